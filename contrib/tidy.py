@@ -62,7 +62,7 @@ ROOMS = {
                      'version.h') + CTF,
     'live/session': ('base/', 'base/process/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
                      'phases/', 'live/url.h') + CTF + CONTRACT,
-    'live/replay': ('base/', 'relay/', 'recorded/', 'live/url.h', 'output/plain-name.h') + CTF,
+    'live/replay': ('base/', 'base/process/', 'relay/', 'recorded/', 'live/url.h', 'output/plain-name.h') + CTF,
     'live/range': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/url.h', 'live/loop.h',
                    'live/session/') + CTF,
     'live/web': ('base/', 'output/', 'engine/tables/') + CONTRACT,

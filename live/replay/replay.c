@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/process/thread.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "output/plain-name.h"
@@ -431,7 +431,7 @@ int replay_run(const struct replay_config *config, const struct recorded_paths *
 		replays[i].config = config;
 		replays[i].source = &traces->at.at[i];
 		replays[i].number = (unsigned int)i;
-		if (pthread_create(&threads[i], NULL, replay_thread, &replays[i]) != 0) {
+		if (thread_start(&threads[i], replay_thread, &replays[i]) != 0) {
 			config->say("cannot start a thread for %s", traces->at.at[i].name);
 			abort();
 		}

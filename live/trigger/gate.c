@@ -96,35 +96,38 @@ static void time_text(char text[48], uint64_t ns)
 	(void)snprintf(text + len, 48 - len, ".%09" PRIu64 "Z", ns % NS_PER_S);
 }
 
-/* Takes the text, which is from malloc(). */
-static void note_firing(struct gate *gate, size_t number, char *says)
+/* The place for the text of the firing, from malloc(); NULL: the case tells enough of them. */
+static char **note_firing(struct gate *gate, size_t number)
 {
 	struct gate_case *one = &gate->cases.at[number];
 
 	assert(number < gate->cases.count);
 	one->fired++;
-	if (one->firings.count < FIRINGS_MAX) {
-		*vec_push(&one->firings) = says;
-	} else {
-		free(says);
-	}
+	return one->firings.count < FIRINGS_MAX ? vec_push(&one->firings) : NULL;
 }
 
 void gate_held(struct gate *gate, size_t number, const char *says)
 {
-	note_firing(gate, number, mem_strdup(says));
+	char **text = note_firing(gate, number);
+
+	if (text) {
+		*text = mem_strdup(says);
+	}
 }
 
 void gate_fired(struct gate *gate, size_t number, const struct trace_identity *trace,
 		const struct trigger_event *event)
 {
-	char says[1024], begin[48], end[48];
-	char *name = output_trace_text(trace, true);
+	char says[1024], begin[48], end[48], *name, **text = note_firing(gate, number);
 
+	if (!text) {
+		return;
+	}
+	name = output_trace_text(trace, true);
 	notice_trigger_text(event, says, sizeof(says));
 	time_text(begin, event->begin);
 	time_text(end, event->end);
-	note_firing(gate, number, mem_printf("%s (%s to %s, %s)", says, begin, end, name));
+	*text = mem_printf("%s (%s to %s, %s)", says, begin, end, name);
 	free(name);
 }
 

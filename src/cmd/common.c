@@ -523,6 +523,7 @@ int cmd_store(const struct options *options, bool may_wait, struct engine_config
 					.may_wait = may_wait,
 					.interval_ns = options->interval_ns,
 					.top = output->top,
+					.stop = may_wait ? &cmd_stop : NULL,
 					.say = say };
 	int r;
 

@@ -26,16 +26,27 @@ bool *stored_wanted(const struct options *options, struct store_reader *reader)
 	return wanted;
 }
 
+struct gaps {
+	const struct store_reader *reader;
+	uint64_t windows;
+};
+
 static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
 {
-	const struct store_reader *reader = user;
+	struct gaps *gaps = user;
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 
-	say("%s: %llu windows between %s and %s are missing: %s", store_reader_name(reader),
+	gaps->windows += windows;
+	say("%s: %llu windows between %s and %s are missing: %s", store_reader_name(gaps->reader),
 	    (unsigned long long)windows, units_iso(from, begin), units_iso(to, end), why);
 }
 
-int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, struct err *err)
+int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
+		    uint64_t *ret_windows, struct err *err)
 {
-	return store_reader_gaps(reader, begin, end, say_gap, reader, err);
+	struct gaps gaps = { reader, 0 };
+	int r = store_reader_gaps(reader, begin, end, say_gap, &gaps, err);
+
+	*ret_windows += gaps.windows;
+	return r;
 }

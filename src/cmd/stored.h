@@ -9,8 +9,9 @@
 
 /* By trace, whether --host and --session want it; from malloc(). */
 bool *stored_wanted(const struct options *options, struct store_reader *reader);
-/* Says which windows in [begin, end) were lost; after store_reader_windows().  Negative: they
- * cannot be read. */
-int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, struct err *err);
+/* Says which windows in [begin, end) were lost, and adds how many to *ret_windows; after
+ * store_reader_windows().  Negative: they cannot be read. */
+int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
+		    uint64_t *ret_windows, struct err *err);
 
 #endif

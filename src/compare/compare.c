@@ -162,17 +162,20 @@ static void note_unmeasured(struct comparison *comparison, const struct analysis
 	}
 }
 
+/* Time, bytes, counts; maxima and levels cost nothing by themselves. */
+static int rank_of(const struct change *change)
+{
+	enum unit unit = change_unit(change);
+
+	return (change->kind == CHANGE_LEVEL) * 4 + (unit == UNIT_NS      ? 0
+						     : unit == UNIT_BYTES ? 1
+									  : 2);
+}
+
 static int by_cost(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
-	enum unit unit_a = change_unit(a), unit_b = change_unit(b);
-	/* Time, bytes, counts; maxima and levels cost nothing by themselves. */
-	int rank_a = (a->kind == CHANGE_LEVEL) * 4 + (unit_a == UNIT_NS      ? 0
-						      : unit_a == UNIT_BYTES ? 1
-									     : 2);
-	int rank_b = (b->kind == CHANGE_LEVEL) * 4 + (unit_b == UNIT_NS      ? 0
-						      : unit_b == UNIT_BYTES ? 1
-									     : 2);
+	int rank_a = rank_of(a), rank_b = rank_of(b);
 
 	if (rank_a != rank_b) {
 		return rank_a < rank_b ? -1 : 1;

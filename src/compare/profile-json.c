@@ -54,6 +54,9 @@ static int take_number(const struct lines *lines, const char *key, struct json_o
 	if (!json_object_is_type(from, json_type_int)) {
 		return fail(lines, key, "is no number");
 	}
+	if (json_object_get_int64(from) < 0) {
+		return fail(lines, key, "is below 0");
+	}
 	*ret = json_object_get_uint64(from);
 	return 0;
 }
@@ -96,6 +99,27 @@ static int take_buckets(const struct lines *lines, struct json_object *of, struc
 	return 0;
 }
 
+/* Ends with NULL. */
+static const char *const sums[] = { "count", "sum_ns", "min_ns", "max_ns", NULL };
+static const char *const percentiles[] = { "p50_ns", "p95_ns", "p99_ns", "p999_ns", NULL };
+
+static bool has_all(struct json_object *of, const char *const *keys)
+{
+	while (*keys && member(of, *keys)) {
+		keys++;
+	}
+	return !*keys;
+}
+
+/* A distribution without a value has its count only. */
+static bool is_known_spread(struct json_object *spread)
+{
+	struct json_object *count = member(spread, "count");
+
+	return has_all(spread, sums) ||
+	       (json_object_is_type(count, json_type_int) && json_object_get_int64(count) == 0);
+}
+
 static int take_spread(const struct lines *lines, const char *key, struct json_object *from,
 		       struct spread *ret)
 {
@@ -108,7 +132,7 @@ static int take_spread(const struct lines *lines, const char *key, struct json_o
 	struct json_object *buckets;
 	int r = json_object_is_type(from, json_type_object) ? 0 : fail(lines, key, "is no object");
 
-	*ret = (struct spread){ .has_percentiles = member(from, "p50_ns") };
+	*ret = (struct spread){ .has_percentiles = has_all(from, percentiles) };
 	for (size_t i = 0; r == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
 		r = take_optional(lines, from, figures[i].key, figures[i].to);
 	}
@@ -152,10 +176,13 @@ static uint16_t lacks(const struct table *table, struct json_object *row)
 	uint16_t lacks = 0;
 
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
-		bool is_there =
-			table->columns[i].kind == COLUMN_PRIO || member(row, table->columns[i].key);
+		const struct column *column = &table->columns[i];
+		struct json_object *value = member(row, column->key);
+		bool is_known = value && (column->kind != COLUMN_HISTOGRAM ||
+					  !json_object_is_type(value, json_type_object) ||
+					  is_known_spread(value));
 
-		lacks |= is_there ? 0 : (uint16_t)(1u << i);
+		lacks |= is_known || column->kind == COLUMN_PRIO ? 0 : (uint16_t)(1u << i);
 	}
 	return lacks;
 }

@@ -57,7 +57,8 @@ struct profile {
 	size_t traces;
 	uint64_t begin, end, covered_ns; /* ns; the time that some trace covers */
 	uint64_t discarded, lost_packets, bad_packets, late_events;
-	bool knows_losses; /* whether these counts are known */
+	bool knows_losses;     /* whether these counts are known */
+	uint64_t lost_windows; /* of a store: that never came to it */
 };
 
 struct profile *profile_new(const char *name);

@@ -2,8 +2,8 @@
  * keep-server: a pass over a store in ClickHouse; see keep.h.
  *
  * Tables have a partition for each length and day.  When a day is old as a whole, its windows are
- * merged, trace by trace, and then the partition is dropped in all tables: the heads of windows
- * first, so that no window is there without its rows.
+ * merged, trace by trace, and then the heads of its windows are dropped, so that no window is there
+ * without its rows.  The rows follow when nothing is written any more.
  */
 #include <assert.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ struct partition {
 	char table[STORE_NAME_MAX];
 	uint64_t level; /* 0: it has none */
 	uint64_t day;   /* since the epoch */
-	bool is_fresh;  /* written within the last day */
+	bool is_fresh;  /* written within the last hour */
 };
 
 struct server_pass {
@@ -47,7 +47,7 @@ static int ask(struct server_pass *s, char *statement, char **ret)
 	return r;
 }
 
-/* "windows\t(1000000000,20000)\t1" */
+/* "windows\t(1000000000,20000)\t1".  The user may have tables and views of his own there. */
 static void take_partition(struct server_pass *s, const char *line)
 {
 	struct partition partition = { 0 };
@@ -59,6 +59,9 @@ static void take_partition(struct server_pass *s, const char *line)
 		return;
 	}
 	memcpy(partition.table, line, len);
+	if (clickhouse_table_number(partition.table) == UINT32_MAX) {
+		return;
+	}
 	if (*at == '(') {
 		partition.level = strtoull(at + 1, &past, 10);
 		past += *past == ',';
@@ -67,7 +70,7 @@ static void take_partition(struct server_pass *s, const char *line)
 	} else {
 		partition.day = strtoull(at, &past, 10);
 	}
-	if (*past == '\t' && past > at) {
+	if (*past == '\t' && past > at && partition.day < INT64_MAX / KEEP_DAY_NS) {
 		partition.is_fresh = past[1] == '1';
 		*vec_push(&s->partitions) = partition;
 	}
@@ -78,7 +81,7 @@ static int find_partitions(struct server_pass *s)
 	char *lines = NULL;
 	int r = ask(s,
 		    mem_printf("SELECT `table`, `partition`,"
-			       " max(`modification_time`) > now() - 86400 FROM system.parts"
+			       " max(`modification_time`) > now() - 3600 FROM system.parts"
 			       " WHERE `database` = '%s' AND `active` GROUP BY `table`, `partition`"
 			       " ORDER BY `table`, `partition` FORMAT TabSeparated",
 			       s->url.database),
@@ -94,7 +97,7 @@ static int find_partitions(struct server_pass *s)
 /* Whether all of the day is older than what is kept for that long. */
 static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
 {
-	return (day + 1) * KEEP_DAY_NS <= (s->now > age_ns ? s->now - age_ns : 0);
+	return (day + 1) * KEEP_DAY_NS <= keep_before(s->now, age_ns);
 }
 
 static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
@@ -111,6 +114,11 @@ static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t da
 
 /* ---- merging ---- */
 
+/* Windows of one length and day, by longer ones. */
+struct merge {
+	uint64_t level, day, length_ns;
+};
+
 static int send(struct server_pass *s)
 {
 	int r = clickhouse_send(&s->link, s->batch, s->err);
@@ -120,72 +128,137 @@ static int send(struct server_pass *s)
 	return r;
 }
 
-static int merge_slot(struct server_pass *s, struct store_reader *reader,
-		      const struct store_window *windows, size_t count, uint64_t length_ns)
+/* Windows of the level in the slot of @window, and their events. */
+static int count_slot(struct server_pass *s, struct store_reader *reader,
+		      const struct store_window *window, const struct merge *merge,
+		      uint64_t *ret_windows, uint64_t *ret_events)
 {
-	struct keep_slot slot;
-	int r = keep_merge(reader, windows, count, length_ns, s->pass->top, &slot, s->err);
+	uint64_t begin = window->begin / merge->length_ns * merge->length_ns;
+	sqlite3_stmt *found = NULL;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT count(*), sum(events) FROM windows WHERE level = ?"
+			       " AND begin >= ? AND begin < ? AND trace = ?",
+			       &found, s->err);
 
-	if (r < 0 || !slot.item) {
-		return r;
+	(void)sqlite3_bind_int64(found, 1, (int64_t)merge->level);
+	(void)sqlite3_bind_int64(found, 2, (int64_t)begin);
+	(void)sqlite3_bind_int64(found, 3, (int64_t)(begin + merge->length_ns));
+	(void)sqlite3_bind_int64(found, 4, reader->traces.at[window->trace].number);
+	if (r == 0 && sqlite3_step(found) != SQLITE_ROW) {
+		r = sqlite_failed(reader->db, reader->path, s->err);
 	}
-	clickhouse_encode(s->encoder, slot.item, s->batch);
-	store_item_free(slot.item);
-	return s->batch->bytes >= CLICKHOUSE_BATCH_BYTES ? send(s) : 0;
+	*ret_windows = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 0);
+	*ret_events = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 1);
+	(void)sqlite3_finalize(found);
+	return r;
 }
 
-/* One trace's windows of a day, each moment once. */
-static int merge_trace(struct server_pass *s, size_t trace, uint64_t day, uint64_t length_ns)
+/* A pass that was cut, or did not drop what it had merged, has left all that the long window has:
+ * as many events.  Then nothing is late. */
+static int note_late(struct server_pass *s, struct store_reader *reader,
+		     const struct store_window *windows, size_t count, const struct merge *merge,
+		     const struct keep_slot *slot)
 {
-	struct store_reader *reader = NULL;
-	struct store_windows windows = { 0 };
-	size_t traces, kept = 0;
-	bool *wanted;
-	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+	uint64_t begin = windows->begin / merge->length_ns * merge->length_ns, late, events;
+	struct store_gap gap;
+	int r = count_slot(s, reader, windows, merge, &late, &events);
 
-	if (r < 0) {
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		late -= windows[i].level == merge->level; /* it is taken */
+	}
+	if (r < 0 || events == slot->events ||
+	    !keep_is_late(s->pass, reader, slot, late, begin, merge->length_ns, &gap)) {
 		return r;
 	}
-	(void)store_reader_traces(reader, &traces);
-	wanted = mem_alloc(traces + 1);
-	wanted[trace < traces ? trace : traces] = true;
-	r = store_reader_windows(reader, wanted, length_ns, day * KEEP_DAY_NS,
-				 (day + 1) * KEEP_DAY_NS, &windows, s->err);
-	for (size_t i = 0; i < windows.at.count; i++) {
-		if (length_ns % windows.at.at[i].level == 0) {
-			windows.at.at[kept++] = windows.at.at[i];
-		}
+	r = s->batch->gap.windows > 0 ? send(s) : 0; /* a batch notes one */
+	clickhouse_encode_gap(s->encoder, &gap, s->batch);
+	return r;
+}
+
+static int merge_slot(struct server_pass *s, struct store_reader *reader,
+		      const struct store_window *windows, size_t count, const struct merge *merge)
+{
+	struct keep_slot slot;
+	int r = keep_merge(reader, windows, count, merge->length_ns, s->pass->top, &slot, s->err);
+
+	if (r == 0 && slot.was_incomplete) {
+		r = note_late(s, reader, windows, count, merge, &slot);
 	}
-	for (size_t i = 0, count; r == 0 && i < kept; i += count) {
-		const struct store_window *first = &windows.at.at[i];
+	if (slot.item && r == 0) {
+		clickhouse_encode(s->encoder, slot.item, s->batch);
+	}
+	if (slot.item) {
+		store_item_free(slot.item);
+	}
+	return r < 0 || s->batch->bytes < CLICKHOUSE_BATCH_BYTES ? r : send(s);
+}
+
+static int merge_slots(struct server_pass *s, struct store_reader *reader,
+		       const struct store_windows *windows, const struct merge *merge)
+{
+	int r = 0;
+
+	for (size_t i = 0, count; r == 0 && i < windows->at.count; i += count) {
+		const struct store_window *first = &windows->at.at[i];
 
 		count = 1;
-		while (i + count < kept &&
-		       first[count].begin / length_ns == first->begin / length_ns) {
+		while (i + count < windows->at.count &&
+		       first[count].begin / merge->length_ns == first->begin / merge->length_ns) {
 			count++;
 		}
 		r = *s->pass->stop ? err_raise(s->err, -EINTR, "interrupted")
-				   : merge_slot(s, reader, first, count, length_ns);
+				   : merge_slot(s, reader, first, count, merge);
 	}
+	return r;
+}
+
+/* One trace's windows of a day.  Each reader has another place for a trace: others come and go. */
+static int merge_trace(struct server_pass *s, const char *id, const struct merge *merge)
+{
+	struct store_reader *reader = NULL;
+	struct store_windows windows = { 0 };
+	const struct store_trace *traces = NULL;
+	size_t count = 0, at = 0;
+	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
+
+	if (r == 0) {
+		traces = store_reader_traces(reader, &count);
+	}
+	while (at < count && strcmp(traces[at].id, id) != 0) {
+		at++;
+	}
+	if (r == 0 && at == count) {
+		r = err_raise(s->err, -ENOENT, "%s: trace %s has gone", s->url.shown, id);
+	}
+	r = r < 0 ? r
+		  : keep_choose(reader, at, merge->length_ns, merge->day * KEEP_DAY_NS,
+				(merge->day + 1) * KEEP_DAY_NS, &windows, s->err);
+	r = r < 0 ? r : merge_slots(s, reader, &windows, merge);
 	vec_fini(&windows.at);
-	free(wanted);
 	store_reader_close(reader);
 	return r;
 }
 
-static int merge_day(struct server_pass *s, uint64_t day, uint64_t length_ns)
+static int merge_day(struct server_pass *s, const struct merge *merge)
 {
 	struct store_reader *reader = NULL;
-	size_t traces = 0;
+	const struct store_trace *traces;
+	VEC(char *) ids = { 0 };
+	size_t count = 0;
 	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
 
 	if (r == 0) {
-		(void)store_reader_traces(reader, &traces);
+		traces = store_reader_traces(reader, &count);
+		for (size_t i = 0; i < count; i++) {
+			*vec_push(&ids) = mem_strdup(traces[i].id);
+		}
 		store_reader_close(reader);
 	}
-	for (size_t i = 0; r == 0 && i < traces; i++) {
-		r = merge_trace(s, i, day, length_ns);
+	for (size_t i = 0; i < ids.count; i++) {
+		r = r < 0 ? r : merge_trace(s, ids.at[i], merge);
+		free(ids.at[i]);
 	}
+	vec_fini(&ids);
 	return r < 0 || s->batch->bytes == 0 ? r : send(s);
 }
 
@@ -219,55 +292,32 @@ static int drop(struct server_pass *s, const struct partition *one)
 	return r;
 }
 
-static int drop_day(struct server_pass *s, uint64_t level, uint64_t day)
-{
-	int r = 0;
-
-	for (int heads = 1; heads >= 0; heads--) {
-		for (size_t i = 0; r == 0 && i < s->partitions.count; i++) {
-			const struct partition *one = &s->partitions.at[i];
-
-			if (one->level == level && one->day == day &&
-			    (strcmp(one->table, "windows") == 0) == heads) {
-				r = drop(s, one);
-			}
-		}
-	}
-	return r;
-}
-
 /* ---- one partition of windows ---- */
 
-/* Merges the day's windows of this length, and drops them. */
+/* Merges the day's windows of this length, and drops their heads: then they are not there. */
 static int keep_partition(struct server_pass *s, const struct partition *one)
 {
-	const struct store_keep *keep = s->pass->keep;
-	size_t at = store_keep_level(keep, one->level);
-	uint64_t length = at + 1 < keep->count ? keep->at[at + 1].length_ns : 0;
-	uint64_t age = keep->at[at].age_ns;
+	const struct keep_fate fate = keep_fate_of(s->pass->keep, one->level);
+	const struct merge merge = { one->level, one->day, fate.length_ns };
 	char *before = NULL, *after = NULL;
 	int r;
 
-	if (length > 0 && length % one->level != 0) { /* what fits nowhere stays longest */
-		age = keep->at[keep->count - 1].age_ns;
-		length = 0;
-	}
-	if (!is_old(s, one->day, age)) {
+	if (!is_old(s, one->day, fate.age_ns)) {
 		return 0;
 	}
 	r = count_heads(s, one->level, one->day, &before);
-	r = r < 0 || length == 0 ? r : merge_day(s, one->day, length);
+	r = r < 0 || merge.length_ns == 0 ? r : merge_day(s, &merge);
 	r = r < 0 ? r : count_heads(s, one->level, one->day, &after);
 	if (r == 0 && strcmp(before, after) == 0) { /* else there is more to merge the next time */
-		r = drop_day(s, one->level, one->day);
+		r = drop(s, one);
 	}
 	free(before);
 	free(after);
 	return r;
 }
 
-/* What is of no window goes when the last windows of its day do.  So do rows without a head, that a
- * pass left which was cut. */
+/* What is of no window goes when the last windows of its day do.  Rows go when no head is left, and
+ * none can be on its way: it follows its rows at once. */
 static int keep_other(struct server_pass *s, const struct partition *one)
 {
 	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
@@ -293,7 +343,7 @@ static int find_now(struct server_pass *s)
 	int r = store_reader_open(s->pass->url, s->pass->stop, &reader, s->err);
 
 	if (r == 0) {
-		s->now = keep_before(reader, 0, s->err);
+		r = keep_now(reader, &s->now, s->err);
 		store_reader_close(reader);
 	}
 	return r;

@@ -21,8 +21,11 @@ struct place_list {
 struct file_pass {
 	const struct keep_pass *pass;
 	struct sqlite_writer *writer;
-	struct store_reader *reader; /* of the transaction */
-	size_t windows;              /* that the transaction has read or removed */
+	struct store_reader *reader;       /* of the transaction */
+	uint64_t now;                      /* ages count back from it */
+	size_t windows;                    /* that the transaction has read or removed */
+	uint64_t levels[KEEP_LENGTHS_MAX]; /* the lengths of windows when it began */
+	size_t level_count;
 	struct err *err;
 };
 
@@ -55,7 +58,7 @@ static int find_old(struct file_pass *f, uint64_t level, uint64_t before, struct
 	return r;
 }
 
-/* All windows of a trace that begin in a slot and are at most so long. */
+/* All windows of a trace that begin in a slot and fit into it. */
 static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns,
 			struct place_list *ret)
 {
@@ -63,16 +66,20 @@ static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint
 	sqlite3_stmt *rows = NULL;
 	int step = SQLITE_DONE;
 	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT level, begin, trace FROM windows WHERE level <= ? AND"
+			       "SELECT level, begin, trace FROM windows WHERE level = ? AND"
 			       " begin >= ? AND begin < ? AND trace = ?",
 			       &rows, f->err);
 
-	(void)sqlite3_bind_int64(rows, 1, (int64_t)length_ns);
 	(void)sqlite3_bind_int64(rows, 2, (int64_t)begin);
 	(void)sqlite3_bind_int64(rows, 3, (int64_t)(begin + length_ns));
 	(void)sqlite3_bind_int64(rows, 4, trace);
-	while (r == 0 && (step = sqlite3_step(rows)) == SQLITE_ROW) {
-		if (length_ns % (uint64_t)sqlite3_column_int64(rows, 0) == 0) {
+	for (size_t i = 0; r == 0 && i < f->level_count && step == SQLITE_DONE; i++) {
+		if (length_ns % f->levels[i] != 0) {
+			continue;
+		}
+		(void)sqlite3_reset(rows);
+		(void)sqlite3_bind_int64(rows, 1, (int64_t)f->levels[i]);
+		while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
 			*vec_push(&ret->at) =
 				(struct sqlite_place){ sqlite3_column_int64(rows, 0),
 						       sqlite3_column_int64(rows, 1),
@@ -86,48 +93,33 @@ static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint
 
 /* ---- merging and removing ---- */
 
-/* Only windows that fit into the slot, each moment once. */
 static int choose(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns,
 		  struct store_windows *ret)
 {
-	size_t traces, kept = 0;
-	const struct store_trace *all = store_reader_traces(f->reader, &traces);
-	bool *wanted = mem_alloc(traces + 1);
-	int r;
+	size_t count, at = 0;
+	const struct store_trace *traces = store_reader_traces(f->reader, &count);
 
-	for (size_t i = 0; i < traces; i++) {
-		wanted[i] = all[i].number == trace;
+	while (at < count && traces[at].number != trace) {
+		at++;
 	}
-	r = store_reader_windows(f->reader, wanted, length_ns, begin, begin + length_ns, ret,
-				 f->err);
-	for (size_t i = 0; i < ret->at.count; i++) {
-		if (length_ns % ret->at.at[i].level == 0) {
-			ret->at.at[kept++] = ret->at.at[i];
-		}
-	}
-	ret->at.count = kept;
-	free(wanted);
-	return r;
+	return at == count ? 0 /* a damaged store: nobody can read these */
+			   : keep_choose(f->reader, at, length_ns, begin, begin + length_ns, ret,
+					 f->err);
 }
 
-/* Shorter windows that came when the long one was made already. */
 static int note_late(struct file_pass *f, const struct keep_slot *slot,
 		     const struct place_list *places, uint64_t begin, uint64_t length_ns)
 {
-	struct store_gap gap = { .begin = begin,
-				 .end = begin + length_ns,
-				 .why = "they came after longer windows were made" };
+	uint64_t shorter = 0;
+	struct store_gap gap;
 
 	for (size_t i = 0; i < places->at.count; i++) {
-		gap.windows += (uint64_t)places->at.at[i].level < length_ns;
+		shorter += (uint64_t)places->at.at[i].level < length_ns;
 	}
-	gap.windows -= slot->merged;
-	if (!slot->was_incomplete || gap.windows == 0) {
-		return 0; /* the same again, most likely */
-	}
-	f->pass->say("%s: %llu windows are left out: %s", f->pass->url,
-		     (unsigned long long)gap.windows, gap.why);
-	return sqlite_writer_add_gap(f->writer, &gap, f->err);
+	return keep_is_late(f->pass, f->reader, slot, shorter - slot->merged, begin, length_ns,
+			    &gap)
+		       ? sqlite_writer_add_gap(f->writer, &gap, f->err)
+		       : 0;
 }
 
 static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns)
@@ -158,30 +150,15 @@ static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64
 	return r;
 }
 
-/* The length of the windows that take the place of these; 0: none does, they go. */
-static uint64_t next_length(const struct store_keep *keep, uint64_t level)
-{
-	size_t i = store_keep_level(keep, level);
-
-	return i + 1 < keep->count ? keep->at[i + 1].length_ns : 0;
-}
-
 static int keep_level(struct file_pass *f, uint64_t level)
 {
-	const struct store_keep *keep = f->pass->keep;
-	uint64_t age = keep->at[store_keep_level(keep, level)].age_ns;
-	uint64_t length = next_length(keep, level);
+	const struct keep_fate fate = keep_fate_of(f->pass->keep, level);
+	uint64_t length = fate.length_ns, before = keep_before(f->now, fate.age_ns);
 	struct place_list old = { 0 };
 	int r;
 
-	if (length > 0 && length % level != 0) { /* what fits nowhere stays longest */
-		age = keep->at[keep->count - 1].age_ns;
-		length = 0;
-	}
-	f->err->text[0] = '\0';
-	age = keep_before(f->reader, age, f->err);
-	age -= length > 0 ? age % length : 0; /* whole slots */
-	r = find_old(f, level, age, &old);
+	before -= length > 0 ? before % length : 0; /* whole slots */
+	r = find_old(f, level, before, &old);
 	for (size_t i = 0; r == 0 && i < old.at.count && f->windows < KEEP_WINDOWS_MAX; i++) {
 		struct sqlite_place *place = &old.at.at[i];
 		uint64_t begin = length > 0 ? (uint64_t)place->begin / length * length : 0;
@@ -204,20 +181,21 @@ static int keep_level(struct file_pass *f, uint64_t level)
 
 /* ---- the pass ---- */
 
-static int read_levels(struct file_pass *f, uint64_t levels[KEEP_LENGTHS_MAX], size_t *ret_count)
+static int read_levels(struct file_pass *f)
 {
 	sqlite3_stmt *next = NULL;
+	size_t *count = &f->level_count;
 	int r = sqlite_prepare(f->reader->db, f->reader->path,
 			       "SELECT min(level) FROM windows WHERE level > ?", &next, f->err);
 
-	for (*ret_count = 0; r == 0 && *ret_count < KEEP_LENGTHS_MAX; (*ret_count)++) {
-		(void)sqlite3_bind_int64(next, 1, *ret_count ? (int64_t)levels[*ret_count - 1] : 0);
+	for (*count = 0; r == 0 && *count < KEEP_LENGTHS_MAX; (*count)++) {
+		(void)sqlite3_bind_int64(next, 1, *count ? (int64_t)f->levels[*count - 1] : 0);
 		if (sqlite3_step(next) != SQLITE_ROW) {
 			r = sqlite_failed(f->reader->db, f->reader->path, f->err);
 		} else if (sqlite3_column_type(next, 0) == SQLITE_NULL) {
 			break;
 		}
-		levels[*ret_count] = (uint64_t)sqlite3_column_int64(next, 0);
+		f->levels[*count] = (uint64_t)sqlite3_column_int64(next, 0);
 		(void)sqlite3_reset(next);
 	}
 	(void)sqlite3_finalize(next);
@@ -227,25 +205,33 @@ static int read_levels(struct file_pass *f, uint64_t levels[KEEP_LENGTHS_MAX], s
 /* 1: there may be more to do. */
 static int one_transaction(struct file_pass *f)
 {
-	uint64_t levels[KEEP_LENGTHS_MAX];
 	uint64_t oldest = f->pass->keep->at[f->pass->keep->count - 1].age_ns;
-	size_t count = 0;
 	int r = sqlite_writer_begin(f->writer, f->err);
 
-	f->windows = 0;
+	f->windows = f->level_count = 0;
 	r = r < 0 ? r : store_reader_open(f->pass->url, f->pass->stop, &f->reader, f->err);
-	r = r < 0 ? r : read_levels(f, levels, &count);
-	for (size_t i = 0; r == 0 && i < count && f->windows < KEEP_WINDOWS_MAX; i++) {
-		r = keep_level(f, levels[i]);
+	r = r < 0 ? r : read_levels(f);
+	for (size_t i = 0; r == 0 && i < f->level_count && f->windows < KEEP_WINDOWS_MAX; i++) {
+		r = keep_level(f, f->levels[i]);
 	}
-	if (r == 0 && count > 0) {
-		r = sqlite_writer_remove_others(f->writer, keep_before(f->reader, oldest, f->err),
-						f->err);
+	if (r == 0 && f->level_count > 0) {
+		r = sqlite_writer_remove_others(f->writer, keep_before(f->now, oldest), f->err);
 	}
 	r = sqlite_writer_end(f->writer, r, f->err);
 	store_reader_close(f->reader);
 	f->reader = NULL;
 	return r < 0 ? r : f->windows > 0;
+}
+
+/* Before a transaction: it takes long, and nobody has to wait. */
+static int find_now(struct file_pass *f)
+{
+	struct store_reader *reader = NULL;
+	int r = store_reader_open(f->pass->url, f->pass->stop, &reader, f->err);
+
+	r = r < 0 ? r : keep_now(reader, &f->now, f->err);
+	store_reader_close(reader);
+	return r;
 }
 
 int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *err)
@@ -256,8 +242,9 @@ int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *e
 	if (r < 0) {
 		return r;
 	}
+	r = find_now(&f);
 	do {
-		r = one_transaction(&f);
+		r = r < 0 ? r : one_transaction(&f);
 	} while (r > 0 && !*pass->stop);
 	sqlite_writer_close(f.writer);
 	return r < 0 ? r : 0;

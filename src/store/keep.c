@@ -15,7 +15,7 @@
 
 /* ---- the option ---- */
 
-/* Durations, and days, weeks, years. */
+/* Durations, and days, weeks, years.  -ERANGE: more ns than a time of a store can have. */
 static int parse_time(const char *text, size_t len, uint64_t *ret)
 {
 	static const struct {
@@ -32,10 +32,9 @@ static int parse_time(const char *text, size_t len, uint64_t *ret)
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		unsigned long long number = strtoull(word, &rest, 10);
 
-		if (word[0] >= '0' && word[0] <= '9' && rest[0] == units[i].letter && !rest[1] &&
-		    number < 1000000) {
-			*ret = number * units[i].ns;
-			return 0;
+		if (word[0] >= '0' && word[0] <= '9' && rest[0] == units[i].letter && !rest[1]) {
+			*ret = number <= INT64_MAX / units[i].ns ? number * units[i].ns : 0;
+			return *ret > 0 || number == 0 ? 0 : -ERANGE;
 		}
 	}
 	return units_parse_duration(word, ret);
@@ -51,6 +50,7 @@ static int take_level(const char *text, const char **at, struct store_keep *ret,
 {
 	struct keep_level *level = &ret->at[ret->count];
 	size_t len = strcspn(*at, ","), first = strcspn(*at, ":,");
+	int r;
 
 	if (ret->count == KEEP_LEVELS_MAX) {
 		return fail(err, text, "too many lengths");
@@ -60,8 +60,11 @@ static int take_level(const char *text, const char **at, struct store_keep *ret,
 		return fail(err, text, "expected LENGTH:AGE, such as 1m:30d");
 	}
 	first = first < len ? first + 1 : 0;
-	if (parse_time(*at + first, len - first, &level->age_ns) < 0 || level->age_ns == 0) {
-		return fail(err, text, "expected an age such as 12h, 7d or 2y");
+	r = parse_time(*at + first, len - first, &level->age_ns);
+	if (r < 0 || level->age_ns == 0) {
+		return fail(err, text,
+			    r == -ERANGE ? "an age is at most 292y"
+					 : "expected an age such as 12h, 7d or 2y");
 	}
 	*at += len + ((*at)[len] == ',');
 	ret->count++;
@@ -123,15 +126,51 @@ size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns)
 
 /* ---- what a pass does in both databases ---- */
 
-uint64_t keep_before(struct store_reader *reader, uint64_t age_ns, struct err *err)
+struct keep_fate keep_fate_of(const struct store_keep *keep, uint64_t level)
+{
+	size_t at = store_keep_level(keep, level);
+	uint64_t length_ns = at + 1 < keep->count ? keep->at[at + 1].length_ns : 0;
+
+	if (length_ns > 0 && length_ns % level != 0) { /* what fits nowhere stays longest */
+		return (struct keep_fate){ keep->at[keep->count - 1].age_ns, 0 };
+	}
+	return (struct keep_fate){ keep->at[at].age_ns, length_ns };
+}
+
+int keep_now(struct store_reader *reader, uint64_t *ret, struct err *err)
 {
 	uint64_t first, last, now = now_wall_ns();
+	int r = store_reader_span(reader, &first, &last, err);
 
-	if (store_reader_span(reader, &first, &last, err) < 0) {
-		return 0;
-	}
-	now = last < now ? last : now;
+	*ret = r < 0 ? 0 : last < now ? last : now;
+	return r;
+}
+
+uint64_t keep_before(uint64_t now, uint64_t age_ns)
+{
 	return now > age_ns ? now - age_ns : 0;
+}
+
+int keep_choose(struct store_reader *reader, size_t trace, uint64_t length_ns, uint64_t begin,
+		uint64_t end, struct store_windows *ret, struct err *err)
+{
+	size_t traces, kept = 0;
+	bool *wanted;
+	int r;
+
+	(void)store_reader_traces(reader, &traces);
+	assert(trace < traces);
+	wanted = mem_alloc(traces);
+	wanted[trace] = true;
+	r = store_reader_windows(reader, wanted, length_ns, begin, end, ret, err);
+	for (size_t i = 0; i < ret->at.count; i++) {
+		if (length_ns % ret->at.at[i].level == 0) {
+			ret->at.at[kept++] = ret->at.at[i];
+		}
+	}
+	ret->at.count = kept;
+	free(wanted);
+	return r;
 }
 
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
@@ -149,7 +188,10 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 		assert(windows[i].trace == windows[0].trace && windows[i].level <= length_ns);
 		r = store_reader_read(reader, &windows[i], &report, err);
 		if (r == 0) {
-			ret->was_incomplete |= windows[i].level == length_ns && !report.complete;
+			if (windows[i].level == length_ns && !report.complete) {
+				ret->was_incomplete = true;
+				ret->events = report.events;
+			}
 			ret->merged += windows[i].level < length_ns;
 			rollup_add(rollup, &report, 0);
 		}
@@ -160,6 +202,22 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 	}
 	rollup_free(rollup);
 	return r;
+}
+
+bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
+		  const struct keep_slot *slot, uint64_t windows, uint64_t begin,
+		  uint64_t length_ns, struct store_gap *ret)
+{
+	*ret = (struct store_gap){ .begin = begin,
+				   .end = begin + length_ns,
+				   .windows = windows,
+				   .why = "they came after longer windows were made" };
+	if (!slot->was_incomplete || windows == 0) {
+		return false; /* the same again, most likely */
+	}
+	pass->say("%s: %llu windows are left out: %s", store_reader_name(reader),
+		  (unsigned long long)windows, ret->why);
+	return true;
 }
 
 int store_keep_pass(const struct keep_pass *pass, struct err *err)

@@ -16,7 +16,7 @@ struct keeper {
 	struct store_keep keep;
 	struct keep_pass pass;
 	char *url;
-	atomic_bool stop;
+	atomic_bool is_leaving; /* the flag of passes, if the caller has none */
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t ends;
@@ -29,7 +29,7 @@ static void look(struct keeper *keeper)
 	struct err err;
 	int r = store_keep_pass(&keeper->pass, &err);
 
-	if (r < 0 && !keeper->has_failed && !keeper->stop) {
+	if (r < 0 && !keeper->has_failed && !*keeper->pass.stop) {
 		keeper->pass.say("--store-keep: %s: it is tried again", err.text);
 	}
 	keeper->has_failed = r < 0;
@@ -67,7 +67,7 @@ static void dispose(struct keeper *keeper)
 }
 
 struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64_t top,
-			  void (*say)(const char *fmt, ...))
+			  const atomic_bool *stop, void (*say)(const char *fmt, ...))
 {
 	struct keeper *keeper = mem_alloc(sizeof(*keeper));
 	pthread_condattr_t clock;
@@ -77,7 +77,7 @@ struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64
 	keeper->pass = (struct keep_pass){ .url = keeper->url,
 					   .keep = &keeper->keep,
 					   .top = top,
-					   .stop = &keeper->stop,
+					   .stop = stop ? stop : &keeper->is_leaving,
 					   .say = say };
 	(void)pthread_condattr_init(&clock);
 	(void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
@@ -98,11 +98,11 @@ void keeper_free(struct keeper *keeper, bool has_time)
 	}
 	(void)pthread_mutex_lock(&keeper->mutex);
 	keeper->is_closing = true;
-	keeper->stop = !has_time;
+	keeper->is_leaving = !has_time;
 	(void)pthread_cond_signal(&keeper->ends);
 	(void)pthread_mutex_unlock(&keeper->mutex);
 	(void)pthread_join(keeper->thread, NULL);
-	if (has_time) {
+	if (has_time && !*keeper->pass.stop) {
 		look(keeper);
 	}
 	dispose(keeper);

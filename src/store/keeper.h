@@ -12,10 +12,12 @@
 
 struct keeper;
 
-/* @keep is copied.  NULL: no thread can be started. */
+/* @keep is copied.  @stop: becomes true if what is due may wait for the next run; NULL: only
+ * keeper_free() ends a pass.  NULL: no thread can be started. */
 struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64_t top,
+			  const atomic_bool *stop,
 			  void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
-/* @has_time: does all that is due first.  NULL is fine. */
+/* @has_time: does all that is due first, until @stop.  NULL is fine. */
 void keeper_free(struct keeper *keeper, bool has_time);
 
 #endif

@@ -325,14 +325,17 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 
 	prepare(store, config);
 	r = open_database(store, err);
-	if (r == 0 && thread_start(&store->thread, run, store) != 0) {
-		r = err_raise(err, -EAGAIN, "%s: no thread can be started", store_name(store));
-		clickhouse_writer_close(store->clickhouse);
-	}
 	if (r == 0 && config->keep.count > 0) {
-		store->keeper = keeper_new(config->url, &config->keep, config->top, config->say);
+		store->keeper = keeper_new(config->url, &config->keep, config->top, config->stop,
+					   config->say);
+	}
+	if (r == 0 && ((config->keep.count > 0 && !store->keeper) ||
+		       thread_start(&store->thread, run, store) != 0)) {
+		r = err_raise(err, -EAGAIN, "%s: no thread can be started", store_name(store));
 	}
 	if (r < 0) {
+		keeper_free(store->keeper, false);
+		clickhouse_writer_close(store->clickhouse);
 		store_free(store);
 		return r;
 	}

@@ -15,6 +15,7 @@
 #ifndef SILLAGE_STORE_STORE_H
 #define SILLAGE_STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,7 +30,8 @@ struct store_config {
 	bool may_wait; /* the caller can wait until there is room */
 	uint64_t interval_ns;
 	struct store_keep keep;
-	uint64_t top; /* of the longest instances in a window, so many rows */
+	uint64_t top;            /* of the longest instances in a window, so many rows */
+	const atomic_bool *stop; /* becomes true: @keep may wait for the next run; NULL: never */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
 

@@ -13,11 +13,13 @@ usage: compare.py SILLAGE DATA [--store] [--babeltrace PROGRAM]
 """
 import argparse
 import collections
+import contextlib
 import fnmatch
 import json
 import math
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -165,6 +167,7 @@ def check_spread(what, change, sides, seconds):
     check_values(what, change['count'], a.count / seconds[0], b.count / seconds[1])
     check_values(what, change['sum_ns'], a.sum / seconds[0], b.sum / seconds[1])
     some = [side if side.count else None for side in sides]
+    check_values(what, change['min_ns'], *(side and side.min for side in some))
     check_values(what, change['max_ns'], *(side and side.max for side in some))
     check_values(what, change['mean_ns'], *(side and side.sum / side.count for side in some))
     for part in PARTS:
@@ -270,6 +273,15 @@ def check_store(pair, folder):
     expected = pair.compare(*pair.traces, options=lists).split('\n', 1)[1]
     check(pair.compare(store, pair.traces[1], options=lists).split('\n', 1)[1] == expected, 'a store differs')
     middle = (pair.totals[0]['begin'] // 10 ** 8 + 4) * 10 ** 8
+    # Windows that were lost before they came to the store.
+    run(pair.sillage, 'compare', '-q', '-o', '/dev/null', '-a', 'count', '--strict', store, store)
+    with contextlib.closing(sqlite3.connect(store)) as db:
+        db.execute("INSERT INTO gaps VALUES(?, ?, 7, 'a full disk')", (middle, middle + 1))
+        db.commit()
+    for sides in ((store, pair.files[0]), (pair.files[0], store)):
+        said = run(pair.sillage, 'compare', '-o', '/dev/null', '-a', 'count', '--strict', *sides, status=4)[1]
+        check('a.db: 7 windows are missing' in said, said)
+    run(pair.sillage, 'compare', '-o', '/dev/null', '-a', 'count', '--host', '*', store + '@..', pair.files[0])
     for span in ('@%dns..' % middle, '@..%dns' % middle):
         ranges = [lines(pair.compare(side + span, pair.traces[1], options=('-a', 'count')))
                   for side in (store, pair.traces[0])]
@@ -330,10 +342,18 @@ def check_unmeasured(pair, folder):
     gone = [one for one in both if one['type'] == 'change' and one['analysis'] == 'cpu' and
             one.get('list') == 'threads' and one.get('only') == 'a' and one['kind'] == 'rate']
     check(gone and all(one['b'] is None and one['difference'] is None for one in gone), 'cut rows are 0')
-    for figure in ('sched.wake.p99', 'irq.hard_ns'):
-        text = run(pair.sillage, 'compare', '-o', '/dev/null', '--fail', figure + ' > +1%', pair.files[0], path,
+    for figure, quiet in (('sched.wake.p99', ()), ('irq.hard_ns', ()), ('irq.hard_ns', ('-q',))):
+        text = run(pair.sillage, 'compare', *quiet, '-o', '/dev/null', '--fail', figure + ' > +1%', pair.files[0], path,
                    status=1)[1]
-        check('never evaluated' in text and figure in text, text)
+        check(text.count('never evaluated') == 1 and figure in text, text)
+    # A distribution that lacks one of its figures is not known.
+    for key in ('count', 'sum_ns', 'min_ns', 'max_ns'):
+        bare = total_of(open(pair.bare[1]).read())
+        del bare['syscalls']['time'][key]
+        with open(path, 'w') as out:
+            out.write(json.dumps(bare) + '\n')
+        text = run(pair.sillage, 'compare', '-o', '/dev/null', '--fail', 'syscalls.time.max > 0ns', pair.files[0], path, status=1)[1]
+        check('syscalls.time.max is not recorded in' in text, key, text)
     nobody = ('--fail', 'cpu.threads[comm=nobody].run > +1%', '-a', 'count,cpu')
     text = run(pair.sillage, 'compare', '-o', '/dev/null', *nobody, *pair.files)[1]
     check('never evaluated' in text, text)
@@ -346,6 +366,8 @@ def check_refused(pair, folder):
     total = next(i for i, line in enumerate(good) if '"type":"total"' in line)
     for what, line in (('cut', good[total][:-40]), ('list', good[total].replace('"threads":[', '"threads":[7,', 1)),
                        ('number', good[total].replace('"busy_ns":', '"busy_ns":"x","y":', 1)),
+                       ('negative', good[total].replace('"busy_ns":', '"busy_ns":-', 1)),
+                       ('negative spread', good[total].replace('"sum_ns":', '"sum_ns":-', 1)),
                        ('buckets', re.sub(r'"buckets":\{"(\d+)":(\d+)', r'"buckets":{"\1":1\2', good[total], 1)),
                        ('fewer', re.sub(r'"buckets":\{"\d+":\d+,', '"buckets":{', good[total], 1)),
                        ('deep', '[' * 100000)):
@@ -358,6 +380,9 @@ def check_refused(pair, folder):
                   'sched.wake.p99 > ', 'sched.wake > +1%', 'sched.wake.p99.rate > +1%'):
         text = run(pair.sillage, 'compare', '--fail', limit, *pair.files, status=2)[1]
         check('--fail "%s"' % limit in text and text.count('\n') == 1, limit, text)
+    for option in ('--host', '--session'):
+        text = run(pair.sillage, 'compare', option, '*', pair.traces[0], pair.files[1], status=2)[1]
+        check(option + ' has no effect: neither A nor B is a store' in text and text.count('\n') == 1, text)
     text = run(pair.sillage, 'compare', pair.files[0] + '@-1s..', pair.files[1], status=2)[1]
     check('no range' in text, text)
 

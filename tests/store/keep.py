@@ -11,6 +11,8 @@ Wrong lengths and ages are refused in one line.
 usage: keep.py SILLAGE DATA [--server]
 """
 import contextlib
+import http.client
+import http.server
 import os
 import shutil
 import signal
@@ -18,11 +20,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import server
 
 MS = 1000000
+KEEP_DAYS = ('--store-keep', '10ms:1d,100ms:1y')
 
 
 def fail(*what):
@@ -164,18 +168,42 @@ def check_kill(test):
     if cut == 0:
         fail('no run was cut while it merged')
     test.store('rt-mutex-none/kernel', start, '1ms', '--store-keep', '1ms:1ms,2ms:2ms,4ms:1h', lists='count')
-    test.check_same(start, start)
+    test.store('rt-mutex-none/kernel', whole, '1ms', lists='count')
+    test.check_same(start, whole, '4ms', '8ms')
     found = [line for line in test.history(start)[0] if '/migrate/kernel' in line]
     if found != expected or levels_of(start).get(2, 0) > 3:
         fail('the next run did not go on:', levels_of(start))
     print('ok killed 3 times, %d of them while windows were merged' % cut)
 
 
+def check_interrupted(test):
+    """A run that is interrupted leaves what is due to the next one."""
+    path, pipe = (os.path.join(test.scratch, name) for name in ('interrupted.db', 'pipe'))
+    keep = ('--store-keep', '1ms:1ms,4ms:1h')
+    test.store('migrate/kernel', path, '1ms', lists='count')
+    os.mkfifo(pipe)
+    process = subprocess.Popen([test.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '-i', '1ms', '-o', pipe, '--store',
+                                path, *keep, os.path.join(test.data, 'migrate', 'kernel')], stderr=subprocess.DEVNULL)
+    with open(pipe, 'rb', buffering=0) as out:
+        out.read(1)  # it has begun, and waits for its output to be read
+        process.send_signal(signal.SIGINT)
+        while out.read(65536):
+            pass
+    status, found = process.wait(), levels_of(path)
+    if status != 130 or sorted(found) != [1]:
+        fail('interrupted: exit', status, 'windows of', found)
+    test.store('migrate/kernel', path, '1ms', *keep, lists='count')
+    if levels_of(path).get(1, 0) > 8:
+        fail('the next run merges nothing:', levels_of(path))
+    print('ok interrupted, nothing is merged any more')
+
+
 def check_refused(test):
     for keep, text in (('', 'expected an age'), ('7', 'expected an age'), ('0d', 'expected an age'),
                        ('1s:1d,7d', 'each has a length'), ('7s:1d', 'divides a day'), ('1s:1d,1500ms:2d', 'multiple'),
                        ('1m:1d,1s:2d', 'multiple'), ('1s:2d,1m:1d', 'kept longer'), ('x:1d', 'LENGTH:AGE'),
-                       ('1s:1d,1m:2d,', 'expected an age'), ('10ms:1h,100ms:2h', 'windows of -i')):
+                       ('1s:1d,1m:2d,', 'expected an age'), ('585y', 'at most'), ('1s:1d,1m:213504d', 'at most'),
+                       ('99999999999999999999w', 'at most'), ('15250284453d', 'at most'), ('10ms:1h,100ms:2h', 'windows of -i')):
         said = test.store('migrate/kernel', os.path.join(test.scratch, 'none.db'), '30ms' if 'of -i' in text else '10ms',
                           '--store-keep', keep, status=2)
         if text not in said or said.count('\n') != 1:
@@ -184,6 +212,125 @@ def check_refused(test):
 
 
 # ---- a server ----
+
+class Between:
+    """Passes statements on to a server, and tells of each: before(statement), after(statement)."""
+
+    def __init__(self, machine):
+        self.before = self.after = lambda statement: None
+        between = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers['Content-Length']))
+                between.before(body.decode(errors='replace'))
+                peer = http.client.HTTPConnection('127.0.0.1', machine.port)
+                peer.request('POST', self.path, body)
+                with contextlib.closing(peer):
+                    reply = peer.getresponse()
+                    text = reply.read()
+                between.after(body.decode(errors='replace'))
+                self.send_response(reply.status)
+                self.send_header('Content-Length', str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *args):
+                pass
+
+        self.http = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.url = 'clickhouse://127.0.0.1:%d/' % self.http.server_port
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+def check_new_trace(test, machine):
+    """A trace that is new while others are merged; a table of the user's with partitions alike."""
+    between, whole, url = Between(machine), os.path.join(test.scratch, 'meanwhile.db'), machine.url('meanwhile')
+    for trace in ('migrate/kernel', 'burst/kernel', 'containers/kernel'):
+        for store in (whole, url):
+            test.store(trace, store, '10ms', lists='count')
+    machine.ask('CREATE TABLE meanwhile.own (level Int64, begin Int64) ENGINE = MergeTree'
+                ' PARTITION BY (level, intDiv(begin, 86400000000000)) ORDER BY begin')
+    machine.ask('INSERT INTO meanwhile.own SELECT level, begin FROM meanwhile.windows')
+    rows, looks = machine.ask('SELECT count() FROM meanwhile.own'), []
+
+    def after(statement):
+        looks.extend([1] if ' FROM `traces`' in statement else [])
+        if len(looks) == 2:  # the first knows the time, the second knows the traces
+            machine.ask('INSERT INTO meanwhile.traces (trace, host, session, domain, path, version) VALUES'
+                        " ('00000000-0000-0000-0000-000000000001', ' ', ' ', '', '', 1)")
+
+    between.after = after
+    said = test.store('containers/kernel', between.url + 'meanwhile', '10ms', *KEEP_DAYS, lists='count')
+    between.http.shutdown()
+    if len(looks) < 4 or 'tried again' in said:
+        fail('nothing came in between:', len(looks), said)
+    if machine.ask('SELECT count() FROM meanwhile.own') != rows:
+        fail("a table of the user's has lost rows")
+    test.check_same(url, whole, '100ms')
+    print('ok a trace that is new meanwhile hides no other; other tables stay')
+
+
+def check_late(test, machine):
+    """A window whose rows arrive before the heads of its day are dropped, and whose head after that."""
+    between, url = Between(machine), machine.url('late')
+    for trace in ('migrate/kernel', 'containers/kernel'):
+        test.store(trace, url, '10ms', lists='count')
+    level, begin, trace = machine.ask('SELECT level, begin, trace FROM late.windows ORDER BY begin LIMIT 1').split()
+    begin, drops = int(begin) - 10 * MS, []
+
+    def insert(table, columns, values):
+        machine.ask("INSERT INTO late.%s (level, begin, trace, %s, version) VALUES (%s, %d, '%s', %s, 1)" %
+                    (table, columns, level, begin, trace, values))
+
+    def before(statement):
+        if statement.startswith('ALTER TABLE `windows` DROP') and not drops:
+            insert('count_by_name', 'name, count', "'late', 7")
+
+    def after(statement):
+        if statement.startswith('ALTER TABLE `windows` DROP'):
+            drops.append(1)
+            if len(drops) == 1:
+                insert('windows', 'end, complete, analyses', "%d, 0, 'count'" % (begin + 10 * MS))
+
+    between.before, between.after = before, after
+    said = test.store('containers/kernel', between.url + 'late', '10ms', *KEEP_DAYS, lists='count')
+    between.http.shutdown()
+    merged = machine.ask("SELECT level, count FROM late.count_by_name FINAL WHERE name = 'late' AND level > %s" % level)
+    if not drops or 'tried again' in said or merged.split() != ['100000000', '7']:
+        fail('a late window is not merged:', len(drops), merged, said)
+    print('ok a window that arrives while its day is dropped has its rows')
+
+
+def check_noted(test, machine):
+    """A window that is stored again when a longer one took its place: the same gap as in a file."""
+    path, url, late = os.path.join(test.scratch, 'noted.db'), machine.url('noted'), ()
+    for store in (path, url):
+        for nth in range(2):
+            test.store('lost-events/kernel', store, '1ms', *(late if nth else ()), lists='count')
+            if not late:
+                with connected(path) as db:
+                    late = ('--begin', '%dns' % db.execute('SELECT max(begin) FROM windows').fetchone())
+            said = test.store('containers/kernel', store, '1ms', '--store-keep', '1ms:1d,100ms:1y', lists='count')
+        if 'windows are left out' not in said:
+            fail(store, 'says nothing of late windows:', said)
+    with connected(path) as db:
+        expected = db.execute('SELECT begin, "end", windows, why FROM gaps ORDER BY 1').fetchall()
+    found = machine.ask('SELECT begin, end, windows, why FROM noted.gaps FINAL ORDER BY 1')
+    if found != ''.join('%d\t%d\t%d\t%s\n' % row for row in expected):
+        fail('late windows: gaps', found, 'expected', expected)
+    print('ok late windows are %d gaps, as in a file' % len(expected))
+
+
+def age(machine):
+    """All that the server has becomes a day old."""
+    machine.kill()
+    for place, _, _ in os.walk(os.path.join(machine.folder, 'data')):
+        os.utime(place, (time.time() - 86400,) * 2)
+    machine.start()
+
 
 def check_server(test):
     machine = server.Server(os.path.join(test.scratch, 'server'))
@@ -201,6 +348,8 @@ def check_server(test):
             if levels.split() != ['100']:
                 fail('the server has windows of', levels)
             test.check_same(kept, whole, '100ms', '200ms')
+        age(machine)
+        test.store('containers/kernel', kept, '10ms', *keep, lists='count')
         tables = machine.ask("SELECT table FROM system.parts WHERE database = 'kept' AND active AND"
                              " partition IN ('(10000000,20778)', '(20000000,20778)')").split()
         if tables:
@@ -210,6 +359,9 @@ def check_server(test):
         if found.strip() != '0' or len(test.history(kept)[0]) != 1:
             fail('old windows are left:', found)
         print('ok ClickHouse: merged by days, and dropped')
+        check_new_trace(test, machine)
+        check_late(test, machine)
+        check_noted(test, machine)
     finally:
         machine.kill()
 
@@ -224,6 +376,7 @@ def main():
         check_law(test, 'lost-events/kernel', '10ms:20ms,50ms:1h', '10ms', ('50ms', '1s'), [10, 50])
         check_removed(test)
         check_kill(test)
+        check_interrupted(test)
         check_refused(test)
         if '--server' in sys.argv and shutil.which('clickhouse-server'):
             check_server(test)

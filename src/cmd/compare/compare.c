@@ -69,6 +69,12 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 		gate_lost(c->gate, text);
 		free(text);
 	}
+	if (side->lost_windows > 0) {
+		text = mem_printf("%s: %llu windows are missing", side->name,
+				  (unsigned long long)side->lost_windows);
+		gate_lost(c->gate, text);
+		free(text);
+	}
 	if (side->missing.count > 0) {
 		char *events = missing_text(side->missing.at, side->missing.count, true);
 
@@ -103,6 +109,10 @@ static int check_limits(struct comparing *c)
 
 		if (r < 0) {
 			gate_skip(c->gate, i, why.text);
+		}
+		if (r == -ENOENT && c->options->verbosity < 0) { /* else the gate says it */
+			say("--fail \"%s\" was never evaluated: %s", c->options->fails.at[i],
+			    why.text);
 		}
 		status = r == -ENOENT ? EXIT_FAILED : status;
 	}
@@ -176,6 +186,7 @@ static int compare_into(const struct options *options, struct output *output)
 static int run(const struct options *options)
 {
 	struct output output = cmd_output_of(options);
+	const char *of_stores = options->host ? "--host" : options->session ? "--session" : NULL;
 
 	if (options->args[2]) {
 		say("compare: two runs are compared, and %s is one more", options->args[2]);
@@ -183,6 +194,10 @@ static int run(const struct options *options)
 	}
 	if (strcmp(options->args[0], "-") == 0 && strcmp(options->args[1], "-") == 0) {
 		say("compare: standard input is one run, not both");
+		return EXIT_USAGE;
+	}
+	if (of_stores && !side_is_store(options->args[0]) && !side_is_store(options->args[1])) {
+		say("%s has no effect: neither A nor B is a store", of_stores);
 		return EXIT_USAGE;
 	}
 	cmd_stop_on_signals();

@@ -145,7 +145,8 @@ static int find_windows(struct side *side, struct store_reader *reader, struct s
 	}
 	r = r < 0 ? r
 		  : store_reader_windows(reader, wanted, UINT64_MAX, begin, end, ret, side->err);
-	r = r < 0 ? r : stored_say_gaps(reader, begin, end, side->err);
+	r = r < 0 ? r
+		  : stored_say_gaps(reader, begin, end, &side->profile->lost_windows, side->err);
 	free(wanted);
 	return r;
 }
@@ -240,6 +241,18 @@ static bool is_store(const char *name)
 	struct err ignored;
 
 	return store_is_clickhouse(name) || store_file_of(name, &ignored);
+}
+
+bool side_is_store(const char *arg)
+{
+	struct side ignored = { 0 };
+	char *name = mem_strdup(arg);
+	bool is_one;
+
+	take_range(&ignored, name);
+	is_one = is_store(name);
+	free(name);
+	return is_one;
 }
 
 static int read_any(struct side *side, const char *name)

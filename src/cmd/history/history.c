@@ -243,7 +243,7 @@ static int choose_windows(struct history *h)
 {
 	const struct options *options = h->options;
 	struct units_span span;
-	uint64_t begin, end;
+	uint64_t begin, end, ignored = 0;
 	int r = store_reader_span(h->reader, &span.first, &span.last, &h->err);
 
 	r = r < 0 ? r : cmd_range_in(options, &span, &begin, &end, &h->err);
@@ -253,7 +253,7 @@ static int choose_windows(struct history *h)
 	r = store_reader_windows(h->reader, h->wanted,
 				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
 				 end, &h->windows, &h->err);
-	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &h->err);
+	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &ignored, &h->err);
 	if (r == 0 && options->verbosity >= 0) {
 		say_longer(h);
 	}

@@ -34,7 +34,7 @@ void clickhouse_encode(struct clickhouse_encoder *encoder, const struct store_it
 		       struct clickhouse_batch *batch);
 void clickhouse_encode_gap(struct clickhouse_encoder *encoder, const struct store_gap *gap,
 			   struct clickhouse_batch *batch);
-/* A batch is lost: traces have to be named again. */
+/* A batch was lost: traces have to be named again. */
 void clickhouse_encoder_forget(struct clickhouse_encoder *encoder);
 
 #endif

@@ -23,8 +23,25 @@ static int make_tables(struct clickhouse_link *link, const struct clickhouse_bat
 	return r;
 }
 
+typedef bool part_fn(uint32_t table);
+
+static bool is_head(uint32_t table)
+{
+	return table == CLICKHOUSE_WINDOWS;
+}
+
+static bool is_no_head(uint32_t table)
+{
+	return table != CLICKHOUSE_WINDOWS;
+}
+
+static bool is_trace(uint32_t table)
+{
+	return table == CLICKHOUSE_TRACES;
+}
+
 static int send_parts(struct clickhouse_link *link, const struct clickhouse_batch *batch,
-		      bool heads, struct err *err)
+		      part_fn *is_wanted, struct err *err)
 {
 	VEC(struct http_request) requests = { 0 };
 	int r;
@@ -32,7 +49,7 @@ static int send_parts(struct clickhouse_link *link, const struct clickhouse_batc
 	for (size_t i = 0; i < batch->parts.count; i++) {
 		const struct clickhouse_part *part = &batch->parts.at[i];
 
-		if ((part->table == CLICKHOUSE_WINDOWS) == heads) {
+		if (is_wanted(part->table)) {
 			*vec_push(&requests) = (struct http_request){ .body = part->body.at,
 								      .len = part->body.count };
 		}
@@ -48,8 +65,8 @@ static int send_once(struct clickhouse_link *link, const struct clickhouse_batch
 {
 	int r = make_tables(link, batch, err);
 
-	r = r < 0 ? r : send_parts(link, batch, false, err);
-	r = r < 0 ? r : send_parts(link, batch, true, err);
+	r = r < 0 ? r : send_parts(link, batch, is_no_head, err);
+	r = r < 0 ? r : send_parts(link, batch, is_head, err);
 	if (r < 0) { /* it may be another server when it comes back */
 		link->is_checked = false;
 		memset(link->has_table, 0, sizeof(link->has_table));
@@ -64,4 +81,11 @@ int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch 
 
 	/* Tables may have changed since they were made. */
 	return r == -EBADMSG ? send_once(link, batch, err) : r;
+}
+
+void clickhouse_send_traces(struct clickhouse_link *link, const struct clickhouse_batch *batch)
+{
+	struct err ignored; /* that the batch is refused is said */
+
+	(void)send_parts(link, batch, is_trace, &ignored);
 }

@@ -18,5 +18,7 @@ struct clickhouse_link {
  * server will never take it. */
 int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch *batch,
 		    struct err *err);
+/* Of a batch that the server refuses: which traces it names, if it takes that. */
+void clickhouse_send_traces(struct clickhouse_link *link, const struct clickhouse_batch *batch);
 
 #endif

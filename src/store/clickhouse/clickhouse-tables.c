@@ -104,6 +104,27 @@ struct clickhouse_table *clickhouse_table_new(uint32_t number)
 	return table;
 }
 
+uint32_t clickhouse_table_number(const char *name)
+{
+	char of_list[STORE_NAME_MAX];
+
+	for (uint32_t i = 0; i < CLICKHOUSE_FIRST_LIST; i++) {
+		if (strcmp(first_tables[i].name, name) == 0) {
+			return i;
+		}
+	}
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
+			store_table_name(analyses[a], t, of_list);
+			if (strcmp(of_list, name) == 0 &&
+			    !scope_is_of_pairs(analyses[a]->tables[t].scope)) {
+				return clickhouse_list_number(a, t);
+			}
+		}
+	}
+	return UINT32_MAX;
+}
+
 /* ---- statements ---- */
 
 static const char *column_type(enum clickhouse_type type)

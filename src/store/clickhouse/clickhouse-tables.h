@@ -61,6 +61,8 @@ static inline uint32_t clickhouse_list_number(size_t analysis, size_t table)
 
 /* The caller frees it; NULL: no table has the number. */
 struct clickhouse_table *clickhouse_table_new(uint32_t number);
+/* Of the table of this name; UINT32_MAX: no table of a store has it. */
+uint32_t clickhouse_table_number(const char *name);
 /* "INSERT INTO name (a, b) FORMAT TabSeparated\n": rows follow.  The caller frees it. */
 char *clickhouse_insert_text(const struct clickhouse_table *table);
 

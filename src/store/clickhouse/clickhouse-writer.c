@@ -48,6 +48,9 @@ const char *clickhouse_writer_name(const struct clickhouse_writer *writer)
 static void gather(struct clickhouse_writer *writer)
 {
 	if (!writer->batch) {
+		if (sender_has_lost(writer->sender)) {
+			clickhouse_encoder_forget(writer->encoder);
+		}
 		writer->batch = clickhouse_batch_new();
 		writer->due_ns = now_monotonic_ns() + writer->url.every_ns;
 	}
@@ -55,12 +58,10 @@ static void gather(struct clickhouse_writer *writer)
 
 static void flush(struct clickhouse_writer *writer)
 {
-	struct clickhouse_batch *batch = writer->batch;
-
-	writer->batch = NULL;
-	if (batch && !sender_put(writer->sender, batch)) {
-		clickhouse_encoder_forget(writer->encoder);
+	if (writer->batch) {
+		sender_put(writer->sender, writer->batch);
 	}
+	writer->batch = NULL;
 }
 
 void clickhouse_writer_put(struct clickhouse_writer *writer, struct store_item *const *items,

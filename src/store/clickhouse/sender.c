@@ -30,6 +30,7 @@ struct sender {
 	int64_t first_number, last_number; /* of this run's batches */
 	bool is_closing, is_away;
 	bool has_said_loss; /* since the server went away */
+	bool has_lost;      /* a batch, since sender_has_lost() */
 	uint64_t retry_ns, next_try_ns;
 	/* The thread's. */
 	struct clickhouse_link link;
@@ -51,13 +52,13 @@ static void lose(struct sender *sender, const struct clickhouse_batch *batch, co
 	if (!sender->has_said_loss && gap.windows > 0) {
 		sender->events.say("%s: windows are lost: %s", sender->url->shown, why);
 	}
-	sender->has_said_loss = true;
+	sender->has_said_loss = sender->has_lost = true;
 	sender->events.lost(sender->events.user, &gap,
 			    batch->number >= sender->first_number ? batch->windows.windows : 0);
 }
 
-/* Takes the batch.  @why: it could not be sent.  False: it is lost. */
-static bool keep(struct sender *sender, struct clickhouse_batch *batch, const char *why)
+/* Takes the batch.  @why: it could not be sent. */
+static void keep(struct sender *sender, struct clickhouse_batch *batch, const char *why)
 {
 	struct err err;
 	int r = sender->spool ? spool_put(sender->spool, batch, &err)
@@ -69,7 +70,6 @@ static bool keep(struct sender *sender, struct clickhouse_batch *batch, const ch
 		sender->events.spooled(sender->events.user, (int64_t)batch->windows.windows);
 	}
 	clickhouse_batch_free(batch);
-	return r == 0;
 }
 
 static void note_failure(struct sender *sender, struct clickhouse_batch *batch, bool is_spooled,
@@ -91,10 +91,10 @@ static void note_failure(struct sender *sender, struct clickhouse_batch *batch, 
 	if (is_spooled) {
 		clickhouse_batch_free(batch);
 	} else {
-		(void)keep(sender, batch, err->text);
+		keep(sender, batch, err->text);
 	}
 	for (size_t i = 0; i < sender->outbox.count; i++) {
-		(void)keep(sender, sender->outbox.at[i], err->text);
+		keep(sender, sender->outbox.at[i], err->text);
 	}
 	sender->outbox.count = 0;
 	(void)pthread_cond_broadcast(&sender->has_room);
@@ -104,12 +104,13 @@ static void note_failure(struct sender *sender, struct clickhouse_batch *batch, 
 static void set_aside(struct sender *sender, struct clickhouse_batch *batch, bool is_spooled,
 		      const struct err *err)
 {
-	bool is_own = batch->number >= sender->first_number;
+	bool is_own = batch->number >= sender->first_number, is_in_spool = is_spooled;
 	struct err failure;
 	int r = 0;
 
 	if (sender->spool && !is_spooled) {
 		r = spool_put(sender->spool, batch, &failure);
+		is_in_spool = r == 0;
 	} else if (is_own && is_spooled) {
 		sender->events.spooled(sender->events.user, -(int64_t)batch->windows.windows);
 	}
@@ -124,8 +125,10 @@ static void set_aside(struct sender *sender, struct clickhouse_batch *batch, boo
 	sender->has_said_loss = true;
 	lose(sender, batch, err->text);
 	clickhouse_batch_free(batch);
-	if (r < 0) { /* it cannot be taken out: nothing behind it can be sent */
+	if (r < 0) {
 		sender->events.say("%s", failure.text);
+	}
+	if (r < 0 && is_in_spool) { /* it cannot be taken out: nothing behind it can be sent */
 		spool_close(sender->spool);
 		sender->spool = NULL;
 	}
@@ -241,6 +244,9 @@ static void *run(void *arg)
 		}
 		(void)pthread_mutex_unlock(&sender->mutex);
 		r = clickhouse_send(&sender->link, batch, &err);
+		if (r == -EBADMSG) { /* what comes later needs the names in it */
+			clickhouse_send_traces(&sender->link, batch);
+		}
 		(void)pthread_mutex_lock(&sender->mutex);
 		if (r == -EBADMSG) {
 			set_aside(sender, batch, is_spooled, &err);
@@ -263,10 +269,8 @@ static bool is_next(const struct sender *sender)
 	       (!sender->is_away || now_monotonic_ns() >= sender->next_try_ns);
 }
 
-bool sender_put(struct sender *sender, struct clickhouse_batch *batch)
+void sender_put(struct sender *sender, struct clickhouse_batch *batch)
 {
-	bool is_kept = true;
-
 	(void)pthread_mutex_lock(&sender->mutex);
 	batch->number = ++sender->last_number;
 	while (sender->may_wait && !sender->is_away &&
@@ -276,12 +280,21 @@ bool sender_put(struct sender *sender, struct clickhouse_batch *batch)
 	if (is_next(sender) && sender->outbox.count < CLICKHOUSE_OUTBOX) {
 		*vec_push(&sender->outbox) = batch;
 	} else {
-		is_kept = keep(sender, batch,
-			       sender->is_away ? "it cannot be written" : "it is too slow");
+		keep(sender, batch, sender->is_away ? "it cannot be written" : "it is too slow");
 	}
 	(void)pthread_cond_signal(&sender->has_work);
 	(void)pthread_mutex_unlock(&sender->mutex);
-	return is_kept;
+}
+
+bool sender_has_lost(struct sender *sender)
+{
+	bool has_lost;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	has_lost = sender->has_lost;
+	sender->has_lost = false;
+	(void)pthread_mutex_unlock(&sender->mutex);
+	return has_lost;
 }
 
 /* ---- lifecycle ---- */

@@ -33,8 +33,10 @@ struct sender_events {
  */
 int sender_open(const struct clickhouse_url *url, bool may_wait, const struct sender_events *events,
 		struct sender **ret, struct err *err);
-/* Takes the batch.  False: it is lost. */
-bool sender_put(struct sender *sender, struct clickhouse_batch *batch);
+/* Takes the batch. */
+void sender_put(struct sender *sender, struct clickhouse_batch *batch);
+/* Whether a batch was lost since it was asked last. */
+bool sender_has_lost(struct sender *sender);
 /* Ends when all is sent, or waits in the spool, or is lost.  NULL is fine. */
 void sender_close(struct sender *sender);
 

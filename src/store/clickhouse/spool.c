@@ -373,20 +373,6 @@ int spool_set_aside(struct spool *spool, int64_t number, const char *why, struct
 
 /* ---- reading ---- */
 
-static uint32_t table_of(const char *name)
-{
-	for (uint32_t i = 0; i < CLICKHOUSE_TABLES_MAX; i++) {
-		struct clickhouse_table *table = clickhouse_table_new(i);
-		bool is_it = table && strcmp(table->name, name) == 0;
-
-		free(table);
-		if (is_it) {
-			return i;
-		}
-	}
-	return UINT32_MAX;
-}
-
 static int take_part(struct spool *spool, struct clickhouse_batch *batch, struct err *err)
 {
 	const char *name = (const char *)sqlite3_column_text(spool->parts, 0);
@@ -395,7 +381,8 @@ static int take_part(struct spool *spool, struct clickhouse_batch *batch, struct
 	size_t len = (size_t)sqlite3_column_bytes(spool->parts, 2);
 	struct clickhouse_part *part = vec_push(&batch->parts);
 
-	*part = (struct clickhouse_part){ .table = name ? table_of(name) : UINT32_MAX };
+	*part = (struct clickhouse_part){ .table = name ? clickhouse_table_number(name)
+							: UINT32_MAX };
 	if (part->table == UINT32_MAX || size <= 0 || size > INT32_MAX || !packed ||
 	    ZSTD_getFrameContentSize(packed, len) != (unsigned long long)size) {
 		return err_raise(err, -EINVAL, "%s: damaged", spool->path);

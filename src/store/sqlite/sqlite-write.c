@@ -267,24 +267,38 @@ static int remove_rows(struct sqlite_writer *writer, const char *lists,
 	return r;
 }
 
+/* The analyses of a window, a text that the caller frees; NULL: there is no such window. */
+static int find_lists(struct sqlite_writer *writer, const struct sqlite_place *place,
+		      bool *ret_complete, char **ret, struct err *err)
+{
+	int r = 0, found;
+
+	*ret = NULL;
+	*ret_complete = false;
+	bind_place(writer->find_window, place);
+	found = sqlite3_step(writer->find_window);
+	if (found == SQLITE_ROW) {
+		const char *lists = (const char *)sqlite3_column_text(writer->find_window, 1);
+
+		*ret_complete = sqlite3_column_int64(writer->find_window, 0);
+		*ret = mem_strdup(lists ? lists : "");
+	} else if (found != SQLITE_DONE) {
+		r = sqlite_failed(writer->db, writer->path, err);
+	}
+	(void)sqlite3_reset(writer->find_window);
+	return r;
+}
+
 /* A window that is there is replaced, with its rows; one that is complete only by another that is.
  * *ret_stays: it is not replaced. */
 static int replace(struct sqlite_writer *writer, const struct report *report,
 		   const struct sqlite_place *place, bool *ret_stays, struct err *err)
 {
-	char *lists = NULL;
-	int r = 0, found;
+	char *lists;
+	bool is_complete;
+	int r = find_lists(writer, place, &is_complete, &lists, err);
 
-	bind_place(writer->find_window, place);
-	found = sqlite3_step(writer->find_window);
-	*ret_stays = false;
-	if (found == SQLITE_ROW) {
-		*ret_stays = sqlite3_column_int64(writer->find_window, 0) && !report->complete;
-		lists = mem_strdup((const char *)sqlite3_column_text(writer->find_window, 1));
-	} else if (found != SQLITE_DONE) {
-		r = sqlite_failed(writer->db, writer->path, err);
-	}
-	(void)sqlite3_reset(writer->find_window);
+	*ret_stays = is_complete && !report->complete;
 	if (r == 0 && lists && !*ret_stays) {
 		r = remove_rows(writer, lists, place, err);
 	}
@@ -471,15 +485,11 @@ int sqlite_writer_add_gap(struct sqlite_writer *writer, const struct store_gap *
 int sqlite_writer_remove(struct sqlite_writer *writer, const struct sqlite_place *place,
 			 struct err *err)
 {
-	char *lists = NULL;
-	int r;
+	char *lists;
+	bool ignored;
+	int r = find_lists(writer, place, &ignored, &lists, err);
 
-	bind_place(writer->find_window, place);
-	if (sqlite3_step(writer->find_window) == SQLITE_ROW) {
-		lists = mem_strdup((const char *)sqlite3_column_text(writer->find_window, 1));
-	}
-	(void)sqlite3_reset(writer->find_window);
-	r = lists ? remove_rows(writer, lists, place, err) : 0;
+	r = r < 0 || !lists ? r : remove_rows(writer, lists, place, err);
 	bind_place(writer->remove_window, place);
 	r = r < 0 ? r : sqlite_step(writer->db, writer->path, writer->remove_window, err);
 	free(lists);
