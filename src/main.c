@@ -5,6 +5,7 @@
  * (--strict), 128 + N ended by signal N before all was read; 141, which is SIGPIPE: standard output
  * was a pipe whose reader has ended.
  */
+#include <assert.h>
 #include <errno.h>
 #include <locale.h>
 #include <malloc.h>
@@ -134,10 +135,11 @@ static size_t count_args(const char **args)
 static int run(const struct command *command, int argc, const char **argv)
 {
 	struct options options;
+	int status = EXIT_DONE, r;
 	struct err err;
-	int r = options_parse(&options, command->options, argc, argv, &err);
-	int status = EXIT_DONE;
 
+	assert(strcmp(command->name, options_command(command->options)) == 0);
+	r = options_parse(&options, command->options, argc, argv, &err);
 	if (r < 0) {
 		say("%s", err.text);
 		status = EXIT_USAGE;

@@ -273,9 +273,18 @@ static char *loss_text(const struct gate *gate)
 	return text;
 }
 
+void gate_say_lost(const struct gate *gate, void (*say)(const char *fmt, ...))
+{
+	char *text = loss_text(gate), *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		say("--strict: %s", line);
+	}
+	free(text);
+}
+
 void gate_say(const struct gate *gate, void (*say)(const char *fmt, ...))
 {
-	char *text, *rest, *line;
 
 	for (size_t i = 0; i < gate->cases.count; i++) {
 		const struct gate_case *one = &gate->cases.at[i];
@@ -288,11 +297,9 @@ void gate_say(const struct gate *gate, void (*say)(const char *fmt, ...))
 			    one->name, one->skipped);
 		}
 	}
-	text = rest = gate->is_strict ? loss_text(gate) : mem_strdup("");
-	while ((line = strsep(&rest, "\n")) && *line) {
-		say("--strict: %s", line);
+	if (gate->is_strict) {
+		gate_say_lost(gate, say);
 	}
-	free(text);
 }
 
 /* ---- files ---- */

@@ -44,6 +44,9 @@ void gate_lost(struct gate *gate, const char *says);
 
 /* GATE_LOST goes before GATE_HELD: what is missing makes the rest doubtful. */
 int gate_status(const struct gate *gate);
+/* What is missing, a line each, as --strict has it. */
+void gate_say_lost(const struct gate *gate,
+		   void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
 /* What lets the run fail, a line for each; @say is called with each. */
 void gate_say(const struct gate *gate,
 	      void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));

@@ -3,7 +3,7 @@
 
 const WINDOWS = 120; // shown over time
 const NOTICES = 100;
-const traces = new Map(); // by identity: { section, parts, windows }
+const traces = new Map(); // by identity: { section, when, parts, windows, skipped }
 
 function element(kind, text, className) {
 	const made = document.createElement(kind);
@@ -22,8 +22,9 @@ function time(ns) {
 		return '-';
 	}
 	for (const [size, name] of units) {
-		if (ns >= size) {
-			return (ns / size).toPrecision(3).replace(/e\+?(\d+)/, '') + ' ' + name;
+		const value = ns / size;
+		if (Math.abs(value) >= 0.9995) {
+			return (Math.abs(value) >= 999.5 ? Math.round(value) : value.toPrecision(3)) + ' ' + name;
 		}
 	}
 	return ns + ' ns';
@@ -213,7 +214,7 @@ function draw(trace) {
 	}
 	trace.when.textContent = now.end_time.slice(0, 23).replace('T', ' ') + ' UTC, window of ' + time(now.end - now.begin) +
 		(now.lag_ns === undefined ? '' : ', ' + time(now.lag_ns) + ' behind') + (now.complete ? '' : ', not complete') +
-		(trace.skipped ? ', ' + trace.skipped + ' windows between were not shown' : '');
+		(trace.skipped ? ', ' + trace.skipped + (trace.skipped === 1 ? ' window was' : ' windows were') + ' left out' : '');
 	// A new part has a place before it is drawn, since a canvas takes its width from there.
 	for (const [key, title] of [['cpus', 'CPUs over time'], ['wake', 'Wake-up latency']]) {
 		if (key === 'cpus' ? now.cpu && ((now.cpu.cpus || []).length || now.cpu.missing) : now.sched) {

@@ -39,9 +39,20 @@ struct viewer {
 	struct web_server *server;
 	struct evhttp_request *request;
 	uint64_t sent;    /* the number of the last item */
+	uint64_t refused; /* that of the last one for which there was no room; 0: there was */
 	size_t pending;   /* bytes that waited for it when it was last looked at */
 	uint64_t took_ns; /* monotonic: when it was seen to take some, or to have all */
-	bool is_slow;     /* that it misses windows was said */
+	bool is_slow;     /* it missed a window, which was noted */
+};
+
+/* What befalls viewers. */
+enum { FATE_SLOW, FATE_LEFT, FATES };
+
+/* How often, since it was last said. */
+struct told {
+	size_t count;
+	char address[64]; /* of the last one; empty: unknown */
+	uint64_t said_ns; /* monotonic; 0: never */
 };
 
 struct web_server {
@@ -50,6 +61,7 @@ struct web_server {
 	struct event *timer; /* pending while a viewer lacks items */
 	VEC(struct viewer *) viewers;
 	bool is_loopback;
+	struct told told[FATES];
 };
 
 /* ---- viewers ---- */
@@ -61,17 +73,63 @@ static struct evbuffer *output_of(const struct viewer *viewer)
 	return bufferevent_get_output(evhttp_connection_get_bufferevent(connection));
 }
 
-static void say_of(const struct viewer *viewer, const char *what)
+/* Whoever connects again and again fills no log: once a minute, and at the end. */
+static void say_fates(struct web_server *server, bool is_end)
+{
+	static const char *const says[FATES][2] = {
+		[FATE_SLOW] = { "reads too slowly: it misses windows",
+				"read too slowly: they miss windows" },
+		[FATE_LEFT] = { "took nothing for too long: it is left",
+				"took nothing for too long: they are left" },
+	};
+	uint64_t now = now_monotonic_ns();
+
+	for (size_t i = 0; i < FATES; i++) {
+		struct told *told = &server->told[i];
+		const char *on = told->address[0] ? " on " : "";
+
+		if (told->count == 0 ||
+		    (!is_end && told->said_ns > 0 && now - told->said_ns < WEB_SAY_S * NS_PER_S)) {
+			continue;
+		}
+		if (told->count == 1) {
+			server->web->say("--web: a viewer%s%s %s", on, told->address, says[i][0]);
+		} else {
+			server->web->say("--web: %zu viewers, the last%s%s, %s", told->count, on,
+					 told->address, says[i][1]);
+		}
+		told->count = 0;
+		told->said_ns = now;
+	}
+}
+
+static void note_fate(const struct viewer *viewer, size_t fate)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
+	struct told *told = &viewer->server->told[fate];
 	char *address = NULL;
 	ev_uint16_t port = 0;
 
+	assert(fate < FATES);
 	if (connection) {
 		evhttp_connection_get_peer(connection, &address, &port);
 	}
-	viewer->server->web->say("--web: a viewer%s%s %s", address ? " on " : "",
-				 address ? address : "", what);
+	told->count++;
+	(void)snprintf(told->address, sizeof(told->address), "%s", address ? address : "");
+	say_fates(viewer->server, false);
+}
+
+void web_server_misses(struct web_server *server, uint64_t number)
+{
+	for (size_t i = 0; i < server->viewers.count; i++) {
+		struct viewer *viewer = server->viewers.at[i];
+
+		/* What came since then it was not offered yet: short windows are sampled. */
+		if (viewer->sent < number && number <= viewer->refused && !viewer->is_slow) {
+			viewer->is_slow = true;
+			note_fate(viewer, FATE_SLOW);
+		}
+	}
 }
 
 /* Gives what it lacks, as far as there is room.  True: it has all. */
@@ -102,10 +160,7 @@ static bool feed(struct viewer *viewer)
 	}
 	evbuffer_free(more);
 	viewer->pending = evbuffer_get_length(output_of(viewer));
-	if (viewer->sent != web->last && !viewer->is_slow) {
-		viewer->is_slow = true;
-		say_of(viewer, "reads too slowly: it misses windows");
-	}
+	viewer->refused = viewer->sent != web->last ? web->last : 0;
 	return viewer->sent == web->last;
 }
 
@@ -128,7 +183,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 		has_all &= feed(viewer);
 		if (is_stuck(viewer)) {
-			say_of(viewer, "took nothing for too long: it is left");
+			note_fate(viewer, FATE_LEFT);
 			evhttp_connection_free(evhttp_request_get_connection(viewer->request));
 		}
 	}
@@ -141,6 +196,7 @@ void web_server_changed(struct web_server *server)
 {
 	const struct timeval soon = { .tv_usec = WEB_PERIOD_US };
 
+	say_fates(server, false);
 	if (server->viewers.count > 0 && !event_pending(server->timer, EV_TIMEOUT, NULL)) {
 		(void)event_add(server->timer, &soon);
 	}
@@ -355,6 +411,7 @@ void web_server_free(struct web_server *server)
 	if (!server) {
 		return;
 	}
+	say_fates(server, true);
 	evhttp_free(server->http); /* closes all connections */
 	assert(server->viewers.count == 0);
 	event_free(server->timer);

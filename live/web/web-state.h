@@ -36,6 +36,8 @@ struct web {
 struct web_server *web_server_new(struct event_base *base, const char *host, uint16_t port,
 				  const struct web *web, struct err *err);
 void web_server_free(struct web_server *server); /* NULL is fine */
+/* A newer window takes the place of an item: those for which there was no room for it miss it. */
+void web_server_misses(struct web_server *server, uint64_t number);
 /* There are new items: viewers get them soon. */
 void web_server_changed(struct web_server *server);
 

@@ -35,6 +35,7 @@ static void make_room(struct web *web, const char *trace)
 		const char *of = web->items.at[i].trace;
 
 		if (trace && of && strcmp(of, trace) == 0) {
+			web_server_misses(web->server, web->items.at[i].number);
 			free_item(web, i);
 			return;
 		}

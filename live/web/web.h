@@ -6,7 +6,7 @@
  * The page, its script and its style are served as they are; the data follow as server-sent events
  * whose data are the lines of the JSON sink, with few rows of each list.  A viewer that is slow
  * gets the newest window of each trace when it has taken what it was given, and one that takes
- * nothing is left; both is said.  It never holds others.
+ * nothing is left; both is said, at most once a minute.  It never holds others.
  *
  * Everything runs in the thread of the event loop.  A web that is NULL takes all calls.
  */

@@ -129,6 +129,7 @@
 #define WEB_KERNEL_MAX  (64 << 10) /* the kernel doubles it */
 #define WEB_STUCK_S     10
 #define WEB_PERIOD_US   250000
+#define WEB_SAY_S       60 /* between two lines about viewers of one kind */
 #define WEB_ROWS        12
 #define WEB_CPUS        256
 #define WEB_TRACES_MAX  64

@@ -432,6 +432,7 @@ int analyze_into(const struct options *options, struct output *output)
 	a.summary.exit = analyze_all(&a, &config);
 	if (a.has_unmatched && !a.has_matched) {
 		a.summary.exit = EXIT_FAILED;
+		cmd_say_unmatched(options);
 	}
 	if (cmd_store_close(options, output) < 0) { /* before a state says that it has them */
 		a.summary.exit = EXIT_FAILED;

@@ -381,13 +381,27 @@ int cmd_end_gate(const struct options *options, const struct gate *gate, int sta
 	return status == EXIT_DONE ? gate_status(gate) : status;
 }
 
+void cmd_say_unmatched(const struct options *options)
+{
+	char *selection = selection_asked(&options->selection);
+
+	if (options->verbosity < 0) {
+		say("nothing matched %s", selection);
+	}
+	free(selection);
+}
+
 int cmd_gate(const struct options *options, struct actions *actions, int status)
 {
 	if (!actions || !actions_gate(actions)) {
 		return status;
 	}
 	actions_end_gate(actions);
-	return cmd_end_gate(options, actions_gate(actions), status);
+	status = cmd_end_gate(options, actions_gate(actions), status);
+	if (status == EXIT_LOST && options->verbosity < 0) {
+		gate_say_lost(actions_gate(actions), say);
+	}
+	return status;
 }
 
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,

@@ -74,8 +74,11 @@ void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX]);
  */
 int cmd_actions(const struct options *options, struct actions **ret_actions, struct err *err);
 void cmd_actions_free(struct actions *actions); /* NULL is fine */
+/* With --quiet: why the run fails of which nothing is what the user selected.  Else each trace has
+ * said so. */
+void cmd_say_unmatched(const struct options *options);
 /* At the end of a run: what the gate makes of its exit status @status.  Says it and writes the
- * files of --junit and --tap. */
+ * files of --junit and --tap.  With --quiet it says what data are missing, and no verdict. */
 int cmd_gate(const struct options *options, struct actions *actions, int status);
 /* The same for a gate of its own; NULL: there is none. */
 struct gate;

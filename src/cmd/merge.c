@@ -153,6 +153,7 @@ static void merge_all(struct merging *m)
 	}
 	if (m->has_unmatched && !m->has_matched) {
 		m->summary.exit = EXIT_FAILED;
+		cmd_say_unmatched(m->options);
 	}
 	m->summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(m->output, &m->summary);

@@ -22,7 +22,7 @@ static void warn_unmatched(struct trace *trace, const struct report *report)
 	    (report->kind == REPORT_WINDOW && !report->has_lag)) {
 		return;
 	}
-	selection = selection_text(trace->engine->config.selection);
+	selection = selection_asked(trace->engine->config.selection);
 	trace->has_said_unmatched = true;
 	warn_trace(trace, NULL, -1, "nothing-matched", "nothing matched %s%s", selection,
 		   report->kind == REPORT_TOTAL ? "" : " so far");

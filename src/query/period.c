@@ -113,25 +113,34 @@ static int take_then(struct parsed *p)
 	return take_event(&p->parser, &p->period->steps[p->period->step_count++].what);
 }
 
+/* A word that other words follow.  At the end of the text they are expected, not the word. */
+static bool take_before(struct pattern_parser *parser, const char *word)
+{
+	size_t len = strlen(word);
+
+	return strncmp(parser->at, word, len) == 0 && strchr(" \t", parser->at[len]) &&
+	       pattern_take(parser, word);
+}
+
 static int take_clause(struct parsed *p)
 {
 	struct pattern_parser *parser = &p->parser;
 
-	if (pattern_take(parser, "by ")) {
+	if (take_before(parser, "by")) {
 		p->links[p->period->step_count - 2].has_keys = true;
 		return take_list(p, take_key);
 	}
-	if (pattern_take(parser, "then ")) {
+	if (take_before(parser, "then")) {
 		return take_then(p);
 	}
 	if (pattern_take(parser, "each")) {
 		p->period->has_each = true;
 		return 0;
 	}
-	if (pattern_take(parser, "group ")) {
+	if (take_before(parser, "group")) {
 		return take_list(p, take_group);
 	}
-	if (pattern_take(parser, "within ")) {
+	if (take_before(parser, "within")) {
 		return take_within(p);
 	}
 	return pattern_expected(parser, "by, then, each, group or within");

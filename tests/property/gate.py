@@ -28,6 +28,17 @@ def run(sillage, *words):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def check_quiet(sillage, data, _):
+    """With -q one line says why a run is no success, unless a condition held."""
+    burst, lost = os.path.join(data, 'burst'), os.path.join(data, 'lost-events')
+    for status, says, words in ((1, 'nothing matched --thread nope\n', ('--thread', 'nope', burst)),
+                                (4, '--strict: ', ('-a', 'count', '--strict', '--fail', HOLDS, lost)), (3, '', ('--fail', HOLDS, burst)),
+                                (0, '', ('--strict', burst))):
+        found, out, said = run(sillage, *words)
+        if (found, out, said.count('\n')) != (status, '', 1 if says else 0) or says not in said:
+            yield 'with -q %s: status %d, says %r' % (' '.join(words), found, said)
+
+
 def tap_of(text):
     """By name: ok, not ok or skip; the plan has to be right, and nothing but TAP may be there."""
     lines = [line for line in text.split('\n') if line and not line.startswith('#')]
@@ -216,7 +227,7 @@ def main():
     sillage, data = sys.argv[1:3]
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
-        wrong = [fault for check in (check_status, check_interrupt, check_state, check_jobs)
+        wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs)
                  for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)

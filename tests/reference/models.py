@@ -124,7 +124,7 @@ class Plain:
                     any_known |= called is not None
                     name += ' %s=%s' % (word, value)
                     label += ' ' + (called if called is not None else '%s=%s' % (word, value))
-            found[name] = (label.encode()[:NAME_MAX * 4].decode() if any_known else None,
+            found[name] = (short_name(label) if any_known else None,
                            len(times), sum(times), min(times), max(times))
         self.rows.clear()
         return found
@@ -360,13 +360,11 @@ def make(scratch, name, seed, count=1500):
     return made.path, half.path
 
 
-def cut(name):
-    """As much of an id as fits; longer ones end in a hash, which only has to tell them apart."""
-    return re.sub(r'=(\d,)?L{44,46}~[0-9a-f]{16}', lambda found: '=' + (found.group(1) or '') + 'L' * 90, name)
-
-
-def short(rows):
-    return {cut(name): ((row[0] and short_name(cut(row[0]))),) + row[1:] for name, row in rows.items()}
+def whole_ids(rows):
+    """Of the rows of ours(): as much of an id as fits is there; longer ones end in a hash, which only has to tell them apart."""
+    def whole(name):
+        return name and re.sub(r'=(\d,)?L{44,46}~[0-9a-f]{16}', lambda found: '=' + (found.group(1) or '') + 'L' * 90, name)
+    return {whole(name): (whole(row[0]),) + row[1:] for name, row in rows.items()}
 
 
 def check_windows(sillage, model, trace):
@@ -383,13 +381,15 @@ def check_windows(sillage, model, trace):
             ns, name, _, text = events.popleft()
             plain.event(ns, name, text)
         what = 'window %d' % window['seq']
-        faults += compared(what, short(ours(window)), short(plain.shown())) + compared_longest(what, window, plain.longest())
+        faults += compared(what, whole_ids(ours(window)), plain.shown()) + compared_longest(what, window, plain.longest())
     total = total_in(out)
     faults += compared_longest('total', total, whole.longest())
     wanted = whole.shown()
     if not any(row[0] for row in wanted.values()) or len(windows) < 3:
         faults.append('the trace shows nothing')
-    return faults + compared('total', short(ours(total)), short(wanted)) + counted('total', total['periods'], whole), out
+    if not any('~' in name for name in ours(total)):
+        faults.append('no id is cut')
+    return faults + compared('total', whole_ids(ours(total)), wanted) + counted('total', total['periods'], whole), out
 
 
 def check_laws(sillage, model, trace, half, out, scratch):
@@ -421,7 +421,8 @@ BAD = (
      'expected the keys that this label has elsewhere'),
     (('--label', 'x = m:topic key=obj name=name', '--label', 'x = m:topic key=obj name=x(obj)'),
      'expected a name by a label that was given before this'),
-    (('--label', 'x = m:topic key=obj name=name', '-a', 'count'), 'labels without a --period or --job'),
+    (('--label', 'x = m:topic key=obj name=name', '-a', 'count'), '--label has no effect without a --period that groups by it'),
+    (('--label', 'x = m:topic key=obj name=name', '--job', 'x = m:start; m:end'), '--label has no effect without a --period that groups by it'),
     (('--label', 'x = m:topic obj=$tid key=obj name=name', '-a', 'count'), 'expected no $tid before'),
     (('--label', 'x = m:topic key=obj,name name=name', '--period', 'p = m:send; m:open; group x(obj, file)'),
      '--period p: the event "m:send" has no field "file"'),
@@ -433,8 +434,8 @@ BAD = (
     (('--label', 'x = m:topic key=obj name=name', '--period', 'p = m:start; m:end; group x(cb, cb)'),
      'expected as many fields'),
     (('--period', 'p = m:start; m:end; each'), 'expected events by keys'),
-    (('--period', 'p = m:start; m:end; then'), 'expected'),
-    (('--period', 'p = m:start' + '; then m:end' * 8), 'expected'),
+    (('--period', 'p = m:start; m:end; then'), 'expected the name of an event'),
+    (('--period', 'p = m:start; m:end' + '; then m:end' * 7), 'expected no more than eight events'),
     (('--model', 'nowhere/model'), 'nowhere/model: No such file'),
     (('--model', 'rso2'), 'unknown model "rso2"; did you mean "ros2"?'),
 )

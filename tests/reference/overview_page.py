@@ -66,6 +66,8 @@ for (let t = 0; document.getElementById('tree' + t); t++) {
 	tree.key = told();
 	seen.trees.push(tree);
 }
+seen.lengths = [0, 1, 999, 999900, 999.9e6, 1234e9, 1.5e6].map(duration);
+seen.rates = [999, 999900, 2e12].map(rate);
 const into = document.createElement('pre');
 into.id = 'seen';
 into.textContent = JSON.stringify(seen);
@@ -199,6 +201,8 @@ def check_page(sillage, browser, trace, scratch):
     text, document, seen = browse(browser, page, scratch)
     check('http' not in re.sub(r'http://www\.w3\.org/2000/svg|http-equiv', '', text), 'it wants the network')
     check_partitions(sillage, trace, overview, seen)
+    check(seen['lengths'] == ['0', '1 ns', '999 ns', '1.00 ms', '1.00 s', '1234 s', '1.50 ms'], seen['lengths'])
+    check(seen['rates'] == ['999/s', '1.00 M/s', '2000 G/s'], seen['rates'])
     check_commands(sillage, trace, overview, seen)
     check_table(overview, seen)
     has_cpus = any(series['unit'] == 'share' for series in overview['series'])

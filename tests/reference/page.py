@@ -248,6 +248,41 @@ def check_table_keys(page, report):
     assert page.evaluate('document.activeElement === ' + row_of('^Who waited longest', 1))
 
 
+LENGTHS = {1: '1 ns', 999: '999 ns', 1000: '1.00 us', 999499: '999 us', 999900: '1.00 ms', 999.9e6: '1.00 s', 1234e9: '1234 s', -999900: '-1.00 ms',
+           99.96e3: '100 us', 1.5e6: '1.50 ms'}
+
+
+def check_lengths(page, function):
+    """Three digits, never an exponent."""
+    found = page.evaluate('[%s].map((ns) => %s(ns))' % (', '.join(map(str, LENGTHS)), function))
+    assert found == list(LENGTHS.values()), found
+
+
+def check_placeless(page):
+    """Tab comes to the first row that leads somewhere, arrows pass those that do not."""
+    page.evaluate("table('Placeless', '', [0, 1, 2, 3], [['n', (n) => n]], (n) => n % 2 ? [0, 1000] : null)")
+    assert page.evaluate("[0, 1, 2, 3].map((i) => [%s][i].tabIndex)" % ', '.join(row_of('^Placeless$', i) for i in range(4))) == [-1, 0, -1, -1]
+    page.evaluate(row_of('^Placeless$', 1) + '.focus()')
+    for key, row in (('ArrowDown', 3), ('ArrowDown', 3), ('ArrowUp', 1), ('ArrowUp', 1)):
+        page.press(key)
+        assert page.evaluate('document.activeElement === ' + row_of('^Placeless$', row)), (key, row)
+    page.evaluate('render()')
+
+
+def check_draws(page):
+    """Each change draws the timeline once."""
+    for change in ('render()', 'show(0, 1000, rows.at(-1).n, "a row", [])', 'look(0, end)', 'search("a")'):
+        count = page.evaluate('''(() => {
+            let count = 0;
+            const old = drawAxis;
+            drawAxis = (...all) => { count++; old(...all); };
+            %s;
+            drawAxis = old;
+            return count;
+        })()''' % change)
+        assert count == 1, (change, count)
+
+
 def check_wheel(page, report):
     """A wheel scrolls the page; with Ctrl it zooms, sideways it moves."""
     length = report['end'] - report['begin']
@@ -371,6 +406,9 @@ def check(sillage, trace, page, scratch):
     check_keys(page, report)
     check_execution_keys(page, report)
     check_table_keys(page, report)
+    check_placeless(page)
+    check_draws(page)
+    check_lengths(page, 'duration')
     check_times(page, report)
     check_print(page)
     assert not page.said, page.said

@@ -181,9 +181,41 @@ int options_thread(struct options *options, const char *value, struct err *err)
 					     .argument = "LIST",
 					     .kind = OPTION_NAMES,
 					     .offset = offsetof(struct options, selection.comms) };
+	struct selection *selection = &options->selection;
 	bool is_number = strspn(value, "0123456789,") == strlen(value);
 
+	if (strspn(value, ",") == strlen(value)) {
+		return err_raise(err, -EINVAL, "--thread: expected tids or names");
+	}
+	if (is_number && selection->tids.count == 0) {
+		selection->tids_option = "--thread";
+	} else if (!is_number && selection->comms.count == 0) {
+		selection->comms_option = "--thread";
+	}
 	return options_take(options, is_number ? &tids : &comms, value, err);
+}
+
+/* Of report: the one that it explains.  @value is of a copy that may be written to. */
+int options_thread_alone(struct options *options, const char *value, struct err *err)
+{
+	char *to = (char *)value;
+
+	if (options->thread) {
+		return err_raise(err, -EINVAL,
+				 "report explains one thread: --thread, --tid or --comm, once");
+	}
+	options->thread = value;
+	for (const char *at = value; *at; at++) {
+		if (strchr(",*?[", *at)) {
+			return err_raise(err, -EINVAL,
+					 "report explains one thread, not a list: before each of "
+					 ", * ? [ in its name comes a backslash");
+		}
+		at += *at == '\\' && at[1];
+		*to++ = *at;
+	}
+	*to = '\0';
+	return *value ? 0 : err_raise(err, -EINVAL, "--thread: expected a tid or a name");
 }
 
 /* The key of a column that some analysis has. */

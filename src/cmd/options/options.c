@@ -104,8 +104,9 @@ static int choose_asked(struct options *options, bool may_have, struct err *err)
 		chosen[i] = asked ? asked->count > 0 || (chosen[i] && may_have) : chosen[i];
 		others |= chosen[i];
 	}
-	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
-		return err_raise(err, -EINVAL, "labels without a --period or --job that uses them");
+	if (options->periods.labels.sources.count > 0 && all[0].count == 0) {
+		return err_raise(err, -EINVAL,
+				 "--label has no effect without a --period that groups by it");
 	}
 	if (empty && !others) {
 		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
@@ -253,15 +254,37 @@ static int check_together(struct options *options, unsigned int command,
 
 /* ---- parsing ---- */
 
+/* Those that take "--option" or "--option=value"; 0: none. */
+static unsigned int commands_with(const char *word)
+{
+	size_t len = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+	unsigned int commands = 0;
+
+	for (const struct option *option = options_table; option->name; option++) {
+		if (len == strlen(option->name) && strncmp(word + 2, option->name, len) == 0) {
+			commands |= option->commands;
+		}
+	}
+	return commands;
+}
+
 static int bad_option(poptContext context, int code, unsigned int command, struct err *err)
 {
 	const char *word = poptBadOption(context, POPT_BADOPTION_NOALIAS);
 	const char *names[OPTIONS_COUNT_MAX + 1] = { 0 };
 	char dashed[OPTIONS_COUNT_MAX][32];
+	unsigned int others;
 	size_t count = 0;
 
 	if (code != POPT_ERROR_BADOPT) {
 		return err_raise(err, -EINVAL, "option \"%s\": %s", word, poptStrerror(code));
+	}
+	others = commands_with(word);
+	if (others != 0 && !(others & command)) {
+		return err_raise(
+			err, -EINVAL, "%s has no %.*s; %s has", options_command(command),
+			(int)strcspn(word, "="), word,
+			options_command(others & FOR_ANALYZE ? FOR_ANALYZE : others & -others));
 	}
 	for (const struct option *option = options_table; option->name; option++) {
 		if (option->commands & command) {

@@ -133,6 +133,9 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		  struct err *err);
 void options_fini(struct options *options);
 
+/* The name of a command. */
+const char *options_command(unsigned int command);
+
 /* Prints the options of a command, a line each. */
 void options_print_help(unsigned int command, FILE *out);
 

@@ -48,9 +48,10 @@ function comparison(jobs, all) {
 	into.dataset.bars = all.length;
 	const at = (y) => all[Math.floor(y / bar)];
 	const made = drawing(into, Math.min(all.length * bar, 12000) + 22, (context, width, height) => {
+		const ink = fore();
 		all.forEach((one, i) => {
 			let x = one.late_ns / longest * (width - 4);
-			context.fillStyle = fore();
+			context.fillStyle = ink;
 			context.globalAlpha = 0.25;
 			context.fillRect(0, i * bar, x, bar > 4 ? bar - 1 : bar);
 			context.globalAlpha = 1;
@@ -65,7 +66,7 @@ function comparison(jobs, all) {
 			context.fillStyle = colours.irq;
 			context.fillRect(jobs.deadline_ns / longest * (width - 4), 0, 2, all.length * bar);
 		}
-		context.fillStyle = fore();
+		context.fillStyle = ink;
 		for (let ns = 0, size = step(longest, Math.max(2, Math.floor(width / 110))); ns <= longest; ns += size) {
 			context.fillText(ns ? duration(ns) : '0', ns / longest * (width - 4) + 2, height - 9);
 			context.fillRect(ns / longest * (width - 4), height - 20, 1, 5);
@@ -92,7 +93,7 @@ function perspective(jobs, all) {
 		context.fillStyle = fore();
 		for (let ns = 0, size = step(top, 5); ns <= top; ns += size) context.fillText(ns ? duration(ns) : '0', 2, Math.max(8, y(ns) - 6));
 		for (let ns = 0, size = step(end, Math.max(2, Math.floor(width / 130))); ns <= end; ns += size) {
-			context.fillText(time(ns, Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(size))))), LEFT + ns / end * (width - LEFT - 8), HEIGHT + 10);
+			context.fillText(time(ns, tickDigits(size)), LEFT + ns / end * (width - LEFT - 8), HEIGHT + 10);
 		}
 		for (const ns of [mean, mean + jobs.deviation_ns, mean - jobs.deviation_ns]) {
 			context.globalAlpha = ns === mean ? 0.6 : 0.25;

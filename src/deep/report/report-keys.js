@@ -60,12 +60,13 @@ const keys = {
 	n: () => executionFrom(1), p: () => executionFrom(-1),
 	'/': () => document.getElementById('search').focus(), '?': toggleHelp, Escape: leave,
 };
-/* In a table: to the row above or below, or where the row leads. */
+/* In a table: to the next row above or below that leads somewhere, or where the row leads. */
 function onRow(line, key) {
-	const next = { ArrowUp: line.previousElementSibling, ArrowDown: line.nextElementSibling }[key];
+	const aside = { ArrowUp: 'previousElementSibling', ArrowDown: 'nextElementSibling' }[key];
+	let next = aside && line[aside];
+	while (next && next.className !== 'go') next = next[aside];
 	if (key === 'Enter') line.click();
-	else if (next && next.tabIndex === -1) next.focus();
-	else if (next && next.tabIndex === 0 && next.tagName === 'TR') next.focus();
+	else if (next) next.focus();
 	else return false;
 	return true;
 }

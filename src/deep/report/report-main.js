@@ -116,6 +116,7 @@ function choose(i) {
 	report = data.report;
 	end = report.length_ns;
 	rows = makeRows();
+	rowOf = new Map(rows.flatMap((row, i) => row.kind === 'thread' ? [[row.n, i]] : []));
 	view = [0, end];
 	picked = null;
 	cursor = -1;

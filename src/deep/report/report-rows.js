@@ -20,6 +20,13 @@ function paint(colour) {
 function hue(n) { return n < 0 ? colours.unknown : 'hsl(' + (n * 137.5) % 360 + ' 45% 52%)'; }
 const OTHERS = '#9fb0a6'; /* of a CPU's sum: threads that are not named */
 
+/* Of times by colour: the colour that has most; 0: none. */
+function mostOf(parts) {
+	let most = 0, time = 0;
+	for (const [colour, ns] of parts) if (colour && ns > time) [most, time] = [colour, ns];
+	return most;
+}
+
 /* Index of the last entry of a sorted list that begins at or before a time. */
 function find(begins, at) {
 	let low = 0, high = begins.length;
@@ -86,9 +93,7 @@ class Row {
 		const wide = 2 ** k, made = new Uint16Array(Math.ceil(end / wide) + 1), parts = new Map();
 		let bin = 0;
 		function flush() {
-			let most = 0, time = 0;
-			for (const [colour, ns] of parts) if (colour && ns > time) [most, time] = [colour, ns];
-			made[bin] = most;
+			made[bin] = mostOf(parts);
 			parts.clear();
 		}
 		for (let i = 0; i < this.begins.length; i++) {
@@ -162,8 +167,7 @@ function drawPieces(context, row, top, high, x, view) {
 	let pixel = -1;
 	const parts = new Map();
 	function flush() {
-		let most = 0, time = 0;
-		for (const [colour, ns] of parts) if (colour && ns > time) [most, time] = [colour, ns];
+		const most = mostOf(parts);
 		if (most) {
 			context.fillStyle = palette[most];
 			context.fillRect(pixel, top, 1, high);

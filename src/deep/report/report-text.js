@@ -12,9 +12,9 @@ let data, report, end;
 let clock = 'start'; /* how times are written: since the start, utc, local */
 
 function duration(ns) {
-	const units = [['s', 1e9], ['ms', 1e6], ['us', 1e3], ['ns', 1]];
-	const [unit, size] = units.find(([, size]) => Math.abs(ns) >= size) || ['ns', 1];
-	return !ns ? '-' : size === 1 ? ns + ' ns' : (ns / size).toPrecision(3) + ' ' + unit;
+	const [unit, size] = [['s', 1e9], ['ms', 1e6], ['us', 1e3]].find(([, size]) => Math.abs(ns) >= size * 0.9995) || ['ns', 1];
+	const value = ns / size;
+	return !ns ? '-' : (size === 1 ? value : Math.abs(value) >= 999.5 ? Math.round(value) : value.toPrecision(3)) + ' ' + unit;
 }
 function two(number) { return String(number).padStart(2, '0'); }
 function relative(ns, digits) { return (ns < 0 ? '-' : '+') + (Math.abs(ns) / 1e9).toFixed(digits) + ' s'; }
@@ -24,13 +24,17 @@ function zoneText(date) {
 	const minutes = zone(date), far = Math.abs(minutes);
 	return clock !== 'local' ? 'Z' : (minutes < 0 ? '-' : '+') + two(Math.floor(far / 60)) + ':' + two(far % 60);
 }
-/* Date, time of day and zone, apart.  Times are ns since the start of the report: a number here
- * cannot hold ns since the epoch. */
+/* Seconds since the epoch, and the nine digits behind them.  Times are ns since the start of the
+ * report: a number here cannot hold ns since the epoch. */
+function sinceEpoch(ns) {
+	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9);
+	return [data.begin_s + seconds, String(Math.floor(all - seconds * 1e9)).padStart(9, '0')];
+}
+/* Date, time of day and zone, apart. */
 function absolute(ns, digits) {
-	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9), date = new Date((data.begin_s + seconds) * 1000);
-	const rest = String(Math.floor(all - seconds * 1e9)).padStart(9, '0').slice(0, digits);
+	const [seconds, rest] = sinceEpoch(ns), date = new Date(seconds * 1000);
 	const [day, second] = new Date(date.getTime() + zone(date) * 60000).toISOString().slice(0, 19).split('T');
-	return [day, second + (digits ? '.' + rest : ''), zoneText(date)];
+	return [day, second + (digits ? '.' + rest.slice(0, digits) : ''), zoneText(date)];
 }
 /* On an axis, which has little room. */
 function time(ns, digits) { return clock === 'start' ? relative(ns, digits) : absolute(ns, digits)[1]; }
@@ -88,12 +92,14 @@ function table(title, says, rows, columns, go) {
 	made.dataset.rows = rows.length;
 	function fill() {
 		while (made.rows.length > 1) made.deleteRow(1);
+		let tab = 0; /* the first row that leads somewhere; arrows go to the others */
 		for (const row of rows.slice(0, shown)) {
 			const line = element('tr', '', made), place = go && go(row);
 			for (const [, of, text] of columns) element('td', of(row), line).className = text ? 'text' : '';
 			if (!place) continue;
 			line.className = 'go';
-			line.tabIndex = made.rows.length > 2 ? -1 : 0; /* arrows go to the other rows */
+			line.tabIndex = tab;
+			tab = -1;
 			line.addEventListener('click', () => show(...place));
 		}
 		if (more) more.remove();

@@ -5,22 +5,25 @@ let view = [0, 1], rows = [], chart = null;
 let picked = null;   /* {begin, end, row (-1: none), title, lines}: what is shown in the details */
 let cursor = -1;     /* the row that keys are about */
 let found = new Set(); /* rows that a search found */
+let rowOf = new Map(); /* the row of each thread that has one */
 let cameFrom = null; /* the row of a table that led here */
 
 function namesWidth(width) { return width < 600 ? 96 : 176; }
 /* Pixels of a time, and the time of a pixel. */
 function xOf(ns, width) { const left = namesWidth(width); return left + (ns - view[0]) / (view[1] - view[0]) * (width - left); }
 function timeOf(x, width) { const left = namesWidth(width); return view[0] + (x - left) / (width - left) * (view[1] - view[0]); }
-function rowOfThread(n) { return rows.findIndex((row) => row.kind === 'thread' && row.n === n); }
+function rowOfThread(n) { return rowOf.get(n) ?? -1; }
 
 /* Steps of 1, 2 and 5 times a power of ten. */
 function step(length, most) {
 	const power = 10 ** Math.floor(Math.log10(length / most));
 	return [1, 2, 5, 10].map((times) => times * power).find((size) => length / size <= most);
 }
+/* Digits that tell one tick of such a step from the next. */
+function tickDigits(size) { return Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(size)))); }
 function drawAxis(context, width, height) {
 	const left = namesWidth(width), room = width - left, size = step(view[1] - view[0], Math.max(2, Math.floor(room / 130)));
-	const digits = Math.min(9, Math.max(0, 9 - Math.floor(Math.log10(size))));
+	const digits = tickDigits(size);
 	/* Ticks of absolute times lie on round absolute times. */
 	const shift = clock === 'start' ? 0 : data.begin_rest_ns;
 	context.fillStyle = fore();
@@ -47,16 +50,15 @@ function drawMarks(context, width, height) {
 	}
 	if (picked && picked.end >= view[0] && picked.begin <= view[1]) {
 		const from = inside(picked.begin), wide = Math.max(1, inside(picked.end) - from);
-		context.fillStyle = fore();
+		context.fillStyle = context.strokeStyle = fore();
 		context.globalAlpha = 0.07;
 		context.fillRect(from, 0, wide, height - AXIS);
 		context.globalAlpha = 1;
-		context.strokeStyle = fore();
 		if (picked.row >= 0) context.strokeRect(from + 0.5, picked.row * LANE + 0.5, wide, LANE - 1);
 	}
 }
 function drawTimeline(context, width, height) {
-	const left = namesWidth(width), x = (ns) => xOf(ns, width);
+	const left = namesWidth(width), ink = fore(), x = (ns) => xOf(ns, width);
 	rows.forEach((row, i) => {
 		if (i === cursor || found.has(i)) {
 			context.fillStyle = i === cursor ? colours.syscall : colours.wait;
@@ -68,7 +70,7 @@ function drawTimeline(context, width, height) {
 		context.beginPath();
 		context.rect(0, i * LANE, left - 6, LANE);
 		context.clip();
-		context.fillStyle = fore();
+		context.fillStyle = ink;
 		context.fillText(row.name, 4, i * LANE + LANE / 2);
 		context.restore();
 		drawRow(context, row, i * LANE + 2, LANE - 4, x, view);
@@ -90,8 +92,12 @@ function zoom(times, share) {
 	look(view[0] + share * (length - next), next);
 }
 function redraw() {
+	chart.again();
+	note();
+}
+/* What is drawn, for whoever reads the page by a script. */
+function note() {
 	const into = document.getElementById('timeline');
-	if (chart) chart.again();
 	into.dataset.begin = view[0];
 	into.dataset.end = view[1];
 	into.dataset.picked = picked ? picked.begin + ' ' + picked.end + ' ' + picked.row : '';
@@ -124,7 +130,7 @@ function show(begin, ns, n, title, lines, at, execution) {
 	look(begin - margin, ns + 2 * margin);
 	document.getElementById('timeline').scrollIntoView({ block: 'start' });
 	chart.canvas.focus({ preventScroll: true });
-	reveal();
+	scrollToCursor();
 }
 /* The longest waits and sleeps of a row in a range, with who and why; of one that is partly in it, that part. */
 function within(row, begin, until) {
@@ -144,8 +150,7 @@ function pickPiece(index, i) {
 }
 /* A time as the options of sillage take it. */
 function exactly(ns) {
-	const all = data.begin_rest_ns + ns, seconds = Math.floor(all / 1e9);
-	return '@' + (data.begin_s + seconds) + '.' + String(Math.floor(all - seconds * 1e9)).padStart(9, '0');
+	return '@' + sinceEpoch(ns).join('.');
 }
 /* The piece of a row under the mouse; -1: none. */
 function pieceAt(row, x, y, width) {
@@ -186,9 +191,12 @@ function searchNext() {
 	reveal();
 }
 /* Scrolls to the row that keys are about, which the details may cover. */
-function reveal() {
+function scrollToCursor() {
 	const top = chart.canvas.getBoundingClientRect().top + cursor * LANE, bottom = innerHeight - document.getElementById('details').offsetHeight;
 	if (cursor >= 0 && (top < 0 || top + LANE > bottom)) scrollBy(0, top - bottom / 2);
+}
+function reveal() {
+	scrollToCursor();
 	redraw();
 }
 
@@ -254,5 +262,5 @@ function timeline() {
 	details.id = 'details';
 	details.setAttribute('aria-live', 'polite');
 	tell();
-	redraw();
+	note();
 }

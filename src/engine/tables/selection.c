@@ -46,37 +46,48 @@ uint8_t selection_of(const struct selection *s)
 static void put_numbers(FILE *out, const char *option, const int64_t *at, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		(void)fprintf(out, "%s%s%" PRId64, i == 0 ? (ftell(out) > 0 ? " " : "") : ",",
-			      i == 0 ? option : "", at[i]);
+		(void)fprintf(out, "%s%s%s%" PRId64, i == 0 ? (ftell(out) > 0 ? " " : "") : "",
+			      i == 0 ? option : "", i == 0 ? " " : ",", at[i]);
 	}
 }
 
 static void put_names(FILE *out, const char *option, const char *const *at, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		(void)fprintf(out, "%s%s%s", i == 0 ? (ftell(out) > 0 ? " " : "") : ",",
-			      i == 0 ? option : "", at[i]);
+		(void)fprintf(out, "%s%s%s%s", i == 0 ? (ftell(out) > 0 ? " " : "") : "",
+			      i == 0 ? option : "", i == 0 ? " " : ",", at[i]);
 	}
 }
 
-char *selection_text(const struct selection *s)
+static char *text_of(const struct selection *s, const char *tids, const char *comms)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	if (s) {
-		put_numbers(out, "--tid ", s->tids.at, s->tids.count);
-		put_numbers(out, "--pid ", s->pids.at, s->pids.count);
-		put_names(out, "--comm ", s->comms.at, s->comms.count);
-		put_numbers(out, "--cpu ", s->cpus.at, s->cpus.count);
-		put_names(out, "--irq ", s->irqs.at, s->irqs.count);
+		put_numbers(out, tids, s->tids.at, s->tids.count);
+		put_numbers(out, "--pid", s->pids.at, s->pids.count);
+		put_names(out, comms, s->comms.at, s->comms.count);
+		put_numbers(out, "--cpu", s->cpus.at, s->cpus.count);
+		put_names(out, "--irq", s->irqs.at, s->irqs.count);
 	}
 	if (selection_of(s) == 0) {
 		(void)fputs("all threads, CPUs and interrupts", out);
 	}
 	(void)fclose(out);
 	return text;
+}
+
+char *selection_text(const struct selection *s)
+{
+	return text_of(s, "--tid", "--comm");
+}
+
+char *selection_asked(const struct selection *s)
+{
+	return text_of(s, s && s->tids_option ? s->tids_option : "--tid",
+		       s && s->comms_option ? s->comms_option : "--comm");
 }
 
 const char *selection_container(const struct selection *s, uint32_t pid_ns)

@@ -31,6 +31,8 @@ struct selection {
 	VEC(int64_t) tids, pids, cpus;
 	VEC(const char *) comms; /* patterns, as those of a shell */
 	VEC(const char *) irqs;  /* patterns of numbers, or names */
+	/* What the user called the options of tids and comms; NULL: --tid, --comm. */
+	const char *tids_option, *comms_option;
 	enum per per;
 	VEC(struct container_name) containers;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
@@ -43,6 +45,8 @@ uint8_t selection_of(const struct selection *s);
 
 /* The same as a text, "--pid 1,2 --comm sh", for messages and files; from malloc(), never empty. */
 char *selection_text(const struct selection *s);
+/* The same in the words of the user, for messages only. */
+char *selection_asked(const struct selection *s);
 
 /* Whether it selects something that the table's figures are not concerned with (table.of_all). */
 static inline bool selection_leaves_whole(const struct selection *s, const struct table *table)

@@ -113,6 +113,7 @@ static const struct {
 	{ FOR_LIVE, { "--capture-dir", "", "--history=1s" }, MEMBER(capture_dir), "" },
 	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
 	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
+	{ FOR_REPORT, { "--comm=a\\,b\\\\\\*" }, MEMBER(thread), "a,b\\*" },
 	{ FOR_TRIGGERS, { NULL }, MEMBER(check), NULL },
 };
 
@@ -244,10 +245,23 @@ static const struct {
 	const char *message;
 } refused[] = {
 	{ FOR_ANALYZE, { "--topp=1" }, "unknown option \"--topp=1\"; did you mean \"--top\"?" },
-	{ FOR_ANALYZE, { "--control=x" }, "unknown option \"--control=x\"" },
+	{ FOR_ANALYZE, { "--control=x" }, "analyze has no --control; live has" },
+	{ FOR_REPORT, { "--model", "x" }, "report has no --model; analyze has" },
+	{ FOR_COMPARE, { "--begin=1" }, "compare has no --begin; analyze has" },
+	{ FOR_REPLAY, { "--slices=2" }, "replay has no --slices; overview has" },
+	{ FOR_ANALYZE, { "--bucket" }, "unknown option \"--bucket\"; did you mean \"--buckets\"?" },
+	{ FOR_REPORT, { "--thread=a", "--tid=1" }, "report explains one thread: --thread, --tid" },
+	{ FOR_REPORT, { "--thread=1,2" }, "report explains one thread, not a list" },
+	{ FOR_REPORT, { "--comm=a*" }, "report explains one thread, not a list" },
+	{ FOR_REPORT, { "--thread=" }, "--thread: expected a tid or a name" },
+	{ FOR_ANALYZE, { "--thread=" }, "--thread: expected tids or names" },
+	{ FOR_ANALYZE, { "--thread=," }, "--thread: expected tids or names" },
+	{ FOR_ANALYZE,
+	  { "--label=x = a key=b name=c", "--job=x = a; b" },
+	  "--label has no effect without a --period that groups by it" },
 	{ FOR_COMPARE,
 	  { "--label", "a = b key=c name=d" },
-	  "labels without a --period or --job that uses them" },
+	  "--label has no effect without a --period that groups by it" },
 	{ FOR_ANALYZE, { "-z" }, "unknown option \"-z\"" },
 	{ FOR_ANALYZE, { "--top" }, "option \"--top\": missing argument" },
 	{ FOR_ANALYZE, { "-n", "-1" }, "--top: \"-1\" is not a number in range" },
@@ -335,6 +349,11 @@ START_TEST(finds_nearest)
 	ck_assert_str_eq(options_nearest("lsit", words), "list");
 	ck_assert_str_eq(options_nearest("liv", words), "live");
 	ck_assert_ptr_null(options_nearest("qqqqqq", words));
+	ck_assert_ptr_null(options_nearest("nope", (const char *[]){ "hip", NULL }));
+	ck_assert_ptr_null(options_nearest("--buckets", (const char *[]){ "--quiet", NULL }));
+	ck_assert_ptr_null(options_nearest("--model", (const char *[]){ "--top", NULL }));
+	ck_assert_str_eq(options_nearest("--formt", (const char *[]){ "--format", NULL }),
+			 "--format");
 }
 END_TEST
 

@@ -131,6 +131,10 @@ static const struct {
 	{ "x = a; b; then c; then d; then e; then f; then g; then h; then i",
 	  "\"x = a; b; then c; then d; then e; then f; then g; then h; then i\": column 64: "
 	  "expected no more than eight events" },
+	{ "x = a; b; then", "\"x = a; b; then\": column 15: expected the name of an event" },
+	{ "x = a; b; by", "\"x = a; b; by\": column 13: expected a field, $tid or $cpu" },
+	{ "x = a; b; bye",
+	  "\"x = a; b; bye\": column 11: expected by, then, each, group or within" },
 	{ "x = a; b; then c @w",
 	  "\"x = a; b; then c @w\": column 20: expected no @ before: use by" },
 	{ "x = a; b; then c; within outer",
