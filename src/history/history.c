@@ -7,15 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct stream {
+	char *name;
+	uint64_t begin, seq_num; /* of its first packet by time; UINT64_MAX: there is none */
+};
+
 struct history_trace {
 	struct history *history;
 	VEC(uint8_t) metadata;
 	VEC(struct history_packet) packets; /* in order of arrival; `stream` is one of `streams` */
-	size_t first;        /* index of the oldest packet; earlier ones were dropped */
-	VEC(char *) streams; /* each name once */
-	uint64_t stored;     /* sum of weight() */
-	uint64_t gone;       /* as in struct history_stretch */
-	uint64_t hold;       /* ns: nothing from here on is dropped by age */
+	size_t first;               /* index of the oldest packet; earlier ones were dropped */
+	VEC(struct stream) streams; /* each name once */
+	uint64_t stored;            /* sum of weight() */
+	uint64_t gone;              /* packets up to here were dropped by bytes; 0: none */
+	uint64_t hold;              /* ns: nothing from here on is dropped by age */
 };
 
 struct history {
@@ -112,7 +117,7 @@ void history_trace_free(struct history_trace *trace)
 	assert(trace->stored == 0);
 	history->traces.count = others;
 	for (size_t i = 0; i < trace->streams.count; i++) {
-		free(trace->streams.at[i]);
+		free(trace->streams.at[i].name);
 	}
 	vec_fini(&trace->streams);
 	vec_fini(&trace->packets);
@@ -132,27 +137,40 @@ void history_metadata_restart(struct history_trace *trace)
 
 /* ---- packets ---- */
 
-/* The trace's own copy of a stream's name.  Streams are few and packets are large: a linear search
- * is cheap. */
-static char *stream_of(struct history_trace *trace, const char *name)
+/* Streams are few and packets are large: a linear search is cheap. */
+static struct stream *stream_of(struct history_trace *trace, const char *name)
 {
 	for (size_t i = 0; i < trace->streams.count; i++) {
-		if (strcmp(trace->streams.at[i], name) == 0) {
-			return trace->streams.at[i];
+		if (strcmp(trace->streams.at[i].name, name) == 0) {
+			return &trace->streams.at[i];
 		}
 	}
-	*vec_push(&trace->streams) = mem_strdup(name);
-	return trace->streams.at[trace->streams.count - 1];
+	*vec_push(&trace->streams) = (struct stream){ mem_strdup(name), UINT64_MAX, 0 };
+	return &trace->streams.at[trace->streams.count - 1];
 }
 
-/* The first packet of a stream is not its number 0: those before it were never had. */
-static void note_unhad(struct history_trace *trace, const struct retained *retained)
+/* Workers give packets back in any order. */
+static void note_first(struct stream *stream, const struct retained *retained)
 {
-	uint64_t seq_num = retained->info.seq_num;
-
-	if (seq_num > 0 && seq_num != UINT64_MAX && retained->begin > trace->gone) {
-		trace->gone = retained->begin;
+	if (retained->begin < stream->begin) {
+		stream->begin = retained->begin;
+		stream->seq_num = retained->info.seq_num;
 	}
+}
+
+/* Where the first packet of a stream is not its number 0, those before it were never had. */
+static uint64_t gone_of(const struct history_trace *trace)
+{
+	uint64_t gone = trace->gone;
+
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		const struct stream *stream = &trace->streams.at[i];
+
+		if (stream->seq_num > 0 && stream->seq_num != UINT64_MAX && stream->begin > gone) {
+			gone = stream->begin;
+		}
+	}
+	return gone;
 }
 
 static void drop_old(struct history_trace *trace, uint64_t closed)
@@ -189,13 +207,11 @@ void history_add(struct history_trace *trace, const char *stream, struct retaine
 		 uint64_t closed)
 {
 	struct history *history = trace->history;
-	size_t streams = trace->streams.count;
+	struct stream *its = stream_of(trace, stream);
 
+	note_first(its, retained);
 	*vec_push(&trace->packets) =
-		(struct history_packet){ .stream = stream_of(trace, stream), .retained = retained };
-	if (trace->streams.count > streams) {
-		note_unhad(trace, retained);
-	}
+		(struct history_packet){ .stream = its->name, .retained = retained };
 	trace->stored += weight(retained);
 	history->stored += weight(retained);
 	drop_old(trace, closed);
@@ -216,7 +232,7 @@ void history_take(const struct history_trace *trace, uint64_t begin, uint64_t en
 {
 	memset(ret_stretch, 0, sizeof(*ret_stretch));
 	vec_append(&ret_stretch->metadata, trace->metadata.at, trace->metadata.count);
-	ret_stretch->gone = trace->gone;
+	ret_stretch->gone = gone_of(trace);
 	for (size_t i = trace->first; i < trace->packets.count; i++) {
 		const struct history_packet *packet = &trace->packets.at[i];
 

@@ -102,7 +102,8 @@ START_TEST(knows_what_it_never_had)
 	const struct {
 		const char *stream;
 		uint64_t second, gone;
-	} steps[] = { { "a", 0, 0 }, { "a", 2, 0 }, { "b", 5, 5 }, { "c", 3, 5 }, { "b", 9, 5 } };
+	} steps[] = { { "a", 0, 0 }, { "a", 2, 0 }, { "b", 5, 5 }, { "c", 3, 5 },
+		      { "b", 9, 5 }, { "b", 4, 4 }, { "b", 0, 3 }, { "c", 0, 0 } };
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		struct history_stretch stretch;
