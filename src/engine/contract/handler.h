@@ -61,6 +61,18 @@ static inline int32_t worker_tid_of(const struct worker *worker, const struct tr
 	return worker_tid(worker);
 }
 
+/* The same where user space is traced, too: its programs name their threads by the context vtid.
+ * In the kernel's traces that is a tid of some namespace, so it comes last. */
+static inline int32_t worker_tid_or_vtid(const struct worker *worker,
+					 const struct trace_event *event, unsigned int tid,
+					 unsigned int vtid)
+{
+	if (!worker_sees_switches(worker) && !event_has(event, tid) && event_has(event, vtid)) {
+		return (int32_t)event->values[vtid].i;
+	}
+	return worker_tid_of(worker, event, tid);
+}
+
 /* ---- records, for what has an order ---- */
 
 /* A record of the running handler's analysis, about a thread; fill in arg64, arg32 and arg16.
