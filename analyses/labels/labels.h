@@ -13,9 +13,9 @@
 #ifndef SILLAGE_ANALYSES_LABELS_LABELS_H
 #define SILLAGE_ANALYSES_LABELS_LABELS_H
 
+#include "analyses/labels/list.h"
 #include "base/hash.h"
 #include "base/limits.h"
-#include "base/list.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 #include "query/period.h"

@@ -1,8 +1,8 @@
 /*
  * list: a list in the order of use, whose nodes are the first member of what it links.
  */
-#ifndef SILLAGE_BASE_LIST_H
-#define SILLAGE_BASE_LIST_H
+#ifndef SILLAGE_ANALYSES_LABELS_LIST_H
+#define SILLAGE_ANALYSES_LABELS_LIST_H
 
 #include <assert.h>
 #include <stddef.h>
