@@ -202,7 +202,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 		return;
 	}
 	if (!is->has_tid) {
-		tid = worker_tid_or_vtid(worker, event, job->events[at].tid, job->events[at].vtid);
+		tid = worker_thread_of(worker, event, &job->events[at].running);
 	}
 	if (tid <= 0 && tid != TID_CURRENT) {
 		return; /* of an unknown thread, or the idle one */

@@ -40,13 +40,13 @@ static bool fill_keys(struct worker *worker, const uint8_t *keys, size_t count,
 	return true;
 }
 
-static int32_t thread_of(const struct worker *worker, const struct period_side *side,
+static int32_t thread_of(struct worker *worker, const struct period_side *side,
 			 const struct trace_event *event)
 {
 	if (side->thread != FIELD_NONE) {
 		return (int32_t)event_i64(event, side->thread, 0);
 	}
-	return worker_tid_or_vtid(worker, event, side->tid, side->vtid);
+	return worker_thread_of(worker, event, &side->running);
 }
 
 /* ---- events ---- */
@@ -82,6 +82,7 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	struct record *record;
 	size_t count = periods_word_items(period);
+	int32_t tid;
 
 	if ((step > 0 && !fill_keys(worker, side->before, period->links[step - 1].key_count, event,
 				    &words[WORD_KEY], NULL)) ||
@@ -92,8 +93,9 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, event);
+	tid = thread_of(worker, side, event); /* which may make a record, too */
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
-	note_thread(worker, record, thread_of(worker, side, event));
+	note_thread(worker, record, tid);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = worker_numbers(worker, words, count);
 }
@@ -118,6 +120,7 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	size_t count = periods_word_items(period);
 	struct record *record;
+	int32_t tid;
 
 	if (!fill_keys(worker, is_end ? side->before : side->after, period->links[0].key_count,
 		       event, &words[WORD_KEY], words + WORD_VALUES)) {
@@ -125,12 +128,13 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, event);
+	tid = thread_of(worker, side, event); /* which may make a record, too */
 	if (period->by_thread) {
-		record = worker_emit(worker, event->ts, thread_of(worker, side, event), kind);
+		record = worker_emit(worker, event->ts, tid, kind);
 	} else {
 		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
 		if (kind == OWN_BEGIN) {
-			note_thread(worker, record, thread_of(worker, side, event));
+			note_thread(worker, record, tid);
 		}
 	}
 	record->arg16 = (uint16_t)(user & ((1u << STEP_SHIFT) - 1));

@@ -115,10 +115,8 @@ static bool find_fields(struct job_spec *job, const struct label_set *labels)
 		struct fields *fields = &event->fields;
 
 		fits &= fields_want_conditions(fields, &job->is.at[d], event->conditions) &&
-			label_want(fields, labels, &job->group, event->groups);
-		event->tid = fields_want(fields, "context.", "tid");
-		event->vtid = fields_want(fields, "context.", "vtid");
-		fits &= event->tid != FIELD_NONE && event->vtid != FIELD_NONE;
+			label_want(fields, labels, &job->group, event->groups) &&
+			fields_want_thread(fields, &event->running);
 	}
 	return fits;
 }

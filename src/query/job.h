@@ -37,7 +37,7 @@ int job_pattern_parse(const char *text, struct job_pattern *pattern, struct err 
 struct job_event {
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
-	uint8_t tid, vtid; /* contexts that name the running thread */
+	struct thread_fields running;
 	struct label_at groups[LABEL_GROUP_MAX];
 };
 

@@ -193,9 +193,7 @@ static bool resolve_side(const struct parsed *p, size_t step)
 	fits &= step == 0 || want_keys(p, step - 1, true, fields, side->before);
 	fits &= step + 1 == p->period->step_count || want_keys(p, step, false, fields, side->after);
 	fits &= label_want(fields, &p->set->labels, &p->period->group, side->groups);
-	side->tid = fields_want(fields, "context.", "tid");
-	side->vtid = fields_want(fields, "context.", "vtid");
-	return fits && side->tid != FIELD_NONE && side->vtid != FIELD_NONE;
+	return fields_want_thread(fields, &side->running) && fits;
 }
 
 static int resolve_links(struct parsed *p)

@@ -36,7 +36,7 @@ struct period_side {
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	uint8_t thread; /* the field with $tid; FIELD_NONE: the running thread */
-	uint8_t tid, vtid;
+	struct thread_fields running;
 	/* Keys that it shares with the event before it, and with the one after it: as a number; the
 	 * next index is the same field as text.  A key can be FIELD_CPU. */
 	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];

@@ -309,9 +309,12 @@ ROS2_JOB = 'job = ros2:callback_start; ros2:callback_end; deadline 100us; group 
 def check_ros2(sillage, models, trace):
     plain = Plain(ROS2_LABELS, ROS2_PERIODS)
     jobs = PlainJobs(plain, ROS2_JOBS)
+    threads = {}
     for ns, name, _, text in reference.events_of(trace):
         plain.event(ns, name, text)
         jobs.event(ns, name, text)
+        if name == 'ros2:callback_end':
+            threads[number(text, 'vtid')] = number(text, 'vpid'), re.search('procname = "([^"]*)"', text).group(1)
     wanted = plain.shown()
     labels = {row[0] for row in wanted.values()}
     faults = [] if {'dds-message rt/topic_a /topic_a', 'dds-onward rt/topic_a'} <= labels else ['topics are not known']
@@ -321,6 +324,10 @@ def check_ros2(sillage, models, trace):
         faults.append('status %d, says %r' % (status, err))
     total = total_in(out)
     faults += compared('ros2', our_jobs(total), jobs.shown(total['end']))
+    for analysis in ('periods', 'jobs'):
+        found = {row['tid']: (row.get('pid'), row.get('comm')) for row in total[analysis]['threads']}
+        if found != threads:
+            faults.append('%s: threads are %r, not %r' % (analysis, found, threads))
     return faults + compared('ros2', ours(total), wanted) + counted('ros2', total['periods'], plain)
 
 

@@ -194,7 +194,7 @@ START_TEST(finds_places_of_fields)
 	ck_assert_uint_eq(end->before[1], FIELD_CPU);
 	ck_assert_uint_eq(end->thread, FIELD_NONE);
 	ck_assert_str_eq(end->fields.at[end->groups[0].keys[0]], "g");
-	ck_assert_str_eq(end->fields.at[end->vtid], "context.vtid");
+	ck_assert_str_eq(end->fields.at[end->running.vtid], "context.vtid");
 	ck_assert_int_eq(period->within, -1);
 	period_set_fini(&set);
 }
