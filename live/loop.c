@@ -20,7 +20,7 @@
 #include "live/loop-signals.h"
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics.h"
 #include "live/trigger/actions.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
