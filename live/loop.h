@@ -72,7 +72,7 @@ struct loop_config {
 	/* Called with each capture that was written, or failed, in place of a line about it. */
 	void (*on_captured)(void *user, const struct capture_order *order);
 	void *input_user; /* for both */
-	/* For metrics: what became so far of the windows that went to @store. */
+	/* For metrics and states: what became so far of the windows that went to @store. */
 	void (*on_store)(void *store, struct loop_store_windows *ret);
 	void *store; /* NULL: there is none */
 	/* Called with the metadata of all traces at the first window of each, to look for what the
