@@ -344,6 +344,10 @@ int sender_open(const struct clickhouse_url *url, bool may_wait, const struct se
 	sender->link = (struct clickhouse_link){ .http = http_new(url, NULL), .url = url };
 	r = clickhouse_check(sender->link.http, url, true, err);
 	sender->link.is_checked = r == 0;
+	if (r == 0 && url->cluster) {
+		r = clickhouse_join_cluster(sender->link.http, url, err);
+		sender->link.is_joined = r == 0;
+	}
 	if (r == -EIO && !may_wait) { /* it may come yet */
 		r = 0;
 		open_spool(sender);
