@@ -36,34 +36,21 @@ static void note_result(struct loop *loop, int result, const struct err *err)
 
 #define KEPT_US 20000 /* how often it is asked */
 
-/* What the store must have before a state that is made now may be saved. */
-static uint64_t kept_wanted(const struct loop *loop)
+static struct loop_store_windows ask_store(const struct loop *loop)
 {
 	struct loop_store_windows windows = { 0 };
 
 	if (loop->config->store) {
 		loop->config->on_store(loop->config->store, &windows);
 	}
-	return windows.closed - windows.lost;
-}
-
-static bool is_kept(const struct loop *loop)
-{
-	struct loop_store_windows windows = { 0 };
-
-	if (loop->config->store) {
-		loop->config->on_store(loop->config->store, &windows);
-	}
-	/* It takes them in order; if it loses some, nothing must be undecided. */
-	return windows.stored + windows.spooled >= loop->kept_wanted ||
-	       windows.stored + windows.spooled + windows.lost == windows.closed;
+	return windows;
 }
 
 static void save_when_kept(struct loop *loop)
 {
 	const struct timeval soon = { .tv_usec = KEPT_US };
 
-	loop->is_state_waiting = !is_kept(loop);
+	loop->is_state_waiting = ask_store(loop).settled < loop->kept_wanted;
 	if (loop->is_state_waiting) {
 		(void)event_add(loop->kept_event, &soon);
 	} else {
@@ -109,7 +96,7 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 	if (loop->is_stopping) {
 		return; /* the last save has it all */
 	}
-	loop->kept_wanted = kept_wanted(loop);
+	loop->kept_wanted = ask_store(loop).given;
 	save_when_kept(loop);
 	if (loop->config->verbosity > 0) {
 		loop->config->say("saving the state: %" PRIu64 " bytes, %.1f ms",

@@ -78,7 +78,7 @@ struct loop {
 	bool said_state; /* that the state cannot be saved was reported */
 	/* A state that waits until the store has the windows before it. */
 	bool is_state_waiting;
-	uint64_t kept_wanted;
+	uint64_t kept_wanted; /* windows, from the first */
 	struct err err;
 	struct run_summary ended; /* figures of freed sessions */
 };

@@ -42,6 +42,7 @@ struct metadata;
 
 struct loop_store_windows {
 	uint64_t closed, stored, spooled, lost;
+	uint64_t given, settled; /* to it, and of those, from the first, not only in memory */
 };
 
 struct loop_config {

@@ -206,7 +206,7 @@ static void *run(void *arg)
 	(void)pthread_mutex_lock(&store->mutex);
 	while (goes_on) {
 		struct store_gap gap;
-		size_t count;
+		size_t count, settled;
 
 		wait_for_items(store);
 		count = take(store, items);
@@ -217,10 +217,12 @@ static void *run(void *arg)
 		(void)pthread_mutex_unlock(&store->mutex);
 		count = add_longer(store, items, count);
 		write_items(store, items, count, &gap);
+		settled = windows_in(items, count);
 		for (size_t i = 0; i < count; i++) {
 			store_item_free(items[i]);
 		}
 		(void)pthread_mutex_lock(&store->mutex);
+		store->account.settled += settled; /* of SQLite: written, or lost */
 	}
 	(void)pthread_mutex_unlock(&store->mutex);
 	return NULL;
@@ -254,6 +256,7 @@ static void put(struct store *store, struct store_item *item)
 		store_item_free(item);
 		return;
 	}
+	store->account.given += item->kind == STORE_WINDOW;
 	*vec_push(&store->queue) = item;
 	store->queued_bytes += item->arena.total;
 	(void)pthread_cond_signal(&store->has_items);
@@ -379,6 +382,9 @@ struct store_account store_account(struct store *store)
 	(void)pthread_mutex_lock(&store->mutex);
 	account = store->account;
 	(void)pthread_mutex_unlock(&store->mutex);
+	if (store->clickhouse) {
+		account.settled = clickhouse_writer_settled(store->clickhouse);
+	}
 	return account;
 }
 

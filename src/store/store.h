@@ -39,6 +39,9 @@ struct store_config {
 struct store_account {
 	uint64_t closed, stored, spooled, lost; /* windows; before the end some are in none yet */
 	uint64_t rows;
+	/* Windows that were given to the writer, and how many of them, from the first, are not only
+	 * in memory any more. */
+	uint64_t given, settled;
 };
 
 /* Whether it is a store in ClickHouse. */
