@@ -28,7 +28,7 @@ import server  # noqa: E402
 
 TRACES = ('burst', 'idle-gaps', 'migrate', 'sched-compact', 'small-packets')
 LISTS = 'count,cpu,sched,io'
-SESSIONS = 12
+SESSIONS = 50
 
 
 def shards(t):
