@@ -34,8 +34,9 @@ static void on_metrics(struct evhttp_request *request, void *arg)
 	static const char *const types[] = {
 		[METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
 		[METRICS_OPEN] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
-		[METRICS_PROTOBUF] = "application/vnd.google.protobuf; "
-				     "proto=io.prometheus.client.MetricFamily; encoding=delimited",
+		[METRICS_PROTOBUF] =
+			("application/vnd.google.protobuf; "
+			 "proto=io.prometheus.client.MetricFamily; encoding=delimited"),
 	};
 	enum metrics_form form = metrics_accept(
 		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept"),

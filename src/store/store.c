@@ -158,8 +158,10 @@ static size_t take(struct store *store, struct store_item *items[STORE_BATCH])
 		store->queued_bytes -= items[i]->arena.total;
 	}
 	store->queue.count -= count;
-	memmove(store->queue.at, store->queue.at + count,
-		store->queue.count * sizeof(store->queue.at[0]));
+	if (count > 0) {
+		memmove(store->queue.at, store->queue.at + count,
+			store->queue.count * sizeof(store->queue.at[0]));
+	}
 	(void)pthread_cond_broadcast(&store->has_room);
 	return count;
 }
