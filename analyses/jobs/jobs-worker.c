@@ -151,7 +151,7 @@ static bool holds(const struct definition *is, const struct job_event *fields,
 	bool has_tid = false;
 
 	for (size_t i = 0; i < is->count; i++) {
-		const struct condition *condition = &is->conditions[i];
+		const struct pattern_condition *condition = &is->conditions[i];
 		const struct value *value = &event->values[fields->conditions[i]];
 
 		if (!event_has(event, fields->conditions[i])) {

@@ -11,7 +11,7 @@ bool labels_conditions_hold(const struct definition *what, const uint8_t *fields
 			    const struct trace_event *event)
 {
 	for (size_t i = 0; i < what->count; i++) {
-		const struct condition *condition = &what->conditions[i];
+		const struct pattern_condition *condition = &what->conditions[i];
 
 		if (!event_has(event, fields[i]) ||
 		    (!condition->is_tid &&

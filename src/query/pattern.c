@@ -104,7 +104,7 @@ static int parse_op(struct pattern_parser *parser, enum condition_op *ret)
 	return pattern_expected(parser, "=, !=, <, <=, > or >=");
 }
 
-static int parse_value(struct pattern_parser *parser, struct condition *condition)
+static int parse_value(struct pattern_parser *parser, struct pattern_condition *condition)
 {
 	if (strncmp(parser->at, "$tid", 4) == 0) {
 		condition->is_tid = true;
@@ -123,7 +123,7 @@ static int parse_value(struct pattern_parser *parser, struct condition *conditio
 
 int pattern_condition(struct pattern_parser *parser, struct definition *definition)
 {
-	struct condition *condition = &definition->conditions[definition->count];
+	struct pattern_condition *condition = &definition->conditions[definition->count];
 	char field[PATTERN_WORD_BYTES];
 	int r;
 
@@ -150,7 +150,7 @@ int pattern_condition(struct pattern_parser *parser, struct definition *definiti
 static int resolve_alias(struct pattern_parser *parser, struct definition *definition)
 {
 	bool is_in = strcmp(definition->event, "sched_in") == 0;
-	struct condition *condition;
+	struct pattern_condition *condition;
 
 	if (!is_in && strcmp(definition->event, "sched_out") != 0) {
 		return 0;
@@ -206,7 +206,7 @@ static bool compare(int64_t a, enum condition_op op, int64_t b)
 	return a >= b;
 }
 
-bool pattern_condition_holds(const struct condition *condition, const struct value *value,
+bool pattern_condition_holds(const struct pattern_condition *condition, const struct value *value,
 			     int32_t tid)
 {
 	if (condition->is_tid) {

@@ -28,7 +28,7 @@
 
 enum condition_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
 
-struct condition {
+struct pattern_condition {
 	char field[1 +
 		   PATTERN_WORD_BYTES]; /* as in a plan_request: PLAN_TEXT before a text field */
 	char text[PATTERN_WORD_BYTES];  /* "": the value is a number */
@@ -40,7 +40,7 @@ struct condition {
 
 struct definition {
 	char event[PATTERN_WORD_BYTES];
-	struct condition conditions[CONDITIONS_MAX];
+	struct pattern_condition conditions[CONDITIONS_MAX];
 	size_t count;
 	bool has_tid;                 /* a condition has $tid */
 	char who[PATTERN_WORD_BYTES]; /* "": any thread */
@@ -70,7 +70,7 @@ int pattern_condition(struct pattern_parser *parser, struct definition *definiti
 int pattern_definition(struct pattern_parser *parser, struct definition *definition);
 
 /* Whether a field's value meets a condition.  @tid: the value of $tid. */
-bool pattern_condition_holds(const struct condition *condition, const struct value *value,
+bool pattern_condition_holds(const struct pattern_condition *condition, const struct value *value,
 			     int32_t tid);
 
 #endif
