@@ -81,6 +81,7 @@ ROOMS = {
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
+    'src/cmd/baseline': None,
     'src/cmd/compare': None,
     'src/cmd/found': None,
     'src/cmd/ranges': None,

@@ -70,6 +70,19 @@ static void print_auto(const struct condition *c, FILE *out)
 	}
 }
 
+static void print_baseline(const struct condition *c, const char *word, FILE *out)
+{
+	(void)fprintf(out, "  limit     %s %.4g %% of the baseline: what it was in the same hour\n",
+		      word, c->factor * 100);
+	(void)fprintf(out,
+		      "            (local time) of the last %d days before that have it in the store\n"
+		      "            of --baseline: their median, of at least %d\n",
+		      BASELINE_DAYS_MAX, BASELINE_DAYS_MIN);
+	if (c->figure.table->scope != SCOPE_TRACE && c->figure.table->scope != SCOPE_CPU) {
+		(void)fputs("  rows      those of one name are one row\n", out);
+	}
+}
+
 static void print_limit(const struct condition *c, FILE *out)
 {
 	static const char *const words[] = {
@@ -82,6 +95,8 @@ static void print_limit(const struct condition *c, FILE *out)
 
 	if (c->is_auto) {
 		print_auto(c, out);
+	} else if (c->is_baseline) {
+		print_baseline(c, words[(int)c->op], out);
 	} else if (c->is_share) {
 		(void)fprintf(out, "  limit     %s %.4g %%\n", words[(int)c->op], c->limit * 100);
 	} else {

@@ -308,12 +308,15 @@ static bool take_auto(struct parser *p, struct condition *c)
 
 static bool take_value(struct parser *p, struct condition *c)
 {
-	char word[40];
+	char word[40], why[160];
 	size_t len;
 
 	skip_space(p);
 	if (strncmp(p->at, "auto(", 5) == 0) {
 		return take_auto(p, c);
+	}
+	if (strncmp(p->at, "baseline", strlen("baseline")) == 0) {
+		return baseline_parse(&p->at, c, why, sizeof(why)) || fail(p, "%s", why);
 	}
 	len = strcspn(p->at, " \t\n)");
 	if (len == 0 || len >= sizeof(word)) {
@@ -551,6 +554,7 @@ struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 {
 	struct trigger *trigger = mem_alloc(sizeof(*trigger));
 	struct parser p = { .what = "trigger", .text = text, .at = text, .err = err };
+	struct condition_list baselines = { 0 };
 
 	err->text[0] = '\0';
 	trigger->text = mem_strdup(text);
@@ -563,6 +567,9 @@ struct trigger *trigger_new(const char *name, const char *text, struct err *err)
 	    !has_one_list(trigger->until, &trigger->subject)) {
 		trigger->subject = NULL;
 	}
+	baseline_list(trigger, &baselines);
+	trigger->uses_baseline = baselines.at.count > 0;
+	vec_fini(&baselines.at);
 	assert(!trigger->subject || trigger->subject->table->scope != SCOPE_TRACE);
 	return trigger;
 }

@@ -11,6 +11,8 @@
 #include "live/trigger/auto-limit.h"
 #include "live/trigger/trigger.h"
 
+struct fold;
+
 /* What is compared: a column of a table, in the selected rows. */
 struct figure {
 	char *text;
@@ -34,6 +36,9 @@ bool which_parse(const char **at, const struct table *list, struct figure *figur
 const char *which_name(const struct figure *figure);
 /* Whether the figure is about this row of its table. */
 bool which_chooses(const struct figure *figure, const struct report_row *row);
+/* What a row is called in another run: comm, the label or name of a key, a number; from malloc().
+ */
+char *which_row_name(const struct table *table, const struct report_row *row);
 
 enum node_kind { NODE_COMPARE, NODE_AND, NODE_OR };
 
@@ -48,6 +53,12 @@ struct condition {
 		       */
 	struct auto_setup auto_setup;
 	uint64_t drift_ns; /* 0: none */
+	bool is_baseline;  /* the limit is so many times what is usual in this hour of the day: */
+	double factor;
+};
+
+struct condition_list {
+	VEC(const struct condition *) at;
 };
 
 /* Identifies a row of the subject's table across windows. */
@@ -92,6 +103,8 @@ struct trigger {
 	bool was_measured;            /* some window had all that decides whether it holds */
 	uint64_t interval_ns;         /* length of a whole window; 0: any */
 	const struct figure *subject; /* its rows are evaluated one by one; NULL: all together */
+	bool uses_baseline;
+	const struct baseline_source *baseline; /* NULL: there is none */
 	VEC(struct trace_state) states;
 };
 
@@ -124,6 +137,53 @@ uint64_t auto_warms_up(const struct trace_state *state);
 void auto_rows_fini(struct trace_state *state);
 /* Writes the limits, or reads them into a state without any. */
 void auto_codec(const struct trigger *trigger, struct trace_state *state, struct codec *codec);
+
+/* ---- trigger-baseline.c ---- */
+
+/* Parses baseline, baseline +20% and so on, where *at is; c->figure and c->op are known, and the
+ * figure becomes one that can be compared with that of an hour: a share, or per second.  False: as
+ * auto_parse(). */
+bool baseline_parse(const char **at, struct condition *c, char *why, size_t size);
+/* Whether it is a sum, which is 0 where there is no row. */
+bool baseline_is_sum(const struct figure *figure);
+/* Whether the row has a value of the figure: an empty distribution has no percentiles. */
+bool baseline_has_value(const struct figure *figure, const struct report_row *row);
+/* Adds the comparisons of the trigger that refer to it. */
+void baseline_list(const struct trigger *trigger, struct condition_list *ret);
+
+/* What a comparison has to do with a row of a window. */
+struct baseline_bound {
+	unsigned int days;    /* that have the row */
+	double median, limit; /* NAN: they are too few */
+	bool has_value;       /* in the window */
+	int64_t tid;          /* of its first thread; below 0: none */
+};
+
+/* The rows by name of the comparisons, and their limits, while a window is evaluated. */
+struct baseline_part {
+	const struct condition *condition;
+	struct fold *fold; /* NULL: the window has no such table */
+	struct baseline_bound *rows, absent;
+};
+
+struct baseline_window {
+	struct report report; /* that is to be evaluated; its tables are in `tables` */
+	struct report_table *tables;
+	struct fold *subject; /* of a trigger whose rows are evaluated one by one */
+	VEC(struct baseline_part) parts;
+};
+
+void baseline_window_init(struct baseline_window *window, const struct trigger *trigger,
+			  const struct trace_identity *trace, const struct report *report);
+void baseline_window_fini(struct baseline_window *window);
+/* The table that the comparison is about; NULL: there is none. */
+const struct report_table *baseline_table(const struct baseline_window *window,
+					  const struct condition *c);
+/* The limit of a row of that table; NULL: of the one that is missing. */
+const struct baseline_bound *baseline_find(const struct baseline_window *window,
+					   const struct condition *c, const struct report_row *row);
+/* Whether any row has a limit and a value. */
+bool baseline_has_any(const struct baseline_window *window, const struct condition *c);
 
 /* ---- trigger.c ---- */
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/contract/row-key.h"
 #include "engine/engine.h"
 #include "live/trigger/trigger-parts.h"
 
@@ -283,4 +284,35 @@ bool which_chooses(const struct figure *figure, const struct report_row *row)
 			       : (int64_t)row->id == figure->id;
 	}
 	return !figure->pattern || matches(figure, row);
+}
+
+/* ---- names ---- */
+
+char *which_row_name(const struct table *table, const struct report_row *row)
+{
+	const char *name = row->name ? row->name : "";
+
+	switch (table->scope) {
+	case SCOPE_TRACE:
+		return mem_strdup("");
+	case SCOPE_CPU:
+		return mem_printf("%" PRIu64, row->id);
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+		return mem_strdup(row->thread ? row->thread->comm : name);
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		return mem_printf("%s by %s", row->thread ? row->thread->comm : name,
+				  row->by ? row->by : "");
+	case SCOPE_KEYED:
+		if (row->label) {
+			return mem_strdup(row->label);
+		}
+		return (table->name_key && name[0]) || !table->id_key || row->id == ROW_KEY_NO_ID
+			       ? mem_strdup(name)
+			       : mem_printf("%" PRId64, (int64_t)row->id);
+	default:
+		return mem_strdup(name);
+	}
 }

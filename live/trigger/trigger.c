@@ -190,6 +190,7 @@ struct context {
 	const struct figure *subject; /* NULL: the rows of all figures together */
 	const struct report_row *row; /* of the subject's table; NULL: not in the window */
 	const struct trace_state *state;
+	const struct baseline_window *baseline; /* NULL: the trigger needs none */
 };
 
 double trigger_figure(const struct condition *c, const struct report *report,
@@ -215,6 +216,27 @@ static bool auto_holds(const struct condition *c, const struct context *context,
 	return found && found->is_beyond;
 }
 
+/* Whether the row, or the one that is missing, is beyond its baseline. */
+static bool baseline_holds(const struct condition *c, const struct context *context,
+			   const struct report_row *row, double found, double *ret_limit)
+{
+	const struct baseline_bound *bound = baseline_find(context->baseline, c, row);
+
+	*ret_limit = bound ? bound->limit : NAN;
+	return bound && bound->has_value && !isnan(bound->limit) &&
+	       compare(c->op, found, bound->limit);
+}
+
+/* Whether the row is beyond a limit that is its own. */
+static bool is_beyond_own(const struct condition *c, const struct context *context,
+			  const struct report_row *row, double found)
+{
+	double limit = NAN;
+
+	return c->is_auto ? auto_holds(c, context, row, &limit)
+			  : c->is_baseline && baseline_holds(c, context, row, found, &limit);
+}
+
 /* The row that decides a comparison: with > the one with the largest value, with < the one with the
  * smallest; of those with a limit of their own first one that is beyond it.  NULL: the table has no
  * selected row. */
@@ -224,7 +246,6 @@ static const struct report_row *deciding_row(const struct condition *c,
 {
 	bool wants_more = c->op == '>' || c->op == 'g', is_beyond, best_is_beyond = false;
 	const struct report_row *best = NULL;
-	double limit;
 
 	*ret_value = 0;
 	if (context->subject && table && table->table == context->subject->table) {
@@ -240,7 +261,7 @@ static const struct report_row *deciding_row(const struct condition *c,
 			continue;
 		}
 		found = trigger_figure(c, context->report, table, row);
-		is_beyond = c->is_auto && auto_holds(c, context, row, &limit);
+		is_beyond = is_beyond_own(c, context, row, found);
 		if (!best || (is_beyond && !best_is_beyond) ||
 		    (is_beyond == best_is_beyond &&
 		     (wants_more ? found > *ret_value : found < *ret_value))) {
@@ -252,21 +273,39 @@ static const struct report_row *deciding_row(const struct condition *c,
 	return best;
 }
 
+static void fill_baseline(struct trigger_value *value, const struct baseline_bound *bound)
+{
+	value->is_baseline = true;
+	value->baseline = bound ? bound->median : NAN;
+	value->days = bound ? bound->days : 0;
+	value->tid = bound ? bound->tid : value->tid;
+}
+
+/* The table that the comparison is about; NULL: the window has none. */
+static const struct report_table *compared_table(const struct condition *c,
+						 const struct context *context)
+{
+	return c->is_baseline ? baseline_table(context->baseline, c)
+			      : trigger_table(context->report, c->figure.table);
+}
+
 static bool comparison_holds(const struct condition *c, const struct context *context,
 			     struct trigger_event *event)
 {
 	const struct figure *figure = &c->figure;
-	const struct report_table *table = trigger_table(context->report, figure->table);
+	const struct report_table *table = compared_table(c, context);
 	struct trigger_value *value;
 	const struct report_row *row;
-	double found, limit = c->is_auto ? NAN : c->limit;
+	double found, limit = c->is_auto || c->is_baseline ? NAN : c->limit;
 	bool holds;
 
 	if (table && report_is_unknown(table, figure->column)) {
 		return false; /* and has no value */
 	}
 	row = deciding_row(c, context, table, &found);
-	holds = c->is_auto ? auto_holds(c, context, row, &limit) : compare(c->op, found, limit);
+	holds = c->is_auto       ? auto_holds(c, context, row, &limit)
+		: c->is_baseline ? baseline_holds(c, context, row, found, &limit)
+				 : compare(c->op, found, limit);
 	if (!event || event->count == TRIGGER_VALUES_MAX) {
 		return holds;
 	}
@@ -287,6 +326,9 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 	if (row) {
 		format_row(value->row, table->table, row, CELL_MAX - 1);
 		value->tid = figure->table->scope == SCOPE_THREAD ? row->thread->tid : -1;
+	}
+	if (c->is_baseline) {
+		fill_baseline(value, baseline_find(context->baseline, c, row));
 	}
 	return holds;
 }
@@ -319,6 +361,9 @@ static bool is_measured(const struct condition *c, const struct context *context
 	table = trigger_table(context->report, c->figure.table);
 	if (c->is_auto) {
 		return auto_has_any(context->state, c, context->report->end);
+	}
+	if (c->is_baseline) {
+		return baseline_has_any(context->baseline, c);
 	}
 	return !table || !report_is_unknown(table, c->figure.column);
 }
@@ -483,19 +528,15 @@ static void step_rows(const struct evaluation *evaluation, struct context *conte
 	}
 }
 
-bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
-		      const struct report *report, struct trigger_event *event)
+static void evaluate(struct trigger *trigger, const struct trace_identity *trace,
+		     const struct report *report, const struct baseline_window *baseline,
+		     struct trigger_event *event)
 {
-	struct context context = { .report = report, .subject = trigger->subject };
+	struct context context = { .report = report,
+				   .subject = trigger->subject,
+				   .baseline = baseline };
 	struct evaluation evaluation = { .trigger = trigger, .event = event };
 
-	*event = (struct trigger_event){ .name = trigger->name,
-					 .text = trigger->text,
-					 .end = report->end };
-	if (report->kind != REPORT_WINDOW || report->end <= report->begin ||
-	    (trigger->wants_complete && !report->complete)) {
-		return false;
-	}
 	evaluation.state = state_of(trigger, trace);
 	context.state = evaluation.state;
 	auto_take_window(trigger, evaluation.state, report);
@@ -511,6 +552,27 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 	free(evaluation.old);
 	if (event->rows > 0) {
 		evaluation.state->fired = report->end;
+	}
+}
+
+bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
+		      const struct report *report, struct trigger_event *event)
+{
+	struct baseline_window baseline = { 0 };
+
+	*event = (struct trigger_event){ .name = trigger->name,
+					 .text = trigger->text,
+					 .end = report->end };
+	if (report->kind != REPORT_WINDOW || report->end <= report->begin ||
+	    (trigger->wants_complete && !report->complete)) {
+		return false;
+	}
+	if (trigger->uses_baseline) {
+		baseline_window_init(&baseline, trigger, trace, report);
+		evaluate(trigger, trace, &baseline.report, &baseline, event);
+		baseline_window_fini(&baseline);
+	} else {
+		evaluate(trigger, trace, report, NULL, event);
 	}
 	return event->rows > 0;
 }

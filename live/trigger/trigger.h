@@ -10,6 +10,7 @@
  *     FIGURE     ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN; then .rate: per second
  *     WHICH      a number (CPU, tid, pid), or KEY=PATTERN (comm=, name=); nothing: any row
  *     VALUE      90%  3.5ms  200M  200M/s  12  auto(1e-4)  auto(1e-4, drift 10m)
+ *                baseline  baseline +20%  baseline -30%  baseline x3
  *
  * Columns and lists have the names of their JSON keys; "_ns" and the plural's ending may be left
  * out.  Distributions have the parts .count .sum .min .mean .max .p50 .p95 .p99 .p999.  A share (%)
@@ -32,6 +33,12 @@
  *
  * auto(q) is a limit that is found for each row: auto-limit.h.
  *
+ * baseline is what the figure was in the same hour of other days: the median of their values.  A
+ * sum of time is compared as a share, other sums per second.  Rows of one name are one row in such
+ * a comparison (fold.h), and so are all rows of the trigger if they are evaluated one by one.  A
+ * row without a baseline is never beyond it.  If no row is in the window, the limit is that of the
+ * row that WHICH names, without signs of patterns.
+ *
  * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
  * which anything is missing.
  */
@@ -48,6 +55,19 @@
 #include "output/sink.h"
 
 struct trigger;
+struct condition;
+
+/* Where triggers get a baseline from. */
+struct baseline_source {
+	void *user;
+	/* What is usual in a trace of this identity at the hour of day of the moment @ns, valid
+	 * until the next call; NULL: not known, or not yet. */
+	const void *(*hour)(void *user, const struct trace_identity *trace, uint64_t ns);
+	/* How many days have the row of this name, and in *ret the median of their values if that
+	 * is enough for a limit, else NAN. */
+	unsigned int (*find)(void *user, const void *hour, const struct condition *c,
+			     const char *name, double *ret);
+};
 
 /* Parses @text.  NULL with an error that names the column and what was expected there.  @name NULL:
  * the text is the name. */
@@ -75,6 +95,10 @@ bool trigger_can_hold(const struct trigger *trigger, const struct event_names *n
 /* Evaluates a window.  True: the trigger fires, for the reasons in @event. */
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		      const struct report *report, struct trigger_event *event);
+
+/* Whether a comparison has a limit of `baseline`; then it needs a source, which outlives it. */
+bool trigger_uses_baseline(const struct trigger *trigger);
+void trigger_set_baseline(struct trigger *trigger, const struct baseline_source *source);
 
 /* The length of whole windows, which alone have values for auto(); 0: all have. */
 void trigger_set_interval(struct trigger *trigger, uint64_t ns);

@@ -229,6 +229,19 @@
 /* Rows of one comparison and trace that have a limit of their own, 8 KiB each. */
 #define AUTO_ROWS_MAX 256
 
+/* A baseline of triggers: the last days that have the hour, so many at most, of those not longer
+ * ago than a month; with fewer there is no limit. */
+#define BASELINE_DAYS_MAX      7
+#define BASELINE_DAYS_MIN      2
+#define BASELINE_DAYS_BACK_MAX 28
+/* Rows of one comparison that have a baseline, 100 bytes each; hours that are kept, of all traces;
+ * how long before its begin the next hour is read; and after how long a store that failed is tried
+ * again. */
+#define BASELINE_ROWS_MAX  20000
+#define BASELINE_HOURS_MAX 256
+#define BASELINE_AHEAD_NS  (600 * NS_PER_S)
+#define BASELINE_RETRY_NS  (10 * NS_PER_S)
+
 /* Chunks that were handed to the workers and are not merged, for each worker. */
 #define CHUNKS_PER_WORKER 4
 

@@ -15,6 +15,7 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "cmd/analyze.h"
+#include "cmd/baseline/baseline.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
@@ -49,6 +50,7 @@ struct analyze {
 	bool is_cut;       /* a signal left packets of the current trace unread */
 	bool misses_range; /* the current trace has nothing in the range of the options */
 	bool cannot_write;
+	struct baseline *baseline;       /* of triggers; NULL: none */
 	bool has_checkpoint;             /* a trace left one for the file of --state */
 	bool has_matched, has_unmatched; /* what the user selected is in some trace, not in some */
 	struct err err;
@@ -387,6 +389,21 @@ static void save_checkpoints(struct analyze *a)
 	}
 }
 
+/* What is kept, and what triggers are compared with. */
+static int open_stores(struct analyze *a, struct engine_config *config, struct output *also)
+{
+	int r = cmd_store(a->options, true, config, a->output, also, &a->err);
+
+	if (r < 0) {
+		return r;
+	}
+	r = baseline_open(a->options, a->actions, false, &a->baseline, &a->err);
+	if (r < 0) {
+		(void)cmd_store_close(a->options, a->output);
+	}
+	return r;
+}
+
 int analyze_into(const struct options *options, struct output *output)
 {
 	struct analyze a = { .options = options, .output = output };
@@ -417,7 +434,7 @@ int analyze_into(const struct options *options, struct output *output)
 		cmd_actions_free(a.actions);
 		return EXIT_USAGE;
 	}
-	r = cmd_store(options, true, &config, output, &also, &a.err);
+	r = open_stores(&a, &config, &also);
 	if (r < 0) {
 		say("%s", a.err.text);
 		checkpoint_file_free(a.checkpoint_file);
@@ -433,6 +450,9 @@ int analyze_into(const struct options *options, struct output *output)
 	if (a.has_unmatched && !a.has_matched) {
 		a.summary.exit = EXIT_FAILED;
 		cmd_say_unmatched(options);
+	}
+	if (baseline_close(a.baseline) < 0) {
+		a.summary.exit = EXIT_FAILED;
 	}
 	if (cmd_store_close(options, output) < 0) { /* before a state says that it has them */
 		a.summary.exit = EXIT_FAILED;

@@ -12,6 +12,7 @@
 
 #include "base/now.h"
 #include "base/units.h"
+#include "cmd/baseline/baseline.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 #include "engine/engine.h"
@@ -337,6 +338,7 @@ int cmd_actions(const struct options *options, struct actions **ret_actions, str
 	struct actions *actions = actions_new(say);
 	int r = add_all(options, actions, err);
 
+	r = r < 0 ? r : baseline_check(options, actions, err);
 	*ret_actions = NULL;
 	if (options->dry_run) {
 		actions_dry_run(actions);

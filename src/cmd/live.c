@@ -9,6 +9,7 @@
 
 #include "base/now.h"
 #include "base/process/service.h"
+#include "cmd/baseline/baseline.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
 #include "cmd/common.h"
@@ -72,6 +73,7 @@ static int follow(const struct options *options, struct loop_config *config,
 	struct output *output = screen ? screen->output : &own;
 	struct run_summary summary = { 0 };
 	uint64_t begin = now_monotonic_ns();
+	struct baseline *baseline = NULL;
 	struct output also;
 	struct err err;
 	int r;
@@ -85,6 +87,12 @@ static int follow(const struct options *options, struct loop_config *config,
 	config->on_input = screen ? screen->on_input : NULL;
 	config->input_user = screen ? screen->user : NULL;
 	r = cmd_store(options, false, &config->engine, output, &also, &err);
+	if (r == 0) {
+		r = baseline_open(options, config->actions, true, &baseline, &err);
+		if (r < 0) {
+			(void)cmd_store_close(options, output);
+		}
+	}
 	if (r < 0) {
 		say("%s", err.text);
 		(void)output_close(output, &(struct err){ 0 });
@@ -93,6 +101,7 @@ static int follow(const struct options *options, struct loop_config *config,
 	config->on_store = ask_store;
 	config->store = output->also ? output->also->state : NULL;
 	run_loop(options, config, screen, &summary);
+	(void)baseline_close(baseline);
 	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &summary);
 	if (output_close(output, &err) < 0 && summary.exit == EXIT_DONE) {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/contract/row-key.h"
 #include "engine/contract/row.h"
+#include "live/trigger/trigger-parts.h"
 
 /* ---- lifecycle ---- */
 
@@ -212,36 +212,6 @@ const char *profile_key(const struct table *table)
 	}
 }
 
-/* From malloc(). */
-static char *name_of(const struct table *table, const struct report_row *row)
-{
-	const char *name = row->name ? row->name : "";
-
-	switch (table->scope) {
-	case SCOPE_TRACE:
-		return mem_strdup("");
-	case SCOPE_CPU:
-		return mem_printf("%" PRIu64, row->id);
-	case SCOPE_THREAD:
-	case SCOPE_PROCESS:
-		return mem_strdup(row->thread ? row->thread->comm : name);
-	case SCOPE_PAIR:
-	case SCOPE_PROCESS_PAIR:
-	case SCOPE_CONTAINER_PAIR:
-		return mem_printf("%s by %s", row->thread ? row->thread->comm : name,
-				  row->by ? row->by : "");
-	case SCOPE_KEYED:
-		if (row->label) {
-			return mem_strdup(row->label);
-		}
-		return (table->name_key && name[0]) || !table->id_key || row->id == ROW_KEY_NO_ID
-			       ? mem_strdup(name)
-			       : mem_printf("%" PRId64, (int64_t)row->id);
-	default:
-		return mem_strdup(name);
-	}
-}
-
 /* ---- reports ---- */
 
 static void add_row(const struct profile_table *to, struct profile_row *row,
@@ -315,7 +285,7 @@ void profile_add_report(struct profile *profile, const struct report *report)
 		}
 		to = profile_table_of(profile, from->analysis, from->table, from->unknown);
 		for (size_t i = 0; i < from->row_count; i++) {
-			char *name = name_of(from->table, &from->rows[i]);
+			char *name = which_row_name(from->table, &from->rows[i]);
 
 			add_row(to, profile_row_of(to, name), from, from->rows[i].values);
 			free(name);

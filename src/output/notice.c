@@ -19,7 +19,8 @@ static void say_value(char text[CELL_MAX], const struct trigger_value *v, double
 	char number[CELL_MAX];
 
 	if (isnan(value)) {
-		(void)snprintf(text, CELL_MAX, "auto (no limit yet)");
+		(void)snprintf(text, CELL_MAX, "%s",
+			       v->is_baseline ? "baseline (none)" : "auto (no limit yet)");
 		return;
 	}
 	if (value < 0) { /* a limit may be, a figure not */
@@ -50,5 +51,10 @@ void notice_trigger_text(const struct trigger_event *event, char *text, size_t s
 		used += (size_t)snprintf(text + used, size - used, "%s%s%s%s %s, %s%s %s",
 					 i ? "; " : "", v->figure, v->row[0] ? " of " : "", v->row,
 					 value, v->holds ? "" : "not ", op_text(v->op), limit);
+		if (v->is_baseline && !isnan(v->baseline) && used < size) {
+			say_value(value, v, v->baseline);
+			used += (size_t)snprintf(text + used, size - used,
+						 " (baseline %s of %u days)", value, v->days);
+		}
 	}
 }

@@ -20,7 +20,10 @@ struct trigger_value {
 	bool is_share; /* value and limit are shares: 1 is all */
 	bool is_rate;  /* per second */
 	enum unit unit;
-	double value, limit; /* limit: NAN: auto() has none in this window */
+	double value, limit; /* limit: NAN: auto() or the baseline has none in this window */
+	bool is_baseline;    /* the limit is made of the median of other days: */
+	double baseline;     /* NAN: they are too few, */
+	unsigned int days;   /* that have the row */
 	char op;             /* '>' '<' 'g' (>=) 'l' (<=) */
 	char row[64];        /* the row, as text; "": the trace as a whole */
 	int64_t tid;         /* the row's thread; below 0: none, or unknown */

@@ -217,6 +217,8 @@ const struct option options_table[] = {
 	{ 0, "trigger-interval", "DURATION",
 	  "look at triggers so often, not only when a window is printed", FOR_BOTH,
 	  DURATION(trigger_interval_ns), NEEDS("trigger,triggers,fail") },
+	{ 0, "baseline", "STORE", "of triggers: what is usual at this hour: 'cpu.busy > baseline +20%'",
+	  FOR_BOTH | FOR_EXPORT, TEXT(baseline), NEEDS("trigger,triggers,fail") },
 	{ 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH, FLAG(dry_run),
 	  NEEDS("trigger,triggers") },
 	{ 0, "fail", "EXPR", "exit with 3 if it held in some window, or from A to B",

@@ -81,6 +81,7 @@ struct options {
 	VEC(const char *) triggers, trigger_files; /* the texts are borrowed */
 	const char *on_trigger;                    /* NULL: capture with a history, else print */
 	const char *check;
+	const char *baseline; /* the store that triggers are compared with; NULL: none */
 	bool dry_run;
 	VEC(const char *) fails;      /* conditions that fail the run */
 	bool strict;                  /* so does what is missing */

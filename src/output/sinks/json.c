@@ -449,6 +449,16 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	end_line(&json);
 }
 
+/* NAN: null. */
+static void put_number(struct json *json, const char *key, double value)
+{
+	if (isfinite(value)) {
+		json_fixed(json, key, value);
+	} else {
+		json_null(json, key);
+	}
+}
+
 static void put_trigger_value(struct json *json, const struct trigger_value *value)
 {
 	const char op[] = { value->op == 'g'   ? '>'
@@ -464,10 +474,10 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	json_bool(json, "holds", value->holds);
 	json_fixed(json, "value", value->value);
 	json_text(json, "op", op);
-	if (isfinite(value->limit)) {
-		json_fixed(json, "limit", value->limit);
-	} else {
-		json_null(json, "limit");
+	put_number(json, "limit", value->limit);
+	if (value->is_baseline) {
+		put_number(json, "baseline", value->baseline);
+		json_u64(json, "days", value->days);
 	}
 	json_close(json, '}');
 }
