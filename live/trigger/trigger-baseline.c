@@ -1,8 +1,8 @@
 /*
  * trigger-baseline: comparisons with what is usual in this hour of the day.
  *
- * Where that comes from, the source knows (trigger.h): here are the grammar, the rows of a window by
- * name, and their limits.
+ * Where that comes from, the source knows (trigger.h): here are the grammar, the rows of a window
+ * by name, and their limits.
  */
 #include <assert.h>
 #include <ctype.h>
@@ -46,8 +46,8 @@ static bool is_key(const struct figure *figure, const char *key)
 static bool is_by_name(const struct figure *figure)
 {
 	const struct table *table = figure->table;
-	bool has_numbers = table->scope == SCOPE_CPU ||
-			   (table->scope == SCOPE_KEYED && !table->owner_key);
+	bool has_numbers =
+		table->scope == SCOPE_CPU || (table->scope == SCOPE_KEYED && !table->owner_key);
 
 	if (figure->has_id || is_key(figure, table->id_key)) {
 		return has_numbers;
@@ -130,9 +130,10 @@ bool baseline_parse(const char **at, struct condition *c, char *why, size_t size
 	}
 	*at = past;
 	if (!take_factor(at, &c->factor)) {
-		(void)snprintf(why, size,
-			       "expected how far from the baseline: +20%%, -30%% (at most 100%%) or "
-			       "x3");
+		(void)snprintf(
+			why, size,
+			"expected how far from the baseline: +20%%, -30%% (at most 100%%) or "
+			"x3");
 		return false;
 	}
 	c->is_baseline = true;

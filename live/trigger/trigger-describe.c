@@ -74,10 +74,11 @@ static void print_baseline(const struct condition *c, const char *word, FILE *ou
 {
 	(void)fprintf(out, "  limit     %s %.4g %% of the baseline: what it was in the same hour\n",
 		      word, c->factor * 100);
-	(void)fprintf(out,
-		      "            (local time) of the last %d days before that have it in the store\n"
-		      "            of --baseline: their median, of at least %d\n",
-		      BASELINE_DAYS_MAX, BASELINE_DAYS_MIN);
+	(void)fprintf(
+		out,
+		"            (local time) of the last %d days before that have it in the store\n"
+		"            of --baseline: their median, of at least %d\n",
+		BASELINE_DAYS_MAX, BASELINE_DAYS_MIN);
 	if (c->figure.table->scope != SCOPE_TRACE && c->figure.table->scope != SCOPE_CPU) {
 		(void)fputs("  rows      those of one name are one row\n", out);
 	}

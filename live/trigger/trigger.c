@@ -600,7 +600,9 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 			       "auto() has no limit yet: %" PRIu64 " more windows are needed",
 			       least);
 	} else {
-		(void)snprintf(why, size, "no window had its figures");
+		(void)snprintf(why, size,
+			       trigger->uses_baseline ? "no window had its figures and a baseline"
+						      : "no window had its figures");
 	}
 	return trigger->was_measured;
 }

@@ -397,7 +397,7 @@ static int open_stores(struct analyze *a, struct engine_config *config, struct o
 	if (r < 0) {
 		return r;
 	}
-	r = baseline_open(a->options, a->actions, false, &a->baseline, &a->err);
+	r = baseline_open(a->options, a->actions, &cmd_stop, say, &a->baseline, &a->err);
 	if (r < 0) {
 		(void)cmd_store_close(a->options, a->output);
 	}

@@ -88,7 +88,7 @@ static int follow(const struct options *options, struct loop_config *config,
 	config->input_user = screen ? screen->user : NULL;
 	r = cmd_store(options, false, &config->engine, output, &also, &err);
 	if (r == 0) {
-		r = baseline_open(options, config->actions, true, &baseline, &err);
+		r = baseline_open(options, config->actions, NULL, say, &baseline, &err);
 		if (r < 0) {
 			(void)cmd_store_close(options, output);
 		}

@@ -15,8 +15,6 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/process/thread.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "store/reader.h"
@@ -45,6 +43,7 @@ struct baseline {
 	uint64_t asked;
 	const struct kept_hour *current; /* that find() is about */
 	bool is_quiet, is_live, is_failing, has_failed;
+	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	atomic_bool is_leaving;
 	bool has_thread;
 	pthread_t thread;
@@ -108,8 +107,8 @@ static void say_failure(struct baseline *b, const struct kept_hour *kept)
 		return;
 	}
 	b->is_failing = true;
-	say("--baseline: %s: triggers have no baseline%s", kept->hour.err.text,
-	    b->is_live ? ", it is tried again" : "");
+	b->say("--baseline: %s: triggers have no baseline%s", kept->hour.err.text,
+	       b->is_live ? ", it is tried again" : "");
 }
 
 /* What of a comparison nothing will come in this hour, the first time. */
@@ -122,18 +121,20 @@ static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 
 		if (days < BASELINE_DAYS_MIN && !b->said.at[i].days) {
 			b->said.at[i].days = true;
-			say("--baseline: %s has no limit at %02d:00 (local time): %u earlier days "
-			    "have that hour of host %s, session %s, and %u of them the figure, of "
-			    "at least %d",
-			    c->figure.text, kept->hour.at.hour, kept->hour.days,
-			    kept->hour.host ? kept->hour.host : "-",
-			    kept->hour.session ? kept->hour.session : "-", days,
-			    BASELINE_DAYS_MIN);
+			b->say("--baseline: %s has no limit at %02d:00 (local time): %u earlier "
+			       "days "
+			       "have that hour of host %s, session %s, and %u of them the figure, "
+			       "of "
+			       "at least %d",
+			       c->figure.text, kept->hour.at.hour, kept->hour.days,
+			       kept->hour.host ? kept->hour.host : "-",
+			       kept->hour.session ? kept->hour.session : "-", days,
+			       BASELINE_DAYS_MIN);
 		}
 		if (left_out > 0 && !b->said.at[i].left_out) {
 			b->said.at[i].left_out = true;
-			say("--baseline: %s: only %d rows have a limit, and %llu none",
-			    c->figure.text, BASELINE_ROWS_MAX, (unsigned long long)left_out);
+			b->say("--baseline: %s: only %d rows have a limit, and %llu none",
+			       c->figure.text, BASELINE_ROWS_MAX, (unsigned long long)left_out);
 		}
 	}
 }
@@ -151,7 +152,7 @@ static void take(struct baseline *b, struct kept_hour *kept)
 	}
 	if (b->is_failing) {
 		b->is_failing = false;
-		say("--baseline: the store can be read again");
+		b->say("--baseline: the store can be read again");
 	}
 	say_lacks(b, kept);
 }
@@ -216,8 +217,8 @@ static void free_kept(struct kept_hour *kept)
 	free(kept);
 }
 
-/* Room for one more beside @needed, which may be NULL: of a trace three are kept (an earlier one for
- * windows that are late, this one, the next), of all BASELINE_HOURS_MAX.  False: all are being
+/* Room for one more beside @needed, which may be NULL: of a trace three are kept (an earlier one
+ * for windows that are late, this one, the next), of all BASELINE_HOURS_MAX.  False: all are being
  * read. */
 static bool make_room(struct baseline *b, const struct trace_identity *trace,
 		      const struct kept_hour *needed)
@@ -234,8 +235,8 @@ static bool make_room(struct baseline *b, const struct trace_identity *trace,
 		if (oldest == SIZE_MAX || kept->asked < b->hours.at[oldest]->asked) {
 			oldest = i;
 		}
-		if (is_of(kept, trace) && (oldest_own == SIZE_MAX ||
-					   kept->asked < b->hours.at[oldest_own]->asked)) {
+		if (is_of(kept, trace) &&
+		    (oldest_own == SIZE_MAX || kept->asked < b->hours.at[oldest_own]->asked)) {
 			oldest_own = i;
 		}
 	}
@@ -305,10 +306,11 @@ static void say_row(struct baseline *b, const struct condition *c, const char *n
 	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet; i++) {
 		if (b->conditions.at.at[i] == c && !b->said.at[i].row) {
 			b->said.at[i].row = true;
-			say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: %u earlier days "
-			    "have it, of at least %d",
-			    c->figure.text, c->figure.table->key ? "the row" : "the trace", name,
-			    b->current->hour.at.hour, days, BASELINE_DAYS_MIN);
+			b->say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: %u earlier "
+			       "days "
+			       "have it, of at least %d",
+			       c->figure.text, c->figure.table->key ? "the row" : "the trace", name,
+			       b->current->hour.at.hour, days, BASELINE_DAYS_MIN);
 		}
 	}
 }
@@ -329,21 +331,32 @@ static unsigned int ask_row(void *user, const void *hour, const struct condition
 /* ---- the run ---- */
 
 /* A file has to be there; a server may come later. */
-static int look(const struct options *options, bool is_live, struct err *err)
+static int look(const struct baseline *b, struct err *err)
 {
 	struct store_reader *reader = NULL;
 	int r;
 
-	if (is_live && store_is_clickhouse(options->baseline)) {
+	if (b->is_live && store_is_clickhouse(b->setup.url)) {
 		return 0;
 	}
-	r = store_reader_open(options->baseline, &cmd_stop, &reader, err);
+	r = store_reader_open(b->setup.url, b->setup.stop, &reader, err);
 	store_reader_close(reader);
 	return r < 0 ? err_note(err, r, "--baseline") : 0;
 }
 
-int baseline_open(const struct options *options, struct actions *actions, bool is_live,
-		  struct baseline **ret, struct err *err)
+static void use(struct baseline *b, struct actions *actions)
+{
+	for (size_t i = 0; i < actions_count(actions); i++) {
+		trigger_set_baseline(actions_trigger(actions, i), &b->source);
+		baseline_list(actions_trigger(actions, i), &b->conditions);
+	}
+	for (size_t i = 0; i < b->conditions.at.count; i++) {
+		*vec_push(&b->said) = (struct said){ 0 };
+	}
+}
+
+int baseline_open(const struct options *options, struct actions *actions, const atomic_bool *stop,
+		  void (*say)(const char *fmt, ...), struct baseline **ret, struct err *err)
 {
 	struct baseline *b;
 	int r;
@@ -352,31 +365,28 @@ int baseline_open(const struct options *options, struct actions *actions, bool i
 	if (!options->baseline || !actions) {
 		return 0;
 	}
-	r = look(options, is_live, err);
-	if (r < 0) {
-		return r;
-	}
 	b = mem_alloc(sizeof(*b));
 	b->source = (struct baseline_source){ .user = b, .hour = ask_hour, .find = ask_row };
 	b->is_quiet = options->verbosity < 0;
-	b->is_live = is_live;
-	for (size_t i = 0; i < actions_count(actions); i++) {
-		trigger_set_baseline(actions_trigger(actions, i), &b->source);
-		baseline_list(actions_trigger(actions, i), &b->conditions);
-	}
-	for (size_t i = 0; i < b->conditions.at.count; i++) {
-		*vec_push(&b->said) = (struct said){ 0 };
-	}
+	b->is_live = !stop;
+	b->say = say;
 	b->setup = (struct baseline_setup){ .url = options->baseline,
 					    .selection = &options->selection,
 					    .conditions = &b->conditions,
-					    .stop = is_live ? &b->is_leaving : &cmd_stop };
+					    .stop = stop ? stop : &b->is_leaving };
 	(void)pthread_mutex_init(&b->mutex, NULL);
 	(void)pthread_cond_init(&b->has_work, NULL);
-	b->has_thread = is_live && thread_start(&b->thread, run, b) == 0;
-	if (is_live && !b->has_thread) {
+	r = look(b, err);
+	if (r == 0) {
+		use(b, actions);
+		b->has_thread = b->is_live && thread_start(&b->thread, run, b) == 0;
+		if (b->is_live && !b->has_thread) {
+			r = err_raise(err, -EAGAIN, "--baseline: no thread can be started");
+		}
+	}
+	if (r < 0) {
 		(void)baseline_close(b);
-		return err_raise(err, -EAGAIN, "--baseline: no thread can be started");
+		return r;
 	}
 	*ret = b;
 	return 0;

@@ -24,11 +24,13 @@ struct trace_identity;
 int baseline_check(const struct options *options, const struct actions *actions, struct err *err);
 
 /*
- * Gives triggers their baseline; NULL: there is no --baseline.  @actions may be NULL.  Call it after
- * the store of --store was opened, which may be the same.  -EINVAL: it is no store; other: it cannot
- * be read.  A live run does not wait for a server.
+ * Gives triggers their baseline; NULL: there is no --baseline.  @actions may be NULL.  Call it
+ * after the store of --store was opened, which may be the same.  @stop: becomes true if the run is
+ * to end; NULL: it is a live one, which waits for no server.  -EINVAL: it is no store; other: it
+ * cannot be read.
  */
-int baseline_open(const struct options *options, struct actions *actions, bool is_live,
+int baseline_open(const struct options *options, struct actions *actions, const atomic_bool *stop,
+		  void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))),
 		  struct baseline **ret, struct err *err);
 /* NULL is fine; before the triggers end.  Negative: what was needed of the store could not be read,
  * which was said. */

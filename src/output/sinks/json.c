@@ -449,11 +449,11 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	end_line(&json);
 }
 
-/* NAN: null. */
+/* In full; NAN: null. */
 static void put_number(struct json *json, const char *key, double value)
 {
 	if (isfinite(value)) {
-		json_fixed(json, key, value);
+		json_real(json, key, value);
 	} else {
 		json_null(json, key);
 	}
@@ -474,10 +474,14 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	json_bool(json, "holds", value->holds);
 	json_fixed(json, "value", value->value);
 	json_text(json, "op", op);
-	put_number(json, "limit", value->limit);
 	if (value->is_baseline) {
+		put_number(json, "limit", value->limit);
 		put_number(json, "baseline", value->baseline);
 		json_u64(json, "days", value->days);
+	} else if (isfinite(value->limit)) {
+		json_fixed(json, "limit", value->limit);
+	} else {
+		json_null(json, "limit");
 	}
 	json_close(json, '}');
 }
