@@ -19,6 +19,11 @@ int store_reader_open(const char *url, const atomic_bool *stop, struct store_rea
 	return missing(url, err);
 }
 
+int store_reader_check(const char *url, struct err *err)
+{
+	return missing(url, err);
+}
+
 void store_reader_close(struct store_reader *reader)
 {
 	(void)reader;

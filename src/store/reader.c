@@ -137,6 +137,21 @@ int store_reader_open(const char *url, const atomic_bool *stop, struct store_rea
 	return 0;
 }
 
+int store_reader_check(const char *url, struct err *err)
+{
+	struct store_reader *reader = NULL;
+	int r;
+
+	if (store_is_clickhouse(url)) {
+		return mirror_check_url(url, err);
+	}
+	r = store_reader_open(url, NULL, &reader, err);
+	if (r == 0) {
+		store_reader_close(reader);
+	}
+	return r;
+}
+
 static void empty_rows(struct read_table *table)
 {
 	for (size_t i = 0; i < table->rows.count; i++) {

@@ -35,6 +35,8 @@ struct store_windows {
 int store_reader_open(const char *url, const atomic_bool *stop, struct store_reader **ret,
 		      struct err *err);
 void store_reader_close(struct store_reader *reader); /* NULL is fine */
+/* Whether @url can be one: a file has to be a store, of a server only the URL has to be right. */
+int store_reader_check(const char *url, struct err *err);
 
 /* What the store is called in messages, without a password. */
 const char *store_reader_name(const struct store_reader *reader);

@@ -224,10 +224,20 @@ def test_clocks(t, url):
     for path in autumn:
         t.store(url, path)
     more = t.days(url, {'2026-10-24 02:10:00': [(DB, 500, 20, 10)]}, seconds=10)
-    lines, _ = t.fired(url, t.trace(moment('2026-10-27 02:40:00'), 2, [(DB, 900, 20, 10)]), 'cpu.busy > baseline')
-    both = [t.total(path)['cpu'] for path in autumn[1:3]]
-    twice = sum(one['busy_ns'] for one in both) / sum(one['busy_ns'] + one['idle_ns'] + one.get('unknown_ns', 0) for one in both)
-    check_value(lines[0], (twice + FIGURES['cpu.busy'](t.total(more[0]))) / 2, 1, 2)
+    rows = ('io.threads[comm=db].write_bytes', 'cpu.thread[comm=db].run', 'cpu.cpu[0].busy', 'sched.thread[comm=db].wake.max')
+    lines, _ = t.fired(url, t.trace(moment('2026-10-27 02:40:00'), 2, [(DB, 900, 40, 99)]), 'cpu.busy > baseline',
+                       *[figure + ' > baseline x0.01' for figure in rows])
+    both, last = [t.total(path) for path in autumn[1:3]], t.total(more[0])
+    twice = sum(one['cpu']['busy_ns'] for one in both) / sum(
+        one['cpu']['busy_ns'] + one['cpu']['idle_ns'] + one['cpu'].get('unknown_ns', 0) for one in both)
+    check_value(lines[0], (twice + FIGURES['cpu.busy'](last)) / 2, 1, 2)
+    # Two traces with an hour less ten seconds between them: only what is covered counts.
+    check('fires', len(lines), 1 + len(rows))
+    for figure, line in zip(rows, lines[1:]):
+        values = [FIGURES[figure](one) for one in both]
+        day = max(values) if 'max' in figure else sum(
+            value * length(one) for value, one in zip(values, both)) / sum(map(length, both))
+        check_value(line, (day + FIGURES[figure](last)) / 2, 0.01, 2)
     before = int(datetime.datetime(2026, 3, 29, 0, 30, tzinfo=datetime.timezone.utc).timestamp()) * S
     for hour in (0, 1):  # 01:30 and 03:30
         t.store(url, t.trace(before + hour * 3600 * S, 10, [(DB, 900, 20, 10)]))

@@ -88,7 +88,10 @@ def test_border(t):
     for line in triggers(live):
         value = line['values'][0]
         assert value['days'] == 3 and baseline.near(value['baseline'], shares[line['end'] > border]), (line, shares)
-    assert {line['end'] > border for line in triggers(live)} == {False, True}, live.said()
+    ends = [line['end'] for line in triggers(live)]
+    assert {end > border for end in ends} == {False, True}, live.said()
+    # A hurried machine may read the first hour late; the next one comes right behind it.
+    assert ends[0] > border - 2 * baseline.S or border + baseline.S in ends, ends
 
 
 def test_away(t):
@@ -114,8 +117,9 @@ def test_away(t):
 def test_refused(t):
     """What is no store, or not there: live does not begin."""
     relay = t.relay()
-    for status, path, text in ((1, 'none.db', 'none.db'), (2, 'something', 'is no store')):
-        code, _, said = server.run(t.sillage, 'live', '--trigger', EACH_WINDOW, '--baseline', os.path.join(t.scratch, path), relay.live)
+    for status, url, text in ((1, os.path.join(t.scratch, 'none.db'), 'none.db'), (2, 'something', 'is no store'),
+                              (2, 'clickhouse://127.0.0.1:1/days?nothing', 'nothing')):
+        code, _, said = server.run(t.sillage, 'live', '--trigger', EACH_WINDOW, '--baseline', url, relay.live)
         assert code == status and text in said and said.count('\n') == 1, (code, said)
 
 

@@ -18,7 +18,6 @@
 #include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "store/reader.h"
-#include "store/store.h"
 
 struct kept_hour {
 	struct baseline_hour hour;
@@ -330,17 +329,16 @@ static unsigned int ask_row(void *user, const void *hour, const struct condition
 
 /* ---- the run ---- */
 
-/* A file has to be there; a server may come later. */
+/* A live run does not wait for a server. */
 static int look(const struct baseline *b, struct err *err)
 {
 	struct store_reader *reader = NULL;
-	int r;
+	int r = store_reader_check(b->setup.url, err);
 
-	if (b->is_live && store_is_clickhouse(b->setup.url)) {
-		return 0;
+	if (r == 0 && !b->is_live) {
+		r = store_reader_open(b->setup.url, b->setup.stop, &reader, err);
+		store_reader_close(reader);
 	}
-	r = store_reader_open(b->setup.url, b->setup.stop, &reader, err);
-	store_reader_close(reader);
 	return r < 0 ? err_note(err, r, "--baseline") : 0;
 }
 

@@ -11,6 +11,12 @@ static int missing(struct err *err)
 			 "this sillage was built without stores in ClickHouse (libcurl)");
 }
 
+int mirror_check_url(const char *url, struct err *err)
+{
+	(void)url;
+	return missing(err);
+}
+
 int mirror_open(const char *url, const atomic_bool *stop, struct mirror **ret, struct err *err)
 {
 	(void)url;

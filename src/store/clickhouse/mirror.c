@@ -322,6 +322,17 @@ static int make_mirror(struct mirror *mirror, struct err *err)
 					&mirror->find_version, err);
 }
 
+int mirror_check_url(const char *url, struct err *err)
+{
+	struct clickhouse_url parsed;
+	int r = clickhouse_url_parse(url, &parsed, err);
+
+	if (r == 0) {
+		clickhouse_url_fini(&parsed);
+	}
+	return r;
+}
+
 int mirror_open(const char *url, const atomic_bool *stop, struct mirror **ret, struct err *err)
 {
 	struct mirror *mirror = mem_alloc(sizeof(*mirror));

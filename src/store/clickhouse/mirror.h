@@ -16,6 +16,8 @@
 
 struct mirror;
 
+/* Whether the URL is right, without a look at the server; fails as clickhouse_url_parse(). */
+int mirror_check_url(const char *url, struct err *err);
 /* Fails as clickhouse_url_parse(), clickhouse_check() and http_run() do. */
 int mirror_open(const char *url, const atomic_bool *stop, struct mirror **ret, struct err *err);
 void mirror_close(struct mirror *mirror); /* NULL is fine */
