@@ -9,15 +9,18 @@ Goal    `FIGURE > baseline +20%` compares with the median of the last 7 days bef
         one, one that it lacks is missing.  The day itself, later days, other hosts and sessions do not
         count.  Too few days, a row that no day has, a figure that is not recorded: no limit, said once.
         A file of SQLite, and ClickHouse (--server).  Wrong use is refused in one line.
-Method  Generated traces of one CPU with a known load, seconds long, days apart.
+Method  Generated traces of one CPU with a known load, seconds long, days apart; windows of a real trace
+        that are copied to days before it.
 
-usage: baseline.py SILLAGE [--server]
+usage: baseline.py SILLAGE DATA [--server]
 """
+import contextlib
 import datetime
 import json
 import os
 import re
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -83,8 +86,8 @@ def trace(scratch, begin, seconds, load, host='made', session='own'):
 
 
 class Test:
-    def __init__(self, sillage, scratch, url):
-        self.sillage, self.scratch, self.url = sillage, scratch, url
+    def __init__(self, sillage, data, scratch, url):
+        self.sillage, self.data, self.scratch, self.url = sillage, data, scratch, url
 
     def trace(self, *args, **options):
         return trace(self.scratch, *args, **options)
@@ -317,6 +320,51 @@ def test_lacking(t, url):
     check('the same store', [line['values'][0]['days'] for line in lines], [3])
 
 
+def test_lists(t, url):
+    """Containers, files, interrupts and calls of a real trace, whose windows are copied to two days before."""
+    path = os.path.join(t.data, 'containers')
+    options = ('-a', 'cpu,files,irq,syscalls', '--per', 'container')
+    t.store(url, path, lists=options[:2], interval='100ms')
+    with contextlib.closing(sqlite3.connect(url)) as db:
+        for table, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            columns = [row[1] for row in db.execute("PRAGMA table_info('%s')" % table)]
+            moved = [at for at, column in enumerate(columns) if column == 'begin' or (table == 'windows' and column == 'end')]
+            if 'level' not in columns:
+                continue
+            for row in db.execute('SELECT * FROM "%s"' % table).fetchall():
+                for day in (1, 2):
+                    copy = [value - day * 86400 * S if at in moved else value for at, value in enumerate(row)]
+                    db.execute('INSERT INTO "%s" VALUES(%s)' % (table, ','.join('?' * len(copy))), copy)
+        db.commit()
+    total = next(line for line in map(json.loads, t.run('analyze', '-q', '-f', 'json', *options, path)[0].splitlines())
+                 if line['type'] == 'total')
+    rows = next(line for line in map(json.loads, t.run('analyze', '-q', '-f', 'json', *options[:2], path)[0].splitlines())
+                if line['type'] == 'total')
+    seen = 0
+    for figure, among, name, value in (
+            ('cpu.containers[name="%s"].run', total['cpu']['containers'], 'name', lambda row: row['run_ns'] / S),
+            ('cpu.process[comm="%s"].run', rows['cpu']['processes'], 'comm', lambda row: row['run_ns'] / S),
+            ('files.operations[name="%s"].calls', rows['files']['operations'], 'name', lambda row: row['calls']),
+            ('irq.hard[name="%s"].time.count', rows['irq']['hard'], 'name', lambda row: row['time']['count']),
+            ('irq.soft[vec="%s"].time.max', rows['irq']['soft'], 'vec', lambda row: row['time'].get('max_ns', 0)),
+            ('syscalls.by_name[name="%s"].time.p99', rows['syscalls']['by_name'], 'name', lambda row: row['time'].get('p99_ns', 0))):
+        for row in among[:3]:
+            if not str(row.get(name, '')) or '"' in str(row[name]):
+                continue
+            same = [value(one) for one in among if one.get(name) == row[name]]
+            if name == 'vec' or len(same) == 1:
+                wanted = same[0] if '.max' in figure or '.p99' in figure else same[0] / length(total)
+                printed, _ = t.run('analyze', '-q', '-f', 'json', '-i', '100ms', '-a', 'cpu', '--baseline', url,
+                                   '--trigger', figure % row[name] + ' > baseline x0.1', path)
+                lines = [line for line in map(json.loads, printed.splitlines()) if line['type'] == 'trigger']
+                if not lines:
+                    fail(figure % row[name], 'does not fire')
+                check_value(lines[0], wanted, 0.1, 2)
+                seen += 1
+    if seen < 12:
+        fail('only', seen, 'rows were looked at')
+
+
 def test_wrong(t, url):
     """Wrong use: one line."""
     now = t.trace(moment('2026-04-02 08:00:00'), 2, [(DB, 900, 20, 10)])
@@ -343,10 +391,10 @@ def test_wrong(t, url):
 def main():
     os.environ['TZ'] = ZONE
     time.tzset()
-    sillage, scratch = sys.argv[1], tempfile.mkdtemp(prefix='sillage-baseline-')
+    sillage, data, scratch = *sys.argv[1:3], tempfile.mkdtemp(prefix='sillage-baseline-')
     machine = None
     try:
-        tests = [test_figures, test_hours, test_clocks, test_days, test_rows, test_lacking, test_wrong]
+        tests = [test_figures, test_hours, test_clocks, test_days, test_rows, test_lists, test_lacking, test_wrong]
         if '--server' in sys.argv:
             if not shutil.which('clickhouse-server'):
                 print('skipped: no clickhouse-server')
@@ -354,7 +402,7 @@ def main():
             machine, tests = server.Server(os.path.join(scratch, 'server')), [test_figures, test_days]
         for test in tests:
             url = machine.url(test.__name__) if machine else os.path.join(scratch, test.__name__ + '.db')
-            test(Test(sillage, scratch, machine), url)
+            test(Test(sillage, data, scratch, machine), url)
     finally:
         if machine:
             machine.kill()

@@ -28,7 +28,7 @@ DAYS = (1, 2, 3)
 
 def fill(t, url, begins, load):
     """Stores five seconds from each of @begins; returns the busy shares."""
-    days, shares = baseline.Test(t.sillage, t.scratch, None), []
+    days, shares = baseline.Test(t.sillage, t.data, t.scratch, None), []
     for number, begin in enumerate(begins):
         path = days.trace(begin, 5, [(baseline.DB, load(number), 20, 10)])
         days.store(url, path)

@@ -302,7 +302,9 @@ static const void *ask_hour(void *user, const struct trace_identity *trace, uint
 static void say_row(struct baseline *b, const struct condition *c, const char *name,
 		    unsigned int days)
 {
-	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet; i++) {
+	bool is_unnamed = c->figure.table->key && !name[0]; /* not known, which is not new */
+
+	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet && !is_unnamed; i++) {
 		if (b->conditions.at.at[i] == c && !b->said.at[i].row) {
 			b->said.at[i].row = true;
 			b->say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: %u earlier "
