@@ -237,7 +237,7 @@
 /* Rows of one comparison that have a baseline, 100 bytes each; hours that are kept, of all traces;
  * how long before its begin the next hour is read; and after how long a store that failed is tried
  * again. */
-#define BASELINE_ROWS_MAX  20000
+#define BASELINE_ROWS_MAX  5000
 #define BASELINE_HOURS_MAX 256
 #define BASELINE_AHEAD_NS  (600 * NS_PER_S)
 #define BASELINE_RETRY_NS  (10 * NS_PER_S)

@@ -120,11 +120,9 @@ static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 
 		if (days < BASELINE_DAYS_MIN && !b->said.at[i].days) {
 			b->said.at[i].days = true;
-			b->say("--baseline: %s has no limit at %02d:00 (local time): %u earlier "
-			       "days "
-			       "have that hour of host %s, session %s, and %u of them the figure, "
-			       "of "
-			       "at least %d",
+			b->say("--baseline: %s has no limit at %02d:00 (local time): "
+			       "%u earlier days have that hour of host %s, session %s, "
+			       "and %u of them the figure, of at least %d",
 			       c->figure.text, kept->hour.at.hour, kept->hour.days,
 			       kept->hour.host ? kept->hour.host : "-",
 			       kept->hour.session ? kept->hour.session : "-", days,
@@ -307,9 +305,8 @@ static void say_row(struct baseline *b, const struct condition *c, const char *n
 	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet && !is_unnamed; i++) {
 		if (b->conditions.at.at[i] == c && !b->said.at[i].row) {
 			b->said.at[i].row = true;
-			b->say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: %u earlier "
-			       "days "
-			       "have it, of at least %d",
+			b->say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: "
+			       "%u earlier days have it, of at least %d",
 			       c->figure.text, c->figure.table->key ? "the row" : "the trace", name,
 			       b->current->hour.at.hour, days, BASELINE_DAYS_MIN);
 		}

@@ -118,6 +118,38 @@ START_TEST(counts_days_with_the_figure)
 }
 END_TEST
 
+START_TEST(bounds_rows)
+{
+	struct condition_list list = { 0 };
+	struct trigger *trigger = trigger_of("cpu.thread.run > baseline", &list);
+	struct medians *found = medians_new(&list);
+	char comm[16];
+	double median;
+
+	for (int i = 0; i < 2 * (BASELINE_ROWS_MAX + 700); i++) {
+		int name = i % (BASELINE_ROWS_MAX + 700);
+
+		if (i == 0 || made.row_count == MADE_ROWS_MAX || name == 0) {
+			if (i > 0) {
+				medians_add_day(found, &made.report);
+			}
+			hour_of(1, "");
+		}
+		(void)snprintf(comm, sizeof(comm), "n%d", name);
+		(void)made_row(&made, (uint64_t)name + 1, name + 1, comm);
+		*made_value(&made, "run_ns") = MADE_NS_PER_S / 10;
+	}
+	medians_end(found);
+	ck_assert_uint_gt(medians_left_out(found, list.at.at[0]), 0);
+	ck_assert_uint_gt(medians_find(found, list.at.at[0], "n7", &median), 0);
+	(void)snprintf(comm, sizeof(comm), "n%d", BASELINE_ROWS_MAX + 1);
+	ck_assert_uint_eq(medians_find(found, list.at.at[0], comm, &median), 0);
+	medians_free(found);
+	trigger_free(trigger);
+	vec_fini(&list.at);
+}
+END_TEST
+
 /* ---- triggers ---- */
 
 static const void *one_hour(void *user, const struct trace_identity *of, uint64_t ns)
@@ -321,6 +353,7 @@ Suite *suite_medians(void)
 
 	tcase_add_loop_test(tcase, finds_medians, 0, sizeof(medians) / sizeof(medians[0]));
 	tcase_add_test(tcase, counts_days_with_the_figure);
+	tcase_add_test(tcase, bounds_rows);
 	tcase_add_loop_test(tcase, fires_beyond_it, 0, sizeof(firing) / sizeof(firing[0]));
 	tcase_add_test(tcase, says_the_baseline);
 	tcase_add_loop_test(tcase, knows_hours, 0, sizeof(hours) / sizeof(hours[0]));
