@@ -20,8 +20,8 @@ struct reading {
 	struct baseline_hour *hour;
 	struct store_reader *reader;
 	const struct analysis *list[ANALYSES_MAX];
-	struct selection selection;
-	bool *wanted; /* by trace */
+	bool tables[ANALYSES_MAX][TABLES_MAX]; /* that are needed */
+	bool *wanted;                          /* by trace */
 	struct store_windows windows;
 };
 
@@ -146,12 +146,12 @@ static int add_day(struct reading *reading)
 {
 	const struct store_windows *windows = &reading->windows;
 	bool has_one = windows->at.at[0].trace == windows->at.at[windows->at.count - 1].trace;
-	struct rollup *one = rollup_new(1, 0, &reading->selection), *all = NULL;
+	struct rollup *one = rollup_new(1, 0, reading->setup->selection), *all = NULL;
 	struct report report;
 	int r;
 
 	if (!has_one) {
-		all = rollup_new(1, 0, &reading->selection);
+		all = rollup_new(1, 0, reading->setup->selection);
 		rollup_join(all);
 	}
 	r = add_up(reading, one, all);
@@ -196,20 +196,32 @@ static int read_days(struct reading *reading)
 	return r == 0 && *reading->setup->stop ? -EINTR : r;
 }
 
+/* The table of the figure, and that of threads, which others are made of. */
+static void want_tables(struct reading *reading, const struct figure *figure)
+{
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX && analyses[a] == figure->analysis; t++) {
+			const struct table *table = &analyses[a]->tables[t];
+
+			reading->tables[a][t] |=
+				table == figure->table ||
+				(scope_is_of_threads(figure->table->scope) &&
+				 table->scope == SCOPE_THREAD && table->columns[0].key);
+		}
+	}
+}
+
 /* What the comparisons need. */
 static void want(struct reading *reading)
 {
 	const struct condition_list *conditions = reading->setup->conditions;
 	size_t count = 0;
 
-	reading->selection = *reading->setup->selection;
 	for (size_t i = 0; i < conditions->at.count; i++) {
 		const struct figure *figure = &conditions->at.at[i]->figure;
 		bool is_known = false;
 
-		if (figure->table->scope == SCOPE_CONTAINER) {
-			reading->selection.per = PER_CONTAINER;
-		}
+		want_tables(reading, figure);
 		for (size_t k = 0; k < count; k++) {
 			is_known |= reading->list[k] == figure->analysis;
 		}
@@ -217,7 +229,8 @@ static void want(struct reading *reading)
 			reading->list[count++] = figure->analysis;
 		}
 	}
-	store_reader_want(reading->reader, reading->list, &reading->selection);
+	store_reader_want(reading->reader, reading->list, reading->setup->selection);
+	store_reader_want_tables(reading->reader, (const bool(*)[TABLES_MAX])reading->tables);
 }
 
 int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour *hour)

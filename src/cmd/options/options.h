@@ -120,6 +120,9 @@ struct options {
 	uint64_t store_also_ns;                /* of longer windows beside them; 0: none */
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
+	bool per_host;                         /* history: a row for each host */
+	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
+	const char *stored_sort;               /* history: --sort as it was given */
 	const char *begin_option, *end_option; /* what messages call begin and end */
 	int verbosity;                         /* -1 quiet, 0, 1 verbose */
 	const char **args;                     /* what is no option; ends with NULL */
