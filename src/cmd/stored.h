@@ -7,6 +7,8 @@
 #include "cmd/options/options.h"
 #include "store/reader.h"
 
+/* Whether --host and --session want the trace. */
+bool stored_wants(const struct options *options, const struct trace_identity *trace);
 /* By trace, whether --host and --session want it; from malloc(). */
 bool *stored_wanted(const struct options *options, struct store_reader *reader);
 /* Says which windows in [begin, end) were lost, and adds how many to *ret_windows; after

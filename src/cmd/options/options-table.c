@@ -105,6 +105,8 @@ const struct option options_table[] = {
 	  NEEDS("store") },
 	{ 0, "since", "TIME", "only windows that begin then or later", FOR_HISTORY, TEXT(begin) },
 	{ 0, "until", "TIME", "only windows that begin before", FOR_HISTORY, TEXT(end) },
+	{ 0, "follow", NULL, "then each newer window as it lands in the store (10 windows before)",
+	  FOR_HISTORY, FLAG(follow) },
 	{ 0, "host", "GLOB", "of a store only traces of hosts with such a name",
 	  FOR_HISTORY | FOR_COMPARE, TEXT(host) },
 	{ 0, "merged", NULL, "one report of all traces, not one of each", FOR_HISTORY,

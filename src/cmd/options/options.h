@@ -118,6 +118,7 @@ struct options {
 	const char *store_keep;                /* how long; NULL: for ever */
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
+	bool follow;                           /* history: also what lands from now on */
 	const char *begin_option, *end_option; /* what messages call begin and end */
 	int verbosity;                         /* -1 quiet, 0, 1 verbose */
 	const char **args;                     /* what is no option; ends with NULL */
