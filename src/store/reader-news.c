@@ -22,7 +22,8 @@ struct store_news {
 	sqlite3 *db;
 	char *path;
 	struct stat file; /* as it was opened */
-	sqlite3_stmt *version, *new_traces, *next_level, *windows, *count, *gaps;
+	sqlite3_stmt *version, *new_traces, *next_level, *windows, *count, *gaps, *before, *after,
+		*first, *last;
 	int64_t last_version;
 	uint64_t levels[LEVELS_MAX];
 	size_t level_count;
@@ -44,6 +45,15 @@ static int prepare_all(struct store_news *news, struct err *err)
 				  " AND level = ? AND begin >= ? AND begin < ? ORDER BY begin" },
 		{ &news->count, "SELECT count(*) FROM windows WHERE trace = ? AND level = ?"
 				" AND begin >= ? AND begin < ?" },
+		{ &news->before, "SELECT begin FROM windows WHERE trace = ? AND level = ?"
+				 " AND begin >= ? AND begin < ? ORDER BY begin DESC LIMIT 1" },
+		{ &news->after, "SELECT begin FROM windows WHERE trace = ? AND level = ?"
+				" AND begin >= ? AND begin < ? ORDER BY begin LIMIT 1" },
+		{ &news->first,
+		  "SELECT begin FROM windows WHERE level = ? ORDER BY level, begin LIMIT 1" },
+		{ &news->last, "SELECT max(\"end\") FROM windows WHERE level = ?1 AND begin ="
+			       " (SELECT begin FROM windows WHERE level = ?1 ORDER BY level DESC, "
+			       "begin DESC LIMIT 1)" },
 		{ &news->gaps, "SELECT begin, \"end\", windows, why FROM gaps"
 			       " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2" },
 	};
@@ -332,26 +342,77 @@ int store_news_count(struct store_news *news, const struct store_news_range *ran
 	return r;
 }
 
+/* 1: there is one. */
+static int next_of(struct store_news *news, const struct store_news_range *range, uint64_t level,
+		   bool is_before, uint64_t *ret, struct err *err)
+{
+	sqlite3_stmt *row = is_before ? news->before : news->after;
+	int step, r;
+
+	bind_range(news, row, range, level);
+	step = sqlite3_step(row);
+	*ret = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(row, 0) : 0;
+	r = end(news, row, step, err);
+	return r < 0 ? r : step == SQLITE_ROW;
+}
+
+int store_news_next(struct store_news *news, const struct store_news_range *range, uint64_t time,
+		    bool is_before, uint64_t *ret_begin, struct err *err)
+{
+	struct store_news_range side = *range;
+	bool is_any = false;
+	int r = 0;
+
+	side.end = is_before && time < side.end ? time : side.end;
+	side.begin = !is_before && time > side.begin ? time : side.begin;
+	if (side.begin >= side.end) {
+		return 0;
+	}
+	if (news->server) {
+		return clickhouse_news_next(news->server, &side, is_before, ret_begin, err);
+	}
+	for (size_t l = 0; r >= 0 && l < news->level_count; l++) {
+		uint64_t begin;
+
+		r = next_of(news, &side, news->levels[l], is_before, &begin, err);
+		if (r > 0 && (!is_any || (is_before ? begin > *ret_begin : begin < *ret_begin))) {
+			*ret_begin = begin;
+			is_any = true;
+		}
+	}
+	return r < 0 ? r : is_any;
+}
+
+static int one_of(struct store_news *news, sqlite3_stmt *statement, uint64_t level, uint64_t *ret,
+		  struct err *err)
+{
+	int step;
+
+	(void)sqlite3_bind_int64(statement, 1, (int64_t)level);
+	step = sqlite3_step(statement);
+	*ret = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(statement, 0) : 0;
+	return end(news, statement, step, err);
+}
+
 int store_news_span(struct store_news *news, uint64_t *ret_first, uint64_t *ret_last,
 		    struct err *err)
 {
-	sqlite3_stmt *span = NULL;
-	int r;
+	int r = 0;
 
 	*ret_first = *ret_last = 0;
 	if (news->server) {
 		return clickhouse_news_span(news->server, ret_first, ret_last, err);
 	}
-	r = sqlite_prepare(news->db, news->path, "SELECT min(begin), max(\"end\") FROM windows",
-			   &span, err);
-	if (r == 0) {
-		int step = sqlite3_step(span);
+	for (size_t l = 0; r == 0 && l < news->level_count; l++) {
+		uint64_t first, last;
 
-		*ret_first = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(span, 0) : 0;
-		*ret_last = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(span, 1) : 0;
-		r = end(news, span, step, err);
+		r = one_of(news, news->first, news->levels[l], &first, err);
+		r = r < 0 ? r : one_of(news, news->last, news->levels[l], &last, err);
+		if (r == 0 && last > 0) {
+			*ret_first = *ret_last == 0 || first < *ret_first ? first : *ret_first;
+			*ret_last = last > *ret_last ? last : *ret_last;
+		}
 	}
-	(void)sqlite3_finalize(span);
 	return r;
 }
 

@@ -38,6 +38,10 @@ int store_news_windows(struct store_news *news, const struct store_news_range *r
 /* How many windows each range has. */
 int store_news_count(struct store_news *news, const struct store_news_range *ranges, size_t count,
 		     uint64_t *ret_counts, struct err *err);
+/* The begin of the window of a trace that is next to a time: the last one before, or the first at
+ * or after it, within [@range->begin, @range->end).  1: there is one, 0: there is none. */
+int store_news_next(struct store_news *news, const struct store_news_range *range, uint64_t time,
+		    bool is_before, uint64_t *ret_begin, struct err *err);
 /* The first begin and the last end; 0, 0: there is no window. */
 int store_news_span(struct store_news *news, uint64_t *ret_first, uint64_t *ret_last,
 		    struct err *err);

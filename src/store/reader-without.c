@@ -147,6 +147,17 @@ int store_news_count(struct store_news *news, const struct store_news_range *ran
 	return missing("", err);
 }
 
+int store_news_next(struct store_news *news, const struct store_news_range *range, uint64_t time,
+		    bool is_before, uint64_t *ret_begin, struct err *err)
+{
+	(void)news;
+	(void)range;
+	(void)time;
+	(void)is_before;
+	(void)ret_begin;
+	return missing("", err);
+}
+
 int store_news_span(struct store_news *news, uint64_t *ret_first, uint64_t *ret_last,
 		    struct err *err)
 {

@@ -1,7 +1,7 @@
 /*
  * follow-late: see follow-state.h.
  *
- * A window that lands behind others of its trace that were printed is in no look at what is new.  So
+ * A window that lands behind others of its trace that were printed is in no look at what is new. So
  * the windows in the last hour of what was printed are counted, from time to time: more than before
  * are late.
  */
@@ -34,8 +34,8 @@ struct ranges {
 
 static int count(struct follow *follow, struct ranges *ranges, struct err *err)
 {
-	ranges->counts = mem_realloc(ranges->counts,
-				     (ranges->at.count + 1) * sizeof(*ranges->counts));
+	ranges->counts =
+		mem_realloc(ranges->counts, (ranges->at.count + 1) * sizeof(*ranges->counts));
 	return store_news_count(follow->news, ranges->at.at, ranges->at.count, ranges->counts, err);
 }
 
@@ -97,9 +97,8 @@ static int count_first(struct follow *follow, struct ranges *ranges, struct err 
 static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
 {
 	struct follow *follow = user;
-	uint64_t hash = hash_text(hash_bytes(hash_bytes(begin, &end, sizeof(end)), &windows,
-					     sizeof(windows)),
-				  why);
+	uint64_t hash = hash_text(
+		hash_bytes(hash_bytes(begin, &end, sizeof(end)), &windows, sizeof(windows)), why);
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < follow->gaps.count; i++) {
@@ -113,15 +112,13 @@ static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, 
 			follow->gaps.count * sizeof(follow->gaps.at[0]));
 	}
 	*vec_push(&follow->gaps) = hash;
-	say("%s: %" PRIu64 " windows between %s and %s are missing: %s",
-	    follow->name, windows, units_iso(from, begin), units_iso(to, end),
-	    why);
+	say("%s: %" PRIu64 " windows between %s and %s are missing: %s", follow->name, windows,
+	    units_iso(from, begin), units_iso(to, end), why);
 }
 
 static int look_for_gaps(struct follow *follow, struct err *err)
 {
-	uint64_t begin =
-		follow->newest > FOLLOW_LATE_NS ? follow->newest - FOLLOW_LATE_NS : 0;
+	uint64_t begin = follow->newest > FOLLOW_LATE_NS ? follow->newest - FOLLOW_LATE_NS : 0;
 
 	/* At first, those of all of the range. */
 	begin = !follow->has_gaps || begin < follow->begin ? follow->begin : begin;

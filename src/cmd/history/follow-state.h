@@ -22,13 +22,14 @@
 
 /* A trace: some hundred bytes for as long as the run lasts. */
 struct followed {
-	char *id, *name; /* as stores have it; for messages */
+	char *id, *name;         /* as stores have it; for messages */
 	bool is_wanted, is_past; /* it has windows behind --until */
 	struct due_trace due;
-	uint64_t due_at;   /* of the windows that are shown now: those that begin before */
-	size_t shown;      /* how many of it they are */
-	uint64_t seq;      /* of the next long window */
-	/* Windows of one length that were in a time whose windows are printed, if they were counted. */
+	uint64_t due_at; /* of the windows that are shown now: those that begin before */
+	size_t shown;    /* how many of it they are */
+	uint64_t seq;    /* of the next long window */
+	/* Windows of one length that were in a time whose windows are printed, if they were
+	 * counted. */
 	bool is_count;
 	struct store_news_range counted;
 	uint64_t count;
@@ -48,6 +49,7 @@ struct follow {
 	bool has_range, has_seen; /* has_seen: the windows that were there at the start */
 	uint64_t begin, end;
 	uint64_t newest;        /* the last end of a window */
+	bool has_news;          /* since the last look at silent traces */
 	uint64_t far_at, waits; /* when silent traces are looked at again; ns to wait */
 	/* --merged: numbers of windows; the newest end of a while ago and of now. */
 	uint64_t all_seq;

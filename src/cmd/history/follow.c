@@ -110,8 +110,7 @@ static int find_range(struct follow *f, struct err *err)
 	r = r < 0 ? r : cmd_range_in(&one, &span, &ignored, &f->end, err);
 	if (r == 0 && f->begin >= f->end) {
 		/* Without --since: all of the range is past. */
-		r = f->options.begin ? err_raise(err, -EINVAL, "--since is not before --until")
-				     : 0;
+		r = f->options.begin ? err_raise(err, -EINVAL, "--since is not before --until") : 0;
 		f->begin = f->options.begin ? f->begin : tail_of(f, f->end);
 	}
 	f->has_range = r == 0;
@@ -152,9 +151,9 @@ static int look_at_windows(struct follow *f, bool is_far, struct err *err)
 			       f->clock.now - trace->due.changed_at < FOLLOW_NEAR_NS;
 
 		if (trace->is_wanted && !trace->is_past && (is_far || is_near)) {
-			*vec_push(&ranges) = (struct store_news_range){
-				i, 0, begin > least ? begin : least, UINT64_MAX
-			};
+			*vec_push(&ranges) =
+				(struct store_news_range){ i, 0, begin > least ? begin : least,
+							   UINT64_MAX };
 		}
 	}
 	r = store_news_windows(f->news, ranges.at, ranges.count, on_window, f, err);
@@ -175,10 +174,22 @@ static void note_silent(struct follow *f)
 	f->has_seen = true;
 }
 
+/* What concerns no new window, and takes longer. */
+static int look_far(struct follow *f, struct err *err)
+{
+	uint64_t begin = now_monotonic_ns(), rest;
+	int r = follow_late(f, err);
+
+	rest = (now_monotonic_ns() - begin) * FOLLOW_REST;
+	f->far_at = f->clock.now + (rest > FOLLOW_FAR_NS ? rest : FOLLOW_FAR_NS);
+	f->has_news = false;
+	return r;
+}
+
 static int look(struct follow *f, bool is_end, struct err *err)
 {
-	bool is_far = is_end || f->clock.now >= f->far_at ||
-		      store_news_reach_ns(f->news) == UINT64_MAX;
+	bool is_far =
+		is_end || f->clock.now >= f->far_at || store_news_reach_ns(f->news) == UINT64_MAX;
 	int found = store_news_look(f->news, err), r = found;
 
 	if (r >= 0 && !f->has_range) {
@@ -194,15 +205,8 @@ static int look(struct follow *f, bool is_end, struct err *err)
 	if (r == 0) {
 		note_silent(f);
 	}
-	if (r == 0 && found > 0 && f->clock.now >= f->far_at) {
-		uint64_t begin = now_monotonic_ns(), took;
-
-		r = follow_late(f, err);
-		took = now_monotonic_ns() - begin;
-		f->far_at = f->clock.now + (took * FOLLOW_REST > FOLLOW_FAR_NS ? took * FOLLOW_REST
-									       : FOLLOW_FAR_NS);
-	}
-	return r;
+	f->has_news |= found > 0;
+	return r == 0 && f->has_news && f->clock.now >= f->far_at ? look_far(f, err) : r;
 }
 
 /* ---- what is due ---- */
@@ -247,8 +251,8 @@ static bool choose_due(struct follow *f, bool is_end)
 		struct due_trace *due = &trace->due;
 
 		trace->shown = 0;
-		trace->due_at = !f->options.merged ? due_until(due, f->options.interval_ns,
-							       &f->clock, is_end)
+		trace->due_at = !f->options.merged
+					? due_until(due, f->options.interval_ns, &f->clock, is_end)
 				: all > due->position ? all
 						      : due->position;
 		is_any |= trace->is_wanted && due_is_pending(due) &&

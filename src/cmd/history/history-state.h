@@ -33,6 +33,10 @@ struct history {
 	void *user;
 };
 
+/* Copies the report without the lists that the store has and nobody asked for.  The caller frees
+ * the result. */
+struct report_table *history_tables(const struct options *options, const struct report *from,
+				    struct report *to);
 /* Takes the traces of the reader, and those of them that the options ask for. */
 void history_choose_traces(struct history *h);
 /* Shows the windows, put together to those of -i.  Following, it ends early once @stop is set, with

@@ -21,9 +21,8 @@
 
 /* ---- output ---- */
 
-/* Lists that the store has and nobody asked for.  The caller frees the result. */
-static struct report_table *choose_tables(const struct options *options, const struct report *from,
-					  struct report *to)
+struct report_table *history_tables(const struct options *options, const struct report *from,
+				    struct report *to)
 {
 	struct report_table *tables = mem_alloc((from->table_count + 1) * sizeof(*tables));
 	const struct selection *selection = &options->selection;
@@ -56,7 +55,7 @@ static void show(struct history *h, uint32_t index, const struct trace_identity 
 		 const struct report *report)
 {
 	struct report shown;
-	struct report_table *tables = choose_tables(h->options, report, &shown);
+	struct report_table *tables = history_tables(h->options, report, &shown);
 
 	if (h->on_window) {
 		h->on_window(h->user, index, &shown);

@@ -28,7 +28,7 @@ struct clickhouse_news {
 	struct clickhouse_url url;
 	struct http *http;
 	bool has_traces, has_windows; /* tables that are known to be there */
-	char *traces_state;                     /* changes when a trace is added; NULL: unknown */
+	char *traces_state;           /* changes when a trace is added; NULL: unknown */
 	VEC(struct clickhouse_trace) traces;
 	VEC(struct known) by_id; /* sorted */
 };
@@ -106,13 +106,10 @@ static int on_data(void *user, const char *data, size_t len, struct err *err)
 static int ask(struct clickhouse_news *news, const char *statement, size_t fields, take_fn *take,
 	       void *user, struct err *err)
 {
-	struct rows rows = {
-		.name = news->url.shown, .count = fields, .take = take, .user = user
+	struct rows rows = { .name = news->url.shown, .count = fields, .take = take, .user = user };
+	const struct http_request request = {
+		.body = statement, .len = strlen(statement), .on_data = on_data, .user = &rows
 	};
-	const struct http_request request = { .body = statement,
-					      .len = strlen(statement),
-					      .on_data = on_data,
-					      .user = &rows };
 	int r = http_run(news->http, &request, 1, err);
 
 	r = r == 0 && rows.rest.count > 0 ? damaged(&rows, err) : r;
@@ -249,9 +246,8 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 	if (r < 0 || !news->has_traces) {
 		return r;
 	}
-	r = http_ask(news->http,
-		     "SELECT count(), max(`version`) FROM `traces` FORMAT TabSeparated", false,
-		     &state, err);
+	r = http_ask(news->http, "SELECT count(), max(`version`) FROM `traces` FORMAT TabSeparated",
+		     false, &state, err);
 	if (r < 0 || (news->traces_state && strcmp(state, news->traces_state) == 0)) {
 		free(state);
 		return r;
@@ -287,8 +283,7 @@ static void put_range(FILE *out, const struct clickhouse_news *news,
 	uint64_t before = range->end < INT64_MAX ? range->end : INT64_MAX;
 
 	assert(range->trace < news->traces.count);
-	(void)fprintf(out,
-		      "(`trace` = '%s' AND `begin` >= %" PRIu64 " AND `begin` < %" PRIu64,
+	(void)fprintf(out, "(`trace` = '%s' AND `begin` >= %" PRIu64 " AND `begin` < %" PRIu64,
 		      news->traces.at[range->trace].id, range->begin, before);
 	if (range->level > 0) {
 		(void)fprintf(out, " AND `level` = %" PRIu64, range->level);
@@ -362,9 +357,9 @@ int clickhouse_news_windows(struct clickhouse_news *news, const struct store_new
 
 	for (size_t at = 0; r == 0 && news->has_windows && at < count; at += RANGES_MAX) {
 		size_t some = count - at < RANGES_MAX ? count - at : RANGES_MAX;
-		char *statement = statement_of(
-			news, "SELECT `trace`, `level`, `begin`, `end`, `complete`", ranges + at,
-			some, "ORDER BY `trace`, `level`, `begin`");
+		char *statement =
+			statement_of(news, "SELECT `trace`, `level`, `begin`, `end`, `complete`",
+				     ranges + at, some, "ORDER BY `trace`, `level`, `begin`");
 
 		r = ask(news, statement, 5, take_window, &windows, err);
 		free(statement);
@@ -408,6 +403,48 @@ int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_
 		free(statement);
 	}
 	return r;
+}
+
+/* ---- one window ---- */
+
+struct next {
+	uint64_t count, begin;
+};
+
+static void take_next(void *user, char *const *fields, const size_t *lens)
+{
+	struct next *next = user;
+
+	(void)lens;
+	next->count = strtoull(fields[0], NULL, 10);
+	next->begin = strtoull(fields[1], NULL, 10);
+}
+
+/* What is near is found without a look at all that a trace has. */
+int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_range *range,
+			 bool is_last, uint64_t *ret_begin, struct err *err)
+{
+	static const uint64_t lengths[] = { 3600 * NS_PER_S, CLICKHOUSE_NEWS_REACH_NS, UINT64_MAX };
+	struct next next = { 0, 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && next.count == 0 && news->has_windows && i < 3; i++) {
+		struct store_news_range near = *range;
+		char *statement;
+
+		if (range->end - range->begin > lengths[i]) {
+			near.begin = is_last ? near.end - lengths[i] : near.begin;
+			near.end = is_last ? near.end : near.begin + lengths[i];
+		}
+		statement = statement_of(news,
+					 is_last ? "SELECT count(), max(`begin`)"
+						 : "SELECT count(), min(`begin`)",
+					 &near, 1, "");
+		r = ask(news, statement, 2, take_next, &next, err);
+		free(statement);
+	}
+	*ret_begin = next.begin;
+	return r < 0 ? r : next.count > 0;
 }
 
 /* ---- all of the store ---- */

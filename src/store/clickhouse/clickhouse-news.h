@@ -42,6 +42,9 @@ int clickhouse_news_windows(struct clickhouse_news *news, const struct store_new
 /* Adds to the counts. */
 int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_range *ranges,
 			  size_t count, uint64_t *ret_counts, struct err *err);
+/* 1: there is a window in the range; *ret_begin is that of the last or the first. */
+int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_range *range,
+			 bool is_last, uint64_t *ret_begin, struct err *err);
 int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint64_t *ret_last,
 			 struct err *err);
 int clickhouse_news_gaps(struct clickhouse_news *news, uint64_t begin, uint64_t end,

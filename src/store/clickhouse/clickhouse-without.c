@@ -119,6 +119,16 @@ int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_
 	return missing(err);
 }
 
+int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_range *range,
+			 bool is_last, uint64_t *ret_begin, struct err *err)
+{
+	(void)news;
+	(void)range;
+	(void)is_last;
+	(void)ret_begin;
+	return missing(err);
+}
+
 int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint64_t *ret_last,
 			 struct err *err)
 {
