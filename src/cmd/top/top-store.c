@@ -38,7 +38,7 @@ struct browser {
 	VEC(uint32_t) traces;    /* those that are wanted, by name; indices of news */
 	size_t known;            /* so many traces of news were looked at */
 	char *id;                /* the shown trace; NULL: none yet */
-	bool has_range, has_window, follows;
+	bool has_range, has_window, follows, is_away;
 	uint64_t begin, end;             /* of the range */
 	uint64_t at, shown_end;          /* the shown long window: its slot, and its end */
 	struct store_news_window newest; /* the newest window when it was shown, following */
@@ -463,6 +463,11 @@ static int work(struct browser *b, enum view_move wanted, const char *time)
 {
 	int r = look(b);
 
+	if (r >= 0 && b->is_away) { /* it is back: what is shown may have changed */
+		view_say(b->view, "");
+		b->is_away = false;
+		b->has_window &= !b->follows;
+	}
 	if (r >= 0 && b->has_range) {
 		r = wanted != VIEW_STAYS                      ? move(b, wanted, time)
 		    : !b->has_window || (b->follows && r > 0) ? show_newest(b)
@@ -475,6 +480,7 @@ static int work(struct browser *b, enum view_move wanted, const char *time)
 	if (r < 0 && r != -EINTR) {
 		view_say(b->view, b->err.text);
 		view_waits_for(b->view, b->err.text);
+		b->is_away = true;
 		close_news(b);
 	}
 	return 0;
