@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""tutorial: each command of doc/tutorial.md runs, and prints what stands there.
+"""tutorial: each command of the README and the tutorials runs, and prints what stands there.
 
-A block of `console` holds a command behind `$ ` and lines of its output in their order; [...] stands
-for lines that are left out.  Traces do not change, so each line is compared whole.  A block of `sh`
-is for a live session: its command has to come as far as to be refused by a port without a relay.
+A block holds commands behind `$ `, each with lines of its output in their order; [...] stands for
+lines that are left out.  Traces do not change, so each line is compared whole.  Commands on a relay
+are left out, but for the blocks `sh` of doc/tutorial.md, which are for live sessions: their command has to
+come as far as to be refused by a port without a relay.
 
 usage: tutorial.py SILLAGE ROOT
 """
@@ -38,27 +39,63 @@ def differs(wanted, got):
     return None if may_pass or at == len(got) else 'printed besides: %s' % got[at]
 
 
-def main():
-    sillage, root = os.path.abspath(sys.argv[1]), sys.argv[2]
-    with open(os.path.join(root, 'doc', 'tutorial.md'), encoding='utf-8') as file:
+END = 'end of a command'
+
+
+def blocks_of(root, name):
+    """Lists of (command, wanted lines): what a block does is done by one shell."""
+    with open(os.path.join(root, name), encoding='utf-8') as file:
         text = file.read()
-    blocks = re.findall(r'^```console\n\$ (.*)\n((?:.*\n)*?)```$', text, re.M)
-    assert len(blocks) >= 8, 'the blocks were not found'
-    live = re.findall(r'^```sh\n((?:.*\n)*?)```$', text, re.M)
+    for block in re.findall(r'^```(?:console)?\n(\$ (?:.*\n)*?)```$', text, re.M):
+        commands = re.findall(r'^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)', block, re.M)
+        if 'net://' not in block and any('sillage ' in command for command, _ in commands):
+            yield [(command, wanted.splitlines()) for command, wanted in commands]
+
+
+def outputs(commands, sillage, root):
+    """The lines of each command's output.  $? is that of the command before."""
+    script = ''.join('%s\n{ was=$?; echo "%s"; (exit $was); }\n' % (command, END) for command, _ in commands)
+    found, lines = [], []
+    for line in run(script, sillage, root):
+        if line == END:
+            while lines and not lines[-1]:
+                lines.pop()
+            found, lines = found + [lines], []
+        else:
+            lines.append(line)
+    return found
+
+
+def check_live(sillage, root):
+    with open(os.path.join(root, 'doc', 'tutorial.md'), encoding='utf-8') as file:
+        live = re.findall(r'^```sh\n((?:.*\n)*?)```$', file.read(), re.M)
     assert live, 'no block of a live session was found'
-    status = 0
+    faults = []
     for command in live:
         asked = command.rstrip().replace('net://localhost', '--no-retry net://127.0.0.1:1')
         said = run(asked, sillage, tempfile.gettempdir())
         if not any('Connection refused' in line for line in said):
-            print('not ok %s\n    %s' % (command, '\n    '.join(said)))
-            status = 1
-    for command, wanted in blocks:
-        why = differs(wanted.splitlines(), run(command, sillage, root))
-        if why:
-            print('not ok %s\n    %s' % (command, why))
-            status = 1
-    return status
+            faults.append('%s\n    %s' % (command, '\n    '.join(said)))
+    return faults
+
+
+def main():
+    sillage, root = os.path.abspath(sys.argv[1]), sys.argv[2]
+    faults, count = check_live(sillage, root), 0
+    for name in ('README.md', 'doc/tutorial.md', 'doc/ci.md'):
+        blocks = list(blocks_of(root, name))
+        assert blocks, '%s: no blocks were found' % name
+        for commands in blocks:
+            got = outputs(commands, sillage, root)
+            for (command, wanted), lines in zip(commands, got):
+                count += 1
+                why = differs(wanted, lines)
+                if why:
+                    faults.append('%s: %s\n    %s' % (name, command, why))
+    for fault in faults:
+        print('not ok ' + fault)
+    print('%s: %d commands, %d faults' % ('not ok' if faults or count < 13 else 'ok', count, len(faults)))
+    return 1 if faults or count < 13 else 0
 
 
 if __name__ == '__main__':

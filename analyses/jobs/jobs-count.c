@@ -10,16 +10,54 @@ static struct row_key key_of_job(const struct shard *shard, uint32_t job)
 	return row_key_of(0, name, strlen(name));
 }
 
-static uint64_t *job_row(struct shard *shard, size_t job)
+static bool has_items(const struct items *items)
 {
-	return shard_indexed_row(shard, BY_JOB, (uint32_t)job, key_of_job);
+	return items && (items->at[0] || items->at[1]);
 }
 
-/* Adds to a figure of the trace and of the job. */
-void jobs_count_one(struct shard *shard, size_t job, unsigned int figure)
+/* The row of a job and of what divides it. */
+static uint64_t *named_row(struct shard *shard, unsigned int table, size_t job,
+			   const struct items *items)
+{
+	char named[NAMED_BYTES];
+
+	labels_put_name(named, jobs_at(shard, job)->name, items);
+	return shard_keyed_again(shard, shard_keyed_named(shard, table, 0, named));
+}
+
+static uint64_t *job_row(struct shard *shard, size_t job, const struct items *items)
+{
+	return has_items(items) ? named_row(shard, BY_JOB, job, items)
+				: shard_indexed_row(shard, BY_JOB, (uint32_t)job, key_of_job);
+}
+
+static uint64_t *parts_row(struct shard *shard, size_t job, const struct items *items)
+{
+	const struct row_key key = key_of_job(shard, (uint32_t)job);
+
+	return has_items(items) ? named_row(shard, PARTS, job, items)
+				: shard_keyed_row(shard, PARTS, &key);
+}
+
+void jobs_count_one(struct shard *shard, size_t job, const struct items *items, unsigned int figure)
 {
 	shard_trace_row(shard, TOTALS)[figure]++;
-	job_row(shard, job)[figure]++;
+	job_row(shard, job, items)[figure]++;
+}
+
+/* An execution that was open when a window ended has no longer the row that it had then: in this
+ * window that one is asked for, so that nothing is open in it. */
+static void leave_row(struct shard *shard, const struct machine *machine, size_t job)
+{
+	if (jobs_at(shard, job)->group.count > 0) {
+		(void)job_row(shard, job, &machine->items);
+	}
+}
+
+void jobs_count_cut(struct shard *shard, const struct machine *machine, size_t job)
+{
+	leave_row(shard, machine, job);
+	jobs_count_one(shard, job, NULL, CUT);
 }
 
 /* Fills the arrival on the grid of the period that the last known one is on.  A begin up to so
@@ -60,25 +98,30 @@ static void count_miss(struct shard *shard, struct machine *machine, size_t job,
 {
 	machine->run = is_miss ? machine->run + 1 : 0;
 	if (is_miss) {
-		jobs_count_one(shard, job, MISSES);
+		jobs_count_one(shard, job, &machine->items, MISSES);
 		column_raise(shard_trace_row(shard, TOTALS), MISSES_RUN, machine->run);
-		column_raise(job_row(shard, job), MISSES_RUN, machine->run);
+		column_raise(job_row(shard, job, &machine->items), MISSES_RUN, machine->run);
 	}
 }
 
 static void note_worst(struct shard *shard, const struct ordered *ordered,
-		       const struct job_spec *job, uint64_t response, uint64_t late)
+		       const struct job_spec *job, const struct items *items, uint64_t response,
+		       uint64_t late)
 {
+	struct instance instance = {
+		.ns = response,
+		.end = ordered->ts,
+		.more = { (int64_t)(ordered->ts - ordered->words[1]), (int64_t)late },
+		.cpu = (ordered->words[0] >> 8) - 1,
+		.thread = ordered->thread,
+	};
+	char named[NAMED_BYTES];
+
 	if (shard_is_long(shard, WORST, response)) {
-		shard_longest(
-			shard, WORST,
-			&(struct instance){ .ns = response,
-					    .end = ordered->ts,
-					    .more = { (int64_t)(ordered->ts - ordered->words[1]),
-						      (int64_t)late },
-					    .cpu = (ordered->words[0] >> 8) - 1,
-					    .thread = ordered->thread,
-					    .keyed = row_key_of(0, job->name, strlen(job->name)) });
+		labels_put_name(named, job->name, items);
+		instance.keyed = row_key_of(0, named, strlen(named));
+		(void)labels_add_ids(instance.by, &job->group, items);
+		shard_longest(shard, WORST, &instance);
 	}
 }
 
@@ -87,7 +130,6 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 {
 	size_t number = NOTE_JOB(ordered->words[0]);
 	const struct job_spec *job = jobs_at(shard, number);
-	const struct row_key key = key_of_job(shard, (uint32_t)number);
 	uint64_t begin = ordered->words[1], duration = ordered->ts - begin;
 	struct machine *machine =
 		&jobs_executing(ordered->shard, ordered->thread)->machines[number];
@@ -99,14 +141,14 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	row[ALL_ENDED]++;
 	row[SKIPPED] += skipped;
 	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
-	row = job_row(shard, number);
+	row = job_row(shard, number, &machine->items);
 	row[SKIPPED] += skipped;
 	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
 	column_add(row, JOB_DURATION, duration);
 	column_add(row, JOB_RESPONSE, response);
 	column_add(row, JOB_LATE, late);
 	count_miss(shard, machine, number, response > jobs_deadline(job));
-	row = shard_keyed_row(shard, PARTS, &key);
+	row = parts_row(shard, number, &machine->items);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		column_add(row, part, ordered->words[2 + part]);
 	}
@@ -116,13 +158,13 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	row[THREAD_MISSES] += response > jobs_deadline(job);
 	machine->has_before = true;
 	machine->before = machine->arrival.ts;
-	note_worst(shard, ordered, job, response, late);
+	note_worst(shard, ordered, job, &machine->items, response, late);
 }
 
 /* Its thread ended before it did. */
 void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end)
 {
-	jobs_count_one(shard, job, ABANDONED);
+	jobs_count_one(shard, job, &machine->items, ABANDONED);
 	count_miss(shard, machine, job,
 		   end > machine->arrival.ts &&
 			   end - machine->arrival.ts > jobs_deadline(jobs_at(shard, job)));
@@ -137,23 +179,26 @@ static void forget_machines(struct machine *machines, size_t count)
 	}
 }
 
-void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+/* What an execution's thread says. */
+static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
+			   const struct ordered *ordered)
 {
 	size_t count = jobs_asked(shard), job = NOTE_JOB(ordered->words[0]);
-	struct machine *machines;
+	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
 
-	if (ordered->kind < NOTE_BEGIN) {
-		jobs_release_take(state, count, ordered);
-		return;
-	}
-	machines = jobs_executing(ordered->shard, ordered->thread)->machines;
 	switch (ordered->kind) {
 	case NOTE_BEGIN:
-		machines[job].arrival = jobs_release_begin(state, count, ordered);
+		labels_items_fini(&machines[job].items);
+		machines[job].arrival = jobs_release_begin(trace, count, ordered);
 		find_on_grid(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
 		break;
+	case NOTE_ITEMS:
+		leave_row(shard, &machines[job], job);
+		labels_add_items(&machines[job].items, &jobs_at(shard, job)->group,
+				 JOBS_NOTED(ordered->words[1]));
+		break;
 	case NOTE_END:
-		jobs_release_end(state, count, ordered);
+		jobs_release_end(trace, count, ordered);
 		add_execution(shard, ordered);
 		break;
 	case NOTE_ABANDON:
@@ -163,4 +208,70 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
 		forget_machines(machines, count);
 		break;
 	}
+}
+
+void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+{
+	struct jobs_trace *trace = state;
+	uint64_t *totals;
+
+	if (ordered->kind == NOTE_LABEL) {
+		totals = shard_trace_row(shard, TOTALS);
+		totals[ALL_FORGOTTEN] +=
+			labels_take(&trace->labels, &shard_periods(shard)->labels,
+				    ordered->words[0], JOBS_NOTED(ordered->words[1]));
+	} else if (ordered->kind < NOTE_BEGIN) {
+		jobs_release_take(trace, jobs_asked(shard), ordered);
+	} else {
+		take_of_thread(shard, trace, ordered);
+	}
+}
+
+/* ---- names for ids ---- */
+
+static const struct job_spec *job_called(const struct period_set *asked, const char *name,
+					 size_t len)
+{
+	for (size_t j = 0; j < asked->jobs.count; j++) {
+		const struct job_spec *job = asked->jobs.at[j];
+
+		if (strlen(job->name) == len && memcmp(job->name, name, len) == 0) {
+			return job;
+		}
+	}
+	return NULL;
+}
+
+char *jobs_count_label_of(const void *state, const struct period_set *asked, size_t table,
+			  const char *name, const char *by)
+{
+	const struct jobs_trace *trace = state;
+	size_t len = strcspn(name, " ");
+	const struct job_spec *job = asked ? job_called(asked, name, len) : NULL;
+	struct labels_row row = { .items = table == WORST ? by
+							  : name + len + strspn(name + len, " "),
+				  .has_ids_only = table == WORST };
+
+	if (!job || job->group.count == 0 || !row.items) {
+		return NULL;
+	}
+	row.name = job->name;
+	row.group = &job->group;
+	return labels_name_of(&trace->labels, &asked->labels, &row);
+}
+
+void jobs_count_forget(void *state)
+{
+	struct jobs_trace *trace = state;
+
+	jobs_release_forget(trace);
+	labels_forget(&trace->labels);
+}
+
+void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct jobs_trace *trace = state;
+
+	jobs_release_checkpoint(checkpoint, trace);
+	labels_checkpoint(checkpoint, &trace->labels);
 }

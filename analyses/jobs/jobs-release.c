@@ -524,10 +524,9 @@ static void read_all(struct codec *codec, struct jobs_trace *trace, size_t jobs)
 	}
 }
 
-void jobs_release_checkpoint(const struct checkpoint *checkpoint, void *state)
+void jobs_release_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace)
 {
 	struct codec *codec = checkpoint->codec;
-	struct jobs_trace *trace = state;
 	size_t jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
 
 	init(trace, jobs);
@@ -564,10 +563,8 @@ void jobs_release_checkpoint(const struct checkpoint *checkpoint, void *state)
 	}
 }
 
-void jobs_release_forget(void *state)
+void jobs_release_forget(struct jobs_trace *trace)
 {
-	struct jobs_trace *trace = state;
-
 	if (trace->timers) {
 		forget_all(trace, trace->jobs);
 		kh_destroy(jobs_timers, trace->timers);

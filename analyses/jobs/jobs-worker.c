@@ -3,6 +3,8 @@
  */
 #include "analyses/jobs/jobs.h"
 
+#include <string.h>
+
 /* ---- wake-ups ---- */
 
 enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
@@ -165,6 +167,21 @@ static bool holds(const struct definition *is, const struct job_event *fields,
 	return true;
 }
 
+/* The words of a record: where the items of its group are, or the CPU. */
+static uint64_t match_words(struct worker *worker, const struct job_spec *job,
+			    const struct job_event *at, const struct trace_event *event)
+{
+	uint64_t words[MATCH_WORDS_MAX] = { [MATCH_CPU] = worker_cpu(worker) };
+	size_t count;
+
+	if (job->group.count == 0) {
+		return words[MATCH_CPU];
+	}
+	count = labels_put_items(words + MATCH_ITEMS, &worker_periods(worker)->labels, &job->group,
+				 at->groups, event);
+	return worker_numbers(worker, words, MATCH_ITEMS + count);
+}
+
 /* @user: the job and its definition, as in arg16 of the record. */
 static void on_match(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
@@ -175,6 +192,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	const struct definition *is = &job->is.at[at];
 	bool is_last = at + 1 == job->is.count;
 	struct record *record;
+	uint64_t words;
 	int32_t tid = 0;
 
 	if (is_last) {
@@ -183,13 +201,16 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	if (!holds(is, &job->events[at], event, &tid)) {
 		return;
 	}
-	tid = is->has_tid ? tid : worker_tid_of(worker, event, job->events[at].tid);
+	if (!is->has_tid) {
+		tid = worker_thread_of(worker, event, &job->events[at].running);
+	}
 	if (tid <= 0 && tid != TID_CURRENT) {
 		return; /* of an unknown thread, or the idle one */
 	}
+	words = match_words(worker, job, &job->events[at], event);
 	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
-	record->arg64 = worker_cpu(worker);
+	record->arg64 = words;
 	record->arg32 = at == 0 && jobs->ended[number].class == event->class &&
 			jobs->ended[number].ts == event->ts && jobs->ended[number].tid == tid;
 	if (is_last) {
@@ -199,17 +220,28 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	}
 }
 
+/* @user: the source of a label. */
+static void on_label(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
+{
+	(void)state;
+	labels_note(worker, event, user, ENTITY_LABELS, OWN_LABEL);
+}
+
 /* Of an event that meets several definitions of a job the last comes first: so it makes one step of
  * a thread, as each event does. */
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 {
 	size_t count = 0;
+	bool has_labels = false;
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		count += asked->jobs.at[j]->is.count;
+		has_labels |= label_is_used(&asked->jobs.at[j]->group);
 	}
+	count += has_labels ? asked->labels.sources.count : 0;
 	*ret = mem_alloc((count + 1) * sizeof(**ret));
-	count = 0;
+	count = has_labels ? labels_needs_of(&asked->labels, on_label, *ret) : 0;
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 
@@ -217,7 +249,7 @@ size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 			struct need *need = &(*ret)[count++];
 
 			need->event = job->is.at[d].event;
-			memcpy(need->fields, job->events[d].fields, sizeof(need->fields));
+			memcpy(need->fields, job->events[d].fields.at, sizeof(need->fields));
 			need->on_event = on_match;
 			need->user = (uint32_t)(j * MATCH_DEFINITIONS + d);
 		}

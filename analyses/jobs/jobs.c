@@ -155,28 +155,40 @@ static void begin_execution(struct shard *shard, struct thread *thread, const st
 _Static_assert(2 + PART_COUNT <= ORDERED_WORDS, "the parts fit an ordered event");
 
 static void end_execution(struct shard *shard, struct thread *thread, const struct executing *e,
-			  size_t job, const struct record *record)
+			  size_t job, uint64_t ts, uint64_t cpu)
 {
 	struct machine *machine = &e->machines[job];
-	struct ordered *note = shard_note_ordered(shard, thread, record->ts, NOTE_END);
+	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_END);
 
-	add_part(machine, e->since, record->ts, e->phase);
-	note->words[0] = job | (record->arg64 + 1) << 8; /* 0: no CPU */
+	add_part(machine, e->since, ts, e->phase);
+	note->words[0] = job | (cpu + 1) << 8; /* 0: no CPU */
 	note->words[1] = machine->begin;
 	memcpy(note->words + 2, machine->ns, sizeof(machine->ns));
 	machine->next = 0;
 }
 
+static void note_items(struct shard *shard, struct thread *thread, size_t job, uint64_t ts,
+		       const uint64_t *items)
+{
+	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_ITEMS);
+
+	note->words[0] = job;
+	note->words[1] = (uint64_t)(uintptr_t)items;
+}
+
 /* The event meets a definition: the next one of the thread's execution? */
 static void on_match(struct shard *shard, struct thread *thread, struct executing *e,
-		     const struct record *record)
+		     const struct record *record, const uint64_t *numbers)
 {
 	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
 	size_t last = jobs_at(shard, job)->is.count - 1;
+	bool has_group = jobs_at(shard, job)->group.count > 0;
+	const uint64_t *words = has_group ? numbers + record->arg64 : NULL;
 	struct machine *machine;
 
 	if (!e->machines) {
-		e->machines = mem_alloc(jobs_asked(shard) * sizeof(*e->machines));
+		e->machine_count = (uint8_t)jobs_asked(shard);
+		e->machines = mem_alloc(e->machine_count * sizeof(*e->machines));
 	}
 	machine = &e->machines[job];
 	if (at == last) {
@@ -191,19 +203,24 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 		begin_execution(shard, thread, e, job, record->ts);
 	}
 	machine->next++;
+	if (words) {
+		note_items(shard, thread, job, record->ts, words + MATCH_ITEMS);
+	}
 	if (at == last) {
-		end_execution(shard, thread, e, job, record);
+		end_execution(shard, thread, e, job, record->ts,
+			      words ? words[MATCH_CPU] : record->arg64);
 	}
 }
 
 /* ---- hooks ---- */
 
-static void on_cpu_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
-			  struct thread *cpu)
+static void on_entity_record(struct shard *shard, const struct record *record,
+			     const uint64_t *numbers, struct thread *cpu)
 {
 	static const uint8_t notes[] = {
 		[OWN_SET] = NOTE_SET,     [OWN_EXPIRE] = NOTE_EXPIRE, [OWN_EXPIRED] = NOTE_EXPIRED,
 		[OWN_WOKEN] = NOTE_WOKEN, [OWN_SIGNAL] = NOTE_SIGNAL, [OWN_LOST] = NOTE_LOST,
+		[OWN_LABEL] = NOTE_LABEL,
 	};
 	struct ordered *note = shard_note_ordered(shard, cpu, record->ts, notes[record->kind]);
 
@@ -213,6 +230,10 @@ static void on_cpu_record(struct shard *shard, const struct record *record, cons
 		break;
 	case OWN_EXPIRE:
 		memcpy(note->words, numbers + record->arg64, 3 * sizeof(uint64_t));
+		break;
+	case OWN_LABEL:
+		note->words[0] = record->arg16;
+		note->words[1] = (uint64_t)(uintptr_t)(numbers + record->arg64);
 		break;
 	default:
 		note->words[0] = (uint64_t)record->arg32;
@@ -227,7 +248,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	struct executing *e = jobs_executing(shard, thread);
 
 	if (record->kind >= OWN_SET) {
-		on_cpu_record(shard, record, numbers, thread);
+		on_entity_record(shard, record, numbers, thread);
 		return;
 	}
 	if (shard_tid(thread) <= 0) {
@@ -236,7 +257,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	note_tid(shard, thread, e, record->ts);
 	apply_switch_out(shard, thread, e, record->ts);
 	if (record->kind == OWN_MATCH) {
-		on_match(shard, thread, e, record);
+		on_match(shard, thread, e, record, numbers);
 	} else if ((record->arg16 & WAKE_KIND) == WAKE_CONFIRMS) {
 		e->has_pending = false; /* it never left */
 	} else {
@@ -314,7 +335,7 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
-			jobs_count_one(shard, j, CUT);
+			jobs_count_cut(shard, &e->machines[j], j);
 		}
 	}
 }
@@ -331,6 +352,15 @@ static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
 
 /* ---- windows ---- */
 
+static void free_machines(struct executing *e)
+{
+	for (size_t j = 0; e->machines && j < e->machine_count; j++) {
+		labels_items_fini(&e->machines[j].items);
+	}
+	free(e->machines);
+	e->machines = NULL;
+}
+
 static void end_thread(struct shard *shard, struct thread *thread, struct executing *e)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
@@ -339,7 +369,7 @@ static void end_thread(struct shard *shard, struct thread *thread, struct execut
 					     shard_end_ts(shard, thread));
 		}
 	}
-	free(e->machines);
+	free_machines(e);
 	*e = (struct executing){ .phase = DEAD, .tid = e->tid };
 }
 
@@ -357,12 +387,12 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 		if (machine->next == 0) {
 			continue;
 		}
-		jobs_count_one(shard, j, OPEN);
+		jobs_count_one(shard, j, &machine->items, OPEN);
 		column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS,
 			     end > machine->begin ? end - machine->begin : 0);
 		if (end > machine->arrival.ts &&
 		    end - machine->arrival.ts > jobs_deadline(jobs_at(shard, j))) {
-			jobs_count_one(shard, j, OPEN_MISSES);
+			jobs_count_one(shard, j, &machine->items, OPEN_MISSES);
 		}
 	}
 }
@@ -381,7 +411,11 @@ static bool accepts(const struct untrusted_record *untrusted)
 	switch (record->kind) {
 	case OWN_MATCH:
 		return asked && job < asked->jobs.count &&
-		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count;
+		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count &&
+		       (asked->jobs.at[job]->group.count == 0 ||
+			(untrusted_has(untrusted, MATCH_ITEMS + 1) &&
+			 labels_are_items(untrusted->numbers + MATCH_ITEMS,
+					  untrusted->count - MATCH_ITEMS)));
 	case OWN_SET:
 		return untrusted_has(untrusted, 2);
 	case OWN_EXPIRE:
@@ -389,6 +423,8 @@ static bool accepts(const struct untrusted_record *untrusted)
 	case OWN_WOKEN:
 	case OWN_SIGNAL:
 		return record->arg32 > 0;
+	case OWN_LABEL:
+		return labels_accepts(untrusted);
 	case OWN_WAKE:
 	case OWN_EXPIRED:
 	case OWN_LOST:
@@ -415,6 +451,7 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 	codec_u64(codec, &machine->before);
 	codec_u64(codec, &machine->known);
 	codec_u64(codec, &machine->run);
+	labels_items_codec(codec, &machine->items);
 	(void)codec_check(codec, machine->next < job->is.count &&
 					 machine->arrival.ts <= machine->begin &&
 					 machine->arrival.from < FROM_COUNT);
@@ -446,6 +483,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	}
 	if (codec_reads(codec)) {
 		e->machines = mem_alloc(count * sizeof(*e->machines));
+		e->machine_count = (uint8_t)count;
 	}
 	for (size_t j = 0; j < count; j++) {
 		machine_codec(codec, &e->machines[j], checkpoint->periods->jobs.at[j]);
@@ -454,7 +492,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 
 static void on_forget(void *state)
 {
-	free(((struct executing *)state)->machines);
+	free_machines(state);
 }
 
 static const struct essential essentials[] = {
@@ -463,7 +501,8 @@ static const struct essential essentials[] = {
 	  { [TOTALS] = COLUMN(SKIPPED),
 	    [BY_JOB] = COLUMN(SKIPPED) | COLUMN(JOB_RESPONSE) | COLUMN(JOB_LATE),
 	    [PARTS] = COLUMN(PART_WAITING) | COLUMN(PART_BLOCKED),
-	    [THREADS] = COLUMN(THREAD_RESPONSE) } },
+	    [THREADS] = COLUMN(THREAD_RESPONSE),
+	    [WORST] = COLUMN(WORST_LATE) } },
 	{ ANY_EVENT("timer_hrtimer_expire_entry", "hrtimer_expire_entry"),
 	  { [TOTALS] = COLUMN(SKIPPED), [BY_JOB] = COLUMN(SKIPPED) } },
 };
@@ -503,6 +542,7 @@ const struct analysis analysis_jobs = {
 				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
 				[ALL_ENDED] = { "ended", "ended", UNIT_COUNT },
 				[ALL_OLDEST_NS] = { "oldest_ns", "oldest", UNIT_NS, COLUMN_LAST_MAX },
+				[ALL_FORGOTTEN] = { "names_forgotten", NULL, UNIT_COUNT },
 			},
 		},
 		[BY_JOB] = {
@@ -546,11 +586,12 @@ const struct analysis analysis_jobs = {
 			.key = "worst",
 			.scope = SCOPE_LONGEST,
 			.name_key = "name",
+			.by_key = "by",
 			.title = "WORST EXECUTIONS",
 			.columns = {
-				{ "ns", "RESPONSE", UNIT_NS },
-				{ "duration_ns", "DURATION", UNIT_NS },
-				{ "late_ns", "LATE", UNIT_NS },
+				[WORST_RESPONSE] = { "ns", "RESPONSE", UNIT_NS },
+				[WORST_DURATION] = { "duration_ns", "DURATION", UNIT_NS },
+				[WORST_LATE] = { "late_ns", "LATE", UNIT_NS },
 			},
 		},
 	},
@@ -558,7 +599,7 @@ const struct analysis analysis_jobs = {
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
-	.on_trace_checkpoint = jobs_release_checkpoint,
+	.on_trace_checkpoint = jobs_count_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_initial_thread = on_initial_thread,
@@ -570,5 +611,6 @@ const struct analysis analysis_jobs = {
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = jobs_count_ordered,
-	.on_trace_forget = jobs_release_forget,
+	.on_trace_forget = jobs_count_forget,
+	.label_of = jobs_count_label_of,
 };

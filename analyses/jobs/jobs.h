@@ -9,6 +9,8 @@
  *     jobs-release.c  trace    in order over all: which timer, signal or wake-up released a thread
  *     jobs-count.c    trace    the figures of executions
  *
+ * Rows of groups and names for ids: analyses/labels.
+ *
  *     CPU     timer expires, wakes thread 7 ─────────────┐ ordered events
  *     thread  7 sleeps ──────────────── woken ── runs: begins ──── ends
  *                                         └─ NOTE_SLEPT  └─ NOTE_BEGIN └─ NOTE_END: figures
@@ -19,17 +21,15 @@
 #ifndef SILLAGE_ANALYSES_JOBS_JOBS_H
 #define SILLAGE_ANALYSES_JOBS_JOBS_H
 
-#include "base/hash.h"
-#include "engine/contract/handler.h"
-#include "engine/contract/merge.h"
-#include "query/period.h"
+#include "analyses/labels/labels.h"
 
 enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
 /* Columns of the trace and of a job. */
 enum { MISSES, MISSES_RUN, SKIPPED, UNARRIVED, ABANDONED, CUT, OPEN, OPEN_MISSES, FIGURES };
-enum { ALL_ENDED = FIGURES, ALL_OLDEST_NS };
+enum { ALL_ENDED = FIGURES, ALL_OLDEST_NS, ALL_FORGOTTEN };
 enum { JOB_DURATION = FIGURES, JOB_RESPONSE, JOB_LATE };
+enum { WORST_RESPONSE, WORST_DURATION, WORST_LATE };
 enum { THREAD_DURATION, THREAD_RESPONSE, THREAD_MISSES };
 
 /* How an execution's time divides. */
@@ -47,10 +47,17 @@ enum {
 	OWN_WOKEN,   /* thread arg32 */
 	OWN_SIGNAL,  /* number arg64 for thread arg32 */
 	OWN_LOST,    /* events are missing */
+	/* Of one entity. */
+	OWN_LABEL, /* see labels_note() */
 };
 
-/* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; arg32 is 1 if the event meets the
- * last definition, too: then its record came before. */
+#define ENTITY_LABELS (UINT64_MAX - 1) /* no CPU has this number */
+
+/* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; of a job with a group arg64 is
+ * where its words are: the CPU and the items.  arg32 is 1 if the event meets the last definition,
+ * too: then its record came before. */
+enum { MATCH_CPU, MATCH_ITEMS };
+#define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
 
 /* OWN_WAKE: what the event means in arg16, the CPU in arg64. */
@@ -104,9 +111,10 @@ struct machine {
 	/* Written in on_ordered only. */
 	struct jobs_arrival arrival;
 	bool has_before, has_known;
-	uint64_t before; /* the arrival of the execution before */
-	uint64_t known;  /* the last arrival that is known */
-	uint64_t run;    /* misses one after the other */
+	uint64_t before;    /* the arrival of the execution before */
+	uint64_t known;     /* the last arrival that is known */
+	uint64_t run;       /* misses one after the other */
+	struct items items; /* of the execution that began last */
 };
 
 enum phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD, PHASES };
@@ -123,6 +131,7 @@ struct executing {
 	bool has_pending;  /* RUNNING: it was woken before it sleeps */
 	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
 	bool is_lost;      /* UNKNOWN: since a hole */
+	uint8_t machine_count;
 	struct machine *machines; /* by job; NULL: it has executed none */
 };
 
@@ -167,7 +176,12 @@ enum {
 	NOTE_END,     /* job and CPU, begin, parts */
 	NOTE_ABANDON, /* job, when its thread ended */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
+	NOTE_ITEMS,   /* of an execution: job, and where the words of labels_put_items() are */
+	/* Of one entity. */
+	NOTE_LABEL, /* the source of the label, and where the words of its record are */
 };
+
+#define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
 
 /* An expiry of a timer. */
 struct jobs_expiry {
@@ -202,6 +216,7 @@ struct jobs_trace {
 	khash_t(jobs_timers) * timers;
 	khash_t(jobs_cpus) * cpus;
 	khash_t(jobs_releases) * releases; /* by tid */
+	struct labels labels;
 };
 
 /* Takes an ordered event up to NOTE_RENAMED.  @count: of jobs. */
@@ -210,17 +225,27 @@ void jobs_release_take(struct jobs_trace *trace, size_t count, const struct orde
 struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
 				       const struct ordered *ordered);
 void jobs_release_end(struct jobs_trace *trace, size_t count, const struct ordered *ordered);
-void jobs_release_forget(void *state);
-void jobs_release_checkpoint(const struct checkpoint *checkpoint, void *state);
+void jobs_release_forget(struct jobs_trace *trace);
+void jobs_release_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace);
 
 /* ---- jobs-count.c: figures ---- */
 
 /* The analysis' on_ordered(). */
 void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *ordered);
-/* Adds one to a figure of the trace and of the job. */
-void jobs_count_one(struct shard *shard, size_t job, unsigned int figure);
+/* Adds one to a figure of the trace and of the job, in the row of these items.  NULL: they are not
+ * known. */
+void jobs_count_one(struct shard *shard, size_t job, const struct items *items,
+		    unsigned int figure);
+/* Events are missing: the execution may have ended.  Its items are not all known. */
+void jobs_count_cut(struct shard *shard, const struct machine *machine, size_t job);
 /* The thread of an execution ended at @end, before it did. */
 void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end);
+
+/* The analysis' label_of(), on_trace_forget() and on_trace_checkpoint(). */
+char *jobs_count_label_of(const void *state, const struct period_set *asked, size_t table,
+			  const char *name, const char *by);
+void jobs_count_forget(void *state);
+void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* The job in the first word of NOTE_BEGIN and NOTE_END. */
 #define NOTE_JOB(word) ((size_t)((word)&0xFF))

@@ -11,33 +11,14 @@
 #include "analyses/periods/periods.h"
 
 struct chain {
-	struct periods_node node; /* first: the list is of these */
-	uint64_t key;             /* of the table */
+	struct list_node node; /* first: the list is of these */
+	uint64_t key;          /* of the table */
 	uint64_t begin;
 	int32_t tid; /* that began it; -1: unknown */
 	uint16_t period;
 	bool has_gone_on; /* with "each": it waits for more of the same */
 	struct items items;
 };
-
-/* ---- lists ---- */
-
-void periods_list_add(struct periods_list *list, struct periods_node *node)
-{
-	node->before = list->last;
-	node->after = NULL;
-	*(list->last ? &list->last->after : &list->first) = node;
-	list->last = node;
-	list->count++;
-}
-
-void periods_list_remove(struct periods_list *list, struct periods_node *node)
-{
-	assert(list->count > 0);
-	*(node->before ? &node->before->after : &list->first) = node->after;
-	*(node->after ? &node->after->before : &list->last) = node->before;
-	list->count--;
-}
 
 /* ---- chains ---- */
 
@@ -62,12 +43,12 @@ static struct chain *find_chain(const struct periods_trace *trace, uint64_t key)
 static void unlink_chain(struct periods_trace *trace, struct chain *chain)
 {
 	kh_del(chains, trace->chains, kh_get(chains, trace->chains, chain->key));
-	periods_list_remove(&trace->chain_list, &chain->node);
+	list_remove(&trace->chain_list, &chain->node);
 }
 
 static void free_chain(struct chain *chain)
 {
-	periods_items_fini(&chain->items);
+	labels_items_fini(&chain->items);
 	free(chain);
 }
 
@@ -89,7 +70,7 @@ static void add_chain(struct periods_trace *trace, struct chain *chain)
 	at = kh_put(chains, trace->chains, chain->key, &is_new);
 	assert(is_new);
 	kh_value(trace->chains, at) = chain;
-	periods_list_add(&trace->chain_list, &chain->node);
+	list_add(&trace->chain_list, &chain->node);
 }
 
 /* It waits; what waited for the same is dropped, and beyond the bound what moved longest ago. */
@@ -113,7 +94,7 @@ static struct chain *copy_of(const struct chain *chain)
 	struct chain *copy = mem_alloc(sizeof(*copy));
 
 	*copy = *chain;
-	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
 		copy->items.at[i] = chain->items.at[i] ? mem_strdup(chain->items.at[i]) : NULL;
 	}
 	copy->has_gone_on = false;
@@ -191,7 +172,7 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 		chain->begin = ordered->ts;
 		chain->tid = tid;
 	}
-	periods_items_add(&chain->items, period, words);
+	periods_add_items(&chain->items, period, words);
 	if (step + 1 < period->step_count) {
 		chain->key = key_of(period, number, step, words[WORD_AFTER], tid);
 		open_chain(shard, trace, chain);
@@ -206,7 +187,7 @@ void periods_chains_window_end(struct shard *shard, void *state, uint64_t end)
 	struct periods_trace *trace = state;
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 
-	for (const struct periods_node *at = trace->chain_list.first; at; at = at->after) {
+	for (const struct list_node *at = trace->chain_list.first; at; at = at->after) {
 		const struct chain *chain = (const struct chain *)at;
 
 		if (!chain->has_gone_on) {
@@ -245,13 +226,13 @@ static void codec_chain(struct codec *codec, struct chain *chain)
 	codec_i32(codec, &chain->tid);
 	codec_u16(codec, &chain->period);
 	codec_bool(codec, &chain->has_gone_on);
-	periods_items_codec(codec, &chain->items);
+	labels_items_codec(codec, &chain->items);
 }
 
 void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct periods_trace *trace)
 {
 	struct codec *codec = checkpoint->codec;
-	struct periods_node *at = trace->chain_list.first;
+	struct list_node *at = trace->chain_list.first;
 	size_t count = codec_count(codec, trace->chain_list.count, 31);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_CHAINS_MAX); i++) {

@@ -40,37 +40,6 @@ static bool missing_of(const struct period_set *periods, const struct event_name
 	return add_missing(periods, names, ret, false) || add_missing(periods, names, ret, true);
 }
 
-/* ---- items of groups ---- */
-
-void periods_items_add(struct items *items, const struct period *period, const uint64_t *words)
-{
-	const uint64_t *from = words + periods_word_items(period);
-
-	for (size_t i = 0; i < period->group_count; i++) {
-		const char *item = items->at[i] ? NULL : periods_item(from, i);
-
-		if (item) {
-			items->at[i] = mem_strdup(item);
-		}
-	}
-}
-
-void periods_items_fini(struct items *items)
-{
-	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
-		free(items->at[i]);
-		items->at[i] = NULL;
-	}
-}
-
-void periods_items_codec(struct codec *codec, struct items *items)
-{
-	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
-		codec_text(codec, &items->at[i]);
-		(void)codec_check(codec, !items->at[i] || strlen(items->at[i]) < ITEM_BYTES);
-	}
-}
-
 /* ---- open periods ---- */
 
 struct open {
@@ -89,33 +58,6 @@ struct opens {
 static struct opens *opens_of(struct shard *shard, struct thread *thread)
 {
 	return shard_thread_state(shard, thread);
-}
-
-/* Adds an item, if all of it fits: part of one is another one's text. */
-static bool add_item(char text[INSTANCE_BY_BYTES], const char *item)
-{
-	size_t len = strlen(text), room = INSTANCE_BY_BYTES - len;
-	int added = snprintf(text + len, room, "%s%s", len > 0 ? " " : "", item);
-
-	if (added < 0 || (size_t)added >= room) {
-		text[len] = '\0';
-		return false;
-	}
-	return true;
-}
-
-/* Ids of a group: the key of the row may have no room for them.  False: nor has the text. */
-static bool add_ids(char text[INSTANCE_BY_BYTES], const struct period *period,
-		    const struct items *items)
-{
-	bool fits = true;
-
-	for (size_t i = 0; fits && i < period->group_count; i++) {
-		if (period->groups[i].label >= 0 && items->at[i]) {
-			fits = add_item(text, items->at[i]);
-		}
-	}
-	return fits;
 }
 
 /* "dev=8" of key @i. */
@@ -141,13 +83,13 @@ static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, 
 static void values_text(char text[INSTANCE_BY_BYTES], const struct period *period,
 			const struct ended *ended)
 {
-	bool fits = add_ids(text, period, ended->items);
+	bool fits = labels_add_ids(text, &period->group, ended->items);
 	size_t count = period->is_chain ? 0 : period->links[0].key_count;
 	char key[INSTANCE_BY_BYTES];
 
 	for (size_t i = 0; fits && i < count; i++) {
 		key_text(key, period, i, ended);
-		fits = add_item(text, key);
+		fits = labels_add_item(text, key);
 	}
 }
 
@@ -167,7 +109,7 @@ static void remove_open(struct opens *opens, struct open *open)
 {
 	size_t at = (size_t)(open - opens->all.at);
 
-	periods_items_fini(&open->items);
+	labels_items_fini(&open->items);
 	memmove(open, open + 1, (--opens->all.count - at) * sizeof(*open));
 }
 
@@ -221,7 +163,7 @@ static void begin_period(struct shard *shard, struct opens *opens, const struct 
 	*open = (struct open){
 		.key = words[WORD_KEY], .begin = record->ts, .tid = record->arg32, .period = period
 	};
-	periods_items_add(&open->items, shard_periods(shard)->all.at[period], words);
+	periods_add_items(&open->items, shard_periods(shard)->all.at[period], words);
 }
 
 static struct row_key key_of_period(const struct shard *shard, uint32_t index)
@@ -240,16 +182,6 @@ static uint64_t *row_of(struct shard *shard, const struct ended *ended, const ch
 		return shard_indexed_row(shard, BY_NAME, ended->period, key_of_period);
 	}
 	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, name));
-}
-
-#define NAMED_BYTES (PERIOD_NAME_BYTES + PERIOD_GROUPS_MAX * ITEM_BYTES)
-
-static void put_name(char named[NAMED_BYTES], const struct period *period,
-		     const struct items *items)
-{
-	(void)snprintf(named, NAMED_BYTES, "%s%s%s%s%s", period->name, items->at[0] ? " " : "",
-		       items->at[0] ? items->at[0] : "", items->at[1] ? " " : "",
-		       items->at[1] ? items->at[1] : "");
 }
 
 static void note_longest(struct shard *shard, const struct ended *ended, const char *name,
@@ -280,7 +212,7 @@ void periods_add(struct shard *shard, const struct ended *ended)
 	if (ended->is_tainted) {
 		return;
 	}
-	put_name(name, period, ended->items);
+	labels_put_name(name, period->name, ended->items);
 	column_add(row_of(shard, ended, name), TIME, ns);
 	if (ended->thread) {
 		column_add(shard_thread_row(shard, ended->thread, THREADS), TIME, ns);
@@ -304,7 +236,7 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 	open->items = (struct items){ 0 };
 	remove_open(opens, open);
 	cut_within(shard, opens, record->arg16);
-	periods_items_add(&was.items, period, words);
+	periods_add_items(&was.items, period, words);
 	periods_add(shard, &(struct ended){ .period = record->arg16,
 					    .is_tainted = was.is_tainted,
 					    .begin = was.begin,
@@ -314,48 +246,10 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 					    .begun_by = was.tid,
 					    .items = &was.items,
 					    .words = words });
-	periods_items_fini(&was.items);
+	labels_items_fini(&was.items);
 }
 
 /* ---- files ---- */
-
-/* Whether so many words are items. */
-static bool are_items(const uint64_t *items, uint64_t count)
-{
-	uint64_t room = (count - 1) * sizeof(*items), used = 0;
-
-	if (count == 0) {
-		return false;
-	}
-	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
-		size_t len = periods_item_len(items, i);
-		const char *text = (const char *)(items + 1) + used;
-
-		if (len >= ITEM_BYTES || used + len + 1 > room + (len == 0) ||
-		    (len > 0 && strnlen(text, len + 1) != len)) {
-			return false;
-		}
-		used += len > 0 ? len + 1 : 0;
-	}
-	return true;
-}
-
-static bool accepts_label(const struct untrusted_record *untrusted)
-{
-	const uint64_t *words = untrusted->numbers;
-	const struct period_set *set = untrusted->periods;
-	uint64_t len;
-
-	if (!set || untrusted->record->arg16 >= set->labels.sources.count ||
-	    !untrusted_has(untrusted, LABEL_TEXT + 1)) {
-		return false;
-	}
-	len = words[LABEL_LEN];
-	return len < LABEL_TEXT_BYTES_MAX &&
-	       untrusted->count >= LABEL_TEXT + len / sizeof(*words) + 1 &&
-	       strnlen((const char *)(words + LABEL_ID), ID_BYTES) < ID_BYTES &&
-	       strnlen((const char *)(words + LABEL_TEXT), len + 1) == len;
-}
 
 static bool accepts(const struct untrusted_record *untrusted)
 {
@@ -366,7 +260,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	const struct period *period;
 
 	if (record->kind == OWN_LABEL) {
-		return accepts_label(untrusted);
+		return labels_accepts(untrusted);
 	}
 	if (record->kind < OWN_BEGIN || record->kind > OWN_LABEL || !set ||
 	    number >= set->all.count) {
@@ -378,13 +272,13 @@ static bool accepts(const struct untrusted_record *untrusted)
 	return (record->kind == OWN_STEP) == period->is_chain &&
 	       step < (period->is_chain ? period->step_count : 1) &&
 	       !(untrusted->has_current && period->by_thread) && untrusted->count > at &&
-	       are_items(untrusted->numbers + at, untrusted->count - at);
+	       labels_are_items(untrusted->numbers + at, untrusted->count - at);
 }
 
 static void forget_opens(struct opens *opens)
 {
 	for (size_t i = 0; i < opens->all.count; i++) {
-		periods_items_fini(&opens->all.at[i].items);
+		labels_items_fini(&opens->all.at[i].items);
 	}
 	opens->all.count = 0;
 }
@@ -399,7 +293,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
 	struct opens *opens = state;
-	size_t count = codec_count(codec, opens->all.count, 23 + 4 * PERIOD_GROUPS_MAX);
+	size_t count = codec_count(codec, opens->all.count, 23 + 4 * LABEL_GROUP_MAX);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
 		struct open *open = codec_at(codec, &opens->all, i);
@@ -409,7 +303,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		codec_i32(codec, &open->tid);
 		codec_u16(codec, &open->period);
 		codec_bool(codec, &open->is_tainted);
-		periods_items_codec(codec, &open->items);
+		labels_items_codec(codec, &open->items);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
 		}
@@ -486,10 +380,20 @@ static void on_forget(void *state)
 
 /* ---- the trace ---- */
 
+static void take_label(struct shard *shard, struct periods_trace *trace,
+		       const struct ordered *ordered)
+{
+	const uint64_t *words = (const uint64_t *)(uintptr_t)ordered->words[NOTE_WORDS];
+	bool has_forgotten = labels_take(&trace->labels, &shard_periods(shard)->labels,
+					 ordered->words[NOTE_WHICH], words);
+
+	shard_trace_row(shard, TOTALS)[FORGOTTEN] += has_forgotten;
+}
+
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
 	if (ordered->kind == NOTE_LABEL) {
-		periods_labels_take(shard, state, ordered);
+		take_label(shard, state, ordered);
 	} else {
 		periods_chains_step(shard, state, ordered);
 	}
@@ -498,13 +402,59 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 static void on_trace_forget(void *state)
 {
 	periods_chains_forget(state);
-	periods_labels_forget(state);
+	labels_forget(&((struct periods_trace *)state)->labels);
 }
 
 static void on_trace_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	periods_chains_checkpoint(checkpoint, state);
-	periods_labels_checkpoint(checkpoint, state);
+	labels_checkpoint(checkpoint, &((struct periods_trace *)state)->labels);
+}
+
+/* ---- names of rows ---- */
+
+static const struct period *period_called(const struct period_set *set, const char *name,
+					  size_t len)
+{
+	for (size_t i = 0; i < set->all.count; i++) {
+		const struct period *period = set->all.at[i];
+
+		if (strlen(period->name) == len && memcmp(period->name, name, len) == 0) {
+			return period;
+		}
+	}
+	return NULL;
+}
+
+/* What follows the items of a group in instance.by: the first key; NULL: nothing does. */
+static const char *behind_items(const struct period *period)
+{
+	const struct period_side *begin = &period->steps[0];
+
+	if (period->is_chain || period->links[0].key_count == 0) {
+		return NULL;
+	}
+	return begin->after[0] == FIELD_CPU ? "$cpu" : begin->fields.names[begin->after[0]];
+}
+
+static char *label_of(const void *state, const struct period_set *periods, size_t table,
+		      const char *name, const char *by)
+{
+	const struct periods_trace *trace = state;
+	size_t len = strcspn(name, " ");
+	const struct period *period = periods ? period_called(periods, name, len) : NULL;
+	struct labels_row row = { .items = name + len + strspn(name + len, " ") };
+
+	if (table == LONGEST) {
+		row = (struct labels_row){ .items = by, .has_ids_only = true };
+	}
+	if (!period || period->group.count == 0 || !row.items) {
+		return NULL;
+	}
+	row.name = period->name;
+	row.group = &period->group;
+	row.behind = table == LONGEST ? behind_items(period) : NULL;
+	return labels_name_of(&trace->labels, &periods->labels, &row);
 }
 
 #define TIMES                                                                                      \
@@ -575,5 +525,5 @@ const struct analysis analysis_periods = {
 	.on_ordered_window_end = periods_chains_window_end,
 	.on_trace_forget = on_trace_forget,
 	.on_trace_checkpoint = on_trace_checkpoint,
-	.label_of = periods_label_of,
+	.label_of = label_of,
 };

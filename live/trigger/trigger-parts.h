@@ -30,6 +30,8 @@ struct figure {
  * the fault is, and @why says what. */
 bool which_parse(const char **at, const struct table *list, struct figure *figure, char *why,
 		 size_t size);
+/* The pattern of names of rows; NULL: they are not selected by that. */
+const char *which_name(const struct figure *figure);
 /* Whether the figure is about this row of its table. */
 bool which_chooses(const struct figure *figure, const struct report_row *row);
 

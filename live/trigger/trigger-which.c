@@ -16,12 +16,18 @@
 #include "engine/engine.h"
 #include "live/trigger/trigger-parts.h"
 
+/* The name of a row with ids by their names; it changes, so a row has none until they are known. */
+#define LABEL_KEY "label"
+
 #define NAMED_IDS 4096 /* numbers that have names lie below: errno, vectors, log levels */
 
 /* ---- keys ---- */
 
+#define KEYS_MAX 7
+
 /* What rows of the list are selected by, as in JSON; ends with NULL. */
-static void list_keys(const struct table *list, const char *keys[7])
+static void list_keys(const struct figure *figure, const struct table *list,
+		      const char *keys[KEYS_MAX])
 {
 	size_t count = 0;
 
@@ -51,6 +57,9 @@ static void list_keys(const struct table *list, const char *keys[7])
 		if (list->name_key) {
 			keys[count++] = list->name_key;
 		}
+		if (list->scope == SCOPE_KEYED && figure->analysis->label_of) {
+			keys[count++] = LABEL_KEY;
+		}
 		if (list->id_key) {
 			keys[count++] = list->id_key;
 		}
@@ -62,11 +71,12 @@ static void list_keys(const struct table *list, const char *keys[7])
 	keys[count] = NULL;
 }
 
-static bool is_key(const struct table *list, const char *word, size_t len)
+static bool is_key(const struct figure *figure, const struct table *list, const char *word,
+		   size_t len)
 {
-	const char *keys[7];
+	const char *keys[KEYS_MAX];
 
-	list_keys(list, keys);
+	list_keys(figure, list, keys);
 	for (size_t i = 0; keys[i]; i++) {
 		if (strlen(keys[i]) == len && strncmp(keys[i], word, len) == 0) {
 			return true;
@@ -82,20 +92,20 @@ static bool has_numbers(const struct table *list)
 
 static bool is_number(const struct table *list, const char *key)
 {
-	return strcmp(key, "comm") != 0 && list->scope != SCOPE_EVENT &&
-	       !(list->by_key && strcmp(key, list->by_key) == 0) &&
+	return strcmp(key, "comm") != 0 && strcmp(key, LABEL_KEY) != 0 &&
+	       list->scope != SCOPE_EVENT && !(list->by_key && strcmp(key, list->by_key) == 0) &&
 	       !(list->name_key && strcmp(key, list->name_key) == 0);
 }
 
 /* ---- parsing ---- */
 
-static bool say_keys(const struct table *list, char *why, size_t size)
+static bool say_keys(const struct figure *figure, const struct table *list, char *why, size_t size)
 {
-	const char *keys[7];
+	const char *keys[KEYS_MAX];
 	int used = snprintf(why, size, "rows of %s are selected by %sKEY=PATTERN, KEY being ",
 			    list->key, has_numbers(list) ? "a number or " : "");
 
-	list_keys(list, keys);
+	list_keys(figure, list, keys);
 	for (size_t i = 0; keys[i] && used < (int)size; i++) {
 		used += snprintf(why + used, size - (size_t)used, "%s%s",
 				 i == 0        ? ""
@@ -200,8 +210,8 @@ bool which_parse(const char **at, const struct table *list, struct figure *figur
 		}
 		return true;
 	}
-	if (*end != '=' || !is_key(list, begin, (size_t)(end - begin))) {
-		return say_keys(list, why, size);
+	if (*end != '=' || !is_key(figure, list, begin, (size_t)(end - begin))) {
+		return say_keys(figure, list, why, size);
 	}
 	figure->key = mem_printf("%.*s", (int)(end - begin), begin);
 	*at = end + 1;
@@ -213,6 +223,14 @@ bool which_parse(const char **at, const struct table *list, struct figure *figur
 	}
 	*at = end ? end + 1 : *at;
 	return end != NULL;
+}
+
+const char *which_name(const struct figure *figure)
+{
+	return figure->key && figure->table->name_key &&
+			       strcmp(figure->key, figure->table->name_key) == 0
+		       ? figure->pattern
+		       : NULL;
 }
 
 /* ---- choosing ---- */
@@ -240,6 +258,9 @@ static bool matches(const struct figure *figure, const struct report_row *row)
 	}
 	if (strcmp(figure->key, "comm") == 0) {
 		return fnmatch(figure->pattern, row->thread->comm, 0) == 0;
+	}
+	if (strcmp(figure->key, LABEL_KEY) == 0) {
+		return row->label && fnmatch(figure->pattern, row->label, 0) == 0;
 	}
 	if (!is_number(table, figure->key)) {
 		return fnmatch(figure->pattern, row->name, 0) == 0;

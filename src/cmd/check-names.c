@@ -83,10 +83,15 @@ static int check_start(const char *start, const struct metadata *const *traces, 
 	return r < 0 ? err_note(err, r, "--start") : 0;
 }
 
+static int look_up_job(struct names *names, const void *job)
+{
+	return names_job(names, job);
+}
+
 static int check_job_spec(const struct job_spec *job, const struct metadata *const *traces,
 			  size_t count, struct err *err)
 {
-	int r = names_in_any(traces, count, jobs_look_up, job->pattern, err);
+	int r = names_in_any(traces, count, look_up_job, job, err);
 
 	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
 }

@@ -61,3 +61,12 @@ bool fields_want_conditions(struct fields *fields, const struct definition *what
 	}
 	return fits;
 }
+
+bool fields_want_thread(struct fields *fields, struct thread_fields *thread)
+{
+	thread->tid = fields_want(fields, "context.", "tid");
+	thread->vtid = fields_want(fields, "context.", "vtid");
+	thread->vpid = fields_want(fields, "context.", "vpid");
+	thread->procname = fields_want(fields, PLAN_TEXT "context.", "procname");
+	return thread->tid != FIELD_NONE && thread->vtid != FIELD_NONE;
+}

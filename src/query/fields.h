@@ -18,6 +18,11 @@ struct fields {
 	size_t count;
 };
 
+/* Where an event has what it says of its thread; the last two may be FIELD_NONE. */
+struct thread_fields {
+	uint8_t tid, vtid, vpid, procname;
+};
+
 /* The index of a field, which is added if it is new; FIELD_NONE: no room. */
 uint8_t fields_want(struct fields *fields, const char *prefix, const char *name);
 /* The index of a field as a number; the next one is the same field as text.  "$cpu": FIELD_CPU. */
@@ -25,5 +30,8 @@ uint8_t fields_want_any(struct fields *fields, const char *name);
 /* The indexes of the fields that a definition's conditions are about; false: no room. */
 bool fields_want_conditions(struct fields *fields, const struct definition *what,
 			    uint8_t conditions[CONDITIONS_MAX]);
+
+/* The contexts that name the running thread, and its process; false: no room for the tids. */
+bool fields_want_thread(struct fields *fields, struct thread_fields *thread);
 
 #endif

@@ -32,10 +32,11 @@ const struct job_model job_models[] = {
 
 /* ---- patterns ---- */
 
-/* Whether "deadline TIME" or "every TIME" comes next: no definition looks like that. */
+/* Whether "deadline TIME", "every TIME" or "group USE" comes next: no definition looks like that.
+ */
 static bool is_clause(const char *at)
 {
-	static const char *const words[] = { "deadline", "every" };
+	static const char *const words[] = { "deadline", "every", "group" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		size_t len = strlen(words[i]);
@@ -104,32 +105,20 @@ int job_pattern_parse(const char *text, struct job_pattern *pattern, struct err 
 
 /* ---- fields ---- */
 
-/* The index of a field, which is added if it is new. */
-static uint8_t want(struct job_event *event, const char *field)
+/* Fills the indexes of what is asked for; false: an event needs too many fields. */
+static bool find_fields(struct job_spec *job, const struct label_set *labels)
 {
-	uint8_t i = 0;
+	bool fits = true;
 
-	while (event->fields[i] && strcmp(event->fields[i], field) != 0) {
-		i++;
-		assert(i < PLAN_FIELDS_MAX);
-	}
-	event->fields[i] = field;
-	return i;
-}
-
-_Static_assert(CONDITIONS_MAX + 1 < PLAN_FIELDS_MAX, "each condition has a field");
-
-static void find_fields(struct job_spec *job)
-{
 	for (size_t d = 0; d < job->is.count; d++) {
-		const struct definition *is = &job->is.at[d];
 		struct job_event *event = &job->events[d];
+		struct fields *fields = &event->fields;
 
-		for (size_t i = 0; i < is->count; i++) {
-			event->conditions[i] = want(event, is->conditions[i].field);
-		}
-		event->tid = want(event, "context.tid");
+		fits &= fields_want_conditions(fields, &job->is.at[d], event->conditions) &&
+			label_want(fields, labels, &job->group, event->groups) &&
+			fields_want_thread(fields, &event->running);
 	}
+	return fits;
 }
 
 /* ---- the whole ---- */
@@ -159,21 +148,17 @@ static bool take_model(struct pattern_parser *parser, struct job_spec *job)
 	return false;
 }
 
-static int take_clause(struct pattern_parser *parser, struct job_spec *job)
+static int take_time(struct pattern_parser *parser, struct job_spec *job)
 {
-	bool is_deadline;
+	bool is_deadline = pattern_take(parser, "deadline");
+	uint64_t *into = is_deadline ? &job->deadline_ns : &job->period_ns;
 	char text[PATTERN_WORD_BYTES];
-	uint64_t *into, was;
 	int r;
 
-	parser->at++; /* the semicolon */
-	pattern_blanks(parser);
-	is_deadline = *parser->at == 'd';
-	into = is_deadline ? &job->deadline_ns : &job->period_ns;
-	was = *into;
-	parser->at += strlen(is_deadline ? "deadline" : "every");
-	pattern_blanks(parser);
-	if (was != (is_deadline ? UINT64_MAX : 0)) {
+	if (!is_deadline) {
+		(void)pattern_take(parser, "every");
+	}
+	if (*into != (is_deadline ? UINT64_MAX : 0)) {
 		return pattern_expected(parser, "one deadline and one period");
 	}
 	r = pattern_word(parser, "a duration", text);
@@ -184,7 +169,23 @@ static int take_clause(struct pattern_parser *parser, struct job_spec *job)
 	return r;
 }
 
-static int parse(struct pattern_parser *parser, struct job_spec *job)
+static int take_clause(struct pattern_parser *parser, const struct label_set *labels,
+		       struct job_spec *job)
+{
+	int r = 0;
+
+	(void)pattern_take(parser, ";");
+	if (!pattern_take(parser, "group")) {
+		return take_time(parser, job);
+	}
+	do {
+		r = label_take_use(parser, labels, &job->group);
+	} while (r == 0 && pattern_take(parser, ","));
+	return r;
+}
+
+static int parse(struct pattern_parser *parser, const struct label_set *labels,
+		 struct job_spec *job)
 {
 	const char *begin, *past;
 	int r;
@@ -207,27 +208,30 @@ static int parse(struct pattern_parser *parser, struct job_spec *job)
 	job->pattern = mem_printf("%.*s", (int)(past - begin), begin);
 	while (r == 0 && *parser->at == ';' &&
 	       is_clause(parser->at + 1 + strspn(parser->at + 1, " \t"))) {
-		r = take_clause(parser, job);
+		r = take_clause(parser, labels, job);
 	}
-	return r == 0 && *parser->at ? pattern_expected(parser, "; deadline, ; every, or the end")
-				     : r;
+	if (r == 0 && *parser->at) {
+		return pattern_expected(parser, "; deadline, ; every, ; group, or the end");
+	}
+	return r == 0 && !find_fields(job, labels) ? pattern_expected(parser, "fewer fields in all")
+						   : r;
 }
 
-int job_parse(const char *text, struct job_spec **ret, struct err *err)
+int job_parse(const char *text, const struct label_set *labels, struct job_spec **ret,
+	      struct err *err)
 {
 	struct pattern_parser parser = { .text = text, .at = text, .err = err };
 	struct job_spec *job = mem_alloc(sizeof(*job));
 	int r;
 
 	job->deadline_ns = UINT64_MAX;
-	r = parse(&parser, job);
+	r = parse(&parser, labels, job);
 	if (r < 0) {
 		job_free(job);
 		return r;
 	}
 	assert(job->name[0]);
 	assert(job->is.count >= 2);
-	find_fields(job);
 	job->text = mem_strdup(text);
 	*ret = job;
 	return 0;

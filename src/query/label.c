@@ -44,7 +44,7 @@ static int take_arguments(struct pattern_parser *parser, const struct label_set 
 	if (r == 0 && *parser->at != ')') {
 		return pattern_expected(parser, "a comma or )");
 	}
-	if (r == 0 && use->count != set->all.at[use->label].key_count) {
+	if (r == 0 && set && use->count != set->all.at[use->label].key_count) {
 		return pattern_expected(parser, "as many fields as the label has keys before");
 	}
 	if (r == 0) {
@@ -54,16 +54,16 @@ static int take_arguments(struct pattern_parser *parser, const struct label_set 
 	return r;
 }
 
-int label_take_use(struct pattern_parser *parser, const struct label_set *set,
-		   struct label_use *use)
+static int take_use(struct pattern_parser *parser, const struct label_set *set,
+		    struct label_use *use)
 {
 	const char *begin = parser->at;
 	char word[PATTERN_WORD_BYTES];
 	int r = pattern_word(parser, "a field", word);
 
-	*use = (struct label_use){ .label = r < 0 ? -1 : find_label(set, word) };
+	*use = (struct label_use){ .label = r < 0 || !set ? -1 : find_label(set, word) };
 	if (r == 0 && *parser->at == '(') {
-		if (use->label < 0) {
+		if (set && use->label < 0) {
 			parser->at = begin;
 			return pattern_expected(parser,
 						"the name of a label that was given before");
@@ -78,6 +78,15 @@ int label_take_use(struct pattern_parser *parser, const struct label_set *set,
 	return r;
 }
 
+int label_take_use(struct pattern_parser *parser, const struct label_set *set,
+		   struct label_group *group)
+{
+	if (group->count == LABEL_GROUP_MAX) {
+		return pattern_expected(parser, "no more than two fields");
+	}
+	return take_use(parser, set, &group->uses[group->count++]);
+}
+
 static bool want_process(struct fields *fields, struct label_at *at)
 {
 	at->vpid = fields_want(fields, "context.", "vpid");
@@ -85,8 +94,8 @@ static bool want_process(struct fields *fields, struct label_at *at)
 	return at->vpid != FIELD_NONE && at->pid != FIELD_NONE;
 }
 
-bool label_want(struct fields *fields, const struct label_set *set, const struct label_use *use,
-		struct label_at *at)
+static bool want_use(struct fields *fields, const struct label_set *set,
+		     const struct label_use *use, struct label_at *at)
 {
 	bool fits = true;
 
@@ -98,6 +107,32 @@ bool label_want(struct fields *fields, const struct label_set *set, const struct
 		fits &= want_process(fields, at);
 	}
 	return fits;
+}
+
+bool label_want(struct fields *fields, const struct label_set *set, const struct label_group *group,
+		struct label_at at[LABEL_GROUP_MAX])
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < group->count; i++) {
+		fits &= want_use(fields, set, &group->uses[i], &at[i]);
+	}
+	return fits;
+}
+
+const char *label_use_name(const struct label_set *set, const struct label_use *use)
+{
+	return use->label < 0 ? use->fields[0] : set->all.at[use->label].name;
+}
+
+bool label_is_used(const struct label_group *group)
+{
+	bool is_used = false;
+
+	for (size_t i = 0; i < group->count; i++) {
+		is_used |= group->uses[i].label >= 0;
+	}
+	return is_used;
 }
 
 /* ---- labels ---- */
@@ -161,7 +196,7 @@ static int take_parts(struct parsed *p, const struct label_set *set)
 			p->has_key = true;
 		} else if (take_clause(parser, "name")) {
 			r = p->has_value ? pattern_expected(parser, "one name")
-					 : label_take_use(parser, set, &p->source->value);
+					 : take_use(parser, set, &p->source->value);
 			p->has_value = true;
 		} else {
 			r = take_condition(parser, &p->source->what);
@@ -214,8 +249,8 @@ static int resolve(struct parsed *p, struct label_set *set)
 	source->key_count = key.count;
 	key.label = label;
 	if (!fields_want_conditions(&source->fields, &source->what, source->conditions) ||
-	    !label_want(&source->fields, set, &key, &source->id) ||
-	    !label_want(&source->fields, set, &source->value, &source->value_at)) {
+	    !want_use(&source->fields, set, &key, &source->id) ||
+	    !want_use(&source->fields, set, &source->value, &source->value_at)) {
 		return pattern_expected(&p->parser, "fewer fields in all");
 	}
 	return 0;

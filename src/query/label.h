@@ -22,6 +22,7 @@
 #include "query/fields.h"
 
 #define LABEL_KEYS_MAX   3 /* fields; $pid is one more */
+#define LABEL_GROUP_MAX  2
 #define LABEL_NAME_BYTES PATTERN_NAME_BYTES
 
 struct label {
@@ -35,6 +36,12 @@ struct label_use {
 	int label; /* index; -1: the field's own value */
 	size_t count;
 	char fields[LABEL_KEYS_MAX][PATTERN_WORD_BYTES];
+};
+
+/* What divides periods or executions of a name into rows. */
+struct label_group {
+	struct label_use uses[LABEL_GROUP_MAX];
+	size_t count;
 };
 
 /* Where an event has the id of a label: indexes of fields, as of fields_want_any(). */
@@ -65,12 +72,17 @@ struct label_set {
 
 /* Adds a label, or another source of one.  -EINVAL with the place and what was expected there. */
 int label_add(struct label_set *set, const char *text, struct err *err);
-/* Reads a use; LABEL alone is one. */
+/* Reads a use, which is added to the group; LABEL alone is one.  Without labels (@set is NULL) each
+ * use is its fields. */
 int label_take_use(struct pattern_parser *parser, const struct label_set *set,
-		   struct label_use *use);
-/* Asks for the fields of a use; false: there is no room. */
-bool label_want(struct fields *fields, const struct label_set *set, const struct label_use *use,
-		struct label_at *at);
+		   struct label_group *group);
+/* Asks for the fields of a group; false: there is no room. */
+bool label_want(struct fields *fields, const struct label_set *set, const struct label_group *group,
+		struct label_at at[LABEL_GROUP_MAX]);
+/* What an item is called by which a use tells rows apart: "NAME=VALUE". */
+const char *label_use_name(const struct label_set *set, const struct label_use *use);
+/* Whether the group has ids of labels. */
+bool label_is_used(const struct label_group *group);
 void label_set_fini(struct label_set *set);
 
 #endif

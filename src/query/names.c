@@ -241,24 +241,43 @@ static int look_up_use(struct names *names, const char *event, const struct labe
 	return r;
 }
 
+/* The events of a period or job. */
+struct event_list {
+	const char *at[JOB_EVENTS_MAX];
+	size_t count;
+};
+
+_Static_assert((size_t)PERIOD_STEPS_MAX <= (size_t)JOB_EVENTS_MAX, "a list has room for both");
+
 /* One of the events has all its fields.  The error is of the one that has the most. */
-static int look_up_group(struct names *names, const struct period *period,
-			 const struct label_use *use)
+static int look_up_grouped(struct names *names, const struct event_list *events,
+			   const struct label_use *use)
 {
 	unsigned int most = names->found;
 	int r = -ENOENT;
 
-	for (size_t i = 0; r < 0 && i < period->step_count; i++) {
+	for (size_t i = 0; r < 0 && i < events->count; i++) {
 		struct err why;
 		struct names one = { names->metadata, names->found, &why };
 
-		r = look_up_use(&one, period->steps[i].what.event, use);
+		r = look_up_use(&one, events->at[i], use);
 		if (r < 0 && (i == 0 || one.found > most)) {
 			*names->err = why;
 		}
 		most = one.found > most ? one.found : most;
 	}
 	names->found = most;
+	return r;
+}
+
+static int look_up_group(struct names *names, const struct event_list *events,
+			 const struct label_group *group)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < group->count; i++) {
+		r = look_up_grouped(names, events, &group->uses[i]);
+	}
 	return r;
 }
 
@@ -278,18 +297,29 @@ static int look_up_step(struct names *names, const struct period *period, size_t
 
 int names_period(struct names *names, const struct period *period)
 {
+	struct event_list events = { .count = period->step_count };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
+		events.at[i] = period->steps[i].what.event;
 		r = names_definition(names, &period->steps[i].what);
 	}
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		r = look_up_step(names, period, i);
 	}
-	for (size_t i = 0; r == 0 && i < period->group_count; i++) {
-		r = look_up_group(names, period, &period->groups[i]);
+	return r < 0 ? r : look_up_group(names, &events, &period->group);
+}
+
+int names_job(struct names *names, const struct job_spec *job)
+{
+	struct event_list events = { .count = job->is.count };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < job->is.count; i++) {
+		events.at[i] = job->is.at[i].event;
+		r = names_definition(names, &job->is.at[i]);
 	}
-	return r;
+	return r < 0 ? r : look_up_group(names, &events, &job->group);
 }
 
 int names_label(struct names *names, const struct label_source *source)

@@ -32,6 +32,7 @@ int names_event(struct names *names, const char *event);
 int names_definition(struct names *names, const struct definition *definition);
 /* All its events, and all fields. */
 int names_period(struct names *names, const struct period *period);
+int names_job(struct names *names, const struct job_spec *job);
 /* The event, and the fields of keys and name. */
 int names_label(struct names *names, const struct label_source *source);
 

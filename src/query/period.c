@@ -62,11 +62,7 @@ static int take_key(struct parsed *p)
 
 static int take_group(struct parsed *p)
 {
-	if (p->period->group_count == PERIOD_GROUPS_MAX) {
-		return pattern_expected(&p->parser, "no more than two fields");
-	}
-	return label_take_use(&p->parser, &p->set->labels,
-			      &p->period->groups[p->period->group_count++]);
+	return label_take_use(&p->parser, &p->set->labels, &p->period->group);
 }
 
 static int take_list(struct parsed *p, int (*take_one)(struct parsed *p))
@@ -196,13 +192,8 @@ static bool resolve_side(const struct parsed *p, size_t step)
 	}
 	fits &= step == 0 || want_keys(p, step - 1, true, fields, side->before);
 	fits &= step + 1 == p->period->step_count || want_keys(p, step, false, fields, side->after);
-	for (size_t i = 0; i < p->period->group_count; i++) {
-		fits &= label_want(fields, &p->set->labels, &p->period->groups[i],
-				   &side->groups[i]);
-	}
-	side->tid = fields_want(fields, "context.", "tid");
-	side->vtid = fields_want(fields, "context.", "vtid");
-	return fits && side->tid != FIELD_NONE && side->vtid != FIELD_NONE;
+	fits &= label_want(fields, &p->set->labels, &p->period->group, side->groups);
+	return fields_want_thread(fields, &side->running) && fits;
 }
 
 static int resolve_links(struct parsed *p)
@@ -238,11 +229,6 @@ static int resolve(struct parsed *p)
 		return pattern_expected(&p->parser, "periods by $tid, one within the other");
 	}
 	return r;
-}
-
-const char *period_group_name(const struct period_set *set, const struct label_use *use)
-{
-	return use->label < 0 ? use->fields[0] : set->labels.all.at[use->label].name;
 }
 
 /* ---- the whole ---- */
@@ -282,7 +268,6 @@ int period_add(struct period_set *set, const char *text, struct err *err)
 	}
 	assert(p.period->name[0]);
 	assert(p.period->step_count <= PERIOD_STEPS_MAX);
-	assert(p.period->group_count <= PERIOD_GROUPS_MAX);
 	p.period->text = mem_strdup(text);
 	*vec_push(&set->all) = p.period;
 	return 0;
@@ -313,7 +298,7 @@ int period_add_job(struct period_set *set, const char *text, struct err *err)
 	if (set->jobs.count >= JOBS_ASKED_MAX) {
 		return err_raise(err, -EINVAL, "no more than %d jobs", JOBS_ASKED_MAX);
 	}
-	r = job_parse(text, &job, err);
+	r = job_parse(text, &set->labels, &job, err);
 	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
 		if (strcmp(set->jobs.at[i]->name, job->name) == 0) {
 			r = err_raise(err, -EINVAL, "\"%s\": there is another job of this name",

@@ -27,7 +27,6 @@
 #include "query/label.h"
 
 #define PERIOD_KEYS_MAX   3
-#define PERIOD_GROUPS_MAX 2
 #define PERIOD_STEPS_MAX  8
 #define PERIOD_NAME_BYTES PATTERN_NAME_BYTES
 
@@ -37,11 +36,11 @@ struct period_side {
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	uint8_t thread; /* the field with $tid; FIELD_NONE: the running thread */
-	uint8_t tid, vtid;
+	struct thread_fields running;
 	/* Keys that it shares with the event before it, and with the one after it: as a number; the
 	 * next index is the same field as text.  A key can be FIELD_CPU. */
 	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];
-	struct label_at groups[PERIOD_GROUPS_MAX];
+	struct label_at groups[LABEL_GROUP_MAX];
 };
 
 /* How an event belongs to the one before it. */
@@ -61,8 +60,7 @@ struct period {
 	bool is_chain;  /* it has "then" or "each": it belongs to no thread, whatever links do */
 	bool has_each;  /* "each" */
 	bool by_thread; /* it belongs to one thread */
-	size_t group_count;
-	struct label_use groups[PERIOD_GROUPS_MAX];
+	struct label_group group;
 	int within; /* index of another period, always a smaller one; -1: none */
 };
 
@@ -78,7 +76,7 @@ struct period_set {
 int period_add(struct period_set *set, const char *text, struct err *err);
 /* The same for "BEGIN,END", two names of events on one thread. */
 int period_add_span(struct period_set *set, const char *text, struct err *err);
-/* Adds a job (query/job.h). */
+/* Adds a job (query/job.h), which may use labels that were added before. */
 int period_add_job(struct period_set *set, const char *text, struct err *err);
 /* What was added since the set was @before is of a model, whose name has to outlive it. */
 void period_set_mark(struct period_set *set, const struct period_set *before, const char *model);
@@ -88,8 +86,5 @@ size_t period_set_count(const struct period_set *set);
 char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
 int period_add_text(struct period_set *set, const char *text, struct err *err);
 void period_set_fini(struct period_set *set);
-
-/* What an item is called by which a use in a group tells rows apart: "NAME=VALUE". */
-const char *period_group_name(const struct period_set *set, const struct label_use *use);
 
 #endif

@@ -33,7 +33,9 @@ PERIODS = ('outer = sched_waking; sched_wakeup; by $tid',
            'inner = irq_handler_entry; irq_handler_exit; by $tid; within outer',
            'cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu; group line(irq)',
            'chain = sched_waking; sched_wakeup; by tid; then irq_handler_entry; group line(irq)')
-ASKED = ['-q', '-a', 'all', '-i', '1ms', '--label', LABEL] + [word for period in PERIODS for word in ('--period', period)]
+JOB = 'job = sched_waking; irq_handler_entry; deadline 1ms; group line(irq)'
+ASKED = ['-q', '-a', 'all', '-i', '1ms', '--label', LABEL] + [word for period in PERIODS for word in ('--period', period)] + [
+    '--job', JOB]
 HEADER, FRAME_HEAD, FINISH = 20, 9, 8
 SEED_MAX = 60000  # bytes
 

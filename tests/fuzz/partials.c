@@ -36,11 +36,12 @@ static struct period_set *periods(void)
 		"cpu = irq_handler_entry; irq_handler_exit; by irq, $cpu; group line(irq)",
 		("chain = sched_waking; sched_wakeup; by tid; then irq_handler_entry; group "
 		 "line(irq)"),
+		"job job = sched_waking; irq_handler_entry; deadline 1ms; group line(irq)",
 	};
 	static struct period_set set;
 	struct err err;
 
-	for (size_t i = 0; set.all.count < 4; i++) {
+	for (size_t i = 0; set.jobs.count < 1; i++) {
 		if (period_add_text(&set, texts[i], &err) < 0) {
 			abort(); /* they are ours */
 		}

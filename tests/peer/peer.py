@@ -1154,7 +1154,7 @@ def test_screen_jobs(t):
     relay = t.relay()
     t.replay(relay, 'timer-jobs', '--session', 's', '--hostname', 'h', '--wait-viewer', '--live-timer', '100ms', '--linger', '1000s')
     screen = Screen(t, 'env', 'TMPDIR=' + t.scratch, t.sillage, 'top', '--from', 'beginning', '--history', '100s', relay.live)
-    screen.wait_for('q quit')
+    screen.wait_for('THREAD (TID)')
 
     def looked(text):
         if 'JOBS FOUND' not in text or '294    5.00 ms' not in text:

@@ -2,7 +2,10 @@
 
 Running time, calls and threads where no event is missing: the result does not depend on the cut.
 """
-from synthetic import (event, FIELD, lines_of, Made, metadata, packet, report_of, same, switch,
+import json
+import os
+
+from synthetic import (event, FIELD, lines_of, Made, metadata, packet, report_of, run, same, switch,
                        thread, total_of, with_context)
 
 
@@ -297,3 +300,26 @@ def test_name_after_dump(scratch):
                               event(60, 'sched_switch', 'idle', 0, 20, 1, 'young', 7, 20), switch(80, 7, 0)])])
     rows = total_of(made, '-a', 'cpu')['cpu']['threads']
     same(sorted((row['comm'], row['run_ns']) for row in rows if row['tid'] == 7), [('t7', 20), ('t7', 30)])
+
+
+def test_tid_that_left(scratch):
+    """A thread takes another tid by exec, and a later one has its old tid: it is the newest of that tid, and names the
+    process, also where a run goes on from a state in between."""
+    ms = 10**6
+    fork = lambda ts, name: event(ts * ms, 'sched_process_fork', name, 2, 2, 3)
+    comes = lambda ts, name: [fork(ts, name), event((ts + 1) * ms, 'sched_switch', 't3', 3, 20, 1, name, 2, 20)]
+    goes = lambda ts, name: event(ts * ms, 'sched_switch', name, 2, 20, 64, 't3', 3, 20)
+    early = [switch(0, 0, 3), *comes(10, 'first'), goes(21, 'first'), *comes(30, 'second'), goes(41, 'second'),
+             *comes(50, 'third'), event(60 * ms, 'sched_process_exec', '/bin/new', 4, 2), switch(80 * ms, 4, 3),
+             event(100 * ms, 'sched_waking', 9)]
+    late = [*comes(110, 'fourth'), goes(151, 'fourth'), event(200 * ms, 'sched_waking', 9)]
+    parts = [packet(0, 0, 0, 100 * ms, early), packet(0, 1, 100 * ms, 200 * ms, late)]
+    whole = total_of(Made(scratch, 'left', [b''.join(parts)]), '-a', 'cpu', '-i', '10ms')
+    state = os.path.join(scratch, 'state')
+    for i, part in enumerate(parts):
+        lines_of(Made(scratch, 'left-%d' % i, [part]), '-a', 'cpu', '-i', '10ms', '--state', state)
+    _, out, _ = run('merge', '-q', '-f', 'json', state)
+    pieces = [line for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][0]
+    same(sorted((row['pid'], row['comm'], row['run_ns']) for row in whole['cpu']['processes'] if row.get('pid') in (2, 4)),
+         [(2, 'fourth', 60 * ms), (4, 't4', 29 * ms)])
+    same(pieces['cpu'], whole['cpu'])

@@ -116,18 +116,21 @@ class Plain:
         """{name: (label, count, sum, min, max)} of the rows; those of the next window begin empty."""
         found = {}
         for (what, items), times in self.rows.items():
-            name, label, any_known = what, what, False
-            for item in items:
-                if item:
-                    word, of, value = item
-                    called = self.called(of, value) if of else None
-                    any_known |= called is not None
-                    name += ' %s=%s' % (word, value)
-                    label += ' ' + (called if called is not None else '%s=%s' % (word, value))
-            found[name] = (short_name(label) if any_known else None,
-                           len(times), sum(times), min(times), max(times))
+            name, label = self.named(what, items)
+            found[name] = (label, len(times), sum(times), min(times), max(times))
         self.rows.clear()
         return found
+
+    def named(self, what, items):
+        name, label, any_known = what, what, False
+        for item in items:
+            if item:
+                word, of, value = item
+                called = self.called(of, value) if of else None
+                any_known |= called is not None
+                name += ' %s=%s' % (word, value)
+                label += ' ' + (called if called is not None else '%s=%s' % (word, value))
+        return name, short_name(label) if any_known else None
 
     def longest(self):
         """[(ns, end, name of the period, by, label)], of all that ended; those of the next window begin empty."""
@@ -151,6 +154,62 @@ class Plain:
         return sum(not gone_on for _, _, gone_on in self.waiting.values())
 
 
+class PlainJobs:
+    """Executions (query/job.h) of (name, events, deadline in ns, group), by the labels of a Plain, which takes
+    each event before.  A thread is a vtid; nothing else is known of it, so that executions arrive when they
+    begin."""
+
+    def __init__(self, plain, jobs):
+        self.plain, self.jobs = plain, jobs
+        self.machines = {}  # (job, thread): [next definition, begin, items]
+        self.run = collections.Counter()
+        self.rows = collections.defaultdict(list)
+        self.misses, self.longest_run = collections.Counter(), collections.Counter()
+
+    def event(self, ns, name, text):
+        for job in self.jobs:
+            for at in reversed(range(len(job[1]))):
+                if Plain.holds(job[1][at], name, text) and self.match(ns, job, at, text):
+                    break
+
+    def match(self, ns, job, at, text):
+        key = job[0], number(text, 'vtid')
+        machine = self.machines.get(key, [0, ns, [None] * len(job[3])])
+        if machine[0] != at:
+            return False
+        machine[0] += 1
+        machine[2] = [old or self.plain.item(*one, text) for old, one in zip(machine[2], job[3])]
+        self.machines[key] = machine
+        if at + 1 == len(job[1]):
+            del self.machines[key]
+            self.end(key, job, ns - machine[1], tuple(machine[2]))
+        return True
+
+    def end(self, key, job, duration, items):
+        row = job[0], items
+        self.rows[row].append(duration)
+        self.run[key] = self.run[key] + 1 if duration > job[2] else 0
+        self.misses[row] += duration > job[2]
+        self.longest_run[row] = max(self.longest_run[row], self.run[key])
+
+    def shown(self, end):
+        """{name: (label, count, sum, min, max, misses, misses_run, open, open_misses)}; those of the next window
+        begin empty."""
+        found, opened, missing = {}, collections.Counter(), collections.Counter()
+        deadlines = {job[0]: job[2] for job in self.jobs}
+        for (job, _), (_, begin, items) in self.machines.items():
+            opened[job, tuple(items)] += 1
+            missing[job, tuple(items)] += end - begin > deadlines[job]
+        for row in set(self.rows) | set(opened):
+            times = self.rows.get(row, [])
+            name, label = self.plain.named(*row)
+            found[name] = (label, len(times), sum(times), min(times, default=0), max(times, default=0),
+                           self.misses[row], self.longest_run[row], opened[row], missing[row])
+        for counts in (self.rows, self.misses, self.longest_run):
+            counts.clear()
+        return found
+
+
 def short_id(value):
     """As much of an id as fits; longer ones end in a hash, which only has to tell them apart."""
     return value if len(value) <= 63 else value[:46] + HASH
@@ -167,6 +226,14 @@ def ours(line):
     """The rows of a line of JSON, as shown() has them."""
     return {row['name']: (row.get('label'), row['time']['count'], row['time']['sum_ns'], row['time']['min_ns'],
                           row['time']['max_ns']) for row in line['periods']['by_name'] if row['time']['count']}
+
+
+def our_jobs(line):
+    """The same of jobs, as PlainJobs.shown() has them."""
+    return {row['name']: (row.get('label'), row['duration']['count'], row['duration'].get('sum_ns', 0),
+                          row['duration'].get('min_ns', 0), row['duration'].get('max_ns', 0), row['misses'],
+                          row['misses_run'], row['open'], row['open_misses'])
+            for row in line['jobs']['jobs'] if row['duration']['count'] or row['open']}
 
 
 def short_name(name):
@@ -235,17 +302,32 @@ ROS2_PERIODS = [
 ]
 
 
+ROS2_JOBS = [('job', [START, END], 100000, [ORIGIN, ('callback', 'callback', ['callback'])])]
+ROS2_JOB = 'job = ros2:callback_start; ros2:callback_end; deadline 100us; group origin(callback), callback'
+
+
 def check_ros2(sillage, models, trace):
     plain = Plain(ROS2_LABELS, ROS2_PERIODS)
+    jobs = PlainJobs(plain, ROS2_JOBS)
+    threads = {}
     for ns, name, _, text in reference.events_of(trace):
         plain.event(ns, name, text)
+        jobs.event(ns, name, text)
+        if name == 'ros2:callback_end':
+            threads[number(text, 'vtid')] = number(text, 'vpid'), re.search('procname = "([^"]*)"', text).group(1)
     wanted = plain.shown()
     labels = {row[0] for row in wanted.values()}
     faults = [] if {'dds-message rt/topic_a /topic_a', 'dds-onward rt/topic_a'} <= labels else ['topics are not known']
-    status, out, err = run(sillage, 'analyze', '-f', 'json', '-a', 'periods', '--model', os.path.join(models, 'ros2'), trace)
+    status, out, err = run(sillage, 'analyze', '-f', 'json', '-a', 'periods,jobs', '-n', '0', '--model',
+                           os.path.join(models, 'ros2'), '--job', ROS2_JOB, trace)
     if status or err.count('\n') != 1 or 'left out: period message, period handled, period onward' not in err:
         faults.append('status %d, says %r' % (status, err))
     total = total_in(out)
+    faults += compared('ros2', our_jobs(total), jobs.shown(total['end']))
+    for analysis in ('periods', 'jobs'):
+        found = {row['tid']: (row.get('pid'), row.get('comm')) for row in total[analysis]['threads']}
+        if found != threads:
+            faults.append('%s: threads are %r, not %r' % (analysis, found, threads))
     return faults + compared('ros2', ours(total), wanted) + counted('ros2', total['periods'], plain)
 
 
@@ -276,6 +358,8 @@ period read = m:open; m:read; by fd; group file
 label long = m:open key=fd,file name=file(file)
 period held = m:open; m:read; by fd; group file, long(fd, file)
 period sized = m:send; m:recv; by stamp; group topic(obj), ok
+job turn = m:start; m:end; deadline 200us; group of(cb), callback(cb)
+job way = m:send; m:recv ok=1; m:start; group topic(obj), cb; deadline 500us
 '''
 MADE_LABELS = [
     ('callback', 'm:register', {}, PID + ['cb'], 'symbol'), ('topic', 'm:topic', {}, PID + ['obj'], 'name'),
@@ -296,6 +380,10 @@ MADE_PERIODS = [
     ('held', [('m:open', {}), ('m:read', {})], [[('fd', 'fd')]], False,
      [('file', 'file', ['file']), ('long', 'long', ['fd', 'file'])]),
     ('sized', [M_SEND, M_RECV], [STAMP], False, [M_TOPIC, ('ok', None, ['ok'])]),
+]
+MADE_JOBS = [
+    ('turn', [M_START, M_END], 200000, [M_OF, ('callback', 'callback', ['cb'])]),
+    ('way', [M_SEND, M_OK, M_START], 500000, [M_TOPIC, ('cb', None, ['cb'])]),
 ]
 NAMES = ['/a', '/b', 'plain', 'with blanks', 'x file=7', 'quote " and \\', 'esc \x1b[31m', 'line\nfeed', 'é€', 'S' * 2000]
 
@@ -374,15 +462,26 @@ def check_windows(sillage, model, trace):
     plain, faults = Plain(MADE_LABELS, MADE_PERIODS), [] if status == 0 and not err else ['says %r' % err]
     whole = Plain(MADE_LABELS, MADE_PERIODS)
     events = collections.deque(reference.events_of(trace))
+    whole_jobs, jobs = PlainJobs(whole, MADE_JOBS), PlainJobs(plain, MADE_JOBS)
     for ns, name, _, text in events:
         whole.event(ns, name, text)
+        whole_jobs.event(ns, name, text)
     for window in windows:
         while events and (events[0][0] < window['end'] or window is windows[-1]):  # it has the end of the trace
             ns, name, _, text = events.popleft()
             plain.event(ns, name, text)
+            jobs.event(ns, name, text)
         what = 'window %d' % window['seq']
         faults += compared(what, whole_ids(ours(window)), plain.shown()) + compared_longest(what, window, plain.longest())
+        faults += compared(what, our_jobs(window), jobs.shown(window['end']))
     total = total_in(out)
+    wanted = whole_jobs.shown(total['end'])
+    faults += compared('total', our_jobs(total), wanted)
+    called = {row['label'] for row in total['jobs']['worst'] if 'label' in row}
+    if not called or not all(any((row[0] or '').startswith(one) for row in wanted.values()) for one in called):
+        faults.append('the worst are called %r' % called)
+    if not all(any(row[at] for row in wanted.values()) for at in (0, 5, 6, 7)):
+        faults.append('the trace shows nothing of jobs')
     faults += compared_longest('total', total, whole.longest())
     wanted = whole.shown()
     if not any(row[0] for row in wanted.values()) or len(windows) < 3:
@@ -398,17 +497,40 @@ def check_laws(sillage, model, trace, half, out, scratch):
         other = run(sillage, 'analyze', *base, '-j', jobs, '--chunk-size', chunk, trace)[1]
         if other.splitlines()[:-1] != out.splitlines()[:-1]:  # the last line has how long it took
             faults.append('other output with -j %s --chunk-size %s' % (jobs, chunk))
-    wanted = total_in(out)['periods']
+    figures = lambda out: [total_in(out)[analysis] for analysis in ('periods', 'jobs')]
+    wanted = figures(out)
     file, state = os.path.join(scratch, 'partials'), os.path.join(scratch, 'state-%s' % os.path.basename(trace))
     run(sillage, 'map', '-q', '--model', model, '-o', file, trace)
     status, merged, err = run(sillage, 'merge', '-q', '-f', 'json', '-n', '1000', file)
-    if status or total_in(merged)['periods'] != wanted:
+    if status or figures(merged) != wanted:
         faults.append('map and merge: %s' % err)
     for part in (half, trace):
         status, _, err = run(sillage, 'analyze', '-q', '-n', '1000', '-i', '10ms', '--model', model, '--state', state, part)
     status, merged, err = run(sillage, 'merge', '-q', '-f', 'json', '-n', '1000', state)
-    if status or total_in(merged)['periods'] != wanted:
+    if status or figures(merged) != wanted:
         faults.append('from a state: %s' % err)
+    return faults
+
+
+def check_triggers(sillage, model, trace, out):
+    """A trigger chooses rows by their labels: it holds where a window has such a row."""
+    faults = []
+    missed = {}
+    for window in map(json.loads, out.splitlines()):
+        for row in window['jobs']['jobs'] if window['type'] == 'window' else ():
+            if 'label' in row:
+                missed[row['label']] = max(missed.get(row['label'], 0), row['misses'])
+    plain = {label: misses for label, misses in missed.items() if re.fullmatch('[a-z /]+', label)}
+    if len(plain) < 3 or not any(plain.values()) or all(plain.values()):
+        faults.append('labels to choose by: %r' % plain)
+    for label, misses in list(plain.items()) + [('way /nowhere', 0)]:
+        status, _, err = run(sillage, 'analyze', '-q', '-i', '10ms', '--model', model, '--fail',
+                             'jobs.jobs[label=%s].misses > 0' % label, trace)
+        if status != (3 if misses else 0) or err:
+            faults.append('label %r, %d misses: status %d %s' % (label, misses, status, err))
+    status, _, err = run(sillage, 'analyze', '-q', '--model', model, '--fail', 'cpu.threads[label=x].run > 0', trace)
+    if status != 2 or 'rows of threads are selected by' not in err:
+        faults.append('threads by label: status %d, %r' % (status, err))
     return faults
 
 
@@ -421,8 +543,7 @@ BAD = (
      'expected the keys that this label has elsewhere'),
     (('--label', 'x = m:topic key=obj name=name', '--label', 'x = m:topic key=obj name=x(obj)'),
      'expected a name by a label that was given before this'),
-    (('--label', 'x = m:topic key=obj name=name', '-a', 'count'), '--label has no effect without a --period that groups by it'),
-    (('--label', 'x = m:topic key=obj name=name', '--job', 'x = m:start; m:end'), '--label has no effect without a --period that groups by it'),
+    (('--label', 'x = m:topic key=obj name=name', '-a', 'count'), '--label has no effect without a --period or --job that groups by it'),
     (('--label', 'x = m:topic obj=$tid key=obj name=name', '-a', 'count'), 'expected no $tid before'),
     (('--label', 'x = m:topic key=obj,name name=name', '--period', 'p = m:send; m:open; group x(obj, file)'),
      '--period p: the event "m:send" has no field "file"'),
@@ -549,6 +670,7 @@ def main():
             trace, half = make(scratch, 'made-%d' % seed, seed)
             found, out = check_windows(sillage, model, trace)
             faults += found + check_laws(sillage, model, trace, half, out, scratch)
+            faults += check_triggers(sillage, model, trace, out)
         if len(sys.argv) == 3:
             faults += check_bad(sillage, trace, scratch) + check_shipped(sillage, models, trace)
             faults += check_unknown(sillage, scratch) + check_left_out(sillage, trace, scratch)

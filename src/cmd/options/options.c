@@ -104,9 +104,10 @@ static int choose_asked(struct options *options, bool may_have, struct err *err)
 		chosen[i] = asked ? asked->count > 0 || (chosen[i] && may_have) : chosen[i];
 		others |= chosen[i];
 	}
-	if (options->periods.labels.sources.count > 0 && all[0].count == 0) {
+	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
 		return err_raise(err, -EINVAL,
-				 "--label has no effect without a --period that groups by it");
+				 "--label has no effect without a --period or --job that groups "
+				 "by it");
 	}
 	if (empty && !others) {
 		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);

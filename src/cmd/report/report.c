@@ -96,7 +96,7 @@ static void read_occasion(const char *path, struct occasion *occasion)
 	struct err err;
 
 	memset(occasion, 0, sizeof(*occasion));
-	if (job && job_parse(job, &occasion->job, &err) < 0) {
+	if (job && job_parse(job, NULL, &occasion->job, &err) < 0) {
 		say("%s: job: %s", file, err.text);
 		occasion->job = NULL;
 	}

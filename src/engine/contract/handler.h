@@ -10,6 +10,7 @@
 
 #include "engine/contract/analysis.h"
 #include "engine/contract/row-key.h"
+#include "query/fields.h"
 
 /* ---- the event: fields by their number in the need ---- */
 
@@ -60,6 +61,12 @@ static inline int32_t worker_tid_of(const struct worker *worker, const struct tr
 	}
 	return worker_tid(worker);
 }
+
+/* The same where programs are traced, too: they name their threads by the context vtid.  In the
+ * kernel's traces that is a tid of some namespace, so it comes last.  What such an event says of
+ * the thread, its process and its name, is known from then on: a record, so others die. */
+int32_t worker_thread_of(struct worker *worker, const struct trace_event *event,
+			 const struct thread_fields *fields);
 
 /* ---- records, for what has an order ---- */
 

@@ -30,7 +30,7 @@ enum record_kind {
 	/* was created; arg64: its process, or UINT64_MAX; arg32: its container, 0: unknown */
 	RECORD_FORK,
 	RECORD_EXEC,      /* executes a new program */
-	RECORD_PROCESS,   /* a statedump says its process and name */
+	RECORD_PROCESS,   /* a statedump, or a program, says its process and name */
 	RECORD_CONTAINER, /* a statedump says a PID namespace (arg32); its level is arg64 */
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,

@@ -471,6 +471,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 
 	shard_close_window(shard);
 	codec_bool(codec, &shard->has_picked);
+	codec_u32(codec, &shard->next_incarnation);
 	containers_codec(codec, shard);
 	threads_codec(checkpoint, shard);
 	holes_codec(codec, shard);

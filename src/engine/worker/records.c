@@ -102,6 +102,48 @@ uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name
 	return group;
 }
 
+/* @name may be NULL.  Known are both from the record on. */
+static void tell_thread(struct worker *worker, uint64_t ts, int32_t tid, int32_t pid,
+			const char *name)
+{
+	uint32_t index = worker_group_named(worker, tid, name);
+
+	if (worker_group(worker, index)->pid == pid) {
+		return;
+	}
+	if (worker_group(worker, index)->pid != INT32_MIN) {
+		index = worker_group_new(worker, tid);
+		if (name) {
+			worker_group_set_name(worker_group(worker, index), name);
+		}
+	}
+	worker_group(worker, index)->pid = pid;
+	(void)worker_add(worker, index, ts, RECORD_PROCESS);
+}
+
+int32_t worker_thread_of(struct worker *worker, const struct trace_event *event,
+			 const struct thread_fields *fields)
+{
+	char scratch[NAME_BYTES];
+	int32_t tid;
+
+	if (worker_sees_switches(worker) || event_has(event, fields->tid) ||
+	    !event_has(event, fields->vtid)) {
+		return worker_tid_of(worker, event, fields->tid);
+	}
+	tid = (int32_t)event->values[fields->vtid].i;
+	if (tid > 0 && fields->vpid != FIELD_NONE && event_has(event, fields->vpid)) {
+		const struct value *name =
+			fields->procname != FIELD_NONE && event_has(event, fields->procname)
+				? &event->values[fields->procname]
+				: NULL;
+
+		tell_thread(worker, event->ts, tid, (int32_t)event->values[fields->vpid].i,
+			    name ? worker_name_bytes(name, scratch) : NULL);
+	}
+	return tid;
+}
+
 /* ---- records ---- */
 
 /* The key of a thread that worker->group does not stand for. */

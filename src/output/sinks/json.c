@@ -223,15 +223,21 @@ static void put_label(struct json *json, const struct report_row *row)
 	}
 }
 
-static void put_instance(struct json *json, const struct table *table, const struct report_row *row)
+static void put_instance(struct json *json, const struct report_table *of,
+			 const struct report_row *row)
 {
 	const struct instance *instance = row->instance;
+	const struct table *table = of->table;
 
 	json_u64(json, "begin", instance->end - instance->ns);
 	json_u64(json, "end", instance->end);
 	json_u64(json, table->columns[0].key, instance->ns);
 	for (size_t i = 0; i < INSTANCE_MORE && table->columns[i + 1].key; i++) {
-		json_i64(json, table->columns[i + 1].key, instance->more[i]);
+		if (report_is_unknown(of, (unsigned int)i + 1)) {
+			json_null(json, table->columns[i + 1].key);
+		} else {
+			json_i64(json, table->columns[i + 1].key, instance->more[i]);
+		}
 	}
 	if (instance->cpu != UINT64_MAX) {
 		json_u64(json, "cpu", instance->cpu);
@@ -282,7 +288,7 @@ static void put_row(struct json *json, const struct output *output,
 		put_pair(json, table->table, row);
 		break;
 	case SCOPE_LONGEST:
-		put_instance(json, table->table, row);
+		put_instance(json, table, row);
 		return;
 	default:
 		put_thread(json, row->thread);

@@ -263,15 +263,21 @@ static void put_histogram(struct json *json, const struct histogram *histogram)
 	put_u64(json, "duration", histogram_percentile(histogram, 990));
 }
 
-static void put_instance(struct json *json, const struct table *table, const struct report_row *row)
+static void put_instance(struct json *json, const struct report_table *of,
+			 const struct report_row *row)
 {
 	const struct instance *instance = row->instance;
+	const struct table *table = of->table;
 
 	put_range(json, NULL, instance->end - instance->ns, instance->end);
 	put_process(json, row->thread);
 	put_who(json, table, row);
 	put_u64(json, "duration", instance->ns);
 	for (size_t i = 0; i < INSTANCE_MORE && table->columns[i + 1].key; i++) {
+		if (report_is_unknown(of, (unsigned int)i + 1)) {
+			json_null(json, NULL);
+			continue;
+		}
 		put_object(json, class_of(&table->columns[i + 1]));
 		json_i64(json, "value", instance->more[i]);
 		json_close(json, '}');
@@ -293,7 +299,7 @@ static void put_row(struct json *json, const struct report_table *of, const stru
 	const struct table *table = of->table;
 
 	if (row->instance) {
-		put_instance(json, table, row);
+		put_instance(json, of, row);
 		return;
 	}
 	if (table->scope != SCOPE_TRACE) {

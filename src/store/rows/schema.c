@@ -396,6 +396,14 @@ static struct store_cell row_cell(const struct store_column *column, const struc
 	}
 }
 
+static bool is_unknown(const struct report_table *table, const struct store_column *column)
+{
+	if (column->role == STORE_MORE) { /* its column is behind that of the length */
+		return report_is_unknown(table, column->at + 1u);
+	}
+	return column->role >= STORE_VALUE && report_is_unknown(table, column->at);
+}
+
 void store_cells(const struct report_table *table, const struct report_row *row,
 		 const struct store_column *columns, size_t count, struct store_cell *cells,
 		 struct store_scratch *scratch)
@@ -404,10 +412,10 @@ void store_cells(const struct report_table *table, const struct report_row *row,
 	for (size_t i = 0; i < count; i++) {
 		const struct store_column *column = &columns[i];
 
-		if (column->role < STORE_VALUE) {
-			cells[i] = row_cell(column, row);
-		} else if (report_is_unknown(table, column->at)) {
+		if (is_unknown(table, column)) {
 			cells[i] = no_cell;
+		} else if (column->role < STORE_VALUE) {
+			cells[i] = row_cell(column, row);
 		} else if (column->role == STORE_VALUE) {
 			cells[i] = number_cell(row->values[column->at]);
 		} else {

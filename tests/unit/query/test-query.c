@@ -194,7 +194,7 @@ START_TEST(finds_places_of_fields)
 	ck_assert_uint_eq(end->before[1], FIELD_CPU);
 	ck_assert_uint_eq(end->thread, FIELD_NONE);
 	ck_assert_str_eq(end->fields.at[end->groups[0].keys[0]], "g");
-	ck_assert_str_eq(end->fields.at[end->vtid], "context.vtid");
+	ck_assert_str_eq(end->fields.at[end->running.vtid], "context.vtid");
 	ck_assert_int_eq(period->within, -1);
 	period_set_fini(&set);
 }
@@ -299,11 +299,11 @@ START_TEST(finds_places_of_labels)
 	/* In a group a label's name alone stands for its name of the field of that name. */
 	ck_assert_int_eq(period_add(&set, "x = a; b; group g(o, p), f", &err), 0);
 	end = &set.all.at[0]->steps[1];
-	ck_assert_int_eq(set.all.at[0]->groups[0].label, 1);
+	ck_assert_int_eq(set.all.at[0]->group.uses[0].label, 1);
 	ck_assert_str_eq(end->fields.at[end->groups[0].keys[1]], "p");
 	ck_assert_str_eq(end->fields.at[end->groups[0].pid], "context.pid");
 	ck_assert_str_eq(end->fields.at[end->groups[1].keys[0]], "f");
-	ck_assert_str_eq(period_group_name(&set, &set.all.at[0]->groups[0]), "g");
+	ck_assert_str_eq(label_use_name(&set.labels, &set.all.at[0]->group.uses[0]), "g");
 	ck_assert_int_eq(period_add(&set, "y = a; b; group g", &err), -EINVAL);
 	period_set_fini(&set);
 }
@@ -426,8 +426,13 @@ static const struct {
 	  "\"x = run; every 0s\": column 16: expected a duration as 2ms or 1.5s" },
 	{ "x = run; every 1s; every 1s",
 	  "\"x = run; every 1s; every 1s\": column 26: expected one deadline and one period" },
-	{ "x = a; b; every 1s; c",
-	  "\"x = a; b; every 1s; c\": column 19: expected ; deadline, ; every, or the end" },
+	{ "x = a; b; every 1s; c", "\"x = a; b; every 1s; c\": column 19: expected ; deadline, ; "
+				   "every, ; group, or the end" },
+	{ "x = a; b; group", "\"x = a; b; group\": column 16: expected a field" },
+	{ "x = a; b; group c, d, e",
+	  "\"x = a; b; group c, d, e\": column 23: expected no more than two fields" },
+	{ "x = a; b; group y(c)", "\"x = a; b; group y(c)\": column 17: expected the name of a "
+				  "label that was given before" },
 	{ "x = a; b @w", "\"x = a; b @w\": column 12: expected no @ before: only reports follow "
 			 "executions from one thread to another" },
 	{ "a-name-of-thirty-two-characters-x = run",
@@ -460,7 +465,7 @@ START_TEST(texts_make_them_again)
 {
 	static const char *const texts[] = { "label l = a key=k name=n", "job = a; b",
 					     "label = a; b; group l",    "model y = a; b",
-					     "job job = a; b",           "model job x = run" };
+					     "job job = a; b; group l",  "model job x = run" };
 	struct period_set set = { 0 }, again = { 0 };
 	struct err err;
 
@@ -502,7 +507,7 @@ static void put_open(struct codec *codec, uint16_t period)
 	codec_i32(codec, &tid);
 	codec_u16(codec, &period);
 	codec_bool(codec, &is_tainted);
-	for (size_t i = 0; i < PERIOD_GROUPS_MAX; i++) {
+	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
 		codec_text(codec, &item);
 	}
 }

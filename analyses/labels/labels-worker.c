@@ -1,0 +1,199 @@
+/*
+ * labels-worker: see labels.h; what an event tells.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyses/labels/labels.h"
+
+bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
+			    const struct trace_event *event)
+{
+	for (size_t i = 0; i < what->count; i++) {
+		const struct condition *condition = &what->conditions[i];
+
+		if (!event_has(event, fields[i]) ||
+		    (!condition->is_tid &&
+		     !pattern_condition_holds(condition, &event->values[fields[i]], 0))) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- texts ---- */
+
+/* A text that may be longer than its room: then the hash of all of it stands for its end. */
+struct text {
+	char *at;
+	size_t room, len;
+	uint64_t hash; /* of what is longer than its room */
+};
+
+static void put(struct text *text, const void *bytes, size_t len)
+{
+	if (text->len + len > text->room) {
+		if (text->len <= text->room) {
+			text->hash = hash_bytes(0, text->at, text->len);
+		}
+		text->hash = hash_bytes(text->hash, bytes, len);
+	}
+	if (text->len < text->room) {
+		size_t left = text->room - text->len;
+
+		memcpy(text->at + text->len, bytes, len < left ? len : left);
+	}
+	text->len += len;
+}
+
+/* Adds the value of a field; false: the event lacks it. */
+static bool put_value(struct text *text, const struct trace_event *event, uint8_t field)
+{
+	const struct value *value = &event->values[field];
+	char number[24];
+
+	if (event_has(event, field)) {
+		int len = snprintf(number, sizeof(number),
+				   event->is_signed & (1u << field) ? "%" PRId64 : "%" PRIu64,
+				   value->u);
+
+		put(text, number, (size_t)len);
+	} else if (event_has(event, field + 1u)) {
+		put(text, value[1].bytes, strnlen((const char *)value[1].bytes, value[1].len));
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* Writes the id of a label; false: the event lacks part of it. */
+static bool put_id(char id[ID_BYTES], const struct label *label, const struct label_at *at,
+		   const struct trace_event *event)
+{
+	struct text text = { .at = id, .room = ID_BYTES - 1 };
+
+	memset(id, 0, ID_BYTES);
+	for (size_t i = 0; i < label->key_count; i++) {
+		if (i > 0) {
+			put(&text, ",", 1);
+		}
+		if (!put_value(&text, event, at->keys[i])) {
+			return false;
+		}
+	}
+	if (label->by_process) {
+		char pid[24];
+		int64_t vpid = event_i64(event, at->vpid, event_i64(event, at->pid, 0));
+
+		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
+	}
+	if (text.len > text.room) {
+		(void)snprintf(id + ID_BYTES - 18, 18, "~%016" PRIx64, text.hash);
+	}
+	return text.len > 0;
+}
+
+/* Writes "size=5", as much as fits, or the id of a label; "": the event lacks it. */
+static void put_item(char item[ITEM_BYTES], const struct label_set *set,
+		     const struct label_use *use, const struct label_at *at,
+		     const struct trace_event *event)
+{
+	struct text text = { .at = item, .room = ITEM_BYTES - 1 };
+	const char *name = label_use_name(set, use);
+	char id[ID_BYTES];
+
+	memset(item, 0, ITEM_BYTES);
+	put(&text, name, strlen(name));
+	put(&text, "=", 1);
+	if (use->label < 0) {
+		if (!put_value(&text, event, at->keys[0])) {
+			item[0] = '\0';
+		}
+	} else if (put_id(id, &set->all.at[use->label], at, event)) {
+		put(&text, id, strlen(id));
+	} else {
+		item[0] = '\0';
+	}
+}
+
+size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,
+			const struct label_group *group, const struct label_at *at,
+			const struct trace_event *event)
+{
+	char *to = (char *)(words + 1);
+	char item[ITEM_BYTES];
+
+	for (size_t i = 0; i < group->count; i++) {
+		size_t len;
+
+		put_item(item, set, &group->uses[i], &at[i], event);
+		len = strlen(item);
+		words[0] |= (uint64_t)len << i * ITEM_BITS;
+		memcpy(to, item, len > 0 ? len + 1 : 0);
+		to += len > 0 ? len + 1 : 0;
+	}
+	return 1 + ((size_t)(to - (char *)(words + 1)) + sizeof(*words) - 1) / sizeof(*words);
+}
+
+/* ---- names ---- */
+
+static void note_name(struct worker *worker, const struct trace_event *event, uint32_t number,
+		      uint64_t entity, unsigned int kind)
+{
+	const struct label_set *labels = &worker_periods(worker)->labels;
+	const struct label_source *source = labels->sources.at[number];
+	int of = source->value.label;
+	uint64_t words[LABEL_WORDS_MAX] = { 0 };
+	char *name = (char *)(words + LABEL_TEXT);
+	struct text text = { .at = name, .room = LABEL_TEXT_BYTES_MAX - 1 };
+	bool has_name;
+	struct record *record;
+
+	if (!put_id((char *)(words + LABEL_ID), &labels->all.at[source->label], &source->id,
+		    event)) {
+		return;
+	}
+	has_name = of < 0 ? put_value(&text, event, source->value_at.keys[0])
+			  : put_id(name, &labels->all.at[of], &source->value_at, event);
+	if (!has_name) {
+		return;
+	}
+	if (of < 0 && text.len > text.room) {
+		memcpy(name + text.room - 3, "...", 3);
+	}
+	words[LABEL_LEN] = strlen(name);
+	record = worker_emit_entity(worker, event->ts, entity, kind);
+	record->arg16 = (uint16_t)number;
+	record->arg64 = worker_numbers(worker, words, LABEL_TEXT + words[LABEL_LEN] / 8 + 1);
+}
+
+/* Of the words, which are many, nothing is touched for an event that is not meant. */
+void labels_note(struct worker *worker, const struct trace_event *event, uint32_t source,
+		 uint64_t entity, unsigned int kind)
+{
+	const struct label_source *from = worker_periods(worker)->labels.sources.at[source];
+
+	if (labels_conditions_hold(&from->what, from->conditions, event)) {
+		note_name(worker, event, source, entity, kind);
+	}
+}
+
+size_t labels_needs_of(const struct label_set *set, handler_fn *on_label, struct need *needs)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < set->sources.count; i++) {
+		const struct label_source *source = set->sources.at[i];
+		struct need *need = &needs[count];
+
+		if (!source->is_left_out) {
+			need->event = source->what.event;
+			memcpy(need->fields, source->fields.at, sizeof(need->fields));
+			need->on_event = on_label;
+			need->user = (uint32_t)i;
+			count++;
+		}
+	}
+	return count;
+}

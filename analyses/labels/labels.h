@@ -1,0 +1,114 @@
+/*
+ * labels: names for ids (query/label.h), and the items that tell rows of a group apart; for
+ * analyses whose rows users divide: periods and jobs.
+ *
+ *     labels-worker.c   worker   what an event tells: items of a group, the name of an id
+ *     labels-items.c    shard    items of what is open
+ *     labels.c          trace    what ids are called, and the names of rows by that
+ *
+ * A row is of ids.  When it is shown, they are called what the trace told last, up to the end of
+ * the window.  So a name may come after the first use of its id, and the same row has the same
+ * figures under any name.
+ */
+#ifndef SILLAGE_ANALYSES_LABELS_LABELS_H
+#define SILLAGE_ANALYSES_LABELS_LABELS_H
+
+#include "analyses/labels/list.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "engine/contract/handler.h"
+#include "engine/contract/merge.h"
+#include "query/period.h"
+
+/*
+ * Items as words beside a record: "size=5" or "callback=94@12" for each use of a group.  First a
+ * word with the lengths, ITEM_BITS for each; 0: the event lacks it.  Then texts that end in a 0,
+ * one after the other.
+ */
+#define ITEM_BYTES  96 /* its zero included */
+#define ITEM_BITS   16
+#define ITEMS_WORDS (1 + LABEL_GROUP_MAX * ITEM_BYTES / sizeof(uint64_t))
+
+/* An id of a label as text: "94", or "94@12" if it is of process 12.  Longer ones end in a hash. */
+#define ID_BYTES 64
+_Static_assert(LABEL_NAME_BYTES + ID_BYTES <= ITEM_BYTES, "NAME=ID fits an item");
+
+/* Words of the record of a name: its length, the id, and the name, which ends in a 0. */
+enum { LABEL_LEN, LABEL_ID, LABEL_TEXT = LABEL_ID + ID_BYTES / sizeof(uint64_t) };
+#define LABEL_WORDS_MAX (LABEL_TEXT + LABEL_TEXT_BYTES_MAX / sizeof(uint64_t))
+
+/* A row's name: that of the period or job, and items. */
+#define NAMED_BYTES (PATTERN_NAME_BYTES + LABEL_GROUP_MAX * ITEM_BYTES)
+
+/* ---- labels-worker.c ---- */
+
+/* Whether the event meets all conditions but those with $tid. */
+bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
+			    const struct trace_event *event);
+/* Fills the items of a group, whose fields the event has at @at; returns how many words they are.
+ */
+size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,
+			const struct label_group *group, const struct label_at *at,
+			const struct trace_event *event);
+/* Adds a need for each event that tells names, with the source as `user`; returns how many. */
+size_t labels_needs_of(const struct label_set *set, handler_fn *on_label, struct need *needs);
+/* The rest of that handler: emits a record of this kind with the source in arg16, if the event
+ * tells a name. */
+void labels_note(struct worker *worker, const struct trace_event *event, uint32_t source,
+		 uint64_t entity, unsigned int kind);
+
+/* ---- labels-items.c ---- */
+
+/* What was given first for each item of a group; from malloc(), NULL: nothing was. */
+struct items {
+	char *at[LABEL_GROUP_MAX];
+};
+
+/* Adds what is not known yet, of the words that labels_put_items() made. */
+void labels_add_items(struct items *items, const struct label_group *group, const uint64_t *words);
+void labels_items_fini(struct items *items);
+void labels_items_codec(struct codec *codec, struct items *items);
+/* "NAME", or "NAME ITEM ITEM". */
+void labels_put_name(char named[NAMED_BYTES], const char *name, const struct items *items);
+/* Adds an item to a text, if all of it fits: part of one is another one's text. */
+bool labels_add_item(char text[INSTANCE_BY_BYTES], const char *item);
+/* Adds the ids of a group; false: the text has no room for all. */
+bool labels_add_ids(char text[INSTANCE_BY_BYTES], const struct label_group *group,
+		    const struct items *items);
+/* Whether so many words are items. */
+bool labels_are_items(const uint64_t *words, uint64_t count);
+
+/* ---- labels.c: the state of a trace ---- */
+
+struct known;
+KHASH_MAP_INIT_STR(known, struct known *)
+
+/* All 0: nothing is known. */
+struct labels {
+	khash_t(known) * known; /* by "LABEL:ID"; NULL: there was none */
+	struct list list;       /* the name that was told last is the last */
+};
+
+/* Whether a record of labels_note() from a file is sound. */
+bool labels_accepts(const struct untrusted_record *untrusted);
+/* Takes a name that the trace tells, from the words of its record.  True: another one had to be
+ * forgotten. */
+bool labels_take(struct labels *labels, const struct label_set *set, uint64_t source,
+		 const uint64_t *words);
+void labels_forget(struct labels *labels);
+void labels_checkpoint(const struct checkpoint *checkpoint, struct labels *labels);
+
+/* A row's items as text, one after the other. */
+struct labels_row {
+	const char *name; /* of the period or job */
+	const struct label_group *group;
+	bool has_ids_only;  /* items of plain fields are left out */
+	const char *behind; /* "WORD" of WORD=VALUE that may follow; NULL: nothing does */
+	const char *items;
+};
+
+/* The row's name, with ids by their names; from malloc(), NULL: no id has a name. */
+char *labels_name_of(const struct labels *labels, const struct label_set *set,
+		     const struct labels_row *row);
+
+#endif
