@@ -22,7 +22,7 @@ _sillage() {
     setup) options='--analyses --session --live-timer --ust --relay --run --period --job --label --model --ust-span --quiet --verbose --help' ;;
     watch) options='--analyses --format --interval --top --jobs --output --chunk-size --max-memory --duration --windows --grace --on-lag --lag-limit --store --store-keep --live-timer --ust --tid --pid --comm --thread --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --period --job --label --model --ust-span --phases --trigger --triggers --on-trigger --trigger-interval --dry-run --fail --strict --junit --tap --history --history-dir --before --after --capture-dir --keep --captures-per-hour --control --metrics --web --stats --quiet --verbose --help' ;;
     export) options='--analyses --interval --jobs --output --from --begin --end --to --period --job --label --model --trigger --triggers --quiet --verbose --help' ;;
-    history) options='--analyses --format --interval --top --output --since --until --host --merged --session --tid --pid --comm --thread --cpu --irq --per --containers --sort --min --max --width --freq --buckets --freq-bins --quiet --verbose --help' ;;
+    history) options='--analyses --format --interval --top --output --since --until --host --merged --session --tid --pid --comm --thread --cpu --irq --per --figure --containers --sort --min --max --width --freq --buckets --freq-bins --trigger --triggers --on-trigger --dry-run --fail --strict --junit --tap --quiet --verbose --help' ;;
     compare) options='--analyses --format --top --jobs --output --chunk-size --max-memory --host --session --per --period --job --label --model --fail --strict --junit --tap --quiet --verbose --help' ;;
     help) values="$commands json store completion" ;;
     esac
@@ -33,7 +33,7 @@ _sillage() {
     --job) values='run run-to-sleep wake-to-sleep sleep periodic timerfd mq signal help' ;;
     --hierarchy) values='cpu process' ;;
     --to) values='perfetto' ;;
-    --per) values='all cpu tid pid comm prio container' ;;
+    --per) values='all cpu tid pid comm prio container host host,container' ;;
     --sort) values='count busy_ns idle_ns unknown_ns run_ns switches migrations prio preemptions longest_ns read_bytes write_bytes reads writes errors read_ns write_ns calls time error_time read_time write_time opens time_ns disk_read_bytes disk_write_bytes net_read_bytes net_write_bytes other_read_bytes other_write_bytes unknown_read_bytes unknown_write_bytes ns fd bytes wake requeue waited_ns waker_tid off_cpu_ns ret unhandled raise hard_ns soft_ns is_soft requests depth_ns depth_max in_flight queued allocations frees allocated_pages freed_pages failed reclaim_ns rx_bytes tx_bytes rx_packets tx_packets tx_drops events packets bad_packets late_events anomalies misses misses_run skipped unarrived abandoned cut open open_misses duration response late running preempted waiting blocked unknown duration_ns late_ns user minor major kernel major_ns times count sum min mean max stdev p50 p95 p99 p999' ;;
     --model) values='hip qemu ros2 valkey help' ;;
     esac

@@ -77,6 +77,7 @@ ROOMS = {
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
     'src/compare': ('base/', 'output/', 'engine/tables/', 'live/trigger/') + CONTRACT,
+    'src/fleet': ('base/', 'output/', 'engine/', 'engine/tables/', 'live/trigger/', 'phases/', 'compare/value.h') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
     'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,

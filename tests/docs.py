@@ -4,7 +4,8 @@
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
         doc/json.md has the keys that the tables have; the README names every command;
         doc/store.md has the tables of a store;
-        doc/definitions.md defines every key that `analyze` and `report` print in JSON.
+        doc/definitions.md defines every key that `analyze`, `report` and `history --per host` print in
+        JSON.
 
 With --manual instead: the manual page shows examples line by line.
 
@@ -16,6 +17,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 
 def said(*command):
@@ -115,6 +117,26 @@ def undefined(sillage, root):
             yield 'lacks "%s", which report prints' % key
 
 
+def undefined_of_hosts(sillage, root):
+    """The same for tables of hosts, and triggers on them; nothing, if the program has no stores."""
+    trace = os.path.join(root, 'tests', 'data', 'containers', 'kernel')
+    section = re.search(r'^## 12\. .*?(?=^## |\Z)', read(root, 'doc', 'definitions.md'), re.M | re.S).group()
+    with tempfile.TemporaryDirectory(prefix='sillage-docs-') as scratch:
+        store = os.path.join(scratch, 'a.db')
+        stored = subprocess.run([sillage, 'analyze', '-q', '-o', '/dev/null', '-a', 'cpu', '-i', '1s', '--store', store, trace],
+                                stderr=subprocess.PIPE)
+        if b'built without stores' in stored.stderr:
+            return
+        printed = said(sillage, 'history', '-f', 'json', '--per', 'host,container', '-a', 'cpu', '-i', '1s', '--comm', 'sh',
+                       '--figure', 'cpu.containers.run.rate', '--trigger', 'cpu.busy > 1% on 1 host', store)
+    found = [json.loads(line) for line in printed.splitlines()]
+    known = quoted(section) | quoted(read(root, 'doc', 'json.md').split('## Hosts side by side')[0].split('## Lines by type')[1])
+    for line in found:
+        own = quoted(section) if line['type'].startswith('fleet') else known
+        for key in sorted(key for key in keys_in(line) - own - {'type'} if not key.endswith('_time')):
+            yield 'lacks "%s", which history --per host prints' % key
+
+
 def run_together(root):
     """Lines of the manual's examples that are not lines of their own on the page."""
     source = read(root, 'doc', 'sillage.1.scd')
@@ -164,6 +186,7 @@ def main():
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)
     faults += ['doc/definitions.md ' + fault for fault in undefined(sillage, root)]
+    faults += ['doc/definitions.md ' + fault for fault in undefined_of_hosts(sillage, root)]
     for fault in faults:
         print('not ok: ' + fault)
     print('%s docs: %d commands, %d options' % ('not ok' if faults else 'ok', len(commands), len(options)))

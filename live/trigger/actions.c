@@ -569,6 +569,34 @@ static void run(struct actions *actions, const char *text, const struct trace_id
 	free(env);
 }
 
+void actions_fire(struct actions *actions, size_t at, struct output *output,
+		  const struct trace_identity *trace, const struct trigger_event *event,
+		  void *context)
+{
+	const struct rule *rule = actions->rules.at[at];
+
+	assert(at < actions->rules.count);
+	probe_trigger(event->name);
+	if (actions->gate) {
+		gate_fired(actions->gate, at, trace, event);
+	}
+	if (actions->fired) {
+		actions->fired(context, trace, event);
+	}
+	if (rule->prints || actions->is_dry) {
+		output_trigger(output, trace, event);
+	}
+	if (actions->is_dry) {
+		return;
+	}
+	if (rule->captures && actions->capture) {
+		actions->capture(context, trace, event, rule->extras);
+	}
+	for (size_t k = 0; k < rule->commands.count; k++) {
+		run(actions, rule->commands.at[k], trace, event);
+	}
+}
+
 void actions_report(struct actions *actions, struct output *output,
 		    const struct trace_identity *trace, const struct report *report, void *context)
 {
@@ -579,29 +607,8 @@ void actions_report(struct actions *actions, struct output *output,
 		gate_report(actions->gate, trace, report);
 	}
 	for (size_t i = 0; i < actions->rules.count; i++) {
-		struct rule *rule = actions->rules.at[i];
-
-		if (!trigger_evaluate(rule->trigger, trace, report, &event)) {
-			continue;
-		}
-		probe_trigger(event.name);
-		if (actions->gate) {
-			gate_fired(actions->gate, i, trace, &event);
-		}
-		if (actions->fired) {
-			actions->fired(context, trace, &event);
-		}
-		if (rule->prints || actions->is_dry) {
-			output_trigger(output, trace, &event);
-		}
-		if (actions->is_dry) {
-			continue;
-		}
-		if (rule->captures && actions->capture) {
-			actions->capture(context, trace, &event, rule->extras);
-		}
-		for (size_t k = 0; k < rule->commands.count; k++) {
-			run(actions, rule->commands.at[k], trace, &event);
+		if (trigger_evaluate(actions->rules.at[i]->trigger, trace, report, &event)) {
+			actions_fire(actions, i, output, trace, &event, context);
 		}
 	}
 }

@@ -82,6 +82,12 @@ struct gate *actions_gate(const struct actions *actions); /* NULL: none */
 /* Tells the gate at the end which triggers could not be evaluated. */
 void actions_end_gate(struct actions *actions);
 
+/* Notes that the trigger number @at fired, and performs its actions; actions_report() does it for
+ * those that it evaluates.  @trace: where it fired. */
+void actions_fire(struct actions *actions, size_t at, struct output *output,
+		  const struct trace_identity *trace, const struct trigger_event *event,
+		  void *context);
+
 /* The length of the windows that triggers look at. */
 void actions_set_interval(struct actions *actions, uint64_t ns);
 

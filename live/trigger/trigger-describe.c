@@ -124,5 +124,13 @@ void trigger_describe(const struct trigger *trigger, FILE *out)
 	if (trigger->wants_complete) {
 		(void)fputs("in complete windows only\n", out);
 	}
-	(void)fputs(trigger->subject ? "each row by itself\n" : "one state for each trace\n", out);
+	(void)fputs(trigger->subject ? "each row by itself\n"
+		    : trigger->hosts ? "one state for each host\n"
+				     : "one state for each trace\n",
+		    out);
+	if (trigger->hosts > 0) {
+		(void)fprintf(out,
+			      "fires when it holds on %" PRIu64 " hosts (history --per host)\n",
+			      trigger->hosts);
+	}
 }

@@ -364,6 +364,18 @@ const char *figure_op_parse(struct condition *c, const char *what, const char *t
 	return p.at;
 }
 
+bool figure_alone_parse(struct condition *c, const char *what, const char *text, struct err *err)
+{
+	struct parser p = { .what = what, .text = text, .at = text, .err = err };
+
+	err->text[0] = '\0';
+	if (!take_figure(&p, &c->figure)) {
+		return false;
+	}
+	skip_space(&p);
+	return *p.at == '\0' || (fail(&p, "expected the end, or .PART"), false);
+}
+
 void trigger_condition_fini(struct condition *c)
 {
 	free(c->figure.text);
@@ -468,6 +480,20 @@ static bool take_duration(struct parser *p, uint64_t *ret_ns)
 	return true;
 }
 
+/* on 3 hosts */
+static bool take_hosts(struct parser *p, uint64_t *ret)
+{
+	char *past;
+
+	skip_space(p);
+	*ret = isdigit((unsigned char)*p->at) ? strtoull(p->at, &past, 10) : 0;
+	if (*ret == 0 || *ret > UINT32_MAX) {
+		return fail(p, "expected how many hosts, at least 1"), false;
+	}
+	p->at = past;
+	return take_word(p, "hosts") || take_word(p, "host") || (fail(p, "expected hosts"), false);
+}
+
 static void copy_figure(struct figure *to, const struct figure *from)
 {
 	*to = *from;
@@ -505,6 +531,10 @@ static bool take_trigger(struct parser *p, struct trigger *trigger)
 			if (!take_duration(p, &trigger->every_ns)) {
 				return false;
 			}
+		} else if (take_word(p, "on")) {
+			if (!take_hosts(p, &trigger->hosts)) {
+				return false;
+			}
 		} else if (!trigger->until && take_word(p, "until")) {
 			if (!take_until(p, trigger)) {
 				return false;
@@ -516,7 +546,8 @@ static bool take_trigger(struct parser *p, struct trigger *trigger)
 		}
 	}
 	if (trigger->when && *p->at) {
-		return fail(p, "expected and, or, for, until, every, complete, or the end"), false;
+		return fail(p, "expected and, or, for, until, every, complete, on, or the end"),
+		       false;
 	}
 	return trigger->when;
 }

@@ -1,6 +1,6 @@
 /*
- * trigger-parts: the parts of a trigger.  trigger-parse.c makes them from text, trigger.c evaluates
- * them.
+ * trigger-parts: the parts of a trigger.  trigger-parse.c makes them from text, trigger-uses.c says
+ * what they need, trigger.c evaluates them.
  */
 #ifndef SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
 #define SILLAGE_LIVE_TRIGGER_TRIGGER_PARTS_H
@@ -81,6 +81,7 @@ struct trace_state {
 	uint64_t fired;             /* ns: end of the window in which it last fired, 0: never */
 	VEC(struct row_state) rows; /* those that hold or have fired, sorted by key */
 	VEC(struct auto_row) autos;
+	bool was_measured; /* some window had all that decides whether it holds */
 };
 
 struct trigger {
@@ -88,8 +89,8 @@ struct trigger {
 	struct condition *when;
 	struct condition *until; /* arms it again; NULL: it is armed again once `when` fails */
 	uint64_t for_ns, every_ns;
+	uint64_t hosts; /* `on N hosts`; 0: each trace by itself */
 	bool wants_complete;
-	bool was_measured;            /* some window had all that decides whether it holds */
 	uint64_t interval_ns;         /* length of a whole window; 0: any */
 	const struct figure *subject; /* its rows are evaluated one by one; NULL: all together */
 	VEC(struct trace_state) states;
@@ -101,6 +102,9 @@ struct trigger {
  * begins; NULL with an error that names the place in @text, which is called @what. */
 const char *figure_op_parse(struct condition *c, const char *what, const char *text,
 			    struct err *err);
+/* Parses a text that is a FIGURE alone, without a comparison, in the same way.  False: it is none.
+ */
+bool figure_alone_parse(struct condition *c, const char *what, const char *text, struct err *err);
 /* Reads a number with its unit, without /s, into c->limit; false: the word is none. */
 bool figure_value_parse(struct condition *c, const char *word);
 /* Frees what a comparison owns. */

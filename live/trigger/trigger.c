@@ -2,7 +2,6 @@
  * trigger: see trigger.h.
  */
 #include <assert.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +13,6 @@
 #include "engine/tables/columns.h"
 #include "live/trigger/trigger-parts.h"
 #include "output/format.h"
-#include "phases/phases.h"
 
 void trigger_free(struct trigger *trigger)
 {
@@ -44,89 +42,14 @@ const char *trigger_text(const struct trigger *trigger)
 	return trigger->text;
 }
 
-static bool uses_phases(const struct condition *c)
+uint64_t trigger_hosts(const struct trigger *trigger)
 {
-	return c && (c->kind == NODE_COMPARE ? c->figure.analysis == &analysis_phase
-					     : uses_phases(c->left) || uses_phases(c->right));
+	return trigger->hosts;
 }
 
-bool trigger_uses_phases(const struct trigger *trigger)
+uint64_t trigger_every(const struct trigger *trigger)
 {
-	return uses_phases(trigger->when) || uses_phases(trigger->until);
-}
-
-static bool uses_containers(const struct condition *c)
-{
-	return c &&
-	       (c->kind == NODE_COMPARE ? scope_is_of_containers(c->figure.table->scope)
-					: uses_containers(c->left) || uses_containers(c->right));
-}
-
-bool trigger_uses_containers(const struct trigger *trigger)
-{
-	return uses_containers(trigger->when) || uses_containers(trigger->until);
-}
-
-static void mark_used(const struct condition *c, bool used[ANALYSES_MAX])
-{
-	if (!c) {
-		return;
-	}
-	for (size_t i = 0; c->kind == NODE_COMPARE && analyses[i]; i++) {
-		used[i] |= analyses[i] == c->figure.analysis ||
-			   (uses_phases(c) && strcmp(analyses[i]->name, "cpu") == 0);
-	}
-	mark_used(c->left, used);
-	mark_used(c->right, used);
-}
-
-void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
-{
-	mark_used(trigger->when, used);
-	mark_used(trigger->until, used);
-}
-
-/* ---- what is recorded ---- */
-
-/* Whether an event's name matches, for a figure by the name of events. */
-static bool has_row(const struct figure *figure, const struct event_names *names)
-{
-	for (size_t i = 0; i < names->count; i++) {
-		if (fnmatch(figure->pattern, names->at[i], 0) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static bool can_hold(const struct condition *c, const struct event_names *names,
-		     const struct period_set *periods, struct missing_events *ret)
-{
-	const struct figure *figure = &c->figure;
-	bool left, right;
-
-	if (c->kind != NODE_COMPARE) {
-		left = can_hold(c->left, names, periods, ret);
-		right = can_hold(c->right, names, periods, ret);
-		return c->kind == NODE_AND ? left && right : left || right;
-	}
-	if (figure->table->scope == SCOPE_EVENT && figure->pattern && !has_row(figure, names)) {
-		missing_add(ret, figure->analysis, figure->pattern);
-		return false;
-	}
-	if (!missing_is_asked(figure->analysis, (size_t)(figure->table - figure->analysis->tables),
-			      figure->column, which_name(figure), periods)) {
-		return false;
-	}
-	return !missing_figure(names, figure->analysis,
-			       (size_t)(figure->table - figure->analysis->tables), figure->column,
-			       periods, ret);
-}
-
-bool trigger_can_hold(const struct trigger *trigger, const struct event_names *names,
-		      const struct period_set *periods, struct missing_events *ret)
-{
-	return can_hold(trigger->when, names, periods, ret);
+	return trigger->every_ns;
 }
 
 /* ---- conditions ---- */
@@ -391,24 +314,24 @@ struct evaluation {
 	size_t old_count;
 };
 
-/* Adds a row that fires to the event.  The event shows the values of the row with the largest first
- * value; if that comparison is <, of the one with the smallest. */
+/* Adds a row that fires, or holds, to the event.  The event shows the values of the row with the
+ * largest first value; if that comparison is <, of the one with the smallest.  A row may hold
+ * without a value: its figures are not known any more, and `until` has not said that it ended. */
 static void fire(const struct evaluation *evaluation, const struct context *context, uint64_t since)
 {
-	struct trigger_event event = *evaluation->event;
-	bool is_less;
+	struct trigger_event *shown = evaluation->event, event = *shown;
+	bool is_less, is_first = shown->rows++ == 0;
 
 	event.count = 0;
-	event.begin = since;
 	(void)holds(evaluation->trigger->when, context, &event);
-	assert(event.count > 0);
 	is_less = event.values[0].op == '<' || event.values[0].op == 'l';
-	if (event.rows++ == 0 ||
-	    (is_less ? event.values[0].value < evaluation->event->values[0].value
-		     : event.values[0].value > evaluation->event->values[0].value)) {
-		*evaluation->event = event;
-	} else {
-		evaluation->event->rows = event.rows;
+	if (is_first ||
+	    (event.count > 0 &&
+	     (shown->count == 0 || (is_less ? event.values[0].value < shown->values[0].value
+					    : event.values[0].value > shown->values[0].value)))) {
+		event.begin = since;
+		event.rows = shown->rows;
+		*shown = event;
 	}
 }
 
@@ -418,6 +341,7 @@ static void step(const struct evaluation *evaluation, const struct context *cont
 {
 	const struct trigger *trigger = evaluation->trigger;
 	const struct report *report = context->report;
+	bool fires = false;
 
 	if (row.has_fired) {
 		row.has_fired = !(trigger->until ? holds(trigger->until, context, NULL) : !now);
@@ -427,7 +351,9 @@ static void step(const struct evaluation *evaluation, const struct context *cont
 	if (now && !row.has_fired && report->end - row.since >= trigger->for_ns &&
 	    (evaluation->state->fired == 0 ||
 	     report->end - evaluation->state->fired >= trigger->every_ns)) {
-		row.has_fired = true;
+		row.has_fired = fires = true;
+	}
+	if (trigger->hosts > 0 ? row.has_fired : fires) {
 		fire(evaluation, context, row.since);
 	}
 	row.is_seen = false;
@@ -483,6 +409,12 @@ static void step_rows(const struct evaluation *evaluation, struct context *conte
 	}
 }
 
+bool trigger_skips(const struct trigger *trigger, const struct report *report)
+{
+	return report->kind != REPORT_WINDOW || report->end <= report->begin ||
+	       (trigger->wants_complete && !report->complete);
+}
+
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		      const struct report *report, struct trigger_event *event)
 {
@@ -492,14 +424,13 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 	*event = (struct trigger_event){ .name = trigger->name,
 					 .text = trigger->text,
 					 .end = report->end };
-	if (report->kind != REPORT_WINDOW || report->end <= report->begin ||
-	    (trigger->wants_complete && !report->complete)) {
+	if (trigger_skips(trigger, report)) {
 		return false;
 	}
 	evaluation.state = state_of(trigger, trace);
 	context.state = evaluation.state;
 	auto_take_window(trigger, evaluation.state, report);
-	trigger->was_measured |= is_measured(trigger->when, &context);
+	evaluation.state->was_measured |= is_measured(trigger->when, &context);
 	evaluation.old = evaluation.state->rows.at;
 	evaluation.old_count = evaluation.state->rows.count;
 	memset(&evaluation.state->rows, 0, sizeof(evaluation.state->rows));
@@ -509,10 +440,15 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 		step_row(&evaluation, &context, (struct row_identity){ 0, 0 });
 	}
 	free(evaluation.old);
-	if (event->rows > 0) {
+	if (event->rows > 0 && trigger->hosts == 0) {
 		evaluation.state->fired = report->end;
 	}
 	return event->rows > 0;
+}
+
+void trigger_absent(struct trigger *trigger, const struct trace_identity *trace)
+{
+	state_of(trigger, trace)->rows.count = 0;
 }
 
 /* ---- what it has seen ---- */
@@ -540,7 +476,17 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 	} else {
 		(void)snprintf(why, size, "no window had its figures");
 	}
-	return trigger->was_measured;
+	return trigger_measured_in(trigger) > 0;
+}
+
+size_t trigger_measured_in(const struct trigger *trigger)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		count += trigger->states.at[i].was_measured;
+	}
+	return count;
 }
 
 static void codec_row_state(struct codec *codec, struct row_state *row)

@@ -5,7 +5,7 @@
  *     cpu.cpu[3].busy > 95% or cpu.thread[comm=redis*].run > 80%
  *     sched.wake.p99 > 2ms and count.rate > 1M complete
  *
- *     EXPR       ALTERNATIVE [for DURATION] [until LIMIT] [every DURATION] [complete]
+ *     EXPR       ALTERNATIVE [on N hosts] [for DURATION] [until LIMIT] [every DURATION] [complete]
  *     ALTERNATIVE  ALL {or ALL};  ALL  ONE {and ONE};  ONE  FIGURE > VALUE, or in brackets
  *     FIGURE     ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN; then .rate: per second
  *     WHICH      a number (CPU, tid, pid), or KEY=PATTERN (comm=, name=); nothing: any row
@@ -29,6 +29,9 @@
  * window the condition does not hold.  If no row is in the window, one with the value 0 is assumed.
  * A comparison of a figure whose events are not recorded does not hold.
  * All rows that fire in one window make one event.  `every` counts per trace, over all rows.
+ *
+ * Hosts.  `on N hosts` is about several traces: whoever evaluates it counts the hosts on which it
+ * holds.  On a host it holds from where it would have fired there until it is armed there again.
  *
  * auto(q) is a limit that is found for each row: auto-limit.h.
  *
@@ -57,11 +60,18 @@ void trigger_free(struct trigger *trigger); /* NULL is fine */
 const char *trigger_name(const struct trigger *trigger);
 const char *trigger_text(const struct trigger *trigger);
 
+/* N of `on N hosts`; 0: each trace triggers by itself. */
+uint64_t trigger_hosts(const struct trigger *trigger);
+/* The shortest time between two firings, ns. */
+uint64_t trigger_every(const struct trigger *trigger);
+
 /* Sets used[i] for each analyses[i] whose figures it needs. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 
 /* Whether it needs the figures of phases/phases.h. */
 bool trigger_uses_phases(const struct trigger *trigger);
+/* Sets used[i][k] for each table k of analyses[i] that it compares figures of. */
+void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][TABLES_MAX]);
 /* Whether a figure of it is in a list of containers. */
 bool trigger_uses_containers(const struct trigger *trigger);
 
@@ -72,9 +82,14 @@ bool trigger_uses_containers(const struct trigger *trigger);
 bool trigger_can_hold(const struct trigger *trigger, const struct event_names *names,
 		      const struct period_set *periods, struct missing_events *ret);
 
-/* Evaluates a window.  True: the trigger fires, for the reasons in @event. */
+/* Whether it does not look at such a window, which then changes nothing. */
+bool trigger_skips(const struct trigger *trigger, const struct report *report);
+/* Evaluates a window.  True: the trigger fires, for the reasons in @event; with `on N hosts`: it
+ * holds on this host, in each such window. */
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		      const struct report *report, struct trigger_event *event);
+/* The trace has no window where others have one: the condition does not hold in it. */
+void trigger_absent(struct trigger *trigger, const struct trace_identity *trace);
 
 /* The length of whole windows, which alone have values for auto(); 0: all have. */
 void trigger_set_interval(struct trigger *trigger, uint64_t ns);
@@ -82,6 +97,8 @@ void trigger_set_interval(struct trigger *trigger, uint64_t ns);
 /* Whether some window had all that decides if the condition holds; if not, @why says what lacked.
  */
 bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size);
+/* In how many traces, or on how many hosts, some window had that. */
+size_t trigger_measured_in(const struct trigger *trigger);
 
 /* Writes its state in a trace, or reads it in place of the one it has.  On codec->is_wrong it has a
  * new one. */

@@ -318,6 +318,14 @@ static int add_all(const struct options *options, struct actions *actions, struc
 			return err_note(err, r, "--fail");
 		}
 	}
+	for (size_t i = 0; r == 0 && !options->per_host && i < actions_count(actions); i++) {
+		if (trigger_hosts(actions_trigger(actions, i)) > 0) {
+			r = err_raise(err, -EINVAL,
+				      "trigger \"%.100s\": `on N hosts` is for `sillage history "
+				      "--per host`, which sees several hosts",
+				      actions_name(actions, i));
+		}
+	}
 	return r;
 }
 

@@ -54,3 +54,25 @@ int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 	*ret_windows += gaps.windows;
 	return r;
 }
+
+void stored_say_longer(struct store_reader *reader, const struct store_windows *windows,
+		       uint64_t interval_ns)
+{
+	uint64_t begin = UINT64_MAX, end = 0, level = 0;
+	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
+
+	for (size_t i = 0; i < windows->at.count; i++) {
+		const struct store_window *window = &windows->at.at[i];
+
+		if (interval_ns % window->level != 0) {
+			begin = window->begin < begin ? window->begin : begin;
+			end = window->end > end ? window->end : end;
+			level = window->level > level ? window->level : level;
+		}
+	}
+	if (level > 0) {
+		say("%s: between %s and %s there are windows that are longer than asked, up to %s",
+		    store_reader_name(reader), units_iso(from, begin), units_iso(to, end),
+		    units_ns(length, level));
+	}
+}

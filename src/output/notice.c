@@ -34,14 +34,12 @@ static void say_value(char text[CELL_MAX], const struct trigger_value *v, double
 	(void)snprintf(text, CELL_MAX, "%.40s%s", number, v->is_rate ? "/s" : "");
 }
 
-void notice_trigger_text(const struct trigger_event *event, char *text, size_t size)
+static size_t say_values(const struct trigger_event *event, char *text, size_t size)
 {
 	char value[CELL_MAX], limit[CELL_MAX];
 	size_t used = 0;
 
-	assert(size > 0);
 	assert(event->count <= TRIGGER_VALUES_MAX);
-	text[0] = '\0';
 	for (size_t i = 0; i < event->count && used < size; i++) {
 		const struct trigger_value *v = &event->values[i];
 
@@ -50,5 +48,26 @@ void notice_trigger_text(const struct trigger_event *event, char *text, size_t s
 		used += (size_t)snprintf(text + used, size - used, "%s%s%s%s %s, %s%s %s",
 					 i ? "; " : "", v->figure, v->row[0] ? " of " : "", v->row,
 					 value, v->holds ? "" : "not ", op_text(v->op), limit);
+	}
+	return used;
+}
+
+void notice_trigger_text(const struct trigger_event *event, char *text, size_t size)
+{
+	size_t used = 0;
+
+	assert(size > 0);
+	text[0] = '\0';
+	if (event->host_count == 0) {
+		(void)say_values(event, text, size);
+		return;
+	}
+	used = (size_t)snprintf(text, size, "on %zu host%s", event->host_count,
+				event->host_count == 1 ? "" : "s");
+	for (size_t i = 0; i < event->host_count && used < size; i++) {
+		used += (size_t)snprintf(text + used, size - used, "%s%s: ", i ? "; " : ": ",
+					 event->hosts[i].host);
+		used += used < size ? say_values(event->hosts[i].event, text + used, size - used)
+				    : 0;
 	}
 }

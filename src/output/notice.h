@@ -34,6 +34,15 @@ struct trigger_event {
 	size_t rows;         /* how many fire; the values are those of the most extreme one */
 	size_t count;        /* of values */
 	struct trigger_value values[TRIGGER_VALUES_MAX];
+	/* Of a trigger `on N hosts`: those on which it holds, and how it does there; the values are
+	 * those of the most extreme one, and `begin` is since when it holds on N of them. */
+	size_t host_count; /* 0: it is of one trace or host */
+	const struct trigger_host *hosts;
+};
+
+struct trigger_host {
+	const char *host;
+	const struct trigger_event *event; /* there; it has no hosts */
 };
 
 /* Writes the values of the event as text for people. */

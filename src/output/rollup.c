@@ -95,6 +95,7 @@ static struct rollup_table *table_of(struct rollup *rollup, const struct report_
 	table = mem_alloc(sizeof(*table));
 	table->analysis = from->analysis;
 	table->table = from->table;
+	table->unknown = UINT16_MAX; /* as in begin(): until a window has it */
 	columns_append(&table->columns, from->table);
 	table->by_key = kh_init(rollup_rows);
 	while (at < rollup->tables.count && is_before(rollup->tables.at[at], from)) {

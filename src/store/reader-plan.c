@@ -258,14 +258,14 @@ static int fetch_heads(struct store_reader *reader, const bool *wanted, uint64_t
 static int fetch_level(struct store_reader *reader, uint64_t level, const struct span *span,
 		       struct err *err)
 {
-	int r = mirror_threads(reader->mirror, level, span->begin, span->end, err);
+	int r = reader->needs_threads
+			? mirror_threads(reader->mirror, level, span->begin, span->end, err)
+			: 0;
 
 	for (size_t a = 0; analyses[a]; a++) {
 		for (size_t t = 0; t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
-			const struct table *table = &analyses[a]->tables[t];
-
 			if (r == 0 && store_reader_wants(reader, analyses[a]) &&
-			    store_reader_needs(reader, table)) {
+			    store_reader_needs(reader, a, t)) {
 				r = mirror_rows(reader->mirror, a, t, level, span->begin, span->end,
 						err);
 			}

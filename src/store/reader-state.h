@@ -27,6 +27,8 @@ struct store_reader {
 	struct mirror *mirror; /* NULL: the store is the file itself */
 	const struct analysis *const *list;
 	const struct selection *selection; /* NULL: all */
+	const bool (*only)[TABLES_MAX];    /* by analysis and table; NULL: all */
+	bool needs_threads;                /* what is known of threads (the table `threads`) */
 	VEC(struct store_trace) traces;
 	struct sqlite_cursor heads, views;
 	struct read_table *tables[ANALYSES_MAX][TABLES_MAX];
@@ -39,8 +41,9 @@ struct store_reader {
 	VEC(const char *) known;
 };
 
-/* Whether rows of the table are needed: those of processes are made of those of threads. */
-bool store_reader_needs(const struct store_reader *reader, const struct table *table);
+/* Whether rows of table @t of analyses[a] are needed: those of processes are made of those of
+ * threads. */
+bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t);
 /* Whether the analysis is wanted. */
 bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis);
 

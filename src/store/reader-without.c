@@ -45,6 +45,12 @@ void store_reader_want(struct store_reader *reader, const struct analysis *const
 	(void)selection;
 }
 
+void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX])
+{
+	(void)reader;
+	(void)tables;
+}
+
 int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
 		      struct err *err)
 {

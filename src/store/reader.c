@@ -204,6 +204,20 @@ void store_reader_want(struct store_reader *reader, const struct analysis *const
 {
 	reader->list = list;
 	reader->selection = selection;
+	reader->only = NULL;
+	reader->needs_threads = true;
+}
+
+void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX])
+{
+	reader->only = tables;
+	reader->needs_threads = false;
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			reader->needs_threads |=
+				tables[a][t] && analyses[a]->tables[t].scope == SCOPE_THREAD;
+		}
+	}
 }
 
 /* ---- one window ---- */
@@ -238,19 +252,28 @@ static bool is_row_wanted(const struct selection *selection, const struct table 
 	}
 }
 
-bool store_reader_needs(const struct store_reader *reader, const struct table *table)
+static bool is_left_out(const struct store_reader *reader, size_t a, size_t t)
 {
-	return table->scope != SCOPE_PROCESS &&
-	       (table->scope != SCOPE_CONTAINER ||
+	return reader->only && !reader->only[a][t];
+}
+
+bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t)
+{
+	const struct table *table = &analyses[a]->tables[t];
+
+	return !is_left_out(reader, a, t) && table->scope != SCOPE_PROCESS &&
+	       (table->scope != SCOPE_CONTAINER || reader->only ||
 		(reader->selection && reader->selection->per == PER_CONTAINER) ||
 		!reader->selection);
 }
 
-static int read_rows(struct store_reader *reader, struct read_table *table, const struct table *of,
+static int read_rows(struct store_reader *reader, size_t a, size_t t,
 		     const struct sqlite_place *place, struct err *err)
 {
+	struct read_table *table = reader->tables[a][t];
+	const struct table *of = &analyses[a]->tables[t];
 	struct store_cell cells[STORE_COLUMNS_MAX];
-	int r = store_reader_needs(reader, of) ? sqlite_cursor_seek(&table->cursor, place) : 0;
+	int r = store_reader_needs(reader, a, t) ? sqlite_cursor_seek(&table->cursor, place) : 0;
 
 	while (r > 0) {
 		struct store_row *row = vec_push(&table->rows);
@@ -351,11 +374,11 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 		const struct table *of = &analyses[a]->tables[t];
 		uint16_t unwritten = 0;
 
-		if (scope_is_of_pairs(of->scope)) {
+		if (scope_is_of_pairs(of->scope) || is_left_out(reader, a, t)) {
 			continue;
 		}
 		empty_rows(table);
-		r = read_rows(reader, table, of, place, err);
+		r = read_rows(reader, a, t, place, err);
 		if (of->scope == SCOPE_TRACE && table->rows.count == 0) {
 			/* The trace always has its row. */
 			memset(vec_push(&table->rows), 0, sizeof(table->rows.at[0]));
@@ -411,7 +434,7 @@ static void read_missing(struct store_reader *reader, const char *text)
 static int read_views(struct store_reader *reader, const struct sqlite_place *place,
 		      struct err *err)
 {
-	int r = sqlite_cursor_seek(&reader->views, place);
+	int r = reader->needs_threads ? sqlite_cursor_seek(&reader->views, place) : 0;
 
 	reader->known_views.count = 0;
 	while (r > 0) {

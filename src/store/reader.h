@@ -44,6 +44,9 @@ const struct store_trace *store_reader_traces(const struct store_reader *reader,
  * the reader. */
 void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
 		       const struct selection *selection);
+/* Of those analyses only the tables with @tables[analysis][table]; others are not in the reports.
+ * Tables of processes and containers need that of threads.  It must outlive the reader. */
+void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX]);
 /* The newest end of a window; 0: there is none. */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
 		      struct err *err);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """server: a store in ClickHouse has what `analyze` prints, and windows outlast the server's absence.
 
-Goal    `history` of the store is `analyze -i`, byte by byte in JSON; what is stored again replaces
-        itself.  While the server is away (killed), windows wait in the spool, and the next run sends
+Goal    `history` of the store is `analyze -i`, byte by byte in JSON, and with `--per host` that of a
+        file of SQLite; what is stored again replaces itself.  While the server is away (killed), windows wait in the spool, and the next run sends
         them: nothing is lost or double, and closed = stored + spooled + lost.  A spool that is full: one
         line, exit status 1, a gap.  A run that is killed leaves whole windows.  Wrong passwords, stores
         of a newer version, other databases, servers that are not there, that answer with errors or with
@@ -131,6 +131,20 @@ class Test:
                             " SELECT %s, begin, trace, 'stale', 7, %s FROM law.windows" % (level, version))
         if windows(self.history(url, '50ms')[1]) != expected:
             fail('law: stale rows are shown')
+
+    def check_fleet(self):
+        path = os.path.join(self.scratch, 'fleet.db')
+        self.analyze(path)
+        options = ('--per', 'host', '-f', 'json', '-i', '50ms', '--figure', 'cpu.process.switches', '--figure', 'sched.wake.p99',
+                   '--trigger', 'cpu.busy > 1% on 1 host')
+        found = []
+        for store in (path, self.server.url('law')):
+            code, printed, said = run(self.sillage, 'history', '-q', *options, store)
+            found.append([line for line in printed.splitlines() if line.startswith(('{"type":"fleet', '{"type":"trigger'))])
+            if code != 0 or said or len(found[-1]) < 3:
+                fail('fleet: exit %d, %s' % (code, said))
+        if found[0] != found[1]:
+            fail('fleet: %s, SQLite has %s' % (found[1], found[0]))
 
     def check_away(self):
         """The server is killed when the run has begun: live goes on, so does a run that was there."""
@@ -285,7 +299,8 @@ def main():
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
         test = Test(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_law, test.check_follow, test.check_away, test.check_full, test.check_kill, test.check_refused, test.check_replies):
+            for check in (test.check_law, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill, test.check_refused,
+                          test.check_replies):
                 check()
         finally:
             test.server.kill()

@@ -77,5 +77,6 @@ Suite *suite_snapshot(void);
 Suite *suite_rollup(void);
 Suite *suite_view(void);
 Suite *suite_options(void);
+Suite *suite_robust(void);
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "cmd/common.h"
 #include "cmd/history/follow.h"
+#include "cmd/history/history-fleet.h"
 #include "cmd/history/history-state.h"
 #include "cmd/say.h"
 #include "cmd/stored.h"
@@ -215,28 +216,6 @@ void history_choose_traces(struct history *h)
 	h->totals = mem_alloc((h->trace_count + 1) * sizeof(*h->totals));
 }
 
-/* Of old times a store may have long windows only (--store-keep). */
-static void say_longer(const struct history *h)
-{
-	uint64_t begin = UINT64_MAX, end = 0, level = 0;
-	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
-
-	for (size_t i = 0; h->options->has_interval && i < h->windows.at.count; i++) {
-		const struct store_window *window = &h->windows.at.at[i];
-
-		if (h->options->interval_ns % window->level != 0) {
-			begin = window->begin < begin ? window->begin : begin;
-			end = window->end > end ? window->end : end;
-			level = window->level > level ? window->level : level;
-		}
-	}
-	if (level > 0) {
-		say("%s: between %s and %s there are windows that are longer than asked, up to %s",
-		    store_reader_name(h->reader), units_iso(from, begin), units_iso(to, end),
-		    units_ns(length, level));
-	}
-}
-
 static int choose_windows(struct history *h)
 {
 	const struct options *options = h->options;
@@ -252,8 +231,8 @@ static int choose_windows(struct history *h)
 				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
 				 end, &h->windows, &h->err);
 	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &ignored, &h->err);
-	if (r == 0 && options->verbosity >= 0) {
-		say_longer(h);
+	if (r == 0 && options->has_interval && options->verbosity >= 0) {
+		stored_say_longer(h->reader, &h->windows, options->interval_ns);
 	}
 	if (r == 0 && h->windows.at.count == 0) {
 		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
@@ -338,7 +317,10 @@ static int run(const struct options *options)
 	struct output output = cmd_output_of(options);
 
 	output.analyses = options->has_analyses ? options->analyses : analyses;
-	return cmd_output(options, &output, options->follow ? follow_store : look);
+	return cmd_output(options, &output,
+			  options->follow     ? follow_store
+			  : options->per_host ? history_fleet
+					      : look);
 }
 
 const struct command cmd_history = {
@@ -347,7 +329,8 @@ const struct command cmd_history = {
 	.summary = "what a store of live or analyze has, as they print it",
 	.examples = "  sillage history --since -1h -i 1m store.db\n"
 		    "  sillage history --host 'web*' --merged --per comm store.db\n"
-		    "  sillage history --follow -f json store.db\n",
+		    "  sillage history --follow -f json store.db\n"
+		    "  sillage history --per host --since -1h --figure sched.wake.p99 store.db\n",
 	.options = FOR_HISTORY,
 	.args_min = 1,
 	.run = run,

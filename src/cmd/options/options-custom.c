@@ -109,6 +109,23 @@ int options_per(struct options *options, const char *value, struct err *err)
 	return r;
 }
 
+const char *const options_stored_kinds[] = {
+	"all", "cpu", "tid", "pid", "comm", "prio", "container", "host", "host,container", NULL
+};
+
+int options_per_stored(struct options *options, const char *value, struct err *err)
+{
+	const char *found = NULL;
+	int r = options_take_word("per", value, options_stored_kinds, &found, err);
+
+	options->per_host = r == 0 && strncmp(found, "host", 4) == 0;
+	if (r < 0 || !options->per_host) {
+		return r < 0 ? r : options_per(options, found, err);
+	}
+	options->selection.per = strcmp(found, "host") == 0 ? PER_ALL : PER_CONTAINER;
+	return 0;
+}
+
 /* "PID_NS NAME"; false: it is none. */
 static bool take_container(struct selection *selection, char *line)
 {

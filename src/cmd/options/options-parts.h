@@ -77,15 +77,16 @@ int options_take_word(const char *noun, const char *value, const char *const *wo
 
 option_take_function options_analyses, options_interval, options_output, options_no_retry,
 	options_from, options_speed, options_slices, options_compromise, options_per,
-	options_thread, options_thread_alone, options_containers, options_sort, options_period,
-	options_job, options_job_alone, options_ust_span, options_history, options_keep,
-	options_quiet, options_verbose, options_label, options_model;
+	options_per_stored, options_thread, options_thread_alone, options_containers, options_sort,
+	options_period, options_job, options_job_alone, options_ust_span, options_history,
+	options_keep, options_quiet, options_verbose, options_label, options_model;
 
 /* The keys of all columns, of distributions only if @distributions.  Returns how many; some are
  * there several times. */
 #define OPTIONS_FIGURES_MAX (ANALYSES_MAX * TABLES_MAX * COLUMNS_MAX + 1)
 size_t options_figures(const char *keys[OPTIONS_FIGURES_MAX], bool distributions);
-extern const char *const options_kinds[]; /* of --per, by enum per; ends with NULL */
+extern const char *const options_kinds[];        /* of --per, by enum per; ends with NULL */
+extern const char *const options_stored_kinds[]; /* the same of history, which has hosts, too */
 
 /* Chooses analyses in the order of their list, whatever the order given: JSON keys have a fixed
  * order. */

@@ -128,6 +128,38 @@ static int check_intervals(const struct options *options, struct err *err)
 	return 0;
 }
 
+/* The first of the names that is given; NULL: none. */
+static const char *first_given(const bool given[OPTIONS_COUNT_MAX], const char *const *names)
+{
+	for (; *names; names++) {
+		for (size_t i = 0; options_table[i].name; i++) {
+			if (given[i] && strcmp(options_table[i].name, *names) == 0) {
+				return *names;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Triggers of a store are over its hosts; a table of hosts has no lists. */
+static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_MAX],
+		       struct err *err)
+{
+	static const char *const of_hosts[] = { "figure", "trigger", "triggers", "fail",
+						"strict", "junit",   "tap",      NULL };
+	static const char *const of_lists[] = { "merged", "freq", "freq-bins", "buckets",
+						"min",    "max",  NULL };
+	const char *found = first_given(given, options->per_host ? of_lists : of_hosts);
+
+	if (found) {
+		return err_raise(err, -EINVAL, "--%s has no effect with%s --per host", found,
+				 options->per_host ? "" : "out");
+	}
+	return options->stored_sort && !options->per_host
+		       ? options_sort(options, options->stored_sort, err)
+		       : 0;
+}
+
 static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)
 {
 	for (size_t i = 0; options_table[i].name; i++) {
@@ -226,6 +258,7 @@ static int check_together(struct options *options, unsigned int command,
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
 	r = r < 0 ? r : check_files(options, err);
+	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
@@ -371,6 +404,7 @@ void options_fini(struct options *options)
 	vec_fini(&options->triggers);
 	vec_fini(&options->trigger_files);
 	vec_fini(&options->fails);
+	vec_fini(&options->figures);
 	vec_fini(&options->ust);
 	if (retained) {
 		(void)poptFreeContext(retained->context);

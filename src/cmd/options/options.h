@@ -119,6 +119,9 @@ struct options {
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
 	bool follow;                           /* history: also what lands from now on */
+	bool per_host;                         /* history: a row for each host */
+	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
+	const char *stored_sort;               /* history: --sort as it was given */
 	const char *begin_option, *end_option; /* what messages call begin and end */
 	int verbosity;                         /* -1 quiet, 0, 1 verbose */
 	const char **args;                     /* what is no option; ends with NULL */

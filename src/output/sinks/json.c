@@ -472,6 +472,35 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	json_close(json, '}');
 }
 
+static void put_trigger_values(struct json *json, const struct trigger_event *event)
+{
+	if (event->rows > 1) {
+		json_u64(json, "rows", event->rows);
+	}
+	json_open(json, "values", '[');
+	for (size_t i = 0; i < event->count; i++) {
+		put_trigger_value(json, &event->values[i]);
+	}
+	json_close(json, ']');
+}
+
+/* Of a trigger on several hosts: what holds on each. */
+static void put_trigger_hosts(struct json *json, const struct trigger_event *event)
+{
+	if (event->host_count == 0) {
+		return;
+	}
+	json_open(json, "hosts", '[');
+	for (size_t i = 0; i < event->host_count; i++) {
+		json_open(json, NULL, '{');
+		json_text(json, "host", event->hosts[i].host);
+		json_moment(json, "begin", event->hosts[i].event->begin);
+		put_trigger_values(json, event->hosts[i].event);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event)
 {
 	struct json json;
@@ -482,14 +511,8 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 	json_text(&json, "when", event->text);
 	json_moment(&json, "begin", event->begin);
 	json_moment(&json, "end", event->end);
-	if (event->rows > 1) {
-		json_u64(&json, "rows", event->rows);
-	}
-	json_open(&json, "values", '[');
-	for (size_t i = 0; i < event->count; i++) {
-		put_trigger_value(&json, &event->values[i]);
-	}
-	json_close(&json, ']');
+	put_trigger_values(&json, event);
+	put_trigger_hosts(&json, event);
 	end_line(&json);
 }
 

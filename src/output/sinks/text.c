@@ -504,6 +504,24 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 	(void)fputc('\n', out);
 }
 
+/* Of a trigger on several hosts: a line for each. */
+static void put_trigger_hosts(FILE *out, const struct trigger_event *event)
+{
+	char says[1024], begin[UNITS_TEXT_MAX];
+
+	(void)fprintf(out, "on %zu host%s", event->host_count, event->host_count == 1 ? "" : "s");
+	for (size_t i = 0; i < event->host_count; i++) {
+		const struct trigger_host *on = &event->hosts[i];
+
+		notice_trigger_text(on->event, says, sizeof(says));
+		(void)fputs("\n    ", out);
+		put_name(out, on->host, (int)strlen(on->host));
+		(void)fprintf(out, "  since %.12s: ", units_clock(begin, on->event->begin));
+		put_name(out, says, (int)strlen(says));
+	}
+	(void)fputs("\n\n", out);
+}
+
 static void put_trigger(struct output *output, const struct trace_identity *trace,
 			const struct trigger_event *event)
 {
@@ -516,6 +534,10 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 	put_trace_name(output->out, trace);
 	(void)fprintf(output->out, "  since %.12s, %s: ", units_clock(begin, event->begin),
 		      units_ns(lasted, event->end - event->begin));
+	if (event->host_count > 0) {
+		put_trigger_hosts(output->out, event);
+		return;
+	}
 	put_name(output->out, says, (int)strlen(says));
 	(void)fputs("\n\n", output->out);
 }

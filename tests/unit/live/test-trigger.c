@@ -35,6 +35,10 @@ static const struct {
 	{ "cpu.busy > 1% for long", "column 19", "expected a duration" },
 	{ "cpu.busy > 1% or cpu.idle > 1% until < 2%", "column 38", "name the figure" },
 	{ "cpu.busy > 1% now", "column 15", "expected and, or, for" },
+	{ "cpu.busy > 1% on", "column 17", "expected how many hosts, at least 1" },
+	{ "cpu.busy > 1% on 0 hosts", "column 18", "expected how many hosts, at least 1" },
+	{ "cpu.busy > 1% on 3", "column 19", "expected hosts" },
+	{ "cpu.busy > 1% on 3 CPUs", "column 20", "expected hosts" },
 	{ "cpu.thread[name=x].run > 1%", "column 12", "KEY being comm, tid or pid" },
 	{ "cpu.cpu[id=1].busy > 1%", "column 9", "KEY being cpu" },
 	{ "cpu.cpu[cpu=abc].busy > 1%", "column 13", "cpu is a number" },
@@ -305,6 +309,68 @@ START_TEST(bounds_values)
 }
 END_TEST
 
+/* `on N hosts`: in the windows marked by '1' it holds on this host. */
+static const struct {
+	const char *text, *windows, *holds;
+} holding[] = {
+	{ "cpu.busy > 90% on 3 hosts", "1=50,1=95,1=96,1=50,1=97", "01101" },
+	{ "cpu.busy > 90% on 1 host for 2s", "1=95,1=95,1=95,1=5,1=95,1=95", "011001" },
+	{ "cpu.busy > 90% for 2s on 2 hosts until < 70%", "1=95,1=95,1=80,1=60,1=95", "01100" },
+	{ "cpu.busy > 90% on 2 hosts every 1m", "1=95,1=5,1=95,1=95", "1011" },
+	{ "cpu.thread.run > 40% on 2 hosts for 2s", "1=50,1=50 2=45,2=45,1=50", "0110" },
+	{ "cpu.thread.run > 40% on 2 hosts until < 20%", "1=50,1=30,1=10", "110" },
+	{ "cpu.busy > 90% on 2 hosts", "1=95,,1=95", "101" },
+};
+
+START_TEST(holds_on_a_host)
+{
+	char *windows = strdup(holding[_i].windows), *rest = windows, *one;
+	struct err err;
+	struct trigger *trigger = trigger_new(NULL, holding[_i].text, &err);
+	struct trigger_event event;
+	uint64_t second = 100;
+
+	ck_assert_msg(trigger, "%s", err.text);
+	ck_assert_uint_gt(trigger_hosts(trigger), 0);
+	while ((one = strsep(&rest, ","))) {
+		bool holds = holding[_i].holds[second - 100] == '1';
+
+		window_of(second, one);
+		ck_assert_msg(trigger_evaluate(trigger, &trace_a, &made.report, &event) == holds,
+			      "%s: window %d of %s", holding[_i].text, (int)(second - 100),
+			      holding[_i].windows);
+		second++;
+	}
+	ck_assert_uint_eq(trigger_measured_in(trigger), 1);
+	trigger_free(trigger);
+	free(windows);
+}
+END_TEST
+
+/* A host without a window holds nothing, and begins again. */
+START_TEST(forgets_who_is_absent)
+{
+	struct err err;
+	struct trigger *trigger =
+		trigger_new(NULL, "cpu.busy > 90% on 2 hosts for 2s until < 50%", &err);
+	struct trigger_event event;
+
+	for (uint64_t second = 100; second < 102; second++) {
+		window_of(second, "1=95");
+		ck_assert_int_eq(trigger_evaluate(trigger, &trace_a, &made.report, &event),
+				 second == 101);
+	}
+	/* It still holds where its figure is not known any more: nothing says that it ended. */
+	made.tables[0].unknown = 1;
+	ck_assert(trigger_evaluate(trigger, &trace_a, &made.report, &event));
+	ck_assert_uint_eq(event.count, 0);
+	trigger_absent(trigger, &trace_a);
+	window_of(103, "1=95");
+	ck_assert(!trigger_evaluate(trigger, &trace_a, &made.report, &event));
+	trigger_free(trigger);
+}
+END_TEST
+
 START_TEST(names_its_analyses)
 {
 	bool used[ANALYSES_MAX] = { false };
@@ -331,6 +397,8 @@ Suite *suite_trigger(void)
 	tcase_add_test(tcase, knows_what_it_needs);
 	tcase_add_test(tcase, bounds_brackets);
 	tcase_add_loop_test(tcase, fires_when_it_should, 0, COUNT(firing));
+	tcase_add_loop_test(tcase, holds_on_a_host, 0, COUNT(holding));
+	tcase_add_test(tcase, forgets_who_is_absent);
 	tcase_add_test(tcase, keeps_traces_apart);
 	tcase_add_test(tcase, says_why);
 	tcase_add_test(tcase, bounds_values);

@@ -242,6 +242,30 @@ START_TEST(ends_with_a_total)
 }
 END_TEST
 
+/* Joining: what no trace records is not known, from the first window on. */
+START_TEST(joins_what_is_known)
+{
+	static struct made part;
+	struct rollup *rollup = rollup_new(1, 0, NULL);
+	const struct report *joined;
+
+	rollup_join(rollup);
+	for (uint16_t also = 3; also != 0; also--) { /* 3, 2, 1: known of the other trace, or not */
+		for (uint32_t trace = 1; trace <= 2; trace++) {
+			made_init(&part, 0, 0, SHORT_NS);
+			made_thread(&part, 1, "t", 10, 1, 1);
+			part.tables[MADE_THREADS].unknown = trace == 1 ? 3 : also;
+			rollup_add(rollup, &part.report, trace);
+			made_fini(&part);
+		}
+		joined = rollup_take(rollup);
+		ck_assert_uint_eq(joined->tables[MADE_THREADS].unknown, also);
+		ck_assert_uint_eq(joined->tables[MADE_TOTALS].unknown, 0);
+	}
+	rollup_free(rollup);
+}
+END_TEST
+
 Suite *suite_rollup(void)
 {
 	Suite *suite = suite_create("rollup");
@@ -251,6 +275,7 @@ Suite *suite_rollup(void)
 	tcase_add_test(tcase, finds_rows_again);
 	tcase_add_test(tcase, knows_what_is_missing);
 	tcase_add_test(tcase, ends_with_a_total);
+	tcase_add_test(tcase, joins_what_is_known);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -1,0 +1,364 @@
+/*
+ * history-fleet: see history-fleet.h.
+ *
+ *     store ──► windows by slot, trace and time ──► fleet ──► tables of hosts, triggers
+ */
+#include "cmd/history/history-fleet.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "base/units.h"
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+#include "cmd/say.h"
+#include "cmd/stored.h"
+#include "engine/engine.h"
+#include "fleet/fleet-output.h"
+#include "live/trigger/actions.h"
+#include "store/reader.h"
+
+struct view {
+	const struct options *options;
+	struct output *output;
+	struct store_reader *reader;
+	const struct store_trace *traces;
+	size_t trace_count;
+	bool *wanted;   /* by trace */
+	size_t *number; /* by trace: its number in the fleet */
+	bool by_container, used[ANALYSES_MAX][TABLES_MAX];
+	const struct analysis *list[ANALYSES_MAX + 1]; /* that are read; ends with NULL */
+	struct fleet_figures figures;
+	struct store_windows windows;
+	uint64_t interval_ns; /* of slots; UINT64_MAX: only the total is wanted */
+	struct trace_identity all;
+	struct actions *actions; /* NULL: no triggers */
+	struct fleet_triggers *triggers;
+	struct fleet *fleet;
+	struct run_summary summary;
+	struct err err;
+};
+
+/* ---- what is read ---- */
+
+static int choose_figures(struct view *v)
+{
+	const struct options *options = v->options;
+	int r = 0;
+
+	for (size_t i = 0; options->has_analyses && options->analyses[i]; i++) {
+		fleet_figure_add_usual(&v->figures, options->analyses[i], v->by_container);
+	}
+	for (size_t i = 0; r == 0 && i < options->figures.count; i++) {
+		r = fleet_figure_add(&v->figures, options->figures.at[i], v->by_container, &v->err);
+	}
+	if (r == 0 && !options->has_analyses && options->figures.count == 0) {
+		fleet_figure_add_default(&v->figures, v->by_container);
+	}
+	if (r == 0 && v->figures.at.count == 0) {
+		r = err_raise(&v->err, -EINVAL,
+			      "these analyses have no figures by container: choose some with "
+			      "--figure");
+	}
+	return r;
+}
+
+static int check_sort(struct view *v)
+{
+	const char *sort = v->options->stored_sort;
+	const char *names[FLEET_FIGURES_MAX + 2] = { NULL };
+	const char *near;
+
+	names[0] = "host";
+	for (size_t i = 0; i < v->figures.at.count; i++) {
+		names[i + 1] = fleet_figure_name(v->figures.at.at[i]);
+	}
+	for (size_t i = 0; sort && names[i]; i++) {
+		if (strcmp(sort, names[i]) == 0) {
+			return 0;
+		}
+	}
+	near = sort ? options_nearest(sort, names) : NULL;
+	return !sort  ? 0
+	       : near ? err_raise(&v->err, -EINVAL,
+				  "--sort: no column is called \"%s\"; did you mean \"%s\"?", sort,
+				  near)
+		      : err_raise(&v->err, -EINVAL,
+				  "--sort: no column is called \"%s\": with --per host it is host, "
+				  "or a figure that is shown, such as %s",
+				  sort, names[1]);
+}
+
+/* Lists of processes and containers are made of that of threads. */
+static int choose_tables(struct view *v)
+{
+	size_t count = 0;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		const struct table *tables = analyses[a]->tables;
+		bool needs_threads = false, is_any = false;
+
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			if (v->used[a][t] && scope_is_of_pairs(tables[t].scope)) {
+				return err_raise(&v->err, -EINVAL,
+						 "a store keeps no pairs of threads (%s.%s)",
+						 analyses[a]->name, tables[t].key);
+			}
+			needs_threads |= v->used[a][t] && scope_is_of_threads(tables[t].scope);
+			is_any |= v->used[a][t];
+		}
+		for (size_t t = 0; t < TABLES_MAX && needs_threads; t++) {
+			v->used[a][t] |=
+				tables[t].columns[0].key && tables[t].scope == SCOPE_THREAD;
+		}
+		if (is_any) {
+			v->list[count++] = analyses[a];
+		}
+	}
+	return 0;
+}
+
+static int choose(struct view *v)
+{
+	int r = choose_figures(v);
+
+	r = r < 0 ? r : check_sort(v);
+	r = r < 0 ? r : cmd_actions(v->options, &v->actions, &v->err);
+	if (r == 0 && v->actions && actions_captures(v->actions)) {
+		r = err_raise(&v->err, -EINVAL, "action capture: a store has no packets");
+	}
+	if (r == 0 && v->actions && actions_use_phases(v->actions)) {
+		r = err_raise(&v->err, -EINVAL, "a store keeps no phases");
+	}
+	for (size_t i = 0; r == 0 && i < v->figures.at.count; i++) {
+		fleet_figure_uses(v->figures.at.at[i], v->used);
+	}
+	for (size_t i = 0; r == 0 && v->actions && i < actions_count(v->actions); i++) {
+		trigger_uses_tables(actions_trigger(v->actions, i), v->used);
+	}
+	return r < 0 ? r : choose_tables(v);
+}
+
+/* ---- windows ---- */
+
+/* The length of the windows of a trace is that of its shortest ones; of several traces the longest
+ * counts, so that each has a window in each slot. */
+static uint64_t own_interval(const struct view *v)
+{
+	uint64_t *shortest = mem_alloc((v->trace_count + 1) * sizeof(*shortest)), longest = 1;
+
+	for (size_t i = 0; i < v->windows.at.count; i++) {
+		const struct store_window *window = &v->windows.at.at[i];
+		uint64_t *at = &shortest[window->trace];
+
+		*at = *at == 0 || window->level < *at ? window->level : *at;
+	}
+	for (size_t i = 0; i < v->trace_count; i++) {
+		longest = shortest[i] > longest ? shortest[i] : longest;
+	}
+	free(shortest);
+	return longest;
+}
+
+static int choose_windows(struct view *v)
+{
+	const struct options *options = v->options;
+	struct units_span span;
+	uint64_t begin, end, lost = 0;
+	/* Triggers without -i look at the windows as they were stored: the shortest. */
+	uint64_t wanted = options->has_interval                         ? options->interval_ns
+			  : v->actions && actions_count(v->actions) > 0 ? 1
+									: UINT64_MAX;
+	int r = store_reader_span(v->reader, &span.first, &span.last, &v->err);
+
+	r = r < 0 ? r : cmd_range_in(options, &span, &begin, &end, &v->err);
+	r = r < 0 ? r
+		  : store_reader_windows(v->reader, v->wanted, wanted, begin, end, &v->windows,
+					 &v->err);
+	r = r < 0 ? r : stored_say_gaps(v->reader, begin, end, &lost, &v->err);
+	if (r == 0 && v->windows.at.count == 0) {
+		r = err_raise(&v->err, -ENOENT, "%s: it has no such windows",
+			      store_reader_name(v->reader));
+	}
+	if (r == 0) {
+		v->interval_ns = wanted == 1 ? own_interval(v) : wanted;
+	}
+	if (r == 0 && v->interval_ns < UINT64_MAX && options->verbosity >= 0) {
+		stored_say_longer(v->reader, &v->windows, v->interval_ns);
+	}
+	if (r == 0 && lost > 0 && v->actions && actions_gate(v->actions)) {
+		gate_lost(actions_gate(v->actions), "windows are missing in the store");
+	}
+	return r;
+}
+
+static int by_slot(const void *left, const void *right, void *user)
+{
+	const struct store_window *a = left, *b = right;
+	uint64_t interval = *(const uint64_t *)user;
+	uint64_t x = a->begin / interval, y = b->begin / interval;
+
+	if (x != y) {
+		return x < y ? -1 : 1;
+	}
+	if (a->trace != b->trace) {
+		return a->trace < b->trace ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* ---- output ---- */
+
+static void show(void *user, const struct fleet_table *table)
+{
+	struct view *v = user;
+
+	if (strcmp(v->output->sink->name, "json") == 0) {
+		fleet_json(v->output, table);
+	} else {
+		fleet_text(v->output, table);
+	}
+}
+
+/* Traces of one host are one row; one without a host is a row of its own. */
+static void add_traces(struct view *v)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->trace_count; i++) {
+		char *name;
+
+		if (!v->wanted[i]) {
+			continue;
+		}
+		v->number[i] = count++;
+		name = v->traces[i].identity.host
+			       ? mem_strdup(v->traces[i].identity.host)
+			       : output_trace_text(&v->traces[i].identity, false);
+		fleet_add_trace(v->fleet, name);
+		free(name);
+	}
+}
+
+static int go_through(struct view *v)
+{
+	struct report report;
+	int r = 0;
+
+	qsort_r(v->windows.at.at, v->windows.at.count, sizeof(v->windows.at.at[0]), by_slot,
+		&v->interval_ns);
+	for (size_t i = 0; r == 0 && i < v->windows.at.count && !cmd_stop; i++) {
+		const struct store_window *window = &v->windows.at.at[i];
+
+		r = store_reader_read(v->reader, window, &report, &v->err);
+		if (r == 0) {
+			v->summary.events += report.events;
+			fleet_add_window(v->fleet, v->number[window->trace], &report);
+		}
+		if (r == 0 && output_check(v->output, &v->err) < 0) {
+			cmd_stop = true;
+		}
+	}
+	if (r == 0) {
+		fleet_end(v->fleet);
+	}
+	return r;
+}
+
+static int show_all(struct view *v)
+{
+	const struct options *options = v->options;
+	struct fleet_config config = { .interval_ns = v->interval_ns,
+				       .shows_windows = options->has_interval,
+				       .by_container = v->by_container,
+				       .figures = &v->figures,
+				       .sort = options->stored_sort,
+				       .selection = &options->selection,
+				       .show = show,
+				       .user = v };
+	int r;
+
+	if (v->actions) {
+		actions_set_interval(v->actions, v->interval_ns);
+		v->triggers = fleet_triggers_new(v->actions, v->output, &v->all);
+	}
+	config.triggers = v->triggers;
+	v->fleet = fleet_new(&config);
+	add_traces(v);
+	output_start(v->output);
+	r = go_through(v);
+	if (v->triggers) {
+		fleet_triggers_end(v->triggers);
+	}
+	return r;
+}
+
+/* ---- the command ---- */
+
+static int open_store(struct view *v)
+{
+	int r = store_reader_open(v->options->args[0], &cmd_stop, &v->reader, &v->err);
+
+	if (r < 0) {
+		return r;
+	}
+	store_reader_want(v->reader, v->list, &v->options->selection);
+	store_reader_want_tables(v->reader, v->used);
+	v->traces = store_reader_traces(v->reader, &v->trace_count);
+	v->wanted = stored_wanted(v->options, v->reader);
+	v->number = mem_alloc((v->trace_count + 1) * sizeof(*v->number));
+	return 0;
+}
+
+static void view_fini(struct view *v)
+{
+	fleet_free(v->fleet);
+	fleet_triggers_free(v->triggers);
+	cmd_actions_free(v->actions);
+	fleet_figures_fini(&v->figures);
+	free(v->wanted);
+	free(v->number);
+	vec_fini(&v->windows.at);
+	store_reader_close(v->reader);
+}
+
+int history_fleet(const struct options *given, struct output *output)
+{
+	struct options options = *given;
+	char star[] = "*";
+	struct view v = { .options = &options, .output = output };
+	uint64_t begin = now_monotonic_ns();
+	int r;
+
+	v.by_container = options.selection.per == PER_CONTAINER;
+	v.all.host = options.host ? (char *)options.host : star;
+	output->analyses = v.list;
+	options.begin_option = "--since";
+	options.end_option = "--until";
+	cmd_stop_on_signals();
+	r = choose(&v);
+	r = r < 0 ? r : open_store(&v);
+	r = r < 0 ? r : choose_windows(&v);
+	v.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (r == 0) {
+		r = show_all(&v);
+		v.summary.exit = r < 0 ? EXIT_FAILED : EXIT_DONE;
+	}
+	if (r < 0) {
+		say("%s", v.err.text);
+	}
+	v.summary.exit = cmd_signal_status() != 0 ? cmd_signal_status() : v.summary.exit;
+	v.summary.is_interrupted = cmd_signal_status() != 0;
+	if (v.summary.exit != EXIT_USAGE) {
+		v.summary.exit = cmd_gate(&options, v.actions, v.summary.exit);
+	}
+	v.summary.wall_ns = now_monotonic_ns() - begin;
+	if (v.fleet) {
+		output_end(output, &v.summary);
+	}
+	view_fini(&v);
+	return v.summary.exit;
+}

@@ -1,0 +1,53 @@
+/*
+ * fleet-figure: the figures that hosts are compared by, named as in triggers
+ * (live/trigger/trigger.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
+ *
+ * Of a list the selected rows are put together: sums and levels add up, of maxima the largest
+ * counts, distributions merge.  A sum of time is a share of the window, as triggers compare it with
+ * a %; other sums are as they are, or with `.rate` per second.
+ */
+#ifndef SILLAGE_FLEET_FLEET_FIGURE_H
+#define SILLAGE_FLEET_FLEET_FIGURE_H
+
+#include "base/err.h"
+#include "engine/tables/report.h"
+
+#define FIGURE_TEXT_MAX   48
+#define FLEET_FIGURES_MAX 64 /* of one table */
+
+struct fleet_figure;
+
+struct fleet_figures {
+	VEC(struct fleet_figure *) at;
+};
+
+/* One that is there already is not added again.  @by_container: it has to be of a list of
+ * containers.  -EINVAL: it is none, a store does not keep it, or there are too many. */
+int fleet_figure_add(struct fleet_figures *figures, const char *text, bool by_container,
+		     struct err *err);
+/* The usual ones of an analysis; none, if it has none. */
+void fleet_figure_add_usual(struct fleet_figures *figures, const struct analysis *analysis,
+			    bool by_container);
+/* The usual ones of a host. */
+void fleet_figure_add_default(struct fleet_figures *figures, bool by_container);
+void fleet_figures_fini(struct fleet_figures *figures);
+
+const char *fleet_figure_name(const struct fleet_figure *figure);
+/* Sets what a window has to have for it. */
+void fleet_figure_uses(const struct fleet_figure *figure, bool used[ANALYSES_MAX][TABLES_MAX]);
+
+/* Its table in the report; NULL: it has none. */
+const struct report_table *fleet_figure_table(const struct fleet_figure *figure,
+					      const struct report *report);
+/* Whether it is about this row of its table. */
+bool fleet_figure_chooses(const struct fleet_figure *figure, const struct report_row *row);
+/* False: the value is not known, since its events are not recorded, the analysis did not run, or no
+ * value makes a percentile.  @container: only rows with this id; NULL: all. */
+bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
+			const uint64_t *container, double *ret);
+/* "share", "ns", "bytes/s", ... */
+const char *fleet_figure_unit(const struct fleet_figure *figure);
+void fleet_figure_print(char text[FIGURE_TEXT_MAX], const struct fleet_figure *figure,
+			double value);
+
+#endif
