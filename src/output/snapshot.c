@@ -87,29 +87,6 @@ static size_t copy_table(struct report_table *table, size_t most)
 	return bytes;
 }
 
-/* One block: the events, then their texts.  Those of a store are gone with its reader. */
-static size_t copy_missing(struct report *report)
-{
-	size_t bytes = report->missing_count * sizeof(*report->missing);
-	struct missing_event *copy;
-	char *text;
-
-	for (size_t i = 0; i < report->missing_count; i++) {
-		bytes += strlen(report->missing[i].event) + 1;
-	}
-	copy = mem_alloc(bytes);
-	text = (char *)(copy + report->missing_count);
-	for (size_t i = 0; i < report->missing_count; i++) {
-		size_t len = strlen(report->missing[i].event) + 1;
-
-		copy[i] = report->missing[i];
-		copy[i].event = memcpy(text, report->missing[i].event, len);
-		text += len;
-	}
-	report->missing = copy;
-	return bytes;
-}
-
 struct snapshot *snapshot_new(const struct trace_identity *trace, const struct report *report,
 			      size_t rows)
 {
@@ -126,7 +103,10 @@ struct snapshot *snapshot_new(const struct trace_identity *trace, const struct r
 	}
 	snapshot->report.tables = tables;
 	if (report->missing_count > 0) {
-		snapshot->bytes += copy_missing(&snapshot->report);
+		size_t bytes = report->missing_count * sizeof(*report->missing);
+
+		snapshot->report.missing = memcpy(mem_alloc(bytes), report->missing, bytes);
+		snapshot->bytes += bytes;
 	}
 	assert(snapshot->bytes >= sizeof(*snapshot));
 	return snapshot;

@@ -4,7 +4,7 @@
 Goal    A follower that was there before the store: whatever happens to the writer (killed, started again,
         old windows merged by --store-keep) and to the file (gone, there again), its windows are those of
         `analyze -i`, byte by byte in JSON, each once and in their order, with the windows that were stored
-        and with longer ones.  --merged: as `history --merged`.  A window that may be replaced is not printed
+        and with longer ones.  --merged, --per host and triggers on hosts: as `history` without --follow.  A window that may be replaced is not printed
         before it is; one that lands behind what was printed is not printed, but counted.  Without --since
         the newest windows come first.  --until ends it.  It ends when nobody reads what it prints.
 Method  Heads of windows are taken out of a store and put in again with sqlite3.  What has to be seen before
@@ -30,6 +30,8 @@ import server
 LISTS = ('-a', 'count,cpu,sched')
 FOLLOW = ('--follow', '-f', 'json', *LISTS)
 ALL = ('--since', '@0')
+SHOWN = ('{"type":"window"', '{"type":"fleet-window"', '{"type":"trigger"')
+HOSTS = ('--per', 'host', '--trigger', 'cpu.busy > 1%', '--trigger', 'cpu.busy > 1% on 2 hosts')
 
 
 def fail(*what):
@@ -68,7 +70,7 @@ class Follower:
             lines.append(line.decode())
 
     def windows(self):
-        return [line for line in list(self.printed) if line.startswith('{"type":"window"')]
+        return [line for line in list(self.printed) if line.startswith(SHOWN)]
 
     def text(self):
         return ''.join(list(self.said))
@@ -112,7 +114,7 @@ class Test:
         code, printed, said = server.run(self.sillage, command, '-q', '-f', 'json', *LISTS, '-i', interval, *args)
         if code != 0 or said:
             fail(command, 'exit', code, said)
-        return [line + '\n' for line in printed.splitlines() if line.startswith('{"type":"window"')]
+        return [line + '\n' for line in printed.splitlines() if line.startswith(SHOWN)]
 
     def follow(self, path, *options):
         return Follower(self.sillage, path, *options)
@@ -247,9 +249,11 @@ def check_merged(test):
             if 'level' in columns:
                 db.execute('UPDATE "%s" SET begin = begin - %d WHERE trace = %d' % (table, second - first, last))
         db.execute('UPDATE windows SET "end" = "end" - %d WHERE trace = %d' % (second - first, last))
+        db.execute("UPDATE traces SET host = 'other' WHERE trace = %d" % last)
         db.execute('CREATE TABLE aside AS SELECT * FROM windows')
         db.execute('DELETE FROM windows')
-    follower = test.follow(path, '-i', '50ms', '--merged', *ALL)
+    options = (('--merged',), HOSTS, ('--per', 'host', '--fail', 'cpu.busy > 1%', '--fail', 'cpu.busy > 200%'))
+    followers = [test.follow(path, '-i', '50ms', *ALL, *more) for more in options]
     while True:  # by and by, the second trace behind the first
         with connected(path) as db:
             left, = db.execute('SELECT count(*) FROM aside').fetchone()
@@ -260,12 +264,14 @@ def check_merged(test):
                 db.execute('DROP TABLE some')
         if left == 0:
             break
-    expected = test.windows('history', '50ms', '--merged', path)
-    found = follower.finish()
-    if sorted(line.split('"begin"')[1] for line in found) != sorted(line.split('"begin"')[1] for line in expected):
-        fail('merged: %d windows, expected %d' % (len(found), len(expected)), follower.text())
-    check_same('merged', found, expected)
-    print('ok --merged')
+    for one, more in zip(followers, options):
+        code, printed, said = server.run(test.sillage, 'history', '-q', '-f', 'json', *LISTS, '-i', '50ms', *more, path)
+        expected = [line + '\n' for line in printed.splitlines() if line.startswith(SHOWN)]
+        if code != (3 if '--fail' in more else 0) or said or not any(SHOWN[2] in line for line in expected) and more is HOSTS:
+            fail('history:', more, code, said)
+        found = one.finish(status=code)
+        check_same(' '.join(more), found, expected)
+    print('ok --merged, --per host, triggers on hosts')
 
 
 def check_range(test, whole):

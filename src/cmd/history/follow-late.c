@@ -112,6 +112,9 @@ static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, 
 			follow->gaps.count * sizeof(follow->gaps.at[0]));
 	}
 	*vec_push(&follow->gaps) = hash;
+	if (follow->view) {
+		history_view_lost(follow->view);
+	}
 	say("%s: %" PRIu64 " windows between %s and %s are missing: %s", follow->name, windows,
 	    units_iso(from, begin), units_iso(to, end), why);
 }

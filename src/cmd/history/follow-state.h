@@ -1,7 +1,8 @@
 /*
  * follow-state: the inside of `history --follow`.
  *
- *   follow.c        looks at the store, shows what is due
+ *   follow.c        looks at what lands, from second to second
+ *   follow-show.c   shows what is due
  *   follow-late.c   what came too late, or never came to the store
  *   due.c           when a window is due
  */
@@ -9,6 +10,7 @@
 #define SILLAGE_CMD_HISTORY_FOLLOW_STATE_H
 
 #include "cmd/history/due.h"
+#include "cmd/history/history-fleet.h"
 #include "cmd/history/history-state.h"
 #include "store/reader-news.h"
 
@@ -27,6 +29,7 @@ struct followed {
 	struct due_trace due;
 	uint64_t due_at; /* of the windows that are shown now: those that begin before */
 	size_t shown;    /* how many of it they are */
+	uint32_t number; /* --per host: that of the view */
 	uint64_t seq;    /* of the next long window */
 	/* Windows of one length that were in a time whose windows are printed, if they were
 	 * counted. */
@@ -48,10 +51,12 @@ struct follow {
 	/* The range, when it is known: some times depend on what the store has. */
 	bool has_range, has_seen; /* has_seen: the windows that were there at the start */
 	uint64_t begin, end;
-	uint64_t newest;        /* the last end of a window */
-	bool has_news;          /* since the last look at silent traces */
-	uint64_t far_at, waits; /* when silent traces are looked at again; ns to wait */
-	/* --merged: numbers of windows; the newest end of a while ago and of now. */
+	uint64_t newest;           /* the last end of a window */
+	bool has_news;             /* since the last look at silent traces */
+	uint64_t far_at, waits;    /* when silent traces are looked at again; ns to wait */
+	struct history_view *view; /* --per host; NULL: not */
+	uint32_t view_traces;
+	/* --merged, --per host: numbers of windows; the newest end of a while ago and of now. */
 	uint64_t all_seq;
 	struct {
 		uint64_t at, newest;
@@ -64,6 +69,13 @@ struct follow {
 	struct err err;
 };
 
+/* The index in @follow->traces of a trace, which is added if it is new. */
+uint32_t follow_trace(struct follow *follow, const struct store_trace *trace);
+/* Notes up to where windows are due; whether some are.  @is_end: all that is there is. */
+bool follow_choose(struct follow *follow, bool is_end);
+/* Reads those that are due, and shows them.  Fails as the functions of reader.h; what was shown
+ * is not shown again. */
+int follow_show(struct follow *follow, struct err *err);
 /* Looks for windows that landed in a time whose windows are printed, and for windows that were
  * lost on the way to the store; says both.  Fails as the functions of reader-news.h. */
 int follow_late(struct follow *follow, struct err *err);

@@ -44,7 +44,7 @@ static void on_hangup(int number)
 
 /* ---- traces ---- */
 
-static uint32_t followed_of(struct follow *f, const struct store_trace *trace)
+uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
 {
 	struct followed *new;
 
@@ -58,6 +58,7 @@ static uint32_t followed_of(struct follow *f, const struct store_trace *trace)
 		.id = mem_strdup(trace->id),
 		.name = output_trace_text(&trace->identity, false),
 		.is_wanted = stored_wants(&f->options, &trace->identity),
+		.number = UINT32_MAX,
 		.due = { .since = f->begin, .position = f->begin },
 	};
 	return (uint32_t)f->traces.count - 1;
@@ -69,7 +70,7 @@ static void find_traces(struct follow *f)
 	const struct store_trace *traces = store_news_traces(f->news, &count);
 
 	while (f->of_news.count < count) {
-		uint32_t at = followed_of(f, &traces[f->of_news.count]);
+		uint32_t at = follow_trace(f, &traces[f->of_news.count]);
 
 		*vec_push(&f->of_news) = at;
 	}
@@ -209,180 +210,6 @@ static int look(struct follow *f, bool is_end, struct err *err)
 	return r == 0 && f->has_news && f->clock.now >= f->far_at ? look_far(f, err) : r;
 }
 
-/* ---- what is due ---- */
-
-/* --merged: up to where all traces are known that are not silent; one that stays behind for long
- * is not waited for. */
-static uint64_t all_until(struct follow *f, bool is_end)
-{
-	uint64_t interval = f->options.interval_ns, most = 0, least = UINT64_MAX, until;
-
-	for (size_t i = 0; i < f->traces.count; i++) {
-		const struct due_trace *due = &f->traces.at[i].due;
-
-		if (!f->traces.at[i].is_wanted || !due->has_last) {
-			continue;
-		}
-		most = due->last_end > most ? due->last_end : most;
-		if (!due_is_idle(due, &f->clock)) {
-			least = due->known < least ? due->known : least;
-		}
-	}
-	if (f->clock.now - f->after.at >= DUE_LAG_NS) {
-		f->before = f->after;
-		f->after.at = f->clock.now;
-		f->after.newest = most;
-	}
-	if (is_end || least == UINT64_MAX) {
-		return due_round_up(most, interval);
-	}
-	until = least > f->before.newest ? least : f->before.newest;
-	return until / interval * interval;
-}
-
-/* Whether something is due. */
-static bool choose_due(struct follow *f, bool is_end)
-{
-	uint64_t all = f->options.merged ? all_until(f, is_end) : 0;
-	bool is_any = false;
-
-	for (size_t i = 0; i < f->traces.count; i++) {
-		struct followed *trace = &f->traces.at[i];
-		struct due_trace *due = &trace->due;
-
-		trace->shown = 0;
-		trace->due_at = !f->options.merged
-					? due_until(due, f->options.interval_ns, &f->clock, is_end)
-				: all > due->position ? all
-						      : due->position;
-		is_any |= trace->is_wanted && due_is_pending(due) &&
-			  trace->due_at > due->position && due->last_end > due->position;
-	}
-	return is_any;
-}
-
-/* ---- showing ---- */
-
-struct batch {
-	struct follow *follow;
-	struct history history;
-	VEC(uint32_t) of_reader; /* the index in follow->traces of a trace of the reader */
-};
-
-static struct followed *followed_in(const struct batch *batch, uint32_t trace)
-{
-	return &batch->follow->traces.at[batch->of_reader.at[trace]];
-}
-
-static void advance(struct followed *trace, uint64_t position)
-{
-	trace->due.position = position > trace->due.position ? position : trace->due.position;
-}
-
-/* A long window is shown: whatever comes next, it is not shown again. */
-static void on_shown(void *user, uint32_t index, struct report *report)
-{
-	struct batch *batch = user;
-	struct follow *f = batch->follow;
-	uint64_t end = due_round_up(report->begin + 1, f->options.interval_ns);
-
-	f->summary.events += report->events;
-	if (index != HISTORY_ALL) {
-		struct followed *trace = followed_in(batch, index);
-
-		report->seq = trace->seq++;
-		advance(trace, end);
-		return;
-	}
-	report->seq = f->all_seq++;
-	for (size_t i = 0; i < f->traces.count; i++) {
-		advance(&f->traces.at[i], end);
-	}
-}
-
-static int choose_windows(struct batch *batch)
-{
-	struct follow *f = batch->follow;
-	struct history *h = &batch->history;
-	struct store_windows *windows = &h->windows;
-	uint64_t begin = UINT64_MAX, end = 0;
-	size_t kept = 0;
-	int r;
-
-	for (size_t i = 0; i < h->trace_count; i++) {
-		const struct followed *trace;
-
-		*vec_push(&batch->of_reader) = followed_of(f, &h->traces[i]);
-		trace = followed_in(batch, (uint32_t)i);
-		h->wanted[i] = trace->is_wanted && due_is_pending(&trace->due) &&
-			       trace->due_at > trace->due.position;
-		if (h->wanted[i]) {
-			begin = trace->due.position < begin ? trace->due.position : begin;
-			end = trace->due_at > end ? trace->due_at : end;
-		}
-	}
-	end = end < f->end ? end : f->end;
-	r = begin < end ? store_reader_windows(h->reader, h->wanted, f->options.interval_ns, begin,
-					       end, windows, &h->err)
-			: 0;
-	for (size_t i = 0; i < windows->at.count; i++) {
-		struct followed *trace = followed_in(batch, windows->at.at[i].trace);
-
-		if (windows->at.at[i].begin >= trace->due.position &&
-		    windows->at.at[i].begin < trace->due_at) {
-			windows->at.at[kept++] = windows->at.at[i];
-			trace->shown++;
-		}
-	}
-	windows->at.count = kept;
-	return r;
-}
-
-/* All that was due is shown; or it is no longer there. */
-static void end_batch(struct follow *f)
-{
-	for (size_t i = 0; i < f->traces.count; i++) {
-		struct followed *trace = &f->traces.at[i];
-		struct due_trace *due = &trace->due;
-
-		if (!trace->is_wanted || trace->due_at <= due->position) {
-			continue;
-		}
-		if (trace->shown == 0 && due_is_pending(due) && due->last_begin < trace->due_at &&
-		    f->options.verbosity >= 0) {
-			say("%s: windows of %s were removed, or merged, before they were shown",
-			    f->name, trace->name);
-		}
-		advance(trace, trace->due_at);
-	}
-}
-
-static int show_due(struct follow *f, struct err *err)
-{
-	struct batch batch = { .follow = f,
-			       .history = { .options = &f->options,
-					    .output = f->output,
-					    .stop = f->stop,
-					    .on_window = on_shown,
-					    .user = &batch } };
-	struct history *h = &batch.history;
-	int r = store_reader_open(f->options.args[0], f->stop, &h->reader, &h->err);
-
-	if (r == 0) {
-		store_reader_want(h->reader, f->output->analyses, &f->options.selection);
-		history_choose_traces(h);
-		r = choose_windows(&batch);
-		r = r < 0 ? r : history_show(h);
-		if (r == 0 && !*f->stop) {
-			end_batch(f);
-		}
-	}
-	*err = h->err;
-	vec_fini(&batch.of_reader);
-	history_fini(h);
-	return r;
-}
-
 /* ---- the loop ---- */
 
 static bool is_fatal(int r)
@@ -439,8 +266,8 @@ static int one_look(struct follow *f, bool is_end)
 	if (r == 0) {
 		note_back(f);
 	}
-	if (r == 0 && f->has_range && choose_due(f, is_end)) {
-		r = show_due(f, &err);
+	if (r == 0 && f->has_range && follow_choose(f, is_end)) {
+		r = follow_show(f, &err);
 	}
 	if (f->output->failure || output_check(f->output, &f->err) < 0) {
 		return -EPIPE;
@@ -523,6 +350,7 @@ static int run(struct follow *f)
 static void follow_fini(struct follow *f)
 {
 	close_news(f);
+	history_view_free(f->view);
 	for (size_t i = 0; i < f->traces.count; i++) {
 		free(f->traces.at[i].id);
 		free(f->traces.at[i].name);
@@ -547,6 +375,10 @@ int follow_store(const struct options *given, struct output *output)
 		say("%s", f.err.text);
 		return EXIT_USAGE;
 	}
+	if (f.options.per_host && history_view_new(&f.options, output, &f.view, &f.err) < 0) {
+		say("%s", f.err.text);
+		return EXIT_USAGE;
+	}
 	cmd_stop_on_signals();
 	if (output->path) {
 		struct sigaction action = { .sa_handler = on_hangup };
@@ -560,6 +392,9 @@ int follow_store(const struct options *given, struct output *output)
 		say("%s", f.err.text);
 	}
 	f.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (f.view && f.summary.exit != EXIT_USAGE) {
+		f.summary.exit = history_view_end(f.view, f.summary.exit);
+	}
 	f.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &f.summary);
 	follow_fini(&f);

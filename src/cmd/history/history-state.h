@@ -39,6 +39,8 @@ struct report_table *history_tables(const struct options *options, const struct 
 				    struct report *to);
 /* Takes the traces of the reader, and those of them that the options ask for. */
 void history_choose_traces(struct history *h);
+/* Sorts windows by the slots of such a length, then by trace and time. */
+void history_sort(struct store_windows *windows, uint64_t interval_ns);
 /* Shows the windows, put together to those of -i.  Following, it ends early once @stop is set, with
  * whole windows. */
 int history_show(struct history *h);

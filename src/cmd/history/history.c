@@ -206,6 +206,14 @@ static int by_slot(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+void history_sort(struct store_windows *windows, uint64_t interval_ns)
+{
+	sorted_ns = interval_ns;
+	if (windows->at.count > 1) {
+		qsort(windows->at.at, windows->at.count, sizeof(windows->at.at[0]), by_slot);
+	}
+}
+
 /* ---- the command ---- */
 
 void history_choose_traces(struct history *h)
@@ -247,9 +255,9 @@ int history_show(struct history *h)
 	const struct trace_identity all = { .host = h->options->host ? (char *)h->options->host
 								     : star };
 
-	if ((h->options->merged || h->on_window) && h->windows.at.count > 1) {
-		sorted_ns = h->options->has_interval ? h->options->interval_ns : UINT64_MAX;
-		qsort(h->windows.at.at, h->windows.at.count, sizeof(h->windows.at.at[0]), by_slot);
+	if (h->options->merged || h->on_window) {
+		history_sort(&h->windows,
+			     h->options->has_interval ? h->options->interval_ns : UINT64_MAX);
 	}
 	if (h->options->merged) {
 		h->joined = rollup_new(1, h->output->top, &h->options->selection);
