@@ -12,7 +12,7 @@
  * for long is not waited for. */
 static uint64_t all_until(struct follow *f, bool is_end)
 {
-	uint64_t interval = f->options.interval_ns, most = 0, least = UINT64_MAX, until;
+	uint64_t interval = f->options.interval_ns, most = 0, least = UINT64_MAX, level = 0, until;
 
 	for (size_t i = 0; i < f->traces.count; i++) {
 		const struct due_trace *due = &f->traces.at[i].due;
@@ -21,11 +21,12 @@ static uint64_t all_until(struct follow *f, bool is_end)
 			continue;
 		}
 		most = due->last_end > most ? due->last_end : most;
+		level = due->level > level ? due->level : level;
 		if (!due_is_idle(due, &f->clock)) {
 			least = due->known < least ? due->known : least;
 		}
 	}
-	if (f->clock.now - f->after.at >= DUE_LAG_NS) {
+	if (f->clock.now - f->after.at >= DUE_LAG_NS + level) {
 		f->before = f->after;
 		f->after.at = f->clock.now;
 		f->after.newest = most;
