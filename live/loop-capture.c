@@ -12,7 +12,7 @@
 #include "live/capture/captures.h"
 #include "live/control.h"
 #include "live/loop-state.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics.h"
 #include "live/trigger/trigger.h"
 #include "live/web/web.h"
 #include "query/period.h"

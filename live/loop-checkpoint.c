@@ -1,7 +1,11 @@
 /*
  * loop-checkpoint: saves the state from time to time (--state-every).
  *
- *     timer ─► each trace: trace_pause, its checkpoint into memory ─► a thread writes the file
+ *     timer ─► each trace: trace_pause, its checkpoint into memory ─► the store has the windows
+ *     before it (--store) ─► a thread writes the file
+ *
+ * A run that is killed continues from the file, and does not make windows before it again: they
+ * must be in the store, in its spool, or said to be lost.
  *
  * The loop stands still while workers finish the chunks that are in flight, and while checkpoints
  * are made; -v says for how long.  It does not wait for the disk: while a file is being written, no
@@ -28,6 +32,45 @@ static void note_result(struct loop *loop, int result, const struct err *err)
 	loop->said_state = result < 0;
 }
 
+/* ---- the store ---- */
+
+#define KEPT_US 20000 /* how often it is asked */
+
+static struct loop_store_windows ask_store(const struct loop *loop)
+{
+	struct loop_store_windows windows = { 0 };
+
+	if (loop->config->store) {
+		loop->config->on_store(loop->config->store, &windows);
+	}
+	return windows;
+}
+
+static void save_when_kept(struct loop *loop)
+{
+	const struct timeval soon = { .tv_usec = KEPT_US };
+
+	loop->is_state_waiting = ask_store(loop).settled < loop->kept_wanted;
+	if (loop->is_state_waiting) {
+		(void)event_add(loop->kept_event, &soon);
+	} else {
+		checkpoint_file_begin_save(loop->config->checkpoint_file);
+	}
+}
+
+static void on_kept(evutil_socket_t fd, short what, void *arg)
+{
+	struct loop *loop = arg;
+
+	(void)fd;
+	(void)what;
+	if (!loop->is_stopping) { /* the last save has it all */
+		save_when_kept(loop);
+	}
+}
+
+/* ---- the timer ---- */
+
 static void on_state(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
@@ -38,7 +81,7 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (checkpoint_file_is_saving(checkpoint_file)) {
+	if (checkpoint_file_is_saving(checkpoint_file) || loop->is_state_waiting) {
 		return;
 	}
 	r = checkpoint_file_end_save(checkpoint_file, &err);
@@ -53,7 +96,8 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 	if (loop->is_stopping) {
 		return; /* the last save has it all */
 	}
-	checkpoint_file_begin_save(checkpoint_file);
+	loop->kept_wanted = ask_store(loop).given;
+	save_when_kept(loop);
 	if (loop->config->verbosity > 0) {
 		loop->config->say("saving the state: %" PRIu64 " bytes, %.1f ms",
 				  checkpoint_file_bytes(checkpoint_file),
@@ -98,5 +142,6 @@ void loop_start_checkpoints(struct loop *loop)
 	if (config->checkpoint_file && config->state_every_ns > 0) {
 		loop->state_event = event_new(loop->base, -1, EV_PERSIST, on_state, loop);
 		(void)event_add(loop->state_event, &every);
+		loop->kept_event = evtimer_new(loop->base, on_kept, loop);
 	}
 }

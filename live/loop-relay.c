@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "live/loop-state.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics.h"
 
 #define LIST_NS      (NS_PER_S / 4) /* sessions that exist for less may be missed */
 #define RETRY_NS_MIN (NS_PER_S / 4)

@@ -67,7 +67,7 @@ struct loop {
 	struct event *signals[3];
 	struct loop_signals *stop_signals;
 	struct event *engine_event, *step_event, *duration_event, *input_event, *size_event,
-		*watchdog_event, *state_event;
+		*watchdog_event, *state_event, *kept_event;
 	struct metrics *metrics; /* NULL: they are not served */
 	struct metrics_server *metrics_server;
 	struct web *web; /* NULL: no page is served */
@@ -76,6 +76,9 @@ struct loop {
 	uint64_t windows;         /* shown so far */
 	bool is_stopping, has_failed;
 	bool said_state; /* that the state cannot be saved was reported */
+	/* A state that waits until the store has the windows before it. */
+	bool is_state_waiting;
+	uint64_t kept_wanted; /* windows, from the first */
 	struct err err;
 	struct run_summary ended; /* figures of freed sessions */
 };

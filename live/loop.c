@@ -20,7 +20,7 @@
 #include "live/loop-signals.h"
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics.h"
 #include "live/trigger/actions.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
@@ -419,7 +419,7 @@ static void loop_fini(struct loop *loop)
 {
 	struct event *events[] = { loop->engine_event, loop->step_event, loop->duration_event,
 				   loop->input_event,  loop->size_event, loop->watchdog_event,
-				   loop->state_event };
+				   loop->state_event,  loop->kept_event };
 
 	loop_free_relays(loop);
 	loop_free_dumps(loop);

@@ -42,6 +42,7 @@ struct metadata;
 
 struct loop_store_windows {
 	uint64_t closed, stored, spooled, lost;
+	uint64_t given, settled; /* to it, and of those, from the first, not only in memory */
 };
 
 struct loop_config {
@@ -72,7 +73,7 @@ struct loop_config {
 	/* Called with each capture that was written, or failed, in place of a line about it. */
 	void (*on_captured)(void *user, const struct capture_order *order);
 	void *input_user; /* for both */
-	/* For metrics: what became so far of the windows that went to @store. */
+	/* For metrics and states: what became so far of the windows that went to @store. */
 	void (*on_store)(void *store, struct loop_store_windows *ret);
 	void *store; /* NULL: there is none */
 	/* Called with the metadata of all traces at the first window of each, to look for what the

@@ -13,7 +13,8 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics-accept.h"
+#include "live/metrics/metrics.h"
 #include "live/url.h"
 
 struct metrics_server {
@@ -21,23 +22,39 @@ struct metrics_server {
 	const struct metrics *metrics;
 };
 
+static void free_bytes(const void *bytes, size_t len, void *arg)
+{
+	(void)len;
+	(void)arg;
+	free((void *)(uintptr_t)bytes);
+}
+
 static void on_metrics(struct evhttp_request *request, void *arg)
 {
-	const char *accept =
-		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept");
-	bool is_open = accept && strstr(accept, "application/openmetrics-text");
+	static const char *const types[] = {
+		[METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
+		[METRICS_OPEN] = "application/openmetrics-text; version=1.0.0; charset=utf-8",
+		[METRICS_PROTOBUF] =
+			("application/vnd.google.protobuf; "
+			 "proto=io.prometheus.client.MetricFamily; encoding=delimited"),
+	};
+	enum metrics_form form = metrics_accept(
+		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept"),
+		metrics_has_protobuf());
 	struct evbuffer *body = evbuffer_new();
 	const struct metrics_server *server = arg;
-	char *text = metrics_text(server->metrics, is_open);
+	size_t len;
+	char *bytes = form == METRICS_PROTOBUF
+			      ? metrics_protobuf(server->metrics, &len)
+			      : metrics_text(server->metrics, form == METRICS_OPEN, &len);
 
-	(void)evbuffer_add(body, text, strlen(text));
+	if (evbuffer_add_reference(body, bytes, len, free_bytes, NULL) < 0) {
+		free(bytes);
+	}
 	(void)evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
-				is_open ? "application/openmetrics-text; version=1.0.0; "
-					  "charset=utf-8"
-					: "text/plain; version=0.0.4; charset=utf-8");
+				types[form]);
 	evhttp_send_reply(request, HTTP_OK, "OK", body);
 	evbuffer_free(body);
-	free(text);
 }
 
 static void on_other(struct evhttp_request *request, void *arg)

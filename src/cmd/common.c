@@ -535,6 +535,11 @@ static int check_store(const struct options *options, struct err *err)
 			"--store keeps all rows: --tid, --pid, --comm, --cpu, --irq, --per, "
 			"--min and --max are for `sillage history`");
 	}
+	if (options->store_also_ns > 0 && (options->store_also_ns <= options->interval_ns ||
+					   options->store_also_ns % options->interval_ns != 0)) {
+		return err_raise(err, -EINVAL,
+				 "--store-also is a multiple of the length of windows, -i");
+	}
 	return 0;
 }
 
@@ -544,6 +549,7 @@ int cmd_store(const struct options *options, bool may_wait, struct engine_config
 	struct store_config windows = { .url = options->store,
 					.may_wait = may_wait,
 					.interval_ns = options->interval_ns,
+					.also_ns = options->store_also_ns,
 					.top = output->top,
 					.stop = may_wait ? &cmd_stop : NULL,
 					.say = say };

@@ -60,7 +60,9 @@ static void ask_store(void *store, struct loop_store_windows *ret)
 	*ret = (struct loop_store_windows){ .closed = account.closed,
 					    .stored = account.stored,
 					    .spooled = account.spooled,
-					    .lost = account.lost };
+					    .lost = account.lost,
+					    .given = account.given,
+					    .settled = account.settled };
 }
 
 static int follow(const struct options *options, struct loop_config *config,

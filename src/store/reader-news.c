@@ -51,9 +51,8 @@ static int prepare_all(struct store_news *news, struct err *err)
 				" AND begin >= ? AND begin < ? ORDER BY begin LIMIT 1" },
 		{ &news->first,
 		  "SELECT begin FROM windows WHERE level = ? ORDER BY level, begin LIMIT 1" },
-		{ &news->last, "SELECT max(\"end\") FROM windows WHERE level = ?1 AND begin ="
-			       " (SELECT begin FROM windows WHERE level = ?1 ORDER BY level DESC, "
-			       "begin DESC LIMIT 1)" },
+		{ &news->last, "SELECT max(\"end\") FROM windows WHERE level = ?1 AND begin >="
+			       " (SELECT max(begin) FROM windows WHERE level = ?1) - ?1" },
 		{ &news->gaps, "SELECT begin, \"end\", windows, why FROM gaps"
 			       " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2" },
 	};

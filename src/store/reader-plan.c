@@ -350,23 +350,46 @@ int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 	return r;
 }
 
+/* The first begin and the last end of one length.  A window ends at most its length behind its
+ * begin, so only the last ones are looked at. */
+static int read_span(struct store_reader *reader, uint64_t level, uint64_t *ret_first,
+		     uint64_t *ret_last, struct err *err)
+{
+	static const char sql[] = "SELECT (SELECT min(begin) FROM windows WHERE level = ?1),"
+				  " (SELECT max(\"end\") FROM windows WHERE level = ?1 AND begin >="
+				  " (SELECT max(begin) FROM windows WHERE level = ?1) - ?1)";
+	sqlite3_stmt *span = NULL;
+	int r = sqlite_prepare(reader->db, reader->path, sql, &span, err);
+
+	(void)sqlite3_bind_int64(span, 1, (int64_t)level);
+	if (r == 0 && sqlite3_step(span) != SQLITE_ROW) {
+		r = sqlite_failed(reader->db, reader->path, err);
+	} else if (r == 0) {
+		uint64_t first = (uint64_t)sqlite3_column_int64(span, 0);
+		uint64_t last = (uint64_t)sqlite3_column_int64(span, 1);
+
+		*ret_first = first < *ret_first ? first : *ret_first;
+		*ret_last = last > *ret_last ? last : *ret_last;
+	}
+	(void)sqlite3_finalize(span);
+	return r;
+}
+
 int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
 		      struct err *err)
 {
-	sqlite3_stmt *span = NULL;
+	struct levels levels = { 0 };
 	int r;
 
 	if (reader->mirror) {
 		return mirror_span(reader->mirror, ret_first, ret_last, err);
 	}
-	r = sqlite_prepare(reader->db, reader->path, "SELECT min(begin), max(\"end\") FROM windows",
-			   &span, err);
-	if (r == 0 && sqlite3_step(span) == SQLITE_ROW) {
-		*ret_first = (uint64_t)sqlite3_column_int64(span, 0);
-		*ret_last = (uint64_t)sqlite3_column_int64(span, 1);
-	} else if (r == 0) {
-		r = sqlite_failed(reader->db, reader->path, err);
+	r = read_levels(reader, &levels, err);
+	*ret_first = levels.at.count > 0 ? UINT64_MAX : 0;
+	*ret_last = 0;
+	for (size_t i = 0; r == 0 && i < levels.at.count; i++) {
+		r = read_span(reader, levels.at.at[i], ret_first, ret_last, err);
 	}
-	(void)sqlite3_finalize(span);
+	vec_fini(&levels.at);
 	return r;
 }

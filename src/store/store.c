@@ -16,6 +16,7 @@
 #include "base/units.h"
 #include "store/clickhouse/clickhouse-writer.h"
 #include "store/keeper.h"
+#include "store/longer.h"
 #include "store/sqlite/sqlite-write.h"
 
 struct store {
@@ -33,7 +34,8 @@ struct store {
 	struct store_account account;
 	struct store_gap gap; /* windows lost that the store does not know of yet */
 	/* The thread's. */
-	bool has_failed; /* the last attempt, which was said */
+	struct longer *longer; /* NULL: there are no longer windows */
+	bool has_failed;       /* the last attempt, which was said */
 };
 
 /* ---- the writer's thread ---- */
@@ -43,7 +45,7 @@ static size_t windows_in(struct store_item *const *items, size_t count)
 	size_t windows = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		windows += items[i]->kind == STORE_WINDOW;
+		windows += items[i]->kind == STORE_WINDOW && !items[i]->is_extra;
 	}
 	return windows;
 }
@@ -81,7 +83,7 @@ static void note_failure(struct store *store, struct store_item *const *items, s
 	(void)pthread_mutex_lock(&store->mutex);
 	lose(store, gap, 0);
 	for (size_t i = 0; i < count; i++) {
-		if (items[i]->kind == STORE_WINDOW) {
+		if (items[i]->kind == STORE_WINDOW && !items[i]->is_extra) {
 			lose_window(store, &items[i]->report, err->text);
 		}
 	}
@@ -156,8 +158,10 @@ static size_t take(struct store *store, struct store_item *items[STORE_BATCH])
 		store->queued_bytes -= items[i]->arena.total;
 	}
 	store->queue.count -= count;
-	memmove(store->queue.at, store->queue.at + count,
-		store->queue.count * sizeof(store->queue.at[0]));
+	if (count > 0) {
+		memmove(store->queue.at, store->queue.at + count,
+			store->queue.count * sizeof(store->queue.at[0]));
+	}
 	(void)pthread_cond_broadcast(&store->has_room);
 	return count;
 }
@@ -178,16 +182,33 @@ static void wait_for_items(struct store *store)
 	}
 }
 
+/* Puts longer windows behind the @count items.  Returns how many there are then. */
+static size_t add_longer(struct store *store, struct store_item *items[2 * STORE_BATCH],
+			 size_t count)
+{
+	size_t all = count;
+
+	for (size_t i = 0; store->longer && i < count; i++) {
+		struct store_item *whole =
+			items[i]->kind == STORE_WINDOW ? longer_add(store->longer, items[i]) : NULL;
+
+		if (whole) {
+			items[all++] = whole;
+		}
+	}
+	return all;
+}
+
 static void *run(void *arg)
 {
 	struct store *store = arg;
-	struct store_item *items[STORE_BATCH];
+	struct store_item *items[2 * STORE_BATCH];
 	bool goes_on = true;
 
 	(void)pthread_mutex_lock(&store->mutex);
 	while (goes_on) {
 		struct store_gap gap;
-		size_t count;
+		size_t count, settled;
 
 		wait_for_items(store);
 		count = take(store, items);
@@ -196,11 +217,14 @@ static void *run(void *arg)
 		/* The last attempt to note a gap is the last of all. */
 		goes_on = count > 0 || !store->is_closing;
 		(void)pthread_mutex_unlock(&store->mutex);
+		count = add_longer(store, items, count);
 		write_items(store, items, count, &gap);
+		settled = windows_in(items, count);
 		for (size_t i = 0; i < count; i++) {
 			store_item_free(items[i]);
 		}
 		(void)pthread_mutex_lock(&store->mutex);
+		store->account.settled += settled; /* of SQLite: written, or lost */
 	}
 	(void)pthread_mutex_unlock(&store->mutex);
 	return NULL;
@@ -234,6 +258,7 @@ static void put(struct store *store, struct store_item *item)
 		store_item_free(item);
 		return;
 	}
+	store->account.given += item->kind == STORE_WINDOW;
 	*vec_push(&store->queue) = item;
 	store->queued_bytes += item->arena.total;
 	(void)pthread_cond_signal(&store->has_items);
@@ -279,6 +304,7 @@ const struct sink sink_store = {
 
 static void store_free(struct store *store)
 {
+	longer_free(store->longer);
 	sqlite_writer_close(store->sqlite);
 	(void)pthread_mutex_destroy(&store->mutex);
 	(void)pthread_cond_destroy(&store->has_items);
@@ -325,6 +351,9 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 
 	prepare(store, config);
 	r = open_database(store, err);
+	if (config->also_ns > 0) {
+		store->longer = longer_new(config->also_ns, config->top);
+	}
 	if (r == 0 && config->keep.count > 0) {
 		store->keeper = keeper_new(config->url, &config->keep, config->top, config->stop,
 					   config->say);
@@ -355,6 +384,9 @@ struct store_account store_account(struct store *store)
 	(void)pthread_mutex_lock(&store->mutex);
 	account = store->account;
 	(void)pthread_mutex_unlock(&store->mutex);
+	if (store->clickhouse) {
+		account.settled = clickhouse_writer_settled(store->clickhouse);
+	}
 	return account;
 }
 

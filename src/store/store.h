@@ -29,6 +29,7 @@ struct store_config {
 	const char *url;
 	bool may_wait; /* the caller can wait until there is room */
 	uint64_t interval_ns;
+	uint64_t also_ns; /* windows of this length are kept, too; 0: none */
 	struct store_keep keep;
 	uint64_t top;            /* of the longest instances in a window, so many rows */
 	const atomic_bool *stop; /* becomes true: @keep may wait for the next run; NULL: never */
@@ -38,6 +39,9 @@ struct store_config {
 struct store_account {
 	uint64_t closed, stored, spooled, lost; /* windows; before the end some are in none yet */
 	uint64_t rows;
+	/* Windows that were given to the writer, and how many of them, from the first, are not only
+	 * in memory any more. */
+	uint64_t given, settled;
 };
 
 /* Whether it is a store in ClickHouse. */

@@ -79,8 +79,8 @@ class Follower:
     def ended(self):
         return self.process.poll() is not None and 'the follower ended: %s' % self.text()
 
-    def wait_for(self, count):
-        wait_until(lambda: len(self.windows()) >= count, self.ended)
+    def wait_for(self, count, kinds=SHOWN):
+        wait_until(lambda: sum(line.startswith(kinds) for line in self.windows()) >= count, self.ended)
 
     def wait_said(self, text):
         wait_until(lambda: text in self.text(), self.ended)
@@ -272,7 +272,8 @@ def check_merged(test):
             known = db.execute('SELECT max("end") FROM windows GROUP BY trace').fetchall()
             due, = db.execute('SELECT count(DISTINCT begin / %d) FROM windows WHERE (begin / %d + 1) * %d <= %d' %
                               (slot, slot, slot, min(known)[0])).fetchone()
-        followers[0].wait_for(due)
+        for one in followers:
+            one.wait_for(due, SHOWN[:2])
     with connected(path) as db:
         db.execute('INSERT INTO windows SELECT * FROM aside')
     for one, more in zip(followers, options):

@@ -3,10 +3,10 @@
 
 Goal    In a file of SQLite each merged window has, row by row, what `analyze -i` of its length stores;
         `history` of the store is that of one that keeps all, byte by byte in JSON, for all lengths that
-        are left, and says where windows are longer than asked.  What is older than the last age is
-        gone, in all tables.  Stored again, nothing is double.  A run that is killed while it merges
-        loses and doubles nothing, and the next one goes on.  ClickHouse: the same, by days.
-Wrong lengths and ages are refused in one line.
+        are left, and says where windows are longer than asked.  Windows of --store-also are such ones,
+        beside the short ones.  What is older than the last age is gone, in all tables.  Stored again,
+        nothing is double.  A run that is killed while it merges loses and doubles nothing, and the next
+        one goes on.  ClickHouse: the same, by days.  Wrong lengths and ages are refused in one line.
 
 usage: keep.py SILLAGE DATA [--server]
 """
@@ -120,6 +120,31 @@ def check_law(test, trace, keep, interval, lengths, expected):
     os.remove(whole)
 
 
+def check_also(test, trace, interval, length, *keep):
+    """Longer windows beside the short ones: in each row what `analyze -i` stores, and the same history."""
+    kept, whole = (os.path.join(test.scratch, name) for name in ('also.db', 'whole.db'))
+    test.store(trace, whole, '%dms' % interval, *keep)
+    for _ in range(2):
+        said = test.store(trace, kept, '%dms' % interval, '--store-also', '%dms' % length, *keep)
+    found, without = levels_of(kept), levels_of(whole)
+    if not keep and server.account(said)[0] != found[interval]:
+        fail('the account counts long windows:', said, found)
+    if found.get(length, 0) < 3 or (not keep and {one: found[one] for one in without} != without):
+        fail(trace, 'has windows of', found, 'and without', without)
+    lengths = [100, 200] if keep else [interval, 2 * interval, length, 2 * length]
+    test.check_same(kept, whole, *('%dms' % one for one in lengths))
+    count = check_rows(test, kept, trace, length)
+    # What is read is the long window, and not the short ones.
+    with contextlib.closing(sqlite3.connect(kept)) as db:
+        db.execute('UPDATE count_totals SET events = events + 1 WHERE level = ?', (length * MS,))
+        db.commit()
+    if not keep and test.history(kept, '-i', '%dms' % length)[0] == test.history(whole, '-i', '%dms' % length)[0]:
+        fail('the long windows are not read')
+    print('ok %s: %d windows of %d ms beside those of %d ms, %d rows' % (trace, found[length], length, interval, count))
+    for path in (kept, whole):
+        os.remove(path)
+
+
 def check_removed(test):
     path = os.path.join(test.scratch, 'removed.db')
     newest, old = 'containers/kernel', 'lost-events/kernel'
@@ -208,6 +233,10 @@ def check_refused(test):
                           '--store-keep', keep, status=2)
         if text not in said or said.count('\n') != 1:
             fail(keep, said)
+    for also in ('10ms', '25ms', '5ms'):
+        said = test.store('migrate/kernel', os.path.join(test.scratch, 'none.db'), '10ms', '--store-also', also, status=2)
+        if 'multiple' not in said or said.count('\n') != 1:
+            fail(also, said)
     print('ok wrong ages and lengths are refused')
 
 
@@ -374,6 +403,9 @@ def main():
         check_law(test, 'burst/kernel', '100ms:200ms,500ms:1h', '100ms', ('500ms', '1s', '2s'), [100, 500])
         check_law(test, 'migrate/kernel', '10ms:20ms,20ms:100ms,100ms:1h', '10ms', ('100ms', '200ms'), [10, 20, 100])
         check_law(test, 'lost-events/kernel', '10ms:20ms,50ms:1h', '10ms', ('50ms', '1s'), [10, 50])
+        check_also(test, 'burst/kernel', 100, 500)
+        check_also(test, 'lost-events/kernel', 10, 50)
+        check_also(test, 'migrate/kernel', 10, 20, '--store-keep', '10ms:20ms,20ms:100ms,100ms:1h')
         check_removed(test)
         check_kill(test)
         check_interrupted(test)

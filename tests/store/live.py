@@ -6,7 +6,7 @@ Goal    `live --store` to a real ClickHouse server and to a file of SQLite: `his
         under another name it is another.  /metrics has the account.  A server that accepts and never
         replies, that answers by halves or with errors holds nobody: live prints all, windows wait in the
         spool, and closed = stored + spooled + lost.  What a server refuses for good is set aside, counted
-        as lost, and holds back nothing behind it.
+        as lost, and holds back nothing behind it.  A state is saved when the store has the windows before it.
 
 usage: live.py SILLAGE APP DATA
 """
@@ -21,6 +21,7 @@ import sqlite3
 import sys
 import tempfile
 import threading
+import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'peer'))
@@ -159,6 +160,31 @@ def test_misbehaving(t):
         assert [line['count'] for line in lines if line['type'] == 'total'] == [expected['count']]
         assert os.path.getsize(spool) > 0
         fake.close()
+
+
+def test_state(t):
+    """A state is not newer than the store: killed while the server hangs, the next run makes all windows again."""
+    relay, state, path = t.relay(), os.path.join(t.scratch, 'state'), os.path.join(t.scratch, 'state.db')
+    fake = Misbehaving('hangs')
+    # Of batches of one moment some wait in the spool while the first one is on its way.
+    hanging = 'clickhouse://127.0.0.1:%d/a?every=1ms&timeout=1h&spool=%s' % (fake.port, os.path.join(t.scratch, 'hangs.db'))
+    options = ('-v', *LISTS, '--from', 'beginning', '--state', state, '--state-every', '50ms', '--store')
+    live = t.live(*options, hanging, relay.live)
+    replay = t.replay(relay, TRACE, '--session', 'own', '--hostname', 'here', '--wait-viewer', '--linger', peer.LONG)
+    live.wait_for(lambda one: sum(line['type'] == 'window' for line in one.lines()) >= 8 and 'saving the state' in one.said())
+    time.sleep(0.5)
+    live.process.kill()
+    peer.ended(live.process)
+    fake.close()
+    live = t.live(*options, path, relay.live)
+    relay.wait_stored('own', os.path.join(t.data, TRACE, 'kernel'))
+    live.wait_for(lambda one: os.path.exists(state) and 'attached' in one.said())
+    t.stop_replay(replay, relay, TRACE, 'own')
+    live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()))
+    live.finish(signal.SIGTERM)
+    expected = t.analyze(TRACE, *LISTS)
+    total, = [line for line in history(t, path, '-a', 'count,cpu,sched') if line['type'] == 'total']
+    assert (total['count'], total['sched']['wake']) == (expected['count'], expected['sched']['wake']), 'the state was newer than the store'
 
 
 def test_refused_at_first(t):

@@ -35,7 +35,7 @@ CONFIG = '''<?xml version="1.0"?>
 <yandex><logger><level>warning</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>
 <listen_host>127.0.0.1</listen_host><http_port>{1}</http_port><path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path>
 <users_config>users.xml</users_config><default_profile>default</default_profile>
-<default_database>default</default_database><mark_cache_size>67108864</mark_cache_size></yandex>'''
+<default_database>default</default_database><mark_cache_size>67108864</mark_cache_size>{2}</yandex>'''
 USERS = '''<?xml version="1.0"?>
 <yandex><profiles><default><max_threads>2</max_threads></default></profiles><users>
 <default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default>
@@ -58,12 +58,18 @@ def free_port():
         return one.getsockname()[1]
 
 
+def in_memory():
+    """Where a server makes thousands of small files quickly; None: the usual place."""
+    return '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
+
+
 class Server:
-    def __init__(self, folder):
+    def __init__(self, folder, more=''):
+        """@more: elements of its configuration."""
         self.folder, self.port, self.process = folder, free_port(), None
         for name in ('data', 'tmp'):
             os.makedirs(os.path.join(folder, name))
-        for name, text in (('config.xml', CONFIG.format(folder, self.port)), ('users.xml', USERS)):
+        for name, text in (('config.xml', CONFIG.format(folder, self.port, more)), ('users.xml', USERS)):
             with open(os.path.join(folder, name), 'w') as file:
                 file.write(text)
         self.start()
@@ -83,8 +89,8 @@ class Server:
         self.process.kill()
         self.process.wait()
 
-    def ask(self, sql):
-        with urllib.request.urlopen('http://127.0.0.1:%d/' % self.port, data=sql.encode()) as reply:
+    def ask(self, sql, database='default'):
+        with urllib.request.urlopen('http://127.0.0.1:%d/?database=%s' % (self.port, database), data=sql.encode()) as reply:
             return reply.read().decode()
 
     def url(self, database, user='', options=''):
@@ -145,6 +151,20 @@ class Test:
                 fail('fleet: exit %d, %s' % (code, said))
         if found[0] != found[1]:
             fail('fleet: %s, SQLite has %s' % (found[1], found[0]))
+
+    def check_also(self):
+        """Longer windows beside the short ones: the account counts the short ones, and history is the same."""
+        url = self.server.url('also')
+        code, printed, said = run(self.sillage, 'analyze', '-v', '-f', 'json', *LISTS, '-i', '10ms', '--store', url, '--store-also',
+                                  '50ms', self.trace)
+        if code != 0 or account(said)[1] != printed.count('"type":"window"'):
+            fail('also: exit %d, %s' % (code, said))
+        if int(self.server.ask('SELECT count() FROM also.windows WHERE level = 50000000')) < 3:
+            fail('also: there are no long windows')
+        for interval in ('10ms', '50ms', '100ms'):
+            expected = windows(run(self.sillage, 'analyze', '-q', '-f', 'json', *LISTS, '-i', interval, self.trace)[1])
+            if windows(self.history(url, interval)[1]) != expected:
+                fail('also: %s: other windows' % interval)
 
     def check_away(self):
         """The server is killed when the run has begun: live goes on, so does a run that was there."""
@@ -299,8 +319,8 @@ def main():
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
         test = Test(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_law, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill, test.check_refused,
-                          test.check_replies):
+            for check in (test.check_law, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
+                          test.check_refused, test.check_replies):
                 check()
         finally:
             test.server.kill()

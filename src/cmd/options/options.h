@@ -116,6 +116,7 @@ struct options {
 	bool run;
 	bool regenerate;                       /* a state dump, where it is missed */
 	const char *store_keep;                /* how long; NULL: for ever */
+	uint64_t store_also_ns;                /* of longer windows beside them; 0: none */
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
 	bool follow;                           /* history: also what lands from now on */

@@ -159,6 +159,9 @@ static int tallies_codec(struct work *work)
 			slice->events += partial->tallies.at[at].count;
 		}
 	}
+	if (codec_reads(work->codec) && at < count) {
+		return REFUSE(work, "%zu tallies without a slice", count - at);
+	}
 	return 0;
 }
 

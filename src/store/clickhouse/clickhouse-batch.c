@@ -279,6 +279,9 @@ static void put_window(struct clickhouse_encoder *encoder, const struct store_it
 		put_thread(encoder, item, &report->views[i], version, batch);
 	}
 	put_head(encoder, item, version, batch);
+	if (item->is_extra) {
+		return;
+	}
 	windows->begin = windows->windows == 0 || report->begin < windows->begin ? report->begin
 										 : windows->begin;
 	windows->end = report->end > windows->end ? report->end : windows->end;

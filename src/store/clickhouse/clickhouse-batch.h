@@ -15,6 +15,7 @@ struct clickhouse_part {
 
 struct clickhouse_batch {
 	int64_t number;           /* in the order of time; above 0 */
+	uint64_t before;          /* windows of this run in batches before it */
 	struct store_gap windows; /* its windows and the time that they cover */
 	uint64_t rows;
 	size_t bytes;

@@ -12,6 +12,10 @@ static int make_tables(struct clickhouse_link *link, const struct clickhouse_bat
 	int r = link->is_checked ? 0 : clickhouse_check(link->http, link->url, true, err);
 
 	link->is_checked = r == 0;
+	if (r == 0 && link->url->cluster && !link->is_joined) {
+		r = clickhouse_join_cluster(link->http, link->url, err);
+		link->is_joined = r == 0;
+	}
 	for (size_t i = 0; r == 0 && i < batch->parts.count; i++) {
 		uint32_t table = batch->parts.at[i].table;
 
@@ -68,7 +72,7 @@ static int send_once(struct clickhouse_link *link, const struct clickhouse_batch
 	r = r < 0 ? r : send_parts(link, batch, is_no_head, err);
 	r = r < 0 ? r : send_parts(link, batch, is_head, err);
 	if (r < 0) { /* it may be another server when it comes back */
-		link->is_checked = false;
+		link->is_checked = link->is_joined = false;
 		memset(link->has_table, 0, sizeof(link->has_table));
 	}
 	return r;

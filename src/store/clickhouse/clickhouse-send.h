@@ -11,6 +11,7 @@ struct clickhouse_link {
 	struct http *http;
 	const struct clickhouse_url *url;
 	bool is_checked; /* it is a store that can be written */
+	bool is_joined;  /* to the cluster */
 	bool has_table[CLICKHOUSE_TABLES_MAX];
 };
 

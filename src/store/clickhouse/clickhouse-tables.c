@@ -279,15 +279,22 @@ static int check_version(struct http *http, const struct clickhouse_url *url, bo
 int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool may_make,
 		     struct err *err)
 {
-	char *ask = mem_printf("SELECT `name` FROM system.tables WHERE `database` = '%s'"
-			       " FORMAT TabSeparated",
+	char *ask = mem_printf("SELECT concat(`name`, if(`engine` = 'Distributed', ' of all', ''))"
+			       " FROM system.tables WHERE `database` = '%s' FORMAT TabSeparated",
 			       url->database);
 	char *tables = NULL;
 	bool is_begun = false;
 	int r = http_ask(http, ask, true, &tables, err);
 
 	free(ask);
-	if (r == 0 && *tables && !clickhouse_has_line(tables, "store")) {
+	if (r == 0 && clickhouse_has_line(tables, "store of all")) {
+		if (may_make) {
+			r = err_raise(err, -EINVAL,
+				      "%s: shows what the servers of a cluster have: write to the "
+				      "database of one",
+				      url->shown);
+		}
+	} else if (r == 0 && *tables && !clickhouse_has_line(tables, "store")) {
 		r = err_raise(err, -EINVAL, "%s: a database, but no store of sillage", url->shown);
 	}
 	if (r == 0 && *tables) {
@@ -301,12 +308,12 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 	return r;
 }
 
-static int grow(struct http *http, const struct clickhouse_url *url,
-		const struct clickhouse_table *table, struct err *err)
+static int grow(struct http *http, const char *database, const struct clickhouse_table *table,
+		struct err *err)
 {
 	char *ask = mem_printf("SELECT `name` FROM system.columns WHERE `database` = '%s'"
 			       " AND `table` = '%s' FORMAT TabSeparated",
-			       url->database, table->name);
+			       database, table->name);
 	char *columns = NULL;
 	int r = http_ask(http, ask, true, &columns, err);
 
@@ -316,8 +323,8 @@ static int grow(struct http *http, const struct clickhouse_url *url,
 
 		if (!clickhouse_has_line(columns, column->name)) {
 			char *change =
-				mem_printf("ALTER TABLE `%s` ADD COLUMN `%s` %s", table->name,
-					   column->name, column_type(column->type));
+				mem_printf("ALTER TABLE `%s`.`%s` ADD COLUMN `%s` %s", database,
+					   table->name, column->name, column_type(column->type));
 
 			r = run(http, change, false, err);
 			free(change);
@@ -339,8 +346,46 @@ int clickhouse_make_table(struct http *http, const struct clickhouse_url *url, u
 	}
 	make = make_text(table);
 	r = run(http, make, false, err);
-	r = r < 0 ? r : grow(http, url, table, err);
+	r = r < 0 ? r : grow(http, url->database, table, err);
 	free(make);
 	free(table);
+	return r;
+}
+
+/* ---- a cluster ---- */
+
+static int show_all(struct http *http, const struct clickhouse_url *url, const char *table,
+		    struct err *err)
+{
+	char *make = mem_printf("CREATE TABLE IF NOT EXISTS `%s_all`.`%s` AS `%s`.`%s`"
+				" ENGINE = Distributed('%s', '%s', '%s')",
+				url->database, table, url->database, table, url->cluster,
+				url->database, table);
+	int r = run(http, make, false, err);
+
+	free(make);
+	return r;
+}
+
+int clickhouse_join_cluster(struct http *http, const struct clickhouse_url *url, struct err *err)
+{
+	char *all = mem_printf("%s_all", url->database);
+	char *make = mem_printf("CREATE DATABASE IF NOT EXISTS `%s`", all);
+	int r = run(http, make, false, err);
+
+	free(make);
+	for (uint32_t i = 0; r == 0 && i < CLICKHOUSE_TABLES_MAX; i++) {
+		struct clickhouse_table *table = clickhouse_table_new(i);
+
+		if (table) {
+			r = clickhouse_make_table(http, url, i, err);
+			r = r < 0 ? r : show_all(http, url, table->name, err);
+			r = r < 0 ? r : grow(http, all, table, err);
+		}
+		free(table);
+	}
+	/* The last: with it the database is a store. */
+	r = r < 0 ? r : show_all(http, url, "store", err);
+	free(all);
 	return r;
 }

@@ -75,6 +75,9 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 /* Makes the table if there is none, and adds columns that it lacks. */
 int clickhouse_make_table(struct http *http, const struct clickhouse_url *url, uint32_t number,
 			  struct err *err);
+/* Makes all tables, and in DATABASE_all one for each that shows those of all servers of the
+ * cluster.  So each server can be asked for any table of any other. */
+int clickhouse_join_cluster(struct http *http, const struct clickhouse_url *url, struct err *err);
 /* Whether "a\nb\n" has the line. */
 bool clickhouse_has_line(const char *lines, const char *line);
 

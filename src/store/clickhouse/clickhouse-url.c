@@ -60,7 +60,7 @@ static int take_number(const char *name, const char *value, struct clickhouse_ur
 	}
 	return err_raise(err, -EINVAL,
 			 "%s: \"%s\" is no option of a store: https, ca, password-file, timeout, "
-			 "every, spool, spool-size",
+			 "every, spool, spool-size, cluster",
 			 url->shown, name);
 }
 
@@ -68,6 +68,14 @@ static void replace_text(char **text, const char *by)
 {
 	free(*text);
 	*text = mem_strdup(by);
+}
+
+static bool is_name(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_";
+
+	return *text && strlen(text) <= 64 && strspn(text, letters) == strlen(text);
 }
 
 static int take_option(char *option, struct clickhouse_url *url, struct err *err)
@@ -89,6 +97,8 @@ static int take_option(char *option, struct clickhouse_url *url, struct err *err
 		replace_text(&url->ca, value);
 	} else if (strcmp(option, "spool") == 0 && *value) {
 		replace_text(&url->spool, value);
+	} else if (strcmp(option, "cluster") == 0 && is_name(value)) {
+		replace_text(&url->cluster, value);
 	} else if (strcmp(option, "password-file") == 0 && *value) {
 		return read_password(value, url, err);
 	} else {
@@ -131,14 +141,6 @@ static char *part_of(CURLU *parts, CURLUPart which, unsigned int flags)
 	copy = mem_strdup(found);
 	curl->free(found);
 	return copy;
-}
-
-static bool is_name(const char *text)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_";
-
-	return *text && strlen(text) <= 64 && strspn(text, letters) == strlen(text);
 }
 
 static int take_parts(CURLU *parts, struct clickhouse_url *url, struct err *err)
@@ -205,7 +207,7 @@ int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct er
 void clickhouse_url_fini(struct clickhouse_url *url)
 {
 	char *const all[] = { url->shown, url->address,  url->database, url->user,
-			      url->ca,    url->password, url->spool };
+			      url->ca,    url->password, url->spool,    url->cluster };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		free(all[i]);

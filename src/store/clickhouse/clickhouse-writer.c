@@ -89,6 +89,11 @@ uint64_t clickhouse_writer_due_ns(const struct clickhouse_writer *writer)
 	return writer->batch ? writer->due_ns : UINT64_MAX;
 }
 
+uint64_t clickhouse_writer_settled(const struct clickhouse_writer *writer)
+{
+	return sender_settled(writer->sender);
+}
+
 void clickhouse_writer_flush(struct clickhouse_writer *writer)
 {
 	if (writer && writer->sender) {

@@ -26,6 +26,8 @@ void clickhouse_writer_put(struct clickhouse_writer *writer, struct store_item *
 			   size_t count, const struct store_gap *gap);
 /* When put() is to be called, with items or without; UINT64_MAX: nothing is gathered. */
 uint64_t clickhouse_writer_due_ns(const struct clickhouse_writer *writer);
+/* See sender_settled(): of the windows that were put.  Any thread. */
+uint64_t clickhouse_writer_settled(const struct clickhouse_writer *writer);
 /* Sends what was gathered, and waits: nothing is undecided afterwards, and no more can be put. NULL
  * is fine, here and below. */
 void clickhouse_writer_flush(struct clickhouse_writer *writer);

@@ -28,6 +28,9 @@ struct sender {
 	struct spool *spool; /* NULL: there is none */
 	VEC(struct clickhouse_batch *) outbox;
 	int64_t first_number, last_number; /* of this run's batches */
+	uint64_t put_windows;              /* in all of them */
+	bool is_in_flight;                 /* one of them, after in_flight_before windows */
+	uint64_t in_flight_before;
 	bool is_closing, is_away;
 	bool has_said_loss; /* since the server went away */
 	bool has_lost;      /* a batch, since sender_has_lost() */
@@ -242,12 +245,16 @@ static void *run(void *arg)
 		if (!batch) {
 			continue;
 		}
+		sender->is_in_flight = !is_spooled;
+		sender->in_flight_before = batch->before;
 		(void)pthread_mutex_unlock(&sender->mutex);
 		r = clickhouse_send(&sender->link, batch, &err);
 		if (r == -EBADMSG) { /* what comes later needs the names in it */
 			clickhouse_send_traces(&sender->link, batch);
 		}
 		(void)pthread_mutex_lock(&sender->mutex);
+		sender->is_in_flight =
+			false; /* what becomes of it is decided before anybody asks */
 		if (r == -EBADMSG) {
 			set_aside(sender, batch, is_spooled, &err);
 		} else if (r < 0) {
@@ -271,8 +278,11 @@ static bool is_next(const struct sender *sender)
 
 void sender_put(struct sender *sender, struct clickhouse_batch *batch)
 {
+	uint64_t windows = batch->windows.windows;
+
 	(void)pthread_mutex_lock(&sender->mutex);
 	batch->number = ++sender->last_number;
+	batch->before = sender->put_windows;
 	while (sender->may_wait && !sender->is_away &&
 	       (sender->outbox.count >= CLICKHOUSE_OUTBOX || !is_next(sender))) {
 		(void)pthread_cond_wait(&sender->has_room, &sender->mutex);
@@ -282,8 +292,21 @@ void sender_put(struct sender *sender, struct clickhouse_batch *batch)
 	} else {
 		keep(sender, batch, sender->is_away ? "it cannot be written" : "it is too slow");
 	}
+	sender->put_windows += windows;
 	(void)pthread_cond_signal(&sender->has_work);
 	(void)pthread_mutex_unlock(&sender->mutex);
+}
+
+uint64_t sender_settled(struct sender *sender)
+{
+	uint64_t settled;
+
+	(void)pthread_mutex_lock(&sender->mutex);
+	settled = sender->is_in_flight       ? sender->in_flight_before
+		  : sender->outbox.count > 0 ? sender->outbox.at[0]->before
+					     : sender->put_windows;
+	(void)pthread_mutex_unlock(&sender->mutex);
+	return settled;
 }
 
 bool sender_has_lost(struct sender *sender)
@@ -344,6 +367,10 @@ int sender_open(const struct clickhouse_url *url, bool may_wait, const struct se
 	sender->link = (struct clickhouse_link){ .http = http_new(url, NULL), .url = url };
 	r = clickhouse_check(sender->link.http, url, true, err);
 	sender->link.is_checked = r == 0;
+	if (r == 0 && url->cluster) {
+		r = clickhouse_join_cluster(sender->link.http, url, err);
+		sender->link.is_joined = r == 0;
+	}
 	if (r == -EIO && !may_wait) { /* it may come yet */
 		r = 0;
 		open_spool(sender);

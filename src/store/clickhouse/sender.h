@@ -35,6 +35,9 @@ int sender_open(const struct clickhouse_url *url, bool may_wait, const struct se
 		struct sender **ret, struct err *err);
 /* Takes the batch. */
 void sender_put(struct sender *sender, struct clickhouse_batch *batch);
+/* So many windows, from the first that was put, are stored, on disk or lost: none of them is only
+ * in memory.  Any thread. */
+uint64_t sender_settled(struct sender *sender);
 /* Whether a batch was lost since it was asked last. */
 bool sender_has_lost(struct sender *sender);
 /* Ends when all is sent, or waits in the spool, or is lost.  NULL is fine. */

@@ -17,6 +17,7 @@ struct store_item {
 	enum store_kind kind;
 	struct arena arena;           /* has all that follows */
 	uint64_t level;               /* of a window: its length; 0: that of the run */
+	bool is_extra;                /* a window that others have, too: no account counts it */
 	char trace[STORE_TRACE_TEXT]; /* what the trace is called in stores; "": it is of none */
 	const char *uuid;             /* LTTng's; NULL: it has none */
 	const char *host, *session, *domain, *path; /* NULL: not known */

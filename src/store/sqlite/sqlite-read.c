@@ -8,7 +8,9 @@
 
 #include "base/mem.h"
 
-#define STEPS_MAX 256 /* rows that are passed rather than looking for the window again */
+/* Rows that are passed rather than looking for the window again, which takes as long as ten.  They
+ * are those of other traces, twenty hosts have hundreds for each window. */
+#define STEPS_MAX 4
 
 int sqlite_cursor_open(sqlite3 *db, const char *path, const char *table, const char *columns,
 		       struct sqlite_cursor *ret, struct err *err)

@@ -149,6 +149,8 @@ START_TEST(refuses_wrong_partials)
 	WRONG(bad->slices.at[0].window = WINDOW_BEFORE); /* nothing is before the range */
 	WRONG(*vec_push(&bad->slices) = bad->slices.at[0]);
 	WRONG(bad->slices.at[0].tally_count = 2);
+	WRONG(bad->slices.at[0].tally_count = 0; bad->slices.at[0].events = 0; bad->events = 0);
+	WRONG(bad->slices.at[0].keyed_count = 0);
 	WRONG(bad->slices.at[0].group_count = 0);
 	WRONG(bad->slices.at[0].group_count = 2);
 	WRONG(bad->slices.at[0].keyed_count = 2);

@@ -1,11 +1,13 @@
 /*
- * metrics: the text of made-up windows, and that rows and traces are bounded.
+ * metrics: what is written of made-up windows, and that rows and traces are bounded.
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics-accept.h"
+#include "live/metrics/metrics.h"
 #include "made-report.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -59,6 +61,7 @@ static char *text_after(unsigned int windows, bool is_open_metrics)
 					      .domain = (char *)"kernel" };
 	struct metrics *metrics = metrics_new();
 	char *text;
+	size_t len;
 
 	for (unsigned int i = 0; i < windows; i++) {
 		make_window(100 + i);
@@ -67,7 +70,7 @@ static char *text_after(unsigned int windows, bool is_open_metrics)
 		metrics_add(metrics, &trace, &made.report);
 		free_window();
 	}
-	text = metrics_text(metrics, is_open_metrics);
+	text = metrics_text(metrics, is_open_metrics, &len);
 	metrics_free(metrics);
 	return text;
 }
@@ -133,6 +136,7 @@ START_TEST(bounds_rows)
 	const struct trace_identity trace = { .host = (char *)"h" };
 	struct metrics *metrics = metrics_new();
 	char *text;
+	size_t len;
 
 	for (uint64_t window = 0; window < 2; window++) {
 		made_window(&made, window);
@@ -143,7 +147,7 @@ START_TEST(bounds_rows)
 		}
 		metrics_add(metrics, &trace, &made.report);
 	}
-	text = metrics_text(metrics, false);
+	text = metrics_text(metrics, false, &len);
 	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_cpus_busy_seconds_total{"),
 			  METRICS_SERIES_MAX / 3 + 1); /* it has three figures */
 	ck_assert_ptr_nonnull(strstr(text, "cpus_busy_seconds_total{host=\"h\",other=\"all\"} "
@@ -159,6 +163,7 @@ START_TEST(has_steady_series)
 	const struct trace_identity trace = { .host = (char *)"h" };
 	struct metrics *metrics = metrics_new();
 	char *text;
+	size_t len;
 
 	made_window(&made, 1);
 	(void)made_table(&made, "cpu", SCOPE_THREAD, NULL);
@@ -170,7 +175,7 @@ START_TEST(has_steady_series)
 	made_row(&made, 0, 0, "")->name = "/etc/passwd";
 	*made_value(&made, "reads") = 1;
 	metrics_add(metrics, &trace, &made.report);
-	text = metrics_text(metrics, false);
+	text = metrics_text(metrics, false, &len);
 	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_threads_run_seconds_last_window{"), 2);
 	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",tid=\"7\",comm=\"a\"} 0.500000000\n"));
 	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",tid=\"8\",comm=\"a\"} 0.250000000\n"));
@@ -185,6 +190,7 @@ START_TEST(tells_what_it_does)
 	const struct trace_identity trace = { .host = (char *)"h" };
 	struct metrics *metrics = metrics_new();
 	char *text;
+	size_t len;
 
 	metrics_own_add(NULL, METRICS_CAPTURES_WRITTEN, "", 1); /* nobody asks for metrics */
 	metrics_own_set(NULL, METRICS_RELAY_UP, "r", 1);
@@ -198,7 +204,7 @@ START_TEST(tells_what_it_does)
 	made.report.lost_packets = 5;
 	metrics_add(metrics, &trace, &made.report);
 	metrics_add(metrics, &trace, &made.report);
-	text = metrics_text(metrics, false);
+	text = metrics_text(metrics, false, &len);
 	ck_assert_ptr_nonnull(
 		strstr(text, "\nsillage_triggers_fired_total{trigger=\"a\\\"b\"} 0\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nsillage_triggers_fired_total{trigger=\"c\"} 2\n"));
@@ -216,6 +222,7 @@ START_TEST(bounds_traces)
 {
 	struct metrics *metrics = metrics_new();
 	char *text;
+	size_t len;
 
 	made_window(&made, 1);
 	for (unsigned int i = 0; i < METRICS_TRACES_MAX + 1; i++) {
@@ -227,7 +234,7 @@ START_TEST(bounds_traces)
 		metrics_add(metrics, &trace, &made.report);
 		metrics_add(metrics, &first, &made.report);
 	}
-	text = metrics_text(metrics, false);
+	text = metrics_text(metrics, false, &len);
 	ck_assert_uint_eq(lines_with(text, "\nsillage_windows_total{"), METRICS_TRACES_MAX);
 	ck_assert_ptr_nonnull(strstr(text, "session=\"s0\""));
 	ck_assert_ptr_null(strstr(text, "session=\"s1\""));
@@ -244,6 +251,7 @@ START_TEST(leaves_out_what_is_unknown)
 	const struct missing_event missing = { made_analysis("cpu"), "sched_switch" };
 	struct metrics *metrics = metrics_new();
 	char *text;
+	size_t len;
 
 	make_window(1);
 	for (size_t t = 0; t < made.report.table_count; t++) {
@@ -255,7 +263,7 @@ START_TEST(leaves_out_what_is_unknown)
 	made.report.missing_count = 1;
 	metrics_add(metrics, &trace, &made.report);
 	free_window();
-	text = metrics_text(metrics, false);
+	text = metrics_text(metrics, false, &len);
 	ck_assert_uint_eq(lines_with(text, "sillage_cpu_"), 0);
 	ck_assert_uint_gt(lines_with(text, "sillage_irq_"), 0);
 	ck_assert_ptr_nonnull(strstr(
@@ -265,11 +273,88 @@ START_TEST(leaves_out_what_is_unknown)
 	make_window(2);
 	metrics_add(metrics, &trace, &made.report);
 	free_window();
-	text = metrics_text(metrics, false);
+	text = metrics_text(metrics, false, &len);
 	ck_assert_ptr_nonnull(
 		strstr(text, "sillage_cpu_busy_seconds_total{host=\"h\"} 1.500000000"));
 	ck_assert_uint_eq(lines_with(text, "sillage_not_recorded{"), 0);
 	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* ---- protobuf ---- */
+
+static const struct {
+	const char *accept;
+	enum metrics_form form;
+	bool without; /* a build that has no protobuf */
+} preferred[] = {
+	{ NULL, METRICS_TEXT },
+	{ "", METRICS_TEXT },
+	{ "*/*", METRICS_TEXT },
+	{ "text/html;q=0.9,,;,q=1", METRICS_TEXT },
+	{ "application/openmetrics-text; version=1.0.0", METRICS_OPEN },
+	{ "text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;q=0.8",
+	  METRICS_OPEN },
+	{ "application/openmetrics-text;q=0.1, text/plain ;q=0.2", METRICS_TEXT },
+	/* Prometheus 2.42 with native histograms, and its like without. */
+	{ "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding="
+	  "delimited,application/openmetrics-text;version=1.0.0;q=0.8,"
+	  "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q="
+	  "0.1",
+	  METRICS_PROTOBUF },
+	{ "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding="
+	  "delimited,text/plain;version=0.0.4;q=0.5",
+	  METRICS_TEXT, true },
+	{ "Application/vnd.google.protobuf ; Encoding = \"delimited\" ; "
+	  "proto=\"io.prometheus.client.MetricFamily\"",
+	  METRICS_PROTOBUF },
+	{ "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=text",
+	  METRICS_TEXT },
+	{ "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamilyX;encoding="
+	  "delimited",
+	  METRICS_TEXT },
+	{ "application/vnd.google.protobuf;encoding=delimited,application/openmetrics-text;q=0.1",
+	  METRICS_OPEN },
+};
+
+START_TEST(takes_what_is_preferred)
+{
+	ck_assert_int_eq(metrics_accept(preferred[_i].accept, !preferred[_i].without),
+			 preferred[_i].form);
+}
+END_TEST
+
+/* Messages fill the bytes; a Prometheus reads them in tests/peer. */
+START_TEST(writes_messages)
+{
+	const struct trace_identity trace = { .host = (char *)"a\"\\b" };
+	struct metrics *metrics = metrics_new();
+	size_t len, at = 0, families = 0;
+	char *bytes;
+
+	make_window(1);
+	metrics_add(metrics, &trace, &made.report);
+	free_window();
+	bytes = metrics_protobuf(metrics, &len);
+	while (metrics_has_protobuf() && at < len) {
+		size_t size = 0;
+		unsigned int shift = 0;
+
+		do {
+			ck_assert_uint_lt(at, len);
+			size |= (size_t)(bytes[at] & 0x7F) << shift;
+			shift += 7;
+		} while (bytes[at++] & 0x80);
+		ck_assert_uint_le(size, len - at);
+		ck_assert_int_eq(bytes[at], 10); /* field 1, a text: its name */
+		at += size;
+		families++;
+	}
+	ck_assert(!metrics_has_protobuf() || families > 10);
+	ck_assert(!metrics_has_protobuf() || memmem(bytes, len, "a\"\\b", 4));
+	ck_assert(!metrics_has_protobuf() || !memmem(bytes, len, "\\\"", 2));
+	free(bytes);
 	metrics_free(metrics);
 }
 END_TEST
@@ -281,6 +366,8 @@ Suite *suite_metrics(void)
 
 	tcase_add_loop_test(tcase, writes_lines, 0, COUNT(lines));
 	tcase_add_test(tcase, writes_open_metrics);
+	tcase_add_test(tcase, writes_messages);
+	tcase_add_loop_test(tcase, takes_what_is_preferred, 0, COUNT(preferred));
 	tcase_add_test(tcase, is_empty_at_first);
 	tcase_add_test(tcase, leaves_out_what_is_unknown);
 	tcase_add_test(tcase, bounds_rows);

@@ -1,7 +1,7 @@
 /*
- * metrics: see metrics.h.  This file adds up windows; metrics-text.c writes the text.
+ * metrics: see metrics.h.  This file adds up windows; metrics-families.c names the sums.
  */
-#include "live/metrics-state.h"
+#include "live/metrics/metrics-state.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -41,7 +41,12 @@ void metrics_own_add(struct metrics *metrics, enum metrics_own family, const cha
 void metrics_own_set(struct metrics *metrics, enum metrics_own family, const char *of,
 		     uint64_t value);
 
-/* The whole text, from malloc(), in the text format 0.0.4 or as OpenMetrics 1.0.0. */
-char *metrics_text(const struct metrics *metrics, bool is_open_metrics);
+/* All figures, from malloc(): the text format 0.0.4, or OpenMetrics 1.0.0. */
+char *metrics_text(const struct metrics *metrics, bool is_open_metrics, size_t *ret_len);
+/* The same as messages of io.prometheus.client.MetricFamily, each behind its length as a varint.
+ * Histograms have native buckets, too (metrics-protobuf.c). */
+char *metrics_protobuf(const struct metrics *metrics, size_t *ret_len);
+/* Whether the build has it. */
+bool metrics_has_protobuf(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * metrics-state: shared by the parts of metrics: metrics.c adds up windows, metrics-text.c writes
- * the text.
+ * metrics-state: shared by the parts of metrics: metrics.c adds up windows, metrics-families.c
+ * names the sums.
  */
 #ifndef SILLAGE_LIVE_METRICS_STATE_H
 #define SILLAGE_LIVE_METRICS_STATE_H
@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/tables/columns.h"
-#include "live/metrics.h"
+#include "live/metrics/metrics.h"
 #include "output/snapshot.h"
 
 /* The sums of one row of a table. */

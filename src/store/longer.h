@@ -1,0 +1,22 @@
+/*
+ * longer: windows of a longer length, put together while the short ones are written (--store-also).
+ *
+ *     1 s  |||||||||||||||||||||||||||     each slot of which all is there, complete and without a
+ * hole 1 m      |           |           |   becomes one, exactly
+ *
+ * What is not whole has no long window: a reader takes the short ones there (reader.h).
+ */
+#ifndef SILLAGE_STORE_LONGER_H
+#define SILLAGE_STORE_LONGER_H
+
+#include "store/rows/item.h"
+
+struct longer;
+
+/* @top: of the longest instances in a window, so many rows. */
+struct longer *longer_new(uint64_t length_ns, uint64_t top);
+void longer_free(struct longer *longer); /* NULL is fine */
+/* Adds a window.  The long one that it completes, which the caller frees; NULL: none. */
+struct store_item *longer_add(struct longer *longer, const struct store_item *item);
+
+#endif
