@@ -278,6 +278,7 @@ static int one_look(struct follow *f, bool is_end)
 	}
 	if (r < 0) {
 		note_away(f, r, &err);
+		f->waits = 0; /* it was slow since it waited */
 	}
 	return 0;
 }
