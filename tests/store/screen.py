@@ -158,11 +158,15 @@ def make_day(test, whole):
     with follow.connected(path) as db:
         begin, = db.execute('SELECT begin FROM windows ORDER BY begin LIMIT 1 OFFSET 20').fetchone()
         names = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        db.execute("UPDATE windows SET analyses = 'count,cpu'")
         db.execute('CREATE TEMP TABLE hours AS WITH RECURSIVE c(x) AS (VALUES(0) UNION ALL SELECT x + 1 FROM c WHERE x < %d)'
                    ' SELECT x FROM c' % (DAY - 1))
         for name in names:
             columns = [row[1] for row in db.execute('PRAGMA table_info("%s")' % name)]
-            if columns[0] != 'level':
+            if columns[0] != 'level' or name == 'threads':
+                continue
+            if name.startswith('sched'):  # it would be most of the file
+                db.execute('DELETE FROM "%s"' % name)
                 continue
             db.execute('CREATE TEMP TABLE one AS SELECT * FROM "%s" WHERE begin = %d' % (name, begin))
             db.execute('DELETE FROM "%s"' % name)
