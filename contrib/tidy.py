@@ -89,6 +89,7 @@ ROOMS = {
     'src/cmd/report': None,
     'src/cmd/history': None,
     'src/cmd/setup': None,
+    'src/cmd/top': None,
     'src/cmd': None,  # all
     'src': None,
 }

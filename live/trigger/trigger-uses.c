@@ -99,7 +99,7 @@ static bool can_hold(const struct condition *c, const struct event_names *names,
 		return false;
 	}
 	if (!missing_is_asked(figure->analysis, (size_t)(figure->table - figure->analysis->tables),
-			      figure->column, figure->pattern, periods)) {
+			      figure->column, which_name(figure), periods)) {
 		return false;
 	}
 	return !missing_figure(names, figure->analysis,

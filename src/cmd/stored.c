@@ -13,6 +13,11 @@ static bool matches(const char *pattern, const char *text)
 	return !pattern || fnmatch(pattern, text ? text : "", 0) == 0;
 }
 
+bool stored_wants(const struct options *options, const struct trace_identity *trace)
+{
+	return matches(options->host, trace->host) && matches(options->session, trace->session);
+}
+
 bool *stored_wanted(const struct options *options, struct store_reader *reader)
 {
 	size_t count;
@@ -20,8 +25,7 @@ bool *stored_wanted(const struct options *options, struct store_reader *reader)
 	bool *wanted = mem_alloc(count + 1);
 
 	for (size_t i = 0; i < count; i++) {
-		wanted[i] = matches(options->host, traces[i].identity.host) &&
-			    matches(options->session, traces[i].identity.session);
+		wanted[i] = stored_wants(options, &traces[i].identity);
 	}
 	return wanted;
 }

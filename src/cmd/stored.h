@@ -7,6 +7,8 @@
 #include "cmd/options/options.h"
 #include "store/reader.h"
 
+/* Whether --host and --session want the trace. */
+bool stored_wants(const struct options *options, const struct trace_identity *trace);
 /* By trace, whether --host and --session want it; from malloc(). */
 bool *stored_wanted(const struct options *options, struct store_reader *reader);
 /* Says where windows are longer than asked: of old times a store may have such only

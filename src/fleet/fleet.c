@@ -15,11 +15,17 @@ struct fleet_trace {
 	struct rollup *slot, *total; /* NULL: no window yet */
 };
 
+/* What the windows of a host lost. */
+struct fleet_lost {
+	uint64_t discarded, packets, bad_packets, late_events;
+};
+
 struct fleet_host {
 	char *name;
 	VEC(size_t) traces;
 	uint64_t seen, before; /* ns: end of its last window, and of the last one before the slot */
 	bool is_open;          /* it has a window in the slot */
+	struct fleet_lost lost;
 };
 
 struct fleet {
@@ -98,6 +104,19 @@ static const struct report *join(struct fleet *fleet, const struct fleet_host *h
 	return rollup_take(fleet->joined);
 }
 
+/* In place of a total: losses up to this window. */
+static void total_so_far(struct fleet *fleet, struct fleet_host *host, const struct report *window)
+{
+	struct report total = *window;
+
+	total.kind = REPORT_TOTAL;
+	total.discarded = host->lost.discarded += window->discarded;
+	total.lost_packets = host->lost.packets += window->lost_packets;
+	total.bad_packets = host->lost.bad_packets += window->bad_packets;
+	total.late_events = host->lost.late_events += window->late_events;
+	fleet_triggers_total(fleet->config.triggers, host->name, &total);
+}
+
 static void end_slot_of(struct fleet *fleet, size_t at)
 {
 	struct fleet_host *host = &fleet->hosts.at[at];
@@ -124,11 +143,14 @@ static void end_slot_of(struct fleet *fleet, size_t at)
 		}
 		fleet_triggers_window(config->triggers, at, host->name, window);
 	}
+	if (config->triggers && config->has_no_total) {
+		total_so_far(fleet, host, window);
+	}
 	host->before = host->seen;
 	host->is_open = false;
 }
 
-static void end_slot(struct fleet *fleet)
+void fleet_end_slot(struct fleet *fleet)
 {
 	const struct fleet_config *config = &fleet->config;
 
@@ -159,10 +181,12 @@ void fleet_add_window(struct fleet *fleet, size_t trace, const struct report *wi
 	assert(trace < fleet->traces.count);
 	if (fleet->has_slot && slot != fleet->slot) {
 		assert(slot > fleet->slot);
-		end_slot(fleet);
+		fleet_end_slot(fleet);
 	}
-	if (!of->total) {
+	if (!of->slot) {
 		of->slot = rollup_new(1, 0, config->selection);
+	}
+	if (!of->total && !config->has_no_total) {
 		of->total = rollup_new(1, 0, config->selection);
 	}
 	if (config->interval_ns < UINT64_MAX) {
@@ -170,15 +194,30 @@ void fleet_add_window(struct fleet *fleet, size_t trace, const struct report *wi
 		fleet->slot = slot;
 		rollup_add(of->slot, window, 0);
 	}
-	rollup_add(of->total, window, 0);
+	if (of->total) {
+		rollup_add(of->total, window, 0);
+	}
 	host->seen = window->end > host->seen ? window->end : host->seen;
+}
+
+void fleet_drop_slot(struct fleet *fleet)
+{
+	for (size_t i = 0; i < fleet->traces.count; i++) {
+		if (fleet->traces.at[i].slot) {
+			(void)rollup_take(fleet->traces.at[i].slot);
+		}
+	}
+	for (size_t i = 0; i < fleet->hosts.count; i++) {
+		fleet->hosts.at[i].is_open = false;
+	}
+	fleet->has_slot = false;
 }
 
 void fleet_end(struct fleet *fleet)
 {
 	const struct fleet_config *config = &fleet->config;
 
-	end_slot(fleet);
+	fleet_end_slot(fleet);
 	for (size_t i = 0; i < fleet->hosts.count; i++) {
 		const struct report *joined;
 		struct report total;

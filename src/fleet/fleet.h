@@ -52,6 +52,7 @@ typedef void fleet_show_fn(void *user, const struct fleet_table *table);
 struct fleet_config {
 	uint64_t interval_ns; /* of slots; UINT64_MAX: there is only the total */
 	bool shows_windows;   /* also slots are shown, not only the total */
+	bool has_no_total;    /* nothing is kept of a slot that is over */
 	bool by_container;
 	const struct fleet_figures *figures;
 	const char *sort; /* the name of one of them, or "host"; NULL: the furthest rows first */
@@ -73,6 +74,10 @@ void fleet_add_trace(struct fleet *fleet, const char *host);
 /* A window of the trace.  Windows of one slot come in any order of traces, those of a trace by
  * time; all of a slot before those of the next. */
 void fleet_add_window(struct fleet *fleet, size_t trace, const struct report *window);
+/* No window of the open slot comes any more. */
+void fleet_end_slot(struct fleet *fleet);
+/* What came of the open slot comes again. */
+void fleet_drop_slot(struct fleet *fleet);
 /* Ends the open slot, and shows the total. */
 void fleet_end(struct fleet *fleet);
 

@@ -1,7 +1,7 @@
 /*
  * sink: the forms of output, and the files they go to.
  *
- *     struct sink     a form: text, JSON, LAMI; the full screen is one, too (cmd/top.c)
+ *     struct sink     a form: text, JSON, LAMI; the full screen is one, too (cmd/top)
  *     struct output   a form and a file
  *
  * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table of those that

@@ -37,8 +37,6 @@ struct store_reader {
 	VEC(struct missing_event) missing;
 	VEC(struct report_view) known_views;
 	struct arena texts;
-	struct arena events; /* texts that outlive it */
-	VEC(const char *) known;
 };
 
 /* Whether rows of table @t of analyses[a] are needed: those of processes are made of those of

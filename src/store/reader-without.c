@@ -3,7 +3,7 @@
  */
 #include <errno.h>
 
-#include "store/reader.h"
+#include "store/reader-news.h"
 
 static int missing(const char *url, struct err *err)
 {
@@ -90,6 +90,98 @@ int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		      void *user, struct err *err)
 {
 	(void)reader;
+	(void)begin;
+	(void)end;
+	(void)each;
+	(void)user;
+	return missing("", err);
+}
+
+/* ---- following ---- */
+
+int store_news_open(const char *url, const atomic_bool *stop, struct store_news **ret,
+		    struct err *err)
+{
+	(void)ret;
+	(void)stop;
+	return missing(url, err);
+}
+
+void store_news_close(struct store_news *news)
+{
+	(void)news;
+}
+
+const char *store_news_name(const struct store_news *news)
+{
+	(void)news;
+	return "";
+}
+
+int store_news_look(struct store_news *news, struct err *err)
+{
+	(void)news;
+	return missing("", err);
+}
+
+const struct store_trace *store_news_traces(const struct store_news *news, size_t *ret_count)
+{
+	(void)news;
+	*ret_count = 0;
+	return NULL;
+}
+
+uint64_t store_news_reach_ns(const struct store_news *news)
+{
+	(void)news;
+	return 0;
+}
+
+int store_news_windows(struct store_news *news, const struct store_news_range *ranges, size_t count,
+		       store_news_fn *each, void *user, struct err *err)
+{
+	(void)news;
+	(void)ranges;
+	(void)count;
+	(void)each;
+	(void)user;
+	return missing("", err);
+}
+
+int store_news_count(struct store_news *news, const struct store_news_range *ranges, size_t count,
+		     uint64_t *ret_counts, struct err *err)
+{
+	(void)news;
+	(void)ranges;
+	(void)count;
+	(void)ret_counts;
+	return missing("", err);
+}
+
+int store_news_next(struct store_news *news, const struct store_news_range *range, uint64_t time,
+		    bool is_before, uint64_t *ret_begin, struct err *err)
+{
+	(void)news;
+	(void)range;
+	(void)time;
+	(void)is_before;
+	(void)ret_begin;
+	return missing("", err);
+}
+
+int store_news_span(struct store_news *news, uint64_t *ret_first, uint64_t *ret_last,
+		    struct err *err)
+{
+	(void)news;
+	(void)ret_first;
+	(void)ret_last;
+	return missing("", err);
+}
+
+int store_news_gaps(struct store_news *news, uint64_t begin, uint64_t end, store_gap_fn *each,
+		    void *user, struct err *err)
+{
+	(void)news;
 	(void)begin;
 	(void)end;
 	(void)each;

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,10 +191,8 @@ void store_reader_close(struct store_reader *reader)
 	vec_fini(&reader->traces);
 	vec_fini(&reader->report_tables);
 	vec_fini(&reader->missing);
-	vec_fini(&reader->known);
 	vec_fini(&reader->known_views);
 	arena_fini(&reader->texts);
-	arena_fini(&reader->events);
 	if (reader->mirror) {
 		mirror_close(reader->mirror);
 	} else {
@@ -412,17 +411,26 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 	return r;
 }
 
-/* The text of an event that is missing, which outlives the report. */
-static const char *event_text(struct store_reader *reader, const char *text, size_t len)
+/* The text of an event that is missing.  As everywhere, such texts outlive reports and those who
+ * made them: there are few, and they stay. */
+static const char *event_text(const char *text, size_t len)
 {
-	for (size_t i = 0; i < reader->known.count; i++) {
-		if (strlen(reader->known.at[i]) == len &&
-		    memcmp(reader->known.at[i], text, len) == 0) {
-			return reader->known.at[i];
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static VEC(const char *) known;
+	const char *found = NULL;
+
+	(void)pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < known.count && !found; i++) {
+		if (strlen(known.at[i]) == len && memcmp(known.at[i], text, len) == 0) {
+			found = known.at[i];
 		}
 	}
-	*vec_push(&reader->known) = arena_strndup(&reader->events, text, len);
-	return reader->known.at[reader->known.count - 1];
+	if (!found) {
+		found = mem_printf("%.*s", (int)len, text);
+		*vec_push(&known) = found;
+	}
+	(void)pthread_mutex_unlock(&mutex);
+	return found;
 }
 
 /* Lines of "cpu:sched_switch". */
@@ -438,8 +446,7 @@ static void read_missing(struct store_reader *reader, const char *text)
 			    store_reader_wants(reader, analyses[a])) {
 				*vec_push(&reader->missing) = (struct missing_event){
 					.analysis = analyses[a],
-					.event = event_text(reader, colon + 1,
-							    (size_t)(end - colon - 1)),
+					.event = event_text(colon + 1, (size_t)(end - colon - 1)),
 				};
 			}
 		}

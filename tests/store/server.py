@@ -6,7 +6,8 @@ Goal    `history` of the store is `analyze -i`, byte by byte in JSON, and with `
         them: nothing is lost or double, and closed = stored + spooled + lost.  A spool that is full: one
         line, exit status 1, a gap.  A run that is killed leaves whole windows.  Wrong passwords, stores
         of a newer version, other databases, servers that are not there, that answer with errors or with
-        half an answer are refused in one line.  A table that lacks a column grows.
+        half an answer are refused in one line.  A table that lacks a column grows.  `history --follow`
+        prints each window once, from before the database is there, and past an absence of the server.
 Method  Debian's clickhouse-server on loopback, with a configuration and a folder of its own; a small
         server that misbehaves.  Skipped where there is no clickhouse-server.
 
@@ -26,6 +27,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
+
+import follow
 
 LISTS = ['-a', 'count,cpu,sched,io', '-j', '0']
 CONFIG = '''<?xml version="1.0"?>
@@ -190,6 +193,35 @@ class Test:
         if windows(self.history(self.server.url('away'))[1]) != expected:
             fail('away: other windows')
 
+    def check_follow(self):
+        """`history --follow` is there before the database, and goes on when the server was away."""
+        url, expected = self.server.url('follow'), None
+        followers = {interval: follow.Follower(self.sillage, url, '-i', interval, '--since', '@0', *LISTS[:2])
+                     for interval in ('10ms', '50ms')}
+        for one in followers.values():
+            one.wait_said('it is empty; waiting for it')
+        begin = windows(run(self.sillage, 'analyze', '-q', '-f', 'json', *LISTS, '-i', '10ms', self.trace)[1])[20]
+        begin = re.search(r'"begin":(\d+)', begin).group(1)
+        code, _, said = run(self.sillage, 'analyze', '-q', '-o', '/dev/null', *LISTS, '-i', '10ms', '--end', begin + 'ns',
+                            '--store', url, self.trace)
+        if code != 0 or said:
+            fail('follow: exit %d, %s' % (code, said))
+        followers['10ms'].wait_for(19)
+        self.server.kill()
+        for one in followers.values():
+            one.wait_said('trying again')
+        self.server.start()
+        self.analyze(url)
+        for interval, one in followers.items():
+            expected = windows(run(self.sillage, 'analyze', '-q', '-f', 'json', *LISTS, '-i', interval, self.trace)[1])
+            expected = [line + '\n' for line in expected if line.startswith('{"type":"window"')]
+            one.wait_for(len(expected) - 1)
+            found = one.finish()
+            if sorted(found) != expected or [line for line in found if line in expected] != found:
+                fail('follow: %s: %d windows, expected %d: %s' % (interval, len(found), len(expected), one.text()))
+            if one.text().count('is there') != 2 or one.text().count('trying again') != 1:
+                fail('follow: %s' % one.text())
+
     def check_damaged(self, folder):
         """A spool is given up where it cannot be read: it stays, and holds nobody."""
         name, = (name for name in os.listdir(folder) if name.endswith('.db'))
@@ -287,7 +319,8 @@ def main():
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
         test = Test(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_law, test.check_fleet, test.check_also, test.check_away, test.check_full, test.check_kill, test.check_refused, test.check_replies):
+            for check in (test.check_law, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
+                          test.check_refused, test.check_replies):
                 check()
         finally:
             test.server.kill()

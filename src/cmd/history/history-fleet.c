@@ -21,7 +21,7 @@
 #include "live/trigger/actions.h"
 #include "store/reader.h"
 
-struct view {
+struct history_view {
 	const struct options *options;
 	struct output *output;
 	struct store_reader *reader;
@@ -39,12 +39,13 @@ struct view {
 	struct fleet_triggers *triggers;
 	struct fleet *fleet;
 	struct run_summary summary;
+	bool has_lost; /* windows are missing, as --strict knows */
 	struct err err;
 };
 
 /* ---- what is read ---- */
 
-static int choose_figures(struct view *v)
+static int choose_figures(struct history_view *v)
 {
 	const struct options *options = v->options;
 	int r = 0;
@@ -66,7 +67,7 @@ static int choose_figures(struct view *v)
 	return r;
 }
 
-static int check_sort(struct view *v)
+static int check_sort(struct history_view *v)
 {
 	const char *sort = v->options->stored_sort;
 	const char *names[FLEET_FIGURES_MAX + 2] = { NULL };
@@ -93,7 +94,7 @@ static int check_sort(struct view *v)
 }
 
 /* Lists of processes and containers are made of that of threads. */
-static int choose_tables(struct view *v)
+static int choose_tables(struct history_view *v)
 {
 	size_t count = 0;
 
@@ -121,7 +122,7 @@ static int choose_tables(struct view *v)
 	return 0;
 }
 
-static int choose(struct view *v)
+static int choose(struct history_view *v)
 {
 	int r = choose_figures(v);
 
@@ -146,7 +147,7 @@ static int choose(struct view *v)
 
 /* The length of the windows of a trace is that of its shortest ones; of several traces the longest
  * counts, so that each has a window in each slot. */
-static uint64_t own_interval(const struct view *v)
+static uint64_t own_interval(const struct history_view *v)
 {
 	uint64_t *shortest = mem_alloc((v->trace_count + 1) * sizeof(*shortest)), longest = 1;
 
@@ -163,7 +164,7 @@ static uint64_t own_interval(const struct view *v)
 	return longest;
 }
 
-static int choose_windows(struct view *v)
+static int choose_windows(struct history_view *v)
 {
 	const struct options *options = v->options;
 	struct units_span span;
@@ -214,7 +215,7 @@ static int by_slot(const void *left, const void *right, void *user)
 
 static void show(void *user, const struct fleet_table *table)
 {
-	struct view *v = user;
+	struct history_view *v = user;
 
 	if (strcmp(v->output->sink->name, "json") == 0) {
 		fleet_json(v->output, table);
@@ -224,26 +225,27 @@ static void show(void *user, const struct fleet_table *table)
 }
 
 /* Traces of one host are one row; one without a host is a row of its own. */
-static void add_traces(struct view *v)
+void history_view_add_trace(struct history_view *v, const struct trace_identity *trace)
+{
+	char *name = trace->host ? mem_strdup(trace->host) : output_trace_text(trace, false);
+
+	fleet_add_trace(v->fleet, name);
+	free(name);
+}
+
+static void add_traces(struct history_view *v)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < v->trace_count; i++) {
-		char *name;
-
-		if (!v->wanted[i]) {
-			continue;
+		if (v->wanted[i]) {
+			v->number[i] = count++;
+			history_view_add_trace(v, &v->traces[i].identity);
 		}
-		v->number[i] = count++;
-		name = v->traces[i].identity.host
-			       ? mem_strdup(v->traces[i].identity.host)
-			       : output_trace_text(&v->traces[i].identity, false);
-		fleet_add_trace(v->fleet, name);
-		free(name);
 	}
 }
 
-static int go_through(struct view *v)
+static int go_through(struct history_view *v)
 {
 	struct report report;
 	int r = 0;
@@ -268,18 +270,19 @@ static int go_through(struct view *v)
 	return r;
 }
 
-static int show_all(struct view *v)
+/* @has_no_total: following. */
+static void make_fleet(struct history_view *v, bool has_no_total)
 {
 	const struct options *options = v->options;
 	struct fleet_config config = { .interval_ns = v->interval_ns,
 				       .shows_windows = options->has_interval,
+				       .has_no_total = has_no_total,
 				       .by_container = v->by_container,
 				       .figures = &v->figures,
 				       .sort = options->stored_sort,
 				       .selection = &options->selection,
 				       .show = show,
 				       .user = v };
-	int r;
 
 	if (v->actions) {
 		actions_set_interval(v->actions, v->interval_ns);
@@ -287,6 +290,13 @@ static int show_all(struct view *v)
 	}
 	config.triggers = v->triggers;
 	v->fleet = fleet_new(&config);
+}
+
+static int show_all(struct history_view *v)
+{
+	int r;
+
+	make_fleet(v, false);
 	add_traces(v);
 	output_start(v->output);
 	r = go_through(v);
@@ -298,22 +308,27 @@ static int show_all(struct view *v)
 
 /* ---- the command ---- */
 
-static int open_store(struct view *v)
+void history_view_want(const struct history_view *v, struct store_reader *reader)
+{
+	store_reader_want(reader, v->list, &v->options->selection);
+	store_reader_want_tables(reader, v->used);
+}
+
+static int open_store(struct history_view *v)
 {
 	int r = store_reader_open(v->options->args[0], &cmd_stop, &v->reader, &v->err);
 
 	if (r < 0) {
 		return r;
 	}
-	store_reader_want(v->reader, v->list, &v->options->selection);
-	store_reader_want_tables(v->reader, v->used);
+	history_view_want(v, v->reader);
 	v->traces = store_reader_traces(v->reader, &v->trace_count);
 	v->wanted = stored_wanted(v->options, v->reader);
 	v->number = mem_alloc((v->trace_count + 1) * sizeof(*v->number));
 	return 0;
 }
 
-static void view_fini(struct view *v)
+static void fini(struct history_view *v)
 {
 	fleet_free(v->fleet);
 	fleet_triggers_free(v->triggers);
@@ -325,17 +340,24 @@ static void view_fini(struct view *v)
 	store_reader_close(v->reader);
 }
 
+static char star[] = "*";
+
+static void init(struct history_view *v, const struct options *options)
+{
+	v->options = options;
+	v->by_container = options->selection.per == PER_CONTAINER;
+	v->all.host = options->host ? (char *)options->host : star;
+	v->output->analyses = v->list;
+}
+
 int history_fleet(const struct options *given, struct output *output)
 {
 	struct options options = *given;
-	char star[] = "*";
-	struct view v = { .options = &options, .output = output };
+	struct history_view v = { .output = output };
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
-	v.by_container = options.selection.per == PER_CONTAINER;
-	v.all.host = options.host ? (char *)options.host : star;
-	output->analyses = v.list;
+	init(&v, &options);
 	options.begin_option = "--since";
 	options.end_option = "--until";
 	cmd_stop_on_signals();
@@ -359,6 +381,93 @@ int history_fleet(const struct options *given, struct output *output)
 	if (v.fleet) {
 		output_end(output, &v.summary);
 	}
-	view_fini(&v);
+	fini(&v);
 	return v.summary.exit;
+}
+
+/* ---- following ---- */
+
+int history_view_new(const struct options *options, struct output *output,
+		     struct history_view **ret, struct err *err)
+{
+	struct history_view *v = mem_alloc(sizeof(*v));
+	int r;
+
+	v->output = output;
+	init(v, options);
+	v->interval_ns = options->interval_ns;
+	r = choose(v);
+	if (r < 0) {
+		*err = v->err;
+		history_view_free(v);
+		return r;
+	}
+	make_fleet(v, true);
+	*ret = v;
+	return 0;
+}
+
+void history_view_free(struct history_view *v)
+{
+	if (v) {
+		fini(v);
+		free(v);
+	}
+}
+
+static void end_slot(struct history_view *v, const struct store_window *last,
+		     void (*shown)(void *user, uint64_t begin, uint64_t events), void *user)
+{
+	fleet_end_slot(v->fleet);
+	shown(user, last->begin, v->summary.events);
+	v->summary.events = 0;
+}
+
+int history_view_show(struct history_view *v, struct store_reader *reader,
+		      const struct store_windows *windows, const uint32_t *number,
+		      const atomic_bool *stop,
+		      void (*shown)(void *user, uint64_t begin, uint64_t events), void *user,
+		      struct err *err)
+{
+	const struct store_window *last = NULL;
+	struct report report;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < windows->at.count && !*stop; i++) {
+		const struct store_window *window = &windows->at.at[i];
+
+		if (last && last->begin / v->interval_ns != window->begin / v->interval_ns) {
+			end_slot(v, last, shown, user);
+			(void)output_check(v->output, err);
+		}
+		r = store_reader_read(reader, window, &report, err);
+		if (r == 0) {
+			v->summary.events += report.events;
+			fleet_add_window(v->fleet, number[window->trace], &report);
+		}
+		last = window;
+	}
+	if (r < 0 || *stop) {
+		fleet_drop_slot(v->fleet);
+		v->summary.events = 0;
+	} else if (last) {
+		end_slot(v, last, shown, user);
+	}
+	return r;
+}
+
+void history_view_lost(struct history_view *v)
+{
+	if (!v->has_lost && v->actions && actions_gate(v->actions)) {
+		gate_lost(actions_gate(v->actions), "windows are missing in the store");
+	}
+	v->has_lost = true;
+}
+
+int history_view_end(struct history_view *v, int status)
+{
+	if (v->triggers) {
+		fleet_triggers_end(v->triggers);
+	}
+	return cmd_gate(v->options, v->actions, status);
 }

@@ -11,35 +11,19 @@
 
 #include "base/now.h"
 #include "base/units.h"
-#include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/history/follow.h"
 #include "cmd/history/history-fleet.h"
+#include "cmd/history/history-state.h"
 #include "cmd/say.h"
 #include "cmd/stored.h"
 #include "engine/engine.h"
 #include "output/rollup.h"
-#include "output/sink.h"
-#include "store/reader.h"
-
-struct history {
-	const struct options *options;
-	struct output *output;
-	struct store_reader *reader;
-	const struct store_trace *traces;
-	size_t trace_count;
-	bool *wanted; /* by trace */
-	struct store_windows windows;
-	struct rollup **longs, **totals;      /* by trace; NULL: it has no window */
-	struct rollup *joined, *joined_total; /* of all traces, with --merged */
-	struct run_summary summary;
-	struct err err;
-};
 
 /* ---- output ---- */
 
-/* Lists that the store has and nobody asked for.  The caller frees the result. */
-static struct report_table *choose_tables(const struct options *options, const struct report *from,
-					  struct report *to)
+struct report_table *history_tables(const struct options *options, const struct report *from,
+				    struct report *to)
 {
 	struct report_table *tables = mem_alloc((from->table_count + 1) * sizeof(*tables));
 	const struct selection *selection = &options->selection;
@@ -67,11 +51,16 @@ static struct report_table *choose_tables(const struct options *options, const s
 	return tables;
 }
 
-static void show(struct history *h, const struct trace_identity *trace, const struct report *report)
+/* @index: of the trace; HISTORY_ALL: of all. */
+static void show(struct history *h, uint32_t index, const struct trace_identity *trace,
+		 const struct report *report)
 {
 	struct report shown;
-	struct report_table *tables = choose_tables(h->options, report, &shown);
+	struct report_table *tables = history_tables(h->options, report, &shown);
 
+	if (h->on_window) {
+		h->on_window(h->user, index, &shown);
+	}
 	output_report(h->output, trace, &shown);
 	free(tables);
 }
@@ -84,7 +73,7 @@ static void show_total(struct history *h, const struct trace_identity *trace,
 	shown.kind = REPORT_TOTAL;
 	shown.seq = 0;
 	h->summary.events += total->events;
-	show(h, trace, &shown);
+	show(h, HISTORY_ALL, trace, &shown);
 }
 
 /* ---- windows ---- */
@@ -105,7 +94,7 @@ static void end_long(struct history *h, uint32_t trace)
 	if (h->joined) {
 		rollup_add(h->joined, window, trace + 1);
 	} else {
-		show(h, &h->traces[trace].identity, window);
+		show(h, trace, &h->traces[trace].identity, window);
 	}
 }
 
@@ -114,7 +103,7 @@ static void end_joined(struct history *h, const struct trace_identity *all)
 	const struct report *window = h->joined ? rollup_take(h->joined) : NULL;
 
 	if (window) {
-		show(h, all, window);
+		show(h, HISTORY_ALL, all, window);
 	}
 }
 
@@ -126,7 +115,7 @@ static int add_window(struct history *h, const struct store_window *window)
 	if (r < 0) {
 		return r;
 	}
-	if (!h->totals[window->trace]) {
+	if (!h->longs[window->trace]) {
 		h->longs[window->trace] =
 			rollup_new(h->options->interval_ns, h->output->top, &h->options->selection);
 		h->totals[window->trace] =
@@ -135,7 +124,9 @@ static int add_window(struct history *h, const struct store_window *window)
 	if (h->options->has_interval) {
 		rollup_add(h->longs[window->trace], &report, 0);
 	}
-	rollup_add(h->totals[window->trace], &report, 0);
+	if (!h->on_window) {
+		rollup_add(h->totals[window->trace], &report, 0);
+	}
 	return 0;
 }
 
@@ -150,13 +141,25 @@ static void end_trace(struct history *h, uint32_t trace)
 	}
 }
 
-/* Windows come by trace and time; with --merged by time and trace. */
+static void end_all(struct history *h, const struct trace_identity *all)
+{
+	for (uint32_t i = 0; i < h->trace_count; i++) {
+		if (h->totals[i]) {
+			end_trace(h, i);
+		}
+	}
+	if (h->joined_total) {
+		show_total(h, all, rollup_take(h->joined_total));
+	}
+}
+
+/* Windows come by trace and time; with --merged, or following, by time and trace. */
 static int go_through(struct history *h, const struct trace_identity *all)
 {
 	const struct store_window *last = NULL;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < h->windows.at.count && !cmd_stop; i++) {
+	for (size_t i = 0; r == 0 && i < h->windows.at.count && !*h->stop; i++) {
 		const struct store_window *window = &h->windows.at.at[i];
 		bool is_other = last && last->trace != window->trace;
 		bool is_later = last && slot_of(h, last) != slot_of(h, window);
@@ -167,7 +170,7 @@ static int go_through(struct history *h, const struct trace_identity *all)
 		if (is_later && h->joined) {
 			end_joined(h, all);
 		}
-		if (is_other && !h->joined) {
+		if (is_other && !h->joined && !h->on_window) {
 			end_trace(h, last->trace);
 		}
 		r = add_window(h, window);
@@ -176,18 +179,13 @@ static int go_through(struct history *h, const struct trace_identity *all)
 			cmd_stop = true;
 		}
 	}
-	if (r < 0 || !last) {
+	if (r < 0 || !last || (h->on_window && *h->stop)) {
 		return r;
 	}
 	end_long(h, last->trace);
 	end_joined(h, all);
-	for (uint32_t i = 0; i < h->trace_count; i++) {
-		if (h->totals[i]) {
-			end_trace(h, i);
-		}
-	}
-	if (h->joined_total) {
-		show_total(h, all, rollup_take(h->joined_total));
+	if (!h->on_window) {
+		end_all(h, all);
 	}
 	return 0;
 }
@@ -208,9 +206,17 @@ static int by_slot(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+void history_sort(struct store_windows *windows, uint64_t interval_ns)
+{
+	sorted_ns = interval_ns;
+	if (windows->at.count > 1) {
+		qsort(windows->at.at, windows->at.count, sizeof(windows->at.at[0]), by_slot);
+	}
+}
+
 /* ---- the command ---- */
 
-static void choose_traces(struct history *h)
+void history_choose_traces(struct history *h)
 {
 	h->traces = store_reader_traces(h->reader, &h->trace_count);
 	h->wanted = stored_wanted(h->options, h->reader);
@@ -243,15 +249,17 @@ static int choose_windows(struct history *h)
 	return r;
 }
 
-static int show_all(struct history *h)
+int history_show(struct history *h)
 {
 	char star[] = "*";
 	const struct trace_identity all = { .host = h->options->host ? (char *)h->options->host
 								     : star };
 
+	if (h->options->merged || h->on_window) {
+		history_sort(&h->windows,
+			     h->options->has_interval ? h->options->interval_ns : UINT64_MAX);
+	}
 	if (h->options->merged) {
-		sorted_ns = h->options->has_interval ? h->options->interval_ns : UINT64_MAX;
-		qsort(h->windows.at.at, h->windows.at.count, sizeof(h->windows.at.at[0]), by_slot);
 		h->joined = rollup_new(1, h->output->top, &h->options->selection);
 		h->joined_total = rollup_new(1, h->output->top, &h->options->selection);
 		rollup_join(h->joined);
@@ -260,7 +268,7 @@ static int show_all(struct history *h)
 	return go_through(h, &all);
 }
 
-static void history_fini(struct history *h)
+void history_fini(struct history *h)
 {
 	for (size_t i = 0; i < h->trace_count; i++) {
 		rollup_free(h->longs[i]);
@@ -278,7 +286,7 @@ static void history_fini(struct history *h)
 static int look(const struct options *given, struct output *output)
 {
 	struct options options = *given;
-	struct history h = { .options = &options, .output = output };
+	struct history h = { .options = &options, .output = output, .stop = &cmd_stop };
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
@@ -291,12 +299,12 @@ static int look(const struct options *given, struct output *output)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	store_reader_want(h.reader, output->analyses, &options.selection);
-	choose_traces(&h);
+	history_choose_traces(&h);
 	r = choose_windows(&h);
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (r == 0) {
 		output_start(output);
-		r = show_all(&h);
+		r = history_show(&h);
 		h.summary.exit = r < 0 ? EXIT_FAILED : EXIT_DONE;
 	}
 	if (r < 0) {
@@ -317,7 +325,10 @@ static int run(const struct options *options)
 	struct output output = cmd_output_of(options);
 
 	output.analyses = options->has_analyses ? options->analyses : analyses;
-	return cmd_output(options, &output, options->per_host ? history_fleet : look);
+	return cmd_output(options, &output,
+			  options->follow     ? follow_store
+			  : options->per_host ? history_fleet
+					      : look);
 }
 
 const struct command cmd_history = {
@@ -326,6 +337,7 @@ const struct command cmd_history = {
 	.summary = "what a store of live or analyze has, as they print it",
 	.examples = "  sillage history --since -1h -i 1m store.db\n"
 		    "  sillage history --host 'web*' --merged --per comm store.db\n"
+		    "  sillage history --follow -f json store.db\n"
 		    "  sillage history --per host --since -1h --figure sched.wake.p99 store.db\n",
 	.options = FOR_HISTORY,
 	.args_min = 1,

@@ -120,6 +120,7 @@ struct options {
 	uint64_t store_also_ns;                /* of longer windows beside them; 0: none */
 	const char *store;                     /* where windows stay; NULL: nowhere */
 	bool merged;                           /* history: one report of all traces */
+	bool follow;                           /* history: also what lands from now on */
 	bool per_host;                         /* history: a row for each host */
 	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
 	const char *stored_sort;               /* history: --sort as it was given */

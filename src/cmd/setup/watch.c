@@ -11,7 +11,7 @@
 #include "cmd/live.h"
 #include "cmd/say.h"
 #include "cmd/setup/setup.h"
-#include "cmd/top.h"
+#include "cmd/top/top.h"
 
 static bool is_on_screen(const struct options *options)
 {

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/units.h"
 #include "engine/tables/columns.h"
@@ -61,18 +62,33 @@ static void put_line(struct canvas *canvas, enum view_style style, const char *t
 	put_at(canvas, canvas->line++, 0, style, text);
 }
 
+/* "2026-11-24 ", local. */
+static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+
+	text[0] = '\0';
+	if (localtime_r(&seconds, &tm)) {
+		(void)strftime(text, UNITS_TEXT_MAX, "%Y-%m-%d ", &tm);
+	}
+}
+
 /* When the window was, and how much was in it. */
-static void window_text(char *text, size_t size, const struct report *report)
+static void window_text(char *text, size_t size, const struct report *report, bool has_date)
 {
 	uint64_t length = report->end - report->begin;
 	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
 	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
-		lag[UNITS_TEXT_MAX] = "";
+		lag[UNITS_TEXT_MAX] = "", date[UNITS_TEXT_MAX] = "";
 
+	if (has_date) {
+		date_text(date, report->begin);
+	}
 	if (report->has_lag) {
 		(void)units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0);
 	}
-	(void)snprintf(text, size, "  %.12s + %s  %s events/s%s%s%s",
+	(void)snprintf(text, size, "  %s%.12s + %s  %s events/s%s%s%s", date,
 		       units_clock(begin, report->begin), units_ns(lasts, length),
 		       units_count(events, rate), lag[0] ? "  lag " : "", lag,
 		       report->complete ? "" : "  ! incomplete");
@@ -87,10 +103,12 @@ static void draw_header(const struct view *view, struct canvas *canvas,
 	size_t at = view->at < count ? view->at : count - 1;
 	int room;
 
-	window_text(window, sizeof(window), &snapshot->report);
+	window_text(window, sizeof(window), &snapshot->report, view->browses);
 	(void)snprintf(name, sizeof(name), "%s%s", snapshot->trace,
-		       view->traces.count > 1 ? " (t: next)" : "");
-	if (view->at != WINDOW_NEWEST) {
+		       view->traces.count > 1 || view->browsed > 1 ? " (t: next)" : "");
+	if (view->browses) {
+		(void)snprintf(paused, sizeof(paused), "%s", view->status);
+	} else if (view->at != WINDOW_NEWEST) {
 		(void)snprintf(paused, sizeof(paused), " window %zu of %zu, paused ", at + 1,
 			       count);
 	}
@@ -541,7 +559,7 @@ static void draw_jobs(struct view *view, struct canvas *canvas)
 	}
 }
 
-static void draw_help(struct canvas *canvas)
+static void draw_help(const struct view *view, struct canvas *canvas)
 {
 	static const char *const lines[] = {
 		"up, down, page     choose a row",
@@ -558,10 +576,18 @@ static void draw_help(struct canvas *canvas)
 		"j                  jobs: what threads execute again and again (Esc: back)",
 		"q                  quit",
 	};
+	static const char *const more[] = {
+		"{ }                60 windows back, on",
+		"g                  to a time: 14:03:07, 2026-11-24T14:03:07, -10m (before the "
+		"newest)",
+	};
 
 	canvas->line++;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		put_line(canvas, STYLE_PLAIN, lines[i]);
+	}
+	for (size_t i = 0; view->browses && i < sizeof(more) / sizeof(more[0]); i++) {
+		put_line(canvas, STYLE_PLAIN, more[i]);
 	}
 }
 
@@ -573,13 +599,17 @@ static void draw_foot(const struct view *view, struct canvas *canvas)
 	if (view->mode == MODE_FILTER) {
 		(void)snprintf(text, sizeof(text), "show names with: %s_", view->filter);
 		put_at(canvas, line, 0, STYLE_BOLD, text);
+	} else if (view->mode == MODE_TIME) {
+		(void)snprintf(text, sizeof(text), "go to time: %s_", view->time);
+		put_at(canvas, line, 0, STYLE_BOLD, text);
 	} else if (view->message[0]) {
 		put_at(canvas, line, 0, STYLE_WARNING, view->message);
 	} else {
 		(void)snprintf(text, sizeof(text),
 			       "q quit  ? help  1-9 Tab list  < > sort  [ ] columns  / filter%s%s  "
-			       "space pause",
-			       view->filter[0] ? ": " : "", view->filter);
+			       "space pause%s",
+			       view->filter[0] ? ": " : "", view->filter,
+			       view->browses ? "  g time" : "");
 		put_at(canvas, line, 0, STYLE_DIM, text);
 	}
 }
@@ -605,7 +635,7 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 		table = view_table(snapshot, 0, &count);
 	}
 	if (view->mode == MODE_HELP) {
-		draw_help(&canvas);
+		draw_help(view, &canvas);
 	} else if (view->mode == MODE_DETAIL) {
 		draw_detail(view, &canvas, snapshot);
 	} else if (view->mode == MODE_JOBS) {

@@ -147,22 +147,43 @@ static void move_jobs(struct view *view, int key)
 	}
 }
 
+static void text_key(char *text, size_t size, int key)
+{
+	size_t len = strlen(text);
+
+	if (key == VIEW_KEY_BACKSPACE && len > 0) {
+		text[len - 1] = '\0';
+	} else if (key >= 0x20 && key < 0x7F && len + 1 < size) {
+		text[len] = (char)key;
+		text[len + 1] = '\0';
+	}
+}
+
 static void filter_key(struct view *view, int key)
 {
-	size_t len = strlen(view->filter);
-
 	if (key == VIEW_KEY_ENTER) {
 		view->mode = MODE_TABLE;
 	} else if (key == VIEW_KEY_ESCAPE) {
 		view->filter[0] = '\0';
 		view->mode = MODE_TABLE;
-	} else if (key == VIEW_KEY_BACKSPACE && len > 0) {
-		view->filter[len - 1] = '\0';
-	} else if (key >= 0x20 && key < 0x7F && len + 1 < sizeof(view->filter)) {
-		view->filter[len] = (char)key;
-		view->filter[len + 1] = '\0';
+	} else {
+		text_key(view->filter, sizeof(view->filter), key);
 	}
 	view->chosen = 0;
+}
+
+static void time_key(struct view *view, int key)
+{
+	if (key == VIEW_KEY_ENTER) {
+		view->mode = MODE_TABLE;
+		if (view->time[0]) {
+			view_ask(view, VIEW_TO_TIME);
+		}
+	} else if (key == VIEW_KEY_ESCAPE) {
+		view->mode = MODE_TABLE;
+	} else {
+		text_key(view->time, sizeof(view->time), key);
+	}
 }
 
 static void move_rows(struct view *view, int key)
@@ -227,9 +248,38 @@ static void table_key(struct view *view, int key)
 	}
 }
 
+/* The same keys where the owner has the windows, and more.  False: it is none of them. */
+static bool move_key(struct view *view, int key)
+{
+	static const struct {
+		int key;
+		enum view_move move;
+	} moves[] = {
+		{ ' ', VIEW_PAUSES },        { VIEW_KEY_LEFT, VIEW_BACK },
+		{ VIEW_KEY_RIGHT, VIEW_ON }, { '{', VIEW_FAR_BACK },
+		{ '}', VIEW_FAR_ON },        { VIEW_KEY_HOME, VIEW_FIRST },
+		{ VIEW_KEY_END, VIEW_LAST }, { 't', VIEW_NEXT_TRACE },
+	};
+
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		if (moves[i].key == key) {
+			view_ask(view, moves[i].move);
+			return true;
+		}
+	}
+	if (key == 'g') {
+		view->time[0] = '\0';
+		view->mode = MODE_TIME;
+	}
+	return key == 'g';
+}
+
 /* Keys that mean the same in every mode.  False: it is none of them. */
 static bool window_key(struct view *view, int key)
 {
+	if (view->browses) {
+		return move_key(view, key);
+	}
 	switch (key) {
 	case ' ':
 		pause(view);
@@ -260,6 +310,10 @@ bool view_key(struct view *view, int key)
 	view->message[0] = '\0';
 	if (view->mode == MODE_FILTER) {
 		filter_key(view, key);
+		return true;
+	}
+	if (view->mode == MODE_TIME) {
+		time_key(view, key);
 		return true;
 	}
 	if (key == 'q') {

@@ -14,6 +14,8 @@
 
 #define VIEW_LINE_MAX   512
 #define VIEW_FILTER_MAX 32
+#define VIEW_TIME_MAX   40
+#define VIEW_MOVES_MAX  32
 #define WINDOW_NEWEST   SIZE_MAX
 
 /* One trace; its windows, oldest first. */
@@ -23,7 +25,7 @@ struct view_trace {
 	VEC(struct snapshot *) windows;
 };
 
-enum mode { MODE_TABLE, MODE_FILTER, MODE_DETAIL, MODE_HELP, MODE_JOBS };
+enum mode { MODE_TABLE, MODE_FILTER, MODE_TIME, MODE_DETAIL, MODE_HELP, MODE_JOBS };
 
 struct view {
 	VEC(struct view_trace *) traces;
@@ -45,6 +47,13 @@ struct view {
 	char *jobs;      /* the answer; NULL: there is none yet */
 	size_t jobs_top; /* its first line on the screen */
 	char message[VIEW_LINE_MAX], waiting[VIEW_LINE_MAX];
+	/* Of windows that the owner has. */
+	bool browses;
+	size_t browsed; /* traces to choose from */
+	char status[80];
+	enum view_move moves[VIEW_MOVES_MAX]; /* that the owner has not taken */
+	size_t move_count;
+	char time[VIEW_TIME_MAX];
 };
 
 /* The rows of a list that match the filter, in the chosen order. */
@@ -55,6 +64,8 @@ struct listing {
 	VEC(const struct report_row *) rows;
 };
 
+/* The owner is asked for a move; of more than some, the newest are forgotten. */
+void view_ask(struct view *view, enum view_move move);
 /* The shown trace; NULL: none was reported. */
 const struct view_trace *view_current(const struct view *view);
 /* The shown window; NULL: none was reported. */

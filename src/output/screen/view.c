@@ -20,7 +20,7 @@ struct view *view_new(void)
 	return view;
 }
 
-void view_free(struct view *view)
+static void free_traces(struct view *view)
 {
 	for (size_t t = 0; t < view->traces.count; t++) {
 		struct view_trace *trace = view->traces.at[t];
@@ -35,6 +35,11 @@ void view_free(struct view *view)
 		free(trace);
 	}
 	vec_fini(&view->traces);
+}
+
+void view_free(struct view *view)
+{
+	free_traces(view);
 	free(view->jobs);
 	free(view);
 }
@@ -143,6 +148,74 @@ bool view_add(struct view *view, const struct trace_identity *trace, const struc
 	assert(view->trace < view->traces.count);
 	return to == view->traces.at[view->trace];
 }
+
+/* ---- windows of the owner ---- */
+
+void view_browse(struct view *view)
+{
+	view->browses = true;
+}
+
+/* Keeps the shown list, where it is in the other window. */
+static void keep_table(struct view *view, const struct table *shown)
+{
+	const struct snapshot *snapshot = view_shown(view);
+	const struct report_table *table;
+	size_t count;
+
+	for (size_t i = 0; (table = view_table(snapshot, i, &count)); i++) {
+		if (table->table == shown) {
+			view->table = i;
+			return;
+		}
+	}
+	choose_table(view, snapshot);
+}
+
+void view_show(struct view *view, const struct trace_identity *trace, const struct report *report,
+	       const char *status, size_t traces)
+{
+	const struct snapshot *before = view_shown(view);
+	struct snapshot *snapshot = snapshot_new(trace, report, VIEW_ROWS_MAX);
+	const struct report_table *table;
+	const struct table *shown = NULL;
+	size_t count;
+
+	assert(view->browses);
+	if (before && (table = view_table(before, view->table, &count))) {
+		shown = table->table;
+	}
+	free_traces(view);
+	*vec_push(&trace_of(view, snapshot->key, trace)->windows) = snapshot;
+	keep_table(view, shown);
+	view->browsed = traces;
+	view_show_status(view, status);
+}
+
+void view_show_status(struct view *view, const char *status)
+{
+	(void)snprintf(view->status, sizeof(view->status), " %s ", status);
+}
+
+enum view_move view_take_move(struct view *view, const char **ret_time)
+{
+	enum view_move move = view->move_count > 0 ? view->moves[0] : VIEW_STAYS;
+
+	if (view->move_count > 0) {
+		memmove(view->moves, view->moves + 1, --view->move_count * sizeof(view->moves[0]));
+	}
+	*ret_time = view->time;
+	return move;
+}
+
+void view_ask(struct view *view, enum view_move move)
+{
+	if (view->move_count < VIEW_MOVES_MAX) {
+		view->moves[view->move_count++] = move;
+	}
+}
+
+/* ---- messages ---- */
 
 void view_say(struct view *view, const char *text)
 {

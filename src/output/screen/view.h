@@ -67,6 +67,37 @@ bool view_asks_jobs(struct view *view, const char **ret_host, const char **ret_s
 /* Shows the answer, lines of text, where the user asked for it. */
 void view_show_jobs(struct view *view, const char *text);
 
+/*
+ * ---- windows that the owner has, and shows one at a time: a store ----
+ *
+ * Keys that choose another window are moves for the owner, who calls view_show() with it.
+ */
+enum view_move {
+	VIEW_STAYS,
+	VIEW_BACK,
+	VIEW_ON,
+	VIEW_FAR_BACK, /* VIEW_FAR windows */
+	VIEW_FAR_ON,
+	VIEW_FIRST,
+	VIEW_LAST,
+	VIEW_PAUSES, /* or goes on */
+	VIEW_NEXT_TRACE,
+	VIEW_TO_TIME, /* which the user typed */
+};
+#define VIEW_FAR 60
+
+/* From now on the view is such a one. */
+void view_browse(struct view *view);
+/* Shows a copy of a window.  @status: of the window among others, for the header; @traces: how many
+ * there are to choose from. */
+void view_show(struct view *view, const struct trace_identity *trace, const struct report *report,
+	       const char *status, size_t traces);
+/* Changes the status alone. */
+void view_show_status(struct view *view, const char *status);
+/* The next move that keys asked for; VIEW_STAYS: there is none.  *ret_time: the text of
+ * VIEW_TO_TIME, until the next key. */
+enum view_move view_take_move(struct view *view, const char **ret_time);
+
 /* Handles a key: a character or enum view_key.  False: the user quits. */
 bool view_key(struct view *view, int key);
 /* Draws all of it; the surface is empty. */

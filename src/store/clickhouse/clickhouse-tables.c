@@ -302,7 +302,7 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 	}
 	if (r == 0 && !is_begun) {
 		r = may_make ? begin_store(http, url, err)
-			     : err_raise(err, -EINVAL, "%s: is no store: it is empty", url->shown);
+			     : err_raise(err, -ENOENT, "%s: is no store: it is empty", url->shown);
 	}
 	free(tables);
 	return r;

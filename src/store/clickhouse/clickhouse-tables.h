@@ -67,8 +67,8 @@ uint32_t clickhouse_table_number(const char *name);
 char *clickhouse_insert_text(const struct clickhouse_table *table);
 
 /*
- * Whether the database is a store of a version that this program knows.  -EINVAL: it is not, or
- * there is none and not @may_make; else as http_run() fails.
+ * Whether the database is a store of a version that this program knows.  -EINVAL: it is not;
+ * -ENOENT: there is none, or an empty one, and not @may_make; else as http_run() fails.
  */
 int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool may_make,
 		     struct err *err);

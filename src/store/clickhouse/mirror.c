@@ -347,7 +347,7 @@ int mirror_open(const char *url, const atomic_bool *stop, struct mirror **ret, s
 	r = r < 0 ? r : make_mirror(mirror, err);
 	if (r < 0) {
 		mirror_close(mirror);
-		return r;
+		return r == -ENOENT ? -EINVAL : r;
 	}
 	*ret = mirror;
 	return 0;

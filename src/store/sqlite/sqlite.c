@@ -130,6 +130,8 @@ const char sqlite_first_tables[] =
 	" \"end\" INTEGER, complete INTEGER, lag_ns INTEGER, events INTEGER, discarded INTEGER,"
 	" lost_packets INTEGER, bad_packets INTEGER, late_events INTEGER, analyses TEXT,"
 	" missing TEXT, unknown TEXT, PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
+	/* Those of one trace, next to a time. */
+	"CREATE INDEX IF NOT EXISTS windows_of_traces ON windows(trace, level, begin);"
 	"CREATE TABLE IF NOT EXISTS threads(level INTEGER, begin INTEGER, trace INTEGER,"
 	" tid INTEGER, nth INTEGER, was_tid INTEGER, was_nth INTEGER, is_reused INTEGER,"
 	" pid INTEGER, comm TEXT, prio INTEGER, container INTEGER,"

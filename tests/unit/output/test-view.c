@@ -449,6 +449,65 @@ START_TEST(asks_for_jobs)
 }
 END_TEST
 
+/* Windows that the owner has: keys are moves, in their order; one window is shown, and its state.
+ */
+START_TEST(browses)
+{
+	static const struct {
+		int key;
+		enum view_move move;
+	} keys[] = {
+		{ VIEW_KEY_LEFT, VIEW_BACK },  { VIEW_KEY_RIGHT, VIEW_ON },
+		{ '{', VIEW_FAR_BACK },        { '}', VIEW_FAR_ON },
+		{ VIEW_KEY_HOME, VIEW_FIRST }, { VIEW_KEY_END, VIEW_LAST },
+		{ ' ', VIEW_PAUSES },          { 't', VIEW_NEXT_TRACE },
+	};
+	struct trace_identity identity = { .host = (char *)"h", .session = (char *)"s" };
+	struct view *view = view_new();
+	static struct made made;
+	const char *time;
+
+	view_browse(view);
+	view_waits_for(view, "waiting for one");
+	ck_assert(has(view, "waiting for one"));
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		ck_assert(view_key(view, keys[i].key));
+	}
+	for (size_t i = 0; i < COUNT(keys); i++) {
+		ck_assert_int_eq(view_take_move(view, &time), keys[i].move);
+	}
+	ck_assert_int_eq(view_take_move(view, &time), VIEW_STAYS);
+	for (uint64_t seq = 1; seq < 3; seq++) {
+		made_init(&made, seq, seq * 1000000000, (seq + 1) * 1000000000);
+		made_thread(&made, 7, "seven", 300000000, 10, 5000);
+		made_wait(&made, 8, 77, 1234567);
+		view_show(view, &identity, &made.report, seq == 1 ? "following" : "paused", seq);
+		made_fini(&made);
+		ck_assert(has(view, "seven (7)") && has(view, "h/s"));
+		ck_assert(has(view, "1970-01-01") &&
+			  has(view, seq == 1 ? "following " : "paused "));
+		ck_assert_int_eq(has(view, "(t: next)"), seq > 1);
+	}
+	/* A time is text until it is entered; keys are letters meanwhile. */
+	press(view, "g-1q");
+	ck_assert(has(view, "go to time: -1q_"));
+	ck_assert(view_key(view, VIEW_KEY_BACKSPACE));
+	press(view, "m");
+	ck_assert(view_key(view, VIEW_KEY_ENTER));
+	ck_assert_int_eq(view_take_move(view, &time), VIEW_TO_TIME);
+	ck_assert_str_eq(time, "-1m");
+	press(view, "g5");
+	ck_assert(view_key(view, VIEW_KEY_ESCAPE));
+	ck_assert_int_eq(view_take_move(view, &time), VIEW_STAYS);
+	press(view, "?");
+	ck_assert(has(view, "60 windows back, on"));
+	for (int i = 0; i < 100; i++) { /* nobody takes them: some are forgotten */
+		ck_assert(view_key(view, VIEW_KEY_LEFT));
+	}
+	view_free(view);
+}
+END_TEST
+
 Suite *suite_view(void)
 {
 	Suite *suite = suite_create("view");
@@ -465,6 +524,7 @@ Suite *suite_view(void)
 	tcase_add_test(tcase, says_what_is_missing);
 	tcase_add_test(tcase, shows_phases);
 	tcase_add_test(tcase, asks_for_jobs);
+	tcase_add_test(tcase, browses);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -1,5 +1,6 @@
 /*
- * top: windows of live sessions, or of recorded traces, on the full screen.
+ * top: windows of live sessions, of recorded traces, or of a store (top-store.c), on the full
+ * screen.
  *
  * Live windows are drawn as they come.  Recorded traces are analysed first, then shown.
  */
@@ -21,7 +22,8 @@
 #include "cmd/found/found.h"
 #include "cmd/live.h"
 #include "cmd/say.h"
-#include "cmd/top.h"
+#include "cmd/top/top-store.h"
+#include "cmd/top/top.h"
 #include "engine/engine.h"
 #include "live/capture/capture-write.h"
 #include "live/loop.h"
@@ -265,18 +267,27 @@ static bool is_url(const char *text)
 
 static int run(const struct options *options)
 {
+	struct err err;
+
 	if (!top_has_terminal()) {
 		say("top needs a terminal; `live` and `analyze` do not");
 		return EXIT_FAILED;
 	}
-	return is_url(options->args[0]) ? follow_alone(options) : look(options);
+	if (top_check_store(options, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	return top_is_store(options->args[0]) ? top_store(options)
+	       : is_url(options->args[0])     ? follow_alone(options)
+					      : look(options);
 }
 
 const struct command cmd_top = {
 	.name = "top",
-	.args = "URL...|TRACE...",
+	.args = "URL...|TRACE...|STORE",
 	.summary = "the same on the whole screen: sort, filter, step through windows",
 	.examples = "  sillage top net://localhost\n"
+		    "  sillage top --host 'web*' fleet.db\n"
 		    "  sillage top --history 10s net://localhost      and press j\n"
 		    "  sillage top -i 100ms ~/lttng-traces/prod-20260101-120000\n",
 	.options = FOR_TOP,

@@ -1,0 +1,514 @@
+/*
+ * clickhouse-news: see clickhouse-news.h.
+ */
+#include "store/clickhouse/clickhouse-news.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "store/clickhouse/clickhouse-tables.h"
+#include "store/clickhouse/http.h"
+#include "store/clickhouse/mirror-rows.h"
+#include "store/rows/item.h"
+
+#define RANGES_MAX 200 /* in one statement */
+#define FIELDS_MAX 6
+
+struct known {
+	char id[STORE_TRACE_TEXT];
+	uint32_t number;
+};
+
+struct clickhouse_news {
+	struct clickhouse_url url;
+	struct http *http;
+	bool has_traces, has_windows; /* tables that are known to be there */
+	char *traces_state;           /* changes when a trace is added; NULL: unknown */
+	VEC(struct clickhouse_trace) traces;
+	VEC(struct known) by_id; /* sorted */
+};
+
+/* ---- answers ---- */
+
+typedef void take_fn(void *user, char *const *fields, const size_t *lens);
+
+/* Rows of an answer, @count fields each. */
+struct rows {
+	const char *name;
+	size_t count;
+	take_fn *take;
+	void *user;
+	VEC(char) rest; /* of a row whose end has not come */
+};
+
+static int damaged(const struct rows *rows, struct err *err)
+{
+	return err_raise(err, -EREMOTEIO, "%s: damaged: a row is impossible", rows->name);
+}
+
+static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
+{
+	char *fields[FIELDS_MAX];
+	size_t lens[FIELDS_MAX], count = 0;
+
+	for (char *at = line, *end = line + len;; at++) {
+		char *tab = memchr(at, '\t', (size_t)(end - at));
+
+		if (count == rows->count) {
+			return damaged(rows, err);
+		}
+		fields[count] = at;
+		lens[count++] = (size_t)((tab ? tab : end) - at);
+		if (!tab) {
+			break;
+		}
+		at = tab;
+	}
+	if (count != rows->count) {
+		return damaged(rows, err);
+	}
+	line[len] = '\0';
+	for (size_t i = 0; i < count; i++) {
+		fields[i][lens[i]] = '\0';
+	}
+	rows->take(rows->user, fields, lens);
+	return 0;
+}
+
+static int on_data(void *user, const char *data, size_t len, struct err *err)
+{
+	struct rows *rows = user;
+	size_t begin = 0;
+	char *end;
+	int r = 0;
+
+	if (rows->rest.count + len > CLICKHOUSE_ROW_BYTES_MAX) {
+		return damaged(rows, err);
+	}
+	vec_append(&rows->rest, data, len);
+	while (r == 0 && begin < rows->rest.count &&
+	       (end = memchr(rows->rest.at + begin, '\n', rows->rest.count - begin))) {
+		size_t row = (size_t)(end - rows->rest.at) - begin;
+
+		r = take_row(rows, rows->rest.at + begin, row, err);
+		begin += row + 1;
+	}
+	memmove(rows->rest.at, rows->rest.at + begin, rows->rest.count - begin);
+	rows->rest.count -= begin;
+	return r;
+}
+
+static int ask(struct clickhouse_news *news, const char *statement, size_t fields, take_fn *take,
+	       void *user, struct err *err)
+{
+	struct rows rows = { .name = news->url.shown, .count = fields, .take = take, .user = user };
+	const struct http_request request = {
+		.body = statement, .len = strlen(statement), .on_data = on_data, .user = &rows
+	};
+	int r = http_run(news->http, &request, 1, err);
+
+	r = r == 0 && rows.rest.count > 0 ? damaged(&rows, err) : r;
+	vec_fini(&rows.rest);
+	return r;
+}
+
+/* ---- opening ---- */
+
+int clickhouse_news_open(const char *url, const atomic_bool *stop, struct clickhouse_news **ret,
+			 struct err *err)
+{
+	struct clickhouse_news *news = mem_alloc(sizeof(*news));
+	int r = clickhouse_url_parse(url, &news->url, err);
+
+	if (r < 0) {
+		free(news);
+		return r;
+	}
+	news->http = http_new(&news->url, stop);
+	r = clickhouse_check(news->http, &news->url, false, err);
+	if (r < 0) {
+		clickhouse_news_close(news);
+		return r;
+	}
+	*ret = news;
+	return 0;
+}
+
+void clickhouse_news_close(struct clickhouse_news *news)
+{
+	if (!news) {
+		return;
+	}
+	http_free(news->http);
+	clickhouse_url_fini(&news->url);
+	for (size_t i = 0; i < news->traces.count; i++) {
+		const struct clickhouse_trace *trace = &news->traces.at[i];
+
+		free(trace->id);
+		free(trace->uuid);
+		free(trace->host);
+		free(trace->session);
+		free(trace->domain);
+		free(trace->path);
+	}
+	vec_fini(&news->traces);
+	vec_fini(&news->by_id);
+	free(news->traces_state);
+	free(news);
+}
+
+const char *clickhouse_news_name(const struct clickhouse_news *news)
+{
+	return news->url.shown;
+}
+
+/* ---- traces ---- */
+
+static int by_id(const void *left, const void *right)
+{
+	return strcmp(((const struct known *)left)->id, ((const struct known *)right)->id);
+}
+
+static const struct known *find(const struct clickhouse_news *news, const char *id)
+{
+	struct known key = { .number = 0 };
+
+	(void)snprintf(key.id, sizeof(key.id), "%s", id);
+	return news->by_id.count == 0 ? NULL
+				      : bsearch(&key, news->by_id.at, news->by_id.count,
+						sizeof(news->by_id.at[0]), by_id);
+}
+
+static char *text_of(char *field, size_t len)
+{
+	if (strcmp(field, "\\N") == 0) {
+		return NULL;
+	}
+	field[mirror_unescape(field, len)] = '\0';
+	return mem_strdup(field);
+}
+
+static void take_trace(void *user, char *const *fields, const size_t *lens)
+{
+	struct clickhouse_news *news = user;
+
+	/* The new ones are behind by_id, which is sorted when all have come. */
+	if (lens[0] != STORE_TRACE_TEXT - 1 || find(news, fields[0])) {
+		return;
+	}
+	*vec_push(&news->traces) = (struct clickhouse_trace){
+		.id = mem_strdup(fields[0]),
+		.uuid = text_of(fields[1], lens[1]),
+		.host = text_of(fields[2], lens[2]),
+		.session = text_of(fields[3], lens[3]),
+		.domain = text_of(fields[4], lens[4]),
+		.path = text_of(fields[5], lens[5]),
+	};
+}
+
+/* A line for each table.  The caller frees it. */
+static int list_tables(struct clickhouse_news *news, char **ret, struct err *err)
+{
+	char *statement = mem_printf("SELECT `name` FROM system.tables WHERE `database` = '%s'"
+				     " FORMAT TabSeparated",
+				     news->url.database);
+	int r = http_ask(news->http, statement, true, ret, err);
+
+	free(statement);
+	return r;
+}
+
+/* The first writer makes them when it has something for them. */
+static int find_tables(struct clickhouse_news *news, struct err *err)
+{
+	char *tables = NULL;
+	int r = news->has_traces && news->has_windows ? 0 : list_tables(news, &tables, err);
+
+	if (r == 0 && tables) {
+		news->has_traces = clickhouse_has_line(tables, "traces");
+		news->has_windows = clickhouse_has_line(tables, "windows");
+	}
+	free(tables);
+	return r;
+}
+
+int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
+{
+	size_t known = news->traces.count;
+	char *state = NULL;
+	int r = find_tables(news, err);
+
+	if (r < 0 || !news->has_traces) {
+		return r;
+	}
+	r = http_ask(news->http, "SELECT count(), max(`version`) FROM `traces` FORMAT TabSeparated",
+		     false, &state, err);
+	if (r < 0 || (news->traces_state && strcmp(state, news->traces_state) == 0)) {
+		free(state);
+		return r;
+	}
+	r = ask(news,
+		"SELECT `trace`, `uuid`, `host`, `session`, `domain`, `path` FROM `traces` FINAL"
+		" FORMAT TabSeparated",
+		6, take_trace, news, err);
+	for (size_t i = known; i < news->traces.count; i++) {
+		struct known *one = vec_push(&news->by_id);
+
+		one->number = (uint32_t)i;
+		(void)snprintf(one->id, sizeof(one->id), "%s", news->traces.at[i].id);
+	}
+	if (news->by_id.count > 1) {
+		qsort(news->by_id.at, news->by_id.count, sizeof(news->by_id.at[0]), by_id);
+	}
+	free(news->traces_state);
+	news->traces_state = r < 0 ? (free(state), NULL) : state;
+	return r;
+}
+
+const struct clickhouse_trace *clickhouse_news_trace(struct clickhouse_news *news, size_t number)
+{
+	return number < news->traces.count ? &news->traces.at[number] : NULL;
+}
+
+/* ---- windows ---- */
+
+static void put_range(FILE *out, const struct clickhouse_news *news,
+		      const struct store_news_range *range)
+{
+	uint64_t before = range->end < INT64_MAX ? range->end : INT64_MAX;
+
+	assert(range->trace < news->traces.count);
+	(void)fprintf(out, "(`trace` = '%s' AND `begin` >= %" PRIu64 " AND `begin` < %" PRIu64,
+		      news->traces.at[range->trace].id, range->begin, before);
+	if (range->level > 0) {
+		(void)fprintf(out, " AND `level` = %" PRIu64, range->level);
+	}
+	(void)fputs(")", out);
+}
+
+/* The span of all comes first, so that the server can pass over what lies before. */
+static void put_ranges(FILE *out, const struct clickhouse_news *news,
+		       const struct store_news_range *ranges, size_t count)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		begin = ranges[i].begin < begin ? ranges[i].begin : begin;
+		end = ranges[i].end > end ? ranges[i].end : end;
+	}
+	(void)fprintf(out,
+		      " FROM `windows` FINAL WHERE `begin` >= %" PRIu64 " AND `begin` < %" PRIu64
+		      " AND (",
+		      begin, end < INT64_MAX ? end : INT64_MAX);
+	for (size_t i = 0; i < count; i++) {
+		(void)fputs(i > 0 ? " OR " : "", out);
+		put_range(out, news, &ranges[i]);
+	}
+	(void)fputs(")", out);
+}
+
+static char *statement_of(const struct clickhouse_news *news, const char *what,
+			  const struct store_news_range *ranges, size_t count, const char *order)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)fputs(what, out);
+	put_ranges(out, news, ranges, count);
+	(void)fprintf(out, " %s FORMAT TabSeparated", order);
+	(void)fclose(out);
+	return text;
+}
+
+struct windows {
+	const struct clickhouse_news *news;
+	store_news_fn *each;
+	void *user;
+};
+
+static void take_window(void *user, char *const *fields, const size_t *lens)
+{
+	const struct windows *windows = user;
+	const struct known *trace = find(windows->news, fields[0]);
+	const struct store_news_window window = {
+		.level = strtoull(fields[1], NULL, 10),
+		.begin = strtoull(fields[2], NULL, 10),
+		.end = strtoull(fields[3], NULL, 10),
+		.is_complete = fields[4][0] != '0',
+	};
+
+	(void)lens;
+	if (trace) {
+		windows->each(windows->user, trace->number, &window);
+	}
+}
+
+int clickhouse_news_windows(struct clickhouse_news *news, const struct store_news_range *ranges,
+			    size_t count, store_news_fn *each, void *user, struct err *err)
+{
+	struct windows windows = { news, each, user };
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && news->has_windows && at < count; at += RANGES_MAX) {
+		size_t some = count - at < RANGES_MAX ? count - at : RANGES_MAX;
+		char *statement =
+			statement_of(news, "SELECT `trace`, `level`, `begin`, `end`, `complete`",
+				     ranges + at, some, "ORDER BY `trace`, `level`, `begin`");
+
+		r = ask(news, statement, 5, take_window, &windows, err);
+		free(statement);
+	}
+	return r;
+}
+
+struct counts {
+	const struct clickhouse_news *news;
+	const struct store_news_range *ranges;
+	size_t count;
+	uint64_t *ret;
+};
+
+static void take_count(void *user, char *const *fields, const size_t *lens)
+{
+	const struct counts *counts = user;
+	const struct known *trace = find(counts->news, fields[0]);
+
+	(void)lens;
+	for (size_t i = 0; trace && i < counts->count; i++) {
+		if (counts->ranges[i].trace == trace->number) {
+			counts->ret[i] += strtoull(fields[1], NULL, 10);
+			break;
+		}
+	}
+}
+
+int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_range *ranges,
+			  size_t count, uint64_t *ret_counts, struct err *err)
+{
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && news->has_windows && at < count; at += RANGES_MAX) {
+		size_t some = count - at < RANGES_MAX ? count - at : RANGES_MAX;
+		struct counts counts = { news, ranges + at, some, ret_counts + at };
+		char *statement = statement_of(news, "SELECT `trace`, count()", ranges + at, some,
+					       "GROUP BY `trace`");
+
+		r = ask(news, statement, 2, take_count, &counts, err);
+		free(statement);
+	}
+	return r;
+}
+
+/* ---- one window ---- */
+
+struct next {
+	uint64_t count, begin;
+};
+
+static void take_next(void *user, char *const *fields, const size_t *lens)
+{
+	struct next *next = user;
+
+	(void)lens;
+	next->count = strtoull(fields[0], NULL, 10);
+	next->begin = strtoull(fields[1], NULL, 10);
+}
+
+/* What is near is found without a look at all that a trace has. */
+int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_range *range,
+			 bool is_last, uint64_t *ret_begin, struct err *err)
+{
+	static const uint64_t lengths[] = { 3600 * NS_PER_S, CLICKHOUSE_NEWS_REACH_NS, UINT64_MAX };
+	struct next next = { 0, 0 };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && next.count == 0 && news->has_windows && i < 3; i++) {
+		struct store_news_range near = *range;
+		char *statement;
+
+		if (range->end - range->begin > lengths[i]) {
+			near.begin = is_last ? near.end - lengths[i] : near.begin;
+			near.end = is_last ? near.end : near.begin + lengths[i];
+		}
+		statement = statement_of(news,
+					 is_last ? "SELECT count(), max(`begin`)"
+						 : "SELECT count(), min(`begin`)",
+					 &near, 1, "");
+		r = ask(news, statement, 2, take_next, &next, err);
+		free(statement);
+	}
+	*ret_begin = next.begin;
+	return r < 0 ? r : next.count > 0;
+}
+
+/* ---- all of the store ---- */
+
+struct span {
+	uint64_t first, last;
+};
+
+static void take_span(void *user, char *const *fields, const size_t *lens)
+{
+	struct span *span = user;
+
+	(void)lens;
+	span->first = strtoull(fields[0], NULL, 10);
+	span->last = strtoull(fields[1], NULL, 10);
+}
+
+int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint64_t *ret_last,
+			 struct err *err)
+{
+	struct span span = { 0, 0 };
+	int r = news->has_windows
+			? ask(news,
+			      "SELECT min(`begin`), max(`end`) FROM `windows` FORMAT TabSeparated",
+			      2, take_span, &span, err)
+			: 0;
+
+	*ret_first = span.first;
+	*ret_last = span.last;
+	return r;
+}
+
+struct gaps {
+	clickhouse_gap_fn *each;
+	void *user;
+};
+
+static void take_gap(void *user, char *const *fields, const size_t *lens)
+{
+	const struct gaps *gaps = user;
+
+	fields[3][mirror_unescape(fields[3], lens[3])] = '\0';
+	gaps->each(gaps->user, strtoull(fields[0], NULL, 10), strtoull(fields[1], NULL, 10),
+		   strtoull(fields[2], NULL, 10), fields[3]);
+}
+
+int clickhouse_news_gaps(struct clickhouse_news *news, uint64_t begin, uint64_t end,
+			 clickhouse_gap_fn *each, void *user, struct err *err)
+{
+	struct gaps gaps = { each, user };
+	char *statement, *tables = NULL;
+	int r = list_tables(news, &tables, err);
+
+	if (r < 0 || !clickhouse_has_line(tables, "gaps")) {
+		free(tables);
+		return r;
+	}
+	free(tables);
+	statement = mem_printf("SELECT `begin`, `end`, `windows`, `why` FROM `gaps` FINAL"
+			       " WHERE `end` > %" PRIu64 " AND `begin` < %" PRIu64
+			       " ORDER BY `begin`, `end` FORMAT TabSeparated",
+			       begin < INT64_MAX ? begin : INT64_MAX,
+			       end < INT64_MAX ? end : INT64_MAX);
+	r = ask(news, statement, 4, take_gap, &gaps, err);
+	free(statement);
+	return r;
+}
