@@ -57,7 +57,7 @@ static int open_table(struct store_reader *reader, size_t a, size_t t, struct er
 	int r = 0;
 
 	reader->tables[a][t] = table;
-	table->count = store_columns(&analyses[a]->tables[t], table->columns);
+	table->count = store_columns(analyses[a], &analyses[a]->tables[t], table->columns);
 	columns_append(&table->kinds, &analyses[a]->tables[t]);
 	store_table_name(analyses[a], t, name);
 	columns = sqlite_columns_of(reader->db, name, table->columns, table->count, &table->lacks);

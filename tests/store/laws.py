@@ -97,6 +97,31 @@ def check(sillage, scratch, name, traces):
     os.unlink(path)
 
 
+NAMED = ('--label', 'line = irq_handler_entry key=irq name=name',
+         '--period', 'served = irq_handler_entry; irq_handler_exit; by irq, $cpu; group line(irq)',
+         '--job', 'stay = sched_in; sched_out; deadline 1ms; group next_prio')
+
+
+def check_named(sillage, scratch, trace):
+    """Of periods and jobs, with what divides them, and with names for ids."""
+    path = os.path.join(scratch, 'named.db')
+    base = ['-q', '-f', 'json', '-n', '1000']
+    lines(sillage, 'analyze', *base, '-i', SHORT, *NAMED, '--store', path, trace)
+    for interval in LONG:
+        expected = lines(sillage, 'analyze', *base, '-i', interval, *NAMED, trace)
+        compare('named: -i ' + interval, expected, lines(sillage, 'history', *base, '-i', interval, path))
+    total = json.loads(expected[-1])
+    rows = {analysis: [row for row in total[analysis][what] if row['name'] != row.get('label', row['name'])]
+            for analysis, what in (('periods', 'by_name'), ('periods', 'longest'))}
+    if not all(rows.values()) or len(total['jobs']['jobs']) < 2:
+        raise SystemExit('named: nothing has a name, or one row')
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        found = {label for (label,) in db.execute('SELECT label FROM periods_by_name')}
+    if found != {row['label'] for row in total['periods']['by_name']}:
+        raise SystemExit('named: SQL: %s' % found)
+    os.unlink(path)
+
+
 def rename(path):
     """Gives a generated trace a UUID of its own: all have the same."""
     old = bytes(range(1, 17))
@@ -118,6 +143,8 @@ def main():
     try:
         for path in args.traces:
             check(args.sillage, scratch, path, [path])
+            if 'lost-events' in path:
+                check_named(args.sillage, scratch, path)
         for seed in range(args.seed, args.seed + args.count):
             rng = random.Random(seed)
             made = [os.path.join(scratch, 'trace-%d' % k) for k in range(2)]

@@ -138,6 +138,19 @@ class Test:
         if windows(self.history(url, '50ms')[1]) != expected:
             fail('law: stale rows are shown')
 
+    def check_named(self):
+        """Rows of a group, with names for ids."""
+        url = self.server.url('named')
+        asked = ('-i', '10ms', '-n', '1000', '--label', 'who = sched_switch key=next_tid name=next_comm', '--period',
+                 'stay = sched_switch; sched_switch; by next_tid=prev_tid; group who(next_tid)')
+        _, printed, said = run(self.sillage, 'analyze', '-q', '-f', 'json', *asked, '--store', url, self.trace)
+        expected = [line for line in windows(printed) if '"window"' in line]
+        if said or '"label":"stay ' not in ''.join(expected):
+            fail('named: nothing has a name: %s' % said)
+        found = windows(run(self.sillage, 'history', '-q', '-f', 'json', '-n', '1000', '-i', '10ms', url)[1])
+        if [line for line in found if '"window"' in line] != expected:  # a total has the names of the last windows
+            fail('named: other windows')
+
     def check_also(self):
         """Longer windows beside the short ones: the account counts the short ones, and history is the same."""
         url = self.server.url('also')
@@ -319,7 +332,7 @@ def main():
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
         test = Test(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_law, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
+            for check in (test.check_law, test.check_named, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
                           test.check_refused, test.check_replies):
                 check()
         finally:

@@ -192,7 +192,7 @@ static void put_list(struct clickhouse_encoder *encoder, const struct store_item
 {
 	struct store_column columns[STORE_COLUMNS_MAX];
 	struct store_cell cells[STORE_COLUMNS_MAX];
-	size_t count = store_columns(from->table, columns), a = 0;
+	size_t count = store_columns(from->analysis, from->table, columns), a = 0;
 	const struct clickhouse_table *table;
 	struct clickhouse_part *part;
 	uint32_t number;

@@ -59,10 +59,11 @@ static void add_described(struct clickhouse_table *table, const char *columns)
 	}
 }
 
-static void add_list(struct clickhouse_table *table, const struct table *of)
+static void add_list(struct clickhouse_table *table, const struct analysis *analysis,
+		     const struct table *of)
 {
 	struct store_column columns[STORE_COLUMNS_MAX];
-	size_t count = store_columns(of, columns);
+	size_t count = store_columns(analysis, of, columns);
 
 	add_described(table, "*level:i *begin:i *trace:u");
 	for (size_t i = 0; i < count; i++) {
@@ -98,7 +99,7 @@ struct clickhouse_table *clickhouse_table_new(uint32_t number)
 		}
 		table = mem_alloc(sizeof(*table));
 		store_table_name(analyses[a], t, table->name);
-		add_list(table, &analyses[a]->tables[t]);
+		add_list(table, analyses[a], &analyses[a]->tables[t]);
 	}
 	add(table, "version", strlen("version"), CLICKHOUSE_VERSION, false);
 	return table;

@@ -92,6 +92,7 @@ static const uint64_t *copy_values(struct store_item *item, const struct table *
 static void copy_row(struct store_item *item, const struct table *table, struct report_row *row)
 {
 	row->name = copy_text(item, row->name);
+	row->label = copy_text(item, row->label);
 	row->keyed = copy_text(item, row->keyed);
 	if (row->thread) {
 		row->thread = arena_copy(&item->arena, row->thread, sizeof(*row->thread));

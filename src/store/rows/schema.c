@@ -106,7 +106,16 @@ static void add_thread(struct columns_of *columns)
 	add(columns, "container", STORE_CONTAINER, 0, false);
 }
 
-static void add_instance(struct columns_of *columns, const struct table *table)
+/* Names for ids, where the analysis knows some. */
+static void add_label(struct columns_of *columns, const struct analysis *analysis)
+{
+	if (analysis->label_of) {
+		add(columns, "label", STORE_LABEL, 0, true);
+	}
+}
+
+static void add_instance(struct columns_of *columns, const struct analysis *analysis,
+			 const struct table *table)
 {
 	add_key(columns, "rank", STORE_RANK, false);
 	add(columns, "ended", STORE_ENDED, 0, false);
@@ -117,6 +126,7 @@ static void add_instance(struct columns_of *columns, const struct table *table)
 	add(columns, "cpu", STORE_CPU, 0, false);
 	add(columns, table->id_key ? table->id_key : "key_id", STORE_INSTANCE_ID, 0, false);
 	add(columns, table->name_key ? table->name_key : "key_name", STORE_INSTANCE_NAME, 0, true);
+	add_label(columns, analysis);
 	if (table->by_key) {
 		add(columns, table->by_key, STORE_BY, 0, true);
 	}
@@ -136,7 +146,8 @@ static void add_keyed(struct columns_of *columns, const struct table *table)
 	add(columns, table->name_key ? table->name_key : "shown_name", STORE_NAME, 0, true);
 }
 
-size_t store_columns(const struct table *table, struct store_column ret[STORE_COLUMNS_MAX])
+size_t store_columns(const struct analysis *analysis, const struct table *table,
+		     struct store_column ret[STORE_COLUMNS_MAX])
 {
 	struct columns_of columns = { .at = ret };
 
@@ -167,9 +178,10 @@ size_t store_columns(const struct table *table, struct store_column ret[STORE_CO
 		break;
 	case SCOPE_KEYED:
 		add_keyed(&columns, table);
+		add_label(&columns, analysis);
 		break;
 	case SCOPE_LONGEST:
-		add_instance(&columns, table);
+		add_instance(&columns, analysis, table);
 		return columns.count;
 	}
 	add_figures(&columns, table);
@@ -181,7 +193,7 @@ void store_describe(FILE *out, const struct analysis *const *list)
 	for (; *list; list++) {
 		for (size_t t = 0; t < TABLES_MAX && (*list)->tables[t].columns[0].key; t++) {
 			struct store_column columns[STORE_COLUMNS_MAX];
-			size_t count = store_columns(&(*list)->tables[t], columns);
+			size_t count = store_columns(*list, &(*list)->tables[t], columns);
 			char name[STORE_NAME_MAX];
 			const char *space = "";
 
@@ -378,6 +390,8 @@ static struct store_cell row_cell(const struct store_column *column, const struc
 		return text_cell(row->keyed);
 	case STORE_NAME:
 		return text_cell(row->name);
+	case STORE_LABEL:
+		return row->label ? text_cell(row->label) : no_cell;
 	case STORE_TID:
 		return view ? number_cell((uint64_t)(int64_t)view->tid) : no_cell;
 	case STORE_NTH:
@@ -545,6 +559,9 @@ static void take_cell(const struct store_column *column, const struct store_cell
 	case STORE_KEYED:
 		take_text(ret->keyed, sizeof(ret->keyed), cell);
 		break;
+	case STORE_LABEL:
+		ret->label = cell->text ? arena_strndup(names, cell->text, cell->len) : NULL;
+		break;
 	case STORE_NAME:
 		ret->name = arena_strndup(names, cell->text ? cell->text : "", cell->len);
 		break;
@@ -590,6 +607,7 @@ int store_take_row(const struct table *table, const struct store_column *columns
 		}
 	}
 	ret->row.values = ret->values;
+	ret->row.label = ret->label;
 	if (table->scope == SCOPE_LONGEST) {
 		ret->row.instance = &ret->instance;
 		ret->row.sort = ret->instance.ns;

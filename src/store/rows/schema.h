@@ -24,6 +24,7 @@ enum store_role {
 	STORE_OWNER,
 	STORE_KEYED, /* report_row.keyed */
 	STORE_NAME,
+	STORE_LABEL, /* report_row.label */
 	STORE_TID,
 	STORE_NTH, /* of the threads that had the tid */
 	STORE_PID,
@@ -64,7 +65,8 @@ struct store_column {
 /* "cpu_threads". */
 void store_table_name(const struct analysis *analysis, size_t table, char ret[STORE_NAME_MAX]);
 /* The columns behind level, begin and trace; keys come first.  Returns how many. */
-size_t store_columns(const struct table *table, struct store_column ret[STORE_COLUMNS_MAX]);
+size_t store_columns(const struct analysis *analysis, const struct table *table,
+		     struct store_column ret[STORE_COLUMNS_MAX]);
 /* Prints all tables and their columns. */
 void store_describe(FILE *out, const struct analysis *const *list);
 
@@ -102,7 +104,7 @@ struct store_row {
 	struct report_row row;
 	struct thread_view view;
 	struct instance instance;
-	const char *name; /* in the caller's arena */
+	const char *name, *label; /* in the caller's arena; label: NULL: none */
 	char keyed[ROW_KEY_NAME_BYTES];
 	uint64_t values[COLUMNS_MAX];
 };

@@ -99,7 +99,7 @@ int sqlite_table_at(struct sqlite_writer *writer, size_t a, size_t t, struct wri
 		return 0;
 	}
 	table = mem_alloc(sizeof(*table));
-	table->count = store_columns(&analyses[a]->tables[t], table->columns);
+	table->count = store_columns(analyses[a], &analyses[a]->tables[t], table->columns);
 	store_table_name(analyses[a], t, name);
 	r = make_table(writer, name, table, err);
 	r = r < 0 ? r : grow_table(writer, name, table, err);
