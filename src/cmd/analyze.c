@@ -153,7 +153,8 @@ static void on_stop(void *user)
 
 	if (cmd_signal_status() != 0) {
 		clear_progress(a);
-		say("%s: interrupted after %.0f %% of its bytes", a->path,
+		say("%s: interrupted %s %.0f %% of its bytes", a->path,
+		    now_has_left ? "in the middle of a packet, after at most" : "after",
 		    a->bytes > 0 ? 100.0 * (double)a->done / (double)a->bytes : 0.0);
 		a->is_cut = a->summary.is_interrupted = true;
 	}
@@ -235,6 +236,9 @@ static void on_report(void *user, const struct report *report)
 	struct report shown = *report;
 
 	clear_progress(a);
+	if (now_has_left && !a->is_cut) { /* all was given to workers, and they did not read it */
+		on_stop(a);
+	}
 	if (report->kind == REPORT_TOTAL) {
 		add_account(a);
 		a->has_matched |= !report->nothing_matched;

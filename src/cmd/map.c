@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/units.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
@@ -143,6 +144,10 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 		run.range_end = m->config.range_end;
 		r = recorded_analyze(path, &run, &m->err);
 		engine_free(run.engine);
+	}
+	if (r == 0 && now_has_left && !m->is_cut) { /* workers did not read all that they had */
+		say("%s: interrupted in the middle of a packet", m->path);
+		m->is_cut = true;
 	}
 	if (r < 0) {
 		note_failure(m);

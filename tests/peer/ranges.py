@@ -380,7 +380,9 @@ def test_long_packet(t):
     analyze = subprocess.Popen([t.sillage, 'analyze', '-q', '-a', 'all', '-j', '0', made.path], stdout=subprocess.DEVNULL)
     whole = cpu_s_in_all(analyze.pid)
     assert analyze.wait() == 0
-    if whole < 1.5:
+    with open(t.sillage, 'rb') as file:  # how long a command goes on with a packet: STOP_PATIENCE_NS
+        patience = 5 if re.search(b'__[at]san_init', file.read()) else 0.5
+    if whole < 3 * patience:
         raise peer.Skip('this build decodes it in %.1f s' % whole)
     relay = relays.Relay([relays.Session('s', [relays.Trace(made.path)])])
     t.cleanups.append(relay.close)
@@ -392,7 +394,7 @@ def test_long_packet(t):
     live.process.send_signal(signal.SIGTERM)
     after = cpu_s_in_all(live.process.pid) - before
     live.finish()
-    assert after < 0.7 * whole, (after, whole)
+    assert after < patience + 0.5 * whole, (after, whole)
 
 
 if __name__ == '__main__':

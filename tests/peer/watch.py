@@ -51,7 +51,8 @@ class Home:
             os.mkdir(path)
             os.chmod(path, 0o755)
         for path in test.sillage, test.app:
-            shutil.copy(path, self.home)
+            # Not by Python: another thread's child could have the copy open for writing while it is started.
+            subprocess.run(['cp', path, self.home], check=True)
         self.user = []
         if os.getuid() == 0:
             self.user = ['setpriv', '--reuid=%d' % NOBODY, '--regid=%d' % NOBODY,

@@ -65,6 +65,7 @@ struct worker {
 	/* the open slice */
 	uint64_t slice_begin_ns, slice_end_ns;
 	uint64_t packet_number, packet_end_ns;
+	bool has_left; /* the process has to end: the rest of the packet is not read */
 	bool has_slice;
 	struct slice slice;
 	uint32_t keyed_chains[KEYED_CHAINS]; /* its keyed rows by hash, RECORD_NONE: none */

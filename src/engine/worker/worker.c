@@ -258,7 +258,13 @@ static void packet_fault(struct worker *worker, const struct packet *packet, con
 	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
 	worker_note_gap(worker, floor);
 	worker_to_slice(worker, ts);
-	worker->slice.bad_packets++;
+	worker->slice.bad_packets += !worker->has_left;
+}
+
+static void note_leaving(struct worker *worker)
+{
+	worker->has_left = true;
+	now_has_left = true;
 }
 
 /* An event that is wanted and in order, called by decoder_each(). */
@@ -301,7 +307,7 @@ static int next_unless_due(struct worker *worker, struct ctf_event *event)
 	int r = next_wanted(worker, event);
 
 	if (r > 0 && now_must_leave()) {
-		now_has_left = true;
+		note_leaving(worker);
 		return decoder_fail(&worker->decoder, "the run was interrupted", 0);
 	}
 	return r;
@@ -378,7 +384,7 @@ static const uint8_t *packet_bytes(struct worker *worker, const struct packet *p
 			continue;
 		}
 		if (now_must_leave()) {
-			now_has_left = true;
+			note_leaving(worker);
 			(void)err_raise(err, -EINTR, "the run was interrupted");
 			return NULL;
 		}
@@ -491,6 +497,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 		chunk->packets.count > 0 ? chunk->packets.at[0].begin : chunk->begin;
 	worker->partial->covered_until = worker->partial->covered_from; /* if no packet is read */
 	worker->has_slice = false;
+	worker->has_left = false;
 	worker->packet_end_ns = UINT64_MAX;
 	worker->passed.limit = 0;
 	worker->last_ts = chunk->begin;

@@ -47,6 +47,8 @@ enum { SWITCH, EXEC, THING, UNWANTED, FORK, CLASSES };
 /* A record, and a keyed row, for each thing; one more where the on-CPU interval ends after some. */
 enum { OWN_THING = RECORD_OWN, OWN_END };
 
+#define SIGNAL 255
+
 struct things {
 	uint64_t seen;
 };
@@ -62,6 +64,9 @@ static void on_thing(struct worker *worker, void *state, const struct trace_even
 	worker_note_current(worker, record);
 	worker_keyed_row(worker, 0, event->values[0].u, "thing", 5)[0] += 1;
 	things->seen++;
+	if (event->values[0].u == SIGNAL) { /* one came long ago */
+		now_leave_at_ns = 1;
+	}
 }
 
 static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
@@ -422,6 +427,31 @@ START_TEST(left_before_first_packet)
 	ck_assert_uint_eq(partial->packets, 0);
 	ck_assert_uint_eq(partial->covered_from, 1050);
 	ck_assert_uint_ge(partial->covered_until, partial->covered_from);
+	run_fini(&run);
+}
+END_TEST
+
+/* The same within a packet: its rest is missing, and it is not bad. */
+START_TEST(left_within_packet)
+{
+	const struct partial *partial;
+	struct run run;
+
+	run_init(&run, 0, UINT64_MAX);
+	begin_chunk(&run, 1000, true);
+	put_switch(&run, 1100, 5, 7);
+	put_thing(&run, 1200, THING, SIGNAL);
+	put_thing(&run, 1300, THING, 1);
+	(void)put_packet(&run, 1000, 1050, 1900);
+	partial = decode(&run);
+	now_leave_at_ns = 0;
+	ck_assert(now_has_left);
+	now_has_left = false;
+	ck_assert_uint_lt(partial->events, 3);
+	ck_assert_uint_eq(partial->faults.count, 1);
+	ck_assert_str_eq(strstr(partial->faults.at[0].text, "the run was"),
+			 "the run was interrupted (0)");
+	ck_assert_uint_eq(partial->slices.at[0].bad_packets, 0);
 	run_fini(&run);
 }
 END_TEST
@@ -938,6 +968,7 @@ Suite *suite_worker(void)
 	tcase_add_test(tcase, intervals_within_slice_are_whole);
 	tcase_add_test(tcase, interval_across_windows_is_segment);
 	tcase_add_test(tcase, left_before_first_packet);
+	tcase_add_test(tcase, left_within_packet);
 	tcase_add_test(tcase, missing_switch_breaks_interval);
 	tcase_add_test(tcase, name_changes_group);
 	tcase_add_test(tcase, gap_ends_what_is_known);
