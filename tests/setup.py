@@ -189,6 +189,20 @@ def check_refused(sillage):
     print('ok what is refused')
 
 
+def check_next(sillage):
+    """The command that is printed for afterwards asks for the same, and is a command."""
+    asked = ['--label', 'who = sched_switch key=next_tid name=next_comm', '--period', "stay = sched_in; sched_out",
+             '--job', 'turn = run; deadline 1ms; group who(next_tid)', '--ust-span', 'a:b,a:c']
+    done = subprocess.run([sillage, 'setup', '-a', 'periods,jobs'] + asked, stdout=subprocess.PIPE, check=True)
+    found, = [line[len('# then: '):] for line in done.stdout.decode().splitlines() if line.startswith('# then: ')]
+    words = shlex.split(found)
+    assert all(words.count(word) >= asked.count(word) for word in asked if word not in ('--ust-span', 'a:b,a:c')), words
+    words = [sillage] + words[1:-1] + ['--no-retry', 'net://127.0.0.1:1']
+    done = subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert done.returncode == 1 and b'Connection refused' in done.stderr, (words, done)
+    print('ok what follows')
+
+
 def main():
     sillage, data = (os.path.abspath(path) for path in sys.argv[1:3])
     listed = subprocess.run([sillage, 'analyze', '-a', 'help'], stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -198,6 +212,7 @@ def main():
     scratch = tempfile.mkdtemp(prefix='sillage-setup-')
     try:
         check_refused(sillage)
+        check_next(sillage)
         check_run(sillage, scratch)
         check_figures(sillage, data, scratch, names)
     finally:
