@@ -1,7 +1,7 @@
 /*
  * history-fleet: see history-fleet.h.
  *
- *     store ──► windows by slot, trace and time ──► fleet ──► tables of hosts, triggers
+ *     store ──► windows by time ──► fleet ──► tables of hosts, triggers
  */
 #include "cmd/history/history-fleet.h"
 
@@ -196,19 +196,15 @@ static int choose_windows(struct history_view *v)
 	return r;
 }
 
-static int by_slot(const void *left, const void *right, void *user)
+/* So slots come in order, too, and a store reads windows fastest in their own order. */
+static int by_time(const void *left, const void *right)
 {
 	const struct store_window *a = left, *b = right;
-	uint64_t interval = *(const uint64_t *)user;
-	uint64_t x = a->begin / interval, y = b->begin / interval;
 
-	if (x != y) {
-		return x < y ? -1 : 1;
+	if (a->begin != b->begin) {
+		return a->begin < b->begin ? -1 : 1;
 	}
-	if (a->trace != b->trace) {
-		return a->trace < b->trace ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
+	return a->trace < b->trace ? -1 : a->trace > b->trace;
 }
 
 /* ---- output ---- */
@@ -250,8 +246,7 @@ static int go_through(struct history_view *v)
 	struct report report;
 	int r = 0;
 
-	qsort_r(v->windows.at.at, v->windows.at.count, sizeof(v->windows.at.at[0]), by_slot,
-		&v->interval_ns);
+	qsort(v->windows.at.at, v->windows.at.count, sizeof(v->windows.at.at[0]), by_time);
 	for (size_t i = 0; r == 0 && i < v->windows.at.count && !cmd_stop; i++) {
 		const struct store_window *window = &v->windows.at.at[i];
 
