@@ -149,6 +149,11 @@ static int run(const struct command *command, int argc, const char **argv)
 		say("%s needs %s; see sillage %s --help", command->name, command->args,
 		    command->name);
 		status = EXIT_USAGE;
+	} else if (r == 0 && command->args_max > 0 &&
+		   count_args(options.args) > command->args_max) {
+		say("%s takes one %s, and %s is one more; see sillage %s --help", command->name,
+		    command->args, options.args[command->args_max], command->name);
+		status = EXIT_USAGE;
 	} else if (r == 0) {
 		status = command->run(&options);
 	}

@@ -18,7 +18,7 @@ struct command {
 	const char *summary; /* one line */
 	const char *examples;
 	unsigned int options; /* FOR_... */
-	unsigned int args_min;
+	unsigned int args_min, args_max; /* args_max: 0: any */
 	int (*run)(const struct options *options); /* returns the exit status */
 };
 

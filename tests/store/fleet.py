@@ -357,7 +357,7 @@ class Test:
                               (('--trigger', 'cpu.busy > 1%'), 'no effect without --per host'),
                               (('--figure', 'cpu.busy'), 'no effect without --per host'),
                               (('--per', 'hosts',), 'did you mean "host"'),
-                              (('--sort', 'cpu.busy'), 'behind the point')):
+                              (('another.db',), 'is one more'), (('--sort', 'cpu.busy'), 'behind the point')):
             code, printed, said = run(self.sillage, 'history', *options, self.store)
             if code != 2 or text not in said or said.count('\n') != 1 or printed:
                 fail(options, 'exit', code, said)

@@ -215,7 +215,7 @@ def check_interrupted(test):
         while out.read(65536):
             pass
     status, found = process.wait(), levels_of(path)
-    if status != 130 or sorted(found) != [1]:
+    if status not in (0, 130) or sorted(found) != [1]:  # 0: workers had all of the trace when the signal came
         fail('interrupted: exit', status, 'windows of', found)
     test.store('migrate/kernel', path, '1ms', *keep, lists='count')
     if levels_of(path).get(1, 0) > 8:

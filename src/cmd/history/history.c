@@ -341,5 +341,6 @@ const struct command cmd_history = {
 		    "  sillage history --per host --since -1h --figure sched.wake.p99 store.db\n",
 	.options = FOR_HISTORY,
 	.args_min = 1,
+	.args_max = 1,
 	.run = run,
 };
