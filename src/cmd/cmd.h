@@ -17,8 +17,8 @@ struct command {
 	const char *args;    /* in the usage line */
 	const char *summary; /* one line */
 	const char *examples;
-	unsigned int options; /* FOR_... */
-	unsigned int args_min, args_max; /* args_max: 0: any */
+	unsigned int options;                      /* FOR_... */
+	unsigned int args_min, args_max;           /* args_max: 0: any */
 	int (*run)(const struct options *options); /* returns the exit status */
 };
 
