@@ -522,19 +522,20 @@ static bool take_until(struct parser *p, struct trigger *trigger)
 	return take_op(p, trigger->until) && take_value(p, trigger->until);
 }
 
+/* Each part once: what is given again is refused as what it is not. */
 static bool take_trigger(struct parser *p, struct trigger *trigger)
 {
 	trigger->when = take_any(p, 0);
 	while (trigger->when) {
-		if (take_word(p, "for")) {
+		if (trigger->for_ns == 0 && take_word(p, "for")) {
 			if (!take_duration(p, &trigger->for_ns)) {
 				return false;
 			}
-		} else if (take_word(p, "every")) {
+		} else if (trigger->every_ns == 0 && take_word(p, "every")) {
 			if (!take_duration(p, &trigger->every_ns)) {
 				return false;
 			}
-		} else if (take_word(p, "on")) {
+		} else if (trigger->hosts == 0 && take_word(p, "on")) {
 			if (!take_hosts(p, &trigger->hosts)) {
 				return false;
 			}

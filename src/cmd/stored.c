@@ -71,8 +71,9 @@ void stored_say_longer(struct store_reader *reader, const struct store_windows *
 		}
 	}
 	if (level > 0) {
-		say("%s: between %s and %s there are windows that are longer than asked, up to %s",
+		say("%s: between %s and %s there are windows that %s, up to %s",
 		    store_reader_name(reader), units_iso(from, begin), units_iso(to, end),
+		    level > interval_ns ? "are longer than asked" : "do not fit into those asked",
 		    units_ns(length, level));
 	}
 }
