@@ -9,7 +9,10 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "output/rollup.h"
+
+#define LONGER_SILENT_NS (3600 * NS_PER_S)
 
 /* The slot of a trace that is being filled. */
 struct slot {
@@ -36,6 +39,12 @@ struct longer *longer_new(uint64_t length_ns, uint64_t top)
 	return longer;
 }
 
+static void free_slot(struct slot *slot)
+{
+	rollup_free(slot->rollup);
+	free(slot);
+}
+
 void longer_free(struct longer *longer)
 {
 	struct slot *slot;
@@ -43,12 +52,24 @@ void longer_free(struct longer *longer)
 	if (!longer) {
 		return;
 	}
-	kh_foreach_value(longer->slots, slot, {
-		rollup_free(slot->rollup);
-		free(slot);
-	});
+	kh_foreach_value(longer->slots, slot, { free_slot(slot); });
 	kh_destroy(slots, longer->slots);
 	free(longer);
+}
+
+/* A run of weeks sees many traces, and who ends within a slot comes no more.  A trace that is only
+ * so far behind is given a slot again, from its next one on. */
+static void drop_old(struct longer *longer, uint64_t now)
+{
+	for (khint_t at = kh_begin(longer->slots); at != kh_end(longer->slots); at++) {
+		struct slot *slot =
+			kh_exist(longer->slots, at) ? kh_value(longer->slots, at) : NULL;
+
+		if (slot && slot->filled + LONGER_SILENT_NS + longer->length_ns < now) {
+			kh_del(slots, longer->slots, at);
+			free_slot(slot);
+		}
+	}
 }
 
 static struct slot *slot_of(struct longer *longer, const struct store_item *item)
@@ -60,6 +81,7 @@ static struct slot *slot_of(struct longer *longer, const struct store_item *item
 	if (at != kh_end(longer->slots)) {
 		return kh_value(longer->slots, at);
 	}
+	drop_old(longer, item->report.begin);
 	slot = mem_alloc(sizeof(*slot));
 	memcpy(slot->trace, item->trace, sizeof(slot->trace));
 	at = kh_put(slots, longer->slots, slot->trace, &is_new);

@@ -1,8 +1,9 @@
 /*
  * longer: windows of a longer length, put together while the short ones are written (--store-also).
  *
- *     1 s  |||||||||||||||||||||||||||     each slot of which all is there, complete and without a
- * hole 1 m      |           |           |   becomes one, exactly
+ *     1 s  |||||||||||||||||||||||||||||||||||||
+ *     1 m      |           |           |           each slot of which all is there, complete and
+ *                                                  without a hole, becomes one, exactly
  *
  * What is not whole has no long window: a reader takes the short ones there (reader.h).
  */

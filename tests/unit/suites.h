@@ -79,5 +79,6 @@ Suite *suite_rollup(void);
 Suite *suite_view(void);
 Suite *suite_options(void);
 Suite *suite_robust(void);
+Suite *suite_longer(void);
 
 #endif
