@@ -32,6 +32,11 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? strcmp(a, b) == 0 : !a && !b;
 }
 
+bool baseline_hour_is_at(const struct baseline_hour *hour, const struct trace_identity *trace)
+{
+	return is_same(hour->host, trace->host) && is_same(hour->domain, trace->domain);
+}
+
 /* Without a time at its end: "auto-20260101-120000" is "auto". */
 static size_t session_len(const char *name)
 {
@@ -66,8 +71,7 @@ static void choose_traces(struct reading *reading)
 	for (size_t i = 0; i < count; i++) {
 		const struct trace_identity *identity = &traces[i].identity;
 
-		reading->wanted[i] = is_same(identity->host, hour->host) &&
-				     is_same(identity->domain, hour->domain) &&
+		reading->wanted[i] = baseline_hour_is_at(hour, identity) &&
 				     is_same_session(identity->session, hour->session);
 	}
 }

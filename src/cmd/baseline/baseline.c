@@ -15,11 +15,13 @@
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/process/thread.h"
+#include "base/queue.h"
 #include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "store/reader.h"
 
 struct kept_hour {
+	struct kept_hour *next; /* in the queue */
 	struct baseline_hour hour;
 	bool is_reading; /* nothing but `is_read` of it may be looked at */
 	bool is_read;    /* behind the mutex */
@@ -48,7 +50,7 @@ struct baseline {
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t has_work;
-	VEC(struct kept_hour *) queue; /* behind the mutex, the first one first */
+	QUEUE(struct kept_hour) queue; /* behind the mutex */
 };
 
 /* ---- wrong usage ---- */
@@ -82,14 +84,12 @@ static void *run(void *arg)
 
 	(void)pthread_mutex_lock(&b->mutex);
 	while (!b->is_leaving) {
-		struct kept_hour *kept;
+		struct kept_hour *kept = queue_pop(&b->queue);
 
-		if (b->queue.count == 0) {
+		if (!kept) {
 			(void)pthread_cond_wait(&b->has_work, &b->mutex);
 			continue;
 		}
-		kept = b->queue.at[0];
-		memmove(b->queue.at, b->queue.at + 1, --b->queue.count * sizeof(*b->queue.at));
 		(void)pthread_mutex_unlock(&b->mutex);
 		kept->result = baseline_hour_read(&b->setup, &kept->hour);
 		(void)pthread_mutex_lock(&b->mutex);
@@ -186,23 +186,20 @@ static void start(struct baseline *b, struct kept_hour *kept)
 	}
 	kept->is_reading = true;
 	(void)pthread_mutex_lock(&b->mutex);
-	*vec_push(&b->queue) = kept;
+	queue_push(&b->queue, kept);
 	(void)pthread_cond_signal(&b->has_work);
 	(void)pthread_mutex_unlock(&b->mutex);
 }
 
 /* ---- hours ---- */
 
-static bool is_same(const char *a, const char *b)
-{
-	return a && b ? strcmp(a, b) == 0 : !a && !b;
-}
-
 static bool is_of(const struct kept_hour *kept, const struct trace_identity *trace)
 {
-	return is_same(kept->hour.host, trace->host) &&
-	       is_same(kept->hour.session, trace->session) &&
-	       is_same(kept->hour.domain, trace->domain);
+	const char *session = kept->hour.session;
+
+	return baseline_hour_is_at(&kept->hour, trace) &&
+	       (session && trace->session ? strcmp(session, trace->session) == 0
+					  : session == trace->session);
 }
 
 static void free_kept(struct kept_hour *kept)
@@ -408,7 +405,6 @@ int baseline_close(struct baseline *b)
 		free_kept(b->hours.at[i]);
 	}
 	vec_fini(&b->hours);
-	vec_fini(&b->queue);
 	vec_fini(&b->said);
 	vec_fini(&b->conditions.at);
 	(void)pthread_mutex_destroy(&b->mutex);

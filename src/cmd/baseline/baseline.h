@@ -54,6 +54,8 @@ struct baseline_setup {
 	const atomic_bool *stop;
 };
 
+/* Whether it is of the host and the domain; of the session say the caller's own rules. */
+bool baseline_hour_is_at(const struct baseline_hour *hour, const struct trace_identity *trace);
 /* Reads it.  -errno, -EINTR: @stop. */
 int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour *hour);
 
