@@ -3,7 +3,7 @@
 
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
         doc/json.md has the keys that the tables have; the README names every command;
-        doc/store.md has the tables of a store;
+        doc/store.md has the tables of a store; the walk in doc/architecture.md is one;
         doc/definitions.md defines every key that `analyze`, `report` and `history --per host` print in
         JSON.
 
@@ -159,13 +159,37 @@ def manual_test(root):
     return 1 if faults else 0
 
 
+WALK_FILES, WALK_ROOMS, WALK_ENTERED = 25, 9, 2
+
+
+def walk_faults(root):
+    """One packet's way through doc/architecture.md: its files and functions exist, and it is short."""
+    rows = re.findall(r'^\| \d+ \| (\S*) ?\| `(\S+)` \| (.*) \|$', read(root, 'doc', 'architecture.md'), re.M)
+    files, rooms, room = set(), [], None
+    for named, name, says in rows:
+        if named and named != room:
+            room = named
+            rooms.append(room)
+        files.add(os.path.join(room, name))
+        path = os.path.join(root, room, name)
+        # A function that is made to be inlined stands in the header.
+        texts = [read(root, room, one) for one in (name, name.replace('.c', '.h')) if os.path.exists(os.path.join(root, room, one))]
+        if not os.path.exists(path):
+            yield 'the walk: there is no %s' % os.path.join(room, name)
+        for function in re.findall(r'`(\w+)\(\)`', says):
+            if not any(re.search(r'^[a-z].*\b%s\(' % function, text, re.M) for text in texts):
+                yield 'the walk: %s has no %s()' % (name, function)
+    if not 0 < len(files) <= WALK_FILES or len(set(rooms)) > WALK_ROOMS or any(rooms.count(one) > WALK_ENTERED for one in rooms):
+        yield 'the walk: %d files in %d rooms: %s' % (len(files), len(set(rooms)), ', '.join(rooms))
+
+
 def main():
     if sys.argv[1] == '--manual':
         return manual_test(sys.argv[3])
     sillage, root = sys.argv[1:3]
     usage, manual = said(sillage, 'help'), read(root, 'doc', 'sillage.1.scd')
     commands = [name for name in re.findall(r'^  (\w+) +\S', usage, re.M) if name != 'help']
-    faults, options = [], set()
+    faults, options = list(walk_faults(root)), set()
     for command in commands:
         text = said(sillage, command, '--help')
         found = set(re.findall(r'--([a-z-]+)', text.split('Examples:')[0]))
