@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""tidy: what contrib/tidy.py is to find, it finds.
+
+Each fault is put into a copy of the tree, all at once: an include upwards, which makes a circle too, a function that
+is too long, in a file that is too long, a dropped word, a wide document, a room with too many modules, and one
+without assertions.
+
+usage: tidy.py ROOT
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+
+def edit(path, change):
+    with open(path, encoding='utf-8') as file:
+        text = file.read()
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(change(text))
+
+
+def plant(root):
+    place = lambda *names: os.path.join(root, *names)
+    edit(place('src', 'base', 'err.c'), lambda text: text + '\n#include "engine/engine.h"\n')
+    edit(place('src', 'base', 'mem.c'), lambda text: text + '\nvoid mem_long(void)\n{\n' + '\tmem_free();\n' * 700 + '}\n')
+    edit(place('doc', 'ci.md'), lambda text: text + '\nThe shelf of ' + 'words ' * 30 + '\n')
+    for i in range(20):
+        with open(place('src', 'kernel', 'more-%d.h' % i), 'w') as file:
+            file.write('/*\n * more: a module.\n */\n')
+    for folder, _, names in os.walk(place('src', 'ctf')):
+        for name in names:
+            edit(os.path.join(folder, name), lambda text: re.sub(r'\bassert(_hot)?\(', 'ignore(', text))
+
+
+WANTED = ('src/base/err.c: line \\d+: src/base may not include engine/engine.h', 'src/base includes itself by way of',
+          'src/base/mem.c: line \\d+: a function of 70\\d lines', 'src/base/mem.c: longer than \\d+ lines',
+          'doc/ci.md: line \\d+: \\d+ columns wide', 'src/kernel has 2\\d modules, at most',
+          'src/ctf has 0.\\d+ assertions a function, at least', 'doc/ci.md: .*says "shelf"')
+
+
+def main():
+    root = sys.argv[1]
+    listed = subprocess.run(['git', '-C', root, 'ls-files'], stdout=subprocess.PIPE)
+    names = [name for name in listed.stdout.decode().splitlines() if name.endswith(('.c', '.h', '.md', '.scd', '.py'))]
+    if not names:
+        print('skipped: not a git checkout')
+        return 77
+    with tempfile.TemporaryDirectory(prefix='sillage-tidy-') as copy:
+        for name in names:
+            os.makedirs(os.path.dirname(os.path.join(copy, name)), exist_ok=True)
+            shutil.copy(os.path.join(root, name), os.path.join(copy, name))
+        plant(copy)
+        for command in (['init', '-q'], ['add', '-A']):
+            subprocess.run(['git', '-C', copy] + command, check=True)
+        os.mkdir(os.path.join(copy, 'bin'))  # without clang-format, which has nothing to do with it
+        os.symlink(shutil.which('git'), os.path.join(copy, 'bin', 'git'))
+        done = subprocess.run([sys.executable, os.path.join(root, 'contrib', 'tidy.py'), copy], stdout=subprocess.PIPE,
+                              env=dict(os.environ, PATH=os.path.join(copy, 'bin')))
+    said = done.stdout.decode()
+    lacks = [pattern for pattern in WANTED if not re.search(pattern, said)]
+    for pattern in lacks:
+        print('not ok: nothing says ' + pattern)
+    if done.returncode != 1:
+        print('not ok: exit status %d' % done.returncode)
+    print('%s tidy finds %d of %d faults' % ('not ok' if lacks else 'ok', len(WANTED) - len(lacks), len(WANTED)))
+    return 1 if lacks or done.returncode != 1 else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
