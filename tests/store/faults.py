@@ -94,9 +94,9 @@ def check_full(sillage, trace, scratch):
     code, printed, said = run(sillage, 'analyze', '-v', '-f', 'json', *ANALYSES, '--store', path, trace, before=limit)
     account = re.search(r'(\d+) windows closed, (\d+) stored with \d+ rows, 0 spooled, (\d+) lost', said)
     # Each time that it fails is said once.  A small transaction may still fit: then it failed twice.
-    times = re.findall('windows are lost until|can be written again', said)
+    times = re.findall('are lost until|: can be written again', said)
     if code != 1 or not account or not times or any(
-            time != ('can be written again' if i % 2 else 'windows are lost until') for i, time in enumerate(times)):
+            time != (': can be written again' if i % 2 else 'are lost until') for i, time in enumerate(times)):
         fail('full: exit %d, %s' % (code, said))
     closed, stored, lost = map(int, account.groups())
     if closed != stored + lost or lost == 0 or closed != printed.count('"type":"window"'):
