@@ -141,6 +141,8 @@ class Run:
         self.expect(self.status in (0, 1), 'it ended by a signal')
         self.expect(case.status is None or self.status == case.status, 'exit status %d' % self.status)
         self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
+        # The protocol has DETACH_SESSION, and a status for it.  Whoever sends it owes cases of it to statuses().
+        self.expect(all(command != relays.DETACH for _, _, command, _ in self.relay.log), 'it detaches')
         self.pauses([at for at in self.relay.attaches], ATTACHES_MAX, 'attaches')
         self.pauses([at for at, _, command, _ in self.relay.log if command == relays.CONNECT], CONNECTIONS_MAX,
                     'connections')

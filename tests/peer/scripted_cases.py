@@ -213,15 +213,56 @@ def statuses():
     yield one('all-packets-refused', PACKET, refuse(3), nth=0, may_lose=True)
     yield one('last-packet-refused', PACKET, refuse(3), nth=8, stream=SMALL, may_lose=True)
     yield one('first-packet-refused', PACKET, refuse(3), nth=1, stream=SMALL, may_lose=True)
-    # For ever: until the relay goes away.
+    yield from refused_for_ever()
+
+
+def refused_for_ever():
+    """Until the relay goes away, or the session ends; each refusal is said in words of its own, with its status."""
+    away = {'law': 'announced', 'status': None, 'options': {'--retry': '1s'}}
     for status in (4, 77):
-        yield Case('index-status-%d-for-ever' % status, lambda status=status: [
-            Rule(INDEX, patch(status=status), nth=5, count=1 << 30, stream=SMALL)],
-                   story=gone_after(4), law='announced', status=None, options={'--retry': '1s'})
-    for status in (2, 3, 5, 99):
+        says = 'what follows is lost: the relay answers each request for an index with status %d' % status
+        rule = INDEX, patch(status=status)
+        # 8 s: longer than the three connections that it is tried on.
+        yield Case('index-status-%d-for-ever' % status, lambda rule=rule: [
+            Rule(*rule, nth=5, count=1 << 30, stream=SMALL)], story=gone_after(8), says=says, **away)
+        yield Case('index-status-%d-for-ever-and-the-session-ends' % status, lambda rule=rule: [
+            Rule(*rule, nth=5, count=1 << 30, stream=SMALL), Rule(STREAMS, patch(status=4), nth=0, status=1)],
+                   law='announced', says=says)
+    for status in (0, 2, 3, 4, 5, 99):
+        says = {2: 'another viewer has this session', 3: r'the relay no longer knows the session \(status 3\)'}
         yield Case('attach-status-%d-for-ever' % status, lambda status=status: [
-            Rule(ATTACH, patch(status=status, count=0), nth=0)],
-                   story=gone_after(4), law='announced', status=None, says='.', options={'--retry': '1s'})
+            Rule(ATTACH, patch(status=status, count=0), nth=0)], story=gone_after(4),
+                   says=says.get(status, r'the relay refuses to attach \(status %d\)' % status), **away)
+    for status in (0, 2, 99):
+        yield Case('create-status-%d-for-ever' % status, lambda status=status: [
+            Rule(CREATE, patch(status=status), nth=0)], story=gone_after(4),
+                   says=r'the relay refuses a viewer session \(status %d\)' % status, **away)
+    # A stream that appears is had by attaching again; at last it is said that no more will be.
+    for status in (0, 3, 5, 77):
+        yield Case('streams-status-%d-for-ever' % status, lambda status=status: [
+            Rule(STREAMS, patch(status=status, count=0), nth=0)], story=show_to_the_third(), sessions=hide(SMALL),
+                   says='streams that appear later are missing: .* status %d' % status)
+    for status in (0, 2, 3, 77):
+        yield Case('metadata-status-%d-for-ever' % status, lambda status=status: [
+            Rule(METADATA, refuse(status), nth=0)], may_lose=True, says='75 packets of .* are lost: .*metadata')
+    for status in (0, 2, 3, 4, 99):
+        yield Case('packet-status-%d-for-ever' % status, lambda status=status: [
+            Rule(PACKET, refuse(status), nth=9, count=1 << 30, stream=BIG)], may_lose=True,
+                   says='a packet is lost: the relay no longer has it')
+
+
+def show_to_the_third():
+    """The hidden stream is shown at once, and the session ends a while after the viewer attached a third time."""
+    def story(relay, process):
+        time.sleep(0.5)
+        with relay.lock:
+            relay.sessions[0].hidden = set()
+        while len(relay.attaches) < 3 and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(3)
+        with relay.lock:
+            relay.sessions[0].is_over = True
+    return story
 
 
 def gone_after(seconds):
