@@ -11,9 +11,10 @@ import re
 import socket
 import struct
 import subprocess
-import tempfile
 import time
+import urllib.request
 
+import guard
 import scripted_relay as relays
 from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAMES, PACKET, STREAMS, Rule, Session,
                             Trace, after, before, both, call, close_after, close_before, cut, delay, drip, hold, missing,
@@ -22,6 +23,9 @@ from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAME
 COMMANDS = (CONNECT, LIST, CREATE, ATTACH, STREAMS, INDEX, PACKET, METADATA)
 ODD_NUMBERS = (0, 1, 1 << 31, 1 << 63, (1 << 64) - 1)
 BIG, SMALL = 'channel0_0', 'channel0_1'  # streams of the trace, of 67 and 8 packets
+
+NOTICED_S = 30  # for a relay whose host is gone to be called so, by its metric and by a message
+SLACK_S = 2  # of the test
 
 # What fails today, and why in a word.  One that passes must be removed.
 FAILS = {}
@@ -52,10 +56,10 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, rules=list, law='all', says=None, status=0, may_lose=False, options=(), story=None,
-                 sessions=None, follows=('s',), is_slow=False, **relay_options):
+                 sessions=None, follows=('s',), is_slow=False, says_gone=False, **relay_options):
         self.name, self.rules, self.law, self.says, self.status = name, rules, law, says, status
         self.may_lose, self.options, self.story, self.follows = may_lose, dict(options), story, follows
-        self.is_slow, self.relay_options = is_slow, relay_options
+        self.is_slow, self.says_gone, self.relay_options = is_slow, says_gone, relay_options
         self.make_sessions = sessions
 
     def sessions(self, traces):
@@ -553,7 +557,8 @@ def gone():
         relay.vanish()
         stop_later(relay, process)
 
-    more = {'law': None, 'status': None, 'is_slow': True}
+    more = {'law': None, 'status': None, 'is_slow': True, 'says_gone': True,
+            'options': {'--metrics': '127.0.0.1:0', '--retry': '1h'}}
     yield Case('vanishes-while-idle', story=idle_story, sessions=idle, **more)
     for command, nth in ((ATTACH, 1), (INDEX, 1), (INDEX, 40), (PACKET, 20), (METADATA, 1)):
         yield Case('vanishes-at-%s-%d' % (NAMES[command], nth), lambda command=command, nth=nth: [
@@ -585,9 +590,36 @@ def idle_and_back(relay, process):
 
 
 def stop_later(relay, process):
-    """It has to say that the relay is gone within 30 s, and a little for the check itself."""
-    time.sleep(36)
+    """Notes when it says that the relay is gone, in its metrics and in a message; then it is stopped."""
+    while not relay.has_vanished and process.poll() is None:
+        time.sleep(0.05)
+    asleep = guard.Asleep(lambda: guard.alone(process.pid), period_s=0.25)
+    relay.was_up = relay_up(process.pid)
+    while process.poll() is None and len(relay.noticed) < 2 and asleep.now() < 2 * NOTICED_S:
+        if relay_up(process.pid) == 0:
+            relay.noticed.setdefault('sillage_relay_up 0', asleep.now())
+        with open('/proc/%d/fd/2' % process.pid, errors='replace') as said:
+            if re.search('connection lost|no reply', said.read()):
+                relay.noticed.setdefault('a message', asleep.now())
+        time.sleep(0.25)
+    asleep.stop()
     process.terminate()
+
+
+def relay_up(pid):
+    """What its metrics say of its one relay."""
+    with urllib.request.urlopen('http://127.0.0.1:%d/metrics' % listening_port(pid)) as reply:
+        return float(re.search(r'^sillage_relay_up\{.*\} (\S+)$', reply.read().decode(), re.M).group(1))
+
+
+def listening_port(pid):
+    """The one at which a process listens."""
+    own = {os.readlink('/proc/%d/fd/%s' % (pid, name)) for name in os.listdir('/proc/%d/fd' % pid)}
+    with open('/proc/%d/net/tcp' % pid) as table:
+        for words in map(str.split, list(table)[1:]):
+            if words[3] == '0A' and 'socket:[%s]' % words[9] in own:
+                return int(words[1].partition(':')[2], 16)
+    raise LookupError('process %d does not listen' % pid)
 
 
 def other_trace(relay):

@@ -600,6 +600,7 @@ class Relay:
         self.in_flight = set()  # announced when connections were dropped: perhaps in vain
         self.attaches = []  # when
         self.has_vanished = False
+        self.was_up, self.noticed = None, {}  # what the viewer said of a relay that has vanished, and after how long
         self.all_sessions = list(sessions)
         self.log = []  # (time, number of the connection, command, stream id)
         self.connections, self.threads = [], []
