@@ -353,6 +353,36 @@ def test_from(t):
         assert lines[-1]['fetched_bytes'] <= left and lines[-1]['passed_packets'] > 0, (lines[-1], left)
 
 
+def test_from_ago(t):
+    """From a duration before now, by the clock of this host."""
+    relay = t.relay()
+    trace = os.path.join(t.data, 'idle-gaps', 'kernel')
+    _, total = analyzed(t, trace, '-a', 'count')
+    length = total['end'] - total['begin']
+    replay = t.replay(relay, trace, '--session', 'a', '--hostname', 'h', '--speed', '0', '--as-now', '--linger', LONG)
+    relay.wait_stored('a', trace)
+    url = relay.live + '/host/h/a'
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', url], stdout=subprocess.PIPE, check=True)
+    moved = totals(lines_of(out.stdout))[0]['begin'] - total['begin']
+    time.sleep(max(0, (total['begin'] + moved + length // 2) / 1e9 - time.time()))
+    earliest = time.time_ns()
+    ago = earliest - (total['begin'] + moved + length // 4)  # it begins in the second quarter, if it starts within 1.7 s
+    live = t.live('-a', 'count', '--from', '-%dus' % (ago // 1000), url)
+    live.wait_said('attached to')
+    latest = time.time_ns()
+    t.stop_replay(replay, relay, trace, 'a')
+    lines = live.finish()
+    ours = totals(lines)
+    assert len(ours) == 1, ours
+    begin = ours[0]['begin']
+    assert earliest - ago <= begin <= latest - ago + 1000, (begin - moved - total['begin'], length, latest - earliest)
+    shorter, left = cut(t, trace, begin - moved)
+    _, wanted = analyzed(t, shorter, '-a', 'count', '--begin', str(begin - moved))
+    assert ours[0]['count'] == wanted['count'], (ours[0], wanted)
+    assert 0 < wanted['count']['events'] < total['count']['events']
+    assert lines[-1]['fetched_bytes'] <= left and lines[-1]['passed_packets'] > 0, (lines[-1], left)
+
+
 if __name__ == '__main__':
     COUNT = taken('--count', COUNT)
     SEED = taken('--seed', SEED)
