@@ -302,9 +302,9 @@ void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX])
 /* The triggers in their order, those of --fail last. */
 static int add_all(const struct options *options, struct actions *actions, struct err *err)
 {
-	const char *action = options->on_trigger    ? options->on_trigger
-			     : options->has_history ? "capture"
-						    : "print";
+	const char *action = options->on_trigger                           ? options->on_trigger
+			     : options->has_history || options->has_before ? "capture"
+									   : "print";
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {

@@ -291,7 +291,7 @@ static const struct {
 	{ FOR_ANALYZE,
 	  { "--pid=1", "--period=x = a; b; by c" },
 	  "period \"x\" is paired by keys and belongs to no thread" },
-	{ FOR_LIVE, { "--before=1s" }, "--before has no effect without --history" },
+	{ FOR_LIVE, { "--after=1s" }, "--after has no effect without --history" },
 	{ FOR_LIVE, { "--lag-limit=1s" }, "--lag-limit has no effect without --on-lag" },
 	{ FOR_REPORT, { "--every=1s" }, "--every has no effect without --job" },
 	{ FOR_LIVE, { "--history=0s" }, "--history: \"0s\" is not a duration such as" },
