@@ -124,15 +124,22 @@ static int check_limits(struct comparing *c)
 
 /* ---- the command ---- */
 
+static bool is_page(const struct options *options)
+{
+	return strcmp(options->format, "html") == 0;
+}
+
 static void print(const struct comparing *c)
 {
+	bool lists_all = c->options->selection.per != PER_ALL;
 	const struct output *output = c->output;
 
-	if (strcmp(c->options->format, "json") == 0) {
+	if (is_page(c->options)) {
+		compare_page(&c->comparison, output->top, lists_all, output->out);
+	} else if (strcmp(c->options->format, "json") == 0) {
 		compare_json(&c->comparison, output->top, output->out);
 	} else {
-		compare_text(&c->comparison, output->top, c->options->selection.per != PER_ALL,
-			     output->out);
+		compare_text(&c->comparison, output->top, lists_all, output->out);
 	}
 }
 
@@ -200,6 +207,10 @@ static int run(const struct options *options)
 		say("%s has no effect: neither A nor B is a store", of_stores);
 		return EXIT_USAGE;
 	}
+	if (is_page(options)) {
+		output.sink = &sink_json; /* it prints nothing of it */
+		output.is_whole = true;
+	}
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	return cmd_output(options, &output, compare_into);
@@ -212,6 +223,7 @@ const struct command cmd_compare = {
 	.examples =
 		"  sillage compare before/ after/\n"
 		"  sillage compare -a sched,cpu --fail 'sched.wake.p99 > +20%' base.json TRACE\n"
+		"  sillage compare -f html -o changes.html before/ after/\n"
 		"  sillage compare 'web.db@-2d..-1d' 'web.db@-1d..'\n",
 	.options = FOR_COMPARE,
 	.args_min = 2,

@@ -45,7 +45,8 @@
 #define LIST_OF(f)      .list = (f)
 #define NEEDS(options)  .needs = (options)
 
-static const char *const formats[] = { "text", "json", "html", "perfetto", NULL };
+static const char *const report_formats[] = { "text", "json", "html", "perfetto", NULL };
+static const char *const page_formats[] = { "text", "json", "html", NULL };
 static const char *const export_forms[] = { "perfetto", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
@@ -55,11 +56,13 @@ const struct option options_table[] = {
 	  "names, all, or help (top, compare: all; overview: cpu; watch: also ust; count,cpu,io)",
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses) },
-	{ 'f', "format", "FORMAT",
-	  "text, json (lines), report: html, perfetto, overview: html (text)",
-	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW | FOR_HISTORY |
-		  FOR_COMPARE,
-	  WORD(format, "format", formats), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines), html, perfetto (text)", FOR_REPORT,
+	  WORD(format, "format", report_formats), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines), html: a page (text)",
+	  FOR_OVERVIEW | FOR_COMPARE, WORD(format, "format", page_formats), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines) (text)",
+	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_HISTORY, CUSTOM(options_format),
+	  GIVEN(has_format) },
 	{ 'i', "interval", "DURATION", "window (1s); analyze, history: windows only if given",
 	  FOR_WORK | FOR_EXPORT | FOR_HISTORY, CUSTOM(options_interval), GIVEN(has_interval) },
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",

@@ -252,7 +252,6 @@ static int check_files(const struct options *options, struct err *err)
 static int check_together(struct options *options, unsigned int command,
 			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
-	static const char *const others[] = { "text", "json", NULL };
 	int r = check_intervals(options, err);
 
 	r = r < 0 ? r : check_needs(given, err);
@@ -273,15 +272,6 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
 		return err_raise(err, -EINVAL,
 				 "--hierarchy has no effect with --format html: the page has both");
-	}
-	if (r == 0 && strcmp(options->format, "html") == 0 &&
-	    !(command & (FOR_REPORT | FOR_OVERVIEW))) {
-		r = options_refuse(err, "format", "html", others);
-	}
-	if (r == 0 && strcmp(options->format, "perfetto") == 0 && command != FOR_REPORT) {
-		return err_raise(err, -EINVAL,
-				 "--format perfetto: only of report; for a whole trace "
-				 "there is `sillage export`");
 	}
 	return r;
 }
