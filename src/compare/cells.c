@@ -79,6 +79,22 @@ void cells_spread(const struct comparison *comparison, const struct change *chan
 	}
 }
 
+const char *cells_nothing(const struct comparison *comparison)
+{
+	return comparison->compared > 0 ? "nothing that both have differs" : "nothing was compared";
+}
+
+bool cells_lacks(const struct comparison *comparison, const struct unmeasured *one)
+{
+	return !(one->lacks[0] && one->lacks[1]) || comparison->is_asked ||
+	       comparison->compared == 0;
+}
+
+const char *cells_who_lacks(const struct unmeasured *one)
+{
+	return one->lacks[0] ? one->lacks[1] ? "A and B" : "A" : "B";
+}
+
 char *cells_side(const struct profile *profile)
 {
 	char time[UNITS_TEXT_MAX], begin[UNITS_TEXT_MAX];

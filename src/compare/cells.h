@@ -41,6 +41,14 @@ extern const char *const cells_parts[CELLS_PARTS]; /* "COUNT", ... */
 void cells_spread(const struct comparison *comparison, const struct change *change,
 		  struct cells_spread *ret);
 
+/* What is said where no row is: that nothing differs, or that nothing was compared. */
+const char *cells_nothing(const struct comparison *comparison);
+/* Whether it is worth telling: what neither side has can change nothing, unless it was asked for.
+ */
+bool cells_lacks(const struct comparison *comparison, const struct unmeasured *one);
+/* "A", "B", "A and B" */
+const char *cells_who_lacks(const struct unmeasured *one);
+
 /* "1 trace from 2026-01-01T00:00:00Z, 3.2 s"; from malloc(). */
 char *cells_side(const struct profile *profile);
 

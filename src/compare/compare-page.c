@@ -31,6 +31,7 @@ static void put_page(const struct comparison *comparison, FILE *out)
 
 	begin_line(&json, out, "page");
 	json_u64(&json, "changes", comparison->changes.count);
+	json_text(&json, "nothing", cells_nothing(comparison));
 	json_open(&json, "sides", '[');
 	for (int i = 0; i < 2; i++) {
 		char *says = cells_side(comparison->side[i]);

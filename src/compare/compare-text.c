@@ -112,7 +112,6 @@ static void print_columns(const struct unmeasured *one, FILE *out)
 	}
 }
 
-/* What nobody has can change nothing. */
 static void print_unmeasured(const struct comparison *comparison, FILE *out)
 {
 	bool any = false;
@@ -120,14 +119,14 @@ static void print_unmeasured(const struct comparison *comparison, FILE *out)
 	for (size_t i = 0; i < comparison->unmeasured.count; i++) {
 		const struct unmeasured *one = &comparison->unmeasured.at[i];
 
-		if (one->lacks[0] && one->lacks[1]) {
+		if (!cells_lacks(comparison, one)) {
 			continue;
 		}
 		(void)fputs(any ? "" : "\nNOT COMPARED\n", out);
 		any = true;
-		(void)fprintf(out, "  %s%s%s: %s in %c:", one->analysis->name,
+		(void)fprintf(out, "  %s%s%s: %s in %s:", one->analysis->name,
 			      one->table->key ? "." : "", one->table->key ? one->table->key : "",
-			      one->why, one->lacks[0] ? 'A' : 'B');
+			      one->why, cells_who_lacks(one));
 		print_columns(one, out);
 		(void)fputc('\n', out);
 	}
@@ -143,7 +142,7 @@ void compare_text(const struct comparison *comparison, uint64_t top, bool lists_
 		any |= print_section(comparison, &cells_sections[i], top, lists_all, out);
 	}
 	if (!any) {
-		(void)fputs("\nnothing that both have differs\n", out);
+		(void)fprintf(out, "\n%s\n", cells_nothing(comparison));
 	}
 	print_unmeasured(comparison, out);
 }

@@ -231,7 +231,7 @@ def check_options(page, sillage, sides, scratch):
     # Nothing changed: that is said, and all can be shown.
     make(sillage, path, '-a', 'cpu', sides[0], sides[0])
     page.open(path)
-    check('Nothing that both have differs' in page.evaluate("document.getElementById('head').textContent") and not shown(page), 'nothing')
+    check('nothing that both have differs' in page.evaluate("document.getElementById('head').textContent") and not shown(page), 'nothing')
     set_box(page, 'same', True)
     check(shown(page), 'no rows of what is the same')
     # A run that fails leaves the page that was there; standard output is as good as a file.

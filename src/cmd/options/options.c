@@ -160,6 +160,17 @@ static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_M
 		       : 0;
 }
 
+/* What a side is, the command knows. */
+static void note_sides(struct options *options, const bool given[OPTIONS_COUNT_MAX])
+{
+	static const char *const of_traces[] = { "period", "job",        "model",      "label",
+						 "jobs",   "chunk-size", "max-memory", NULL };
+	static const char *const of_stores[] = { "host", "session", NULL };
+
+	options->of_traces = first_given(given, of_traces);
+	options->of_stores = first_given(given, of_stores);
+}
+
 static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)
 {
 	for (size_t i = 0; options_table[i].name; i++) {
@@ -258,6 +269,9 @@ static int check_together(struct options *options, unsigned int command,
 	r = r < 0 ? r : check_selection(options, err);
 	r = r < 0 ? r : check_files(options, err);
 	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
+	if (command == FOR_COMPARE) {
+		note_sides(options, given);
+	}
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
