@@ -53,6 +53,7 @@ struct option {
 	option_take_function *take;
 	void (*list)(FILE *out); /* prints the words that its value is made of, for completion */
 	const char *needs;       /* it has no effect without one of these options, commas between */
+	bool once;               /* two of them would look as if both counted */
 };
 
 /* ---- options-table.c ---- */

@@ -357,8 +357,11 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		char *value = poptGetOptArg(retained->context);
 
 		*vec_push(&retained->values) = value;
+		r = given[row - 1] && options_table[row - 1].once
+			    ? err_raise(err, -EINVAL, "--%s is given twice: a run has one",
+					options_table[row - 1].name)
+			    : options_take(options, &options_table[row - 1], value, err);
 		given[row - 1] = true;
-		r = options_take(options, &options_table[row - 1], value, err);
 	}
 	if (r == 0 && row < -1) {
 		r = bad_option(retained->context, row, command, err);
