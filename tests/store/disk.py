@@ -205,10 +205,13 @@ def check_late_file(sillage, trace, scratch):
 
 def check_two(sillage, trace, scratch, whole):
     """Several runs at once, some times: who begins the store is not said."""
-    for number in range(5):
+    for number in range(8):
         path = os.path.join(scratch, 'two-%d.db' % number)
-        children = [subprocess.Popen([sillage, 'analyze', '-v', *LISTS, '-o', '/dev/null', '--store', path, trace], stderr=subprocess.PIPE)
-                    for _ in range(4)]
+        begin, go = os.pipe()  # they start when it is closed
+        children = [subprocess.Popen(['sh', '-c', 'read _; exec "$@"', 'sh', sillage, 'analyze', '-v', *LISTS, '-o', '/dev/null',
+                                      '--store', path, trace], stdin=begin, stderr=subprocess.PIPE) for _ in range(4)]
+        os.close(begin)
+        os.close(go)
         for child in children:
             said = child.communicate()[1].decode()
             closed, stored, spooled, lost = account(said)
