@@ -4,6 +4,7 @@
 Goal    A database, and a range of it, are sides of `sillage compare` as a trace is.  Through TLS a server is
         trusted by its CA alone (ca=FILE).  A password that turns wrong under way: windows wait, that is said, and
         the next run sends them.  A window that is not complete is replaced by one that is, and never the other way.
+        Users that may use one database write and read it, and nothing else; readers (readonly) only read.
         Two runs that write one trace at once leave what one leaves.
 Method  Debian's clickhouse-server, as server.py starts it, behind a proxy that speaks TLS, or asks for a password
         (both in Python; the certificates are made by openssl).  Skipped where there is none.
@@ -72,9 +73,9 @@ def certificate(scratch, name):
     """A CA of this name, and a certificate of 127.0.0.1 by it: (the CA, (certificate, key))."""
     path = os.path.join(scratch, name)
     quiet = {'check': True, 'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
-    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=' + name,
+    subprocess.run(['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', '/CN=' + name,
                     '-keyout', path + '-ca.key', '-out', path + '-ca.pem'], **quiet)
-    subprocess.run(['openssl', 'req', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=127.0.0.1', '-keyout', path + '.key', '-out',
+    subprocess.run(['openssl', 'req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-subj', '/CN=127.0.0.1', '-keyout', path + '.key', '-out',
                     path + '.csr'], **quiet)
     with open(path + '.ext', 'w') as file:
         file.write('subjectAltName = IP:127.0.0.1\n')
@@ -83,8 +84,16 @@ def certificate(scratch, name):
     return path + '-ca.pem', (path + '.pem', path + '.key')
 
 
+USER = ('<{0}><password>{0}</password><networks><ip>127.0.0.1</ip></networks><profile>{1}</profile><quota>default</quota>'
+        '<allow_databases><database>fleet</database></allow_databases></{0}>')
+
+
 class Test:
     def __init__(self, sillage, data, scratch):
+        # A writer and readers of one database, as doc/fleet.md has them.
+        server.USERS = server.USERS.replace('</profiles>', '<reader><readonly>2</readonly></reader><frozen><readonly>1</readonly></frozen>'
+                                            '</profiles>').replace('</users>', USER.format('own', 'default') + USER.format('look', 'reader') +
+                                                                   USER.format('stiff', 'frozen') + '</users>')
         self.sillage, self.data, self.scratch = sillage, data, scratch
         self.server = server.Server(os.path.join(scratch, 'server'))
 
@@ -181,6 +190,27 @@ class Test:
         if not set(line for line in windows(printed) if line.startswith('{"type":"window"')) <= set(found):
             fail('password: windows are missing')
 
+    def check_users(self):
+        """Users of one database: one that may write, one that may only read."""
+        printed, said = self.analyze(self.server.url('fleet', 'own:own@'), self.trace)
+        if account(said)[1] != printed.count('"type":"window"'):
+            fail('users: ' + said)
+        for user in ('own:own@', 'look:look@'):
+            if self.history(self.server.url('fleet', user)) != windows(printed):
+                fail('users: other windows')
+        state = {'XDG_STATE_HOME': os.path.join(self.scratch, 'reader')}
+        said = self.analyze(self.server.url('fleet', 'look:look@', '?timeout=1s'), self.trace, env=state)[1]
+        if account(said)[2] != account(said)[0] or 'readonly mode' not in said:
+            fail('users: a reader writes: ' + said)
+        for user, database, text in (('own:own@', 'other', 'Access denied'), ('stiff:stiff@', 'fleet', 'readonly mode')):
+            code, _, said = run(self.sillage, 'analyze', '-q', '-o', os.devnull, '--store', self.server.url(database, user), self.trace)
+            if code != 1 or text not in said or said.count('\n') != 1:
+                fail('users: %s: exit %d, %s' % (user, code, said))
+        code, _, said = run(self.sillage, 'analyze', '-q', '-o', os.devnull, '-i', '10ms', '-a', 'count', '--store-keep', '1d', '--store',
+                            self.server.url('fleet', 'own:own@'), self.trace)
+        if code != 0:
+            fail('users: --store-keep: exit %d, %s' % (code, said))
+
     def check_late(self):
         """See disk.check_late()."""
         trace, url = os.path.join(self.data, 'small-packets', 'kernel'), self.server.url('late')
@@ -214,7 +244,7 @@ def main():
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
         test = Test(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_compare, test.check_https, test.check_late, test.check_two, test.check_password):
+            for check in (test.check_compare, test.check_https, test.check_users, test.check_late, test.check_two, test.check_password):
                 check()
                 print('ok', check.__name__[6:], flush=True)
         finally:
