@@ -388,7 +388,11 @@ int cmd_end_gate(const struct options *options, const struct gate *gate, int sta
 		say("%s", err.text);
 		return status == EXIT_DONE ? EXIT_FAILED : status;
 	}
-	return status == EXIT_DONE ? gate_status(gate) : status;
+	status = status == EXIT_DONE ? gate_status(gate) : status;
+	if (status == EXIT_LOST && options->verbosity < 0) {
+		gate_say_lost(gate, say);
+	}
+	return status;
 }
 
 void cmd_say_unmatched(const struct options *options)
@@ -407,11 +411,7 @@ int cmd_gate(const struct options *options, struct actions *actions, int status)
 		return status;
 	}
 	actions_end_gate(actions);
-	status = cmd_end_gate(options, actions_gate(actions), status);
-	if (status == EXIT_LOST && options->verbosity < 0) {
-		gate_say_lost(actions_gate(actions), say);
-	}
-	return status;
+	return cmd_end_gate(options, actions_gate(actions), status);
 }
 
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
