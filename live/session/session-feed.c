@@ -385,6 +385,14 @@ void session_on_stream_broken(void *user, void *arg, uint32_t status)
 	}
 }
 
+void session_on_new_streams_broken(void *user, uint32_t status)
+{
+	session_say(user, 0,
+		    "streams that appear later are missing: the relay answers each request for new "
+		    "ones with status %" PRIu32,
+		    status);
+}
+
 /*
  * Back-pressure: without room in the engine only the stream that holds back all others may go on,
  * and only when no worker is about to make room.

@@ -78,7 +78,7 @@ struct session {
 	bool is_behind_limit;    /* too far behind: the next tick reconnects */
 	bool said_refused;       /* that the relay refuses to attach */
 	bool takes_any_length;   /* a relay sends packets of another length than requested */
-	unsigned int index_failures; /* connections given up because index requests fail */
+	unsigned int stream_failures; /* connections given up because requests for a stream fail */
 	unsigned int useless; /* ... because the relay broke the protocol, and nothing new came */
 	struct recall recall;
 	bool skips; /* the next connection starts at the present, not where this ended */
@@ -103,6 +103,7 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
 void session_on_stream_broken(void *user, void *arg, uint32_t status);
+void session_on_new_streams_broken(void *user, uint32_t status);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
 void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);

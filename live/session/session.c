@@ -16,10 +16,10 @@
 #include "engine/trace.h"
 #include "relay/client.h"
 
-#define NS_PER_S           UINT64_C(1000000000)
-#define STEADY_NS          (5 * NS_PER_S) /* after this a connection counts as stable */
-#define ORPHANED_NS        (2 * NS_PER_S) /* see session_is_orphaned() */
-#define INDEX_FAILURES_MAX 2 /* connections; then a stream whose indexes fail is given up */
+#define NS_PER_S            UINT64_C(1000000000)
+#define STEADY_NS           (5 * NS_PER_S) /* after this a connection counts as stable */
+#define ORPHANED_NS         (2 * NS_PER_S) /* see session_is_orphaned() */
+#define STREAM_FAILURES_MAX 2              /* connections; then what fails is given up */
 
 static void set_state(struct session *session, enum session_state state)
 {
@@ -166,6 +166,7 @@ static const struct client_events client_events = {
 	.on_idle = session_on_idle,
 	.on_stream_end = session_on_stream_end,
 	.on_stream_broken = session_on_stream_broken,
+	.on_new_streams_broken = session_on_new_streams_broken,
 	.on_unfetched = session_on_unfetched,
 	.on_end = on_end,
 	.may_fetch = session_may_fetch,
@@ -273,7 +274,7 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 /* What the lost connection says about the relay.  False: attaching again would not help. */
 static bool note_faults(struct session *session)
 {
-	session->index_failures += client_index_failed(session->client);
+	session->stream_failures += client_stream_failed(session->client);
 	session->takes_any_length |=
 		relay_connection_viewer(session->connection)->is_of_other_length;
 	if (relay_connection_is_wrong(session->connection)) {
@@ -409,7 +410,7 @@ void session_connect(struct session *session, const struct viewer_session *liste
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
-		.gives_streams_up = session->index_failures >= INDEX_FAILURES_MAX,
+		.gives_streams_up = session->stream_failures >= STREAM_FAILURES_MAX,
 		.phase_ns = phase_of_wall(),
 		.events = &client_events,
 		.user = session,
