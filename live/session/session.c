@@ -122,6 +122,7 @@ static void on_attached(void *user)
 
 	session->attached_at = now_monotonic_ns();
 	session->said_watched = session->said_refused = session->said_unlisted = false;
+	session_recall_restart(session);
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_announced_again(session->traces.at[i]);
 	}
@@ -340,7 +341,7 @@ void session_lags(struct session *session, uint64_t lag_ns)
 
 	/* The first second is left out: after a skip, windows show the lag for some time. */
 	if (limit > 0 && lag_ns > limit && !session->is_behind_limit && is_behind(session) &&
-	    session->state == SESSION_RUNNING &&
+	    !session->recall.is_on && session->state == SESSION_RUNNING &&
 	    now_monotonic_ns() - session->attached_at > NS_PER_S) {
 		struct timeval now = { 0 };
 
@@ -359,6 +360,12 @@ void session_tick(struct session *session)
 		session->skips = true;
 		session->retry_at = now_monotonic_ns();
 		go_away(session);
+		return;
+	}
+	if (session->state == SESSION_RUNNING && session->recall.is_due) {
+		/* At once: a relay does not hand out again a session that ends meanwhile. */
+		go_away(session);
+		session_connect(session, &session->listed);
 		return;
 	}
 	if (session->state == SESSION_RUNNING && session->client) {
@@ -397,8 +404,9 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	bool is_again = session->traces.count > 0;
 	struct client_config config = {
 		.session_id = listed->id,
-		.seek = !session->skips && (is_again || session->owner.from_beginning ||
-					    session->owner.from_ns > 0)
+		.seek = session->recall.is_on || (!session->skips &&
+						  (is_again || session->owner.from_beginning ||
+						   session->owner.from_ns > 0))
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
