@@ -320,9 +320,11 @@ static void index_ok(struct client *client, struct client_stream *stream,
 	const char *wrong = check_index(index);
 
 	client->announced++;
-	if (wrong) {
-		client->config.events->on_packet_lost(client->config.user, stream->user, NULL,
-						      wrong);
+	if (wrong) { /* its times may be right for all that: the packet may have come before */
+		bool has_times = index->end > 0 && index->begin <= index->end;
+
+		client->config.events->on_packet_lost(client->config.user, stream->user,
+						      has_times ? index : NULL, wrong);
 		stream->due = 0;
 		return;
 	}

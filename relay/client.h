@@ -85,7 +85,7 @@ struct client_events {
 	void (*on_packet)(void *user, void *stream, const struct viewer_index *index,
 			  uint8_t *bytes, uint64_t len);
 	/* A packet was announced but could not be fetched; @why is a string constant.  @index: NULL
-	 * if it cannot be believed. */
+	 * if its times cannot be believed. */
 	void (*on_packet_lost)(void *user, void *stream, const struct viewer_index *index,
 			       const char *why);
 	/* The stream has no data now.  @has_beacon: nothing older than @cycles will come. */

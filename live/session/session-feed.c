@@ -70,7 +70,35 @@ static void note_since(struct live_trace *trace, const struct packet_info *info)
 	}
 }
 
-static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
+static void lose_packets(struct live_stream *stream, uint64_t packets, const char *why)
+{
+	char message[256];
+
+	if (packets == 1) {
+		(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
+	} else {
+		(void)snprintf(message, sizeof(message), "%" PRIu64 " packets are lost: %s",
+			       packets, why);
+	}
+	stream_lost_packets(stream->stream, packets, message);
+}
+
+/*
+ * A packet came again.  If neither of its times is that of the index, and the index is of a packet
+ * that has not come, then that one is lost: a relay reads what is at that place of a file now.
+ */
+static void check_announced(struct live_stream *stream, const struct packet_info *info,
+			    const struct viewer_index *index)
+{
+	if (info->has_begin && info->has_end && index->begin != info->begin &&
+	    index->end != info->end && index->begin <= index->end &&
+	    !session_had_packet(stream, index)) {
+		lose_packets(stream, 1, "the relay sent another one, which had come before");
+	}
+}
+
+static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len,
+			const struct viewer_index *index)
 {
 	struct live_trace *trace = stream->trace;
 	uint64_t duplicates = trace_duplicates(trace->trace);
@@ -93,24 +121,13 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
 	if (trace_duplicates(trace->trace) == duplicates) {
 		trace->session->useless = 0;
+	} else {
+		check_announced(stream, &info, index);
 	}
 	flush_old(stream);
 	if (!engine_has_room(trace->session->owner.engine)) {
 		trace->session->owner.on_progress(trace->session->owner.user);
 	}
-}
-
-static void lose_packets(struct live_stream *stream, uint64_t packets, const char *why)
-{
-	char message[256];
-
-	if (packets == 1) {
-		(void)snprintf(message, sizeof(message), "a packet is lost: %s", why);
-	} else {
-		(void)snprintf(message, sizeof(message), "%" PRIu64 " packets are lost: %s",
-			       packets, why);
-	}
-	stream_lost_packets(stream->stream, packets, message);
 }
 
 /* Whether packets can be decoded now. */
@@ -127,7 +144,6 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	struct live_trace *trace = stream->trace;
 
 	(void)user;
-	(void)index;
 	trace->session->account.fetched_bytes += len;
 	stream->heard = now_monotonic_ns();
 	if (stream->is_recalled) {
@@ -136,10 +152,11 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 		trace->dropped++;
 		free(bytes);
 	} else if (is_ready(trace)) {
-		push_packet(stream, bytes, len);
+		push_packet(stream, bytes, len, index);
 	} else {
-		*vec_push(&trace->waiting) =
-			(struct waiting){ .stream = stream, .bytes = bytes, .len = len };
+		*vec_push(&trace->waiting) = (struct waiting){
+			.stream = stream, .bytes = bytes, .len = len, .index = *index
+		};
 	}
 }
 
@@ -177,7 +194,7 @@ static void push_waiting(struct live_trace *trace)
 		if (waiting->lost) {
 			lose_packets(waiting->stream, waiting->packets, waiting->lost);
 		} else {
-			push_packet(waiting->stream, waiting->bytes, waiting->len);
+			push_packet(waiting->stream, waiting->bytes, waiting->len, &waiting->index);
 		}
 	}
 	trace->waiting.count = 0;

@@ -20,6 +20,7 @@ struct waiting {
 	uint64_t packets; /* that are lost */
 	uint8_t *bytes;
 	uint64_t len;
+	struct viewer_index index; /* that announced it */
 };
 
 /* Which packets of a stream are fetched; see session-walk.c. */

@@ -71,14 +71,16 @@ struct stream {
 	uint64_t end;     /* ns */
 	uint64_t seq_num;
 	uint64_t discarded;
-	bool has_gap;       /* the next packet follows a gap that no counter shows */
-	bool is_resumed;    /* a gap, too, unless its number is the next one */
-	bool may_repeat;    /* packets that were seen may come again, first */
-	bool may_return;    /* it has ended; all its packets may come again, in another stream */
-	bool is_renumbered; /* sequence numbers began again: only times show what was seen */
-	uint64_t gap_lost;  /* packets known to be lost in it */
-	uint64_t away_lost; /* packets announced and not fetched when it went away */
-	uint64_t owed;      /* the same of connections before, and not come since */
+	bool has_gap;        /* the next packet follows a gap that no counter shows */
+	bool is_resumed;     /* a gap, too, unless its number is the next one */
+	bool may_repeat;     /* packets that were seen may come again, first */
+	bool may_return;     /* it has ended; all its packets may come again, in another stream */
+	bool is_renumbered;  /* sequence numbers began again: only times show what was seen */
+	uint64_t gap_lost;   /* packets known to be lost in it */
+	uint64_t away_lost;  /* packets announced and not fetched when it went away */
+	uint64_t owed;       /* the same of connections before, and not come since */
+	uint64_t final_lost; /* packets after the last one that were lost as it ended, and stay lost
+			      */
 };
 
 /* Takes one finished job, with @wait for it to finish; false: no job is in the pool, or done. */

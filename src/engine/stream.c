@@ -83,6 +83,7 @@ static bool adopt(struct stream *stream, const struct packet_info *info)
 	stream->seq_num = old->seq_num;
 	stream->discarded = old->discarded;
 	stream->has_gap = old->has_gap;
+	stream->final_lost = old->final_lost;
 	stream->gap_lost +=
 		old->gap_lost; /* what this connection refused is before its first packet */
 	stream->owed = old->owed > old->away_lost ? old->owed : old->away_lost;
@@ -208,11 +209,43 @@ static uint64_t discarded_since(const struct stream *stream, const struct packet
 
 static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
 {
+	uint64_t lost;
+
 	if (info->seq_num == UINT64_MAX || stream->seq_num == UINT64_MAX || !stream->has_packet ||
 	    begins_again(stream, info)) {
 		return 0;
 	}
-	return info->seq_num - stream->seq_num - 1;
+	lost = info->seq_num - stream->seq_num - 1;
+	return lost < stream->final_lost ? 0 : lost - stream->final_lost;
+}
+
+/* What is lost once more after it was lost at the end of the stream was counted then. */
+static void skip_final(struct stream *stream)
+{
+	uint64_t again =
+		stream->gap_lost < stream->final_lost ? stream->gap_lost : stream->final_lost;
+
+	stream->trace->refound += again;
+	stream->gap_lost -= again;
+}
+
+/* Whether the packet was counted as lost at the end of the stream.  It comes too late: what
+ * contained that loss may have been printed. */
+static bool was_lost_finally(const struct stream *stream, const struct packet_info *info)
+{
+	return stream->final_lost > 0 && !stream->is_renumbered && info->seq_num != UINT64_MAX &&
+	       stream->seq_num != UINT64_MAX && info->seq_num > stream->seq_num &&
+	       info->seq_num - stream->seq_num <= stream->final_lost;
+}
+
+static void pass_lost(struct stream *stream, const struct packet_info *info, uint64_t end)
+{
+	skip_final(stream);
+	stream->final_lost -= info->seq_num - stream->seq_num;
+	stream->seq_num = info->seq_num;
+	stream->end = end != PACKET_END_UNKNOWN && end > stream->end ? end : stream->end;
+	stream->has_gap = true;
+	stream->trace->duplicates++;
 }
 
 /* Reports it.  From now on a number does not show whether a packet came before. */
@@ -241,6 +274,7 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	if (begins_again(stream, info)) {
 		note_again(stream, info);
 	}
+	skip_final(stream);
 	if (stream->is_resumed && info->seq_num != UINT64_MAX && stream->seq_num != UINT64_MAX) {
 		stream->trace->refound += stream->gap_lost; /* numbers show what is missing */
 		stream->gap_lost = 0;
@@ -276,7 +310,7 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 	}
 	stream->has_gap = false;
 	stream->is_resumed = false;
-	stream->gap_lost = 0;
+	stream->gap_lost = stream->final_lost = 0;
 }
 
 /*
@@ -358,6 +392,11 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 			stream->gap_lost = 0;
 		}
 		stream->trace->duplicates++;
+		free(input->bytes);
+		return;
+	}
+	if (input->bytes && was_lost_finally(stream, info)) {
+		pass_lost(stream, info, packet.end);
 		free(input->bytes);
 		return;
 	}
@@ -469,9 +508,10 @@ static void push_final_gap(struct stream *stream)
 				 .begin = stream->end,
 				 .end = stream->end,
 				 .number = stream->packets,
-				 .has_gap = true,
-				 .lost_packets = stream->gap_lost };
+				 .has_gap = true };
 
+	skip_final(stream);
+	packet.lost_packets = stream->gap_lost;
 	if (stream->gap_lost == 0 || !identity || !stream->trace->plan) {
 		return;
 	}
@@ -479,6 +519,7 @@ static void push_final_gap(struct stream *stream)
 		new_chunk(stream, &(struct stream_input){ .fd = -1 });
 	}
 	*vec_push(&stream->filling->chunk.packets) = packet;
+	stream->final_lost += stream->gap_lost;
 	stream->gap_lost = 0;
 }
 

@@ -24,7 +24,8 @@
  * A gap is where events may be missing: the counter of discarded events grew (it wraps), sequence
  * numbers are missing, a packet could not be read or fetched, or the stream was away and the
  * packet is not known to be the next.  The packet after a gap carries it to the worker, and lost
- * packets count once.
+ * packets count once.  What is lost after the last packet is counted when the stream ends, and
+ * stays lost: if another connection has these packets after all, they are dropped.
  *
  * A chunk closes when it has chunk_bytes, when the plan changes (new metadata), on stream_flush(),
  * and at the end.  `seq` numbers the chunks of a stream without holes.

@@ -5,6 +5,7 @@
     announced    the relay never tells of the rest: only what was announced has to be accounted for
     None         the relay tells things that cannot be true: the run ends and says something
 """
+import copy
 import os
 import random
 import re
@@ -132,6 +133,22 @@ def connection_lost():
         yield Case('refused-and-lost-%s-%s-%d' % (name, stream, nth), lambda stream=stream, nth=nth: [
             Rule(PACKET, refuse(3), nth=nth, stream=stream), Rule(PACKET, close_before, nth=8)],
                    sessions=lambda traces, name=name: [Session('s', [traces[name]])], may_lose=True)
+    # A stream ended with a loss at its end, and is announced again: these packets come after all, or do not.
+    for name, rules in (('come', []), ('do-not', [Rule(PACKET, refuse(3), stream=SMALL, nth=3, count=2, connection=1)]),
+                        ('one-comes', [Rule(PACKET, refuse(3), stream=SMALL, nth=4, connection=1)])):
+        yield Case('lost-at-the-end-and-%s' % name, lambda rules=rules: [
+            Rule(PACKET, refuse(3), stream=SMALL, nth=7, count=2), Rule(PACKET, close_before, stream=BIG, nth=60)] +
+                   [copy.copy(rule) for rule in rules], may_lose=True, says='a packet is lost')
+    # An index of a packet that had come, with sizes that cannot be.
+    for nth, count in ((1, 1), (1, 8), (5, 4), (8, 1)):
+        yield Case('sizes-of-old-packets-%d-%d' % (nth, count), lambda nth=nth, count=count: [
+            Rule(PACKET, close_before, stream=BIG, nth=60),
+            Rule(INDEX, patch(content=(1 << 64) - 1), stream=SMALL, nth=nth, count=count, connection=1)])
+    # The bytes of another packet, which had come.
+    for nth, count in ((8, 1), (6, 3), (3, 2)):
+        yield Case('another-packet-%d-%d' % (nth, count), lambda nth=nth, count=count: [
+            Rule(INDEX, patch(offset=0), stream=SMALL, nth=nth, count=count)], may_lose=True,
+                   says='another one, which had come before')
     yield Case('two-traces-lost-and-refused', lambda: [
         Rule(PACKET, close_after, nth=2), Rule(PACKET, refuse(3), nth=2, count=5)], sessions=two_traces, may_lose=True)
     for nth in (1, 2, 3, 4):

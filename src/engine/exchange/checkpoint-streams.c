@@ -29,6 +29,7 @@ static void coordinator_codec(struct stream *stream, struct codec *codec)
 	codec_u64(codec, &stream->discarded);
 	codec_bool(codec, &stream->has_gap);
 	codec_u64(codec, &stream->gap_lost);
+	codec_u64(codec, &stream->final_lost);
 }
 
 static void read_coordinator(struct trace *trace, struct codec *codec)

@@ -351,6 +351,53 @@ START_TEST(final_loss_counts)
 }
 END_TEST
 
+/*
+ * Goal    What was lost at the end of a stream stays lost, once, whatever another connection has.
+ * Method  Packets 3 to 5 are lost, the stream ends and is continued: a letter for each packet from
+ * 3 on.
+ */
+static const struct {
+	const char *again; /* c: it comes, l: it is lost again, -: it is not announced */
+	struct expected expected;
+} final_losses[] = {
+	{ "", { 30, 0, 3 } },      { "ccc", { 30, 0, 3 } },   { "lll", { 30, 0, 3 } },
+	{ "clc", { 30, 0, 3 } },   { "l", { 30, 0, 3 } },     { "cccc", { 40, 0, 3 } },
+	{ "lllc", { 40, 0, 3 } },  { "---c", { 40, 0, 3 } },  { "lclcc", { 50, 0, 3 } },
+	{ "ccc-c", { 40, 0, 4 } }, { "lll-c", { 40, 0, 4 } }, { "----c", { 40, 0, 4 } },
+	{ "cccll", { 30, 0, 5 } }, { "lllll", { 30, 0, 5 } }, { "ccclc", { 40, 0, 4 } },
+};
+
+START_TEST(final_loss_counts_once)
+{
+	struct engine_fixture fixture = { 0 };
+	struct stream *stream;
+
+	engine_fixture_init(&fixture);
+	engine_fixture_metadata(&fixture);
+	for (int times = 0; times < 2; times++) {
+		stream = stream_new(fixture.trace, "a");
+		for (uint64_t seq = 0; seq < 3; seq++) {
+			add(&fixture, stream, seq, 0);
+		}
+		if (times == 0) {
+			stream_lost_packets(stream, 2, "they are gone");
+			stream_lost_packets(stream, 1, "this one, too");
+			stream_end(stream);
+			stream_away(stream, 0);
+		}
+	}
+	for (uint64_t i = 0; final_losses[_i].again[i]; i++) {
+		if (final_losses[_i].again[i] == 'c') {
+			add(&fixture, stream, 3 + i, 0);
+		} else if (final_losses[_i].again[i] == 'l') {
+			stream_lost_packets(stream, 1, "it is gone");
+		}
+	}
+	stream_end(stream);
+	finish(&fixture, &final_losses[_i].expected);
+}
+END_TEST
+
 /* A chunk closes at its size, with new metadata, and when it is flushed. */
 START_TEST(closes_chunks)
 {
@@ -424,6 +471,8 @@ Suite *suite_stream(void)
 	tcase_add_test(tcase, away_without_packet_ends);
 	tcase_add_test(tcase, lost_packet_counts_once);
 	tcase_add_test(tcase, final_loss_counts);
+	tcase_add_loop_test(tcase, final_loss_counts_once, 0,
+			    sizeof(final_losses) / sizeof(final_losses[0]));
 	tcase_add_test(tcase, closes_chunks);
 	tcase_add_test(tcase, closes_chunks_at_holes);
 	suite_add_tcase(suite, tcase);
