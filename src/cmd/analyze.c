@@ -173,7 +173,10 @@ static void on_pause(void *user, struct trace *trace)
 	uint8_t uuid[16];
 
 	assert(trace == a->trace);
-	if (!trace_total_so_far(trace) && a->options->verbosity >= 0) {
+	if (now_has_left && !a->is_cut) {
+		on_stop(a);
+	}
+	if (!trace_total_so_far(trace) && a->options->verbosity >= 0 && !now_has_left) {
 		clear_progress(a);
 		say("%s: no window is closed yet, so there is no total so far; `sillage merge %s` "
 		    "prints all that was read",
@@ -331,10 +334,13 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 /* With --state the trace goes on later, and with it its metadata: then it is only a warning. */
 static bool check_names(struct analyze *a, const struct recorded_paths *paths)
 {
-	if (cmd_check_names(a->options, a->actions, paths, &a->err) == 0) {
+	int r = cmd_check_names(a->options, a->actions, paths, &a->err);
+
+	if (r == 0) {
 		return true;
 	}
 	note_failure(a);
+	a->summary.is_interrupted |= r == -EINTR;
 	return a->options->state;
 }
 
@@ -358,8 +364,11 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 			a->summary.is_interrupted = true;
 		} else if (cmd_stop) {
 			break; /* the output cannot be written */
-		} else if (analyze_one(a, config, &paths.at.at[i]) < 0) {
-			failed = EXIT_FAILED;
+		} else {
+			int r = analyze_one(a, config, &paths.at.at[i]);
+
+			failed = r < 0 ? EXIT_FAILED : failed;
+			a->summary.is_interrupted |= r == -EINTR;
 		}
 	}
 	recorded_paths_fini(&paths);
@@ -387,9 +396,11 @@ static void fill_config(const struct options *options, const struct actions *act
 /* Checkpoints are saved whatever else failed.  Without a new one the file stays as it is. */
 static void save_checkpoints(struct analyze *a)
 {
-	if (a->has_checkpoint && checkpoint_file_save(a->checkpoint_file, &a->err) < 0) {
+	int r = a->has_checkpoint ? checkpoint_file_save(a->checkpoint_file, &a->err) : 0;
+
+	if (r < 0) {
 		say("%s", a->err.text);
-		a->summary.exit = EXIT_FAILED;
+		a->summary.exit = r == -EINTR ? cmd_signal_status() : EXIT_FAILED;
 	}
 }
 

@@ -161,7 +161,7 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 static int map_all(struct map_run *m)
 {
 	struct recorded_paths paths = { 0 };
-	int status = EXIT_DONE;
+	int status = EXIT_DONE, r;
 
 	for (size_t i = 0; m->options->args[i]; i++) {
 		if (recorded_find(m->options->args[i], &paths, &m->err) < 0) {
@@ -169,10 +169,11 @@ static int map_all(struct map_run *m)
 			status = EXIT_FAILED;
 		}
 	}
-	if (cmd_check_names(m->options, NULL, &paths, &m->err) < 0) {
+	r = cmd_check_names(m->options, NULL, &paths, &m->err);
+	if (r < 0) {
 		say("%s", m->err.text);
 		recorded_paths_fini(&paths);
-		return EXIT_FAILED;
+		return r == -EINTR ? cmd_signal_status() : EXIT_FAILED;
 	}
 	for (size_t i = 0; i < paths.at.count; i++) {
 		if (cmd_signal_status() != 0) {
@@ -180,8 +181,10 @@ static int map_all(struct map_run *m)
 			m->is_cut = true;
 		} else if (cmd_stop) {
 			break; /* the output cannot be written */
-		} else if (map_one(m, &paths.at.at[i]) < 0) {
-			status = EXIT_FAILED;
+		} else {
+			r = map_one(m, &paths.at.at[i]);
+			status = r < 0 ? EXIT_FAILED : status;
+			m->is_cut |= r == -EINTR;
 		}
 	}
 	recorded_paths_fini(&paths);

@@ -150,11 +150,11 @@ static int overview_one(const struct options *options, const struct recorded_pat
 		run.overview = overview_new(&config);
 		r = analyze(options, path, &config, &run, &err);
 	}
-	if (r < 0) {
-		say("%s", err.text);
-	} else if (cmd_stop) {
+	if (cmd_stop) { /* whatever was found of what was read */
 		say("%s: interrupted", path->name);
 		r = -EINTR;
+	} else if (r < 0) {
+		say("%s", err.text);
 	} else if (!overview_find(run.overview)) {
 		say("%s: no figure of the analyses changes with time", path->name);
 		r = -ENODATA;
@@ -167,6 +167,9 @@ static int overview_one(const struct options *options, const struct recorded_pat
 		}
 	}
 	overview_free(run.overview);
+	if (r < 0 && cmd_stop) {
+		return cmd_signal_status();
+	}
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
@@ -179,7 +182,7 @@ static int overview_all(const struct options *options, struct output *output)
 	for (size_t i = 0; options->args[i]; i++) {
 		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
-			status = EXIT_FAILED;
+			status = cmd_stop ? cmd_signal_status() : EXIT_FAILED;
 		}
 	}
 	if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {
@@ -189,10 +192,14 @@ static int overview_all(const struct options *options, struct output *output)
 		recorded_paths_fini(&paths);
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; i < paths.at.count && !cmd_stop; i++) {
+	for (size_t i = 0; i < paths.at.count && status <= 128; i++) {
 		int one = overview_one(options, &paths.at.at[i], output);
 
-		status = status == EXIT_DONE ? one : status;
+		status = status == EXIT_DONE || one > 128 ? one : status;
+		if (cmd_stop && one <= 128 && i + 1 < paths.at.count) {
+			say("%s: interrupted before it was read", paths.at.at[i + 1].name);
+			status = cmd_signal_status();
+		}
 	}
 	recorded_paths_fini(&paths);
 	return status;

@@ -94,7 +94,9 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 
 	if (cmd_range(options, path, &export.begin, &export.end, &err) < 0 ||
 	    trace_write(writer, &export, &err) < 0) {
-		say("%s", err.text);
+		if (cmd_signal_status() == 0) { /* else it is said at the end */
+			say("%s", err.text);
+		}
 		return EXIT_FAILED;
 	}
 	if (!export.has_range && export.read > 0 && cmd_signal_status() == 0) {
