@@ -398,6 +398,31 @@ static void put_tables(struct json *json, const struct output *output, const str
 	}
 }
 
+/* What only a part of the time has; left out if nothing is. */
+static void put_parts(struct json *json, const struct output *output, const struct report *report)
+{
+	bool is_open = false;
+
+	for (size_t i = 0; i < report->part_count; i++) {
+		const struct report_part *part = &report->parts[i];
+
+		if (!report_part_is_short(part) || !output_wants(output, part->analysis)) {
+			continue;
+		}
+		if (!is_open) {
+			json_open(json, "stored", '{');
+			is_open = true;
+		}
+		json_open(json, part->analysis->name, '{');
+		json_u64(json, "known_ns", part->known_ns);
+		json_u64(json, "of_ns", part->of_ns);
+		json_close(json, '}');
+	}
+	if (is_open) {
+		json_close(json, '}');
+	}
+}
+
 static void report_line(struct output *output, const struct trace_identity *trace,
 			const struct report *report)
 {
@@ -421,6 +446,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
+	put_parts(&json, output, report);
 	put_tables(&json, output, report);
 	end_line(&json);
 }

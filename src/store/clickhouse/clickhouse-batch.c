@@ -1,6 +1,7 @@
 /*
  * clickhouse-batch: see clickhouse-batch.h.
  */
+#include "store/rows/head.h"
 #include "store/clickhouse/clickhouse-batch.h"
 
 #include <assert.h>
