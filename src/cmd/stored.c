@@ -108,7 +108,8 @@ static bool say_short(const struct store_reader *reader, const struct store_wind
 	size_t count;
 	bool is_any = false;
 
-	name = output_trace_text(&store_reader_traces(reader, &count)[first->trace].identity, false);
+	name = output_trace_text(&store_reader_traces(reader, &count)[first->trace].identity,
+				 false);
 	for (size_t a = 0; analyses[a]; a++) {
 		if (!(first->expected >> a & 1) || known[a] >= all) {
 			continue;

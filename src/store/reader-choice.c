@@ -151,9 +151,8 @@ static uint64_t lists_of(struct reader_choice *choice, const char *text)
 
 static bool is_free_in(const struct choice_group *group, const struct span *window)
 {
-	const struct span *last = group->fresh.at.count > 0
-					  ? &group->fresh.at.at[group->fresh.at.count - 1]
-					  : NULL;
+	const struct span *last =
+		group->fresh.at.count > 0 ? &group->fresh.at.at[group->fresh.at.count - 1] : NULL;
 	/* A window of one moment covers it. */
 	struct span shown = { window->begin,
 			      window->end > window->begin ? window->end : window->begin + 1 };

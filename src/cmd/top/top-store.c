@@ -39,7 +39,7 @@ struct browser {
 	size_t known;            /* so many traces of news were looked at */
 	char *id;                /* the shown trace; NULL: none yet */
 	bool has_range, has_window, follows, is_away;
-	bool says_parts; /* that analyses are short in the shown window */
+	bool says_parts;                 /* that analyses are short in the shown window */
 	uint64_t begin, end;             /* of the range */
 	uint64_t at, shown_end;          /* the shown long window: its slot, and its end */
 	struct store_news_window newest; /* the newest window when it was shown, following */
@@ -223,10 +223,10 @@ static void say_parts(struct browser *b, const struct report *report)
 
 	for (size_t i = 0; i < report->part_count && used < sizeof(text); i++) {
 		if (report_part_is_short(&report->parts[i])) {
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s%s",
-						 used > 0 ? "," : "not stored:",
-						 report->parts[i].analysis->name,
-						 report->parts[i].known_ns > 0 ? " (in part)" : "");
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s %s%s",
+				used > 0 ? "," : "not stored:", report->parts[i].analysis->name,
+				report->parts[i].known_ns > 0 ? " (in part)" : "");
 		}
 	}
 	if (text[0] || b->says_parts) {

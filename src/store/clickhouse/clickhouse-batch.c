@@ -1,8 +1,8 @@
 /*
  * clickhouse-batch: see clickhouse-batch.h.
  */
-#include "store/rows/head.h"
 #include "store/clickhouse/clickhouse-batch.h"
+#include "store/rows/head.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -81,8 +81,8 @@ bool store_head_names(const char *lists, const char *name)
 
 void store_head_join(struct store_head *to, const struct store_head *more)
 {
-	char *lists = mem_printf("%s%s%s", to->lists, *to->lists && *more->lists ? "," : "",
-				 more->lists);
+	char *lists =
+		mem_printf("%s%s%s", to->lists, *to->lists && *more->lists ? "," : "", more->lists);
 	char *missing = mem_printf("%s%s", to->missing, more->missing);
 	char *unknown = mem_printf("%s%s", to->unknown, more->unknown);
 

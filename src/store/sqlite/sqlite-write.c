@@ -24,8 +24,9 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 		  "?)"
 		  " ON CONFLICT(id) DO UPDATE SET domain = excluded.domain, path = excluded.path" },
 		{ &writer->find_trace, "SELECT trace FROM traces WHERE id = ?" },
-		{ &writer->find_window, "SELECT complete, analyses, events, \"end\", missing, unknown"
-					" FROM windows WHERE level = ? AND begin = ? AND trace = ?" },
+		{ &writer->find_window,
+		  "SELECT complete, analyses, events, \"end\", missing, unknown"
+		  " FROM windows WHERE level = ? AND begin = ? AND trace = ?" },
 		{ &writer->put_window, "INSERT OR REPLACE INTO windows(" SQLITE_WINDOWS
 				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &writer->put_thread, "INSERT OR REPLACE INTO threads(" SQLITE_THREADS
@@ -309,8 +310,8 @@ static int find_before(struct sqlite_writer *writer, const struct sqlite_place *
  * those that the new one lacks stay: *ret_stays has them, texts that the caller frees; NULL: none.
  */
 static int replace(struct sqlite_writer *writer, const struct report *report,
-		   const struct sqlite_place *place, bool *ret_is_kept, struct store_head *ret_stays,
-		   struct err *err)
+		   const struct sqlite_place *place, bool *ret_is_kept,
+		   struct store_head *ret_stays, struct err *err)
 {
 	struct window_before before;
 	int r = find_before(writer, place, &before, err);
