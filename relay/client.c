@@ -70,6 +70,11 @@ uint64_t client_announced(const struct client *client)
 	return client->announced;
 }
 
+bool client_is_draining(const struct client *client)
+{
+	return client->state == CLIENT_DRAINING || client->state == CLIENT_ENDED;
+}
+
 bool client_stream_failed(const struct client *client)
 {
 	return client->stream_failed;

@@ -135,6 +135,8 @@ uint64_t client_due(const struct client *client);
 
 /* Packets whose index came. */
 uint64_t client_announced(const struct client *client);
+/* Whether the relay said that the session has ended: it does not hand it out again. */
+bool client_is_draining(const struct client *client);
 /* Whether it gave the connection up because requests for an index, or for new streams, fail. */
 bool client_stream_failed(const struct client *client);
 /* The connection is over: calls on_unfetched() for each stream with a packet that was announced and

@@ -83,7 +83,7 @@ bool session_has_recalled(const struct session *session)
 
 void session_recall_note_gone(const struct session *session)
 {
-	bool has_all = session_has_recalled(session);
+	bool has_all = session_has_recalled(session) && !session->recall.is_refused;
 
 	for (size_t i = 0; i < session->traces.count; i++) {
 		const struct live_trace *trace = session->traces.at[i];

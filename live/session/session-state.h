@@ -54,6 +54,7 @@ struct live_stream {
 /* See session_recall(). */
 struct recall {
 	bool is_on;
+	bool is_refused;       /* it cannot be: the session has ended */
 	bool is_due;           /* the session has to be attached to from its beginning */
 	uint64_t begin, until; /* ns: what is wanted, and what is known at the least */
 };

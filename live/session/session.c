@@ -362,6 +362,14 @@ void session_tick(struct session *session)
 		go_away(session);
 		return;
 	}
+	if (session->state == SESSION_RUNNING && session->recall.is_due &&
+	    client_is_draining(session->client)) {
+		session->recall.is_due = false;
+		session->recall.is_refused = true;
+		session_say(session, 0,
+			    "the session has ended, and the relay does not hand it out again: what "
+			    "was before is not captured");
+	}
 	if (session->state == SESSION_RUNNING && session->recall.is_due) {
 		/* At once: a relay does not hand out again a session that ends meanwhile. */
 		go_away(session);

@@ -58,7 +58,7 @@ uint64_t trigger_every(const struct trigger *trigger)
 static double whole_of(const struct report *report, const struct figure *figure,
 		       const struct report_table *table)
 {
-	double whole = (double)(report->end - report->begin), all = 0;
+	double whole = report_known_ns(report, figure->analysis), all = 0;
 	bool is_of_all = false;
 
 	for (unsigned int i = 0;
@@ -123,7 +123,7 @@ double trigger_figure(const struct condition *c, const struct report *report,
 	double found = value_of(figure, row->values);
 
 	return c->is_share       ? found / whole_of(report, figure, table)
-	       : figure->is_rate ? found * 1e9 / (double)(report->end - report->begin)
+	       : figure->is_rate ? found * 1e9 / report_known_ns(report, figure->analysis)
 				 : found;
 }
 

@@ -77,6 +77,8 @@ struct rollup {
 	VEC(struct report_view) views;     /* what became known within the long window */
 	khash_t(rollup_views) * view_at;   /* the index in views of an id */
 	VEC(struct rollup_name) names;
+	VEC(struct report_part) parts; /* by analysis, as windows have them first */
+	VEC(struct rollup *) groups;   /* of the windows of group 1, 2, ... (report.group) */
 };
 
 /* The row that is like @from, made when new. */

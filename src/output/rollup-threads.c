@@ -21,6 +21,32 @@ static void take_out(struct rollup_table *table, struct rollup_row *row)
 	kh_del(rollup_rows, table->by_key, kh_get(rollup_rows, table->by_key, row));
 }
 
+/* A row whose number another thread has now: windows of two runs, which number threads each on its
+ * own.  It gets one that no run gives, so that it can be stored. */
+static void set_aside(struct rollup_table *table, struct rollup_row *row)
+{
+	uint32_t nth = UINT32_MAX;
+	int is_new;
+
+	do {
+		row->row.id = row->row.id >> 32 << 32 | nth--;
+	} while (rollup_row_known(table, row->row.id));
+	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
+}
+
+static void give_number(struct rollup_table *table, struct rollup_row *row, uint64_t id)
+{
+	struct rollup_row *other = rollup_row_known(table, id);
+	int is_new;
+
+	if (other) {
+		take_out(table, other);
+		set_aside(table, other);
+	}
+	row->row.id = id;
+	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
+}
+
 /*
  * Threads that have another number, all of one window at once: one may have the number that another
  * one had.  A thread that is new has nothing to do with rows that have its number.
@@ -28,7 +54,7 @@ static void take_out(struct rollup_table *table, struct rollup_row *row)
 static void renumber(struct rollup_table *table, const struct report *window)
 {
 	VEC(struct rollup_row *) moved = { 0 };
-	int is_new;
+	VEC(struct rollup_row *) others = { 0 };
 
 	for (size_t i = 0; i < window->view_count; i++) {
 		const struct report_view *view = &window->views[i];
@@ -42,15 +68,20 @@ static void renumber(struct rollup_table *table, const struct report *window)
 		if (row) {
 			take_out(table, row);
 		}
+		if (row && !is_moved) {
+			*vec_push(&others) = row;
+		}
 	}
 	for (size_t i = 0; i < moved.count; i++) {
 		if (moved.at[i]) {
-			moved.at[i]->row.id = window->views[i].id;
-			/* If there is one, which only a damaged store has, both stay. */
-			(void)kh_put(rollup_rows, table->by_key, moved.at[i], &is_new);
+			give_number(table, moved.at[i], window->views[i].id);
 		}
 	}
+	for (size_t i = 0; i < others.count; i++) {
+		set_aside(table, others.at[i]);
+	}
 	vec_fini(&moved);
+	vec_fini(&others);
 }
 
 static void show_begun_by(struct rollup_row *row, const struct report_view *view)

@@ -58,6 +58,11 @@ void rollup_free(struct rollup *rollup)
 	vec_fini(&rollup->missing);
 	vec_fini(&rollup->views);
 	vec_fini(&rollup->names);
+	vec_fini(&rollup->parts);
+	for (size_t i = 0; i < rollup->groups.count; i++) {
+		rollup_free(rollup->groups.at[i]);
+	}
+	vec_fini(&rollup->groups);
 	kh_destroy(rollup_views, rollup->view_at);
 	free(rollup);
 }
@@ -321,6 +326,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 	}
 	rollup->views.count = 0;
 	rollup->names.count = 0;
+	rollup->parts.count = 0;
 	kh_clear(rollup_views, rollup->view_at);
 	rollup->is_open = true;
 	rollup->report = (struct report){ .kind = REPORT_WINDOW,
@@ -334,13 +340,94 @@ static void add_figures(struct report *to, const struct report *from)
 	to->begin = from->begin < to->begin ? from->begin : to->begin;
 	to->end = from->end > to->end ? from->end : to->end;
 	to->complete &= from->complete;
-	to->has_lag = from->has_lag;
-	to->lag_ns = from->lag_ns;
+	if (from->group == 0) {
+		to->has_lag = from->has_lag;
+		to->lag_ns = from->lag_ns;
+	}
 	to->events += from->events;
 	to->discarded += from->discarded;
 	to->lost_packets += from->lost_packets;
 	to->bad_packets += from->bad_packets;
 	to->late_events += from->late_events;
+}
+
+/* ---- groups ---- */
+
+static void add_part(struct rollup *rollup, const struct report_part *from)
+{
+	for (size_t i = 0; i < rollup->parts.count; i++) {
+		if (rollup->parts.at[i].analysis == from->analysis) {
+			rollup->parts.at[i].known_ns += from->known_ns;
+			rollup->parts.at[i].of_ns += from->of_ns;
+			return;
+		}
+	}
+	*vec_push(&rollup->parts) = *from;
+}
+
+static struct rollup *group_of(struct rollup *rollup, uint32_t group)
+{
+	while (rollup->groups.count < group) {
+		*vec_push(&rollup->groups) =
+			rollup_new(rollup->interval_ns, rollup->top, rollup->selection);
+	}
+	return rollup->groups.at[group - 1];
+}
+
+static bool knows_view(const struct rollup *rollup, uint64_t id)
+{
+	for (size_t i = 0; i < rollup->views.count; i++) {
+		if (rollup->views.at[i].id == id) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static int by_analysis(const void *left, const void *right)
+{
+	const struct report_table *a = left, *b = right;
+	size_t i = index_of(a->analysis), k = index_of(b->analysis);
+
+	return i != k ? (i < k ? -1 : 1) : a->table < b->table ? -1 : a->table > b->table;
+}
+
+static int by_missing(const void *left, const void *right)
+{
+	const struct missing_event *a = left, *b = right;
+	size_t i = index_of(a->analysis), k = index_of(b->analysis);
+
+	return i < k ? -1 : i > k;
+}
+
+/* Puts the tables of the other groups, each made on its own, beside those of the first. */
+static void take_groups(struct rollup *rollup)
+{
+	bool is_any = false;
+
+	for (size_t g = 0; g < rollup->groups.count; g++) {
+		const struct report *other = rollup_take(rollup->groups.at[g]);
+
+		if (!other) {
+			continue;
+		}
+		is_any = true;
+		vec_append(&rollup->shown, other->tables, other->table_count);
+		vec_append(&rollup->missing, other->missing, other->missing_count);
+		for (size_t i = 0; i < other->view_count; i++) {
+			if (!knows_view(rollup, other->views[i].id)) {
+				*vec_push(&rollup->views) = other->views[i];
+			}
+		}
+	}
+	if (!is_any) {
+		return;
+	}
+	qsort(rollup->shown.at, rollup->shown.count, sizeof(rollup->shown.at[0]), by_analysis);
+	if (rollup->missing.count > 1) {
+		qsort(rollup->missing.at, rollup->missing.count, sizeof(rollup->missing.at[0]),
+		      by_missing);
+	}
 }
 
 const struct report *rollup_take(struct rollup *rollup)
@@ -361,8 +448,13 @@ const struct report *rollup_take(struct rollup *rollup)
 								   .unknown = table->unknown,
 								   .is_whole = table->is_whole };
 	}
+	take_groups(rollup);
 	rollup->report.tables = rollup->shown.at;
 	rollup->report.table_count = rollup->shown.count;
+	rollup->report.missing = rollup->missing.at;
+	rollup->report.missing_count = rollup->missing.count;
+	rollup->report.parts = rollup->parts.at;
+	rollup->report.part_count = rollup->parts.count;
 	rollup->report.views = rollup->views.at;
 	rollup->report.view_count = rollup->views.count;
 	rollup->is_open = false;
@@ -386,8 +478,6 @@ static void add_missing(struct rollup *rollup, const struct report *window)
 			*vec_push(&rollup->missing) = window->missing[i];
 		}
 	}
-	rollup->report.missing = rollup->missing.at;
-	rollup->report.missing_count = rollup->missing.count;
 }
 
 void rollup_join(struct rollup *rollup)
@@ -403,6 +493,17 @@ void rollup_add(struct rollup *rollup, const struct report *window, uint32_t sou
 		rollup->missing.count = 0;
 	}
 	add_figures(&rollup->report, window);
+	for (size_t i = 0; i < window->part_count; i++) {
+		add_part(rollup, &window->parts[i]);
+	}
+	if (window->group > 0) {
+		struct report own = *window;
+
+		own.group = 0;
+		own.part_count = 0;
+		rollup_add(group_of(rollup, window->group), &own, 0);
+		return;
+	}
 	add_missing(rollup, window);
 	if (!rollup->joins) {
 		rollup_learn(rollup, window);

@@ -181,7 +181,7 @@ void output_unseen(struct output *output, const struct trace_identity *trace,
 	}
 }
 
-static bool is_wanted(const struct output *output, const struct analysis *analysis)
+bool output_wants(const struct output *output, const struct analysis *analysis)
 {
 	for (size_t i = 0; output->analyses[i]; i++) {
 		if (output->analyses[i] == analysis) {
@@ -205,14 +205,14 @@ void output_report(struct output *output, const struct trace_identity *trace,
 		bool is_hidden = output->hides_containers &&
 				 scope_is_of_containers(report->tables[i].table->scope);
 
-		if (!is_hidden && is_wanted(output, report->tables[i].analysis)) {
+		if (!is_hidden && output_wants(output, report->tables[i].analysis)) {
 			tables[wanted.table_count++] = report->tables[i];
 		}
 	}
 	wanted.missing = missing;
 	wanted.missing_count = 0;
 	for (size_t i = 0; i < report->missing_count; i++) {
-		if (is_wanted(output, report->missing[i].analysis)) {
+		if (output_wants(output, report->missing[i].analysis)) {
 			missing[wanted.missing_count++] = report->missing[i];
 		}
 	}

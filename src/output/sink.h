@@ -95,6 +95,8 @@ const struct sink *sink_find(const char *name);
 
 /* ---- writing: these call the sink's function, if it has one ---- */
 
+/* Whether the user wants to see the analysis. */
+bool output_wants(const struct output *output, const struct analysis *analysis);
 void output_start(struct output *output);
 void output_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
 		   const char *reason);

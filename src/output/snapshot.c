@@ -102,6 +102,8 @@ struct snapshot *snapshot_new(const struct trace_identity *trace, const struct r
 		snapshot->bytes += copy_table(&tables[i], rows);
 	}
 	snapshot->report.tables = tables;
+	snapshot->report.parts = NULL;
+	snapshot->report.part_count = 0;
 	if (report->missing_count > 0) {
 		size_t bytes = report->missing_count * sizeof(*report->missing);
 

@@ -153,6 +153,14 @@ static int count_slot(struct server_pass *s, struct store_reader *reader,
 	return r;
 }
 
+static int note_gap(struct server_pass *s, const struct store_gap *gap)
+{
+	int r = s->batch->gap.windows > 0 ? send(s) : 0; /* a batch notes one */
+
+	clickhouse_encode_gap(s->encoder, gap, s->batch);
+	return r;
+}
+
 /* A pass that was cut, or did not drop what it had merged, has left all that the long window has:
  * as many events.  Then nothing is late. */
 static int note_late(struct server_pass *s, struct store_reader *reader,
@@ -164,15 +172,14 @@ static int note_late(struct server_pass *s, struct store_reader *reader,
 	int r = count_slot(s, reader, windows, merge, &late, &events);
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		late -= windows[i].level == merge->level; /* it is taken */
+		/* It is taken. */
+		late -= windows[i].level == merge->level && !keep_is_again(windows, i);
 	}
 	if (r < 0 || events == slot->events ||
 	    !keep_is_late(s->pass, reader, slot, late, begin, merge->length_ns, &gap)) {
 		return r;
 	}
-	r = s->batch->gap.windows > 0 ? send(s) : 0; /* a batch notes one */
-	clickhouse_encode_gap(s->encoder, &gap, s->batch);
-	return r;
+	return note_gap(s, &gap);
 }
 
 static int merge_slot(struct server_pass *s, struct store_reader *reader,
@@ -183,6 +190,9 @@ static int merge_slot(struct server_pass *s, struct store_reader *reader,
 
 	if (r == 0 && slot.was_incomplete) {
 		r = note_late(s, reader, windows, count, merge, &slot);
+	}
+	if (r == 0 && slot.mixed.windows > 0) {
+		r = note_gap(s, &slot.mixed);
 	}
 	if (slot.item && r == 0) {
 		clickhouse_encode(s->encoder, slot.item, s->batch);

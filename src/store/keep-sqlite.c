@@ -135,6 +135,9 @@ static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64
 			       &slot, f->err);
 	}
 	r = r < 0 ? r : note_late(f, &slot, &places, begin, length_ns);
+	if (r == 0 && slot.mixed.windows > 0) {
+		r = sqlite_writer_add_gap(f->writer, &slot.mixed, f->err);
+	}
 	for (size_t i = 0; r == 0 && i < places.at.count; i++) {
 		if (slot.item || (uint64_t)places.at.at[i].level < length_ns) {
 			r = sqlite_writer_remove(f->writer, &places.at.at[i], f->err);

@@ -35,7 +35,13 @@ struct keep_slot {
 	size_t merged;           /* shorter windows in it */
 	bool was_incomplete;     /* a long window was there, and lacked something */
 	uint64_t events;         /* of that window */
+	/* Windows that lack an analysis which others of the slot have, if there are any: the long
+	 * window is short of it. */
+	struct store_gap mixed;
 };
+
+/* Whether windows[at] is there before, too: for other analyses. */
+bool keep_is_again(const struct store_window *windows, size_t at);
 
 /* Puts windows together that lie in one slot; they have one trace, and are at most @length_ns long.
  */

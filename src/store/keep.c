@@ -173,6 +173,38 @@ int keep_choose(struct store_reader *reader, size_t trace, uint64_t length_ns, u
 	return r;
 }
 
+bool keep_is_again(const struct store_window *windows, size_t at)
+{
+	for (size_t i = at; i-- > 0 && windows[i].begin == windows[at].begin;) {
+		if (windows[i].level == windows[at].level) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Windows that had not all analyses that the long one has: it is short of them. */
+static uint64_t short_windows(const struct report *report, const struct store_window *windows,
+			      size_t count)
+{
+	uint64_t lacks = 0, found = 0;
+
+	for (size_t i = 0; i < report->part_count; i++) {
+		const struct report_part *part = &report->parts[i];
+
+		for (size_t a = 0; analyses[a]; a++) {
+			lacks |= analyses[a] == part->analysis && part->known_ns > 0 &&
+						 report_part_is_short(part)
+					 ? UINT64_C(1) << a
+					 : 0;
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		found += windows[i].group == 0 && (lacks & ~windows[i].lists);
+	}
+	return found;
+}
+
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
 	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err)
 {
@@ -192,13 +224,21 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 				ret->was_incomplete = true;
 				ret->events = report.events;
 			}
-			ret->merged += windows[i].level < length_ns;
+			ret->merged += windows[i].level < length_ns && !keep_is_again(windows, i);
 			rollup_add(rollup, &report, 0);
 		}
 	}
 	if (r == 0 && ret->merged > 0) {
+		const struct report *merged = rollup_take(rollup);
+
 		ret->item = store_item_merged(&trace->identity, trace->id, trace->uuid, length_ns,
-					      rollup_take(rollup));
+					      merged);
+		ret->mixed = (struct store_gap){
+			.begin = merged->begin,
+			.end = merged->end,
+			.windows = short_windows(merged, windows, count),
+			.why = "merged with windows that have more analyses",
+		};
 	}
 	rollup_free(rollup);
 	return r;

@@ -1,6 +1,6 @@
 /*
- * reader-state: the inside of a reader, shared by reader.c (one window) and reader-plan.c (which
- * windows).
+ * reader-state: the inside of a reader, shared by reader.c (one window), reader-plan.c and
+ * reader-choice.c (which windows).
  */
 #ifndef SILLAGE_STORE_READER_STATE_H
 #define SILLAGE_STORE_READER_STATE_H
@@ -28,6 +28,7 @@ struct store_reader {
 	const struct analysis *const *list;
 	const struct selection *selection; /* NULL: all */
 	const bool (*only)[TABLES_MAX];    /* by analysis and table; NULL: all */
+	bool says_all;                     /* store_reader_say_all() */
 	bool needs_threads;                /* what is known of threads (the table `threads`) */
 	VEC(struct store_trace) traces;
 	struct sqlite_cursor heads, views;
@@ -36,6 +37,7 @@ struct store_reader {
 	VEC(struct report_table) report_tables;
 	VEC(struct missing_event) missing;
 	VEC(struct report_view) known_views;
+	VEC(struct report_part) parts;
 	struct arena texts;
 };
 
@@ -44,5 +46,7 @@ struct store_reader {
 bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t);
 /* Whether the analysis is wanted. */
 bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis);
+/* "cpu,sched" bit by bit, by number in analyses[]. */
+uint64_t store_reader_lists(const char *text);
 
 #endif

@@ -192,6 +192,7 @@ void store_reader_close(struct store_reader *reader)
 	vec_fini(&reader->report_tables);
 	vec_fini(&reader->missing);
 	vec_fini(&reader->known_views);
+	vec_fini(&reader->parts);
 	arena_fini(&reader->texts);
 	if (reader->mirror) {
 		mirror_close(reader->mirror);
@@ -220,6 +221,11 @@ void store_reader_want(struct store_reader *reader, const struct analysis *const
 	reader->selection = selection;
 	reader->only = NULL;
 	reader->needs_threads = true;
+}
+
+void store_reader_say_all(struct store_reader *reader)
+{
+	reader->says_all = true;
 }
 
 void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX])
@@ -368,6 +374,16 @@ static bool is_word_of(const char *lists, const char *name)
 	return false;
 }
 
+uint64_t store_reader_lists(const char *text)
+{
+	uint64_t lists = 0;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		lists |= is_word_of(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
+	}
+	return lists;
+}
+
 bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis)
 {
 	for (size_t i = 0; reader->list[i]; i++) {
@@ -434,7 +450,7 @@ static const char *event_text(const char *text, size_t len)
 }
 
 /* Lines of "cpu:sched_switch". */
-static void read_missing(struct store_reader *reader, const char *text)
+static void read_missing(struct store_reader *reader, uint64_t lists, const char *text)
 {
 	reader->missing.count = 0;
 	for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
@@ -443,7 +459,7 @@ static void read_missing(struct store_reader *reader, const char *text)
 		for (size_t a = 0; colon && analyses[a]; a++) {
 			if (strlen(analyses[a]->name) == (size_t)(colon - at) &&
 			    strncmp(analyses[a]->name, at, (size_t)(colon - at)) == 0 &&
-			    store_reader_wants(reader, analyses[a])) {
+			    lists >> a & 1) {
 				*vec_push(&reader->missing) = (struct missing_event){
 					.analysis = analyses[a],
 					.event = event_text(colon + 1, (size_t)(end - colon - 1)),
@@ -480,10 +496,14 @@ static int read_views(struct store_reader *reader, const struct sqlite_place *pl
 	return r < 0 ? failed(reader, err) : 0;
 }
 
-static void read_head(sqlite3_stmt *at, struct report *ret)
+static void read_head(sqlite3_stmt *at, const struct store_window *window, struct report *ret)
 {
 	ret->end = (uint64_t)sqlite3_column_int64(at, 2);
 	ret->complete = sqlite3_column_int(at, 3);
+	ret->group = window->group;
+	if (!(window->lists & STORE_HEAD)) {
+		return; /* another window of this time has them */
+	}
 	ret->events = (uint64_t)sqlite3_column_int64(at, 5);
 	ret->discarded = (uint64_t)sqlite3_column_int64(at, 6);
 	ret->lost_packets = (uint64_t)sqlite3_column_int64(at, 7);
@@ -491,12 +511,30 @@ static void read_head(sqlite3_stmt *at, struct report *ret)
 	ret->late_events = (uint64_t)sqlite3_column_int64(at, 9);
 }
 
+/* Which of the expected analyses the time of this window has. */
+static void read_parts(struct store_reader *reader, const struct store_window *window)
+{
+	uint64_t ns = window->end - window->begin;
+
+	reader->parts.count = 0;
+	for (size_t a = 0; analyses[a]; a++) {
+		bool is_known = window->lists >> a & 1;
+
+		if (window->expected >> a & 1 && (is_known || window->group == 0)) {
+			*vec_push(&reader->parts) =
+				(struct report_part){ .analysis = analyses[a],
+						      .known_ns = is_known ? ns : 0,
+						      .of_ns = window->group == 0 ? ns : 0 };
+		}
+	}
+}
+
 int store_reader_read(struct store_reader *reader, const struct store_window *window,
 		      struct report *ret, struct err *err)
 {
 	const struct sqlite_place place = { (int64_t)window->level, (int64_t)window->begin,
 					    reader->traces.at[window->trace].number };
-	char *lists, *missing, *unknown;
+	char *missing, *unknown;
 	int r = sqlite_cursor_seek(&reader->heads, &place);
 
 	if (r <= 0) {
@@ -505,30 +543,30 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 					 reader->path);
 	}
 	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = window->begin };
-	read_head(reader->heads.scan, ret);
-	lists = column_text(reader->heads.scan, 10);
+	read_head(reader->heads.scan, window, ret);
 	missing = column_text(reader->heads.scan, 11);
 	unknown = column_text(reader->heads.scan, 12);
 	arena_reset(&reader->texts);
 	reader->report_tables.count = 0;
-	r = lists && missing && unknown ? read_views(reader, &place, err)
-					: err_raise(err, -EINVAL, "%s: damaged", reader->path);
+	r = missing && unknown ? read_views(reader, &place, err)
+			       : err_raise(err, -EINVAL, "%s: damaged", reader->path);
 	for (size_t a = 0; r == 0 && analyses[a]; a++) {
-		if (store_reader_wants(reader, analyses[a]) &&
-		    is_word_of(lists, analyses[a]->name)) {
+		if (window->lists >> a & 1) {
 			r = read_analysis(reader, a, unknown, &place, err);
 		}
 	}
 	if (r == 0) {
-		read_missing(reader, missing);
+		read_missing(reader, window->lists, missing);
 	}
+	read_parts(reader, window);
 	ret->tables = reader->report_tables.at;
 	ret->table_count = reader->report_tables.count;
 	ret->missing = reader->missing.at;
 	ret->missing_count = reader->missing.count;
 	ret->views = reader->known_views.at;
 	ret->view_count = reader->known_views.count;
-	free(lists);
+	ret->parts = reader->parts.at;
+	ret->part_count = reader->parts.count;
 	free(missing);
 	free(unknown);
 	return r;

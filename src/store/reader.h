@@ -1,9 +1,10 @@
 /*
  * reader: windows of a store as the reports that they were (engine/tables/report.h).
  *
- * A store may have windows of several lengths for one time.  For windows of a wanted length it
- * gives the longest ones that fit into those, and shorter or longer ones only where there are no
- * such: each moment of a trace once.
+ * A store may have windows of several lengths for one time, and of several runs with other
+ * analyses.  For windows of a wanted length it gives, of each analysis, the longest ones that fit
+ * into those, and shorter or longer ones only where there are no such: each moment of a trace once
+ * for each analysis.
  */
 #ifndef SILLAGE_STORE_READER_H
 #define SILLAGE_STORE_READER_H
@@ -24,7 +25,13 @@ struct store_trace {
 struct store_window {
 	uint64_t level, begin, end; /* its length as it should be, and what it covers; ns */
 	uint32_t trace;             /* index in the list of traces */
+	/* What of it is read: analyses, bit by bit by their number in analyses[], and STORE_HEAD:
+	 * its own figures. */
+	uint64_t lists;
+	uint64_t expected; /* the analyses that windows of the trace should have */
+	uint32_t group;    /* report.group */
 };
+#define STORE_HEAD (UINT64_C(1) << 63)
 
 struct store_windows {
 	VEC(struct store_window) at;
@@ -46,6 +53,9 @@ const struct store_trace *store_reader_traces(const struct store_reader *reader,
  * the reader. */
 void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
 		       const struct selection *selection);
+/* The user named the analyses: windows that lack one are short of it, though the trace never had
+ * it (report.parts). */
+void store_reader_say_all(struct store_reader *reader);
 /* Of those analyses only the tables with @tables[analysis][table]; others are not in the reports.
  * Tables of processes and containers need that of threads.  It must outlive the reader. */
 void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX]);
@@ -64,7 +74,8 @@ typedef void store_gap_fn(void *user, uint64_t begin, uint64_t end, uint64_t win
 			  const char *why);
 int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
 		      void *user, struct err *err);
-/* The window as a report, valid until the next call.  Fastest by time, then by trace. */
+/* The window as a report, valid until the next call.  Fastest by time, then by trace.  Several
+ * windows may be of one time, with other analyses each: a rollup puts them together. */
 int store_reader_read(struct store_reader *reader, const struct store_window *window,
 		      struct report *ret, struct err *err);
 

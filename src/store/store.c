@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "store/clickhouse/clickhouse-writer.h"
 #include "store/keeper.h"
-#include "store/longer.h"
+#include "store/rows/longer.h"
 #include "store/sqlite/sqlite-write.h"
 
 struct store {

@@ -258,8 +258,9 @@ def test_recalled(t):
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
                   '--on-trigger', 'capture,report', '--before', '300ms', '--after', '50ms', '--capture-dir', into, relay.live)
-    t.play(live, relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms')
-    lines = finished(live)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', peer.LONG)
+    live.wait_for(lambda one: len(captured(one.lines())) == 2)
+    lines = live.finish(signal.SIGTERM)
     fired = [line for line in lines if line['type'] == 'trigger']
     made = captured(lines)
     assert len(fired) == len(made) == 2, (fired, made)
@@ -270,7 +271,11 @@ def test_recalled(t):
         check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(t.data, 'burst', 'kernel'))
     assert 'fetching again what the relay has since' in live.said() and 'attached again' not in live.said(), live.said()
     check_sums(lines)
-    assert totals(lines)[0]['count'] == t.analyze(os.path.join(t.data, 'burst'), '-a', 'count')['count']
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '-i', '20ms', os.path.join(t.data, 'burst')],
+                         stdout=subprocess.PIPE, check=True)
+    recorded = {line['end']: line['count'] for line in map(json.loads, out.stdout.decode().splitlines()) if line['type'] == 'window'}
+    windows = [line for line in lines if line['type'] == 'window' and line['complete']]
+    assert len(windows) > 20 and all(line['count'] == recorded[line['end']] for line in windows), len(windows)
 
 
 def test_recalled_before_start(t):

@@ -145,6 +145,34 @@ def check_also(test, trace, interval, length, *keep):
         os.remove(path)
 
 
+def check_mixed(test, trace):
+    """Runs with other analyses: the long windows have those of all, and where one is short there is a gap."""
+    kept, whole = (os.path.join(test.scratch, name) for name in ('mixed.db', 'whole.db'))
+    runs = ('cpu', '20ms'), ('sched,count', '10ms')
+    for lists, interval in runs:
+        test.store(trace, whole, interval, lists=lists)
+    for lists, interval in (*runs[:1], *runs):  # the last of them merges what all have
+        test.store(trace, kept, interval, *(['--store-keep', '10ms:20ms,100ms:1h'] if lists != 'cpu' else []), lists=lists)
+    for lists in ('cpu', 'sched', 'cpu,sched'):
+        found, said = test.history(kept, '-a', lists, '-i', '100ms')
+        if found != test.history(whole, '-a', lists, '-i', '100ms')[0] or 'missing' in said:
+            fail('mixed:', lists, 'differs', said)
+    if levels_of(kept).get(100, 0) < 3:
+        fail('mixed: windows of', levels_of(kept))
+    os.remove(kept)
+    with connected(whole) as db:
+        begin, end = db.execute('SELECT min(begin), max("end") FROM windows').fetchone()
+    half = str((begin + end) // 2)
+    test.store(trace, kept, '10ms', '--end', half, lists='cpu')
+    test.store(trace, kept, '10ms', '--begin', half, '--store-keep', '10ms:1ms,100ms:1h', lists='cpu,sched')
+    found, said = test.history(kept, '-a', 'cpu')
+    if 'merged with windows that have more analyses' not in said or levels_of(kept).get(100, 0) < 2:
+        fail('mixed: no gap:', said, levels_of(kept))
+    print('ok mixed: long windows of all analyses, and gaps')
+    os.remove(kept)
+    os.remove(whole)
+
+
 def check_removed(test):
     path = os.path.join(test.scratch, 'removed.db')
     newest, old = 'containers/kernel', 'lost-events/kernel'
@@ -406,6 +434,7 @@ def main():
         check_also(test, 'burst/kernel', 100, 500)
         check_also(test, 'lost-events/kernel', 10, 50)
         check_also(test, 'migrate/kernel', 10, 20, '--store-keep', '10ms:20ms,20ms:100ms,100ms:1h')
+        check_mixed(test, 'migrate/kernel')
         check_removed(test)
         check_kill(test)
         check_interrupted(test)

@@ -122,6 +122,58 @@ def check_named(sillage, scratch, trace):
     os.unlink(path)
 
 
+# What was stored one after the other, as lists of analyses and -i; lists that history is asked for.
+MIXED = (('cpu', '1s'), ('sched,cpu', '10ms')), (('sched', '10ms'), ('cpu,irq', '10ms')), \
+        (('cpu,sched', '10ms'), ('cpu', '50ms')), (('count', '10ms'), ('sched', '50ms'), ('cpu,sched', '1s'))
+
+
+def check_mixed(sillage, scratch, trace):
+    """Runs of one trace with other analyses and other lengths: each of them is there as analyze prints it."""
+    for number, runs in enumerate(MIXED):
+        path = os.path.join(scratch, 'mixed.db')
+        for lists, interval in runs:
+            lines(sillage, 'analyze', '-q', '-f', 'json', '-a', lists, '-i', interval, '--store', path, trace)
+        stored = {name for lists, _ in runs for name in lists.split(',')}
+        for lists in {lists for lists, _ in runs} | {'cpu', 'sched', 'cpu,sched'} | {','.join(sorted(stored))}:
+            if not set(lists.split(',')) <= stored:
+                continue
+            for interval in ([], ['-i', '1s']):
+                options = ['-q', '-f', 'json', '-a', lists, *interval]
+                compare('mixed %d: %s' % (number, options), lines(sillage, 'analyze', *options, trace),
+                        lines(sillage, 'history', *options, path))
+        os.unlink(path)
+
+
+def said(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def check_short(sillage, scratch, trace):
+    """Of a time without an analysis that is said, in text, JSON and on stderr; no part of it is a figure of all."""
+    path = os.path.join(scratch, 'short.db')
+    lines(sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu', '-i', '10ms', '--store', path, trace)
+    lines(sillage, 'analyze', '-q', '-f', 'json', '-a', 'sched', '-i', '10ms', '--end', '1795225001400000000', '--store', path, trace)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        both, all_ns = (db.execute('SELECT sum("end" - begin) FROM windows WHERE ' + which).fetchone()[0]
+                        for which in ('analyses LIKE "%sched%"', '1'))
+    if not 0 < both < all_ns:
+        raise SystemExit('short: %s of %s' % (both, all_ns))
+    for lists in (['-a', 'cpu,sched'], []):
+        code, out, err = said(sillage, 'history', '-f', 'json', *lists, path)
+        total = json.loads([line for line in out.splitlines() if '"type":"total"' in line][-1])
+        if code or total.get('stored') != {'sched': {'known_ns': both, 'of_ns': all_ns}} or 'have no sched' not in err:
+            raise SystemExit('short: %s: %d, %s, %s' % (lists, code, total.get('stored'), err))
+        code, out, err = said(sillage, 'history', *lists, path)
+        if 'not stored: sched (only ' not in out or err.count('\n') != 1:
+            raise SystemExit('short: %s: %s' % (err, out))
+    out = said(sillage, 'history', '-q', '-f', 'json', '-a', 'cpu,irq', path)[1]
+    total = json.loads([line for line in out.splitlines() if '"type":"total"' in line][-1])
+    if total.get('stored') != {'irq': {'known_ns': 0, 'of_ns': all_ns}}:
+        raise SystemExit('short: irq: %s' % total.get('stored'))
+    os.unlink(path)
+
+
 def rename(path):
     """Gives a generated trace a UUID of its own: all have the same."""
     old = bytes(range(1, 17))
@@ -145,6 +197,9 @@ def main():
             check(args.sillage, scratch, path, [path])
             if 'lost-events' in path:
                 check_named(args.sillage, scratch, path)
+            if 'migrate' in path:
+                check_mixed(args.sillage, scratch, path)
+                check_short(args.sillage, scratch, path)
         for seed in range(args.seed, args.seed + args.count):
             rng = random.Random(seed)
             made = [os.path.join(scratch, 'trace-%d' % k) for k in range(2)]

@@ -120,6 +120,23 @@ class Test:
     def history(self, url, interval='10ms', env=None):
         return run(self.sillage, 'history', '-q', '-f', 'json', '-i', interval, url, env=env)
 
+    def check_mixed(self):
+        """Runs with other analyses and lengths: each is there as analyze prints it; what is short is said."""
+        url, names = self.server.url('mixed'), ('cpu', 'sched', 'cpu,sched')
+        for lists, interval in (('cpu', '50ms'), ('sched,cpu', '10ms')):
+            run(self.sillage, 'analyze', '-q', '-a', lists, '-i', interval, '-o', '/dev/null', '--store', url, self.trace)
+        for lists in names:
+            for interval in ('10ms', '100ms'):
+                command = ['-q', '-f', 'json', '-a', lists, '-i', interval]
+                code, found, said = run(self.sillage, 'history', *command, url)
+                if code or said or windows(found) != windows(run(self.sillage, 'analyze', *command, self.trace)[1]):
+                    fail('mixed: %s %s: exit %d, %s' % (lists, interval, code, said))
+        run(self.sillage, 'analyze', '-q', '-a', 'count', '-i', '10ms', '-o', '/dev/null', '--store', url, self.trace)
+        code, found, said = run(self.sillage, 'history', '-a', 'cpu,sched,count', url)
+        if code or 'have no sched' not in said or 'not stored: sched' not in found or ' count' in said:
+            fail('mixed: replaced: exit %d, %s' % (code, said))
+        print('ok mixed')
+
     def check_law(self):
         url = self.server.url('law')
         for _ in range(2):
@@ -332,7 +349,7 @@ def main():
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
         test = Test(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_law, test.check_named, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
+            for check in (test.check_law, test.check_mixed, test.check_named, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
                           test.check_refused, test.check_replies):
                 check()
         finally:

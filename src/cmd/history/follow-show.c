@@ -195,6 +195,9 @@ static void want(const struct follow *f, struct store_reader *reader)
 		history_view_want(f->view, reader);
 	} else {
 		store_reader_want(reader, f->output->analyses, &f->options.selection);
+		if (f->options.has_analyses) {
+			store_reader_say_all(reader);
+		}
 	}
 }
 

@@ -190,6 +190,9 @@ static int choose_windows(struct history_view *v)
 	if (r == 0 && v->interval_ns < UINT64_MAX && options->verbosity >= 0) {
 		stored_say_longer(v->reader, &v->windows, v->interval_ns);
 	}
+	if (r == 0 && options->verbosity >= 0) {
+		stored_say_short(v->reader, &v->windows);
+	}
 	if (r == 0 && lost > 0 && v->actions && actions_gate(v->actions)) {
 		gate_lost(actions_gate(v->actions), "windows are missing in the store");
 	}
@@ -307,6 +310,9 @@ void history_view_want(const struct history_view *v, struct store_reader *reader
 {
 	store_reader_want(reader, v->list, &v->options->selection);
 	store_reader_want_tables(reader, v->used);
+	if (v->options->has_analyses || v->options->figures.count > 0) {
+		store_reader_say_all(reader);
+	}
 }
 
 static int open_store(struct history_view *v)

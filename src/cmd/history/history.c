@@ -242,6 +242,9 @@ static int choose_windows(struct history *h)
 	if (r == 0 && options->has_interval && options->verbosity >= 0) {
 		stored_say_longer(h->reader, &h->windows, options->interval_ns);
 	}
+	if (r == 0 && options->verbosity >= 0) {
+		stored_say_short(h->reader, &h->windows);
+	}
 	if (r == 0 && h->windows.at.count == 0) {
 		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
 			      store_reader_name(h->reader));
@@ -299,6 +302,9 @@ static int look(const struct options *given, struct output *output)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	store_reader_want(h.reader, output->analyses, &options.selection);
+	if (options.has_analyses) {
+		store_reader_say_all(h.reader);
+	}
 	history_choose_traces(&h);
 	r = choose_windows(&h);
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;

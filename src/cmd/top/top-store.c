@@ -39,6 +39,7 @@ struct browser {
 	size_t known;            /* so many traces of news were looked at */
 	char *id;                /* the shown trace; NULL: none yet */
 	bool has_range, has_window, follows, is_away;
+	bool says_parts;                 /* that analyses are short in the shown window */
 	uint64_t begin, end;             /* of the range */
 	uint64_t at, shown_end;          /* the shown long window: its slot, and its end */
 	struct store_news_window newest; /* the newest window when it was shown, following */
@@ -214,6 +215,26 @@ static int next_to(struct browser *b, uint32_t trace, uint64_t time, bool is_bef
 
 /* ---- showing ---- */
 
+/* Analyses that the stored window lacks; said as long as such a window is shown. */
+static void say_parts(struct browser *b, const struct report *report)
+{
+	char text[300] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < report->part_count && used < sizeof(text); i++) {
+		if (report_part_is_short(&report->parts[i])) {
+			used += (size_t)snprintf(
+				text + used, sizeof(text) - used, "%s %s%s",
+				used > 0 ? "," : "not stored:", report->parts[i].analysis->name,
+				report->parts[i].known_ns > 0 ? " (in part)" : "");
+		}
+	}
+	if (text[0] || b->says_parts) {
+		view_say(b->view, text);
+	}
+	b->says_parts = text[0];
+}
+
 static int read_window(struct browser *b, struct store_reader *reader, size_t trace, uint64_t slot)
 {
 	const struct options *options = b->options;
@@ -241,6 +262,7 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 		struct report_table *tables = history_tables(options, whole, &report);
 
 		view_show(b->view, &traces[trace].identity, &report, "", b->traces.count);
+		say_parts(b, &report);
 		b->shown_end = whole->end;
 		b->at = slot;
 		b->has_window = true;
@@ -262,6 +284,9 @@ static int show(struct browser *b, uint32_t trace, uint64_t begin)
 
 	if (r == 0) {
 		store_reader_want(reader, b->options->analyses, &b->options->selection);
+		if (b->options->has_analyses) {
+			store_reader_say_all(reader);
+		}
 		traces = store_reader_traces(reader, &count);
 	}
 	while (at < count && strcmp(traces[at].id, id) != 0) {

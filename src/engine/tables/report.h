@@ -70,6 +70,12 @@ struct report_view {
 	struct thread_view view;
 };
 
+/* An analysis that the windows of a report may lack: a store may have it of a part of the time. */
+struct report_part {
+	const struct analysis *analysis;
+	uint64_t known_ns, of_ns; /* the time that has it, and that of all windows */
+};
+
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
 
 struct report {
@@ -90,7 +96,34 @@ struct report {
 	/* Only if the engine is asked for it: whatever has rows in this window or in others. */
 	size_t view_count;
 	const struct report_view *views;
+	/* Only from stores.  Windows of different runs may each have some of the analyses of one
+	 * time: those of one @group have the same ones, and only those of group 0 have figures of
+	 * the window itself (events, losses). */
+	uint32_t group;
+	size_t part_count;
+	const struct report_part *parts;
 };
+
+/* Whether figures of the analysis are those of a part of the time. */
+static inline bool report_part_is_short(const struct report_part *part)
+{
+	return part->known_ns < part->of_ns;
+}
+
+/* The time that its figures of the analysis are of; ns. */
+static inline double report_known_ns(const struct report *report, const struct analysis *analysis)
+{
+	double ns = (double)(report->end - report->begin);
+
+	for (size_t i = 0; i < report->part_count; i++) {
+		const struct report_part *part = &report->parts[i];
+
+		if (part->analysis == analysis && report_part_is_short(part)) {
+			ns *= (double)part->known_ns / (double)part->of_ns;
+		}
+	}
+	return ns;
+}
 
 /* ---- order (report-sort.c) ---- */
 

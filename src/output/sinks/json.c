@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
 #include "output/notice.h"
+#include "output/sinks/json-known.h"
 #include "phases/phases.h"
 #include "version.h"
 
@@ -328,72 +329,18 @@ static void put_table(struct json *json, const struct output *output,
 	}
 }
 
-/* What the trace does not record of what the analysis needs; left out if it records all. */
-static void put_missing(struct json *json, const struct report *report,
-			const struct analysis *analysis)
-{
-	bool is_open = false;
-	char command[MISSING_COMMAND_BYTES];
-
-	for (size_t i = 0; i < report->missing_count; i++) {
-		const struct missing_event *missing = &report->missing[i];
-
-		if (missing->analysis != analysis) {
-			continue;
-		}
-		if (!is_open) {
-			json_open(json, "missing", '[');
-			is_open = true;
-		}
-		missing_command(missing, command);
-		json_open(json, NULL, '{');
-		json_text(json, "event", missing->event);
-		json_text(json, "command", command);
-		json_close(json, '}');
-	}
-	if (is_open) {
-		json_close(json, ']');
-	}
-}
-
-/* The tables of an analysis, from @first on, whose figures are those of the whole system although
- * the user selected threads, CPUs or interrupts. */
-static void put_whole(struct json *json, const struct report *report, size_t first)
-{
-	bool any = false;
-
-	for (size_t i = first; i < report->table_count &&
-			       report->tables[i].analysis == report->tables[first].analysis;
-	     i++) {
-		const struct report_table *table = &report->tables[i];
-
-		/* An analysis may have two tables of the trace's figures: they are one object. */
-		if (!table->is_whole || (!table->table->key && i > first)) {
-			continue;
-		}
-		if (!any) {
-			json_open(json, "whole_system", '[');
-			any = true;
-		}
-		json_text(json, NULL, table->table->key ? table->table->key : "totals");
-	}
-	if (any) {
-		json_close(json, ']');
-	}
-}
-
 static void put_tables(struct json *json, const struct output *output, const struct report *report)
 {
 	for (size_t i = 0, end; i < report->table_count; i = end) {
 		const struct analysis *analysis = report->tables[i].analysis;
 
 		json_open(json, analysis->name, '{');
-		put_missing(json, report, analysis);
+		json_known_missing(json, report, analysis);
 		for (end = i; end < report->table_count && report->tables[end].analysis == analysis;
 		     end++) {
 			put_table(json, output, &report->tables[end]);
 		}
-		put_whole(json, report, i);
+		json_known_whole(json, report, i);
 		json_close(json, '}');
 	}
 }
@@ -421,6 +368,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
+	json_known_parts(&json, output, report);
 	put_tables(&json, output, report);
 	end_line(&json);
 }

@@ -53,7 +53,7 @@ static uint64_t whole_of(const struct report *report, const struct report_table 
 	uint64_t sum = 0;
 
 	if (table->table->columns[column].unit == UNIT_NS) {
-		return report->end - report->begin;
+		return (uint64_t)report_known_ns(report, table->analysis);
 	}
 	for (size_t i = 0; i < table->row_count; i++) {
 		sum += table->rows[i].values[column];
@@ -452,6 +452,32 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 	}
 }
 
+/* What only a part of the time has: a store may have it of some runs. */
+static void put_parts(FILE *out, const struct output *output, const struct report *report)
+{
+	char *text = NULL, known[UNITS_TEXT_MAX], of[UNITS_TEXT_MAX];
+	size_t size;
+	FILE *words = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < report->part_count; i++) {
+		const struct report_part *part = &report->parts[i];
+
+		if (!report_part_is_short(part) || !output_wants(output, part->analysis)) {
+			continue;
+		}
+		(void)fprintf(words, "%s%s", ftell(words) > 0 ? ", " : "", part->analysis->name);
+		if (part->known_ns > 0) {
+			(void)fprintf(words, " (only %s of %s is)", units_ns(known, part->known_ns),
+				      units_ns(of, part->of_ns));
+		}
+	}
+	(void)fclose(words);
+	if (*text) {
+		put_wrapped(out, output, "not stored:", text);
+	}
+	free(text);
+}
+
 /* Whether something is known of the analysis whose first table is @tables[0]. */
 static bool is_any_known(const struct report_table *tables, size_t count)
 {
@@ -472,6 +498,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 
 	put_header(out, output, trace, report);
 	put_missing(out, output, report);
+	put_parts(out, output, report);
 	for (size_t i = 0; i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];
 

@@ -2,6 +2,7 @@
  * clickhouse-batch: see clickhouse-batch.h.
  */
 #include "store/clickhouse/clickhouse-batch.h"
+#include "store/rows/head.h"
 
 #include <assert.h>
 #include <stdio.h>

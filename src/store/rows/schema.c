@@ -223,62 +223,6 @@ void store_describe(FILE *out, const struct analysis *const *list)
 	}
 }
 
-/* ---- a window ---- */
-
-static void name_lists(const struct report *report, FILE *out)
-{
-	for (size_t i = 0; i < report->table_count; i++) {
-		const struct analysis *analysis = report->tables[i].analysis;
-
-		if (i == 0 || report->tables[i - 1].analysis != analysis) {
-			(void)fprintf(out, "%s%s", i > 0 ? "," : "", analysis->name);
-		}
-	}
-}
-
-static void name_missing(const struct report *report, FILE *out)
-{
-	for (size_t i = 0; i < report->missing_count; i++) {
-		(void)fprintf(out, "%s:%.300s\n", report->missing[i].analysis->name,
-			      report->missing[i].event);
-	}
-}
-
-static void name_unknown(const struct report *report, FILE *out)
-{
-	for (size_t i = 0; i < report->table_count; i++) {
-		const struct report_table *table = &report->tables[i];
-
-		if (table->unknown) {
-			(void)fprintf(out, "%s.%zu:%u ", table->analysis->name,
-				      (size_t)(table->table - table->analysis->tables),
-				      table->unknown);
-		}
-	}
-}
-
-void store_head_of(const struct report *report, struct store_head *ret)
-{
-	void (*const names[])(const struct report *, FILE *) = { name_lists, name_missing,
-								 name_unknown };
-	char **const texts[] = { &ret->lists, &ret->missing, &ret->unknown };
-
-	for (size_t i = 0; i < 3; i++) {
-		size_t size;
-		FILE *out = open_memstream(texts[i], &size);
-
-		names[i](report, out);
-		(void)fclose(out);
-	}
-}
-
-void store_head_fini(struct store_head *head)
-{
-	free(head->lists);
-	free(head->missing);
-	free(head->unknown);
-}
-
 /* ---- cells of a row ---- */
 
 static void put_number(struct store_scratch *scratch, uint64_t number)

@@ -70,16 +70,6 @@ size_t store_columns(const struct analysis *analysis, const struct table *table,
 /* Prints all tables and their columns. */
 void store_describe(FILE *out, const struct analysis *const *list);
 
-/* What a window says of itself beside its figures; texts. */
-struct store_head {
-	char *lists;   /* "count,cpu": what was analysed */
-	char *missing; /* "cpu:sched_switch", a line each: what is not recorded */
-	char *unknown; /* "cpu.1:7 ": columns that are not known, by analysis and table */
-};
-
-void store_head_of(const struct report *report, struct store_head *ret);
-void store_head_fini(struct store_head *head);
-
 struct arena;
 
 struct store_cell {

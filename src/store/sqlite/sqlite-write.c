@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "store/rows/head.h"
 #include "store/sqlite/sqlite-write-state.h"
 
 /* ---- opening ---- */
@@ -24,8 +25,9 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 		  "?)"
 		  " ON CONFLICT(id) DO UPDATE SET domain = excluded.domain, path = excluded.path" },
 		{ &writer->find_trace, "SELECT trace FROM traces WHERE id = ?" },
-		{ &writer->find_window, "SELECT complete, analyses FROM windows"
-					" WHERE level = ? AND begin = ? AND trace = ?" },
+		{ &writer->find_window,
+		  "SELECT complete, analyses, events, \"end\", missing, unknown"
+		  " FROM windows WHERE level = ? AND begin = ? AND trace = ?" },
 		{ &writer->put_window, "INSERT OR REPLACE INTO windows(" SQLITE_WINDOWS
 				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &writer->put_thread, "INSERT OR REPLACE INTO threads(" SQLITE_THREADS
@@ -214,8 +216,16 @@ static int put_thread(struct sqlite_writer *writer, const struct report_view *vi
 	return sqlite_step(writer->db, writer->path, put, err);
 }
 
+/* What is known of a window that is there already. */
+struct window_before {
+	bool is_there, is_complete;
+	uint64_t events, end;
+	struct store_head head;
+};
+
 static int put_head(struct sqlite_writer *writer, const struct report *report,
-		    const struct sqlite_place *place, struct err *err)
+		    const struct store_head *stays, const struct sqlite_place *place,
+		    struct err *err)
 {
 	sqlite3_stmt *put = writer->put_window;
 	const uint64_t figures[] = { report->events, report->discarded, report->lost_packets,
@@ -224,6 +234,9 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 	int r;
 
 	store_head_of(report, &head);
+	if (stays->lists) {
+		store_head_join(&head, stays);
+	}
 	bind_place(put, place);
 	(void)sqlite3_bind_int64(put, 4, (int64_t)report->end);
 	(void)sqlite3_bind_int64(put, 5, report->complete);
@@ -244,27 +257,15 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 	return r;
 }
 
-/* Whether "count,cpu" names the analysis. */
-static bool is_listed(const char *lists, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = lists; at && *at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static int remove_rows(struct sqlite_writer *writer, const char *lists,
-		       const struct sqlite_place *place, struct err *err)
+/* @lists without @stays. */
+static int remove_lists(struct sqlite_writer *writer, const char *lists, const char *stays,
+			const struct sqlite_place *place, struct err *err)
 {
 	int r = 0;
 
 	for (size_t a = 0; analyses[a]; a++) {
-		if (!is_listed(lists, analyses[a]->name)) {
+		if (!store_head_names(lists, analyses[a]->name) ||
+		    store_head_names(stays, analyses[a]->name)) {
 			continue;
 		}
 		for (size_t t = 0;
@@ -281,49 +282,77 @@ static int remove_rows(struct sqlite_writer *writer, const char *lists,
 			}
 		}
 	}
-	if (r == 0) {
-		bind_place(writer->remove_threads, place);
-		r = sqlite_step(writer->db, writer->path, writer->remove_threads, err);
-	}
 	return r;
 }
 
-/* The analyses of a window, a text that the caller frees; NULL: there is no such window. */
-static int find_lists(struct sqlite_writer *writer, const struct sqlite_place *place,
-		      bool *ret_complete, char **ret, struct err *err)
+static int remove_rows(struct sqlite_writer *writer, const char *lists,
+		       const struct sqlite_place *place, struct err *err)
 {
+	int r = remove_lists(writer, lists, "", place, err);
+
+	bind_place(writer->remove_threads, place);
+	return r < 0 ? r : sqlite_step(writer->db, writer->path, writer->remove_threads, err);
+}
+
+static char *text_of(sqlite3_stmt *row, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(row, at);
+
+	return mem_strdup(text ? text : "");
+}
+
+/* The caller frees the texts of the result. */
+static int find_before(struct sqlite_writer *writer, const struct sqlite_place *place,
+		       struct window_before *ret, struct err *err)
+{
+	sqlite3_stmt *row = writer->find_window;
 	int r = 0, found;
 
-	*ret = NULL;
-	*ret_complete = false;
-	bind_place(writer->find_window, place);
-	found = sqlite3_step(writer->find_window);
+	*ret = (struct window_before){ .is_there = false };
+	bind_place(row, place);
+	found = sqlite3_step(row);
 	if (found == SQLITE_ROW) {
-		const char *lists = (const char *)sqlite3_column_text(writer->find_window, 1);
-
-		*ret_complete = sqlite3_column_int64(writer->find_window, 0);
-		*ret = mem_strdup(lists ? lists : "");
+		*ret = (struct window_before){ .is_there = true,
+					       .is_complete = sqlite3_column_int64(row, 0),
+					       .events = (uint64_t)sqlite3_column_int64(row, 2),
+					       .end = (uint64_t)sqlite3_column_int64(row, 3),
+					       .head = { text_of(row, 1), text_of(row, 4),
+							 text_of(row, 5) } };
 	} else if (found != SQLITE_DONE) {
 		r = sqlite_failed(writer->db, writer->path, err);
 	}
-	(void)sqlite3_reset(writer->find_window);
+	(void)sqlite3_reset(row);
 	return r;
 }
 
-/* A window that is there is replaced, with its rows; one that is complete only by another that is.
- * *ret_stays: it is not replaced. */
+/*
+ * A window that is there is replaced, with its rows; one that is complete only by another that is.
+ * *ret_is_kept: it is not replaced.  Of the same window, which another run had with other analyses,
+ * those that the new one lacks stay: *ret_stays has them, texts that the caller frees; NULL: none.
+ */
 static int replace(struct sqlite_writer *writer, const struct report *report,
-		   const struct sqlite_place *place, bool *ret_stays, struct err *err)
+		   const struct sqlite_place *place, bool *ret_is_kept,
+		   struct store_head *ret_stays, struct err *err)
 {
-	char *lists;
-	bool is_complete;
-	int r = find_lists(writer, place, &is_complete, &lists, err);
+	struct window_before before;
+	int r = find_before(writer, place, &before, err);
 
-	*ret_stays = is_complete && !report->complete;
-	if (r == 0 && lists && !*ret_stays) {
-		r = remove_rows(writer, lists, place, err);
+	*ret_is_kept = before.is_complete && !report->complete;
+	*ret_stays = (struct store_head){ NULL };
+	if (r < 0 || !before.is_there || *ret_is_kept) {
+		store_head_fini(&before.head);
+		return r;
 	}
-	free(lists);
+	if (before.is_complete == report->complete && before.events == report->events &&
+	    before.end == report->end) {
+		store_head_others(&before.head, report, ret_stays);
+	}
+	if (ret_stays->lists && ret_stays->lists[0]) {
+		r = remove_lists(writer, before.head.lists, ret_stays->lists, place, err);
+	} else {
+		r = remove_rows(writer, before.head.lists, place, err);
+	}
+	store_head_fini(&before.head);
 	return r;
 }
 
@@ -369,10 +398,11 @@ static int put_window(struct sqlite_writer *writer, const struct store_item *ite
 	const struct report *report = &item->report;
 	const struct sqlite_place place = { item->level ? (int64_t)item->level : writer->level,
 					    (int64_t)report->begin, trace };
-	bool stays;
-	int r = replace(writer, report, &place, &stays, err);
+	struct store_head stays;
+	bool is_kept;
+	int r = replace(writer, report, &place, &is_kept, &stays, err);
 
-	if (r < 0 || stays) {
+	if (is_kept) {
 		return r;
 	}
 	for (size_t t = 0; r == 0 && t < report->table_count; t++) {
@@ -381,7 +411,9 @@ static int put_window(struct sqlite_writer *writer, const struct store_item *ite
 	for (size_t i = 0; r == 0 && i < report->view_count; i++) {
 		r = put_thread(writer, &report->views[i], &place, err);
 	}
-	return r < 0 ? r : put_head(writer, report, &place, err);
+	r = r < 0 ? r : put_head(writer, report, &stays, &place, err);
+	store_head_fini(&stays);
+	return r;
 }
 
 /* ---- all else ---- */
@@ -506,14 +538,13 @@ int sqlite_writer_add_gap(struct sqlite_writer *writer, const struct store_gap *
 int sqlite_writer_remove(struct sqlite_writer *writer, const struct sqlite_place *place,
 			 struct err *err)
 {
-	char *lists;
-	bool ignored;
-	int r = find_lists(writer, place, &ignored, &lists, err);
+	struct window_before before;
+	int r = find_before(writer, place, &before, err);
 
-	r = r < 0 || !lists ? r : remove_rows(writer, lists, place, err);
+	r = r < 0 || !before.is_there ? r : remove_rows(writer, before.head.lists, place, err);
 	bind_place(writer->remove_window, place);
 	r = r < 0 ? r : sqlite_step(writer->db, writer->path, writer->remove_window, err);
-	free(lists);
+	store_head_fini(&before.head);
 	return r;
 }
 

@@ -135,6 +135,8 @@ const char sqlite_first_tables[] =
 	" missing TEXT, unknown TEXT, PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
 	/* Those of one trace, next to a time. */
 	"CREATE INDEX IF NOT EXISTS windows_of_traces ON windows(trace, level, begin);"
+	/* Which analyses windows of one length have. */
+	"CREATE INDEX IF NOT EXISTS windows_of_analyses ON windows(trace, level, analyses);"
 	"CREATE TABLE IF NOT EXISTS threads(level INTEGER, begin INTEGER, trace INTEGER,"
 	" tid INTEGER, nth INTEGER, was_tid INTEGER, was_nth INTEGER, is_reused INTEGER,"
 	" pid INTEGER, comm TEXT, prio INTEGER, container INTEGER,"

@@ -3,7 +3,7 @@
  */
 #include "base/units.h"
 #include "output/made-report.h"
-#include "store/longer.h"
+#include "store/rows/longer.h"
 #include "suites.h"
 
 #define HOUR_NS (3600 * NS_PER_S)

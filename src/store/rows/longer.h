@@ -7,8 +7,8 @@
  *
  * What is not whole has no long window: a reader takes the short ones there (reader.h).
  */
-#ifndef SILLAGE_STORE_LONGER_H
-#define SILLAGE_STORE_LONGER_H
+#ifndef SILLAGE_STORE_ROWS_LONGER_H
+#define SILLAGE_STORE_ROWS_LONGER_H
 
 #include "store/rows/item.h"
 

@@ -1,7 +1,7 @@
 /*
  * longer: see longer.h.
  */
-#include "store/longer.h"
+#include "store/rows/longer.h"
 
 #include <assert.h>
 #include <stdlib.h>

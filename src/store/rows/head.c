@@ -1,0 +1,138 @@
+/*
+ * head: see head.h.
+ */
+#include "store/rows/head.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "store/rows/schema.h"
+
+static void name_lists(const struct report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct analysis *analysis = report->tables[i].analysis;
+
+		if (i == 0 || report->tables[i - 1].analysis != analysis) {
+			(void)fprintf(out, "%s%s", i > 0 ? "," : "", analysis->name);
+		}
+	}
+}
+
+static void name_missing(const struct report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->missing_count; i++) {
+		(void)fprintf(out, "%s:%.300s\n", report->missing[i].analysis->name,
+			      report->missing[i].event);
+	}
+}
+
+static void name_unknown(const struct report *report, FILE *out)
+{
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+
+		if (table->unknown) {
+			(void)fprintf(out, "%s.%zu:%u ", table->analysis->name,
+				      (size_t)(table->table - table->analysis->tables),
+				      table->unknown);
+		}
+	}
+}
+
+void store_head_of(const struct report *report, struct store_head *ret)
+{
+	void (*const names[])(const struct report *, FILE *) = { name_lists, name_missing,
+								 name_unknown };
+	char **const texts[] = { &ret->lists, &ret->missing, &ret->unknown };
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t size;
+		FILE *out = open_memstream(texts[i], &size);
+
+		names[i](report, out);
+		(void)fclose(out);
+	}
+}
+
+void store_head_fini(struct store_head *head)
+{
+	free(head->lists);
+	free(head->missing);
+	free(head->unknown);
+}
+
+/* ---- two of one window ---- */
+
+bool store_head_names(const char *lists, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = lists; at && *at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
+			return true;
+		}
+	}
+	return false;
+}
+
+void store_head_join(struct store_head *to, const struct store_head *more)
+{
+	char *lists =
+		mem_printf("%s%s%s", to->lists, *to->lists && *more->lists ? "," : "", more->lists);
+	char *missing = mem_printf("%s%s", to->missing, more->missing);
+	char *unknown = mem_printf("%s%s", to->unknown, more->unknown);
+
+	store_head_fini(to);
+	*to = (struct store_head){ lists, missing, unknown };
+}
+
+/* Whether a word such as "cpu.1:7", of which the first @len bytes count, is of an analysis that
+ * is not in the list. */
+static bool is_other(const char *word, size_t len, const char *lists)
+{
+	char name[STORE_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)len, word);
+	return len > 0 && !store_head_names(lists, name);
+}
+
+/* The words of @text, each with its end, that are of other analyses than @lists: their names go up
+ * to one of @stops. */
+static char *others(const char *text, const char *ends, const char *stops, const char *lists)
+{
+	char *ret = NULL;
+	size_t size;
+	FILE *out = open_memstream(&ret, &size);
+
+	for (const char *at = text, *end; *at; at = end) {
+		size_t len = strcspn(at, ends);
+
+		end = at + len + (at[len] != '\0');
+		if (is_other(at, strcspn(at, stops), lists)) {
+			(void)fwrite(at, 1, (size_t)(end - at), out);
+		}
+	}
+	(void)fclose(out);
+	return ret;
+}
+
+void store_head_others(const struct store_head *before, const struct report *report,
+		       struct store_head *ret)
+{
+	struct store_head new;
+	size_t len;
+
+	store_head_of(report, &new);
+	*ret = (struct store_head){ others(before->lists, ",", ",", new.lists),
+				    others(before->missing, "\n", ":", new.lists),
+				    others(before->unknown, " ", ".", new.lists) };
+	len = strlen(ret->lists);
+	if (len > 0 && ret->lists[len - 1] == ',') {
+		ret->lists[len - 1] = '\0';
+	}
+	store_head_fini(&new);
+}
