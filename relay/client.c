@@ -326,10 +326,9 @@ static void index_ok(struct client *client, struct client_stream *stream,
 
 	client->announced++;
 	if (wrong) { /* its times may be right for all that: the packet may have come before */
-		bool has_times = index->end > 0 && index->begin <= index->end;
-
-		client->config.events->on_packet_lost(client->config.user, stream->user,
-						      has_times ? index : NULL, wrong);
+		client->config.events->on_packet_lost(
+			client->config.user, stream->user,
+			index->end > 0 && index->begin <= index->end ? index : NULL, wrong);
 		stream->due = 0;
 		return;
 	}
