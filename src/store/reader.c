@@ -247,26 +247,38 @@ static int failed(struct store_reader *reader, struct err *err)
 	return sqlite_failed(reader->db, reader->path, err);
 }
 
+static bool is_by_cpu(const struct table *table)
+{
+	return table->id_key && strcmp(table->id_key, "cpu") == 0;
+}
+
+static bool is_instance_wanted(const struct selection *selection, const struct table *table,
+			       const struct store_row *row)
+{
+	const struct instance *instance = &row->instance;
+	uint8_t selects = selection_of(selection) & ~table->of_all;
+
+	return instance->ns >= selection->min_ns && instance->ns <= selection->max_ns &&
+	       (!(selects & OF_ALL_CPUS) || instance->cpu == UINT64_MAX ||
+		selection_wants_cpu(selection, instance->cpu)) &&
+	       (!(selects & OF_ALL_THREADS) ||
+		(row->row.thread && selection_wants_thread(selection, &row->view))) &&
+	       selection_wants_irq(selection, table, instance->keyed.id, instance->keyed.name);
+}
+
 static bool is_row_wanted(const struct selection *selection, const struct table *table,
 			  const struct store_row *row)
 {
-	bool is_by_cpu = table->id_key && strcmp(table->id_key, "cpu") == 0;
-
 	switch (table->scope) {
 	case SCOPE_THREAD:
 		return selection_wants_thread(selection, &row->view);
 	case SCOPE_CPU:
 		return selection_wants_cpu(selection, row->row.id);
 	case SCOPE_KEYED:
-		return (!is_by_cpu || selection_wants_cpu(selection, row->row.id)) &&
+		return (!is_by_cpu(table) || selection_wants_cpu(selection, row->row.id)) &&
 		       selection_wants_irq(selection, table, row->row.id, row->row.name);
 	case SCOPE_LONGEST:
-		return row->instance.ns >= selection->min_ns &&
-		       row->instance.ns <= selection->max_ns &&
-		       (selection->cpus.count == 0 ||
-			selection_wants_cpu(selection, row->instance.cpu)) &&
-		       (!(selection_of(selection) & OF_ALL_THREADS) ||
-			(row->row.thread && selection_wants_thread(selection, &row->view)));
+		return is_instance_wanted(selection, table, row);
 	default:
 		return true;
 	}
@@ -330,20 +342,35 @@ static void show_rows(struct read_table *table)
 	}
 }
 
-/* Figures that are those of all, whatever is selected. */
+/* Figures that are those of all, whatever is selected: of a window it is not known which thread or
+ * CPU had a part of them. */
 static bool is_whole(const struct selection *selection, const struct table *table)
 {
 	uint8_t selected = selection ? selection_of(selection) : 0;
-	uint8_t concerned = table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
-					    table->scope == SCOPE_CONTAINER
-				    ? OF_ALL_THREADS
-			    : table->scope == SCOPE_CPU     ? OF_ALL_CPUS
-			    : table->scope == SCOPE_LONGEST ? OF_ALL_THREADS | OF_ALL_CPUS
-			    : table->lami_class && strcmp(table->lami_class, "irq") == 0
-				    ? OF_ALL_IRQS
-				    : 0;
+	uint8_t told_apart = table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
+					     table->scope == SCOPE_CONTAINER
+				     ? OF_ALL_THREADS
+			     : table->scope == SCOPE_CPU || is_by_cpu(table) ? OF_ALL_CPUS
+			     : table->scope == SCOPE_LONGEST ? OF_ALL_THREADS | OF_ALL_CPUS
+							     : 0;
 
-	return selected & ~concerned & (OF_ALL_THREADS | OF_ALL_CPUS);
+	return (selected & table->of_all) ||
+	       (selected & ~told_apart & (OF_ALL_THREADS | OF_ALL_CPUS));
+}
+
+/* Instances of some lists do not say on which CPU they were: all are shown. */
+static bool has_unknown_cpus(const struct selection *selection, const struct read_table *table,
+			     const struct table *of)
+{
+	if (!selection || of->scope != SCOPE_LONGEST || !(selection_of(selection) & OF_ALL_CPUS)) {
+		return false;
+	}
+	for (size_t i = 0; i < table->rows.count; i++) {
+		if (table->rows.at[i].instance.cpu == UINT64_MAX) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* "cpu.2:7 ": of the columns that are unknown. */
@@ -415,14 +442,15 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 			unwritten = ALL_COLUMNS;
 		}
 		show_rows(table);
-		*vec_push(&reader->report_tables) =
-			(struct report_table){ .analysis = analyses[a],
-					       .table = of,
-					       .rows = table->shown.at,
-					       .row_count = table->shown.count,
-					       .unknown = table->lacks | unwritten |
-							  unknown_of(unknown, analyses[a], t),
-					       .is_whole = is_whole(reader->selection, of) };
+		*vec_push(&reader->report_tables) = (struct report_table){
+			.analysis = analyses[a],
+			.table = of,
+			.rows = table->shown.at,
+			.row_count = table->shown.count,
+			.unknown = table->lacks | unwritten | unknown_of(unknown, analyses[a], t),
+			.is_whole = is_whole(reader->selection, of) ||
+				    has_unknown_cpus(reader->selection, table, of)
+		};
 	}
 	return r;
 }

@@ -174,6 +174,49 @@ def check_short(sillage, scratch, trace):
     os.unlink(path)
 
 
+# Options that select or sort, and what of them a store cannot tell apart is marked.
+SELECT = (['--irq', '1'], ['--irq', '[rt]*'], ['--irq', '999'], ['--per', 'cpu'], ['--per', 'tid'], ['--per', 'pid'], ['--per', 'comm'],
+          ['--per', 'prio'], ['--comm', 'kdamond*'], ['--comm', 'nobody'], ['--sort', 'run_ns'], ['--sort', 'wake.max'], ['--min', '100us'],
+          ['--max', '1ms'], ['--min', '10s'], ['--cpu', '0'], ['--cpu', '77'], ['--tid', '18710'], ['--pid', '18710'], ['--tid', '999999'],
+          ['-n', '3'], ['--buckets'], ['--freq'], ['--per', 'container'])
+
+
+def unlike(plain, found):
+    """What differs, and is not marked as a figure of the whole system."""
+    for analysis, figures in plain.items():
+        if not isinstance(figures, dict) or analysis == 'trace':
+            continue
+        whole = found[analysis].get('whole_system', [])
+        missing = set(figures.get('whole_system', [])) - set(whole)
+        if missing:
+            yield '%s: not marked: %s' % (analysis, missing)
+        for key, value in figures.items():
+            is_marked = key in whole or ('totals' in whole and not isinstance(value, list))
+            if key != 'whole_system' and not is_marked and found[analysis].get(key) != value:
+                yield '%s.%s: %s, %s' % (analysis, key, str(value)[:200], str(found[analysis].get(key))[:200])
+
+
+def check_options(sillage, scratch, trace):
+    """Each option that selects or sorts: what history shows is what analyze does, or is marked, in JSON and in text."""
+    path = os.path.join(scratch, 'options.db')
+    base = ['-a', 'cpu,sched,irq,syscalls,io,block,count']
+    lines(sillage, 'analyze', '-q', *base, '-i', '10ms', '-n', '1000', '-o', '/dev/null', '--store', path, trace)
+    for options in SELECT:
+        texts = {}
+        for form in ('json', 'text'):
+            plain = said(sillage, 'analyze', *base, '-f', form, *options, trace)
+            found = said(sillage, 'history', *base, '-f', form, *options, path)
+            if plain[0] != found[0] or ('nothing matched' in plain[2]) != ('nothing matched' in found[2]):
+                raise SystemExit('options: %s: exit %d, %d: %s%s' % (options, plain[0], found[0], plain[2], found[2]))
+            texts[form] = [plain[1], found[1]]
+        plain, found = ([json.loads(line) for line in text.splitlines() if '"type":"total"' in line] for text in texts['json'])
+        errors = list(unlike(plain[0], found[0]))
+        is_same = plain == found
+        if errors or (is_same and texts['text'][0] != texts['text'][1]) or (not is_same and '(whole system)' not in texts['text'][1]):
+            raise SystemExit('options: %s: %s' % (options, errors or 'text'))
+    os.unlink(path)
+
+
 def rename(path):
     """Gives a generated trace a UUID of its own: all have the same."""
     old = bytes(range(1, 17))
@@ -200,6 +243,7 @@ def main():
             if 'migrate' in path:
                 check_mixed(args.sillage, scratch, path)
                 check_short(args.sillage, scratch, path)
+                check_options(args.sillage, scratch, path)
         for seed in range(args.seed, args.seed + args.count):
             rng = random.Random(seed)
             made = [os.path.join(scratch, 'trace-%d' % k) for k in range(2)]
