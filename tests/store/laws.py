@@ -209,8 +209,10 @@ def check_options(sillage, scratch, trace):
             if plain[0] != found[0] or ('nothing matched' in plain[2]) != ('nothing matched' in found[2]):
                 raise SystemExit('options: %s: exit %d, %d: %s%s' % (options, plain[0], found[0], plain[2], found[2]))
             texts[form] = [plain[1], found[1]]
+            if options[0] not in ('--buckets', '--freq') and not (plain[1] and found[1]):  # each of one form
+                raise SystemExit('options: %s: nothing printed: %s%s' % (options, plain[2], found[2]))
         plain, found = ([json.loads(line) for line in text.splitlines() if '"type":"total"' in line] for text in texts['json'])
-        errors = list(unlike(plain[0], found[0]))
+        errors = [error for pair in zip(plain, found) for error in unlike(*pair)]
         is_same = plain == found
         if errors or (is_same and texts['text'][0] != texts['text'][1]) or (not is_same and '(whole system)' not in texts['text'][1]):
             raise SystemExit('options: %s: %s' % (options, errors or 'text'))
