@@ -373,6 +373,9 @@ class Test:
             fail('width: columns', columns)
 
     def check_options(self):
+        names = os.path.join(self.scratch, 'names')
+        with open(names, 'w') as file:
+            file.write('4026532178 alpha\n')
         for options, text in ((('--per', 'host', '--figure', 'cpu.bsy'), 'column 5'),
                               (('--per', 'host', '--figure', 'cpu.busy > 1'), 'expected the end'),
                               (('--per', 'host', '--figure', 'sched.wake'), 'distribution'),
@@ -389,6 +392,8 @@ class Test:
                               (('--per', 'host', '--freq'), 'no effect with --per host'),
                               (('--trigger', 'cpu.busy > 1%'), 'no effect without --per host'),
                               (('--figure', 'cpu.busy'), 'no effect without --per host'),
+                              (('--per', 'host', '--containers', names), '--containers has no effect with --per host'),
+                              (('--per', 'host,comm'), 'by container only'),
                               (('--per', 'hosts',), 'did you mean "host"'),
                               (('another.db',), 'is one more'), (('--sort', 'cpu.busy'), 'behind the point')):
             code, printed, said = run(self.sillage, 'history', *options, self.store)
