@@ -25,6 +25,7 @@ CONTRACT = ('engine/contract/',)
 # What each room may include beside itself; a name that ends in / is a room, others are files.
 ROOMS = {
     'src/base': ('base/text/',),
+    'src/base/page': (),
     'src/base/text': (),
     'src/base/process': ('base/',),
     'src/ctf/metadata': ('base/',),
@@ -52,9 +53,9 @@ ROOMS = {
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/jobs': ('base/', 'query/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/jobs/') + CTF,
-    'src/deep/report': ('base/', 'deep/', 'deep/jobs/', 'deep/resources/') + CTF,
+    'src/deep/report': ('base/', 'base/page/', 'deep/', 'deep/jobs/', 'deep/resources/') + CTF,
     'src/discovery': ('base/', 'query/job.h', 'deep/', 'recorded/') + CTF,
-    'src/phases': ('base/', 'engine/tables/') + CONTRACT,
+    'src/phases': ('base/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/output': ('base/', 'engine/', 'engine/tables/', 'phases/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
@@ -77,7 +78,7 @@ ROOMS = {
     'src/store/rows': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
-    'src/compare': ('base/', 'output/', 'engine/tables/', 'live/trigger/') + CONTRACT,
+    'src/compare': ('base/', 'base/page/', 'output/', 'engine/tables/', 'live/trigger/') + CONTRACT,
     'src/fleet': ('base/', 'output/', 'engine/', 'engine/tables/', 'live/trigger/', 'phases/', 'compare/value.h') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),

@@ -35,12 +35,40 @@ void loop_on_retained(void *user, const char *stream, struct retained *retained)
 	}
 }
 
+void loop_on_recalled(void *user, struct live_trace *trace, const char *stream,
+		      struct retained *retained)
+{
+	const struct loop *loop = user;
+
+	if (loop->config->engine.store) {
+		retained_spill(retained, loop->config->engine.store);
+	}
+	loop_on_retained(trace, stream, retained);
+}
+
+/* Captures begin before what is kept: the relay's disk has it. */
+static void recall(struct loop *loop, struct session *session)
+{
+	uint64_t begin = captures_wait_from(loop->config->captures, session);
+
+	if (!loop->config->recalls) {
+		return;
+	}
+	if (begin < UINT64_MAX) {
+		session_recall(session, begin);
+	} else if (session_recalls(session)) {
+		session_recall_end(session);
+	}
+}
+
 /* Describes a session to captures; to be freed with vec_fini(&traces). */
 static struct captures_session describe(const struct session *session)
 {
 	struct captures_session described = { .key = session,
 					      .host = session_listed(session)->host,
-					      .name = session_listed(session)->name };
+					      .name = session_listed(session)->name,
+					      .recalls = session_recalls(session) &&
+							 !session_has_recalled(session) };
 	size_t count;
 	struct live_trace *const *traces = session_traces(session, &count);
 
@@ -62,21 +90,26 @@ static struct captures_session describe(const struct session *session)
 	return described;
 }
 
-static uint64_t begin_capture(struct loop *loop, const struct session *session, uint64_t at,
+static uint64_t begin_capture(struct loop *loop, struct session *session, uint64_t at,
 			      const struct captures_reason *reason)
 {
 	struct captures_session described = describe(session);
 	uint64_t number = captures_begin(loop->config->captures, &described, at, reason);
 
+	recall(loop, session);
 	vec_fini(&described.traces);
 	return number;
 }
 
-static void step_session(struct loop *loop, const struct session *session, bool is_ending)
+static void step_session(struct loop *loop, struct session *session, bool is_ending)
 {
 	struct captures_session described = describe(session);
 
+	if (session_recalls(session) && (is_ending || session_has_recalled(session))) {
+		session_recall_note_gone(session);
+	}
 	captures_step(loop->config->captures, &described, is_ending);
+	recall(loop, session);
 	vec_fini(&described.traces);
 }
 
@@ -231,6 +264,7 @@ bool loop_capture(struct loop *loop, const char *host, const char *name)
 			    session_now(session) > 0) {
 				(void)captures_begin(loop->config->captures, &described,
 						     session_now(session), NULL);
+				recall(loop, session);
 				has_begun = true;
 			}
 			vec_fini(&described.traces);
@@ -247,7 +281,7 @@ void loop_on_capture_signal(evutil_socket_t number, short what, void *arg)
 	(void)number;
 	(void)what;
 	if (!loop->config->captures) {
-		loop->config->say("nothing is captured: --history is not given");
+		loop->config->say("nothing is captured: neither --history nor --before is given");
 	} else if (loop_capture_now(loop, numbers, CONTROL_CAPTURES_MAX) == 0) {
 		loop->config->say("there is nothing to capture: no session is followed");
 	}

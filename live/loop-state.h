@@ -124,6 +124,8 @@ void loop_free_dumps(struct loop *loop);
 
 /* Callbacks of the engine, the actions, the sessions, the control socket and SIGUSR2. */
 void loop_on_retained(void *user, const char *stream, struct retained *retained);
+void loop_on_recalled(void *user, struct live_trace *trace, const char *stream,
+		      struct retained *retained);
 void loop_on_capture(void *context, const struct trace_identity *identity,
 		     const struct trigger_event *event, unsigned int extras);
 void loop_on_fired(void *context, const struct trace_identity *identity,

@@ -514,6 +514,7 @@ static void set_owner(struct loop *loop)
 		.find_away = loop_find_away,
 		.was_read = loop_was_read,
 		.history = config->captures ? captures_history(config->captures) : NULL,
+		.on_recalled = loop_on_recalled,
 		.on_save = loop_on_save,
 		.on_finished = loop_on_finished,
 	};
@@ -539,7 +540,7 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 	engine.on_report = on_report;
 	engine.on_warning = on_warning;
 	engine.expects_beginning = config->from_beginning;
-	if (config->captures) {
+	if (config->captures && !config->recalls) {
 		engine.on_retained = loop_on_retained;
 	}
 	if (config->captures && config->actions) {

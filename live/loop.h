@@ -52,6 +52,7 @@ struct loop_config {
 	struct output *output;
 	struct actions *actions;   /* triggers; NULL: none */
 	struct captures *captures; /* NULL: nothing is captured */
+	bool recalls;              /* its packets are fetched again from the relay, not kept */
 	const char *control;       /* path of the control socket; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
 	const char *web;           /* [HOST]:PORT to serve a page on; NULL: none */

@@ -1,12 +1,13 @@
 /*
- * client-poll: when the next request of a stream is due; see client.h.
+ * client-poll: when the next request is due, also after errors; see client.h.
  */
 #include "base/limits.h"
 #include "relay/client-state.h"
 
-#define RETRIES_MAX 2 /* consecutive retries that double the pause: at most 4 polls */
-#define ERROR_NS    (100 * NS_PER_MS) /* the pause after a reply of no use, which doubles */
-#define ERRORS_MAX  4                 /* consecutive ones: 1.5 s */
+#define RETRIES_MAX            2 /* consecutive retries that double the pause: at most 4 polls */
+#define ERROR_NS               (100 * NS_PER_MS) /* the pause after a reply of no use, which doubles */
+#define ERRORS_MAX             4                 /* consecutive ones: 1.5 s */
+#define NEW_STREAMS_ERRORS_MAX 3                 /* the same for requests for new streams */
 
 /*
  * When to request the next index of a stream whose last reply was a beacon.
@@ -57,6 +58,23 @@ bool client_stream_error(struct client_stream *stream, uint64_t now)
 {
 	stream->due = now + (ERROR_NS << stream->errors);
 	return ++stream->errors <= ERRORS_MAX;
+}
+
+bool client_new_streams_error(struct client *client, uint64_t now)
+{
+	client->new_streams_due = now + STREAMS_NS;
+	return ++client->new_streams_errors <= NEW_STREAMS_ERRORS_MAX;
+}
+
+bool client_attach_again(struct client *client, const char *why)
+{
+	if (client->config.gives_streams_up || client->state != CLIENT_RUNNING ||
+	    client->is_unlisted) {
+		return false;
+	}
+	client->stream_failed = true;
+	client->wrong = why;
+	return true;
 }
 
 bool client_wants_index(const struct client *client, const struct client_stream *stream)

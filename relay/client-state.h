@@ -1,6 +1,6 @@
 /*
  * client-state: shared by the parts of the client: client.c (requests and replies) and
- * client-poll.c (when the next request is due).
+ * client-poll.c (when the next request is due, also after errors).
  */
 #ifndef SILLAGE_RELAY_CLIENT_STATE_H
 #define SILLAGE_RELAY_CLIENT_STATE_H
@@ -61,7 +61,7 @@ struct client {
 	bool new_streams_asked, is_unlisted;
 	unsigned int new_streams_errors; /* consecutive ones */
 	uint64_t announced;              /* packets */
-	bool index_failed;               /* see client_index_failed() */
+	bool stream_failed;              /* see client_stream_failed() */
 	const char *wrong;               /* how the relay contradicts itself; NULL: it does not */
 	unsigned int fetching;           /* packets in flight */
 	uint64_t progress;               /* ns: when the last data or beacon arrived */
@@ -79,6 +79,12 @@ void client_stream_idle(const struct client *client, struct client_stream *strea
 			uint64_t now);
 void client_stream_retry(const struct client *client, struct client_stream *stream, uint64_t now);
 bool client_stream_error(struct client_stream *stream, uint64_t now);
+/* The same for requests for new streams. */
+bool client_new_streams_error(struct client *client, uint64_t now);
+/* An error is not the end.  If asking again does not help, attaching again may, unless the relay
+ * would no longer have the session.  True: the connection is given up for that, because of @why, a
+ * string constant. */
+bool client_attach_again(struct client *client, const char *why);
 bool client_wants_index(const struct client *client, const struct client_stream *stream);
 
 #endif

@@ -11,7 +11,6 @@
 
 /* In a row: a second, if polls are as far apart as can be. */
 #define METADATA_DENIED_MAX 20
-#define STREAMS_ERRORS_MAX  3 /* consecutive ones, then no more streams come */
 
 struct client *client_new(const struct client_config *config, struct viewer *viewer)
 {
@@ -71,9 +70,14 @@ uint64_t client_announced(const struct client *client)
 	return client->announced;
 }
 
-bool client_index_failed(const struct client *client)
+bool client_is_draining(const struct client *client)
 {
-	return client->index_failed;
+	return client->state == CLIENT_DRAINING || client->state == CLIENT_ENDED;
+}
+
+bool client_stream_failed(const struct client *client)
+{
+	return client->stream_failed;
 }
 
 void client_abandon(struct client *client)
@@ -333,20 +337,15 @@ static void index_ok(struct client *client, struct client_stream *stream,
 	take_held(client, stream);
 }
 
-/*
- * An error is not the end: some relays answer so for a while after a clear.  If asking again does
- * not help, attaching again may, unless the relay would no longer have the session.
- */
+/* Some relays answer so for a while after a clear. */
 static void index_refused(struct client *client, struct client_stream *stream, uint32_t status,
 			  uint64_t now)
 {
 	if (client_stream_error(stream, now)) {
 		return;
 	}
-	if (!client->config.gives_streams_up && client->state == CLIENT_RUNNING &&
-	    !client->is_unlisted) {
-		client->index_failed = true;
-		client->wrong = "requests for an index of a stream are answered with an error";
+	if (client_attach_again(client,
+				"requests for an index of a stream are answered with an error")) {
 		return;
 	}
 	client->config.events->on_stream_broken(client->config.user, stream->user, status);
@@ -497,6 +496,16 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 	metadata_is_current(client, trace, now);
 }
 
+static void new_streams_refused(struct client *client, uint32_t status, uint64_t now)
+{
+	if (client_new_streams_error(client, now) || client->state != CLIENT_RUNNING ||
+	    client_attach_again(client, "requests for new streams are answered with an error")) {
+		return;
+	}
+	client->config.events->on_new_streams_broken(client->config.user, status);
+	client->state = CLIENT_DRAINING;
+}
+
 static void on_new_streams(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
 	assert(client->new_streams_asked);
@@ -517,10 +526,7 @@ static void on_new_streams(struct client *client, const struct viewer_reply *rep
 	case STREAMS_ERROR:
 		break;
 	}
-	client->new_streams_due = now + STREAMS_NS;
-	if (++client->new_streams_errors > STREAMS_ERRORS_MAX) {
-		client->state = CLIENT_DRAINING;
-	}
+	new_streams_refused(client, reply->status, now);
 }
 
 static void on_attach(struct client *client, const struct viewer_reply *reply, uint64_t now)

@@ -93,6 +93,8 @@ struct client_events {
 	void (*on_stream_end)(void *user, void *stream);
 	/* Index requests are answered with this status for too long: its rest is lost; it ends. */
 	void (*on_stream_broken)(void *user, void *stream, uint32_t status);
+	/* Requests for new streams are: those that appear from now on are not followed. */
+	void (*on_new_streams_broken)(void *user, uint32_t status);
 	/* From client_abandon() only: a packet that was announced with this index. */
 	void (*on_unfetched)(void *user, void *stream, const struct viewer_index *index);
 	void (*on_end)(void *user, enum client_end end);
@@ -110,8 +112,7 @@ struct client_config {
 	uint64_t session_id;
 	uint32_t seek; /* VIEWER_SEEK_... */
 	uint32_t live_timer_us;
-	bool gives_streams_up; /* attaching again has not helped streams whose index requests fail
-				*/
+	bool gives_streams_up; /* attaching again has not helped: see client_stream_failed() */
 	uint64_t phase_ns; /* a time of our clock at which the wall clock shows a whole second */
 	const struct client_events *events;
 	void *user;
@@ -134,8 +135,10 @@ uint64_t client_due(const struct client *client);
 
 /* Packets whose index came. */
 uint64_t client_announced(const struct client *client);
-/* Whether it gave the connection up because index requests fail. */
-bool client_index_failed(const struct client *client);
+/* Whether the relay said that the session has ended: it does not hand it out again. */
+bool client_is_draining(const struct client *client);
+/* Whether it gave the connection up because requests for an index, or for new streams, fail. */
+bool client_stream_failed(const struct client *client);
 /* The connection is over: calls on_unfetched() for each stream with a packet that was announced and
  * not fetched. */
 void client_abandon(struct client *client);

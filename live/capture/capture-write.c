@@ -469,6 +469,7 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
+		order->is_complete &= order->traces.at[i].stretch.gone <= order->begin;
 		if (order->traces.at[i].stretch.packets.count > 0) {
 			r = write_trace(&order->traces.at[i], unfinished, &json, order, err);
 		}

@@ -146,18 +146,25 @@ static void queue_order(struct captures *captures, struct capture_order *order)
 
 /* ---- waiting ---- */
 
-/* Holds the packets that waiting captures of the session need, or releases them. */
-static void hold(const struct captures *captures, const struct captures_session *session)
+uint64_t captures_wait_from(const struct captures *captures, const void *key)
 {
 	uint64_t begin = UINT64_MAX;
 
 	for (size_t i = 0; i < captures->waiting.count; i++) {
 		const struct waiting *waiting = &captures->waiting.at[i];
 
-		if (waiting->key == session->key && waiting->order->begin < begin) {
+		if (waiting->key == key && waiting->order->begin < begin) {
 			begin = waiting->order->begin;
 		}
 	}
+	return begin;
+}
+
+/* Holds the packets that waiting captures of the session need, or releases them. */
+static void hold(const struct captures *captures, const struct captures_session *session)
+{
+	uint64_t begin = captures_wait_from(captures, session->key);
+
 	for (size_t i = 0; i < session->traces.count; i++) {
 		history_hold(session->traces.at[i].history, begin);
 	}
@@ -182,6 +189,9 @@ static void take_packets(struct captures *captures, struct capture_order *order,
 
 static bool is_complete(const struct waiting *waiting, const struct captures_session *session)
 {
+	if (session->recalls) {
+		return false;
+	}
 	if (now_monotonic_ns() >= waiting->deadline) {
 		return true;
 	}

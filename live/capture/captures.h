@@ -65,6 +65,7 @@ struct captures_session {
 	const void *key; /* the same for all descriptions of one session */
 	const char *host, *name;
 	VEC(struct captures_trace) traces;
+	bool recalls; /* packets are still on their way from the relay: captures wait for them */
 };
 
 /* ---- captures ---- */
@@ -82,6 +83,9 @@ struct captures_reason {
  * the capture; 0: no more captures are allowed now. */
 uint64_t captures_begin(struct captures *captures, const struct captures_session *session,
 			uint64_t at, const struct captures_reason *reason);
+
+/* ns: where the first waiting capture of the session begins; UINT64_MAX: none waits. */
+uint64_t captures_wait_from(const struct captures *captures, const void *key);
 
 /* Queues the waiting captures of @session that are complete; @is_ending: all of them, since its
  * traces will be freed.  Call it periodically for each session. */

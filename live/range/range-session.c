@@ -154,6 +154,7 @@ static const struct client_events client_events = {
 	.on_idle = range_take_idle,
 	.on_stream_end = range_take_stream_end,
 	.on_stream_broken = range_take_stream_broken,
+	.on_new_streams_broken = range_take_new_streams_broken,
 	.on_unfetched = on_unfetched,
 	.on_end = on_end,
 	.may_fetch = range_take_may_fetch,
@@ -229,7 +230,7 @@ static void on_closed(void *user, const struct err *err)
 {
 	struct reading *reading = user;
 
-	reading->job->has_index_failed |= client_index_failed(reading->client);
+	reading->job->has_stream_failed |= client_stream_failed(reading->client);
 	reading->job->was_of_other_length |=
 		relay_connection_viewer(reading->connection)->is_of_other_length;
 	range_session_fail(reading, -ECONNRESET, "connection lost: %s", err->text);

@@ -55,7 +55,7 @@ struct range_job {
 	struct units_span span;        /* of all indexes; first > last: there is none */
 	uint64_t packets, bytes, lost; /* fetched, and not sent */
 	VEC(struct range_trace *) traces;
-	bool was_of_other_length, has_index_failed; /* what to change for the next attempt */
+	bool was_of_other_length, has_stream_failed; /* what to change for the next attempt */
 };
 
 /*

@@ -246,6 +246,17 @@ void range_take_stream_broken(void *user, void *arg, uint32_t status)
 	}
 }
 
+void range_take_new_streams_broken(void *user, uint32_t status)
+{
+	const struct reading *reading = user;
+
+	if (reading->job->say) {
+		reading->job->say("%s: requests for new streams are answered with status %" PRIu32
+				  "; streams that appear later are missing",
+				  reading->job->name, status);
+	}
+}
+
 void range_take_packet_lost(void *user, void *arg, const struct viewer_index *index,
 			    const char *why)
 {

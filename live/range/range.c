@@ -155,7 +155,7 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 			config->say("%s; trying again", fetch->err->text);
 		}
 		job->takes_any_length |= job->was_of_other_length;
-		job->gives_streams_up |= job->has_index_failed;
+		job->gives_streams_up |= job->has_stream_failed;
 		attempt += r == -ECONNRESET;
 		range_session_clear(job);
 		if (!rest(fetch)) {

@@ -57,6 +57,19 @@ static void note_late(struct live_stream *stream, const struct packet_info *info
 	}
 }
 
+/* What is before the first packet that came was not asked for. */
+static void note_since(struct live_trace *trace, const struct packet_info *info)
+{
+	struct clock clock;
+	uint64_t begin;
+
+	if (!trace->is_resumed && info->has_begin && info->stream->clock) {
+		clock_init(&clock, info->stream->clock);
+		begin = clock_ns(&clock, info->begin);
+		trace->since = trace->since == 0 || begin < trace->since ? begin : trace->since;
+	}
+}
+
 static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len)
 {
 	struct live_trace *trace = stream->trace;
@@ -73,6 +86,8 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 		return;
 	}
 	note_late(stream, &info);
+	note_since(trace, &info);
+	session_recall_copy(stream, &info, bytes, len);
 	stream_packet(
 		stream->stream,
 		&(struct stream_input){ .info = &info, .bytes = bytes, .len = len, .fd = -1 });
@@ -115,7 +130,9 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	(void)index;
 	trace->session->account.fetched_bytes += len;
 	stream->heard = now_monotonic_ns();
-	if (trace->has_failed) {
+	if (stream->is_recalled) {
+		session_recall_take(stream, bytes, len);
+	} else if (trace->has_failed) {
 		trace->dropped++;
 		free(bytes);
 	} else if (is_ready(trace)) {
@@ -132,7 +149,9 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 	struct session *session = user;
 	struct live_stream *stream = arg;
 
-	if (index && session_had_packet(stream, index)) {
+	if (stream->is_recalled && index) {
+		session_recall_lose(stream, index);
+	} else if (index && session_had_packet(stream, index)) {
 		session->account.unfetched_packets++;
 	} else if (stream->trace->has_failed) {
 		stream->trace->dropped++;
@@ -323,6 +342,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 
 	(void)user;
 	stream->idle = now_monotonic_ns();
+	stream->has_caught_up = true;
 	if (!stream->stream) {
 		return;
 	}
@@ -363,6 +383,14 @@ void session_on_stream_broken(void *user, void *arg, uint32_t status)
 	} else {
 		session_say(user, 0, "stream %s: %s", stream->name, message);
 	}
+}
+
+void session_on_new_streams_broken(void *user, uint32_t status)
+{
+	session_say(user, 0,
+		    "streams that appear later are missing: the relay answers each request for new "
+		    "ones with status %" PRIu32,
+		    status);
 }
 
 /*

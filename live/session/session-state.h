@@ -1,7 +1,7 @@
 /*
  * session-state: shared by the parts of a session: session.c (connection and states),
- * session-feed.c (from the relay to the engine), session-walk.c (packets that are not fetched) and
- * session-trace.c (traces).
+ * session-feed.c (from the relay to the engine), session-walk.c (packets that are not fetched),
+ * session-recall.c (packets that are fetched once more) and session-trace.c (traces).
  */
 #ifndef SILLAGE_LIVE_SESSION_SESSION_STATE_H
 #define SILLAGE_LIVE_SESSION_SESSION_STATE_H
@@ -45,7 +45,17 @@ struct live_stream {
 	uint64_t walk_begun;       /* monotonic ns; 0: not yet */
 	struct stream_place place; /* WALK_TO_PLACE, with the next two */
 	struct clock clock;
-	uint64_t seq_num; /* of the next packet, at least; UINT64_MAX: unknown */
+	uint64_t seq_num;   /* of the next packet, at least; UINT64_MAX: unknown */
+	bool is_recalled;   /* the packet that is fetched was analysed before */
+	bool has_caught_up; /* what the relay had when packets were recalled has come */
+};
+
+/* See session_recall(). */
+struct recall {
+	bool is_on;
+	bool is_refused;       /* it cannot be: the session has ended */
+	bool is_due;           /* the session has to be attached to from its beginning */
+	uint64_t begin, until; /* ns: what is wanted, and what is known at the least */
 };
 
 struct session {
@@ -69,9 +79,10 @@ struct session {
 	bool is_behind_limit;    /* too far behind: the next tick reconnects */
 	bool said_refused;       /* that the relay refuses to attach */
 	bool takes_any_length;   /* a relay sends packets of another length than requested */
-	unsigned int index_failures; /* connections given up because index requests fail */
+	unsigned int stream_failures; /* connections given up because requests for a stream fail */
 	unsigned int useless; /* ... because the relay broke the protocol, and nothing new came */
-	bool skips;           /* the next connection starts at the present, not where this ended */
+	struct recall recall;
+	bool skips; /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
 	VEC(struct live_stream *) streams;
 	struct run_summary account; /* figures of finished traces, and of all connections */
@@ -93,6 +104,7 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
 void session_on_stream_broken(void *user, void *arg, uint32_t status);
+void session_on_new_streams_broken(void *user, uint32_t status);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
 void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);
@@ -108,6 +120,20 @@ bool session_had_packet(const struct live_stream *stream, const struct viewer_in
 enum client_wish session_wants_packet(void *user, void *arg, const struct viewer_index *index);
 void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
 		     uint64_t len);
+
+/* ---- session-recall.c ---- */
+
+/* Attached from the beginning: all packets come again. */
+void session_recall_restart(struct session *session);
+/* Whether a packet that was analysed is to be fetched again; its times are in the stream's clock.
+ */
+bool session_recall_wants(struct live_stream *stream, const struct viewer_index *index);
+/* A packet of that kind has come, or is lost. */
+void session_recall_take(struct live_stream *stream, uint8_t *bytes, uint64_t len);
+void session_recall_lose(struct live_stream *stream, const struct viewer_index *index);
+/* Copies a packet that will be analysed, if it is wanted. */
+void session_recall_copy(struct live_stream *stream, const struct packet_info *info,
+			 const uint8_t *bytes, uint64_t len);
 
 /* ---- session-trace.c ---- */
 

@@ -223,6 +223,9 @@ void session_trace_finish(struct live_trace *trace, const char *reason, bool is_
 	}
 	if (trace->trace) {
 		if (!session->owner.checkpoint_file || !save_last(trace, is_over)) {
+			if (!is_over) {
+				trace_cut(trace->trace);
+			}
 			trace_finish(trace->trace, now_wall_ns());
 		}
 		session_trace_account(trace, &session->account);
@@ -310,6 +313,7 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace->has_attached = away->has_attached;
 	trace->has_window = away->has_window;
 	trace->is_resumed = true;
+	trace->since = away->since;
 	vec_append(&trace->attached, away->attached.at, away->attached.count);
 	trace->before = away->before;
 	trace->dropped = away->dropped;
@@ -328,7 +332,7 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	if (trace->history) {
 		history_metadata_restart(trace->history);
 	}
-	session_say(trace->session, 0,
+	session_say(trace->session, trace->session->recall.is_on ? 1 : 0,
 		    "attached again; anything missing of what was traced meanwhile is a gap");
 }
 

@@ -14,7 +14,9 @@
  * numbers that are missing.  A packet whose number must be above the place is fetched whatever its
  * time is: clocks may step back.
  *
- * With --from the place is that time, and the clock is all that has to be known.
+ * With --from the place is that time, and the clock is all that has to be known.  A stream that had
+ * no packet while a session was followed from its present on has the first packet of all as its
+ * place.
  */
 #include <assert.h>
 
@@ -25,8 +27,8 @@
 #include "engine/trace.h"
 #include "live/session/session-state.h"
 
-/* Passes over packets that end before the time of --from; false: the clock is unknown. */
-static bool walk_to_time(struct live_stream *stream, const struct viewer_index *index)
+/* Passes over packets that end before the time; false: the clock is unknown. */
+static bool walk_to_time(struct live_stream *stream, const struct viewer_index *index, uint64_t ns)
 {
 	const struct plan *plan = trace_plan(stream->trace->trace);
 	const struct plan_stream *class = plan_stream(plan, index->class_id);
@@ -35,11 +37,18 @@ static bool walk_to_time(struct live_stream *stream, const struct viewer_index *
 		return false;
 	}
 	clock_init(&stream->clock, class->clock);
-	stream->place = (struct stream_place){ .end = stream->trace->session->owner.from_ns,
-					       .seq_num = UINT64_MAX };
+	stream->place = (struct stream_place){ .end = ns, .seq_num = UINT64_MAX };
 	stream->seq_num = UINT64_MAX;
 	stream->walk = WALK_TO_PLACE;
 	return true;
+}
+
+/* ns: what ends before this was not asked for; 0: all was, or that is not known. */
+static uint64_t asked_from(const struct live_trace *trace)
+{
+	const struct session_owner *owner = &trace->session->owner;
+
+	return owner->from_ns > 0 || owner->from_beginning ? owner->from_ns : trace->since;
 }
 
 /* What is needed of the first packet before it is known how far to walk.  CLIENT_FETCH: nothing. */
@@ -57,7 +66,7 @@ static enum client_wish begin_walk(struct live_stream *stream, const struct view
 		return CLIENT_FETCH;
 	}
 	if (trace->is_current && !trace->is_resumed) {
-		(void)walk_to_time(stream, index);
+		(void)walk_to_time(stream, index, trace->session->owner.from_ns);
 		return CLIENT_FETCH;
 	}
 	stream->walk = WALK_UNKNOWN;
@@ -89,7 +98,7 @@ enum client_wish session_wants_packet(void *user, void *arg, const struct viewer
 			stream->seq_num += stream->seq_num != UINT64_MAX;
 			stream->heard = now_monotonic_ns();
 			stream->trace->session->account.passed_packets++;
-			return CLIENT_PASS;
+			return session_recall_wants(stream, index) ? CLIENT_FETCH : CLIENT_PASS;
 		}
 		stream->walk = WALK_OVER;
 	}
@@ -121,7 +130,9 @@ void session_on_unfetched(void *user, void *arg, const struct viewer_index *inde
 	struct session *session = user;
 	struct live_stream *stream = arg;
 
-	if (session_had_packet(stream, index)) {
+	if (stream->is_recalled) { /* it was passed over */
+		session_recall_lose(stream, index);
+	} else if (session_had_packet(stream, index)) {
 		session->account.unfetched_packets++;
 	} else {
 		stream->unfetched++;
@@ -147,7 +158,7 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 		stream->walk = WALK_TO_PLACE;
 		stream->seq_num = info.seq_num;
 		clock_init(&stream->clock, info.stream->clock);
-	} else if (session->owner.from_ns > 0) {
-		(void)walk_to_time(stream, index); /* all of it was before that time so far */
+	} else if (asked_from(trace) > 0) { /* all of it was before that time so far */
+		(void)walk_to_time(stream, index, asked_from(trace));
 	}
 }

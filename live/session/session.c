@@ -16,10 +16,10 @@
 #include "engine/trace.h"
 #include "relay/client.h"
 
-#define NS_PER_S           UINT64_C(1000000000)
-#define STEADY_NS          (5 * NS_PER_S) /* after this a connection counts as stable */
-#define ORPHANED_NS        (2 * NS_PER_S) /* see session_is_orphaned() */
-#define INDEX_FAILURES_MAX 2 /* connections; then a stream whose indexes fail is given up */
+#define NS_PER_S            UINT64_C(1000000000)
+#define STEADY_NS           (5 * NS_PER_S) /* after this a connection counts as stable */
+#define ORPHANED_NS         (2 * NS_PER_S) /* see session_is_orphaned() */
+#define STREAM_FAILURES_MAX 2              /* connections; then what fails is given up */
 
 static void set_state(struct session *session, enum session_state state)
 {
@@ -122,6 +122,7 @@ static void on_attached(void *user)
 
 	session->attached_at = now_monotonic_ns();
 	session->said_watched = session->said_refused = session->said_unlisted = false;
+	session_recall_restart(session);
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_announced_again(session->traces.at[i]);
 	}
@@ -165,6 +166,7 @@ static const struct client_events client_events = {
 	.on_idle = session_on_idle,
 	.on_stream_end = session_on_stream_end,
 	.on_stream_broken = session_on_stream_broken,
+	.on_new_streams_broken = session_on_new_streams_broken,
 	.on_unfetched = session_on_unfetched,
 	.on_end = on_end,
 	.may_fetch = session_may_fetch,
@@ -272,7 +274,7 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 /* What the lost connection says about the relay.  False: attaching again would not help. */
 static bool note_faults(struct session *session)
 {
-	session->index_failures += client_index_failed(session->client);
+	session->stream_failures += client_stream_failed(session->client);
 	session->takes_any_length |=
 		relay_connection_viewer(session->connection)->is_of_other_length;
 	if (relay_connection_is_wrong(session->connection)) {
@@ -339,7 +341,7 @@ void session_lags(struct session *session, uint64_t lag_ns)
 
 	/* The first second is left out: after a skip, windows show the lag for some time. */
 	if (limit > 0 && lag_ns > limit && !session->is_behind_limit && is_behind(session) &&
-	    session->state == SESSION_RUNNING &&
+	    !session->recall.is_on && session->state == SESSION_RUNNING &&
 	    now_monotonic_ns() - session->attached_at > NS_PER_S) {
 		struct timeval now = { 0 };
 
@@ -358,6 +360,20 @@ void session_tick(struct session *session)
 		session->skips = true;
 		session->retry_at = now_monotonic_ns();
 		go_away(session);
+		return;
+	}
+	if (session->state == SESSION_RUNNING && session->recall.is_due &&
+	    client_is_draining(session->client)) {
+		session->recall.is_due = false;
+		session->recall.is_refused = true;
+		session_say(session, 0,
+			    "the session has ended, and the relay does not hand it out again: what "
+			    "was before is not captured");
+	}
+	if (session->state == SESSION_RUNNING && session->recall.is_due) {
+		/* At once: a relay does not hand out again a session that ends meanwhile. */
+		go_away(session);
+		session_connect(session, &session->listed);
 		return;
 	}
 	if (session->state == SESSION_RUNNING && session->client) {
@@ -396,12 +412,13 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	bool is_again = session->traces.count > 0;
 	struct client_config config = {
 		.session_id = listed->id,
-		.seek = !session->skips && (is_again || session->owner.from_beginning ||
-					    session->owner.from_ns > 0)
+		.seek = session->recall.is_on || (!session->skips &&
+						  (is_again || session->owner.from_beginning ||
+						   session->owner.from_ns > 0))
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
-		.gives_streams_up = session->index_failures >= INDEX_FAILURES_MAX,
+		.gives_streams_up = session->stream_failures >= STREAM_FAILURES_MAX,
 		.phase_ns = phase_of_wall(),
 		.events = &client_events,
 		.user = session,

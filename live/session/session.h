@@ -42,6 +42,7 @@ struct live_trace;
 struct event_base;
 struct history;
 struct history_trace;
+struct retained;
 struct session;
 struct checkpoint_file;
 
@@ -81,6 +82,9 @@ struct session_owner {
 	 * end, before the relay was started again; @uuid NULL: any.  May be NULL. */
 	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
 	struct history *history; /* of all sessions; NULL: none */
+	/* A packet that session_recall() asked for, with its reference; @stream: its name. */
+	void (*on_recalled)(void *user, struct live_trace *trace, const char *stream,
+			    struct retained *retained);
 	/* A checkpoint of the trace is made: the owner adds what it knows of the trace. */
 	void (*on_save)(void *user, struct live_trace *trace, struct codec_out *out);
 	/* The traces have reported their last windows and will be freed. */
@@ -105,6 +109,7 @@ struct live_trace {
 	bool is_resumed;             /* continues a lost connection, or a checkpoint */
 	VEC(uint8_t) metadata;       /* received before the UUID is known */
 	VEC(struct waiting) waiting; /* packets that came before their metadata */
+	uint64_t since;              /* ns: where its first packet begins; 0: none was fed */
 	uint64_t waits_since;        /* monotonic ns: since when, without new metadata */
 	bool said_waiting;           /* that they do was reported */
 	uint64_t dropped;            /* packets lost because the metadata cannot be read */
@@ -148,6 +153,21 @@ void session_lags(struct session *session, uint64_t lag_ns);
 void session_finish(struct session *session, const char *reason, bool is_over);
 /* Puts checkpoints of its traces into the file; they go on.  Reports windows that close. */
 void session_checkpoint(struct session *session);
+/*
+ * Gets again what the relay has from @begin (ns) on, and all that comes, until
+ * session_recall_end(): on_recalled() gives the packets that end at @begin or later.  What was
+ * analysed is not analysed again.  For this the session is attached to once more, from its
+ * beginning, and its indexes are walked.  Calling it again with the same time or a later one
+ * changes nothing.  May be called from a report.
+ */
+void session_recall(struct session *session, uint64_t begin);
+bool session_recalls(const struct session *session);
+/* Whether all that the relay had when it was asked has come. */
+bool session_has_recalled(const struct session *session);
+/* Tells the histories of the traces which packets could not be had. */
+void session_recall_note_gone(const struct session *session);
+/* The packets are not needed any more. */
+void session_recall_end(struct session *session);
 /* ns: the latest time up to which one of its traces is known; 0: none is. */
 uint64_t session_now(const struct session *session);
 /* The UUIDs of traces that were read to their end, 16 bytes each. */

@@ -302,9 +302,9 @@ void cmd_add_cpu(const struct analysis *list[ANALYSES_MAX])
 /* The triggers in their order, those of --fail last. */
 static int add_all(const struct options *options, struct actions *actions, struct err *err)
 {
-	const char *action = options->on_trigger    ? options->on_trigger
-			     : options->has_history ? "capture"
-						    : "print";
+	const char *action = options->on_trigger                           ? options->on_trigger
+			     : options->has_history || options->has_before ? "capture"
+									   : "print";
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < options->triggers.count; i++) {
@@ -388,7 +388,11 @@ int cmd_end_gate(const struct options *options, const struct gate *gate, int sta
 		say("%s", err.text);
 		return status == EXIT_DONE ? EXIT_FAILED : status;
 	}
-	return status == EXIT_DONE ? gate_status(gate) : status;
+	status = status == EXIT_DONE ? gate_status(gate) : status;
+	if (status == EXIT_LOST && options->verbosity < 0) {
+		gate_say_lost(gate, say);
+	}
+	return status;
 }
 
 void cmd_say_unmatched(const struct options *options)
@@ -407,11 +411,7 @@ int cmd_gate(const struct options *options, struct actions *actions, int status)
 		return status;
 	}
 	actions_end_gate(actions);
-	status = cmd_end_gate(options, actions_gate(actions), status);
-	if (status == EXIT_LOST && options->verbosity < 0) {
-		gate_say_lost(actions_gate(actions), say);
-	}
-	return status;
+	return cmd_end_gate(options, actions_gate(actions), status);
 }
 
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,

@@ -135,7 +135,7 @@ static int make_store(const struct options *options, struct loop_config *config,
 	return config->engine.store ? 0 : -EINVAL;
 }
 
-/* Sets up captures if there is a history; without one, options that need it are refused. */
+/* Sets up captures, if it is said where their packets come from: --history, or --before alone. */
 static int make_captures(const struct options *options, const struct live_screen *screen,
 			 struct loop_config *config, struct err *err)
 {
@@ -152,24 +152,23 @@ static int make_captures(const struct options *options, const struct live_screen
 		.say = say,
 	};
 
-	if (!options->has_history) {
-		if (options->history_dir) {
-			return err_raise(err, -EINVAL, "--history-dir needs --history");
-		}
-		if (options->control) {
-			return err_raise(err, -EINVAL,
-					 "--control serves captures, which need --history");
-		}
+	if (!options->has_history && !options->has_before) {
 		if (config->actions && actions_captures(config->actions) && !options->dry_run) {
 			return err_raise(
 				err, -EINVAL,
-				"a trigger captures, which needs --history: how much to keep");
+				"a trigger captures, which needs --history (how much to keep) or "
+				"--before (how much to get from the relay)");
 		}
 		return 0;
 	}
-	if (captures.before_ns > captures.history_ns) {
+	config->recalls = !options->has_history;
+	if (config->recalls) {
+		captures.history_ns = UINT64_MAX;
+	} else if (captures.before_ns > captures.history_ns) {
 		if (options->has_before) {
-			return err_raise(err, -EINVAL, "--before is longer than --history");
+			return err_raise(err, -EINVAL,
+					 "--before is longer than --history; without --history it "
+					 "is fetched from the relay");
 		}
 		captures.before_ns = captures.history_ns;
 	}

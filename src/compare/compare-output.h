@@ -1,5 +1,5 @@
 /*
- * compare-output: a comparison as text, and as JSON lines (doc/json.md).
+ * compare-output: a comparison as text, as JSON lines (doc/json.md), and as a page.
  */
 #ifndef SILLAGE_COMPARE_COMPARE_OUTPUT_H
 #define SILLAGE_COMPARE_COMPARE_OUTPUT_H
@@ -12,5 +12,7 @@
 void compare_text(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out);
 /* @top: of all; 0: all. */
 void compare_json(const struct comparison *comparison, uint64_t top, FILE *out);
+/* @top: as for JSON.  @lists_all: lists of processes are shown at first. */
+void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out);
 
 #endif

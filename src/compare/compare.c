@@ -145,6 +145,7 @@ static void note_unmeasured(struct comparison *comparison, const struct analysis
 	for (int i = 0; i < 2; i++) {
 		lacks[i] = of[i] ? of[i]->unknown & all : all;
 	}
+	comparison->compared += (size_t)__builtin_popcount(all & ~lacks[0] & ~lacks[1]);
 	for (int who = 1; who <= 3; who++) { /* A, B, both */
 		uint16_t columns = (who & 1 ? lacks[0] : (uint16_t)~lacks[0]) &
 				   (who & 2 ? lacks[1] : (uint16_t)~lacks[1]) & all;
@@ -203,8 +204,8 @@ static void compare_table(struct comparison *comparison, const struct analysis *
 	for (int i = 0; i < 2; i++) {
 		pair.table[i] = profile_find(comparison->side[i], table);
 	}
-	if (!pair.table[0] && !pair.table[1]) {
-		return; /* nobody asked for it */
+	if (!pair.table[0] && !pair.table[1] && !comparison->is_asked) {
+		return;
 	}
 	note_unmeasured(comparison, analysis, table, pair.table);
 	if (pair.table[0] && pair.table[1]) {
@@ -213,7 +214,7 @@ static void compare_table(struct comparison *comparison, const struct analysis *
 }
 
 /* Lists of containers are there only if they are asked for. */
-static bool is_wanted(const struct table *table, const struct selection *selection)
+bool compare_wants(const struct selection *selection, const struct table *table)
 {
 	if (scope_is_of_containers(table->scope)) {
 		return selection->per == PER_CONTAINER;
@@ -223,14 +224,14 @@ static bool is_wanted(const struct table *table, const struct selection *selecti
 }
 
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
-	     const struct selection *selection, struct comparison *ret)
+	     bool is_asked, const struct selection *selection, struct comparison *ret)
 {
-	*ret = (struct comparison){ .side = { a, b } };
+	*ret = (struct comparison){ .side = { a, b }, .is_asked = is_asked };
 	for (; *list; list++) {
 		for (size_t t = 0; t < TABLES_MAX && (*list)->tables[t].columns[0].key; t++) {
 			const struct table *table = &(*list)->tables[t];
 
-			if (is_wanted(table, selection)) {
+			if (compare_wants(selection, table)) {
 				compare_table(ret, *list, table);
 			}
 		}

@@ -44,13 +44,18 @@ struct comparison {
 	const struct profile *side[2];
 	VEC(struct change) changes; /* by unit, then by cost */
 	VEC(struct unmeasured) unmeasured;
+	bool is_asked;   /* what neither side has is wanted by name */
+	size_t compared; /* figures of lists, and of traces, that both sides have */
 };
 
-/* Compares the tables of @list (ends with NULL) that the selection wants.  The profiles must
+/* Compares the tables of @list (ends with NULL) that the selection wants.  @is_asked: the user
+ * named these analyses, so what neither side has of them is not compared, too.  The profiles must
  * outlive the comparison. */
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
-	     const struct selection *selection, struct comparison *ret);
+	     bool is_asked, const struct selection *selection, struct comparison *ret);
 void comparison_fini(struct comparison *comparison);
+/* Whether the selection leaves rows of the table to be compared. */
+bool compare_wants(const struct selection *selection, const struct table *table);
 
 /* Whether something of it differs. */
 bool change_differs(const struct change *change);

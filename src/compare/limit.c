@@ -145,6 +145,19 @@ void limit_free(struct limit *limit)
 	}
 }
 
+int limit_check_selection(const struct limit *limit, const struct selection *selection,
+			  struct err *err)
+{
+	const struct figure *figure = &limit->condition.figure;
+	bool is_of_containers = scope_is_of_containers(figure->table->scope);
+
+	if (compare_wants(selection, figure->table)) {
+		return 0;
+	}
+	return err_raise(err, -EINVAL, "--fail: %s is not compared %s", figure->text,
+			 is_of_containers ? "without --per container" : "with this --per");
+}
+
 /* ---- rows ---- */
 
 static bool chooses(const struct limit *limit, const struct change *change)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
+#include "base/now.h"
 #include "recorded/recorded.h"
 
 void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
@@ -102,11 +104,16 @@ static int load_packet(struct batch_cursor *cursor, struct err *err)
 		cursor->packet_room = size;
 	}
 	while (done < size) {
-		ssize_t got = pread(file->fd, cursor->packet + done, size - done,
+		uint64_t left = size - done;
+		ssize_t got = pread(file->fd, cursor->packet + done,
+				    left < READ_PIECE_BYTES ? left : READ_PIECE_BYTES,
 				    (off_t)(file->offset + done));
 
 		if (got < 0 && errno == EINTR) {
 			continue;
+		}
+		if (now_must_leave()) {
+			return err_raise(err, -EINTR, "the run was interrupted");
 		}
 		if (got <= 0) {
 			return err_raise(err, -EIO, "reading: %s",
@@ -306,6 +313,11 @@ static void take_events(struct batch *batch, struct batch_cursor *cursor)
 		}
 		if (event.class->binding_count > 0) {
 			add_event(batch, cursor, event.class);
+		}
+		if (now_must_leave()) { /* a packet may have events for seconds, none of them wanted
+					 */
+			r = decoder_fail(cursor->decoder, "the run was interrupted", 0);
+			break;
 		}
 	}
 	if (r < 0) {

@@ -76,6 +76,7 @@ struct trace *trace_new(struct engine *engine, void *user)
 		.submit = submit_merge,
 		.wait = wait_for_job,
 		.tasks_max = 2 * pool_workers(engine->pool),
+		.may_begin_late = !engine->config.expects_beginning,
 	};
 	struct trace *trace = mem_alloc(sizeof(*trace));
 
@@ -291,6 +292,39 @@ uint64_t trace_refound(const struct trace *trace)
 	return trace->refound;
 }
 
+uint64_t trace_absent_until(const struct trace *trace)
+{
+	uint64_t until = 0;
+
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		const struct stream *stream = trace->streams.at[i];
+
+		if ((stream->is_away || stream->may_return) && stream->has_packet &&
+		    stream->end > until) {
+			until = stream->end;
+		}
+	}
+	return until;
+}
+
+/* Hands on what streams hold, and waits for it. */
+static void settle(struct trace *trace)
+{
+	assert(!trace->has_finished);
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		if (!trace->streams.at[i]->is_ended) {
+			(void)stream_flush(trace->streams.at[i]);
+		}
+	}
+	drain(trace);
+}
+
+void trace_cut(struct trace *trace)
+{
+	settle(trace);
+	merger_cut(trace->merger);
+}
+
 void trace_finish(struct trace *trace, uint64_t now_ns)
 {
 	const struct engine_export *exporter = trace->engine->config.exporter;
@@ -316,13 +350,7 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 
 void trace_pause(struct trace *trace, uint64_t now_ns)
 {
-	assert(!trace->has_finished);
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		if (!trace->streams.at[i]->is_ended) {
-			(void)stream_flush(trace->streams.at[i]);
-		}
-	}
-	drain(trace);
+	settle(trace);
 	merger_drain(trace->merger, now_ns);
 }
 

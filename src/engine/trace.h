@@ -79,6 +79,14 @@ const struct plan *trace_last_plan(const struct trace *trace);
 bool trace_has_had(const struct trace *trace, const struct stream *stream, const char *name,
 		   uint64_t end);
 
+/* Live, after a reconnect: the end (ns) of the last packet of all streams that have not come again;
+ * 0: all have, or had no packet. */
+uint64_t trace_absent_until(const struct trace *trace);
+
+/* The run stops although the trace has more: windows that this may be in are not complete.
+ * trace_finish() follows. */
+void trace_cut(struct trace *trace);
+
 /* Ends all streams; reports the last window and the total. */
 void trace_finish(struct trace *trace, uint64_t now_ns);
 /* Reports a total of the windows that are closed, while the trace goes on.  False: none is. */

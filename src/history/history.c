@@ -10,6 +10,7 @@
 struct stream {
 	char *name;
 	uint64_t begin, seq_num; /* of its first packet by time; UINT64_MAX: there is none */
+	bool is_passed;          /* earlier ones are there, and not wanted */
 };
 
 struct history_trace {
@@ -96,6 +97,19 @@ static bool is_empty(const struct history_trace *trace)
 	return trace->first == trace->packets.count;
 }
 
+void history_clear(struct history_trace *trace)
+{
+	while (!is_empty(trace)) {
+		drop_first(trace);
+	}
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		free(trace->streams.at[i].name);
+	}
+	trace->streams.count = 0;
+	trace->packets.count = trace->first = 0;
+	trace->gone = 0;
+}
+
 void history_trace_free(struct history_trace *trace)
 {
 	struct history *history;
@@ -105,9 +119,7 @@ void history_trace_free(struct history_trace *trace)
 		return;
 	}
 	history = trace->history;
-	while (!is_empty(trace)) {
-		drop_first(trace);
-	}
+	history_clear(trace);
 	for (size_t i = 0; i < history->traces.count; i++) {
 		if (history->traces.at[i] != trace) {
 			history->traces.at[others++] = history->traces.at[i];
@@ -116,9 +128,6 @@ void history_trace_free(struct history_trace *trace)
 	assert(others + 1 == history->traces.count);
 	assert(trace->stored == 0);
 	history->traces.count = others;
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		free(trace->streams.at[i].name);
-	}
 	vec_fini(&trace->streams);
 	vec_fini(&trace->packets);
 	vec_fini(&trace->metadata);
@@ -145,7 +154,8 @@ static struct stream *stream_of(struct history_trace *trace, const char *name)
 			return &trace->streams.at[i];
 		}
 	}
-	*vec_push(&trace->streams) = (struct stream){ mem_strdup(name), UINT64_MAX, 0 };
+	*vec_push(&trace->streams) =
+		(struct stream){ .name = mem_strdup(name), .begin = UINT64_MAX };
 	return &trace->streams.at[trace->streams.count - 1];
 }
 
@@ -158,7 +168,8 @@ static void note_first(struct stream *stream, const struct retained *retained)
 	}
 }
 
-/* Where the first packet of a stream is not its number 0, those before it were never had. */
+/* Where the first packet of a stream is not its number 0, those before it were never had, unless
+ * they are known to be there. */
 static uint64_t gone_of(const struct history_trace *trace)
 {
 	uint64_t gone = trace->gone;
@@ -166,7 +177,8 @@ static uint64_t gone_of(const struct history_trace *trace)
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		const struct stream *stream = &trace->streams.at[i];
 
-		if (stream->seq_num > 0 && stream->seq_num != UINT64_MAX && stream->begin > gone) {
+		if (!stream->is_passed && stream->seq_num > 0 && stream->seq_num != UINT64_MAX &&
+		    stream->begin > gone) {
 			gone = stream->begin;
 		}
 	}
@@ -218,6 +230,16 @@ void history_add(struct history_trace *trace, const char *stream, struct retaine
 	while (history->stored > history->bytes_max) {
 		make_room(history);
 	}
+}
+
+void history_passed(struct history_trace *trace, const char *name)
+{
+	stream_of(trace, name)->is_passed = true;
+}
+
+void history_gone(struct history_trace *trace, uint64_t end)
+{
+	trace->gone = end > trace->gone ? end : trace->gone;
 }
 
 void history_hold(struct history_trace *trace, uint64_t begin)

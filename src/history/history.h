@@ -1,8 +1,8 @@
 /*
  * history: the last packets of each live trace, from which captures are made.
  *
- *     engine ── retained packets ──> history of a trace ──> capture (takes references)
- *                                      └──> dropped by age, and by bytes over all traces
+ *     engine, relay ── retained packets ──> history of a trace ──> capture (takes references)
+ *                                             └──> dropped by age, and by bytes over all traces
  *
  * By age a packet is dropped once it ended more than the history's length before the end of the
  * last closed window: no trigger looks further back.  By bytes the trace with the most bytes drops
@@ -42,6 +42,14 @@ void history_metadata_restart(struct history_trace *trace);
 /* Adds a packet and takes its reference.  @closed, ns: end of the last closed window; 0: none. */
 void history_add(struct history_trace *trace, const char *stream, struct retained *retained,
 		 uint64_t closed);
+
+/* The stream @name has packets before the first that is added, and they are not wanted: they are
+ * not gone. */
+void history_passed(struct history_trace *trace, const char *name);
+/* Packets up to @end (ns) are not to be had. */
+void history_gone(struct history_trace *trace, uint64_t end);
+/* Drops all packets, and forgets which are gone; the metadata stays. */
+void history_clear(struct history_trace *trace);
 
 /* Drops nothing by age from @begin on until the next call; UINT64_MAX: no hold. */
 void history_hold(struct history_trace *trace, uint64_t begin);

@@ -5,16 +5,14 @@
  * of each partition, what each process ran, several hierarchies, and the commands that look at a
  * range.  The slices bound its size: at most 1000 of them, by 64 processes and the series.
  */
-#include <assert.h>
 #include <string.h>
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/page/page.h"
 #include "base/units.h"
 #include "phases/overview-html.h"
 #include "phases/overview.h"
-
-#define MARK "@DATA@"
 
 /* ---- the shell's words ---- */
 
@@ -266,20 +264,11 @@ static char *data_of(const struct overview *overview, const char *path, const ch
 void overview_page(const struct overview *overview, const char *path, const char *source,
 		   size_t top, FILE *out)
 {
-	const char *page = (const char *)overview_html, *at = strstr(page, MARK);
 	size_t len = 0;
 	char *data = data_of(overview, path, source, top, &len);
 
-	assert(at);
-	(void)fwrite(page, 1, (size_t)(at - page), out);
-	/* Names come from an untrusted trace: none may end the script element. */
-	for (size_t i = 0; i < len; i++) {
-		if (data[i] == '<') {
-			(void)fputs("\\u003c", out);
-		} else {
-			(void)fputc(data[i], out);
-		}
-	}
-	(void)fputs(at + strlen(MARK), out);
+	page_begin(overview_html, out);
+	page_put(data, len, out);
+	page_end(overview_html, out);
 	free(data);
 }

@@ -351,7 +351,8 @@ static void feed_chunk(struct play *play, size_t i)
 	}
 }
 
-static void feed_all(struct play *play)
+/* False: a signal ended it. */
+static bool feed_all(struct play *play)
 {
 	const struct recorded_run *run = play->run;
 	size_t next;
@@ -361,7 +362,7 @@ static void feed_all(struct play *play)
 			if (run->on_stop) {
 				run->on_stop(run->user);
 			}
-			return;
+			return false;
 		}
 		engine_make_room(run->engine);
 		feed_chunk(play, next);
@@ -370,6 +371,7 @@ static void feed_all(struct play *play)
 			run->progress(run->user, play->done, play->total);
 		}
 	}
+	return true;
 }
 
 static void open_streams(struct play *play)
@@ -396,6 +398,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 		     struct err *err)
 {
 	struct play play = { .run = run, .path = path };
+	bool is_whole;
 	int r;
 
 	play.trace = trace_new(run->engine, run->user);
@@ -414,11 +417,14 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 		}
 		open_streams(&play);
 		trace_end_away(play.trace);
-		feed_all(&play);
+		is_whole = feed_all(&play);
 		if (run->on_pause) {
 			trace_pause(play.trace, 0);
 			run->on_pause(run->user, play.trace);
 		} else {
+			if (!is_whole) {
+				trace_cut(play.trace);
+			}
 			count_lost(&play);
 			trace_finish(play.trace, 0);
 		}

@@ -253,6 +253,63 @@ def ask(t, at, *args):
     return peer.run([t.sillage, 'capture', at] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def test_recalled(t):
+    """Without a history: what a trigger captures comes from the relay's disk, and nothing is analysed twice."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
+                  '--on-trigger', 'capture,report', '--before', '300ms', '--after', '50ms', '--capture-dir', into, relay.live)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', peer.LONG)
+    live.wait_for(lambda one: len(captured(one.lines())) == 2)
+    lines = live.finish(signal.SIGTERM)
+    fired = [line for line in lines if line['type'] == 'trigger']
+    made = captured(lines)
+    assert len(fired) == len(made) == 2, (fired, made)
+    for trigger, capture in zip(fired, made):
+        assert (capture['begin'], capture['end']) == (trigger['end'] - 300 * 10**6, trigger['end'] + 50 * 10**6)
+        assert capture['complete'] and capture['report'], capture
+        check_range(capture, os.path.join(t.data, 'burst'))
+        check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(t.data, 'burst', 'kernel'))
+    assert 'fetching again what the relay has since' in live.said() and 'attached again' not in live.said(), live.said()
+    check_sums(lines)
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '-i', '20ms', os.path.join(t.data, 'burst')],
+                         stdout=subprocess.PIPE, check=True)
+    recorded = {line['end']: line['count'] for line in map(json.loads, out.stdout.decode().splitlines()) if line['type'] == 'window'}
+    windows = [line for line in lines if line['type'] == 'window' and line['complete']]
+    assert len(windows) > 20 and all(line['count'] == recorded[line['end']] for line in windows), len(windows)
+
+
+def test_recalled_before_start(t):
+    """A capture begins before the viewer came, who follows from the present on."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    path = os.path.join(t.data, 'small-packets')
+    whole = t.analyze(path, '-a', 'count')
+    t.replay(relay, path, '--session', 's', '--hostname', 'h', '--speed', '0.02', '--live-timer', '100ms', '--linger', peer.LONG)
+    time.sleep(1)
+    live = t.live('-a', 'count', '-i', '1ms', '--before', '1h', '--after', '0', '--capture-dir', into, relay.live + '/host/h/s')
+    live.wait_for(lambda one: peer.events_seen(one) > 100)
+    live.process.send_signal(signal.SIGUSR2)
+    live.wait_for(lambda one: captured(one.lines()))
+    before = peer.events_seen(live)
+    live.wait_for(lambda one: peer.events_seen(one) > before + 100)
+    live.process.send_signal(signal.SIGUSR2)
+    live.wait_for(lambda one: len(captured(one.lines())) == 2)
+    lines = live.finish(signal.SIGTERM)
+    total = totals(lines)[0]
+    assert total['begin'] > whole['begin'], 'it came too late to show anything'
+    for capture in captured(lines):
+        assert capture['complete'], capture
+        check_range(dict(capture, begin=whole['begin']), path)
+        check_bytes(os.path.join(capture['path'], 'kernel'), os.path.join(path, 'kernel'))
+    check_sums(lines)
+    # Nothing is counted twice, and once packets of both streams have come, nothing is missing.
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', '-i', '1ms', path], stdout=subprocess.PIPE, check=True)
+    recorded = {line['begin']: line['count'] for line in map(json.loads, out.stdout.decode().splitlines()) if line['type'] == 'window'}
+    windows = [line for line in lines if line['type'] == 'window']
+    for number, window in enumerate(windows[1:], 1):  # the first begins where the viewer came
+        seen, there = window['count']['events'], recorded[window['begin']]['events']
+        assert seen <= there and (seen == there or not window['complete']), (number, len(windows), seen, there, window)
+
+
 def test_control(t):
     """Asked through a socket: the path of each session's capture; and what can go wrong."""
     relay, into, at = t.relay(), os.path.join(t.scratch, 'captures'), os.path.join(t.scratch, 'control')

@@ -8,12 +8,14 @@ usage: kill.py SILLAGE APP DATA [--only NAME] [--count N] [--seed S] [--every MS
     N       kills of each test (few: 6)
     MS      between two saves of the state (100); a run lives up to a second longer
 """
+import contextlib
 import json
 import os
 import random
 import re
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -42,7 +44,9 @@ def taken(name, default):
 def tiled(t, trace, times):
     """A trace that is @times as long, each copy 4.3 s after the one before."""
     tile = os.path.join(os.path.dirname(os.path.dirname(t.app)), 'bench', 'tile')
-    out = os.path.join(t.scratch, 'tiled-' + trace)
+    out = os.path.join(t.scratch, 'tiled-%s-%d' % (trace, times))
+    if os.path.isdir(out):
+        return out
     subprocess.run([tile, os.path.join(t.data, trace, 'kernel'), out, str(times)], check=True, stdout=subprocess.DEVNULL)
     return out
 
@@ -142,6 +146,61 @@ def test_stand_by(t):
     assert 'goes on from' in lives[1].said()
     check_total(lines, total)
     check_windows(t, lines, windows)
+
+
+def take_over(t, session, *words, times=3, speed='3', has_all=True):
+    """Two runs without a state, of which the first is killed: the lines of each, and what `analyze` prints."""
+    relay = t.relay()
+    trace = tiled(t, 'small-packets', times)
+    replay = t.replay(relay, trace, '--session', session, '--hostname', 'h', '--speed', speed, '--live-timer', '100ms',
+                      '--linger', LONG)
+    words += ('-a', 'all', '-i', '50ms', relay.live + '/host/h/' + session)
+    first = t.live(*words)
+    first.wait_said('attached to')
+    second = t.live(*words)
+    second.wait_said('another viewer has this session; waiting until it is free')
+    first.wait_for(lambda one: any(line['type'] == 'window' for line in one.lines()))
+    time.sleep(0.5)
+    assert 'attached to' not in second.said()
+    lines = first.finish(signal.SIGKILL, -signal.SIGKILL)
+    second.wait_said('attached to')
+    if has_all:
+        t.stop_replay(replay, relay, trace, session)
+    else:
+        second.wait_for(lambda one: sum(line['type'] == 'window' for line in one.lines()) > 3)
+        replay.terminate()
+        assert ended(replay) == 0
+    return lines, second.finish(), analyzed(t, trace, '-a', 'all', '-i', '50ms')
+
+
+def test_stand_by_without_state(t):
+    """The relay has a session for one viewer.  A second run without a state waits for that, begins where its --from
+    says, and has windows of the same names: from the beginning they are those of the first and all others, and a
+    store has each once; from now on they are others."""
+    first, second, (windows, total) = take_over(t, 'b', '--from', 'beginning')
+    check_total(second, total)
+    check_windows(t, first + second, windows)
+    assert any(line['type'] == 'window' for line in first)
+    first, second, (windows, _) = take_over(t, 'n', times=12, speed='1', has_all=False)
+    begins = [[line['begin'] for line in lines if line['type'] == 'window'] for lines in (first, second)]
+    assert all(begins) and not set(begins[0]) & set(begins[1]), begins
+    # Those of analyze, too, but for the ones in which a run begins or ends.
+    for lines in first, second:
+        printed = [line for line in lines if line['type'] == 'window'][1:-1]
+        assert all(line['begin'] in windows or line['count']['events'] == 0 for line in printed), begins
+
+
+def test_stand_by_stores_once(t):
+    """What both runs store is there once."""
+    path = os.path.join(t.scratch, 'store.db')
+    if subprocess.run([t.sillage, 'analyze', '-q', '-i', '1s', '-o', os.devnull, '--store', os.path.join(t.scratch, 'try.db'),
+                       os.path.join(t.data, 'burst')], stderr=subprocess.DEVNULL).returncode != 0:
+        raise peer.Skip('this build has no store')
+    first, _, (windows, _) = take_over(t, 'o', '--from', 'beginning', '--store', path)
+    assert any(line['type'] == 'window' for line in first)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        rows = db.execute('SELECT begin, events FROM windows ORDER BY begin').fetchall()
+    assert rows == [(begin, windows[begin]['count']['events']) for begin in sorted(windows)], (len(rows), len(windows))
 
 
 def test_kill_relay(t):
@@ -351,6 +410,36 @@ def test_from(t):
             windows = {key: value for key, value in windows.items() if key < max(windows) - 30_000_000}
         check_windows(t, [line for line in lines if line['type'] != 'window' or line['begin'] in windows], windows)
         assert lines[-1]['fetched_bytes'] <= left and lines[-1]['passed_packets'] > 0, (lines[-1], left)
+
+
+def test_from_ago(t):
+    """From a duration before now, by the clock of this host."""
+    relay = t.relay()
+    trace = os.path.join(t.data, 'idle-gaps', 'kernel')
+    _, total = analyzed(t, trace, '-a', 'count')
+    length = total['end'] - total['begin']
+    replay = t.replay(relay, trace, '--session', 'a', '--hostname', 'h', '--speed', '0', '--as-now', '--linger', LONG)
+    relay.wait_stored('a', trace)
+    url = relay.live + '/host/h/a'
+    out = subprocess.run([t.sillage, 'analyze', '-q', '-f', 'json', '-a', 'count', url], stdout=subprocess.PIPE, check=True)
+    moved = totals(lines_of(out.stdout))[0]['begin'] - total['begin']
+    time.sleep(max(0, (total['begin'] + moved + length // 2) / 1e9 - time.time()))
+    earliest = time.time_ns()
+    ago = earliest - (total['begin'] + moved + length // 4)  # it begins in the second quarter, if it starts within 1.7 s
+    live = t.live('-a', 'count', '--from', '-%dus' % (ago // 1000), url)
+    live.wait_said('attached to')
+    latest = time.time_ns()
+    t.stop_replay(replay, relay, trace, 'a')
+    lines = live.finish()
+    ours = totals(lines)
+    assert len(ours) == 1, ours
+    begin = ours[0]['begin']
+    assert earliest - ago <= begin <= latest - ago + 1000, (begin - moved - total['begin'], length, latest - earliest)
+    shorter, left = cut(t, trace, begin - moved)
+    _, wanted = analyzed(t, shorter, '-a', 'count', '--begin', str(begin - moved))
+    assert ours[0]['count'] == wanted['count'], (ours[0], wanted)
+    assert 0 < wanted['count']['events'] < total['count']['events']
+    assert lines[-1]['fetched_bytes'] <= left and lines[-1]['passed_packets'] > 0, (lines[-1], left)
 
 
 if __name__ == '__main__':

@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import peer  # noqa: E402
 import scripted_relay as relays  # noqa: E402
+from kill import tiled  # noqa: E402
 from peer import LONG, Ust, ctf2_of, ended, totals, wait_until  # noqa: E402
 from scripted_relay import ATTACH, INDEX, PACKET, Rule, patch  # noqa: E402
 from synthetic import Made, packet, switch  # noqa: E402
@@ -265,8 +266,8 @@ def test_interrupted(t):
             wait_until(lambda: not runs.copies(), 'its copy stays')
 
 
-def scripted(t, rules=(), **options):
-    trace = relays.Trace(os.path.join(t.data, 'small-packets', 'kernel'))
+def scripted(t, rules=(), path=None, **options):
+    trace = relays.Trace(path or os.path.join(t.data, 'small-packets', 'kernel'))
     session = relays.Session('s', [trace], **options)
     session.is_over = False
     relay = relays.Relay([session], rules)
@@ -312,6 +313,55 @@ def test_scripted_lost(t):
     relay, session = scripted(t, [Rule(PACKET, relays.end_session, nth=20)])
     out, said = runs.go(*asked, relay.url('s'), status=1)
     assert '"total"' not in out and 'sillage' in said, (out, said)
+
+
+def in_range(trace, first, end):
+    """Keys of the packets of @trace that a range needs, by their indexes: those that end at @first or later.  Behind
+    the range 5 s of each stream, and one more that is found to be behind them."""
+    offset = int(re.search(rb'\boffset = (\d+);', trace.metadata).group(1))
+    keys = set()
+    for stream in trace.streams:
+        for packet in stream.packets:
+            if packet.end + offset >= first:
+                keys.add(packet.key)
+            if packet.begin + offset >= end + 5 * 10**9:
+                break
+    return keys
+
+
+def test_scripted_fetched(t):
+    """Which packets are fetched for a range, by the relay's account: those of the range, and before it those that
+    states depend on, unless --from leaves them out."""
+    runs, path = Runs(t), tiled(t, 'small-packets', 6)
+    trace = relays.Trace(path)
+    begin, end = span_of(t, path)
+    everything = in_range(trace, 0, 2 * end)
+    assert len(everything) == len(trace.packets())
+
+    def at(part):
+        return begin + int((end - begin) * part)
+
+    def fetches(command, words, wanted):
+        relay, _ = scripted(t, path=path)
+        _, said = runs.go(command, *words, relay.url('s'))
+        got = {key[1:] for key in relay.delivered}
+        assert got == wanted, (command, words, len(got), len(wanted), sorted(got ^ wanted)[:5])
+        assert fetched(said) == len(got), said
+        # Packets that are passed over cost their index: none is asked for.
+        asked = sum(entry[2] == PACKET for entry in relay.log)
+        assert asked == len(got), (command, words, asked, len(got))
+        relay.close()
+        return len(got)
+
+    for command in ('analyze', 'report', 'overview'):
+        assert fetches(command, [], everything) == len(everything)
+        few = fetches(command, ['--from', '%dns' % at(.3), '--end', '%dns' % at(.5)], in_range(trace, at(.3), at(.5)))
+        assert few < 0.6 * len(everything), (few, len(everything))
+        few = fetches(command, ['--begin', '%dns' % at(.3), '--end', '%dns' % at(.5)], in_range(trace, 0, at(.5)))
+        assert few < 0.8 * len(everything), (few, len(everything))
+    few = fetches('analyze', ['--from', '-5s'], in_range(trace, end - 5 * 10**9, 2 * end))
+    assert few < 0.4 * len(everything), (few, len(everything))
+    fetches('analyze', ['--from', '%dns' % at(.6), '--begin', '%dns' % at(.7)], in_range(trace, at(.6), 2 * end))
 
 
 def test_scripted_odd(t):

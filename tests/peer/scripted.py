@@ -141,11 +141,16 @@ class Run:
         self.expect(self.status in (0, 1), 'it ended by a signal')
         self.expect(case.status is None or self.status == case.status, 'exit status %d' % self.status)
         self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
+        # The protocol has DETACH_SESSION, and a status for it.  Whoever sends it owes cases of it to statuses().
+        self.expect(all(command != relays.DETACH for _, _, command, _ in self.relay.log), 'it detaches')
         self.pauses([at for at in self.relay.attaches], ATTACHES_MAX, 'attaches')
         self.pauses([at for at, _, command, _ in self.relay.log if command == relays.CONNECT], CONNECTIONS_MAX,
                     'connections')
-        if self.relay.has_vanished:
-            self.expect(re.search('connection lost|no reply', self.said), 'it does not say that the relay is gone')
+        if case.says_gone:
+            self.expect(self.relay.was_up == 1, 'the metric says that the relay is away before it is')
+            for what in ('sillage_relay_up 0', 'a message'):
+                late = scripted_cases.NOTICED_S + scripted_cases.SLACK_S
+                self.expect(self.relay.noticed.get(what, late) < late, 'no %s after %d s' % (what, late))
         if case.says:
             self.expect(re.search(case.says, self.said), 'it does not say "%s"' % case.says)
         if case.law:

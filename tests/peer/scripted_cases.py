@@ -11,9 +11,10 @@ import re
 import socket
 import struct
 import subprocess
-import tempfile
 import time
+import urllib.request
 
+import guard
 import scripted_relay as relays
 from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAMES, PACKET, STREAMS, Rule, Session,
                             Trace, after, before, both, call, close_after, close_before, cut, delay, drip, hold, missing,
@@ -22,6 +23,9 @@ from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAME
 COMMANDS = (CONNECT, LIST, CREATE, ATTACH, STREAMS, INDEX, PACKET, METADATA)
 ODD_NUMBERS = (0, 1, 1 << 31, 1 << 63, (1 << 64) - 1)
 BIG, SMALL = 'channel0_0', 'channel0_1'  # streams of the trace, of 67 and 8 packets
+
+NOTICED_S = 30  # for a relay whose host is gone to be called so, by its metric and by a message
+SLACK_S = 2  # of the test
 
 # What fails today, and why in a word.  One that passes must be removed.
 FAILS = {}
@@ -52,10 +56,10 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, rules=list, law='all', says=None, status=0, may_lose=False, options=(), story=None,
-                 sessions=None, follows=('s',), is_slow=False, **relay_options):
+                 sessions=None, follows=('s',), is_slow=False, says_gone=False, **relay_options):
         self.name, self.rules, self.law, self.says, self.status = name, rules, law, says, status
         self.may_lose, self.options, self.story, self.follows = may_lose, dict(options), story, follows
-        self.is_slow, self.relay_options = is_slow, relay_options
+        self.is_slow, self.says_gone, self.relay_options = is_slow, says_gone, relay_options
         self.make_sessions = sessions
 
     def sessions(self, traces):
@@ -213,15 +217,56 @@ def statuses():
     yield one('all-packets-refused', PACKET, refuse(3), nth=0, may_lose=True)
     yield one('last-packet-refused', PACKET, refuse(3), nth=8, stream=SMALL, may_lose=True)
     yield one('first-packet-refused', PACKET, refuse(3), nth=1, stream=SMALL, may_lose=True)
-    # For ever: until the relay goes away.
+    yield from refused_for_ever()
+
+
+def refused_for_ever():
+    """Until the relay goes away, or the session ends; each refusal is said in words of its own, with its status."""
+    away = {'law': 'announced', 'status': None, 'options': {'--retry': '1s'}}
     for status in (4, 77):
-        yield Case('index-status-%d-for-ever' % status, lambda status=status: [
-            Rule(INDEX, patch(status=status), nth=5, count=1 << 30, stream=SMALL)],
-                   story=gone_after(4), law='announced', status=None, options={'--retry': '1s'})
-    for status in (2, 3, 5, 99):
+        says = 'what follows is lost: the relay answers each request for an index with status %d' % status
+        rule = INDEX, patch(status=status)
+        # 8 s: longer than the three connections that it is tried on.
+        yield Case('index-status-%d-for-ever' % status, lambda rule=rule: [
+            Rule(*rule, nth=5, count=1 << 30, stream=SMALL)], story=gone_after(8), says=says, **away)
+        yield Case('index-status-%d-for-ever-and-the-session-ends' % status, lambda rule=rule: [
+            Rule(*rule, nth=5, count=1 << 30, stream=SMALL), Rule(STREAMS, patch(status=4), nth=0, status=1)],
+                   law='announced', says=says)
+    for status in (0, 2, 3, 4, 5, 99):
+        says = {2: 'another viewer has this session', 3: r'the relay no longer knows the session \(status 3\)'}
         yield Case('attach-status-%d-for-ever' % status, lambda status=status: [
-            Rule(ATTACH, patch(status=status, count=0), nth=0)],
-                   story=gone_after(4), law='announced', status=None, says='.', options={'--retry': '1s'})
+            Rule(ATTACH, patch(status=status, count=0), nth=0)], story=gone_after(4),
+                   says=says.get(status, r'the relay refuses to attach \(status %d\)' % status), **away)
+    for status in (0, 2, 99):
+        yield Case('create-status-%d-for-ever' % status, lambda status=status: [
+            Rule(CREATE, patch(status=status), nth=0)], story=gone_after(4),
+                   says=r'the relay refuses a viewer session \(status %d\)' % status, **away)
+    # A stream that appears is had by attaching again; at last it is said that no more will be.
+    for status in (0, 3, 5, 77):
+        yield Case('streams-status-%d-for-ever' % status, lambda status=status: [
+            Rule(STREAMS, patch(status=status, count=0), nth=0)], story=show_to_the_third(), sessions=hide(SMALL),
+                   says='streams that appear later are missing: .* status %d' % status)
+    for status in (0, 2, 3, 77):
+        yield Case('metadata-status-%d-for-ever' % status, lambda status=status: [
+            Rule(METADATA, refuse(status), nth=0)], may_lose=True, says='75 packets of .* are lost: .*metadata')
+    for status in (0, 2, 3, 4, 99):
+        yield Case('packet-status-%d-for-ever' % status, lambda status=status: [
+            Rule(PACKET, refuse(status), nth=9, count=1 << 30, stream=BIG)], may_lose=True,
+                   says='a packet is lost: the relay no longer has it')
+
+
+def show_to_the_third():
+    """The hidden stream is shown at once, and the session ends a while after the viewer attached a third time."""
+    def story(relay, process):
+        time.sleep(0.5)
+        with relay.lock:
+            relay.sessions[0].hidden = set()
+        while len(relay.attaches) < 3 and process.poll() is None:
+            time.sleep(0.05)
+        time.sleep(3)
+        with relay.lock:
+            relay.sessions[0].is_over = True
+    return story
 
 
 def gone_after(seconds):
@@ -512,7 +557,8 @@ def gone():
         relay.vanish()
         stop_later(relay, process)
 
-    more = {'law': None, 'status': None, 'is_slow': True}
+    more = {'law': None, 'status': None, 'is_slow': True, 'says_gone': True,
+            'options': {'--metrics': '127.0.0.1:0', '--retry': '1h'}}
     yield Case('vanishes-while-idle', story=idle_story, sessions=idle, **more)
     for command, nth in ((ATTACH, 1), (INDEX, 1), (INDEX, 40), (PACKET, 20), (METADATA, 1)):
         yield Case('vanishes-at-%s-%d' % (NAMES[command], nth), lambda command=command, nth=nth: [
@@ -544,9 +590,36 @@ def idle_and_back(relay, process):
 
 
 def stop_later(relay, process):
-    """It has to say that the relay is gone within 30 s, and a little for the check itself."""
-    time.sleep(36)
+    """Notes when it says that the relay is gone, in its metrics and in a message; then it is stopped."""
+    while not relay.has_vanished and process.poll() is None:
+        time.sleep(0.05)
+    asleep = guard.Asleep(lambda: guard.alone(process.pid), period_s=0.25)
+    relay.was_up = relay_up(process.pid)
+    while process.poll() is None and len(relay.noticed) < 2 and asleep.now() < 2 * NOTICED_S:
+        if relay_up(process.pid) == 0:
+            relay.noticed.setdefault('sillage_relay_up 0', asleep.now())
+        with open('/proc/%d/fd/2' % process.pid, errors='replace') as said:
+            if re.search('connection lost|no reply', said.read()):
+                relay.noticed.setdefault('a message', asleep.now())
+        time.sleep(0.25)
+    asleep.stop()
     process.terminate()
+
+
+def relay_up(pid):
+    """What its metrics say of its one relay."""
+    with urllib.request.urlopen('http://127.0.0.1:%d/metrics' % listening_port(pid)) as reply:
+        return float(re.search(r'^sillage_relay_up\{.*\} (\S+)$', reply.read().decode(), re.M).group(1))
+
+
+def listening_port(pid):
+    """The one at which a process listens."""
+    own = {os.readlink('/proc/%d/fd/%s' % (pid, name)) for name in os.listdir('/proc/%d/fd' % pid)}
+    with open('/proc/%d/net/tcp' % pid) as table:
+        for words in map(str.split, list(table)[1:]):
+            if words[3] == '0A' and 'socket:[%s]' % words[9] in own:
+                return int(words[1].partition(':')[2], 16)
+    raise LookupError('process %d does not listen' % pid)
 
 
 def other_trace(relay):

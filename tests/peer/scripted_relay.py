@@ -49,16 +49,29 @@ class Packet:
         return self.stream.name, self.number
 
 
+def read_index(path):
+    with open(path, 'rb') as file:
+        index = file.read()
+    for at in range(16, len(index), struct.unpack('>I', index[12:16])[0]):
+        yield struct.unpack('>9Q', index[at:at + 72])
+
+
+def walk(data):
+    """The same from the heads of LTTng's packets."""
+    at = 0
+    while at < len(data):
+        number, instance, begin, end, content, size, seq, discarded = struct.unpack('<I7Q', data[at + 20:at + 80])
+        yield at, size, content, begin, end, discarded, number, instance, seq
+        at += size // 8
+
+
 class Stream:
     def __init__(self, directory, name):
         self.name, self.packets = name, []
         with open(os.path.join(directory, name), 'rb') as file:
             data = file.read()
-        with open(os.path.join(directory, 'index', name + '.idx'), 'rb') as file:
-            index = file.read()
-        size = struct.unpack('>I', index[12:16])[0]
-        for at in range(16, len(index), size):
-            entry = struct.unpack('>9Q', index[at:at + 72])
+        index = os.path.join(directory, 'index', name + '.idx')
+        for entry in read_index(index) if os.path.exists(index) else walk(data):
             self.packets.append(Packet(self, len(self.packets), entry, data[entry[0]:entry[0] + entry[1] // 8]))
 
 
@@ -67,7 +80,8 @@ class Trace:
         self.path = path
         with open(os.path.join(directory, 'metadata'), 'rb') as file:
             self.metadata = file.read()
-        self.streams = [Stream(directory, name[:-4]) for name in sorted(os.listdir(os.path.join(directory, 'index')))]
+        self.streams = [Stream(directory, name) for name in sorted(os.listdir(directory))
+                        if name not in ('metadata', 'index')]
 
     def packets(self):
         return [packet for stream in self.streams for packet in stream.packets]
@@ -600,6 +614,7 @@ class Relay:
         self.in_flight = set()  # announced when connections were dropped: perhaps in vain
         self.attaches = []  # when
         self.has_vanished = False
+        self.was_up, self.noticed = None, {}  # what the viewer said of a relay that has vanished, and after how long
         self.all_sessions = list(sessions)
         self.log = []  # (time, number of the connection, command, stream id)
         self.connections, self.threads = [], []

@@ -6,7 +6,9 @@ Goal    Timelines tile each thread's life, agree with `analyze` on who ran how l
         exactly; priority inversions and disturbed jobs are those that the workloads themselves measured.
 Method  Reports of recorded traces; truth.json of the real-time ones.
 
-usage: deep.py SILLAGE NAME/kernel... [--public DIR]
+usage: deep.py SILLAGE NAME/kernel... [--truth NAME/kernel...] [--public DIR]
+
+    --truth    of these only what the workloads measured
 """
 import collections
 import json
@@ -22,6 +24,14 @@ import tempfile
 
 import reference
 
+# How far what a program notes of itself may be from the kernel's events.  It reads the clock before a system call and
+# after it, the events are at the switch and the wake-up: between the two lie the way into the kernel and out, interrupts,
+# once in a thread's life its exit (100 to 120 us), and now and then a virtual CPU that does not run, which no event tells
+# (162 us in rt-mutex-chain).  171 us is the most in the nine traces; nearly all are below 20 us.  It says nothing of
+# exactness: against the events themselves (on_cpu(), jobs.py, realtime.py) no difference is allowed.
+NOTED_NS = 200000
+# From a wake-up to the switch to a thread of higher priority: an interrupt and a switch; 31 us is the most.
+DISPATCH_NS = 50000
 STATES = ('unknown_ns', 'new_ns', 'user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns', 'wait_ns', 'preempted_ns',
           'blocked_ns')
 # What each workload calls the begin and the end of the high thread's wait, and what the medium one ran meanwhile.
@@ -89,16 +99,32 @@ def check_laws(sillage, trace):
     check_path(part['path'])
 
 
-def check_apart(found, truth):
+def check_apart(found, truth, first):
     """Only waits for a lock, or in an execution, are inversions; a dispatch is short, whatever the protocol."""
     for one in found['inversions']:
         assert one['wait'] in (('cpu',) if one['kind'] == 'dispatch' else ('lock', 'execution', 'cpu')), one
-        assert one['kind'] != 'dispatch' or one['end'] - one['begin'] < 250000, one
+        assert one['kind'] != 'dispatch' or one['end'] - one['begin'] < DISPATCH_NS, one
     same('waits told apart', {one['wait'] for one in found['apart']} - {'other'}, set())
     if truth['workload'].get('protocol') == 'protect':
         assert found['unknown_prio_ns'] > 0 and sum(row['unknown_prio_ns'] for row in found['rivals']) > 0
         same('inversions with a ceiling', [one for one in found['inversions']
-                                           if one['kind'] != 'dispatch' and one['end'] - one['begin'] > 100000], [])
+                                           if one['kind'] != 'dispatch' and one['end'] > first], [])
+
+
+def on_cpu(trace, tid):
+    """When a thread ran, as a plain program has it from the switches."""
+    ran, since = [], None
+    for ns, name, _, text in reference.events_of(trace):
+        if name == 'sched_switch' and reference.number(text, 'next_tid') == tid:
+            since = ns
+        elif name == 'sched_switch' and reference.number(text, 'prev_tid') == tid and since is not None:
+            ran.append((since, ns))
+            since = None
+    return ran
+
+
+def within(intervals, begin, end):
+    return sum(max(0, min(until, end) - max(since, begin)) for since, until in intervals)
 
 
 def check_victims(sillage, trace, job, high, alone):
@@ -142,26 +168,29 @@ def check_truth(sillage, trace):
     kind = [call for name, call in WAITS if '/%s' % name in trace][0]
     # A message or a signal may be the thread's next release: only executions tell.
     job = () if kind == 'futex' else ('--job', 'periodic')
+    # Before the first cycle the threads wait for one another at a barrier: no futex operation tells it from a lock.
+    first = min(cycle[key] for cycle in truth['workload']['cycles'] for key in CYCLE[0] if key in cycle) + offset
     if job:
-        check_apart(report(sillage, trace, '--thread', str(high['tid'])), truth)
+        check_apart(report(sillage, trace, '--thread', str(high['tid'])), truth, first)
     all_found = report(sillage, trace, '--thread', str(high['tid']), *job)
-    check_apart(all_found, truth)
+    check_apart(all_found, truth, first)
     found = [one for one in all_found['inversions'] if one['kind'] == 'unbounded' and one['rival']['tid'] == medium['tid']]
-    calls = {(one.get('call'), one.get('futex')) for one in found if one['end'] - one['begin'] > 1000000}
+    found = [one for one in found if one['end'] > first]
+    calls = {(one.get('call'), one.get('futex')) for one in found}
     assert not calls or (len(calls) == 1 and {call for call, _ in calls} == {kind} and
                          (kind != 'futex' or 0 < calls.pop()[1] < 1 << 47)), calls
     assert not any(one.get('fair_class') for one in all_found['inversions'])
     same('priority is inherited', all_found['inherited_ns'] > 0, '-inherit' in trace)
+    ran = on_cpu(trace, medium['tid'])
     for cycle in truth['workload']['cycles']:
         begin, end, wanted = [[cycle[key] for key in keys if key in cycle][0] for keys in CYCLE]
         begin, end = begin + offset, end + offset
-        ns = sum(max(0, min(one['end'], end) - max(one['begin'], begin)) for one in found)
+        ns = within([(one['begin'], one['end']) for one in found], begin, end)
         same('an inversion in cycle %d' % cycle['cycle'], ns > 0, cycle['inversion'])
-        # It takes its times itself, around the system calls, and is interrupted doing so.
-        assert abs(ns - wanted) < 250000, (cycle, ns)
+        same('its time in cycle %d' % cycle['cycle'], ns, within(ran, begin, end))
+        assert 0 <= ns - wanted < NOTED_NS, (cycle, ns)
         found = [one for one in found if one['end'] <= begin or one['begin'] >= end]
-    # A thread may be taken off its CPU before it has noted the time.
-    same('inversions beside the cycles', [one for one in found if one['end'] - one['begin'] > 100000], [])
+    same('inversions beside the cycles', found, [])
     check_victims(sillage, trace, job, high, all_found)
     return len(truth['workload']['cycles'])
 
@@ -189,8 +218,8 @@ def check_jobs(sillage, trace):
         same('executions of job %d' % job['job'], len(inside), 1)
         one = inside[0]
         same('the time of job %d' % job['job'], spent(one), one['end'] - one['begin'])
-        assert one['end'] - one['begin'] - (end - begin) < 300000, (job, one)
-        same('whether job %d was disturbed' % job['job'], spent(one, ('preempted_ns', 'wait_ns')) > 100000, job['perturbed'])
+        assert 0 <= one['end'] - one['begin'] - (end - begin) < NOTED_NS, (job, one)
+        same('whether job %d was disturbed' % job['job'], spent(one, ('preempted_ns', 'wait_ns')) > 0, job['perturbed'])
     # By its own clock a response is from its release on: so is ours, by the timer that it was released by.
     for args in (('--every', '%dus' % workload['period_us']), ('--deadline', '%dus' % workload['period_us'])):
         found = report(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, *args)['jobs']
@@ -199,8 +228,8 @@ def check_jobs(sillage, trace):
         for one, job in zip(executions, workload['jobs']):
             same('a response', one['response_ns'], one['end'] - one['arrival'])
             same('a delay', one['late_ns'], one['begin'] - one['arrival'])
-            assert abs(one['arrival'] - offset - job['release_ns']) < 200000, (job, one)
-            assert abs(one['response_ns'] - job['response_ns']) < 200000, (job, one)
+            assert abs(one['arrival'] - offset - job['release_ns']) < NOTED_NS, (job, one)
+            assert abs(one['response_ns'] - job['response_ns']) < NOTED_NS, (job, one)
         same('missed deadlines', found['misses'], sum(job['deadline_missed'] for job in workload['jobs']))
         same('those by response', [one['response_ns'] for one in found['longest']],
              sorted((one['response_ns'] for one in found['longest']), reverse=True))
@@ -212,6 +241,14 @@ def check_jobs(sillage, trace):
     same('the figures of one thread of several', {key: value for key, value in alone.items() if key != 'thread'},
          {key: found[key] for key in alone if key != 'thread'})
     return len(workload['jobs'])
+
+
+def check_workload(sillage, trace):
+    """How many cycles or jobs of it were checked."""
+    name = os.path.basename(os.path.dirname(trace))
+    if name.startswith('rt-'):
+        return check_truth(sillage, trace)
+    return check_jobs(sillage, trace) if name.startswith('timer-') else 0
 
 
 def check_changes(sillage, trace, found):
@@ -373,24 +410,26 @@ def check_published(sillage, trace):
 
 
 def main():
-    sillage, traces, public = sys.argv[1], sys.argv[2:], None
+    sillage, traces, only_truth, public = sys.argv[1], sys.argv[2:], [], None
     if '--public' in traces:
         at = traces.index('--public')
         traces, public = traces[:at], traces[at + 1]
+    if '--truth' in traces:
+        at = traces.index('--truth')
+        traces, only_truth = traces[:at], traces[at + 1:]
     checked = cycles = 0
-    for trace in traces:
+    for trace in traces + only_truth:
         try:
+            cycles += check_workload(sillage, trace)
+            checked += 1
+            if trace in only_truth:
+                continue
             check_laws(sillage, trace)
             if report(sillage, trace)['events'] < 300000:  # as many as babeltrace2 prints in a moment
                 check_kinds(sillage, trace)
             check_figures(sillage, trace)
             for seed in range(3):
                 check_damaged(sillage, trace, '%s %d' % (os.path.basename(os.path.dirname(trace)), seed))
-            checked += 1
-            if os.path.basename(os.path.dirname(trace)).startswith('rt-'):
-                cycles += check_truth(sillage, trace)
-            if os.path.basename(os.path.dirname(trace)).startswith('timer-'):
-                cycles += check_jobs(sillage, trace)
         except AssertionError as failure:
             print('not ok deep: %s: %s' % (trace, failure))
             return 1

@@ -311,8 +311,13 @@ def test_lacking(t, url):
     t.days(url, {'2026-04-01 08:00:00': [(DB, 100, 20, 10)]}, seconds=5)
     now = t.trace(moment('2026-04-02 08:00:00'), 4, [(DB, 900, 20, 10)])
     lines, said = t.fired(url, now, 'cpu.busy > baseline')
-    if lines or said.count('1 earlier days have that hour of host made, session own, and 1 of them the figure') != 1:
+    one_day = '1 earlier days have that hour of host made, session own, and 1 of them the figure'
+    if lines or said.count(one_day) != 1:
         fail('one day:', lines, said)
+    # A figure that several comparisons have: of `until`, and of another trigger.
+    lines, said = t.fired(url, now, 'cpu.busy > baseline until < baseline', 'cpu.busy > baseline +50%', 'cpu.idle < baseline')
+    if lines or said.count(one_day) != 2 or said.count('cpu.busy has no limit') != 1 or said.count('cpu.idle has no limit') != 1:
+        fail('not once for each figure:', lines, said)
     _, said = t.run('analyze', *LISTS, '-i', '1s', '--baseline', url, '--strict', '--fail', 'cpu.busy > baseline', now, status=4)
     if 'never evaluated' not in said and 'no row' not in said and 'baseline' not in said:
         fail('strict:', said)

@@ -110,6 +110,18 @@ static void say_failure(struct baseline *b, const struct kept_hour *kept)
 	       b->is_live ? ", it is tried again" : "");
 }
 
+/* What was said of a figure.  Several comparisons may have it: of `until`, of another trigger. */
+static struct said *said_of(struct baseline *b, size_t number)
+{
+	const char *text = b->conditions.at.at[number]->figure.text;
+	size_t first = 0;
+
+	while (strcmp(b->conditions.at.at[first]->figure.text, text) != 0) {
+		first++;
+	}
+	return &b->said.at[first];
+}
+
 /* What of a comparison nothing will come in this hour, the first time. */
 static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 {
@@ -117,9 +129,10 @@ static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 		const struct condition *c = b->conditions.at.at[i];
 		unsigned int days = medians_days(kept->hour.medians, c);
 		uint64_t left_out = medians_left_out(kept->hour.medians, c);
+		struct said *said = said_of(b, i);
 
-		if (days < BASELINE_DAYS_MIN && !b->said.at[i].days) {
-			b->said.at[i].days = true;
+		if (days < BASELINE_DAYS_MIN && !said->days) {
+			said->days = true;
 			b->say("--baseline: %s has no limit at %02d:00 (local time): "
 			       "%u earlier days have that hour of host %s, session %s, "
 			       "and %u of them the figure, of at least %d",
@@ -128,8 +141,8 @@ static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 			       kept->hour.session ? kept->hour.session : "-", days,
 			       BASELINE_DAYS_MIN);
 		}
-		if (left_out > 0 && !b->said.at[i].left_out) {
-			b->said.at[i].left_out = true;
+		if (left_out > 0 && !said->left_out) {
+			said->left_out = true;
 			b->say("--baseline: %s: only %d rows have a limit, and %llu none",
 			       c->figure.text, BASELINE_ROWS_MAX, (unsigned long long)left_out);
 		}
@@ -300,8 +313,8 @@ static void say_row(struct baseline *b, const struct condition *c, const char *n
 	bool is_unnamed = c->figure.table->key && !name[0]; /* not known, which is not new */
 
 	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet && !is_unnamed; i++) {
-		if (b->conditions.at.at[i] == c && !b->said.at[i].row) {
-			b->said.at[i].row = true;
+		if (b->conditions.at.at[i] == c && !said_of(b, i)->row) {
+			said_of(b, i)->row = true;
 			b->say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: "
 			       "%u earlier days have it, of at least %d",
 			       c->figure.text, c->figure.table->key ? "the row" : "the trace", name,

@@ -43,9 +43,46 @@ static int parse_limits(struct comparing *c)
 			return -EINVAL;
 		}
 		*vec_push(&c->limits) = limit;
+		if (limit_check_selection(limit, &options->selection, &c->err) < 0) {
+			return -EINVAL;
+		}
 		gate_add(c->gate, options->fails.at[i], true);
 	}
 	return 0;
+}
+
+/* Whether the user named analyses; "all" names none. */
+static bool is_asked(const struct options *options)
+{
+	size_t count = 0, all = 0;
+
+	while (options->analyses[count]) {
+		count++;
+	}
+	while (analyses[all]) {
+		all++;
+	}
+	return options->has_analyses && count < all;
+}
+
+/* Analyses that the user named, and the side lacks. */
+static void look_for_figures(const struct comparing *c, const struct profile *side)
+{
+	for (size_t i = 0; is_asked(c->options) && c->list[i]; i++) {
+		const struct table *tables = c->list[i]->tables;
+		bool is_there = false;
+
+		for (size_t t = 0; t < TABLES_MAX && tables[t].columns[0].key; t++) {
+			is_there |= profile_find(side, &tables[t]) != NULL;
+		}
+		if (!is_there) {
+			char *text =
+				mem_printf("%s: no figures of %s", side->name, c->list[i]->name);
+
+			gate_lost(c->gate, text);
+			free(text);
+		}
+	}
 }
 
 /* What is missing in one side, for --strict. */
@@ -118,21 +155,29 @@ static int check_limits(struct comparing *c)
 	}
 	for (int i = 0; i < 2 && c->gate && c->options->strict; i++) {
 		look_for_losses(c, c->side[i]);
+		look_for_figures(c, c->side[i]);
 	}
 	return status;
 }
 
 /* ---- the command ---- */
 
+static bool is_page(const struct options *options)
+{
+	return strcmp(options->format, "html") == 0;
+}
+
 static void print(const struct comparing *c)
 {
+	bool lists_all = c->options->selection.per != PER_ALL;
 	const struct output *output = c->output;
 
-	if (strcmp(c->options->format, "json") == 0) {
+	if (is_page(c->options)) {
+		compare_page(&c->comparison, output->top, lists_all, output->out);
+	} else if (strcmp(c->options->format, "json") == 0) {
 		compare_json(&c->comparison, output->top, output->out);
 	} else {
-		compare_text(&c->comparison, output->top, c->options->selection.per != PER_ALL,
-			     output->out);
+		compare_text(&c->comparison, output->top, lists_all, output->out);
 	}
 }
 
@@ -174,7 +219,8 @@ static int compare_into(const struct options *options, struct output *output)
 			 : r == -EINVAL           ? EXIT_USAGE
 						  : EXIT_FAILED;
 	} else {
-		compare(c.side[0], c.side[1], c.list, &options->selection, &c.comparison);
+		compare(c.side[0], c.side[1], c.list, is_asked(options), &options->selection,
+			&c.comparison);
 		print(&c);
 		status = check_limits(&c);
 	}
@@ -183,22 +229,49 @@ static int compare_into(const struct options *options, struct output *output)
 	return status;
 }
 
+static bool has_side(const struct options *options, enum side_kind kind)
+{
+	return side_kind(options->args[0]) == kind || side_kind(options->args[1]) == kind;
+}
+
+/* An option that has no effect is a mistake that nobody would see. */
+static int check_sides(const struct options *options, struct err *err)
+{
+	const char *of_traces = options->of_traces;
+
+	if (options->args[2]) {
+		return err_raise(err, -EINVAL, "compare: two runs are compared, and %s is one more",
+				 options->args[2]);
+	}
+	if (strcmp(options->args[0], "-") == 0 && strcmp(options->args[1], "-") == 0) {
+		return err_raise(err, -EINVAL, "compare: standard input is one run, not both");
+	}
+	if (options->of_stores && !has_side(options, SIDE_STORE)) {
+		return err_raise(err, -EINVAL, "--%s has no effect: neither A nor B is a store",
+				 options->of_stores);
+	}
+	if (of_traces && !has_side(options, SIDE_TRACES)) {
+		return err_raise(err, -EINVAL, "--%s has no effect: neither A nor B is a trace%s",
+				 of_traces,
+				 period_set_count(&options->periods) > 0
+					 ? ", and stores and JSON have what their runs had"
+					 : "");
+	}
+	return 0;
+}
+
 static int run(const struct options *options)
 {
 	struct output output = cmd_output_of(options);
-	const char *of_stores = options->host ? "--host" : options->session ? "--session" : NULL;
+	struct err err;
 
-	if (options->args[2]) {
-		say("compare: two runs are compared, and %s is one more", options->args[2]);
+	if (check_sides(options, &err) < 0) {
+		say("%s", err.text);
 		return EXIT_USAGE;
 	}
-	if (strcmp(options->args[0], "-") == 0 && strcmp(options->args[1], "-") == 0) {
-		say("compare: standard input is one run, not both");
-		return EXIT_USAGE;
-	}
-	if (of_stores && !side_is_store(options->args[0]) && !side_is_store(options->args[1])) {
-		say("%s has no effect: neither A nor B is a store", of_stores);
-		return EXIT_USAGE;
+	if (is_page(options)) {
+		output.sink = &sink_json; /* it prints nothing of it */
+		output.is_whole = true;
 	}
 	cmd_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -212,6 +285,7 @@ const struct command cmd_compare = {
 	.examples =
 		"  sillage compare before/ after/\n"
 		"  sillage compare -a sched,cpu --fail 'sched.wake.p99 > +20%' base.json TRACE\n"
+		"  sillage compare -f html -o changes.html before/ after/\n"
 		"  sillage compare 'web.db@-2d..-1d' 'web.db@-1d..'\n",
 	.options = FOR_COMPARE,
 	.args_min = 2,

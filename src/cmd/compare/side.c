@@ -243,38 +243,51 @@ static bool is_store(const char *name)
 	return store_is_clickhouse(name) || store_file_of(name, &ignored);
 }
 
-bool side_is_store(const char *arg)
+static enum side_kind kind_of(const char *name)
+{
+	struct stat file;
+
+	if (is_store(name)) {
+		return SIDE_STORE;
+	}
+	if (strcmp(name, "-") == 0) {
+		return SIDE_JSON;
+	}
+	return !url_is_one(name) && stat(name, &file) == 0 && !S_ISDIR(file.st_mode) ? SIDE_JSON
+										     : SIDE_TRACES;
+}
+
+enum side_kind side_kind(const char *arg)
 {
 	struct side ignored = { 0 };
 	char *name = mem_strdup(arg);
-	bool is_one;
+	enum side_kind kind;
 
 	take_range(&ignored, name);
-	is_one = is_store(name);
+	kind = kind_of(name);
 	free(name);
-	return is_one;
+	return kind;
 }
 
 static int read_any(struct side *side, const char *name)
 {
 	bool has_range = side->options.begin || side->options.end;
+	enum side_kind kind = kind_of(name);
 	struct stat file;
 
-	if (is_store(name)) {
+	if (kind == SIDE_STORE) {
 		return read_store(side, name);
 	}
-	if (url_is_one(name)) {
-		return read_traces(side, name);
+	if (kind == SIDE_JSON) {
+		return has_range
+			       ? err_raise(side->err, -EINVAL,
+					   "%s: JSON has totals only: no range of it can be taken",
+					   name)
+			       : read_json(side, name);
 	}
-	if (strcmp(name, "-") != 0 && stat(name, &file) < 0) {
-		return err_raise(side->err, -errno, "%s: %s", name, strerror(errno));
-	}
-	if (strcmp(name, "-") != 0 && S_ISDIR(file.st_mode)) {
-		return read_traces(side, name);
-	}
-	return has_range ? err_raise(side->err, -EINVAL,
-				     "%s: JSON has totals only: no range of it can be taken", name)
-			 : read_json(side, name);
+	return !url_is_one(name) && stat(name, &file) < 0
+		       ? err_raise(side->err, -errno, "%s: %s", name, strerror(errno))
+		       : read_traces(side, name);
 }
 
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,

@@ -16,7 +16,9 @@
 /* @list: the analyses that are compared; ends with NULL.  -EINVAL: it is used wrongly. */
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
 	      struct profile **ret, struct err *err);
-/* Whether it is a store, or a range of one. */
-bool side_is_store(const char *arg);
+enum side_kind { SIDE_TRACES, SIDE_STORE, SIDE_JSON };
+
+/* What it is, or would be if it were there. */
+enum side_kind side_kind(const char *arg);
 
 #endif

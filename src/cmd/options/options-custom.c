@@ -325,6 +325,20 @@ int options_ust_span(struct options *options, const char *value, struct err *err
 	return period_add_span(&options->periods, value, err);
 }
 
+/* ---- forms of output ---- */
+
+int options_format(struct options *options, const char *value, struct err *err)
+{
+	static const char *const formats[] = { "text", "json", NULL };
+
+	if (strcmp(value, "perfetto") == 0) {
+		return err_raise(err, -EINVAL,
+				 "--format perfetto: only of report; for a whole trace "
+				 "there is `sillage export`");
+	}
+	return options_take_word("format", value, formats, &options->format, err);
+}
+
 /* ---- numbers ---- */
 
 int options_interval(struct options *options, const char *value, struct err *err)

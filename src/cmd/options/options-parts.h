@@ -53,6 +53,7 @@ struct option {
 	option_take_function *take;
 	void (*list)(FILE *out); /* prints the words that its value is made of, for completion */
 	const char *needs;       /* it has no effect without one of these options, commas between */
+	bool once;               /* two of them would look as if both counted */
 };
 
 /* ---- options-table.c ---- */
@@ -75,11 +76,11 @@ int options_take_word(const char *noun, const char *value, const char *const *wo
 
 /* ---- options-custom.c ---- */
 
-option_take_function options_analyses, options_interval, options_output, options_no_retry,
-	options_from, options_speed, options_slices, options_compromise, options_per,
-	options_per_stored, options_thread, options_thread_alone, options_containers, options_sort,
-	options_period, options_job, options_job_alone, options_ust_span, options_history,
-	options_keep, options_quiet, options_verbose, options_label, options_model;
+option_take_function options_analyses, options_format, options_interval, options_output,
+	options_no_retry, options_from, options_speed, options_slices, options_compromise,
+	options_per, options_per_stored, options_thread, options_thread_alone, options_containers,
+	options_sort, options_period, options_job, options_job_alone, options_ust_span,
+	options_history, options_keep, options_quiet, options_verbose, options_label, options_model;
 
 /* The keys of all columns, of distributions only if @distributions.  Returns how many; some are
  * there several times. */

@@ -4,7 +4,7 @@
  * A row ends with what the value is and where it goes: KIND(member of struct options, ...).  The
  * kind's macro refuses to compile with a member of another type.  GIVEN(member) also notes that the
  * option was there, for defaults that depend on it.  NEEDS(names) has it refused where it would
- * have no effect.
+ * have no effect, ONCE where it is given twice; of others the last one counts.
  */
 #include "base/histogram.h"
 #include "cmd/options/options-parts.h"
@@ -44,8 +44,10 @@
 #define GIVEN(member)   .given = MEMBER(bool, member)
 #define LIST_OF(f)      .list = (f)
 #define NEEDS(options)  .needs = (options)
+#define ONCE            .once = true
 
-static const char *const formats[] = { "text", "json", "html", "perfetto", NULL };
+static const char *const report_formats[] = { "text", "json", "html", "perfetto", NULL };
+static const char *const page_formats[] = { "text", "json", "html", NULL };
 static const char *const export_forms[] = { "perfetto", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
@@ -55,11 +57,13 @@ const struct option options_table[] = {
 	  "names, all, or help (top, compare: all; overview: cpu; watch: also ust; count,cpu,io)",
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses) },
-	{ 'f', "format", "FORMAT",
-	  "text, json (lines), report: html, perfetto, overview: html (text)",
-	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_REPORT | FOR_OVERVIEW | FOR_HISTORY |
-		  FOR_COMPARE,
-	  WORD(format, "format", formats), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines), html, perfetto (text)", FOR_REPORT,
+	  WORD(format, "format", report_formats), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines), html: a page (text)",
+	  FOR_OVERVIEW | FOR_COMPARE, WORD(format, "format", page_formats), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines) (text)",
+	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_HISTORY, CUSTOM(options_format),
+	  GIVEN(has_format) },
 	{ 'i', "interval", "DURATION", "window (1s); analyze, history: windows only if given",
 	  FOR_WORK | FOR_EXPORT | FOR_HISTORY, CUSTOM(options_interval), GIVEN(has_interval) },
 	{ 'n', "top", "N", "rows per table, 0: all (10 in text, 0 in JSON)",
@@ -99,13 +103,13 @@ const struct option options_table[] = {
 	  FOR_ANALYZE | FOR_MAP | FOR_LAMI | FOR_TOP | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
 	  TEXT(end) },
 	{ 0, "store", "URL", "windows also stay there: FILE.db, or clickhouse://...", FOR_BOTH,
-	  TEXT(store) },
+	  TEXT(store), ONCE },
 	{ 0, "store-also", "DURATION",
 	  "windows of this length are kept, too: history of days is fast", FOR_BOTH,
-	  DURATION(store_also_ns), NEEDS("store") },
+	  DURATION(store_also_ns), NEEDS("store"), ONCE },
 	{ 0, "store-keep", "AGE|LENGTH:AGE,...",
 	  "how long windows stay, and longer ones: 7d, 1s:1d,1m:30d", FOR_BOTH, TEXT(store_keep),
-	  NEEDS("store") },
+	  NEEDS("store"), ONCE },
 	{ 0, "since", "TIME", "only windows that begin then or later", FOR_HISTORY | FOR_TOP,
 	  TEXT(begin) },
 	{ 0, "until", "TIME", "only windows that begin before", FOR_HISTORY | FOR_TOP, TEXT(end) },
@@ -229,7 +233,7 @@ const struct option options_table[] = {
 	  DURATION(trigger_interval_ns), NEEDS("trigger,triggers,fail") },
 	{ 0, "baseline", "STORE",
 	  "of triggers: what is usual at this hour: 'cpu.busy > baseline +20%'",
-	  FOR_BOTH | FOR_EXPORT, TEXT(baseline), NEEDS("trigger,triggers,fail") },
+	  FOR_BOTH | FOR_EXPORT, TEXT(baseline), NEEDS("trigger,triggers,fail"), ONCE },
 	{ 0, "dry-run", NULL, "triggers are only printed", FOR_BOTH | FOR_HISTORY, FLAG(dry_run),
 	  NEEDS("trigger,triggers") },
 	{ 0, "fail", "EXPR", "exit with 3 if it held in some window, or from A to B",
@@ -244,19 +248,20 @@ const struct option options_table[] = {
 	{ 0, "history", "DURATION|SIZE", "keep the last packets for captures; top: to find jobs",
 	  FOR_FOLLOW | FOR_TOP, CUSTOM(options_history), GIVEN(has_history) },
 	{ 0, "history-dir", "DIR", "keep them there, not in memory", FOR_FOLLOW, TEXT(history_dir),
-	  NEEDS("history") },
-	{ 0, "before", "DURATION", "captured before a trigger (10s, or --history)", FOR_FOLLOW,
-	  DURATION(before_ns), GIVEN(has_before), NEEDS("history") },
+	  NEEDS("history,before") },
+	{ 0, "before", "DURATION",
+	  "captured before a trigger (10s; without --history: from the relay)", FOR_FOLLOW,
+	  DURATION(before_ns), GIVEN(has_before) },
 	{ 0, "after", "DURATION", "captured after it (1s)", FOR_FOLLOW, DURATION(after_ns),
-	  NEEDS("history") },
+	  NEEDS("history,before") },
 	{ 0, "capture-dir", "DIR", "where captures go (sillage-captures)", FOR_FOLLOW,
-	  TEXT(capture_dir), NEEDS("history") },
+	  TEXT(capture_dir), NEEDS("history,before") },
 	{ 0, "keep", "N|SIZE", "remove older captures beyond that (all are kept)", FOR_FOLLOW,
-	  CUSTOM(options_keep), NEEDS("history") },
+	  CUSTOM(options_keep), NEEDS("history,before") },
 	{ 0, "captures-per-hour", "N", "of triggers, no more than that (30)", FOR_FOLLOW,
-	  COUNT(per_hour, UINT32_MAX), NEEDS("history") },
+	  COUNT(per_hour, UINT32_MAX), NEEDS("history,before") },
 	{ 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`", FOR_FOLLOW,
-	  TEXT(control), NEEDS("history") },
+	  TEXT(control), NEEDS("history,before") },
 	{ 0, "check", "FILE|EXPR", "whether a file of triggers is right; what an expression means",
 	  FOR_TRIGGERS, TEXT(check) },
 	{ 0, "mi-version", NULL, "print the version of LAMI", FOR_LAMI, FLAG(mi_version) },

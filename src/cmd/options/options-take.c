@@ -45,16 +45,44 @@ static int take_duration(const char *option, const char *value, uint64_t *ret, s
 	return 0;
 }
 
+#define WORDS_NAMED 8 /* so many words fit into a message */
+
+/* "text, json or html"; NULL: they are too many. */
+static char *list_of(const char *const *words)
+{
+	char *list = mem_strdup(words[0]);
+
+	for (size_t i = 1; words[i]; i++) {
+		const char *separator = words[i + 1] ? ", " : " or ";
+		char *longer =
+			i < WORDS_NAMED ? mem_printf("%s%s%s", list, separator, words[i]) : NULL;
+
+		free(list);
+		if (!longer) {
+			return NULL;
+		}
+		list = longer;
+	}
+	return list;
+}
+
 int options_take_word(const char *noun, const char *value, const char *const *words,
 		      const char **ret_word, struct err *err)
 {
+	char *list;
+	int r;
+
 	for (size_t i = 0; words[i]; i++) {
 		if (strcmp(words[i], value) == 0) {
 			*ret_word = words[i];
 			return 0;
 		}
 	}
-	return options_refuse(err, noun, value, words);
+	list = options_nearest(value, words) ? NULL : list_of(words);
+	r = list ? err_raise(err, -EINVAL, "unknown %s \"%s\": %s", noun, value, list)
+		 : options_refuse(err, noun, value, words);
+	free(list);
+	return r;
 }
 
 /* ---- lists ---- */

@@ -164,6 +164,17 @@ static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_M
 		       : 0;
 }
 
+/* What a side is, the command knows. */
+static void note_sides(struct options *options, const bool given[OPTIONS_COUNT_MAX])
+{
+	static const char *const of_traces[] = { "period", "job",        "model",      "label",
+						 "jobs",   "chunk-size", "max-memory", NULL };
+	static const char *const of_stores[] = { "host", "session", NULL };
+
+	options->of_traces = first_given(given, of_traces);
+	options->of_stores = first_given(given, of_stores);
+}
+
 static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)
 {
 	for (size_t i = 0; options_table[i].name; i++) {
@@ -256,13 +267,15 @@ static int check_files(const struct options *options, struct err *err)
 static int check_together(struct options *options, unsigned int command,
 			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
-	static const char *const others[] = { "text", "json", NULL };
 	int r = check_intervals(options, err);
 
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
 	r = r < 0 ? r : check_files(options, err);
 	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
+	if (command == FOR_COMPARE) {
+		note_sides(options, given);
+	}
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
@@ -277,15 +290,6 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
 		return err_raise(err, -EINVAL,
 				 "--hierarchy has no effect with --format html: the page has both");
-	}
-	if (r == 0 && strcmp(options->format, "html") == 0 &&
-	    !(command & (FOR_REPORT | FOR_OVERVIEW))) {
-		r = options_refuse(err, "format", "html", others);
-	}
-	if (r == 0 && strcmp(options->format, "perfetto") == 0 && command != FOR_REPORT) {
-		return err_raise(err, -EINVAL,
-				 "--format perfetto: only of report; for a whole trace "
-				 "there is `sillage export`");
 	}
 	return r;
 }
@@ -357,8 +361,11 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		char *value = poptGetOptArg(retained->context);
 
 		*vec_push(&retained->values) = value;
+		r = given[row - 1] && options_table[row - 1].once
+			    ? err_raise(err, -EINVAL, "--%s is given twice: a run has one",
+					options_table[row - 1].name)
+			    : options_take(options, &options_table[row - 1], value, err);
 		given[row - 1] = true;
-		r = options_take(options, &options_table[row - 1], value, err);
 	}
 	if (r == 0 && row < -1) {
 		r = bad_option(retained->context, row, command, err);

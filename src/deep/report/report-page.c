@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/page/page.h"
 #include "base/units.h"
 #include "deep/report/page-resources.h"
 #include "deep/report/page-rows.h"
 #include "deep/report/report-print.h"
 #include "deep/resources/resources.h"
-
-#define LESS_THAN "\\u003c"
 
 uint32_t page_names_of(struct page_names *names, uint32_t index)
 {
@@ -477,17 +476,6 @@ static void put_data(struct drawing *d)
 	json_close(&p->json, '}');
 }
 
-/* Bytes of the data as they are written. */
-static size_t written(const char *data, size_t len)
-{
-	size_t bytes = len;
-
-	for (size_t i = 0; i < len; i++) {
-		bytes += data[i] == '<' ? strlen(LESS_THAN) - 1 : 0;
-	}
-	return bytes;
-}
-
 /* Resources of a kind in a table: no fewer than have a row, whose index it is. */
 static size_t table_rows(const struct drawing *d, size_t wanted)
 {
@@ -513,7 +501,7 @@ static char *make_data(struct drawing *d, size_t room, size_t *ret_len)
 		put_data(d);
 		json_flush(&d->p.json);
 		(void)fclose(d->p.json.out);
-		if (written(data, *ret_len) <= room || pieces < d->rows.count) {
+		if (page_size(data, *ret_len) <= room || pieces < d->rows.count) {
 			break;
 		}
 		free(data);
@@ -523,23 +511,8 @@ static char *make_data(struct drawing *d, size_t room, size_t *ret_len)
 	return data;
 }
 
-/* Names come from an untrusted trace: none may end the script element. */
-static void write_data(const char *data, size_t len, FILE *out)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (data[i] == '<') {
-			(void)fputs(LESS_THAN, out);
-		} else {
-			(void)putc_unlocked(data[i], out);
-		}
-	}
-}
-
-static const char mark[] = "@DATA@";
-
 void report_page_add(struct report_page *page, const struct deep_report *report, size_t most)
 {
-	const char *text = (const char *)deep_page;
 	struct drawing d = { .p = { .report = report,
 				    .timeline = report->timeline,
 				    .most = deep_report_rows(most == 0 ? PAGE_ROWS : most,
@@ -547,10 +520,9 @@ void report_page_add(struct report_page *page, const struct deep_report *report,
 	size_t len;
 	char *data;
 
-	assert(strstr(text, mark));
 	assert(page->parts > 0);
 	if (page->count++ == 0) {
-		(void)fwrite(text, 1, (size_t)(strstr(text, mark) - text), page->out);
+		page_begin(deep_page, page->out);
 		(void)fputc('[', page->out);
 	} else {
 		(void)fputc(',', page->out);
@@ -559,7 +531,7 @@ void report_page_add(struct report_page *page, const struct deep_report *report,
 	add_rows(&d);
 	choose_ranges(&d);
 	data = make_data(&d, PAGE_BYTES_MAX / page->parts, &len);
-	write_data(data, len, page->out);
+	page_put(data, len, page->out);
 	free(data);
 	free(d.is_there);
 	vec_fini(&d.rows);
@@ -570,6 +542,6 @@ void report_page_end(struct report_page *page)
 {
 	if (page->count > 0) {
 		(void)fputc(']', page->out);
-		(void)fputs(strstr((const char *)deep_page, mark) + strlen(mark), page->out);
+		page_end(deep_page, page->out);
 	}
 }

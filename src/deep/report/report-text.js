@@ -58,74 +58,7 @@ function priority(value) {
 	return value + (means ? ' (' + means + ')' : '');
 }
 function sum(row, keys) { return keys.reduce((all, key) => all + (row[key + '_ns'] || 0), 0); }
-function count(number) { return number.toLocaleString('en'); }
 
-function element(name, text, parent) {
-	const made = document.createElement(name);
-	made.textContent = text === undefined ? '' : text;
-	if (parent) parent.append(made);
-	return made;
-}
-function section(title, says) {
-	const body = document.getElementById('body');
-	element('h2', title, body);
-	if (says) element('p', says, body);
-	return element('div', '', body);
-}
-function button(text, parent, press, hint) {
-	const made = element('button', text, parent);
-	made.type = 'button';
-	made.title = hint || '';
-	made.addEventListener('click', press);
-	return made;
-}
-
-const ROWS_SHOWN = 200;
-
-/* Columns: [title, function from a row to the cell's text, whether the cell is aligned as text,
- * function from a row to what it is sorted by].  Go: function from a row to where it is in the
- * timeline, as show() takes it. */
-function table(title, says, rows, columns, go) {
-	const into = section(title, says), made = element('table', '', into), top = element('tr', '', made);
-	let shown = ROWS_SHOWN, more = null, sorted = null;
-	into.className = 'wide';
-	made.dataset.rows = rows.length;
-	function fill() {
-		while (made.rows.length > 1) made.deleteRow(1);
-		let tab = 0; /* the first row that leads somewhere; arrows go to the others */
-		for (const row of rows.slice(0, shown)) {
-			const line = element('tr', '', made), place = go && go(row);
-			for (const [, of, text] of columns) element('td', of(row), line).className = text ? 'text' : '';
-			if (!place) continue;
-			line.className = 'go';
-			line.tabIndex = tab;
-			tab = -1;
-			line.addEventListener('click', () => show(...place));
-		}
-		if (more) more.remove();
-		more = null;
-		if (rows.length > shown) {
-			more = button(count(shown) + ' of ' + count(rows.length) + ': more', into, () => { shown += 5 * ROWS_SHOWN; fill(); });
-		}
-	}
-	for (const column of columns) {
-		const cell = element('th', '', top), value = column[3];
-		cell.className = column[2] ? 'text' : '';
-		if (!value) {
-			cell.textContent = column[0];
-			continue;
-		}
-		button(column[0], cell, () => {
-			const back = sorted === column ? 1 : -1;
-			rows = rows.slice().sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * back);
-			sorted = sorted === column ? null : column;
-			for (const other of top.cells) other.removeAttribute('aria-sort');
-			cell.setAttribute('aria-sort', back < 0 ? 'descending' : 'ascending');
-			fill();
-		}, 'sort by this');
-	}
-	fill();
-}
 function key(names, into, of = colours) {
 	const made = element('p', '', into);
 	made.className = 'key';

@@ -34,7 +34,9 @@ struct merger_stream {
 	bool has_until;
 	uint64_t known_seq, known_ts; /* applies once known_seq chunks are merged */
 	bool has_known;
-	uint64_t end_seq; /* the stream ends after so many chunks, UINT64_MAX: not yet */
+	uint64_t heard_from; /* ns: before its first packet, of the first beacon; 0: there was none
+			      */
+	uint64_t end_seq;    /* the stream ends after so many chunks, UINT64_MAX: not yet */
 
 	VEC(struct held) early;      /* out of sequence, in any order */
 	VEC(struct partial *) ready; /* in sequence, not used up */
@@ -86,6 +88,7 @@ struct merger {
 	uint64_t first_ts, last_ts;        /* of events taken */
 	uint64_t taken_events;             /* when merger_advance() last looked ... */
 	uint64_t taken_ns;      /* ... and when that number last grew (CLOCK_MONOTONIC) */
+	uint64_t cut_at;        /* ns: what is later is not all there; UINT64_MAX: it is */
 	uint64_t closed_end;    /* ns: end of the last closed window */
 	uint32_t initial_count; /* CPUs in CPU_INITIAL */
 	struct slice applied;   /* sums of slices in the open window */

@@ -25,7 +25,7 @@ struct merger *merger_new(const struct setup *setup, const struct merger_host *h
 	assert(host->tasks_max == 0 || (host->submit && host->wait));
 	merger->setup = setup;
 	merger->host = *host;
-	merger->first_ts = UINT64_MAX;
+	merger->first_ts = merger->cut_at = UINT64_MAX;
 	merger->stitched = partial_new();
 	tables_init(&merger->tables, setup);
 	ordered_init(&merger->tables);
@@ -202,6 +202,9 @@ void merger_stream_known(struct merger_stream *stream, uint64_t seq, uint64_t ts
 	stream->known_seq = seq;
 	stream->known_ts = ts;
 	stream->has_known = true;
+	if (!stream->is_identified && stream->heard_from == 0) {
+		stream->heard_from = ts;
+	}
 	apply_known(stream);
 }
 
@@ -324,6 +327,19 @@ const struct merger_account *merger_account(const struct merger *merger)
 uint64_t merger_closed_until(const struct merger *merger)
 {
 	return merger->closed_end;
+}
+
+void merger_cut(struct merger *merger)
+{
+	merger->cut_at = UINT64_MAX;
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
+		uint64_t until = stream->has_until ? stream->until : 0;
+
+		if (!stream->is_ended && until < merger->cut_at) {
+			merger->cut_at = until;
+		}
+	}
 }
 
 uint64_t merger_watermark(const struct merger *merger)

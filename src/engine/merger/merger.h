@@ -63,6 +63,7 @@ struct merger_host {
 	/* Returns when some job has ended and the owner has handled it. */
 	void (*wait)(void *user);
 	unsigned int tasks_max; /* at the same time; 0: there are no workers */
+	bool may_begin_late;    /* a stream without a packet may have had some before */
 };
 
 /* @setup outlives the merger. */
@@ -133,6 +134,10 @@ void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_n
 /* At the end: @packets of streams that were never identified are lost.  They count in the window
  * that is open then, or in the total alone. */
 void merger_lose(struct merger *merger, uint64_t packets);
+
+/* The streams have more, and it will not come: windows that end later than some stream has come are
+ * not complete.  merger_finish() follows. */
+void merger_cut(struct merger *merger);
 
 /* No partial comes any more: closes the last window and emits the total. */
 void merger_finish(struct merger *merger, uint64_t now_ns);

@@ -46,6 +46,24 @@ static bool any_excluded(const struct merger *merger)
 	return false;
 }
 
+/* Whether some stream has events in the open window that came before what is read of it. */
+static bool any_begins_late(const struct merger *merger)
+{
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
+		uint64_t from =
+			stream->is_identified
+				? (stream->identity.misses_start ? stream->identity.begin : 0)
+			: merger->host.may_begin_late && !stream->is_ended ? stream->heard_from
+									   : 0;
+
+		if (from > merger->window_begin) {
+			return true;
+		}
+	}
+	return false;
+}
+
 static void emit(struct merger *merger, struct report *report)
 {
 	struct stats *stats = merger->setup->stats;
@@ -70,6 +88,7 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 		.end = end,
 		.complete = !merger->window_has_gap && !merger->window_is_long &&
 			    !any_excluded(merger) && merger->window_late == 0 &&
+			    end <= merger->cut_at && !any_begins_late(merger) &&
 			    applied->discarded + applied->lost_packets + applied->bad_packets == 0,
 		.has_lag = now_ns != 0,
 		.lag_ns = (int64_t)(now_ns - end),

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "store/rows/head.h"
 #include "store/sqlite/sqlite-write-state.h"
@@ -53,6 +54,25 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 	return r;
 }
 
+#define WAL_TRIES    500
+#define WAL_PAUSE_NS (10 * 1000000L)
+
+/* Another run that begins the store holds it shortly.  SQLite does not wait where the journal
+ * changes: both would wait for each other. */
+static int use_wal(sqlite3 *db, const char *path, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = WAL_PAUSE_NS };
+	int r = SQLITE_BUSY;
+
+	for (unsigned int i = 0; r == SQLITE_BUSY && i < WAL_TRIES; i++) {
+		if (i > 0) {
+			(void)nanosleep(&pause, NULL);
+		}
+		r = sqlite3_exec(db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+	}
+	return r == SQLITE_OK ? 0 : sqlite_failed(db, path, err);
+}
+
 int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_writer **ret,
 		       struct err *err)
 {
@@ -68,10 +88,11 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 		       "PRAGMA application_id = %d; PRAGMA user_version = %d", SQLITE_STORE_ID,
 		       STORE_VERSION);
 	if (r == 0) {
-		r = sqlite_run(writer->db, path,
-			       "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-			       "PRAGMA cache_size = -16384",
-			       err);
+		r = use_wal(writer->db, path, err);
+		r = r < 0 ? r
+			  : sqlite_run(writer->db, path,
+				       "PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384",
+				       err);
 	}
 	r = r < 0 ? r : sqlite_run(writer->db, path, "BEGIN IMMEDIATE", err);
 	r = r < 0 ? r : sqlite_run(writer->db, path, version, err);

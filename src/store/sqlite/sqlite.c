@@ -52,10 +52,13 @@ static int pragma(sqlite3 *db, const char *path, const char *sql, int64_t *ret, 
 static int check(sqlite3 *db, const char *path, bool *ret_is_new, struct err *err)
 {
 	int64_t id = 0, version = 0, tables = 0;
-	int r = pragma(db, path, "PRAGMA application_id", &id, err);
+	/* As of one moment: another run may be about to begin the store. */
+	int r = sqlite_run(db, path, "BEGIN", err);
 
+	r = r < 0 ? r : pragma(db, path, "PRAGMA application_id", &id, err);
 	r = r < 0 ? r : pragma(db, path, "PRAGMA user_version", &version, err);
 	r = r < 0 ? r : pragma(db, path, "SELECT count(*) FROM sqlite_master", &tables, err);
+	r = r < 0 ? r : sqlite_run(db, path, "COMMIT", err);
 	if (r < 0) {
 		return r;
 	}

@@ -16,7 +16,7 @@ struct seen {
 	uint32_t refused_status;
 	enum client_end how;
 	uint64_t beacon;
-	unsigned int broken, unfetched;
+	unsigned int broken, no_more, unfetched;
 	bool is_full;  /* what may_fetch() answers no for */
 	bool is_begun; /* the metadata is not whole */
 };
@@ -65,6 +65,12 @@ static void on_stream_broken(void *user, void *stream, uint32_t status)
 	(void)stream;
 	ck_assert_uint_ne(status, INDEX_OK);
 	((struct seen *)user)->broken++;
+}
+
+static void on_new_streams_broken(void *user, uint32_t status)
+{
+	ck_assert_uint_ne(status, STREAMS_OK);
+	((struct seen *)user)->no_more++;
 }
 
 static void on_unfetched(void *user, void *stream, const struct viewer_index *index)
@@ -125,6 +131,7 @@ static const struct client_events events = {
 	.on_metadata_end = on_metadata_end,
 	.ends_packet = ends_packet,
 	.on_stream_broken = on_stream_broken,
+	.on_new_streams_broken = on_new_streams_broken,
 	.on_unfetched = on_unfetched,
 	.on_packet = on_packet,
 	.on_packet_lost = on_packet_lost,
@@ -630,9 +637,51 @@ START_TEST(index_errors_end)
 	}
 	ck_assert_int_ge(count, 3);
 	ck_assert_int_eq(r, gives_up ? 0 : -EPROTO);
-	ck_assert_int_eq(client_index_failed(b.client), !gives_up);
+	ck_assert_int_eq(client_stream_failed(b.client), !gives_up);
 	ck_assert_uint_eq(b.seen.broken, gives_up);
 	ck_assert_uint_eq(b.seen.ends, gives_up);
+	teardown(&b);
+}
+END_TEST
+
+/* The same of requests for new streams: then there are no more, and those that are there are read.
+ */
+START_TEST(new_streams_errors_end)
+{
+	const struct viewer_reply error = { .command = VIEWER_GET_NEW_STREAMS,
+					    .status = _i < 2 ? STREAMS_ERROR : 77 };
+	bool gives_up = _i % 2 != 0;
+	int r = 0, count = 0;
+	struct bench b;
+
+	setup_with(&b, gives_up);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_RETRY, 0));
+	for (int i = 0; i < 10000 && r == 0 && b.seen.no_more == 0; i++) {
+		b.now += MS;
+		client_tick(b.client, b.now);
+		if (viewer_pending(&b.viewer) == 0) {
+			continue;
+		}
+		if (b.viewer.pending.at[b.viewer.pending_first].command == VIEWER_GET_NEW_STREAMS) {
+			(void)asked(&b, VIEWER_GET_NEW_STREAMS);
+			r = reply_to(&b, error);
+			count++;
+		} else {
+			(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+			answer(&b, index_reply(INDEX_RETRY, 0));
+		}
+	}
+	ck_assert_int_eq(count, 4);
+	ck_assert_int_eq(r, gives_up ? 0 : -EPROTO);
+	ck_assert_int_eq(client_stream_failed(b.client), !gives_up);
+	ck_assert_uint_eq(b.seen.no_more, gives_up);
+	ck_assert_uint_eq(b.seen.done, 0);
+	if (gives_up) {
+		ck_assert_int_eq(answer_index(&b, INDEX_HUP), 0);
+		client_tick(b.client, b.now);
+		ck_assert_uint_eq(b.seen.done, 1);
+	}
 	teardown(&b);
 }
 END_TEST
@@ -773,6 +822,7 @@ Suite *suite_client(void)
 	tcase_add_test(tcase, asks_quiet_streams_together);
 	tcase_add_loop_test(tcase, index_errors_are_not_the_end, 0, 5);
 	tcase_add_loop_test(tcase, index_errors_end, 0, 2);
+	tcase_add_loop_test(tcase, new_streams_errors_end, 0, 4);
 	tcase_add_test(tcase, reads_streams_again);
 	tcase_add_loop_test(tcase, notices_ids_used_twice, 0, 4);
 	tcase_add_test(tcase, asks_for_the_rest_of_metadata);

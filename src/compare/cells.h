@@ -1,0 +1,55 @@
+/*
+ * cells: a comparison as people read it: sections, and the cells of each change.
+ */
+#ifndef SILLAGE_COMPARE_CELLS_H
+#define SILLAGE_COMPARE_CELLS_H
+
+#include "compare/compare.h"
+#include "compare/value.h"
+
+struct cells_section {
+	const char *title;
+	enum change_kind kind;
+	enum unit unit; /* of CHANGE_RATE */
+};
+
+#define CELLS_SECTIONS 5
+extern const struct cells_section cells_sections[CELLS_SECTIONS];
+
+bool cells_is_in(const struct cells_section *section, const struct change *change);
+/* Whether the change tells something: figures differ, and both sides can have them. */
+bool cells_tells(const struct change *change);
+/* Whether it is of a list of processes, which says again what that of threads says. */
+bool cells_is_again(const struct change *change);
+
+struct cells_values {
+	char a[VALUE_TEXT_MAX], b[VALUE_TEXT_MAX], difference[VALUE_TEXT_MAX + 1],
+		change[VALUE_TEXT_MAX];
+};
+
+/* Of a distribution: of its sum. */
+void cells_values(const struct change *change, struct cells_values *ret);
+
+/* Of a distribution. */
+#define CELLS_PARTS 7
+struct cells_spread {
+	char parts[2][CELLS_PARTS][VALUE_TEXT_MAX]; /* A, B */
+	char distance[VALUE_TEXT_MAX];              /* "D 0.123, p 0.0410" */
+};
+extern const char *const cells_parts[CELLS_PARTS]; /* "COUNT", ... */
+
+void cells_spread(const struct comparison *comparison, const struct change *change,
+		  struct cells_spread *ret);
+
+/* What is said where no row is: that nothing differs, or that nothing was compared. */
+const char *cells_nothing(const struct comparison *comparison);
+/* Whether it is worth telling: what neither side has can change nothing, unless it was asked for.
+ */
+bool cells_lacks(const struct comparison *comparison, const struct unmeasured *one);
+/* "A", "B", "A and B" */
+const char *cells_who_lacks(const struct unmeasured *one);
+
+/* "1 trace from 2026-01-01T00:00:00Z, 3.2 s"; from malloc(). */
+char *cells_side(const struct profile *profile);
+
+#endif
