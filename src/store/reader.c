@@ -167,6 +167,10 @@ void store_reader_close(struct store_reader *reader)
 	if (!reader) {
 		return;
 	}
+	if (reader->members.count > 0) {
+		reader_many_close(reader);
+		return;
+	}
 	sqlite_cursor_close(&reader->heads);
 	sqlite_cursor_close(&reader->views);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
@@ -221,6 +225,9 @@ void store_reader_want(struct store_reader *reader, const struct analysis *const
 	reader->selection = selection;
 	reader->only = NULL;
 	reader->needs_threads = true;
+	for (size_t m = 0; m < reader->members.count; m++) {
+		store_reader_want(reader->members.at[m].reader, list, selection);
+	}
 }
 
 void store_reader_say_all(struct store_reader *reader)
@@ -237,6 +244,9 @@ void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[
 			reader->needs_threads |=
 				tables[a][t] && analyses[a]->tables[t].scope == SCOPE_THREAD;
 		}
+	}
+	for (size_t m = 0; m < reader->members.count; m++) {
+		store_reader_want_tables(reader->members.at[m].reader, tables);
 	}
 }
 
@@ -560,11 +570,16 @@ static void read_parts(struct store_reader *reader, const struct store_window *w
 int store_reader_read(struct store_reader *reader, const struct store_window *window,
 		      struct report *ret, struct err *err)
 {
-	const struct sqlite_place place = { (int64_t)window->level, (int64_t)window->begin,
-					    reader->traces.at[window->trace].number };
+	struct sqlite_place place;
 	char *missing, *unknown;
-	int r = sqlite_cursor_seek(&reader->heads, &place);
+	int r;
 
+	if (reader->members.count > 0) {
+		return reader_many_read(reader, window, ret, err);
+	}
+	place = (struct sqlite_place){ (int64_t)window->level, (int64_t)window->begin,
+				       reader->traces.at[window->trace].number };
+	r = sqlite_cursor_seek(&reader->heads, &place);
 	if (r <= 0) {
 		return r < 0 ? failed(reader, err)
 			     : err_raise(err, -EINVAL, "%s: damaged: a window is missing",

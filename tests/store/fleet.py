@@ -395,7 +395,7 @@ class Test:
                               (('--per', 'host', '--containers', names), '--containers has no effect with --per host'),
                               (('--per', 'host,comm'), 'by container only'),
                               (('--per', 'hosts',), 'did you mean "host"'),
-                              (('another.db',), 'is one more'), (('--sort', 'cpu.busy'), 'behind the point')):
+                              (('--sort', 'cpu.busy'), 'behind the point')):
             code, printed, said = run(self.sillage, 'history', *options, self.store)
             if code != 2 or text not in said or said.count('\n') != 1 or printed:
                 fail(options, 'exit', code, said)

@@ -219,6 +219,40 @@ def check_options(sillage, scratch, trace):
     os.unlink(path)
 
 
+def check_many(sillage, scratch, traces):
+    """Several stores are as one that has all: a trace in each, one in two of them, two halves, other analyses."""
+    whole, parts = os.path.join(scratch, 'whole.db'), []
+    for number, (trace, lists, interval) in enumerate([(trace, 'count,cpu,sched', '10ms') for trace in traces]
+                                                      + [(traces[0], 'count,cpu,sched', '10ms'), (traces[0], 'irq,count', '50ms')]):
+        part = os.path.join(scratch, 'part-%d.db' % number)
+        for path in (whole, part):
+            lines(sillage, 'analyze', '-q', '-f', 'json', '-n', '1000', '-a', lists, '-i', interval, '--store', path, trace)
+        parts.append(part)
+    halves = []
+    with contextlib.closing(sqlite3.connect(whole)) as db:
+        middle = db.execute('SELECT avg(begin) FROM windows').fetchone()[0]
+    for number, less in enumerate(('<', '>=')):  # of all traces, by time
+        halves.append(os.path.join(scratch, 'half-%d.db' % number))
+        shutil.copy(whole, halves[-1])
+        with contextlib.closing(sqlite3.connect(halves[-1])) as db:
+            db.execute('DELETE FROM windows WHERE begin %s ?' % less, (middle,))
+            db.commit()
+    for options in (['-i', '10ms'], ['-i', '200ms'], [], ['--merged', '-i', '50ms'], ['--per', 'host', '-i', '200ms'], ['--per', 'host'],
+                    ['-a', 'irq,cpu'], ['--host', 'none'], ['-f', 'text'], ['--per', 'host', '-f', 'text']):
+        command = [sillage, 'history', '-q', '-f', 'json', *options]
+        expected = [line for line in said(*command, whole)[1].splitlines() if '"type":"end"' not in line]
+        for stores in (parts, parts[::-1], halves):
+            found = [line for line in said(*command, *stores)[1].splitlines() if '"type":"end"' not in line]
+            if found != expected or bool(expected) == ('none' in options):
+                raise SystemExit('many: %s %s: %d lines, expected %d' % (options, stores, len(found), len(expected)))
+    for options, text in ((['--follow', *halves], 'one store at a time'), ([halves[0], os.path.join(scratch, 'gone.db')], 'gone.db')):
+        code, out, err = said(sillage, 'history', *options)
+        if code == 0 or out or text not in err or err.count('\n') != 1:
+            raise SystemExit('many: %s: exit %d: %s' % (options, code, err))
+    for path in (whole, *parts, *halves):
+        os.unlink(path)
+
+
 def rename(path):
     """Gives a generated trace a UUID of its own: all have the same."""
     old = bytes(range(1, 17))
@@ -246,6 +280,8 @@ def main():
                 check_mixed(args.sillage, scratch, path)
                 check_short(args.sillage, scratch, path)
                 check_options(args.sillage, scratch, path)
+        if len(args.traces) > 1:
+            check_many(args.sillage, scratch, args.traces)
         for seed in range(args.seed, args.seed + args.count):
             rng = random.Random(seed)
             made = [os.path.join(scratch, 'trace-%d' % k) for k in range(2)]

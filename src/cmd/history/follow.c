@@ -438,6 +438,10 @@ int follow_store(const struct options *given, struct output *output)
 	f.options.end_option = "--until";
 	f.options.has_interval = true;
 	f.end = UINT64_MAX;
+	if (f.options.args[1]) {
+		say("--follow: one store at a time");
+		return EXIT_USAGE;
+	}
 	if (cmd_range_in(&f.options, NULL, &since, &until, &f.err) < 0) {
 		say("%s", f.err.text);
 		return EXIT_USAGE;

@@ -317,7 +317,7 @@ static int look(const struct options *given, struct output *output)
 	options.begin_option = "--since";
 	options.end_option = "--until";
 	cmd_stop_on_signals();
-	r = store_reader_open(options.args[0], &cmd_stop, &h.reader, &h.err);
+	r = store_reader_open_many(options.args, &cmd_stop, &h.reader, &h.err);
 	if (r < 0) {
 		say("%s", h.err.text);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -367,14 +367,14 @@ static int run(const struct options *options)
 
 const struct command cmd_history = {
 	.name = "history",
-	.args = "STORE",
+	.args = "STORE...",
 	.summary = "what a store of live or analyze has, as they print it",
 	.examples = "  sillage history --since -1h -i 1m store.db\n"
 		    "  sillage history --host 'web*' --merged --per comm store.db\n"
+		    "  sillage history --per host web1.db web2.db\n"
 		    "  sillage history --follow -f json store.db\n"
 		    "  sillage history --per host --since -1h --figure sched.wake.p99 store.db\n",
 	.options = FOR_HISTORY,
 	.args_min = 1,
-	.args_max = 1,
 	.run = run,
 };
