@@ -29,7 +29,9 @@ struct layout {
 	size_t count;                       /* rows that are shown */
 	size_t figures;                     /* that fit into the line, from the first on */
 	int names;                          /* width */
-	bool has_far;                       /* some row is far */
+	int width, needed;                  /* of the screen; of all columns */
+	int values[FLEET_FIGURES_MAX];      /* widths of values */
+	bool has_far;                       /* some row is far, and there is room to name it */
 	bool is_unknown[FLEET_FIGURES_MAX]; /* no host has it, so that it has no column */
 };
 
@@ -69,10 +71,44 @@ static bool is_shown(const struct layout *layout, size_t figure)
 /* Its title stands over the value and the distance. */
 static int value_width(const struct layout *layout, size_t figure)
 {
-	int width = (int)strlen(fleet_figure_name(layout->table->figures->at.at[figure]));
+	return layout->values[figure];
+}
 
-	width -= DISTANCE_WIDTH - 2;
-	return width > VALUE_WIDTH ? width : VALUE_WIDTH;
+static void cell_text(const struct layout *layout, size_t figure, const struct fleet_cell *cell,
+		      char text[FIGURE_TEXT_MAX])
+{
+	(void)snprintf(text, FIGURE_TEXT_MAX, "-");
+	if (cell->is_known) {
+		fleet_figure_print(text, layout->table->figures->at.at[figure], cell->value);
+	}
+}
+
+/* As wide as the title, and the widest value. */
+static void measure(struct layout *layout, size_t figure)
+{
+	int width = (int)strlen(fleet_figure_name(layout->table->figures->at.at[figure])) -
+		    (DISTANCE_WIDTH - 2);
+
+	width = width > VALUE_WIDTH ? width : VALUE_WIDTH;
+	for (size_t i = 0; i < layout->count; i++) {
+		char text[FIGURE_TEXT_MAX];
+
+		cell_text(layout, figure, &layout->table->rows[i].cells[figure], text);
+		width = (int)strlen(text) > width ? (int)strlen(text) : width;
+	}
+	layout->values[figure] = width;
+}
+
+/* A column has room for 7 letters. */
+static void distance_text(const struct fleet_cell *cell, char text[32])
+{
+	text[0] = '\0';
+	if (cell->has_distance) {
+		(void)snprintf(text, 32, "%+.1f", cell->distance);
+		if (strlen(text) > DISTANCE_WIDTH - 3) {
+			(void)snprintf(text, 32, "%+.0e", cell->distance);
+		}
+	}
 }
 
 static int far_width(const struct layout *layout, const struct fleet_row *row)
@@ -89,35 +125,40 @@ static int far_width(const struct layout *layout, const struct fleet_row *row)
 	return width;
 }
 
-/* What is far is named even where its column does not fit. */
-static void fit(struct layout *layout, const struct output *output)
+static void fit_names(struct layout *layout)
 {
-	const struct fleet_table *table = layout->table;
-	int far = 0, used;
 	char name[2 * CELL_MAX];
 
 	layout->names = (int)strlen("(median)");
 	for (size_t i = 0; i < layout->count; i++) {
-		int width = far_width(layout, &table->rows[i]);
-
-		far = width > far ? width : far;
-		row_name(name, &table->rows[i]);
+		row_name(name, &layout->table->rows[i]);
 		layout->names =
 			(int)strlen(name) > layout->names ? (int)strlen(name) : layout->names;
 	}
-	layout->has_far = far > 0;
-	used = 2 + layout->names + far;
-	for (size_t i = 0; i < table->figures->at.count; i++) {
-		if (!is_shown(layout, i)) {
-			continue;
-		}
-		used += 2 + value_width(layout, i) + DISTANCE_WIDTH;
-		if (used > (int)output->columns) {
-			layout->figures = i;
-			return;
-		}
+}
+
+/* As many columns as there is room for.  Where there is none for the names of what is far, "!" says
+ * it, and those whose column is left out stand below the row. */
+static void fit(struct layout *layout)
+{
+	const struct fleet_table *table = layout->table;
+	int far = 0, used;
+
+	fit_names(layout);
+	for (size_t i = 0; i < layout->count; i++) {
+		int width = far_width(layout, &table->rows[i]);
+
+		far = width > far ? width : far;
 	}
-	layout->figures = table->figures->at.count;
+	used = 2 + layout->names;
+	for (size_t i = 0; i < table->figures->at.count; i++) {
+		measure(layout, i);
+		used += is_shown(layout, i) ? 2 + value_width(layout, i) + DISTANCE_WIDTH : 0;
+		layout->figures += used <= layout->width;
+	}
+	far = far > 0 && far < (int)strlen(FAR_TITLE) + 2 ? (int)strlen(FAR_TITLE) + 2 : far;
+	layout->needed = used + far;
+	layout->has_far = far > 0 && layout->needed <= layout->width;
 }
 
 /* ---- lines ---- */
@@ -140,13 +181,68 @@ static void put_far(const struct layout *layout, const struct fleet_row *row)
 {
 	const char *comma = "  ";
 
-	for (size_t i = 0; i < layout->table->figures->at.count; i++) {
+	for (size_t i = 0; layout->has_far && i < layout->table->figures->at.count; i++) {
 		if (row->cells[i].is_far) {
 			(void)fprintf(layout->out, "%s%s", comma,
 				      fleet_figure_name(layout->table->figures->at.at[i]));
 			comma = ", ";
 		}
 	}
+}
+
+/* Names after each other, with commas, in lines of the width. */
+struct names {
+	const struct layout *layout;
+	const char *first; /* what stands before them */
+	int used;          /* letters of the line; 0: there is none yet */
+};
+
+static void put_name(struct names *names, size_t figure)
+{
+	const char *name = fleet_figure_name(names->layout->table->figures->at.at[figure]);
+	FILE *out = names->layout->out;
+	int len = (int)strlen(name) + 2;
+
+	if (names->used == 0) {
+		names->used = fprintf(out, "%s", names->first);
+		if (names->used + len - 2 > names->layout->width) {
+			names->used = fprintf(out, "\n      ") - 1;
+		}
+	} else if (names->used + len > names->layout->width) {
+		names->used = fprintf(out, ",\n      ") - 2;
+	} else {
+		(void)fputs(", ", out);
+	}
+	names->used += len;
+	(void)fputs(name, out);
+}
+
+/* What is far, and has no column. */
+static void put_far_below(const struct layout *layout, const struct fleet_row *row)
+{
+	struct names names = { layout, "    ! ", 0 };
+
+	for (size_t i = layout->figures; !layout->has_far && i < layout->table->figures->at.count;
+	     i++) {
+		if (row->cells[i].is_far) {
+			put_name(&names, i);
+		}
+	}
+	(void)fputs(names.used > 0 ? "\n" : "", layout->out);
+}
+
+static void put_left_out(const struct layout *layout)
+{
+	char *first = mem_printf("  no room (--width %d has all): ", layout->needed);
+	struct names names = { layout, first, 0 };
+
+	for (size_t i = layout->figures; i < layout->table->figures->at.count; i++) {
+		if (is_shown(layout, i)) {
+			put_name(&names, i);
+		}
+	}
+	(void)fputs(names.used > 0 ? "\n" : "", layout->out);
+	free(first);
 }
 
 static void put_row(const struct layout *layout, const struct fleet_row *row)
@@ -162,19 +258,14 @@ static void put_row(const struct layout *layout, const struct fleet_row *row)
 		if (!is_shown(layout, i)) {
 			continue;
 		}
-		(void)snprintf(text, sizeof(text), "-");
-		if (cell->is_known) {
-			fleet_figure_print(text, layout->table->figures->at.at[i], cell->value);
-		}
-		distance[0] = '\0';
-		if (cell->has_distance) {
-			(void)snprintf(distance, sizeof(distance), "%+.1f", cell->distance);
-		}
+		cell_text(layout, i, cell, text);
+		distance_text(cell, distance);
 		(void)fprintf(layout->out, "  %*s%*s%s", value_width(layout, i), text,
 			      DISTANCE_WIDTH - 2, distance, cell->is_far ? " !" : "  ");
 	}
 	put_far(layout, row);
 	(void)fputc('\n', layout->out);
+	put_far_below(layout, row);
 }
 
 /* The line of all: the medians, or how far apart the others are. */
@@ -200,23 +291,19 @@ static void put_others(const struct layout *layout, const char *name, bool is_me
 	(void)fputc('\n', layout->out);
 }
 
-/* A line of names, if there is one. */
+/* Names with what is said of them, if there are any. */
 static void put_figures(const struct layout *layout, const char *what, const bool *which)
 {
-	const char *comma = " ";
+	char *first = mem_printf("  %s: ", what);
+	struct names names = { layout, first, 0 };
 
 	for (size_t i = 0; i < layout->table->figures->at.count; i++) {
-		if (!which[i]) {
-			continue;
+		if (which[i]) {
+			put_name(&names, i);
 		}
-		if (comma[0] == ' ') {
-			(void)fprintf(layout->out, "  %s:", what);
-		}
-		(void)fprintf(layout->out, "%s%s", comma,
-			      fleet_figure_name(layout->table->figures->at.at[i]));
-		comma = ", ";
 	}
-	(void)fputs(comma[0] == ' ' ? "" : "\n", layout->out);
+	(void)fputs(names.used > 0 ? "\n" : "", layout->out);
+	free(first);
 }
 
 static void put_absent(const struct layout *layout)
@@ -267,6 +354,7 @@ static void put_table(const struct layout *layout)
 	put_rest(layout);
 	put_others(layout, "(median)", true);
 	put_others(layout, "(spread)", false);
+	put_left_out(layout);
 }
 
 void fleet_text(struct output *output, const struct fleet_table *table)
@@ -275,6 +363,7 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 	size_t size = 0;
 	struct layout layout = { .out = open_memstream(&text, &size),
 				 .table = table,
+				 .width = (int)output->columns,
 				 .bold = output->has_colour ? "\033[1m" : "",
 				 .plain = output->has_colour ? "\033[0m" : "",
 				 .count = output->top > 0 && output->top < table->row_count
@@ -291,7 +380,7 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 		      table->host_count, table->host_count == 1 ? "" : "s");
 	put_figures(&layout, "not known of any host", layout.is_unknown);
 	if (table->row_count > 0) {
-		fit(&layout, output);
+		fit(&layout);
 		put_table(&layout);
 	}
 	put_figures(&layout, FORMAT_WHOLE, table->is_whole);

@@ -218,7 +218,7 @@ static uint32_t source_in(const struct table *table, const struct report_row *ro
 static void add_rows(struct rollup *rollup, struct rollup_table *table,
 		     const struct report_table *from, uint32_t source)
 {
-	table->is_whole = from->is_whole;
+	table->is_whole |= from->is_whole;
 	table->unknown = from->unknown & (rollup->joins ? table->unknown : UINT16_MAX);
 	if (!rollup->joins) {
 		forget_last(table);
@@ -323,6 +323,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 	for (size_t t = 0; t < rollup->tables.count; t++) {
 		empty(rollup->tables.at[t]);
 		rollup->tables.at[t]->unknown = UINT16_MAX;
+		rollup->tables.at[t]->is_whole = false;
 	}
 	rollup->views.count = 0;
 	rollup->names.count = 0;

@@ -125,11 +125,20 @@ static void split(struct choice_groups *groups, size_t at, uint64_t lists)
 
 /* ---- windows ---- */
 
-static uint32_t trace_of(const struct store_reader *reader, int64_t number)
+uint32_t reader_choice_global(const struct choice_source *source, uint32_t trace)
 {
+	assert(trace < source->reader->traces.count);
+	return source->global ? source->global[trace] : trace;
+}
+
+/* The trace of all stores that one of them calls so; UINT32_MAX: there is none. */
+static uint32_t trace_of(const struct choice_source *source, int64_t number)
+{
+	const struct store_reader *reader = source->reader;
+
 	for (uint32_t i = 0; i < reader->traces.count; i++) {
 		if (reader->traces.at[i].number == number) {
-			return i;
+			return reader_choice_global(source, i);
 		}
 	}
 	return UINT32_MAX;
@@ -161,11 +170,12 @@ static bool is_free_in(const struct choice_group *group, const struct span *wind
 	return is_free(&group->covered, &shown) && (!last || last->end <= window->begin);
 }
 
-static void take(struct reader_choice *choice, uint64_t level, sqlite3_stmt *row)
+static void take(struct reader_choice *choice, const struct choice_source *source, uint64_t level,
+		 sqlite3_stmt *row)
 {
 	struct span window = { (uint64_t)sqlite3_column_int64(row, 0),
 			       (uint64_t)sqlite3_column_int64(row, 1) };
-	uint32_t trace = trace_of(choice->reader, sqlite3_column_int64(row, 2));
+	uint32_t trace = trace_of(source, sqlite3_column_int64(row, 2));
 	uint64_t lists;
 	struct choice_groups *groups;
 
@@ -185,16 +195,18 @@ static void take(struct reader_choice *choice, uint64_t level, sqlite3_stmt *row
 			group = &groups->at.at[g];
 		}
 		*vec_push(&group->fresh.at) = window;
-		*vec_push(&group->windows.at) = (struct store_window){
-			.level = level, .begin = window.begin, .end = window.end, .trace = trace
-		};
+		*vec_push(&group->windows.at) = (struct store_window){ .level = level,
+								       .begin = window.begin,
+								       .end = window.end,
+								       .trace = trace,
+								       .member = source->member };
 	}
 }
 
-static int take_range(struct reader_choice *choice, uint64_t level, const struct span *range,
-		      struct err *err)
+static int take_range(struct reader_choice *choice, const struct choice_source *source,
+		      uint64_t level, const struct span *range, struct err *err)
 {
-	struct store_reader *reader = choice->reader;
+	struct store_reader *reader = source->reader;
 	sqlite3_stmt *rows = NULL;
 	int step = SQLITE_DONE;
 	int r = sqlite_prepare(reader->db, reader->path,
@@ -209,7 +221,7 @@ static int take_range(struct reader_choice *choice, uint64_t level, const struct
 		(void)sqlite3_bind_int64(rows, 2, (int64_t)range->begin);
 		(void)sqlite3_bind_int64(rows, 3, (int64_t)end);
 		while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
-			take(choice, level, rows);
+			take(choice, source, level, rows);
 		}
 	}
 	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, err);
@@ -219,10 +231,10 @@ static int take_range(struct reader_choice *choice, uint64_t level, const struct
 
 /* What windows of a length and trace have, some of them at least; by an index, from text to text.
  */
-static int find_lists(struct reader_choice *choice, uint64_t level, uint32_t trace, uint64_t *ret,
-		      struct err *err)
+static int find_lists(const struct choice_source *source, uint64_t level, uint32_t trace,
+		      uint64_t *ret, struct err *err)
 {
-	struct store_reader *reader = choice->reader;
+	struct store_reader *reader = source->reader;
 	sqlite3_stmt *next = NULL;
 	char *last = mem_strdup("");
 	bool goes_on = true;
@@ -252,13 +264,20 @@ static int find_lists(struct reader_choice *choice, uint64_t level, uint32_t tra
 }
 
 /* Adds the times in which some group of the trace may find windows of that length. */
-static int add_rests(struct reader_choice *choice, uint64_t level, uint32_t trace,
-		     struct spans *rest, struct err *err)
+static int add_rests(struct reader_choice *choice, const struct choice_source *source,
+		     uint64_t level, uint32_t trace, struct spans *rest, struct err *err)
 {
+	uint32_t own = source->own ? source->own[trace] : trace;
 	const struct choice_groups *groups = &choice->traces[trace];
 	uint64_t lists = STORE_HEAD;
-	int r = groups->at.count > 1 ? find_lists(choice, level, trace, &lists, err) : 0;
+	int r = 0;
 
+	if (own == UINT32_MAX) {
+		return 0; /* this store does not have it */
+	}
+	if (groups->at.count > 1) {
+		r = find_lists(source, level, own, &lists, err);
+	}
 	for (size_t g = 0; r == 0 && g < groups->at.count; g++) {
 		if (groups->at.at[g].lists & lists) {
 			add_rest(&choice->range, &groups->at.at[g].covered, rest);
@@ -267,7 +286,8 @@ static int add_rests(struct reader_choice *choice, uint64_t level, uint32_t trac
 	return r;
 }
 
-int reader_choice_take(struct reader_choice *choice, uint64_t level, struct err *err)
+int reader_choice_take(struct reader_choice *choice, const struct choice_source *source,
+		       uint64_t level, struct err *err)
 {
 	size_t traces = choice->reader->traces.count;
 	struct spans rest = { 0 };
@@ -275,12 +295,12 @@ int reader_choice_take(struct reader_choice *choice, uint64_t level, struct err 
 
 	for (uint32_t i = 0; r == 0 && i < traces; i++) {
 		if (choice->wanted[i]) {
-			r = add_rests(choice, level, i, &rest, err);
+			r = add_rests(choice, source, level, i, &rest, err);
 		}
 	}
 	unite(&rest);
 	for (size_t i = 0; r == 0 && i < rest.at.count; i++) {
-		r = take_range(choice, level, &rest.at.at[i], err);
+		r = take_range(choice, source, level, &rest.at.at[i], err);
 	}
 	for (size_t i = 0; i < traces; i++) {
 		for (size_t g = 0; g < choice->traces[i].at.count; g++) {

@@ -24,6 +24,13 @@ struct spans {
 	VEC(struct span) at;
 };
 
+/* A store that windows are taken from. */
+struct choice_source {
+	struct store_reader *reader;
+	uint32_t member;              /* its number, of several */
+	const uint32_t *global, *own; /* as in struct reader_member; NULL: there is one store */
+};
+
 /* Analyses of a trace that have the same windows. */
 struct choice_group {
 	uint64_t lists;       /* store_window.lists */
@@ -51,7 +58,10 @@ void reader_choice_init(struct reader_choice *choice, struct store_reader *reade
 			const bool *wanted, uint64_t begin, uint64_t end);
 void reader_choice_fini(struct reader_choice *choice);
 /* Takes the windows of one length where an analysis has none yet. */
-int reader_choice_take(struct reader_choice *choice, uint64_t level, struct err *err);
+int reader_choice_take(struct reader_choice *choice, const struct choice_source *source,
+		       uint64_t level, struct err *err);
+/* The trace of all stores that is this one of the source. */
+uint32_t reader_choice_global(const struct choice_source *source, uint32_t trace);
 /* Adds what was taken, by trace and time. */
 void reader_choice_windows(struct reader_choice *choice, struct store_windows *ret);
 

@@ -13,6 +13,24 @@ struct levels {
 
 /* ---- lengths ---- */
 
+/* In order, each once. */
+static void add_level(struct levels *levels, uint64_t level)
+{
+	size_t at = levels->at.count;
+
+	while (at > 0 && levels->at.at[at - 1] > level) {
+		at--;
+	}
+	if (at > 0 && levels->at.at[at - 1] == level) {
+		return;
+	}
+	(void)vec_push(&levels->at);
+	memmove(levels->at.at + at + 1, levels->at.at + at,
+		(levels->at.count - at - 1) * sizeof(levels->at.at[0]));
+	levels->at.at[at] = level;
+}
+
+/* Adds the lengths of its windows. */
 static int read_levels(struct store_reader *reader, struct levels *ret, struct err *err)
 {
 	sqlite3_stmt *next = NULL;
@@ -28,7 +46,7 @@ static int read_levels(struct store_reader *reader, struct levels *ret, struct e
 			break;
 		}
 		last = sqlite3_column_int64(next, 0);
-		*vec_push(&ret->at) = (uint64_t)last;
+		add_level(ret, (uint64_t)last);
 		(void)sqlite3_reset(next);
 	}
 	(void)sqlite3_finalize(next);
@@ -58,9 +76,11 @@ static void order(struct levels *levels, uint64_t interval_ns)
 
 /* ---- a store on a server ---- */
 
-static int fetch_heads(struct store_reader *reader, const bool *wanted, uint64_t begin,
+/* @wanted: by trace of all stores. */
+static int fetch_heads(const struct choice_source *source, const bool *wanted, uint64_t begin,
 		       uint64_t end, struct err *err)
 {
+	struct store_reader *reader = source->reader;
 	bool *by_number;
 	int r;
 
@@ -69,7 +89,8 @@ static int fetch_heads(struct store_reader *reader, const bool *wanted, uint64_t
 	}
 	by_number = mem_alloc(reader->traces.count + 1);
 	for (size_t i = 0; i < reader->traces.count; i++) {
-		by_number[reader->traces.at[i].number] = wanted[i];
+		by_number[reader->traces.at[i].number] =
+			wanted[reader_choice_global(source, (uint32_t)i)];
 	}
 	r = mirror_heads(reader->mirror, by_number, begin, end, err);
 	free(by_number);
@@ -95,9 +116,10 @@ static int fetch_level(struct store_reader *reader, uint64_t level, const struct
 	return r;
 }
 
-static int fetch_rows(struct store_reader *reader, const struct levels *levels,
+static int fetch_rows(const struct choice_source *source, const struct levels *levels,
 		      const struct store_windows *windows, struct err *err)
 {
+	struct store_reader *reader = source->reader;
 	int r = 0;
 
 	for (size_t l = 0; r == 0 && reader->mirror && l < levels->at.count; l++) {
@@ -107,7 +129,7 @@ static int fetch_rows(struct store_reader *reader, const struct levels *levels,
 		for (size_t i = 0; i < windows->at.count; i++) {
 			const struct store_window *window = &windows->at.at[i];
 
-			if (window->level == levels->at.at[l]) {
+			if (window->level == levels->at.at[l] && window->member == source->member) {
 				span.begin =
 					window->begin < span.begin ? window->begin : span.begin;
 				span.end = window->begin >= span.end ? window->begin + 1 : span.end;
@@ -121,24 +143,51 @@ static int fetch_rows(struct store_reader *reader, const struct levels *levels,
 	return r;
 }
 
+/* The stores that windows come from: @reader, or its members. */
+static size_t list_sources(struct store_reader *reader, struct choice_source **ret)
+{
+	size_t count = reader->members.count > 0 ? reader->members.count : 1;
+	struct choice_source *sources = mem_alloc(count * sizeof(*sources));
+
+	sources[0] = (struct choice_source){ .reader = reader };
+	for (uint32_t m = 0; m < reader->members.count; m++) {
+		const struct reader_member *member = &reader->members.at[m];
+
+		sources[m] =
+			(struct choice_source){ member->reader, m, member->global, member->own };
+	}
+	*ret = sources;
+	return count;
+}
+
 int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64_t interval_ns,
 			 uint64_t begin, uint64_t end, struct store_windows *ret, struct err *err)
 {
 	struct reader_choice choice;
 	struct levels levels = { 0 };
-	int r = fetch_heads(reader, wanted, begin, end, err);
+	struct choice_source *sources;
+	size_t count = list_sources(reader, &sources);
+	int r = 0;
 
 	assert(interval_ns > 0);
-	r = r < 0 ? r : read_levels(reader, &levels, err);
+	for (size_t m = 0; r == 0 && m < count; m++) {
+		r = fetch_heads(&sources[m], wanted, begin, end, err);
+		r = r < 0 ? r : read_levels(sources[m].reader, &levels, err);
+	}
 	order(&levels, interval_ns);
 	reader_choice_init(&choice, reader, wanted, begin, end);
 	for (size_t i = 0; r == 0 && i < levels.at.count; i++) {
-		r = reader_choice_take(&choice, levels.at.at[i], err);
+		for (size_t m = 0; r == 0 && m < count; m++) {
+			r = reader_choice_take(&choice, &sources[m], levels.at.at[i], err);
+		}
 	}
 	reader_choice_windows(&choice, ret);
 	reader_choice_fini(&choice);
-	r = r < 0 ? r : fetch_rows(reader, &levels, ret, err);
+	for (size_t m = 0; r == 0 && m < count; m++) {
+		r = fetch_rows(&sources[m], &levels, ret, err);
+	}
 	vec_fini(&levels.at);
+	free(sources);
 	return r;
 }
 
@@ -146,12 +195,15 @@ int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		      void *user, struct err *err)
 {
 	sqlite3_stmt *gaps = NULL;
-	int step = SQLITE_DONE;
-	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT begin, \"end\", windows, why FROM gaps"
-			       " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2",
-			       &gaps, err);
+	int step = SQLITE_DONE, r;
 
+	if (reader->members.count > 0) {
+		return reader_many_gaps(reader, begin, end, each, user, err);
+	}
+	r = sqlite_prepare(reader->db, reader->path,
+			   "SELECT begin, \"end\", windows, why FROM gaps"
+			   " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2",
+			   &gaps, err);
 	(void)sqlite3_bind_int64(gaps, 1, (int64_t)begin);
 	(void)sqlite3_bind_int64(gaps, 2, end < INT64_MAX ? (int64_t)end : INT64_MAX);
 	while (r == 0 && (step = sqlite3_step(gaps)) == SQLITE_ROW) {
@@ -197,6 +249,9 @@ int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t
 	struct levels levels = { 0 };
 	int r;
 
+	if (reader->members.count > 0) {
+		return reader_many_span(reader, ret_first, ret_last, err);
+	}
 	if (reader->mirror) {
 		return mirror_span(reader->mirror, ret_first, ret_last, err);
 	}

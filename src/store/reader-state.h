@@ -21,7 +21,15 @@ struct read_table {
 	VEC(struct report_row) shown;
 };
 
+/* One of several stores. */
+struct reader_member {
+	struct store_reader *reader;
+	uint32_t *global; /* by its traces: those of all */
+	uint32_t *own;    /* by traces of all: its own; UINT32_MAX: it has not */
+};
+
 struct store_reader {
+	VEC(struct reader_member) members; /* several stores: it has no more than their traces */
 	sqlite3 *db;
 	char *path;
 	struct mirror *mirror; /* NULL: the store is the file itself */
@@ -44,6 +52,14 @@ struct store_reader {
 /* Whether rows of table @t of analyses[a] are needed: those of processes are made of those of
  * threads. */
 bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t);
+/* reader-many.c: of several stores. */
+void reader_many_close(struct store_reader *reader);
+int reader_many_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
+		     struct err *err);
+int reader_many_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
+		     void *user, struct err *err);
+int reader_many_read(struct store_reader *reader, const struct store_window *window,
+		     struct report *ret, struct err *err);
 /* Whether the analysis is wanted. */
 bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis);
 /* "cpu,sched" bit by bit, by number in analyses[]. */

@@ -19,6 +19,17 @@ int store_reader_open(const char *url, const atomic_bool *stop, struct store_rea
 	return missing(url, err);
 }
 
+int store_reader_open_many(const char **urls, const atomic_bool *stop, struct store_reader **ret,
+			   struct err *err)
+{
+	return store_reader_open(urls[0], stop, ret, err);
+}
+
+void store_reader_say_all(struct store_reader *reader)
+{
+	(void)reader;
+}
+
 int store_reader_check(const char *url, struct err *err)
 {
 	return missing(url, err);

@@ -167,6 +167,10 @@ void store_reader_close(struct store_reader *reader)
 	if (!reader) {
 		return;
 	}
+	if (reader->members.count > 0) {
+		reader_many_close(reader);
+		return;
+	}
 	sqlite_cursor_close(&reader->heads);
 	sqlite_cursor_close(&reader->views);
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
@@ -221,6 +225,9 @@ void store_reader_want(struct store_reader *reader, const struct analysis *const
 	reader->selection = selection;
 	reader->only = NULL;
 	reader->needs_threads = true;
+	for (size_t m = 0; m < reader->members.count; m++) {
+		store_reader_want(reader->members.at[m].reader, list, selection);
+	}
 }
 
 void store_reader_say_all(struct store_reader *reader)
@@ -238,6 +245,9 @@ void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[
 				tables[a][t] && analyses[a]->tables[t].scope == SCOPE_THREAD;
 		}
 	}
+	for (size_t m = 0; m < reader->members.count; m++) {
+		store_reader_want_tables(reader->members.at[m].reader, tables);
+	}
 }
 
 /* ---- one window ---- */
@@ -247,26 +257,38 @@ static int failed(struct store_reader *reader, struct err *err)
 	return sqlite_failed(reader->db, reader->path, err);
 }
 
+static bool is_by_cpu(const struct table *table)
+{
+	return table->id_key && strcmp(table->id_key, "cpu") == 0;
+}
+
+static bool is_instance_wanted(const struct selection *selection, const struct table *table,
+			       const struct store_row *row)
+{
+	const struct instance *instance = &row->instance;
+	uint8_t selects = selection_of(selection) & ~table->of_all;
+
+	return instance->ns >= selection->min_ns && instance->ns <= selection->max_ns &&
+	       (!(selects & OF_ALL_CPUS) || instance->cpu == UINT64_MAX ||
+		selection_wants_cpu(selection, instance->cpu)) &&
+	       (!(selects & OF_ALL_THREADS) ||
+		(row->row.thread && selection_wants_thread(selection, &row->view))) &&
+	       selection_wants_irq(selection, table, instance->keyed.id, instance->keyed.name);
+}
+
 static bool is_row_wanted(const struct selection *selection, const struct table *table,
 			  const struct store_row *row)
 {
-	bool is_by_cpu = table->id_key && strcmp(table->id_key, "cpu") == 0;
-
 	switch (table->scope) {
 	case SCOPE_THREAD:
 		return selection_wants_thread(selection, &row->view);
 	case SCOPE_CPU:
 		return selection_wants_cpu(selection, row->row.id);
 	case SCOPE_KEYED:
-		return (!is_by_cpu || selection_wants_cpu(selection, row->row.id)) &&
+		return (!is_by_cpu(table) || selection_wants_cpu(selection, row->row.id)) &&
 		       selection_wants_irq(selection, table, row->row.id, row->row.name);
 	case SCOPE_LONGEST:
-		return row->instance.ns >= selection->min_ns &&
-		       row->instance.ns <= selection->max_ns &&
-		       (selection->cpus.count == 0 ||
-			selection_wants_cpu(selection, row->instance.cpu)) &&
-		       (!(selection_of(selection) & OF_ALL_THREADS) ||
-			(row->row.thread && selection_wants_thread(selection, &row->view)));
+		return is_instance_wanted(selection, table, row);
 	default:
 		return true;
 	}
@@ -330,20 +352,35 @@ static void show_rows(struct read_table *table)
 	}
 }
 
-/* Figures that are those of all, whatever is selected. */
+/* Figures that are those of all, whatever is selected: of a window it is not known which thread or
+ * CPU had a part of them. */
 static bool is_whole(const struct selection *selection, const struct table *table)
 {
 	uint8_t selected = selection ? selection_of(selection) : 0;
-	uint8_t concerned = table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
-					    table->scope == SCOPE_CONTAINER
-				    ? OF_ALL_THREADS
-			    : table->scope == SCOPE_CPU     ? OF_ALL_CPUS
-			    : table->scope == SCOPE_LONGEST ? OF_ALL_THREADS | OF_ALL_CPUS
-			    : table->lami_class && strcmp(table->lami_class, "irq") == 0
-				    ? OF_ALL_IRQS
-				    : 0;
+	uint8_t told_apart = table->scope == SCOPE_THREAD || table->scope == SCOPE_PROCESS ||
+					     table->scope == SCOPE_CONTAINER
+				     ? OF_ALL_THREADS
+			     : table->scope == SCOPE_CPU || is_by_cpu(table) ? OF_ALL_CPUS
+			     : table->scope == SCOPE_LONGEST ? OF_ALL_THREADS | OF_ALL_CPUS
+							     : 0;
 
-	return selected & ~concerned & (OF_ALL_THREADS | OF_ALL_CPUS);
+	return (selected & table->of_all) ||
+	       (selected & ~told_apart & (OF_ALL_THREADS | OF_ALL_CPUS));
+}
+
+/* Instances of some lists do not say on which CPU they were: all are shown. */
+static bool has_unknown_cpus(const struct selection *selection, const struct read_table *table,
+			     const struct table *of)
+{
+	if (!selection || of->scope != SCOPE_LONGEST || !(selection_of(selection) & OF_ALL_CPUS)) {
+		return false;
+	}
+	for (size_t i = 0; i < table->rows.count; i++) {
+		if (table->rows.at[i].instance.cpu == UINT64_MAX) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* "cpu.2:7 ": of the columns that are unknown. */
@@ -415,14 +452,15 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 			unwritten = ALL_COLUMNS;
 		}
 		show_rows(table);
-		*vec_push(&reader->report_tables) =
-			(struct report_table){ .analysis = analyses[a],
-					       .table = of,
-					       .rows = table->shown.at,
-					       .row_count = table->shown.count,
-					       .unknown = table->lacks | unwritten |
-							  unknown_of(unknown, analyses[a], t),
-					       .is_whole = is_whole(reader->selection, of) };
+		*vec_push(&reader->report_tables) = (struct report_table){
+			.analysis = analyses[a],
+			.table = of,
+			.rows = table->shown.at,
+			.row_count = table->shown.count,
+			.unknown = table->lacks | unwritten | unknown_of(unknown, analyses[a], t),
+			.is_whole = is_whole(reader->selection, of) ||
+				    has_unknown_cpus(reader->selection, table, of)
+		};
 	}
 	return r;
 }
@@ -532,11 +570,16 @@ static void read_parts(struct store_reader *reader, const struct store_window *w
 int store_reader_read(struct store_reader *reader, const struct store_window *window,
 		      struct report *ret, struct err *err)
 {
-	const struct sqlite_place place = { (int64_t)window->level, (int64_t)window->begin,
-					    reader->traces.at[window->trace].number };
+	struct sqlite_place place;
 	char *missing, *unknown;
-	int r = sqlite_cursor_seek(&reader->heads, &place);
+	int r;
 
+	if (reader->members.count > 0) {
+		return reader_many_read(reader, window, ret, err);
+	}
+	place = (struct sqlite_place){ (int64_t)window->level, (int64_t)window->begin,
+				       reader->traces.at[window->trace].number };
+	r = sqlite_cursor_seek(&reader->heads, &place);
 	if (r <= 0) {
 		return r < 0 ? failed(reader, err)
 			     : err_raise(err, -EINVAL, "%s: damaged: a window is missing",

@@ -30,6 +30,7 @@ struct store_window {
 	uint64_t lists;
 	uint64_t expected; /* the analyses that windows of the trace should have */
 	uint32_t group;    /* report.group */
+	uint32_t member;   /* of several stores, the one that has it */
 };
 #define STORE_HEAD (UINT64_C(1) << 63)
 
@@ -41,6 +42,10 @@ struct store_windows {
  * end, which a server may take long to come to. */
 int store_reader_open(const char *url, const atomic_bool *stop, struct store_reader **ret,
 		      struct err *err);
+/* The same of several stores as if they were one: what a trace has in several is taken once, from
+ * the first.  @urls ends with NULL. */
+int store_reader_open_many(const char **urls, const atomic_bool *stop, struct store_reader **ret,
+			   struct err *err);
 void store_reader_close(struct store_reader *reader); /* NULL is fine */
 /* Whether @url can be one: a file has to be a store, of a server only the URL has to be right. */
 int store_reader_check(const char *url, struct err *err);

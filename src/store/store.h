@@ -22,6 +22,7 @@
 #include "base/err.h"
 #include "output/sink.h"
 #include "store/keep.h"
+#include "store/rows/store-url.h"
 
 struct store;
 
@@ -43,11 +44,6 @@ struct store_account {
 	 * in memory any more. */
 	uint64_t given, settled;
 };
-
-/* Whether it is a store in ClickHouse. */
-bool store_is_clickhouse(const char *url);
-/* The file of "sqlite:FILE" or "FILE.db"; NULL: it is none.  @ret_why says why. */
-const char *store_file_of(const char *url, struct err *ret_why);
 
 /* Opens the store, and begins it if there is none.  -errno: one line in @err; -EINVAL: it is none,
  * or of a newer version. */

@@ -339,7 +339,43 @@ class Test:
             fail(rule.text, 'fires', sorted(set(shown) - set(expected)), 'and not', sorted(set(expected) - set(shown)))
         rule.fired += len(found)
 
+    def check_width(self):
+        """Each figure has a column, or is named below; what is far is named, or marked; lines are as long as asked."""
+        figures = ['cpu.busy', 'sched.wake.p99', 'io.read_bytes.rate', 'count.events', 'count.discarded', 'cpu.threads.run']
+        choice = [word for figure in figures for word in ('--figure', figure)]
+        rows = [line for line in self.fleet(*choice) if line['type'] == 'fleet-total'][0]['rows']
+        far = {row['host']: set(row['far']) for row in rows}
+        columns = []
+        for width in (40, 60, 80, 100, 140, 250):
+            text = run(self.sillage, 'history', '--per', 'host', *choice, '--width', str(width), self.store)[1]
+            lines = text.splitlines()[1:]
+            head = [line.split('FAR FROM')[0].split() for line in lines if line.startswith('  HOST')][0][1:]
+            rest = text[text.index('  no room ('):] if '  no room (' in text else ''
+            if [figure for figure in figures if figure not in head and figure not in rest] or max(map(len, lines)) > width:
+                fail('width', width, text)
+            host = None
+            marked = {}
+            for line in lines[1:]:
+                words = line.split()
+                if words and words[0] in far:
+                    host = words[0]
+                    marked[host] = [line.count(' !'), '']
+                elif host and line.startswith('    '):
+                    marked[host][1] += line
+                else:
+                    host = None
+            for host, names in far.items():
+                hidden = {name for name in names if name not in head}
+                if marked[host][0] != len(names - hidden) or any(name not in marked[host][1] for name in hidden):
+                    fail('width', width, 'far of', host, names, text)
+            columns.append(len(head))
+        if columns != sorted(columns) or columns[0] >= columns[-1] or columns[2] < 2:
+            fail('width: columns', columns)
+
     def check_options(self):
+        names = os.path.join(self.scratch, 'names')
+        with open(names, 'w') as file:
+            file.write('4026532178 alpha\n')
         for options, text in ((('--per', 'host', '--figure', 'cpu.bsy'), 'column 5'),
                               (('--per', 'host', '--figure', 'cpu.busy > 1'), 'expected the end'),
                               (('--per', 'host', '--figure', 'sched.wake'), 'distribution'),
@@ -356,8 +392,10 @@ class Test:
                               (('--per', 'host', '--freq'), 'no effect with --per host'),
                               (('--trigger', 'cpu.busy > 1%'), 'no effect without --per host'),
                               (('--figure', 'cpu.busy'), 'no effect without --per host'),
+                              (('--per', 'host', '--containers', names), '--containers has no effect with --per host'),
+                              (('--per', 'host,comm'), 'by container only'),
                               (('--per', 'hosts',), 'did you mean "host"'),
-                              (('another.db',), 'is one more'), (('--sort', 'cpu.busy'), 'behind the point')):
+                              (('--sort', 'cpu.busy'), 'behind the point')):
             code, printed, said = run(self.sillage, 'history', *options, self.store)
             if code != 2 or text not in said or said.count('\n') != 1 or printed:
                 fail(options, 'exit', code, said)
@@ -474,7 +512,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='sillage-fleet-') as scratch:
         test = Test(*sys.argv[1:3], scratch)
         test.make_traces()
-        for check in (test.check_figures, test.check_merged, test.check_containers, test.check_far, test.check_options, test.check_gate,
+        for check in (test.check_figures, test.check_merged, test.check_containers, test.check_far, test.check_width, test.check_options, test.check_gate,
                       test.check_triggers):
             check()
     idle = [rule.text for rule in RULES if not rule.fired and '7 hosts' not in rule.text]

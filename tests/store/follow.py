@@ -302,6 +302,12 @@ def check_range(test, whole):
     same('until', test.follow(whole, '-i', '10ms', *until).finish(None), begins[10:20])
     same('since', test.follow(whole, '-i', '10ms', '--since', '%dns' % begins[15], *until).finish(None), begins[15:20])
     same('host', test.follow(whole, '-i', '10ms', *ALL, *until, '--host', 'none').finish(None), [])
+    for more in ((), ('--per', 'host')):
+        follower = test.follow(whole, '-i', '10ms', '--host', 'none', *more)
+        follower.wait_said('no window of such a host and session yet; it has testhost')
+        follower.finish(signal.SIGINT)
+        if follower.text().count('\n') != 1:
+            fail('no such host:', follower.text())
     for options in (('-n', '3'), ('--per', 'comm', '--sort', 'run_ns'), ('--comm', 'task*', '--width', '90')):
         texts = [server.run(test.sillage, 'history', *options, *LISTS, '-i', '10ms', *until, *more, whole)
                  for more in (('--follow', *ALL), ())]

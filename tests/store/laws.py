@@ -174,6 +174,85 @@ def check_short(sillage, scratch, trace):
     os.unlink(path)
 
 
+# Options that select or sort, and what of them a store cannot tell apart is marked.
+SELECT = (['--irq', '1'], ['--irq', '[rt]*'], ['--irq', '999'], ['--per', 'cpu'], ['--per', 'tid'], ['--per', 'pid'], ['--per', 'comm'],
+          ['--per', 'prio'], ['--comm', 'kdamond*'], ['--comm', 'nobody'], ['--sort', 'run_ns'], ['--sort', 'wake.max'], ['--min', '100us'],
+          ['--max', '1ms'], ['--min', '10s'], ['--cpu', '0'], ['--cpu', '77'], ['--tid', '18710'], ['--pid', '18710'], ['--tid', '999999'],
+          ['-n', '3'], ['--buckets'], ['--freq'], ['--per', 'container'])
+
+
+def unlike(plain, found):
+    """What differs, and is not marked as a figure of the whole system."""
+    for analysis, figures in plain.items():
+        if not isinstance(figures, dict) or analysis == 'trace':
+            continue
+        whole = found[analysis].get('whole_system', [])
+        missing = set(figures.get('whole_system', [])) - set(whole)
+        if missing:
+            yield '%s: not marked: %s' % (analysis, missing)
+        for key, value in figures.items():
+            is_marked = key in whole or ('totals' in whole and not isinstance(value, list))
+            if key != 'whole_system' and not is_marked and found[analysis].get(key) != value:
+                yield '%s.%s: %s, %s' % (analysis, key, str(value)[:200], str(found[analysis].get(key))[:200])
+
+
+def check_options(sillage, scratch, trace):
+    """Each option that selects or sorts: what history shows is what analyze does, or is marked, in JSON and in text."""
+    path = os.path.join(scratch, 'options.db')
+    base = ['-a', 'cpu,sched,irq,syscalls,io,block,count']
+    lines(sillage, 'analyze', '-q', *base, '-i', '10ms', '-n', '1000', '-o', '/dev/null', '--store', path, trace)
+    for options in SELECT:
+        texts = {}
+        for form in ('json', 'text'):
+            plain = said(sillage, 'analyze', *base, '-f', form, *options, trace)
+            found = said(sillage, 'history', *base, '-f', form, *options, path)
+            if plain[0] != found[0] or ('nothing matched' in plain[2]) != ('nothing matched' in found[2]):
+                raise SystemExit('options: %s: exit %d, %d: %s%s' % (options, plain[0], found[0], plain[2], found[2]))
+            texts[form] = [plain[1], found[1]]
+            if options[0] not in ('--buckets', '--freq') and not (plain[1] and found[1]):  # each of one form
+                raise SystemExit('options: %s: nothing printed: %s%s' % (options, plain[2], found[2]))
+        plain, found = ([json.loads(line) for line in text.splitlines() if '"type":"total"' in line] for text in texts['json'])
+        errors = [error for pair in zip(plain, found) for error in unlike(*pair)]
+        is_same = plain == found
+        if errors or (is_same and texts['text'][0] != texts['text'][1]) or (not is_same and '(whole system)' not in texts['text'][1]):
+            raise SystemExit('options: %s: %s' % (options, errors or 'text'))
+    os.unlink(path)
+
+
+def check_many(sillage, scratch, traces):
+    """Several stores are as one that has all: a trace in each, one in two of them, two halves, other analyses."""
+    whole, parts = os.path.join(scratch, 'whole.db'), []
+    for number, (trace, lists, interval) in enumerate([(trace, 'count,cpu,sched', '10ms') for trace in traces]
+                                                      + [(traces[0], 'count,cpu,sched', '10ms'), (traces[0], 'irq,count', '50ms')]):
+        part = os.path.join(scratch, 'part-%d.db' % number)
+        for path in (whole, part):
+            lines(sillage, 'analyze', '-q', '-f', 'json', '-n', '1000', '-a', lists, '-i', interval, '--store', path, trace)
+        parts.append(part)
+    halves = []
+    with contextlib.closing(sqlite3.connect(whole)) as db:
+        middle = db.execute('SELECT avg(begin) FROM windows').fetchone()[0]
+    for number, less in enumerate(('<', '>=')):  # of all traces, by time
+        halves.append(os.path.join(scratch, 'half-%d.db' % number))
+        shutil.copy(whole, halves[-1])
+        with contextlib.closing(sqlite3.connect(halves[-1])) as db:
+            db.execute('DELETE FROM windows WHERE begin %s ?' % less, (middle,))
+            db.commit()
+    for options in (['-i', '10ms'], ['-i', '200ms'], [], ['--merged', '-i', '50ms'], ['--per', 'host', '-i', '200ms'], ['--per', 'host'],
+                    ['-a', 'irq,cpu'], ['--host', 'none'], ['-f', 'text'], ['--per', 'host', '-f', 'text']):
+        command = [sillage, 'history', '-q', '-f', 'json', *options]
+        expected = [line for line in said(*command, whole)[1].splitlines() if '"type":"end"' not in line]
+        for stores in (parts, parts[::-1], halves):
+            found = [line for line in said(*command, *stores)[1].splitlines() if '"type":"end"' not in line]
+            if found != expected or bool(expected) == ('none' in options):
+                raise SystemExit('many: %s %s: %d lines, expected %d' % (options, stores, len(found), len(expected)))
+    for options, text in ((['--follow', *halves], 'one store at a time'), ([halves[0], os.path.join(scratch, 'gone.db')], 'gone.db')):
+        code, out, err = said(sillage, 'history', *options)
+        if code == 0 or out or text not in err or err.count('\n') != 1:
+            raise SystemExit('many: %s: exit %d: %s' % (options, code, err))
+    for path in (whole, *parts, *halves):
+        os.unlink(path)
+
+
 def rename(path):
     """Gives a generated trace a UUID of its own: all have the same."""
     old = bytes(range(1, 17))
@@ -200,6 +279,9 @@ def main():
             if 'migrate' in path:
                 check_mixed(args.sillage, scratch, path)
                 check_short(args.sillage, scratch, path)
+                check_options(args.sillage, scratch, path)
+        if len(args.traces) > 1:
+            check_many(args.sillage, scratch, args.traces)
         for seed in range(args.seed, args.seed + args.count):
             rng = random.Random(seed)
             made = [os.path.join(scratch, 'trace-%d' % k) for k in range(2)]

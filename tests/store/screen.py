@@ -91,7 +91,7 @@ def check_keys(test, path):
     screen.wait_for('which a store does not')
     screen.keys('Escape')
     screen.keys('?')
-    screen.wait_for('60 windows back, on')
+    assert 'jobs: what' not in screen.wait_for('60 windows back, on')
     screen.keys('?')
     for size in ((40, 10), (20, 4), (160, 50), (80, 24)):
         screen.resize(*size)
@@ -99,7 +99,27 @@ def check_keys(test, path):
     screen.keys('q')
     screen.wait_for('status 0')
     screen.close()
+    screen = Screen(test.scratch, test.sillage, 'top', '-i', '15ms', path)
+    screen.wait_for('10.0 ms do not fit into 15.0 ms')
+    screen.keys('q')
+    screen.wait_for('status 0')
+    screen.close()
     print('ok keys')
+
+
+def check_short(test, whole):
+    """Analyses that a window does not have are named."""
+    path = shutil.copy(whole, test.path('short.db'))
+    with follow.connected(path) as db:
+        db.execute('UPDATE windows SET analyses = replace(analyses, "sched", "") WHERE begin = (SELECT max(begin) FROM windows)')
+    screen = Screen(test.scratch, test.sillage, 'top', '-a', 'cpu,sched', '-i', '10ms', path)
+    screen.wait_for('not stored: sched')
+    screen.keys('Left')
+    screen.wait_for(lambda text: 'paused' in text and 'not stored' not in text)
+    screen.keys('q')
+    screen.wait_for('status 0')
+    screen.close()
+    print('ok analyses that are short')
 
 
 def check_follows(test, whole):
@@ -226,7 +246,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='sillage-screen-') as scratch:
         test = follow.Test(sillage, data, scratch)
         whole = test.store(test.path('whole.db'), '10ms')
-        for check in sys.argv[3:] or ('keys', 'follows', 'day', 'refused'):
+        for check in sys.argv[3:] or ('keys', 'short', 'follows', 'day', 'refused'):
             globals()['check_' + check](test, whole)
 
 

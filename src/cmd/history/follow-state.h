@@ -63,6 +63,7 @@ struct follow {
 	} before, after;
 	/* What is said of what is missing. */
 	uint64_t late, late_said_at;
+	bool has_said_unmatched;
 	bool has_gaps;      /* those of the range were said; */
 	VEC(uint64_t) gaps; /* hashes of those that were */
 	struct run_summary summary;

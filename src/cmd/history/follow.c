@@ -210,6 +210,71 @@ static int look(struct follow *f, bool is_end, struct err *err)
 	return r == 0 && f->has_news && f->clock.now >= f->far_at ? look_far(f, err) : r;
 }
 
+/* ---- nothing that matches ---- */
+
+#define HOSTS_SAID_MAX 8
+
+static bool is_first_of_host(const struct store_trace *traces, size_t at)
+{
+	const char *host = traces[at].identity.host;
+
+	for (size_t i = 0; i < at; i++) {
+		const char *other = traces[i].identity.host;
+
+		if (host && other ? strcmp(host, other) == 0 : host == other) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* "; it has hosts web1, web2 and 3 more"; from malloc(). */
+static char *hosts_of(const struct follow *f)
+{
+	char *text = NULL;
+	size_t size, count, hosts = 0;
+	const struct store_trace *traces = store_news_traces(f->news, &count);
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!traces[i].identity.host || !is_first_of_host(traces, i)) {
+			continue;
+		}
+		if (hosts < HOSTS_SAID_MAX) {
+			char *name = output_trace_text(
+				&(struct trace_identity){ .host = traces[i].identity.host }, false);
+
+			(void)fprintf(out, "%s%s", hosts == 0 ? "; it has " : ", ", name);
+			free(name);
+		}
+		hosts++;
+	}
+	if (hosts > HOSTS_SAID_MAX) {
+		(void)fprintf(out, " and %zu more hosts", hosts - HOSTS_SAID_MAX);
+	}
+	(void)fclose(out);
+	return text;
+}
+
+/* Said once, since a name may be wrong: else it would wait for ever without a word. */
+static void note_unmatched(struct follow *f)
+{
+	bool is_any = f->has_said_unmatched || f->options.verbosity < 0;
+	char *hosts;
+
+	for (size_t i = 0; i < f->traces.count && !is_any; i++) {
+		is_any = f->traces.at[i].is_wanted;
+	}
+	if (is_any || !f->news) {
+		return;
+	}
+	hosts = hosts_of(f);
+	say("%s: no window of %s yet%s", f->name,
+	    f->options.host || f->options.session ? "such a host and session" : "any trace", hosts);
+	free(hosts);
+	f->has_said_unmatched = true;
+}
+
 /* ---- the loop ---- */
 
 static bool is_fatal(int r)
@@ -265,6 +330,7 @@ static int one_look(struct follow *f, bool is_end)
 	f->waits = FOLLOW_REST * (now_monotonic_ns() - f->clock.now);
 	if (r == 0) {
 		note_back(f);
+		note_unmatched(f);
 	}
 	if (r == 0 && f->has_range && follow_choose(f, is_end)) {
 		r = follow_show(f, &err);
@@ -372,6 +438,10 @@ int follow_store(const struct options *given, struct output *output)
 	f.options.end_option = "--until";
 	f.options.has_interval = true;
 	f.end = UINT64_MAX;
+	if (f.options.args[1]) {
+		say("--follow: one store at a time");
+		return EXIT_USAGE;
+	}
 	if (cmd_range_in(&f.options, NULL, &since, &until, &f.err) < 0) {
 		say("%s", f.err.text);
 		return EXIT_USAGE;

@@ -317,7 +317,7 @@ void history_view_want(const struct history_view *v, struct store_reader *reader
 
 static int open_store(struct history_view *v)
 {
-	int r = store_reader_open(v->options->args[0], &cmd_stop, &v->reader, &v->err);
+	int r = store_reader_open_many(v->options->args, &cmd_stop, &v->reader, &v->err);
 
 	if (r < 0) {
 		return r;

@@ -26,6 +26,7 @@ struct history {
 	struct rollup **longs, **totals;      /* by trace; NULL: it has no window */
 	struct rollup *joined, *joined_total; /* of all traces, with --merged */
 	struct run_summary summary;
+	bool has_matched, has_unmatched; /* what the user selected, in some total */
 	struct err err;
 	/* Following: windows come by time, whatever their trace, there are no totals, and each long
 	 * window is given to this function before it is shown.  NULL: not following. */

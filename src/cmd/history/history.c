@@ -33,17 +33,14 @@ struct report_table *history_tables(const struct options *options, const struct 
 	to->table_count = 0;
 	for (size_t i = 0; i < from->table_count; i++) {
 		const struct table *table = from->tables[i].table;
-		bool is_wanted =
-			table->scope == SCOPE_TRACE ||
-			(table->scope == SCOPE_CONTAINER ? selection->per == PER_CONTAINER
-							 : selection_wants_table(selection, table));
 
-		if (!is_wanted) {
+		if (table->scope == SCOPE_CONTAINER && selection->per != PER_CONTAINER) {
 			continue;
 		}
 		tables[to->table_count] = from->tables[i];
 		if (table->scope != SCOPE_TRACE &&
-		    missing_is_whole(table, from->tables[i].unknown)) {
+		    (!selection_wants_table(selection, table) ||
+		     missing_is_whole(table, from->tables[i].unknown))) {
 			tables[to->table_count].row_count = 0;
 		}
 		to->table_count++;
@@ -65,6 +62,29 @@ static void show(struct history *h, uint32_t index, const struct trace_identity 
 	free(tables);
 }
 
+/* Whether the user selected rows, and the lists that tell such rows apart have none.  Without such
+ * a list nobody knows. */
+static void note_matches(struct history *h, const struct report *total)
+{
+	const struct selection *selection = &h->options->selection;
+	bool has_list = false, has_row = false;
+
+	for (size_t i = 0; i < total->table_count; i++) {
+		const struct report_table *table = &total->tables[i];
+		const char *class = table->table->lami_class;
+
+		if (table->is_whole || table->table->scope == SCOPE_TRACE ||
+		    (selection_of(selection) & OF_ALL_IRQS &&
+		     (!class || strcmp(class, "irq") != 0))) {
+			continue;
+		}
+		has_list = true;
+		has_row |= table->row_count > 0;
+	}
+	h->has_matched |= has_row || !has_list;
+	h->has_unmatched |= selection_of(selection) != 0 && has_list && !has_row;
+}
+
 static void show_total(struct history *h, const struct trace_identity *trace,
 		       const struct report *total)
 {
@@ -73,6 +93,7 @@ static void show_total(struct history *h, const struct trace_identity *trace,
 	shown.kind = REPORT_TOTAL;
 	shown.seq = 0;
 	h->summary.events += total->events;
+	note_matches(h, total);
 	show(h, HISTORY_ALL, trace, &shown);
 }
 
@@ -296,7 +317,7 @@ static int look(const struct options *given, struct output *output)
 	options.begin_option = "--since";
 	options.end_option = "--until";
 	cmd_stop_on_signals();
-	r = store_reader_open(options.args[0], &cmd_stop, &h.reader, &h.err);
+	r = store_reader_open_many(options.args, &cmd_stop, &h.reader, &h.err);
 	if (r < 0) {
 		say("%s", h.err.text);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -315,6 +336,13 @@ static int look(const struct options *given, struct output *output)
 	}
 	if (r < 0) {
 		say("%s", h.err.text);
+	}
+	if (r == 0 && !cmd_stop && h.has_unmatched && !h.has_matched) {
+		char *asked = selection_asked(&options.selection);
+
+		say("%s: nothing matched %s", store_reader_name(h.reader), asked);
+		free(asked);
+		h.summary.exit = EXIT_FAILED;
 	}
 	h.summary.exit = cmd_signal_status() != 0 ? cmd_signal_status() : h.summary.exit;
 	h.summary.is_interrupted = cmd_signal_status() != 0;
@@ -339,14 +367,14 @@ static int run(const struct options *options)
 
 const struct command cmd_history = {
 	.name = "history",
-	.args = "STORE",
+	.args = "STORE...",
 	.summary = "what a store of live or analyze has, as they print it",
 	.examples = "  sillage history --since -1h -i 1m store.db\n"
 		    "  sillage history --host 'web*' --merged --per comm store.db\n"
+		    "  sillage history --per host web1.db web2.db\n"
 		    "  sillage history --follow -f json store.db\n"
 		    "  sillage history --per host --since -1h --figure sched.wake.p99 store.db\n",
 	.options = FOR_HISTORY,
 	.args_min = 1,
-	.args_max = 1,
 	.run = run,
 };

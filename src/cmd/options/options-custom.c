@@ -116,7 +116,13 @@ const char *const options_stored_kinds[] = {
 int options_per_stored(struct options *options, const char *value, struct err *err)
 {
 	const char *found = NULL;
-	int r = options_take_word("per", value, options_stored_kinds, &found, err);
+	int r = strncmp(value, "host,", 5) != 0 ||
+				strncmp("host,container", value, strlen(value)) == 0
+			? options_take_word("per", value, options_stored_kinds, &found, err)
+			: err_raise(err, -EINVAL,
+				    "--per %s: a host is divided by container only: "
+				    "--per host,container",
+				    value);
 
 	options->per_host = r == 0 && strncmp(found, "host", 4) == 0;
 	if (r < 0 || !options->per_host) {

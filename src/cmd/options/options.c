@@ -151,6 +151,10 @@ static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_M
 						"min",    "max",  NULL };
 	const char *found = first_given(given, options->per_host ? of_lists : of_hosts);
 
+	if (!found && options->per_host && options->selection.per != PER_CONTAINER &&
+	    options->selection.containers.count > 0) {
+		found = "containers";
+	}
 	if (found) {
 		return err_raise(err, -EINVAL, "--%s has no effect with%s --per host", found,
 				 options->per_host ? "" : "out");

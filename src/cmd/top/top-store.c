@@ -39,7 +39,7 @@ struct browser {
 	size_t known;            /* so many traces of news were looked at */
 	char *id;                /* the shown trace; NULL: none yet */
 	bool has_range, has_window, follows, is_away;
-	bool says_parts;                 /* that analyses are short in the shown window */
+	bool says_shown;                 /* what is not as asked in the shown window */
 	uint64_t begin, end;             /* of the range */
 	uint64_t at, shown_end;          /* the shown long window: its slot, and its end */
 	struct store_news_window newest; /* the newest window when it was shown, following */
@@ -215,24 +215,35 @@ static int next_to(struct browser *b, uint32_t trace, uint64_t time, bool is_bef
 
 /* ---- showing ---- */
 
-/* Analyses that the stored window lacks; said as long as such a window is shown. */
-static void say_parts(struct browser *b, const struct report *report)
+/* What is not as it was asked for in the window; said as long as it is shown. */
+static void say_shown(struct browser *b, const struct report *report,
+		      const struct store_windows *windows)
 {
-	char text[300] = "";
+	char text[300] = "", level[UNITS_TEXT_MAX], asked[UNITS_TEXT_MAX];
 	size_t used = 0;
 
-	for (size_t i = 0; i < report->part_count && used < sizeof(text); i++) {
-		if (report_part_is_short(&report->parts[i])) {
-			used += (size_t)snprintf(
-				text + used, sizeof(text) - used, "%s %s%s",
-				used > 0 ? "," : "not stored:", report->parts[i].analysis->name,
-				report->parts[i].known_ns > 0 ? " (in part)" : "");
+	for (size_t i = 0; i < windows->at.count && used == 0; i++) {
+		if (b->options->interval_ns % windows->at.at[i].level != 0) {
+			used = (size_t)snprintf(text, sizeof(text),
+						"stored windows of %s do not fit into %s",
+						units_ns(level, windows->at.at[i].level),
+						units_ns(asked, b->options->interval_ns));
 		}
 	}
-	if (text[0] || b->says_parts) {
+	for (size_t i = 0, count = 0; i < report->part_count && used < sizeof(text); i++) {
+		if (report_part_is_short(&report->parts[i])) {
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s%s",
+						 used > 0 && count == 0 ? "; " : "",
+						 count == 0 ? "not stored:" : ",",
+						 report->parts[i].analysis->name,
+						 report->parts[i].known_ns > 0 ? " (in part)" : "");
+			count++;
+		}
+	}
+	if (text[0] || b->says_shown) {
 		view_say(b->view, text);
 	}
-	b->says_parts = text[0];
+	b->says_shown = text[0];
 }
 
 static int read_window(struct browser *b, struct store_reader *reader, size_t trace, uint64_t slot)
@@ -262,7 +273,7 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 		struct report_table *tables = history_tables(options, whole, &report);
 
 		view_show(b->view, &traces[trace].identity, &report, "", b->traces.count);
-		say_parts(b, &report);
+		say_shown(b, &report, &windows);
 		b->shown_end = whole->end;
 		b->at = slot;
 		b->has_window = true;

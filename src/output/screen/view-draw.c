@@ -562,6 +562,7 @@ static void draw_jobs(struct view *view, struct canvas *canvas)
 static void draw_help(const struct view *view, struct canvas *canvas)
 {
 	static const char *const lines[] = {
+		"j                  jobs: what threads execute again and again (Esc: back)",
 		"up, down, page     choose a row",
 		"Enter              all about the thread of this row; again, or Esc: back",
 		"1 to 9, 0          the lists of an analysis",
@@ -573,7 +574,6 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 		"space              pause, go on",
 		"left, right        a window back, a window on; Home, End: the oldest, the newest",
 		"t                  the next trace",
-		"j                  jobs: what threads execute again and again (Esc: back)",
 		"q                  quit",
 	};
 	static const char *const more[] = {
@@ -583,7 +583,7 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 	};
 
 	canvas->line++;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = view->browses; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		put_line(canvas, STYLE_PLAIN, lines[i]);
 	}
 	for (size_t i = 0; view->browses && i < sizeof(more) / sizeof(more[0]); i++) {

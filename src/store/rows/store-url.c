@@ -1,10 +1,10 @@
 /*
- * store-url: what a store is called; see store.h.
+ * store-url: what a store is called; see store-url.h.
  */
+#include "store/rows/store-url.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "store/store.h"
 
 bool store_is_clickhouse(const char *url)
 {
