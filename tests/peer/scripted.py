@@ -86,6 +86,8 @@ class Run:
         case = self.case
         options = {'--from': 'beginning', '-a': 'count,lost', '--retry': '3s', '-j': '1'}
         options.update(case.options)
+        if '--before' in options:
+            options['--capture-dir'] = os.path.join(self.folder, 'captures')
         words = [self.sillage, 'live', '-f', 'json']
         for name, value in options.items():
             words += [name] if value is None else [name, value]

@@ -9,6 +9,7 @@ import copy
 import os
 import random
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -27,6 +28,8 @@ BIG, SMALL = 'channel0_0', 'channel0_1'  # streams of the trace, of 67 and 8 pac
 
 NOTICED_S = 30  # for a relay whose host is gone to be called so, by its metric and by a message
 SLACK_S = 2  # of the test
+
+RECALLS = {'--before': '1h', '--after': '0s', '-i': '10ms'}  # scripted.py adds where captures go
 
 # What fails today, and why in a word.  One that passes must be removed.
 FAILS = {}
@@ -480,6 +483,49 @@ def hold_packets(traces):
     return [session]
 
 
+def half_held(traces):
+    session = hold_packets(traces)[0]
+    session.held = {BIG: 40, SMALL: 5}
+    return [session]
+
+
+def recall_story(attaches):
+    """Half of the packets have come when a capture is asked for; the rest follows once it is attached so often."""
+    def story(relay, process):
+        session = relay.sessions[0]
+        while len(relay.delivered) < 45 and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(0.5)  # until they are analysed
+        if process.poll() is None:
+            process.send_signal(signal.SIGUSR2)
+        until = time.monotonic() + 20
+        while len(relay.attaches) < attaches and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.02)
+        session.held, session.is_over = {}, True
+    return story
+
+
+def recalls():
+    """What was analysed is fetched once more for a capture; whatever happens then, nothing is lost or doubled."""
+    whole, part = r'h/s: captured [\d.]+ KiB into', r'h/s: captured .* \(some is missing: see its capture.json\)'
+    for name, says, rules in (
+            ('well', whole, ()),
+            ('packet-refused', part, ((PACKET, refuse(3), {'nth': 10, 'count': 4}),)),
+            ('all-of-a-stream-refused', part, ((PACKET, refuse(3), {'stream': SMALL, 'nth': 1, 'count': 5}),)),
+            ('lost-before-packet', whole, ((PACKET, close_before, {'nth': 20}),)),
+            ('lost-after-packet', whole, ((PACKET, close_after, {'nth': 21}),)),
+            ('lost-before-index', whole, ((INDEX, close_before, {'nth': 30}),)),
+            ('lost-at-attach', whole, ((ATTACH, close_before, {'nth': 1}),)),
+            ('lost-in-metadata', whole, ((METADATA, cut(30), {'nth': 1}),)),
+            ('refused-at-first', whole, ((ATTACH, patch(status=2), {'nth': 1}),))):
+        yield Case('recall-' + name, lambda rules=rules: [
+            Rule(command, act, connection=1, **more) for command, act, more in rules],
+                   sessions=half_held, story=recall_story(2), says=says, options=RECALLS)
+    yield Case('recall-of-a-session-that-ends', lambda: [Rule(STREAMS, patch(status=4), nth=0, status=1)],
+               sessions=half_held, story=recall_story(1), options=RECALLS,
+               says='the relay does not hand it out again: what was before is not captured')
+
+
 def release(pause, number):
     def story(relay, process):
         session = relay.sessions[0]
@@ -671,7 +717,7 @@ def without_uuid():
 # ---- all ----
 
 def cases(has_all, has_ctf2):
-    for make in (several, connection_lost, held_back, statuses, metadata, restarts, numbers, without_uuid):
+    for make in (several, connection_lost, held_back, recalls, statuses, metadata, restarts, numbers, without_uuid):
         yield from (case for case in make() if case)
     if has_ctf2:
         yield from ctf2()
