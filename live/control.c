@@ -75,12 +75,9 @@ static void refuse(struct control_client *client, const char *message)
 	size_t len = 0;
 	struct json json;
 
-	json_init(&json, open_memstream(&line, &len));
-	json_open(&json, NULL, '{');
-	json_text(&json, "type", "error");
+	json_begin_object(&json, open_memstream(&line, &len), "error");
 	json_text(&json, "message", message);
-	json_close(&json, '}');
-	json_end_line(&json);
+	json_end_object(&json);
 	(void)fclose(json.out);
 	(void)bufferevent_write(client->buffer, line, len);
 	free(line);

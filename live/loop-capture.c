@@ -262,9 +262,7 @@ bool loop_capture(struct loop *loop, const char *host, const char *name)
 			if (strcmp(described.host, host) == 0 &&
 			    strcmp(described.name, name) == 0 && has_kernel(&described) &&
 			    session_now(session) > 0) {
-				(void)captures_begin(loop->config->captures, &described,
-						     session_now(session), NULL);
-				recall(loop, session);
+				(void)begin_capture(loop, session, session_now(session), NULL);
 				has_begun = true;
 			}
 			vec_fini(&described.traces);

@@ -407,13 +407,18 @@ static int write_streams(const char *dir, struct history_stretch *stretch, struc
 	return r;
 }
 
+/* Whether it has the packets of the range that there were. */
+static bool has_all(const struct capture_order *order, const struct history_stretch *stretch)
+{
+	return stretch->gone <= order->begin;
+}
+
 static int write_trace(struct capture_trace *trace, const char *unfinished, struct json *json,
 		       struct capture_order *order, struct err *err)
 {
 	struct written written = { .begin = UINT64_MAX };
 	struct history_stretch *stretch = &trace->stretch;
 	char *dir = own_trace_dir(unfinished, trace->path, err), *index;
-	bool has_all = stretch->gone <= order->begin; /* packets of the range that there were */
 	int r;
 
 	if (!dir) {
@@ -432,12 +437,12 @@ static int write_trace(struct capture_trace *trace, const char *unfinished, stru
 	json_u64(json, "bytes", written.bytes);
 	json_u64(json, "discarded", written.discarded);
 	json_u64(json, "lost_packets", written.lost_packets);
-	json_bool(json, "has_all_kept", has_all);
+	json_bool(json, "has_all_kept", has_all(order, stretch));
 	json_close(json, '}');
 	order->packets += written.packets;
 	order->bytes += written.bytes;
 	order->is_complete &=
-		has_all && written.discarded + written.lost_packets == 0 && !written.begins_again;
+		written.discarded + written.lost_packets == 0 && !written.begins_again;
 	free(index);
 	free(dir);
 	return r;
@@ -469,7 +474,7 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
-		order->is_complete &= order->traces.at[i].stretch.gone <= order->begin;
+		order->is_complete &= has_all(order, &order->traces.at[i].stretch);
 		if (order->traces.at[i].stretch.packets.count > 0) {
 			r = write_trace(&order->traces.at[i], unfinished, &json, order, err);
 		}

@@ -46,18 +46,20 @@ static bool any_excluded(const struct merger *merger)
 	return false;
 }
 
-/* Whether some stream has events in the open window that came before what is read of it. */
+/* ns: where what is read of the stream begins; 0: at its start. */
+static uint64_t begin_of(const struct merger *merger, const struct merger_stream *stream)
+{
+	if (stream->is_identified) {
+		return stream->identity.misses_start ? stream->identity.begin : 0;
+	}
+	return merger->host.may_begin_late && !stream->is_ended ? stream->heard_from : 0;
+}
+
+/* Whether some stream may have had events in the open window that are not read. */
 static bool any_begins_late(const struct merger *merger)
 {
 	for (size_t i = 0; i < merger->streams.count; i++) {
-		const struct merger_stream *stream = merger->streams.at[i];
-		uint64_t from =
-			stream->is_identified
-				? (stream->identity.misses_start ? stream->identity.begin : 0)
-			: merger->host.may_begin_late && !stream->is_ended ? stream->heard_from
-									   : 0;
-
-		if (from > merger->window_begin) {
+		if (begin_of(merger, merger->streams.at[i]) > merger->window_begin) {
 			return true;
 		}
 	}
