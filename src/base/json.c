@@ -192,6 +192,19 @@ void json_end_line(struct json *json)
 	json_flush(json);
 }
 
+void json_begin_object(struct json *json, FILE *out, const char *type)
+{
+	json_init(json, out);
+	json_open(json, NULL, '{');
+	json_text(json, "type", type);
+}
+
+void json_end_object(struct json *json)
+{
+	json_close(json, '}');
+	json_end_line(json);
+}
+
 void json_moment(struct json *json, const char *key, uint64_t ns)
 {
 	char iso[UNITS_TEXT_MAX], second[32];

@@ -43,6 +43,9 @@ void json_u64_named(struct json *json, const char *name, uint64_t value);
 /* An element that is JSON already. */
 void json_raw(struct json *json, const char *text);
 void json_end_line(struct json *json);
+/* A line that is an object with its "type", and the end of such a line. */
+void json_begin_object(struct json *json, FILE *out, const char *type);
+void json_end_object(struct json *json);
 void json_flush(struct json *json);
 
 #endif

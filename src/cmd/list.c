@@ -18,17 +18,14 @@ static void print_json(const struct url *url, const struct loop_listed *session)
 {
 	struct json json;
 
-	json_init(&json, stdout);
-	json_open(&json, NULL, '{');
-	json_text(&json, "type", "session");
+	json_begin_object(&json, stdout, "session");
 	json_text(&json, "relay", url->host);
 	json_text(&json, "host", session->host);
 	json_text(&json, "session", session->name);
 	json_u64(&json, "live_timer_ns", session->live_timer_us * 1000);
 	json_u64(&json, "streams", session->streams);
 	json_u64(&json, "viewers", session->clients);
-	json_close(&json, '}');
-	json_end_line(&json);
+	json_end_object(&json);
 }
 
 /* Names come from a relay, which is untrusted. */

@@ -16,19 +16,6 @@ static void put_real(struct json *json, const char *key, double value)
 	}
 }
 
-static void begin_line(struct json *json, FILE *out, const char *type)
-{
-	json_init(json, out);
-	json_open(json, NULL, '{');
-	json_text(json, "type", type);
-}
-
-static void end_line(struct json *json)
-{
-	json_close(json, '}');
-	json_end_line(json);
-}
-
 static void put_side(struct json *json, const char *key, const struct profile *profile)
 {
 	json_open(json, key, '{');
@@ -44,10 +31,10 @@ static void put_start(const struct comparison *comparison, FILE *out)
 {
 	struct json json;
 
-	begin_line(&json, out, "compare");
+	json_begin_object(&json, out, "compare");
 	put_side(&json, "a", comparison->side[0]);
 	put_side(&json, "b", comparison->side[1]);
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static const char *unit_text(enum unit unit)
@@ -102,7 +89,7 @@ static void put_change(const struct comparison *comparison, const struct change 
 	char *figure = change_figure(change);
 	struct json json;
 
-	begin_line(&json, out, "change");
+	json_begin_object(&json, out, "change");
 	json_text(&json, "figure", figure);
 	put_list(&json, change->analysis, change->table);
 	if (change->table->key) {
@@ -119,7 +106,7 @@ static void put_change(const struct comparison *comparison, const struct change 
 	} else {
 		put_values(&json, change->value[0], change->value[1]);
 	}
-	end_line(&json);
+	json_end_object(&json);
 	free(figure);
 }
 
@@ -127,7 +114,7 @@ static void put_unmeasured(const struct unmeasured *one, FILE *out)
 {
 	struct json json;
 
-	begin_line(&json, out, "not-compared");
+	json_begin_object(&json, out, "not-compared");
 	put_list(&json, one->analysis, one->table);
 	json_open(&json, "keys", '[');
 	for (unsigned int i = 0; i < COLUMNS_MAX && one->table->columns[i].key; i++) {
@@ -144,7 +131,7 @@ static void put_unmeasured(const struct unmeasured *one, FILE *out)
 	}
 	json_close(&json, ']');
 	json_text(&json, "why", one->why);
-	end_line(&json);
+	json_end_object(&json);
 }
 
 void compare_json(const struct comparison *comparison, uint64_t top, FILE *out)

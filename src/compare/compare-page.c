@@ -12,24 +12,11 @@
 #include "compare/compare-html.h"
 #include "compare/compare-output.h"
 
-static void begin_line(struct json *json, FILE *out, const char *type)
-{
-	json_init(json, out);
-	json_open(json, NULL, '{');
-	json_text(json, "type", type);
-}
-
-static void end_line(struct json *json)
-{
-	json_close(json, '}');
-	json_end_line(json);
-}
-
 static void put_page(const struct comparison *comparison, FILE *out)
 {
 	struct json json;
 
-	begin_line(&json, out, "page");
+	json_begin_object(&json, out, "page");
 	json_u64(&json, "changes", comparison->changes.count);
 	json_text(&json, "nothing", cells_nothing(comparison));
 	json_open(&json, "sides", '[');
@@ -50,7 +37,7 @@ static void put_page(const struct comparison *comparison, FILE *out)
 		json_text(&json, NULL, cells_parts[i]);
 	}
 	json_close(&json, ']');
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static size_t section_of(const struct change *change)
@@ -87,7 +74,7 @@ static void put_cells(const struct comparison *comparison, const struct change *
 	struct json json;
 
 	cells_values(change, &cells);
-	begin_line(&json, out, "cells");
+	json_begin_object(&json, out, "cells");
 	json_u64(&json, "section", section_of(change));
 	json_bool(&json, "tells", cells_tells(change));
 	json_bool(&json, "again", !lists_all && cells_is_again(change));
@@ -98,7 +85,7 @@ static void put_cells(const struct comparison *comparison, const struct change *
 	if (change->kind == CHANGE_SPREAD) {
 		put_spread(&json, comparison, change);
 	}
-	end_line(&json);
+	json_end_object(&json);
 }
 
 void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out)

@@ -89,9 +89,7 @@ void discovery_json(const struct discovery *discovery, const struct timeline *ti
 	size_t of_thread = 0;
 	struct json json;
 
-	json_init(&json, out);
-	json_open(&json, NULL, '{');
-	json_text(&json, "type", "discovery");
+	json_begin_object(&json, out, "discovery");
 	json_text(&json, "trace", path);
 	json_u64(&json, "threads", discovery->threads);
 	json_bool(&json, "complete", !discovery->is_cut);
@@ -121,6 +119,5 @@ void discovery_json(const struct discovery *discovery, const struct timeline *ti
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
-	json_close(&json, '}');
-	json_end_line(&json);
+	json_end_object(&json);
 }

@@ -104,9 +104,7 @@ void fleet_json(struct output *output, const struct fleet_table *table)
 	size_t count =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 
-	json_init(&json, output->out);
-	json_open(&json, NULL, '{');
-	json_text(&json, "type", table->is_total ? "fleet-total" : "fleet-window");
+	json_begin_object(&json, output->out, table->is_total ? "fleet-total" : "fleet-window");
 	if (!table->is_total) {
 		json_u64(&json, "seq", table->seq);
 	}
@@ -124,6 +122,5 @@ void fleet_json(struct output *output, const struct fleet_table *table)
 		json_text(&json, NULL, table->absent[i]);
 	}
 	json_close(&json, ']');
-	json_close(&json, '}');
-	json_end_line(&json);
+	json_end_object(&json);
 }

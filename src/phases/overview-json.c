@@ -189,9 +189,7 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 	const struct part *phases = overview_phases(overview, &count);
 	struct json json;
 
-	json_init(&json, out);
-	json_open(&json, NULL, '{');
-	json_text(&json, "type", "overview");
+	json_begin_object(&json, out, "overview");
 	json_text(&json, "path", path);
 	json_moment(&json, "begin", overview_time(overview, 0));
 	json_moment(&json, "end", overview_time(overview, overview_slices(overview)));
@@ -220,6 +218,5 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 	if (has_trees) {
 		put_trees(&json, overview);
 	}
-	json_close(&json, '}');
-	json_end_line(&json);
+	json_end_object(&json);
 }

@@ -17,24 +17,6 @@
 #include "phases/phases.h"
 #include "version.h"
 
-static void begin_line_to(struct json *json, FILE *out, const char *type)
-{
-	json_init(json, out);
-	json_open(json, NULL, '{');
-	json_text(json, "type", type);
-}
-
-static void begin_line(struct json *json, struct output *output, const char *type)
-{
-	begin_line_to(json, output->out, type);
-}
-
-static void end_line(struct json *json)
-{
-	json_close(json, '}');
-	json_end_line(json);
-}
-
 static void put_trace(struct json *json, const struct trace_identity *trace)
 {
 	if (!trace) {
@@ -60,7 +42,7 @@ static void start(struct output *output)
 {
 	struct json json;
 
-	begin_line(&json, output, "start");
+	json_begin_object(&json, output->out, "start");
 	json_text(&json, "version", SILLAGE_VERSION);
 	json_open(&json, "analyses", '[');
 	for (size_t i = 0; output->analyses[i]; i++) {
@@ -71,7 +53,7 @@ static void start(struct output *output)
 	if (output->top > 0) {
 		json_u64(&json, "top", output->top);
 	}
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static void attach(struct output *output, const struct trace_identity *trace, bool is_attach,
@@ -79,10 +61,10 @@ static void attach(struct output *output, const struct trace_identity *trace, bo
 {
 	struct json json;
 
-	begin_line(&json, output, is_attach ? "attach" : "detach");
+	json_begin_object(&json, output->out, is_attach ? "attach" : "detach");
 	put_trace(&json, trace);
 	json_text(&json, "reason", reason);
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static void put_thread(struct json *json, const struct thread_view *thread)
@@ -350,7 +332,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 {
 	struct json json;
 
-	begin_line(&json, output, report->kind == REPORT_WINDOW ? "window" : "total");
+	json_begin_object(&json, output->out, report->kind == REPORT_WINDOW ? "window" : "total");
 	put_trace(&json, trace);
 	if (report->kind == REPORT_WINDOW) {
 		json_u64(&json, "seq", report->seq);
@@ -370,7 +352,7 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	}
 	json_known_parts(&json, output, report);
 	put_tables(&json, output, report);
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static void warning_line(struct output *output, const struct trace_identity *trace,
@@ -378,7 +360,7 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 {
 	struct json json;
 
-	begin_line(&json, output, "warning");
+	json_begin_object(&json, output->out, "warning");
 	put_trace(&json, trace);
 	json_text(&json, "what", warning->what);
 	json_text(&json, "message", warning->message);
@@ -394,7 +376,7 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	if (warning->end != 0) {
 		json_moment(&json, "end", warning->end);
 	}
-	end_line(&json);
+	json_end_object(&json);
 }
 
 /* In full; NAN: null. */
@@ -467,7 +449,7 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 {
 	struct json json;
 
-	begin_line_to(&json, out, "trigger");
+	json_begin_object(&json, out, "trigger");
 	put_trace(&json, trace);
 	json_text(&json, "name", event->name);
 	json_text(&json, "when", event->text);
@@ -475,7 +457,7 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 	json_moment(&json, "end", event->end);
 	put_trigger_values(&json, event);
 	put_trigger_hosts(&json, event);
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static void trigger_line(struct output *output, const struct trace_identity *trace,
@@ -489,7 +471,7 @@ static void phase_line(struct output *output, const struct trace_identity *trace
 {
 	struct json json;
 
-	begin_line(&json, output, "phase");
+	json_begin_object(&json, output->out, "phase");
 	put_trace(&json, trace);
 	json_u64(&json, "number", phase->number);
 	json_moment(&json, "begin", phase->begin);
@@ -512,14 +494,14 @@ static void phase_line(struct output *output, const struct trace_identity *trace
 		json_real(&json, "after", phase->change->mean);
 		json_close(&json, '}');
 	}
-	end_line(&json);
+	json_end_object(&json);
 }
 
 void json_capture(FILE *out, const struct capture_result *capture)
 {
 	struct json json;
 
-	begin_line_to(&json, out, "capture");
+	json_begin_object(&json, out, "capture");
 	json_text(&json, "host", capture->host);
 	json_text(&json, "session", capture->session);
 	json_text(&json, "triggers", capture->triggers);
@@ -539,7 +521,7 @@ void json_capture(FILE *out, const struct capture_result *capture)
 	} else {
 		json_text(&json, "error", capture->error);
 	}
-	end_line(&json);
+	json_end_object(&json);
 }
 
 static void capture_line(struct output *output, const struct capture_result *capture)
@@ -551,7 +533,7 @@ static void end(struct output *output, const struct run_summary *summary)
 {
 	struct json json;
 
-	begin_line(&json, output, "end");
+	json_begin_object(&json, output->out, "end");
 	json_u64(&json, "events", summary->events);
 	json_u64(&json, "packets", summary->packets);
 	json_u64(&json, "bytes", summary->bytes);
@@ -568,7 +550,7 @@ static void end(struct output *output, const struct run_summary *summary)
 		json_bool(&json, "interrupted", true);
 	}
 	json_i64(&json, "exit", summary->exit);
-	end_line(&json);
+	json_end_object(&json);
 }
 
 const struct sink sink_json = {
