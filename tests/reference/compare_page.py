@@ -11,14 +11,12 @@ usage: compare_page.py SILLAGE DATA
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
 import browser
 
-HOSTILE = b'</script>"\'\x07&'
 UNITS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, '': 1}
 PARTS = ('count', 'sum_ns', 'mean_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'max_ns')
 SECTIONS = {('rate', 'ns'): 'TIME', ('rate', 'bytes'): 'BYTES', ('rate', 'count'): 'COUNTS', 'spread': 'DISTRIBUTIONS', 'level': 'MAXIMA'}
@@ -199,23 +197,8 @@ def check_page(page, sillage, path, sides, text_options=()):
     return changes
 
 
-def hostile_copy(trace, into):
-    """The same trace with other names of threads, in a folder with such a name, too."""
-    copy = os.path.join(into, '<img src=x onerror=alert(1)> & "')
-    shutil.copytree(trace, copy, copy_function=shutil.copyfile)
-    for name in os.listdir(copy):
-        path = os.path.join(copy, name)
-        if name != 'metadata' and os.path.isfile(path):
-            os.chmod(path, 0o644)
-            with open(path, 'rb') as file:
-                data = file.read()
-            with open(path, 'wb') as file:
-                file.write(data.replace(b'kernel-record\0', HOSTILE + b'\0'))
-    return copy
-
-
 def check_hostile(page, sillage, burst, other, scratch):
-    copy = hostile_copy(burst, scratch)
+    copy = browser.hostile_copy(burst, os.path.join(scratch, '<img src=x onerror=alert(1)> & "'))
     changes = check_page(page, sillage, os.path.join(scratch, 'hostile.html'), (copy, other))
     check(any('</script>' in one['figure'] for one in changes), 'the name is not there')
     check(page.evaluate("document.querySelectorAll('#body img, #head img').length") == 0, 'a name has become an element')

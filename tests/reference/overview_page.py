@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-HOSTILE = b'</script>"\'\x07&'
+from browser import HOSTILE, hostile_copy, program
 
 SCRIPT = '''<script>
 'use strict';
@@ -212,23 +212,8 @@ def check_page(sillage, browser, trace, scratch):
     return text, seen
 
 
-def hostile_copy(trace, into):
-    """The same trace with other names of threads, under a path that a shell would take apart."""
-    copy = os.path.join(into, 'it\'s $(touch pwned) `x` "\\\n\u00fc; & </script>')
-    shutil.copytree(trace, copy, copy_function=shutil.copyfile)
-    for name in os.listdir(copy):
-        path = os.path.join(copy, name)
-        if name != 'metadata' and os.path.isfile(path):
-            os.chmod(path, 0o644)
-            with open(path, 'rb') as file:
-                data = file.read()
-            with open(path, 'wb') as file:
-                file.write(data.replace(b'kernel-record\0', HOSTILE + b'\0'))
-    return copy
-
-
 def check_hostile(sillage, browser, burst, scratch):
-    copy = hostile_copy(burst, scratch)
+    copy = hostile_copy(burst, os.path.join(scratch, 'it\'s $(touch pwned) `x` "\\\n\u00fc; & </script>'))
     text, seen = check_page(sillage, browser, copy, scratch)
     check(text.count('</script>') == 2, 'a name ends the script')
     name = HOSTILE.decode()
@@ -254,7 +239,7 @@ def check_bounds(sillage, browser, burst, scratch):
 
 
 def main():
-    browser = shutil.which('chromium') or shutil.which('chromium-browser')
+    browser = program()
     if not browser:
         print('skipped: chromium is not installed')
         return 77

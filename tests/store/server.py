@@ -341,21 +341,21 @@ class Test:
                 self.refuse(text, 1, text, code, said)
 
 
-def main():
+def run_checks(make, *names):
+    """The checks of these names, of a test with a server of its own; @make: of the arguments and a scratch folder."""
     if not shutil.which('clickhouse-server'):
         print('# clickhouse-server is not installed')
         raise SystemExit(77)
     with tempfile.TemporaryDirectory(prefix='sillage-store-') as scratch:
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
-        test = Test(*sys.argv[1:3], scratch)
+        test = make(*sys.argv[1:3], scratch)
         try:
-            for check in (test.check_law, test.check_mixed, test.check_named, test.check_also, test.check_follow, test.check_fleet, test.check_away, test.check_full, test.check_kill,
-                          test.check_refused, test.check_replies):
-                check()
+            for name in names:
+                getattr(test, 'check_' + name)()
+                print('ok', name, flush=True)
         finally:
             test.server.kill()
-    print('ok store server')
 
 
 if __name__ == '__main__':
-    main()
+    run_checks(Test, 'law', 'mixed', 'named', 'also', 'follow', 'fleet', 'away', 'full', 'kill', 'refused', 'replies')

@@ -18,7 +18,6 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 
 import disk
@@ -236,20 +235,5 @@ class Test:
             fail('two: other windows')
 
 
-def main():
-    if not shutil.which('clickhouse-server'):
-        print('# clickhouse-server is not installed')
-        raise SystemExit(77)
-    with tempfile.TemporaryDirectory(prefix='sillage-store-') as scratch:
-        os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
-        test = Test(*sys.argv[1:3], scratch)
-        try:
-            for check in (test.check_compare, test.check_https, test.check_users, test.check_late, test.check_two, test.check_password):
-                check()
-                print('ok', check.__name__[6:], flush=True)
-        finally:
-            test.server.kill()
-
-
 if __name__ == '__main__':
-    main()
+    server.run_checks(Test, 'compare', 'https', 'users', 'late', 'two', 'password')
