@@ -49,13 +49,13 @@ void loop_on_recalled(void *user, struct live_trace *trace, const char *stream,
 /* Captures begin before what is kept: the relay's disk has it. */
 static void recall(struct loop *loop, struct session *session)
 {
-	uint64_t begin = captures_wait_from(loop->config->captures, session);
+	uint64_t begin, end;
 
 	if (!loop->config->recalls) {
 		return;
 	}
-	if (begin < UINT64_MAX) {
-		session_recall(session, begin);
+	if (captures_awaited(loop->config->captures, session, &begin, &end)) {
+		session_recall(session, begin, end);
 	} else if (session_recalls(session)) {
 		session_recall_end(session);
 	}

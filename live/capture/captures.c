@@ -146,25 +146,29 @@ static void queue_order(struct captures *captures, struct capture_order *order)
 
 /* ---- waiting ---- */
 
-uint64_t captures_wait_from(const struct captures *captures, const void *key)
+bool captures_awaited(const struct captures *captures, const void *key, uint64_t *ret_begin,
+		      uint64_t *ret_end)
 {
-	uint64_t begin = UINT64_MAX;
-
+	*ret_begin = UINT64_MAX;
+	*ret_end = 0;
 	for (size_t i = 0; i < captures->waiting.count; i++) {
 		const struct waiting *waiting = &captures->waiting.at[i];
+		const struct capture_order *order = waiting->order;
 
-		if (waiting->key == key && waiting->order->begin < begin) {
-			begin = waiting->order->begin;
+		if (waiting->key == key) {
+			*ret_begin = order->begin < *ret_begin ? order->begin : *ret_begin;
+			*ret_end = order->end > *ret_end ? order->end : *ret_end;
 		}
 	}
-	return begin;
+	return *ret_begin < UINT64_MAX;
 }
 
 /* Holds the packets that waiting captures of the session need, or releases them. */
 static void hold(const struct captures *captures, const struct captures_session *session)
 {
-	uint64_t begin = captures_wait_from(captures, session->key);
+	uint64_t begin, end;
 
+	(void)captures_awaited(captures, session->key, &begin, &end);
 	for (size_t i = 0; i < session->traces.count; i++) {
 		history_hold(session->traces.at[i].history, begin);
 	}

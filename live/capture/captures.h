@@ -84,8 +84,10 @@ struct captures_reason {
 uint64_t captures_begin(struct captures *captures, const struct captures_session *session,
 			uint64_t at, const struct captures_reason *reason);
 
-/* ns: where the first waiting capture of the session begins; UINT64_MAX: none waits. */
-uint64_t captures_wait_from(const struct captures *captures, const void *key);
+/* ns: the time from the begin of the first waiting capture of the session to the end of the last;
+ * false: none waits. */
+bool captures_awaited(const struct captures *captures, const void *key, uint64_t *ret_begin,
+		      uint64_t *ret_end);
 
 /* Queues the waiting captures of @session that are complete; @is_ending: all of them, since its
  * traces will be freed.  Call it periodically for each session. */

@@ -165,10 +165,13 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 {
 	struct session *session = user;
 	struct live_stream *stream = arg;
+	bool was_recalled = stream->is_recalled;
 
-	if (stream->is_recalled && index) {
-		session_recall_lose(stream, index);
-	} else if (index && session_had_packet(stream, index)) {
+	session_recall_lose(stream, index);
+	if (was_recalled) { /* it was passed over, and is not missing in the analysis */
+		return;
+	}
+	if (index && session_had_packet(stream, index)) {
 		session->account.unfetched_packets++;
 	} else if (stream->trace->has_failed) {
 		stream->trace->dropped++;

@@ -1,11 +1,11 @@
 /*
  * session-recall: gets packets from the relay once more, for captures: see session_recall().
  *
- *     session_recall(begin) ──► attached again, from the beginning
- *                                  index ends before begin ──────────► passed over
- *                                  was analysed ─────────────────────► fetched, copied
- *                                  is new ───────────────────────────► analysed, and copied
- *                               all streams have caught up ──────────► session_has_recalled()
+ *     session_recall(range) ──► attached again, from the beginning
+ *                                  was analysed, out of the range ───► passed over
+ *                                  was analysed, in the range ───────► fetched, given
+ *                                  is new ───────────────────────────► analysed; in the range:
+ * copied all streams have caught up ──────────► session_has_recalled()
  *
  * The walk over the indexes is that of a connection that was lost (session-walk.c), so nothing is
  * analysed twice.  If the connection is lost meanwhile, the next one does it all again.
@@ -30,19 +30,28 @@
 
 #define NO_STREAM_NS UINT64_C(2000000000) /* a session without streams has nothing to recall */
 
-void session_recall(struct session *session, uint64_t begin)
+void session_recall(struct session *session, uint64_t begin, uint64_t end)
 {
 	struct recall *recall = &session->recall;
 	struct timeval now = { 0 };
 	char text[UNITS_TEXT_MAX];
 
 	assert(session->owner.history);
-	if (recall->is_on && begin >= recall->begin) {
+	assert(begin <= end);
+	if (recall->is_on) {
+		begin = begin < recall->begin ? begin : recall->begin;
+		end = end > recall->end ? end : recall->end;
+	}
+	if (recall->is_on && begin == recall->begin &&
+	    (end == recall->end || !recall->has_passed)) {
+		recall->end = end;
 		return;
 	}
-	*recall = (struct recall){
-		.is_on = true, .is_due = true, .begin = begin, .until = session_now(session)
-	};
+	*recall = (struct recall){ .is_on = true,
+				   .is_due = true,
+				   .begin = begin,
+				   .end = end,
+				   .until = session_now(session) };
 	session_say(session, 0, "fetching again what the relay has since %s",
 		    units_clock(text, begin));
 	(void)event_add(session->timer, &now); /* not from within a report */
@@ -50,7 +59,7 @@ void session_recall(struct session *session, uint64_t begin)
 
 void session_recall_restart(struct session *session)
 {
-	session->recall.is_due = false;
+	session->recall.is_due = session->recall.has_passed = false;
 	for (size_t i = 0; session->recall.is_on && i < session->traces.count; i++) {
 		if (session->traces.at[i]->history) {
 			history_clear(session->traces.at[i]->history);
@@ -125,26 +134,27 @@ static void give(struct live_stream *stream, const struct packet_info *info, uin
 	session->owner.on_recalled(session->owner.user, stream->trace, stream->name, retained);
 }
 
-static void note_end(struct live_stream *stream, uint64_t end)
+/* Whether a packet is to be given, by its times in ns. */
+static bool is_wanted(struct live_stream *stream, uint64_t begin, uint64_t end)
 {
-	stream->has_caught_up |= end >= stream->trace->session->recall.until;
-}
-
-bool session_recall_wants(struct live_stream *stream, const struct viewer_index *index)
-{
-	const struct recall *recall = &stream->trace->session->recall;
-	uint64_t end = clock_ns(&stream->clock, index->end);
+	struct recall *recall = &stream->trace->session->recall;
 
 	if (!recall->is_on || recall->is_due || !stream->trace->history) {
 		return false;
 	}
-	note_end(stream, end);
+	stream->has_caught_up |= end >= recall->until;
+	recall->has_passed |= begin > recall->end;
 	if (end < recall->begin) {
 		history_passed(stream->trace->history, stream->name);
-		return false;
 	}
-	stream->is_recalled = true;
-	return true;
+	return begin <= recall->end && end >= recall->begin;
+}
+
+bool session_recall_wants(struct live_stream *stream, const struct viewer_index *index)
+{
+	stream->is_recalled = is_wanted(stream, clock_ns(&stream->clock, index->begin),
+					clock_ns(&stream->clock, index->end));
+	return stream->is_recalled;
 }
 
 void session_recall_take(struct live_stream *stream, uint8_t *bytes, uint64_t len)
@@ -166,25 +176,39 @@ void session_recall_take(struct live_stream *stream, uint8_t *bytes, uint64_t le
 
 void session_recall_lose(struct live_stream *stream, const struct viewer_index *index)
 {
-	assert(stream->is_recalled);
+	const struct live_trace *trace = stream->trace;
+	const struct recall *recall = &trace->session->recall;
+	const struct plan_stream *class =
+		index && trace->has_plan ? plan_stream(trace_plan(trace->trace), index->class_id)
+					 : NULL;
+	uint64_t begin = recall->begin, end = recall->until;
+	struct clock clock;
+
 	stream->is_recalled = false;
-	history_gone(stream->trace->history, clock_ns(&stream->clock, index->end));
+	if (!recall->is_on || recall->is_due || !trace->history) {
+		return;
+	}
+	if (class && class->clock) {
+		clock_init(&clock, class->clock);
+		begin = clock_ns(&clock, index->begin);
+		end = clock_ns(&clock, index->end);
+	}
+	if (begin <= recall->end) {
+		history_gone(trace->history, end);
+	}
 }
 
 void session_recall_copy(struct live_stream *stream, const struct packet_info *info,
 			 const uint8_t *bytes, uint64_t len)
 {
-	const struct recall *recall = &stream->trace->session->recall;
 	uint64_t begin, end;
 	uint8_t *copy;
 
-	if (!recall->is_on || recall->is_due || !stream->trace->history || !info->stream->clock) {
+	if (!stream->trace->session->recall.is_on || !info->stream->clock) {
 		return;
 	}
 	read_times(info, &begin, &end);
-	note_end(stream, end);
-	if (end < recall->begin) {
-		history_passed(stream->trace->history, stream->name);
+	if (!is_wanted(stream, begin, end)) {
 		return;
 	}
 	copy = malloc(len);

@@ -54,9 +54,11 @@ struct live_stream {
 /* See session_recall(). */
 struct recall {
 	bool is_on;
-	bool is_refused;       /* it cannot be: the session has ended */
-	bool is_due;           /* the session has to be attached to from its beginning */
-	uint64_t begin, until; /* ns: what is wanted, and what is known at the least */
+	bool is_refused;     /* it cannot be: the session has ended */
+	bool is_due;         /* the session has to be attached to from its beginning */
+	bool has_passed;     /* packets behind the range have come, and were not given */
+	uint64_t begin, end; /* ns: of the range */
+	uint64_t until;      /* ns: what was known when it was asked for */
 };
 
 struct session {
@@ -129,8 +131,9 @@ void session_recall_restart(struct session *session);
 /* Whether a packet that was analysed is to be fetched again; its times are in the stream's clock.
  */
 bool session_recall_wants(struct live_stream *stream, const struct viewer_index *index);
-/* A packet of that kind has come, or is lost. */
+/* A packet of that kind has come. */
 void session_recall_take(struct live_stream *stream, uint8_t *bytes, uint64_t len);
+/* A packet, of that kind or not, cannot be had.  @index: NULL if its times cannot be believed. */
 void session_recall_lose(struct live_stream *stream, const struct viewer_index *index);
 /* Copies a packet that will be analysed, if it is wanted. */
 void session_recall_copy(struct live_stream *stream, const struct packet_info *info,

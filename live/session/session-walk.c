@@ -130,8 +130,8 @@ void session_on_unfetched(void *user, void *arg, const struct viewer_index *inde
 	struct session *session = user;
 	struct live_stream *stream = arg;
 
-	if (stream->is_recalled) { /* it was passed over */
-		session_recall_lose(stream, index);
+	if (stream->is_recalled) { /* it was passed over; the next connection recalls it */
+		stream->is_recalled = false;
 	} else if (session_had_packet(stream, index)) {
 		session->account.unfetched_packets++;
 	} else {

@@ -154,13 +154,13 @@ void session_finish(struct session *session, const char *reason, bool is_over);
 /* Puts checkpoints of its traces into the file; they go on.  Reports windows that close. */
 void session_checkpoint(struct session *session);
 /*
- * Gets again what the relay has from @begin (ns) on, and all that comes, until
- * session_recall_end(): on_recalled() gives the packets that end at @begin or later.  What was
- * analysed is not analysed again.  For this the session is attached to once more, from its
- * beginning, and its indexes are walked.  Calling it again with the same time or a later one
- * changes nothing.  May be called from a report.
+ * Gets again what the relay has of [@begin, @end] (ns), and what comes of it until
+ * session_recall_end(): on_recalled() gives the packets that overlap it.  What was analysed is not
+ * analysed again.  For this the session is attached to once more, from its beginning, and its
+ * indexes are walked.  Calling it again does so again only if the range has grown by what has gone
+ * by.  May be called from a report.
  */
-void session_recall(struct session *session, uint64_t begin);
+void session_recall(struct session *session, uint64_t begin, uint64_t end);
 bool session_recalls(const struct session *session);
 /* Whether all that the relay had when it was asked has come. */
 bool session_has_recalled(const struct session *session);

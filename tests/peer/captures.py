@@ -310,6 +310,28 @@ def test_recalled_before_start(t):
         assert seen <= there and (seen == there or not window['complete']), (number, len(windows), seen, there, window)
 
 
+def test_recalled_without_room(t):
+    """More than there is memory for: the oldest packets are missing, and said; on disk there is room."""
+    path = os.path.join(t.data, 'small-packets')
+    begin = t.analyze(path, '-a', 'count')['begin']
+    for options, is_whole in (((), False), (('--history-dir', t.scratch), True)):
+        relay, into = t.relay(), os.path.join(t.scratch, 'captures%d' % is_whole)
+        live = t.live('-a', 'count', '-i', '10ms', '--from', 'beginning', '--max-memory', '20k', '--trigger',
+                      'count.events > 500 every 1h', '--before', '1h', '--after', '0', '--capture-dir', into, *options, relay.live)
+        t.replay(relay, path, '--session', 's', '--hostname', 'h', '--speed', '0.2', '--live-timer', '100ms', '--wait-viewer',
+                 '--linger', peer.LONG)
+        live.wait_for(lambda one: captured(one.lines()))
+        live.finish(signal.SIGTERM)
+        capture = captured(live.lines())[0]
+        assert capture['complete'] == is_whole, (capture, live.said())
+        if is_whole:
+            check_range(dict(capture, begin=begin), path)
+        else:
+            of_range = babeltrace(path, '--end=' + seconds(capture['end']))
+            found = set(babeltrace(capture['path'], is_whole=False))
+            assert found and found <= set(babeltrace(path)) and set(of_range) - found, capture
+
+
 def test_control(t):
     """Asked through a socket: the path of each session's capture; and what can go wrong."""
     relay, into, at = t.relay(), os.path.join(t.scratch, 'captures'), os.path.join(t.scratch, 'control')
