@@ -159,6 +159,7 @@ def mute(folder, data):
     yield ['live', url], (0,)
     yield ['live', relay], (0,)
     yield ['history', store], (1,)
+    yield ['history', '--follow', store], (0,)
     yield ['analyze', '-q', '-i', '1s', '--store', store, small], None
 
 

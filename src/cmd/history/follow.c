@@ -16,8 +16,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/now.h"
 #include "cmd/common.h"
 #include "cmd/history/follow-state.h"
@@ -25,7 +27,6 @@
 #include "cmd/stored.h"
 
 #define TAIL_WINDOWS 10 /* that are printed at first, without --since */
-#define LEAVE_S      2  /* after a signal, to read what is left */
 
 static atomic_bool must_leave; /* what is left after a signal takes too long */
 static volatile sig_atomic_t has_hangup;
@@ -403,10 +404,14 @@ static int run(struct follow *f)
 		}
 	}
 	if (r == 0) { /* as live: windows that have begun are shown, too */
-		struct sigaction action = { .sa_handler = on_alarm };
+		const struct sigaction action = { .sa_handler = on_alarm };
+		const struct itimerval patience = {
+			.it_value = { .tv_sec = STOP_PATIENCE_NS / NS_PER_S,
+				      .tv_usec = STOP_PATIENCE_NS % NS_PER_S / 1000 },
+		};
 
 		(void)sigaction(SIGALRM, &action, NULL);
-		(void)alarm(LEAVE_S);
+		(void)setitimer(ITIMER_REAL, &patience, NULL);
 		close_news(f);
 		f->stop = &must_leave;
 		r = one_look(f, true);
