@@ -1128,8 +1128,9 @@ def test_screen(t):
     screen.wait_for('the other way round')
     screen.keys('q')
     screen.wait_for('status 0')
-    screen.keys('stty -a | tail -n +2 | diff - %s && echo as it was' % os.path.join(t.scratch, 'stty'), 'Enter')
-    screen.wait_for('\nas it was')
+    # The keys may be echoed before the shell's prompt is: only the command's output has the words whole.
+    screen.keys('stty -a | tail -n +2 | diff - %s && echo as it "was"' % os.path.join(t.scratch, 'stty'), 'Enter')
+    screen.wait_for('as it was')
 
 
 def test_screen_live(t):
