@@ -119,6 +119,29 @@ def check_times():
     check('there are times', found > 10, found)
 
 
+def check_numbers():
+    """Numbers are integers but for means and their like, which never are, and what a trigger compares."""
+    kinds = {}  # by key: how its numbers are written
+
+    def keep(pairs):
+        for key, value in pairs:
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, (int, tuple)) and not isinstance(one, bool):
+                    kinds.setdefault(key, set()).add('real' if isinstance(one, tuple) else 'integer')
+        return dict(pairs)
+
+    for args in (['analyze', '-q', '-a', 'all', '-i', '50ms', '--trigger', 'cpu.busy > 10.5%', '--job', 'r = run', IO_MIX],
+                 ['analyze', '-q', '-a', 'all', os.path.join(DATA, 'lost-events')],
+                 ['report', '-q', '--job', 'run', '--deadline', '1ms', '--worst', '2', os.path.join(DATA, 'timer-jobs')]):
+        kinds.clear()
+        for line in run(args[0], '-f', 'json', *args[1:]).stdout.splitlines():
+            json.loads(line, parse_float=lambda text: (text,), object_pairs_hook=keep)
+        check('numbers of %s' % args[0], len(kinds) > 60, sorted(kinds))
+        for key, kind in kinds.items():
+            is_mean = re.search(r'(mean|stdev|deviation|more)_ns$', key) or key in ('value', 'limit')
+            check('%s is written as %s' % (key, kind), kind == {'real' if is_mean else 'integer'}, args)
+
+
 def check_words():
     check('-V', run('-V').stdout == run('--version').stdout != '')
     check('help help', run('help', 'help').stdout == run('help').stdout != '')
@@ -210,6 +233,7 @@ def check_completion():
         check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
 
 
-for test in (check_pipes, check_width, check_sort, check_times, check_words, check_whole_files, check_threads, check_longest, check_dumb_terminal, check_completion):
+for test in (check_pipes, check_width, check_sort, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
+             check_dumb_terminal, check_completion):
     test()
 sys.exit(1 if faults else 0)

@@ -1355,6 +1355,45 @@ def test_dashboard(t):
         live.finish(signal.SIGTERM)
 
 
+def as_grafana_asks(one, query):
+    """A panel's query, with the variables as Grafana fills them in: patterns in a string of all hosts, all sessions, four scrapes."""
+    for name in ('host', 'session'):
+        values = json.loads(fetch(one.port, '/api/v1/label/%s/values?match[]=sillage_events_total' % name)[1])['data']
+        assert values, name
+        query = query.replace('$' + name, '(%s)' % '|'.join(map(re.escape, values)).replace('\\', '\\\\'))
+    return query.replace('$__rate_interval', '4s')
+
+
+def test_panels(t):
+    """The queries of the panels for Prometheus, asked of one that scrapes a live run: none is without a figure."""
+    if not shutil.which('prometheus'):
+        raise Skip('prometheus is not installed')
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'contrib', 'grafana', 'prometheus.json')) as file:
+        panels = json.load(file)['panels']
+    relay, port = t.relay(), free_ports()
+    live = t.live('-a', 'all', '--from', 'beginning', '--metrics', ':%d' % port, relay.live)
+    replay = t.replay(relay, 'io-mix', '--session', 'm.1', '--hostname', 'h', '--as-now', '--loop', '1000', '--wait-viewer', '--live-timer', '100ms')
+    one, known = Prometheus(t, port), {}
+    assert one.ask('sillage_events_total')
+    for panel in panels:
+        queries = [as_grafana_asks(one, target['expr']) for target in panel['targets']]
+        # Where there are two for a histogram, one is for a Prometheus that stores native ones.
+        native = [query for query in queries if 'histogram_quantile' in query and '_bucket' not in query]
+        for query in [query for query in queries if query not in native]:
+            for metric in one.ask(query + ' >= 0'):  # without NaN, which is what a quantile of nothing is
+                value = float(metric['value'][1])
+                assert metric['metric'].get('host', 'h') == 'h' and value < float('inf'), (panel['title'], query, metric)
+                known.setdefault(panel['title'], []).append(value)
+        for query in native:
+            reply = json.loads(fetch(one.port, '/api/v1/query?query=' + urllib.parse.quote(query))[1])
+            assert reply['status'] == 'success', reply
+    assert len(known) == len(panels) > 7, (sorted(known), len(panels))
+    assert 0 < max(known['CPU busy']) <= 1.5, known['CPU busy']  # scrapes are not exactly a second apart
+    assert all(max(values) > 0 for title, values in known.items()), known
+    live.finish(signal.SIGTERM)
+    replay.kill()
+
+
 def scrape(t, port, text, total):
     """promtool takes the text, and a Prometheus of our own has its figures."""
     plain = fetch(port)[1]

@@ -388,21 +388,22 @@ MADE_JOBS = [
 NAMES = ['/a', '/b', 'plain', 'with blanks', 'x file=7', 'quote " and \\', 'esc \x1b[31m', 'line\nfeed', 'é€', 'S' * 2000]
 
 
-def made_metadata():
+def made_metadata(events=None):
     text = synthetic.HEADER % 0
     text = text.replace('domain = "kernel"', 'domain = "ust"').rsplit('};\n', 1)[0] + CONTEXT
     text = text.replace('typealias integer { size = 64; align = 8; signed = false; map',
                         'typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n'
                         'typealias integer { size = 64; align = 8; signed = false; map')
-    for i, (name, fields) in enumerate(EVENTS.items()):
+    for i, (name, fields) in enumerate((events or EVENTS).items()):
         text += 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (
             name, i, ''.join('%s _%s; ' % (KINDS[kind], field) for kind, field in fields))
     return text
 
 
-def made_event(ts, pid, tid, name, *values):
-    out = struct.pack('<HQii', list(EVENTS).index(name), ts, pid, tid)
-    for (kind, _), value in zip(EVENTS[name], values):
+def made_event(ts, pid, tid, name, *values, events=None):
+    events = events or EVENTS
+    out = struct.pack('<HQii', list(events).index(name), ts, pid, tid)
+    for (kind, _), value in zip(events[name], values):
         out += struct.pack('<Q', value) if kind == 'u64' else value.encode() + b'\0'
     return ts, out
 

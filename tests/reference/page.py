@@ -26,6 +26,7 @@ import tempfile
 import time
 
 import browser
+import page_figures
 
 WIDE, NARROW = (1280, 800), (480, 900)
 ARGS = ('--job', 'sched_in; sched_out', '--deadline', '1ms', '--worst', '2')
@@ -400,6 +401,7 @@ def check(sillage, trace, page, scratch):
         worst['path']['parts'] = worst['path']['parts'][:10]
     lanes = check_tables(page, report)
     check_rows(page, everything)
+    figures = page_figures.check_executions(page, report), page_figures.check_axes(page, report), page_figures.check_sleeps(page, everything, trace)
     check_clicks(page, report)
     check_pieces(page, report)
     check_wheel(page, report)
@@ -412,7 +414,7 @@ def check(sillage, trace, page, scratch):
     check_times(page, report)
     check_print(page)
     assert not page.said, page.said
-    return lanes
+    return lanes, figures
 
 
 def check_hostile(sillage, trace, page, scratch):
@@ -604,8 +606,9 @@ def main():
         return 0
     with browser.Browser() as page, tempfile.TemporaryDirectory(prefix='sillage-page-') as scratch:
         for trace in sys.argv[2:]:
-            lanes = check(sys.argv[1], trace, page, scratch)
-            print('ok page: %s, %d lanes' % (os.path.basename(os.path.dirname(trace)), lanes))
+            lanes, figures = check(sys.argv[1], trace, page, scratch)
+            print('ok page: %s, %d lanes, %d executions, %d texts of axes, %d calls and %d wakers of sleeps' % (
+                os.path.basename(os.path.dirname(trace)), lanes, *figures[:2], *figures[2]))
             if 'rt-mutex-none' in trace:
                 check_hostile(sys.argv[1], trace, page, scratch)
                 print('ok page: hostile names')
