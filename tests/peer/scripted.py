@@ -73,7 +73,7 @@ class Run:
         self.sillage, self.case, self.folder = sillage, case, folder
         self.sessions = case.sessions(traces)
         self.relay = relays.Relay(self.sessions, case.rules(), **case.relay_options)
-        self.said, self.lines, self.status = '', [], None
+        self.said, self.lines, self.status, self.story_failed = '', [], None, None
 
     def go(self):
         try:
@@ -112,18 +112,25 @@ class Run:
         is_slow = self.case.is_slow and self.case.name not in scripted_cases.FAILS
         return ASLEEP_SLOW_S if is_slow else ASLEEP_S
 
+    def tell(self, process):
+        """The case's story.  It ends the process as a rule: without it the run would only not end."""
+        try:
+            self.case.story(self.relay, process)
+        except Exception:
+            if process.poll() is None:
+                self.story_failed = 'the story failed: ' + traceback.format_exc()
+
     def wait(self, process):
         asleep = guard.Asleep(lambda: guard.alone(process.pid), period_s=0.25)
-        story = self.case.story
-        thread = threading.Thread(target=story, args=(self.relay, process), daemon=True) if story else None
-        if thread:
-            thread.start()
+        if self.case.story:
+            threading.Thread(target=self.tell, args=(process,), daemon=True).start()
         ended = os.pidfd_open(process.pid)  # wait(timeout) of 24 lanes polls
         try:
             while not select.select([ended], [], [], 0.5)[0]:
-                if asleep.now() > self.patience():
+                if self.story_failed or asleep.now() > self.patience():
+                    what = self.story_failed or 'it does not end'
                     with open(os.path.join(self.folder, 'err'), errors='replace') as err:
-                        raise Wrong('it does not end; it said:\n' + err.read())
+                        raise Wrong('%s; it said:\n%s' % (what, err.read()))
             process.wait()
         finally:
             os.close(ended)

@@ -676,13 +676,27 @@ def relay_up(pid):
 
 
 def listening_port(pid):
-    """The one at which a process listens."""
-    own = {os.readlink('/proc/%d/fd/%s' % (pid, name)) for name in os.listdir('/proc/%d/fd' % pid)}
+    """The one at which a process listens.  The kernel's table of sockets may lack one while others come and go."""
+    for _ in range(50):
+        port = find_listening_port(pid)
+        if port is not None:
+            return port
+        time.sleep(0.1)
+    raise LookupError('process %d does not listen' % pid)
+
+
+def find_listening_port(pid):
+    own = set()
+    for name in os.listdir('/proc/%d/fd' % pid):
+        try:
+            own.add(os.readlink('/proc/%d/fd/%s' % (pid, name)))
+        except OSError:
+            pass  # closed since the list was read
     with open('/proc/%d/net/tcp' % pid) as table:
         for words in map(str.split, list(table)[1:]):
             if words[3] == '0A' and 'socket:[%s]' % words[9] in own:
                 return int(words[1].partition(':')[2], 16)
-    raise LookupError('process %d does not listen' % pid)
+    return None
 
 
 def other_trace(relay):

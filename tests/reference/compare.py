@@ -383,6 +383,8 @@ def check_refused(pair, folder):
     for option in ('--host', '--session'):
         text = run(pair.sillage, 'compare', option, '*', pair.traces[0], pair.files[1], status=2)[1]
         check(option + ' has no effect: neither A nor B is a store' in text and text.count('\n') == 1, text)
+    text = run(pair.sillage, 'compare', '--period', 'x = nope; nope; by a', *pair.traces, status=1)[1]
+    check('no event "nope" is recorded' in text and text.count('\n') == 1, text)
     text = run(pair.sillage, 'compare', pair.files[0] + '@-1s..', pair.files[1], status=2)[1]
     check('no range' in text, text)
 

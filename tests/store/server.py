@@ -14,6 +14,7 @@ Method  Debian's clickhouse-server on loopback, with a configuration and a folde
 usage: server.py SILLAGE TRACE
 """
 import contextlib
+import itertools
 import os
 import re
 import shutil
@@ -31,6 +32,11 @@ import urllib.request
 import follow
 
 LISTS = ['-a', 'count,cpu,sched,io', '-j', '0']
+END = ['--end', '1795225001400000000']  # of a part of the trace
+# What was stored one after the other: lists of analyses, -i, and more.
+MIXED = ((('cpu', '50ms'), ('sched,cpu', '10ms'), ('count', '10ms')), (('sched', '10ms'), ('cpu,irq', '10ms')),
+         (('cpu,sched', '10ms'), ('io,cpu', '10ms'), ('cpu,sched', '10ms')), (('cpu', '10ms'), ('sched', '10ms', *END)),
+         (('cpu,io', '10ms', *END), ('sched,cpu', '10ms'), ('irq', '10ms', *END)))
 CONFIG = '''<?xml version="1.0"?>
 <yandex><logger><level>warning</level><log>{0}/log</log><errorlog>{0}/errors</errorlog></logger>
 <listen_host>127.0.0.1</listen_host><http_port>{1}</http_port><path>{0}/data/</path><tmp_path>{0}/tmp/</tmp_path>
@@ -121,21 +127,45 @@ class Test:
         return run(self.sillage, 'history', '-q', '-f', 'json', '-i', interval, url, env=env)
 
     def check_mixed(self):
-        """Runs with other analyses and lengths: each is there as analyze prints it; what is short is said."""
-        url, names = self.server.url('mixed'), ('cpu', 'sched', 'cpu,sched')
-        for lists, interval in (('cpu', '50ms'), ('sched,cpu', '10ms')):
-            run(self.sillage, 'analyze', '-q', '-a', lists, '-i', interval, '-o', '/dev/null', '--store', url, self.trace)
-        for lists in names:
-            for interval in ('10ms', '100ms'):
-                command = ['-q', '-f', 'json', '-a', lists, '-i', interval]
-                code, found, said = run(self.sillage, 'history', *command, url)
-                if code or said or windows(found) != windows(run(self.sillage, 'analyze', *command, self.trace)[1]):
-                    fail('mixed: %s %s: exit %d, %s' % (lists, interval, code, said))
-        run(self.sillage, 'analyze', '-q', '-a', 'count', '-i', '10ms', '-o', '/dev/null', '--store', url, self.trace)
-        code, found, said = run(self.sillage, 'history', '-a', 'cpu,sched,count', url)
-        if code or 'have no sched' not in said or 'not stored: sched' not in found or ' count' in said:
-            fail('mixed: replaced: exit %d, %s' % (code, said))
-        print('ok mixed')
+        """Runs of one trace with other analyses, lengths and ends: history is that of a file of SQLite, which laws.py
+        compares with analyze, and says the same of what is short."""
+        for number, runs in enumerate(MIXED):
+            stores = self.server.url('mixed%d' % number), os.path.join(self.scratch, 'mixed%d.db' % number)
+            for lists, interval, *more in runs:
+                for store in stores:
+                    run(self.sillage, 'analyze', '-q', '-a', lists, '-i', interval, *more, '-o', '/dev/null', '--store', store,
+                        self.trace)
+            names = sorted({name for lists, *_ in runs for name in lists.split(',')})
+            for lists in names + [','.join(names)]:
+                for interval, form in (('10ms', 'json'), ('100ms', 'text')):
+                    found = [run(self.sillage, 'history', '-a', lists, '-i', interval, '-f', form, store) for store in stores]
+                    if any(code or len(printed) < 1000 for code, printed, _ in found):
+                        fail('mixed %d: %s %s: %.2000s' % (number, lists, interval, found))
+                    found = [(printed + said).replace(store, 'STORE').splitlines()
+                             for (_, printed, said), store in zip(found, stores)]
+                    for pair in itertools.zip_longest(*found):
+                        if pair[0] != pair[1] and '"type":"end"' not in str(pair[0]):
+                            fail('mixed %d: %s %s: %.2000s; SQLite has %.2000s' % (number, lists, interval, *pair))
+
+    def check_older_heads(self):
+        """Heads of a version that had one for each window: they are read, and another run's come beside them."""
+        url = self.server.url('heads')
+        for lists in ('cpu', 'sched'):
+            run(self.sillage, 'analyze', '-q', '-a', lists, '-i', '10ms', '-o', '/dev/null', '--store', url, self.trace)
+            if lists == 'cpu':
+                columns = self.server.ask("SELECT name, type FROM system.columns WHERE database = 'heads' AND table = 'windows'"
+                                          " AND name != 'run' FORMAT TabSeparated").splitlines()
+                self.server.ask('CREATE TABLE heads.older (%s) ENGINE = ReplacingMergeTree(version)'
+                                ' PARTITION BY (level, intDiv(begin, 86400000000000)) ORDER BY (level, begin, trace)'
+                                % ', '.join('`%s` %s' % tuple(line.split('\t')) for line in columns))
+                names = ', '.join('`%s`' % line.split('\t')[0] for line in columns)
+                self.server.ask('INSERT INTO heads.older (%s) SELECT %s FROM heads.windows' % (names, names))
+                self.server.ask('DROP TABLE heads.windows')
+                self.server.ask('RENAME TABLE heads.older TO heads.windows')
+            command = ['-q', '-f', 'json', '-a', lists if lists == 'cpu' else 'cpu,sched', '-i', '10ms']
+            code, found, said = run(self.sillage, 'history', *command, url)
+            if code or said or windows(found) != windows(run(self.sillage, 'analyze', *command, self.trace)[1]):
+                fail('older heads: %s: exit %d, %s' % (lists, code, said))
 
     def check_law(self):
         url = self.server.url('law')
@@ -358,4 +388,4 @@ def run_checks(make, *names):
 
 
 if __name__ == '__main__':
-    run_checks(Test, 'law', 'mixed', 'named', 'also', 'follow', 'fleet', 'away', 'full', 'kill', 'refused', 'replies')
+    run_checks(Test, 'law', 'mixed', 'older_heads', 'named', 'also', 'follow', 'fleet', 'away', 'full', 'kill', 'refused', 'replies')

@@ -84,17 +84,22 @@ def certificate(scratch, name):
 
 
 USER = ('<{0}><password>{0}</password><networks><ip>127.0.0.1</ip></networks><profile>{1}</profile><quota>default</quota>'
-        '<allow_databases><database>fleet</database></allow_databases></{0}>')
+        '<allow_databases>{2}</allow_databases></{0}>')
+ONE, BOTH = '<database>fleet</database>', '<database>joint</database><database>joint_all</database>'
+CLUSTER = ('<tcp_port>{0}</tcp_port><remote_servers><one><shard><replica><host>127.0.0.1</host><port>{0}</port></replica></shard></one>'
+           '</remote_servers>')
 
 
 class Test:
     def __init__(self, sillage, data, scratch):
-        # A writer and readers of one database, as doc/fleet.md has them.
+        # Writers and readers of one database, or of one and that of its cluster, as doc/fleet.md has them.
+        users = USER.format('own', 'default', ONE) + USER.format('look', 'reader', ONE) + USER.format('stiff', 'frozen', ONE)
+        users += USER.format('joint', 'default', BOTH) + USER.format('half', 'default', '<database>joint</database>')
+        users += USER.format('all', 'reader', BOTH)
         server.USERS = server.USERS.replace('</profiles>', '<reader><readonly>2</readonly></reader><frozen><readonly>1</readonly></frozen>'
-                                            '</profiles>').replace('</users>', USER.format('own', 'default') + USER.format('look', 'reader') +
-                                                                   USER.format('stiff', 'frozen') + '</users>')
+                                            '</profiles>').replace('</users>', users + '</users>')
         self.sillage, self.data, self.scratch = sillage, data, scratch
-        self.server = server.Server(os.path.join(scratch, 'server'))
+        self.server = server.Server(os.path.join(scratch, 'server'), CLUSTER.format(server.free_port()))
 
     def check_compare(self):
         """All options of compare, with a database as a side."""
@@ -210,6 +215,20 @@ class Test:
         if code != 0:
             fail('users: --store-keep: exit %d, %s' % (code, said))
 
+    def check_cluster(self):
+        """cluster= as a user of the two databases: it writes and reads them; one who lacks the second is told so."""
+        said = run(self.sillage, 'analyze', '-q', '-o', os.devnull, '--store', self.server.url('joint', 'half:half@', '?cluster=one'),
+                   self.trace)[2]
+        if 'Access denied' not in said or said.count('\n') != 1:
+            fail('cluster: half: ' + said)
+        printed, said = self.analyze(self.server.url('joint', 'joint:joint@', '?cluster=one'), self.trace)
+        if account(said)[1] != printed.count('"type":"window"'):
+            fail('cluster: ' + said)
+        for user in ('joint:joint@', 'all:all@'):
+            for database in ('joint', 'joint_all'):
+                if self.history(self.server.url(database, user)) != windows(printed):
+                    fail('cluster: %s: other windows in %s' % (user, database))
+
     def check_late(self):
         """See disk.check_late()."""
         trace, url = os.path.join(self.data, 'small-packets', 'kernel'), self.server.url('late')
@@ -236,4 +255,4 @@ class Test:
 
 
 if __name__ == '__main__':
-    server.run_checks(Test, 'compare', 'https', 'users', 'late', 'two', 'password')
+    server.run_checks(Test, 'compare', 'https', 'users', 'cluster', 'late', 'two', 'password')

@@ -249,6 +249,7 @@ static void put_head(struct clickhouse_encoder *encoder, const struct store_item
 
 	store_head_of(report, &head);
 	put_place(encoder, item, part);
+	put_known_text(part, head.lists);
 	put_number(part, (int64_t)report->end);
 	put_number(part, report->complete);
 	if (report->has_lag) {

@@ -359,7 +359,9 @@ int clickhouse_news_windows(struct clickhouse_news *news, const struct store_new
 		size_t some = count - at < RANGES_MAX ? count - at : RANGES_MAX;
 		char *statement =
 			statement_of(news, "SELECT `trace`, `level`, `begin`, `end`, `complete`",
-				     ranges + at, some, "ORDER BY `trace`, `level`, `begin`");
+				     ranges + at, some,
+				     "ORDER BY `trace`, `level`, `begin`, `version` DESC"
+				     " LIMIT 1 BY `trace`, `level`, `begin`");
 
 		r = ask(news, statement, 5, take_window, &windows, err);
 		free(statement);
@@ -396,8 +398,8 @@ int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_
 	for (size_t at = 0; r == 0 && news->has_windows && at < count; at += RANGES_MAX) {
 		size_t some = count - at < RANGES_MAX ? count - at : RANGES_MAX;
 		struct counts counts = { news, ranges + at, some, ret_counts + at };
-		char *statement = statement_of(news, "SELECT `trace`, count()", ranges + at, some,
-					       "GROUP BY `trace`");
+		char *statement = statement_of(news, "SELECT `trace`, uniqExact(`level`, `begin`)",
+					       ranges + at, some, "GROUP BY `trace`");
 
 		r = ask(news, statement, 2, take_count, &counts, err);
 		free(statement);

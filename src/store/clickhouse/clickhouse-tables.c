@@ -18,9 +18,10 @@ static const struct {
 	const char *name, *columns;
 } first_tables[CLICKHOUSE_FIRST_LIST] = {
 	[CLICKHOUSE_TRACES] = { "traces", "*trace:u uuid:T host:T session:T domain:T path:T" },
-	[CLICKHOUSE_WINDOWS] = { "windows", "*level:i *begin:i *trace:u end:i complete:i lag_ns:I"
-					    " events:i discarded:i lost_packets:i bad_packets:i"
-					    " late_events:i analyses:t missing:t unknown:t" },
+	[CLICKHOUSE_WINDOWS] = { "windows",
+				 "*level:i *begin:i *trace:u *run:t end:i complete:i"
+				 " lag_ns:I events:i discarded:i lost_packets:i bad_packets:i"
+				 " late_events:i analyses:t missing:t unknown:t" },
 	[CLICKHOUSE_THREADS] = { "threads", "*level:i *begin:i *trace:u *tid:i *nth:i was_tid:i"
 					    " was_nth:i is_reused:i pid:i comm:t prio:I"
 					    " container:i" },
@@ -171,12 +172,23 @@ static void put_partition(FILE *out, const struct clickhouse_table *table)
 	}
 }
 
+static void put_keys(FILE *out, const struct clickhouse_table *table)
+{
+	const char *space = "";
+
+	for (size_t i = 0; i < table->count; i++) {
+		if (table->columns[i].is_key) {
+			(void)fprintf(out, "%s`%s`", space, table->columns[i].name);
+			space = ", ";
+		}
+	}
+}
+
 static char *make_text(const struct clickhouse_table *table)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
-	const char *space = "";
 
 	(void)fprintf(out, "CREATE TABLE IF NOT EXISTS `%s` (", table->name);
 	for (size_t i = 0; i < table->count; i++) {
@@ -186,12 +198,7 @@ static char *make_text(const struct clickhouse_table *table)
 	(void)fputs(") ENGINE = ReplacingMergeTree(`version`)", out);
 	put_partition(out, table);
 	(void)fputs(" ORDER BY (", out);
-	for (size_t i = 0; i < table->count; i++) {
-		if (table->columns[i].is_key) {
-			(void)fprintf(out, "%s`%s`", space, table->columns[i].name);
-			space = ", ";
-		}
-	}
+	put_keys(out, table);
 	(void)fputs(")", out);
 	return finish(out, &text);
 }
@@ -309,8 +316,27 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 	return r;
 }
 
+/* A key that older versions did not have goes behind theirs.  A table that shows those of all
+ * servers has no order. */
+static char *grow_text(const char *database, const struct clickhouse_table *table,
+		       const struct clickhouse_column *column, bool shows_all)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)fprintf(out, "ALTER TABLE `%s`.`%s` ADD COLUMN `%s` %s", database, table->name,
+		      column->name, column_type(column->type));
+	if (column->is_key && !shows_all) {
+		(void)fputs(", MODIFY ORDER BY (", out);
+		put_keys(out, table);
+		(void)fputs(")", out);
+	}
+	return finish(out, &text);
+}
+
 static int grow(struct http *http, const char *database, const struct clickhouse_table *table,
-		struct err *err)
+		bool shows_all, struct err *err)
 {
 	char *ask = mem_printf("SELECT `name` FROM system.columns WHERE `database` = '%s'"
 			       " AND `table` = '%s' FORMAT TabSeparated",
@@ -323,9 +349,7 @@ static int grow(struct http *http, const char *database, const struct clickhouse
 		const struct clickhouse_column *column = &table->columns[i];
 
 		if (!clickhouse_has_line(columns, column->name)) {
-			char *change =
-				mem_printf("ALTER TABLE `%s`.`%s` ADD COLUMN `%s` %s", database,
-					   table->name, column->name, column_type(column->type));
+			char *change = grow_text(database, table, column, shows_all);
 
 			r = run(http, change, false, err);
 			free(change);
@@ -347,7 +371,7 @@ int clickhouse_make_table(struct http *http, const struct clickhouse_url *url, u
 	}
 	make = make_text(table);
 	r = run(http, make, false, err);
-	r = r < 0 ? r : grow(http, url->database, table, err);
+	r = r < 0 ? r : grow(http, url->database, table, false, err);
 	free(make);
 	free(table);
 	return r;
@@ -381,7 +405,7 @@ int clickhouse_join_cluster(struct http *http, const struct clickhouse_url *url,
 		if (table) {
 			r = clickhouse_make_table(http, url, i, err);
 			r = r < 0 ? r : show_all(http, url, table->name, err);
-			r = r < 0 ? r : grow(http, all, table, err);
+			r = r < 0 ? r : grow(http, all, table, true, err);
 		}
 		free(table);
 	}

@@ -5,7 +5,8 @@
  * differences: `trace` is what traces.trace has, in the form of a UUID; buckets and counts are
  * arrays; each row has a `version`.  Of rows of one key the server keeps the one of the highest
  * version: that of a window's rows has bit 63 if the window is complete, and the time when it was
- * written below.
+ * written below.  A window has a head, a row of `windows`, for each list of analyses that runs had:
+ * `run` is that list.
  */
 #ifndef SILLAGE_STORE_CLICKHOUSE_TABLES_H
 #define SILLAGE_STORE_CLICKHOUSE_TABLES_H

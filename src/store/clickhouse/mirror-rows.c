@@ -4,9 +4,12 @@
 #include "store/clickhouse/mirror-rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "store/rows/head.h"
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
 
@@ -105,41 +108,226 @@ static int take_field(struct mirror_rows *rows, size_t at, char *text, size_t le
 	return 1;
 }
 
+/* ---- windows ---- */
+
+static void bind_window(const struct mirror_rows *rows, sqlite3_stmt *to)
+{
+	(void)sqlite3_bind_int64(to, 1, rows->level);
+	(void)sqlite3_bind_int64(to, 2, rows->begin);
+	(void)sqlite3_bind_int64(to, 3, rows->trace);
+}
+
+/* Whether the row is of the same window as the one before. */
+static bool is_same_window(struct mirror_rows *rows, char *const *fields, const size_t *lens)
+{
+	int64_t level = 0, begin = 0, trace;
+	bool is_same;
+
+	(void)take_number(fields[0], lens[0], &level);
+	(void)take_number(fields[1], lens[1], &begin);
+	trace = mirror_trace_number(rows->mirror, fields[2], lens[2]);
+	is_same = rows->is_known && level == rows->level && begin == rows->begin &&
+		  trace == rows->trace;
+	rows->level = level;
+	rows->begin = begin;
+	rows->trace = trace;
+	rows->is_known = true;
+	return is_same;
+}
+
+static uint64_t version_of(const struct mirror_rows *rows, char *const *fields, const size_t *lens)
+{
+	int64_t version = 0;
+
+	(void)take_number(fields[rows->table->count - 1], lens[rows->table->count - 1], &version);
+	return (uint64_t)version;
+}
+
+/* ---- heads ---- */
+
+int mirror_rows_prepare(struct mirror *mirror, struct err *err)
+{
+	const struct {
+		sqlite3_stmt **to;
+		const char *text;
+	} all[] = {
+		{ &mirror->find_version, "SELECT version FROM windows WHERE level = ? AND begin = ?"
+					 " AND trace = ?" },
+		{ &mirror->find_others, "SELECT version, analyses FROM other_heads WHERE level = ?"
+					" AND begin = ? AND trace = ?" },
+		{ &mirror->put_other, "INSERT OR REPLACE INTO other_heads(level, begin, trace,"
+				      " version, analyses) VALUES(?, ?, ?, ?, ?)" },
+		{ &mirror->remove_others, "DELETE FROM other_heads WHERE level = ? AND begin = ?"
+					  " AND trace = ?" },
+		{ &mirror->find_head, "SELECT analyses, missing, unknown, \"end\", complete, events"
+				      " FROM windows WHERE level = ? AND begin = ?"
+				      " AND trace = ?" },
+		{ &mirror->join_head, "UPDATE windows SET analyses = ?4, missing = ?5, unknown = ?6"
+				      " WHERE level = ?1 AND begin = ?2 AND trace = ?3" },
+	};
+	int r = sqlite_run(mirror->db, mirror->url.shown,
+			   "CREATE TABLE other_heads(level INTEGER, begin INTEGER, trace INTEGER,"
+			   " version INTEGER, analyses TEXT, PRIMARY KEY(level, begin, trace,"
+			   " version)) STRICT, WITHOUT ROWID",
+			   err);
+
+	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
+		r = sqlite_prepare(mirror->db, mirror->url.shown, all[i].text, all[i].to, err);
+	}
+	return r;
+}
+
+void mirror_rows_fini(struct mirror_rows *rows)
+{
+	vec_fini(&rows->rest);
+	vec_fini(&rows->others);
+}
+
+static int step(struct mirror_rows *rows, sqlite3_stmt *statement, struct err *err)
+{
+	int r = sqlite3_step(statement) == SQLITE_DONE ? 0 : mirror_failed(rows->mirror, err);
+
+	(void)sqlite3_reset(statement);
+	return r;
+}
+
+/* The field of that column; "": there is none. */
+static char *field_of(const struct mirror_rows *rows, char *const *fields, const size_t *lens,
+		      const char *name)
+{
+	for (size_t i = 0; i < rows->table->count; i++) {
+		if (strcmp(rows->table->columns[i].name, name) == 0) {
+			char *text = mem_printf("%.*s", (int)lens[i], fields[i]);
+
+			text[mirror_unescape(text, lens[i])] = '\0';
+			return text;
+		}
+	}
+	return mem_strdup("");
+}
+
+static bool is_number(const struct mirror_rows *rows, char *const *fields, const size_t *lens,
+		      const char *name, int64_t wanted)
+{
+	char *text = field_of(rows, fields, lens, name);
+	int64_t number = 0;
+	bool is_so = take_number(text, strlen(text), &number) && number == wanted;
+
+	free(text);
+	return is_so;
+}
+
+static char *text_of(sqlite3_stmt *row, int at)
+{
+	const char *text = (const char *)sqlite3_column_text(row, at);
+
+	return mem_strdup(text ? text : "");
+}
+
+static int put_other(struct mirror_rows *rows, const struct store_head *all, const char *lists,
+		     uint64_t version, struct err *err)
+{
+	sqlite3_stmt *join = rows->mirror->join_head, *put = rows->mirror->put_other;
+	int r;
+
+	rows->mirror->has_others = true;
+	bind_window(rows, join);
+	(void)sqlite3_bind_text(join, 4, all->lists, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(join, 5, all->missing, -1, SQLITE_STATIC);
+	(void)sqlite3_bind_text(join, 6, all->unknown, -1, SQLITE_STATIC);
+	r = step(rows, join, err);
+	bind_window(rows, put);
+	(void)sqlite3_bind_int64(put, 4, (int64_t)version);
+	(void)sqlite3_bind_text(put, 5, lists, -1, SQLITE_STATIC);
+	return r < 0 ? r : step(rows, put, err);
+}
+
+/* An older head of the window whose head is there: if it is of the same window, the analyses that
+ * the newer one lacks stay, as in a file of SQLite. */
+static int take_older_head(struct mirror_rows *rows, char *const *fields, const size_t *lens,
+			   struct err *err)
+{
+	struct store_head head = { 0 }, others = { 0 };
+	struct store_head older = { field_of(rows, fields, lens, "analyses"),
+				    field_of(rows, fields, lens, "missing"),
+				    field_of(rows, fields, lens, "unknown") };
+	sqlite3_stmt *find = rows->mirror->find_head;
+	int r = 0;
+
+	bind_window(rows, find);
+	if (sqlite3_step(find) == SQLITE_ROW &&
+	    is_number(rows, fields, lens, "end", sqlite3_column_int64(find, 3)) &&
+	    is_number(rows, fields, lens, "complete", sqlite3_column_int64(find, 4)) &&
+	    is_number(rows, fields, lens, "events", sqlite3_column_int64(find, 5))) {
+		head = (struct store_head){ text_of(find, 0), text_of(find, 1), text_of(find, 2) };
+		store_head_others(&older, head.lists, &others);
+		store_head_join(&head, &others);
+	}
+	(void)sqlite3_reset(find);
+	if (others.lists && others.lists[0]) {
+		r = put_other(rows, &head, others.lists, version_of(rows, fields, lens), err);
+	}
+	store_head_fini(&head);
+	store_head_fini(&others);
+	store_head_fini(&older);
+	return r;
+}
+
+/* What an earlier look found of the window goes. */
+static int forget_others(struct mirror_rows *rows, struct err *err)
+{
+	if (!rows->mirror->has_others) {
+		return 0;
+	}
+	bind_window(rows, rows->mirror->remove_others);
+	return step(rows, rows->mirror->remove_others, err);
+}
+
 /* ---- rows ---- */
 
-/* A row that is older than its window's head was replaced with all others of that window. */
-static bool is_current(struct mirror_rows *rows, int64_t level, int64_t begin, int64_t trace,
-		       uint64_t version)
+static void find_others(struct mirror_rows *rows)
+{
+	sqlite3_stmt *find = rows->mirror->find_others;
+
+	rows->others.count = 0;
+	if (!rows->mirror->has_others) {
+		return;
+	}
+	bind_window(rows, find);
+	while (sqlite3_step(find) == SQLITE_ROW) {
+		uint64_t version = (uint64_t)sqlite3_column_int64(find, 0);
+		const char *lists = (const char *)sqlite3_column_text(find, 1);
+
+		if (!rows->analysis) {
+			*vec_push(&rows->others) = version;
+		} else if (store_head_names(lists, rows->analysis)) {
+			rows->version = version;
+		}
+	}
+	(void)sqlite3_reset(find);
+}
+
+/* A row that is older than its window's head was replaced with all others of that window.  It may
+ * be newer: its head is on its way. */
+static bool is_row_current(struct mirror_rows *rows, char *const *fields, const size_t *lens)
 {
 	sqlite3_stmt *find = rows->mirror->find_version;
+	uint64_t version = version_of(rows, fields, lens);
 
-	if (!rows->is_known || level != rows->level || begin != rows->begin ||
-	    trace != rows->trace) {
-		(void)sqlite3_bind_int64(find, 1, level);
-		(void)sqlite3_bind_int64(find, 2, begin);
-		(void)sqlite3_bind_int64(find, 3, trace);
+	if (!is_same_window(rows, fields, lens)) {
+		bind_window(rows, find);
 		rows->version = sqlite3_step(find) == SQLITE_ROW
 					? (uint64_t)sqlite3_column_int64(find, 0)
 					: UINT64_MAX;
 		(void)sqlite3_reset(find);
-		rows->level = level;
-		rows->begin = begin;
-		rows->trace = trace;
-		rows->is_known = true;
+		find_others(rows);
+	}
+	for (size_t i = 0; i < rows->others.count; i++) {
+		if (version == rows->others.at[i]) {
+			return true;
+		}
 	}
 	return version >= rows->version;
-}
-
-/* The first columns are level, begin and trace, the last the version. */
-static bool is_row_current(struct mirror_rows *rows, char *const *fields, const size_t *lens)
-{
-	int64_t level = 0, begin = 0, version = 0;
-
-	(void)take_number(fields[0], lens[0], &level);
-	(void)take_number(fields[1], lens[1], &begin);
-	(void)take_number(fields[rows->table->count - 1], lens[rows->table->count - 1], &version);
-	return is_current(rows, level, begin, mirror_trace_number(rows->mirror, fields[2], lens[2]),
-			  (uint64_t)version);
 }
 
 static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err *err)
@@ -167,18 +355,19 @@ static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err
 	if (rows->of_windows && !is_row_current(rows, fields, lens)) {
 		return 0;
 	}
+	if (rows->of_heads && is_same_window(rows, fields, lens)) {
+		return rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
+	}
+	if (rows->of_heads && forget_others(rows, err) < 0) {
+		return -EIO;
+	}
 	for (size_t i = 0; r > 0 && i < count; i++) {
 		r = take_field(rows, i, fields[i], lens[i]);
 	}
 	if (r < 0) {
 		return mirror_rows_damaged(rows, err);
 	}
-	if (r > 0) {
-		r = sqlite3_step(rows->insert) == SQLITE_DONE ? 0
-							      : mirror_failed(rows->mirror, err);
-		(void)sqlite3_reset(rows->insert);
-	}
-	return r;
+	return r > 0 ? step(rows, rows->insert, err) : 0;
 }
 
 int mirror_rows_take(void *user, const char *data, size_t len, struct err *err)

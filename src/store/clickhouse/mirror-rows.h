@@ -25,6 +25,9 @@ struct mirror {
 	VEC(char *) traces;                  /* what they are called, by number in the mirror */
 	bool *wanted;                        /* by number; NULL: all */
 	sqlite3_stmt *find_version;
+	/* Heads of other runs with the same window, which have analyses that the newest lacks. */
+	sqlite3_stmt *find_others, *put_other, *remove_others, *find_head, *join_head;
+	bool has_others; /* any at all */
 };
 
 /* Rows that come in. */
@@ -32,13 +35,20 @@ struct mirror_rows {
 	struct mirror *mirror;
 	const struct clickhouse_table *table; /* the columns that the server has */
 	sqlite3_stmt *insert;
-	bool of_windows; /* only of those whose heads are there */
-	VEC(char) rest;  /* of a row whose end has not come */
+	bool of_heads;        /* they are the heads, the newest of each window first */
+	bool of_windows;      /* only of those whose heads are there */
+	const char *analysis; /* of these rows; NULL: of all analyses */
+	VEC(char) rest;       /* of a row whose end has not come */
 	/* The window of the last row. */
 	int64_t level, begin, trace;
 	uint64_t version;
+	VEC(uint64_t) others; /* versions that are right, too */
 	bool is_known;
 };
+
+/* Makes what is needed to read heads: the table `windows` of the mirror is there. */
+int mirror_rows_prepare(struct mirror *mirror, struct err *err);
+void mirror_rows_fini(struct mirror_rows *rows);
 
 /* Takes the message of the database's last failure, or says that a row is impossible. */
 int mirror_failed(struct mirror *mirror, struct err *err);

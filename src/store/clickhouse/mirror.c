@@ -34,7 +34,8 @@ static void put_names(FILE *out, const struct clickhouse_table *table, bool quot
 	}
 }
 
-/* The table with the columns that the server has; NULL: it has no such table. */
+/* The table with the columns that the server and the mirror have; NULL: the server has no such
+ * table. */
 static struct clickhouse_table *table_of(const struct mirror *mirror, uint32_t number)
 {
 	struct clickhouse_table *table;
@@ -45,7 +46,9 @@ static struct clickhouse_table *table_of(const struct mirror *mirror, uint32_t n
 	}
 	table = clickhouse_table_new(number);
 	for (size_t i = 0; i < table->count; i++) {
-		if (clickhouse_has_line(mirror->tables[number], table->columns[i].name)) {
+		/* The mirror has one head for each window. */
+		if (strcmp(table->columns[i].name, "run") != 0 &&
+		    clickhouse_has_line(mirror->tables[number], table->columns[i].name)) {
 			table->columns[kept++] = table->columns[i];
 		}
 	}
@@ -124,6 +127,7 @@ static char *select_text(const struct mirror *mirror, const struct clickhouse_ta
 		for (int i = 0; i < 3; i++) {
 			(void)fprintf(out, "%s `%s`", i > 0 ? "," : "", table->columns[i].name);
 		}
+		(void)fputs(strcmp(table->name, "windows") == 0 ? ", `version` DESC" : "", out);
 	}
 	(void)fputs(" FORMAT TabSeparated", out);
 	return finish(out, &text);
@@ -157,7 +161,11 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 	if (!table) {
 		return 0;
 	}
+	rows.of_heads = number == CLICKHOUSE_WINDOWS;
 	rows.of_windows = number == CLICKHOUSE_THREADS || number >= CLICKHOUSE_FIRST_LIST;
+	if (number >= CLICKHOUSE_FIRST_LIST) {
+		rows.analysis = analyses[(number - CLICKHOUSE_FIRST_LIST) / TABLES_MAX]->name;
+	}
 	select = select_text(mirror, table, where);
 	insert = insert_text(table);
 	request.body = select;
@@ -170,7 +178,7 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 	}
 	(void)sqlite3_finalize(rows.insert);
 	r = r < 0 ? r : sqlite_run(mirror->db, mirror->url.shown, "COMMIT", err);
-	vec_fini(&rows.rest);
+	mirror_rows_fini(&rows);
 	free(select);
 	free(insert);
 	free(table);
@@ -314,12 +322,7 @@ static int make_mirror(struct mirror *mirror, struct err *err)
 	r = r < 0 ? r : find_tables(mirror, err);
 	r = r < 0 ? r : sqlite_run(mirror->db, mirror->url.shown, sqlite_first_tables, err);
 	r = r < 0 ? r : find_traces(mirror, err);
-	return r < 0 || !mirror->tables[CLICKHOUSE_WINDOWS]
-		       ? r
-		       : sqlite_prepare(mirror->db, mirror->url.shown,
-					"SELECT version FROM windows WHERE level = ? AND begin = ?"
-					" AND trace = ?",
-					&mirror->find_version, err);
+	return r < 0 || !mirror->tables[CLICKHOUSE_WINDOWS] ? r : mirror_rows_prepare(mirror, err);
 }
 
 int mirror_check_url(const char *url, struct err *err)

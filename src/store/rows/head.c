@@ -120,19 +120,15 @@ static char *others(const char *text, const char *ends, const char *stops, const
 	return ret;
 }
 
-void store_head_others(const struct store_head *before, const struct report *report,
-		       struct store_head *ret)
+void store_head_others(const struct store_head *before, const char *lists, struct store_head *ret)
 {
-	struct store_head new;
 	size_t len;
 
-	store_head_of(report, &new);
-	*ret = (struct store_head){ others(before->lists, ",", ",", new.lists),
-				    others(before->missing, "\n", ":", new.lists),
-				    others(before->unknown, " ", ".", new.lists) };
+	*ret = (struct store_head){ others(before->lists, ",", ",", lists),
+				    others(before->missing, "\n", ":", lists),
+				    others(before->unknown, " ", ".", lists) };
 	len = strlen(ret->lists);
 	if (len > 0 && ret->lists[len - 1] == ',') {
 		ret->lists[len - 1] = '\0';
 	}
-	store_head_fini(&new);
 }

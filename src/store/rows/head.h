@@ -20,9 +20,8 @@ void store_head_fini(struct store_head *head);
 
 /* Whether "count,cpu" names the analysis. */
 bool store_head_names(const char *lists, const char *name);
-/* What @before has of analyses that the report lacks; the caller ends it. */
-void store_head_others(const struct store_head *before, const struct report *report,
-		       struct store_head *ret);
+/* What @before has of analyses that are not in "count,cpu"; the caller ends it. */
+void store_head_others(const struct store_head *before, const char *lists, struct store_head *ret);
 /* Adds what @more has, of other analyses. */
 void store_head_join(struct store_head *to, const struct store_head *more);
 

@@ -335,6 +335,7 @@ static int replace(struct sqlite_writer *writer, const struct report *report,
 		   struct store_head *ret_stays, struct err *err)
 {
 	struct window_before before;
+	struct store_head head;
 	int r = find_before(writer, place, &before, err);
 
 	*ret_is_kept = before.is_complete && !report->complete;
@@ -345,7 +346,9 @@ static int replace(struct sqlite_writer *writer, const struct report *report,
 	}
 	if (before.is_complete == report->complete && before.events == report->events &&
 	    before.end == report->end) {
-		store_head_others(&before.head, report, ret_stays);
+		store_head_of(report, &head);
+		store_head_others(&before.head, head.lists, ret_stays);
+		store_head_fini(&head);
 	}
 	if (ret_stays->lists && ret_stays->lists[0]) {
 		r = remove_lists(writer, before.head.lists, ret_stays->lists, place, err);
