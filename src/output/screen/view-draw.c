@@ -250,22 +250,47 @@ struct tabs {
 	size_t count, chosen;
 };
 
-/* Side by side; if they do not all fit, those before and at the chosen one. */
+static int tab_width(const struct tabs *tabs, size_t i)
+{
+	return (int)strlen(tabs->texts[i]) + 2;
+}
+
+#define TAB_MARK 2 /* columns of a mark and a blank */
+
+/*
+ * Side by side; if they do not all fit, those before and at the chosen one, with a mark at each end
+ * where some are left out.
+ */
 static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
 {
-	size_t first = 0;
-	int column = 0, used = 0;
+	size_t first = 0, i;
+	int column = 0, used = 0, all = 0, room = canvas->columns;
 
-	for (size_t i = 0; i < tabs->count && i <= tabs->chosen; i++) {
-		used += (int)strlen(tabs->texts[i]) + 2;
-		while (used > canvas->columns && first < i) {
-			used -= (int)strlen(tabs->texts[first++]) + 2;
+	for (i = 0; i < tabs->count; i++) {
+		all += tab_width(tabs, i);
+	}
+	room -= all - 2 > room ? 2 * TAB_MARK : 0;
+	for (i = 0; i < tabs->count && i <= tabs->chosen; i++) {
+		used += tab_width(tabs, i);
+		while (used - 2 > room && first < i) {
+			used -= tab_width(tabs, first++);
 		}
 	}
-	for (size_t i = first; i < tabs->count && column < canvas->columns; i++) {
+	if (first > 0) {
+		put_at(canvas, canvas->line, 0, STYLE_PLAIN, "<");
+		column = TAB_MARK;
+		room += TAB_MARK;
+	}
+	for (i = first; i < tabs->count; i++) {
+		if (column + tab_width(tabs, i) - 2 > room && i > tabs->chosen) {
+			break;
+		}
 		put_at(canvas, canvas->line, column, i == tabs->chosen ? STYLE_CHOSEN : STYLE_DIM,
 		       tabs->texts[i]);
-		column += (int)strlen(tabs->texts[i]) + 2;
+		column += tab_width(tabs, i);
+	}
+	if (i < tabs->count) {
+		put_at(canvas, canvas->line, canvas->columns - 1, STYLE_PLAIN, ">");
 	}
 	canvas->line++;
 }
