@@ -20,6 +20,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
+#include "cmd/storing.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
@@ -407,14 +408,14 @@ static void save_checkpoints(struct analyze *a)
 /* What is kept, and what triggers are compared with. */
 static int open_stores(struct analyze *a, struct engine_config *config, struct output *also)
 {
-	int r = cmd_store(a->options, true, config, a->output, also, &a->err);
+	int r = storing_open(a->options, true, config, a->output, also, &a->err);
 
 	if (r < 0) {
 		return r;
 	}
 	r = baseline_open(a->options, a->actions, &cmd_stop, say, &a->baseline, &a->err);
 	if (r < 0) {
-		(void)cmd_store_close(a->options, a->output);
+		(void)storing_close(a->options, a->output);
 	}
 	return r;
 }
@@ -469,7 +470,7 @@ int analyze_into(const struct options *options, struct output *output)
 	if (baseline_close(a.baseline) < 0) {
 		a.summary.exit = EXIT_FAILED;
 	}
-	if (cmd_store_close(options, output) < 0) { /* before a state says that it has them */
+	if (storing_close(options, output) < 0) { /* before a state says that it has them */
 		a.summary.exit = EXIT_FAILED;
 	}
 	save_checkpoints(&a);

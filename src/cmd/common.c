@@ -22,7 +22,6 @@
 #include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
-#include "store/store.h"
 
 /* ---- stopping ---- */
 
@@ -521,80 +520,6 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	config->web = options->web;
 	config->verbosity = options->verbosity;
 	config->say = say;
-}
-
-/* ---- the store ---- */
-
-/* What selects rows would leave a store with some of a window, in the place of all. */
-static int check_store(const struct options *options, struct err *err)
-{
-	const struct selection *selection = &options->selection;
-
-	if (selection_of(selection) || selection->per != PER_ALL || selection->min_ns > 0 ||
-	    selection->max_ns < UINT64_MAX) {
-		return err_raise(
-			err, -EINVAL,
-			"--store keeps all rows: --tid, --pid, --comm, --cpu, --irq, --per, "
-			"--min and --max are for `sillage history`");
-	}
-	if (options->store_also_ns > 0 && (options->store_also_ns <= options->interval_ns ||
-					   options->store_also_ns % options->interval_ns != 0)) {
-		return err_raise(err, -EINVAL,
-				 "--store-also is a multiple of the length of windows, -i");
-	}
-	return 0;
-}
-
-int cmd_store(const struct options *options, bool may_wait, struct engine_config *config,
-	      struct output *output, struct output *also, struct err *err)
-{
-	struct store_config windows = { .url = options->store,
-					.may_wait = may_wait,
-					.interval_ns = options->interval_ns,
-					.also_ns = options->store_also_ns,
-					.top = output->top,
-					.stop = may_wait ? &cmd_stop : NULL,
-					.say = say };
-	int r;
-
-	if (!options->store) {
-		return 0;
-	}
-	if (check_store(options, err) < 0 ||
-	    (options->store_keep &&
-	     store_keep_parse(options->store_keep, options->interval_ns, &windows.keep, err) < 0)) {
-		return -EINVAL;
-	}
-	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };
-	r = store_open(&windows, (struct store **)&also->state, err);
-	if (r == 0) {
-		output->also = also;
-		output->hides_containers = !config->wants_containers;
-		config->wants_containers = config->wants_views = config->wants_windows = true;
-	}
-	return r;
-}
-
-int cmd_store_close(const struct options *options, struct output *output)
-{
-	struct store_account account;
-	char *name;
-	int r;
-
-	if (!output->also) {
-		return 0;
-	}
-	name = mem_strdup(store_name(output->also->state));
-	r = store_close(output->also->state, &account);
-	output->also = NULL;
-	if (options->verbosity > 0) {
-		say("%s: %llu windows closed, %llu stored with %llu rows, %llu spooled, %llu lost",
-		    name, (unsigned long long)account.closed, (unsigned long long)account.stored,
-		    (unsigned long long)account.rows, (unsigned long long)account.spooled,
-		    (unsigned long long)account.lost);
-	}
-	free(name);
-	return r;
 }
 
 /* ---- output ---- */

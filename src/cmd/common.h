@@ -98,15 +98,6 @@ void cmd_urls_free(struct url *urls, size_t count);
 /* For live and top; config->actions is set already. */
 void cmd_fill_loop(const struct options *options, struct loop_config *config);
 
-/* ---- the store ---- */
-
-/* Opens the store of --store, if it is given: all that @output gets goes there by way of @also, and
- * @config asks for what it needs.  @may_wait: the run may wait for it.  -EINVAL: wrong usage. */
-int cmd_store(const struct options *options, bool may_wait, struct engine_config *config,
-	      struct output *output, struct output *also, struct err *err);
-/* Waits until all is stored; says what is lost.  Negative: some is. */
-int cmd_store_close(const struct options *options, struct output *output);
-
 /* ---- output ---- */
 
 /* The form, the place and the rows that the options ask for. */

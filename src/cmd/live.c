@@ -15,6 +15,7 @@
 #include "cmd/common.h"
 #include "cmd/live.h"
 #include "cmd/say.h"
+#include "cmd/storing.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
 #include "live/capture/captures.h"
@@ -44,7 +45,7 @@ static void run_loop(const struct options *options, struct loop_config *config,
 	if (summary->exit != EXIT_DONE) {
 		summary->exit = cmd_failed(config->output, &err);
 	}
-	if (cmd_store_close(options, config->output) < 0) { /* before a state has them */
+	if (storing_close(options, config->output) < 0) { /* before a state has them */
 		summary->exit = EXIT_FAILED;
 	}
 	if (config->checkpoint_file && checkpoint_file_save(config->checkpoint_file, &err) < 0) {
@@ -86,11 +87,11 @@ static int follow(const struct options *options, struct loop_config *config,
 	config->engine.top = output->top;
 	config->on_input = screen ? screen->on_input : NULL;
 	config->input_user = screen ? screen->user : NULL;
-	r = cmd_store(options, false, &config->engine, output, &also, &err);
+	r = storing_open(options, false, &config->engine, output, &also, &err);
 	if (r == 0) {
 		r = baseline_open(options, config->actions, NULL, say, &baseline, &err);
 		if (r < 0) {
-			(void)cmd_store_close(options, output);
+			(void)storing_close(options, output);
 		}
 	}
 	if (r < 0) {

@@ -25,6 +25,9 @@ import time
 
 import server
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
+import synthetic  # noqa: E402
+
 MS = 1000000
 KEEP_DAYS = ('--store-keep', '10ms:1d,100ms:1y')
 
@@ -143,6 +146,27 @@ def check_also(test, trace, interval, length, *keep):
     print('ok %s: %d windows of %d ms beside those of %d ms, %d rows' % (trace, found[length], length, interval, count))
     for path in (kept, whole):
         os.remove(path)
+
+
+def check_usual(test):
+    """Without --store-also: minutes beside windows that divide them, unless --store-keep has other lengths."""
+    events = [synthetic.switch(at * 100 * MS + 1, *((0, 7) if at % 2 else (7, 0))) for at in range(1900)]
+    packet = synthetic.packet(0, 0, 0, 190 * 1000 * MS, events)
+    trace = synthetic.Made(test.scratch, 'minutes', [packet], offset=0).path
+    kept, whole = (os.path.join(test.scratch, name) for name in ('usual.db', 'whole.db'))
+    for interval, minutes, *options in (('1s', 2), ('5s', 2, '--store-keep', '7d'), ('1s', 2, '--store-keep', '1s:1h,1m:2h'),
+                                        ('7s', 0), ('1m', None), ('2m', 0), ('1s', 0, '--store-also', 'none'),
+                                        ('1s', 0, '--store-keep', '1s:1h,1h:2h')):
+        test.store(trace, kept, interval, *options, lists='count,cpu')
+        found = levels_of(kept).get(60000, 0)
+        if minutes is not None and found != minutes:
+            fail('-i', interval, options, ':', found, 'windows of a minute, not', minutes)
+        test.store(trace, whole, interval, '--store-also', 'none', lists='count,cpu')
+        if minutes:
+            test.check_same(kept, whole, interval, '1m', '2m')
+        for path in (kept, whole):
+            os.remove(path)
+    print('ok minutes beside windows that divide them')
 
 
 def check_mixed(test, trace):
@@ -434,6 +458,7 @@ def main():
         check_also(test, 'burst/kernel', 100, 500)
         check_also(test, 'lost-events/kernel', 10, 50)
         check_also(test, 'migrate/kernel', 10, 20, '--store-keep', '10ms:20ms,20ms:100ms,100ms:1h')
+        check_usual(test)
         check_mixed(test, 'migrate/kernel')
         check_removed(test)
         check_kill(test)

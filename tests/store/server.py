@@ -139,7 +139,7 @@ class Test:
             for lists in names + [','.join(names)]:
                 for interval, form in (('10ms', 'json'), ('100ms', 'text')):
                     found = [run(self.sillage, 'history', '-a', lists, '-i', interval, '-f', form, store) for store in stores]
-                    if any(code or len(printed) < 1000 for code, printed, _ in found):
+                    if any(code or len(printed) < 200 for code, printed, _ in found):
                         fail('mixed %d: %s %s: %.2000s' % (number, lists, interval, found))
                     found = [(printed + said).replace(store, 'STORE').splitlines()
                              for (_, printed, said), store in zip(found, stores)]

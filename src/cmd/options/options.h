@@ -115,13 +115,13 @@ struct options {
 	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
 	const char *relay;
 	bool run;
-	bool regenerate;                       /* a state dump, where it is missed */
-	const char *store_keep;                /* how long; NULL: for ever */
-	uint64_t store_also_ns;                /* of longer windows beside them; 0: none */
-	const char *store;                     /* where windows stay; NULL: nowhere */
-	bool merged;                           /* history: one report of all traces */
-	bool follow;                           /* history: also what lands from now on */
-	bool per_host;                         /* history: a row for each host */
+	bool regenerate;        /* a state dump, where it is missed */
+	const char *store_keep; /* how long; NULL: for ever */
+	const char *store_also; /* length of longer windows beside them; NULL: the usual one */
+	const char *store;      /* where windows stay; NULL: nowhere */
+	bool merged;            /* history: one report of all traces */
+	bool follow;            /* history: also what lands from now on */
+	bool per_host;          /* history: a row for each host */
 	const char *of_traces, *of_stores;     /* compare: one that is for such sides alone */
 	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
 	const char *stored_sort;               /* history: --sort as it was given */
