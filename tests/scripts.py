@@ -89,6 +89,7 @@ def check_sort():
     cases = {'switches': (0, cpu, lambda row: -row['switches']),
              'prio': (0, cpu, lambda row: row['prio']),
              'p99': (1, sched, lambda row: -row['wake'].get('p99_ns', 0)),
+             'wake.mean': (1, sched, lambda row: -row['wake'].get('mean_ns', 0)),
              'wake.max': (1, sched, lambda row: -row['wake'].get('max_ns', 0)),
              'requeue.count': (1, sched, lambda row: -row['requeue']['count'])}
     for key, (table, rows, figure) in cases.items():
@@ -229,6 +230,8 @@ def check_completion():
                             (('sillage', 'live', '--phas'), ['--phases']),
                             (('sillage', 'analyze', '-a', 'cpu,sc'), ['cpu,sched']),
                             (('sillage', 'top', '--per', 'con'), ['container']),
+                            (('sillage', 'live', '--model', 'ro'), ['ros2']),
+                            (('sillage', 'analyze', '--sort', 'switch'), ['switches']),
                             (('sillage', 'report', '--job', 'timer'), ['timerfd'])):
         check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
 

@@ -434,14 +434,17 @@ def test_room(t):
 
 def test_cannot_write(t):
     """No room on the disk (here: for one process): said, nothing left, and it goes on."""
-    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    relay, into, port = t.relay(), os.path.join(t.scratch, 'captures'), peer.free_ports()
     left = os.path.join(into, '.sillage-%d-1' % 2**22, 'kernel')
     os.makedirs(left)  # of a process that is gone
     live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'count.events > 0 for 100ms',
-                  '--history', '10s', '--capture-dir', into, relay.live)
+                  '--history', '10s', '--capture-dir', into, '--metrics', ':%d' % port, relay.live)
     # (What it prints goes to a file, too, which is smaller than the trace's metadata.)
     resource.prlimit(live.process.pid, resource.RLIMIT_FSIZE, (200000, 200000))
     t.play(live, relay, 'small-packets', '--session', 's', '--hostname', 'h', '--live-timer', '100ms')
+    live.wait_for(lambda one: captured(one.lines()))
+    told = {name: list(peer.samples(peer.fetch(port)[1])[name].values()) for name in ('sillage_captures_failed_total', 'sillage_captures_written_total')}
+    assert told == {'sillage_captures_failed_total': [1], 'sillage_captures_written_total': [0]}, told
     lines = finished(live)
     made = captured(lines)
     assert len(made) == 1 and 'File too large' in made[0]['error'] and 'path' not in made[0], made

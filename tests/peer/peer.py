@@ -1506,6 +1506,10 @@ def test_wrong_port(t):
     for port in (relay.port, relay.port + 1):
         found = subprocess.run([t.sillage, 'list', 'net://127.0.0.1:%d' % port], stderr=subprocess.PIPE)
         assert found.returncode == 1 and b'is this the live port of a relay (5344' in found.stderr, found.stderr
+        live = t.live('net://127.0.0.1:%d' % port)  # it tries again: it says so at the first try
+        live.wait_said('is this the live port of a relay (5344')
+        assert live.said().count('\n') <= 2, live.said()
+        live.finish(signal.SIGTERM, status=0)
     found = subprocess.run([t.sillage, 'list', relay.live], stderr=subprocess.PIPE)
     assert found.returncode == 0, found.stderr
 

@@ -298,6 +298,32 @@ def test_kernel(t):
     assert any(line.endswith(' sched_waking') for line in ran) and any(' sched_switch,' in line for line in ran), ran
 
 
+NO_KERNEL = 'Kernel tracer not available|Tracing the kernel requires a root'
+
+
+def test_accepted(t):
+    """lttng itself takes each command that `setup` prints: where there is no kernel tracer, that is all it says."""
+    home, relay = Home(t, daemon=True), t.relay()
+    out = peer.run([t.sillage, 'setup', '-a', 'all', '--ust', 'sillage_test:*', '--relay', 'net://127.0.0.1:%d:%d' % (relay.port, relay.port + 1), '--job', 'j = run', '--period',
+                    'p = syscall_entry_read; syscall_exit_read'], stdout=subprocess.PIPE).stdout.decode()
+    commands = [shlex.split(line)[1:] for line in out.splitlines() if not line.startswith('#')]
+    assert {words[0] for words in commands} == {'create', 'enable-channel', 'add-context', 'enable-event', 'start'}, commands
+    kernel = 0
+    for words in commands:
+        done = home.lttng(*words)
+        said = done.stdout.decode().splitlines()
+        if '-k' in words and done.returncode:
+            # Of --syscall --all it may say nothing at all.
+            assert all(re.match('Error: .*(%s)' % NO_KERNEL, line) for line in said), (words, said)
+            kernel += 1
+        else:
+            assert done.returncode == 0 and not [line for line in said if re.match('Error|Warning', line)], (words, said)
+    assert kernel in (0, len([words for words in commands if '-k' in words])), (kernel, commands)
+    # It does tell what it does not take.
+    for wrong in (['enable-channel', '-k', '-s', 'sillage', '--subbuf-size', '4Q', 'c'], ['add-context', '-k', '-s', 'sillage', '-c', 'sillage', '-t', 'pidd']):
+        assert not re.search(NO_KERNEL, home.lttng(*wrong).stdout.decode()), wrong
+
+
 def rewrite(home, old, new):
     """FAKE_FAIL as a pattern."""
     home.env['FAKE_FAIL'] = home.env['FAKE_FAIL'].replace(old, new)

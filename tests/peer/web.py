@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
 import browser  # noqa: E402
+import page_figures  # noqa: E402
 import peer  # noqa: E402
 
 VIEWERS = 20
@@ -284,6 +285,87 @@ def test_browser(t):
             assert page.evaluate('document.title') == 'sillage live'
             if os.environ.get('SILLAGE_PICTURES'):
                 page.picture(os.path.join(os.environ['SILLAGE_PICTURES'], 'web-%d.png' % width))
+    live.finish(signal.SIGTERM)
+
+
+def short(ns):
+    """As the page writes a length: page_figures, but for what is 0 or not there."""
+    return '-' if ns is None else '0 ns' if ns == 0 else page_figures.short(ns)
+
+
+SHOWN = """(() => {
+    const trace = [...traces.values()][0];
+    if (!trace || !['cpus', 'wake', 'threads', 'waits'].every((key) => trace.parts.has(key))) return null;
+    const found = { numbers: trace.windows.map((one) => one.seq), notes: {}, rows: {}, drawn: {} };
+    for (const key of ['cpus', 'wake']) {
+        const into = trace.parts.get(key).lastChild, pen = into.querySelector('canvas').getContext('2d'), list = found.drawn[key] = [];
+        pen.fillRect = (x, y, wide, high) => list.push([x, y, high, pen.fillStyle]);
+        found.notes[key] = () => into.querySelector('.note').textContent;
+    }
+    draw(trace);
+    for (const key of ['cpus', 'wake']) {
+        delete trace.parts.get(key).lastChild.querySelector('canvas').getContext('2d').fillRect;
+        found.notes[key] = found.notes[key]();
+    }
+    for (const key of ['threads', 'waits']) {
+        found.rows[key] = [...trace.parts.get(key).querySelectorAll('tr')].slice(1).map((row) => [...row.cells].map((cell) => cell.textContent));
+    }
+    return found;
+})()"""
+
+
+def check_drawn(shown, known):
+    """A column for each window, at the same place in both: how busy each CPU was, and the 99th percentile."""
+    columns = sorted({x for x, _, _, _ in shown['drawn']['cpus']})
+    with_time = [window for window in known if any(cpu['busy_ns'] + cpu['idle_ns'] for cpu in window['cpu']['cpus'])]
+    assert len(columns) == len(with_time) > 3, (columns, len(known))
+    for x, window in zip(columns, with_time):
+        cells = sorted((y, float(re.fullmatch(r'rgba\((?:\d+, ){3}([\d.]+)\)', colour)[1]) if 'rgba' in colour else 1.0)
+                       for at, y, _, colour in shown['drawn']['cpus'] if at == x)
+        wanted = [cpu['busy_ns'] / (cpu['busy_ns'] + cpu['idle_ns']) for cpu in sorted(window['cpu']['cpus'], key=lambda cpu: cpu['cpu'])
+                  if cpu['busy_ns'] + cpu['idle_ns']]
+        assert len(cells) == len(wanted) and all(abs(alpha - 0.1 - 0.9 * share) < 0.006 for (_, alpha), share in zip(cells, wanted)), (cells, wanted)
+    waits = [window['sched']['wake'].get('p99_ns', 0) for window in known]
+    heights = [high for _, _, high, _ in sorted(shown['drawn']['wake'])]
+    assert len(heights) == sum(ns > 0 for ns in waits) > 1, (heights, waits)
+    for high, ns in zip(heights, [ns for ns in waits if ns]):
+        assert abs(high - max(1, 56 * ns / max(waits))) < 0.01, (high, ns)
+    assert len({round(high) for high in heights}) > 2, heights
+
+
+def test_figures(t):
+    """What the page draws and writes of CPUs, threads and latency is what -f json has."""
+    if not browser.program():
+        raise peer.Skip('chromium is not installed')
+    relay, port = t.relay(), peer.free_ports()
+    live = t.live('-a', 'cpu,sched', '-i', '20ms', '--from', 'beginning', '--web', ':%d' % port, relay.live)
+    peer.wait_port('127.0.0.1', port, live.process)
+    with browser.Browser() as page:
+        page.call('Page.navigate', url='http://localhost:%d/' % port)
+        peer.wait_until(lambda: page.evaluate('document.getElementById("link") && document.getElementById("link").textContent') == 'connected')
+        # Windows that close together come as one: its packets are short, so they do not.
+        t.replay(relay, 'small-packets', '--session', 's', '--hostname', 'h', '--speed', '0.1', '--wait-viewer', '--live-timer', '100ms', '--linger', peer.LONG)
+        got = []
+        peer.wait_until(lambda: got.append(page.evaluate(SHOWN)) or (got[-1] and len(got[-1]['drawn']['wake']) > 3 and got[-1]['rows']['waits']))
+        shown = got[-1]
+    by_number = {}
+    live.wait_for(lambda one: by_number.update({line['seq']: line for line in windows(one.lines())}) or set(shown['numbers']) <= set(by_number))
+    known = [by_number[number] for number in shown['numbers']]
+    check_drawn(shown, known)
+    last = known[-1]
+    cpu, sched, length = last['cpu'], last['sched'], last['end'] - last['begin']
+    assert shown['notes']['cpus'].strip() == 'busy %.1f %% of %d CPUs' % (100 * cpu['busy_ns'] / (cpu['busy_ns'] + cpu['idle_ns']), len(cpu['cpus'])), (shown['notes'], cpu)
+    if sched['wake']['count']:
+        wanted = 'now: p50 %s, p99 %s, longest %s, %d wake-ups; ' % (*(short(sched['wake'][key + '_ns']) for key in ('p50', 'p99', 'max')), sched['wake']['count'])
+        assert shown['notes']['wake'].startswith(wanted), (shown['notes'], wanted)
+    # A list without rows is not replaced.
+    listed = lambda window: [['%s (%d)' % (one['comm'], one['tid']), '%.1f %%' % (100 * one['run_ns'] / length), str(one['switches']), short(one['longest_ns'])]
+                             for one in window['cpu']['threads'][:ROWS] if 'tid' in one]
+    waited = lambda window: [['%s (%d)' % (one['comm'], one['tid']), *(short(one['wake'][key + '_ns']) for key in ('p50', 'p99', 'max')), str(one['wake']['count'])]
+                             for one in window['sched']['threads'][:ROWS] if one['wake']['count'] and 'tid' in one]
+    for key, rows_of in (('threads', listed), ('waits', waited)):
+        wanted = [rows_of(window) for window in known if rows_of(window)][-1]
+        assert [row for row in shown['rows'][key] if '(' in row[0]] == wanted, (key, shown['rows'][key], wanted)
     live.finish(signal.SIGTERM)
 
 

@@ -20,6 +20,8 @@
 
 #include "base/units.h"
 #include "engine/tables/columns.h"
+#include "output/screen/canvas.h"
+#include "output/screen/tabs.h"
 #include "output/screen/view-state.h"
 
 #define NAME_WIDTH    25
@@ -28,39 +30,6 @@
 #define BAR_LINES_MAX 8  /* of all CPUs */
 #define NAME_ROOM_MIN 12 /* of a trace */
 #define PHASES_FROM   28 /* the column where the letters of phases begin */
-
-struct canvas {
-	view_put *put;
-	void *user;
-	int lines, columns;
-	int line; /* the next */
-};
-
-/* Cuts the text at the edges, and replaces what is not printable: names are untrusted. */
-static void put_at(const struct canvas *canvas, int line, int column, enum view_style style,
-		   const char *text)
-{
-	char cut[VIEW_LINE_MAX];
-	size_t len = strlen(text), room;
-
-	column = column < 0 ? 0 : column;
-	if (line < 0 || line >= canvas->lines || column >= canvas->columns) {
-		return;
-	}
-	room = (size_t)(canvas->columns - column);
-	room = room < sizeof(cut) ? room : sizeof(cut) - 1;
-	len = len < room ? len : room;
-	for (size_t i = 0; i < len; i++) {
-		cut[i] = units_letter(text[i]);
-	}
-	cut[len] = '\0';
-	canvas->put(canvas->user, line, column, style, cut);
-}
-
-static void put_line(struct canvas *canvas, enum view_style style, const char *text)
-{
-	put_at(canvas, canvas->line++, 0, style, text);
-}
 
 /* "2026-11-24 ", local. */
 static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
@@ -115,9 +84,10 @@ static void draw_header(const struct view *view, struct canvas *canvas,
 	room = canvas->columns - (int)strlen(window) - (int)strlen(paused);
 	format_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
 	(void)snprintf(text, sizeof(text), "%s%s", name, window);
-	put_line(canvas, STYLE_BOLD, text);
+	canvas_put_line(canvas, STYLE_BOLD, text);
 	if (paused[0]) {
-		put_at(canvas, 0, canvas->columns - (int)strlen(paused), STYLE_CHOSEN, paused);
+		canvas_put_at(canvas, 0, canvas->columns - (int)strlen(paused), STYLE_CHOSEN,
+			      paused);
 	}
 }
 
@@ -133,8 +103,8 @@ static void draw_bar(const struct canvas *canvas, int line, int column, int widt
 	memset(bar, '|', (size_t)filled);
 	bar[filled] = '\0';
 	(void)snprintf(text, sizeof(text), "%4" PRIu64 " [%*s%6.1f%%]", cpu, room, "", share * 100);
-	put_at(canvas, line, column, STYLE_PLAIN, text);
-	put_at(canvas, line, column + 6, STYLE_BAR, bar);
+	canvas_put_at(canvas, line, column, STYLE_PLAIN, text);
+	canvas_put_at(canvas, line, column + 6, STYLE_BAR, bar);
 }
 
 static int by_id(const void *left, const void *right)
@@ -214,8 +184,9 @@ static void draw_letters(const struct canvas *canvas, const struct view_trace *t
 		}
 		column = from + (int)(last < (size_t)room ? i : i + (size_t)room - 1 - last);
 		letter[0] = phase && number > 0 ? (char)('a' + (number - 1) % 26) : '.';
-		put_at(canvas, canvas->line, column,
-		       STYLE_PHASE + (int)(number % (STYLE_PHASE_LAST - STYLE_PHASE + 1)), letter);
+		canvas_put_at(canvas, canvas->line, column,
+			      STYLE_PHASE + (int)(number % (STYLE_PHASE_LAST - STYLE_PHASE + 1)),
+			      letter);
 	}
 }
 
@@ -233,7 +204,7 @@ static void draw_phases(const struct view *view, struct canvas *canvas,
 	(void)snprintf(text, sizeof(text), "phase %" PRIu64 " (%c) for %s", phase[PHASE_NUMBER],
 		       (int)('a' + (phase[PHASE_NUMBER] + 25) % 26),
 		       units_ns(lasted, phase[PHASE_AGE]));
-	put_at(canvas, canvas->line, 0, STYLE_PLAIN, text);
+	canvas_put_at(canvas, canvas->line, 0, STYLE_PLAIN, text);
 	draw_letters(canvas, trace, last, PHASES_FROM);
 	canvas->line++;
 }
@@ -241,73 +212,6 @@ static void draw_phases(const struct view *view, struct canvas *canvas,
 static void tab_text(char text[CELL_MAX], const struct report_table *table)
 {
 	(void)snprintf(text, CELL_MAX, "%s %s", table->analysis->name, table->table->key);
-}
-
-#define TABS_MAX 64
-
-struct tabs {
-	char texts[TABS_MAX][CELL_MAX];
-	size_t count, chosen;
-};
-
-/* Side by side; if they do not all fit, those before and at the chosen one. */
-static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
-{
-	size_t first = 0;
-	int column = 0, used = 0;
-
-	for (size_t i = 0; i < tabs->count && i <= tabs->chosen; i++) {
-		used += (int)strlen(tabs->texts[i]) + 2;
-		while (used > canvas->columns && first < i) {
-			used -= (int)strlen(tabs->texts[first++]) + 2;
-		}
-	}
-	for (size_t i = first; i < tabs->count && column < canvas->columns; i++) {
-		put_at(canvas, canvas->line, column, i == tabs->chosen ? STYLE_CHOSEN : STYLE_DIM,
-		       tabs->texts[i]);
-		column += (int)strlen(tabs->texts[i]) + 2;
-	}
-	canvas->line++;
-}
-
-static void draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
-			const struct analysis *chosen)
-{
-	struct tabs tabs = { .count = 0 };
-	size_t at, count;
-
-	while (tabs.count < TABS_MAX && (at = view_group(snapshot, tabs.count)) != SIZE_MAX) {
-		const struct analysis *analysis = view_table(snapshot, at, &count)->analysis;
-		size_t i = tabs.count++;
-
-		tabs.chosen = analysis == chosen ? i : tabs.chosen;
-		if (i < 10) {
-			(void)snprintf(tabs.texts[i], CELL_MAX, "%zu %s", (i + 1) % 10,
-				       analysis->name);
-		} else {
-			(void)snprintf(tabs.texts[i], CELL_MAX, "%s", analysis->name);
-		}
-	}
-	draw_tabs(canvas, &tabs);
-}
-
-/* The lists of the shown analysis. */
-static void draw_lists(const struct view *view, struct canvas *canvas,
-		       const struct snapshot *snapshot, const struct analysis *chosen)
-{
-	struct tabs tabs = { .count = 0 };
-	const struct report_table *table;
-	size_t count;
-
-	for (size_t i = 0; (table = view_table(snapshot, i, &count)) && tabs.count < TABS_MAX;
-	     i++) {
-		if (table->analysis != chosen) {
-			continue;
-		}
-		tabs.chosen = i == view->table ? tabs.count : tabs.chosen;
-		(void)snprintf(tabs.texts[tabs.count++], CELL_MAX, "%s", table->table->key);
-	}
-	draw_tabs(canvas, &tabs);
 }
 
 /* The shown analysis' figures of the trace as a whole. */
@@ -335,7 +239,7 @@ static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 		(void)snprintf(text + len, sizeof(text) - len, "%s%s %s", len ? "  " : "",
 			       column->title, value);
 	}
-	put_line(canvas, STYLE_PLAIN, text);
+	canvas_put_line(canvas, STYLE_PLAIN, text);
 }
 
 static size_t cells_that_fit(const struct canvas *canvas, size_t count)
@@ -377,7 +281,7 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 	}
 	(void)snprintf(text + used, sizeof(text) - (size_t)used, "%*s",
 		       canvas->columns > used ? canvas->columns - used : 0, "");
-	put_at(canvas, line, 0, style, text);
+	canvas_put_at(canvas, line, 0, style, text);
 }
 
 /* @sort: the cell that rows are sorted by, which gets @mark. */
@@ -389,12 +293,12 @@ static void draw_head(struct canvas *canvas, const struct listing *listing, size
 	(void)snprintf(text, sizeof(text), "%s%s", format_rows_title(listing->table->table),
 		       listing->table->is_whole ? " (" FORMAT_WHOLE ")" : "");
 	format_cut(text, NAME_WIDTH);
-	put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
+	canvas_put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
 	for (size_t i = first; i < first + fit; i++) {
 		(void)snprintf(text, sizeof(text), " %9s%c", format_title(&listing->cells[i]),
 			       i == sort ? mark : ' ');
-		put_at(canvas, canvas->line, NAME_WIDTH + (int)(i - first) * CELL_WIDTH,
-		       i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
+		canvas_put_at(canvas, canvas->line, NAME_WIDTH + (int)(i - first) * CELL_WIDTH,
+			      i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
 	}
 	canvas->line++;
 }
@@ -415,17 +319,17 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 		count++;
 	}
 	if (count == 0) {
-		put_line(canvas, STYLE_DIM, "nothing was asked for");
+		canvas_put_line(canvas, STYLE_DIM, "nothing was asked for");
 		return;
 	}
 	says = missing_text(events + first, count, false);
 	(void)snprintf(text, sizeof(text), "not recorded: %s", says);
-	put_line(canvas, STYLE_WARNING, text);
+	canvas_put_line(canvas, STYLE_WARNING, text);
 	free(says);
 	says = missing_commands(events + first, count, "\n", (size_t)canvas->columns);
 	for (char *line = says, *rest = says; line; line = rest) {
 		(void)strsep(&rest, "\n");
-		put_line(canvas, STYLE_PLAIN, line);
+		canvas_put_line(canvas, STYLE_PLAIN, line);
 	}
 	free(says);
 }
@@ -457,8 +361,8 @@ static void draw_table(struct view *view, struct canvas *canvas, const struct sn
 	if (missing_is_whole(table->table, table->unknown)) {
 		draw_missing(canvas, table->analysis, snapshot);
 	} else if (listing.rows.count == 0) {
-		put_line(canvas, STYLE_DIM,
-			 view->filter[0] ? "nothing matches" : "nothing in this window");
+		canvas_put_line(canvas, STYLE_DIM,
+				view->filter[0] ? "nothing matches" : "nothing in this window");
 	}
 	vec_fini(&listing.rows);
 }
@@ -491,7 +395,7 @@ static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 		}
 		if (is_first) {
 			tab_text(text, table);
-			put_line(canvas, STYLE_DIM, text);
+			canvas_put_line(canvas, STYLE_DIM, text);
 			draw_head(canvas, &listing, 0, fit, SIZE_MAX, ' ');
 			is_first = false;
 		}
@@ -506,7 +410,7 @@ static void draw_detail(const struct view *view, struct canvas *canvas,
 {
 	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_KEYED, SCOPE_LONGEST };
 
-	put_line(canvas, STYLE_BOLD, view->detail_name);
+	canvas_put_line(canvas, STYLE_BOLD, view->detail_name);
 	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
 		for (size_t t = 0; t < snapshot->report.table_count; t++) {
 			const struct report_table *table = &snapshot->report.tables[t];
@@ -541,7 +445,8 @@ static void draw_jobs(struct view *view, struct canvas *canvas)
 	size_t count = 0, line = 0;
 
 	if (!view->jobs) {
-		put_line(canvas, STYLE_DIM, "looking for what threads execute again and again ...");
+		canvas_put_line(canvas, STYLE_DIM,
+				"looking for what threads execute again and again ...");
 		return;
 	}
 	view->shown_rows = room < 1 ? 1 : (size_t)room;
@@ -554,7 +459,7 @@ static void draw_jobs(struct view *view, struct canvas *canvas)
 	for (const char *rest = view->jobs; *rest; line++) {
 		next_piece(canvas, &rest, piece);
 		if (line >= view->jobs_top && line < view->jobs_top + view->shown_rows) {
-			put_line(canvas, STYLE_PLAIN, piece);
+			canvas_put_line(canvas, STYLE_PLAIN, piece);
 		}
 	}
 }
@@ -584,10 +489,10 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 
 	canvas->line++;
 	for (size_t i = view->browses; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		put_line(canvas, STYLE_PLAIN, lines[i]);
+		canvas_put_line(canvas, STYLE_PLAIN, lines[i]);
 	}
 	for (size_t i = 0; view->browses && i < sizeof(more) / sizeof(more[0]); i++) {
-		put_line(canvas, STYLE_PLAIN, more[i]);
+		canvas_put_line(canvas, STYLE_PLAIN, more[i]);
 	}
 }
 
@@ -598,19 +503,19 @@ static void draw_foot(const struct view *view, struct canvas *canvas)
 
 	if (view->mode == MODE_FILTER) {
 		(void)snprintf(text, sizeof(text), "show names with: %s_", view->filter);
-		put_at(canvas, line, 0, STYLE_BOLD, text);
+		canvas_put_at(canvas, line, 0, STYLE_BOLD, text);
 	} else if (view->mode == MODE_TIME) {
 		(void)snprintf(text, sizeof(text), "go to time: %s_", view->time);
-		put_at(canvas, line, 0, STYLE_BOLD, text);
+		canvas_put_at(canvas, line, 0, STYLE_BOLD, text);
 	} else if (view->message[0]) {
-		put_at(canvas, line, 0, STYLE_WARNING, view->message);
+		canvas_put_at(canvas, line, 0, STYLE_WARNING, view->message);
 	} else {
 		(void)snprintf(text, sizeof(text),
 			       "q quit  ? help  1-9 Tab list  < > sort  [ ] columns  / filter%s%s  "
 			       "space pause%s",
 			       view->filter[0] ? ": " : "", view->filter,
 			       view->browses ? "  g time" : "");
-		put_at(canvas, line, 0, STYLE_DIM, text);
+		canvas_put_at(canvas, line, 0, STYLE_DIM, text);
 	}
 }
 
@@ -622,7 +527,7 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	size_t count;
 
 	if (!snapshot) {
-		put_line(&canvas, STYLE_PLAIN, view->waiting);
+		canvas_put_line(&canvas, STYLE_PLAIN, view->waiting);
 		draw_foot(view, &canvas);
 		return;
 	}
@@ -641,8 +546,8 @@ void view_draw(struct view *view, int lines, int columns, view_put *put, void *u
 	} else if (view->mode == MODE_JOBS) {
 		draw_jobs(view, &canvas);
 	} else if (table) {
-		draw_groups(&canvas, snapshot, table->analysis);
-		draw_lists(view, &canvas, snapshot, table->analysis);
+		tabs_draw_groups(&canvas, snapshot, table->analysis);
+		tabs_draw_lists(view, &canvas, snapshot, table->analysis);
 		draw_figures(&canvas, snapshot, table->analysis);
 		draw_table(view, &canvas, snapshot, table);
 	}

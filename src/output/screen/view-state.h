@@ -2,7 +2,7 @@
  * view-state: what the parts of a view share.
  *
  *   view.c       windows, and the rows of one: filtered and sorted
- *   view-draw.c  drawing
+ *   view-draw.c  drawing, on a canvas.h, with tabs.h
  *   view-keys.c  keys
  */
 #ifndef SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H

@@ -178,6 +178,30 @@ START_TEST(fits_any_size)
 }
 END_TEST
 
+/* Analyses and lists that have no room are not cut: a mark says that there are more. */
+static const char *lists(struct view *view, int columns)
+{
+	const struct grid *grid = draw(view, 24, columns);
+
+	return grid->text[line_of(grid, "1 cpu") + 1];
+}
+
+START_TEST(marks_what_has_no_room)
+{
+	struct view *view = filled();
+
+	ck_assert_str_eq(lists(view, 28), "cpus  threads  files  waits ");
+	ck_assert_str_eq(lists(view, 27), "cpus  threads  files  waits");
+	ck_assert_str_eq(lists(view, 26), "cpus  threads  files     >");
+	ck_assert_str_eq(lists(view, 17), "cpus  threads   >");
+	ck_assert_str_eq(lists(view, 15), "< threads     >");
+	(void)view_key(view, VIEW_KEY_TAB);
+	ck_assert_str_eq(lists(view, 17), "< files  waits   ");
+	ck_assert_str_eq(lists(view, 12), "< files    >");
+	view_free(view);
+}
+END_TEST
+
 START_TEST(waits_for_windows)
 {
 	struct view *view = view_new();
@@ -516,6 +540,7 @@ Suite *suite_view(void)
 	tcase_add_test(tcase, draws_windows);
 	tcase_add_test(tcase, keeps_figures);
 	tcase_add_loop_test(tcase, fits_any_size, 0, COUNT(sizes));
+	tcase_add_test(tcase, marks_what_has_no_room);
 	tcase_add_test(tcase, waits_for_windows);
 	tcase_add_loop_test(tcase, obeys_keys, 0, COUNT(cases));
 	tcase_add_test(tcase, sorts_rows);
