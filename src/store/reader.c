@@ -100,7 +100,7 @@ static int open_file(struct store_reader *reader, const char *url, struct err *e
 		return -EINVAL;
 	}
 	reader->path = mem_strdup(path);
-	r = sqlite_open(path, SQLITE_OPEN_READONLY, &reader->db, &is_new, err);
+	r = sqlite_open_read(path, &reader->db, &is_new, err);
 	if (r == 0 && is_new) {
 		r = err_raise(err, -EINVAL, "%s: is no store: it is empty", path);
 	}

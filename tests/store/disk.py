@@ -22,6 +22,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import server  # noqa: E402
 from faults import count, fail, refused, rows_of, run  # noqa: E402
 
 LISTS = ['-a', 'count,cpu,sched,io', '-i', '5ms', '-j', '0']
@@ -136,9 +137,21 @@ def check_rights(sillage, trace, scratch, store):
     refused('no file', 1, [*write, not_readable], 'unable to open')
     for command in (read, compare, baseline):
         refused(command[-1], 1, [*command, not_readable], 'unable to open')
-    code, printed, said = run(*user, sillage, 'history', '-f', 'json', read_only)
-    if code != 0 or said or printed.count('"type":"total"') != 1:
-        fail('a file that may be read: exit %d, %s' % (code, said))
+    whole, asked = server.windows(run(sillage, 'history', '-f', 'json', '-i', '5ms', store)[1]), [*user, sillage, 'history', '-f', 'json', '-i', '5ms']
+    odd = os.path.join(folder, 'a%b?c#d.db')
+    os.chmod(folder, 0o755)
+    os.link(os.path.join(folder, 'store.db'), odd)
+    os.chmod(folder, 0o555)
+    for what in (read_only, os.path.join(folder, 'store.db'), odd):
+        code, printed, said = run(*asked, what)
+        if code != 0 or said or not whole or server.windows(printed) != whole:
+            fail('%s: it may be read: exit %d, %s' % (what, code, said))
+    os.chmod(folder, 0o755)
+    with open(odd + '-wal', 'wb') as file:
+        file.write(b'windows')
+    os.chmod(folder, 0o555)
+    refused('windows beside it', 1, [*asked, odd], 'may not be written')
+    os.unlink(odd + '-wal')
     os.chmod(folder, 0o755)
     os.chmod(not_readable, 0o644)
     if any(rows_of(os.path.join(place, 'store.db')) != before for place in (folder, other, secret)):

@@ -18,6 +18,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -74,6 +75,53 @@ def test_server(t):
     lines = live.finish(signal.SIGTERM)
     assert server.account(live.said())[1] == windows, live.said()
     assert history(t, url, '-i', '100ms', '-a', 'count,cpu,sched') == shown(lines)
+
+
+def unit_command(t, variables):
+    """What contrib/sillage@.service starts, with these variables."""
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'contrib', 'sillage@.service')) as file:
+        unit = file.read().replace('\\\n', ' ')
+    command = re.search(r'^ExecStart=(.*)$', unit, re.M).group(1).split()
+    assert command[:2] == ['/usr/bin/sillage', 'live'] and set(re.findall(r'^#     (\w+)=', unit, re.M)) == set(variables), command
+    return [t.sillage, *(re.sub(r'\$\{(\w+)\}', lambda found: variables[found.group(1)], word) for word in command[1:])]
+
+
+def test_unit(t):
+    """The unit for a relay's machine: its windows are in the store; SIGKILL, and it goes on; a second one stands by."""
+    relay, path, scratch = t.relay(), os.path.join(t.scratch, 'unit.db'), os.path.join(t.scratch, 'state')
+    os.mkdir(scratch)
+    command = unit_command(t, {'RELAY': relay.live, 'ANALYSES': 'count,cpu', 'STORE': path, 'STATE': os.path.join(scratch, 'one.state')})
+    assert command[command.index('-o') + 1] == '/dev/null' and '-q' in command, command
+    said = os.path.join(t.scratch, 'said')
+
+    def start():
+        with open(said, 'ab') as file:
+            process = subprocess.Popen(command, stderr=file)
+        t.processes.append(process)
+        return process
+
+    def stored():
+        with contextlib.suppress(sqlite3.OperationalError), contextlib.closing(sqlite3.connect(path, timeout=30)) as db:
+            return db.execute('SELECT count(*) FROM windows').fetchone()[0]
+        return 0
+
+    viewers = [start()]
+    replay = t.replay(relay, 'small-packets', '--session', 'own', '--hostname', 'here', '--wait-viewer', '--loop', '3')
+    peer.wait_until(stored, lambda: 'no window: ' + open(said).read())
+    viewers.append(start())
+    viewers[0].kill()
+    viewers[0].wait()
+    replay.wait()
+    record = next(place for place, _, names in os.walk(os.path.join(t.scratch, 'relay')) if 'metadata' in names)
+    expected = t.analyze(record, '-a', 'count,cpu')
+
+    def is_all():
+        total = history(t, path, '-a', 'count,cpu')[-1]
+        return total['count']['events'] == expected['count']['events'] and total['cpu']['busy_ns'] == expected['cpu']['busy_ns']
+
+    peer.wait_until(is_all, lambda: 'not all: %s: %s' % (history(t, path)[-1], open(said).read()))
+    viewers[1].terminate()
+    assert viewers[1].wait() == 0 and is_all(), open(said).read()
 
 
 def test_identity(t):

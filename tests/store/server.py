@@ -15,6 +15,7 @@ usage: server.py SILLAGE TRACE
 """
 import contextlib
 import itertools
+import json
 import os
 import re
 import shutil
@@ -212,6 +213,24 @@ class Test:
             if windows(self.history(url, interval)[1]) != expected:
                 fail('also: %s: other windows' % interval)
 
+    def check_top(self):
+        """top of a database, as screen.py checks it with a file."""
+        if not shutil.which('tmux'):
+            print('# top: skipped: tmux is not installed')
+            return
+        import screen
+        begins = [json.loads(line)['begin'] for line in self.history(self.server.url('law'))[1].splitlines() if '"type":"window"' in line]
+        top = screen.Screen(self.scratch, self.sillage, 'top', '-i', '10ms', self.server.url('law'))
+        text = top.shows(begins[-1], 'following', 'testhost/migrate/kernel')
+        if 'THREAD (TID)' not in text:
+            fail('top: ' + text)
+        for keys, at, state in ((('Left', 'Left'), -3, 'paused'), (('Home',), 0, 'paused'), (('Right',), 1, 'paused'), (('End',), -1, 'following')):
+            top.keys(*keys)
+            top.shows(begins[at], state)
+        top.keys('q')
+        top.wait_for('status 0')
+        top.close()
+
     def check_fleet(self):
         path = os.path.join(self.scratch, 'fleet.db')
         self.analyze(path)
@@ -388,4 +407,4 @@ def run_checks(make, *names):
 
 
 if __name__ == '__main__':
-    run_checks(Test, 'law', 'mixed', 'older_heads', 'named', 'also', 'follow', 'fleet', 'away', 'full', 'kill', 'refused', 'replies')
+    run_checks(Test, 'law', 'mixed', 'older_heads', 'named', 'also', 'follow', 'top', 'fleet', 'away', 'full', 'kill', 'refused', 'replies')

@@ -334,7 +334,7 @@ static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err
 {
 	char *fields[STORE_COLUMNS_MAX + 4];
 	size_t lens[STORE_COLUMNS_MAX + 4], count = 0;
-	int r = 1;
+	int r;
 
 	for (char *at = line, *end = line + len;; at++) {
 		char *tab = memchr(at, '\t', (size_t)(end - at));
@@ -358,9 +358,10 @@ static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err
 	if (rows->of_heads && is_same_window(rows, fields, lens)) {
 		return rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
 	}
-	if (rows->of_heads && forget_others(rows, err) < 0) {
-		return -EIO;
+	if (rows->of_heads && (r = forget_others(rows, err)) < 0) {
+		return r;
 	}
+	r = 1;
 	for (size_t i = 0; r > 0 && i < count; i++) {
 		r = take_field(rows, i, fields[i], lens[i]);
 	}

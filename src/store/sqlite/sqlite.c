@@ -4,7 +4,14 @@
 #include "store/sqlite/sqlite.h"
 
 #include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
 
 #define BUSY_MS 10000 /* another viewer writes the same file */
 
@@ -16,8 +23,11 @@ int sqlite_failed(sqlite3 *db, const char *path, struct err *err)
 		return err_raise(err, -EINVAL, "%s: is no store, or is damaged: %s", path,
 				 sqlite3_errmsg(db));
 	}
-	return err_raise(err, code == SQLITE_FULL ? -ENOSPC : -EIO, "%s: %s", path,
-			 sqlite3_errmsg(db));
+	return err_raise(err,
+			 code == SQLITE_FULL                                  ? -ENOSPC
+			 : code == SQLITE_CANTOPEN || code == SQLITE_READONLY ? -EROFS
+									      : -EIO,
+			 "%s: %s", path, sqlite3_errmsg(db));
 }
 
 int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err)
@@ -91,6 +101,65 @@ int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, st
 		(void)sqlite3_close(*ret);
 		*ret = NULL;
 	}
+	return r;
+}
+
+/* Whether the file may be read, and nothing can be written beside it. */
+static bool is_in_fixed_folder(const char *path)
+{
+	char *copy = mem_strdup(path);
+	bool is_fixed = access(path, R_OK) == 0 && access(dirname(copy), W_OK) != 0;
+
+	free(copy);
+	return is_fixed;
+}
+
+/* Whether a writer has left windows there: it was killed, or writes now. */
+static bool has_log(const char *path)
+{
+	char *log = mem_printf("%s-wal", path);
+	struct stat stat_of;
+	bool is_there = stat(log, &stat_of) == 0 && stat_of.st_size > 0;
+
+	free(log);
+	return is_there;
+}
+
+/* "file:/a%3fb?immutable=1".  The caller frees it. */
+static char *fixed_uri(const char *path)
+{
+	char *uri = NULL;
+	size_t size;
+	FILE *out = open_memstream(&uri, &size);
+
+	(void)fputs(path[0] == '/' ? "file://" : "file:", out);
+	for (; *path; path++) {
+		(void)fprintf(out, strchr("%?#", *path) ? "%%%02x" : "%c", (unsigned char)*path);
+	}
+	(void)fputs("?immutable=1", out);
+	(void)fclose(out);
+	return uri;
+}
+
+int sqlite_open_read(const char *path, sqlite3 **ret, bool *ret_is_new, struct err *err)
+{
+	struct err why = { 0 };
+	int r = sqlite_open(path, SQLITE_OPEN_READONLY, ret, ret_is_new, &why);
+	char *uri;
+
+	if (r != -EROFS || !is_in_fixed_folder(path)) {
+		*err = r < 0 ? why : *err;
+		return r;
+	}
+	if (has_log(path)) {
+		return err_raise(err, -EROFS,
+				 "%s: its folder may not be written, and %s-wal has windows that "
+				 "only a run that may write there can bring in",
+				 path, path);
+	}
+	uri = fixed_uri(path);
+	r = sqlite_open(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, ret, ret_is_new, err);
+	free(uri);
 	return r;
 }
 

@@ -35,7 +35,8 @@ struct sqlite_place {
 /* Makes the tables that no analysis has. */
 extern const char sqlite_first_tables[];
 
-/* Takes the message of the database's last failure.  Returns -EIO, or what fits better. */
+/* Takes the message of the database's last failure.  Returns -EIO, or what fits better: -EROFS,
+ * the file, or one that SQLite needs beside it, cannot be opened or written. */
 int sqlite_failed(sqlite3 *db, const char *path, struct err *err);
 /* Runs statements that give no rows. */
 int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err);
@@ -50,5 +51,11 @@ bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
 /* Opens the file; @flags as sqlite3_open_v2().  *ret_is_new: it is empty.  Else it is a store of a
  * version that this program can use. */
 int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, struct err *err);
+/*
+ * The same for a file that is only read.  A reader needs a file beside it, to see what is written
+ * meanwhile.  Where none can be made, the folder may not be written: then nobody writes the file
+ * either, and it is read as it is.  -EROFS: windows wait beside it that only a writer can bring in.
+ */
+int sqlite_open_read(const char *path, sqlite3 **ret, bool *ret_is_new, struct err *err);
 
 #endif
