@@ -5,6 +5,7 @@ Goal    A trace of which only the events and contexts that `setup -a X` enables 
         the same figures of X as the whole trace.
         --run runs the commands that are printed; if one fails, the session is destroyed.
         Each command has the form that lttng's manual pages give, also for the kernel.
+        --rate: buffers are the smallest of all that hold a rate, or what a trace has at most in that time.
 
 usage: setup.py SILLAGE DATA
 """
@@ -189,6 +190,103 @@ def check_refused(sillage):
     print('ok what is refused')
 
 
+def units(text):
+    """"4.58 MiB" in bytes, as far as its digits say."""
+    number, unit = text.split()
+    return float(number) * 1024 ** ('B', 'KiB', 'MiB', 'GiB').index(unit)
+
+
+def fits(need, away_ns, timer_ns):
+    """Of all powers of two, those that leave room: the least memory, then the fewest."""
+    found = []
+    for size in (1 << power for power in range(16, 27)):
+        for count in (1 << power for power in range(2, 15)):
+            if size * count <= 1 << 30 and count >= -(-need // size) + -(-away_ns // timer_ns) + 2:
+                found.append((size * count, count, size))
+    return min(found)[2:0:-1] if found else None
+
+
+def indexed(trace):
+    """Packets of each CPU's streams, of the index files: begin, end, bytes."""
+    found = {}
+    for name in os.listdir(os.path.join(trace, 'index')):
+        with open(os.path.join(trace, 'index', name), 'rb') as file:
+            data = file.read()
+        size, = struct.unpack('>I', data[12:16])
+        packets = []
+        for at in range(16, len(data), size):
+            _, _, content, begin, end = struct.unpack('>QQQQQ', data[at:at + 40])
+            packets.append((begin, end, content // 8))
+        found.setdefault(re.search(r'_(\d+)\.idx$', name).group(1), []).append(packets)
+    return found
+
+
+def most_of(cpus, away):
+    """The most that a CPU has in a time that begins, or ends, where a packet does: each packet's share of it."""
+    def share(packet, begin, end):
+        length = packet[1] - packet[0]
+        covered = max(0, min(end, packet[1]) - max(begin, packet[0]))
+        return packet[2] * (covered / length if length else begin <= packet[0] <= end)
+
+    most, all_of = 0, [packet for streams in cpus.values() for packets in streams for packet in packets]
+    for streams in cpus.values():
+        own = [packet for packets in streams for packet in packets]
+        for begin in [packet[0] for packet in own] + [packet[1] - away for packet in own]:
+            most = max(most, sum(share(packet, begin, begin + away) for packet in own))
+    span = max(packet[1] for packet in all_of) - min(packet[0] for packet in all_of)
+    return most * away / span if span < away else most
+
+
+def check_rate(sillage, data, scratch):
+    """--rate: what the channels hold is what its definition says, of a number and of a trace."""
+    def asked(*args):
+        done, lines = commands(sillage, '-a', 'cpu', '--ust', 'a:*', *args)
+        assert done.returncode == 0 and not done.stderr, (args, done)
+        for words in lines:
+            check_form(words)
+        sizes = {}
+        for words in lines:
+            if words[1] == 'enable-channel':
+                text, count = (words[words.index(name) + 1] for name in ('--subbuf-size', '--num-subbuf'))
+                sizes['-u' if '-u' in words else '-k'] = (int(text[:-1]) * {'K': 1 << 10, 'M': 1 << 20}[text[-1]], int(count))
+        said = re.findall(r'^# (kernel|user space): (\S+ \S+) of buffers for each .*?, (\S+ \S+) with the (\d+) CPUs of this host; (.*)$',
+                          done.stdout.decode(), re.M)
+        for (what, each, all_of, cpus, _), (size, count) in zip(said, (sizes['-k'], sizes['-u'])):
+            for text, number in ((each, size * count), (all_of, size * count * int(cpus))):
+                assert abs(units(text) - number) <= number / 100, (what, text, number)
+        return sizes, [rest for *_, rest in said]
+
+    usual = {'-k': (1 << 20, 8), '-u': (512 << 10, 8)}
+    assert asked() == (usual, []), asked()
+    for events, away, timer in ((1, '1s', '1s'), (1000, '1s', '1s'), (100000, '1s', '1s'), (100000, '3s', '1s'), (2500000, '500ms', '1s'),
+                                (1000000, '10s', '1s'), (100000, '10s', '100ms'), (4000, '1s', '1ms')):
+        ns = {'ms': 10**6, 's': 10**9}
+        away_ns, timer_ns = (int(re.match(r'\d+', one).group()) * ns[one.lstrip('0123456789')] for one in (away, timer))
+        sizes, _ = asked('--rate', str(events), '--away', away, '--live-timer', timer)
+        for domain, each in (('-k', 48), ('-u', 64)):
+            need = events * each * away_ns // 10**9 + 1
+            assert sizes[domain] == fits(need, away_ns, timer_ns), (events, away, timer, sizes[domain], fits(need, away_ns, timer_ns))
+    for name in ('burst', 'small-packets', 'io-mix', 'lost-events'):
+        for away, ns in (('10ms', 10**7), ('300ms', 3 * 10**8), ('1s', 10**9), ('60s', 6 * 10**10)):
+            sizes, (kernel, user) = asked('--rate', os.path.join(data, name), '--away', away)
+            expected = most_of(indexed(os.path.join(data, name, 'kernel')), ns)
+            found = units(re.match(r'on one CPU (\S+ \S+) may come in ', kernel).group(1))
+            assert abs(found - expected) <= expected / 100 + 1, (name, away, kernel, expected)
+            assert sizes['-k'] in (fits(int(expected * 0.99999), ns, 10**9), fits(int(expected * 1.00001) + 2, ns, 10**9)), (name, away, sizes)
+            assert sizes['-u'] == usual['-u'] and user == 'as without --rate, which has no such trace', (name, user)
+    assert asked('--rate', os.path.join(data, 'ust'))[1][0].startswith('as without') and 'may come' in asked('--rate', os.path.join(data, 'ust'))[1][1]
+    empty = os.path.join(scratch, 'none')
+    os.mkdir(empty)
+    for args, status, said in ((['--rate', '0'], 2, 'from 1 to'), (['--rate', 'x'], 2, 'neither a number'), (['--rate', ''], 2, 'neither a number'),
+                               (['--rate', '4294967295'], 2, 'no buffers hold'), (['--rate', '99999999999999999999'], 2, 'from 1 to'),
+                               (['--away', '2s'], 2, 'without --rate'), (['--rate', empty], 1, 'not a trace'),
+                               (['--rate', '5', '--away', '10000h', '--live-timer', '1ms'], 2, 'no buffers hold')):
+        done, lines = commands(sillage, *args)
+        text = done.stderr.decode()
+        assert done.returncode == status and not lines and said in text and text.count('\n') == 1, (args, done)
+    print('ok --rate')
+
+
 def check_next(sillage):
     """The command that is printed for afterwards asks for the same, and is a command."""
     asked = ['--label', 'who = sched_switch key=next_tid name=next_comm', '--period', "stay = sched_in; sched_out",
@@ -214,6 +312,7 @@ def main():
         check_refused(sillage)
         check_next(sillage)
         check_run(sillage, scratch)
+        check_rate(sillage, data, scratch)
         check_figures(sillage, data, scratch, names)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

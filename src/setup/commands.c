@@ -14,12 +14,12 @@
 
 /* Of a CPU's buffers, in the kernel.  A busy CPU makes a million events of 32 bytes in a second:
  * 8 MiB hold a quarter of it, which is the time that the consumer has to write them. */
-#define KERNEL_SUBBUF "1M"
-#define KERNEL_COUNT  "8"
-#define MUCH_COUNT    "16"
+#define KERNEL_BYTES (UINT64_C(1) << 20)
+#define KERNEL_COUNT 8
+#define MUCH_COUNT   16
 /* User space has buffers for each user and CPU. */
-#define USER_SUBBUF "512K"
-#define USER_COUNT  "8"
+#define USER_BYTES (UINT64_C(512) << 10)
+#define USER_COUNT 8
 /* What a bounded relay keeps of each stream: all of the state dump of a large host, and some
  * seconds of a busy CPU. */
 #define FILE_SIZE  "16M"
@@ -90,9 +90,20 @@ static void add_contexts(struct command_lines *lines, const char *session, const
 	vec_fini(&words);
 }
 
-static void add_channel(struct command_lines *lines, const struct commands_config *config,
-			const char *domain, const char *subbuf, const char *count)
+/* "512K", "1M". */
+static char *size_text(uint64_t bytes)
 {
+	bool is_whole = bytes % (1024 * 1024) == 0;
+
+	return mem_printf("%" PRIu64 "%s", bytes / (is_whole ? 1024 * 1024 : 1024),
+			  is_whole ? "M" : "K");
+}
+
+static void add_channel(struct command_lines *lines, const struct commands_config *config,
+			const char *domain, const struct sizes *sizes)
+{
+	char *subbuf = size_text(sizes->bytes), *count = mem_printf("%" PRIu64, sizes->count);
+
 	commands_add(lines, (const char *const[]){
 				    "lttng", "enable-channel", domain, "-s", config->session,
 				    "--subbuf-size", subbuf, "--num-subbuf", count,
@@ -100,6 +111,8 @@ static void add_channel(struct command_lines *lines, const struct commands_confi
 				    config->is_bounded ? FILE_SIZE : "",
 				    config->is_bounded ? "--tracefile-count" : "",
 				    config->is_bounded ? FILE_COUNT : "", CHANNEL, NULL });
+	free(subbuf);
+	free(count);
 }
 
 static void add_create(struct command_lines *lines, const struct commands_config *config)
@@ -113,6 +126,14 @@ static void add_create(struct command_lines *lines, const struct commands_config
 	free(url);
 }
 
+void commands_usual_sizes(struct commands_config *config, const struct wanted *wanted)
+{
+	config->kernel.bytes = KERNEL_BYTES;
+	config->kernel.count = wanted_is_much(wanted) ? MUCH_COUNT : KERNEL_COUNT;
+	config->user.bytes = USER_BYTES;
+	config->user.count = USER_COUNT;
+}
+
 void commands_make(struct command_lines *lines, const struct wanted *wanted,
 		   const struct commands_config *config)
 {
@@ -120,8 +141,7 @@ void commands_make(struct command_lines *lines, const struct wanted *wanted,
 
 	add_create(lines, config);
 	if (wanted_has_kernel(wanted)) {
-		add_channel(lines, config, "-k", KERNEL_SUBBUF,
-			    wanted_is_much(wanted) ? MUCH_COUNT : KERNEL_COUNT);
+		add_channel(lines, config, "-k", &config->kernel);
 		add_contexts(lines, session, "-k", &wanted->kernel_contexts);
 		add_events(lines, session, "-k", "", &wanted->kernel);
 		add_events(lines, session, "-k", "--syscall", &wanted->calls);
@@ -132,7 +152,7 @@ void commands_make(struct command_lines *lines, const struct wanted *wanted,
 		}
 	}
 	if (wanted->user.at.count > 0) {
-		add_channel(lines, config, "-u", USER_SUBBUF, USER_COUNT);
+		add_channel(lines, config, "-u", &config->user);
 		add_contexts(lines, session, "-u", &wanted->user_contexts);
 		add_events(lines, session, "-u", "", &wanted->user);
 	}

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "setup/sizes.h"
 #include "setup/wanted.h"
 
 struct command_line {
@@ -21,12 +22,15 @@ struct commands_config {
 	const char *session;
 	const char *relay; /* net://HOST[:CONTROL[:DATA]]; NULL: lttng's own, on this host */
 	uint64_t live_timer_ns;
+	struct sizes kernel, user; /* of buffers; commands_usual_sizes() */
 	/* The relay keeps only the last packets of each stream. */
 	bool is_bounded;
 };
 
 /* Whether it may be the name of a session: letters, digits, "-", "_" and ".". */
 bool commands_is_session_name(const char *name);
+/* Sets sizes that do without a rate. */
+void commands_usual_sizes(struct commands_config *config, const struct wanted *wanted);
 /* The first creates the session, the last starts it. */
 void commands_make(struct command_lines *lines, const struct wanted *wanted,
 		   const struct commands_config *config);

@@ -60,10 +60,10 @@ static int run_commands(const struct watch *watch, const struct relay_ports *por
 {
 	const struct watch_config *config = watch->config;
 	char *relay = mem_printf("net://127.0.0.1:%u:%u", ports->control, ports->data);
-	const struct commands_config commands = { .session = place_session(&watch->place),
-						  .relay = relay,
-						  .live_timer_ns = config->live_timer_ns,
-						  .is_bounded = true };
+	struct commands_config commands = { .session = place_session(&watch->place),
+					    .relay = relay,
+					    .live_timer_ns = config->live_timer_ns,
+					    .is_bounded = true };
 	bool has_other = config->wanted->user.at.count > 0;
 	struct err no_kernel = { .text = "" };
 	const struct runner_config running = { .session = commands.session,
@@ -74,6 +74,7 @@ static int run_commands(const struct watch *watch, const struct relay_ports *por
 	struct command_lines lines = { 0 };
 	int r;
 
+	commands_usual_sizes(&commands, config->wanted);
 	commands_make(&lines, config->wanted, &commands);
 	r = runner_run_all(&lines, &running, err);
 	if (r == -ECHILD) {

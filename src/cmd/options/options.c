@@ -42,6 +42,7 @@ static void set_defaults(struct options *o)
 	o->speed = 1;
 	o->loops = 1;
 	o->live_timer_ns = NS_PER_S;
+	o->away_ns = NS_PER_S;
 	o->begin_option = "--begin";
 	o->end_option = "--end";
 	o->slices = 100;

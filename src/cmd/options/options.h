@@ -114,6 +114,8 @@ struct options {
 	bool wants_help;
 	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
 	const char *relay;
+	const char *rate; /* setup: events, or a trace; NULL: not given */
+	uint64_t away_ns; /* setup: how long the reader may be away */
 	bool run;
 	bool regenerate;        /* a state dump, where it is missed */
 	const char *store_keep; /* how long; NULL: for ever */

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
+#include "cmd/setup/rate.h"
 #include "cmd/setup/setup.h"
 #include "setup/commands.h"
 #include "setup/missing.h"
@@ -139,10 +140,34 @@ static int run_all(const struct command_lines *lines, const char *session)
 	return EXIT_DONE;
 }
 
+/* Buffers as --rate has it; @rate: what that is. */
+static int find_sizes(const struct options *options, const struct wanted *wanted,
+		      struct commands_config *config, struct rate *rate)
+{
+	struct err err;
+	int r;
+
+	commands_usual_sizes(config, wanted);
+	if (!options->rate) {
+		return EXIT_DONE;
+	}
+	cmd_stop_on_signals();
+	r = rate_find(options, rate, &err);
+	r = r < 0 ? r : rate_sizes(options, rate, config, &err);
+	if (cmd_stop) {
+		return cmd_signal_status();
+	}
+	if (r < 0) {
+		say("%s", err.text);
+	}
+	return r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+}
+
 static int run(const struct options *options)
 {
 	const char *session = options->session ? options->session : "sillage";
-	const struct commands_config config = {
+	struct rate rate;
+	struct commands_config config = {
 		.session = session,
 		.relay = options->relay,
 		.live_timer_ns = options->live_timer_ns,
@@ -152,9 +177,14 @@ static int run(const struct options *options)
 	int status = check(options);
 
 	status = status == EXIT_DONE ? setup_wanted(options, &wanted) : status;
+	status = status == EXIT_DONE ? find_sizes(options, &wanted, &config, &rate) : status;
 	if (status == EXIT_DONE) {
 		commands_make(&lines, &wanted, &config);
 		status = options->run ? run_all(&lines, session) : print_all(&lines);
+	}
+	if (status == EXIT_DONE && options->rate) {
+		rate_print(options, &rate, &config, wanted_has_kernel(&wanted),
+			   wanted.user.at.count > 0);
 	}
 	if (status == EXIT_DONE) {
 		print_next(options, session);
@@ -169,7 +199,8 @@ const struct command cmd_setup = {
 	.args = "",
 	.summary = "the lttng commands that record what analyses need",
 	.examples = "  sillage setup -a cpu,sched,io\n"
-		    "  sillage setup -a sched --ust 'my_app:*' --session prod --run\n",
+		    "  sillage setup -a sched --ust 'my_app:*' --session prod --run\n"
+		    "  sillage setup -a all --rate yesterday/ --away 3s\n",
 	.options = FOR_SETUP,
 	.run = run,
 };
