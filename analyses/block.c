@@ -515,6 +515,7 @@ const struct analysis analysis_block = {
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
+			.has_containers = true,
 			.sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN,
 			ISSUERS,
 		},

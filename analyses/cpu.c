@@ -162,6 +162,7 @@ const struct analysis analysis_cpu = {
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
+			.has_containers = true,
 			.sort_mask = 1u << RUN,
 			FIGURES,
 		},

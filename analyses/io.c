@@ -496,6 +496,7 @@ const struct analysis analysis_io = {
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
+			.has_containers = true,
 			.sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES,
 			FIGURE_COLUMNS,
 		},

@@ -258,6 +258,7 @@ const struct analysis analysis_memory = {
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
+			.has_containers = true,
 			.sort_mask = 1u << THREAD_ALLOCATED | 1u << THREAD_FREED,
 			FIGURES,
 		},

@@ -357,6 +357,7 @@ const struct analysis analysis_sched = {
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
+			.has_containers = true,
 			.sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE,
 			LATENCIES,
 		},

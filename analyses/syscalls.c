@@ -562,6 +562,7 @@ const struct analysis analysis_syscalls = {
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
+			.has_containers = true,
 			.sort_mask = 1u << TIME,
 			FIGURES,
 		},

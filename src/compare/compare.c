@@ -213,11 +213,17 @@ static void compare_table(struct comparison *comparison, const struct analysis *
 	}
 }
 
-/* Lists of containers are there only if they are asked for. */
+/* Lists of containers are there only if they are asked for, and then processes are not: of these
+ * what has one name is one, whatever container it is in. */
 bool compare_wants(const struct selection *selection, const struct table *table)
 {
+	bool by_container = selection->per == PER_CONTAINER;
+
 	if (scope_is_of_containers(table->scope)) {
-		return selection->per == PER_CONTAINER;
+		return by_container;
+	}
+	if (by_container && table->scope == SCOPE_PROCESS) {
+		return false;
 	}
 	return profile_has_names(table) &&
 	       (table->scope == SCOPE_TRACE || selection_wants_table(selection, table));

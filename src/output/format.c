@@ -169,6 +169,17 @@ const char *format_rows_title(const struct table *table)
 	return table->title ? table->title : titles[table->scope];
 }
 
+bool format_names_containers(const struct report_table *rows)
+{
+	return rows->table->scope == SCOPE_PROCESS && rows->row_count > 0 && rows->rows[0].by;
+}
+
+const char *format_title_of(const struct report_table *rows)
+{
+	return format_names_containers(rows) ? "PROCESS (PID) IN CONTAINER"
+					     : format_rows_title(rows->table);
+}
+
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id)
 {
 	if (id < 0) {
@@ -242,17 +253,39 @@ static void format_container(char text[CELL_MAX], const struct report_row *row)
 }
 
 /* "A (1) by B (2)": both have half of the room, or what the other one leaves of it. */
+static void join(char text[CELL_MAX], char of[CELL_MAX], const char *word, char with[CELL_MAX],
+		 int width)
+{
+	int room = width - (int)strlen(word), half = room / 2;
+	int of_len = (int)strlen(of), with_len = (int)strlen(with);
+
+	if (of_len + with_len > room) {
+		format_cut(of, of_len > half ? (with_len < half ? room - with_len : half) : of_len);
+		format_cut(with, room - (int)strlen(of));
+	}
+	(void)snprintf(text, CELL_MAX, "%.*s%s%.*s", CELL_MAX / 2 - 3, of, word, CELL_MAX / 2 - 3,
+		       with);
+}
+
+/* The container that a row names beside what it is of: in row->by, its number in row->owner. */
+static void format_other_container(char text[CELL_MAX], const struct report_row *row)
+{
+	const struct report_row other = {
+		.id = row->owner == REPORT_NO_NUMBER ? ROW_KEY_NO_ID : (uint64_t)row->owner,
+		.name = row->by,
+	};
+
+	format_container(text, &other);
+}
+
 static void format_pair(char text[CELL_MAX], const struct table *table,
 			const struct report_row *row, int width)
 {
 	char of[CELL_MAX], by[CELL_MAX];
-	struct report_row other = { .id = ROW_KEY_NO_ID, .name = row->by };
-	int half = (width - 4) / 2, of_len, by_len;
 
 	if (table->scope == SCOPE_CONTAINER_PAIR) {
 		format_container(of, row);
-		other.id = row->owner == REPORT_NO_NUMBER ? ROW_KEY_NO_ID : (uint64_t)row->owner;
-		format_container(by, &other);
+		format_other_container(by, row);
 	} else {
 		format_thread(of, row->thread,
 			      table->scope == SCOPE_PAIR ? row->thread->tid : row->thread->pid);
@@ -263,14 +296,21 @@ static void format_pair(char text[CELL_MAX], const struct table *table,
 				       row->by[0] ? row->by : "?", row->owner);
 		}
 	}
-	of_len = (int)strlen(of);
-	by_len = (int)strlen(by);
-	if (of_len + by_len > width - 4) {
-		format_cut(of,
-			   of_len > half ? (by_len < half ? width - 4 - by_len : half) : of_len);
-		format_cut(by, width - 4 - (int)strlen(of));
+	join(text, of, " by ", by, width);
+}
+
+/* "nginx (7) in web", by container. */
+static void format_process(char text[CELL_MAX], const struct report_row *row, int width)
+{
+	char process[CELL_MAX], container[CELL_MAX];
+
+	format_thread(process, row->thread, row->thread->pid);
+	if (row->by) {
+		format_other_container(container, row);
+		join(text, process, " in ", container, width);
+	} else {
+		(void)snprintf(text, CELL_MAX, "%s", process);
 	}
-	(void)snprintf(text, CELL_MAX, "%.*s by %.*s", CELL_MAX / 2 - 3, of, CELL_MAX / 2 - 3, by);
 }
 
 void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
@@ -293,7 +333,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		format_thread(text, row->thread, row->thread->tid);
 		break;
 	case SCOPE_PROCESS:
-		format_thread(text, row->thread, row->thread->pid);
+		format_process(text, row, width);
 		break;
 	case SCOPE_CONTAINER:
 		format_container(text, row);

@@ -39,6 +39,9 @@ double format_number(const struct cell *cell, const struct report_row *row);
 
 /* The title of the column of names, "THREAD (TID)". */
 const char *format_rows_title(const struct table *table);
+/* Of these rows, "PROCESS (PID) IN CONTAINER": by container, processes say which one. */
+const char *format_title_of(const struct report_table *rows);
+bool format_names_containers(const struct report_table *rows);
 /* What is written beside figures that a selection does not concern (report_table.is_whole). */
 #define FORMAT_WHOLE "whole system"
 /* The name of a row, at most @width bytes.  A longer name is cut, which two dots show; of a path

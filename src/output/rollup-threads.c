@@ -197,7 +197,7 @@ struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollu
 }
 
 /* The name of a process is that of its leader, or else of the thread with the smallest tid; of
- * several that had the tid, the newest (report-threads.c). */
+ * several that had the tid, the newest.  The same one says which container (report-threads.c). */
 static void name_process(struct rollup_row *process, const struct rollup_row *thread)
 {
 	const struct thread_view *view = &thread->view;
@@ -211,6 +211,7 @@ static void name_process(struct rollup_row *process, const struct rollup_row *th
 		    : leads || (!has_leader && view->tid < process->named_by)) {
 		process->named_by = view->tid;
 		process->named_by_id = thread->row.id;
+		process->view.container = view->container;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
 }
@@ -257,6 +258,20 @@ static struct rollup_row *container_of(struct rollup *rollup, struct rollup_tabl
 	return rollup_row_of(table, &like, 0);
 }
 
+/* By container: rows of processes say which one they are in. */
+static void place_processes(const struct rollup *rollup, struct rollup_table *table)
+{
+	for (size_t i = 0; i < table->all.count; i++) {
+		struct rollup_row *row = table->all.at[i];
+		uint32_t pid_ns = row->view.container;
+
+		free(row->by);
+		row->by = mem_strdup(pid_ns != 0 ? name_of(rollup, pid_ns) : "");
+		row->row.by = row->by;
+		row->row.owner = pid_ns != 0 ? pid_ns : REPORT_NO_NUMBER;
+	}
+}
+
 void rollup_group(struct rollup *rollup, struct rollup_table *table)
 {
 	struct rollup_table *threads = rollup_threads_of(rollup, table);
@@ -271,5 +286,9 @@ void rollup_group(struct rollup *rollup, struct rollup_table *table)
 		row = table->table->scope == SCOPE_PROCESS ? process_of(rollup, table, thread)
 							   : container_of(rollup, table, thread);
 		columns_add(&table->columns, row->values, thread->values);
+	}
+	if (threads && table->table->has_containers && rollup->selection &&
+	    rollup->selection->per == PER_CONTAINER) {
+		place_processes(rollup, table);
 	}
 }

@@ -3,7 +3,8 @@
 
 Goal    Run time, switches, migrations and preemptions of each container as a plain program over
         babeltrace2's events has them; the CPU time that each container reported itself within 2 %;
-        names; rows of containers add up to rows of threads, in each analysis that has both; the
+        names; rows of containers add up to rows of threads, in each analysis that has both, and
+        those of processes to that of the container they are said to be in; the
         same total with any interval, cut and number of workers, spread over processes, and with a
         state between two ranges; triggers on a container.
 Method  The program follows sched_switch on each CPU, and takes the namespace of a thread from the
@@ -27,6 +28,8 @@ ANALYSES = 'cpu,sched,syscalls,io,memory,block'
 SUMS = {'cpu': ('run_ns', 'switches', 'migrations', 'preemptions'), 'syscalls': ('calls', 'errors', 'off_cpu_ns'),
         'io': ('read_bytes', 'write_bytes', 'reads', 'writes', 'errors')}
 
+ADDED = {*(key for keys in SUMS.values() for key in keys), 'allocated_pages', 'freed_pages', 'failed', 'reclaim_ns', 'requests'}
+
 
 class Task:
     def __init__(self):
@@ -35,7 +38,7 @@ class Task:
 
 
 def sequential_figures(trace):
-    """The figures of each namespace, and the name of each one's first process."""
+    """The figures of each namespace, the name of each one's first process, and the namespace of each tid."""
     tasks, all_tasks, current, since, firsts = {}, [], {}, {}, {}
 
     def task(tid, is_new=False):
@@ -87,7 +90,7 @@ def sequential_figures(trace):
         if any(figures):
             rows[one.pid_ns] = [a + b for a, b in zip(rows[one.pid_ns], figures)]
     names = {pid_ns: first.comm for pid_ns, first in firsts.items()}
-    return dict(rows), {**names, HOST: 'host'}
+    return dict(rows), {**names, HOST: 'host'}, {tid: one.pid_ns for tid, one in tasks.items()}
 
 
 def run(*command, text=None):
@@ -102,7 +105,7 @@ def check_total(sillage, trace, faults):
     """Returns the total that all others have to be equal to."""
     asked = [sillage, 'analyze', '-q', '-f', 'json', '-a', ANALYSES]
     ours, threads = (total(run(*asked, '--per', per, trace).stdout) for per in ('container', 'tid'))
-    rows, names = sequential_figures(trace)
+    rows, names, of_tid = sequential_figures(trace)
     found = {row.get('pid_ns'): [row[key] for key in SUMS['cpu']] for row in ours['cpu']['containers']}
     if found != rows:
         faults.append('containers of cpu: %s, the sequential program has %s' % (found, rows))
@@ -122,7 +125,34 @@ def check_total(sillage, trace, faults):
             faults.append('sched.%s: containers have %d, threads %d' % (key, *of_both))
     if 'containers' in threads['cpu']:
         faults.append('containers are listed although they were not asked for')
+    check_processes(ours, names, of_tid, faults)
+    plain = total(run(*asked, trace).stdout)
+    if any('pid_ns' in row or 'container' in row for row in plain['cpu']['processes']):
+        faults.append('processes name their container although that was not asked for')
     return ours
+
+
+def check_processes(ours, names, of_tid, faults):
+    """Each process is in the container of its leader, and those of one add up to its row."""
+    for analysis in ANALYSES.split(','):
+        sums = collections.defaultdict(collections.Counter)
+        for row in ours[analysis]['processes']:
+            place = row.get('pid_ns')
+            if (place, row.get('container')) != (of_tid.get(row['pid']), names.get(of_tid.get(row['pid']))):
+                faults.append('%s: process %d in %s' % (analysis, row['pid'], row.get('container')))
+            sums[place].update({key: value for key, value in row.items() if key in ADDED})
+            sums[place].update({key: row[key]['count'] for key in ('wake', 'requeue', 'time') if key in row})
+        if not sums and ours[analysis]['containers']:
+            faults.append('%s has no processes' % analysis)
+        for row in ours[analysis]['containers']:
+            own = sums.pop(row.get('pid_ns'), {})
+            for key, value in own.items():
+                if (row[key]['count'] if isinstance(row[key], dict) else row[key]) != value:
+                    faults.append('%s.%s: processes of %s have %d, it has %s' % (analysis, key, row.get('name'), value, row[key]))
+            if not own:
+                faults.append('%s: no process is in %s' % (analysis, row.get('name')))
+        if sums:
+            faults.append('%s: processes in %s, which have no row' % (analysis, list(sums)))
 
 
 def check_truth(ours, truth, faults):
@@ -172,10 +202,12 @@ def check_use(sillage, trace, names, folder, faults):
     got = {str(row.get('pid_ns')): row.get('name') for row in line['cpu']['containers']}
     if got != {**names, str(HOST): 'host'}:
         faults.append('names: %s' % got)
-    text = run(*asked, '-f', 'text', '--per', 'container', trace).stdout.decode()
+    text = run(*asked, '-f', 'text', '-n', '0', '--per', 'container', trace).stdout.decode()
     for name in names.values():
         if not re.search(r'^ +%s +[\d.]+ ms' % name, text, re.M):
             faults.append('%s has no line of text' % name)
+        if not re.search(r'^ +\S.* \(\d+\) in %s +[\d.]+ ms' % name, text, re.M):
+            faults.append('no process is said to be in %s' % name)
     lami = json.loads(run(sillage, 'lami', '-a', 'cpu', '--per', 'container', '--containers', path, trace).stdout)
     told = [result for result in lami['results'] if result['class'] == 'cpu-containers']
     if len(told) != 1 or {row[0]['value'] for row in told[0]['data']} != {*names.values(), 'host'}:

@@ -123,6 +123,9 @@ struct table {
 	const char *by_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
 	const char *title;                   /* in text: what the rows are; NULL: by scope */
+	/* SCOPE_PROCESS: the analysis has a table of containers, too.  By container, its rows say
+	 * which one they are in. */
+	bool has_containers;
 	bool shows_means; /* in text: of a histogram only the mean, below the column's title */
 	const char *lami_class; /* LAMI's class of a key: "irq", "syscall", ...; NULL: a text */
 	/* SCOPE_KEYED: the upper half of the number is this other number (the process of a

@@ -11,6 +11,7 @@ struct process_row {
 	struct thread_view view;
 	int32_t named_by;     /* the tid that the name is of; INT32_MAX: no name yet */
 	uint64_t named_by_id; /* the row id of that thread: several may have had the tid */
+	char container[NAME_BYTES + 1];
 	uint64_t values[COLUMNS_MAX];
 };
 

@@ -75,7 +75,7 @@ static struct process_row *process_at(const struct tables *tables, struct pass *
 
 /*
  * The name of a process is that of its leader, or else of the thread with the smallest tid.  Of
- * several threads that had the tid, the newest counts.
+ * several threads that had the tid, the newest counts.  The same one says which container it is in.
  */
 static void name_process(struct process_row *process, const struct thread *thread)
 {
@@ -91,6 +91,7 @@ static void name_process(struct process_row *process, const struct thread *threa
 		    : leads || (!has_leader && view->tid < process->named_by)) {
 		process->named_by = view->tid;
 		process->named_by_id = shard_row_id(thread);
+		process->view.container = view->container;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
 }
@@ -111,8 +112,20 @@ static void add_to_process(const struct tables *tables, struct pass *pass, struc
 	}
 }
 
-static void list_processes(struct listing *listing)
+static void place_process(const struct tables *tables, const struct listing *listing,
+			  struct process_row *process, struct report_row *row)
 {
+	uint32_t pid_ns = process->view.container;
+
+	row->by = report_container_name(tables, listing->selection, pid_ns, process->container);
+	row->owner = pid_ns != 0 ? pid_ns : REPORT_NO_NUMBER;
+}
+
+static void list_processes(const struct tables *tables, struct listing *listing)
+{
+	bool by_container = listing->table->has_containers && listing->selection &&
+			    listing->selection->per == PER_CONTAINER;
+
 	for (size_t i = 0; i < listing->processes.count; i++) {
 		struct process_row *process = listing->processes.at[i];
 		struct report_row *row =
@@ -122,6 +135,9 @@ static void list_processes(struct listing *listing)
 			row->thread = &process->view;
 			row->id = (uint64_t)process->view.pid;
 			row->name = process->view.pid < 0 ? process->view.comm : NULL;
+		}
+		if (row && by_container) {
+			place_process(tables, listing, process, row);
 		}
 	}
 	vec_fini(&listing->processes);
@@ -292,7 +308,7 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 		list_thread(tables, &pass, others);
 	}
 	for (size_t i = 0; i < listings->all.count; i++) {
-		list_processes(listings->all.at[i]);
+		list_processes(tables, listings->all.at[i]);
 		list_containers(tables, listings->all.at[i]);
 	}
 	kh_destroy(process_numbers, pass.numbers);

@@ -19,10 +19,14 @@
 #define REPORT_NO_NUMBER INT64_MIN
 
 struct report_row {
-	uint64_t sort;    /* the figure that rows are sorted by */
-	uint64_t id;      /* CPU, number of a key, or pid; orders threads that had one tid */
-	int64_t owner;    /* the number that table.owner_key names; pairs: REPORT_NO_NUMBER: none */
-	const char *by;   /* pairs: the name of the second one; "": unknown */
+	uint64_t sort; /* the figure that rows are sorted by */
+	uint64_t id;   /* CPU, number of a key, or pid; orders threads that had one tid */
+	/* The number that table.owner_key names; pairs: REPORT_NO_NUMBER: none.  Where @by is a
+	 * container: its number, or REPORT_NO_NUMBER. */
+	int64_t owner;
+	/* Pairs: the name of the second one; "": unknown.  SCOPE_PROCESS, by container: the name of
+	 * its container, "" if there is none; NULL: not by container. */
+	const char *by;
 	const char *name; /* SCOPE_EVENT, KEYED, CONTAINER, CONTAINER_PAIR, LONGEST */
 	/* SCOPE_KEYED, LONGEST: the name with ids as the trace calls them (analysis.label_of);
 	 * NULL: none of them is known.  Rows are told apart by `name`. */

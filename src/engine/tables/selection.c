@@ -117,7 +117,7 @@ bool selection_wants_table(const struct selection *s, const struct table *table)
 	case PER_PRIO:
 		return strcmp(id_key, "prio") == 0;
 	case PER_CONTAINER:
-		return scope_is_of_containers(table->scope);
+		return scope_is_of_containers(table->scope) || table->has_containers;
 	}
 	return true;
 }

@@ -290,7 +290,7 @@ static void draw_head(struct canvas *canvas, const struct listing *listing, size
 {
 	char text[VIEW_LINE_MAX];
 
-	(void)snprintf(text, sizeof(text), "%s%s", format_rows_title(listing->table->table),
+	(void)snprintf(text, sizeof(text), "%s%s", format_title_of(listing->table),
 		       listing->table->is_whole ? " (" FORMAT_WHOLE ")" : "");
 	format_cut(text, NAME_WIDTH);
 	canvas_put_at(canvas, canvas->line, 0, STYLE_BOLD, text);

@@ -66,6 +66,10 @@ static void describe_list(FILE *out, const struct table *table, bool has_labels)
 		describe_key(out, "pid", "", &is_first);
 		describe_key(out, "comm", "", &is_first);
 	}
+	if (table->has_containers) {
+		describe_key(out, "pid_ns", "", &is_first);
+		describe_key(out, "container", "", &is_first);
+	}
 	if (table->scope != SCOPE_LONGEST) {
 		describe_columns(out, table, &is_first);
 	}

@@ -250,6 +250,17 @@ static void put_pair(struct json *json, const struct table *table, const struct 
 	}
 }
 
+/* The container that a process is in, as far as it is known. */
+static void put_place(struct json *json, const struct report_row *row)
+{
+	if (row->owner != REPORT_NO_NUMBER) {
+		json_i64(json, "pid_ns", row->owner);
+	}
+	if (row->by[0]) {
+		json_text(json, "container", row->by);
+	}
+}
+
 static void put_row(struct json *json, const struct output *output,
 		    const struct report_table *table, const struct report_row *row)
 {
@@ -275,6 +286,9 @@ static void put_row(struct json *json, const struct output *output,
 		return;
 	default:
 		put_thread(json, row->thread);
+		if (row->by) {
+			put_place(json, row);
+		}
 		break;
 	}
 	put_columns(json, output, table, row);

@@ -224,7 +224,7 @@ static int name_width(const struct output *output, const struct report_table *of
 	if (table->scope == SCOPE_CPU) {
 		return 4;
 	}
-	if (scope_is_of_pairs(table->scope)) {
+	if (scope_is_of_pairs(table->scope) || format_names_containers(of)) {
 		return PAIR_WIDTH;
 	}
 	return is_path && output->columns >= WIDE ? PATH_WIDTH : NAME_WIDTH;
@@ -256,7 +256,7 @@ static void put_head(FILE *out, const struct output *output, const struct report
 		     int names, const struct cell *cells, size_t count)
 {
 	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", names, format_rows_title(table->table));
+	(void)fprintf(out, "%-*s", names, format_title_of(table));
 	for (size_t i = 0; i < count; i++) {
 		const struct column *column = cells[i].column;
 
