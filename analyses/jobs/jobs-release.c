@@ -272,17 +272,26 @@ static void on_signal(struct jobs_trace *trace, size_t count, const struct order
 
 /* ---- the life of threads ---- */
 
-/* What a wake-up under the new tid said is kept. */
-static void rename_release(struct jobs_trace *trace, size_t count, int32_t from, int32_t to)
+/* What was said of the new tid is of the thread that had it, but for a wake-up at this very time:
+ * of one time, events come by tid. */
+static void rename_release(struct jobs_trace *trace, size_t count, int32_t from, int32_t to,
+			   uint64_t ts)
 {
 	struct jobs_release *moved = known_release(trace, from), *old = known_release(trace, to);
-	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)from);
+	bool is_woken = old && old->wake_ts == ts;
+	khint_t at;
 	int is_new;
 
-	if (!moved) {
+	if (!moved && !is_woken) {
+		forget(trace, count, to);
 		return;
 	}
-	if (old && old->wake_ts > moved->wake_ts) {
+	if (!moved) {
+		moved = release_of(trace, count, from, ts);
+		old = known_release(trace, to); /* it may be gone */
+	}
+	at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)from);
+	if (old && is_woken && moved->wake_ts < ts) {
 		settle(moved, count);
 		moved->wake_ts = old->wake_ts;
 		moved->is_timer = old->is_timer;
@@ -311,7 +320,7 @@ static void on_thread(struct jobs_trace *trace, size_t count, const struct order
 		forget(trace, count, tid);
 		break;
 	case NOTE_RENAMED:
-		rename_release(trace, count, (int32_t)ordered->words[0], tid);
+		rename_release(trace, count, (int32_t)ordered->words[0], tid, ordered->ts);
 		break;
 	default:
 		break;

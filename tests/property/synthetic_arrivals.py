@@ -41,3 +41,13 @@ def test_arrival_new(scratch):
     made = Made(scratch, 'new', [packet(0, 0, 100, 200, [
         switch(100, 0, 3), event(110, 'sched_wakeup_new', 7), switch(120, 3, 7), switch(130, 7, 0)])])
     same(lates(made), [None, 10])
+
+
+def test_arrival_another_thread(scratch):
+    """A thread takes the tid of its leader: what had woken that is none of its own."""
+    made = Made(scratch, 'taken', [packet(0, 0, 100, 300, [
+        switch(100, 0, 3), event(110, 'timer_hrtimer_expire_entry', 256), event(111, 'sched_waking', 11),
+        event(112, 'timer_hrtimer_expire_exit', 256), switch(120, 3, 2), event(150, 'sched_process_exec', 'x', 11, 2),
+        event(170, 'timer_hrtimer_expire_entry', 512), event(171, 'sched_waking', 11),
+        event(172, 'timer_hrtimer_expire_exit', 512), switch(180, 11, 3), switch(200, 3, 11), switch(220, 11, 0)])])
+    same(lates(made, 'sched_waking tid=$tid; sched_in'), [1])
