@@ -406,12 +406,29 @@ struct web_server *web_server_new(struct event_base *base, const char *host, uin
 	return server;
 }
 
+/* The last windows close when the loop is over: what its socket takes now is written. */
+static void finish(struct viewer *viewer)
+{
+	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
+	struct evbuffer *output = output_of(viewer);
+	evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
+
+	(void)feed(viewer);
+	(void)evbuffer_unfreeze(output, 1); /* the connection's own writer holds it */
+	while (evbuffer_get_length(output) > 0 && evbuffer_write(output, fd) > 0) {
+	}
+	(void)evbuffer_freeze(output, 1);
+}
+
 void web_server_free(struct web_server *server)
 {
 	if (!server) {
 		return;
 	}
 	say_fates(server, true);
+	for (size_t i = 0; i < server->viewers.count; i++) {
+		finish(server->viewers.at[i]);
+	}
 	evhttp_free(server->http); /* closes all connections */
 	assert(server->viewers.count == 0);
 	event_free(server->timer);

@@ -100,6 +100,22 @@ def test_viewers(t):
     assert 'Sanitizer' not in live.said(), live.said()
 
 
+def test_last(t):
+    """The windows that close when live ends reach those who look."""
+    live, port = served(t)
+    with viewer(port) as stream:
+        until(stream, 'window')
+        before = len(windows(live.lines()))
+        live.finish(signal.SIGTERM)
+        seen = b''
+        with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
+            while more := stream.read1(65536):
+                seen += more
+    last = [json.loads(line[6:]) for line in seen.splitlines() if line.startswith(b'data: {"type":"window"')][-1:]
+    wanted = windows(live.lines())
+    assert len(wanted) > before and [one['begin'] for one in last] == [wanted[-1]['begin']], (before, len(wanted), last)
+
+
 def open_viewer(port):
     try:
         viewer(port).close()
