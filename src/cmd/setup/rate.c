@@ -16,6 +16,7 @@
 
 #include "base/units.h"
 #include "cmd/common.h"
+#include "cmd/say.h"
 #include "ctf/clock.h"
 #include "ctf/metadata/type.h"
 #include "recorded/recorded.h"
@@ -80,8 +81,9 @@ static uint64_t bytes_until(const struct stream_of *stream, uint64_t ts, bool wi
 
 	while (low < high) { /* the first that begins later */
 		size_t middle = low + (high - low) / 2;
+		uint64_t begin = stream->at.at[middle].begin;
 
-		if (stream->at.at[middle].begin < ts + with_it) {
+		if (begin < ts || (with_it && begin == ts)) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -142,8 +144,10 @@ static uint64_t most_of(const struct streams *streams, uint64_t away_ns)
 		for (size_t p = 0; p < stream->at.count; p++) {
 			uint64_t begin = stream->at.at[p].begin, end = stream->at.at[p].end;
 			uint64_t since = end > away_ns ? end - away_ns : 0, sums[2];
+			uint64_t until =
+				begin < UINT64_MAX - away_ns ? begin + away_ns : UINT64_MAX;
 
-			sums[0] = bytes_of_cpu(streams, stream->cpu, begin, begin + away_ns);
+			sums[0] = bytes_of_cpu(streams, stream->cpu, begin, until);
 			sums[1] = bytes_of_cpu(streams, stream->cpu, since, end);
 			most = sums[0] > most ? sums[0] : most;
 			most = sums[1] > most ? sums[1] : most;
@@ -163,8 +167,20 @@ static bool is_user(const struct recorded *trace)
 	return domain && domain->text && strcmp(domain->text, "ust") == 0;
 }
 
-static int measure(const struct recorded_path *path, uint64_t away_ns, struct rate *rate,
-		   struct err *err)
+/* What cannot be read is not in the measurement. */
+static void say_fault(const struct options *options, const struct recorded_path *path,
+		      struct recorded_file *file)
+{
+	char *fault = recorded_take_fault(file);
+
+	if (fault && options->verbosity >= 0) {
+		say("--rate: %s/%s: %s", path->name, file->name, fault);
+	}
+	free(fault);
+}
+
+static int measure(const struct options *options, const struct recorded_path *path,
+		   struct rate *rate, struct err *err)
 {
 	struct streams streams = { 0 };
 	struct recorded trace;
@@ -177,13 +193,14 @@ static int measure(const struct recorded_path *path, uint64_t away_ns, struct ra
 		*stream = (struct stream_of){ 0 };
 		for (; file->has_info && !cmd_stop;
 		     recorded_next(file, trace.plan, trace.decoder)) {
-			free(recorded_take_fault(file));
+			say_fault(options, path, file);
 			take_packet(stream, &file->info);
 		}
+		say_fault(options, path, file);
 	}
 	if (r == 0) {
 		uint64_t *most = is_user(&trace) ? &rate->user_bytes : &rate->kernel_bytes;
-		uint64_t found = most_of(&streams, away_ns);
+		uint64_t found = most_of(&streams, options->away_ns);
 
 		*most = found > *most ? found : *most;
 	}
@@ -202,7 +219,7 @@ static int measure_all(const struct options *options, struct rate *rate, struct 
 
 	rate->is_measured = true;
 	for (size_t i = 0; r == 0 && i < paths.at.count; i++) {
-		r = measure(&paths.at.at[i], options->away_ns, rate, err);
+		r = measure(options, &paths.at.at[i], rate, err);
 	}
 	recorded_paths_fini(&paths);
 	if (r == 0 && rate->kernel_bytes == 0 && rate->user_bytes == 0) {
