@@ -146,12 +146,16 @@ def check_rights(sillage, trace, scratch, store):
         code, printed, said = run(*asked, what)
         if code != 0 or said or not whole or server.windows(printed) != whole:
             fail('%s: it may be read: exit %d, %s' % (what, code, said))
-    os.chmod(folder, 0o755)
-    with open(odd + '-wal', 'wb') as file:
-        file.write(b'windows')
+    for end, text in (('-wal', b'windows'), ('-shm', b'')):
+        os.chmod(folder, 0o755)
+        with open(odd + end, 'wb') as file:
+            file.write(text)
+        os.chmod(odd + end, 0)
+        os.chmod(folder, 0o555)
+        refused('a writer beside it', 1, [*asked, odd], 'may not be written')
+        os.chmod(folder, 0o755)
+        os.unlink(odd + end)
     os.chmod(folder, 0o555)
-    refused('windows beside it', 1, [*asked, odd], 'may not be written')
-    os.unlink(odd + '-wal')
     os.chmod(folder, 0o755)
     os.chmod(not_readable, 0o644)
     if any(rows_of(os.path.join(place, 'store.db')) != before for place in (folder, other, secret)):

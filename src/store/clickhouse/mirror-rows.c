@@ -13,11 +13,6 @@
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
 
-int mirror_failed(struct mirror *mirror, struct err *err)
-{
-	return sqlite_failed(mirror->db, "the mirror of a store", err);
-}
-
 int mirror_rows_damaged(const struct mirror_rows *rows, struct err *err)
 {
 	return err_raise(err, -EREMOTEIO, "damaged: a row of %s is impossible", rows->table->name);
@@ -185,10 +180,7 @@ void mirror_rows_fini(struct mirror_rows *rows)
 
 static int step(struct mirror_rows *rows, sqlite3_stmt *statement, struct err *err)
 {
-	int r = sqlite3_step(statement) == SQLITE_DONE ? 0 : mirror_failed(rows->mirror, err);
-
-	(void)sqlite3_reset(statement);
-	return r;
+	return sqlite_step(rows->mirror->db, MIRROR_NAME, statement, err);
 }
 
 /* The field of that column; "": there is none. */

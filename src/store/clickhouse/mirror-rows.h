@@ -17,6 +17,9 @@
 
 struct http;
 
+/* What the mirror's own database is called in messages. */
+#define MIRROR_NAME "the mirror of a store"
+
 struct mirror {
 	struct clickhouse_url url;
 	struct http *http;
@@ -50,8 +53,7 @@ struct mirror_rows {
 int mirror_rows_prepare(struct mirror *mirror, struct err *err);
 void mirror_rows_fini(struct mirror_rows *rows);
 
-/* Takes the message of the database's last failure, or says that a row is impossible. */
-int mirror_failed(struct mirror *mirror, struct err *err);
+/* Says that a row is impossible. */
 int mirror_rows_damaged(const struct mirror_rows *rows, struct err *err);
 /* Takes "\t", "\n", "\\", "\0" and the like back, in place.  Returns the length that is left. */
 size_t mirror_unescape(char *text, size_t len);

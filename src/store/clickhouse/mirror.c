@@ -47,7 +47,10 @@ static struct clickhouse_table *table_of(const struct mirror *mirror, uint32_t n
 	table = clickhouse_table_new(number);
 	for (size_t i = 0; i < table->count; i++) {
 		/* The mirror has one head for each window. */
-		if (strcmp(table->columns[i].name, "run") != 0 &&
+		bool is_run =
+			number == CLICKHOUSE_WINDOWS && strcmp(table->columns[i].name, "run") == 0;
+
+		if (!is_run &&
 		    clickhouse_has_line(mirror->tables[number], table->columns[i].name)) {
 			table->columns[kept++] = table->columns[i];
 		}
@@ -240,14 +243,6 @@ static int by_name(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-static int take_trace(struct mirror *mirror, sqlite3_stmt *put, struct err *err)
-{
-	int r = sqlite3_step(put) == SQLITE_DONE ? 0 : mirror_failed(mirror, err);
-
-	(void)sqlite3_reset(put);
-	return r;
-}
-
 /* Their names in order, so that they are found: the number is the place. */
 static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 {
@@ -285,7 +280,7 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 						(int)mirror_unescape(field, strlen(field)),
 						SQLITE_STATIC);
 		}
-		r = column == 8 ? take_trace(mirror, put, err)
+		r = column == 8 ? sqlite_step(mirror->db, MIRROR_NAME, put, err)
 				: err_raise(err, -EREMOTEIO, "%s: damaged", mirror->url.shown);
 	}
 	(void)sqlite3_finalize(put);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -114,14 +113,14 @@ static bool is_in_fixed_folder(const char *path)
 	return is_fixed;
 }
 
-/* Whether a writer has left windows there: it was killed, or writes now. */
-static bool has_log(const char *path)
+/* Whether a writer's files are there: it was killed, or another user's writes now. */
+static bool has_writer(const char *path)
 {
-	char *log = mem_printf("%s-wal", path);
-	struct stat stat_of;
-	bool is_there = stat(log, &stat_of) == 0 && stat_of.st_size > 0;
+	char *log = mem_printf("%s-wal", path), *index = mem_printf("%s-shm", path);
+	bool is_there = access(log, F_OK) == 0 || access(index, F_OK) == 0;
 
 	free(log);
+	free(index);
 	return is_there;
 }
 
@@ -151,11 +150,12 @@ int sqlite_open_read(const char *path, sqlite3 **ret, bool *ret_is_new, struct e
 		*err = r < 0 ? why : *err;
 		return r;
 	}
-	if (has_log(path)) {
-		return err_raise(err, -EROFS,
-				 "%s: its folder may not be written, and %s-wal has windows that "
-				 "only a run that may write there can bring in",
-				 path, path);
+	if (has_writer(path)) {
+		return err_raise(
+			err, -EROFS,
+			"%s: its folder may not be written, and beside it are files of a "
+			"run that writes it, or was killed: it is read by who may write there",
+			path);
 	}
 	uri = fixed_uri(path);
 	r = sqlite_open(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, ret, ret_is_new, err);

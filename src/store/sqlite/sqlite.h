@@ -53,8 +53,8 @@ bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
 int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, struct err *err);
 /*
  * The same for a file that is only read.  A reader needs a file beside it, to see what is written
- * meanwhile.  Where none can be made, the folder may not be written: then nobody writes the file
- * either, and it is read as it is.  -EROFS: windows wait beside it that only a writer can bring in.
+ * meanwhile.  Where the folder may not be written and no writer's files are there, it is read as it
+ * is: what another user begins to write then is not seen.  -EROFS: a writer's files are there.
  */
 int sqlite_open_read(const char *path, sqlite3 **ret, bool *ret_is_new, struct err *err);
 
