@@ -275,12 +275,16 @@ def check_rate(sillage, data, scratch):
             assert sizes['-k'] in (fits(int(expected * 0.99999), ns, 10**9), fits(int(expected * 1.00001) + 2, ns, 10**9)), (name, away, sizes)
             assert sizes['-u'] == usual['-u'] and user == 'as without --rate, which has no such trace', (name, user)
     assert asked('--rate', os.path.join(data, 'ust'))[1][0].startswith('as without') and 'may come' in asked('--rate', os.path.join(data, 'ust'))[1][1]
-    empty = os.path.join(scratch, 'none')
+    empty, untimed = os.path.join(scratch, 'none'), os.path.join(scratch, 'untimed')
     os.mkdir(empty)
+    os.mkdir(untimed)  # a trace without a packet
+    shutil.copy(os.path.join(data, 'burst', 'kernel', 'metadata'), untimed)
     for args, status, said in ((['--rate', '0'], 2, 'from 1 to'), (['--rate', 'x'], 2, 'neither a number'), (['--rate', ''], 2, 'neither a number'),
                                (['--rate', '4294967295'], 2, 'no buffers hold'), (['--rate', '99999999999999999999'], 2, 'from 1 to'),
                                (['--away', '2s'], 2, 'without --rate'), (['--rate', empty], 1, 'not a trace'),
-                               (['--rate', '5', '--away', '10000h', '--live-timer', '1ms'], 2, 'no buffers hold')):
+                               (['--rate', '5', '--away', '10000h', '--live-timer', '1ms'], 2, 'no buffers hold'),
+                               (['--rate', '5', '--live-timer', '0'], 2, '1us and more'), (['--live-timer', '999ns'], 2, '1us and more'),
+                               (['--rate', untimed], 1, 'has no packets that tell when')):
         done, lines = commands(sillage, *args)
         text = done.stderr.decode()
         assert done.returncode == status and not lines and said in text and text.count('\n') == 1, (args, done)

@@ -3,6 +3,8 @@
  */
 #include "setup/sizes.h"
 
+#include <assert.h>
+
 static uint64_t quotient(uint64_t a, uint64_t b)
 {
 	return a / b + (a % b != 0);
@@ -20,9 +22,11 @@ static uint64_t power_from(uint64_t number)
 
 bool sizes_fit(uint64_t bytes, uint64_t away_ns, uint64_t timer_ns, struct sizes *ret_sizes)
 {
-	uint64_t least = SIZES_CPU_MAX, timers = quotient(away_ns, timer_ns);
+	uint64_t least = SIZES_CPU_MAX, timers;
 	bool fits = false;
 
+	assert(timer_ns > 0);
+	timers = quotient(away_ns, timer_ns);
 	for (uint64_t size = SIZES_BYTES_MIN; size <= SIZES_BYTES_MAX; size *= 2) {
 		uint64_t full = quotient(bytes, size), most = SIZES_CPU_MAX / size, count;
 

@@ -223,7 +223,7 @@ static int measure_all(const struct options *options, struct rate *rate, struct 
 	}
 	recorded_paths_fini(&paths);
 	if (r == 0 && rate->kernel_bytes == 0 && rate->user_bytes == 0) {
-		r = err_raise(err, -EINVAL,
+		r = err_raise(err, -ENODATA,
 			      "--rate: %s has no packets that tell when they begin and end",
 			      options->rate);
 	}

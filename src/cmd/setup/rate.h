@@ -15,7 +15,8 @@ struct rate {
 };
 
 /* --rate is a number of events in a second on one CPU, or a trace: then it is the most that a CPU
- * has in any such time.  -EINVAL: neither; else as recorded_find() and recorded_open() fail. */
+ * has in any such time.  -EINVAL: neither; -ENODATA: its packets have no times; else as
+ * recorded_find() and recorded_open() fail. */
 int rate_find(const struct options *options, struct rate *ret, struct err *err);
 /* Sets the sizes of @config; those of a domain of which nothing is known stay.  -EINVAL: no buffers
  * are large enough. */

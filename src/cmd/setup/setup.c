@@ -14,6 +14,8 @@
 #include "setup/missing.h"
 #include "setup/runner.h"
 
+#define US_NS 1000
+
 bool setup_must_stop(void)
 {
 	return cmd_stop;
@@ -21,6 +23,10 @@ bool setup_must_stop(void)
 
 int setup_wanted(const struct options *options, struct wanted *wanted)
 {
+	if (options->live_timer_ns < US_NS) {
+		say("--live-timer: lttng has timers of 1us and more");
+		return EXIT_USAGE;
+	}
 	wanted_find(wanted, options->analyses, &options->periods);
 	for (size_t i = 0; i < options->ust.count; i++) {
 		wanted_add_user(wanted, options->ust.at[i]);
