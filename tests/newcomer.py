@@ -26,7 +26,7 @@ sys.dont_write_bytecode = True
 import tutorial
 
 MIRROR = 'http://deb.debian.org/debian'
-HOME = '/root/sillage'
+CLONE = '/srv/sillage'
 PR_SET_PDEATHSIG = 1
 ENVIRONMENT = ['HOME=/root', 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'TERM=xterm', 'LANG=C.UTF-8'] + [
     '%s=%s' % (name, os.environ[name]) for name in ('http_proxy', 'https_proxy', 'no_proxy') if name in os.environ]
@@ -82,7 +82,7 @@ class Machine:
 
     def run(self, script):
         """Its status and the lines that it printed."""
-        done = alone('bash', '-c', MOUNTS, 'bash', self.image, *ENVIRONMENT, 'bash', '-c', 'cd %s || exit 1\n%s' % (HOME, script),
+        done = alone('bash', '-c', MOUNTS, 'bash', self.image, *ENVIRONMENT, 'bash', '-c', 'cd %s || exit 1\n%s' % (CLONE, script),
                      stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return done.returncode, [line.rstrip() for line in done.stdout.decode().splitlines()]
 
@@ -102,8 +102,8 @@ def clone(machine, root, scratch):
     """What is committed."""
     bundle = os.path.join(scratch, 'sillage.bundle')
     subprocess.run(['git', '-C', root, 'bundle', 'create', '--quiet', bundle, 'HEAD'], check=True)
-    os.mkdir(machine.image + HOME)
-    shutil.copy(bundle, machine.image + '/root/sillage.bundle')
+    os.mkdir(machine.image + CLONE)
+    shutil.copy(bundle, machine.image + CLONE + '.bundle')
     machine.succeeds('git clone --quiet ../sillage.bundle . && test -x demo')
 
 
