@@ -5,8 +5,8 @@ A change that only moves or renames code must not change what users see.  This r
 with the same arguments over every trace found below the given folders (by default this project's
 own traces, and the shared ones where they lie beside the checkout) and compares standard output,
 the exit status, and standard error too where messages are the result (CHECKED).  Reports are text,
-JSON and HTML; windows are 100 ms; workers are none or two.  Only the time that a run took (wall_ns)
-and comments in the page may differ.  Analyses that the old program lacks are left out.
+JSON and HTML; windows are 100 ms; workers are none or two.  Only the time that a run took (wall_ns),
+and the scripts and styles of pages may differ.  Analyses that the old program lacks are left out.
 
 `history` and `compare` read stores: the old program writes one of each trace, which both read, and
 each program writes one of its own, which it reads itself.
@@ -30,7 +30,8 @@ SHOWN_MAX = 10
 ALWAYS = 'cpu.busy > 0%'  # holds wherever something ran
 OLD_STORE, OWN_STORE = 'store that the old program wrote', 'store of its own'
 WALL = re.compile(rb'"wall_ns":\d+')
-COMMENT = re.compile(rb'/\*.*?\*/', re.S)
+# Of pages, what is shown: data and elements, whatever script draws them (tests of the pages look).
+SCRIPT = re.compile(rb'<script>.*?</script>|<style>.*?</style>', re.S)
 
 ALL = 'all of the old program'
 QUICK = [
@@ -92,7 +93,7 @@ def run(program, arguments):
                           stderr=subprocess.STDOUT if is_checked else subprocess.DEVNULL,
                           timeout=TIMEOUT_S)
     said = WALL.sub(b'"wall_ns":0', done.stdout)
-    return done.returncode, COMMENT.sub(b'', said) if 'html' in arguments else said
+    return done.returncode, SCRIPT.sub(b'', said) if 'html' in arguments else said
 
 
 def scratch_name(program, trace):
