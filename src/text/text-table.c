@@ -60,16 +60,23 @@ struct text_table text_table_of(FILE *out, const char *format, ...)
 	assert(len > 0 && len < (int)sizeof(text));
 	while (*at) {
 		assert(table.count < TEXT_COLUMNS_MAX);
-		at = parse_column(at, &table.columns[table.count++]);
+		at = parse_column(at, &table.own[table.count++]);
 	}
 	return table;
+}
+
+static const struct text_column *column_of(const struct text_table *table, size_t index)
+{
+	assert(index < table->count);
+	return table->columns ? &table->columns[index] : &table->own[index];
 }
 
 void text_head(struct text_table *table)
 {
 	assert(table->count > 0 && table->next == 0);
+	(void)fputs(table->bold ? table->bold : "", table->out);
 	for (size_t i = 0; i < table->count; i++) {
-		const struct text_column *column = &table->columns[i];
+		const struct text_column *column = column_of(table, i);
 		int hang = i == 0 && table->hangs ? column->gap : 0;
 		int width = column->width + hang;
 		bool is_last = i == table->count - 1 && column->is_left;
@@ -80,16 +87,14 @@ void text_head(struct text_table *table)
 						: width,
 			      column->title);
 	}
-	(void)fputc('\n', table->out);
+	(void)fprintf(table->out, "%s\n", table->plain ? table->plain : "");
 }
 
 void text_cell(struct text_table *table, const char *text)
 {
-	const struct text_column *column = &table->columns[table->next];
+	const struct text_column *column = column_of(table, table->next++);
 	int len = (int)strlen(text);
 
-	assert(table->next < table->count);
-	table->next++;
 	(void)fprintf(table->out, "%*s", column->gap, "");
 	if (column->is_left) {
 		bool is_whole =

@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #define TEXT_COLUMNS_MAX 24
-#define TEXT_TITLE_MAX   32
+#define TEXT_TITLE_MAX   96
 
 struct text_column {
 	char title[TEXT_TITLE_MAX];
@@ -33,7 +33,10 @@ struct text_table {
 	size_t count; /* columns */
 	size_t next;  /* column of the next cell */
 	bool hangs;   /* the first title begins at the left, above its cells' gap */
-	struct text_column columns[TEXT_COLUMNS_MAX];
+	/* The columns are those of text_table_of(), unless others are given. */
+	const struct text_column *columns;
+	struct text_column own[TEXT_COLUMNS_MAX];
+	const char *bold, *plain; /* around the titles; NULL: nothing */
 };
 
 /*
