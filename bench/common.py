@@ -247,14 +247,27 @@ def peers(args, app=None):
 
 
 def replay(test, relay, trace, session, *options):
-    """All of a trace in the relay, and the session stays."""
+    """As fast as it can; the session stays.  No name of a session may be part of another's."""
     import peer
 
-    process = test.replay(relay, os.path.abspath(trace), '--session', session, '--hostname', 'h',
-                          '--speed', '0', '--linger', peer.LONG, *options)
-    if '--wait-viewer' not in options:
-        relay.wait_stored(session, traces(trace)[0])
-    return process
+    return test.replay(relay, os.path.abspath(trace), '--session', session, '--hostname', 'h',
+                       '--speed', '0', '--linger', peer.LONG, *options)
+
+
+def wait_stored(relay, trace, session):
+    """Until the relay has all of it."""
+    for one in traces(trace):
+        relay.wait_stored(session, one)
+
+
+def end(relay, trace, session, process):
+    """The session ends as soon as the relay has all of it."""
+    import peer
+
+    wait_stored(relay, trace, session)
+    process.terminate()
+    if peer.ended(process):
+        raise SystemExit('replay failed')
 
 
 def cpu_seconds(pid):
