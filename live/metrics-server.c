@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
-#include "live/url.h"
+#include "relay/url.h"
 
 struct metrics_server {
 	struct evhttp *http;

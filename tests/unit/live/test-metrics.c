@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
-#include "made-report.h"
+#include "trigger/made-report.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
