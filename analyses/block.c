@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
@@ -464,10 +465,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_block = {
 	.name = "block",
 	.summary = "requests of block devices: latency, queueing, throughput, use",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct disk *), /* of entities; NULL in threads */
 	.uses_threads = true,
 	.tables = {

@@ -8,6 +8,7 @@
  * The longest on-CPU interval: an open one counts in each window with its length so far.  So the
  * total, which has the maximum of all windows, is the same for windows of any length.
  */
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
 
 enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
@@ -128,8 +129,7 @@ static const struct essential essentials[] = {
 const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.thread_state_size = sizeof(struct oncpu),
 	.tables = {
@@ -168,8 +168,7 @@ const struct analysis analysis_cpu = {
 		},
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << RUN, FIGURES },
 	},
-	.on_cpu = on_cpu,
-	.on_run = on_run,
+	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run },
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_unseen = on_unseen,

@@ -165,10 +165,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_faults = {
 	.name = "faults",
 	.summary = "page faults by thread, and how long the major ones took",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.worker_state_size = sizeof(struct worker_faults),
 	.thread_state_size = sizeof(struct fault),

@@ -17,6 +17,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 #include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
@@ -472,10 +473,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_io = {
 	.name = "io",
 	.summary = "bytes, calls, errors and time of read and write system calls",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct io_worker),
 	.thread_state_size = sizeof(struct open_call),
 	.uses_threads = true,

@@ -10,6 +10,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
 /* Columns of the trace, and of a thread. */
@@ -218,10 +219,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_memory = {
 	.name = "memory",
 	.summary = "pages allocated and freed, failures, waiting for memory (direct reclaim)",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_pages),
 	.thread_state_size = sizeof(struct reclaiming),
 	.uses_threads = true,

@@ -17,6 +17,7 @@
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
@@ -329,10 +330,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_sched = {
 	.name = "sched",
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_wakes),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,

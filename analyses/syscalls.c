@@ -17,6 +17,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 #include "kernel/call-pairing.h"
 #include "kernel/syscall-names.h"
 
@@ -511,10 +512,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_syscalls = {
 	.name = "syscalls",
 	.summary = "system calls: how many, how long, errors, those that have not returned",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_call),
 	.thread_state_size = sizeof(struct thread_call),
 	.uses_threads = true,

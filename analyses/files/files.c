@@ -8,6 +8,7 @@
 #include "analyses/files/files.h"
 #include "base/mem.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
 #define X(name_, operation_, effect_, ...) [FILE_CALL_##name_] = { #name_, operation_, effect_ },
@@ -424,8 +425,7 @@ const struct analysis analysis_files = {
 	.summary = "reads and writes by file, descriptor, kind (disk, net, pipe) and process",
 	.needs = files_needs,
 	.need_count = FILES_NEEDS,
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_files),
 	.thread_state_size = sizeof(struct thread_files),
 	.trace_state_size = sizeof(struct files),

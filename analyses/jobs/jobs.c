@@ -14,6 +14,7 @@
 #include "analyses/jobs/jobs.h"
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 
 extern const struct analysis analysis_jobs;
 
@@ -519,11 +520,7 @@ const struct analysis analysis_jobs = {
 	.summary = "executions of what --job names: durations, responses, missed deadlines",
 	.needs = jobs_needs,
 	.need_count = JOBS_NEEDS,
-	.needs_of = jobs_worker_needs_of,
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
-	.missing_of = jobs_missing_of,
-	.is_asked = jobs_is_asked,
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct jobs_worker),
 	.thread_state_size = sizeof(struct executing),
 	.trace_state_size = sizeof(struct jobs_trace),
@@ -595,7 +592,6 @@ const struct analysis analysis_jobs = {
 			},
 		},
 	},
-	.on_lost = jobs_worker_lost,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
@@ -612,5 +608,11 @@ const struct analysis analysis_jobs = {
 	.on_forget = on_forget,
 	.on_ordered = jobs_count_ordered,
 	.on_trace_forget = jobs_count_forget,
-	.label_of = jobs_count_label_of,
+	.rare = &(const struct analysis_rare){
+		.needs_of = jobs_worker_needs_of,
+		.missing_of = jobs_missing_of,
+		.is_asked = jobs_is_asked,
+		.label_of = jobs_count_label_of,
+		.on_lost = jobs_worker_lost,
+	},
 };

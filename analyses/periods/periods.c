@@ -2,6 +2,7 @@
  * periods: see periods.h; periods of two events, and the rows of all.
  */
 #include "analyses/periods/periods.h"
+#include "engine/contract/untrusted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -465,8 +466,6 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 const struct analysis analysis_periods = {
 	.name = "periods",
 	.summary = "what lies between events that --period names, and for how long",
-	.needs_of = periods_needs_of,
-	.missing_of = missing_of,
 	.thread_state_size = sizeof(struct opens),
 	.trace_state_size = sizeof(struct periods_trace),
 	.uses_threads = true,
@@ -522,8 +521,12 @@ const struct analysis analysis_periods = {
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = on_ordered,
-	.on_ordered_window_end = periods_chains_window_end,
 	.on_trace_forget = on_trace_forget,
 	.on_trace_checkpoint = on_trace_checkpoint,
-	.label_of = label_of,
+	.rare = &(const struct analysis_rare){
+		.needs_of = periods_needs_of,
+		.missing_of = missing_of,
+		.on_ordered_window_end = periods_chains_window_end,
+		.label_of = label_of,
+	},
 };

@@ -7,6 +7,7 @@
  */
 #include "analyses/preempt/preempt.h"
 #include "base/check.h"
+#include "engine/contract/untrusted.h"
 
 /* READY: it is in a queue, whatever brought it there. */
 enum thread_phase { UNKNOWN, RUNNING, BLOCKED, READY, DEAD };

@@ -13,6 +13,7 @@
 #define SILLAGE_ANALYSES_PREEMPT_H
 
 #include "base/hash.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "engine/contract/row-key.h"
+#include "engine/contract/untrusted.h"
 
 bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted)
 {

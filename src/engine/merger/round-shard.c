@@ -82,7 +82,7 @@ static void run_for(struct shard *shard, struct thread *thread, uint32_t cpu,
 					       .ns = record->arg64,
 					       .cpu_number = cpu };
 
-		shard_each_with(shard, on_run, (shard, thread, &part));
+		shard_each_rare_with(shard, on_run, (shard, thread, &part));
 	}
 }
 
@@ -230,8 +230,8 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	if (thread->view.tid < 0) { /* about the CPU: arg32 says which thread it is (cpus.c) */
-		shard_each_with(shard, on_initial_cpu,
-				(shard, thread, record->arg64, record->arg32, record->ts));
+		shard_each_rare_with(shard, on_initial_cpu,
+				     (shard, thread, record->arg64, record->arg32, record->ts));
 		return;
 	}
 	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
@@ -608,8 +608,8 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 	for (uint32_t i = 0; i < slice->tally_count; i++) {
 		const struct tally *tally = &entry->partial->tallies.at[slice->tally_first + i];
 
-		shard_each_with(shard, on_tally,
-				(shard, class_names[tally->class_index], tally->count));
+		shard_each_rare_with(shard, on_tally,
+				     (shard, class_names[tally->class_index], tally->count));
 	}
 }
 

@@ -274,6 +274,11 @@ void shard_lose(struct shard *shard, uint64_t ts);
 		(shard)->running = a_;                                                             \
 		(shard)->layout->setup->analyses[a_]->member call;                                 \
 	}
+#define shard_each_rare_with(shard, member, call)                                                  \
+	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
+		(shard)->running = a_;                                                             \
+		(shard)->layout->setup->analyses[a_]->rare->member call;                           \
+	}
 
 /* ---- checks (shard-check.c) ---- */
 

@@ -223,8 +223,8 @@ void tables_end_window(struct tables *tables, uint64_t end)
 	}
 	each_analysis_with(tables->layout.setup, on_ordered_window_end, a) {
 		tables->whole.running = a;
-		tables->layout.setup->analyses[a]->on_ordered_window_end(&tables->whole,
-									 tables->states[a], end);
+		tables->layout.setup->analyses[a]->rare->on_ordered_window_end(
+			&tables->whole, tables->states[a], end);
 		tables->whole.left_out = 0;
 	}
 }

@@ -2,6 +2,7 @@
  * merger-fixture: see merger-fixture.h.
  */
 #include "engine/merger-fixture.h"
+#include "engine/contract/untrusted.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -147,15 +148,15 @@ static const struct analysis teller = {
 	.on_record = on_record,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_run = on_run,
 	.on_fork = on_fork,
 	.on_initial_thread = on_initial_thread,
 	.on_gap = on_gap,
 	.on_ordered = on_ordered,
 	.on_trace_checkpoint = on_trace_checkpoint,
-	.on_cpu = on_cpu,
-	.on_slice = on_slice,
-	.on_tally = on_tally,
+	.rare = &(const struct analysis_rare){ .on_run = on_run,
+					       .on_cpu = on_cpu,
+					       .on_slice = on_slice,
+					       .on_tally = on_tally },
 };
 
 /* ---- the host ---- */
