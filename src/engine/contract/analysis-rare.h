@@ -71,6 +71,8 @@ struct analysis_rare {
 	void (*on_tally)(struct shard *shard, uint32_t event_name, uint64_t count);
 };
 
+/* ---- for the engine ---- */
+
 /* Never NULL. */
 static inline const struct analysis_rare *analysis_rare(const struct analysis *analysis)
 {
@@ -78,5 +80,13 @@ static inline const struct analysis_rare *analysis_rare(const struct analysis *a
 
 	return analysis->rare ? analysis->rare : &none;
 }
+
+/* on_record()'s question for a record from a file, by function or by shape. */
+bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted);
+/* Writes or reads the state of a thread or entity, by function or by fields. */
+void analysis_checkpoint(const struct analysis *analysis, const struct checkpoint *checkpoint,
+			 void *state);
+/* Asserts what the descriptor promises; called once for each analysis of a run. */
+void analysis_check(const struct analysis *analysis);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * analysis: defaults for untrusted records and states; see analysis.h.
  */
-#include "engine/contract/analysis.h"
+#include "engine/contract/analysis-rare.h"
 
 #include <assert.h>
 

@@ -153,9 +153,6 @@ struct analysis {
 	const struct analysis_rare *rare; /* analysis-rare.h; NULL: none of it */
 };
 
-/* Asserts what the descriptor promises; called once for each analysis of a run. */
-void analysis_check(const struct analysis *analysis);
-
 /* All analyses, in the order of reports; ends with NULL.  Made from the list in analyses/. */
 extern const struct analysis *const analyses[];
 

@@ -12,7 +12,6 @@
 #include "engine/contract/record.h"
 #include "engine/contract/row-key.h"
 
-struct analysis;
 struct period_set;
 struct shard;
 
@@ -84,11 +83,5 @@ static inline void row_key_codec(struct codec *codec, struct row_key *key)
 		key->name[ROW_KEY_NAME_BYTES - 1] = 0;
 	}
 }
-
-/* on_record()'s question for a record from a file, by function or by shape. */
-bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted);
-/* Writes or reads the state of a thread or entity, by function or by fields. */
-void analysis_checkpoint(const struct analysis *analysis, const struct checkpoint *checkpoint,
-			 void *state);
 
 #endif
