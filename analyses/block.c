@@ -397,11 +397,11 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* Requests that are open may have completed: when is unknown. */
-static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, unsigned int what)
 {
 	struct disk **state = shard_thread_state(shard, entity);
 
-	if (*state) {
+	if (*state && (what & DOUBT_HOLE)) {
 		account_until(shard, *state, ts);
 		(*state)->depth = 0;
 		kh_clear(requests, (*state)->open);
@@ -536,7 +536,7 @@ const struct analysis analysis_block = {
 	.record_shapes = record_shapes,
 	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

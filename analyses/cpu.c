@@ -92,12 +92,15 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 }
 
 /* When it is known to run again, another interval has begun. */
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	count_longest(shard, thread, oncpu, oncpu->until);
-	oncpu->state = ONCPU_UNSEEN;
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		count_longest(shard, thread, oncpu, oncpu->until);
+		oncpu->state = ONCPU_UNSEEN;
+	}
 }
 
 /* What is open counts in each window with its length so far. */
@@ -171,6 +174,6 @@ const struct analysis analysis_cpu = {
 	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run },
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 };

@@ -271,12 +271,12 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, unsigned int what)
 {
 	struct irq_cpu **state = shard_thread_state(shard, entity);
 
 	(void)ts;
-	if (*state) {
+	if (*state && (what & DOUBT_HOLE)) {
 		drop_open(shard, *state);
 	}
 }
@@ -398,7 +398,7 @@ const struct analysis analysis_irq = {
 	},
 	.rare = &(const struct analysis_rare){ .on_lost = on_lost },
 	.on_record = on_record,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
 	.on_forget = on_forget,

@@ -291,11 +291,14 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = UNKNOWN };
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		*w = (struct waiting){ .phase = UNKNOWN };
+	}
 }
 
 static const struct need needs[] = {
@@ -401,5 +404,5 @@ const struct analysis analysis_sched = {
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 };

@@ -320,19 +320,9 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
-{
-	struct executing *e = jobs_executing(shard, thread);
-
-	e->phase = UNKNOWN;
-	e->has_out = e->has_pending = e->is_tentative = false;
-}
-
 /* In the gap, executions may have ended. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void cut(struct shard *shard, const struct executing *e)
 {
-	const struct executing *e = jobs_executing(shard, thread);
-
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
@@ -341,13 +331,22 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	if (shard_tid(thread) < 0) {
+	struct executing *e = jobs_executing(shard, thread);
+
+	if (what & DOUBT_SWITCHES) {
+		e->phase = UNKNOWN;
+		e->has_out = e->has_pending = e->is_tentative = false;
+	}
+	if (what & DOUBT_EVENTS) {
+		cut(shard, e);
+	}
+	if ((what & DOUBT_HOLE) && shard_tid(thread) < 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
-	} else {
-		jobs_executing(shard, thread)->is_lost = true;
-		jobs_executing(shard, thread)->slept = 0;
+	} else if (what & DOUBT_HOLE) {
+		e->is_lost = true;
+		e->slept = 0;
 	}
 }
 
@@ -601,9 +600,7 @@ const struct analysis analysis_jobs = {
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
-	.on_gap = on_gap,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = jobs_count_ordered,

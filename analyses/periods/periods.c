@@ -332,19 +332,16 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* In the gap, periods may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct opens *opens = opens_of(shard, thread);
 
+	(void)ts;
+	if (what & DOUBT_THREAD) {
+		forget_opens(opens);
+	}
 	for (size_t i = 0; i < opens->all.count; i++) {
 		opens->all.at[i].is_tainted = true;
-	}
-}
-
-static void on_no_open_calls(struct shard *shard, struct thread *thread)
-{
-	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
-		forget_opens(opens_of(shard, thread));
 	}
 }
 
@@ -516,8 +513,7 @@ const struct analysis analysis_periods = {
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
-	.on_gap = on_gap,
-	.on_no_open_calls = on_no_open_calls,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = on_ordered,

@@ -67,6 +67,19 @@ struct switch_out {
 	uint16_t flags;    /* RECORD_DEAD, SLEEPS, PREEMPTED */
 };
 
+/* Why a state may be wrong. */
+enum doubt {
+	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
+	DOUBT_EVENTS = 1,
+	/* Among them may be switches: the thread may have left its CPU. */
+	DOUBT_SWITCHES = 2,
+	/* No packet covers the time that follows.  Called for each live thread and entity, with
+	 * both bits above. */
+	DOUBT_HOLE = 4,
+	/* It stands for the unknown threads of a CPU, and is another one from now on. */
+	DOUBT_THREAD = 8,
+};
+
 struct analysis {
 	const char *name;
 	const char *summary;             /* one line */
@@ -108,15 +121,10 @@ struct analysis {
 	void (*on_seen)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* The thread was on this CPU when the trace began. */
 	void (*on_initial_thread)(struct shard *shard, struct thread *thread, uint64_t cpu);
-	/* No system call that the thread entered before is still open (RECORD_NO_OPEN_CALLS). */
-	void (*on_no_open_calls)(struct shard *shard, struct thread *thread);
-	/* Events are missing where the thread ran: what it began may be over (shard_may_miss). */
-	void (*on_gap)(struct shard *shard, struct thread *thread);
-	/* Switches may be missing: the thread may have left its CPU.  Comes before on_gap(). */
-	void (*on_unseen)(struct shard *shard, struct thread *thread);
-	/* From @ts on no packet covers the time of the trace.  Called for each live thread and
-	 * entity, after on_unseen() and on_gap(): what it began may be over. */
-	void (*on_hole)(struct shard *shard, struct thread *thread, uint64_t ts);
+	/* From @ts on the state of the thread or entity may be wrong: @what has bits of enum doubt.
+	 * NULL: it is zeroed, as if the thread had just appeared. */
+	void (*on_doubt)(struct shard *shard, struct thread *thread, uint64_t ts,
+			 unsigned int what);
 	/* The window ends at @end.  Called for each live thread and entity; for a dead one only
 	 * once, unless there are records of it again. */
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);

@@ -103,8 +103,8 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 uint64_t shard_channel(const struct shard *shard);
 /* The CPU of the stream, by its id; UINT64_MAX: none. */
 uint64_t shard_source_cpu(const struct shard *shard);
-/* In on_gap(): whether events of @channel may be missing.  Not, if only another channel misses
- * events and the running thread stays known. */
+/* In on_doubt(), with DOUBT_EVENTS: whether events of @channel may be missing.  Not, if only
+ * another channel misses events and the running thread stays known. */
 bool shard_may_miss(const struct shard *shard, uint64_t channel);
 /* The name of an event class. */
 const char *shard_event_name(const struct shard *shard, uint32_t class_index);

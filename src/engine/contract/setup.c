@@ -48,6 +48,8 @@ static void find_callers(struct setup *setup)
 #define CALLER(member) setup->callers.member |= (uint32_t)(rare->member != NULL) << i
 		RARE_HOOKS(CALLER)
 #undef CALLER
+		/* Its default zeroes the state (shard_doubt()). */
+		setup->callers.on_doubt |= (uint32_t)(analysis->thread_state_size > 0) << i;
 	}
 }
 

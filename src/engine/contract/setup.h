@@ -19,15 +19,13 @@ struct selection;
 	each(on_fork);                                                                             \
 	each(on_seen);                                                                             \
 	each(on_initial_thread);                                                                   \
-	each(on_no_open_calls);                                                                    \
-	each(on_gap);                                                                              \
-	each(on_unseen);                                                                           \
-	each(on_hole);                                                                             \
+	each(on_doubt);                                                                            \
 	each(on_window_end);
 /* The same of analysis.rare. */
 #define RARE_HOOKS(each)                                                                           \
 	each(on_lost);                                                                             \
 	each(on_run);                                                                              \
+	each(on_no_open_calls);                                                                    \
 	each(on_initial_cpu);                                                                      \
 	each(on_ordered_window_end);                                                               \
 	each(on_cpu);                                                                              \

@@ -187,7 +187,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	thread->in_ts = record->ts;
 	thread->is_in = true;
 	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
-		shard_each_with(shard, on_no_open_calls, (shard, thread));
+		shard_each_rare_with(shard, on_no_open_calls, (shard, thread));
 	}
 	run_for(shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
@@ -273,9 +273,9 @@ static inline void gap(struct applying *at, struct thread *thread, const struct 
 	if (at->entry->source.owns_cpu) {
 		note_oncpu(at, thread, record, false);
 		thread->is_in = false;
-		shard_each_with(at->shard, on_unseen, (at->shard, thread));
 	}
-	shard_each_with(at->shard, on_gap, (at->shard, thread));
+	shard_doubt(at->shard, thread, record->ts,
+		    at->entry->source.owns_cpu ? DOUBT_EVENTS | DOUBT_SWITCHES : DOUBT_EVENTS);
 }
 
 static void apply(struct applying *at, const struct record *record)
@@ -302,7 +302,7 @@ static void apply(struct applying *at, const struct record *record)
 		initial_thread(at->shard, thread, record);
 		break;
 	case RECORD_RESET_UNKNOWN:
-		shard_each_with(at->shard, on_no_open_calls, (at->shard, thread));
+		shard_doubt(at->shard, thread, record->ts, DOUBT_THREAD);
 		break;
 	case RECORD_FORK:
 		fork_thread(at, record);

@@ -93,10 +93,13 @@ static void on_initial_thread(struct shard *shard, struct thread *thread, uint64
 	say("initial %d %s\n", thread->view.tid, thread->view.comm);
 }
 
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	(void)shard;
-	say("gap %d\n", thread->view.tid);
+	(void)ts;
+	if (what & DOUBT_EVENTS) {
+		say("gap %d\n", thread->view.tid);
+	}
 }
 
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
@@ -150,7 +153,7 @@ static const struct analysis teller = {
 	.on_switch_out = on_switch_out,
 	.on_fork = on_fork,
 	.on_initial_thread = on_initial_thread,
-	.on_gap = on_gap,
+	.on_doubt = on_doubt,
 	.on_ordered = on_ordered,
 	.on_trace_checkpoint = on_trace_checkpoint,
 	.rare = &(const struct analysis_rare){ .on_run = on_run,
