@@ -14,17 +14,17 @@
 
 #include "base/now.h"
 #include "base/process/service.h"
+#include "capture/captures.h"
 #include "engine/exchange/checkpoint-file.h"
-#include "live/capture/captures.h"
 #include "live/control.h"
 #include "live/loop-signals.h"
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics/metrics.h"
-#include "live/trigger/actions.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
 #include "phases/phases.h"
+#include "trigger/actions.h"
 
 static void on_progress(void *user);
 

@@ -24,11 +24,11 @@
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
-#include "live/trigger/actions.h"
 #include "output/rollup.h"
 #include "output/sink.h"
 #include "phases/phases.h"
 #include "recorded/recorded.h"
+#include "trigger/actions.h"
 
 #define PROGRESS_NS (NS_PER_S / 5) /* between two progress lines */
 

@@ -17,11 +17,11 @@
 #include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
+#include "fetch/range.h"
 #include "live/loop.h"
-#include "live/range/range.h"
-#include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
+#include "trigger/actions.h"
 
 /* ---- stopping ---- */
 

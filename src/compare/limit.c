@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "compare/value.h"
-#include "live/trigger/trigger-parts.h"
+#include "trigger/trigger-parts.h"
 
 enum limit_kind { LIMIT_VALUE, LIMIT_DIFFERENCE, LIMIT_RELATIVE };
 

@@ -6,7 +6,7 @@
  *     cpu.busy.rate > +50ms        50 ms a second more
  *     sched.wake.max > 10ms        B alone
  *
- *     FIGURE OP [+|-]VALUE[/s]     figures and values as in triggers (live/trigger/trigger.h)
+ *     FIGURE OP [+|-]VALUE[/s]     figures and values as in triggers (trigger/trigger.h)
  *
  * +X% and -X% are relative to A, and of sums to what they are per second.  A value with a sign is
  * the difference of B and A; without a sign it is that of B.  Such a value of a sum has to be per

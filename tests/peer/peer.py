@@ -1438,8 +1438,8 @@ def scrape_native(t, port, total):
     """A Prometheus with native histograms: their counts, sums and quantiles are those of the total."""
     with urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:%d/metrics' % port, headers={
             'Accept': 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited'})) as reply:
-        if not reply.headers['Content-Type'].startswith('application/vnd.google.protobuf; proto=io.prometheus.client'):
-            return  # built without protobuf-c
+        form = reply.headers['Content-Type']
+        assert form.startswith('application/vnd.google.protobuf; proto=io.prometheus.client'), form
     one = Prometheus(t, port, '--enable-feature=native-histograms')
     for name, figures in [('', total['sched']['wake'])] + [(call['name'], call['time']) for call in total['syscalls']['by_name']]:
         metric = 'sillage_syscalls_by_name_time_seconds{name="%s"}' % name if name else 'sillage_sched_wake_seconds'

@@ -13,8 +13,8 @@
 #include "compare/compare-output.h"
 #include "compare/limit.h"
 #include "engine/engine.h"
-#include "live/trigger/gate.h"
 #include "output/sink.h"
+#include "trigger/gate.h"
 
 struct comparing {
 	const struct options *options;

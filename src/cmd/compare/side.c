@@ -16,9 +16,9 @@
 #include "cmd/stored.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
-#include "live/url.h"
 #include "output/rollup.h"
 #include "recorded/recorded.h"
+#include "relay/url.h"
 #include "store/reader.h"
 #include "store/store.h"
 

@@ -18,8 +18,8 @@
 #include "cmd/stored.h"
 #include "engine/engine.h"
 #include "fleet/fleet-output.h"
-#include "live/trigger/actions.h"
 #include "store/reader.h"
+#include "trigger/actions.h"
 
 struct history_view {
 	const struct options *options;

@@ -17,6 +17,7 @@
 
 #include "base/limits.h"
 #include "base/process/remove.h"
+#include "capture/capture-write.h"
 #include "cmd/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/found/found.h"
@@ -25,7 +26,6 @@
 #include "cmd/top/top-store.h"
 #include "cmd/top/top.h"
 #include "engine/engine.h"
-#include "live/capture/capture-write.h"
 #include "live/loop.h"
 #include "output/notice.h"
 #include "output/screen/screen.h"
