@@ -17,6 +17,7 @@
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
@@ -255,11 +256,14 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = UNKNOWN };
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		*w = (struct waiting){ .phase = UNKNOWN };
+	}
 }
 
 static const struct need needs[] = {
@@ -291,10 +295,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_sched = {
 	.name = "sched",
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,
 	.tables = {
@@ -363,5 +365,5 @@ const struct analysis analysis_sched = {
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 };

@@ -36,7 +36,7 @@ ROOMS = {
     'src/query': ('base/',) + CTF,
     'src/history': ('base/',) + CTF,
     'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
-    'src/engine/worker': ('base/', 'kernel/') + CTF + CONTRACT,
+    'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
     'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')

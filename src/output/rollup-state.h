@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "engine/contract/partial.h"
 #include "engine/tables/columns.h"
 #include "output/rollup.h"
 

@@ -58,7 +58,7 @@ static void list_keys(const struct figure *figure, const struct table *list,
 		if (list->name_key) {
 			keys[count++] = list->name_key;
 		}
-		if (list->scope == SCOPE_KEYED && figure->analysis->label_of) {
+		if (list->scope == SCOPE_KEYED && analysis_rare(figure->analysis)->label_of) {
 			keys[count++] = LABEL_KEY;
 		}
 		if (list->id_key) {

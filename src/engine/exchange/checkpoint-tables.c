@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 #include "engine/exchange/checkpoint.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/tables.h"

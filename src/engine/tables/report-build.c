@@ -87,12 +87,12 @@ static bool is_keyed_wanted(const struct listing *listing, const struct keyed_ro
 static const char *label_of(const struct tables *tables, const struct listing *listing,
 			    const char *name, const char *by)
 {
+	const struct analysis_rare *rare = analysis_rare(listing->analysis);
 	char *label = NULL;
 
-	if (listing->analysis->label_of) {
-		label = listing->analysis->label_of(tables->states[listing->a],
-						    tables->layout.setup->periods, listing->t, name,
-						    by);
+	if (rare->label_of) {
+		label = rare->label_of(tables->states[listing->a], tables->layout.setup->periods,
+				       listing->t, name, by);
 	}
 	if (label) {
 		*vec_push(&listing->memory->labels) = label;

@@ -353,6 +353,32 @@ void shard_end_window(struct shard *shard, uint64_t end)
 	shard->left_out = 0;
 }
 
+/* A state as of a thread that has just appeared. */
+static void reset_state(struct shard *shard, struct thread *thread)
+{
+	const struct analysis *analysis = shard->layout->setup->analyses[shard->running];
+	void *state = shard_thread_state(shard, thread);
+
+	if (analysis->on_forget) {
+		analysis->on_forget(state);
+	}
+	memset(state, 0, analysis->thread_state_size);
+}
+
+void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
+{
+	const struct setup *setup = shard->layout->setup;
+
+	each_analysis_with(setup, on_doubt, a) {
+		shard->running = a;
+		if (setup->analyses[a]->on_doubt) {
+			setup->analyses[a]->on_doubt(shard, thread, ts, what);
+		} else {
+			reset_state(shard, thread);
+		}
+	}
+}
+
 void shard_lose(struct shard *shard, uint64_t ts)
 {
 	static const struct record_source any = { .channel = UINT64_MAX,
@@ -369,9 +395,7 @@ void shard_lose(struct shard *shard, uint64_t ts)
 		if (thread && !thread->is_dead) {
 			thread->is_in = false;
 			thread->before_ts = 0;
-			shard_each_with(shard, on_unseen, (shard, thread));
-			shard_each_with(shard, on_gap, (shard, thread));
-			shard_each_with(shard, on_hole, (shard, thread, ts));
+			shard_doubt(shard, thread, ts, DOUBT_EVENTS | DOUBT_SWITCHES | DOUBT_HOLE);
 		}
 	}
 }

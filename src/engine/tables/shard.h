@@ -265,7 +265,9 @@ void shard_select_cpu(struct shard *shard, uint64_t cpu);
 void shard_close_window(struct shard *shard);
 /* The window ends at @end: reports that to the analyses, for each thread. */
 void shard_end_window(struct shard *shard, uint64_t end);
-/* Nothing was traced from @ts on: the same. */
+/* The states of the thread may be wrong from @ts on; bits of enum doubt. */
+void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
+/* Nothing was traced from @ts on: all states are in doubt. */
 void shard_lose(struct shard *shard, uint64_t ts);
 
 /* Calls a hook of every analysis that has it. */
@@ -273,6 +275,11 @@ void shard_lose(struct shard *shard, uint64_t ts);
 	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
 		(shard)->running = a_;                                                             \
 		(shard)->layout->setup->analyses[a_]->member call;                                 \
+	}
+#define shard_each_rare_with(shard, member, call)                                                  \
+	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
+		(shard)->running = a_;                                                             \
+		(shard)->layout->setup->analyses[a_]->rare->member call;                           \
 	}
 
 /* ---- checks (shard-check.c) ---- */
