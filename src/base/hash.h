@@ -115,14 +115,16 @@ static inline uint64_t hash_text(uint64_t hash, const char *text)
 		free(old.at);                                                                      \
 	}                                                                                          \
                                                                                                    \
-	/* The unused entry for a key that has none; the caller fills it in. */                    \
-	static inline type *name##_add(struct name *table, context of, int64_t key)                \
+	/* The key has none yet: @entry, which name_find() gave, is its own, or another one if the \
+	 * table grows.  The caller fills it in. */                                                \
+	static inline type *name##_add(struct name *table, context of, type *entry, int64_t key)   \
 	{                                                                                          \
 		if (table->used >= table->mask / 2) {                                              \
 			name##_grow(table, of);                                                    \
+			entry = name##_find(table, of, key);                                       \
 		}                                                                                  \
 		table->used++;                                                                     \
-		return name##_find(table, of, key);                                                \
+		return entry;                                                                      \
 	}
 
 #endif
