@@ -38,7 +38,7 @@ struct kernel_cpu {
 	struct perfetto_block *block; /* the open one; NULL: none */
 };
 
-HASH_DECLARE(open_calls, uint8_t)
+HASH_MAP(open_calls, uint8_t)
 
 struct kernel {
 	struct perfetto *writer;
@@ -48,11 +48,11 @@ struct kernel {
 	struct kernel_cpu *cpus[PERFETTO_CPUS_MAX]; /* NULL: not seen */
 	uint16_t states;
 	int32_t wake_prio_offset;
-	enum kind source;            /* the wake-up event that this trace has */
-	bool shows;                  /* the range has begun */
-	uint64_t lost_track;         /* 0: none yet */
-	khash_t(open_calls) * calls; /* of threads that are in one, by tid */
-	char **labels;               /* "B|0|NAME" by event class; NULL: not needed yet */
+	enum kind source;        /* the wake-up event that this trace has */
+	bool shows;              /* the range has begun */
+	uint64_t lost_track;     /* 0: none yet */
+	struct open_calls calls; /* of threads that are in one, by tid */
+	char **labels;           /* "B|0|NAME" by event class; NULL: not needed yet */
 	struct processes *processes;
 };
 

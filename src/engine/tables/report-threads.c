@@ -9,11 +9,11 @@
 
 #include "engine/tables/report-listing.h"
 
-HASH_DECLARE(process_numbers, uint32_t)
+HASH_MAP(process_numbers, uint32_t)
 
 struct pass {
 	const struct listings *listings;
-	khash_t(process_numbers) * numbers;
+	struct process_numbers numbers;
 	bool by_name; /* processes are put together by their threads' names */
 };
 
@@ -31,14 +31,14 @@ static const uint64_t *values_of_thread(const struct tables *tables, const struc
 static uint32_t process_number(struct pass *pass, const struct thread_view *view)
 {
 	uint64_t key = pass->by_name ? hash_text(0, view->comm) : (uint64_t)view->pid;
-	int is_new;
-	khint_t at = kh_put(process_numbers, pass->numbers, key, &is_new);
+	bool is_new;
+	uint32_t *at = process_numbers_put(&pass->numbers, key, &is_new);
 
 	if (is_new) {
-		kh_value(pass->numbers, at) = kh_size(pass->numbers) - 1;
+		*at = pass->numbers.used - 1;
 	}
-	assert(kh_value(pass->numbers, at) < kh_size(pass->numbers));
-	return kh_value(pass->numbers, at);
+	assert(*at < pass->numbers.used);
+	return *at;
 }
 
 static struct process_row *process_new(const struct tables *tables, bool by_name,
@@ -297,7 +297,6 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 {
 	const struct selection *selection = tables->layout.setup->selection;
 	struct pass pass = { .listings = listings,
-			     .numbers = kh_init(process_numbers),
 			     .by_name = selection && selection->per == PER_COMM };
 	struct thread *others = total ? others_sum(tables) : NULL;
 
@@ -311,7 +310,7 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 		list_processes(tables, listings->all.at[i]);
 		list_containers(tables, listings->all.at[i]);
 	}
-	kh_destroy(process_numbers, pass.numbers);
+	process_numbers_fini(&pass.numbers);
 }
 
 /* ---- what is known of threads ---- */
