@@ -137,6 +137,8 @@ struct report_order {
 	uint32_t mask;
 	enum histogram_part part;
 	bool by_prio;
+	uint32_t per; /* the column that it is divided by; 0: it is not */
+	enum histogram_part per_part;
 };
 
 /* The selection's order, if the table has such a column, else the table's own. */
