@@ -122,14 +122,13 @@ static const struct {
 START_TEST(checks)
 {
 	struct profile *a = run_of("A", 1200, 200, 4), *b = run_of("B", 2400, 800, 8);
-	const struct selection all = { .max_ns = UINT64_MAX };
 	struct comparison comparison;
 	struct err err;
 	struct limit *limit = limit_new(limits[_i].text, &err);
 	char says[200] = "";
 
 	ck_assert_msg(limit, "%s: %s", limits[_i].text, err.text);
-	compare(a, b, analyses, false, &all, &comparison);
+	compare(a, b, analyses, false, PER_ALL, &comparison);
 	ck_assert_int_eq(limit_check(limit, &comparison, on_held, says, &err), limits[_i].status);
 	ck_assert_str_eq(says, limits[_i].says ? limits[_i].says : "");
 	comparison_fini(&comparison);

@@ -1,25 +1,4 @@
-/* ---- elements of pages, and tables ---- */
-
-function count(number) { return number.toLocaleString('en'); }
-function element(name, text, parent) {
-	const made = document.createElement(name);
-	made.textContent = text === undefined ? '' : text;
-	if (parent) parent.append(made);
-	return made;
-}
-function section(title, says) {
-	const body = document.getElementById('body');
-	element('h2', title, body);
-	if (says) element('p', says, body);
-	return element('div', '', body);
-}
-function button(text, parent, press, hint) {
-	const made = element('button', text, parent);
-	made.type = 'button';
-	made.title = hint || '';
-	made.addEventListener('click', press);
-	return made;
-}
+/* ---- tables ---- */
 
 const ROWS_SHOWN = 200;
 
@@ -27,9 +6,13 @@ const ROWS_SHOWN = 200;
  * function from a row to what it is sorted by].  Go: function from a row to where it is in the
  * timeline, as show() takes it. */
 function table(title, says, rows, columns, go) {
-	const into = section(title, says), made = element('table', '', into), top = element('tr', '', made);
-	let shown = ROWS_SHOWN, more = null, sorted = null, wanted = () => true;
+	const into = section(title, says);
 	into.className = 'wide';
+	return tableIn(into, rows, columns, go);
+}
+function tableIn(into, rows, columns, go) {
+	const made = element('table', '', into), top = element('tr', '', made);
+	let shown = ROWS_SHOWN, more = null, sorted = null, wanted = () => true;
 	function fill() {
 		const found = rows.filter(wanted);
 		while (made.rows.length > 1) made.deleteRow(1);
