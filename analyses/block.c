@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
@@ -396,11 +397,11 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* Requests that are open may have completed: when is unknown. */
-static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, unsigned int what)
 {
 	struct disk **state = shard_thread_state(shard, entity);
 
-	if (*state) {
+	if (*state && (what & DOUBT_HOLE)) {
 		account_until(shard, *state, ts);
 		(*state)->depth = 0;
 		kh_clear(requests, (*state)->open);
@@ -464,10 +465,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_block = {
 	.name = "block",
 	.summary = "requests of block devices: latency, queueing, throughput, use",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct disk *), /* of entities; NULL in threads */
 	.uses_threads = true,
 	.tables = {
@@ -537,7 +536,7 @@ const struct analysis analysis_block = {
 	.record_shapes = record_shapes,
 	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

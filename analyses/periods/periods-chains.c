@@ -9,6 +9,7 @@
  * along when it began.
  */
 #include "analyses/periods/periods.h"
+#include "engine/contract/untrusted.h"
 
 struct chain {
 	struct list_node node; /* first: the list is of these */

@@ -20,6 +20,7 @@
 
 #include "analyses/preempt/preempt.h"
 #include "base/check.h"
+#include "engine/contract/untrusted.h"
 
 #define FOLD_EVERY 16384 /* so often, in switches, pairs are bounded */
 #define NO_END     UINT64_MAX

@@ -13,6 +13,7 @@
 #define SILLAGE_ANALYSES_PREEMPT_H
 
 #include "base/hash.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
@@ -28,9 +29,6 @@ enum own_record {
 	OWN_LOST,              /* arg64: CPU: switches are missing from here on */
 	OWN_FOUND,             /* arg64: CPU: the next event after those that are missing */
 };
-
-/* What a wake-up means in this trace (doc/definitions.md, 4.4). */
-enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
 
 /* ---- ordered events ---- */
 
@@ -133,8 +131,7 @@ void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
 void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
-void preempt_on_unseen(struct shard *shard, struct thread *thread);
-void preempt_on_hole(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* ---- preempt-place.c: hooks of the trace ---- */

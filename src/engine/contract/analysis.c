@@ -1,11 +1,11 @@
 /*
  * analysis: defaults for untrusted records and states; see analysis.h.
  */
-#include "engine/contract/analysis.h"
+#include "engine/contract/analysis-rare.h"
 
 #include <assert.h>
 
-#include "engine/contract/row-key.h"
+#include "engine/contract/untrusted.h"
 
 bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted)
 {

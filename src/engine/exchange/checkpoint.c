@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 #include "engine/exchange/partial-codec.h"
 #include "engine/merger/cpus.h"
 #include "engine/merger/merger-state.h"

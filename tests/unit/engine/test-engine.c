@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/contract/untrusted.h"
 #include "engine/exchange/partial-codec.h"
 #include "engine/worker/guard.h"
 #include "suites.h"
