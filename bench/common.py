@@ -284,6 +284,8 @@ def cpu_seconds(pid):
 
 def shares(lives, seconds):
     """Of one core, in percent, over the next @seconds: what each of these live runs uses."""
+    for live in lives:
+        live.wait_for(lambda one: one.process.poll() is None)
     pids = [live.process.pid for live in lives]
     before = [cpu_seconds(pid) for pid in pids]
     begin = time.monotonic()

@@ -659,7 +659,7 @@ static void bench_simulate(const char *dir)
 	struct recorded trace;
 
 	open_reading(dir, &trace, &r);
-	printf("speed-up; way\tadditions/8 bytes\t1 thread, s");
+	printf("speed-up; way\tadditions a word\t1 thread, s");
 	for (unsigned int t = 2; t <= cores && t <= 256; t *= 2) {
 		printf("\t%u", t);
 	}
