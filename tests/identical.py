@@ -6,7 +6,7 @@ with the same arguments over every trace found below the given folders (by defau
 own traces, and the shared ones where they lie beside the checkout) and compares standard output,
 the exit status, and standard error too where messages are the result (CHECKED).  Reports are text,
 JSON and HTML; windows are 100 ms; workers are none or two.  Only the time that a run took (wall_ns),
-and the scripts and styles of pages may differ.  Analyses that the old program lacks are left out.
+blanks at the ends of lines, and the scripts and styles of pages may differ.  Analyses that the old program lacks are left out.
 
 `history` and `compare` read stores: the old program writes one of each trace, which both read, and
 each program writes one of its own, which it reads itself.
@@ -31,6 +31,7 @@ ALWAYS = 'cpu.busy > 0%'  # holds wherever something ran
 OLD_STORE, OWN_STORE = 'store that the old program wrote', 'store of its own'
 WALL = re.compile(rb'"wall_ns":\d+')
 # Of pages, what is shown: data and elements, whatever script draws them (tests of the pages look).
+BLANKS = re.compile(rb' +\n')
 SCRIPT = re.compile(rb'<script>.*?</script>|<style>.*?</style>', re.S)
 
 ALL = 'all of the old program'
@@ -92,7 +93,7 @@ def run(program, arguments):
     done = subprocess.run([program] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT if is_checked else subprocess.DEVNULL,
                           timeout=TIMEOUT_S)
-    said = WALL.sub(b'"wall_ns":0', done.stdout)
+    said = BLANKS.sub(b'\n', WALL.sub(b'"wall_ns":0', done.stdout))
     return done.returncode, SCRIPT.sub(b'', said) if 'html' in arguments else said
 
 

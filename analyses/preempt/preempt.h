@@ -29,9 +29,6 @@ enum own_record {
 	OWN_FOUND,             /* arg64: CPU: the next event after those that are missing */
 };
 
-/* What a wake-up means in this trace (doc/definitions.md, 4.4). */
-enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
-
 /* ---- ordered events ---- */
 
 /* Their words are CPUs by id, UINT64_MAX: unknown.  Those about a thread also tell what becomes of

@@ -20,10 +20,7 @@ enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 	X("sched_switch", EVENT_SWITCH, 0,                                                         \
 	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",         \
 	    "next_prio" })                                                                         \
-	X("sched_ttwu", EVENT_TTWU, 0, WAKE_FIELDS)                                                \
-	X("sched_waking", EVENT_WAKING, 0, WAKE_FIELDS)                                            \
-	X("sched_wakeup", EVENT_WAKEUP, 0, WAKE_FIELDS)                                            \
-	X("sched_wakeup_new", EVENT_WAKEUP_NEW, 0, WAKE_FIELDS)                                    \
+	WAKE_EVENTS_OF(X, 0, WAKE_FIELDS)                                                          \
 	X("sched_process_fork", EVENT_FORK, 0,                                                     \
 	  { "parent_tid", "@child_comm", "child_tid", "child_pid" })                               \
 	X("sched_process_exec", EVENT_EXEC, 0, { "tid", "old_tid" })                               \
@@ -98,7 +95,7 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 		if (thread->pending_ts != 0) {
 			next = thread->pending;
 			next.state = STATE_WAIT;
-			thread->is_tentative = !build->has_wakeup;
+			thread->is_tentative = !build->wakes.has_wakeup;
 		}
 	}
 	thread->pending_ts = 0;
@@ -258,14 +255,15 @@ static void on_source(const struct build *build, const struct reader_event *even
 	}
 }
 
-static void on_wake(const struct build *build, const struct reader_event *event, enum kind kind)
+static void on_wake(const struct build *build, const struct reader_event *event,
+		    enum wake_kind kind)
 {
 	const struct value *v = event->values;
 	struct deep_thread *thread;
 	uint16_t target;
 
-	if (!reader_has(event, WAKE_TID) || v[WAKE_TID].i == 0 ||
-	    (reader_has(event, WAKE_SUCCESS) && v[WAKE_SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, WAKE_TID, 0),
+			       reader_u64(event, WAKE_SUCCESS, 1))) {
 		return;
 	}
 	thread = build_thread_at(build, build_thread(build, (int32_t)v[WAKE_TID].i));
@@ -276,9 +274,9 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 		build_prio_seen(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset);
 	}
 	target = reader_has(event, WAKE_CPU) ? build_cpu_number(v[WAKE_CPU].u) : thread->cpu;
-	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
+	if (kind == WAKE_SOURCE || kind == WAKE_NEW) {
 		on_source(build, event, thread, target);
-	} else if (kind == EVENT_WAKEUP &&
+	} else if (kind == WAKE_CONFIRMS &&
 		   timeline_state_runs(build_last_interval(thread)->state)) {
 		thread->pending_ts = 0; /* it did not leave its CPU */
 	}
@@ -508,15 +506,13 @@ void build_take(struct build *build, const struct reader_event *event)
 		return;
 	}
 	request = event->binding->request;
+	if (kinds[request].kind < WAKE_EVENTS) {
+		on_wake(build, event, wake_source_kind(&build->wakes, kinds[request].kind));
+		return;
+	}
 	switch ((enum kind)kinds[request].kind) {
 	case EVENT_SWITCH:
 		on_switch(build, event);
-		break;
-	case EVENT_TTWU:
-	case EVENT_WAKING:
-	case EVENT_WAKEUP:
-	case EVENT_WAKEUP_NEW:
-		on_wake(build, event, (enum kind)kinds[request].kind);
 		break;
 	case EVENT_FORK:
 		on_fork(build, event);

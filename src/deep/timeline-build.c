@@ -295,10 +295,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 		build.timeline->lacks = timeline_lacks(plan);
 		build.states = task_state_encoding(plan->metadata);
 		build.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
-		build.has_wakeup = plan_has_event(plan, "sched_wakeup");
-		build.source = plan_has_event(plan, "sched_ttwu")     ? EVENT_TTWU
-			       : plan_has_event(plan, "sched_waking") ? EVENT_WAKING
-								      : EVENT_WAKEUP;
+		build.wakes = wake_source_of(plan);
 		read_all(&build, reader, end, max_bytes);
 		if (CHECKS_ON) {
 			timeline_check(build.timeline);

@@ -44,10 +44,7 @@
 	X("sched_switch", KIND_SWITCH,                                                             \
 	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",         \
 	    "next_prio" })                                                                         \
-	X("sched_ttwu", KIND_TTWU, WAKE_FIELDS)                                                    \
-	X("sched_waking", KIND_WAKING, WAKE_FIELDS)                                                \
-	X("sched_wakeup", KIND_WAKEUP, WAKE_FIELDS)                                                \
-	X("sched_wakeup_new", KIND_WAKEUP_NEW, WAKE_FIELDS)                                        \
+	WAKE_EVENTS_OF(X, WAKE_FIELDS)                                                             \
 	X("sched_process_fork", KIND_FORK,                                                         \
 	  { "parent_tid", "@child_comm", "child_tid", "child_pid", "parent_pid" })                 \
 	X("sched_process_exec", KIND_EXEC, { "tid", "old_tid" })                                   \
@@ -367,8 +364,7 @@ static void on_wake(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 	struct perfetto_event *added;
 	Perfetto__SchedWakingFtraceEvent *made;
 
-	if (!reader_has(event, TID) || v[TID].i == 0 ||
-	    (reader_has(event, SUCCESS) && v[SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, TID, 0), reader_u64(event, SUCCESS, 1))) {
 		return;
 	}
 	added = trace_kernel_event(kernel, cpu, event->ts);
@@ -502,14 +498,13 @@ static void on_free(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event,
 		 enum kind kind)
 {
-	switch (kind) {
-	case KIND_TTWU:
-	case KIND_WAKING:
-	case KIND_WAKEUP:
-		if (kind == kernel->source) {
+	if ((unsigned int)kind < WAKE_EVENTS) {
+		if (wake_source_kind(&kernel->wakes, kind) == WAKE_SOURCE) {
 			on_wake(kernel, cpu, event);
 		}
-		break;
+		return;
+	}
+	switch (kind) {
 	case KIND_IRQ_ENTRY:
 	case KIND_IRQ_EXIT:
 		trace_kernel_irq(kernel, cpu, event, kind == KIND_IRQ_ENTRY);
@@ -598,9 +593,7 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 	}
 	kernel.states = task_state_encoding(plan->metadata);
 	kernel.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
-	kernel.source = plan_has_event(plan, "sched_ttwu")     ? KIND_TTWU
-			: plan_has_event(plan, "sched_waking") ? KIND_WAKING
-							       : KIND_WAKEUP;
+	kernel.wakes = wake_source_of(plan);
 	kernel.labels = mem_alloc((plan->class_count + 1) * sizeof(*kernel.labels));
 	kernel.processes = processes_new(writer);
 	read_all(&kernel, reader);

@@ -73,6 +73,7 @@ Suite *suite_url(void);
 Suite *suite_session(void);
 Suite *suite_session_walk(void);
 Suite *suite_codec(void);
+Suite *suite_text_table(void);
 Suite *suite_coverage(void);
 Suite *suite_format(void);
 Suite *suite_snapshot(void);

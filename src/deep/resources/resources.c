@@ -60,9 +60,9 @@ const char *resources_outcome_name(enum outcome outcome)
 
 /* ---- events ---- */
 
-#define WAKE_FIELDS                                                                                \
+#define WAKE_WANTED(event_, wake, ...)                                                             \
 	{                                                                                          \
-		"tid", "success"                                                                   \
+		{ .event = event_, .fields = { __VA_ARGS__ } }, wake                               \
 	}
 #define TIMER_FIELDS                                                                               \
 	{                                                                                          \
@@ -84,9 +84,7 @@ static const struct {
 } wanted[] = {
 	{ { .event = "sched_switch", .fields = { "prev_tid", "prev_state", "next_tid" } },
 	  ON_SWITCH },
-	{ { .event = "sched_ttwu", .fields = WAKE_FIELDS }, ON_TTWU },
-	{ { .event = "sched_waking", .fields = WAKE_FIELDS }, ON_WAKING },
-	{ { .event = "sched_wakeup", .fields = WAKE_FIELDS }, ON_WAKEUP },
+	WAKE_ROWS(WAKE_WANTED, "tid", "success"),
 	{ { .event = "sched_process_exec", .fields = { "tid", "old_tid" } }, ON_EXEC },
 	{ { .event = "sched_process_fork",
 	    .fields = { "child_tid", "child_pid", "parent_tid", "parent_pid" } },
@@ -255,8 +253,7 @@ static void on_wake(struct track *track, const struct reader_event *event)
 	const struct cpu_track *cpu = track_cpu(track, event->cpu);
 	struct task *task, *waker;
 
-	if (!reader_has(event, TID) || v[TID].i == 0 ||
-	    (reader_has(event, SUCCESS) && v[SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, TID, 0), reader_u64(event, SUCCESS, 1))) {
 		return;
 	}
 	if (cpu->expiring != NOBODY) {
@@ -305,16 +302,15 @@ static void on_exit_of_call(struct track *track, const struct reader_event *even
 
 static void dispatch(struct track *track, const struct reader_event *event, unsigned int kind)
 {
+	if (kind < WAKE_EVENTS) {
+		if (wake_source_kind(&track->wakes, kind) == WAKE_SOURCE) {
+			on_wake(track, event);
+		}
+		return;
+	}
 	switch (kind) {
 	case ON_SWITCH:
 		on_switch(track, event);
-		break;
-	case ON_TTWU:
-	case ON_WAKING:
-	case ON_WAKEUP:
-		if (kind == track->source) {
-			on_wake(track, event);
-		}
 		break;
 	case ON_EXEC:
 		on_exec(track, event);
@@ -382,7 +378,7 @@ static void take(struct track *track, const struct reader_event *event)
 	}
 	if (!event->class) {
 		lose(track, event);
-	} else if (event->binding->request != ON_SWITCH || reader_sees(event, 0)) {
+	} else if (event->binding->request != 0 || reader_sees(event, 0)) {
 		dispatch(track, event, wanted[event->binding->request].kind);
 	}
 }
@@ -444,9 +440,7 @@ int resources_find(const struct reader_setup *setup, const struct timeline *time
 	track_init(&track);
 	find_lacks(plan, resources->lacks);
 	track.states = task_state_encoding(plan->metadata);
-	track.source = plan_has_event(plan, "sched_ttwu")     ? ON_TTWU
-		       : plan_has_event(plan, "sched_waking") ? ON_WAKING
-							      : ON_WAKEUP;
+	track.wakes = wake_source_of(plan);
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
 		take(&track, &event);
 	}

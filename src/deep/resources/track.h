@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "deep/jobs/owners.h"
 #include "deep/resources/resources.h"
+#include "kernel/wake-source.h"
 
 enum call_kind {
 	CALL_NONE,
@@ -58,8 +59,8 @@ struct track {
 	const bool *scope;
 	struct resources *resources;
 	struct owners owners;
-	uint16_t states;     /* encoding of prev_state */
-	unsigned int source; /* request of the wake-up event that this trace has */
+	uint16_t states; /* encoding of prev_state */
+	struct wake_source wakes;
 	size_t initial_put;
 	uint32_t epoch;                   /* counts places where events are missing */
 	size_t interval_count, row_count; /* of all resources */
@@ -105,11 +106,9 @@ enum outcome track_outcome(int64_t ret);
 
 /* ---- requests ---- */
 
+/* Behind those of enum wake_event. */
 enum {
-	ON_SWITCH,
-	ON_TTWU,
-	ON_WAKING,
-	ON_WAKEUP,
+	ON_SWITCH = WAKE_EVENTS,
 	ON_EXEC,
 	ON_FORK,
 	ON_PROCESS,
