@@ -6,7 +6,7 @@ with the same arguments over every trace found below the given folders (by defau
 own traces, and the shared ones where they lie beside the checkout) and compares standard output,
 the exit status, and standard error too where messages are the result (CHECKED).  Reports are text,
 JSON and HTML; windows are 100 ms; workers are none or two.  Only the time that a run took (wall_ns),
-and the scripts and styles of pages may differ.  Analyses that the old program lacks are left out.
+blanks at the ends of lines, and the scripts and styles of pages may differ.  Analyses that the old program lacks are left out.
 
 `history` and `compare` read stores: the old program writes one of each trace, which both read, and
 each program writes one of its own, which it reads itself.
@@ -31,6 +31,7 @@ ALWAYS = 'cpu.busy > 0%'  # holds wherever something ran
 OLD_STORE, OWN_STORE = 'store that the old program wrote', 'store of its own'
 WALL = re.compile(rb'"wall_ns":\d+')
 # Of pages, what is shown: data and elements, whatever script draws them (tests of the pages look).
+BLANKS = re.compile(rb' +\n')
 SCRIPT = re.compile(rb'<script>.*?</script>|<style>.*?</style>', re.S)
 
 ALL = 'all of the old program'
@@ -46,6 +47,11 @@ FULL = QUICK + [
     ['analyze', '-q', '-a', ALL, '-f', 'json', '-j', '0', '--chunk-size', '16K'],
     ['analyze', '-q', '-a', 'cpu,sched,syscalls', '--freq', '-j', '0'],
     ['analyze', '-q', '-a', ALL, '--per', 'pid', '--sort', 'run_ns', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'comm', '-i', '50ms', '-f', 'json', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'container', '-i', '50ms', '-f', 'json', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'tid', '--sort', 'max', '-n', '3', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'cpu', '--trigger', ALWAYS, '--trigger-interval', '10ms',
+     '-i', '50ms', '-j', '0'],
     ['analyze', '-q', '-a', 'cpu,periods', '-f', 'json', '-j', '0',
      '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector'],
     ['report', '-q', '-f', 'json'],
@@ -58,10 +64,12 @@ FULL = QUICK + [
     ['export', '-q', '-a', 'cpu,sched', '-i', '10ms', '--trigger', ALWAYS],
     ['history', '-q', '-f', 'text', '-n', '3', OWN_STORE],
     ['history', '-q', '-f', 'text', '--per', 'comm', '--merged', OLD_STORE],
+    ['history', '-q', '-f', 'json', '--per', 'container', '-i', '1s', OLD_STORE],
     ['history', '-q', '-f', 'text', '--per', 'host,container', OLD_STORE],
     ['compare', '-q', '-f', 'json', OLD_STORE],
     ['compare', '-q', '-f', 'text', '-n', '0', '--fail', 'cpu.busy > +20%', OLD_STORE],
     ['compare', '-q', '-f', 'html', '-a', 'cpu,sched,syscalls', OWN_STORE],
+    ['compare', '-q', '-f', 'text', '--per', 'comm', OLD_STORE],
     ['report', '-q', '--job', 'sched_switch; sched_waking'],  # (--discover is bounded by time)
 ]
 # What these say on standard error is their result, too.
@@ -92,7 +100,7 @@ def run(program, arguments):
     done = subprocess.run([program] + arguments, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT if is_checked else subprocess.DEVNULL,
                           timeout=TIMEOUT_S)
-    said = WALL.sub(b'"wall_ns":0', done.stdout)
+    said = BLANKS.sub(b'\n', WALL.sub(b'"wall_ns":0', done.stdout))
     return done.returncode, SCRIPT.sub(b'', said) if 'html' in arguments else said
 
 

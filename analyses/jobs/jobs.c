@@ -497,7 +497,7 @@ static void on_forget(void *state)
 
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch"), { [PARTS] = ALL_COLUMNS } },
-	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"),
+	{ ANY_EVENT(WAKE_SOURCES),
 	  { [TOTALS] = COLUMN(SKIPPED),
 	    [BY_JOB] = COLUMN(SKIPPED) | COLUMN(JOB_RESPONSE) | COLUMN(JOB_LATE),
 	    [PARTS] = COLUMN(PART_WAITING) | COLUMN(PART_BLOCKED),

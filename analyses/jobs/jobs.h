@@ -61,15 +61,13 @@ enum { MATCH_CPU, MATCH_ITEMS };
 #define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
 
-/* OWN_WAKE: what the event means in arg16, the CPU in arg64. */
-enum { WAKE_SOURCE = 1, WAKE_CONFIRMS, WAKE_NEW };
+/* OWN_WAKE: enum wake_kind in arg16, the CPU in arg64. */
 #define WAKE_KIND      0xFF
 #define WAKE_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
 #define WAKE_CALM      0x200 /* it does not come from the expiry of a timer */
 
 struct jobs_worker {
-	bool is_known, has_wakeup;
-	unsigned int source;   /* the event that is the source of wake-ups */
+	bool is_known;         /* whether the trace has expiries */
 	unsigned int expiries; /* whether the expiry of a timer is being handled */
 	/* The last event that met the last definition of a job, and its thread. */
 	struct {

@@ -4,31 +4,7 @@
 #include "analyses/preempt/preempt.h"
 #include "engine/contract/untrusted.h"
 
-enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
-
 /* ---- worker's half ---- */
-
-struct preempt_worker {
-	bool is_known;
-	unsigned int source; /* the event that is the source of wake-ups */
-};
-
-static enum wake_kind kind_of(struct worker *worker, struct preempt_worker *wakes, uint32_t event)
-{
-	if (!wakes->is_known) {
-		wakes->is_known = true;
-		wakes->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
-				: worker_has_event(worker, "sched_waking") ? EVENT_WAKING
-									   : EVENT_WAKEUP;
-	}
-	if (event == EVENT_WAKEUP_NEW) {
-		return WAKE_NEW;
-	}
-	if (event == wakes->source) {
-		return WAKE_SOURCE;
-	}
-	return event == EVENT_WAKEUP ? WAKE_CONFIRMS : WAKE_NONE;
-}
 
 /* A CPU in 32 bits: -1: unknown. */
 static int32_t cpu_of(const struct trace_event *event, unsigned int field)
@@ -39,15 +15,16 @@ static int32_t cpu_of(const struct trace_event *event, unsigned int field)
 }
 
 static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
-		    uint32_t event_kind)
+		    uint32_t wake_event)
 {
 	enum { TID, TARGET, SUCCESS };
-	enum wake_kind kind = kind_of(worker, state, event_kind);
-	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	enum wake_kind kind = wake_source_kind(worker_wakes(worker), wake_event);
+	int64_t tid = event_i64(event, TID, 0);
 	struct record *record;
 
-	if (kind != WAKE_NONE && tid > 0 && event_u64(event, SUCCESS, 1) != 0) {
-		record = worker_emit(worker, event->ts, tid, OWN_WAKE);
+	(void)state;
+	if (kind != WAKE_NONE && wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
+		record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 		record->arg64 = worker_cpu(worker);
 		record->arg32 = cpu_of(event, TARGET);
 		record->arg16 = (uint16_t)kind;
@@ -91,10 +68,7 @@ static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_ove
 }
 
 static const struct need needs[] = {
-	{ "sched_ttwu", { "tid", "target_cpu", "success" }, on_wake, EVENT_TTWU },
-	{ "sched_waking", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKING },
-	{ "sched_wakeup", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKEUP },
-	{ "sched_wakeup_new", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKEUP_NEW },
+	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "target_cpu", "success"),
 	{ "sched_migrate_task", { "tid", "dest_cpu" }, on_migrate, 0 },
 	{ "sched_process_exec", { "tid", "old_tid" }, on_exec, 0 },
 };
@@ -103,7 +77,7 @@ static const struct need needs[] = {
 
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch"), { 0 } },
-	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"), { 0 } },
+	{ ANY_EVENT(WAKE_SOURCES), { 0 } },
 };
 
 #define OF_PAIRS                                                                                   \
@@ -118,7 +92,6 @@ const struct analysis analysis_preempt = {
 	.summary = "who had the CPU that threads waited for: pairs of threads, with times",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
-	.worker_state_size = sizeof(struct preempt_worker),
 	.thread_state_size = sizeof(struct preempt_thread),
 	.trace_state_size = sizeof(struct preempt_trace),
 	.uses_threads = true,

@@ -254,7 +254,7 @@ static bool matches(const struct figure *figure, const struct report_row *row)
 	const char *name;
 	char number[24];
 
-	if (row->by && strcmp(figure->key, table->by_key) == 0) {
+	if (row->by && table->by_key && strcmp(figure->key, table->by_key) == 0) {
 		return fnmatch(figure->pattern, row->by, 0) == 0;
 	}
 	if (strcmp(figure->key, "comm") == 0) {

@@ -247,7 +247,12 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 					 .op = c->op,
 					 .tid = -1 };
 	if (row) {
-		format_row(value->row, table->table, row, CELL_MAX - 1);
+		struct report_row named = *row;
+
+		if (table->table->scope == SCOPE_PROCESS) {
+			named.by = NULL; /* its container is there only if it is shown */
+		}
+		format_row(value->row, table->table, &named, CELL_MAX - 1);
 		value->tid = figure->table->scope == SCOPE_THREAD ? row->thread->tid : -1;
 	}
 	if (c->is_baseline) {

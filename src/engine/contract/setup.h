@@ -58,7 +58,9 @@ struct setup {
 	uint64_t window_ns; /* length of a window; longer than the interval if no windows are shown
 			     */
 	bool wants_windows; /* else only the total is reported */
-	bool wants_containers; /* reports list containers, whatever the selection lists */
+	bool wants_containers; /* reports list containers */
+	bool wants_places;     /* rows of processes say which container they are in */
+	bool wants_order;      /* all rows of reports are in order, not only the first @top */
 	bool wants_views;      /* reports have struct report_view */
 	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;

@@ -284,10 +284,9 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 {
 	uint64_t found = UINT64_MAX;
 
-	for (khint_t i = kh_begin(merger->tables.cpus); i != kh_end(merger->tables.cpus); i++) {
-		if (kh_exist(merger->tables.cpus, i) && kh_key(merger->tables.cpus, i) >= from &&
-		    kh_key(merger->tables.cpus, i) < found) {
-			found = kh_key(merger->tables.cpus, i);
+	HASH_EACH(cpus, &merger->tables.cpus, one) {
+		if (one->key >= from && one->key < found) {
+			found = one->key;
 		}
 	}
 	return found;
@@ -296,7 +295,7 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 /* In the order of their ids, so that none comes twice. */
 static void cpus_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, kh_size(merger->tables.cpus), 40);
+	size_t count = codec_count(codec, merger->tables.cpus.used, 40);
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
