@@ -17,6 +17,7 @@
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
@@ -25,59 +26,24 @@ enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those a
 
 enum { OWN_WAKE = RECORD_OWN };
 
-/* What an event means in this trace: one is the source of wake-ups.  sched_wakeup, if it is not the
- * source, confirms them: a thread that is still on its CPU then never left it. */
-enum wake_kind { WAKE_NONE, WAKE_SOURCE, WAKE_CONFIRMS, WAKE_NEW };
-
-enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
-
 #define FLAG_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
 
 /* ---- worker's half ---- */
 
-struct worker_wakes {
-	bool is_known;
-	bool has_wakeup;
-	unsigned int source; /* the event that is the source */
-};
-
-static void find_source(struct worker *worker, struct worker_wakes *wakes)
-{
-	wakes->is_known = true;
-	wakes->has_wakeup = worker_has_event(worker, "sched_wakeup");
-	wakes->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
-			: worker_has_event(worker, "sched_waking") ? EVENT_WAKING
-								   : EVENT_WAKEUP;
-}
-
-static enum wake_kind kind_of(const struct worker_wakes *wakes, uint32_t event)
-{
-	if (event == EVENT_WAKEUP_NEW) {
-		return WAKE_NEW;
-	}
-	if (event == wakes->source) {
-		return WAKE_SOURCE;
-	}
-	return event == EVENT_WAKEUP ? WAKE_CONFIRMS : WAKE_NONE;
-}
-
 static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
-		    uint32_t event_kind)
+		    uint32_t wake_event)
 {
 	enum { TID, SUCCESS };
-	struct worker_wakes *wakes = state;
+	const struct wake_source *wakes = worker_wakes(worker);
+	enum wake_kind kind = wake_source_kind(wakes, wake_event);
+	int64_t tid = event_i64(event, TID, 0);
 	struct record *record;
-	enum wake_kind kind;
 
-	if (!wakes->is_known) {
-		find_source(worker, wakes);
-	}
-	kind = kind_of(wakes, event_kind);
-	if (kind == WAKE_NONE || !event_has(event, TID) || event_i64(event, TID, 0) == 0 ||
-	    (event_has(event, SUCCESS) && event_u64(event, SUCCESS, 0) == 0)) {
+	(void)state;
+	if (kind == WAKE_NONE || !wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		return;
 	}
-	record = worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), OWN_WAKE);
+	record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 	record->arg64 = worker_cpu(worker);
 	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
 	worker_note_current(worker, record);
@@ -151,10 +117,6 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 		return;
 	}
 }
-
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true, .has_current = true },
-};
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
@@ -290,18 +252,18 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = UNKNOWN };
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		*w = (struct waiting){ .phase = UNKNOWN };
+	}
 }
 
 static const struct need needs[] = {
-	{ "sched_ttwu", { "tid" }, on_wake, EVENT_TTWU },
-	{ "sched_waking", { "tid" }, on_wake, EVENT_WAKING },
-	{ "sched_wakeup", { "tid", "success" }, on_wake, EVENT_WAKEUP },
-	{ "sched_wakeup_new", { "tid", "success" }, on_wake, EVENT_WAKEUP_NEW },
+	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "success"),
 };
 
 #define LATENCIES                                                                                  \
@@ -317,7 +279,7 @@ static const struct essential essentials[] = {
 	    [CPUS] = ALL_COLUMNS,
 	    [PRIOS] = ALL_COLUMNS,
 	    [LONGEST] = ALL_COLUMNS } },
-	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"),
+	{ ANY_EVENT(WAKE_SOURCES),
 	  { [TOTALS] = ALL_COLUMNS ^ (COLUMN(ALL_REQUEUE) | COLUMN(ALL_FORK)),
 	    [THREADS] = COLUMN(THREAD_WAKE),
 	    [CPUS] = ALL_COLUMNS,
@@ -329,11 +291,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_sched = {
 	.name = "sched",
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
-	.worker_state_size = sizeof(struct worker_wakes),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,
 	.tables = {
@@ -394,13 +353,11 @@ const struct analysis analysis_sched = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE, LATENCIES },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""expressions: each example of doc/expressions.md finds what stands behind it, or is refused so.
+"""expressions: each example of events in doc/expressions.md finds what stands behind it, or is refused so.
 
-Each word in quotes of its grammar stands in an example.
+Each word in quotes of their grammar stands in an example.  Figures: figures.py.
 
 usage: expressions.py SILLAGE ROOT
 """
@@ -49,7 +49,7 @@ def fault_of(sillage, root, written, kind, wanted):
 
 def unused(text):
     """Words of the grammar that no example has."""
-    grammar, = re.findall(r'^```ebnf\n(.*?)^```$', text, re.M | re.S)
+    grammar = re.search(r'^```ebnf\n(.*?)^```$', text, re.M | re.S).group(1)
     lines = ' '.join(written for written, kind, _ in examples(text))
     words = {one or other for one, other in re.findall(r'"([^"\n]+)"|\'([^\'\n]+)\'', grammar.split('\nname ')[0])}
     return sorted(word for word in words if word not in lines)

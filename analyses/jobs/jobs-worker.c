@@ -7,21 +7,7 @@
 
 /* ---- wake-ups ---- */
 
-enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
 enum { EXPIRIES_UNKNOWN, EXPIRIES_NONE, EXPIRIES_ONE };
-
-static void find_source(struct worker *worker, struct jobs_worker *jobs)
-{
-	jobs->is_known = true;
-	jobs->has_wakeup = worker_has_event(worker, "sched_wakeup");
-	jobs->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
-		       : worker_has_event(worker, "sched_waking") ? EVENT_WAKING
-								  : EVENT_WAKEUP;
-	if (!worker_has_event(worker, "timer_hrtimer_expire_entry") &&
-	    !worker_has_event(worker, "hrtimer_expire_entry")) {
-		jobs->expiries = EXPIRIES_NONE;
-	}
-}
 
 /* A record of the CPU that the stream is of. */
 static struct record *emit_of_cpu(struct worker *worker, uint64_t ts, unsigned int kind)
@@ -29,33 +15,37 @@ static struct record *emit_of_cpu(struct worker *worker, uint64_t ts, unsigned i
 	return worker_emit_entity(worker, ts, worker_cpu(worker), kind);
 }
 
+/* Whether the expiry of a timer may be the source of what happens now. */
+static bool may_expire(struct worker *worker, struct jobs_worker *jobs)
+{
+	if (!jobs->is_known && !worker_has_event(worker, "timer_hrtimer_expire_entry") &&
+	    !worker_has_event(worker, "hrtimer_expire_entry")) {
+		jobs->expiries = EXPIRIES_NONE;
+	}
+	jobs->is_known = true;
+	return jobs->expiries != EXPIRIES_NONE;
+}
+
 static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
-		    uint32_t wake)
+		    uint32_t wake_event)
 {
 	enum { TID, SUCCESS };
-	struct jobs_worker *jobs = state;
-	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	const struct wake_source *wakes = worker_wakes(worker);
+	enum wake_kind kind = wake_source_kind(wakes, wake_event);
+	int64_t tid = event_i64(event, TID, 0);
+	bool may_be_timer = may_expire(worker, state);
 	struct record *record;
-	uint16_t kind;
 
-	if (!jobs->is_known) {
-		find_source(worker, jobs);
-	}
-	kind = wake == EVENT_WAKEUP_NEW ? WAKE_NEW
-	       : wake == jobs->source   ? WAKE_SOURCE
-	       : wake == EVENT_WAKEUP   ? WAKE_CONFIRMS
-					: 0;
-	if (kind == 0 || tid <= 0 ||
-	    (event_has(event, SUCCESS) && event_u64(event, SUCCESS, 0) == 0)) {
+	if (kind == WAKE_NONE || !wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		return;
 	}
 	if (kind != WAKE_CONFIRMS) {
-		emit_of_cpu(worker, event->ts, OWN_WOKEN)->arg32 = tid;
+		emit_of_cpu(worker, event->ts, OWN_WOKEN)->arg32 = (int32_t)tid;
 	}
-	record = worker_emit(worker, event->ts, tid, OWN_WAKE);
+	record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 	record->arg64 = worker_cpu(worker);
-	record->arg16 = (uint16_t)(kind | (jobs->has_wakeup ? 0 : WAKE_TENTATIVE) |
-				   (jobs->expiries == EXPIRIES_NONE ? WAKE_CALM : 0));
+	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : WAKE_TENTATIVE) |
+				   (may_be_timer ? 0 : WAKE_CALM));
 }
 
 /* ---- timers and signals ---- */
@@ -119,20 +109,20 @@ static void on_signal(struct worker *worker, void *state, const struct trace_eve
 	}
 }
 
-void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts)
+void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	struct jobs_worker *jobs = state;
 
+	if (is_over) {
+		return;
+	}
 	jobs->expiries = EXPIRIES_UNKNOWN;
 	jobs->is_known = false; /* whether there are expiries at all is looked up again */
 	(void)emit_of_cpu(worker, ts, OWN_LOST);
 }
 
 const struct need jobs_needs[JOBS_NEEDS] = {
-	{ "sched_ttwu", { "tid", "success" }, on_wake, EVENT_TTWU },
-	{ "sched_waking", { "tid", "success" }, on_wake, EVENT_WAKING },
-	{ "sched_wakeup", { "tid", "success" }, on_wake, EVENT_WAKEUP },
-	{ "sched_wakeup_new", { "tid", "success" }, on_wake, EVENT_WAKEUP_NEW },
+	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "success"),
 	{ "timer_hrtimer_start", { "hrtimer", "expires", "softexpires" }, on_set, 0 },
 	{ "hrtimer_start", { "hrtimer", "expires", "softexpires" }, on_set, 0 },
 	{ "timer_hrtimer_expire_entry", { "hrtimer", "now" }, on_expire, 0 },

@@ -22,6 +22,7 @@
 #define SILLAGE_ANALYSES_JOBS_JOBS_H
 
 #include "analyses/labels/labels.h"
+#include "engine/contract/analysis-rare.h"
 
 enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
@@ -60,15 +61,13 @@ enum { MATCH_CPU, MATCH_ITEMS };
 #define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
 
-/* OWN_WAKE: what the event means in arg16, the CPU in arg64. */
-enum { WAKE_SOURCE = 1, WAKE_CONFIRMS, WAKE_NEW };
+/* OWN_WAKE: enum wake_kind in arg16, the CPU in arg64. */
 #define WAKE_KIND      0xFF
 #define WAKE_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
 #define WAKE_CALM      0x200 /* it does not come from the expiry of a timer */
 
 struct jobs_worker {
-	bool is_known, has_wakeup;
-	unsigned int source;   /* the event that is the source of wake-ups */
+	bool is_known;         /* whether the trace has expiries */
 	unsigned int expiries; /* whether the expiry of a timer is being handled */
 	/* The last event that met the last definition of a job, and its thread. */
 	struct {
@@ -81,7 +80,7 @@ struct jobs_worker {
 #define JOBS_NEEDS 11
 extern const struct need jobs_needs[JOBS_NEEDS];
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret);
-void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts);
+void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
 
 /* ---- jobs-asked.c: missing_of and is_asked of struct analysis ---- */
 

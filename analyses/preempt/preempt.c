@@ -2,32 +2,9 @@
  * preempt: see preempt.h; the worker's half and the descriptor.
  */
 #include "analyses/preempt/preempt.h"
-
-enum { EVENT_TTWU, EVENT_WAKING, EVENT_WAKEUP, EVENT_WAKEUP_NEW };
+#include "engine/contract/untrusted.h"
 
 /* ---- worker's half ---- */
-
-struct preempt_worker {
-	bool is_known;
-	unsigned int source; /* the event that is the source of wake-ups */
-};
-
-static enum wake_kind kind_of(struct worker *worker, struct preempt_worker *wakes, uint32_t event)
-{
-	if (!wakes->is_known) {
-		wakes->is_known = true;
-		wakes->source = worker_has_event(worker, "sched_ttwu")     ? EVENT_TTWU
-				: worker_has_event(worker, "sched_waking") ? EVENT_WAKING
-									   : EVENT_WAKEUP;
-	}
-	if (event == EVENT_WAKEUP_NEW) {
-		return WAKE_NEW;
-	}
-	if (event == wakes->source) {
-		return WAKE_SOURCE;
-	}
-	return event == EVENT_WAKEUP ? WAKE_CONFIRMS : WAKE_NONE;
-}
 
 /* A CPU in 32 bits: -1: unknown. */
 static int32_t cpu_of(const struct trace_event *event, unsigned int field)
@@ -38,15 +15,16 @@ static int32_t cpu_of(const struct trace_event *event, unsigned int field)
 }
 
 static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
-		    uint32_t event_kind)
+		    uint32_t wake_event)
 {
 	enum { TID, TARGET, SUCCESS };
-	enum wake_kind kind = kind_of(worker, state, event_kind);
-	int32_t tid = (int32_t)event_i64(event, TID, 0);
+	enum wake_kind kind = wake_source_kind(worker_wakes(worker), wake_event);
+	int64_t tid = event_i64(event, TID, 0);
 	struct record *record;
 
-	if (kind != WAKE_NONE && tid > 0 && event_u64(event, SUCCESS, 1) != 0) {
-		record = worker_emit(worker, event->ts, tid, OWN_WAKE);
+	(void)state;
+	if (kind != WAKE_NONE && wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
+		record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 		record->arg64 = worker_cpu(worker);
 		record->arg32 = cpu_of(event, TARGET);
 		record->arg16 = (uint16_t)kind;
@@ -80,49 +58,26 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 	}
 }
 
-/* About the CPU, from @ts on. */
-static void tell(struct worker *worker, uint64_t ts, enum own_record kind)
+static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
+	(void)state;
 	if (worker_sees_switches(worker)) {
-		worker_emit_entity(worker, ts, worker_cpu(worker), kind)->arg64 =
-			worker_cpu(worker);
+		worker_emit_entity(worker, ts, worker_cpu(worker), is_over ? OWN_FOUND : OWN_LOST)
+			->arg64 = worker_cpu(worker);
 	}
 }
 
-static void on_lost(struct worker *worker, void *state, uint64_t ts)
-{
-	(void)state;
-	tell(worker, ts, OWN_LOST);
-}
-
-static void on_found(struct worker *worker, void *state, uint64_t ts)
-{
-	(void)state;
-	tell(worker, ts, OWN_FOUND);
-}
-
 static const struct need needs[] = {
-	{ "sched_ttwu", { "tid", "target_cpu", "success" }, on_wake, EVENT_TTWU },
-	{ "sched_waking", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKING },
-	{ "sched_wakeup", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKEUP },
-	{ "sched_wakeup_new", { "tid", "target_cpu", "success" }, on_wake, EVENT_WAKEUP_NEW },
+	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "target_cpu", "success"),
 	{ "sched_migrate_task", { "tid", "dest_cpu" }, on_migrate, 0 },
 	{ "sched_process_exec", { "tid", "old_tid" }, on_exec, 0 },
-};
-
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true },
-	[OWN_MIGRATE - RECORD_OWN] = { .exists = true },
-	[OWN_EXEC - RECORD_OWN] = { .exists = true },
-	[OWN_LOST - RECORD_OWN] = { .exists = true },
-	[OWN_FOUND - RECORD_OWN] = { .exists = true },
 };
 
 /* ---- the descriptor ---- */
 
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch"), { 0 } },
-	{ ANY_EVENT("sched_waking", "sched_wakeup", "sched_ttwu"), { 0 } },
+	{ ANY_EVENT(WAKE_SOURCES), { 0 } },
 };
 
 #define OF_PAIRS                                                                                   \
@@ -135,11 +90,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_preempt = {
 	.name = "preempt",
 	.summary = "who had the CPU that threads waited for: pairs of threads, with times",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
-	.worker_state_size = sizeof(struct preempt_worker),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct preempt_thread),
 	.trace_state_size = sizeof(struct preempt_trace),
 	.uses_threads = true,
@@ -179,22 +131,20 @@ const struct analysis analysis_preempt = {
 			OF_PAIRS,
 		},
 	},
-	.on_lost = on_lost,
-	.on_found = on_found,
 	.on_record = preempt_on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_switch_in = preempt_on_switch_in,
 	.on_switch_out = preempt_on_switch_out,
 	.on_initial_thread = preempt_on_initial_thread,
-	.on_initial_cpu = preempt_on_initial_cpu,
 	.on_fork = preempt_on_fork,
 	.on_seen = preempt_on_seen,
-	.on_unseen = preempt_on_unseen,
-	.on_hole = preempt_on_hole,
+	.on_doubt = preempt_on_doubt,
 	.on_checkpoint = preempt_on_checkpoint,
 	.on_ordered = preempt_on_ordered,
-	.on_ordered_window_end = preempt_on_window_end,
 	.on_trace_forget = preempt_on_trace_forget,
 	.on_trace_checkpoint = preempt_on_trace_checkpoint,
+	.rare = &(const struct analysis_rare){
+		.on_lost = on_lost,
+		.on_initial_cpu = preempt_on_initial_cpu,
+		.on_ordered_window_end = preempt_on_window_end,
+	},
 };

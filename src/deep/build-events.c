@@ -20,10 +20,7 @@ enum { WAKE_COMM, WAKE_TID, WAKE_PRIO, WAKE_CPU, WAKE_SUCCESS };
 	X("sched_switch", EVENT_SWITCH, 0,                                                         \
 	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",         \
 	    "next_prio" })                                                                         \
-	X("sched_ttwu", EVENT_TTWU, 0, WAKE_FIELDS)                                                \
-	X("sched_waking", EVENT_WAKING, 0, WAKE_FIELDS)                                            \
-	X("sched_wakeup", EVENT_WAKEUP, 0, WAKE_FIELDS)                                            \
-	X("sched_wakeup_new", EVENT_WAKEUP_NEW, 0, WAKE_FIELDS)                                    \
+	WAKE_EVENTS_OF(X, 0, WAKE_FIELDS)                                                          \
 	X("sched_process_fork", EVENT_FORK, 0,                                                     \
 	  { "parent_tid", "@child_comm", "child_tid", "child_pid" })                               \
 	X("sched_process_exec", EVENT_EXEC, 0, { "tid", "old_tid" })                               \
@@ -98,7 +95,7 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 		if (thread->pending_ts != 0) {
 			next = thread->pending;
 			next.state = STATE_WAIT;
-			thread->is_tentative = !build->has_wakeup;
+			thread->is_tentative = !build->wakes.has_wakeup;
 		}
 	}
 	thread->pending_ts = 0;
@@ -258,14 +255,15 @@ static void on_source(const struct build *build, const struct reader_event *even
 	}
 }
 
-static void on_wake(const struct build *build, const struct reader_event *event, enum kind kind)
+static void on_wake(const struct build *build, const struct reader_event *event,
+		    enum wake_kind kind)
 {
 	const struct value *v = event->values;
 	struct deep_thread *thread;
 	uint16_t target;
 
-	if (!reader_has(event, WAKE_TID) || v[WAKE_TID].i == 0 ||
-	    (reader_has(event, WAKE_SUCCESS) && v[WAKE_SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, WAKE_TID, 0),
+			       reader_u64(event, WAKE_SUCCESS, 1))) {
 		return;
 	}
 	thread = build_thread_at(build, build_thread(build, (int32_t)v[WAKE_TID].i));
@@ -276,9 +274,9 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 		build_prio_seen(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset);
 	}
 	target = reader_has(event, WAKE_CPU) ? build_cpu_number(v[WAKE_CPU].u) : thread->cpu;
-	if (kind == build->source || kind == EVENT_WAKEUP_NEW) {
+	if (kind == WAKE_SOURCE || kind == WAKE_NEW) {
 		on_source(build, event, thread, target);
-	} else if (kind == EVENT_WAKEUP &&
+	} else if (kind == WAKE_CONFIRMS &&
 		   timeline_state_runs(build_last_interval(thread)->state)) {
 		thread->pending_ts = 0; /* it did not leave its CPU */
 	}
@@ -293,14 +291,14 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	uint32_t parent =
 		reader_has(event, PARENT) ? build_thread(build, (int32_t)v[PARENT].i) : NOBODY;
-	khint_t old;
+	uint32_t *old;
 
 	if (!reader_has(event, TID)) {
 		return;
 	}
-	old = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i);
-	if (old != kh_end(build->by_tid)) {
-		end_thread(build_thread_at(build, kh_value(build->by_tid, old)), event->ts);
+	old = indexes_get(build->by_tid, (uint64_t)(uint32_t)v[TID].i);
+	if (old) {
+		end_thread(build_thread_at(build, *old), event->ts);
 	}
 	thread = build_thread_at(build, build_add_thread(build, (int32_t)v[TID].i, event->ts));
 	thread->was_born = true;
@@ -323,8 +321,6 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	struct deep_cpu *cpu;
 	uint32_t index, leader;
-	khint_t at;
-	int is_new;
 
 	if (!reader_has(event, TID) || !reader_has(event, OLD_TID) || v[TID].i == v[OLD_TID].i) {
 		return;
@@ -339,10 +335,8 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	thread->former_tid = thread->tid;
 	thread->renamed_ts = event->ts;
 	thread->tid = (int32_t)v[TID].i;
-	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i, &is_new);
-	kh_value(build->by_tid, at) = index;
-	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
-	kh_del(indexes, build->by_tid, at);
+	*indexes_put(build->by_tid, (uint64_t)(uint32_t)v[TID].i, NULL) = index;
+	(void)indexes_drop(build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
 	cpu = build_cpu(build, event->cpu);
 	if (build_cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
 		build_oncpu(cpu, event->ts, index);
@@ -512,15 +506,13 @@ void build_take(struct build *build, const struct reader_event *event)
 		return;
 	}
 	request = event->binding->request;
+	if (kinds[request].kind < WAKE_EVENTS) {
+		on_wake(build, event, wake_source_kind(&build->wakes, kinds[request].kind));
+		return;
+	}
 	switch ((enum kind)kinds[request].kind) {
 	case EVENT_SWITCH:
 		on_switch(build, event);
-		break;
-	case EVENT_TTWU:
-	case EVENT_WAKING:
-	case EVENT_WAKEUP:
-	case EVENT_WAKEUP_NEW:
-		on_wake(build, event, (enum kind)kinds[request].kind);
 		break;
 	case EVENT_FORK:
 		on_fork(build, event);

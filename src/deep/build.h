@@ -21,14 +21,11 @@
 #include "base/hash.h"
 #include "deep/reader.h"
 #include "deep/timeline.h"
+#include "kernel/wake-source.h"
 
-/* What a requested event is about. */
+/* What a requested event is about; a wake-up: enum wake_event. */
 enum kind {
-	EVENT_SWITCH,
-	EVENT_TTWU,
-	EVENT_WAKING,
-	EVENT_WAKEUP,
-	EVENT_WAKEUP_NEW,
+	EVENT_SWITCH = WAKE_EVENTS,
 	EVENT_FORK,
 	EVENT_EXEC,
 	EVENT_PI,
@@ -56,20 +53,19 @@ struct context_stack {
 	} at[NEST_MAX];
 };
 
-HASH_DECLARE(indexes, uint32_t)
+HASH_MAP(indexes, uint32_t)
 
 struct build {
 	struct timeline *timeline;
-	khash_t(indexes) * by_tid; /* the newest thread with each tid */
-	khash_t(indexes) * by_cpu;
-	khash_t(indexes) * by_call; /* timeline.calls, by event class or futex address */
-	khash_t(indexes) * by_lock; /* those that wait for a lock, by futex address */
-	size_t initial_put;         /* how many of timeline.initial are on their CPUs */
+	struct indexes *by_tid; /* the newest thread with each tid */
+	struct indexes *by_cpu;
+	struct indexes *by_call; /* timeline.calls, by event class or futex address */
+	struct indexes *by_lock; /* those that wait for a lock, by futex address */
+	size_t initial_put;      /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
-	uint64_t hole_ts;         /* begin of the last hole; 0: there was none */
-	uint16_t states;          /* encoding of prev_state (kernel/task-state.h) */
-	enum kind source;         /* the wake-up event that this trace has */
-	bool has_wakeup;          /* the trace can have sched_wakeup */
+	uint64_t hole_ts; /* begin of the last hole; 0: there was none */
+	uint16_t states;  /* encoding of prev_state (kernel/task-state.h) */
+	struct wake_source wakes;
 	int32_t wake_prio_offset; /* to subtract from the prio of wake-ups */
 };
 

@@ -101,4 +101,16 @@ static inline bool reader_has(const struct reader_event *event, unsigned int fie
 	return event->binding->present >> field & 1;
 }
 
+static inline int64_t reader_i64(const struct reader_event *event, unsigned int field,
+				 int64_t otherwise)
+{
+	return reader_has(event, field) ? event->values[field].i : otherwise;
+}
+
+static inline uint64_t reader_u64(const struct reader_event *event, unsigned int field,
+				  uint64_t otherwise)
+{
+	return reader_has(event, field) ? event->values[field].u : otherwise;
+}
+
 #endif

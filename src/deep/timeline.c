@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctf/plan/plan.h"
+#include "kernel/wake-source.h"
 
 void timeline_free(struct timeline *timeline)
 {
@@ -234,7 +235,7 @@ const struct lacks_event timeline_events[LACKS] = {
 			     "sched_switch",
 			     "lttng enable-event -k sched_switch",
 			     "nothing can be explained" },
-	[LACKS_WAKEUPS] = { { "sched_waking", "sched_wakeup", "sched_ttwu" },
+	[LACKS_WAKEUPS] = { { WAKE_SOURCES },
 			    "sched_waking",
 			    "lttng enable-event -k sched_waking",
 			    "waits after a wake-up count as sleep" },

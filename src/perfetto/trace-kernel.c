@@ -44,10 +44,7 @@
 	X("sched_switch", KIND_SWITCH,                                                             \
 	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",         \
 	    "next_prio" })                                                                         \
-	X("sched_ttwu", KIND_TTWU, WAKE_FIELDS)                                                    \
-	X("sched_waking", KIND_WAKING, WAKE_FIELDS)                                                \
-	X("sched_wakeup", KIND_WAKEUP, WAKE_FIELDS)                                                \
-	X("sched_wakeup_new", KIND_WAKEUP_NEW, WAKE_FIELDS)                                        \
+	WAKE_EVENTS_OF(X, WAKE_FIELDS)                                                             \
 	X("sched_process_fork", KIND_FORK,                                                         \
 	  { "parent_tid", "@child_comm", "child_tid", "child_pid", "parent_pid" })                 \
 	X("sched_process_exec", KIND_EXEC, { "tid", "old_tid" })                                   \
@@ -218,10 +215,7 @@ static void put_print(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts
 /* Ends the open call of the thread, if it has one. */
 static void end_call(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts, int32_t tid)
 {
-	khint_t at = kh_get(open_calls, kernel->calls, (uint64_t)(uint32_t)tid);
-
-	if (at != kh_end(kernel->calls)) {
-		kh_del(open_calls, kernel->calls, at);
+	if (open_calls_drop(&kernel->calls, (uint64_t)(uint32_t)tid)) {
 		put_print(kernel, cpu, ts, tid, "E|0");
 	}
 }
@@ -240,14 +234,12 @@ static const char *label_of(struct kernel *kernel, const struct plan_event *clas
 
 static void on_call(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
 {
-	int is_new;
-
 	if (is_unknown(cpu) || cpu->tid == 0) {
 		kernel->export->calls++;
 		return;
 	}
 	end_call(kernel, cpu, event->ts, cpu->tid); /* its exit was lost */
-	(void)kh_put(open_calls, kernel->calls, (uint64_t)(uint32_t)cpu->tid, &is_new);
+	(void)open_calls_put(&kernel->calls, (uint64_t)(uint32_t)cpu->tid, NULL);
 	put_print(kernel, cpu, event->ts, cpu->tid, label_of(kernel, event->class));
 }
 
@@ -372,8 +364,7 @@ static void on_wake(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 	struct perfetto_event *added;
 	Perfetto__SchedWakingFtraceEvent *made;
 
-	if (!reader_has(event, TID) || v[TID].i == 0 ||
-	    (reader_has(event, SUCCESS) && v[SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, TID, 0), reader_u64(event, SUCCESS, 1))) {
 		return;
 	}
 	added = trace_kernel_event(kernel, cpu, event->ts);
@@ -507,14 +498,13 @@ static void on_free(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event,
 		 enum kind kind)
 {
-	switch (kind) {
-	case KIND_TTWU:
-	case KIND_WAKING:
-	case KIND_WAKEUP:
-		if (kind == kernel->source) {
+	if ((unsigned int)kind < WAKE_EVENTS) {
+		if (wake_source_kind(&kernel->wakes, kind) == WAKE_SOURCE) {
 			on_wake(kernel, cpu, event);
 		}
-		break;
+		return;
+	}
+	switch (kind) {
 	case KIND_IRQ_ENTRY:
 	case KIND_IRQ_EXIT:
 		trace_kernel_irq(kernel, cpu, event, kind == KIND_IRQ_ENTRY);
@@ -603,10 +593,7 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 	}
 	kernel.states = task_state_encoding(plan->metadata);
 	kernel.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
-	kernel.source = plan_has_event(plan, "sched_ttwu")     ? KIND_TTWU
-			: plan_has_event(plan, "sched_waking") ? KIND_WAKING
-							       : KIND_WAKEUP;
-	kernel.calls = kh_init(open_calls);
+	kernel.wakes = wake_source_of(plan);
 	kernel.labels = mem_alloc((plan->class_count + 1) * sizeof(*kernel.labels));
 	kernel.processes = processes_new(writer);
 	read_all(&kernel, reader);
@@ -623,7 +610,7 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 		free(kernel.labels[i]);
 	}
 	free(kernel.labels);
-	kh_destroy(open_calls, kernel.calls);
+	open_calls_fini(&kernel.calls);
 	timeline_free(initial);
 	return 0;
 }

@@ -6,15 +6,13 @@
 
 #include "base/hash.h"
 #include "deep/timeline.h"
+#include "kernel/wake-source.h"
 #include "perfetto/processes.h"
 #include "perfetto/trace.h"
 
+/* What an event is about; a wake-up: enum wake_event. */
 enum kind {
-	KIND_SWITCH,
-	KIND_TTWU,
-	KIND_WAKING,
-	KIND_WAKEUP,
-	KIND_WAKEUP_NEW,
+	KIND_SWITCH = WAKE_EVENTS,
 	KIND_FORK,
 	KIND_EXEC,
 	KIND_FREE,
@@ -38,7 +36,7 @@ struct kernel_cpu {
 	struct perfetto_block *block; /* the open one; NULL: none */
 };
 
-HASH_DECLARE(open_calls, uint8_t)
+HASH_MAP(open_calls, uint8_t)
 
 struct kernel {
 	struct perfetto *writer;
@@ -48,11 +46,11 @@ struct kernel {
 	struct kernel_cpu *cpus[PERFETTO_CPUS_MAX]; /* NULL: not seen */
 	uint16_t states;
 	int32_t wake_prio_offset;
-	enum kind source;            /* the wake-up event that this trace has */
-	bool shows;                  /* the range has begun */
-	uint64_t lost_track;         /* 0: none yet */
-	khash_t(open_calls) * calls; /* of threads that are in one, by tid */
-	char **labels;               /* "B|0|NAME" by event class; NULL: not needed yet */
+	struct wake_source wakes;
+	bool shows;              /* the range has begun */
+	uint64_t lost_track;     /* 0: none yet */
+	struct open_calls calls; /* of threads that are in one, by tid */
+	char **labels;           /* "B|0|NAME" by event class; NULL: not needed yet */
 	struct processes *processes;
 };
 

@@ -85,7 +85,7 @@ int expression_expected(const struct expression *expression, const char *at, con
 static int take_word(struct parser *p, const char *what, char *word, size_t size)
 {
 	const struct scan before = p->scan;
-	int r = scan_word(&p->scan, PATTERN_LETTERS, what, word, size);
+	int r = scan_text(&p->scan, PATTERN_LETTERS, what, word, size);
 
 	return r == 0 && (!word[0] || word[0] == PLAN_TEXT[0]) ? scan_expected(&before, what) : r;
 }
@@ -450,7 +450,7 @@ static int take_name(struct parser *p)
 
 	next.err = &unused;
 	has_word =
-		*next.at != '"' && scan_word(&next, PATTERN_LETTERS, "", name, sizeof(name)) == 0;
+		*next.at != '"' && scan_text(&next, PATTERN_LETTERS, "", name, sizeof(name)) == 0;
 	p->is->has_name = has_word && *next.at == '=' && p->option != FORM_SPAN;
 	if (!p->is->has_name && !p->form->name) {
 		return 0;

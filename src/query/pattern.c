@@ -98,7 +98,7 @@ static int take_value(struct scan *scan, struct pattern_condition *condition)
 		return scan_expected(scan, "a number");
 	}
 	condition->is_text = true;
-	return scan_word(scan, PATTERN_LETTERS, "a number, a text, or $tid", condition->text,
+	return scan_text(scan, PATTERN_LETTERS, "a number, a text, or $tid", condition->text,
 			 sizeof(condition->text));
 }
 

@@ -7,26 +7,82 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-size_t scan_column(const struct scan *scan)
+#define BLANKS " \t\n"
+
+struct scan scan_of(const char *what, const char *text, struct err *err)
 {
-	assert(scan->at >= scan->text);
-	assert(scan->at <= scan->text + strlen(scan->text));
-	return (size_t)(scan->at - scan->text) + 1;
+	err->text[0] = '\0';
+	return (struct scan){ .what = what, .text = text, .at = text, .err = err };
+}
+
+bool scan_fail(const struct scan *scan, const char *fmt, ...)
+{
+	size_t column = (size_t)(scan->at - scan->text) + 1;
+	char why[200];
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	assert(scan->at >= scan->text && scan->at <= scan->text + strlen(scan->text));
+	if (scan->what) {
+		(void)err_raise(scan->err, -EINVAL, "%s \"%s\": column %zu, at \"%.20s\": %s",
+				scan->what, scan->text, column, scan->at, why);
+	} else {
+		(void)err_raise(scan->err, -EINVAL, "\"%s\": column %zu: %s", scan->text, column,
+				why);
+	}
+	return false;
 }
 
 int scan_expected(const struct scan *scan, const char *what)
 {
-	return err_raise(scan->err, -EINVAL, "\"%s\": column %zu: expected %s", scan->text,
-			 scan_column(scan), what);
+	(void)scan_fail(scan, "expected %s", what);
+	return -EINVAL;
 }
 
 void scan_blanks(struct scan *scan)
 {
-	scan->at += strspn(scan->at, " \t");
+	scan->at += strspn(scan->at, BLANKS);
+}
+
+bool scan_word(struct scan *scan, const char *word)
+{
+	size_t len = strlen(word);
+
+	scan_blanks(scan);
+	if (strncmp(scan->at, word, len) != 0 || isalnum((unsigned char)scan->at[len])) {
+		return false;
+	}
+	scan->at += len;
+	return true;
+}
+
+bool scan_sign(struct scan *scan, char sign)
+{
+	scan_blanks(scan);
+	if (*scan->at != sign) {
+		return false;
+	}
+	scan->at++;
+	return true;
+}
+
+size_t scan_peek(struct scan *scan, const char *ends, char *word, size_t size)
+{
+	size_t len;
+
+	scan_blanks(scan);
+	len = strcspn(scan->at, ends);
+	len = len < size ? len : 0;
+	memcpy(word, scan->at, len);
+	word[len] = '\0';
+	return len;
 }
 
 bool scan_take(struct scan *scan, const char *characters)
@@ -46,18 +102,32 @@ bool scan_take_word(struct scan *scan, const char *word, const char *behind)
 	size_t len = strlen(word);
 
 	return strncmp(scan->at, word, len) == 0 &&
-	       (strchr(" \t", scan->at[len]) || strchr(behind, scan->at[len])) &&
+	       (strchr(BLANKS, scan->at[len]) || strchr(behind, scan->at[len])) &&
 	       scan_take(scan, word);
 }
 
 /* ---- words and texts ---- */
+
+bool scan_name(struct scan *scan, char *name, size_t size)
+{
+	size_t len =
+		strspn(scan->at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+
+	if (len == 0 || len >= size) {
+		return false;
+	}
+	memcpy(name, scan->at, len);
+	name[len] = '\0';
+	scan->at += len;
+	return true;
+}
 
 bool scan_is_letter(char letter, const char *others)
 {
 	return isalnum((unsigned char)letter) || (letter && strchr(others, letter));
 }
 
-int scan_word(struct scan *scan, const char *others, const char *what, char *word, size_t size)
+int scan_text(struct scan *scan, const char *others, const char *what, char *word, size_t size)
 {
 	size_t len = 0;
 

@@ -7,7 +7,7 @@ import os
 import struct
 import time
 
-from synthetic import (event, FIELD, lines_of, Made, metadata, packet, run, same, switch, total_of)
+from synthetic import (event, FIELD, IDS, lines_of, Made, metadata, packet, run, same, switch, total_of)
 
 
 def test_named_within(scratch):
@@ -42,6 +42,24 @@ def test_wake_race(scratch):
                   sched['unexplained']), (wake, 3 * wake, 1, unexplained))
             same([(row['ns'], row['tid'], row['waker_tid']) for row in sched['longest']],
                  [(3, 9, 7)] * wake)
+
+
+def test_wake_without_success(scratch):
+    """
+    A wake-up that found its thread awake woke nobody, whatever the event is called.
+    """
+    text = metadata(0).replace('name = "sched_waking"; id = %d; stream_id = 0; fields := struct {' % IDS['sched_waking'],
+                               'name = "sched_waking"; id = %d; stream_id = 0; fields := struct { %s _success;' % (
+                                   IDS['sched_waking'], FIELD['s32']))
+    def waking(ts, success):
+        return struct.pack('<HQii', IDS['sched_waking'], ts, success, 9)
+    made = Made(scratch, 'success', [
+        packet(0, 0, 0, 100, [switch(5, 9, 0), waking(10, 0), waking(20, 1), switch(25, 0, 9), switch(90, 9, 0)])], text)
+    total = total_of(made, '-a', 'sched,jobs,preempt', '--job', 'j = sched_in; sched_out')
+    same((total['sched']['wakeups'], total['sched']['wake']['sum_ns'], total['preempt']['waited_ns']), (1, 5, 5))
+    same([row['late']['sum_ns'] for row in total['jobs']['jobs']], [5])
+    found = json.loads(run('report', '-f', 'json', '--job', 'sched_in; sched_out', made.path)[1])
+    same(([row['wait_ns'] for row in found['threads']], [one['arrival'] for one in found['jobs']['longest']]), ([5], [20]))
 
 
 def test_block(scratch):

@@ -7,15 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/wake-source.h"
+
 /* Signals that wait for a thread: more are not kept. */
 #define SIGNALS_MAX 1024
 
+/* Behind those of enum wake_event. */
 enum {
-	TTWU,
-	WAKING,
-	WAKEUP,
-	WAKEUP_NEW,
-	START,
+	START = WAKE_EVENTS,
 	OLD_START,
 	ENTRY,
 	OLD_ENTRY,
@@ -28,10 +27,7 @@ enum { START_TIMER, START_EXPIRES, START_SOFT };
 enum { ENTRY_TIMER, ENTRY_NOW };
 enum { SIGNAL_SIG, SIGNAL_TID, SIGNAL_RESULT };
 
-#define WAKE_FIELDS                                                                                \
-	{                                                                                          \
-		"tid", "success"                                                                   \
-	}
+#define WAKE_REQUEST(event_, wake, ...) [wake] = { .event = event_, .fields = { __VA_ARGS__ } }
 #define START_FIELDS                                                                               \
 	{                                                                                          \
 		"hrtimer", "expires", "softexpires"                                                \
@@ -42,10 +38,7 @@ enum { SIGNAL_SIG, SIGNAL_TID, SIGNAL_RESULT };
 	}
 
 const struct plan_request arrivals_requests[ARRIVALS_REQUESTS] = {
-	[TTWU] = { .event = "sched_ttwu", .fields = WAKE_FIELDS },
-	[WAKING] = { .event = "sched_waking", .fields = WAKE_FIELDS },
-	[WAKEUP] = { .event = "sched_wakeup", .fields = WAKE_FIELDS },
-	[WAKEUP_NEW] = { .event = "sched_wakeup_new", .fields = WAKE_FIELDS },
+	WAKE_ROWS(WAKE_REQUEST, "tid", "success"),
 	[START] = { .event = "timer_hrtimer_start", .fields = START_FIELDS },
 	[OLD_START] = { .event = "hrtimer_start", .fields = START_FIELDS },
 	[ENTRY] = { .event = "timer_hrtimer_expire_entry", .fields = ENTRY_FIELDS },
@@ -104,8 +97,8 @@ HASH_DECLARE(releases, struct release *)
 struct arrivals {
 	const struct owners *owners;
 	size_t first;
-	unsigned int source; /* the wake-up event that this trace has */
-	uint64_t lost_ts;    /* begin of the last hole; 0: there was none */
+	struct wake_source wakes;
+	uint64_t lost_ts; /* begin of the last hole; 0: there was none */
 	khash_t(timers) * timers;
 	khash_t(cpus_now) * cpus;
 	khash_t(releases) * releases; /* by tid */
@@ -273,8 +266,8 @@ static void on_wake(struct arrivals *arrivals, const struct reader_event *event)
 	struct timer *timer;
 	int32_t tid;
 
-	if (!reader_has(event, WAKE_TID) || v[WAKE_TID].i == 0 ||
-	    (reader_has(event, WAKE_SUCCESS) && v[WAKE_SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, WAKE_TID, 0),
+			       reader_u64(event, WAKE_SUCCESS, 1))) {
 		return;
 	}
 	tid = (int32_t)v[WAKE_TID].i;
@@ -329,17 +322,15 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 		return;
 	}
 	request = event->binding->request - arrivals->first;
-	switch (request) {
-	case TTWU:
-	case WAKING:
-	case WAKEUP:
-		if (request == arrivals->source) {
+	if (request < WAKE_EVENTS) {
+		enum wake_kind kind = wake_source_kind(&arrivals->wakes, (uint32_t)request);
+
+		if (kind == WAKE_SOURCE || kind == WAKE_NEW) {
 			on_wake(arrivals, event);
 		}
-		break;
-	case WAKEUP_NEW:
-		on_wake(arrivals, event);
-		break;
+		return;
+	}
+	switch (request) {
 	case START:
 	case OLD_START:
 		on_start(arrivals, event);
@@ -469,9 +460,7 @@ struct arrivals *arrivals_new(const struct owners *owners, const struct plan *pl
 
 	arrivals->owners = owners;
 	arrivals->first = first;
-	arrivals->source = plan_has_event(plan, "sched_ttwu")     ? TTWU
-			   : plan_has_event(plan, "sched_waking") ? WAKING
-								  : WAKEUP;
+	arrivals->wakes = wake_source_of(plan);
 	arrivals->timers = kh_init(timers);
 	arrivals->cpus = kh_init(cpus_now);
 	arrivals->releases = kh_init(releases);

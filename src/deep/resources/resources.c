@@ -60,9 +60,9 @@ const char *resources_outcome_name(enum outcome outcome)
 
 /* ---- events ---- */
 
-#define WAKE_FIELDS                                                                                \
+#define WAKE_WANTED(event_, wake, ...)                                                             \
 	{                                                                                          \
-		"tid", "success"                                                                   \
+		{ .event = event_, .fields = { __VA_ARGS__ } }, wake                               \
 	}
 #define TIMER_FIELDS                                                                               \
 	{                                                                                          \
@@ -84,9 +84,7 @@ static const struct {
 } wanted[] = {
 	{ { .event = "sched_switch", .fields = { "prev_tid", "prev_state", "next_tid" } },
 	  ON_SWITCH },
-	{ { .event = "sched_ttwu", .fields = WAKE_FIELDS }, ON_TTWU },
-	{ { .event = "sched_waking", .fields = WAKE_FIELDS }, ON_WAKING },
-	{ { .event = "sched_wakeup", .fields = WAKE_FIELDS }, ON_WAKEUP },
+	WAKE_ROWS(WAKE_WANTED, "tid", "success"),
 	{ { .event = "sched_process_exec", .fields = { "tid", "old_tid" } }, ON_EXEC },
 	{ { .event = "sched_process_fork",
 	    .fields = { "child_tid", "child_pid", "parent_tid", "parent_pid" } },
@@ -140,12 +138,9 @@ static void forget(struct track *track, int32_t tid)
 	}
 }
 
-static void set_pid(khash_t(tracked_pids) * of, int64_t key, int64_t pid)
+static void set_pid(struct tracked_pids *of, int64_t key, int64_t pid)
 {
-	int is_new;
-	khint_t at = kh_put(tracked_pids, of, (uint64_t)key, &is_new);
-
-	kh_value(of, at) = pid;
+	*tracked_pids_put(of, (uint64_t)key, NULL) = pid;
 }
 
 static void on_fork(struct track *track, const struct reader_event *event)
@@ -161,13 +156,13 @@ static void on_fork(struct track *track, const struct reader_event *event)
 	if (!reader_has(event, CHILD_PID)) {
 		return;
 	}
-	set_pid(track->pids, (uint32_t)v[CHILD_TID].i, v[CHILD_PID].i);
+	set_pid(&track->pids, (uint32_t)v[CHILD_TID].i, v[CHILD_PID].i);
 	parent = reader_has(event, PARENT_PID) ? v[PARENT_PID].i
 		 : reader_has(event, PARENT_TID)
 			 ? track_pid(track, (int32_t)v[PARENT_TID].i, event->ts)
 			 : -1;
 	if (parent != v[CHILD_PID].i) {
-		set_pid(track->parents, v[CHILD_PID].i, parent);
+		set_pid(&track->parents, v[CHILD_PID].i, parent);
 	}
 }
 
@@ -190,9 +185,9 @@ static void on_process(struct track *track, const struct reader_event *event)
 	const struct value *v = event->values;
 
 	if (reader_has(event, TID) && reader_has(event, PID)) {
-		set_pid(track->pids, (uint32_t)v[TID].i, v[PID].i);
+		set_pid(&track->pids, (uint32_t)v[TID].i, v[PID].i);
 		if (reader_has(event, TABLE) && v[TABLE].u != 0) {
-			set_pid(track->tables, v[PID].i, v[TABLE].i);
+			set_pid(&track->tables, v[PID].i, v[TABLE].i);
 		}
 	}
 }
@@ -258,8 +253,7 @@ static void on_wake(struct track *track, const struct reader_event *event)
 	const struct cpu_track *cpu = track_cpu(track, event->cpu);
 	struct task *task, *waker;
 
-	if (!reader_has(event, TID) || v[TID].i == 0 ||
-	    (reader_has(event, SUCCESS) && v[SUCCESS].u == 0)) {
+	if (!wake_source_wakes(reader_i64(event, TID, 0), reader_u64(event, SUCCESS, 1))) {
 		return;
 	}
 	if (cpu->expiring != NOBODY) {
@@ -308,16 +302,15 @@ static void on_exit_of_call(struct track *track, const struct reader_event *even
 
 static void dispatch(struct track *track, const struct reader_event *event, unsigned int kind)
 {
+	if (kind < WAKE_EVENTS) {
+		if (wake_source_kind(&track->wakes, kind) == WAKE_SOURCE) {
+			on_wake(track, event);
+		}
+		return;
+	}
 	switch (kind) {
 	case ON_SWITCH:
 		on_switch(track, event);
-		break;
-	case ON_TTWU:
-	case ON_WAKING:
-	case ON_WAKEUP:
-		if (kind == track->source) {
-			on_wake(track, event);
-		}
 		break;
 	case ON_EXEC:
 		on_exec(track, event);
@@ -362,13 +355,11 @@ static void dispatch(struct track *track, const struct reader_event *event, unsi
 static void lose(struct track *track, const struct reader_event *event)
 {
 	track->epoch++;
-	for (khint_t at = kh_begin(track->cpus); at != kh_end(track->cpus); at++) {
-		if (kh_exist(track->cpus, at)) {
-			struct cpu_track *cpu = &kh_value(track->cpus, at);
+	HASH_EACH(tracked_cpus, &track->cpus, one) {
+		struct cpu_track *cpu = &one->value;
 
-			cpu->expiring = cpu->expired = NOBODY;
-			cpu->tid = event->is_hole ? 0 : cpu->tid;
-		}
+		cpu->expiring = cpu->expired = NOBODY;
+		cpu->tid = event->is_hole ? 0 : cpu->tid;
 	}
 	if (!event->is_hole && reader_sees(event, 0)) {
 		track_cpu(track, event->cpu)->tid = 0;
@@ -387,7 +378,7 @@ static void take(struct track *track, const struct reader_event *event)
 	}
 	if (!event->class) {
 		lose(track, event);
-	} else if (event->binding->request != ON_SWITCH || reader_sees(event, 0)) {
+	} else if (event->binding->request != 0 || reader_sees(event, 0)) {
 		dispatch(track, event, wanted[event->binding->request].kind);
 	}
 }
@@ -397,12 +388,9 @@ static void leave_open(struct track *track)
 {
 	uint64_t end = track->timeline->end;
 
-	for (khint_t at = kh_begin(track->tasks); at != kh_end(track->tasks); at++) {
-		struct task *task = kh_exist(track->tasks, at) ? kh_value(track->tasks, at) : NULL;
+	HASH_EACH(tracked_tasks, &track->tasks, one) {
+		struct task *task = one->value;
 
-		if (!task) {
-			continue;
-		}
 		track_refresh(track, task);
 		if (task->call.kind == CALL_WAIT) {
 			futexes_end_wait(track, task, end, OUTCOME_OPEN);
@@ -452,9 +440,7 @@ int resources_find(const struct reader_setup *setup, const struct timeline *time
 	track_init(&track);
 	find_lacks(plan, resources->lacks);
 	track.states = task_state_encoding(plan->metadata);
-	track.source = plan_has_event(plan, "sched_ttwu")     ? ON_TTWU
-		       : plan_has_event(plan, "sched_waking") ? ON_WAKING
-							      : ON_WAKEUP;
+	track.wakes = wake_source_of(plan);
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
 		take(&track, &event);
 	}

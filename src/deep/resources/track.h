@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "deep/jobs/owners.h"
 #include "deep/resources/resources.h"
+#include "kernel/wake-source.h"
 
 enum call_kind {
 	CALL_NONE,
@@ -47,32 +48,32 @@ struct cpu_track {
 	uint32_t expired;  /* the one whose callback was the last thing that ran */
 };
 
-HASH_DECLARE(tracked_tasks, struct task *)
-HASH_DECLARE(tracked_cpus, struct cpu_track)
-HASH_DECLARE(tracked_indexes, uint32_t)
-HASH_DECLARE(tracked_pids, int64_t)
-HASH_DECLARE(tracked_names, char *)
+HASH_MAP(tracked_tasks, struct task *)
+HASH_MAP(tracked_cpus, struct cpu_track)
+HASH_MAP(tracked_indexes, uint32_t)
+HASH_MAP(tracked_pids, int64_t)
+HASH_MAP(tracked_names, char *)
 
 struct track {
 	const struct timeline *timeline;
 	const bool *scope;
 	struct resources *resources;
 	struct owners owners;
-	uint16_t states;     /* encoding of prev_state */
-	unsigned int source; /* request of the wake-up event that this trace has */
+	uint16_t states; /* encoding of prev_state */
+	struct wake_source wakes;
 	size_t initial_put;
 	uint32_t epoch;                   /* counts places where events are missing */
 	size_t interval_count, row_count; /* of all resources */
-	khash_t(tracked_tasks) * tasks;
-	khash_t(tracked_cpus) * cpus;
-	khash_t(tracked_indexes) * by_key;
-	khash_t(tracked_indexes) * members; /* by resource and thread */
-	khash_t(tracked_indexes) * pairs;   /* by a hash of resource and threads */
-	khash_t(tracked_pids) * pids;       /* by tid */
-	khash_t(tracked_pids) * parents;    /* processes, by pid */
-	khash_t(tracked_indexes) * open;    /* queues, by (pid, descriptor); NOBODY: closed */
-	khash_t(tracked_pids) * tables;     /* file tables, by pid */
-	khash_t(tracked_names) * names;     /* of files, by (file table or pid, descriptor) */
+	struct tracked_tasks tasks;
+	struct tracked_cpus cpus;
+	struct tracked_indexes by_key;
+	struct tracked_indexes members; /* by resource and thread */
+	struct tracked_indexes pairs;   /* by a hash of resource and threads */
+	struct tracked_pids pids;       /* by tid */
+	struct tracked_pids parents;    /* processes, by pid */
+	struct tracked_indexes open;    /* queues, by (pid, descriptor); NOBODY: closed */
+	struct tracked_pids tables;     /* file tables, by pid */
+	struct tracked_names names;     /* of files, by (file table or pid, descriptor) */
 };
 
 static inline struct resource *track_at(const struct track *track, uint32_t index)
@@ -105,11 +106,9 @@ enum outcome track_outcome(int64_t ret);
 
 /* ---- requests ---- */
 
+/* Behind those of enum wake_event. */
 enum {
-	ON_SWITCH,
-	ON_TTWU,
-	ON_WAKING,
-	ON_WAKEUP,
+	ON_SWITCH = WAKE_EVENTS,
 	ON_EXEC,
 	ON_FORK,
 	ON_PROCESS,

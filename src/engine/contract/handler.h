@@ -9,8 +9,10 @@
 #define SILLAGE_ENGINE_CONTRACT_HANDLER_H
 
 #include "engine/contract/analysis.h"
-#include "engine/contract/row-key.h"
-#include "query/fields.h"
+#include "kernel/wake-source.h"
+
+struct period_set;
+struct thread_fields; /* query/fields.h */
 
 /* ---- the event: fields by their number in the need ---- */
 
@@ -48,6 +50,13 @@ bool worker_sees_switches(const struct worker *worker);
 uint64_t worker_cpu(const struct worker *worker);
 /* Whether the trace has events of this name. */
 bool worker_has_event(const struct worker *worker, const char *name);
+/* Which of its events is the wake-up.  WAKE_ROWS(WAKE_NEED, handler, fields...) are the needs
+ * of such events; `user` is the enum wake_event. */
+#define WAKE_NEED(event, wake, handler, ...)                                                       \
+	{                                                                                          \
+		event, { __VA_ARGS__ }, handler, wake                                              \
+	}
+const struct wake_source *worker_wakes(struct worker *worker);
 /* The periods that the user named; NULL: none. */
 const struct period_set *worker_periods(const struct worker *worker);
 

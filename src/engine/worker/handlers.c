@@ -47,6 +47,14 @@ bool worker_has_event(const struct worker *worker, const char *name)
 	return plan_has_event(worker->plan, name);
 }
 
+const struct wake_source *worker_wakes(struct worker *worker)
+{
+	if (!wake_source_is_known(&worker->wakes)) {
+		worker->wakes = wake_source_of(worker->plan);
+	}
+	return &worker->wakes;
+}
+
 uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 {
 	struct row_key key = row_key_of(0, text, len);

@@ -58,6 +58,7 @@ struct worker {
 	struct partial *partial;
 	struct partial *draft; /* groups and records of the open slice; its memory is reused */
 	const struct plan *plan;
+	struct wake_source wakes; /* looked up when it is wanted */
 	struct clock clock;
 	uint8_t *states;
 	uint8_t analysis; /* index of the one whose handler is running */

@@ -486,6 +486,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 {
 	worker->chunk = chunk;
 	worker->plan = chunk->plan;
+	worker->wakes = (struct wake_source){ 0 };
 	assert(!worker->partial);
 	assert(!chunk->partial);
 	assert(worker->draft->groups.count == 0);

@@ -1,5 +1,6 @@
 /*
- * kernel: names of system calls, pairs of entry and exit, states of threads, bytes of calls.
+ * kernel: names of system calls, pairs of entry and exit, wake-ups, states of threads, bytes of
+ * calls.
  */
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "kernel/file-calls.h"
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
+#include "kernel/wake-source.h"
 #include "suites.h"
 
 /* ---- system calls ---- */
@@ -174,6 +176,50 @@ START_TEST(shares_the_unnamed_exit)
 }
 END_TEST
 
+/* ---- wake-ups ---- */
+
+/* Events: t sched_ttwu, w sched_waking, u sched_wakeup, n sched_wakeup_new.  Of each, in this
+ * order: Source, Confirms, New, or - */
+static const struct {
+	const char *has;
+	const char *means;
+	bool has_wakeup;
+} sources[] = {
+	{ "twun", "S-CN", true }, { "wun", "-SCN", true }, { "un", "--SN", true },
+	{ "t", "S-CN", false },   { "w", "-SCN", false },  { "u", "--SN", true },
+	{ "tu", "S-CN", true },   { "tw", "S-CN", false }, { "", "--SN", false },
+};
+
+START_TEST(finds_the_wake_up)
+{
+	static const char letters[] = "twun", kinds[] = "-SCN";
+	struct wake_source source = { 0 };
+	bool has[WAKE_EVENTS];
+
+	ck_assert(!wake_source_is_known(&source));
+	for (unsigned int i = 0; i < WAKE_EVENTS; i++) {
+		has[i] = strchr(sources[_i].has, letters[i]) != NULL;
+	}
+	source = wake_source_among(has);
+	ck_assert(wake_source_is_known(&source));
+	ck_assert_int_eq(source.has_wakeup, sources[_i].has_wakeup);
+	for (unsigned int i = 0; i < WAKE_EVENTS; i++) {
+		ck_assert_int_eq(kinds[wake_source_kind(&source, i)], sources[_i].means[i]);
+	}
+}
+END_TEST
+
+/* Neither the idle thread nor what is no tid is woken, nor anyone without success. */
+START_TEST(ignores_wake_ups)
+{
+	ck_assert(wake_source_wakes(1, 1));
+	ck_assert(!wake_source_wakes(1, 0));
+	ck_assert(!wake_source_wakes(0, 1));
+	ck_assert(!wake_source_wakes(-1, 1));
+	ck_assert(!wake_source_wakes(INT64_C(0x80000000), 1));
+}
+END_TEST
+
 /* ---- states ---- */
 
 static const struct {
@@ -213,6 +259,8 @@ Suite *suite_kernel(void)
 	tcase_add_loop_test(tcase, pairs_calls, 0, sizeof(pairings) / sizeof(pairings[0]));
 	tcase_add_test(tcase, refuses_negative_durations);
 	tcase_add_test(tcase, shares_the_unnamed_exit);
+	tcase_add_loop_test(tcase, finds_the_wake_up, 0, sizeof(sources) / sizeof(sources[0]));
+	tcase_add_test(tcase, ignores_wake_ups);
 	tcase_add_loop_test(tcase, decodes_states, 0, sizeof(meanings) / sizeof(meanings[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
