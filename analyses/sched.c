@@ -50,7 +50,6 @@ struct waiting {
 	int32_t waker;
 };
 
-
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct waiting *w = state;
