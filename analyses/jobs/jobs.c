@@ -429,22 +429,10 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
 {
-	static const struct codec_field fields[] = {
-		CODEC_FIELD(struct machine, next),
-		CODEC_FIELD(struct machine, has_ended),
-		CODEC_FIELD(struct machine, ended_ts),
-		CODEC_FIELD(struct machine, begin),
-		CODEC_FIELD(struct machine, arrival.ts),
-		CODEC_FIELD(struct machine, arrival.skipped),
-		CODEC_FIELD(struct machine, arrival.from),
-		CODEC_FIELD(struct machine, has_before),
-		CODEC_FIELD(struct machine, has_known),
-		CODEC_FIELD(struct machine, before),
-		CODEC_FIELD(struct machine, known),
-		CODEC_FIELD(struct machine, run),
-	};
-
-	codec_fields(codec, fields, sizeof(fields) / sizeof(fields[0]), machine);
+	codec_each(codec, &machine->next, &machine->has_ended, &machine->ended_ts, &machine->begin,
+		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
+		   &machine->has_before);
+	codec_each(codec, &machine->has_known, &machine->before, &machine->known, &machine->run);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}
@@ -462,9 +450,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	bool has_machines = e->machines;
 
 	thread_phase_codec(codec, &e->phase);
-	codec_u64(codec, &e->slept);
-	codec_i32(codec, &e->tid);
-	codec_bool(codec, &has_machines);
+	codec_each(codec, &e->slept, &e->tid, &has_machines);
 	if (!codec_check(codec, !has_machines || count > 0) || !has_machines) {
 		return;
 	}

@@ -9,15 +9,12 @@
  * Bytes that are read are untrusted, so each value needs a codec_check() for what the program
  * assumes about it.  Beyond the end every value is 0.  `is_wrong` records both kinds of fault; the
  * caller looks at it once, at the end.
- *
- * A struct of many values may have a table of its members instead: codec_fields().
  */
 #ifndef SILLAGE_BASE_CODEC_H
 #define SILLAGE_BASE_CODEC_H
 
 #include <endian.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -150,48 +147,6 @@ static inline void codec_bool(struct codec *codec, bool *value)
 #define CODEC_6(c, at, ...) (codec_one(c, at), CODEC_5(c, __VA_ARGS__))
 #define CODEC_7(c, at, ...) (codec_one(c, at), CODEC_6(c, __VA_ARGS__))
 #define CODEC_8(c, at, ...) (codec_one(c, at), CODEC_7(c, __VA_ARGS__))
-/* A member of a struct. */
-struct codec_field {
-	uint16_t at;   /* its offset */
-	uint8_t bytes; /* 0: bool */
-};
-
-#define CODEC_MEMBER(type, member) (((type *)NULL)->member)
-#define CODEC_FIELD(type, member)                                                                  \
-	{                                                                                          \
-		offsetof(type, member), _Generic(CODEC_MEMBER(type, member), bool : 0, default     \
-						 : sizeof(CODEC_MEMBER(type, member)))             \
-	}
-
-static inline void codec_field(struct codec *codec, const struct codec_field *field, void *value)
-{
-	switch (field->bytes) {
-	case 0:
-		codec_bool(codec, value);
-		break;
-	case 1:
-		codec_u8(codec, value);
-		break;
-	case 2:
-		codec_u16(codec, value);
-		break;
-	case 4:
-		codec_u32(codec, value);
-		break;
-	default:
-		codec_u64(codec, value);
-		break;
-	}
-}
-
-/* Writes or reads the members of @object that a table names. */
-static inline void codec_fields(struct codec *codec, const struct codec_field *fields, size_t count,
-				void *object)
-{
-	for (size_t i = 0; i < count; i++) {
-		codec_field(codec, &fields[i], (uint8_t *)object + fields[i].at);
-	}
-}
 
 /* How many elements follow, of at least @each bytes.  Reading: never more than the bytes that are
  * left can hold, so the caller may allocate for all of them. */
