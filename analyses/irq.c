@@ -11,8 +11,10 @@
  * the merger in time order, like those of a thread.
  */
 #include "base/mem.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };
@@ -74,10 +76,12 @@ static void on_raise(struct worker *worker, void *state, const struct trace_even
 	}
 }
 
-static void on_lost(struct worker *worker, void *state, uint64_t ts)
+static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	(void)state;
-	(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
+	if (!is_over) {
+		(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
+	}
 }
 
 /* ---- merger's half ---- */
@@ -267,12 +271,12 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, unsigned int what)
 {
 	struct irq_cpu **state = shard_thread_state(shard, entity);
 
 	(void)ts;
-	if (*state) {
+	if (*state && (what & DOUBT_HOLE)) {
 		drop_open(shard, *state);
 	}
 }
@@ -324,10 +328,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_irq = {
 	.name = "irq",
 	.summary = "hard and soft interrupts: how many, how long, how long soft ones waited",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct irq_cpu *), /* of entities; NULL in threads */
 	.tables = {
 		[TOTALS] = {
@@ -394,9 +396,9 @@ const struct analysis analysis_irq = {
 			},
 		},
 	},
-	.on_lost = on_lost,
+	.rare = &(const struct analysis_rare){ .on_lost = on_lost },
 	.on_record = on_record,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
 	.on_forget = on_forget,

@@ -7,6 +7,7 @@
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 #include "kernel/thread-phase.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
@@ -165,11 +166,14 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	(void)thread_phase_seen(&w->phase, ts, shard_source_cpu(shard));
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	thread_phase_lose(&w->phase);
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		thread_phase_lose(&w->phase);
+	}
 }
 
 static const struct need needs[] = {
@@ -201,10 +205,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_sched = {
 	.name = "sched",
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,
 	.tables = {
@@ -273,5 +275,5 @@ const struct analysis analysis_sched = {
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 };

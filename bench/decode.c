@@ -2,7 +2,8 @@
  * decode: the cost of each part of the decoder.
  *
  * usage: decode skip TRACE        the decoder, compared with a loop that only finds the end of
- *                                 each event: the least work that any reader must do
+ *                                 each event: the least work that any reader must do (of traces
+ *                                 with LTTng's packed compact header only)
  *        decode fields            ns per event by kind and number of requested fields
  *        decode metadata [N]      parse and compile N event classes, together and one by one
  *        decode read TRACE        throughput of pread and of ways to mmap a file
@@ -19,19 +20,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench.h"
+
 #include "base/arena.h"
 #include "base/mem.h"
 #include "ctf/decoder.h"
 #include "ctf/metadata/metadata.h"
-#include "recorded/recorded.h"
 
 #define RUNS 5
-
-__attribute__((noreturn)) static void die(const char *text)
-{
-	(void)fprintf(stderr, "decode: %s\n", text);
-	exit(1);
-}
 
 static double now(void)
 {
@@ -51,6 +47,17 @@ static double best_of(double (*run)(void *user), void *user)
 		best = seconds < best ? seconds : best;
 	}
 	return best;
+}
+
+static void open_one(const char *dir, struct recorded *trace)
+{
+	struct recorded_paths paths = { 0 };
+	struct err err;
+
+	if (recorded_open(one_trace(dir, &paths), trace, &err) < 0) {
+		die(err.text);
+	}
+	recorded_paths_fini(&paths);
 }
 
 /* ---- generated metadata ---- */
@@ -171,7 +178,7 @@ static double run_fields(void *user)
 static double fields_cost(const struct kind *kind, unsigned int wanted)
 {
 	static char names[FIELDS][8];
-	struct plan_request request = { .event = wanted > 0 ? "e" : "nobody" };
+	struct plan_request request = { .event = wanted > 0 ? "e" : "none" };
 	struct fields f = { .kind = kind };
 	struct plan_builder *builder;
 	char text[4096] = HEAD "event { name = e; id = 1; stream_id = 0; fields := struct { ";
@@ -376,12 +383,22 @@ static void skip_packet(struct skip *s, struct recorded_file *file)
 	    packet_info_read(d, s->trace.plan, s->buffer, size, size, &info, &err) < 0) {
 		die("a packet cannot be read");
 	}
-	if (!info.stream->is_packed) {
-		die("the bare loop knows LTTng's packed compact header only");
-	}
 	decoder_start(d, s->trace.plan, &info, s->buffer, size);
 	s->events += s->is_bare ? skip_bare(d) : skip_decoder(s, d);
 	s->bytes += size;
+}
+
+/* Whether the bare loop can read them: it knows LTTng's packed compact header only. */
+static bool all_packed(const struct recorded_files *files)
+{
+	for (size_t i = 0; i < files->at.count; i++) {
+		const struct recorded_file *file = &files->at.at[i];
+
+		if (file->has_info && !file->info.stream->is_packed) {
+			return false;
+		}
+	}
+	return true;
 }
 
 static double run_skip(void *user)
@@ -405,25 +422,21 @@ static double run_skip(void *user)
 	return now() - begin;
 }
 
-static void bench_skip(char *dir)
+static void bench_skip(const char *dir)
 {
-	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
 	struct skip s = { 0 };
-	struct err err;
 
-	if (recorded_open(&path, &s.trace, &err) < 0) {
-		die(err.text);
-	}
+	open_one(dir, &s.trace);
 	s.counts = mem_alloc((s.trace.plan->class_count + 1) * sizeof(*s.counts));
 	s.seen = mem_alloc((s.trace.plan->class_count + 1) * sizeof(*s.seen));
 	printf("what\ts\tM events/s\tMB/s\n");
-	for (int bare = 1; bare >= 0; bare--) {
+	for (int bare = all_packed(&s.trace.files); bare >= 0; bare--) {
 		double seconds;
 
 		s.is_bare = bare;
 		memset(s.counts, 1, s.trace.plan->class_count * sizeof(*s.counts)); /* all seen */
 		seconds = best_of(run_skip, &s);
-		printf("%s\t%.3f\t%.1f\t%.0f\n", bare ? "bare skip-and-count loop" : "the decoder",
+		printf("%s\t%.6f\t%.1f\t%.0f\n", bare ? "bare skip-and-count loop" : "the decoder",
 		       seconds, (double)s.events / seconds / 1e6, (double)s.bytes / seconds / 1e6);
 	}
 	free(s.counts);
@@ -594,14 +607,9 @@ static double run_reading(void *user)
 	return now() - begin;
 }
 
-static void open_reading(char *dir, struct recorded *trace, struct reading *r)
+static void open_reading(const char *dir, struct recorded *trace, struct reading *r)
 {
-	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
-	struct err err;
-
-	if (recorded_open(&path, trace, &err) < 0) {
-		die(err.text);
-	}
+	open_one(dir, trace);
 	r->file_count = trace->files.at.count;
 	r->fds = mem_alloc(r->file_count * sizeof(*r->fds));
 	r->sizes = mem_alloc(r->file_count * sizeof(*r->sizes));
@@ -621,7 +629,7 @@ static void close_reading(struct recorded *trace, struct reading *r)
 	recorded_close(trace);
 }
 
-static void bench_read(char *dir)
+static void bench_read(const char *dir)
 {
 	struct reading r = { .threads = 1 };
 	uint64_t bytes = 0;
@@ -643,7 +651,7 @@ static void bench_read(char *dir)
 	close_reading(&trace, &r);
 }
 
-static void bench_simulate(char *dir)
+static void bench_simulate(const char *dir)
 {
 	static const unsigned int works[] = { 0, 4, 16, 64 };
 	const unsigned int cores = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -664,7 +672,7 @@ static void bench_simulate(char *dir)
 			r.work = works[w];
 			r.threads = 1;
 			one = best_of(run_reading, &r);
-			printf("%s\t%u\t%.3f", way_names[way], works[w], one);
+			printf("%s\t%u\t%.6f", way_names[way], works[w], one);
 			for (r.threads = 2; r.threads <= cores && r.threads <= 256;
 			     r.threads *= 2) {
 				printf("\t%.2f", one / best_of(run_reading, &r));

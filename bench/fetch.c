@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 			take(&f, &reply);
 		}
 	}
-	(void)printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.3f s\n", f.packets, f.bytes,
+	(void)printf("%" PRIu64 " packets, %" PRIu64 " bytes, %.6f s\n", f.packets, f.bytes,
 		     (double)(now_monotonic_ns() - begin) / 1e9);
 	return 0;
 }

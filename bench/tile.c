@@ -6,7 +6,7 @@
  * contexts and long event headers, are patched.  Sequence numbers continue.  It supports LTTng's
  * event headers only.
  *
- * usage: tile TRACE OUT TIMES
+ * usage: tile TRACE OUT TIMES      TRACE: or a directory above it
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorded/recorded.h"
+#include "bench.h"
 
 struct patch {
 	uint64_t at;    /* byte of a 64-bit value, little endian */
@@ -32,12 +32,6 @@ struct tiler {
 	VEC(struct patch) patches;
 	VEC(uint8_t) bytes; /* the current stream, whole */
 };
-
-__attribute__((noreturn)) static void die(const char *what)
-{
-	(void)fprintf(stderr, "tile: %s\n", what);
-	exit(1);
-}
 
 static uint64_t load(const struct tiler *t, uint64_t at)
 {
@@ -219,26 +213,29 @@ static void copy_metadata(const char *dir, const char *out)
 
 int main(int argc, char **argv)
 {
-	struct recorded_path path = { .name = argv[1], .dirs = { .at = &argv[1], .count = 1 } };
+	struct recorded_paths paths = { 0 };
+	const struct recorded_path *path;
 	struct tiler t = { 0 };
 	struct err err;
 
 	if (argc != 4 || atoi(argv[3]) < 1) {
 		die("usage: tile TRACE OUT TIMES");
 	}
-	if (recorded_open(&path, &t.trace, &err) < 0) {
+	path = one_trace(argv[1], &paths);
+	if (recorded_open(path, &t.trace, &err) < 0) {
 		die(err.text);
 	}
 	if (mkdir(argv[2], 0777) < 0) {
 		die(strerror(errno));
 	}
-	t.step = step_of(&path);
-	copy_metadata(argv[1], argv[2]);
+	t.step = step_of(path);
+	copy_metadata(path->dirs.at[0], argv[2]);
 	for (size_t i = 0; i < t.trace.files.at.count; i++) {
 		tile_file(&t, &t.trace.files.at.at[i], argv[2], (uint64_t)atoi(argv[3]));
 	}
 	vec_fini(&t.patches);
 	vec_fini(&t.bytes);
 	recorded_close(&t.trace);
+	recorded_paths_fini(&paths);
 	return 0;
 }

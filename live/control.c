@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/capture/capture-write.h"
+#include "capture/capture-write.h"
 #include "output/sink.h"
 
 struct control_client {

@@ -7,15 +7,15 @@
 
 #include "base/limits.h"
 #include "base/units.h"
+#include "capture/capture-write.h"
+#include "capture/captures.h"
 #include "engine/trace.h"
-#include "live/capture/capture-write.h"
-#include "live/capture/captures.h"
 #include "live/control.h"
 #include "live/loop-state.h"
 #include "live/metrics/metrics.h"
-#include "live/trigger/trigger.h"
 #include "live/web/web.h"
 #include "query/period.h"
+#include "trigger/trigger.h"
 
 void loop_on_retained(void *user, const char *stream, struct retained *retained)
 {

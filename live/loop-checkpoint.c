@@ -17,7 +17,7 @@
 #include "base/now.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "live/loop-state.h"
-#include "live/trigger/actions.h"
+#include "trigger/actions.h"
 
 /* Reports that saving fails, or works again: once each. */
 static void note_result(struct loop *loop, int result, const struct err *err)

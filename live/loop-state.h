@@ -11,7 +11,7 @@
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/session/session.h"
-#include "live/trigger/actions.h"
+#include "trigger/actions.h"
 
 struct control;
 struct dump;

@@ -14,17 +14,17 @@
 
 #include "base/now.h"
 #include "base/process/service.h"
+#include "capture/captures.h"
 #include "engine/exchange/checkpoint-file.h"
-#include "live/capture/captures.h"
 #include "live/control.h"
 #include "live/loop-signals.h"
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics/metrics.h"
-#include "live/trigger/actions.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
 #include "phases/phases.h"
+#include "trigger/actions.h"
 
 static void on_progress(void *user);
 
@@ -154,7 +154,7 @@ static void on_report(void *user, const struct report *report)
 
 	if (config->engine.shown_interval_ns != config->engine.interval_ns && !trace->rollup) {
 		trace->rollup = rollup_new(config->engine.shown_interval_ns, config->engine.top,
-					   config->engine.selection);
+					   config->engine.selection, config->engine.wants_places);
 	}
 	if (report->kind == REPORT_WINDOW) {
 		check_names(loop, trace);

@@ -30,8 +30,8 @@
 
 #include "base/err.h"
 #include "engine/engine.h"
-#include "live/url.h"
 #include "output/sink.h"
+#include "relay/url.h"
 
 struct captures;
 struct capture_order;

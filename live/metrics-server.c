@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
-#include "live/url.h"
+#include "relay/url.h"
 
 struct metrics_server {
 	struct evhttp *http;
@@ -39,8 +39,7 @@ static void on_metrics(struct evhttp_request *request, void *arg)
 			 "proto=io.prometheus.client.MetricFamily; encoding=delimited"),
 	};
 	enum metrics_form form = metrics_accept(
-		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept"),
-		metrics_has_protobuf());
+		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept"));
 	struct evbuffer *body = evbuffer_new();
 	const struct metrics_server *server = arg;
 	size_t len;

@@ -8,6 +8,7 @@
 #include "analyses/jobs/jobs.h"
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 
 extern const struct analysis analysis_jobs;
 
@@ -313,16 +314,9 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
-{
-	thread_phase_lose(&jobs_executing(shard, thread)->phase);
-}
-
 /* In the gap, executions may have ended. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void cut(struct shard *shard, const struct executing *e)
 {
-	const struct executing *e = jobs_executing(shard, thread);
-
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
@@ -331,13 +325,21 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	if (shard_tid(thread) < 0) {
+	struct executing *e = jobs_executing(shard, thread);
+
+	if (what & DOUBT_SWITCHES) {
+		thread_phase_lose(&e->phase);
+	}
+	if (what & DOUBT_EVENTS) {
+		cut(shard, e);
+	}
+	if ((what & DOUBT_HOLE) && shard_tid(thread) < 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
-	} else {
-		jobs_executing(shard, thread)->phase.is_lost = true;
-		jobs_executing(shard, thread)->slept = 0;
+	} else if (what & DOUBT_HOLE) {
+		e->phase.is_lost = true;
+		e->slept = 0;
 	}
 }
 
@@ -440,9 +442,10 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 		CODEC_FIELD(struct machine, before),
 		CODEC_FIELD(struct machine, known),
 		CODEC_FIELD(struct machine, run),
+		{ 0 },
 	};
 
-	codec_fields(codec, fields, sizeof(fields) / sizeof(fields[0]), machine);
+	codec_fields(codec, fields, machine);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}
@@ -504,11 +507,7 @@ const struct analysis analysis_jobs = {
 	.summary = "executions of what --job names: durations, responses, missed deadlines",
 	.needs = jobs_needs,
 	.need_count = JOBS_NEEDS,
-	.needs_of = jobs_worker_needs_of,
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
-	.missing_of = jobs_missing_of,
-	.is_asked = jobs_is_asked,
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct jobs_worker),
 	.thread_state_size = sizeof(struct executing),
 	.trace_state_size = sizeof(struct jobs_trace),
@@ -580,7 +579,6 @@ const struct analysis analysis_jobs = {
 			},
 		},
 	},
-	.on_lost = jobs_worker_lost,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
@@ -590,12 +588,16 @@ const struct analysis analysis_jobs = {
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
-	.on_gap = on_gap,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = jobs_count_ordered,
 	.on_trace_forget = jobs_count_forget,
-	.label_of = jobs_count_label_of,
+	.rare = &(const struct analysis_rare){
+		.needs_of = jobs_worker_needs_of,
+		.missing_of = jobs_missing_of,
+		.is_asked = jobs_is_asked,
+		.label_of = jobs_count_label_of,
+		.on_lost = jobs_worker_lost,
+	},
 };

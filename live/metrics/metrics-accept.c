@@ -3,6 +3,7 @@
  */
 #include "live/metrics/metrics-accept.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -66,7 +67,7 @@ static bool read_element(char *element, enum metrics_form *ret_form, double *ret
 	return *ret_form == METRICS_OPEN || strcasecmp(type, "text/plain") == 0;
 }
 
-enum metrics_form metrics_accept(const char *accept, bool has_protobuf)
+enum metrics_form metrics_accept(const char *accept)
 {
 	enum metrics_form best = METRICS_TEXT, form;
 	double most = 0, q;
@@ -78,8 +79,7 @@ enum metrics_form metrics_accept(const char *accept, bool has_protobuf)
 		if (len < sizeof(element)) {
 			memcpy(element, at, len);
 			element[len] = '\0';
-			if (read_element(element, &form, &q) && q > most &&
-			    (form != METRICS_PROTOBUF || has_protobuf)) {
+			if (read_element(element, &form, &q) && q > most) {
 				best = form;
 				most = q;
 			}

@@ -4,12 +4,10 @@
 #ifndef SILLAGE_LIVE_METRICS_ACCEPT_H
 #define SILLAGE_LIVE_METRICS_ACCEPT_H
 
-#include <stdbool.h>
-
 enum metrics_form { METRICS_TEXT, METRICS_OPEN, METRICS_PROTOBUF };
 
 /* "TYPE;PARAMETER=VALUE;q=0.5,TYPE,...".  The form with the highest q, of several the first; text
  * if it names none.  @accept: NULL is fine. */
-enum metrics_form metrics_accept(const char *accept, bool has_protobuf);
+enum metrics_form metrics_accept(const char *accept);
 
 #endif

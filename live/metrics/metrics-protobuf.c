@@ -272,11 +272,6 @@ static void put_histogram(struct metrics_writer *writer, const struct metrics_la
 
 /* ---- all ---- */
 
-bool metrics_has_protobuf(void)
-{
-	return true;
-}
-
 char *metrics_protobuf(const struct metrics *metrics, size_t *ret_len)
 {
 	struct protobuf p = { .writer = { .family = put_family,

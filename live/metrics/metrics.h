@@ -46,7 +46,5 @@ char *metrics_text(const struct metrics *metrics, bool is_open_metrics, size_t *
 /* The same as messages of io.prometheus.client.MetricFamily, each behind its length as a varint.
  * Histograms have native buckets, too (metrics-protobuf.c). */
 char *metrics_protobuf(const struct metrics *metrics, size_t *ret_len);
-/* Whether the build has it. */
-bool metrics_has_protobuf(void);
 
 #endif

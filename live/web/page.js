@@ -1,66 +1,28 @@
-// The page of `live --web`.  Names come from traces: they are set as text, never as markup.
+// The page of `live --web`.
 'use strict';
 
 const WINDOWS = 120; // shown over time
 const NOTICES = 100;
 const traces = new Map(); // by identity: { section, when, parts, windows, skipped }
 
-function element(kind, text, className) {
-	const made = document.createElement(kind);
-	if (text !== undefined) {
-		made.textContent = text;
-	}
-	if (className) {
-		made.className = className;
-	}
-	return made;
-}
-
-function time(ns) {
-	const units = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us']];
-	if (ns === null || ns === undefined) {
-		return '-';
-	}
-	for (const [size, name] of units) {
-		const value = ns / size;
-		if (Math.abs(value) >= 0.9995) {
-			return (Math.abs(value) >= 999.5 ? Math.round(value) : value.toPrecision(3)) + ' ' + name;
-		}
-	}
-	return ns + ' ns';
-}
-
-function percent(part, whole) {
-	return part === null || part === undefined || !(whole > 0) ? '-' : (100 * part / whole).toFixed(1) + ' %';
+@FILE ../../src/base/page/text.js@
+@FILE ../../src/base/page/elements.js@
+@FILE ../../src/base/page/table.js@
+function shareOf(part, whole) {
+	return part === null || part === undefined || !(whole > 0) ? '-' : percent(part / whole);
 }
 
 function nameOf(trace) {
 	return [trace.host, trace.session, trace.domain].filter((part) => part).join('/') || trace.path || 'trace';
 }
 
-function table(head, rows) {
-	const made = element('table'), top = element('tr');
-	for (const [text, isName] of head) {
-		top.append(element('th', text, isName ? 'name' : ''));
-	}
-	made.append(top);
-	for (const row of rows) {
-		const line = element('tr');
-		row.forEach((text, i) => {
-			const cell = element('td', text, head[i][1] ? 'name' : '');
-			cell.title = text;
-			line.append(cell);
-		});
-		made.append(line);
-	}
-	return made;
-}
-
 function part(parts, key, title) {
 	let made = parts.get(key);
 	if (!made) {
-		made = element('div', undefined, 'part');
-		made.append(element('h3', title), element('div'));
+		made = element('div');
+		made.className = 'part';
+		element('h3', title, made);
+		element('div', '', made);
 		parts.set(key, made);
 	}
 	return made.lastChild;
@@ -68,6 +30,7 @@ function part(parts, key, title) {
 
 // ---- over time ----
 
+/* What to draw on, its context, and its width. */
 function prepare(into, height) {
 	let canvas = into.querySelector('canvas');
 	if (!canvas) {
@@ -75,13 +38,7 @@ function prepare(into, height) {
 		canvas.setAttribute('role', 'img');
 		into.prepend(canvas);
 	}
-	const scale = window.devicePixelRatio || 1;
-	canvas.style.height = height + 'px';
-	canvas.width = Math.max(1, canvas.clientWidth) * scale;
-	canvas.height = height * scale;
-	const pen = canvas.getContext('2d');
-	pen.scale(scale, scale);
-	return [canvas, pen, Math.max(1, canvas.clientWidth)];
+	return [canvas, ...fit(canvas, height)];
 }
 
 function busyShare(cpu) {
@@ -97,8 +54,6 @@ function drawCpus(into, windows) {
 	const [canvas, pen, width] = prepare(into, height * ids.length);
 	const left = 52, step = (width - left) / WINDOWS;
 	const style = getComputedStyle(document.body);
-	pen.font = '11px sans-serif';
-	pen.textBaseline = 'middle';
 	windows.forEach((one, i) => {
 		const x = left + (WINDOWS - windows.length + i) * step;
 		for (const cpu of one.cpu && one.cpu.cpus || []) {
@@ -142,15 +97,19 @@ function missing(analysis) {
 function note(into, text) {
 	let made = into.querySelector('.note');
 	if (!made) {
-		made = element('p', '', 'soft note');
-		into.append(made);
+		made = element('p', '', into);
+		made.className = 'soft note';
 	}
 	made.textContent = text;
 }
 
-function showRows(parts, key, title, head, rows) {
+/* Columns as tableIn() takes them. */
+function showRows(parts, key, title, columns, rows) {
 	if (rows && rows.length) {
-		part(parts, key, title).replaceChildren(table(head, rows));
+		const into = part(parts, key, title);
+		into.replaceChildren();
+		tableIn(into, rows, columns);
+		into.querySelectorAll('td').forEach((cell) => { cell.title = cell.textContent; });
 	}
 }
 
@@ -164,40 +123,43 @@ function containerName(row) {
 }
 
 function showCpu(parts, all, now) {
-	const cpu = now.cpu, span = now.end - now.begin, head = [['thread', true], ['of one CPU'], ['switches'], ['longest']];
-	const row = (name) => (one) => [name(one), percent(one.run_ns, span), String(one.switches ?? '-'), time(one.longest_ns)];
+	const cpu = now.cpu, span = now.end - now.begin;
+	const columns = (title, name) => [[title, name, 'text'], ['of one CPU', (one) => shareOf(one.run_ns, span)],
+		['switches', (one) => String(one.switches ?? '-')], ['longest', (one) => duration(one.longest_ns)]];
 	if (cpu.cpus && cpu.cpus.length) {
 		const into = part(parts, 'cpus', 'CPUs over time');
 		drawCpus(into, all);
-		note(into, 'busy ' + percent(cpu.busy_ns, cpu.busy_ns + cpu.idle_ns) + ' of ' + cpu.cpus.length + ' CPUs ' + missing(cpu));
+		note(into, 'busy ' + shareOf(cpu.busy_ns, cpu.busy_ns + cpu.idle_ns) + ' of ' + cpu.cpus.length + ' CPUs ' + missing(cpu));
 	} else if (cpu.missing) {
 		note(part(parts, 'cpus', 'CPUs over time'), missing(cpu));
 	}
-	showRows(parts, 'threads', 'Threads that ran most', head, cpu.threads && cpu.threads.map(row(threadName)));
-	showRows(parts, 'containers', 'Containers', [['container', true]].concat(head.slice(1)),
-		cpu.containers && cpu.containers.map(row(containerName)));
+	showRows(parts, 'threads', 'Threads that ran most', columns('thread', threadName), cpu.threads);
+	showRows(parts, 'containers', 'Containers', columns('container', containerName), cpu.containers);
 }
 
 function showSched(parts, all, now) {
 	const into = part(parts, 'wake', 'Wake-up latency'), wake = now.sched.wake;
 	if (wake && wake.count > 0) {
 		const most = drawWake(into, all);
-		note(into, 'now: p50 ' + time(wake.p50_ns) + ', p99 ' + time(wake.p99_ns) + ', longest ' + time(wake.max_ns) +
-			', ' + wake.count + ' wake-ups; the highest bar: ' + time(most) + ' ' + missing(now.sched));
+		note(into, 'now: p50 ' + duration(wake.p50_ns) + ', p99 ' + duration(wake.p99_ns) + ', longest ' + duration(wake.max_ns) +
+			', ' + wake.count + ' wake-ups; the highest bar: ' + duration(most) + ' ' + missing(now.sched));
 	} else {
 		note(into, wake ? 'no wake-up in this window' : missing(now.sched) || 'not recorded');
 	}
-	showRows(parts, 'waits', 'Threads that waited longest', [['thread', true], ['p50'], ['p99'], ['longest'], ['wake-ups']],
-		now.sched.threads && now.sched.threads.filter((one) => one.wake && one.wake.count > 0).map((one) => [
-			threadName(one), time(one.wake.p50_ns), time(one.wake.p99_ns), time(one.wake.max_ns), String(one.wake.count)]));
+	showRows(parts, 'waits', 'Threads that waited longest', [['thread', threadName, 'text'], ['p50', (one) => duration(one.wake.p50_ns)],
+		['p99', (one) => duration(one.wake.p99_ns)], ['longest', (one) => duration(one.wake.max_ns)],
+		['wake-ups', (one) => String(one.wake.count)]],
+	now.sched.threads && now.sched.threads.filter((one) => one.wake && one.wake.count > 0));
 }
 
 function known(trace) {
 	const key = JSON.stringify(trace);
 	if (!traces.has(key)) {
 		const section = element('section');
-		const made = { section, parts: new Map(), windows: [], skipped: 0, when: element('p', '', 'soft') };
-		section.append(element('h2', nameOf(trace)), made.when, element('div', undefined, 'parts'));
+		element('h2', nameOf(trace), section);
+		const made = { section, parts: new Map(), windows: [], skipped: 0, when: element('p', '', section) };
+		made.when.className = 'soft';
+		element('div', '', section).className = 'parts';
 		section.querySelector('h2').title = trace.path || '';
 		traces.set(key, made);
 		document.getElementById('none').hidden = true;
@@ -212,8 +174,8 @@ function draw(trace) {
 	if (!now) {
 		return;
 	}
-	trace.when.textContent = now.end_time.slice(0, 23).replace('T', ' ') + ' UTC, window of ' + time(now.end - now.begin) +
-		(now.lag_ns === undefined ? '' : ', ' + time(now.lag_ns) + ' behind') + (now.complete ? '' : ', not complete') +
+	trace.when.textContent = now.end_time.slice(0, 23).replace('T', ' ') + ' UTC, window of ' + duration(now.end - now.begin) +
+		(now.lag_ns === undefined ? '' : ', ' + duration(now.lag_ns) + ' behind') + (now.complete ? '' : ', not complete') +
 		(trace.skipped ? ', ' + trace.skipped + (trace.skipped === 1 ? ' window was' : ' windows were') + ' left out' : '');
 	// A new part has a place before it is drawn, since a canvas takes its width from there.
 	for (const [key, title] of [['cpus', 'CPUs over time'], ['wake', 'Wake-up latency']]) {
@@ -279,11 +241,10 @@ function onCapture(line) {
 			(capture.path ? 'captured ' : 'could not be captured: ' + capture.error);
 		item.className = capture.path ? '' : 'failed';
 		if (line.has_report) {
-			const link = element('a', capture.path);
+			const link = element('a', capture.path, item);
 			link.href = 'capture/' + line.number;
 			link.target = '_blank';
 			link.rel = 'noopener';
-			item.append(link);
 		} else if (capture.path) {
 			item.append(capture.path);
 		}

@@ -15,6 +15,7 @@
 #ifndef SILLAGE_BASE_CODEC_H
 #define SILLAGE_BASE_CODEC_H
 
+#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,25 +131,24 @@ static inline void codec_bool(struct codec *codec, bool *value)
 	*value = byte != 0;
 }
 
-/* A member of a struct. */
+/* A member of a struct; the last of a table is all zero. */
 struct codec_field {
-	uint16_t at;   /* its offset */
-	uint8_t bytes; /* 0: bool */
+	uint16_t at;
+	uint8_t form; /* its bytes, or CODEC_BOOL */
 };
+#define CODEC_BOOL 255
 
 #define CODEC_MEMBER(type, member) (((type *)NULL)->member)
 #define CODEC_FIELD(type, member)                                                                  \
 	{                                                                                          \
-		offsetof(type, member), _Generic(CODEC_MEMBER(type, member), bool : 0, default     \
+		offsetof(type, member), _Generic(CODEC_MEMBER(type, member), bool                  \
+						 : CODEC_BOOL, default                             \
 						 : sizeof(CODEC_MEMBER(type, member)))             \
 	}
 
-static inline void codec_field(struct codec *codec, const struct codec_field *field, void *value)
+static inline void codec_field(struct codec *codec, uint8_t form, void *value)
 {
-	switch (field->bytes) {
-	case 0:
-		codec_bool(codec, value);
-		break;
+	switch (form) {
 	case 1:
 		codec_u8(codec, value);
 		break;
@@ -158,18 +158,21 @@ static inline void codec_field(struct codec *codec, const struct codec_field *fi
 	case 4:
 		codec_u32(codec, value);
 		break;
-	default:
+	case 8:
 		codec_u64(codec, value);
+		break;
+	default:
+		assert(form == CODEC_BOOL);
+		codec_bool(codec, value);
 		break;
 	}
 }
 
 /* Writes or reads the members of @object that a table names. */
-static inline void codec_fields(struct codec *codec, const struct codec_field *fields, size_t count,
-				void *object)
+static inline void codec_fields(struct codec *codec, const struct codec_field *fields, void *object)
 {
-	for (size_t i = 0; i < count; i++) {
-		codec_field(codec, &fields[i], (uint8_t *)object + fields[i].at);
+	for (; fields->form != 0; fields++) {
+		codec_field(codec, fields->form, (uint8_t *)object + fields->at);
 	}
 }
 

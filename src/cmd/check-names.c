@@ -13,9 +13,9 @@
 #include "deep/jobs/jobs.h"
 #include "discovery/discovery.h"
 #include "engine/contract/missing.h"
-#include "live/trigger/actions.h"
 #include "query/names.h"
 #include "recorded/recorded.h"
+#include "trigger/actions.h"
 
 /* ---- one name ---- */
 

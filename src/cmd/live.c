@@ -9,6 +9,7 @@
 
 #include "base/now.h"
 #include "base/process/service.h"
+#include "capture/captures.h"
 #include "cmd/baseline/baseline.h"
 #include "cmd/check-names.h"
 #include "cmd/cmd.h"
@@ -18,10 +19,9 @@
 #include "cmd/storing.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
-#include "live/capture/captures.h"
 #include "live/loop.h"
-#include "live/trigger/actions.h"
 #include "store/store.h"
+#include "trigger/actions.h"
 
 #define STATE_LOCK_US 200000 /* between attempts to lock the state file */
 

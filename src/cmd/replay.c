@@ -6,8 +6,8 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
-#include "live/replay/replay.h"
 #include "recorded/recorded.h"
+#include "replay/replay.h"
 
 static int find_all(const char **args, struct recorded_paths *paths)
 {

@@ -7,7 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/say.h"
-#include "live/trigger/actions.h"
+#include "trigger/actions.h"
 
 /* What is no file and has a comparison is an expression. */
 static bool is_expression(const char *text)

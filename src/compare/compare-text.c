@@ -5,6 +5,7 @@
 
 #include "compare/cells.h"
 #include "compare/compare-output.h"
+#include "text/text-table.h"
 
 static bool is_in(const struct cells_section *section, const struct change *change, bool lists_all)
 {
@@ -25,72 +26,75 @@ static const char *found_in(const struct change *change)
 	return change->is_in[0] ? change->is_in[1] ? "" : "  (A alone)" : "  (B alone)";
 }
 
-static void print_number(const struct change *change, FILE *out)
+static void print_number(struct text_table *table, const struct change *change)
 {
 	char *figure = change_figure(change);
 	struct cells_values cells;
 
 	cells_values(change, &cells);
-	(void)fprintf(out, "%14s%14s%15s%12s  %s%s\n", cells.a, cells.b, cells.difference,
-		      cells.change, figure, found_in(change));
+	text_cell(table, cells.a);
+	text_cell(table, cells.b);
+	text_cell(table, cells.difference);
+	text_cell(table, cells.change);
+	text_cell(table, figure);
+	(void)fputs(found_in(change), table->out);
+	text_end(table);
 	free(figure);
 }
 
-static void print_spread(const struct comparison *comparison, const struct change *change,
-			 FILE *out)
+static void print_spread(struct text_table *table, const struct comparison *comparison,
+			 const struct change *change)
 {
 	char *figure = change_figure(change);
 	struct cells_spread cells;
 
 	cells_spread(comparison, change, &cells);
-	(void)fprintf(out, "%s%s  %s  \n", figure, found_in(change), cells.distance);
+	text_put(table->out, figure, -1);
+	(void)fprintf(table->out, "%s  %s  \n", found_in(change), cells.distance);
 	for (int side = 0; side < 2; side++) {
-		(void)fprintf(out, "%4c", side == 0 ? 'A' : 'B');
+		text_cell(table, side == 0 ? "A" : "B");
 		for (size_t i = 0; i < CELLS_PARTS; i++) {
-			(void)fprintf(out, "%*s", i < 2 ? 14 : 11, cells.parts[side][i]);
+			text_cell(table, cells.parts[side][i]);
 		}
-		(void)fputc('\n', out);
+		text_end(table);
 	}
 	free(figure);
 }
 
-static void print_spread_title(const char *title, FILE *out)
+static struct text_table table_of(const struct cells_section *section, FILE *out)
 {
-	(void)fprintf(out, "\n%s\n%4s", title, "");
-	for (size_t i = 0; i < CELLS_PARTS; i++) {
-		(void)fprintf(out, "%*s", i < 2 ? 14 : 11, cells_parts[i]);
-	}
-	(void)fputc('\n', out);
-}
+	struct text_table table =
+		section->kind == CHANGE_SPREAD
+			? text_table_of(out, ">4|%s>14|%s>14|%s>11|%s>11|%s>11|%s>11|%s>11",
+					cells_parts[0], cells_parts[1], cells_parts[2],
+					cells_parts[3], cells_parts[4], cells_parts[5],
+					cells_parts[6])
+			: text_table_of(out, "A>14|B>14|B - A>15|CHANGE>12|  FIGURE<");
 
-static void print_title(const struct cells_section *section, FILE *out)
-{
-	if (section->kind == CHANGE_SPREAD) {
-		print_spread_title(section->title, out);
-	} else {
-		(void)fprintf(out, "\n%s\n%14s%14s%15s%12s  %s\n", section->title, "A", "B",
-			      "B - A", "CHANGE", "FIGURE");
-	}
+	(void)fprintf(out, "\n%s\n", section->title);
+	text_head(&table);
+	return table;
 }
 
 static bool print_section(const struct comparison *comparison, const struct cells_section *section,
 			  uint64_t top, bool lists_all, FILE *out)
 {
+	struct text_table table;
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < comparison->changes.count; i++) {
 		const struct change *change = &comparison->changes.at[i];
 
-		if (!is_in(section, change, lists_all) || (top > 0 && count++ >= top)) {
+		if (!is_in(section, change, lists_all) || (count++ >= top && top > 0)) {
 			continue;
 		}
-		if (top == 0 ? count++ == 0 : count == 1) {
-			print_title(section, out);
+		if (count == 1) {
+			table = table_of(section, out);
 		}
 		if (change->kind == CHANGE_SPREAD) {
-			print_spread(comparison, change, out);
+			print_spread(&table, comparison, change);
 		} else {
-			print_number(change, out);
+			print_number(&table, change);
 		}
 	}
 	if (top > 0 && count > top) {

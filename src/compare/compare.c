@@ -215,9 +215,9 @@ static void compare_table(struct comparison *comparison, const struct analysis *
 
 /* Lists of containers are there only if they are asked for, and then processes are not: of these
  * what has one name is one, whatever container it is in. */
-bool compare_wants(const struct selection *selection, const struct table *table)
+bool compare_wants(enum per per, const struct table *table)
 {
-	bool by_container = selection->per == PER_CONTAINER;
+	bool by_container = per == PER_CONTAINER;
 
 	if (scope_is_of_containers(table->scope)) {
 		return by_container;
@@ -226,18 +226,18 @@ bool compare_wants(const struct selection *selection, const struct table *table)
 		return false;
 	}
 	return profile_has_names(table) &&
-	       (table->scope == SCOPE_TRACE || selection_wants_table(selection, table));
+	       (table->scope == SCOPE_TRACE || selection_shows(per, table));
 }
 
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
-	     bool is_asked, const struct selection *selection, struct comparison *ret)
+	     bool is_asked, enum per per, struct comparison *ret)
 {
 	*ret = (struct comparison){ .side = { a, b }, .is_asked = is_asked };
 	for (; *list; list++) {
 		for (size_t t = 0; t < TABLES_MAX && (*list)->tables[t].columns[0].key; t++) {
 			const struct table *table = &(*list)->tables[t];
 
-			if (compare_wants(selection, table)) {
+			if (compare_wants(per, table)) {
 				compare_table(ret, *list, table);
 			}
 		}

@@ -48,14 +48,14 @@ struct comparison {
 	size_t compared; /* figures of lists, and of traces, that both sides have */
 };
 
-/* Compares the tables of @list (ends with NULL) that the selection wants.  @is_asked: the user
+/* Compares the tables of @list (ends with NULL) that @per shows.  @is_asked: the user
  * named these analyses, so what neither side has of them is not compared, too.  The profiles must
  * outlive the comparison. */
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
-	     bool is_asked, const struct selection *selection, struct comparison *ret);
+	     bool is_asked, enum per per, struct comparison *ret);
 void comparison_fini(struct comparison *comparison);
-/* Whether the selection leaves rows of the table to be compared. */
-bool compare_wants(const struct selection *selection, const struct table *table);
+/* Whether the table is compared. */
+bool compare_wants(enum per per, const struct table *table);
 
 /* Whether something of it differs. */
 bool change_differs(const struct change *change);

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "compare/value.h"
-#include "live/trigger/trigger-parts.h"
+#include "trigger/trigger-parts.h"
 
 enum limit_kind { LIMIT_VALUE, LIMIT_DIFFERENCE, LIMIT_RELATIVE };
 
@@ -145,13 +145,12 @@ void limit_free(struct limit *limit)
 	}
 }
 
-int limit_check_selection(const struct limit *limit, const struct selection *selection,
-			  struct err *err)
+int limit_check_per(const struct limit *limit, enum per per, struct err *err)
 {
 	const struct figure *figure = &limit->condition.figure;
 	bool is_of_containers = scope_is_of_containers(figure->table->scope);
 
-	if (compare_wants(selection, figure->table)) {
+	if (compare_wants(per, figure->table)) {
 		return 0;
 	}
 	return err_raise(err, -EINVAL, "--fail: %s is not compared %s", figure->text,

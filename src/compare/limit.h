@@ -6,7 +6,7 @@
  *     cpu.busy.rate > +50ms        50 ms a second more
  *     sched.wake.max > 10ms        B alone
  *
- *     FIGURE OP [+|-]VALUE[/s]     figures and values as in triggers (live/trigger/trigger.h)
+ *     FIGURE OP [+|-]VALUE[/s]     figures and values as in triggers (trigger/trigger.h)
  *
  * +X% and -X% are relative to A, and of sums to what they are per second.  A value with a sign is
  * the difference of B and A; without a sign it is that of B.  Such a value of a sum has to be per
@@ -24,9 +24,8 @@ struct limit;
 struct limit *limit_new(const char *text, struct err *err);
 void limit_free(struct limit *limit); /* NULL is fine */
 
-/* -EINVAL: the selection leaves out the list that the figure is of. */
-int limit_check_selection(const struct limit *limit, const struct selection *selection,
-			  struct err *err);
+/* -EINVAL: the list that the figure is of is not compared. */
+int limit_check_per(const struct limit *limit, enum per per, struct err *err);
 
 /* What is called for each row for which it holds; @says: "sched.wake.p99: 2.4 ms, ...". */
 typedef void limit_held_fn(void *user, const char *says);

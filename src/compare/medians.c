@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
-#include "live/trigger/fold.h"
+#include "trigger/fold.h"
 
 struct median {
 	const char *name; /* the key in the table */

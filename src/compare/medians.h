@@ -3,14 +3,14 @@
  *
  *     the hour of a day, as one report ──► a value of each comparison and row ──► their median
  *
- * Rows are found by name (live/trigger/fold.h).  A sum is per second, or a share.  A row that a day
+ * Rows are found by name (trigger/fold.h).  A sum is per second, or a share.  A row that a day
  * does not have has the sum 0 there, and no maximum, level or percentile.
  */
 #ifndef SILLAGE_COMPARE_MEDIANS_H
 #define SILLAGE_COMPARE_MEDIANS_H
 
 #include "engine/tables/report.h"
-#include "live/trigger/trigger-parts.h"
+#include "trigger/trigger-parts.h"
 
 struct medians;
 

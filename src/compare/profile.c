@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/contract/row.h"
-#include "live/trigger/trigger-parts.h"
+#include "trigger/trigger-parts.h"
 
 /* ---- lifecycle ---- */
 

@@ -7,20 +7,12 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "discovery/discovery.h"
+#include "text/text-table.h"
 
 static void put_name(const struct deep_thread *thread, FILE *out)
 {
-	for (const char *c = thread->comm[0] ? thread->comm : "?"; *c; c++) {
-		(void)fputc(units_letter(*c), out);
-	}
+	text_put(out, thread->comm[0] ? thread->comm : "?", -1);
 	(void)fprintf(out, " (%d)", thread->tid);
-}
-
-static void put_pattern(const char *pattern, FILE *out)
-{
-	for (const char *c = pattern; *c; c++) {
-		(void)fputc(units_letter(*c), out);
-	}
 }
 
 /* The name of a job: that of the thread, as far as a name may have its letters. */
@@ -33,27 +25,34 @@ static void put_job_name(const struct deep_thread *thread, FILE *out)
 }
 
 /* @named: the thread that gives the job its name; NULL: it has none. */
-static void put_one(const struct discovered *one, const struct deep_thread *named, FILE *out)
+static void put_one(struct text_table *table, const struct discovered *one,
+		    const struct deep_thread *named)
 {
-	char period[UNITS_TEXT_MAX], jitter[UNITS_TEXT_MAX], mean[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "  %7zu  %9s  %9s  %9s  %5.1f %%\n", one->count,
-		      units_ns(period, one->period_ns), units_ns(jitter, one->jitter_ns),
-		      units_ns(mean, one->mean_ns), 100 * one->coverage);
-	(void)fputs("           --job '", out);
+	text_cell_format(table, "%zu", one->count);
+	text_cell(table, units_ns(text, one->period_ns));
+	text_cell(table, units_ns(text, one->jitter_ns));
+	text_cell(table, units_ns(text, one->mean_ns));
+	text_share(table, one->coverage, 1);
+	text_end(table);
+	(void)fputs("           --job '", table->out);
 	if (named) {
-		put_job_name(named, out);
+		put_job_name(named, table->out);
 	}
-	put_pattern(one->pattern, out);
-	(void)fputs("'\n", out);
+	text_put(table->out, one->pattern, -1);
+	(void)fputs("'\n", table->out);
 }
 
 void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,
 		    bool is_named, FILE *out)
 {
+	struct text_table table =
+		text_table_of(out, "  COUNT>7|  PERIOD>9|  JITTER>9|  MEAN>9|  OF ITS TIME>7");
 	uint32_t thread = NOBODY;
 	size_t of_thread = 0;
 
+	table.hangs = false;
 	if (discovery->threads == 0) {
 		(void)fputs("JOBS FOUND: none, no such thread ran\n", out);
 		return;
@@ -68,12 +67,12 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 			of_thread = 0;
 			(void)fputs("\n  ", out);
 			put_name(timeline->threads.at[thread], out);
-			(void)fputs("\n    COUNT     PERIOD     JITTER       MEAN  OF ITS TIME\n",
-				    out);
+			(void)fputc('\n', out);
+			text_head(&table);
 		}
 		of_thread++;
 		if (top == 0 || of_thread <= top) {
-			put_one(one, is_named ? timeline->threads.at[thread] : NULL, out);
+			put_one(&table, one, is_named ? timeline->threads.at[thread] : NULL);
 		}
 	}
 	if (discovery->is_cut) {

@@ -13,8 +13,8 @@
 #include "compare/value.h"
 #include "engine/engine.h"
 #include "engine/tables/columns.h"
-#include "live/trigger/trigger-parts.h"
 #include "phases/phases.h"
+#include "trigger/trigger-parts.h"
 
 struct fleet_figure {
 	struct condition condition; /* without a limit */

@@ -1,6 +1,6 @@
 /*
  * fleet-figure: the figures that hosts are compared by, named as in triggers
- * (live/trigger/trigger.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
+ * (trigger/trigger.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
  *
  * Of a list the selected rows are put together: sums and levels add up, of maxima the largest
  * counts, distributions merge.  A sum of time is a share of the window, as triggers compare it with

@@ -16,11 +16,13 @@
 #include "engine/contract/row-key.h"
 #include "fleet/fleet-output.h"
 #include "output/format.h"
+#include "text/text-table.h"
 
-#define NAME_WIDTH     40 /* of hosts and containers, at most */
-#define VALUE_WIDTH    10 /* at least */
-#define DISTANCE_WIDTH 10 /* "  +12.1 !" */
-#define FAR_TITLE      "FAR FROM THE OTHERS IN"
+#define FLEET_COLUMNS_MAX (FLEET_FIGURES_MAX + 2) /* columns */
+#define NAME_WIDTH        40                      /* of hosts and containers, at most */
+#define VALUE_WIDTH       10                      /* at least */
+#define DISTANCE_WIDTH    10                      /* "  +12.1 !" */
+#define FAR_TITLE         "FAR FROM THE OTHERS IN"
 
 struct layout {
 	FILE *out;
@@ -34,17 +36,6 @@ struct layout {
 	bool has_far;                       /* some row is far, and there is room to name it */
 	bool is_unknown[FLEET_FIGURES_MAX]; /* no host has it, so that it has no column */
 };
-
-/* Names come from traces: no escape sequence may reach the terminal. */
-static void put_text(FILE *out, const char *text, int width)
-{
-	int used = 0;
-
-	for (; text[used]; used++) {
-		(void)fputc(units_letter(text[used]), out);
-	}
-	(void)fprintf(out, "%*s", width > used ? width - used : 0, "");
-}
 
 static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 {
@@ -66,12 +57,6 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 static bool is_shown(const struct layout *layout, size_t figure)
 {
 	return !layout->is_unknown[figure];
-}
-
-/* Its title stands over the value and the distance. */
-static int value_width(const struct layout *layout, size_t figure)
-{
-	return layout->values[figure];
 }
 
 static void cell_text(const struct layout *layout, size_t figure, const struct fleet_cell *cell,
@@ -153,7 +138,7 @@ static void fit(struct layout *layout)
 	used = 2 + layout->names;
 	for (size_t i = 0; i < table->figures->at.count; i++) {
 		measure(layout, i);
-		used += is_shown(layout, i) ? 2 + value_width(layout, i) + DISTANCE_WIDTH : 0;
+		used += is_shown(layout, i) ? 2 + layout->values[i] + DISTANCE_WIDTH : 0;
 		layout->figures += used <= layout->width;
 	}
 	far = far > 0 && far < (int)strlen(FAR_TITLE) + 2 ? (int)strlen(FAR_TITLE) + 2 : far;
@@ -163,18 +148,37 @@ static void fit(struct layout *layout)
 
 /* ---- lines ---- */
 
-static void put_head(const struct layout *layout)
+static void add_column(struct text_table *table, struct text_column *columns, const char *title,
+		       int width)
 {
-	(void)fprintf(layout->out, "  %s%-*s", layout->bold, layout->names,
-		      layout->table->rows[0].container ? "CONTAINER" : "HOST");
+	struct text_column *column = &columns[table->count++];
+
+	*column = (struct text_column){ .width = width, .gap = 2, .is_left = width <= 0 };
+	(void)snprintf(column->title, sizeof(column->title), "%s", title);
+}
+
+/* The title stands over the value and the distance, not over the mark of what is far. */
+static void begin_table(const struct layout *layout, struct text_table *table,
+			struct text_column columns[FLEET_COLUMNS_MAX])
+{
+	*table = (struct text_table){
+		.out = layout->out, .bold = layout->bold, .plain = layout->plain, .columns = columns
+	};
+	add_column(table, columns, layout->table->rows[0].container ? "CONTAINER" : "HOST", 0);
+	columns[0].width = layout->names;
 	for (size_t i = 0; i < layout->figures; i++) {
+		char title[TEXT_TITLE_MAX];
+
 		if (is_shown(layout, i)) {
-			(void)fprintf(layout->out, "  %*s  ",
-				      value_width(layout, i) + DISTANCE_WIDTH - 2,
-				      fleet_figure_name(layout->table->figures->at.at[i]));
+			(void)snprintf(title, sizeof(title), "%s  ",
+				       fleet_figure_name(layout->table->figures->at.at[i]));
+			add_column(table, columns, title, layout->values[i] + DISTANCE_WIDTH);
 		}
 	}
-	(void)fprintf(layout->out, "%s%s\n", layout->has_far ? "  " FAR_TITLE : "", layout->plain);
+	if (layout->has_far) {
+		add_column(table, columns, FAR_TITLE, 0);
+	}
+	text_head(table);
 }
 
 static void put_far(const struct layout *layout, const struct fleet_row *row)
@@ -245,35 +249,35 @@ static void put_left_out(const struct layout *layout)
 	free(first);
 }
 
-static void put_row(const struct layout *layout, const struct fleet_row *row)
+static void put_row(const struct layout *layout, struct text_table *table,
+		    const struct fleet_row *row)
 {
 	char text[2 * CELL_MAX], distance[32];
 
 	row_name(text, row);
-	(void)fputs("  ", layout->out);
-	put_text(layout->out, text, layout->names);
+	text_cell(table, text);
 	for (size_t i = 0; i < layout->figures; i++) {
 		const struct fleet_cell *cell = &row->cells[i];
 
-		if (!is_shown(layout, i)) {
-			continue;
+		if (is_shown(layout, i)) {
+			cell_text(layout, i, cell, text);
+			distance_text(cell, distance);
+			text_cell_format(table, "%s%*s%s", text, DISTANCE_WIDTH - 2, distance,
+					 cell->is_far ? " !" : "  ");
 		}
-		cell_text(layout, i, cell, text);
-		distance_text(cell, distance);
-		(void)fprintf(layout->out, "  %*s%*s%s", value_width(layout, i), text,
-			      DISTANCE_WIDTH - 2, distance, cell->is_far ? " !" : "  ");
 	}
 	put_far(layout, row);
-	(void)fputc('\n', layout->out);
+	text_end(table);
 	put_far_below(layout, row);
 }
 
 /* The line of all: the medians, or how far apart the others are. */
-static void put_others(const struct layout *layout, const char *name, bool is_median)
+static void put_others(const struct layout *layout, struct text_table *table, const char *name,
+		       bool is_median)
 {
 	char text[FIGURE_TEXT_MAX];
 
-	(void)fprintf(layout->out, "  %-*s", layout->names, name);
+	text_cell(table, name);
 	for (size_t i = 0; i < layout->figures; i++) {
 		const struct robust *column = &layout->table->columns[i];
 
@@ -285,10 +289,9 @@ static void put_others(const struct layout *layout, const char *name, bool is_me
 			fleet_figure_print(text, layout->table->figures->at.at[i],
 					   is_median ? column->median : column->spread);
 		}
-		(void)fprintf(layout->out, "  %*s%*s", value_width(layout, i), text, DISTANCE_WIDTH,
-			      "");
+		text_cell_format(table, "%s%*s", text, DISTANCE_WIDTH, "");
 	}
-	(void)fputc('\n', layout->out);
+	text_end(table);
 }
 
 /* Names with what is said of them, if there are any. */
@@ -310,7 +313,7 @@ static void put_absent(const struct layout *layout)
 {
 	for (size_t i = 0; i < layout->table->absent_count; i++) {
 		(void)fputs(i == 0 ? "  no windows: " : ", ", layout->out);
-		put_text(layout->out, layout->table->absent[i], 0);
+		text_put(layout->out, layout->table->absent[i], -1);
 	}
 	(void)fputs(layout->table->absent_count > 0 ? "\n" : "", layout->out);
 }
@@ -346,14 +349,16 @@ static void put_trimmed(FILE *out, const char *text)
 static void put_table(const struct layout *layout)
 {
 	const struct fleet_table *table = layout->table;
+	struct text_column columns[FLEET_COLUMNS_MAX];
+	struct text_table to;
 
-	put_head(layout);
+	begin_table(layout, &to, columns);
 	for (size_t i = 0; i < layout->count; i++) {
-		put_row(layout, &table->rows[i]);
+		put_row(layout, &to, &table->rows[i]);
 	}
 	put_rest(layout);
-	put_others(layout, "(median)", true);
-	put_others(layout, "(spread)", false);
+	put_others(layout, &to, "(median)", true);
+	put_others(layout, &to, "(spread)", false);
 	put_left_out(layout);
 }
 

@@ -1,5 +1,5 @@
 /*
- * fleet-trigger: triggers over several hosts (live/trigger/trigger.h).
+ * fleet-trigger: triggers over several hosts (trigger/trigger.h).
  *
  * Each host has a state of its own in each trigger.  Without `on N hosts` it fires there by itself.
  * With it a host holds the trigger from where it would have fired there until it would be armed
@@ -18,8 +18,8 @@
 #define SILLAGE_FLEET_FLEET_TRIGGER_H
 
 #include "engine/tables/report.h"
-#include "live/trigger/actions.h"
 #include "output/sink.h"
+#include "trigger/actions.h"
 
 struct fleet_triggers;
 

@@ -14,11 +14,12 @@ static const struct codec_field fields[] = {
 	CODEC_FIELD(struct thread_phase, has_pending),
 	CODEC_FIELD(struct thread_phase, is_tentative),
 	CODEC_FIELD(struct thread_phase, is_lost),
+	{ 0 },
 };
 
 void thread_phase_codec(struct codec *codec, struct thread_phase *thread)
 {
-	codec_fields(codec, fields, sizeof(fields) / sizeof(fields[0]), thread);
+	codec_fields(codec, fields, thread);
 	if (!codec_check(codec, thread->phase < PHASES)) {
 		*thread = (struct thread_phase){ 0 };
 	}

@@ -11,7 +11,8 @@
 #include "engine/tables/longest.h"
 #include "output/rollup-state.h"
 
-struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection)
+struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection,
+			  bool places)
 {
 	struct rollup *rollup = mem_alloc(sizeof(*rollup));
 
@@ -19,7 +20,7 @@ struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selecti
 	rollup->interval_ns = interval_ns;
 	rollup->top = top;
 	rollup->selection = selection;
-	rollup->view_at = kh_init(rollup_views);
+	rollup->places = places;
 	return rollup;
 }
 
@@ -35,7 +36,7 @@ static void empty(struct rollup_table *table)
 	}
 	table->all.count = 0;
 	table->rows.count = 0;
-	kh_clear(rollup_rows, table->by_key);
+	rollup_rows_clear(&table->by_key);
 }
 
 void rollup_free(struct rollup *rollup)
@@ -47,7 +48,7 @@ void rollup_free(struct rollup *rollup)
 		struct rollup_table *table = rollup->tables.at[t];
 
 		empty(table);
-		kh_destroy(rollup_rows, table->by_key);
+		rollup_rows_fini(&table->by_key);
 		columns_fini(&table->columns);
 		vec_fini(&table->all);
 		vec_fini(&table->rows);
@@ -63,7 +64,7 @@ void rollup_free(struct rollup *rollup)
 		rollup_free(rollup->groups.at[i]);
 	}
 	vec_fini(&rollup->groups);
-	kh_destroy(rollup_views, rollup->view_at);
+	rollup_views_fini(&rollup->view_at);
 	free(rollup);
 }
 
@@ -102,7 +103,6 @@ static struct rollup_table *table_of(struct rollup *rollup, const struct report_
 	table->table = from->table;
 	table->unknown = UINT16_MAX; /* as in begin(): until a window has it */
 	columns_append(&table->columns, from->table);
-	table->by_key = kh_init(rollup_rows);
 	while (at < rollup->tables.count && is_before(rollup->tables.at[at], from)) {
 		at++;
 	}
@@ -159,25 +159,24 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id)
 {
 	struct rollup_row like = { .row = { .id = id } };
-	khint_t at = kh_get(rollup_rows, table->by_key, &like);
+	struct rollup_row **at = rollup_rows_seek(&table->by_key, NULL, &like);
 
-	return at == kh_end(table->by_key) ? NULL : kh_key(table->by_key, at);
+	return at ? *at : NULL;
 }
 
 struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report_row *from,
 				 uint32_t source)
 {
 	struct rollup_row like = { .row = *from, .source = source };
-	khint_t at = kh_get(rollup_rows, table->by_key, &like);
+	struct rollup_row **at = rollup_rows_seek(&table->by_key, NULL, &like);
 	struct rollup_row *row;
-	int is_new;
 
-	if (at != kh_end(table->by_key)) {
-		show_name(kh_key(table->by_key, at), from);
-		return kh_key(table->by_key, at);
+	if (at) {
+		show_name(*at, from);
+		return *at;
 	}
 	row = new_row(table, from, source);
-	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
+	*rollup_rows_add(&table->by_key, NULL, row) = row;
 	return row;
 }
 
@@ -276,8 +275,7 @@ static void sort(struct rollup *rollup, struct rollup_table *table)
 		}
 	}
 	if (table->table->scope != SCOPE_LONGEST) {
-		report_sort(table->table, rollup->selection, table->rows.at, table->rows.count,
-			    rollup->top);
+		report_sort(table->table, NULL, table->rows.at, table->rows.count, rollup->top);
 	} else if (table->rows.count > 1) {
 		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
@@ -328,7 +326,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 	rollup->views.count = 0;
 	rollup->names.count = 0;
 	rollup->parts.count = 0;
-	kh_clear(rollup_views, rollup->view_at);
+	rollup_views_clear(&rollup->view_at);
 	rollup->is_open = true;
 	rollup->report = (struct report){ .kind = REPORT_WINDOW,
 					  .seq = rollup->seq++,
@@ -369,8 +367,8 @@ static void add_part(struct rollup *rollup, const struct report_part *from)
 static struct rollup *group_of(struct rollup *rollup, uint32_t group)
 {
 	while (rollup->groups.count < group) {
-		*vec_push(&rollup->groups) =
-			rollup_new(rollup->interval_ns, rollup->top, rollup->selection);
+		*vec_push(&rollup->groups) = rollup_new(rollup->interval_ns, rollup->top,
+							rollup->selection, rollup->places);
 	}
 	return rollup->groups.at[group - 1];
 }

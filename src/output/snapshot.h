@@ -1,17 +1,18 @@
 /*
- * snapshot: a copy of a report's first rows, with all that they point to.  The full screen and the
- * metrics server show reports after the engine has freed them.
+ * snapshot: a window of a trace that the full screen keeps: a copy of a report's first rows.
  */
 #ifndef SILLAGE_OUTPUT_SNAPSHOT_H
 #define SILLAGE_OUTPUT_SNAPSHOT_H
 
+#include "base/arena.h"
 #include "engine/tables/report.h"
 #include "output/sink.h"
 
 struct snapshot {
 	char *trace;          /* to show: "host/session/domain" */
 	char *key;            /* the same with the path, which is unique */
-	struct report report; /* owns all it points to, but descriptors of analyses */
+	struct report report; /* a copy */
+	struct arena arena;   /* has what it points to */
 	size_t bytes;         /* memory, approximately */
 };
 

@@ -7,20 +7,18 @@
 
 #include "base/units.h"
 #include "phases/overview.h"
+#include "text/text-table.h"
 
 #define PROCESSES_SHOWN 2
 #define NAME_SHOWN      22
+#define LEAST_SHARE     0.005 /* of unknown time: less is as good as none */
 
 static void put_name(const char *name, FILE *out)
 {
-	size_t len = strlen(name);
+	bool is_long = strlen(name) > NAME_SHOWN;
 
-	for (size_t i = 0; i < len && i < NAME_SHOWN; i++) {
-		(void)fputc(units_letter(name[i]), out);
-	}
-	if (len > NAME_SHOWN) {
-		(void)fputs("..", out);
-	}
+	text_put(out, name, is_long ? NAME_SHOWN : -1);
+	(void)fputs(is_long ? ".." : "", out);
 }
 
 static void put_value(const struct overview_series *series, double value, FILE *out)
@@ -91,43 +89,60 @@ static void put_change(const struct overview *overview, const struct part *befor
 	}
 }
 
-static void put_phase(const struct overview *overview, const struct part *phases, size_t at,
-		      FILE *out)
+/* The start and length of a time. */
+static void put_time(struct text_table *table, uint64_t begin, uint64_t ns)
+{
+	char text[UNITS_TEXT_MAX];
+
+	text_cell_format(table, "%.12s", units_clock(text, begin));
+	text_cell(table, units_ns(text, ns));
+}
+
+/* A share that is worth a figure. */
+static void put_share(struct text_table *table, double share, double least)
+{
+	if (share < least) {
+		text_cell(table, "-");
+	} else {
+		text_share(table, share, 0);
+	}
+}
+
+static void put_phase(struct text_table *table, const struct overview *overview,
+		      const struct part *phases, size_t at)
 {
 	const struct part *part = &phases[at];
 	uint64_t begin = overview_time(overview, part->first);
 	uint64_t ns = overview_time(overview, part->last + 1) - begin;
 	double busy = mean_of(overview, part, "busy"), unknown = mean_of(overview, part, "unknown");
-	char clock[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "  %4zu  %.12s  %9s", at + 1, units_clock(clock, begin),
-		      units_ns(length, ns));
+	text_cell_format(table, "%zu", at + 1);
+	put_time(table, begin, ns);
+	put_share(table, busy, 0);
+	put_share(table, busy < 0 ? -1 : unknown, LEAST_SHARE);
+	text_cell(table, "");
 	if (busy >= 0) {
-		(void)fprintf(out, "  %4.0f %%", 100 * busy);
-		(void)fprintf(out, unknown > 0.005 ? "  %4.0f %%" : "       -", 100 * unknown);
+		put_processes(overview, part, (double)ns, table->out);
 	} else {
-		(void)fputs("       -       -", out);
+		put_rates(overview, part, table->out);
 	}
-	(void)fputs("  ", out);
-	if (busy >= 0) {
-		put_processes(overview, part, (double)ns, out);
-	} else {
-		put_rates(overview, part, out);
-	}
-	(void)fputc('\n', out);
+	text_end(table);
 	if (at > 0) {
-		(void)fputs("        since then: ", out);
-		put_change(overview, part - 1, part, out);
-		(void)fputc('\n', out);
+		(void)fputs("        since then: ", table->out);
+		put_change(overview, part - 1, part, table->out);
+		(void)fputc('\n', table->out);
 	}
 }
 
 static void put_partitions(const struct overview *overview, size_t top, FILE *out)
 {
 	const struct partitions *partitions = overview_partitions(overview);
+	struct text_table table = text_table_of(out, "  P>6|  PHASES>6|  SIMPLER>7|  LOSES>7");
 	size_t shown = 0;
 
-	(void)fputs("\n       P  PHASES  SIMPLER   LOSES\n", out);
+	table.hangs = false;
+	(void)fputc('\n', out);
+	text_head(&table);
 	for (size_t i = 0; i < partitions->at.count; i++) {
 		const struct partition *partition = &partitions->at.at[i];
 		overview_parts phases = { 0 };
@@ -136,15 +151,16 @@ static void put_partitions(const struct overview *overview, size_t top, FILE *ou
 			continue;
 		}
 		overview_phases_of(overview, partition, &phases);
-		(void)fprintf(out, "  %6.4f  %6zu  %5.1f %%  %5.1f %%%s\n", partition->p,
-			      phases.count, 100 * partition->gain, 100 * partition->loss,
-			      i == partitions->suggested ? "  suggested" : "");
+		text_cell_format(&table, "%.4f", partition->p);
+		text_cell_format(&table, "%zu", phases.count);
+		text_share(&table, partition->gain, 1);
+		text_share(&table, partition->loss, 1);
+		(void)fputs(i == partitions->suggested ? "  suggested" : "", out);
+		text_end(&table);
 		vec_fini(&phases);
 		shown++;
 	}
-	if (shown < partitions->at.count) {
-		(void)fprintf(out, "  ... and %zu more\n", partitions->at.count - shown);
-	}
+	text_more(out, partitions->at.count, shown);
 }
 
 /* ---- time and a hierarchy ---- */
@@ -171,24 +187,23 @@ static int by_ran(const void *a, const void *b)
 	return x->ran != y->ran ? (x->ran > y->ran ? -1 : 1) : by_begin(a, b);
 }
 
-static void put_aggregate(const struct tree *tree, const struct aggregate *aggregate, FILE *out)
+static void put_aggregate(struct text_table *table, const struct tree *tree,
+			  const struct aggregate *aggregate)
 {
-	char clock[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 	uint64_t begin = tree_time(tree, aggregate->first);
-	double unknown = tree_share(tree, aggregate, 2);
 	size_t count;
 	const struct tree_node *nodes = tree_nodes(tree, &count), *node = &nodes[aggregate->node];
 
-	(void)fprintf(out, "  %.12s  %9s  %4.0f %%", units_clock(clock, begin),
-		      units_ns(length, tree_time(tree, aggregate->last + 1) - begin),
-		      100 * tree_share(tree, aggregate, 0));
-	(void)fprintf(out, unknown > 0.005 ? "  %4.0f %%  " : "       -  ", 100 * unknown);
+	put_time(table, begin, tree_time(tree, aggregate->last + 1) - begin);
+	text_share(table, tree_share(tree, aggregate, 0), 0);
+	put_share(table, tree_share(tree, aggregate, 2), LEAST_SHARE);
+	text_cell(table, "");
 	if (node->parent > 0) {
-		put_name(nodes[node->parent].name, out);
-		(void)fputs(": ", out);
+		put_name(nodes[node->parent].name, table->out);
+		(void)fputs(": ", table->out);
 	}
-	put_name(node->name, out);
-	(void)fputc('\n', out);
+	put_name(node->name, table->out);
+	text_end(table);
 }
 
 /* Those that ran most, in the order of time; returns how many. */
@@ -213,6 +228,9 @@ static void put_tree(const struct tree *tree, bool is_cpu, size_t top, FILE *out
 {
 	const struct hierarchies *all = tree_hierarchies(tree);
 	const struct aggregates *chosen = &all->at.at[all->chosen];
+	struct text_table table =
+		text_table_of(out, "  BEGIN<12|  DURATION>9|  %s>6| UNKNOWN>7|  %s<",
+			      is_cpu ? "BUSY" : "RUN", is_cpu ? "CPU" : "PROCESS OR THREAD");
 	size_t count = chosen->at.count, shown;
 	struct rectangle *rectangles = mem_alloc(count * sizeof(*rectangles));
 
@@ -222,11 +240,11 @@ static void put_tree(const struct tree *tree, bool is_cpu, size_t top, FILE *out
 		      is_cpu ? "CPUs" : "processes", tree_slices(tree),
 		      tree_slices(tree) == 1 ? "" : "s", count, count == 1 ? "" : "s", chosen->p,
 		      100 * chosen->gain, 100 * chosen->loss);
-	(void)fprintf(out, "  BEGIN          DURATION    %s UNKNOWN  %s\n",
-		      is_cpu ? "BUSY" : " RUN", is_cpu ? "CPU" : "PROCESS OR THREAD");
+	table.hangs = false;
+	text_head(&table);
 	shown = rectangles_of(tree, chosen, top, rectangles);
 	for (size_t i = 0; i < shown; i++) {
-		put_aggregate(tree, &rectangles[i].aggregate, out);
+		put_aggregate(&table, tree, &rectangles[i].aggregate);
 	}
 	if (shown < count) {
 		(void)fprintf(out, "  ... and %zu that ran less\n", count - shown);
@@ -239,6 +257,9 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 	const struct partition *partition = overview_chosen(overview);
 	size_t slices = overview_slices(overview), count;
 	const struct part *phases = overview_phases(overview, &count);
+	struct text_table table =
+		text_table_of(out, "  #>4|  BEGIN<12|  DURATION>9|  BUSY>6| UNKNOWN>7|  %s<",
+			      mean_of(overview, phases, "busy") >= 0 ? "RAN MOST" : "RATES");
 	char begin[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
 	(void)fprintf(
@@ -246,10 +267,10 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 		units_clock(begin, overview_time(overview, 0)),
 		units_ns(length, overview_time(overview, slices) - overview_time(overview, 0)),
 		slices, slices == 1 ? "" : "s", count, count == 1 ? "" : "s", partition->p);
-	(void)fprintf(out, "     #  BEGIN          DURATION    BUSY UNKNOWN  %s\n",
-		      mean_of(overview, phases, "busy") >= 0 ? "RAN MOST" : "RATES");
+	table.hangs = false;
+	text_head(&table);
 	for (size_t i = 0; i < count; i++) {
-		put_phase(overview, phases, i, out);
+		put_phase(&table, overview, phases, i);
 	}
 	put_partitions(overview, top, out);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {

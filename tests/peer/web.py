@@ -287,7 +287,7 @@ def test_browser(t):
                 assert title in text, text
             assert page.evaluate('document.getElementById("evil") === null && document.title') == 'sillage live'
             assert page.evaluate('document.documentElement.scrollWidth') <= width
-            lengths = page.evaluate('[0, 999, 999900, 999.9e6, 1234e9, -999900, 1.5e6, null].map(time)')
+            lengths = page.evaluate('[0, 999, 999900, 999.9e6, 1234e9, -999900, 1.5e6, null].map(duration)')
             assert lengths == ['0 ns', '999 ns', '1.00 ms', '1.00 s', '1234 s', '-1.00 ms', '1.50 ms', '-'], lengths
             left_out = page.evaluate('''[1, 2].map((skipped) => {
                 const trace = [...traces.values()][0];

@@ -504,7 +504,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('sillage')
     parser.add_argument('data')
-    parser.add_argument('--store', action='store_true')
     parser.add_argument('--babeltrace')
     args = parser.parse_args()
     pairs = (('burst', 'migrate/kernel'), ('rt-mutex-none/kernel', 'rt-mutex-inherit/kernel'))
@@ -519,8 +518,7 @@ def main():
                     check_refused(pair, folder)
                     check_joined(pair, folder)
                     check_labels(args.sillage, folder)
-                    if args.store:
-                        check_store(pair, folder)
+                    check_store(pair, folder)
                     if args.babeltrace:
                         said.append('%d samples' % check_samples(pair, args.babeltrace))
                 print('ok %s: %s' % (' and '.join(names), ', '.join(said)))

@@ -266,7 +266,6 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('sillage')
     parser.add_argument('data')
-    parser.add_argument('--store', action='store_true')
     args = parser.parse_args()
     trace, other = (os.path.join(args.data, name, 'kernel') for name in ('lost-events', 'burst'))
     try:
@@ -274,10 +273,10 @@ def main():
             good, mine, store = (os.path.join(scratch, name) for name in ('good.json', 'mine.json', 'mine.db'))
             json_of(args.sillage, other, good)
             span = json_of(args.sillage, trace, mine)
-            sides = [Side(TRACE, 'a trace', trace), Side(JSON, 'JSON', mine), Side(JSON, 'standard input', '-', mine)]
-            if args.store:
-                subprocess.run([args.sillage, 'analyze', '-q', '-a', ANALYSES, '-i', '10ms', '--store', store, '-o', os.devnull, trace], check=True)
-                sides += [Side(STORE, 'a store', store)]
+            subprocess.run([args.sillage, 'analyze', '-q', '-a', ANALYSES, '-i', '10ms', '--store', store,
+                            '-o', os.devnull, trace], check=True)
+            sides = [Side(TRACE, 'a trace', trace), Side(JSON, 'JSON', mine), Side(JSON, 'standard input', '-', mine),
+                     Side(STORE, 'a store', store)]
             body = None
             for side in sides:
                 body = check_side(args.sillage, side, good, scratch, span, body)

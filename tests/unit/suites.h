@@ -13,6 +13,7 @@
 size_t rounds(size_t whole);
 
 Suite *suite_base(void);
+Suite *suite_hash(void);
 Suite *suite_ctf(void);
 Suite *suite_decode(void);
 Suite *suite_lex(void);
@@ -73,6 +74,7 @@ Suite *suite_url(void);
 Suite *suite_session(void);
 Suite *suite_session_walk(void);
 Suite *suite_codec(void);
+Suite *suite_text_table(void);
 Suite *suite_coverage(void);
 Suite *suite_format(void);
 Suite *suite_snapshot(void);

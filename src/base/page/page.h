@@ -1,7 +1,7 @@
 /*
  * page: pages with data in them, for browsers.
  *
- *     NAME.html, page.css, page.js ── embed.py, during the build ──> an array
+ *     NAME.html, page.css, *.js ── embed.py, during the build ──> an array
  *     the array with data in place of @DATA@ ──> one file that needs nothing else
  *
  * Data are JSON in a script element.  They hold names from untrusted traces: none may end the

@@ -150,12 +150,12 @@ static int add_day(struct reading *reading)
 {
 	const struct store_windows *windows = &reading->windows;
 	bool has_one = windows->at.at[0].trace == windows->at.at[windows->at.count - 1].trace;
-	struct rollup *one = rollup_new(1, 0, reading->setup->selection), *all = NULL;
+	struct rollup *one = rollup_new(1, 0, reading->setup->selection, false), *all = NULL;
 	struct report report;
 	int r;
 
 	if (!has_one) {
-		all = rollup_new(1, 0, reading->setup->selection);
+		all = rollup_new(1, 0, reading->setup->selection, false);
 		rollup_join(all);
 	}
 	r = add_up(reading, one, all);
@@ -233,7 +233,7 @@ static void want(struct reading *reading)
 			reading->list[count++] = figure->analysis;
 		}
 	}
-	store_reader_want(reading->reader, reading->list, reading->setup->selection);
+	store_reader_want(reading->reader, reading->list, reading->setup->selection, false);
 	store_reader_want_tables(reading->reader, (const bool(*)[TABLES_MAX])reading->tables);
 }
 

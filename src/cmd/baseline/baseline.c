@@ -16,9 +16,9 @@
 #include "base/now.h"
 #include "base/process/thread.h"
 #include "base/queue.h"
-#include "live/trigger/actions.h"
 #include "output/sink.h"
 #include "store/reader.h"
+#include "trigger/actions.h"
 
 struct kept_hour {
 	struct kept_hour *next; /* in the queue */

@@ -18,8 +18,8 @@
 #include "cmd/stored.h"
 #include "engine/engine.h"
 #include "fleet/fleet-output.h"
-#include "live/trigger/actions.h"
 #include "store/reader.h"
+#include "trigger/actions.h"
 
 struct history_view {
 	const struct options *options;
@@ -308,7 +308,7 @@ static int show_all(struct history_view *v)
 
 void history_view_want(const struct history_view *v, struct store_reader *reader)
 {
-	store_reader_want(reader, v->list, &v->options->selection);
+	store_reader_want(reader, v->list, &v->options->selection, v->by_container);
 	store_reader_want_tables(reader, v->used);
 	if (v->options->has_analyses || v->options->figures.count > 0) {
 		store_reader_say_all(reader);
@@ -346,7 +346,7 @@ static char star[] = "*";
 static void init(struct history_view *v, const struct options *options)
 {
 	v->options = options;
-	v->by_container = options->selection.per == PER_CONTAINER;
+	v->by_container = options->display.per == PER_CONTAINER;
 	v->all.host = options->host ? (char *)options->host : star;
 	v->output->analyses = v->list;
 }

@@ -103,7 +103,7 @@ int options_per(struct options *options, const char *value, struct err *err)
 
 	for (unsigned int i = 0; r == 0 && options_kinds[i]; i++) {
 		if (options_kinds[i] == found) {
-			options->selection.per = (enum per)i;
+			options->display.per = (enum per)i;
 		}
 	}
 	return r;
@@ -128,7 +128,7 @@ int options_per_stored(struct options *options, const char *value, struct err *e
 	if (r < 0 || !options->per_host) {
 		return r < 0 ? r : options_per(options, found, err);
 	}
-	options->selection.per = strcmp(found, "host") == 0 ? PER_ALL : PER_CONTAINER;
+	options->display.per = strcmp(found, "host") == 0 ? PER_ALL : PER_CONTAINER;
 	return 0;
 }
 
@@ -270,12 +270,12 @@ int options_sort(struct options *options, const char *value, struct err *err)
 	const char *keys[OPTIONS_FIGURES_MAX], *part = strrchr(value, '.');
 	char key[64];
 
-	options->selection.sort = NULL;
-	options->selection.sort_part = histogram_part_of(part ? part + 1 : value);
-	if (!part && options->selection.sort_part != HISTOGRAM_NO_PART) {
+	options->display.sort = NULL;
+	options->display.sort_part = histogram_part_of(part ? part + 1 : value);
+	if (!part && options->display.sort_part != HISTOGRAM_NO_PART) {
 		return 0;
 	}
-	if (part && options->selection.sort_part == HISTOGRAM_NO_PART) {
+	if (part && options->display.sort_part == HISTOGRAM_NO_PART) {
 		return options_bad_value(
 			err, "sort", value,
 			"a figure: behind the point comes one of " HISTOGRAM_PARTS);
@@ -284,7 +284,7 @@ int options_sort(struct options *options, const char *value, struct err *err)
 		       value);
 	(void)options_figures(keys, part != NULL);
 	return options_take_word(part ? "distribution" : "figure", key, keys,
-				 &options->selection.sort, err);
+				 &options->display.sort, err);
 }
 
 int options_period(struct options *options, const char *value, struct err *err)

@@ -1,15 +1,190 @@
 /*
  * export: see export.h; writes recorded traces for Perfetto's viewer.
+ *
+ *     export_traces()    windows, if they are asked for ──┐
+ *                        then the events of each trace ───┴─► writer ──► output
+ *     export_report()    the events of a range, and what the report found in it
  */
 #include "cmd/report/export.h"
 
+#include <inttypes.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "cmd/analyze.h"
 #include "cmd/common.h"
 #include "cmd/say.h"
+#include "deep/report/report.h"
 #include "output/sink.h"
 #include "output/sinks/json.h"
+#include "perfetto/report-tracks.h"
+#include "perfetto/trace.h"
+#include "perfetto/windows.h"
+#include "perfetto/writer.h"
+#include "recorded/recorded.h"
+
+struct perfetto *export_begin(const struct options *options, struct output *output)
+{
+	return writer_new(output->out, options->has_jobs ? (unsigned int)options->jobs : 1);
+}
+
+void export_end(struct perfetto *writer)
+{
+	if (writer) {
+		writer_end(writer);
+	}
+}
+
+/* ---- windows ---- */
+
+static bool wants_windows(const struct options *options)
+{
+	return options->has_analyses || options->has_interval || options->triggers.count > 0 ||
+	       options->trigger_files.count > 0;
+}
+
+/* Analyses the traces with windows as counters. */
+static int add_windows(const struct options *options, struct output *output,
+		       struct perfetto *writer)
+{
+	struct options with_windows = *options;
+	struct output counters = *output;
+	int status;
+
+	with_windows.has_interval = true;
+	with_windows.dry_run = true; /* triggers are only shown */
+	counters.sink = &windows_sink;
+	counters.state = windows_new(writer);
+	counters.interval_ns = options->interval_ns;
+	status = analyze_into(&with_windows, &counters);
+	windows_free(counters.state);
+	return status;
+}
+
+/* ---- traces ---- */
+
+static void warn(void *user, const char *message)
+{
+	(void)user;
+	say("%s", message);
+}
+
+static void say_left_out(const struct recorded_path *path, const struct trace_export *export)
+{
+	if (export->calls > 0) {
+		say("%s: %" PRIu64 " system calls of unknown threads are left out", path->name,
+		    export->calls);
+	}
+	if (export->lacks_cpus) {
+		say("%s: CPUs from %d on are left out: the viewer refuses them", path->name,
+		    PERFETTO_CPUS_MAX);
+	}
+}
+
+/* @quiet: what cannot be read was said before. */
+static int add_trace(const struct options *options, struct perfetto *writer,
+		     const struct recorded_path *path, bool quiet)
+{
+	const struct reader_setup setup = { .path = path, .warn = quiet ? NULL : warn };
+	struct trace_export export = { .setup = &setup, .stop = &cmd_stop };
+	struct writer_seen before = writer_seen(writer), after;
+	struct err err;
+
+	if (cmd_range(options, path, &export.begin, &export.end, &err) < 0 ||
+	    trace_write(writer, &export, &err) < 0) {
+		if (cmd_signal_status() == 0) { /* else it is said at the end */
+			say("%s", err.text);
+		}
+		return EXIT_FAILED;
+	}
+	if (!export.has_range && export.read > 0 && cmd_signal_status() == 0) {
+		say("%s: nothing of it is in this range", path->name);
+		return EXIT_FAILED;
+	}
+	if (options->verbosity >= 0) {
+		say_left_out(path, &export);
+	}
+	after = writer_seen(writer);
+	if (options->verbosity > 0) {
+		say("%s: %" PRIu64 " events read, %" PRIu64 " events and %" PRIu64
+		    " packets written",
+		    path->name, export.read, after.events - before.events,
+		    after.packets - before.packets);
+	}
+	return EXIT_DONE;
+}
+
+static int add_traces(const struct options *options, struct perfetto *writer, bool quiet)
+{
+	struct recorded_paths paths = { 0 };
+	int status = EXIT_DONE;
+	struct err err;
+
+	for (size_t i = 0; options->args[i]; i++) {
+		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+		}
+	}
+	for (size_t i = 0; i < paths.at.count && cmd_signal_status() == 0; i++) {
+		if (add_trace(options, writer, &paths.at.at[i], quiet) != EXIT_DONE) {
+			status = EXIT_FAILED;
+		}
+	}
+	recorded_paths_fini(&paths);
+	if (cmd_signal_status() != 0) {
+		say("interrupted: the file has what was read until then");
+		return cmd_signal_status();
+	}
+	return status;
+}
+
+static int export_traces(const struct options *options, struct output *output)
+{
+	struct perfetto *writer;
+	int status = EXIT_DONE;
+	uint64_t begin, end;
+	struct err err;
+
+	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	writer = writer_new(output->out, (unsigned int)options->jobs);
+	cmd_stop_on_signals();
+	if (wants_windows(options)) {
+		status = add_windows(options, output, writer);
+	}
+	if (status == EXIT_DONE) {
+		status = add_traces(options, writer,
+				    options->verbosity < 0 || wants_windows(options));
+	}
+	writer_end(writer);
+	return status;
+}
+
+/* ---- reports ---- */
+
+int export_report(struct perfetto *writer, const struct recorded_path *path,
+		  const struct deep_report *report)
+{
+	/* What cannot be read was said when the timeline was built. */
+	const struct reader_setup setup = { .path = path };
+	struct trace_export export = { .setup = &setup,
+				       .begin = report->timeline->begin,
+				       .end = report->timeline->end };
+	struct err err;
+
+	if (trace_write(writer, &export, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	report_tracks_add(writer, report);
+	return EXIT_DONE;
+}
+
+/* ---- the command ---- */
 
 static int run(const struct options *options)
 {
@@ -19,9 +194,6 @@ static int run(const struct options *options)
 				 .is_whole = true,
 				 .analyses = options->analyses };
 
-	if (!export_is_built()) {
-		return EXIT_FAILED;
-	}
 	if (!options->output && isatty(STDOUT_FILENO)) {
 		say("export: the file is no text for a terminal: -o FILE");
 		return EXIT_USAGE;

@@ -522,9 +522,6 @@ static int run(const struct options *options)
 		say("--discover: not with --format perfetto");
 		return EXIT_USAGE;
 	}
-	if (strcmp(options->format, "perfetto") == 0 && !export_is_built()) {
-		return EXIT_FAILED;
-	}
 	if (strcmp(options->format, "perfetto") == 0 && !options->output && isatty(STDOUT_FILENO)) {
 		say("--format perfetto: the file is no text for a terminal: -o FILE");
 		return EXIT_USAGE;

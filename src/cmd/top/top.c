@@ -17,6 +17,7 @@
 
 #include "base/limits.h"
 #include "base/process/remove.h"
+#include "capture/capture-write.h"
 #include "cmd/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/found/found.h"
@@ -25,7 +26,6 @@
 #include "cmd/top/top-store.h"
 #include "cmd/top/top.h"
 #include "engine/engine.h"
-#include "live/capture/capture-write.h"
 #include "live/loop.h"
 #include "output/notice.h"
 #include "output/screen/screen.h"
@@ -84,7 +84,8 @@ static struct output output_of(const struct options *options)
 				.interval_ns = options->interval_ns,
 				.top = VIEW_ROWS_MAX,
 				.shows_phases = true,
-				.analyses = options->analyses };
+				.analyses = options->analyses,
+				.display = &options->display };
 }
 
 /* ---- live ---- */

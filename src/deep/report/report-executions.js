@@ -4,17 +4,17 @@ const PARTS = [...run, 'new', 'wait', 'preempted', 'blocked', 'unknown'];
 
 function told(one) {
 	return [who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''),
-		'response ' + duration(one.response_ns) + ', ' + duration(one.ns) + ' long',
-		'begins ' + since(one.begin_ns) + ', ' + duration(one.late_ns) + ' after its arrival (' + one.arrival_from + ')'];
+		'response ' + spent(one.response_ns) + ', ' + spent(one.ns) + ' long',
+		'begins ' + since(one.begin_ns) + ', ' + spent(one.late_ns) + ' after its arrival (' + one.arrival_from + ')'];
 }
 /* Where an execution is, as show() takes it: from its arrival to its end. */
 function placeOf(one) {
 	const lines = told(one).slice(1);
-	const parts = PARTS.filter((part) => one[part + '_ns']).map((part) => part + ' ' + duration(one[part + '_ns']));
+	const parts = PARTS.filter((part) => one[part + '_ns']).map((part) => part + ' ' + spent(one[part + '_ns']));
 	const worst = report.jobs.worst.find((other) => other.begin_ns === one.begin_ns && other.thread === one.thread);
 	lines.push(parts.join(', '));
 	for (const rival of worst ? worst.rivals.slice(0, 3) : []) {
-		lines.push('its CPU had ' + who(rival.thread) + ' for ' + duration(rival.total_ns));
+		lines.push('its CPU had ' + who(rival.thread) + ' for ' + spent(rival.total_ns));
 	}
 	for (const finding of worst ? worst.inversions.slice(0, 3) : []) lines.push(...inverted(finding));
 	const begin = one.begin_ns - one.late_ns;
@@ -43,7 +43,7 @@ function comparison(jobs, all) {
 	const longest = Math.max(jobs.max_ns, jobs.response_max_ns, jobs.deadline_ns || 0, 1);
 	choose.id = 'order';
 	for (const name in by) element('option', name, choose);
-	key(PARTS, into);
+	key(coloured(PARTS), into);
 	into.id = 'compared';
 	into.dataset.bars = all.length;
 	const at = (y) => all[Math.floor(y / bar)];
@@ -68,12 +68,12 @@ function comparison(jobs, all) {
 		}
 		context.fillStyle = ink;
 		for (let ns = 0, size = step(longest, Math.max(2, Math.floor(width / 110))); ns <= longest; ns += size) {
-			context.fillText(ns ? duration(ns) : '0', ns / longest * (width - 4) + 2, height - 9);
+			context.fillText(ns ? spent(ns) : '0', ns / longest * (width - 4) + 2, height - 9);
 			context.fillRect(ns / longest * (width - 4), height - 20, 1, 5);
 		}
 	}, (x, y) => {
 		const one = at(y);
-		return one ? told(one).concat(PARTS.filter((part) => one[part + '_ns']).map((part) => part + ' ' + duration(one[part + '_ns']))).join('\n') : '';
+		return one ? told(one).concat(PARTS.filter((part) => one[part + '_ns']).map((part) => part + ' ' + spent(one[part + '_ns']))).join('\n') : '';
 	}, (x, y) => { if (at(y)) show(...placeOf(at(y))); });
 	choose.addEventListener('change', () => {
 		all.sort((a, b) => by[choose.value](b) - by[choose.value](a));
@@ -91,7 +91,7 @@ function perspective(jobs, all) {
 	into.id = 'overtime';
 	drawing(into, HEIGHT + 20, (context, width) => {
 		context.fillStyle = fore();
-		for (let ns = 0, size = step(top, 5); ns <= top; ns += size) context.fillText(ns ? duration(ns) : '0', 2, Math.max(8, y(ns) - 6));
+		for (let ns = 0, size = step(top, 5); ns <= top; ns += size) context.fillText(ns ? spent(ns) : '0', 2, Math.max(8, y(ns) - 6));
 		for (let ns = 0, size = step(end, Math.max(2, Math.floor(width / 130))); ns <= end; ns += size) {
 			context.fillText(time(ns, tickDigits(size)), LEFT + ns / end * (width - LEFT - 8), HEIGHT + 10);
 		}
@@ -117,7 +117,7 @@ function perspective(jobs, all) {
 	});
 }
 function list(jobs, all) {
-	const ns = (title, of) => [title, (one) => duration(of(one)), false, of];
+	const ns = (title, of) => [title, (one) => spent(of(one)), false, of];
 	table('Each execution', someOf(jobs, all) + 'Late: from its arrival to its begin; the longest is the jitter. Click a title to sort, a row to see its place in the timeline.', all,
 		[['thread', (one) => who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''), true, (one) => who(one.thread)],
 			['begin', (one) => since(one.begin_ns), false, (one) => one.begin_ns], ns('response', (one) => one.response_ns),
@@ -129,13 +129,13 @@ function list(jobs, all) {
 function figures(jobs) {
 	const late = ['late', (row) => row.misses === undefined ? '' : row.misses, false, (row) => row.misses];
 	table('Executions of ' + jobs.pattern, '', [jobs], [['', (row) => count(row.count), true],
-		['min', (row) => duration(row.min_ns)], ['median', (row) => duration(row.median_ns)],
-		['mean', (row) => duration(row.count ? row.total_ns / row.count : 0)], ['p95', (row) => duration(row.p95_ns)],
-		['p99', (row) => duration(row.p99_ns)], ['max', (row) => duration(row.max_ns)], ['outliers', (row) => row.outliers],
-		['open', (row) => row.open_count], ['longest response', (row) => duration(row.response_max_ns)],
-		['jitter', (row) => duration(row.jitter_ns)], late.slice(0, 2)]);
+		['min', (row) => spent(row.min_ns)], ['median', (row) => spent(row.median_ns)],
+		['mean', (row) => spent(row.count ? row.total_ns / row.count : 0)], ['p95', (row) => spent(row.p95_ns)],
+		['p99', (row) => spent(row.p99_ns)], ['max', (row) => spent(row.max_ns)], ['outliers', (row) => row.outliers],
+		['open', (row) => row.open_count], ['longest response', (row) => spent(row.response_max_ns)],
+		['jitter', (row) => spent(row.jitter_ns)], late.slice(0, 2)]);
 	if (jobs.threads.length > 1) {
-		const ns = (title, name) => [title, (row) => duration(row[name]), false, (row) => row[name]];
+		const ns = (title, name) => [title, (row) => spent(row[name]), false, (row) => row[name]];
 		table('Executions by thread', '', jobs.threads, [['thread', (row) => who(row.thread), true, (row) => who(row.thread)],
 			['count', (row) => count(row.count), false, (row) => row.count], ['open', (row) => row.open_count, false, (row) => row.open_count],
 			ns('median', 'median_ns'), ns('p99', 'p99_ns'), ns('max', 'max_ns'), ns('longest response', 'response_max_ns'), ns('jitter', 'jitter_ns'), late]);
@@ -143,8 +143,8 @@ function figures(jobs) {
 }
 /* What the slow tenth had more of than the rest. */
 function slowTenth(slow) {
-	const ns = (title, name) => [title, (row) => duration(row[name]), false, (row) => row[name]];
-	table('The slow tenth', count(slow.slow) + ' executions of at least ' + duration(slow.shortest_ns) + ': what they had more of, in mean, than the others.',
+	const ns = (title, name) => [title, (row) => spent(row[name]), false, (row) => row[name]];
+	table('The slow tenth', count(slow.slow) + ' executions of at least ' + spent(slow.shortest_ns) + ': what they had more of, in mean, than the others.',
 		slow.parts, [['part', (row) => row.state || (row.rival !== undefined ? 'CPU taken by ' + who(row.rival) : 'asleep in ' + (row.call || 'no known call')), true],
 			ns('more', 'more_ns'), ns('these', 'slow_mean_ns'), ns('others', 'rest_mean_ns')]);
 }
@@ -157,6 +157,6 @@ function executions(jobs) {
 	if (jobs.slow_tenth) slowTenth(jobs.slow_tenth);
 	jobs.worst.forEach((one, i) => {
 		explained(one, 'Worst execution ' + (i + 1) + ': ' + who(one.thread) + ', ' + since(one.begin_ns) +
-			', response ' + duration(one.response_ns) + (one.is_open ? ' so far' : ''), placeOf(one));
+			', response ' + spent(one.response_ns) + (one.is_open ? ' so far' : ''), placeOf(one));
 	});
 }

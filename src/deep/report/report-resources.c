@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "deep/resources/resources.h"
+#include "text/text-table.h"
 
 #define NAME_ROOM 80
 /* Pairs of threads below each row of text. */
@@ -44,24 +45,22 @@ static const char *who(char text[NAME_ROOM], const struct deep_report *report, u
 	return text;
 }
 
-static void put_ns(FILE *out, uint64_t count, double ns)
-{
-	char text[UNITS_TEXT_MAX], signed_text[UNITS_TEXT_MAX + 1];
-
-	if (count == 0) {
-		(void)fprintf(out, " %9s", "-");
-		return;
-	}
-	(void)snprintf(signed_text, sizeof(signed_text), "%s%s", ns < 0 ? "-" : "",
-		       units_ns(text, (uint64_t)fabs(ns)));
-	(void)fprintf(out, " %9s", signed_text);
-}
-
-static void put_count(FILE *out, uint64_t count)
+/* Of @count values; 0: there is no figure. */
+static void put_ns(struct text_table *table, uint64_t count, double ns)
 {
 	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, " %7s", count == 0 ? "-" : units_count(text, count));
+	text_cell_format(table, "%s%s", count > 0 && ns < 0 ? "-" : "",
+			 count == 0 ? "-" : units_ns(text, (uint64_t)fabs(ns)));
+}
+
+static void put_count(struct text_table *table, uint64_t count)
+{
+	if (count == 0) {
+		text_cell(table, "-");
+	} else {
+		text_count(table, count);
+	}
 }
 
 static double mean(const struct resource_sum *sum)
@@ -113,63 +112,63 @@ static void put_pairs(const struct deep_report *report, const struct resource *o
 	}
 }
 
-static void put_timer(const struct resource *one, FILE *out)
+static void put_timer(const struct resource *one, struct text_table *table)
 {
-	put_count(out, one->expiries);
-	put_ns(out, one->period.count, mean(&one->period));
-	put_ns(out, one->period.count, (double)one->period.min);
-	put_ns(out, one->period.count, (double)one->period.max);
-	put_ns(out, one->late_count,
+	put_count(table, one->expiries);
+	put_ns(table, one->period.count, mean(&one->period));
+	put_ns(table, one->period.count, (double)one->period.min);
+	put_ns(table, one->period.count, (double)one->period.max);
+	put_ns(table, one->late_count,
 	       one->late_total / (double)(one->late_count + !one->late_count));
-	put_ns(out, one->late_count, (double)one->late_max);
-	put_ns(out, one->callback.count, mean(&one->callback));
-	put_count(out, one->cancelled);
-	put_count(out, one->woken);
+	put_ns(table, one->late_count, (double)one->late_max);
+	put_ns(table, one->callback.count, mean(&one->callback));
+	put_count(table, one->cancelled);
+	put_count(table, one->woken);
 }
 
-static void put_futex(const struct resource *one, FILE *out)
+static void put_futex(const struct resource *one, struct text_table *table)
 {
-	put_count(out, one->waits.count);
-	put_ns(out, one->waits.count, (double)one->waits.total);
-	put_ns(out, one->waits.count, (double)one->waits.max);
-	put_count(out, one->outcomes[OUTCOME_DONE]);
-	put_count(out, one->outcomes[OUTCOME_AGAIN]);
-	put_count(out, one->outcomes[OUTCOME_TIMED_OUT]);
-	put_count(out, one->outcomes[OUTCOME_INTERRUPTED]);
-	put_count(out, one->moved_in);
-	put_count(out, one->wake_calls);
+	put_count(table, one->waits.count);
+	put_ns(table, one->waits.count, (double)one->waits.total);
+	put_ns(table, one->waits.count, (double)one->waits.max);
+	put_count(table, one->outcomes[OUTCOME_DONE]);
+	put_count(table, one->outcomes[OUTCOME_AGAIN]);
+	put_count(table, one->outcomes[OUTCOME_TIMED_OUT]);
+	put_count(table, one->outcomes[OUTCOME_INTERRUPTED]);
+	put_count(table, one->moved_in);
+	put_count(table, one->wake_calls);
 }
 
-static void put_queue(const struct resource *one, FILE *out)
+static void put_queue(const struct resource *one, struct text_table *table)
 {
-	put_count(out, one->sent);
-	put_count(out, one->received);
+	put_count(table, one->sent);
+	put_count(table, one->received);
 	if (one->has_gap) {
-		(void)fprintf(out, " %7s", "?");
+		text_cell(table, "?");
 	} else {
-		put_count(out, (uint64_t)one->depth_max);
+		put_count(table, (uint64_t)one->depth_max);
 	}
-	put_count(out, one->waits.count);
-	put_ns(out, one->waits.count, (double)one->waits.total);
-	put_ns(out, one->waits.count, (double)one->waits.max);
-	put_count(out, one->full.count);
-	put_ns(out, one->full.count, (double)one->full.total);
-	put_count(out, one->outcomes[OUTCOME_AGAIN]);
-	put_count(out, one->outcomes[OUTCOME_TIMED_OUT]);
+	put_count(table, one->waits.count);
+	put_ns(table, one->waits.count, (double)one->waits.total);
+	put_ns(table, one->waits.count, (double)one->waits.max);
+	put_count(table, one->full.count);
+	put_ns(table, one->full.count, (double)one->full.total);
+	put_count(table, one->outcomes[OUTCOME_AGAIN]);
+	put_count(table, one->outcomes[OUTCOME_TIMED_OUT]);
 }
 
 static const struct {
-	const char *title;
-	void (*put)(const struct resource *one, FILE *out);
+	const char *columns;
+	void (*put)(const struct resource *one, struct text_table *table);
 } kinds[RESOURCE_KINDS] = {
-	[RESOURCE_TIMER] = { "TIMERS                       EXPIRED    PERIOD       MIN       MAX"
-			     "      LATE    LATEST  CALLBACK CANCELS   WAKES",
+	[RESOURCE_TIMER] = { "  TIMERS<26| EXPIRED>7| PERIOD>9| MIN>9| MAX>9| LATE>9| LATEST>9"
+			     "| CALLBACK>9| CANCELS>7| WAKES>7",
 			     put_timer },
-	[RESOURCE_FUTEX] = { "FUTEXES                        WAITS      TIME   LONGEST   WOKEN"
-			     " CHANGED TIMEOUT SIGNALS   MOVED   WAKES",
+	[RESOURCE_FUTEX] = { "  FUTEXES<26| WAITS>7| TIME>9| LONGEST>9| WOKEN>7| CHANGED>7"
+			     "| TIMEOUT>7| SIGNALS>7| MOVED>7| WAKES>7",
 			     put_futex },
-	[RESOURCE_QUEUE] = { "MESSAGE QUEUES                  SENT RECEIVD   DEPTH   EMPTY"
-			     "      TIME   LONGEST    FULL      TIME   AGAIN TIMEOUT",
+	[RESOURCE_QUEUE] = { "  MESSAGE QUEUES<26| SENT>7| RECEIVD>7| DEPTH>7| EMPTY>7| TIME>9"
+			     "| LONGEST>9| FULL>7| TIME>9| AGAIN>7| TIMEOUT>7",
 			     put_queue },
 };
 
@@ -177,9 +176,11 @@ static void put_kind(const struct deep_report *report, enum resource_kind kind, 
 		     FILE *out)
 {
 	const struct resources *resources = report->resources;
+	struct text_table table = text_table_of(out, "%s", kinds[kind].columns);
 	size_t count = 0;
 
-	(void)fprintf(out, "\n%s\n", kinds[kind].title);
+	(void)fputc('\n', out);
+	text_head(&table);
 	for (size_t i = 0; i < resources->all.count; i++) {
 		const struct resource *one = resources->all.at[i];
 		char text[NAME_ROOM];
@@ -187,15 +188,15 @@ static void put_kind(const struct deep_report *report, enum resource_kind kind, 
 		if (one->kind != kind || (count++ >= most && most > 0)) {
 			continue;
 		}
-		(void)fprintf(out, "  %-26.26s", name_of(text, one));
-		kinds[kind].put(one, out);
-		(void)fputc('\n', out);
+		text_cell(&table, name_of(text, one));
+		kinds[kind].put(one, &table);
+		text_end(&table);
 		put_pairs(report, one, out);
 	}
 	if (count == 0) {
 		(void)fputs(resources->lacks[kind] ? "  not recorded\n" : "  none was used\n", out);
-	} else if (most > 0 && count > most) {
-		(void)fprintf(out, "  ... and %zu more\n", count - most);
+	} else if (most > 0) {
+		text_more(out, count, most);
 	}
 }
 

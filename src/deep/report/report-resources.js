@@ -11,7 +11,7 @@ const resourceColours = { set: '#a9c4e4', expired: '#3876cf', cancelled: '#d6454
 function toldInterval(kind, one) {
 	const of = report.resources, state = of.states[one.state], end = of.outcome_names[one.outcome].replace('_', ' ');
 	const does = kind === 0 ? 'set by ' : '', by = kind === 0 ? 'woken by ' : one.outcome && end === 'moved' ? 'moved by ' : 'ended by ';
-	const lines = [(state === 'wait' && one.who >= 0 ? who(one.who) + ' waits' : state) + (one.ns ? ' for ' + duration(one.ns) : '')];
+	const lines = [(state === 'wait' && one.who >= 0 ? who(one.who) + ' waits' : state) + (one.ns ? ' for ' + spent(one.ns) : '')];
 	if (one.who >= 0 && state !== 'wait') lines.push(does + who(one.who));
 	if (one.by >= 0) lines.push(by + who(one.by));
 	if (end) lines.push('outcome: ' + end);
@@ -91,7 +91,7 @@ function resourcesNote(into) {
 	const total = KINDS.reduce((all, kind) => all + counts[kind], 0);
 	const all = drawn.reduce((sum, row) => sum + row.total, 0), shown = drawn.reduce((sum, row) => sum + row.begins.length, 0);
 	const used = drawn.length && report.resources.states.filter((_, state) => drawn.some((row) => row.state.includes(state)));
-	if (used) key(used, into, resourceColours);
+	if (used) key(coloured(used, resourceColours), into);
 	const note = element('p', '', into);
 	note.id = 'resourcerows';
 	note.textContent = (drawn.length < total ? count(drawn.length) + ' of ' + count(total) + ' timers, futexes and queues have a row. ' : '') +
@@ -145,7 +145,7 @@ function pairs() {
 	const all = KINDS.flatMap((kind, type) => (report.resources[kind] || []).flatMap((one, i) =>
 		one.pairs.map((pair) => ({ ...pair, type, name: NOUNS[type] + ' ' + one.name, one, i }))));
 	if (!all.length) return;
-	const ns = (title, of) => [title, (row) => row.type ? duration(of(row)) : '', false, (row) => of(row) || 0];
+	const ns = (title, of) => [title, (row) => row.type ? spent(of(row)) : '', false, (row) => of(row) || 0];
 	table('Who was woken by whom, or by what', 'The longest waits of each futex and queue, and the threads that each timer woke most often.',
 		all.sort((a, b) => (b.total_ns || 0) - (a.total_ns || 0) || b.times - a.times),
 		[['thread', (row) => who(row.who) || '?', true, (row) => who(row.who)],

@@ -116,15 +116,15 @@ class Row {
 	text(i) {
 		const from = this.begins[i], ns = this.until(i) - from, lines = [this.name];
 		if (this.isSum[i]) {
-			lines.push(count(this.intervals(i)) + ' intervals in ' + duration(ns) + ', added up:');
-			if (this.kind !== 'thread' && this.who[i] >= 0) lines.push('most of it ' + who(this.who[i]) + ', ' + duration(this.whoTime(i)));
+			lines.push(count(this.intervals(i)) + ' intervals in ' + spent(ns) + ', added up:');
+			if (this.kind !== 'thread' && this.who[i] >= 0) lines.push('most of it ' + who(this.who[i]) + ', ' + spent(this.whoTime(i)));
 			for (const [state, part] of this.shares(i).sort((a, b) => b[1] - a[1])) {
-				lines.push(this.stateName(state) + ' ' + duration(part) + ', ' + (100 * part / ns).toFixed(1) + ' %');
+				lines.push(this.stateName(state) + ' ' + spent(part) + ', ' + percent(part / ns));
 			}
 		} else if (this.kind === 'cpu') {
-			lines.push((this.state[i] === USER ? who(this.who[i]) : this.stateName(this.state[i])) + ' for ' + duration(ns));
+			lines.push((this.state[i] === USER ? who(this.who[i]) : this.stateName(this.state[i])) + ' for ' + spent(ns));
 		} else {
-			lines.push((this.kind === 'path' ? who(this.who[i]) + ' ' : '') + this.stateName(this.state[i]) + ' for ' + duration(ns));
+			lines.push((this.kind === 'path' ? who(this.who[i]) + ' ' : '') + this.stateName(this.state[i]) + ' for ' + spent(ns));
 			lines.push(...this.why(i));
 		}
 		return lines.concat(since(from));

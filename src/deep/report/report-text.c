@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "deep/report/report-resources.h"
 #include "deep/report/report.h"
+#include "text/text-table.h"
 
 #define WHO_MAX 48
 
@@ -41,22 +42,18 @@ static const char *who(char text[WHO_MAX], const struct deep_report *report, uin
 	return text;
 }
 
-static void put_ns(FILE *out, uint64_t ns)
+static void put_who(struct text_table *table, const struct deep_report *report, uint32_t index)
+{
+	char text[WHO_MAX];
+
+	text_cell(table, who(text, report, index));
+}
+
+static void put_clock(struct text_table *table, uint64_t ts)
 {
 	char text[UNITS_TEXT_MAX];
 
-	if (ns == 0) {
-		(void)fprintf(out, " %8s", "-");
-	} else {
-		(void)fprintf(out, " %8s", units_ns(text, ns));
-	}
-}
-
-static void put_more(FILE *out, size_t count, size_t shown)
-{
-	if (count > shown) {
-		(void)fprintf(out, "  ... and %zu more\n", count - shown);
-	}
+	text_cell_format(table, "%.12s", units_clock(text, ts));
 }
 
 static void put_lacks(const struct timeline *timeline, FILE *out)
@@ -70,15 +67,6 @@ static void put_lacks(const struct timeline *timeline, FILE *out)
 	}
 }
 
-/* Names in it come from an untrusted trace. */
-static void put_printable(const char *text, FILE *out)
-{
-	for (const char *c = text; *c; c++) {
-		(void)fputc(units_letter(*c), out);
-	}
-	(void)fputc('\n', out);
-}
-
 /* Of a range that was chosen: which, and why. */
 static void put_range(const struct deep_report *report, FILE *out)
 {
@@ -86,7 +74,7 @@ static void put_range(const struct deep_report *report, FILE *out)
 
 	if (report->range_count > 0) {
 		(void)fprintf(out, "range %zu of %zu: ", report->range + 1, report->range_count);
-		put_printable(report->ranges[report->range].why, out);
+		text_line(out, report->ranges[report->range].why);
 	}
 	if (report->timeline->is_cut) {
 		(void)fprintf(out, "cut at %.15s: more does not fit into memory (--max-memory)\n",
@@ -113,7 +101,7 @@ static void put_head(const struct deep_report *report, FILE *out)
 	put_lacks(timeline, out);
 	if (report->why) {
 		(void)fputs("captured because of ", out);
-		put_printable(report->why, out);
+		text_line(out, report->why);
 	}
 	(void)fputc('\n', out);
 	for (size_t i = 0; i < timeline->cpus.count; i++) {
@@ -133,24 +121,25 @@ static void put_head(const struct deep_report *report, FILE *out)
 
 static void put_threads(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table = text_table_of(
+		out, "  WHO RAN<24| RUN>8| IN CALLS>8| IRQS>8| WAITED>8| PREEMPT>8| SLEPT>8");
 	size_t shown = deep_report_rows(report->threads.count, most);
 
-	(void)fprintf(out, "\n%-26s %8s %8s %8s %8s %8s %8s\n", "WHO RAN", "RUN", "IN CALLS",
-		      "IRQS", "WAITED", "PREEMPT", "SLEPT");
+	(void)fputc('\n', out);
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_thread *row = &report->threads.at[i];
-		char text[WHO_MAX];
 
-		(void)fprintf(out, "  %-24.24s", who(text, report, row->thread));
-		put_ns(out, row->run_ns);
-		put_ns(out, row->ns[STATE_SYSCALL]);
-		put_ns(out, row->ns[STATE_IRQ] + row->ns[STATE_SOFTIRQ]);
-		put_ns(out, row->ns[STATE_WAIT] + row->ns[STATE_NEW]);
-		put_ns(out, row->ns[STATE_PREEMPTED]);
-		put_ns(out, row->ns[STATE_BLOCKED]);
-		(void)fputc('\n', out);
+		put_who(&table, report, row->thread);
+		text_ns(&table, row->run_ns);
+		text_ns(&table, row->ns[STATE_SYSCALL]);
+		text_ns(&table, row->ns[STATE_IRQ] + row->ns[STATE_SOFTIRQ]);
+		text_ns(&table, row->ns[STATE_WAIT] + row->ns[STATE_NEW]);
+		text_ns(&table, row->ns[STATE_PREEMPTED]);
+		text_ns(&table, row->ns[STATE_BLOCKED]);
+		text_end(&table);
 	}
-	put_more(out, report->threads.count, shown);
+	text_more(out, report->threads.count, shown);
 }
 
 /* The name of the waker, or in brackets the cause of the wake-up or the state that waits. */
@@ -168,137 +157,154 @@ static const char *why(char text[WHO_MAX], const struct deep_report *report,
 
 static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table = text_table_of(
+		out,
+		"  WAITED LONGEST FOR A CPU<24| FOR>8|  SINCE<12| WOKEN BY<15| WHO RAN THERE<");
 	size_t shown = deep_report_rows(report->waits.count, most);
 
-	(void)fprintf(out, "\n%-26s %8s  %-12s %-15s %s\n", "WAITED LONGEST FOR A CPU", "FOR",
-		      "SINCE", "WOKEN BY", "WHO RAN THERE");
+	(void)fputc('\n', out);
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_wait *wait = &report->waits.at[i];
 		uint32_t rival = deep_report_rival(report, wait);
-		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+		char text[WHO_MAX];
 
-		(void)fprintf(out, "  %-24.24s", who(text, report, wait->thread));
-		put_ns(out, wait->end - wait->begin);
-		(void)fprintf(out, "  %.12s %-15.15s", units_clock(clock, wait->begin),
-			      why(text, report, wait));
-		(void)fprintf(out, " %s\n", rival != NOBODY ? comm(text, report, rival) : "-");
+		put_who(&table, report, wait->thread);
+		text_ns(&table, wait->end - wait->begin);
+		put_clock(&table, wait->begin);
+		text_cell(&table, why(text, report, wait));
+		text_cell(&table, rival != NOBODY ? comm(text, report, rival) : "-");
+		text_end(&table);
 	}
 }
 
 static void put_changes(const struct deep_report *report, FILE *out)
 {
-	char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+	char since[UNITS_TEXT_MAX];
+	struct text_table table =
+		text_table_of(out, "  WHAT CHANGED IN WHO RAN<24| BEFORE>8| AFTER>8|  since %.15s<",
+			      units_clock(since, report->changed_at));
 
 	if (report->changes.count == 0) {
 		return;
 	}
-	(void)fprintf(out, "\n%-26s %8s %8s  since %.15s\n", "WHAT CHANGED IN WHO RAN", "BEFORE",
-		      "AFTER", units_clock(clock, report->changed_at));
+	(void)fputc('\n', out);
+	text_head(&table);
 	for (size_t i = 0; i < report->changes.count; i++) {
 		const struct report_change *change = &report->changes.at[i];
 
-		(void)fprintf(out, "  %-24.24s %6.1f %% %6.1f %%\n",
-			      who(text, report, change->thread), 100 * change->before,
-			      100 * change->after);
+		put_who(&table, report, change->thread);
+		text_share(&table, change->before, 1);
+		text_share(&table, change->after, 1);
+		text_end(&table);
 	}
 }
 
 static void put_path(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table = text_table_of(
+		out, "  CRITICAL PATH<24| ALL>8| RUN>8| WAITED>8| PREEMPT>8| SLEPT>8| UNKNOWN>8");
 	const struct path_parts *parts = &report->parts;
 	size_t shown = deep_report_rows(parts->at.count, most);
 	char text[WHO_MAX], length[UNITS_TEXT_MAX], segments[UNITS_TEXT_MAX];
 
-	(void)fprintf(out,
-		      "\nWHERE THE TIME OF %s WENT: %s, in %s segments\n"
-		      "%-26s %8s %8s %8s %8s %8s %8s\n",
+	(void)fprintf(out, "\nWHERE THE TIME OF %s WENT: %s, in %s segments\n",
 		      who(text, report, report->thread),
 		      units_ns(length, report->path.end - report->path.begin),
-		      units_count(segments, report->path.segments.count), "CRITICAL PATH", "ALL",
-		      "RUN", "WAITED", "PREEMPT", "SLEPT", "UNKNOWN");
+		      units_count(segments, report->path.segments.count));
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct path_part *part = &parts->at.at[i];
 
-		(void)fprintf(out, "  %-24.24s", who(text, report, part->thread));
-		put_ns(out, part->total);
-		put_ns(out, part->ns[STATE_USER]);
-		put_ns(out, part->ns[STATE_WAIT] + part->ns[STATE_NEW]);
-		put_ns(out, part->ns[STATE_PREEMPTED]);
-		put_ns(out, part->ns[STATE_BLOCKED]);
-		put_ns(out, part->ns[STATE_UNKNOWN]);
-		(void)fputc('\n', out);
+		put_who(&table, report, part->thread);
+		text_ns(&table, part->total);
+		text_ns(&table, part->ns[STATE_USER]);
+		text_ns(&table, part->ns[STATE_WAIT] + part->ns[STATE_NEW]);
+		text_ns(&table, part->ns[STATE_PREEMPTED]);
+		text_ns(&table, part->ns[STATE_BLOCKED]);
+		text_ns(&table, part->ns[STATE_UNKNOWN]);
+		text_end(&table);
 	}
-	put_more(out, parts->at.count, shown);
+	text_more(out, parts->at.count, shown);
 }
 
-static void put_rest(FILE *out, const char *what, uint64_t ns)
+static void put_rest(struct text_table *table, const char *what, uint64_t ns)
 {
 	if (ns > 0) {
-		(void)fprintf(out, "  %-24s", what);
-		put_ns(out, ns);
-		(void)fputc('\n', out);
+		text_cell(table, what);
+		text_ns(table, ns);
+		text_end(table);
+	}
+}
+
+static void put_prio(struct text_table *table, const struct rival *rival)
+{
+	if (!rival->has_prio) {
+		text_cell(table, "?");
+	} else if (rival->prio_min == rival->prio_max) {
+		text_cell_format(table, "%d", rival->prio_min);
+	} else {
+		text_cell_format(table, "%d to %d", rival->prio_min, rival->prio_max);
 	}
 }
 
 static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table = text_table_of(
+		out,
+		"  WHO HAD ITS CPU<24| ALL>8| LONGEST>8| TIMES>8| PRIO>8| INVERTED>8| UNKNOWN>8");
 	const struct rivals *rivals = &report->rivals;
 	size_t shown = deep_report_rows(rivals->at.count, most);
-	char text[WHO_MAX], count[UNITS_TEXT_MAX];
 
 	if (rivals->at.count == 0 && rivals->idle_ns == 0) {
 		return;
 	}
-	(void)fprintf(out, "%-26s %8s %8s %8s %8s %8s %8s\n", "WHO HAD ITS CPU", "ALL", "LONGEST",
-		      "TIMES", "PRIO", "INVERTED", "UNKNOWN");
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct rival *rival = &rivals->at.at[i];
 
-		(void)fprintf(out, "  %-24.24s", who(text, report, rival->thread));
-		put_ns(out, rival->total);
-		put_ns(out, rival->longest);
-		(void)fprintf(out, " %8s", units_count(count, rival->times));
-		if (!rival->has_prio) {
-			(void)fprintf(out, " %8s", "?");
-		} else {
-			(void)snprintf(text, sizeof(text),
-				       rival->prio_min == rival->prio_max ? "%d" : "%d to %d",
-				       rival->prio_min, rival->prio_max);
-			(void)fprintf(out, " %8s", text);
-		}
-		put_ns(out, rival->inverted);
-		put_ns(out, rival->unknown);
-		(void)fputc('\n', out);
+		put_who(&table, report, rival->thread);
+		text_ns(&table, rival->total);
+		text_ns(&table, rival->longest);
+		text_count(&table, rival->times);
+		put_prio(&table, rival);
+		text_ns(&table, rival->inverted);
+		text_ns(&table, rival->unknown);
+		text_end(&table);
 	}
-	put_more(out, rivals->at.count, shown);
-	put_rest(out, "nobody", rivals->idle_ns);
-	put_rest(out, "(by inherited priority)", rivals->inherited_ns);
-	put_rest(out, "(of unknown priority)", rivals->unknown_ns);
+	text_more(out, rivals->at.count, shown);
+	put_rest(&table, "nobody", rivals->idle_ns);
+	put_rest(&table, "(by inherited priority)", rivals->inherited_ns);
+	put_rest(&table, "(of unknown priority)", rivals->unknown_ns);
 }
 
 static void put_findings(const struct deep_report *report, const char *title,
 			 const struct finding *findings, size_t count, size_t most, FILE *out)
 {
+	struct text_table table = text_table_of(
+		out, "  %s<24| FOR>8|  SINCE<12| KIND<10| DELAYS (WAIT IN)<19", title);
 	size_t shown = deep_report_rows(count, most);
 
-	if (count > 0) {
-		(void)fprintf(out, "%-26s %8s  %-12s %-10s %s\n", title, "FOR", "SINCE", "KIND",
-			      "DELAYS (WAIT IN)");
+	if (count == 0) {
+		return;
 	}
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		bool is_other = findings[i].kind == INVERSION_UNBOUNDED;
 		const struct deep_call *call = findings[i].call;
-		char text[WHO_MAX], clock[UNITS_TEXT_MAX], whom[2 * WHO_MAX];
+		char text[WHO_MAX];
 
-		(void)fprintf(out, "  %-24.24s", who(text, report, findings[i].rival));
-		put_ns(out, findings[i].end - findings[i].begin);
-		(void)snprintf(whom, sizeof(whom), "%s%s%.40s%s",
-			       comm(text, report, is_other ? findings[i].on_path : report->thread),
-			       call ? " (" : "", call ? call->name : "", call ? ")" : "");
-		(void)fprintf(out, "  %.12s %-10s %.19s\n", units_clock(clock, findings[i].begin),
-			      path_inversion_name(findings[i].kind), whom);
+		put_who(&table, report, findings[i].rival);
+		text_ns(&table, findings[i].end - findings[i].begin);
+		put_clock(&table, findings[i].begin);
+		text_cell(&table, path_inversion_name(findings[i].kind));
+		text_cell_format(
+			&table, "%s%s%.40s%s",
+			comm(text, report, is_other ? findings[i].on_path : report->thread),
+			call ? " (" : "", call ? call->name : "", call ? ")" : "");
+		text_end(&table);
 	}
-	put_more(out, count, shown);
+	text_more(out, count, shown);
 }
 
 static void put_inversions(const struct deep_report *report, size_t most, FILE *out)
@@ -317,9 +323,11 @@ static void put_inversions(const struct deep_report *report, size_t most, FILE *
 
 static void put_links(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table =
+		text_table_of(out, "  WHO WOKE IT, WAS WOKEN<24| WOKE IT>8| WOKEN>8");
 	const struct links *links = &report->links;
 	size_t direct = 0, shown;
-	char text[WHO_MAX], wakes[UNITS_TEXT_MAX], woken[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX];
 
 	while (direct < links->at.count && links->at.at[direct].hops == 1) {
 		direct++;
@@ -328,17 +336,17 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 		return;
 	}
 	shown = deep_report_rows(direct, most);
-	(void)fprintf(out, "%-26s %8s %8s\n", "WHO WOKE IT, WAS WOKEN", "WOKE IT", "WOKEN");
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
-		(void)fprintf(out, "  %-24.24s %8s %8s\n",
-			      who(text, report, links->at.at[i].thread),
-			      units_count(wakes, links->at.at[i].wakes),
-			      units_count(woken, links->at.at[i].woken));
+		put_who(&table, report, links->at.at[i].thread);
+		text_count(&table, links->at.at[i].wakes);
+		text_count(&table, links->at.at[i].woken);
+		text_end(&table);
 	}
-	put_more(out, direct, shown);
+	text_more(out, direct, shown);
 	if (links->at.count > direct) {
 		(void)fprintf(out, "  and %s further away, at most %u wake-ups\n",
-			      units_count(wakes, links->at.count - direct),
+			      units_count(text, links->at.count - direct),
 			      links->at.at[links->at.count - 1].hops);
 	}
 }
@@ -348,35 +356,43 @@ static void put_executions(const struct deep_report *report, const char *title,
 			   const execution_list *all, size_t most, FILE *out)
 {
 	bool has_responses = jobs_have_responses(report->jobs);
+	struct text_table table =
+		has_responses
+			? text_table_of(
+				  out,
+				  "  %s<19| RESPONSE>8| FOR>8|  SINCE<12| RUN>8| WAITED>8| SLEPT>8",
+				  title)
+			: text_table_of(
+				  out,
+				  "  %s<19| FOR>8|  SINCE<12| RUN>8| WAITED>8| PREEMPT>8| SLEPT>8",
+				  title);
 	size_t shown = deep_report_rows(all->count, most);
-	char text[WHO_MAX], clock[UNITS_TEXT_MAX];
+	char text[WHO_MAX];
 
-	(void)fprintf(out, "%-21s%s %8s  %-12s %8s %8s%s %8s\n", title,
-		      has_responses ? " RESPONSE" : "", "FOR", "SINCE", "RUN", "WAITED",
-		      has_responses ? "" : "  PREEMPT", "SLEPT");
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct execution *one = all->at[i];
 		uint64_t waited = one->ns[STATE_WAIT] + one->ns[STATE_NEW];
 
-		(void)fprintf(out, "  %-19.19s", who(text, report, one->thread));
+		put_who(&table, report, one->thread);
 		if (has_responses) {
-			put_ns(out, one->response_ns);
+			text_ns(&table, one->response_ns);
 		}
-		put_ns(out, one->end - one->begin);
-		(void)fprintf(out, "  %.12s", units_clock(clock, one->begin));
-		put_ns(out, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
-				    one->ns[STATE_SOFTIRQ]);
-		put_ns(out, waited + (has_responses ? one->ns[STATE_PREEMPTED] : 0));
+		text_ns(&table, one->end - one->begin);
+		put_clock(&table, one->begin);
+		text_ns(&table, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
+					one->ns[STATE_SOFTIRQ]);
+		text_ns(&table, waited + (has_responses ? one->ns[STATE_PREEMPTED] : 0));
 		if (!has_responses) {
-			put_ns(out, one->ns[STATE_PREEMPTED]);
+			text_ns(&table, one->ns[STATE_PREEMPTED]);
 		}
-		put_ns(out, one->ns[STATE_BLOCKED]);
+		text_ns(&table, one->ns[STATE_BLOCKED]);
 		if (one->last != one->thread) {
 			(void)fprintf(out, "  to %s", who(text, report, one->last));
 		}
-		(void)fputc('\n', out);
+		text_end(&table);
 	}
-	put_more(out, all->count, shown);
+	text_more(out, all->count, shown);
 }
 
 /* Where arrivals are known from: "299 from a timer, 1 unknown". */
@@ -443,26 +459,27 @@ static void put_groups(const struct deep_report *report, size_t most, FILE *out)
 	const struct jobs *jobs = report->jobs;
 	size_t shown = deep_report_rows(jobs->groups.count, most);
 	bool has_deadline = jobs->config->deadline_ns != UINT64_MAX;
-	char text[WHO_MAX];
+	struct text_table table = text_table_of(
+		out, "  BY THREAD<19| COUNT>6| OPEN>5| P50>8| P99>8| MAX>8| RESPONSE>8| LATE>6");
 
-	(void)fprintf(out, "%-21s %6s %5s %8s %8s %8s %8s%s\n", "BY THREAD", "COUNT", "OPEN", "P50",
-		      "P99", "MAX", "RESPONSE", has_deadline ? "   LATE" : "");
+	table.count -= !has_deadline;
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct jobs_figures *sum = &jobs->groups.at[i].sum;
 
-		(void)fprintf(out, "  %-19.19s", who(text, report, jobs->groups.at[i].thread));
-		(void)fprintf(out, " %6s", units_count(text, sum->count));
-		(void)fprintf(out, " %5s", units_count(text, sum->open));
-		put_ns(out, sum->median_ns);
-		put_ns(out, sum->p99_ns);
-		put_ns(out, sum->max_ns);
-		put_ns(out, sum->response_max_ns);
+		put_who(&table, report, jobs->groups.at[i].thread);
+		text_count(&table, sum->count);
+		text_count(&table, sum->open);
+		text_ns(&table, sum->median_ns);
+		text_ns(&table, sum->p99_ns);
+		text_ns(&table, sum->max_ns);
+		text_ns(&table, sum->response_max_ns);
 		if (has_deadline) {
-			(void)fprintf(out, " %6s", units_count(text, sum->misses));
+			text_count(&table, sum->misses);
 		}
-		(void)fputc('\n', out);
+		text_end(&table);
 	}
-	put_more(out, jobs->groups.count, shown);
+	text_more(out, jobs->groups.count, shown);
 }
 
 static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
@@ -494,6 +511,8 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 /* What the slow tenth of the executions had more of than the rest. */
 static void put_slow(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table =
+		text_table_of(out, "  HAD MORE, IN MEAN, OF<32| MORE>8| THESE>8| OTHERS>8");
 	const struct jobs_slow *slow = &report->slow;
 	size_t shown = deep_report_rows(slow->parts.count, most);
 	char text[WHO_MAX], slowest[UNITS_TEXT_MAX];
@@ -503,31 +522,30 @@ static void put_slow(const struct deep_report *report, size_t most, FILE *out)
 	}
 	(void)fprintf(out, "THE SLOW TENTH: %s of at least %s\n", units_count(text, slow->slow),
 		      units_ns(slowest, slow->shortest_ns));
+	table.hangs = false;
 	if (shown > 0) {
-		(void)fprintf(out, "%-34s %8s %8s %8s\n", "  HAD MORE, IN MEAN, OF", "MORE",
-			      "THESE", "OTHERS");
+		text_head(&table);
 	}
 	for (size_t i = 0; i < shown; i++) {
 		const struct jobs_slow_part *part = &slow->parts.at[i];
 
 		if (part->kind == JOBS_SLOW_STATE) {
-			(void)fprintf(out, "  %-32s",
-				      timeline_state_runs(part->state)
-					      ? "running"
-					      : timeline_state_name(part->state));
+			text_cell(&table, timeline_state_runs(part->state)
+						  ? "running"
+						  : timeline_state_name(part->state));
 		} else if (part->kind == JOBS_SLOW_RIVAL) {
-			(void)fprintf(out, "  CPU taken by %-19.19s",
-				      who(text, report, part->rival));
+			text_cell_format(&table, "CPU taken by %.19s",
+					 who(text, report, part->rival));
 		} else {
-			(void)fprintf(out, "  asleep in %-22.22s",
-				      part->call ? part->call : "no known call");
+			text_cell_format(&table, "asleep in %.22s",
+					 part->call ? part->call : "no known call");
 		}
-		put_ns(out, (uint64_t)part->more_ns);
-		put_ns(out, part->slow_ns / slow->slow);
-		put_ns(out, part->rest_ns / slow->rest);
-		(void)fputc('\n', out);
+		text_ns(&table, (uint64_t)part->more_ns);
+		text_ns(&table, part->slow_ns / slow->slow);
+		text_ns(&table, part->rest_ns / slow->rest);
+		text_end(&table);
 	}
-	put_more(out, slow->parts.count, shown);
+	text_more(out, slow->parts.count, shown);
 }
 
 /* Each with its own critical path. */
@@ -558,27 +576,30 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 
 static void put_victims(const struct deep_report *report, size_t most, FILE *out)
 {
+	struct text_table table =
+		text_table_of(out, "  WHO WAS DELAYED<16| PRIO>5| WAITS>5| UNBOUND>8| DIRECT>8| "
+				   "DISPATCH>8| LONGEST>8|  SINCE<12");
 	size_t count = report->victims.count, shown = deep_report_rows(count, most);
 
 	if (count == 0) {
 		return;
 	}
-	(void)fprintf(out, "\n%-18s %5s %5s %8s %8s %8s %8s  %s\n", "WHO WAS DELAYED", "PRIO",
-		      "WAITS", "UNBOUND", "DIRECT", "DISPATCH", "LONGEST", "SINCE");
+	(void)fputc('\n', out);
+	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_victim *victim = &report->victims.at[i];
-		char text[WHO_MAX], clock[UNITS_TEXT_MAX];
 
-		(void)fprintf(out, "  %-16.16s %5d", who(text, report, victim->thread),
-			      victim->prio);
-		(void)fprintf(out, " %5s", units_count(text, victim->times[INVERSION_UNBOUNDED]));
-		put_ns(out, victim->ns[INVERSION_UNBOUNDED]);
-		put_ns(out, victim->ns[INVERSION_DIRECT]);
-		put_ns(out, victim->ns[INVERSION_DISPATCH]);
-		put_ns(out, victim->longest.end - victim->longest.begin);
-		(void)fprintf(out, "  %.12s\n", units_clock(clock, victim->longest.begin));
+		put_who(&table, report, victim->thread);
+		text_cell_format(&table, "%d", victim->prio);
+		text_count(&table, victim->times[INVERSION_UNBOUNDED]);
+		text_ns(&table, victim->ns[INVERSION_UNBOUNDED]);
+		text_ns(&table, victim->ns[INVERSION_DIRECT]);
+		text_ns(&table, victim->ns[INVERSION_DISPATCH]);
+		text_ns(&table, victim->longest.end - victim->longest.begin);
+		put_clock(&table, victim->longest.begin);
+		text_end(&table);
 	}
-	put_more(out, count, shown);
+	text_more(out, count, shown);
 }
 
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)

@@ -1,4 +1,4 @@
-/* ---- text, and elements of the page ---- */
+/* ---- text, and what is drawn ---- */
 
 const sets = JSON.parse(document.getElementById('data').textContent);
 const states = ['unknown', 'new', 'user', 'syscall', 'irq', 'softirq', 'wait', 'preempted', 'blocked', 'dead'];
@@ -11,11 +11,8 @@ const run = ['user', 'syscall', 'irq', 'softirq'];
 let data, report, end;
 let clock = 'start'; /* how times are written: since the start, utc, local */
 
-function duration(ns) {
-	const [unit, size] = [['s', 1e9], ['ms', 1e6], ['us', 1e3]].find(([, size]) => Math.abs(ns) >= size * 0.9995) || ['ns', 1];
-	const value = ns / size;
-	return !ns ? '-' : (size === 1 ? value : Math.abs(value) >= 999.5 ? Math.round(value) : value.toPrecision(3)) + ' ' + unit;
-}
+/* Of tables that are mostly empty, as in text: nothing is '-', too. */
+function spent(ns) { return ns ? duration(ns) : '-'; }
 function two(number) { return String(number).padStart(2, '0'); }
 function relative(ns, digits) { return (ns < 0 ? '-' : '+') + (Math.abs(ns) / 1e9).toFixed(digits) + ' s'; }
 /* Minutes from UTC to the shown zone at a date. */
@@ -45,7 +42,7 @@ function iso(ns) {
 function since(ns) { return clock === 'start' ? relative(ns, 6) : iso(ns); }
 /* Of a range: both. */
 function both(begin, until) {
-	return [relative(begin, 9) + ' to ' + relative(until, 9) + ', ' + duration(until - begin), iso(begin) + ' to ' + iso(until)];
+	return [relative(begin, 9) + ' to ' + relative(until, 9) + ', ' + spent(until - begin), iso(begin) + ' to ' + iso(until)];
 }
 /* Threads have numbers here. */
 function who(n) {
@@ -57,17 +54,9 @@ function priority(value) {
 	const means = value < -100 ? 'deadline' : value < -1 ? 'FIFO or RR ' + (-1 - value) : value >= 0 ? 'nice ' + (value - 20) : '';
 	return value + (means ? ' (' + means + ')' : '');
 }
+/* States with their colours. */
+function coloured(names, of = colours) { return names.map((name) => [name, of[name]]); }
 function sum(row, keys) { return keys.reduce((all, key) => all + (row[key + '_ns'] || 0), 0); }
-
-function key(names, into, of = colours) {
-	const made = element('p', '', into);
-	made.className = 'key';
-	for (const name of names) {
-		const one = element('span', '', made);
-		element('i', '', one).style.background = of[name];
-		one.append(name);
-	}
-}
 
 /* ---- canvases ---- */
 
@@ -83,16 +72,9 @@ function hint(event, text) {
 /* A canvas that is redrawn when its width changes: draw(context, width, height), text(x, y, width),
  * press(x, y, width). */
 function drawing(into, height, draw, text, press) {
-	const canvas = element('canvas', '', into), context = canvas.getContext('2d');
+	const canvas = element('canvas', '', into);
 	function again() {
-		const width = canvas.clientWidth, scale = devicePixelRatio || 1;
-		canvas.style.height = height + 'px';
-		canvas.width = width * scale;
-		canvas.height = height * scale;
-		context.setTransform(scale, 0, 0, scale, 0, 0);
-		context.clearRect(0, 0, width, height);
-		context.font = '11px system-ui, sans-serif';
-		context.textBaseline = 'middle';
+		const [context, width] = fit(canvas, height);
 		draw(context, width, height);
 	}
 	drawings.push(again);

@@ -35,7 +35,7 @@ function drawAxis(context, width, height) {
 		context.fillRect(x, height - AXIS, 1, 5);
 		if (x + context.measureText(text).width < width) context.fillText(text, x + 2, height - 11);
 	}
-	context.fillText(duration(view[1] - view[0]), 4, height - 11);
+	context.fillText(spent(view[1] - view[0]), 4, height - 11);
 }
 function drawMarks(context, width, height) {
 	const left = namesWidth(width), inside = (ns) => Math.min(Math.max(xOf(ns, width), left), width);
@@ -139,8 +139,8 @@ function within(row, begin, until) {
 		const all = row.until(i) - row.begins[i], part = Math.min(row.until(i), until) - Math.max(row.begins[i], begin);
 		if (!row.isSum[i] && [NEW, WAIT, PREEMPTED, BLOCKED].includes(row.state[i]) && part > 0) list.push([i, part, all]);
 	}
-	return list.sort(([, a], [, b]) => b - a).slice(0, 5).map(([i, part, all]) => [states[row.state[i]] + ' for ' + duration(part) +
-		(part < all ? ' of ' + duration(all) : '') + ' at ' + since(row.begins[i]), ...row.why(i)].join(', '));
+	return list.sort(([, a], [, b]) => b - a).slice(0, 5).map(([i, part, all]) => [states[row.state[i]] + ' for ' + spent(part) +
+		(part < all ? ' of ' + spent(all) : '') + ' at ' + since(row.begins[i]), ...row.why(i)].join(', '));
 }
 function pickPiece(index, i) {
 	const row = rows[index], lines = row.text(i), range = ['begin', 'end'].map((name, k) => '--' + name + ' ' + exactly(k ? row.until(i) : row.begins[i]));
@@ -242,7 +242,7 @@ function timeline() {
 	into.dataset.lanes = rows.length;
 	controls(into);
 	help(into);
-	key(states.slice(0, 9), into);
+	key(coloured(states.slice(0, 9)), into);
 	chart = drawing(into, rows.length * LANE + AXIS, drawTimeline, (x, y, width) => {
 		const row = rows[Math.floor(y / LANE)], i = row ? pieceAt(row, x, y, width) : -1;
 		return i < 0 ? row && x < namesWidth(width) ? row.name : '' : row.text(i).join('\n');
@@ -252,7 +252,7 @@ function timeline() {
 		const longest = 2 * bins.reduce((a, b) => Math.max(a, b)), note = element('p', '', into);
 		note.id = 'sums';
 		note.textContent = 'In ' + bins.length + ' of ' + rows.length + ' rows short intervals are added up: a column of shares stands for several, at most ' +
-			duration(longest) + '. In the ' + data.chosen.length / 2 + ' ranges that are marked above the axis, each interval is there. Tables are exact.';
+			spent(longest) + '. In the ' + data.chosen.length / 2 + ' ranges that are marked above the axis, each interval is there. Tables are exact.';
 	}
 	if (report.resources) resourcesNote(into);
 	if (data.threads.length < data.thread_count) {

@@ -1,11 +1,11 @@
 /*
  * analysis: defaults for untrusted records and states; see analysis.h.
  */
-#include "engine/contract/analysis.h"
+#include "engine/contract/analysis-rare.h"
 
 #include <assert.h>
 
-#include "engine/contract/row-key.h"
+#include "engine/contract/untrusted.h"
 
 bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted)
 {
@@ -32,49 +32,20 @@ bool analysis_accepts(const struct analysis *analysis, const struct untrusted_re
 	return shape->has_text ? untrusted_has_text(untrusted) : untrusted->count >= shape->words;
 }
 
-static void field_codec(struct codec *codec, const struct state_field *field, void *state)
-{
-	void *at = (char *)state + field->offset;
-
-	switch ((enum field_type)field->type) {
-	case FIELD_U64:
-		codec_u64(codec, at);
-		break;
-	case FIELD_I64:
-		codec_i64(codec, at);
-		break;
-	case FIELD_U32:
-		codec_u32(codec, at);
-		break;
-	case FIELD_I32:
-		codec_i32(codec, at);
-		break;
-	case FIELD_U16:
-		codec_u16(codec, at);
-		break;
-	case FIELD_BOOL:
-		codec_bool(codec, at);
-		break;
-	case FIELD_END:
-		break;
-	}
-}
-
 void analysis_checkpoint(const struct analysis *analysis, const struct checkpoint *checkpoint,
 			 void *state)
 {
-	const struct state_field *field = analysis->thread_state_fields;
 	uint64_t *words = state;
 
 	if (analysis->on_checkpoint) {
 		analysis->on_checkpoint(checkpoint, state);
 		return;
 	}
-	for (; field && field->type != FIELD_END; field++) {
-		field_codec(checkpoint->codec, field, state);
+	if (analysis->thread_state_fields) {
+		codec_fields(checkpoint->codec, analysis->thread_state_fields, state);
+		return;
 	}
-	for (size_t i = 0; !analysis->thread_state_fields && i < analysis->thread_state_size / 8;
-	     i++) {
+	for (size_t i = 0; i < analysis->thread_state_size / 8; i++) {
 		codec_u64(checkpoint->codec, &words[i]);
 	}
 }

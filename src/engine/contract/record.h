@@ -15,6 +15,9 @@
 
 #define RECORD_NONE UINT32_MAX
 
+/* What a CPU did for some time. */
+enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
+
 enum record_kind {
 	/* Only from the stream that has the sched_switch events of a CPU. */
 	RECORD_IN,  /* switched in at ts; ran for arg64 ns (see RECORD_LEFT) */

@@ -386,7 +386,9 @@ static int replace(const char *fresh, const char *path, bool rotates, struct err
 
 	if (rotates) {
 		(void)unlink(before);
-		(void)link(path, before); /* a file system without links has no file before */
+		if (link(path, before) < 0) {
+			/* A file system without links has no file before. */
+		}
 	}
 	free(before);
 	if (rename(fresh, path) < 0) {

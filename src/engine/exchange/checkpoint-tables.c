@@ -4,6 +4,7 @@
 #include <assert.h>
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 #include "engine/exchange/checkpoint.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/tables.h"
@@ -486,6 +487,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	if (codec_reads(codec) && codec_check(codec, true)) {
 		const struct shard *shards = shard->layout->tables->shards;
 
+		shard_find_presence(shard);
 		(void)codec_check(codec, shard_is_sound(shard, (unsigned int)(shard - shards)));
 	}
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 #include "engine/exchange/partial-codec.h"
 #include "engine/merger/cpus.h"
 #include "engine/merger/merger-state.h"
@@ -303,10 +304,9 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 {
 	uint64_t found = UINT64_MAX;
 
-	for (khint_t i = kh_begin(merger->tables.cpus); i != kh_end(merger->tables.cpus); i++) {
-		if (kh_exist(merger->tables.cpus, i) && kh_key(merger->tables.cpus, i) >= from &&
-		    kh_key(merger->tables.cpus, i) < found) {
-			found = kh_key(merger->tables.cpus, i);
+	HASH_EACH(cpus, &merger->tables.cpus, one) {
+		if (one->key >= from && one->key < found) {
+			found = one->key;
 		}
 	}
 	return found;
@@ -315,7 +315,7 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 /* In the order of their ids, so that none comes twice. */
 static void cpus_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, kh_size(merger->tables.cpus), 40);
+	size_t count = codec_count(codec, merger->tables.cpus.used, 40);
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {

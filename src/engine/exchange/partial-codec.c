@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "engine/contract/row-key.h"
+#include "engine/contract/untrusted.h"
 #include "engine/tables/columns.h"
 
 /* Reading also uses the members from `draft` on. */

@@ -58,7 +58,10 @@ static int by_sort(const void *left, const void *right)
 	if (a->id != b->id) {
 		return a->id < b->id ? -1 : 1;
 	}
-	return a->by && b->by ? strcmp(a->by, b->by) : 0;
+	if (a->by && b->by && strcmp(a->by, b->by) != 0) {
+		return strcmp(a->by, b->by);
+	}
+	return a->thread && b->thread ? strcmp(a->thread->comm, b->thread->comm) : 0;
 }
 
 /* Brings the first @top rows to the front, in any order (Hoare's selection). */
@@ -108,42 +111,42 @@ void report_sort_rows(struct report_row *rows, size_t count, size_t top)
 
 /* Without a key a part is that of the first distribution by which the table is sorted, or else of
  * its first one. */
-static bool is_chosen(const struct table *table, uint32_t column, const struct selection *selection)
+static bool is_chosen(const struct table *table, uint32_t column, const struct display *display)
 {
 	const struct column *of = &table->columns[column];
 
-	if (selection->sort_part != HISTOGRAM_NO_PART && of->kind != COLUMN_HISTOGRAM) {
+	if (display->sort_part != HISTOGRAM_NO_PART && of->kind != COLUMN_HISTOGRAM) {
 		return false;
 	}
-	return !selection->sort || strcmp(of->key, selection->sort) == 0;
+	return !display->sort || strcmp(of->key, display->sort) == 0;
 }
 
-struct report_order report_order(const struct table *table, const struct selection *selection)
+struct report_order report_order(const struct table *table, const struct display *display)
 {
 	struct report_order order = { .mask = 0 };
 	uint32_t columns = column_count(table), chosen = 0;
 
 	assert(table->sort_mask < 1u << columns);
-	if (!selection || (!selection->sort && selection->sort_part == HISTOGRAM_NO_PART)) {
+	if (!display || (!display->sort && display->sort_part == HISTOGRAM_NO_PART)) {
 		order.mask = table->sort_mask;
 		return order;
 	}
 	for (uint32_t i = 0; i < columns; i++) {
-		chosen |= (uint32_t)is_chosen(table, i, selection) << i;
+		chosen |= (uint32_t)is_chosen(table, i, display) << i;
 	}
 	chosen = chosen & table->sort_mask ? chosen & table->sort_mask : chosen;
 	order.mask = chosen ? chosen & -chosen : table->sort_mask;
-	order.part = chosen ? selection->sort_part : HISTOGRAM_NO_PART;
+	order.part = chosen ? display->sort_part : HISTOGRAM_NO_PART;
 	if (chosen && table->columns[__builtin_ctz(chosen)].kind == COLUMN_PRIO) {
 		order = (struct report_order){ .by_prio = true };
 	}
 	return order;
 }
 
-void report_sort(const struct table *table, const struct selection *selection,
-		 struct report_row *rows, size_t count, size_t top)
+void report_sort(const struct table *table, const struct display *display, struct report_row *rows,
+		 size_t count, size_t top)
 {
-	struct report_order order = report_order(table, selection);
+	struct report_order order = report_order(table, display);
 
 	for (size_t i = 0; i < count; i++) {
 		rows[i].sort = report_sort_value(table, order, &rows[i]);

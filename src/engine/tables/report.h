@@ -129,6 +129,21 @@ static inline double report_known_ns(const struct report *report, const struct a
 	return ns;
 }
 
+/* ---- copies (report.c) ---- */
+
+struct arena;
+
+/* Whether a copy has the table. */
+typedef bool report_wants(const struct report_table *table);
+
+/* A report is valid during a callback only; who keeps one copies it.  The copy and all that it
+ * points to are in @arena, but descriptors, and the histograms, which report_copy_fini() frees
+ * before the arena goes.  It has the first @most rows of each table that is wanted (NULL: of all).
+ * Nothing in it points to threads of the engine.  Returns the bytes of the histograms. */
+size_t report_copy(struct report *ret, const struct report *from, struct arena *arena, size_t most,
+		   report_wants *wants);
+void report_copy_fini(struct report *copy);
+
 /* ---- order (report-sort.c) ---- */
 
 /* What rows are sorted by: the sum of columns, of a distribution one part (HISTOGRAM_NO_PART: its
@@ -139,15 +154,15 @@ struct report_order {
 	bool by_prio;
 };
 
-/* The selection's order, if the table has such a column, else the table's own. */
-struct report_order report_order(const struct table *table, const struct selection *selection);
+/* The order of @display, if the table has such a column, else the table's own; NULL: that. */
+struct report_order report_order(const struct table *table, const struct display *display);
 /* For report_row.sort, from the row's values and thread. */
 uint64_t report_sort_value(const struct table *table, struct report_order order,
 			   const struct report_row *row);
 /* Sorts rows; of many, only the first @top (0: all) are in order. */
 void report_sort_rows(struct report_row *rows, size_t count, size_t top);
 /* The same for rows of one table whose values changed. */
-void report_sort(const struct table *table, const struct selection *selection,
-		 struct report_row *rows, size_t count, size_t top);
+void report_sort(const struct table *table, const struct display *display, struct report_row *rows,
+		 size_t count, size_t top);
 
 #endif

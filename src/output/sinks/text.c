@@ -13,6 +13,7 @@
 #include "output/format.h"
 #include "output/notice.h"
 #include "phases/phases.h"
+#include "text/text-table.h"
 
 /* In columns. */
 #define PAIR_WIDTH  46 /* of both names of a pair */
@@ -34,18 +35,6 @@ static const char *plain(const struct output *output)
 	return output->has_colour ? "\033[0m" : "";
 }
 
-/* Names come from traces and are untrusted: no escape sequence may reach the terminal. */
-static void put_name(FILE *out, const char *name, int width)
-{
-	int used = 0;
-
-	for (const unsigned char *at = (const unsigned char *)name; *at && used < width; at++) {
-		(void)fputc(units_letter((char)*at), out);
-		used++;
-	}
-	(void)fprintf(out, "%*s", width - used, "");
-}
-
 /* The whole of a share: the window's length for times, else the sum of all rows. */
 static uint64_t whole_of(const struct report *report, const struct report_table *table,
 			 size_t column)
@@ -61,17 +50,17 @@ static uint64_t whole_of(const struct report *report, const struct report_table 
 	return sum;
 }
 
-static void put_share(FILE *out, const struct output *output, uint64_t value, uint64_t whole)
+static void put_share(struct text_table *table, const struct output *output, uint64_t value,
+		      uint64_t whole)
 {
 	double share = whole > 0 ? (double)value / (double)whole : 0;
+	char bar[BAR_WIDTH + 1] = "";
 	int filled = (int)(share * BAR_WIDTH + 0.5);
 
-	(void)fprintf(out, " %6.1f %%", share * 100);
+	text_share(table, share, 1);
 	if (output->columns >= WIDE) {
-		(void)fputs("  ", out);
-		for (int i = 0; i < BAR_WIDTH; i++) {
-			(void)fputc(i < filled ? '|' : ' ', out);
-		}
+		(void)memset(bar, '|', (size_t)(filled < BAR_WIDTH ? filled : BAR_WIDTH));
+		text_cell(table, bar);
 	}
 }
 
@@ -252,33 +241,7 @@ static size_t cells_shown(const struct output *output, const struct report_table
 	return count;
 }
 
-static void put_head(FILE *out, const struct output *output, const struct report_table *table,
-		     int names, const struct cell *cells, size_t count)
-{
-	(void)fprintf(out, "  %s", bold(output));
-	(void)fprintf(out, "%-*s", names, format_title_of(table));
-	for (size_t i = 0; i < count; i++) {
-		const struct column *column = cells[i].column;
-
-		(void)fprintf(out, " %10s", format_title(&cells[i]));
-		if (column->is_share) {
-			(void)fprintf(out, " %8s", "SHARE");
-			if (output->columns >= WIDE) {
-				(void)fprintf(out, "  %*s", BAR_WIDTH, "");
-			}
-		}
-	}
-	if (table->table->scope == SCOPE_LONGEST) {
-		(void)fprintf(out, "  %-*s", WHO_WIDTH - 2, "ENDED         THREAD (TID)");
-	}
-	if (table->table->by_key && table->table->scope == SCOPE_LONGEST) {
-		(void)fputs("  BY", out);
-	}
-	if (table->is_whole) {
-		(void)fputs("  (" FORMAT_WHOLE ")", out);
-	}
-	(void)fprintf(out, "%s\n", plain(output));
-}
+typedef VEC(struct text_column) text_columns;
 
 /* What is left of the line for the keys of an instance. */
 static int by_width(const struct output *output, int names, size_t cells)
@@ -288,7 +251,47 @@ static int by_width(const struct output *output, int names, size_t cells)
 	return used < (int)output->columns ? (int)output->columns - used : 0;
 }
 
-static void put_who(FILE *out, const struct report_row *row)
+static void add_column(text_columns *columns, const char *title, int width, int gap, bool is_left)
+{
+	struct text_column *column = vec_push(columns);
+
+	*column = (struct text_column){ .width = width, .gap = gap, .is_left = is_left };
+	(void)snprintf(column->title, sizeof(column->title), "%s", title);
+}
+
+static void add_cells(text_columns *columns, const struct output *output, const struct cell *cells,
+		      size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		add_column(columns, format_title(&cells[i]), 10, 1, false);
+		if (cells[i].column->is_share) {
+			add_column(columns, "SHARE", 8, 1, false);
+			if (output->columns >= WIDE) {
+				add_column(columns, "", BAR_WIDTH, 2, true);
+			}
+		}
+	}
+}
+
+static void add_columns(text_columns *columns, const struct output *output,
+			const struct report_table *table, int names, const struct cell *cells,
+			size_t count)
+{
+	add_column(columns, format_title_of(table), names, 2, true);
+	add_cells(columns, output, cells, count);
+	if (table->table->scope == SCOPE_LONGEST) {
+		add_column(columns, "ENDED", 12, 2, true);
+		add_column(columns, "THREAD (TID)", WHO_WIDTH - 16, 2, true);
+		if (table->table->by_key) {
+			add_column(columns, "BY", by_width(output, names, count), 2, true);
+		}
+	}
+	if (table->is_whole) {
+		add_column(columns, "(" FORMAT_WHOLE ")", 0, 2, true);
+	}
+}
+
+static void put_who(struct text_table *table, const struct report_row *row)
 {
 	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
 
@@ -297,9 +300,41 @@ static void put_who(FILE *out, const struct report_row *row)
 	} else if (row->instance->cpu != UINT64_MAX) {
 		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
 	}
-	(void)fprintf(out, "  %.12s  ", units_clock(ended, row->instance->end));
+	text_cell_format(table, "%.12s", units_clock(ended, row->instance->end));
 	format_cut(text, WHO_WIDTH - 16);
-	put_name(out, text, WHO_WIDTH - 16);
+	text_cell(table, text);
+	if (row->instance->by[0]) {
+		text_cell(table, row->instance->by);
+	}
+}
+
+static void put_row(struct text_table *to, const struct output *output, const struct report *report,
+		    const struct report_table *table, const struct report_row *row,
+		    const struct cell *cells, size_t count)
+{
+	char text[CELL_MAX];
+
+	format_row(text, table->table, row, to->columns[0].width);
+	text_cell(to, text);
+	for (size_t i = 0; i < count; i++) {
+		const struct cell *cell = &cells[i];
+
+		format_cell(text, cell, row);
+		text_cell(to, text);
+		if (cell->is_unknown && cell->column->is_share) {
+			text_cell(to, "");
+			if (output->columns >= WIDE) {
+				text_cell(to, "");
+			}
+		} else if (cell->column->is_share) {
+			put_share(to, output, row->values[cell->at],
+				  whole_of(report, table, cell->at));
+		}
+	}
+	if (row->instance) {
+		put_who(to, row);
+	}
+	text_end(to);
 }
 
 static void put_rows(FILE *out, const struct output *output, const struct report *report,
@@ -308,46 +343,23 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	size_t count =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
-	char text[CELL_MAX];
 	int names = name_width(output, table);
 	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
+	struct text_table to = { .out = out, .bold = bold(output), .plain = plain(output) };
+	text_columns columns = { 0 };
 
 	if (count == 0) {
 		return;
 	}
-	put_head(out, output, table, names, cells, shown);
+	add_columns(&columns, output, table, names, cells, shown);
+	to.columns = columns.at;
+	to.count = columns.count;
+	text_head(&to);
 	for (size_t r = 0; r < count; r++) {
-		const struct report_row *row = &table->rows[r];
-
-		format_row(text, table->table, row, names);
-		(void)fputs("  ", out);
-		put_name(out, text, names);
-		for (size_t i = 0; i < shown; i++) {
-			format_cell(text, &cells[i], row);
-			(void)fprintf(out, " %10s", text);
-			if (cells[i].is_unknown && cells[i].column->is_share) {
-				(void)fprintf(out, "%*s", cell_width(output, cells[i].column) - 11,
-					      "");
-			} else if (cells[i].column->is_share) {
-				put_share(out, output, row->values[cells[i].at],
-					  whole_of(report, table, cells[i].at));
-			}
-		}
-		if (row->instance) {
-			put_who(out, row);
-		}
-		if (row->instance && row->instance->by[0]) {
-			int width = by_width(output, names, shown);
-			int len = (int)strlen(row->instance->by);
-
-			(void)fputs("  ", out);
-			put_name(out, row->instance->by, len < width ? len : width);
-		}
-		(void)fputc('\n', out);
+		put_row(&to, output, report, table, &table->rows[r], cells, shown);
 	}
-	if (count < table->row_count) {
-		(void)fprintf(out, "  ... and %zu more\n", table->row_count - count);
-	}
+	text_more(out, table->row_count, count);
+	vec_fini(&columns);
 }
 
 static void put_losses(FILE *out, const struct report *report)
@@ -372,7 +384,7 @@ static void put_trace_name(FILE *out, const struct trace_identity *trace)
 {
 	char *text = output_trace_text(trace, false);
 
-	put_name(out, text, (int)strlen(text));
+	text_put(out, text, -1);
 	free(text);
 }
 
@@ -542,9 +554,9 @@ static void put_trigger_hosts(FILE *out, const struct trigger_event *event)
 
 		notice_trigger_text(on->event, says, sizeof(says));
 		(void)fputs("\n    ", out);
-		put_name(out, on->host, (int)strlen(on->host));
+		text_put(out, on->host, -1);
 		(void)fprintf(out, "  since %.12s: ", units_clock(begin, on->event->begin));
-		put_name(out, says, (int)strlen(says));
+		text_put(out, says, -1);
 	}
 	(void)fputs("\n\n", out);
 }
@@ -556,7 +568,7 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 
 	notice_trigger_text(event, says, sizeof(says));
 	(void)fprintf(output->out, "%s! ", bold(output));
-	put_name(output->out, event->name, (int)strlen(event->name));
+	text_put(output->out, event->name, -1);
 	(void)fprintf(output->out, "%s  ", plain(output));
 	put_trace_name(output->out, trace);
 	(void)fprintf(output->out, "  since %.12s, %s: ", units_clock(begin, event->begin),
@@ -565,7 +577,7 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 		put_trigger_hosts(output->out, event);
 		return;
 	}
-	put_name(output->out, says, (int)strlen(says));
+	text_put(output->out, says, -1);
 	(void)fputs("\n\n", output->out);
 }
 

@@ -9,7 +9,6 @@
 
 #include "base/hash.h"
 #include "engine/engine.h"
-#include "engine/tables/columns.h"
 #include "output/notice.h"
 
 static const char *copy_text(struct store_item *item, const char *text)
@@ -73,38 +72,6 @@ static struct store_item *item_new(enum store_kind kind, const struct trace_iden
 
 /* ---- windows ---- */
 
-static const uint64_t *copy_values(struct store_item *item, const struct table *table,
-				   const uint64_t *values)
-{
-	uint32_t count = column_count(table);
-	uint64_t *copy = arena_alloc(&item->arena, count * sizeof(*copy));
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
-			column_merge(copy, i, column_histogram(values, i));
-		} else if (table->columns[i].kind != COLUMN_PRIO) {
-			copy[i] = values[i];
-		}
-	}
-	return copy;
-}
-
-static void copy_row(struct store_item *item, const struct table *table, struct report_row *row)
-{
-	row->name = copy_text(item, row->name);
-	row->label = copy_text(item, row->label);
-	row->keyed = copy_text(item, row->keyed);
-	if (row->thread) {
-		row->thread = arena_copy(&item->arena, row->thread, sizeof(*row->thread));
-	}
-	if (row->instance) {
-		row->instance = arena_copy(&item->arena, row->instance, sizeof(*row->instance));
-	}
-	if (row->values) {
-		row->values = copy_values(item, table, row->values);
-	}
-}
-
 /* Phases are no analysis: they are not stored.  Nor are pairs of threads. */
 static bool is_stored(const struct report_table *table)
 {
@@ -119,42 +86,12 @@ static bool is_stored(const struct report_table *table)
 	return false;
 }
 
-static void copy_tables(struct store_item *item, const struct report *report)
-{
-	struct report_table *tables =
-		arena_alloc(&item->arena, (report->table_count + 1) * sizeof(*tables));
-	size_t kept = 0;
-
-	for (size_t t = 0; t < report->table_count; t++) {
-		const struct report_table *from = &report->tables[t];
-		struct report_row *rows;
-
-		if (!is_stored(from)) {
-			continue;
-		}
-		rows = arena_alloc(&item->arena, (from->row_count + 1) * sizeof(*rows));
-		for (size_t i = 0; i < from->row_count; i++) {
-			rows[i] = from->rows[i];
-			copy_row(item, from->table, &rows[i]);
-		}
-		tables[kept] = *from;
-		tables[kept++].rows = rows;
-	}
-	item->report.tables = tables;
-	item->report.table_count = kept;
-}
-
 struct store_item *store_item_window(const struct trace_identity *trace,
 				     const struct report *report)
 {
 	struct store_item *item = item_new(STORE_WINDOW, trace);
 
-	item->report = *report;
-	copy_tables(item, report);
-	item->report.missing = arena_copy(&item->arena, report->missing,
-					  report->missing_count * sizeof(*report->missing));
-	item->report.views = arena_copy(&item->arena, report->views,
-					report->view_count * sizeof(*report->views));
+	(void)report_copy(&item->report, report, &item->arena, SIZE_MAX, is_stored);
 	return item;
 }
 
@@ -235,19 +172,7 @@ struct store_item *store_item_capture(const struct capture_result *capture)
 
 void store_item_free(struct store_item *item)
 {
-	for (size_t t = 0; t < item->report.table_count; t++) {
-		const struct report_table *table = &item->report.tables[t];
-		uint32_t count = column_count(table->table);
-
-		for (size_t i = 0; i < table->row_count; i++) {
-			for (uint32_t c = 0; table->rows[i].values && c < count; c++) {
-				if (table->table->columns[c].kind == COLUMN_HISTOGRAM) {
-					histogram_free((struct histogram *)column_histogram(
-						table->rows[i].values, c));
-				}
-			}
-		}
-	}
+	report_copy_fini(&item->report);
 	arena_fini(&item->arena);
 	free(item);
 }

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "ctf/clock.h"
-#include "live/url.h"
+#include "relay/url.h"
 #include "suites.h"
 
 static const struct {

@@ -111,7 +111,7 @@ static const struct {
 	{ FOR_ANALYZE, { "-o", "file" }, MEMBER(output), "file" },
 	{ FOR_ANALYZE, { "-o", "file", "-o", "-" }, MEMBER(output), NULL },
 	{ FOR_ANALYZE, { "--begin", "1" }, MEMBER(begin), "1" },
-	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(selection.sort), "run_ns" },
+	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(display.sort), "run_ns" },
 	{ FOR_LIVE, { "--capture-dir", "", "--history=1s" }, MEMBER(capture_dir), "" },
 	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
 	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
@@ -196,7 +196,7 @@ START_TEST(takes_lists)
 	ck_assert_uint_eq(options.triggers.count, 2);
 	ck_assert_str_eq(options.triggers.at[1], "b > 2");
 	ck_assert_int_eq(options.verbosity, -1);
-	ck_assert_int_eq(options.selection.per, PER_PRIO);
+	ck_assert_int_eq(options.display.per, PER_PRIO);
 	ck_assert_str_eq(options.args[0], "one");
 	ck_assert_str_eq(options.args[1], "two");
 	ck_assert_ptr_null(options.args[2]);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../live/made-report.h"
 #include "base/limits.h"
 #include "compare/day-hour.h"
 #include "compare/medians.h"
+#include "trigger/made-report.h"
 
 static struct made made;
 static const struct trace_identity trace = { .host = (char *)"h", .session = (char *)"s" };

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "engine/contract/untrusted.h"
 #include "engine/exchange/partial-codec.h"
 #include "engine/worker/guard.h"
 #include "suites.h"
@@ -254,14 +255,14 @@ struct described {
 /* A state is written and read again by its fields, or as words without them. */
 START_TEST(states_by_description)
 {
-	static const struct state_field fields[] = {
-		STATE_FIELD(struct described, u64),
-		STATE_FIELD(struct described, i64),
-		STATE_FIELD(struct described, u32),
-		STATE_FIELD(struct described, i32),
-		STATE_FIELD(struct described, u16),
-		STATE_FIELD(struct described, is_set),
-		{ .type = FIELD_END },
+	static const struct codec_field fields[] = {
+		CODEC_FIELD(struct described, u64),
+		CODEC_FIELD(struct described, i64),
+		CODEC_FIELD(struct described, u32),
+		CODEC_FIELD(struct described, i32),
+		CODEC_FIELD(struct described, u16),
+		CODEC_FIELD(struct described, is_set),
+		{ 0 },
 	};
 	const struct analysis by_fields = { .thread_state_size = sizeof(struct described),
 					    .thread_state_fields = fields };

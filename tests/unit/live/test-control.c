@@ -14,7 +14,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/capture/capture-write.h"
+#include "capture/capture-write.h"
 #include "live/control.h"
 #include "suites.h"
 

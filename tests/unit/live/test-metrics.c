@@ -8,7 +8,7 @@
 #include "base/limits.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
-#include "made-report.h"
+#include "trigger/made-report.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
@@ -287,7 +287,6 @@ END_TEST
 static const struct {
 	const char *accept;
 	enum metrics_form form;
-	bool without; /* a build that has no protobuf */
 } preferred[] = {
 	{ NULL, METRICS_TEXT },
 	{ "", METRICS_TEXT },
@@ -297,15 +296,12 @@ static const struct {
 	{ "text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;q=0.8",
 	  METRICS_OPEN },
 	{ "application/openmetrics-text;q=0.1, text/plain ;q=0.2", METRICS_TEXT },
-	/* Prometheus 2.42 with native histograms, and its like without. */
+	/* Prometheus 2.42 with native histograms. */
 	{ "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding="
 	  "delimited,application/openmetrics-text;version=1.0.0;q=0.8,"
 	  "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q="
 	  "0.1",
 	  METRICS_PROTOBUF },
-	{ "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding="
-	  "delimited,text/plain;version=0.0.4;q=0.5",
-	  METRICS_TEXT, true },
 	{ "Application/vnd.google.protobuf ; Encoding = \"delimited\" ; "
 	  "proto=\"io.prometheus.client.MetricFamily\"",
 	  METRICS_PROTOBUF },
@@ -320,8 +316,7 @@ static const struct {
 
 START_TEST(takes_what_is_preferred)
 {
-	ck_assert_int_eq(metrics_accept(preferred[_i].accept, !preferred[_i].without),
-			 preferred[_i].form);
+	ck_assert_int_eq(metrics_accept(preferred[_i].accept), preferred[_i].form);
 }
 END_TEST
 
@@ -337,7 +332,7 @@ START_TEST(writes_messages)
 	metrics_add(metrics, &trace, &made.report);
 	free_window();
 	bytes = metrics_protobuf(metrics, &len);
-	while (metrics_has_protobuf() && at < len) {
+	while (at < len) {
 		size_t size = 0;
 		unsigned int shift = 0;
 
@@ -351,9 +346,9 @@ START_TEST(writes_messages)
 		at += size;
 		families++;
 	}
-	ck_assert(!metrics_has_protobuf() || families > 10);
-	ck_assert(!metrics_has_protobuf() || memmem(bytes, len, "a\"\\b", 4));
-	ck_assert(!metrics_has_protobuf() || !memmem(bytes, len, "\\\"", 2));
+	ck_assert(families > 10);
+	ck_assert(memmem(bytes, len, "a\"\\b", 4));
+	ck_assert(!memmem(bytes, len, "\\\"", 2));
 	free(bytes);
 	metrics_free(metrics);
 }

@@ -16,6 +16,7 @@ static struct trace_identity identity = { .host = (char *)"h",
 static struct snapshot *taken(size_t rows)
 {
 	static struct made made; /* static, so that clearing it is not optimised away */
+	char label[] = "the password file";
 	struct snapshot *snapshot;
 
 	made_init(&made, 3, 1000, 2000);
@@ -25,9 +26,12 @@ static struct snapshot *taken(size_t rows)
 	made_thread(&made, 9, "ls", 300, 3, 44);
 	made_file(&made, 2, "/etc/passwd", 4096);
 	made_wait(&made, 7, 1500, 250);
+	made.rows[MADE_FILES][0].label = label;
+	made.rows[MADE_FILES][0].by = label;
 	snapshot = snapshot_new(&identity, &made.report, rows);
 	made_fini(&made);
 	memset(&made, 0xAA, sizeof(made)); /* whatever still points there is found */
+	memset(label, 'x', sizeof(label) - 1);
 	return snapshot;
 }
 
@@ -46,7 +50,9 @@ START_TEST(copies_all_of_a_row)
 	ck_assert_uint_eq(threads->rows[1].values[MADE_SWITCHES], 4);
 	ck_assert_uint_eq(column_histogram(threads->rows[2].values, MADE_LATENCY)->max, 44);
 	ck_assert_str_eq(files->rows[0].name, "/etc/passwd");
-	ck_assert_ptr_null(files->rows[0].keyed);
+	ck_assert_str_eq(files->rows[0].keyed, "/etc/passwd");
+	ck_assert_str_eq(files->rows[0].label, "the password file");
+	ck_assert_str_eq(files->rows[0].by, "the password file");
 	ck_assert_uint_eq(files->rows[0].values[0], 4096);
 	ck_assert_uint_eq(waits->rows[0].instance->ns, 250);
 	ck_assert_int_eq(waits->rows[0].thread->tid, 7);
@@ -59,15 +65,20 @@ END_TEST
 START_TEST(copies_what_is_missing)
 {
 	static struct made made;
-	struct missing_event missing = { &made_analysis, "sched_switch" };
+	char event[] = "sched_switch";
+	struct missing_event missing = { &made_analysis, event };
 	struct snapshot *snapshot;
 
 	made_init(&made, 0, 0, 1000);
-	made.report.missing = &missing;
+	made.report.missing = &missing; /* of none, too: it is not the copy's */
+	snapshot = snapshot_new(&identity, &made.report, 1);
+	ck_assert_ptr_ne(snapshot->report.missing, &missing);
+	snapshot_free(snapshot);
 	made.report.missing_count = 1;
 	made.tables[MADE_CPUS].unknown = 1;
 	snapshot = snapshot_new(&identity, &made.report, 1);
 	memset(&missing, 0xAA, sizeof(missing));
+	memset(event, 'x', sizeof(event) - 1);
 	ck_assert_uint_eq(snapshot->report.missing_count, 1);
 	ck_assert_str_eq(snapshot->report.missing[0].event, "sched_switch");
 	ck_assert_uint_eq(snapshot_table(snapshot, "cpu", SCOPE_CPU)->unknown, 1);

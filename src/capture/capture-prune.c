@@ -1,0 +1,124 @@
+/*
+ * capture-prune: see capture-prune.h.
+ */
+#include "capture/capture-prune.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/process/remove.h"
+
+#define OPEN_DIRS 16 /* descriptors that nftw() may use */
+
+void capture_sweep(const char *dir)
+{
+	DIR *all = opendir(dir);
+	const struct dirent *entry;
+	char *path;
+	long pid;
+
+	while (all && (entry = readdir(all))) {
+		if (strncmp(entry->d_name, CAPTURE_UNFINISHED, strlen(CAPTURE_UNFINISHED)) != 0) {
+			continue;
+		}
+		pid = strtol(entry->d_name + strlen(CAPTURE_UNFINISHED), NULL, 10);
+		if (pid > 0 && pid != (long)getpid() && kill((pid_t)pid, 0) < 0 && errno == ESRCH) {
+			path = mem_printf("%s/%s", dir, entry->d_name);
+			remove_tree(path);
+			free(path);
+		}
+	}
+	if (all) {
+		(void)closedir(all);
+	}
+}
+
+struct old {
+	char *path;
+	struct timespec at;
+	uint64_t bytes;
+};
+
+/* nftw() passes no argument on to add_bytes(). */
+static __thread uint64_t tree_bytes;
+
+static int add_bytes(const char *path, const struct stat *found, int type, struct FTW *level)
+{
+	(void)path;
+	(void)type;
+	(void)level;
+	tree_bytes += (uint64_t)found->st_size;
+	return 0;
+}
+
+static int newest_first(const void *left, const void *right)
+{
+	const struct old *a = left, *b = right;
+
+	if (a->at.tv_sec != b->at.tv_sec) {
+		return a->at.tv_sec > b->at.tv_sec ? -1 : 1;
+	}
+	return a->at.tv_nsec > b->at.tv_nsec ? -1 : a->at.tv_nsec < b->at.tv_nsec;
+}
+
+static bool is_ours(const char *description)
+{
+	static const char begins[] = "{\"sillage\":";
+	char found[sizeof(begins)] = "";
+	FILE *file = fopen(description, "re");
+	size_t got = file ? fread(found, 1, strlen(begins), file) : 0;
+
+	if (file) {
+		(void)fclose(file);
+	}
+	return got == strlen(begins) && memcmp(found, begins, got) == 0;
+}
+
+void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
+{
+	VEC(struct old) found = { 0 };
+	DIR *all = opendir(dir);
+	const struct dirent *entry;
+	uint64_t total = 0;
+	struct stat seen;
+
+	while (all && (entry = readdir(all))) {
+		char *description = mem_printf("%s/%s/%s", dir, entry->d_name, CAPTURE_DESCRIPTION);
+
+		if (entry->d_name[0] != '.' && lstat(description, &seen) == 0 &&
+		    is_ours(description)) {
+			struct old old = { .path = mem_printf("%s/%s", dir, entry->d_name),
+					   .at = seen.st_mtim };
+
+			tree_bytes = 0;
+			(void)nftw(old.path, add_bytes, OPEN_DIRS, FTW_PHYS);
+			old.bytes = tree_bytes;
+			*vec_push(&found) = old;
+		}
+		free(description);
+	}
+	if (all) {
+		(void)closedir(all);
+	}
+	if (found.count > 0) {
+		qsort(found.at, found.count, sizeof(*found.at), newest_first);
+	}
+	for (size_t i = 0; i < found.count; i++) {
+		total += found.at[i].bytes;
+		if (i > 0 && (i >= count || total > bytes)) {
+			remove_tree(found.at[i].path);
+		}
+		free(found.at[i].path);
+	}
+	vec_fini(&found);
+}

@@ -1,0 +1,134 @@
+/*
+ * report: copies; see report.h.
+ */
+#include "engine/tables/report.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "engine/tables/columns.h"
+
+static const char *copy_text(struct arena *arena, const char *text)
+{
+	return text ? arena_strndup(arena, text, strlen(text)) : NULL;
+}
+
+/* Adds the bytes of the histograms to *bytes. */
+static const uint64_t *copy_values(struct arena *arena, const struct table *table,
+				   const uint64_t *values, size_t *bytes)
+{
+	uint32_t count = column_count(table);
+	uint64_t *copy = arena_alloc(arena, count * sizeof(*copy));
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
+			column_merge(copy, i, column_histogram(values, i));
+			*bytes += histogram_bytes(column_histogram(copy, i));
+		} else if (table->columns[i].kind != COLUMN_PRIO) {
+			copy[i] = values[i];
+		}
+	}
+	return copy;
+}
+
+static struct report_row copy_row(struct arena *arena, const struct table *table,
+				  const struct report_row *from, size_t *bytes)
+{
+	struct report_row row = *from;
+
+	row.by = copy_text(arena, row.by);
+	row.name = copy_text(arena, row.name);
+	row.label = copy_text(arena, row.label);
+	row.keyed = copy_text(arena, row.keyed);
+	if (row.thread) {
+		row.thread = arena_copy(arena, row.thread, sizeof(*row.thread));
+	}
+	if (row.values) {
+		row.values = copy_values(arena, table, row.values, bytes);
+	}
+	if (row.instance) {
+		struct instance *instance = arena_copy(arena, row.instance, sizeof(*row.instance));
+
+		instance->thread = NULL; /* the engine's; row.thread has what is shown of it */
+		row.instance = instance;
+	}
+	return row;
+}
+
+static const struct report_row *copy_rows(struct arena *arena, const struct report_table *from,
+					  size_t count, size_t *bytes)
+{
+	struct report_row *rows = arena_alloc(arena, (count + 1) * sizeof(*rows));
+
+	for (size_t i = 0; i < count; i++) {
+		rows[i] = copy_row(arena, from->table, &from->rows[i], bytes);
+	}
+	return rows;
+}
+
+static void copy_tables(struct arena *arena, struct report *copy, const struct report *from,
+			size_t most, report_wants *wants, size_t *bytes)
+{
+	struct report_table *tables = arena_alloc(arena, (from->table_count + 1) * sizeof(*tables));
+	size_t kept = 0;
+
+	for (size_t i = 0; i < from->table_count; i++) {
+		struct report_table *table = &tables[kept];
+
+		if (wants && !wants(&from->tables[i])) {
+			continue;
+		}
+		*table = from->tables[i];
+		table->row_count = table->row_count < most ? table->row_count : most;
+		table->rows = copy_rows(arena, table, table->row_count, bytes);
+		kept++;
+	}
+	copy->tables = tables;
+	copy->table_count = kept;
+	assert(kept <= from->table_count);
+}
+
+static void copy_missing(struct arena *arena, struct report *copy)
+{
+	struct missing_event *missing =
+		arena_copy(arena, copy->missing, copy->missing_count * sizeof(*missing));
+
+	for (size_t i = 0; i < copy->missing_count; i++) {
+		missing[i].event = copy_text(arena, missing[i].event);
+	}
+	copy->missing = missing;
+}
+
+size_t report_copy(struct report *ret, const struct report *from, struct arena *arena, size_t most,
+		   report_wants *wants)
+{
+	size_t bytes = 0;
+
+	assert(ret != from);
+	*ret = *from;
+	copy_tables(arena, ret, from, most, wants, &bytes);
+	copy_missing(arena, ret);
+	ret->views = arena_copy(arena, from->views, from->view_count * sizeof(*from->views));
+	ret->parts = arena_copy(arena, from->parts, from->part_count * sizeof(*from->parts));
+	return bytes;
+}
+
+static void free_histograms(const struct table *table, const struct report_row *row)
+{
+	for (uint32_t i = 0; row->values && i < column_count(table); i++) {
+		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
+			histogram_free((struct histogram *)column_histogram(row->values, i));
+		}
+	}
+}
+
+void report_copy_fini(struct report *copy)
+{
+	for (size_t t = 0; t < copy->table_count; t++) {
+		for (size_t i = 0; i < copy->tables[t].row_count; i++) {
+			free_histograms(copy->tables[t].table, &copy->tables[t].rows[i]);
+		}
+	}
+	copy->table_count = 0;
+}

@@ -1,0 +1,62 @@
+/*
+ * range-store: see range-store.h.
+ */
+#include "fetch/range-store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/process/guardian.h"
+#include "base/process/remove.h"
+
+struct range_store {
+	char *dir;
+	struct guardian *guardian; /* removes the directory */
+};
+
+static void clear(const void *user)
+{
+	remove_tree(user);
+}
+
+struct range_store *range_store_new(struct err *err)
+{
+	const char *place = getenv("TMPDIR");
+	struct range_store *store;
+	char *dir = mem_printf("%s/sillage-XXXXXX", place && place[0] ? place : "/tmp");
+	struct guardian *guardian;
+
+	if (!mkdtemp(dir)) {
+		(void)err_raise(err, -errno, "%s: %s", dir, strerror(errno));
+		free(dir);
+		return NULL;
+	}
+	guardian = guardian_new(clear, dir, -1, err);
+	if (!guardian) {
+		(void)err_note(err, -EIO, "cannot start a process that removes it");
+		(void)rmdir(dir);
+		free(dir);
+		return NULL;
+	}
+	store = mem_alloc(sizeof(*store));
+	*store = (struct range_store){ .dir = dir, .guardian = guardian };
+	return store;
+}
+
+void range_store_free(struct range_store *store)
+{
+	if (!store) {
+		return;
+	}
+	guardian_free(store->guardian);
+	free(store->dir);
+	free(store);
+}
+
+const char *range_store_dir(const struct range_store *store)
+{
+	return store->dir;
+}

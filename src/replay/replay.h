@@ -1,0 +1,49 @@
+/*
+ * replay: sends recorded traces to a relay, where they are live sessions.
+ *
+ * It does what a consumer daemon does:
+ *
+ *     control connection                         data connection
+ *       create session, chunk, streams
+ *       metadata
+ *       index of each packet, then its reply  ◄─►  the packet
+ *       beacons while a stream has no packet
+ *       wait until the relay has all data
+ *       rotate, close chunk, close streams
+ *
+ * Packets go out at the times of the trace, divided by the speed.  A packet's time is its end: that
+ * is when a tracer has it complete.  Replies to indexes are read later, at most REPLIES_AHEAD
+ * behind.
+ *
+ * One thread and one pair of connections per trace; all calls block.
+ */
+#ifndef SILLAGE_REPLAY_REPLAY_H
+#define SILLAGE_REPLAY_REPLAY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "recorded/recorded.h"
+#include "relay/url.h"
+
+struct replay_config {
+	const struct url *relay;    /* port: control (5342), second_port: data (control + 1) */
+	const char *session, *host; /* NULL: each trace's own */
+	double speed;               /* 0: as fast as possible */
+	uint64_t loops;             /* how often each trace is replayed */
+	uint64_t live_timer_ns;
+	uint64_t linger_ns; /* how long the session stays open after the last packet */
+	bool wait_viewer;   /* start when a viewer has attached */
+	bool as_now;        /* move the trace's clock so that it begins now */
+	int verbosity;
+	const atomic_bool *stop;
+	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+};
+
+/* Replays all of @traces at the same time.  Negative if any failed; failures were reported. */
+int replay_run(const struct replay_config *config, const struct recorded_paths *traces);
+
+#endif

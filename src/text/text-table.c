@@ -1,0 +1,152 @@
+/*
+ * text-table: see text-table.h.
+ */
+#include "text/text-table.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/units.h"
+
+#define CELL_TEXT_MAX    128
+#define COLUMNS_TEXT_MAX 512
+
+void text_put(FILE *out, const char *text, int width)
+{
+	int used = 0;
+
+	for (; text[used] && (width < 0 || used < width); used++) {
+		(void)fputc(units_letter(text[used]), out);
+	}
+	(void)fprintf(out, "%*s", width > used ? width - used : 0, "");
+}
+
+void text_line(FILE *out, const char *text)
+{
+	text_put(out, text, -1);
+	(void)fputc('\n', out);
+}
+
+/* One column of text_table_of().  Returns what is behind it. */
+static const char *parse_column(const char *at, struct text_column *ret)
+{
+	size_t len;
+
+	*ret = (struct text_column){ .gap = (int)strspn(at, " ") };
+	at += ret->gap;
+	len = strcspn(at, "<>");
+	assert(len < TEXT_TITLE_MAX && at[len]);
+	(void)memcpy(ret->title, at, len);
+	ret->is_left = at[len] == '<';
+	for (at += len + 1; *at >= '0' && *at <= '9'; at++) {
+		ret->width = 10 * ret->width + (*at - '0');
+	}
+	assert(*at == '|' || !*at);
+	return *at ? at + 1 : at;
+}
+
+struct text_table text_table_of(FILE *out, const char *format, ...)
+{
+	struct text_table table = { .out = out, .hangs = true };
+	char text[COLUMNS_TEXT_MAX];
+	const char *at = text;
+	va_list values;
+	int len;
+
+	va_start(values, format);
+	len = vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	assert(len > 0 && len < (int)sizeof(text));
+	while (*at) {
+		assert(table.count < TEXT_COLUMNS_MAX);
+		at = parse_column(at, &table.own[table.count++]);
+	}
+	return table;
+}
+
+static const struct text_column *column_of(const struct text_table *table, size_t index)
+{
+	assert(index < table->count);
+	return table->columns ? &table->columns[index] : &table->own[index];
+}
+
+void text_head(struct text_table *table)
+{
+	assert(table->count > 0 && table->next == 0);
+	(void)fputs(table->bold ? table->bold : "", table->out);
+	for (size_t i = 0; i < table->count; i++) {
+		const struct text_column *column = column_of(table, i);
+		int hang = i == 0 && table->hangs ? column->gap : 0;
+		int width = column->width + hang;
+		bool is_last = i == table->count - 1 && column->is_left;
+
+		(void)fprintf(table->out, "%*s%*s", column->gap - hang, "",
+			      is_last           ? 0
+			      : column->is_left ? -width
+						: width,
+			      column->title);
+	}
+	(void)fprintf(table->out, "%s\n", table->plain ? table->plain : "");
+}
+
+void text_cell(struct text_table *table, const char *text)
+{
+	const struct text_column *column = column_of(table, table->next++);
+	int len = (int)strlen(text);
+
+	(void)fprintf(table->out, "%*s", column->gap, "");
+	if (column->is_left) {
+		bool is_whole =
+			table->next == table->count && (column->width == 0 || len < column->width);
+
+		text_put(table->out, text, is_whole ? -1 : column->width);
+	} else {
+		(void)fprintf(table->out, "%*s", column->width > len ? column->width - len : 0, "");
+		text_put(table->out, text, -1);
+	}
+}
+
+void text_cell_format(struct text_table *table, const char *format, ...)
+{
+	char text[CELL_TEXT_MAX];
+	va_list values;
+
+	va_start(values, format);
+	(void)vsnprintf(text, sizeof(text), format, values);
+	va_end(values);
+	text_cell(table, text);
+}
+
+void text_ns(struct text_table *table, uint64_t ns)
+{
+	char text[UNITS_TEXT_MAX];
+
+	text_cell(table, ns == 0 ? "-" : units_ns(text, ns));
+}
+
+void text_count(struct text_table *table, uint64_t count)
+{
+	char text[UNITS_TEXT_MAX];
+
+	text_cell(table, units_count(text, count));
+}
+
+void text_share(struct text_table *table, double share, int decimals)
+{
+	text_cell_format(table, "%.*f %%", decimals, 100 * share);
+}
+
+void text_end(struct text_table *table)
+{
+	table->next = 0;
+	(void)fputc('\n', table->out);
+}
+
+void text_more(FILE *out, size_t count, size_t shown)
+{
+	assert(shown <= count);
+	if (count > shown) {
+		(void)fprintf(out, "  ... and %zu more\n", count - shown);
+	}
+}

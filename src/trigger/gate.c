@@ -1,0 +1,505 @@
+/*
+ * gate: see gate.h.
+ */
+#include "trigger/gate.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+#include "engine/tables/report.h"
+#include "output/sink.h"
+
+#define FIRINGS_MAX 20 /* that a case tells; all are counted */
+
+struct gate_case {
+	char *name;
+	bool fails;
+	uint64_t fired;
+	char *skipped;       /* why it was not evaluated; NULL: it was */
+	VEC(char *) firings; /* the first ones */
+};
+
+/* What is missing in a trace, as its last report has it. */
+struct loss {
+	char *trace;
+	uint64_t discarded, lost_packets, bad_packets, late_events;
+};
+
+struct gate {
+	bool is_strict;
+	VEC(struct gate_case) cases;
+	VEC(struct loss) losses;
+	bool has_total;
+	VEC(struct missing_event) missing; /* in every trace with a total */
+	VEC(char *) others;                /* gate_lost() */
+};
+
+struct gate *gate_new(bool is_strict)
+{
+	struct gate *gate = mem_alloc(sizeof(*gate));
+
+	gate->is_strict = is_strict;
+	return gate;
+}
+
+void gate_free(struct gate *gate)
+{
+	if (!gate) {
+		return;
+	}
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		struct gate_case *one = &gate->cases.at[i];
+
+		for (size_t k = 0; k < one->firings.count; k++) {
+			free(one->firings.at[k]);
+		}
+		vec_fini(&one->firings);
+		free(one->name);
+		free(one->skipped);
+	}
+	for (size_t i = 0; i < gate->losses.count; i++) {
+		free(gate->losses.at[i].trace);
+	}
+	vec_fini(&gate->cases);
+	vec_fini(&gate->losses);
+	vec_fini(&gate->missing);
+	for (size_t i = 0; i < gate->others.count; i++) {
+		free(gate->others.at[i]);
+	}
+	vec_fini(&gate->others);
+	free(gate);
+}
+
+/* ---- what happened ---- */
+
+void gate_add(struct gate *gate, const char *name, bool fails)
+{
+	*vec_push(&gate->cases) = (struct gate_case){ .name = mem_strdup(name), .fails = fails };
+}
+
+/* UTC. */
+static void time_text(char text[48], uint64_t ns)
+{
+	time_t seconds = (time_t)(ns / NS_PER_S);
+	struct tm tm;
+	size_t len;
+
+	(void)gmtime_r(&seconds, &tm);
+	len = strftime(text, 32, "%Y-%m-%dT%H:%M:%S", &tm);
+	(void)snprintf(text + len, 48 - len, ".%09" PRIu64 "Z", ns % NS_PER_S);
+}
+
+/* The place for the text of the firing, from malloc(); NULL: the case tells enough of them. */
+static char **note_firing(struct gate *gate, size_t number)
+{
+	struct gate_case *one = &gate->cases.at[number];
+
+	assert(number < gate->cases.count);
+	one->fired++;
+	return one->firings.count < FIRINGS_MAX ? vec_push(&one->firings) : NULL;
+}
+
+void gate_held(struct gate *gate, size_t number, const char *says)
+{
+	char **text = note_firing(gate, number);
+
+	if (text) {
+		*text = mem_strdup(says);
+	}
+}
+
+void gate_fired(struct gate *gate, size_t number, const struct trace_identity *trace,
+		const struct trigger_event *event)
+{
+	char says[1024], begin[48], end[48], *name, **text = note_firing(gate, number);
+
+	if (!text) {
+		return;
+	}
+	name = output_trace_text(trace, true);
+	notice_trigger_text(event, says, sizeof(says));
+	time_text(begin, event->begin);
+	time_text(end, event->end);
+	*text = mem_printf("%s (%s to %s, %s)", says, begin, end, name);
+	free(name);
+}
+
+void gate_skip(struct gate *gate, size_t number, const char *why)
+{
+	assert(number < gate->cases.count);
+	free(gate->cases.at[number].skipped);
+	gate->cases.at[number].skipped = mem_strdup(why);
+}
+
+static struct loss *loss_of(struct gate *gate, const struct trace_identity *trace)
+{
+	char *name = output_trace_text(trace, true);
+	struct loss *loss;
+
+	for (size_t i = 0; i < gate->losses.count; i++) {
+		if (strcmp(gate->losses.at[i].trace, name) == 0) {
+			free(name);
+			return &gate->losses.at[i];
+		}
+	}
+	loss = vec_push(&gate->losses);
+	*loss = (struct loss){ .trace = name };
+	return loss;
+}
+
+/* Kernel and user space of one session never record the same: what some trace has is not missing.
+ */
+static void keep_missing(struct gate *gate, const struct report *total)
+{
+	size_t left = 0;
+
+	if (!gate->has_total) {
+		vec_append(&gate->missing, total->missing, total->missing_count);
+		gate->has_total = true;
+		return;
+	}
+	for (size_t i = 0; i < gate->missing.count; i++) {
+		const struct missing_event *one = &gate->missing.at[i];
+		bool is_missing = false;
+
+		for (size_t k = 0; k < total->missing_count; k++) {
+			is_missing |= total->missing[k].analysis == one->analysis &&
+				      strcmp(total->missing[k].event, one->event) == 0;
+		}
+		if (is_missing) {
+			gate->missing.at[left++] = *one;
+		}
+	}
+	gate->missing.count = left;
+}
+
+void gate_report(struct gate *gate, const struct trace_identity *trace, const struct report *report)
+{
+	struct loss *loss;
+
+	if (report->kind == REPORT_WINDOW) {
+		return; /* totals have it, too */
+	}
+	keep_missing(gate, report);
+	if (report->discarded + report->lost_packets + report->bad_packets + report->late_events ==
+	    0) {
+		return;
+	}
+	loss = loss_of(gate, trace);
+	loss->discarded = report->discarded;
+	loss->lost_packets = report->lost_packets;
+	loss->bad_packets = report->bad_packets;
+	loss->late_events = report->late_events;
+}
+
+void gate_lost(struct gate *gate, const char *says)
+{
+	*vec_push(&gate->others) = mem_strdup(says);
+}
+
+/* ---- what it means ---- */
+
+static bool is_skipped(const struct gate_case *one)
+{
+	return one->skipped && one->fired == 0;
+}
+
+static bool has_lost(const struct gate *gate)
+{
+	bool unmeasured = false;
+
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		unmeasured |= gate->cases.at[i].fails && is_skipped(&gate->cases.at[i]);
+	}
+	return unmeasured || gate->losses.count > 0 || gate->missing.count > 0 ||
+	       gate->others.count > 0;
+}
+
+int gate_status(const struct gate *gate)
+{
+	bool held = false;
+
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		held |= gate->cases.at[i].fails && gate->cases.at[i].fired > 0;
+	}
+	return gate->is_strict && has_lost(gate) ? GATE_LOST : held ? GATE_HELD : GATE_PASSED;
+}
+
+/* What is missing, a line each; from malloc(). */
+static char *loss_text(const struct gate *gate)
+{
+	char *text = mem_strdup(""), *longer, *missing;
+
+	for (size_t i = 0; i < gate->losses.count; i++) {
+		const struct loss *loss = &gate->losses.at[i];
+
+		longer = mem_printf("%s%s: %" PRIu64 " events discarded, %" PRIu64
+				    " packets lost, %" PRIu64 " packets bad, %" PRIu64
+				    " events late\n",
+				    text, loss->trace, loss->discarded, loss->lost_packets,
+				    loss->bad_packets, loss->late_events);
+		free(text);
+		text = longer;
+	}
+	if (gate->missing.count > 0) {
+		missing = missing_text(gate->missing.at, gate->missing.count, true);
+		longer = mem_printf("%snot recorded: %s\n", text, missing);
+		free(missing);
+		free(text);
+		text = longer;
+	}
+	for (size_t i = 0; i < gate->others.count; i++) {
+		longer = mem_printf("%s%s\n", text, gate->others.at[i]);
+		free(text);
+		text = longer;
+	}
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		const struct gate_case *one = &gate->cases.at[i];
+
+		if (one->fails && is_skipped(one)) {
+			longer = mem_printf("%snot evaluated: %s: %s\n", text, one->name,
+					    one->skipped);
+			free(text);
+			text = longer;
+		}
+	}
+	return text;
+}
+
+void gate_say_lost(const struct gate *gate, void (*say)(const char *fmt, ...))
+{
+	char *text = loss_text(gate), *rest = text, *line;
+
+	while ((line = strsep(&rest, "\n")) && *line) {
+		say("--strict: %s", line);
+	}
+	free(text);
+}
+
+void gate_say(const struct gate *gate, void (*say)(const char *fmt, ...))
+{
+
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		const struct gate_case *one = &gate->cases.at[i];
+
+		if (one->fails && one->fired > 0) {
+			say("--fail \"%s\": held (times: %" PRIu64 "), first: %s", one->name,
+			    one->fired, one->firings.at[0]);
+		} else if (is_skipped(one) && !(gate->is_strict && one->fails)) {
+			say("%s\"%s\" was never evaluated: %s", one->fails ? "--fail " : "trigger ",
+			    one->name, one->skipped);
+		}
+	}
+	if (gate->is_strict) {
+		gate_say_lost(gate, say);
+	}
+}
+
+/* ---- files ---- */
+
+typedef void write_fn(const struct gate *gate, const char *failure, FILE *out);
+
+static int write_file(const struct gate *gate, const char *path, const char *failure,
+		      write_fn *write, struct err *err)
+{
+	bool is_stdout = strcmp(path, "-") == 0;
+	FILE *out = is_stdout ? stdout : fopen(path, "we");
+	int r = 0;
+
+	if (!out) {
+		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	write(gate, failure, out);
+	if (fflush(out) != 0 || ferror(out)) {
+		r = err_raise(err, -EIO, "%s: %s", is_stdout ? "standard output" : path,
+			      strerror(errno));
+	}
+	if (!is_stdout && fclose(out) != 0 && r == 0) {
+		r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	return r;
+}
+
+/* Names are untrusted: what is no printable ASCII is replaced. */
+static void put_xml(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '<':
+			(void)fputs("&lt;", out);
+			break;
+		case '>':
+			(void)fputs("&gt;", out);
+			break;
+		case '&':
+			(void)fputs("&amp;", out);
+			break;
+		case '"':
+			(void)fputs("&quot;", out);
+			break;
+		case '\n':
+			(void)fputs("&#10;", out);
+			break;
+		default:
+			(void)fputc(units_letter(*text), out);
+		}
+	}
+}
+
+static void put_case_xml(const struct gate_case *one, FILE *out)
+{
+	bool has_failed = one->fails && one->fired > 0;
+
+	(void)fprintf(out, "  <testcase classname=\"sillage.%s\" name=\"",
+		      one->fails ? "fail" : "trigger");
+	put_xml(out, one->name);
+	(void)fputs("\">\n", out);
+	if (has_failed) {
+		(void)fputs("    <failure message=\"", out);
+		put_xml(out, one->firings.at[0]);
+		(void)fputs("\">", out);
+	} else if (one->fired > 0) {
+		(void)fputs("    <system-out>", out);
+	} else if (is_skipped(one)) {
+		(void)fputs("    <skipped message=\"", out);
+		put_xml(out, one->skipped);
+		(void)fputs("\"/>\n", out);
+	}
+	if (one->fired > 0) {
+		(void)fprintf(out, "times fired: %" PRIu64 "\n", one->fired);
+		for (size_t i = 0; i < one->firings.count; i++) {
+			put_xml(out, one->firings.at[i]);
+			(void)fputc('\n', out);
+		}
+		(void)fputs(has_failed ? "</failure>\n" : "</system-out>\n", out);
+	}
+	(void)fputs("  </testcase>\n", out);
+}
+
+static void put_extra_xml(const char *name, const char *element, const char *text, FILE *out)
+{
+	(void)fprintf(out, "  <testcase classname=\"sillage\" name=\"%s\">\n", name);
+	if (text[0]) {
+		(void)fprintf(out, "    <%s message=\"", element);
+		put_xml(out, text);
+		(void)fputs("\"/>\n", out);
+	}
+	(void)fputs("  </testcase>\n", out);
+}
+
+/* Cases, failed and skipped ones. */
+static void count_cases(const struct gate *gate, size_t counts[3])
+{
+	counts[0] = gate->cases.count + gate->is_strict;
+	counts[1] = gate->is_strict && has_lost(gate);
+	counts[2] = 0;
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		counts[1] += gate->cases.at[i].fails && gate->cases.at[i].fired > 0;
+		counts[2] += is_skipped(&gate->cases.at[i]);
+	}
+}
+
+static void write_junit(const struct gate *gate, const char *failure, FILE *out)
+{
+	char *losses = loss_text(gate);
+	size_t counts[3];
+
+	count_cases(gate, counts);
+	(void)fprintf(out,
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		      "<testsuite name=\"sillage\" tests=\"%zu\" failures=\"%zu\" errors=\"%d\" "
+		      "skipped=\"%zu\">\n",
+		      counts[0] + (failure != NULL), counts[1], failure != NULL, counts[2]);
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		put_case_xml(&gate->cases.at[i], out);
+	}
+	if (gate->is_strict) {
+		put_extra_xml("nothing is missing", "failure", losses, out);
+	}
+	if (failure) {
+		put_extra_xml("the run came to its end", "error", failure, out);
+	}
+	(void)fputs("</testsuite>\n", out);
+	free(losses);
+}
+
+/* One line; # would begin a directive. */
+static void put_tap(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '#' || *text == '\\') {
+			(void)fputc('\\', out);
+		}
+		(void)fputc(units_letter(*text), out);
+	}
+}
+
+static void put_diagnostic(FILE *out, const char *text)
+{
+	(void)fputs("# ", out);
+	for (; *text && *text != '\n'; text++) {
+		(void)fputc(units_letter(*text), out);
+	}
+	(void)fputc('\n', out);
+}
+
+static void put_case_tap(const struct gate_case *one, size_t number, FILE *out)
+{
+	(void)fprintf(out, "%sok %zu - %s: ", one->fails && one->fired > 0 ? "not " : "", number,
+		      one->fails ? "fail" : "trigger");
+	put_tap(out, one->name);
+	if (is_skipped(one)) {
+		(void)fputs(" # SKIP ", out);
+		put_tap(out, one->skipped);
+	}
+	(void)fputc('\n', out);
+	if (one->fired > 0) {
+		(void)fprintf(out, "# times fired: %" PRIu64 "\n", one->fired);
+	}
+	for (size_t i = 0; i < one->firings.count; i++) {
+		put_diagnostic(out, one->firings.at[i]);
+	}
+}
+
+static void write_tap(const struct gate *gate, const char *failure, FILE *out)
+{
+	char *losses = loss_text(gate), *rest = losses, *line;
+	size_t counts[3];
+
+	count_cases(gate, counts);
+	(void)fprintf(out, "TAP version 13\n1..%zu\n", counts[0]);
+	for (size_t i = 0; i < gate->cases.count; i++) {
+		put_case_tap(&gate->cases.at[i], i + 1, out);
+	}
+	if (gate->is_strict) {
+		(void)fprintf(out, "%sok %zu - nothing is missing\n", losses[0] ? "not " : "",
+			      counts[0]);
+		while ((line = strsep(&rest, "\n")) && *line) {
+			put_diagnostic(out, line);
+		}
+	}
+	if (failure) {
+		(void)fputs("Bail out! ", out);
+		put_tap(out, failure);
+		(void)fputc('\n', out);
+	}
+	free(losses);
+}
+
+int gate_write_junit(const struct gate *gate, const char *path, const char *failure,
+		     struct err *err)
+{
+	return write_file(gate, path, failure, write_junit, err);
+}
+
+int gate_write_tap(const struct gate *gate, const char *path, const char *failure, struct err *err)
+{
+	return write_file(gate, path, failure, write_tap, err);
+}

@@ -1,0 +1,283 @@
+/*
+ * trigger-auto: comparisons with auto(q) and auto(q, drift D).
+ *
+ * Each row that is compared has a limit of its own, in each trace.  What a window says is taken
+ * once, before the trigger is evaluated.  A window that is incomplete or shorter than the others,
+ * and one in which the figure is unknown or the row is missing, has no value.  Of a list
+ * AUTO_ROWS_MAX rows are followed; a new one takes the place of that which was missing for longest,
+ * and gets none if all are in the window.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/units.h"
+#include "trigger/auto-limit.h"
+#include "trigger/trigger-parts.h"
+
+/* ---- parsing ---- */
+
+static void skip_blanks(const char **at)
+{
+	*at += strspn(*at, " \t\n");
+}
+
+static bool take_drift(const char **at, uint64_t *ret_ns)
+{
+	char word[32];
+	size_t len;
+
+	skip_blanks(at);
+	if (strncmp(*at, "drift", 5) != 0) {
+		return false;
+	}
+	*at += 5;
+	skip_blanks(at);
+	len = strcspn(*at, " \t\n)");
+	(void)snprintf(word, sizeof(word), "%.*s", len < sizeof(word) ? (int)len : 0, *at);
+	if (units_parse_duration(word, ret_ns) < 0 || *ret_ns == 0) {
+		return false;
+	}
+	*at += len;
+	return true;
+}
+
+bool auto_parse(const char **at, struct condition *c, char *why, size_t size)
+{
+	char *past;
+
+	assert(strncmp(*at, "auto(", 5) == 0);
+	if (c->op != '>' && c->op != '<') {
+		(void)snprintf(why, size, "auto() goes with > and <");
+		return false;
+	}
+	*at += 5;
+	c->auto_setup.q = strtod(*at, &past);
+	if (past == *at || !(c->auto_setup.q > 0 && c->auto_setup.q <= AUTO_Q_MAX)) {
+		(void)snprintf(why, size, "expected a share of the windows above 0, at most %g",
+			       AUTO_Q_MAX);
+		return false;
+	}
+	*at = past;
+	c->is_auto = true;
+	c->auto_setup.is_lower = c->op == '<';
+	skip_blanks(at);
+	if (**at == ',') {
+		++*at;
+		if (!take_drift(at, &c->drift_ns)) {
+			(void)snprintf(why, size, "expected drift and a duration: drift 10m");
+			return false;
+		}
+		skip_blanks(at);
+	}
+	if (**at != ')') {
+		(void)snprintf(why, size, "expected )%s",
+			       c->drift_ns ? "" : " or a drift: auto(1e-4, drift 10m)");
+		return false;
+	}
+	++*at;
+	return true;
+}
+
+/* ---- rows ---- */
+
+static struct auto_row *find(const struct trace_state *state, const struct condition *c,
+			     struct row_identity key)
+{
+	for (size_t i = 0; i < state->autos.count; i++) {
+		struct auto_row *row = &state->autos.at[i];
+
+		if (row->condition == c && row->key.of == key.of && row->key.which == key.which) {
+			return row;
+		}
+	}
+	return NULL;
+}
+
+static struct auto_limit *new_limit(const struct trigger *trigger, const struct condition *c)
+{
+	struct auto_setup setup = c->auto_setup;
+	uint64_t interval = trigger->interval_ns ? trigger->interval_ns : NS_PER_S;
+
+	if (c->drift_ns > 0) {
+		setup.drift = c->drift_ns > interval ? c->drift_ns / interval : 1;
+	}
+	return auto_limit_new(&setup);
+}
+
+/* The row, or a place for it; NULL: there is none. */
+static struct auto_row *place_of(const struct trigger *trigger, struct trace_state *state,
+				 const struct condition *c, struct row_identity key, uint64_t now)
+{
+	struct auto_row *row = find(state, c, key), *oldest = NULL;
+	size_t count = 0;
+
+	if (row) {
+		return row;
+	}
+	for (size_t i = 0; i < state->autos.count; i++) {
+		struct auto_row *other = &state->autos.at[i];
+
+		if (other->condition == c) {
+			count++;
+			oldest = !oldest || other->seen < oldest->seen ? other : oldest;
+		}
+	}
+	if (count < AUTO_ROWS_MAX) {
+		row = vec_push(&state->autos);
+	} else if (oldest->seen < now) {
+		row = oldest;
+		auto_limit_free(row->limit);
+	} else {
+		return NULL;
+	}
+	*row = (struct auto_row){ .condition = c, .key = key, .limit = new_limit(trigger, c) };
+	return row;
+}
+
+static void take_row(const struct trigger *trigger, struct trace_state *state,
+		     const struct condition *c, const struct report *report,
+		     const struct report_table *table, const struct report_row *found)
+{
+	struct auto_row *row =
+		place_of(trigger, state, c, trigger_row_identity(&c->figure, found), report->end);
+
+	if (!row || row->seen == report->end) {
+		return; /* the same row twice: it cannot be told which is which */
+	}
+	row->seen = report->end;
+	row->has_limit = auto_limit_warms_up(row->limit) == 0;
+	row->is_beyond =
+		auto_limit_take(row->limit, trigger_figure(c, report, table, found), &row->shown);
+}
+
+static void take_window(const struct trigger *trigger, struct trace_state *state,
+			const struct condition *c, const struct report *report)
+{
+	const struct report_table *table;
+
+	if (c->kind != NODE_COMPARE) {
+		take_window(trigger, state, c->left, report);
+		take_window(trigger, state, c->right, report);
+		return;
+	}
+	table = c->is_auto ? trigger_table(report, c->figure.table) : NULL;
+	if (!table || report_is_unknown(table, c->figure.column)) {
+		return;
+	}
+	for (size_t i = 0; i < table->row_count; i++) {
+		if (table->table->scope == SCOPE_TRACE ||
+		    which_chooses(&c->figure, &table->rows[i])) {
+			take_row(trigger, state, c, report, table, &table->rows[i]);
+		}
+	}
+}
+
+void auto_take_window(const struct trigger *trigger, struct trace_state *state,
+		      const struct report *report)
+{
+	bool is_whole =
+		trigger->interval_ns == 0 || report->end - report->begin == trigger->interval_ns;
+
+	if (report->complete && is_whole) {
+		take_window(trigger, state, trigger->when, report);
+	}
+}
+
+const struct auto_row *auto_find(const struct trace_state *state, const struct condition *c,
+				 const struct report_row *row, uint64_t now)
+{
+	const struct auto_row *found = find(state, c, trigger_row_identity(&c->figure, row));
+
+	return found && found->seen == now && found->has_limit ? found : NULL;
+}
+
+bool auto_has_any(const struct trace_state *state, const struct condition *c, uint64_t now)
+{
+	for (size_t i = 0; i < state->autos.count; i++) {
+		const struct auto_row *row = &state->autos.at[i];
+
+		if (row->condition == c && row->seen == now && row->has_limit) {
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t auto_warms_up(const struct trace_state *state)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < state->autos.count; i++) {
+		uint64_t left = auto_limit_warms_up(state->autos.at[i].limit);
+
+		least = left < least ? left : least;
+	}
+	return least;
+}
+
+void auto_rows_fini(struct trace_state *state)
+{
+	for (size_t i = 0; i < state->autos.count; i++) {
+		auto_limit_free(state->autos.at[i].limit);
+	}
+	vec_fini(&state->autos);
+	memset(&state->autos, 0, sizeof(state->autos));
+}
+
+/* ---- checkpoints ---- */
+
+/* The comparison with this number, counted from the left. */
+static const struct condition *numbered(const struct condition *c, size_t *number)
+{
+	const struct condition *found;
+
+	if (c->kind == NODE_COMPARE) {
+		return (*number)-- == 0 ? c : NULL;
+	}
+	found = numbered(c->left, number);
+	return found ? found : numbered(c->right, number);
+}
+
+static size_t number_of(const struct condition *root, const struct condition *c)
+{
+	for (size_t i = 0;; i++) {
+		size_t number = i;
+
+		if (numbered(root, &number) == c) {
+			return i;
+		}
+	}
+}
+
+static void codec_row(const struct trigger *trigger, struct auto_row *row, struct codec *codec)
+{
+	uint32_t number =
+		codec_reads(codec) ? 0 : (uint32_t)number_of(trigger->when, row->condition);
+	size_t at;
+
+	codec_u32(codec, &number);
+	codec_u64(codec, &row->key.of);
+	codec_u64(codec, &row->key.which);
+	codec_u64(codec, &row->seen);
+	if (codec_reads(codec)) {
+		at = number;
+		row->condition = numbered(trigger->when, &at);
+		if (!codec_check(codec, row->condition && row->condition->is_auto)) {
+			return;
+		}
+		row->limit = new_limit(trigger, row->condition);
+	}
+	auto_limit_codec(row->limit, codec);
+}
+
+void auto_codec(const struct trigger *trigger, struct trace_state *state, struct codec *codec)
+{
+	size_t count = codec_count(codec, state->autos.count, 28);
+
+	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
+		codec_row(trigger, codec_at(codec, &state->autos, i), codec);
+	}
+}

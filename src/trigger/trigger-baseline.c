@@ -1,0 +1,332 @@
+/*
+ * trigger-baseline: comparisons with what is usual in this hour of the day.
+ *
+ * Where that comes from, the source knows (trigger.h): here are the grammar, the rows of a window
+ * by name, and their limits.
+ */
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "engine/engine.h"
+#include "engine/tables/columns.h"
+#include "trigger/fold.h"
+#include "trigger/trigger-parts.h"
+
+#define FACTOR_MAX 1e6
+
+/* ---- parsing ---- */
+
+bool baseline_is_sum(const struct figure *figure)
+{
+	return figure->table->columns[figure->column].kind == COLUMN_SUM ||
+	       figure->part == HISTOGRAM_COUNT || figure->part == HISTOGRAM_SUM;
+}
+
+static bool is_stored(const struct figure *figure)
+{
+	for (size_t i = 0; analyses[i]; i++) {
+		if (analyses[i] == figure->analysis) {
+			return !scope_is_of_pairs(figure->table->scope);
+		}
+	}
+	return false;
+}
+
+static bool is_key(const struct figure *figure, const char *key)
+{
+	return key && figure->key && strcmp(figure->key, key) == 0;
+}
+
+/* Whether its rows are selected by what they have on another day, too. */
+static bool is_by_name(const struct figure *figure)
+{
+	const struct table *table = figure->table;
+	bool has_numbers =
+		table->scope == SCOPE_CPU || (table->scope == SCOPE_KEYED && !table->owner_key);
+
+	if (figure->has_id || is_key(figure, table->id_key)) {
+		return has_numbers;
+	}
+	return !figure->pattern || table->scope == SCOPE_CPU || is_key(figure, "comm") ||
+	       is_key(figure, table->name_key) || table->scope == SCOPE_EVENT;
+}
+
+static bool check(const struct figure *figure, char *why, size_t size)
+{
+	const struct table *table = figure->table;
+
+	if (!is_stored(figure)) {
+		(void)snprintf(why, size, "a store does not have this figure: it has no baseline");
+		return false;
+	}
+	if (!is_by_name(figure)) {
+		(void)snprintf(why, size, "rows of %s have a baseline by their names%s", table->key,
+			       table->name_key ? "" : ": [comm=PATTERN]");
+		return false;
+	}
+	if (figure->is_rate && !baseline_is_sum(figure)) {
+		(void)snprintf(why, size, "only a sum is per second");
+		return false;
+	}
+	return true;
+}
+
+/* A number without a sign, in decimal digits. */
+static bool take_number(const char **at, double *ret)
+{
+	const char *begin = *at;
+	char *past;
+
+	if (!isdigit((unsigned char)*begin) || begin[strspn(begin, "0123456789.")] == 'x') {
+		return false;
+	}
+	*ret = strtod(begin, &past);
+	*at = past;
+	return *ret <= FACTOR_MAX;
+}
+
+/* +20%, -30%, x3; nothing: the baseline itself. */
+static bool take_factor(const char **at, double *ret)
+{
+	const char *next = *at + strspn(*at, " \t\n");
+	char sign = *next;
+	double number = 0;
+
+	*ret = 1;
+	if (sign != '+' && sign != '-' && sign != 'x' && !isdigit((unsigned char)sign)) {
+		return true;
+	}
+	next += !isdigit((unsigned char)sign);
+	if (sign != 'x') {
+		next += strspn(next, " \t\n");
+	}
+	*at = next;
+	if (isdigit((unsigned char)sign) || !take_number(&next, &number) ||
+	    (sign == 'x' ? !(number > 0) : *next++ != '%') || (sign == '-' && number > 100) ||
+	    (*next && !strchr(" \t\n)", *next))) {
+		return false;
+	}
+	*ret = sign == 'x' ? number : sign == '+' ? 1 + number / 100 : 1 - number / 100;
+	*at = next;
+	return true;
+}
+
+bool baseline_parse(const char **at, struct condition *c, char *why, size_t size)
+{
+	const char *past = *at + strlen("baseline");
+
+	assert(strncmp(*at, "baseline", strlen("baseline")) == 0);
+	if (isalnum((unsigned char)*past) || *past == '_') {
+		(void)snprintf(why, size, "expected baseline, baseline +20%%, -30%% or x3");
+		return false;
+	}
+	if (!check(&c->figure, why, size)) {
+		return false;
+	}
+	*at = past;
+	if (!take_factor(at, &c->factor)) {
+		(void)snprintf(
+			why, size,
+			"expected how far from the baseline: +20%%, -30%% (at most 100%%) or "
+			"x3");
+		return false;
+	}
+	c->is_baseline = true;
+	if (baseline_is_sum(&c->figure) && !c->figure.is_rate) {
+		c->is_share = figure_is_time(&c->figure) && c->figure.part == HISTOGRAM_NO_PART;
+		c->figure.is_rate = !c->is_share;
+	}
+	return true;
+}
+
+static void list(const struct condition *c, struct condition_list *ret)
+{
+	if (c && c->kind != NODE_COMPARE) {
+		list(c->left, ret);
+		list(c->right, ret);
+	} else if (c && c->is_baseline) {
+		*vec_push(&ret->at) = c;
+	}
+}
+
+void baseline_list(const struct trigger *trigger, struct condition_list *ret)
+{
+	list(trigger->when, ret);
+	list(trigger->until, ret);
+}
+
+bool trigger_uses_baseline(const struct trigger *trigger)
+{
+	return trigger->uses_baseline;
+}
+
+void trigger_set_baseline(struct trigger *trigger, const struct baseline_source *source)
+{
+	trigger->baseline = source;
+}
+
+/* ---- a window ---- */
+
+bool baseline_has_value(const struct figure *figure, const struct report_row *row)
+{
+	return baseline_is_sum(figure) ||
+	       figure->table->columns[figure->column].kind != COLUMN_HISTOGRAM ||
+	       column_histogram(row->values, figure->column);
+}
+
+/* The only name that its rows can have; NULL: there may be several. */
+static const char *only_name(const struct figure *figure)
+{
+	bool is_name = is_key(figure, "comm") || is_key(figure, figure->table->name_key) ||
+		       (figure->table->scope == SCOPE_EVENT && figure->pattern);
+
+	return is_name && !strpbrk(figure->pattern, "*?[\\") ? figure->pattern : NULL;
+}
+
+static struct baseline_bound bound_of(const struct trigger *trigger, const void *hour,
+				      const struct condition *c, const char *name)
+{
+	const struct baseline_source *source = trigger->baseline;
+	struct baseline_bound bound = { .median = NAN, .limit = NAN, .tid = -1 };
+
+	if (hour && name) {
+		bound.days = source->find(source->user, hour, c, name, &bound.median);
+		bound.limit = bound.median * c->factor;
+	}
+	return bound;
+}
+
+static void bind_part(struct baseline_part *part, const struct trigger *trigger, const void *hour)
+{
+	const struct condition *c = part->condition;
+	const struct report_table *table = part->fold ? fold_table(part->fold) : NULL;
+
+	part->absent = bound_of(trigger, hour, c, only_name(&c->figure));
+	part->absent.has_value = baseline_is_sum(&c->figure);
+	if (!table) {
+		return;
+	}
+	part->rows = mem_alloc((table->row_count + 1) * sizeof(*part->rows));
+	for (size_t i = 0; i < table->row_count; i++) {
+		part->rows[i] = bound_of(trigger, hour, c, fold_name(part->fold, i));
+		part->rows[i].has_value = baseline_has_value(&c->figure, &table->rows[i]);
+		part->rows[i].tid =
+			c->figure.table->scope == SCOPE_THREAD ? fold_tid(part->fold, i) : -1;
+	}
+}
+
+/* The table of the subject has rows by name for all comparisons. */
+static void fold_subject(struct baseline_window *window, const struct trigger *trigger,
+			 const struct report *report)
+{
+	window->tables = mem_alloc((report->table_count + 1) * sizeof(*window->tables));
+	for (size_t i = 0; i < report->table_count; i++) {
+		window->tables[i] = report->tables[i];
+		if (report->tables[i].table == trigger->subject->table) {
+			window->subject = fold_new(trigger->subject, &report->tables[i]);
+			window->tables[i] = *fold_table(window->subject);
+		}
+	}
+	window->report.tables = window->tables;
+}
+
+void baseline_window_init(struct baseline_window *window, const struct trigger *trigger,
+			  const struct trace_identity *trace, const struct report *report)
+{
+	const struct baseline_source *source = trigger->baseline;
+	const void *hour = source ? source->hour(source->user, trace, report->begin) : NULL;
+	struct condition_list all = { 0 };
+
+	assert(trigger->uses_baseline);
+	*window = (struct baseline_window){ .report = *report };
+	if (trigger->subject) {
+		fold_subject(window, trigger, report);
+	}
+	baseline_list(trigger, &all);
+	for (size_t i = 0; i < all.at.count; i++) {
+		const struct condition *c = all.at.at[i];
+		bool is_of_subject = trigger->subject && trigger->subject->table == c->figure.table;
+		const struct report_table *table = trigger_table(report, c->figure.table);
+		struct baseline_part part = { .condition = c, .fold = window->subject };
+
+		if (!is_of_subject) {
+			part.fold = table ? fold_new(&c->figure, table) : NULL;
+		}
+		bind_part(&part, trigger, hour);
+		*vec_push(&window->parts) = part;
+	}
+	vec_fini(&all.at);
+}
+
+void baseline_window_fini(struct baseline_window *window)
+{
+	for (size_t i = 0; i < window->parts.count; i++) {
+		if (window->parts.at[i].fold != window->subject) {
+			fold_free(window->parts.at[i].fold);
+		}
+		free(window->parts.at[i].rows);
+	}
+	vec_fini(&window->parts);
+	fold_free(window->subject);
+	free(window->tables);
+}
+
+static const struct baseline_part *part_of(const struct baseline_window *window,
+					   const struct condition *c)
+{
+	for (size_t i = 0; i < window->parts.count; i++) {
+		if (window->parts.at[i].condition == c) {
+			return &window->parts.at[i];
+		}
+	}
+	assert(false);
+	return NULL;
+}
+
+const struct report_table *baseline_table(const struct baseline_window *window,
+					  const struct condition *c)
+{
+	const struct baseline_part *part = part_of(window, c);
+
+	return part->fold ? fold_table(part->fold) : NULL;
+}
+
+const struct baseline_bound *baseline_find(const struct baseline_window *window,
+					   const struct condition *c, const struct report_row *row)
+{
+	const struct baseline_part *part = part_of(window, c);
+	size_t at;
+
+	if (!row) {
+		return &part->absent;
+	}
+	assert(part->fold);
+	at = (size_t)(row - fold_table(part->fold)->rows);
+	assert(at < fold_table(part->fold)->row_count);
+	return &part->rows[at];
+}
+
+static bool has_limit(const struct baseline_bound *bound)
+{
+	return bound->has_value && !isnan(bound->limit);
+}
+
+bool baseline_has_any(const struct baseline_window *window, const struct condition *c)
+{
+	const struct baseline_part *part = part_of(window, c);
+	const struct report_table *table = part->fold ? fold_table(part->fold) : NULL;
+	bool has_any = table && table->row_count == 0 && has_limit(&part->absent);
+
+	if (table && report_is_unknown(table, c->figure.column)) {
+		return false;
+	}
+	for (size_t i = 0; table && i < table->row_count; i++) {
+		has_any |= has_limit(&part->rows[i]);
+	}
+	return has_any;
+}

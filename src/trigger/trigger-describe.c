@@ -1,0 +1,152 @@
+/*
+ * trigger-describe: what the text of a trigger means, for `sillage triggers --check`.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/limits.h"
+#include "base/units.h"
+#include "output/format.h"
+#include "trigger/trigger-parts.h"
+
+static const char *const unit_names[] = {
+	[UNIT_NS] = "time",
+	[UNIT_BYTES] = "bytes",
+	[UNIT_COUNT] = "a number",
+};
+
+static const char *unit_of(const struct condition *c)
+{
+	enum unit unit = c->figure.table->columns[c->figure.column].unit;
+
+	if (c->is_share) {
+		return "a share of the time";
+	}
+	if (c->figure.part == HISTOGRAM_COUNT) {
+		unit = UNIT_COUNT;
+	}
+	return unit < sizeof(unit_names) / sizeof(unit_names[0]) && unit_names[unit]
+		       ? unit_names[unit]
+		       : "a number";
+}
+
+static void print_rows(const struct figure *figure, FILE *out)
+{
+	const struct table *table = figure->table;
+
+	if (table->scope == SCOPE_TRACE) {
+		(void)fputs("the trace as a whole", out);
+	} else if (figure->has_id) {
+		(void)fprintf(out, "the row with number %" PRId64 " of %s", figure->id, table->key);
+	} else if (figure->pattern) {
+		(void)fprintf(out, "each row of %s whose %s matches %s", table->key, figure->key,
+			      figure->pattern);
+	} else {
+		(void)fprintf(out, "each row of %s", table->key);
+	}
+}
+
+static void print_auto(const struct condition *c, FILE *out)
+{
+	char drift[UNITS_TEXT_MAX];
+
+	(void)fprintf(
+		out,
+		"  limit     found from the values of each row: a share of %g of the windows is "
+		"%s it\n",
+		c->auto_setup.q, c->op == '<' ? "below" : "above");
+	if (c->drift_ns > 0) {
+		(void)fprintf(out,
+			      "            of the difference from the mean of the last %s\n"
+			      "  warm-up   the windows of %s, and %d more\n",
+			      units_ns(drift, c->drift_ns), drift, AUTO_WARM_UP);
+	} else {
+		(void)fprintf(out, "  warm-up   %d windows\n", AUTO_WARM_UP);
+	}
+	(void)fputs("            incomplete windows have no value\n", out);
+	if (c->figure.table->scope != SCOPE_TRACE && !c->figure.has_id) {
+		(void)fprintf(out, "  rows      at most %d have a limit at the same time\n",
+			      AUTO_ROWS_MAX);
+	}
+}
+
+static void print_baseline(const struct condition *c, const char *word, FILE *out)
+{
+	(void)fprintf(out, "  limit     %s %.4g %% of the baseline: what it was in the same hour\n",
+		      word, c->factor * 100);
+	(void)fprintf(
+		out,
+		"            (local time) of the last %d days before that have it in the store\n"
+		"            of --baseline: their median, of at least %d\n",
+		BASELINE_DAYS_MAX, BASELINE_DAYS_MIN);
+	if (c->figure.table->scope != SCOPE_TRACE && c->figure.table->scope != SCOPE_CPU) {
+		(void)fputs("  rows      those of one name are one row\n", out);
+	}
+}
+
+static void print_limit(const struct condition *c, FILE *out)
+{
+	static const char *const words[] = {
+		['>'] = "more than", ['<'] = "less than", ['g'] = "at least", ['l'] = "at most"
+	};
+	enum unit unit = c->figure.part == HISTOGRAM_COUNT
+				 ? UNIT_COUNT
+				 : c->figure.table->columns[c->figure.column].unit;
+	char limit[CELL_MAX];
+
+	if (c->is_auto) {
+		print_auto(c, out);
+	} else if (c->is_baseline) {
+		print_baseline(c, words[(int)c->op], out);
+	} else if (c->is_share) {
+		(void)fprintf(out, "  limit     %s %.4g %%\n", words[(int)c->op], c->limit * 100);
+	} else {
+		format_value(limit, unit, (uint64_t)llround(c->limit));
+		(void)fprintf(out, "  limit     %s %s%s\n", words[(int)c->op], limit,
+			      c->figure.is_rate ? "/s" : "");
+	}
+}
+
+/* @how: what the comparisons are for. */
+static void print_condition(const struct condition *c, const char *how, FILE *out)
+{
+	if (c->kind != NODE_COMPARE) {
+		print_condition(c->left, how, out);
+		print_condition(c->right, c->kind == NODE_AND ? "and" : "or", out);
+		return;
+	}
+	(void)fprintf(out, "%s %s\n  analysis  %s (a trigger adds it to those of -a)\n", how,
+		      c->figure.text, c->figure.analysis->name);
+	(void)fprintf(out, "  figure    %s of ", c->figure.table->columns[c->figure.column].key);
+	print_rows(&c->figure, out);
+	(void)fprintf(out, ": %s%s\n", unit_of(c), c->figure.is_rate ? " per second" : "");
+	print_limit(c, out);
+}
+
+void trigger_describe(const struct trigger *trigger, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	print_condition(trigger->when, "when", out);
+	if (trigger->for_ns > 0) {
+		(void)fprintf(out, "for at least %s\n", units_ns(text, trigger->for_ns));
+	}
+	if (trigger->until) {
+		print_condition(trigger->until, "armed again when", out);
+	}
+	if (trigger->every_ns > 0) {
+		(void)fprintf(out, "at most once in %s\n", units_ns(text, trigger->every_ns));
+	}
+	if (trigger->wants_complete) {
+		(void)fputs("in complete windows only\n", out);
+	}
+	(void)fputs(trigger->subject ? "each row by itself\n"
+		    : trigger->hosts ? "one state for each host\n"
+				     : "one state for each trace\n",
+		    out);
+	if (trigger->hosts > 0) {
+		(void)fprintf(out,
+			      "fires when it holds on %" PRIu64 " hosts (history --per host)\n",
+			      trigger->hosts);
+	}
+}

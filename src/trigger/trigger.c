@@ -1,0 +1,594 @@
+/*
+ * trigger: see trigger.h.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "engine/engine.h"
+#include "engine/tables/columns.h"
+#include "output/format.h"
+#include "trigger/trigger-parts.h"
+
+void trigger_free(struct trigger *trigger)
+{
+	if (!trigger) {
+		return;
+	}
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		free(trigger->states.at[i].trace);
+		vec_fini(&trigger->states.at[i].rows);
+		auto_rows_fini(&trigger->states.at[i]);
+	}
+	vec_fini(&trigger->states);
+	trigger_condition_free(trigger->when);
+	trigger_condition_free(trigger->until);
+	free(trigger->name);
+	free(trigger->text);
+	free(trigger);
+}
+
+const char *trigger_name(const struct trigger *trigger)
+{
+	return trigger->name;
+}
+
+const char *trigger_text(const struct trigger *trigger)
+{
+	return trigger->text;
+}
+
+uint64_t trigger_hosts(const struct trigger *trigger)
+{
+	return trigger->hosts;
+}
+
+uint64_t trigger_every(const struct trigger *trigger)
+{
+	return trigger->every_ns;
+}
+
+/* ---- conditions ---- */
+
+/* The 100 % of a share: the window's length, or for a figure of all CPUs the time of all. */
+static double whole_of(const struct report *report, const struct figure *figure,
+		       const struct report_table *table)
+{
+	double whole = report_known_ns(report, figure->analysis), all = 0;
+	bool is_of_all = false;
+
+	for (unsigned int i = 0;
+	     table->table->scope == SCOPE_TRACE && i < COLUMNS_MAX && table->table->columns[i].key;
+	     i++) {
+		if (table->table->columns[i].is_share && table->table->columns[i].unit == UNIT_NS) {
+			all += (double)table->rows[0].values[i];
+			is_of_all |= i == figure->column;
+		}
+	}
+	return is_of_all ? all : whole;
+}
+
+static double value_of(const struct figure *figure, const uint64_t *values)
+{
+	const struct histogram *histogram;
+
+	if (figure->table->columns[figure->column].kind != COLUMN_HISTOGRAM) {
+		return (double)values[figure->column];
+	}
+	histogram = column_histogram(values, figure->column);
+	return histogram ? histogram_part(histogram, figure->part) : 0;
+}
+
+static bool compare(char op, double value, double limit)
+{
+	assert(strchr("><gl", op));
+	return op == '>'   ? value > limit
+	       : op == '<' ? value < limit
+	       : op == 'g' ? value >= limit
+			   : value <= limit;
+}
+
+const struct report_table *trigger_table(const struct report *report, const struct table *table)
+{
+	for (size_t i = 0; i < report->table_count; i++) {
+		if (report->tables[i].table == table) {
+			return &report->tables[i];
+		}
+	}
+	return NULL;
+}
+
+static enum unit table_unit(const struct figure *figure)
+{
+	return figure->table->columns[figure->column].unit;
+}
+
+/* What a condition is evaluated on. */
+struct context {
+	const struct report *report;
+	const struct figure *subject; /* NULL: the rows of all figures together */
+	const struct report_row *row; /* of the subject's table; NULL: not in the window */
+	const struct trace_state *state;
+	const struct baseline_window *baseline; /* NULL: the trigger needs none */
+};
+
+double trigger_figure(const struct condition *c, const struct report *report,
+		      const struct report_table *table, const struct report_row *row)
+{
+	const struct figure *figure = &c->figure;
+	double found = value_of(figure, row->values);
+
+	return c->is_share       ? found / whole_of(report, figure, table)
+	       : figure->is_rate ? found * 1e9 / report_known_ns(report, figure->analysis)
+				 : found;
+}
+
+/* Whether the row is beyond the limit that was found for it; *ret_limit is not changed if it has
+ * none in this window. */
+static bool auto_holds(const struct condition *c, const struct context *context,
+		       const struct report_row *row, double *ret_limit)
+{
+	const struct auto_row *found =
+		row ? auto_find(context->state, c, row, context->report->end) : NULL;
+
+	*ret_limit = found ? found->shown : *ret_limit;
+	return found && found->is_beyond;
+}
+
+/* Whether the row, or the one that is missing, is beyond its baseline. */
+static bool baseline_holds(const struct condition *c, const struct context *context,
+			   const struct report_row *row, double found, double *ret_limit)
+{
+	const struct baseline_bound *bound = baseline_find(context->baseline, c, row);
+
+	*ret_limit = bound ? bound->limit : NAN;
+	return bound && bound->has_value && !isnan(bound->limit) &&
+	       compare(c->op, found, bound->limit);
+}
+
+/* Whether the row is beyond a limit that is its own. */
+static bool is_beyond_own(const struct condition *c, const struct context *context,
+			  const struct report_row *row, double found)
+{
+	double limit = NAN;
+
+	return c->is_auto ? auto_holds(c, context, row, &limit)
+			  : c->is_baseline && baseline_holds(c, context, row, found, &limit);
+}
+
+/* The row that decides a comparison: with > the one with the largest value, with < the one with the
+ * smallest; of those with a limit of their own first one that is beyond it.  NULL: the table has no
+ * selected row. */
+static const struct report_row *deciding_row(const struct condition *c,
+					     const struct context *context,
+					     const struct report_table *table, double *ret_value)
+{
+	bool wants_more = c->op == '>' || c->op == 'g', is_beyond, best_is_beyond = false;
+	const struct report_row *best = NULL;
+
+	*ret_value = 0;
+	if (context->subject && table && table->table == context->subject->table) {
+		*ret_value =
+			context->row ? trigger_figure(c, context->report, table, context->row) : 0;
+		return context->row;
+	}
+	for (size_t r = 0; table && r < table->row_count; r++) {
+		const struct report_row *row = &table->rows[r];
+		double found;
+
+		if (table->table->scope != SCOPE_TRACE && !which_chooses(&c->figure, row)) {
+			continue;
+		}
+		found = trigger_figure(c, context->report, table, row);
+		is_beyond = is_beyond_own(c, context, row, found);
+		if (!best || (is_beyond && !best_is_beyond) ||
+		    (is_beyond == best_is_beyond &&
+		     (wants_more ? found > *ret_value : found < *ret_value))) {
+			*ret_value = found;
+			best_is_beyond = is_beyond;
+			best = row;
+		}
+	}
+	return best;
+}
+
+static void fill_baseline(struct trigger_value *value, const struct baseline_bound *bound)
+{
+	value->is_baseline = true;
+	value->baseline = bound ? bound->median : NAN;
+	value->days = bound ? bound->days : 0;
+	value->tid = bound ? bound->tid : value->tid;
+}
+
+/* The table that the comparison is about; NULL: the window has none. */
+static const struct report_table *compared_table(const struct condition *c,
+						 const struct context *context)
+{
+	return c->is_baseline ? baseline_table(context->baseline, c)
+			      : trigger_table(context->report, c->figure.table);
+}
+
+static bool comparison_holds(const struct condition *c, const struct context *context,
+			     struct trigger_event *event)
+{
+	const struct figure *figure = &c->figure;
+	const struct report_table *table = compared_table(c, context);
+	struct trigger_value *value;
+	const struct report_row *row;
+	double found, limit = c->is_auto || c->is_baseline ? NAN : c->limit;
+	bool holds;
+
+	if (table && report_is_unknown(table, figure->column)) {
+		return false; /* and has no value */
+	}
+	row = deciding_row(c, context, table, &found);
+	holds = c->is_auto       ? auto_holds(c, context, row, &limit)
+		: c->is_baseline ? baseline_holds(c, context, row, found, &limit)
+				 : compare(c->op, found, limit);
+	if (!event || event->count == TRIGGER_VALUES_MAX) {
+		return holds;
+	}
+	assert(event->count < TRIGGER_VALUES_MAX);
+	value = &event->values[event->count++];
+	*value = (struct trigger_value){ .figure = figure->text,
+					 .holds = holds,
+					 .unit = figure_is_time(figure) ? UNIT_NS
+						 : figure->part == HISTOGRAM_COUNT
+							 ? UNIT_COUNT
+							 : table_unit(figure),
+					 .is_rate = figure->is_rate,
+					 .is_share = c->is_share,
+					 .value = found,
+					 .limit = limit,
+					 .op = c->op,
+					 .tid = -1 };
+	if (row) {
+		struct report_row named = *row;
+
+		if (table->table->scope == SCOPE_PROCESS) {
+			named.by = NULL; /* its container is there only if it is shown */
+		}
+		format_row(value->row, table->table, &named, CELL_MAX - 1);
+		value->tid = figure->table->scope == SCOPE_THREAD ? row->thread->tid : -1;
+	}
+	if (c->is_baseline) {
+		fill_baseline(value, baseline_find(context->baseline, c, row));
+	}
+	return holds;
+}
+
+/* @event gets the values of all comparisons, also of those that do not decide; it may be NULL. */
+static bool holds(const struct condition *c, const struct context *context,
+		  struct trigger_event *event)
+{
+	bool left, right;
+
+	if (c->kind == NODE_COMPARE) {
+		return comparison_holds(c, context, event);
+	}
+	left = holds(c->left, context, event);
+	right = holds(c->right, context, event);
+	return c->kind == NODE_AND ? left && right : left || right;
+}
+
+/* Whether the window has what decides if the condition holds. */
+static bool is_measured(const struct condition *c, const struct context *context)
+{
+	const struct report_table *table;
+
+	if (c->kind == NODE_AND) {
+		return is_measured(c->left, context) && is_measured(c->right, context);
+	}
+	if (c->kind == NODE_OR) {
+		return is_measured(c->left, context) || is_measured(c->right, context);
+	}
+	table = trigger_table(context->report, c->figure.table);
+	if (c->is_auto) {
+		return auto_has_any(context->state, c, context->report->end);
+	}
+	if (c->is_baseline) {
+		return baseline_has_any(context->baseline, c);
+	}
+	return !table || !report_is_unknown(table, c->figure.column);
+}
+
+/* ---- states ---- */
+
+static struct trace_state *state_of(struct trigger *trigger, const struct trace_identity *trace)
+{
+	char *name = output_trace_text(trace, true);
+	struct trace_state *state;
+
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		if (strcmp(trigger->states.at[i].trace, name) == 0) {
+			free(name);
+			return &trigger->states.at[i];
+		}
+	}
+	state = vec_push(&trigger->states);
+	*state = (struct trace_state){ .trace = name };
+	return state;
+}
+
+static int by_key(const void *left, const void *right)
+{
+	const struct row_identity *a = left, *b = right;
+
+	if (a->of != b->of) {
+		return a->of < b->of ? -1 : 1;
+	}
+	return a->which < b->which ? -1 : a->which > b->which;
+}
+
+static uint64_t hash_name(const char *text)
+{
+	return text ? hash_text(0, text) : 0;
+}
+
+struct row_identity trigger_row_identity(const struct figure *figure, const struct report_row *row)
+{
+	switch (figure->table->scope) {
+	case SCOPE_TRACE:
+		return (struct row_identity){ 0, 0 };
+	case SCOPE_THREAD:
+		return (struct row_identity){ (uint64_t)(int64_t)row->thread->tid, row->id };
+	case SCOPE_PROCESS:
+		return (struct row_identity){ row->id, hash_name(row->thread->comm) };
+	case SCOPE_CONTAINER: /* its name may become known later */
+		return (struct row_identity){ row->id, 0 };
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		return (struct row_identity){ row->id, (uint64_t)row->owner };
+	case SCOPE_CPU:
+		return (struct row_identity){ row->id, 0 };
+	default: /* the number of a keyed row, in two parts if it has an owner */
+		return (struct row_identity){ figure->table->owner_key
+						      ? (uint64_t)row->owner << 32 |
+								(uint32_t)row->id
+						      : row->id,
+					      hash_name(row->name) };
+	}
+}
+
+/* The evaluation of one window of a trace. */
+struct evaluation {
+	struct trigger *trigger;
+	struct trace_state *state; /* its rows: those after this window */
+	struct trigger_event *event;
+	struct row_state *old; /* the rows before this window, sorted by key */
+	size_t old_count;
+};
+
+/* Adds a row that fires, or holds, to the event.  The event shows the values of the row with the
+ * largest first value; if that comparison is <, of the one with the smallest.  A row may hold
+ * without a value: its figures are not known any more, and `until` has not said that it ended. */
+static void fire(const struct evaluation *evaluation, const struct context *context, uint64_t since)
+{
+	struct trigger_event *shown = evaluation->event, event = *shown;
+	bool is_less, is_first = shown->rows++ == 0;
+
+	event.count = 0;
+	(void)holds(evaluation->trigger->when, context, &event);
+	is_less = event.values[0].op == '<' || event.values[0].op == 'l';
+	if (is_first ||
+	    (event.count > 0 &&
+	     (shown->count == 0 || (is_less ? event.values[0].value < shown->values[0].value
+					    : event.values[0].value > shown->values[0].value)))) {
+		event.begin = since;
+		event.rows = shown->rows;
+		*shown = event;
+	}
+}
+
+/* One step of the state machine of a row; @now: whether the condition holds in this window. */
+static void step(const struct evaluation *evaluation, const struct context *context,
+		 struct row_state row, bool now)
+{
+	const struct trigger *trigger = evaluation->trigger;
+	const struct report *report = context->report;
+	bool fires = false;
+
+	if (row.has_fired) {
+		row.has_fired = !(trigger->until ? holds(trigger->until, context, NULL) : !now);
+	}
+	row.since = now && !row.holds ? report->begin : row.since;
+	row.holds = now;
+	if (now && !row.has_fired && report->end - row.since >= trigger->for_ns &&
+	    (evaluation->state->fired == 0 ||
+	     report->end - evaluation->state->fired >= trigger->every_ns)) {
+		row.has_fired = fires = true;
+	}
+	if (trigger->hosts > 0 ? row.has_fired : fires) {
+		fire(evaluation, context, row.since);
+	}
+	row.is_seen = false;
+	if (row.holds || row.has_fired) {
+		*vec_push(&evaluation->state->rows) = row;
+	}
+}
+
+static void step_row(const struct evaluation *evaluation, const struct context *context,
+		     struct row_identity key)
+{
+	struct row_state *found = NULL, none = { .key = key };
+
+	if (evaluation->old_count > 0) {
+		found = bsearch(&key, evaluation->old, evaluation->old_count,
+				sizeof(*evaluation->old), by_key);
+	}
+	if (found) {
+		assert(found->holds || found->has_fired);
+		found->is_seen = true;
+	}
+	step(evaluation, context, found ? *found : none,
+	     holds(evaluation->trigger->when, context, NULL));
+}
+
+/* Evaluates each row by itself.  The condition does not hold in rows that are missing from the
+ * window.  If no row is in the window, one with the value 0 is assumed. */
+static void step_rows(const struct evaluation *evaluation, struct context *context)
+{
+	const struct report_table *table = trigger_table(context->report, context->subject->table);
+	bool has_rows = false;
+
+	for (size_t r = 0; table && r < table->row_count; r++) {
+		if (which_chooses(context->subject, &table->rows[r])) {
+			context->row = &table->rows[r];
+			step_row(evaluation, context,
+				 trigger_row_identity(context->subject, context->row));
+			has_rows = true;
+		}
+	}
+	context->row = NULL;
+	if (!has_rows) {
+		step_row(evaluation, context, (struct row_identity){ UINT64_MAX, UINT64_MAX });
+	}
+	for (size_t i = 0; i < evaluation->old_count; i++) {
+		if (!evaluation->old[i].is_seen) {
+			step(evaluation, context, evaluation->old[i], false);
+		}
+	}
+	if (evaluation->state->rows.count > 0) {
+		qsort(evaluation->state->rows.at, evaluation->state->rows.count,
+		      sizeof(*evaluation->state->rows.at), by_key);
+	}
+}
+
+bool trigger_skips(const struct trigger *trigger, const struct report *report)
+{
+	return report->kind != REPORT_WINDOW || report->end <= report->begin ||
+	       (trigger->wants_complete && !report->complete);
+}
+
+static void evaluate(struct trigger *trigger, const struct trace_identity *trace,
+		     const struct report *report, const struct baseline_window *baseline,
+		     struct trigger_event *event)
+{
+	struct context context = { .report = report,
+				   .subject = trigger->subject,
+				   .baseline = baseline };
+	struct evaluation evaluation = { .trigger = trigger, .event = event };
+
+	evaluation.state = state_of(trigger, trace);
+	context.state = evaluation.state;
+	auto_take_window(trigger, evaluation.state, report);
+	evaluation.state->was_measured |= is_measured(trigger->when, &context);
+	evaluation.old = evaluation.state->rows.at;
+	evaluation.old_count = evaluation.state->rows.count;
+	memset(&evaluation.state->rows, 0, sizeof(evaluation.state->rows));
+	if (trigger->subject) {
+		step_rows(&evaluation, &context);
+	} else {
+		step_row(&evaluation, &context, (struct row_identity){ 0, 0 });
+	}
+	free(evaluation.old);
+	if (event->rows > 0 && trigger->hosts == 0) {
+		evaluation.state->fired = report->end;
+	}
+}
+
+bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
+		      const struct report *report, struct trigger_event *event)
+{
+	struct baseline_window baseline = { 0 };
+
+	*event = (struct trigger_event){ .name = trigger->name,
+					 .text = trigger->text,
+					 .end = report->end };
+	if (trigger_skips(trigger, report)) {
+		return false;
+	}
+	if (trigger->uses_baseline) {
+		baseline_window_init(&baseline, trigger, trace, report);
+		evaluate(trigger, trace, &baseline.report, &baseline, event);
+		baseline_window_fini(&baseline);
+	} else {
+		evaluate(trigger, trace, report, NULL, event);
+	}
+	return event->rows > 0;
+}
+
+void trigger_absent(struct trigger *trigger, const struct trace_identity *trace)
+{
+	state_of(trigger, trace)->rows.count = 0;
+}
+
+/* ---- what it has seen ---- */
+
+void trigger_set_interval(struct trigger *trigger, uint64_t ns)
+{
+	trigger->interval_ns = ns;
+}
+
+bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		uint64_t left = auto_warms_up(&trigger->states.at[i]);
+
+		least = left < least ? left : least;
+	}
+	if (trigger->states.count == 0) {
+		(void)snprintf(why, size, "there was no window to look at");
+	} else if (least > 0 && least < UINT64_MAX) {
+		(void)snprintf(why, size,
+			       "auto() has no limit yet: %" PRIu64 " more windows are needed",
+			       least);
+	} else {
+		(void)snprintf(why, size,
+			       trigger->uses_baseline ? "no window had its figures and a baseline"
+						      : "no window had its figures");
+	}
+	return trigger_measured_in(trigger) > 0;
+}
+
+size_t trigger_measured_in(const struct trigger *trigger)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < trigger->states.count; i++) {
+		count += trigger->states.at[i].was_measured;
+	}
+	return count;
+}
+
+static void codec_row_state(struct codec *codec, struct row_state *row)
+{
+	codec_u64(codec, &row->key.of);
+	codec_u64(codec, &row->key.which);
+	codec_u64(codec, &row->since);
+	codec_bool(codec, &row->holds);
+	codec_bool(codec, &row->has_fired);
+	codec_check(codec, row->holds || row->has_fired);
+}
+
+void trigger_codec(struct trigger *trigger, const struct trace_identity *trace, struct codec *codec)
+{
+	struct trace_state *state = state_of(trigger, trace);
+	size_t count;
+
+	if (codec_reads(codec)) {
+		state->rows.count = 0;
+		auto_rows_fini(state);
+	}
+	codec_u64(codec, &state->fired);
+	count = codec_count(codec, state->rows.count, 26);
+	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
+		codec_row_state(codec, codec_at(codec, &state->rows, i));
+	}
+	for (size_t i = 1; i < state->rows.count; i++) {
+		codec_check(codec, by_key(&state->rows.at[i - 1], &state->rows.at[i]) <= 0);
+	}
+	auto_codec(trigger, state, codec);
+	if (codec->is_wrong) {
+		state->fired = 0;
+		state->rows.count = 0;
+		auto_rows_fini(state);
+	}
+}
