@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
@@ -292,25 +293,11 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 	}
 }
 
-static const struct record_shape record_shapes[] = {
-	[OWN_INSERT - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_ISSUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_COMPLETE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_REQUEUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_NAME - RECORD_OWN] = { .exists = true, .has_text = true },
-	[OWN_ISSUED - RECORD_OWN] = { .exists = true },
-};
-
 static void request_codec(struct codec *codec, struct request *request)
 {
-	codec_u64(codec, &request->sector);
-	codec_u64(codec, &request->insert_ts);
-	codec_u64(codec, &request->issue_ts);
-	codec_u64(codec, &request->sectors);
-	codec_u64(codec, &request->left);
-	codec_u64(codec, &request->rwbs);
-	codec_bool(codec, &request->is_inserted);
-	codec_bool(codec, &request->is_issued);
+	codec_each(codec, &request->sector, &request->insert_ts, &request->issue_ts,
+		   &request->sectors, &request->left, &request->rwbs, &request->is_inserted,
+		   &request->is_issued);
 	codec_bool(codec, &request->is_requeued);
 }
 
@@ -346,8 +333,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	}
 	codec_u64(codec, &(*disk)->key.id);
 	codec_bytes(codec, (*disk)->name, sizeof((*disk)->name));
-	codec_u64(codec, &(*disk)->depth);
-	codec_u64(codec, &(*disk)->since);
+	codec_each(codec, &(*disk)->depth, &(*disk)->since);
 	requests_codec(codec, *disk);
 	(void)codec_check(codec, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
 }
@@ -392,11 +378,11 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* Requests that are open may have completed: when is unknown. */
-static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, unsigned int what)
 {
 	struct disk **state = shard_thread_state(shard, entity);
 
-	if (*state) {
+	if (*state && (what & DOUBT_HOLE)) {
 		account_until(shard, *state, ts);
 		(*state)->depth = 0;
 		requests_clear(&(*state)->open);
@@ -460,10 +446,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_block = {
 	.name = "block",
 	.summary = "requests of block devices: latency, queueing, throughput, use",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct disk *), /* of entities; NULL in threads */
 	.uses_threads = true,
 	.tables = {
@@ -530,10 +514,13 @@ const struct analysis analysis_block = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN, ISSUERS },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
+	.record_words = (const uint8_t[RECORD_KINDS]){ [OWN_INSERT] = REQUEST_WORDS,
+						       [OWN_ISSUE] = REQUEST_WORDS,
+						       [OWN_COMPLETE] = REQUEST_WORDS,
+						       [OWN_REQUEUE] = REQUEST_WORDS,
+						       [OWN_NAME] = RECORD_TEXT },
 	.on_checkpoint = on_checkpoint,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 };

@@ -154,7 +154,7 @@ static void on_report(void *user, const struct report *report)
 
 	if (config->engine.shown_interval_ns != config->engine.interval_ns && !trace->rollup) {
 		trace->rollup = rollup_new(config->engine.shown_interval_ns, config->engine.top,
-					   config->engine.selection);
+					   config->engine.selection, config->engine.wants_places);
 	}
 	if (report->kind == REPORT_WINDOW) {
 		check_names(loop, trace);

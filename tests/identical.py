@@ -47,6 +47,11 @@ FULL = QUICK + [
     ['analyze', '-q', '-a', ALL, '-f', 'json', '-j', '0', '--chunk-size', '16K'],
     ['analyze', '-q', '-a', 'cpu,sched,syscalls', '--freq', '-j', '0'],
     ['analyze', '-q', '-a', ALL, '--per', 'pid', '--sort', 'run_ns', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'comm', '-i', '50ms', '-f', 'json', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'container', '-i', '50ms', '-f', 'json', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'tid', '--sort', 'max', '-n', '3', '-j', '0'],
+    ['analyze', '-q', '-a', ALL, '--per', 'cpu', '--trigger', ALWAYS, '--trigger-interval', '10ms',
+     '-i', '50ms', '-j', '0'],
     ['analyze', '-q', '-a', 'cpu,periods', '-f', 'json', '-j', '0',
      '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector'],
     ['report', '-q', '-f', 'json'],
@@ -59,10 +64,12 @@ FULL = QUICK + [
     ['export', '-q', '-a', 'cpu,sched', '-i', '10ms', '--trigger', ALWAYS],
     ['history', '-q', '-f', 'text', '-n', '3', OWN_STORE],
     ['history', '-q', '-f', 'text', '--per', 'comm', '--merged', OLD_STORE],
+    ['history', '-q', '-f', 'json', '--per', 'container', '-i', '1s', OLD_STORE],
     ['history', '-q', '-f', 'text', '--per', 'host,container', OLD_STORE],
     ['compare', '-q', '-f', 'json', OLD_STORE],
     ['compare', '-q', '-f', 'text', '-n', '0', '--fail', 'cpu.busy > +20%', OLD_STORE],
     ['compare', '-q', '-f', 'html', '-a', 'cpu,sched,syscalls', OWN_STORE],
+    ['compare', '-q', '-f', 'text', '--per', 'comm', OLD_STORE],
     ['report', '-q', '--job', 'sched_switch; sched_waking'],  # (--discover is bounded by time)
 ]
 # What these say on standard error is their result, too.

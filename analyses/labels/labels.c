@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyses/labels/labels.h"
+#include "engine/contract/untrusted.h"
 
 struct known {
 	struct list_node node; /* first: the list is of these */

@@ -13,6 +13,7 @@
 #define SILLAGE_ANALYSES_PREEMPT_H
 
 #include "base/hash.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
@@ -130,8 +131,7 @@ void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
 void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
-void preempt_on_unseen(struct shard *shard, struct thread *thread);
-void preempt_on_hole(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* ---- preempt-place.c: hooks of the trace ---- */

@@ -310,7 +310,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 	if (r == 0) {
 		if (config->interval_ns != config->shown_interval_ns) {
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
-					       config->selection);
+					       config->selection, config->wants_places);
 		}
 		a->phases = cmd_wants_phases(a->options, a->actions) ? phases_new() : NULL;
 		run.engine = engine_new(config);
@@ -385,6 +385,7 @@ static void fill_config(const struct options *options, const struct actions *act
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
 	cmd_fill_intervals(options, actions, config);
 	config->wants_windows = options->has_interval;
+	cmd_fill_lists(options, actions, config);
 	config->selection = &options->selection;
 	config->periods = &options->periods;
 	config->jobs = (unsigned int)options->jobs;
@@ -436,7 +437,6 @@ int analyze_into(const struct options *options, struct output *output)
 	fill_config(options, a.actions, &config);
 	if (a.actions && actions_count(a.actions) > 0) {
 		actions_add_analyses(a.actions, config.analyses);
-		config.wants_containers = actions_use_containers(a.actions);
 		config.wants_windows = true;
 	}
 	if (cmd_wants_phases(options, a.actions)) {

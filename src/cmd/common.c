@@ -413,6 +413,15 @@ int cmd_gate(const struct options *options, struct actions *actions, int status)
 	return cmd_end_gate(options, actions_gate(actions), status);
 }
 
+void cmd_fill_lists(const struct options *options, const struct actions *actions,
+		    struct engine_config *config)
+{
+	config->wants_places = options->display.per == PER_CONTAINER;
+	config->wants_containers =
+		config->wants_places || (actions && actions_use_containers(actions));
+	config->wants_order = actions;
+}
+
 void cmd_partial_file_setup(const struct options *options, const struct engine_config *config,
 			    struct partial_file_setup *ret)
 {
@@ -493,8 +502,8 @@ void cmd_fill_loop(const struct options *options, struct loop_config *config)
 	memcpy(config->engine.analyses, options->analyses, sizeof(config->engine.analyses));
 	if (config->actions) {
 		actions_add_analyses(config->actions, config->engine.analyses);
-		config->engine.wants_containers = actions_use_containers(config->actions);
 	}
+	cmd_fill_lists(options, config->actions, &config->engine);
 	config->wants_phases = cmd_wants_phases(options, config->actions);
 	if (config->wants_phases) {
 		cmd_add_cpu(config->engine.analyses);
@@ -562,5 +571,6 @@ struct output cmd_output_of(const struct options *options)
 				.shows_buckets = options->buckets,
 				.shows_phases = options->phases,
 				.interval_ns = options->interval_ns,
-				.analyses = options->analyses };
+				.analyses = options->analyses,
+				.display = &options->display };
 }

@@ -66,6 +66,9 @@ void cmd_identify(struct trace_identity *identity, const struct metadata *types,
 /* The engine's windows, and those that are shown, which may be longer (--trigger-interval). */
 void cmd_fill_intervals(const struct options *options, const struct actions *actions,
 			struct engine_config *config);
+/* Which lists the engine makes: more than those that are shown, if a trigger looks at them. */
+void cmd_fill_lists(const struct options *options, const struct actions *actions,
+		    struct engine_config *config);
 /* Whether --phases, or a trigger, needs phases (phases/phases.h). */
 bool cmd_wants_phases(const struct options *options, const struct actions *actions);
 /* Adds the analysis of CPU time, which phases need, to a list that ends with NULL. */

@@ -35,6 +35,7 @@ static int results(const struct options *options)
 				 .path = options->output,
 				 .top = options->has_top ? options->top : 0,
 				 .analyses = options->analyses,
+				 .display = &options->display,
 				 .state = &json };
 
 	return cmd_output(options, &output, analyze_into);

@@ -259,6 +259,7 @@ static void fill_config(struct merging *m)
 	m->config.interval_ns = m->config.shown_interval_ns = setup->interval_ns;
 	m->config.wants_windows = setup->wants_windows;
 	m->config.periods = &m->periods;
+	cmd_fill_lists(options, NULL, &m->config);
 	m->config.selection = &options->selection;
 	m->config.jobs = (unsigned int)options->jobs;
 	m->config.max_memory = options->max_memory;

@@ -23,7 +23,7 @@ static int check_store(const struct options *options, struct err *err)
 {
 	const struct selection *selection = &options->selection;
 
-	if (selection_of(selection) || selection->per != PER_ALL || selection->min_ns > 0 ||
+	if (selection_of(selection) || options->display.per != PER_ALL || selection->min_ns > 0 ||
 	    selection->max_ns < UINT64_MAX) {
 		return err_raise(
 			err, -EINVAL,

@@ -14,6 +14,7 @@
 #define SILLAGE_COMPARE_COMPARE_H
 
 #include "compare/profile.h"
+#include "figure/figure.h"
 
 enum change_kind { CHANGE_RATE, CHANGE_LEVEL, CHANGE_SPREAD };
 
@@ -48,14 +49,14 @@ struct comparison {
 	size_t compared; /* figures of lists, and of traces, that both sides have */
 };
 
-/* Compares the tables of @list (ends with NULL) that the selection wants.  @is_asked: the user
+/* Compares the tables of @list (ends with NULL) that @per shows.  @is_asked: the user
  * named these analyses, so what neither side has of them is not compared, too.  The profiles must
  * outlive the comparison. */
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
-	     bool is_asked, const struct selection *selection, struct comparison *ret);
+	     bool is_asked, enum per per, struct comparison *ret);
 void comparison_fini(struct comparison *comparison);
-/* Whether the selection leaves rows of the table to be compared. */
-bool compare_wants(const struct selection *selection, const struct table *table);
+/* Whether the table is compared. */
+bool compare_wants(enum per per, const struct table *table);
 
 /* Whether something of it differs. */
 bool change_differs(const struct change *change);
@@ -67,6 +68,9 @@ double change_part(const struct comparison *comparison, const struct change *cha
 /* The change of B against A, 0.2: a fifth more; NAN: not known, or none: A is 0.  INFINITY: A is 0,
  * B is not. */
 double change_relative(double a, double b);
+/* A figure of the row of this name: a share, per second, or as it is; NAN: not known. */
+double compare_figure(const struct comparison *comparison, const struct figure *figure,
+		      const char *name, int side);
 /* As limits name it: "cpu.threads[comm=redis].run_ns"; from malloc(). */
 char *change_figure(const struct change *change);
 

@@ -24,9 +24,8 @@ struct limit;
 struct limit *limit_new(const char *text, struct err *err);
 void limit_free(struct limit *limit); /* NULL is fine */
 
-/* -EINVAL: the selection leaves out the list that the figure is of. */
-int limit_check_selection(const struct limit *limit, const struct selection *selection,
-			  struct err *err);
+/* -EINVAL: the list that the figure is of is not compared. */
+int limit_check_per(const struct limit *limit, enum per per, struct err *err);
 
 /* What is called for each row for which it holds; @says: "sched.wake.p99: 2.4 ms, ...". */
 typedef void limit_held_fn(void *user, const char *says);

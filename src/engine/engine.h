@@ -87,7 +87,9 @@ struct engine_config {
 	uint64_t shown_interval_ns;
 	uint64_t range_begin, range_end; /* ns; 0 and UINT64_MAX: all */
 	bool wants_windows;              /* else only totals */
-	bool wants_containers;           /* lists of containers, whatever the selection lists */
+	bool wants_containers;           /* lists of containers */
+	bool wants_places;               /* with the container of each process */
+	bool wants_order;                /* all rows are in order, not only the first @top */
 	bool wants_views;                /* reports list what became known of threads */
 	bool expects_beginning;          /* warn of a stream whose first packets are missing */
 	unsigned int jobs;

@@ -44,7 +44,7 @@ struct fleet *fleet_new(const struct fleet_config *config)
 
 	assert(config->interval_ns > 0 && config->show);
 	fleet->config = *config;
-	fleet->joined = rollup_new(1, 0, config->selection);
+	fleet->joined = rollup_new(1, 0, config->selection, false);
 	rollup_join(fleet->joined);
 	fleet->rows = fleet_rows_new(&fleet->config);
 	return fleet;
@@ -184,10 +184,10 @@ void fleet_add_window(struct fleet *fleet, size_t trace, const struct report *wi
 		fleet_end_slot(fleet);
 	}
 	if (!of->slot) {
-		of->slot = rollup_new(1, 0, config->selection);
+		of->slot = rollup_new(1, 0, config->selection, false);
 	}
 	if (!of->total && !config->has_no_total) {
-		of->total = rollup_new(1, 0, config->selection);
+		of->total = rollup_new(1, 0, config->selection, false);
 	}
 	if (config->interval_ns < UINT64_MAX) {
 		fleet->has_slot = host->is_open = true;

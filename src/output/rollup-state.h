@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "engine/contract/partial.h"
 #include "engine/tables/columns.h"
 #include "output/rollup.h"
 
@@ -82,6 +83,7 @@ struct rollup {
 	const struct selection *selection;
 	bool joins;   /* windows of several traces at one time, not of one trace one after the other
 		       */
+	bool places;  /* rows of processes say which container they are in */
 	bool is_open; /* a long window has begun, and not ended */
 	uint64_t seq;
 	struct report report;

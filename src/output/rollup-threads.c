@@ -212,17 +212,12 @@ static void name_process(struct rollup_row *process, const struct rollup_row *th
 	}
 }
 
-static struct rollup_row *process_of(struct rollup *rollup, struct rollup_table *table,
-				     const struct rollup_row *thread)
+static struct rollup_row *process_of(struct rollup_table *table, const struct rollup_row *thread)
 {
-	bool by_name = rollup->selection && rollup->selection->per == PER_COMM;
-	struct thread_view view = { .tid = -1, .pid = by_name ? -1 : thread->view.pid };
+	struct thread_view view = { .tid = -1, .pid = thread->view.pid };
 	struct report_row like = { .id = (uint64_t)view.pid };
 	struct rollup_row *row;
 
-	if (by_name) {
-		memcpy(view.comm, thread->view.comm, sizeof(view.comm));
-	}
 	like.name = view.pid < 0 ? view.comm : NULL;
 	row = rollup_row_of(table, &like, 0);
 	if (!row->row.thread) {
@@ -279,12 +274,11 @@ void rollup_group(struct rollup *rollup, struct rollup_table *table)
 		if (!thread->row.thread) {
 			continue;
 		}
-		row = table->table->scope == SCOPE_PROCESS ? process_of(rollup, table, thread)
+		row = table->table->scope == SCOPE_PROCESS ? process_of(table, thread)
 							   : container_of(rollup, table, thread);
 		columns_add(&table->columns, row->values, thread->values);
 	}
-	if (threads && table->table->has_containers && rollup->selection &&
-	    rollup->selection->per == PER_CONTAINER) {
+	if (threads && table->table->has_containers && rollup->places) {
 		place_processes(rollup, table);
 	}
 }

@@ -11,7 +11,8 @@
 #include "engine/tables/longest.h"
 #include "output/rollup-state.h"
 
-struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection)
+struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection,
+			  bool places)
 {
 	struct rollup *rollup = mem_alloc(sizeof(*rollup));
 
@@ -19,6 +20,7 @@ struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selecti
 	rollup->interval_ns = interval_ns;
 	rollup->top = top;
 	rollup->selection = selection;
+	rollup->places = places;
 	return rollup;
 }
 
@@ -273,8 +275,7 @@ static void sort(struct rollup *rollup, struct rollup_table *table)
 		}
 	}
 	if (table->table->scope != SCOPE_LONGEST) {
-		report_sort(table->table, rollup->selection, table->rows.at, table->rows.count,
-			    rollup->top);
+		report_sort(table->table, NULL, table->rows.at, table->rows.count, rollup->top);
 	} else if (table->rows.count > 1) {
 		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
@@ -366,8 +367,8 @@ static void add_part(struct rollup *rollup, const struct report_part *from)
 static struct rollup *group_of(struct rollup *rollup, uint32_t group)
 {
 	while (rollup->groups.count < group) {
-		*vec_push(&rollup->groups) =
-			rollup_new(rollup->interval_ns, rollup->top, rollup->selection);
+		*vec_push(&rollup->groups) = rollup_new(rollup->interval_ns, rollup->top,
+							rollup->selection, rollup->places);
 	}
 	return rollup->groups.at[group - 1];
 }

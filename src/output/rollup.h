@@ -24,8 +24,9 @@
 struct rollup;
 
 /* @interval_ns: of the long windows, for rollup_report().  @top: rows of each list that are shown;
- * 0: all. */
-struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection);
+ * 0: all.  @places: rows of processes say which container they are in. */
+struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection,
+			  bool places);
 void rollup_free(struct rollup *rollup); /* NULL is fine */
 
 /* Adds @report and calls @show for each report that is complete: a long window; with a total, the

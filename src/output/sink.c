@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "output/shown.h"
 #include "output/sinks/text.h"
 #include "output/whole.h"
 #include "phases/phases.h"
@@ -191,36 +192,15 @@ bool output_wants(const struct output *output, const struct analysis *analysis)
 	return analysis == &analysis_phase; /* reports have it only if it is wanted */
 }
 
-/* Triggers may need analyses that the user does not want to see. */
 void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report)
 {
-	struct report_table *tables = mem_alloc((report->table_count + 1) * sizeof(*tables));
-	struct missing_event *missing = mem_alloc((report->missing_count + 1) * sizeof(*missing));
-	struct report wanted = *report;
+	struct shown shown = { .sums = { 0 } };
 
-	wanted.tables = tables;
-	wanted.table_count = 0;
-	for (size_t i = 0; i < report->table_count; i++) {
-		bool is_hidden = output->hides_containers &&
-				 scope_is_of_containers(report->tables[i].table->scope);
-
-		if (!is_hidden && output_wants(output, report->tables[i].analysis)) {
-			tables[wanted.table_count++] = report->tables[i];
-		}
-	}
-	wanted.missing = missing;
-	wanted.missing_count = 0;
-	for (size_t i = 0; i < report->missing_count; i++) {
-		if (output_wants(output, report->missing[i].analysis)) {
-			missing[wanted.missing_count++] = report->missing[i];
-		}
-	}
-	assert(wanted.table_count <= report->table_count);
-	output->sink->report(output, trace, &wanted);
+	shown_init(&shown, output, report);
+	output->sink->report(output, trace, &shown.report);
+	shown_fini(&shown);
 	output_unseen(output, trace, report);
-	free(tables);
-	free(missing);
 }
 
 void output_phased(struct output *output, const struct trace_identity *trace,

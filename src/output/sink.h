@@ -51,8 +51,9 @@ struct output {
 	bool shows_phases;
 	uint64_t interval_ns;
 	const struct analysis *const *analyses; /* to print; ends with NULL */
+	const struct display *display;          /* which lists of them; NULL: all, as they are */
 	void *state;                            /* LAMI: a struct json */
-	/* All that is written goes there, too, whatever rows and lists are shown; NULL: nowhere. */
+	/* All that is written goes there, too, whatever is shown; NULL: nowhere. */
 	struct output *also;
 	bool hides_containers; /* reports list them for others only */
 };
@@ -100,6 +101,7 @@ bool output_wants(const struct output *output, const struct analysis *analysis);
 void output_start(struct output *output);
 void output_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
 		   const char *reason);
+/* What is shown of it (shown.h) to the sink, all of it to output->also. */
 void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report);
 /* To output->also alone: a window that is not shown. */

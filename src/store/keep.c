@@ -208,7 +208,7 @@ static uint64_t short_windows(const struct report *report, const struct store_wi
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
 	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err)
 {
-	struct rollup *rollup = rollup_new(length_ns, top, NULL);
+	struct rollup *rollup = rollup_new(length_ns, top, NULL, false);
 	size_t traces;
 	const struct store_trace *trace = &store_reader_traces(reader, &traces)[windows[0].trace];
 	int r = 0;

@@ -115,7 +115,7 @@ int store_reader_open_many(const char **urls, const atomic_bool *stop, struct st
 	}
 	find_traces(reader);
 	number_traces(reader);
-	store_reader_want(reader, analyses, NULL);
+	store_reader_want(reader, analyses, NULL, true);
 	*ret = reader;
 	return 0;
 }

@@ -37,7 +37,8 @@ struct store_reader {
 	const struct selection *selection; /* NULL: all */
 	const bool (*only)[TABLES_MAX];    /* by analysis and table; NULL: all */
 	bool says_all;                     /* store_reader_say_all() */
-	bool needs_threads;                /* what is known of threads (the table `threads`) */
+	bool wants_containers;
+	bool needs_threads; /* what is known of threads (the table `threads`) */
 	VEC(struct store_trace) traces;
 	struct sqlite_cursor heads, views;
 	struct read_table *tables[ANALYSES_MAX][TABLES_MAX];

@@ -133,7 +133,7 @@ int store_reader_open(const char *url, const atomic_bool *stop, struct store_rea
 		store_reader_close(reader);
 		return r;
 	}
-	store_reader_want(reader, analyses, NULL);
+	store_reader_want(reader, analyses, NULL, true);
 	*ret = reader;
 	return 0;
 }
@@ -219,14 +219,15 @@ const struct store_trace *store_reader_traces(const struct store_reader *reader,
 }
 
 void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
-		       const struct selection *selection)
+		       const struct selection *selection, bool wants_containers)
 {
 	reader->list = list;
 	reader->selection = selection;
+	reader->wants_containers = wants_containers;
 	reader->only = NULL;
 	reader->needs_threads = true;
 	for (size_t m = 0; m < reader->members.count; m++) {
-		store_reader_want(reader->members.at[m].reader, list, selection);
+		store_reader_want(reader->members.at[m].reader, list, selection, wants_containers);
 	}
 }
 
@@ -304,9 +305,7 @@ bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t)
 	const struct table *table = &analyses[a]->tables[t];
 
 	return !is_left_out(reader, a, t) && table->scope != SCOPE_PROCESS &&
-	       (table->scope != SCOPE_CONTAINER || reader->only ||
-		(reader->selection && reader->selection->per == PER_CONTAINER) ||
-		!reader->selection);
+	       (table->scope != SCOPE_CONTAINER || reader->only || reader->wants_containers);
 }
 
 static int read_rows(struct store_reader *reader, size_t a, size_t t,

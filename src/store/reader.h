@@ -57,7 +57,7 @@ const struct store_trace *store_reader_traces(const struct store_reader *reader,
 /* Only these analyses (ends with NULL), and of their rows only those selected.  Both must outlive
  * the reader. */
 void store_reader_want(struct store_reader *reader, const struct analysis *const *list,
-		       const struct selection *selection);
+		       const struct selection *selection, bool wants_containers);
 /* The user named the analyses: windows that lack one are short of it, though the trace never had
  * it (report.parts). */
 void store_reader_say_all(struct store_reader *reader);

@@ -1257,6 +1257,27 @@ def samples(text):
     return found
 
 
+def test_display(t):
+    """--per, --sort and -n choose what is printed: triggers, captures and metrics are the same without."""
+    seen = []
+    for words in ((), ('--per', 'tid', '--sort', 'switches', '-n', '1')):
+        relay, port, captures = t.relay(), free_ports(), os.path.join(t.scratch, 'captures%d' % len(seen))
+        live = t.live('-a', 'cpu', '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port, '--history', '1s',
+                      '--capture-dir', captures, '--trigger', 'cpu.cpu[1].busy > 20%', '--trigger', 'cpu.process.run > 20%',
+                      *words, relay.live)
+        t.play(live, relay, 'burst', '--session', 's', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+        live.wait_for(lambda one: totals(one.lines()))
+        found = samples(fetch(port)[1])
+        cpus = totals(live.lines())[0]['cpu']['cpus']
+        assert (cpus == []) == bool(words), cpus
+        fired = [{key: line[key] for key in ('name', 'begin', 'end', 'values')} for line in live.finish(signal.SIGINT)
+                 if line['type'] == 'trigger']
+        seen.append((fired, len(os.listdir(captures)) > 0,
+                     {name: value for name, value in found.items() if name.startswith('sillage_cpu_')}))
+    assert len(seen[0][0]) > 1 and seen[0][1] and 'sillage_cpu_cpus_busy_seconds_total' in seen[0][2], seen
+    assert seen[0] == seen[1], seen
+
+
 def test_metrics(t):
     """--metrics: counters are the totals; both formats are valid; a real Prometheus scrapes them."""
     relay, port = t.relay(), free_ports()

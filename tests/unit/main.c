@@ -80,6 +80,8 @@ int main(void)
 	srunner_add_suite(runner, suite_client());
 	srunner_add_suite(runner, suite_producer());
 	srunner_add_suite(runner, suite_walk());
+	srunner_add_suite(runner, suite_figure());
+	srunner_add_suite(runner, suite_limit());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_medians());
 	srunner_add_suite(runner, suite_actions());

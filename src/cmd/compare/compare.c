@@ -43,7 +43,7 @@ static int parse_limits(struct comparing *c)
 			return -EINVAL;
 		}
 		*vec_push(&c->limits) = limit;
-		if (limit_check_selection(limit, &options->selection, &c->err) < 0) {
+		if (limit_check_per(limit, options->display.per, &c->err) < 0) {
 			return -EINVAL;
 		}
 		gate_add(c->gate, options->fails.at[i], true);
@@ -169,7 +169,7 @@ static bool is_page(const struct options *options)
 
 static void print(const struct comparing *c)
 {
-	bool lists_all = c->options->selection.per != PER_ALL;
+	bool lists_all = c->options->display.per != PER_ALL;
 	const struct output *output = c->output;
 
 	if (is_page(c->options)) {
@@ -219,7 +219,7 @@ static int compare_into(const struct options *options, struct output *output)
 			 : r == -EINVAL           ? EXIT_USAGE
 						  : EXIT_FAILED;
 	} else {
-		compare(c.side[0], c.side[1], c.list, is_asked(options), &options->selection,
+		compare(c.side[0], c.side[1], c.list, is_asked(options), options->display.per,
 			&c.comparison);
 		print(&c);
 		status = check_limits(&c);

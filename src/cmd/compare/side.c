@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "engine/trace.h"
 #include "output/rollup.h"
+#include "output/shown.h"
 #include "recorded/recorded.h"
 #include "relay/url.h"
 #include "store/reader.h"
@@ -30,6 +31,17 @@ struct side {
 	struct err *err;
 };
 
+/* Rows as they are shown: with --per comm processes are those of one name. */
+static void add_report(struct side *side, const struct report *report)
+{
+	const struct output as = { .analyses = side->list, .display = &side->options.display };
+	struct shown shown = { .sums = { 0 } };
+
+	shown_init(&shown, &as, report);
+	profile_add_report(side->profile, &shown.report);
+	shown_fini(&shown);
+}
+
 /* ---- traces ---- */
 
 static void on_report(void *user, const struct report *report)
@@ -38,7 +50,7 @@ static void on_report(void *user, const struct report *report)
 
 	if (report->kind == REPORT_TOTAL) {
 		profile_add_span(side->profile, report->begin, report->end);
-		profile_add_report(side->profile, report);
+		add_report(side, report);
 	}
 }
 
@@ -77,6 +89,7 @@ static int fill_config(const struct side *side, struct engine_config *ret)
 
 	*ret = (struct engine_config){ .interval_ns = options->interval_ns,
 				       .shown_interval_ns = options->interval_ns,
+				       .wants_containers = options->display.per == PER_CONTAINER,
 				       .selection = &options->selection,
 				       .periods = &options->periods,
 				       .jobs = (unsigned int)options->jobs,
@@ -155,7 +168,7 @@ static int find_windows(struct side *side, struct store_reader *reader, struct s
 static int add_windows(struct side *side, struct store_reader *reader,
 		       const struct store_windows *windows)
 {
-	struct rollup *total = rollup_new(1, 0, &side->options.selection);
+	struct rollup *total = rollup_new(1, 0, &side->options.selection, false);
 	struct report report;
 	int r = 0;
 
@@ -169,7 +182,7 @@ static int add_windows(struct side *side, struct store_reader *reader,
 		rollup_add(total, &report, 0);
 		profile_add_span(side->profile, report.begin, report.end);
 		if (i + 1 == windows->at.count || windows->at.at[i + 1].trace != window->trace) {
-			profile_add_report(side->profile, rollup_take(total));
+			add_report(side, rollup_take(total));
 		}
 	}
 	rollup_free(total);
@@ -183,7 +196,8 @@ static int read_store(struct side *side, const char *url)
 	int r = store_reader_open(url, &cmd_stop, &reader, side->err);
 
 	if (r == 0) {
-		store_reader_want(reader, side->list, &side->options.selection);
+		store_reader_want(reader, side->list, &side->options.selection,
+				  side->options.display.per == PER_CONTAINER);
 		side->name = store_reader_name(reader);
 		r = find_windows(side, reader, &windows);
 	}

@@ -194,7 +194,8 @@ static void want(const struct follow *f, struct store_reader *reader)
 	if (f->view) {
 		history_view_want(f->view, reader);
 	} else {
-		store_reader_want(reader, f->output->analyses, &f->options.selection);
+		store_reader_want(reader, f->output->analyses, &f->options.selection,
+				  f->options.display.per == PER_CONTAINER);
 		if (f->options.has_analyses) {
 			store_reader_say_all(reader);
 		}

@@ -34,10 +34,6 @@ struct history {
 	void *user;
 };
 
-/* Copies the report without the lists that the store has and nobody asked for.  The caller frees
- * the result. */
-struct report_table *history_tables(const struct options *options, const struct report *from,
-				    struct report *to);
 /* Takes the traces of the reader, and those of them that the options ask for. */
 void history_choose_traces(struct history *h);
 /* Sorts windows by the slots of such a length, then by trace and time. */

@@ -22,44 +22,22 @@
 
 /* ---- output ---- */
 
-struct report_table *history_tables(const struct options *options, const struct report *from,
-				    struct report *to)
+static struct rollup *long_new(const struct history *h, uint64_t interval_ns)
 {
-	struct report_table *tables = mem_alloc((from->table_count + 1) * sizeof(*tables));
-	const struct selection *selection = &options->selection;
-
-	*to = *from;
-	to->tables = tables;
-	to->table_count = 0;
-	for (size_t i = 0; i < from->table_count; i++) {
-		const struct table *table = from->tables[i].table;
-
-		if (table->scope == SCOPE_CONTAINER && selection->per != PER_CONTAINER) {
-			continue;
-		}
-		tables[to->table_count] = from->tables[i];
-		if (table->scope != SCOPE_TRACE &&
-		    (!selection_wants_table(selection, table) ||
-		     missing_is_whole(table, from->tables[i].unknown))) {
-			tables[to->table_count].row_count = 0;
-		}
-		to->table_count++;
-	}
-	return tables;
+	return rollup_new(interval_ns, h->output->top, &h->options->selection,
+			  h->options->display.per == PER_CONTAINER);
 }
 
 /* @index: of the trace; HISTORY_ALL: of all. */
 static void show(struct history *h, uint32_t index, const struct trace_identity *trace,
 		 const struct report *report)
 {
-	struct report shown;
-	struct report_table *tables = history_tables(h->options, report, &shown);
+	struct report shown = *report;
 
 	if (h->on_window) {
 		h->on_window(h->user, index, &shown);
 	}
 	output_report(h->output, trace, &shown);
-	free(tables);
 }
 
 /* Whether the user selected rows, and the lists that tell such rows apart have none.  Without such
@@ -137,10 +115,8 @@ static int add_window(struct history *h, const struct store_window *window)
 		return r;
 	}
 	if (!h->longs[window->trace]) {
-		h->longs[window->trace] =
-			rollup_new(h->options->interval_ns, h->output->top, &h->options->selection);
-		h->totals[window->trace] =
-			rollup_new(h->options->interval_ns, h->output->top, &h->options->selection);
+		h->longs[window->trace] = long_new(h, h->options->interval_ns);
+		h->totals[window->trace] = long_new(h, h->options->interval_ns);
 	}
 	if (h->options->has_interval) {
 		rollup_add(h->longs[window->trace], &report, 0);
@@ -284,8 +260,8 @@ int history_show(struct history *h)
 			     h->options->has_interval ? h->options->interval_ns : UINT64_MAX);
 	}
 	if (h->options->merged) {
-		h->joined = rollup_new(1, h->output->top, &h->options->selection);
-		h->joined_total = rollup_new(1, h->output->top, &h->options->selection);
+		h->joined = long_new(h, 1);
+		h->joined_total = long_new(h, 1);
 		rollup_join(h->joined);
 		rollup_join(h->joined_total);
 	}
@@ -322,7 +298,8 @@ static int look(const struct options *given, struct output *output)
 		say("%s", h.err.text);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	store_reader_want(h.reader, output->analyses, &options.selection);
+	store_reader_want(h.reader, output->analyses, &options.selection,
+			  options.display.per == PER_CONTAINER);
 	if (options.has_analyses) {
 		store_reader_say_all(h.reader);
 	}
@@ -359,6 +336,7 @@ static int run(const struct options *options)
 	struct output output = cmd_output_of(options);
 
 	output.analyses = options->has_analyses ? options->analyses : analyses;
+	output.hides_containers = options->display.per != PER_CONTAINER;
 	return cmd_output(options, &output,
 			  options->follow     ? follow_store
 			  : options->per_host ? history_fleet

@@ -152,7 +152,7 @@ static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_M
 						"min",    "max",  NULL };
 	const char *found = first_given(given, options->per_host ? of_lists : of_hosts);
 
-	if (!found && options->per_host && options->selection.per != PER_CONTAINER &&
+	if (!found && options->per_host && options->display.per != PER_CONTAINER &&
 	    options->selection.containers.count > 0) {
 		found = "containers";
 	}

@@ -72,6 +72,7 @@ struct options {
 	bool stats;
 	const char *metrics, *web;
 	struct selection selection;
+	struct display display;
 	struct period_set periods;
 	bool phases;
 	bool freq;

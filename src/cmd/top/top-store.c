@@ -18,12 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/units.h"
 #include "cmd/common.h"
-#include "cmd/history/history-state.h"
 #include "cmd/say.h"
 #include "cmd/stored.h"
+#include "output/rollup.h"
 #include "output/screen/screen.h"
+#include "output/shown.h"
 #include "query/period.h"
 #include "store/reader-news.h"
 #include "store/store.h"
@@ -251,8 +253,13 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 	const struct options *options = b->options;
 	uint64_t begin = slot > b->begin ? slot : b->begin, end = slot + options->interval_ns;
 	struct store_windows windows = { 0 };
+	bool by_container = options->display.per == PER_CONTAINER;
+	const struct output as = { .analyses = options->analyses,
+				   .display = &options->display,
+				   .top = VIEW_ROWS_MAX,
+				   .hides_containers = !by_container };
 	struct rollup *rollup =
-		rollup_new(options->interval_ns, VIEW_ROWS_MAX, &options->selection);
+		rollup_new(options->interval_ns, VIEW_ROWS_MAX, &options->selection, by_container);
 	struct report report;
 	size_t count;
 	const struct store_trace *traces = store_reader_traces(reader, &count);
@@ -270,14 +277,15 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 	}
 	if (r == 0 && windows.at.count > 0) {
 		const struct report *whole = rollup_take(rollup);
-		struct report_table *tables = history_tables(options, whole, &report);
+		struct shown shown = { .sums = { 0 } };
 
-		view_show(b->view, &traces[trace].identity, &report, "", b->traces.count);
-		say_shown(b, &report, &windows);
+		shown_init(&shown, &as, whole);
+		view_show(b->view, &traces[trace].identity, &shown.report, "", b->traces.count);
+		shown_fini(&shown);
+		say_shown(b, whole, &windows);
 		b->shown_end = whole->end;
 		b->at = slot;
 		b->has_window = true;
-		free(tables);
 	}
 	vec_fini(&windows.at);
 	rollup_free(rollup);
@@ -294,7 +302,8 @@ static int show(struct browser *b, uint32_t trace, uint64_t begin)
 	int r = store_reader_open(b->options->args[0], &cmd_stop, &reader, &b->err);
 
 	if (r == 0) {
-		store_reader_want(reader, b->options->analyses, &b->options->selection);
+		store_reader_want(reader, b->options->analyses, &b->options->selection,
+				  b->options->display.per == PER_CONTAINER);
 		if (b->options->has_analyses) {
 			store_reader_say_all(reader);
 		}

@@ -84,7 +84,8 @@ static struct output output_of(const struct options *options)
 				.interval_ns = options->interval_ns,
 				.top = VIEW_ROWS_MAX,
 				.shows_phases = true,
-				.analyses = options->analyses };
+				.analyses = options->analyses,
+				.display = &options->display };
 }
 
 /* ---- live ---- */

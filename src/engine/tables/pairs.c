@@ -374,7 +374,6 @@ struct pair_sum {
 struct pairs_pass {
 	struct tables *tables;
 	struct listing *listing;
-	bool by_name; /* processes are put together by their threads' names */
 	struct pair_numbers sides, pairs;
 	VEC(struct side) all;
 	VEC(struct pair_sum *) sums;
@@ -426,8 +425,8 @@ static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 		side.number = view->container != 0 ? view->container : REPORT_NO_NUMBER;
 		set_name(&side, report_container_name(pass->tables, pass->listing->selection,
 						      view->container, room));
-	} else if (pass->listing->table->scope == SCOPE_PAIR || pass->by_name) {
-		side.number = pass->by_name ? REPORT_NO_NUMBER : view->tid;
+	} else if (pass->listing->table->scope == SCOPE_PAIR) {
+		side.number = view->tid;
 		set_name(&side, view->comm);
 	} else if (view->pid >= 0) {
 		const char *name = process_name(pass->tables, view->pid);
@@ -557,12 +556,7 @@ static void add_pair(struct pairs_pass *pass, const struct pair_row *pair)
 void report_pairs(struct tables *tables, struct listing *listing)
 {
 	const struct pairs *pairs = &tables->pairs;
-	struct pairs_pass pass = {
-		.tables = tables,
-		.listing = listing,
-		.by_name = listing->selection && listing->selection->per == PER_COMM &&
-			   listing->table->scope == SCOPE_PROCESS_PAIR,
-	};
+	struct pairs_pass pass = { .tables = tables, .listing = listing };
 	size_t count = listing->total ? pairs->rows.count : pairs->touched.count;
 
 	for (size_t i = 0; i < count; i++) {

@@ -87,12 +87,12 @@ static bool is_keyed_wanted(const struct listing *listing, const struct keyed_ro
 static const char *label_of(const struct tables *tables, const struct listing *listing,
 			    const char *name, const char *by)
 {
+	const struct analysis_rare *rare = analysis_rare(listing->analysis);
 	char *label = NULL;
 
-	if (listing->analysis->label_of) {
-		label = listing->analysis->label_of(tables->states[listing->a],
-						    tables->layout.setup->periods, listing->t, name,
-						    by);
+	if (rare->label_of) {
+		label = rare->label_of(tables->states[listing->a], tables->layout.setup->periods,
+				       listing->t, name, by);
 	}
 	if (label) {
 		*vec_push(&listing->memory->labels) = label;
@@ -191,11 +191,8 @@ static void list_longest(struct tables *tables, struct listing *listing)
 static void list_table(struct tables *tables, struct listing *listing, struct listings *of_threads)
 {
 	enum scope scope = listing->table->scope;
-	bool is_wanted = scope_is_of_containers(scope) ||
-			 selection_wants_table(listing->selection, listing->table);
 
-	if (scope != SCOPE_TRACE &&
-	    (!is_wanted || missing_is_whole(listing->table, listing->unknown))) {
+	if (scope != SCOPE_TRACE && missing_is_whole(listing->table, listing->unknown)) {
 		return;
 	}
 	switch (scope) {
@@ -261,16 +258,18 @@ static struct listing *listing_new(const struct tables *tables, size_t a, size_t
 		.selection = tables->layout.setup->selection,
 		.memory = memory,
 	};
-	listing->order = report_order(listing->table, listing->selection);
+	listing->order = report_order(listing->table, NULL);
 	return listing;
 }
 
 /* The report takes the rows of the listing, which is freed. */
 static void take_listing(const struct tables *tables, struct listing *listing)
 {
+	const struct setup *setup = tables->layout.setup;
 	struct report_memory *memory = listing->memory;
 
-	report_sort_rows(listing->rows.at, listing->rows.count, tables->layout.setup->top);
+	report_sort_rows(listing->rows.at, listing->rows.count,
+			 setup->wants_order ? 0 : setup->top);
 	*vec_push(&memory->lists) = listing->rows.at;
 	*vec_push(&memory->tables) =
 		(struct report_table){ .analysis = listing->analysis,
@@ -331,8 +330,7 @@ static bool has_none(const struct tables *tables, const struct report *report)
 /* Whether reports have the table at all: lists of containers only on request. */
 static bool is_listed(const struct setup *setup, const struct table *table)
 {
-	return !scope_is_of_containers(table->scope) || setup->wants_containers ||
-	       (setup->selection && setup->selection->per == PER_CONTAINER);
+	return !scope_is_of_containers(table->scope) || setup->wants_containers;
 }
 
 void tables_report(struct tables *tables, bool total, struct report *report,

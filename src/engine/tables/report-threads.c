@@ -14,7 +14,6 @@ HASH_MAP(process_numbers, uint32_t)
 struct pass {
 	const struct listings *listings;
 	struct process_numbers numbers;
-	bool by_name; /* processes are put together by their threads' names */
 };
 
 static const uint64_t *values_of_thread(const struct tables *tables, const struct listing *listing,
@@ -30,9 +29,8 @@ static const uint64_t *values_of_thread(const struct tables *tables, const struc
 /* Processes are numbered as they are met.  Threads of unknown processes share one. */
 static uint32_t process_number(struct pass *pass, const struct thread_view *view)
 {
-	uint64_t key = pass->by_name ? hash_text(0, view->comm) : (uint64_t)view->pid;
 	bool is_new;
-	uint32_t *at = process_numbers_put(&pass->numbers, key, &is_new);
+	uint32_t *at = process_numbers_put(&pass->numbers, (uint64_t)view->pid, &is_new);
 
 	if (is_new) {
 		*at = pass->numbers.used - 1;
@@ -41,16 +39,13 @@ static uint32_t process_number(struct pass *pass, const struct thread_view *view
 	return *at;
 }
 
-static struct process_row *process_new(const struct tables *tables, bool by_name,
-				       struct listing *listing, const struct thread_view *view)
+static struct process_row *process_new(const struct tables *tables, struct listing *listing,
+				       const struct thread_view *view)
 {
 	struct process_row *process = mem_alloc(sizeof(*process));
 
-	process->view = (struct thread_view){ .tid = -1, .pid = by_name ? -1 : view->pid };
+	process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
 	process->named_by = INT32_MAX;
-	if (by_name) {
-		memcpy(process->view.comm, view->comm, sizeof(view->comm));
-	}
 	*vec_push(&listing->memory->processes) = (struct report_process){
 		.row = process->values,
 		.memory = process,
@@ -68,7 +63,7 @@ static struct process_row *process_at(const struct tables *tables, struct pass *
 		*vec_push(&listing->processes) = NULL;
 	}
 	if (!listing->processes.at[number]) {
-		listing->processes.at[number] = process_new(tables, pass->by_name, listing, view);
+		listing->processes.at[number] = process_new(tables, listing, view);
 	}
 	return listing->processes.at[number];
 }
@@ -123,8 +118,7 @@ static void place_process(const struct tables *tables, const struct listing *lis
 
 static void list_processes(const struct tables *tables, struct listing *listing)
 {
-	bool by_container = listing->table->has_containers && listing->selection &&
-			    listing->selection->per == PER_CONTAINER;
+	bool by_container = listing->table->has_containers && tables->layout.setup->wants_places;
 
 	for (size_t i = 0; i < listing->processes.count; i++) {
 		struct process_row *process = listing->processes.at[i];
@@ -247,9 +241,6 @@ static void list_thread(const struct tables *tables, struct pass *pass, struct t
 		if (row) {
 			row->thread = &thread->view;
 			row->id = shard_row_id(thread);
-			if (listing->order.by_prio) {
-				row->sort = report_sort_value(listing->table, listing->order, row);
-			}
 		}
 	}
 }
@@ -295,9 +286,7 @@ static void list_shard(const struct tables *tables, struct pass *pass, const str
 
 void report_threads(struct tables *tables, const struct listings *listings, bool total)
 {
-	const struct selection *selection = tables->layout.setup->selection;
-	struct pass pass = { .listings = listings,
-			     .by_name = selection && selection->per == PER_COMM };
+	struct pass pass = { .listings = listings };
 	struct thread *others = total ? others_sum(tables) : NULL;
 
 	for (size_t s = 0; s < SHARDS; s++) {

@@ -152,17 +152,19 @@ struct report_order {
 	uint32_t mask;
 	enum histogram_part part;
 	bool by_prio;
+	uint32_t per; /* the column that it is divided by; 0: it is not */
+	enum histogram_part per_part;
 };
 
-/* The selection's order, if the table has such a column, else the table's own. */
-struct report_order report_order(const struct table *table, const struct selection *selection);
+/* The order of @display, if the table has such a column, else the table's own; NULL: that. */
+struct report_order report_order(const struct table *table, const struct display *display);
 /* For report_row.sort, from the row's values and thread. */
 uint64_t report_sort_value(const struct table *table, struct report_order order,
 			   const struct report_row *row);
 /* Sorts rows; of many, only the first @top (0: all) are in order. */
 void report_sort_rows(struct report_row *rows, size_t count, size_t top);
 /* The same for rows of one table whose values changed. */
-void report_sort(const struct table *table, const struct selection *selection,
-		 struct report_row *rows, size_t count, size_t top);
+void report_sort(const struct table *table, const struct display *display, struct report_row *rows,
+		 size_t count, size_t top);
 
 #endif

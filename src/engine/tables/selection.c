@@ -100,11 +100,11 @@ const char *selection_container(const struct selection *s, uint32_t pid_ns)
 	return NULL;
 }
 
-bool selection_wants_table(const struct selection *s, const struct table *table)
+bool selection_shows(enum per per, const struct table *table)
 {
 	const char *id_key = table->id_key ? table->id_key : "";
 
-	switch (s ? s->per : PER_ALL) {
+	switch (per) {
 	case PER_ALL:
 		return true;
 	case PER_CPU:

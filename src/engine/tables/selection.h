@@ -17,9 +17,6 @@
 
 struct thread_view;
 
-/* Which lists are wanted; PER_COMM: processes are put together by their threads' names. */
-enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO, PER_CONTAINER };
-
 /* What the user calls a container. */
 struct container_name {
 	uint32_t pid_ns;
@@ -33,11 +30,22 @@ struct selection {
 	VEC(const char *) irqs;  /* patterns of numbers, or names */
 	/* What the user called the options of tids and comms; NULL: --tid, --comm. */
 	const char *tids_option, *comms_option;
-	enum per per;
 	VEC(struct container_name) containers;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
+};
+
+/* Which lists are shown; PER_COMM: processes are put together by their threads' names. */
+enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO, PER_CONTAINER };
+
+/* What only chooses what is shown, and in which order (output/shown.h).  Nothing that makes figures
+ * or looks at them knows it: triggers, gates, metrics, stores. */
+struct display {
+	enum per per;
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 	enum histogram_part sort_part; /* of a distribution; HISTOGRAM_NO_PART: its sum */
+	const struct table *sort_of;   /* the only table that is sorted so; NULL: any */
+	const char *sort_per; /* the key of a column of it that `sort` is divided by; NULL: none */
+	enum histogram_part sort_per_part;
 };
 
 /* What it selects, by bit: OF_ALL_... */
@@ -56,7 +64,8 @@ static inline bool selection_leaves_whole(const struct selection *s, const struc
 
 /* The user's name of a container; NULL: none. */
 const char *selection_container(const struct selection *s, uint32_t pid_ns);
-bool selection_wants_table(const struct selection *s, const struct table *table);
+/* Whether @per shows the list. */
+bool selection_shows(enum per per, const struct table *table);
 bool selection_wants_cpu(const struct selection *s, uint64_t cpu);
 bool selection_wants_thread(const struct selection *s, const struct thread_view *view);
 /* The keyed row of an interrupt, by number or name. */

@@ -170,13 +170,13 @@ bool tables_has_event(const struct tables *tables, const char *name)
 /* ---- holes ---- */
 
 /* Of two unknown threads of a CPU, the one after the hole is another. */
-static void lose_unknown(struct tables *tables, int64_t key)
+static void lose_unknown(struct tables *tables, int64_t key, uint64_t ts)
 {
 	struct shard *shard = &tables->shards[key_shard(key)];
 	struct thread *thread = shard_thread_known(shard, key);
 
 	if (thread) {
-		shard_each_with(shard, on_no_open_calls, (shard, thread));
+		shard_doubt(shard, thread, ts, DOUBT_THREAD);
 	}
 }
 
@@ -187,9 +187,9 @@ void tables_lose(struct tables *tables, uint64_t ts)
 		shard_lose(&tables->shards[s], ts);
 	}
 	HASH_EACH(cpus, &tables->cpus, one) {
-		lose_unknown(tables, KEY_CPU(one->value->number));
+		lose_unknown(tables, KEY_CPU(one->value->number), ts);
 	}
-	lose_unknown(tables, KEY_NOBODY);
+	lose_unknown(tables, KEY_NOBODY, ts);
 }
 
 /* ---- windows ---- */
@@ -214,8 +214,8 @@ void tables_end_window(struct tables *tables, uint64_t end)
 	}
 	each_analysis_with(tables->layout.setup, on_ordered_window_end, a) {
 		tables->whole.running = a;
-		tables->layout.setup->analyses[a]->on_ordered_window_end(&tables->whole,
-									 tables->states[a], end);
+		tables->layout.setup->analyses[a]->rare->on_ordered_window_end(
+			&tables->whole, tables->states[a], end);
 		tables->whole.left_out = 0;
 	}
 }

@@ -101,7 +101,7 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 
 	if (report->begin % longer->length_ns == 0) {
 		rollup_free(slot->rollup);
-		slot->rollup = rollup_new(longer->length_ns, longer->top, NULL);
+		slot->rollup = rollup_new(longer->length_ns, longer->top, NULL, false);
 		slot->filled = report->begin;
 	}
 	if (slot->filled == 0 || slot->filled != report->begin || !report->complete) {

@@ -111,7 +111,15 @@ static const struct {
 	{ FOR_ANALYZE, { "-o", "file" }, MEMBER(output), "file" },
 	{ FOR_ANALYZE, { "-o", "file", "-o", "-" }, MEMBER(output), NULL },
 	{ FOR_ANALYZE, { "--begin", "1" }, MEMBER(begin), "1" },
-	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(selection.sort), "run_ns" },
+	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(display.sort), "run_ns" },
+	{ FOR_ANALYZE, { "--sort", "cpu.thread.run" }, MEMBER(display.sort), "run_ns" },
+	{ FOR_ANALYZE, { "--sort", "sched.threads.wake.p99" }, MEMBER(display.sort), "wake" },
+	{ FOR_ANALYZE,
+	  { "--sort", "cpu.threads.run / cpu.threads.switches" },
+	  MEMBER(display.sort_per),
+	  "switches" },
+	{ FOR_ANALYZE, { "--sort", "cpu.threads.run / cpu.busy" }, MEMBER(display.sort_per), NULL },
+	{ FOR_ANALYZE, { "--sort", "cpu.threads.run", "--sort=max" }, MEMBER(display.sort), NULL },
 	{ FOR_LIVE, { "--capture-dir", "", "--history=1s" }, MEMBER(capture_dir), "" },
 	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
 	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
@@ -196,7 +204,7 @@ START_TEST(takes_lists)
 	ck_assert_uint_eq(options.triggers.count, 2);
 	ck_assert_str_eq(options.triggers.at[1], "b > 2");
 	ck_assert_int_eq(options.verbosity, -1);
-	ck_assert_int_eq(options.selection.per, PER_PRIO);
+	ck_assert_int_eq(options.display.per, PER_PRIO);
 	ck_assert_str_eq(options.args[0], "one");
 	ck_assert_str_eq(options.args[1], "two");
 	ck_assert_ptr_null(options.args[2]);
@@ -287,6 +295,9 @@ static const struct {
 	{ FOR_ANALYZE, { "-a", "periods" }, "no period to measure" },
 	{ FOR_ANALYZE, { "--tid=1,,2" }, "--tid: \"\" is not a number in range" },
 	{ FOR_ANALYZE, { "--sort=nonsense-key" }, "unknown figure \"nonsense-key\"" },
+	{ FOR_ANALYZE, { "--sort=cpu.busy" }, "--sort \"cpu.busy\": it has one row: name a list" },
+	{ FOR_ANALYZE, { "--sort=cpu.thread[3].run" }, "leave out [WHICH]" },
+	{ FOR_ANALYZE, { "--sort=cpu.thread.runs" }, "cpu.threads has no such column" },
 	{ FOR_ANALYZE, { "--per=cpus" }, "unknown per \"cpus\"; did you mean \"cpu\"?" },
 	{ FOR_ANALYZE, { "--trigger-interval=300ms" }, "--trigger-interval has to be" },
 	{ FOR_ANALYZE, { "--period", "x" }, "x" },

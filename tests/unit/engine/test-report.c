@@ -4,6 +4,7 @@
 #include "engine/tables/report.h"
 
 #include "engine/tables/report-build.h"
+#include "output/shown.h"
 #include "suites.h"
 #include "tables-fixture.h"
 
@@ -87,12 +88,12 @@ static uint64_t sort_value(const struct table *table, uint32_t mask, enum histog
 START_TEST(sorts_by_column)
 {
 	const struct table *table = &fixture_analysis.tables[OF_THREADS];
-	struct selection selection = { .sort = "spread" };
+	struct display display = { .sort = "spread" };
 	uint64_t one[4] = { 10, 1 }, two[4] = { 2, 2 };
 	struct report_row rows[] = { { .values = one }, { .values = two } };
 
 	ck_assert_uint_eq(report_order(table, NULL).mask, 1 << SUM);
-	ck_assert_uint_eq(report_order(table, &selection).mask, 1 << SPREAD);
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SPREAD);
 	column_add(two, SPREAD, 40);
 	column_add(two, SPREAD, 2);
 	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_NO_PART, two), 42);
@@ -101,18 +102,42 @@ START_TEST(sorts_by_column)
 	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_MAX, two), 40);
 	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_MEAN, two), 21);
 	ck_assert_uint_eq(sort_value(table, 1 << SPREAD, HISTOGRAM_COUNT, one), 0);
-	report_sort(table, &selection, rows, 2, 0);
+	report_sort(table, &display, rows, 2, 0);
 	ck_assert_ptr_eq(rows[0].values, two);
-	selection.sort = NULL;
-	selection.sort_part = HISTOGRAM_P99;
-	ck_assert_uint_eq(report_order(table, &selection).mask, 1 << SPREAD);
-	ck_assert_uint_eq(report_order(table, &selection).part, HISTOGRAM_P99);
-	selection.sort = table->columns[SUM].key; /* no distribution */
-	ck_assert_uint_eq(report_order(table, &selection).part, HISTOGRAM_NO_PART);
-	selection.sort = "no such column";
-	ck_assert_uint_eq(report_order(table, &selection).mask, 1 << SUM);
-	report_sort(table, &selection, rows, 2, 0);
+	display.sort = NULL;
+	display.sort_part = HISTOGRAM_P99;
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SPREAD);
+	ck_assert_uint_eq(report_order(table, &display).part, HISTOGRAM_P99);
+	display.sort = table->columns[SUM].key; /* no distribution */
+	ck_assert_uint_eq(report_order(table, &display).part, HISTOGRAM_NO_PART);
+	display.sort = "no such column";
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SUM);
+	report_sort(table, &display, rows, 2, 0);
 	ck_assert_ptr_eq(rows[0].values, one);
+	histogram_free((struct histogram *)(uintptr_t)two[SPREAD]);
+}
+END_TEST
+
+/* A figure of one list sorts that list alone, and a quotient by what it is worth. */
+START_TEST(sorts_by_figure)
+{
+	const struct table *table = &fixture_analysis.tables[OF_THREADS];
+	struct display display = { .sort = "spread", .sort_of = table + 1 };
+	uint64_t none[4] = { 5, 0 }, one[4] = { 10, 1 }, two[4] = { 2, 2 };
+	struct report_row rows[] = { { .values = none }, { .values = one }, { .values = two } };
+
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SUM);
+	display.sort_of = table;
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SPREAD);
+	display.sort_per = table->columns[SUM].key;
+	column_add(one, SPREAD, 40);
+	column_add(two, SPREAD, 40);
+	report_sort(table, &display, rows, 3, 0);
+	ck_assert_ptr_eq(rows[0].values, two);
+	ck_assert_ptr_eq(rows[1].values, one);
+	ck_assert_uint_eq(rows[0].sort, UINT64_C(20) << 20);
+	ck_assert_uint_eq(rows[2].sort, 0);
+	histogram_free((struct histogram *)(uintptr_t)one[SPREAD]);
 	histogram_free((struct histogram *)(uintptr_t)two[SPREAD]);
 }
 END_TEST
@@ -238,30 +263,33 @@ START_TEST(adds_up_processes)
 }
 END_TEST
 
-static void by_comm(struct fixture *fixture)
+/* On the way to a sink; the report itself has processes still. */
+START_TEST(shows_sums_by_name)
 {
-	fixture->selection.per = PER_COMM;
-	fixture->setup.selection = &fixture->selection;
-}
-
-START_TEST(adds_up_names)
-{
-	struct fixture *fixture = fixture_new(by_comm);
+	struct fixture *fixture = fixture_new(NULL);
+	const struct analysis *const list[] = { &fixture->analysis, NULL };
+	const struct display display = { .per = PER_COMM };
+	const struct output as = { .analyses = list, .display = &display };
+	struct shown shown = { .sums = { 0 } };
 	struct report_memory memory;
 	struct report report;
 	const struct report_row *row;
 
 	add_threads(fixture);
 	window_or_total(fixture, false, &report, &memory);
-	ck_assert_uint_eq(table_of(&report, OF_TRACE)->row_count, 1);
-	ck_assert_uint_eq(table_of(&report, OF_THREADS)->row_count, 0); /* not wanted */
-	ck_assert_uint_eq(table_of(&report, OF_PROCESSES)->row_count, 6);
-	row = &table_of(&report, OF_PROCESSES)->rows[0];
+	shown_init(&shown, &as, &report);
+	ck_assert_uint_eq(table_of(&shown.report, OF_TRACE)->row_count, 1);
+	ck_assert_uint_eq(table_of(&shown.report, OF_THREADS)->row_count, 0); /* not shown */
+	ck_assert_uint_eq(table_of(&shown.report, OF_PROCESSES)->row_count, 6);
+	row = &table_of(&shown.report, OF_PROCESSES)->rows[0];
 	ck_assert_uint_eq(row->values[SUM], 7);
-	row = &table_of(&report, OF_PROCESSES)->rows[1];
+	row = &table_of(&shown.report, OF_PROCESSES)->rows[1];
 	ck_assert_str_eq(row->name, "worker"); /* 1 + 6: a tie with "" */
 	ck_assert_uint_eq(row->values[SUM], 7);
 	ck_assert_int_eq(row->thread->pid, -1);
+	shown_fini(&shown);
+	ck_assert_uint_gt(table_of(&report, OF_THREADS)->row_count, 0);
+	ck_assert_uint_eq(row_of_pid(table_of(&report, OF_PROCESSES), -1)->values[SUM], 6 + 7);
 	report_memory_fini(&memory);
 	fixture_free(fixture);
 }
@@ -432,7 +460,7 @@ END_TEST
 /* A thread that gets another name, or a process, is looked up again. */
 START_TEST(selects_as_known)
 {
-	struct selection selection = { .per = PER_ALL };
+	struct selection selection = { .min_ns = 0 };
 	struct thread_view view = { .tid = 5, .pid = -1, .comm = "a" };
 	char *text;
 
@@ -464,7 +492,7 @@ START_TEST(selects_as_known)
 }
 END_TEST
 
-START_TEST(selects_tables)
+START_TEST(shows_tables)
 {
 	static const struct {
 		enum per per;
@@ -475,26 +503,20 @@ START_TEST(selects_tables)
 		       { PER_COMM, OF_PROCESSES } };
 	static const struct table by_cpu = { .scope = SCOPE_KEYED, .id_key = "cpu" };
 	static const struct table by_prio = { .scope = SCOPE_KEYED, .id_key = "prio" };
-	struct selection selection = { .per = PER_ALL };
 
 	for (unsigned int t = 0; t < TABLES_MAX; t++) {
 		const struct table *table = &fixture_analysis.tables[t];
 
-		selection.per = PER_ALL;
-		ck_assert(selection_wants_table(NULL, table));
-		ck_assert(selection_wants_table(&selection, table));
+		ck_assert(selection_shows(PER_ALL, table));
 		for (size_t i = 0; i < 4; i++) {
-			selection.per = wanted[i].per;
-			ck_assert_int_eq(selection_wants_table(&selection, table),
+			ck_assert_int_eq(selection_shows(wanted[i].per, table),
 					 t == wanted[i].table);
 		}
-		selection.per = PER_PRIO;
-		ck_assert(!selection_wants_table(&selection, table));
+		ck_assert(!selection_shows(PER_PRIO, table));
 	}
-	ck_assert(selection_wants_table(&selection, &by_prio));
-	ck_assert(!selection_wants_table(&selection, &by_cpu));
-	selection.per = PER_CPU;
-	ck_assert(selection_wants_table(&selection, &by_cpu));
+	ck_assert(selection_shows(PER_PRIO, &by_prio));
+	ck_assert(!selection_shows(PER_PRIO, &by_cpu));
+	ck_assert(selection_shows(PER_CPU, &by_cpu));
 }
 END_TEST
 
@@ -506,14 +528,15 @@ Suite *suite_report(void)
 	tcase_add_test(tcase, sorts_the_first);
 	tcase_add_test(tcase, orders_ties);
 	tcase_add_test(tcase, sorts_by_column);
+	tcase_add_test(tcase, sorts_by_figure);
 	tcase_add_test(tcase, leaves_out_empty_rows);
 	tcase_add_test(tcase, adds_up_processes);
-	tcase_add_test(tcase, adds_up_names);
+	tcase_add_test(tcase, shows_sums_by_name);
 	tcase_add_test(tcase, shows_ended);
 	tcase_add_test(tcase, shows_keyed_rows);
 	tcase_add_test(tcase, selects_what_counts);
 	tcase_add_test(tcase, selects_as_known);
-	tcase_add_test(tcase, selects_tables);
+	tcase_add_test(tcase, shows_tables);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/limits.h"
 #include "engine/tables/columns.h"
 #include "made-report.h"
 #include "output/rollup.h"
@@ -116,7 +117,7 @@ START_TEST(adds_up)
 	static struct made whole, part;
 	uint64_t count = (uint64_t)_i + 1, random = count;
 	struct shown shown = { .look = look_at_threads, .expected = &whole };
-	struct rollup *rollup = rollup_new(count * SHORT_NS, 0, NULL);
+	struct rollup *rollup = rollup_new(count * SHORT_NS, 0, NULL, false);
 
 	for (uint64_t w = 0; w < 2 * count; w++) {
 		if (w % count == 0) {
@@ -166,7 +167,7 @@ START_TEST(finds_rows_again)
 {
 	static struct made part;
 	struct shown shown = { .look = look_at_others };
-	struct rollup *rollup = rollup_new(5 * SHORT_NS, 1, NULL);
+	struct rollup *rollup = rollup_new(5 * SHORT_NS, 1, NULL, false);
 
 	for (uint64_t w = 0; w < 5; w++) {
 		made_init(&part, w, w * SHORT_NS, (w + 1) * SHORT_NS);
@@ -199,7 +200,7 @@ START_TEST(knows_what_is_missing)
 	static struct made part;
 	struct missing_event missing = { &made_analysis, "sched_switch" };
 	struct shown shown = { .look = look_at_missing };
-	struct rollup *rollup = rollup_new(2 * SHORT_NS, 0, NULL);
+	struct rollup *rollup = rollup_new(2 * SHORT_NS, 0, NULL, false);
 
 	for (uint64_t w = 0; w < 4; w++) {
 		made_init(&part, w, w * SHORT_NS, (w + 1) * SHORT_NS);
@@ -221,7 +222,7 @@ START_TEST(ends_with_a_total)
 {
 	static struct made part, total;
 	struct shown shown = { 0 };
-	struct rollup *rollup = rollup_new(10 * SHORT_NS, 0, NULL);
+	struct rollup *rollup = rollup_new(10 * SHORT_NS, 0, NULL, false);
 
 	made_init(&part, 0, 0, SHORT_NS);
 	made_thread(&part, 1, "t", 10, 1, 1);
@@ -246,7 +247,7 @@ END_TEST
 START_TEST(joins_what_is_known)
 {
 	static struct made part;
-	struct rollup *rollup = rollup_new(1, 0, NULL);
+	struct rollup *rollup = rollup_new(1, 0, NULL, false);
 	const struct report *joined;
 
 	rollup_join(rollup);

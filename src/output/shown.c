@@ -1,0 +1,203 @@
+/*
+ * shown: see shown.h.
+ */
+#include "output/shown.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "engine/contract/missing.h"
+#include "engine/contract/row-key.h"
+#include "engine/tables/columns.h"
+
+/* ---- by name ---- */
+
+/* What rows of one name are added up to. */
+struct sum {
+	struct report_row row;
+	struct thread_view view;
+	uint64_t values[COLUMNS_MAX];
+};
+
+KHASH_MAP_INIT_STR(shown_sums, struct sum *)
+
+static struct sum *sum_new(struct shown *shown, const struct report_row *from, bool is_pair)
+{
+	struct sum *sum = arena_alloc(&shown->arena, sizeof(*sum));
+
+	sum->view = (struct thread_view){ .tid = -1, .pid = -1 };
+	memcpy(sum->view.comm, from->thread->comm, sizeof(sum->view.comm));
+	sum->row = (struct report_row){ .thread = &sum->view, .values = sum->values };
+	if (is_pair) {
+		sum->row.id = ROW_KEY_NO_ID;
+		sum->row.owner =
+			from->owner == 0 ? 0 : REPORT_NO_NUMBER; /* only "(idle)" has one */
+		sum->row.by = from->by;
+	} else {
+		sum->row.id = (uint64_t)-1;
+		sum->row.name = sum->view.comm;
+	}
+	return sum;
+}
+
+/* What tells the sums apart.  The caller frees it. */
+static char *sum_key(const struct report_row *from, bool is_pair)
+{
+	return is_pair ? mem_printf("%d%s\t%s", from->owner == 0, from->thread->comm, from->by)
+		       : mem_strdup(from->thread->comm);
+}
+
+static bool has_value(const uint64_t *values, uint32_t count)
+{
+	uint64_t any = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		any |= values[i];
+	}
+	return any != 0;
+}
+
+/* The table of threads, or of their pairs, that the rows of @of are made of. */
+static const struct report_table *source_of(const struct report *report,
+					    const struct report_table *of)
+{
+	enum scope scope = of->table->scope == SCOPE_PROCESS ? SCOPE_THREAD : SCOPE_PAIR;
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		if (report->tables[i].analysis == of->analysis &&
+		    report->tables[i].table->scope == scope) {
+			return &report->tables[i];
+		}
+	}
+	return NULL;
+}
+
+/* Processes, or pairs of them, are put together by their threads' names. */
+static void sum_by_name(struct shown *shown, const struct report *report, struct report_table *to)
+{
+	const struct report_table *from = source_of(report, to);
+	bool is_pair = to->table->scope == SCOPE_PROCESS_PAIR;
+	uint32_t count = column_count(to->table);
+	struct columns columns = { 0 };
+	khash_t(shown_sums) *by_name = kh_init(shown_sums);
+	struct report_row *rows =
+		arena_alloc(&shown->arena, (from ? from->row_count + 1 : 1) * sizeof(*rows));
+
+	columns_append(&columns, to->table);
+	to->rows = rows;
+	to->row_count = 0;
+	for (size_t i = 0; from && i < from->row_count; i++) {
+		const struct report_row *row = &from->rows[i];
+		char *key;
+		khint_t at;
+		int is_new;
+
+		if (!has_value(row->values, count)) {
+			continue;
+		}
+		key = sum_key(row, is_pair);
+		at = kh_put(shown_sums, by_name, key, &is_new);
+		if (is_new) {
+			kh_value(by_name, at) = sum_new(shown, row, is_pair);
+			rows[to->row_count++] = kh_value(by_name, at)->row;
+		} else {
+			free(key);
+		}
+		columns_add(&columns, kh_value(by_name, at)->values, row->values);
+	}
+	for (khint_t i = kh_begin(by_name); i != kh_end(by_name); i++) {
+		if (kh_exist(by_name, i)) {
+			free((char *)kh_key(by_name, i));
+		}
+	}
+	kh_destroy(shown_sums, by_name);
+	columns_fini(&columns);
+	*vec_push(&shown->sums) = shown->tables.count - 1;
+}
+
+/* ---- tables ---- */
+
+static void sort(struct shown *shown, const struct output *output, struct report_table *table)
+{
+	struct report_row *rows =
+		arena_copy(&shown->arena, table->rows, table->row_count * sizeof(*rows));
+
+	report_sort(table->table, output->display, rows, table->row_count, output->top);
+	table->rows = rows;
+}
+
+/* A list that is not shown stays, without rows: the forms of output have the same lists always. */
+static void add_table(struct shown *shown, const struct output *output, const struct report *report,
+		      const struct report_table *from)
+{
+	const struct display *display = output->display;
+	struct report_table *table = vec_push(&shown->tables);
+	enum scope scope = from->table->scope;
+	bool is_by_name = display && display->per == PER_COMM &&
+			  (scope == SCOPE_PROCESS || scope == SCOPE_PROCESS_PAIR);
+
+	*table = *from;
+	if (scope == SCOPE_TRACE || !display) {
+		return;
+	}
+	if (missing_is_whole(table->table, table->unknown) ||
+	    (!scope_is_of_containers(scope) && !selection_shows(display->per, table->table))) {
+		table->row_count = 0;
+		return;
+	}
+	if (is_by_name) {
+		sum_by_name(shown, report, table);
+	}
+	if (scope != SCOPE_LONGEST &&
+	    (is_by_name || display->sort || display->sort_part != HISTOGRAM_NO_PART)) {
+		sort(shown, output, table);
+	}
+}
+
+void shown_init(struct shown *shown, const struct output *output, const struct report *report)
+{
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+		bool is_hidden =
+			output->hides_containers && scope_is_of_containers(table->table->scope);
+
+		if (!is_hidden && output_wants(output, table->analysis)) {
+			add_table(shown, output, report, table);
+		}
+	}
+	for (size_t i = 0; i < report->missing_count; i++) {
+		if (output_wants(output, report->missing[i].analysis)) {
+			*vec_push(&shown->missing) = report->missing[i];
+		}
+	}
+	assert(shown->tables.count <= report->table_count);
+	shown->report = *report;
+	shown->report.tables = shown->tables.at;
+	shown->report.table_count = shown->tables.count;
+	shown->report.missing = shown->missing.at;
+	shown->report.missing_count = shown->missing.count;
+}
+
+static void free_sums(const struct report_table *table)
+{
+	struct columns columns = { 0 };
+
+	columns_append(&columns, table->table);
+	for (size_t i = 0; i < table->row_count; i++) {
+		columns_empty(&columns, (uint64_t *)table->rows[i].values);
+	}
+	columns_fini(&columns);
+}
+
+void shown_fini(struct shown *shown)
+{
+	for (size_t i = 0; i < shown->sums.count; i++) {
+		free_sums(&shown->tables.at[shown->sums.at[i]]);
+	}
+	vec_fini(&shown->sums);
+	vec_fini(&shown->tables);
+	vec_fini(&shown->missing);
+	arena_fini(&shown->arena);
+}

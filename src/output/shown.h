@@ -1,0 +1,29 @@
+/*
+ * shown: what of a report is shown, and how.
+ *
+ * The engine makes all lists of the analyses, in their own order.  What the user wants to see of
+ * that (-a, --per, --sort) is chosen here, on the way to a sink, so that no trigger, gate, metric
+ * or store sees less for it.
+ *
+ *     report ──► shown ──► sink
+ *        └─────► triggers, metrics, stores, phases
+ */
+#ifndef SILLAGE_OUTPUT_SHOWN_H
+#define SILLAGE_OUTPUT_SHOWN_H
+
+#include "base/arena.h"
+#include "output/sink.h"
+
+struct shown {
+	struct report report; /* points into the given one, and into what follows */
+	VEC(struct report_table) tables;
+	VEC(struct missing_event) missing;
+	VEC(size_t) sums;   /* indices of tables whose rows have histograms of their own */
+	struct arena arena; /* rows that the given report does not have as they are shown */
+};
+
+/* @shown is zeroed; it is valid as long as @report. */
+void shown_init(struct shown *shown, const struct output *output, const struct report *report);
+void shown_fini(struct shown *shown);
+
+#endif
