@@ -21,7 +21,7 @@ struct sum {
 	uint64_t values[COLUMNS_MAX];
 };
 
-KHASH_MAP_INIT_STR(shown_sums, struct sum *)
+HASH_MAP_TEXT(shown_sums, struct sum *)
 
 static struct sum *sum_new(struct shown *shown, const struct report_row *from, bool is_pair)
 {
@@ -81,7 +81,7 @@ static void sum_by_name(struct shown *shown, const struct report *report, struct
 	bool is_pair = to->table->scope == SCOPE_PROCESS_PAIR;
 	uint32_t count = column_count(to->table);
 	struct columns columns = { 0 };
-	khash_t(shown_sums) *by_name = kh_init(shown_sums);
+	struct shown_sums by_name = { 0 };
 	struct report_row *rows =
 		arena_alloc(&shown->arena, (from ? from->row_count + 1 : 1) * sizeof(*rows));
 
@@ -91,28 +91,26 @@ static void sum_by_name(struct shown *shown, const struct report *report, struct
 	for (size_t i = 0; from && i < from->row_count; i++) {
 		const struct report_row *row = &from->rows[i];
 		char *key;
-		khint_t at;
-		int is_new;
+		struct sum **sum;
+		bool is_new;
 
 		if (!has_value(row->values, count)) {
 			continue;
 		}
 		key = sum_key(row, is_pair);
-		at = kh_put(shown_sums, by_name, key, &is_new);
+		sum = shown_sums_put(&by_name, key, &is_new);
 		if (is_new) {
-			kh_value(by_name, at) = sum_new(shown, row, is_pair);
-			rows[to->row_count++] = kh_value(by_name, at)->row;
+			*sum = sum_new(shown, row, is_pair);
+			rows[to->row_count++] = (*sum)->row;
 		} else {
 			free(key);
 		}
-		columns_add(&columns, kh_value(by_name, at)->values, row->values);
+		columns_add(&columns, (*sum)->values, row->values);
 	}
-	for (khint_t i = kh_begin(by_name); i != kh_end(by_name); i++) {
-		if (kh_exist(by_name, i)) {
-			free((char *)kh_key(by_name, i));
-		}
+	HASH_EACH(shown_sums, &by_name, one) {
+		free((char *)one->key);
 	}
-	kh_destroy(shown_sums, by_name);
+	shown_sums_fini(&by_name);
 	columns_fini(&columns);
 	*vec_push(&shown->sums) = shown->tables.count - 1;
 }
