@@ -4,7 +4,9 @@
  * The cheapest health signal (doc/definitions.md, 4.1, 4.2).  It needs no decoded event: the engine
  * counts events by class anyway.
  */
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/partial.h"
 
 enum table_index { TOTALS, BY_NAME, TROUBLE };
 enum { EVENTS, DISCARDED, LOST_PACKETS };
@@ -60,6 +62,5 @@ const struct analysis analysis_count = {
 			},
 		},
 	},
-	.on_slice = on_slice,
-	.on_tally = on_tally,
+	.rare = &(const struct analysis_rare){ .on_slice = on_slice, .on_tally = on_tally },
 };

@@ -8,6 +8,7 @@
  * The longest on-CPU interval: an open one counts in each window with its length so far.  So the
  * total, which has the maximum of all windows, is the same for windows of any length.
  */
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
 
 enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
@@ -91,12 +92,15 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 }
 
 /* When it is known to run again, another interval has begun. */
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	count_longest(shard, thread, oncpu, oncpu->until);
-	oncpu->state = ONCPU_UNSEEN;
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		count_longest(shard, thread, oncpu, oncpu->until);
+		oncpu->state = ONCPU_UNSEEN;
+	}
 }
 
 /* What is open counts in each window with its length so far. */
@@ -128,8 +132,7 @@ static const struct essential essentials[] = {
 const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.thread_state_size = sizeof(struct oncpu),
 	.tables = {
@@ -168,10 +171,9 @@ const struct analysis analysis_cpu = {
 		},
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << RUN, FIGURES },
 	},
-	.on_cpu = on_cpu,
-	.on_run = on_run,
+	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run },
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 };

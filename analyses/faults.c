@@ -115,16 +115,11 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 	fault->left = 0;
 }
 
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
+	(void)ts;
+	(void)what;
 	((struct fault *)shard_thread_state(shard, thread))->begin = 0;
-}
-
-static void on_no_open_calls(struct shard *shard, struct thread *thread)
-{
-	if (shard_tid(thread) < 0) { /* who is unknown is somebody else now */
-		on_gap(shard, thread);
-	}
 }
 
 static const struct need needs[] = {
@@ -165,10 +160,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_faults = {
 	.name = "faults",
 	.summary = "page faults by thread, and how long the major ones took",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.worker_state_size = sizeof(struct worker_faults),
 	.thread_state_size = sizeof(struct fault),
@@ -190,7 +183,5 @@ const struct analysis analysis_faults = {
 	.on_record = on_record,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_gap = on_gap,
-	.on_unseen = on_gap,
-	.on_no_open_calls = on_no_open_calls,
+	.on_doubt = on_doubt,
 };

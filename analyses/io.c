@@ -15,8 +15,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 #include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
@@ -359,13 +361,9 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct open_call *open = state;
 	uint8_t call = (uint8_t)open->pairing.id;
 
-	codec_u8(codec, &call);
-	codec_bool(codec, &open->pairing.is_open);
-	codec_bool(codec, &open->pairing.is_tainted);
-	codec_u64(codec, &open->pairing.entry_ts);
-	codec_u64(codec, &open->message_bytes);
-	codec_u64(codec, &open->pairing.channel);
-	codec_u64(codec, &open->no_open_ts);
+	codec_each(codec, &call, &open->pairing.is_open, &open->pairing.is_tainted,
+		   &open->pairing.entry_ts, &open->message_bytes, &open->pairing.channel,
+		   &open->no_open_ts);
 	open->pairing.id = codec_check(codec, call <= CALL_OTHER) ? call : CALL_OTHER;
 }
 
@@ -401,11 +399,16 @@ static void on_no_open_calls(struct shard *shard, struct thread *thread)
 }
 
 /* In the gap, the call may have ended and another one of its kind may have begun. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	call_gap(&open->pairing, shard_may_miss(shard, open->pairing.channel));
+	(void)ts;
+	if (what & DOUBT_THREAD) {
+		call_forget(&open->pairing);
+	} else {
+		call_gap(&open->pairing, shard_may_miss(shard, open->pairing.channel));
+	}
 }
 
 #define ENTRY(event_, call)                                                                        \
@@ -472,10 +475,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_io = {
 	.name = "io",
 	.summary = "bytes, calls, errors and time of read and write system calls",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct io_worker),
 	.thread_state_size = sizeof(struct open_call),
 	.uses_threads = true,
@@ -506,6 +507,6 @@ const struct analysis analysis_io = {
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
-	.on_no_open_calls = on_no_open_calls,
-	.on_gap = on_gap,
+	.on_doubt = on_doubt,
+	.rare = &(const struct analysis_rare){ .on_no_open_calls = on_no_open_calls },
 };

@@ -11,8 +11,10 @@
  * the merger in time order, like those of a thread.
  */
 #include "base/mem.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };
@@ -74,10 +76,12 @@ static void on_raise(struct worker *worker, void *state, const struct trace_even
 	}
 }
 
-static void on_lost(struct worker *worker, void *state, uint64_t ts)
+static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	(void)state;
-	(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
+	if (!is_over) {
+		(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
+	}
 }
 
 /* ---- merger's half ---- */
@@ -204,9 +208,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void handling_codec(struct codec *codec, struct handling *handling)
 {
-	codec_u64(codec, &handling->entry_ts);
-	codec_u64(codec, &handling->nested_ns);
-	codec_bool(codec, &handling->is_soft);
+	codec_each(codec, &handling->entry_ts, &handling->nested_ns, &handling->is_soft);
 	row_key_codec(codec, &handling->key);
 }
 
@@ -223,9 +225,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	if (!*cpu) {
 		*cpu = mem_alloc(sizeof(**cpu));
 	}
-	codec_u64(codec, &(*cpu)->cpu);
-	codec_u32(codec, &(*cpu)->depth);
-	codec_u32(codec, &(*cpu)->raised);
+	codec_each(codec, &(*cpu)->cpu, &(*cpu)->depth, &(*cpu)->raised);
 	if (!codec_check(codec, (*cpu)->depth <= NEST_MAX)) {
 		(*cpu)->depth = 0;
 	}
@@ -267,12 +267,12 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_hole(struct shard *shard, struct thread *entity, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, unsigned int what)
 {
 	struct irq_cpu **state = shard_thread_state(shard, entity);
 
 	(void)ts;
-	if (*state) {
+	if (*state && (what & DOUBT_HOLE)) {
 		drop_open(shard, *state);
 	}
 }
@@ -324,10 +324,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_irq = {
 	.name = "irq",
 	.summary = "hard and soft interrupts: how many, how long, how long soft ones waited",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct irq_cpu *), /* of entities; NULL in threads */
 	.tables = {
 		[TOTALS] = {
@@ -394,9 +392,9 @@ const struct analysis analysis_irq = {
 			},
 		},
 	},
-	.on_lost = on_lost,
+	.rare = &(const struct analysis_rare){ .on_lost = on_lost },
 	.on_record = on_record,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
 	.on_forget = on_forget,

@@ -8,7 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/partial.h"
 
 enum table_index { TOTALS, STREAMS, CPUS };
 enum { DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES, EVENTS };
@@ -64,8 +66,7 @@ static const struct essential essentials[] = {
 const struct analysis analysis_lost = {
 	.name = "lost",
 	.summary = "events and packets that are missing, by stream, and time not accounted for",
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {
@@ -101,6 +102,5 @@ const struct analysis analysis_lost = {
 			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true } },
 		},
 	},
-	.on_slice = on_slice,
-	.on_cpu = on_cpu,
+	.rare = &(const struct analysis_rare){ .on_slice = on_slice, .on_cpu = on_cpu },
 };

@@ -10,6 +10,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
 /* Columns of the trace, and of a thread. */
@@ -125,12 +126,6 @@ static void add_sums(struct shard *shard, struct thread *thread, const uint64_t 
 	row[THREAD_FAILED] += sums[FAILED];
 }
 
-static const struct record_shape record_shapes[] = {
-	[OWN_SUMS - RECORD_OWN] = { .exists = true, .words = SUMS },
-	[OWN_RECLAIM_BEGIN - RECORD_OWN] = { .exists = true },
-	[OWN_RECLAIM_END - RECORD_OWN] = { .exists = true },
-};
-
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
@@ -156,20 +151,12 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
-	if (shard_may_miss(shard, reclaiming->channel)) {
-		reclaiming->start_ts = 0;
-	}
-}
-
-static void on_no_open_calls(struct shard *shard, struct thread *thread)
-{
-	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
-
-	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
+	(void)ts;
+	if ((what & DOUBT_THREAD) || shard_may_miss(shard, reclaiming->channel)) {
 		reclaiming->start_ts = 0;
 	}
 }
@@ -218,10 +205,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_memory = {
 	.name = "memory",
 	.summary = "pages allocated and freed, failures, waiting for memory (direct reclaim)",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_pages),
 	.thread_state_size = sizeof(struct reclaiming),
 	.uses_threads = true,
@@ -266,8 +251,6 @@ const struct analysis analysis_memory = {
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
-	.on_gap = on_gap,
-	.on_no_open_calls = on_no_open_calls,
+	.record_words = (const uint8_t[RECORD_KINDS]){ [OWN_SUMS] = SUMS },
+	.on_doubt = on_doubt,
 };

@@ -64,10 +64,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_net = {
 	.name = "net",
 	.summary = "bytes and packets received and sent by each network interface",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.tables = {
 		[INTERFACES] = {
 			.key = "interfaces",

@@ -17,6 +17,7 @@
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
@@ -116,10 +117,6 @@ static void wake(struct shard *shard, struct waiting *w, const struct record *re
 		return;
 	}
 }
-
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true, .has_current = true },
-};
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
@@ -255,11 +252,14 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct waiting *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = UNKNOWN };
+	(void)ts;
+	if (what & DOUBT_SWITCHES) {
+		*w = (struct waiting){ .phase = UNKNOWN };
+	}
 }
 
 static const struct need needs[] = {
@@ -291,10 +291,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_sched = {
 	.name = "sched",
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct waiting),
 	.uses_threads = true,
 	.tables = {
@@ -355,13 +353,11 @@ const struct analysis analysis_sched = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE, LATENCIES },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
+	.on_doubt = on_doubt,
 };

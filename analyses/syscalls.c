@@ -17,6 +17,7 @@
 
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 #include "kernel/call-pairing.h"
 #include "kernel/syscall-names.h"
 
@@ -381,13 +382,9 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct codec *codec = checkpoint->codec;
 	struct thread_call *call = state;
 
-	codec_u64(codec, &call->pairing.entry_ts);
-	codec_u64(codec, &call->off_ns);
-	codec_u64(codec, &call->left_ts);
-	codec_u64(codec, &call->pairing.channel);
-	codec_u32(codec, &call->pairing.id);
-	codec_bool(codec, &call->pairing.is_open);
-	codec_bool(codec, &call->pairing.is_tainted);
+	codec_each(codec, &call->pairing.entry_ts, &call->off_ns, &call->left_ts,
+		   &call->pairing.channel, &call->pairing.id, &call->pairing.is_open,
+		   &call->pairing.is_tainted);
 	(void)codec_check(codec, !call->pairing.is_open || call->pairing.id < checkpoint->classes);
 }
 
@@ -416,17 +413,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-/* The unknown thread is another one from here on.  Known threads need no hint: their next entry or
- * exit shows what became of the call. */
-static void on_no_open_calls(struct shard *shard, struct thread *thread)
-{
-	struct thread_call *call = shard_thread_state(shard, thread);
-
-	if (shard_tid(thread) < 0) {
-		call_forget(&call->pairing);
-	}
-}
-
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
@@ -447,11 +433,16 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 }
 
 /* In the gap, the call may have ended and another one of its kind may have begun. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	call_gap(&call->pairing, shard_may_miss(shard, call->pairing.channel));
+	(void)ts;
+	if (what & DOUBT_THREAD) {
+		call_forget(&call->pairing);
+	} else {
+		call_gap(&call->pairing, shard_may_miss(shard, call->pairing.channel));
+	}
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -511,10 +502,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_syscalls = {
 	.name = "syscalls",
 	.summary = "system calls: how many, how long, errors, those that have not returned",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_call),
 	.thread_state_size = sizeof(struct thread_call),
 	.uses_threads = true,
@@ -583,9 +572,8 @@ const struct analysis analysis_syscalls = {
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
-	.on_no_open_calls = on_no_open_calls,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_gap = on_gap,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 };

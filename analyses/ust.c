@@ -52,10 +52,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_ust = {
 	.name = "ust",
 	.summary = "events of user programs, by process and by log level",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.tables = {
 		[PROCESSES] = {
 			.key = "processes",

@@ -9,6 +9,7 @@
 #include "analyses/files/files.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "engine/contract/untrusted.h"
 
 /* Values of the kernel's headers, on most machines. */
 #define CLOSE_ON_EXEC        02000000 /* O_CLOEXEC, SOCK_CLOEXEC, EFD_CLOEXEC, ... */

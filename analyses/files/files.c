@@ -8,6 +8,7 @@
 #include "analyses/files/files.h"
 #include "base/mem.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
 #define X(name_, operation_, effect_, ...) [FILE_CALL_##name_] = { #name_, operation_, effect_ },
@@ -259,22 +260,12 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct thread_files *files = state;
 	struct call *open = &files->open;
 
-	codec_u64(codec, &open->time);
-	codec_i64(codec, &open->ret);
-	codec_i32(codec, &open->fd);
-	codec_i32(codec, &open->fd2);
-	codec_i64(codec, &open->arg);
-	codec_i32(codec, &open->arg2);
-	codec_u8(codec, &open->call);
-	codec_u8(codec, &open->flags);
-	codec_u32(codec, &open->out[0]);
-	codec_u32(codec, &open->out[1]);
+	codec_each(codec, &open->time, &open->ret, &open->fd, &open->fd2, &open->arg, &open->arg2,
+		   &open->call, &open->flags);
+	codec_each(codec, &open->out[0], &open->out[1]);
 	codec_text(codec, &files->path);
-	codec_bool(codec, &files->pairing.is_open);
-	codec_bool(codec, &files->pairing.is_tainted);
-	codec_u64(codec, &files->pairing.channel);
-	codec_bool(codec, &files->has_pid);
-	codec_i32(codec, &files->pid);
+	codec_each(codec, &files->pairing.is_open, &files->pairing.is_tainted,
+		   &files->pairing.channel, &files->has_pid, &files->pid);
 	if (!codec_check(codec, open->call < FILE_CALL_COUNT)) {
 		open->call = 0;
 	}
@@ -328,22 +319,18 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void on_no_open_calls(struct shard *shard, struct thread *thread)
+/* In the gap, the call may have ended and another one of its kind may have begun. */
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
+	(void)ts;
+	if (what & DOUBT_THREAD) {
 		call_forget(&files->pairing);
 		files->has_pid = false;
+	} else {
+		call_gap(&files->pairing, shard_may_miss(shard, files->pairing.channel));
 	}
-}
-
-/* In the gap, the call may have ended and another one of its kind may have begun. */
-static void on_gap(struct shard *shard, struct thread *thread)
-{
-	struct thread_files *files = shard_thread_state(shard, thread);
-
-	call_gap(&files->pairing, shard_may_miss(shard, files->pairing.channel));
 }
 
 static void on_forget(void *state)
@@ -424,8 +411,7 @@ const struct analysis analysis_files = {
 	.summary = "reads and writes by file, descriptor, kind (disk, net, pipe) and process",
 	.needs = files_needs,
 	.need_count = FILES_NEEDS,
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct worker_files),
 	.thread_state_size = sizeof(struct thread_files),
 	.trace_state_size = sizeof(struct files),
@@ -517,8 +503,7 @@ const struct analysis analysis_files = {
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
-	.on_no_open_calls = on_no_open_calls,
-	.on_gap = on_gap,
+	.on_doubt = on_doubt,
 	.on_forget = on_forget,
 	.on_ordered = files_use_ordered,
 	.on_trace_forget = files_use_forget,

@@ -13,6 +13,7 @@
 #include "analyses/jobs/jobs.h"
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 
 /* What has come for a job while its thread was not asleep. */
 struct waiting {

@@ -109,10 +109,13 @@ static void on_signal(struct worker *worker, void *state, const struct trace_eve
 	}
 }
 
-void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts)
+void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	struct jobs_worker *jobs = state;
 
+	if (is_over) {
+		return;
+	}
 	jobs->expiries = EXPIRIES_UNKNOWN;
 	jobs->is_known = false; /* whether there are expiries at all is looked up again */
 	(void)emit_of_cpu(worker, ts, OWN_LOST);

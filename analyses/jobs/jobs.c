@@ -14,6 +14,7 @@
 #include "analyses/jobs/jobs.h"
 
 #include "base/limits.h"
+#include "engine/contract/untrusted.h"
 
 extern const struct analysis analysis_jobs;
 
@@ -319,19 +320,9 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-static void on_unseen(struct shard *shard, struct thread *thread)
-{
-	struct executing *e = jobs_executing(shard, thread);
-
-	e->phase = UNKNOWN;
-	e->has_out = e->has_pending = e->is_tentative = false;
-}
-
 /* In the gap, executions may have ended. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void cut(struct shard *shard, const struct executing *e)
 {
-	const struct executing *e = jobs_executing(shard, thread);
-
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
@@ -340,13 +331,22 @@ static void on_gap(struct shard *shard, struct thread *thread)
 	}
 }
 
-static void on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	if (shard_tid(thread) < 0) {
+	struct executing *e = jobs_executing(shard, thread);
+
+	if (what & DOUBT_SWITCHES) {
+		e->phase = UNKNOWN;
+		e->has_out = e->has_pending = e->is_tentative = false;
+	}
+	if (what & DOUBT_EVENTS) {
+		cut(shard, e);
+	}
+	if ((what & DOUBT_HOLE) && shard_tid(thread) < 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
-	} else {
-		jobs_executing(shard, thread)->is_lost = true;
-		jobs_executing(shard, thread)->slept = 0;
+	} else if (what & DOUBT_HOLE) {
+		e->is_lost = true;
+		e->slept = 0;
 	}
 }
 
@@ -519,11 +519,7 @@ const struct analysis analysis_jobs = {
 	.summary = "executions of what --job names: durations, responses, missed deadlines",
 	.needs = jobs_needs,
 	.need_count = JOBS_NEEDS,
-	.needs_of = jobs_worker_needs_of,
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
-	.missing_of = jobs_missing_of,
-	.is_asked = jobs_is_asked,
+	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct jobs_worker),
 	.thread_state_size = sizeof(struct executing),
 	.trace_state_size = sizeof(struct jobs_trace),
@@ -595,7 +591,6 @@ const struct analysis analysis_jobs = {
 			},
 		},
 	},
-	.on_lost = jobs_worker_lost,
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
@@ -605,12 +600,16 @@ const struct analysis analysis_jobs = {
 	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
-	.on_unseen = on_unseen,
-	.on_gap = on_gap,
-	.on_hole = on_hole,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = jobs_count_ordered,
 	.on_trace_forget = jobs_count_forget,
-	.label_of = jobs_count_label_of,
+	.rare = &(const struct analysis_rare){
+		.needs_of = jobs_worker_needs_of,
+		.missing_of = jobs_missing_of,
+		.is_asked = jobs_is_asked,
+		.label_of = jobs_count_label_of,
+		.on_lost = jobs_worker_lost,
+	},
 };

@@ -22,6 +22,7 @@
 #define SILLAGE_ANALYSES_JOBS_JOBS_H
 
 #include "analyses/labels/labels.h"
+#include "engine/contract/analysis-rare.h"
 
 enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
@@ -79,7 +80,7 @@ struct jobs_worker {
 #define JOBS_NEEDS 11
 extern const struct need jobs_needs[JOBS_NEEDS];
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret);
-void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts);
+void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
 
 /* ---- jobs-asked.c: missing_of and is_asked of struct analysis ---- */
 

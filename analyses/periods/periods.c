@@ -2,6 +2,7 @@
  * periods: see periods.h; periods of two events, and the rows of all.
  */
 #include "analyses/periods/periods.h"
+#include "engine/contract/untrusted.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -298,11 +299,8 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
 		struct open *open = codec_at(codec, &opens->all, i);
 
-		codec_u64(codec, &open->key);
-		codec_u64(codec, &open->begin);
-		codec_i32(codec, &open->tid);
-		codec_u16(codec, &open->period);
-		codec_bool(codec, &open->is_tainted);
+		codec_each(codec, &open->key, &open->begin, &open->tid, &open->period,
+			   &open->is_tainted);
 		labels_items_codec(codec, &open->items);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
@@ -331,19 +329,16 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 }
 
 /* In the gap, periods may have ended and begun again. */
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct opens *opens = opens_of(shard, thread);
 
+	(void)ts;
+	if (what & DOUBT_THREAD) {
+		forget_opens(opens);
+	}
 	for (size_t i = 0; i < opens->all.count; i++) {
 		opens->all.at[i].is_tainted = true;
-	}
-}
-
-static void on_no_open_calls(struct shard *shard, struct thread *thread)
-{
-	if (shard_tid(thread) < 0) { /* the unknown thread is another one from here on */
-		forget_opens(opens_of(shard, thread));
 	}
 }
 
@@ -465,8 +460,6 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 const struct analysis analysis_periods = {
 	.name = "periods",
 	.summary = "what lies between events that --period names, and for how long",
-	.needs_of = periods_needs_of,
-	.missing_of = missing_of,
 	.thread_state_size = sizeof(struct opens),
 	.trace_state_size = sizeof(struct periods_trace),
 	.uses_threads = true,
@@ -517,13 +510,16 @@ const struct analysis analysis_periods = {
 	.on_record = on_record,
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
-	.on_gap = on_gap,
-	.on_no_open_calls = on_no_open_calls,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.on_forget = on_forget,
 	.on_ordered = on_ordered,
-	.on_ordered_window_end = periods_chains_window_end,
 	.on_trace_forget = on_trace_forget,
 	.on_trace_checkpoint = on_trace_checkpoint,
-	.label_of = label_of,
+	.rare = &(const struct analysis_rare){
+		.needs_of = periods_needs_of,
+		.missing_of = missing_of,
+		.on_ordered_window_end = periods_chains_window_end,
+		.label_of = label_of,
+	},
 };

@@ -7,6 +7,7 @@
  */
 #include "analyses/preempt/preempt.h"
 #include "base/check.h"
+#include "engine/contract/untrusted.h"
 
 /* READY: it is in a queue, whatever brought it there. */
 enum thread_phase { UNKNOWN, RUNNING, BLOCKED, READY, DEAD };
@@ -255,22 +256,17 @@ void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 }
 
 /* Who waits did not run where events are lost. */
-void preempt_on_unseen(struct shard *shard, struct thread *thread)
+void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct preempt_thread *t = shard_thread_state(shard, thread);
 
-	if (!t->is_waiting) {
+	if (what & DOUBT_HOLE) {
+		*t = (struct preempt_thread){ .cpu = t->cpu, .has_cpu = t->has_cpu };
+		(void)shard_note_ordered(shard, thread, ts, NOTE_HOLE);
+	} else if ((what & DOUBT_SWITCHES) && !t->is_waiting) {
 		t->phase = UNKNOWN;
 		t->has_out = t->has_pending = false;
 	}
-}
-
-void preempt_on_hole(struct shard *shard, struct thread *thread, uint64_t ts)
-{
-	struct preempt_thread *t = shard_thread_state(shard, thread);
-
-	*t = (struct preempt_thread){ .cpu = t->cpu, .has_cpu = t->has_cpu };
-	(void)shard_note_ordered(shard, thread, ts, NOTE_HOLE);
 }
 
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state)

@@ -2,6 +2,7 @@
  * preempt: see preempt.h; the worker's half and the descriptor.
  */
 #include "analyses/preempt/preempt.h"
+#include "engine/contract/untrusted.h"
 
 /* ---- worker's half ---- */
 
@@ -57,39 +58,19 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 	}
 }
 
-/* About the CPU, from @ts on. */
-static void tell(struct worker *worker, uint64_t ts, enum own_record kind)
+static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
+	(void)state;
 	if (worker_sees_switches(worker)) {
-		worker_emit_entity(worker, ts, worker_cpu(worker), kind)->arg64 =
-			worker_cpu(worker);
+		worker_emit_entity(worker, ts, worker_cpu(worker), is_over ? OWN_FOUND : OWN_LOST)
+			->arg64 = worker_cpu(worker);
 	}
-}
-
-static void on_lost(struct worker *worker, void *state, uint64_t ts)
-{
-	(void)state;
-	tell(worker, ts, OWN_LOST);
-}
-
-static void on_found(struct worker *worker, void *state, uint64_t ts)
-{
-	(void)state;
-	tell(worker, ts, OWN_FOUND);
 }
 
 static const struct need needs[] = {
 	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "target_cpu", "success"),
 	{ "sched_migrate_task", { "tid", "dest_cpu" }, on_migrate, 0 },
 	{ "sched_process_exec", { "tid", "old_tid" }, on_exec, 0 },
-};
-
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true },
-	[OWN_MIGRATE - RECORD_OWN] = { .exists = true },
-	[OWN_EXEC - RECORD_OWN] = { .exists = true },
-	[OWN_LOST - RECORD_OWN] = { .exists = true },
-	[OWN_FOUND - RECORD_OWN] = { .exists = true },
 };
 
 /* ---- the descriptor ---- */
@@ -109,10 +90,8 @@ static const struct essential essentials[] = {
 const struct analysis analysis_preempt = {
 	.name = "preempt",
 	.summary = "who had the CPU that threads waited for: pairs of threads, with times",
-	.needs = needs,
-	.need_count = sizeof(needs) / sizeof(needs[0]),
-	.essentials = essentials,
-	.essential_count = sizeof(essentials) / sizeof(essentials[0]),
+	WITH_NEEDS(needs),
+	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct preempt_thread),
 	.trace_state_size = sizeof(struct preempt_trace),
 	.uses_threads = true,
@@ -152,22 +131,20 @@ const struct analysis analysis_preempt = {
 			OF_PAIRS,
 		},
 	},
-	.on_lost = on_lost,
-	.on_found = on_found,
 	.on_record = preempt_on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_switch_in = preempt_on_switch_in,
 	.on_switch_out = preempt_on_switch_out,
 	.on_initial_thread = preempt_on_initial_thread,
-	.on_initial_cpu = preempt_on_initial_cpu,
 	.on_fork = preempt_on_fork,
 	.on_seen = preempt_on_seen,
-	.on_unseen = preempt_on_unseen,
-	.on_hole = preempt_on_hole,
+	.on_doubt = preempt_on_doubt,
 	.on_checkpoint = preempt_on_checkpoint,
 	.on_ordered = preempt_on_ordered,
-	.on_ordered_window_end = preempt_on_window_end,
 	.on_trace_forget = preempt_on_trace_forget,
 	.on_trace_checkpoint = preempt_on_trace_checkpoint,
+	.rare = &(const struct analysis_rare){
+		.on_lost = on_lost,
+		.on_initial_cpu = preempt_on_initial_cpu,
+		.on_ordered_window_end = preempt_on_window_end,
+	},
 };

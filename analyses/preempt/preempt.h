@@ -13,6 +13,7 @@
 #define SILLAGE_ANALYSES_PREEMPT_H
 
 #include "base/hash.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
@@ -91,7 +92,7 @@ struct place {
 	VEC(struct waiter) queue;
 };
 
-HASH_DECLARE(preempt_indexes, uint32_t)
+HASH_MAP(preempt_indexes, uint32_t)
 
 #define LOW_CPUS 256
 
@@ -99,7 +100,7 @@ struct preempt_trace {
 	uint64_t now;      /* of the last ordered event */
 	uint64_t switches; /* so many NOTE_IN */
 	VEC(struct place) places;
-	khash_t(preempt_indexes) * by_cpu;
+	struct preempt_indexes by_cpu;
 	uint32_t
 		low[LOW_CPUS]; /* the same of CPUs below that, which is faster: 0: none, else + 1 */
 };
@@ -130,8 +131,7 @@ void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
 void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
-void preempt_on_unseen(struct shard *shard, struct thread *thread);
-void preempt_on_hole(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* ---- preempt-place.c: hooks of the trace ---- */

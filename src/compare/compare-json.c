@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "compare/compare-output.h"
+#include "figure/which.h"
 
 static void put_real(struct json *json, const char *key, double value)
 {
@@ -85,7 +86,7 @@ static void put_change(const struct comparison *comparison, const struct change 
 	static const char *const kinds[] = {
 		[CHANGE_RATE] = "rate", [CHANGE_LEVEL] = "level", [CHANGE_SPREAD] = "spread"
 	};
-	const char *key = profile_key(change->table);
+	const char *key = which_name_key(change->table);
 	char *figure = change_figure(change);
 	struct json json;
 

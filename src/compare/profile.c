@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/contract/row.h"
-#include "trigger/trigger-parts.h"
+#include "figure/which.h"
 
 /* ---- lifecycle ---- */
 
@@ -23,13 +23,17 @@ struct profile *profile_new(const char *name)
 	return profile;
 }
 
-static void free_row(struct profile_row *row)
+static void free_table(struct profile_table *table)
 {
-	for (unsigned int i = 0; i < COLUMNS_MAX; i++) {
-		histogram_free(row->spreads[i].buckets);
+	for (size_t i = 0; i < table->rows.all.count; i++) {
+		struct profile_row *row = table->rows.all.at[i].row;
+
+		for (unsigned int c = 0; c < COLUMNS_MAX; c++) {
+			histogram_free(row->spreads[c].buckets);
+		}
 	}
-	free((char *)row->name);
-	free(row);
+	by_name_fini(&table->rows);
+	free(table);
 }
 
 void profile_free(struct profile *profile)
@@ -38,12 +42,7 @@ void profile_free(struct profile *profile)
 		return;
 	}
 	for (size_t t = 0; t < profile->tables.count; t++) {
-		struct profile_table *table = profile->tables.at[t];
-		struct profile_row *row;
-
-		kh_foreach_value(table->rows, row, free_row(row));
-		kh_destroy(profile_rows, table->rows);
-		free(table);
+		free_table(profile->tables.at[t]);
 	}
 	vec_fini(&profile->tables);
 	vec_fini(&profile->spans);
@@ -78,7 +77,6 @@ struct profile_table *profile_table_of(struct profile *profile, const struct ana
 		found->analysis = analysis;
 		found->table = table;
 		found->unknown = UINT16_MAX;
-		found->rows = kh_init(profile_rows);
 		*vec_push(&profile->tables) = found;
 	}
 	found->unknown &= unknown;
@@ -87,24 +85,12 @@ struct profile_table *profile_table_of(struct profile *profile, const struct ana
 
 const struct profile_row *profile_find_row(const struct profile_table *table, const char *name)
 {
-	khint_t at = table ? kh_get(profile_rows, table->rows, name) : 0;
-
-	return table && at != kh_end(table->rows) ? kh_value(table->rows, at) : NULL;
+	return table ? by_name_find(&table->rows, name) : NULL;
 }
 
 struct profile_row *profile_row_of(struct profile_table *table, const char *name)
 {
-	struct profile_row *row = (struct profile_row *)profile_find_row(table, name);
-	int is_new;
-	khint_t at;
-
-	if (!row) {
-		row = mem_alloc(sizeof(*row));
-		row->name = mem_strdup(name);
-		at = kh_put(profile_rows, table->rows, row->name, &is_new);
-		kh_value(table->rows, at) = row;
-	}
-	return row;
+	return by_name_add(&table->rows, name, sizeof(struct profile_row));
 }
 
 void profile_add_number(const struct profile_table *table, struct profile_row *row,
@@ -194,24 +180,6 @@ bool profile_has_names(const struct table *table)
 	return table->scope != SCOPE_LONGEST;
 }
 
-const char *profile_key(const struct table *table)
-{
-	switch (table->scope) {
-	case SCOPE_CPU:
-		return "cpu";
-	case SCOPE_THREAD:
-	case SCOPE_PROCESS:
-		return "comm";
-	case SCOPE_EVENT:
-		return "name";
-	case SCOPE_KEYED:
-	case SCOPE_CONTAINER:
-		return table->name_key ? table->name_key : table->id_key;
-	default:
-		return NULL;
-	}
-}
-
 /* ---- reports ---- */
 
 static void add_row(const struct profile_table *to, struct profile_row *row,
@@ -285,7 +253,7 @@ void profile_add_report(struct profile *profile, const struct report *report)
 		}
 		to = profile_table_of(profile, from->analysis, from->table, from->unknown);
 		for (size_t i = 0; i < from->row_count; i++) {
-			char *name = which_row_name(from->table, &from->rows[i]);
+			char *name = which_name(from->table, &from->rows[i]);
 
 			add_row(to, profile_row_of(to, name), from, from->rows[i].values);
 			free(name);

@@ -1,6 +1,6 @@
 /*
  * fleet-figure: the figures that hosts are compared by, named as in triggers
- * (trigger/trigger.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
+ * (figure/figure.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
  *
  * Of a list the selected rows are put together: sums and levels add up, of maxima the largest
  * counts, distributions merge.  A sum of time is a share of the window, as triggers compare it with
@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "engine/tables/report.h"
+#include "output/format.h"
 
-#define FIGURE_TEXT_MAX   48
 #define FLEET_FIGURES_MAX 64 /* of one table */
 
 struct fleet_figure;
@@ -32,6 +32,8 @@ void fleet_figure_add_usual(struct fleet_figures *figures, const struct analysis
 void fleet_figure_add_default(struct fleet_figures *figures, bool by_container);
 void fleet_figures_fini(struct fleet_figures *figures);
 
+/* The number of the one that the text names, however it is written; SIZE_MAX: none does. */
+size_t fleet_figure_find(const struct fleet_figures *figures, const char *text);
 const char *fleet_figure_name(const struct fleet_figure *figure);
 /* Sets what a window has to have for it. */
 void fleet_figure_uses(const struct fleet_figure *figure, bool used[ANALYSES_MAX][TABLES_MAX]);
@@ -47,7 +49,6 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 			const uint64_t *container, double *ret);
 /* "share", "ns", "bytes/s", ... */
 const char *fleet_figure_unit(const struct fleet_figure *figure);
-void fleet_figure_print(char text[FIGURE_TEXT_MAX], const struct fleet_figure *figure,
-			double value);
+void fleet_figure_print(char text[CELL_MAX], const struct fleet_figure *figure, double value);
 
 #endif

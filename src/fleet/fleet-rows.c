@@ -211,15 +211,11 @@ static int by_order(const void *left, const void *right, void *user)
 static void sort(struct fleet_rows *rows)
 {
 	const struct fleet_figures *figures = rows->config->figures;
-	const char *key = rows->config->sort;
-	struct order order = { .figure = SIZE_MAX, .figures = figures->at.count };
+	struct order order = { .by_host = rows->config->by_host,
+			       .figure = rows->config->sort,
+			       .figures = figures->at.count };
 
-	order.by_host = key && strcmp(key, "host") == 0;
-	for (size_t i = 0; key && i < figures->at.count; i++) {
-		if (strcmp(fleet_figure_name(figures->at.at[i]), key) == 0) {
-			order.figure = i;
-		}
-	}
+	assert(order.figure == SIZE_MAX || order.figure < order.figures);
 	for (size_t i = 0; i < rows->rows.count; i++) {
 		struct fleet_row *row = &rows->rows.at[i];
 

@@ -60,9 +60,9 @@ static bool is_shown(const struct layout *layout, size_t figure)
 }
 
 static void cell_text(const struct layout *layout, size_t figure, const struct fleet_cell *cell,
-		      char text[FIGURE_TEXT_MAX])
+		      char text[CELL_MAX])
 {
-	(void)snprintf(text, FIGURE_TEXT_MAX, "-");
+	(void)snprintf(text, CELL_MAX, "-");
 	if (cell->is_known) {
 		fleet_figure_print(text, layout->table->figures->at.at[figure], cell->value);
 	}
@@ -76,7 +76,7 @@ static void measure(struct layout *layout, size_t figure)
 
 	width = width > VALUE_WIDTH ? width : VALUE_WIDTH;
 	for (size_t i = 0; i < layout->count; i++) {
-		char text[FIGURE_TEXT_MAX];
+		char text[CELL_MAX];
 
 		cell_text(layout, figure, &layout->table->rows[i].cells[figure], text);
 		width = (int)strlen(text) > width ? (int)strlen(text) : width;
@@ -275,7 +275,7 @@ static void put_row(const struct layout *layout, struct text_table *table,
 static void put_others(const struct layout *layout, struct text_table *table, const char *name,
 		       bool is_median)
 {
-	char text[FIGURE_TEXT_MAX];
+	char text[CELL_MAX];
 
 	text_cell(table, name);
 	for (size_t i = 0; i < layout->figures; i++) {

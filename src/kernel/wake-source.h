@@ -23,7 +23,7 @@ struct plan;
 
 enum wake_event { WAKE_TTWU, WAKE_WAKING, WAKE_WAKEUP, WAKE_WAKEUP_NEW, WAKE_EVENTS };
 
-/* X(name, enum wake_event, ...), in the order of the enumeration; and the same as rows of a table. */
+/* X(name, enum wake_event, ...), in the order of the enumeration; the same as rows of a table. */
 #define WAKE_EVENTS_OF(X, ...)                                                                     \
 	X("sched_ttwu", WAKE_TTWU, __VA_ARGS__)                                                    \
 	X("sched_waking", WAKE_WAKING, __VA_ARGS__)                                                \

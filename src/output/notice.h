@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "engine/contract/analysis.h"
+#include "figure/op.h"
 
 /* A comparison, as it was when the trigger fired. */
 struct trigger_value {
@@ -24,9 +25,9 @@ struct trigger_value {
 	bool is_baseline;    /* the limit is made of the median of other days: */
 	double baseline;     /* NAN: they are too few, */
 	unsigned int days;   /* that have the row */
-	char op;             /* '>' '<' 'g' (>=) 'l' (<=) */
-	char row[64];        /* the row, as text; "": the trace as a whole */
-	int64_t tid;         /* the row's thread; below 0: none, or unknown */
+	enum op op;
+	char row[64]; /* the row, as text; "": the trace as a whole */
+	int64_t tid;  /* the row's thread; below 0: none, or unknown */
 };
 
 #define TRIGGER_VALUES_MAX 16

@@ -124,8 +124,8 @@ static bool needs_kernel(const struct setup *setup)
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		const struct analysis *analysis = setup->analyses[i];
 
-		is_needed |=
-			analysis->uses_threads && analysis->need_count == 0 && !analysis->needs_of;
+		is_needed |= analysis->uses_threads && analysis->need_count == 0 &&
+			     !analysis_rare(analysis)->needs_of;
 	}
 	for (size_t i = setup->uses_threads ? WORKER_NEEDS : 0; i < setup->request_count; i++) {
 		is_needed |= !is_of_user(&setup->requests[i]);

@@ -80,6 +80,8 @@ int main(void)
 	srunner_add_suite(runner, suite_client());
 	srunner_add_suite(runner, suite_producer());
 	srunner_add_suite(runner, suite_walk());
+	srunner_add_suite(runner, suite_figure());
+	srunner_add_suite(runner, suite_limit());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_medians());
 	srunner_add_suite(runner, suite_actions());
@@ -91,6 +93,7 @@ int main(void)
 	srunner_add_suite(runner, suite_session());
 	srunner_add_suite(runner, suite_session_walk());
 	srunner_add_suite(runner, suite_codec());
+	srunner_add_suite(runner, suite_hash());
 	srunner_add_suite(runner, suite_text_table());
 	srunner_add_suite(runner, suite_coverage());
 	srunner_add_suite(runner, suite_format());

@@ -13,6 +13,7 @@
 size_t rounds(size_t whole);
 
 Suite *suite_base(void);
+Suite *suite_hash(void);
 Suite *suite_ctf(void);
 Suite *suite_decode(void);
 Suite *suite_lex(void);
@@ -61,6 +62,8 @@ Suite *suite_viewer(void);
 Suite *suite_client(void);
 Suite *suite_producer(void);
 Suite *suite_walk(void);
+Suite *suite_figure(void);
+Suite *suite_limit(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);
 Suite *suite_auto_limit(void);

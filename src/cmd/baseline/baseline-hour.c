@@ -200,39 +200,15 @@ static int read_days(struct reading *reading)
 	return r == 0 && *reading->setup->stop ? -EINTR : r;
 }
 
-/* The table of the figure, and that of threads, which others are made of. */
-static void want_tables(struct reading *reading, const struct figure *figure)
-{
-	for (size_t a = 0; analyses[a]; a++) {
-		for (size_t t = 0; t < TABLES_MAX && analyses[a] == figure->analysis; t++) {
-			const struct table *table = &analyses[a]->tables[t];
-
-			reading->tables[a][t] |=
-				table == figure->table ||
-				(scope_is_of_threads(figure->table->scope) &&
-				 table->scope == SCOPE_THREAD && table->columns[0].key);
-		}
-	}
-}
-
-/* What the comparisons need. */
+/* What the figures need. */
 static void want(struct reading *reading)
 {
-	const struct condition_list *conditions = reading->setup->conditions;
-	size_t count = 0;
+	const struct figure_list *figures = reading->setup->figures;
 
-	for (size_t i = 0; i < conditions->at.count; i++) {
-		const struct figure *figure = &conditions->at.at[i]->figure;
-		bool is_known = false;
-
-		want_tables(reading, figure);
-		for (size_t k = 0; k < count; k++) {
-			is_known |= reading->list[k] == figure->analysis;
-		}
-		if (!is_known) {
-			reading->list[count++] = figure->analysis;
-		}
+	for (size_t i = 0; i < figures->at.count; i++) {
+		figure_uses(figures->at.at[i], reading->tables);
 	}
+	figure_needs(reading->tables, reading->list);
 	store_reader_want(reading->reader, reading->list, reading->setup->selection, false);
 	store_reader_want_tables(reading->reader, (const bool(*)[TABLES_MAX])reading->tables);
 }
@@ -245,7 +221,7 @@ int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour 
 	if (r < 0) {
 		return r;
 	}
-	hour->medians = medians_new(setup->conditions);
+	hour->medians = medians_new(setup->figures);
 	want(&reading);
 	choose_traces(&reading);
 	r = read_days(&reading);

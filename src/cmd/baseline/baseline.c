@@ -38,7 +38,7 @@ struct said {
 struct baseline {
 	struct baseline_source source;
 	struct baseline_setup setup;
-	struct condition_list conditions;
+	struct figure_list figures;
 	VEC(struct said) said; /* by comparison */
 	VEC(struct kept_hour *) hours;
 	uint64_t asked;
@@ -113,10 +113,10 @@ static void say_failure(struct baseline *b, const struct kept_hour *kept)
 /* What was said of a figure.  Several comparisons may have it: of `until`, of another trigger. */
 static struct said *said_of(struct baseline *b, size_t number)
 {
-	const char *text = b->conditions.at.at[number]->figure.text;
+	const char *text = b->figures.at.at[number]->text;
 	size_t first = 0;
 
-	while (strcmp(b->conditions.at.at[first]->figure.text, text) != 0) {
+	while (strcmp(b->figures.at.at[first]->text, text) != 0) {
 		first++;
 	}
 	return &b->said.at[first];
@@ -125,10 +125,10 @@ static struct said *said_of(struct baseline *b, size_t number)
 /* What of a comparison nothing will come in this hour, the first time. */
 static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 {
-	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet; i++) {
-		const struct condition *c = b->conditions.at.at[i];
-		unsigned int days = medians_days(kept->hour.medians, c);
-		uint64_t left_out = medians_left_out(kept->hour.medians, c);
+	for (size_t i = 0; i < b->figures.at.count && !b->is_quiet; i++) {
+		const struct figure *figure = b->figures.at.at[i];
+		unsigned int days = medians_days(kept->hour.medians, figure);
+		uint64_t left_out = medians_left_out(kept->hour.medians, figure);
 		struct said *said = said_of(b, i);
 
 		if (days < BASELINE_DAYS_MIN && !said->days) {
@@ -136,7 +136,7 @@ static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 			b->say("--baseline: %s has no limit at %02d:00 (local time): "
 			       "%u earlier days have that hour of host %s, session %s, "
 			       "and %u of them the figure, of at least %d",
-			       c->figure.text, kept->hour.at.hour, kept->hour.days,
+			       figure->text, kept->hour.at.hour, kept->hour.days,
 			       kept->hour.host ? kept->hour.host : "-",
 			       kept->hour.session ? kept->hour.session : "-", days,
 			       BASELINE_DAYS_MIN);
@@ -144,7 +144,7 @@ static void say_lacks(struct baseline *b, const struct kept_hour *kept)
 		if (left_out > 0 && !said->left_out) {
 			said->left_out = true;
 			b->say("--baseline: %s: only %d rows have a limit, and %llu none",
-			       c->figure.text, BASELINE_ROWS_MAX, (unsigned long long)left_out);
+			       figure->text, BASELINE_ROWS_MAX, (unsigned long long)left_out);
 		}
 	}
 }
@@ -307,31 +307,31 @@ static const void *ask_hour(void *user, const struct trace_identity *trace, uint
 	return b->current ? kept->hour.medians : NULL;
 }
 
-static void say_row(struct baseline *b, const struct condition *c, const char *name,
+static void say_row(struct baseline *b, const struct figure *figure, const char *name,
 		    unsigned int days)
 {
-	bool is_unnamed = c->figure.table->key && !name[0]; /* not known, which is not new */
+	bool is_unnamed = figure->table->key && !name[0]; /* not known, which is not new */
 
-	for (size_t i = 0; i < b->conditions.at.count && !b->is_quiet && !is_unnamed; i++) {
-		if (b->conditions.at.at[i] == c && !said_of(b, i)->row) {
+	for (size_t i = 0; i < b->figures.at.count && !b->is_quiet && !is_unnamed; i++) {
+		if (b->figures.at.at[i] == figure && !said_of(b, i)->row) {
 			said_of(b, i)->row = true;
 			b->say("--baseline: %s: %s \"%.60s\" has no limit at %02d:00: "
 			       "%u earlier days have it, of at least %d",
-			       c->figure.text, c->figure.table->key ? "the row" : "the trace", name,
+			       figure->text, figure->table->key ? "the row" : "the trace", name,
 			       b->current->hour.at.hour, days, BASELINE_DAYS_MIN);
 		}
 	}
 }
 
-static unsigned int ask_row(void *user, const void *hour, const struct condition *c,
+static unsigned int ask_row(void *user, const void *hour, const struct figure *figure,
 			    const char *name, double *ret)
 {
 	struct baseline *b = user;
-	unsigned int days = medians_find(hour, c, name, ret);
+	unsigned int days = medians_find(hour, figure, name, ret);
 
 	assert(b->current && hour == b->current->hour.medians);
-	if (isnan(*ret) && medians_days(hour, c) >= BASELINE_DAYS_MIN) {
-		say_row(b, c, name, days);
+	if (isnan(*ret) && medians_days(hour, figure) >= BASELINE_DAYS_MIN) {
+		say_row(b, figure, name, days);
 	}
 	return days;
 }
@@ -355,9 +355,9 @@ static void use(struct baseline *b, struct actions *actions)
 {
 	for (size_t i = 0; i < actions_count(actions); i++) {
 		trigger_set_baseline(actions_trigger(actions, i), &b->source);
-		baseline_list(actions_trigger(actions, i), &b->conditions);
+		trigger_baselines(actions_trigger(actions, i), &b->figures);
 	}
-	for (size_t i = 0; i < b->conditions.at.count; i++) {
+	for (size_t i = 0; i < b->figures.at.count; i++) {
 		*vec_push(&b->said) = (struct said){ 0 };
 	}
 }
@@ -379,7 +379,7 @@ int baseline_open(const struct options *options, struct actions *actions, const 
 	b->say = say;
 	b->setup = (struct baseline_setup){ .url = options->baseline,
 					    .selection = &options->selection,
-					    .conditions = &b->conditions,
+					    .figures = &b->figures,
 					    .stop = stop ? stop : &b->is_leaving };
 	(void)pthread_mutex_init(&b->mutex, NULL);
 	(void)pthread_cond_init(&b->has_work, NULL);
@@ -419,7 +419,7 @@ int baseline_close(struct baseline *b)
 	}
 	vec_fini(&b->hours);
 	vec_fini(&b->said);
-	vec_fini(&b->conditions.at);
+	vec_fini(&b->figures.at);
 	(void)pthread_mutex_destroy(&b->mutex);
 	(void)pthread_cond_destroy(&b->has_work);
 	free(b);

@@ -50,7 +50,7 @@ struct baseline_hour {
 struct baseline_setup {
 	const char *url;
 	const struct selection *selection;
-	const struct condition_list *conditions;
+	const struct figure_list *figures;
 	const atomic_bool *stop;
 };
 

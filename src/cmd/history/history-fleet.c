@@ -32,6 +32,7 @@ struct history_view {
 	bool by_container, used[ANALYSES_MAX][TABLES_MAX];
 	const struct analysis *list[ANALYSES_MAX + 1]; /* that are read; ends with NULL */
 	struct fleet_figures figures;
+	size_t sort; /* the one that rows are sorted by; SIZE_MAX: none */
 	struct store_windows windows;
 	uint64_t interval_ns; /* of slots; UINT64_MAX: only the total is wanted */
 	struct trace_identity all;
@@ -67,58 +68,44 @@ static int choose_figures(struct history_view *v)
 	return r;
 }
 
-static int check_sort(struct history_view *v)
+/* Which column rows are sorted by. */
+static int choose_sort(struct history_view *v)
 {
 	const char *sort = v->options->stored_sort;
-	const char *names[FLEET_FIGURES_MAX + 2] = { NULL };
+	const char *names[FLEET_FIGURES_MAX + 2] = { "host" };
 	const char *near;
 
-	names[0] = "host";
+	v->sort = sort ? fleet_figure_find(&v->figures, sort) : SIZE_MAX;
+	if (!sort || strcmp(sort, names[0]) == 0 || v->sort != SIZE_MAX) {
+		return 0;
+	}
 	for (size_t i = 0; i < v->figures.at.count; i++) {
 		names[i + 1] = fleet_figure_name(v->figures.at.at[i]);
 	}
-	for (size_t i = 0; sort && names[i]; i++) {
-		if (strcmp(sort, names[i]) == 0) {
-			return 0;
-		}
-	}
-	near = sort ? options_nearest(sort, names) : NULL;
-	return !sort  ? 0
-	       : near ? err_raise(&v->err, -EINVAL,
-				  "--sort: no column is called \"%s\"; did you mean \"%s\"?", sort,
-				  near)
-		      : err_raise(&v->err, -EINVAL,
-				  "--sort: no column is called \"%s\": with --per host it is host, "
-				  "or a figure that is shown, such as %s",
-				  sort, names[1]);
+	near = options_nearest(sort, names);
+	return near ? err_raise(&v->err, -EINVAL,
+				"--sort: no column is called \"%s\"; did you mean \"%s\"?", sort,
+				near)
+		    : err_raise(&v->err, -EINVAL,
+				"--sort: no column is called \"%s\": with --per host it is host, "
+				"or a figure that is shown, such as %s",
+				sort, names[1]);
 }
 
-/* Lists of processes and containers are made of that of threads. */
 static int choose_tables(struct history_view *v)
 {
-	size_t count = 0;
-
 	for (size_t a = 0; analyses[a]; a++) {
-		const struct table *tables = analyses[a]->tables;
-		bool needs_threads = false, is_any = false;
-
 		for (size_t t = 0; t < TABLES_MAX; t++) {
-			if (v->used[a][t] && scope_is_of_pairs(tables[t].scope)) {
+			const struct table *table = &analyses[a]->tables[t];
+
+			if (v->used[a][t] && scope_is_of_pairs(table->scope)) {
 				return err_raise(&v->err, -EINVAL,
 						 "a store keeps no pairs of threads (%s.%s)",
-						 analyses[a]->name, tables[t].key);
+						 analyses[a]->name, table->key);
 			}
-			needs_threads |= v->used[a][t] && scope_is_of_threads(tables[t].scope);
-			is_any |= v->used[a][t];
-		}
-		for (size_t t = 0; t < TABLES_MAX && needs_threads; t++) {
-			v->used[a][t] |=
-				tables[t].columns[0].key && tables[t].scope == SCOPE_THREAD;
-		}
-		if (is_any) {
-			v->list[count++] = analyses[a];
 		}
 	}
+	figure_needs(v->used, v->list);
 	return 0;
 }
 
@@ -126,7 +113,7 @@ static int choose(struct history_view *v)
 {
 	int r = choose_figures(v);
 
-	r = r < 0 ? r : check_sort(v);
+	r = r < 0 ? r : choose_sort(v);
 	r = r < 0 ? r : cmd_actions(v->options, &v->actions, &v->err);
 	if (r == 0 && v->actions && actions_captures(v->actions)) {
 		r = err_raise(&v->err, -EINVAL, "action capture: a store has no packets");
@@ -277,7 +264,9 @@ static void make_fleet(struct history_view *v, bool has_no_total)
 				       .has_no_total = has_no_total,
 				       .by_container = v->by_container,
 				       .figures = &v->figures,
-				       .sort = options->stored_sort,
+				       .sort = v->sort,
+				       .by_host = options->stored_sort &&
+						  strcmp(options->stored_sort, "host") == 0,
 				       .selection = &options->selection,
 				       .show = show,
 				       .user = v };

@@ -11,6 +11,7 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "cmd/options/options-parts.h"
+#include "figure/figure.h"
 #include "phases/partition.h"
 
 /* ---- analyses ---- */
@@ -263,14 +264,60 @@ size_t options_figures(const char *keys[OPTIONS_FIGURES_MAX], bool distributions
 	return count;
 }
 
+/* Whether it begins like a figure: with an analysis, and no PART alone behind it. */
+static bool is_figure(const char *value)
+{
+	const char *point = strchr(value, '.');
+
+	for (size_t i = 0; point && analyses[i]; i++) {
+		size_t len = strlen(analyses[i]->name);
+
+		if (len == (size_t)(point - value) && strncmp(analyses[i]->name, value, len) == 0) {
+			return histogram_part_of(point + 1) == HISTOGRAM_NO_PART;
+		}
+	}
+	return false;
+}
+
+/* A figure of one list, which alone is sorted by it. */
+static int sort_by_figure(struct display *display, const char *value, struct err *err)
+{
+	struct figure figure = { 0 };
+	int r = figure_parse_alone(&figure, "--sort", value, err) ? 0 : -EINVAL;
+
+	if (r == 0 && figure.table->scope == SCOPE_TRACE) {
+		r = err_raise(err, -EINVAL,
+			      "--sort \"%s\": it has one row: name a list, as in cpu.threads.run",
+			      value);
+	} else if (r == 0 && (figure.has_id || figure.key)) {
+		r = err_raise(err, -EINVAL, "--sort \"%s\": all rows are sorted: leave out [WHICH]",
+			      value);
+	}
+	if (r == 0) {
+		bool has_per = figure.per && figure.per->table == figure.table;
+
+		display->sort_of = figure.table;
+		display->sort = figure_column(&figure)->key;
+		display->sort_part = figure.part;
+		display->sort_per = has_per ? figure_column(figure.per)->key : NULL;
+		display->sort_per_part = has_per ? figure.per->part : HISTOGRAM_NO_PART;
+	}
+	figure_fini(&figure);
+	return r;
+}
+
 /* KEY of a column, KEY.PART of a distribution, or a PART alone: of each table's own distribution.
- */
+ * Or a FIGURE. */
 int options_sort(struct options *options, const char *value, struct err *err)
 {
 	const char *keys[OPTIONS_FIGURES_MAX], *part = strrchr(value, '.');
 	char key[64];
 
-	options->display.sort = NULL;
+	options->display.sort = options->display.sort_per = NULL;
+	options->display.sort_of = NULL;
+	if (is_figure(value)) {
+		return sort_by_figure(&options->display, value, err);
+	}
 	options->display.sort_part = histogram_part_of(part ? part + 1 : value);
 	if (!part && options->display.sort_part != HISTOGRAM_NO_PART) {
 		return 0;

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/units.h"
 #include "cmd/common.h"
 #include "cmd/say.h"

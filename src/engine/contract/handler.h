@@ -9,9 +9,10 @@
 #define SILLAGE_ENGINE_CONTRACT_HANDLER_H
 
 #include "engine/contract/analysis.h"
-#include "engine/contract/row-key.h"
 #include "kernel/wake-source.h"
-#include "query/fields.h"
+
+struct period_set;
+struct thread_fields; /* query/fields.h */
 
 /* ---- the event: fields by their number in the need ---- */
 

@@ -9,10 +9,11 @@
 #define SILLAGE_ENGINE_CONTRACT_MERGE_H
 
 #include "engine/contract/analysis.h"
-#include "engine/contract/row-key.h"
 #include "engine/contract/row.h"
 
+struct cpu;
 struct keyed_row;
+struct period_set;
 
 /* ---- rows: the columns of one of the analysis' tables, in the open window ---- */
 
@@ -80,6 +81,18 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns);
 
 /* The analysis' state of a thread or entity (analysis.thread_state_size). */
 void *shard_thread_state(struct shard *shard, struct thread *thread);
+/* An event that has to be seen in time order over all threads. */
+#define ORDERED_WORDS 7
+struct ordered {
+	uint64_t ts;
+	struct thread *thread;
+	struct shard *shard; /* of the thread */
+	uint8_t owner;       /* index of the analysis in the run */
+	uint8_t kind;        /* the analysis' own */
+	uint8_t left_out;    /* shard.left_out when it was noted */
+	uint64_t words[ORDERED_WORDS];
+};
+
 /* Notes an event for on_ordered(); fill in the words.  Valid until the next call. */
 struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, uint64_t ts,
 				   unsigned int kind);
@@ -90,8 +103,8 @@ struct ordered *shard_note_ordered(struct shard *shard, struct thread *thread, u
 uint64_t shard_channel(const struct shard *shard);
 /* The CPU of the stream, by its id; UINT64_MAX: none. */
 uint64_t shard_source_cpu(const struct shard *shard);
-/* In on_gap(): whether events of @channel may be missing.  Not, if only another channel misses
- * events and the running thread stays known. */
+/* In on_doubt(), with DOUBT_EVENTS: whether events of @channel may be missing.  Not, if only
+ * another channel misses events and the running thread stays known. */
 bool shard_may_miss(const struct shard *shard, uint64_t channel);
 /* The name of an event class. */
 const char *shard_event_name(const struct shard *shard, uint32_t class_index);

@@ -117,6 +117,15 @@ static void add_essential(const struct event_names *names, const struct analysis
 	missing_add(ret, analysis, event);
 }
 
+/* Whether the trace has what the user's wishes are made of. */
+static bool knows_of(const struct analysis *analysis, const struct period_set *periods,
+		     const struct event_names *names, struct missing_events *ret)
+{
+	const struct analysis_rare *rare = analysis_rare(analysis);
+
+	return !rare->missing_of || rare->missing_of(periods, names, ret);
+}
+
 bool missing_figure(const struct event_names *names, const struct analysis *analysis, size_t table,
 		    unsigned int column, const struct period_set *periods,
 		    struct missing_events *ret)
@@ -134,13 +143,15 @@ bool missing_figure(const struct event_names *names, const struct analysis *anal
 			is_unknown = true;
 		}
 	}
-	return is_unknown || (analysis->missing_of && !analysis->missing_of(periods, names, ret));
+	return is_unknown || !knows_of(analysis, periods, names, ret);
 }
 
 bool missing_is_asked(const struct analysis *analysis, size_t table, unsigned int column,
 		      const char *name, const struct period_set *periods)
 {
-	return !analysis->is_asked || analysis->is_asked(periods, table, column, name);
+	const struct analysis_rare *rare = analysis_rare(analysis);
+
+	return !rare->is_asked || rare->is_asked(periods, table, column, name);
 }
 
 static void mark_unasked(const struct analysis *analysis, const struct period_set *periods,
@@ -173,7 +184,7 @@ void missing_find(const struct event_names *names, const struct analysis *const 
 				mark_unknown(essential, ret->unknown[a]);
 			}
 		}
-		if (analysis->missing_of && !analysis->missing_of(periods, names, &ret->events)) {
+		if (!knows_of(analysis, periods, names, &ret->events)) {
 			mark_unknown(&(struct essential){ 0 }, ret->unknown[a]);
 		}
 		mark_unasked(analysis, periods, ret->unknown[a]);
@@ -200,7 +211,7 @@ void missing_columns(const struct analysis *analysis, const struct missing_event
 			}
 		}
 	}
-	if (analysis->missing_of && count > 0) {
+	if (analysis_rare(analysis)->missing_of && count > 0) {
 		mark_unknown(&(struct essential){ 0 }, unknown);
 	}
 	mark_processes(analysis, unknown);

@@ -11,7 +11,7 @@
 #define SILLAGE_ENGINE_CONTRACT_MISSING_H
 
 #include "base/vec.h"
-#include "engine/contract/analysis.h"
+#include "engine/contract/analysis-rare.h"
 
 /* The event classes of a trace. */
 struct event_names {

@@ -82,15 +82,9 @@
 
 #include "base/mem.h"
 #include "engine/contract/record.h"
+#include "engine/contract/row-key.h"
 
 #define NAME_BYTES 16 /* of a comm in the kernel, including its zero */
-
-/* The key of a keyed row: a number, a name, or both. */
-#define ROW_KEY_NAME_BYTES 32
-struct row_key {
-	uint64_t id;
-	char name[ROW_KEY_NAME_BYTES]; /* cut if longer; zeroes up to its end */
-};
 
 /* The number of events of one class in a slice. */
 struct tally {
@@ -102,9 +96,6 @@ struct tally {
 /* The windows before and after the range that is reported. */
 #define WINDOW_BEFORE (-1)
 #define WINDOW_AFTER  INT64_MAX
-
-/* What a CPU did for some time. */
-enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
 
 /*
  * The key of a group: a tid, or one of those below.  The key also selects the shard.  Shards are

@@ -15,6 +15,9 @@
 
 #define RECORD_NONE UINT32_MAX
 
+/* What a CPU did for some time. */
+enum run_kind { RUN_THREAD, RUN_IDLE, RUN_UNKNOWN, RUN_KINDS };
+
 enum record_kind {
 	/* Only from the stream that has the sched_switch events of a CPU. */
 	RECORD_IN,  /* switched in at ts; ran for arg64 ns (see RECORD_LEFT) */
@@ -35,6 +38,10 @@ enum record_kind {
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,
 };
+/* Kinds are below that, unless the analysis checks its records itself. */
+#define RECORD_KINDS 32
+/* In analysis.record_words: a text. */
+#define RECORD_TEXT UINT8_MAX
 
 /* RECORD_IN, ON, OUT: the thread exits and does not run again. */
 #define RECORD_DEAD 1u

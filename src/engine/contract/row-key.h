@@ -9,7 +9,12 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "engine/contract/analysis.h"
+
+#define ROW_KEY_NAME_BYTES 32
+struct row_key {
+	uint64_t id;
+	char name[ROW_KEY_NAME_BYTES]; /* cut if longer; zeroes up to its end */
+};
 
 /* The id of a key that is a name only. */
 #define ROW_KEY_NO_ID ((uint64_t)1 << 63)
@@ -34,22 +39,6 @@ static inline struct row_key row_key_of_numbers(uint64_t id, const uint64_t *num
 
 	memcpy(key.name, numbers, sizeof(key.name));
 	return key;
-}
-
-static inline void row_key_codec(struct codec *codec, struct row_key *key)
-{
-	codec_u64(codec, &key->id);
-	codec_bytes(codec, key->name, ROW_KEY_NAME_BYTES);
-	if (!codec_check(codec, key->name[ROW_KEY_NAME_BYTES - 1] == 0)) {
-		key->name[ROW_KEY_NAME_BYTES - 1] = 0;
-	}
-}
-
-/* Whether worker_text() may have put that beside the record. */
-static inline bool untrusted_has_text(const struct untrusted_record *untrusted)
-{
-	return untrusted_has(untrusted, ROW_KEY_NAME_BYTES / sizeof(uint64_t)) &&
-	       ((const char *)untrusted->numbers)[ROW_KEY_NAME_BYTES - 1] == 0;
 }
 
 static inline uint32_t row_key_hash(const struct row_key *key)

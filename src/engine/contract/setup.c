@@ -40,10 +40,16 @@ static void find_callers(struct setup *setup)
 	setup->callers = (struct callers){ 0 };
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		const struct analysis *analysis = setup->analyses[i];
+		const struct analysis_rare *rare = analysis_rare(analysis);
 
 #define CALLER(member) setup->callers.member |= (uint32_t)(analysis->member != NULL) << i
-		CALLED_OFTEN(CALLER)
+		HOOKS(CALLER)
 #undef CALLER
+#define CALLER(member) setup->callers.member |= (uint32_t)(rare->member != NULL) << i
+		RARE_HOOKS(CALLER)
+#undef CALLER
+		/* Its default zeroes the state (shard_doubt()). */
+		setup->callers.on_doubt |= (uint32_t)(analysis->thread_state_size > 0) << i;
 	}
 }
 
@@ -71,8 +77,9 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		uses_threads |= setup->analyses[i]->uses_threads;
 		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
 		total += setup->analyses[i]->need_count;
-		if (setup->analyses[i]->needs_of) {
-			wanted_count[i] = setup->analyses[i]->needs_of(setup->periods, &wanted[i]);
+		if (analysis_rare(setup->analyses[i])->needs_of) {
+			wanted_count[i] = analysis_rare(setup->analyses[i])
+						  ->needs_of(setup->periods, &wanted[i]);
 			total += wanted_count[i];
 		}
 		setup->state_offsets[i] = setup->state_size;

@@ -5,40 +5,41 @@
 #ifndef SILLAGE_ENGINE_CONTRACT_SETUP_H
 #define SILLAGE_ENGINE_CONTRACT_SETUP_H
 
-#include "engine/contract/analysis.h"
+#include "engine/contract/analysis-rare.h"
+#include "engine/contract/partial.h"
 
 struct stats;
 struct selection;
 
-/* Which analyses have a function that is called often: bit i stands for analyses[i]. */
-#define CALLED_OFTEN(each)                                                                         \
+/* Which analyses have a hook: bit i stands for analyses[i]. */
+#define HOOKS(each)                                                                                \
 	each(on_oncpu_end);                                                                        \
-	each(on_lost);                                                                             \
-	each(on_found);                                                                            \
 	each(on_switch_in);                                                                        \
 	each(on_switch_out);                                                                       \
-	each(on_run);                                                                              \
 	each(on_fork);                                                                             \
 	each(on_seen);                                                                             \
 	each(on_initial_thread);                                                                   \
-	each(on_initial_cpu);                                                                      \
+	each(on_doubt);                                                                            \
+	each(on_window_end);
+/* The same of analysis.rare. */
+#define RARE_HOOKS(each)                                                                           \
+	each(on_lost);                                                                             \
+	each(on_run);                                                                              \
 	each(on_no_open_calls);                                                                    \
-	each(on_gap);                                                                              \
-	each(on_unseen);                                                                           \
-	each(on_hole);                                                                             \
-	each(on_window_end);                                                                       \
+	each(on_initial_cpu);                                                                      \
 	each(on_ordered_window_end);                                                               \
 	each(on_cpu);                                                                              \
 	each(on_slice);                                                                            \
 	each(on_tally);
 struct callers {
 #define CALLER(member) uint32_t member
-	CALLED_OFTEN(CALLER)
+	HOOKS(CALLER)
+	RARE_HOOKS(CALLER)
 #undef CALLER
 };
 _Static_assert(ANALYSES_MAX <= 32, "one bit for each analysis");
 
-/* Loops over the indexes @i of the analyses that have the function @member. */
+/* Loops over the indexes @i of the analyses that have the hook @member. */
 #define each_analysis_with(setup, member, i)                                                       \
 	for (uint32_t left_ = (setup)->callers.member, i = 0;                                      \
 	     left_ != 0 && (i = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)

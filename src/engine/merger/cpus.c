@@ -528,7 +528,7 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 	if (merger->tables.layout.selects) {
 		shard_select_cpu(shard, cpu->id);
 	}
-	shard_each_with(shard, on_cpu, (shard, cpu, kind, ns));
+	shard_each_rare_with(shard, on_cpu, (shard, cpu, kind, ns));
 	shard->left_out = 0;
 	if (kind == RUN_THREAD) {
 		record = partial_add_record(merger->stitched, stitched_group(merger, segment->tid),

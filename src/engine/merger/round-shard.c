@@ -82,7 +82,7 @@ static void run_for(struct shard *shard, struct thread *thread, uint32_t cpu,
 					       .ns = record->arg64,
 					       .cpu_number = cpu };
 
-		shard_each_with(shard, on_run, (shard, thread, &part));
+		shard_each_rare_with(shard, on_run, (shard, thread, &part));
 	}
 }
 
@@ -187,7 +187,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	thread->in_ts = record->ts;
 	thread->is_in = true;
 	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
-		shard_each_with(shard, on_no_open_calls, (shard, thread));
+		shard_each_rare_with(shard, on_no_open_calls, (shard, thread));
 	}
 	run_for(shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
@@ -230,8 +230,8 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
 {
 	if (thread->view.tid < 0) { /* about the CPU: arg32 says which thread it is (cpus.c) */
-		shard_each_with(shard, on_initial_cpu,
-				(shard, thread, record->arg64, record->arg32, record->ts));
+		shard_each_rare_with(shard, on_initial_cpu,
+				     (shard, thread, record->arg64, record->arg32, record->ts));
 		return;
 	}
 	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
@@ -273,9 +273,9 @@ static inline void gap(struct applying *at, struct thread *thread, const struct 
 	if (at->entry->source.owns_cpu) {
 		note_oncpu(at, thread, record, false);
 		thread->is_in = false;
-		shard_each_with(at->shard, on_unseen, (at->shard, thread));
 	}
-	shard_each_with(at->shard, on_gap, (at->shard, thread));
+	shard_doubt(at->shard, thread, record->ts,
+		    at->entry->source.owns_cpu ? DOUBT_EVENTS | DOUBT_SWITCHES : DOUBT_EVENTS);
 }
 
 static void apply(struct applying *at, const struct record *record)
@@ -302,7 +302,7 @@ static void apply(struct applying *at, const struct record *record)
 		initial_thread(at->shard, thread, record);
 		break;
 	case RECORD_RESET_UNKNOWN:
-		shard_each_with(at->shard, on_no_open_calls, (at->shard, thread));
+		shard_doubt(at->shard, thread, record->ts, DOUBT_THREAD);
 		break;
 	case RECORD_FORK:
 		fork_thread(at, record);
@@ -608,8 +608,8 @@ static void count_slice(struct shard *shard, const struct round_entry *entry,
 	for (uint32_t i = 0; i < slice->tally_count; i++) {
 		const struct tally *tally = &entry->partial->tallies.at[slice->tally_first + i];
 
-		shard_each_with(shard, on_tally,
-				(shard, class_names[tally->class_index], tally->count));
+		shard_each_rare_with(shard, on_tally,
+				     (shard, class_names[tally->class_index], tally->count));
 	}
 }
 

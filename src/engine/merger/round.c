@@ -61,11 +61,11 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 	if (merger->tables.layout.selects) {
 		shard_select_cpu(shard, stream->identity.cpu_id);
 	}
-	shard_each_with(shard, on_slice, (shard, slice, &stream->identity, late));
+	shard_each_rare_with(shard, on_slice, (shard, slice, &stream->identity, late));
 	add_keyed_rows(merger, partial, slice);
 	for (unsigned int kind = 0; stream->owns_cpu && kind < RUN_KINDS; kind++) {
 		if (slice->cpu_ns[kind] > 0) {
-			shard_each_with(
+			shard_each_rare_with(
 				shard, on_cpu,
 				(shard, stream->cpu, (enum run_kind)kind, slice->cpu_ns[kind]));
 		}
@@ -87,7 +87,7 @@ void round_lose(struct merger *merger, uint64_t packets)
 	if (merger->tables.layout.selects) {
 		shard_select_cpu(shard, nobody.cpu_id);
 	}
-	shard_each_with(shard, on_slice, (shard, &slice, &nobody, 0));
+	shard_each_rare_with(shard, on_slice, (shard, &slice, &nobody, 0));
 	shard->left_out = 0;
 	account_slice(merger, &slice, 0);
 }

@@ -45,10 +45,10 @@ struct report_row *report_add_row(struct listing *listing, const uint64_t *value
 /* A CPU always has a row. */
 static void list_cpus(struct tables *tables, struct listing *listing)
 {
-	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
-		struct cpu *cpu = kh_exist(tables->cpus, i) ? kh_value(tables->cpus, i) : NULL;
+	HASH_EACH(cpus, &tables->cpus, one) {
+		struct cpu *cpu = one->value;
 
-		if (cpu && cpu->owner && selection_wants_cpu(listing->selection, cpu->id)) {
+		if (cpu->owner && selection_wants_cpu(listing->selection, cpu->id)) {
 			report_add_row(listing, values_of(listing, &cpu->sums), true)->id = cpu->id;
 		}
 	}
@@ -87,12 +87,12 @@ static bool is_keyed_wanted(const struct listing *listing, const struct keyed_ro
 static const char *label_of(const struct tables *tables, const struct listing *listing,
 			    const char *name, const char *by)
 {
+	const struct analysis_rare *rare = analysis_rare(listing->analysis);
 	char *label = NULL;
 
-	if (listing->analysis->label_of) {
-		label = listing->analysis->label_of(tables->states[listing->a],
-						    tables->layout.setup->periods, listing->t, name,
-						    by);
+	if (rare->label_of) {
+		label = rare->label_of(tables->states[listing->a], tables->layout.setup->periods,
+				       listing->t, name, by);
 	}
 	if (label) {
 		*vec_push(&listing->memory->labels) = label;

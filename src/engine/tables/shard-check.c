@@ -134,16 +134,20 @@ static bool oncpus_are_of_residents(const struct shard *shard)
 	return true;
 }
 
-/* Only the dead are skipped at the end of a window. */
-static bool skipped_are_dead(const struct shard *shard)
+/* What goes through the live finds each of them, and no other. */
+static bool presence_is_true(const struct shard *shard)
 {
-	for (size_t i = 0; i < shard->resident.count && i / 64 < shard->window_ended.count; i++) {
-		if ((shard->window_ended.at[i / 64] >> i % 64 & 1) && shard->resident.at[i] &&
-		    !shard->resident.at[i]->is_dead) {
+	for (size_t i = 0; i < shard->presence.count * 64; i++) {
+		const struct presence *presence = &shard->presence.at[i / 64];
+		const struct thread *thread =
+			i < shard->resident.count ? shard->resident.at[i] : NULL;
+
+		if ((presence->live >> i % 64 & 1) != (thread && !thread->is_dead) ||
+		    ((presence->ending >> i % 64 & 1) && !(thread && thread->is_dead))) {
 			return false;
 		}
 	}
-	return true;
+	return shard->presence.count * 64 >= shard->resident.count;
 }
 
 static bool slots_are_of_shard(const struct shard *shard, unsigned int number)
@@ -163,7 +167,7 @@ bool shard_is_sound(const struct shard *shard, unsigned int number)
 	return residents_know_their_place(shard) && holes_are_listed(shard) &&
 	       touched_are_listed(shard) && dead_are_listed(shard) &&
 	       slots_are_of_shard(shard, number) && slots_lead_to_residents(shard) &&
-	       live_are_found(shard) && oncpus_are_of_residents(shard) && skipped_are_dead(shard);
+	       live_are_found(shard) && oncpus_are_of_residents(shard) && presence_is_true(shard);
 }
 
 /* Each key is found, and probing ends at an unused slot. */
@@ -193,6 +197,6 @@ void shard_check(const struct shard *shard, unsigned int number)
 	assert(slots_lead_to_residents(shard));
 	assert(live_are_found(shard));
 	assert(oncpus_are_of_residents(shard));
-	assert(skipped_are_dead(shard));
+	assert(presence_is_true(shard));
 	check_slots(shard);
 }

@@ -64,11 +64,34 @@ static void add_resident(struct shard *shard, struct thread *thread)
 		thread->resident_at = (uint32_t)shard->resident.count;
 		*vec_push(&shard->resident) = thread;
 	}
-	shard_reopen(shard, thread);
+	while (shard->presence.count <= thread->resident_at / 64) {
+		*vec_push(&shard->presence) = (struct presence){ 0 };
+	}
+	shard->presence.at[thread->resident_at / 64].live |= resident_bit(thread);
+}
+
+void shard_find_presence(struct shard *shard)
+{
+	while (shard->presence.count * 64 < shard->resident.count) {
+		*vec_push(&shard->presence) = (struct presence){ 0 };
+	}
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		const struct thread *thread = shard->resident.at[i];
+		struct presence *presence = &shard->presence.at[i / 64];
+
+		if (thread) {
+			*(thread->is_dead ? &presence->ending : &presence->live) |=
+				resident_bit(thread);
+		}
+	}
 }
 
 static void remove_resident(struct shard *shard, struct thread *thread)
 {
+	struct presence *presence = &shard->presence.at[thread->resident_at / 64];
+
+	presence->live &= ~resident_bit(thread);
+	presence->ending &= ~resident_bit(thread);
 	assert_hot(shard->resident.at[thread->resident_at] == thread);
 	shard->resident.at[thread->resident_at] = NULL;
 	*vec_push(&shard->resident_free) = thread->resident_at;
@@ -143,6 +166,8 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	if (!thread->is_dead) {
 		thread->is_dead = true;
+		shard->presence.at[thread->resident_at / 64].live &= ~resident_bit(thread);
+		shard_reopen(shard, thread);
 		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
 	}
 }

@@ -45,7 +45,7 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->dead);
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
-	vec_fini(&shard->window_ended);
+	vec_fini(&shard->presence);
 	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
@@ -319,38 +319,71 @@ const struct period_set *shard_periods(const struct shard *shard)
 
 /* ---- windows ---- */
 
-static void end_window_of(struct shard *shard, struct thread *thread, uint64_t end)
+/* The threads of a word of the presence will be read. */
+static void prefetch_threads(const struct shard *shard, size_t word, uint64_t which)
 {
-	uint32_t at = thread->resident_at;
+	for (; which != 0; which &= which - 1) {
+		const struct thread *thread =
+			shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)];
 
-	if (shard->layout->selects) {
-		shard_select(shard, thread, thread->cpu);
-	}
-	shard_each_with(shard, on_window_end, (shard, thread, end));
-	if (thread->is_dead) {
-		shard->window_ended.at[at / 64] |= (uint64_t)1 << at % 64;
+		__builtin_prefetch(thread);
+		__builtin_prefetch((const char *)thread + LINE_BYTES);
 	}
 }
 
-/* Most resident threads died long ago, and their memory is in no cache: bits say which to skip. */
 void shard_end_window(struct shard *shard, uint64_t end)
 {
 	assert(!shard->is_closing); /* a hook adds to the window that ends */
-	while (shard->window_ended.count * 64 < shard->resident.count) {
-		*vec_push(&shard->window_ended) = 0;
-	}
-	for (size_t word = 0; word * 64 < shard->resident.count; word++) {
-		uint64_t left = ~shard->window_ended.at[word];
+	for (size_t word = 0; word < shard->presence.count; word++) {
+		struct presence *presence = &shard->presence.at[word];
+		uint64_t left = presence->live | presence->ending;
 
+		prefetch_threads(shard, word, left);
 		for (; left != 0; left &= left - 1) {
-			size_t i = word * 64 + (size_t)__builtin_ctzll(left);
+			struct thread *thread =
+				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
 
-			if (i < shard->resident.count && shard->resident.at[i]) {
-				end_window_of(shard, shard->resident.at[i], end);
+			if (shard->layout->selects) {
+				shard_select(shard, thread, thread->cpu);
 			}
+			shard_each_with(shard, on_window_end, (shard, thread, end));
 		}
+		presence->ending = 0;
 	}
 	shard->left_out = 0;
+}
+
+/* A state as of a thread that has just appeared. */
+static void reset_state(struct shard *shard, struct thread *thread)
+{
+	const struct analysis *analysis = shard->layout->setup->analyses[shard->running];
+	void *state = shard_thread_state(shard, thread);
+
+	if (analysis->on_forget) {
+		analysis->on_forget(state);
+	}
+	memset(state, 0, analysis->thread_state_size);
+}
+
+void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
+{
+	const struct setup *setup = shard->layout->setup;
+
+	each_analysis_with(setup, on_doubt, a) {
+		shard->running = a;
+		if (setup->analyses[a]->on_doubt) {
+			setup->analyses[a]->on_doubt(shard, thread, ts, what);
+		} else {
+			reset_state(shard, thread);
+		}
+	}
+}
+
+static void lose_thread(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	thread->is_in = false;
+	thread->before_ts = 0;
+	shard_doubt(shard, thread, ts, DOUBT_EVENTS | DOUBT_SWITCHES | DOUBT_HOLE);
 }
 
 void shard_lose(struct shard *shard, uint64_t ts)
@@ -363,15 +396,13 @@ void shard_lose(struct shard *shard, uint64_t ts)
 	assert(!shard->is_closing); /* a hook adds to the open window */
 	shard->source = &any;
 	shard->oncpus.count = 0;
-	for (size_t i = 0; i < shard->resident.count; i++) {
-		struct thread *thread = shard->resident.at[i];
+	for (size_t word = 0; word < shard->presence.count; word++) {
+		uint64_t left = shard->presence.at[word].live;
 
-		if (thread && !thread->is_dead) {
-			thread->is_in = false;
-			thread->before_ts = 0;
-			shard_each_with(shard, on_unseen, (shard, thread));
-			shard_each_with(shard, on_gap, (shard, thread));
-			shard_each_with(shard, on_hole, (shard, thread, ts));
+		for (; left != 0; left &= left - 1) {
+			lose_thread(shard,
+				    shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)],
+				    ts);
 		}
 	}
 }

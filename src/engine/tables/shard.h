@@ -33,6 +33,7 @@
 #ifndef SILLAGE_ENGINE_TABLES_SHARD_H
 #define SILLAGE_ENGINE_TABLES_SHARD_H
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/contract/merge.h"
@@ -126,6 +127,15 @@ struct dead {
 	struct thread *thread;
 };
 
+/*
+ * Of 64 residents, bit by bit.  Most of a shard's threads died long ago, and their memory is in no
+ * cache: what goes through all threads passes over them without a look.
+ */
+struct presence {
+	uint64_t live;
+	uint64_t ending; /* dead, and the end of the window concerns them once more */
+};
+
 #define THREADS_AT_ONCE 16 /* that are allocated in one block */
 
 /* A key: its newest thread, and its place in a round. */
@@ -173,7 +183,7 @@ struct shard {
 	/* Of a thread that is the first known of its tid: above those of all that left the shard,
 	 * so that no two rows have one id. */
 	uint32_t next_incarnation;
-	VEC(uint64_t) window_ended; /* bits by resident_at: dead, and one window has ended since */
+	VEC(struct presence) presence; /* by resident_at / 64 */
 	VEC(struct dead) dead;
 	VEC(struct open_oncpu) oncpus;
 	VEC(char *) blocks;                /* memory for threads */
@@ -215,14 +225,21 @@ struct thread *shard_oncpu(const struct shard *shard, uint32_t cpu, int64_t key)
 void shard_open_oncpu(struct shard *shard, const struct open_oncpu *oncpu);
 void shard_close_oncpu(struct shard *shard, uint32_t cpu, int64_t key);
 
+/* In shard->presence. */
+static inline uint64_t resident_bit(const struct thread *thread)
+{
+	return (uint64_t)1 << thread->resident_at % 64;
+}
+
 /* A record of a dead thread came: the next end of a window concerns the thread once more. */
 static inline void shard_reopen(struct shard *shard, const struct thread *thread)
 {
-	if (thread->resident_at / 64 < shard->window_ended.count) {
-		shard->window_ended.at[thread->resident_at / 64] &=
-			~((uint64_t)1 << thread->resident_at % 64);
-	}
+	assert_hot(thread->is_dead);
+	shard->presence.at[thread->resident_at / 64].ending |= resident_bit(thread);
 }
+
+/* The shard's presence from its residents, which a checkpoint gave. */
+void shard_find_presence(struct shard *shard);
 
 /* The memory of a thread, zeroed, without a key. */
 struct thread *shard_thread_alloc(struct shard *shard);
@@ -265,7 +282,9 @@ void shard_select_cpu(struct shard *shard, uint64_t cpu);
 void shard_close_window(struct shard *shard);
 /* The window ends at @end: reports that to the analyses, for each thread. */
 void shard_end_window(struct shard *shard, uint64_t end);
-/* Nothing was traced from @ts on: the same. */
+/* The states of the thread may be wrong from @ts on; bits of enum doubt. */
+void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
+/* Nothing was traced from @ts on: all states are in doubt. */
 void shard_lose(struct shard *shard, uint64_t ts);
 
 /* Calls a hook of every analysis that has it. */
@@ -273,6 +292,11 @@ void shard_lose(struct shard *shard, uint64_t ts);
 	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
 		(shard)->running = a_;                                                             \
 		(shard)->layout->setup->analyses[a_]->member call;                                 \
+	}
+#define shard_each_rare_with(shard, member, call)                                                  \
+	each_analysis_with((shard)->layout->setup, member, a_) {                                   \
+		(shard)->running = a_;                                                             \
+		(shard)->layout->setup->analyses[a_]->rare->member call;                           \
 	}
 
 /* ---- checks (shard-check.c) ---- */

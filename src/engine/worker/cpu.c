@@ -92,23 +92,14 @@ static void note_initial(struct worker *worker, uint64_t ts, int32_t tid)
 
 /* ---- what is missing ---- */
 
-static void tell_lost(struct worker *worker, uint64_t ts)
+static void tell_lost(struct worker *worker, uint64_t ts, bool is_over)
 {
 	const struct setup *setup = worker->setup;
 
 	each_analysis_with(setup, on_lost, i) {
 		worker->analysis = (uint8_t)i;
-		setup->analyses[i]->on_lost(worker, worker->states + setup->state_offsets[i], ts);
-	}
-}
-
-static void tell_found(struct worker *worker, uint64_t ts)
-{
-	const struct setup *setup = worker->setup;
-
-	each_analysis_with(setup, on_found, i) {
-		worker->analysis = (uint8_t)i;
-		setup->analyses[i]->on_found(worker, worker->states + setup->state_offsets[i], ts);
+		setup->analyses[i]->rare->on_lost(worker, worker->states + setup->state_offsets[i],
+						  ts, is_over);
 	}
 	worker->analysis = 0;
 }
@@ -150,7 +141,7 @@ static __attribute__((noinline)) void leave_in_part(struct worker *worker, const
 		charge(worker, s->ts, worker->known == KNOWN_TID && worker->tid != s->prev);
 	}
 	if (worker->known == KNOWN_NOT) {
-		tell_found(worker, s->ts);
+		tell_lost(worker, s->ts, true);
 	}
 	if (s->prev != 0) {
 		show_leaving(worker, s, flags, group, NULL);
@@ -431,7 +422,7 @@ static void continue_as(struct worker *worker, uint64_t ts, int32_t former, int3
 		charge(worker, ts, false);
 	}
 	if (worker->known == KNOWN_NOT) {
-		tell_found(worker, ts);
+		tell_lost(worker, ts, true);
 	}
 	worker->known = KNOWN_TID;
 	worker->tid = tid;
@@ -536,8 +527,7 @@ void worker_note_gap(struct worker *worker, uint64_t ts)
 	ts = ts < worker->last_ts ? worker->last_ts : ts;
 	worker_to_slice(worker, ts);
 	worker_end_oncpu(worker, ts, false);
-	tell_lost(worker, ts);
-	worker->analysis = 0;
+	tell_lost(worker, ts, false);
 	if (!worker->chunk->has_switches) {
 		if (worker->setup->uses_threads) {
 			(void)worker_emit(worker, ts, TID_CURRENT, RECORD_GAP);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "query/fields.h"
 
 /* ---- groups ---- */
 

@@ -94,7 +94,7 @@ void json_describe(FILE *out, const struct analysis *const *list)
 			if (table->scope == SCOPE_EVENT) {
 				(void)fprintf(out, "\"%s\":{NAME:N}", table->key);
 			} else {
-				describe_list(out, table, (*list)->label_of != NULL);
+				describe_list(out, table, analysis_rare(*list)->label_of);
 			}
 		}
 		(void)fputs("}\n", out);

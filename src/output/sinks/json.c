@@ -405,11 +405,6 @@ static void put_number(struct json *json, const char *key, double value)
 
 static void put_trigger_value(struct json *json, const struct trigger_value *value)
 {
-	const char op[] = { value->op == 'g'   ? '>'
-			    : value->op == 'l' ? '<'
-					       : value->op,
-			    value->op == 'g' || value->op == 'l' ? '=' : '\0', '\0' };
-
 	json_open(json, NULL, '{');
 	json_text(json, "figure", value->figure);
 	if (value->row[0]) {
@@ -417,7 +412,7 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	}
 	json_bool(json, "holds", value->holds);
 	json_fixed(json, "value", value->value);
-	json_text(json, "op", op);
+	json_text(json, "op", op_text(value->op));
 	if (value->is_baseline) {
 		put_number(json, "limit", value->limit);
 		put_number(json, "baseline", value->baseline);

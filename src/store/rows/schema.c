@@ -109,7 +109,7 @@ static void add_thread(struct columns_of *columns)
 /* Names for ids, where the analysis knows some. */
 static void add_label(struct columns_of *columns, const struct analysis *analysis)
 {
-	if (analysis->label_of) {
+	if (analysis_rare(analysis)->label_of) {
 		add(columns, "label", STORE_LABEL, 0, true);
 	}
 }

@@ -2,6 +2,7 @@
  * merger-fixture: see merger-fixture.h.
  */
 #include "engine/merger-fixture.h"
+#include "engine/contract/untrusted.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -92,10 +93,13 @@ static void on_initial_thread(struct shard *shard, struct thread *thread, uint64
 	say("initial %d %s\n", thread->view.tid, thread->view.comm);
 }
 
-static void on_gap(struct shard *shard, struct thread *thread)
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	(void)shard;
-	say("gap %d\n", thread->view.tid);
+	(void)ts;
+	if (what & DOUBT_EVENTS) {
+		say("gap %d\n", thread->view.tid);
+	}
 }
 
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
@@ -147,15 +151,15 @@ static const struct analysis teller = {
 	.on_record = on_record,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_run = on_run,
 	.on_fork = on_fork,
 	.on_initial_thread = on_initial_thread,
-	.on_gap = on_gap,
+	.on_doubt = on_doubt,
 	.on_ordered = on_ordered,
 	.on_trace_checkpoint = on_trace_checkpoint,
-	.on_cpu = on_cpu,
-	.on_slice = on_slice,
-	.on_tally = on_tally,
+	.rare = &(const struct analysis_rare){ .on_run = on_run,
+					       .on_cpu = on_cpu,
+					       .on_slice = on_slice,
+					       .on_tally = on_tally },
 };
 
 /* ---- the host ---- */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/contract/untrusted.h"
 #include "engine/engine-fixture.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/exchange/checkpoint.h"

@@ -24,11 +24,12 @@ static void handle_base(struct worker *worker, void *state, const struct trace_e
 	handle(worker, state, event, user);
 }
 
-static void on_lost(struct worker *worker, void *state, uint64_t ts)
+static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	(void)worker;
 	(void)state;
 	(void)ts;
+	(void)is_over;
 }
 
 static const struct need base[] = { { "sched_switch", { "next_tid" }, handle_base, 0 } };
@@ -59,10 +60,9 @@ static const struct analysis of_threads = {
 	.tables = { { .scope = SCOPE_TRACE, .columns = { { .key = "count" } } } },
 	.needs = few,
 	.need_count = 2,
-	.needs_of = needs_of,
 	.uses_threads = true,
 	.worker_state_size = 40,
-	.on_lost = on_lost,
+	.rare = &(const struct analysis_rare){ .needs_of = needs_of, .on_lost = on_lost },
 };
 
 static void set_up(struct setup *setup, uint64_t interval_ns, bool wants_windows)

@@ -392,9 +392,13 @@ START_TEST(tells_unsound)
 	*vec_push(&shard->oncpus) = oncpu;
 	ck_assert(!shard_is_sound(shard, number)); /* two on one CPU */
 	shard->oncpus.count = 0;
-	*vec_push(&shard->window_ended) = 1;
+	shard->presence.at[0].live = 0;
 	ck_assert(!shard_is_sound(shard, number)); /* alive, and skipped */
-	shard->window_ended.at[0] = 0;
+	shard->presence.at[0] = (struct presence){ .live = 1, .ending = 1 };
+	ck_assert(!shard_is_sound(shard, number)); /* alive, and its end is due */
+	shard->presence.at[0] = (struct presence){ .live = 3 };
+	ck_assert(!shard_is_sound(shard, number)); /* a hole that is alive */
+	shard->presence.at[0] = (struct presence){ .live = 1 };
 	thread->resident_at = 2;
 	ck_assert(!shard_is_sound(shard, number));
 	thread->resident_at = 0;

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/limits.h"
 #include "engine/tables/columns.h"
 #include "made-report.h"
 #include "output/rollup.h"

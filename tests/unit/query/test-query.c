@@ -8,6 +8,7 @@
 #include "base/codec.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/contract/analysis.h"
+#include "engine/contract/untrusted.h"
 #include "query/names.h"
 #include "query/pattern.h"
 #include "query/period.h"

@@ -1,21 +1,19 @@
 /*
- * trigger-which: which rows of a list a figure is about: [3], [comm=redis*], [name="a]b"].
- *
- * A value is a pattern as those of a shell.  Quotes around it may enclose any letters; they are not
- * part of it, and patterns hold inside, too.  A backslash takes the letter after it as it is.  What
- * no row can have is refused: a trigger that never fires helps nobody.
+ * which: see which.h.
  */
+#include "figure/which.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/units.h"
+#include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
-#include "engine/engine.h"
-#include "trigger/trigger-parts.h"
 
 /* The name of a row with ids by their names; it changes, so a row has none until they are known. */
 #define LABEL_KEY "label"
@@ -58,7 +56,7 @@ static void list_keys(const struct figure *figure, const struct table *list,
 		if (list->name_key) {
 			keys[count++] = list->name_key;
 		}
-		if (list->scope == SCOPE_KEYED && figure->analysis->label_of) {
+		if (list->scope == SCOPE_KEYED && analysis_rare(figure->analysis)->label_of) {
 			keys[count++] = LABEL_KEY;
 		}
 		if (list->id_key) {
@@ -100,21 +98,23 @@ static bool is_number(const struct table *list, const char *key)
 
 /* ---- parsing ---- */
 
-static bool say_keys(const struct figure *figure, const struct table *list, char *why, size_t size)
+static bool say_keys(struct scan *scan, const struct figure *figure, const struct table *list)
 {
 	const char *keys[KEYS_MAX];
-	int used = snprintf(why, size, "rows of %s are selected by %sKEY=PATTERN, KEY being ",
-			    list->key, has_numbers(list) ? "a number or " : "");
+	char text[120] = "";
 
 	list_keys(figure, list, keys);
-	for (size_t i = 0; keys[i] && used < (int)size; i++) {
-		used += snprintf(why + used, size - (size_t)used, "%s%s",
-				 i == 0        ? ""
-				 : keys[i + 1] ? ", "
-					       : " or ",
-				 keys[i]);
+	for (size_t i = 0; keys[i]; i++) {
+		size_t used = strlen(text);
+
+		(void)snprintf(text + used, sizeof(text) - used, "%s%s",
+			       i == 0        ? ""
+			       : keys[i + 1] ? ", "
+					     : " or ",
+			       keys[i]);
 	}
-	return false;
+	return scan_fail(scan, "rows of %s are selected by %sKEY=PATTERN, KEY being %s", list->key,
+			 has_numbers(list) ? "a number or " : "", text);
 }
 
 /* The end of a value: the quote that closes it, or without quotes the bracket; NULL: there is none.
@@ -146,87 +146,78 @@ static bool some_id_matches(const struct table *list, const char *pattern)
 }
 
 /* Whether some row may have the value.  Patterns with signs of their own are believed. */
-static bool may_match(const struct table *list, const char *key, const char *pattern, char *why,
-		      size_t size)
+static bool check_pattern(struct scan *scan, const struct table *list, const char *key,
+			  const char *pattern)
 {
 	if (list->id_key && list->id_name && strcmp(key, list->id_key) == 0) {
-		(void)snprintf(why, size, "no %s has this number or name", key);
-		return some_id_matches(list, pattern);
+		return some_id_matches(list, pattern) ||
+		       scan_fail(scan, "no %s has this number or name", key);
 	}
 	if (is_number(list, key)) {
-		(void)snprintf(why, size, "%s is a number", key);
-		return pattern[0] && strspn(pattern, "0123456789-*?[]!^\\") == strlen(pattern);
+		return (pattern[0] && strspn(pattern, "0123456789-*?[]!^\\") == strlen(pattern)) ||
+		       scan_fail(scan, "%s is a number", key);
 	}
 	if ((strcmp(key, "comm") == 0 || strcmp(key, "by_comm") == 0) &&
 	    !strpbrk(pattern, "*[\\")) {
-		(void)snprintf(why, size, "names of threads have at most %d letters",
-			       NAME_BYTES - 1);
-		return strlen(pattern) < NAME_BYTES;
+		return strlen(pattern) < NAME_BYTES ||
+		       scan_fail(scan, "names of threads have at most %d letters", NAME_BYTES - 1);
 	}
 	return true;
 }
 
-/* @at is behind "KEY=".  Returns what is behind the value, NULL with the reason. */
-static const char *take_pattern(const char *at, const struct table *list, struct figure *figure,
-				char *why, size_t size)
+/* What is behind "KEY=", and the bracket. */
+static bool take_pattern(struct scan *scan, const struct table *list, struct figure *figure)
 {
-	bool is_quoted = *at == '"' || *at == '\'';
-	const char *begin = is_quoted ? at + 1 : at;
-	const char *end = value_end(begin, is_quoted ? *at : ']');
+	bool is_quoted = *scan->at == '"' || *scan->at == '\'';
+	const char *begin = scan->at + is_quoted;
+	const char *end = value_end(begin, is_quoted ? *scan->at : ']');
 
 	if (!end) {
-		(void)snprintf(why, size,
-			       is_quoted ? "the quote is not closed" : "the bracket is not closed");
-		return NULL;
+		return scan_fail(scan, is_quoted ? "the quote is not closed"
+						 : "the bracket is not closed");
 	}
-	figure->pattern = mem_alloc((size_t)(end - begin) + 1);
-	memcpy(figure->pattern, begin, (size_t)(end - begin));
-	if (!may_match(list, figure->key, figure->pattern, why, size)) {
-		return NULL;
-	}
-	return is_quoted ? end + 1 : end;
-}
-
-bool which_parse(const char **at, const struct table *list, struct figure *figure, char *why,
-		 size_t size)
-{
-	const char *begin = *at + 1, *end = strpbrk(begin, "=]");
-	char *past;
-
-	assert(**at == '[');
-	if (!end) {
-		(void)snprintf(why, size, "the bracket is not closed");
+	figure->pattern = mem_printf("%.*s", (int)(end - begin), begin);
+	if (!check_pattern(scan, list, figure->key, figure->pattern)) {
 		return false;
 	}
-	*at = begin;
+	scan->at = end + is_quoted;
+	if (*scan->at != ']') {
+		return scan_fail(scan, "expected ] behind the quote");
+	}
+	scan->at++;
+	return true;
+}
+
+bool which_parse(struct scan *scan, const struct table *list, struct figure *figure)
+{
+	const char *begin = scan->at + 1, *end = strpbrk(begin, "=]");
+	char *past;
+
+	assert(*scan->at == '[');
+	if (!end) {
+		return scan_fail(scan, "the bracket is not closed");
+	}
+	scan->at = begin;
 	errno = 0;
 	figure->id = strtoll(begin, &past, 10);
 	if (past != begin && *past == ']' && has_numbers(list)) {
 		figure->has_id = true;
-		*at = past + 1;
 		if (errno != 0 || (figure->id < 0 && list->scope != SCOPE_KEYED)) {
-			(void)snprintf(why, size, "no row has this number");
-			*at = begin;
-			return false;
+			return scan_fail(scan, "no row has this number");
 		}
+		scan->at = past + 1;
 		return true;
 	}
 	if (*end != '=' || !is_key(figure, list, begin, (size_t)(end - begin))) {
-		return say_keys(figure, list, why, size);
+		return say_keys(scan, figure, list);
 	}
+	figure->id = 0; /* "[4x=" begins with a number */
 	figure->key = mem_printf("%.*s", (int)(end - begin), begin);
-	*at = end + 1;
-	end = take_pattern(end + 1, list, figure, why, size);
-	if (end && *end != ']') {
-		(void)snprintf(why, size, "expected ] behind the quote");
-		*at = end;
-		return false;
-	}
-	*at = end ? end + 1 : *at;
-	return end != NULL;
+	scan->at = end + 1;
+	return take_pattern(scan, list, figure);
 }
 
-const char *which_name(const struct figure *figure)
+const char *which_pattern(const struct figure *figure)
 {
 	return figure->key && figure->table->name_key &&
 			       strcmp(figure->key, figure->table->name_key) == 0
@@ -277,6 +268,9 @@ bool which_chooses(const struct figure *figure, const struct report_row *row)
 {
 	enum scope scope = figure->table->scope;
 
+	if (scope == SCOPE_TRACE) {
+		return true;
+	}
 	if (figure->has_id) {
 		return scope == SCOPE_THREAD || scope == SCOPE_PAIR ? row->thread->tid == figure->id
 		       : scope == SCOPE_PROCESS || scope == SCOPE_PROCESS_PAIR
@@ -286,9 +280,39 @@ bool which_chooses(const struct figure *figure, const struct report_row *row)
 	return !figure->pattern || matches(figure, row);
 }
 
+static uint64_t hash_name(const char *text)
+{
+	return text ? hash_text(0, text) : 0;
+}
+
+struct which_identity which_identity(const struct table *table, const struct report_row *row)
+{
+	switch (table->scope) {
+	case SCOPE_TRACE:
+		return (struct which_identity){ 0, 0 };
+	case SCOPE_THREAD:
+		return (struct which_identity){ (uint64_t)(int64_t)row->thread->tid, row->id };
+	case SCOPE_PROCESS:
+		return (struct which_identity){ row->id, hash_name(row->thread->comm) };
+	case SCOPE_CONTAINER: /* its name may become known later */
+		return (struct which_identity){ row->id, 0 };
+	case SCOPE_PAIR:
+	case SCOPE_PROCESS_PAIR:
+	case SCOPE_CONTAINER_PAIR:
+		return (struct which_identity){ row->id, (uint64_t)row->owner };
+	case SCOPE_CPU:
+		return (struct which_identity){ row->id, 0 };
+	default: /* the number of a keyed row, in two parts if it has an owner */
+		return (struct which_identity){
+			table->owner_key ? (uint64_t)row->owner << 32 | (uint32_t)row->id : row->id,
+			hash_name(row->name)
+		};
+	}
+}
+
 /* ---- names ---- */
 
-char *which_row_name(const struct table *table, const struct report_row *row)
+char *which_name(const struct table *table, const struct report_row *row)
 {
 	const char *name = row->name ? row->name : "";
 
@@ -315,4 +339,72 @@ char *which_row_name(const struct table *table, const struct report_row *row)
 	default:
 		return mem_strdup(name);
 	}
+}
+
+const char *which_name_key(const struct table *table)
+{
+	switch (table->scope) {
+	case SCOPE_CPU:
+		return "cpu";
+	case SCOPE_THREAD:
+	case SCOPE_PROCESS:
+		return "comm";
+	case SCOPE_EVENT:
+		return "name";
+	case SCOPE_KEYED:
+	case SCOPE_CONTAINER:
+		return table->name_key ? table->name_key : table->id_key;
+	default:
+		return NULL;
+	}
+}
+
+bool which_is_by_name(const struct figure *figure)
+{
+	const struct table *table = figure->table;
+	const char *key = which_name_key(table);
+
+	if (figure->has_id) {
+		return table->scope == SCOPE_CPU || key == table->id_key;
+	}
+	return !figure->pattern || (key && strcmp(figure->key, key) == 0);
+}
+
+bool which_chooses_name(const struct figure *figure, const char *name)
+{
+	const struct table *table = figure->table;
+	const char *other = NULL;
+	char number[24];
+
+	assert(which_is_by_name(figure));
+	if (figure->has_id) {
+		(void)snprintf(number, sizeof(number), "%" PRId64, figure->id);
+		return strcmp(number, name) == 0;
+	}
+	if (table->id_name && !table->name_key && figure->pattern) {
+		other = table->id_name(strtoull(name, NULL, 10));
+	}
+	return !figure->pattern || fnmatch(figure->pattern, name, 0) == 0 ||
+	       (other && fnmatch(figure->pattern, other, 0) == 0);
+}
+
+/* A value that needs no quotes. */
+static bool is_plain(const char *name)
+{
+	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_./:@%+-,#~") == strlen(name);
+}
+
+void which_print(const struct table *table, const char *name, FILE *out)
+{
+	const char *key = which_name_key(table), *quote = is_plain(name) ? "" : "\"";
+
+	(void)fprintf(out, "[%s%s%s", key ? key : "", key ? "=" : "", quote);
+	for (; *name; name++) {
+		if (strchr("\"\\*?[", *name)) {
+			(void)fputc('\\', out);
+		}
+		(void)fputc(units_letter(*name), out);
+	}
+	(void)fprintf(out, "%s]", quote);
 }

@@ -4,10 +4,10 @@
  * Numbers of threads and processes mean nothing on another day.  So rows of one name are one row:
  * sums and levels are added, of maxima the largest counts, distributions are merged.
  */
-#ifndef SILLAGE_TRIGGER_FOLD_H
-#define SILLAGE_TRIGGER_FOLD_H
+#ifndef SILLAGE_FIGURE_FOLD_H
+#define SILLAGE_FIGURE_FOLD_H
 
-#include "trigger/trigger-parts.h"
+#include "figure/figure.h"
 
 struct fold;
 

@@ -1,19 +1,17 @@
 /*
  * fold: see fold.h.
  */
-#include "trigger/fold.h"
+#include "figure/fold.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/hash.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
-
-KHASH_MAP_INIT_STR(fold_names, size_t)
+#include "figure/by-name.h"
+#include "figure/which.h"
 
 struct folded {
-	char *name; /* the key in by_name */
 	int64_t tid;
 	struct thread_view view;
 	uint64_t values[COLUMNS_MAX];
@@ -23,17 +21,16 @@ struct folded {
 struct fold {
 	struct report_table table;
 	struct columns columns;
-	VEC(struct folded *) all;
+	struct by_name by_name; /* of struct folded */
 	VEC(struct report_row) rows;
-	khash_t(fold_names) * by_name;
 };
 
 /* Without what is another one on another day. */
-static struct report_row shown(const struct table *table, struct folded *folded,
+static struct report_row shown(const struct table *table, const char *name, struct folded *folded,
 			       const struct report_row *from, bool has_id)
 {
 	struct report_row row = *from;
-	uint64_t hash = hash_text(0, folded->name);
+	uint64_t hash = hash_text(0, name);
 
 	if (from->thread) {
 		folded->view = *from->thread;
@@ -54,23 +51,22 @@ static struct report_row shown(const struct table *table, struct folded *folded,
 
 static void add(struct fold *fold, const struct report_row *from, bool has_id)
 {
-	char *name = which_row_name(fold->table.table, from);
-	struct folded *folded;
-	int is_new;
-	khint_t at = kh_put(fold_names, fold->by_name, name, &is_new);
+	char *name = which_name(fold->table.table, from);
+	size_t count = fold->by_name.all.count;
+	struct folded *folded = by_name_add(&fold->by_name, name, sizeof(*folded));
 
-	if (is_new) {
-		folded = mem_alloc(sizeof(*folded));
-		folded->name = name;
+	if (fold->by_name.all.count > count) {
 		folded->tid = from->thread ? from->thread->tid : -1;
-		folded->row = shown(fold->table.table, folded, from, has_id);
-		kh_value(fold->by_name, at) = fold->all.count;
-		*vec_push(&fold->all) = folded;
-	} else {
-		free(name);
-		folded = fold->all.at[kh_value(fold->by_name, at)];
+		folded->row = shown(fold->table.table, name, folded, from, has_id);
 	}
 	columns_add(&fold->columns, folded->values, from->values);
+	free(name);
+}
+
+static const struct folded *folded_at(const struct fold *fold, size_t at)
+{
+	assert(at < fold->by_name.all.count);
+	return fold->by_name.all.at[at].row;
 }
 
 struct fold *fold_new(const struct figure *figure, const struct report_table *from)
@@ -79,15 +75,14 @@ struct fold *fold_new(const struct figure *figure, const struct report_table *fr
 
 	assert(from->table == figure->table);
 	fold->table = *from;
-	fold->by_name = kh_init(fold_names);
 	columns_append(&fold->columns, from->table);
 	for (size_t i = 0; i < from->row_count; i++) {
 		if (which_chooses(figure, &from->rows[i])) {
 			add(fold, &from->rows[i], figure->has_id);
 		}
 	}
-	for (size_t i = 0; i < fold->all.count; i++) {
-		*vec_push(&fold->rows) = fold->all.at[i]->row;
+	for (size_t i = 0; i < fold->by_name.all.count; i++) {
+		*vec_push(&fold->rows) = folded_at(fold, i)->row;
 	}
 	fold->table.rows = fold->rows.at;
 	fold->table.row_count = fold->rows.count;
@@ -99,14 +94,13 @@ void fold_free(struct fold *fold)
 	if (!fold) {
 		return;
 	}
-	for (size_t i = 0; i < fold->all.count; i++) {
-		columns_empty(&fold->columns, fold->all.at[i]->values);
-		free(fold->all.at[i]->name);
-		free(fold->all.at[i]);
+	for (size_t i = 0; i < fold->by_name.all.count; i++) {
+		struct folded *folded = fold->by_name.all.at[i].row;
+
+		columns_empty(&fold->columns, folded->values);
 	}
-	vec_fini(&fold->all);
+	by_name_fini(&fold->by_name);
 	vec_fini(&fold->rows);
-	kh_destroy(fold_names, fold->by_name);
 	columns_fini(&fold->columns);
 	free(fold);
 }
@@ -118,12 +112,11 @@ const struct report_table *fold_table(const struct fold *fold)
 
 const char *fold_name(const struct fold *fold, size_t at)
 {
-	assert(at < fold->all.count);
-	return fold->all.at[at]->name;
+	assert(at < fold->by_name.all.count);
+	return fold->by_name.all.at[at].name;
 }
 
 int64_t fold_tid(const struct fold *fold, size_t at)
 {
-	assert(at < fold->all.count);
-	return fold->all.at[at]->tid;
+	return folded_at(fold, at)->tid;
 }
