@@ -256,7 +256,9 @@ bool clickhouse_take_version(const char *text, size_t len, uint64_t *ret)
 			return false;
 		}
 	}
-	*ret = number;
+	if (len > 0) {
+		*ret = number;
+	}
 	return len > 0;
 }
 
