@@ -452,8 +452,7 @@ void jobs_release_end(struct jobs_trace *trace, size_t count, const struct order
 
 static void expiry_codec(struct codec *codec, struct jobs_expiry *expiry)
 {
-	codec_u64(codec, &expiry->ts);
-	codec_u64(codec, &expiry->late_ns);
+	codec_each(codec, &expiry->ts, &expiry->late_ns);
 }
 
 static void waiting_codec(struct codec *codec, struct waiting *waiting)
@@ -468,21 +467,15 @@ static void waiting_codec(struct codec *codec, struct waiting *waiting)
 		codec_u64(codec, &waiting->signals.at[waiting->taken + i]);
 	}
 	expiry_codec(codec, &waiting->pending);
-	codec_u32(codec, &waiting->pending_count);
-	codec_i32(codec, &waiting->signal);
-	codec_bool(codec, &waiting->is_executing);
-	codec_u64(codec, &waiting->since);
-	codec_u64(codec, &waiting->arrival);
+	codec_each(codec, &waiting->pending_count, &waiting->signal, &waiting->is_executing,
+		   &waiting->since, &waiting->arrival);
 }
 
 static void release_codec(struct codec *codec, struct jobs_release *release, size_t count)
 {
-	codec_u64(codec, &release->wake_ts);
-	codec_bool(codec, &release->is_timer);
+	codec_each(codec, &release->wake_ts, &release->is_timer);
 	expiry_codec(codec, &release->expiry);
-	codec_i32(codec, &release->wake_signal);
-	codec_bool(codec, &release->is_in_doubt);
-	codec_u64(codec, &release->seen_ts);
+	codec_each(codec, &release->wake_signal, &release->is_in_doubt, &release->seen_ts);
 	for (size_t j = 0; j < count; j++) {
 		waiting_codec(codec, &release->jobs[j]);
 	}
@@ -490,19 +483,14 @@ static void release_codec(struct codec *codec, struct jobs_release *release, siz
 
 static void timer_codec(struct codec *codec, struct jobs_timer *timer)
 {
-	codec_bool(codec, &timer->is_set);
-	codec_i64(codec, &timer->expires);
-	codec_i32(codec, &timer->tid);
-	codec_bool(codec, &timer->is_shared);
+	codec_each(codec, &timer->is_set, &timer->expires, &timer->tid, &timer->is_shared);
 }
 
 static void cpu_codec(struct codec *codec, struct jobs_cpu *cpu)
 {
-	codec_bool(codec, &cpu->is_in_expiry);
-	codec_u64(codec, &cpu->timer);
+	codec_each(codec, &cpu->is_in_expiry, &cpu->timer);
 	expiry_codec(codec, &cpu->expiry);
-	codec_bool(codec, &cpu->has_woken);
-	codec_i32(codec, &cpu->woken);
+	codec_each(codec, &cpu->has_woken, &cpu->woken);
 }
 
 /* Bytes of one at least. */
