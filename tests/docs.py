@@ -11,6 +11,7 @@ With --manual instead: the manual page shows examples line by line.
 
 usage: docs.py [--manual] SILLAGE ROOT
 """
+import difflib
 import json
 import os
 import re
@@ -94,7 +95,8 @@ def undefined(sillage, root):
     defined, common, spread, reported = definitions_of(read(root, 'doc', 'definitions.md'))
     for place, keys in sorted(tables.items()):
         if place not in defined:
-            yield 'lacks the table of %s' % '.'.join(filter(None, place))
+            yield 'lacks the table of %s, which is headed %s' % (
+                '.'.join(filter(None, place)), '**`%s`**' % place[1] if place[1] else '**Trace**')
         for key in sorted(keys - defined.get(place, set()) - common):
             yield 'lacks "%s" of %s' % (key, '.'.join(filter(None, place)))
     for place in sorted(set(defined) - set(tables)):
@@ -156,6 +158,17 @@ def manual_test(root):
     return 1 if faults else 0
 
 
+def differs(sillage, root, topic):
+    """What `sillage help TOPIC` prints stands as a block in doc/TOPIC.md; if not, how the block differs that is most like it."""
+    name = 'doc/%s.md' % topic
+    printed = said(sillage, 'help', topic).splitlines()
+    blocks = [block.splitlines() for block in re.findall(r'^```\n(.*?)^```$', read(root, name), re.M | re.S)]
+    if printed not in blocks:
+        nearest = max(blocks, key=lambda block: len(set(block) & set(printed)))
+        yield '%s has not what `sillage help %s` prints:\n%s' % (name, topic, '\n'.join(difflib.unified_diff(
+            nearest, printed, name, 'sillage help ' + topic, n=1, lineterm='')))
+
+
 WALK_FILES, WALK_ROOMS, WALK_ENTERED = 25, 9, 2
 
 
@@ -199,10 +212,8 @@ def main():
     documented = set(re.findall(r'\*--([a-z-]+)\*', manual))
     faults += ['--%s is not in the manual page' % option for option in sorted(options - documented - {'help'})]
     faults += ['--%s is in the manual page only' % option for option in sorted(documented - options - {'version'})]
-    if said(sillage, 'help', 'json') not in read(root, 'doc', 'json.md'):
-        faults.append('doc/json.md has other keys than `sillage help json`')
-    if said(sillage, 'help', 'store') not in read(root, 'doc', 'store.md'):
-        faults.append('doc/store.md has other tables than `sillage help store`')
+    for topic in ('json', 'store'):
+        faults += differs(sillage, root, topic)
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):
         if not re.search(r'\b%s\b' % name, manual):
             faults.append('the analysis %s is not in the manual page' % name)

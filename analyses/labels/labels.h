@@ -81,12 +81,12 @@ bool labels_are_items(const uint64_t *words, uint64_t count);
 /* ---- labels.c: the state of a trace ---- */
 
 struct known;
-KHASH_MAP_INIT_STR(known, struct known *)
+HASH_MAP_TEXT(known_names, struct known *)
 
 /* All 0: nothing is known. */
 struct labels {
-	khash_t(known) * known; /* by "LABEL:ID"; NULL: there was none */
-	struct list list;       /* the name that was told last is the last */
+	struct known_names known; /* by "LABEL:ID" */
+	struct list list;         /* the name that was told last is the last */
 };
 
 /* Whether a record of labels_note() from a file is sound. */

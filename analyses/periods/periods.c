@@ -299,11 +299,8 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
 		struct open *open = codec_at(codec, &opens->all, i);
 
-		codec_u64(codec, &open->key);
-		codec_u64(codec, &open->begin);
-		codec_i32(codec, &open->tid);
-		codec_u16(codec, &open->period);
-		codec_bool(codec, &open->is_tainted);
+		codec_each(codec, &open->key, &open->begin, &open->tid, &open->period,
+			   &open->is_tainted);
 		labels_items_codec(codec, &open->items);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);

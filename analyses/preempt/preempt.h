@@ -92,7 +92,7 @@ struct place {
 	VEC(struct waiter) queue;
 };
 
-HASH_DECLARE(preempt_indexes, uint32_t)
+HASH_MAP(preempt_indexes, uint32_t)
 
 #define LOW_CPUS 256
 
@@ -100,7 +100,7 @@ struct preempt_trace {
 	uint64_t now;      /* of the last ordered event */
 	uint64_t switches; /* so many NOTE_IN */
 	VEC(struct place) places;
-	khash_t(preempt_indexes) * by_cpu;
+	struct preempt_indexes by_cpu;
 	uint32_t
 		low[LOW_CPUS]; /* the same of CPUs below that, which is faster: 0: none, else + 1 */
 };

@@ -291,14 +291,14 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	uint32_t parent =
 		reader_has(event, PARENT) ? build_thread(build, (int32_t)v[PARENT].i) : NOBODY;
-	khint_t old;
+	uint32_t *old;
 
 	if (!reader_has(event, TID)) {
 		return;
 	}
-	old = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i);
-	if (old != kh_end(build->by_tid)) {
-		end_thread(build_thread_at(build, kh_value(build->by_tid, old)), event->ts);
+	old = indexes_get(build->by_tid, (uint64_t)(uint32_t)v[TID].i);
+	if (old) {
+		end_thread(build_thread_at(build, *old), event->ts);
 	}
 	thread = build_thread_at(build, build_add_thread(build, (int32_t)v[TID].i, event->ts));
 	thread->was_born = true;
@@ -321,8 +321,6 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	struct deep_cpu *cpu;
 	uint32_t index, leader;
-	khint_t at;
-	int is_new;
 
 	if (!reader_has(event, TID) || !reader_has(event, OLD_TID) || v[TID].i == v[OLD_TID].i) {
 		return;
@@ -337,10 +335,8 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	thread->former_tid = thread->tid;
 	thread->renamed_ts = event->ts;
 	thread->tid = (int32_t)v[TID].i;
-	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i, &is_new);
-	kh_value(build->by_tid, at) = index;
-	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
-	kh_del(indexes, build->by_tid, at);
+	*indexes_put(build->by_tid, (uint64_t)(uint32_t)v[TID].i, NULL) = index;
+	(void)indexes_drop(build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
 	cpu = build_cpu(build, event->cpu);
 	if (build_cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
 		build_oncpu(cpu, event->ts, index);

@@ -43,8 +43,6 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 {
 	struct deep_thread *thread = mem_alloc(sizeof(*thread));
 	uint32_t index = (uint32_t)build->timeline->threads.count;
-	khint_t at;
-	int is_new;
 
 	thread->tid = tid;
 	thread->pid = -1;
@@ -54,22 +52,21 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 	thread->cpu = NO_CPU;
 	thread->set_thread = NOBODY;
 	*vec_push(&build->timeline->threads) = thread;
-	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)tid, &is_new);
-	kh_value(build->by_tid, at) = index;
+	*indexes_put(build->by_tid, (uint64_t)(uint32_t)tid, NULL) = index;
 	return index;
 }
 
 uint32_t build_thread(const struct build *build, int32_t tid)
 {
-	khint_t at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)tid);
+	uint32_t *at = indexes_get(build->by_tid, (uint64_t)(uint32_t)tid);
 	uint64_t birth = build->timeline->begin;
 	struct deep_thread *thread;
 	uint32_t index;
 
-	if (at != kh_end(build->by_tid)) {
-		thread = build_thread_at(build, kh_value(build->by_tid, at));
+	if (at) {
+		thread = build_thread_at(build, *at);
 		if (thread->end == UINT64_MAX) {
-			return kh_value(build->by_tid, at);
+			return *at;
 		}
 		birth = thread->end; /* a new thread, whose fork is missing */
 	}
@@ -80,18 +77,18 @@ uint32_t build_thread(const struct build *build, int32_t tid)
 
 static uint32_t cpu_index(const struct build *build, uint64_t id)
 {
-	int is_new;
-	khint_t at = kh_put(indexes, build->by_cpu, id, &is_new);
+	bool is_new;
+	uint32_t *at = indexes_put(build->by_cpu, id, &is_new);
 	struct deep_cpu *cpu;
 
 	if (is_new) {
-		kh_value(build->by_cpu, at) = (uint32_t)build->timeline->cpus.count;
+		*at = (uint32_t)build->timeline->cpus.count;
 		cpu = vec_push(&build->timeline->cpus);
 		*cpu = (struct deep_cpu){ .id = id, .contexts = mem_alloc(sizeof(*cpu->contexts)) };
 		*vec_push(&cpu->oncpus) =
 			(struct cpu_oncpu){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
 	}
-	return kh_value(build->by_cpu, at);
+	return *at;
 }
 
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id)
