@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "cmd/say.h"
 #include "ctf/metadata/metadata.h"
-#include "deep/jobs/jobs.h"
 #include "discovery/discovery.h"
 #include "engine/contract/missing.h"
 #include "query/names.h"
@@ -62,14 +61,6 @@ static int check_period(const struct period *period, const struct metadata *cons
 	return r < 0 ? err_note(err, r, "--period %s", period->name) : 0;
 }
 
-static int check_job(const char *option, const char *pattern, const struct metadata *const *traces,
-		     size_t count, struct err *err)
-{
-	int r = pattern ? names_in_any(traces, count, jobs_look_up, pattern, err) : 0;
-
-	return r < 0 ? err_note(err, r, "--%s", option) : 0;
-}
-
 static int look_up_start(struct names *names, const void *start)
 {
 	return names_event(names, start);
@@ -94,6 +85,15 @@ static int check_job_spec(const struct job_spec *job, const struct metadata *con
 	int r = names_in_any(traces, count, look_up_job, job, err);
 
 	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
+}
+
+/* Of report. */
+static int check_job(const char *option, const struct job_spec *job,
+		     const struct metadata *const *traces, size_t count, struct err *err)
+{
+	int r = job ? names_in_any(traces, count, look_up_job, job, err) : 0;
+
+	return r < 0 ? err_note(err, r, "--%s", option) : 0;
 }
 
 static int look_up_label(struct names *names, const void *source)

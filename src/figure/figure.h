@@ -23,7 +23,7 @@
 #include "base/histogram.h"
 #include "base/mem.h"
 #include "engine/tables/report.h"
-#include "figure/scan.h"
+#include "query/scan.h"
 
 struct figure {
 	char *text; /* as written, of a quotient all of it */

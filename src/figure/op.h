@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "figure/scan.h"
+#include "query/scan.h"
 
 enum op { OP_ABOVE, OP_BELOW, OP_AT_LEAST, OP_AT_MOST };
 

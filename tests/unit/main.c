@@ -64,6 +64,8 @@ int main(void)
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
+	srunner_add_suite(runner, suite_thread_phase());
+	srunner_add_suite(runner, suite_expression());
 	srunner_add_suite(runner, suite_query());
 	srunner_add_suite(runner, suite_recorded());
 	srunner_add_suite(runner, suite_reader());
@@ -103,6 +105,7 @@ int main(void)
 	srunner_add_suite(runner, suite_view());
 	srunner_add_suite(runner, suite_options());
 	srunner_add_suite(runner, suite_robust());
+	srunner_add_suite(runner, suite_clickhouse());
 	srunner_add_suite(runner, suite_longer());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

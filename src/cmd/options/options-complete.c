@@ -18,8 +18,8 @@ void options_list_analyses(FILE *out)
 
 void options_list_models(FILE *out)
 {
-	for (size_t i = 0; job_models[i].name[0]; i++) {
-		(void)fprintf(out, "%s ", job_models[i].name);
+	for (size_t i = 0; pattern_models[i].name[0]; i++) {
+		(void)fprintf(out, "%s ", pattern_models[i].name);
 	}
 	(void)fputs("help", out);
 }

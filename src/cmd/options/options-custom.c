@@ -341,14 +341,12 @@ int options_period(struct options *options, const char *value, struct err *err)
 
 static bool prints_models(const char *value)
 {
-	if (strcmp(value, "help") != 0) {
-		return false;
+	const struct pattern_model *model = pattern_models;
+
+	for (; strcmp(value, "help") == 0 && model->name[0]; model++) {
+		(void)printf("%-14s %s: %s\n", model->name, model->summary, model->pattern);
 	}
-	for (size_t i = 0; job_models[i].name[0]; i++) {
-		(void)printf("%-14s %s: %s\n", job_models[i].name, job_models[i].summary,
-			     job_models[i].pattern);
-	}
-	return true;
+	return model != pattern_models;
 }
 
 int options_job(struct options *options, const char *value, struct err *err)
@@ -356,15 +354,28 @@ int options_job(struct options *options, const char *value, struct err *err)
 	return prints_models(value) ? 1 : period_add_job(&options->periods, value, err);
 }
 
-/* Of report: one job without a name. */
+static int take_one(const char *option, const char *value, enum expression_form form,
+		    struct job_spec **job, struct err *err)
+{
+	struct job_spec *found;
+	int r = prints_models(value) ? 1 : job_parse(value, form, NULL, &found, err);
+
+	if (r == 0) {
+		job_free(*job); /* the last one counts */
+		*job = found;
+	}
+	return r < 0 ? err_note(err, r, "%s", option) : r;
+}
+
+/* Of report: one job. */
 int options_job_alone(struct options *options, const char *value, struct err *err)
 {
-	(void)err;
-	if (prints_models(value)) {
-		return 1;
-	}
-	options->job = value;
-	return 0;
+	return take_one("--job", value, FORM_EXECUTION, &options->job, err);
+}
+
+int options_within(struct options *options, const char *value, struct err *err)
+{
+	return take_one("--within", value, FORM_AROUND, &options->within, err);
 }
 
 int options_ust_span(struct options *options, const char *value, struct err *err)

@@ -138,7 +138,7 @@ const struct option options_table[] = {
 	{ 0, "resources", NULL, "also the timers, futexes and message queues that threads used",
 	  FOR_REPORT, FLAG(resources) },
 	{ 0, "within", "MODEL|PATTERN", "only those that lie in one of these", FOR_REPORT,
-	  TEXT(within), NEEDS("job") },
+	  CUSTOM(options_within), NEEDS("job") },
 	{ 0, "every", "DURATION", "they arrive so often; deadlines count from then", FOR_REPORT,
 	  DURATION(every_ns), NEEDS("job") },
 	{ 0, "worst", "K", "explain the K worst executions, 0: none (3)", FOR_REPORT,

@@ -265,6 +265,43 @@ static int check_files(const struct options *options, struct err *err)
 	return 0;
 }
 
+static bool is_tid(const char *thread)
+{
+	return strspn(thread, "0123456789") == strlen(thread);
+}
+
+/* What stands beside the job of a report, and in it, is the same. */
+static int check_job(const struct options *options, struct err *err)
+{
+	const struct job_spec *job = options->job;
+	const char *other = NULL;
+
+	if (!job) {
+		return 0;
+	}
+	for (size_t i = 0; options->thread && i < job->is->event_count; i++) {
+		const char *who = job->is->events[i].who;
+
+		if (who[0] && strcmp(who, options->thread) == 0) {
+			other = NULL;
+			break;
+		}
+		other = who[0] && is_tid(who) == is_tid(options->thread) ? who : other;
+	}
+	if (other) {
+		return err_raise(err, -EINVAL, "--thread %s: the text of --job says @%s",
+				 options->thread, other);
+	}
+	if (options->deadline_ns != UINT64_MAX && job->deadline_ns != UINT64_MAX &&
+	    options->deadline_ns != job->deadline_ns) {
+		return err_raise(err, -EINVAL,
+				 "--deadline: the text of --job says another deadline");
+	}
+	return options->every_ns > 0 && job->period_ns > 0 && options->every_ns != job->period_ns
+		       ? err_raise(err, -EINVAL, "--every: the text of --job says another period")
+		       : 0;
+}
+
 static int check_together(struct options *options, unsigned int command,
 			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
@@ -273,6 +310,7 @@ static int check_together(struct options *options, unsigned int command,
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
 	r = r < 0 ? r : check_files(options, err);
+	r = r < 0 ? r : check_job(options, err);
 	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
 	if (command == FOR_COMPARE) {
 		note_sides(options, given);
@@ -413,6 +451,8 @@ void options_fini(struct options *options)
 	vec_fini(&options->selection.pids);
 	vec_fini(&options->selection.cpus);
 	period_set_fini(&options->periods);
+	job_free(options->job);
+	job_free(options->within);
 	vec_fini(&options->triggers);
 	vec_fini(&options->trigger_files);
 	vec_fini(&options->fails);

@@ -94,8 +94,8 @@ struct options {
 	uint64_t before_ns, after_ns;
 	const char *capture_dir, *control;
 	const char *history_dir; /* NULL: in memory */
-	const char *job;         /* a pattern or model */
-	const char *within;      /* another */
+	struct job_spec *job;    /* of report; NULL: none */
+	struct job_spec *within; /* another, in which its executions lie */
 	bool discover;
 	const char *start;    /* an event that jobs begin with; NULL: any */
 	bool resources;       /* report: timers, futexes and message queues */
