@@ -195,12 +195,3 @@ const char *fleet_figure_unit(const struct fleet_figure *figure)
 		       ? "share"
 		       : names[figure_unit(&figure->figure)][figure->figure.is_rate];
 }
-
-void fleet_figure_print(char text[CELL_MAX], const struct fleet_figure *figure, double value)
-{
-	if (figure->figure.is_share) {
-		format_share(text, value);
-	} else {
-		format_real(text, figure_unit(&figure->figure), value, figure->figure.is_rate);
-	}
-}

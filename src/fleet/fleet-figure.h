@@ -12,7 +12,6 @@
 #include "base/err.h"
 #include "engine/tables/columns.h"
 #include "figure/figure.h"
-#include "output/format.h"
 
 #define FLEET_FIGURES_MAX 64 /* of one table */
 
@@ -44,6 +43,5 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 			const uint64_t *container, double *ret);
 /* "share", "ns", "bytes/s", ... */
 const char *fleet_figure_unit(const struct fleet_figure *figure);
-void fleet_figure_print(char text[CELL_MAX], const struct fleet_figure *figure, double value);
 
 #endif

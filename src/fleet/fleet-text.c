@@ -64,7 +64,7 @@ static void cell_text(const struct layout *layout, size_t figure, const struct f
 {
 	(void)snprintf(text, CELL_MAX, "-");
 	if (cell->is_known) {
-		fleet_figure_print(text, layout->table->figures->at.at[figure], cell->value);
+		format_figure(text, &layout->table->figures->at.at[figure]->figure, cell->value);
 	}
 }
 
@@ -284,8 +284,8 @@ static void put_others(const struct layout *layout, struct text_table *table, co
 		}
 		(void)snprintf(text, sizeof(text), "-");
 		if (is_median ? column->count > 0 : robust_has_distance(column)) {
-			fleet_figure_print(text, layout->table->figures->at.at[i],
-					   is_median ? column->median : column->spread);
+			format_figure(text, &layout->table->figures->at.at[i]->figure,
+				      is_median ? column->median : column->spread);
 		}
 		text_cell_format(table, "%s%*s", text, DISTANCE_WIDTH, "");
 	}
