@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "baseline/baseline.h"
+#include "compare/profile.h"
 #include "output/rollup.h"
 #include "store/reader.h"
 
@@ -93,34 +94,18 @@ static void drop_long(struct store_windows *windows)
 	windows->at.count = kept;
 }
 
-struct span {
-	uint64_t begin, end;
-};
-
-static int by_begin(const void *left, const void *right)
-{
-	const struct span *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
 /* The time that some window covers. */
 static uint64_t covered(const struct store_windows *windows)
 {
-	struct span *spans = mem_alloc((windows->at.count + 1) * sizeof(*spans));
-	uint64_t known = 0, sum = 0;
+	VEC(struct profile_span) spans = { 0 };
+	uint64_t sum, end;
 
 	for (size_t i = 0; i < windows->at.count; i++) {
-		spans[i] = (struct span){ windows->at.at[i].begin, windows->at.at[i].end };
+		*vec_push(&spans) =
+			(struct profile_span){ windows->at.at[i].begin, windows->at.at[i].end };
 	}
-	qsort(spans, windows->at.count, sizeof(*spans), by_begin);
-	for (size_t i = 0; i < windows->at.count; i++) {
-		uint64_t begin = spans[i].begin > known ? spans[i].begin : known;
-
-		sum += spans[i].end > begin ? spans[i].end - begin : 0;
-		known = spans[i].end > known ? spans[i].end : known;
-	}
-	free(spans);
+	sum = profile_covered(spans.at, spans.count, &end);
+	vec_fini(&spans);
 	return sum;
 }
 

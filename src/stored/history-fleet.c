@@ -79,7 +79,7 @@ static int choose_sort(struct history_view *v)
 		return 0;
 	}
 	for (size_t i = 0; i < v->figures.at.count; i++) {
-		names[i + 1] = fleet_figure_name(v->figures.at.at[i]);
+		names[i + 1] = v->figures.at.at[i]->figure.text;
 	}
 	near = options_nearest(sort, names);
 	return near ? err_raise(&v->err, -EINVAL,
@@ -121,7 +121,7 @@ static int choose(struct history_view *v)
 		r = err_raise(&v->err, -EINVAL, "a store keeps no phases");
 	}
 	for (size_t i = 0; r == 0 && i < v->figures.at.count; i++) {
-		fleet_figure_uses(v->figures.at.at[i], v->used);
+		figure_uses(&v->figures.at.at[i]->figure, v->used);
 	}
 	for (size_t i = 0; r == 0 && v->actions && i < actions_count(v->actions); i++) {
 		trigger_uses_tables(actions_trigger(v->actions, i), v->used);

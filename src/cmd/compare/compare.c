@@ -112,8 +112,8 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 		gate_lost(c->gate, text);
 		free(text);
 	}
-	if (side->missing.count > 0) {
-		char *events = missing_text(side->missing.at, side->missing.count, true);
+	if (side->missing.at.count > 0) {
+		char *events = missing_text(side->missing.at.at, side->missing.at.count, true);
 
 		text = mem_printf("%s: not recorded: %s", side->name, events);
 		gate_lost(c->gate, text);
