@@ -411,7 +411,6 @@ void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 	}
 	(void)codec_count(codec, tables->owners.used, 16);
 	HASH_EACH(fd_owners, &tables->owners, one) {
-		codec_u64(codec, &one->key);
-		codec_u64(codec, &one->value);
+		codec_each(codec, &one->key, &one->value);
 	}
 }

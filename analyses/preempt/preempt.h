@@ -16,6 +16,7 @@
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/thread-phase.h"
 
 enum preempt_table { TOTALS, PAIRS, PROCESS_PAIRS, CONTAINER_PAIRS };
 enum { WAITED, WAITED_IDLE, WAITED_UNKNOWN }; /* TOTALS */
@@ -109,16 +110,13 @@ struct preempt_trace {
 
 /* Of a thread.  The queue is that of a CPU. */
 struct preempt_thread {
-	uint64_t cpu;    /* has_cpu: where it runs, waits, or was last; UINT64_MAX: unknown */
+	struct thread_phase
+		phase;   /* has_cpu: its CPU is also where it waits; UINT64_MAX: unknown */
 	uint64_t queue;  /* is_waiting */
-	uint64_t target; /* has_pending: where it will wait */
-	uint64_t out_ts; /* has_out: it runs until then */
-	uint16_t out_flags;
-	uint8_t phase;
-	bool has_cpu, has_out;
-	bool has_pending; /* it was woken before it sleeps */
-	bool is_waiting;  /* it waits, or will from out_ts on: a note tells that */
-	bool is_told;     /* on_switch_in() told of the switch out that comes next */
+	uint64_t target; /* phase.has_pending: where it will wait */
+	bool has_cpu;
+	bool is_waiting; /* it waits, or will from phase.out_ts on: a note tells that */
+	bool is_told;    /* on_switch_in() told of the switch out that comes next */
 };
 
 void preempt_on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,

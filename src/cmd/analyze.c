@@ -29,6 +29,7 @@
 #include "phases/phases.h"
 #include "recorded/recorded.h"
 #include "trigger/actions.h"
+#include "trigger/flow.h"
 
 #define PROGRESS_NS (NS_PER_S / 5) /* between two progress lines */
 
@@ -191,21 +192,6 @@ static void on_pause(void *user, struct trace *trace)
 	vec_fini(&beside.bytes);
 }
 
-static void show(void *user, const struct report *report)
-{
-	struct analyze *a = user;
-
-	if (a->phases) {
-		phases_report(a->phases, report);
-	}
-	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
-		output_phased(a->output, &a->identity, report, a->phases); /* else others need it */
-	} else {
-		output_unseen(a->output, &a->identity, report);
-	}
-	output_phases(a->output, &a->identity, a->phases);
-}
-
 static void say_missing(const struct analyze *a, const struct report *report)
 {
 	char *text, *commands;
@@ -221,22 +207,15 @@ static void say_missing(const struct analyze *a, const struct report *report)
 	free(commands);
 }
 
-/* Triggers see the figures of phases, too. */
-static void act(struct analyze *a, const struct report *report)
-{
-	struct report_table *tables = NULL;
-	struct report extended = *report;
-
-	if (a->phases) {
-		tables = phases_extend(a->phases, report, &extended);
-	}
-	actions_report(a->actions, a->output, &a->identity, &extended, NULL);
-	free(tables);
-}
-
 static void on_report(void *user, const struct report *report)
 {
 	struct analyze *a = user;
+	const struct flow flow = { .trace = &a->identity,
+				   .output = a->output,
+				   .actions = a->actions,
+				   .rollup = a->rollup,
+				   .phases = a->phases,
+				   .hides_windows = !a->options->has_interval };
 	struct report shown = *report;
 
 	clear_progress(a);
@@ -254,13 +233,7 @@ static void on_report(void *user, const struct report *report)
 	}
 	say_missing(a, report);
 	shown.is_interrupted = a->is_cut && report->kind != REPORT_WINDOW;
-	if (a->phases) {
-		phases_rest(a->phases);
-	}
-	rollup_report(a->rollup, &shown, show, a);
-	if (a->actions) {
-		act(a, report);
-	}
+	flow_report(&flow, &shown);
 	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
 		cmd_stop = true;

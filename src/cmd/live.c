@@ -100,7 +100,7 @@ static int follow(const struct options *options, struct loop_config *config,
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	config->on_store = ask_store;
-	config->store = output->also ? output->also->state : NULL;
+	config->store = storing_in(output);
 	run_loop(options, config, screen, &summary);
 	(void)baseline_close(baseline);
 	summary.wall_ns = now_monotonic_ns() - begin;

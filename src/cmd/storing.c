@@ -91,25 +91,36 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };
 	r = store_open(&windows, (struct store **)&also->state, err);
 	if (r == 0) {
-		output->also = also;
+		*vec_push(&output->also) = also;
 		output->hides_containers = !config->wants_containers;
 		config->wants_containers = config->wants_views = config->wants_windows = true;
 	}
 	return r;
 }
 
+struct store *storing_in(const struct output *output)
+{
+	for (size_t i = 0; i < output->also.count; i++) {
+		if (output->also.at[i]->sink == &sink_store) {
+			return output->also.at[i]->state;
+		}
+	}
+	return NULL;
+}
+
 int storing_close(const struct options *options, struct output *output)
 {
+	struct store *store = storing_in(output);
 	struct store_account account;
 	char *name;
 	int r;
 
-	if (!output->also) {
+	if (!store) {
 		return 0;
 	}
-	name = mem_strdup(store_name(output->also->state));
-	r = store_close(output->also->state, &account);
-	output->also = NULL;
+	name = mem_strdup(store_name(store));
+	r = store_close(store, &account);
+	output->also.count = 0;
 	if (options->verbosity > 0) {
 		say("%s: %llu windows closed, %llu stored with %llu rows, %llu spooled, %llu lost",
 		    name, (unsigned long long)account.closed, (unsigned long long)account.stored,

@@ -17,6 +17,7 @@ void build_put(const struct build *build, struct deep_thread *thread, uint64_t t
 	if (ts >= thread->end) {
 		return; /* another thread has its tid now */
 	}
+	assert_hot(timeline_state_runs(next.state) == thread_phase_runs(&thread->phase));
 	next.begin = ts;
 	/* Only the last state before the range counts. */
 	if (build->range_begin > 0 && ts <= build->range_begin) {
@@ -49,7 +50,7 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 	thread->birth = birth;
 	thread->end = UINT64_MAX;
 	thread->parent = NOBODY;
-	thread->cpu = NO_CPU;
+	thread->phase.cpu = UINT64_MAX;
 	thread->set_thread = NOBODY;
 	*vec_push(&build->timeline->threads) = thread;
 	*indexes_put(build->by_tid, (uint64_t)(uint32_t)tid, NULL) = index;
@@ -71,7 +72,9 @@ uint32_t build_thread(const struct build *build, int32_t tid)
 		birth = thread->end; /* a new thread, whose fork is missing */
 	}
 	index = build_add_thread(build, tid, birth);
-	build_put(build, build_thread_at(build, index), birth, build_interval(STATE_UNKNOWN));
+	thread = build_thread_at(build, index);
+	build_put_unknown(build, thread, birth);
+	thread->phase.is_lost = build->hole_ts != 0 && birth <= build->hole_ts;
 	return index;
 }
 
@@ -138,7 +141,14 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 	} else if (thread->is_in_call) {
 		next.state = STATE_SYSCALL;
 	}
+	(void)thread_phase_seen(&thread->phase, ts, cpu->id);
 	build_put(build, thread, ts, next);
+}
+
+void build_put_unknown(const struct build *build, struct deep_thread *thread, uint64_t ts)
+{
+	thread_phase_lose(&thread->phase);
+	build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
 }
 
 /* ---- priorities ---- */
@@ -265,10 +275,9 @@ void build_lose(struct build *build, uint64_t ts)
 		struct deep_thread *thread = timeline->threads.at[i];
 
 		thread->is_in_call = false;
-		thread->is_tentative = false;
-		thread->pending_ts = 0;
 		if (thread->end == UINT64_MAX) {
-			build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
+			build_put_unknown(build, thread, ts);
+			thread->phase.is_lost = true;
 		}
 	}
 }

@@ -129,6 +129,9 @@ void build_set_comm(struct deep_thread *thread, const struct value *value);
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);
 
+/* Nothing is known of the thread from @ts on. */
+void build_put_unknown(const struct build *build, struct deep_thread *thread, uint64_t ts);
+
 /* From @ts on the thread (or CPU_IDLE, CPU_NOBODY) is on the CPU. */
 void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);
 

@@ -583,9 +583,7 @@ void actions_fire(struct actions *actions, size_t at, struct output *output,
 	if (actions->fired) {
 		actions->fired(context, trace, event);
 	}
-	if (rule->prints || actions->is_dry) {
-		output_trigger(output, trace, event);
-	}
+	output_trigger(output, trace, event, rule->prints || actions->is_dry);
 	if (actions->is_dry) {
 		return;
 	}
