@@ -158,10 +158,11 @@ static bool text_holds(const struct pattern_condition *condition, const struct v
 static int order(uint64_t bits, bool is_signed, const struct scan_number *number)
 {
 	bool is_negative = (is_signed || number->real < 0) && (int64_t)bits < 0;
-	double real = is_negative ? (double)(int64_t)bits : (double)bits;
 
 	/* A real number is not whole, or beyond all whole ones: a double's precision will do. */
 	if (number->is_real) {
+		double real = is_negative ? (double)(int64_t)bits : (double)bits;
+
 		return real < number->real ? -1 : real > number->real;
 	}
 	if (is_negative != (number->real < 0)) {
