@@ -45,11 +45,13 @@ _Static_assert(sizeof(struct oncpu) == 24, "with the thread and its row, two cac
 
 enum oncpu_state { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED };
 
-static const struct state_field oncpu_fields[] = {
-	STATE_FIELD(struct oncpu, since),      STATE_FIELD(struct oncpu, until),
-	STATE_FIELD(struct oncpu, cpu_number), STATE_FIELD(struct oncpu, state),
-	STATE_FIELD(struct oncpu, has_run),    { 0 },
-};
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct oncpu *oncpu = state;
+
+	codec_each(checkpoint->codec, &oncpu->since, &oncpu->until, &oncpu->cpu_number,
+		   &oncpu->state, &oncpu->has_run);
+}
 
 static void count_longest(struct shard *shard, struct thread *thread, const struct oncpu *oncpu,
 			  uint64_t end)
@@ -147,7 +149,7 @@ const struct analysis analysis_cpu = {
 	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.thread_state_size = sizeof(struct oncpu),
-	.thread_state_fields = oncpu_fields,
+	.on_checkpoint = on_checkpoint,
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,

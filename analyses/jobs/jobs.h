@@ -23,6 +23,7 @@
 
 #include "analyses/labels/labels.h"
 #include "engine/contract/analysis-rare.h"
+#include "kernel/thread-phase.h"
 
 enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
@@ -116,20 +117,10 @@ struct machine {
 	struct items items; /* of the execution that began last */
 };
 
-enum phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD, PHASES };
-
 struct executing {
-	uint64_t since;  /* of the phase */
-	uint64_t out_ts; /* RUNNING: when it leaves the CPU, if has_out */
-	uint64_t cpu;
+	struct thread_phase phase;
 	uint64_t slept; /* when its last sleep ended; 0: none did */
 	int32_t tid;    /* 0: not noted yet */
-	uint16_t out_flags;
-	uint8_t phase;
-	bool has_out;
-	bool has_pending;  /* RUNNING: it was woken before it sleeps */
-	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
-	bool is_lost;      /* UNKNOWN: since a hole */
 	uint8_t machine_count;
 	struct machine *machines; /* by job; NULL: it has executed none */
 };
@@ -205,16 +196,16 @@ struct jobs_cpu {
 
 struct jobs_release;
 
-HASH_DECLARE(jobs_timers, struct jobs_timer)
-HASH_DECLARE(jobs_cpus, struct jobs_cpu)
-HASH_DECLARE(jobs_releases, struct jobs_release *)
+HASH_MAP(jobs_timers, struct jobs_timer)
+HASH_MAP(jobs_cpus, struct jobs_cpu)
+HASH_MAP(jobs_releases, struct jobs_release *)
 
 /* The state of a trace. */
 struct jobs_trace {
 	size_t jobs; /* how many there are */
-	khash_t(jobs_timers) * timers;
-	khash_t(jobs_cpus) * cpus;
-	khash_t(jobs_releases) * releases; /* by tid */
+	struct jobs_timers timers;
+	struct jobs_cpus cpus;
+	struct jobs_releases releases; /* by tid */
 	struct labels labels;
 };
 

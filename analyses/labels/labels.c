@@ -25,9 +25,9 @@ static void put_key(char key[KNOWN_KEY_BYTES], unsigned int label, const char *i
 
 static struct known *find_known(const struct labels *labels, const char *key)
 {
-	khint_t at = labels->known ? kh_get(known, labels->known, key) : 0;
+	struct known **known = known_names_get(&labels->known, key);
 
-	return !labels->known || at == kh_end(labels->known) ? NULL : kh_value(labels->known, at);
+	return known ? *known : NULL;
 }
 
 static void free_known(struct known *known)
@@ -39,7 +39,7 @@ static void free_known(struct known *known)
 
 static void remove_known(struct labels *labels, struct known *known)
 {
-	kh_del(known, labels->known, kh_get(known, labels->known, known->key));
+	(void)known_names_drop(&labels->known, known->key);
 	list_remove(&labels->list, &known->node);
 	free_known(known);
 }
@@ -47,15 +47,10 @@ static void remove_known(struct labels *labels, struct known *known)
 /* Takes it, as what was told last. */
 static void add_known(struct labels *labels, struct known *known)
 {
-	int is_new;
-	khint_t at;
+	bool is_new;
 
-	if (!labels->known) {
-		labels->known = kh_init(known);
-	}
-	at = kh_put(known, labels->known, known->key, &is_new);
-	assert(is_new > 0);
-	kh_value(labels->known, at) = known;
+	*known_names_put(&labels->known, known->key, &is_new) = known;
+	assert(is_new);
 	list_add(&labels->list, &known->node);
 }
 
@@ -88,9 +83,7 @@ void labels_forget(struct labels *labels)
 	while (labels->list.first) {
 		remove_known(labels, (struct known *)labels->list.first);
 	}
-	if (labels->known) {
-		kh_destroy(known, labels->known);
-	}
+	known_names_fini(&labels->known);
 }
 
 /* ---- names of rows ---- */

@@ -25,32 +25,25 @@
 #define FOLD_EVERY 16384 /* so often, in switches, pairs are bounded */
 #define NO_END     UINT64_MAX
 
-static void begin(struct preempt_trace *trace)
-{
-	if (!trace->by_cpu) {
-		trace->by_cpu = kh_init(preempt_indexes);
-	}
-}
-
 /* The place of a CPU, made when new.  Pointers to others are invalid then. */
 static struct place *place_of(struct preempt_trace *trace, uint64_t cpu)
 {
-	int is_new;
-	khint_t at;
+	bool is_new;
+	uint32_t *at;
 
 	if (cpu < LOW_CPUS && trace->low[cpu] != 0) {
 		return &trace->places.at[trace->low[cpu] - 1];
 	}
-	at = kh_put(preempt_indexes, trace->by_cpu, cpu, &is_new);
+	at = preempt_indexes_put(&trace->by_cpu, cpu, &is_new);
 	if (is_new) {
-		kh_value(trace->by_cpu, at) = (uint32_t)trace->places.count;
+		*at = (uint32_t)trace->places.count;
 		*vec_push(&trace->places) =
 			(struct place){ .id = cpu, .until = NO_END, .runs = PAIR_UNKNOWN };
 	}
 	if (cpu < LOW_CPUS) {
-		trace->low[cpu] = kh_value(trace->by_cpu, at) + 1;
+		trace->low[cpu] = *at + 1;
 	}
-	return &trace->places.at[kh_value(trace->by_cpu, at)];
+	return &trace->places.at[*at];
 }
 
 /* ---- pairs ---- */
@@ -371,7 +364,6 @@ void preempt_on_ordered(struct shard *shard, void *state, const struct ordered *
 	struct preempt_trace *trace = state;
 	uint32_t member;
 
-	begin(trace);
 	trace->now = ordered->ts > trace->now ? ordered->ts : trace->now;
 	if (on_cpu_note(shard, trace, ordered)) {
 		return;
@@ -410,9 +402,7 @@ void preempt_on_trace_forget(void *state)
 		vec_fini(&trace->places.at[i].moment.moved);
 	}
 	vec_fini(&trace->places);
-	if (trace->by_cpu) {
-		kh_destroy(preempt_indexes, trace->by_cpu);
-	}
+	preempt_indexes_fini(&trace->by_cpu);
 }
 
 /* A member that somebody needs, if it is a thread. */
@@ -430,10 +420,8 @@ static void moment_codec(const struct checkpoint *checkpoint, struct moment *mom
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, moment->moved.count, 16);
 
-	codec_bool(codec, &moment->is_open);
-	codec_bool(codec, &moment->has_switched);
-	codec_bool(codec, &moment->is_lost);
-	codec_bool(codec, &moment->is_found);
+	codec_each(codec, &moment->is_open, &moment->has_switched, &moment->is_lost,
+		   &moment->is_found);
 	member_codec(checkpoint, &moment->seen);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct moved *moved = codec_at(codec, &moment->moved, i);
@@ -456,8 +444,7 @@ static void queue_codec(const struct checkpoint *checkpoint, struct place *place
 
 		codec_u64(codec, &waiter->since);
 		member_codec(checkpoint, &waiter->member);
-		codec_i32(codec, &waiter->tid);
-		codec_u8(codec, &waiter->left_out);
+		codec_each(codec, &waiter->tid, &waiter->left_out);
 		(void)codec_check(codec, waiter->member >= PAIR_FIRST);
 	}
 }
@@ -468,25 +455,18 @@ void preempt_on_trace_checkpoint(const struct checkpoint *checkpoint, void *stat
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, trace->places.count, 52);
 
-	begin(trace);
-	codec_u64(codec, &trace->now);
-	codec_u64(codec, &trace->switches);
+	codec_each(codec, &trace->now, &trace->switches);
 	for (uint32_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct place *place = codec_at(codec, &trace->places, i);
-		int is_new = 1;
-		khint_t at;
+		bool is_new = true;
 
-		codec_u64(codec, &place->id);
-		codec_u64(codec, &place->charged);
-		codec_u64(codec, &place->since);
-		codec_u64(codec, &place->until);
+		codec_each(codec, &place->id, &place->charged, &place->since, &place->until);
 		member_codec(checkpoint, &place->runs);
 		member_codec(checkpoint, &place->initial);
 		moment_codec(checkpoint, &place->moment);
 		queue_codec(checkpoint, place);
 		if (codec_reads(codec)) {
-			at = kh_put(preempt_indexes, trace->by_cpu, place->id, &is_new);
-			kh_value(trace->by_cpu, at) = i;
+			*preempt_indexes_put(&trace->by_cpu, place->id, &is_new) = i;
 		}
 		(void)codec_check(codec, is_new && place->since <= place->charged &&
 						 place->charged <= place->until);

@@ -141,7 +141,7 @@ void path_fini(struct path *path)
 
 /* ---- parts ---- */
 
-HASH_DECLARE(places, uint32_t)
+HASH_MAP(places, uint32_t)
 
 static int by_total(const void *left, const void *right)
 {
@@ -155,25 +155,25 @@ static int by_total(const void *left, const void *right)
 
 void path_sum(const struct path *path, struct path_parts *parts)
 {
-	khash_t(places) *places = kh_init(places);
+	struct places places = { 0 };
 
 	memset(parts, 0, sizeof(*parts));
 	for (size_t i = 0; i < path->segments.count; i++) {
 		const struct path_segment *segment = &path->segments.at[i];
 		uint64_t ns = segment->end - segment->begin;
-		int is_new;
-		khint_t at = kh_put(places, places, segment->thread, &is_new);
+		bool is_new;
+		uint32_t *at = places_put(&places, segment->thread, &is_new);
 		struct path_part *part;
 
 		if (is_new) {
-			kh_value(places, at) = (uint32_t)parts->at.count;
+			*at = (uint32_t)parts->at.count;
 			*vec_push(&parts->at) = (struct path_part){ .thread = segment->thread };
 		}
-		part = &parts->at.at[kh_value(places, at)];
+		part = &parts->at.at[*at];
 		part->ns[segment->state] += ns;
 		part->total += ns;
 	}
-	kh_destroy(places, places);
+	places_fini(&places);
 	if (parts->at.count > 0) {
 		qsort(parts->at.at, parts->at.count, sizeof(*parts->at.at), by_total);
 	}
@@ -211,7 +211,7 @@ struct search {
 	uint32_t thread;               /* the explained thread */
 	const struct path_spans *work; /* its executions; NULL: unknown */
 	struct rivals *rivals;
-	khash_t(places) * places; /* index into rivals.at, by thread */
+	struct places places; /* index into rivals.at, by thread */
 };
 
 static const struct deep_thread *thread_at(const struct search *search, uint32_t index)
@@ -382,15 +382,15 @@ static void judge_rival(struct search *search, const struct path_segment *segmen
 static void add_rival(struct search *search, const struct path_segment *segment, uint32_t runs,
 		      uint64_t begin, uint64_t end)
 {
-	int is_new;
-	khint_t at = kh_put(places, search->places, runs, &is_new);
+	bool is_new;
+	uint32_t *at = places_put(&search->places, runs, &is_new);
 	struct rival *rival;
 
 	if (is_new) {
-		kh_value(search->places, at) = (uint32_t)search->rivals->at.count;
+		*at = (uint32_t)search->rivals->at.count;
 		*vec_push(&search->rivals->at) = (struct rival){ .thread = runs };
 	}
-	rival = &search->rivals->at.at[kh_value(search->places, at)];
+	rival = &search->rivals->at.at[*at];
 	rival->total += end - begin;
 	if (end - begin > rival->longest) {
 		rival->longest = end - begin;
@@ -509,11 +509,12 @@ static int longest_first(const void *left, const void *right)
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		      const struct path_spans *work, struct rivals *rivals)
 {
-	struct search search = { .timeline = timeline,
-				 .thread = thread,
-				 .work = work,
-				 .rivals = rivals,
-				 .places = kh_init(places) };
+	struct search search = {
+		.timeline = timeline,
+		.thread = thread,
+		.work = work,
+		.rivals = rivals,
+	};
 
 	assert(thread < timeline->threads.count);
 	memset(rivals, 0, sizeof(*rivals));
@@ -527,7 +528,7 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 			search_run(&search, segment);
 		}
 	}
-	kh_destroy(places, search.places);
+	places_fini(&search.places);
 	if (rivals->at.count > 0) {
 		qsort(rivals->at.at, rivals->at.count, sizeof(*rivals->at.at), by_rival_total);
 	}

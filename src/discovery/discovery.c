@@ -49,19 +49,19 @@ struct sequence {
 	VEC(uint64_t) times;
 };
 
-HASH_DECLARE(sequence_of, uint32_t)
-HASH_DECLARE(runs_on, int32_t)
-HASH_DECLARE(type_of, uint32_t)
+HASH_MAP(sequence_of, uint32_t)
+HASH_MAP(runs_on, int32_t)
+HASH_MAP(type_of, uint32_t)
 
 struct search {
 	const struct timeline *timeline;
 	const struct discovery_config *config;
 	VEC(struct sequence) sequences;
-	khash_t(sequence_of) * by_tid;
-	khash_t(runs_on) * runs; /* the tid, by CPU */
+	struct sequence_of by_tid;
+	struct runs_on runs; /* the tid, by CPU */
 	size_t initial_put;
-	khash_t(type_of) * types; /* by class id of the plan */
-	VEC(char *) names;        /* of types from TYPES_OWN on */
+	struct type_of types; /* by class id of the plan */
+	VEC(char *) names;    /* of types from TYPES_OWN on */
 	/* Of the thread that is searched. */
 	uint64_t work, until_ns; /* done, and when to end; 0: no limit */
 	size_t starts_left;      /* types that episodes may begin with */
@@ -115,18 +115,17 @@ static void choose_threads(struct search *search)
 	}
 	for (size_t i = 0; i < runners.count; i++) {
 		uint64_t tid = (uint32_t)timeline->threads.at[runners.at[i].thread]->tid;
-		khint_t at = kh_get(sequence_of, search->by_tid, tid);
-		int is_new;
+		uint32_t *at = sequence_of_get(&search->by_tid, tid);
 
-		if (at != kh_end(search->by_tid)) {
+		if (at) {
 			continue;
 		}
 		if (search->sequences.count == search->config->threads_max) {
 			search->found->is_cut |= !search->config->who;
 			break;
 		}
-		at = kh_put(sequence_of, search->by_tid, tid, &is_new);
-		kh_value(search->by_tid, at) = (uint32_t)search->sequences.count;
+		at = sequence_of_put(&search->by_tid, tid, NULL);
+		*at = (uint32_t)search->sequences.count;
 		*vec_push(&search->sequences) = (struct sequence){ .thread = runners.at[i].thread };
 	}
 	vec_fini(&runners);
@@ -136,14 +135,14 @@ static void choose_threads(struct search *search)
 
 static void add_event(struct search *search, int32_t tid, uint64_t ts, uint32_t type)
 {
-	khint_t at = kh_get(sequence_of, search->by_tid, (uint64_t)(uint32_t)tid);
+	uint32_t *at = sequence_of_get(&search->by_tid, (uint64_t)(uint32_t)tid);
 	const struct deep_thread *thread;
 	struct sequence *sequence;
 
-	if (at == kh_end(search->by_tid) || ts < search->timeline->begin) {
+	if (!at || ts < search->timeline->begin) {
 		return;
 	}
-	sequence = &search->sequences.at[kh_value(search->by_tid, at)];
+	sequence = &search->sequences.at[*at];
 	thread = search->timeline->threads.at[sequence->thread];
 	if (ts < thread->birth || ts > thread->end) {
 		return; /* of another thread with this tid */
@@ -178,12 +177,12 @@ const char *discovery_start(const char *start)
 /* The type of a class; UINT32_MAX: noise.  Classes of one name, in several channels, are one. */
 static uint32_t type_of(struct search *search, const struct plan_event *class)
 {
-	int is_new;
-	khint_t at = kh_put(type_of, search->types, (uint64_t)(uintptr_t) class, &is_new);
+	bool is_new;
+	uint32_t *at = type_of_put(&search->types, (uint64_t)(uintptr_t) class, &is_new);
 	uint32_t type = UINT32_MAX;
 
 	if (!is_new) {
-		return kh_value(search->types, at);
+		return *at;
 	}
 	for (size_t i = 0; i < search->names.count; i++) {
 		type = strcmp(search->names.at[i], class->class->name) == 0
@@ -194,20 +193,20 @@ static uint32_t type_of(struct search *search, const struct plan_event *class)
 		type = TYPES_OWN + (uint32_t)search->names.count;
 		*vec_push(&search->names) = mem_strdup(class->class->name);
 	}
-	kh_value(search->types, at) = type;
+	*at = type;
 	return type;
 }
 
 /* The tid on the CPU, to be changed; -1: unknown.  Valid until the next call. */
 static int32_t *runs_on(struct search *search, uint64_t cpu)
 {
-	int is_new;
-	khint_t at = kh_put(runs_on, search->runs, cpu, &is_new);
+	bool is_new;
+	int32_t *at = runs_on_put(&search->runs, cpu, &is_new);
 
 	if (is_new) {
-		kh_value(search->runs, at) = -1;
+		*at = -1;
 	}
-	return &kh_value(search->runs, at);
+	return at;
 }
 
 static void put_initial(struct search *search, uint64_t ts)
@@ -581,20 +580,15 @@ static void search_fini(struct search *search)
 	}
 	vec_fini(&search->sequences);
 	vec_fini(&search->names);
-	kh_destroy(sequence_of, search->by_tid);
-	kh_destroy(runs_on, search->runs);
-	kh_destroy(type_of, search->types);
+	sequence_of_fini(&search->by_tid);
+	runs_on_fini(&search->runs);
+	type_of_fini(&search->types);
 }
 
 int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,
 		   const struct discovery_config *config, struct discovery *ret, struct err *err)
 {
-	struct search search = { .timeline = timeline,
-				 .config = config,
-				 .by_tid = kh_init(sequence_of),
-				 .runs = kh_init(runs_on),
-				 .types = kh_init(type_of),
-				 .found = ret };
+	struct search search = { .timeline = timeline, .config = config, .found = ret };
 	uint64_t end;
 	int r;
 

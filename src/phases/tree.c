@@ -26,13 +26,13 @@ struct resource {
 	VEC(struct spent) slices; /* in order */
 };
 
-HASH_DECLARE(resource_of, uint32_t)
+HASH_MAP(resource_of, uint32_t)
 
 struct tree {
 	enum tree_kind kind;
 	size_t room;
 	VEC(struct resource) resources;
-	khash_t(resource_of) * by_key;
+	struct resource_of by_key;
 	uint64_t *run, *unknown; /* of each slice: of all processes, of all CPUs */
 	bool has_cpus;
 	/* Results. */
@@ -52,7 +52,6 @@ struct tree *tree_new(enum tree_kind kind, size_t room)
 	assert(room > 0);
 	tree->kind = kind;
 	tree->room = room;
-	tree->by_key = kh_init(resource_of);
 	tree->run = mem_alloc(room * sizeof(*tree->run));
 	tree->unknown = mem_alloc(room * sizeof(*tree->unknown));
 	return tree;
@@ -73,7 +72,7 @@ void tree_free(struct tree *tree)
 	}
 	vec_fini(&tree->resources);
 	vec_fini(&tree->nodes);
-	kh_destroy(resource_of, tree->by_key);
+	resource_of_fini(&tree->by_key);
 	hierarchies_fini(&tree->hierarchies);
 	free(tree->run);
 	free(tree->unknown);
@@ -89,17 +88,15 @@ static struct resource *resource_of(struct tree *tree, int64_t id, int32_t tid, 
 {
 	uint64_t key = (uint64_t)id << 32 ^ (uint32_t)tid;
 	struct resource *resource;
-	khint_t at = kh_get(resource_of, tree->by_key, key);
-	int is_new;
+	uint32_t *at = resource_of_get(&tree->by_key, key);
 
-	if (at != kh_end(tree->by_key)) {
-		return &tree->resources.at[kh_value(tree->by_key, at)];
+	if (at) {
+		return &tree->resources.at[*at];
 	}
 	if (!is_wanted) {
 		return NULL;
 	}
-	at = kh_put(resource_of, tree->by_key, key, &is_new);
-	kh_value(tree->by_key, at) = (uint32_t)tree->resources.count;
+	*resource_of_put(&tree->by_key, key, NULL) = (uint32_t)tree->resources.count;
 	resource = vec_push(&tree->resources);
 	*resource = (struct resource){ .id = id, .tid = tid };
 	return resource;

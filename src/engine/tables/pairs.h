@@ -41,7 +41,7 @@ struct pair_row {
 
 struct layout;
 
-HASH_DECLARE(pair_rows, uint32_t)
+HASH_MAP(pair_rows, uint32_t)
 
 struct pairs {
 	const struct layout *layout;     /* of the threads */
@@ -51,11 +51,10 @@ struct pairs {
 	_Atomic uint32_t orphans;        /* so many members are */
 	VEC(struct pair_row) rows;
 	VEC(uint32_t) touched;
-	khash_t(pair_rows) * by_key;
+	struct pair_rows by_key;
 	uint64_t left_out[PAIR_COLUMNS]; /* what does not count; nobody reads it */
 };
 
-void pairs_init(struct pairs *pairs, const struct layout *layout);
 void pairs_fini(struct pairs *pairs);
 
 /* See merge.h. */
