@@ -527,6 +527,9 @@ static void collect(struct shard *shard, const struct round *round, unsigned int
 		const struct slice *slice = round->entries.at[e].slice;
 		const struct partial *partial = round->entries.at[e].partial;
 
+		if (!round->entries.at[e].is_due) {
+			continue; /* its groups are in no cache */
+		}
 		vec_reserve_more(&accumulator->nodes,
 				 slice->shards[number + 1] - slice->shards[number]);
 		for (uint32_t g = slice->shards[number]; g < slice->shards[number + 1]; g++) {

@@ -130,15 +130,25 @@ static struct record_source source_of(const struct merger_stream *stream)
 				       .owns_cpu = stream->owns_cpu };
 }
 
+/* Whether a record of the partial, whose records are in time order, may be in the round. */
+static bool is_due(const struct merger *merger, const struct partial *partial)
+{
+	return partial->made.count > 0 &&
+	       partial->records.at[partial->made.at[0]].ts <= merger->round.bound;
+}
+
 /* The slice takes part in the round; its sums are added in the first one. */
 static void add_entry(struct merger *merger, const struct merger_stream *stream,
 		      struct partial *partial, struct slice *slice)
 {
 	bool counts = !slice->is_counted && slice->window != WINDOW_BEFORE;
 
-	*vec_push(&merger->round.entries) = (struct round_entry){
-		.partial = partial, .slice = slice, .source = source_of(stream), .counts = counts
-	};
+	*vec_push(&merger->round.entries) =
+		(struct round_entry){ .partial = partial,
+				      .slice = slice,
+				      .source = source_of(stream),
+				      .counts = counts,
+				      .is_due = is_due(merger, partial) };
 	slice->is_counted = true;
 	if (counts) {
 		apply_slice(merger, stream, partial, slice);
@@ -169,6 +179,7 @@ static void add_stitched(struct merger *merger)
 		.partial = merger->stitched,
 		.slice = &merger->stitched->slices.at[0],
 		.source = { .cpu_id = UINT64_MAX, .cpu_number = UINT32_MAX, .owns_cpu = true },
+		.is_due = true,
 	};
 }
 
@@ -192,8 +203,10 @@ static size_t groups_of(const struct round *round)
 	size_t groups = 0;
 
 	for (size_t i = 0; i < round->entries.count; i++) {
-		groups += round->entries.at[i].slice->group_count +
-			  round->entries.at[i].slice->tally_count / 16;
+		const struct round_entry *entry = &round->entries.at[i];
+
+		groups += (entry->is_due ? entry->slice->group_count : 0) +
+			  (entry->counts ? entry->slice->tally_count / 16 : 0);
 	}
 	return groups;
 }

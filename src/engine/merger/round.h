@@ -51,6 +51,7 @@ struct round_entry {
 	const struct slice *slice;
 	struct record_source source;
 	bool counts; /* its sums are added in this round */
+	bool is_due; /* else all its records are later: a stream may be ahead by many windows */
 };
 
 struct round {

@@ -363,9 +363,9 @@ bool pairs_are_sound(const struct pairs *pairs)
 
 HASH_MAP(pair_numbers, uint32_t)
 
-/* One of a pair as the table shows it. */
+/* One of a pair of processes or containers as the table shows it. */
 struct side {
-	int64_t number;   /* tid, pid or PID namespace; REPORT_NO_NUMBER: none */
+	int64_t number;   /* pid or PID namespace; REPORT_NO_NUMBER: none */
 	int32_t named_by; /* the tid that the name is of; INT32_MIN: it is the right one */
 	char name[64];    /* "": unknown */
 };
@@ -384,6 +384,7 @@ struct pairs_pass {
 	struct listing *listing;
 	struct pair_numbers sides, pairs;
 	VEC(struct side) all;
+	uint32_t *numbers; /* by member: of its side in `all`, UINT32_MAX: not looked up yet */
 	VEC(struct pair_sum *) sums;
 };
 
@@ -410,7 +411,10 @@ static const char *process_name(struct tables *tables, int64_t pid)
 
 static void set_name(struct side *side, const char *name)
 {
-	(void)snprintf(side->name, sizeof(side->name), "%s", name);
+	size_t len = strnlen(name, sizeof(side->name) - 1);
+
+	memcpy(side->name, name, len);
+	side->name[len] = 0;
 }
 
 /* Of a process without a known leader the name is that of its thread with the smallest tid. */
@@ -433,9 +437,6 @@ static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 		side.number = view->container != 0 ? view->container : REPORT_NO_NUMBER;
 		set_name(&side, report_container_name(pass->tables, pass->listing->selection,
 						      view->container, room));
-	} else if (pass->listing->table->scope == SCOPE_PAIR) {
-		side.number = view->tid;
-		set_name(&side, view->comm);
 	} else if (view->pid >= 0) {
 		const char *name = process_name(pass->tables, view->pid);
 
@@ -446,8 +447,7 @@ static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 	return side;
 }
 
-/* Sides that the table does not tell apart have one number. */
-static uint32_t number_of(struct pairs_pass *pass, const struct side *side)
+static uint32_t number_of_side(struct pairs_pass *pass, const struct side *side)
 {
 	uint64_t key = side->number != REPORT_NO_NUMBER ? (uint64_t)side->number
 							: hash_text(1, side->name) | 1ull << 63;
@@ -463,17 +463,27 @@ static uint32_t number_of(struct pairs_pass *pass, const struct side *side)
 	return *at;
 }
 
+/* Sides that the table does not tell apart have one number. */
+static uint32_t number_of(struct pairs_pass *pass, uint32_t member)
+{
+	if (pass->numbers[member] == UINT32_MAX) {
+		struct side side = side_of(pass, member);
+
+		pass->numbers[member] = number_of_side(pass, &side);
+	}
+	return pass->numbers[member];
+}
+
 /* ---- sums ---- */
 
 static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *row)
 {
-	struct side of = side_of(pass, row->of), by = side_of(pass, row->by);
-	uint64_t key = (uint64_t)number_of(pass, &of) << 32;
+	uint64_t key = (uint64_t)number_of(pass, row->of) << 32;
 	struct pair_sum *sum;
 	bool is_new;
 	uint32_t *at;
 
-	key |= number_of(pass, &by);
+	key |= number_of(pass, row->by);
 	at = pair_numbers_put(&pass->pairs, key, &is_new);
 	if (!is_new) {
 		return pass->sums.at[*at];
@@ -521,31 +531,43 @@ static void list_sum(const struct pairs_pass *pass, struct pair_sum *sum)
 
 /* ---- threads ---- */
 
+/* What is shown of a pair of threads. */
+struct pair_names {
+	struct thread_view of;
+	char by[sizeof(((struct thread_view *)0)->comm)];
+};
+
+static struct thread_view view_of(const struct pairs *pairs, uint32_t member)
+{
+	struct thread_view special = { .tid = -1, .pid = -1 };
+
+	if (member >= PAIR_FIRST) {
+		return *pairs_view(pairs, member);
+	}
+	strcpy(special.comm, special_name(member));
+	return special;
+}
+
 static void list_pair(struct pairs_pass *pass, const struct pair_row *pair, const uint64_t *values)
 {
+	const struct pairs *pairs = &pass->tables->pairs;
 	struct report_row *row = report_add_row(pass->listing, values, false);
-	struct side by = side_of(pass, pair->by);
-	struct pair_sum *names;
+	struct thread_view by;
+	struct pair_names *names;
 
 	if (!row) {
 		return;
 	}
 	names = mem_alloc(sizeof(*names));
-	*vec_push(&pass->listing->memory->processes) = (struct report_process){
-		.row = names->values, .memory = names, .columns = pass->tables->layout.pair_columns
-	};
-	names->by = by;
-	if (pair->of >= PAIR_FIRST) {
-		names->view = *pairs_view(&pass->tables->pairs, pair->of);
-	} else {
-		names->view = (struct thread_view){ .tid = -1, .pid = -1 };
-		strcpy(names->view.comm, special_name(pair->of));
-	}
-	row->thread = &names->view;
-	row->owner = by.number;
-	row->by = names->by.name;
+	*vec_push(&pass->listing->memory->lists) = names;
+	names->of = view_of(pairs, pair->of);
+	by = view_of(pairs, pair->by);
+	memcpy(names->by, by.comm, sizeof(names->by));
+	row->thread = &names->of;
+	row->owner = pair->by >= PAIR_FIRST ? by.tid : pair->by == PAIR_IDLE ? 0 : REPORT_NO_NUMBER;
+	row->by = names->by;
 	row->keyed = "";
-	row->id = pairs_row_id(&pass->tables->pairs, pair);
+	row->id = pairs_row_id(pairs, pair);
 }
 
 /* ---- all ---- */
@@ -566,7 +588,10 @@ void report_pairs(struct tables *tables, struct listing *listing)
 	const struct pairs *pairs = &tables->pairs;
 	struct pairs_pass pass = { .tables = tables, .listing = listing };
 	size_t count = listing->total ? pairs->rows.count : pairs->touched.count;
+	size_t numbers = (PAIR_FIRST + pairs->members.count) * sizeof(*pass.numbers);
 
+	pass.numbers = mem_alloc(numbers);
+	memset(pass.numbers, 0xFF, numbers);
 	for (size_t i = 0; i < count; i++) {
 		add_pair(&pass, &pairs->rows.at[listing->total ? i : pairs->touched.at[i]]);
 	}
@@ -577,4 +602,5 @@ void report_pairs(struct tables *tables, struct listing *listing)
 	pair_numbers_fini(&pass.pairs);
 	vec_fini(&pass.all);
 	vec_fini(&pass.sums);
+	free(pass.numbers);
 }

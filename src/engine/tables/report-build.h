@@ -27,7 +27,7 @@ struct report_process {
 /* What a report owns; zeroed at first. */
 struct report_memory {
 	VEC(struct report_table) tables;
-	VEC(struct report_row *) lists;
+	VEC(void *) lists;
 	VEC(struct report_process) processes;
 	VEC(struct report_view) views;
 	VEC(char *) labels;

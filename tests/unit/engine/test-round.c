@@ -30,6 +30,33 @@ START_TEST(stops_at_the_bound)
 }
 END_TEST
 
+/* A stream that is ahead: its groups are not looked at before the round that has them. */
+START_TEST(passes_over_later)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *streams[2];
+
+	fixture_init(&fixture);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct maker maker = maker_start(1000, 1500 + 400 * i);
+
+		streams[i] = fixture_stream(&fixture, i, UINT64_MAX, false);
+		(void)maker_add(&maker, 7 + (int)i, 1100 + 500 * i, RECORD_SAY, i);
+		maker_slice(&maker, 1, 1);
+		maker_take(&maker, streams[i]);
+	}
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	expect_log("rec 7 1100 0\n");
+	ck_assert_uint_eq(fixture.merger->round.entries.count, 3); /* and what is stitched */
+	ck_assert(fixture.merger->round.entries.at[0].is_due);
+	ck_assert(!fixture.merger->round.entries.at[1].is_due);
+	ck_assert(fixture.merger->round.entries.at[2].is_due);
+	merger_finish(fixture.merger, 0);
+	expect_log("rec 8 1600 1\n");
+	fixture_fini(&fixture);
+}
+END_TEST
+
 /* A window without its end: what is there is for the next one. */
 START_TEST(stops_at_the_window)
 {
@@ -348,6 +375,7 @@ Suite *suite_round(void)
 	TCase *tcase = tcase_create("round");
 
 	tcase_add_test(tcase, stops_at_the_bound);
+	tcase_add_test(tcase, passes_over_later);
 	tcase_add_test(tcase, stops_at_the_window);
 	tcase_add_test(tcase, orders_a_thread_by_time);
 	tcase_add_test(tcase, orders_many_groups);
