@@ -372,10 +372,8 @@ struct side {
 
 /* The sum of pairs of threads; the first is a report_process.memory. */
 struct pair_sum {
-	struct thread_view view;                          /* of the first one */
-	struct side of, by;                               /* once all is added up ... */
-	uint32_t of_number, by_number;                    /* ... of these in pairs_pass.all */
-	char keyed[2 * sizeof(((struct side *)0)->name)]; /* the names of what has no number */
+	struct thread_view view; /* of the first one */
+	uint32_t of, by;         /* in pairs_pass.all */
 	uint64_t values[PAIR_COLUMNS];
 };
 
@@ -490,8 +488,8 @@ static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *r
 	}
 	*at = (uint32_t)pass->sums.count;
 	sum = mem_alloc(sizeof(*sum));
-	sum->of_number = (uint32_t)(key >> 32);
-	sum->by_number = (uint32_t)key;
+	sum->of = (uint32_t)(key >> 32);
+	sum->by = (uint32_t)key;
 	*vec_push(&pass->sums) = sum;
 	*vec_push(&pass->listing->memory->processes) = (struct report_process){
 		.row = sum->values,
@@ -501,31 +499,41 @@ static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *r
 	return sum;
 }
 
+/* The names of sides that have no number. */
+static const char *keyed_of(const struct pairs_pass *pass, const struct side *of,
+			    const struct side *by)
+{
+	bool has_of = of->number == REPORT_NO_NUMBER, has_by = by->number == REPORT_NO_NUMBER;
+	char *keyed;
+
+	if (!has_of && !has_by) {
+		return "\t";
+	}
+	keyed = mem_printf("%s\t%s", has_of ? of->name : "", has_by ? by->name : "");
+	*vec_push(&pass->listing->memory->labels) = keyed;
+	return keyed;
+}
+
+/* All is added up: sides stay where they are. */
 static void list_sum(const struct pairs_pass *pass, struct pair_sum *sum)
 {
-	bool is_container = pass->listing->table->scope == SCOPE_CONTAINER_PAIR;
+	const struct side *of = &pass->all.at[sum->of], *by = &pass->all.at[sum->by];
 	struct report_row *row = report_add_row(pass->listing, sum->values, false);
 
 	if (!row) {
 		return;
 	}
-	sum->of = pass->all.at[sum->of_number];
-	sum->by = pass->all.at[sum->by_number];
-	row->owner = sum->by.number;
-	row->by = sum->by.name;
-	(void)snprintf(sum->keyed, sizeof(sum->keyed), "%s\t%s",
-		       sum->of.number == REPORT_NO_NUMBER ? sum->of.name : "",
-		       sum->by.number == REPORT_NO_NUMBER ? sum->by.name : "");
-	row->keyed = sum->keyed;
-	row->id = sum->of.number != REPORT_NO_NUMBER ? (uint64_t)sum->of.number : ROW_KEY_NO_ID;
-	if (is_container) {
-		row->name = sum->of.name;
+	row->owner = by->number;
+	row->by = by->name;
+	row->keyed = keyed_of(pass, of, by);
+	row->id = of->number != REPORT_NO_NUMBER ? (uint64_t)of->number : ROW_KEY_NO_ID;
+	if (pass->listing->table->scope == SCOPE_CONTAINER_PAIR) {
+		row->name = of->name;
 		return;
 	}
-	sum->view = (struct thread_view){ .tid = -1,
-					  .pid = sum->of.number != REPORT_NO_NUMBER ? sum->of.number
-										    : -1 };
-	(void)snprintf(sum->view.comm, sizeof(sum->view.comm), "%.16s", sum->of.name);
+	sum->view.tid = -1;
+	sum->view.pid = of->number != REPORT_NO_NUMBER ? (int32_t)of->number : -1;
+	memcpy(sum->view.comm, of->name, sizeof(sum->view.comm) - 1);
 	row->thread = &sum->view;
 }
 
@@ -600,7 +608,7 @@ void report_pairs(struct tables *tables, struct listing *listing)
 	}
 	pair_numbers_fini(&pass.sides);
 	pair_numbers_fini(&pass.pairs);
-	vec_fini(&pass.all);
 	vec_fini(&pass.sums);
+	*vec_push(&listing->memory->lists) = pass.all.at; /* rows show them */
 	free(pass.numbers);
 }
