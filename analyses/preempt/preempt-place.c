@@ -68,15 +68,20 @@ static void add_overlap(struct shard *shard, const struct place *place, const st
 }
 
 /* The same thread runs there from place->charged to @end. */
+static void charge_until(struct shard *shard, const struct place *place,
+			 const struct waiter *waiter, uint64_t end)
+{
+	uint64_t from = waiter->since > place->charged ? waiter->since : place->charged;
+
+	if (from < end) {
+		add_overlap(shard, place, waiter, from, end);
+	}
+}
+
 static void charge_part(struct shard *shard, struct place *place, uint64_t end)
 {
 	for (size_t i = 0; i < place->queue.count; i++) {
-		const struct waiter *waiter = &place->queue.at[i];
-		uint64_t from = waiter->since > place->charged ? waiter->since : place->charged;
-
-		if (from < end) {
-			add_overlap(shard, place, waiter, from, end);
-		}
+		charge_until(shard, place, &place->queue.at[i], end);
 	}
 	place->charged = end;
 }
@@ -198,20 +203,37 @@ static void remove_waiter(struct shard *shard, struct place *place, size_t at)
 	place->queue.at[at] = place->queue.at[--place->queue.count];
 }
 
+/* Accounts for one of the queue up to @ts; for all, if somebody else runs there by then. */
+static void charge_waiter(struct shard *shard, struct place *place, const struct waiter *waiter,
+			  uint64_t ts)
+{
+	if (ts > place->charged && place->moment.is_open) {
+		end_moment(shard, place);
+	}
+	if (place->until < ts) {
+		charge(shard, place, ts);
+	} else {
+		charge_until(shard, place, waiter, ts);
+	}
+}
+
 static void leave(struct shard *shard, struct place *place, uint32_t member, uint64_t ts)
 {
-	charge(shard, place, ts);
 	for (size_t i = 0; i < place->queue.count; i++) {
 		if (place->queue.at[i].member == member) {
+			charge_waiter(shard, place, &place->queue.at[i], ts);
 			remove_waiter(shard, place, i);
 			return;
 		}
 	}
 }
 
+/* What was before it came does not concern it. */
 static void join(struct shard *shard, struct place *place, const struct waiter *waiter, uint64_t ts)
 {
-	charge(shard, place, ts);
+	if (waiter->since < ts) {
+		charge(shard, place, ts);
+	}
 	shard_pair_use(shard, waiter->member);
 	*vec_push(&place->queue) = *waiter;
 }

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/select.h"
 #include "engine/tables/report-listing.h"
 #include "engine/tables/tables.h"
 
@@ -179,23 +180,20 @@ struct rank {
 	uint32_t row;
 };
 
-/* Those with the most first. */
-static int by_most(const void *left, const void *right)
+/* By the first column, those with the most first. */
+static bool has_more(const struct rank *a, const struct rank *b)
 {
-	const struct rank *a = left, *b = right;
-
-	if (a->most != b->most) {
-		return a->most > b->most ? -1 : 1;
-	}
-	return a->id < b->id ? -1 : a->id > b->id;
+	return a->most != b->most ? a->most > b->most : a->id < b->id;
 }
 
-/* Sorts rows by their first column, those with the most first. */
-static void sort_rows(struct pairs *pairs)
+SELECT_FIRST(select_ranks, struct rank, has_more)
+
+/* Marks all rows but the @kept with the most in the first column; the caller frees it. */
+static bool *find_least(const struct pairs *pairs, size_t kept)
 {
 	size_t count = pairs->rows.count;
 	struct rank *ranks = mem_alloc(count * sizeof(*ranks));
-	struct pair_row *sorted = mem_alloc(count * sizeof(*sorted));
+	bool *is_least = mem_alloc(count);
 
 	for (uint32_t i = 0; i < count; i++) {
 		const struct pair_row *row = &pairs->rows.at[i];
@@ -203,13 +201,12 @@ static void sort_rows(struct pairs *pairs)
 		ranks[i] = (struct rank){ row->window[0] + row->total[0], pairs_row_id(pairs, row),
 					  i };
 	}
-	qsort(ranks, count, sizeof(*ranks), by_most);
-	for (size_t i = 0; i < count; i++) {
-		sorted[i] = pairs->rows.at[ranks[i].row];
+	select_ranks(ranks, count, kept);
+	for (size_t i = kept; i < count; i++) {
+		is_least[ranks[i].row] = true;
 	}
-	memcpy(pairs->rows.at, sorted, count * sizeof(*sorted));
 	free(ranks);
-	free(sorted);
+	return is_least;
 }
 
 /* Finds the rows and those that are touched again: their places have changed. */
@@ -229,24 +226,34 @@ static void index_rows(struct pairs *pairs)
 
 void pairs_fold(struct pairs *pairs, const struct columns *columns)
 {
-	size_t count = pairs->rows.count, kept = PAIRS_MAX / 2;
+	size_t count = pairs->rows.count, kept = 0;
 	struct pair_row others = { .of = PAIR_OTHERS, .by = PAIR_OTHERS };
+	bool *is_least;
+	uint32_t at;
 
 	if (count <= PAIRS_MAX) {
 		return;
 	}
-	sort_rows(pairs);
-	for (size_t i = kept; i < count; i++) {
-		columns_add(columns, others.window, pairs->rows.at[i].window);
-		columns_add(columns, others.total, pairs->rows.at[i].total);
-		pairs_release(pairs, pairs->rows.at[i].of);
-		pairs_release(pairs, pairs->rows.at[i].by);
+	is_least = find_least(pairs, PAIRS_MAX / 2);
+	for (size_t i = 0; i < count; i++) {
+		struct pair_row *row = &pairs->rows.at[i];
+
+		if (!is_least[i]) {
+			pairs->rows.at[kept++] = *row;
+			continue;
+		}
+		columns_add(columns, others.window, row->window);
+		columns_add(columns, others.total, row->total);
+		pairs_release(pairs, row->of);
+		pairs_release(pairs, row->by);
 	}
+	free(is_least);
+	assert(kept == PAIRS_MAX / 2);
 	pairs->rows.count = kept;
 	index_rows(pairs);
-	kept = pairs_row(pairs, PAIR_OTHERS, PAIR_OTHERS);
-	columns_add(columns, pairs->rows.at[kept].window, others.window);
-	columns_add(columns, pairs->rows.at[kept].total, others.total);
+	at = pairs_row(pairs, PAIR_OTHERS, PAIR_OTHERS);
+	columns_add(columns, pairs->rows.at[at].window, others.window);
+	columns_add(columns, pairs->rows.at[at].total, others.total);
 }
 
 void pairs_close(struct pairs *pairs, const struct columns *columns, bool keep)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/select.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/report.h"
 
@@ -83,39 +84,12 @@ static int by_sort(const void *left, const void *right)
 	return a->thread && b->thread ? strcmp(a->thread->comm, b->thread->comm) : 0;
 }
 
-/* Brings the first @top rows to the front, in any order (Hoare's selection). */
-static void select_top(struct report_row *rows, size_t count, size_t top)
+static bool is_before(const struct report_row *a, const struct report_row *b)
 {
-	size_t first = 0, last = count - 1;
-
-	assert(top > 0 && top < count);
-	while (first < last) {
-		struct report_row pivot = rows[first + (last - first) / 2];
-		size_t i = first, k = last;
-
-		for (;;) {
-			struct report_row swapped;
-
-			while (by_sort(&rows[i], &pivot) < 0) {
-				i++;
-			}
-			while (by_sort(&rows[k], &pivot) > 0) {
-				k--;
-			}
-			if (i >= k) {
-				break;
-			}
-			swapped = rows[i];
-			rows[i++] = rows[k];
-			rows[k--] = swapped;
-		}
-		if (top <= k) {
-			last = k;
-		} else {
-			first = k + 1;
-		}
-	}
+	return by_sort(a, b) < 0;
 }
+
+SELECT_FIRST(select_top, struct report_row, is_before)
 
 void report_sort_rows(struct report_row *rows, size_t count, size_t top)
 {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/select.h"
 #include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
 
@@ -448,41 +449,7 @@ static bool ended_before(const struct dead *a, const struct dead *b)
 					  : x->incarnation < y->incarnation;
 }
 
-/* Splits @at into those that ended before its middle one, and the others; the count of the first.
- * Which of them it is, no processor can predict: each is moved. */
-static size_t split(struct dead *at, size_t count)
-{
-	struct dead pivot = at[count / 2];
-	size_t kept = 0;
-
-	at[count / 2] = at[count - 1];
-	for (size_t i = 0; i + 1 < count; i++) {
-		struct dead moved = at[i];
-
-		at[i] = at[kept];
-		at[kept] = moved;
-		kept += ended_before(&moved, &pivot);
-	}
-	at[count - 1] = at[kept];
-	at[kept] = pivot;
-	return kept;
-}
-
-/* Moves the @first that ended first to the front. */
-static void select_first(struct dead *at, size_t count, size_t first)
-{
-	while (first > 0 && first < count) {
-		size_t before = split(at, count);
-
-		if (before >= first) {
-			count = before;
-		} else {
-			at += before + 1;
-			count -= before + 1;
-			first -= before + 1;
-		}
-	}
-}
+SELECT_FIRST(select_ended, struct dead, ended_before)
 
 #define DEAD_AHEAD 8 /* prefetched: threads are far apart in memory */
 
@@ -509,7 +476,7 @@ static void fold_all_but(struct shard *shard, size_t keep)
 	size_t first = shard->dead.count - keep;
 
 	assert(shard->dead.count > keep);
-	select_first(shard->dead.at, shard->dead.count, first);
+	select_ended(shard->dead.at, shard->dead.count, first);
 	fold_first(shard, first);
 }
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
+#include "base/select.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/url.h"
@@ -391,6 +392,48 @@ START_TEST(histograms_alike)
 }
 END_TEST
 
+static bool is_less(const int *a, const int *b)
+{
+	return *a < *b;
+}
+
+SELECT_FIRST(select_least, int, is_less)
+
+static int by_int(const void *left, const void *right)
+{
+	const int *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Of arrays with few and many equal elements, sorted, and with the largest first. */
+START_TEST(selects_first)
+{
+	int at[60], sorted[60], count = _i;
+
+	for (int shape = 0; shape < 5; shape++) {
+		for (int first = 1; first < count; first++) {
+			for (int i = 0; i < count; i++) {
+				int any = (int)((unsigned int)(i + shape) * 2654435761u >> 8);
+
+				at[i] = shape == 0   ? i
+					: shape == 1 ? count - i
+					: shape == 2 ? 7
+					: shape == 3 ? any % 5
+						     : any;
+			}
+			memcpy(sorted, at, sizeof(at));
+			qsort(sorted, (size_t)count, sizeof(*sorted), by_int);
+			select_least(at, (size_t)count, (size_t)first);
+			qsort(at, (size_t)first, sizeof(*at), by_int);
+			ck_assert_mem_eq(at, sorted, (size_t)first * sizeof(*at));
+			qsort(at, (size_t)count, sizeof(*at), by_int);
+			ck_assert_mem_eq(at, sorted, (size_t)count * sizeof(*at));
+		}
+	}
+}
+END_TEST
+
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 Suite *suite_base(void)
@@ -411,6 +454,7 @@ Suite *suite_base(void)
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);
+	tcase_add_loop_test(tcase, selects_first, 2, 60);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
