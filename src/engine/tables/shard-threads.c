@@ -480,12 +480,9 @@ static void fold_all_but(struct shard *shard, size_t keep)
 	fold_first(shard, first);
 }
 
-/*
- * Adds to `other` of those that ended before the last @keep.  Ends are noted nearly in order: those
- * at the front that ended before all of the @keep at the back are found in one look at each.
- * False: there are few.
- */
-static bool fold_front(struct shard *shard, size_t keep)
+/* The same for those at the front of the list that ended before all of the @keep at its back: one
+ * look at each finds them.  Ends are noted nearly in order, so these are nearly all. */
+static void fold_front(struct shard *shard, size_t keep)
 {
 	struct dead *dead = shard->dead.at;
 	size_t front = shard->dead.count - keep, first = 0;
@@ -501,18 +498,19 @@ static bool fold_front(struct shard *shard, size_t keep)
 		dead[first] = moved;
 		first += moved.ts < least;
 	}
-	if (first < front / 2) {
-		return false;
-	}
 	fold_first(shard, first);
-	return true;
 }
 
 void shard_drop_dead(struct shard *shard)
 {
-	if (shard->dead.count > (THREADS_ENDED_MAX + THREADS_ENDED_MORE) / SHARDS &&
-	    !fold_front(shard, THREADS_ENDED_MAX / SHARDS)) {
-		fold_all_but(shard, THREADS_ENDED_MAX / SHARDS);
+	size_t keep = THREADS_ENDED_MAX / SHARDS, more = THREADS_ENDED_MORE / SHARDS;
+
+	if (shard->dead.count <= keep + more) {
+		return;
+	}
+	fold_front(shard, keep);
+	if (shard->dead.count > keep + more / 2) {
+		fold_all_but(shard, keep);
 	}
 }
 
