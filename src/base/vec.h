@@ -1,5 +1,5 @@
 /*
- * vec: growing arrays.
+ * vec: growing arrays, and the first elements of an array.
  *
  *     VEC(int) v = { 0 };
  *     *vec_push(&v) = 3;       at --> [ 3 |   |   |   |   ]
@@ -14,6 +14,7 @@
 #ifndef SILLAGE_BASE_VEC_H
 #define SILLAGE_BASE_VEC_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,5 +81,47 @@ static inline void vec_grow_slow_(void **at, size_t *room, size_t size)
 {
 	vec_grow_(at, *room, room, *room + 1, size, VEC_DOUBLE);
 }
+
+/* ---- the first elements ---- */
+
+/*
+ * VEC_SELECT(name, type, is_before) defines name(at, count, first): it moves the @first elements
+ * that are before all others to the front of an array, in no order among themselves.
+ * bool is_before(const type *, const type *) is a strict order; of equal elements any may come
+ * first.  Time is in proportion to @count.
+ */
+#define VEC_SELECT(name, type, is_before)                                                          \
+	static void name(type *at, size_t count, size_t first)                                     \
+	{                                                                                          \
+		size_t begin = 0, last = count - 1;                                                \
+                                                                                                   \
+		assert(first > 0 && first < count);                                                \
+		while (begin < last) {                                                             \
+			type pivot = at[begin + (last - begin) / 2];                               \
+			size_t i = begin, k = last;                                                \
+                                                                                                   \
+			for (;;) {                                                                 \
+				type swapped;                                                      \
+                                                                                                   \
+				while (is_before(&at[i], &pivot)) {                                \
+					i++;                                                       \
+				}                                                                  \
+				while (is_before(&pivot, &at[k])) {                                \
+					k--;                                                       \
+				}                                                                  \
+				if (i >= k) {                                                      \
+					break;                                                     \
+				}                                                                  \
+				swapped = at[i];                                                   \
+				at[i++] = at[k];                                                   \
+				at[k--] = swapped;                                                 \
+			}                                                                          \
+			if (first <= k) {                                                          \
+				last = k;                                                          \
+			} else {                                                                   \
+				begin = k + 1;                                                     \
+			}                                                                          \
+		}                                                                                  \
+	}
 
 #endif

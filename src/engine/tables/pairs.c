@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/select.h"
 #include "engine/tables/report-listing.h"
 #include "engine/tables/tables.h"
 
@@ -21,7 +20,7 @@ void pairs_fini(struct pairs *pairs)
 	vec_fini(&pairs->free);
 	vec_fini(&pairs->rows);
 	vec_fini(&pairs->touched);
-	pair_rows_fini(&pairs->by_key);
+	pair_refs_fini(&pairs->refs);
 }
 
 /* ---- members ---- */
@@ -137,9 +136,9 @@ static void release_orphans(struct pairs *pairs)
 
 /* ---- rows ---- */
 
-static uint64_t key_of(uint32_t of, uint32_t by)
+static int64_t key_of(uint32_t of, uint32_t by)
 {
-	return (uint64_t)of << 32 | by;
+	return (int64_t)((uint64_t)of << 32 | by);
 }
 
 static void touch(struct pairs *pairs, uint32_t row)
@@ -150,19 +149,27 @@ static void touch(struct pairs *pairs, uint32_t row)
 	}
 }
 
+/* Made when new: the caller fills it in then. */
+static struct pair_ref *ref_of(struct pairs *pairs, uint32_t of, uint32_t by)
+{
+	int64_t key = key_of(of, by);
+	struct pair_ref *ref = pairs->refs.at ? pair_refs_find(&pairs->refs, NULL, key) : NULL;
+
+	return ref && ref->after != 0 ? ref : pair_refs_add_at(&pairs->refs, NULL, ref, key);
+}
+
 uint32_t pairs_row(struct pairs *pairs, uint32_t of, uint32_t by)
 {
-	bool is_new;
-	uint32_t *at = pair_rows_put(&pairs->by_key, key_of(of, by), &is_new);
+	struct pair_ref *ref = ref_of(pairs, of, by);
 
-	if (is_new) {
-		*at = (uint32_t)pairs->rows.count;
+	if (ref->after == 0) {
 		*vec_push(&pairs->rows) = (struct pair_row){ .of = of, .by = by };
+		*ref = (struct pair_ref){ of, by, (uint32_t)pairs->rows.count };
 		pairs_use(pairs, of);
 		pairs_use(pairs, by);
 	}
-	touch(pairs, *at);
-	return *at;
+	touch(pairs, ref->after - 1);
+	return ref->after - 1;
 }
 
 static uint32_t serial_of(const struct pairs *pairs, uint32_t member)
@@ -186,7 +193,7 @@ static bool has_more(const struct rank *a, const struct rank *b)
 	return a->most != b->most ? a->most > b->most : a->id < b->id;
 }
 
-SELECT_FIRST(select_ranks, struct rank, has_more)
+VEC_SELECT(select_ranks, struct rank, has_more)
 
 /* Marks all rows but the @kept with the most in the first column; the caller frees it. */
 static bool *find_least(const struct pairs *pairs, size_t kept)
@@ -213,11 +220,12 @@ static bool *find_least(const struct pairs *pairs, size_t kept)
 static void index_rows(struct pairs *pairs)
 {
 	pairs->touched.count = 0;
-	pair_rows_clear(&pairs->by_key);
+	pair_refs_clear(&pairs->refs);
 	for (uint32_t i = 0; i < pairs->rows.count; i++) {
 		const struct pair_row *row = &pairs->rows.at[i];
 
-		*pair_rows_put(&pairs->by_key, key_of(row->of, row->by), NULL) = i;
+		*ref_of(pairs, row->of, row->by) =
+			(struct pair_ref){ .of = row->of, .by = row->by, .after = i + 1 };
 		if (row->is_touched) {
 			*vec_push(&pairs->touched) = i;
 		}
@@ -360,7 +368,7 @@ bool pairs_are_sound(const struct pairs *pairs)
 		}
 	}
 	return unused == pairs->free.count && touched == pairs->touched.count &&
-	       pairs->by_key.used == pairs->rows.count;
+	       pairs->refs.used == pairs->rows.count;
 }
 
 /* ---- reports ---- */

@@ -41,7 +41,25 @@ struct pair_row {
 
 struct layout;
 
-HASH_MAP(pair_rows, uint32_t)
+/* Where the row of two members is: few bytes, since pairs that are charged are in any order. */
+struct pair_ref {
+	uint32_t of, by;
+	uint32_t after; /* the index of its row, and 1; 0: unused */
+};
+
+static inline bool pair_refs_is_used(const void *unused, const struct pair_ref *ref)
+{
+	(void)unused;
+	return ref->after != 0;
+}
+
+static inline int64_t pair_refs_key(const void *unused, const struct pair_ref *ref)
+{
+	(void)unused;
+	return (int64_t)((uint64_t)ref->of << 32 | ref->by);
+}
+
+HASH_PROBED(pair_refs, struct pair_ref, const void *)
 
 struct pairs {
 	const struct layout *layout;     /* of the threads */
@@ -51,7 +69,7 @@ struct pairs {
 	_Atomic uint32_t orphans;        /* so many members are */
 	VEC(struct pair_row) rows;
 	VEC(uint32_t) touched;
-	struct pair_rows by_key;
+	struct pair_refs refs;
 	uint64_t left_out[PAIR_COLUMNS]; /* what does not count; nobody reads it */
 };
 

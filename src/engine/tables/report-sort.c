@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/select.h"
 #include "engine/tables/columns.h"
 #include "engine/tables/report.h"
 
@@ -89,7 +88,7 @@ static bool is_before(const struct report_row *a, const struct report_row *b)
 	return by_sort(a, b) < 0;
 }
 
-SELECT_FIRST(select_top, struct report_row, is_before)
+VEC_SELECT(select_top, struct report_row, is_before)
 
 void report_sort_rows(struct report_row *rows, size_t count, size_t top)
 {

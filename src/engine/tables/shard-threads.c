@@ -7,7 +7,6 @@
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/select.h"
 #include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
 
@@ -449,7 +448,7 @@ static bool ended_before(const struct dead *a, const struct dead *b)
 					  : x->incarnation < y->incarnation;
 }
 
-SELECT_FIRST(select_ended, struct dead, ended_before)
+VEC_SELECT(select_ended, struct dead, ended_before)
 
 #define DEAD_AHEAD 8 /* prefetched: threads are far apart in memory */
 

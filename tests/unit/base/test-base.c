@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
-#include "base/select.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/url.h"
@@ -397,7 +396,7 @@ static bool is_less(const int *a, const int *b)
 	return *a < *b;
 }
 
-SELECT_FIRST(select_least, int, is_less)
+VEC_SELECT(select_least, int, is_less)
 
 static int by_int(const void *left, const void *right)
 {
