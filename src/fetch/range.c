@@ -21,7 +21,7 @@
 #define BUSY_NS      (3 * NS_PER_S) /* a relay notices late that a viewer has gone */
 #define PROGRESS_NS  (NS_PER_S / 5)
 
-struct session {
+struct fetched_session {
 	uint64_t id;
 	uint32_t live_timer_us;
 	char *name; /* its URL, without what could change a terminal */
@@ -32,7 +32,7 @@ struct fetch {
 	const struct url *url;
 	const struct range_store *store;
 	struct relay_address address;
-	VEC(struct session) sessions;
+	VEC(struct fetched_session) sessions;
 	size_t not_live;
 	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
 	struct err *err;
@@ -90,7 +90,7 @@ static void on_session(void *user, const struct url *url, const struct loop_list
 		fetch->not_live++;
 		return;
 	}
-	*vec_push(&fetch->sessions) = (struct session){
+	*vec_push(&fetch->sessions) = (struct fetched_session){
 		.id = listed->id,
 		.live_timer_us = (uint32_t)listed->live_timer_us,
 		.name = url_of(url, listed->host, listed->name),
@@ -239,7 +239,7 @@ static void say_fetched(const struct fetch *fetch, const struct range_job *job)
 	}
 }
 
-static int fetch_session(struct fetch *fetch, const struct session *session, size_t number,
+static int fetch_session(struct fetch *fetch, const struct fetched_session *session, size_t number,
 			 struct recorded_paths *paths)
 {
 	const struct range_config *config = fetch->config;
