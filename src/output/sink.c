@@ -212,33 +212,11 @@ void output_report(struct output *output, const struct trace_identity *trace,
 	output_unseen(output, trace, report);
 }
 
-void output_phased(struct output *output, const struct trace_identity *trace,
-		   const struct report *report, struct phases *phases)
+void output_phase(struct output *output, const struct trace_identity *trace,
+		  const struct phase_record *phase)
 {
-	struct report_table *tables;
-	struct report extended;
-
-	if (!phases || !output->shows_phases) {
-		output_report(output, trace, report);
-		return;
-	}
-	tables = phases_extend(phases, report, &extended);
-	output_report(output, trace, &extended);
-	free(tables);
-}
-
-void output_phases(struct output *output, const struct trace_identity *trace,
-		   const struct phases *phases)
-{
-	const struct phase_record *records;
-	size_t count;
-
-	if (!phases || !output->shows_phases || !output->sink->phase) {
-		return;
-	}
-	records = phases_records(phases, &count);
-	for (size_t i = 0; i < count; i++) {
-		output->sink->phase(output, trace, &records[i]);
+	if (output->sink->phase) {
+		output->sink->phase(output, trace, phase);
 	}
 }
 

@@ -22,7 +22,6 @@
 struct capture_result;
 struct engine_warning;
 struct phase_record;
-struct phases;
 struct trigger_event;
 
 /* The trace that a line is about.  Members that are NULL are not printed. */
@@ -114,12 +113,8 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 /* @is_printed: an action prints it. */
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event, bool is_printed);
-/* The report with the figures of its phases, and what it said of them.  With output->shows_phases
- * only; else the report alone. */
-void output_phased(struct output *output, const struct trace_identity *trace,
-		   const struct report *report, struct phases *phases);
-void output_phases(struct output *output, const struct trace_identity *trace,
-		   const struct phases *phases);
+void output_phase(struct output *output, const struct trace_identity *trace,
+		  const struct phase_record *phase);
 void output_capture(struct output *output, const struct capture_result *capture);
 void output_end(struct output *output, const struct run_summary *summary);
 
