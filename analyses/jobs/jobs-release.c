@@ -42,42 +42,19 @@ struct jobs_release {
 
 /* ---- tables ---- */
 
-static void init(struct jobs_trace *trace, size_t count)
-{
-	trace->jobs = count;
-	if (!trace->timers) {
-		trace->timers = kh_init(jobs_timers);
-		trace->cpus = kh_init(jobs_cpus);
-		trace->releases = kh_init(jobs_releases);
-	}
-}
-
 /* Valid until the next call. */
 static struct jobs_timer *timer_at(struct jobs_trace *trace, uint64_t address)
 {
-	int is_new;
-	khint_t at;
-
-	if (kh_size(trace->timers) >= JOBS_TIMERS_MAX) {
-		kh_clear(jobs_timers, trace->timers);
+	if (trace->timers.used >= JOBS_TIMERS_MAX) {
+		jobs_timers_clear(&trace->timers);
 	}
-	at = kh_put(jobs_timers, trace->timers, address, &is_new);
-	if (is_new) {
-		kh_value(trace->timers, at) = (struct jobs_timer){ 0 };
-	}
-	return &kh_value(trace->timers, at);
+	return jobs_timers_put(&trace->timers, address, NULL);
 }
 
 /* Valid until the next call. */
 static struct jobs_cpu *cpu_at(struct jobs_trace *trace, uint64_t cpu)
 {
-	int is_new;
-	khint_t at = kh_put(jobs_cpus, trace->cpus, cpu, &is_new);
-
-	if (is_new) {
-		kh_value(trace->cpus, at) = (struct jobs_cpu){ 0 };
-	}
-	return &kh_value(trace->cpus, at);
+	return jobs_cpus_put(&trace->cpus, cpu, NULL);
 }
 
 static void free_release(struct jobs_release *release, size_t count)
@@ -93,18 +70,22 @@ static void free_release(struct jobs_release *release, size_t count)
 static void sweep(struct jobs_trace *trace, uint64_t now)
 {
 	uint64_t first = now;
+	struct jobs_releases_entry *one;
 
-	for (khint_t at = kh_begin(trace->releases); at != kh_end(trace->releases); at++) {
-		if (kh_exist(trace->releases, at) &&
-		    kh_value(trace->releases, at)->seen_ts < first) {
-			first = kh_value(trace->releases, at)->seen_ts;
+	HASH_EACH(jobs_releases, &trace->releases, each) {
+		if (each->value->seen_ts < first) {
+			first = each->value->seen_ts;
 		}
 	}
-	for (khint_t at = kh_begin(trace->releases); at != kh_end(trace->releases); at++) {
-		if (kh_exist(trace->releases, at) &&
-		    kh_value(trace->releases, at)->seen_ts <= first + (now - first) / 2) {
-			free_release(kh_value(trace->releases, at), trace->jobs);
-			kh_del(jobs_releases, trace->releases, at);
+	one = jobs_releases_next(&trace->releases, NULL, NULL);
+	while (one) {
+		struct jobs_release *release = one->value;
+
+		if (release->seen_ts <= first + (now - first) / 2) {
+			one = jobs_releases_remove(&trace->releases, NULL, one);
+			free_release(release, trace->jobs);
+		} else {
+			one = jobs_releases_next(&trace->releases, NULL, one);
 		}
 	}
 }
@@ -112,49 +93,46 @@ static void sweep(struct jobs_trace *trace, uint64_t now)
 static struct jobs_release *release_of(struct jobs_trace *trace, size_t count, int32_t tid,
 				       uint64_t ts)
 {
-	int is_new;
-	khint_t at;
+	bool is_new;
+	struct jobs_release **at;
 
-	if (kh_size(trace->releases) >= JOBS_RELEASES_MAX) {
+	if (trace->releases.used >= JOBS_RELEASES_MAX) {
 		sweep(trace, ts);
 	}
-	at = kh_put(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid, &is_new);
+	at = jobs_releases_put(&trace->releases, (uint64_t)(uint32_t)tid, &is_new);
 	if (is_new) {
-		kh_value(trace->releases, at) =
-			mem_alloc(sizeof(struct jobs_release) + count * sizeof(struct waiting));
+		*at = mem_alloc(sizeof(struct jobs_release) + count * sizeof(struct waiting));
 	}
-	kh_value(trace->releases, at)->seen_ts = ts;
-	return kh_value(trace->releases, at);
+	(*at)->seen_ts = ts;
+	return *at;
 }
 
 /* NULL: nothing is known. */
 static struct jobs_release *known_release(const struct jobs_trace *trace, int32_t tid)
 {
-	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid);
+	struct jobs_release **at = jobs_releases_get(&trace->releases, (uint64_t)(uint32_t)tid);
 
-	return at == kh_end(trace->releases) ? NULL : kh_value(trace->releases, at);
+	return at ? *at : NULL;
 }
 
 static void forget(struct jobs_trace *trace, size_t count, int32_t tid)
 {
-	khint_t at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)tid);
+	struct jobs_release **at = jobs_releases_get(&trace->releases, (uint64_t)(uint32_t)tid);
 
-	if (at != kh_end(trace->releases)) {
-		free_release(kh_value(trace->releases, at), count);
-		kh_del(jobs_releases, trace->releases, at);
+	if (at) {
+		free_release(*at, count);
+		(void)jobs_releases_drop(&trace->releases, (uint64_t)(uint32_t)tid);
 	}
 }
 
 static void forget_all(struct jobs_trace *trace, size_t count)
 {
-	for (khint_t at = kh_begin(trace->releases); at != kh_end(trace->releases); at++) {
-		if (kh_exist(trace->releases, at)) {
-			free_release(kh_value(trace->releases, at), count);
-		}
+	HASH_EACH(jobs_releases, &trace->releases, one) {
+		free_release(one->value, count);
 	}
-	kh_clear(jobs_releases, trace->releases);
-	kh_clear(jobs_timers, trace->timers);
-	kh_clear(jobs_cpus, trace->cpus);
+	jobs_releases_clear(&trace->releases);
+	jobs_timers_clear(&trace->timers);
+	jobs_cpus_clear(&trace->cpus);
 }
 
 /* ---- what waits for a thread ---- */
@@ -280,8 +258,6 @@ static void rename_release(struct jobs_trace *trace, size_t count, int32_t from,
 {
 	struct jobs_release *moved = known_release(trace, from), *old = known_release(trace, to);
 	bool is_woken = old && old->wake_ts == ts;
-	khint_t at;
-	int is_new;
 
 	if (!moved && !is_woken) {
 		forget(trace, count, to);
@@ -291,7 +267,6 @@ static void rename_release(struct jobs_trace *trace, size_t count, int32_t from,
 		moved = release_of(trace, count, from, ts);
 		old = known_release(trace, to); /* it may be gone */
 	}
-	at = kh_get(jobs_releases, trace->releases, (uint64_t)(uint32_t)from);
 	if (old && is_woken && moved->wake_ts < ts) {
 		settle(moved, count);
 		moved->wake_ts = old->wake_ts;
@@ -300,10 +275,9 @@ static void rename_release(struct jobs_trace *trace, size_t count, int32_t from,
 		moved->wake_signal = old->wake_signal;
 		moved->is_in_doubt = old->is_in_doubt;
 	}
-	kh_del(jobs_releases, trace->releases, at);
+	(void)jobs_releases_drop(&trace->releases, (uint64_t)(uint32_t)from);
 	forget(trace, count, to);
-	at = kh_put(jobs_releases, trace->releases, (uint64_t)(uint32_t)to, &is_new);
-	kh_value(trace->releases, at) = moved;
+	*jobs_releases_put(&trace->releases, (uint64_t)(uint32_t)to, NULL) = moved;
 }
 
 static void on_thread(struct jobs_trace *trace, size_t count, const struct ordered *ordered)
@@ -332,7 +306,7 @@ void jobs_release_take(struct jobs_trace *trace, size_t count, const struct orde
 {
 	uint64_t id = shard_entity_id(ordered->thread);
 
-	init(trace, count);
+	trace->jobs = count;
 	switch (ordered->kind) {
 	case NOTE_SET:
 		on_set(trace, ordered->words);
@@ -420,7 +394,7 @@ struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
 	struct waiting *waiting;
 	bool has_slept;
 
-	init(trace, count);
+	trace->jobs = count;
 	release = release_of(trace, count, shard_tid(ordered->thread), ordered->ts);
 	settle(release, count);
 	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
@@ -440,7 +414,7 @@ void jobs_release_end(struct jobs_trace *trace, size_t count, const struct order
 	struct jobs_release *release;
 	struct waiting *waiting;
 
-	init(trace, count);
+	trace->jobs = count;
 	release = release_of(trace, count, shard_tid(ordered->thread), ordered->ts);
 	settle(release, count);
 	waiting = &release->jobs[NOTE_JOB(ordered->words[0])];
@@ -527,46 +501,32 @@ void jobs_release_checkpoint(const struct checkpoint *checkpoint, struct jobs_tr
 	struct codec *codec = checkpoint->codec;
 	size_t jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
 
-	init(trace, jobs);
+	trace->jobs = jobs;
 	if (codec_reads(codec)) {
 		read_all(codec, trace, jobs);
 		return;
 	}
-	(void)codec_count(codec, kh_size(trace->timers), TIMER_BYTES);
-	for (khint_t i = 0; i != kh_end(trace->timers); i++) {
-		if (kh_exist(trace->timers, i)) {
-			uint64_t key = kh_key(trace->timers, i);
-
-			codec_u64(codec, &key);
-			timer_codec(codec, &kh_value(trace->timers, i));
-		}
+	(void)codec_count(codec, trace->timers.used, TIMER_BYTES);
+	HASH_EACH(jobs_timers, &trace->timers, one) {
+		codec_u64(codec, &one->key);
+		timer_codec(codec, &one->value);
 	}
-	(void)codec_count(codec, kh_size(trace->cpus), CPU_BYTES);
-	for (khint_t i = 0; i != kh_end(trace->cpus); i++) {
-		if (kh_exist(trace->cpus, i)) {
-			uint64_t key = kh_key(trace->cpus, i);
-
-			codec_u64(codec, &key);
-			cpu_codec(codec, &kh_value(trace->cpus, i));
-		}
+	(void)codec_count(codec, trace->cpus.used, CPU_BYTES);
+	HASH_EACH(jobs_cpus, &trace->cpus, one) {
+		codec_u64(codec, &one->key);
+		cpu_codec(codec, &one->value);
 	}
-	(void)codec_count(codec, kh_size(trace->releases), RELEASE_BYTES);
-	for (khint_t i = 0; i != kh_end(trace->releases); i++) {
-		if (kh_exist(trace->releases, i)) {
-			uint64_t key = kh_key(trace->releases, i);
-
-			codec_u64(codec, &key);
-			release_codec(codec, kh_value(trace->releases, i), jobs);
-		}
+	(void)codec_count(codec, trace->releases.used, RELEASE_BYTES);
+	HASH_EACH(jobs_releases, &trace->releases, one) {
+		codec_u64(codec, &one->key);
+		release_codec(codec, one->value, jobs);
 	}
 }
 
 void jobs_release_forget(struct jobs_trace *trace)
 {
-	if (trace->timers) {
-		forget_all(trace, trace->jobs);
-		kh_destroy(jobs_timers, trace->timers);
-		kh_destroy(jobs_cpus, trace->cpus);
-		kh_destroy(jobs_releases, trace->releases);
-	}
+	forget_all(trace, trace->jobs);
+	jobs_timers_fini(&trace->timers);
+	jobs_cpus_fini(&trace->cpus);
+	jobs_releases_fini(&trace->releases);
 }

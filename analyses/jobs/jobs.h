@@ -196,16 +196,16 @@ struct jobs_cpu {
 
 struct jobs_release;
 
-HASH_DECLARE(jobs_timers, struct jobs_timer)
-HASH_DECLARE(jobs_cpus, struct jobs_cpu)
-HASH_DECLARE(jobs_releases, struct jobs_release *)
+HASH_MAP(jobs_timers, struct jobs_timer)
+HASH_MAP(jobs_cpus, struct jobs_cpu)
+HASH_MAP(jobs_releases, struct jobs_release *)
 
 /* The state of a trace. */
 struct jobs_trace {
 	size_t jobs; /* how many there are */
-	khash_t(jobs_timers) * timers;
-	khash_t(jobs_cpus) * cpus;
-	khash_t(jobs_releases) * releases; /* by tid */
+	struct jobs_timers timers;
+	struct jobs_cpus cpus;
+	struct jobs_releases releases; /* by tid */
 	struct labels labels;
 };
 

@@ -8,8 +8,8 @@
 #include "base/mem.h"
 #include "base/text/plain.h"
 #include "cmd/cmd.h"
-#include "cmd/say.h"
 #include "live/control.h"
+#include "run/say.h"
 
 static const char *text_of(struct json_object *object, const char *key)
 {

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-KHASH_MAP_INIT_STR(by_name, size_t)
+HASH_MAP_TEXT(by_name_index, size_t)
 
 struct by_name_row {
 	char *name;
@@ -20,7 +20,7 @@ struct by_name_row {
 /* All 0 is an empty one. */
 struct by_name {
 	VEC(struct by_name_row) all;
-	khash_t(by_name) * index; /* of `all`; NULL: it is empty */
+	struct by_name_index index; /* of `all` */
 };
 
 /* NULL: there is none. */

@@ -65,6 +65,7 @@ Suite *suite_client(void);
 Suite *suite_producer(void);
 Suite *suite_walk(void);
 Suite *suite_figure(void);
+Suite *suite_sink(void);
 Suite *suite_limit(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);

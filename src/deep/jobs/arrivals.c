@@ -90,18 +90,18 @@ struct release {
 	size_t hint;      /* where that one began in the timeline (timeline_thread_near) */
 };
 
-HASH_DECLARE(timers, struct timer)
-HASH_DECLARE(cpus_now, struct cpu_now)
-HASH_DECLARE(releases, struct release *)
+HASH_MAP(timers, struct timer)
+HASH_MAP(cpus_now, struct cpu_now)
+HASH_MAP(releases, struct release *)
 
 struct arrivals {
 	const struct owners *owners;
 	size_t first;
 	struct wake_source wakes;
 	uint64_t lost_ts; /* begin of the last hole; 0: there was none */
-	khash_t(timers) * timers;
-	khash_t(cpus_now) * cpus;
-	khash_t(releases) * releases; /* by tid */
+	struct timers timers;
+	struct cpus_now cpus;
+	struct releases releases; /* by tid */
 };
 
 const char *arrivals_name(enum arrival_from from)
@@ -119,39 +119,26 @@ const char *arrivals_name(enum arrival_from from)
 /* ---- tables ---- */
 
 /* Valid until the next call. */
-static struct timer *timer_at(const struct arrivals *arrivals, uint64_t address)
+static struct timer *timer_at(struct arrivals *arrivals, uint64_t address)
 {
-	int is_new;
-	khint_t at = kh_put(timers, arrivals->timers, address, &is_new);
-
-	if (is_new) {
-		kh_value(arrivals->timers, at) = (struct timer){ 0 };
-	}
-	return &kh_value(arrivals->timers, at);
+	return timers_put(&arrivals->timers, address, NULL);
 }
 
 /* Valid until the next call. */
-static struct cpu_now *cpu_at(const struct arrivals *arrivals, uint64_t cpu)
+static struct cpu_now *cpu_at(struct arrivals *arrivals, uint64_t cpu)
 {
-	int is_new;
-	khint_t at = kh_put(cpus_now, arrivals->cpus, cpu, &is_new);
-
-	if (is_new) {
-		kh_value(arrivals->cpus, at) = (struct cpu_now){ 0 };
-	}
-	return &kh_value(arrivals->cpus, at);
+	return cpus_now_put(&arrivals->cpus, cpu, NULL);
 }
 
-static struct release *release_of(const struct arrivals *arrivals, int32_t tid)
+static struct release *release_of(struct arrivals *arrivals, int32_t tid)
 {
-	int is_new;
-	khint_t at = kh_put(releases, arrivals->releases, (uint64_t)(uint32_t)tid, &is_new);
+	bool is_new;
+	struct release **at = releases_put(&arrivals->releases, (uint64_t)(uint32_t)tid, &is_new);
 
 	if (is_new) {
-		kh_value(arrivals->releases, at) =
-			mem_alloc(sizeof(*kh_value(arrivals->releases, at)));
+		*at = mem_alloc(sizeof(**at));
 	}
-	return kh_value(arrivals->releases, at);
+	return *at;
 }
 
 static void free_release(struct release *release)
@@ -162,26 +149,23 @@ static void free_release(struct release *release)
 
 void arrivals_forget(struct arrivals *arrivals, int32_t tid)
 {
-	khint_t at = kh_get(releases, arrivals->releases, (uint64_t)(uint32_t)tid);
+	struct release **at = releases_get(&arrivals->releases, (uint64_t)(uint32_t)tid);
 
-	if (at != kh_end(arrivals->releases)) {
-		free_release(kh_value(arrivals->releases, at));
-		kh_del(releases, arrivals->releases, at);
+	if (at) {
+		free_release(*at);
+		(void)releases_drop(&arrivals->releases, (uint64_t)(uint32_t)tid);
 	}
 }
 
 void arrivals_rename(struct arrivals *arrivals, int32_t from, int32_t to)
 {
-	khint_t at = kh_get(releases, arrivals->releases, (uint64_t)(uint32_t)from);
-	struct release *moved;
-	int is_new;
+	struct release **at = releases_get(&arrivals->releases, (uint64_t)(uint32_t)from);
+	struct release *moved = at ? *at : NULL;
 
 	arrivals_forget(arrivals, to);
-	if (at != kh_end(arrivals->releases)) {
-		moved = kh_value(arrivals->releases, at);
-		kh_del(releases, arrivals->releases, at);
-		at = kh_put(releases, arrivals->releases, (uint64_t)(uint32_t)to, &is_new);
-		kh_value(arrivals->releases, at) = moved;
+	if (moved) {
+		(void)releases_drop(&arrivals->releases, (uint64_t)(uint32_t)from);
+		*releases_put(&arrivals->releases, (uint64_t)(uint32_t)to, NULL) = moved;
 	}
 }
 
@@ -243,7 +227,7 @@ static void on_exit_of_timer(struct arrivals *arrivals, const struct reader_even
 }
 
 /* Whether the wake-up at @ts ended a sleep. */
-static bool was_asleep(const struct arrivals *arrivals, int32_t tid, uint64_t ts)
+static bool was_asleep(struct arrivals *arrivals, int32_t tid, uint64_t ts)
 {
 	uint32_t index = owners_at(arrivals->owners, tid, NULL, ts, ts);
 	const struct deep_thread *thread;
@@ -461,22 +445,17 @@ struct arrivals *arrivals_new(const struct owners *owners, const struct plan *pl
 	arrivals->owners = owners;
 	arrivals->first = first;
 	arrivals->wakes = wake_source_of(plan);
-	arrivals->timers = kh_init(timers);
-	arrivals->cpus = kh_init(cpus_now);
-	arrivals->releases = kh_init(releases);
 	return arrivals;
 }
 
 static void forget_all(struct arrivals *arrivals)
 {
-	for (khint_t at = kh_begin(arrivals->releases); at != kh_end(arrivals->releases); at++) {
-		if (kh_exist(arrivals->releases, at)) {
-			free_release(kh_value(arrivals->releases, at));
-		}
+	HASH_EACH(releases, &arrivals->releases, one) {
+		free_release(one->value);
 	}
-	kh_clear(timers, arrivals->timers);
-	kh_clear(cpus_now, arrivals->cpus);
-	kh_clear(releases, arrivals->releases);
+	timers_clear(&arrivals->timers);
+	cpus_now_clear(&arrivals->cpus);
+	releases_clear(&arrivals->releases);
 }
 
 void arrivals_lose(struct arrivals *arrivals, uint64_t ts)
@@ -488,8 +467,8 @@ void arrivals_lose(struct arrivals *arrivals, uint64_t ts)
 void arrivals_free(struct arrivals *arrivals)
 {
 	forget_all(arrivals);
-	kh_destroy(timers, arrivals->timers);
-	kh_destroy(cpus_now, arrivals->cpus);
-	kh_destroy(releases, arrivals->releases);
+	timers_fini(&arrivals->timers);
+	cpus_now_fini(&arrivals->cpus);
+	releases_fini(&arrivals->releases);
 	free(arrivals);
 }
