@@ -58,7 +58,7 @@ ROOMS = {
     'src/discovery': ('base/', 'text/', 'query/job.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'query/scan.h', 'engine/tables/', 'phases/') + CONTRACT,
-    'src/output': ('base/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
+    'src/output': ('base/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
     'src/trigger': ('base/', 'figure/', 'output/', 'engine/tables/', 'phases/') + CONTRACT,
@@ -72,7 +72,7 @@ ROOMS = {
              'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/',
              'setup/runner.h', 'version.h') + CTF + CONTRACT,
     # It follows a relay too, with loops of its own, and stores what comes.
-    'src/fetch': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
+    'src/fetch': ('base/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
                   'live/session/') + CTF,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/now.h"
+#include "base/text/plain.h"
 #include "fetch/range-session.h"
 #include "live/loop.h"
 
@@ -43,7 +44,7 @@ struct fetch {
 static void clear_progress(struct fetch *fetch)
 {
 	if (fetch->progress_ns > 0) {
-		(void)fputs("\r\033[K", stderr);
+		plain_clear_progress();
 		fetch->progress_ns = 0;
 	}
 }
@@ -56,8 +57,7 @@ static void on_progress(void *user, const struct range_job *job)
 
 	if (fetch->config->shows_progress && now - fetch->progress_ns >= PROGRESS_NS) {
 		fetch->progress_ns = now;
-		(void)fprintf(stderr, "\r%s: fetched %s\033[K", job->name,
-			      units_bytes(text, job->bytes));
+		plain_progress("%s: fetched %s", job->name, units_bytes(text, job->bytes));
 	}
 }
 

@@ -367,8 +367,8 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 	struct fleet_layout layout = { .out = open_memstream(&text, &size),
 				       .table = table,
 				       .width = (int)output->columns,
-				       .bold = output->has_colour ? "\033[1m" : "",
-				       .plain = output->has_colour ? "\033[0m" : "",
+				       .bold = output_bold(output),
+				       .plain = output_normal(output),
 				       .count = output->top > 0 && output->top < table->row_count
 							? output->top
 							: table->row_count };
