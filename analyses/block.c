@@ -293,25 +293,11 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 	}
 }
 
-static const struct record_shape record_shapes[] = {
-	[OWN_INSERT - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_ISSUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_COMPLETE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_REQUEUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_NAME - RECORD_OWN] = { .exists = true, .has_text = true },
-	[OWN_ISSUED - RECORD_OWN] = { .exists = true },
-};
-
 static void request_codec(struct codec *codec, struct request *request)
 {
-	codec_u64(codec, &request->sector);
-	codec_u64(codec, &request->insert_ts);
-	codec_u64(codec, &request->issue_ts);
-	codec_u64(codec, &request->sectors);
-	codec_u64(codec, &request->left);
-	codec_u64(codec, &request->rwbs);
-	codec_bool(codec, &request->is_inserted);
-	codec_bool(codec, &request->is_issued);
+	codec_each(codec, &request->sector, &request->insert_ts, &request->issue_ts,
+		   &request->sectors, &request->left, &request->rwbs, &request->is_inserted,
+		   &request->is_issued);
 	codec_bool(codec, &request->is_requeued);
 }
 
@@ -347,8 +333,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	}
 	codec_u64(codec, &(*disk)->key.id);
 	codec_bytes(codec, (*disk)->name, sizeof((*disk)->name));
-	codec_u64(codec, &(*disk)->depth);
-	codec_u64(codec, &(*disk)->since);
+	codec_each(codec, &(*disk)->depth, &(*disk)->since);
 	requests_codec(codec, *disk);
 	(void)codec_check(codec, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
 }
@@ -529,8 +514,11 @@ const struct analysis analysis_block = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN, ISSUERS },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
+	.record_words = (const uint8_t[RECORD_KINDS]){ [OWN_INSERT] = REQUEST_WORDS,
+						       [OWN_ISSUE] = REQUEST_WORDS,
+						       [OWN_COMPLETE] = REQUEST_WORDS,
+						       [OWN_REQUEUE] = REQUEST_WORDS,
+						       [OWN_NAME] = RECORD_TEXT },
 	.on_checkpoint = on_checkpoint,
 	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,

@@ -50,10 +50,6 @@ struct waiting {
 	int32_t waker;
 };
 
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true, .has_current = true },
-};
-
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct waiting *w = state;
@@ -267,8 +263,6 @@ const struct analysis analysis_sched = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE, LATENCIES },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

@@ -382,13 +382,9 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct codec *codec = checkpoint->codec;
 	struct thread_call *call = state;
 
-	codec_u64(codec, &call->pairing.entry_ts);
-	codec_u64(codec, &call->off_ns);
-	codec_u64(codec, &call->left_ts);
-	codec_u64(codec, &call->pairing.channel);
-	codec_u32(codec, &call->pairing.id);
-	codec_bool(codec, &call->pairing.is_open);
-	codec_bool(codec, &call->pairing.is_tainted);
+	codec_each(codec, &call->pairing.entry_ts, &call->off_ns, &call->left_ts,
+		   &call->pairing.channel, &call->pairing.id, &call->pairing.is_open,
+		   &call->pairing.is_tainted);
 	(void)codec_check(codec, !call->pairing.is_open || call->pairing.id < checkpoint->classes);
 }
 

@@ -277,8 +277,9 @@ static void bench_metadata(unsigned int count)
 	if (plan_build(builder, metadata_stream_types(at_once), &plan, &err) < 0) {
 		die(err.text);
 	}
-	printf("%u classes, %.1f MB at once\t%.2f ms\n", count, (double)len / 1e6,
-	       (now() - begin) * 1e3);
+	printf("what\tms\tus each\tus each of the last tenth\n%u classes, %.1f MB at once\t%.2f\t"
+	       "%.2f\t-\n",
+	       count, (double)len / 1e6, (now() - begin) * 1e3, (now() - begin) / count * 1e6);
 	plan_unref(plan);
 	plan_builder_free(builder);
 	metadata_stream_free(at_once);
@@ -296,9 +297,8 @@ static void bench_metadata(unsigned int count)
 		}
 		plan_unref(plan);
 	}
-	printf("one by one, a plan for each\t%.2f ms\t%.2f us each\tthe last tenth %.2f us each\n",
-	       (now() - begin) * 1e3, (now() - begin) / count * 1e6,
-	       (now() - last) / (count / 10 + 1) * 1e6);
+	printf("one by one, a plan for each\t%.2f\t%.2f\t%.2f\n", (now() - begin) * 1e3,
+	       (now() - begin) / count * 1e6, (now() - last) / (count / 10 + 1) * 1e6);
 	plan_builder_free(builder);
 	metadata_stream_free(grown);
 	free(text);
@@ -659,7 +659,7 @@ static void bench_simulate(const char *dir)
 	struct recorded trace;
 
 	open_reading(dir, &trace, &r);
-	printf("speed-up; way\tadditions/8 bytes\t1 thread, s");
+	printf("speed-up; way\tadditions a word\t1 thread, s");
 	for (unsigned int t = 2; t <= cores && t <= 256; t *= 2) {
 		printf("\t%u", t);
 	}

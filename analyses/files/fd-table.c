@@ -338,9 +338,7 @@ static void entry_codec(struct codec *codec, struct fd_entry *entry)
 	uint8_t kind = is_open ? entry->file->kind : FD_UNKNOWN;
 	char *name = NULL;
 
-	codec_u32(codec, &entry->dump);
-	codec_bool(codec, &entry->closes_on_exec);
-	codec_bool(codec, &is_open);
+	codec_each(codec, &entry->dump, &entry->closes_on_exec, &is_open);
 	if (!is_open) {
 		return;
 	}
@@ -358,8 +356,7 @@ static void entry_codec(struct codec *codec, struct fd_entry *entry)
 
 static void write_table(struct codec *codec, uint64_t key, struct fd_table *table)
 {
-	codec_u64(codec, &key);
-	codec_u32(codec, &table->threads);
+	codec_each(codec, &key, &table->threads);
 	(void)codec_count(codec, table->entries.used, 10);
 	HASH_EACH(fd_entries, &table->entries, one) {
 		uint32_t fd = one->key & UINT32_MAX;
@@ -404,8 +401,7 @@ void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 		}
 		count = codec_count(codec, 0, 16);
 		for (size_t i = 0; i < count && codec_check(codec, count <= FDS_MAX); i++) {
-			codec_u64(codec, &owner);
-			codec_u64(codec, &key);
+			codec_each(codec, &owner, &key);
 			*fd_owners_put(&tables->owners, owner, NULL) = key;
 		}
 		return;
@@ -415,7 +411,6 @@ void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 	}
 	(void)codec_count(codec, tables->owners.used, 16);
 	HASH_EACH(fd_owners, &tables->owners, one) {
-		codec_u64(codec, &one->key);
-		codec_u64(codec, &one->value);
+		codec_each(codec, &one->key, &one->value);
 	}
 }

@@ -176,7 +176,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 		     const struct record *record, const uint64_t *numbers)
 {
 	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
-	size_t last = jobs_at(shard, job)->is.count - 1;
+	size_t last = jobs_at(shard, job)->is->event_count - 1;
 	bool has_group = jobs_at(shard, job)->group.count > 0;
 	const uint64_t *words = has_group ? numbers + record->arg64 : NULL;
 	struct machine *machine;
@@ -404,7 +404,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	switch (record->kind) {
 	case OWN_MATCH:
 		return asked && job < asked->jobs.count &&
-		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count &&
+		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is->event_count &&
 		       (asked->jobs.at[job]->group.count == 0 ||
 			(untrusted_has(untrusted, MATCH_ITEMS + 1) &&
 			 labels_are_items(untrusted->numbers + MATCH_ITEMS,
@@ -429,28 +429,15 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
 {
-	static const struct codec_field fields[] = {
-		CODEC_FIELD(struct machine, next),
-		CODEC_FIELD(struct machine, has_ended),
-		CODEC_FIELD(struct machine, ended_ts),
-		CODEC_FIELD(struct machine, begin),
-		CODEC_FIELD(struct machine, arrival.ts),
-		CODEC_FIELD(struct machine, arrival.skipped),
-		CODEC_FIELD(struct machine, arrival.from),
-		CODEC_FIELD(struct machine, has_before),
-		CODEC_FIELD(struct machine, has_known),
-		CODEC_FIELD(struct machine, before),
-		CODEC_FIELD(struct machine, known),
-		CODEC_FIELD(struct machine, run),
-		{ 0 },
-	};
-
-	codec_fields(codec, fields, machine);
+	codec_each(codec, &machine->next, &machine->has_ended, &machine->ended_ts, &machine->begin,
+		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
+		   &machine->has_before);
+	codec_each(codec, &machine->has_known, &machine->before, &machine->known, &machine->run);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}
 	labels_items_codec(codec, &machine->items);
-	(void)codec_check(codec, machine->next < job->is.count &&
+	(void)codec_check(codec, machine->next < job->is->event_count &&
 					 machine->arrival.ts <= machine->begin &&
 					 machine->arrival.from < ARRIVALS);
 }
@@ -463,9 +450,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	bool has_machines = e->machines;
 
 	thread_phase_codec(codec, &e->phase);
-	codec_u64(codec, &e->slept);
-	codec_i32(codec, &e->tid);
-	codec_bool(codec, &has_machines);
+	codec_each(codec, &e->slept, &e->tid, &has_machines);
 	if (!codec_check(codec, !has_machines || count > 0) || !has_machines) {
 		return;
 	}

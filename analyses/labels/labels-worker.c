@@ -15,7 +15,8 @@ bool labels_conditions_hold(const struct definition *what, const uint8_t *fields
 
 		if (!event_has(event, fields[i]) ||
 		    (!condition->is_tid &&
-		     !pattern_condition_holds(condition, &event->values[fields[i]], 0))) {
+		     !pattern_condition_holds(condition, &event->values[fields[i]],
+					      event->is_signed >> fields[i] & 1, 0))) {
 			return false;
 		}
 	}
@@ -84,7 +85,7 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 	}
 	if (label->by_process) {
 		char pid[24];
-		int64_t vpid = event_i64(event, at->vpid, event_i64(event, at->pid, 0));
+		int64_t vpid = labels_process(event, &at->process);
 
 		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
 	}
@@ -174,7 +175,7 @@ void labels_note(struct worker *worker, const struct trace_event *event, uint32_
 {
 	const struct label_source *from = worker_periods(worker)->labels.sources.at[source];
 
-	if (labels_conditions_hold(&from->what, from->conditions, event)) {
+	if (labels_conditions_hold(from->what, from->conditions, event)) {
 		note_name(worker, event, source, entity, kind);
 	}
 }
@@ -188,7 +189,7 @@ size_t labels_needs_of(const struct label_set *set, handler_fn *on_label, struct
 		struct need *need = &needs[count];
 
 		if (!source->is_left_out) {
-			need->event = source->what.event;
+			need->event = source->what->event;
 			memcpy(need->fields, source->fields.at, sizeof(need->fields));
 			need->on_event = on_label;
 			need->user = (uint32_t)i;

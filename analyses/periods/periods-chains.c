@@ -215,11 +215,8 @@ static bool is_sound(const struct checkpoint *checkpoint, const struct periods_t
 
 static void codec_chain(struct codec *codec, struct chain *chain)
 {
-	codec_u64(codec, &chain->key);
-	codec_u64(codec, &chain->begin);
-	codec_i32(codec, &chain->tid);
-	codec_u16(codec, &chain->period);
-	codec_bool(codec, &chain->has_gone_on);
+	codec_each(codec, &chain->key, &chain->begin, &chain->tid, &chain->period,
+		   &chain->has_gone_on);
 	labels_items_codec(codec, &chain->items);
 }
 

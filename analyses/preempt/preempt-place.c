@@ -420,10 +420,8 @@ static void moment_codec(const struct checkpoint *checkpoint, struct moment *mom
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, moment->moved.count, 16);
 
-	codec_bool(codec, &moment->is_open);
-	codec_bool(codec, &moment->has_switched);
-	codec_bool(codec, &moment->is_lost);
-	codec_bool(codec, &moment->is_found);
+	codec_each(codec, &moment->is_open, &moment->has_switched, &moment->is_lost,
+		   &moment->is_found);
 	member_codec(checkpoint, &moment->seen);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct moved *moved = codec_at(codec, &moment->moved, i);
@@ -446,8 +444,7 @@ static void queue_codec(const struct checkpoint *checkpoint, struct place *place
 
 		codec_u64(codec, &waiter->since);
 		member_codec(checkpoint, &waiter->member);
-		codec_i32(codec, &waiter->tid);
-		codec_u8(codec, &waiter->left_out);
+		codec_each(codec, &waiter->tid, &waiter->left_out);
 		(void)codec_check(codec, waiter->member >= PAIR_FIRST);
 	}
 }
@@ -458,16 +455,12 @@ void preempt_on_trace_checkpoint(const struct checkpoint *checkpoint, void *stat
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, trace->places.count, 52);
 
-	codec_u64(codec, &trace->now);
-	codec_u64(codec, &trace->switches);
+	codec_each(codec, &trace->now, &trace->switches);
 	for (uint32_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct place *place = codec_at(codec, &trace->places, i);
 		bool is_new = true;
 
-		codec_u64(codec, &place->id);
-		codec_u64(codec, &place->charged);
-		codec_u64(codec, &place->since);
-		codec_u64(codec, &place->until);
+		codec_each(codec, &place->id, &place->charged, &place->since, &place->until);
 		member_codec(checkpoint, &place->runs);
 		member_codec(checkpoint, &place->initial);
 		moment_codec(checkpoint, &place->moment);

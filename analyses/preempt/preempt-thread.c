@@ -264,9 +264,5 @@ void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct preempt_thread *t = state;
 
 	thread_phase_codec(codec, &t->phase);
-	codec_u64(codec, &t->queue);
-	codec_u64(codec, &t->target);
-	codec_bool(codec, &t->has_cpu);
-	codec_bool(codec, &t->is_waiting);
-	codec_bool(codec, &t->is_told);
+	codec_each(codec, &t->queue, &t->target, &t->has_cpu, &t->is_waiting, &t->is_told);
 }

@@ -3,22 +3,18 @@
  *
  * The same function writes a value or reads it, so that the two cannot differ:
  *
- *     codec_u64(codec, &disk->depth);
+ *     codec_each(codec, &disk->depth, &disk->since);
  *     codec_check(codec, disk->depth <= DEPTH_MAX);
  *
  * Bytes that are read are untrusted, so each value needs a codec_check() for what the program
  * assumes about it.  Beyond the end every value is 0.  `is_wrong` records both kinds of fault; the
  * caller looks at it once, at the end.
- *
- * A struct of many values may have a table of its members instead: codec_fields().
  */
 #ifndef SILLAGE_BASE_CODEC_H
 #define SILLAGE_BASE_CODEC_H
 
-#include <assert.h>
 #include <endian.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -131,50 +127,26 @@ static inline void codec_bool(struct codec *codec, bool *value)
 	*value = byte != 0;
 }
 
-/* A member of a struct; the last of a table is all zero. */
-struct codec_field {
-	uint16_t at;
-	uint8_t form; /* its bytes, or CODEC_BOOL */
-};
-#define CODEC_BOOL 255
+/* The value at a pointer, in the form of its type. */
+#define codec_one(codec, at)                                                                       \
+	_Generic((at), uint64_t * : codec_u64, int64_t * : codec_i64, uint32_t * : codec_u32,      \
+		 int32_t * : codec_i32, uint16_t * : codec_u16, uint8_t * : codec_u8,              \
+		 bool * : codec_bool)(codec, at)
 
-#define CODEC_MEMBER(type, member) (((type *)NULL)->member)
-#define CODEC_FIELD(type, member)                                                                  \
-	{                                                                                          \
-		offsetof(type, member), _Generic(CODEC_MEMBER(type, member), bool                  \
-						 : CODEC_BOOL, default                             \
-						 : sizeof(CODEC_MEMBER(type, member)))             \
-	}
+/* The same of up to eight pointers. */
+#define codec_each(...)                                                                            \
+	CODEC_PICK(__VA_ARGS__, CODEC_8, CODEC_7, CODEC_6, CODEC_5, CODEC_4, CODEC_3, CODEC_2,     \
+		   codec_one, )                                                                    \
+	(__VA_ARGS__)
+#define CODEC_PICK(codec, a, b, c, d, e, f, g, h, name, ...) name
 
-static inline void codec_field(struct codec *codec, uint8_t form, void *value)
-{
-	switch (form) {
-	case 1:
-		codec_u8(codec, value);
-		break;
-	case 2:
-		codec_u16(codec, value);
-		break;
-	case 4:
-		codec_u32(codec, value);
-		break;
-	case 8:
-		codec_u64(codec, value);
-		break;
-	default:
-		assert(form == CODEC_BOOL);
-		codec_bool(codec, value);
-		break;
-	}
-}
-
-/* Writes or reads the members of @object that a table names. */
-static inline void codec_fields(struct codec *codec, const struct codec_field *fields, void *object)
-{
-	for (; fields->form != 0; fields++) {
-		codec_field(codec, fields->form, (uint8_t *)object + fields->at);
-	}
-}
+#define CODEC_2(c, at, ...) (codec_one(c, at), codec_one(c, __VA_ARGS__))
+#define CODEC_3(c, at, ...) (codec_one(c, at), CODEC_2(c, __VA_ARGS__))
+#define CODEC_4(c, at, ...) (codec_one(c, at), CODEC_3(c, __VA_ARGS__))
+#define CODEC_5(c, at, ...) (codec_one(c, at), CODEC_4(c, __VA_ARGS__))
+#define CODEC_6(c, at, ...) (codec_one(c, at), CODEC_5(c, __VA_ARGS__))
+#define CODEC_7(c, at, ...) (codec_one(c, at), CODEC_6(c, __VA_ARGS__))
+#define CODEC_8(c, at, ...) (codec_one(c, at), CODEC_7(c, __VA_ARGS__))
 
 /* How many elements follow, of at least @each bytes.  Reading: never more than the bytes that are
  * left can hold, so the caller may allocate for all of them. */

@@ -12,7 +12,6 @@
 #define SILLAGE_BASE_HASH_H
 
 #include <assert.h>
-#include <htslib/khash.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,9 +59,6 @@ static inline uint32_t hash_key_text(const char *text)
 
 #define hash_equal(a, b)       ((a) == (b))
 #define hash_texts_equal(a, b) (strcmp(a, b) == 0)
-
-/* Defines khash table @name with keys of uint64_t and values of type @value. */
-#define HASH_DECLARE(name, value) KHASH_INIT(name, uint64_t, value, 1, hash_mix, hash_equal)
 
 /*
  * HASH_PROBED(name, type, context): a table of entries of a @type, struct `name`, by int64_t.

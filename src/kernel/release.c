@@ -393,43 +393,22 @@ void release_fini(struct release *release)
 	release_threads_fini(&release->threads);
 }
 
-static const struct codec_field timer_fields[] = {
-	CODEC_FIELD(struct release_timer, expires),
-	CODEC_FIELD(struct release_timer, tid),
-	CODEC_FIELD(struct release_timer, is_set),
-	CODEC_FIELD(struct release_timer, is_shared),
-	{ 0 },
-};
-static const struct codec_field cpu_fields[] = {
-	CODEC_FIELD(struct release_cpu, timer),
-	CODEC_FIELD(struct release_cpu, expiry.ts),
-	CODEC_FIELD(struct release_cpu, expiry.late_ns),
-	CODEC_FIELD(struct release_cpu, woken),
-	CODEC_FIELD(struct release_cpu, is_in_expiry),
-	CODEC_FIELD(struct release_cpu, has_woken),
-	{ 0 },
-};
-static const struct codec_field thread_fields[] = {
-	CODEC_FIELD(struct release_thread, first_wake_ts),
-	CODEC_FIELD(struct release_thread, wake_ts),
-	CODEC_FIELD(struct release_thread, is_timer),
-	CODEC_FIELD(struct release_thread, expiry.ts),
-	CODEC_FIELD(struct release_thread, expiry.late_ns),
-	CODEC_FIELD(struct release_thread, wake_signal),
-	CODEC_FIELD(struct release_thread, is_in_doubt),
-	CODEC_FIELD(struct release_thread, seen_ts),
-	{ 0 },
-};
-static const struct codec_field waiting_fields[] = {
-	CODEC_FIELD(struct waiting, pending.ts),    CODEC_FIELD(struct waiting, pending.late_ns),
-	CODEC_FIELD(struct waiting, pending_count), CODEC_FIELD(struct waiting, signal),
-	CODEC_FIELD(struct waiting, is_executing),  CODEC_FIELD(struct waiting, since),
-	CODEC_FIELD(struct waiting, arrival),       { 0 },
-};
+static void timer_codec(struct codec *codec, struct release_timer *timer)
+{
+	codec_each(codec, &timer->expires, &timer->tid, &timer->is_set, &timer->is_shared);
+}
+
+static void cpu_codec(struct codec *codec, struct release_cpu *cpu)
+{
+	codec_each(codec, &cpu->timer, &cpu->expiry.ts, &cpu->expiry.late_ns, &cpu->woken,
+		   &cpu->is_in_expiry, &cpu->has_woken);
+}
 
 static void thread_codec(struct codec *codec, struct release_thread *thread, size_t jobs)
 {
-	codec_fields(codec, thread_fields, thread);
+	codec_each(codec, &thread->first_wake_ts, &thread->wake_ts, &thread->is_timer,
+		   &thread->expiry.ts, &thread->expiry.late_ns, &thread->wake_signal,
+		   &thread->is_in_doubt, &thread->seen_ts);
 	for (size_t j = 0; j < jobs; j++) {
 		struct waiting *waiting = &thread->jobs[j];
 		size_t signals = codec_count(codec, waiting->signals.count - waiting->taken,
@@ -441,7 +420,9 @@ static void thread_codec(struct codec *codec, struct release_thread *thread, siz
 			}
 			codec_u64(codec, &waiting->signals.at[waiting->taken + i]);
 		}
-		codec_fields(codec, waiting_fields, waiting);
+		codec_each(codec, &waiting->pending.ts, &waiting->pending.late_ns,
+			   &waiting->pending_count, &waiting->signal, &waiting->is_executing,
+			   &waiting->since, &waiting->arrival);
 	}
 }
 
@@ -457,12 +438,12 @@ static void read_all(struct codec *codec, struct release *release)
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= RELEASE_TIMERS_MAX); i++) {
 		codec_u64(codec, &key);
-		codec_fields(codec, timer_fields, timer_at(release, key));
+		timer_codec(codec, timer_at(release, key));
 	}
 	count = codec_count(codec, 0, CPU_BYTES);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		codec_u64(codec, &key);
-		codec_fields(codec, cpu_fields, cpu_at(release, key));
+		cpu_codec(codec, cpu_at(release, key));
 	}
 	count = codec_count(codec, 0, THREAD_BYTES);
 	for (size_t i = 0; i < count && codec_check(codec, i < RELEASE_THREADS_MAX); i++) {
@@ -482,12 +463,12 @@ void release_codec(struct codec *codec, struct release *release)
 	(void)codec_count(codec, release->timers.used, TIMER_BYTES);
 	HASH_EACH(release_timers, &release->timers, entry) {
 		codec_u64(codec, &entry->key);
-		codec_fields(codec, timer_fields, &entry->value);
+		timer_codec(codec, &entry->value);
 	}
 	(void)codec_count(codec, release->cpus.used, CPU_BYTES);
 	HASH_EACH(release_cpus, &release->cpus, entry) {
 		codec_u64(codec, &entry->key);
-		codec_fields(codec, cpu_fields, &entry->value);
+		cpu_codec(codec, &entry->value);
 	}
 	(void)codec_count(codec, release->threads.used, THREAD_BYTES);
 	HASH_EACH(release_threads, &release->threads, entry) {

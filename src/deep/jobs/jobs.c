@@ -51,13 +51,13 @@ static bool matches(const struct jobs_part *part, const struct reader_event *eve
 {
 	struct reader_event as;
 
-	if ((!part->is.has_tid && tid != current) || !reader_as(event, part->request, &as)) {
+	if ((!part->is->has_tid && tid != current) || !reader_as(event, part->request, &as)) {
 		return false;
 	}
-	for (size_t i = 0; i < part->is.count; i++) {
+	for (size_t i = 0; i < part->is->count; i++) {
 		if (!reader_has(&as, part->fields[i]) ||
-		    !pattern_condition_holds(&part->is.conditions[i], &as.values[part->fields[i]],
-					     tid)) {
+		    !pattern_condition_holds(&part->is->conditions[i], &as.values[part->fields[i]],
+					     as.binding->is_signed >> part->fields[i] & 1, tid)) {
 			return false;
 		}
 	}
@@ -196,10 +196,10 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 		return false;
 	}
 	if (tid != 0) {
-		thread = owners_at(&matcher->owners, tid, part->is.who, event->ts, event->ts);
+		thread = owners_at(&matcher->owners, tid, part->is->who, event->ts, event->ts);
 	}
 	/* An interrupt of an idle CPU can begin an execution. */
-	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is.who[0])) {
+	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is->who[0])) {
 		return false;
 	}
 	if (matcher->is_open) {
@@ -362,8 +362,9 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 		const struct jobs_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
-		for (size_t i = 0; part->is.has_tid && i < part->is.count; i++) {
-			if (part->is.conditions[i].is_tid && reader_as(event, part->request, &as) &&
+		for (size_t i = 0; part->is->has_tid && i < part->is->count; i++) {
+			if (part->is->conditions[i].is_tid &&
+			    reader_as(event, part->request, &as) &&
 			    reader_has(&as, part->fields[i])) {
 				tried[count++] = (int32_t)as.values[part->fields[i]].i;
 			}
@@ -417,9 +418,10 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	struct jobs_pattern pattern;
 	struct reader *reader;
 	struct jobs_requests requests;
-	int r = jobs_pattern_parse(config->pattern, &pattern, err);
+	int r;
 
-	r = r < 0 ? r : jobs_pattern_request(&pattern, &requests, err);
+	jobs_pattern_init(&pattern, config->job);
+	r = jobs_pattern_request(&pattern, &requests, err);
 	if (r < 0) {
 		return r;
 	}
@@ -437,7 +439,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {
 		jobs->missing = matcher.reached + 1;
-		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is.event);
+		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is->event);
 	}
 	machines_fini(&matcher.machines);
 	running_fini(&matcher.running);
@@ -491,7 +493,7 @@ static size_t keep_within(struct executions inner, struct executions outer)
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
-	const struct jobs_config of_outer = { .pattern = config->within, .who = config->who };
+	const struct jobs_config of_outer = { .job = config->within, .who = config->who };
 	struct jobs outer = { 0 };
 	int r;
 

@@ -487,7 +487,7 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	const struct jobs *jobs = report->jobs;
 	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
+	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->job->pattern,
 		      units_count(text, jobs->all.count));
 	if (jobs->all.count + jobs->open.count > 0) {
 		put_figures(jobs, out);

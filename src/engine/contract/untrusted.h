@@ -5,7 +5,6 @@
 #define SILLAGE_ENGINE_CONTRACT_UNTRUSTED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/codec.h"
@@ -14,17 +13,6 @@
 
 struct period_set;
 struct shard;
-
-/*
- * What a record of one kind refers to.  From it the engine checks records that another process
- * wrote, so that on_record() can use what they say.
- */
-struct record_shape {
-	bool exists;
-	uint8_t words;    /* so many words lie at arg64 (worker_numbers()); 0: arg64 is a number */
-	bool has_text;    /* a text lies there (worker_text()) */
-	bool has_current; /* arg32 may be made the current tid (worker_note_current()) */
-};
 
 /* A record of the analysis' own that came from a file: its bytes are untrusted. */
 struct untrusted_record {
