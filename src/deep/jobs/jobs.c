@@ -124,7 +124,8 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 	if (thread == NOBODY) {
 		return (struct arrival){ .ts = ts };
 	}
-	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts);
+	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts,
+			      &matcher->hints[thread]);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
