@@ -36,6 +36,8 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 
 	hash ^= 14695981039346656037u;
 	for (size_t i = 0; i < len; i++) {
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): bytes of words
+		 */
 		hash = (hash ^ byte[i]) * 1099511628211u;
 	}
 	return hash;
