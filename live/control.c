@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "capture/capture-write.h"
+#include "output/notice.h"
 #include "output/sink.h"
 
 struct control_client {
@@ -144,24 +144,20 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 	(void)bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
 }
 
-void control_captured(struct control *control, const struct capture_order *order)
+static void on_capture(struct output *output, const struct capture_result *capture)
 {
-	struct capture_result result = capture_order_result(order);
+	struct control *control = output->state;
 	char *line = NULL;
 	size_t len = 0;
-	FILE *out;
+	FILE *out = open_memstream(&line, &len);
 
-	if (!control || control->clients.count == 0) {
-		return;
-	}
-	out = open_memstream(&line, &len);
-	json_capture(out, &result);
+	json_capture(out, capture);
 	(void)fclose(out);
 	for (size_t i = 0; i < control->clients.count; i++) {
 		struct control_client *client = control->clients.at[i];
 
 		for (size_t k = 0; k < client->awaited.count; k++) {
-			if (client->awaited.at[k] == order->number) {
+			if (client->awaited.at[k] == capture->number) {
 				client->awaited.at[k] = client->awaited.at[--client->awaited.count];
 				(void)bufferevent_write(client->buffer, line, len);
 				break;
@@ -170,6 +166,11 @@ void control_captured(struct control *control, const struct capture_order *order
 	}
 	free(line);
 }
+
+const struct sink sink_control = {
+	.name = "control",
+	.capture = on_capture,
+};
 
 /* ---- the socket ---- */
 

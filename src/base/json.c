@@ -120,7 +120,10 @@ void json_real(struct json *json, const char *key, double value)
 {
 	char text[32];
 
-	assert(isfinite(value));
+	if (!isfinite(value)) {
+		json_null(json, key);
+		return;
+	}
 	key_out(json, key);
 	bytes_out(json, text, (size_t)snprintf(text, sizeof(text), "%.9g", value));
 }

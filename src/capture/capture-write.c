@@ -28,7 +28,8 @@
 
 struct capture_result capture_order_result(const struct capture_order *order)
 {
-	return (struct capture_result){ .host = order->host,
+	return (struct capture_result){ .number = order->number,
+					.host = order->host,
 					.session = order->session,
 					.triggers = order->names,
 					.begin = order->begin,

@@ -143,15 +143,6 @@ int limit_check_per(const struct limit *limit, enum per per, struct err *err)
 
 /* ---- rows ---- */
 
-static void value_text(char text[CELL_MAX], const struct figure *figure, double value)
-{
-	if (figure->is_share) {
-		format_share(text, value);
-	} else {
-		format_real(text, figure_unit(figure), value, figure->is_rate);
-	}
-}
-
 static void say_held(const struct limit *limit, const struct change *change, const double value[2],
 		     limit_held_fn *held, void *user)
 {
@@ -162,11 +153,11 @@ static void say_held(const struct limit *limit, const struct change *change, con
 	named = limit->figure.per
 			? mem_printf("%s (%s)", limit->figure.text, figure)
 			: mem_printf("%s%s", figure, change->kind == CHANGE_SPREAD ? part : "");
-	value_text(b, &limit->figure, value[1]);
+	format_figure(b, &limit->figure, value[1]);
 	if (isnan(value[0])) {
 		says = mem_printf("%s: %s", named, b);
 	} else {
-		value_text(a, &limit->figure, value[0]);
+		format_figure(a, &limit->figure, value[0]);
 		cells_change(relative, change_relative(value[0], value[1]));
 		says = mem_printf("%s: %s, before %s (%s)", named, b, a, relative);
 	}

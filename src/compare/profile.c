@@ -46,7 +46,7 @@ void profile_free(struct profile *profile)
 	}
 	vec_fini(&profile->tables);
 	vec_fini(&profile->spans);
-	vec_fini(&profile->missing);
+	vec_fini(&profile->missing.at);
 	for (size_t i = 0; i < profile->texts.count; i++) {
 		free(profile->texts.at[i]);
 	}
@@ -209,37 +209,19 @@ static void add_row(const struct profile_table *to, struct profile_row *row,
 	}
 }
 
-static bool is_among(const struct missing_event *one, const struct missing_event *all, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (all[i].analysis == one->analysis && strcmp(all[i].event, one->event) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 void profile_add_trace(struct profile *profile, const struct missing_event *missing, size_t count)
 {
-	size_t kept = 0;
-
-	if (profile->traces++ == 0) {
-		for (size_t i = 0; i < count; i++) {
-			char *event = mem_strdup(missing[i].event);
-
-			*vec_push(&profile->texts) = event;
-			*vec_push(&profile->missing) =
-				(struct missing_event){ missing[i].analysis, event };
-		}
+	if (profile->traces++ > 0) {
+		missing_keep(&profile->missing, missing, count);
 		return;
 	}
-	/* Kernel and user space of one session never record the same. */
-	for (size_t i = 0; i < profile->missing.count; i++) {
-		if (is_among(&profile->missing.at[i], missing, count)) {
-			profile->missing.at[kept++] = profile->missing.at[i];
-		}
+	for (size_t i = 0; i < count; i++) {
+		char *event = mem_strdup(missing[i].event);
+
+		*vec_push(&profile->texts) = event;
+		*vec_push(&profile->missing.at) =
+			(struct missing_event){ missing[i].analysis, event };
 	}
-	profile->missing.count = kept;
 }
 
 void profile_add_report(struct profile *profile, const struct report *report)
@@ -282,23 +264,29 @@ static int by_begin(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+uint64_t profile_covered(struct profile_span *spans, size_t count, uint64_t *ret_end)
+{
+	uint64_t known = 0, sum = 0;
+
+	qsort(spans, count, sizeof(*spans), by_begin);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t begin = spans[i].begin > known ? spans[i].begin : known;
+
+		sum += spans[i].end > begin ? spans[i].end - begin : 0;
+		known = spans[i].end > known ? spans[i].end : known;
+	}
+	*ret_end = known;
+	return sum;
+}
+
 int profile_end(struct profile *profile, struct err *err)
 {
-	uint64_t known = 0;
-
 	if (profile->spans.count == 0) {
 		return err_raise(err, -ENODATA, "%s: it covers no time", profile->name);
 	}
-	qsort(profile->spans.at, profile->spans.count, sizeof(profile->spans.at[0]), by_begin);
+	profile->covered_ns =
+		profile_covered(profile->spans.at, profile->spans.count, &profile->end);
 	profile->begin = profile->spans.at[0].begin;
-	for (size_t i = 0; i < profile->spans.count; i++) {
-		const struct profile_span *span = &profile->spans.at[i];
-		uint64_t begin = span->begin > known ? span->begin : known;
-
-		profile->covered_ns += span->end > begin ? span->end - begin : 0;
-		known = span->end > known ? span->end : known;
-	}
-	profile->end = known;
-	assert(profile->covered_ns > 0 && profile->covered_ns <= known - profile->begin);
+	assert(profile->covered_ns > 0 && profile->covered_ns <= profile->end - profile->begin);
 	return 0;
 }

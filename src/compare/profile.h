@@ -49,8 +49,8 @@ struct profile {
 	char *name;
 	VEC(struct profile_table *) tables;
 	VEC(struct profile_span) spans;
-	VEC(struct missing_event) missing; /* what no trace records */
-	VEC(char *) texts;                 /* that they point to */
+	struct missing_events missing; /* what no trace records */
+	VEC(char *) texts;             /* that they point to */
 	size_t traces;
 	uint64_t begin, end, covered_ns; /* ns; the time that some trace covers */
 	uint64_t discarded, lost_packets, bad_packets, late_events;
@@ -74,6 +74,8 @@ void profile_add_number(const struct profile_table *table, struct profile_row *r
 			unsigned int column, uint64_t value);
 /* The buckets are copied. */
 void profile_add_spread(struct profile_row *row, unsigned int column, const struct spread *spread);
+/* The time that some of them covers, and where the last one ends.  Sorts them. */
+uint64_t profile_covered(struct profile_span *spans, size_t count, uint64_t *ret_end);
 /* The source has seen this time. */
 void profile_add_span(struct profile *profile, uint64_t begin, uint64_t end);
 

@@ -74,12 +74,13 @@ bool figure_is_same(const struct figure *figure, const struct figure *other)
 
 void figure_uses(const struct figure *figure, bool used[ANALYSES_MAX][TABLES_MAX])
 {
-	for (; figure; figure = figure->per) {
-		for (size_t i = 0; analyses[i]; i++) {
-			if (analyses[i] == figure->analysis) {
-				used[i][figure->table - figure->analysis->tables] = true;
-			}
+	for (size_t i = 0; analyses[i]; i++) {
+		if (analyses[i] == figure->analysis) {
+			used[i][figure->table - figure->analysis->tables] = true;
 		}
+	}
+	if (figure->per) {
+		figure_uses(figure->per, used);
 	}
 }
 

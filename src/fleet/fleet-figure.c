@@ -9,14 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/tables/columns.h"
-#include "figure/figure.h"
 #include "figure/which.h"
-
-struct fleet_figure {
-	struct figure figure;
-	struct columns columns; /* of its table */
-};
 
 /* ---- which ones ---- */
 
@@ -158,33 +151,12 @@ void fleet_figures_fini(struct fleet_figures *figures)
 	vec_fini(&figures->at);
 }
 
-const char *fleet_figure_name(const struct fleet_figure *figure)
-{
-	return figure->figure.text;
-}
-
-void fleet_figure_uses(const struct fleet_figure *figure, bool used[ANALYSES_MAX][TABLES_MAX])
-{
-	figure_uses(&figure->figure, used);
-}
-
 /* ---- values ---- */
-
-const struct report_table *fleet_figure_table(const struct fleet_figure *figure,
-					      const struct report *report)
-{
-	return figure_table(&figure->figure, report);
-}
-
-bool fleet_figure_chooses(const struct fleet_figure *figure, const struct report_row *row)
-{
-	return which_chooses(&figure->figure, row);
-}
 
 bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
 			const uint64_t *container, double *ret)
 {
-	const struct report_table *table = fleet_figure_table(figure, report);
+	const struct report_table *table = figure_table(&figure->figure, report);
 	uint64_t values[COLUMNS_MAX] = { 0 };
 	const struct report_row together = { .values = values };
 	double found = NAN;
@@ -196,7 +168,7 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 	for (size_t i = 0; i < table->row_count; i++) {
 		const struct report_row *row = &table->rows[i];
 
-		if (fleet_figure_chooses(figure, row) && (!container || row->id == *container)) {
+		if (which_chooses(&figure->figure, row) && (!container || row->id == *container)) {
 			columns_add(&figure->columns, values, row->values);
 		}
 	}
@@ -222,13 +194,4 @@ const char *fleet_figure_unit(const struct fleet_figure *figure)
 	return figure->figure.is_share
 		       ? "share"
 		       : names[figure_unit(&figure->figure)][figure->figure.is_rate];
-}
-
-void fleet_figure_print(char text[CELL_MAX], const struct fleet_figure *figure, double value)
-{
-	if (figure->figure.is_share) {
-		format_share(text, value);
-	} else {
-		format_real(text, figure_unit(&figure->figure), value, figure->figure.is_rate);
-	}
 }

@@ -10,12 +10,15 @@
 #define SILLAGE_FLEET_FLEET_FIGURE_H
 
 #include "base/err.h"
-#include "engine/tables/report.h"
-#include "output/format.h"
+#include "engine/tables/columns.h"
+#include "figure/figure.h"
 
 #define FLEET_FIGURES_MAX 64 /* of one table */
 
-struct fleet_figure;
+struct fleet_figure {
+	struct figure figure;
+	struct columns columns; /* of its table */
+};
 
 struct fleet_figures {
 	VEC(struct fleet_figure *) at;
@@ -34,21 +37,11 @@ void fleet_figures_fini(struct fleet_figures *figures);
 
 /* The number of the one that the text names, however it is written; SIZE_MAX: none does. */
 size_t fleet_figure_find(const struct fleet_figures *figures, const char *text);
-const char *fleet_figure_name(const struct fleet_figure *figure);
-/* Sets what a window has to have for it. */
-void fleet_figure_uses(const struct fleet_figure *figure, bool used[ANALYSES_MAX][TABLES_MAX]);
-
-/* Its table in the report; NULL: it has none. */
-const struct report_table *fleet_figure_table(const struct fleet_figure *figure,
-					      const struct report *report);
-/* Whether it is about this row of its table. */
-bool fleet_figure_chooses(const struct fleet_figure *figure, const struct report_row *row);
 /* False: the value is not known, since its events are not recorded, the analysis did not run, or no
  * value makes a percentile.  @container: only rows with this id; NULL: all. */
 bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
 			const uint64_t *container, double *ret);
 /* "share", "ns", "bytes/s", ... */
 const char *fleet_figure_unit(const struct fleet_figure *figure);
-void fleet_figure_print(char text[CELL_MAX], const struct fleet_figure *figure, double value);
 
 #endif

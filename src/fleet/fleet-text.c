@@ -64,14 +64,14 @@ static void cell_text(const struct layout *layout, size_t figure, const struct f
 {
 	(void)snprintf(text, CELL_MAX, "-");
 	if (cell->is_known) {
-		fleet_figure_print(text, layout->table->figures->at.at[figure], cell->value);
+		format_figure(text, &layout->table->figures->at.at[figure]->figure, cell->value);
 	}
 }
 
 /* As wide as the title, and the widest value. */
 static void measure(struct layout *layout, size_t figure)
 {
-	int width = (int)strlen(fleet_figure_name(layout->table->figures->at.at[figure])) -
+	int width = (int)strlen(layout->table->figures->at.at[figure]->figure.text) -
 		    (DISTANCE_WIDTH - 2);
 
 	width = width > VALUE_WIDTH ? width : VALUE_WIDTH;
@@ -101,11 +101,9 @@ static int far_width(const struct layout *layout, const struct fleet_row *row)
 	int width = 0;
 
 	for (size_t i = 0; i < layout->table->figures->at.count; i++) {
-		width +=
-			row->cells[i].is_far
-				? (int)strlen(fleet_figure_name(layout->table->figures->at.at[i])) +
-					  2
-				: 0;
+		width += row->cells[i].is_far
+				 ? (int)strlen(layout->table->figures->at.at[i]->figure.text) + 2
+				 : 0;
 	}
 	return width;
 }
@@ -171,7 +169,7 @@ static void begin_table(const struct layout *layout, struct text_table *table,
 
 		if (is_shown(layout, i)) {
 			(void)snprintf(title, sizeof(title), "%s  ",
-				       fleet_figure_name(layout->table->figures->at.at[i]));
+				       layout->table->figures->at.at[i]->figure.text);
 			add_column(table, columns, title, layout->values[i] + DISTANCE_WIDTH);
 		}
 	}
@@ -188,7 +186,7 @@ static void put_far(const struct layout *layout, const struct fleet_row *row)
 	for (size_t i = 0; layout->has_far && i < layout->table->figures->at.count; i++) {
 		if (row->cells[i].is_far) {
 			(void)fprintf(layout->out, "%s%s", comma,
-				      fleet_figure_name(layout->table->figures->at.at[i]));
+				      layout->table->figures->at.at[i]->figure.text);
 			comma = ", ";
 		}
 	}
@@ -203,7 +201,7 @@ struct names {
 
 static void put_name(struct names *names, size_t figure)
 {
-	const char *name = fleet_figure_name(names->layout->table->figures->at.at[figure]);
+	const char *name = names->layout->table->figures->at.at[figure]->figure.text;
 	FILE *out = names->layout->out;
 	int len = (int)strlen(name) + 2;
 
@@ -286,8 +284,8 @@ static void put_others(const struct layout *layout, struct text_table *table, co
 		}
 		(void)snprintf(text, sizeof(text), "-");
 		if (is_median ? column->count > 0 : robust_has_distance(column)) {
-			fleet_figure_print(text, layout->table->figures->at.at[i],
-					   is_median ? column->median : column->spread);
+			format_figure(text, &layout->table->figures->at.at[i]->figure,
+				      is_median ? column->median : column->spread);
 		}
 		text_cell_format(table, "%s%*s", text, DISTANCE_WIDTH, "");
 	}

@@ -79,6 +79,15 @@ void format_share(char text[CELL_MAX], double share)
 	(void)snprintf(text, CELL_MAX, "%.1f %%", share * 100);
 }
 
+void format_figure(char text[CELL_MAX], const struct figure *figure, double value)
+{
+	if (figure->is_share) {
+		format_share(text, value);
+	} else {
+		format_real(text, figure_unit(figure), value, figure->is_rate);
+	}
+}
+
 void format_histogram(char *text, size_t size, const char *title, const struct histogram *histogram)
 {
 	char count[CELL_MAX], mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX];

@@ -1,8 +1,8 @@
 /*
  * notice: what output reports besides windows: triggers that fired, captures that were written.
  *
- * The shapes belong to output, so that a sink knows neither triggers nor captures; live/ fills
- * them.
+ * The shapes belong to output, so that a sink knows neither triggers nor captures; whoever has
+ * them fills them.
  */
 #ifndef SILLAGE_OUTPUT_NOTICE_H
 #define SILLAGE_OUTPUT_NOTICE_H
@@ -58,6 +58,7 @@ enum { CAPTURE_REPORT = 1, CAPTURE_PERFETTO = 2, CAPTURE_JOBS = 4 };
 
 /* A capture that was written, or failed.  All texts are borrowed. */
 struct capture_result {
+	uint64_t number; /* in this run */
 	const char *host, *session;
 	const char *triggers;            /* their names */
 	uint64_t begin, end;             /* ns: the range */

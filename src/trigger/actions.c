@@ -313,24 +313,24 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 	list[count] = NULL;
 }
 
+static bool any(const struct actions *actions, bool (*uses)(const struct trigger *trigger))
+{
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		if (uses(actions->rules.at[i]->trigger)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool actions_use_phases(const struct actions *actions)
 {
-	bool uses = false;
-
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		uses |= trigger_uses_phases(actions->rules.at[i]->trigger);
-	}
-	return uses;
+	return any(actions, trigger_uses_phases);
 }
 
 bool actions_use_containers(const struct actions *actions)
 {
-	bool uses = false;
-
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		uses |= trigger_uses_containers(actions->rules.at[i]->trigger);
-	}
-	return uses;
+	return any(actions, trigger_uses_containers);
 }
 
 void actions_set_gate(struct actions *actions, struct gate *gate)
@@ -583,9 +583,7 @@ void actions_fire(struct actions *actions, size_t at, struct output *output,
 	if (actions->fired) {
 		actions->fired(context, trace, event);
 	}
-	if (rule->prints || actions->is_dry) {
-		output_trigger(output, trace, event);
-	}
+	output_trigger(output, trace, event, rule->prints || actions->is_dry);
 	if (actions->is_dry) {
 		return;
 	}

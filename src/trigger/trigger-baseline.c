@@ -19,23 +19,16 @@
 
 /* ---- parsing ---- */
 
-static bool is_key(const struct figure *figure, const char *key)
-{
-	return key && figure->key && strcmp(figure->key, key) == 0;
-}
-
 /* Whether its rows are selected by what they have on another day, too. */
 static bool is_by_name(const struct figure *figure)
 {
 	const struct table *table = figure->table;
-	bool has_numbers =
-		table->scope == SCOPE_CPU || (table->scope == SCOPE_KEYED && !table->owner_key);
+	bool is_id = figure->has_id ||
+		     (figure->key && table->id_key && strcmp(figure->key, table->id_key) == 0);
 
-	if (figure->has_id || is_key(figure, table->id_key)) {
-		return has_numbers;
-	}
-	return !figure->pattern || table->scope == SCOPE_CPU || is_key(figure, "comm") ||
-	       is_key(figure, table->name_key) || table->scope == SCOPE_EVENT;
+	return is_id ? table->scope == SCOPE_CPU ||
+			       (table->scope == SCOPE_KEYED && !table->owner_key)
+		     : which_is_by_name(figure);
 }
 
 static bool check(struct scan *scan, const struct figure *figure)
@@ -143,10 +136,9 @@ void trigger_set_baseline(struct trigger *trigger, const struct baseline_source 
 /* The only name that its rows can have; NULL: there may be several. */
 static const char *only_name(const struct figure *figure)
 {
-	bool is_name = is_key(figure, "comm") || is_key(figure, figure->table->name_key) ||
-		       (figure->table->scope == SCOPE_EVENT && figure->pattern);
-
-	return is_name && !strpbrk(figure->pattern, "*?[\\") ? figure->pattern : NULL;
+	return figure->pattern && which_is_by_name(figure) && !strpbrk(figure->pattern, "*?[\\")
+		       ? figure->pattern
+		       : NULL;
 }
 
 static struct baseline_bound bound_of(const struct trigger *trigger, const void *hour,

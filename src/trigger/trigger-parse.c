@@ -202,6 +202,9 @@ static void list_comparisons(struct trigger *trigger, const struct condition *c)
 		list_comparisons(trigger, c->right);
 	} else if (c) {
 		*vec_push(&trigger->all) = c;
+		for (const struct figure *one = &c->figure; one; one = one->per) {
+			*vec_push(&trigger->figures.at) = one;
+		}
 	}
 }
 

@@ -66,6 +66,7 @@ struct trigger {
 	struct condition *until; /* arms it again; NULL: it is armed again once `when` fails */
 	VEC(const struct condition *) all; /* comparisons, from the left: first those of `when` */
 	size_t when_count;
+	struct figure_list figures; /* of all of them, and what they are divided by */
 	uint64_t for_ns, every_ns;
 	uint64_t hosts; /* `on N hosts`; 0: each trace by itself */
 	bool wants_complete;

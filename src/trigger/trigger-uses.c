@@ -7,19 +7,12 @@
 #include "phases/phases.h"
 #include "trigger/trigger-parts.h"
 
-/* Each figure that the trigger compares, and what it is divided by. */
-#define EACH_FIGURE(trigger, figure)                                                               \
-	for (size_t each_ = 0; each_ < (trigger)->all.count; each_++)                              \
-		for (const struct figure *figure = &(trigger)->all.at[each_]->figure; figure;      \
-		     figure = figure->per)
-
 bool trigger_uses_phases(const struct trigger *trigger)
 {
 	bool uses = false;
 
-	EACH_FIGURE(trigger, figure)
-	{
-		uses |= figure->analysis == &analysis_phase;
+	for (size_t i = 0; i < trigger->figures.at.count; i++) {
+		uses |= trigger->figures.at.at[i]->analysis == &analysis_phase;
 	}
 	return uses;
 }
@@ -28,30 +21,28 @@ bool trigger_uses_containers(const struct trigger *trigger)
 {
 	bool uses = false;
 
-	EACH_FIGURE(trigger, figure)
-	{
-		uses |= scope_is_of_containers(figure->table->scope);
+	for (size_t i = 0; i < trigger->figures.at.count; i++) {
+		uses |= scope_is_of_containers(trigger->figures.at.at[i]->table->scope);
 	}
 	return uses;
 }
 
-void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
+void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][TABLES_MAX])
 {
-	bool has_phases = trigger_uses_phases(trigger); /* they are made of cpu's figures */
-
-	EACH_FIGURE(trigger, figure)
-	{
-		for (size_t i = 0; analyses[i]; i++) {
-			used[i] |= analyses[i] == figure->analysis ||
-				   (has_phases && strcmp(analyses[i]->name, "cpu") == 0);
-		}
+	for (size_t i = 0; i < trigger->figures.at.count; i++) {
+		figure_uses(trigger->figures.at.at[i], used);
 	}
 }
 
-void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][TABLES_MAX])
+/* Phases are made of the figures of cpu. */
+void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
 {
-	for (size_t i = 0; i < trigger->all.count; i++) {
-		figure_uses(&trigger->all.at[i]->figure, used);
+	bool tables[ANALYSES_MAX][TABLES_MAX] = { { false } };
+
+	trigger_uses_tables(trigger, tables);
+	for (size_t i = 0; analyses[i]; i++) {
+		used[i] |= memchr(tables[i], true, sizeof(tables[i])) ||
+			   (trigger_uses_phases(trigger) && strcmp(analyses[i]->name, "cpu") == 0);
 	}
 }
 

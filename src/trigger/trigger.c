@@ -38,6 +38,7 @@ void trigger_free(struct trigger *trigger)
 	}
 	vec_fini(&trigger->states);
 	vec_fini(&trigger->all);
+	vec_fini(&trigger->figures.at);
 	trigger_condition_free(trigger->when);
 	trigger_condition_free(trigger->until);
 	free(trigger->name);

@@ -83,6 +83,7 @@ int main(void)
 	srunner_add_suite(runner, suite_producer());
 	srunner_add_suite(runner, suite_walk());
 	srunner_add_suite(runner, suite_figure());
+	srunner_add_suite(runner, suite_sink());
 	srunner_add_suite(runner, suite_limit());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_medians());
@@ -104,6 +105,7 @@ int main(void)
 	srunner_add_suite(runner, suite_view());
 	srunner_add_suite(runner, suite_options());
 	srunner_add_suite(runner, suite_robust());
+	srunner_add_suite(runner, suite_clickhouse());
 	srunner_add_suite(runner, suite_longer());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -65,6 +65,7 @@ Suite *suite_client(void);
 Suite *suite_producer(void);
 Suite *suite_walk(void);
 Suite *suite_figure(void);
+Suite *suite_sink(void);
 Suite *suite_limit(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);
@@ -85,6 +86,7 @@ Suite *suite_rollup(void);
 Suite *suite_view(void);
 Suite *suite_options(void);
 Suite *suite_robust(void);
+Suite *suite_clickhouse(void);
 Suite *suite_longer(void);
 
 #endif

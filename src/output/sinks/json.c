@@ -393,16 +393,6 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	json_end_object(&json);
 }
 
-/* In full; NAN: null. */
-static void put_number(struct json *json, const char *key, double value)
-{
-	if (isfinite(value)) {
-		json_real(json, key, value);
-	} else {
-		json_null(json, key);
-	}
-}
-
 static void put_trigger_value(struct json *json, const struct trigger_value *value)
 {
 	json_open(json, NULL, '{');
@@ -414,8 +404,8 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	json_fixed(json, "value", value->value);
 	json_text(json, "op", op_text(value->op));
 	if (value->is_baseline) {
-		put_number(json, "limit", value->limit);
-		put_number(json, "baseline", value->baseline);
+		json_real(json, "limit", value->limit);
+		json_real(json, "baseline", value->baseline);
 		json_u64(json, "days", value->days);
 	} else if (isfinite(value->limit)) {
 		json_fixed(json, "limit", value->limit);

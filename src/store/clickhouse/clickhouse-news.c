@@ -35,7 +35,8 @@ struct clickhouse_news {
 
 /* ---- answers ---- */
 
-typedef void take_fn(void *user, char *const *fields, const size_t *lens);
+/* False: the row is impossible. */
+typedef bool take_fn(void *user, char *const *fields, const size_t *lens);
 
 /* Rows of an answer, @count fields each. */
 struct rows {
@@ -76,8 +77,7 @@ static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
 	for (size_t i = 0; i < count; i++) {
 		fields[i][lens[i]] = '\0';
 	}
-	rows->take(rows->user, fields, lens);
-	return 0;
+	return rows->take(rows->user, fields, lens) ? 0 : damaged(rows, err);
 }
 
 static int on_data(void *user, const char *data, size_t len, struct err *err)
@@ -193,13 +193,16 @@ static char *text_of(char *field, size_t len)
 	return mem_strdup(field);
 }
 
-static void take_trace(void *user, char *const *fields, const size_t *lens)
+static bool take_trace(void *user, char *const *fields, const size_t *lens)
 {
 	struct clickhouse_news *news = user;
 
 	/* The new ones are behind by_id, which is sorted when all have come. */
-	if (lens[0] != STORE_TRACE_TEXT - 1 || find(news, fields[0])) {
-		return;
+	if (!clickhouse_is_trace(fields[0], lens[0])) {
+		return false;
+	}
+	if (find(news, fields[0])) {
+		return true;
 	}
 	*vec_push(&news->traces) = (struct clickhouse_trace){
 		.id = mem_strdup(fields[0]),
@@ -209,6 +212,7 @@ static void take_trace(void *user, char *const *fields, const size_t *lens)
 		.domain = text_of(fields[4], lens[4]),
 		.path = text_of(fields[5], lens[5]),
 	};
+	return true;
 }
 
 /* A line for each table.  The caller frees it. */
@@ -332,21 +336,21 @@ struct windows {
 	void *user;
 };
 
-static void take_window(void *user, char *const *fields, const size_t *lens)
+static bool take_window(void *user, char *const *fields, const size_t *lens)
 {
 	const struct windows *windows = user;
 	const struct known *trace = find(windows->news, fields[0]);
-	const struct store_news_window window = {
-		.level = strtoull(fields[1], NULL, 10),
-		.begin = strtoull(fields[2], NULL, 10),
-		.end = strtoull(fields[3], NULL, 10),
-		.is_complete = fields[4][0] != '0',
-	};
+	struct store_news_window window = { .is_complete = fields[4][0] != '0' };
 
-	(void)lens;
+	if (!clickhouse_take_ns(fields[1], lens[1], &window.level) || window.level == 0 ||
+	    !clickhouse_take_ns(fields[2], lens[2], &window.begin) ||
+	    !clickhouse_take_ns(fields[3], lens[3], &window.end) || window.end < window.begin) {
+		return false;
+	}
 	if (trace) {
 		windows->each(windows->user, trace->number, &window);
 	}
+	return true;
 }
 
 int clickhouse_news_windows(struct clickhouse_news *news, const struct store_news_range *ranges,
@@ -376,18 +380,22 @@ struct counts {
 	uint64_t *ret;
 };
 
-static void take_count(void *user, char *const *fields, const size_t *lens)
+static bool take_count(void *user, char *const *fields, const size_t *lens)
 {
 	const struct counts *counts = user;
 	const struct known *trace = find(counts->news, fields[0]);
+	uint64_t count;
 
-	(void)lens;
+	if (!clickhouse_take_ns(fields[1], lens[1], &count)) {
+		return false;
+	}
 	for (size_t i = 0; trace && i < counts->count; i++) {
 		if (counts->ranges[i].trace == trace->number) {
-			counts->ret[i] += strtoull(fields[1], NULL, 10);
+			counts->ret[i] += count;
 			break;
 		}
 	}
+	return true;
 }
 
 int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_range *ranges,
@@ -413,13 +421,12 @@ struct next {
 	uint64_t count, begin;
 };
 
-static void take_next(void *user, char *const *fields, const size_t *lens)
+static bool take_next(void *user, char *const *fields, const size_t *lens)
 {
 	struct next *next = user;
 
-	(void)lens;
-	next->count = strtoull(fields[0], NULL, 10);
-	next->begin = strtoull(fields[1], NULL, 10);
+	return clickhouse_take_ns(fields[0], lens[0], &next->count) &&
+	       clickhouse_take_ns(fields[1], lens[1], &next->begin);
 }
 
 /* What is near is found without a look at all that a trace has. */
@@ -455,13 +462,12 @@ struct span {
 	uint64_t first, last;
 };
 
-static void take_span(void *user, char *const *fields, const size_t *lens)
+static bool take_span(void *user, char *const *fields, const size_t *lens)
 {
 	struct span *span = user;
 
-	(void)lens;
-	span->first = strtoull(fields[0], NULL, 10);
-	span->last = strtoull(fields[1], NULL, 10);
+	return clickhouse_take_ns(fields[0], lens[0], &span->first) &&
+	       clickhouse_take_ns(fields[1], lens[1], &span->last) && span->first <= span->last;
 }
 
 int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint64_t *ret_last,
@@ -484,13 +490,19 @@ struct gaps {
 	void *user;
 };
 
-static void take_gap(void *user, char *const *fields, const size_t *lens)
+static bool take_gap(void *user, char *const *fields, const size_t *lens)
 {
 	const struct gaps *gaps = user;
+	uint64_t begin, end, windows;
 
+	if (!clickhouse_take_ns(fields[0], lens[0], &begin) ||
+	    !clickhouse_take_ns(fields[1], lens[1], &end) ||
+	    !clickhouse_take_ns(fields[2], lens[2], &windows)) {
+		return false;
+	}
 	fields[3][mirror_unescape(fields[3], lens[3])] = '\0';
-	gaps->each(gaps->user, strtoull(fields[0], NULL, 10), strtoull(fields[1], NULL, 10),
-		   strtoull(fields[2], NULL, 10), fields[3]);
+	gaps->each(gaps->user, begin, end, windows, fields[3]);
+	return true;
 }
 
 int clickhouse_news_gaps(struct clickhouse_news *news, uint64_t begin, uint64_t end,
