@@ -161,7 +161,7 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 		return;
 	}
 	if (of < 0 && text.len > text.room) {
-		memcpy(name + text.room - 3, "...", 3);
+		memset(name + text.room - 3, '.', 3);
 	}
 	words[LABEL_LEN] = strlen(name);
 	record = worker_emit_entity(worker, event->ts, entity, kind);

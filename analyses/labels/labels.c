@@ -1,7 +1,9 @@
 /*
  * labels: see labels.h; what ids are called, and the names of rows by that.
  */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyses/labels/labels.h"
@@ -49,6 +51,7 @@ static void add_known(struct labels *labels, struct known_label *known)
 {
 	bool is_new;
 
+	assert(known->key);
 	*known_names_put(&labels->known, known->key, &is_new) = known;
 	assert(is_new);
 	list_add(&labels->list, &known->node);
@@ -227,12 +230,15 @@ static bool is_sound(const struct checkpoint *checkpoint, const struct labels *l
 		     const struct known_label *known)
 {
 	size_t count = checkpoint->periods ? checkpoint->periods->labels.all.count : 0;
-	unsigned int label;
-	int used = 0;
+	unsigned long label;
+	char *end;
 
-	return known->key && known->name && strlen(known->key) < KNOWN_KEY_BYTES &&
-	       strlen(known->name) < LABEL_TEXT_BYTES_MAX &&
-	       sscanf(known->key, "%2u:%n", &label, &used) == 1 && used > 0 && label < count &&
+	if (!known->key || !isdigit((unsigned char)known->key[0])) {
+		return false;
+	}
+	label = strtoul(known->key, &end, 10);
+	return known->name && *end == ':' && label < count &&
+	       strlen(known->key) < KNOWN_KEY_BYTES && strlen(known->name) < LABEL_TEXT_BYTES_MAX &&
 	       known->via >= -1 && known->via < (int32_t)label && !find_known(labels, known->key);
 }
 
