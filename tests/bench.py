@@ -144,7 +144,7 @@ def run_tool(sillage, trace, name, words):
 
 
 def runs(is_live):
-    """(function, name, arguments) of all programs of the folder that do, or do not, need a relay."""
+    """(function, name, arguments) of the programs of the folder that need a relay, or do not."""
     found = []
     for name in sorted(os.listdir(FOLDER)):
         path = os.path.join(FOLDER, name)
@@ -164,10 +164,12 @@ def runs(is_live):
 def check_tile(sillage, trace, scratch):
     """What the large traces are made of."""
     out = os.path.join(scratch, 'tiled')
-    status, _, said = run(os.path.join(os.path.dirname(sillage), 'bench', 'tile'), trace.above, out, '3')
+    tile = os.path.join(os.path.dirname(sillage), 'bench', 'tile')
+    status, _, said = run(tile, trace.above, out, '3')
     assert status == 0, said
     tiled = Trace(sillage, out)
-    assert (tiled.events, tiled.bytes) == (3 * trace.events, 3 * trace.bytes), (tiled.events, tiled.bytes)
+    found, wanted = (tiled.events, tiled.bytes), (3 * trace.events, 3 * trace.bytes)
+    assert found == wanted, (found, wanted)
 
 
 def check_pairs(trace):
@@ -183,10 +185,13 @@ def check_itself(trace):
     line = '# %s: %d events, %d bytes; x\n' % (trace.above, trace.events, trace.bytes)
     table = 'what\ts\tM events/s\tMB/s\tratio\n'
     right = (1, trace.events / 1e6, trace.bytes / 1e6, 1)
-    check(line + table + 'a\t%g\t%g\t%g\t%g\n' % right, trace)
-    for text in (line, line + table, line.replace(' bytes', '0 bytes') + table + 'a\t%g\t%g\t%g\t%g\n' % right,
-                 line + table + 'a\t%g\t%g\t%g\n' % right[:3], line + table + 'a\t%g\t%g\t%g\t0\n' % right[:3],
-                 line + table + 'a\t2\t%g\t%g\t%g\n' % right[1:], line + table + 'a\t%g\t%g\t7\t1\n' % right[:2]):
+    row = 'a\t%g\t%g\t%g\t%g\n' % right
+    check(line + table + row, trace)
+    for text in (line, line + table, line.replace(' bytes', '0 bytes') + table + row,
+                 line + table + 'a\t%g\t%g\t%g\n' % right[:3],
+                 line + table + 'a\t%g\t%g\t%g\t0\n' % right[:3],
+                 line + table + 'a\t2\t%g\t%g\t%g\n' % right[1:],
+                 line + table + 'a\t%g\t%g\t7\t1\n' % right[:2]):
         try:
             check(text, trace)
         except AssertionError:

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/say.h"
 #include "live/control.h"
+#include "run/say.h"
 
 static const char *text_of(struct json_object *object, const char *key)
 {

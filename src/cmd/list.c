@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/say.h"
 #include "live/loop.h"
+#include "run/say.h"
 
 struct listing {
 	bool is_json;

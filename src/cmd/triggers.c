@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/say.h"
+#include "run/say.h"
 #include "trigger/actions.h"
 
 /* What is no file and has a comparison is an expression. */

@@ -10,18 +10,18 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
-#include "cmd/check-names.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
-#include "cmd/stored.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
 #include "output/rollup.h"
 #include "output/shown.h"
 #include "recorded/recorded.h"
 #include "relay/url.h"
+#include "run/check-names.h"
+#include "run/run.h"
+#include "run/say.h"
 #include "store/reader.h"
 #include "store/store.h"
+#include "stored/stored.h"
 
 struct side {
 	struct options options; /* with the side's own range */
@@ -110,13 +110,13 @@ static int fill_config(const struct side *side, struct engine_config *ret)
 static int analyze_one(struct side *side, const struct recorded_path *path)
 {
 	struct engine_config config;
-	struct recorded_run run = { .user = side, .stop = &cmd_stop, .on_trace = on_trace };
+	struct recorded_run run = { .user = side, .stop = &run_stop, .on_trace = on_trace };
 	int r;
 
 	side->name = path->name;
 	r = fill_config(side, &config);
 	r = r < 0 ? r
-		  : cmd_range(&side->options, path, &config.range_begin, &config.range_end,
+		  : run_range(&side->options, path, &config.range_begin, &config.range_end,
 			      side->err);
 	if (r < 0) {
 		return err_note(side->err, r, "%s", path->name);
@@ -132,10 +132,10 @@ static int analyze_one(struct side *side, const struct recorded_path *path)
 static int read_traces(struct side *side, const char *arg)
 {
 	struct recorded_paths paths = { 0 };
-	int r = cmd_find(&side->options, arg, &paths, side->err);
+	int r = run_find(&side->options, arg, &paths, side->err);
 
-	r = r < 0 ? r : cmd_check_names(&side->options, NULL, &paths, side->err);
-	for (size_t i = 0; r == 0 && i < paths.at.count && !cmd_stop; i++) {
+	r = r < 0 ? r : run_check_names(&side->options, NULL, &paths, side->err);
+	for (size_t i = 0; r == 0 && i < paths.at.count && !run_stop; i++) {
 		r = analyze_one(side, &paths.at.at[i]);
 	}
 	recorded_paths_fini(&paths);
@@ -153,7 +153,7 @@ static int find_windows(struct side *side, struct store_reader *reader, struct s
 	int r = store_reader_span(reader, &span.first, &span.last, side->err);
 
 	if (r == 0) {
-		r = cmd_range_in(options, &span, &begin, &end, side->err);
+		r = run_range_in(options, &span, &begin, &end, side->err);
 		r = r < 0 ? err_note(side->err, r, "%s", side->name) : 0;
 	}
 	r = r < 0 ? r
@@ -172,7 +172,7 @@ static int add_windows(struct side *side, struct store_reader *reader,
 	struct report report;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < windows->at.count && !cmd_stop; i++) {
+	for (size_t i = 0; r == 0 && i < windows->at.count && !run_stop; i++) {
 		const struct store_window *window = &windows->at.at[i];
 
 		r = store_reader_read(reader, window, &report, side->err);
@@ -193,7 +193,7 @@ static int read_store(struct side *side, const char *url)
 {
 	struct store_windows windows = { 0 };
 	struct store_reader *reader = NULL;
-	int r = store_reader_open(url, &cmd_stop, &reader, side->err);
+	int r = store_reader_open(url, &run_stop, &reader, side->err);
 
 	if (r == 0) {
 		store_reader_want(reader, side->list, &side->options.selection,
@@ -317,7 +317,7 @@ int side_read(const struct options *options, const char *arg, const struct analy
 	side.options.end_option = "end of the range";
 	take_range(&side, name);
 	r = read_any(&side, name);
-	if (r == 0 && cmd_stop) {
+	if (r == 0 && run_stop) {
 		r = err_raise(err, -EINTR, "%s: interrupted before all was read", arg);
 	}
 	r = r < 0 ? r : profile_end(side.profile, err);

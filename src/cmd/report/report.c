@@ -8,13 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/check-names.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
-#include "cmd/say.h"
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
@@ -22,6 +19,9 @@
 #include "output/sinks/json.h"
 #include "query/job.h"
 #include "recorded/recorded.h"
+#include "run/check-names.h"
+#include "run/run.h"
+#include "run/say.h"
 
 /* Why a capture was made. */
 struct occasion {
@@ -423,7 +423,7 @@ static int report_one(struct reports *reports, const struct recorded_path *path,
 	struct err err;
 	int status;
 
-	if (cmd_range(options, path, &scope.begin, &scope.end, &err) < 0) {
+	if (run_range(options, path, &scope.begin, &scope.end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
@@ -439,9 +439,9 @@ static int check_names(const struct options *options, size_t *ret_count, struct 
 	int r;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		(void)cmd_find(options, options->args[i], &paths, &unfound);
+		(void)run_find(options, options->args[i], &paths, &unfound);
 	}
-	r = cmd_check_names(options, NULL, &paths, err);
+	r = run_check_names(options, NULL, &paths, err);
 	*ret_count = paths.at.count;
 	recorded_paths_fini(&paths);
 	return r;
@@ -467,7 +467,7 @@ static int report_all(const struct options *options, struct output *output)
 	for (size_t i = 0; options->args[i]; i++) {
 		size_t first = paths.at.count;
 
-		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
+		if (run_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
 			continue;
@@ -518,7 +518,7 @@ static int run(const struct options *options)
 		say("--format perfetto: the file is no text for a terminal: -o FILE");
 		return EXIT_USAGE;
 	}
-	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+	if (run_range(options, NULL, &begin, &end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
@@ -527,7 +527,7 @@ static int run(const struct options *options)
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmd_output(options, &output, report_all);
+	return run_output(options, &output, report_all);
 }
 
 const struct command cmd_report = {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/now.h"
-#include "cmd/options/options.h"
+#include "options/options.h"
 #include "suites.h"
 
 #define WORDS_MAX 6
