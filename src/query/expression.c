@@ -121,9 +121,10 @@ static int take_field(struct parser *p, const char *what, char field[PATTERN_WOR
 {
 	static const struct {
 		const char *written, *meant;
-	} prefixes[] = { { "$ctx.", "context." },
-			 { "$app.", "context._app_" }, /* as metadata of CTF 1.8 has it */
-			 { "", "" } };
+		bool is_app; /* only letters, digits and _ follow in metadata of CTF 1.8 */
+	} prefixes[] = { { "$ctx.", "context.", false },
+			 { "$app.", "context._app_", true },
+			 { "", "", false } };
 	char name[PATTERN_WORD_BYTES];
 	size_t i = 0;
 	int r;
@@ -132,7 +133,7 @@ static int take_field(struct parser *p, const char *what, char field[PATTERN_WOR
 		i++;
 	}
 	r = take_word(p, what, name, sizeof(name));
-	for (char *at = name; r == 0 && prefixes[i].written[1] == 'a' && *at; at++) {
+	for (char *at = name; r == 0 && prefixes[i].is_app && *at; at++) {
 		*at = scan_is_letter(*at, "_") ? *at : '_';
 	}
 	strcpy(field, prefixes[i].meant);

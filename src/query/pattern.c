@@ -10,6 +10,8 @@
 
 #include "base/mem.h"
 
+#define REGEX_PLUS_MAX 8
+
 const struct pattern_model pattern_models[] = {
 	{ "run", "sched_in; sched_out", "a stay on a CPU" },
 	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
@@ -50,11 +52,16 @@ static int take_op(struct scan *scan, enum condition_op *op, bool *is_match)
 	return scan_expected(scan, "=, !=, <, <=, >, >=, ~ or !~");
 }
 
-/* Neither back-references nor counts: the text may come from a file, and these take any time. */
+/* The text may come from a file.  Back-references and counts may take any time, and regcomp() makes
+ * two copies of what is before each +. */
 static bool compile(struct pattern_condition *condition)
 {
+	unsigned int copies = 0;
+
 	for (const char *at = condition->text; *at; at++) {
-		if (*at == '{' || (*at == '\\' && isdigit((unsigned char)at[1]))) {
+		copies += *at == '+';
+		if (*at == '{' || copies > REGEX_PLUS_MAX ||
+		    (*at == '\\' && isdigit((unsigned char)at[1]))) {
 			return false;
 		}
 		at += *at == '\\' && at[1];
@@ -79,7 +86,9 @@ static int take_regex(struct scan *scan, struct pattern_condition *condition)
 	condition->is_text = true;
 	r = scan_quoted(scan, condition->text, sizeof(condition->text));
 	return r == 0 && !compile(condition)
-		       ? scan_expected(&before, "a regular expression, without { and \\1")
+		       ? scan_expected(&before,
+				       "a regular expression, without { and \\1, with at most "
+				       "eight +")
 		       : r;
 }
 
@@ -149,10 +158,11 @@ static bool text_holds(const struct pattern_condition *condition, const struct v
 static int order(uint64_t bits, bool is_signed, const struct scan_number *number)
 {
 	bool is_negative = (is_signed || number->real < 0) && (int64_t)bits < 0;
-	double real = is_negative ? (double)(int64_t)bits : (double)bits;
 
 	/* A real number is not whole, or beyond all whole ones: a double's precision will do. */
 	if (number->is_real) {
+		double real = is_negative ? (double)(int64_t)bits : (double)bits;
+
 		return real < number->real ? -1 : real > number->real;
 	}
 	if (is_negative != (number->real < 0)) {

@@ -64,6 +64,7 @@ int main(void)
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
+	srunner_add_suite(runner, suite_release());
 	srunner_add_suite(runner, suite_thread_phase());
 	srunner_add_suite(runner, suite_expression());
 	srunner_add_suite(runner, suite_query());

@@ -187,6 +187,12 @@ static void put_events(struct out *out, const struct expression *is, enum expres
 	for (size_t i = 0; i < is->event_count; i++) {
 		put(out, "%s", i == 0 ? "" : form == FORM_SPAN ? "," : "; ");
 		put(out, "%s", is_period && i > 1 ? "then " : "");
+		/* A span has no conditions: this one is what sched_in and sched_out stand for. */
+		if (form == FORM_SPAN && is->events[i].count > 0) {
+			put(out,
+			    is->events[i].conditions[0].field[0] == 'n' ? "sched_in" : "sched_out");
+			continue;
+		}
 		put_event(out, &is->events[i]);
 		if (is_period && i > 0) {
 			put_link(out, &is->links[i - 1]);

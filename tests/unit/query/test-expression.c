@@ -47,6 +47,7 @@ static const struct {
 	  "x = a \"b[0]\"=1; c; by \"d[12]\"; group \"e[1]\"; deadline 1000000ns; every "
 	  "2000000000ns" },
 	{ FORM_SPAN, "a:begin,a:end", NULL },
+	{ FORM_SPAN, "sched_in,sched_out", NULL },
 	{ FORM_SPAN, " \"a b\" , c", "\"a b\",c" },
 	{ FORM_JOB, "x = timerfd", NULL },
 	{ FORM_JOB, "run", NULL },
@@ -85,6 +86,8 @@ END_TEST
 
 /* ---- what is not ---- */
 
+#define NO_REGEX "a regular expression, without { and \\1, with at most eight +"
+
 static const struct {
 	enum expression_form form;
 	const char *text;
@@ -116,9 +119,10 @@ static const struct {
 	{ FORM_PERIOD, "a b=\"c", 7, "\" behind the text" },
 	{ FORM_PERIOD, "a b~c", 5, "/ and a regular expression" },
 	{ FORM_PERIOD, "a b~/c", 7, "/ behind the regular expression" },
-	{ FORM_PERIOD, "a b~/(/", 5, "a regular expression, without { and \\1" },
-	{ FORM_PERIOD, "a b~/c{2}/", 5, "a regular expression, without { and \\1" },
-	{ FORM_PERIOD, "a b~/(c)\\1/", 5, "a regular expression, without { and \\1" },
+	{ FORM_PERIOD, "a b~/(/", 5, NO_REGEX },
+	{ FORM_PERIOD, "a b~/c{2}/", 5, NO_REGEX },
+	{ FORM_PERIOD, "a b~/c+++++++++/", 5, NO_REGEX }, /* 2^9 times as large */
+	{ FORM_PERIOD, "a b~/(c)\\1/", 5, NO_REGEX },
 	{ FORM_PERIOD, "a b&1~/c/", 7, "a comparison of numbers before" },
 	{ FORM_PERIOD, "a $ctx.=1", 8, "a field" },
 	{ FORM_PERIOD, "a b[0]=1; c", 4, "no element of an array: they cannot be compared" },

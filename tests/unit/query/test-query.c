@@ -225,7 +225,10 @@ static const char names_metadata[] =
 	"event { name = sched_waking; id = 1; stream_id = 0; fields := struct {\n"
 	"	int32_t _tid; int32_t prio; string comm; }; };\n"
 	"event { name = \"app:begin\"; id = 2; stream_id = 0; fields := struct { int32_t a; }; };\n"
-	"event { name = \"app:end\"; id = 3; stream_id = 0; fields := struct { string a; }; };\n";
+	"event { name = \"app:end\"; id = 3; stream_id = 0; fields := struct { string a; }; };\n"
+	"event { name = \"app:kinds\"; id = 4; stream_id = 0; fields := struct {\n"
+	"	floating_point { exp_dig = 8; mant_dig = 24; align = 8; } real; int32_t row[2];\n"
+	"	enum : int32_t { READY = 1 } state; struct { int32_t x; } parts; }; };\n";
 
 static const struct {
 	const char *period;
@@ -249,6 +252,8 @@ static const struct {
 	  "no event \"syscall_entry_read\" is recorded: lttng enable-event -k --syscall read" },
 	{ "x = other:*; sched_waking",
 	  "no event \"other:*\" is recorded: lttng enable-event -u 'other:*'" },
+	{ "x = \"other: event\"; sched_waking",
+	  "no event \"other: event\" is recorded: lttng enable-event -u 'other: event'" },
 	{ "x = sched_switch; sched_waking prioo=1",
 	  "the event \"sched_waking\" has no field \"prioo\"; did you mean \"prio\"?" },
 	{ "x = sched_switch context.vtid=1; sched_waking",
@@ -261,6 +266,25 @@ static const struct {
 	{ "x = app:begin; sched_waking; by a", "the event \"sched_waking\" has no field \"a\"" },
 	{ "x = app:begin; sched_waking; group zzzzzz",
 	  "the event \"app:begin\" has no field \"zzzzzz\"" },
+	{ "x = app:kinds state=1; app:end", NULL },
+	{ "x = app:kinds state=READY; app:end",
+	  "the field \"state\" of \"app:kinds\" is an enumeration: its labels are not compared, "
+	  "write the number" },
+	{ "x = app:kinds real>1.5; app:end",
+	  "the field \"real\" of \"app:kinds\" is a floating-point number, which cannot be "
+	  "compared" },
+	{ "x = app:kinds; app:end; by real=a",
+	  "the field \"real\" of \"app:kinds\" is a floating-point number, which cannot be "
+	  "compared" },
+	{ "x = app:kinds row~/a/; app:end",
+	  "the field \"row\" of \"app:kinds\" is an array of numbers, which cannot be compared" },
+	{ "x = app:kinds; app:end; group row",
+	  "the field \"row\" of \"app:kinds\" is an array of numbers, which cannot be compared" },
+	{ "x = app:kinds parts=1; app:end",
+	  "the field \"parts\" of \"app:kinds\" is made of parts, which cannot be compared" },
+	{ "x = app:begin; app:end; by $pid",
+	  "the event \"app:begin\" has no field \"context.vpid\"; did you mean "
+	  "\"context.tid\"?" },
 	/* Each field is in some event, and all of the id are in none. */
 	{ "x = app:begin; sched_waking; group l(a, prio)",
 	  "the event \"app:begin\" has no field \"prio\"" },
