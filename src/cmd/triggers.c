@@ -27,9 +27,9 @@ static void describe(const struct options *options, const struct actions *action
 	for (size_t i = 0; (!is_file || options->verbosity > 0) && i < actions_count(actions);
 	     i++) {
 		if (is_file) {
-			(void)fprintf(out, "\n[%s]\n", actions_name(actions, i));
+			(void)fprintf(out, "\n[%s]\n", trigger_name(actions_trigger(actions, i)));
 		}
-		actions_describe(actions, i, out);
+		trigger_describe(actions_trigger(actions, i), out);
 	}
 }
 
