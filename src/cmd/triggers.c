@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text/plain.h"
 #include "cmd/cmd.h"
 #include "run/say.h"
+#include "text/plain.h"
 #include "trigger/actions.h"
 
 /* What is no file and has a comparison is an expression. */
