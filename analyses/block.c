@@ -17,7 +17,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
+enum { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
 enum {
 	DISK_REQUESTS,
@@ -95,12 +95,12 @@ struct request {
 	bool is_inserted, is_issued, is_requeued;
 };
 
-HASH_DECLARE(requests, struct request)
+HASH_MAP(requests, struct request)
 
 struct disk {
 	struct row_key key;
 	char name[ROW_KEY_NAME_BYTES];
-	khash_t(requests) * open;
+	struct requests open;
 	uint64_t depth; /* requests issued and not complete */
 	uint64_t since; /* ns: `depth` is accounted for up to this time */
 };
@@ -133,30 +133,29 @@ static void change_depth(struct shard *shard, struct disk *disk, uint64_t ts, in
 
 static struct request *find_request(struct disk *disk, uint64_t sector)
 {
-	khint_t at = kh_get(requests, disk->open, sector);
+	struct request *at = requests_get(&disk->open, sector);
 
-	return at == kh_end(disk->open) ? NULL : &kh_value(disk->open, at);
+	return at;
 }
 
 static void remove_request(struct disk *disk, const struct request *request)
 {
-	kh_del(requests, disk->open, kh_get(requests, disk->open, request->sector));
+	(void)requests_drop(&disk->open, request->sector);
 }
 
 static struct request *put_request(struct shard *shard, struct disk *disk, uint64_t ts,
 				   const struct request *request)
 {
-	khint_t at;
-	int is_new;
+	struct request *at;
 
-	if (kh_size(disk->open) >= REQUESTS_MAX) { /* completions are missing */
-		shard_trace_row(shard, TOTALS)[REPLACED] += kh_size(disk->open);
+	if (disk->open.used >= REQUESTS_MAX) { /* completions are missing */
+		shard_trace_row(shard, TOTALS)[REPLACED] += disk->open.used;
 		change_depth(shard, disk, ts, -(int)disk->depth);
-		kh_clear(requests, disk->open);
+		requests_clear(&disk->open);
 	}
-	at = kh_put(requests, disk->open, request->sector, &is_new);
-	kh_value(disk->open, at) = *request;
-	return &kh_value(disk->open, at);
+	at = requests_put(&disk->open, request->sector, NULL);
+	*at = *request;
+	return at;
 }
 
 static void insert(struct shard *shard, struct disk *disk, uint64_t ts,
@@ -277,7 +276,6 @@ static struct disk *disk_of(struct shard *shard, struct thread *entity)
 	if (!disk) {
 		disk = mem_alloc(sizeof(*disk));
 		disk->key = (struct row_key){ .id = dev };
-		disk->open = kh_init(requests);
 		(void)snprintf(disk->name, sizeof(disk->name), "(%" PRIu64 ",%" PRIu64 ")",
 			       dev >> 20, dev & 0xFFFFF);
 		*state = disk;
@@ -295,43 +293,28 @@ static void on_issued(struct shard *shard, struct thread *thread, const struct r
 	}
 }
 
-static const struct record_shape record_shapes[] = {
-	[OWN_INSERT - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_ISSUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_COMPLETE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_REQUEUE - RECORD_OWN] = { .exists = true, .words = REQUEST_WORDS },
-	[OWN_NAME - RECORD_OWN] = { .exists = true, .has_text = true },
-	[OWN_ISSUED - RECORD_OWN] = { .exists = true },
-};
-
 static void request_codec(struct codec *codec, struct request *request)
 {
-	codec_u64(codec, &request->sector);
-	codec_u64(codec, &request->insert_ts);
-	codec_u64(codec, &request->issue_ts);
-	codec_u64(codec, &request->sectors);
-	codec_u64(codec, &request->left);
-	codec_u64(codec, &request->rwbs);
-	codec_bool(codec, &request->is_inserted);
-	codec_bool(codec, &request->is_issued);
+	codec_each(codec, &request->sector, &request->insert_ts, &request->issue_ts,
+		   &request->sectors, &request->left, &request->rwbs, &request->is_inserted,
+		   &request->is_issued);
 	codec_bool(codec, &request->is_requeued);
 }
 
 static void requests_codec(struct codec *codec, struct disk *disk)
 {
-	size_t count = codec_count(codec, kh_size(disk->open), 51);
+	size_t count = codec_count(codec, disk->open.used, 51);
 	struct request request = { 0 };
-	khint_t at;
-	int is_new;
 
 	if (!codec_reads(codec)) {
-		kh_foreach_value(disk->open, request, request_codec(codec, &request));
+		HASH_EACH(requests, &disk->open, one) {
+			request_codec(codec, &one->value);
+		}
 		return;
 	}
 	for (size_t i = 0; i < count && codec_check(codec, count <= REQUESTS_MAX); i++) {
 		request_codec(codec, &request);
-		at = kh_put(requests, disk->open, request.sector, &is_new);
-		kh_value(disk->open, at) = request;
+		*requests_put(&disk->open, request.sector, NULL) = request;
 	}
 }
 
@@ -347,12 +330,10 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	}
 	if (!*disk) {
 		*disk = mem_alloc(sizeof(**disk));
-		(*disk)->open = kh_init(requests);
 	}
 	codec_u64(codec, &(*disk)->key.id);
 	codec_bytes(codec, (*disk)->name, sizeof((*disk)->name));
-	codec_u64(codec, &(*disk)->depth);
-	codec_u64(codec, &(*disk)->since);
+	codec_each(codec, &(*disk)->depth, &(*disk)->since);
 	requests_codec(codec, *disk);
 	(void)codec_check(codec, (*disk)->name[sizeof((*disk)->name) - 1] == 0);
 }
@@ -404,7 +385,7 @@ static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, un
 	if (*state && (what & DOUBT_HOLE)) {
 		account_until(shard, *state, ts);
 		(*state)->depth = 0;
-		kh_clear(requests, (*state)->open);
+		requests_clear(&(*state)->open);
 	}
 }
 
@@ -423,7 +404,7 @@ static void on_forget(void *state)
 	struct disk **disk = state;
 
 	if (*disk) {
-		kh_destroy(requests, (*disk)->open);
+		requests_fini(&(*disk)->open);
 		free(*disk);
 	}
 }
@@ -533,8 +514,11 @@ const struct analysis analysis_block = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN, ISSUERS },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
+	.record_words = (const uint8_t[RECORD_KINDS]){ [OWN_INSERT] = REQUEST_WORDS,
+						       [OWN_ISSUE] = REQUEST_WORDS,
+						       [OWN_COMPLETE] = REQUEST_WORDS,
+						       [OWN_REQUEUE] = REQUEST_WORDS,
+						       [OWN_NAME] = RECORD_TEXT },
 	.on_checkpoint = on_checkpoint,
 	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,

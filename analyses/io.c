@@ -22,7 +22,7 @@
 #include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, CONTAINERS };
+enum { TOTALS, THREADS, PROCESSES, CONTAINERS };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
 
 enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_NO_OPEN_CALLS };
@@ -361,13 +361,9 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct open_call *open = state;
 	uint8_t call = (uint8_t)open->pairing.id;
 
-	codec_u8(codec, &call);
-	codec_bool(codec, &open->pairing.is_open);
-	codec_bool(codec, &open->pairing.is_tainted);
-	codec_u64(codec, &open->pairing.entry_ts);
-	codec_u64(codec, &open->message_bytes);
-	codec_u64(codec, &open->pairing.channel);
-	codec_u64(codec, &open->no_open_ts);
+	codec_each(codec, &call, &open->pairing.is_open, &open->pairing.is_tainted,
+		   &open->pairing.entry_ts, &open->message_bytes, &open->pairing.channel,
+		   &open->no_open_ts);
 	open->pairing.id = codec_check(codec, call <= CALL_OTHER) ? call : CALL_OTHER;
 }
 

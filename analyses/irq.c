@@ -16,7 +16,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
+enum { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };
 enum { HARD_UNHANDLED, HARD_TIME };
 enum { SOFT_TIME, SOFT_RAISE };
@@ -208,9 +208,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void handling_codec(struct codec *codec, struct handling *handling)
 {
-	codec_u64(codec, &handling->entry_ts);
-	codec_u64(codec, &handling->nested_ns);
-	codec_bool(codec, &handling->is_soft);
+	codec_each(codec, &handling->entry_ts, &handling->nested_ns, &handling->is_soft);
 	row_key_codec(codec, &handling->key);
 }
 
@@ -227,9 +225,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	if (!*cpu) {
 		*cpu = mem_alloc(sizeof(**cpu));
 	}
-	codec_u64(codec, &(*cpu)->cpu);
-	codec_u32(codec, &(*cpu)->depth);
-	codec_u32(codec, &(*cpu)->raised);
+	codec_each(codec, &(*cpu)->cpu, &(*cpu)->depth, &(*cpu)->raised);
 	if (!codec_check(codec, (*cpu)->depth <= NEST_MAX)) {
 		(*cpu)->depth = 0;
 	}

@@ -12,7 +12,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum table_index { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
+enum { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
 /* Columns of the trace, and of a thread. */
 enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM };
 enum { THREAD_ALLOCATED, THREAD_FREED, THREAD_FAILED, THREAD_RECLAIM };
@@ -125,12 +125,6 @@ static void add_sums(struct shard *shard, struct thread *thread, const uint64_t 
 	row[THREAD_FREED] += sums[FREED];
 	row[THREAD_FAILED] += sums[FAILED];
 }
-
-static const struct record_shape record_shapes[] = {
-	[OWN_SUMS - RECORD_OWN] = { .exists = true, .words = SUMS },
-	[OWN_RECLAIM_BEGIN - RECORD_OWN] = { .exists = true },
-	[OWN_RECLAIM_END - RECORD_OWN] = { .exists = true },
-};
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
@@ -257,7 +251,6 @@ const struct analysis analysis_memory = {
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
+	.record_words = (const uint8_t[RECORD_KINDS]){ [OWN_SUMS] = SUMS },
 	.on_doubt = on_doubt,
 };

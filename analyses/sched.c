@@ -1,32 +1,25 @@
 /*
  * sched: how long threads wait for a CPU (doc/definitions.md, 4.4).
  *
- *              sleeps          woken                switched in
- *     RUNNING ────────► BLOCKED ────► WAIT ──── wake ────► RUNNING
- *        └───── made to leave ────► PREEMPTED ─ requeue ──►
- *                       forked ────► NEW ─────── fork ────►
- *
- * A thread's own records in time order are enough: a wake-up is a record of the woken thread.
- *
- * Wake race (4.4, rule 4): a waker may see that a thread is about to sleep before the switch-out of
- * the thread is traced.  Such a wake-up stays pending and counts from the switch-out on, unless a
- * sched_wakeup before that shows that the thread never left.
- *
- * If a switch-in and its switch-out lie in one chunk, on_switch_out() comes right after
- * on_switch_in().  It is noted, and applied when its time has come.
+ * The phases of a thread are those of kernel/thread-phase.h.  The time from WAIT, PREEMPTED or NEW
+ * to the switch-in is a sample.  A thread's own records in time order are enough: a wake-up is a
+ * record of the woken thread.
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
+#include "kernel/thread-phase.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
+enum { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
 enum { THREAD_WAKE, THREAD_REQUEUE };
 enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those after a wake-up */
 
 enum { OWN_WAKE = RECORD_OWN };
 
-#define FLAG_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
+/* OWN_WAKE: what the event means in arg16, the CPU in arg64. */
+#define WAKE_KIND      0xFF
+#define WAKE_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
 
 /* ---- worker's half ---- */
 
@@ -45,140 +38,64 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	}
 	record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 	record->arg64 = worker_cpu(worker);
-	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : FLAG_TENTATIVE));
+	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : WAKE_TENTATIVE));
 	worker_note_current(worker, record);
 }
 
 /* ---- merger's half ---- */
 
-enum thread_phase { UNKNOWN, NEW, RUNNING, BLOCKED, WAIT, PREEMPTED, DEAD };
-
-struct waiting {
-	uint64_t since;  /* ns: start of the phase, unless RUNNING */
-	uint64_t out_ts; /* RUNNING: when it leaves the CPU, if has_out */
-	uint64_t cpu;
+struct sched_thread {
+	struct thread_phase phase;
 	/* WAIT or pending: the thread that was current where the wake-up came from, -1: unknown. */
 	int32_t waker;
-	uint16_t out_flags;
-	uint8_t phase;
-	bool has_out;
-	bool has_pending;  /* RUNNING: it was woken before it sleeps */
-	bool is_tentative; /* WAIT: by a wake-up before the switch-out that no event confirms */
-};
-
-/* Applies a noted switch-out that lies before @ts. */
-static void apply_switch_out(struct waiting *w, uint64_t ts)
-{
-	if (w->phase != RUNNING || !w->has_out || ts <= w->out_ts) {
-		return;
-	}
-	w->since = w->out_ts;
-	if (w->out_flags & RECORD_DEAD) {
-		w->phase = DEAD;
-	} else if (!(w->out_flags & RECORD_SLEEPS)) {
-		w->phase = PREEMPTED;
-	} else {
-		w->phase = w->has_pending ? WAIT : BLOCKED;
-	}
-	w->has_out = false;
-	w->has_pending = false;
-}
-
-static void wake(struct shard *shard, struct waiting *w, const struct record *record)
-{
-	bool is_tentative = record->arg16 & FLAG_TENTATIVE;
-
-	switch ((enum thread_phase)w->phase) {
-	case RUNNING:
-		if (w->cpu != record->arg64) { /* else it wakes itself */
-			w->has_pending = true;
-			w->waker = record->arg32;
-			w->is_tentative = is_tentative;
-			shard_trace_row(shard, TOTALS)[RACES]++;
-		}
-		return;
-	case WAIT:
-		if (w->is_tentative) { /* that was none: it was blocked until now */
-			w->since = record->ts;
-			w->waker = record->arg32;
-			w->is_tentative = false;
-		}
-		return;
-	case UNKNOWN:
-	case BLOCKED:
-		w->phase = WAIT;
-		w->since = record->ts;
-		w->waker = record->arg32;
-		w->is_tentative = false;
-		return;
-	case NEW:
-	case PREEMPTED:
-	case DEAD:
-		return;
-	}
-}
-
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true, .has_current = true },
 };
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct codec *codec = checkpoint->codec;
-	struct waiting *w = state;
+	struct sched_thread *w = state;
 
-	codec_u64(codec, &w->since);
-	codec_u64(codec, &w->out_ts);
-	codec_u64(codec, &w->cpu);
-	codec_i32(codec, &w->waker);
-	codec_u16(codec, &w->out_flags);
-	codec_u8(codec, &w->phase);
-	codec_bool(codec, &w->has_out);
-	codec_bool(codec, &w->has_pending);
-	codec_bool(codec, &w->is_tentative);
-	(void)codec_check(codec, w->phase <= DEAD);
+	thread_phase_codec(checkpoint->codec, &w->phase);
+	codec_i32(checkpoint->codec, &w->waker);
 }
 
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
+	const struct phase_wake wake = { .ts = record->ts,
+					 .cpu = record->arg64,
+					 .kind = (enum wake_kind)(record->arg16 & WAKE_KIND),
+					 .is_tentative = record->arg16 & WAKE_TENTATIVE };
+	enum phase_woken woken;
 
 	(void)numbers;
-	apply_switch_out(w, record->ts);
-	switch ((enum wake_kind)(record->arg16 & 0xFF)) {
-	case WAKE_SOURCE:
-		shard_trace_row(shard, TOTALS)[WAKEUPS]++;
-		wake(shard, w, record);
-		break;
-	case WAKE_CONFIRMS:
-		w->has_pending = false; /* it never left */
-		break;
-	case WAKE_NEW:
-		if (w->phase == UNKNOWN) {
-			w->phase = NEW;
-			w->since = record->ts;
-		}
-		break;
-	case WAKE_NONE:
-		break;
+	(void)thread_phase_until(&w->phase, record->ts);
+	woken = thread_phase_wake(&w->phase, &wake);
+	if (wake.kind == WAKE_SOURCE) {
+		uint64_t *totals = shard_trace_row(shard, TOTALS);
+
+		totals[WAKEUPS]++;
+		totals[RACES] += woken == WOKEN_RACE;
+	}
+	if (woken == WOKEN || woken == WOKEN_RACE) {
+		w->waker = record->arg32;
 	}
 }
 
-static void add_sample(struct shard *shard, struct thread *thread, const struct waiting *w,
+static void add_sample(struct shard *shard, struct thread *thread, const struct sched_thread *w,
 		       const struct switch_in *in)
 {
 	struct row_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
 	uint64_t *totals = shard_trace_row(shard, TOTALS), *row;
-	uint64_t ns = in->ts - w->since;
+	uint64_t ns = in->ts - w->phase.since;
 
-	if (w->phase == NEW) {
+	if (w->phase.phase == PHASE_NEW) {
 		column_add(totals, ALL_FORK, ns);
 		return;
 	}
 	row = shard_keyed_row(shard, CPUS, &cpu);
 	row[CPU_WAITED] += ns;
-	if (w->phase == PREEMPTED) {
+	if (w->phase.phase == PHASE_PREEMPTED) {
 		column_add(totals, ALL_REQUEUE, ns);
 		column_add(shard_thread_row(shard, thread, THREADS), THREAD_REQUEUE, ns);
 		return;
@@ -199,70 +116,59 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	apply_switch_out(w, in->ts);
-	switch ((enum thread_phase)w->phase) {
-	case NEW:
-	case WAIT:
-	case PREEMPTED:
+	(void)thread_phase_until(&w->phase, in->ts);
+	if (thread_phase_waits(&w->phase)) {
 		add_sample(shard, thread, w, in);
-		break;
-	case BLOCKED:
+	} else if (w->phase.phase == PHASE_BLOCKED && !w->phase.has_out) {
 		shard_trace_row(shard, TOTALS)[UNEXPLAINED]++;
-		break;
-	case UNKNOWN:
-	case RUNNING:
-	case DEAD:
-		break;
 	}
-	*w = (struct waiting){ .phase = RUNNING, .cpu = in->cpu };
+	thread_phase_in(&w->phase, in->ts, in->cpu);
 }
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	if (out->is_tie) {
 		return;
 	}
-	w->phase = RUNNING; /* whatever it seemed to be before */
-	w->has_out = true;
-	w->out_ts = out->ts;
-	w->out_flags = out->flags;
+	if (!thread_phase_runs(&w->phase)) { /* its switch-in was not seen */
+		w->phase.cpu = shard_source_cpu(shard);
+	}
+	thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
 }
 
 static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = RUNNING, .cpu = cpu };
+	thread_phase_in(&w->phase, 0, cpu);
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	*w = (struct waiting){ .phase = NEW, .since = ts };
+	thread_phase_set(&w->phase, ts, PHASE_NEW);
 }
 
 static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	apply_switch_out(w, ts);
-	if (w->phase != RUNNING) {
-		*w = (struct waiting){ .phase = RUNNING, .cpu = shard_source_cpu(shard) };
-	}
+	(void)thread_phase_until(&w->phase, ts);
+	(void)thread_phase_seen(&w->phase, ts, shard_source_cpu(shard));
 }
 
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	(void)ts;
 	if (what & DOUBT_SWITCHES) {
-		*w = (struct waiting){ .phase = UNKNOWN };
+		thread_phase_lose(&w->phase);
 	}
 }
 
@@ -297,7 +203,7 @@ const struct analysis analysis_sched = {
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
-	.thread_state_size = sizeof(struct waiting),
+	.thread_state_size = sizeof(struct sched_thread),
 	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {
@@ -357,8 +263,6 @@ const struct analysis analysis_sched = {
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE, LATENCIES },
 	},
 	.on_record = on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

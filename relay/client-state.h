@@ -46,7 +46,7 @@ struct client_trace {
 	uint64_t due;        /* ns: META_NEEDED, when to request it */
 };
 
-HASH_DECLARE(client_streams, struct client_stream *)
+HASH_MAP(client_streams, struct client_stream *)
 
 enum client_state { CLIENT_STARTING, CLIENT_RUNNING, CLIENT_DRAINING, CLIENT_ENDED };
 
@@ -66,7 +66,7 @@ struct client {
 	unsigned int fetching;           /* packets in flight */
 	uint64_t progress;               /* ns: when the last data or beacon arrived */
 	VEC(struct client_stream *) streams;
-	khash_t(client_streams) * by_id;
+	struct client_streams by_id;
 	VEC(struct client_trace) traces;
 	size_t live_streams; /* not DONE */
 };

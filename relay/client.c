@@ -19,7 +19,6 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 
 	client->config = *config;
 	client->viewer = viewer;
-	client->by_id = kh_init(client_streams);
 	/* A tenth of the live timer costs little and adds no visible lag. */
 	client->poll_ns = timer / 10;
 	client->poll_ns = client->poll_ns < NS_PER_MS ? NS_PER_MS : client->poll_ns;
@@ -47,7 +46,7 @@ void client_free(struct client *client)
 	}
 	vec_fini(&client->streams);
 	vec_fini(&client->traces);
-	kh_destroy(client_streams, client->by_id);
+	client_streams_fini(&client->by_id);
 	free(client);
 }
 
@@ -110,9 +109,9 @@ static struct client_trace *find_trace(struct client *client, uint64_t id)
 
 static struct client_stream *find_stream(const struct client *client, uint64_t id)
 {
-	khint_t at = kh_get(client_streams, client->by_id, id);
+	struct client_stream **at = client_streams_get(&client->by_id, id);
 
-	return at == kh_end(client->by_id) ? NULL : kh_value(client->by_id, at);
+	return at ? *at : NULL;
 }
 
 static void add_metadata_stream(struct client *client, const struct viewer_stream *announced,
@@ -151,21 +150,21 @@ static void add_stream(struct client *client, const struct viewer_stream *announ
 {
 	uint64_t name = hash_text(hash_text(0, announced->path), announced->channel);
 	struct client_stream *stream, *known;
-	khint_t at;
-	int is_new;
+	struct client_stream **at;
+	bool is_new;
 
 	if (announced->is_metadata) {
 		add_metadata_stream(client, announced, now);
 		return;
 	}
-	at = kh_put(client_streams, client->by_id, announced->id, &is_new);
-	known = is_new ? NULL : kh_value(client->by_id, at);
+	at = client_streams_put(&client->by_id, announced->id, &is_new);
+	known = is_new ? NULL : *at;
 	if (known && !is_read_again(client, known, announced, name)) {
 		return;
 	}
 	(void)find_trace(client, announced->trace_id);
 	stream = mem_alloc(sizeof(*stream));
-	kh_value(client->by_id, at) = stream;
+	*at = stream;
 	stream->id = announced->id;
 	stream->trace_id = announced->trace_id;
 	stream->name = name;

@@ -53,96 +53,88 @@ void fd_file_unref(struct fd_file *file)
 
 /* ---- tables ---- */
 
-HASH_DECLARE(fd_entries, struct fd_entry)
+HASH_MAP(fd_entries, struct fd_entry)
 
 struct fd_table {
 	uint32_t threads; /* that are known, and have not ended */
-	khash_t(fd_entries) * entries;
+	struct fd_entries entries;
 };
 
-HASH_DECLARE(fd_tables_by_key, struct fd_table *)
-HASH_DECLARE(fd_owners, uint64_t)
+HASH_MAP(fd_tables_by_key, struct fd_table *)
+HASH_MAP(fd_owners, uint64_t)
 
 struct fd_tables {
-	khash_t(fd_tables_by_key) * by_key;
-	khash_t(fd_owners) * owners; /* keys by FD_KEY_ADDRESS() */
-	size_t held;                 /* entries and tables */
-	uint32_t dumps;              /* state dumps that have begun */
+	struct fd_tables_by_key by_key;
+	struct fd_owners owners; /* keys by FD_KEY_ADDRESS() */
+	size_t held;             /* entries and tables */
+	uint32_t dumps;          /* state dumps that have begun */
 };
 
 struct fd_tables *fd_tables_new(void)
 {
-	struct fd_tables *tables = mem_alloc(sizeof(*tables));
-
-	tables->by_key = kh_init(fd_tables_by_key);
-	tables->owners = kh_init(fd_owners);
-	return tables;
+	return mem_alloc(sizeof(struct fd_tables));
 }
 
 static void empty_table(struct fd_tables *tables, struct fd_table *table)
 {
-	struct fd_entry entry;
-
-	kh_foreach_value(table->entries, entry, fd_file_unref(entry.file));
-	assert(tables->held >= kh_size(table->entries));
-	tables->held -= kh_size(table->entries);
-	kh_clear(fd_entries, table->entries);
+	HASH_EACH(fd_entries, &table->entries, one) {
+		fd_file_unref(one->value.file);
+	}
+	assert(tables->held >= table->entries.used);
+	tables->held -= table->entries.used;
+	fd_entries_clear(&table->entries);
 }
 
 static void table_free(struct fd_tables *tables, struct fd_table *table)
 {
 	empty_table(tables, table);
-	kh_destroy(fd_entries, table->entries);
+	fd_entries_fini(&table->entries);
 	free(table);
 	tables->held--;
 }
 
 void fd_tables_free(struct fd_tables *tables)
 {
-	struct fd_table *table;
-
 	if (!tables) {
 		return;
 	}
-	kh_foreach_value(tables->by_key, table, table_free(tables, table));
+	HASH_EACH(fd_tables_by_key, &tables->by_key, one) {
+		table_free(tables, one->value);
+	}
 	assert(tables->held == 0);
-	kh_destroy(fd_tables_by_key, tables->by_key);
-	kh_destroy(fd_owners, tables->owners);
+	fd_tables_by_key_fini(&tables->by_key);
+	fd_owners_fini(&tables->owners);
 	free(tables);
 }
 
 static struct fd_table *table_of(struct fd_tables *tables, uint64_t key)
 {
-	khint_t at = kh_get(fd_tables_by_key, tables->by_key, key);
+	struct fd_table **at = fd_tables_by_key_get(&tables->by_key, key);
 
-	return at == kh_end(tables->by_key) ? NULL : kh_value(tables->by_key, at);
+	return at ? *at : NULL;
 }
 
 /* The table of the key, made if it is missing; NULL: there are too many, or the key is none. */
 static struct fd_table *table_for(struct fd_tables *tables, uint64_t key)
 {
 	struct fd_table *table = table_of(tables, key);
-	int is_new;
-	khint_t at;
 
 	if (table || key == FD_KEY_NONE || tables->held >= FDS_MAX) {
 		return table;
 	}
 	table = mem_alloc(sizeof(*table));
-	table->entries = kh_init(fd_entries);
-	at = kh_put(fd_tables_by_key, tables->by_key, key, &is_new);
-	kh_value(tables->by_key, at) = table;
+	*fd_tables_by_key_put(&tables->by_key, key, NULL) = table;
 	tables->held++;
 	return table;
 }
 
 static void drop_table(struct fd_tables *tables, uint64_t key)
 {
-	khint_t at = kh_get(fd_tables_by_key, tables->by_key, key);
+	struct fd_table **at = fd_tables_by_key_get(&tables->by_key, key);
 
-	if (at != kh_end(tables->by_key)) {
-		table_free(tables, kh_value(tables->by_key, at));
-		kh_del(fd_tables_by_key, tables->by_key, at);
+	if (at) {
+		table_free(tables, *at);
+		(void)fd_tables_by_key_drop(&tables->by_key, key);
 	}
 }
 
@@ -150,9 +142,7 @@ static void drop_table(struct fd_tables *tables, uint64_t key)
 
 static struct fd_entry *entry_of(const struct fd_table *table, int32_t fd)
 {
-	khint_t at = table ? kh_get(fd_entries, table->entries, (uint32_t)fd) : 0;
-
-	return table && at != kh_end(table->entries) ? &kh_value(table->entries, at) : NULL;
+	return table ? fd_entries_get(&table->entries, (uint32_t)fd) : NULL;
 }
 
 struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd)
@@ -168,15 +158,12 @@ static void put_entry(struct fd_tables *tables, struct fd_table *table, int32_t 
 		      const struct fd_entry *entry)
 {
 	struct fd_entry *old = entry_of(table, fd);
-	int is_new;
-	khint_t at;
 
 	if (old) {
 		fd_file_unref(old->file);
 		*old = *entry;
-	} else if (tables->held < FDS_MAX && kh_size(table->entries) < FDS_OF_ONE_MAX) {
-		at = kh_put(fd_entries, table->entries, (uint32_t)fd, &is_new);
-		kh_value(table->entries, at) = *entry;
+	} else if (tables->held < FDS_MAX && table->entries.used < FDS_OF_ONE_MAX) {
+		*fd_entries_put(&table->entries, (uint32_t)fd, NULL) = *entry;
 		tables->held++;
 	} else {
 		fd_file_unref(entry->file);
@@ -201,10 +188,10 @@ void fd_put(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *
 void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
 		   bool closes_on_exec)
 {
-	khint_t owner = kh_get(fd_owners, tables->owners, key);
+	uint64_t *owner = fd_owners_get(&tables->owners, key);
 	const struct fd_entry *entry;
 
-	key = owner == kh_end(tables->owners) ? key : kh_value(tables->owners, owner);
+	key = owner ? *owner : key;
 	entry = entry_of(table_of(tables, key), fd);
 	if (entry && entry->dump == tables->dumps &&
 	    !(entry->file && entry->file->kind == FD_UNKNOWN)) {
@@ -221,23 +208,28 @@ void fd_close(struct fd_tables *tables, uint64_t key, int32_t fd)
 	}
 }
 
+static void close_entry(const struct fd_tables *tables, struct fd_entry *entry)
+{
+	fd_file_unref(entry->file);
+	*entry = (struct fd_entry){ .dump = tables->dumps };
+}
+
 void fd_close_range(struct fd_tables *tables, uint64_t key, uint32_t first, uint32_t last,
 		    bool on_exec)
 {
 	struct fd_table *table = table_of(tables, key);
 
-	for (khint_t i = 0; table && i != kh_end(table->entries); i++) {
-		struct fd_entry *entry = &kh_value(table->entries, i);
-
-		if (!kh_exist(table->entries, i) || kh_key(table->entries, i) < first ||
-		    kh_key(table->entries, i) > last) {
+	if (!table) {
+		return;
+	}
+	HASH_EACH(fd_entries, &table->entries, one) {
+		if (one->key < first || one->key > last) {
 			continue;
 		}
 		if (on_exec) {
-			entry->closes_on_exec = true;
+			one->value.closes_on_exec = true;
 		} else {
-			fd_file_unref(entry->file);
-			*entry = (struct fd_entry){ .dump = tables->dumps };
+			close_entry(tables, &one->value);
 		}
 	}
 }
@@ -248,12 +240,12 @@ void fd_exec(struct fd_tables *tables, uint64_t key)
 {
 	struct fd_table *table = table_of(tables, key);
 
-	for (khint_t i = 0; table && i != kh_end(table->entries); i++) {
-		struct fd_entry *entry = &kh_value(table->entries, i);
-
-		if (kh_exist(table->entries, i) && entry->closes_on_exec) {
-			fd_file_unref(entry->file);
-			*entry = (struct fd_entry){ .dump = tables->dumps };
+	if (!table) {
+		return;
+	}
+	HASH_EACH(fd_entries, &table->entries, one) {
+		if (one->value.closes_on_exec) {
+			close_entry(tables, &one->value);
 		}
 	}
 }
@@ -261,17 +253,16 @@ void fd_exec(struct fd_tables *tables, uint64_t key)
 /* Copies entries that @to lacks. */
 static void copy_missing(struct fd_tables *tables, struct fd_table *to, const struct fd_table *from)
 {
-	for (khint_t i = 0; i != kh_end(from->entries); i++) {
+	HASH_EACH(fd_entries, &from->entries, one) {
 		struct fd_entry entry;
 
-		if (!kh_exist(from->entries, i) || !kh_value(from->entries, i).file ||
-		    entry_of(to, (int32_t)kh_key(from->entries, i))) {
+		if (!one->value.file || entry_of(to, (int32_t)one->key)) {
 			continue;
 		}
-		entry = kh_value(from->entries, i);
+		entry = one->value;
 		entry.keyed = NULL;
 		(void)fd_file_ref(entry.file);
-		put_entry(tables, to, (int32_t)kh_key(from->entries, i), &entry);
+		put_entry(tables, to, (int32_t)one->key, &entry);
 	}
 }
 
@@ -319,7 +310,7 @@ void fd_leave(struct fd_tables *tables, uint64_t key)
 void fd_dump_begins(struct fd_tables *tables)
 {
 	tables->dumps++;
-	kh_clear(fd_owners, tables->owners);
+	fd_owners_clear(&tables->owners);
 }
 
 void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
@@ -327,14 +318,11 @@ void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
 	uint64_t former = FD_KEY_ADDRESS(address);
 	const struct fd_table *from = table_of(tables, former);
 	struct fd_table *table;
-	int is_new;
-	khint_t at;
 
-	if (kh_size(tables->owners) >= FDS_MAX) {
+	if (tables->owners.used >= FDS_MAX) {
 		return;
 	}
-	at = kh_put(fd_owners, tables->owners, former, &is_new);
-	kh_value(tables->owners, at) = key;
+	*fd_owners_put(&tables->owners, former, NULL) = key;
 	table = from ? table_for(tables, key) : NULL;
 	if (table && from != table) {
 		copy_missing(tables, table, from);
@@ -350,9 +338,7 @@ static void entry_codec(struct codec *codec, struct fd_entry *entry)
 	uint8_t kind = is_open ? entry->file->kind : FD_UNKNOWN;
 	char *name = NULL;
 
-	codec_u32(codec, &entry->dump);
-	codec_bool(codec, &entry->closes_on_exec);
-	codec_bool(codec, &is_open);
+	codec_each(codec, &entry->dump, &entry->closes_on_exec, &is_open);
 	if (!is_open) {
 		return;
 	}
@@ -370,16 +356,13 @@ static void entry_codec(struct codec *codec, struct fd_entry *entry)
 
 static void write_table(struct codec *codec, uint64_t key, struct fd_table *table)
 {
-	codec_u64(codec, &key);
-	codec_u32(codec, &table->threads);
-	(void)codec_count(codec, kh_size(table->entries), 10);
-	for (khint_t i = 0; i != kh_end(table->entries); i++) {
-		if (kh_exist(table->entries, i)) {
-			uint32_t fd = kh_key(table->entries, i) & UINT32_MAX;
+	codec_each(codec, &key, &table->threads);
+	(void)codec_count(codec, table->entries.used, 10);
+	HASH_EACH(fd_entries, &table->entries, one) {
+		uint32_t fd = one->key & UINT32_MAX;
 
-			codec_u32(codec, &fd);
-			entry_codec(codec, &kh_value(table->entries, i));
-		}
+		codec_u32(codec, &fd);
+		entry_codec(codec, &one->value);
 	}
 }
 
@@ -391,7 +374,8 @@ static void read_table(struct codec *codec, struct fd_tables *tables)
 
 	codec_u64(codec, &key);
 	table = table_for(tables, key);
-	if (!codec_check(codec, table && kh_size(table->entries) == 0)) {
+	if (!table || table->entries.used > 0) {
+		(void)codec_check(codec, false);
 		return;
 	}
 	codec_u32(codec, &table->threads);
@@ -408,11 +392,8 @@ static void read_table(struct codec *codec, struct fd_tables *tables)
 
 void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 {
-	size_t count = codec_count(codec, kh_size(tables->by_key), 16);
+	size_t count = codec_count(codec, tables->by_key.used, 16);
 	uint64_t key = 0, owner = 0;
-	struct fd_table *table;
-	khint_t at;
-	int is_new;
 
 	codec_u32(codec, &tables->dumps);
 	if (codec_reads(codec)) {
@@ -421,14 +402,16 @@ void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 		}
 		count = codec_count(codec, 0, 16);
 		for (size_t i = 0; i < count && codec_check(codec, count <= FDS_MAX); i++) {
-			codec_u64(codec, &owner);
-			codec_u64(codec, &key);
-			at = kh_put(fd_owners, tables->owners, owner, &is_new);
-			kh_value(tables->owners, at) = key;
+			codec_each(codec, &owner, &key);
+			*fd_owners_put(&tables->owners, owner, NULL) = key;
 		}
 		return;
 	}
-	kh_foreach(tables->by_key, key, table, write_table(codec, key, table));
-	(void)codec_count(codec, kh_size(tables->owners), 16);
-	kh_foreach(tables->owners, owner, key, (codec_u64(codec, &owner), codec_u64(codec, &key)));
+	HASH_EACH(fd_tables_by_key, &tables->by_key, one) {
+		write_table(codec, one->key, one->value);
+	}
+	(void)codec_count(codec, tables->owners.used, 16);
+	HASH_EACH(fd_owners, &tables->owners, one) {
+		codec_each(codec, &one->key, &one->value);
+	}
 }

@@ -260,22 +260,12 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct thread_files *files = state;
 	struct call *open = &files->open;
 
-	codec_u64(codec, &open->time);
-	codec_i64(codec, &open->ret);
-	codec_i32(codec, &open->fd);
-	codec_i32(codec, &open->fd2);
-	codec_i64(codec, &open->arg);
-	codec_i32(codec, &open->arg2);
-	codec_u8(codec, &open->call);
-	codec_u8(codec, &open->flags);
-	codec_u32(codec, &open->out[0]);
-	codec_u32(codec, &open->out[1]);
+	codec_each(codec, &open->time, &open->ret, &open->fd, &open->fd2, &open->arg, &open->arg2,
+		   &open->call, &open->flags);
+	codec_each(codec, &open->out[0], &open->out[1]);
 	codec_text(codec, &files->path);
-	codec_bool(codec, &files->pairing.is_open);
-	codec_bool(codec, &files->pairing.is_tainted);
-	codec_u64(codec, &files->pairing.channel);
-	codec_bool(codec, &files->has_pid);
-	codec_i32(codec, &files->pid);
+	codec_each(codec, &files->pairing.is_open, &files->pairing.is_tainted,
+		   &files->pairing.channel, &files->has_pid, &files->pid);
 	if (!codec_check(codec, open->call < FILE_CALL_COUNT)) {
 		open->call = 0;
 	}

@@ -1,15 +1,9 @@
 /*
- * jobs: see jobs.h; the state of each thread, where executions begin and end, and their figures.
+ * jobs: see jobs.h; the phase of each thread (kernel/thread-phase.h), where executions begin and
+ * end, and their figures.
  *
- *              sleeps          woken                switched in
- *     RUNNING ────────► BLOCKED ────► WAIT ───────────► RUNNING
- *        └───── made to leave ────► PREEMPTED ────────►
- *                       forked ────► NEW ─────────────►
- *
- * The time of a state is added to the parts of what the thread executes when the state ends, since
+ * The time of a phase is added to the parts of what the thread executes when the phase ends, since
  * only then it is known which one it was: a wake-up shows that an unknown thread slept.
- *
- * As in sched, on_switch_out() may come before its time: it is noted, and applied later.
  */
 #include "analyses/jobs/jobs.h"
 
@@ -18,14 +12,15 @@
 
 extern const struct analysis analysis_jobs;
 
-/* ---- states ---- */
+/* ---- phases ---- */
 
-static enum part part_of(enum phase phase)
+static enum job_part part_of(enum phase phase)
 {
 	static const uint8_t parts[PHASES] = {
-		[UNKNOWN] = PART_UNKNOWN, [NEW] = PART_WAITING,  [RUNNING] = PART_RUNNING,
-		[BLOCKED] = PART_BLOCKED, [WAIT] = PART_WAITING, [PREEMPTED] = PART_PREEMPTED,
-		[DEAD] = PART_UNKNOWN,
+		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,
+		[PHASE_RUNNING] = PART_RUNNING, [PHASE_BLOCKED] = PART_BLOCKED,
+		[PHASE_WAIT] = PART_WAITING,    [PHASE_PREEMPTED] = PART_PREEMPTED,
+		[PHASE_DEAD] = PART_UNKNOWN,
 	};
 
 	assert(phase < PHASES);
@@ -42,16 +37,12 @@ static void add_part(struct machine *machine, uint64_t since, uint64_t ts, enum 
 	}
 }
 
-/* The thread is in phase @next from @ts on; the one before was in fact @was. */
-static void change(struct shard *shard, struct executing *e, uint64_t ts, enum phase was,
-		   enum phase next)
+/* A phase that began at @since has ended; it was in fact @was. */
+static void add_parts(struct shard *shard, struct executing *e, uint64_t since, enum phase was)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
-		add_part(&e->machines[j], e->since, ts, was);
+		add_part(&e->machines[j], since, e->phase.since, was);
 	}
-	e->since = ts;
-	e->phase = (uint8_t)next;
-	e->is_tentative = e->is_lost = false;
 }
 
 /* The thread ended at @end, and so did what it executes.  Something of its tid comes at @ts. */
@@ -74,43 +65,46 @@ static void die(struct shard *shard, struct thread *thread, struct executing *e,
 	(void)shard_note_ordered(shard, thread, ts, NOTE_DIED);
 }
 
-/* Applies a noted switch-out that lies before @ts. */
+/* The switch-out that was noted takes effect. */
 static void apply_switch_out(struct shard *shard, struct thread *thread, struct executing *e,
 			     uint64_t ts)
 {
-	bool sleeps = e->out_flags & RECORD_SLEEPS;
-	bool is_tentative = e->is_tentative;
+	enum phase was = (enum phase)e->phase.phase;
+	uint64_t since = e->phase.since;
 
-	if (!e->has_out || ts <= e->out_ts) {
-		return;
+	(void)thread_phase_until(&e->phase, ts);
+	add_parts(shard, e, since, was);
+	if (e->phase.phase == PHASE_DEAD) {
+		die(shard, thread, e, e->phase.since, ts);
+	} else if (e->phase.phase == PHASE_WAIT) {
+		e->slept = e->phase.since;
 	}
-	if (e->out_flags & RECORD_DEAD) {
-		change(shard, e, e->out_ts, e->phase, DEAD);
-		die(shard, thread, e, e->out_ts, ts);
-	} else if (sleeps && e->has_pending) {
-		change(shard, e, e->out_ts, e->phase, WAIT);
-		e->is_tentative = is_tentative;
-		e->slept = e->out_ts;
-	} else {
-		change(shard, e, e->out_ts, e->phase, sleeps ? BLOCKED : PREEMPTED);
+}
+
+/* Time has come to @ts. */
+static inline void come_to(struct shard *shard, struct thread *thread, struct executing *e,
+			   uint64_t ts)
+{
+	if (thread_phase_is_due(&e->phase, ts)) {
+		apply_switch_out(shard, thread, e, ts);
 	}
-	e->has_out = false;
-	e->has_pending = false;
 }
 
 static void wake(struct shard *shard, struct thread *thread, struct executing *e,
 		 const struct record *record)
 {
-	enum phase was = e->phase == UNKNOWN && e->is_lost ? UNKNOWN : BLOCKED;
+	/* The wake-up of a new thread is what releases it. */
+	const struct phase_wake wake = { .ts = record->ts,
+					 .cpu = record->arg64,
+					 .kind = (record->arg16 & WAKE_KIND) == WAKE_CONFIRMS
+							 ? WAKE_CONFIRMS
+							 : WAKE_SOURCE,
+					 .is_tentative = record->arg16 & WAKE_TENTATIVE };
+	enum phase was = e->phase.is_lost ? PHASE_UNKNOWN : PHASE_BLOCKED;
+	uint64_t since = e->phase.since;
 
-	if (e->phase == RUNNING || e->has_out) {
-		if (e->cpu != record->arg64) { /* else it wakes itself */
-			e->has_pending = true;
-			e->is_tentative = record->arg16 & WAKE_TENTATIVE;
-		}
-	} else if (e->phase == UNKNOWN || e->phase == BLOCKED ||
-		   (e->phase == WAIT && e->is_tentative)) {
-		change(shard, e, record->ts, was, WAIT);
+	if (thread_phase_wake(&e->phase, &wake) == WOKEN) {
+		add_parts(shard, e, since, was);
 		e->slept = record->ts;
 		if (!(record->arg16 & WAKE_CALM)) {
 			(void)shard_note_ordered(shard, thread, record->ts, NOTE_SLEPT);
@@ -137,8 +131,8 @@ static void note_tid(struct shard *shard, struct thread *thread, struct executin
 /* Whether it leaves its CPU at @ts to sleep, after it was woken (doc/definitions.md, 4.4). */
 static bool races(const struct executing *e, uint64_t ts)
 {
-	return e->has_out && e->out_ts == ts && e->has_pending &&
-	       (e->out_flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
+	return e->phase.has_out && e->phase.out_ts == ts && e->phase.has_pending &&
+	       e->phase.out_sleeps && !e->phase.out_dies;
 }
 
 static void begin_execution(struct shard *shard, struct thread *thread, const struct executing *e,
@@ -161,7 +155,7 @@ static void end_execution(struct shard *shard, struct thread *thread, const stru
 	struct machine *machine = &e->machines[job];
 	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_END);
 
-	add_part(machine, e->since, ts, e->phase);
+	add_part(machine, e->phase.since, ts, (enum phase)e->phase.phase);
 	note->words[0] = job | (cpu + 1) << 8; /* 0: no CPU */
 	note->words[1] = machine->begin;
 	memcpy(note->words + 2, machine->ns, sizeof(machine->ns));
@@ -182,7 +176,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 		     const struct record *record, const uint64_t *numbers)
 {
 	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
-	size_t last = jobs_at(shard, job)->is.count - 1;
+	size_t last = jobs_at(shard, job)->is->event_count - 1;
 	bool has_group = jobs_at(shard, job)->group.count > 0;
 	const uint64_t *words = has_group ? numbers + record->arg64 : NULL;
 	struct machine *machine;
@@ -256,11 +250,9 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		return; /* nobody knows whose it is */
 	}
 	note_tid(shard, thread, e, record->ts);
-	apply_switch_out(shard, thread, e, record->ts);
+	come_to(shard, thread, e, record->ts);
 	if (record->kind == OWN_MATCH) {
 		on_match(shard, thread, e, record, numbers);
-	} else if ((record->arg16 & WAKE_KIND) == WAKE_CONFIRMS) {
-		e->has_pending = false; /* it never left */
 	} else {
 		wake(shard, thread, e, record);
 	}
@@ -269,40 +261,40 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	struct executing *e = jobs_executing(shard, thread);
+	enum phase was;
+	uint64_t since;
 
 	note_tid(shard, thread, e, in->ts);
-	apply_switch_out(shard, thread, e, in->ts);
-	change(shard, e, in->ts, e->phase, RUNNING);
-	e->has_out = false; /* in this ns it left another CPU */
-	e->has_pending = false;
-	e->cpu = in->cpu;
+	come_to(shard, thread, e, in->ts);
+	was = (enum phase)e->phase.phase;
+	since = e->phase.since;
+	thread_phase_in(&e->phase, in->ts, in->cpu);
+	add_parts(shard, e, since, was);
 }
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	struct executing *e = jobs_executing(shard, thread);
 
-	if (!out->is_tie) { /* if nobody saw it come, its time until then is what it seemed to be */
-		e->has_out = true;
-		e->out_ts = out->ts;
-		e->out_flags = out->flags;
+	if (out->is_tie) {
+		return;
 	}
+	if (!thread_phase_runs(&e->phase)) { /* its time until then is what it seemed to be */
+		e->phase.cpu = shard_source_cpu(shard);
+	}
+	thread_phase_out(&e->phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
 }
 
 static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
 {
-	struct executing *e = jobs_executing(shard, thread);
-
-	e->phase = RUNNING;
-	e->cpu = cpu;
+	thread_phase_in(&jobs_executing(shard, thread)->phase, 0, cpu);
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	struct executing *e = jobs_executing(shard, thread);
 
-	e->phase = NEW;
-	e->since = ts;
+	thread_phase_set(&e->phase, ts, PHASE_NEW);
 	e->tid = shard_tid(thread);
 	(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
 }
@@ -310,13 +302,15 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	struct executing *e = jobs_executing(shard, thread);
+	enum phase was;
+	uint64_t since;
 
 	note_tid(shard, thread, e, ts);
-	apply_switch_out(shard, thread, e, ts);
-	if (e->phase != RUNNING) {
-		change(shard, e, ts, e->phase, RUNNING);
-		e->has_pending = false;
-		e->cpu = shard_source_cpu(shard);
+	come_to(shard, thread, e, ts);
+	was = (enum phase)e->phase.phase;
+	since = e->phase.since;
+	if (thread_phase_seen(&e->phase, ts, shard_source_cpu(shard))) {
+		add_parts(shard, e, since, was);
 	}
 }
 
@@ -336,8 +330,7 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 	struct executing *e = jobs_executing(shard, thread);
 
 	if (what & DOUBT_SWITCHES) {
-		e->phase = UNKNOWN;
-		e->has_out = e->has_pending = e->is_tentative = false;
+		thread_phase_lose(&e->phase);
 	}
 	if (what & DOUBT_EVENTS) {
 		cut(shard, e);
@@ -345,7 +338,7 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 	if ((what & DOUBT_HOLE) && shard_tid(thread) < 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
 	} else if (what & DOUBT_HOLE) {
-		e->is_lost = true;
+		e->phase.is_lost = true;
 		e->slept = 0;
 	}
 }
@@ -370,7 +363,7 @@ static void end_thread(struct shard *shard, struct thread *thread, struct execut
 		}
 	}
 	free_machines(e);
-	*e = (struct executing){ .phase = DEAD, .tid = e->tid };
+	*e = (struct executing){ .phase.phase = PHASE_DEAD, .tid = e->tid };
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -411,7 +404,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	switch (record->kind) {
 	case OWN_MATCH:
 		return asked && job < asked->jobs.count &&
-		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count &&
+		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is->event_count &&
 		       (asked->jobs.at[job]->group.count == 0 ||
 			(untrusted_has(untrusted, MATCH_ITEMS + 1) &&
 			 labels_are_items(untrusted->numbers + MATCH_ITEMS,
@@ -436,25 +429,17 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
 {
-	codec_u8(codec, &machine->next);
-	codec_bool(codec, &machine->has_ended);
-	codec_u64(codec, &machine->ended_ts);
-	codec_u64(codec, &machine->begin);
+	codec_each(codec, &machine->next, &machine->has_ended, &machine->ended_ts, &machine->begin,
+		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
+		   &machine->has_before);
+	codec_each(codec, &machine->has_known, &machine->before, &machine->known, &machine->run);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}
-	codec_u64(codec, &machine->arrival.ts);
-	codec_u32(codec, &machine->arrival.skipped);
-	codec_u8(codec, &machine->arrival.from);
-	codec_bool(codec, &machine->has_before);
-	codec_bool(codec, &machine->has_known);
-	codec_u64(codec, &machine->before);
-	codec_u64(codec, &machine->known);
-	codec_u64(codec, &machine->run);
 	labels_items_codec(codec, &machine->items);
-	(void)codec_check(codec, machine->next < job->is.count &&
+	(void)codec_check(codec, machine->next < job->is->event_count &&
 					 machine->arrival.ts <= machine->begin &&
-					 machine->arrival.from < FROM_COUNT);
+					 machine->arrival.from < ARRIVALS);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
@@ -464,21 +449,9 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct executing *e = state;
 	bool has_machines = e->machines;
 
-	codec_u64(codec, &e->since);
-	codec_u64(codec, &e->out_ts);
-	codec_u64(codec, &e->cpu);
-	codec_u64(codec, &e->slept);
-	codec_i32(codec, &e->tid);
-	codec_u16(codec, &e->out_flags);
-	codec_u8(codec, &e->phase);
-	codec_bool(codec, &e->has_out);
-	codec_bool(codec, &e->has_pending);
-	codec_bool(codec, &e->is_tentative);
-	codec_bool(codec, &e->is_lost);
-	codec_bool(codec, &has_machines);
-	if (!codec_check(codec, e->phase < PHASES && (!has_machines || count > 0)) ||
-	    !has_machines) {
-		e->phase = e->phase < PHASES ? e->phase : UNKNOWN;
+	thread_phase_codec(codec, &e->phase);
+	codec_each(codec, &e->slept, &e->tid, &has_machines);
+	if (!codec_check(codec, !has_machines || count > 0) || !has_machines) {
 		return;
 	}
 	if (codec_reads(codec)) {

@@ -35,15 +35,15 @@ static uint64_t key_of(const struct period *period, uint16_t number, size_t step
 
 static struct chain *find_chain(const struct periods_trace *trace, uint64_t key)
 {
-	khint_t at = trace->chains ? kh_get(chains, trace->chains, key) : 0;
+	struct chain **chain = chains_get(&trace->chains, key);
 
-	return !trace->chains || at == kh_end(trace->chains) ? NULL : kh_value(trace->chains, at);
+	return chain ? *chain : NULL;
 }
 
 /* It waits no longer; the caller owns it. */
 static void unlink_chain(struct periods_trace *trace, struct chain *chain)
 {
-	kh_del(chains, trace->chains, kh_get(chains, trace->chains, chain->key));
+	(void)chains_drop(&trace->chains, chain->key);
 	list_remove(&trace->chain_list, &chain->node);
 }
 
@@ -62,15 +62,10 @@ static void remove_chain(struct periods_trace *trace, struct chain *chain)
 /* Takes the chain, which is from malloc(). */
 static void add_chain(struct periods_trace *trace, struct chain *chain)
 {
-	int is_new;
-	khint_t at;
+	bool is_new;
 
-	if (!trace->chains) {
-		trace->chains = kh_init(chains);
-	}
-	at = kh_put(chains, trace->chains, chain->key, &is_new);
+	*chains_put(&trace->chains, chain->key, &is_new) = chain;
 	assert(is_new);
-	kh_value(trace->chains, at) = chain;
 	list_add(&trace->chain_list, &chain->node);
 }
 
@@ -204,9 +199,7 @@ void periods_chains_forget(struct periods_trace *trace)
 	while (trace->chain_list.first) {
 		remove_chain(trace, (struct chain *)trace->chain_list.first);
 	}
-	if (trace->chains) {
-		kh_destroy(chains, trace->chains);
-	}
+	chains_fini(&trace->chains);
 }
 
 /* ---- checkpoints ---- */
@@ -222,11 +215,8 @@ static bool is_sound(const struct checkpoint *checkpoint, const struct periods_t
 
 static void codec_chain(struct codec *codec, struct chain *chain)
 {
-	codec_u64(codec, &chain->key);
-	codec_u64(codec, &chain->begin);
-	codec_i32(codec, &chain->tid);
-	codec_u16(codec, &chain->period);
-	codec_bool(codec, &chain->has_gone_on);
+	codec_each(codec, &chain->key, &chain->begin, &chain->tid, &chain->period,
+		   &chain->has_gone_on);
 	labels_items_codec(codec, &chain->items);
 }
 

@@ -19,7 +19,7 @@ static bool add_missing(const struct period_set *periods, const struct event_nam
 		bool has_all = !period->is_left_out;
 
 		for (size_t k = 0; k < period->step_count && !period->is_left_out; k++) {
-			const char *event = period->steps[k].what.event;
+			const char *event = period->steps[k].what->event;
 
 			if (!missing_has_event(names, event)) {
 				if (with_models || !period->model) {
@@ -66,9 +66,7 @@ static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, 
 		     const struct ended *ended)
 {
 	const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
-	const struct period_side *begin = &period->steps[0];
-	uint8_t field = begin->after[i];
-	const char *name = field == FIELD_CPU ? "$cpu" : begin->fields.names[field];
+	const char *name = period->is->links[0].keys[i].begin;
 
 	if (value[VALUE_KIND] == VALUE_TEXT) {
 		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%.*s", name, (int)VALUE_TEXT_BYTES,
@@ -299,11 +297,8 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
 		struct open *open = codec_at(codec, &opens->all, i);
 
-		codec_u64(codec, &open->key);
-		codec_u64(codec, &open->begin);
-		codec_i32(codec, &open->tid);
-		codec_u16(codec, &open->period);
-		codec_bool(codec, &open->is_tainted);
+		codec_each(codec, &open->key, &open->begin, &open->tid, &open->period,
+			   &open->is_tainted);
 		labels_items_codec(codec, &open->items);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
@@ -427,12 +422,9 @@ static const struct period *period_called(const struct period_set *set, const ch
 /* What follows the items of a group in instance.by: the first key; NULL: nothing does. */
 static const char *behind_items(const struct period *period)
 {
-	const struct period_side *begin = &period->steps[0];
-
-	if (period->is_chain || period->links[0].key_count == 0) {
-		return NULL;
-	}
-	return begin->after[0] == FIELD_CPU ? "$cpu" : begin->fields.names[begin->after[0]];
+	return period->is_chain || period->links[0].key_count == 0
+		       ? NULL
+		       : period->is->links[0].keys[0].begin;
 }
 
 static char *label_of(const void *state, const struct period_set *periods, size_t table,

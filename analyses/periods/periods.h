@@ -19,7 +19,7 @@
 #include "engine/contract/missing.h"
 #include "query/period.h"
 
-enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
 enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS, FORGOTTEN };
 enum { TIME };
 
@@ -87,11 +87,11 @@ void periods_add(struct shard *shard, const struct ended *ended);
 /* ---- the state of a trace ---- */
 
 struct chain;
-KHASH_INIT(chains, uint64_t, struct chain *, 1, hash_mix, hash_equal)
+HASH_MAP(chains, struct chain *)
 
 struct periods_trace {
-	khash_t(chains) * chains; /* by period, step and keys; NULL: there was none */
-	struct list chain_list;   /* the one that moved last is the last */
+	struct chains chains;   /* by period, step and keys */
+	struct list chain_list; /* the one that moved last is the last */
 	struct labels labels;
 };
 

@@ -25,39 +25,32 @@
 #define FOLD_EVERY 16384 /* so often, in switches, pairs are bounded */
 #define NO_END     UINT64_MAX
 
-static void begin(struct preempt_trace *trace)
-{
-	if (!trace->by_cpu) {
-		trace->by_cpu = kh_init(preempt_indexes);
-	}
-}
-
 /* The place of a CPU, made when new.  Pointers to others are invalid then. */
-static struct place *place_of(struct preempt_trace *trace, uint64_t cpu)
+static struct preempt_place *place_of(struct preempt_trace *trace, uint64_t cpu)
 {
-	int is_new;
-	khint_t at;
+	bool is_new;
+	uint32_t *at;
 
 	if (cpu < LOW_CPUS && trace->low[cpu] != 0) {
 		return &trace->places.at[trace->low[cpu] - 1];
 	}
-	at = kh_put(preempt_indexes, trace->by_cpu, cpu, &is_new);
+	at = preempt_indexes_put(&trace->by_cpu, cpu, &is_new);
 	if (is_new) {
-		kh_value(trace->by_cpu, at) = (uint32_t)trace->places.count;
+		*at = (uint32_t)trace->places.count;
 		*vec_push(&trace->places) =
-			(struct place){ .id = cpu, .until = NO_END, .runs = PAIR_UNKNOWN };
+			(struct preempt_place){ .id = cpu, .until = NO_END, .runs = PAIR_UNKNOWN };
 	}
 	if (cpu < LOW_CPUS) {
-		trace->low[cpu] = kh_value(trace->by_cpu, at) + 1;
+		trace->low[cpu] = *at + 1;
 	}
-	return &trace->places.at[kh_value(trace->by_cpu, at)];
+	return &trace->places.at[*at];
 }
 
 /* ---- pairs ---- */
 
 /* The waiter and who runs there did so from @from to @end. */
-static void add_overlap(struct shard *shard, const struct place *place, const struct waiter *waiter,
-			uint64_t from, uint64_t end)
+static void add_overlap(struct shard *shard, const struct preempt_place *place,
+			const struct waiter *waiter, uint64_t from, uint64_t end)
 {
 	uint64_t since = place->since > waiter->since ? place->since : waiter->since;
 	uint64_t *row, *totals;
@@ -75,7 +68,7 @@ static void add_overlap(struct shard *shard, const struct place *place, const st
 }
 
 /* The same thread runs there from place->charged to @end. */
-static void charge_part(struct shard *shard, struct place *place, uint64_t end)
+static void charge_part(struct shard *shard, struct preempt_place *place, uint64_t end)
 {
 	for (size_t i = 0; i < place->queue.count; i++) {
 		const struct waiter *waiter = &place->queue.at[i];
@@ -91,7 +84,7 @@ static void charge_part(struct shard *shard, struct place *place, uint64_t end)
 /* ---- moments ---- */
 
 /* From @ts on @member runs there. */
-static void run(struct shard *shard, struct place *place, uint32_t member, uint64_t ts,
+static void run(struct shard *shard, struct preempt_place *place, uint32_t member, uint64_t ts,
 		uint64_t until)
 {
 	shard_pair_use(shard, member);
@@ -114,7 +107,7 @@ static struct moved *moved_of(struct shard *shard, struct moment *moment, uint32
 }
 
 /* Who runs there once the moment is over, of those that came or left; NULL: none of them. */
-static const struct moved *who_stays(const struct place *place)
+static const struct moved *who_stays(const struct preempt_place *place)
 {
 	const struct moment *moment = &place->moment;
 	bool was_there = place->until > place->charged && !moment->is_lost;
@@ -146,7 +139,7 @@ static void empty_moment(struct shard *shard, struct moment *moment)
 }
 
 /* The moment is over: from then on somebody runs there. */
-static void end_moment(struct shard *shard, struct place *place)
+static void end_moment(struct shard *shard, struct preempt_place *place)
 {
 	struct moment *moment = &place->moment;
 	uint64_t ts = place->charged;
@@ -167,7 +160,7 @@ static void end_moment(struct shard *shard, struct place *place)
 }
 
 /* Accounts for the queue of the place up to @end. */
-static void charge(struct shard *shard, struct place *place, uint64_t end)
+static void charge(struct shard *shard, struct preempt_place *place, uint64_t end)
 {
 	if (end <= place->charged) {
 		return;
@@ -190,7 +183,7 @@ static void charge_all(struct shard *shard, struct preempt_trace *trace, uint64_
 }
 
 /* What happens there now. */
-static struct moment *moment_at(struct shard *shard, struct place *place, uint64_t ts)
+static struct moment *moment_at(struct shard *shard, struct preempt_place *place, uint64_t ts)
 {
 	charge(shard, place, ts);
 	place->moment.is_open = true;
@@ -199,13 +192,13 @@ static struct moment *moment_at(struct shard *shard, struct place *place, uint64
 
 /* ---- queues ---- */
 
-static void remove_waiter(struct shard *shard, struct place *place, size_t at)
+static void remove_waiter(struct shard *shard, struct preempt_place *place, size_t at)
 {
 	shard_pair_release(shard, place->queue.at[at].member);
 	place->queue.at[at] = place->queue.at[--place->queue.count];
 }
 
-static void leave(struct shard *shard, struct place *place, uint32_t member, uint64_t ts)
+static void leave(struct shard *shard, struct preempt_place *place, uint32_t member, uint64_t ts)
 {
 	charge(shard, place, ts);
 	for (size_t i = 0; i < place->queue.count; i++) {
@@ -216,7 +209,8 @@ static void leave(struct shard *shard, struct place *place, uint32_t member, uin
 	}
 }
 
-static void join(struct shard *shard, struct place *place, const struct waiter *waiter, uint64_t ts)
+static void join(struct shard *shard, struct preempt_place *place, const struct waiter *waiter,
+		 uint64_t ts)
 {
 	charge(shard, place, ts);
 	shard_pair_use(shard, waiter->member);
@@ -228,7 +222,7 @@ static void leave_former(struct shard *shard, struct preempt_trace *trace, int32
 			 uint32_t member, uint64_t ts)
 {
 	for (size_t p = 0; p < trace->places.count; p++) {
-		struct place *place = &trace->places.at[p];
+		struct preempt_place *place = &trace->places.at[p];
 
 		for (size_t i = place->queue.count; i-- > 0;) {
 			if (place->queue.at[i].tid == tid && place->queue.at[i].member != member) {
@@ -244,7 +238,7 @@ static void leave_former(struct shard *shard, struct preempt_trace *trace, int32
 static void on_hole(struct shard *shard, struct preempt_trace *trace, uint64_t ts)
 {
 	for (size_t p = 0; p < trace->places.count; p++) {
-		struct place *place = &trace->places.at[p];
+		struct preempt_place *place = &trace->places.at[p];
 		struct moment *moment = moment_at(shard, place, ts);
 
 		moment->is_lost = true;
@@ -255,7 +249,8 @@ static void on_hole(struct shard *shard, struct preempt_trace *trace, uint64_t t
 	}
 }
 
-static void on_initial_cpu(struct shard *shard, struct place *place, bool is_idle, uint64_t ts)
+static void on_initial_cpu(struct shard *shard, struct preempt_place *place, bool is_idle,
+			   uint64_t ts)
 {
 	charge(shard, place, ts);
 	if (place->runs == PAIR_UNKNOWN && !place->moment.is_open) {
@@ -270,7 +265,7 @@ static void on_initial_cpu(struct shard *shard, struct place *place, bool is_idl
 }
 
 /* @until: when it leaves again; 0: that is not known. */
-static void on_in(struct shard *shard, struct preempt_trace *trace, struct place *place,
+static void on_in(struct shard *shard, struct preempt_trace *trace, struct preempt_place *place,
 		  uint32_t member, uint64_t ts, uint64_t until)
 {
 	struct moment *moment = moment_at(shard, place, ts);
@@ -289,7 +284,7 @@ static void on_in(struct shard *shard, struct preempt_trace *trace, struct place
 }
 
 /* It leaves now, or runs there until a later time. */
-static void on_out(struct shard *shard, struct place *place, uint32_t member, uint64_t ts,
+static void on_out(struct shard *shard, struct preempt_place *place, uint32_t member, uint64_t ts,
 		   uint64_t until)
 {
 	struct moment *moment = moment_at(shard, place, ts);
@@ -307,7 +302,7 @@ static void on_out(struct shard *shard, struct place *place, uint32_t member, ui
 static bool on_cpu_note(struct shard *shard, struct preempt_trace *trace,
 			const struct ordered *ordered)
 {
-	struct place *place;
+	struct preempt_place *place;
 
 	switch ((enum note)ordered->kind) {
 	case NOTE_HOLE:
@@ -333,7 +328,7 @@ static bool on_cpu_note(struct shard *shard, struct preempt_trace *trace,
 static void on_thread_note(struct shard *shard, struct preempt_trace *trace,
 			   const struct ordered *ordered, uint32_t member)
 {
-	struct place *place;
+	struct preempt_place *place;
 	struct moment *moment;
 
 	switch ((enum note)ordered->kind) {
@@ -371,7 +366,6 @@ void preempt_on_ordered(struct shard *shard, void *state, const struct ordered *
 	struct preempt_trace *trace = state;
 	uint32_t member;
 
-	begin(trace);
 	trace->now = ordered->ts > trace->now ? ordered->ts : trace->now;
 	if (on_cpu_note(shard, trace, ordered)) {
 		return;
@@ -410,9 +404,7 @@ void preempt_on_trace_forget(void *state)
 		vec_fini(&trace->places.at[i].moment.moved);
 	}
 	vec_fini(&trace->places);
-	if (trace->by_cpu) {
-		kh_destroy(preempt_indexes, trace->by_cpu);
-	}
+	preempt_indexes_fini(&trace->by_cpu);
 }
 
 /* A member that somebody needs, if it is a thread. */
@@ -430,10 +422,8 @@ static void moment_codec(const struct checkpoint *checkpoint, struct moment *mom
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, moment->moved.count, 16);
 
-	codec_bool(codec, &moment->is_open);
-	codec_bool(codec, &moment->has_switched);
-	codec_bool(codec, &moment->is_lost);
-	codec_bool(codec, &moment->is_found);
+	codec_each(codec, &moment->is_open, &moment->has_switched, &moment->is_lost,
+		   &moment->is_found);
 	member_codec(checkpoint, &moment->seen);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct moved *moved = codec_at(codec, &moment->moved, i);
@@ -446,7 +436,7 @@ static void moment_codec(const struct checkpoint *checkpoint, struct moment *mom
 	}
 }
 
-static void queue_codec(const struct checkpoint *checkpoint, struct place *place)
+static void queue_codec(const struct checkpoint *checkpoint, struct preempt_place *place)
 {
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, place->queue.count, 17);
@@ -456,8 +446,7 @@ static void queue_codec(const struct checkpoint *checkpoint, struct place *place
 
 		codec_u64(codec, &waiter->since);
 		member_codec(checkpoint, &waiter->member);
-		codec_i32(codec, &waiter->tid);
-		codec_u8(codec, &waiter->left_out);
+		codec_each(codec, &waiter->tid, &waiter->left_out);
 		(void)codec_check(codec, waiter->member >= PAIR_FIRST);
 	}
 }
@@ -468,25 +457,18 @@ void preempt_on_trace_checkpoint(const struct checkpoint *checkpoint, void *stat
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, trace->places.count, 52);
 
-	begin(trace);
-	codec_u64(codec, &trace->now);
-	codec_u64(codec, &trace->switches);
+	codec_each(codec, &trace->now, &trace->switches);
 	for (uint32_t i = 0; i < count && codec_check(codec, true); i++) {
-		struct place *place = codec_at(codec, &trace->places, i);
-		int is_new = 1;
-		khint_t at;
+		struct preempt_place *place = codec_at(codec, &trace->places, i);
+		bool is_new = true;
 
-		codec_u64(codec, &place->id);
-		codec_u64(codec, &place->charged);
-		codec_u64(codec, &place->since);
-		codec_u64(codec, &place->until);
+		codec_each(codec, &place->id, &place->charged, &place->since, &place->until);
 		member_codec(checkpoint, &place->runs);
 		member_codec(checkpoint, &place->initial);
 		moment_codec(checkpoint, &place->moment);
 		queue_codec(checkpoint, place);
 		if (codec_reads(codec)) {
-			at = kh_put(preempt_indexes, trace->by_cpu, place->id, &is_new);
-			kh_value(trace->by_cpu, at) = i;
+			*preempt_indexes_put(&trace->by_cpu, place->id, &is_new) = i;
 		}
 		(void)codec_check(codec, is_new && place->since <= place->charged &&
 						 place->charged <= place->until);

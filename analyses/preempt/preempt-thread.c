@@ -1,16 +1,13 @@
 /*
  * preempt-thread: see preempt.h; when a thread waits, and for which CPU.
  *
- * The phases are those of sched (doc/definitions.md, 4.4), and depend on the thread's own records
- * alone.  What they say of its wait goes to preempt-place.c, as soon as it is known: a wait may
- * begin later than the note of it, when a switch in tells of the switch out as well.
+ * The phases are those of kernel/thread-phase.h, and depend on the thread's own records alone. What
+ * they say of its wait goes to preempt-place.c, as soon as it is known: a wait may begin later than
+ * the note of it, when a switch in tells of the switch out as well.
  */
 #include "analyses/preempt/preempt.h"
 #include "base/check.h"
 #include "engine/contract/untrusted.h"
-
-/* READY: it is in a queue, whatever brought it there. */
-enum thread_phase { UNKNOWN, RUNNING, BLOCKED, READY, DEAD };
 
 /* ---- notes ---- */
 
@@ -41,35 +38,36 @@ static void move(struct shard *shard, struct thread *thread, struct preempt_thre
 
 	leave(t, note);
 	join(t, note, queue, ts);
-	t->phase = READY;
-	t->cpu = queue;
+	t->phase.cpu = queue;
 	t->has_cpu = true;
 }
 
 /* ---- switches ---- */
 
-/* Its switch out was before @ts. */
-static void apply_out(struct preempt_thread *t, uint64_t ts)
+/* Time has come to @ts. */
+static void come_to(struct preempt_thread *t, uint64_t ts)
 {
-	if (t->phase != RUNNING || !t->has_out || ts <= t->out_ts) {
-		return;
+	if (thread_phase_until(&t->phase, ts) && t->is_waiting) {
+		t->phase.cpu = t->queue;
 	}
-	t->phase = t->out_flags & RECORD_DEAD ? DEAD : t->is_waiting ? READY : BLOCKED;
-	t->cpu = t->is_waiting ? t->queue : t->cpu;
-	t->has_out = t->has_pending = false;
 }
 
 /* It will leave its CPU: it waits from then on, if it could have gone on or was woken. */
 static void set_out(struct preempt_thread *t, struct ordered *note, uint64_t ts, uint16_t flags)
 {
-	bool sleeps = flags & RECORD_SLEEPS;
+	bool sleeps = flags & RECORD_SLEEPS, dies = flags & RECORD_DEAD;
 
-	t->has_out = true;
-	t->out_ts = ts;
-	t->out_flags = flags;
-	if (!(flags & RECORD_DEAD) && (!sleeps || t->has_pending)) {
-		join(t, note, sleeps ? t->target : t->cpu, ts);
+	thread_phase_out(&t->phase, ts, sleeps, dies);
+	if (!dies && (!sleeps || t->phase.has_pending)) {
+		join(t, note, sleeps ? t->target : t->phase.cpu, ts);
 	}
+}
+
+/* It is on the CPU. */
+static void set_running(struct preempt_thread *t, uint64_t ts, uint64_t cpu)
+{
+	*t = (struct preempt_thread){ .has_cpu = true };
+	thread_phase_in(&t->phase, ts, cpu);
 }
 
 void preempt_on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
@@ -80,14 +78,13 @@ void preempt_on_switch_in(struct shard *shard, struct thread *thread, const stru
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
-	apply_out(t, in->ts);
+	come_to(t, in->ts);
 	note = shard_note_ordered(shard, thread, in->ts, NOTE_IN);
 	note->words[WORD_CPU] = in->cpu;
 	note->words[WORD_OUT] = in->out_ts;
 	leave(t, note);
-	*t = (struct preempt_thread){
-		.phase = RUNNING, .cpu = in->cpu, .has_cpu = true, .is_told = in->out_ts != 0
-	};
+	set_running(t, in->ts, in->cpu);
+	t->is_told = in->out_ts != 0;
 	if (t->is_told) {
 		set_out(t, note, in->out_ts, in->out_flags);
 	}
@@ -111,9 +108,7 @@ void preempt_on_switch_out(struct shard *shard, struct thread *thread, const str
 	note->words[WORD_OUT] = out->ts;
 	if (!out->is_tie) {
 		leave(t, note); /* its switch in was not seen */
-		t->has_pending &= t->phase == RUNNING;
-		t->phase = RUNNING;
-		t->cpu = cpu;
+		t->phase.cpu = cpu;
 		t->has_cpu = true;
 		set_out(t, note, out->ts, out->flags);
 	}
@@ -126,23 +121,18 @@ static uint64_t cpu_id(int32_t cpu)
 	return cpu < 0 ? UINT64_MAX : (uint64_t)cpu;
 }
 
-/* A wake-up from another CPU: the thread is about to sleep, or the switch out is not traced yet. */
+/* A wake-up from another CPU: the thread is about to sleep, or the switch out is not traced yet; or
+ * another event shows that it never left. */
 static void wake_running(struct shard *shard, struct thread *thread, struct preempt_thread *t,
-			 const struct record *record, uint64_t target)
+			 uint64_t ts, uint64_t target)
 {
-	bool is_source = record->arg16 == WAKE_SOURCE && record->arg64 != t->cpu;
-
-	if (!is_source && (record->arg16 != WAKE_CONFIRMS || !t->has_pending)) {
-		return;
-	}
-	t->has_pending = is_source; /* else it never left */
 	t->target = target;
-	if (t->has_out && (t->out_flags & RECORD_SLEEPS) && !(t->out_flags & RECORD_DEAD)) {
-		struct ordered *note = shard_note_ordered(shard, thread, record->ts, NOTE_WAIT);
+	if (t->phase.has_out && t->phase.out_sleeps && !t->phase.out_dies) {
+		struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_WAIT);
 
 		leave(t, note);
-		if (is_source) {
-			join(t, note, target, t->out_ts);
+		if (t->phase.has_pending) {
+			join(t, note, target, t->phase.out_ts);
 		}
 	}
 }
@@ -150,25 +140,25 @@ static void wake_running(struct shard *shard, struct thread *thread, struct pree
 static void on_wake(struct shard *shard, struct thread *thread, struct preempt_thread *t,
 		    const struct record *record)
 {
-	uint64_t target = record->arg32 < 0 && t->has_cpu ? t->cpu : cpu_id(record->arg32);
+	uint64_t target = record->arg32 < 0 && t->has_cpu ? t->phase.cpu : cpu_id(record->arg32);
+	const struct phase_wake wake = { .ts = record->ts,
+					 .cpu = record->arg64,
+					 .kind = (enum wake_kind)record->arg16 };
 
-	switch ((enum thread_phase)t->phase) {
-	case RUNNING:
-		wake_running(shard, thread, t, record, target);
+	switch (thread_phase_wake(&t->phase, &wake)) {
+	case WOKEN:
+	case WOKEN_NEW:
+		move(shard, thread, t, target, record->ts);
 		break;
-	case READY:
-		if (record->arg16 != WAKE_SOURCE && t->queue != target) {
+	case WOKEN_RACE:
+	case WOKEN_STAYED:
+		wake_running(shard, thread, t, record->ts, target);
+		break;
+	case WOKEN_NOT:
+		if (wake.kind != WAKE_SOURCE && thread_phase_waits(&t->phase) &&
+		    t->queue != target) {
 			move(shard, thread, t, target, record->ts); /* the kernel has chosen */
 		}
-		break;
-	case UNKNOWN:
-	case BLOCKED:
-		if (record->arg16 == WAKE_SOURCE ||
-		    (record->arg16 == WAKE_NEW && t->phase == UNKNOWN)) {
-			move(shard, thread, t, target, record->ts);
-		}
-		break;
-	case DEAD:
 		break;
 	}
 }
@@ -191,12 +181,12 @@ void preempt_on_record(struct shard *shard, const struct record *record, const u
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
-	apply_out(t, record->ts);
+	come_to(t, record->ts);
 	if (kind == OWN_WAKE) {
 		on_wake(shard, thread, t, record);
 	} else if (kind == OWN_EXEC) { /* who had the tid before is gone */
 		(void)shard_note_ordered(shard, thread, record->ts, NOTE_EXEC);
-	} else if (t->phase == READY && t->queue != cpu_id(record->arg32)) {
+	} else if (thread_phase_waits(&t->phase) && t->queue != cpu_id(record->arg32)) {
 		move(shard, thread, t, cpu_id(record->arg32), record->ts);
 	}
 }
@@ -211,7 +201,7 @@ void preempt_on_initial_thread(struct shard *shard, struct thread *thread, uint6
 	}
 	shard_note_ordered(shard, thread, 0, NOTE_INITIAL)->words[WORD_CPU] = cpu;
 	if (!t->is_waiting) {
-		*t = (struct preempt_thread){ .phase = RUNNING, .cpu = cpu, .has_cpu = true };
+		set_running(t, 0, cpu);
 	}
 }
 
@@ -231,8 +221,8 @@ void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 
 	if (shard_tid(thread) > 0) {
 		join(t, shard_note_ordered(shard, thread, ts, NOTE_FORK), cpu, ts);
-		t->phase = READY;
-		t->cpu = cpu;
+		thread_phase_set(&t->phase, ts, PHASE_NEW);
+		t->phase.cpu = cpu;
 		t->has_cpu = true;
 	}
 }
@@ -248,10 +238,10 @@ void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 	note = shard_note_ordered(shard, thread, ts, NOTE_SEEN);
 	note->words[WORD_CPU] = cpu;
-	apply_out(t, ts);
-	if (t->phase != RUNNING) {
+	come_to(t, ts);
+	if (!thread_phase_runs(&t->phase)) {
 		leave(t, note); /* its switch in was not seen */
-		*t = (struct preempt_thread){ .phase = RUNNING, .cpu = cpu, .has_cpu = true };
+		set_running(t, ts, cpu);
 	}
 }
 
@@ -261,11 +251,10 @@ void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, u
 	struct preempt_thread *t = shard_thread_state(shard, thread);
 
 	if (what & DOUBT_HOLE) {
-		*t = (struct preempt_thread){ .cpu = t->cpu, .has_cpu = t->has_cpu };
+		*t = (struct preempt_thread){ .phase.cpu = t->phase.cpu, .has_cpu = t->has_cpu };
 		(void)shard_note_ordered(shard, thread, ts, NOTE_HOLE);
 	} else if ((what & DOUBT_SWITCHES) && !t->is_waiting) {
-		t->phase = UNKNOWN;
-		t->has_out = t->has_pending = false;
+		thread_phase_lose(&t->phase);
 	}
 }
 
@@ -274,16 +263,6 @@ void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	struct codec *codec = checkpoint->codec;
 	struct preempt_thread *t = state;
 
-	codec_u64(codec, &t->cpu);
-	codec_u64(codec, &t->queue);
-	codec_u64(codec, &t->target);
-	codec_u64(codec, &t->out_ts);
-	codec_u16(codec, &t->out_flags);
-	codec_u8(codec, &t->phase);
-	codec_bool(codec, &t->has_cpu);
-	codec_bool(codec, &t->has_out);
-	codec_bool(codec, &t->has_pending);
-	codec_bool(codec, &t->is_waiting);
-	codec_bool(codec, &t->is_told);
-	(void)codec_check(codec, t->phase <= DEAD);
+	thread_phase_codec(codec, &t->phase);
+	codec_each(codec, &t->queue, &t->target, &t->has_cpu, &t->is_waiting, &t->is_told);
 }

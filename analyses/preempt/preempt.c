@@ -73,14 +73,6 @@ static const struct need needs[] = {
 	{ "sched_process_exec", { "tid", "old_tid" }, on_exec, 0 },
 };
 
-static const struct record_shape record_shapes[] = {
-	[OWN_WAKE - RECORD_OWN] = { .exists = true },
-	[OWN_MIGRATE - RECORD_OWN] = { .exists = true },
-	[OWN_EXEC - RECORD_OWN] = { .exists = true },
-	[OWN_LOST - RECORD_OWN] = { .exists = true },
-	[OWN_FOUND - RECORD_OWN] = { .exists = true },
-};
-
 /* ---- the descriptor ---- */
 
 static const struct essential essentials[] = {
@@ -140,8 +132,6 @@ const struct analysis analysis_preempt = {
 		},
 	},
 	.on_record = preempt_on_record,
-	.record_shapes = record_shapes,
-	.record_shape_count = sizeof(record_shapes) / sizeof(record_shapes[0]),
 	.on_switch_in = preempt_on_switch_in,
 	.on_switch_out = preempt_on_switch_out,
 	.on_initial_thread = preempt_on_initial_thread,

@@ -16,6 +16,7 @@
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "kernel/thread-phase.h"
 
 enum preempt_table { TOTALS, PAIRS, PROCESS_PAIRS, CONTAINER_PAIRS };
 enum { WAITED, WAITED_IDLE, WAITED_UNKNOWN }; /* TOTALS */
@@ -81,7 +82,7 @@ struct moment {
 };
 
 /* A CPU.  The one with id UINT64_MAX stands for a CPU that is unknown. */
-struct place {
+struct preempt_place {
 	uint64_t id;
 	uint64_t charged; /* up to then, waits in the queue are in pairs */
 	uint64_t since;   /* who runs there does so since then ... */
@@ -92,15 +93,15 @@ struct place {
 	VEC(struct waiter) queue;
 };
 
-HASH_DECLARE(preempt_indexes, uint32_t)
+HASH_MAP(preempt_indexes, uint32_t)
 
 #define LOW_CPUS 256
 
 struct preempt_trace {
 	uint64_t now;      /* of the last ordered event */
 	uint64_t switches; /* so many NOTE_IN */
-	VEC(struct place) places;
-	khash_t(preempt_indexes) * by_cpu;
+	VEC(struct preempt_place) places;
+	struct preempt_indexes by_cpu;
 	uint32_t
 		low[LOW_CPUS]; /* the same of CPUs below that, which is faster: 0: none, else + 1 */
 };
@@ -109,16 +110,13 @@ struct preempt_trace {
 
 /* Of a thread.  The queue is that of a CPU. */
 struct preempt_thread {
-	uint64_t cpu;    /* has_cpu: where it runs, waits, or was last; UINT64_MAX: unknown */
+	struct thread_phase
+		phase;   /* has_cpu: its CPU is also where it waits; UINT64_MAX: unknown */
 	uint64_t queue;  /* is_waiting */
-	uint64_t target; /* has_pending: where it will wait */
-	uint64_t out_ts; /* has_out: it runs until then */
-	uint16_t out_flags;
-	uint8_t phase;
-	bool has_cpu, has_out;
-	bool has_pending; /* it was woken before it sleeps */
-	bool is_waiting;  /* it waits, or will from out_ts on: a note tells that */
-	bool is_told;     /* on_switch_in() told of the switch out that comes next */
+	uint64_t target; /* phase.has_pending: where it will wait */
+	bool has_cpu;
+	bool is_waiting; /* it waits, or will from phase.out_ts on: a note tells that */
+	bool is_told;    /* on_switch_in() told of the switch out that comes next */
 };
 
 void preempt_on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,

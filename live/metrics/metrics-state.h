@@ -21,14 +21,14 @@ struct total_row {
 	uint64_t values[COLUMNS_MAX];
 };
 
-KHASH_MAP_INIT_STR(total_rows, struct total_row *)
+HASH_MAP_TEXT(total_rows, struct total_row *)
 
 struct total_table {
 	const struct analysis *analysis;
 	const struct table *table;
 	struct columns columns;
 	uint16_t unknown; /* in the last window: columns whose events are not recorded */
-	khash_t(total_rows) * by_labels;
+	struct total_rows by_labels;
 	VEC(struct total_row *) rows;
 };
 

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "engine/contract/row-key.h"
+#include "output/notice.h"
 
 /* ---- labels ---- */
 
@@ -103,7 +104,7 @@ static void free_table(struct total_table *total)
 		free(total->rows.at[r]->labels);
 		free(total->rows.at[r]);
 	}
-	kh_destroy(total_rows, total->by_labels);
+	total_rows_fini(&total->by_labels);
 	vec_fini(&total->rows);
 	columns_fini(&total->columns);
 	free(total);
@@ -169,7 +170,6 @@ static struct total_table *table_of(struct metrics_trace *trace, const struct re
 	found->analysis = table->analysis;
 	found->table = table->table;
 	columns_append(&found->columns, table->table);
-	found->by_labels = kh_init(total_rows);
 	*vec_push(&trace->tables) = found;
 	return found;
 }
@@ -182,31 +182,30 @@ static size_t rows_most(const struct table *table)
 	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
 		series += table->columns[c].kind == COLUMN_HISTOGRAM ? METRICS_HISTOGRAM_SERIES : 1;
 	}
+	assert(series > 0);
 	return METRICS_SERIES_MAX / series;
 }
 
 static struct total_row *total_of(struct total_table *total, const struct report_row *row)
 {
 	char *labels = row_labels(total->table, row);
-	khint_t at = kh_get(total_rows, total->by_labels, labels);
+	struct total_row **at = total_rows_get(&total->by_labels, labels);
 	struct total_row *found;
-	int is_new;
 
-	if (at == kh_end(total->by_labels) && total->rows.count >= rows_most(total->table)) {
+	if (!at && total->rows.count >= rows_most(total->table)) {
 		free(labels);
 		labels = mem_strdup("other=\"all\"");
-		at = kh_get(total_rows, total->by_labels, labels);
+		at = total_rows_get(&total->by_labels, labels);
 	}
-	if (at != kh_end(total->by_labels)) {
+	if (at) {
 		free(labels);
-		return kh_value(total->by_labels, at);
+		return *at;
 	}
 	found = mem_alloc(sizeof(*found));
 	found->labels = labels;
-	at = kh_put(total_rows, total->by_labels, found->labels, &is_new);
-	kh_value(total->by_labels, at) = found;
+	*total_rows_put(&total->by_labels, found->labels, NULL) = found;
 	*vec_push(&total->rows) = found;
-	assert(total->rows.count == kh_size(total->by_labels));
+	assert(total->rows.count == total->by_labels.used);
 	assert(total->rows.count <= rows_most(total->table) + 1);
 	return found;
 }
@@ -324,3 +323,32 @@ void metrics_free(struct metrics *metrics)
 	vec_fini(&metrics->traces);
 	free(metrics);
 }
+
+/* ---- the sink ---- */
+
+static void on_report(struct output *output, const struct trace_identity *trace,
+		      const struct report *report)
+{
+	metrics_add(output->state, trace, report);
+}
+
+static void on_trigger(struct output *output, const struct trace_identity *trace,
+		       const struct trigger_event *event)
+{
+	(void)trace;
+	metrics_own_add(output->state, METRICS_TRIGGERS_FIRED, event->name, 1);
+}
+
+static void on_capture(struct output *output, const struct capture_result *capture)
+{
+	metrics_own_add(output->state,
+			capture->path ? METRICS_CAPTURES_WRITTEN : METRICS_CAPTURES_FAILED, "", 1);
+}
+
+const struct sink sink_metrics = {
+	.name = "metrics",
+	.sees_unprinted = true,
+	.report = on_report,
+	.trigger = on_trigger,
+	.capture = on_capture,
+};

@@ -3,7 +3,7 @@
  *
  * The same function writes a value or reads it, so that the two cannot differ:
  *
- *     codec_u64(codec, &disk->depth);
+ *     codec_each(codec, &disk->depth, &disk->since);
  *     codec_check(codec, disk->depth <= DEPTH_MAX);
  *
  * Bytes that are read are untrusted, so each value needs a codec_check() for what the program
@@ -39,7 +39,9 @@ static inline bool codec_reads(const struct codec *codec)
 /* Reading: records a fault unless @is_right.  False after any fault; writing never has one. */
 static inline bool codec_check(struct codec *codec, bool is_right)
 {
-	codec->is_wrong |= codec_reads(codec) && !is_right;
+	if (codec_reads(codec) && !is_right) {
+		codec->is_wrong = true;
+	}
 	return !codec->is_wrong;
 }
 
@@ -126,6 +128,27 @@ static inline void codec_bool(struct codec *codec, bool *value)
 	codec_u8(codec, &byte);
 	*value = byte != 0;
 }
+
+/* The value at a pointer, in the form of its type. */
+#define codec_one(codec, at)                                                                       \
+	_Generic((at), uint64_t * : codec_u64, int64_t * : codec_i64, uint32_t * : codec_u32,      \
+		 int32_t * : codec_i32, uint16_t * : codec_u16, uint8_t * : codec_u8,              \
+		 bool * : codec_bool)(codec, at)
+
+/* The same of up to eight pointers. */
+#define codec_each(...)                                                                            \
+	CODEC_PICK(__VA_ARGS__, CODEC_8, CODEC_7, CODEC_6, CODEC_5, CODEC_4, CODEC_3, CODEC_2,     \
+		   codec_one, )                                                                    \
+	(__VA_ARGS__)
+#define CODEC_PICK(codec, a, b, c, d, e, f, g, h, name, ...) name
+
+#define CODEC_2(c, at, ...) (codec_one(c, at), codec_one(c, __VA_ARGS__))
+#define CODEC_3(c, at, ...) (codec_one(c, at), CODEC_2(c, __VA_ARGS__))
+#define CODEC_4(c, at, ...) (codec_one(c, at), CODEC_3(c, __VA_ARGS__))
+#define CODEC_5(c, at, ...) (codec_one(c, at), CODEC_4(c, __VA_ARGS__))
+#define CODEC_6(c, at, ...) (codec_one(c, at), CODEC_5(c, __VA_ARGS__))
+#define CODEC_7(c, at, ...) (codec_one(c, at), CODEC_6(c, __VA_ARGS__))
+#define CODEC_8(c, at, ...) (codec_one(c, at), CODEC_7(c, __VA_ARGS__))
 
 /* How many elements follow, of at least @each bytes.  Reading: never more than the bytes that are
  * left can hold, so the caller may allocate for all of them. */

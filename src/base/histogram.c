@@ -333,8 +333,7 @@ static void read_buckets(struct codec *codec, struct histogram *histogram)
 	for (uint32_t i = 0; i < count; i++) {
 		struct histogram_bucket bucket = { 0 };
 
-		codec_u32(codec, &bucket.index);
-		codec_u64(codec, &bucket.count);
+		codec_each(codec, &bucket.index, &bucket.count);
 		if (!codec_check(codec, bucket.index <= index_of(UINT64_MAX) && bucket.count > 0)) {
 			return;
 		}
@@ -359,8 +358,7 @@ static void write_buckets(struct codec *codec, const struct histogram *histogram
 		struct histogram_bucket bucket = bucket_at(histogram, i);
 
 		if (bucket.count > 0) {
-			codec_u32(codec, &bucket.index);
-			codec_u64(codec, &bucket.count);
+			codec_each(codec, &bucket.index, &bucket.count);
 		}
 	}
 }
@@ -379,12 +377,7 @@ void histogram_codec(struct codec *codec, struct histogram **histogram)
 	s = allocated(histogram);
 	squares[0] = (uint64_t)s->squares;
 	squares[1] = (uint64_t)(s->squares >> 64);
-	codec_u64(codec, &s->count);
-	codec_u64(codec, &s->sum);
-	codec_u64(codec, &s->min);
-	codec_u64(codec, &s->max);
-	codec_u64(codec, &squares[0]);
-	codec_u64(codec, &squares[1]);
+	codec_each(codec, &s->count, &s->sum, &s->min, &s->max, &squares[0], &squares[1]);
 	s->squares = (unsigned __int128)squares[1] << 64 | squares[0];
 	if (codec_reads(codec)) {
 		read_buckets(codec, s);

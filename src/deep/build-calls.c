@@ -44,15 +44,15 @@ static uint32_t call_of(const struct build *build, const struct reader_event *ev
 	bool is_lock =
 		has_futex && reader_has(event, CALL_OP) && waits_for_lock(event->values[CALL_OP].u);
 	uint64_t futex = has_futex ? event->values[CALL_FUTEX].u : 0;
-	khash_t(indexes) *calls = is_lock ? build->by_lock : build->by_call;
-	int is_new;
-	khint_t at = kh_put(indexes, calls, has_futex ? futex : UINT64_MAX - event->class->index,
-			    &is_new);
+	struct indexes *calls = is_lock ? build->by_lock : build->by_call;
+	bool is_new;
+	uint32_t *at =
+		indexes_put(calls, has_futex ? futex : UINT64_MAX - event->class->index, &is_new);
 
 	if (is_new) {
 		const char *name = syscall_name(event->class->class->name, &is_compat);
 
-		kh_value(calls, at) = (uint32_t)build->timeline->calls.count;
+		*at = (uint32_t)build->timeline->calls.count;
 		*vec_push(&build->timeline->calls) =
 			(struct deep_call){ .name = mem_strdup(name ? name : "?"),
 					    .sets_prio = name && sets_prio(name),
@@ -60,7 +60,7 @@ static uint32_t call_of(const struct build *build, const struct reader_event *ev
 					    .is_lock = is_lock,
 					    .futex = futex };
 	}
-	return kh_value(calls, at);
+	return *at;
 }
 
 void build_on_call(const struct build *build, const struct reader_event *event, bool is_entry)

@@ -71,48 +71,44 @@ static void end_thread(struct deep_thread *thread, uint64_t ts)
 	}
 }
 
+/* The interval of a thread that has left its CPU. */
+static struct interval left_interval(const struct deep_thread *thread, const struct deep_cpu *cpu)
+{
+	struct interval next = build_interval(STATE_PREEMPTED);
+
+	next.cpu = build_cpu_number(cpu->id);
+	if (thread->phase.phase == PHASE_DEAD) {
+		next.state = STATE_DEAD;
+	} else if (thread->phase.phase == PHASE_WAIT) {
+		next = thread->pending;
+		next.state = STATE_WAIT;
+	} else if (thread->phase.phase == PHASE_BLOCKED) {
+		next = build_interval(STATE_BLOCKED);
+	}
+	return next;
+}
+
 static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, uint64_t state,
 		  const struct deep_cpu *cpu)
 {
-	struct interval next = { .state = STATE_PREEMPTED,
-				 .who = NOBODY,
-				 .cpu = build_cpu_number(cpu->id) };
-	const struct interval *last = build_last_interval(thread);
+	struct thread_phase *phase = &thread->phase;
+	struct interval next;
 
-	if (timeline_state_runs(last->state) && last->cpu != next.cpu && last->begin == ts) {
+	if (phase->phase == PHASE_RUNNING && phase->cpu != cpu->id && phase->since == ts) {
 		return; /* another CPU switched it in within the same ns */
 	}
-	thread->cpu = next.cpu;
-	if (task_state_is_dead(state, build->states)) {
-		next.state = STATE_DEAD;
-		build_put(build, thread, ts, next);
-		end_thread(thread, ts);
-		return;
-	}
-	if (task_state_sleeps(state, build->states)) {
-		next.state = STATE_BLOCKED;
-		next.cpu = NO_CPU;
-		if (thread->pending_ts != 0) {
-			next = thread->pending;
-			next.state = STATE_WAIT;
-			thread->is_tentative = !build->wakes.has_wakeup;
-		}
-	}
-	thread->pending_ts = 0;
+	phase->cpu = cpu->id;
+	thread_phase_out(phase, ts, task_state_sleeps(state, build->states),
+			 task_state_is_dead(state, build->states));
+	(void)thread_phase_until(phase, UINT64_MAX); /* events come in the order of time */
+	next = left_interval(thread, cpu);
 	if (next.state == STATE_BLOCKED && thread->is_in_call && ts >= build->range_begin) {
 		*vec_push(&thread->sleeps) = (struct call_sleep){ .ts = ts, .call = thread->call };
 	}
 	build_put(build, thread, ts, next);
-}
-
-/* The thread is switched in.  This also ends a sleep whose wake-up is missing. */
-static void enter(const struct build *build, struct deep_thread *thread, uint64_t ts,
-		  const struct deep_cpu *cpu)
-{
-	thread->cpu = build_cpu_number(cpu->id);
-	thread->pending_ts = 0;
-	thread->is_tentative = false;
-	build_put_running(build, thread, ts, cpu);
+	if (next.state == STATE_DEAD) {
+		end_thread(thread, ts);
+	}
 }
 
 /* Another thread left the CPU than was known to run there: the state of that one is unknown. */
@@ -122,7 +118,7 @@ static void note_broken(const struct build *build, const struct deep_cpu *cpu, i
 	struct deep_thread *thread = build_running(build, cpu);
 
 	if (thread && thread->tid != prev) {
-		build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
+		build_put_unknown(build, thread, ts);
 	}
 }
 
@@ -160,7 +156,8 @@ static void on_switch(struct build *build, const struct reader_event *event)
 		if (reader_has(event, NEXT_PRIO)) {
 			build_prio_seen(thread, event->ts, v[NEXT_PRIO].i);
 		}
-		enter(build, thread, event->ts, cpu);
+		thread_phase_in(&thread->phase, event->ts, cpu->id); /* whatever it was before */
+		build_put_running(build, thread, event->ts, cpu);
 	}
 	build_oncpu(cpu, event->ts, index);
 }
@@ -214,44 +211,50 @@ static struct interval source_on(const struct deep_cpu *cpu)
 	return source;
 }
 
-/* @source ends the thread's sleep or unknown state at @ts. */
+/* @source has ended the thread's sleep, or what seemed to be none. */
 static void wake(const struct build *build, struct deep_thread *thread, uint64_t ts,
-		 struct interval source, uint16_t target)
+		 struct interval source, bool was_lost)
 {
 	struct interval *last = &thread->intervals.at[thread->intervals.count - 1];
 
-	/* Of a thread that was lost in a hole it is not known since when it sleeps. */
-	if (last->state != STATE_UNKNOWN || build->hole_ts == 0 || last->begin > build->hole_ts) {
+	if (!was_lost) {
 		last->state = STATE_BLOCKED;
 		last->cause = source.cause;
 		last->who = source.who;
 		last->cpu = NO_CPU;
 	}
-	thread->is_tentative = false;
 	source.state = STATE_WAIT;
-	source.cpu = target;
 	build_put(build, thread, ts, source);
 }
 
+/* The wake-up of a new thread is as any other. */
 static void on_source(const struct build *build, const struct reader_event *event,
 		      struct deep_thread *thread, uint16_t target)
 {
 	const struct deep_cpu *cpu = build_cpu(build, event->cpu);
+	const struct phase_wake woken = { .ts = event->ts,
+					  .cpu = event->cpu,
+					  .kind = WAKE_SOURCE,
+					  .is_tentative = !build->wakes.has_wakeup };
 	struct interval source = source_on(cpu);
-	const struct interval *last = build_last_interval(thread);
+	bool was_lost = thread->phase.is_lost;
 
 	if (build_running(build, cpu) == thread) {
 		return;
 	}
-	if (last->state == STATE_BLOCKED || last->state == STATE_UNKNOWN ||
-	    (last->state == STATE_WAIT && thread->is_tentative)) {
-		wake(build, thread, event->ts, source, target);
-	} else if (timeline_state_runs(last->state)) {
-		source.cpu = target;
+	source.cpu = target;
+	switch (thread_phase_wake(&thread->phase, &woken)) {
+	case WOKEN:
+		wake(build, thread, event->ts, source, was_lost);
+		break;
+	case WOKEN_RACE:
 		thread->pending = source;
-		thread->pending_ts = event->ts;
-	} else if (last->state == STATE_NEW) {
-		thread->intervals.at[thread->intervals.count - 1].cpu = target;
+		break;
+	default:
+		if (thread->phase.phase == PHASE_NEW) {
+			thread->intervals.at[thread->intervals.count - 1].cpu = target;
+		}
+		break;
 	}
 }
 
@@ -273,12 +276,12 @@ static void on_wake(const struct build *build, const struct reader_event *event,
 	if (reader_has(event, WAKE_PRIO)) {
 		build_prio_seen(thread, event->ts, v[WAKE_PRIO].i - build->wake_prio_offset);
 	}
-	target = reader_has(event, WAKE_CPU) ? build_cpu_number(v[WAKE_CPU].u) : thread->cpu;
+	target = build_cpu_number(reader_u64(event, WAKE_CPU, thread->phase.cpu));
 	if (kind == WAKE_SOURCE || kind == WAKE_NEW) {
 		on_source(build, event, thread, target);
-	} else if (kind == WAKE_CONFIRMS &&
-		   timeline_state_runs(build_last_interval(thread)->state)) {
-		thread->pending_ts = 0; /* it did not leave its CPU */
+	} else {
+		(void)thread_phase_wake(&thread->phase,
+					&(struct phase_wake){ .ts = event->ts, .kind = kind });
 	}
 }
 
@@ -291,14 +294,14 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	uint32_t parent =
 		reader_has(event, PARENT) ? build_thread(build, (int32_t)v[PARENT].i) : NOBODY;
-	khint_t old;
+	uint32_t *old;
 
 	if (!reader_has(event, TID)) {
 		return;
 	}
-	old = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i);
-	if (old != kh_end(build->by_tid)) {
-		end_thread(build_thread_at(build, kh_value(build->by_tid, old)), event->ts);
+	old = indexes_get(build->by_tid, (uint64_t)(uint32_t)v[TID].i);
+	if (old) {
+		end_thread(build_thread_at(build, *old), event->ts);
 	}
 	thread = build_thread_at(build, build_add_thread(build, (int32_t)v[TID].i, event->ts));
 	thread->was_born = true;
@@ -307,6 +310,8 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 	if (reader_has(event, COMM)) {
 		build_set_comm(thread, &v[COMM]);
 	}
+	thread->phase.cpu = event->cpu;
+	thread_phase_set(&thread->phase, event->ts, PHASE_NEW);
 	build_put(build, thread, event->ts,
 		  (struct interval){
 			  .state = STATE_NEW, .who = NOBODY, .cpu = build_cpu_number(event->cpu) });
@@ -321,8 +326,6 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	struct deep_thread *thread;
 	struct deep_cpu *cpu;
 	uint32_t index, leader;
-	khint_t at;
-	int is_new;
 
 	if (!reader_has(event, TID) || !reader_has(event, OLD_TID) || v[TID].i == v[OLD_TID].i) {
 		return;
@@ -337,10 +340,8 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	thread->former_tid = thread->tid;
 	thread->renamed_ts = event->ts;
 	thread->tid = (int32_t)v[TID].i;
-	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)v[TID].i, &is_new);
-	kh_value(build->by_tid, at) = index;
-	at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
-	kh_del(indexes, build->by_tid, at);
+	*indexes_put(build->by_tid, (uint64_t)(uint32_t)v[TID].i, NULL) = index;
+	(void)indexes_drop(build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
 	cpu = build_cpu(build, event->cpu);
 	if (build_cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
 		build_oncpu(cpu, event->ts, index);
@@ -408,8 +409,8 @@ static void on_process(const struct build *build, const struct reader_event *eve
 	if (reader_has(event, NAME) && !thread->comm[0]) {
 		build_set_comm(thread, &v[NAME]);
 	}
-	if (reader_has(event, STATUS) && v[STATUS].u == 5 &&
-	    build_last_interval(thread)->state == STATE_UNKNOWN) {
+	if (reader_u64(event, STATUS, 0) == 5 && thread->phase.phase == PHASE_UNKNOWN) {
+		thread_phase_set(&thread->phase, event->ts, PHASE_BLOCKED);
 		build_put(build, thread, event->ts, build_interval(STATE_BLOCKED));
 	}
 }
@@ -492,7 +493,7 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 		return;
 	}
 	if (thread) {
-		build_put(build, thread, event->ts, build_interval(STATE_UNKNOWN));
+		build_put_unknown(build, thread, event->ts);
 	}
 	build_oncpu(cpu, event->ts, CPU_NOBODY);
 }

@@ -17,6 +17,7 @@ void build_put(const struct build *build, struct deep_thread *thread, uint64_t t
 	if (ts >= thread->end) {
 		return; /* another thread has its tid now */
 	}
+	assert_hot(timeline_state_runs(next.state) == thread_phase_runs(&thread->phase));
 	next.begin = ts;
 	/* Only the last state before the range counts. */
 	if (build->range_begin > 0 && ts <= build->range_begin) {
@@ -43,55 +44,54 @@ uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth
 {
 	struct deep_thread *thread = mem_alloc(sizeof(*thread));
 	uint32_t index = (uint32_t)build->timeline->threads.count;
-	khint_t at;
-	int is_new;
 
 	thread->tid = tid;
 	thread->pid = -1;
 	thread->birth = birth;
 	thread->end = UINT64_MAX;
 	thread->parent = NOBODY;
-	thread->cpu = NO_CPU;
+	thread->phase.cpu = UINT64_MAX;
 	thread->set_thread = NOBODY;
 	*vec_push(&build->timeline->threads) = thread;
-	at = kh_put(indexes, build->by_tid, (uint64_t)(uint32_t)tid, &is_new);
-	kh_value(build->by_tid, at) = index;
+	*indexes_put(build->by_tid, (uint64_t)(uint32_t)tid, NULL) = index;
 	return index;
 }
 
 uint32_t build_thread(const struct build *build, int32_t tid)
 {
-	khint_t at = kh_get(indexes, build->by_tid, (uint64_t)(uint32_t)tid);
+	uint32_t *at = indexes_get(build->by_tid, (uint64_t)(uint32_t)tid);
 	uint64_t birth = build->timeline->begin;
 	struct deep_thread *thread;
 	uint32_t index;
 
-	if (at != kh_end(build->by_tid)) {
-		thread = build_thread_at(build, kh_value(build->by_tid, at));
+	if (at) {
+		thread = build_thread_at(build, *at);
 		if (thread->end == UINT64_MAX) {
-			return kh_value(build->by_tid, at);
+			return *at;
 		}
 		birth = thread->end; /* a new thread, whose fork is missing */
 	}
 	index = build_add_thread(build, tid, birth);
-	build_put(build, build_thread_at(build, index), birth, build_interval(STATE_UNKNOWN));
+	thread = build_thread_at(build, index);
+	build_put_unknown(build, thread, birth);
+	thread->phase.is_lost = build->hole_ts != 0 && birth <= build->hole_ts;
 	return index;
 }
 
 static uint32_t cpu_index(const struct build *build, uint64_t id)
 {
-	int is_new;
-	khint_t at = kh_put(indexes, build->by_cpu, id, &is_new);
+	bool is_new;
+	uint32_t *at = indexes_put(build->by_cpu, id, &is_new);
 	struct deep_cpu *cpu;
 
 	if (is_new) {
-		kh_value(build->by_cpu, at) = (uint32_t)build->timeline->cpus.count;
+		*at = (uint32_t)build->timeline->cpus.count;
 		cpu = vec_push(&build->timeline->cpus);
 		*cpu = (struct deep_cpu){ .id = id, .contexts = mem_alloc(sizeof(*cpu->contexts)) };
 		*vec_push(&cpu->oncpus) =
 			(struct cpu_oncpu){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
 	}
-	return kh_value(build->by_cpu, at);
+	return *at;
 }
 
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id)
@@ -141,7 +141,14 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 	} else if (thread->is_in_call) {
 		next.state = STATE_SYSCALL;
 	}
+	(void)thread_phase_seen(&thread->phase, ts, cpu->id);
 	build_put(build, thread, ts, next);
+}
+
+void build_put_unknown(const struct build *build, struct deep_thread *thread, uint64_t ts)
+{
+	thread_phase_lose(&thread->phase);
+	build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
 }
 
 /* ---- priorities ---- */
@@ -268,10 +275,9 @@ void build_lose(struct build *build, uint64_t ts)
 		struct deep_thread *thread = timeline->threads.at[i];
 
 		thread->is_in_call = false;
-		thread->is_tentative = false;
-		thread->pending_ts = 0;
 		if (thread->end == UINT64_MAX) {
-			build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
+			build_put_unknown(build, thread, ts);
+			thread->phase.is_lost = true;
 		}
 	}
 }

@@ -53,15 +53,15 @@ struct context_stack {
 	} at[NEST_MAX];
 };
 
-HASH_DECLARE(indexes, uint32_t)
+HASH_MAP(indexes, uint32_t)
 
 struct build {
 	struct timeline *timeline;
-	khash_t(indexes) * by_tid; /* the newest thread with each tid */
-	khash_t(indexes) * by_cpu;
-	khash_t(indexes) * by_call; /* timeline.calls, by event class or futex address */
-	khash_t(indexes) * by_lock; /* those that wait for a lock, by futex address */
-	size_t initial_put;         /* how many of timeline.initial are on their CPUs */
+	struct indexes *by_tid; /* the newest thread with each tid */
+	struct indexes *by_cpu;
+	struct indexes *by_call; /* timeline.calls, by event class or futex address */
+	struct indexes *by_lock; /* those that wait for a lock, by futex address */
+	size_t initial_put;      /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
 	uint64_t hole_ts; /* begin of the last hole; 0: there was none */
 	uint16_t states;  /* encoding of prev_state (kernel/task-state.h) */
@@ -128,6 +128,9 @@ void build_set_comm(struct deep_thread *thread, const struct value *value);
 /* The thread runs on the CPU: the CPU's contexts and the open call give the state. */
 void build_put_running(const struct build *build, struct deep_thread *thread, uint64_t ts,
 		       const struct deep_cpu *cpu);
+
+/* Nothing is known of the thread from @ts on. */
+void build_put_unknown(const struct build *build, struct deep_thread *thread, uint64_t ts);
 
 /* From @ts on the thread (or CPU_IDLE, CPU_NOBODY) is on the CPU. */
 void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);

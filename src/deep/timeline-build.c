@@ -256,14 +256,14 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end, u
 
 struct timeline *timeline_build_initial(const struct reader_setup *setup, struct err *err)
 {
-	struct build build = { .timeline = mem_alloc(sizeof(*build.timeline)),
-			       .by_cpu = kh_init(indexes) };
+	struct indexes cpus = { 0 };
+	struct build build = { .timeline = mem_alloc(sizeof(*build.timeline)), .by_cpu = &cpus };
 
 	if (!find_initial(&build, setup, err)) {
 		timeline_free(build.timeline);
 		build.timeline = NULL;
 	}
-	kh_destroy(indexes, build.by_cpu);
+	indexes_fini(&cpus);
 	return build.timeline;
 }
 
@@ -276,16 +276,17 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_t begin,
 				       uint64_t end, uint64_t max_bytes, struct err *err)
 {
-	struct build build = { .range_begin = begin };
+	struct indexes indexes[4] = { 0 };
+	struct build build = { .by_tid = &indexes[0],
+			       .by_cpu = &indexes[1],
+			       .by_call = &indexes[2],
+			       .by_lock = &indexes[3],
+			       .range_begin = begin };
 	const struct plan *plan;
 	struct reader *reader = NULL;
 	bool is_done = false;
 
 	build.timeline = mem_alloc(sizeof(*build.timeline));
-	build.by_tid = kh_init(indexes);
-	build.by_cpu = kh_init(indexes);
-	build.by_call = kh_init(indexes);
-	build.by_lock = kh_init(indexes);
 	if (find_initial(&build, setup, err)) {
 		reader = reader_open(setup, build_requests, build_request_count, err);
 	}
@@ -302,10 +303,9 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 		is_done = true;
 	}
 	reader_close(reader);
-	kh_destroy(indexes, build.by_tid);
-	kh_destroy(indexes, build.by_cpu);
-	kh_destroy(indexes, build.by_call);
-	kh_destroy(indexes, build.by_lock);
+	for (size_t i = 0; i < 4; i++) {
+		indexes_fini(&indexes[i]);
+	}
 	if (!is_done) {
 		timeline_free(build.timeline);
 		return NULL;

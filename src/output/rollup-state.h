@@ -42,7 +42,21 @@ static inline bool rollup_row_equal(const struct rollup_row *a, const struct rol
 	       strcmp(rollup_row_key(a), rollup_row_key(b)) == 0;
 }
 
-KHASH_INIT(rollup_rows, struct rollup_row *, char, 0, rollup_row_hash, rollup_row_equal)
+static inline bool rollup_rows_is_used(const void *unused, struct rollup_row *const *row)
+{
+	(void)unused;
+	return *row;
+}
+
+static inline const struct rollup_row *rollup_rows_key(const void *unused,
+						       struct rollup_row *const *row)
+{
+	(void)unused;
+	return *row;
+}
+
+HASH_PROBED_BY(rollup_rows, struct rollup_row *, const void *, const struct rollup_row *,
+	       rollup_row_hash, rollup_row_equal)
 
 struct rollup_table {
 	const struct analysis *analysis;
@@ -50,7 +64,7 @@ struct rollup_table {
 	uint16_t unknown; /* in the last short window */
 	bool is_whole;
 	struct columns columns;
-	khash_t(rollup_rows) * by_key;
+	struct rollup_rows by_key;
 	VEC(struct rollup_row *) all; /* of the window; single instances have no key */
 	VEC(struct report_row) rows;  /* the same, sorted, for the report */
 };
@@ -61,7 +75,7 @@ struct rollup_name {
 	char name[NAME_BYTES + 1];
 };
 
-HASH_DECLARE(rollup_views, uint32_t)
+HASH_MAP(rollup_views, uint32_t)
 
 struct rollup {
 	uint64_t interval_ns;
@@ -77,7 +91,7 @@ struct rollup {
 	VEC(struct report_table) shown;    /* a table of the report for each of tables */
 	VEC(struct rollup_table *) tables; /* by analysis, in the order of reports */
 	VEC(struct report_view) views;     /* what became known within the long window */
-	khash_t(rollup_views) * view_at;   /* the index in views of an id */
+	struct rollup_views view_at;       /* the index in views of an id */
 	VEC(struct rollup_name) names;
 	VEC(struct report_part) parts; /* by analysis, as windows have them first */
 	VEC(struct rollup *) groups;   /* of the windows of group 1, 2, ... (report.group) */

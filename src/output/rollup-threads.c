@@ -18,7 +18,7 @@
 
 static void take_out(struct rollup_table *table, struct rollup_row *row)
 {
-	kh_del(rollup_rows, table->by_key, kh_get(rollup_rows, table->by_key, row));
+	(void)rollup_rows_remove(&table->by_key, NULL, rollup_rows_seek(&table->by_key, NULL, row));
 }
 
 /* A row whose number another thread has now: windows of two runs, which number threads each on its
@@ -26,25 +26,23 @@ static void take_out(struct rollup_table *table, struct rollup_row *row)
 static void set_aside(struct rollup_table *table, struct rollup_row *row)
 {
 	uint32_t nth = UINT32_MAX;
-	int is_new;
 
 	do {
 		row->row.id = row->row.id >> 32 << 32 | nth--;
 	} while (rollup_row_known(table, row->row.id));
-	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
+	*rollup_rows_add(&table->by_key, NULL, row) = row;
 }
 
 static void give_number(struct rollup_table *table, struct rollup_row *row, uint64_t id)
 {
 	struct rollup_row *other = rollup_row_known(table, id);
-	int is_new;
 
 	if (other) {
 		take_out(table, other);
 		set_aside(table, other);
 	}
 	row->row.id = id;
-	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
+	*rollup_rows_add(&table->by_key, NULL, row) = row;
 }
 
 /*
@@ -131,21 +129,19 @@ static void learn(struct rollup_table *table, const struct report_view *view)
 /* The long window has it once, with what it was called before the long window. */
 static void note(struct rollup *rollup, const struct report_view *view)
 {
-	khint_t at = kh_get(rollup_views, rollup->view_at, view->was);
+	uint32_t *at = rollup_views_get(&rollup->view_at, view->was);
 	struct report_view kept = *view;
 	uint32_t index = (uint32_t)rollup->views.count;
-	int is_new;
 
-	if (at != kh_end(rollup->view_at)) {
-		index = kh_value(rollup->view_at, at);
+	if (at) {
+		index = *at;
 		kept.was = rollup->views.at[index].was;
-		kh_del(rollup_views, rollup->view_at, at);
+		(void)rollup_views_drop(&rollup->view_at, view->was);
 	} else {
 		(void)vec_push(&rollup->views);
 	}
 	rollup->views.at[index] = kept;
-	at = kh_put(rollup_views, rollup->view_at, view->id, &is_new);
-	kh_value(rollup->view_at, at) = index;
+	*rollup_views_put(&rollup->view_at, view->id, NULL) = index;
 }
 
 void rollup_learn(struct rollup *rollup, const struct report *window)

@@ -21,7 +21,6 @@ struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selecti
 	rollup->top = top;
 	rollup->selection = selection;
 	rollup->places = places;
-	rollup->view_at = kh_init(rollup_views);
 	return rollup;
 }
 
@@ -37,7 +36,7 @@ static void empty(struct rollup_table *table)
 	}
 	table->all.count = 0;
 	table->rows.count = 0;
-	kh_clear(rollup_rows, table->by_key);
+	rollup_rows_clear(&table->by_key);
 }
 
 void rollup_free(struct rollup *rollup)
@@ -49,7 +48,7 @@ void rollup_free(struct rollup *rollup)
 		struct rollup_table *table = rollup->tables.at[t];
 
 		empty(table);
-		kh_destroy(rollup_rows, table->by_key);
+		rollup_rows_fini(&table->by_key);
 		columns_fini(&table->columns);
 		vec_fini(&table->all);
 		vec_fini(&table->rows);
@@ -65,7 +64,7 @@ void rollup_free(struct rollup *rollup)
 		rollup_free(rollup->groups.at[i]);
 	}
 	vec_fini(&rollup->groups);
-	kh_destroy(rollup_views, rollup->view_at);
+	rollup_views_fini(&rollup->view_at);
 	free(rollup);
 }
 
@@ -104,7 +103,6 @@ static struct rollup_table *table_of(struct rollup *rollup, const struct report_
 	table->table = from->table;
 	table->unknown = UINT16_MAX; /* as in begin(): until a window has it */
 	columns_append(&table->columns, from->table);
-	table->by_key = kh_init(rollup_rows);
 	while (at < rollup->tables.count && is_before(rollup->tables.at[at], from)) {
 		at++;
 	}
@@ -161,25 +159,24 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id)
 {
 	struct rollup_row like = { .row = { .id = id } };
-	khint_t at = kh_get(rollup_rows, table->by_key, &like);
+	struct rollup_row **at = rollup_rows_seek(&table->by_key, NULL, &like);
 
-	return at == kh_end(table->by_key) ? NULL : kh_key(table->by_key, at);
+	return at ? *at : NULL;
 }
 
 struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report_row *from,
 				 uint32_t source)
 {
 	struct rollup_row like = { .row = *from, .source = source };
-	khint_t at = kh_get(rollup_rows, table->by_key, &like);
+	struct rollup_row **at = rollup_rows_seek(&table->by_key, NULL, &like);
 	struct rollup_row *row;
-	int is_new;
 
-	if (at != kh_end(table->by_key)) {
-		show_name(kh_key(table->by_key, at), from);
-		return kh_key(table->by_key, at);
+	if (at) {
+		show_name(*at, from);
+		return *at;
 	}
 	row = new_row(table, from, source);
-	(void)kh_put(rollup_rows, table->by_key, row, &is_new);
+	*rollup_rows_add(&table->by_key, NULL, row) = row;
 	return row;
 }
 
@@ -329,7 +326,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 	rollup->views.count = 0;
 	rollup->names.count = 0;
 	rollup->parts.count = 0;
-	kh_clear(rollup_views, rollup->view_at);
+	rollup_views_clear(&rollup->view_at);
 	rollup->is_open = true;
 	rollup->report = (struct report){ .kind = REPORT_WINDOW,
 					  .seq = rollup->seq++,

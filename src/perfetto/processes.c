@@ -7,11 +7,11 @@
 
 #include "base/hash.h"
 
-HASH_DECLARE(process_rows, struct process)
+HASH_MAP(process_rows, struct process)
 
 struct processes {
 	struct perfetto *writer;
-	khash_t(process_rows) * rows; /* by tid */
+	struct process_rows rows; /* by tid */
 	bool shows;
 };
 
@@ -48,24 +48,17 @@ static void put(struct processes *processes, struct process *row)
 void processes_set(struct processes *processes, const struct process *row)
 {
 	struct process shown = *row;
-	khint_t at;
-	int is_new;
 
 	if (processes->shows) {
 		put(processes, &shown);
 		return;
 	}
-	at = kh_put(process_rows, processes->rows, (uint64_t)(uint32_t)row->tid, &is_new);
-	kh_value(processes->rows, at) = *row;
+	*process_rows_put(&processes->rows, (uint64_t)(uint32_t)row->tid, NULL) = *row;
 }
 
 void processes_remove(struct processes *processes, int32_t tid)
 {
-	khint_t at = kh_get(process_rows, processes->rows, (uint64_t)(uint32_t)tid);
-
-	if (at != kh_end(processes->rows)) {
-		kh_del(process_rows, processes->rows, at);
-	}
+	(void)process_rows_drop(&processes->rows, (uint64_t)(uint32_t)tid);
 }
 
 static int by_tid(const void *left, const void *right)
@@ -79,10 +72,8 @@ void processes_show(struct processes *processes)
 {
 	VEC(struct process) rows = { 0 };
 
-	for (khint_t at = 0; at < kh_end(processes->rows); at++) {
-		if (kh_exist(processes->rows, at)) {
-			*vec_push(&rows) = kh_value(processes->rows, at);
-		}
+	HASH_EACH(process_rows, &processes->rows, one) {
+		*vec_push(&rows) = one->value;
 	}
 	if (rows.count > 0) {
 		qsort(rows.at, rows.count, sizeof(*rows.at), by_tid);
@@ -91,7 +82,7 @@ void processes_show(struct processes *processes)
 		put(processes, &rows.at[i]);
 	}
 	vec_fini(&rows);
-	kh_clear(process_rows, processes->rows);
+	process_rows_clear(&processes->rows);
 	processes->shows = true;
 }
 
@@ -100,12 +91,11 @@ struct processes *processes_new(struct perfetto *writer)
 	struct processes *processes = mem_alloc(sizeof(*processes));
 
 	processes->writer = writer;
-	processes->rows = kh_init(process_rows);
 	return processes;
 }
 
 void processes_free(struct processes *processes)
 {
-	kh_destroy(process_rows, processes->rows);
+	process_rows_fini(&processes->rows);
 	free(processes);
 }

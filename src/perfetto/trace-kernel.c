@@ -215,10 +215,7 @@ static void put_print(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts
 /* Ends the open call of the thread, if it has one. */
 static void end_call(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts, int32_t tid)
 {
-	khint_t at = kh_get(open_calls, kernel->calls, (uint64_t)(uint32_t)tid);
-
-	if (at != kh_end(kernel->calls)) {
-		kh_del(open_calls, kernel->calls, at);
+	if (open_calls_drop(&kernel->calls, (uint64_t)(uint32_t)tid)) {
 		put_print(kernel, cpu, ts, tid, "E|0");
 	}
 }
@@ -237,14 +234,12 @@ static const char *label_of(struct kernel *kernel, const struct plan_event *clas
 
 static void on_call(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
 {
-	int is_new;
-
 	if (is_unknown(cpu) || cpu->tid == 0) {
 		kernel->export->calls++;
 		return;
 	}
 	end_call(kernel, cpu, event->ts, cpu->tid); /* its exit was lost */
-	(void)kh_put(open_calls, kernel->calls, (uint64_t)(uint32_t)cpu->tid, &is_new);
+	(void)open_calls_put(&kernel->calls, (uint64_t)(uint32_t)cpu->tid, NULL);
 	put_print(kernel, cpu, event->ts, cpu->tid, label_of(kernel, event->class));
 }
 
@@ -501,7 +496,7 @@ static void on_free(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 
 /* What is only shown, and changes no state before the range. */
 static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event,
-		 enum kind kind)
+		 enum kernel_kind kind)
 {
 	if ((unsigned int)kind < WAKE_EVENTS) {
 		if (wake_source_kind(&kernel->wakes, kind) == WAKE_SOURCE) {
@@ -534,13 +529,13 @@ static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct rea
 static void take(struct kernel *kernel, const struct reader_event *event)
 {
 	struct kernel_cpu *cpu;
-	enum kind kind;
+	enum kernel_kind kind;
 
 	if (!event->class) {
 		on_loss(kernel, event);
 		return;
 	}
-	kind = (enum kind)kinds[event->binding->request];
+	kind = (enum kernel_kind)kinds[event->binding->request];
 	cpu = cpu_of(kernel, event->cpu);
 	if (kind == KIND_PROCESS) {
 		on_process(kernel, event);
@@ -599,7 +594,6 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 	kernel.states = task_state_encoding(plan->metadata);
 	kernel.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
 	kernel.wakes = wake_source_of(plan);
-	kernel.calls = kh_init(open_calls);
 	kernel.labels = mem_alloc((plan->class_count + 1) * sizeof(*kernel.labels));
 	kernel.processes = processes_new(writer);
 	read_all(&kernel, reader);
@@ -616,7 +610,7 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 		free(kernel.labels[i]);
 	}
 	free(kernel.labels);
-	kh_destroy(open_calls, kernel.calls);
+	open_calls_fini(&kernel.calls);
 	timeline_free(initial);
 	return 0;
 }

@@ -11,7 +11,7 @@
 #include "perfetto/trace.h"
 
 /* What an event is about; a wake-up: enum wake_event. */
-enum kind {
+enum kernel_kind {
 	KIND_SWITCH = WAKE_EVENTS,
 	KIND_FORK,
 	KIND_EXEC,
@@ -36,7 +36,7 @@ struct kernel_cpu {
 	struct perfetto_block *block; /* the open one; NULL: none */
 };
 
-HASH_DECLARE(open_calls, uint8_t)
+HASH_MAP(open_calls, uint8_t)
 
 struct kernel {
 	struct perfetto *writer;
@@ -47,10 +47,10 @@ struct kernel {
 	uint16_t states;
 	int32_t wake_prio_offset;
 	struct wake_source wakes;
-	bool shows;                  /* the range has begun */
-	uint64_t lost_track;         /* 0: none yet */
-	khash_t(open_calls) * calls; /* of threads that are in one, by tid */
-	char **labels;               /* "B|0|NAME" by event class; NULL: not needed yet */
+	bool shows;              /* the range has begun */
+	uint64_t lost_track;     /* 0: none yet */
+	struct open_calls calls; /* of threads that are in one, by tid */
+	char **labels;           /* "B|0|NAME" by event class; NULL: not needed yet */
 	struct processes *processes;
 };
 

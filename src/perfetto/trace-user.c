@@ -42,14 +42,14 @@ struct user_thread {
 	const char *open[OPEN_MAX]; /* names of the open slices, the innermost last */
 };
 
-HASH_DECLARE(user_threads, struct user_thread *)
+HASH_MAP(user_threads, struct user_thread *)
 
 struct user {
 	struct perfetto *writer;
 	const struct plan *plan;
-	struct shown_class *classes;     /* by index */
-	khash_t(user_threads) * threads; /* by pid and tid */
-	khash_t(user_threads) * cpus;    /* of events that name no thread */
+	struct shown_class *classes; /* by index */
+	struct user_threads threads; /* by pid and tid */
+	struct user_threads cpus;    /* of events that name no thread */
 	uint64_t lost_track;
 };
 
@@ -113,17 +113,17 @@ static struct user_thread *thread_of(struct user *user, const struct reader_even
 	bool has_tid = reader_has(event, VTID);
 	int32_t tid = has_tid ? (int32_t)v[VTID].i : -1;
 	int32_t pid = reader_has(event, VPID) ? (int32_t)v[VPID].i : -1;
-	khash_t(user_threads) *table = has_tid ? user->threads : user->cpus;
+	struct user_threads *table = has_tid ? &user->threads : &user->cpus;
 	uint64_t key = has_tid ? (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid : event->cpu;
 	struct user_thread *thread;
 	char name[PERFETTO_NAME];
-	int is_new;
-	khint_t at = kh_put(user_threads, table, key, &is_new);
+	bool is_new;
+	struct user_thread **at = user_threads_put(table, key, &is_new);
 
 	if (!is_new) {
-		return kh_value(table, at);
+		return *at;
 	}
-	thread = kh_value(table, at) = mem_alloc(sizeof(*thread));
+	thread = *at = mem_alloc(sizeof(*thread));
 	if (!has_tid) {
 		(void)snprintf(name, sizeof(name), "CPU %lld", (long long)event->cpu);
 		thread->track =
@@ -138,14 +138,12 @@ static struct user_thread *thread_of(struct user *user, const struct reader_even
 	return thread;
 }
 
-static void free_threads(khash_t(user_threads) * threads)
+static void free_threads(struct user_threads *threads)
 {
-	for (khint_t at = 0; at < kh_end(threads); at++) {
-		if (kh_exist(threads, at)) {
-			free(kh_value(threads, at));
-		}
+	HASH_EACH(user_threads, threads, one) {
+		free(one->value);
 	}
-	kh_destroy(user_threads, threads);
+	user_threads_fini(threads);
 }
 
 /* ---- events ---- */
@@ -188,11 +186,10 @@ static void take(struct user *user, const struct reader_event *event)
 /* From a loss on it is unknown which slices are open: all of them end there. */
 static void close_all(struct user *user, uint64_t ts)
 {
-	for (khint_t at = 0; at < kh_end(user->threads); at++) {
-		struct user_thread *thread =
-			kh_exist(user->threads, at) ? kh_value(user->threads, at) : NULL;
+	HASH_EACH(user_threads, &user->threads, one) {
+		struct user_thread *thread = one->value;
 
-		for (; thread && thread->open_count > 0; thread->open_count--) {
+		for (; thread->open_count > 0; thread->open_count--) {
 			tracks_end(user->writer, thread->track, ts);
 		}
 	}
@@ -215,10 +212,10 @@ static void lose(struct user *user, const struct reader_event *event)
 
 void trace_write_user(struct perfetto *writer, struct trace_export *export, struct reader *reader)
 {
-	struct user user = { .writer = writer,
-			     .plan = reader_plan(reader),
-			     .threads = kh_init(user_threads),
-			     .cpus = kh_init(user_threads) };
+	struct user user = {
+		.writer = writer,
+		.plan = reader_plan(reader),
+	};
 	struct reader_event event;
 
 	user.classes = mem_alloc((user.plan->class_count + 1) * sizeof(*user.classes));
@@ -237,6 +234,6 @@ void trace_write_user(struct perfetto *writer, struct trace_export *export, stru
 		free(user.classes[i].name);
 	}
 	free(user.classes);
-	free_threads(user.threads);
-	free_threads(user.cpus);
+	free_threads(&user.threads);
+	free_threads(&user.cpus);
 }

@@ -12,13 +12,13 @@
 #include "output/notice.h"
 #include "perfetto/tracks.h"
 
-HASH_DECLARE(counters, uint64_t)
+HASH_MAP(counters, uint64_t)
 
 struct windows {
 	struct perfetto *writer;
-	char *trace;                  /* the one that the tracks are of; NULL: none yet */
-	uint64_t parent, triggers;    /* tracks; 0: none yet */
-	khash_t(counters) * counters; /* tracks by what they count */
+	char *trace;               /* the one that the tracks are of; NULL: none yet */
+	uint64_t parent, triggers; /* tracks; 0: none yet */
+	struct counters counters;  /* tracks by what they count */
 };
 
 /* What is shown of a distribution. */
@@ -41,7 +41,7 @@ static void begin_trace(struct windows *windows, const struct trace_identity *tr
 	}
 	free(windows->trace);
 	windows->trace = text;
-	kh_clear(counters, windows->counters);
+	counters_clear(&windows->counters);
 	windows->triggers = 0;
 	writer_host(windows->writer, trace->host, NULL, ts);
 	name = output_trace_text(trace, false);
@@ -97,16 +97,16 @@ static void count(struct windows *windows, const struct counted *counted, uint64
 	uint64_t key =
 		((uint64_t)counted->number * COLUMNS_MAX + counted->column) * PARTS + counted->part;
 	char *name;
-	int is_new;
-	khint_t at = kh_put(counters, windows->counters, key << 40 | (cpu & 0xFFFFFFFFFF), &is_new);
+	bool is_new;
+	uint64_t *at = counters_put(&windows->counters, key << 40 | (cpu & 0xFFFFFFFFFF), &is_new);
 
 	if (is_new) {
 		name = name_of(counted->table, counted->row, column, counted->part);
-		kh_value(windows->counters, at) = tracks_add_counter(
-			windows->writer, windows->parent, name, unit_of(column, counted->part));
+		*at = tracks_add_counter(windows->writer, windows->parent, name,
+					 unit_of(column, counted->part));
 		free(name);
 	}
-	tracks_count(windows->writer, kh_value(windows->counters, at), ts, value);
+	tracks_count(windows->writer, *at, ts, value);
 }
 
 static uint64_t part_of(const struct histogram *histogram, size_t part)
@@ -193,13 +193,12 @@ struct windows *windows_new(struct perfetto *writer)
 	struct windows *windows = mem_alloc(sizeof(*windows));
 
 	windows->writer = writer;
-	windows->counters = kh_init(counters);
 	return windows;
 }
 
 void windows_free(struct windows *windows)
 {
-	kh_destroy(counters, windows->counters);
+	counters_fini(&windows->counters);
 	free(windows->trace);
 	free(windows);
 }

@@ -11,13 +11,13 @@
 #include "base/hash.h"
 #include "base/units.h"
 
-struct process {
+struct process_sum {
 	char *name;
 	VEC(struct overview_ran) runs; /* in the order of slices */
 };
 
-HASH_DECLARE(process_of, uint32_t)
-HASH_DECLARE(series_of, uint32_t)
+HASH_MAP(process_of, uint32_t)
+HASH_MAP(series_of, uint32_t)
 
 struct overview {
 	struct overview_config config;
@@ -27,9 +27,9 @@ struct overview {
 	size_t slices;  /* used */
 	bool has_cpus;
 	VEC(struct overview_series) series;
-	khash_t(series_of) * by_key;
-	VEC(struct process) processes;
-	khash_t(process_of) * by_pid;
+	struct series_of by_key;
+	VEC(struct process_sum) processes;
+	struct process_of by_pid;
 	struct partition_table *table; /* of overview_find() */
 	struct partitions partitions;
 	struct partition own; /* of config.p */
@@ -65,8 +65,6 @@ struct overview *overview_new(const struct overview_config *config)
 	overview->interval_ns = overview_interval(config);
 	overview->first = config->begin / overview->interval_ns * overview->interval_ns;
 	overview->room = (config->end - overview->first) / overview->interval_ns + 1;
-	overview->by_key = kh_init(series_of);
-	overview->by_pid = kh_init(process_of);
 	assert(overview->room <= config->slices);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		overview->trees[i] =
@@ -90,8 +88,8 @@ void overview_free(struct overview *overview)
 	}
 	vec_fini(&overview->series);
 	vec_fini(&overview->processes);
-	kh_destroy(series_of, overview->by_key);
-	kh_destroy(process_of, overview->by_pid);
+	series_of_fini(&overview->by_key);
+	process_of_fini(&overview->by_pid);
 	partition_table_free(overview->table);
 	partitions_fini(&overview->partitions);
 	partition_fini(&overview->own);
@@ -130,14 +128,14 @@ static struct overview_series *series_of(struct overview *overview, const struct
 {
 	uint64_t key = hash_bytes((uintptr_t)&table->columns[column], &cpu, sizeof(cpu));
 	struct overview_series *series;
-	khint_t at;
-	int is_new;
+	uint32_t *at;
+	bool is_new;
 
-	at = kh_put(series_of, overview->by_key, key, &is_new);
-	if (is_new == 0) {
-		return &overview->series.at[kh_value(overview->by_key, at)];
+	at = series_of_put(&overview->by_key, key, &is_new);
+	if (!is_new) {
+		return &overview->series.at[*at];
 	}
-	kh_value(overview->by_key, at) = (uint32_t)overview->series.count;
+	*at = (uint32_t)overview->series.count;
 	series = vec_push(&overview->series);
 	*series = (struct overview_series){
 		.figure = title,
@@ -190,19 +188,19 @@ static void add_figures(struct overview *overview, size_t slice, const struct re
 
 /* ---- processes ---- */
 
-static struct process *process_of(struct overview *overview, const struct thread_view *view)
+static struct process_sum *process_of(struct overview *overview, const struct thread_view *view)
 {
-	struct process *process;
-	khint_t at;
-	int is_new;
+	struct process_sum *process;
+	uint32_t *at;
+	bool is_new;
 
-	at = kh_put(process_of, overview->by_pid, (uint64_t)view->pid, &is_new);
-	if (is_new == 0) {
-		return &overview->processes.at[kh_value(overview->by_pid, at)];
+	at = process_of_put(&overview->by_pid, (uint64_t)view->pid, &is_new);
+	if (!is_new) {
+		return &overview->processes.at[*at];
 	}
-	kh_value(overview->by_pid, at) = (uint32_t)overview->processes.count;
+	*at = (uint32_t)overview->processes.count;
 	process = vec_push(&overview->processes);
-	*process = (struct process){ 0 };
+	*process = (struct process_sum){ 0 };
 	return process;
 }
 
@@ -213,7 +211,7 @@ static void add_processes(struct overview *overview, size_t slice, const struct 
 
 	for (size_t i = 0; i < count; i++) {
 		const struct report_row *row = &table->rows[i];
-		struct process *process;
+		struct process_sum *process;
 
 		if (!row->thread || row->values[0] == 0) {
 			continue;
@@ -509,7 +507,7 @@ size_t overview_processes(const struct overview *overview, const struct part *pa
 	size_t count = 0;
 
 	for (size_t i = 0; i < overview->processes.count; i++) {
-		const struct process *process = &overview->processes.at[i];
+		const struct process_sum *process = &overview->processes.at[i];
 		uint64_t ns = 0;
 
 		for (size_t k = 0; k < process->runs.count; k++) {

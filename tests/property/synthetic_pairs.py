@@ -5,7 +5,7 @@ when its tid is given to another thread.  The same in windows of any length and 
 are in ms.
 """
 import synthetic
-from synthetic import lines_of, Made, same, total_of
+from synthetic import lines_of, Made, report_of, same, total_of
 
 MS = 10**6
 
@@ -101,3 +101,12 @@ def test_pairs_on_two_cpus(scratch):
     check(made, [(5, 9, 50, 1, 50), (5, '(unknown)', 40, 1, 40), (6, 0, 50, 1, 50), (6, 9, 40, 1, 40)])
     for cpu, ms in (0, 90), (1, 90):
         same(total_of(made, '-a', 'preempt', '--cpu', str(cpu))['preempt']['waited_ns'], ms * MS)
+
+
+def test_new_without_target(scratch):
+    """A new thread, whose wake-up names no CPU, waits where it was forked: in a report, too."""
+    made = Made(scratch, 'queue', [packet(0, 0, 0, 100, [
+        switch(5, 0, 5), event(10, 'sched_process_fork', 't9', 9, 9, 5), event(12, 'sched_wakeup_new', 9),
+        switch(50, 5, 9), switch(90, 9, 0)])])
+    check(made, [(9, 5, 40, 1, 40)])
+    same([(wait['state'], wait.get('rival', {}).get('tid')) for wait in report_of(made)['waits']], [('new', 5)])

@@ -13,6 +13,7 @@
 size_t rounds(size_t whole);
 
 Suite *suite_base(void);
+Suite *suite_hash(void);
 Suite *suite_ctf(void);
 Suite *suite_decode(void);
 Suite *suite_lex(void);
@@ -51,6 +52,9 @@ Suite *suite_partition(void);
 Suite *suite_phases(void);
 Suite *suite_rolling(void);
 Suite *suite_kernel(void);
+Suite *suite_release(void);
+Suite *suite_thread_phase(void);
+Suite *suite_expression(void);
 Suite *suite_query(void);
 Suite *suite_reader(void);
 Suite *suite_recorded(void);
@@ -61,6 +65,9 @@ Suite *suite_viewer(void);
 Suite *suite_client(void);
 Suite *suite_producer(void);
 Suite *suite_walk(void);
+Suite *suite_figure(void);
+Suite *suite_sink(void);
+Suite *suite_limit(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);
 Suite *suite_auto_limit(void);
@@ -80,6 +87,7 @@ Suite *suite_rollup(void);
 Suite *suite_view(void);
 Suite *suite_options(void);
 Suite *suite_robust(void);
+Suite *suite_clickhouse(void);
 Suite *suite_longer(void);
 
 #endif

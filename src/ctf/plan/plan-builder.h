@@ -14,15 +14,15 @@
 #ifndef SILLAGE_CTF_PLAN_PLAN_BUILDER_H
 #define SILLAGE_CTF_PLAN_PLAN_BUILDER_H
 
-#include <htslib/khash.h>
 #include <setjmp.h>
 
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "ctf/plan/compile.h"
 #include "ctf/plan/plan.h"
 
-KHASH_MAP_INIT_STR(request_names, uint32_t)
+HASH_MAP_TEXT(request_names, uint32_t)
 
 /* The requests that match the event class being built. */
 struct event_wants {
@@ -44,9 +44,9 @@ struct plan_builder {
 	const struct plan_request *requests;
 	size_t request_count;
 	bool visit_all;
-	khash_t(request_names) * names; /* the first request for exactly this name ... */
-	uint32_t *next_same;            /* ... and the next for the same name; UINT32_MAX: none */
-	VEC(uint32_t) patterns;         /* the other requests, in order */
+	struct request_names names; /* the first request for exactly this name ... */
+	uint32_t *next_same;        /* ... and the next for the same name; UINT32_MAX: none */
+	VEC(uint32_t) patterns;     /* the other requests, in order */
 	struct event_wants wants;
 
 	/* The packet header; of `header` only the members about it are set. */

@@ -372,8 +372,8 @@ static bool is_in_domain(const struct plan_builder *b, const struct plan_request
 static void collect_wants(struct plan_builder *b, const char *name, uint16_t slot,
 			  struct event_wants *ew)
 {
-	khint_t found = kh_get(request_names, b->names, name);
-	uint32_t exact = found == kh_end(b->names) ? UINT32_MAX : kh_value(b->names, found);
+	uint32_t *found = request_names_get(&b->names, name);
+	uint32_t exact = found ? *found : UINT32_MAX;
 	size_t pattern = next_pattern(b, 0, name);
 	uint32_t group = UINT32_MAX;
 

@@ -17,20 +17,19 @@
 
 static void index_requests(struct plan_builder *builder)
 {
-	builder->names = kh_init(request_names);
 	builder->next_same = mem_alloc((builder->request_count + 1) * sizeof(uint32_t));
 	for (size_t i = builder->request_count; i-- > 0;) {
 		const char *name = builder->requests[i].event;
 		size_t len = strlen(name);
-		khint_t at;
-		int is_new;
+		uint32_t *at;
+		bool is_new;
 
 		if (len > 0 && name[len - 1] == '*') {
 			continue;
 		}
-		at = kh_put(request_names, builder->names, name, &is_new);
-		builder->next_same[i] = is_new ? UINT32_MAX : kh_value(builder->names, at);
-		kh_value(builder->names, at) = (uint32_t)i;
+		at = request_names_put(&builder->names, name, &is_new);
+		builder->next_same[i] = is_new ? UINT32_MAX : *at;
+		*at = (uint32_t)i;
 	}
 	for (size_t i = 0; i < builder->request_count; i++) {
 		const char *name = builder->requests[i].event;
@@ -62,7 +61,7 @@ void plan_builder_free(struct plan_builder *builder)
 	if (!builder) {
 		return;
 	}
-	kh_destroy(request_names, builder->names);
+	request_names_fini(&builder->names);
 	free(builder->next_same);
 	vec_fini(&builder->patterns);
 	vec_fini(&builder->wants.bindings);

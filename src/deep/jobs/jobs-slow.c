@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 
-HASH_DECLARE(slow_calls, uint32_t)
+HASH_MAP(slow_calls, uint32_t)
 
 /* Sums of the slow ones and of the rest. */
 struct times {
@@ -19,8 +19,8 @@ struct times {
 struct finder {
 	const struct timeline *timeline;
 	struct times states[STATES];
-	struct times *rivals;        /* by thread */
-	khash_t(slow_calls) * names; /* index into calls, by name */
+	struct times *rivals;    /* by thread */
+	struct slow_calls names; /* index into calls, by name */
 	VEC(struct jobs_slow_part) calls;
 	uint32_t *by_call; /* by index of timeline.calls: 1 + index into calls; 0: not yet known */
 	/* Where the last execution of a thread ended, and where a CPU was looked at last. */
@@ -105,19 +105,18 @@ static struct jobs_slow_part *call_part(struct finder *finder, const struct deep
 {
 	size_t index = call ? (size_t)(call - finder->timeline->calls.at) + 1 : 0;
 	uint32_t *part = &finder->by_call[index];
-	int is_new;
-	khint_t at;
+	bool is_new;
+	uint32_t *at;
 
 	if (*part == 0) {
-		at = kh_put(slow_calls, finder->names, call ? hash_text(0, call->name) : 0,
-			    &is_new);
+		at = slow_calls_put(&finder->names, call ? hash_text(0, call->name) : 0, &is_new);
 		if (is_new) {
 			*vec_push(&finder->calls) =
 				(struct jobs_slow_part){ .kind = JOBS_SLOW_CALL,
 							 .call = call ? call->name : NULL };
-			kh_value(finder->names, at) = (uint32_t)finder->calls.count;
+			*at = (uint32_t)finder->calls.count;
 		}
-		*part = kh_value(finder->names, at);
+		*part = *at;
 	}
 	return &finder->calls.at[*part - 1];
 }
@@ -276,10 +275,9 @@ void jobs_slow_find(const struct jobs *jobs, const struct timeline *timeline,
 	finder.by_call = mem_alloc((timeline->calls.count + 1) * sizeof(*finder.by_call));
 	finder.thread_hints = mem_alloc(timeline->threads.count * sizeof(*finder.thread_hints));
 	finder.cpu_hints = mem_alloc((timeline->cpus.count + 1) * sizeof(*finder.cpu_hints));
-	finder.names = kh_init(slow_calls);
 	add_all(&finder, jobs, slow);
 	compare(&finder, slow);
-	kh_destroy(slow_calls, finder.names);
+	slow_calls_fini(&finder.names);
 	vec_fini(&finder.calls);
 	free(finder.rivals);
 	free(finder.by_call);

@@ -14,7 +14,7 @@
 #include "deep/reader.h"
 
 /* The state of a thread's next execution. */
-struct machine {
+struct follower {
 	size_t next; /* the definition to match; 0: not begun */
 	uint64_t begin;
 	struct arrival arrival;
@@ -22,16 +22,16 @@ struct machine {
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
 
-HASH_DECLARE(machines, struct machine)
-HASH_DECLARE(running, int32_t)
+HASH_MAP(machines, struct follower)
+HASH_MAP(running, int32_t)
 
 struct matcher {
 	const struct jobs_pattern *pattern;
 	const struct timeline *timeline;
 	const struct jobs_config *config;
-	khash_t(machines) * machines; /* by tid */
-	khash_t(running) * running;   /* the running tid, by CPU */
-	size_t initial_put;           /* how many of timeline.initial are in `running` */
+	struct machines machines; /* by tid */
+	struct running running;   /* the running tid, by CPU */
+	size_t initial_put;       /* how many of timeline.initial are in `running` */
 	struct owners owners;
 	struct arrivals *arrivals;
 	size_t reached; /* how many definitions of the pattern a thread matched, at most */
@@ -51,20 +51,20 @@ static bool matches(const struct jobs_part *part, const struct reader_event *eve
 {
 	struct reader_event as;
 
-	if ((!part->is.has_tid && tid != current) || !reader_as(event, part->request, &as)) {
+	if ((!part->is->has_tid && tid != current) || !reader_as(event, part->request, &as)) {
 		return false;
 	}
-	for (size_t i = 0; i < part->is.count; i++) {
+	for (size_t i = 0; i < part->is->count; i++) {
 		if (!reader_has(&as, part->fields[i]) ||
-		    !pattern_condition_holds(&part->is.conditions[i], &as.values[part->fields[i]],
-					     tid)) {
+		    !pattern_condition_holds(&part->is->conditions[i], &as.values[part->fields[i]],
+					     as.binding->is_signed >> part->fields[i] & 1, tid)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static void add_execution(struct matcher *matcher, int32_t tid, const struct machine *machine,
+static void add_execution(struct matcher *matcher, int32_t tid, const struct follower *machine,
 			  uint64_t end)
 {
 	uint64_t begin = machine->begin;
@@ -94,14 +94,14 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct mac
 static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 {
 	const struct timeline *timeline = matcher->timeline;
-	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 	struct execution one = { 0 };
 
-	if (at == kh_end(matcher->machines) || kh_value(matcher->machines, at).next == 0) {
+	if (!at || at->next == 0) {
 		return;
 	}
-	one.begin = kh_value(matcher->machines, at).begin;
-	one.arrival = kh_value(matcher->machines, at).arrival;
+	one.begin = at->begin;
+	one.arrival = at->arrival;
 	one.thread = one.last =
 		owners_since(&matcher->owners, tid, matcher->config->who, one.begin, until);
 	if (one.thread == NOBODY || one.begin < timeline->begin || one.begin > timeline->end) {
@@ -124,22 +124,22 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 	if (thread == NOBODY) {
 		return (struct arrival){ .ts = ts };
 	}
-	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts);
+	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts,
+			      &matcher->hints[thread]);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
-	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
-	struct machine machine = { 0 };
-	int is_new;
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower machine = { 0 };
 
 	if (tid == 0) {
 		return;
 	}
-	if (at != kh_end(matcher->machines)) {
-		machine = kh_value(matcher->machines, at);
+	if (at) {
+		machine = *at;
 	}
 	if (!matches(&matcher->pattern->at[machine.next], event, tid, current)) {
 		return;
@@ -155,8 +155,7 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 		arrivals_end(matcher->arrivals, tid, event->ts);
 		machine.next = 0;
 	}
-	at = kh_put(machines, matcher->machines, (uint64_t)(uint32_t)tid, &is_new);
-	kh_value(matcher->machines, at) = machine;
+	*machines_put(&matcher->machines, (uint64_t)(uint32_t)tid, NULL) = machine;
 }
 
 /* Adds an execution that goes from one thread to another. */
@@ -197,10 +196,10 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 		return false;
 	}
 	if (tid != 0) {
-		thread = owners_at(&matcher->owners, tid, part->is.who, event->ts, event->ts);
+		thread = owners_at(&matcher->owners, tid, part->is->who, event->ts, event->ts);
 	}
 	/* An interrupt of an idle CPU can begin an execution. */
-	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is.who[0])) {
+	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is->who[0])) {
 		return false;
 	}
 	if (matcher->is_open) {
@@ -219,40 +218,32 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 /* Valid until the next call. */
 static int32_t *running_on(struct matcher *matcher, uint64_t cpu)
 {
-	int is_new;
-	khint_t at = kh_put(running, matcher->running, cpu, &is_new);
+	bool is_new;
+	int32_t *at = running_put(&matcher->running, cpu, &is_new);
 
 	if (is_new) {
-		kh_value(matcher->running, at) = TID_UNKNOWN;
+		*at = TID_UNKNOWN;
 	}
-	return &kh_value(matcher->running, at);
+	return at;
 }
 
 /* Drops what is open of the thread. */
 static void forget_machine(struct matcher *matcher, int32_t tid)
 {
-	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
-
-	if (at != kh_end(matcher->machines)) {
-		kh_del(machines, matcher->machines, at);
-	}
+	(void)machines_drop(&matcher->machines, (uint64_t)(uint32_t)tid);
 }
 
 /* An open execution continues under the thread's new tid, whose thread ends at @ts. */
 static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, uint64_t ts)
 {
-	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)from);
-	struct machine machine;
-	int is_new;
+	const struct follower *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
+	struct follower machine = open ? *open : (struct follower){ 0 };
 
 	leave_open(matcher, to, ts);
 	forget_machine(matcher, to);
 	arrivals_rename(matcher->arrivals, from, to);
-	if (at != kh_end(matcher->machines)) {
-		machine = kh_value(matcher->machines, at);
-		kh_del(machines, matcher->machines, at);
-		at = kh_put(machines, matcher->machines, (uint64_t)(uint32_t)to, &is_new);
-		kh_value(matcher->machines, at) = machine;
+	if (machines_drop(&matcher->machines, (uint64_t)(uint32_t)from)) {
+		*machines_put(&matcher->machines, (uint64_t)(uint32_t)to, NULL) = machine;
 	}
 }
 
@@ -272,11 +263,10 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 /* Counts as cut what is open of the thread that has the tid at @ts. */
 static void count_cut(struct matcher *matcher, int32_t tid, uint64_t ts)
 {
-	khint_t at = kh_get(machines, matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 
-	if (at != kh_end(matcher->machines) && kh_value(matcher->machines, at).next > 0 &&
-	    owners_at(&matcher->owners, tid, matcher->config->who,
-		      kh_value(matcher->machines, at).begin, ts) != NOBODY) {
+	if (at && at->next > 0 &&
+	    owners_at(&matcher->owners, tid, matcher->config->who, at->begin, ts) != NOBODY) {
 		matcher->jobs->cut++;
 	}
 }
@@ -294,17 +284,13 @@ static void cut(struct matcher *matcher, const struct reader_event *event, int32
 /* Nothing was traced for a while: all of them may have. */
 static void cut_all(struct matcher *matcher, uint64_t ts)
 {
-	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
-		if (kh_exist(matcher->machines, at)) {
-			count_cut(matcher, (int32_t)kh_key(matcher->machines, at), ts);
-		}
+	HASH_EACH(machines, &matcher->machines, one) {
+		count_cut(matcher, (int32_t)one->key, ts);
 	}
-	kh_clear(machines, matcher->machines);
+	machines_clear(&matcher->machines);
 	arrivals_lose(matcher->arrivals, ts);
-	for (khint_t at = kh_begin(matcher->running); at != kh_end(matcher->running); at++) {
-		if (kh_exist(matcher->running, at)) {
-			kh_value(matcher->running, at) = TID_UNKNOWN;
-		}
+	HASH_EACH(running, &matcher->running, one) {
+		one->value = TID_UNKNOWN;
 	}
 	matcher->is_open = false;
 }
@@ -376,8 +362,9 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 		const struct jobs_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
-		for (size_t i = 0; part->is.has_tid && i < part->is.count; i++) {
-			if (part->is.conditions[i].is_tid && reader_as(event, part->request, &as) &&
+		for (size_t i = 0; part->is->has_tid && i < part->is->count; i++) {
+			if (part->is->conditions[i].is_tid &&
+			    reader_as(event, part->request, &as) &&
 			    reader_has(&as, part->fields[i])) {
 				tried[count++] = (int32_t)as.values[part->fields[i]].i;
 			}
@@ -408,10 +395,8 @@ static void leave_all_open(struct matcher *matcher)
 	const struct timeline *timeline = matcher->timeline;
 	struct execution one = { .thread = matcher->from, .last = matcher->from, .is_open = true };
 
-	for (khint_t at = kh_begin(matcher->machines); at != kh_end(matcher->machines); at++) {
-		if (kh_exist(matcher->machines, at)) {
-			leave_open(matcher, (int32_t)kh_key(matcher->machines, at), UINT64_MAX);
-		}
+	HASH_EACH(machines, &matcher->machines, machine) {
+		leave_open(matcher, (int32_t)machine->key, UINT64_MAX);
 	}
 	if (matcher->is_open && matcher->from_ts >= timeline->begin) {
 		one.begin = one.arrival.ts = matcher->from_ts;
@@ -433,9 +418,10 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	struct jobs_pattern pattern;
 	struct reader *reader;
 	struct jobs_requests requests;
-	int r = jobs_pattern_parse(config->pattern, &pattern, err);
+	int r;
 
-	r = r < 0 ? r : jobs_pattern_request(&pattern, &requests, err);
+	jobs_pattern_init(&pattern, config->job);
+	r = jobs_pattern_request(&pattern, &requests, err);
 	if (r < 0) {
 		return r;
 	}
@@ -444,8 +430,6 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 		return -EIO;
 	}
 	matcher.pattern = &pattern;
-	matcher.machines = kh_init(machines);
-	matcher.running = kh_init(running);
 	matcher.hints = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher.hints));
 	owners_init(&matcher.owners, timeline);
 	matcher.arrivals = arrivals_new(&matcher.owners, reader_plan(reader), REQUEST_ARRIVALS);
@@ -455,10 +439,10 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {
 		jobs->missing = matcher.reached + 1;
-		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is.event);
+		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is->event);
 	}
-	kh_destroy(machines, matcher.machines);
-	kh_destroy(running, matcher.running);
+	machines_fini(&matcher.machines);
+	running_fini(&matcher.running);
 	arrivals_free(matcher.arrivals);
 	owners_fini(&matcher.owners);
 	free(matcher.hints);
@@ -509,7 +493,7 @@ static size_t keep_within(struct executions inner, struct executions outer)
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
-	const struct jobs_config of_outer = { .pattern = config->within, .who = config->who };
+	const struct jobs_config of_outer = { .job = config->within, .who = config->who };
 	struct jobs outer = { 0 };
 	int r;
 

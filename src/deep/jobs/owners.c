@@ -22,17 +22,17 @@ static bool has_tid(const struct owners *owners, const struct deep_thread *threa
 	return thread->renamed_ts == 0 || thread->renamed_ts < ts;
 }
 
-static uint32_t newest_of(const khash_t(newest) * by_tid, int32_t tid)
+static uint32_t newest_of(const struct newest *by_tid, int32_t tid)
 {
-	khint_t at = kh_get(newest, by_tid, (uint64_t)(uint32_t)tid);
+	uint32_t *at = newest_get(by_tid, (uint64_t)(uint32_t)tid);
 
-	return at == kh_end(by_tid) ? NOBODY : kh_value(by_tid, at);
+	return at ? *at : NOBODY;
 }
 
 uint32_t owners_at(const struct owners *owners, int32_t tid, const char *who, uint64_t begin,
 		   uint64_t end)
 {
-	uint32_t i = newest_of(owners->former, tid);
+	uint32_t i = newest_of(&owners->former, tid);
 
 	for (; i != NOBODY; i = owners->former_before[i]) {
 		const struct deep_thread *thread = owners->timeline->threads.at[i];
@@ -41,7 +41,7 @@ uint32_t owners_at(const struct owners *owners, int32_t tid, const char *who, ui
 			return i;
 		}
 	}
-	for (i = newest_of(owners->newest, tid); i != NOBODY; i = owners->before[i]) {
+	for (i = newest_of(&owners->newest, tid); i != NOBODY; i = owners->before[i]) {
 		const struct deep_thread *thread = owners->timeline->threads.at[i];
 
 		if (has_tid(owners, thread, end) && thread->birth <= begin && thread->end >= end &&
@@ -53,13 +53,13 @@ uint32_t owners_at(const struct owners *owners, int32_t tid, const char *who, ui
 }
 
 /* Makes the thread the newest of the tid. */
-static void chain(khash_t(newest) * by_tid, uint32_t *before, int32_t tid, uint32_t thread)
+static void chain(struct newest *by_tid, uint32_t *before, int32_t tid, uint32_t thread)
 {
-	int is_new;
-	khint_t at = kh_put(newest, by_tid, (uint64_t)(uint32_t)tid, &is_new);
+	bool is_new;
+	uint32_t *at = newest_put(by_tid, (uint64_t)(uint32_t)tid, &is_new);
 
-	before[thread] = is_new ? NOBODY : kh_value(by_tid, at);
-	kh_value(by_tid, at) = thread;
+	before[thread] = is_new ? NOBODY : *at;
+	*at = thread;
 }
 
 void owners_init(struct owners *owners, const struct timeline *timeline)
@@ -68,16 +68,14 @@ void owners_init(struct owners *owners, const struct timeline *timeline)
 
 	memset(owners, 0, sizeof(*owners));
 	owners->timeline = timeline;
-	owners->newest = kh_init(newest);
 	owners->before = mem_alloc(size);
-	owners->former = kh_init(newest);
 	owners->former_before = mem_alloc(size);
 	for (uint32_t i = 0; i < timeline->threads.count; i++) {
 		const struct deep_thread *thread = timeline->threads.at[i];
 
-		chain(owners->newest, owners->before, thread->tid, i);
+		chain(&owners->newest, owners->before, thread->tid, i);
 		if (thread->renamed_ts != 0) {
-			chain(owners->former, owners->former_before, thread->former_tid, i);
+			chain(&owners->former, owners->former_before, thread->former_tid, i);
 		}
 	}
 }
@@ -87,7 +85,7 @@ uint32_t owners_since(const struct owners *owners, int32_t tid, const char *who,
 {
 	const struct deep_thread *const *threads =
 		(const struct deep_thread *const *)owners->timeline->threads.at;
-	uint32_t i = newest_of(owners->newest, tid), found = NOBODY;
+	uint32_t i = newest_of(&owners->newest, tid), found = NOBODY;
 
 	/* Two did if one took the tid of the other (exec): the one that lives longer. */
 	for (; i != NOBODY; i = owners->before[i]) {
@@ -108,8 +106,8 @@ void owners_taken(struct owners *owners, int32_t tid, uint64_t ts)
 
 void owners_fini(struct owners *owners)
 {
-	kh_destroy(newest, owners->newest);
-	kh_destroy(newest, owners->former);
+	newest_fini(&owners->newest);
+	newest_fini(&owners->former);
 	free(owners->before);
 	free(owners->former_before);
 }

@@ -9,13 +9,13 @@
 #include "base/hash.h"
 #include "deep/timeline.h"
 
-HASH_DECLARE(newest, uint32_t)
+HASH_MAP(newest, uint32_t)
 
 struct owners {
 	const struct timeline *timeline;
-	khash_t(newest) * newest; /* index of the newest thread, by tid */
-	uint32_t *before;         /* index of the thread before with the same tid, by thread */
-	khash_t(newest) * former; /* the same of threads that had another tid first, by that one */
+	struct newest newest; /* index of the newest thread, by tid */
+	uint32_t *before;     /* index of the thread before with the same tid, by thread */
+	struct newest former; /* the same of threads that had another tid first, by that one */
 	uint32_t *former_before;
 	uint64_t taken_ts; /* when a thread last took another's tid (exec) ... */
 	int32_t taken;     /* ... and that tid */

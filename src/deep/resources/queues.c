@@ -43,13 +43,13 @@ void queues_file(struct track *track, const struct reader_event *event)
 	enum { TABLE, PID, DESCRIPTOR, NAME };
 	const struct value *v = event->values;
 	uint64_t owner;
-	khint_t at;
+	char **at;
 	char *name;
-	int is_new;
+	bool is_new;
 
 	if (!reader_has(event, DESCRIPTOR) || !reader_has(event, NAME) ||
 	    !(reader_has(event, TABLE) || reader_has(event, PID)) ||
-	    kh_size(track->names) >= RESOURCE_NAMES_MAX) {
+	    track->names.used >= RESOURCE_NAMES_MAX) {
 		return;
 	}
 	owner = reader_has(event, TABLE) ? v[TABLE].u : (uint64_t)v[PID].i;
@@ -57,22 +57,28 @@ void queues_file(struct track *track, const struct reader_event *event)
 	if (!name) {
 		return;
 	}
-	at = kh_put(tracked_names, track->names, descriptor_key(owner, v[DESCRIPTOR].i), &is_new);
+	at = tracked_names_put(&track->names, descriptor_key(owner, v[DESCRIPTOR].i), &is_new);
 	if (!is_new) {
-		free(kh_value(track->names, at));
+		free(*at);
 	}
-	kh_value(track->names, at) = name;
+	*at = name;
 }
 
 /* The name that the state dump gives the process' descriptor; NULL: none. */
 static const char *dumped_name(const struct track *track, int64_t pid, int64_t descriptor)
 {
-	khint_t table = kh_get(tracked_pids, track->tables, (uint64_t)pid);
-	uint64_t owner = table == kh_end(track->tables) ? (uint64_t)pid
-							: (uint64_t)kh_value(track->tables, table);
-	khint_t at = kh_get(tracked_names, track->names, descriptor_key(owner, descriptor));
+	int64_t *table = tracked_pids_get(&track->tables, (uint64_t)pid);
+	uint64_t owner = !table ? (uint64_t)pid : (uint64_t)*table;
+	char **at = tracked_names_get(&track->names, descriptor_key(owner, descriptor));
 
-	return at == kh_end(track->names) ? NULL : kh_value(track->names, at);
+	return at ? *at : NULL;
+}
+
+static int64_t parent_of(const struct track *track, int64_t pid)
+{
+	const int64_t *parent = tracked_pids_get(&track->parents, (uint64_t)pid);
+
+	return parent ? *parent : -1;
 }
 
 static uint32_t queue_at(struct track *track, int32_t tid, uint64_t ts, int64_t descriptor)
@@ -80,22 +86,21 @@ static uint32_t queue_at(struct track *track, int32_t tid, uint64_t ts, int64_t 
 	int64_t pid = track_pid(track, tid, ts), of = pid;
 
 	for (unsigned int i = 0; i < ANCESTORS_MAX && of >= 0; i++) {
-		khint_t at = kh_get(tracked_indexes, track->open,
-				    descriptor_key((uint64_t)of, descriptor));
+		uint32_t *at =
+			tracked_indexes_get(&track->open, descriptor_key((uint64_t)of, descriptor));
 		const char *name = dumped_name(track, of, descriptor);
 
-		if (at != kh_end(track->open)) {
-			if (kh_value(track->open, at) == NOBODY) {
+		if (at) {
+			if (*at == NOBODY) {
 				break; /* closed */
 			}
-			rows_refresh(track, kh_value(track->open, at));
-			return kh_value(track->open, at);
+			rows_refresh(track, *at);
+			return *at;
 		}
 		if (name) {
 			return rows_resource(track, RESOURCE_QUEUE, -1, 0, name);
 		}
-		at = kh_get(tracked_pids, track->parents, (uint64_t)of);
-		of = at == kh_end(track->parents) ? -1 : kh_value(track->parents, at);
+		of = parent_of(track, of);
 	}
 	return rows_resource(track, RESOURCE_QUEUE, pid < 0 ? -2 - (int64_t)tid : pid,
 			     (uint64_t)descriptor, NULL);
@@ -104,15 +109,11 @@ static uint32_t queue_at(struct track *track, int32_t tid, uint64_t ts, int64_t 
 static void set_open(struct track *track, int64_t pid, int64_t descriptor, uint32_t queue)
 {
 	uint64_t key = descriptor_key((uint64_t)pid, descriptor);
-	int is_new;
-	khint_t at;
 
-	if (kh_size(track->open) >= RESOURCE_NAMES_MAX &&
-	    kh_get(tracked_indexes, track->open, key) == kh_end(track->open)) {
+	if (track->open.used >= RESOURCE_NAMES_MAX && !tracked_indexes_get(&track->open, key)) {
 		return;
 	}
-	at = kh_put(tracked_indexes, track->open, key, &is_new);
-	kh_value(track->open, at) = queue;
+	*tracked_indexes_put(&track->open, key, NULL) = queue;
 }
 
 void queues_opened(struct track *track, struct task *task, const struct reader_event *event)
@@ -127,7 +128,7 @@ void queues_opened(struct track *track, struct task *task, const struct reader_e
 		}
 	}
 	free(task->call.name);
-	task->call = (struct call){ 0 };
+	task->call = (struct track_call){ 0 };
 }
 
 void queues_close(struct track *track, const struct reader_event *event)
@@ -139,15 +140,14 @@ void queues_close(struct track *track, const struct reader_event *event)
 	for (unsigned int i = 0;
 	     i < ANCESTORS_MAX && of >= 0 && reader_has(event, QUEUE_DESCRIPTOR); i++) {
 		int64_t descriptor = event->values[QUEUE_DESCRIPTOR].i;
-		khint_t at = kh_get(tracked_indexes, track->open,
-				    descriptor_key((uint64_t)of, descriptor));
+		uint32_t *at =
+			tracked_indexes_get(&track->open, descriptor_key((uint64_t)of, descriptor));
 
-		if (at != kh_end(track->open) || dumped_name(track, of, descriptor)) {
+		if (at || dumped_name(track, of, descriptor)) {
 			set_open(track, pid, descriptor, NOBODY);
 			return;
 		}
-		at = kh_get(tracked_pids, track->parents, (uint64_t)of);
-		of = at == kh_end(track->parents) ? -1 : kh_value(track->parents, at);
+		of = parent_of(track, of);
 	}
 }
 
@@ -157,7 +157,7 @@ void queues_enter(struct track *track, const struct reader_event *event, unsigne
 {
 	const struct value *v = event->values;
 	int32_t tid = track_cpu(track, event->cpu)->tid;
-	struct call call = { .since = event->ts, .resource = NOBODY, .other = NOBODY };
+	struct track_call call = { .since = event->ts, .resource = NOBODY, .other = NOBODY };
 	struct task *task = track_task_made(track, tid);
 
 	if (!task) {
@@ -187,7 +187,7 @@ void queues_enter(struct track *track, const struct reader_event *event, unsigne
 	task->call = call;
 }
 
-void queues_handed(const struct track *track, struct call *call, bool is_handed)
+void queues_handed(const struct track *track, struct track_call *call, bool is_handed)
 {
 	struct resource *queue = track_at(track, call->resource);
 
@@ -219,7 +219,7 @@ static void count_message(const struct track *track, struct resource *queue, boo
 static void add_slept(struct track *track, const struct task *task, uint32_t thread, uint64_t end,
 		      enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	struct resource *queue = track_at(track, call->resource);
 	struct resource_member *member = rows_member(track, call->resource, thread);
 	bool is_sender = call->kind == CALL_SEND;
@@ -243,7 +243,7 @@ static void add_slept(struct track *track, const struct task *task, uint32_t thr
 static void add_interval(struct track *track, const struct task *task, uint32_t thread, uint64_t ts,
 			 uint64_t slept_until, enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	const struct resource *queue = track_at(track, call->resource);
 	bool is_sender = call->kind == CALL_SEND, is_done = outcome == OUTCOME_DONE;
 	bool is_calm = is_done && (is_sender || !call->has_slept);
@@ -274,7 +274,7 @@ static void add_interval(struct track *track, const struct task *task, uint32_t 
 static void count_call(struct track *track, const struct task *task, uint32_t thread, int64_t ret,
 		       enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	struct resource *queue = track_at(track, call->resource);
 	struct resource_member *member = rows_member(track, call->resource, thread);
 
@@ -297,7 +297,7 @@ static void count_call(struct track *track, const struct task *task, uint32_t th
 void queues_leave(struct track *track, struct task *task, uint64_t ts, int64_t ret,
 		  enum outcome outcome)
 {
-	struct call *call = &task->call;
+	struct track_call *call = &task->call;
 	struct resource *queue = track_at(track, call->resource);
 	uint32_t thread = track_thread(track, task->tid, ts);
 	bool is_over = call->has_slept && !call->is_asleep && call->wake != 0;
@@ -320,5 +320,5 @@ void queues_leave(struct track *track, struct task *task, uint64_t ts, int64_t r
 		}
 		add_interval(track, task, thread, ts, slept_until, outcome);
 	}
-	*call = (struct call){ 0 };
+	*call = (struct track_call){ 0 };
 }

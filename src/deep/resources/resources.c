@@ -138,12 +138,9 @@ static void forget(struct track *track, int32_t tid)
 	}
 }
 
-static void set_pid(khash_t(tracked_pids) * of, int64_t key, int64_t pid)
+static void set_pid(struct tracked_pids *of, int64_t key, int64_t pid)
 {
-	int is_new;
-	khint_t at = kh_put(tracked_pids, of, (uint64_t)key, &is_new);
-
-	kh_value(of, at) = pid;
+	*tracked_pids_put(of, (uint64_t)key, NULL) = pid;
 }
 
 static void on_fork(struct track *track, const struct reader_event *event)
@@ -159,13 +156,13 @@ static void on_fork(struct track *track, const struct reader_event *event)
 	if (!reader_has(event, CHILD_PID)) {
 		return;
 	}
-	set_pid(track->pids, (uint32_t)v[CHILD_TID].i, v[CHILD_PID].i);
+	set_pid(&track->pids, (uint32_t)v[CHILD_TID].i, v[CHILD_PID].i);
 	parent = reader_has(event, PARENT_PID) ? v[PARENT_PID].i
 		 : reader_has(event, PARENT_TID)
 			 ? track_pid(track, (int32_t)v[PARENT_TID].i, event->ts)
 			 : -1;
 	if (parent != v[CHILD_PID].i) {
-		set_pid(track->parents, v[CHILD_PID].i, parent);
+		set_pid(&track->parents, v[CHILD_PID].i, parent);
 	}
 }
 
@@ -188,16 +185,16 @@ static void on_process(struct track *track, const struct reader_event *event)
 	const struct value *v = event->values;
 
 	if (reader_has(event, TID) && reader_has(event, PID)) {
-		set_pid(track->pids, (uint32_t)v[TID].i, v[PID].i);
+		set_pid(&track->pids, (uint32_t)v[TID].i, v[PID].i);
 		if (reader_has(event, TABLE) && v[TABLE].u != 0) {
-			set_pid(track->tables, v[PID].i, v[TABLE].i);
+			set_pid(&track->tables, v[PID].i, v[TABLE].i);
 		}
 	}
 }
 
 /* ---- sleeps ---- */
 
-static bool can_sleep(const struct call *call)
+static bool can_sleep(const struct track_call *call)
 {
 	return call->kind == CALL_WAIT || call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
 }
@@ -213,7 +210,7 @@ static void on_switch(struct track *track, const struct reader_event *event)
 	cpu->tid = reader_has(event, NEXT) ? (int32_t)v[NEXT].i : 0;
 	if (task && can_sleep(&task->call) && reader_has(event, STATE) &&
 	    task_state_sleeps(v[STATE].u, track->states)) {
-		struct call *call = &task->call;
+		struct track_call *call = &task->call;
 
 		call->sleep = call->has_slept ? call->sleep : event->ts;
 		call->has_slept = true;
@@ -238,7 +235,7 @@ static void on_switch(struct track *track, const struct reader_event *event)
 }
 
 /* A thread wakes one that waits for what its call is about. */
-static void count_woken(const struct track *track, struct call *by, struct call *of)
+static void count_woken(const struct track *track, struct track_call *by, struct track_call *of)
 {
 	if ((by->kind == CALL_WAKE || by->kind == CALL_MOVE) && of->kind == CALL_WAIT) {
 		by->woken += of->resource == by->resource;
@@ -358,13 +355,11 @@ static void dispatch(struct track *track, const struct reader_event *event, unsi
 static void lose(struct track *track, const struct reader_event *event)
 {
 	track->epoch++;
-	for (khint_t at = kh_begin(track->cpus); at != kh_end(track->cpus); at++) {
-		if (kh_exist(track->cpus, at)) {
-			struct cpu_track *cpu = &kh_value(track->cpus, at);
+	HASH_EACH(tracked_cpus, &track->cpus, one) {
+		struct cpu_track *cpu = &one->value;
 
-			cpu->expiring = cpu->expired = NOBODY;
-			cpu->tid = event->is_hole ? 0 : cpu->tid;
-		}
+		cpu->expiring = cpu->expired = NOBODY;
+		cpu->tid = event->is_hole ? 0 : cpu->tid;
 	}
 	if (!event->is_hole && reader_sees(event, 0)) {
 		track_cpu(track, event->cpu)->tid = 0;
@@ -393,12 +388,9 @@ static void leave_open(struct track *track)
 {
 	uint64_t end = track->timeline->end;
 
-	for (khint_t at = kh_begin(track->tasks); at != kh_end(track->tasks); at++) {
-		struct task *task = kh_exist(track->tasks, at) ? kh_value(track->tasks, at) : NULL;
+	HASH_EACH(tracked_tasks, &track->tasks, one) {
+		struct task *task = one->value;
 
-		if (!task) {
-			continue;
-		}
 		track_refresh(track, task);
 		if (task->call.kind == CALL_WAIT) {
 			futexes_end_wait(track, task, end, OUTCOME_OPEN);

@@ -48,10 +48,9 @@ uint32_t rows_resource(struct track *track, enum resource_kind kind, int64_t pid
 		       const char *name)
 {
 	uint64_t key = key_of(kind, pid, address, name);
-	khint_t at = kh_get(tracked_indexes, track->by_key, key);
-	uint32_t first = at == kh_end(track->by_key) ? NOBODY : kh_value(track->by_key, at);
+	uint32_t *at = tracked_indexes_get(&track->by_key, key);
+	uint32_t first = at ? *at : NOBODY;
 	struct resource *made;
-	int is_new;
 
 	for (uint32_t i = first; i != NOBODY; i = track_at(track, i)->next) {
 		if (is_it(track_at(track, i), kind, pid, address, name)) {
@@ -72,8 +71,7 @@ uint32_t rows_resource(struct track *track, enum resource_kind kind, int64_t pid
 	made->state = RESOURCE_STATES;
 	made->setter = NOBODY;
 	made->epoch = track->epoch;
-	at = kh_put(tracked_indexes, track->by_key, key, &is_new);
-	kh_value(track->by_key, at) = (uint32_t)track->resources->all.count;
+	*tracked_indexes_put(&track->by_key, key, NULL) = (uint32_t)track->resources->all.count;
 	*vec_push(&track->resources->all) = made;
 	return (uint32_t)track->resources->all.count - 1;
 }
@@ -108,20 +106,18 @@ struct resource_member *rows_member(struct track *track, uint32_t resource, uint
 	static struct resource_member scratch;
 	struct resource *of = track_at(track, resource);
 	uint64_t key = (uint64_t)resource << 32 | thread;
-	khint_t at = kh_get(tracked_indexes, track->members, key);
+	uint32_t *at = tracked_indexes_get(&track->members, key);
 	struct resource_member *made;
-	int is_new;
 
-	if (at != kh_end(track->members)) {
-		return &of->members.at[kh_value(track->members, at)];
+	if (at) {
+		return &of->members.at[*at];
 	}
 	if (of->members.count >= RESOURCE_ROWS_EACH || track->row_count >= RESOURCE_ROWS_MAX) {
 		track->resources->dropped.rows++;
 		return &scratch;
 	}
 	track->row_count++;
-	at = kh_put(tracked_indexes, track->members, key, &is_new);
-	kh_value(track->members, at) = (uint32_t)of->members.count;
+	*tracked_indexes_put(&track->members, key, NULL) = (uint32_t)of->members.count;
 	made = vec_push(&of->members);
 	*made = (struct resource_member){ .thread = thread };
 	return made;
@@ -144,8 +140,8 @@ static void add_to_pair(struct resource_pair *pair, uint64_t ns)
 static uint32_t find_pair(const struct track *track, const struct resource *of, uint64_t key,
 			  const struct resource_pair *pair)
 {
-	khint_t at = kh_get(tracked_indexes, track->pairs, key);
-	uint32_t first = at == kh_end(track->pairs) ? NOBODY : kh_value(track->pairs, at);
+	uint32_t *at = tracked_indexes_get(&track->pairs, key);
+	uint32_t first = at ? *at : NOBODY;
 
 	if (first == NOBODY || (first < of->pairs.count && is_pair(&of->pairs.at[first], pair))) {
 		return first;
@@ -165,8 +161,6 @@ void rows_pair(struct track *track, uint32_t resource, struct resource_pair pair
 	uint64_t key = hash_bytes(0, words, sizeof(words));
 	uint32_t found = find_pair(track, of, key, &pair);
 	struct resource_pair *made;
-	int is_new;
-	khint_t at;
 
 	if (found != NOBODY) {
 		add_to_pair(&of->pairs.at[found], ns);
@@ -177,8 +171,7 @@ void rows_pair(struct track *track, uint32_t resource, struct resource_pair pair
 		return;
 	}
 	track->row_count++;
-	at = kh_put(tracked_indexes, track->pairs, key, &is_new);
-	kh_value(track->pairs, at) = (uint32_t)of->pairs.count;
+	*tracked_indexes_put(&track->pairs, key, NULL) = (uint32_t)of->pairs.count;
 	made = vec_push(&of->pairs);
 	*made = pair;
 	add_to_pair(made, ns);

@@ -12,54 +12,39 @@
 void track_init(struct track *track)
 {
 	owners_init(&track->owners, track->timeline);
-	track->tasks = kh_init(tracked_tasks);
-	track->cpus = kh_init(tracked_cpus);
-	track->by_key = kh_init(tracked_indexes);
-	track->members = kh_init(tracked_indexes);
-	track->pairs = kh_init(tracked_indexes);
-	track->open = kh_init(tracked_indexes);
-	track->pids = kh_init(tracked_pids);
-	track->parents = kh_init(tracked_pids);
-	track->tables = kh_init(tracked_pids);
-	track->names = kh_init(tracked_names);
 }
 
 void track_fini(struct track *track)
 {
-	for (khint_t at = kh_begin(track->tasks); at != kh_end(track->tasks); at++) {
-		if (kh_exist(track->tasks, at)) {
-			free(kh_value(track->tasks, at)->call.name);
-			free(kh_value(track->tasks, at));
-		}
+	HASH_EACH(tracked_tasks, &track->tasks, one) {
+		free(one->value->call.name);
+		free(one->value);
 	}
-	for (khint_t at = kh_begin(track->names); at != kh_end(track->names); at++) {
-		if (kh_exist(track->names, at)) {
-			free(kh_value(track->names, at));
-		}
+	HASH_EACH(tracked_names, &track->names, one) {
+		free(one->value);
 	}
-	kh_destroy(tracked_tasks, track->tasks);
-	kh_destroy(tracked_cpus, track->cpus);
-	kh_destroy(tracked_indexes, track->by_key);
-	kh_destroy(tracked_indexes, track->members);
-	kh_destroy(tracked_indexes, track->pairs);
-	kh_destroy(tracked_indexes, track->open);
-	kh_destroy(tracked_pids, track->pids);
-	kh_destroy(tracked_pids, track->parents);
-	kh_destroy(tracked_pids, track->tables);
-	kh_destroy(tracked_names, track->names);
+	tracked_tasks_fini(&track->tasks);
+	tracked_cpus_fini(&track->cpus);
+	tracked_indexes_fini(&track->by_key);
+	tracked_indexes_fini(&track->members);
+	tracked_indexes_fini(&track->pairs);
+	tracked_indexes_fini(&track->open);
+	tracked_pids_fini(&track->pids);
+	tracked_pids_fini(&track->parents);
+	tracked_pids_fini(&track->tables);
+	tracked_names_fini(&track->names);
 	owners_fini(&track->owners);
 }
 
 struct cpu_track *track_cpu(struct track *track, uint64_t cpu)
 {
-	int is_new;
-	khint_t at = kh_put(tracked_cpus, track->cpus, cpu, &is_new);
+	bool is_new;
+	struct cpu_track *at = tracked_cpus_put(&track->cpus, cpu, &is_new);
 
 	if (is_new) {
-		kh_value(track->cpus, at) =
-			(struct cpu_track){ .expiring = NOBODY, .expired = NOBODY };
+		*at = (struct cpu_track){ .expiring = NOBODY, .expired = NOBODY };
 	}
-	return &kh_value(track->cpus, at);
+	return at;
 }
 
 /* Drops the call if events were missing since it was entered. */
@@ -69,26 +54,24 @@ void track_refresh(const struct track *track, struct task *task)
 		task->epoch = track->epoch;
 		track->resources->cut += task->call.kind != CALL_NONE;
 		free(task->call.name);
-		task->call = (struct call){ 0 };
+		task->call = (struct track_call){ 0 };
 	}
 }
 
 struct task *track_task(const struct track *track, int32_t tid)
 {
-	khint_t at = kh_get(tracked_tasks, track->tasks, (uint64_t)(uint32_t)tid);
+	struct task **at = tracked_tasks_get(&track->tasks, (uint64_t)(uint32_t)tid);
 
-	if (at == kh_end(track->tasks)) {
+	if (!at) {
 		return NULL;
 	}
-	track_refresh(track, kh_value(track->tasks, at));
-	return kh_value(track->tasks, at);
+	track_refresh(track, *at);
+	return *at;
 }
 
 struct task *track_task_made(struct track *track, int32_t tid)
 {
 	struct task *task = track_task(track, tid);
-	int is_new;
-	khint_t at;
 
 	if (tid <= 0 || task) {
 		return tid <= 0 ? NULL : task;
@@ -96,8 +79,7 @@ struct task *track_task_made(struct track *track, int32_t tid)
 	task = mem_alloc(sizeof(*task));
 	task->tid = tid;
 	task->epoch = track->epoch;
-	at = kh_put(tracked_tasks, track->tasks, (uint64_t)(uint32_t)tid, &is_new);
-	kh_value(track->tasks, at) = task;
+	*tracked_tasks_put(&track->tasks, (uint64_t)(uint32_t)tid, NULL) = task;
 	return task;
 }
 
@@ -110,11 +92,11 @@ uint32_t track_thread(const struct track *track, int32_t tid, uint64_t ts)
 
 int64_t track_pid(const struct track *track, int32_t tid, uint64_t ts)
 {
-	khint_t at = kh_get(tracked_pids, track->pids, (uint64_t)(uint32_t)tid);
+	int64_t *at = tracked_pids_get(&track->pids, (uint64_t)(uint32_t)tid);
 	uint32_t thread;
 
-	if (at != kh_end(track->pids)) {
-		return kh_value(track->pids, at);
+	if (at) {
+		return *at;
 	}
 	thread = track_thread(track, tid, ts);
 	return thread == NOBODY ? -1 : track->timeline->threads.at[thread]->pid;
@@ -122,7 +104,7 @@ int64_t track_pid(const struct track *track, int32_t tid, uint64_t ts)
 
 void track_drop_call(struct track *track, struct task *task)
 {
-	struct call *call = &task->call;
+	struct track_call *call = &task->call;
 
 	if (call->kind == CALL_WAIT || call->kind == CALL_SEND || call->kind == CALL_RECEIVE) {
 		struct resource *of = track_at(track, call->resource);
@@ -140,7 +122,7 @@ void track_drop_call(struct track *track, struct task *task)
 	}
 	track->resources->cut += call->kind != CALL_NONE && call->kind != CALL_OPEN_QUEUE;
 	free(call->name);
-	*call = (struct call){ 0 };
+	*call = (struct track_call){ 0 };
 }
 
 enum outcome track_outcome(int64_t ret)

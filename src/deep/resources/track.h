@@ -20,7 +20,7 @@ enum call_kind {
 };
 
 /* The call that a thread is in. */
-struct call {
+struct track_call {
 	uint8_t kind;
 	bool has_slept, is_asleep;
 	bool was_handed;             /* CALL_RECEIVE: woken by a sender */
@@ -39,7 +39,7 @@ struct call {
 struct task {
 	int32_t tid;
 	uint32_t epoch;
-	struct call call;
+	struct track_call call;
 };
 
 struct cpu_track {
@@ -48,11 +48,11 @@ struct cpu_track {
 	uint32_t expired;  /* the one whose callback was the last thing that ran */
 };
 
-HASH_DECLARE(tracked_tasks, struct task *)
-HASH_DECLARE(tracked_cpus, struct cpu_track)
-HASH_DECLARE(tracked_indexes, uint32_t)
-HASH_DECLARE(tracked_pids, int64_t)
-HASH_DECLARE(tracked_names, char *)
+HASH_MAP(tracked_tasks, struct task *)
+HASH_MAP(tracked_cpus, struct cpu_track)
+HASH_MAP(tracked_indexes, uint32_t)
+HASH_MAP(tracked_pids, int64_t)
+HASH_MAP(tracked_names, char *)
 
 struct track {
 	const struct timeline *timeline;
@@ -64,16 +64,16 @@ struct track {
 	size_t initial_put;
 	uint32_t epoch;                   /* counts places where events are missing */
 	size_t interval_count, row_count; /* of all resources */
-	khash_t(tracked_tasks) * tasks;
-	khash_t(tracked_cpus) * cpus;
-	khash_t(tracked_indexes) * by_key;
-	khash_t(tracked_indexes) * members; /* by resource and thread */
-	khash_t(tracked_indexes) * pairs;   /* by a hash of resource and threads */
-	khash_t(tracked_pids) * pids;       /* by tid */
-	khash_t(tracked_pids) * parents;    /* processes, by pid */
-	khash_t(tracked_indexes) * open;    /* queues, by (pid, descriptor); NOBODY: closed */
-	khash_t(tracked_pids) * tables;     /* file tables, by pid */
-	khash_t(tracked_names) * names;     /* of files, by (file table or pid, descriptor) */
+	struct tracked_tasks tasks;
+	struct tracked_cpus cpus;
+	struct tracked_indexes by_key;
+	struct tracked_indexes members; /* by resource and thread */
+	struct tracked_indexes pairs;   /* by a hash of resource and threads */
+	struct tracked_pids pids;       /* by tid */
+	struct tracked_pids parents;    /* processes, by pid */
+	struct tracked_indexes open;    /* queues, by (pid, descriptor); NOBODY: closed */
+	struct tracked_pids tables;     /* file tables, by pid */
+	struct tracked_names names;     /* of files, by (file table or pid, descriptor) */
 };
 
 static inline struct resource *track_at(const struct track *track, uint32_t index)

@@ -10,7 +10,7 @@
 bool analysis_accepts(const struct analysis *analysis, const struct untrusted_record *untrusted)
 {
 	unsigned int kind = untrusted->record->kind;
-	const struct record_shape *shape;
+	uint8_t words = 0;
 
 	assert(kind >= RECORD_OWN);
 	if (!analysis->on_record) {
@@ -19,62 +19,25 @@ bool analysis_accepts(const struct analysis *analysis, const struct untrusted_re
 	if (analysis->accepts) {
 		return analysis->accepts(untrusted);
 	}
-	if (!analysis->record_shapes) {
-		return untrusted_has(untrusted, 0);
-	}
-	if (kind - RECORD_OWN >= analysis->record_shape_count) {
+	if (kind >= RECORD_KINDS) {
 		return false;
 	}
-	shape = &analysis->record_shapes[kind - RECORD_OWN];
-	if (!shape->exists || (untrusted->has_current && !shape->has_current)) {
-		return false;
+	if (analysis->record_words) {
+		words = analysis->record_words[kind];
 	}
-	return shape->has_text ? untrusted_has_text(untrusted) : untrusted->count >= shape->words;
-}
-
-static void field_codec(struct codec *codec, const struct state_field *field, void *state)
-{
-	void *at = (char *)state + field->offset;
-
-	switch ((enum field_type)field->type) {
-	case FIELD_U64:
-		codec_u64(codec, at);
-		break;
-	case FIELD_I64:
-		codec_i64(codec, at);
-		break;
-	case FIELD_U32:
-		codec_u32(codec, at);
-		break;
-	case FIELD_I32:
-		codec_i32(codec, at);
-		break;
-	case FIELD_U16:
-		codec_u16(codec, at);
-		break;
-	case FIELD_BOOL:
-		codec_bool(codec, at);
-		break;
-	case FIELD_END:
-		break;
-	}
+	return words == RECORD_TEXT ? untrusted_has_text(untrusted) : untrusted->count >= words;
 }
 
 void analysis_checkpoint(const struct analysis *analysis, const struct checkpoint *checkpoint,
 			 void *state)
 {
-	const struct state_field *field = analysis->thread_state_fields;
 	uint64_t *words = state;
 
 	if (analysis->on_checkpoint) {
 		analysis->on_checkpoint(checkpoint, state);
 		return;
 	}
-	for (; field && field->type != FIELD_END; field++) {
-		field_codec(checkpoint->codec, field, state);
-	}
-	for (size_t i = 0; !analysis->thread_state_fields && i < analysis->thread_state_size / 8;
-	     i++) {
+	for (size_t i = 0; i < analysis->thread_state_size / sizeof(*words); i++) {
 		codec_u64(checkpoint->codec, &words[i]);
 	}
 }
@@ -84,11 +47,9 @@ void analysis_check(const struct analysis *analysis)
 	assert(analysis->name && analysis->summary);
 	assert(analysis->tables[0].columns[0].key);
 	assert((analysis->needs != NULL) == (analysis->need_count > 0));
-	assert(!analysis->accepts || !analysis->record_shapes);
-	assert(!analysis->on_checkpoint || !analysis->thread_state_fields);
+	assert(!analysis->accepts || !analysis->record_words);
 	/* The default for states writes 64-bit words. */
-	assert(analysis->on_checkpoint || analysis->thread_state_fields ||
-	       analysis->thread_state_size % 8 == 0);
+	assert(analysis->on_checkpoint || analysis->thread_state_size % sizeof(uint64_t) == 0);
 	assert((analysis->on_trace_checkpoint != NULL) == (analysis->trace_state_size > 0));
 	assert((analysis->on_ordered != NULL) == (analysis->trace_state_size > 0));
 	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {

@@ -44,7 +44,6 @@ struct checkpoint;
 struct ordered;
 struct period_set;
 struct shard;
-struct state_field;
 struct untrusted_record;
 
 struct switch_in {
@@ -140,20 +139,16 @@ struct analysis {
 	void (*on_trace_forget)(void *state);
 
 	/*
-	 * Untrusted records and checkpoints.  An analysis describes its records and states; it
-	 * writes a function only where a description is not enough.
+	 * Records and states that come from files (untrusted.h).
 	 */
-	/* By kind - RECORD_OWN.  NULL without `accepts`: no record refers to words beside it. */
-	const struct record_shape *record_shapes;
-	size_t record_shape_count;
+	/* By kind: how many words lie beside a record (worker_numbers()), or RECORD_TEXT
+	 * (worker_text()).  NULL: none has any. */
+	const uint8_t *record_words; /* [RECORD_KINDS] */
 	/* Whether on_record() may be given the record: what it uses as an index, a length or a
-	 * text is right.  NULL: by the shapes. */
+	 * text is right.  NULL: any record is, with the words that it has to have. */
 	bool (*accepts)(const struct untrusted_record *untrusted);
-	/* The members of a thread's state.  NULL without `on_checkpoint`: it consists of uint64_t.
-	 */
-	const struct state_field *thread_state_fields;
-	/* Writes the state of a thread or entity, or reads it into a zeroed one.  NULL: by the
-	 * fields.  What is read is untrusted. */
+	/* Writes the state of a thread or entity, or reads it into a zeroed one: codec_each().
+	 * NULL: it consists of uint64_t. */
 	void (*on_checkpoint)(const struct checkpoint *checkpoint, void *state);
 	/* The same for the state of the trace; required if there is one. */
 	void (*on_trace_checkpoint)(const struct checkpoint *checkpoint, void *state);

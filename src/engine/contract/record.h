@@ -38,6 +38,10 @@ enum record_kind {
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,
 };
+/* Kinds are below that, unless the analysis checks its records itself. */
+#define RECORD_KINDS 32
+/* In analysis.record_words: a text. */
+#define RECORD_TEXT UINT8_MAX
 
 /* RECORD_IN, ON, OUT: the thread exits and does not run again. */
 #define RECORD_DEAD 1u

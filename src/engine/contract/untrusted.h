@@ -5,7 +5,6 @@
 #define SILLAGE_ENGINE_CONTRACT_UNTRUSTED_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/codec.h"
@@ -14,17 +13,6 @@
 
 struct period_set;
 struct shard;
-
-/*
- * What a record of one kind refers to.  From it the engine checks records that another process
- * wrote, so that on_record() can use what they say.
- */
-struct record_shape {
-	bool exists;
-	uint8_t words;    /* so many words lie at arg64 (worker_numbers()); 0: arg64 is a number */
-	bool has_text;    /* a text lies there (worker_text()) */
-	bool has_current; /* arg32 may be made the current tid (worker_note_current()) */
-};
 
 /* A record of the analysis' own that came from a file: its bytes are untrusted. */
 struct untrusted_record {
@@ -49,24 +37,6 @@ struct checkpoint {
 	const struct period_set *periods;
 	struct shard *shard; /* of on_trace_checkpoint(): for shard_pair_claim() */
 };
-
-/* A member of a state; the last of an array is FIELD_END. */
-enum field_type { FIELD_END, FIELD_U64, FIELD_I64, FIELD_U32, FIELD_I32, FIELD_U16, FIELD_BOOL };
-struct state_field {
-	uint16_t offset;
-	uint8_t type;
-};
-
-#define STATE_FIELD(struct_, member)                                                               \
-	{                                                                                          \
-		offsetof(struct_, member), _Generic(((struct_ *)0)->member, uint64_t               \
-						    : FIELD_U64, int64_t                           \
-						    : FIELD_I64, uint32_t                          \
-						    : FIELD_U32, int32_t                           \
-						    : FIELD_I32, uint16_t                          \
-						    : FIELD_U16, bool                              \
-						    : FIELD_BOOL)                                  \
-	}
 
 /* Whether worker_text() may have put that beside the record. */
 static inline bool untrusted_has_text(const struct untrusted_record *untrusted)

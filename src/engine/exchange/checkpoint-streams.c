@@ -20,16 +20,11 @@ static void coordinator_codec(struct stream *stream, struct codec *codec)
 	uint64_t no_number = UINT64_MAX; /* times alone show which packets came before */
 
 	codec_text(codec, &stream->name);
-	codec_u64(codec, &stream->submitted);
-	codec_bool(codec, &stream->has_anomalies);
-	codec_bool(codec, &stream->has_packet);
-	codec_u64(codec, &stream->packets);
-	codec_u64(codec, &stream->end);
+	codec_each(codec, &stream->submitted, &stream->has_anomalies, &stream->has_packet,
+		   &stream->packets, &stream->end);
 	codec_u64(codec, stream->is_renumbered ? &no_number : &stream->seq_num);
-	codec_u64(codec, &stream->discarded);
-	codec_bool(codec, &stream->has_gap);
-	codec_u64(codec, &stream->gap_lost);
-	codec_u64(codec, &stream->final_lost);
+	codec_each(codec, &stream->discarded, &stream->has_gap, &stream->gap_lost,
+		   &stream->final_lost);
 }
 
 static void read_coordinator(struct trace *trace, struct codec *codec)

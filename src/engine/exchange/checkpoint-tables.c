@@ -65,8 +65,7 @@ static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 		assert(keyed->table < TABLES_MAX);
 		like.key = keyed->key;
 	}
-	codec_u8(codec, &like.analysis);
-	codec_u8(codec, &like.table);
+	codec_each(codec, &like.analysis, &like.table);
 	row_key_codec(codec, &like.key);
 	codec_bool(codec, &is_touched);
 	if (codec_reads(codec)) {
@@ -111,14 +110,10 @@ static void keyed_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 
 static void view_codec(struct codec *codec, struct thread_view *view)
 {
-	codec_i32(codec, &view->tid);
-	codec_i64(codec, &view->pid);
+	codec_each(codec, &view->tid, &view->pid);
 	codec_bytes(codec, view->comm, sizeof(view->comm));
-	codec_bool(codec, &view->has_prio);
-	codec_i32(codec, &view->prio);
-	codec_u32(codec, &view->container);
-	codec_u8(codec, &view->container_level);
-	codec_bool(codec, &view->names_container);
+	codec_each(codec, &view->has_prio, &view->prio, &view->container, &view->container_level,
+		   &view->names_container);
 	if (!codec_check(codec, view->comm[sizeof(view->comm) - 1] == 0)) {
 		view->comm[sizeof(view->comm) - 1] = 0;
 	}
@@ -130,16 +125,10 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	struct codec *codec = checkpoint->codec;
 	const struct setup *setup = layout->setup;
 
-	codec_u64(codec, &thread->cpu);
-	codec_u64(codec, &thread->in_ts);
-	codec_bool(codec, &thread->is_dead);
-	codec_bool(codec, &thread->is_in);
-	codec_bool(codec, &thread->is_reused);
-	codec_u32(codec, &thread->incarnation);
-	codec_u64(codec, &thread->before_ts);
+	codec_each(codec, &thread->cpu, &thread->in_ts, &thread->is_dead, &thread->is_in,
+		   &thread->is_reused, &thread->incarnation, &thread->before_ts);
 	view_codec(codec, &thread->view);
-	codec_u8(codec, &thread->picked);
-	codec_bool(codec, &thread->is_touched);
+	codec_each(codec, &thread->picked, &thread->is_touched);
 	if (codec_reads(codec)) {
 		thread->told_id = shard_row_id(thread);
 	}
@@ -262,9 +251,7 @@ static void ends_codec(struct codec *codec, struct shard *shard)
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct open_oncpu *oncpu = codec_at(codec, &shard->oncpus, i);
 
-		codec_u64(codec, &oncpu->ts);
-		codec_u32(codec, &oncpu->cpu);
-		codec_i64(codec, &oncpu->key);
+		codec_each(codec, &oncpu->ts, &oncpu->cpu, &oncpu->key);
 		thread_ref_codec(codec, shard, &oncpu->thread);
 	}
 }
@@ -333,15 +320,13 @@ static void instance_codec(struct codec *codec, struct tables *tables, struct sh
 	struct thread *thread = instance->thread;
 	bool has_thread = thread != NULL;
 
-	codec_u64(codec, &instance->ns);
-	codec_u64(codec, &instance->end);
+	codec_each(codec, &instance->ns, &instance->end);
 	for (unsigned int i = 0; i < INSTANCE_MORE; i++) {
 		codec_i64(codec, &instance->more[i]);
 	}
 	codec_u64(codec, &instance->cpu);
 	row_key_codec(codec, &instance->keyed);
-	codec_bool(codec, &instance->has_begun_by);
-	codec_i32(codec, &instance->begun_by);
+	codec_each(codec, &instance->has_begun_by, &instance->begun_by);
 	codec_bytes(codec, instance->by, INSTANCE_BY_BYTES);
 	if (!codec_check(codec,
 			 instance->by[INSTANCE_BY_BYTES - 1] == 0 && instance->begun_by >= 0)) {
@@ -405,9 +390,7 @@ static void pair_codec(struct codec *codec, struct pairs *pairs, const struct co
 {
 	struct pair_row like = codec_reads(codec) ? (struct pair_row){ 0 } : pairs->rows.at[at];
 
-	codec_u32(codec, &like.of);
-	codec_u32(codec, &like.by);
-	codec_bool(codec, &like.is_touched);
+	codec_each(codec, &like.of, &like.by, &like.is_touched);
 	row_codec(codec, columns, like.window);
 	row_codec(codec, columns, like.total);
 	if (!codec_reads(codec)) {
@@ -454,10 +437,8 @@ static void containers_codec(struct codec *codec, struct shard *shard)
 	for (size_t i = 0; i < count && codec_check(codec, count <= CONTAINERS_NAMED_MAX); i++) {
 		struct container *container = codec_at(codec, &shard->containers, i);
 
-		codec_u64(codec, &container->ts);
-		codec_u32(codec, &container->pid_ns);
-		codec_i32(codec, &container->tid);
-		codec_bool(codec, &container->is_first);
+		codec_each(codec, &container->ts, &container->pid_ns, &container->tid,
+			   &container->is_first);
 		codec_bytes(codec, container->comm, sizeof(container->comm));
 		if (!codec_check(codec, container->comm[sizeof(container->comm) - 1] == 0)) {
 			container->comm[sizeof(container->comm) - 1] = 0;
@@ -471,8 +452,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	bool has_other = shard->other != NULL;
 
 	shard_close_window(shard);
-	codec_bool(codec, &shard->has_picked);
-	codec_u32(codec, &shard->next_incarnation);
+	codec_each(codec, &shard->has_picked, &shard->next_incarnation);
 	containers_codec(codec, shard);
 	threads_codec(checkpoint, shard);
 	holes_codec(codec, shard);

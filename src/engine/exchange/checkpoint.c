@@ -162,8 +162,7 @@ static void taken_codec(struct merger *merger, struct codec *codec, struct parti
 	for (size_t i = codec_reads(codec) ? 0 : used; i < partial->slices.count; i++) {
 		codec_bool(codec, &partial->slices.at[i].is_counted);
 	}
-	codec_bool(codec, &partial->waits);
-	codec_u64(codec, &partial->running_until);
+	codec_each(codec, &partial->waits, &partial->running_until);
 }
 
 /* Counts the memory of a partial that was read. */
@@ -178,12 +177,8 @@ static void hold(struct merger *merger, struct partial *partial)
 
 void partial_codec_identity(struct codec *codec, struct stream_identity *identity)
 {
-	codec_u64(codec, &identity->class_id);
-	codec_u64(codec, &identity->cpu_id);
-	codec_u64(codec, &identity->instance_id);
-	codec_bool(codec, &identity->has_switches);
-	codec_bool(codec, &identity->misses_start);
-	codec_u64(codec, &identity->begin);
+	codec_each(codec, &identity->class_id, &identity->cpu_id, &identity->instance_id,
+		   &identity->has_switches, &identity->misses_start, &identity->begin);
 }
 
 static void held_codec(struct merger_stream *stream, struct codec *codec)
@@ -222,18 +217,11 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 {
 	assert(!stream->owns_cpu || stream->cpu->owner == stream);
 	partial_codec_identity(codec, &stream->identity);
-	codec_bool(codec, &stream->is_identified);
-	codec_bool(codec, &stream->is_excluded);
-	codec_bool(codec, &stream->is_ended);
-	codec_bool(codec, &stream->owns_cpu);
-	codec_u64(codec, &stream->next_seq);
-	codec_u64(codec, &stream->until);
-	codec_bool(codec, &stream->has_until);
-	codec_u64(codec, &stream->known_seq);
-	codec_u64(codec, &stream->known_ts);
-	codec_bool(codec, &stream->has_known);
-	codec_u64(codec, &stream->end_seq);
-	codec_bool(codec, &stream->has_stitched);
+	codec_each(codec, &stream->is_identified, &stream->is_excluded, &stream->is_ended,
+		   &stream->owns_cpu, &stream->next_seq, &stream->until, &stream->has_until,
+		   &stream->known_seq);
+	codec_each(codec, &stream->known_ts, &stream->has_known, &stream->end_seq,
+		   &stream->has_stitched);
 	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
 		stream->cpu = tables_cpu(&stream->merger->tables, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
@@ -266,8 +254,7 @@ static void running_codec(struct codec *codec, struct cpu *cpu)
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct running_change *change = codec_at(codec, &cpu->running, i);
 
-		codec_u64(codec, &change->ts);
-		codec_i64(codec, &change->key);
+		codec_each(codec, &change->ts, &change->key);
 	}
 }
 
@@ -280,22 +267,15 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	if (codec_check(codec, state <= CPU_UNKNOWN)) {
 		cpu->state = (enum cpu_state)state;
 	}
-	codec_i32(codec, &cpu->tid);
-	codec_u64(codec, &cpu->since);
-	codec_u64(codec, &cpu->unknown_from);
-	codec_u64(codec, &cpu->initial_limit);
-	codec_u64(codec, &cpu->initial_since);
-	codec_bool(codec, &cpu->has_initial);
-	codec_bool(codec, &cpu->initial_is_new);
-	codec_bool(codec, &cpu->initial_has_prio);
-	codec_i32(codec, &cpu->initial_tid);
-	codec_i32(codec, &cpu->initial_prio);
+	codec_each(codec, &cpu->tid, &cpu->since, &cpu->unknown_from, &cpu->initial_limit,
+		   &cpu->initial_since, &cpu->has_initial, &cpu->initial_is_new,
+		   &cpu->initial_has_prio);
+	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	running_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count;
 	     i++) { /* only sums: analyses have no other columns of CPUs */
-		codec_u64(codec, &cpu->sums.window[i]);
-		codec_u64(codec, &cpu->sums.total[i]);
+		codec_each(codec, &cpu->sums.window[i], &cpu->sums.total[i]);
 	}
 }
 
@@ -304,10 +284,9 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 {
 	uint64_t found = UINT64_MAX;
 
-	for (khint_t i = kh_begin(merger->tables.cpus); i != kh_end(merger->tables.cpus); i++) {
-		if (kh_exist(merger->tables.cpus, i) && kh_key(merger->tables.cpus, i) >= from &&
-		    kh_key(merger->tables.cpus, i) < found) {
-			found = kh_key(merger->tables.cpus, i);
+	HASH_EACH(cpus, &merger->tables.cpus, one) {
+		if (one->key >= from && one->key < found) {
+			found = one->key;
 		}
 	}
 	return found;
@@ -316,7 +295,7 @@ static uint64_t least_cpu(const struct merger *merger, uint64_t from)
 /* In the order of their ids, so that none comes twice. */
 static void cpus_codec(struct merger *merger, struct codec *codec)
 {
-	size_t count = codec_count(codec, kh_size(merger->tables.cpus), 40);
+	size_t count = codec_count(codec, merger->tables.cpus.used, 40);
 	uint64_t from = 0;
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
@@ -337,27 +316,13 @@ static void window_codec(struct merger *merger, struct codec *codec)
 {
 	struct slice *applied = &merger->applied;
 
-	codec_bool(codec, &merger->needs_running);
-	codec_bool(codec, &merger->has_started);
-	codec_bool(codec, &merger->is_before_range);
-	codec_bool(codec, &merger->window_is_long);
-	codec_bool(codec, &merger->window_has_gap);
-	codec_u64(codec, &merger->window_begin);
-	codec_u64(codec, &merger->window_end);
-	codec_u64(codec, &merger->close_at);
-	codec_i64(codec, &merger->window);
-	codec_u64(codec, &merger->window_seq);
-	codec_u64(codec, &merger->begin);
-	codec_u64(codec, &merger->first_ts);
-	codec_u64(codec, &merger->last_ts);
-	codec_u64(codec, &merger->last_bound);
-	codec_u64(codec, &merger->closed_end);
-	codec_u64(codec, &applied->events);
-	codec_u64(codec, &applied->discarded);
-	codec_u64(codec, &applied->lost_packets);
-	codec_u64(codec, &applied->bad_packets);
-	codec_u64(codec, &merger->window_late);
-	codec_u64(codec, &merger->total_events);
+	codec_each(codec, &merger->needs_running, &merger->has_started, &merger->is_before_range,
+		   &merger->window_is_long, &merger->window_has_gap, &merger->window_begin,
+		   &merger->window_end, &merger->close_at);
+	codec_each(codec, &merger->window, &merger->window_seq, &merger->begin, &merger->first_ts,
+		   &merger->last_ts, &merger->last_bound, &merger->closed_end, &applied->events);
+	codec_each(codec, &applied->discarded, &applied->lost_packets, &applied->bad_packets,
+		   &merger->window_late, &merger->total_events);
 	(void)codec_check(codec,
 			  !merger->has_started || (merger->window_begin <= merger->window_end &&
 						   merger->close_at <= merger->window_end));
@@ -365,14 +330,9 @@ static void window_codec(struct merger *merger, struct codec *codec)
 
 static void account_codec(struct codec *codec, struct merger_account *account)
 {
-	codec_u64(codec, &account->events);
-	codec_u64(codec, &account->packets);
-	codec_u64(codec, &account->bytes);
-	codec_u64(codec, &account->discarded);
-	codec_u64(codec, &account->lost_packets);
-	codec_u64(codec, &account->bad_packets);
-	codec_u64(codec, &account->late_events);
-	codec_u64(codec, &account->anomalies);
+	codec_each(codec, &account->events, &account->packets, &account->bytes, &account->discarded,
+		   &account->lost_packets, &account->bad_packets, &account->late_events,
+		   &account->anomalies);
 }
 
 static void renames_codec(struct merger *merger, struct codec *codec)
@@ -389,10 +349,8 @@ static void holes_codec(struct merger *merger, struct codec *codec)
 	struct coverage *coverage = &merger->coverage;
 	size_t count;
 
-	codec_bool(codec, &coverage->has_any);
-	codec_bool(codec, &coverage->is_open);
-	codec_u64(codec, &coverage->since);
-	codec_u64(codec, &coverage->until);
+	codec_each(codec, &coverage->has_any, &coverage->is_open, &coverage->since,
+		   &coverage->until);
 	count = codec_count(codec, coverage->ahead.count, 16);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct coverage_interval interval = { 0 };
@@ -400,8 +358,7 @@ static void holes_codec(struct merger *merger, struct codec *codec)
 		if (!codec_reads(codec)) {
 			interval = coverage->ahead.at[i];
 		}
-		codec_u64(codec, &interval.begin);
-		codec_u64(codec, &interval.end);
+		codec_each(codec, &interval.begin, &interval.end);
 		if (codec_reads(codec) && codec_check(codec, interval.begin <= interval.end)) {
 			coverage_add(coverage, interval.begin, interval.end);
 		}

@@ -29,26 +29,13 @@ static int ends_codec(struct work *work)
 	struct partial *partial = work->partial;
 	uint8_t initial = (uint8_t)partial->initial, tail = (uint8_t)partial->tail;
 
-	codec_u64(codec, &partial->begin);
-	codec_u64(codec, &partial->end);
-	codec_u64(codec, &partial->covered_from);
-	codec_u64(codec, &partial->covered_until);
-	codec_u64(codec, &partial->first_ts);
-	codec_u64(codec, &partial->last_ts);
-	codec_u64(codec, &partial->records_until);
-	codec_u64(codec, &partial->events);
-	codec_u64(codec, &partial->packets);
-	codec_u64(codec, &partial->bytes);
-	codec_u64(codec, &partial->broken);
-	codec_u8(codec, &initial);
-	codec_u8(codec, &tail);
-	codec_bool(codec, &partial->initial_has_prio);
-	codec_u64(codec, &partial->initial_ts);
-	codec_u64(codec, &partial->tail_ts);
-	codec_u32(codec, &partial->initial_group);
-	codec_i32(codec, &partial->initial_tid);
-	codec_i32(codec, &partial->initial_prio);
-	codec_i32(codec, &partial->tail_tid);
+	codec_each(codec, &partial->begin, &partial->end, &partial->covered_from,
+		   &partial->covered_until, &partial->first_ts, &partial->last_ts,
+		   &partial->records_until, &partial->events);
+	codec_each(codec, &partial->packets, &partial->bytes, &partial->broken, &initial, &tail,
+		   &partial->initial_has_prio, &partial->initial_ts, &partial->tail_ts);
+	codec_each(codec, &partial->initial_group, &partial->initial_tid, &partial->initial_prio,
+		   &partial->tail_tid);
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "initial %u or tail %u is no known kind", initial, tail);
@@ -66,14 +53,9 @@ static int ends_codec(struct work *work)
 
 static void slice_codec(struct codec *codec, struct slice *slice)
 {
-	codec_i64(codec, &slice->window);
-	codec_u32(codec, &slice->tally_count);
-	codec_u32(codec, &slice->group_count);
-	codec_u32(codec, &slice->keyed_count);
-	codec_u64(codec, &slice->discarded);
-	codec_u64(codec, &slice->lost_packets);
-	codec_u64(codec, &slice->bad_packets);
-	codec_u64(codec, &slice->anomalies);
+	codec_each(codec, &slice->window, &slice->tally_count, &slice->group_count,
+		   &slice->keyed_count, &slice->discarded, &slice->lost_packets,
+		   &slice->bad_packets, &slice->anomalies);
 	for (unsigned int kind = 0; kind < RUN_KINDS; kind++) {
 		codec_u64(codec, &slice->cpu_ns[kind]);
 	}
@@ -170,11 +152,8 @@ static int tallies_codec(struct work *work)
 
 static void group_codec(struct codec *codec, struct group *group)
 {
-	codec_i64(codec, &group->key);
-	codec_i32(codec, &group->pid);
-	codec_u32(codec, &group->made);
-	codec_bool(codec, &group->is_weak);
-	codec_bool(codec, &group->has_name);
+	codec_each(codec, &group->key, &group->pid, &group->made, &group->is_weak,
+		   &group->has_name);
 	if (group->has_name) {
 		codec_bytes(codec, group->name, NAME_BYTES);
 	}
@@ -258,13 +237,8 @@ static int records_codec(struct work *work)
 		struct record *record = codec_reads(codec) ? codec_at(codec, &draft->records, i)
 							   : partial_made(work->partial, i);
 		uint32_t group = record->group;
-		codec_u64(codec, &record->ts);
-		codec_u64(codec, &record->arg64);
-		codec_u32(codec, &group);
-		codec_i32(codec, &record->arg32);
-		codec_u16(codec, &record->arg16);
-		codec_u8(codec, &record->kind);
-		codec_u8(codec, &record->owner);
+		codec_each(codec, &record->ts, &record->arg64, &group, &record->arg32,
+			   &record->arg16, &record->kind, &record->owner);
 		if (!codec_reads(codec)) {
 			continue;
 		}
@@ -386,9 +360,7 @@ static int keyed_codec(struct work *work)
 	for (size_t i = 0; i < count; i++) {
 		struct slice_row *keyed = codec_at(codec, &partial->keyed_rows, i);
 
-		codec_u8(codec, &keyed->analysis);
-		codec_u8(codec, &keyed->table);
-		codec_u32(codec, &keyed->numbers);
+		codec_each(codec, &keyed->analysis, &keyed->table, &keyed->numbers);
 		row_key_codec(codec, &keyed->key);
 		if (codec_reads(codec) && !is_keyed(work, keyed)) {
 			return REFUSE(work, "keyed row %zu: no such table, or no numbers", i);
@@ -406,20 +378,14 @@ static int keyed_codec(struct work *work)
 
 void partial_codec_segment(struct codec *codec, struct segment *segment)
 {
-	codec_u64(codec, &segment->begin);
-	codec_u64(codec, &segment->end);
-	codec_i32(codec, &segment->tid);
-	codec_u8(codec, &segment->kind);
-	codec_bool(codec, &segment->is_broken);
-	codec_bool(codec, &segment->is_before);
+	codec_each(codec, &segment->begin, &segment->end, &segment->tid, &segment->kind,
+		   &segment->is_broken, &segment->is_before);
 	(void)codec_check(codec, segment->kind < RUN_KINDS && segment->begin <= segment->end);
 }
 
 void partial_codec_rename(struct codec *codec, struct rename *rename)
 {
-	codec_u64(codec, &rename->ts);
-	codec_i32(codec, &rename->from);
-	codec_i32(codec, &rename->to);
+	codec_each(codec, &rename->ts, &rename->from, &rename->to);
 	(void)codec_check(codec, rename->from != rename->to);
 }
 

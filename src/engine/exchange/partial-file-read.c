@@ -148,8 +148,7 @@ static int take_partial(struct partial_intake *intake, struct codec *frame, stru
 	uint64_t seq = 0;
 	int r;
 
-	codec_u32(frame, &number);
-	codec_u64(frame, &seq);
+	codec_each(frame, &number, &seq);
 	r = partial_codec(frame, partial, &rules, err);
 	if (r < 0) {
 		partial_free(partial);
@@ -195,9 +194,7 @@ static int take_warning(const struct partial_intake *intake, struct codec *frame
 	for (size_t i = 0; i < 3; i++) {
 		codec_text(frame, &texts[i]);
 	}
-	codec_i64(frame, &warning.packet);
-	codec_u64(frame, &warning.begin);
-	codec_u64(frame, &warning.end);
+	codec_each(frame, &warning.packet, &warning.begin, &warning.end);
 	warning.what = texts[0] ? texts[0] : "trace";
 	warning.stream_name = texts[2];
 	(void)snprintf(warning.message, sizeof(warning.message), "%s", texts[1] ? texts[1] : "");
@@ -330,8 +327,7 @@ static int take_setup(struct partial_reader *in, struct codec *frame, struct err
 	if (kind != FRAME_SETUP) {
 		return err_raise(err, -EINVAL, "the setup is missing");
 	}
-	codec_u64(frame, &in->setup.interval_ns);
-	codec_bool(frame, &in->setup.wants_windows);
+	codec_each(frame, &in->setup.interval_ns, &in->setup.wants_windows);
 	r = take_analyses(in, frame, err);
 	if (r < 0) {
 		return r;

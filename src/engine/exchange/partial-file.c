@@ -278,8 +278,7 @@ void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *tr
 	codec_text(codec, &trace->session);
 	codec_text(codec, &trace->domain);
 	codec_text(codec, &trace->path);
-	codec_u64(codec, &trace->range_begin);
-	codec_u64(codec, &trace->range_end);
+	codec_each(codec, &trace->range_begin, &trace->range_end);
 }
 
 void partial_writer_trace(struct partial_writer *out, const struct partial_file_trace *trace)

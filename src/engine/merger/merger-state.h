@@ -100,13 +100,10 @@ struct merger {
 
 /* Calls @call for each CPU, @cpu, that has an owner. */
 #define merger_each_cpu(merger, cpu, call)                                                         \
-	for (khint_t i_ = kh_begin((merger)->tables.cpus); i_ != kh_end((merger)->tables.cpus);    \
-	     i_++) {                                                                               \
-		if (kh_exist((merger)->tables.cpus, i_)) {                                         \
-			struct cpu *cpu = kh_value((merger)->tables.cpus, i_);                     \
-			if (cpu->owner) {                                                          \
-				call;                                                              \
-			}                                                                          \
+	HASH_EACH(cpus, &(merger)->tables.cpus, one_) {                                            \
+		struct cpu *cpu = one_->value;                                                     \
+		if (cpu->owner) {                                                                  \
+			call;                                                                      \
 		}                                                                                  \
 	}
 

@@ -221,12 +221,9 @@ void merger_wait(struct merger *merger)
 
 static void start_cpus(struct merger *merger)
 {
-	for (khint_t i = kh_begin(merger->tables.cpus); i != kh_end(merger->tables.cpus); i++) {
-		if (kh_exist(merger->tables.cpus, i)) {
-			kh_value(merger->tables.cpus, i)->since = merger->window_begin;
-			kh_value(merger->tables.cpus, i)->initial_limit =
-				window_initial_limit(merger->window_begin);
-		}
+	HASH_EACH(cpus, &merger->tables.cpus, one) {
+		one->value->since = merger->window_begin;
+		one->value->initial_limit = window_initial_limit(merger->window_begin);
 	}
 }
 
@@ -249,12 +246,13 @@ static bool start(struct merger *merger, uint64_t watermark)
 /* Whether the initial thread of each CPU is known or given up. */
 static bool resolve_initial(struct merger *merger, uint64_t watermark)
 {
-	for (khint_t i = kh_begin(merger->tables.cpus);
-	     merger->initial_count > 0 && i != kh_end(merger->tables.cpus); i++) {
-		struct cpu *cpu =
-			kh_exist(merger->tables.cpus, i) ? kh_value(merger->tables.cpus, i) : NULL;
+	if (merger->initial_count == 0) {
+		return true;
+	}
+	HASH_EACH(cpus, &merger->tables.cpus, one) {
+		struct cpu *cpu = one->value;
 
-		if (cpu && cpu->owner && cpu->state == CPU_INITIAL &&
+		if (cpu->owner && cpu->state == CPU_INITIAL &&
 		    (watermark >= cpu->initial_limit ||
 		     (cpu->owner->is_ended && cpu->owner->waiting == 0))) {
 			cpus_give_up(merger, cpu);

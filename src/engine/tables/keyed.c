@@ -15,7 +15,6 @@
 void keyed_init(struct keyed_rows *keyed_rows, bool has_totals)
 {
 	keyed_rows->has_totals = has_totals;
-	keyed_rows->by_key = kh_init(keyed_rows);
 }
 
 void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX])
@@ -32,7 +31,7 @@ void keyed_fini(struct keyed_rows *keyed_rows, const struct columns (*columns)[T
 		free(keyed->label);
 		free(keyed);
 	}
-	kh_destroy(keyed_rows, keyed_rows->by_key);
+	keyed_refs_fini(&keyed_rows->by_key);
 	vec_fini(&keyed_rows->all);
 	vec_fini(&keyed_rows->touched);
 }
@@ -43,7 +42,6 @@ static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct c
 				   struct keyed_ref like)
 {
 	struct keyed_row *keyed = mem_alloc(sizeof(*keyed));
-	int is_new;
 
 	*keyed = *like.keyed;
 	keyed->window = mem_alloc((columns->count + 1) * sizeof(uint64_t) *
@@ -52,16 +50,15 @@ static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct c
 	*vec_push(&keyed_rows->all) = keyed;
 	keyed_rows->counts[keyed->analysis][keyed->table]++;
 	like.keyed = keyed;
-	(void)kh_put(keyed_rows, keyed_rows->by_key, like, &is_new);
-	assert(is_new);
+	*keyed_refs_add(&keyed_rows->by_key, NULL, like) = like;
 	return keyed;
 }
 
 static struct keyed_row *find(const struct keyed_rows *keyed_rows, struct keyed_ref like)
 {
-	khint_t at = kh_get(keyed_rows, keyed_rows->by_key, like);
+	struct keyed_ref *at = keyed_refs_seek(&keyed_rows->by_key, NULL, like);
 
-	return at == kh_end(keyed_rows->by_key) ? NULL : kh_key(keyed_rows->by_key, at).keyed;
+	return at ? at->keyed : NULL;
 }
 
 /* The row that all keys of a table beyond the bound share.  A trace may have a key of its name. */
@@ -205,7 +202,7 @@ void keyed_check(const struct keyed_rows *keyed_rows)
 {
 	size_t touched = 0;
 
-	assert(kh_size(keyed_rows->by_key) == keyed_rows->all.count);
+	assert(keyed_rows->by_key.used == keyed_rows->all.count);
 	for (size_t i = 0; i < keyed_rows->all.count; i++) {
 		struct keyed_row *keyed = keyed_rows->all.at[i];
 

@@ -48,7 +48,20 @@ static inline bool keyed_ref_equal(struct keyed_ref a, struct keyed_ref b)
 	       a.keyed->table == b.keyed->table && row_key_equal(&a.keyed->key, &b.keyed->key);
 }
 
-KHASH_INIT(keyed_rows, struct keyed_ref, char, 0, keyed_ref_hash, keyed_ref_equal)
+static inline bool keyed_refs_is_used(const void *unused, const struct keyed_ref *ref)
+{
+	(void)unused;
+	return ref->keyed;
+}
+
+static inline struct keyed_ref keyed_refs_key(const void *unused, const struct keyed_ref *ref)
+{
+	(void)unused;
+	return *ref;
+}
+
+HASH_PROBED_BY(keyed_refs, struct keyed_ref, const void *, struct keyed_ref, keyed_ref_hash,
+	       keyed_ref_equal)
 
 /* The name of the row that all keys beyond the bound share. */
 #define KEYED_OTHERS "(others)"
@@ -61,7 +74,7 @@ struct keyed_rows {
 	struct keyed_row *recent[KEYED_RECENT];             /* by a cheap hash of the key */
 	uint32_t counts[ANALYSES_MAX][TABLES_MAX];          /* rows of each table */
 	struct keyed_row *others[ANALYSES_MAX][TABLES_MAX]; /* NULL: the bound is not reached */
-	khash_t(keyed_rows) * by_key;
+	struct keyed_refs by_key;
 	VEC(struct keyed_row *) all;
 	VEC(struct keyed_row *) touched;
 };

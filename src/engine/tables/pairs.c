@@ -14,18 +14,13 @@
 #include "engine/tables/report-listing.h"
 #include "engine/tables/tables.h"
 
-void pairs_init(struct pairs *pairs)
-{
-	pairs->by_key = kh_init(pair_rows);
-}
-
 void pairs_fini(struct pairs *pairs)
 {
 	vec_fini(&pairs->members);
 	vec_fini(&pairs->free);
 	vec_fini(&pairs->rows);
 	vec_fini(&pairs->touched);
-	kh_destroy(pair_rows, pairs->by_key);
+	pair_rows_fini(&pairs->by_key);
 }
 
 /* ---- members ---- */
@@ -149,17 +144,17 @@ static void touch(struct pairs *pairs, uint32_t row)
 
 uint32_t pairs_row(struct pairs *pairs, uint32_t of, uint32_t by)
 {
-	int is_new;
-	khint_t at = kh_put(pair_rows, pairs->by_key, key_of(of, by), &is_new);
+	bool is_new;
+	uint32_t *at = pair_rows_put(&pairs->by_key, key_of(of, by), &is_new);
 
 	if (is_new) {
-		kh_value(pairs->by_key, at) = (uint32_t)pairs->rows.count;
+		*at = (uint32_t)pairs->rows.count;
 		*vec_push(&pairs->rows) = (struct pair_row){ .of = of, .by = by };
 		pairs_use(pairs, of);
 		pairs_use(pairs, by);
 	}
-	touch(pairs, kh_value(pairs->by_key, at));
-	return kh_value(pairs->by_key, at);
+	touch(pairs, *at);
+	return *at;
 }
 
 static uint32_t serial_of(const struct pairs *pairs, uint32_t member)
@@ -214,13 +209,11 @@ static void sort_rows(struct pairs *pairs)
 static void index_rows(struct pairs *pairs)
 {
 	pairs->touched.count = 0;
-	kh_clear(pair_rows, pairs->by_key);
+	pair_rows_clear(&pairs->by_key);
 	for (uint32_t i = 0; i < pairs->rows.count; i++) {
 		const struct pair_row *row = &pairs->rows.at[i];
-		int is_new;
-		khint_t at = kh_put(pair_rows, pairs->by_key, key_of(row->of, row->by), &is_new);
 
-		kh_value(pairs->by_key, at) = i;
+		*pair_rows_put(&pairs->by_key, key_of(row->of, row->by), NULL) = i;
 		if (row->is_touched) {
 			*vec_push(&pairs->touched) = i;
 		}
@@ -352,7 +345,7 @@ bool pairs_are_sound(const struct pairs *pairs)
 		}
 	}
 	return unused == pairs->free.count && touched == pairs->touched.count &&
-	       kh_size(pairs->by_key) == pairs->rows.count;
+	       pairs->by_key.used == pairs->rows.count;
 }
 
 /* ---- reports ---- */
@@ -360,10 +353,10 @@ bool pairs_are_sound(const struct pairs *pairs)
 /* Which process and container a thread belongs to may become known late, so that pairs of those are
  * added up here, for each report. */
 
-HASH_DECLARE(pair_numbers, uint32_t)
+HASH_MAP(pair_numbers, uint32_t)
 
 /* One of a pair as the table shows it. */
-struct side {
+struct pair_side {
 	int64_t number;   /* tid, pid or PID namespace; REPORT_NO_NUMBER: none */
 	int32_t named_by; /* the tid that the name is of; INT32_MIN: it is the right one */
 	char name[64];    /* "": unknown */
@@ -371,18 +364,18 @@ struct side {
 
 /* The sum of pairs of threads; the first is a report_process.memory. */
 struct pair_sum {
-	struct thread_view view;                          /* of the first one */
-	struct side of, by;                               /* once all is added up ... */
-	uint32_t of_number, by_number;                    /* ... of these in pairs_pass.all */
-	char keyed[2 * sizeof(((struct side *)0)->name)]; /* the names of what has no number */
+	struct thread_view view;                               /* of the first one */
+	struct pair_side of, by;                               /* once all is added up ... */
+	uint32_t of_number, by_number;                         /* ... of these in pairs_pass.all */
+	char keyed[2 * sizeof(((struct pair_side *)0)->name)]; /* the names of what has no number */
 	uint64_t values[PAIR_COLUMNS];
 };
 
 struct pairs_pass {
 	struct tables *tables;
 	struct listing *listing;
-	khash_t(pair_numbers) * sides, *pairs;
-	VEC(struct side) all;
+	struct pair_numbers sides, pairs;
+	VEC(struct pair_side) all;
 	VEC(struct pair_sum *) sums;
 };
 
@@ -407,15 +400,15 @@ static const char *process_name(struct tables *tables, int64_t pid)
 	return leader && leader->view.pid == pid ? leader->view.comm : "";
 }
 
-static void set_name(struct side *side, const char *name)
+static void set_name(struct pair_side *side, const char *name)
 {
 	(void)snprintf(side->name, sizeof(side->name), "%s", name);
 }
 
 /* Of a process without a known leader the name is that of its thread with the smallest tid. */
-static struct side side_of(const struct pairs_pass *pass, uint32_t member)
+static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 {
-	struct side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
+	struct pair_side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
 	const struct thread_view *view;
 	char room[NAME_BYTES + 1];
 
@@ -446,38 +439,38 @@ static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 }
 
 /* Sides that the table does not tell apart have one number. */
-static uint32_t number_of(struct pairs_pass *pass, const struct side *side)
+static uint32_t number_of(struct pairs_pass *pass, const struct pair_side *side)
 {
 	uint64_t key = side->number != REPORT_NO_NUMBER ? (uint64_t)side->number
 							: hash_text(1, side->name) | 1ull << 63;
-	int is_new;
-	khint_t at = kh_put(pair_numbers, pass->sides, key, &is_new);
+	bool is_new;
+	uint32_t *at = pair_numbers_put(&pass->sides, key, &is_new);
 
 	if (is_new) {
-		kh_value(pass->sides, at) = (uint32_t)pass->all.count;
+		*at = (uint32_t)pass->all.count;
 		*vec_push(&pass->all) = *side;
-	} else if (side->named_by < pass->all.at[kh_value(pass->sides, at)].named_by) {
-		pass->all.at[kh_value(pass->sides, at)] = *side;
+	} else if (side->named_by < pass->all.at[*at].named_by) {
+		pass->all.at[*at] = *side;
 	}
-	return kh_value(pass->sides, at);
+	return *at;
 }
 
 /* ---- sums ---- */
 
 static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *row)
 {
-	struct side of = side_of(pass, row->of), by = side_of(pass, row->by);
+	struct pair_side of = side_of(pass, row->of), by = side_of(pass, row->by);
 	uint64_t key = (uint64_t)number_of(pass, &of) << 32;
 	struct pair_sum *sum;
-	int is_new;
-	khint_t at;
+	bool is_new;
+	uint32_t *at;
 
 	key |= number_of(pass, &by);
-	at = kh_put(pair_numbers, pass->pairs, key, &is_new);
+	at = pair_numbers_put(&pass->pairs, key, &is_new);
 	if (!is_new) {
-		return pass->sums.at[kh_value(pass->pairs, at)];
+		return pass->sums.at[*at];
 	}
-	kh_value(pass->pairs, at) = (uint32_t)pass->sums.count;
+	*at = (uint32_t)pass->sums.count;
 	sum = mem_alloc(sizeof(*sum));
 	sum->of_number = (uint32_t)(key >> 32);
 	sum->by_number = (uint32_t)key;
@@ -523,7 +516,7 @@ static void list_sum(const struct pairs_pass *pass, struct pair_sum *sum)
 static void list_pair(struct pairs_pass *pass, const struct pair_row *pair, const uint64_t *values)
 {
 	struct report_row *row = report_add_row(pass->listing, values, false);
-	struct side by = side_of(pass, pair->by);
+	struct pair_side by = side_of(pass, pair->by);
 	struct pair_sum *names;
 
 	if (!row) {
@@ -563,10 +556,7 @@ static void add_pair(struct pairs_pass *pass, const struct pair_row *pair)
 void report_pairs(struct tables *tables, struct listing *listing)
 {
 	const struct pairs *pairs = &tables->pairs;
-	struct pairs_pass pass = { .tables = tables,
-				   .listing = listing,
-				   .sides = kh_init(pair_numbers),
-				   .pairs = kh_init(pair_numbers) };
+	struct pairs_pass pass = { .tables = tables, .listing = listing };
 	size_t count = listing->total ? pairs->rows.count : pairs->touched.count;
 
 	for (size_t i = 0; i < count; i++) {
@@ -575,8 +565,8 @@ void report_pairs(struct tables *tables, struct listing *listing)
 	for (size_t i = 0; i < pass.sums.count; i++) {
 		list_sum(&pass, pass.sums.at[i]);
 	}
-	kh_destroy(pair_numbers, pass.sides);
-	kh_destroy(pair_numbers, pass.pairs);
+	pair_numbers_fini(&pass.sides);
+	pair_numbers_fini(&pass.pairs);
 	vec_fini(&pass.all);
 	vec_fini(&pass.sums);
 }

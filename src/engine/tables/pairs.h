@@ -39,7 +39,7 @@ struct pair_row {
 	uint64_t window[PAIR_COLUMNS], total[PAIR_COLUMNS];
 };
 
-HASH_DECLARE(pair_rows, uint32_t)
+HASH_MAP(pair_rows, uint32_t)
 
 struct pairs {
 	VEC(struct pair_member) members; /* from PAIR_FIRST on */
@@ -48,11 +48,10 @@ struct pairs {
 	_Atomic uint32_t orphans;        /* so many members are */
 	VEC(struct pair_row) rows;
 	VEC(uint32_t) touched;
-	khash_t(pair_rows) * by_key;
+	struct pair_rows by_key;
 	uint64_t left_out[PAIR_COLUMNS]; /* what does not count; nobody reads it */
 };
 
-void pairs_init(struct pairs *pairs);
 void pairs_fini(struct pairs *pairs);
 
 /* See merge.h. */

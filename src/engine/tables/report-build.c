@@ -45,10 +45,10 @@ struct report_row *report_add_row(struct listing *listing, const uint64_t *value
 /* A CPU always has a row. */
 static void list_cpus(struct tables *tables, struct listing *listing)
 {
-	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
-		struct cpu *cpu = kh_exist(tables->cpus, i) ? kh_value(tables->cpus, i) : NULL;
+	HASH_EACH(cpus, &tables->cpus, one) {
+		struct cpu *cpu = one->value;
 
-		if (cpu && cpu->owner && selection_wants_cpu(listing->selection, cpu->id)) {
+		if (cpu->owner && selection_wants_cpu(listing->selection, cpu->id)) {
 			report_add_row(listing, values_of(listing, &cpu->sums), true)->id = cpu->id;
 		}
 	}

@@ -9,11 +9,11 @@
 
 #include "engine/tables/report-listing.h"
 
-HASH_DECLARE(process_numbers, uint32_t)
+HASH_MAP(process_numbers, uint32_t)
 
 struct pass {
 	const struct listings *listings;
-	khash_t(process_numbers) * numbers;
+	struct process_numbers numbers;
 };
 
 static const uint64_t *values_of_thread(const struct tables *tables, const struct listing *listing,
@@ -29,14 +29,14 @@ static const uint64_t *values_of_thread(const struct tables *tables, const struc
 /* Processes are numbered as they are met.  Threads of unknown processes share one. */
 static uint32_t process_number(struct pass *pass, const struct thread_view *view)
 {
-	int is_new;
-	khint_t at = kh_put(process_numbers, pass->numbers, (uint64_t)view->pid, &is_new);
+	bool is_new;
+	uint32_t *at = process_numbers_put(&pass->numbers, (uint64_t)view->pid, &is_new);
 
 	if (is_new) {
-		kh_value(pass->numbers, at) = kh_size(pass->numbers) - 1;
+		*at = pass->numbers.used - 1;
 	}
-	assert(kh_value(pass->numbers, at) < kh_size(pass->numbers));
-	return kh_value(pass->numbers, at);
+	assert(*at < pass->numbers.used);
+	return *at;
 }
 
 static struct process_row *process_new(const struct tables *tables, struct listing *listing,
@@ -286,7 +286,7 @@ static void list_shard(const struct tables *tables, struct pass *pass, const str
 
 void report_threads(struct tables *tables, const struct listings *listings, bool total)
 {
-	struct pass pass = { .listings = listings, .numbers = kh_init(process_numbers) };
+	struct pass pass = { .listings = listings };
 	struct thread *others = total ? others_sum(tables) : NULL;
 
 	for (size_t s = 0; s < SHARDS; s++) {
@@ -299,7 +299,7 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 		list_processes(tables, listings->all.at[i]);
 		list_containers(tables, listings->all.at[i]);
 	}
-	kh_destroy(process_numbers, pass.numbers);
+	process_numbers_fini(&pass.numbers);
 }
 
 /* ---- what is known of threads ---- */

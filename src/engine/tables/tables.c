@@ -33,11 +33,8 @@ void tables_init(struct tables *tables, const struct setup *setup)
 	layout_init(&tables->layout, setup, tables);
 	sums_init(&tables->layout, &tables->trace, SCOPE_TRACE);
 	keyed_init(&tables->keyed_rows, true);
-	pairs_init(&tables->pairs);
 	tables->longest = longest_new(&tables->layout);
 	tables->longest_total = longest_new(&tables->layout);
-	tables->cpus = kh_init(cpus);
-	tables->name_ids = kh_init(name_ids);
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_init(&tables->shards[i], &tables->layout);
 	}
@@ -67,10 +64,8 @@ void tables_fini(struct tables *tables)
 	pairs_fini(&tables->pairs);
 	longest_free(layout, tables->longest);
 	longest_free(layout, tables->longest_total);
-	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
-		if (kh_exist(tables->cpus, i)) {
-			cpu_free(layout, kh_value(tables->cpus, i));
-		}
+	HASH_EACH(cpus, &tables->cpus, one) {
+		cpu_free(layout, one->value);
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_fini_threads(&tables->shards[i]);
@@ -78,8 +73,8 @@ void tables_fini(struct tables *tables)
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_fini(&tables->shards[i]);
 	}
-	kh_destroy(cpus, tables->cpus);
-	kh_destroy(name_ids, tables->name_ids);
+	cpus_fini(&tables->cpus);
+	name_ids_fini(&tables->name_ids);
 	for (size_t i = 0; i < tables->names.count; i++) {
 		sums_fini(layout, &tables->names.at[i]->sums, SCOPE_EVENT);
 		free((char *)tables->names.at[i]->name);
@@ -96,8 +91,8 @@ void tables_fini(struct tables *tables)
 
 struct cpu *tables_cpu(struct tables *tables, uint64_t id)
 {
-	int is_new;
-	khint_t at = kh_put(cpus, tables->cpus, id, &is_new);
+	bool is_new;
+	struct cpu **at = cpus_put(&tables->cpus, id, &is_new);
 
 	if (is_new) {
 		struct cpu *cpu = mem_alloc(sizeof(*cpu));
@@ -105,27 +100,25 @@ struct cpu *tables_cpu(struct tables *tables, uint64_t id)
 		cpu->id = id;
 		cpu->number = (uint32_t)id;
 		sums_init(&tables->layout, &cpu->sums, SCOPE_CPU);
-		kh_value(tables->cpus, at) = cpu;
+		*at = cpu;
 	}
-	return kh_value(tables->cpus, at);
+	return *at;
 }
 
 /* ---- event names ---- */
 
 static uint32_t name_id(struct tables *tables, const char *text)
 {
-	khint_t at = kh_get(name_ids, tables->name_ids, text);
+	uint32_t *at = name_ids_get(&tables->name_ids, text);
 	struct event_name *name;
-	int is_new;
 
-	if (at != kh_end(tables->name_ids)) {
-		return kh_value(tables->name_ids, at);
+	if (at) {
+		return *at;
 	}
 	name = mem_alloc(sizeof(*name));
 	name->name = mem_strdup(text);
 	sums_init(&tables->layout, &name->sums, SCOPE_EVENT);
-	at = kh_put(name_ids, tables->name_ids, name->name, &is_new);
-	kh_value(tables->name_ids, at) = (uint32_t)tables->names.count;
+	*name_ids_put(&tables->name_ids, name->name, NULL) = (uint32_t)tables->names.count;
 	*vec_push(&tables->names) = name;
 	return (uint32_t)(tables->names.count - 1);
 }
@@ -171,7 +164,7 @@ void tables_set_classes(struct tables *tables, const struct plan *plan)
 
 bool tables_has_event(const struct tables *tables, const char *name)
 {
-	return kh_get(name_ids, tables->name_ids, name) != kh_end(tables->name_ids);
+	return name_ids_get(&tables->name_ids, name);
 }
 
 /* ---- holes ---- */
@@ -193,10 +186,8 @@ void tables_lose(struct tables *tables, uint64_t ts)
 		shard_close_window(&tables->shards[s]);
 		shard_lose(&tables->shards[s], ts);
 	}
-	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
-		if (kh_exist(tables->cpus, i)) {
-			lose_unknown(tables, KEY_CPU(kh_value(tables->cpus, i)->number), ts);
-		}
+	HASH_EACH(cpus, &tables->cpus, one) {
+		lose_unknown(tables, KEY_CPU(one->value->number), ts);
 	}
 	lose_unknown(tables, KEY_NOBODY, ts);
 }
@@ -243,10 +234,8 @@ static void close_cpus(struct tables *tables, bool keep)
 {
 	const struct columns *columns = &tables->layout.columns[SCOPE_CPU];
 
-	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
-		if (kh_exist(tables->cpus, i)) {
-			close_sums(columns, &kh_value(tables->cpus, i)->sums, keep);
-		}
+	HASH_EACH(cpus, &tables->cpus, one) {
+		close_sums(columns, &one->value->sums, keep);
 	}
 }
 
@@ -298,12 +287,12 @@ void tables_close_window(struct tables *tables, bool keep)
 
 static void check_names(const struct tables *tables)
 {
-	assert(kh_size(tables->name_ids) == tables->names.count);
+	assert(tables->name_ids.used == tables->names.count);
 	for (uint32_t i = 0; i < tables->names.count; i++) {
-		khint_t at = kh_get(name_ids, tables->name_ids, tables->names.at[i]->name);
+		uint32_t *at = name_ids_get(&tables->name_ids, tables->names.at[i]->name);
 
-		assert(at != kh_end(tables->name_ids));
-		assert(kh_value(tables->name_ids, at) == i);
+		assert(at);
+		assert(*at == i);
 	}
 	for (size_t i = 0; i < tables->class_names.count; i++) {
 		assert(tables->class_names.at[i] < tables->names.count);
@@ -312,13 +301,11 @@ static void check_names(const struct tables *tables)
 
 static void check_cpus(const struct tables *tables)
 {
-	for (khint_t i = kh_begin(tables->cpus); i != kh_end(tables->cpus); i++) {
-		if (kh_exist(tables->cpus, i)) {
-			const struct cpu *cpu = kh_value(tables->cpus, i);
+	HASH_EACH(cpus, &tables->cpus, one) {
+		const struct cpu *cpu = one->value;
 
-			assert(cpu->id == kh_key(tables->cpus, i));
-			assert(cpu->segments_used <= cpu->segments.count);
-		}
+		assert(cpu->id == one->key);
+		assert(cpu->segments_used <= cpu->segments.count);
 	}
 }
 

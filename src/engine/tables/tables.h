@@ -66,8 +66,8 @@ struct event_name {
 	struct sums sums;
 };
 
-HASH_DECLARE(cpus, struct cpu *)
-KHASH_MAP_INIT_STR(name_ids, uint32_t)
+HASH_MAP(cpus, struct cpu *)
+HASH_MAP_TEXT(name_ids, uint32_t)
 
 /* An ordered event of the round; ts is since the first of them. */
 struct ordered_at {
@@ -78,12 +78,12 @@ struct ordered_at {
 struct tables {
 	struct layout layout;
 	struct sums trace;
-	khash_t(cpus) * cpus; /* by id */
+	struct cpus cpus; /* by id */
 	struct shard shards[SHARDS];
 	VEC(struct accumulator *) accumulators; /* by the number of the task */
 	struct thread *other; /* the sum of shards' others, for a report; NULL: none yet */
 	VEC(struct event_name *) names; /* by name id */
-	khash_t(name_ids) * name_ids;
+	struct name_ids name_ids;
 	VEC(uint32_t) class_names; /* name id by class index */
 	char *domain;              /* of the trace; NULL: it names none */
 	struct missing missing;    /* for so many names, and that domain: */

@@ -15,17 +15,17 @@
 #define LONGER_SILENT_NS (3600 * NS_PER_S)
 
 /* The slot of a trace that is being filled. */
-struct slot {
+struct longer_slot {
 	char trace[STORE_TRACE_TEXT];
 	struct rollup *rollup;
 	uint64_t filled; /* until then, from the slot's begin; 0: the slot cannot become whole */
 };
 
-KHASH_MAP_INIT_STR(slots, struct slot *)
+HASH_MAP_TEXT(slots, struct longer_slot *)
 
 struct longer {
 	uint64_t length_ns, top;
-	khash_t(slots) * slots;
+	struct slots slots;
 };
 
 struct longer *longer_new(uint64_t length_ns, uint64_t top)
@@ -35,11 +35,10 @@ struct longer *longer_new(uint64_t length_ns, uint64_t top)
 	assert(length_ns > 0);
 	longer->length_ns = length_ns;
 	longer->top = top;
-	longer->slots = kh_init(slots);
 	return longer;
 }
 
-static void free_slot(struct slot *slot)
+static void free_slot(struct longer_slot *slot)
 {
 	rollup_free(slot->rollup);
 	free(slot);
@@ -47,13 +46,13 @@ static void free_slot(struct slot *slot)
 
 void longer_free(struct longer *longer)
 {
-	struct slot *slot;
-
 	if (!longer) {
 		return;
 	}
-	kh_foreach_value(longer->slots, slot, { free_slot(slot); });
-	kh_destroy(slots, longer->slots);
+	HASH_EACH(slots, &longer->slots, one) {
+		free_slot(one->value);
+	}
+	slots_fini(&longer->slots);
 	free(longer);
 }
 
@@ -61,31 +60,32 @@ void longer_free(struct longer *longer)
  * so far behind is given a slot again, from its next one on. */
 static void drop_old(struct longer *longer, uint64_t now)
 {
-	for (khint_t at = kh_begin(longer->slots); at != kh_end(longer->slots); at++) {
-		struct slot *slot =
-			kh_exist(longer->slots, at) ? kh_value(longer->slots, at) : NULL;
+	struct slots_entry *one = slots_next(&longer->slots, NULL, NULL);
 
-		if (slot && slot->filled + LONGER_SILENT_NS + longer->length_ns < now) {
-			kh_del(slots, longer->slots, at);
+	while (one) {
+		struct longer_slot *slot = one->value;
+
+		if (slot->filled + LONGER_SILENT_NS + longer->length_ns < now) {
+			one = slots_remove(&longer->slots, NULL, one);
 			free_slot(slot);
+		} else {
+			one = slots_next(&longer->slots, NULL, one);
 		}
 	}
 }
 
-static struct slot *slot_of(struct longer *longer, const struct store_item *item)
+static struct longer_slot *slot_of(struct longer *longer, const struct store_item *item)
 {
-	khint_t at = kh_get(slots, longer->slots, item->trace);
-	struct slot *slot;
-	int is_new;
+	struct longer_slot **at = slots_get(&longer->slots, item->trace);
+	struct longer_slot *slot;
 
-	if (at != kh_end(longer->slots)) {
-		return kh_value(longer->slots, at);
+	if (at) {
+		return *at;
 	}
 	drop_old(longer, item->report.begin);
 	slot = mem_alloc(sizeof(*slot));
 	memcpy(slot->trace, item->trace, sizeof(slot->trace));
-	at = kh_put(slots, longer->slots, slot->trace, &is_new);
-	kh_value(longer->slots, at) = slot;
+	*slots_put(&longer->slots, slot->trace, NULL) = slot;
 	return slot;
 }
 
@@ -96,7 +96,7 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 						 .session = (char *)item->session,
 						 .domain = (char *)item->domain,
 						 .path = (char *)item->path };
-	struct slot *slot = slot_of(longer, item);
+	struct longer_slot *slot = slot_of(longer, item);
 	struct store_item *whole = NULL;
 
 	if (report->begin % longer->length_ns == 0) {
