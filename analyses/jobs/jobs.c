@@ -14,7 +14,7 @@ extern const struct analysis analysis_jobs;
 
 /* ---- phases ---- */
 
-static enum part part_of(enum phase phase)
+static enum job_part part_of(enum phase phase)
 {
 	static const uint8_t parts[PHASES] = {
 		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,

@@ -26,7 +26,7 @@
 #include "kernel/release.h"
 #include "kernel/thread-phase.h"
 
-enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
+enum { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
 /* Columns of the trace and of a job. */
 enum { MISSES, MISSES_RUN, SKIPPED, UNARRIVED, ABANDONED, CUT, OPEN, OPEN_MISSES, FIGURES };
@@ -36,7 +36,14 @@ enum { WORST_RESPONSE, WORST_DURATION, WORST_LATE };
 enum { THREAD_DURATION, THREAD_RESPONSE, THREAD_MISSES };
 
 /* How an execution's time divides. */
-enum part { PART_RUNNING, PART_PREEMPTED, PART_WAITING, PART_BLOCKED, PART_UNKNOWN, PART_COUNT };
+enum job_part {
+	PART_RUNNING,
+	PART_PREEMPTED,
+	PART_WAITING,
+	PART_BLOCKED,
+	PART_UNKNOWN,
+	PART_COUNT
+};
 
 /* ---- records: jobs-worker.c makes them ---- */
 

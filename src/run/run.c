@@ -561,6 +561,7 @@ struct output run_output_of(const struct options *options)
 	bool is_text = strcmp(options->format, "text") == 0;
 
 	return (struct output){ .sink = sink_find(options->format),
+				.is_text = is_text,
 				.path = options->output,
 				.top = options->has_top || is_text ? options->top : 0,
 				.has_width = options->has_width,

@@ -14,7 +14,7 @@
 #include "deep/reader.h"
 
 /* The state of a thread's next execution. */
-struct progress {
+struct follower {
 	size_t next; /* the definition to match; 0: not begun */
 	uint64_t begin;
 	struct arrival arrival;
@@ -22,7 +22,7 @@ struct progress {
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
 
-HASH_MAP(machines, struct progress)
+HASH_MAP(machines, struct follower)
 HASH_MAP(running, int32_t)
 
 struct matcher {
@@ -64,7 +64,7 @@ static bool matches(const struct executions_part *part, const struct reader_even
 	return true;
 }
 
-static void add_execution(struct matcher *matcher, int32_t tid, const struct progress *machine,
+static void add_execution(struct matcher *matcher, int32_t tid, const struct follower *machine,
 			  uint64_t end)
 {
 	uint64_t begin = machine->begin;
@@ -94,7 +94,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct pro
 static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 {
 	const struct timeline *timeline = matcher->timeline;
-	struct progress *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 	struct execution one = { 0 };
 
 	if (!at || at->next == 0) {
@@ -132,8 +132,8 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
-	struct progress *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
-	struct progress machine = { 0 };
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower machine = { 0 };
 
 	if (tid == 0) {
 		return;
@@ -236,8 +236,8 @@ static void forget_machine(struct matcher *matcher, int32_t tid)
 /* An open execution continues under the thread's new tid, whose thread ends at @ts. */
 static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, uint64_t ts)
 {
-	const struct progress *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
-	struct progress machine = open ? *open : (struct progress){ 0 };
+	const struct follower *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
+	struct follower machine = open ? *open : (struct follower){ 0 };
 
 	leave_open(matcher, to, ts);
 	forget_machine(matcher, to);
@@ -263,7 +263,7 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 /* Counts as cut what is open of the thread that has the tid at @ts. */
 static void count_cut(struct matcher *matcher, int32_t tid, uint64_t ts)
 {
-	struct progress *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 
 	if (at && at->next > 0 &&
 	    owners_at(&matcher->owners, tid, matcher->config->who, at->begin, ts) != NOBODY) {

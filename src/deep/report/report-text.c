@@ -13,7 +13,6 @@
 
 #define WHO_MAX 48
 
-/* Names come from an untrusted trace: control characters must not reach the terminal. */
 static const char *comm(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
 {
 	const struct deep_thread *thread;
@@ -21,9 +20,6 @@ static const char *comm(char text[WHO_MAX], const struct deep_report *report, ui
 	assert(index < report->timeline->threads.count);
 	thread = report->timeline->threads.at[index];
 	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
-	for (char *c = text; *c; c++) {
-		*c = units_letter(*c);
-	}
 	return text;
 }
 
