@@ -12,7 +12,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
+enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
 enum { BUSY, IDLE, UNKNOWN };
 enum { RUN, SWITCHES, MIGRATIONS, PRIO, PREEMPTIONS, LONGEST_NS };
 
@@ -51,9 +51,6 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 
 	codec_each(checkpoint->codec, &oncpu->since, &oncpu->until, &oncpu->cpu_number,
 		   &oncpu->state, &oncpu->has_run);
-	if (!codec_check(checkpoint->codec, oncpu->state <= ONCPU_CLOSED)) {
-		oncpu->state = ONCPU_UNSEEN;
-	}
 }
 
 static void count_longest(struct shard *shard, struct thread *thread, const struct oncpu *oncpu,

@@ -136,9 +136,9 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	thread->is_dead = flag_codec(codec, thread->is_dead);
 	thread->is_in = flag_codec(codec, thread->is_in);
 	thread->is_reused = flag_codec(codec, thread->is_reused);
-	codec_u32(codec, &thread->incarnation);
+	codec_each(codec, &thread->incarnation);
 	view_codec(codec, &thread->view);
-	codec_u8(codec, &picked);
+	codec_each(codec, &picked);
 	thread->picked = picked & (PICKED_YES | PICKED_NO | PICKED_STAYS);
 	thread->is_touched = flag_codec(codec, thread->is_touched);
 	if (codec_reads(codec) && setup->wants_views) {

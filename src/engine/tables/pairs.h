@@ -55,7 +55,6 @@ struct pairs {
 	uint64_t left_out[PAIR_COLUMNS]; /* what does not count; nobody reads it */
 };
 
-void pairs_init(struct pairs *pairs, const struct layout *layout);
 void pairs_fini(struct pairs *pairs);
 
 /* See merge.h. */

@@ -141,7 +141,7 @@ void shard_thread_fini(const struct layout *layout, struct thread *thread)
 
 struct slot *shard_add_slot(struct shard *shard, struct slot *slot, int64_t key)
 {
-	slot = slots_add(&shard->slots, NULL, slot, key);
+	slot = slots_add_at(&shard->slots, NULL, slot, key);
 	*slot = (struct slot){ .key = key, .round = UINT32_MAX };
 	return slot;
 }
