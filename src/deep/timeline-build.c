@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 
 static unsigned int env_number(const struct metadata *metadata, const char *name)
 {
@@ -51,8 +52,7 @@ static bool names_initial(const struct reader_event *event, int32_t *ret_tid)
 		return reader_has(event, PREV_TID);
 	}
 	*ret_tid = (int32_t)values[OLD_TID].i;
-	return reader_has(event, TID) && reader_has(event, OLD_TID) && values[TID].i != 0 &&
-	       values[OLD_TID].i != 0 && values[TID].i != values[OLD_TID].i;
+	return thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0));
 }
 
 /*

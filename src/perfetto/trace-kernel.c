@@ -21,6 +21,7 @@
 
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 #include "perfetto/trace-kernel.h"
 #include "perfetto/tracks.h"
 
@@ -447,15 +448,10 @@ static void on_fork(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 static void on_exec(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
 {
 	enum { TID, OLD_TID };
-	const struct value *v = event->values;
-	int32_t tid, old;
+	int32_t tid = (int32_t)reader_i64(event, TID, 0);
+	int32_t old = (int32_t)reader_i64(event, OLD_TID, 0);
 
-	if (!reader_has(event, TID) || !reader_has(event, OLD_TID)) {
-		return;
-	}
-	tid = (int32_t)v[TID].i;
-	old = (int32_t)v[OLD_TID].i;
-	if (tid == old || !cpu->is_known || cpu->tid != old) {
+	if (!thread_takes_tid(tid, old) || !cpu->is_known || cpu->tid != old) {
 		return;
 	}
 	if (kernel->shows) {

@@ -358,7 +358,7 @@ HASH_MAP(pair_numbers, uint32_t)
 /* One of a pair as the table shows it. */
 struct pair_side {
 	int64_t number;   /* tid, pid or PID namespace; REPORT_NO_NUMBER: none */
-	int32_t named_by; /* the tid that the name is of; INT32_MIN: it is the right one */
+	int32_t named_by; /* rank of the thread that the name is of (kernel/thread-identity.h) */
 	char name[64];    /* "": unknown */
 };
 
@@ -405,7 +405,6 @@ static void set_name(struct pair_side *side, const char *name)
 	(void)snprintf(side->name, sizeof(side->name), "%s", name);
 }
 
-/* Of a process without a known leader the name is that of its thread with the smallest tid. */
 static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 {
 	struct pair_side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
@@ -432,7 +431,9 @@ static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 		const char *name = process_name(pass->tables, view->pid);
 
 		side.number = view->pid;
-		side.named_by = name[0] ? INT32_MIN : view->comm[0] ? view->tid : INT32_MAX;
+		side.named_by = name[0]         ? INT32_MIN
+				: view->comm[0] ? process_name_rank(view->tid, view->pid)
+						: PROCESS_UNNAMED;
 		set_name(&side, name[0] ? name : view->comm);
 	}
 	return side;
