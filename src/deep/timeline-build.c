@@ -110,11 +110,10 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct build *build, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = build->timeline;
 
-	while (build->initial_put < timeline->initial.count &&
-	       timeline->initial.at[build->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[build->initial_put++];
+	while ((first = timeline_initial_next(timeline, &build->initial_put, ts))) {
 		struct deep_cpu *cpu = build_cpu(build, first->cpu);
 		uint32_t thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
 

@@ -184,11 +184,10 @@ static void show_running(struct kernel *kernel, struct kernel_cpu *cpu)
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct kernel *kernel, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *initial = kernel->initial;
 
-	while (kernel->initial_put < initial->initial.count &&
-	       initial->initial.at[kernel->initial_put].since <= ts) {
-		const struct cpu_initial *first = &initial->initial.at[kernel->initial_put++];
+	while ((first = timeline_initial_next(initial, &kernel->initial_put, ts))) {
 		struct kernel_cpu *cpu = cpu_of(kernel, first->cpu);
 
 		if (cpu && !cpu->is_known) {

@@ -251,12 +251,10 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, ui
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct matcher *matcher, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = matcher->timeline;
 
-	while (matcher->initial_put < timeline->initial.count &&
-	       timeline->initial.at[matcher->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[matcher->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &matcher->initial_put, ts))) {
 		*running_on(matcher, first->cpu) = first->tid;
 	}
 }

@@ -369,12 +369,10 @@ static void lose(struct track *track, const struct reader_event *event)
 
 static void take(struct track *track, const struct reader_event *event)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = track->timeline;
 
-	while (track->initial_put < timeline->initial.count &&
-	       timeline->initial.at[track->initial_put].since <= event->ts) {
-		const struct cpu_initial *first = &timeline->initial.at[track->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &track->initial_put, event->ts))) {
 		track_cpu(track, first->cpu)->tid = first->tid;
 	}
 	if (!event->class) {
