@@ -28,7 +28,7 @@ ROOMS = {
     'src/base/page': (),
     'src/base/text': (),
     'src/base/process': ('base/',),
-    'src/text': ('base/',),
+    'src/text': ('base/', 'base/text/'),
     'src/ctf/metadata': ('base/',),
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
@@ -72,7 +72,7 @@ ROOMS = {
              'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/',
              'setup/runner.h', 'version.h') + CTF + CONTRACT,
     # It follows a relay too, with loops of its own, and stores what comes.
-    'src/fetch': ('base/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
+    'src/fetch': ('base/', 'text/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
                   'live/session/') + CTF,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
@@ -87,7 +87,7 @@ ROOMS = {
     'src/options': ('base/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
-    'src/run': ('base/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
+    'src/run': ('base/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
                 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
     'src/stored': ('base/', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
                    'fleet/') + CONTRACT,

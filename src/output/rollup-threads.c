@@ -30,7 +30,7 @@ static void set_aside(struct rollup_table *table, struct rollup_row *row)
 	do {
 		row->row.id = row->row.id >> 32 << 32 | nth--;
 	} while (rollup_row_known(table, row->row.id));
-	*rollup_rows_add(&table->by_key, NULL, row) = row;
+	*rollup_rows_add(&table->by_key, NULL, NULL, row) = row;
 }
 
 static void give_number(struct rollup_table *table, struct rollup_row *row, uint64_t id)
@@ -42,7 +42,7 @@ static void give_number(struct rollup_table *table, struct rollup_row *row, uint
 		set_aside(table, other);
 	}
 	row->row.id = id;
-	*rollup_rows_add(&table->by_key, NULL, row) = row;
+	*rollup_rows_add(&table->by_key, NULL, NULL, row) = row;
 }
 
 /*

@@ -176,7 +176,7 @@ struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report
 		return *at;
 	}
 	row = new_row(table, from, source);
-	*rollup_rows_add(&table->by_key, NULL, row) = row;
+	*rollup_rows_add(&table->by_key, NULL, NULL, row) = row;
 	return row;
 }
 

@@ -50,7 +50,7 @@ static struct keyed_row *keyed_new(struct keyed_rows *keyed_rows, const struct c
 	*vec_push(&keyed_rows->all) = keyed;
 	keyed_rows->counts[keyed->analysis][keyed->table]++;
 	like.keyed = keyed;
-	*keyed_refs_add(&keyed_rows->by_key, NULL, like) = like;
+	*keyed_refs_add(&keyed_rows->by_key, NULL, NULL, like) = like;
 	return keyed;
 }
 

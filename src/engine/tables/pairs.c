@@ -14,6 +14,11 @@
 #include "engine/tables/report-listing.h"
 #include "engine/tables/tables.h"
 
+void pairs_init(struct pairs *pairs, const struct layout *layout)
+{
+	pairs->layout = layout;
+}
+
 void pairs_fini(struct pairs *pairs)
 {
 	vec_fini(&pairs->members);
@@ -50,13 +55,15 @@ void pairs_use(struct pairs *pairs, uint32_t member)
 
 uint32_t pairs_member(struct pairs *pairs, struct thread *thread)
 {
-	if (thread->member == 0) {
-		thread->member = new_member(pairs);
-		*member_at(pairs, thread->member) = (struct pair_member){
+	uint32_t *member = thread_member(pairs->layout, thread);
+
+	if (*member == 0) {
+		*member = new_member(pairs);
+		*member_at(pairs, *member) = (struct pair_member){
 			.thread = thread, .uses = 1, .serial = PAIR_FIRST + pairs->made++
 		};
 	}
-	return thread->member;
+	return *member;
 }
 
 bool pairs_claim(struct pairs *pairs, uint32_t member)
@@ -102,13 +109,18 @@ void pairs_count_free(struct pairs *pairs)
 
 void pairs_forget_thread(struct pairs *pairs, struct thread *thread)
 {
-	struct pair_member *at = member_at(pairs, thread->member);
+	uint32_t *member = thread_member(pairs->layout, thread);
+	struct pair_member *at;
 
+	if (*member == 0) {
+		return;
+	}
+	at = member_at(pairs, *member);
 	assert(at->thread == thread);
 	at->view = thread->view;
 	at->thread = NULL;
 	at->is_orphan = true;
-	thread->member = 0;
+	*member = 0;
 	atomic_fetch_add_explicit(&pairs->orphans, 1, memory_order_relaxed);
 }
 
@@ -325,7 +337,8 @@ bool pairs_are_sound(const struct pairs *pairs)
 		const struct pair_member *member = &pairs->members.at[i];
 
 		unused += member->uses == 0;
-		if (member->thread && member->thread->member != i + PAIR_FIRST) {
+		if (member->thread &&
+		    *thread_member(pairs->layout, member->thread) != i + PAIR_FIRST) {
 			return false;
 		}
 	}
