@@ -37,7 +37,7 @@ ROOMS = {
     'src/history': ('base/',) + CTF,
     'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
-    'src/engine/tables': ('base/',) + CONTRACT,
+    'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
     'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
                          + CONTRACT,
@@ -58,7 +58,7 @@ ROOMS = {
     'src/discovery': ('base/', 'text/', 'query/job.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'query/scan.h', 'engine/tables/', 'phases/') + CONTRACT,
-    'src/output': ('base/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
+    'src/output': ('base/', 'kernel/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
     'src/trigger': ('base/', 'figure/', 'output/', 'engine/tables/', 'phases/') + CONTRACT,

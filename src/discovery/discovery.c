@@ -212,12 +212,10 @@ static int32_t *runs_on(struct job_search *search, uint64_t cpu)
 
 static void put_initial(struct job_search *search, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = search->timeline;
 
-	while (search->initial_put < timeline->initial.count &&
-	       timeline->initial.at[search->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[search->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &search->initial_put, ts))) {
 		*runs_on(search, first->cpu) = first->tid;
 	}
 }

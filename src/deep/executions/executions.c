@@ -12,6 +12,7 @@
 #include "deep/executions/executions-pattern.h"
 #include "deep/executions/owners.h"
 #include "deep/reader.h"
+#include "kernel/thread-identity.h"
 
 /* The state of a thread's next execution. */
 struct follower {
@@ -250,12 +251,10 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, ui
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct matcher *matcher, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = matcher->timeline;
 
-	while (matcher->initial_put < timeline->initial.count &&
-	       timeline->initial.at[matcher->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[matcher->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &matcher->initial_put, ts))) {
 		*running_on(matcher, first->cpu) = first->tid;
 	}
 }
@@ -307,9 +306,9 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT) &&
 		   reader_sees(event, REQUEST_SWITCH)) {
 		*tid = (int32_t)event->values[SWITCH_NEXT].i;
-	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_TID) &&
-		   reader_has(event, EXEC_OLD_TID) &&
-		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
+	} else if (event->binding->request == REQUEST_EXEC &&
+		   thread_takes_tid(reader_i64(event, EXEC_TID, 0),
+				    reader_i64(event, EXEC_OLD_TID, 0))) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
 		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid, event->ts);
 		owners_taken(&matcher->owners, *tid, event->ts);
