@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/text/plain.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "live/loop.h"
@@ -34,7 +35,7 @@ static void print_text(const char *text, int width)
 	int used = 0;
 
 	for (; *text; text++, used++) {
-		(void)putchar(units_letter(*text));
+		(void)putchar(plain_letter(*text));
 	}
 	(void)printf("%*s", width > used ? width - used : 1, "");
 }

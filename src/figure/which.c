@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text/plain.h"
 #include "base/units.h"
 #include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
@@ -404,7 +405,7 @@ void which_print(const struct table *table, const char *name, FILE *out)
 		if (strchr("\"\\*?[", *name)) {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(units_letter(*name), out);
+		(void)fputc(plain_letter(*name), out);
 	}
 	(void)fprintf(out, "%s]", quote);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text/plain.h"
 #include "base/units.h"
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -308,7 +309,7 @@ static void put_xml(FILE *out, const char *text)
 			(void)fputs("&#10;", out);
 			break;
 		default:
-			(void)fputc(units_letter(*text), out);
+			(void)fputc(plain_letter(*text), out);
 		}
 	}
 }
@@ -397,7 +398,7 @@ static void put_tap(FILE *out, const char *text)
 		if (*text == '#' || *text == '\\') {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(units_letter(*text), out);
+		(void)fputc(plain_letter(*text), out);
 	}
 }
 
@@ -405,7 +406,7 @@ static void put_diagnostic(FILE *out, const char *text)
 {
 	(void)fputs("# ", out);
 	for (; *text && *text != '\n'; text++) {
-		(void)fputc(units_letter(*text), out);
+		(void)fputc(plain_letter(*text), out);
 	}
 	(void)fputc('\n', out);
 }

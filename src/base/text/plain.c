@@ -10,12 +10,11 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "base/units.h"
 
 void plain_report(char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		text[i] = text[i] == '\n' ? '\n' : units_letter(text[i]);
+		text[i] = text[i] == '\n' ? '\n' : plain_letter(text[i]);
 	}
 }
 
@@ -66,7 +65,7 @@ void plain_message(char *text)
 			memmove(to, at, len);
 			to += len;
 		} else {
-			*to++ = units_letter((char)*at);
+			*to++ = plain_letter((char)*at);
 			len = len > 0 ? len : 1;
 		}
 		at += len;

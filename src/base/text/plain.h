@@ -16,6 +16,12 @@
 #define PLAIN_BOLD   "\016"
 #define PLAIN_NORMAL "\017"
 
+/* Printable ASCII, or '?'. */
+static inline char plain_letter(char letter)
+{
+	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
+}
+
 /* Of reports: whatever is no printable ASCII and no end of a line becomes '?'. */
 void plain_report(char *text, size_t len);
 /*
