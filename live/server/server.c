@@ -26,14 +26,14 @@
 #include "live/server/listener.h"
 #include "live/server/repeat.h"
 
-enum link_state { LINK_ASKS, LINK_IS_ANSWERED, LINK_IS_KEPT };
+enum server_link_state { LINK_ASKS, LINK_IS_ANSWERED, LINK_IS_KEPT };
 
 /* A connection. */
-struct link {
+struct server_link {
 	struct server *server;
 	struct bufferevent *fresh; /* evhttp had not shown it yet: it has a reference; else NULL */
 	struct evhttp_connection *connection; /* NULL: fresh */
-	enum link_state state;
+	enum server_link_state state;
 	uint64_t since_ns; /* monotonic: it is in this state */
 	server_close_fn *on_close;
 	void *user;
@@ -46,14 +46,14 @@ struct server {
 	const char *name;
 	server_request_fn *on_request;
 	void *user;
-	VEC(struct link *) links;
+	VEC(struct server_link *) links;
 	size_t most;
 	struct repeat slow, crowded;
 };
 
 /* ---- connections ---- */
 
-static void set_state(struct link *link, enum link_state state)
+static void set_state(struct server_link *link, enum server_link_state state)
 {
 	link->state = state;
 	link->since_ns = now_monotonic_ns();
@@ -68,7 +68,7 @@ static void remove_link(struct server *server, size_t i)
 /* The connection is about to be freed. */
 static void on_close(struct evhttp_connection *connection, void *arg)
 {
-	struct link *link = arg;
+	struct server_link *link = arg;
 	struct server *server = link->server;
 	size_t i = 0;
 
@@ -90,8 +90,8 @@ static size_t oldest_of(const struct server *server)
 	size_t found = SIZE_MAX;
 
 	for (size_t i = 0; i < server->links.count; i++) {
-		const struct link *link = server->links.at[i];
-		const struct link *other = found < SIZE_MAX ? server->links.at[found] : NULL;
+		const struct server_link *link = server->links.at[i];
+		const struct server_link *other = found < SIZE_MAX ? server->links.at[found] : NULL;
 
 		if (link->state == LINK_IS_KEPT || !link->connection) {
 			continue;
@@ -122,7 +122,7 @@ static void make_room(struct server *server)
 static void look(struct server *server)
 {
 	for (size_t i = server->links.count; i-- > 0;) {
-		struct link *link = server->links.at[i];
+		struct server_link *link = server->links.at[i];
 		void *owner = NULL;
 
 		if (!link->fresh) {
@@ -156,7 +156,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	for (size_t i = server->links.count; i-- > 0;) {
-		struct link *link = server->links.at[i];
+		struct server_link *link = server->links.at[i];
 
 		if (link->connection && link->state == LINK_ASKS &&
 		    now - link->since_ns >= SERVER_REQUEST_S * NS_PER_S) {
@@ -175,7 +175,7 @@ static struct bufferevent *on_accept(struct event_base *base, void *arg)
 {
 	struct server *server = arg;
 	struct bufferevent *buffer = bufferevent_socket_new(base, -1, 0);
-	struct link *link = mem_alloc(sizeof(*link));
+	struct server_link *link = mem_alloc(sizeof(*link));
 
 	link->server = server;
 	link->fresh = buffer;
@@ -191,7 +191,7 @@ static struct bufferevent *on_accept(struct event_base *base, void *arg)
 
 /* ---- requests ---- */
 
-static struct link *link_of(struct server *server, struct evhttp_request *request)
+static struct server_link *link_of(struct server *server, struct evhttp_request *request)
 {
 	const struct evhttp_connection *connection = evhttp_request_get_connection(request);
 
@@ -214,7 +214,7 @@ static void on_answered(struct evhttp_request *request, void *arg)
 static void on_request(struct evhttp_request *request, void *arg)
 {
 	struct server *server = arg;
-	struct link *link = link_of(server, request);
+	struct server_link *link = link_of(server, request);
 
 	set_state(link, LINK_IS_ANSWERED);
 	evhttp_request_set_on_complete_cb(request, on_answered, link);
@@ -224,7 +224,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 void server_keep(struct server *server, struct evhttp_request *request, server_close_fn *on_closed,
 		 void *user)
 {
-	struct link *link = link_of(server, request);
+	struct server_link *link = link_of(server, request);
 
 	assert(link->state == LINK_IS_ANSWERED);
 	evhttp_request_set_on_complete_cb(request, NULL, NULL);

@@ -13,16 +13,16 @@
 #include <time.h>
 
 #include "base/now.h"
-#include "base/text/plain.h"
 #include "fetch/range-session.h"
 #include "live/loop.h"
+#include "text/plain.h"
 
 #define ATTEMPTS_MAX 3
 #define PAUSE_NS     (NS_PER_S / 4)
 #define BUSY_NS      (3 * NS_PER_S) /* a relay notices late that a viewer has gone */
 #define PROGRESS_NS  (NS_PER_S / 5)
 
-struct session {
+struct fetched_session {
 	uint64_t id;
 	uint32_t live_timer_us;
 	char *name; /* its URL, without what could change a terminal */
@@ -33,7 +33,7 @@ struct fetch {
 	const struct url *url;
 	const struct range_store *store;
 	struct relay_address address;
-	VEC(struct session) sessions;
+	VEC(struct fetched_session) sessions;
 	size_t not_live;
 	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
 	struct err *err;
@@ -77,7 +77,7 @@ static char *url_of(const struct url *url, const char *host, const char *session
 	text = mem_printf("%.*s://%s%s%s%s/host/%s/%s", (int)(scheme_end - url->text), url->text,
 			  is_v6 ? "[" : "", url->host, is_v6 ? "]" : "", port, host, session);
 	for (char *at = text; *at; at++) {
-		*at = plain_letter(*at);
+		*at = units_letter(*at);
 	}
 	return text;
 }
@@ -90,7 +90,7 @@ static void on_session(void *user, const struct url *url, const struct loop_list
 		fetch->not_live++;
 		return;
 	}
-	*vec_push(&fetch->sessions) = (struct session){
+	*vec_push(&fetch->sessions) = (struct fetched_session){
 		.id = listed->id,
 		.live_timer_us = (uint32_t)listed->live_timer_us,
 		.name = url_of(url, listed->host, listed->name),
@@ -177,7 +177,7 @@ static void add_paths(struct range_job *job, const struct units_span *span,
 		struct recorded_path *path = vec_push(&paths->at);
 
 		for (char *at = trace->path; at && *at; at++) {
-			*at = plain_letter(*at);
+			*at = units_letter(*at);
 		}
 		*path = (struct recorded_path){ .span = *span, .from = job->from };
 		path->name = mem_printf("%s%s%s", job->name, trace->path ? "/" : "",
@@ -239,7 +239,7 @@ static void say_fetched(const struct fetch *fetch, const struct range_job *job)
 	}
 }
 
-static int fetch_session(struct fetch *fetch, const struct session *session, size_t number,
+static int fetch_session(struct fetch *fetch, const struct fetched_session *session, size_t number,
 			 struct recorded_paths *paths)
 {
 	const struct range_config *config = fetch->config;

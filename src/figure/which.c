@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/text/plain.h"
 #include "base/units.h"
 #include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
@@ -246,6 +245,7 @@ static bool matches(const struct figure *figure, const struct report_row *row)
 	const char *name;
 	char number[24];
 
+	assert(figure->key && figure->pattern);
 	if (row->by && table->by_key && strcmp(figure->key, table->by_key) == 0) {
 		return fnmatch(figure->pattern, row->by, 0) == 0;
 	}
@@ -405,7 +405,7 @@ void which_print(const struct table *table, const char *name, FILE *out)
 		if (strchr("\"\\*?[", *name)) {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(plain_letter(*name), out);
+		(void)fputc(units_letter(*name), out);
 	}
 	(void)fprintf(out, "%s]", quote);
 }

@@ -8,7 +8,7 @@
  *     column   key "latency"      parts        COUNT  MEAN  P99  MAX  TOTAL  P50  MIN  STDEV
  *
  * Texts are cut to CELL_MAX bytes.  Names come from traces and may hold any bytes; whoever prints
- * them makes them harmless (plain_letter()).
+ * them makes them harmless (units_letter()).
  */
 #ifndef SILLAGE_OUTPUT_FORMAT_H
 #define SILLAGE_OUTPUT_FORMAT_H

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/text/plain.h"
 #include "base/units.h"
 
 #define CELL_TEXT_MAX    128
@@ -18,7 +17,7 @@ void text_put(FILE *out, const char *text, int width)
 	int used = 0;
 
 	for (; text[used] && (width < 0 || used < width); used++) {
-		(void)fputc(plain_letter(text[used]), out);
+		(void)fputc(units_letter(text[used]), out);
 	}
 	(void)fprintf(out, "%*s", width > used ? width - used : 0, "");
 }

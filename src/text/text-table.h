@@ -8,7 +8,7 @@
  *
  * A table is a list of columns and the place of the next cell.  It allocates nothing.  Texts may
  * come from traces and hold any bytes: what could be a command to a terminal is replaced
- * (plain_letter()), here and nowhere else in these tables.  Widths are letters of the screen.
+ * (units_letter()), here and nowhere else in these tables.  Widths are letters of the screen.
  */
 #ifndef SILLAGE_TEXT_TEXT_TABLE_H
 #define SILLAGE_TEXT_TEXT_TABLE_H

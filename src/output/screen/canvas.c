@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "base/text/plain.h"
 #include "base/units.h"
 #include "output/screen/view-state.h"
 
@@ -23,7 +22,7 @@ void canvas_put_at(const struct canvas *canvas, int line, int column, enum view_
 	room = room < sizeof(cut) ? room : sizeof(cut) - 1;
 	len = len < room ? len : room;
 	for (size_t i = 0; i < len; i++) {
-		cut[i] = plain_letter(text[i]);
+		cut[i] = units_letter(text[i]);
 	}
 	cut[len] = '\0';
 	canvas->put(canvas->user, line, column, style, cut);

@@ -10,7 +10,6 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/text/plain.h"
 #include "base/units.h"
 #include "store/clickhouse/curl-library.h"
 
@@ -52,7 +51,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 		return transfer->failure < 0 ? 0 : len;
 	}
 	for (size_t i = 0; i < len && transfer->said_len < SAID_BYTES_MAX - 1; i++) {
-		transfer->said[transfer->said_len++] = plain_letter(data[i]);
+		transfer->said[transfer->said_len++] = units_letter(data[i]);
 	}
 	return len;
 }

@@ -1,7 +1,7 @@
 /*
  * plain: see plain.h.
  */
-#include "base/text/plain.h"
+#include "text/plain.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "base/text/utf8.h"
+#include "base/units.h"
 
 void plain_report(char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		text[i] = text[i] == '\n' ? '\n' : plain_letter(text[i]);
+		text[i] = text[i] == '\n' ? '\n' : units_letter(text[i]);
 	}
 }
 
@@ -65,7 +66,7 @@ void plain_message(char *text)
 			memmove(to, at, len);
 			to += len;
 		} else {
-			*to++ = plain_letter((char)*at);
+			*to++ = units_letter((char)*at);
 			len = len > 0 ? len : 1;
 		}
 		at += len;

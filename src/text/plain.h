@@ -3,11 +3,11 @@
  *
  * Names of threads, files, hosts, events and triggers, and what servers say, come from others, and
  * may hold any bytes: escape sequences, ends of lines, marks that turn the direction of writing.
- * So the streams that go to people pass through here (output/sink.h, cmd/say.h), whatever was
+ * So the streams that go to people pass through here (output/sink.h, run/say.h), whatever was
  * printed on them; nobody who prints has to think of it.
  */
-#ifndef SILLAGE_BASE_TEXT_PLAIN_H
-#define SILLAGE_BASE_TEXT_PLAIN_H
+#ifndef SILLAGE_TEXT_PLAIN_H
+#define SILLAGE_TEXT_PLAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,12 +15,6 @@
 /* In the text of a report: what follows is bold, or as before.  In a name they do no more. */
 #define PLAIN_BOLD   "\016"
 #define PLAIN_NORMAL "\017"
-
-/* Printable ASCII, or '?'. */
-static inline char plain_letter(char letter)
-{
-	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
-}
 
 /* Of reports: whatever is no printable ASCII and no end of a line becomes '?'. */
 void plain_report(char *text, size_t len);
