@@ -14,7 +14,7 @@ extern const struct analysis analysis_jobs;
 
 /* ---- phases ---- */
 
-static enum part part_of(enum phase phase)
+static enum job_part part_of(enum phase phase)
 {
 	static const uint8_t parts[PHASES] = {
 		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,
@@ -439,7 +439,7 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 	labels_items_codec(codec, &machine->items);
 	(void)codec_check(codec, machine->next < job->is->event_count &&
 					 machine->arrival.ts <= machine->begin &&
-					 machine->arrival.from < FROM_COUNT);
+					 machine->arrival.from < ARRIVALS);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)

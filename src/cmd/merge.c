@@ -20,7 +20,7 @@
 #include "run/run.h"
 #include "run/say.h"
 
-struct source {
+struct merge_source {
 	const char *name;
 	FILE *file;
 	struct partial_reader *in;
@@ -29,7 +29,7 @@ struct source {
 struct merging {
 	const struct options *options;
 	struct output *output;
-	VEC(struct source) sources;
+	VEC(struct merge_source) sources;
 	struct period_set periods;
 	struct engine_config config;
 	struct trace_identity identity;
@@ -81,7 +81,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 /* ---- traces ---- */
 
-static int merge_trace(struct merging *m, const struct source *source,
+static int merge_trace(struct merging *m, const struct merge_source *source,
 		       const struct partial_file_trace *begun)
 {
 	struct engine *engine;
@@ -114,7 +114,7 @@ static void note_failure(struct merging *m)
 	m->summary.exit = EXIT_FAILED;
 }
 
-static void merge_source(struct merging *m, const struct source *source)
+static void merge_source(struct merging *m, const struct merge_source *source)
 {
 	struct partial_file_trace begun;
 	int r = 0;
@@ -178,7 +178,7 @@ static int merge_into(struct merging *m)
 static int open_source(struct merging *m, const char *name)
 {
 	bool is_stdin = strcmp(name, "-") == 0;
-	struct source source = { .name = is_stdin ? "standard input" : name };
+	struct merge_source source = { .name = is_stdin ? "standard input" : name };
 	int r;
 
 	source.file = is_stdin ? stdin : fopen(name, "re");

@@ -230,6 +230,7 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_text = strcmp(options->format, "text") == 0,
 				 .is_whole = true,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };

@@ -6,6 +6,7 @@
 
 #include "deep/build.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 
 /* ---- requests ---- */
 
@@ -327,7 +328,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	struct deep_cpu *cpu;
 	uint32_t index, leader;
 
-	if (!reader_has(event, TID) || !reader_has(event, OLD_TID) || v[TID].i == v[OLD_TID].i) {
+	if (!thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0))) {
 		return;
 	}
 	index = build_thread(build, (int32_t)v[OLD_TID].i);

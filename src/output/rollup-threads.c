@@ -192,21 +192,13 @@ struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollu
 	return NULL;
 }
 
-/* The name of a process is that of its leader, or else of the thread with the smallest tid; of
- * several that had the tid, the newest.  The same one says which container (report-threads.c). */
+/* The thread that names the process also says which container it is in. */
 static void name_process(struct rollup_row *process, const struct rollup_row *thread)
 {
 	const struct thread_view *view = &thread->view;
-	bool leads = view->tid == view->pid, has_leader = process->named_by == view->pid;
 
-	if (!view->comm[0] || process->view.pid < 0) {
-		return;
-	}
-	if (view->tid == process->named_by
-		    ? thread->row.id > process->named_by_id
-		    : leads || (!has_leader && view->tid < process->named_by)) {
-		process->named_by = view->tid;
-		process->named_by_id = thread->row.id;
+	if (view->comm[0] && process->view.pid >= 0 &&
+	    process_name_by(&process->named, view->tid, view->pid, thread->row.id)) {
 		process->view.container = view->container;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}

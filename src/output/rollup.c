@@ -147,7 +147,7 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 
 	row->row = *from;
 	row->source = source;
-	row->named_by = INT64_MAX;
+	row->named.rank = PROCESS_UNNAMED;
 	show_name(row, from);
 	row->keyed = from->keyed ? mem_strdup(from->keyed) : NULL;
 	row->row.keyed = row->keyed;

@@ -64,6 +64,7 @@ int main(void)
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
+	srunner_add_suite(runner, suite_release());
 	srunner_add_suite(runner, suite_thread_phase());
 	srunner_add_suite(runner, suite_expression());
 	srunner_add_suite(runner, suite_query());
@@ -72,7 +73,7 @@ int main(void)
 	srunner_add_suite(runner, suite_timeline());
 	srunner_add_suite(runner, suite_page_rows());
 	srunner_add_suite(runner, suite_episodes());
-	srunner_add_suite(runner, suite_jobs());
+	srunner_add_suite(runner, suite_executions());
 	srunner_add_suite(runner, suite_resources());
 	srunner_add_suite(runner, suite_hierarchy());
 	srunner_add_suite(runner, suite_partition());

@@ -122,14 +122,14 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 	}
 }
 
-struct held {
+struct gate_held {
 	struct gate *gate;
 	size_t number;
 };
 
 static void on_held(void *user, const char *says)
 {
-	const struct held *held = user;
+	const struct gate_held *held = user;
 
 	gate_held(held->gate, held->number, says);
 }
@@ -140,7 +140,7 @@ static int check_limits(struct comparing *c)
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < c->limits.count; i++) {
-		struct held held = { c->gate, i };
+		struct gate_held held = { c->gate, i };
 		struct err why;
 		int r = limit_check(c->limits.at[i], &c->comparison, on_held, &held, &why);
 

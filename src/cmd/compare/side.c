@@ -23,7 +23,7 @@
 #include "store/store.h"
 #include "stored/stored.h"
 
-struct side {
+struct compared_side {
 	struct options options; /* with the side's own range */
 	const struct analysis *const *list;
 	struct profile *profile;
@@ -32,7 +32,7 @@ struct side {
 };
 
 /* Rows as they are shown: with --per comm processes are those of one name. */
-static void add_report(struct side *side, const struct report *report)
+static void add_report(struct compared_side *side, const struct report *report)
 {
 	const struct output as = { .analyses = side->list, .display = &side->options.display };
 	struct shown shown = { .sums = { 0 } };
@@ -46,7 +46,7 @@ static void add_report(struct side *side, const struct report *report)
 
 static void on_report(void *user, const struct report *report)
 {
-	struct side *side = user;
+	struct compared_side *side = user;
 
 	if (report->kind == REPORT_TOTAL) {
 		profile_add_span(side->profile, report->begin, report->end);
@@ -56,7 +56,7 @@ static void on_report(void *user, const struct report *report)
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
-	struct side *side = user;
+	struct compared_side *side = user;
 
 	if (side->options.verbosity >= 0) {
 		say("%s: %s", side->name, warning->message);
@@ -72,7 +72,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 }
 
 /* Analyses of what the user asks for are only there if something is asked for. */
-static bool is_asked(const struct side *side, const struct analysis *analysis)
+static bool is_asked(const struct compared_side *side, const struct analysis *analysis)
 {
 	const struct period_set *periods = &side->options.periods;
 
@@ -82,7 +82,7 @@ static bool is_asked(const struct side *side, const struct analysis *analysis)
 }
 
 /* -EINVAL: there is nothing to measure. */
-static int fill_config(const struct side *side, struct engine_config *ret)
+static int fill_config(const struct compared_side *side, struct engine_config *ret)
 {
 	const struct options *options = &side->options;
 	size_t count = 0;
@@ -107,7 +107,7 @@ static int fill_config(const struct side *side, struct engine_config *ret)
 				     "no period or job to measure: --period and --job say which");
 }
 
-static int analyze_one(struct side *side, const struct recorded_path *path)
+static int analyze_one(struct compared_side *side, const struct recorded_path *path)
 {
 	struct engine_config config;
 	struct recorded_run run = { .user = side, .stop = &run_stop, .on_trace = on_trace };
@@ -129,7 +129,7 @@ static int analyze_one(struct side *side, const struct recorded_path *path)
 	return r;
 }
 
-static int read_traces(struct side *side, const char *arg)
+static int read_traces(struct compared_side *side, const char *arg)
 {
 	struct recorded_paths paths = { 0 };
 	int r = run_find(&side->options, arg, &paths, side->err);
@@ -144,7 +144,8 @@ static int read_traces(struct side *side, const char *arg)
 
 /* ---- stores ---- */
 
-static int find_windows(struct side *side, struct store_reader *reader, struct store_windows *ret)
+static int find_windows(struct compared_side *side, struct store_reader *reader,
+			struct store_windows *ret)
 {
 	const struct options *options = &side->options;
 	struct units_span span;
@@ -165,7 +166,7 @@ static int find_windows(struct side *side, struct store_reader *reader, struct s
 }
 
 /* Windows come by trace. */
-static int add_windows(struct side *side, struct store_reader *reader,
+static int add_windows(struct compared_side *side, struct store_reader *reader,
 		       const struct store_windows *windows)
 {
 	struct rollup *total = rollup_new(1, 0, &side->options.selection, false);
@@ -189,7 +190,7 @@ static int add_windows(struct side *side, struct store_reader *reader,
 	return r;
 }
 
-static int read_store(struct side *side, const char *url)
+static int read_store(struct compared_side *side, const char *url)
 {
 	struct store_windows windows = { 0 };
 	struct store_reader *reader = NULL;
@@ -212,7 +213,7 @@ static int read_store(struct side *side, const char *url)
 
 /* ---- JSON ---- */
 
-static int read_json(struct side *side, const char *path)
+static int read_json(struct compared_side *side, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *in = is_stdin ? stdin : fopen(path, "re");
@@ -232,7 +233,7 @@ static int read_json(struct side *side, const char *path)
 /* ---- which of them ---- */
 
 /* Cuts @BEGIN..END off; it may be no part of the name of a file. */
-static void take_range(struct side *side, char *name)
+static void take_range(struct compared_side *side, char *name)
 {
 	char *dots = NULL, *at;
 	struct stat ignored;
@@ -273,7 +274,7 @@ static enum side_kind kind_of(const char *name)
 
 enum side_kind side_kind(const char *arg)
 {
-	struct side ignored = { 0 };
+	struct compared_side ignored = { 0 };
 	char *name = mem_strdup(arg);
 	enum side_kind kind;
 
@@ -283,7 +284,7 @@ enum side_kind side_kind(const char *arg)
 	return kind;
 }
 
-static int read_any(struct side *side, const char *name)
+static int read_any(struct compared_side *side, const char *name)
 {
 	bool has_range = side->options.begin || side->options.end;
 	enum side_kind kind = kind_of(name);
@@ -307,7 +308,7 @@ static int read_any(struct side *side, const char *name)
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
 	      struct profile **ret, struct err *err)
 {
-	struct side side = {
+	struct compared_side side = {
 		.options = *options, .list = list, .profile = profile_new(arg), .err = err
 	};
 	char *name = mem_strdup(arg);

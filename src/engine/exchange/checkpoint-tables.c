@@ -119,18 +119,30 @@ static void view_codec(struct codec *codec, struct thread_view *view)
 	}
 }
 
+static bool flag_codec(struct codec *codec, bool flag)
+{
+	codec_bool(codec, &flag);
+	return flag;
+}
+
 static void thread_codec(const struct checkpoint *checkpoint, const struct layout *layout,
 			 struct thread *thread)
 {
 	struct codec *codec = checkpoint->codec;
 	const struct setup *setup = layout->setup;
+	uint8_t picked = thread->picked;
 
-	codec_each(codec, &thread->cpu, &thread->in_ts, &thread->is_dead, &thread->is_in,
-		   &thread->is_reused, &thread->incarnation, &thread->before_ts);
+	codec_each(codec, &thread->cpu, &thread->in_ts);
+	thread->is_dead = flag_codec(codec, thread->is_dead);
+	thread->is_in = flag_codec(codec, thread->is_in);
+	thread->is_reused = flag_codec(codec, thread->is_reused);
+	codec_each(codec, &thread->incarnation);
 	view_codec(codec, &thread->view);
-	codec_each(codec, &thread->picked, &thread->is_touched);
-	if (codec_reads(codec)) {
-		thread->told_id = shard_row_id(thread);
+	codec_each(codec, &picked);
+	thread->picked = picked & (PICKED_YES | PICKED_NO | PICKED_STAYS);
+	thread->is_touched = flag_codec(codec, thread->is_touched);
+	if (codec_reads(codec) && setup->wants_views) {
+		thread_told(layout, thread)->id = shard_row_id(thread);
 	}
 	row_codec(codec, &layout->columns[SCOPE_THREAD], thread_window(layout, thread));
 	if (!layout->is_direct) {
@@ -140,6 +152,14 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 		analysis_checkpoint(setup->analyses[a], checkpoint,
 				    (char *)(thread + 1) + layout->thread_state_offsets[a]);
 	}
+}
+
+static void before_codec(struct codec *codec, struct shard *shard, const struct thread *thread)
+{
+	uint64_t ts = shard_before_ts(shard, thread);
+
+	codec_u64(codec, &ts);
+	shard_set_before(shard, thread, ts);
 }
 
 /* The index in its shard's list identifies a thread. */
@@ -161,6 +181,7 @@ static void threads_codec(const struct checkpoint *checkpoint, struct shard *sha
 		}
 		shard->resident.at[i]->resident_at = (uint32_t)i;
 		thread_codec(checkpoint, shard->layout, shard->resident.at[i]);
+		before_codec(codec, shard, shard->resident.at[i]);
 		if (codec_reads(codec) && shard->resident.at[i]->is_touched) {
 			*vec_push(&shard->touched) = shard->resident.at[i];
 		}
@@ -309,13 +330,13 @@ static void any_thread_codec(struct codec *codec, struct tables *tables, struct 
 /* A thread that lost its row is not known any more. */
 static void owner_codec(struct codec *codec, struct tables *tables, struct shown_instance *shown)
 {
-	bool has_owner = shown->owner && shown->owner->life == shown->owner_life &&
+	bool has_owner = shown->owner && shard_row_id(shown->owner) == shown->owner_id &&
 			 shard_of(tables, shown->owner) < SHARDS;
 
 	codec_bool(codec, &has_owner);
 	if (has_owner) {
 		any_thread_codec(codec, tables, &shown->owner);
-		shown->owner_life = shown->owner ? shown->owner->life : 0;
+		shown->owner_id = shown->owner ? shard_row_id(shown->owner) : 0;
 	}
 }
 
@@ -381,8 +402,10 @@ static void member_codec(struct codec *codec, struct tables *tables, struct pair
 	}
 	any_thread_codec(codec, tables, &member->thread);
 	if (codec_reads(codec) && member->thread) {
-		if (codec_check(codec, member->thread->member == 0)) {
-			member->thread->member = number;
+		uint32_t *known = thread_member(&tables->layout, member->thread);
+
+		if (codec_check(codec, *known == 0)) {
+			*known = number;
 			pairs_use(&tables->pairs, number);
 		} else {
 			member->thread = NULL;

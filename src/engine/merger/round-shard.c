@@ -92,10 +92,13 @@ static void set_prio(struct thread *thread, int32_t prio)
 	thread->view.has_prio = true;
 }
 
-static void note_death(struct shard *shard, struct thread *thread, const struct record *record)
+/* @has_left: on_switch_out() said that it left the CPU. */
+static void note_death(struct shard *shard, struct thread *thread, const struct record *record,
+		       bool has_left)
 {
 	if (record->arg16 & RECORD_DEAD) {
-		shard_thread_ends(shard, thread, record->ts + record->arg64);
+		(has_left ? shard_thread_exits : shard_thread_ends)(shard, thread,
+								    record->ts + record->arg64);
 	}
 }
 
@@ -139,23 +142,23 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
  * that record came first. */
 static bool is_tie(const struct applying *at, const struct thread *thread, uint64_t ts)
 {
-	return thread->cpu != at->entry->source.cpu_id && thread->in_ts == ts && ts != 0;
+	return thread->cpu != at->entry->source.cpu_number && thread->in_ts == ts && ts != 0;
 }
 
 /* The thread leaves its CPU at @ts, with the flags of @record.  With a tie, the interval that ends
- * is the one before. */
-static void switch_out_at(struct applying *at, struct thread *thread, const struct record *record,
+ * is the one before: false. */
+static bool switch_out_at(struct applying *at, struct thread *thread, const struct record *record,
 			  uint64_t ts)
 {
-	bool is_here = thread->cpu == at->entry->source.cpu_id;
+	bool is_here = thread->cpu == at->entry->source.cpu_number;
 	struct switch_out out = { .ts = ts,
 				  .known_ts = record->ts,
 				  .flags = record->arg16,
 				  .is_tie = is_tie(at, thread, ts) };
 
 	if (out.is_tie) {
-		out.in_ts = thread->before_ts;
-		thread->before_ts = 0;
+		out.in_ts = shard_before_ts(at->shard, thread);
+		shard_set_before(at->shard, thread, 0);
 	} else {
 		out.in_ts = is_here && thread->is_in ? thread->in_ts : 0;
 		thread->is_in = false;
@@ -165,6 +168,7 @@ static void switch_out_at(struct applying *at, struct thread *thread, const stru
 	}
 
 	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
+	return !out.is_tie;
 }
 
 static void switch_in(struct applying *at, struct thread *thread, const struct record *record)
@@ -174,56 +178,59 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 				.cpu = at->entry->source.cpu_id,
 				.cpu_number = at->entry->source.cpu_number,
 				.prio = (int8_t)(record->arg16 >> RECORD_PRIO_SHIFT) };
+	bool has_left;
 
 	set_prio(thread, record->arg32);
-	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
+	in.is_migration = thread->cpu != UINT32_MAX && thread->cpu != in.cpu_number;
 	if (record->arg16 & RECORD_PRIO) {
 		in.out_ts = record->ts + record->arg64;
 		in.out_flags = record->arg16;
 	}
 	shard_each_with(shard, on_switch_in, (shard, thread, &in));
-	thread->cpu = in.cpu;
-	thread->before_ts = thread->is_in ? thread->in_ts : 0;
+	thread->cpu = in.cpu_number;
+	shard_set_before(shard, thread, thread->is_in ? thread->in_ts : 0);
 	thread->in_ts = record->ts;
 	thread->is_in = true;
 	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
 		shard_each_rare_with(shard, on_no_open_calls, (shard, thread));
 	}
 	run_for(shard, thread, at->entry->source.cpu_number, record);
-	if (record->arg16 & RECORD_PRIO) {
-		switch_out_at(at, thread, record, record->ts + record->arg64);
-	}
+	has_left = record->arg16 & RECORD_PRIO &&
+		   switch_out_at(at, thread, record, record->ts + record->arg64);
 	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
-	note_death(at->shard, thread, record);
+	note_death(at->shard, thread, record, has_left);
 }
 
 /* The on-CPU interval of a thread goes on under another tid. */
 static void continue_on(struct applying *at, struct thread *thread, const struct record *record)
 {
+	bool has_left;
+
 	if (record->arg16 & RECORD_PRIO) {
 		set_prio(thread, record->arg32);
 	}
-	thread->cpu = at->entry->source.cpu_id;
+	thread->cpu = at->entry->source.cpu_number;
 	shard_each_with(at->shard, on_seen, (at->shard, thread, record->ts));
 	run_for(at->shard, thread, at->entry->source.cpu_number, record);
-	if (record->arg16 & RECORD_PRIO) {
-		switch_out_at(at, thread, record, record->ts + record->arg64);
-	}
+	has_left = record->arg16 & RECORD_PRIO &&
+		   switch_out_at(at, thread, record, record->ts + record->arg64);
 	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
-	note_death(at->shard, thread, record);
+	note_death(at->shard, thread, record, has_left);
 }
 
 static void switch_out(struct applying *at, struct thread *thread, const struct record *record)
 {
+	bool has_left;
+
 	if (!is_tie(at, thread, record->ts)) { /* else that record has a later one */
 		set_prio(thread, record->arg32);
 	}
-	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = at->entry->source.cpu_id; /* its switch-in was not traced */
+	if (thread->cpu == UINT32_MAX) {
+		thread->cpu = at->entry->source.cpu_number; /* its switch-in was not traced */
 	}
-	switch_out_at(at, thread, record, record->ts);
+	has_left = switch_out_at(at, thread, record, record->ts);
 	note_oncpu(at, thread, record, false);
-	note_death(at->shard, thread, record);
+	note_death(at->shard, thread, record, has_left);
 }
 
 /* The initial thread of a CPU, as the first switch there describes it (cpus.c). */
@@ -237,8 +244,8 @@ static void initial_thread(struct shard *shard, struct thread *thread, const str
 	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
 		set_prio(thread, record->arg32);
 	}
-	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = record->arg64;
+	if (thread->cpu == UINT32_MAX) {
+		thread->cpu = (uint32_t)record->arg64;
 	}
 	shard_each_with(shard, on_initial_thread, (shard, thread, record->arg64));
 }
@@ -247,8 +254,8 @@ static void fork_thread(struct applying *at, const struct record *record)
 {
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
 	apply_name(at->shard, at->key->thread, at->group);
-	if (record->arg64 != UINT64_MAX) {
-		at->key->thread->view.pid = (int64_t)record->arg64;
+	if (record->arg64 <= INT32_MAX) {
+		at->key->thread->view.pid = (int32_t)record->arg64;
 	}
 	shard_contain(at->shard, at->key->thread,
 		      &(struct container_record){ .pid_ns = (uint32_t)record->arg32,
@@ -375,7 +382,7 @@ static inline void use_record(struct applying *at, const struct record *record, 
 		apply_name(at->shard, key->thread, at->group);
 		*is_fresh = false;
 	}
-	if (key->thread->is_dead) {
+	if (key->thread->is_dead && record->kind != RECORD_FORK) {
 		shard_reopen(at->shard, key->thread);
 	}
 	select_thread(at, key->thread, record);
@@ -566,9 +573,7 @@ static void chain_by_key(struct shard *shard, uint32_t round)
 								    .last = (uint32_t)i,
 								    .count = 1 };
 		if (slot->thread) {
-			__builtin_prefetch(slot->thread);
-			__builtin_prefetch((const char *)slot->thread + 64);
-			__builtin_prefetch((const char *)slot->thread + 128);
+			thread_prefetch(shard->layout, slot->thread);
 		}
 	}
 }

@@ -168,7 +168,7 @@ static void add_stitched(struct merger *merger)
 	*vec_push(&merger->round.entries) = (struct round_entry){
 		.partial = merger->stitched,
 		.slice = &merger->stitched->slices.at[0],
-		.source = { .cpu_id = UINT64_MAX, .owns_cpu = true },
+		.source = { .cpu_id = UINT64_MAX, .cpu_number = UINT32_MAX, .owns_cpu = true },
 	};
 }
 
@@ -395,13 +395,13 @@ void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bo
 /* ---- checks ---- */
 
 /* Where a stream's next entry may come from. */
-struct place {
+struct round_place {
 	size_t stream, partial, slice;
 };
 
 /* Moves @place to the entry's slice; false: it does not come after the slice before. */
 static bool find_entry(const struct merger *merger, const struct round_entry *entry,
-		       struct place *place)
+		       struct round_place *place)
 {
 	for (; place->stream < merger->order.count; place->stream++, place->partial = 0) {
 		const struct merger_stream *stream = merger->order.at[place->stream];
@@ -433,7 +433,7 @@ void round_check(const struct merger *merger)
 {
 	const struct round *round = &merger->round;
 	size_t last = round->entries.count - 1;
-	struct place place = { 0 };
+	struct round_place place = { 0 };
 
 	assert(round->number > 0); /* 0: an empty slot (struct slot) */
 	assert(round->bound == merger->last_bound);

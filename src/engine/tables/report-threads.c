@@ -45,7 +45,7 @@ static struct process_row *process_new(const struct tables *tables, struct listi
 	struct process_row *process = mem_alloc(sizeof(*process));
 
 	process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
-	process->named_by = INT32_MAX;
+	process->named.rank = PROCESS_UNNAMED;
 	*vec_push(&listing->memory->processes) = (struct report_process){
 		.row = process->values,
 		.memory = process,
@@ -68,24 +68,14 @@ static struct process_row *process_at(const struct tables *tables, struct pass *
 	return listing->processes.at[number];
 }
 
-/*
- * The name of a process is that of its leader, or else of the thread with the smallest tid.  Of
- * several threads that had the tid, the newest counts.  The same one says which container it is in.
- */
+/* The thread that names the process also says which container it is in. */
 static void name_process(struct process_row *process, const struct thread *thread)
 {
 	const struct thread_view *view = &thread->view;
-	bool leads = view->tid == view->pid, has_leader = process->named_by == view->pid;
 
 	assert(process->view.pid == view->pid);
-	if (!view->comm[0]) {
-		return;
-	}
-	if (view->tid == process->named_by
-		    ? shard_row_id(thread) > process->named_by_id
-		    : leads || (!has_leader && view->tid < process->named_by)) {
-		process->named_by = view->tid;
-		process->named_by_id = shard_row_id(thread);
+	if (view->comm[0] &&
+	    process_name_by(&process->named, view->tid, view->pid, shard_row_id(thread))) {
 		process->view.container = view->container;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
@@ -304,21 +294,21 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 
 /* ---- what is known of threads ---- */
 
-static void report_view(struct thread *thread, struct report_memory *memory)
+static void report_view(const struct layout *layout, struct thread *thread,
+			struct report_memory *memory)
 {
+	struct thread_told *told = thread_told(layout, thread);
 	uint64_t id = shard_row_id(thread);
 	uint64_t hash = hash_bytes(0, &thread->view, sizeof(thread->view));
-	uint32_t told = hash_mix(hash ^ id) | 1;
+	uint32_t now = hash_mix(hash ^ id) | 1;
 
-	if (thread->told == told && thread->told_id == id) {
+	if (told->hash == now && told->id == id) {
 		return;
 	}
-	*vec_push(&memory->views) = (struct report_view){ .id = id,
-							  .was = thread->told_id,
-							  .is_reused = thread->is_reused,
-							  .view = thread->view };
-	thread->told = told;
-	thread->told_id = id;
+	*vec_push(&memory->views) = (struct report_view){
+		.id = id, .was = told->id, .is_reused = thread->is_reused, .view = thread->view
+	};
+	*told = (struct thread_told){ .id = id, .hash = now };
 }
 
 /* A tid below 0: an entity, or a thread of which nothing can become known. */
@@ -329,7 +319,7 @@ void report_views(struct tables *tables, struct report_memory *memory)
 
 		for (size_t i = 0; i < shard->resident.count; i++) {
 			if (shard->resident.at[i] && shard->resident.at[i]->view.tid >= 0) {
-				report_view(shard->resident.at[i], memory);
+				report_view(&tables->layout, shard->resident.at[i], memory);
 			}
 		}
 	}

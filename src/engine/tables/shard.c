@@ -46,6 +46,7 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
 	vec_fini(&shard->presence);
+	vec_fini(&shard->before_ts);
 	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
@@ -323,11 +324,8 @@ const struct period_set *shard_periods(const struct shard *shard)
 static void prefetch_threads(const struct shard *shard, size_t word, uint64_t which)
 {
 	for (; which != 0; which &= which - 1) {
-		const struct thread *thread =
-			shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)];
-
-		__builtin_prefetch(thread);
-		__builtin_prefetch((const char *)thread + LINE_BYTES);
+		thread_prefetch(shard->layout,
+				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)]);
 	}
 }
 
@@ -344,7 +342,7 @@ void shard_end_window(struct shard *shard, uint64_t end)
 				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
 
 			if (shard->layout->selects) {
-				shard_select(shard, thread, thread->cpu);
+				shard_select(shard, thread, thread_cpu_id(thread));
 			}
 			shard_each_with(shard, on_window_end, (shard, thread, end));
 		}
@@ -382,7 +380,7 @@ void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsign
 static void lose_thread(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	thread->is_in = false;
-	thread->before_ts = 0;
+	shard_set_before(shard, thread, 0);
 	shard_doubt(shard, thread, ts, DOUBT_EVENTS | DOUBT_SWITCHES | DOUBT_HOLE);
 }
 

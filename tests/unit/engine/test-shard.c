@@ -32,8 +32,8 @@ START_TEST(finds_threads)
 		threads[i] = shard_thread(shard, key_of(i));
 		ck_assert_int_eq(shard_tid(threads[i]), key_of(i));
 		ck_assert_int_eq(threads[i]->view.pid, -1);
-		ck_assert_uint_eq(threads[i]->cpu, UINT64_MAX);
-		ck_assert_uint_eq((uintptr_t)threads[i] % 8, 0);
+		ck_assert_uint_eq(threads[i]->cpu, UINT32_MAX);
+		ck_assert_uint_eq((uintptr_t)threads[i] % LINE_BYTES, 0);
 	}
 	for (size_t i = 0; i < 1000; i++) {
 		ck_assert_ptr_eq(shard_thread(shard, key_of(i)), threads[i]);
@@ -97,7 +97,10 @@ START_TEST(renames)
 	ck_assert_ptr_ne(from, to);
 	fixture_add(fixture, 8, thread, 5);
 	shard_open_oncpu(from, &(struct open_oncpu){ .cpu = 1, .key = 8, .thread = thread });
+	shard_set_before(from, thread, 77);
 	tables_rename_thread(&fixture->tables, &(struct rename){ .ts = 9, .from = 8, .to = 70 });
+	ck_assert_uint_eq(shard_before_ts(to, thread), 77);
+	ck_assert_uint_eq(shard_before_ts(to, leader), 0);
 	ck_assert_ptr_eq(shard_thread_known(to, 70), thread);
 	ck_assert_ptr_null(shard_thread_known(from, 8));
 	ck_assert_ptr_null(shard_oncpu(from, 1, 8));
@@ -111,6 +114,8 @@ START_TEST(renames)
 	tables_check(&fixture->tables);
 	fresh = shard_thread(from, 8);
 	ck_assert_ptr_ne(fresh, thread);
+	ck_assert_uint_eq(fresh->resident_at, 0); /* where the one before was */
+	ck_assert_uint_eq(shard_before_ts(from, fresh), 0);
 	close_window(fixture, true);
 	ck_assert_uint_eq(fixture_total(fixture, thread)[SUM], 5);
 	ck_assert_uint_eq(fixture_total(fixture, fresh)[SUM], 0);
@@ -193,6 +198,36 @@ START_TEST(skips_the_dead)
 	ck_assert_uint_eq(shard_thread(shard, key_of(200))->resident_at, 0);
 	ck_assert_uint_eq(end_window(fixture), 32);
 	fixture_free(fixture);
+}
+END_TEST
+
+static void with_exits(struct fixture *fixture)
+{
+	with_window_end(fixture);
+	fixture->analysis.is_over_at_exit = true;
+}
+
+/* A thread whose exit was reported is not looked at again, if the analysis says so. */
+START_TEST(skips_exits)
+{
+	for (int skips = 0; skips < 2; skips++) {
+		struct fixture *fixture = fixture_new(skips ? with_exits : with_window_end);
+		struct shard *shard = fixture_shard(fixture, key_of(0));
+
+		for (size_t i = 0; i < 10; i++) {
+			(void)shard_thread(shard, key_of(i));
+		}
+		for (size_t i = 0; i < 4; i++) {
+			shard_thread_exits(shard, shard_thread(shard, key_of(i)), 10);
+		}
+		shard_thread_ends(shard, shard_thread(shard, key_of(4)), 10);
+		ck_assert_uint_eq(shard->dead.count, 5);
+		ck_assert_uint_eq(end_window(fixture), skips ? 6 : 10);
+		ck_assert_uint_eq(end_window(fixture), 5);
+		shard_reopen(shard, shard_thread(shard, key_of(0))); /* a late record */
+		ck_assert_uint_eq(end_window(fixture), 6);
+		fixture_free(fixture);
+	}
 }
 END_TEST
 
@@ -418,6 +453,7 @@ Suite *suite_shard(void)
 	tcase_add_test(tcase, renames);
 	tcase_add_test(tcase, renames_the_dead);
 	tcase_add_test(tcase, skips_the_dead);
+	tcase_add_test(tcase, skips_exits);
 	tcase_add_test(tcase, bounds_threads);
 	tcase_add_loop_test(tcase, keeps_the_last, 0, 5);
 	tcase_add_test(tcase, forgets_dropped);
