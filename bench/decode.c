@@ -264,6 +264,7 @@ static void bench_metadata(unsigned int count)
 	struct plan_builder *builder;
 	char *text = mem_alloc(room);
 	struct plan *plan;
+	unsigned int tail = count / 10 + 1;
 	double begin, last = 0;
 	struct err err;
 
@@ -298,7 +299,7 @@ static void bench_metadata(unsigned int count)
 		plan_unref(plan);
 	}
 	printf("one by one, a plan for each\t%.2f\t%.2f\t%.2f\n", (now() - begin) * 1e3,
-	       (now() - begin) / count * 1e6, (now() - last) / (double)(count / 10 + 1) * 1e6);
+	       (now() - begin) / count * 1e6, (now() - last) / tail * 1e6);
 	plan_builder_free(builder);
 	metadata_stream_free(grown);
 	free(text);
@@ -589,7 +590,7 @@ static void start(pthread_t *thread, void *(*run)(void *), void *arg)
 static double run_reading(void *user)
 {
 	struct reading *r = user;
-	pthread_t threads[256], touch;
+	pthread_t threads[256], touch = 0;
 	double begin = now();
 
 	r->next = r->sum = r->touched = 0;

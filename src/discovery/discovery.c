@@ -143,6 +143,7 @@ static void add_event(struct job_search *search, int32_t tid, uint64_t ts, uint3
 	if (!at || ts < search->timeline->begin) {
 		return;
 	}
+	assert(*at < search->sequences.count);
 	sequence = &search->sequences.at[*at];
 	thread = search->timeline->threads.at[sequence->thread];
 	if (ts < thread->birth || ts > thread->end) {
@@ -341,6 +342,7 @@ static void measure(const struct job_search *search, const struct sequence *sequ
 		inside += run_ns(timeline, sequence->thread, begin, end);
 		lengths += end - begin;
 	}
+	assert(windows->count > 0);
 	ret->count = windows->count;
 	ret->mean_ns = lengths / windows->count;
 	ret->coverage = all > 0 ? (double)inside / (double)all : 0;

@@ -254,7 +254,7 @@ void format_cut(char *text, int width)
 {
 	assert(width > 2);
 	if ((int)strlen(text) > width) {
-		strcpy(text + width - 2, "..");
+		memcpy(text + width - 2, "..", sizeof(".."));
 	}
 }
 

@@ -149,7 +149,7 @@ static int find_windows(struct compared_side *side, struct store_reader *reader,
 {
 	const struct options *options = &side->options;
 	struct units_span span;
-	uint64_t begin, end;
+	uint64_t begin = 0, end = 0;
 	bool *wanted = stored_wanted(options, reader);
 	int r = store_reader_span(reader, &span.first, &span.last, side->err);
 

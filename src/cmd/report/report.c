@@ -2,6 +2,7 @@
  * report: explains a recorded trace or a capture: which threads used the CPUs, which waited, and
  * where the time of one thread went.
  */
+#include <assert.h>
 #include <json-c/json.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -341,6 +342,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 			status = EXIT_FAILED;
 		}
 	}
+	report->resources = NULL;
 	resources_fini(&resources);
 	executions_fini(&jobs);
 	return status;
@@ -372,6 +374,7 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 		return TOO_LARGE;
 	}
 	reports->recorded += status == EXIT_DONE && !lacks_switches;
+	assert(status != EXIT_DONE || report.timeline);
 	if (status == EXIT_DONE && !lacks_switches && report.timeline->threads.count > 0) {
 		status = explain(reports, &setup, occasion, &report);
 	}

@@ -71,7 +71,7 @@ static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 	if (codec_reads(codec)) {
 		keyed = keyed_read(keyed_rows, layout, &like);
 	}
-	if (!codec_check(codec, keyed != NULL)) {
+	if (!codec_check(codec, keyed != NULL) || !keyed) {
 		return;
 	}
 	columns = &layout->keyed_columns[keyed->analysis][keyed->table];
@@ -196,9 +196,13 @@ static struct thread *thread_at(const struct shard *shard, uint32_t at)
 
 static void thread_ref_codec(struct codec *codec, const struct shard *shard, struct thread **thread)
 {
-	uint32_t at = codec_reads(codec) ? 0 : (*thread)->resident_at;
+	uint32_t at = 0;
 
-	assert(codec_reads(codec) || thread_at(shard, at) == *thread);
+	if (!codec_reads(codec)) {
+		assert(*thread);
+		at = (*thread)->resident_at;
+		assert(thread_at(shard, at) == *thread);
+	}
 	codec_u32(codec, &at);
 	if (codec_reads(codec)) {
 		*thread = thread_at(shard, at);
@@ -305,6 +309,7 @@ static unsigned int shard_of(const struct tables *tables, const struct thread *t
 {
 	unsigned int number = 0;
 
+	assert(thread);
 	while (number < SHARDS &&
 	       thread_at(&tables->shards[number], thread->resident_at) != thread) {
 		number++;

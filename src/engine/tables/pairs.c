@@ -540,7 +540,8 @@ static void list_pair(struct pairs_pass *pass, const struct pair_row *pair, cons
 		names->view = *pairs_view(&pass->tables->pairs, pair->of);
 	} else {
 		names->view = (struct thread_view){ .tid = -1, .pid = -1 };
-		strcpy(names->view.comm, special_name(pair->of));
+		(void)snprintf(names->view.comm, sizeof(names->view.comm), "%s",
+			       special_name(pair->of));
 	}
 	row->thread = &names->view;
 	row->owner = by.number;
