@@ -67,9 +67,10 @@ ROOMS = {
     'live/session': ('base/', 'base/process/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
                      'phases/') + CTF + CONTRACT,
     'live/metrics': ('base/', 'output/', 'engine/tables/', 'prometheus.pb-c.h', 'version.h') + CONTRACT,
-    'live/web': ('base/', 'output/', 'engine/tables/') + CONTRACT,
+    'live/server': ('base/',),
+    'live/web': ('base/', 'live/server/', 'output/', 'engine/tables/') + CONTRACT,
     'live': ('base/', 'base/process/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
-             'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/',
+             'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/server/', 'live/web/',
              'setup/runner.h', 'version.h') + CTF + CONTRACT,
     # It follows a relay too, with loops of its own, and stores what comes.
     'src/fetch': ('base/', 'text/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',

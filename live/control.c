@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "live/server/listener.h"
 #include "output/notice.h"
 #include "output/sink.h"
 
@@ -32,7 +33,7 @@ struct control_client {
 
 struct control {
 	struct event_base *base;
-	struct evconnlistener *listener;
+	struct listener *listener;
 	char *path;
 	control_capture_fn *capture;
 	void *user;
@@ -252,8 +253,7 @@ struct control *control_new(struct event_base *base, const char *path, control_c
 	control->path = mem_strdup(path);
 	control->capture = capture;
 	control->user = user;
-	control->listener =
-		evconnlistener_new(base, on_client, control, LEV_OPT_CLOSE_ON_FREE, 0, fd);
+	control->listener = listener_new(base, fd, "--control", on_client, control);
 	return control;
 }
 
@@ -272,7 +272,7 @@ void control_free(struct control *control)
 		free_client(client);
 	}
 	vec_fini(&control->clients);
-	evconnlistener_free(control->listener);
+	listener_free(control->listener);
 	(void)unlink(control->path);
 	free(control->path);
 	free(control);

@@ -21,6 +21,7 @@
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics/metrics.h"
+#include "live/server/repeat.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
 #include "phases/phases.h"
@@ -422,6 +423,7 @@ static void loop_fini(struct loop *loop)
 	free(loop->url_seen);
 	free(loop->url_said);
 	event_base_free(loop->base);
+	repeat_say_to(NULL);
 }
 
 /* The server gets what the output gets, until loop_fini().  @display: what is shown of it; NULL:
@@ -457,6 +459,7 @@ static int start_servers(struct loop *loop, struct err *err)
 {
 	const struct loop_config *config = loop->config;
 
+	repeat_say_to(config->say);
 	if (config->metrics) {
 		loop->metrics = metrics_new();
 		loop->metrics_server =

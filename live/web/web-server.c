@@ -24,6 +24,8 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
+#include "live/server/repeat.h"
+#include "live/server/server.h"
 #include "live/web/web-state.h"
 
 /* Only what this server has, and nothing written into the page runs. */
@@ -48,15 +50,13 @@ struct web_viewer {
 /* What befalls viewers. */
 enum { FATE_SLOW, FATE_LEFT, FATES };
 
-/* How often, since it was last said. */
 struct told {
-	size_t count;
+	struct repeat repeat;
 	char address[64]; /* of the last one; empty: unknown */
-	uint64_t said_ns; /* monotonic; 0: never */
 };
 
 struct web_server {
-	struct evhttp *http;
+	struct server *server;
 	const struct web *web;
 	struct event *timer; /* pending while a viewer lacks items */
 	VEC(struct web_viewer *) viewers;
@@ -82,24 +82,18 @@ static void say_fates(struct web_server *server, bool is_end)
 		[FATE_LEFT] = { "took nothing for too long: it is left",
 				"took nothing for too long: they are left" },
 	};
-	uint64_t now = now_monotonic_ns();
 
 	for (size_t i = 0; i < FATES; i++) {
 		struct told *told = &server->told[i];
 		const char *on = told->address[0] ? " on " : "";
+		size_t count = repeat_take(&told->repeat, is_end);
 
-		if (told->count == 0 ||
-		    (!is_end && told->said_ns > 0 && now - told->said_ns < WEB_SAY_S * NS_PER_S)) {
-			continue;
-		}
-		if (told->count == 1) {
+		if (count == 1) {
 			server->web->say("--web: a viewer%s%s %s", on, told->address, says[i][0]);
-		} else {
-			server->web->say("--web: %zu viewers, the last%s%s, %s", told->count, on,
+		} else if (count > 1) {
+			server->web->say("--web: %zu viewers, the last%s%s, %s", count, on,
 					 told->address, says[i][1]);
 		}
-		told->count = 0;
-		told->said_ns = now;
 	}
 }
 
@@ -114,7 +108,7 @@ static void note_fate(const struct web_viewer *viewer, size_t fate)
 	if (connection) {
 		evhttp_connection_get_peer(connection, &address, &port);
 	}
-	told->count++;
+	told->repeat.count++;
 	(void)snprintf(told->address, sizeof(told->address), "%s", address ? address : "");
 	say_fates(viewer->server, false);
 }
@@ -278,10 +272,10 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	viewer->server = server;
 	viewer->request = request;
 	*vec_push(&server->viewers) = viewer;
-	evhttp_connection_set_closecb(connection, on_close, viewer);
+	server_keep(server->server, request, on_close, viewer);
 	/* It says nothing more, and what it says all the same is not kept.  If nothing comes that
 	 * it lacks, the time of libevent holds. */
-	bufferevent_setwatermark(buffer, EV_READ, 0, METRICS_HEADERS_MAX);
+	bufferevent_setwatermark(buffer, EV_READ, 0, SERVER_HEADERS_MAX);
 	(void)bufferevent_set_timeouts(buffer, NULL, &stuck);
 	(void)setsockopt(bufferevent_getfd(buffer), SOL_SOCKET, SO_SNDBUF, &kept, sizeof(kept));
 	add_headers(request, "text/event-stream", PAGE_POLICY);
@@ -391,15 +385,8 @@ struct web_server *web_server_new(struct event_base *base, const char *host, uin
 	server->is_loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
 			      strcasecmp(host, "localhost") == 0;
 	server->timer = event_new(base, -1, 0, on_timer, server);
-	server->http = evhttp_new(base);
-	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-	evhttp_set_max_headers_size(server->http, METRICS_HEADERS_MAX);
-	evhttp_set_max_body_size(server->http, 0);
-	evhttp_set_timeout(server->http, METRICS_TIMEOUT_S);
-	evhttp_set_gencb(server->http, on_request, server);
-	if (evhttp_bind_socket(server->http, host, port) < 0) {
-		(void)err_raise(err, -errno, "--web: cannot listen on %s port %u: %s", host, port,
-				strerror(errno));
+	server->server = server_new(base, "--web", host, port, on_request, server, err);
+	if (!server->server) {
 		web_server_free(server);
 		return NULL;
 	}
@@ -429,7 +416,7 @@ void web_server_free(struct web_server *server)
 	for (size_t i = 0; i < server->viewers.count; i++) {
 		finish(server->viewers.at[i]);
 	}
-	evhttp_free(server->http); /* closes all connections */
+	server_free(server->server); /* closes all connections */
 	assert(server->viewers.count == 0);
 	event_free(server->timer);
 	vec_fini(&server->viewers);

@@ -111,15 +111,24 @@
 #define VIEW_ROWS_MAX  1000
 #define VIEW_BYTES_MAX ((size_t)256 << 20)
 
+/* HTTP servers: bytes of a request, and seconds for all of it; connections at once, where the limit
+ * of descriptors allows it; those that the kernel may hold ready, and how long it holds them when
+ * there are no descriptors; between two lines of one kind, and kinds of lines of libevent. */
+#define SERVER_HEADERS_MAX     8192
+#define SERVER_REQUEST_S       10
+#define SERVER_CONNECTIONS_MAX 64
+#define SERVER_BACKLOG         128
+#define SERVER_PAUSE_MS        500
+#define SERVER_SAY_S           60
+#define SERVER_LINES_MAX       8
+
 /* --metrics: traces (the longest silent is dropped), series of one list (more rows are summed up in
- * one; a row has a series for each figure, and as many for a distribution), threads of each list,
- * bytes that a client may send, and how long it may take. */
+ * one; a row has a series for each figure, and as many for a distribution), threads of each list.
+ */
 #define METRICS_TRACES_MAX       256
 #define METRICS_SERIES_MAX       3200
 #define METRICS_HISTOGRAM_SERIES 29
 #define METRICS_THREADS          10
-#define METRICS_HEADERS_MAX      8192
-#define METRICS_TIMEOUT_S        10
 
 /* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
  * gets the newest state only; seconds after which one that takes nothing is left; how often viewers
@@ -130,7 +139,6 @@
 #define WEB_KERNEL_MAX  (64 << 10) /* the kernel doubles it */
 #define WEB_STUCK_S     10
 #define WEB_PERIOD_US   250000
-#define WEB_SAY_S       60 /* between two lines about viewers of one kind */
 #define WEB_ROWS        12
 #define WEB_CPUS        256
 #define WEB_TRACES_MAX  64

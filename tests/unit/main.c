@@ -107,6 +107,7 @@ int main(void)
 	srunner_add_suite(runner, suite_options());
 	srunner_add_suite(runner, suite_robust());
 	srunner_add_suite(runner, suite_clickhouse());
+	srunner_add_suite(runner, suite_server());
 	srunner_add_suite(runner, suite_longer());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

@@ -88,6 +88,7 @@ Suite *suite_view(void);
 Suite *suite_options(void);
 Suite *suite_robust(void);
 Suite *suite_clickhouse(void);
+Suite *suite_server(void);
 Suite *suite_longer(void);
 
 #endif
