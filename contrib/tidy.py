@@ -7,7 +7,7 @@ It prints figures of the structure and fails beyond their bounds:
   names       a public function's name starts with a word of its file, or with its room
   headers     a .c file with public functions has a header; both open with a comment
   functions   lengths; assertions for each function where state is merged and decoded
-  prose       width of documents and comments; cited documents exist; no dropped word
+  prose       width of documents, comments and meson.build; cited documents exist; no dropped word
   the rest    no trailing blanks, no path of one machine, nothing binary but what tests read, and
               the form of Debian 12's clang-format (14)
 
@@ -335,7 +335,8 @@ def prose_widths(text):
 
 
 def check_width(path, text):
-    for number, width in prose_widths(text):
+    lines = prose_widths(text) if path.endswith('.md') else ((i, len(line)) for i, line in enumerate(text.split('\n'), 1))
+    for number, width in lines:
         if width > PROSE_WIDTH:
             yield 'line %d: %d columns wide, at most %d' % (number, width, PROSE_WIDTH)
 
@@ -409,7 +410,7 @@ def main():
     texts, bad = {}, []
     for path in names:
         full = os.path.join(ROOT, path)
-        if path.endswith(('.c', '.h', '.md', '.scd')) and os.path.exists(full):
+        if path.endswith(('.c', '.h', '.md', '.scd', 'meson.build')) and os.path.exists(full):
             with open(full) as file:
                 texts[path] = file.read()
     sources = {path: text for path, text in texts.items()
@@ -418,7 +419,7 @@ def main():
     declared = headers_of(sources)
     for path, text in texts.items():
         bad += ['%s: %s' % (path, one) for one in check_text(path, text)]
-        if path.endswith('.md'):
+        if path.endswith(('.md', 'meson.build')):
             bad += ['%s: %s' % (path, one) for one in check_width(path, text)]
     print('# documents: %d, prose at most %d columns wide' % (
         sum(path.endswith('.md') for path in texts),

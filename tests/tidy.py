@@ -29,6 +29,7 @@ def plant(root):
     edit(place('src', 'fleet', 'fleet.c'), lambda text: text + '\n#include "store/sqlite/sqlite-write-state.h"\n'
          'struct deep_report {\n};\nvoid mem_long(void)\n{\n}\n')
     edit(place('doc', 'ci.md'), lambda text: text + '\nThe shelf of ' + 'words ' * 30 + '\n')
+    edit(place('meson.build'), lambda text: text + '# ' + 'words ' * 20 + '\n')
     for i in range(20):
         with open(place('src', 'kernel', 'more-%d.h' % i), 'w') as file:
             file.write('/*\n * more: a module.\n */\n')
@@ -39,7 +40,7 @@ def plant(root):
 
 WANTED = ('src/base/err.c: line \\d+: src/base may not include engine/engine.h', 'src/base includes itself by way of',
           'src/base/mem.c: line \\d+: a function of 70\\d lines', 'src/base/mem.c: longer than \\d+ lines',
-          'doc/ci.md: line \\d+: \\d+ columns wide', 'src/kernel has 2\\d modules, at most',
+          'doc/ci.md: line \\d+: \\d+ columns wide', '^meson.build: line \\d+: \\d+ columns wide', 'src/kernel has 2\\d modules, at most',
           'src/ctf has 0.\\d+ assertions a function, at least', 'doc/ci.md: .*says "shelf"',
           'src/fleet/fleet.c: store/sqlite/sqlite-write-state.h belongs to its room',
           'struct deep_report stands in src/deep/report/report.h and src/fleet/fleet.c',
@@ -49,7 +50,7 @@ WANTED = ('src/base/err.c: line \\d+: src/base may not include engine/engine.h',
 def main():
     root = sys.argv[1]
     listed = subprocess.run(['git', '-C', root, 'ls-files'], stdout=subprocess.PIPE)
-    names = [name for name in listed.stdout.decode().splitlines() if name.endswith(('.c', '.h', '.md', '.scd', '.py'))]
+    names = [name for name in listed.stdout.decode().splitlines() if name.endswith(('.c', '.h', '.md', '.scd', '.py', 'meson.build'))]
     if not names:
         print('skipped: not a git checkout')
         return 77
@@ -65,7 +66,7 @@ def main():
         done = subprocess.run([sys.executable, os.path.join(root, 'contrib', 'tidy.py'), copy], stdout=subprocess.PIPE,
                               env=dict(os.environ, PATH=os.path.join(copy, 'bin')))
     said = done.stdout.decode()
-    lacks = [pattern for pattern in WANTED if not re.search(pattern, said)]
+    lacks = [pattern for pattern in WANTED if not re.search(pattern, said, re.M)]
     for pattern in lacks:
         print('not ok: nothing says ' + pattern)
     if done.returncode != 1:

@@ -89,11 +89,11 @@ static void add_histogram(struct columns_of *columns, const char *key, uint8_t a
 
 static void add_figures(struct columns_of *columns, const struct table *table)
 {
-	for (uint8_t i = 0; i < column_count(table); i++) {
+	for (uint32_t i = 0; i < column_count(table); i++) {
 		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
-			add_histogram(columns, table->columns[i].key, i);
+			add_histogram(columns, table->columns[i].key, (uint8_t)i);
 		} else if (table->columns[i].kind != COLUMN_PRIO) {
-			add(columns, table->columns[i].key, STORE_VALUE, i, false);
+			add(columns, table->columns[i].key, STORE_VALUE, (uint8_t)i, false);
 		}
 	}
 }
