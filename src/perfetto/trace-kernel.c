@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 #include "perfetto/trace-kernel.h"
@@ -168,6 +169,7 @@ static void show_running(struct kernel *kernel, struct kernel_cpu *cpu)
 	struct perfetto_event *event;
 	Perfetto__SchedSwitchFtraceEvent *made = add_switch(kernel, cpu, ts, &event);
 
+	assert(cpu->is_known);
 	made->prev_pid = 0;
 	made->next_pid = cpu->tid;
 	made->has_next_prio = cpu->has_prio;
@@ -185,6 +187,7 @@ static void put_initial(struct kernel *kernel, uint64_t ts)
 {
 	const struct timeline *initial = kernel->initial;
 
+	assert_hot(kernel->initial_put <= kernel->initial->initial.count);
 	while (kernel->initial_put < initial->initial.count &&
 	       initial->initial.at[kernel->initial_put].since <= ts) {
 		const struct cpu_initial *first = &initial->initial.at[kernel->initial_put++];
@@ -557,6 +560,7 @@ static void take(struct kernel *kernel, const struct reader_event *event)
 /* The range begins: shows what is known by then. */
 static void begin_range(struct kernel *kernel)
 {
+	assert(!kernel->shows);
 	kernel->shows = true;
 	processes_show(kernel->processes);
 	for (size_t i = 0; i < PERFETTO_CPUS_MAX; i++) {
