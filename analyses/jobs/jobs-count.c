@@ -202,7 +202,7 @@ static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
 		add_execution(shard, ordered);
 		break;
 	case NOTE_ABANDON:
-		jobs_count_abandoned(shard, &machines[job], job, ordered->words[1]);
+		jobs_count_abandoned(shard, &machines[job], job, ordered->ts);
 		break;
 	default:
 		forget_machines(machines, count);

@@ -126,7 +126,12 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	const struct setup *setup = layout->setup;
 
 	codec_each(codec, &thread->cpu, &thread->in_ts, &thread->is_dead, &thread->is_in,
-		   &thread->is_reused, &thread->incarnation, &thread->before_ts);
+		   &thread->is_reused, &thread->incarnation);
+	codec_each(codec, &thread->out_ts, &thread->out_cpu, &thread->out_flags,
+		   &thread->out_left_out);
+	if (!codec_check(codec, (thread->out_left_out & ~layout->selects) == 0)) {
+		thread->out_left_out = 0;
+	}
 	view_codec(codec, &thread->view);
 	codec_each(codec, &thread->picked, &thread->is_touched);
 	if (codec_reads(codec)) {
@@ -163,6 +168,10 @@ static void threads_codec(const struct checkpoint *checkpoint, struct shard *sha
 		thread_codec(checkpoint, shard->layout, shard->resident.at[i]);
 		if (codec_reads(codec) && shard->resident.at[i]->is_touched) {
 			*vec_push(&shard->touched) = shard->resident.at[i];
+		}
+		if (codec_reads(codec) && shard->resident.at[i]->out_ts != OUT_NONE) {
+			shard->resident.at[i]->is_leaving = true;
+			*vec_push(&shard->leaving) = shard->resident.at[i];
 		}
 	}
 }

@@ -50,6 +50,7 @@ struct thread *shard_thread_alloc(struct shard *shard)
 	life = thread->life + 1;
 	memset(thread, 0, bytes);
 	thread->life = life;
+	thread->out_ts = OUT_NONE;
 	return thread;
 }
 
@@ -321,17 +322,17 @@ struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 	return thread;
 }
 
-static void forget_touched(struct shard *shard, const struct thread *thread)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < shard->touched.count; i++) {
-		if (shard->touched.at[i] != thread) {
-			shard->touched.at[kept++] = shard->touched.at[i];
-		}
-	}
-	shard->touched.count = kept;
-}
+/* Removes the thread from a list. */
+#define FORGET(list, thread)                                                                       \
+	do {                                                                                       \
+		size_t kept_ = 0;                                                                  \
+		for (size_t i_ = 0; i_ < (list)->count; i_++) {                                    \
+			if ((list)->at[i_] != (thread)) {                                          \
+				(list)->at[kept_++] = (list)->at[i_];                              \
+			}                                                                          \
+		}                                                                                  \
+		(list)->count = kept_;                                                             \
+	} while (0)
 
 static void forget_death(struct shard *shard, struct thread *thread)
 {
@@ -352,7 +353,8 @@ static void take_out(struct shard *shard, struct thread *thread)
 	assert_hot(shard_thread_known(shard, thread->view.tid) == thread);
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);
-	forget_touched(shard, thread);
+	FORGET(&shard->touched, thread);
+	FORGET(&shard->leaving, thread);
 	forget_death(shard, thread);
 	if (thread->incarnation >= shard->next_incarnation) {
 		shard->next_incarnation = thread->incarnation + 1;
@@ -385,6 +387,9 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	if (thread->is_touched) {
 		*vec_push(&to->touched) = thread;
 	}
+	if (thread->is_leaving) {
+		*vec_push(&to->leaving) = thread;
+	}
 	put_thread(to, rename->to, thread);
 }
 
@@ -410,6 +415,9 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	}
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);
+	if (thread->is_leaving) { /* as only a file says: the window has ended */
+		FORGET(&shard->leaving, thread);
+	}
 	*vec_push(&shard->free_threads) = thread;
 }
 

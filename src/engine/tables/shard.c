@@ -49,6 +49,7 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
+	vec_fini(&shard->leaving);
 	vec_fini(&shard->ordered_events);
 	vec_fini(&shard->containers);
 }
@@ -307,6 +308,12 @@ uint64_t shard_switch_in_ts(const struct thread *thread)
 	return thread->in_ts;
 }
 
+bool shard_sleeps_at(const struct thread *thread, uint64_t ts)
+{
+	return thread->out_ts == ts &&
+	       (thread->out_flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
+}
+
 uint64_t shard_cpu_id(const struct cpu *cpu)
 {
 	return cpu->id;
@@ -382,7 +389,6 @@ void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsign
 static void lose_thread(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	thread->is_in = false;
-	thread->before_ts = 0;
 	shard_doubt(shard, thread, ts, DOUBT_EVENTS | DOUBT_SWITCHES | DOUBT_HOLE);
 }
 

@@ -10,6 +10,7 @@
  *     slots[key] ───────► newest thread of the key      as records come
  *     resident[i] ──────► every thread that has a row   for reports and window ends
  *     touched[] ────────► threads with figures in the open window
+ *     leaving[] ────────► threads that leave their CPU after the end of the last round
  *     dead[] ───────────► threads that have ended, in no order
  *     oncpus[] ─────────► the thread whose on-CPU interval is open on a CPU
  *
@@ -52,22 +53,28 @@ struct record_source {
 /* A thread, or an entity of an analysis.  States and rows follow in memory (layout.h). */
 struct thread {
 	struct thread_view view;
-	uint64_t cpu;         /* of its last switch-in, UINT64_MAX: none */
-	uint64_t in_ts;       /* of that, 0: not known */
-	uint64_t told_id;     /* its row id when report_views() listed it last; 0: never */
-	uint64_t before_ts;   /* of the switch-in before, whose end was not reported; 0: none */
+	uint64_t cpu;     /* of its last switch-in, UINT64_MAX: none */
+	uint64_t in_ts;   /* of that, 0: not known */
+	uint64_t told_id; /* its row id when report_views() listed it last; 0: never */
+	/* Of a switch-out that is known and was not reported yet (round-apply.h); OUT_NONE. */
+	uint64_t out_ts, out_cpu;
 	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
 	uint32_t told;        /* a hash of what was listed then */
 	uint32_t resident_at; /* index in shard->resident */
 	uint32_t life;        /* its number among the threads that had this memory */
 	bool is_dead;
-	bool is_in;       /* since in_ts, as far as was reported */
+	bool is_in;       /* nothing says that it left `cpu` */
 	bool is_touched;  /* listed in shard->touched */
 	bool is_replaced; /* a fork made another thread the newest of its key */
 	bool is_reused;   /* another thread had its tid before */
 	uint8_t picked;   /* PICKED_...: whether the selection has it; 0: not looked up yet */
-	uint32_t member;  /* its number in pairs; 0: none */
+	uint16_t out_flags;
+	uint32_t member;      /* its number in pairs; 0: none */
+	uint8_t out_left_out; /* shard.left_out of the switch-out */
+	bool is_leaving;      /* listed in shard->leaving */
 };
+
+#define OUT_NONE UINT64_MAX
 
 /* Orders the threads that had one tid, too: report_row.id. */
 static inline uint64_t shard_row_id(const struct thread *thread)
@@ -189,6 +196,7 @@ struct shard {
 	VEC(char *) blocks;                /* memory for threads */
 	VEC(struct thread *) free_threads; /* memory that is not in use */
 	VEC(struct thread *) touched;
+	VEC(struct thread *) leaving;       /* with an out_ts that was not before the last bound */
 	VEC(struct container) containers;   /* those whose first process is in the shard */
 	struct thread *other;               /* the sum of those that lost their row; NULL: none */
 	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */

@@ -212,6 +212,33 @@ static void with_forget(struct fixture *fixture)
 	fixture->analysis.on_forget = on_forget;
 }
 
+/* Without on_doubt() a state that may be wrong becomes that of a new thread, and frees what it
+ * points to. */
+START_TEST(zeroes_a_state_in_doubt)
+{
+	struct fixture *fixture = fixture_new(with_forget);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	struct thread *threads[] = { shard_thread(shard, key_of(0)),
+				     shard_thread(shard, key_of(1)) };
+	const struct analysis *analysis = &fixture->analysis;
+	uint8_t *states[2];
+
+	forgotten = 0;
+	for (size_t i = 0; i < 2; i++) {
+		states[i] = shard_thread_state(shard, threads[i]);
+		memset(states[i], 0xFF, analysis->thread_state_size);
+	}
+	ck_assert_uint_gt(analysis->thread_state_size, 0);
+	shard_doubt(shard, threads[0], 10, DOUBT_EVENTS);
+	ck_assert_uint_eq(forgotten, 1);
+	for (size_t i = 0; i < analysis->thread_state_size; i++) {
+		ck_assert_uint_eq(states[0][i], 0);
+		ck_assert_uint_eq(states[1][i], 0xFF);
+	}
+	fixture_free(fixture);
+}
+END_TEST
+
 /* Too many threads that ended: those that ended first become one row, and lose nothing. */
 START_TEST(bounds_threads)
 {
@@ -418,6 +445,7 @@ Suite *suite_shard(void)
 	tcase_add_test(tcase, renames);
 	tcase_add_test(tcase, renames_the_dead);
 	tcase_add_test(tcase, skips_the_dead);
+	tcase_add_test(tcase, zeroes_a_state_in_doubt);
 	tcase_add_test(tcase, bounds_threads);
 	tcase_add_loop_test(tcase, keeps_the_last, 0, 5);
 	tcase_add_test(tcase, forgets_dropped);
