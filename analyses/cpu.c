@@ -11,7 +11,7 @@
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
+enum { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
 enum { BUSY, IDLE, UNKNOWN };
 enum { RUN, SWITCHES, MIGRATIONS, PRIO, PREEMPTIONS, LONGEST_NS };
 

@@ -6,7 +6,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, THREADS, PROCESSES, LONGEST };
 enum { USER, MINOR, MAJOR, KERNEL, MAJOR_TIME };
 enum { OWN_USER = RECORD_OWN, OWN_COUNTED, OWN_KERNEL, OWN_ENTRY };
 

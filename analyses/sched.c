@@ -10,7 +10,7 @@
 #include "engine/contract/untrusted.h"
 #include "kernel/thread-phase.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
+enum { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
 enum { THREAD_WAKE, THREAD_REQUEUE };
 enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those after a wake-up */
@@ -44,7 +44,7 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 
 /* ---- merger's half ---- */
 
-struct waiting {
+struct sched_thread {
 	struct thread_phase phase;
 	/* WAIT or pending: the thread that was current where the wake-up came from, -1: unknown. */
 	int32_t waker;
@@ -52,7 +52,7 @@ struct waiting {
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct waiting *w = state;
+	struct sched_thread *w = state;
 
 	thread_phase_codec(checkpoint->codec, &w->phase);
 	codec_i32(checkpoint->codec, &w->waker);
@@ -61,7 +61,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 	const struct phase_wake wake = { .ts = record->ts,
 					 .cpu = record->arg64,
 					 .kind = (enum wake_kind)(record->arg16 & WAKE_KIND),
@@ -81,7 +81,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void add_sample(struct shard *shard, struct thread *thread, const struct waiting *w,
+static void add_sample(struct shard *shard, struct thread *thread, const struct sched_thread *w,
 		       const struct switch_in *in)
 {
 	struct row_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
@@ -115,7 +115,7 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	if (thread_phase_waits(&w->phase)) {
 		add_sample(shard, thread, w, in);
@@ -127,7 +127,7 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	if (!out->is_tie) {
 		thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS,
@@ -137,7 +137,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	thread_phase_set(&w->phase, ts, PHASE_NEW);
 }
@@ -145,7 +145,7 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
 		    enum seen how)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	(void)how;
 	(void)thread_phase_seen(&w->phase, ts, cpu);
@@ -153,7 +153,7 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	(void)ts;
 	if (what & DOUBT_SWITCHES) {
@@ -192,7 +192,7 @@ const struct analysis analysis_sched = {
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
-	.thread_state_size = sizeof(struct waiting),
+	.thread_state_size = sizeof(struct sched_thread),
 	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {

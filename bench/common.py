@@ -93,7 +93,8 @@ def flags_of(program):
         return None
     words = [word for target in targets if os.path.realpath(program) in target['filename']
              for sources in target['target_sources'] for word in sources.get('parameters', [])]
-    return words + ['-fprofile-use'] * (options.get('b_pgo') == 'use')
+    return words + ['-flto'] * bool(options.get('b_lto')) + ['-fprofile-use'] * (
+        options.get('b_pgo') == 'use')
 
 
 def kind_of(program):
@@ -179,7 +180,10 @@ def cost(command):
     """One run: its times, the peak of its memory, and what it wrote."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
         begin = time.monotonic()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+        try:
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=said)
+        except FileNotFoundError:
+            raise SystemExit('%s is not installed' % command[0]) from None
         _, status, usage = os.wait4(process.pid, 0)
         wall_s = time.monotonic() - begin
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -242,6 +246,8 @@ def peers(args, app=None):
     test = peer.Test(args.sillage, app, '')
     try:
         yield test
+    except peer.Skip as skip:
+        raise SystemExit(str(skip)) from None
     finally:
         test.close()
 
@@ -271,16 +277,15 @@ def end(relay, trace, session, process):
 
 
 def cpu_seconds(pid):
-    """CPU time of all threads.  schedstat counts ns: clock ticks miss such short wake-ups."""
-    tasks, used = '/proc/%d/task' % pid, 0
-    for tid in os.listdir(tasks):
-        with contextlib.suppress(OSError), open(os.path.join(tasks, tid, 'schedstat')) as stat:
-            used += int(stat.read().split()[0])
-    return used / 1e9
+    """CPU time of a process, in ns, its threads that have ended included: clock ticks miss short
+    wake-ups.  (The clock of CPUCLOCK_SCHED, see clock_getcpuclockid(3).)"""
+    return time.clock_gettime(~pid << 3 | 2)
 
 
 def shares(lives, seconds):
     """Of one core, in percent, over the next @seconds: what each of these live runs uses."""
+    for live in lives:
+        live.wait_for(lambda one: one.process.poll() is None)
     pids = [live.process.pid for live in lives]
     before = [cpu_seconds(pid) for pid in pids]
     begin = time.monotonic()

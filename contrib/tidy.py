@@ -58,10 +58,11 @@ ROOMS = {
     'src/deep/report': ('base/', 'text/', 'base/page/', 'deep/', 'deep/jobs/', 'deep/resources/') + CTF,
     'src/discovery': ('base/', 'text/', 'query/job.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
-    'src/output': ('base/', 'text/', 'engine/', 'engine/tables/', 'phases/', 'version.h') + CONTRACT,
+    'src/figure': ('base/', 'query/scan.h', 'engine/tables/', 'phases/') + CONTRACT,
+    'src/output': ('base/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
-    'src/trigger': ('base/', 'output/', 'engine/', 'engine/tables/', 'phases/') + CONTRACT,
+    'src/trigger': ('base/', 'figure/', 'output/', 'engine/tables/', 'phases/') + CONTRACT,
     'src/capture': ('base/', 'base/process/', 'history/', 'output/', 'version.h') + CTF,
     'src/replay': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h') + CTF,
     'live/session': ('base/', 'base/process/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
@@ -72,7 +73,7 @@ ROOMS = {
              'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/',
              'setup/runner.h', 'version.h') + CTF + CONTRACT,
     # It follows a relay too, with loops of its own, and stores what comes.
-    'src/fetch': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
+    'src/fetch': ('base/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
                   'live/session/') + CTF,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
@@ -80,17 +81,23 @@ ROOMS = {
     'src/store/rows': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
-    'src/compare': ('base/', 'text/', 'base/page/', 'output/', 'engine/tables/', 'trigger/') + CONTRACT,
-    'src/fleet': ('base/', 'text/', 'output/', 'engine/', 'engine/tables/', 'trigger/', 'phases/', 'compare/value.h') + CONTRACT,
+    'src/compare': ('base/', 'text/', 'base/page/', 'figure/', 'output/', 'engine/tables/') + CONTRACT,
+    'src/fleet': ('base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
-    'src/cmd/options': ('base/', 'query/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
-    'src/cmd/baseline': None,
+    'src/options': ('base/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
+    'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
+    # What the runs of commands share: it knows sources and outputs, and no command.
+    'src/run': ('base/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
+                'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
+    'src/stored': ('base/', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
+                   'fleet/') + CONTRACT,
+    'src/browse': ('base/', 'base/process/', 'options/', 'run/', 'stored/', 'engine/', 'engine/tables/', 'output/',
+                   'output/screen/', 'query/', 'store/') + CONTRACT,
     'src/cmd/compare': None,
     'src/cmd/found': None,
     'src/cmd/ranges': None,
     'src/cmd/report': None,
-    'src/cmd/history': None,
     'src/cmd/setup': None,
     'src/cmd/top': None,
     'src/cmd': None,  # all
@@ -107,6 +114,9 @@ NEVER = (
     (r'(?!src/store/clickhouse/)', r'curl/', 'only stores on a server know HTTP'),
     (r'(?!src/base/probe)', r'lttng/', "only the probes know LTTng-UST's headers"),
 )
+# Headers of one room alone, and of the rooms inside it: how a thing is made.  Who else may see one, and why.
+PRIVATE = re.compile(r'.*-(?:state|parts)\.h')
+FRIENDS = {('src/engine/exchange', 'engine/merger/merger-state.h'): 'checkpoints and partials of the merger'}
 # Functions whose names are given from outside, with the reason.
 NAMES_GIVEN = {'main': 'by C', 'LLVMFuzzerTestOneInput': 'by libFuzzer', 'say': 'the program speaks'}
 MODULES_MAX = 16
@@ -116,7 +126,10 @@ FOREIGN_NAMES_MAX = 0.05
 # The contract of an analysis: what it reports, what it needs recorded, the analysis.
 CONTRACT_HEADERS = tuple('src/engine/contract/%s.h' % name for name in ('report-shape', 'need', 'analysis'))
 CONTRACT_LINES_MAX, HOOKS_MAX = 150, 20
-ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3}
+ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3, 'src/store': 0.0, 'live': 0.0, 'src/cmd': 0.0, 'src/fleet': 0.0,
+                  'src/perfetto': 0.0, 'src/output': 0.0}
+# Static functions whose names stand in several files: no more than so many names.
+STATIC_NAMES_MAX = 480
 PROSE_WIDTH = 100
 BINARY = ('tests/data/', 'tests/fuzz/corpus/', 'doc/pictures/report.png')
 MACHINE = re.compile(r'(^|[^\w.])/(root|work)/')
@@ -176,6 +189,39 @@ def check_includes(path, text):
         for who, what, why in NEVER:
             if re.match(who, path) and re.match(what, found.group(2)) and path.startswith(SOURCES):
                 yield 'line %d: %s' % (number, why)
+
+
+def is_private_elsewhere(path, included, sources):
+    """A header that is not a module's own: no source file has its name."""
+    full = next((way + included for way in ('', 'src/') if way + included in sources), None)
+    if not full or not PRIVATE.fullmatch(included) or full[:-1] + 'c' in sources:
+        return False
+    home = room_of(full)
+    return not (room_of(path) + '/').startswith(home + '/') and (room_of(path), included) not in FRIENDS
+
+
+def check_private(sources):
+    for path, text in sources.items():
+        for included in re.findall(r'#include "(.*)"', text):
+            if is_private_elsewhere(path, included, sources):
+                yield '%s: %s belongs to its room' % (path, included)
+
+
+def names_twice(sources, functions):
+    """Public functions and tags stand in one file each; of static functions the names are counted."""
+    public, static, tags = (collections.defaultdict(set) for _ in range(3))
+    for path, ones in functions.items():
+        for one in ones:
+            (static if one.is_static else public)[one.name].add(path)
+        for tag in re.findall(r'^(?:typedef )?((?:struct|union|enum) \w+) \{', sources[path], re.M):
+            tags[tag].add(path)
+    for name, paths in list(public.items()) + list(tags.items()):
+        if len(paths) > 1:
+            yield '%s stands in %s' % (name, ' and '.join(sorted(paths)))
+    several = sum(len(paths) > 1 for paths in static.values())
+    print('# names of static functions in several files: %d of %d' % (several, len(static)))
+    if several > STATIC_NAMES_MAX:
+        yield '%d names of static functions stand in several files, at most %d' % (several, STATIC_NAMES_MAX)
 
 
 def circles(edges):
@@ -405,6 +451,8 @@ def main():
             complaints += check_header(path, [one for one in functions[path] if not one.is_static], declared)
         bad += ['%s: %s' % (path, one) for one in complaints]
     bad += check_contract(sources)
+    bad += check_private(sources)
+    bad += names_twice(sources, functions)
     bad += figures(sources, functions)
     bad += ['%s: not as clang-format has it' % path
             for path in unformatted([path for path in texts if path.endswith(('.c', '.h'))])]

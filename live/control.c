@@ -20,7 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "capture/capture-write.h"
+#include "output/notice.h"
 #include "output/sink.h"
 
 struct control_client {
@@ -43,6 +43,13 @@ struct control {
 
 static void free_client(struct control_client *client)
 {
+	bufferevent_free(client->buffer);
+	vec_fini(&client->awaited);
+	free(client);
+}
+
+static void drop_client(struct control_client *client)
+{
 	struct control *control = client->control;
 	size_t left = 0;
 
@@ -53,9 +60,7 @@ static void free_client(struct control_client *client)
 	}
 	assert(left + 1 == control->clients.count);
 	control->clients.count = left;
-	bufferevent_free(client->buffer);
-	vec_fini(&client->awaited);
-	free(client);
+	free_client(client);
 }
 
 /* Called when all output was sent: ends the connection after the last line. */
@@ -65,7 +70,7 @@ static void on_written(struct bufferevent *buffer, void *arg)
 
 	if (client->has_asked && client->awaited.count == 0 &&
 	    evbuffer_get_length(bufferevent_get_output(buffer)) == 0) {
-		free_client(client);
+		drop_client(client);
 	}
 }
 
@@ -114,7 +119,7 @@ static void on_end(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	(void)what;
-	free_client(arg);
+	drop_client(arg);
 }
 
 static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
@@ -139,24 +144,20 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 	(void)bufferevent_enable(client->buffer, EV_READ | EV_WRITE);
 }
 
-void control_captured(struct control *control, const struct capture_order *order)
+static void on_capture(struct output *output, const struct capture_result *capture)
 {
-	struct capture_result result = capture_order_result(order);
+	struct control *control = output->state;
 	char *line = NULL;
 	size_t len = 0;
-	FILE *out;
+	FILE *out = open_memstream(&line, &len);
 
-	if (!control || control->clients.count == 0) {
-		return;
-	}
-	out = open_memstream(&line, &len);
-	json_capture(out, &result);
+	json_capture(out, capture);
 	(void)fclose(out);
 	for (size_t i = 0; i < control->clients.count; i++) {
 		struct control_client *client = control->clients.at[i];
 
 		for (size_t k = 0; k < client->awaited.count; k++) {
-			if (client->awaited.at[k] == order->number) {
+			if (client->awaited.at[k] == capture->number) {
 				client->awaited.at[k] = client->awaited.at[--client->awaited.count];
 				(void)bufferevent_write(client->buffer, line, len);
 				break;
@@ -165,6 +166,11 @@ void control_captured(struct control *control, const struct capture_order *order
 	}
 	free(line);
 }
+
+const struct sink sink_control = {
+	.name = "control",
+	.capture = on_capture,
+};
 
 /* ---- the socket ---- */
 
@@ -176,7 +182,7 @@ static int fill_address(struct sockaddr_un *address, const char *path, struct er
 		return err_raise(err, -ENAMETOOLONG, "%s: a socket's path has at most %zu bytes",
 				 path, sizeof(address->sun_path) - 1);
 	}
-	strcpy(address->sun_path, path);
+	memcpy(address->sun_path, path, strlen(path) + 1);
 	return 0;
 }
 
@@ -257,8 +263,8 @@ void control_free(struct control *control)
 	if (!control) {
 		return;
 	}
-	while (control->clients.count > 0) {
-		struct control_client *client = control->clients.at[0];
+	for (size_t i = 0; i < control->clients.count; i++) {
+		struct control_client *client = control->clients.at[i];
 		struct evbuffer *output = bufferevent_get_output(client->buffer);
 
 		(void)evbuffer_unfreeze(output, 1);

@@ -20,9 +20,9 @@
 
 #include "base/err.h"
 
-struct capture_order;
 struct control;
 struct event_base;
+struct sink;
 
 /* Starts captures of all sessions that are followed.  Stores at most @most numbers of captures and
  * returns how many. */
@@ -35,8 +35,8 @@ struct control *control_new(struct event_base *base, const char *path, control_c
 void control_free(
 	struct control *control); /* NULL is fine; sends pending lines if that is possible */
 
-/* Reports a finished capture to the clients that wait for it. */
-void control_captured(struct control *control, const struct capture_order *order);
+/* Reports a finished capture to the clients that wait for it; the state is a struct control. */
+extern const struct sink sink_control;
 
 /* The client's side: sends the request to @path.  Returns a socket to read the lines from, or
  * -errno with the reason. */

@@ -10,10 +10,7 @@
 #include "capture/capture-write.h"
 #include "capture/captures.h"
 #include "engine/trace.h"
-#include "live/control.h"
 #include "live/loop-state.h"
-#include "live/metrics/metrics.h"
-#include "live/web/web.h"
 #include "query/period.h"
 #include "trigger/trigger.h"
 
@@ -121,8 +118,6 @@ void loop_on_fired(void *context, const struct trace_identity *identity,
 	struct loop *loop = session_owner_user(trace->session);
 	char says[1024], *name;
 
-	metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED, event->name, 1);
-	web_trigger(loop->web, identity, event);
 	if (loop->config->output->path) {
 		notice_trigger_text(event, says, sizeof(says));
 		name = output_trace_text(identity, false);
@@ -177,8 +172,6 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 		loop->config->on_captured(loop->config->input_user, order);
 		return;
 	}
-	metrics_own_add(loop->metrics,
-			order->path ? METRICS_CAPTURES_WRITTEN : METRICS_CAPTURES_FAILED, "", 1);
 	if (!order->path) {
 		loop->config->say("%s/%s: could not be captured: %s", order->host, order->session,
 				  order->err.text);
@@ -190,8 +183,6 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 			order->path, order->has_kernel ? "report" : "analyze", order->path);
 	}
 	output_capture(loop->config->output, &result);
-	control_captured(loop->control, order);
-	web_capture(loop->web, order->number, &result);
 	loop_check_output(loop);
 }
 

@@ -72,6 +72,8 @@ struct loop {
 	struct metrics_server *metrics_server;
 	struct web *web; /* NULL: no page is served */
 	struct control *control;
+	struct output outputs[3]; /* of metrics, web and control, beside config->output */
+	size_t output_count;
 	VEC(struct dump *) dumps; /* state dumps that are asked for */
 	uint64_t windows;         /* shown so far */
 	bool is_stopping, has_failed;

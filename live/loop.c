@@ -25,6 +25,7 @@
 #include "output/rollup.h"
 #include "phases/phases.h"
 #include "trigger/actions.h"
+#include "trigger/flow.h"
 
 static void on_progress(void *user);
 
@@ -102,7 +103,7 @@ static void note_store(struct loop *loop)
 {
 	struct loop_store_windows windows;
 
-	if (loop->config->store) {
+	if (loop->config->store && loop->metrics) {
 		loop->config->on_store(loop->config->store, &windows);
 		metrics_own_set(loop->metrics, METRICS_STORE_WINDOWS, "closed", windows.closed);
 		metrics_own_set(loop->metrics, METRICS_STORE_WINDOWS, "stored", windows.stored);
@@ -111,39 +112,15 @@ static void note_store(struct loop *loop)
 	}
 }
 
-static void show(void *user, const struct report *report)
+static void on_shown(void *user, const struct report *report)
 {
 	struct live_trace *trace = user;
 	struct loop *loop = session_owner_user(trace->session);
 
-	if (trace->phases) {
-		phases_report(trace->phases, report);
-	}
-	output_phased(loop->config->output, &trace->identity, report, trace->phases);
-	output_phases(loop->config->output, &trace->identity, trace->phases);
-	if (loop->metrics) {
-		metrics_add(loop->metrics, &trace->identity, report);
-		note_store(loop);
-	}
-	web_report(loop->web, &trace->identity, report);
+	note_store(loop);
 	if (report->kind == REPORT_WINDOW && ++loop->windows == loop->config->windows) {
 		loop_stop(loop);
 	}
-}
-
-/* Triggers see the figures of phases, too. */
-static void act(struct live_trace *trace, const struct report *report)
-{
-	struct loop *loop = session_owner_user(trace->session);
-	struct report_table *tables = NULL;
-	struct report extended = *report;
-
-	if (trace->phases) {
-		tables = phases_extend(trace->phases, report, &extended);
-	}
-	actions_report(loop->config->actions, loop->config->output, &trace->identity, &extended,
-		       trace);
-	free(tables);
 }
 
 static void on_report(void *user, const struct report *report)
@@ -159,14 +136,17 @@ static void on_report(void *user, const struct report *report)
 	if (report->kind == REPORT_WINDOW) {
 		check_names(loop, trace);
 	}
-	if (trace->phases) {
-		phases_rest(trace->phases);
-	}
-	rollup_report(trace->rollup, report, show, trace);
 	if (config->actions) {
 		loop_restore_triggers(loop, trace);
-		act(trace, report);
 	}
+	flow_report(&(struct flow){ .trace = &trace->identity,
+				    .output = config->output,
+				    .actions = config->actions,
+				    .rollup = trace->rollup,
+				    .phases = trace->phases,
+				    .on_shown = on_shown,
+				    .user = trace },
+		    report);
 	loop_check_output(loop);
 	if (report->has_lag && report->lag_ns > 0) {
 		session_lags(trace->session, (uint64_t)report->lag_ns);
@@ -183,7 +163,6 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 				  trace->path ? trace->path : "its trace");
 	}
 	output_attach(loop->config->output, trace, is_attach, reason);
-	web_attach(loop->web, trace, is_attach, reason);
 	loop_check_output(loop);
 }
 
@@ -435,6 +414,7 @@ static void loop_fini(struct loop *loop)
 		}
 	}
 	engine_free(loop->engine);
+	loop->config->output->also.count -= loop->output_count; /* they were added last */
 	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
 	web_free(loop->web);
@@ -442,6 +422,18 @@ static void loop_fini(struct loop *loop)
 	free(loop->url_seen);
 	free(loop->url_said);
 	event_base_free(loop->base);
+}
+
+/* The server gets what the output gets, until loop_fini().  @display: what is shown of it; NULL:
+ * all of it. */
+static void add_output(struct loop *loop, const struct sink *sink, void *state,
+		       const struct display *display)
+{
+	struct output *output = &loop->outputs[loop->output_count++];
+
+	assert(loop->output_count <= sizeof(loop->outputs) / sizeof(loop->outputs[0]));
+	*output = (struct output){ .sink = sink, .state = state, .display = display };
+	*vec_push(&loop->config->output->also) = output;
 }
 
 static int start_web(struct loop *loop, struct err *err)
@@ -453,6 +445,9 @@ static int start_web(struct loop *loop, struct err *err)
 	if (r == 0) {
 		loop->web = web_new(loop->base, host, port, loop->config->say, err);
 		r = loop->web ? 0 : -EIO;
+	}
+	if (r == 0) {
+		add_output(loop, &sink_web, loop->web, loop->config->output->display);
 	}
 	return r;
 }
@@ -469,6 +464,7 @@ static int start_servers(struct loop *loop, struct err *err)
 		if (!loop->metrics_server) {
 			return -EIO;
 		}
+		add_output(loop, &sink_metrics, loop->metrics, NULL);
 		metrics_own_add(loop->metrics, METRICS_CAPTURES_WRITTEN, "", 0);
 		metrics_own_add(loop->metrics, METRICS_CAPTURES_FAILED, "", 0);
 		for (size_t i = 0; config->actions && i < actions_count(config->actions); i++) {
@@ -485,6 +481,7 @@ static int start_servers(struct loop *loop, struct err *err)
 		if (!loop->control) {
 			return -EIO;
 		}
+		add_output(loop, &sink_control, loop->control, NULL);
 	}
 	return 0;
 }

@@ -7,8 +7,8 @@
  *     relay B ...                                                    ▼
  *                                                                 engine (its own threads)
  *     captures ◄── triggers ◄── windows and totals ◄─────────────────┘
- *                     output ◄──┤
- *               metrics, web ◄──┘
+ *          outputs (text, ◄─────┘
+ *     store, metrics, web ...)
  *
  * Owns the event loop, the engine, the relays and sessions, and the servers (metrics, web,
  * control).  It decides which sessions to attach to, retries relays and sessions that are away,

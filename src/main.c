@@ -17,8 +17,8 @@
 #include <sys/resource.h>
 
 #include "cmd/cmd.h"
-#include "cmd/say.h"
 #include "output/sinks/json.h"
+#include "run/say.h"
 #include "store/rows/schema.h"
 #include "version.h"
 

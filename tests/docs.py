@@ -2,7 +2,8 @@
 """docs: what is written down is what the program has.
 
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
-        doc/json.md has the keys that the tables have; the README names every command;
+        doc/json.md has the keys that the tables have; README.md and doc/tasks.md name every command; NEWS.md and the
+        package have the program's version;
         doc/store.md has the tables of a store; the walk in doc/architecture.md is one;
         doc/definitions.md defines every key that `analyze`, `report` and `history --per host` print in
         JSON.
@@ -169,6 +170,15 @@ def differs(sillage, root, topic):
             nearest, printed, name, 'sillage help ' + topic, n=1, lineterm='')))
 
 
+def version_faults(sillage, root):
+    """The program, NEWS.md and the package speak of one version."""
+    version = said(sillage, '--version').split()[1]
+    for name, pattern in (('NEWS.md', r'^## (\S+)$'), ('contrib/debian/changelog', r'^sillage \((\S+)-\d+\)')):
+        newest = re.search(pattern, read(root, name), re.M).group(1)
+        if newest != version:
+            yield '%s is about %s, the program is %s' % (name, newest, version)
+
+
 WALK_FILES, WALK_ROOMS, WALK_ENTERED = 25, 9, 2
 
 
@@ -198,6 +208,7 @@ def main():
         return manual_test(sys.argv[3])
     sillage, root = sys.argv[1:3]
     usage, manual = said(sillage, 'help'), read(root, 'doc', 'sillage.1.scd')
+    tasks = read(root, 'README.md') + read(root, 'doc', 'tasks.md')
     commands = [name for name in re.findall(r'^  (\w+) +\S', usage, re.M) if name != 'help']
     faults, options = list(walk_faults(root)), set()
     for command in commands:
@@ -206,12 +217,13 @@ def main():
         completion = re.search(r"^    %s\) options='(.*)'" % command, read(root, 'contrib', 'sillage.bash'), re.M)
         if not completion or set(completion.group(1).replace('--', '').split()) != found:
             faults.append('the completion of %s is old: sillage help completion > contrib/sillage.bash' % command)
-        if 'sillage %s*' % command not in manual or 'sillage %s' % command not in read(root, 'README.md'):
-            faults.append('%s is not in the manual page, or not in the README' % command)
+        if 'sillage %s*' % command not in manual or 'sillage %s' % command not in tasks:
+            faults.append('%s is not in the manual page, or in neither README.md nor doc/tasks.md' % command)
         options |= found
     documented = set(re.findall(r'\*--([a-z-]+)\*', manual))
     faults += ['--%s is not in the manual page' % option for option in sorted(options - documented - {'help'})]
     faults += ['--%s is in the manual page only' % option for option in sorted(documented - options - {'version'})]
+    faults += version_faults(sillage, root)
     for topic in ('json', 'store'):
         faults += differs(sillage, root, topic)
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):

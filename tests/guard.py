@@ -115,6 +115,25 @@ class Asleep:
         self.is_over = True
 
 
+def wait_asleep(process, seconds):
+    """Until that child has slept so long since now, or has ended: it is done with what it had to do before.
+    What a busy machine takes longer for is not counted."""
+    asleep = Asleep(lambda: alone(process.pid), period_s=0.05)
+    while process.poll() is None and asleep.now() < seconds:
+        time.sleep(0.02)
+    asleep.stop()
+
+
+def wait_catches(process, number):
+    """Until that child has a handler for the signal, or has ended."""
+    while process.poll() is None:
+        with open('/proc/%d/status' % process.pid) as file:
+            caught = [line for line in file if line.startswith('SigCgt:')]
+        if caught and int(caught[0].split()[1], 16) >> number - 1 & 1:
+            return
+        time.sleep(0.01)
+
+
 def report(why, processes):
     print('guard: a hang: %s' % why)
     for process in processes:

@@ -181,7 +181,7 @@ def check_run(sillage, scratch):
 def check_refused(sillage):
     for args, said in ((['-a', 'count'], '--ust PATTERN'), (['--session', 'a b'], 'is not a name'),
                        (['--session', '-x'], 'is not a name'), (['--relay', 'http://x'], 'is not net://'),
-                       (['-a', 'nothing'], 'unknown'), (['--period', 'x'], 'expected = and an event')):
+                       (['-a', 'nothing'], 'unknown'), (['--period', 'x'], 'expected ; and the event that ends it')):
         done, lines = commands(sillage, *args)
         assert done.returncode == 2 and not lines and said in done.stderr.decode(), (args, done)
     for args in (['-a', 'count', '--ust', 'a:*'], ['-a', 'periods', '--ust-span', 'a:b,a:c'], ['-a', 'ust']):

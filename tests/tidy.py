@@ -2,8 +2,8 @@
 """tidy: what contrib/tidy.py is to find, it finds.
 
 Each fault is put into a copy of the tree, all at once: an include upwards, which makes a circle too, a function that
-is too long, in a file that is too long, a dropped word, a wide document, a room with too many modules, and one
-without assertions.
+is too long, in a file that is too long, a dropped word, a wide document, a room with too many modules, one without
+assertions, a room's own header that another one includes, and names that stand in two files.
 
 usage: tidy.py ROOT
 """
@@ -26,6 +26,8 @@ def plant(root):
     place = lambda *names: os.path.join(root, *names)
     edit(place('src', 'base', 'err.c'), lambda text: text + '\n#include "engine/engine.h"\n')
     edit(place('src', 'base', 'mem.c'), lambda text: text + '\nvoid mem_long(void)\n{\n' + '\tmem_free();\n' * 700 + '}\n')
+    edit(place('src', 'fleet', 'fleet.c'), lambda text: text + '\n#include "store/sqlite/sqlite-write-state.h"\n'
+         'struct deep_report {\n};\nvoid mem_long(void)\n{\n}\n')
     edit(place('doc', 'ci.md'), lambda text: text + '\nThe shelf of ' + 'words ' * 30 + '\n')
     for i in range(20):
         with open(place('src', 'kernel', 'more-%d.h' % i), 'w') as file:
@@ -38,7 +40,10 @@ def plant(root):
 WANTED = ('src/base/err.c: line \\d+: src/base may not include engine/engine.h', 'src/base includes itself by way of',
           'src/base/mem.c: line \\d+: a function of 70\\d lines', 'src/base/mem.c: longer than \\d+ lines',
           'doc/ci.md: line \\d+: \\d+ columns wide', 'src/kernel has 2\\d modules, at most',
-          'src/ctf has 0.\\d+ assertions a function, at least', 'doc/ci.md: .*says "shelf"')
+          'src/ctf has 0.\\d+ assertions a function, at least', 'doc/ci.md: .*says "shelf"',
+          'src/fleet/fleet.c: store/sqlite/sqlite-write-state.h belongs to its room',
+          'struct deep_report stands in src/deep/report/report.h and src/fleet/fleet.c',
+          'mem_long stands in src/base/mem.c and src/fleet/fleet.c')
 
 
 def main():

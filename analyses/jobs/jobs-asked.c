@@ -19,9 +19,9 @@ bool jobs_missing_of(const struct period_set *asked, const struct event_names *n
 		const struct job_spec *job = asked->jobs.at[j];
 		bool has_all = !job->is_left_out;
 
-		for (size_t d = 0; d < job->is.count && !job->is_left_out; d++) {
-			if (!missing_has_event(names, job->is.at[d].event)) {
-				missing_add(ret, &analysis_jobs, job->is.at[d].event);
+		for (size_t d = 0; d < job->is->event_count && !job->is_left_out; d++) {
+			if (!missing_has_event(names, job->is->events[d].event)) {
+				missing_add(ret, &analysis_jobs, job->is->events[d].event);
 				has_all = false;
 			}
 		}

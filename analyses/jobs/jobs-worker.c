@@ -142,15 +142,17 @@ static bool holds(const struct definition *is, const struct job_event *fields,
 
 	for (size_t i = 0; i < is->count; i++) {
 		const struct pattern_condition *condition = &is->conditions[i];
-		const struct value *value = &event->values[fields->conditions[i]];
+		uint8_t field = fields->conditions[i];
+		const struct value *value = &event->values[field];
 
-		if (!event_has(event, fields->conditions[i])) {
+		if (!event_has(event, field)) {
 			return false;
 		}
 		if (condition->is_tid && !has_tid) {
 			*tid = (int32_t)value->i;
 			has_tid = true;
-		} else if (!pattern_condition_holds(condition, value, *tid)) {
+		} else if (!pattern_condition_holds(condition, value, event->is_signed >> field & 1,
+						    *tid)) {
 			return false;
 		}
 	}
@@ -179,8 +181,8 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	struct jobs_worker *jobs = state;
 	size_t number = user / MATCH_DEFINITIONS, at = user % MATCH_DEFINITIONS;
 	const struct job_spec *job = worker_periods(worker)->jobs.at[number];
-	const struct definition *is = &job->is.at[at];
-	bool is_last = at + 1 == job->is.count;
+	const struct definition *is = &job->is->events[at];
+	bool is_last = at + 1 == job->is->event_count;
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;
@@ -226,7 +228,7 @@ size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 	bool has_labels = false;
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
-		count += asked->jobs.at[j]->is.count;
+		count += asked->jobs.at[j]->is->event_count;
 		has_labels |= label_is_used(&asked->jobs.at[j]->group);
 	}
 	count += has_labels ? asked->labels.sources.count : 0;
@@ -235,10 +237,10 @@ size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 
-		for (size_t d = job->is_left_out ? 0 : job->is.count; d-- > 0;) {
+		for (size_t d = job->is_left_out ? 0 : job->is->event_count; d-- > 0;) {
 			struct need *need = &(*ret)[count++];
 
-			need->event = job->is.at[d].event;
+			need->event = job->is->events[d].event;
 			memcpy(need->fields, job->events[d].fields.at, sizeof(need->fields));
 			need->on_event = on_match;
 			need->user = (uint32_t)(j * MATCH_DEFINITIONS + d);

@@ -14,7 +14,7 @@ extern const struct analysis analysis_jobs;
 
 /* ---- phases ---- */
 
-static enum part part_of(enum phase phase)
+static enum job_part part_of(enum phase phase)
 {
 	static const uint8_t parts[PHASES] = {
 		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,
@@ -141,7 +141,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 		     const struct record *record, const uint64_t *numbers)
 {
 	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
-	size_t last = jobs_at(shard, job)->is.count - 1;
+	size_t last = jobs_at(shard, job)->is->event_count - 1;
 	bool has_group = jobs_at(shard, job)->group.count > 0;
 	const uint64_t *words = has_group ? numbers + record->arg64 : NULL;
 	struct machine *machine;
@@ -364,7 +364,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	switch (record->kind) {
 	case OWN_MATCH:
 		return asked && job < asked->jobs.count &&
-		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is.count &&
+		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is->event_count &&
 		       (asked->jobs.at[job]->group.count == 0 ||
 			(untrusted_has(untrusted, MATCH_ITEMS + 1) &&
 			 labels_are_items(untrusted->numbers + MATCH_ITEMS,
@@ -397,9 +397,9 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 		codec_u64(codec, &machine->ns[part]);
 	}
 	labels_items_codec(codec, &machine->items);
-	(void)codec_check(codec, machine->next < job->is.count &&
+	(void)codec_check(codec, machine->next < job->is->event_count &&
 					 machine->arrival.ts <= machine->begin &&
-					 machine->arrival.from < FROM_COUNT);
+					 machine->arrival.from < ARRIVALS);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)

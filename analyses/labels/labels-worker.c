@@ -15,7 +15,8 @@ bool labels_conditions_hold(const struct definition *what, const uint8_t *fields
 
 		if (!event_has(event, fields[i]) ||
 		    (!condition->is_tid &&
-		     !pattern_condition_holds(condition, &event->values[fields[i]], 0))) {
+		     !pattern_condition_holds(condition, &event->values[fields[i]],
+					      event->is_signed >> fields[i] & 1, 0))) {
 			return false;
 		}
 	}
@@ -25,13 +26,13 @@ bool labels_conditions_hold(const struct definition *what, const uint8_t *fields
 /* ---- texts ---- */
 
 /* A text that may be longer than its room: then the hash of all of it stands for its end. */
-struct text {
+struct label_text {
 	char *at;
 	size_t room, len;
 	uint64_t hash; /* of what is longer than its room */
 };
 
-static void put(struct text *text, const void *bytes, size_t len)
+static void put(struct label_text *text, const void *bytes, size_t len)
 {
 	if (text->len + len > text->room) {
 		if (text->len <= text->room) {
@@ -48,7 +49,7 @@ static void put(struct text *text, const void *bytes, size_t len)
 }
 
 /* Adds the value of a field; false: the event lacks it. */
-static bool put_value(struct text *text, const struct trace_event *event, uint8_t field)
+static bool put_value(struct label_text *text, const struct trace_event *event, uint8_t field)
 {
 	const struct value *value = &event->values[field];
 	char number[24];
@@ -71,7 +72,7 @@ static bool put_value(struct text *text, const struct trace_event *event, uint8_
 static bool put_id(char id[ID_BYTES], const struct label *label, const struct label_at *at,
 		   const struct trace_event *event)
 {
-	struct text text = { .at = id, .room = ID_BYTES - 1 };
+	struct label_text text = { .at = id, .room = ID_BYTES - 1 };
 
 	memset(id, 0, ID_BYTES);
 	for (size_t i = 0; i < label->key_count; i++) {
@@ -84,7 +85,7 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 	}
 	if (label->by_process) {
 		char pid[24];
-		int64_t vpid = event_i64(event, at->vpid, event_i64(event, at->pid, 0));
+		int64_t vpid = labels_process(event, &at->process);
 
 		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
 	}
@@ -99,7 +100,7 @@ static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 		     const struct label_use *use, const struct label_at *at,
 		     const struct trace_event *event)
 {
-	struct text text = { .at = item, .room = ITEM_BYTES - 1 };
+	struct label_text text = { .at = item, .room = ITEM_BYTES - 1 };
 	const char *name = label_use_name(set, use);
 	char id[ID_BYTES];
 
@@ -146,7 +147,7 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 	int of = source->value.label;
 	uint64_t words[LABEL_WORDS_MAX] = { 0 };
 	char *name = (char *)(words + LABEL_TEXT);
-	struct text text = { .at = name, .room = LABEL_TEXT_BYTES_MAX - 1 };
+	struct label_text text = { .at = name, .room = LABEL_TEXT_BYTES_MAX - 1 };
 	bool has_name;
 	struct record *record;
 
@@ -160,7 +161,7 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 		return;
 	}
 	if (of < 0 && text.len > text.room) {
-		memcpy(name + text.room - 3, "...", 3);
+		memset(name + text.room - 3, '.', 3);
 	}
 	words[LABEL_LEN] = strlen(name);
 	record = worker_emit_entity(worker, event->ts, entity, kind);
@@ -174,7 +175,7 @@ void labels_note(struct worker *worker, const struct trace_event *event, uint32_
 {
 	const struct label_source *from = worker_periods(worker)->labels.sources.at[source];
 
-	if (labels_conditions_hold(&from->what, from->conditions, event)) {
+	if (labels_conditions_hold(from->what, from->conditions, event)) {
 		note_name(worker, event, source, entity, kind);
 	}
 }
@@ -188,7 +189,7 @@ size_t labels_needs_of(const struct label_set *set, handler_fn *on_label, struct
 		struct need *need = &needs[count];
 
 		if (!source->is_left_out) {
-			need->event = source->what.event;
+			need->event = source->what->event;
 			memcpy(need->fields, source->fields.at, sizeof(need->fields));
 			need->on_event = on_label;
 			need->user = (uint32_t)i;

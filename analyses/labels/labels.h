@@ -45,6 +45,12 @@ enum { LABEL_LEN, LABEL_ID, LABEL_TEXT = LABEL_ID + ID_BYTES / sizeof(uint64_t) 
 /* Whether the event meets all conditions but those with $tid. */
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
 			    const struct trace_event *event);
+/* The process that the event's contexts name; 0: none does. */
+static inline int64_t labels_process(const struct trace_event *event,
+				     const struct process_fields *process)
+{
+	return event_i64(event, process->vpid, event_i64(event, process->pid, 0));
+}
 /* Fills the items of a group, whose fields the event has at @at; returns how many words they are.
  */
 size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,
@@ -80,8 +86,8 @@ bool labels_are_items(const uint64_t *words, uint64_t count);
 
 /* ---- labels.c: the state of a trace ---- */
 
-struct known;
-HASH_MAP_TEXT(known_names, struct known *)
+struct known_label;
+HASH_MAP_TEXT(known_names, struct known_label *)
 
 /* All 0: nothing is known. */
 struct labels {

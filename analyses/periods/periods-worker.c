@@ -8,8 +8,9 @@
 /* ---- what an event says ---- */
 
 /* Adds keys to a hash, and fills their values, if they are wanted.  False: the event lacks one. */
-static bool fill_keys(struct worker *worker, const uint8_t *keys, size_t count,
-		      const struct trace_event *event, uint64_t *hash, uint64_t *values)
+static bool fill_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
+		      size_t count, const struct trace_event *event, uint64_t *hash,
+		      uint64_t *values)
 {
 	uint64_t unused[VALUE_WORDS], cpu = worker_cpu(worker);
 
@@ -20,6 +21,14 @@ static bool fill_keys(struct worker *worker, const uint8_t *keys, size_t count,
 		if (field == FIELD_CPU) {
 			*hash = hash_bytes(*hash, &cpu, sizeof(cpu));
 			value[VALUE_FIRST] = cpu;
+		} else if (field == FIELD_PROCESS) {
+			int64_t pid = labels_process(event, &side->process);
+
+			*hash = hash_bytes(*hash, &pid, sizeof(pid));
+			value[VALUE_FIRST] = (uint64_t)pid;
+			if (pid == 0) {
+				return false;
+			}
 		} else if (event_has(event, field)) {
 			*hash = hash_bytes(*hash, &event->values[field].u, sizeof(uint64_t));
 			value[VALUE_FIRST] = event->values[field].u;
@@ -71,7 +80,7 @@ static bool is_step(const struct worker *worker, const struct trace_event *event
 {
 	const struct period_side *side = &period_of(worker, user)->steps[user >> STEP_SHIFT];
 
-	return labels_conditions_hold(&side->what, side->conditions, event);
+	return labels_conditions_hold(side->what, side->conditions, event);
 }
 
 static void note_step(struct worker *worker, const struct trace_event *event, uint32_t user)
@@ -84,10 +93,10 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	size_t count = periods_word_items(period);
 	int32_t tid;
 
-	if ((step > 0 && !fill_keys(worker, side->before, period->links[step - 1].key_count, event,
-				    &words[WORD_KEY], NULL)) ||
+	if ((step > 0 && !fill_keys(worker, side, side->before, period->links[step - 1].key_count,
+				    event, &words[WORD_KEY], NULL)) ||
 	    (step + 1 < period->step_count &&
-	     !fill_keys(worker, side->after, period->links[step].key_count, event,
+	     !fill_keys(worker, side, side->after, period->links[step].key_count, event,
 			&words[WORD_AFTER], NULL))) {
 		return;
 	}
@@ -122,8 +131,8 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	struct record *record;
 	int32_t tid;
 
-	if (!fill_keys(worker, is_end ? side->before : side->after, period->links[0].key_count,
-		       event, &words[WORD_KEY], words + WORD_VALUES)) {
+	if (!fill_keys(worker, side, is_end ? side->before : side->after,
+		       period->links[0].key_count, event, &words[WORD_KEY], words + WORD_VALUES)) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
@@ -176,7 +185,7 @@ size_t periods_needs_of(const struct period_set *periods, struct need **ret)
 			const struct period_side *side = &period->steps[s];
 			struct need *need = &(*ret)[count++];
 
-			need->event = side->what.event;
+			need->event = side->what->event;
 			memcpy(need->fields, side->fields.at, sizeof(need->fields));
 			need->on_event = period->is_chain ? on_step : on_event;
 			need->user = (uint32_t)(i | s << STEP_SHIFT);

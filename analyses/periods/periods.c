@@ -19,7 +19,7 @@ static bool add_missing(const struct period_set *periods, const struct event_nam
 		bool has_all = !period->is_left_out;
 
 		for (size_t k = 0; k < period->step_count && !period->is_left_out; k++) {
-			const char *event = period->steps[k].what.event;
+			const char *event = period->steps[k].what->event;
 
 			if (!missing_has_event(names, event)) {
 				if (with_models || !period->model) {
@@ -66,9 +66,7 @@ static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, 
 		     const struct ended *ended)
 {
 	const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
-	const struct period_side *begin = &period->steps[0];
-	uint8_t field = begin->after[i];
-	const char *name = field == FIELD_CPU ? "$cpu" : begin->fields.names[field];
+	const char *name = period->is->links[0].keys[i].begin;
 
 	if (value[VALUE_KIND] == VALUE_TEXT) {
 		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%.*s", name, (int)VALUE_TEXT_BYTES,
@@ -424,12 +422,9 @@ static const struct period *period_called(const struct period_set *set, const ch
 /* What follows the items of a group in instance.by: the first key; NULL: nothing does. */
 static const char *behind_items(const struct period *period)
 {
-	const struct period_side *begin = &period->steps[0];
-
-	if (period->is_chain || period->links[0].key_count == 0) {
-		return NULL;
-	}
-	return begin->after[0] == FIELD_CPU ? "$cpu" : begin->fields.names[begin->after[0]];
+	return period->is_chain || period->links[0].key_count == 0
+		       ? NULL
+		       : period->is->links[0].keys[0].begin;
 }
 
 static char *label_of(const void *state, const struct period_set *periods, size_t table,

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "engine/contract/row-key.h"
+#include "output/notice.h"
 
 /* ---- labels ---- */
 
@@ -181,6 +182,7 @@ static size_t rows_most(const struct table *table)
 	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
 		series += table->columns[c].kind == COLUMN_HISTOGRAM ? METRICS_HISTOGRAM_SERIES : 1;
 	}
+	assert(series > 0);
 	return METRICS_SERIES_MAX / series;
 }
 
@@ -321,3 +323,32 @@ void metrics_free(struct metrics *metrics)
 	vec_fini(&metrics->traces);
 	free(metrics);
 }
+
+/* ---- the sink ---- */
+
+static void on_report(struct output *output, const struct trace_identity *trace,
+		      const struct report *report)
+{
+	metrics_add(output->state, trace, report);
+}
+
+static void on_trigger(struct output *output, const struct trace_identity *trace,
+		       const struct trigger_event *event)
+{
+	(void)trace;
+	metrics_own_add(output->state, METRICS_TRIGGERS_FIRED, event->name, 1);
+}
+
+static void on_capture(struct output *output, const struct capture_result *capture)
+{
+	metrics_own_add(output->state,
+			capture->path ? METRICS_CAPTURES_WRITTEN : METRICS_CAPTURES_FAILED, "", 1);
+}
+
+const struct sink sink_metrics = {
+	.name = "metrics",
+	.sees_unprinted = true,
+	.report = on_report,
+	.trigger = on_trigger,
+	.capture = on_capture,
+};

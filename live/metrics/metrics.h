@@ -26,6 +26,9 @@ void metrics_free(struct metrics *metrics); /* NULL is fine */
 void metrics_add(struct metrics *metrics, const struct trace_identity *trace,
 		 const struct report *report);
 
+/* Adds windows, and counts triggers and captures; the state is a struct metrics. */
+extern const struct sink sink_metrics;
+
 /* What the program does, by family; `of` is a trigger's name, a relay or a state;
  * "": the family has one. */
 enum metrics_own {
@@ -36,7 +39,7 @@ enum metrics_own {
 	METRICS_STORE_WINDOWS,
 	METRICS_OWN_FAMILIES
 };
-/* Both do nothing if @metrics is NULL.  Adding 0 shows the counter. */
+/* The second does nothing if @metrics is NULL.  Adding 0 shows the counter. */
 void metrics_own_add(struct metrics *metrics, enum metrics_own family, const char *of, uint64_t by);
 void metrics_own_set(struct metrics *metrics, enum metrics_own family, const char *of,
 		     uint64_t value);

@@ -35,7 +35,7 @@
 	"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "                  \
 	"style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
-struct viewer {
+struct web_viewer {
 	struct web_server *server;
 	struct evhttp_request *request;
 	uint64_t sent;    /* the number of the last item */
@@ -59,14 +59,14 @@ struct web_server {
 	struct evhttp *http;
 	const struct web *web;
 	struct event *timer; /* pending while a viewer lacks items */
-	VEC(struct viewer *) viewers;
+	VEC(struct web_viewer *) viewers;
 	bool is_loopback;
 	struct told told[FATES];
 };
 
 /* ---- viewers ---- */
 
-static struct evbuffer *output_of(const struct viewer *viewer)
+static struct evbuffer *output_of(const struct web_viewer *viewer)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
 
@@ -103,7 +103,7 @@ static void say_fates(struct web_server *server, bool is_end)
 	}
 }
 
-static void note_fate(const struct viewer *viewer, size_t fate)
+static void note_fate(const struct web_viewer *viewer, size_t fate)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
 	struct told *told = &viewer->server->told[fate];
@@ -122,7 +122,7 @@ static void note_fate(const struct viewer *viewer, size_t fate)
 void web_server_misses(struct web_server *server, uint64_t number)
 {
 	for (size_t i = 0; i < server->viewers.count; i++) {
-		struct viewer *viewer = server->viewers.at[i];
+		struct web_viewer *viewer = server->viewers.at[i];
 
 		/* What came since then it was not offered yet: short windows are sampled. */
 		if (viewer->sent < number && number <= viewer->refused && !viewer->is_slow) {
@@ -133,7 +133,7 @@ void web_server_misses(struct web_server *server, uint64_t number)
 }
 
 /* Gives what it lacks, as far as there is room.  True: it has all. */
-static bool feed(struct viewer *viewer)
+static bool feed(struct web_viewer *viewer)
 {
 	const struct web *web = viewer->server->web;
 	size_t pending = evbuffer_get_length(output_of(viewer));
@@ -165,7 +165,7 @@ static bool feed(struct viewer *viewer)
 }
 
 /* libevent's own time begins again with each write, also of what only waits then. */
-static bool is_stuck(const struct viewer *viewer)
+static bool is_stuck(const struct web_viewer *viewer)
 {
 	return viewer->pending > 0 &&
 	       now_monotonic_ns() - viewer->took_ns >= WEB_STUCK_S * NS_PER_S;
@@ -179,7 +179,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	for (size_t i = server->viewers.count; i-- > 0;) {
-		struct viewer *viewer = server->viewers.at[i];
+		struct web_viewer *viewer = server->viewers.at[i];
 
 		has_all &= feed(viewer);
 		if (is_stuck(viewer)) {
@@ -205,7 +205,7 @@ void web_server_changed(struct web_server *server)
 /* The connection is about to be freed. */
 static void on_close(struct evhttp_connection *connection, void *arg)
 {
-	struct viewer *viewer = arg;
+	struct web_viewer *viewer = arg;
 	struct web_server *server = viewer->server;
 	size_t left = 0;
 
@@ -264,7 +264,7 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	struct evhttp_connection *connection = evhttp_request_get_connection(request);
 	struct bufferevent *buffer = evhttp_connection_get_bufferevent(connection);
 	const int kept = WEB_KERNEL_MAX;
-	struct viewer *viewer;
+	struct web_viewer *viewer;
 
 	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
 		refuse(request, HTTP_BADMETHOD, "only GET");
@@ -407,7 +407,7 @@ struct web_server *web_server_new(struct event_base *base, const char *host, uin
 }
 
 /* The last windows close when the loop is over: what its socket takes now is written. */
-static void finish(struct viewer *viewer)
+static void finish(struct web_viewer *viewer)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
 	struct evbuffer *output = output_of(viewer);

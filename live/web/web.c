@@ -90,30 +90,29 @@ static char *window_line(const struct trace_identity *trace, const struct report
 	return line;
 }
 
-void web_report(struct web *web, const struct trace_identity *trace, const struct report *report)
+static void on_report(struct output *output, const struct trace_identity *trace,
+		      const struct report *report)
 {
 	char *name;
 
-	if (web && report->kind == REPORT_WINDOW) {
+	if (report->kind == REPORT_WINDOW) {
 		name = output_trace_text(trace, true);
-		add(web, "window", name, window_line(trace, report));
+		add(output->state, "window", name, window_line(trace, report));
 		free(name);
 	}
 }
 
-void web_attach(struct web *web, const struct trace_identity *trace, bool is_attach,
-		const char *reason)
+static void on_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
+		      const char *reason)
 {
-	struct output output = { .sink = &sink_json };
+	struct output json = { .sink = &sink_json };
 	char *line = NULL;
 	size_t len;
 
-	if (web) {
-		output.out = open_memstream(&line, &len);
-		sink_json.attach(&output, trace, is_attach, reason);
-		(void)fclose(output.out);
-		add(web, is_attach ? "attach" : "detach", NULL, line);
-	}
+	json.out = open_memstream(&line, &len);
+	sink_json.attach(&json, trace, is_attach, reason);
+	(void)fclose(json.out);
+	add(output->state, is_attach ? "attach" : "detach", NULL, line);
 }
 
 /* { "says": the values for people }, which the line of the trigger follows. */
@@ -133,22 +132,18 @@ static char *values_text(const struct trigger_event *event)
 	return text;
 }
 
-void web_trigger(struct web *web, const struct trace_identity *trace,
-		 const struct trigger_event *event)
+static void on_trigger(struct output *output, const struct trace_identity *trace,
+		       const struct trigger_event *event)
 {
 	char *line = NULL, *values;
 	size_t len;
-	FILE *out;
+	FILE *out = open_memstream(&line, &len);
 
-	if (!web) {
-		return;
-	}
-	out = open_memstream(&line, &len);
 	json_trigger(out, trace, event);
 	(void)fclose(out);
 	line[strcspn(line, "\n")] = '\0';
 	values = values_text(event);
-	add(web, "trigger", NULL,
+	add(output->state, "trigger", NULL,
 	    mem_printf("%.*s,\"trigger\":%s}", (int)strcspn(values, "\n") - 1, values, line));
 	free(values);
 	free(line);
@@ -167,28 +162,33 @@ static void keep_report(struct web *web, uint64_t number, const char *capture)
 	};
 }
 
-void web_capture(struct web *web, uint64_t number, const struct capture_result *capture)
+static void on_capture(struct output *output, const struct capture_result *capture)
 {
 	bool has_report = capture->path && (capture->has_extras & CAPTURE_REPORT);
 	char *line = NULL, *wrapped;
 	size_t len;
-	FILE *out;
+	FILE *out = open_memstream(&line, &len);
 
-	if (!web) {
-		return;
-	}
 	if (has_report) {
-		keep_report(web, number, capture->path);
+		keep_report(output->state, capture->number, capture->path);
 	}
-	out = open_memstream(&line, &len);
 	json_capture(out, capture);
 	(void)fclose(out);
 	line[strcspn(line, "\n")] = '\0';
-	wrapped = mem_printf("{\"number\":%" PRIu64 ",\"has_report\":%s,\"capture\":%s}", number,
-			     has_report ? "true" : "false", line);
+	wrapped = mem_printf("{\"number\":%" PRIu64 ",\"has_report\":%s,\"capture\":%s}",
+			     capture->number, has_report ? "true" : "false", line);
 	free(line);
-	add(web, "capture", NULL, wrapped);
+	add(output->state, "capture", NULL, wrapped);
 }
+
+const struct sink sink_web = {
+	.name = "web",
+	.sees_unprinted = true,
+	.attach = on_attach,
+	.report = on_report,
+	.trigger = on_trigger,
+	.capture = on_capture,
+};
 
 struct web *web_new(struct event_base *base, const char *host, uint16_t port, web_say *say,
 		    struct err *err)

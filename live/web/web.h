@@ -8,7 +8,7 @@
  * gets the newest window of each trace when it has taken what it was given, and one that takes
  * nothing is left; both is said, at most once a minute.  It never holds others.
  *
- * Everything runs in the thread of the event loop.  A web that is NULL takes all calls.
+ * Everything runs in the thread of the event loop.
  */
 #ifndef SILLAGE_LIVE_WEB_WEB_H
 #define SILLAGE_LIVE_WEB_WEB_H
@@ -18,11 +18,8 @@
 
 #include "base/err.h"
 
-struct capture_result;
 struct event_base;
-struct report;
-struct trace_identity;
-struct trigger_event;
+struct sink;
 struct web;
 
 typedef void web_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -32,13 +29,8 @@ struct web *web_new(struct event_base *base, const char *host, uint16_t port, we
 		    struct err *err);
 void web_free(struct web *web);
 
-/* Only windows are taken. */
-void web_report(struct web *web, const struct trace_identity *trace, const struct report *report);
-void web_attach(struct web *web, const struct trace_identity *trace, bool is_attach,
-		const char *reason);
-void web_trigger(struct web *web, const struct trace_identity *trace,
-		 const struct trigger_event *event);
-/* @number: of the capture in this run, by which its report is served. */
-void web_capture(struct web *web, uint64_t number, const struct capture_result *capture);
+/* Takes windows, traces that come and go, triggers and captures; the state is a struct web.  The
+ * report of a capture is served by its number. */
+extern const struct sink sink_web;
 
 #endif

@@ -120,7 +120,10 @@ void json_real(struct json *json, const char *key, double value)
 {
 	char text[32];
 
-	assert(isfinite(value));
+	if (!isfinite(value)) {
+		json_null(json, key);
+		return;
+	}
 	key_out(json, key);
 	bytes_out(json, text, (size_t)snprintf(text, sizeof(text), "%.9g", value));
 }
@@ -152,6 +155,10 @@ static void text_out(struct json *json, const char *text)
 		} else if (*at < 0x20 || *at == 0x7F) {
 			(void)snprintf(escape, sizeof(escape), "\\u%04x", *at++);
 			string_out(json, escape);
+		} else if (len == 2 && at[0] == 0xC2 && at[1] < 0xA0) { /* C1: for terminals, too */
+			(void)snprintf(escape, sizeof(escape), "\\u%04x", at[1]);
+			string_out(json, escape);
+			at += len;
 		} else if (*at < 0x80) {
 			byte_out(json, (char)*at++);
 		} else if (len > 0) {

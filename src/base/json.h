@@ -30,7 +30,7 @@ void json_u64(struct json *json, const char *key, uint64_t value);
 void json_i64(struct json *json, const char *key, int64_t value);
 /* With three decimals; @value is finite. */
 void json_fixed(struct json *json, const char *key, double value);
-/* With nine significant digits; @value is finite. */
+/* With nine significant digits; null if it is not finite. */
 void json_real(struct json *json, const char *key, double value);
 void json_null(struct json *json, const char *key);
 void json_bool(struct json *json, const char *key, bool value);

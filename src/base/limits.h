@@ -91,13 +91,14 @@
 #define LABEL_TEXT_BYTES_MAX 1024
 /* A model: a page of text. */
 #define MODEL_BYTES_MAX ((size_t)1 << 20)
-/* Jobs of --job; timers of a trace that are known, some 60 bytes each, and signals that wait for a
- * thread: beyond that what releases an execution is known from other events. */
-#define JOBS_ASKED_MAX   64
-#define JOBS_TIMERS_MAX  262144
-#define JOBS_SIGNALS_MAX 1024
-/* Threads of which is known what may release them, some 200 bytes each. */
-#define JOBS_RELEASES_MAX 131072
+/* Jobs of --job. */
+#define JOBS_ASKED_MAX 64
+/* Timers of a trace that are known, some 60 bytes each, signals that wait for a thread, and threads
+ * of which is known what may release them, some 200 bytes each: beyond that what releases an
+ * execution is known from other events. */
+#define RELEASE_TIMERS_MAX  262144
+#define RELEASE_SIGNALS_MAX 1024
+#define RELEASE_THREADS_MAX 131072
 /* PID namespaces whose names are known from traces, in each of 64 shards; others have numbers. */
 #define CONTAINERS_NAMED_MAX 1024
 /* Requests of block devices that have not completed.  Queues hold some thousands. */

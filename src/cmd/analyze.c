@@ -13,14 +13,11 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/text/plain.h"
 #include "base/units.h"
+#include "baseline/baseline.h"
 #include "cmd/analyze.h"
-#include "cmd/baseline/baseline.h"
-#include "cmd/check-names.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
-#include "cmd/storing.h"
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/trace.h"
@@ -28,7 +25,12 @@
 #include "output/sink.h"
 #include "phases/phases.h"
 #include "recorded/recorded.h"
+#include "run/check-names.h"
+#include "run/run.h"
+#include "run/say.h"
+#include "run/storing.h"
 #include "trigger/actions.h"
+#include "trigger/flow.h"
 
 #define PROGRESS_NS (NS_PER_S / 5) /* between two progress lines */
 
@@ -62,7 +64,7 @@ struct analyze {
 static void clear_progress(struct analyze *a)
 {
 	if (a->progress_ns > 0) {
-		(void)fputs("\r\033[K", stderr);
+		plain_clear_progress();
 	}
 }
 
@@ -78,9 +80,9 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 		return;
 	}
 	a->progress_ns = now;
-	(void)fprintf(stderr, "\r%s: %s of %s (%.0f %%)\033[K", a->path, units_bytes(text[0], done),
-		      units_bytes(text[1], total),
-		      total ? 100.0 * (double)done / (double)total : 0);
+	plain_progress("%s: %s of %s (%.0f %%)", a->path, units_bytes(text[0], done),
+		       units_bytes(text[1], total),
+		       total ? 100.0 * (double)done / (double)total : 0);
 }
 
 /* ---- beside the checkpoint: phases, triggers ---- */
@@ -122,7 +124,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	int r = 0;
 
 	a->trace = trace;
-	cmd_identify(&a->identity, trace_plan(trace)->metadata, a->path);
+	run_identify(&a->identity, trace_plan(trace)->metadata, a->path);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
 		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
 			      a->path);
@@ -152,7 +154,7 @@ static void on_stop(void *user)
 {
 	struct analyze *a = user;
 
-	if (cmd_signal_status() != 0) {
+	if (run_signal_status() != 0) {
 		clear_progress(a);
 		say("%s: interrupted %s %.0f %% of its bytes", a->path,
 		    now_has_left ? "in the middle of a packet, after at most" : "after",
@@ -191,21 +193,6 @@ static void on_pause(void *user, struct trace *trace)
 	vec_fini(&beside.bytes);
 }
 
-static void show(void *user, const struct report *report)
-{
-	struct analyze *a = user;
-
-	if (a->phases) {
-		phases_report(a->phases, report);
-	}
-	if (report->kind != REPORT_WINDOW || a->options->has_interval) {
-		output_phased(a->output, &a->identity, report, a->phases); /* else others need it */
-	} else {
-		output_unseen(a->output, &a->identity, report);
-	}
-	output_phases(a->output, &a->identity, a->phases);
-}
-
 static void say_missing(const struct analyze *a, const struct report *report)
 {
 	char *text, *commands;
@@ -221,22 +208,15 @@ static void say_missing(const struct analyze *a, const struct report *report)
 	free(commands);
 }
 
-/* Triggers see the figures of phases, too. */
-static void act(struct analyze *a, const struct report *report)
-{
-	struct report_table *tables = NULL;
-	struct report extended = *report;
-
-	if (a->phases) {
-		tables = phases_extend(a->phases, report, &extended);
-	}
-	actions_report(a->actions, a->output, &a->identity, &extended, NULL);
-	free(tables);
-}
-
 static void on_report(void *user, const struct report *report)
 {
 	struct analyze *a = user;
+	const struct flow flow = { .trace = &a->identity,
+				   .output = a->output,
+				   .actions = a->actions,
+				   .rollup = a->rollup,
+				   .phases = a->phases,
+				   .hides_windows = !a->options->has_interval };
 	struct report shown = *report;
 
 	clear_progress(a);
@@ -248,22 +228,16 @@ static void on_report(void *user, const struct report *report)
 		a->has_matched |= !report->nothing_matched;
 		a->has_unmatched |= report->nothing_matched;
 	}
-	if (cmd_misses_range(report, a->range)) {
+	if (run_misses_range(report, a->range)) {
 		a->misses_range = true;
 		return;
 	}
 	say_missing(a, report);
 	shown.is_interrupted = a->is_cut && report->kind != REPORT_WINDOW;
-	if (a->phases) {
-		phases_rest(a->phases);
-	}
-	rollup_report(a->rollup, &shown, show, a);
-	if (a->actions) {
-		act(a, report);
-	}
+	flow_report(&flow, &shown);
 	if (output_check(a->output, &a->err) < 0) {
 		a->cannot_write = true;
-		cmd_stop = true;
+		run_stop = true;
 	}
 }
 
@@ -295,12 +269,12 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.user = a,
 		.chunk_bytes = config->chunk_bytes,
 		.progress = on_progress,
-		.stop = &cmd_stop,
+		.stop = &run_stop,
 		.on_stop = on_stop,
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
-	int r = cmd_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
+	int r = run_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
 	assert(!a->rollup);
 	a->path = path->name;
@@ -312,7 +286,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
 					       config->selection, config->wants_places);
 		}
-		a->phases = cmd_wants_phases(a->options, a->actions) ? phases_new() : NULL;
+		a->phases = run_wants_phases(a->options, a->actions) ? phases_new() : NULL;
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
 		r = recorded_analyze(path, &run, &a->err);
@@ -335,7 +309,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 /* With --state the trace goes on later, and with it its metadata: then it is only a warning. */
 static bool check_names(struct analyze *a, const struct recorded_paths *paths)
 {
-	int r = cmd_check_names(a->options, a->actions, paths, &a->err);
+	int r = run_check_names(a->options, a->actions, paths, &a->err);
 
 	if (r == 0) {
 		return true;
@@ -352,18 +326,18 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	int failed = 0;
 
 	for (size_t i = 0; a->options->args[i]; i++) {
-		if (cmd_find(a->options, a->options->args[i], &paths, &a->err) < 0) {
+		if (run_find(a->options, a->options->args[i], &paths, &a->err) < 0) {
 			say("%s", a->err.text);
 			failed = EXIT_FAILED;
-			a->summary.is_interrupted |= cmd_signal_status() != 0;
+			a->summary.is_interrupted |= run_signal_status() != 0;
 		}
 	}
 	is_refused = !check_names(a, &paths);
 	for (size_t i = 0; i < paths.at.count && !is_refused; i++) {
-		if (cmd_signal_status() != 0) {
+		if (run_signal_status() != 0) {
 			say("%s: interrupted before it was read", paths.at.at[i].name);
 			a->summary.is_interrupted = true;
-		} else if (cmd_stop) {
+		} else if (run_stop) {
 			break; /* the output cannot be written */
 		} else {
 			int r = analyze_one(a, config, &paths.at.at[i]);
@@ -374,7 +348,7 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	}
 	recorded_paths_fini(&paths);
 	if (a->summary.is_interrupted) {
-		return cmd_signal_status();
+		return run_signal_status();
 	}
 	return is_refused ? EXIT_FAILED : failed;
 }
@@ -383,9 +357,9 @@ static void fill_config(const struct options *options, const struct actions *act
 			struct engine_config *config)
 {
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
-	cmd_fill_intervals(options, actions, config);
+	run_fill_intervals(options, actions, config);
 	config->wants_windows = options->has_interval;
-	cmd_fill_lists(options, actions, config);
+	run_fill_lists(options, actions, config);
 	config->selection = &options->selection;
 	config->periods = &options->periods;
 	config->jobs = (unsigned int)options->jobs;
@@ -402,7 +376,7 @@ static void save_checkpoints(struct analyze *a)
 
 	if (r < 0) {
 		say("%s", a->err.text);
-		a->summary.exit = r == -EINTR ? cmd_signal_status() : EXIT_FAILED;
+		a->summary.exit = r == -EINTR ? run_signal_status() : EXIT_FAILED;
 	}
 }
 
@@ -414,7 +388,7 @@ static int open_stores(struct analyze *a, struct engine_config *config, struct o
 	if (r < 0) {
 		return r;
 	}
-	r = baseline_open(a->options, a->actions, &cmd_stop, say, &a->baseline, &a->err);
+	r = baseline_open(a->options, a->actions, &run_stop, say, &a->baseline, &a->err);
 	if (r < 0) {
 		(void)storing_close(a->options, a->output);
 	}
@@ -430,7 +404,7 @@ int analyze_into(const struct options *options, struct output *output)
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
-	if (cmd_actions(options, &a.actions, &a.err) < 0) {
+	if (run_actions(options, &a.actions, &a.err) < 0) {
 		say("%s", a.err.text);
 		return EXIT_USAGE;
 	}
@@ -439,33 +413,33 @@ int analyze_into(const struct options *options, struct output *output)
 		actions_add_analyses(a.actions, config.analyses);
 		config.wants_windows = true;
 	}
-	if (cmd_wants_phases(options, a.actions)) {
-		cmd_add_cpu(config.analyses);
+	if (run_wants_phases(options, a.actions)) {
+		run_add_cpu(config.analyses);
 		config.wants_windows = true;
 	}
 	config.stats = options->stats ? &stats : NULL;
-	if (cmd_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
-	    cmd_checkpoint_file(options, &config, &a.checkpoint_file, &a.err) < 0) {
+	if (run_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
+	    run_checkpoint_file(options, &config, &a.checkpoint_file, &a.err) < 0) {
 		say("%s", a.err.text);
-		cmd_actions_free(a.actions);
+		run_actions_free(a.actions);
 		return EXIT_USAGE;
 	}
 	r = open_stores(&a, &config, &also);
 	if (r < 0) {
 		say("%s", a.err.text);
 		checkpoint_file_free(a.checkpoint_file);
-		cmd_actions_free(a.actions);
+		run_actions_free(a.actions);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.top = output->top;
 	output_start(output);
 	a.summary.exit = analyze_all(&a, &config);
 	if (a.has_unmatched && !a.has_matched) {
 		a.summary.exit = EXIT_FAILED;
-		cmd_say_unmatched(options);
+		run_say_unmatched(options);
 	}
 	if (baseline_close(a.baseline) < 0) {
 		a.summary.exit = EXIT_FAILED;
@@ -474,7 +448,7 @@ int analyze_into(const struct options *options, struct output *output)
 		a.summary.exit = EXIT_FAILED;
 	}
 	save_checkpoints(&a);
-	a.summary.exit = cmd_gate(options, a.actions, a.summary.exit);
+	a.summary.exit = run_gate(options, a.actions, a.summary.exit);
 	a.summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &a.summary);
 	if (a.cannot_write) {
@@ -484,7 +458,7 @@ int analyze_into(const struct options *options, struct output *output)
 		stats_print(&stats, a.summary.events, a.summary.packets, a.summary.bytes,
 			    a.summary.wall_ns, say);
 	}
-	cmd_actions_free(a.actions);
+	run_actions_free(a.actions);
 	checkpoint_file_free(a.checkpoint_file);
 	output_trace_fini(&a.identity);
 	return a.summary.exit;
@@ -492,9 +466,9 @@ int analyze_into(const struct options *options, struct output *output)
 
 static int run(const struct options *options)
 {
-	struct output output = cmd_output_of(options);
+	struct output output = run_output_of(options);
 
-	return cmd_output(options, &output, analyze_into);
+	return run_output(options, &output, analyze_into);
 }
 
 const struct command cmd_analyze = {

@@ -4,7 +4,7 @@
 #ifndef SILLAGE_CMD_ANALYZE_H
 #define SILLAGE_CMD_ANALYZE_H
 
-#include "cmd/options/options.h"
+#include "options/options.h"
 
 struct output;
 

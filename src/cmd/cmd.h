@@ -4,13 +4,7 @@
 #ifndef SILLAGE_CMD_CMD_H
 #define SILLAGE_CMD_CMD_H
 
-#include <signal.h>
-
-#include "cmd/options/options.h"
-
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_HELD = 3, EXIT_LOST = 4 };
-/* Standard output was a pipe and its reader has ended, as `head` does: no reason for a message. */
-#define EXIT_CLOSED (128 + SIGPIPE)
+#include "run/run.h"
 
 struct command {
 	const char *name;

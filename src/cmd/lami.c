@@ -6,10 +6,10 @@
 #include "base/json.h"
 #include "cmd/analyze.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "output/sinks/lami.h"
 #include "recorded/recorded.h"
+#include "run/run.h"
+#include "run/say.h"
 
 /* Trace Compass asks whether a trace can be read before it offers an analysis. */
 static int test_trace(const struct options *options)
@@ -38,7 +38,7 @@ static int results(const struct options *options)
 				 .display = &options->display,
 				 .state = &json };
 
-	return cmd_output(options, &output, analyze_into);
+	return run_output(options, &output, analyze_into);
 }
 
 static int run(const struct options *options)

@@ -9,17 +9,17 @@
 
 #include "base/now.h"
 #include "base/process/service.h"
+#include "baseline/baseline.h"
 #include "capture/captures.h"
-#include "cmd/baseline/baseline.h"
-#include "cmd/check-names.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
 #include "cmd/live.h"
-#include "cmd/say.h"
-#include "cmd/storing.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
 #include "live/loop.h"
+#include "run/check-names.h"
+#include "run/run.h"
+#include "run/say.h"
+#include "run/storing.h"
 #include "store/store.h"
 #include "trigger/actions.h"
 
@@ -43,7 +43,7 @@ static void run_loop(const struct options *options, struct loop_config *config,
 		screen->close();
 	}
 	if (summary->exit != EXIT_DONE) {
-		summary->exit = cmd_failed(config->output, &err);
+		summary->exit = run_failed(config->output, &err);
 	}
 	if (storing_close(options, config->output) < 0) { /* before a state has them */
 		summary->exit = EXIT_FAILED;
@@ -52,7 +52,7 @@ static void run_loop(const struct options *options, struct loop_config *config,
 		say("%s", err.text);
 		summary->exit = EXIT_FAILED;
 	}
-	summary->exit = cmd_gate(options, config->actions, summary->exit);
+	summary->exit = run_gate(options, config->actions, summary->exit);
 }
 
 static void ask_store(void *store, struct loop_store_windows *ret)
@@ -70,7 +70,7 @@ static void ask_store(void *store, struct loop_store_windows *ret)
 static int follow(const struct options *options, struct loop_config *config,
 		  const struct live_screen *screen)
 {
-	struct output own = cmd_output_of(options);
+	struct output own = run_output_of(options);
 	struct output *output = screen ? screen->output : &own;
 	struct run_summary summary = { 0 };
 	uint64_t begin = now_monotonic_ns();
@@ -100,13 +100,13 @@ static int follow(const struct options *options, struct loop_config *config,
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	config->on_store = ask_store;
-	config->store = output->also ? output->also->state : NULL;
+	config->store = storing_in(output);
 	run_loop(options, config, screen, &summary);
 	(void)baseline_close(baseline);
 	summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(output, &summary);
 	if (output_close(output, &err) < 0 && summary.exit == EXIT_DONE) {
-		summary.exit = cmd_failed(output, &err);
+		summary.exit = run_failed(output, &err);
 	}
 	if (options->stats) {
 		stats_print(config->engine.stats, summary.events, summary.packets, summary.bytes,
@@ -231,19 +231,19 @@ int live_follow(const struct options *options, const char **args, const struct l
 	struct err err;
 	int status = EXIT_USAGE, lock = -1;
 
-	if (cmd_urls(args, &urls, &config.url_count, &err) < 0 ||
-	    cmd_actions(options, &config.actions, &err) < 0 ||
+	if (run_urls(args, &urls, &config.url_count, &err) < 0 ||
+	    run_actions(options, &config.actions, &err) < 0 ||
 	    make_captures(options, screen, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
-		cmd_fill_loop(options, &config);
-		config.check_names = cmd_check_live_names;
+		run_fill_loop(options, &config);
+		config.check_names = run_check_live_names;
 		config.names_user = &names;
 		names.actions = config.actions;
 		config.engine.stats = options->stats ? &stats : NULL;
 		if (wait_for_state(options, &lock, &err) < 0 ||
-		    cmd_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
+		    run_checkpoint_file(options, &config.engine, &config.checkpoint_file, &err) <
 			    0) {
 			say("%s", err.text);
 		} else {
@@ -251,15 +251,15 @@ int live_follow(const struct options *options, const char **args, const struct l
 		}
 		stats_fini(&stats);
 	}
-	cmd_live_names_fini(&names);
+	run_live_names_fini(&names);
 	checkpoint_file_free(config.checkpoint_file);
 	if (lock >= 0) {
 		(void)close(lock);
 	}
 	captures_free(config.captures);
 	retained_file_free(config.engine.store);
-	cmd_actions_free(config.actions);
-	cmd_urls_free(urls, config.url_count);
+	run_actions_free(config.actions);
+	run_urls_free(urls, config.url_count);
 	return status;
 }
 

@@ -13,15 +13,15 @@
 
 #include "base/now.h"
 #include "base/units.h"
-#include "cmd/check-names.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/trace.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
+#include "run/check-names.h"
+#include "run/run.h"
+#include "run/say.h"
 
 struct map_run {
 	const struct options *options;
@@ -41,7 +41,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 					    .range_end = m->config.range_end };
 
 	assert(!m->has_begun); /* one trace at a time is open in the file */
-	cmd_identify(&identity, trace_plan(trace)->metadata, m->path);
+	run_identify(&identity, trace_plan(trace)->metadata, m->path);
 	begun.host = identity.host;
 	begun.session = identity.session;
 	begun.domain = identity.domain;
@@ -79,7 +79,7 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 	(void)done;
 	(void)total;
 	if (partial_writer_check(m->out, &m->err) < 0) {
-		cmd_stop = true; /* the disk is full, for example; map_into() reports it */
+		run_stop = true; /* the disk is full, for example; map_into() reports it */
 	}
 }
 
@@ -109,7 +109,7 @@ static void on_stop(void *user)
 	struct map_run *m = user;
 	struct err err;
 
-	if (cmd_signal_status() != 0) {
+	if (run_signal_status() != 0) {
 		(void)err_raise(&err, -EINTR, "%s: interrupted; the rest of it is missing",
 				m->path);
 		note(m, err.text);
@@ -131,11 +131,11 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 		.user = m,
 		.chunk_bytes = m->config.chunk_bytes,
 		.progress = on_progress,
-		.stop = &cmd_stop,
+		.stop = &run_stop,
 		.on_stop = on_stop,
 		.on_trace = on_trace,
 	};
-	int r = cmd_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
+	int r = run_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
 
 	m->path = path->name;
 	m->has_begun = false;
@@ -169,17 +169,17 @@ static int map_all(struct map_run *m)
 			status = EXIT_FAILED;
 		}
 	}
-	r = cmd_check_names(m->options, NULL, &paths, &m->err);
+	r = run_check_names(m->options, NULL, &paths, &m->err);
 	if (r < 0) {
 		say("%s", m->err.text);
 		recorded_paths_fini(&paths);
-		return r == -EINTR ? cmd_signal_status() : EXIT_FAILED;
+		return r == -EINTR ? run_signal_status() : EXIT_FAILED;
 	}
 	for (size_t i = 0; i < paths.at.count; i++) {
-		if (cmd_signal_status() != 0) {
+		if (run_signal_status() != 0) {
 			say("%s: interrupted before it was read", paths.at.at[i].name);
 			m->is_cut = true;
-		} else if (cmd_stop) {
+		} else if (run_stop) {
 			break; /* the output cannot be written */
 		} else {
 			r = map_one(m, &paths.at.at[i]);
@@ -188,7 +188,7 @@ static int map_all(struct map_run *m)
 		}
 	}
 	recorded_paths_fini(&paths);
-	return m->is_cut ? cmd_signal_status() : status;
+	return m->is_cut ? run_signal_status() : status;
 }
 
 static void fill_config(struct map_run *m)
@@ -196,7 +196,7 @@ static void fill_config(struct map_run *m)
 	const struct options *options = m->options;
 
 	memcpy(m->config.analyses, options->analyses, sizeof(m->config.analyses));
-	cmd_fill_intervals(options, NULL, &m->config);
+	run_fill_intervals(options, NULL, &m->config);
 	m->config.wants_windows = options->has_interval;
 	m->config.periods = &options->periods;
 	m->config.jobs = (unsigned int)options->jobs;
@@ -211,7 +211,7 @@ static struct partial_writer *begin_file(const struct map_run *m, FILE *file)
 	struct partial_file_setup setup;
 	struct partial_writer *out;
 
-	cmd_partial_file_setup(m->options, &m->config, &setup);
+	run_partial_file_setup(m->options, &m->config, &setup);
 	out = partial_writer_new(file, &setup);
 	partial_file_setup_fini(&setup);
 	return out;
@@ -235,7 +235,7 @@ static int map_into(const struct options *options, FILE *file)
 	fill_config(&m);
 	m.out = begin_file(&m, file);
 	m.config.exporter = partial_writer_export(m.out);
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	status = map_all(&m);
 	partial_writer_last(m.out);
@@ -257,7 +257,7 @@ static int run(const struct options *options)
 	uint64_t begin, end;
 	int status;
 
-	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+	if (run_range(options, NULL, &begin, &end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}

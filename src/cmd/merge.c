@@ -13,14 +13,14 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/trace.h"
 #include "output/sink.h"
+#include "run/run.h"
+#include "run/say.h"
 
-struct source {
+struct merge_source {
 	const char *name;
 	FILE *file;
 	struct partial_reader *in;
@@ -29,7 +29,7 @@ struct source {
 struct merging {
 	const struct options *options;
 	struct output *output;
-	VEC(struct source) sources;
+	VEC(struct merge_source) sources;
 	struct period_set periods;
 	struct engine_config config;
 	struct trace_identity identity;
@@ -48,8 +48,8 @@ static void on_report(void *user, const struct report *report)
 	struct merging *m = user;
 	struct report shown = *report;
 
-	m->misses_range |= cmd_misses_range(report, &m->config);
-	shown.is_interrupted = report->kind != REPORT_WINDOW && cmd_signal_status() != 0;
+	m->misses_range |= run_misses_range(report, &m->config);
+	shown.is_interrupted = report->kind != REPORT_WINDOW && run_signal_status() != 0;
 	m->summary.is_interrupted |= shown.is_interrupted;
 	if (!m->misses_range) {
 		output_report(m->output, &m->identity, &shown);
@@ -65,7 +65,7 @@ static void on_report(void *user, const struct report *report)
 	}
 	if (output_check(m->output, &m->err) < 0) {
 		m->cannot_write = true;
-		cmd_stop = true;
+		run_stop = true;
 	}
 }
 
@@ -81,7 +81,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 /* ---- traces ---- */
 
-static int merge_trace(struct merging *m, const struct source *source,
+static int merge_trace(struct merging *m, const struct merge_source *source,
 		       const struct partial_file_trace *begun)
 {
 	struct engine *engine;
@@ -98,7 +98,7 @@ static int merge_trace(struct merging *m, const struct source *source,
 	m->trace = trace_new(engine, m);
 	m->misses_range = false;
 	trace_set_domain(m->trace, begun->domain);
-	r = partial_reader_merge(source->in, m->trace, &cmd_stop, &m->err);
+	r = partial_reader_merge(source->in, m->trace, &run_stop, &m->err);
 	trace_free(m->trace);
 	engine_free(engine);
 	return r;
@@ -114,12 +114,12 @@ static void note_failure(struct merging *m)
 	m->summary.exit = EXIT_FAILED;
 }
 
-static void merge_source(struct merging *m, const struct source *source)
+static void merge_source(struct merging *m, const struct merge_source *source)
 {
 	struct partial_file_trace begun;
 	int r = 0;
 
-	while (!cmd_stop && (r = partial_reader_trace(source->in, &begun, &m->err)) > 0) {
+	while (!run_stop && (r = partial_reader_trace(source->in, &begun, &m->err)) > 0) {
 		r = merge_trace(m, source, &begun);
 		if (r < 0) {
 			break;
@@ -140,20 +140,20 @@ static void merge_all(struct merging *m)
 {
 	uint64_t begin = now_monotonic_ns();
 
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	output_start(m->output);
-	for (size_t i = 0; i < m->sources.count && !cmd_stop; i++) {
+	for (size_t i = 0; i < m->sources.count && !run_stop; i++) {
 		merge_source(m, &m->sources.at[i]);
 	}
-	if (cmd_signal_status() != 0) {
+	if (run_signal_status() != 0) {
 		say("interrupted: not all was merged");
 		m->summary.is_interrupted = true;
-		m->summary.exit = cmd_signal_status();
+		m->summary.exit = run_signal_status();
 	}
 	if (m->has_unmatched && !m->has_matched) {
 		m->summary.exit = EXIT_FAILED;
-		cmd_say_unmatched(m->options);
+		run_say_unmatched(m->options);
 	}
 	m->summary.wall_ns = now_monotonic_ns() - begin;
 	output_end(m->output, &m->summary);
@@ -178,7 +178,7 @@ static int merge_into(struct merging *m)
 static int open_source(struct merging *m, const char *name)
 {
 	bool is_stdin = strcmp(name, "-") == 0;
-	struct source source = { .name = is_stdin ? "standard input" : name };
+	struct merge_source source = { .name = is_stdin ? "standard input" : name };
 	int r;
 
 	source.file = is_stdin ? stdin : fopen(name, "re");
@@ -259,7 +259,7 @@ static void fill_config(struct merging *m)
 	m->config.interval_ns = m->config.shown_interval_ns = setup->interval_ns;
 	m->config.wants_windows = setup->wants_windows;
 	m->config.periods = &m->periods;
-	cmd_fill_lists(options, NULL, &m->config);
+	run_fill_lists(options, NULL, &m->config);
 	m->config.selection = &options->selection;
 	m->config.jobs = (unsigned int)options->jobs;
 	m->config.max_memory = options->max_memory;
@@ -269,7 +269,7 @@ static void fill_config(struct merging *m)
 
 static int run(const struct options *options)
 {
-	struct output output = cmd_output_of(options);
+	struct output output = run_output_of(options);
 	struct merging m = { .options = options, .output = &output };
 	int status = EXIT_FAILED;
 

@@ -11,12 +11,12 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "engine/engine.h"
 #include "output/sink.h"
 #include "phases/overview.h"
 #include "recorded/recorded.h"
+#include "run/run.h"
+#include "run/say.h"
 
 struct overview_run {
 	const char *path;
@@ -47,7 +47,7 @@ static int find_span(const struct options *options, const struct recorded_path *
 	uint64_t begin, end;
 	int r = recorded_span(path, &ret->begin, &ret->end, err);
 
-	r = r < 0 ? r : cmd_range(options, path, &begin, &end, err);
+	r = r < 0 ? r : run_range(options, path, &begin, &end, err);
 	if (r < 0) {
 		return r;
 	}
@@ -93,7 +93,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 	struct recorded_run recorded = { .user = run,
 					 .chunk_bytes = config.chunk_bytes,
 					 .range_end = config.range_end,
-					 .stop = &cmd_stop,
+					 .stop = &run_stop,
 					 .on_trace = on_trace };
 	int r;
 
@@ -150,7 +150,7 @@ static int overview_one(const struct options *options, const struct recorded_pat
 		run.overview = overview_new(&config);
 		r = analyze(options, path, &config, &run, &err);
 	}
-	if (cmd_stop) { /* whatever was found of what was read */
+	if (run_stop) { /* whatever was found of what was read */
 		say("%s: interrupted", path->name);
 		r = -EINTR;
 	} else if (r < 0) {
@@ -167,8 +167,8 @@ static int overview_one(const struct options *options, const struct recorded_pat
 		}
 	}
 	overview_free(run.overview);
-	if (r < 0 && cmd_stop) {
-		return cmd_signal_status();
+	if (r < 0 && run_stop) {
+		return run_signal_status();
 	}
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
@@ -180,9 +180,9 @@ static int overview_all(const struct options *options, struct output *output)
 	struct err err;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
+		if (run_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
-			status = cmd_stop ? cmd_signal_status() : EXIT_FAILED;
+			status = run_stop ? run_signal_status() : EXIT_FAILED;
 		}
 	}
 	if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {
@@ -196,9 +196,9 @@ static int overview_all(const struct options *options, struct output *output)
 		int one = overview_one(options, &paths.at.at[i], output);
 
 		status = status == EXIT_DONE || one > 128 ? one : status;
-		if (cmd_stop && one <= 128 && i + 1 < paths.at.count) {
+		if (run_stop && one <= 128 && i + 1 < paths.at.count) {
 			say("%s: interrupted before it was read", paths.at.at[i + 1].name);
-			status = cmd_signal_status();
+			status = run_signal_status();
 		}
 	}
 	recorded_paths_fini(&paths);
@@ -230,6 +230,7 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_text = strcmp(options->format, "text") == 0,
 				 .is_whole = true,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };
@@ -238,9 +239,9 @@ static int run(const struct options *options)
 		say("--hierarchy: needs the analysis cpu (-a cpu,...)");
 		return EXIT_USAGE;
 	}
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmd_output(options, &output, overview_all);
+	return run_output(options, &output, overview_all);
 }
 
 const struct command cmd_overview = {

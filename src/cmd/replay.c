@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "recorded/recorded.h"
 #include "replay/replay.h"
+#include "run/run.h"
+#include "run/say.h"
 
 static int find_all(const char **args, struct recorded_paths *paths)
 {
@@ -37,7 +37,7 @@ static int play(const struct options *options, const struct url *relay)
 		.wait_viewer = options->wait_viewer,
 		.as_now = options->as_now,
 		.verbosity = options->verbosity,
-		.stop = &cmd_stop,
+		.stop = &run_stop,
 		.say = say,
 	};
 	struct recorded_paths paths = { 0 };
@@ -64,7 +64,7 @@ static int run(const struct options *options)
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	status = play(options, &url);
 	url_fini(&url);
 	return status;

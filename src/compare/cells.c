@@ -3,6 +3,7 @@
  */
 #include "compare/cells.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/units.h"
@@ -35,28 +36,39 @@ bool cells_is_again(const struct change *change)
 	return change->table->scope == SCOPE_PROCESS || change->table->scope == SCOPE_PROCESS_PAIR;
 }
 
+void cells_change(char text[CELL_MAX], double change)
+{
+	if (isnan(change)) {
+		(void)snprintf(text, CELL_MAX, "-");
+	} else if (isinf(change)) {
+		(void)snprintf(text, CELL_MAX, "new");
+	} else {
+		(void)snprintf(text, CELL_MAX, "%+.1f %%", change * 100);
+	}
+}
+
 void cells_values(const struct change *change, struct cells_values *ret)
 {
 	bool is_rate = change->kind != CHANGE_LEVEL;
 	double difference = change->value[1] - change->value[0];
-	char more[VALUE_TEXT_MAX];
+	char more[CELL_MAX];
 
-	value_print(ret->a, change_unit(change), change->value[0], is_rate);
-	value_print(ret->b, change_unit(change), change->value[1], is_rate);
-	value_print(more, change_unit(change), difference, is_rate);
+	format_real(ret->a, change_unit(change), change->value[0], is_rate);
+	format_real(ret->b, change_unit(change), change->value[1], is_rate);
+	format_real(more, change_unit(change), difference, is_rate);
 	(void)snprintf(ret->difference, sizeof(ret->difference), "%s%s", difference > 0 ? "+" : "",
 		       more);
-	value_print_change(ret->change, change_relative(change->value[0], change->value[1]));
+	cells_change(ret->change, change_relative(change->value[0], change->value[1]));
 }
 
-static void print_distance(const struct change *change, char text[VALUE_TEXT_MAX])
+static void print_distance(const struct change *change, char text[CELL_MAX])
 {
 	if (!change->has_distance) { /* no values on one side, or no buckets */
-		(void)snprintf(text, VALUE_TEXT_MAX, "D -");
+		(void)snprintf(text, CELL_MAX, "D -");
 	} else if (change->probability < 0.0001) {
-		(void)snprintf(text, VALUE_TEXT_MAX, "D %.3f, p < 0.0001", change->distance);
+		(void)snprintf(text, CELL_MAX, "D %.3f, p < 0.0001", change->distance);
 	} else {
-		(void)snprintf(text, VALUE_TEXT_MAX, "D %.3f, p %.4f", change->distance,
+		(void)snprintf(text, CELL_MAX, "D %.3f, p %.4f", change->distance,
 			       change->probability);
 	}
 }
@@ -72,7 +84,7 @@ void cells_spread(const struct comparison *comparison, const struct change *chan
 	print_distance(change, ret->distance);
 	for (int side = 0; side < 2; side++) {
 		for (size_t i = 0; i < CELLS_PARTS; i++) {
-			value_print(ret->parts[side][i],
+			format_real(ret->parts[side][i],
 				    parts[i] == HISTOGRAM_COUNT ? UNIT_COUNT : UNIT_NS,
 				    change_part(comparison, change, side, parts[i]), i < 2);
 		}

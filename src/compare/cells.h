@@ -5,7 +5,7 @@
 #define SILLAGE_COMPARE_CELLS_H
 
 #include "compare/compare.h"
-#include "compare/value.h"
+#include "output/format.h"
 
 struct cells_section {
 	const char *title;
@@ -23,18 +23,19 @@ bool cells_tells(const struct change *change);
 bool cells_is_again(const struct change *change);
 
 struct cells_values {
-	char a[VALUE_TEXT_MAX], b[VALUE_TEXT_MAX], difference[VALUE_TEXT_MAX + 1],
-		change[VALUE_TEXT_MAX];
+	char a[CELL_MAX], b[CELL_MAX], difference[CELL_MAX + 1], change[CELL_MAX];
 };
 
+/* "+12.3 %", "new" for INFINITY, "-" for NAN. */
+void cells_change(char text[CELL_MAX], double change);
 /* Of a distribution: of its sum. */
 void cells_values(const struct change *change, struct cells_values *ret);
 
 /* Of a distribution. */
 #define CELLS_PARTS 7
 struct cells_spread {
-	char parts[2][CELLS_PARTS][VALUE_TEXT_MAX]; /* A, B */
-	char distance[VALUE_TEXT_MAX];              /* "D 0.123, p 0.0410" */
+	char parts[2][CELLS_PARTS][CELL_MAX]; /* A, B */
+	char distance[CELL_MAX];              /* "D 0.123, p 0.0410" */
 };
 extern const char *const cells_parts[CELLS_PARTS]; /* "COUNT", ... */
 

@@ -6,15 +6,7 @@
 
 #include "base/json.h"
 #include "compare/compare-output.h"
-
-static void put_real(struct json *json, const char *key, double value)
-{
-	if (isfinite(value)) {
-		json_real(json, key, value);
-	} else {
-		json_null(json, key);
-	}
-}
+#include "figure/which.h"
 
 static void put_side(struct json *json, const char *key, const struct profile *profile)
 {
@@ -52,10 +44,10 @@ static void put_list(struct json *json, const struct analysis *analysis, const s
 
 static void put_values(struct json *json, double a, double b)
 {
-	put_real(json, "a", a);
-	put_real(json, "b", b);
-	put_real(json, "difference", b - a);
-	put_real(json, "change", change_relative(a, b));
+	json_real(json, "a", a);
+	json_real(json, "b", b);
+	json_real(json, "difference", b - a);
+	json_real(json, "change", change_relative(a, b));
 }
 
 static void put_spread(struct json *json, const struct comparison *comparison,
@@ -76,8 +68,8 @@ static void put_spread(struct json *json, const struct comparison *comparison,
 			   change_part(comparison, change, 1, parts[i].part));
 		json_close(json, '}');
 	}
-	put_real(json, "d", change->has_distance ? change->distance : NAN);
-	put_real(json, "p", change->has_distance ? change->probability : NAN);
+	json_real(json, "d", change->has_distance ? change->distance : NAN);
+	json_real(json, "p", change->has_distance ? change->probability : NAN);
 }
 
 static void put_change(const struct comparison *comparison, const struct change *change, FILE *out)
@@ -85,7 +77,7 @@ static void put_change(const struct comparison *comparison, const struct change 
 	static const char *const kinds[] = {
 		[CHANGE_RATE] = "rate", [CHANGE_LEVEL] = "level", [CHANGE_SPREAD] = "spread"
 	};
-	const char *key = profile_key(change->table);
+	const char *key = which_name_key(change->table);
 	char *figure = change_figure(change);
 	struct json json;
 

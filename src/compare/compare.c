@@ -10,6 +10,7 @@
 
 #include "base/units.h"
 #include "compare/smirnov.h"
+#include "figure/which.h"
 
 /* ---- values ---- */
 
@@ -27,17 +28,23 @@ static enum change_kind kind_of(const struct column *column)
 }
 
 /* A row that a complete list does not have did nothing: its sums are 0, but it has no maximum. */
+static double number_in(const struct profile_table *table, const struct profile_row *row,
+			unsigned int column)
+{
+	enum change_kind kind = kind_of(&table->table->columns[column]);
+
+	if (!row) {
+		return table->is_cut || kind == CHANGE_LEVEL ? NAN : 0;
+	}
+	return (double)(kind == CHANGE_SPREAD ? row->spreads[column].sum : row->values[column]);
+}
+
 static double value_in(const struct change *change, const struct profile *profile,
 		       const struct profile_table *table, const struct profile_row *row)
 {
-	uint64_t number = !row                            ? 0
-			  : change->kind == CHANGE_SPREAD ? row->spreads[change->column].sum
-							  : row->values[change->column];
+	double number = number_in(table, row, change->column);
 
-	if (!row && (table->is_cut || change->kind == CHANGE_LEVEL)) {
-		return NAN;
-	}
-	return change->kind == CHANGE_LEVEL ? (double)number : (double)number / seconds_of(profile);
+	return change->kind == CHANGE_LEVEL ? number : number / seconds_of(profile);
 }
 
 static double difference(double a, double b)
@@ -81,13 +88,13 @@ static void compare_column(const struct pair *pair, const char *name, unsigned i
 	struct change change = { .analysis = pair->table[0]->analysis,
 				 .table = pair->table[0]->table,
 				 .column = column,
+				 .name = name,
 				 .kind = kind_of(&pair->table[0]->table->columns[column]) };
 
 	for (int i = 0; i < 2; i++) {
 		const struct profile_row *row = profile_find_row(pair->table[i], name);
 
 		change.is_in[i] = row;
-		change.name = row ? row->name : change.name;
 		change.value[i] = value_in(&change, pair->comparison->side[i], pair->table[i], row);
 		if (change.kind == CHANGE_SPREAD && !isnan(change.value[i])) {
 			change.spread[i] = row ? &row->spreads[column] : &none;
@@ -115,14 +122,18 @@ static void compare_row(const struct pair *pair, const char *name, uint16_t unkn
 static void compare_rows(const struct pair *pair)
 {
 	uint16_t unknown = pair->table[0]->unknown | pair->table[1]->unknown;
-	struct profile_row *row;
 
-	kh_foreach_value(pair->table[0]->rows, row, compare_row(pair, row->name, unknown));
-	kh_foreach_value(pair->table[1]->rows, row, {
-		if (!profile_find_row(pair->table[0], row->name)) {
-			compare_row(pair, row->name, unknown);
+	for (int side = 0; side < 2; side++) {
+		const struct by_name *rows = &pair->table[side]->rows;
+
+		for (size_t i = 0; i < rows->all.count; i++) {
+			const char *name = rows->all.at[i].name;
+
+			if (side == 0 || !profile_find_row(pair->table[0], name)) {
+				compare_row(pair, name, unknown);
+			}
 		}
-	});
+	}
 }
 
 /* ---- tables ---- */
@@ -273,6 +284,43 @@ double change_part(const struct comparison *comparison, const struct change *cha
 	return is_sum ? value / seconds_of(comparison->side[side]) : value;
 }
 
+/* What figure_scale() makes a share or a rate of. */
+static double number_of(const struct figure *figure, const struct profile_table *table,
+			const struct profile_row *row)
+{
+	static const struct spread none;
+	double number = number_in(table, row, figure->column);
+
+	if (isnan(number) || figure->part == HISTOGRAM_NO_PART) {
+		return number;
+	}
+	return spread_part(row ? &row->spreads[figure->column] : &none, figure->part, &number)
+		       ? number
+		       : NAN;
+}
+
+double compare_figure(const struct comparison *comparison, const struct figure *figure,
+		      const char *name, int side)
+{
+	static const uint64_t none[COLUMNS_MAX];
+	const struct profile *profile = comparison->side[side];
+	const struct profile_table *table = profile_find(profile, figure->table);
+	const struct profile_row *row = profile_find_row(table, name);
+	double value, divisor;
+
+	if (!table || table->unknown >> figure->column & 1) {
+		return NAN;
+	}
+	value = figure_scale(figure, number_of(figure, table, row), (double)profile->covered_ns,
+			     row ? row->values : none);
+	if (!figure->per) {
+		return value;
+	}
+	divisor = compare_figure(comparison, figure->per,
+				 figure->per->table == figure->table ? name : "", side);
+	return divisor > 0 ? value / divisor : NAN;
+}
+
 double change_relative(double a, double b)
 {
 	if (isnan(a) || isnan(b)) {
@@ -295,41 +343,16 @@ bool change_differs(const struct change *change)
 	return a->count != b->count || a->max != b->max || change->distance > 0;
 }
 
-/* A value that needs no quotes in a trigger. */
-static bool is_plain(const char *name)
-{
-	return name[0] && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789_./:@%+-,#~") == strlen(name);
-}
-
-static void put_name(FILE *out, const char *name)
-{
-	if (is_plain(name)) {
-		(void)fputs(name, out);
-		return;
-	}
-	(void)fputc('"', out);
-	for (; *name; name++) {
-		if (strchr("\"\\*?[", *name)) {
-			(void)fputc('\\', out);
-		}
-		(void)fputc(units_letter(*name), out);
-	}
-	(void)fputc('"', out);
-}
-
 char *change_figure(const struct change *change)
 {
-	const char *key = profile_key(change->table);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	(void)fprintf(out, "%s", change->analysis->name);
 	if (change->table->key) {
-		(void)fprintf(out, ".%s[%s%s", change->table->key, key ? key : "", key ? "=" : "");
-		put_name(out, change->name);
-		(void)fputc(']', out);
+		(void)fprintf(out, ".%s", change->table->key);
+		which_print(change->table, change->name, out);
 	}
 	if (change->table->scope != SCOPE_EVENT) {
 		(void)fprintf(out, ".%s", change->table->columns[change->column].key);

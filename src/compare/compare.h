@@ -14,6 +14,7 @@
 #define SILLAGE_COMPARE_COMPARE_H
 
 #include "compare/profile.h"
+#include "figure/figure.h"
 
 enum change_kind { CHANGE_RATE, CHANGE_LEVEL, CHANGE_SPREAD };
 
@@ -67,6 +68,9 @@ double change_part(const struct comparison *comparison, const struct change *cha
 /* The change of B against A, 0.2: a fifth more; NAN: not known, or none: A is 0.  INFINITY: A is 0,
  * B is not. */
 double change_relative(double a, double b);
+/* A figure of the row of this name: a share, per second, or as it is; NAN: not known. */
+double compare_figure(const struct comparison *comparison, const struct figure *figure,
+		      const char *name, int side);
 /* As limits name it: "cpu.threads[comm=redis].run_ns"; from malloc(). */
 char *change_figure(const struct change *change);
 

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "compare/profile.h"
+#include "figure/which.h"
 
 #define DEPTH_MAX 12 /* of the lines: 6 */
 
@@ -198,7 +199,7 @@ static const char *text_of(struct json_object *of, const char *key)
 static char *name_of(const struct table *table, struct json_object *row)
 {
 	const char *label = table->scope == SCOPE_KEYED ? text_of(row, "label") : "";
-	const char *name = label[0] ? label : text_of(row, profile_key(table));
+	const char *name = label[0] ? label : text_of(row, which_name_key(table));
 
 	if (scope_is_of_pairs(table->scope)) {
 		return mem_printf("%s by %s",

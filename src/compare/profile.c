@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "engine/contract/row.h"
-#include "trigger/trigger-parts.h"
+#include "figure/which.h"
 
 /* ---- lifecycle ---- */
 
@@ -23,13 +23,17 @@ struct profile *profile_new(const char *name)
 	return profile;
 }
 
-static void free_row(struct profile_row *row)
+static void free_table(struct profile_table *table)
 {
-	for (unsigned int i = 0; i < COLUMNS_MAX; i++) {
-		histogram_free(row->spreads[i].buckets);
+	for (size_t i = 0; i < table->rows.all.count; i++) {
+		struct profile_row *row = table->rows.all.at[i].row;
+
+		for (unsigned int c = 0; c < COLUMNS_MAX; c++) {
+			histogram_free(row->spreads[c].buckets);
+		}
 	}
-	free((char *)row->name);
-	free(row);
+	by_name_fini(&table->rows);
+	free(table);
 }
 
 void profile_free(struct profile *profile)
@@ -38,16 +42,11 @@ void profile_free(struct profile *profile)
 		return;
 	}
 	for (size_t t = 0; t < profile->tables.count; t++) {
-		struct profile_table *table = profile->tables.at[t];
-		struct profile_row *row;
-
-		kh_foreach_value(table->rows, row, free_row(row));
-		kh_destroy(profile_rows, table->rows);
-		free(table);
+		free_table(profile->tables.at[t]);
 	}
 	vec_fini(&profile->tables);
 	vec_fini(&profile->spans);
-	vec_fini(&profile->missing);
+	vec_fini(&profile->missing.at);
 	for (size_t i = 0; i < profile->texts.count; i++) {
 		free(profile->texts.at[i]);
 	}
@@ -78,7 +77,6 @@ struct profile_table *profile_table_of(struct profile *profile, const struct ana
 		found->analysis = analysis;
 		found->table = table;
 		found->unknown = UINT16_MAX;
-		found->rows = kh_init(profile_rows);
 		*vec_push(&profile->tables) = found;
 	}
 	found->unknown &= unknown;
@@ -87,24 +85,12 @@ struct profile_table *profile_table_of(struct profile *profile, const struct ana
 
 const struct profile_row *profile_find_row(const struct profile_table *table, const char *name)
 {
-	khint_t at = table ? kh_get(profile_rows, table->rows, name) : 0;
-
-	return table && at != kh_end(table->rows) ? kh_value(table->rows, at) : NULL;
+	return table ? by_name_find(&table->rows, name) : NULL;
 }
 
 struct profile_row *profile_row_of(struct profile_table *table, const char *name)
 {
-	struct profile_row *row = (struct profile_row *)profile_find_row(table, name);
-	int is_new;
-	khint_t at;
-
-	if (!row) {
-		row = mem_alloc(sizeof(*row));
-		row->name = mem_strdup(name);
-		at = kh_put(profile_rows, table->rows, row->name, &is_new);
-		kh_value(table->rows, at) = row;
-	}
-	return row;
+	return by_name_add(&table->rows, name, sizeof(struct profile_row));
 }
 
 void profile_add_number(const struct profile_table *table, struct profile_row *row,
@@ -194,24 +180,6 @@ bool profile_has_names(const struct table *table)
 	return table->scope != SCOPE_LONGEST;
 }
 
-const char *profile_key(const struct table *table)
-{
-	switch (table->scope) {
-	case SCOPE_CPU:
-		return "cpu";
-	case SCOPE_THREAD:
-	case SCOPE_PROCESS:
-		return "comm";
-	case SCOPE_EVENT:
-		return "name";
-	case SCOPE_KEYED:
-	case SCOPE_CONTAINER:
-		return table->name_key ? table->name_key : table->id_key;
-	default:
-		return NULL;
-	}
-}
-
 /* ---- reports ---- */
 
 static void add_row(const struct profile_table *to, struct profile_row *row,
@@ -241,37 +209,19 @@ static void add_row(const struct profile_table *to, struct profile_row *row,
 	}
 }
 
-static bool is_among(const struct missing_event *one, const struct missing_event *all, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (all[i].analysis == one->analysis && strcmp(all[i].event, one->event) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 void profile_add_trace(struct profile *profile, const struct missing_event *missing, size_t count)
 {
-	size_t kept = 0;
-
-	if (profile->traces++ == 0) {
-		for (size_t i = 0; i < count; i++) {
-			char *event = mem_strdup(missing[i].event);
-
-			*vec_push(&profile->texts) = event;
-			*vec_push(&profile->missing) =
-				(struct missing_event){ missing[i].analysis, event };
-		}
+	if (profile->traces++ > 0) {
+		missing_keep(&profile->missing, missing, count);
 		return;
 	}
-	/* Kernel and user space of one session never record the same. */
-	for (size_t i = 0; i < profile->missing.count; i++) {
-		if (is_among(&profile->missing.at[i], missing, count)) {
-			profile->missing.at[kept++] = profile->missing.at[i];
-		}
+	for (size_t i = 0; i < count; i++) {
+		char *event = mem_strdup(missing[i].event);
+
+		*vec_push(&profile->texts) = event;
+		*vec_push(&profile->missing.at) =
+			(struct missing_event){ missing[i].analysis, event };
 	}
-	profile->missing.count = kept;
 }
 
 void profile_add_report(struct profile *profile, const struct report *report)
@@ -285,7 +235,7 @@ void profile_add_report(struct profile *profile, const struct report *report)
 		}
 		to = profile_table_of(profile, from->analysis, from->table, from->unknown);
 		for (size_t i = 0; i < from->row_count; i++) {
-			char *name = which_row_name(from->table, &from->rows[i]);
+			char *name = which_name(from->table, &from->rows[i]);
 
 			add_row(to, profile_row_of(to, name), from, from->rows[i].values);
 			free(name);
@@ -314,23 +264,29 @@ static int by_begin(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
+uint64_t profile_covered(struct profile_span *spans, size_t count, uint64_t *ret_end)
+{
+	uint64_t known = 0, sum = 0;
+
+	qsort(spans, count, sizeof(*spans), by_begin);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t begin = spans[i].begin > known ? spans[i].begin : known;
+
+		sum += spans[i].end > begin ? spans[i].end - begin : 0;
+		known = spans[i].end > known ? spans[i].end : known;
+	}
+	*ret_end = known;
+	return sum;
+}
+
 int profile_end(struct profile *profile, struct err *err)
 {
-	uint64_t known = 0;
-
 	if (profile->spans.count == 0) {
 		return err_raise(err, -ENODATA, "%s: it covers no time", profile->name);
 	}
-	qsort(profile->spans.at, profile->spans.count, sizeof(profile->spans.at[0]), by_begin);
+	profile->covered_ns =
+		profile_covered(profile->spans.at, profile->spans.count, &profile->end);
 	profile->begin = profile->spans.at[0].begin;
-	for (size_t i = 0; i < profile->spans.count; i++) {
-		const struct profile_span *span = &profile->spans.at[i];
-		uint64_t begin = span->begin > known ? span->begin : known;
-
-		profile->covered_ns += span->end > begin ? span->end - begin : 0;
-		known = span->end > known ? span->end : known;
-	}
-	profile->end = known;
-	assert(profile->covered_ns > 0 && profile->covered_ns <= known - profile->begin);
+	assert(profile->covered_ns > 0 && profile->covered_ns <= profile->end - profile->begin);
 	return 0;
 }

@@ -16,9 +16,9 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "base/hash.h"
 #include "base/histogram.h"
 #include "engine/tables/report.h"
+#include "figure/by-name.h"
 
 /* A distribution.  One that came from JSON may have no buckets. */
 struct spread {
@@ -29,19 +29,16 @@ struct spread {
 };
 
 struct profile_row {
-	const char *name; /* the key in the table */
 	uint64_t values[COLUMNS_MAX];
 	struct spread spreads[COLUMNS_MAX];
 };
 
-KHASH_MAP_INIT_STR(profile_rows, struct profile_row *)
-
 struct profile_table {
 	const struct analysis *analysis;
 	const struct table *table;
-	uint16_t unknown; /* bit by bit the columns that no trace records */
-	bool is_cut;      /* the source may leave out rows */
-	khash_t(profile_rows) * rows;
+	uint16_t unknown;    /* bit by bit the columns that no trace records */
+	bool is_cut;         /* the source may leave out rows */
+	struct by_name rows; /* of struct profile_row */
 };
 
 struct profile_span {
@@ -52,8 +49,8 @@ struct profile {
 	char *name;
 	VEC(struct profile_table *) tables;
 	VEC(struct profile_span) spans;
-	VEC(struct missing_event) missing; /* what no trace records */
-	VEC(char *) texts;                 /* that they point to */
+	struct missing_events missing; /* what no trace records */
+	VEC(char *) texts;             /* that they point to */
 	size_t traces;
 	uint64_t begin, end, covered_ns; /* ns; the time that some trace covers */
 	uint64_t discarded, lost_packets, bad_packets, late_events;
@@ -71,11 +68,14 @@ struct profile_table *profile_table_of(struct profile *profile, const struct ana
 const struct profile_table *profile_find(const struct profile *profile, const struct table *table);
 /* The row, made if it is new. */
 struct profile_row *profile_row_of(struct profile_table *table, const char *name);
+/* NULL: the table has none, or is NULL. */
 const struct profile_row *profile_find_row(const struct profile_table *table, const char *name);
 void profile_add_number(const struct profile_table *table, struct profile_row *row,
 			unsigned int column, uint64_t value);
 /* The buckets are copied. */
 void profile_add_spread(struct profile_row *row, unsigned int column, const struct spread *spread);
+/* The time that some of them covers, and where the last one ends.  Sorts them. */
+uint64_t profile_covered(struct profile_span *spans, size_t count, uint64_t *ret_end);
 /* The source has seen this time. */
 void profile_add_span(struct profile *profile, uint64_t begin, uint64_t end);
 
@@ -91,9 +91,6 @@ int profile_add_json(struct profile *profile, const struct analysis *const *list
 /* When all is added.  -ENODATA: it covers no time. */
 int profile_end(struct profile *profile, struct err *err);
 
-/* What names a row of the table in another run: "comm", "path"; NULL: it has one row, or names that
- * cannot be given. */
-const char *profile_key(const struct table *table);
 /* Whether the table's rows can be found in another run. */
 bool profile_has_names(const struct table *table);
 

@@ -6,43 +6,26 @@
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare/value.h"
-#include "engine/engine.h"
-#include "engine/tables/columns.h"
-#include "phases/phases.h"
-#include "trigger/trigger-parts.h"
-
-struct fleet_figure {
-	struct condition condition; /* without a limit */
-	struct columns columns;     /* of its table */
-};
-
-static const struct column *column_of(const struct fleet_figure *figure)
-{
-	return &figure->condition.figure.table->columns[figure->condition.figure.column];
-}
+#include "figure/which.h"
 
 /* ---- which ones ---- */
 
 static void figure_free(struct fleet_figure *figure)
 {
-	trigger_condition_fini(&figure->condition);
+	figure_fini(&figure->figure);
 	columns_fini(&figure->columns);
 	free(figure);
 }
 
 static int check(const struct figure *figure, const char *text, bool by_container, struct err *err)
 {
-	if (figure->analysis == &analysis_phase) {
-		return err_raise(err, -EINVAL, "--figure \"%s\": a store keeps no phases", text);
-	}
-	if (scope_is_of_pairs(figure->table->scope)) {
-		return err_raise(err, -EINVAL, "--figure \"%s\": a store keeps no pairs of threads",
-				 text);
+	if (!figure_is_stored(figure)) {
+		return err_raise(
+			err, -EINVAL,
+			"--figure \"%s\": a store keeps no phases, and no pairs of threads", text);
 	}
 	if (by_container && figure->table->scope != SCOPE_CONTAINER) {
 		return err_raise(err, -EINVAL,
@@ -53,32 +36,38 @@ static int check(const struct figure *figure, const char *text, bool by_containe
 	return 0;
 }
 
-static bool is_known_already(const struct fleet_figures *figures, const char *text)
+size_t fleet_figure_find(const struct fleet_figures *figures, const char *text)
 {
-	for (size_t i = 0; i < figures->at.count; i++) {
-		if (strcmp(fleet_figure_name(figures->at.at[i]), text) == 0) {
-			return true;
+	struct figure wanted = { 0 };
+	size_t found = SIZE_MAX;
+	struct err err;
+
+	if (figure_parse_alone(&wanted, "", text, &err)) {
+		for (size_t i = figures->at.count; i-- > 0;) {
+			const struct figure *figure = &figures->at.at[i]->figure;
+
+			found = figure_is_same(figure, &wanted) ? i : found;
 		}
 	}
-	return false;
+	figure_fini(&wanted);
+	return found;
 }
 
 int fleet_figure_add(struct fleet_figures *figures, const char *text, bool by_container,
 		     struct err *err)
 {
 	struct fleet_figure *figure = mem_alloc(sizeof(*figure));
-	struct condition *c = &figure->condition;
-	const struct column *column;
+	struct figure *of = &figure->figure;
 
-	if (!figure_alone_parse(c, "--figure", text, err) ||
-	    check(&c->figure, text, by_container, err) < 0) {
+	if (!figure_parse_alone(of, "--figure", text, err) ||
+	    check(of, text, by_container, err) < 0) {
 		figure_free(figure);
 		return -EINVAL;
 	}
-	column = column_of(figure);
-	c->is_share = column->unit == UNIT_NS && column->kind == COLUMN_SUM && !c->figure.is_rate;
-	columns_append(&figure->columns, c->figure.table);
-	if (is_known_already(figures, c->figure.text)) {
+	of->is_share = figure_has_shares(of) && !of->is_rate &&
+		       (of->per || figure_column(of)->kind == COLUMN_SUM);
+	columns_append(&figure->columns, of->table);
+	if (fleet_figure_find(figures, of->text) != SIZE_MAX) {
 		figure_free(figure);
 	} else if (figures->at.count == FLEET_FIGURES_MAX) {
 		figure_free(figure);
@@ -162,75 +151,30 @@ void fleet_figures_fini(struct fleet_figures *figures)
 	vec_fini(&figures->at);
 }
 
-const char *fleet_figure_name(const struct fleet_figure *figure)
-{
-	return figure->condition.figure.text;
-}
-
-void fleet_figure_uses(const struct fleet_figure *figure, bool used[ANALYSES_MAX][TABLES_MAX])
-{
-	const struct figure *of = &figure->condition.figure;
-
-	for (size_t a = 0; analyses[a]; a++) {
-		if (analyses[a] == of->analysis) {
-			used[a][of->table - of->analysis->tables] = true;
-		}
-	}
-}
-
 /* ---- values ---- */
-
-const struct report_table *fleet_figure_table(const struct fleet_figure *figure,
-					      const struct report *report)
-{
-	return trigger_table(report, figure->condition.figure.table);
-}
-
-bool fleet_figure_chooses(const struct fleet_figure *figure, const struct report_row *row)
-{
-	return figure->condition.figure.table->scope == SCOPE_TRACE ||
-	       which_chooses(&figure->condition.figure, row);
-}
-
-/* What the rows have together. */
-static double value_of(const struct fleet_figure *figure, const struct report *report,
-		       const struct report_table *table, const uint64_t *values)
-{
-	const struct figure *of = &figure->condition.figure;
-	const struct report_row row = { .values = values };
-	const struct histogram *histogram = NULL;
-
-	if (column_of(figure)->kind == COLUMN_HISTOGRAM) {
-		histogram = column_histogram(values, of->column);
-		if (!histogram && of->part != HISTOGRAM_COUNT && of->part != HISTOGRAM_SUM) {
-			return NAN; /* no value has no percentile */
-		}
-		if (of->part == HISTOGRAM_STDEV && histogram->count < 2) {
-			return NAN;
-		}
-	}
-	return trigger_figure(&figure->condition, report, table, &row);
-}
 
 bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
 			const uint64_t *container, double *ret)
 {
-	const struct report_table *table = fleet_figure_table(figure, report);
+	const struct report_table *table = figure_table(&figure->figure, report);
 	uint64_t values[COLUMNS_MAX] = { 0 };
-	double found;
+	const struct report_row together = { .values = values };
+	double found = NAN;
 
-	if (!table || report_is_unknown(table, figure->condition.figure.column) ||
+	if (!table || figure_is_unknown(&figure->figure, report) ||
 	    (table->table->scope == SCOPE_TRACE && table->row_count == 0)) {
 		return false;
 	}
 	for (size_t i = 0; i < table->row_count; i++) {
 		const struct report_row *row = &table->rows[i];
 
-		if (fleet_figure_chooses(figure, row) && (!container || row->id == *container)) {
+		if (which_chooses(&figure->figure, row) && (!container || row->id == *container)) {
 			columns_add(&figure->columns, values, row->values);
 		}
 	}
-	found = value_of(figure, report, table, values);
+	if (figure_has_value(&figure->figure, &together)) {
+		found = figure_value(&figure->figure, report, &together);
+	}
 	columns_empty(&figure->columns, values);
 	if (!isfinite(found)) {
 		return false; /* of a window without length, or a CPU time of 0 */
@@ -241,31 +185,13 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 
 /* ---- text ---- */
 
-static enum unit unit_of(const struct fleet_figure *figure)
-{
-	return figure->condition.figure.part == HISTOGRAM_COUNT ? UNIT_COUNT
-								: column_of(figure)->unit;
-}
-
 const char *fleet_figure_unit(const struct fleet_figure *figure)
 {
 	static const char *const names[][2] = { [UNIT_COUNT] = { "count", "count/s" },
 						[UNIT_BYTES] = { "bytes", "bytes/s" },
 						[UNIT_NS] = { "ns", "ns/s" } };
 
-	return figure->condition.is_share
+	return figure->figure.is_share
 		       ? "share"
-		       : names[unit_of(figure)][figure->condition.figure.is_rate];
-}
-
-void fleet_figure_print(char text[FIGURE_TEXT_MAX], const struct fleet_figure *figure, double value)
-{
-	char number[VALUE_TEXT_MAX];
-
-	if (figure->condition.is_share) {
-		(void)snprintf(text, FIGURE_TEXT_MAX, "%.1f %%", value * 100);
-		return;
-	}
-	value_print(number, unit_of(figure), value, figure->condition.figure.is_rate);
-	(void)snprintf(text, FIGURE_TEXT_MAX, "%s", number);
+		       : names[figure_unit(&figure->figure)][figure->figure.is_rate];
 }

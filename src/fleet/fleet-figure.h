@@ -1,6 +1,6 @@
 /*
  * fleet-figure: the figures that hosts are compared by, named as in triggers
- * (trigger/trigger.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
+ * (figure/figure.h): `cpu.busy`, `sched.wake.p99`, `cpu.threads[comm=redis*].run`.
  *
  * Of a list the selected rows are put together: sums and levels add up, of maxima the largest
  * counts, distributions merge.  A sum of time is a share of the window, as triggers compare it with
@@ -10,12 +10,15 @@
 #define SILLAGE_FLEET_FLEET_FIGURE_H
 
 #include "base/err.h"
-#include "engine/tables/report.h"
+#include "engine/tables/columns.h"
+#include "figure/figure.h"
 
-#define FIGURE_TEXT_MAX   48
 #define FLEET_FIGURES_MAX 64 /* of one table */
 
-struct fleet_figure;
+struct fleet_figure {
+	struct figure figure;
+	struct columns columns; /* of its table */
+};
 
 struct fleet_figures {
 	VEC(struct fleet_figure *) at;
@@ -32,22 +35,13 @@ void fleet_figure_add_usual(struct fleet_figures *figures, const struct analysis
 void fleet_figure_add_default(struct fleet_figures *figures, bool by_container);
 void fleet_figures_fini(struct fleet_figures *figures);
 
-const char *fleet_figure_name(const struct fleet_figure *figure);
-/* Sets what a window has to have for it. */
-void fleet_figure_uses(const struct fleet_figure *figure, bool used[ANALYSES_MAX][TABLES_MAX]);
-
-/* Its table in the report; NULL: it has none. */
-const struct report_table *fleet_figure_table(const struct fleet_figure *figure,
-					      const struct report *report);
-/* Whether it is about this row of its table. */
-bool fleet_figure_chooses(const struct fleet_figure *figure, const struct report_row *row);
+/* The number of the one that the text names, however it is written; SIZE_MAX: none does. */
+size_t fleet_figure_find(const struct fleet_figures *figures, const char *text);
 /* False: the value is not known, since its events are not recorded, the analysis did not run, or no
  * value makes a percentile.  @container: only rows with this id; NULL: all. */
 bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
 			const uint64_t *container, double *ret);
 /* "share", "ns", "bytes/s", ... */
 const char *fleet_figure_unit(const struct fleet_figure *figure);
-void fleet_figure_print(char text[FIGURE_TEXT_MAX], const struct fleet_figure *figure,
-			double value);
 
 #endif

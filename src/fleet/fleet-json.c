@@ -11,7 +11,7 @@
 
 #define EXACT 9007199254740992.0 /* 2^53: below, every number is exact */
 
-/* Counts are integers; shares, rates and means are not. */
+/* Counts are integers; shares, rates and means are not.  NAN: null. */
 static void put_number(struct json *json, const char *key, double value)
 {
 	if (value >= 0 && value < EXACT && value == floor(value)) {
@@ -29,19 +29,11 @@ static void put_columns(struct json *json, const struct fleet_table *table)
 		const struct robust *column = &table->columns[i];
 
 		json_open(json, NULL, '{');
-		json_text(json, "figure", fleet_figure_name(figure));
+		json_text(json, "figure", figure->figure.text);
 		json_text(json, "unit", fleet_figure_unit(figure));
 		json_u64(json, "known", column->count);
-		if (column->count > 0) {
-			put_number(json, "median", column->median);
-		} else {
-			json_null(json, "median");
-		}
-		if (robust_has_distance(column)) {
-			put_number(json, "spread", column->spread);
-		} else {
-			json_null(json, "spread");
-		}
+		put_number(json, "median", column->count > 0 ? column->median : NAN);
+		put_number(json, "spread", robust_has_distance(column) ? column->spread : NAN);
 		if (table->is_whole[i]) {
 			json_bool(json, "whole_system", true);
 		}
@@ -55,11 +47,7 @@ static void put_cells(struct json *json, const struct fleet_table *table,
 {
 	json_open(json, "values", '[');
 	for (size_t i = 0; i < table->figures->at.count; i++) {
-		if (row->cells[i].is_known) {
-			put_number(json, NULL, row->cells[i].value);
-		} else {
-			json_null(json, NULL);
-		}
+		put_number(json, NULL, row->cells[i].is_known ? row->cells[i].value : NAN);
 	}
 	json_close(json, ']');
 	json_open(json, "distances", '[');
@@ -74,7 +62,7 @@ static void put_cells(struct json *json, const struct fleet_table *table,
 	json_open(json, "far", '[');
 	for (size_t i = 0; i < table->figures->at.count; i++) {
 		if (row->cells[i].is_far) {
-			json_text(json, NULL, fleet_figure_name(table->figures->at.at[i]));
+			json_text(json, NULL, table->figures->at.at[i]->figure.text);
 		}
 	}
 	json_close(json, ']');

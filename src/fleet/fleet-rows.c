@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "figure/which.h"
+
 struct fleet_rows {
 	const struct fleet_config *config;
 	VEC(struct fleet_row) rows;
@@ -101,10 +103,10 @@ static void add_containers(struct fleet_rows *rows, const char *host, size_t tra
 	size_t first = rows->rows.count;
 
 	for (size_t i = 0; i < figures->at.count; i++) {
-		const struct report_table *table = fleet_figure_table(figures->at.at[i], report);
+		const struct report_table *table = figure_table(&figures->at.at[i]->figure, report);
 
 		for (size_t r = 0; table && r < table->row_count; r++) {
-			if (fleet_figure_chooses(figures->at.at[i], &table->rows[r]) &&
+			if (which_chooses(&figures->at.at[i]->figure, &table->rows[r]) &&
 			    !has_container(rows, first, table->rows[r].id)) {
 				add_row(rows, host, traces, report, &table->rows[r]);
 			}
@@ -125,7 +127,7 @@ void fleet_rows_add(struct fleet_rows *rows, const char *host, size_t traces,
 	rows->begin = report->begin < rows->begin ? report->begin : rows->begin;
 	rows->end = report->end > rows->end ? report->end : rows->end;
 	for (size_t i = 0; i < figures->at.count; i++) {
-		const struct report_table *table = fleet_figure_table(figures->at.at[i], report);
+		const struct report_table *table = figure_table(&figures->at.at[i]->figure, report);
 
 		rows->is_whole[i] |= table && table->is_whole;
 	}
@@ -211,15 +213,11 @@ static int by_order(const void *left, const void *right, void *user)
 static void sort(struct fleet_rows *rows)
 {
 	const struct fleet_figures *figures = rows->config->figures;
-	const char *key = rows->config->sort;
-	struct order order = { .figure = SIZE_MAX, .figures = figures->at.count };
+	struct order order = { .by_host = rows->config->by_host,
+			       .figure = rows->config->sort,
+			       .figures = figures->at.count };
 
-	order.by_host = key && strcmp(key, "host") == 0;
-	for (size_t i = 0; key && i < figures->at.count; i++) {
-		if (strcmp(fleet_figure_name(figures->at.at[i]), key) == 0) {
-			order.figure = i;
-		}
-	}
+	assert(order.figure == SIZE_MAX || order.figure < order.figures);
 	for (size_t i = 0; i < rows->rows.count; i++) {
 		struct fleet_row *row = &rows->rows.at[i];
 

@@ -24,7 +24,7 @@
 #define DISTANCE_WIDTH    10                      /* "  +12.1 !" */
 #define FAR_TITLE         "FAR FROM THE OTHERS IN"
 
-struct layout {
+struct fleet_layout {
 	FILE *out;
 	const struct fleet_table *table;
 	const char *bold, *plain;
@@ -54,29 +54,29 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 
 /* ---- what fits ---- */
 
-static bool is_shown(const struct layout *layout, size_t figure)
+static bool is_shown(const struct fleet_layout *layout, size_t figure)
 {
 	return !layout->is_unknown[figure];
 }
 
-static void cell_text(const struct layout *layout, size_t figure, const struct fleet_cell *cell,
-		      char text[FIGURE_TEXT_MAX])
+static void cell_text(const struct fleet_layout *layout, size_t figure,
+		      const struct fleet_cell *cell, char text[CELL_MAX])
 {
-	(void)snprintf(text, FIGURE_TEXT_MAX, "-");
+	(void)snprintf(text, CELL_MAX, "-");
 	if (cell->is_known) {
-		fleet_figure_print(text, layout->table->figures->at.at[figure], cell->value);
+		format_figure(text, &layout->table->figures->at.at[figure]->figure, cell->value);
 	}
 }
 
 /* As wide as the title, and the widest value. */
-static void measure(struct layout *layout, size_t figure)
+static void measure(struct fleet_layout *layout, size_t figure)
 {
-	int width = (int)strlen(fleet_figure_name(layout->table->figures->at.at[figure])) -
+	int width = (int)strlen(layout->table->figures->at.at[figure]->figure.text) -
 		    (DISTANCE_WIDTH - 2);
 
 	width = width > VALUE_WIDTH ? width : VALUE_WIDTH;
 	for (size_t i = 0; i < layout->count; i++) {
-		char text[FIGURE_TEXT_MAX];
+		char text[CELL_MAX];
 
 		cell_text(layout, figure, &layout->table->rows[i].cells[figure], text);
 		width = (int)strlen(text) > width ? (int)strlen(text) : width;
@@ -96,21 +96,19 @@ static void distance_text(const struct fleet_cell *cell, char text[32])
 	}
 }
 
-static int far_width(const struct layout *layout, const struct fleet_row *row)
+static int far_width(const struct fleet_layout *layout, const struct fleet_row *row)
 {
 	int width = 0;
 
 	for (size_t i = 0; i < layout->table->figures->at.count; i++) {
-		width +=
-			row->cells[i].is_far
-				? (int)strlen(fleet_figure_name(layout->table->figures->at.at[i])) +
-					  2
-				: 0;
+		width += row->cells[i].is_far
+				 ? (int)strlen(layout->table->figures->at.at[i]->figure.text) + 2
+				 : 0;
 	}
 	return width;
 }
 
-static void fit_names(struct layout *layout)
+static void fit_names(struct fleet_layout *layout)
 {
 	char name[2 * CELL_MAX];
 
@@ -124,7 +122,7 @@ static void fit_names(struct layout *layout)
 
 /* As many columns as there is room for.  Where there is none for the names of what is far, "!" says
  * it, and those whose column is left out stand below the row. */
-static void fit(struct layout *layout)
+static void fit(struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
 	int far = 0, used;
@@ -158,7 +156,7 @@ static void add_column(struct text_table *table, struct text_column *columns, co
 }
 
 /* The title stands over the value and the distance, not over the mark of what is far. */
-static void begin_table(const struct layout *layout, struct text_table *table,
+static void begin_table(const struct fleet_layout *layout, struct text_table *table,
 			struct text_column columns[FLEET_COLUMNS_MAX])
 {
 	*table = (struct text_table){
@@ -171,7 +169,7 @@ static void begin_table(const struct layout *layout, struct text_table *table,
 
 		if (is_shown(layout, i)) {
 			(void)snprintf(title, sizeof(title), "%s  ",
-				       fleet_figure_name(layout->table->figures->at.at[i]));
+				       layout->table->figures->at.at[i]->figure.text);
 			add_column(table, columns, title, layout->values[i] + DISTANCE_WIDTH);
 		}
 	}
@@ -181,29 +179,29 @@ static void begin_table(const struct layout *layout, struct text_table *table,
 	text_head(table);
 }
 
-static void put_far(const struct layout *layout, const struct fleet_row *row)
+static void put_far(const struct fleet_layout *layout, const struct fleet_row *row)
 {
 	const char *comma = "  ";
 
 	for (size_t i = 0; layout->has_far && i < layout->table->figures->at.count; i++) {
 		if (row->cells[i].is_far) {
 			(void)fprintf(layout->out, "%s%s", comma,
-				      fleet_figure_name(layout->table->figures->at.at[i]));
+				      layout->table->figures->at.at[i]->figure.text);
 			comma = ", ";
 		}
 	}
 }
 
 /* Names after each other, with commas, in lines of the width. */
-struct names {
-	const struct layout *layout;
+struct names_line {
+	const struct fleet_layout *layout;
 	const char *first; /* what stands before them */
 	int used;          /* letters of the line; 0: there is none yet */
 };
 
-static void put_name(struct names *names, size_t figure)
+static void put_name(struct names_line *names, size_t figure)
 {
-	const char *name = fleet_figure_name(names->layout->table->figures->at.at[figure]);
+	const char *name = names->layout->table->figures->at.at[figure]->figure.text;
 	FILE *out = names->layout->out;
 	int len = (int)strlen(name) + 2;
 
@@ -222,9 +220,9 @@ static void put_name(struct names *names, size_t figure)
 }
 
 /* What is far, and has no column. */
-static void put_far_below(const struct layout *layout, const struct fleet_row *row)
+static void put_far_below(const struct fleet_layout *layout, const struct fleet_row *row)
 {
-	struct names names = { layout, "    ! ", 0 };
+	struct names_line names = { layout, "    ! ", 0 };
 
 	for (size_t i = layout->figures; !layout->has_far && i < layout->table->figures->at.count;
 	     i++) {
@@ -235,10 +233,10 @@ static void put_far_below(const struct layout *layout, const struct fleet_row *r
 	(void)fputs(names.used > 0 ? "\n" : "", layout->out);
 }
 
-static void put_left_out(const struct layout *layout)
+static void put_left_out(const struct fleet_layout *layout)
 {
 	char *first = mem_printf("  no room (--width %d has all): ", layout->needed);
-	struct names names = { layout, first, 0 };
+	struct names_line names = { layout, first, 0 };
 
 	for (size_t i = layout->figures; i < layout->table->figures->at.count; i++) {
 		if (is_shown(layout, i)) {
@@ -249,7 +247,7 @@ static void put_left_out(const struct layout *layout)
 	free(first);
 }
 
-static void put_row(const struct layout *layout, struct text_table *table,
+static void put_row(const struct fleet_layout *layout, struct text_table *table,
 		    const struct fleet_row *row)
 {
 	char text[2 * CELL_MAX], distance[32];
@@ -272,10 +270,10 @@ static void put_row(const struct layout *layout, struct text_table *table,
 }
 
 /* The line of all: the medians, or how far apart the others are. */
-static void put_others(const struct layout *layout, struct text_table *table, const char *name,
-		       bool is_median)
+static void put_others(const struct fleet_layout *layout, struct text_table *table,
+		       const char *name, bool is_median)
 {
-	char text[FIGURE_TEXT_MAX];
+	char text[CELL_MAX];
 
 	text_cell(table, name);
 	for (size_t i = 0; i < layout->figures; i++) {
@@ -286,8 +284,8 @@ static void put_others(const struct layout *layout, struct text_table *table, co
 		}
 		(void)snprintf(text, sizeof(text), "-");
 		if (is_median ? column->count > 0 : robust_has_distance(column)) {
-			fleet_figure_print(text, layout->table->figures->at.at[i],
-					   is_median ? column->median : column->spread);
+			format_figure(text, &layout->table->figures->at.at[i]->figure,
+				      is_median ? column->median : column->spread);
 		}
 		text_cell_format(table, "%s%*s", text, DISTANCE_WIDTH, "");
 	}
@@ -295,10 +293,10 @@ static void put_others(const struct layout *layout, struct text_table *table, co
 }
 
 /* Names with what is said of them, if there are any. */
-static void put_figures(const struct layout *layout, const char *what, const bool *which)
+static void put_figures(const struct fleet_layout *layout, const char *what, const bool *which)
 {
 	char *first = mem_printf("  %s: ", what);
-	struct names names = { layout, first, 0 };
+	struct names_line names = { layout, first, 0 };
 
 	for (size_t i = 0; i < layout->table->figures->at.count; i++) {
 		if (which[i]) {
@@ -309,7 +307,7 @@ static void put_figures(const struct layout *layout, const char *what, const boo
 	free(first);
 }
 
-static void put_absent(const struct layout *layout)
+static void put_absent(const struct fleet_layout *layout)
 {
 	for (size_t i = 0; i < layout->table->absent_count; i++) {
 		(void)fputs(i == 0 ? "  no windows: " : ", ", layout->out);
@@ -318,7 +316,7 @@ static void put_absent(const struct layout *layout)
 	(void)fputs(layout->table->absent_count > 0 ? "\n" : "", layout->out);
 }
 
-static void put_rest(const struct layout *layout)
+static void put_rest(const struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
 	size_t far = 0;
@@ -346,7 +344,7 @@ static void put_trimmed(FILE *out, const char *text)
 	}
 }
 
-static void put_table(const struct layout *layout)
+static void put_table(const struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
 	struct text_column columns[FLEET_COLUMNS_MAX];
@@ -366,14 +364,14 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct layout layout = { .out = open_memstream(&text, &size),
-				 .table = table,
-				 .width = (int)output->columns,
-				 .bold = output->has_colour ? "\033[1m" : "",
-				 .plain = output->has_colour ? "\033[0m" : "",
-				 .count = output->top > 0 && output->top < table->row_count
-						  ? output->top
-						  : table->row_count };
+	struct fleet_layout layout = { .out = open_memstream(&text, &size),
+				       .table = table,
+				       .width = (int)output->columns,
+				       .bold = output_bold(output),
+				       .plain = output_normal(output),
+				       .count = output->top > 0 && output->top < table->row_count
+							? output->top
+							: table->row_count };
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < table->figures->at.count; i++) {

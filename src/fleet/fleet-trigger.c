@@ -153,17 +153,6 @@ static uint64_t since(const struct trigger_host *hosts, size_t count, size_t wan
 	return found;
 }
 
-static bool is_beyond(const struct trigger_event *event, const struct trigger_event *other)
-{
-	bool is_less = event->values[0].op == '<' || event->values[0].op == 'l';
-
-	if (event->count == 0 || other->count == 0) { /* not known any more */
-		return event->count > 0;
-	}
-	return is_less ? event->values[0].value < other->values[0].value
-		       : event->values[0].value > other->values[0].value;
-}
-
 static void fire(struct fleet_triggers *triggers, struct on_hosts *joint,
 		 struct trigger_host *hosts, size_t count)
 {
@@ -172,7 +161,7 @@ static void fire(struct fleet_triggers *triggers, struct on_hosts *joint,
 
 	qsort(hosts, count, sizeof(*hosts), by_host);
 	for (size_t i = 0; i < count; i++) {
-		most = is_beyond(hosts[i].event, most) ? hosts[i].event : most;
+		most = trigger_event_is_further(hosts[i].event, most) ? hosts[i].event : most;
 	}
 	event = *most;
 	event.begin = since(hosts, count, trigger_hosts(joint->trigger));

@@ -55,7 +55,8 @@ struct fleet_config {
 	bool has_no_total;    /* nothing is kept of a slot that is over */
 	bool by_container;
 	const struct fleet_figures *figures;
-	const char *sort; /* the name of one of them, or "host"; NULL: the furthest rows first */
+	size_t sort;  /* by one of them; SIZE_MAX: the furthest rows first, */
+	bool by_host; /* or by the names of hosts */
 	const struct selection *selection;
 	struct fleet_triggers *triggers; /* NULL: none */
 	fleet_show_fn *show;             /* the table is valid until it returns */

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +53,38 @@ static void part_text(char text[CELL_MAX], const struct histogram *histogram,
 		(void)snprintf(text, CELL_MAX, "-");
 	} else {
 		format_value(text, UNIT_NS, (uint64_t)(histogram_part(histogram, part) + 0.5));
+	}
+}
+
+void format_real(char text[CELL_MAX], enum unit unit, double value, bool is_per_second)
+{
+	double size = fabs(value);
+	char number[CELL_MAX];
+
+	if (isnan(value)) {
+		(void)snprintf(text, CELL_MAX, "-");
+		return;
+	}
+	if (unit == UNIT_COUNT && size > 0 && size < 100 && size != floor(size)) {
+		(void)snprintf(number, sizeof(number), "%.2f", size);
+	} else {
+		format_value(number, unit, size < 1.8e19 ? (uint64_t)(size + 0.5) : UINT64_MAX);
+	}
+	(void)snprintf(text, CELL_MAX, "%s%.40s%s", value < 0 ? "-" : "", number,
+		       is_per_second ? "/s" : "");
+}
+
+void format_share(char text[CELL_MAX], double share)
+{
+	(void)snprintf(text, CELL_MAX, "%.1f %%", share * 100);
+}
+
+void format_figure(char text[CELL_MAX], const struct figure *figure, double value)
+{
+	if (figure->is_share) {
+		format_share(text, value);
+	} else {
+		format_real(text, figure_unit(figure), value, figure->is_rate);
 	}
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/histogram.h"
 #include "engine/tables/report.h"
+#include "figure/figure.h"
 
 #define CELL_MAX 64
 
@@ -53,6 +54,12 @@ void format_cut(char *text, int width);
 /* "comm (id)"; with what is known if not all is. */
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void format_value(char text[CELL_MAX], enum unit unit, uint64_t value);
+/* "1.2 ms", "-3.4 KiB/s", of a small number "0.25"; NAN: "-". */
+void format_real(char text[CELL_MAX], enum unit unit, double value, bool is_per_second);
+/* "12.3 %" */
+void format_share(char text[CELL_MAX], double share);
+/* A value of a figure, as a share, per second, or as it is. */
+void format_figure(char text[CELL_MAX], const struct figure *figure, double value);
 /* A histogram in a line: count, mean, 99th percentile and maximum. */
 void format_histogram(char *text, size_t size, const char *title,
 		      const struct histogram *histogram);

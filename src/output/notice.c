@@ -9,15 +9,8 @@
 
 #include "output/format.h"
 
-static const char *op_text(char op)
-{
-	return op == 'g' ? ">=" : op == 'l' ? "<=" : op == '>' ? ">" : "<";
-}
-
 static void say_value(char text[CELL_MAX], const struct trigger_value *v, double value)
 {
-	char number[CELL_MAX];
-
 	if (isnan(value)) {
 		(void)snprintf(text, CELL_MAX, "%s",
 			       v->is_baseline ? "baseline (none)" : "auto (no limit yet)");
@@ -28,11 +21,10 @@ static void say_value(char text[CELL_MAX], const struct trigger_value *v, double
 		return;
 	}
 	if (v->is_share) {
-		(void)snprintf(text, CELL_MAX, "%.1f %%", value * 100);
-		return;
+		format_share(text, value);
+	} else {
+		format_real(text, v->unit, value, v->is_rate);
 	}
-	format_value(number, v->unit, value < 1.8e19 ? (uint64_t)(value + 0.5) : UINT64_MAX);
-	(void)snprintf(text, CELL_MAX, "%.40s%s", number, v->is_rate ? "/s" : "");
 }
 
 static size_t say_values(const struct trigger_event *event, char *text, size_t size)

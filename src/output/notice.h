@@ -1,8 +1,8 @@
 /*
  * notice: what output reports besides windows: triggers that fired, captures that were written.
  *
- * The shapes belong to output, so that a sink knows neither triggers nor captures; live/ fills
- * them.
+ * The shapes belong to output, so that a sink knows neither triggers nor captures; whoever has
+ * them fills them.
  */
 #ifndef SILLAGE_OUTPUT_NOTICE_H
 #define SILLAGE_OUTPUT_NOTICE_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "engine/contract/analysis.h"
+#include "figure/op.h"
 
 /* A comparison, as it was when the trigger fired. */
 struct trigger_value {
@@ -24,9 +25,9 @@ struct trigger_value {
 	bool is_baseline;    /* the limit is made of the median of other days: */
 	double baseline;     /* NAN: they are too few, */
 	unsigned int days;   /* that have the row */
-	char op;             /* '>' '<' 'g' (>=) 'l' (<=) */
-	char row[64];        /* the row, as text; "": the trace as a whole */
-	int64_t tid;         /* the row's thread; below 0: none, or unknown */
+	enum op op;
+	char row[64]; /* the row, as text; "": the trace as a whole */
+	int64_t tid;  /* the row's thread; below 0: none, or unknown */
 };
 
 #define TRIGGER_VALUES_MAX 16
@@ -57,6 +58,7 @@ enum { CAPTURE_REPORT = 1, CAPTURE_PERFETTO = 2, CAPTURE_JOBS = 4 };
 
 /* A capture that was written, or failed.  All texts are borrowed. */
 struct capture_result {
+	uint64_t number; /* in this run */
 	const char *host, *session;
 	const char *triggers;            /* their names */
 	uint64_t begin, end;             /* ns: the range */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "engine/contract/missing.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
@@ -21,12 +20,8 @@ struct sum {
 	uint64_t values[COLUMNS_MAX];
 };
 
-KHASH_MAP_INIT_STR(shown_sums, struct sum *)
-
-static struct sum *sum_new(struct shown *shown, const struct report_row *from, bool is_pair)
+static void sum_init(struct sum *sum, const struct report_row *from, bool is_pair)
 {
-	struct sum *sum = arena_alloc(&shown->arena, sizeof(*sum));
-
 	sum->view = (struct thread_view){ .tid = -1, .pid = -1 };
 	memcpy(sum->view.comm, from->thread->comm, sizeof(sum->view.comm));
 	sum->row = (struct report_row){ .thread = &sum->view, .values = sum->values };
@@ -39,7 +34,6 @@ static struct sum *sum_new(struct shown *shown, const struct report_row *from, b
 		sum->row.id = (uint64_t)-1;
 		sum->row.name = sum->view.comm;
 	}
-	return sum;
 }
 
 /* What tells the sums apart.  The caller frees it. */
@@ -81,40 +75,32 @@ static void sum_by_name(struct shown *shown, const struct report *report, struct
 	bool is_pair = to->table->scope == SCOPE_PROCESS_PAIR;
 	uint32_t count = column_count(to->table);
 	struct columns columns = { 0 };
-	khash_t(shown_sums) *by_name = kh_init(shown_sums);
+	struct shown_sums *sums = vec_push(&shown->sums);
 	struct report_row *rows =
 		arena_alloc(&shown->arena, (from ? from->row_count + 1 : 1) * sizeof(*rows));
 
+	*sums = (struct shown_sums){ .table = to->table };
 	columns_append(&columns, to->table);
 	to->rows = rows;
 	to->row_count = 0;
 	for (size_t i = 0; from && i < from->row_count; i++) {
 		const struct report_row *row = &from->rows[i];
+		struct sum *sum;
 		char *key;
-		khint_t at;
-		int is_new;
 
 		if (!has_value(row->values, count)) {
 			continue;
 		}
 		key = sum_key(row, is_pair);
-		at = kh_put(shown_sums, by_name, key, &is_new);
-		if (is_new) {
-			kh_value(by_name, at) = sum_new(shown, row, is_pair);
-			rows[to->row_count++] = kh_value(by_name, at)->row;
-		} else {
-			free(key);
+		sum = by_name_add(&sums->rows, key, sizeof(*sum));
+		free(key);
+		if (!sum->row.values) {
+			sum_init(sum, row, is_pair);
+			rows[to->row_count++] = sum->row;
 		}
-		columns_add(&columns, kh_value(by_name, at)->values, row->values);
+		columns_add(&columns, sum->values, row->values);
 	}
-	for (khint_t i = kh_begin(by_name); i != kh_end(by_name); i++) {
-		if (kh_exist(by_name, i)) {
-			free((char *)kh_key(by_name, i));
-		}
-	}
-	kh_destroy(shown_sums, by_name);
 	columns_fini(&columns);
-	*vec_push(&shown->sums) = shown->tables.count - 1;
 }
 
 /* ---- tables ---- */
@@ -180,21 +166,24 @@ void shown_init(struct shown *shown, const struct output *output, const struct r
 	shown->report.missing_count = shown->missing.count;
 }
 
-static void free_sums(const struct report_table *table)
+static void sums_fini(struct shown_sums *sums)
 {
 	struct columns columns = { 0 };
 
-	columns_append(&columns, table->table);
-	for (size_t i = 0; i < table->row_count; i++) {
-		columns_empty(&columns, (uint64_t *)table->rows[i].values);
+	columns_append(&columns, sums->table);
+	for (size_t i = 0; i < sums->rows.all.count; i++) {
+		struct sum *sum = sums->rows.all.at[i].row;
+
+		columns_empty(&columns, sum->values);
 	}
 	columns_fini(&columns);
+	by_name_fini(&sums->rows);
 }
 
 void shown_fini(struct shown *shown)
 {
 	for (size_t i = 0; i < shown->sums.count; i++) {
-		free_sums(&shown->tables.at[shown->sums.at[i]]);
+		sums_fini(&shown->sums.at[i]);
 	}
 	vec_fini(&shown->sums);
 	vec_fini(&shown->tables);

@@ -12,13 +12,19 @@
 #define SILLAGE_OUTPUT_SHOWN_H
 
 #include "base/arena.h"
+#include "figure/by-name.h"
 #include "output/sink.h"
+
+struct shown_sums {
+	const struct table *table;
+	struct by_name rows;
+};
 
 struct shown {
 	struct report report; /* points into the given one, and into what follows */
 	VEC(struct report_table) tables;
 	VEC(struct missing_event) missing;
-	VEC(size_t) sums;   /* indices of tables whose rows have histograms of their own */
+	VEC(struct shown_sums) sums; /* rows that are added up by name */
 	struct arena arena; /* rows that the given report does not have as they are shown */
 };
 

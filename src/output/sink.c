@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/text/plain.h"
 #include "output/shown.h"
 #include "output/sinks/text.h"
 #include "output/whole.h"
@@ -61,9 +62,8 @@ static void look_at_terminal(struct output *output)
 }
 
 /* stdio remembers that a write failed, but not why. */
-static ssize_t write_through(void *cookie, const char *bytes, size_t len)
+static bool write_bytes(struct output *output, const char *bytes, size_t len)
 {
-	struct output *output = cookie;
 	size_t done = 0;
 
 	while (done < len) {
@@ -74,10 +74,65 @@ static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 		}
 		if (put < 0) {
 			output->failure = output->failure ? output->failure : errno;
-			return 0;
+			return false;
 		}
 		done += (size_t)put;
 		output->has_written = true;
+	}
+	return true;
+}
+
+const char *output_bold(const struct output *output)
+{
+	return output->has_colour ? PLAIN_BOLD : "";
+}
+
+const char *output_normal(const struct output *output)
+{
+	return output->has_colour ? PLAIN_NORMAL : "";
+}
+
+static bool is_mark(const struct output *output, char byte)
+{
+	return output->has_colour && (byte == PLAIN_BOLD[0] || byte == PLAIN_NORMAL[0]);
+}
+
+/* Up to the next mark.  Returns how much of it was written; failures are noted. */
+static size_t write_plain(struct output *output, const char *bytes, size_t len)
+{
+	char text[4096];
+	size_t count = 0;
+
+	while (count < len && count < sizeof(text) && !is_mark(output, bytes[count])) {
+		text[count] = bytes[count];
+		count++;
+	}
+	plain_report(text, count);
+	return write_bytes(output, text, count) ? count : 0;
+}
+
+static ssize_t write_through(void *cookie, const char *bytes, size_t len)
+{
+	struct output *output = cookie;
+	size_t done = 0;
+
+	if (!output->is_text) {
+		return write_bytes(output, bytes, len) ? (ssize_t)len : 0;
+	}
+	while (done < len) {
+		size_t some = 1;
+
+		if (is_mark(output, bytes[done])) {
+			(void)write_bytes(output,
+					  bytes[done] == PLAIN_BOLD[0] ? "\033[1m" : "\033[0m", 4);
+		} else {
+			some = write_plain(output, bytes + done, len - done);
+		}
+		if (output->failure) {
+			return 0;
+		}
+		assert(some > 0);
+		done += some;
 	}
 	return (ssize_t)len;
 }
@@ -155,6 +210,7 @@ int output_close(struct output *output, struct err *err)
 		r = err_raise(err, -errno, "closing %s: %s", output->path, strerror(errno));
 	}
 	output->out = NULL;
+	vec_fini(&output->also);
 	return r;
 }
 
@@ -172,24 +228,30 @@ void output_attach(struct output *output, const struct trace_identity *trace, bo
 	if (output->sink->attach) {
 		output->sink->attach(output, trace, is_attach, reason);
 	}
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_attach(output->also.at[i], trace, is_attach, reason);
+	}
 }
 
 void output_unseen(struct output *output, const struct trace_identity *trace,
 		   const struct report *report)
 {
-	if (output->also) {
-		output_report(output->also, trace, report);
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_report(output->also.at[i], trace, report);
 	}
 }
 
 bool output_wants(const struct output *output, const struct analysis *analysis)
 {
-	for (size_t i = 0; output->analyses[i]; i++) {
+	if (analysis == &analysis_phase) {
+		return output->shows_phases;
+	}
+	for (size_t i = 0; output->analyses && output->analyses[i]; i++) {
 		if (output->analyses[i] == analysis) {
 			return true;
 		}
 	}
-	return analysis == &analysis_phase; /* reports have it only if it is wanted */
+	return !output->analyses;
 }
 
 void output_report(struct output *output, const struct trace_identity *trace,
@@ -197,50 +259,30 @@ void output_report(struct output *output, const struct trace_identity *trace,
 {
 	struct shown shown = { .sums = { 0 } };
 
-	shown_init(&shown, output, report);
-	output->sink->report(output, trace, &shown.report);
-	shown_fini(&shown);
+	if (output->sink->report) {
+		shown_init(&shown, output, report);
+		output->sink->report(output, trace, &shown.report);
+		shown_fini(&shown);
+	}
 	output_unseen(output, trace, report);
 }
 
-void output_phased(struct output *output, const struct trace_identity *trace,
-		   const struct report *report, struct phases *phases)
+void output_phase(struct output *output, const struct trace_identity *trace,
+		  const struct phase_record *phase)
 {
-	struct report_table *tables;
-	struct report extended;
-
-	if (!phases || !output->shows_phases) {
-		output_report(output, trace, report);
-		return;
-	}
-	tables = phases_extend(phases, report, &extended);
-	output_report(output, trace, &extended);
-	free(tables);
-}
-
-void output_phases(struct output *output, const struct trace_identity *trace,
-		   const struct phases *phases)
-{
-	const struct phase_record *records;
-	size_t count;
-
-	if (!phases || !output->shows_phases || !output->sink->phase) {
-		return;
-	}
-	records = phases_records(phases, &count);
-	for (size_t i = 0; i < count; i++) {
-		output->sink->phase(output, trace, &records[i]);
+	if (output->sink->phase) {
+		output->sink->phase(output, trace, phase);
 	}
 }
 
 void output_trigger(struct output *output, const struct trace_identity *trace,
-		    const struct trigger_event *event)
+		    const struct trigger_event *event, bool is_printed)
 {
-	if (output->sink->trigger) {
+	if (output->sink->trigger && (is_printed || output->sink->sees_unprinted)) {
 		output->sink->trigger(output, trace, event);
 	}
-	if (output->also) {
-		output_trigger(output->also, trace, event);
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_trigger(output->also.at[i], trace, event, is_printed);
 	}
 }
 
@@ -250,8 +292,8 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 	if (output->sink->warning) {
 		output->sink->warning(output, trace, warning);
 	}
-	if (output->also) {
-		output_warning(output->also, trace, warning);
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_warning(output->also.at[i], trace, warning);
 	}
 }
 
@@ -260,8 +302,8 @@ void output_capture(struct output *output, const struct capture_result *capture)
 	if (output->sink->capture) {
 		output->sink->capture(output, capture);
 	}
-	if (output->also) {
-		output_capture(output->also, capture);
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_capture(output->also.at[i], capture);
 	}
 }
 

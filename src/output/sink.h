@@ -1,8 +1,9 @@
 /*
  * sink: the forms of output, and the files they go to.
  *
- *     struct sink     a form: text, JSON, LAMI; the full screen is one, too (cmd/top)
- *     struct output   a form and a file
+ *     struct sink     a form: text, JSON, LAMI; also the full screen (cmd/top), stores, and in
+ *                     live the page, metrics and the control socket
+ *     struct output   a form and a file, and the other outputs that get the same
  *
  * A sink is one file in sinks/ that ends in a const descriptor; sink.c has the table of those that
  * --format names.  Its state is in struct output.  Failed writes are recorded there and reported by
@@ -21,7 +22,6 @@
 struct capture_result;
 struct engine_warning;
 struct phase_record;
-struct phases;
 struct trigger_event;
 
 /* The trace that a line is about.  Members that are NULL are not printed. */
@@ -37,8 +37,9 @@ struct output {
 	int fd;           /* changes when the file is opened again */
 	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
-	bool is_whole;    /* the file appears at the end, if anything was written (whole.h) */
-	bool is_unnamed;  /* so far */
+	bool is_text;  /* for people: nothing but plain text reaches the file (base/text/plain.h) */
+	bool is_whole; /* the file appears at the end, if anything was written (whole.h) */
+	bool is_unnamed; /* so far */
 	bool has_written;
 	uint64_t top;       /* rows per table; 0: all */
 	bool shows_freq;    /* text: distributions as bars, */
@@ -50,11 +51,11 @@ struct output {
 	unsigned int columns; /* width of the text; set by output_open() */
 	bool shows_phases;
 	uint64_t interval_ns;
-	const struct analysis *const *analyses; /* to print; ends with NULL */
+	const struct analysis *const *analyses; /* to print; ends with NULL; NULL: all */
 	const struct display *display;          /* which lists of them; NULL: all, as they are */
-	void *state;                            /* LAMI: a struct json */
-	/* All that is written goes there, too, whatever is shown; NULL: nowhere. */
-	struct output *also;
+	void *state;                            /* of the sink */
+	/* All that is written goes there, too, whatever is shown: stores, servers. */
+	VEC(struct output *) also;
 	bool hides_containers; /* reports list them for others only */
 };
 
@@ -72,10 +73,11 @@ struct run_summary {
 	uint64_t fetched_bytes, passed_packets;
 };
 
-/* Functions other than report() may be NULL: the form has nothing for it. */
+/* Functions may be NULL: the form has nothing for it.  Those that --format names have report(). */
 struct sink {
 	const char *name;
-	bool lacks_missing; /* it has no place for what is not recorded: the command says it */
+	bool lacks_missing;  /* it has no place for what is not recorded: the command says it */
+	bool sees_unprinted; /* also triggers that fire without an action that prints them */
 	void (*start)(struct output *output);
 	void (*attach)(struct output *output, const struct trace_identity *trace, bool is_attach,
 		       const char *reason);
@@ -104,21 +106,22 @@ void output_attach(struct output *output, const struct trace_identity *trace, bo
 /* What is shown of it (shown.h) to the sink, all of it to output->also. */
 void output_report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report);
-/* To output->also alone: a window that is not shown. */
+/* To those of output->also alone: a window that is not shown. */
 void output_unseen(struct output *output, const struct trace_identity *trace,
 		   const struct report *report);
 void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning);
+/* @is_printed: an action prints it. */
 void output_trigger(struct output *output, const struct trace_identity *trace,
-		    const struct trigger_event *event);
-/* The report with the figures of its phases, and what it said of them.  With output->shows_phases
- * only; else the report alone. */
-void output_phased(struct output *output, const struct trace_identity *trace,
-		   const struct report *report, struct phases *phases);
-void output_phases(struct output *output, const struct trace_identity *trace,
-		   const struct phases *phases);
+		    const struct trigger_event *event, bool is_printed);
+void output_phase(struct output *output, const struct trace_identity *trace,
+		  const struct phase_record *phase);
 void output_capture(struct output *output, const struct capture_result *capture);
 void output_end(struct output *output, const struct run_summary *summary);
+
+/* Around text that is bold, where there are colours. */
+const char *output_bold(const struct output *output);
+const char *output_normal(const struct output *output);
 
 /* ---- the file; failures are -errno with the reason ---- */
 

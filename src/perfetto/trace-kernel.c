@@ -496,7 +496,7 @@ static void on_free(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 
 /* What is only shown, and changes no state before the range. */
 static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event,
-		 enum kind kind)
+		 enum kernel_kind kind)
 {
 	if ((unsigned int)kind < WAKE_EVENTS) {
 		if (wake_source_kind(&kernel->wakes, kind) == WAKE_SOURCE) {
@@ -529,13 +529,13 @@ static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct rea
 static void take(struct kernel *kernel, const struct reader_event *event)
 {
 	struct kernel_cpu *cpu;
-	enum kind kind;
+	enum kernel_kind kind;
 
 	if (!event->class) {
 		on_loss(kernel, event);
 		return;
 	}
-	kind = (enum kind)kinds[event->binding->request];
+	kind = (enum kernel_kind)kinds[event->binding->request];
 	cpu = cpu_of(kernel, event->cpu);
 	if (kind == KIND_PROCESS) {
 		on_process(kernel, event);

@@ -28,8 +28,8 @@ uint8_t fields_want_any(struct fields *fields, const char *name)
 {
 	uint8_t at = (uint8_t)fields->count;
 
-	if (strcmp(name, "$cpu") == 0) {
-		return FIELD_CPU;
+	if (strcmp(name, "$cpu") == 0 || strcmp(name, "$pid") == 0) {
+		return name[1] == 'c' ? FIELD_CPU : FIELD_PROCESS;
 	}
 	for (size_t i = 0; i + 1 < fields->count; i++) {
 		if (strcmp(fields->names[i], name) == 0 &&
@@ -60,6 +60,13 @@ bool fields_want_conditions(struct fields *fields, const struct definition *what
 		fits &= conditions[i] != FIELD_NONE;
 	}
 	return fits;
+}
+
+bool fields_want_process(struct fields *fields, struct process_fields *process)
+{
+	process->vpid = fields_want(fields, "context.", "vpid");
+	process->pid = fields_want(fields, "context.", "pid");
+	return process->vpid != FIELD_NONE && process->pid != FIELD_NONE;
 }
 
 bool fields_want_thread(struct fields *fields, struct thread_fields *thread)

@@ -1,16 +1,12 @@
 /*
- * label: names for ids, as events of the trace tell them.
- *
- *     NAME = EVENT [CONDITION, ...] key=KEY,... name=VALUE
- *     KEY   = FIELD | $pid
- *     VALUE = FIELD | LABEL(FIELD, ...)
- *
- * Each such event says that, from then on, the id in the fields of `key` is called what the field
- * of `name` has.  With $pid an id belongs to a process: the context vpid, else pid.  A VALUE that
- * is LABEL(FIELD) is what another label, which was given before, calls that id.  A label may be
- * given more than once: then each of its events tells names.
+ * label: names for ids, as events of the trace tell them (doc/expressions.md).
  *
  *     callback = ros2:rclcpp_callback_register key=$pid,callback name=symbol
+ *
+ * Each such event says that, from then on, the id in the fields of `key` is called what the field
+ * of `name` has.  With $pid an id belongs to a process: the context vpid, else pid.  A name that is
+ * LABEL(FIELD) is what another label, which was given before, calls that id.  A label may be
+ * given more than once: then each of its events tells names.
  *
  * Where a use is asked for, FIELD stands for its value, LABEL(FIELD, ...) for the name of the id in
  * the fields, and LABEL for LABEL(LABEL).  doc/definitions.md, 4.12, says which name holds when.
@@ -19,10 +15,11 @@
 #define SILLAGE_QUERY_LABEL_H
 
 #include "base/mem.h"
+#include "query/expression.h"
 #include "query/fields.h"
 
-#define LABEL_KEYS_MAX   3 /* fields; $pid is one more */
-#define LABEL_GROUP_MAX  2
+#define LABEL_KEYS_MAX   EXPRESSION_KEYS_MAX /* fields; $pid is one more */
+#define LABEL_GROUP_MAX  EXPRESSION_USES_MAX
 #define LABEL_NAME_BYTES PATTERN_NAME_BYTES
 
 struct label {
@@ -34,8 +31,7 @@ struct label {
 /* FIELD, or LABEL(FIELD, ...). */
 struct label_use {
 	int label; /* index; -1: the field's own value */
-	size_t count;
-	char fields[LABEL_KEYS_MAX][PATTERN_WORD_BYTES];
+	const struct expression_use *is;
 };
 
 /* What divides periods or executions of a name into rows. */
@@ -47,16 +43,17 @@ struct label_group {
 /* Where an event has the id of a label: indexes of fields, as of fields_want_any(). */
 struct label_at {
 	uint8_t keys[LABEL_KEYS_MAX];
-	uint8_t vpid, pid; /* if the label is by process */
+	struct process_fields process; /* if the label is by process */
 };
 
 /* An event that tells names. */
 struct label_source {
-	char *text;        /* the user's */
+	struct expression *is;
+	const char *text;  /* the user's, in `is` */
 	const char *model; /* the model that it is from; NULL: none */
 	bool is_left_out;  /* no trace has it (query/names.h) */
 	unsigned int label;
-	struct definition what;
+	const struct definition *what;
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	struct label_at id;
@@ -72,10 +69,10 @@ struct label_set {
 
 /* Adds a label, or another source of one.  -EINVAL with the place and what was expected there. */
 int label_add(struct label_set *set, const char *text, struct err *err);
-/* Reads a use, which is added to the group; LABEL alone is one.  Without labels (@set is NULL) each
- * use is its fields. */
-int label_take_use(struct pattern_parser *parser, const struct label_set *set,
-		   struct label_group *group);
+/* The uses of an expression, which has to outlive the group; LABEL alone is one.  Without labels
+ * (@set is NULL) each use is its fields. */
+int label_group_of(const struct label_set *set, const struct expression *is,
+		   struct label_group *group, struct err *err);
 /* Asks for the fields of a group; false: there is no room. */
 bool label_want(struct fields *fields, const struct label_set *set, const struct label_group *group,
 		struct label_at at[LABEL_GROUP_MAX]);

@@ -69,13 +69,16 @@ static int add_item(struct period_set *set, char *item, struct err *err)
 			 item);
 }
 
-/* The end of a line without comment and blanks; a # within a word is part of it. */
+/* The end of a line without comment and blanks; a # within a word or quotes is part of it. */
 static void cut_comment(char *line)
 {
 	size_t len = strlen(line);
+	bool is_quoted = false;
 
 	for (size_t i = 0; i < len; i++) {
-		if (line[i] == '#' && (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) {
+		is_quoted ^= line[i] == '"' && (i == 0 || line[i - 1] != '\\');
+		if (line[i] == '#' && !is_quoted &&
+		    (i == 0 || line[i - 1] == ' ' || line[i - 1] == '\t')) {
 			line[i] = '\0';
 			len = i;
 		}

@@ -51,7 +51,7 @@ static int lacks_event(const struct names *names, const char *event)
 	const char *call = strncmp(event, "syscall_entry_", 14) == 0  ? event + 14
 			   : strncmp(event, "syscall_exit_", 13) == 0 ? event + 13
 								      : NULL;
-	const char *quote = strchr(event, '*') ? "'" : "";
+	const char *quote = strpbrk(event, "* \"$&;|<>()[]{}#~\\") ? "'" : "";
 
 	if (near) {
 		return err_raise(names->err, -ENOENT,
@@ -93,26 +93,38 @@ static struct parts parts_of(const struct metadata *metadata, const struct event
 			       .is_context = { false, true, true } };
 }
 
-static bool is_text(const struct type *type)
-{
-	return type->kind == TYPE_STRING || type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE;
-}
+/* What a field is, in the order in which an error names it.  The plan gives numbers and texts; what
+ * else a field may be nothing is compared with. */
+enum { IS_NUMBER = 1, IS_ENUM = 2, IS_TEXT = 4, IS_REAL = 8, IS_ARRAY = 16, IS_PARTS = 32 };
+#define IS_COMPARED (IS_NUMBER | IS_ENUM | IS_TEXT)
 
-static bool is_number(const struct type *type)
+static unsigned int kind_of(const struct type *type)
 {
-	return type->kind == TYPE_INT || type->kind == TYPE_ENUM || type->kind == TYPE_FLOAT;
+	switch (type->kind) {
+	case TYPE_INT:
+		return IS_NUMBER;
+	case TYPE_ENUM:
+		return IS_ENUM;
+	case TYPE_FLOAT:
+		return IS_REAL;
+	case TYPE_STRING:
+		return IS_TEXT;
+	case TYPE_ARRAY:
+	case TYPE_SEQUENCE:
+		return type_is_text(type->element) ? IS_TEXT : IS_ARRAY;
+	case TYPE_STRUCT:
+	case TYPE_VARIANT:
+		break;
+	}
+	return IS_PARTS;
 }
 
 /* Which kinds of a field some event of this name has. */
-struct kinds {
-	bool number, text;
-};
-
-static struct kinds kinds_of(const struct metadata *metadata, const char *event, const char *field)
+static unsigned int kinds_of(const struct metadata *metadata, const char *event, const char *field)
 {
 	bool in_context = strncmp(field, context, sizeof(context) - 1) == 0;
 	const char *name = field + (in_context ? sizeof(context) - 1 : 0);
-	struct kinds kinds = { 0 };
+	unsigned int kinds = 0;
 
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		const struct parts parts = parts_of(metadata, class);
@@ -124,8 +136,7 @@ static struct kinds kinds_of(const struct metadata *metadata, const char *event,
 			     part && parts.is_context[p] == in_context && i < part->field_count;
 			     i++) {
 				if (strcmp(type_name(part->fields[i].name), name) == 0) {
-					kinds.number |= is_number(part->fields[i].type);
-					kinds.text |= is_text(part->fields[i].type);
+					kinds |= kind_of(part->fields[i].type);
 				}
 			}
 		}
@@ -178,32 +189,42 @@ static int lacks_field(const struct names *names, const char *event, const char 
 	return -ENOENT;
 }
 
+/* A field of these kinds.  What has others only is refused: it would never be equal. */
+static int look_up(struct names *names, const char *event, const char *field, unsigned int wanted)
+{
+	static const char *const kind_names[] = {
+		"a number",
+		"an enumeration: its labels are not compared, write the number",
+		"a text",
+		"a floating-point number, which cannot be compared",
+		"an array of numbers, which cannot be compared",
+		"made of parts, which cannot be compared",
+	};
+	unsigned int kinds = kinds_of(names->metadata, event, field);
+
+	if (kinds & wanted) {
+		names->found++;
+		return 0;
+	}
+	return kinds ? err_raise(names->err, -ENOENT, "the field \"%s\" of \"%s\" is %s", field,
+				 event, kind_names[__builtin_ctz(kinds)])
+		     : lacks_field(names, event, field);
+}
+
 /* @field: as in a plan_request.  What compares numbers needs a number, what compares text a text.
  */
 static int look_up_field(struct names *names, const char *event, const char *field)
 {
 	bool wants_text = field[0] == PLAN_TEXT[0];
-	const char *name = field + wants_text;
-	struct kinds kinds = kinds_of(names->metadata, event, name);
 
-	if (wants_text ? kinds.text : kinds.number) {
-		names->found++;
-		return 0;
-	}
-	if (kinds.text || kinds.number) {
-		return err_raise(names->err, -ENOENT, "the field \"%s\" of \"%s\" is %s", name,
-				 event, wants_text ? "a number" : "a text");
-	}
-	return lacks_field(names, event, name);
+	return look_up(names, event, field + wants_text,
+		       wants_text ? IS_TEXT : IS_NUMBER | IS_ENUM);
 }
 
 /* A field that may be of either kind. */
 static int look_up_any(struct names *names, const char *event, const char *field)
 {
-	struct kinds kinds = kinds_of(names->metadata, event, field);
-
-	names->found += kinds.number || kinds.text;
-	return kinds.number || kinds.text ? 0 : lacks_field(names, event, field);
+	return look_up(names, event, field, IS_COMPARED);
 }
 
 /* ---- definitions and periods ---- */
@@ -221,11 +242,17 @@ int names_definition(struct names *names, const struct definition *definition)
 static int look_up_keys(struct names *names, const struct period_side *side,
 			const uint8_t keys[PERIOD_KEYS_MAX], size_t count)
 {
+	const char *event = side->what->event;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		if (keys[i] != FIELD_CPU) {
-			r = look_up_any(names, side->what.event, side->fields.names[keys[i]]);
+		bool has_pid = keys[i] == FIELD_PROCESS &&
+			       kinds_of(names->metadata, event, "context.pid") != 0;
+
+		if (keys[i] != FIELD_CPU && !has_pid) {
+			r = look_up_any(names, event,
+					keys[i] == FIELD_PROCESS ? "context.vpid"
+								 : side->fields.names[keys[i]]);
 		}
 	}
 	return r;
@@ -235,8 +262,8 @@ static int look_up_use(struct names *names, const char *event, const struct labe
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < use->count; i++) {
-		r = look_up_any(names, event, use->fields[i]);
+	for (size_t i = 0; r == 0 && i < use->is->count; i++) {
+		r = look_up_any(names, event, use->is->fields[i]);
 	}
 	return r;
 }
@@ -301,8 +328,8 @@ int names_period(struct names *names, const struct period *period)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
-		events.at[i] = period->steps[i].what.event;
-		r = names_definition(names, &period->steps[i].what);
+		events.at[i] = period->steps[i].what->event;
+		r = names_definition(names, period->steps[i].what);
 	}
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		r = look_up_step(names, period, i);
@@ -312,27 +339,27 @@ int names_period(struct names *names, const struct period *period)
 
 int names_job(struct names *names, const struct job_spec *job)
 {
-	struct event_list events = { .count = job->is.count };
+	struct event_list events = { .count = job->is->event_count };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < job->is.count; i++) {
-		events.at[i] = job->is.at[i].event;
-		r = names_definition(names, &job->is.at[i]);
+	for (size_t i = 0; r == 0 && i < job->is->event_count; i++) {
+		events.at[i] = job->is->events[i].event;
+		r = names_definition(names, &job->is->events[i]);
 	}
 	return r < 0 ? r : look_up_group(names, &events, &job->group);
 }
 
 int names_label(struct names *names, const struct label_source *source)
 {
-	const char *event = source->what.event;
-	int r = names_definition(names, &source->what);
+	const char *event = source->what->event;
+	int r = names_definition(names, source->what);
 
 	for (size_t i = 0; r == 0 && i < LABEL_KEYS_MAX; i++) {
 		if (i < source->key_count) {
 			r = look_up_any(names, event, source->fields.names[source->id.keys[i]]);
 		}
-		if (r == 0 && i < source->value.count) {
-			r = look_up_any(names, event, source->value.fields[i]);
+		if (r == 0 && i < source->value.is->count) {
+			r = look_up_any(names, event, source->value.is->fields[i]);
 		}
 	}
 	return r;

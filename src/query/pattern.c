@@ -5,221 +5,199 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int pattern_expected(const struct pattern_parser *parser, const char *what)
-{
-	assert(parser->at >= parser->text);
-	assert(parser->at <= parser->text + strlen(parser->text));
-	return err_raise(parser->err, -EINVAL, "\"%s\": column %zu: expected %s", parser->text,
-			 (size_t)(parser->at - parser->text) + 1, what);
-}
+#include "base/mem.h"
 
-void pattern_blanks(struct pattern_parser *parser)
-{
-	parser->at += strspn(parser->at, " \t");
-}
+#define REGEX_PLUS_MAX 8
 
-bool pattern_take(struct pattern_parser *parser, const char *word)
-{
-	size_t len = strlen(word);
+const struct pattern_model pattern_models[] = {
+	{ "run", "sched_in; sched_out", "a stay on a CPU" },
+	{ "run-to-sleep", "sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the first stay to sleep" },
+	{ "wake-to-sleep",
+	  "sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&207!=0",
+	  "from the wake-up to sleep" },
+	{ "sleep", "sched_switch prev_tid=$tid, prev_state&207!=0; sched_in", "a sleep" },
+	{ "periodic", "syscall_exit_clock_nanosleep; syscall_entry_clock_nanosleep",
+	  "between two sleeps of a periodic thread" },
+	{ "timerfd", "syscall_exit_read; syscall_entry_read", "between two reads, of a timer too" },
+	{ "mq", "syscall_exit_mq_timedreceive; syscall_entry_mq_timedreceive",
+	  "from a message to the next wait for one" },
+	{ "signal", "syscall_exit_rt_sigtimedwait; syscall_entry_rt_sigtimedwait",
+	  "from a signal to the next wait for one" },
+	{ "", NULL, NULL },
+};
 
-	if (strncmp(parser->at, word, len) != 0) {
-		return false;
-	}
-	parser->at += len;
-	pattern_blanks(parser);
-	return true;
-}
+/* ---- parsing ---- */
 
-int pattern_word(struct pattern_parser *parser, const char *what, char word[PATTERN_WORD_BYTES])
-{
-	size_t len = 0;
-
-	while (isalnum((unsigned char)parser->at[len]) ||
-	       (parser->at[len] && strchr("_.*:-/", parser->at[len]))) {
-		len++;
-	}
-	if (len == 0 || len >= PATTERN_WORD_BYTES) {
-		return pattern_expected(parser, what);
-	}
-	memcpy(word, parser->at, len);
-	word[len] = '\0';
-	parser->at += len;
-	pattern_blanks(parser);
-	return 0;
-}
-
-int pattern_name(struct pattern_parser *parser, const char *whole, const char *value,
-		 char name[PATTERN_NAME_BYTES])
-{
-	char word[PATTERN_WORD_BYTES];
-	int r = pattern_word(parser, whole, word);
-
-	if (r == 0 && strlen(word) >= PATTERN_NAME_BYTES) {
-		return pattern_expected(parser, "a name of at most 31 characters before");
-	}
-	if (r == 0 && !pattern_take(parser, "=")) {
-		return pattern_expected(parser, value);
-	}
-	(void)snprintf(name, PATTERN_NAME_BYTES, "%.31s", r == 0 ? word : "");
-	return r;
-}
-
-static int parse_number(struct pattern_parser *parser, int64_t *ret)
-{
-	char *past;
-
-	errno = 0;
-	*ret = strtoll(parser->at, &past, 0);
-	if (past == parser->at || errno != 0) {
-		return pattern_expected(parser, "a number");
-	}
-	parser->at = past;
-	pattern_blanks(parser);
-	return 0;
-}
-
-static int parse_op(struct pattern_parser *parser, enum condition_op *ret)
+static int take_op(struct scan *scan, enum condition_op *op, bool *is_match)
 {
 	static const struct {
 		const char *text;
 		enum condition_op op;
-	} ops[] = { { "!=", OP_NE }, { "<=", OP_LE }, { ">=", OP_GE },
-		    { "=", OP_EQ },  { "<", OP_LT },  { ">", OP_GT } };
+		bool is_match;
+	} ops[] = { { "!=", OP_NE, false }, { "!~", OP_NE, true }, { "<=", OP_LE, false },
+		    { ">=", OP_GE, false }, { "=", OP_EQ, false }, { "<", OP_LT, false },
+		    { ">", OP_GT, false },  { "~", OP_EQ, true } };
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		size_t len = strlen(ops[i].text);
-
-		if (strncmp(parser->at, ops[i].text, len) == 0) {
-			*ret = ops[i].op;
-			parser->at += len;
-			pattern_blanks(parser);
+		if (scan_take(scan, ops[i].text)) {
+			*op = ops[i].op;
+			*is_match = ops[i].is_match;
 			return 0;
 		}
 	}
-	return pattern_expected(parser, "=, !=, <, <=, > or >=");
+	return scan_expected(scan, "=, !=, <, <=, >, >=, ~ or !~");
 }
 
-static int parse_value(struct pattern_parser *parser, struct pattern_condition *condition)
+/* The text may come from a file.  Back-references and counts may take any time, and regcomp() makes
+ * two copies of what is before each +. */
+static bool compile(struct pattern_condition *condition)
 {
-	if (strncmp(parser->at, "$tid", 4) == 0) {
-		condition->is_tid = true;
-		parser->at += 4;
-		pattern_blanks(parser);
-		return condition->op == OP_EQ ? 0 : pattern_expected(parser, "= before $tid");
+	unsigned int copies = 0;
+
+	for (const char *at = condition->text; *at; at++) {
+		copies += *at == '+';
+		if (*at == '{' || copies > REGEX_PLUS_MAX ||
+		    (*at == '\\' && isdigit((unsigned char)at[1]))) {
+			return false;
+		}
+		at += *at == '\\' && at[1];
 	}
-	if (isdigit((unsigned char)*parser->at) || *parser->at == '-') {
-		return parse_number(parser, &condition->number);
+	condition->regex = mem_alloc(sizeof(*condition->regex));
+	if (regcomp(condition->regex, condition->text, REG_EXTENDED | REG_NOSUB) != 0) {
+		free(condition->regex);
+		condition->regex = NULL;
 	}
-	if (condition->has_mask || (condition->op != OP_EQ && condition->op != OP_NE)) {
-		return pattern_expected(parser, "a number");
-	}
-	return pattern_word(parser, "a number, a text, or $tid", condition->text);
+	return condition->regex;
 }
 
-int pattern_condition(struct pattern_parser *parser, struct definition *definition)
+static int take_regex(struct scan *scan, struct pattern_condition *condition)
 {
-	struct pattern_condition *condition = &definition->conditions[definition->count];
-	char field[PATTERN_WORD_BYTES];
+	const struct scan before = *scan;
 	int r;
 
-	if (definition->count == CONDITIONS_MAX) {
-		return pattern_expected(parser, "no more than eight conditions");
+	if (condition->has_mask || *scan->at != '/') {
+		return scan_expected(scan, condition->has_mask ? "a comparison of numbers before"
+							       : "/ and a regular expression");
 	}
-	r = pattern_word(parser, "a field", field);
-	if (r == 0 && *parser->at == '&') {
-		parser->at++;
-		condition->has_mask = true;
-		r = parse_number(parser, &condition->mask);
+	condition->is_text = true;
+	r = scan_quoted(scan, condition->text, sizeof(condition->text));
+	return r == 0 && !compile(condition)
+		       ? scan_expected(&before,
+				       "a regular expression, without { and \\1, with at most "
+				       "eight +")
+		       : r;
+}
+
+static int take_value(struct scan *scan, struct pattern_condition *condition)
+{
+	if (scan_take(scan, "$tid")) {
+		condition->is_tid = true;
+		return condition->op == OP_EQ && !condition->has_mask
+			       ? 0
+			       : scan_expected(scan, "= before $tid");
 	}
-	r = r < 0 ? r : parse_op(parser, &condition->op);
-	r = r < 0 ? r : parse_value(parser, condition);
-	(void)snprintf(condition->field, sizeof(condition->field), "%s%s",
-		       condition->text[0] ? PLAN_TEXT : "", r < 0 ? "" : field);
-	definition->has_tid |= condition->is_tid;
-	definition->count++;
-	assert(definition->count <= CONDITIONS_MAX);
+	if (scan_is_number(scan)) {
+		return scan_number(scan, &condition->number);
+	}
+	if (condition->has_mask || (condition->op != OP_EQ && condition->op != OP_NE)) {
+		return scan_expected(scan, "a number");
+	}
+	condition->is_text = true;
+	return scan_text(scan, PATTERN_LETTERS, "a number, a text, or $tid", condition->text,
+			 sizeof(condition->text));
+}
+
+int pattern_parse(struct scan *scan, struct pattern_condition *condition)
+{
+	bool is_match = false;
+	int r = 0;
+
+	condition->has_mask = scan_take(scan, "&");
+	r = condition->has_mask ? scan_number(scan, &condition->mask) : 0;
+	if (r == 0 && condition->mask.is_real) {
+		return scan_expected(scan, "a whole number before");
+	}
+	r = r < 0 ? r : take_op(scan, &condition->op, &is_match);
+	if (r == 0) {
+		r = is_match ? take_regex(scan, condition) : take_value(scan, condition);
+	}
 	return r;
 }
 
-/* Replaces sched_in and sched_out by a sched_switch with a condition. */
-static int resolve_alias(struct pattern_parser *parser, struct definition *definition)
+void pattern_fini(struct definition *definition)
 {
-	bool is_in = strcmp(definition->event, "sched_in") == 0;
-	struct pattern_condition *condition;
-
-	if (!is_in && strcmp(definition->event, "sched_out") != 0) {
-		return 0;
-	}
-	if (definition->count == CONDITIONS_MAX) {
-		return pattern_expected(parser, "no more than seven conditions before");
-	}
-	condition = &definition->conditions[definition->count++];
-	strcpy(definition->event, "sched_switch");
-	strcpy(condition->field, is_in ? "next_tid" : "prev_tid");
-	condition->is_tid = true;
-	definition->has_tid = true;
-	return 0;
-}
-
-int pattern_definition(struct pattern_parser *parser, struct definition *definition)
-{
-	int r = pattern_word(parser, "the name of an event", definition->event);
-
-	while (r == 0 && *parser->at && *parser->at != ';') {
-		if (*parser->at == '@') {
-			parser->at++;
-			r = pattern_word(parser, "a tid or the name of a thread", definition->who);
-		} else {
-			r = pattern_condition(parser, definition);
-		}
-		if (r == 0 && *parser->at == ',') {
-			parser->at++;
-			pattern_blanks(parser);
+	for (size_t i = 0; i < definition->count; i++) {
+		if (definition->conditions[i].regex) {
+			regfree(definition->conditions[i].regex);
+			free(definition->conditions[i].regex);
 		}
 	}
-	return r < 0 ? r : resolve_alias(parser, definition);
 }
 
 /* ---- matching ---- */
 
-static bool compare(int64_t a, enum condition_op op, int64_t b)
+static bool text_holds(const struct pattern_condition *condition, const struct value *value)
 {
-	switch (op) {
-	case OP_EQ:
-		return a == b;
-	case OP_NE:
-		return a != b;
-	case OP_LT:
-		return a < b;
-	case OP_LE:
-		return a <= b;
-	case OP_GT:
-		return a > b;
-	case OP_GE:
-		break;
+	const char *text = (const char *)value->bytes;
+	size_t len = strnlen(text, value->len);
+
+	if (condition->regex) {
+		regmatch_t whole = { .rm_so = 0, .rm_eo = (regoff_t)len };
+
+		return regexec(condition->regex, text, 0, &whole, REG_STARTEND) == 0;
 	}
-	return a >= b;
+	return len == strlen(condition->text) && memcmp(text, condition->text, len) == 0;
+}
+
+/* -1, 0, 1: the bits of a whole number are less than, equal to, or more than the other number. They
+ * are signed if their field is, or if the other one is negative. */
+static int order(uint64_t bits, bool is_signed, const struct scan_number *number)
+{
+	bool is_negative = (is_signed || number->real < 0) && (int64_t)bits < 0;
+
+	/* A real number is not whole, or beyond all whole ones: a double's precision will do. */
+	if (number->is_real) {
+		double real = is_negative ? (double)(int64_t)bits : (double)bits;
+
+		return real < number->real ? -1 : real > number->real;
+	}
+	if (is_negative != (number->real < 0)) {
+		return is_negative ? -1 : 1;
+	}
+	return bits < (uint64_t)number->whole ? -1 : bits > (uint64_t)number->whole;
 }
 
 bool pattern_condition_holds(const struct pattern_condition *condition, const struct value *value,
-			     int32_t tid)
+			     bool is_signed, int32_t tid)
 {
+	uint64_t bits = value->u;
+	int by;
+
 	if (condition->is_tid) {
 		return value->i == tid;
 	}
-	if (condition->text[0]) {
-		size_t len = strlen(condition->text);
-		bool is_same = value->len >= len &&
-			       strnlen((const char *)value->bytes, value->len) == len &&
-			       memcmp(value->bytes, condition->text, len) == 0;
-
-		return is_same == (condition->op == OP_EQ);
+	if (condition->is_text) {
+		return text_holds(condition, value) == (condition->op == OP_EQ);
 	}
-	return compare(condition->has_mask ? value->i & condition->mask : value->i, condition->op,
-		       condition->number);
+	bits &= condition->has_mask ? (uint64_t)condition->mask.whole : UINT64_MAX;
+	by = order(bits, is_signed, &condition->number);
+	switch (condition->op) {
+	case OP_EQ:
+		return by == 0;
+	case OP_NE:
+		return by != 0;
+	case OP_LT:
+		return by < 0;
+	case OP_LE:
+		return by <= 0;
+	case OP_GT:
+		return by > 0;
+	case OP_GE:
+		break;
+	}
+	return by >= 0;
 }

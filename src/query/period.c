@@ -11,283 +11,158 @@
 
 #include "base/limits.h"
 
-struct key {
-	char begin[PATTERN_WORD_BYTES], end[PATTERN_WORD_BYTES];
-};
-
-/* The keys of a link while it is parsed. */
-struct parsed_link {
-	struct key keys[PERIOD_KEYS_MAX];
-	bool has_keys, has_tid;
-};
-
-/* A period while it is parsed; resolve() gives its fields their indexes. */
-struct parsed {
-	struct pattern_parser parser;
-	struct period_set *set;
-	struct period *period;
-	struct parsed_link links[PERIOD_STEPS_MAX];
-};
-
-/* A key belongs to the event that was given last. */
-static int take_key(struct parsed *p)
+/* Of the part that has it in its text; returns -EINVAL. */
+static int expected(const struct period *period, const char *at, const char *what, struct err *err)
 {
-	struct pattern_parser *parser = &p->parser;
-	size_t last = p->period->step_count - 2;
-	struct parsed_link *link = &p->links[last];
-	size_t *count = &p->period->links[last].key_count;
-	struct key *key = &link->keys[*count];
-	int r;
-
-	if (pattern_take(parser, "$tid")) {
-		link->has_tid = true;
-		return 0;
-	}
-	if (*count == PERIOD_KEYS_MAX) {
-		return pattern_expected(parser, "no more than three keys");
-	}
-	++*count;
-	if (pattern_take(parser, "$cpu")) {
-		strcpy(key->begin, "$cpu");
-		strcpy(key->end, "$cpu");
-		return 0;
-	}
-	r = pattern_word(parser, "a field, $tid or $cpu", key->begin);
-	strcpy(key->end, key->begin);
-	if (r == 0 && pattern_take(parser, "=")) {
-		r = pattern_word(parser, "the field of the other event", key->end);
-	}
-	return r;
-}
-
-static int take_group(struct parsed *p)
-{
-	return label_take_use(&p->parser, &p->set->labels, &p->period->group);
-}
-
-static int take_list(struct parsed *p, int (*take_one)(struct parsed *p))
-{
-	int r = take_one(p);
-
-	while (r == 0 && pattern_take(&p->parser, ",")) {
-		r = take_one(p);
-	}
-	return r;
-}
-
-static int take_within(struct parsed *p)
-{
-	char name[PATTERN_WORD_BYTES];
-	const char *begin = p->parser.at;
-	int r = pattern_word(&p->parser, "the name of a period", name);
-
-	for (size_t i = 0; r == 0 && i < p->set->all.count; i++) {
-		if (strcmp(p->set->all.at[i]->name, name) == 0) {
-			p->period->within = (int)i;
-		}
-	}
-	if (r == 0 && p->period->within < 0) {
-		p->parser.at = begin;
-		return pattern_expected(&p->parser, "the name of a period that was given before");
-	}
-	return r;
-}
-
-/* A definition without @WHO: keys choose the thread. */
-static int take_event(struct pattern_parser *parser, struct definition *definition)
-{
-	int r = pattern_definition(parser, definition);
-
-	return r == 0 && definition->who[0] ? pattern_expected(parser, "no @ before: use by") : r;
-}
-
-static int take_then(struct parsed *p)
-{
-	if (p->period->step_count == PERIOD_STEPS_MAX) {
-		return pattern_expected(&p->parser, "no more than eight events");
-	}
-	return take_event(&p->parser, &p->period->steps[p->period->step_count++].what);
-}
-
-/* A word that other words follow.  At the end of the text they are expected, not the word. */
-static bool take_before(struct pattern_parser *parser, const char *word)
-{
-	size_t len = strlen(word);
-
-	return strncmp(parser->at, word, len) == 0 && strchr(" \t", parser->at[len]) &&
-	       pattern_take(parser, word);
-}
-
-static int take_clause(struct parsed *p)
-{
-	struct pattern_parser *parser = &p->parser;
-
-	if (take_before(parser, "by")) {
-		p->links[p->period->step_count - 2].has_keys = true;
-		return take_list(p, take_key);
-	}
-	if (take_before(parser, "then")) {
-		return take_then(p);
-	}
-	if (pattern_take(parser, "each")) {
-		p->period->has_each = true;
-		return 0;
-	}
-	if (take_before(parser, "group")) {
-		return take_list(p, take_group);
-	}
-	if (take_before(parser, "within")) {
-		return take_within(p);
-	}
-	return pattern_expected(parser, "by, then, each, group or within");
-}
-
-static int take_semicolon(struct pattern_parser *parser, const char *what)
-{
-	return pattern_take(parser, ";") ? 0 : pattern_expected(parser, what);
-}
-
-static int take_name(struct parsed *p)
-{
-	char *name = p->period->name;
-	int r = pattern_name(&p->parser, "NAME = BEGIN; END", "= and an event", name);
-
-	for (size_t i = 0; r == 0 && i < p->set->all.count; i++) {
-		if (strcmp(p->set->all.at[i]->name, name) == 0) {
-			return pattern_expected(&p->parser, "another name: there is one of this");
-		}
-	}
-	return r;
+	return expression_expected(period->is, at, what, err);
 }
 
 /* ---- fields ---- */
 
 /* Asks for the keys of a link, for the event before it or the one after it. */
-static bool want_keys(const struct parsed *p, size_t link, bool is_end, struct fields *fields,
-		      uint8_t keys[PERIOD_KEYS_MAX])
+static bool want_keys(const struct period *period, size_t link, bool is_end,
+		      struct period_side *side, uint8_t keys[PERIOD_KEYS_MAX])
 {
 	bool fits = true;
 
-	for (size_t i = 0; i < p->period->links[link].key_count; i++) {
-		const struct key *key = &p->links[link].keys[i];
+	for (size_t i = 0; i < period->is->links[link].key_count; i++) {
+		const struct expression_key *key = &period->is->links[link].keys[i];
 
-		keys[i] = fields_want_any(fields, is_end ? key->end : key->begin);
-		fits &= keys[i] != FIELD_NONE;
+		keys[i] = fields_want_any(&side->fields, is_end ? key->end : key->begin);
+		fits &= keys[i] != FIELD_NONE &&
+			(keys[i] != FIELD_PROCESS ||
+			 fields_want_process(&side->fields, &side->process));
 	}
 	return fits;
 }
 
 /* Fills the indexes of one event; false: it needs too many fields. */
-static bool resolve_side(const struct parsed *p, size_t step)
+static bool resolve_side(struct period *period, size_t step, const struct label_set *labels)
 {
-	struct period_side *side = &p->period->steps[step];
+	struct period_side *side = &period->steps[step];
 	struct fields *fields = &side->fields;
-	bool fits = fields_want_conditions(fields, &side->what, side->conditions);
+	bool fits = fields_want_conditions(fields, side->what, side->conditions);
 
 	side->thread = FIELD_NONE;
-	for (size_t i = 0; i < side->what.count; i++) {
-		if (side->what.conditions[i].is_tid) {
+	for (size_t i = 0; i < side->what->count; i++) {
+		if (side->what->conditions[i].is_tid) {
 			side->thread = side->conditions[i];
 		}
 	}
-	fits &= step == 0 || want_keys(p, step - 1, true, fields, side->before);
-	fits &= step + 1 == p->period->step_count || want_keys(p, step, false, fields, side->after);
-	fits &= label_want(fields, &p->set->labels, &p->period->group, side->groups);
+	fits &= step == 0 || want_keys(period, step - 1, true, side, side->before);
+	fits &= step + 1 == period->step_count || want_keys(period, step, false, side, side->after);
+	fits &= label_want(fields, labels, &period->group, side->groups);
 	return fields_want_thread(fields, &side->running) && fits;
 }
 
-static int resolve_links(struct parsed *p)
+static int resolve_links(struct period *period, struct err *err)
 {
-	struct period *period = p->period;
 	bool any_keys = false;
 
 	for (size_t i = 0; i + 1 < period->step_count; i++) {
-		period->links[i].by_thread = !p->links[i].has_keys || p->links[i].has_tid;
+		const struct expression_link *link = &period->is->links[i];
+
+		period->links[i].by_thread = !link->has_keys || link->has_tid;
+		period->links[i].key_count = link->key_count;
 		any_keys |= !period->links[i].by_thread;
 	}
 	period->is_chain = period->step_count > 2 || period->has_each;
 	period->by_thread = !period->is_chain && period->links[0].by_thread;
-	if (period->has_each && !any_keys) {
-		return pattern_expected(&p->parser, "events by keys, where each counts");
-	}
-	return 0;
+	return period->has_each && !any_keys
+		       ? expected(period, NULL, "events by keys, where each counts", err)
+		       : 0;
 }
 
-static int resolve(struct parsed *p)
+static int resolve_within(const struct period_set *set, struct period *period, struct err *err)
 {
-	struct period *period = p->period;
-	const struct period *parent = period->within < 0 ? NULL : p->set->all.at[period->within];
-	int r = resolve_links(p);
+	const struct period *parent = NULL;
 
-	assert(period->within < (int)p->set->all.count);
-	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
-		if (!resolve_side(p, i)) {
-			return pattern_expected(&p->parser, "fewer fields in all");
+	for (size_t i = 0; period->is->within[0] && i < set->all.count; i++) {
+		if (strcmp(set->all.at[i]->name, period->is->within) == 0) {
+			period->within = (int)i;
+			parent = set->all.at[i];
 		}
 	}
-	if (r == 0 && parent && !(parent->by_thread && period->by_thread)) {
-		return pattern_expected(&p->parser, "periods by $tid, one within the other");
+	if (period->is->within[0] && !parent) {
+		return expected(period, period->is->within_at,
+				"the name of a period that was given before", err);
 	}
-	return r;
+	assert(period->within < (int)set->all.count);
+	return parent && !(parent->by_thread && period->by_thread)
+		       ? expected(period, NULL, "periods by $tid, one within the other", err)
+		       : 0;
+}
+
+static int resolve(const struct period_set *set, struct period *period, struct err *err)
+{
+	int r = label_group_of(&set->labels, period->is, &period->group, err);
+
+	period->step_count = period->is->event_count;
+	period->has_each = period->is->has_each;
+	r = r < 0 ? r : resolve_links(period, err);
+	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
+		period->steps[i].what = &period->is->events[i];
+		if (!resolve_side(period, i, &set->labels)) {
+			return expected(period, NULL, "fewer fields in all", err);
+		}
+	}
+	return r < 0 ? r : resolve_within(set, period, err);
 }
 
 /* ---- the whole ---- */
 
-static int parse(struct parsed *p)
+static void period_free(struct period *period)
 {
-	struct pattern_parser *parser = &p->parser;
+	expression_free(period->is);
+	free(period->text);
+	free(period);
+}
+
+static int check_name(const struct period_set *set, const struct period *period, struct err *err)
+{
+	for (size_t i = 0; i < set->all.count; i++) {
+		if (strcmp(set->all.at[i]->name, period->name) == 0) {
+			return expected(period, period->is->events_at,
+					period->is->has_name
+						? "another name: there is one of this"
+						: "NAME = before: there is a period of this name",
+					err);
+		}
+	}
+	return 0;
+}
+
+static int add(struct period_set *set, const char *text, enum expression_form form, struct err *err)
+{
+	struct period *period = mem_alloc(sizeof(*period));
 	int r;
 
-	pattern_blanks(parser);
-	r = take_name(p);
-	p->period->step_count = 2;
-	r = r < 0 ? r : take_event(parser, &p->period->steps[0].what);
-	r = r < 0 ? r : take_semicolon(parser, "; and the event that ends it");
-	r = r < 0 ? r : take_event(parser, &p->period->steps[1].what);
-	while (r == 0 && *parser->at) {
-		r = take_semicolon(parser, "; or the end");
-		r = r < 0 ? r : take_clause(p);
+	period->within = -1;
+	r = set->all.count >= PERIODS_MAX
+		    ? err_raise(err, -EINVAL, "no more than %d periods", PERIODS_MAX)
+		    : expression_parse(text, form, &period->is, err);
+	if (r == 0) {
+		period->name = period->is->name;
+		r = check_name(set, period, err);
+		r = r < 0 ? r : resolve(set, period, err);
 	}
-	return r < 0 ? r : resolve(p);
+	if (r < 0) {
+		period_free(period);
+		return r;
+	}
+	period->text = expression_text(period->is);
+	*vec_push(&set->all) = period;
+	return 0;
 }
 
 int period_add(struct period_set *set, const char *text, struct err *err)
 {
-	struct parsed p = { .parser = { .text = text, .at = text, .err = err }, .set = set };
-	int r;
-
-	if (set->all.count >= PERIODS_MAX) {
-		return err_raise(err, -EINVAL, "no more than %d periods", PERIODS_MAX);
-	}
-	p.period = mem_alloc(sizeof(*p.period));
-	p.period->within = -1;
-	r = parse(&p);
-	if (r < 0) {
-		free(p.period);
-		return r;
-	}
-	assert(p.period->name[0]);
-	assert(p.period->step_count <= PERIOD_STEPS_MAX);
-	p.period->text = mem_strdup(text);
-	*vec_push(&set->all) = p.period;
-	return 0;
+	return add(set, text, FORM_PERIOD, err);
 }
 
 int period_add_span(struct period_set *set, const char *text, struct err *err)
 {
-	const char *comma = strchr(text, ',');
-	char name[PERIOD_NAME_BYTES], *whole;
-	int r;
-
-	if (!comma || comma == text || !comma[1] || strpbrk(text, ";=<>&$ ")) {
-		return err_raise(err, -EINVAL,
-				 "\"%s\": expected BEGIN,END: the names of two events", text);
-	}
-	(void)snprintf(name, sizeof(name), "%.*s", (int)(comma - text), text);
-	whole = mem_printf("%s = %.*s; %s", name, (int)(comma - text), text, comma + 1);
-	r = period_add(set, whole, err);
-	free(whole);
-	return r;
+	return add(set, text, FORM_SPAN, err);
 }
 
 int period_add_job(struct period_set *set, const char *text, struct err *err)
@@ -298,7 +173,7 @@ int period_add_job(struct period_set *set, const char *text, struct err *err)
 	if (set->jobs.count >= JOBS_ASKED_MAX) {
 		return err_raise(err, -EINVAL, "no more than %d jobs", JOBS_ASKED_MAX);
 	}
-	r = job_parse(text, &set->labels, &job, err);
+	r = job_parse(text, FORM_JOB, &set->labels, &job, err);
 	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
 		if (strcmp(set->jobs.at[i]->name, job->name) == 0) {
 			r = err_raise(err, -EINVAL, "\"%s\": there is another job of this name",
@@ -393,8 +268,7 @@ void period_set_mark(struct period_set *set, const struct period_set *before, co
 void period_set_fini(struct period_set *set)
 {
 	for (size_t i = 0; i < set->all.count; i++) {
-		free(set->all.at[i]->text);
-		free(set->all.at[i]);
+		period_free(set->all.at[i]);
 	}
 	vec_fini(&set->all);
 	for (size_t i = 0; i < set->jobs.count; i++) {

@@ -1,15 +1,10 @@
 /*
- * period: a user's own measure: the time from one event to another.
- *
- *     NAME = BEGIN; END [; by KEY, ...] [; then EVENT [; by KEY, ...]]... [; each]
- *            [; group USE, ...] [; within NAME]
- *
- * BEGIN, END and EVENT are definitions of events (query/pattern.h).
+ * period: a user's own measure: the time from one event to another (doc/expressions.md).
  *
  *   - Without keys, a begin and an end belong together if they have the same thread: the one that a
  *     condition with $tid names, or else the running one (in user space: the context vtid).
- *   - With keys ("by"), they belong together if all keys are equal.  A key is a field of both
- *     events, FIELD=FIELD if its name differs in the end event, $cpu, or $tid for the thread.
+ *   - With keys ("by"), they belong together if all keys are equal.  "global": there is none, so
+ *     any two do.
  *   - With "then" the period is a chain: it goes on to the next such event, which belongs to END in
  *     the same way, by thread or by keys of its own; and so on, up to the last one.
  *   - With "each" every event that has the keys of one before it counts, not only the first: a
@@ -26,19 +21,20 @@
 #include "query/job.h"
 #include "query/label.h"
 
-#define PERIOD_KEYS_MAX   3
-#define PERIOD_STEPS_MAX  8
+#define PERIOD_KEYS_MAX   EXPRESSION_KEYS_MAX
+#define PERIOD_STEPS_MAX  EXPRESSION_STEPS_MAX
 #define PERIOD_NAME_BYTES PATTERN_NAME_BYTES
 
 /* One of the events.  Members that stand for a field are indexes into `fields`. */
 struct period_side {
-	struct definition what;
+	const struct definition *what;
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	uint8_t thread; /* the field with $tid; FIELD_NONE: the running thread */
 	struct thread_fields running;
+	struct process_fields process; /* if it has a key FIELD_PROCESS */
 	/* Keys that it shares with the event before it, and with the one after it: as a number; the
-	 * next index is the same field as text.  A key can be FIELD_CPU. */
+	 * next index is the same field as text.  A key can be FIELD_CPU or FIELD_PROCESS. */
 	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];
 	struct label_at groups[LABEL_GROUP_MAX];
 };
@@ -50,10 +46,11 @@ struct period_link {
 };
 
 struct period {
-	char *text;        /* the user's */
-	const char *model; /* the model that it is from; NULL: none */
-	bool is_left_out;  /* no trace has it (query/names.h) */
-	char name[PERIOD_NAME_BYTES];
+	struct expression *is;
+	char *text;                                 /* the user's, with a name */
+	const char *name;                           /* in `is` */
+	const char *model;                          /* the model that it is from; NULL: none */
+	bool is_left_out;                           /* no trace has it (query/names.h) */
 	struct period_side steps[PERIOD_STEPS_MAX]; /* the first step_count, two or more */
 	struct period_link links[PERIOD_STEPS_MAX]; /* links[i] joins steps i and i + 1 */
 	size_t step_count;

@@ -81,20 +81,17 @@ static int fetch_heads(const struct choice_source *source, const bool *wanted, u
 		       uint64_t end, struct err *err)
 {
 	struct store_reader *reader = source->reader;
-	bool *by_number;
-	int r;
 
 	if (!reader->mirror) {
 		return 0;
 	}
-	by_number = mem_alloc(reader->traces.count + 1);
+	mirror_want_none(reader->mirror);
 	for (size_t i = 0; i < reader->traces.count; i++) {
-		by_number[reader->traces.at[i].number] =
-			wanted[reader_choice_global(source, (uint32_t)i)];
+		if (wanted[reader_choice_global(source, (uint32_t)i)]) {
+			mirror_want(reader->mirror, reader->traces.at[i].number);
+		}
 	}
-	r = mirror_heads(reader->mirror, by_number, begin, end, err);
-	free(by_number);
-	return r;
+	return mirror_heads(reader->mirror, begin, end, err);
 }
 
 /* All rows of the windows of one length. */

@@ -32,14 +32,14 @@ struct rule {
 };
 
 /* A running command. */
-struct command {
+struct action_command {
 	pid_t pid;        /* leads a process group of its own */
 	uint64_t until_s; /* monotonic: when it is killed */
 };
 
 struct actions {
 	VEC(struct rule *) rules;
-	VEC(struct command) running;
+	VEC(struct action_command) running;
 	actions_capture_fn *capture; /* NULL: nothing is captured */
 	actions_fired_fn *fired;     /* NULL: nobody asks */
 	struct gate *gate;           /* NULL: none */
@@ -66,7 +66,7 @@ static void reap(struct actions *actions, bool kills_all)
 	size_t left = 0;
 
 	for (size_t i = 0; i < actions->running.count; i++) {
-		struct command *command = &actions->running.at[i];
+		struct action_command *command = &actions->running.at[i];
 
 		assert(command->pid > 0);
 		if (waitpid(command->pid, NULL, WNOHANG) != 0) {
@@ -313,24 +313,24 @@ void actions_add_analyses(const struct actions *actions, const struct analysis *
 	list[count] = NULL;
 }
 
+static bool any(const struct actions *actions, bool (*uses)(const struct trigger *trigger))
+{
+	for (size_t i = 0; i < actions->rules.count; i++) {
+		if (uses(actions->rules.at[i]->trigger)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 bool actions_use_phases(const struct actions *actions)
 {
-	bool uses = false;
-
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		uses |= trigger_uses_phases(actions->rules.at[i]->trigger);
-	}
-	return uses;
+	return any(actions, trigger_uses_phases);
 }
 
 bool actions_use_containers(const struct actions *actions)
 {
-	bool uses = false;
-
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		uses |= trigger_uses_containers(actions->rules.at[i]->trigger);
-	}
-	return uses;
+	return any(actions, trigger_uses_containers);
 }
 
 void actions_set_gate(struct actions *actions, struct gate *gate)
@@ -557,7 +557,8 @@ static void run(struct actions *actions, const char *text, const struct trace_id
 		actions->say("trigger %s: cannot run its command: %s", event->name, strerror(r));
 	} else {
 		*vec_push(&actions->running) =
-			(struct command){ .pid = pid, .until_s = now_s() + ACTION_SECONDS_MAX };
+			(struct action_command){ .pid = pid,
+						 .until_s = now_s() + ACTION_SECONDS_MAX };
 	}
 	assert(actions->running.count <= ACTIONS_MAX);
 	if (line) {
@@ -583,9 +584,7 @@ void actions_fire(struct actions *actions, size_t at, struct output *output,
 	if (actions->fired) {
 		actions->fired(context, trace, event);
 	}
-	if (rule->prints || actions->is_dry) {
-		output_trigger(output, trace, event);
-	}
+	output_trigger(output, trace, event, rule->prints || actions->is_dry);
 	if (actions->is_dry) {
 		return;
 	}

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/units.h"
@@ -27,7 +26,7 @@ struct gate_case {
 };
 
 /* What is missing in a trace, as its last report has it. */
-struct loss {
+struct gate_loss {
 	char *trace;
 	uint64_t discarded, lost_packets, bad_packets, late_events;
 };
@@ -35,10 +34,10 @@ struct loss {
 struct gate {
 	bool is_strict;
 	VEC(struct gate_case) cases;
-	VEC(struct loss) losses;
+	VEC(struct gate_loss) losses;
 	bool has_total;
-	VEC(struct missing_event) missing; /* in every trace with a total */
-	VEC(char *) others;                /* gate_lost() */
+	struct missing_events missing; /* in every trace with a total */
+	VEC(char *) others;            /* gate_lost() */
 };
 
 struct gate *gate_new(bool is_strict)
@@ -69,7 +68,7 @@ void gate_free(struct gate *gate)
 	}
 	vec_fini(&gate->cases);
 	vec_fini(&gate->losses);
-	vec_fini(&gate->missing);
+	vec_fini(&gate->missing.at);
 	for (size_t i = 0; i < gate->others.count; i++) {
 		free(gate->others.at[i]);
 	}
@@ -82,18 +81,6 @@ void gate_free(struct gate *gate)
 void gate_add(struct gate *gate, const char *name, bool fails)
 {
 	*vec_push(&gate->cases) = (struct gate_case){ .name = mem_strdup(name), .fails = fails };
-}
-
-/* UTC. */
-static void time_text(char text[48], uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / NS_PER_S);
-	struct tm tm;
-	size_t len;
-
-	(void)gmtime_r(&seconds, &tm);
-	len = strftime(text, 32, "%Y-%m-%dT%H:%M:%S", &tm);
-	(void)snprintf(text + len, 48 - len, ".%09" PRIu64 "Z", ns % NS_PER_S);
 }
 
 /* The place for the text of the firing, from malloc(); NULL: the case tells enough of them. */
@@ -118,16 +105,16 @@ void gate_held(struct gate *gate, size_t number, const char *says)
 void gate_fired(struct gate *gate, size_t number, const struct trace_identity *trace,
 		const struct trigger_event *event)
 {
-	char says[1024], begin[48], end[48], *name, **text = note_firing(gate, number);
+	char says[1024], begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], *name,
+		**text = note_firing(gate, number);
 
 	if (!text) {
 		return;
 	}
 	name = output_trace_text(trace, true);
 	notice_trigger_text(event, says, sizeof(says));
-	time_text(begin, event->begin);
-	time_text(end, event->end);
-	*text = mem_printf("%s (%s to %s, %s)", says, begin, end, name);
+	*text = mem_printf("%s (%s to %s, %s)", says, units_iso(begin, event->begin),
+			   units_iso(end, event->end), name);
 	free(name);
 }
 
@@ -138,10 +125,10 @@ void gate_skip(struct gate *gate, size_t number, const char *why)
 	gate->cases.at[number].skipped = mem_strdup(why);
 }
 
-static struct loss *loss_of(struct gate *gate, const struct trace_identity *trace)
+static struct gate_loss *loss_of(struct gate *gate, const struct trace_identity *trace)
 {
 	char *name = output_trace_text(trace, true);
-	struct loss *loss;
+	struct gate_loss *loss;
 
 	for (size_t i = 0; i < gate->losses.count; i++) {
 		if (strcmp(gate->losses.at[i].trace, name) == 0) {
@@ -150,44 +137,23 @@ static struct loss *loss_of(struct gate *gate, const struct trace_identity *trac
 		}
 	}
 	loss = vec_push(&gate->losses);
-	*loss = (struct loss){ .trace = name };
+	*loss = (struct gate_loss){ .trace = name };
 	return loss;
-}
-
-/* Kernel and user space of one session never record the same: what some trace has is not missing.
- */
-static void keep_missing(struct gate *gate, const struct report *total)
-{
-	size_t left = 0;
-
-	if (!gate->has_total) {
-		vec_append(&gate->missing, total->missing, total->missing_count);
-		gate->has_total = true;
-		return;
-	}
-	for (size_t i = 0; i < gate->missing.count; i++) {
-		const struct missing_event *one = &gate->missing.at[i];
-		bool is_missing = false;
-
-		for (size_t k = 0; k < total->missing_count; k++) {
-			is_missing |= total->missing[k].analysis == one->analysis &&
-				      strcmp(total->missing[k].event, one->event) == 0;
-		}
-		if (is_missing) {
-			gate->missing.at[left++] = *one;
-		}
-	}
-	gate->missing.count = left;
 }
 
 void gate_report(struct gate *gate, const struct trace_identity *trace, const struct report *report)
 {
-	struct loss *loss;
+	struct gate_loss *loss;
 
 	if (report->kind == REPORT_WINDOW) {
 		return; /* totals have it, too */
 	}
-	keep_missing(gate, report);
+	if (gate->has_total) {
+		missing_keep(&gate->missing, report->missing, report->missing_count);
+	} else {
+		vec_append(&gate->missing.at, report->missing, report->missing_count);
+	}
+	gate->has_total = true;
 	if (report->discarded + report->lost_packets + report->bad_packets + report->late_events ==
 	    0) {
 		return;
@@ -218,7 +184,7 @@ static bool has_lost(const struct gate *gate)
 	for (size_t i = 0; i < gate->cases.count; i++) {
 		unmeasured |= gate->cases.at[i].fails && is_skipped(&gate->cases.at[i]);
 	}
-	return unmeasured || gate->losses.count > 0 || gate->missing.count > 0 ||
+	return unmeasured || gate->losses.count > 0 || gate->missing.at.count > 0 ||
 	       gate->others.count > 0;
 }
 
@@ -235,41 +201,35 @@ int gate_status(const struct gate *gate)
 /* What is missing, a line each; from malloc(). */
 static char *loss_text(const struct gate *gate)
 {
-	char *text = mem_strdup(""), *longer, *missing;
+	char *text = NULL, *missing;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
 	for (size_t i = 0; i < gate->losses.count; i++) {
-		const struct loss *loss = &gate->losses.at[i];
+		const struct gate_loss *loss = &gate->losses.at[i];
 
-		longer = mem_printf("%s%s: %" PRIu64 " events discarded, %" PRIu64
-				    " packets lost, %" PRIu64 " packets bad, %" PRIu64
-				    " events late\n",
-				    text, loss->trace, loss->discarded, loss->lost_packets,
-				    loss->bad_packets, loss->late_events);
-		free(text);
-		text = longer;
+		(void)fprintf(out,
+			      "%s: %" PRIu64 " events discarded, %" PRIu64 " packets lost, %" PRIu64
+			      " packets bad, %" PRIu64 " events late\n",
+			      loss->trace, loss->discarded, loss->lost_packets, loss->bad_packets,
+			      loss->late_events);
 	}
-	if (gate->missing.count > 0) {
-		missing = missing_text(gate->missing.at, gate->missing.count, true);
-		longer = mem_printf("%snot recorded: %s\n", text, missing);
+	if (gate->missing.at.count > 0) {
+		missing = missing_text(gate->missing.at.at, gate->missing.at.count, true);
+		(void)fprintf(out, "not recorded: %s\n", missing);
 		free(missing);
-		free(text);
-		text = longer;
 	}
 	for (size_t i = 0; i < gate->others.count; i++) {
-		longer = mem_printf("%s%s\n", text, gate->others.at[i]);
-		free(text);
-		text = longer;
+		(void)fprintf(out, "%s\n", gate->others.at[i]);
 	}
 	for (size_t i = 0; i < gate->cases.count; i++) {
 		const struct gate_case *one = &gate->cases.at[i];
 
 		if (one->fails && is_skipped(one)) {
-			longer = mem_printf("%snot evaluated: %s: %s\n", text, one->name,
-					    one->skipped);
-			free(text);
-			text = longer;
+			(void)fprintf(out, "not evaluated: %s: %s\n", one->name, one->skipped);
 		}
 	}
+	(void)fclose(out);
 	return text;
 }
 

@@ -8,7 +8,7 @@
  * and gets none if all are in the window.
  */
 #include <assert.h>
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,72 +19,53 @@
 
 /* ---- parsing ---- */
 
-static void skip_blanks(const char **at)
-{
-	*at += strspn(*at, " \t\n");
-}
-
-static bool take_drift(const char **at, uint64_t *ret_ns)
+static bool take_drift(struct scan *scan, uint64_t *ret_ns)
 {
 	char word[32];
 	size_t len;
 
-	skip_blanks(at);
-	if (strncmp(*at, "drift", 5) != 0) {
+	scan_blanks(scan);
+	if (strncmp(scan->at, "drift", 5) != 0) {
 		return false;
 	}
-	*at += 5;
-	skip_blanks(at);
-	len = strcspn(*at, " \t\n)");
-	(void)snprintf(word, sizeof(word), "%.*s", len < sizeof(word) ? (int)len : 0, *at);
+	scan->at += 5;
+	len = scan_peek(scan, " \t\n)", word, sizeof(word));
 	if (units_parse_duration(word, ret_ns) < 0 || *ret_ns == 0) {
 		return false;
 	}
-	*at += len;
+	scan->at += len;
 	return true;
 }
 
-bool auto_parse(const char **at, struct condition *c, char *why, size_t size)
+bool auto_parse(struct scan *scan, struct condition *c)
 {
 	char *past;
 
-	assert(strncmp(*at, "auto(", 5) == 0);
-	if (c->op != '>' && c->op != '<') {
-		(void)snprintf(why, size, "auto() goes with > and <");
-		return false;
+	assert(strncmp(scan->at, "auto(", 5) == 0);
+	if (c->op != OP_ABOVE && c->op != OP_BELOW) {
+		return scan_fail(scan, "auto() goes with > and <");
 	}
-	*at += 5;
-	c->auto_setup.q = strtod(*at, &past);
-	if (past == *at || !(c->auto_setup.q > 0 && c->auto_setup.q <= AUTO_Q_MAX)) {
-		(void)snprintf(why, size, "expected a share of the windows above 0, at most %g",
-			       AUTO_Q_MAX);
-		return false;
+	scan->at += 5;
+	c->auto_setup.q = strtod(scan->at, &past);
+	if (past == scan->at || !(c->auto_setup.q > 0 && c->auto_setup.q <= AUTO_Q_MAX)) {
+		return scan_fail(scan, "expected a share of the windows above 0, at most %g",
+				 AUTO_Q_MAX);
 	}
-	*at = past;
+	scan->at = past;
 	c->is_auto = true;
-	c->auto_setup.is_lower = c->op == '<';
-	skip_blanks(at);
-	if (**at == ',') {
-		++*at;
-		if (!take_drift(at, &c->drift_ns)) {
-			(void)snprintf(why, size, "expected drift and a duration: drift 10m");
-			return false;
-		}
-		skip_blanks(at);
+	c->auto_setup.is_lower = c->op == OP_BELOW;
+	if (scan_sign(scan, ',') && !take_drift(scan, &c->drift_ns)) {
+		return scan_fail(scan, "expected drift and a duration: drift 10m");
 	}
-	if (**at != ')') {
-		(void)snprintf(why, size, "expected )%s",
-			       c->drift_ns ? "" : " or a drift: auto(1e-4, drift 10m)");
-		return false;
-	}
-	++*at;
-	return true;
+	return scan_sign(scan, ')') ||
+	       scan_fail(scan, "expected )%s",
+			 c->drift_ns ? "" : " or a drift: auto(1e-4, drift 10m)");
 }
 
 /* ---- rows ---- */
 
 static struct auto_row *find(const struct trace_state *state, const struct condition *c,
-			     struct row_identity key)
+			     struct which_identity key)
 {
 	for (size_t i = 0; i < state->autos.count; i++) {
 		struct auto_row *row = &state->autos.at[i];
@@ -109,7 +90,7 @@ static struct auto_limit *new_limit(const struct trigger *trigger, const struct 
 
 /* The row, or a place for it; NULL: there is none. */
 static struct auto_row *place_of(const struct trigger *trigger, struct trace_state *state,
-				 const struct condition *c, struct row_identity key, uint64_t now)
+				 const struct condition *c, struct which_identity key, uint64_t now)
 {
 	struct auto_row *row = find(state, c, key), *oldest = NULL;
 	size_t count = 0;
@@ -139,38 +120,30 @@ static struct auto_row *place_of(const struct trigger *trigger, struct trace_sta
 
 static void take_row(const struct trigger *trigger, struct trace_state *state,
 		     const struct condition *c, const struct report *report,
-		     const struct report_table *table, const struct report_row *found)
+		     const struct report_row *found)
 {
+	double value = figure_value(&c->figure, report, found);
 	struct auto_row *row =
-		place_of(trigger, state, c, trigger_row_identity(&c->figure, found), report->end);
+		isnan(value) ? NULL
+			     : place_of(trigger, state, c, which_identity(c->figure.table, found),
+					report->end);
 
 	if (!row || row->seen == report->end) {
-		return; /* the same row twice: it cannot be told which is which */
+		return; /* the same row twice: which is which is not known */
 	}
 	row->seen = report->end;
 	row->has_limit = auto_limit_warms_up(row->limit) == 0;
-	row->is_beyond =
-		auto_limit_take(row->limit, trigger_figure(c, report, table, found), &row->shown);
+	row->is_beyond = auto_limit_take(row->limit, value, &row->shown);
 }
 
-static void take_window(const struct trigger *trigger, struct trace_state *state,
-			const struct condition *c, const struct report *report)
+static void take_rows(const struct trigger *trigger, struct trace_state *state,
+		      const struct condition *c, const struct report *report)
 {
-	const struct report_table *table;
+	const struct report_table *table = figure_table(&c->figure, report);
 
-	if (c->kind != NODE_COMPARE) {
-		take_window(trigger, state, c->left, report);
-		take_window(trigger, state, c->right, report);
-		return;
-	}
-	table = c->is_auto ? trigger_table(report, c->figure.table) : NULL;
-	if (!table || report_is_unknown(table, c->figure.column)) {
-		return;
-	}
-	for (size_t i = 0; i < table->row_count; i++) {
-		if (table->table->scope == SCOPE_TRACE ||
-		    which_chooses(&c->figure, &table->rows[i])) {
-			take_row(trigger, state, c, report, table, &table->rows[i]);
+	for (size_t i = 0; table && i < table->row_count; i++) {
+		if (which_chooses(&c->figure, &table->rows[i])) {
+			take_row(trigger, state, c, report, &table->rows[i]);
 		}
 	}
 }
@@ -181,15 +154,19 @@ void auto_take_window(const struct trigger *trigger, struct trace_state *state,
 	bool is_whole =
 		trigger->interval_ns == 0 || report->end - report->begin == trigger->interval_ns;
 
-	if (report->complete && is_whole) {
-		take_window(trigger, state, trigger->when, report);
+	for (size_t i = 0; report->complete && is_whole && i < trigger->when_count; i++) {
+		const struct condition *c = trigger->all.at[i];
+
+		if (c->is_auto && !figure_is_unknown(&c->figure, report)) {
+			take_rows(trigger, state, c, report);
+		}
 	}
 }
 
 const struct auto_row *auto_find(const struct trace_state *state, const struct condition *c,
 				 const struct report_row *row, uint64_t now)
 {
-	const struct auto_row *found = find(state, c, trigger_row_identity(&c->figure, row));
+	const struct auto_row *found = find(state, c, which_identity(c->figure.table, row));
 
 	return found && found->seen == now && found->has_limit ? found : NULL;
 }
@@ -229,42 +206,27 @@ void auto_rows_fini(struct trace_state *state)
 
 /* ---- checkpoints ---- */
 
-/* The comparison with this number, counted from the left. */
-static const struct condition *numbered(const struct condition *c, size_t *number)
+static uint32_t number_of(const struct trigger *trigger, const struct condition *c)
 {
-	const struct condition *found;
+	uint32_t number = 0;
 
-	if (c->kind == NODE_COMPARE) {
-		return (*number)-- == 0 ? c : NULL;
+	while (trigger->all.at[number] != c) {
+		number++;
+		assert(number < trigger->when_count);
 	}
-	found = numbered(c->left, number);
-	return found ? found : numbered(c->right, number);
-}
-
-static size_t number_of(const struct condition *root, const struct condition *c)
-{
-	for (size_t i = 0;; i++) {
-		size_t number = i;
-
-		if (numbered(root, &number) == c) {
-			return i;
-		}
-	}
+	return number;
 }
 
 static void codec_row(const struct trigger *trigger, struct auto_row *row, struct codec *codec)
 {
-	uint32_t number =
-		codec_reads(codec) ? 0 : (uint32_t)number_of(trigger->when, row->condition);
-	size_t at;
+	uint32_t number = codec_reads(codec) ? 0 : number_of(trigger, row->condition);
 
 	codec_u32(codec, &number);
 	codec_u64(codec, &row->key.of);
 	codec_u64(codec, &row->key.which);
 	codec_u64(codec, &row->seen);
 	if (codec_reads(codec)) {
-		at = number;
-		row->condition = numbered(trigger->when, &at);
+		row->condition = number < trigger->when_count ? trigger->all.at[number] : NULL;
 		if (!codec_check(codec, row->condition && row->condition->is_auto)) {
 			return;
 		}

@@ -12,66 +12,38 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "engine/engine.h"
-#include "engine/tables/columns.h"
-#include "trigger/fold.h"
+#include "figure/fold.h"
 #include "trigger/trigger-parts.h"
 
 #define FACTOR_MAX 1e6
 
 /* ---- parsing ---- */
 
-bool baseline_is_sum(const struct figure *figure)
-{
-	return figure->table->columns[figure->column].kind == COLUMN_SUM ||
-	       figure->part == HISTOGRAM_COUNT || figure->part == HISTOGRAM_SUM;
-}
-
-static bool is_stored(const struct figure *figure)
-{
-	for (size_t i = 0; analyses[i]; i++) {
-		if (analyses[i] == figure->analysis) {
-			return !scope_is_of_pairs(figure->table->scope);
-		}
-	}
-	return false;
-}
-
-static bool is_key(const struct figure *figure, const char *key)
-{
-	return key && figure->key && strcmp(figure->key, key) == 0;
-}
-
 /* Whether its rows are selected by what they have on another day, too. */
 static bool is_by_name(const struct figure *figure)
 {
 	const struct table *table = figure->table;
-	bool has_numbers =
-		table->scope == SCOPE_CPU || (table->scope == SCOPE_KEYED && !table->owner_key);
+	bool is_id = figure->has_id ||
+		     (figure->key && table->id_key && strcmp(figure->key, table->id_key) == 0);
 
-	if (figure->has_id || is_key(figure, table->id_key)) {
-		return has_numbers;
-	}
-	return !figure->pattern || table->scope == SCOPE_CPU || is_key(figure, "comm") ||
-	       is_key(figure, table->name_key) || table->scope == SCOPE_EVENT;
+	return is_id ? table->scope == SCOPE_CPU ||
+			       (table->scope == SCOPE_KEYED && !table->owner_key)
+		     : which_is_by_name(figure);
 }
 
-static bool check(const struct figure *figure, char *why, size_t size)
+static bool check(struct scan *scan, const struct figure *figure)
 {
 	const struct table *table = figure->table;
 
-	if (!is_stored(figure)) {
-		(void)snprintf(why, size, "a store does not have this figure: it has no baseline");
-		return false;
+	if (!figure_is_stored(figure)) {
+		return scan_fail(scan, "a store does not have this figure: it has no baseline");
 	}
 	if (!is_by_name(figure)) {
-		(void)snprintf(why, size, "rows of %s have a baseline by their names%s", table->key,
-			       table->name_key ? "" : ": [comm=PATTERN]");
-		return false;
+		return scan_fail(scan, "rows of %s have a baseline by their names%s", table->key,
+				 table->name_key ? "" : ": [comm=PATTERN]");
 	}
-	if (figure->is_rate && !baseline_is_sum(figure)) {
-		(void)snprintf(why, size, "only a sum is per second");
-		return false;
+	if (figure->is_rate && !figure_is_sum(figure)) {
+		return scan_fail(scan, "only a sum is per second");
 	}
 	return true;
 }
@@ -116,48 +88,37 @@ static bool take_factor(const char **at, double *ret)
 	return true;
 }
 
-bool baseline_parse(const char **at, struct condition *c, char *why, size_t size)
+bool baseline_parse(struct scan *scan, struct condition *c)
 {
-	const char *past = *at + strlen("baseline");
+	const char *past = scan->at + strlen("baseline");
 
-	assert(strncmp(*at, "baseline", strlen("baseline")) == 0);
+	assert(strncmp(scan->at, "baseline", strlen("baseline")) == 0);
 	if (isalnum((unsigned char)*past) || *past == '_') {
-		(void)snprintf(why, size, "expected baseline, baseline +20%%, -30%% or x3");
+		return scan_fail(scan, "expected baseline, baseline +20%%, -30%% or x3");
+	}
+	if (!check(scan, &c->figure)) {
 		return false;
 	}
-	if (!check(&c->figure, why, size)) {
-		return false;
-	}
-	*at = past;
-	if (!take_factor(at, &c->factor)) {
-		(void)snprintf(
-			why, size,
-			"expected how far from the baseline: +20%%, -30%% (at most 100%%) or "
-			"x3");
-		return false;
+	scan->at = past;
+	if (!take_factor(&scan->at, &c->factor)) {
+		return scan_fail(scan, "expected how far from the baseline: +20%%, -30%% (at most "
+				       "100%%) or x3");
 	}
 	c->is_baseline = true;
-	if (baseline_is_sum(&c->figure) && !c->figure.is_rate) {
-		c->is_share = figure_is_time(&c->figure) && c->figure.part == HISTOGRAM_NO_PART;
-		c->figure.is_rate = !c->is_share;
+	if (figure_is_sum(&c->figure) && !c->figure.is_rate) {
+		c->figure.is_share = figure_has_shares(&c->figure);
+		c->figure.is_rate = !c->figure.is_share;
 	}
 	return true;
 }
 
-static void list(const struct condition *c, struct condition_list *ret)
+void trigger_baselines(const struct trigger *trigger, struct figure_list *ret)
 {
-	if (c && c->kind != NODE_COMPARE) {
-		list(c->left, ret);
-		list(c->right, ret);
-	} else if (c && c->is_baseline) {
-		*vec_push(&ret->at) = c;
+	for (size_t i = 0; i < trigger->all.count; i++) {
+		if (trigger->all.at[i]->is_baseline) {
+			*vec_push(&ret->at) = &trigger->all.at[i]->figure;
+		}
 	}
-}
-
-void baseline_list(const struct trigger *trigger, struct condition_list *ret)
-{
-	list(trigger->when, ret);
-	list(trigger->until, ret);
 }
 
 bool trigger_uses_baseline(const struct trigger *trigger)
@@ -172,20 +133,12 @@ void trigger_set_baseline(struct trigger *trigger, const struct baseline_source 
 
 /* ---- a window ---- */
 
-bool baseline_has_value(const struct figure *figure, const struct report_row *row)
-{
-	return baseline_is_sum(figure) ||
-	       figure->table->columns[figure->column].kind != COLUMN_HISTOGRAM ||
-	       column_histogram(row->values, figure->column);
-}
-
 /* The only name that its rows can have; NULL: there may be several. */
 static const char *only_name(const struct figure *figure)
 {
-	bool is_name = is_key(figure, "comm") || is_key(figure, figure->table->name_key) ||
-		       (figure->table->scope == SCOPE_EVENT && figure->pattern);
-
-	return is_name && !strpbrk(figure->pattern, "*?[\\") ? figure->pattern : NULL;
+	return figure->pattern && which_is_by_name(figure) && !strpbrk(figure->pattern, "*?[\\")
+		       ? figure->pattern
+		       : NULL;
 }
 
 static struct baseline_bound bound_of(const struct trigger *trigger, const void *hour,
@@ -195,26 +148,28 @@ static struct baseline_bound bound_of(const struct trigger *trigger, const void 
 	struct baseline_bound bound = { .median = NAN, .limit = NAN, .tid = -1 };
 
 	if (hour && name) {
-		bound.days = source->find(source->user, hour, c, name, &bound.median);
+		bound.days = source->find(source->user, hour, &c->figure, name, &bound.median);
 		bound.limit = bound.median * c->factor;
 	}
 	return bound;
 }
 
-static void bind_part(struct baseline_part *part, const struct trigger *trigger, const void *hour)
+static void bind_part(struct baseline_part *part, const struct trigger *trigger,
+		      const struct report *report, const void *hour)
 {
 	const struct condition *c = part->condition;
 	const struct report_table *table = part->fold ? fold_table(part->fold) : NULL;
 
 	part->absent = bound_of(trigger, hour, c, only_name(&c->figure));
-	part->absent.has_value = baseline_is_sum(&c->figure);
+	part->absent.has_value = figure_is_sum(&c->figure);
 	if (!table) {
 		return;
 	}
 	part->rows = mem_alloc((table->row_count + 1) * sizeof(*part->rows));
 	for (size_t i = 0; i < table->row_count; i++) {
 		part->rows[i] = bound_of(trigger, hour, c, fold_name(part->fold, i));
-		part->rows[i].has_value = baseline_has_value(&c->figure, &table->rows[i]);
+		part->rows[i].has_value = figure_has_value(&c->figure, &table->rows[i]) &&
+					  !isnan(figure_value(&c->figure, report, &table->rows[i]));
 		part->rows[i].tid =
 			c->figure.table->scope == SCOPE_THREAD ? fold_tid(part->fold, i) : -1;
 	}
@@ -240,27 +195,27 @@ void baseline_window_init(struct baseline_window *window, const struct trigger *
 {
 	const struct baseline_source *source = trigger->baseline;
 	const void *hour = source ? source->hour(source->user, trace, report->begin) : NULL;
-	struct condition_list all = { 0 };
 
 	assert(trigger->uses_baseline);
 	*window = (struct baseline_window){ .report = *report };
 	if (trigger->subject) {
 		fold_subject(window, trigger, report);
 	}
-	baseline_list(trigger, &all);
-	for (size_t i = 0; i < all.at.count; i++) {
-		const struct condition *c = all.at.at[i];
+	for (size_t i = 0; i < trigger->all.count; i++) {
+		const struct condition *c = trigger->all.at[i];
 		bool is_of_subject = trigger->subject && trigger->subject->table == c->figure.table;
-		const struct report_table *table = trigger_table(report, c->figure.table);
+		const struct report_table *table = figure_table(&c->figure, report);
 		struct baseline_part part = { .condition = c, .fold = window->subject };
 
+		if (!c->is_baseline) {
+			continue;
+		}
 		if (!is_of_subject) {
 			part.fold = table ? fold_new(&c->figure, table) : NULL;
 		}
-		bind_part(&part, trigger, hour);
+		bind_part(&part, trigger, &window->report, hour);
 		*vec_push(&window->parts) = part;
 	}
-	vec_fini(&all.at);
 }
 
 void baseline_window_fini(struct baseline_window *window)

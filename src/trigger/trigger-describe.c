@@ -9,25 +9,15 @@
 #include "output/format.h"
 #include "trigger/trigger-parts.h"
 
-static const char *const unit_names[] = {
-	[UNIT_NS] = "time",
-	[UNIT_BYTES] = "bytes",
-	[UNIT_COUNT] = "a number",
-};
-
-static const char *unit_of(const struct condition *c)
+static const char *unit_of(const struct figure *figure)
 {
-	enum unit unit = c->figure.table->columns[c->figure.column].unit;
+	static const char *const names[] = {
+		[UNIT_NS] = "time", [UNIT_BYTES] = "bytes", [UNIT_COUNT] = "a number"
+	};
 
-	if (c->is_share) {
-		return "a share of the time";
-	}
-	if (c->figure.part == HISTOGRAM_COUNT) {
-		unit = UNIT_COUNT;
-	}
-	return unit < sizeof(unit_names) / sizeof(unit_names[0]) && unit_names[unit]
-		       ? unit_names[unit]
-		       : "a number";
+	return figure->is_share && !figure->per ? "a share of the time"
+	       : figure->is_share               ? "a share"
+						: names[figure_unit(figure)];
 }
 
 static void print_rows(const struct figure *figure, FILE *out)
@@ -54,7 +44,7 @@ static void print_auto(const struct condition *c, FILE *out)
 		out,
 		"  limit     found from the values of each row: a share of %g of the windows is "
 		"%s it\n",
-		c->auto_setup.q, c->op == '<' ? "below" : "above");
+		c->auto_setup.q, c->op == OP_BELOW ? "below" : "above");
 	if (c->drift_ns > 0) {
 		(void)fprintf(out,
 			      "            of the difference from the mean of the last %s\n"
@@ -86,24 +76,18 @@ static void print_baseline(const struct condition *c, const char *word, FILE *ou
 
 static void print_limit(const struct condition *c, FILE *out)
 {
-	static const char *const words[] = {
-		['>'] = "more than", ['<'] = "less than", ['g'] = "at least", ['l'] = "at most"
-	};
-	enum unit unit = c->figure.part == HISTOGRAM_COUNT
-				 ? UNIT_COUNT
-				 : c->figure.table->columns[c->figure.column].unit;
+	const char *word = op_words(c->op);
 	char limit[CELL_MAX];
 
 	if (c->is_auto) {
 		print_auto(c, out);
 	} else if (c->is_baseline) {
-		print_baseline(c, words[(int)c->op], out);
-	} else if (c->is_share) {
-		(void)fprintf(out, "  limit     %s %.4g %%\n", words[(int)c->op], c->limit * 100);
+		print_baseline(c, word, out);
+	} else if (c->figure.is_share) {
+		(void)fprintf(out, "  limit     %s %.4g %%\n", word, c->limit * 100);
 	} else {
-		format_value(limit, unit, (uint64_t)llround(c->limit));
-		(void)fprintf(out, "  limit     %s %s%s\n", words[(int)c->op], limit,
-			      c->figure.is_rate ? "/s" : "");
+		format_real(limit, figure_unit(&c->figure), c->limit, c->figure.is_rate);
+		(void)fprintf(out, "  limit     %s %s\n", word, limit);
 	}
 }
 
@@ -117,9 +101,16 @@ static void print_condition(const struct condition *c, const char *how, FILE *ou
 	}
 	(void)fprintf(out, "%s %s\n  analysis  %s (a trigger adds it to those of -a)\n", how,
 		      c->figure.text, c->figure.analysis->name);
-	(void)fprintf(out, "  figure    %s of ", c->figure.table->columns[c->figure.column].key);
+	(void)fprintf(out, "  figure    %s of ", figure_column(&c->figure)->key);
 	print_rows(&c->figure, out);
-	(void)fprintf(out, ": %s%s\n", unit_of(c), c->figure.is_rate ? " per second" : "");
+	if (c->figure.per) {
+		(void)fprintf(out, ", divided by %s%s", c->figure.per->text,
+			      c->figure.per->table == c->figure.table &&
+					      c->figure.table->scope != SCOPE_TRACE
+				      ? " of the same row"
+				      : "");
+	}
+	(void)fprintf(out, ": %s%s\n", unit_of(&c->figure), c->figure.is_rate ? " per second" : "");
 	print_limit(c, out);
 }
 

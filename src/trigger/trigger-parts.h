@@ -1,44 +1,19 @@
 /*
  * trigger-parts: the parts of a trigger.  trigger-parse.c makes them from text, trigger-uses.c says
- * what they need, trigger.c evaluates them.
+ * what they need, trigger.c evaluates them, with trigger-auto.c and trigger-baseline.c below it.
  */
 #ifndef SILLAGE_TRIGGER_TRIGGER_PARTS_H
 #define SILLAGE_TRIGGER_TRIGGER_PARTS_H
 
 #include "base/codec.h"
-#include "base/histogram.h"
 #include "base/mem.h"
+#include "figure/figure.h"
+#include "figure/op.h"
+#include "figure/which.h"
 #include "trigger/auto-limit.h"
 #include "trigger/trigger.h"
 
 struct fold;
-
-/* What is compared: a column of a table, in the selected rows. */
-struct figure {
-	char *text;
-	const struct analysis *analysis;
-	const struct table *table;
-	unsigned int column;
-	enum histogram_part part;
-	bool is_rate;        /* per second */
-	bool has_id;         /* rows are selected by id ... */
-	int64_t id;          /* (CPU, tid, pid, number of a keyed row) */
-	char *key, *pattern; /* ... or where the text of `key` matches; NULL: no pattern */
-};
-
-/* ---- trigger-which.c ---- */
-
-/* Parses [WHICH] of the list; *at is moved from the bracket to what is behind.  False: *at is where
- * the fault is, and @why says what. */
-bool which_parse(const char **at, const struct table *list, struct figure *figure, char *why,
-		 size_t size);
-/* The pattern of names of rows; NULL: they are not selected by that. */
-const char *which_name(const struct figure *figure);
-/* Whether the figure is about this row of its table. */
-bool which_chooses(const struct figure *figure, const struct report_row *row);
-/* What a row is called in another run: comm, the label or name of a key, a number; from malloc().
- */
-char *which_row_name(const struct table *table, const struct report_row *row);
 
 enum node_kind { NODE_COMPARE, NODE_AND, NODE_OR };
 
@@ -46,9 +21,8 @@ struct condition {
 	enum node_kind kind;
 	struct condition *left, *right; /* NODE_AND, NODE_OR */
 	struct figure figure;
-	char op; /* '>' '<' 'g' (>=) 'l' (<=) */
+	enum op op;
 	double limit;
-	bool is_share;
 	bool is_auto; /* the limit is found: auto_setup, without the drift, which depends on windows
 		       */
 	struct auto_setup auto_setup;
@@ -57,18 +31,9 @@ struct condition {
 	double factor;
 };
 
-struct condition_list {
-	VEC(const struct condition *) at;
-};
-
-/* Identifies a row of the subject's table across windows. */
-struct row_identity {
-	uint64_t of, which;
-};
-
 /* The state of the trigger for one row; all 0 is the state of a new row. */
 struct row_state {
-	struct row_identity key;
+	struct which_identity key;
 	uint64_t since; /* ns: holds: begin of the first window in which it held */
 	bool holds;
 	bool has_fired; /* and is not armed again yet */
@@ -78,7 +43,7 @@ struct row_state {
 /* The limit of one row of a comparison with auto(). */
 struct auto_row {
 	const struct condition *condition;
-	struct row_identity key;
+	struct which_identity key;
 	uint64_t seen;  /* end of the window that had its last value */
 	bool has_limit; /* of that window: the warm-up was over, */
 	bool is_beyond; /* the value was beyond the limit, */
@@ -99,6 +64,9 @@ struct trigger {
 	char *name, *text;
 	struct condition *when;
 	struct condition *until; /* arms it again; NULL: it is armed again once `when` fails */
+	VEC(const struct condition *) all; /* comparisons, from the left: first those of `when` */
+	size_t when_count;
+	struct figure_list figures; /* of all of them, and what they are divided by */
 	uint64_t for_ns, every_ns;
 	uint64_t hosts; /* `on N hosts`; 0: each trace by itself */
 	bool wants_complete;
@@ -109,25 +77,16 @@ struct trigger {
 	VEC(struct trace_state) states;
 };
 
-/* ---- trigger-parse.c; for what compares figures in other ways, too ---- */
+/* ---- trigger-parse.c ---- */
 
-/* Parses FIGURE and the comparison behind it into a zeroed condition.  Returns where the value
- * begins; NULL with an error that names the place in @text, which is called @what. */
-const char *figure_op_parse(struct condition *c, const char *what, const char *text,
-			    struct err *err);
-/* Parses a text that is a FIGURE alone, without a comparison, in the same way.  False: it is none.
- */
-bool figure_alone_parse(struct condition *c, const char *what, const char *text, struct err *err);
-/* Reads a number with its unit, without /s, into c->limit; false: the word is none. */
-bool figure_value_parse(struct condition *c, const char *word);
-/* Frees what a comparison owns. */
-void trigger_condition_fini(struct condition *c);
+/* Parses all of the text into a trigger that has name and text only. */
+bool trigger_parse(struct scan *scan, struct trigger *trigger);
+void trigger_condition_free(struct condition *condition); /* NULL is fine */
 
 /* ---- trigger-auto.c ---- */
 
-/* Parses auto(...), where *at is; c->op is known.  False: *at is where the fault is, and @why says
- * what. */
-bool auto_parse(const char **at, struct condition *c, char *why, size_t size);
+/* Parses auto(...), which comes next; c->op is known. */
+bool auto_parse(struct scan *scan, struct condition *c);
 /* Takes the values of a window; then its rows can be asked about. */
 void auto_take_window(const struct trigger *trigger, struct trace_state *state,
 		      const struct report *report);
@@ -144,16 +103,9 @@ void auto_codec(const struct trigger *trigger, struct trace_state *state, struct
 
 /* ---- trigger-baseline.c ---- */
 
-/* Parses baseline, baseline +20% and so on, where *at is; c->figure and c->op are known, and the
- * figure becomes one that can be compared with that of an hour: a share, or per second.  False: as
- * auto_parse(). */
-bool baseline_parse(const char **at, struct condition *c, char *why, size_t size);
-/* Whether it is a sum, which is 0 where there is no row. */
-bool baseline_is_sum(const struct figure *figure);
-/* Whether the row has a value of the figure: an empty distribution has no percentiles. */
-bool baseline_has_value(const struct figure *figure, const struct report_row *row);
-/* Adds the comparisons of the trigger that refer to it. */
-void baseline_list(const struct trigger *trigger, struct condition_list *ret);
+/* Parses baseline, baseline +20% and so on, which comes next; c->figure and c->op are known, and
+ * the figure becomes one that can be compared with that of an hour: a share, or per second. */
+bool baseline_parse(struct scan *scan, struct condition *c);
 
 /* What a comparison has to do with a row of a window. */
 struct baseline_bound {
@@ -188,23 +140,5 @@ const struct baseline_bound *baseline_find(const struct baseline_window *window,
 					   const struct condition *c, const struct report_row *row);
 /* Whether any row has a limit and a value. */
 bool baseline_has_any(const struct baseline_window *window, const struct condition *c);
-
-/* ---- trigger.c ---- */
-
-/* The table of a report; NULL: it has none. */
-const struct report_table *trigger_table(const struct report *report, const struct table *table);
-/* The figure of a comparison in a row, per second or as a share if it is so compared. */
-double trigger_figure(const struct condition *c, const struct report *report,
-		      const struct report_table *table, const struct report_row *row);
-struct row_identity trigger_row_identity(const struct figure *figure, const struct report_row *row);
-
-void trigger_condition_free(struct condition *condition); /* NULL is fine */
-
-/* Whether its value is a time in ns. */
-static inline bool figure_is_time(const struct figure *figure)
-{
-	return figure->table->columns[figure->column].unit == UNIT_NS &&
-	       figure->part != HISTOGRAM_COUNT;
-}
 
 #endif

@@ -8,11 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "engine/engine.h"
-#include "engine/tables/columns.h"
 #include "output/format.h"
 #include "trigger/trigger-parts.h"
+
+struct trigger *trigger_new(const char *name, const char *text, struct err *err)
+{
+	struct trigger *trigger = mem_alloc(sizeof(*trigger));
+	struct scan scan = scan_of("trigger", text, err);
+
+	trigger->text = mem_strdup(text);
+	trigger->name = mem_strdup(name ? name : text);
+	if (!trigger_parse(&scan, trigger)) {
+		trigger_free(trigger);
+		return NULL;
+	}
+	assert(!trigger->subject || trigger->subject->table->scope != SCOPE_TRACE);
+	return trigger;
+}
 
 void trigger_free(struct trigger *trigger)
 {
@@ -25,6 +37,8 @@ void trigger_free(struct trigger *trigger)
 		auto_rows_fini(&trigger->states.at[i]);
 	}
 	vec_fini(&trigger->states);
+	vec_fini(&trigger->all);
+	vec_fini(&trigger->figures.at);
 	trigger_condition_free(trigger->when);
 	trigger_condition_free(trigger->until);
 	free(trigger->name);
@@ -54,61 +68,8 @@ uint64_t trigger_every(const struct trigger *trigger)
 
 /* ---- conditions ---- */
 
-/* The 100 % of a share: the window's length, or for a figure of all CPUs the time of all. */
-static double whole_of(const struct report *report, const struct figure *figure,
-		       const struct report_table *table)
-{
-	double whole = report_known_ns(report, figure->analysis), all = 0;
-	bool is_of_all = false;
-
-	for (unsigned int i = 0;
-	     table->table->scope == SCOPE_TRACE && i < COLUMNS_MAX && table->table->columns[i].key;
-	     i++) {
-		if (table->table->columns[i].is_share && table->table->columns[i].unit == UNIT_NS) {
-			all += (double)table->rows[0].values[i];
-			is_of_all |= i == figure->column;
-		}
-	}
-	return is_of_all ? all : whole;
-}
-
-static double value_of(const struct figure *figure, const uint64_t *values)
-{
-	const struct histogram *histogram;
-
-	if (figure->table->columns[figure->column].kind != COLUMN_HISTOGRAM) {
-		return (double)values[figure->column];
-	}
-	histogram = column_histogram(values, figure->column);
-	return histogram ? histogram_part(histogram, figure->part) : 0;
-}
-
-static bool compare(char op, double value, double limit)
-{
-	assert(strchr("><gl", op));
-	return op == '>'   ? value > limit
-	       : op == '<' ? value < limit
-	       : op == 'g' ? value >= limit
-			   : value <= limit;
-}
-
-const struct report_table *trigger_table(const struct report *report, const struct table *table)
-{
-	for (size_t i = 0; i < report->table_count; i++) {
-		if (report->tables[i].table == table) {
-			return &report->tables[i];
-		}
-	}
-	return NULL;
-}
-
-static enum unit table_unit(const struct figure *figure)
-{
-	return figure->table->columns[figure->column].unit;
-}
-
 /* What a condition is evaluated on. */
-struct context {
+struct trigger_context {
 	const struct report *report;
 	const struct figure *subject; /* NULL: the rows of all figures together */
 	const struct report_row *row; /* of the subject's table; NULL: not in the window */
@@ -116,20 +77,9 @@ struct context {
 	const struct baseline_window *baseline; /* NULL: the trigger needs none */
 };
 
-double trigger_figure(const struct condition *c, const struct report *report,
-		      const struct report_table *table, const struct report_row *row)
-{
-	const struct figure *figure = &c->figure;
-	double found = value_of(figure, row->values);
-
-	return c->is_share       ? found / whole_of(report, figure, table)
-	       : figure->is_rate ? found * 1e9 / report_known_ns(report, figure->analysis)
-				 : found;
-}
-
 /* Whether the row is beyond the limit that was found for it; *ret_limit is not changed if it has
  * none in this window. */
-static bool auto_holds(const struct condition *c, const struct context *context,
+static bool auto_holds(const struct condition *c, const struct trigger_context *context,
 		       const struct report_row *row, double *ret_limit)
 {
 	const struct auto_row *found =
@@ -140,18 +90,18 @@ static bool auto_holds(const struct condition *c, const struct context *context,
 }
 
 /* Whether the row, or the one that is missing, is beyond its baseline. */
-static bool baseline_holds(const struct condition *c, const struct context *context,
+static bool baseline_holds(const struct condition *c, const struct trigger_context *context,
 			   const struct report_row *row, double found, double *ret_limit)
 {
 	const struct baseline_bound *bound = baseline_find(context->baseline, c, row);
 
 	*ret_limit = bound ? bound->limit : NAN;
 	return bound && bound->has_value && !isnan(bound->limit) &&
-	       compare(c->op, found, bound->limit);
+	       op_holds(c->op, found, bound->limit);
 }
 
 /* Whether the row is beyond a limit that is its own. */
-static bool is_beyond_own(const struct condition *c, const struct context *context,
+static bool is_beyond_own(const struct condition *c, const struct trigger_context *context,
 			  const struct report_row *row, double found)
 {
 	double limit = NAN;
@@ -160,34 +110,39 @@ static bool is_beyond_own(const struct condition *c, const struct context *conte
 			  : c->is_baseline && baseline_holds(c, context, row, found, &limit);
 }
 
+/* Without a row: a quotient has no value then. */
+static double value_of_none(const struct figure *figure)
+{
+	return figure->per ? NAN : 0;
+}
+
 /* The row that decides a comparison: with > the one with the largest value, with < the one with the
  * smallest; of those with a limit of their own first one that is beyond it.  NULL: the table has no
  * selected row. */
 static const struct report_row *deciding_row(const struct condition *c,
-					     const struct context *context,
+					     const struct trigger_context *context,
 					     const struct report_table *table, double *ret_value)
 {
-	bool wants_more = c->op == '>' || c->op == 'g', is_beyond, best_is_beyond = false;
+	bool is_beyond, best_is_beyond = false;
 	const struct report_row *best = NULL;
 
-	*ret_value = 0;
+	*ret_value = value_of_none(&c->figure);
 	if (context->subject && table && table->table == context->subject->table) {
-		*ret_value =
-			context->row ? trigger_figure(c, context->report, table, context->row) : 0;
+		*ret_value = context->row ? figure_value(&c->figure, context->report, context->row)
+					  : value_of_none(&c->figure);
 		return context->row;
 	}
 	for (size_t r = 0; table && r < table->row_count; r++) {
 		const struct report_row *row = &table->rows[r];
 		double found;
 
-		if (table->table->scope != SCOPE_TRACE && !which_chooses(&c->figure, row)) {
+		if (!which_chooses(&c->figure, row)) {
 			continue;
 		}
-		found = trigger_figure(c, context->report, table, row);
+		found = figure_value(&c->figure, context->report, row);
 		is_beyond = is_beyond_own(c, context, row, found);
 		if (!best || (is_beyond && !best_is_beyond) ||
-		    (is_beyond == best_is_beyond &&
-		     (wants_more ? found > *ret_value : found < *ret_value))) {
+		    (is_beyond == best_is_beyond && op_is_further(c->op, found, *ret_value))) {
 			*ret_value = found;
 			best_is_beyond = is_beyond;
 			best = row;
@@ -206,13 +161,13 @@ static void fill_baseline(struct trigger_value *value, const struct baseline_bou
 
 /* The table that the comparison is about; NULL: the window has none. */
 static const struct report_table *compared_table(const struct condition *c,
-						 const struct context *context)
+						 const struct trigger_context *context)
 {
 	return c->is_baseline ? baseline_table(context->baseline, c)
-			      : trigger_table(context->report, c->figure.table);
+			      : figure_table(&c->figure, context->report);
 }
 
-static bool comparison_holds(const struct condition *c, const struct context *context,
+static bool comparison_holds(const struct condition *c, const struct trigger_context *context,
 			     struct trigger_event *event)
 {
 	const struct figure *figure = &c->figure;
@@ -222,13 +177,13 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 	double found, limit = c->is_auto || c->is_baseline ? NAN : c->limit;
 	bool holds;
 
-	if (table && report_is_unknown(table, figure->column)) {
+	if (figure_is_unknown(figure, context->report)) {
 		return false; /* and has no value */
 	}
 	row = deciding_row(c, context, table, &found);
 	holds = c->is_auto       ? auto_holds(c, context, row, &limit)
 		: c->is_baseline ? baseline_holds(c, context, row, found, &limit)
-				 : compare(c->op, found, limit);
+				 : op_holds(c->op, found, limit);
 	if (!event || event->count == TRIGGER_VALUES_MAX) {
 		return holds;
 	}
@@ -236,12 +191,9 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 	value = &event->values[event->count++];
 	*value = (struct trigger_value){ .figure = figure->text,
 					 .holds = holds,
-					 .unit = figure_is_time(figure) ? UNIT_NS
-						 : figure->part == HISTOGRAM_COUNT
-							 ? UNIT_COUNT
-							 : table_unit(figure),
+					 .unit = figure_unit(figure),
 					 .is_rate = figure->is_rate,
-					 .is_share = c->is_share,
+					 .is_share = figure->is_share,
 					 .value = found,
 					 .limit = limit,
 					 .op = c->op,
@@ -262,7 +214,7 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 }
 
 /* @event gets the values of all comparisons, also of those that do not decide; it may be NULL. */
-static bool holds(const struct condition *c, const struct context *context,
+static bool holds(const struct condition *c, const struct trigger_context *context,
 		  struct trigger_event *event)
 {
 	bool left, right;
@@ -276,24 +228,21 @@ static bool holds(const struct condition *c, const struct context *context,
 }
 
 /* Whether the window has what decides if the condition holds. */
-static bool is_measured(const struct condition *c, const struct context *context)
+static bool is_measured(const struct condition *c, const struct trigger_context *context)
 {
-	const struct report_table *table;
-
 	if (c->kind == NODE_AND) {
 		return is_measured(c->left, context) && is_measured(c->right, context);
 	}
 	if (c->kind == NODE_OR) {
 		return is_measured(c->left, context) || is_measured(c->right, context);
 	}
-	table = trigger_table(context->report, c->figure.table);
 	if (c->is_auto) {
 		return auto_has_any(context->state, c, context->report->end);
 	}
 	if (c->is_baseline) {
 		return baseline_has_any(context->baseline, c);
 	}
-	return !table || !report_is_unknown(table, c->figure.column);
+	return !figure_is_unknown(&c->figure, context->report);
 }
 
 /* ---- states ---- */
@@ -316,43 +265,12 @@ static struct trace_state *state_of(struct trigger *trigger, const struct trace_
 
 static int by_key(const void *left, const void *right)
 {
-	const struct row_identity *a = left, *b = right;
+	const struct which_identity *a = left, *b = right;
 
 	if (a->of != b->of) {
 		return a->of < b->of ? -1 : 1;
 	}
 	return a->which < b->which ? -1 : a->which > b->which;
-}
-
-static uint64_t hash_name(const char *text)
-{
-	return text ? hash_text(0, text) : 0;
-}
-
-struct row_identity trigger_row_identity(const struct figure *figure, const struct report_row *row)
-{
-	switch (figure->table->scope) {
-	case SCOPE_TRACE:
-		return (struct row_identity){ 0, 0 };
-	case SCOPE_THREAD:
-		return (struct row_identity){ (uint64_t)(int64_t)row->thread->tid, row->id };
-	case SCOPE_PROCESS:
-		return (struct row_identity){ row->id, hash_name(row->thread->comm) };
-	case SCOPE_CONTAINER: /* its name may become known later */
-		return (struct row_identity){ row->id, 0 };
-	case SCOPE_PAIR:
-	case SCOPE_PROCESS_PAIR:
-	case SCOPE_CONTAINER_PAIR:
-		return (struct row_identity){ row->id, (uint64_t)row->owner };
-	case SCOPE_CPU:
-		return (struct row_identity){ row->id, 0 };
-	default: /* the number of a keyed row, in two parts if it has an owner */
-		return (struct row_identity){ figure->table->owner_key
-						      ? (uint64_t)row->owner << 32 |
-								(uint32_t)row->id
-						      : row->id,
-					      hash_name(row->name) };
-	}
 }
 
 /* The evaluation of one window of a trace. */
@@ -364,21 +282,26 @@ struct evaluation {
 	size_t old_count;
 };
 
+bool trigger_event_is_further(const struct trigger_event *event, const struct trigger_event *than)
+{
+	if (event->count == 0 || than->count == 0) { /* not known any more */
+		return event->count > 0;
+	}
+	return op_is_further(event->values[0].op, event->values[0].value, than->values[0].value);
+}
+
 /* Adds a row that fires, or holds, to the event.  The event shows the values of the row with the
  * largest first value; if that comparison is <, of the one with the smallest.  A row may hold
  * without a value: its figures are not known any more, and `until` has not said that it ended. */
-static void fire(const struct evaluation *evaluation, const struct context *context, uint64_t since)
+static void fire(const struct evaluation *evaluation, const struct trigger_context *context,
+		 uint64_t since)
 {
 	struct trigger_event *shown = evaluation->event, event = *shown;
-	bool is_less, is_first = shown->rows++ == 0;
+	bool is_first = shown->rows++ == 0;
 
 	event.count = 0;
 	(void)holds(evaluation->trigger->when, context, &event);
-	is_less = event.values[0].op == '<' || event.values[0].op == 'l';
-	if (is_first ||
-	    (event.count > 0 &&
-	     (shown->count == 0 || (is_less ? event.values[0].value < shown->values[0].value
-					    : event.values[0].value > shown->values[0].value)))) {
+	if (is_first || trigger_event_is_further(&event, shown)) {
 		event.begin = since;
 		event.rows = shown->rows;
 		*shown = event;
@@ -386,7 +309,7 @@ static void fire(const struct evaluation *evaluation, const struct context *cont
 }
 
 /* One step of the state machine of a row; @now: whether the condition holds in this window. */
-static void step(const struct evaluation *evaluation, const struct context *context,
+static void step(const struct evaluation *evaluation, const struct trigger_context *context,
 		 struct row_state row, bool now)
 {
 	const struct trigger *trigger = evaluation->trigger;
@@ -412,8 +335,8 @@ static void step(const struct evaluation *evaluation, const struct context *cont
 	}
 }
 
-static void step_row(const struct evaluation *evaluation, const struct context *context,
-		     struct row_identity key)
+static void step_row(const struct evaluation *evaluation, const struct trigger_context *context,
+		     struct which_identity key)
 {
 	struct row_state *found = NULL, none = { .key = key };
 
@@ -431,22 +354,22 @@ static void step_row(const struct evaluation *evaluation, const struct context *
 
 /* Evaluates each row by itself.  The condition does not hold in rows that are missing from the
  * window.  If no row is in the window, one with the value 0 is assumed. */
-static void step_rows(const struct evaluation *evaluation, struct context *context)
+static void step_rows(const struct evaluation *evaluation, struct trigger_context *context)
 {
-	const struct report_table *table = trigger_table(context->report, context->subject->table);
+	const struct report_table *table = figure_table(context->subject, context->report);
 	bool has_rows = false;
 
 	for (size_t r = 0; table && r < table->row_count; r++) {
 		if (which_chooses(context->subject, &table->rows[r])) {
 			context->row = &table->rows[r];
 			step_row(evaluation, context,
-				 trigger_row_identity(context->subject, context->row));
+				 which_identity(context->subject->table, context->row));
 			has_rows = true;
 		}
 	}
 	context->row = NULL;
 	if (!has_rows) {
-		step_row(evaluation, context, (struct row_identity){ UINT64_MAX, UINT64_MAX });
+		step_row(evaluation, context, (struct which_identity){ UINT64_MAX, UINT64_MAX });
 	}
 	for (size_t i = 0; i < evaluation->old_count; i++) {
 		if (!evaluation->old[i].is_seen) {
@@ -469,9 +392,9 @@ static void evaluate(struct trigger *trigger, const struct trace_identity *trace
 		     const struct report *report, const struct baseline_window *baseline,
 		     struct trigger_event *event)
 {
-	struct context context = { .report = report,
-				   .subject = trigger->subject,
-				   .baseline = baseline };
+	struct trigger_context context = { .report = report,
+					   .subject = trigger->subject,
+					   .baseline = baseline };
 	struct evaluation evaluation = { .trigger = trigger, .event = event };
 
 	evaluation.state = state_of(trigger, trace);
@@ -484,7 +407,7 @@ static void evaluate(struct trigger *trigger, const struct trace_identity *trace
 	if (trigger->subject) {
 		step_rows(&evaluation, &context);
 	} else {
-		step_row(&evaluation, &context, (struct row_identity){ 0, 0 });
+		step_row(&evaluation, &context, (struct which_identity){ 0, 0 });
 	}
 	free(evaluation.old);
 	if (event->rows > 0 && trigger->hosts == 0) {

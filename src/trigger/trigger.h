@@ -7,14 +7,11 @@
  *
  *     EXPR       ALTERNATIVE [on N hosts] [for DURATION] [until LIMIT] [every DURATION] [complete]
  *     ALTERNATIVE  ALL {or ALL};  ALL  ONE {and ONE};  ONE  FIGURE > VALUE, or in brackets
- *     FIGURE     ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN; then .rate: per second
- *     WHICH      a number (CPU, tid, pid), or KEY=PATTERN (comm=, name=); nothing: any row
+ *     FIGURE     figure/figure.h
  *     VALUE      90%  3.5ms  200M  200M/s  12  auto(1e-4)  auto(1e-4, drift 10m)
  *                baseline  baseline +20%  baseline -30%  baseline x3
  *
- * Columns and lists have the names of their JSON keys; "_ns" and the plural's ending may be left
- * out.  Distributions have the parts .count .sum .min .mean .max .p50 .p95 .p99 .p999.  A share (%)
- * is of the window's length; for a figure of all CPUs it is of the time of all CPUs.
+ * A share (%) is of the window's length; for a figure of all CPUs it is of the time of all CPUs.
  *
  * States.  Each row that the trigger evaluates goes through:
  *
@@ -38,9 +35,9 @@
  *
  * baseline is what the figure was in the same hour of other days: the median of their values.  A
  * sum of time is compared as a share, other sums per second.  Rows of one name are one row in such
- * a comparison (fold.h), and so are all rows of the trigger if they are evaluated one by one.  A
- * row without a baseline is never beyond it.  If no row is in the window, the limit is that of the
- * row that WHICH names, without signs of patterns.
+ * a comparison (figure/fold.h), and so are all rows of the trigger if they are evaluated one by
+ * one.  A row without a baseline is never beyond it.  If no row is in the window, the limit is that
+ * of the row that WHICH names, without signs of patterns.
  *
  * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
  * which anything is missing.
@@ -54,11 +51,11 @@
 #include "base/err.h"
 #include "engine/contract/missing.h"
 #include "engine/tables/report.h"
+#include "figure/figure.h"
 #include "output/notice.h"
 #include "output/sink.h"
 
 struct trigger;
-struct condition;
 
 /* Where triggers get a baseline from. */
 struct baseline_source {
@@ -68,7 +65,7 @@ struct baseline_source {
 	const void *(*hour)(void *user, const struct trace_identity *trace, uint64_t ns);
 	/* How many days have the row of this name, and in *ret the median of their values if that
 	 * is enough for a limit, else NAN. */
-	unsigned int (*find)(void *user, const void *hour, const struct condition *c,
+	unsigned int (*find)(void *user, const void *hour, const struct figure *figure,
 			     const char *name, double *ret);
 };
 
@@ -108,12 +105,16 @@ bool trigger_skips(const struct trigger *trigger, const struct report *report);
  * holds on this host, in each such window. */
 bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		      const struct report *report, struct trigger_event *event);
+/* Whether the event has values that are further beyond the limit. */
+bool trigger_event_is_further(const struct trigger_event *event, const struct trigger_event *than);
 /* The trace has no window where others have one: the condition does not hold in it. */
 void trigger_absent(struct trigger *trigger, const struct trace_identity *trace);
 
 /* Whether a comparison has a limit of `baseline`; then it needs a source, which outlives it. */
 bool trigger_uses_baseline(const struct trigger *trigger);
 void trigger_set_baseline(struct trigger *trigger, const struct baseline_source *source);
+/* Adds the figures of these comparisons, by which the source is asked. */
+void trigger_baselines(const struct trigger *trigger, struct figure_list *ret);
 
 /* The length of whole windows, which alone have values for auto(); 0: all have. */
 void trigger_set_interval(struct trigger *trigger, uint64_t ns);

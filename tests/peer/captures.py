@@ -281,7 +281,7 @@ def test_recalled_before_start(t):
     path = os.path.join(t.data, 'small-packets')
     whole = t.analyze(path, '-a', 'count')
     t.replay(relay, path, '--session', 's', '--hostname', 'h', '--speed', '0.02', '--live-timer', '100ms', '--linger', peer.LONG)
-    time.sleep(1)
+    relay.wait_stored('s', os.path.join(path, 'kernel'), most=1)
     live = t.live('-a', 'count', '-i', '1ms', '--before', '1h', '--after', '0', '--capture-dir', into, relay.live + '/host/h/s')
     live.wait_for(lambda one: peer.events_seen(one) > 100)
     live.process.send_signal(signal.SIGUSR2)

@@ -278,12 +278,12 @@ def refused_for_ever():
 def show_to_the_third():
     """The hidden stream is shown at once, and the session ends a while after the viewer attached a third time."""
     def story(relay, process):
-        time.sleep(0.5)
+        guard.wait_asleep(process, 0.5)
         with relay.lock:
             relay.sessions[0].hidden = set()
         while len(relay.attaches) < 3 and process.poll() is None:
             time.sleep(0.05)
-        time.sleep(3)
+        guard.wait_asleep(process, 3)
         with relay.lock:
             relay.sessions[0].is_over = True
     return story
@@ -293,13 +293,15 @@ def gone_after(seconds):
     """The relay goes away for good, once it has been asked for nothing new so long."""
     def story(relay, process):
         had, end = None, 0
+        asleep = guard.Asleep(lambda: guard.alone(process.pid))
         while process.poll() is None:
             has = len(relay.announced), len(relay.delivered)
             if has != had:
-                had, end = has, time.monotonic() + seconds
-            if time.monotonic() > end:
+                had, end = has, asleep.now() + seconds
+            if asleep.now() > end:
                 break
             time.sleep(0.05)
+        asleep.stop()
         relay.stop_listening()
         relay.drop_connections()
     return story
@@ -394,7 +396,7 @@ def half_metadata(traces, size=110000):
 def more_metadata(seconds):
     """The rest of the metadata comes, or never, and the session ends."""
     def story(relay, process):
-        time.sleep(seconds or 1.0)
+        guard.wait_asleep(process, seconds or 1.0)
         with relay.lock:
             for session in relay.sessions:
                 if seconds:
@@ -467,10 +469,10 @@ def hide(name):
 
 def show_later(name):
     def story(relay, process):
-        time.sleep(0.5)
+        guard.wait_asleep(process, 0.5)
         with relay.lock:
             relay.sessions[0].hidden = set()
-        time.sleep(1.5)
+        guard.wait_asleep(process, 1.5)
         with relay.lock:
             relay.sessions[0].is_over = True
     return story
@@ -495,12 +497,13 @@ def recall_story(attaches):
         session = relay.sessions[0]
         while len(relay.delivered) < 45 and process.poll() is None:
             time.sleep(0.02)
-        time.sleep(0.5)  # until they are analysed
+        guard.wait_asleep(process, 0.5)  # until they are analysed
         if process.poll() is None:
             process.send_signal(signal.SIGUSR2)
-        until = time.monotonic() + 20
-        while len(relay.attaches) < attaches and process.poll() is None and time.monotonic() < until:
+        asleep = guard.Asleep(lambda: guard.alone(process.pid))
+        while len(relay.attaches) < attaches and process.poll() is None and asleep.now() < 20:
             time.sleep(0.02)
+        asleep.stop()
         session.held, session.is_over = {}, True
     return story
 
@@ -616,7 +619,7 @@ def gone():
         return [session]
 
     def idle_story(relay, process):
-        time.sleep(1.5)
+        guard.wait_asleep(process, 1.5)
         relay.vanish()
         stop_later(relay, process)
 
@@ -638,15 +641,15 @@ def back_after(seconds):
     def story(relay, process):
         while not relay.has_vanished and process.poll() is None:
             time.sleep(0.05)
-        time.sleep(seconds)
+        guard.wait_asleep(process, seconds)
         relay.come_back()
     return story
 
 
 def idle_and_back(relay, process):
-    time.sleep(1.5)
+    guard.wait_asleep(process, 1.5)
     relay.vanish()
-    time.sleep(2)
+    guard.wait_asleep(process, 2)
     with relay.lock:
         relay.sessions[0].held, relay.sessions[0].is_over = {}, True
     relay.come_back()

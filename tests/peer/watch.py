@@ -114,7 +114,7 @@ class Home:
                 with open('/proc/%s/environ' % pid, 'rb') as file:
                     is_ours = ('LTTNG_HOME=' + self.home).encode() in file.read()
                 with open('/proc/%s/cmdline' % pid, 'rb') as file:
-                    command = file.read().replace(b'\0', b' ').decode()
+                    command = file.read().replace(b'\0', b' ').decode(errors='replace')
                 with open('/proc/%s/status' % pid) as file:
                     parents[int(pid)] = int(re.search(r'PPid:\s+(\d+)', file.read()).group(1))
             except OSError:

@@ -48,7 +48,7 @@ def windows(lines):
 
 def get(port, path, host='localhost', method='GET'):
     """Status, headers and body."""
-    link = http.client.HTTPConnection('127.0.0.1', port, timeout=peer.LIMIT)
+    link = http.client.HTTPConnection('127.0.0.1', port)
     link.request(method, path, headers={'Host': host} if host else {})
     answer = link.getresponse()
     body = answer.read()
@@ -57,7 +57,7 @@ def get(port, path, host='localhost', method='GET'):
 
 
 def viewer(port):
-    return urllib.request.urlopen('http://localhost:%d/events' % port, timeout=peer.LIMIT)
+    return urllib.request.urlopen('http://localhost:%d/events' % port)
 
 
 def until(stream, wanted):
@@ -125,7 +125,7 @@ def open_viewer(port):
 
 
 def raw(port, data):
-    with socket.create_connection(('127.0.0.1', port), timeout=peer.LIMIT) as link:
+    with socket.create_connection(('127.0.0.1', port)) as link:
         answer = b''
         with contextlib.suppress(OSError):  # it may have enough before it has all
             link.sendall(data)

@@ -16,8 +16,10 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import xml.etree.ElementTree
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import guard  # noqa: E402
 
 HOLDS, NEVER = 'count.events > 1', 'count.rate > 900G'
 
@@ -141,7 +143,7 @@ def check_interrupt(sillage, data, folder):
     tap = os.path.join(folder, 'interrupted')
     process = subprocess.Popen([sillage, 'analyze', '-q', '-a', 'all', '-o', '/dev/null', '--strict', '--fail', HOLDS, '--tap', tap, *long],
                                stderr=subprocess.DEVNULL)
-    time.sleep(0.5)
+    guard.wait_catches(process, signal.SIGINT)
     process.send_signal(signal.SIGINT)
     if process.wait() != 130:
         yield 'interrupted: status %d' % process.returncode

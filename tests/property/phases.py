@@ -29,7 +29,7 @@ def check(condition, *what):
 
 
 def run(*command, status=0):
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True)
     check(done.returncode == status, ' '.join(command), done.returncode, done.stderr)
     return done.stdout
 

@@ -228,11 +228,11 @@ def test_periods(scratch):
     same([(row['name'], row['time']['count'], row['time']['sum_ns']) for row in found['by_name']],
          [('all', 2, 110), ('two vec=2', 1, 70)])
     for spec, said in (
-            ('x', 'column 2: expected = and an event'), ('x = ', 'column 5: expected the name of an event'),
+            ('x', 'column 2: expected ; and the event that ends it'), ('x = ', 'column 5: expected the name of an event'),
             ('x = a', 'column 6: expected ; and the event that ends it'),
             ('x = a; b; on c', 'column 11: expected by, then, each, group or within'),
-            ('x = a; b; by', 'column 13: expected a field, $tid or $cpu'),
-            ('x = a; b; by c, ', 'column 17: expected a field, $tid or $cpu'),
+            ('x = a; b; by', 'column 13: expected a field, $tid, $pid, $cpu or global'),
+            ('x = a; b; by c, ', 'column 17: expected a field, $tid, $pid, $cpu or global'),
             ('x = a; b; by c=', 'expected the field of the other event'),
             ('x = a; b; by c, d, e, f', 'expected no more than three keys'),
             ('x = a; b; group c, d, e', 'expected no more than two fields'),

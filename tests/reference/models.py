@@ -45,6 +45,7 @@ class Plain:
 
     @staticmethod
     def value(text, field):
+        field = {'$pid': 'vpid'}.get(field, field)
         found = number(text, field)
         if found is None:
             string = re.search(r'\b%s = "((?:[^"\\]|\\.)*)"' % field, text)
@@ -86,7 +87,7 @@ class Plain:
     def step(self, ns, period, step, text):
         what, events, links, each, group = period
         place = lambda link, side: (what, link, tuple(
-            self.value(text, 'vtid' if pair == '$tid' else pair[side]) for pair in links[link] or ['$tid']))
+            self.value(text, 'vtid' if pair == '$tid' else pair[side]) for pair in (['$tid'] if links[link] is None else links[link])))
         begin, items = ns, [None] * len(group)
         if step > 0:
             at = place(step - 1, 1)
@@ -358,6 +359,8 @@ period read = m:open; m:read; by fd; group file
 label long = m:open key=fd,file name=file(file)
 period held = m:open; m:read; by fd; group file, long(fd, file)
 period sized = m:send; m:recv; by stamp; group topic(obj), ok
+period all = m:start; m:end; by global
+period own = m:start; m:end; by $pid, cb
 job turn = m:start; m:end; deadline 200us; group of(cb), callback(cb)
 job way = m:send; m:recv ok=1; m:start; group topic(obj), cb; deadline 500us
 '''
@@ -380,6 +383,8 @@ MADE_PERIODS = [
     ('held', [('m:open', {}), ('m:read', {})], [[('fd', 'fd')]], False,
      [('file', 'file', ['file']), ('long', 'long', ['fd', 'file'])]),
     ('sized', [M_SEND, M_RECV], [STAMP], False, [M_TOPIC, ('ok', None, ['ok'])]),
+    ('all', [M_START, M_END], [[]], False, []),
+    ('own', [M_START, M_END], [[('$pid', '$pid'), ('cb', 'cb')]], False, []),
 ]
 MADE_JOBS = [
     ('turn', [M_START, M_END], 200000, [M_OF, ('callback', 'callback', ['cb'])]),
@@ -565,6 +570,7 @@ BAD_MODELS = (
     ('\n\nlabel x = m:topic key=obj\n', 'line 3: "x = m:topic key=obj": column'),
     ('# only this\n', 'no label, period or job in it'), ('spoon x\n', 'line 1: "spoon x": expected label, period, job'),
     ('period p = m:start;\n  m:end;\n  by\n', 'line 1: '), ('period p = a; b\n\0', 'is no model'),
+    ('period p = m:topic name!="a # b"; m:strt # not m:start\n', '--period p: no event "m:strt"'),
     ('# of others\nperiod p = n:x; n:y\nperiod q = n:z; n:y\n', 'nothing of it is in the trace: --period p: no event "n:x"'),
 )
 

@@ -23,6 +23,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import server  # noqa: E402
+from database import copied  # noqa: E402
 from faults import count, fail, refused, rows_of, run  # noqa: E402
 
 LISTS = ['-a', 'count,cpu,sched,io', '-i', '5ms', '-j', '0']
@@ -90,7 +91,7 @@ def check_full_spool(sillage, trace, scratch):
     """The server answers with errors, so all windows go to the spool."""
     with small_disk(scratch, 200_000) as disk, Errors() as fake:
         spool = os.path.join(disk, 'spool.db')
-        url = 'clickhouse://127.0.0.1:%d/a?every=10ms&timeout=1s&spool=%s' % (fake.port, spool)
+        url = 'clickhouse://127.0.0.1:%d/a?every=10ms&timeout=1h&spool=%s' % (fake.port, spool)
         code, printed, said = run(sillage, 'analyze', '-v', '-f', 'json', *LISTS, '-i', '1ms', '--store', url, trace)
         closed, stored, spooled, lost = account(said)
         if code != 1 or stored or lost == 0 or spooled == 0 or closed != spooled + lost or closed != printed.count('"type":"window"'):
@@ -120,7 +121,7 @@ def check_rights(sillage, trace, scratch, store):
     folder, other, secret = (os.path.join(scratch, name) for name in ('folder', 'other', 'secret'))
     for place in (folder, other, secret):
         os.mkdir(place)
-        shutil.copy(store, os.path.join(place, 'store.db'))
+        copied(store, os.path.join(place, 'store.db'))
     read_only, not_readable = os.path.join(other, 'store.db'), os.path.join(secret, 'store.db')
     os.chmod(read_only, 0o444)
     os.chmod(not_readable, 0)

@@ -9,18 +9,17 @@ Goal    Killed at any time, a run leaves whole windows, and the next one makes t
 
 usage: faults.py SILLAGE TRACE
 """
-import contextlib
 import os
 import random
 import re
 import resource
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+
+from database import connected, copied
 
 ANALYSES = ['-a', 'count,cpu,sched,io', '-i', '5ms', '-j', '0']
 
@@ -32,16 +31,6 @@ def fail(text):
 def run(*command, before=None):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=before)
     return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
-
-
-@contextlib.contextmanager
-def connected(path):
-    db = sqlite3.connect(path)
-    try:
-        yield db
-        db.commit()
-    finally:
-        db.close()
 
 
 def rows_of(path):
@@ -111,7 +100,7 @@ def check_refused(sillage, trace, scratch, store):
         file.write('no database, but a text that is longer than a header of one would be' * 20)
     with connected(empty) as db:
         db.execute('CREATE TABLE a(b)')
-    newer = shutil.copy(store, os.path.join(scratch, 'newer.db'))
+    newer = copied(store, os.path.join(scratch, 'newer.db'))
     with connected(newer) as db:
         db.execute('PRAGMA user_version = 2')
     for command in (['analyze', '-q', '-o', '/dev/null', trace, '--store'], ['history', '-o', '/dev/null']):
@@ -126,7 +115,7 @@ def check_refused(sillage, trace, scratch, store):
 
 
 def check_older(sillage, trace, scratch, store, whole):
-    older = shutil.copy(store, os.path.join(scratch, 'older.db'))
+    older = copied(store, os.path.join(scratch, 'older.db'))
     with connected(older) as db:
         db.execute('ALTER TABLE cpu_threads DROP COLUMN longest_ns')
         db.execute('DROP TABLE io_totals')
@@ -143,9 +132,9 @@ def check_older(sillage, trace, scratch, store, whole):
 
 
 def check_damaged(sillage, scratch, store):
-    damaged = shutil.copy(store, os.path.join(scratch, 'damaged.db'))
+    damaged = copied(store, os.path.join(scratch, 'damaged.db'))
     for change in ("wake_counts = '[1]'", "wake_buckets = 'x'", 'wake_buckets = NULL', 'wake_count = wake_count + 1'):
-        shutil.copy(store, damaged)
+        copied(store, damaged)
         with connected(damaged) as db:
             db.execute('UPDATE sched_totals SET %s WHERE wake_count > 1' % change)
         code, _, said = run(sillage, 'history', '-o', '/dev/null', damaged)
@@ -154,7 +143,7 @@ def check_damaged(sillage, scratch, store):
 
 
 def check_names(sillage, scratch, store):
-    hostile = shutil.copy(store, os.path.join(scratch, "it's \"quoted\"; DROP TABLE windows; --.db"))
+    hostile = copied(store, os.path.join(scratch, "it's \"quoted\"; DROP TABLE windows; --.db"))
     name = "'; DROP TABLE traces; --\x1b[31m\""
     with connected(hostile) as db:
         db.execute('UPDATE traces SET host = ?', (name,))

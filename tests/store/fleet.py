@@ -293,12 +293,19 @@ class Test:
                 fail('far:', table)
         if len(tables) != 5:
             fail('far: %d tables' % len(tables))
-        orders = (('host', sorted(hosts)), ('cpu.busy', [host for _, host in sorted(
-            ((-sum(busy for (one, _), (busy, _, _) in figures.items() if one == host), host) for host in hosts))]))
-        for key, expected in orders:
+        by_busy = [host for _, host in sorted(
+            (-sum(busy for (one, _), (busy, _, _) in figures.items() if one == host), host) for host in hosts)]
+        for key, expected in (('host', sorted(hosts)), ('cpu.busy', by_busy), ('cpu.busy_ns', by_busy)):
             found = self.fleet('--figure', 'cpu.busy', '--sort', key, store=store)[1]
             if [row['host'] for row in found['rows']] != expected:
                 fail('order by', key, [row['host'] for row in found['rows']], 'expected', expected)
+        # A quotient is the figures' values divided.
+        found = self.fleet('--figure', 'cpu.busy.rate', '--figure', 'cpu.idle.rate', '--figure', 'cpu.busy / cpu.idle',
+                           store=store)[1]
+        for row in found['rows']:
+            busy, idle, both = row['values']
+            if idle > 0 and abs(both - busy / idle) > 1e-6 * both:
+                fail('cpu.busy / cpu.idle of', row['host'], both, busy / idle)
         text = run(self.sillage, 'history', '--per', 'host', '-n', '2', '--figure', 'cpu.busy', '--sort', 'host', store)[1]
         if '... and 5 more, 1 of them far' not in text or 'node1' not in text or 'node2' in text:
             fail('text:', text)
@@ -395,7 +402,7 @@ class Test:
                               (('--per', 'host', '--containers', names), '--containers has no effect with --per host'),
                               (('--per', 'host,comm'), 'by container only'),
                               (('--per', 'hosts',), 'did you mean "host"'),
-                              (('--sort', 'cpu.busy'), 'behind the point')):
+                              (('--sort', 'cpu.busy'), 'name a list')):
             code, printed, said = run(self.sillage, 'history', *options, self.store)
             if code != 2 or text not in said or said.count('\n') != 1 or printed:
                 fail(options, 'exit', code, said)

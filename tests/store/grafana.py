@@ -215,7 +215,7 @@ def main():
         raise SystemExit(77)
     with tempfile.TemporaryDirectory(prefix='sillage-grafana-', dir=server.in_memory()) as scratch:
         os.environ['XDG_STATE_HOME'] = os.path.join(scratch, 'own')
-        port = server.free_port()
+        port = server.free_ports()
         machine = server.Server(os.path.join(scratch, 'server'), '<tcp_port>%d</tcp_port>' % port + known % port)
         try:
             fill_store(sillage, data, machine)

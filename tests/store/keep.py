@@ -24,6 +24,7 @@ import threading
 import time
 
 import server
+from database import copied
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import synthetic  # noqa: E402
@@ -222,9 +223,7 @@ def check_kill(test):
     whole, start = (os.path.join(test.scratch, name) for name in ('whole.db', 'start.db'))
     test.store('migrate/kernel', whole, '1ms', lists='count,cpu,sched')
     expected = test.history(whole)[0]
-    for name in os.listdir(test.scratch):
-        if name.startswith('whole.db'):
-            shutil.copy(os.path.join(test.scratch, name), os.path.join(test.scratch, name.replace('whole', 'start')))
+    copied(whole, start)
     cut = 0
     for merged in (1, 3, 8):
         process = subprocess.Popen([test.sillage, 'analyze', '-q', '-a', 'count', '-i', '1ms', '-o', '/dev/null', '--store',

@@ -23,6 +23,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import generated
+from database import copied
 
 SHORT, LONG = '10ms', ('10ms', '50ms', '1s')
 # Without preempt: its pairs of threads are not kept.
@@ -233,7 +234,7 @@ def check_many(sillage, scratch, traces):
         middle = db.execute('SELECT avg(begin) FROM windows').fetchone()[0]
     for number, less in enumerate(('<', '>=')):  # of all traces, by time
         halves.append(os.path.join(scratch, 'half-%d.db' % number))
-        shutil.copy(whole, halves[-1])
+        copied(whole, halves[-1])
         with contextlib.closing(sqlite3.connect(halves[-1])) as db:
             db.execute('DELETE FROM windows WHERE begin %s ?' % less, (middle,))
             db.commit()

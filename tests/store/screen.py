@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import sys
 import tempfile
 import time
@@ -25,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import follow  # noqa: E402
 import peer  # noqa: E402
 import server  # noqa: E402
+from database import connected, copied  # noqa: E402
 
 DAY = 86400
 
@@ -109,8 +109,8 @@ def check_keys(test, path):
 
 def check_short(test, whole):
     """Analyses that a window does not have are named."""
-    path = shutil.copy(whole, test.path('short.db'))
-    with follow.connected(path) as db:
+    path = copied(whole, test.path('short.db'))
+    with connected(path) as db:
         db.execute('UPDATE windows SET analyses = replace(analyses, "sched", "") WHERE begin = (SELECT max(begin) FROM windows)')
     screen = Screen(test.scratch, test.sillage, 'top', '-a', 'cpu,sched', '-i', '10ms', path)
     screen.wait_for('not stored: sched')
@@ -128,8 +128,8 @@ def check_follows(test, whole):
     begins = begins_of(test, whole, '10ms')
     screen = Screen(test.scratch, test.sillage, 'top', '-i', '50ms', path)
     screen.wait_for('there is no such store yet')
-    part = shutil.copy(whole, test.path('part.db'))
-    with follow.connected(part) as db:
+    part = copied(whole, test.path('part.db'))
+    with connected(part) as db:
         db.execute('CREATE TABLE aside AS SELECT * FROM windows WHERE begin > %d' % begins[20])
         db.execute('DELETE FROM windows WHERE begin > %d' % begins[20])
     os.rename(part, path)
@@ -137,7 +137,7 @@ def check_follows(test, whole):
     screen.shows(max(slot, begins[0]), 'following')
     screen.keys('Left')
     screen.shows(slot - 50000000, 'paused')
-    with follow.connected(path) as db:
+    with connected(path) as db:
         db.execute('INSERT INTO windows SELECT * FROM aside')
     for _ in range(2):  # two looks
         screen.keys('Left', 'Right')
@@ -174,8 +174,8 @@ def check_follows(test, whole):
 
 def make_day(test, whole):
     """A day of windows of 1 s, which have the rows of one window."""
-    path = shutil.copy(whole, test.path('day.db'))
-    with follow.connected(path) as db:
+    path = copied(whole, test.path('day.db'))
+    with connected(path) as db:
         begin, = db.execute('SELECT begin FROM windows ORDER BY begin LIMIT 1 OFFSET 20').fetchone()
         names = [name for name, in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         db.execute("UPDATE windows SET analyses = 'count,cpu'")

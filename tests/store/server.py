@@ -30,7 +30,9 @@ import time
 import urllib.error
 import urllib.request
 
-import follow
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import follow  # noqa: E402
+from ports import free_ports  # noqa: E402
 
 LISTS = ['-a', 'count,cpu,sched,io', '-j', '0']
 END = ['--end', '1795225001400000000']  # of a part of the trace
@@ -59,12 +61,6 @@ def run(*command, env=None):
     return done.returncode, done.stdout.decode(errors='replace'), done.stderr.decode(errors='replace')
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(('127.0.0.1', 0))
-        return one.getsockname()[1]
-
-
 def in_memory():
     """Where a server makes thousands of small files quickly; None: the usual place."""
     return '/dev/shm' if os.access('/dev/shm', os.W_OK) else None
@@ -73,7 +69,7 @@ def in_memory():
 class Server:
     def __init__(self, folder, more=''):
         """@more: elements of its configuration."""
-        self.folder, self.port, self.process = folder, free_port(), None
+        self.folder, self.port, self.process = folder, free_ports(), None
         for name in ('data', 'tmp'):
             os.makedirs(os.path.join(folder, name))
         for name, text in (('config.xml', CONFIG.format(folder, self.port, more)), ('users.xml', USERS)):

@@ -99,7 +99,7 @@ class Test:
         server.USERS = server.USERS.replace('</profiles>', '<reader><readonly>2</readonly></reader><frozen><readonly>1</readonly></frozen>'
                                             '</profiles>').replace('</users>', users + '</users>')
         self.sillage, self.data, self.scratch = sillage, data, scratch
-        self.server = server.Server(os.path.join(scratch, 'server'), CLUSTER.format(server.free_port()))
+        self.server = server.Server(os.path.join(scratch, 'server'), CLUSTER.format(server.free_ports()))
 
     def check_compare(self):
         """All options of compare, with a database as a side."""

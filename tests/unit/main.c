@@ -64,7 +64,9 @@ int main(void)
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
+	srunner_add_suite(runner, suite_release());
 	srunner_add_suite(runner, suite_thread_phase());
+	srunner_add_suite(runner, suite_expression());
 	srunner_add_suite(runner, suite_query());
 	srunner_add_suite(runner, suite_recorded());
 	srunner_add_suite(runner, suite_reader());
@@ -81,6 +83,9 @@ int main(void)
 	srunner_add_suite(runner, suite_client());
 	srunner_add_suite(runner, suite_producer());
 	srunner_add_suite(runner, suite_walk());
+	srunner_add_suite(runner, suite_figure());
+	srunner_add_suite(runner, suite_sink());
+	srunner_add_suite(runner, suite_limit());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_medians());
 	srunner_add_suite(runner, suite_actions());
@@ -101,6 +106,7 @@ int main(void)
 	srunner_add_suite(runner, suite_view());
 	srunner_add_suite(runner, suite_options());
 	srunner_add_suite(runner, suite_robust());
+	srunner_add_suite(runner, suite_clickhouse());
 	srunner_add_suite(runner, suite_longer());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);

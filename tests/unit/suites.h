@@ -52,7 +52,9 @@ Suite *suite_partition(void);
 Suite *suite_phases(void);
 Suite *suite_rolling(void);
 Suite *suite_kernel(void);
+Suite *suite_release(void);
 Suite *suite_thread_phase(void);
+Suite *suite_expression(void);
 Suite *suite_query(void);
 Suite *suite_reader(void);
 Suite *suite_recorded(void);
@@ -63,6 +65,9 @@ Suite *suite_viewer(void);
 Suite *suite_client(void);
 Suite *suite_producer(void);
 Suite *suite_walk(void);
+Suite *suite_figure(void);
+Suite *suite_sink(void);
+Suite *suite_limit(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);
 Suite *suite_auto_limit(void);
@@ -82,6 +87,7 @@ Suite *suite_rollup(void);
 Suite *suite_view(void);
 Suite *suite_options(void);
 Suite *suite_robust(void);
+Suite *suite_clickhouse(void);
 Suite *suite_longer(void);
 
 #endif

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/common.h"
 #include "cmd/compare/side.h"
-#include "cmd/say.h"
 #include "compare/compare-output.h"
 #include "compare/limit.h"
 #include "engine/engine.h"
 #include "output/sink.h"
+#include "run/run.h"
+#include "run/say.h"
 #include "trigger/gate.h"
 
 struct comparing {
@@ -112,8 +112,8 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 		gate_lost(c->gate, text);
 		free(text);
 	}
-	if (side->missing.count > 0) {
-		char *events = missing_text(side->missing.at, side->missing.count, true);
+	if (side->missing.at.count > 0) {
+		char *events = missing_text(side->missing.at.at, side->missing.at.count, true);
 
 		text = mem_printf("%s: not recorded: %s", side->name, events);
 		gate_lost(c->gate, text);
@@ -122,14 +122,14 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 	}
 }
 
-struct held {
+struct gate_held {
 	struct gate *gate;
 	size_t number;
 };
 
 static void on_held(void *user, const char *says)
 {
-	const struct held *held = user;
+	const struct gate_held *held = user;
 
 	gate_held(held->gate, held->number, says);
 }
@@ -140,7 +140,7 @@ static int check_limits(struct comparing *c)
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < c->limits.count; i++) {
-		struct held held = { c->gate, i };
+		struct gate_held held = { c->gate, i };
 		struct err why;
 		int r = limit_check(c->limits.at[i], &c->comparison, on_held, &held, &why);
 
@@ -215,7 +215,7 @@ static int compare_into(const struct options *options, struct output *output)
 	}
 	if (r < 0) {
 		say("%s", c.err.text);
-		status = cmd_signal_status() != 0 ? cmd_signal_status()
+		status = run_signal_status() != 0 ? run_signal_status()
 			 : r == -EINVAL           ? EXIT_USAGE
 						  : EXIT_FAILED;
 	} else {
@@ -224,7 +224,7 @@ static int compare_into(const struct options *options, struct output *output)
 		print(&c);
 		status = check_limits(&c);
 	}
-	status = cmd_end_gate(options, c.gate, status);
+	status = run_end_gate(options, c.gate, status);
 	comparing_fini(&c);
 	return status;
 }
@@ -262,7 +262,7 @@ static int check_sides(const struct options *options, struct err *err)
 
 static int run(const struct options *options)
 {
-	struct output output = cmd_output_of(options);
+	struct output output = run_output_of(options);
 	struct err err;
 
 	if (check_sides(options, &err) < 0) {
@@ -273,9 +273,9 @@ static int run(const struct options *options)
 		output.sink = &sink_json; /* it prints nothing of it */
 		output.is_whole = true;
 	}
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmd_output(options, &output, compare_into);
+	return run_output(options, &output, compare_into);
 }
 
 const struct command cmd_compare = {

@@ -10,8 +10,8 @@
 #ifndef SILLAGE_CMD_COMPARE_SIDE_H
 #define SILLAGE_CMD_COMPARE_SIDE_H
 
-#include "cmd/options/options.h"
 #include "compare/profile.h"
+#include "options/options.h"
 
 /* @list: the analyses that are compared; ends with NULL.  -EINVAL: it is used wrongly. */
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,

@@ -7,9 +7,9 @@
 #ifndef SILLAGE_CMD_FOUND_FOUND_H
 #define SILLAGE_CMD_FOUND_FOUND_H
 
-#include "cmd/options/options.h"
 #include "deep/report/report.h"
 #include "discovery/discovery.h"
+#include "options/options.h"
 
 /* Finds the jobs of a report's trace (--discover): of --thread, or of those that ran most.
  * -errno with the reason. */

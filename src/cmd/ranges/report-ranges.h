@@ -4,8 +4,8 @@
 #ifndef SILLAGE_CMD_RANGES_REPORT_RANGES_H
 #define SILLAGE_CMD_RANGES_REPORT_RANGES_H
 
-#include "cmd/options/options.h"
 #include "deep/report/report.h"
+#include "options/options.h"
 #include "recorded/recorded.h"
 
 #define REPORT_RANGES_MAX 5

@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include "cmd/analyze.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "deep/report/report.h"
 #include "output/sink.h"
 #include "output/sinks/json.h"
@@ -23,6 +21,8 @@
 #include "perfetto/windows.h"
 #include "perfetto/writer.h"
 #include "recorded/recorded.h"
+#include "run/run.h"
+#include "run/say.h"
 
 struct perfetto *export_begin(const struct options *options, struct output *output)
 {
@@ -87,18 +87,18 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 		     const struct recorded_path *path, bool quiet)
 {
 	const struct reader_setup setup = { .path = path, .warn = quiet ? NULL : warn };
-	struct trace_export export = { .setup = &setup, .stop = &cmd_stop };
+	struct trace_export export = { .setup = &setup, .stop = &run_stop };
 	struct writer_seen before = writer_seen(writer), after;
 	struct err err;
 
-	if (cmd_range(options, path, &export.begin, &export.end, &err) < 0 ||
+	if (run_range(options, path, &export.begin, &export.end, &err) < 0 ||
 	    trace_write(writer, &export, &err) < 0) {
-		if (cmd_signal_status() == 0) { /* else it is said at the end */
+		if (run_signal_status() == 0) { /* else it is said at the end */
 			say("%s", err.text);
 		}
 		return EXIT_FAILED;
 	}
-	if (!export.has_range && export.read > 0 && cmd_signal_status() == 0) {
+	if (!export.has_range && export.read > 0 && run_signal_status() == 0) {
 		say("%s: nothing of it is in this range", path->name);
 		return EXIT_FAILED;
 	}
@@ -122,20 +122,20 @@ static int add_traces(const struct options *options, struct perfetto *writer, bo
 	struct err err;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
+		if (run_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
 		}
 	}
-	for (size_t i = 0; i < paths.at.count && cmd_signal_status() == 0; i++) {
+	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
 		if (add_trace(options, writer, &paths.at.at[i], quiet) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
 	}
 	recorded_paths_fini(&paths);
-	if (cmd_signal_status() != 0) {
+	if (run_signal_status() != 0) {
 		say("interrupted: the file has what was read until then");
-		return cmd_signal_status();
+		return run_signal_status();
 	}
 	return status;
 }
@@ -147,12 +147,12 @@ static int export_traces(const struct options *options, struct output *output)
 	uint64_t begin, end;
 	struct err err;
 
-	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+	if (run_range(options, NULL, &begin, &end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
 	writer = writer_new(output->out, (unsigned int)options->jobs);
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	if (wants_windows(options)) {
 		status = add_windows(options, output, writer);
 	}
@@ -199,7 +199,7 @@ static int run(const struct options *options)
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmd_output(options, &output, export_traces);
+	return run_output(options, &output, export_traces);
 }
 
 const struct command cmd_export = {

@@ -8,13 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/check-names.h"
 #include "cmd/cmd.h"
-#include "cmd/common.h"
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
-#include "cmd/say.h"
 #include "deep/jobs/jobs.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
@@ -22,6 +19,9 @@
 #include "output/sinks/json.h"
 #include "query/job.h"
 #include "recorded/recorded.h"
+#include "run/check-names.h"
+#include "run/run.h"
+#include "run/say.h"
 
 /* Why a capture was made. */
 struct occasion {
@@ -96,7 +96,7 @@ static void read_occasion(const char *path, struct occasion *occasion)
 	struct err err;
 
 	memset(occasion, 0, sizeof(*occasion));
-	if (job && job_parse(job, NULL, &occasion->job, &err) < 0) {
+	if (job && job_parse(job, FORM_JOB, NULL, &occasion->job, &err) < 0) {
 		say("%s: job: %s", file, err.text);
 		occasion->job = NULL;
 	}
@@ -125,16 +125,17 @@ static void warn(void *user, const char *message)
  * deadline is the next arrival, unless a deadline says otherwise. */
 static struct jobs_config config_of(const struct options *options, const struct occasion *occasion)
 {
-	struct jobs_config config = { .pattern = options->job,
+	struct jobs_config config = { .job = options->job ? options->job : occasion->job,
 				      .within = options->within,
 				      .who = options->thread,
 				      .deadline_ns = options->deadline_ns,
 				      .period_ns = options->every_ns };
 
-	if (!config.pattern && occasion->job) {
-		config.pattern = occasion->job->pattern;
-		config.deadline_ns = occasion->job->deadline_ns;
-		config.period_ns = occasion->job->period_ns;
+	if (config.job) {
+		config.deadline_ns = options->deadline_ns == UINT64_MAX ? config.job->deadline_ns
+									: options->deadline_ns;
+		config.period_ns =
+			options->every_ns == 0 ? config.job->period_ns : options->every_ns;
 	}
 	if (config.deadline_ns == UINT64_MAX && config.period_ns > 0) {
 		config.deadline_ns = config.period_ns;
@@ -314,11 +315,11 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	int status = EXIT_DONE;
 	struct err err;
 
-	if (config.pattern && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
+	if (config.job && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else {
-		report->jobs = config.pattern ? &jobs : NULL;
+		report->jobs = config.job ? &jobs : NULL;
 		if (jobs.missing > 0 && options->verbosity >= 0) {
 			say("%s: --%s: nothing executes this: no thread comes to event %zu of "
 			    "it, %s",
@@ -422,7 +423,7 @@ static int report_one(struct reports *reports, const struct recorded_path *path,
 	struct err err;
 	int status;
 
-	if (cmd_range(options, path, &scope.begin, &scope.end, &err) < 0) {
+	if (run_range(options, path, &scope.begin, &scope.end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
@@ -438,9 +439,9 @@ static int check_names(const struct options *options, size_t *ret_count, struct 
 	int r;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		(void)cmd_find(options, options->args[i], &paths, &unfound);
+		(void)run_find(options, options->args[i], &paths, &unfound);
 	}
-	r = cmd_check_names(options, NULL, &paths, err);
+	r = run_check_names(options, NULL, &paths, err);
 	*ret_count = paths.at.count;
 	recorded_paths_fini(&paths);
 	return r;
@@ -466,7 +467,7 @@ static int report_all(const struct options *options, struct output *output)
 	for (size_t i = 0; options->args[i]; i++) {
 		size_t first = paths.at.count;
 
-		if (cmd_find(options, options->args[i], &paths, &err) < 0) {
+		if (run_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
 			status = EXIT_FAILED;
 			continue;
@@ -498,21 +499,13 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_text = strcmp(options->format, "text") == 0,
 				 .is_whole = true,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };
 	uint64_t begin, end;
 	struct err err;
 
-	if (options->job && jobs_check(options->job, &err) < 0) {
-		say("--job: %s", err.text);
-		return EXIT_USAGE;
-	}
-	if (options->within && (!options->job || jobs_check(options->within, &err) < 0)) {
-		say("--within: %s",
-		    options->job ? err.text : "needs --job, which says what executes");
-		return EXIT_USAGE;
-	}
 	if (options->start && !discovery_start(options->start)) {
 		say("--start: \"%s\" is left out of jobs: it comes with whatever runs",
 		    options->start);
@@ -526,7 +519,7 @@ static int run(const struct options *options)
 		say("--format perfetto: the file is no text for a terminal: -o FILE");
 		return EXIT_USAGE;
 	}
-	if (cmd_range(options, NULL, &begin, &end, &err) < 0) {
+	if (run_range(options, NULL, &begin, &end, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
@@ -535,7 +528,7 @@ static int run(const struct options *options)
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	return cmd_output(options, &output, report_all);
+	return run_output(options, &output, report_all);
 }
 
 const struct command cmd_report = {

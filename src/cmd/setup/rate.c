@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/units.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "ctf/clock.h"
 #include "ctf/metadata/type.h"
 #include "recorded/recorded.h"
+#include "run/run.h"
+#include "run/say.h"
 
 /* With header and contexts.  Recorded traces have 20 to 44, and 44 where all are of sched. */
 #define KERNEL_EVENT_BYTES 48
@@ -191,7 +191,7 @@ static int measure(const struct options *options, const struct recorded_path *pa
 		struct stream_of *stream = vec_push(&streams.at);
 
 		*stream = (struct stream_of){ 0 };
-		for (; file->has_info && !cmd_stop;
+		for (; file->has_info && !run_stop;
 		     recorded_next(file, trace.plan, trace.decoder)) {
 			say_fault(options, path, file);
 			take_packet(stream, &file->info);

@@ -5,7 +5,7 @@
 #define SILLAGE_CMD_SETUP_RATE_H
 
 #include "base/err.h"
-#include "cmd/options/options.h"
+#include "options/options.h"
 #include "setup/commands.h"
 
 /* What came, or may come, on one CPU in that time; 0: that is not known. */

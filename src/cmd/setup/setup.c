@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
-#include "cmd/common.h"
-#include "cmd/say.h"
 #include "cmd/setup/rate.h"
 #include "cmd/setup/setup.h"
+#include "run/run.h"
+#include "run/say.h"
 #include "setup/commands.h"
 #include "setup/missing.h"
 #include "setup/runner.h"
@@ -18,7 +18,7 @@
 
 bool setup_must_stop(void)
 {
-	return cmd_stop;
+	return run_stop;
 }
 
 int setup_wanted(const struct options *options, struct wanted *wanted)
@@ -134,14 +134,14 @@ static int run_all(const struct command_lines *lines, const char *session)
 	struct err err;
 	int r;
 
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	r = runner_run_all(lines, &config, &err);
 	if (r == -ECHILD) {
 		missing_kernel(&err);
 	}
 	if (r < 0) {
 		say("%s", err.text);
-		return cmd_stop ? cmd_signal_status() : EXIT_FAILED;
+		return run_stop ? run_signal_status() : EXIT_FAILED;
 	}
 	return EXIT_DONE;
 }
@@ -157,11 +157,11 @@ static int find_sizes(const struct options *options, const struct wanted *wanted
 	if (!options->rate) {
 		return EXIT_DONE;
 	}
-	cmd_stop_on_signals();
+	run_stop_on_signals();
 	r = rate_find(options, rate, &err);
 	r = r < 0 ? r : rate_sizes(options, rate, config, &err);
-	if (cmd_stop) {
-		return cmd_signal_status();
+	if (run_stop) {
+		return run_signal_status();
 	}
 	if (r < 0) {
 		say("%s", err.text);

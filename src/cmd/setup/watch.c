@@ -7,11 +7,11 @@
 #include <stdio.h>
 
 #include "base/units.h"
-#include "cmd/common.h"
 #include "cmd/live.h"
-#include "cmd/say.h"
 #include "cmd/setup/setup.h"
 #include "cmd/top/top.h"
+#include "run/run.h"
+#include "run/say.h"
 
 static bool is_on_screen(const struct options *options)
 {
@@ -64,11 +64,11 @@ static int run(const struct options *options)
 	}
 	status = setup_wanted(options, &wanted);
 	if (status == EXIT_DONE) {
-		cmd_stop_on_signals();
+		run_stop_on_signals();
 		watch = watch_new(&config, &err);
 		if (!watch) {
 			say("%s", err.text);
-			status = cmd_stop ? cmd_signal_status() : EXIT_FAILED;
+			status = run_stop ? run_signal_status() : EXIT_FAILED;
 		}
 	}
 	if (watch) {

@@ -17,18 +17,18 @@
 
 #include "base/limits.h"
 #include "base/process/remove.h"
+#include "browse/browse.h"
 #include "capture/capture-write.h"
 #include "cmd/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/found/found.h"
 #include "cmd/live.h"
-#include "cmd/say.h"
-#include "cmd/top/top-store.h"
 #include "cmd/top/top.h"
 #include "engine/engine.h"
 #include "live/loop.h"
 #include "output/notice.h"
 #include "output/screen/screen.h"
+#include "run/say.h"
 
 static struct view *view; /* global, since callbacks like say() have no user pointer */
 
@@ -274,13 +274,13 @@ static int run(const struct options *options)
 		say("top needs a terminal; `live` and `analyze` do not");
 		return EXIT_FAILED;
 	}
-	if (top_check_store(options, &err) < 0) {
+	if (browse_check(options, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
-	return top_is_store(options->args[0]) ? top_store(options)
-	       : is_url(options->args[0])     ? follow_alone(options)
-					      : look(options);
+	return browse_is_store(options->args[0]) ? browse_store(options)
+	       : is_url(options->args[0])        ? follow_alone(options)
+						 : look(options);
 }
 
 const struct command cmd_top = {

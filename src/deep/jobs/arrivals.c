@@ -9,9 +9,6 @@
 
 #include "kernel/wake-source.h"
 
-/* Signals that wait for a thread: more are not kept. */
-#define SIGNALS_MAX 1024
-
 /* Behind those of enum wake_event. */
 enum {
 	START = WAKE_EVENTS,
@@ -48,60 +45,12 @@ const struct plan_request arrivals_requests[ARRIVALS_REQUESTS] = {
 	[SIGNAL] = { .event = "signal_generate", .fields = { "sig", "pid", "result" } },
 };
 
-/* The expiry of a timer. */
-struct expiry {
-	uint64_t ts;
-	uint64_t late_ns; /* after the time that the timer was set to, if that is known */
-};
-
-struct timer {
-	bool is_set;
-	int64_t expires; /* is_set: the earliest time, by the timer's own clock */
-	int32_t tid;     /* the thread that it wakes; 0: none was seen, or several */
-	bool is_shared;  /* it woke several */
-};
-
-struct cpu_now {
-	bool is_in_expiry;
-	uint64_t timer;
-	struct expiry expiry;
-	bool has_woken; /* the expiry woke a thread */
-	int32_t woken;  /* the last thread woken here; 0: a signal for it was seen, too */
-};
-
-/* What may release a thread. */
-struct release {
-	uint64_t first_wake_ts;
-	/* Its last wake-up. */
-	uint64_t wake_ts;
-	bool is_timer;
-	struct expiry expiry; /* is_timer */
-	int32_t wake_signal;  /* 0: without a signal */
-	/* What has come while it was not asleep. */
-	struct expiry pending; /* the first of ... */
-	uint32_t pending_count;
-	VEC(uint64_t) signals; /* its times, from index `taken` on */
-	size_t taken;
-
-	int32_t signal; /* the one that released it before; 0: none */
-	bool is_executing;
-	uint64_t since;   /* when its last execution ended, or began */
-	uint64_t arrival; /* of its last execution */
-	size_t hint;      /* where that one began in the timeline (timeline_thread_near) */
-};
-
-HASH_DECLARE(timers, struct timer)
-HASH_DECLARE(cpus_now, struct cpu_now)
-HASH_DECLARE(releases, struct release *)
-
 struct arrivals {
 	const struct owners *owners;
 	size_t first;
 	struct wake_source wakes;
 	uint64_t lost_ts; /* begin of the last hole; 0: there was none */
-	khash_t(timers) * timers;
-	khash_t(cpus_now) * cpus;
-	khash_t(releases) * releases; /* by tid */
+	struct release release;
 };
 
 const char *arrivals_name(enum arrival_from from)
@@ -116,130 +65,25 @@ const char *arrivals_name(enum arrival_from from)
 	return names[from];
 }
 
-/* ---- tables ---- */
-
-/* Valid until the next call. */
-static struct timer *timer_at(const struct arrivals *arrivals, uint64_t address)
-{
-	int is_new;
-	khint_t at = kh_put(timers, arrivals->timers, address, &is_new);
-
-	if (is_new) {
-		kh_value(arrivals->timers, at) = (struct timer){ 0 };
-	}
-	return &kh_value(arrivals->timers, at);
-}
-
-/* Valid until the next call. */
-static struct cpu_now *cpu_at(const struct arrivals *arrivals, uint64_t cpu)
-{
-	int is_new;
-	khint_t at = kh_put(cpus_now, arrivals->cpus, cpu, &is_new);
-
-	if (is_new) {
-		kh_value(arrivals->cpus, at) = (struct cpu_now){ 0 };
-	}
-	return &kh_value(arrivals->cpus, at);
-}
-
-static struct release *release_of(const struct arrivals *arrivals, int32_t tid)
-{
-	int is_new;
-	khint_t at = kh_put(releases, arrivals->releases, (uint64_t)(uint32_t)tid, &is_new);
-
-	if (is_new) {
-		kh_value(arrivals->releases, at) =
-			mem_alloc(sizeof(*kh_value(arrivals->releases, at)));
-	}
-	return kh_value(arrivals->releases, at);
-}
-
-static void free_release(struct release *release)
-{
-	vec_fini(&release->signals);
-	free(release);
-}
-
-void arrivals_forget(struct arrivals *arrivals, int32_t tid)
-{
-	khint_t at = kh_get(releases, arrivals->releases, (uint64_t)(uint32_t)tid);
-
-	if (at != kh_end(arrivals->releases)) {
-		free_release(kh_value(arrivals->releases, at));
-		kh_del(releases, arrivals->releases, at);
-	}
-}
-
-void arrivals_rename(struct arrivals *arrivals, int32_t from, int32_t to)
-{
-	khint_t at = kh_get(releases, arrivals->releases, (uint64_t)(uint32_t)from);
-	struct release *moved;
-	int is_new;
-
-	arrivals_forget(arrivals, to);
-	if (at != kh_end(arrivals->releases)) {
-		moved = kh_value(arrivals->releases, at);
-		kh_del(releases, arrivals->releases, at);
-		at = kh_put(releases, arrivals->releases, (uint64_t)(uint32_t)to, &is_new);
-		kh_value(arrivals->releases, at) = moved;
-	}
-}
-
 /* ---- events ---- */
 
 static void on_entry(struct arrivals *arrivals, const struct reader_event *event)
 {
-	const struct value *v = event->values;
-	struct cpu_now *cpu = cpu_at(arrivals, event->cpu);
-	struct timer *timer;
+	int64_t now = reader_i64(event, ENTRY_NOW, 0);
 
-	if (!reader_has(event, ENTRY_TIMER)) {
-		return;
+	if (reader_has(event, ENTRY_TIMER)) {
+		release_expire(&arrivals->release, event->cpu, event->ts,
+			       event->values[ENTRY_TIMER].u,
+			       reader_has(event, ENTRY_NOW) ? &now : NULL);
 	}
-	timer = timer_at(arrivals, v[ENTRY_TIMER].u);
-	*cpu = (struct cpu_now){ .is_in_expiry = true,
-				 .timer = v[ENTRY_TIMER].u,
-				 .expiry.ts = event->ts };
-	if (timer->is_set && reader_has(event, ENTRY_NOW) && v[ENTRY_NOW].i > timer->expires) {
-		cpu->expiry.late_ns = (uint64_t)v[ENTRY_NOW].i - (uint64_t)timer->expires;
-	}
-	timer->is_set = false;
 }
 
 static void on_start(struct arrivals *arrivals, const struct reader_event *event)
 {
-	const struct value *v = event->values;
-	struct timer *timer;
-
 	if (reader_has(event, START_TIMER) && reader_has(event, START_EXPIRES)) {
-		timer = timer_at(arrivals, v[START_TIMER].u);
-		timer->is_set = true;
-		timer->expires = v[reader_has(event, START_SOFT) ? START_SOFT : START_EXPIRES].i;
+		release_set(&arrivals->release, event->values[START_TIMER].u,
+			    reader_i64(event, START_SOFT, event->values[START_EXPIRES].i));
 	}
-}
-
-static void add_pending(struct release *release, const struct expiry *expiry)
-{
-	if (release->pending_count == 0) {
-		release->pending = *expiry;
-	}
-	release->pending_count += release->pending_count < UINT32_MAX;
-}
-
-/* A timer of a thread, which is not asleep, wakes nobody. */
-static void on_exit_of_timer(struct arrivals *arrivals, const struct reader_event *event)
-{
-	struct cpu_now *cpu = cpu_at(arrivals, event->cpu);
-	const struct timer *timer;
-
-	if (!cpu->is_in_expiry) {
-		return;
-	}
-	timer = timer_at(arrivals, cpu->timer);
-	if (!cpu->has_woken && timer->tid != 0) {
-		add_pending(release_of(arrivals, timer->tid), &cpu->expiry);
-	}
-	cpu->is_in_expiry = false;
 }
 
 /* Whether the wake-up at @ts ended a sleep. */
@@ -260,56 +104,23 @@ static bool was_asleep(const struct arrivals *arrivals, int32_t tid, uint64_t ts
 
 static void on_wake(struct arrivals *arrivals, const struct reader_event *event)
 {
-	const struct value *v = event->values;
-	struct cpu_now *cpu = cpu_at(arrivals, event->cpu);
-	struct release *release;
-	struct timer *timer;
-	int32_t tid;
+	int32_t tid = (int32_t)reader_i64(event, WAKE_TID, 0);
 
-	if (!wake_source_wakes(reader_i64(event, WAKE_TID, 0),
-			       reader_u64(event, WAKE_SUCCESS, 1))) {
-		return;
-	}
-	tid = (int32_t)v[WAKE_TID].i;
-	release = release_of(arrivals, tid);
-	release->first_wake_ts = release->first_wake_ts != 0 ? release->first_wake_ts : event->ts;
-	release->wake_ts = event->ts;
-	release->wake_signal = 0;
-	release->is_timer = cpu->is_in_expiry;
-	release->expiry = cpu->expiry;
-	cpu->woken = tid;
-	if (!cpu->is_in_expiry) {
-		return;
-	}
-	cpu->has_woken = true;
-	timer = timer_at(arrivals, cpu->timer);
-	timer->is_shared |= timer->tid != 0 && timer->tid != tid;
-	timer->tid = timer->is_shared ? 0 : tid;
-	/* A sleep whose time had come already: the thread was about to sleep. */
-	if (!release->is_executing && !was_asleep(arrivals, tid, event->ts)) {
-		add_pending(release, &cpu->expiry);
+	/* In the expiry of a timer whose time had come already: the thread was about to sleep. */
+	if (wake_source_wakes(tid, reader_u64(event, WAKE_SUCCESS, 1)) &&
+	    release_woken(&arrivals->release, event->cpu, event->ts, tid) &&
+	    was_asleep(arrivals, tid, event->ts)) {
+		release_slept(&arrivals->release, tid, event->ts);
 	}
 }
 
 static void on_signal(struct arrivals *arrivals, const struct reader_event *event)
 {
-	const struct value *v = event->values;
-	struct cpu_now *cpu = cpu_at(arrivals, event->cpu);
-	struct release *release;
-	int32_t signal;
+	int32_t tid = (int32_t)reader_i64(event, SIGNAL_TID, 0);
 
-	if (!reader_has(event, SIGNAL_SIG) || !reader_has(event, SIGNAL_TID) ||
-	    (reader_has(event, SIGNAL_RESULT) && v[SIGNAL_RESULT].i != 0)) {
-		return;
-	}
-	signal = (int32_t)v[SIGNAL_SIG].i;
-	release = release_of(arrivals, (int32_t)v[SIGNAL_TID].i);
-	if (cpu->woken == v[SIGNAL_TID].i && cpu->woken != 0) {
-		release->wake_signal = signal; /* it follows its wake-up */
-		cpu->woken = 0;
-	} else if (signal == release->signal && signal != 0 &&
-		   release->signals.count - release->taken < SIGNALS_MAX) {
-		*vec_push(&release->signals) = event->ts;
+	if (reader_has(event, SIGNAL_SIG) && tid > 0 && reader_i64(event, SIGNAL_RESULT, 0) == 0) {
+		release_signal(&arrivals->release, event->cpu, event->ts, tid,
+			       (int32_t)event->values[SIGNAL_SIG].i);
 	}
 }
 
@@ -318,7 +129,7 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 	size_t request;
 
 	if (!event->class) {
-		*cpu_at(arrivals, event->cpu) = (struct cpu_now){ 0 };
+		release_lose_cpu(&arrivals->release, event->cpu);
 		return;
 	}
 	request = event->binding->request - arrivals->first;
@@ -341,7 +152,7 @@ void arrivals_take(struct arrivals *arrivals, const struct reader_event *event)
 		break;
 	case EXIT:
 	case OLD_EXIT:
-		on_exit_of_timer(arrivals, event);
+		release_expired(&arrivals->release, event->cpu, event->ts);
 		break;
 	case SIGNAL:
 		on_signal(arrivals, event);
@@ -377,79 +188,29 @@ static uint64_t sleep_end(const struct deep_thread *thread, uint64_t since, uint
 		       : 0;
 }
 
-/* When the timer should have expired, or when it did if that is no release: before the last one. */
-static uint64_t due(const struct release *release, const struct expiry *expiry, uint64_t least)
-{
-	uint64_t after = release->arrival > least ? release->arrival : least;
-
-	return expiry->late_ns < expiry->ts && expiry->ts - expiry->late_ns > after
-		       ? expiry->ts - expiry->late_ns
-		       : expiry->ts;
-}
-
-/* The wake-up that ended its sleep at @end released it. */
-static struct arrival of_wake(struct release *release, uint64_t end, uint64_t least)
-{
-	struct arrival arrival = { .ts = end, .from = ARRIVAL_WAKE };
-
-	if (release->wake_ts > end || release->wake_ts < release->since) {
-		return arrival; /* another one came since */
-	}
-	arrival.ts = release->wake_ts;
-	if (release->is_timer) {
-		arrival.from = ARRIVAL_TIMER;
-		arrival.ts = due(release, &release->expiry, least);
-	} else if (release->wake_signal != 0) {
-		arrival.from = ARRIVAL_SIGNAL;
-		release->signal = release->wake_signal;
-	}
-	release->taken = release->signals.count = 0;
-	return arrival;
-}
-
-/* What has come while it was not asleep released it. */
-static struct arrival of_pending(struct release *release, uint64_t ts, uint64_t least)
-{
-	struct arrival arrival = { .ts = ts, .from = ARRIVAL_UNKNOWN };
-
-	if (release->pending_count > 0) {
-		arrival.from = ARRIVAL_TIMER;
-		arrival.ts = due(release, &release->pending, least);
-		arrival.skipped = release->pending_count - 1;
-	} else if (release->taken < release->signals.count) {
-		arrival.from = ARRIVAL_SIGNAL;
-		arrival.ts = release->signals.at[release->taken++];
-	}
-	if (release->taken == release->signals.count) {
-		release->taken = release->signals.count = 0;
-	}
-	return arrival;
-}
-
 struct arrival arrivals_begin(struct arrivals *arrivals, int32_t tid,
-			      const struct deep_thread *thread, uint64_t ts)
+			      const struct deep_thread *thread, uint64_t ts, size_t *hint)
 {
-	struct release *release = release_of(arrivals, tid);
-	uint64_t least = arrivals->owners->timeline->begin;
-	uint64_t since = release->since > arrivals->lost_ts ? release->since : arrivals->lost_ts;
-	uint64_t end = sleep_end(thread, since, ts, release->first_wake_ts, &release->hint);
-	struct arrival arrival =
-		end != 0 ? of_wake(release, end, least) : of_pending(release, ts, least);
+	uint64_t first_wake, since = release_since(&arrivals->release, tid, 0, &first_wake);
 
-	arrival.ts = arrival.ts < ts ? arrival.ts : ts;
-	release->pending_count = 0;
-	release->is_executing = true;
-	release->since = ts;
-	release->arrival = arrival.ts;
-	return arrival;
+	since = since > arrivals->lost_ts ? since : arrivals->lost_ts;
+	return release_begin(&arrivals->release, tid, 0, ts,
+			     sleep_end(thread, since, ts, first_wake, hint));
 }
 
 void arrivals_end(struct arrivals *arrivals, int32_t tid, uint64_t ts)
 {
-	struct release *release = release_of(arrivals, tid);
+	release_end(&arrivals->release, tid, 0, ts);
+}
 
-	release->is_executing = false;
-	release->since = ts;
+void arrivals_forget(struct arrivals *arrivals, int32_t tid)
+{
+	release_forget(&arrivals->release, tid);
+}
+
+void arrivals_rename(struct arrivals *arrivals, int32_t from, int32_t to)
+{
+	release_rename(&arrivals->release, from, to, UINT64_MAX);
 }
 
 /* ---- lifecycle ---- */
@@ -461,35 +222,19 @@ struct arrivals *arrivals_new(const struct owners *owners, const struct plan *pl
 	arrivals->owners = owners;
 	arrivals->first = first;
 	arrivals->wakes = wake_source_of(plan);
-	arrivals->timers = kh_init(timers);
-	arrivals->cpus = kh_init(cpus_now);
-	arrivals->releases = kh_init(releases);
+	arrivals->release.jobs = 1;
+	arrivals->release.least = owners->timeline->begin;
 	return arrivals;
-}
-
-static void forget_all(struct arrivals *arrivals)
-{
-	for (khint_t at = kh_begin(arrivals->releases); at != kh_end(arrivals->releases); at++) {
-		if (kh_exist(arrivals->releases, at)) {
-			free_release(kh_value(arrivals->releases, at));
-		}
-	}
-	kh_clear(timers, arrivals->timers);
-	kh_clear(cpus_now, arrivals->cpus);
-	kh_clear(releases, arrivals->releases);
 }
 
 void arrivals_lose(struct arrivals *arrivals, uint64_t ts)
 {
-	forget_all(arrivals);
+	release_lose(&arrivals->release);
 	arrivals->lost_ts = ts;
 }
 
 void arrivals_free(struct arrivals *arrivals)
 {
-	forget_all(arrivals);
-	kh_destroy(timers, arrivals->timers);
-	kh_destroy(cpus_now, arrivals->cpus);
-	kh_destroy(releases, arrivals->releases);
+	release_fini(&arrivals->release);
 	free(arrivals);
 }

@@ -6,40 +6,16 @@
 #include <string.h>
 
 #include "deep/jobs/jobs-pattern.h"
-#include "query/names.h"
 
 /* ---- patterns ---- */
 
-int jobs_pattern_parse(const char *text, struct jobs_pattern *pattern, struct err *err)
+void jobs_pattern_init(struct jobs_pattern *pattern, const struct job_spec *job)
 {
-	struct job_pattern parsed;
-	int r = job_pattern_parse(text, &parsed, err);
-
-	memset(pattern, 0, sizeof(*pattern));
-	for (size_t i = 0; r == 0 && i < parsed.count; i++) {
-		pattern->at[i].is = parsed.at[i];
+	*pattern =
+		(struct jobs_pattern){ .count = job->is->event_count, .is_across = job->is_across };
+	for (size_t i = 0; i < pattern->count; i++) {
+		pattern->at[i].is = &job->is->events[i];
 	}
-	pattern->count = r == 0 ? parsed.count : 0;
-	pattern->is_across = r == 0 && parsed.is_across;
-	return r;
-}
-
-int jobs_check(const char *pattern, struct err *err)
-{
-	struct jobs_pattern parsed;
-
-	return jobs_pattern_parse(pattern, &parsed, err);
-}
-
-int jobs_look_up(struct names *names, const void *pattern)
-{
-	struct jobs_pattern parsed;
-	int r = jobs_pattern_parse(pattern, &parsed, names->err);
-
-	for (size_t i = 0; r == 0 && i < parsed.count; i++) {
-		r = names_definition(names, &parsed.at[i].is);
-	}
-	return r;
 }
 
 /* ---- requests ---- */
@@ -79,7 +55,7 @@ static int field_of(struct plan_request *request, const char *field, struct err 
 int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *requests,
 			 struct err *err)
 {
-	assert(pattern->count >= 2); /* jobs_pattern_parse() */
+	assert(pattern->count >= 2); /* expression_parse() */
 	memset(requests, 0, sizeof(*requests));
 	(void)request_of(requests, "sched_switch");
 	requests->at[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
@@ -101,10 +77,10 @@ int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *req
 		struct jobs_part *part = &pattern->at[d];
 		int tid;
 
-		part->request = request_of(requests, part->is.event);
-		for (size_t i = 0; i < part->is.count; i++) {
+		part->request = request_of(requests, part->is->event);
+		for (size_t i = 0; i < part->is->count; i++) {
 			int field = field_of(&requests->at[part->request],
-					     part->is.conditions[i].field, err);
+					     part->is->conditions[i].field, err);
 
 			if (field < 0) {
 				return field;

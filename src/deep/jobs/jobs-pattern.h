@@ -1,5 +1,5 @@
 /*
- * jobs-pattern: from the text of a pattern to requests, for jobs.c, which matches events.
+ * jobs-pattern: from a pattern to requests, for jobs.c, which matches events.
  */
 #ifndef SILLAGE_DEEP_JOBS_PATTERN_H
 #define SILLAGE_DEEP_JOBS_PATTERN_H
@@ -13,7 +13,7 @@
 
 /* One event of a pattern. */
 struct jobs_part {
-	struct definition is;
+	const struct definition *is;
 	size_t request;                 /* index of the request that has the event's fields */
 	uint8_t fields[CONDITIONS_MAX]; /* index of the request's field, by condition */
 	uint8_t tid_field;              /* the context that names the running thread */
@@ -38,8 +38,8 @@ struct jobs_requests {
 	size_t count;
 };
 
-/* @text: a pattern, or the name of a model.  -EINVAL with the place and what was expected there. */
-int jobs_pattern_parse(const char *text, struct jobs_pattern *pattern, struct err *err);
+/* Makes the parts of a job, which has to outlive them. */
+void jobs_pattern_init(struct jobs_pattern *pattern, const struct job_spec *job);
 
 /* Fills @requests, which points into @pattern, and the pattern's indexes into it.  -EINVAL: an
  * event has conditions on too many fields. */

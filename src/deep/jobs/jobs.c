@@ -14,7 +14,7 @@
 #include "deep/reader.h"
 
 /* The state of a thread's next execution. */
-struct machine {
+struct follower {
 	size_t next; /* the definition to match; 0: not begun */
 	uint64_t begin;
 	struct arrival arrival;
@@ -22,7 +22,7 @@ struct machine {
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
 
-HASH_MAP(machines, struct machine)
+HASH_MAP(machines, struct follower)
 HASH_MAP(running, int32_t)
 
 struct matcher {
@@ -51,20 +51,20 @@ static bool matches(const struct jobs_part *part, const struct reader_event *eve
 {
 	struct reader_event as;
 
-	if ((!part->is.has_tid && tid != current) || !reader_as(event, part->request, &as)) {
+	if ((!part->is->has_tid && tid != current) || !reader_as(event, part->request, &as)) {
 		return false;
 	}
-	for (size_t i = 0; i < part->is.count; i++) {
+	for (size_t i = 0; i < part->is->count; i++) {
 		if (!reader_has(&as, part->fields[i]) ||
-		    !pattern_condition_holds(&part->is.conditions[i], &as.values[part->fields[i]],
-					     tid)) {
+		    !pattern_condition_holds(&part->is->conditions[i], &as.values[part->fields[i]],
+					     as.binding->is_signed >> part->fields[i] & 1, tid)) {
 			return false;
 		}
 	}
 	return true;
 }
 
-static void add_execution(struct matcher *matcher, int32_t tid, const struct machine *machine,
+static void add_execution(struct matcher *matcher, int32_t tid, const struct follower *machine,
 			  uint64_t end)
 {
 	uint64_t begin = machine->begin;
@@ -94,7 +94,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct mac
 static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 {
 	const struct timeline *timeline = matcher->timeline;
-	struct machine *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 	struct execution one = { 0 };
 
 	if (!at || at->next == 0) {
@@ -124,15 +124,16 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 	if (thread == NOBODY) {
 		return (struct arrival){ .ts = ts };
 	}
-	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts);
+	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts,
+			      &matcher->hints[thread]);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
-	struct machine *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
-	struct machine machine = { 0 };
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower machine = { 0 };
 
 	if (tid == 0) {
 		return;
@@ -195,10 +196,10 @@ static bool try_across(struct matcher *matcher, const struct reader_event *event
 		return false;
 	}
 	if (tid != 0) {
-		thread = owners_at(&matcher->owners, tid, part->is.who, event->ts, event->ts);
+		thread = owners_at(&matcher->owners, tid, part->is->who, event->ts, event->ts);
 	}
 	/* An interrupt of an idle CPU can begin an execution. */
-	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is.who[0])) {
+	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is->who[0])) {
 		return false;
 	}
 	if (matcher->is_open) {
@@ -235,8 +236,8 @@ static void forget_machine(struct matcher *matcher, int32_t tid)
 /* An open execution continues under the thread's new tid, whose thread ends at @ts. */
 static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, uint64_t ts)
 {
-	const struct machine *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
-	struct machine machine = open ? *open : (struct machine){ 0 };
+	const struct follower *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
+	struct follower machine = open ? *open : (struct follower){ 0 };
 
 	leave_open(matcher, to, ts);
 	forget_machine(matcher, to);
@@ -262,7 +263,7 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 /* Counts as cut what is open of the thread that has the tid at @ts. */
 static void count_cut(struct matcher *matcher, int32_t tid, uint64_t ts)
 {
-	struct machine *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 
 	if (at && at->next > 0 &&
 	    owners_at(&matcher->owners, tid, matcher->config->who, at->begin, ts) != NOBODY) {
@@ -361,8 +362,9 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 		const struct jobs_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
-		for (size_t i = 0; part->is.has_tid && i < part->is.count; i++) {
-			if (part->is.conditions[i].is_tid && reader_as(event, part->request, &as) &&
+		for (size_t i = 0; part->is->has_tid && i < part->is->count; i++) {
+			if (part->is->conditions[i].is_tid &&
+			    reader_as(event, part->request, &as) &&
 			    reader_has(&as, part->fields[i])) {
 				tried[count++] = (int32_t)as.values[part->fields[i]].i;
 			}
@@ -416,9 +418,10 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	struct jobs_pattern pattern;
 	struct reader *reader;
 	struct jobs_requests requests;
-	int r = jobs_pattern_parse(config->pattern, &pattern, err);
+	int r;
 
-	r = r < 0 ? r : jobs_pattern_request(&pattern, &requests, err);
+	jobs_pattern_init(&pattern, config->job);
+	r = jobs_pattern_request(&pattern, &requests, err);
 	if (r < 0) {
 		return r;
 	}
@@ -436,7 +439,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {
 		jobs->missing = matcher.reached + 1;
-		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is.event);
+		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is->event);
 	}
 	machines_fini(&matcher.machines);
 	running_fini(&matcher.running);
@@ -490,7 +493,7 @@ static size_t keep_within(struct executions inner, struct executions outer)
 int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
 	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
 {
-	const struct jobs_config of_outer = { .pattern = config->within, .who = config->who };
+	const struct jobs_config of_outer = { .job = config->within, .who = config->who };
 	struct jobs outer = { 0 };
 	int r;
 

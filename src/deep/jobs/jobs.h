@@ -1,22 +1,20 @@
 /*
  * jobs: executions of a user's pattern of events (doc/definitions.md, 6.1 and 6.2).
  *
- *     jobs-pattern.c   text to requests (jobs-pattern.h)
+ *     jobs-pattern.c   a pattern to requests (jobs-pattern.h)
  *     jobs.c           finds executions in a trace
  *     jobs-figures.c   their statistics
  *     jobs/            who had a tid, and when executions arrived
  *
  *     sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&255=1
  *
- * A pattern is a list of definitions (query/job.h), separated by semicolons.  An execution is
+ * A pattern is a list of definitions (query/pattern.h), separated by semicolons.  An execution is
  * the time from the event of the first definition to the event of the last one, on one thread:
  * conditions name it as $tid, and a definition without $tid must happen on it.  sched_in and
  * sched_out are a sched_switch to and from that thread.
  *
  * If one of exactly two definitions has @WHO (a tid or a name), an execution goes from one thread
  * to another: "irq_handler_entry irq=36; sched_in @worker".  Such executions do not overlap.
- *
- * The name of a model stands for its pattern: see job_models (query/job.h).
  *
  * Each thread has a machine that counts the definitions matched so far:
  *
@@ -30,6 +28,7 @@
 #include "deep/jobs/arrivals.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
+#include "query/job.h"
 
 struct reader_setup;
 
@@ -57,11 +56,11 @@ typedef VEC(struct execution *) execution_list;
 
 /* What the user wants. */
 struct jobs_config {
-	const char *pattern;  /* or a model */
-	const char *within;   /* only executions inside one of this pattern; NULL: all */
-	const char *who;      /* a tid or a name; NULL: all threads */
-	uint64_t deadline_ns; /* UINT64_MAX: none */
-	uint64_t period_ns;   /* of their arrivals; 0: none */
+	const struct job_spec *job;    /* its pattern */
+	const struct job_spec *within; /* only executions inside one of its; NULL: all */
+	const char *who;               /* a tid or a name; NULL: all threads */
+	uint64_t deadline_ns;          /* UINT64_MAX: none */
+	uint64_t period_ns;            /* of their arrivals; 0: none */
 };
 
 struct jobs_figures {
@@ -115,13 +114,6 @@ struct jobs {
 	VEC(struct jobs_group) groups;
 	VEC(struct jobs_span) spans; /* of all and open ones, by thread and begin */
 };
-
-/* Whether a pattern is valid: 0, or -EINVAL with the place and what was expected there. */
-int jobs_check(const char *pattern, struct err *err);
-
-/* Whether the trace has the events and fields of a valid pattern (query/names.h). */
-struct names;
-int jobs_look_up(struct names *names, const void *pattern);
 
 /* Finds the executions that lie in the timeline's range.  What cannot be read was reported when the
  * timeline was built. */

@@ -418,9 +418,9 @@ static void put_jobs(struct printer *p)
 	const struct jobs *jobs = p->report->jobs;
 
 	json_open(&p->json, "jobs", '{');
-	json_text(&p->json, "pattern", jobs->config->pattern);
+	json_text(&p->json, "pattern", jobs->config->job->pattern);
 	if (jobs->config->within) {
-		json_text(&p->json, "within", jobs->config->within);
+		json_text(&p->json, "within", jobs->config->within->pattern);
 	}
 	if (jobs->config->deadline_ns != UINT64_MAX) {
 		json_u64(&p->json, "deadline_ns", jobs->config->deadline_ns);

@@ -13,7 +13,6 @@
 
 #define WHO_MAX 48
 
-/* Names come from an untrusted trace: control characters must not reach the terminal. */
 static const char *comm(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
 {
 	const struct deep_thread *thread;
@@ -21,9 +20,6 @@ static const char *comm(char text[WHO_MAX], const struct deep_report *report, ui
 	assert(index < report->timeline->threads.count);
 	thread = report->timeline->threads.at[index];
 	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
-	for (char *c = text; *c; c++) {
-		*c = units_letter(*c);
-	}
 	return text;
 }
 
@@ -487,7 +483,7 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	const struct jobs *jobs = report->jobs;
 	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->pattern,
+	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->job->pattern,
 		      units_count(text, jobs->all.count));
 	if (jobs->all.count + jobs->open.count > 0) {
 		put_figures(jobs, out);

@@ -194,7 +194,7 @@ static void on_process(struct track *track, const struct reader_event *event)
 
 /* ---- sleeps ---- */
 
-static bool can_sleep(const struct call *call)
+static bool can_sleep(const struct track_call *call)
 {
 	return call->kind == CALL_WAIT || call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
 }
@@ -210,7 +210,7 @@ static void on_switch(struct track *track, const struct reader_event *event)
 	cpu->tid = reader_has(event, NEXT) ? (int32_t)v[NEXT].i : 0;
 	if (task && can_sleep(&task->call) && reader_has(event, STATE) &&
 	    task_state_sleeps(v[STATE].u, track->states)) {
-		struct call *call = &task->call;
+		struct track_call *call = &task->call;
 
 		call->sleep = call->has_slept ? call->sleep : event->ts;
 		call->has_slept = true;
@@ -235,7 +235,7 @@ static void on_switch(struct track *track, const struct reader_event *event)
 }
 
 /* A thread wakes one that waits for what its call is about. */
-static void count_woken(const struct track *track, struct call *by, struct call *of)
+static void count_woken(const struct track *track, struct track_call *by, struct track_call *of)
 {
 	if ((by->kind == CALL_WAKE || by->kind == CALL_MOVE) && of->kind == CALL_WAIT) {
 		by->woken += of->resource == by->resource;

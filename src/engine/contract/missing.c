@@ -217,6 +217,24 @@ void missing_columns(const struct analysis *analysis, const struct missing_event
 	mark_processes(analysis, unknown);
 }
 
+void missing_keep(struct missing_events *events, const struct missing_event *these, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < events->at.count; i++) {
+		struct missing_event one = events->at.at[i];
+		bool is_among = false;
+
+		for (size_t k = 0; k < count; k++) {
+			is_among |= these[k].analysis == one.analysis &&
+				    strcmp(these[k].event, one.event) == 0;
+		}
+		events->at.at[kept] = one;
+		kept += is_among;
+	}
+	events->at.count = kept;
+}
+
 void missing_fini(struct missing *missing)
 {
 	vec_fini(&missing->events.at);

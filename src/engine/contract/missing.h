@@ -45,6 +45,9 @@ struct missing {
 
 /* Adds the event to those of the analysis, if it is not there yet. */
 void missing_add(struct missing_events *events, const struct analysis *analysis, const char *event);
+/* Leaves those that are among these, too.  Kernel and user space of one session never record the
+ * same: what some trace has is not missing. */
+void missing_keep(struct missing_events *events, const struct missing_event *these, size_t count);
 /* What @names lacks for the analyses of @list; @ret is zeroed, or filled before. */
 void missing_find(const struct event_names *names, const struct analysis *const *list, size_t count,
 		  const struct period_set *periods, struct missing *ret);

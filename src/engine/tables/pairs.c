@@ -356,7 +356,7 @@ bool pairs_are_sound(const struct pairs *pairs)
 HASH_MAP(pair_numbers, uint32_t)
 
 /* One of a pair as the table shows it. */
-struct side {
+struct pair_side {
 	int64_t number;   /* tid, pid or PID namespace; REPORT_NO_NUMBER: none */
 	int32_t named_by; /* the tid that the name is of; INT32_MIN: it is the right one */
 	char name[64];    /* "": unknown */
@@ -364,10 +364,10 @@ struct side {
 
 /* The sum of pairs of threads; the first is a report_process.memory. */
 struct pair_sum {
-	struct thread_view view;                          /* of the first one */
-	struct side of, by;                               /* once all is added up ... */
-	uint32_t of_number, by_number;                    /* ... of these in pairs_pass.all */
-	char keyed[2 * sizeof(((struct side *)0)->name)]; /* the names of what has no number */
+	struct thread_view view;                               /* of the first one */
+	struct pair_side of, by;                               /* once all is added up ... */
+	uint32_t of_number, by_number;                         /* ... of these in pairs_pass.all */
+	char keyed[2 * sizeof(((struct pair_side *)0)->name)]; /* the names of what has no number */
 	uint64_t values[PAIR_COLUMNS];
 };
 
@@ -375,7 +375,7 @@ struct pairs_pass {
 	struct tables *tables;
 	struct listing *listing;
 	struct pair_numbers sides, pairs;
-	VEC(struct side) all;
+	VEC(struct pair_side) all;
 	VEC(struct pair_sum *) sums;
 };
 
@@ -400,15 +400,15 @@ static const char *process_name(struct tables *tables, int64_t pid)
 	return leader && leader->view.pid == pid ? leader->view.comm : "";
 }
 
-static void set_name(struct side *side, const char *name)
+static void set_name(struct pair_side *side, const char *name)
 {
 	(void)snprintf(side->name, sizeof(side->name), "%s", name);
 }
 
 /* Of a process without a known leader the name is that of its thread with the smallest tid. */
-static struct side side_of(const struct pairs_pass *pass, uint32_t member)
+static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 {
-	struct side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
+	struct pair_side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
 	const struct thread_view *view;
 	char room[NAME_BYTES + 1];
 
@@ -439,7 +439,7 @@ static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 }
 
 /* Sides that the table does not tell apart have one number. */
-static uint32_t number_of(struct pairs_pass *pass, const struct side *side)
+static uint32_t number_of(struct pairs_pass *pass, const struct pair_side *side)
 {
 	uint64_t key = side->number != REPORT_NO_NUMBER ? (uint64_t)side->number
 							: hash_text(1, side->name) | 1ull << 63;
@@ -459,7 +459,7 @@ static uint32_t number_of(struct pairs_pass *pass, const struct side *side)
 
 static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *row)
 {
-	struct side of = side_of(pass, row->of), by = side_of(pass, row->by);
+	struct pair_side of = side_of(pass, row->of), by = side_of(pass, row->by);
 	uint64_t key = (uint64_t)number_of(pass, &of) << 32;
 	struct pair_sum *sum;
 	bool is_new;
@@ -516,7 +516,7 @@ static void list_sum(const struct pairs_pass *pass, struct pair_sum *sum)
 static void list_pair(struct pairs_pass *pass, const struct pair_row *pair, const uint64_t *values)
 {
 	struct report_row *row = report_add_row(pass->listing, values, false);
-	struct side by = side_of(pass, pair->by);
+	struct pair_side by = side_of(pass, pair->by);
 	struct pair_sum *names;
 
 	if (!row) {

@@ -2,6 +2,7 @@
  * report-sort: the order of rows in a report; see report.h.
  */
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,17 +30,35 @@ static uint64_t urgency(const struct thread_view *thread)
 	return thread && thread->has_prio ? (uint64_t)(UINT32_MAX - (int64_t)thread->prio) : 0;
 }
 
+static uint64_t sum_of(const struct table *table, uint32_t columns, enum histogram_part part,
+		       const struct report_row *row)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t mask = columns; mask != 0; mask &= mask - 1) {
+		unsigned int i = (unsigned int)__builtin_ctz(mask);
+
+		sum += value_of(&table->columns[i], part, row->values[i]);
+	}
+	return sum;
+}
+
+/* Of quotients the first 20 binary digits behind the point count; 0 / 0 comes last. */
 uint64_t report_sort_value(const struct table *table, struct report_order order,
 			   const struct report_row *row)
 {
-	uint64_t sum = order.by_prio ? urgency(row->thread) : 0;
+	uint64_t sum = sum_of(table, order.mask, order.part, row), per;
+	double scaled;
 
-	for (uint32_t mask = order.mask; mask != 0; mask &= mask - 1) {
-		unsigned int i = (unsigned int)__builtin_ctz(mask);
-
-		sum += value_of(&table->columns[i], order.part, row->values[i]);
+	if (order.by_prio) {
+		return urgency(row->thread);
 	}
-	return sum;
+	if (order.per == 0) {
+		return sum;
+	}
+	per = sum_of(table, order.per, order.per_part, row);
+	scaled = per > 0 ? ldexp((double)sum / (double)per, 20) : 0;
+	return scaled < 1.8e19 ? (uint64_t)scaled : UINT64_MAX;
 }
 
 static int by_sort(const void *left, const void *right)
@@ -124,19 +143,25 @@ static bool is_chosen(const struct table *table, uint32_t column, const struct d
 struct report_order report_order(const struct table *table, const struct display *display)
 {
 	struct report_order order = { .mask = 0 };
-	uint32_t columns = column_count(table), chosen = 0;
+	uint32_t columns = column_count(table), chosen = 0, per = 0;
 
 	assert(table->sort_mask < 1u << columns);
-	if (!display || (!display->sort && display->sort_part == HISTOGRAM_NO_PART)) {
+	if (!display || (!display->sort && display->sort_part == HISTOGRAM_NO_PART) ||
+	    (display->sort_of && display->sort_of != table)) {
 		order.mask = table->sort_mask;
 		return order;
 	}
 	for (uint32_t i = 0; i < columns; i++) {
 		chosen |= (uint32_t)is_chosen(table, i, display) << i;
+		per |= (uint32_t)(display->sort_per &&
+				  strcmp(table->columns[i].key, display->sort_per) == 0)
+		       << i;
 	}
 	chosen = chosen & table->sort_mask ? chosen & table->sort_mask : chosen;
 	order.mask = chosen ? chosen & -chosen : table->sort_mask;
 	order.part = chosen ? display->sort_part : HISTOGRAM_NO_PART;
+	order.per = per;
+	order.per_part = display->sort_per_part;
 	if (chosen && table->columns[__builtin_ctz(chosen)].kind == COLUMN_PRIO) {
 		order = (struct report_order){ .by_prio = true };
 	}

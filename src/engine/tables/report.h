@@ -152,6 +152,8 @@ struct report_order {
 	uint32_t mask;
 	enum histogram_part part;
 	bool by_prio;
+	uint32_t per; /* the column that it is divided by; 0: it is not */
+	enum histogram_part per_part;
 };
 
 /* The order of @display, if the table has such a column, else the table's own; NULL: that. */

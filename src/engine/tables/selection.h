@@ -43,6 +43,9 @@ struct display {
 	enum per per;
 	const char *sort; /* key of the column to sort by, where a table has it; NULL: its own */
 	enum histogram_part sort_part; /* of a distribution; HISTOGRAM_NO_PART: its sum */
+	const struct table *sort_of;   /* the only table that is sorted so; NULL: any */
+	const char *sort_per; /* the key of a column of it that `sort` is divided by; NULL: none */
+	enum histogram_part sort_per_part;
 };
 
 /* What it selects, by bit: OF_ALL_... */

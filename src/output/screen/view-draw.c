@@ -252,7 +252,7 @@ static size_t cells_that_fit(const struct canvas *canvas, size_t count)
 
 /* The first cell on the screen: the user's, else so that the one that rows are sorted by is there.
  */
-static size_t first_cell(struct view *view, const struct listing *listing, size_t fit)
+static size_t first_cell(struct view *view, const struct view_listing *listing, size_t fit)
 {
 	size_t last = listing->cell_count > fit ? listing->cell_count - fit : 0;
 
@@ -263,7 +263,7 @@ static size_t first_cell(struct view *view, const struct listing *listing, size_
 	return view->sort < listing->cell_count && view->sort >= fit ? view->sort - fit + 1 : 0;
 }
 
-static void draw_row(const struct canvas *canvas, int line, const struct listing *listing,
+static void draw_row(const struct canvas *canvas, int line, const struct view_listing *listing,
 		     const struct report_row *row, size_t first, size_t fit, enum view_style style)
 {
 	char text[VIEW_LINE_MAX], value[CELL_MAX];
@@ -285,7 +285,7 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 }
 
 /* @sort: the cell that rows are sorted by, which gets @mark. */
-static void draw_head(struct canvas *canvas, const struct listing *listing, size_t first,
+static void draw_head(struct canvas *canvas, const struct view_listing *listing, size_t first,
 		      size_t fit, size_t sort, char mark)
 {
 	char text[VIEW_LINE_MAX];
@@ -337,7 +337,7 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 static void draw_table(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
 		       const struct report_table *table)
 {
-	struct listing listing;
+	struct view_listing listing;
 	int room = canvas->lines - canvas->line - 2;
 	size_t fit, first;
 
@@ -382,7 +382,7 @@ static bool is_about(const struct view *view, const struct report_table *table,
 static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 			     const struct report_table *table)
 {
-	struct listing listing = { .table = table };
+	struct view_listing listing = { .table = table };
 	bool is_first = true;
 	char text[CELL_MAX];
 	size_t fit;

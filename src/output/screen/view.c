@@ -282,7 +282,8 @@ static int by_cell(const void *left, const void *right, void *arg)
 	return a < b ? -1 : a > b; /* the reported order */
 }
 
-void view_list(const struct view *view, const struct report_table *table, struct listing *listing)
+void view_list(const struct view *view, const struct report_table *table,
+	       struct view_listing *listing)
 {
 	char text[CELL_MAX];
 

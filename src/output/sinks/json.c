@@ -393,23 +393,8 @@ static void warning_line(struct output *output, const struct trace_identity *tra
 	json_end_object(&json);
 }
 
-/* In full; NAN: null. */
-static void put_number(struct json *json, const char *key, double value)
-{
-	if (isfinite(value)) {
-		json_real(json, key, value);
-	} else {
-		json_null(json, key);
-	}
-}
-
 static void put_trigger_value(struct json *json, const struct trigger_value *value)
 {
-	const char op[] = { value->op == 'g'   ? '>'
-			    : value->op == 'l' ? '<'
-					       : value->op,
-			    value->op == 'g' || value->op == 'l' ? '=' : '\0', '\0' };
-
 	json_open(json, NULL, '{');
 	json_text(json, "figure", value->figure);
 	if (value->row[0]) {
@@ -417,10 +402,10 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 	}
 	json_bool(json, "holds", value->holds);
 	json_fixed(json, "value", value->value);
-	json_text(json, "op", op);
+	json_text(json, "op", op_text(value->op));
 	if (value->is_baseline) {
-		put_number(json, "limit", value->limit);
-		put_number(json, "baseline", value->baseline);
+		json_real(json, "limit", value->limit);
+		json_real(json, "baseline", value->baseline);
 		json_u64(json, "days", value->days);
 	} else if (isfinite(value->limit)) {
 		json_fixed(json, "limit", value->limit);

@@ -14,7 +14,7 @@
 
 #define IS_COMPLETE ((uint64_t)1 << 63) /* in versions of windows */
 
-struct named {
+struct named_batch {
 	char trace[STORE_TRACE_TEXT];
 };
 
@@ -23,7 +23,7 @@ struct clickhouse_encoder {
 	uint64_t version; /* of the last item: each has a higher one */
 	struct clickhouse_table *tables[CLICKHOUSE_TABLES_MAX]; /* NULL: not used yet */
 	char *inserts[CLICKHOUSE_TABLES_MAX];
-	VEC(struct named) named;
+	VEC(struct named_batch) named;
 	struct store_scratch scratch;
 };
 

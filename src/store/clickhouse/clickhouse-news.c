@@ -19,7 +19,7 @@
 #define RANGES_MAX 200 /* in one statement */
 #define FIELDS_MAX 6
 
-struct known {
+struct news_trace {
 	char id[STORE_TRACE_TEXT];
 	uint32_t number;
 };
@@ -30,12 +30,13 @@ struct clickhouse_news {
 	bool has_traces, has_windows; /* tables that are known to be there */
 	char *traces_state;           /* changes when a trace is added; NULL: unknown */
 	VEC(struct clickhouse_trace) traces;
-	VEC(struct known) by_id; /* sorted */
+	VEC(struct news_trace) by_id; /* sorted */
 };
 
 /* ---- answers ---- */
 
-typedef void take_fn(void *user, char *const *fields, const size_t *lens);
+/* False: the row is impossible. */
+typedef bool take_fn(void *user, char *const *fields, const size_t *lens);
 
 /* Rows of an answer, @count fields each. */
 struct rows {
@@ -76,8 +77,7 @@ static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
 	for (size_t i = 0; i < count; i++) {
 		fields[i][lens[i]] = '\0';
 	}
-	rows->take(rows->user, fields, lens);
-	return 0;
+	return rows->take(rows->user, fields, lens) ? 0 : damaged(rows, err);
 }
 
 static int on_data(void *user, const char *data, size_t len, struct err *err)
@@ -171,12 +171,13 @@ const char *clickhouse_news_name(const struct clickhouse_news *news)
 
 static int by_id(const void *left, const void *right)
 {
-	return strcmp(((const struct known *)left)->id, ((const struct known *)right)->id);
+	return strcmp(((const struct news_trace *)left)->id,
+		      ((const struct news_trace *)right)->id);
 }
 
-static const struct known *find(const struct clickhouse_news *news, const char *id)
+static const struct news_trace *find(const struct clickhouse_news *news, const char *id)
 {
-	struct known key = { .number = 0 };
+	struct news_trace key = { .number = 0 };
 
 	(void)snprintf(key.id, sizeof(key.id), "%s", id);
 	return news->by_id.count == 0 ? NULL
@@ -193,13 +194,16 @@ static char *text_of(char *field, size_t len)
 	return mem_strdup(field);
 }
 
-static void take_trace(void *user, char *const *fields, const size_t *lens)
+static bool take_trace(void *user, char *const *fields, const size_t *lens)
 {
 	struct clickhouse_news *news = user;
 
 	/* The new ones are behind by_id, which is sorted when all have come. */
-	if (lens[0] != STORE_TRACE_TEXT - 1 || find(news, fields[0])) {
-		return;
+	if (!clickhouse_is_trace(fields[0], lens[0])) {
+		return false;
+	}
+	if (find(news, fields[0])) {
+		return true;
 	}
 	*vec_push(&news->traces) = (struct clickhouse_trace){
 		.id = mem_strdup(fields[0]),
@@ -209,6 +213,7 @@ static void take_trace(void *user, char *const *fields, const size_t *lens)
 		.domain = text_of(fields[4], lens[4]),
 		.path = text_of(fields[5], lens[5]),
 	};
+	return true;
 }
 
 /* A line for each table.  The caller frees it. */
@@ -257,7 +262,7 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 		" FORMAT TabSeparated",
 		6, take_trace, news, err);
 	for (size_t i = known; i < news->traces.count; i++) {
-		struct known *one = vec_push(&news->by_id);
+		struct news_trace *one = vec_push(&news->by_id);
 
 		one->number = (uint32_t)i;
 		(void)snprintf(one->id, sizeof(one->id), "%s", news->traces.at[i].id);
@@ -326,33 +331,33 @@ static char *statement_of(const struct clickhouse_news *news, const char *what,
 	return text;
 }
 
-struct windows {
+struct news_windows {
 	const struct clickhouse_news *news;
 	store_news_fn *each;
 	void *user;
 };
 
-static void take_window(void *user, char *const *fields, const size_t *lens)
+static bool take_window(void *user, char *const *fields, const size_t *lens)
 {
-	const struct windows *windows = user;
-	const struct known *trace = find(windows->news, fields[0]);
-	const struct store_news_window window = {
-		.level = strtoull(fields[1], NULL, 10),
-		.begin = strtoull(fields[2], NULL, 10),
-		.end = strtoull(fields[3], NULL, 10),
-		.is_complete = fields[4][0] != '0',
-	};
+	const struct news_windows *windows = user;
+	const struct news_trace *trace = find(windows->news, fields[0]);
+	struct store_news_window window = { .is_complete = fields[4][0] != '0' };
 
-	(void)lens;
+	if (!clickhouse_take_ns(fields[1], lens[1], &window.level) || window.level == 0 ||
+	    !clickhouse_take_ns(fields[2], lens[2], &window.begin) ||
+	    !clickhouse_take_ns(fields[3], lens[3], &window.end) || window.end < window.begin) {
+		return false;
+	}
 	if (trace) {
 		windows->each(windows->user, trace->number, &window);
 	}
+	return true;
 }
 
 int clickhouse_news_windows(struct clickhouse_news *news, const struct store_news_range *ranges,
 			    size_t count, store_news_fn *each, void *user, struct err *err)
 {
-	struct windows windows = { news, each, user };
+	struct news_windows windows = { news, each, user };
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && news->has_windows && at < count; at += RANGES_MAX) {
@@ -376,18 +381,22 @@ struct counts {
 	uint64_t *ret;
 };
 
-static void take_count(void *user, char *const *fields, const size_t *lens)
+static bool take_count(void *user, char *const *fields, const size_t *lens)
 {
 	const struct counts *counts = user;
-	const struct known *trace = find(counts->news, fields[0]);
+	const struct news_trace *trace = find(counts->news, fields[0]);
+	uint64_t count;
 
-	(void)lens;
+	if (!clickhouse_take_ns(fields[1], lens[1], &count)) {
+		return false;
+	}
 	for (size_t i = 0; trace && i < counts->count; i++) {
 		if (counts->ranges[i].trace == trace->number) {
-			counts->ret[i] += strtoull(fields[1], NULL, 10);
+			counts->ret[i] += count;
 			break;
 		}
 	}
+	return true;
 }
 
 int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_range *ranges,
@@ -413,13 +422,12 @@ struct next {
 	uint64_t count, begin;
 };
 
-static void take_next(void *user, char *const *fields, const size_t *lens)
+static bool take_next(void *user, char *const *fields, const size_t *lens)
 {
 	struct next *next = user;
 
-	(void)lens;
-	next->count = strtoull(fields[0], NULL, 10);
-	next->begin = strtoull(fields[1], NULL, 10);
+	return clickhouse_take_ns(fields[0], lens[0], &next->count) &&
+	       clickhouse_take_ns(fields[1], lens[1], &next->begin);
 }
 
 /* What is near is found without a look at all that a trace has. */
@@ -451,23 +459,22 @@ int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_r
 
 /* ---- all of the store ---- */
 
-struct span {
+struct news_span {
 	uint64_t first, last;
 };
 
-static void take_span(void *user, char *const *fields, const size_t *lens)
+static bool take_span(void *user, char *const *fields, const size_t *lens)
 {
-	struct span *span = user;
+	struct news_span *span = user;
 
-	(void)lens;
-	span->first = strtoull(fields[0], NULL, 10);
-	span->last = strtoull(fields[1], NULL, 10);
+	return clickhouse_take_ns(fields[0], lens[0], &span->first) &&
+	       clickhouse_take_ns(fields[1], lens[1], &span->last) && span->first <= span->last;
 }
 
 int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint64_t *ret_last,
 			 struct err *err)
 {
-	struct span span = { 0, 0 };
+	struct news_span span = { 0, 0 };
 	int r = news->has_windows
 			? ask(news,
 			      "SELECT min(`begin`), max(`end`) FROM `windows` FORMAT TabSeparated",
@@ -484,13 +491,19 @@ struct gaps {
 	void *user;
 };
 
-static void take_gap(void *user, char *const *fields, const size_t *lens)
+static bool take_gap(void *user, char *const *fields, const size_t *lens)
 {
 	const struct gaps *gaps = user;
+	uint64_t begin, end, windows;
 
+	if (!clickhouse_take_ns(fields[0], lens[0], &begin) ||
+	    !clickhouse_take_ns(fields[1], lens[1], &end) ||
+	    !clickhouse_take_ns(fields[2], lens[2], &windows)) {
+		return false;
+	}
 	fields[3][mirror_unescape(fields[3], lens[3])] = '\0';
-	gaps->each(gaps->user, strtoull(fields[0], NULL, 10), strtoull(fields[1], NULL, 10),
-		   strtoull(fields[2], NULL, 10), fields[3]);
+	gaps->each(gaps->user, begin, end, windows, fields[3]);
+	return true;
 }
 
 int clickhouse_news_gaps(struct clickhouse_news *news, uint64_t begin, uint64_t end,

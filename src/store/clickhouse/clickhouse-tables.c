@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "store/rows/item.h"
 
 /* ---- columns ---- */
 
@@ -229,6 +230,60 @@ bool clickhouse_has_line(const char *lines, const char *line)
 		}
 	}
 	return false;
+}
+
+bool clickhouse_is_trace(const char *text, size_t len)
+{
+	size_t digits = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool is_hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+
+		digits +=
+			is_hyphen ? text[i] == '-' : text[i] && strchr("0123456789abcdef", text[i]);
+	}
+	return len == STORE_TRACE_TEXT - 1 && digits == len;
+}
+
+bool clickhouse_take_version(const char *text, size_t len, uint64_t *ret)
+{
+	uint64_t number = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] < '0' || text[i] > '9' ||
+		    __builtin_mul_overflow(number, UINT64_C(10), &number) ||
+		    __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number)) {
+			return false;
+		}
+	}
+	if (len > 0) {
+		*ret = number;
+	}
+	return len > 0;
+}
+
+bool clickhouse_take_int(const char *text, size_t len, int64_t *ret)
+{
+	bool is_negative = len > 0 && text[0] == '-';
+	uint64_t number;
+
+	if (!clickhouse_take_version(text + is_negative, len - is_negative, &number) ||
+	    number > (uint64_t)INT64_MAX + is_negative) {
+		return false;
+	}
+	*ret = (int64_t)(is_negative ? -number : number);
+	return true;
+}
+
+bool clickhouse_take_ns(const char *text, size_t len, uint64_t *ret)
+{
+	uint64_t number;
+
+	if (!clickhouse_take_version(text, len, &number) || number > INT64_MAX) {
+		return false;
+	}
+	*ret = number;
+	return true;
 }
 
 static int run(struct http *http, const char *statement, bool has_no_database, struct err *err)

@@ -32,6 +32,10 @@ enum clickhouse_number {
 	CLICKHOUSE_TABLES_MAX = CLICKHOUSE_FIRST_LIST + ANALYSES_MAX * TABLES_MAX
 };
 
+/* Keys that tables of all versions have in the front; of the rows of windows they are the window:
+ * level, begin, trace. */
+#define CLICKHOUSE_FIRST_KEYS 3
+
 enum clickhouse_type {
 	CLICKHOUSE_INT,
 	CLICKHOUSE_INT_OR_NULL,
@@ -81,5 +85,15 @@ int clickhouse_make_table(struct http *http, const struct clickhouse_url *url, u
 int clickhouse_join_cluster(struct http *http, const struct clickhouse_url *url, struct err *err);
 /* Whether "a\nb\n" has the line. */
 bool clickhouse_has_line(const char *lines, const char *line);
+
+/* ---- fields of an answer, which is untrusted ---- */
+
+/* Whether it is what a trace is called, in the form of a UUID. */
+bool clickhouse_is_trace(const char *text, size_t len);
+/* An integer of 64 bits, and nothing but it.  A version has no sign: its bits are returned. */
+bool clickhouse_take_int(const char *text, size_t len, int64_t *ret);
+bool clickhouse_take_version(const char *text, size_t len, uint64_t *ret);
+/* A time in ns since the epoch, or a length. */
+bool clickhouse_take_ns(const char *text, size_t len, uint64_t *ret);
 
 #endif

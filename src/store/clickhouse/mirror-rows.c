@@ -3,6 +3,7 @@
  */
 #include "store/clickhouse/mirror-rows.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,26 +60,12 @@ int64_t mirror_trace_number(const struct mirror *mirror, const char *name, size_
 	return -1;
 }
 
-static bool take_number(const char *text, size_t len, int64_t *ret)
-{
-	bool is_negative = len > 0 && text[0] == '-';
-	uint64_t number = 0;
-
-	for (size_t i = is_negative; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9') {
-			return false;
-		}
-		number = number * 10 + (uint64_t)(text[i] - '0');
-	}
-	*ret = (int64_t)(is_negative ? -number : number);
-	return len > is_negative;
-}
-
 /* Binds a field.  0: the row is not wanted; negative: it is damaged. */
 static int take_field(struct mirror_rows *rows, size_t at, char *text, size_t len)
 {
 	enum clickhouse_type type = rows->table->columns[at].type;
 	int to = (int)at + 1;
+	uint64_t version;
 	int64_t number;
 
 	if (type == CLICKHOUSE_TRACE) {
@@ -90,9 +77,13 @@ static int take_field(struct mirror_rows *rows, size_t at, char *text, size_t le
 		(void)sqlite3_bind_null(rows->insert, to);
 		return 1;
 	}
+	if (type == CLICKHOUSE_VERSION && clickhouse_take_version(text, len, &version)) {
+		(void)sqlite3_bind_int64(rows->insert, to, (int64_t)version);
+		return 1;
+	}
 	if (type == CLICKHOUSE_INT || type == CLICKHOUSE_INT_OR_NULL ||
 	    type == CLICKHOUSE_VERSION) {
-		if (!take_number(text, len, &number)) {
+		if (type == CLICKHOUSE_VERSION || !clickhouse_take_int(text, len, &number)) {
 			return -EINVAL;
 		}
 		(void)sqlite3_bind_int64(rows->insert, to, number);
@@ -112,30 +103,28 @@ static void bind_window(const struct mirror_rows *rows, sqlite3_stmt *to)
 	(void)sqlite3_bind_int64(to, 3, rows->trace);
 }
 
-/* Whether the row is of the same window as the one before. */
-static bool is_same_window(struct mirror_rows *rows, char *const *fields, const size_t *lens)
+/* The window that a row is of, and the row's version.  check_columns() has seen to it that the
+ * table has them. */
+static bool take_place(struct mirror_rows *rows, char *const *fields, const size_t *lens)
 {
-	int64_t level = 0, begin = 0, trace;
-	bool is_same;
+	size_t last = rows->table->count - 1;
+	uint64_t level, begin;
+	int64_t trace;
 
-	(void)take_number(fields[0], lens[0], &level);
-	(void)take_number(fields[1], lens[1], &begin);
+	assert(rows->table->count > CLICKHOUSE_FIRST_KEYS);
+	if (!clickhouse_take_ns(fields[0], lens[0], &level) || level == 0 ||
+	    !clickhouse_take_ns(fields[1], lens[1], &begin) ||
+	    !clickhouse_take_version(fields[last], lens[last], &rows->own_version)) {
+		return false;
+	}
 	trace = mirror_trace_number(rows->mirror, fields[2], lens[2]);
-	is_same = rows->is_known && level == rows->level && begin == rows->begin &&
-		  trace == rows->trace;
-	rows->level = level;
-	rows->begin = begin;
+	rows->is_same_window = rows->is_known && (int64_t)level == rows->level &&
+			       (int64_t)begin == rows->begin && trace == rows->trace;
+	rows->level = (int64_t)level;
+	rows->begin = (int64_t)begin;
 	rows->trace = trace;
 	rows->is_known = true;
-	return is_same;
-}
-
-static uint64_t version_of(const struct mirror_rows *rows, char *const *fields, const size_t *lens)
-{
-	int64_t version = 0;
-
-	(void)take_number(fields[rows->table->count - 1], lens[rows->table->count - 1], &version);
-	return (uint64_t)version;
+	return true;
 }
 
 /* ---- heads ---- */
@@ -189,8 +178,9 @@ static char *field_of(const struct mirror_rows *rows, char *const *fields, const
 {
 	for (size_t i = 0; i < rows->table->count; i++) {
 		if (strcmp(rows->table->columns[i].name, name) == 0) {
-			char *text = mem_printf("%.*s", (int)lens[i], fields[i]);
+			char *text = mem_alloc(lens[i] + 1); /* there may be a 0 in it */
 
+			memcpy(text, fields[i], lens[i]);
 			text[mirror_unescape(text, lens[i])] = '\0';
 			return text;
 		}
@@ -203,7 +193,7 @@ static bool is_number(const struct mirror_rows *rows, char *const *fields, const
 {
 	char *text = field_of(rows, fields, lens, name);
 	int64_t number = 0;
-	bool is_so = take_number(text, strlen(text), &number) && number == wanted;
+	bool is_so = clickhouse_take_int(text, strlen(text), &number) && number == wanted;
 
 	free(text);
 	return is_so;
@@ -257,7 +247,7 @@ static int take_older_head(struct mirror_rows *rows, char *const *fields, const 
 	}
 	(void)sqlite3_reset(find);
 	if (others.lists && others.lists[0]) {
-		r = put_other(rows, &head, others.lists, version_of(rows, fields, lens), err);
+		r = put_other(rows, &head, others.lists, rows->own_version, err);
 	}
 	store_head_fini(&head);
 	store_head_fini(&others);
@@ -301,12 +291,11 @@ static void find_others(struct mirror_rows *rows)
 
 /* A row that is older than its window's head was replaced with all others of that window.  It may
  * be newer: its head is on its way. */
-static bool is_row_current(struct mirror_rows *rows, char *const *fields, const size_t *lens)
+static bool is_row_current(struct mirror_rows *rows)
 {
 	sqlite3_stmt *find = rows->mirror->find_version;
-	uint64_t version = version_of(rows, fields, lens);
 
-	if (!is_same_window(rows, fields, lens)) {
+	if (!rows->is_same_window) {
 		bind_window(rows, find);
 		rows->version = sqlite3_step(find) == SQLITE_ROW
 					? (uint64_t)sqlite3_column_int64(find, 0)
@@ -315,11 +304,11 @@ static bool is_row_current(struct mirror_rows *rows, char *const *fields, const 
 		find_others(rows);
 	}
 	for (size_t i = 0; i < rows->others.count; i++) {
-		if (version == rows->others.at[i]) {
+		if (rows->own_version == rows->others.at[i]) {
 			return true;
 		}
 	}
-	return version >= rows->version;
+	return rows->own_version >= rows->version;
 }
 
 static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err *err)
@@ -328,6 +317,7 @@ static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err
 	size_t lens[STORE_COLUMNS_MAX + 4], count = 0;
 	int r;
 
+	assert(rows->table->count <= sizeof(fields) / sizeof(fields[0]));
 	for (char *at = line, *end = line + len;; at++) {
 		char *tab = memchr(at, '\t', (size_t)(end - at));
 
@@ -344,10 +334,13 @@ static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err
 	if (count != rows->table->count) {
 		return mirror_rows_damaged(rows, err);
 	}
-	if (rows->of_windows && !is_row_current(rows, fields, lens)) {
+	if ((rows->of_windows || rows->of_heads) && !take_place(rows, fields, lens)) {
+		return mirror_rows_damaged(rows, err);
+	}
+	if (rows->of_windows && !is_row_current(rows)) {
 		return 0;
 	}
-	if (rows->of_heads && is_same_window(rows, fields, lens)) {
+	if (rows->of_heads && rows->is_same_window) {
 		return rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
 	}
 	if (rows->of_heads && (r = forget_others(rows, err)) < 0) {

@@ -42,9 +42,11 @@ struct mirror_rows {
 	bool of_windows;      /* only of those whose heads are there */
 	const char *analysis; /* of these rows; NULL: of all analyses */
 	VEC(char) rest;       /* of a row whose end has not come */
-	/* The window of the last row. */
+	/* The window of the last row, and that row's version. */
 	int64_t level, begin, trace;
-	uint64_t version;
+	uint64_t own_version;
+	bool is_same_window;  /* as the row before it */
+	uint64_t version;     /* of the window's head */
 	VEC(uint64_t) others; /* versions that are right, too */
 	bool is_known;
 };

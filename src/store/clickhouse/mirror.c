@@ -16,6 +16,11 @@
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
 
+static int damaged(const struct mirror *mirror, struct err *err)
+{
+	return err_raise(err, -EREMOTEIO, "%s: damaged", mirror->url.shown);
+}
+
 /* ---- statements ---- */
 
 static char *finish(FILE *out, char **text)
@@ -127,7 +132,7 @@ static char *select_text(const struct mirror *mirror, const struct clickhouse_ta
 			put_wanted(out, mirror);
 		}
 		(void)fputs(" ORDER BY", out);
-		for (int i = 0; i < 3; i++) {
+		for (int i = 0; i < CLICKHOUSE_FIRST_KEYS; i++) {
 			(void)fprintf(out, "%s `%s`", i > 0 ? "," : "", table->columns[i].name);
 		}
 		(void)fputs(strcmp(table->name, "windows") == 0 ? ", `version` DESC" : "", out);
@@ -213,6 +218,27 @@ static void take_columns(struct mirror *mirror, const char *lines)
 	}
 }
 
+/* The server may lack columns that were added later, but not those that every version had: the
+ * first keys, by which rows are in order, and the version. */
+static int check_columns(const struct mirror *mirror, const struct clickhouse_table *table,
+			 uint32_t number, struct err *err)
+{
+	struct clickhouse_table *whole = clickhouse_table_new(number);
+	size_t same = 0;
+
+	while (same < CLICKHOUSE_FIRST_KEYS && same < table->count &&
+	       strcmp(table->columns[same].name, whole->columns[same].name) == 0) {
+		same++;
+	}
+	free(whole);
+	if (same < CLICKHOUSE_FIRST_KEYS ||
+	    table->columns[table->count - 1].type != CLICKHOUSE_VERSION) {
+		return err_raise(err, -EREMOTEIO, "%s: damaged: a column of table %s is missing",
+				 mirror->url.shown, table->name);
+	}
+	return 0;
+}
+
 static int find_tables(struct mirror *mirror, struct err *err)
 {
 	char *ask = mem_printf("SELECT `table`, `name` FROM system.columns WHERE `database` = '%s'"
@@ -231,7 +257,8 @@ static int find_tables(struct mirror *mirror, struct err *err)
 		struct clickhouse_table *table = table_of(mirror, i);
 
 		if (table) {
-			r = make_table(mirror, table, err);
+			r = check_columns(mirror, table, i, err);
+			r = r < 0 ? r : make_table(mirror, table, err);
 		}
 		free(table);
 	}
@@ -243,7 +270,52 @@ static int by_name(const void *left, const void *right)
 	return strcmp(*(char *const *)left, *(char *const *)right);
 }
 
-/* Their names in order, so that they are found: the number is the place. */
+/* Their names in order, each once, so that they are found: the number is the place. */
+static int number_traces(struct mirror *mirror, const char *lines, struct err *err)
+{
+	size_t kept = 0;
+
+	for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		if (!clickhouse_is_trace(at, strcspn(at, "\t"))) {
+			return damaged(mirror, err);
+		}
+		*vec_push(&mirror->traces) = mem_printf("%.*s", STORE_TRACE_TEXT - 1, at);
+	}
+	if (mirror->traces.count > 1) {
+		qsort(mirror->traces.at, mirror->traces.count, sizeof(mirror->traces.at[0]),
+		      by_name);
+	}
+	for (size_t i = 0; i < mirror->traces.count; i++) {
+		if (kept > 0 && strcmp(mirror->traces.at[kept - 1], mirror->traces.at[i]) == 0) {
+			free(mirror->traces.at[i]); /* two servers of a cluster have it */
+		} else {
+			mirror->traces.at[kept++] = mirror->traces.at[i];
+		}
+	}
+	mirror->traces.count = kept;
+	return 0;
+}
+
+/* The fields of a line: trace, uuid, host, session, domain, path. */
+static int put_trace(struct mirror *mirror, char *line, sqlite3_stmt *put, struct err *err)
+{
+	int64_t number = mirror_trace_number(mirror, line, strcspn(line, "\t"));
+	int column = 2;
+
+	assert(number >= 0);
+	(void)sqlite3_bind_int64(put, 1, number);
+	for (char *field; column <= 7 && (field = strsep(&line, "\t")); column++) {
+		if (strcmp(field, "\\N") == 0) {
+			(void)sqlite3_bind_null(put, column);
+		} else {
+			(void)sqlite3_bind_text(put, column, field,
+						(int)mirror_unescape(field, strlen(field)),
+						SQLITE_STATIC);
+		}
+	}
+	return column == 8 ? sqlite_step(mirror->db, MIRROR_NAME, put, err) : damaged(mirror, err);
+}
+
 static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 {
 	sqlite3_stmt *put = NULL;
@@ -252,36 +324,13 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 			       " domain, path) VALUES(?, ?, ?, ?, ?, ?, ?)",
 			       &put, err);
 
-	for (char *at = lines; *at; at += strcspn(at, "\n") + 1) {
-		if (strcspn(at, "\t") == STORE_TRACE_TEXT - 1) {
-			*vec_push(&mirror->traces) = mem_printf("%.*s", STORE_TRACE_TEXT - 1, at);
-		}
-	}
-	if (mirror->traces.count > 1) {
-		qsort(mirror->traces.at, mirror->traces.count, sizeof(mirror->traces.at[0]),
-		      by_name);
-	}
+	r = r < 0 ? r : number_traces(mirror, lines, err);
 	for (char *line = lines, *next; r == 0 && *line; line = next) {
 		size_t len = strcspn(line, "\n");
-		int column = 2;
 
 		next = line + len + (line[len] == '\n');
 		line[len] = '\0';
-		for (char *field; column <= 7 && (field = strsep(&line, "\t")); column++) {
-			if (strcmp(field, "\\N") == 0) {
-				(void)sqlite3_bind_null(put, column);
-				continue;
-			}
-			if (column == 2) {
-				(void)sqlite3_bind_int64(
-					put, 1, mirror_trace_number(mirror, field, strlen(field)));
-			}
-			(void)sqlite3_bind_text(put, column, field,
-						(int)mirror_unescape(field, strlen(field)),
-						SQLITE_STATIC);
-		}
-		r = column == 8 ? sqlite_step(mirror->db, MIRROR_NAME, put, err)
-				: err_raise(err, -EREMOTEIO, "%s: damaged", mirror->url.shown);
+		r = put_trace(mirror, line, put, err);
 	}
 	(void)sqlite3_finalize(put);
 	return r;
@@ -384,7 +433,8 @@ const char *mirror_name(const struct mirror *mirror)
 
 int mirror_span(struct mirror *mirror, uint64_t *ret_first, uint64_t *ret_last, struct err *err)
 {
-	char *line = NULL, *at;
+	char *line = NULL;
+	size_t len;
 	int r;
 
 	*ret_first = *ret_last = 0;
@@ -395,23 +445,37 @@ int mirror_span(struct mirror *mirror, uint64_t *ret_first, uint64_t *ret_last, 
 		     "SELECT min(`begin`), max(`end`) FROM `windows` FORMAT TabSeparated", false,
 		     &line, err);
 	if (r == 0) {
-		*ret_first = strtoull(line, &at, 10);
-		*ret_last = strtoull(at, NULL, 10);
+		len = strcspn(line, "\t");
+		if (!line[len] || !clickhouse_take_ns(line, len, ret_first) ||
+		    !clickhouse_take_ns(line + len + 1, strcspn(line + len + 1, "\n"), ret_last) ||
+		    *ret_first > *ret_last) {
+			r = damaged(mirror, err);
+		}
 	}
 	free(line);
 	return r;
 }
 
-int mirror_heads(struct mirror *mirror, const bool *wanted, uint64_t begin, uint64_t end,
-		 struct err *err)
+void mirror_want_none(struct mirror *mirror)
+{
+	mirror->wanted = mem_realloc(mirror->wanted, mirror->traces.count + 1);
+	memset(mirror->wanted, 0, mirror->traces.count + 1);
+}
+
+void mirror_want(struct mirror *mirror, int64_t number)
+{
+	assert(mirror->wanted);
+	assert(number >= 0 && (uint64_t)number < mirror->traces.count); /* name_traces() gave it */
+	mirror->wanted[number] = true;
+}
+
+int mirror_heads(struct mirror *mirror, uint64_t begin, uint64_t end, struct err *err)
 {
 	int64_t before = end < INT64_MAX ? (int64_t)end : INT64_MAX;
 	char *where = mem_printf("`begin` >= %" PRIu64 " AND `begin` < %" PRId64, begin, before);
 	char *gaps = mem_printf("`end` > %" PRIu64 " AND `begin` < %" PRId64, begin, before);
 	int r;
 
-	mirror->wanted = mem_realloc(mirror->wanted, mirror->traces.count + 1);
-	memcpy(mirror->wanted, wanted, mirror->traces.count);
 	r = fetch(mirror, CLICKHOUSE_WINDOWS, where, err);
 	r = r < 0 ? r : fetch(mirror, CLICKHOUSE_GAPS, gaps, err);
 	free(where);

@@ -28,10 +28,11 @@ const char *mirror_name(const struct mirror *mirror);
 
 /* The first begin and the last end of a window; 0, 0: there is none. */
 int mirror_span(struct mirror *mirror, uint64_t *ret_first, uint64_t *ret_last, struct err *err);
-/* Fetches the heads of windows of traces with wanted[number] that begin in [begin, end), and the
- * gaps. */
-int mirror_heads(struct mirror *mirror, const bool *wanted, uint64_t begin, uint64_t end,
-		 struct err *err);
+/* From now on rows of no trace are wanted, and then of this one, too: @number is the mirror's. */
+void mirror_want_none(struct mirror *mirror);
+void mirror_want(struct mirror *mirror, int64_t number);
+/* Fetches the heads of windows of wanted traces that begin in [begin, end), and the gaps. */
+int mirror_heads(struct mirror *mirror, uint64_t begin, uint64_t end, struct err *err);
 /* Fetches what became known of threads in windows of that length. */
 int mirror_threads(struct mirror *mirror, uint64_t level, uint64_t begin, uint64_t end,
 		   struct err *err);

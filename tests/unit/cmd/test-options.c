@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/now.h"
-#include "cmd/options/options.h"
+#include "options/options.h"
 #include "suites.h"
 
 #define WORDS_MAX 6
@@ -81,6 +81,13 @@ static const struct {
 	{ FOR_REPLAY, { "--loop=3" }, MEMBER(loops), 3 },
 	{ FOR_REPORT, { NULL }, MEMBER(deadline_ns), UINT64_MAX },
 	{ FOR_REPORT, { "--deadline=1ms", "--every=2ms", "--job=run" }, MEMBER(every_ns), 2000000 },
+	/* What the text says too. */
+	{ FOR_REPORT,
+	  { "--job=run; deadline 1ms; every 2ms", "--deadline=1000us", "--every=2ms" },
+	  MEMBER(every_ns),
+	  2000000 },
+	{ FOR_REPORT, { "--job=a @c; b @d", "--thread=d" }, MEMBER(every_ns), 0 },
+	{ FOR_REPORT, { "--job=a; b @c", "--thread=7" }, MEMBER(every_ns), 0 },
 	{ FOR_REPORT, { NULL }, MEMBER(worst), 3 },
 	{ FOR_REPORT, { "--worst=0" }, MEMBER(worst), 0 },
 };
@@ -112,6 +119,14 @@ static const struct {
 	{ FOR_ANALYZE, { "-o", "file", "-o", "-" }, MEMBER(output), NULL },
 	{ FOR_ANALYZE, { "--begin", "1" }, MEMBER(begin), "1" },
 	{ FOR_ANALYZE, { "--sort", "run_ns" }, MEMBER(display.sort), "run_ns" },
+	{ FOR_ANALYZE, { "--sort", "cpu.thread.run" }, MEMBER(display.sort), "run_ns" },
+	{ FOR_ANALYZE, { "--sort", "sched.threads.wake.p99" }, MEMBER(display.sort), "wake" },
+	{ FOR_ANALYZE,
+	  { "--sort", "cpu.threads.run / cpu.threads.switches" },
+	  MEMBER(display.sort_per),
+	  "switches" },
+	{ FOR_ANALYZE, { "--sort", "cpu.threads.run / cpu.busy" }, MEMBER(display.sort_per), NULL },
+	{ FOR_ANALYZE, { "--sort", "cpu.threads.run", "--sort=max" }, MEMBER(display.sort), NULL },
 	{ FOR_LIVE, { "--capture-dir", "", "--history=1s" }, MEMBER(capture_dir), "" },
 	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
 	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
@@ -287,6 +302,9 @@ static const struct {
 	{ FOR_ANALYZE, { "-a", "periods" }, "no period to measure" },
 	{ FOR_ANALYZE, { "--tid=1,,2" }, "--tid: \"\" is not a number in range" },
 	{ FOR_ANALYZE, { "--sort=nonsense-key" }, "unknown figure \"nonsense-key\"" },
+	{ FOR_ANALYZE, { "--sort=cpu.busy" }, "--sort \"cpu.busy\": it has one row: name a list" },
+	{ FOR_ANALYZE, { "--sort=cpu.thread[3].run" }, "leave out [WHICH]" },
+	{ FOR_ANALYZE, { "--sort=cpu.thread.runs" }, "cpu.threads has no such column" },
 	{ FOR_ANALYZE, { "--per=cpus" }, "unknown per \"cpus\"; did you mean \"cpu\"?" },
 	{ FOR_ANALYZE, { "--trigger-interval=300ms" }, "--trigger-interval has to be" },
 	{ FOR_ANALYZE, { "--period", "x" }, "x" },
@@ -311,6 +329,16 @@ static const struct {
 	  "--baseline is given twice: a run has one" },
 	{ FOR_LIVE, { "--lag-limit=1s" }, "--lag-limit has no effect without --on-lag" },
 	{ FOR_REPORT, { "--every=1s" }, "--every has no effect without --job" },
+	{ FOR_REPORT, { "--job=a; b x" }, "--job: \"a; b x\": column 7: expected =" },
+	{ FOR_REPORT, { "--job=run", "--within=a" }, "--within: \"a\": column 2: expected ;" },
+	{ FOR_REPORT,
+	  { "--job=run; deadline 1ms", "--deadline=2ms" },
+	  "--deadline: the text of --job says another deadline" },
+	{ FOR_REPORT,
+	  { "--job=x = run; every 1ms", "--every=1s" },
+	  "--every: the text of --job says another period" },
+	{ FOR_REPORT, { "--job=a; b @c", "--thread=d" }, "--thread d: the text of --job says @c" },
+	{ FOR_REPORT, { "--job=a; b @1", "--tid=2" }, "--thread 2: the text of --job says @1" },
 	{ FOR_LIVE, { "--history=0s" }, "--history: \"0s\" is not a duration such as" },
 	{ FOR_LIVE, { "--history=" }, "--history: \"\" is not a duration such as" },
 	{ FOR_LIVE, { "--keep=0" }, "--keep: \"0\" is not a number such as" },

@@ -9,6 +9,7 @@
 #include "compare/day-hour.h"
 #include "compare/medians.h"
 #include "trigger/made-report.h"
+#include "trigger/trigger.h"
 
 static struct made made;
 static const struct trace_identity trace = { .host = (char *)"h", .session = (char *)"s" };
@@ -30,18 +31,18 @@ static void hour_of(uint64_t second, const char *text)
 	}
 }
 
-static struct trigger *trigger_of(const char *text, struct condition_list *list)
+static struct trigger *trigger_of(const char *text, struct figure_list *list)
 {
 	struct err err;
 	struct trigger *trigger = trigger_new(NULL, text, &err);
 
 	ck_assert_msg(trigger, "%s: %s", text, err.text);
-	baseline_list(trigger, list);
+	trigger_baselines(trigger, list);
 	ck_assert_uint_gt(list->at.count, 0);
 	return trigger;
 }
 
-static struct medians *medians_of(const struct condition_list *list, const char *const *days)
+static struct medians *medians_of(const struct figure_list *list, const char *const *days)
 {
 	struct medians *medians = medians_new(list);
 
@@ -79,10 +80,10 @@ static const struct {
 
 START_TEST(finds_medians)
 {
-	struct condition_list list = { 0 };
+	struct figure_list list = { 0 };
 	struct trigger *trigger = trigger_of(medians[_i].text, &list);
 	struct medians *found = medians_of(&list, medians[_i].days);
-	double scale = list.at.at[0]->is_share ? 1000 : list.at.at[0]->figure.is_rate ? 1e-6 : 1000;
+	double scale = list.at.at[0]->is_share ? 1000 : list.at.at[0]->is_rate ? 1e-6 : 1000;
 	double median;
 
 	ck_assert_uint_eq(medians_find(found, list.at.at[0], medians[_i].row, &median),
@@ -97,7 +98,7 @@ END_TEST
 
 START_TEST(counts_days_with_the_figure)
 {
-	struct condition_list list = { 0 };
+	struct figure_list list = { 0 };
 	struct trigger *trigger = trigger_of("cpu.thread.run > baseline", &list);
 	struct medians *found = medians_new(&list);
 	double median;
@@ -120,7 +121,7 @@ END_TEST
 
 START_TEST(bounds_rows)
 {
-	struct condition_list list = { 0 };
+	struct figure_list list = { 0 };
 	struct trigger *trigger = trigger_of("cpu.thread.run > baseline", &list);
 	struct medians *found = medians_new(&list);
 	char comm[16];
@@ -159,11 +160,11 @@ static const void *one_hour(void *user, const struct trace_identity *of, uint64_
 	return user;
 }
 
-static unsigned int find_row(void *user, const void *hour, const struct condition *c,
+static unsigned int find_row(void *user, const void *hour, const struct figure *figure,
 			     const char *name, double *ret)
 {
 	ck_assert_ptr_eq(user, hour);
-	return medians_find(hour, c, name, ret);
+	return medians_find(hour, figure, name, ret);
 }
 
 /* Against "a" 20 % and "b" 40 %: in windows marked by '1' it fires. */
@@ -204,7 +205,7 @@ START_TEST(fires_beyond_it)
 {
 	static const char *const days[] = { "a 1 10, b 2 40", "a 5 30, b 6 30, b 7 10", NULL };
 	char *windows = strdup(firing[_i].windows), *rest = windows, *one;
-	struct condition_list list = { 0 };
+	struct figure_list list = { 0 };
 	struct trigger_event event;
 	struct trigger *trigger;
 	struct medians *found;
@@ -240,7 +241,7 @@ END_TEST
 START_TEST(says_the_baseline)
 {
 	static const char *const days[] = { "a 1 10", "a 1 30", "a 1 20", NULL };
-	struct condition_list list = { 0 };
+	struct figure_list list = { 0 };
 	struct trigger *trigger = trigger_of("cpu.thread.run > baseline +50%", &list);
 	struct medians *found = medians_of(&list, days);
 	struct baseline_source source = { found, one_hour, find_row };

@@ -1,5 +1,5 @@
 /*
- * jobs: which executions a pattern has, and what is wrong with a pattern.
+ * jobs: which executions a pattern has.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,38 +10,6 @@
 #include "deep/reader.h"
 #include "suites.h"
 #include "trace-maker.h"
-
-static const struct {
-	const char *pattern;
-	const char *message; /* NULL: it is valid */
-} patterns[] = {
-	{ "sched_in; sched_out", NULL },
-	{ "wake-to-sleep", NULL },
-	{ " a x=1, y!=z ;b&", "\" a x=1, y!=z ;b&\": column 16: expected a field" },
-	{ "a@10; b", NULL },
-	{ "a",
-	  "\"a\": column 2: expected ; and a second event, or a model (--job help lists them)" },
-	{ "", "\"\": column 1: expected the name of an event" },
-	{ "a; ",
-	  "\"a; \": column 4: expected ; and a second event, or a model (--job help lists them)" },
-	{ "a; b; c @w",
-	  "\"a; b; c @w\": column 11: expected two events: from one thread to another (@)" },
-	{ "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b",
-	  "\"a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b\": column 33: expected no more than sixteen "
-	  "events" },
-};
-
-START_TEST(checks_patterns)
-{
-	struct err err;
-	int r = jobs_check(patterns[_i].pattern, &err);
-
-	ck_assert_int_eq(r, patterns[_i].message ? -EINVAL : 0);
-	if (patterns[_i].message) {
-		ck_assert_str_eq(err.text, patterns[_i].message);
-	}
-}
-END_TEST
 
 /*
  * CPU 0: 10 runs from 100 to 200 with a read from 120 to 160, and from 300 to 400 with one from 320
@@ -122,15 +90,20 @@ START_TEST(finds_executions)
 {
 	struct trace_maker *maker = make_reads(matches[_i].lost);
 	const struct reader_setup setup = { .path = &maker->path };
-	const struct jobs_config config = { .pattern = matches[_i].pattern,
-					    .within = matches[_i].within,
-					    .who = matches[_i].who,
-					    .deadline_ns = UINT64_MAX };
+	struct jobs_config config = { .who = matches[_i].who, .deadline_ns = UINT64_MAX };
+	struct job_spec *job, *within = NULL;
 	struct timeline *timeline;
 	struct jobs jobs;
 	size_t count = 0;
 	struct err err;
 
+	ck_assert_int_eq(job_parse(matches[_i].pattern, FORM_EXECUTION, NULL, &job, &err), 0);
+	if (matches[_i].within) {
+		ck_assert_int_eq(job_parse(matches[_i].within, FORM_AROUND, NULL, &within, &err),
+				 0);
+	}
+	config.job = job;
+	config.within = within;
 	timeline = timeline_build(&setup, 0, UINT64_MAX, &err);
 	ck_assert_ptr_nonnull(timeline);
 	ck_assert_int_eq(jobs_find(&setup, timeline, &config, &jobs, &err), 0);
@@ -153,6 +126,8 @@ START_TEST(finds_executions)
 	}
 	ck_assert_uint_eq(jobs.all.count, count);
 	jobs_fini(&jobs);
+	job_free(job);
+	job_free(within);
 	timeline_free(timeline);
 	maker_free(maker);
 }
@@ -318,7 +293,6 @@ Suite *suite_jobs(void)
 	Suite *suite = suite_create("jobs");
 	TCase *tcase = tcase_create("jobs");
 
-	tcase_add_loop_test(tcase, checks_patterns, 0, sizeof(patterns) / sizeof(patterns[0]));
 	tcase_add_loop_test(tcase, finds_executions, 0, sizeof(matches) / sizeof(matches[0]));
 	tcase_add_loop_test(tcase, sorts_numbers, 0, 80);
 	tcase_add_loop_test(tcase, adds_up, 0, sizeof(figures) / sizeof(figures[0]));

@@ -1,6 +1,8 @@
 /*
  * ordered: events of all threads in one order of time.
  */
+#include <stdio.h>
+
 #include "engine/merger-fixture.h"
 #include "engine/merger/ordered.h"
 #include "suites.h"

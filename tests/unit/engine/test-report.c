@@ -118,6 +118,30 @@ START_TEST(sorts_by_column)
 }
 END_TEST
 
+/* A figure of one list sorts that list alone, and a quotient by what it is worth. */
+START_TEST(sorts_by_figure)
+{
+	const struct table *table = &fixture_analysis.tables[OF_THREADS];
+	struct display display = { .sort = "spread", .sort_of = table + 1 };
+	uint64_t none[4] = { 5, 0 }, one[4] = { 10, 1 }, two[4] = { 2, 2 };
+	struct report_row rows[] = { { .values = none }, { .values = one }, { .values = two } };
+
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SUM);
+	display.sort_of = table;
+	ck_assert_uint_eq(report_order(table, &display).mask, 1 << SPREAD);
+	display.sort_per = table->columns[SUM].key;
+	column_add(one, SPREAD, 40);
+	column_add(two, SPREAD, 40);
+	report_sort(table, &display, rows, 3, 0);
+	ck_assert_ptr_eq(rows[0].values, two);
+	ck_assert_ptr_eq(rows[1].values, one);
+	ck_assert_uint_eq(rows[0].sort, UINT64_C(20) << 20);
+	ck_assert_uint_eq(rows[2].sort, 0);
+	histogram_free((struct histogram *)(uintptr_t)one[SPREAD]);
+	histogram_free((struct histogram *)(uintptr_t)two[SPREAD]);
+}
+END_TEST
+
 /* ---- rows ---- */
 
 static const struct report_table *table_of(const struct report *report, unsigned int table)
@@ -504,6 +528,7 @@ Suite *suite_report(void)
 	tcase_add_test(tcase, sorts_the_first);
 	tcase_add_test(tcase, orders_ties);
 	tcase_add_test(tcase, sorts_by_column);
+	tcase_add_test(tcase, sorts_by_figure);
 	tcase_add_test(tcase, leaves_out_empty_rows);
 	tcase_add_test(tcase, adds_up_processes);
 	tcase_add_test(tcase, shows_sums_by_name);

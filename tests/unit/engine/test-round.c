@@ -1,6 +1,8 @@
 /*
  * round: which records a round applies, and in which order.
  */
+#include <stdio.h>
+
 #include "engine/merger-fixture.h"
 #include "suites.h"
 

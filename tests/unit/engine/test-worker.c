@@ -5,6 +5,7 @@
  * partial, as text: see describe().
  */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,6 +16,8 @@
 #include "base/mem.h"
 #include "capture/capture-write.h"
 #include "live/control.h"
+#include "output/notice.h"
+#include "output/sink.h"
 #include "suites.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -126,7 +128,10 @@ START_TEST(answers_lines)
 					       .names = (char *)"",
 					       .path = (char *)"/p" };
 
-		control_captured(b.control, &order); /* those of others are not for it */
+		struct capture_result result = capture_order_result(&order);
+		struct output output = { .sink = &sink_control, .state = b.control };
+
+		output_capture(&output, &result); /* those of others are not for it */
 	}
 	while (receive(&b, fd, text, sizeof(text))) {
 	}

@@ -226,6 +226,13 @@ static const struct {
 	{ "cpu.busy > 90% and (cpu.idle > 90% or cpu.thread[1].run > 1%)", "2=95,1=95", "01" },
 	/* two selections: one row of each is enough */
 	{ "cpu.thread[1].run > 40% and cpu.thread[2].run > 40%", "1=45,1=45 2=45", "01" },
+	/* quotients: of the trace, of each row by itself; without a row there is no value */
+	{ "cpu.busy / cpu.idle > 100%", "1=50,1=60", "01" },
+	{ "cpu.thread.run / cpu.busy > 60%", "1=50 2=40,1=50 2=10", "01" },
+	{ "cpu.thread[comm=s*].run / cpu.thread.run >= 100% for 2s", "1=50,2=50,2=50", "001" },
+	{ "cpu.thread.run / cpu.busy < 10%", ",1=5,1=5 2=95", "001" },
+	{ "cpu.thread.run / cpu.thread.switches < 1ms", "1=50", "0" },
+	{ "cpu.busy / cpu.idle > 1 until < 50%", "1=60,1=50,1=60,1=10,1=60", "10001" },
 	/* complete */
 	{ "cpu.busy > 90%", "!1=95", "1" },
 	{ "cpu.busy > 90% complete", "!1=95,1=95", "01" },

@@ -1,0 +1,16 @@
+/*
+ * browse: `top STORE`: the windows of a store on the full screen.
+ */
+#ifndef SILLAGE_BROWSE_BROWSE_H
+#define SILLAGE_BROWSE_BROWSE_H
+
+#include "run/run.h"
+
+/* Whether @arg is a store, not a trace or a URL of a relay. */
+bool browse_is_store(const char *arg);
+/* -EINVAL: what the options ask for is not in a store, or only there. */
+int browse_check(const struct options *options, struct err *err);
+/* Until the user quits.  Returns the exit status. */
+int browse_store(const struct options *options);
+
+#endif

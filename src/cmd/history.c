@@ -1,0 +1,34 @@
+/*
+ * history: the windows of stores.
+ */
+#include "stored/history.h"
+#include "cmd/cmd.h"
+#include "output/sink.h"
+#include "stored/follow.h"
+#include "stored/history-fleet.h"
+
+static int run(const struct options *options)
+{
+	struct output output = run_output_of(options);
+
+	output.analyses = options->has_analyses ? options->analyses : analyses;
+	output.hides_containers = options->display.per != PER_CONTAINER;
+	return run_output(options, &output,
+			  options->follow     ? follow_store
+			  : options->per_host ? history_fleet
+					      : history_past);
+}
+
+const struct command cmd_history = {
+	.name = "history",
+	.args = "STORE...",
+	.summary = "what a store of live or analyze has, as they print it",
+	.examples = "  sillage history --since -1h -i 1m store.db\n"
+		    "  sillage history --host 'web*' --merged --per comm store.db\n"
+		    "  sillage history --per host web1.db web2.db\n"
+		    "  sillage history --follow -f json store.db\n"
+		    "  sillage history --per host --since -1h --figure sched.wake.p99 store.db\n",
+	.options = FOR_HISTORY,
+	.args_min = 1,
+	.run = run,
+};

@@ -1,0 +1,45 @@
+/*
+ * which: which rows of a list a figure is about, and what rows are called.
+ *
+ *     [3]  [comm=redis*]  [name="a]b"]
+ *
+ * A value is a pattern as those of a shell.  Quotes around it may enclose any letters; they are not
+ * part of it, and patterns hold inside, too.  A backslash takes the letter after it as it is.  What
+ * no row can have is refused: a trigger that never fires helps no one.
+ */
+#ifndef SILLAGE_FIGURE_WHICH_H
+#define SILLAGE_FIGURE_WHICH_H
+
+#include <stdio.h>
+
+#include "figure/figure.h"
+
+/* Parses [WHICH] of the list, whose bracket comes next. */
+bool which_parse(struct scan *scan, const struct table *list, struct figure *figure);
+/* The pattern of names of rows; NULL: they are not selected by that. */
+const char *which_pattern(const struct figure *figure);
+/* Whether the figure is about this row of its table. */
+bool which_chooses(const struct figure *figure, const struct report_row *row);
+
+/* Identifies a row of a table across windows. */
+struct which_identity {
+	uint64_t of, which;
+};
+struct which_identity which_identity(const struct table *table, const struct report_row *row);
+
+/* ---- names: what two runs have in common ---- */
+
+/* What a row is called in another run: comm, the label or name of a key, a number; from malloc().
+ */
+char *which_name(const struct table *table, const struct report_row *row);
+/* The key that selects rows by that: "comm", "path"; NULL: the table has one row, or names that
+ * cannot be given. */
+const char *which_name_key(const struct table *table);
+/* Whether the figure is about the rows of this name, and selects by no other key. */
+bool which_chooses_name(const struct figure *figure, const char *name);
+/* Whether it selects rows by their names alone. */
+bool which_is_by_name(const struct figure *figure);
+/* Prints what selects the row of this name: [comm=redis]. */
+void which_print(const struct table *table, const char *name, FILE *out);
+
+#endif

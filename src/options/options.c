@@ -1,0 +1,500 @@
+/*
+ * options: see options.h.  libpopt splits the command line; units and suggestions are ours.
+ */
+#include "options/options-parts.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <popt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+/* All that is not 0, false or NULL. */
+static void set_defaults(struct options *o)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	memset(o, 0, sizeof(*o));
+	o->format = "text";
+	o->on_lag = "keep";
+	o->before_ns = 10 * NS_PER_S;
+	o->after_ns = NS_PER_S;
+	o->capture_dir = "sillage-captures";
+	o->keep_count = UINT64_MAX;
+	o->keep_bytes = UINT64_MAX;
+	o->per_hour = 30;
+	o->deadline_ns = UINT64_MAX;
+	o->worst = 3;
+	o->selection.max_ns = UINT64_MAX;
+	o->lag_limit_ns = 10 * NS_PER_S;
+	o->state_every_ns = 10 * NS_PER_S;
+	o->interval_ns = NS_PER_S;
+	o->top = 10;
+	o->jobs = cpus > 0 ? (uint64_t)cpus : 1;
+	o->chunk_bytes = UINT64_C(1) << 20;
+	o->max_memory = UINT64_C(256) << 20;
+	o->retry_ns = UINT64_MAX;
+	o->grace_ns = 5 * NS_PER_S;
+	o->speed = 1;
+	o->loops = 1;
+	o->live_timer_ns = NS_PER_S;
+	o->away_ns = NS_PER_S;
+	o->begin_option = "--begin";
+	o->end_option = "--end";
+	o->slices = 100;
+	o->compromise = -1;
+}
+
+/* popt reports an option by its row in our table, from 1. */
+static void fill_popt(unsigned int command, struct poptOption *table)
+{
+	for (int i = 0; options_table[i].name; i++) {
+		const struct option *option = &options_table[i];
+
+		if (option->commands & command) {
+			table->longName = option->name;
+			table->shortName = option->letter;
+			table->argInfo = option->argument ? POPT_ARG_STRING : POPT_ARG_NONE;
+			table->val = i + 1;
+			table++;
+		}
+	}
+}
+
+/* ---- what has to fit together ---- */
+
+/* What the user asks an analysis for, if it is one that measures only that; else NULL. */
+struct asked {
+	const char *name, *what, *option;
+	size_t count;
+};
+
+static const struct asked *asked_of(const struct asked *asked, const char *name)
+{
+	for (; asked->name; asked++) {
+		if (strcmp(asked->name, name) == 0) {
+			return asked;
+		}
+	}
+	return NULL;
+}
+
+/* The analyses of periods and jobs are chosen if, and only if, there are some to measure.
+ * @may_have: also without, since figures of such a run are compared as they are. */
+static int choose_asked(struct options *options, bool may_have, struct err *err)
+{
+	const struct asked all[] = {
+		{ "periods", "period to measure", "--period", options->periods.all.count },
+		{ "jobs", "job to follow", "--job", options->periods.jobs.count },
+		{ NULL, NULL, NULL, 0 },
+	};
+	bool chosen[ANALYSES_MAX] = { false }, others = false;
+	const struct asked *empty = NULL;
+
+	for (size_t i = 0; analyses[i]; i++) {
+		const struct asked *asked = asked_of(all, analyses[i]->name);
+
+		for (size_t k = 0; options->analyses[k]; k++) {
+			chosen[i] |= options->analyses[k] == analyses[i];
+		}
+		empty = asked && chosen[i] && asked->count == 0 && !may_have ? asked : empty;
+		chosen[i] = asked ? asked->count > 0 || (chosen[i] && may_have) : chosen[i];
+		others |= chosen[i];
+	}
+	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
+		return err_raise(err, -EINVAL,
+				 "--label has no effect without a --period or --job that groups "
+				 "by it");
+	}
+	if (empty && !others) {
+		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
+	}
+	options_choose(options, chosen);
+	return 0;
+}
+
+static int check_intervals(const struct options *options, struct err *err)
+{
+	uint64_t ns = options->trigger_interval_ns;
+
+	if (ns > 0 && (ns < NS_PER_MS || options->interval_ns % ns != 0)) {
+		return err_raise(err, -EINVAL,
+				 "--trigger-interval has to be at least 1ms, and --interval a "
+				 "multiple of it");
+	}
+	return 0;
+}
+
+/* The first of the names that is given; NULL: none. */
+static const char *first_given(const bool given[OPTIONS_COUNT_MAX], const char *const *names)
+{
+	for (; *names; names++) {
+		for (size_t i = 0; options_table[i].name; i++) {
+			if (given[i] && strcmp(options_table[i].name, *names) == 0) {
+				return *names;
+			}
+		}
+	}
+	return NULL;
+}
+
+/* Triggers of a store are over its hosts; a table of hosts has no lists. */
+static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_MAX],
+		       struct err *err)
+{
+	static const char *const of_hosts[] = { "figure", "trigger", "triggers", "fail",
+						"strict", "junit",   "tap",      NULL };
+	static const char *const of_lists[] = { "merged", "freq", "freq-bins", "buckets",
+						"min",    "max",  NULL };
+	const char *found = first_given(given, options->per_host ? of_lists : of_hosts);
+
+	if (!found && options->per_host && options->display.per != PER_CONTAINER &&
+	    options->selection.containers.count > 0) {
+		found = "containers";
+	}
+	if (found) {
+		return err_raise(err, -EINVAL, "--%s has no effect with%s --per host", found,
+				 options->per_host ? "" : "out");
+	}
+	return options->stored_sort && !options->per_host
+		       ? options_sort(options, options->stored_sort, err)
+		       : 0;
+}
+
+/* What a side is, the command knows. */
+static void note_sides(struct options *options, const bool given[OPTIONS_COUNT_MAX])
+{
+	static const char *const of_traces[] = { "period", "job",        "model",      "label",
+						 "jobs",   "chunk-size", "max-memory", NULL };
+	static const char *const of_stores[] = { "host", "session", NULL };
+
+	options->of_traces = first_given(given, of_traces);
+	options->of_stores = first_given(given, of_stores);
+}
+
+static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)
+{
+	for (size_t i = 0; options_table[i].name; i++) {
+		size_t len = strlen(options_table[i].name);
+
+		for (const char *at = given[i] ? names : NULL; at; at = strchr(at, ',')) {
+			at += *at == ',';
+			if (strcspn(at, ",") == len &&
+			    strncmp(at, options_table[i].name, len) == 0) {
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* "a,b,c": "--a, --b or --c". */
+static void name_them(char *text, size_t size, const char *names)
+{
+	size_t used = 0;
+
+	for (const char *at = names; at && used < size; at = strchr(at, ',')) {
+		at += *at == ',';
+		used += (size_t)snprintf(text + used, size - used, "%s--%.*s",
+					 at == names       ? ""
+					 : strchr(at, ',') ? ", "
+							   : " or ",
+					 (int)strcspn(at, ","), at);
+	}
+}
+
+/* An option that has no effect is a mistake that nobody would see.  @given: by row of the table. */
+static int check_needs(const bool given[OPTIONS_COUNT_MAX], struct err *err)
+{
+	for (size_t i = 0; options_table[i].name; i++) {
+		const char *needs = given[i] ? options_table[i].needs : NULL;
+
+		if (needs && !is_any_given(given, needs)) {
+			char names[120];
+
+			name_them(names, sizeof(names), needs);
+			return err_raise(err, -EINVAL, "--%s has no effect without %s",
+					 options_table[i].name, names);
+		}
+	}
+	return 0;
+}
+
+/* What belongs to no thread is left out where the user selects threads. */
+static int check_selection(const struct options *options, struct err *err)
+{
+	for (size_t i = 0;
+	     (selection_of(&options->selection) & OF_ALL_THREADS) && i < options->periods.all.count;
+	     i++) {
+		const struct period *period = options->periods.all.at[i];
+
+		if (!period->by_thread) {
+			return err_raise(
+				err, -EINVAL,
+				"period \"%s\" is paired by keys and belongs to no thread: "
+				"--tid, --pid and --comm leave it out",
+				period->name);
+		}
+	}
+	return 0;
+}
+
+static bool is_same_file(const char *one, const char *other)
+{
+	return one && other && strcmp(one, other) == 0 && strcmp(one, "/dev/null") != 0;
+}
+
+/* The later one would replace the earlier one. */
+static int check_files(const struct options *options, struct err *err)
+{
+	const char *output =
+		options->output && strcmp(options->output, "-") != 0 ? options->output : NULL;
+
+	if (is_same_file(options->junit, options->tap)) {
+		return err_raise(err, -EINVAL, "--junit and --tap: both would write to %s",
+				 options->tap);
+	}
+	if (is_same_file(options->junit, output) || is_same_file(options->tap, output)) {
+		return err_raise(err, -EINVAL, "--%s and --output: both would write to %s",
+				 is_same_file(options->junit, output) ? "junit" : "tap", output);
+	}
+	return 0;
+}
+
+static bool is_tid(const char *thread)
+{
+	return strspn(thread, "0123456789") == strlen(thread);
+}
+
+/* What stands beside the job of a report, and in it, is the same. */
+static int check_job(const struct options *options, struct err *err)
+{
+	const struct job_spec *job = options->job;
+	const char *other = NULL;
+
+	if (!job) {
+		return 0;
+	}
+	for (size_t i = 0; options->thread && i < job->is->event_count; i++) {
+		const char *who = job->is->events[i].who;
+
+		if (who[0] && strcmp(who, options->thread) == 0) {
+			other = NULL;
+			break;
+		}
+		other = who[0] && is_tid(who) == is_tid(options->thread) ? who : other;
+	}
+	if (other) {
+		return err_raise(err, -EINVAL, "--thread %s: the text of --job says @%s",
+				 options->thread, other);
+	}
+	if (options->deadline_ns != UINT64_MAX && job->deadline_ns != UINT64_MAX &&
+	    options->deadline_ns != job->deadline_ns) {
+		return err_raise(err, -EINVAL,
+				 "--deadline: the text of --job says another deadline");
+	}
+	return options->every_ns > 0 && job->period_ns > 0 && options->every_ns != job->period_ns
+		       ? err_raise(err, -EINVAL, "--every: the text of --job says another period")
+		       : 0;
+}
+
+static int check_together(struct options *options, unsigned int command,
+			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
+{
+	int r = check_intervals(options, err);
+
+	r = r < 0 ? r : check_needs(given, err);
+	r = r < 0 ? r : check_selection(options, err);
+	r = r < 0 ? r : check_files(options, err);
+	r = r < 0 ? r : check_job(options, err);
+	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
+	if (command == FOR_COMPARE) {
+		note_sides(options, given);
+	}
+	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
+		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
+				 options->format);
+	}
+	if (r == 0 && options->buckets && strcmp(options->format, "json") != 0) {
+		return err_raise(err, -EINVAL, "--buckets has no effect without --format json");
+	}
+	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
+				  FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE))) {
+		r = choose_asked(options, command == FOR_COMPARE, err);
+	}
+	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
+		return err_raise(err, -EINVAL,
+				 "--hierarchy has no effect with --format html: the page has both");
+	}
+	return r;
+}
+
+/* ---- parsing ---- */
+
+/* Those that take "--option" or "--option=value"; 0: none. */
+static unsigned int commands_with(const char *word)
+{
+	size_t len = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+	unsigned int commands = 0;
+
+	for (const struct option *option = options_table; option->name; option++) {
+		if (len == strlen(option->name) && strncmp(word + 2, option->name, len) == 0) {
+			commands |= option->commands;
+		}
+	}
+	return commands;
+}
+
+static int bad_option(poptContext context, int code, unsigned int command, struct err *err)
+{
+	const char *word = poptBadOption(context, POPT_BADOPTION_NOALIAS);
+	const char *names[OPTIONS_COUNT_MAX + 1] = { 0 };
+	char dashed[OPTIONS_COUNT_MAX][32];
+	unsigned int others;
+	size_t count = 0;
+
+	if (code != POPT_ERROR_BADOPT) {
+		return err_raise(err, -EINVAL, "option \"%s\": %s", word, poptStrerror(code));
+	}
+	others = commands_with(word);
+	if (others != 0 && !(others & command)) {
+		return err_raise(
+			err, -EINVAL, "%s has no %.*s; %s has", options_command(command),
+			(int)strcspn(word, "="), word,
+			options_command(others & FOR_ANALYZE ? FOR_ANALYZE : others & -others));
+	}
+	for (const struct option *option = options_table; option->name; option++) {
+		if (option->commands & command) {
+			(void)snprintf(dashed[count], sizeof(dashed[0]), "--%s", option->name);
+			names[count] = dashed[count];
+			count++;
+		}
+	}
+	return options_refuse(err, "option", word, names);
+}
+
+/* popt allocates each value; members point to them until options_fini(). */
+struct retained_option {
+	poptContext context;
+	VEC(char *) values;
+};
+
+int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
+		  struct err *err)
+{
+	struct poptOption table[OPTIONS_COUNT_MAX + 1] = { 0 };
+	struct retained_option *retained = mem_alloc(sizeof(*retained));
+	bool given[OPTIONS_COUNT_MAX] = { false };
+	int r = 0, row;
+
+	assert(command != 0 && (command & (command - 1)) == 0); /* one command */
+	set_defaults(options);
+	options->memory = retained;
+	fill_popt(command, table);
+	retained->context = poptGetContext("sillage", argc, argv, table, 0);
+	while (r == 0 && (row = poptGetNextOpt(retained->context)) > 0) {
+		char *value = poptGetOptArg(retained->context);
+
+		*vec_push(&retained->values) = value;
+		r = given[row - 1] && options_table[row - 1].once
+			    ? err_raise(err, -EINVAL, "--%s is given twice: a run has one",
+					options_table[row - 1].name)
+			    : options_take(options, &options_table[row - 1], value, err);
+		given[row - 1] = true;
+	}
+	if (r == 0 && row < -1) {
+		r = bad_option(retained->context, row, command, err);
+	}
+	if (r == 0 && !options->has_analyses) {
+		r = options_analyses(options,
+				     command == FOR_TOP || command == FOR_COMPARE ? "all"
+				     : command == FOR_WATCH    ? "count,cpu,io,ust"
+				     : command == FOR_OVERVIEW ? "count,cpu"
+							       : "count,cpu,io",
+				     err);
+		assert(r == 0); /* they exist */
+	}
+	r = r == 0 ? check_together(options, command, given, err) : r;
+	if (r == 0) {
+		static const char *none[] = { NULL };
+
+		options->args = poptGetArgs(retained->context);
+		options->args = options->args ? options->args : none;
+	}
+	return r;
+}
+
+static void free_names(const char **names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free((char *)names[i]);
+	}
+}
+
+void options_fini(struct options *options)
+{
+	struct retained_option *retained = options->memory;
+
+	free_names(options->selection.comms.at, options->selection.comms.count);
+	free_names(options->selection.irqs.at, options->selection.irqs.count);
+	for (size_t i = 0; i < options->selection.containers.count; i++) {
+		free(options->selection.containers.at[i].name);
+	}
+	vec_fini(&options->selection.containers);
+	vec_fini(&options->selection.comms);
+	vec_fini(&options->selection.irqs);
+	vec_fini(&options->selection.tids);
+	vec_fini(&options->selection.pids);
+	vec_fini(&options->selection.cpus);
+	period_set_fini(&options->periods);
+	job_free(options->job);
+	job_free(options->within);
+	vec_fini(&options->triggers);
+	vec_fini(&options->trigger_files);
+	vec_fini(&options->fails);
+	vec_fini(&options->figures);
+	vec_fini(&options->ust);
+	if (retained) {
+		(void)poptFreeContext(retained->context);
+		for (size_t i = 0; i < retained->values.count; i++) {
+			free(retained->values.at[i]);
+		}
+		vec_fini(&retained->values);
+		free(retained);
+		options->memory = NULL;
+	}
+}
+
+/* ---- help ---- */
+
+/* "-a, --analyses LIST"; returns its length. */
+static int option_names(char *text, size_t size, const struct option *option)
+{
+	return snprintf(text, size, "%s%c%s --%s%s%s", option->letter ? "-" : " ",
+			option->letter ? option->letter : ' ', option->letter ? "," : " ",
+			option->name, option->argument ? " " : "",
+			option->argument ? option->argument : "");
+}
+
+void options_print_help(unsigned int command, FILE *out)
+{
+	char names[80];
+	int width = 0;
+
+	for (const struct option *option = options_table; option->name; option++) {
+		int len = option_names(names, sizeof(names), option);
+
+		assert(len > 0 && (size_t)len < sizeof(names));
+		width = (option->commands & command) && len > width ? len : width;
+	}
+	for (const struct option *option = options_table; option->name; option++) {
+		if (option->commands & command) {
+			(void)option_names(names, sizeof(names), option);
+			(void)fprintf(out, "  %-*s  %s\n", width, names, option->help);
+		}
+	}
+}

@@ -1,0 +1,162 @@
+/*
+ * options: the command line, from one table.
+ *
+ * A row of the table (options-table.c) has all that there is to an option: its names, argument
+ * and help text, the commands that take it, the kind of its value and the member of struct options
+ * that the value goes to.  Parsing, --help, suggestions and the completion read the same rows.
+ *
+ * What it promises: after options_parse() returned 0, every member has a value that its option
+ * allows, or its default; options that exclude each other, or have no effect, are refused.  Members
+ * point into memory that options_fini() frees.
+ */
+#ifndef SILLAGE_OPTIONS_H
+#define SILLAGE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "engine/tables/report.h"
+#include "query/period.h"
+
+enum {
+	FOR_LIVE = 1,
+	FOR_ANALYZE = 2,
+	FOR_LIST = 4,
+	FOR_REPLAY = 8,
+	FOR_TOP = 16,
+	FOR_TRIGGERS = 32,
+	FOR_LAMI = 64,
+	FOR_CAPTURE = 128,
+	FOR_REPORT = 256,
+	FOR_MAP = 512,
+	FOR_MERGE = 1024,
+	FOR_OVERVIEW = 2048,
+	FOR_SETUP = 4096,
+	FOR_WATCH = 8192,
+	FOR_EXPORT = 16384,
+	FOR_HISTORY = 32768,
+	FOR_COMPARE = 65536,
+};
+
+/* A text of NULL: the option was not given. */
+struct options {
+	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
+	bool has_analyses;
+	const char *format, *output, *begin, *end, *to;
+	bool has_format;
+	uint64_t interval_ns;
+	bool has_interval;
+	uint64_t top;
+	bool has_top;
+	bool has_width;
+	uint64_t width; /* of tables in text; 0: no limit */
+	bool has_jobs;
+	uint64_t jobs;
+	uint64_t chunk_bytes, max_memory;
+	bool has_max_memory;
+	uint64_t duration_ns, windows; /* 0: no limit */
+	uint64_t retry_ns;             /* UINT64_MAX: for ever; 0: not at all */
+	uint64_t grace_ns;
+	bool has_state_every;
+	uint64_t state_every_ns; /* how often --state is saved before the end; 0: never */
+	const char *from;        /* --from as it was given */
+	bool from_beginning;
+	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
+	double speed;     /* 0: as fast as possible */
+	uint64_t loops;
+	uint64_t live_timer_ns;
+	const char *session, *host;
+	bool wait_viewer, as_now;
+	bool stats;
+	const char *metrics, *web;
+	struct selection selection;
+	struct display display;
+	struct period_set periods;
+	bool phases;
+	bool freq;
+	bool buckets;       /* JSON: all buckets of distributions */
+	uint64_t freq_bins; /* 0: powers of two */
+	bool mi_version, metadata, test_compatibility;
+	VEC(const char *) triggers, trigger_files; /* the texts are borrowed */
+	const char *on_trigger;                    /* NULL: capture with a history, else print */
+	const char *check;
+	const char *baseline; /* the store that triggers are compared with; NULL: none */
+	bool dry_run;
+	VEC(const char *) fails;      /* conditions that fail the run */
+	bool strict;                  /* so does what is missing */
+	const char *junit, *tap;      /* files of test cases; NULL: none */
+	uint64_t trigger_interval_ns; /* 0: as interval_ns */
+	bool has_history, has_before;
+	uint64_t history_ns;    /* UINT64_MAX: as far back as history_bytes allows */
+	uint64_t history_bytes; /* 0: as max_memory */
+	uint64_t before_ns, after_ns;
+	const char *capture_dir, *control;
+	const char *history_dir; /* NULL: in memory */
+	struct job_spec *job;    /* of report; NULL: none */
+	struct job_spec *within; /* another, in which its executions lie */
+	bool discover;
+	const char *start;    /* an event that jobs begin with; NULL: any */
+	bool resources;       /* report: timers, futexes and message queues */
+	uint64_t deadline_ns; /* UINT64_MAX: none */
+	uint64_t every_ns;    /* 0: none */
+	bool has_worst;
+	uint64_t worst;        /* executions to explain */
+	const char *state;     /* checkpoint file: read at the start, written at the end */
+	uint64_t slices;       /* of an overview */
+	double compromise;     /* of an overview; negative: the suggested one */
+	const char *hierarchy; /* of an overview: cpu, process */
+	const char *thread;    /* to explain: a tid or a name; NULL: the most important one */
+	uint64_t keep_count, keep_bytes, per_hour; /* UINT64_MAX: no limit */
+	const char *on_lag;                        /* keep, skip */
+	uint64_t lag_limit_ns;
+	uint64_t linger_ns;
+	bool wants_help;
+	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
+	const char *relay;
+	const char *rate; /* setup: events, or a trace; NULL: not given */
+	uint64_t away_ns; /* setup: how long the reader may be away */
+	bool run;
+	bool regenerate;        /* a state dump, where it is missed */
+	const char *store_keep; /* how long; NULL: for ever */
+	const char *store_also; /* length of longer windows beside them; NULL: the usual one */
+	const char *store;      /* where windows stay; NULL: nowhere */
+	bool merged;            /* history: one report of all traces */
+	bool follow;            /* history: also what lands from now on */
+	bool per_host;          /* history: a row for each host */
+	const char *of_traces, *of_stores;     /* compare: one that is for such sides alone */
+	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
+	const char *stored_sort;               /* history: --sort as it was given */
+	const char *begin_option, *end_option; /* what messages call begin and end */
+	int verbosity;                         /* -1 quiet, 0, 1 verbose */
+	const char **args;                     /* what is no option; ends with NULL */
+	void *memory;                          /* of values and arguments */
+};
+
+/*
+ * Parses the words after the command.  -EINVAL: one line in @err, the exit status is 2.  1: an
+ * option asked for a list, which was printed; the exit status is 0.  Call options_fini() whatever
+ * the result.
+ */
+int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
+		  struct err *err);
+void options_fini(struct options *options);
+
+/* The name of a command. */
+const char *options_command(unsigned int command);
+
+/* Prints the options of a command, a line each. */
+void options_print_help(unsigned int command, FILE *out);
+
+/* Prints a completion for bash; @commands ends with a name of NULL. */
+struct options_command {
+	const char *name;
+	unsigned int options;
+};
+void options_print_completion(const struct options_command *commands, FILE *out);
+
+/* The one of @words (ends with NULL) that is most like @word; NULL: none is near. */
+const char *options_nearest(const char *word, const char *const *words);
+
+#endif

@@ -1,0 +1,595 @@
+/*
+ * expression: see expression.h.
+ */
+#include "query/expression.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/units.h"
+
+/* ---- what each option allows ---- */
+
+enum { BY = 1, THEN = 2, EACH = 4, GROUP = 8, WITHIN = 16, DEADLINE = 32, EVERY = 64 };
+
+struct form {
+	unsigned int clauses;
+	const char *clause; /* what is expected where one of them begins */
+	size_t most;        /* events */
+	bool is_list;       /* events follow each other; else more than two have "then" */
+	bool has_models, has_elements;
+	/* What is expected, and where the option does not allow something, why not. */
+	const char *name, *more, *fewer, *no_who, *no_tid;
+};
+
+#define OF_PERIODS                                                                                 \
+	.most = EXPRESSION_STEPS_MAX, .fewer = "no more than eight events",                        \
+	.more = "; and the event that ends it"
+#define OF_JOBS                                                                                    \
+	.most = EXPRESSION_EVENTS_MAX, .fewer = "no more than sixteen events",                     \
+	.more = "; and a second event, or a model (--job help lists them)", .is_list = true,       \
+	.has_models = true
+#define OF_TIMED .clauses = DEADLINE | EVERY | GROUP, .clause = "deadline, every or group"
+
+static const struct form forms[FORMS] = {
+	[FORM_PERIOD] = { OF_PERIODS, .no_who = "no @ before: use by",
+			  .clauses = BY | THEN | EACH | GROUP | WITHIN,
+			  .clause = "by, then, each, group or within" },
+	[FORM_SPAN] = { OF_PERIODS },
+	[FORM_JOB] = { OF_JOBS, OF_TIMED,
+		       .no_who = "no @ before: only reports follow executions from one thread to "
+				 "another" },
+	[FORM_EXECUTION] = { OF_JOBS, OF_TIMED },
+	[FORM_AROUND] = { OF_JOBS },
+	[FORM_LABEL] = { .most = 1,
+			 .name = "NAME = EVENT key=FIELD name=FIELD",
+			 .no_who = "no @ before: an id belongs to no thread",
+			 .no_tid = "no $tid before: an id belongs to no thread" },
+	[FORM_ALL] = { OF_PERIODS, .has_elements = true,
+		       .clauses = BY | THEN | EACH | GROUP | WITHIN | DEADLINE | EVERY,
+		       .clause = "a clause" },
+};
+
+struct parser;
+typedef int take_function(struct parser *p);
+
+struct parser {
+	struct scan scan;
+	enum expression_form option;
+	const struct form *form;
+	struct expression *is;
+};
+
+static int expected(const struct parser *p, const char *what)
+{
+	return scan_expected(&p->scan, what);
+}
+
+int expression_expected(const struct expression *expression, const char *at, const char *what,
+			struct err *err)
+{
+	const struct scan scan = { .text = expression->text,
+				   .at = at ? at : expression->text + strlen(expression->text),
+				   .err = err };
+
+	return scan_expected(&scan, what);
+}
+
+/* ---- words ---- */
+
+/* A word, or a text in quotes that is not empty. */
+static int take_word(struct parser *p, const char *what, char *word, size_t size)
+{
+	const struct scan before = p->scan;
+	int r = scan_text(&p->scan, PATTERN_LETTERS, what, word, size);
+
+	return r == 0 && (!word[0] || word[0] == PLAN_TEXT[0]) ? scan_expected(&before, what) : r;
+}
+
+/* Puts a text behind what is there; false: it has no room. */
+static bool put(char field[PATTERN_WORD_BYTES], const char *text)
+{
+	size_t len = strlen(field), room = PATTERN_WORD_BYTES - len;
+
+	return (size_t)snprintf(field + len, room, "%s", text) < room;
+}
+
+static int take_element(struct parser *p, char field[PATTERN_WORD_BYTES])
+{
+	struct scan_number number;
+	char text[32] = "";
+	int r;
+
+	if (!p->form->has_elements) {
+		return expected(p, "no element of an array: they cannot be compared");
+	}
+	(void)scan_take(&p->scan, "[");
+	r = scan_number(&p->scan, &number);
+	if (r < 0 || number.is_real || number.real < 0 || !scan_take(&p->scan, "]")) {
+		return expected(p, "the number of an element and ]");
+	}
+	(void)snprintf(text, sizeof(text), "[%llu]", (unsigned long long)number.whole);
+	return put(field, text) ? 0 : expected(p, "a shorter name before");
+}
+
+/* FIELD, context.FIELD, $ctx.FIELD, $app.PROVIDER:NAME, any of them with [NUMBER]. */
+static int take_field(struct parser *p, const char *what, char field[PATTERN_WORD_BYTES])
+{
+	static const struct {
+		const char *written, *meant;
+		bool is_app; /* only letters, digits and _ follow in metadata of CTF 1.8 */
+	} prefixes[] = { { "$ctx.", "context.", false },
+			 { "$app.", "context._app_", true },
+			 { "", "", false } };
+	char name[PATTERN_WORD_BYTES];
+	size_t i = 0;
+	int r;
+
+	while (!scan_take(&p->scan, prefixes[i].written)) {
+		i++;
+	}
+	r = take_word(p, what, name, sizeof(name));
+	for (char *at = name; r == 0 && prefixes[i].is_app && *at; at++) {
+		*at = scan_is_letter(*at, "_") ? *at : '_';
+	}
+	strcpy(field, prefixes[i].meant);
+	if (r == 0 && !put(field, name)) {
+		return expected(p, "a shorter name before");
+	}
+	return r == 0 && *p->scan.at == '[' ? take_element(p, field) : r;
+}
+
+static int take_condition(struct parser *p, struct definition *definition)
+{
+	struct pattern_condition *condition = &definition->conditions[definition->count];
+	char field[PATTERN_WORD_BYTES] = "";
+	int r;
+
+	if (definition->count == CONDITIONS_MAX) {
+		return expected(p, "no more than eight conditions");
+	}
+	r = take_field(p, "a field", field);
+	r = r < 0 ? r : pattern_parse(&p->scan, condition);
+	(void)snprintf(condition->field, sizeof(condition->field), "%s%s",
+		       condition->is_text ? PLAN_TEXT : "", field);
+	definition->has_tid |= condition->is_tid;
+	definition->count++;
+	return r == 0 && condition->is_tid && p->form->no_tid ? expected(p, p->form->no_tid) : r;
+}
+
+/* ---- lists ---- */
+
+static int take_use(struct parser *p, struct expression_use *use)
+{
+	int r;
+
+	use->at = p->scan.at;
+	r = take_field(p, "a field", use->fields[0]);
+	use->count = 1;
+	if (r < 0 || *p->scan.at != '(') {
+		return r;
+	}
+	if (strlen(use->fields[0]) >= sizeof(use->label)) {
+		return expected(p, "a shorter name before");
+	}
+	strcpy(use->label, use->fields[0]);
+	use->count = 0;
+	do {
+		(void)scan_take(&p->scan, use->count == 0 ? "(" : ",");
+		if (use->count == EXPRESSION_KEYS_MAX) {
+			return expected(p, "no more than three fields");
+		}
+		r = take_field(p, "a field", use->fields[use->count++]);
+	} while (r == 0 && *p->scan.at == ',');
+	return r < 0 || scan_take(&p->scan, ")") ? r : expected(p, "a comma or )");
+}
+
+static int take_group(struct parser *p)
+{
+	int r;
+
+	do {
+		if (p->is->use_count == EXPRESSION_USES_MAX) {
+			return expected(p, "no more than two fields");
+		}
+		r = take_use(p, &p->is->uses[p->is->use_count++]);
+	} while (r == 0 && scan_take(&p->scan, ","));
+	return r;
+}
+
+static int take_key(struct parser *p, struct expression_link *link)
+{
+	static const char *const names[] = { "$cpu", "$pid", NULL };
+	struct expression_key *key = &link->keys[link->key_count];
+	int r;
+
+	if (scan_take(&p->scan, "$tid")) {
+		link->has_tid = true;
+		return 0;
+	}
+	if (link->key_count == EXPRESSION_KEYS_MAX) {
+		return expected(p, "no more than three keys");
+	}
+	link->key_count++;
+	for (const char *const *name = names; *name; name++) {
+		if (scan_take(&p->scan, *name)) {
+			strcpy(key->begin, *name);
+			strcpy(key->end, *name);
+			return 0;
+		}
+	}
+	r = take_field(p, "a field, $tid, $pid, $cpu or global", key->begin);
+	strcpy(key->end, key->begin);
+	return r == 0 && scan_take(&p->scan, "=")
+		       ? take_field(p, "the field of the other event", key->end)
+		       : r;
+}
+
+/* They belong to the event that was given last. */
+static int take_by(struct parser *p)
+{
+	struct expression_link *link = &p->is->links[p->is->event_count - 2];
+	int r = 0;
+
+	assert(p->is->event_count >= 2);
+	link->has_keys = true;
+	if (scan_take_word(&p->scan, "global", ";")) {
+		return 0;
+	}
+	do {
+		r = take_key(p, link);
+	} while (r == 0 && scan_take(&p->scan, ","));
+	return r;
+}
+
+/* ---- events ---- */
+
+/* sched_in and sched_out stand for a sched_switch to and from a thread. */
+static int resolve_alias(const struct parser *p, struct definition *definition)
+{
+	bool is_in = strcmp(definition->event, "sched_in") == 0;
+	struct pattern_condition *condition = &definition->conditions[definition->count];
+
+	if (!is_in && strcmp(definition->event, "sched_out") != 0) {
+		return 0;
+	}
+	if (definition->count == CONDITIONS_MAX) {
+		return expected(p, "no more than seven conditions before");
+	}
+	definition->count++;
+	strcpy(definition->event, "sched_switch");
+	strcpy(condition->field, is_in ? "next_tid" : "prev_tid");
+	condition->is_tid = true;
+	definition->has_tid = true;
+	return 0;
+}
+
+/* The fields of a label's ids. */
+static int take_ids(struct parser *p)
+{
+	struct expression_use *key = &p->is->key;
+	int r = 0;
+
+	if (key->at) {
+		return expected(p, "one key");
+	}
+	key->at = p->scan.at;
+	do {
+		if (scan_take(&p->scan, "$pid")) {
+			p->is->by_process = true;
+		} else if (key->count == EXPRESSION_KEYS_MAX) {
+			return expected(p, "no more than three fields");
+		} else {
+			r = take_field(p, "a field", key->fields[key->count++]);
+		}
+	} while (r == 0 && scan_take(&p->scan, ","));
+	return r == 0 && key->count == 0 ? expected(p, "a field beside $pid") : r;
+}
+
+/* Takes "WORD =", if a label has it here. */
+static bool take_part(struct parser *p, const char *word)
+{
+	const struct scan before = p->scan;
+
+	if (p->option == FORM_LABEL && scan_take(&p->scan, word) && scan_take(&p->scan, "=")) {
+		return true;
+	}
+	p->scan = before;
+	return false;
+}
+
+/* A condition, or what else an event has. */
+static int take_item(struct parser *p, struct definition *definition)
+{
+	if (scan_take(&p->scan, "@")) {
+		return take_word(p, "a tid or the name of a thread", definition->who,
+				 sizeof(definition->who));
+	}
+	if (take_part(p, "key")) {
+		return take_ids(p);
+	}
+	if (take_part(p, "name")) {
+		return p->is->value.at ? expected(p, "one name") : take_use(p, &p->is->value);
+	}
+	return take_condition(p, definition);
+}
+
+/* What has no name is called as its model or its first event. */
+static void name_by(struct expression *is, const char *name)
+{
+	bool is_named = is->name[0] != '\0';
+
+	for (size_t i = 0; !is_named && name[i] && i + 1 < sizeof(is->name); i++) {
+		is->name[i] = scan_is_letter(name[i], PATTERN_LETTERS) ? name[i] : '_';
+	}
+}
+
+static int take_event(struct parser *p)
+{
+	struct expression *is = p->is;
+	struct definition *definition = &is->events[is->event_count];
+	int r;
+
+	if (is->event_count == p->form->most) {
+		return expected(p, p->form->fewer);
+	}
+	is->event_count++;
+	r = take_word(p, "the name of an event", definition->event, sizeof(definition->event));
+	name_by(is, definition->event);
+	while (r == 0 && p->option != FORM_SPAN && *p->scan.at && *p->scan.at != ';') {
+		r = take_item(p, definition);
+		(void)(r == 0 && scan_take(&p->scan, ","));
+	}
+	if (r == 0 && definition->who[0] && p->form->no_who) {
+		return expected(p, p->form->no_who);
+	}
+	return r < 0 ? r : resolve_alias(p, definition);
+}
+
+/* ---- clauses ---- */
+
+static int take_each(struct parser *p)
+{
+	p->is->has_each = true;
+	return 0;
+}
+
+static int take_within(struct parser *p)
+{
+	p->is->within_at = p->scan.at;
+	return take_word(p, "the name of a period", p->is->within, sizeof(p->is->within));
+}
+
+static int take_time(struct parser *p, uint64_t *ret, bool is_first)
+{
+	const struct scan before = p->scan;
+	char text[PATTERN_WORD_BYTES];
+	int r;
+
+	if (!is_first) {
+		return expected(p, "one deadline and one period");
+	}
+	r = take_word(p, "a duration", text, sizeof(text));
+	if (r == 0 && (units_parse_duration(text, ret) < 0 || *ret == 0 || *ret == UINT64_MAX)) {
+		return scan_expected(&before, "a duration as 2ms or 1.5s");
+	}
+	return r;
+}
+
+static int take_deadline(struct parser *p)
+{
+	return take_time(p, &p->is->deadline_ns, p->is->deadline_ns == UINT64_MAX);
+}
+
+static int take_every(struct parser *p)
+{
+	return take_time(p, &p->is->every_ns, p->is->every_ns == 0);
+}
+
+/* The clause that comes next, behind its word; NULL: none of this form does. */
+static take_function *next_clause(const struct parser *p, struct scan *scan)
+{
+	static const struct {
+		const char *word;
+		const char *behind; /* what may follow beside a blank: at the end, words lack */
+		unsigned int clause;
+		take_function *take;
+	} clauses[] = { { "by", "", BY, take_by },
+			{ "then", "", THEN, take_event },
+			{ "each", ";", EACH, take_each },
+			{ "group", "", GROUP, take_group },
+			{ "within", "", WITHIN, take_within },
+			{ "deadline", "", DEADLINE, take_deadline },
+			{ "every", "", EVERY, take_every } };
+
+	for (size_t i = 0; i < sizeof(clauses) / sizeof(clauses[0]); i++) {
+		if ((p->form->clauses & clauses[i].clause) &&
+		    scan_take_word(scan, clauses[i].word, clauses[i].behind)) {
+			return clauses[i].take;
+		}
+	}
+	return NULL;
+}
+
+/* Whether a semicolon comes next and a clause behind it. */
+static bool is_clause_next(const struct parser *p)
+{
+	struct scan after = p->scan;
+
+	return scan_take(&after, ";") && next_clause(p, &after);
+}
+
+static int take_clauses(struct parser *p)
+{
+	int r = 0;
+
+	while (r == 0 && *p->scan.at) {
+		take_function *take;
+
+		if (!p->form->clauses || !scan_take(&p->scan, ";")) {
+			return expected(p, p->form->clauses ? "; or the end" : "the end");
+		}
+		take = next_clause(p, &p->scan);
+		r = take ? take(p) : expected(p, p->form->clause);
+	}
+	return r;
+}
+
+/* ---- the whole ---- */
+
+/* A word is a name if "=" follows: an event has a field before it. */
+static int take_name(struct parser *p)
+{
+	char name[PATTERN_WORD_BYTES] = "";
+	struct scan next = p->scan;
+	struct err unused;
+	bool has_word;
+
+	next.err = &unused;
+	has_word =
+		*next.at != '"' && scan_text(&next, PATTERN_LETTERS, "", name, sizeof(name)) == 0;
+	p->is->has_name = has_word && *next.at == '=' && p->option != FORM_SPAN;
+	if (!p->is->has_name && !p->form->name) {
+		return 0;
+	}
+	p->scan.at = next.at;
+	if (!p->is->has_name) {
+		return expected(p, has_word ? "= and an event" : p->form->name);
+	}
+	if (strlen(name) >= PATTERN_NAME_BYTES) {
+		return expected(p, "a name of at most 31 characters before");
+	}
+	name_by(p->is, name);
+	(void)scan_take(&p->scan, "=");
+	return 0;
+}
+
+/* Takes a model, if its name is all there is before the clauses. */
+static bool take_model(struct parser *p)
+{
+	for (const struct pattern_model *model = pattern_models;
+	     p->form->has_models && model->name[0]; model++) {
+		struct parser after = *p, pattern = *p;
+		int r = 0;
+
+		if (!scan_take_word(&after.scan, model->name, ";") ||
+		    (*after.scan.at && !is_clause_next(&after))) {
+			continue;
+		}
+		p->is->model = model;
+		name_by(p->is, model->name);
+		pattern.scan.at = pattern.scan.text = model->pattern;
+		do {
+			r = take_event(&pattern);
+		} while (r == 0 && scan_take(&pattern.scan, ";"));
+		assert(r == 0); /* models are right */
+		(void)r;
+		p->scan.at = after.scan.at;
+		return true;
+	}
+	return false;
+}
+
+/* Whether another event follows; takes what is between them. */
+static bool take_between(struct parser *p)
+{
+	size_t count = p->is->event_count;
+
+	if (p->option == FORM_SPAN) {
+		p->is->comma_at = count < 2 ? p->scan.at : p->is->comma_at;
+		return count < 2 && scan_take(&p->scan, ",");
+	}
+	if (!p->form->is_list) {
+		return count < 2 && p->option != FORM_LABEL && scan_take(&p->scan, ";");
+	}
+	return !is_clause_next(p) && scan_take(&p->scan, ";") && *p->scan.at;
+}
+
+static int take_events(struct parser *p)
+{
+	const struct expression *is = p->is;
+	int r;
+
+	p->is->events_at = p->scan.at;
+	do {
+		r = p->is->event_count == 0 && take_model(p) ? 0 : take_event(p);
+	} while (r == 0 && take_between(p));
+	p->is->events_end = p->scan.at;
+	if (r == 0 && p->form->more && is->event_count < 2) {
+		return expected(p, p->form->more);
+	}
+	for (size_t i = 0; r == 0 && p->form->is_list && i < is->event_count; i++) {
+		if (is->events[i].who[0] && is->event_count > 2) {
+			return expected(p, "two events: from one thread to another (@)");
+		}
+	}
+	return r;
+}
+
+static int parse(struct parser *p)
+{
+	int r;
+
+	scan_blanks(&p->scan);
+	r = take_name(p);
+	r = r < 0 ? r : take_events(p);
+	r = r < 0 ? r : take_clauses(p);
+	if (r == 0 && p->option == FORM_LABEL && !p->is->key.at) {
+		return expected(p, "key=FIELD");
+	}
+	if (r == 0 && p->option == FORM_LABEL && !p->is->value.at) {
+		return expected(p, "name=FIELD");
+	}
+	if (r < 0 && p->option == FORM_SPAN) {
+		return expected(p, "BEGIN,END: the names of two events");
+	}
+	return r;
+}
+
+int expression_parse(const char *text, enum expression_form form, struct expression **ret,
+		     struct err *err)
+{
+	struct expression *is = mem_alloc(sizeof(*is));
+	struct parser p = { .option = form, .form = &forms[form], .is = is };
+	int r;
+
+	is->text = mem_strdup(text);
+	is->deadline_ns = UINT64_MAX;
+	p.scan = (struct scan){ .text = is->text, .at = is->text, .err = err };
+	r = parse(&p);
+	if (r < 0) {
+		expression_free(is);
+		return r;
+	}
+	assert(is->name[0]);
+	assert(is->event_count >= (form == FORM_LABEL ? 1 : 2));
+	*ret = is;
+	return 0;
+}
+
+char *expression_text(const struct expression *expression)
+{
+	const char *text = expression->text, *comma = expression->comma_at;
+
+	if (comma) {
+		return mem_printf("%s = %.*s; %s", expression->name, (int)(comma - text), text,
+				  comma + 1);
+	}
+	return expression->has_name ? mem_strdup(text)
+				    : mem_printf("%s = %s", expression->name, text);
+}
+
+void expression_free(struct expression *expression)
+{
+	for (size_t i = 0; expression && i < expression->event_count; i++) {
+		pattern_fini(&expression->events[i]);
+	}
+	if (expression) {
+		free(expression->text);
+	}
+	free(expression);
+}

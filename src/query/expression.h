@@ -1,0 +1,84 @@
+/*
+ * expression: what a user asks for of events, as a tree.  It is one language for --period,
+ * --ust-span, --job, --within, --label and models; doc/expressions.md describes it.
+ *
+ *     text ── query/scan.h ──► words ── expression_parse() ──► tree ──► period, job, label
+ *
+ * What each option allows of the language is a table (expression.c).  A tree says what was written;
+ * its reader finds labels and periods by their names, and fields in events (fields.h).
+ */
+#ifndef SILLAGE_QUERY_EXPRESSION_H
+#define SILLAGE_QUERY_EXPRESSION_H
+
+#include "query/pattern.h"
+
+#define EXPRESSION_EVENTS_MAX 16
+#define EXPRESSION_STEPS_MAX  8 /* events of a period */
+#define EXPRESSION_KEYS_MAX   3 /* $tid and $pid not counted */
+#define EXPRESSION_USES_MAX   2
+
+enum expression_form {
+	FORM_PERIOD,
+	FORM_SPAN,      /* BEGIN,END: a period */
+	FORM_JOB,       /* of an analysis */
+	FORM_EXECUTION, /* a job of a report: it may go from one thread to another */
+	FORM_AROUND,    /* what executions of a report lie in */
+	FORM_LABEL,
+	FORM_ALL, /* a period with all that the language has, for tests of it */
+	FORMS
+};
+
+/* FIELD, or LABEL(FIELD, ...). */
+struct expression_use {
+	char label[PATTERN_NAME_BYTES]; /* "": FIELD */
+	char fields[EXPRESSION_KEYS_MAX][PATTERN_WORD_BYTES];
+	size_t count;
+	const char *at; /* where it begins in the text */
+};
+
+/* Of the event before and the one after: fields, or both "$cpu" or "$pid". */
+struct expression_key {
+	char begin[PATTERN_WORD_BYTES], end[PATTERN_WORD_BYTES];
+};
+
+/* How an event belongs to the one before it: by its thread, unless it has keys. */
+struct expression_link {
+	struct expression_key keys[EXPRESSION_KEYS_MAX];
+	size_t key_count;
+	bool has_keys; /* "by" */
+	bool has_tid;  /* $tid is a key */
+};
+
+struct expression {
+	char *text;                    /* the user's */
+	char name[PATTERN_NAME_BYTES]; /* if none was given: that of the model or first event */
+	bool has_name;
+	const struct pattern_model *model;  /* that the events are of; NULL: they were given */
+	const char *events_at, *events_end; /* in the text: the events, or the model's name */
+	const char *comma_at;               /* of a span: the comma; NULL: it is none */
+	struct definition events[EXPRESSION_EVENTS_MAX];
+	size_t event_count;
+	struct expression_link links[EXPRESSION_STEPS_MAX]; /* links[i] joins events i and i + 1 */
+	bool has_each;
+	struct expression_use uses[EXPRESSION_USES_MAX]; /* of "group" */
+	size_t use_count;
+	char within[PATTERN_WORD_BYTES]; /* "": none */
+	const char *within_at;
+	uint64_t deadline_ns;        /* UINT64_MAX: none */
+	uint64_t every_ns;           /* 0: none */
+	struct expression_use key;   /* of a label: the fields of its ids ... */
+	bool by_process;             /* ... and whether these belong to a process */
+	struct expression_use value; /* of a label: the name */
+};
+
+/* -EINVAL with the place and what was expected there. */
+int expression_parse(const char *text, enum expression_form form, struct expression **ret,
+		     struct err *err);
+void expression_free(struct expression *expression); /* NULL is fine */
+/* The text with a name, as a form other than FORM_SPAN; from malloc(). */
+char *expression_text(const struct expression *expression);
+/* Raises the error of a place in the text; NULL: of its end.  Returns -EINVAL. */
+int expression_expected(const struct expression *expression, const char *at, const char *what,
+			struct err *err);
+
+#endif

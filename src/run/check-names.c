@@ -1,0 +1,389 @@
+/*
+ * check-names: see check-names.h.
+ */
+#include "run/check-names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "ctf/metadata/metadata.h"
+#include "discovery/discovery.h"
+#include "engine/contract/missing.h"
+#include "query/names.h"
+#include "recorded/recorded.h"
+#include "run/say.h"
+#include "trigger/actions.h"
+
+/* ---- one name ---- */
+
+static int look_up_period(struct names *names, const void *period)
+{
+	return names_period(names, period);
+}
+
+static struct event_names names_of(const struct metadata *metadata)
+{
+	const struct env_entry *domain = metadata_env(metadata, "domain");
+	const char **at = mem_alloc((metadata->event_count + 1) * sizeof(*at));
+	struct event_names names = { .at = at, .domain = domain ? domain->text : NULL };
+
+	for (const struct event_class *class = metadata->events; class; class = class->next) {
+		at[names.count++] = class->name;
+	}
+	return names;
+}
+
+static int check_trigger(const struct options *options, const struct actions *actions,
+			 size_t trigger, const struct metadata *const *traces, size_t count,
+			 struct err *err)
+{
+	struct event_names *names = mem_alloc((count + 1) * sizeof(*names));
+	int r;
+
+	for (size_t i = 0; i < count; i++) {
+		names[i] = names_of(traces[i]);
+	}
+	r = actions_check(actions, trigger, names, count, &options->periods, err);
+	for (size_t i = 0; i < count; i++) {
+		free((void *)names[i].at);
+	}
+	free(names);
+	return r;
+}
+
+static int check_period(const struct period *period, const struct metadata *const *traces,
+			size_t count, struct err *err)
+{
+	int r = names_in_any(traces, count, look_up_period, period, err);
+
+	return r < 0 ? err_note(err, r, "--period %s", period->name) : 0;
+}
+
+static int look_up_start(struct names *names, const void *start)
+{
+	return names_event(names, start);
+}
+
+static int check_start(const char *start, const struct metadata *const *traces, size_t count,
+		       struct err *err)
+{
+	int r = names_in_any(traces, count, look_up_start, discovery_start(start), err);
+
+	return r < 0 ? err_note(err, r, "--start") : 0;
+}
+
+static int look_up_job(struct names *names, const void *job)
+{
+	return names_job(names, job);
+}
+
+static int check_job_spec(const struct job_spec *job, const struct metadata *const *traces,
+			  size_t count, struct err *err)
+{
+	int r = names_in_any(traces, count, look_up_job, job, err);
+
+	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
+}
+
+/* Of report. */
+static int check_job(const char *option, const struct job_spec *job,
+		     const struct metadata *const *traces, size_t count, struct err *err)
+{
+	int r = job ? names_in_any(traces, count, look_up_job, job, err) : 0;
+
+	return r < 0 ? err_note(err, r, "--%s", option) : 0;
+}
+
+static int look_up_label(struct names *names, const void *source)
+{
+	return names_label(names, source);
+}
+
+static int check_label(const struct label_source *source, const struct label_set *labels,
+		       const struct metadata *const *traces, size_t count, struct err *err)
+{
+	int r = names_in_any(traces, count, look_up_label, source, err);
+
+	return r < 0 ? err_note(err, r, "--label %s", labels->all.at[source->label].name) : 0;
+}
+
+/* ---- models ---- */
+
+/* What of a model the traces lack.  Some have one version of a program's events, some another. */
+struct lacking {
+	const char *model;
+	char *items;     /* "period topic, label node"; NULL: nothing */
+	size_t has;      /* what is measured and the traces have; of a model of labels: labels */
+	size_t measures; /* periods and jobs of the model */
+	bool only_looks; /* leaves out nothing */
+	struct err first;
+};
+
+static void note_lack(struct lacking *lacking, const struct err *err, const char *what,
+		      const char *name)
+{
+	char *longer = mem_printf("%s%s%s %s", lacking->items ? lacking->items : "",
+				  lacking->items ? ", " : "", what, name);
+
+	lacking->first = lacking->items ? lacking->first : *err;
+	free(lacking->items);
+	lacking->items = longer;
+}
+
+/* Notes a period or job of it; @r: of its look-up. */
+static void note_item(struct lacking *lacking, bool *is_left_out, int r, const struct err *err,
+		      const char *what, const char *name)
+{
+	*is_left_out = r < 0 && !lacking->only_looks;
+	lacking->measures++;
+	lacking->has += r == 0;
+	if (r < 0) {
+		note_lack(lacking, err, what, name);
+	}
+}
+
+static bool is_of(const char *model, const struct lacking *lacking)
+{
+	return model && strcmp(model, lacking->model) == 0;
+}
+
+/* Whether the model has another event before it that tells names of this label and is left out. */
+static bool is_said(const struct lacking *lacking, const struct label_set *labels, size_t source)
+{
+	for (size_t i = 0; i < source; i++) {
+		const struct label_source *before = labels->sources.at[i];
+
+		if (before->is_left_out && is_of(before->model, lacking) &&
+		    before->label == labels->sources.at[source]->label) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Labels come after what is measured.  Ids that no trace gives names to stay as they are. */
+static void look_at_labels(struct lacking *lacking, const struct label_set *labels,
+			   const struct metadata *const *traces, size_t count)
+{
+	struct err err;
+
+	for (size_t i = 0; i < labels->sources.count; i++) {
+		struct label_source *source = labels->sources.at[i];
+		int r;
+
+		if (!is_of(source->model, lacking)) {
+			continue;
+		}
+		r = check_label(source, labels, traces, count, &err);
+		lacking->has += r == 0 && lacking->measures == 0;
+		if (r < 0 && !is_said(lacking, labels, i)) {
+			note_lack(lacking, &err, "label", labels->all.at[source->label].name);
+		}
+		source->is_left_out = r < 0 && !lacking->only_looks;
+	}
+}
+
+/* Leaves out what the traces lack of the model. */
+static void look_at_model(struct lacking *lacking, const struct period_set *set,
+			  const struct metadata *const *traces, size_t count)
+{
+	struct err err;
+
+	for (size_t i = 0; i < set->all.count; i++) {
+		struct period *period = set->all.at[i];
+
+		if (is_of(period->model, lacking)) {
+			note_item(lacking, &period->is_left_out,
+				  check_period(period, traces, count, &err), &err, "period",
+				  period->name);
+		}
+	}
+	for (size_t i = 0; i < set->jobs.count; i++) {
+		struct job_spec *job = set->jobs.at[i];
+
+		if (is_of(job->model, lacking)) {
+			note_item(lacking, &job->is_left_out,
+				  check_job_spec(job, traces, count, &err), &err, "job", job->name);
+		}
+	}
+	look_at_labels(lacking, &set->labels, traces, count);
+}
+
+/* -ENOENT: the traces have nothing of one of the models. */
+static int check_models(const struct options *options, const struct metadata *const *traces,
+			size_t count, struct err *err)
+{
+	const struct period_set *set = &options->periods;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < set->models.count; i++) {
+		struct lacking lacking = { .model = set->models.at[i] };
+
+		look_at_model(&lacking, set, traces, count);
+		if (lacking.items && lacking.has == 0) {
+			r = err_raise(err, -ENOENT, "--model %s: nothing of it is in the trace: %s",
+				      lacking.model, lacking.first.text);
+		} else if (lacking.items && options->verbosity >= 0) {
+			say("--model %s: not in the trace, and left out: %s", lacking.model,
+			    lacking.items);
+		}
+		free(lacking.items);
+	}
+	return r;
+}
+
+/* ---- recorded ---- */
+
+static int check_asked(const struct period_set *set, const struct metadata *const *traces,
+		       size_t count, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < set->labels.sources.count; i++) {
+		if (!set->labels.sources.at[i]->model) {
+			r = check_label(set->labels.sources.at[i], &set->labels, traces, count,
+					err);
+		}
+	}
+	for (size_t i = 0; r == 0 && i < set->all.count; i++) {
+		r = set->all.at[i]->model ? 0 : check_period(set->all.at[i], traces, count, err);
+	}
+	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
+		r = set->jobs.at[i]->model ? 0
+					   : check_job_spec(set->jobs.at[i], traces, count, err);
+	}
+	return r;
+}
+
+static int check_all(const struct options *options, const struct actions *actions,
+		     const struct metadata *const *traces, size_t count, struct err *err)
+{
+	int r = check_models(options, traces, count, err);
+
+	r = r < 0 ? r : check_asked(&options->periods, traces, count, err);
+	for (size_t i = 0; r == 0 && actions && i < actions_count(actions); i++) {
+		r = check_trigger(options, actions, i, traces, count, err);
+	}
+	r = r < 0 ? r : check_job("job", options->job, traces, count, err);
+	r = r < 0 ? r : check_job("within", options->within, traces, count, err);
+	return r < 0 || !options->start ? r : check_start(options->start, traces, count, err);
+}
+
+int run_check_names(const struct options *options, const struct actions *actions,
+		    const struct recorded_paths *paths, struct err *err)
+{
+	VEC(struct metadata_stream *) streams = { 0 };
+	VEC(const struct metadata *) traces = { 0 };
+	struct err unread;
+	int r = 0;
+
+	if (period_set_count(&options->periods) == 0 && !actions && !options->job &&
+	    !options->start) {
+		return 0;
+	}
+	for (size_t i = 0; i < paths->at.count; i++) {
+		struct metadata_stream *stream = metadata_stream_new();
+
+		*vec_push(&streams) = stream;
+		if (recorded_read_metadata(&paths->at.at[i], stream, &unread) == 0) {
+			*vec_push(&traces) = metadata_stream_types(stream);
+		}
+	}
+	if (traces.count > 0) {
+		r = check_all(options, actions, traces.at, traces.count, err);
+	}
+	for (size_t i = 0; i < streams.count; i++) {
+		metadata_stream_free(streams.at[i]);
+	}
+	vec_fini(&streams);
+	vec_fini(&traces);
+	return r;
+}
+
+/* ---- live ---- */
+
+/* True the first time that it is asked about this name. */
+static bool is_first_time(struct live_names *names, size_t number)
+{
+	bool was;
+
+	while (names->warned.count <= number) {
+		*vec_push(&names->warned) = false;
+	}
+	was = names->warned.at[number];
+	names->warned.at[number] = true;
+	return !was;
+}
+
+static void warn_of(struct live_names *names, size_t number, const char *why, live_names_warn *warn,
+		    void *user)
+{
+	char text[sizeof(struct err) + 16];
+
+	if (is_first_time(names, number)) {
+		(void)snprintf(text, sizeof(text), "so far: %s", why);
+		warn(user, text);
+	}
+}
+
+/* Of a model only that there is nothing of it so far: of what a version of the program lacks
+ * nothing will come. */
+static void warn_of_models(struct live_names *names, const struct metadata *const *traces,
+			   size_t count, live_names_warn *warn, void *user)
+{
+	const struct period_set *set = &names->options->periods;
+
+	for (size_t i = 0; i < set->models.count; i++) {
+		struct lacking lacking = { .model = set->models.at[i], .only_looks = true };
+
+		look_at_model(&lacking, set, traces, count);
+		if (lacking.items && lacking.has == 0) {
+			warn_of(names, i, lacking.first.text, warn, user);
+		}
+		free(lacking.items);
+	}
+}
+
+void run_check_live_names(void *live_names, const struct metadata *const *traces, size_t count,
+			  live_names_warn *warn, void *user)
+{
+	struct live_names *names = live_names;
+	const struct period_set *periods = &names->options->periods;
+	size_t number = periods->models.count;
+	struct err err;
+
+	warn_of_models(names, traces, count, warn, user);
+	for (size_t i = 0; i < periods->labels.sources.count; i++) {
+		const struct label_source *source = periods->labels.sources.at[i];
+
+		if (!source->model &&
+		    check_label(source, &periods->labels, traces, count, &err) < 0) {
+			warn_of(names, number, err.text, warn, user);
+		}
+		number++;
+	}
+	for (size_t i = 0; i < periods->all.count; i++, number++) {
+		if (!periods->all.at[i]->model &&
+		    check_period(periods->all.at[i], traces, count, &err) < 0) {
+			warn_of(names, number, err.text, warn, user);
+		}
+	}
+	for (size_t i = 0; i < periods->jobs.count; i++, number++) {
+		if (!periods->jobs.at[i]->model &&
+		    check_job_spec(periods->jobs.at[i], traces, count, &err) < 0) {
+			warn_of(names, number, err.text, warn, user);
+		}
+	}
+	for (size_t i = 0; names->actions && i < actions_count(names->actions); i++) {
+		if (check_trigger(names->options, names->actions, i, traces, count, &err) < 0) {
+			warn_of(names, number + i, err.text, warn, user);
+		}
+	}
+}
+
+void run_live_names_fini(struct live_names *names)
+{
+	vec_fini(&names->warned);
+}

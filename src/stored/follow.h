@@ -1,0 +1,14 @@
+/*
+ * follow: `history --follow`: the windows of a store, as they land.
+ */
+#ifndef SILLAGE_STORED_FOLLOW_H
+#define SILLAGE_STORED_FOLLOW_H
+
+#include "run/run.h"
+
+struct output;
+
+/* Until a signal, --until, or nobody reads @output.  Returns the exit status. */
+int follow_store(const struct options *options, struct output *output);
+
+#endif

@@ -1,0 +1,333 @@
+/*
+ * history: what a store has, as `analyze` would print it (src/store).
+ *
+ *     store ──► windows of a trace ──► a long window (-i) ──► total        each trace
+ *                                           └──► joined with those of other traces (--merged)
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "base/units.h"
+#include "engine/engine.h"
+#include "output/rollup.h"
+#include "run/run.h"
+#include "run/say.h"
+#include "stored/follow.h"
+#include "stored/history-fleet.h"
+#include "stored/history-state.h"
+#include "stored/history.h"
+#include "stored/stored.h"
+
+/* ---- output ---- */
+
+static struct rollup *long_new(const struct stored_history *h, uint64_t interval_ns)
+{
+	return rollup_new(interval_ns, h->output->top, &h->options->selection,
+			  h->options->display.per == PER_CONTAINER);
+}
+
+/* @index: of the trace; HISTORY_ALL: of all. */
+static void show(struct stored_history *h, uint32_t index, const struct trace_identity *trace,
+		 const struct report *report)
+{
+	struct report shown = *report;
+
+	if (h->on_window) {
+		h->on_window(h->user, index, &shown);
+	}
+	output_report(h->output, trace, &shown);
+}
+
+/* Whether the user selected rows, and the lists that tell such rows apart have none.  Without such
+ * a list nobody knows. */
+static void note_matches(struct stored_history *h, const struct report *total)
+{
+	const struct selection *selection = &h->options->selection;
+	bool has_list = false, has_row = false;
+
+	for (size_t i = 0; i < total->table_count; i++) {
+		const struct report_table *table = &total->tables[i];
+		const char *class = table->table->lami_class;
+
+		if (table->is_whole || table->table->scope == SCOPE_TRACE ||
+		    (selection_of(selection) & OF_ALL_IRQS &&
+		     (!class || strcmp(class, "irq") != 0))) {
+			continue;
+		}
+		has_list = true;
+		has_row |= table->row_count > 0;
+	}
+	h->has_matched |= has_row || !has_list;
+	h->has_unmatched |= selection_of(selection) != 0 && has_list && !has_row;
+}
+
+static void show_total(struct stored_history *h, const struct trace_identity *trace,
+		       const struct report *total)
+{
+	struct report shown = *total;
+
+	shown.kind = REPORT_TOTAL;
+	shown.seq = 0;
+	h->summary.events += total->events;
+	note_matches(h, total);
+	show(h, HISTORY_ALL, trace, &shown);
+}
+
+/* ---- windows ---- */
+
+static uint64_t slot_of(const struct stored_history *h, const struct store_window *window)
+{
+	return h->options->has_interval ? window->begin / h->options->interval_ns : 0;
+}
+
+/* A long window of the trace is over. */
+static void end_long(struct stored_history *h, uint32_t trace)
+{
+	const struct report *window = rollup_take(h->longs[trace]);
+
+	if (!window) {
+		return;
+	}
+	if (h->joined) {
+		rollup_add(h->joined, window, trace + 1);
+	} else {
+		show(h, trace, &h->traces[trace].identity, window);
+	}
+}
+
+static void end_joined(struct stored_history *h, const struct trace_identity *all)
+{
+	const struct report *window = h->joined ? rollup_take(h->joined) : NULL;
+
+	if (window) {
+		show(h, HISTORY_ALL, all, window);
+	}
+}
+
+static int add_window(struct stored_history *h, const struct store_window *window)
+{
+	struct report report;
+	int r = store_reader_read(h->reader, window, &report, &h->err);
+
+	if (r < 0) {
+		return r;
+	}
+	if (!h->longs[window->trace]) {
+		h->longs[window->trace] = long_new(h, h->options->interval_ns);
+		h->totals[window->trace] = long_new(h, h->options->interval_ns);
+	}
+	if (h->options->has_interval) {
+		rollup_add(h->longs[window->trace], &report, 0);
+	}
+	if (!h->on_window) {
+		rollup_add(h->totals[window->trace], &report, 0);
+	}
+	return 0;
+}
+
+static void end_trace(struct stored_history *h, uint32_t trace)
+{
+	const struct report *total = rollup_take(h->totals[trace]);
+
+	if (total && h->joined_total) {
+		rollup_add(h->joined_total, total, trace + 1);
+	} else if (total) {
+		show_total(h, &h->traces[trace].identity, total);
+	}
+}
+
+static void end_all(struct stored_history *h, const struct trace_identity *all)
+{
+	for (uint32_t i = 0; i < h->trace_count; i++) {
+		if (h->totals[i]) {
+			end_trace(h, i);
+		}
+	}
+	if (h->joined_total) {
+		show_total(h, all, rollup_take(h->joined_total));
+	}
+}
+
+/* Windows come by trace and time; with --merged, or following, by time and trace. */
+static int go_through(struct stored_history *h, const struct trace_identity *all)
+{
+	const struct store_window *last = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < h->windows.at.count && !*h->stop; i++) {
+		const struct store_window *window = &h->windows.at.at[i];
+		bool is_other = last && last->trace != window->trace;
+		bool is_later = last && slot_of(h, last) != slot_of(h, window);
+
+		if (is_other || is_later) {
+			end_long(h, last->trace);
+		}
+		if (is_later && h->joined) {
+			end_joined(h, all);
+		}
+		if (is_other && !h->joined && !h->on_window) {
+			end_trace(h, last->trace);
+		}
+		r = add_window(h, window);
+		last = window;
+		if (r == 0 && output_check(h->output, &h->err) < 0) {
+			run_stop = true;
+		}
+	}
+	if (r < 0 || !last || (h->on_window && *h->stop)) {
+		return r;
+	}
+	end_long(h, last->trace);
+	end_joined(h, all);
+	if (!h->on_window) {
+		end_all(h, all);
+	}
+	return 0;
+}
+
+static uint64_t sorted_ns; /* the length of a slot, for by_slot() */
+
+static int by_slot(const void *left, const void *right)
+{
+	const struct store_window *a = left, *b = right;
+	uint64_t x = a->begin / sorted_ns, y = b->begin / sorted_ns;
+
+	if (x != y) {
+		return x < y ? -1 : 1;
+	}
+	if (a->trace != b->trace) {
+		return a->trace < b->trace ? -1 : 1;
+	}
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+void history_sort(struct store_windows *windows, uint64_t interval_ns)
+{
+	sorted_ns = interval_ns;
+	if (windows->at.count > 1) {
+		qsort(windows->at.at, windows->at.count, sizeof(windows->at.at[0]), by_slot);
+	}
+}
+
+/* ---- what is there ---- */
+
+void history_choose_traces(struct stored_history *h)
+{
+	h->traces = store_reader_traces(h->reader, &h->trace_count);
+	h->wanted = stored_wanted(h->options, h->reader);
+	h->longs = mem_alloc((h->trace_count + 1) * sizeof(*h->longs));
+	h->totals = mem_alloc((h->trace_count + 1) * sizeof(*h->totals));
+}
+
+static int choose_windows(struct stored_history *h)
+{
+	const struct options *options = h->options;
+	struct units_span span;
+	uint64_t begin, end, ignored = 0;
+	int r = store_reader_span(h->reader, &span.first, &span.last, &h->err);
+
+	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &h->err);
+	if (r < 0) {
+		return r;
+	}
+	r = store_reader_windows(h->reader, h->wanted,
+				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
+				 end, &h->windows, &h->err);
+	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &ignored, &h->err);
+	if (r == 0 && options->has_interval && options->verbosity >= 0) {
+		stored_say_longer(h->reader, &h->windows, options->interval_ns);
+	}
+	if (r == 0 && options->verbosity >= 0) {
+		stored_say_short(h->reader, &h->windows);
+	}
+	if (r == 0 && h->windows.at.count == 0) {
+		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
+			      store_reader_name(h->reader));
+	}
+	return r;
+}
+
+int history_show(struct stored_history *h)
+{
+	char star[] = "*";
+	const struct trace_identity all = { .host = h->options->host ? (char *)h->options->host
+								     : star };
+
+	if (h->options->merged || h->on_window) {
+		history_sort(&h->windows,
+			     h->options->has_interval ? h->options->interval_ns : UINT64_MAX);
+	}
+	if (h->options->merged) {
+		h->joined = long_new(h, 1);
+		h->joined_total = long_new(h, 1);
+		rollup_join(h->joined);
+		rollup_join(h->joined_total);
+	}
+	return go_through(h, &all);
+}
+
+void history_fini(struct stored_history *h)
+{
+	for (size_t i = 0; i < h->trace_count; i++) {
+		rollup_free(h->longs[i]);
+		rollup_free(h->totals[i]);
+	}
+	rollup_free(h->joined);
+	rollup_free(h->joined_total);
+	free(h->wanted);
+	free(h->longs);
+	free(h->totals);
+	vec_fini(&h->windows.at);
+	store_reader_close(h->reader);
+}
+
+int history_past(const struct options *given, struct output *output)
+{
+	struct options options = *given;
+	struct stored_history h = { .options = &options, .output = output, .stop = &run_stop };
+	uint64_t begin = now_monotonic_ns();
+	int r;
+
+	options.begin_option = "--since";
+	options.end_option = "--until";
+	run_stop_on_signals();
+	r = store_reader_open_many(options.args, &run_stop, &h.reader, &h.err);
+	if (r < 0) {
+		say("%s", h.err.text);
+		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	}
+	store_reader_want(h.reader, output->analyses, &options.selection,
+			  options.display.per == PER_CONTAINER);
+	if (options.has_analyses) {
+		store_reader_say_all(h.reader);
+	}
+	history_choose_traces(&h);
+	r = choose_windows(&h);
+	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+	if (r == 0) {
+		output_start(output);
+		r = history_show(&h);
+		h.summary.exit = r < 0 ? EXIT_FAILED : EXIT_DONE;
+	}
+	if (r < 0) {
+		say("%s", h.err.text);
+	}
+	if (r == 0 && !run_stop && h.has_unmatched && !h.has_matched) {
+		char *asked = selection_asked(&options.selection);
+
+		say("%s: nothing matched %s", store_reader_name(h.reader), asked);
+		free(asked);
+		h.summary.exit = EXIT_FAILED;
+	}
+	h.summary.exit = run_signal_status() != 0 ? run_signal_status() : h.summary.exit;
+	h.summary.is_interrupted = run_signal_status() != 0;
+	h.summary.wall_ns = now_monotonic_ns() - begin;
+	if (h.windows.at.count > 0) {
+		output_end(output, &h.summary);
+	}
+	history_fini(&h);
+	return h.summary.exit;
+}
