@@ -10,8 +10,9 @@
  */
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
-enum { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
+enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
 enum { BUSY, IDLE, UNKNOWN };
 enum { RUN, SWITCHES, MIGRATIONS, PRIO, PREEMPTIONS, LONGEST_NS };
 
@@ -35,10 +36,22 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 struct oncpu {
 	uint64_t since; /* ns: switched in, or the first part that is known */
 	uint64_t until; /* ns: the end of the last part */
-	uint64_t shown; /* ns: `until` at the end of the last window in which it ran */
 	uint32_t cpu_number;
-	enum { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED } state;
+	uint16_t state;
+	bool has_run; /* a part came since the end of the last window */
 };
+
+_Static_assert(sizeof(struct oncpu) == 24, "with the thread and its row, two cache lines");
+
+enum oncpu_state { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED };
+
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct oncpu *oncpu = state;
+
+	codec_each(checkpoint->codec, &oncpu->since, &oncpu->until, &oncpu->cpu_number,
+		   &oncpu->state, &oncpu->has_run);
+}
 
 static void count_longest(struct shard *shard, struct thread *thread, const struct oncpu *oncpu,
 			  uint64_t end)
@@ -61,6 +74,7 @@ static void on_run(struct shard *shard, struct thread *thread, const struct run_
 	}
 	if (oncpu->state == ONCPU_OPEN && oncpu->cpu_number == part->cpu_number) {
 		oncpu->until = part->ts + part->ns;
+		oncpu->has_run = true;
 	}
 }
 
@@ -109,9 +123,9 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
 	(void)end;
-	if (oncpu->until > oncpu->shown) { /* it ran in this window */
+	if (oncpu->has_run) {
 		count_longest(shard, thread, oncpu, oncpu->until);
-		oncpu->shown = oncpu->until;
+		oncpu->has_run = false;
 	}
 }
 
@@ -135,6 +149,7 @@ const struct analysis analysis_cpu = {
 	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.thread_state_size = sizeof(struct oncpu),
+	.on_checkpoint = on_checkpoint,
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
@@ -176,4 +191,5 @@ const struct analysis analysis_cpu = {
 	.on_switch_out = on_switch_out,
 	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
+	.is_over_at_exit = true,
 };

@@ -469,7 +469,7 @@ static int start_servers(struct loop *loop, struct err *err)
 		metrics_own_add(loop->metrics, METRICS_CAPTURES_FAILED, "", 0);
 		for (size_t i = 0; config->actions && i < actions_count(config->actions); i++) {
 			metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED,
-					actions_name(config->actions, i), 0);
+					trigger_name(actions_trigger(config->actions, i)), 0);
 		}
 	}
 	if (config->web && start_web(loop, err) < 0) {

@@ -107,7 +107,7 @@ static void begin_execution(struct shard *shard, struct thread *thread, const st
 
 	note->words[0] = job;
 	/* It leaves its CPU to sleep, after it was woken (doc/definitions.md, 4.4). */
-	note->words[1] = e->phase.has_pending && shard_sleeps_at(thread, ts) ? ts : e->slept;
+	note->words[1] = e->phase.has_pending && shard_sleeps_at(shard, thread, ts) ? ts : e->slept;
 	machine->begin = ts;
 	memset(machine->ns, 0, sizeof(machine->ns));
 }

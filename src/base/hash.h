@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/mem.h"
 
 #define HASH_ROOM_MIN 8
@@ -37,8 +36,6 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 
 	hash ^= 14695981039346656037u;
 	for (size_t i = 0; i < len; i++) {
-		/* Bytes of a word are not garbage, as clang's analyser thinks. */
-		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 		hash = (hash ^ byte[i]) * 1099511628211u;
 	}
 	return hash;
@@ -118,7 +115,6 @@ static inline uint32_t hash_key_text(const char *text)
 	{                                                                                          \
 		uint32_t at = hash(key) & table->mask;                                             \
                                                                                                    \
-		assert_hot(table->at);                                                             \
 		while (name##_is_used(of, &table->at[at]) &&                                       \
 		       !equal(name##_key(of, &table->at[at]), key)) {                              \
 			at = (at + 1) & table->mask;                                               \
@@ -140,14 +136,25 @@ static inline uint32_t hash_key_text(const char *text)
 		free(old.at);                                                                      \
 	}                                                                                          \
                                                                                                    \
-	/* The unused entry for a key that has none; the caller fills it in. */                    \
-	static inline type *name##_add(struct name *table, context of, key_type key)               \
+	/* The key has none yet: @entry, which name_find() gave, is its own, or another one if the \
+	 * table grows.  The caller fills it in. */                                                \
+	static inline type *name##_add_at(struct name *table, context of, type *entry,             \
+					  key_type key)                                            \
 	{                                                                                          \
 		if (table->used >= table->mask / 2) {                                              \
 			name##_grow(table, of);                                                    \
+			entry = name##_find(table, of, key);                                       \
 		}                                                                                  \
 		table->used++;                                                                     \
-		return name##_find(table, of, key);                                                \
+		return entry;                                                                      \
+	}                                                                                          \
+                                                                                                   \
+	/* The same for who has not looked for it. */                                              \
+	HASH_UNUSED type *name##_add(struct name *table, context of, key_type key)                 \
+	{                                                                                          \
+		type *entry = table->at ? name##_find(table, of, key) : NULL;                      \
+                                                                                                   \
+		return name##_add_at(table, of, entry, key);                                       \
 	}                                                                                          \
                                                                                                    \
 	/* The entry of a key, or NULL. */                                                         \
@@ -241,13 +248,14 @@ static inline uint32_t hash_key_text(const char *text)
 	/* The value of a key, all zero bytes if it had none; @ret_is_new: NULL is fine. */        \
 	HASH_UNUSED value_type *name##_put(struct name *table, key_type key, bool *ret_is_new)     \
 	{                                                                                          \
-		struct name##_entry *entry = name##_seek(table, NULL, key);                        \
+		struct name##_entry *entry = table->at ? name##_find(table, NULL, key) : NULL;     \
+		bool is_new = !entry || !entry->is_used;                                           \
                                                                                                    \
 		if (ret_is_new) {                                                                  \
-			*ret_is_new = !entry;                                                      \
+			*ret_is_new = is_new;                                                      \
 		}                                                                                  \
-		if (!entry) {                                                                      \
-			entry = name##_add(table, NULL, key);                                      \
+		if (is_new) {                                                                      \
+			entry = name##_add_at(table, NULL, entry, key);                            \
 			entry->key = key;                                                          \
 			entry->is_used = true;                                                     \
 		}                                                                                  \

@@ -9,11 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
+void mem_exhausted(size_t size)
+{
+	(void)fprintf(stderr, "sillage: out of memory for %zu bytes\n", size);
+	abort();
+}
+
 static void *check(void *got, size_t size)
 {
 	if (!got && size > 0) {
-		(void)fprintf(stderr, "sillage: out of memory for %zu bytes\n", size);
-		abort();
+		mem_exhausted(size);
 	}
 	return got;
 }

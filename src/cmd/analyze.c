@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/now.h"
-#include "base/text/plain.h"
 #include "base/units.h"
 #include "baseline/baseline.h"
 #include "cmd/analyze.h"
@@ -29,6 +28,7 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "run/storing.h"
+#include "text/plain.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 

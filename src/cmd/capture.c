@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/text/plain.h"
 #include "cmd/cmd.h"
 #include "live/control.h"
 #include "run/say.h"
+#include "text/plain.h"
 
 static const char *text_of(struct json_object *object, const char *key)
 {

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text/plain.h"
 #include "cmd/cmd.h"
 #include "run/say.h"
+#include "text/plain.h"
 #include "trigger/actions.h"
 
 /* What is no file and has a comparison is an expression. */
@@ -27,9 +27,9 @@ static void describe(const struct options *options, const struct actions *action
 	for (size_t i = 0; (!is_file || options->verbosity > 0) && i < actions_count(actions);
 	     i++) {
 		if (is_file) {
-			(void)fprintf(out, "\n[%s]\n", actions_name(actions, i));
+			(void)fprintf(out, "\n[%s]\n", trigger_name(actions_trigger(actions, i)));
 		}
-		actions_describe(actions, i, out);
+		trigger_describe(actions_trigger(actions, i), out);
 	}
 }
 

@@ -13,9 +13,9 @@
 #include <time.h>
 
 #include "base/now.h"
-#include "base/text/plain.h"
 #include "fetch/range-session.h"
 #include "live/loop.h"
+#include "text/plain.h"
 
 #define ATTEMPTS_MAX 3
 #define PAUSE_NS     (NS_PER_S / 4)

@@ -13,11 +13,11 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/text/plain.h"
 #include "output/shown.h"
 #include "output/sinks/text.h"
 #include "output/whole.h"
 #include "phases/phases.h"
+#include "text/plain.h"
 
 #define COLUMNS_LEAST     20
 #define COLUMNS_UNLIMITED (1u << 20) /* width of text in a file or a pipe: nothing is left out */

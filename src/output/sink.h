@@ -37,9 +37,9 @@ struct output {
 	int fd;           /* changes when the file is opened again */
 	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
-	bool is_text;  /* for people: nothing but plain text reaches the file (base/text/plain.h) */
-	bool is_whole; /* the file appears at the end, if anything was written (whole.h) */
-	bool is_unnamed; /* so far */
+	bool is_text;     /* for people: nothing but plain text reaches the file (text/plain.h) */
+	bool is_whole;    /* the file appears at the end, if anything was written (whole.h) */
+	bool is_unnamed;  /* so far */
 	bool has_written;
 	uint64_t top;       /* rows per table; 0: all */
 	bool shows_freq;    /* text: distributions as bars, */

@@ -264,7 +264,7 @@ static struct track_spans *new_spans(const struct tracks_of *tracks)
 
 static void draw_jobs(const struct tracks_of *tracks)
 {
-	const struct jobs *jobs = tracks->report->jobs;
+	const struct executions *jobs = tracks->report->jobs;
 	struct track_spans *by_thread = new_spans(tracks);
 
 	for (size_t i = 0; jobs && i < jobs->all.count; i++) {

@@ -220,7 +220,7 @@ static void add_processes(struct overview *overview, size_t slice, const struct 
 		free(process->name); /* the last name is shown */
 		process->name = row->thread->pid < 0
 					? mem_strdup("(not known)")
-					: mem_printf("%s (%" PRId64 ")",
+					: mem_printf("%s (%" PRId32 ")",
 						     row->thread->comm[0] ? row->thread->comm : "?",
 						     row->thread->pid);
 		*vec_push(&process->runs) =

@@ -148,7 +148,7 @@ static void set_name(struct tree_resource *resource, const struct thread_view *v
 	free(resource->name); /* the last name is shown */
 	resource->name = view->pid < 0 && resource->tid == NO_TID
 				 ? mem_strdup("(not known)")
-				 : mem_printf("%s (%" PRId64 ")", view->comm[0] ? view->comm : "?",
+				 : mem_printf("%s (%" PRId32 ")", view->comm[0] ? view->comm : "?",
 					      resource->tid == NO_TID ? view->pid : resource->tid);
 }
 

@@ -322,7 +322,7 @@ static int add_all(const struct options *options, struct actions *actions, struc
 			r = err_raise(err, -EINVAL,
 				      "trigger \"%.100s\": `on N hosts` is for `sillage history "
 				      "--per host`, which sees several hosts",
-				      actions_name(actions, i));
+				      trigger_name(actions_trigger(actions, i)));
 		}
 	}
 	return r;
@@ -334,7 +334,8 @@ static struct gate *gate_of(const struct options *options, const struct actions 
 	size_t count = actions_count(actions);
 
 	for (size_t i = 0; i < count; i++) {
-		gate_add(gate, actions_name(actions, i), i >= count - options->fails.count);
+		gate_add(gate, trigger_name(actions_trigger(actions, i)),
+			 i >= count - options->fails.count);
 	}
 	return gate;
 }

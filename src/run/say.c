@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/text/plain.h"
+#include "text/plain.h"
 
 static void (*shown_by)(const char *line); /* global, since say() is a callback without one */
 

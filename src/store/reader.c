@@ -523,7 +523,7 @@ static int read_views(struct store_reader *reader, const struct sqlite_place *pl
 		view->was = (uint64_t)(uint32_t)sqlite3_column_int64(at, 4) << 32 |
 			    (uint32_t)sqlite3_column_int64(at, 5);
 		view->view.tid = (int32_t)sqlite3_column_int64(at, 2);
-		view->view.pid = sqlite3_column_int64(at, 7);
+		view->view.pid = sqlite3_column_int(at, 7);
 		(void)snprintf(view->view.comm, sizeof(view->view.comm), "%s", comm ? comm : "");
 		view->view.has_prio = sqlite3_column_type(at, 9) != SQLITE_NULL;
 		view->view.prio = sqlite3_column_int(at, 9);

@@ -281,12 +281,6 @@ void actions_on_fired(struct actions *actions, actions_fired_fn *fired)
 	actions->fired = fired;
 }
 
-const char *actions_name(const struct actions *actions, size_t number)
-{
-	assert(number < actions->rules.count);
-	return trigger_name(actions->rules.at[number]->trigger);
-}
-
 void actions_dry_run(struct actions *actions)
 {
 	actions->is_dry = true;

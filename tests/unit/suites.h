@@ -46,7 +46,7 @@ Suite *suite_checkpoint_file(void);
 Suite *suite_worker(void);
 Suite *suite_history(void);
 Suite *suite_episodes(void);
-Suite *suite_jobs(void);
+Suite *suite_executions(void);
 Suite *suite_hierarchy(void);
 Suite *suite_partition(void);
 Suite *suite_phases(void);

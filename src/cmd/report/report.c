@@ -12,7 +12,7 @@
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
-#include "deep/jobs/jobs.h"
+#include "deep/executions/executions.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
 #include "deep/resources/resources.h"
@@ -123,13 +123,14 @@ static void warn(void *user, const char *message)
 
 /* The job that the user wants, or else that a capture is about.  For periodic executions the
  * deadline is the next arrival, unless a deadline says otherwise. */
-static struct jobs_config config_of(const struct options *options, const struct occasion *occasion)
+static struct executions_config config_of(const struct options *options,
+					  const struct occasion *occasion)
 {
-	struct jobs_config config = { .job = options->job ? options->job : occasion->job,
-				      .within = options->within,
-				      .who = options->thread,
-				      .deadline_ns = options->deadline_ns,
-				      .period_ns = options->every_ns };
+	struct executions_config config = { .job = options->job ? options->job : occasion->job,
+					    .within = options->within,
+					    .who = options->thread,
+					    .deadline_ns = options->deadline_ns,
+					    .period_ns = options->every_ns };
 
 	if (config.job) {
 		config.deadline_ns = options->deadline_ns == UINT64_MAX ? config.job->deadline_ns
@@ -256,7 +257,7 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 static bool *resource_scope(const struct options *options, const struct deep_report *report)
 {
 	const struct timeline *timeline = report->timeline;
-	const struct jobs *jobs = report->jobs;
+	const struct executions *jobs = report->jobs;
 	bool *scope;
 
 	if (!options->thread && !jobs) {
@@ -309,13 +310,13 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 {
 	const struct options *options = reports->options;
 	const char *wanted = options->thread ? options->thread : occasion->thread;
-	const struct jobs_config config = config_of(options, occasion);
+	const struct executions_config config = config_of(options, occasion);
 	struct resources resources = { 0 };
-	struct jobs jobs = { 0 };
+	struct executions jobs = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
 
-	if (config.job && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
+	if (config.job && executions_find(setup, report->timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else {
@@ -341,7 +342,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 		}
 	}
 	resources_fini(&resources);
-	jobs_fini(&jobs);
+	executions_fini(&jobs);
 	return status;
 }
 

@@ -5,7 +5,7 @@
 #define SILLAGE_DEEP_RESOURCES_TRACK_H
 
 #include "base/hash.h"
-#include "deep/jobs/owners.h"
+#include "deep/executions/owners.h"
 #include "deep/resources/resources.h"
 #include "kernel/wake-source.h"
 

@@ -114,6 +114,8 @@ struct analysis {
 	/* The window ends at @end.  Called for each live thread and entity; for a dead one only
 	 * once, unless there are records of it again. */
 	void (*on_window_end)(struct shard *shard, struct thread *thread, uint64_t end);
+	/* It has nothing to do for a thread of which on_switch_out() said last that it exits. */
+	bool is_over_at_exit;
 	/* The state of a thread or entity is about to be forgotten: free what it points to. */
 	void (*on_forget)(void *state);
 	/* An event noted by shard_note_ordered(), in time order over all threads (at the same time:

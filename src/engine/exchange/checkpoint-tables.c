@@ -119,23 +119,30 @@ static void view_codec(struct codec *codec, struct thread_view *view)
 	}
 }
 
+static bool flag_codec(struct codec *codec, bool flag)
+{
+	codec_bool(codec, &flag);
+	return flag;
+}
+
 static void thread_codec(const struct checkpoint *checkpoint, const struct layout *layout,
 			 struct thread *thread)
 {
 	struct codec *codec = checkpoint->codec;
 	const struct setup *setup = layout->setup;
+	uint8_t picked = thread->picked;
 
-	codec_each(codec, &thread->cpu, &thread->in_ts, &thread->is_dead, &thread->is_in,
-		   &thread->is_reused, &thread->incarnation);
-	codec_each(codec, &thread->out_ts, &thread->out_cpu, &thread->out_flags,
-		   &thread->out_left_out);
-	if (!codec_check(codec, (thread->out_left_out & ~layout->selects) == 0)) {
-		thread->out_left_out = 0;
-	}
+	codec_each(codec, &thread->cpu, &thread->in_ts);
+	thread->is_dead = flag_codec(codec, thread->is_dead);
+	thread->is_in = flag_codec(codec, thread->is_in);
+	thread->is_reused = flag_codec(codec, thread->is_reused);
+	codec_each(codec, &thread->incarnation);
 	view_codec(codec, &thread->view);
-	codec_each(codec, &thread->picked, &thread->is_touched);
-	if (codec_reads(codec)) {
-		thread->told_id = shard_row_id(thread);
+	codec_each(codec, &picked);
+	thread->picked = picked & (PICKED_YES | PICKED_NO | PICKED_STAYS);
+	thread->is_touched = flag_codec(codec, thread->is_touched);
+	if (codec_reads(codec) && setup->wants_views) {
+		thread_told(layout, thread)->id = shard_row_id(thread);
 	}
 	row_codec(codec, &layout->columns[SCOPE_THREAD], thread_window(layout, thread));
 	if (!layout->is_direct) {
@@ -168,10 +175,6 @@ static void threads_codec(const struct checkpoint *checkpoint, struct shard *sha
 		thread_codec(checkpoint, shard->layout, shard->resident.at[i]);
 		if (codec_reads(codec) && shard->resident.at[i]->is_touched) {
 			*vec_push(&shard->touched) = shard->resident.at[i];
-		}
-		if (codec_reads(codec) && shard->resident.at[i]->out_ts != OUT_NONE) {
-			shard->resident.at[i]->is_leaving = true;
-			*vec_push(&shard->leaving) = shard->resident.at[i];
 		}
 	}
 }
@@ -245,6 +248,22 @@ static void slots_codec(struct codec *codec, struct shard *shard)
 	}
 }
 
+/* Switch-outs that are held back. */
+static void leaving_codec(struct codec *codec, struct shard *shard)
+{
+	size_t count = codec_count(codec, shard->leaving.count, 23);
+
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		struct held_out *out = codec_at(codec, &shard->leaving, i);
+
+		codec_each(codec, &out->ts, &out->cpu, &out->flags, &out->left_out);
+		thread_ref_codec(codec, shard, &out->thread);
+		if (!codec_check(codec, (out->left_out & ~shard->layout->selects) == 0)) {
+			shard->leaving.count = 0;
+		}
+	}
+}
+
 static void ends_codec(struct codec *codec, struct shard *shard)
 {
 	size_t count = codec_count(codec, shard->dead.count, 12);
@@ -313,13 +332,13 @@ static void any_thread_codec(struct codec *codec, struct tables *tables, struct 
 /* A thread that lost its row is not known any more. */
 static void owner_codec(struct codec *codec, struct tables *tables, struct shown_instance *shown)
 {
-	bool has_owner = shown->owner && shown->owner->life == shown->owner_life &&
+	bool has_owner = shown->owner && shard_row_id(shown->owner) == shown->owner_id &&
 			 shard_of(tables, shown->owner) < SHARDS;
 
 	codec_bool(codec, &has_owner);
 	if (has_owner) {
 		any_thread_codec(codec, tables, &shown->owner);
-		shown->owner_life = shown->owner ? shown->owner->life : 0;
+		shown->owner_id = shown->owner ? shard_row_id(shown->owner) : 0;
 	}
 }
 
@@ -385,8 +404,10 @@ static void member_codec(struct codec *codec, struct tables *tables, struct pair
 	}
 	any_thread_codec(codec, tables, &member->thread);
 	if (codec_reads(codec) && member->thread) {
-		if (codec_check(codec, member->thread->member == 0)) {
-			member->thread->member = number;
+		uint32_t *known = thread_member(&tables->layout, member->thread);
+
+		if (codec_check(codec, *known == 0)) {
+			*known = number;
 			pairs_use(&tables->pairs, number);
 		} else {
 			member->thread = NULL;
@@ -467,6 +488,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	holes_codec(codec, shard);
 	slots_codec(codec, shard);
 	ends_codec(codec, shard);
+	leaving_codec(codec, shard);
 	check_ends(codec, shard);
 	codec_bool(codec, &has_other);
 	if (has_other && codec_check(codec, true)) {

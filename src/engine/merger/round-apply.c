@@ -85,10 +85,13 @@ static void set_prio(struct thread *thread, int32_t prio)
 	thread->view.has_prio = true;
 }
 
-static void note_death(struct shard *shard, struct thread *thread, const struct record *record)
+/* @leaves: on_switch_out() says so, too. */
+static void note_death(struct shard *shard, struct thread *thread, const struct record *record,
+		       bool leaves)
 {
 	if (record->arg16 & RECORD_DEAD) {
-		shard_thread_ends(shard, thread, record->ts + record->arg64);
+		(leaves ? shard_thread_exits : shard_thread_ends)(shard, thread,
+								  record->ts + record->arg64);
 	}
 }
 
@@ -138,33 +141,35 @@ static void report_out(struct shard *shard, struct thread *thread, const struct 
 	shard->left_out = before;
 }
 
-/* @is_tie: the thread is switched in elsewhere, not later. */
-static void release_out(struct shard *shard, struct thread *thread, bool is_tie)
+/* Reports the switch-out that is held back.  @is_tie: its thread is switched in elsewhere, not
+ * later. */
+static void release(struct shard *shard, bool is_tie)
 {
-	const struct switch_out out = { .ts = thread->out_ts,
-					.cpu = thread->out_cpu,
-					.flags = thread->out_flags,
-					.is_tie = is_tie };
+	struct held_out *held = &shard->held;
+	const struct switch_out out = {
+		.ts = held->ts, .cpu = held->cpu, .flags = held->flags, .is_tie = is_tie
+	};
 
-	thread->out_ts = OUT_NONE;
-	report_out(shard, thread, &out, thread->out_left_out);
+	held->ts = OUT_NONE;
+	report_out(shard, held->thread, &out, held->left_out);
 }
 
-static inline void release_any_out(struct shard *shard, struct thread *thread, bool is_tie)
+static inline void release_any(struct shard *shard, bool is_tie)
 {
-	if (thread->out_ts != OUT_NONE) {
-		release_out(shard, thread, is_tie);
+	if (shard->held.ts != OUT_NONE) {
+		release(shard, is_tie);
 	}
 }
 
 /* The thread leaves its CPU at @ts, with the flags of @record. */
-static inline void hold_out(struct applying *at, struct thread *thread, const struct record *record,
-			    uint64_t ts)
+static inline void hold(struct applying *at, struct thread *thread, const struct record *record,
+			uint64_t ts)
 {
-	thread->out_ts = ts;
-	thread->out_cpu = at->entry->source.cpu_id;
-	thread->out_flags = record->arg16;
-	thread->out_left_out = at->shard->left_out;
+	at->shard->held = (struct held_out){ .ts = ts,
+					     .cpu = at->entry->source.cpu_id,
+					     .thread = thread,
+					     .flags = record->arg16,
+					     .left_out = at->shard->left_out };
 	thread->is_in = false;
 	if (!at->group->is_weak) { /* else a RECORD_PROCESS of the group carries the pid */
 		apply_pid(thread, at->group);
@@ -180,14 +185,14 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 				.prio = (int8_t)(record->arg16 >> RECORD_PRIO_SHIFT) };
 
 	set_prio(thread, record->arg32);
-	in.is_migration = thread->cpu != UINT64_MAX && thread->cpu != in.cpu;
+	in.is_migration = thread->cpu != UINT32_MAX && thread->cpu != in.cpu_number;
 	if (record->arg16 & RECORD_PRIO) {
 		in.out_ts = record->ts + record->arg64;
 		in.out_flags = record->arg16;
 	}
-	release_any_out(shard, thread, true);
+	release_any(shard, true);
 	shard_each_with(shard, on_switch_in, (shard, thread, &in));
-	thread->cpu = in.cpu;
+	thread->cpu = in.cpu_number;
 	thread->in_ts = record->ts;
 	thread->is_in = true;
 	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
@@ -195,10 +200,10 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	}
 	run_for(shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
-		hold_out(at, thread, record, record->ts + record->arg64);
+		hold(at, thread, record, record->ts + record->arg64);
 	}
 	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
-	note_death(at->shard, thread, record);
+	note_death(at->shard, thread, record, record->arg16 & RECORD_PRIO);
 }
 
 /* The on-CPU interval of a thread goes on under another tid. */
@@ -207,39 +212,39 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	if (record->arg16 & RECORD_PRIO) {
 		set_prio(thread, record->arg32);
 	}
-	release_any_out(at->shard, thread, true);
-	thread->cpu = at->entry->source.cpu_id;
+	release_any(at->shard, true);
+	thread->cpu = at->entry->source.cpu_number;
 	thread->is_in = true;
 	shard_each_with(at->shard, on_seen,
-			(at->shard, thread, record->ts, thread->cpu, SEEN_RENAMED));
+			(at->shard, thread, record->ts, at->entry->source.cpu_id, SEEN_RENAMED));
 	run_for(at->shard, thread, at->entry->source.cpu_number, record);
 	if (record->arg16 & RECORD_PRIO) {
-		hold_out(at, thread, record, record->ts + record->arg64);
+		hold(at, thread, record, record->ts + record->arg64);
 	}
 	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
-	note_death(at->shard, thread, record);
+	note_death(at->shard, thread, record, record->arg16 & RECORD_PRIO);
 }
 
 /* In the same ns the thread was switched in on another CPU, and that record came first. */
 static bool is_tie(const struct applying *at, const struct thread *thread,
 		   const struct record *record)
 {
-	return thread->cpu != at->entry->source.cpu_id && thread->in_ts == record->ts &&
+	return thread->cpu != at->entry->source.cpu_number && thread->in_ts == record->ts &&
 	       record->ts != 0;
 }
 
 /* Its switch-in there may not have been seen. */
 static void see_leaving(struct applying *at, struct thread *thread, const struct record *record)
 {
-	uint64_t cpu = at->entry->source.cpu_id;
+	const struct record_source *source = &at->entry->source;
 
-	release_any_out(at->shard, thread, false);
-	if (!thread->is_in || thread->cpu != cpu) {
+	release_any(at->shard, false);
+	if (!thread->is_in || thread->cpu != source->cpu_number) {
 		shard_each_with(at->shard, on_seen,
-				(at->shard, thread, record->ts, cpu, SEEN_LEAVING));
+				(at->shard, thread, record->ts, source->cpu_id, SEEN_LEAVING));
 	}
-	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = cpu;
+	if (thread->cpu == UINT32_MAX) {
+		thread->cpu = source->cpu_number;
 	}
 }
 
@@ -249,16 +254,17 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 					.cpu = at->entry->source.cpu_id,
 					.flags = record->arg16,
 					.is_tie = true };
+	bool moves = is_tie(at, thread, record);
 
-	if (is_tie(at, thread, record)) {
+	if (moves) {
 		report_out(at->shard, thread, &tie, at->shard->left_out);
 	} else {
 		set_prio(thread, record->arg32);
 		see_leaving(at, thread, record);
-		hold_out(at, thread, record, record->ts);
+		hold(at, thread, record, record->ts);
 	}
 	note_oncpu(at, thread, record, false);
-	note_death(at->shard, thread, record);
+	note_death(at->shard, thread, record, !moves);
 }
 
 /* The initial thread of a CPU, as the first switch there describes it (cpus.c). */
@@ -272,8 +278,8 @@ static void initial_thread(struct shard *shard, struct thread *thread, const str
 	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
 		set_prio(thread, record->arg32);
 	}
-	if (thread->cpu == UINT64_MAX) {
-		thread->cpu = record->arg64;
+	if (thread->cpu == UINT32_MAX) {
+		thread->cpu = (uint32_t)record->arg64;
 		thread->is_in = true;
 	}
 	shard_each_with(shard, on_seen, (shard, thread, record->ts, record->arg64, SEEN_FIRST));
@@ -281,13 +287,11 @@ static void initial_thread(struct shard *shard, struct thread *thread, const str
 
 static void fork_thread(struct applying *at, const struct record *record)
 {
-	if (at->key->thread) {
-		release_any_out(at->shard, at->key->thread, false);
-	}
+	release_any(at->shard, false);
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
 	apply_name(at->shard, at->key->thread, at->group);
-	if (record->arg64 != UINT64_MAX) {
-		at->key->thread->view.pid = (int64_t)record->arg64;
+	if (record->arg64 <= INT32_MAX) {
+		at->key->thread->view.pid = (int32_t)record->arg64;
 	}
 	shard_contain(at->shard, at->key->thread,
 		      &(struct container_record){ .pid_ns = (uint32_t)record->arg32,
@@ -396,11 +400,11 @@ static inline void use_record(struct applying *at, const struct record *record, 
 		apply_name(at->shard, key->thread, at->group);
 		*is_fresh = false;
 	}
-	if (key->thread->is_dead) {
+	if (key->thread->is_dead && record->kind != RECORD_FORK) {
 		shard_reopen(at->shard, key->thread);
 	}
-	if (key->thread->out_ts < record->ts) {
-		release_out(at->shard, key->thread, false);
+	if (at->shard->held.ts < record->ts) {
+		release(at->shard, false);
 	}
 	select_thread(at, key->thread, record);
 	apply(at, record);
@@ -440,33 +444,36 @@ bool round_apply_node(struct shard *shard, const struct round *round, struct sha
 	return i != RECORD_NONE && !round_is_beyond(round, key->key, node->ts);
 }
 
-/* The thread's records of the round are applied. */
-void round_apply_end(struct shard *shard, const struct round *round, struct thread *thread)
+void round_apply_begin(struct shard *shard, const struct thread *thread)
 {
-	if (thread->out_ts < round->bound) {
-		release_out(shard, thread, false);
-	} else if (thread->out_ts != OUT_NONE && !thread->is_leaving) {
-		thread->is_leaving = true;
-		*vec_push(&shard->leaving) = thread;
+	for (size_t i = 0; i < shard->leaving.count; i++) {
+		if (shard->leaving.at[i].thread == thread) {
+			shard->held = shard->leaving.at[i];
+			shard->leaving.at[i] = shard->leaving.at[--shard->leaving.count];
+			return;
+		}
 	}
 }
 
-/* Those that leave their CPU behind the bound of this round, or of one before.  No window ends
- * before they did; only a file could say so. */
+/* No window ends before a thread leaves that was seen to; only a file could say so. */
+void round_apply_end(struct shard *shard, const struct round *round)
+{
+	if (shard->held.ts < round->bound || round->closes) {
+		release_any(shard, false);
+	} else if (shard->held.ts != OUT_NONE) {
+		*vec_push(&shard->leaving) = shard->held;
+		shard->held.ts = OUT_NONE;
+	}
+}
+
 void round_apply_leaving(struct shard *shard, const struct round *round)
 {
-	size_t kept = 0;
+	size_t count = shard->leaving.count;
 
-	for (size_t i = 0; i < shard->leaving.count; i++) {
-		struct thread *thread = shard->leaving.at[i];
-
-		if (thread->out_ts < round->bound || round->closes) {
-			release_any_out(shard, thread, false);
-		}
-		thread->is_leaving = thread->out_ts != OUT_NONE;
-		if (thread->is_leaving) {
-			shard->leaving.at[kept++] = thread;
-		}
+	for (size_t i = 0; i < count; i++) {
+		shard->held = shard->leaving.at[0];
+		memmove(shard->leaving.at, shard->leaving.at + 1,
+			--shard->leaving.count * sizeof(shard->held));
+		round_apply_end(shard, round); /* it may come behind the others */
 	}
-	shard->leaving.count = kept;
 }

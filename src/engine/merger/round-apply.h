@@ -3,7 +3,7 @@
  * round-shard.c.
  *
  * A switch-out is often known with the switch-in before, or by the record of another stream that
- * is applied first.  It is held back in the thread, and reported when a record behind it comes, or
+ * is applied first.  It is held back in the shard, and reported when a record behind it comes, or
  * all records before the bound are applied: in time order, behind all others of its ns.  Where
  * switches are lost, the thread may be switched in elsewhere before: then it is reported at once.
  */
@@ -36,10 +36,10 @@ static inline bool round_is_beyond(const struct round *round, int64_t key, uint6
  * the node has another record before the bound. */
 bool round_apply_node(struct shard *shard, const struct round *round, struct shard_key *key,
 		      struct shard_node *node, const struct shard_node *other);
-/* The records of the thread in the round are applied: reports its switch-out before the bound. */
-void round_apply_end(struct shard *shard, const struct round *round, struct thread *thread);
-/* Those of all threads: the same of the threads that were to leave behind the bound of this round,
- * or of one before. */
+/* The thread's records of the round come next, or are applied: what of it is held back. */
+void round_apply_begin(struct shard *shard, const struct thread *thread);
+void round_apply_end(struct shard *shard, const struct round *round);
+/* Those of all threads are applied: the same of the threads that had none. */
 void round_apply_leaving(struct shard *shard, const struct round *round);
 
 #endif

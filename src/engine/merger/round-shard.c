@@ -165,9 +165,7 @@ static void chain_by_key(struct shard *shard, uint32_t round)
 								    .last = (uint32_t)i,
 								    .count = 1 };
 		if (slot->thread) {
-			__builtin_prefetch(slot->thread);
-			__builtin_prefetch((const char *)slot->thread + 64);
-			__builtin_prefetch((const char *)slot->thread + 128);
+			thread_prefetch(shard->layout, slot->thread);
 		}
 	}
 }
@@ -185,14 +183,17 @@ void round_run_shard(struct shard *shard, const struct round *round, unsigned in
 	for (size_t i = 0; i < accumulator->keys.count; i++) {
 		struct shard_key *key = &accumulator->keys.at[i];
 
+		if (shard->leaving.count > 0) {
+			round_apply_begin(shard, key->thread);
+		}
 		if (key->count == 1) {
 			(void)round_apply_node(shard, round, key,
 					       &accumulator->nodes.at[key->first], NULL);
 		} else {
 			use_nodes(shard, round, key);
 		}
-		if (key->thread && key->thread->out_ts != OUT_NONE) {
-			round_apply_end(shard, round, key->thread);
+		if (shard->held.ts != OUT_NONE) {
+			round_apply_end(shard, round);
 		}
 	}
 	round_apply_leaving(shard, round);

@@ -168,7 +168,7 @@ static void add_stitched(struct merger *merger)
 	*vec_push(&merger->round.entries) = (struct round_entry){
 		.partial = merger->stitched,
 		.slice = &merger->stitched->slices.at[0],
-		.source = { .cpu_id = UINT64_MAX, .owns_cpu = true },
+		.source = { .cpu_id = UINT64_MAX, .cpu_number = UINT32_MAX, .owns_cpu = true },
 	};
 }
 

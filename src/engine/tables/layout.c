@@ -52,10 +52,15 @@ static size_t thread_sums_bytes(const struct layout *layout)
 
 static void place_thread_parts(struct layout *layout)
 {
-	layout->thread_window_at = sizeof(struct thread) + layout->thread_state_size;
+	layout->thread_member_at = sizeof(struct thread) + layout->thread_state_size;
+	layout->thread_window_at = layout->thread_member_at;
+	layout->thread_window_at += layout->pair_columns ? sizeof(uint64_t) : 0;
 	layout->thread_total_at = layout->thread_window_at;
 	layout->thread_total_at += layout->is_direct ? 0 : thread_sums_bytes(layout);
-	layout->thread_bytes = layout->thread_total_at + thread_sums_bytes(layout);
+	layout->thread_told_at = layout->thread_total_at + thread_sums_bytes(layout);
+	layout->thread_bytes = layout->thread_told_at;
+	layout->thread_bytes += layout->setup->wants_views ? sizeof(struct thread_told) : 0;
+	layout->thread_bytes = (layout->thread_bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 	assert(layout->thread_window_at % sizeof(uint64_t) == 0);
 	assert(layout->is_direct == (layout->thread_window_at == layout->thread_total_at) ||
 	       layout->columns[SCOPE_THREAD].count == 0);
@@ -79,6 +84,10 @@ void layout_init(struct layout *layout, const struct setup *setup, const struct 
 		}
 		layout->thread_state_offsets[a] = layout->thread_state_size;
 		layout->thread_state_size += (analysis->thread_state_size + 7) / 8 * 8;
+	}
+	layout->is_over_at_exit = true;
+	each_analysis_with(setup, on_window_end, a) {
+		layout->is_over_at_exit &= setup->analyses[a]->is_over_at_exit;
 	}
 	place_thread_parts(layout);
 	for (size_t s = 0; s < SCOPES_FIXED; s++) {

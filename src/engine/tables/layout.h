@@ -8,16 +8,17 @@
  * A keyed row and a row of a process belong to one table and have only the columns of that table.
  *
  * Forks are frequent, so a thread is one piece of memory (thread_bytes, at the start of a cache
- * line in a block of several threads):
+ * line).  What switches touch comes first, what few runs need is left out of the others:
  *
- *     +---------------+---------+---------+-- - --+-----------------+-----------------+
- *     | struct thread | state 0 | state 1 |  ...  |   open window   |      total      |
- *     +---------------+---------+---------+-- - --+-----------------+-----------------+
- *     0               |<---- thread_state_size -->|                 |                 |
- *                     sizeof(struct thread)       thread_window_at  thread_total_at   thread_bytes
+ *     +---------------+---------+-- - --+--------+-----------------+-----------------+------+
+ *     | struct thread | state 0 |  ...  | member |   open window   |      total      | told |
+ *     +---------------+---------+-- - --+--------+-----------------+-----------------+------+
+ *     0               |<--- states ---->|        |                 |                 |      |
+ *                     sizeof(struct thread)      thread_window_at  thread_total_at   thread_bytes
  *
  * State a starts at thread_state_offsets[a] behind struct thread, at a multiple of 8 bytes.  The
- * open window and the total are rows of SCOPE_THREAD.
+ * open window and the total are rows of SCOPE_THREAD.  A run with pairs has a member, one whose
+ * reports have views has what was told.
  *
  * Some runs neither show nor drop a window (is_direct).  The open window of a thread would only be
  * copied, so it is left out: thread_window_at equals thread_total_at, and analyses add to the
@@ -45,9 +46,10 @@ struct layout {
 	size_t longest_room, longest_shown;
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size; /* all states */
-	size_t thread_window_at, thread_total_at, thread_bytes;
-	bool is_direct;  /* threads have no open window */
-	uint8_t selects; /* the user selects threads, CPUs (OF_ALL_THREADS, OF_ALL_CPUS) */
+	size_t thread_member_at, thread_window_at, thread_total_at, thread_told_at, thread_bytes;
+	bool is_direct;       /* threads have no open window */
+	bool is_over_at_exit; /* of each analysis with on_window_end() */
+	uint8_t selects;      /* the user selects threads, CPUs (OF_ALL_THREADS, OF_ALL_CPUS) */
 	bool selects_irqs, knows_irqs; /* ... interrupts; some table has them */
 };
 

@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "engine/tables/layout.h"
-#include "engine/tables/shard.h"
+#include "engine/tables/tables.h"
 
 struct longest *longest_new(const struct layout *layout)
 {
@@ -109,7 +109,7 @@ void longest_collect(struct longest *to, struct longest *from)
 			shown.instance.thread_id = shard_row_id(shown.instance.thread);
 			shown.has_view = true;
 			shown.owner = shown.instance.thread;
-			shown.owner_life = shown.owner->life;
+			shown.owner_id = shown.instance.thread_id;
 			shown.instance.thread = NULL;
 		}
 		insert(to, &shown);
@@ -124,7 +124,7 @@ void longest_refresh(struct longest *longest)
 		struct shown_instance shown = longest->all.at[i];
 		size_t at = i;
 
-		if (shown.owner && shown.owner->life != shown.owner_life) {
+		if (shown.owner && shard_row_id(shown.owner) != shown.owner_id) {
 			shown.owner = NULL;
 		}
 		if (shown.owner) {
@@ -134,6 +134,25 @@ void longest_refresh(struct longest *longest)
 			longest->all.at[at] = longest->all.at[at - 1];
 		}
 		longest->all.at[at] = shown;
+	}
+}
+
+static void rename_owner(struct longest *longest, const struct thread *thread, uint64_t id)
+{
+	for (size_t i = 0; i < longest->all.count; i++) {
+		struct shown_instance *shown = &longest->all.at[i];
+
+		if (shown->owner == thread && shown->owner_id == id) {
+			shown->owner_id = shard_row_id(thread);
+		}
+	}
+}
+
+void longest_rename(struct tables *tables, const struct thread *thread, uint64_t id)
+{
+	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
+		rename_owner(&tables->longest[i], thread, id);
+		rename_owner(&tables->longest_total[i], thread, id);
 	}
 }
 

@@ -24,7 +24,7 @@ struct shown_instance {
 	struct thread_view view;
 	bool has_view;        /* then instance.thread is NULL */
 	struct thread *owner; /* whose view it is; NULL: none, or it is not known any more */
-	uint32_t owner_life;  /* its `life` then: its memory may be another thread's by now */
+	uint64_t owner_id;    /* its row id: its memory may be another thread's by now */
 };
 
 /* The order of instances: the longest first; then by end, tid, CPU and key.  Threads may be NULL.
@@ -59,6 +59,9 @@ void longest_add(struct longest *longest, const struct instance *instance);
 void longest_collect(struct longest *to, struct longest *from);
 /* Shows threads as they are now. */
 void longest_refresh(struct longest *longest);
+struct tables;
+/* The thread, whose row id was @id, has another one. */
+void longest_rename(struct tables *tables, const struct thread *thread, uint64_t id);
 /* Moves all as they are. */
 void longest_move(struct longest *to, struct longest *from);
 

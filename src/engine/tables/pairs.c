@@ -50,13 +50,15 @@ void pairs_use(struct pairs *pairs, uint32_t member)
 
 uint32_t pairs_member(struct pairs *pairs, struct thread *thread)
 {
-	if (thread->member == 0) {
-		thread->member = new_member(pairs);
-		*member_at(pairs, thread->member) = (struct pair_member){
+	uint32_t *member = thread_member(pairs->layout, thread);
+
+	if (*member == 0) {
+		*member = new_member(pairs);
+		*member_at(pairs, *member) = (struct pair_member){
 			.thread = thread, .uses = 1, .serial = PAIR_FIRST + pairs->made++
 		};
 	}
-	return thread->member;
+	return *member;
 }
 
 bool pairs_claim(struct pairs *pairs, uint32_t member)
@@ -102,13 +104,18 @@ void pairs_count_free(struct pairs *pairs)
 
 void pairs_forget_thread(struct pairs *pairs, struct thread *thread)
 {
-	struct pair_member *at = member_at(pairs, thread->member);
+	uint32_t *member = thread_member(pairs->layout, thread);
+	struct pair_member *at;
 
+	if (*member == 0) {
+		return;
+	}
+	at = member_at(pairs, *member);
 	assert(at->thread == thread);
 	at->view = thread->view;
 	at->thread = NULL;
 	at->is_orphan = true;
-	thread->member = 0;
+	*member = 0;
 	atomic_fetch_add_explicit(&pairs->orphans, 1, memory_order_relaxed);
 }
 
@@ -325,7 +332,8 @@ bool pairs_are_sound(const struct pairs *pairs)
 		const struct pair_member *member = &pairs->members.at[i];
 
 		unused += member->uses == 0;
-		if (member->thread && member->thread->member != i + PAIR_FIRST) {
+		if (member->thread &&
+		    *thread_member(pairs->layout, member->thread) != i + PAIR_FIRST) {
 			return false;
 		}
 	}
@@ -356,7 +364,7 @@ bool pairs_are_sound(const struct pairs *pairs)
 HASH_MAP(pair_numbers, uint32_t)
 
 /* One of a pair as the table shows it. */
-struct pair_side {
+struct side {
 	int64_t number;   /* tid, pid or PID namespace; REPORT_NO_NUMBER: none */
 	int32_t named_by; /* the tid that the name is of; INT32_MIN: it is the right one */
 	char name[64];    /* "": unknown */
@@ -364,10 +372,10 @@ struct pair_side {
 
 /* The sum of pairs of threads; the first is a report_process.memory. */
 struct pair_sum {
-	struct thread_view view;                               /* of the first one */
-	struct pair_side of, by;                               /* once all is added up ... */
-	uint32_t of_number, by_number;                         /* ... of these in pairs_pass.all */
-	char keyed[2 * sizeof(((struct pair_side *)0)->name)]; /* the names of what has no number */
+	struct thread_view view;                          /* of the first one */
+	struct side of, by;                               /* once all is added up ... */
+	uint32_t of_number, by_number;                    /* ... of these in pairs_pass.all */
+	char keyed[2 * sizeof(((struct side *)0)->name)]; /* the names of what has no number */
 	uint64_t values[PAIR_COLUMNS];
 };
 
@@ -375,7 +383,7 @@ struct pairs_pass {
 	struct tables *tables;
 	struct listing *listing;
 	struct pair_numbers sides, pairs;
-	VEC(struct pair_side) all;
+	VEC(struct side) all;
 	VEC(struct pair_sum *) sums;
 };
 
@@ -400,15 +408,15 @@ static const char *process_name(struct tables *tables, int64_t pid)
 	return leader && leader->view.pid == pid ? leader->view.comm : "";
 }
 
-static void set_name(struct pair_side *side, const char *name)
+static void set_name(struct side *side, const char *name)
 {
 	(void)snprintf(side->name, sizeof(side->name), "%s", name);
 }
 
 /* Of a process without a known leader the name is that of its thread with the smallest tid. */
-static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
+static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 {
-	struct pair_side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
+	struct side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
 	const struct thread_view *view;
 	char room[NAME_BYTES + 1];
 
@@ -439,7 +447,7 @@ static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 }
 
 /* Sides that the table does not tell apart have one number. */
-static uint32_t number_of(struct pairs_pass *pass, const struct pair_side *side)
+static uint32_t number_of(struct pairs_pass *pass, const struct side *side)
 {
 	uint64_t key = side->number != REPORT_NO_NUMBER ? (uint64_t)side->number
 							: hash_text(1, side->name) | 1ull << 63;
@@ -459,7 +467,7 @@ static uint32_t number_of(struct pairs_pass *pass, const struct pair_side *side)
 
 static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *row)
 {
-	struct pair_side of = side_of(pass, row->of), by = side_of(pass, row->by);
+	struct side of = side_of(pass, row->of), by = side_of(pass, row->by);
 	uint64_t key = (uint64_t)number_of(pass, &of) << 32;
 	struct pair_sum *sum;
 	bool is_new;
@@ -516,7 +524,7 @@ static void list_sum(const struct pairs_pass *pass, struct pair_sum *sum)
 static void list_pair(struct pairs_pass *pass, const struct pair_row *pair, const uint64_t *values)
 {
 	struct report_row *row = report_add_row(pass->listing, values, false);
-	struct pair_side by = side_of(pass, pair->by);
+	struct side by = side_of(pass, pair->by);
 	struct pair_sum *names;
 
 	if (!row) {

@@ -39,9 +39,12 @@ struct pair_row {
 	uint64_t window[PAIR_COLUMNS], total[PAIR_COLUMNS];
 };
 
+struct layout;
+
 HASH_MAP(pair_rows, uint32_t)
 
 struct pairs {
+	const struct layout *layout;     /* of the threads */
 	VEC(struct pair_member) members; /* from PAIR_FIRST on */
 	uint32_t made;                   /* so many, ever */
 	VEC(uint32_t) free;              /* numbers of members */

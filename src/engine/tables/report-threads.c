@@ -304,21 +304,21 @@ void report_threads(struct tables *tables, const struct listings *listings, bool
 
 /* ---- what is known of threads ---- */
 
-static void report_view(struct thread *thread, struct report_memory *memory)
+static void report_view(const struct layout *layout, struct thread *thread,
+			struct report_memory *memory)
 {
+	struct thread_told *told = thread_told(layout, thread);
 	uint64_t id = shard_row_id(thread);
 	uint64_t hash = hash_bytes(0, &thread->view, sizeof(thread->view));
-	uint32_t told = hash_mix(hash ^ id) | 1;
+	uint32_t now = hash_mix(hash ^ id) | 1;
 
-	if (thread->told == told && thread->told_id == id) {
+	if (told->hash == now && told->id == id) {
 		return;
 	}
-	*vec_push(&memory->views) = (struct report_view){ .id = id,
-							  .was = thread->told_id,
-							  .is_reused = thread->is_reused,
-							  .view = thread->view };
-	thread->told = told;
-	thread->told_id = id;
+	*vec_push(&memory->views) = (struct report_view){
+		.id = id, .was = told->id, .is_reused = thread->is_reused, .view = thread->view
+	};
+	*told = (struct thread_told){ .id = id, .hash = now };
 }
 
 /* A tid below 0: an entity, or a thread of which nothing can become known. */
@@ -329,7 +329,7 @@ void report_views(struct tables *tables, struct report_memory *memory)
 
 		for (size_t i = 0; i < shard->resident.count; i++) {
 			if (shard->resident.at[i] && shard->resident.at[i]->view.tid >= 0) {
-				report_view(shard->resident.at[i], memory);
+				report_view(&tables->layout, shard->resident.at[i], memory);
 			}
 		}
 	}

@@ -39,7 +39,7 @@ struct report_row {
 };
 
 struct thread_view {
-	int64_t pid; /* -1: unknown */
+	int32_t pid; /* -1: unknown */
 	int32_t tid; /* below 0: left out (an unknown thread, or the sum of ended ones) */
 	int32_t prio;
 	uint32_t container; /* number of its PID namespace, 0: unknown */
@@ -49,7 +49,7 @@ struct thread_view {
 	bool names_container;    /* it may be the container's first process */
 };
 
-_Static_assert(sizeof(struct thread_view) == 40, "threads are many");
+_Static_assert(sizeof(struct thread_view) == 36, "threads are many");
 
 struct report_table {
 	const struct analysis *analysis;

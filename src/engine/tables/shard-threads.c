@@ -18,10 +18,7 @@ static void add_threads(struct shard *shard, size_t bytes)
 
 	*vec_push(&shard->blocks) = block;
 	for (size_t i = THREADS_AT_ONCE; i-- > 0;) {
-		struct thread *thread = (struct thread *)(block + i * bytes);
-
-		thread->life = 0;
-		*vec_push(&shard->free_threads) = thread;
+		*vec_push(&shard->free_threads) = (struct thread *)(block + i * bytes);
 	}
 }
 
@@ -38,7 +35,6 @@ struct thread *shard_thread_alloc(struct shard *shard)
 	const struct layout *layout = shard->layout;
 	size_t bytes = layout->thread_bytes;
 	struct thread *thread;
-	uint32_t life;
 
 	if (shard->free_threads.count == 0) {
 		add_threads(shard, bytes);
@@ -47,11 +43,7 @@ struct thread *shard_thread_alloc(struct shard *shard)
 	if (shard->free_threads.count >= 2) { /* the next one may be wanted before it arrives */
 		prefetch_for_write(shard->free_threads.at[shard->free_threads.count - 2], bytes);
 	}
-	life = thread->life + 1;
-	memset(thread, 0, bytes);
-	thread->life = life;
-	thread->out_ts = OUT_NONE;
-	return thread;
+	return memset(thread, 0, bytes);
 }
 
 /* Gives the thread a row. */
@@ -62,6 +54,9 @@ static void add_resident(struct shard *shard, struct thread *thread)
 		assert_hot(!shard->resident.at[thread->resident_at]);
 		shard->resident.at[thread->resident_at] = thread;
 	} else {
+		if (shard->resident.count == RESIDENTS_MAX) {
+			mem_exhausted(RESIDENTS_MAX * shard->layout->thread_bytes);
+		}
 		thread->resident_at = (uint32_t)shard->resident.count;
 		*vec_push(&shard->resident) = thread;
 	}
@@ -112,7 +107,7 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 		thread->incarnation = shard->next_incarnation;
 	}
 	thread->view.pid = -1;
-	thread->cpu = UINT64_MAX;
+	thread->cpu = UINT32_MAX;
 	add_resident(shard, thread);
 	return thread;
 }
@@ -135,10 +130,9 @@ void shard_thread_fini(const struct layout *layout, struct thread *thread)
 
 /* ---- keys ---- */
 
-struct slot *shard_add_slot(struct shard *shard, int64_t key)
+struct slot *shard_add_slot(struct shard *shard, struct slot *slot, int64_t key)
 {
-	struct slot *slot = slots_add(&shard->slots, NULL, key);
-
+	slot = slots_add_at(&shard->slots, NULL, slot, key);
 	*slot = (struct slot){ .key = key, .round = UINT32_MAX };
 	return slot;
 }
@@ -170,6 +164,14 @@ void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
 		shard->presence.at[thread->resident_at / 64].live &= ~resident_bit(thread);
 		shard_reopen(shard, thread);
 		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
+	}
+}
+
+void shard_thread_exits(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	shard_thread_ends(shard, thread, ts);
+	if (shard->layout->is_over_at_exit) {
+		shard->presence.at[thread->resident_at / 64].ending &= ~resident_bit(thread);
 	}
 }
 
@@ -303,7 +305,7 @@ static void forget_oncpus(struct shard *shard, const struct thread *thread)
 static bool was_seen(const struct thread *thread)
 {
 	return thread->is_reused || thread->view.comm[0] || thread->view.pid >= 0 ||
-	       thread->cpu != UINT64_MAX;
+	       thread->cpu != UINT32_MAX;
 }
 
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
@@ -322,17 +324,33 @@ struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts)
 	return thread;
 }
 
-/* Removes the thread from a list. */
-#define FORGET(list, thread)                                                                       \
-	do {                                                                                       \
-		size_t kept_ = 0;                                                                  \
-		for (size_t i_ = 0; i_ < (list)->count; i_++) {                                    \
-			if ((list)->at[i_] != (thread)) {                                          \
-				(list)->at[kept_++] = (list)->at[i_];                              \
-			}                                                                          \
-		}                                                                                  \
-		(list)->count = kept_;                                                             \
-	} while (0)
+static void forget_touched(struct shard *shard, const struct thread *thread)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < shard->touched.count; i++) {
+		if (shard->touched.at[i] != thread) {
+			shard->touched.at[kept++] = shard->touched.at[i];
+		}
+	}
+	shard->touched.count = kept;
+}
+
+/* Moves the thread's switch-out that is held back to another shard; NULL: forgets it. */
+static void move_held(struct shard *shard, struct shard *to, const struct thread *thread)
+{
+	size_t kept = 0;
+
+	assert_hot(shard->held.ts == OUT_NONE); /* no record is being applied */
+	for (size_t i = 0; i < shard->leaving.count; i++) {
+		if (shard->leaving.at[i].thread != thread) {
+			shard->leaving.at[kept++] = shard->leaving.at[i];
+		} else if (to) {
+			*vec_push(&to->leaving) = shard->leaving.at[i];
+		}
+	}
+	shard->leaving.count = kept;
+}
 
 static void forget_death(struct shard *shard, struct thread *thread)
 {
@@ -353,8 +371,7 @@ static void take_out(struct shard *shard, struct thread *thread)
 	assert_hot(shard_thread_known(shard, thread->view.tid) == thread);
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);
-	FORGET(&shard->touched, thread);
-	FORGET(&shard->leaving, thread);
+	forget_touched(shard, thread);
 	forget_death(shard, thread);
 	if (thread->incarnation >= shard->next_incarnation) {
 		shard->next_incarnation = thread->incarnation + 1;
@@ -369,10 +386,13 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	struct thread *thread =
 		shard_thread(from, rename->from); /* made when new: events may be missing */
 	struct thread *old = shard_thread_known(to, rename->to);
+	uint64_t id;
 
 	assert(rename->from != rename->to);
 	assert(!from->is_closing && !to->is_closing); /* a round came before */
+	id = shard_row_id(thread);
 	take_out(from, thread);
+	move_held(from, to, thread);
 	if (old) {
 		shard_thread_ends(to, old, rename->ts);
 		thread->incarnation = old->incarnation + 1;
@@ -384,11 +404,9 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	thread->view.pid = rename->to; /* it leads the process now */
 	thread->picked = 0;
 	add_resident(to, thread);
+	longest_rename(tables, thread, id);
 	if (thread->is_touched) {
 		*vec_push(&to->touched) = thread;
-	}
-	if (thread->is_leaving) {
-		*vec_push(&to->leaving) = thread;
 	}
 	put_thread(to, rename->to, thread);
 }
@@ -407,7 +425,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 		     thread_total(shard->layout, shard->other),
 		     thread_total(shard->layout, thread));
 	shard_thread_fini(shard->layout, thread);
-	if (thread->member != 0) { /* no task that adds to pairs runs meanwhile */
+	if (shard->layout->pair_columns) { /* no task that adds to pairs runs meanwhile */
 		pairs_forget_thread(&((struct tables *)shard->layout->tables)->pairs, thread);
 	}
 	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
@@ -415,9 +433,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	}
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);
-	if (thread->is_leaving) { /* as only a file says: the window has ended */
-		FORGET(&shard->leaving, thread);
-	}
+	move_held(shard, NULL, thread); /* as only a file has it: the window has ended */
 	*vec_push(&shard->free_threads) = thread;
 }
 
@@ -433,7 +449,7 @@ static bool ended_before(const struct dead *a, const struct dead *b)
 }
 
 /* Splits @at into those that ended before its middle one, and the others; the count of the first.
- */
+ * Which of them it is, no processor can predict: each is moved. */
 static size_t split(struct dead *at, size_t count)
 {
 	struct dead pivot = at[count / 2];
@@ -441,12 +457,11 @@ static size_t split(struct dead *at, size_t count)
 
 	at[count / 2] = at[count - 1];
 	for (size_t i = 0; i + 1 < count; i++) {
-		if (ended_before(&at[i], &pivot)) {
-			struct dead moved = at[kept];
+		struct dead moved = at[i];
 
-			at[kept++] = at[i];
-			at[i] = moved;
-		}
+		at[i] = at[kept];
+		at[kept] = moved;
+		kept += ended_before(&moved, &pivot);
 	}
 	at[count - 1] = at[kept];
 	at[kept] = pivot;
@@ -471,36 +486,72 @@ static void select_first(struct dead *at, size_t count, size_t first)
 
 #define DEAD_AHEAD 8 /* prefetched: threads are far apart in memory */
 
-/* Adds all but the last @keep that ended to `other`. */
-static void fold_first(struct shard *shard, size_t keep)
+/* Adds the first ones to `other`. */
+static void fold_first(struct shard *shard, size_t first)
 {
 	struct dead *dead = shard->dead.at;
-	size_t first = shard->dead.count - keep;
 
-	assert(shard->dead.count > keep);
+	assert(shard->dead.count >= first);
 	assert(shard->touched.count == 0);
-	select_first(dead, shard->dead.count, first);
 	for (size_t i = 0; i < first; i++) {
 		if (i + DEAD_AHEAD < first) {
-			__builtin_prefetch(dead[i + DEAD_AHEAD].thread);
-			__builtin_prefetch((char *)dead[i + DEAD_AHEAD].thread + LINE_BYTES);
+			thread_prefetch(shard->layout, dead[i + DEAD_AHEAD].thread);
 		}
 		fold_ended(shard, dead[i].thread);
 	}
-	memmove(dead, dead + first, keep * sizeof(*dead));
-	shard->dead.count = keep;
+	shard->dead.count -= first;
+	memmove(dead, dead + first, shard->dead.count * sizeof(*dead));
+}
+
+/* Adds all but the last @keep that ended to `other`. */
+static void fold_all_but(struct shard *shard, size_t keep)
+{
+	size_t first = shard->dead.count - keep;
+
+	assert(shard->dead.count > keep);
+	select_first(shard->dead.at, shard->dead.count, first);
+	fold_first(shard, first);
+}
+
+/*
+ * Adds to `other` of those that ended before the last @keep.  Ends are noted nearly in order: those
+ * at the front that ended before all of the @keep at the back are found in one look at each.
+ * False: there are few.
+ */
+static bool fold_front(struct shard *shard, size_t keep)
+{
+	struct dead *dead = shard->dead.at;
+	size_t front = shard->dead.count - keep, first = 0;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = front; i < shard->dead.count; i++) {
+		least = dead[i].ts < least ? dead[i].ts : least;
+	}
+	for (size_t i = 0; i < front; i++) {
+		struct dead moved = dead[i];
+
+		dead[i] = dead[first];
+		dead[first] = moved;
+		first += moved.ts < least;
+	}
+	if (first < front / 2) {
+		return false;
+	}
+	fold_first(shard, first);
+	return true;
 }
 
 void shard_drop_dead(struct shard *shard)
 {
-	if (shard->dead.count > (THREADS_ENDED_MAX + THREADS_ENDED_MORE) / SHARDS) {
-		fold_first(shard, THREADS_ENDED_MAX / SHARDS);
+	if (shard->dead.count > (THREADS_ENDED_MAX + THREADS_ENDED_MORE) / SHARDS &&
+	    !fold_front(shard, THREADS_ENDED_MAX / SHARDS)) {
+		fold_all_but(shard, THREADS_ENDED_MAX / SHARDS);
 	}
 }
 
 void shard_drop_for_total(struct shard *shard)
 {
 	if (shard->dead.count > THREADS_ENDED_MAX / SHARDS && shard->touched.count == 0) {
-		fold_first(shard, THREADS_ENDED_MAX / SHARDS);
+		fold_all_but(shard, THREADS_ENDED_MAX / SHARDS);
 	}
 }

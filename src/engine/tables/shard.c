@@ -20,6 +20,7 @@
 void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
+	shard->held.ts = OUT_NONE;
 	slots_init(&shard->slots, SLOTS_MIN);
 }
 
@@ -46,10 +47,10 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
 	vec_fini(&shard->presence);
+	vec_fini(&shard->leaving);
 	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
-	vec_fini(&shard->leaving);
 	vec_fini(&shard->ordered_events);
 	vec_fini(&shard->containers);
 }
@@ -308,10 +309,12 @@ uint64_t shard_switch_in_ts(const struct thread *thread)
 	return thread->in_ts;
 }
 
-bool shard_sleeps_at(const struct thread *thread, uint64_t ts)
+bool shard_sleeps_at(const struct shard *shard, const struct thread *thread, uint64_t ts)
 {
-	return thread->out_ts == ts &&
-	       (thread->out_flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
+	const struct held_out *held = &shard->held;
+
+	return held->ts == ts && held->thread == thread &&
+	       (held->flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
 }
 
 uint64_t shard_cpu_id(const struct cpu *cpu)
@@ -330,11 +333,8 @@ const struct period_set *shard_periods(const struct shard *shard)
 static void prefetch_threads(const struct shard *shard, size_t word, uint64_t which)
 {
 	for (; which != 0; which &= which - 1) {
-		const struct thread *thread =
-			shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)];
-
-		__builtin_prefetch(thread);
-		__builtin_prefetch((const char *)thread + LINE_BYTES);
+		thread_prefetch(shard->layout,
+				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)]);
 	}
 }
 
@@ -351,7 +351,7 @@ void shard_end_window(struct shard *shard, uint64_t end)
 				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
 
 			if (shard->layout->selects) {
-				shard_select(shard, thread, thread->cpu);
+				shard_select(shard, thread, thread_cpu_id(thread));
 			}
 			shard_each_with(shard, on_window_end, (shard, thread, end));
 		}

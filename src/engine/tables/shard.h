@@ -10,7 +10,7 @@
  *     slots[key] ───────► newest thread of the key      as records come
  *     resident[i] ──────► every thread that has a row   for reports and window ends
  *     touched[] ────────► threads with figures in the open window
- *     leaving[] ────────► threads that leave their CPU after the end of the last round
+ *     leaving[] ────────► threads that leave their CPU behind the end of the last round
  *     dead[] ───────────► threads that have ended, in no order
  *     oncpus[] ─────────► the thread whose on-CPU interval is open on a CPU
  *
@@ -50,36 +50,43 @@ struct record_source {
 	bool owns_cpu;       /* its records show the switches of that CPU */
 };
 
-/* A thread, or an entity of an analysis.  States and rows follow in memory (layout.h). */
+/*
+ * A thread, or an entity of an analysis: what switches touch.  States, rows and what few runs need
+ * follow in memory (layout.h).  With the state and the row of `cpu` it fills two cache lines.
+ */
 struct thread {
 	struct thread_view view;
-	uint64_t cpu;     /* of its last switch-in, UINT64_MAX: none */
-	uint64_t in_ts;   /* of that, 0: not known */
-	uint64_t told_id; /* its row id when report_views() listed it last; 0: never */
-	/* Of a switch-out that is known and was not reported yet (round-apply.h); OUT_NONE. */
-	uint64_t out_ts, out_cpu;
+	uint32_t cpu;         /* number of that of its last switch-in, UINT32_MAX: none */
+	uint64_t in_ts;       /* of that, 0: not known */
 	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
-	uint32_t told;        /* a hash of what was listed then */
-	uint32_t resident_at; /* index in shard->resident */
-	uint32_t life;        /* its number among the threads that had this memory */
-	bool is_dead;
-	bool is_in;       /* nothing says that it left `cpu` */
-	bool is_touched;  /* listed in shard->touched */
-	bool is_replaced; /* a fork made another thread the newest of its key */
-	bool is_reused;   /* another thread had its tid before */
-	uint8_t picked;   /* PICKED_...: whether the selection has it; 0: not looked up yet */
-	uint16_t out_flags;
-	uint32_t member;      /* its number in pairs; 0: none */
-	uint8_t out_left_out; /* shard.left_out of the switch-out */
-	bool is_leaving;      /* listed in shard->leaving */
+	uint32_t resident_at : 24; /* index in shard->resident */
+	bool is_dead : 1;
+	bool is_in : 1;       /* on `cpu`, as far as is known */
+	bool is_touched : 1;  /* listed in shard->touched */
+	bool is_replaced : 1; /* a fork made another thread the newest of its key */
+	bool is_reused : 1;   /* another thread had its tid before */
+	uint32_t picked : 3;  /* PICKED_...: whether the selection has it; 0: not looked up yet */
 };
 
-#define OUT_NONE UINT64_MAX
+#define RESIDENTS_MAX ((size_t)1 << 24) /* of one shard: resident_at */
+
+_Static_assert(sizeof(struct thread) == 56, "one cache line has it and the begin of a state");
+
+/* What report_views() listed last. */
+struct thread_told {
+	uint64_t id;   /* its row id then; 0: never */
+	uint32_t hash; /* of what was listed */
+};
 
 /* Orders the threads that had one tid, too: report_row.id. */
 static inline uint64_t shard_row_id(const struct thread *thread)
 {
 	return ((uint64_t)(uint32_t)thread->view.tid << 32) | thread->incarnation;
+}
+
+static inline uint64_t thread_cpu_id(const struct thread *thread)
+{
+	return thread->cpu == UINT32_MAX ? UINT64_MAX : thread->cpu;
 }
 
 enum {
@@ -89,6 +96,31 @@ enum {
 };
 
 _Static_assert(sizeof(struct thread) % sizeof(uint64_t) == 0, "states and rows follow, aligned");
+
+#define THREAD_AHEAD_BYTES 192 /* to prefetch more of a thread gave nothing */
+
+/* The thread will be read and written. */
+static inline void thread_prefetch(const struct layout *layout, const struct thread *thread)
+{
+	for (size_t at = 0; at < layout->thread_bytes && at < THREAD_AHEAD_BYTES;
+	     at += LINE_BYTES) {
+		__builtin_prefetch((const char *)thread + at);
+	}
+}
+
+/* Its number in pairs; 0: none.  Only where the layout has pairs. */
+static inline uint32_t *thread_member(const struct layout *layout, struct thread *thread)
+{
+	assert_hot(layout->pair_columns);
+	return (uint32_t *)((char *)thread + layout->thread_member_at);
+}
+
+/* Only where reports have views. */
+static inline struct thread_told *thread_told(const struct layout *layout, struct thread *thread)
+{
+	assert_hot(layout->setup->wants_views);
+	return (struct thread_told *)((char *)thread + layout->thread_told_at);
+}
 
 /*
  * A container is a PID namespace.  A thread stays in the one that it was created in, so one number
@@ -175,6 +207,17 @@ struct open_oncpu {
 	struct thread *thread;
 };
 
+/* A switch-out that is known and was not reported yet (merger/round-apply.h). */
+struct held_out {
+	uint64_t ts; /* OUT_NONE: there is none */
+	uint64_t cpu;
+	struct thread *thread;
+	uint16_t flags;
+	uint8_t left_out; /* shard.left_out of its record */
+};
+
+#define OUT_NONE UINT64_MAX
+
 struct shard {
 	const struct layout *layout;
 	struct accumulator *accumulator;    /* of the task that goes through it, or did last */
@@ -196,10 +239,11 @@ struct shard {
 	VEC(char *) blocks;                /* memory for threads */
 	VEC(struct thread *) free_threads; /* memory that is not in use */
 	VEC(struct thread *) touched;
-	VEC(struct thread *) leaving;       /* with an out_ts that was not before the last bound */
-	VEC(struct container) containers;   /* those whose first process is in the shard */
-	struct thread *other;               /* the sum of those that lost their row; NULL: none */
-	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
+	struct held_out held;             /* of the thread whose records are being applied */
+	VEC(struct held_out) leaving;     /* those behind the end of the last round, in no order */
+	VEC(struct container) containers; /* those whose first process is in the shard */
+	struct thread *other;             /* the sum of those that lost their row; NULL: none */
+	bool is_closing, keeps;           /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
 };
 
@@ -211,14 +255,15 @@ void shard_fini(struct shard *shard);
 
 /* ---- threads ---- */
 
-struct slot *shard_add_slot(struct shard *shard, int64_t key);
+/* @slot: where the key, which has none, would be. */
+struct slot *shard_add_slot(struct shard *shard, struct slot *slot, int64_t key);
 
 /* The slot of a key, made when new.  Valid until the next call. */
 static inline struct slot *shard_slot(struct shard *shard, int64_t key)
 {
 	struct slot *slot = slots_find(&shard->slots, NULL, key);
 
-	return slots_is_used(NULL, slot) ? slot : shard_add_slot(shard, key);
+	return slots_is_used(NULL, slot) ? slot : shard_add_slot(shard, slot, key);
 }
 
 struct thread *shard_thread(struct shard *shard, int64_t key);       /* made when new */
@@ -226,6 +271,8 @@ struct thread *shard_thread_known(struct shard *shard, int64_t key); /* NULL: no
 /* A new thread under @key.  The former one, if any, ends and keeps its row. */
 struct thread *shard_thread_fork(struct shard *shard, int64_t key, uint64_t ts);
 void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts);
+/* The same, after on_switch_out() said so. */
+void shard_thread_exits(struct shard *shard, struct thread *thread, uint64_t ts);
 
 /* The thread whose on-CPU interval is open on the CPU, if it has @key; else NULL. */
 struct thread *shard_oncpu(const struct shard *shard, uint32_t cpu, int64_t key);

@@ -33,6 +33,7 @@ void tables_init(struct tables *tables, const struct setup *setup)
 	layout_init(&tables->layout, setup, tables);
 	sums_init(&tables->layout, &tables->trace, SCOPE_TRACE);
 	keyed_init(&tables->keyed_rows, true);
+	tables->pairs.layout = &tables->layout;
 	tables->longest = longest_new(&tables->layout);
 	tables->longest_total = longest_new(&tables->layout);
 	for (size_t i = 0; i < SHARDS; i++) {

@@ -56,7 +56,7 @@ void worker_forget_groups(struct worker *worker)
 static uint32_t group_new(struct worker *worker, struct group_place *place, int64_t key)
 {
 	if (!places_is_used(worker, place)) {
-		place = places_add(&worker->places, worker, key);
+		place = places_add_at(&worker->places, worker, place, key);
 		place->epoch = worker->places_epoch;
 	}
 	place->group = partial_add_group(worker->draft, key);

@@ -517,7 +517,7 @@ static void take_cell(const struct store_column *column, const struct store_cell
 		ret->row.id = (uint64_t)(uint32_t)ret->view.tid << 32 | (uint32_t)cell->number;
 		break;
 	case STORE_PID:
-		ret->view.pid = cell->number;
+		ret->view.pid = (int32_t)cell->number;
 		break;
 	case STORE_COMM:
 		take_text(ret->view.comm, sizeof(ret->view.comm), cell);

@@ -9,11 +9,11 @@
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
-#include "base/text/plain.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/url.h"
 #include "suites.h"
+#include "text/plain.h"
 
 static const struct {
 	const char *text;

@@ -137,7 +137,7 @@ START_TEST(outlives_threads)
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "first");
 	longest_refresh(&total[0]);
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "second");
-	thread->life++; /* its memory is another thread's now */
+	thread->incarnation++; /* its memory is another thread's now */
 	strcpy(thread->view.comm, "another");
 	longest_refresh(&total[0]);
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "second");
@@ -163,13 +163,12 @@ START_TEST(refreshes_the_order)
 	}
 	longest_collect(total, from);
 	ck_assert_int_eq(total->all.at[0].view.tid, 7);
-	threads[1]->view.tid = 5;
+	tables_rename_thread(&fixture->tables, &(struct rename){ .from = 8, .to = 5 });
 	longest_refresh(total);
 	ck_assert(longest_is_sound(total, true));
 	ck_assert_int_eq(total->all.at[0].view.tid, 5);
 	ck_assert_int_eq(total->all.at[1].view.tid, 7);
-	threads[1]->view.tid = 8;
-	longest_refresh(total);
+	ck_assert_ptr_eq(total->all.at[0].owner, threads[1]);
 	fixture_free(fixture);
 }
 END_TEST

@@ -32,8 +32,8 @@ START_TEST(finds_threads)
 		threads[i] = shard_thread(shard, key_of(i));
 		ck_assert_int_eq(shard_tid(threads[i]), key_of(i));
 		ck_assert_int_eq(threads[i]->view.pid, -1);
-		ck_assert_uint_eq(threads[i]->cpu, UINT64_MAX);
-		ck_assert_uint_eq((uintptr_t)threads[i] % 8, 0);
+		ck_assert_uint_eq(threads[i]->cpu, UINT32_MAX);
+		ck_assert_uint_eq((uintptr_t)threads[i] % LINE_BYTES, 0);
 	}
 	for (size_t i = 0; i < 1000; i++) {
 		ck_assert_ptr_eq(shard_thread(shard, key_of(i)), threads[i]);
@@ -97,7 +97,11 @@ START_TEST(renames)
 	ck_assert_ptr_ne(from, to);
 	fixture_add(fixture, 8, thread, 5);
 	shard_open_oncpu(from, &(struct open_oncpu){ .cpu = 1, .key = 8, .thread = thread });
+	*vec_push(&from->leaving) = (struct held_out){ .ts = 77, .thread = thread };
 	tables_rename_thread(&fixture->tables, &(struct rename){ .ts = 9, .from = 8, .to = 70 });
+	ck_assert_uint_eq(from->leaving.count, 0);
+	ck_assert_uint_eq(to->leaving.count, 1);
+	ck_assert_uint_eq(to->leaving.at[0].ts, 77);
 	ck_assert_ptr_eq(shard_thread_known(to, 70), thread);
 	ck_assert_ptr_null(shard_thread_known(from, 8));
 	ck_assert_ptr_null(shard_oncpu(from, 1, 8));
@@ -111,6 +115,7 @@ START_TEST(renames)
 	tables_check(&fixture->tables);
 	fresh = shard_thread(from, 8);
 	ck_assert_ptr_ne(fresh, thread);
+	ck_assert_uint_eq(fresh->resident_at, 0); /* where the one before was */
 	close_window(fixture, true);
 	ck_assert_uint_eq(fixture_total(fixture, thread)[SUM], 5);
 	ck_assert_uint_eq(fixture_total(fixture, fresh)[SUM], 0);
@@ -196,6 +201,36 @@ START_TEST(skips_the_dead)
 }
 END_TEST
 
+static void with_exits(struct fixture *fixture)
+{
+	with_window_end(fixture);
+	fixture->analysis.is_over_at_exit = true;
+}
+
+/* A thread whose exit was reported is not looked at again, if the analysis says so. */
+START_TEST(skips_exits)
+{
+	for (int skips = 0; skips < 2; skips++) {
+		struct fixture *fixture = fixture_new(skips ? with_exits : with_window_end);
+		struct shard *shard = fixture_shard(fixture, key_of(0));
+
+		for (size_t i = 0; i < 10; i++) {
+			(void)shard_thread(shard, key_of(i));
+		}
+		for (size_t i = 0; i < 4; i++) {
+			shard_thread_exits(shard, shard_thread(shard, key_of(i)), 10);
+		}
+		shard_thread_ends(shard, shard_thread(shard, key_of(4)), 10);
+		ck_assert_uint_eq(shard->dead.count, 5);
+		ck_assert_uint_eq(end_window(fixture), skips ? 6 : 10);
+		ck_assert_uint_eq(end_window(fixture), 5);
+		shard_reopen(shard, shard_thread(shard, key_of(0))); /* a late record */
+		ck_assert_uint_eq(end_window(fixture), 6);
+		fixture_free(fixture);
+	}
+}
+END_TEST
+
 #define KEPT      (THREADS_ENDED_MAX / SHARDS)
 #define DEAD_MOST ((THREADS_ENDED_MAX + THREADS_ENDED_MORE) / SHARDS)
 
@@ -211,33 +246,6 @@ static void with_forget(struct fixture *fixture)
 {
 	fixture->analysis.on_forget = on_forget;
 }
-
-/* Without on_doubt() a state that may be wrong becomes that of a new thread, and frees what it
- * points to. */
-START_TEST(zeroes_a_state_in_doubt)
-{
-	struct fixture *fixture = fixture_new(with_forget);
-	struct shard *shard = fixture_shard(fixture, key_of(0));
-	struct thread *threads[] = { shard_thread(shard, key_of(0)),
-				     shard_thread(shard, key_of(1)) };
-	const struct analysis *analysis = &fixture->analysis;
-	uint8_t *states[2];
-
-	forgotten = 0;
-	for (size_t i = 0; i < 2; i++) {
-		states[i] = shard_thread_state(shard, threads[i]);
-		memset(states[i], 0xFF, analysis->thread_state_size);
-	}
-	ck_assert_uint_gt(analysis->thread_state_size, 0);
-	shard_doubt(shard, threads[0], 10, DOUBT_EVENTS);
-	ck_assert_uint_eq(forgotten, 1);
-	for (size_t i = 0; i < analysis->thread_state_size; i++) {
-		ck_assert_uint_eq(states[0][i], 0);
-		ck_assert_uint_eq(states[1][i], 0xFF);
-	}
-	fixture_free(fixture);
-}
-END_TEST
 
 /* Too many threads that ended: those that ended first become one row, and lose nothing. */
 START_TEST(bounds_threads)
@@ -445,7 +453,7 @@ Suite *suite_shard(void)
 	tcase_add_test(tcase, renames);
 	tcase_add_test(tcase, renames_the_dead);
 	tcase_add_test(tcase, skips_the_dead);
-	tcase_add_test(tcase, zeroes_a_state_in_doubt);
+	tcase_add_test(tcase, skips_exits);
 	tcase_add_test(tcase, bounds_threads);
 	tcase_add_loop_test(tcase, keeps_the_last, 0, 5);
 	tcase_add_test(tcase, forgets_dropped);

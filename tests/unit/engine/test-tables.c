@@ -283,7 +283,7 @@ START_TEST(adds_directly)
 
 	ck_assert(layout->is_direct && !with->tables.layout.is_direct);
 	ck_assert_uint_eq(layout->thread_window_at, layout->thread_total_at);
-	ck_assert_uint_eq(with->tables.layout.thread_bytes - layout->thread_bytes,
+	ck_assert_uint_eq(with->tables.layout.thread_told_at - layout->thread_told_at,
 			  4 * sizeof(uint64_t));
 	ck_assert_uint_eq(layout->thread_state_size, 12 * sizeof(uint64_t));
 	ck_assert_ptr_eq((char *)shard_thread_state(fixture_shard(fixture, 7), thread) +

@@ -4,10 +4,10 @@
  * The rules are in kernel/release.h.  The events of a trace come in order; the timeline tells which
  * wake-ups ended a sleep.
  */
-#ifndef SILLAGE_DEEP_JOBS_ARRIVALS_H
-#define SILLAGE_DEEP_JOBS_ARRIVALS_H
+#ifndef SILLAGE_DEEP_EXECUTIONS_ARRIVALS_H
+#define SILLAGE_DEEP_EXECUTIONS_ARRIVALS_H
 
-#include "deep/jobs/owners.h"
+#include "deep/executions/owners.h"
 #include "deep/reader.h"
 #include "kernel/release.h"
 

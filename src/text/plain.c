@@ -1,7 +1,7 @@
 /*
  * plain: see plain.h.
  */
-#include "base/text/plain.h"
+#include "text/plain.h"
 
 #include <assert.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
  * arrivals: see arrivals.h.
  */
-#include "deep/jobs/arrivals.h"
+#include "deep/executions/arrivals.h"
 
 #include <assert.h>
 #include <stdlib.h>

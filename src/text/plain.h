@@ -3,11 +3,11 @@
  *
  * Names of threads, files, hosts, events and triggers, and what servers say, come from others, and
  * may hold any bytes: escape sequences, ends of lines, marks that turn the direction of writing.
- * So the streams that go to people pass through here (output/sink.h, cmd/say.h), whatever was
+ * So the streams that go to people pass through here (output/sink.h, run/say.h), whatever was
  * printed on them; nobody who prints has to think of it.
  */
-#ifndef SILLAGE_BASE_TEXT_PLAIN_H
-#define SILLAGE_BASE_TEXT_PLAIN_H
+#ifndef SILLAGE_TEXT_PLAIN_H
+#define SILLAGE_TEXT_PLAIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
