@@ -69,7 +69,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	enum phase_woken woken;
 
 	(void)numbers;
-	(void)thread_phase_until(&w->phase, record->ts);
 	woken = thread_phase_wake(&w->phase, &wake);
 	if (wake.kind == WAKE_SOURCE) {
 		uint64_t *totals = shard_trace_row(shard, TOTALS);
@@ -118,10 +117,9 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)thread_phase_until(&w->phase, in->ts);
 	if (thread_phase_waits(&w->phase)) {
 		add_sample(shard, thread, w, in);
-	} else if (w->phase.phase == PHASE_BLOCKED && !w->phase.has_out) {
+	} else if (w->phase.phase == PHASE_BLOCKED) {
 		shard_trace_row(shard, TOTALS)[UNEXPLAINED]++;
 	}
 	thread_phase_in(&w->phase, in->ts, in->cpu);
@@ -131,20 +129,10 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	if (out->is_tie) {
-		return;
+	if (!out->is_tie) {
+		thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS,
+				 out->flags & RECORD_DEAD);
 	}
-	if (!thread_phase_runs(&w->phase)) { /* its switch-in was not seen */
-		w->phase.cpu = shard_source_cpu(shard);
-	}
-	thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
-}
-
-static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
-{
-	struct sched_thread *w = shard_thread_state(shard, thread);
-
-	thread_phase_in(&w->phase, 0, cpu);
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
@@ -154,12 +142,13 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	thread_phase_set(&w->phase, ts, PHASE_NEW);
 }
 
-static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)thread_phase_until(&w->phase, ts);
-	(void)thread_phase_seen(&w->phase, ts, shard_source_cpu(shard));
+	(void)how;
+	(void)thread_phase_seen(&w->phase, ts, cpu);
 }
 
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
@@ -266,7 +255,6 @@ const struct analysis analysis_sched = {
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
 	.on_doubt = on_doubt,

@@ -6,6 +6,7 @@ It prints figures of the structure and fails beyond their bounds:
   rooms       a folder holds few modules; includes point one way; there is no circle
   names       a public function's name starts with a word of its file, or with its room
   headers     a .c file with public functions has a header; both open with a comment
+  contract    the three headers of an analysis are short, and its descriptor has few hooks
   functions   lengths; assertions for each function where state is merged and decoded
   prose       width of documents, comments and meson.build; cited documents exist; no dropped word
   the rest    no trailing blanks, no path of one machine, nothing binary but what tests read, and
@@ -123,6 +124,9 @@ MODULES_MAX = 16
 FUNCTION_LINES_MAX, FUNCTION_P90_MAX, FUNCTION_MEDIAN_MAX = 70, 40, 12
 FILE_LINES_MAX = 650
 FOREIGN_NAMES_MAX = 0.05
+# The contract of an analysis: what it reports, what it needs recorded, the analysis.
+CONTRACT_HEADERS = tuple('src/engine/contract/%s.h' % name for name in ('report-shape', 'need', 'analysis'))
+CONTRACT_LINES_MAX, HOOKS_MAX = 150, 20
 ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3, 'src/store': 0.15, 'live': 0.15, 'src/cmd': 0.15, 'src/fleet': 0.15,
                   'src/perfetto': 0.15, 'src/output': 0.15}
 # Static functions whose names stand in several files: no more than so many names.
@@ -243,6 +247,21 @@ def room_graph(sources):
             if folder in rooms and rooms[folder] != room_of(path):
                 edges[room_of(path)].add(rooms[folder])
     return edges
+
+
+# ---- the contract ----
+
+def check_contract(sources):
+    """The headers that an author reads first; a hook is a function pointer of the descriptor."""
+    for path in CONTRACT_HEADERS:
+        lines = sources[path].count('\n')
+        if lines > CONTRACT_LINES_MAX:
+            yield '%s: %d lines of contract, at most %d' % (path, lines, CONTRACT_LINES_MAX)
+    descriptor = re.search(r'^struct analysis \{$.*?^\};$', sources[CONTRACT_HEADERS[-1]], re.S | re.M)
+    hooks = len(re.findall(r'\(\*\w+\)\(', descriptor.group(0)))
+    print('# hooks of an analysis: %d' % hooks)
+    if hooks > HOOKS_MAX:
+        yield '%s: an analysis has %d hooks, at most %d' % (CONTRACT_HEADERS[-1], hooks, HOOKS_MAX)
 
 
 # ---- functions ----
@@ -433,6 +452,7 @@ def main():
         if path.endswith('.c'):
             complaints += check_header(path, [one for one in functions[path] if not one.is_static], declared)
         bad += ['%s: %s' % (path, one) for one in complaints]
+    bad += check_contract(sources)
     bad += check_private(sources)
     bad += names_twice(sources, functions)
     bad += figures(sources, functions)

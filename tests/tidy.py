@@ -3,7 +3,7 @@
 
 Each fault is put into a copy of the tree, all at once: an include upwards, which makes a circle too, a function that
 is too long, in a file that is too long, a dropped word, a wide document, a room with too many modules, one without
-assertions, a room's own header that another one includes, and names that stand in two files.
+assertions, a room's own header that another one includes, names that stand in two files, and hooks of an analysis.
 
 usage: tidy.py ROOT
 """
@@ -30,6 +30,8 @@ def plant(root):
          'struct deep_report {\n};\nvoid mem_long(void)\n{\n}\n')
     edit(place('doc', 'ci.md'), lambda text: text + '\nThe shelf of ' + 'words ' * 30 + '\n')
     edit(place('meson.build'), lambda text: text + '# ' + 'words ' * 20 + '\n')
+    edit(place('src', 'engine', 'contract', 'analysis.h'),
+         lambda text: text.replace('\nstruct analysis {\n', '\nstruct analysis {\n' + '\tvoid (*on_more)(void *state);\n' * 21))
     for i in range(20):
         with open(place('src', 'kernel', 'more-%d.h' % i), 'w') as file:
             file.write('/*\n * more: a module.\n */\n')
@@ -41,6 +43,7 @@ def plant(root):
 WANTED = ('src/base/err.c: line \\d+: src/base may not include engine/engine.h', 'src/base includes itself by way of',
           'src/base/mem.c: line \\d+: a function of 70\\d lines', 'src/base/mem.c: longer than \\d+ lines',
           'doc/ci.md: line \\d+: \\d+ columns wide', '^meson.build: line \\d+: \\d+ columns wide', 'src/kernel has 2\\d modules, at most',
+          'analysis.h: an analysis has 3\\d hooks, at most', 'analysis.h: 1\\d\\d lines of contract, at most',
           'src/ctf has 0.\\d+ assertions a function, at least', 'doc/ci.md: .*says "shelf"',
           'src/fleet/fleet.c: store/sqlite/sqlite-write-state.h belongs to its room',
           'struct deep_report stands in src/deep/report/report.h and src/fleet/fleet.c',

@@ -206,7 +206,7 @@ static void take_of_thread(struct shard *shard, struct release *release,
 		add_execution(shard, ordered);
 		break;
 	case NOTE_ABANDON:
-		jobs_count_abandoned(shard, &machines[job], job, ordered->words[1]);
+		jobs_count_abandoned(shard, &machines[job], job, ordered->ts);
 		break;
 	case NOTE_DIED:
 		forget_machines(machines, release->jobs);

@@ -163,7 +163,7 @@ enum {
 	NOTE_RENAMED, /* its former tid */
 	NOTE_BEGIN,   /* job, end of its last sleep */
 	NOTE_END,     /* job and CPU, begin, parts */
-	NOTE_ABANDON, /* job, when its thread ended */
+	NOTE_ABANDON, /* job, as its thread ends */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
 	NOTE_ITEMS,   /* of an execution: job, and where the words of labels_put_items() are */
 	/* Of one entity. */

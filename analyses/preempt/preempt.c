@@ -134,7 +134,6 @@ const struct analysis analysis_preempt = {
 	.on_record = preempt_on_record,
 	.on_switch_in = preempt_on_switch_in,
 	.on_switch_out = preempt_on_switch_out,
-	.on_initial_thread = preempt_on_initial_thread,
 	.on_fork = preempt_on_fork,
 	.on_seen = preempt_on_seen,
 	.on_doubt = preempt_on_doubt,

@@ -124,11 +124,11 @@ void preempt_on_record(struct shard *shard, const struct record *record, const u
 void preempt_on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in);
 void preempt_on_switch_out(struct shard *shard, struct thread *thread,
 			   const struct switch_out *out);
-void preempt_on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu);
 void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
-void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		     enum seen how);
 void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);
 

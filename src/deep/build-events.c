@@ -101,7 +101,6 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 	phase->cpu = cpu->id;
 	thread_phase_out(phase, ts, task_state_sleeps(state, build->states),
 			 task_state_is_dead(state, build->states));
-	(void)thread_phase_until(phase, UINT64_MAX); /* events come in the order of time */
 	next = left_interval(thread, cpu);
 	if (next.state == STATE_BLOCKED && thread->is_in_call && ts >= build->range_begin) {
 		*vec_push(&thread->sleeps) = (struct call_sleep){ .ts = ts, .call = thread->call };

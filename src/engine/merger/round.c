@@ -332,6 +332,7 @@ void round_begin(struct merger *merger, uint64_t bound, bool closes)
 	merger->last_bound = bound;
 	round->number++;
 	round->bound = bound;
+	round->closes = closes;
 	round->former = is_for_rename(merger, bound) ? merger->renames.at[0].from : INT64_MIN;
 	round->entries.count = 0;
 	empty_stitched(merger);
