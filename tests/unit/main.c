@@ -107,6 +107,14 @@ int main(void)
 	srunner_add_suite(runner, suite_robust());
 	srunner_add_suite(runner, suite_clickhouse());
 	srunner_add_suite(runner, suite_longer());
+	srunner_add_suite(runner, suite_commands());
+	srunner_add_suite(runner, suite_due());
+	srunner_add_suite(runner, suite_keep());
+	srunner_add_suite(runner, suite_schema());
+	srunner_add_suite(runner, suite_tracks());
+	srunner_add_suite(runner, suite_fleet_rows());
+	srunner_add_suite(runner, suite_store_reader());
+	srunner_add_suite(runner, suite_place());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

@@ -88,5 +88,13 @@ Suite *suite_options(void);
 Suite *suite_robust(void);
 Suite *suite_clickhouse(void);
 Suite *suite_longer(void);
+Suite *suite_commands(void);
+Suite *suite_due(void);
+Suite *suite_keep(void);
+Suite *suite_schema(void);
+Suite *suite_tracks(void);
+Suite *suite_fleet_rows(void);
+Suite *suite_store_reader(void);
+Suite *suite_place(void);
 
 #endif
