@@ -92,6 +92,8 @@ Suite *suite_commands(void);
 Suite *suite_due(void);
 Suite *suite_keep(void);
 Suite *suite_schema(void);
+Suite *suite_ranges(void);
+Suite *suite_sender(void);
 Suite *suite_tracks(void);
 Suite *suite_fleet_rows(void);
 Suite *suite_store_reader(void);
