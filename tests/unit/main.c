@@ -109,6 +109,16 @@ int main(void)
 	srunner_add_suite(runner, suite_clickhouse());
 	srunner_add_suite(runner, suite_server());
 	srunner_add_suite(runner, suite_longer());
+	srunner_add_suite(runner, suite_commands());
+	srunner_add_suite(runner, suite_due());
+	srunner_add_suite(runner, suite_keep());
+	srunner_add_suite(runner, suite_schema());
+	srunner_add_suite(runner, suite_ranges());
+	srunner_add_suite(runner, suite_sender());
+	srunner_add_suite(runner, suite_tracks());
+	srunner_add_suite(runner, suite_fleet_rows());
+	srunner_add_suite(runner, suite_store_reader());
+	srunner_add_suite(runner, suite_place());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

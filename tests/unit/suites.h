@@ -90,5 +90,15 @@ Suite *suite_robust(void);
 Suite *suite_clickhouse(void);
 Suite *suite_server(void);
 Suite *suite_longer(void);
+Suite *suite_commands(void);
+Suite *suite_due(void);
+Suite *suite_keep(void);
+Suite *suite_schema(void);
+Suite *suite_ranges(void);
+Suite *suite_sender(void);
+Suite *suite_tracks(void);
+Suite *suite_fleet_rows(void);
+Suite *suite_store_reader(void);
+Suite *suite_place(void);
 
 #endif
