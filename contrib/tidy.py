@@ -123,8 +123,8 @@ MODULES_MAX = 16
 FUNCTION_LINES_MAX, FUNCTION_P90_MAX, FUNCTION_MEDIAN_MAX = 70, 40, 12
 FILE_LINES_MAX = 650
 FOREIGN_NAMES_MAX = 0.05
-ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3, 'src/store': 0.0, 'live': 0.0, 'src/cmd': 0.0, 'src/fleet': 0.0,
-                  'src/perfetto': 0.0, 'src/output': 0.0}
+ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3, 'src/store': 0.15, 'live': 0.15, 'src/cmd': 0.15, 'src/fleet': 0.15,
+                  'src/perfetto': 0.15, 'src/output': 0.15}
 # Static functions whose names stand in several files: no more than so many names.
 STATIC_NAMES_MAX = 480
 PROSE_WIDTH = 100

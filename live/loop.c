@@ -191,6 +191,7 @@ void loop_check(struct loop *loop)
 
 			if (session_state(session) != SESSION_ENDED) {
 				any_left = true;
+				assert(left <= i);
 				relay->sessions.at[left++] = session;
 				continue;
 			}
@@ -310,6 +311,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
 
+	assert(loop->config->on_input);
 	(void)fd;
 	(void)what;
 	if (!loop->config->on_input(loop->config->input_user, loop)) {
@@ -371,6 +373,7 @@ static void add_events(struct loop *loop)
 		.tv_usec = (suseconds_t)(loop->config->duration_ns % NS_PER_S / 1000),
 	};
 
+	assert(!loop->step_event && !loop->stop_signals);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		loop->signals[i] =
 			evsignal_new(loop->base, signals[i].number, signals[i].call, loop);

@@ -133,6 +133,7 @@ static bool feed(struct web_viewer *viewer)
 	size_t pending = evbuffer_get_length(output_of(viewer));
 	struct evbuffer *more = evbuffer_new();
 
+	assert(viewer->sent <= web->last);
 	if (pending < viewer->pending || pending == 0) {
 		viewer->took_ns = now_monotonic_ns();
 	}

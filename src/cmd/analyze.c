@@ -123,6 +123,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	uint8_t uuid[16];
 	int r = 0;
 
+	assert(a->path);
 	a->trace = trace;
 	run_identify(&a->identity, trace_plan(trace)->metadata, a->path);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
@@ -374,6 +375,7 @@ static void save_checkpoints(struct analyze *a)
 {
 	int r = a->has_checkpoint ? checkpoint_file_save(a->checkpoint_file, &a->err) : 0;
 
+	assert(!a->has_checkpoint || a->checkpoint_file);
 	if (r < 0) {
 		say("%s", a->err.text);
 		a->summary.exit = r == -EINTR ? run_signal_status() : EXIT_FAILED;

@@ -48,6 +48,7 @@ static void on_report(void *user, const struct report *report)
 	struct merging *m = user;
 	struct report shown = *report;
 
+	assert(m->trace);
 	m->misses_range |= run_misses_range(report, &m->config);
 	shown.is_interrupted = report->kind != REPORT_WINDOW && run_signal_status() != 0;
 	m->summary.is_interrupted |= shown.is_interrupted;
@@ -161,6 +162,7 @@ static void merge_all(struct merging *m)
 
 static int merge_into(struct merging *m)
 {
+	assert(m->sources.count > 0);
 	if (output_open(m->output, &m->err) < 0) {
 		say("%s", m->err.text);
 		return EXIT_FAILED;
@@ -210,6 +212,7 @@ static int check_selection(struct merging *m)
 	char *asked = selection_text(&m->options->selection);
 	int r = 0;
 
+	assert(m->sources.count > 0);
 	if (made_with && strcmp(made_with, asked) != 0) {
 		r = err_raise(&m->err, -EINVAL, "%s: made with %s: give the same options",
 			      m->sources.at[0].name, made_with);
@@ -255,6 +258,7 @@ static void fill_config(struct merging *m)
 	const struct partial_file_setup *setup = partial_reader_setup(m->sources.at[0].in);
 	const struct options *options = m->options;
 
+	assert(m->sources.count > 0);
 	memcpy(m->config.analyses, setup->analyses, sizeof(m->config.analyses));
 	m->config.interval_ns = m->config.shown_interval_ns = setup->interval_ns;
 	m->config.wants_windows = setup->wants_windows;

@@ -7,6 +7,7 @@
  *       (median)    40.0 %             1.1 MiB/s
  *       (spread)     4.4 %            12.0 KiB/s
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 
 static bool is_shown(const struct fleet_layout *layout, size_t figure)
 {
+	assert(figure < layout->table->figures->at.count);
 	return !layout->is_unknown[figure];
 }
 

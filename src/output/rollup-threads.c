@@ -18,6 +18,7 @@
 
 static void take_out(struct rollup_table *table, struct rollup_row *row)
 {
+	assert(rollup_row_known(table, row->row.id) == row);
 	(void)rollup_rows_remove(&table->by_key, NULL, rollup_rows_seek(&table->by_key, NULL, row));
 }
 
@@ -37,6 +38,7 @@ static void give_number(struct rollup_table *table, struct rollup_row *row, uint
 {
 	struct rollup_row *other = rollup_row_known(table, id);
 
+	assert(rollup_row_known(table, id) != row);
 	if (other) {
 		take_out(table, other);
 		set_aside(table, other);
@@ -70,6 +72,7 @@ static void renumber(struct rollup_table *table, const struct report *window)
 			*vec_push(&others) = row;
 		}
 	}
+	assert(moved.count == window->view_count);
 	for (size_t i = 0; i < moved.count; i++) {
 		if (moved.at[i]) {
 			give_number(table, moved.at[i], window->views[i].id);
@@ -133,6 +136,7 @@ static void note(struct rollup *rollup, const struct report_view *view)
 	struct report_view kept = *view;
 	uint32_t index = (uint32_t)rollup->views.count;
 
+	assert(!at || *at < rollup->views.count);
 	if (at) {
 		index = *at;
 		kept.was = rollup->views.at[index].was;
@@ -210,6 +214,7 @@ static struct rollup_row *process_of(struct rollup_table *table, const struct ro
 	struct report_row like = { .id = (uint64_t)view.pid };
 	struct rollup_row *row;
 
+	assert(table->table->scope == SCOPE_PROCESS);
 	like.name = view.pid < 0 ? view.comm : NULL;
 	row = rollup_row_of(table, &like, 0);
 	if (!row->row.thread) {
@@ -238,6 +243,7 @@ static struct rollup_row *container_of(struct rollup *rollup, struct rollup_tabl
 				   .name = name_of(rollup, pid_ns),
 				   .keyed = "" };
 
+	assert(table->table->scope == SCOPE_CONTAINER);
 	return rollup_row_of(table, &like, 0);
 }
 

@@ -76,6 +76,7 @@ static bool write_bytes(struct output *output, const char *bytes, size_t len)
 			output->failure = output->failure ? output->failure : errno;
 			return false;
 		}
+		assert((size_t)put <= len - done);
 		done += (size_t)put;
 		output->has_written = true;
 	}
@@ -170,6 +171,7 @@ int output_reopen(struct output *output, struct err *err)
 {
 	int again;
 
+	assert(output->out);
 	if (!output->path) {
 		return 0;
 	}
@@ -186,6 +188,7 @@ int output_reopen(struct output *output, struct err *err)
 
 int output_check(struct output *output, struct err *err)
 {
+	assert(output->out);
 	(void)fflush(output->out);
 	if (output->failure) {
 		return err_raise(err, -output->failure, "writing to %s: %s",
@@ -259,6 +262,7 @@ void output_report(struct output *output, const struct trace_identity *trace,
 {
 	struct shown shown = { .sums = { 0 } };
 
+	assert(output->sink);
 	if (output->sink->report) {
 		shown_init(&shown, output, report);
 		output->sink->report(output, trace, &shown.report);
@@ -278,6 +282,7 @@ void output_phase(struct output *output, const struct trace_identity *trace,
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event, bool is_printed)
 {
+	assert(output->sink);
 	if (output->sink->trigger && (is_printed || output->sink->sees_unprinted)) {
 		output->sink->trigger(output, trace, event);
 	}

@@ -3,6 +3,7 @@
  */
 #include "perfetto/report-tracks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static void name_thread(const struct tracks_of *tracks, uint32_t thread, char *t
 {
 	const struct deep_thread *of;
 
+	assert(size > 0);
 	if (thread == NOBODY) {
 		(void)snprintf(text, size, "nobody");
 		return;
@@ -87,6 +89,7 @@ static void draw(const struct tracks_of *tracks, struct track_spans *spans, uint
 			lane = vec_push(&lanes);
 			lane->track = tracks_add(tracks->writer, parent, name);
 		}
+		assert(lane->until <= span->begin && span->begin <= span->end);
 		lane->until = span->end;
 		tracks_begin(tracks->writer, lane->track, span->begin, span->name,
 			     (struct tracks_flow){ 0 });
@@ -195,6 +198,7 @@ static void draw_states(const struct tracks_of *tracks, uint64_t parent, uint32_
 	char name[2 * NAME_MAX_BYTES];
 	uint64_t track;
 
+	assert(tracks->is_shown[thread]);
 	name_thread(tracks, thread, name, sizeof(name));
 	track = tracks_add(tracks->writer, parent, name);
 	for (size_t i = 0; i < of->intervals.count; i++) {

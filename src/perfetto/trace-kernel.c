@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
@@ -169,6 +170,7 @@ static void show_running(struct kernel *kernel, struct kernel_cpu *cpu)
 	struct perfetto_event *event;
 	Perfetto__SchedSwitchFtraceEvent *made = add_switch(kernel, cpu, ts, &event);
 
+	assert(cpu->is_known);
 	made->prev_pid = 0;
 	made->next_pid = cpu->tid;
 	made->has_next_prio = cpu->has_prio;
@@ -187,6 +189,7 @@ static void put_initial(struct kernel *kernel, uint64_t ts)
 	const struct cpu_initial *first;
 	const struct timeline *initial = kernel->initial;
 
+	assert_hot(kernel->initial_put <= kernel->initial->initial.count);
 	while ((first = timeline_initial_next(initial, &kernel->initial_put, ts))) {
 		struct kernel_cpu *cpu = cpu_of(kernel, first->cpu);
 
@@ -552,6 +555,7 @@ static void take(struct kernel *kernel, const struct reader_event *event)
 /* The range begins: shows what is known by then. */
 static void begin_range(struct kernel *kernel)
 {
+	assert(!kernel->shows);
 	kernel->shows = true;
 	processes_show(kernel->processes);
 	for (size_t i = 0; i < PERFETTO_CPUS_MAX; i++) {

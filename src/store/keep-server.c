@@ -102,6 +102,7 @@ static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
 
 static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
 {
+	assert(level > 0);
 	for (size_t i = 0; i < s->partitions.count; i++) {
 		const struct server_partition *one = &s->partitions.at[i];
 
@@ -188,6 +189,7 @@ static int merge_slot(struct server_pass *s, struct store_reader *reader,
 	struct keep_slot slot;
 	int r = keep_merge(reader, windows, count, merge->length_ns, s->pass->top, &slot, s->err);
 
+	assert(count > 0 && merge->length_ns > 0);
 	if (r == 0 && slot.was_incomplete) {
 		r = note_late(s, reader, windows, count, merge, &slot);
 	}

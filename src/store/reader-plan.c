@@ -28,6 +28,7 @@ static void add_level(struct levels *levels, uint64_t level)
 	memmove(levels->at.at + at + 1, levels->at.at + at,
 		(levels->at.count - at - 1) * sizeof(levels->at.at[0]));
 	levels->at.at[at] = level;
+	assert(at == 0 || levels->at.at[at - 1] < level);
 }
 
 /* Adds the lengths of its windows. */
@@ -68,6 +69,7 @@ static void order(struct levels *levels, uint64_t interval_ns)
 			*vec_push(&ordered.at) = levels->at.at[i];
 		}
 	}
+	assert(ordered.at.count == levels->at.count);
 	vec_fini(&levels->at);
 	levels->at.at = ordered.at.at;
 	levels->at.count = ordered.at.count;

@@ -3,6 +3,7 @@
  */
 #include "cmd/compare/side.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +88,7 @@ static int fill_config(const struct compared_side *side, struct engine_config *r
 	const struct options *options = &side->options;
 	size_t count = 0;
 
+	assert(side->list[0]);
 	*ret = (struct engine_config){ .interval_ns = options->interval_ns,
 				       .shown_interval_ns = options->interval_ns,
 				       .wants_containers = options->display.per == PER_CONTAINER,
@@ -113,6 +115,7 @@ static int analyze_one(struct compared_side *side, const struct recorded_path *p
 	struct recorded_run run = { .user = side, .stop = &run_stop, .on_trace = on_trace };
 	int r;
 
+	assert(path->name);
 	side->name = path->name;
 	r = fill_config(side, &config);
 	r = r < 0 ? r
@@ -173,6 +176,7 @@ static int add_windows(struct compared_side *side, struct store_reader *reader,
 	struct report report;
 	int r = 0;
 
+	assert(windows->at.count > 0);
 	for (size_t i = 0; r == 0 && i < windows->at.count && !run_stop; i++) {
 		const struct store_window *window = &windows->at.at[i];
 
@@ -314,6 +318,7 @@ int side_read(const struct options *options, const char *arg, const struct analy
 	char *name = mem_strdup(arg);
 	int r;
 
+	assert(arg && ret);
 	side.options.begin_option = "begin of the range";
 	side.options.end_option = "end of the range";
 	take_range(&side, name);

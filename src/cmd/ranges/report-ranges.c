@@ -111,6 +111,7 @@ int report_ranges_choose(const struct options *options, const struct recorded_pa
 	}
 	search.overview = overview_new(&config);
 	search.ranges = ranges_new(&config, options->thread);
+	assert(search.overview && search.ranges);
 	r = analyze(options, path, &config, &search, err);
 	if (r == 0 && overview_find(search.overview)) {
 		count = ranges_find(search.ranges, search.overview,

@@ -169,6 +169,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 	uint64_t begin = scope->begin, length;
 	struct err err;
 
+	assert(!report->timeline && !report->before);
 	report->timeline = timeline_build_within(setup, begin, scope->end, scope->max_bytes, &err);
 	if (!report->timeline) {
 		say("%s", err.text);
@@ -235,6 +236,7 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 	struct err err;
 	int r = found_search(reports->options, setup, report->timeline, &discovery, &err);
 
+	assert(!report->found);
 	if (r < 0) {
 		say("%s", err.text);
 	} else {
@@ -317,6 +319,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	int status = EXIT_DONE;
 	struct err err;
 
+	assert(!report->jobs && !report->resources);
 	if (config.job && executions_find(setup, report->timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
@@ -369,6 +372,7 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 	bool is_cut = report.timeline &&
 		      (report.timeline->is_cut || (report.before && report.before->is_cut));
 
+	assert(scope->count == 0 || scope->at < scope->count);
 	if (status == EXIT_DONE && is_cut && !lacks_switches && scope->count == 0) {
 		deep_report_fini(&report);
 		return TOO_LARGE;
@@ -392,6 +396,7 @@ static int report_ranges(struct reports *reports, const struct recorded_path *pa
 	int count =
 		report_ranges_choose(reports->options, path, scope.begin, scope.end, ranges, &err);
 
+	assert(scope.count == 0);
 	if (count < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;

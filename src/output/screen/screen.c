@@ -109,6 +109,7 @@ static void put(void *user, int line, int column, enum view_style style, const c
 	(void)user;
 	assert(line >= 0 && line < LINES);
 	assert(column >= 0 && column < COLS);
+	assert((size_t)style < sizeof(attributes) / sizeof(attributes[0]));
 	(void)attrset((int)attributes[style]);
 	(void)mvaddstr(line, column, text);
 }

@@ -12,6 +12,7 @@
  *
  * Nothing is drawn beyond the surface, however small it is.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,7 @@ static size_t first_cell(struct view *view, const struct view_listing *listing, 
 {
 	size_t last = listing->cell_count > fit ? listing->cell_count - fit : 0;
 
+	assert(listing->cell_count <= CELLS_MAX);
 	view->first = view->first < last ? view->first : last;
 	if (view->first > 0) {
 		return view->first;
@@ -269,6 +271,7 @@ static void draw_row(const struct canvas *canvas, int line, const struct view_li
 	char text[VIEW_LINE_MAX], value[CELL_MAX];
 	int used;
 
+	assert(first + fit <= listing->cell_count);
 	format_row(value, listing->table->table, row, NAME_WIDTH);
 	used = snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH, value);
 	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {

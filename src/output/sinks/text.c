@@ -3,6 +3,7 @@
  */
 #include "output/sinks/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static void put_figures(FILE *out, const struct report_table *table)
 	const uint64_t *values = table->rows[0].values;
 	uint64_t time = 0;
 
+	assert(table->table->scope == SCOPE_TRACE && table->row_count > 0);
 	if (table->is_whole) {
 		(void)fputs("  (" FORMAT_WHOLE ")", out);
 	}
@@ -149,6 +151,7 @@ static void put_bins(FILE *out, const struct histogram *histogram, uint64_t coun
 	uint64_t counts[HISTOGRAM_BINS_MAX], most;
 	double width = (double)(histogram->max - histogram->min) / (double)count;
 
+	assert(count <= HISTOGRAM_BINS_MAX);
 	histogram_bins(histogram, counts, count);
 	most = most_of(counts, count);
 	for (uint64_t i = 0; i < count; i++) {
@@ -285,6 +288,7 @@ static void put_who(struct text_table *table, const struct report_row *row)
 {
 	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
 
+	assert(row->instance);
 	if (row->thread) {
 		format_thread(text, row->thread, row->thread->tid);
 	} else if (row->instance->cpu != UINT64_MAX) {
@@ -304,6 +308,7 @@ static void put_row(struct text_table *to, const struct output *output, const st
 {
 	char text[CELL_MAX];
 
+	assert(count <= CELLS_MAX);
 	format_row(text, table->table, row, to->columns[0].width);
 	text_cell(to, text);
 	for (size_t i = 0; i < count; i++) {

@@ -57,6 +57,7 @@ static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
 	char *fields[FIELDS_MAX];
 	size_t lens[FIELDS_MAX], count = 0;
 
+	assert(rows->count <= FIELDS_MAX);
 	for (char *at = line, *end = line + len;; at++) {
 		char *tab = memchr(at, '\t', (size_t)(end - at));
 
@@ -270,6 +271,7 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 	if (news->by_id.count > 1) {
 		qsort(news->by_id.at, news->by_id.count, sizeof(news->by_id.at[0]), by_id);
 	}
+	assert(news->by_id.count == news->traces.count);
 	free(news->traces_state);
 	news->traces_state = r < 0 ? (free(state), NULL) : state;
 	return r;
@@ -324,6 +326,7 @@ static char *statement_of(const struct clickhouse_news *news, const char *what,
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
+	assert(count > 0 && count <= RANGES_MAX);
 	(void)fputs(what, out);
 	put_ranges(out, news, ranges, count);
 	(void)fprintf(out, " %s FORMAT TabSeparated", order);
@@ -438,6 +441,7 @@ int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_r
 	struct next next = { 0, 0 };
 	int r = 0;
 
+	assert(range->begin < range->end);
 	for (size_t i = 0; r == 0 && next.count == 0 && news->has_windows && i < 3; i++) {
 		struct store_news_range near = *range;
 		char *statement;

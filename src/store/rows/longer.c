@@ -100,6 +100,7 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 	struct longer_slot *slot = slot_of(longer, item);
 	struct store_item *whole = NULL;
 
+	assert(item->kind == STORE_WINDOW && !item->is_extra);
 	if (report->begin % longer->length_ns == 0) {
 		rollup_free(slot->rollup);
 		slot->rollup = rollup_new(longer->length_ns, longer->top, NULL, false);
@@ -109,6 +110,7 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 		slot->filled = 0;
 		return NULL;
 	}
+	assert(slot->rollup);
 	rollup_add(slot->rollup, report, 0);
 	slot->filled = report->end;
 	if (report->end % longer->length_ns == 0) {
