@@ -190,8 +190,7 @@ static int read_levels(struct file_pass *f)
 {
 	sqlite3_stmt *next = NULL;
 	size_t *count = &f->level_count;
-	int r = sqlite_prepare(f->reader->db, f->reader->path,
-			       "SELECT min(level) FROM windows WHERE level > ?", &next, f->err);
+	int r = sqlite_prepare(f->reader->db, f->reader->path, SQLITE_NEXT_LEVEL, &next, f->err);
 
 	for (*count = 0; r == 0 && *count < KEEP_LENGTHS_MAX; (*count)++) {
 		(void)sqlite3_bind_int64(next, 1, *count ? (int64_t)f->levels[*count - 1] : 0);

@@ -36,8 +36,7 @@ static int read_levels(struct store_reader *reader, struct levels *ret, struct e
 {
 	sqlite3_stmt *next = NULL;
 	int64_t last = 0;
-	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT min(level) FROM windows WHERE level > ?", &next, err);
+	int r = sqlite_prepare(reader->db, reader->path, SQLITE_NEXT_LEVEL, &next, err);
 
 	while (r == 0) {
 		(void)sqlite3_bind_int64(next, 1, last);
