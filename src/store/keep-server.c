@@ -70,7 +70,8 @@ static void take_partition(struct server_pass *s, const char *line)
 	} else {
 		partition.day = strtoull(at, &past, 10);
 	}
-	if (*past == '\t' && past > at && partition.day < INT64_MAX / KEEP_DAY_NS) {
+	if (*past == '\t' && past > at && (*at != '(' || partition.level > 0) &&
+	    partition.day < INT64_MAX / KEEP_DAY_NS) {
 		partition.is_fresh = past[1] == '1';
 		*vec_push(&s->partitions) = partition;
 	}
