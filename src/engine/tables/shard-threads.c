@@ -157,22 +157,29 @@ struct thread *shard_thread(struct shard *shard, int64_t key)
 	return slot->thread;
 }
 
-void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
+/* @is_over: the end of the window does not concern it. */
+static inline void end_thread(struct shard *shard, struct thread *thread, uint64_t ts, bool is_over)
 {
+	struct presence *presence = &shard->presence.at[thread->resident_at / 64];
+	uint64_t bit = resident_bit(thread);
+
 	if (!thread->is_dead) {
 		thread->is_dead = true;
-		shard->presence.at[thread->resident_at / 64].live &= ~resident_bit(thread);
-		shard_reopen(shard, thread);
+		presence->live &= ~bit;
+		presence->ending |= bit;
 		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
 	}
+	presence->ending &= is_over ? ~bit : UINT64_MAX;
+}
+
+void shard_thread_ends(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	end_thread(shard, thread, ts, false);
 }
 
 void shard_thread_exits(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	shard_thread_ends(shard, thread, ts);
-	if (shard->layout->is_over_at_exit) {
-		shard->presence.at[thread->resident_at / 64].ending &= ~resident_bit(thread);
-	}
+	end_thread(shard, thread, ts, shard->layout->is_over_at_exit);
 }
 
 /* ---- containers ---- */
