@@ -29,6 +29,7 @@ from files import number
 NAMES = sorted(os.path.basename(path)[:-2] for path in glob.glob(os.path.join(HERE, '*.c')))
 PLAIN = {name: importlib.import_module(name).Plain for name in NAMES}
 sequential.ANALYSES = NAMES  # all else is the business of tests/reference
+sequential.IDS += ('waker_tid',)
 sequential.LONGEST = {name: plain.LONGEST for name, plain in PLAIN.items() if plain.LONGEST}
 
 
