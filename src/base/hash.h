@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 
 #define HASH_ROOM_MIN 8
@@ -36,6 +37,8 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 
 	hash ^= 14695981039346656037u;
 	for (size_t i = 0; i < len; i++) {
+		/* Bytes of a word are not garbage, as clang's analyser thinks. */
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 		hash = (hash ^ byte[i]) * 1099511628211u;
 	}
 	return hash;
@@ -115,6 +118,7 @@ static inline uint32_t hash_key_text(const char *text)
 	{                                                                                          \
 		uint32_t at = hash(key) & table->mask;                                             \
                                                                                                    \
+		assert_hot(table->at);                                                             \
 		while (name##_is_used(of, &table->at[at]) &&                                       \
 		       !equal(name##_key(of, &table->at[at]), key)) {                              \
 			at = (at + 1) & table->mask;                                               \
