@@ -318,6 +318,10 @@ int http_ask(struct http *http, const char *statement, bool has_no_database, cha
 					.user = &answer };
 	int r = http_run(http, &request, 1, err);
 
+	/* An answer that was cut: who goes from line to line looks behind each end of one. */
+	if (answer.text.count > 0 && answer.text.at[answer.text.count - 1] != '\n') {
+		*vec_push(&answer.text) = '\n';
+	}
 	*vec_push(&answer.text) = '\0';
 	if (r < 0) {
 		vec_fini(&answer.text);
