@@ -17,7 +17,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum table_index { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
+enum { TOTALS, DISKS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum { REQUESTS, DISCARDS, FLUSHES, REQUEUES, ORPHANS, REPLACED };
 enum {
 	DISK_REQUESTS,

@@ -8,7 +8,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/partial.h"
 
-enum table_index { TOTALS, BY_NAME, TROUBLE };
+enum { TOTALS, BY_NAME, TROUBLE };
 enum { EVENTS, DISCARDED, LOST_PACKETS };
 enum { BAD_PACKETS, LATE_EVENTS, ANOMALIES };
 

@@ -6,7 +6,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, THREADS, PROCESSES, LONGEST };
 enum { USER, MINOR, MAJOR, KERNEL, MAJOR_TIME };
 enum { OWN_USER = RECORD_OWN, OWN_COUNTED, OWN_KERNEL, OWN_ENTRY };
 
@@ -54,13 +54,8 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 
 struct fault {
 	uint64_t begin; /* of the last one of user code; 0: it is known what it was */
-	uint64_t left;  /* when the thread last left its CPU, asleep; 0: it did not */
+	uint64_t left;  /* when the thread left its CPU since then, asleep; 0: it did not */
 };
-
-static bool has_slept(const struct fault *fault, uint64_t ts)
-{
-	return fault->begin != 0 && fault->begin <= fault->left && fault->left < ts;
-}
 
 static void count(struct shard *shard, struct thread *thread, unsigned int column)
 {
@@ -78,23 +73,22 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		count(shard, thread, KERNEL);
 		return;
 	}
-	if (fault->begin != 0 && !has_slept(fault, record->ts)) { /* else a switch in is missing */
+	if (fault->begin != 0 && fault->left == 0) { /* else a switch-in is missing */
 		count(shard, thread, MINOR);
 	}
 	if (record->kind != OWN_ENTRY) {
 		count(shard, thread, USER);
 	}
-	fault->begin = record->kind == OWN_USER ? record->ts : 0;
+	*fault = (struct fault){ .begin = record->kind == OWN_USER ? record->ts : 0 };
 }
 
-/* It may come before the records of that time on the CPU. */
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	struct fault *fault = shard_thread_state(shard, thread);
 
 	if (!out->is_tie) {
-		fault->begin = has_slept(fault, out->ts) ? 0 : fault->begin; /* as above */
-		fault->left = out->flags & RECORD_SLEEPS ? out->ts : 0;
+		fault->begin = fault->left != 0 ? 0 : fault->begin; /* as above */
+		fault->left = fault->begin != 0 && (out->flags & RECORD_SLEEPS) ? out->ts : 0;
 	}
 }
 
@@ -103,23 +97,15 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 	struct fault *fault = shard_thread_state(shard, thread);
 	uint64_t ns = in->ts - fault->begin;
 
-	if (has_slept(fault, in->ts)) {
+	if (fault->left != 0) {
 		count(shard, thread, MAJOR);
 		column_add(shard_trace_row(shard, TOTALS), MAJOR_TIME, ns);
 		shard_thread_row(shard, thread, THREADS)[MAJOR_TIME] += ns;
 		shard_longest(shard, LONGEST,
 			      &(struct instance){
 				      .ns = ns, .end = in->ts, .cpu = in->cpu, .thread = thread });
-		fault->begin = 0;
+		*fault = (struct fault){ 0 };
 	}
-	fault->left = 0;
-}
-
-static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
-{
-	(void)ts;
-	(void)what;
-	((struct fault *)shard_thread_state(shard, thread))->begin = 0;
 }
 
 static const struct need needs[] = {
@@ -183,5 +169,4 @@ const struct analysis analysis_faults = {
 	.on_record = on_record,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_doubt = on_doubt,
 };

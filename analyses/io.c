@@ -22,7 +22,7 @@
 #include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, CONTAINERS };
+enum { TOTALS, THREADS, PROCESSES, CONTAINERS };
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, READ_NS, WRITE_NS, FIGURES };
 
 enum { OWN_SUMS = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_NO_OPEN_CALLS };

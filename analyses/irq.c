@@ -16,7 +16,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum table_index { TOTALS, HARD, SOFT, CPUS, LONGEST };
+enum { TOTALS, HARD, SOFT, CPUS, LONGEST };
 enum { HARD_NS, SOFT_NS, UNMATCHED };
 enum { HARD_UNHANDLED, HARD_TIME };
 enum { SOFT_TIME, SOFT_RAISE };

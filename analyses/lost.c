@@ -12,7 +12,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/partial.h"
 
-enum table_index { TOTALS, STREAMS, CPUS };
+enum { TOTALS, STREAMS, CPUS };
 enum { DISCARDED, LOST_PACKETS, BAD_PACKETS, LATE_EVENTS, ANOMALIES, EVENTS };
 
 static void add_losses(uint64_t *row, const struct slice *slice, uint64_t late_events)

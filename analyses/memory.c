@@ -12,7 +12,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
-enum table_index { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
+enum { TOTALS, ORDERS, THREADS, PROCESSES, CONTAINERS };
 /* Columns of the trace, and of a thread. */
 enum { ALLOCATED, FREED, FAILED, BATCHED, KSWAPD_WAKES, RECLAIM };
 enum { THREAD_ALLOCATED, THREAD_FREED, THREAD_FAILED, THREAD_RECLAIM };

@@ -8,7 +8,7 @@
  */
 #include "engine/contract/handler.h"
 
-enum table_index { INTERFACES };
+enum { INTERFACES };
 enum { RX_BYTES, TX_BYTES, RX_PACKETS, TX_PACKETS, TX_DROPS };
 
 static void on_receive(struct worker *worker, void *state, const struct trace_event *event,

@@ -10,7 +10,7 @@
 #include "engine/contract/untrusted.h"
 #include "kernel/thread-phase.h"
 
-enum table_index { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
+enum { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
 enum { THREAD_WAKE, THREAD_REQUEUE };
 enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those after a wake-up */
@@ -44,7 +44,7 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 
 /* ---- merger's half ---- */
 
-struct waiting {
+struct sched_thread {
 	struct thread_phase phase;
 	/* WAIT or pending: the thread that was current where the wake-up came from, -1: unknown. */
 	int32_t waker;
@@ -52,7 +52,7 @@ struct waiting {
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
-	struct waiting *w = state;
+	struct sched_thread *w = state;
 
 	thread_phase_codec(checkpoint->codec, &w->phase);
 	codec_i32(checkpoint->codec, &w->waker);
@@ -61,7 +61,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 	const struct phase_wake wake = { .ts = record->ts,
 					 .cpu = record->arg64,
 					 .kind = (enum wake_kind)(record->arg16 & WAKE_KIND),
@@ -69,7 +69,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	enum phase_woken woken;
 
 	(void)numbers;
-	(void)thread_phase_until(&w->phase, record->ts);
 	woken = thread_phase_wake(&w->phase, &wake);
 	if (wake.kind == WAKE_SOURCE) {
 		uint64_t *totals = shard_trace_row(shard, TOTALS);
@@ -82,7 +81,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 }
 
-static void add_sample(struct shard *shard, struct thread *thread, const struct waiting *w,
+static void add_sample(struct shard *shard, struct thread *thread, const struct sched_thread *w,
 		       const struct switch_in *in)
 {
 	struct row_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
@@ -116,12 +115,11 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)thread_phase_until(&w->phase, in->ts);
 	if (thread_phase_waits(&w->phase)) {
 		add_sample(shard, thread, w, in);
-	} else if (w->phase.phase == PHASE_BLOCKED && !w->phase.has_out) {
+	} else if (w->phase.phase == PHASE_BLOCKED) {
 		shard_trace_row(shard, TOTALS)[UNEXPLAINED]++;
 	}
 	thread_phase_in(&w->phase, in->ts, in->cpu);
@@ -129,42 +127,33 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	if (out->is_tie) {
-		return;
+	if (!out->is_tie) {
+		thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS,
+				 out->flags & RECORD_DEAD);
 	}
-	if (!thread_phase_runs(&w->phase)) { /* its switch-in was not seen */
-		w->phase.cpu = shard_source_cpu(shard);
-	}
-	thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
-}
-
-static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
-{
-	struct waiting *w = shard_thread_state(shard, thread);
-
-	thread_phase_in(&w->phase, 0, cpu);
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	thread_phase_set(&w->phase, ts, PHASE_NEW);
 }
 
-static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)thread_phase_until(&w->phase, ts);
-	(void)thread_phase_seen(&w->phase, ts, shard_source_cpu(shard));
+	(void)how;
+	(void)thread_phase_seen(&w->phase, ts, cpu);
 }
 
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	struct waiting *w = shard_thread_state(shard, thread);
+	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	(void)ts;
 	if (what & DOUBT_SWITCHES) {
@@ -203,7 +192,7 @@ const struct analysis analysis_sched = {
 	.summary = "how long threads wait for a CPU once they are woken, preempted or forked",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
-	.thread_state_size = sizeof(struct waiting),
+	.thread_state_size = sizeof(struct sched_thread),
 	.uses_threads = true,
 	.tables = {
 		[TOTALS] = {
@@ -266,7 +255,6 @@ const struct analysis analysis_sched = {
 	.on_checkpoint = on_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
 	.on_doubt = on_doubt,

@@ -21,7 +21,7 @@
 #include "kernel/call-pairing.h"
 #include "kernel/syscall-names.h"
 
-enum table_index { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST, CONTAINERS };
+enum { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST, CONTAINERS };
 enum {
 	TOTAL_CALLS,
 	TOTAL_ERRORS,
@@ -170,14 +170,14 @@ struct thread_call {
 };
 
 /* What is known of a call that has ended. */
-struct ended {
+struct syscall_ended {
 	uint32_t class; /* an event class that names the call */
 	uint64_t ts, ns, off_ns;
 	bool has_ns, has_ret;
 	int64_t ret;
 };
 
-static void add_to(uint64_t *row, const struct ended *ended, bool is_error)
+static void add_to(uint64_t *row, const struct syscall_ended *ended, bool is_error)
 {
 	row[COUNT]++;
 	row[ERRORS] += is_error;
@@ -195,7 +195,8 @@ static struct row_key key_of_class(const struct shard *shard, uint32_t class_ind
 	return key;
 }
 
-static void note_longest(struct shard *shard, struct thread *thread, const struct ended *ended)
+static void note_longest(struct shard *shard, struct thread *thread,
+			 const struct syscall_ended *ended)
 {
 	shard_longest(shard, LONGEST,
 		      &(struct instance){ .ns = ended->ns,
@@ -206,7 +207,7 @@ static void note_longest(struct shard *shard, struct thread *thread, const struc
 					  .keyed = key_of_class(shard, ended->class) });
 }
 
-static void add_call(struct shard *shard, struct thread *thread, const struct ended *ended)
+static void add_call(struct shard *shard, struct thread *thread, const struct syscall_ended *ended)
 {
 	bool is_error = ended->has_ret && ended->ret < 0 && ended->ret >= -ERRNO_MAX;
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
@@ -231,7 +232,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct en
 }
 
 /* In the child, clone returns from a call that the child never entered. */
-static bool is_child_return(const char *event, const struct ended *ended)
+static bool is_child_return(const char *event, const struct syscall_ended *ended)
 {
 	static const char *const names[] = { "clone", "fork", "vfork", "clone3" };
 	bool is_compat;
@@ -269,7 +270,7 @@ static bool exit_ends(const struct shard *shard, const struct thread_call *call,
 
 /* An exit whose entry the worker did not see.  @another: see emit_exit(). */
 static void end_call(struct shard *shard, struct thread *thread, struct thread_call *call,
-		     struct ended *ended, uint32_t id, uint64_t another)
+		     struct syscall_ended *ended, uint32_t id, uint64_t another)
 {
 	uint64_t *totals;
 
@@ -306,9 +307,9 @@ static void merge_open(struct shard *shard, struct thread_call *call, const stru
 static void merge_call(struct shard *shard, struct thread *thread, struct thread_call *call,
 		       const struct record *record, const uint64_t *numbers)
 {
-	struct ended ended = { .ts = record->ts,
-			       .has_ns = true,
-			       .has_ret = record->arg16 & END_HAS_RET };
+	struct syscall_ended ended = { .ts = record->ts,
+				       .has_ns = true,
+				       .has_ret = record->arg16 & END_HAS_RET };
 
 	if (record->arg16 & END_IS_SHORT) {
 		ended.ns = record->arg64 & (((uint64_t)1 << SHORT_NS_BITS) - 1);
@@ -326,7 +327,7 @@ static void merge_call(struct shard *shard, struct thread *thread, struct thread
 static void merge_exit(struct shard *shard, struct thread *thread, struct thread_call *call,
 		       const struct record *record, const uint64_t *numbers)
 {
-	struct ended ended = { .ts = record->ts, .has_ret = record->arg16 & END_HAS_RET };
+	struct syscall_ended ended = { .ts = record->ts, .has_ret = record->arg16 & END_HAS_RET };
 
 	if (record->arg16 & END_IS_SHORT) {
 		ended.ret = record->arg32;

@@ -6,7 +6,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/missing.h"
 
-enum table_index { PROCESSES, LEVELS };
+enum { PROCESSES, LEVELS };
 
 static uint32_t level_of(const struct trace_event *event)
 {

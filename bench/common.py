@@ -282,16 +282,19 @@ def cpu_seconds(pid):
     return time.clock_gettime(~pid << 3 | 2)
 
 
-def shares(lives, seconds):
-    """Of one core, in percent, over the next @seconds: what each of these live runs uses."""
+def shares(lives, seconds, is_enough=lambda: True):
+    """Of one core, in percent, over the next @seconds and until it is enough: what each of these
+    live runs uses.  And how long that was."""
     for live in lives:
         live.wait_for(lambda one: one.process.poll() is None)
     pids = [live.process.pid for live in lives]
     before = [cpu_seconds(pid) for pid in pids]
     begin = time.monotonic()
     time.sleep(seconds)
+    while not is_enough():
+        time.sleep(0.1)
     wall_s = time.monotonic() - begin
-    return [100 * (cpu_seconds(pid) - used) / wall_s for pid, used in zip(pids, before)]
+    return [100 * (cpu_seconds(pid) - used) / wall_s for pid, used in zip(pids, before)], wall_s
 
 
 def peak_mib(pid):

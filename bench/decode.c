@@ -191,7 +191,7 @@ static double fields_cost(const struct kind *kind, unsigned int wanted)
 			       i);
 		request.fields[i] = i < wanted ? names[i] : NULL;
 	}
-	strcat(text, "}; };");
+	(void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "}; };");
 	f.metadata = parse(text);
 	builder = plan_builder_new(metadata_stream_arena(f.metadata), &request, 1, false);
 	if (plan_build(builder, metadata_stream_types(f.metadata), &f.plan, &err) < 0) {
@@ -264,6 +264,7 @@ static void bench_metadata(unsigned int count)
 	struct plan_builder *builder;
 	char *text = mem_alloc(room);
 	struct plan *plan;
+	unsigned int tail = count / 10 + 1;
 	double begin, last = 0;
 	struct err err;
 
@@ -298,7 +299,7 @@ static void bench_metadata(unsigned int count)
 		plan_unref(plan);
 	}
 	printf("one by one, a plan for each\t%.2f\t%.2f\t%.2f\n", (now() - begin) * 1e3,
-	       (now() - begin) / count * 1e6, (now() - last) / (count / 10 + 1) * 1e6);
+	       (now() - begin) / count * 1e6, (now() - last) / tail * 1e6);
 	plan_builder_free(builder);
 	metadata_stream_free(grown);
 	free(text);
@@ -579,10 +580,17 @@ static void *toucher(void *user)
 	return NULL;
 }
 
+static void start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	if (pthread_create(thread, NULL, run, arg) != 0) {
+		die("a thread cannot be started");
+	}
+}
+
 static double run_reading(void *user)
 {
 	struct reading *r = user;
-	pthread_t threads[256], touch;
+	pthread_t threads[256], touch = 0;
 	double begin = now();
 
 	r->next = r->sum = r->touched = 0;
@@ -590,10 +598,10 @@ static double run_reading(void *user)
 		r->maps[i] = mmap(NULL, r->sizes[i], PROT_READ, MAP_SHARED, r->fds[i], 0);
 	}
 	if (r->way == WAY_MAPPER) {
-		(void)pthread_create(&touch, NULL, toucher, r);
+		start(&touch, toucher, r);
 	}
 	for (unsigned int i = 0; i < r->threads; i++) {
-		(void)pthread_create(&threads[i], NULL, reader, r);
+		start(&threads[i], reader, r);
 	}
 	for (unsigned int i = 0; i < r->threads; i++) {
 		(void)pthread_join(threads[i], NULL);
@@ -690,7 +698,7 @@ int main(int argc, char **argv)
 	if (strcmp(what, "fields") == 0) {
 		bench_fields();
 	} else if (strcmp(what, "metadata") == 0) {
-		bench_metadata(argc > 2 ? (unsigned int)atoi(argv[2]) : 20000);
+		bench_metadata(argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 20000);
 	} else if (strcmp(what, "skip") == 0 && argc == 3) {
 		bench_skip(argv[2]);
 	} else if (strcmp(what, "read") == 0 && argc == 3) {

@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 	if (argc != 3) {
 		die("usage: fetch PORT BYTES");
 	}
-	to.sin_port = htons((uint16_t)atoi(argv[1]));
+	to.sin_port = htons((uint16_t)strtoul(argv[1], NULL, 10));
 	wanted = strtoull(argv[2], NULL, 10);
 	if (connect(f.fd, (const struct sockaddr *)&to, sizeof(to)) < 0) {
 		die(strerror(errno));

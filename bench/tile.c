@@ -218,7 +218,7 @@ int main(int argc, char **argv)
 	struct tiler t = { 0 };
 	struct err err;
 
-	if (argc != 4 || atoi(argv[3]) < 1) {
+	if (argc != 4 || strtol(argv[3], NULL, 10) < 1) {
 		die("usage: tile TRACE OUT TIMES");
 	}
 	path = one_trace(argv[1], &paths);
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
 	t.step = step_of(path);
 	copy_metadata(path->dirs.at[0], argv[2]);
 	for (size_t i = 0; i < t.trace.files.at.count; i++) {
-		tile_file(&t, &t.trace.files.at.at[i], argv[2], (uint64_t)atoi(argv[3]));
+		tile_file(&t, &t.trace.files.at.at[i], argv[2], strtoull(argv[3], NULL, 10));
 	}
 	vec_fini(&t.patches);
 	vec_fini(&t.bytes);

@@ -6,8 +6,9 @@ It prints figures of the structure and fails beyond their bounds:
   rooms       a folder holds few modules; includes point one way; there is no circle
   names       a public function's name starts with a word of its file, or with its room
   headers     a .c file with public functions has a header; both open with a comment
+  contract    the three headers of an analysis are short, and its descriptor has few hooks
   functions   lengths; assertions for each function where state is merged and decoded
-  prose       width of documents and comments; cited documents exist; no dropped word
+  prose       width of documents, comments and meson.build; cited documents exist; no dropped word
   the rest    no trailing blanks, no path of one machine, nothing binary but what tests read, and
               the form of Debian 12's clang-format (14)
 
@@ -28,7 +29,7 @@ ROOMS = {
     'src/base/page': (),
     'src/base/text': (),
     'src/base/process': ('base/',),
-    'src/text': ('base/',),
+    'src/text': ('base/', 'base/text/'),
     'src/ctf/metadata': ('base/',),
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
@@ -37,7 +38,7 @@ ROOMS = {
     'src/history': ('base/',) + CTF,
     'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
-    'src/engine/tables': ('base/',) + CONTRACT,
+    'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
     'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
                          + CONTRACT,
@@ -52,13 +53,13 @@ ROOMS = {
     'analyses/preempt': ('base/', 'kernel/') + CONTRACT,
     'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
-    'src/deep/jobs': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,
-    'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/jobs/') + CTF,
-    'src/deep/report': ('base/', 'text/', 'base/page/', 'deep/', 'deep/jobs/', 'deep/resources/') + CTF,
+    'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,
+    'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,
+    'src/deep/report': ('base/', 'text/', 'base/page/', 'deep/', 'deep/executions/', 'deep/resources/') + CTF,
     'src/discovery': ('base/', 'text/', 'query/job.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'query/scan.h', 'engine/tables/', 'phases/') + CONTRACT,
-    'src/output': ('base/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
+    'src/output': ('base/', 'kernel/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
     'src/trigger': ('base/', 'figure/', 'output/', 'engine/tables/', 'phases/') + CONTRACT,
@@ -67,12 +68,13 @@ ROOMS = {
     'live/session': ('base/', 'base/process/', 'relay/', 'history/', 'output/', 'engine/', 'engine/exchange/',
                      'phases/') + CTF + CONTRACT,
     'live/metrics': ('base/', 'output/', 'engine/tables/', 'prometheus.pb-c.h', 'version.h') + CONTRACT,
-    'live/web': ('base/', 'output/', 'engine/tables/') + CONTRACT,
+    'live/server': ('base/',),
+    'live/web': ('base/', 'live/server/', 'output/', 'engine/tables/') + CONTRACT,
     'live': ('base/', 'base/process/', 'query/', 'relay/', 'history/', 'output/', 'engine/', 'engine/tables/',
-             'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/web/',
+             'engine/exchange/', 'phases/', 'trigger/', 'capture/', 'live/session/', 'live/metrics/', 'live/server/', 'live/web/',
              'setup/runner.h', 'version.h') + CTF + CONTRACT,
     # It follows a relay too, with loops of its own, and stores what comes.
-    'src/fetch': ('base/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
+    'src/fetch': ('base/', 'text/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
                   'live/session/') + CTF,
     'src/perfetto': ('base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
@@ -87,7 +89,7 @@ ROOMS = {
     'src/options': ('base/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
-    'src/run': ('base/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
+    'src/run': ('base/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
                 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
     'src/stored': ('base/', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
                    'fleet/') + CONTRACT,
@@ -113,13 +115,22 @@ NEVER = (
     (r'(?!src/store/clickhouse/)', r'curl/', 'only stores on a server know HTTP'),
     (r'(?!src/base/probe)', r'lttng/', "only the probes know LTTng-UST's headers"),
 )
+# Headers of one room alone, and of the rooms inside it: how a thing is made.  Who else may see one, and why.
+PRIVATE = re.compile(r'.*-(?:state|parts)\.h')
+FRIENDS = {('src/engine/exchange', 'engine/merger/merger-state.h'): 'checkpoints and partials of the merger'}
 # Functions whose names are given from outside, with the reason.
 NAMES_GIVEN = {'main': 'by C', 'LLVMFuzzerTestOneInput': 'by libFuzzer', 'say': 'the program speaks'}
 MODULES_MAX = 16
 FUNCTION_LINES_MAX, FUNCTION_P90_MAX, FUNCTION_MEDIAN_MAX = 70, 40, 12
 FILE_LINES_MAX = 650
 FOREIGN_NAMES_MAX = 0.05
-ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3}
+# The contract of an analysis: what it reports, what it needs recorded, the analysis.
+CONTRACT_HEADERS = tuple('src/engine/contract/%s.h' % name for name in ('report-shape', 'need', 'analysis'))
+CONTRACT_LINES_MAX, HOOKS_MAX = 150, 20
+ASSERTIONS_MIN = {'src/engine': 0.3, 'src/ctf': 0.3, 'src/store': 0.15, 'live': 0.15, 'src/cmd': 0.15, 'src/fleet': 0.15,
+                  'src/perfetto': 0.15, 'src/output': 0.15}
+# Static functions whose names stand in several files: no more than so many names.
+STATIC_NAMES_MAX = 480
 PROSE_WIDTH = 100
 BINARY = ('tests/data/', 'tests/fuzz/corpus/', 'doc/pictures/report.png')
 MACHINE = re.compile(r'(^|[^\w.])/(root|work)/')
@@ -181,6 +192,39 @@ def check_includes(path, text):
                 yield 'line %d: %s' % (number, why)
 
 
+def is_private_elsewhere(path, included, sources):
+    """A header that is not a module's own: no source file has its name."""
+    full = next((way + included for way in ('', 'src/') if way + included in sources), None)
+    if not full or not PRIVATE.fullmatch(included) or full[:-1] + 'c' in sources:
+        return False
+    home = room_of(full)
+    return not (room_of(path) + '/').startswith(home + '/') and (room_of(path), included) not in FRIENDS
+
+
+def check_private(sources):
+    for path, text in sources.items():
+        for included in re.findall(r'#include "(.*)"', text):
+            if is_private_elsewhere(path, included, sources):
+                yield '%s: %s belongs to its room' % (path, included)
+
+
+def names_twice(sources, functions):
+    """Public functions and tags stand in one file each; of static functions the names are counted."""
+    public, static, tags = (collections.defaultdict(set) for _ in range(3))
+    for path, ones in functions.items():
+        for one in ones:
+            (static if one.is_static else public)[one.name].add(path)
+        for tag in re.findall(r'^(?:typedef )?((?:struct|union|enum) \w+) \{', sources[path], re.M):
+            tags[tag].add(path)
+    for name, paths in list(public.items()) + list(tags.items()):
+        if len(paths) > 1:
+            yield '%s stands in %s' % (name, ' and '.join(sorted(paths)))
+    several = sum(len(paths) > 1 for paths in static.values())
+    print('# names of static functions in several files: %d of %d' % (several, len(static)))
+    if several > STATIC_NAMES_MAX:
+        yield '%d names of static functions stand in several files, at most %d' % (several, STATIC_NAMES_MAX)
+
+
 def circles(edges):
     """Rooms that include each other, by way of others or not."""
     reach = {room: set(after) for room, after in edges.items()}
@@ -203,6 +247,21 @@ def room_graph(sources):
             if folder in rooms and rooms[folder] != room_of(path):
                 edges[room_of(path)].add(rooms[folder])
     return edges
+
+
+# ---- the contract ----
+
+def check_contract(sources):
+    """The headers that an author reads first; a hook is a function pointer of the descriptor."""
+    for path in CONTRACT_HEADERS:
+        lines = sources[path].count('\n')
+        if lines > CONTRACT_LINES_MAX:
+            yield '%s: %d lines of contract, at most %d' % (path, lines, CONTRACT_LINES_MAX)
+    descriptor = re.search(r'^struct analysis \{$.*?^\};$', sources[CONTRACT_HEADERS[-1]], re.S | re.M)
+    hooks = len(re.findall(r'\(\*\w+\)\(', descriptor.group(0)))
+    print('# hooks of an analysis: %d' % hooks)
+    if hooks > HOOKS_MAX:
+        yield '%s: an analysis has %d hooks, at most %d' % (CONTRACT_HEADERS[-1], hooks, HOOKS_MAX)
 
 
 # ---- functions ----
@@ -295,7 +354,8 @@ def prose_widths(text):
 
 
 def check_width(path, text):
-    for number, width in prose_widths(text):
+    lines = prose_widths(text) if path.endswith('.md') else ((i, len(line)) for i, line in enumerate(text.split('\n'), 1))
+    for number, width in lines:
         if width > PROSE_WIDTH:
             yield 'line %d: %d columns wide, at most %d' % (number, width, PROSE_WIDTH)
 
@@ -369,7 +429,7 @@ def main():
     texts, bad = {}, []
     for path in names:
         full = os.path.join(ROOT, path)
-        if path.endswith(('.c', '.h', '.md', '.scd')) and os.path.exists(full):
+        if path.endswith(('.c', '.h', '.md', '.scd', 'meson.build')) and os.path.exists(full):
             with open(full) as file:
                 texts[path] = file.read()
     sources = {path: text for path, text in texts.items()
@@ -378,7 +438,7 @@ def main():
     declared = headers_of(sources)
     for path, text in texts.items():
         bad += ['%s: %s' % (path, one) for one in check_text(path, text)]
-        if path.endswith('.md'):
+        if path.endswith(('.md', 'meson.build')):
             bad += ['%s: %s' % (path, one) for one in check_width(path, text)]
     print('# documents: %d, prose at most %d columns wide' % (
         sum(path.endswith('.md') for path in texts),
@@ -392,6 +452,9 @@ def main():
         if path.endswith('.c'):
             complaints += check_header(path, [one for one in functions[path] if not one.is_static], declared)
         bad += ['%s: %s' % (path, one) for one in complaints]
+    bad += check_contract(sources)
+    bad += check_private(sources)
+    bad += names_twice(sources, functions)
     bad += figures(sources, functions)
     bad += ['%s: not as clang-format has it' % path
             for path in unformatted([path for path in texts if path.endswith(('.c', '.h'))])]

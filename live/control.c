@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "live/server/listener.h"
 #include "output/notice.h"
 #include "output/sink.h"
 
@@ -32,7 +33,7 @@ struct control_client {
 
 struct control {
 	struct event_base *base;
-	struct evconnlistener *listener;
+	struct listener *listener;
 	char *path;
 	control_capture_fn *capture;
 	void *user;
@@ -42,6 +43,13 @@ struct control {
 /* ---- clients ---- */
 
 static void free_client(struct control_client *client)
+{
+	bufferevent_free(client->buffer);
+	vec_fini(&client->awaited);
+	free(client);
+}
+
+static void drop_client(struct control_client *client)
 {
 	struct control *control = client->control;
 	size_t left = 0;
@@ -53,9 +61,7 @@ static void free_client(struct control_client *client)
 	}
 	assert(left + 1 == control->clients.count);
 	control->clients.count = left;
-	bufferevent_free(client->buffer);
-	vec_fini(&client->awaited);
-	free(client);
+	free_client(client);
 }
 
 /* Called when all output was sent: ends the connection after the last line. */
@@ -65,7 +71,7 @@ static void on_written(struct bufferevent *buffer, void *arg)
 
 	if (client->has_asked && client->awaited.count == 0 &&
 	    evbuffer_get_length(bufferevent_get_output(buffer)) == 0) {
-		free_client(client);
+		drop_client(client);
 	}
 }
 
@@ -114,7 +120,7 @@ static void on_end(struct bufferevent *buffer, short what, void *arg)
 {
 	(void)buffer;
 	(void)what;
-	free_client(arg);
+	drop_client(arg);
 }
 
 static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
@@ -177,7 +183,7 @@ static int fill_address(struct sockaddr_un *address, const char *path, struct er
 		return err_raise(err, -ENAMETOOLONG, "%s: a socket's path has at most %zu bytes",
 				 path, sizeof(address->sun_path) - 1);
 	}
-	strcpy(address->sun_path, path);
+	memcpy(address->sun_path, path, strlen(path) + 1);
 	return 0;
 }
 
@@ -247,8 +253,7 @@ struct control *control_new(struct event_base *base, const char *path, control_c
 	control->path = mem_strdup(path);
 	control->capture = capture;
 	control->user = user;
-	control->listener =
-		evconnlistener_new(base, on_client, control, LEV_OPT_CLOSE_ON_FREE, 0, fd);
+	control->listener = listener_new(base, fd, "--control", on_client, control);
 	return control;
 }
 
@@ -258,8 +263,8 @@ void control_free(struct control *control)
 	if (!control) {
 		return;
 	}
-	while (control->clients.count > 0) {
-		struct control_client *client = control->clients.at[0];
+	for (size_t i = 0; i < control->clients.count; i++) {
+		struct control_client *client = control->clients.at[i];
 		struct evbuffer *output = bufferevent_get_output(client->buffer);
 
 		(void)evbuffer_unfreeze(output, 1);
@@ -267,7 +272,7 @@ void control_free(struct control *control)
 		free_client(client);
 	}
 	vec_fini(&control->clients);
-	evconnlistener_free(control->listener);
+	listener_free(control->listener);
 	(void)unlink(control->path);
 	free(control->path);
 	free(control);

@@ -1,6 +1,7 @@
 /*
  * loop-capture: connects captures with sessions, triggers, signals and the control socket.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,7 @@ static uint64_t begin_capture(struct loop *loop, struct session *session, uint64
 	struct captures_session described = describe(session);
 	uint64_t number = captures_begin(loop->config->captures, &described, at, reason);
 
+	assert(loop->config->captures);
 	recall(loop, session);
 	vec_fini(&described.traces);
 	return number;
@@ -102,6 +104,7 @@ static void step_session(struct loop *loop, struct session *session, bool is_end
 {
 	struct captures_session described = describe(session);
 
+	assert(loop->config->captures);
 	if (session_recalls(session) && (is_ending || session_has_recalled(session))) {
 		session_recall_note_gone(session);
 	}

@@ -21,6 +21,7 @@
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics/metrics.h"
+#include "live/server/repeat.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
 #include "phases/phases.h"
@@ -190,6 +191,7 @@ void loop_check(struct loop *loop)
 
 			if (session_state(session) != SESSION_ENDED) {
 				any_left = true;
+				assert(left <= i);
 				relay->sessions.at[left++] = session;
 				continue;
 			}
@@ -309,6 +311,7 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
 
+	assert(loop->config->on_input);
 	(void)fd;
 	(void)what;
 	if (!loop->config->on_input(loop->config->input_user, loop)) {
@@ -370,6 +373,7 @@ static void add_events(struct loop *loop)
 		.tv_usec = (suseconds_t)(loop->config->duration_ns % NS_PER_S / 1000),
 	};
 
+	assert(!loop->step_event && !loop->stop_signals);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		loop->signals[i] =
 			evsignal_new(loop->base, signals[i].number, signals[i].call, loop);
@@ -422,6 +426,7 @@ static void loop_fini(struct loop *loop)
 	free(loop->url_seen);
 	free(loop->url_said);
 	event_base_free(loop->base);
+	repeat_say_to(NULL);
 }
 
 /* The server gets what the output gets, until loop_fini().  @display: what is shown of it; NULL:
@@ -457,6 +462,7 @@ static int start_servers(struct loop *loop, struct err *err)
 {
 	const struct loop_config *config = loop->config;
 
+	repeat_say_to(config->say);
 	if (config->metrics) {
 		loop->metrics = metrics_new();
 		loop->metrics_server =
@@ -469,7 +475,7 @@ static int start_servers(struct loop *loop, struct err *err)
 		metrics_own_add(loop->metrics, METRICS_CAPTURES_FAILED, "", 0);
 		for (size_t i = 0; config->actions && i < actions_count(config->actions); i++) {
 			metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED,
-					actions_name(config->actions, i), 0);
+					trigger_name(actions_trigger(config->actions, i)), 0);
 		}
 	}
 	if (config->web && start_web(loop, err) < 0) {

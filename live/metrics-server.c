@@ -3,7 +3,6 @@
  */
 #include "live/metrics-server.h"
 
-#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -11,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "base/mem.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
+#include "live/server/server.h"
 #include "relay/url.h"
 
 struct metrics_server {
-	struct evhttp *http;
+	struct server *server;
 	const struct metrics *metrics;
 };
 
@@ -29,7 +28,7 @@ static void free_bytes(const void *bytes, size_t len, void *arg)
 	free((void *)(uintptr_t)bytes);
 }
 
-static void on_metrics(struct evhttp_request *request, void *arg)
+static void send_metrics(const struct metrics_server *server, struct evhttp_request *request)
 {
 	static const char *const types[] = {
 		[METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
@@ -41,7 +40,6 @@ static void on_metrics(struct evhttp_request *request, void *arg)
 	enum metrics_form form = metrics_accept(
 		evhttp_find_header(evhttp_request_get_input_headers(request), "Accept"));
 	struct evbuffer *body = evbuffer_new();
-	const struct metrics_server *server = arg;
 	size_t len;
 	char *bytes = form == METRICS_PROTOBUF
 			      ? metrics_protobuf(server->metrics, &len)
@@ -56,10 +54,16 @@ static void on_metrics(struct evhttp_request *request, void *arg)
 	evbuffer_free(body);
 }
 
-static void on_other(struct evhttp_request *request, void *arg)
+static void on_request(struct evhttp_request *request, void *arg)
 {
-	(void)arg;
-	evhttp_send_error(request, HTTP_NOTFOUND, "only /metrics exists");
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
+
+	if (path && strcmp(path, "/metrics") == 0) {
+		send_metrics(arg, request);
+	} else {
+		evhttp_send_error(request, HTTP_NOTFOUND, "only /metrics exists");
+	}
 }
 
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
@@ -74,16 +78,8 @@ struct metrics_server *metrics_server_new(struct event_base *base, const char *a
 	}
 	server = mem_alloc(sizeof(*server));
 	server->metrics = metrics;
-	server->http = evhttp_new(base);
-	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-	evhttp_set_max_headers_size(server->http, METRICS_HEADERS_MAX);
-	evhttp_set_max_body_size(server->http, 0);
-	evhttp_set_timeout(server->http, METRICS_TIMEOUT_S);
-	evhttp_set_gencb(server->http, on_other, NULL);
-	(void)evhttp_set_cb(server->http, "/metrics", on_metrics, server);
-	if (evhttp_bind_socket(server->http, host, port) < 0) {
-		(void)err_raise(err, -errno, "--metrics: cannot listen on %s port %u: %s", host,
-				port, strerror(errno));
+	server->server = server_new(base, "--metrics", host, port, on_request, server, err);
+	if (!server->server) {
 		metrics_server_free(server);
 		return NULL;
 	}
@@ -93,7 +89,7 @@ struct metrics_server *metrics_server_new(struct event_base *base, const char *a
 void metrics_server_free(struct metrics_server *server)
 {
 	if (server) {
-		evhttp_free(server->http);
+		server_free(server->server);
 		free(server);
 	}
 }

@@ -2,8 +2,7 @@
  * metrics-server: serves metrics over HTTP.
  *
  * GET /metrics gets the text format 0.0.4, OpenMetrics 1.0.0 or protobuf, whichever the client
- * prefers; all other paths get 404.  Requests are bounded: METRICS_HEADERS_MAX bytes,
- * METRICS_TIMEOUT_S seconds.
+ * prefers; all other paths get 404.  What clients may do is bounded (live/server/server.h).
  */
 #ifndef SILLAGE_LIVE_METRICS_SERVER_H
 #define SILLAGE_LIVE_METRICS_SERVER_H

@@ -56,6 +56,7 @@ FULL = QUICK + [
     ['analyze', '-q', '-a', 'cpu,periods', '-f', 'json', '-j', '0',
      '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector'],
     ['report', '-q', '-f', 'json'],
+    ['report', '-q', '--resources'],
     ['report', '-q', '-f', 'html'],
     ['lami', '-q', '-a', 'sched'],
     ['overview', '-q', '-a', 'cpu,sched,syscalls', '-f', 'json', '--hierarchy', 'process'],

@@ -374,7 +374,8 @@ static void read_table(struct codec *codec, struct fd_tables *tables)
 
 	codec_u64(codec, &key);
 	table = table_for(tables, key);
-	if (!codec_check(codec, table && table->entries.used == 0)) {
+	if (!table || table->entries.used > 0) {
+		(void)codec_check(codec, false);
 		return;
 	}
 	codec_u32(codec, &table->threads);

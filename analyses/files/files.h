@@ -27,7 +27,7 @@
 #include "kernel/call-pairing.h"
 #include "kernel/file-calls.h"
 
-enum table_index { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };
 /* The first columns of the trace, of a kind, a file and a descriptor. */
 enum { READ_BYTES, WRITE_BYTES, READS, WRITES, ERRORS, FIGURES };
 enum { KIND_READ_TIME = FIGURES, KIND_WRITE_TIME };

@@ -1,7 +1,9 @@
 /*
- * jobs-count: see jobs.h; the figures of executions, once it is known when they arrived.
+ * jobs-count: see jobs.h; what releases threads, and the figures of executions, once it is known
+ * when they arrived.
  */
 #include "analyses/jobs/jobs.h"
+#include "engine/contract/untrusted.h"
 
 static struct row_key key_of_job(const struct shard *shard, uint32_t job)
 {
@@ -68,13 +70,13 @@ static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t perio
 {
 	uint64_t late;
 
-	if (machine->arrival.from != FROM_NOTHING) {
+	if (machine->arrival.from != ARRIVAL_UNKNOWN) {
 		machine->has_known = true;
 		machine->known = machine->arrival.ts;
 	} else if (period > 0 && machine->has_known && begin >= machine->known) {
 		late = (begin - machine->known) % period;
 		late = late >= period - period / EARLY_PARTS ? 0 : late;
-		machine->arrival.from = FROM_PERIOD;
+		machine->arrival.from = ARRIVAL_GRID;
 		machine->arrival.ts = begin - late;
 	}
 }
@@ -140,10 +142,10 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	assert(machine->arrival.ts <= begin);
 	row[ALL_ENDED]++;
 	row[SKIPPED] += skipped;
-	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
+	row[UNARRIVED] += machine->arrival.from == ARRIVAL_UNKNOWN;
 	row = job_row(shard, number, &machine->items);
 	row[SKIPPED] += skipped;
-	row[UNARRIVED] += machine->arrival.from == FROM_NOTHING;
+	row[UNARRIVED] += machine->arrival.from == ARRIVAL_UNKNOWN;
 	column_add(row, JOB_DURATION, duration);
 	column_add(row, JOB_RESPONSE, response);
 	column_add(row, JOB_LATE, late);
@@ -180,16 +182,18 @@ static void forget_machines(struct machine *machines, size_t count)
 }
 
 /* What an execution's thread says. */
-static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
+static void take_of_thread(struct shard *shard, struct release *release,
 			   const struct ordered *ordered)
 {
-	size_t count = jobs_asked(shard), job = NOTE_JOB(ordered->words[0]);
+	size_t job = NOTE_JOB(ordered->words[0]);
 	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
+	int32_t tid = shard_tid(ordered->thread);
 
 	switch (ordered->kind) {
 	case NOTE_BEGIN:
 		labels_items_fini(&machines[job].items);
-		machines[job].arrival = jobs_release_begin(trace, count, ordered);
+		machines[job].arrival =
+			release_begin(release, tid, job, ordered->ts, ordered->words[1]);
 		find_on_grid(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
 		break;
 	case NOTE_ITEMS:
@@ -198,14 +202,55 @@ static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
 				 JOBS_NOTED(ordered->words[1]));
 		break;
 	case NOTE_END:
-		jobs_release_end(trace, count, ordered);
+		release_end(release, tid, job, ordered->ts);
 		add_execution(shard, ordered);
 		break;
 	case NOTE_ABANDON:
-		jobs_count_abandoned(shard, &machines[job], job, ordered->words[1]);
+		jobs_count_abandoned(shard, &machines[job], job, ordered->ts);
 		break;
-	default:
-		forget_machines(machines, count);
+	case NOTE_DIED:
+		forget_machines(machines, release->jobs);
+		break;
+	case NOTE_SLEPT:
+		release_slept(release, tid, ordered->ts);
+		break;
+	case NOTE_FORKED:
+		release_forget(release, tid);
+		break;
+	case NOTE_RENAMED: /* of one time, events come by tid */
+		release_rename(release, (int32_t)ordered->words[0], tid, ordered->ts);
+		break;
+	}
+}
+
+/* What happens on a CPU. */
+static void take_of_cpu(struct release *release, const struct ordered *ordered)
+{
+	uint64_t cpu = shard_entity_id(ordered->thread), ts = ordered->ts;
+	const uint64_t *words = ordered->words;
+	const int64_t now = (int64_t)words[1];
+
+	switch (ordered->kind) {
+	case NOTE_SET:
+		release_set(release, words[0], (int64_t)words[1]);
+		break;
+	case NOTE_EXPIRE:
+		release_expire(release, cpu, ts, words[0], words[2] ? &now : NULL);
+		break;
+	case NOTE_EXPIRED:
+		release_expired(release, cpu, ts);
+		break;
+	case NOTE_WOKEN:
+		(void)release_woken(release, cpu, ts, (int32_t)words[0]);
+		break;
+	case NOTE_SIGNAL:
+		release_signal(release, cpu, ts, (int32_t)words[0], (int32_t)words[1]);
+		break;
+	case NOTE_LOST:
+		release_lose_cpu(release, cpu);
+		break;
+	case NOTE_LOSE:
+		release_lose(release);
 		break;
 	}
 }
@@ -215,15 +260,16 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
 	struct jobs_trace *trace = state;
 	uint64_t *totals;
 
+	trace->release.jobs = jobs_asked(shard);
 	if (ordered->kind == NOTE_LABEL) {
 		totals = shard_trace_row(shard, TOTALS);
 		totals[ALL_FORGOTTEN] +=
 			labels_take(&trace->labels, &shard_periods(shard)->labels,
 				    ordered->words[0], JOBS_NOTED(ordered->words[1]));
-	} else if (ordered->kind < NOTE_BEGIN) {
-		jobs_release_take(trace, jobs_asked(shard), ordered);
+	} else if (ordered->kind < NOTE_SLEPT) {
+		take_of_cpu(&trace->release, ordered);
 	} else {
-		take_of_thread(shard, trace, ordered);
+		take_of_thread(shard, &trace->release, ordered);
 	}
 }
 
@@ -264,7 +310,7 @@ void jobs_count_forget(void *state)
 {
 	struct jobs_trace *trace = state;
 
-	jobs_release_forget(trace);
+	release_fini(&trace->release);
 	labels_forget(&trace->labels);
 }
 
@@ -272,6 +318,7 @@ void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct jobs_trace *trace = state;
 
-	jobs_release_checkpoint(checkpoint, trace);
+	trace->release.jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
+	release_codec(checkpoint->codec, &trace->release);
 	labels_checkpoint(checkpoint, &trace->labels);
 }

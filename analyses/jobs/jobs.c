@@ -14,7 +14,7 @@ extern const struct analysis analysis_jobs;
 
 /* ---- phases ---- */
 
-static enum part part_of(enum phase phase)
+static enum job_part part_of(enum phase phase)
 {
 	static const uint8_t parts[PHASES] = {
 		[PHASE_UNKNOWN] = PART_UNKNOWN, [PHASE_NEW] = PART_WAITING,
@@ -45,49 +45,20 @@ static void add_parts(struct shard *shard, struct executing *e, uint64_t since, 
 	}
 }
 
-/* The thread ended at @end, and so did what it executes.  Something of its tid comes at @ts. */
-static void die(struct shard *shard, struct thread *thread, struct executing *e, uint64_t end,
-		uint64_t ts)
+/* The thread ends at @ts, and so does what it executes. */
+static void die(struct shard *shard, struct thread *thread, struct executing *e, uint64_t ts)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		struct machine *machine = &e->machines[j];
-		struct ordered *note;
 
 		if (machine->next > 0) {
-			note = shard_note_ordered(shard, thread, ts, NOTE_ABANDON);
-			note->words[0] = j;
-			note->words[1] = end;
+			shard_note_ordered(shard, thread, ts, NOTE_ABANDON)->words[0] = j;
 		}
 		machine->next = 0;
 		machine->has_ended = false;
 	}
 	e->slept = 0;
 	(void)shard_note_ordered(shard, thread, ts, NOTE_DIED);
-}
-
-/* The switch-out that was noted takes effect. */
-static void apply_switch_out(struct shard *shard, struct thread *thread, struct executing *e,
-			     uint64_t ts)
-{
-	enum phase was = (enum phase)e->phase.phase;
-	uint64_t since = e->phase.since;
-
-	(void)thread_phase_until(&e->phase, ts);
-	add_parts(shard, e, since, was);
-	if (e->phase.phase == PHASE_DEAD) {
-		die(shard, thread, e, e->phase.since, ts);
-	} else if (e->phase.phase == PHASE_WAIT) {
-		e->slept = e->phase.since;
-	}
-}
-
-/* Time has come to @ts. */
-static inline void come_to(struct shard *shard, struct thread *thread, struct executing *e,
-			   uint64_t ts)
-{
-	if (thread_phase_is_due(&e->phase, ts)) {
-		apply_switch_out(shard, thread, e, ts);
-	}
 }
 
 static void wake(struct shard *shard, struct thread *thread, struct executing *e,
@@ -128,13 +99,6 @@ static void note_tid(struct shard *shard, struct thread *thread, struct executin
 	}
 }
 
-/* Whether it leaves its CPU at @ts to sleep, after it was woken (doc/definitions.md, 4.4). */
-static bool races(const struct executing *e, uint64_t ts)
-{
-	return e->phase.has_out && e->phase.out_ts == ts && e->phase.has_pending &&
-	       e->phase.out_sleeps && !e->phase.out_dies;
-}
-
 static void begin_execution(struct shard *shard, struct thread *thread, const struct executing *e,
 			    size_t job, uint64_t ts)
 {
@@ -142,7 +106,8 @@ static void begin_execution(struct shard *shard, struct thread *thread, const st
 	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_BEGIN);
 
 	note->words[0] = job;
-	note->words[1] = races(e, ts) ? ts : e->slept;
+	/* It leaves its CPU to sleep, after it was woken (doc/definitions.md, 4.4). */
+	note->words[1] = e->phase.has_pending && shard_sleeps_at(shard, thread, ts) ? ts : e->slept;
 	machine->begin = ts;
 	memset(machine->ns, 0, sizeof(machine->ns));
 }
@@ -250,7 +215,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		return; /* nobody knows whose it is */
 	}
 	note_tid(shard, thread, e, record->ts);
-	come_to(shard, thread, e, record->ts);
 	if (record->kind == OWN_MATCH) {
 		on_match(shard, thread, e, record, numbers);
 	} else {
@@ -261,13 +225,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	struct executing *e = jobs_executing(shard, thread);
-	enum phase was;
-	uint64_t since;
+	enum phase was = (enum phase)e->phase.phase;
+	uint64_t since = e->phase.since;
 
 	note_tid(shard, thread, e, in->ts);
-	come_to(shard, thread, e, in->ts);
-	was = (enum phase)e->phase.phase;
-	since = e->phase.since;
 	thread_phase_in(&e->phase, in->ts, in->cpu);
 	add_parts(shard, e, since, was);
 }
@@ -275,19 +236,19 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	struct executing *e = jobs_executing(shard, thread);
+	enum phase was = (enum phase)e->phase.phase;
+	uint64_t since = e->phase.since;
 
 	if (out->is_tie) {
 		return;
 	}
-	if (!thread_phase_runs(&e->phase)) { /* its time until then is what it seemed to be */
-		e->phase.cpu = shard_source_cpu(shard);
-	}
 	thread_phase_out(&e->phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
-}
-
-static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
-{
-	thread_phase_in(&jobs_executing(shard, thread)->phase, 0, cpu);
+	add_parts(shard, e, since, was);
+	if (e->phase.phase == PHASE_DEAD) {
+		die(shard, thread, e, out->ts);
+	} else if (e->phase.phase == PHASE_WAIT) {
+		e->slept = out->ts;
+	}
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
@@ -299,17 +260,16 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
 }
 
-static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
 {
 	struct executing *e = jobs_executing(shard, thread);
-	enum phase was;
-	uint64_t since;
+	enum phase was = (enum phase)e->phase.phase;
+	uint64_t since = e->phase.since;
 
+	(void)how;
 	note_tid(shard, thread, e, ts);
-	come_to(shard, thread, e, ts);
-	was = (enum phase)e->phase.phase;
-	since = e->phase.since;
-	if (thread_phase_seen(&e->phase, ts, shard_source_cpu(shard))) {
+	if (thread_phase_seen(&e->phase, ts, cpu)) {
 		add_parts(shard, e, since, was);
 	}
 }
@@ -439,7 +399,7 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 	labels_items_codec(codec, &machine->items);
 	(void)codec_check(codec, machine->next < job->is->event_count &&
 					 machine->arrival.ts <= machine->begin &&
-					 machine->arrival.from < FROM_COUNT);
+					 machine->arrival.from < ARRIVALS);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
@@ -570,7 +530,6 @@ const struct analysis analysis_jobs = {
 	.on_trace_checkpoint = jobs_count_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
-	.on_initial_thread = on_initial_thread,
 	.on_fork = on_fork,
 	.on_seen = on_seen,
 	.on_doubt = on_doubt,

@@ -6,8 +6,8 @@
  *
  *     jobs-worker.c   worker   which definitions an event meets, and for which thread
  *     jobs.c          shard    thread by thread: its state, and where executions begin and end
- *     jobs-release.c  trace    in order over all: which timer, signal or wake-up released a thread
- *     jobs-count.c    trace    the figures of executions
+ *     jobs-count.c    trace    in order over all: what released a thread (kernel/release.h), and
+ * the figures of executions
  *
  * Rows of groups and names for ids: analyses/labels.
  *
@@ -23,9 +23,10 @@
 
 #include "analyses/labels/labels.h"
 #include "engine/contract/analysis-rare.h"
+#include "kernel/release.h"
 #include "kernel/thread-phase.h"
 
-enum table_index { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
+enum { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
 /* Columns of the trace and of a job. */
 enum { MISSES, MISSES_RUN, SKIPPED, UNARRIVED, ABANDONED, CUT, OPEN, OPEN_MISSES, FIGURES };
@@ -35,7 +36,14 @@ enum { WORST_RESPONSE, WORST_DURATION, WORST_LATE };
 enum { THREAD_DURATION, THREAD_RESPONSE, THREAD_MISSES };
 
 /* How an execution's time divides. */
-enum part { PART_RUNNING, PART_PREEMPTED, PART_WAITING, PART_BLOCKED, PART_UNKNOWN, PART_COUNT };
+enum job_part {
+	PART_RUNNING,
+	PART_PREEMPTED,
+	PART_WAITING,
+	PART_BLOCKED,
+	PART_UNKNOWN,
+	PART_COUNT
+};
 
 /* ---- records: jobs-worker.c makes them ---- */
 
@@ -92,15 +100,6 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 
 /* ---- the state of a thread: jobs.c has it ---- */
 
-/* Where an arrival is known from. */
-enum jobs_from { FROM_NOTHING, FROM_TIMER, FROM_SIGNAL, FROM_WAKE, FROM_PERIOD, FROM_COUNT };
-
-struct jobs_arrival {
-	uint64_t ts; /* not after the begin */
-	uint32_t skipped;
-	uint8_t from;
-};
-
 /* The executions of a job on a thread. */
 struct machine {
 	uint8_t next;   /* the definition to match; 0: not begun */
@@ -109,7 +108,7 @@ struct machine {
 	uint64_t begin;
 	uint64_t ns[PART_COUNT];
 	/* Written in on_ordered only. */
-	struct jobs_arrival arrival;
+	struct arrival arrival;
 	bool has_before, has_known;
 	uint64_t before;    /* the arrival of the execution before */
 	uint64_t known;     /* the last arrival that is known */
@@ -148,7 +147,7 @@ static inline uint64_t jobs_deadline(const struct job_spec *job)
 								    : job->deadline_ns;
 }
 
-/* ---- ordered events, and jobs-release.c, which follows them ---- */
+/* ---- ordered events ---- */
 
 enum {
 	NOTE_SET,    /* timer, when it expires */
@@ -164,7 +163,7 @@ enum {
 	NOTE_RENAMED, /* its former tid */
 	NOTE_BEGIN,   /* job, end of its last sleep */
 	NOTE_END,     /* job and CPU, begin, parts */
-	NOTE_ABANDON, /* job, when its thread ended */
+	NOTE_ABANDON, /* job, as its thread ends */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
 	NOTE_ITEMS,   /* of an execution: job, and where the words of labels_put_items() are */
 	/* Of one entity. */
@@ -173,50 +172,11 @@ enum {
 
 #define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
 
-/* An expiry of a timer. */
-struct jobs_expiry {
-	uint64_t ts;
-	uint64_t late_ns; /* after the time that the timer was set to, if that is known */
-};
-
-struct jobs_timer {
-	bool is_set;
-	int64_t expires; /* is_set: by the timer's own clock */
-	int32_t tid;     /* the thread that it wakes; 0: none was seen, or several */
-	bool is_shared;  /* it woke several */
-};
-
-struct jobs_cpu {
-	bool is_in_expiry;
-	uint64_t timer;
-	struct jobs_expiry expiry;
-	bool has_woken; /* the expiry woke a thread */
-	int32_t woken;  /* the last thread woken here; 0: a signal for it was seen, too */
-};
-
-struct jobs_release;
-
-HASH_MAP(jobs_timers, struct jobs_timer)
-HASH_MAP(jobs_cpus, struct jobs_cpu)
-HASH_MAP(jobs_releases, struct jobs_release *)
-
 /* The state of a trace. */
 struct jobs_trace {
-	size_t jobs; /* how many there are */
-	struct jobs_timers timers;
-	struct jobs_cpus cpus;
-	struct jobs_releases releases; /* by tid */
+	struct release release;
 	struct labels labels;
 };
-
-/* Takes an ordered event up to NOTE_RENAMED.  @count: of jobs. */
-void jobs_release_take(struct jobs_trace *trace, size_t count, const struct ordered *ordered);
-/* The next execution of @job begins at @ts; the thread's last sleep ended at @slept (0: none). */
-struct jobs_arrival jobs_release_begin(struct jobs_trace *trace, size_t count,
-				       const struct ordered *ordered);
-void jobs_release_end(struct jobs_trace *trace, size_t count, const struct ordered *ordered);
-void jobs_release_forget(struct jobs_trace *trace);
-void jobs_release_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace);
 
 /* ---- jobs-count.c: figures ---- */
 

@@ -26,13 +26,13 @@ bool labels_conditions_hold(const struct definition *what, const uint8_t *fields
 /* ---- texts ---- */
 
 /* A text that may be longer than its room: then the hash of all of it stands for its end. */
-struct text {
+struct label_text {
 	char *at;
 	size_t room, len;
 	uint64_t hash; /* of what is longer than its room */
 };
 
-static void put(struct text *text, const void *bytes, size_t len)
+static void put(struct label_text *text, const void *bytes, size_t len)
 {
 	if (text->len + len > text->room) {
 		if (text->len <= text->room) {
@@ -49,7 +49,7 @@ static void put(struct text *text, const void *bytes, size_t len)
 }
 
 /* Adds the value of a field; false: the event lacks it. */
-static bool put_value(struct text *text, const struct trace_event *event, uint8_t field)
+static bool put_value(struct label_text *text, const struct trace_event *event, uint8_t field)
 {
 	const struct value *value = &event->values[field];
 	char number[24];
@@ -72,7 +72,7 @@ static bool put_value(struct text *text, const struct trace_event *event, uint8_
 static bool put_id(char id[ID_BYTES], const struct label *label, const struct label_at *at,
 		   const struct trace_event *event)
 {
-	struct text text = { .at = id, .room = ID_BYTES - 1 };
+	struct label_text text = { .at = id, .room = ID_BYTES - 1 };
 
 	memset(id, 0, ID_BYTES);
 	for (size_t i = 0; i < label->key_count; i++) {
@@ -100,7 +100,7 @@ static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 		     const struct label_use *use, const struct label_at *at,
 		     const struct trace_event *event)
 {
-	struct text text = { .at = item, .room = ITEM_BYTES - 1 };
+	struct label_text text = { .at = item, .room = ITEM_BYTES - 1 };
 	const char *name = label_use_name(set, use);
 	char id[ID_BYTES];
 
@@ -147,7 +147,7 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 	int of = source->value.label;
 	uint64_t words[LABEL_WORDS_MAX] = { 0 };
 	char *name = (char *)(words + LABEL_TEXT);
-	struct text text = { .at = name, .room = LABEL_TEXT_BYTES_MAX - 1 };
+	struct label_text text = { .at = name, .room = LABEL_TEXT_BYTES_MAX - 1 };
 	bool has_name;
 	struct record *record;
 
@@ -161,7 +161,7 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 		return;
 	}
 	if (of < 0 && text.len > text.room) {
-		memcpy(name + text.room - 3, "...", 3);
+		memset(name + text.room - 3, '.', 3);
 	}
 	words[LABEL_LEN] = strlen(name);
 	record = worker_emit_entity(worker, event->ts, entity, kind);

@@ -1,13 +1,15 @@
 /*
  * labels: see labels.h; what ids are called, and the names of rows by that.
  */
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyses/labels/labels.h"
 #include "engine/contract/untrusted.h"
 
-struct known {
+struct known_label {
 	struct list_node node; /* first: the list is of these */
 	char *key;             /* "LABEL:ID", with the number of the label */
 	char *name;
@@ -23,21 +25,21 @@ static void put_key(char key[KNOWN_KEY_BYTES], unsigned int label, const char *i
 	(void)snprintf(key, KNOWN_KEY_BYTES, "%u:%s", label, id);
 }
 
-static struct known *find_known(const struct labels *labels, const char *key)
+static struct known_label *find_known(const struct labels *labels, const char *key)
 {
-	struct known **known = known_names_get(&labels->known, key);
+	struct known_label **known = known_names_get(&labels->known, key);
 
 	return known ? *known : NULL;
 }
 
-static void free_known(struct known *known)
+static void free_known(struct known_label *known)
 {
 	free(known->key);
 	free(known->name);
 	free(known);
 }
 
-static void remove_known(struct labels *labels, struct known *known)
+static void remove_known(struct labels *labels, struct known_label *known)
 {
 	(void)known_names_drop(&labels->known, known->key);
 	list_remove(&labels->list, &known->node);
@@ -45,10 +47,11 @@ static void remove_known(struct labels *labels, struct known *known)
 }
 
 /* Takes it, as what was told last. */
-static void add_known(struct labels *labels, struct known *known)
+static void add_known(struct labels *labels, struct known_label *known)
 {
 	bool is_new;
 
+	assert(known->key);
 	*known_names_put(&labels->known, known->key, &is_new) = known;
 	assert(is_new);
 	list_add(&labels->list, &known->node);
@@ -59,7 +62,7 @@ bool labels_take(struct labels *labels, const struct label_set *set, uint64_t so
 {
 	const struct label_source *from = set->sources.at[source];
 	char key[KNOWN_KEY_BYTES];
-	struct known *known;
+	struct known_label *known;
 	bool has_forgotten = false;
 
 	put_key(key, from->label, (const char *)(words + LABEL_ID));
@@ -68,7 +71,7 @@ bool labels_take(struct labels *labels, const struct label_set *set, uint64_t so
 		remove_known(labels, known);
 	} else if (labels->list.count >= LABELS_KNOWN_MAX) {
 		has_forgotten = true;
-		remove_known(labels, (struct known *)labels->list.first);
+		remove_known(labels, (struct known_label *)labels->list.first);
 	}
 	known = mem_alloc(sizeof(*known));
 	known->key = mem_strdup(key);
@@ -81,7 +84,7 @@ bool labels_take(struct labels *labels, const struct label_set *set, uint64_t so
 void labels_forget(struct labels *labels)
 {
 	while (labels->list.first) {
-		remove_known(labels, (struct known *)labels->list.first);
+		remove_known(labels, (struct known_label *)labels->list.first);
 	}
 	known_names_fini(&labels->known);
 }
@@ -92,7 +95,7 @@ void labels_forget(struct labels *labels)
 static const char *name_of(const struct labels *labels, unsigned int label, const char *id)
 {
 	char key[KNOWN_KEY_BYTES];
-	const struct known *known;
+	const struct known_label *known;
 
 	do {
 		put_key(key, label, id);
@@ -215,7 +218,7 @@ bool labels_accepts(const struct untrusted_record *untrusted)
 	       strnlen((const char *)(words + LABEL_TEXT), len + 1) == len;
 }
 
-static void codec_known(struct codec *codec, struct known *known)
+static void codec_known(struct codec *codec, struct known_label *known)
 {
 	codec_text(codec, &known->key);
 	codec_text(codec, &known->name);
@@ -224,15 +227,18 @@ static void codec_known(struct codec *codec, struct known *known)
 
 /* Whether the key is "LABEL:ID", and the name of an earlier label or none. */
 static bool is_sound(const struct checkpoint *checkpoint, const struct labels *labels,
-		     const struct known *known)
+		     const struct known_label *known)
 {
 	size_t count = checkpoint->periods ? checkpoint->periods->labels.all.count : 0;
-	unsigned int label;
-	int used = 0;
+	unsigned long label;
+	char *end;
 
-	return known->key && known->name && strlen(known->key) < KNOWN_KEY_BYTES &&
-	       strlen(known->name) < LABEL_TEXT_BYTES_MAX &&
-	       sscanf(known->key, "%2u:%n", &label, &used) == 1 && used > 0 && label < count &&
+	if (!known->key || !isdigit((unsigned char)known->key[0])) {
+		return false;
+	}
+	label = strtoul(known->key, &end, 10);
+	return known->name && *end == ':' && label < count &&
+	       strlen(known->key) < KNOWN_KEY_BYTES && strlen(known->name) < LABEL_TEXT_BYTES_MAX &&
 	       known->via >= -1 && known->via < (int32_t)label && !find_known(labels, known->key);
 }
 
@@ -243,7 +249,7 @@ void labels_checkpoint(const struct checkpoint *checkpoint, struct labels *label
 	size_t count = codec_count(codec, labels->list.count, 12);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= LABELS_KNOWN_MAX); i++) {
-		struct known *known = (struct known *)at;
+		struct known_label *known = (struct known_label *)at;
 
 		if (!codec_reads(codec)) {
 			codec_known(codec, known);

@@ -86,8 +86,8 @@ bool labels_are_items(const uint64_t *words, uint64_t count);
 
 /* ---- labels.c: the state of a trace ---- */
 
-struct known;
-HASH_MAP_TEXT(known_names, struct known *)
+struct known_label;
+HASH_MAP_TEXT(known_names, struct known_label *)
 
 /* All 0: nothing is known. */
 struct labels {

@@ -30,6 +30,8 @@ static inline void list_add(struct list *list, struct list_node *node)
 static inline void list_remove(struct list *list, struct list_node *node)
 {
 	assert(list->count > 0);
+	assert((list->first == node) == !node->before);
+	assert((list->last == node) == !node->after);
 	*(node->before ? &node->before->after : &list->first) = node->after;
 	*(node->after ? &node->after->before : &list->last) = node->before;
 	list->count--;

@@ -19,7 +19,7 @@
 #include "engine/contract/missing.h"
 #include "query/period.h"
 
-enum table_index { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
 enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS, FORGOTTEN };
 enum { TIME };
 

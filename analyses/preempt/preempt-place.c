@@ -26,7 +26,7 @@
 #define NO_END     UINT64_MAX
 
 /* The place of a CPU, made when new.  Pointers to others are invalid then. */
-static struct place *place_of(struct preempt_trace *trace, uint64_t cpu)
+static struct preempt_place *place_of(struct preempt_trace *trace, uint64_t cpu)
 {
 	bool is_new;
 	uint32_t *at;
@@ -38,7 +38,7 @@ static struct place *place_of(struct preempt_trace *trace, uint64_t cpu)
 	if (is_new) {
 		*at = (uint32_t)trace->places.count;
 		*vec_push(&trace->places) =
-			(struct place){ .id = cpu, .until = NO_END, .runs = PAIR_UNKNOWN };
+			(struct preempt_place){ .id = cpu, .until = NO_END, .runs = PAIR_UNKNOWN };
 	}
 	if (cpu < LOW_CPUS) {
 		trace->low[cpu] = *at + 1;
@@ -49,8 +49,8 @@ static struct place *place_of(struct preempt_trace *trace, uint64_t cpu)
 /* ---- pairs ---- */
 
 /* The waiter and who runs there did so from @from to @end. */
-static void add_overlap(struct shard *shard, const struct place *place, const struct waiter *waiter,
-			uint64_t from, uint64_t end)
+static void add_overlap(struct shard *shard, const struct preempt_place *place,
+			const struct waiter *waiter, uint64_t from, uint64_t end)
 {
 	uint64_t since = place->since > waiter->since ? place->since : waiter->since;
 	uint64_t *row, *totals;
@@ -68,7 +68,7 @@ static void add_overlap(struct shard *shard, const struct place *place, const st
 }
 
 /* The same thread runs there from place->charged to @end. */
-static void charge_until(struct shard *shard, const struct place *place,
+static void charge_until(struct shard *shard, const struct preempt_place *place,
 			 const struct waiter *waiter, uint64_t end)
 {
 	uint64_t from = waiter->since > place->charged ? waiter->since : place->charged;
@@ -78,7 +78,7 @@ static void charge_until(struct shard *shard, const struct place *place,
 	}
 }
 
-static void charge_part(struct shard *shard, struct place *place, uint64_t end)
+static void charge_part(struct shard *shard, struct preempt_place *place, uint64_t end)
 {
 	for (size_t i = 0; i < place->queue.count; i++) {
 		charge_until(shard, place, &place->queue.at[i], end);
@@ -89,7 +89,7 @@ static void charge_part(struct shard *shard, struct place *place, uint64_t end)
 /* ---- moments ---- */
 
 /* From @ts on @member runs there. */
-static void run(struct shard *shard, struct place *place, uint32_t member, uint64_t ts,
+static void run(struct shard *shard, struct preempt_place *place, uint32_t member, uint64_t ts,
 		uint64_t until)
 {
 	shard_pair_use(shard, member);
@@ -112,7 +112,7 @@ static struct moved *moved_of(struct shard *shard, struct moment *moment, uint32
 }
 
 /* Who runs there once the moment is over, of those that came or left; NULL: none of them. */
-static const struct moved *who_stays(const struct place *place)
+static const struct moved *who_stays(const struct preempt_place *place)
 {
 	const struct moment *moment = &place->moment;
 	bool was_there = place->until > place->charged && !moment->is_lost;
@@ -144,7 +144,7 @@ static void empty_moment(struct shard *shard, struct moment *moment)
 }
 
 /* The moment is over: from then on somebody runs there. */
-static void end_moment(struct shard *shard, struct place *place)
+static void end_moment(struct shard *shard, struct preempt_place *place)
 {
 	struct moment *moment = &place->moment;
 	uint64_t ts = place->charged;
@@ -165,7 +165,7 @@ static void end_moment(struct shard *shard, struct place *place)
 }
 
 /* Accounts for the queue of the place up to @end. */
-static void charge(struct shard *shard, struct place *place, uint64_t end)
+static void charge(struct shard *shard, struct preempt_place *place, uint64_t end)
 {
 	if (end <= place->charged) {
 		return;
@@ -188,7 +188,7 @@ static void charge_all(struct shard *shard, struct preempt_trace *trace, uint64_
 }
 
 /* What happens there now. */
-static struct moment *moment_at(struct shard *shard, struct place *place, uint64_t ts)
+static struct moment *moment_at(struct shard *shard, struct preempt_place *place, uint64_t ts)
 {
 	charge(shard, place, ts);
 	place->moment.is_open = true;
@@ -197,15 +197,15 @@ static struct moment *moment_at(struct shard *shard, struct place *place, uint64
 
 /* ---- queues ---- */
 
-static void remove_waiter(struct shard *shard, struct place *place, size_t at)
+static void remove_waiter(struct shard *shard, struct preempt_place *place, size_t at)
 {
 	shard_pair_release(shard, place->queue.at[at].member);
 	place->queue.at[at] = place->queue.at[--place->queue.count];
 }
 
 /* Accounts for one of the queue up to @ts; for all, if somebody else runs there by then. */
-static void charge_waiter(struct shard *shard, struct place *place, const struct waiter *waiter,
-			  uint64_t ts)
+static void charge_waiter(struct shard *shard, struct preempt_place *place,
+			  const struct waiter *waiter, uint64_t ts)
 {
 	if (ts > place->charged && place->moment.is_open) {
 		end_moment(shard, place);
@@ -217,7 +217,7 @@ static void charge_waiter(struct shard *shard, struct place *place, const struct
 	}
 }
 
-static void leave(struct shard *shard, struct place *place, uint32_t member, uint64_t ts)
+static void leave(struct shard *shard, struct preempt_place *place, uint32_t member, uint64_t ts)
 {
 	for (size_t i = 0; i < place->queue.count; i++) {
 		if (place->queue.at[i].member == member) {
@@ -229,7 +229,8 @@ static void leave(struct shard *shard, struct place *place, uint32_t member, uin
 }
 
 /* What was before it came does not concern it. */
-static void join(struct shard *shard, struct place *place, const struct waiter *waiter, uint64_t ts)
+static void join(struct shard *shard, struct preempt_place *place, const struct waiter *waiter,
+		 uint64_t ts)
 {
 	if (waiter->since < ts) {
 		charge(shard, place, ts);
@@ -243,7 +244,7 @@ static void leave_former(struct shard *shard, struct preempt_trace *trace, int32
 			 uint32_t member, uint64_t ts)
 {
 	for (size_t p = 0; p < trace->places.count; p++) {
-		struct place *place = &trace->places.at[p];
+		struct preempt_place *place = &trace->places.at[p];
 
 		for (size_t i = place->queue.count; i-- > 0;) {
 			if (place->queue.at[i].tid == tid && place->queue.at[i].member != member) {
@@ -259,7 +260,7 @@ static void leave_former(struct shard *shard, struct preempt_trace *trace, int32
 static void on_hole(struct shard *shard, struct preempt_trace *trace, uint64_t ts)
 {
 	for (size_t p = 0; p < trace->places.count; p++) {
-		struct place *place = &trace->places.at[p];
+		struct preempt_place *place = &trace->places.at[p];
 		struct moment *moment = moment_at(shard, place, ts);
 
 		moment->is_lost = true;
@@ -270,7 +271,8 @@ static void on_hole(struct shard *shard, struct preempt_trace *trace, uint64_t t
 	}
 }
 
-static void on_initial_cpu(struct shard *shard, struct place *place, bool is_idle, uint64_t ts)
+static void on_initial_cpu(struct shard *shard, struct preempt_place *place, bool is_idle,
+			   uint64_t ts)
 {
 	charge(shard, place, ts);
 	if (place->runs == PAIR_UNKNOWN && !place->moment.is_open) {
@@ -285,7 +287,7 @@ static void on_initial_cpu(struct shard *shard, struct place *place, bool is_idl
 }
 
 /* @until: when it leaves again; 0: that is not known. */
-static void on_in(struct shard *shard, struct preempt_trace *trace, struct place *place,
+static void on_in(struct shard *shard, struct preempt_trace *trace, struct preempt_place *place,
 		  uint32_t member, uint64_t ts, uint64_t until)
 {
 	struct moment *moment = moment_at(shard, place, ts);
@@ -304,7 +306,7 @@ static void on_in(struct shard *shard, struct preempt_trace *trace, struct place
 }
 
 /* It leaves now, or runs there until a later time. */
-static void on_out(struct shard *shard, struct place *place, uint32_t member, uint64_t ts,
+static void on_out(struct shard *shard, struct preempt_place *place, uint32_t member, uint64_t ts,
 		   uint64_t until)
 {
 	struct moment *moment = moment_at(shard, place, ts);
@@ -322,7 +324,7 @@ static void on_out(struct shard *shard, struct place *place, uint32_t member, ui
 static bool on_cpu_note(struct shard *shard, struct preempt_trace *trace,
 			const struct ordered *ordered)
 {
-	struct place *place;
+	struct preempt_place *place;
 
 	switch ((enum note)ordered->kind) {
 	case NOTE_HOLE:
@@ -348,7 +350,7 @@ static bool on_cpu_note(struct shard *shard, struct preempt_trace *trace,
 static void on_thread_note(struct shard *shard, struct preempt_trace *trace,
 			   const struct ordered *ordered, uint32_t member)
 {
-	struct place *place;
+	struct preempt_place *place;
 	struct moment *moment;
 
 	switch ((enum note)ordered->kind) {
@@ -456,7 +458,7 @@ static void moment_codec(const struct checkpoint *checkpoint, struct moment *mom
 	}
 }
 
-static void queue_codec(const struct checkpoint *checkpoint, struct place *place)
+static void queue_codec(const struct checkpoint *checkpoint, struct preempt_place *place)
 {
 	struct codec *codec = checkpoint->codec;
 	size_t count = codec_count(codec, place->queue.count, 17);
@@ -479,7 +481,7 @@ void preempt_on_trace_checkpoint(const struct checkpoint *checkpoint, void *stat
 
 	codec_each(codec, &trace->now, &trace->switches);
 	for (uint32_t i = 0; i < count && codec_check(codec, true); i++) {
-		struct place *place = codec_at(codec, &trace->places, i);
+		struct preempt_place *place = codec_at(codec, &trace->places, i);
 		bool is_new = true;
 
 		codec_each(codec, &place->id, &place->charged, &place->since, &place->until);

@@ -44,23 +44,13 @@ static void move(struct shard *shard, struct thread *thread, struct preempt_thre
 
 /* ---- switches ---- */
 
-/* Time has come to @ts. */
-static void come_to(struct preempt_thread *t, uint64_t ts)
+/* Where it waits once it has left its CPU, with these flags; false: it does not. */
+static bool will_wait(const struct preempt_thread *t, uint16_t flags, uint64_t *ret_queue)
 {
-	if (thread_phase_until(&t->phase, ts) && t->is_waiting) {
-		t->phase.cpu = t->queue;
-	}
-}
+	bool sleeps = flags & RECORD_SLEEPS;
 
-/* It will leave its CPU: it waits from then on, if it could have gone on or was woken. */
-static void set_out(struct preempt_thread *t, struct ordered *note, uint64_t ts, uint16_t flags)
-{
-	bool sleeps = flags & RECORD_SLEEPS, dies = flags & RECORD_DEAD;
-
-	thread_phase_out(&t->phase, ts, sleeps, dies);
-	if (!dies && (!sleeps || t->phase.has_pending)) {
-		join(t, note, sleeps ? t->target : t->phase.cpu, ts);
-	}
+	*ret_queue = sleeps ? t->target : t->phase.cpu;
+	return !(flags & RECORD_DEAD) && (!sleeps || t->phase.has_pending);
 }
 
 /* It is on the CPU. */
@@ -74,44 +64,58 @@ void preempt_on_switch_in(struct shard *shard, struct thread *thread, const stru
 {
 	struct preempt_thread *t = shard_thread_state(shard, thread);
 	struct ordered *note;
+	uint64_t queue;
 
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
-	come_to(t, in->ts);
 	note = shard_note_ordered(shard, thread, in->ts, NOTE_IN);
 	note->words[WORD_CPU] = in->cpu;
 	note->words[WORD_OUT] = in->out_ts;
 	leave(t, note);
 	set_running(t, in->ts, in->cpu);
 	t->is_told = in->out_ts != 0;
-	if (t->is_told) {
-		set_out(t, note, in->out_ts, in->out_flags);
+	if (t->is_told && will_wait(t, in->out_flags, &queue)) {
+		join(t, note, queue, in->out_ts);
 	}
+}
+
+/* The note of a switch-out that the one of the switch-in did not have. */
+static struct ordered *note_out(struct shard *shard, struct thread *thread,
+				const struct switch_out *out)
+{
+	struct ordered *note = shard_note_ordered(shard, thread, out->ts, NOTE_OUT);
+
+	note->words[WORD_CPU] = out->cpu;
+	note->words[WORD_OUT] = out->ts;
+	return note;
 }
 
 void preempt_on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	struct preempt_thread *t = shard_thread_state(shard, thread);
-	uint64_t cpu = shard_source_cpu(shard);
-	struct ordered *note;
+	struct ordered *note = NULL;
+	bool is_told = t->is_told && t->phase.cpu == out->cpu, waits;
+	uint64_t queue;
 
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
-	if (t->is_told) {
+	if (is_told) {
 		t->is_told = false;
+	} else { /* it moved there in the ns of its switch in, or that was in another chunk */
+		note = note_out(shard, thread, out);
+	}
+	if (out->is_tie) {
 		return;
 	}
-	note = shard_note_ordered(shard, thread, out->known_ts, NOTE_OUT);
-	note->words[WORD_CPU] = cpu;
-	note->words[WORD_OUT] = out->ts;
-	if (!out->is_tie) {
-		leave(t, note); /* its switch in was not seen */
-		t->phase.cpu = cpu;
-		t->has_cpu = true;
-		set_out(t, note, out->ts, out->flags);
+	waits = will_wait(t, out->flags, &queue);
+	thread_phase_out(&t->phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
+	if (waits && !t->is_waiting) {
+		note = note ? note : shard_note_ordered(shard, thread, out->ts, NOTE_WAIT);
+		join(t, note, queue, out->ts);
 	}
+	t->phase.cpu = t->is_waiting ? t->queue : t->phase.cpu;
 }
 
 /* ---- wake-ups ---- */
@@ -119,22 +123,6 @@ void preempt_on_switch_out(struct shard *shard, struct thread *thread, const str
 static uint64_t cpu_id(int32_t cpu)
 {
 	return cpu < 0 ? UINT64_MAX : (uint64_t)cpu;
-}
-
-/* A wake-up from another CPU: the thread is about to sleep, or the switch out is not traced yet; or
- * another event shows that it never left. */
-static void wake_running(struct shard *shard, struct thread *thread, struct preempt_thread *t,
-			 uint64_t ts, uint64_t target)
-{
-	t->target = target;
-	if (t->phase.has_out && t->phase.out_sleeps && !t->phase.out_dies) {
-		struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_WAIT);
-
-		leave(t, note);
-		if (t->phase.has_pending) {
-			join(t, note, target, t->phase.out_ts);
-		}
-	}
 }
 
 static void on_wake(struct shard *shard, struct thread *thread, struct preempt_thread *t,
@@ -151,8 +139,9 @@ static void on_wake(struct shard *shard, struct thread *thread, struct preempt_t
 		move(shard, thread, t, target, record->ts);
 		break;
 	case WOKEN_RACE:
+		t->target = target;
+		break;
 	case WOKEN_STAYED:
-		wake_running(shard, thread, t, record->ts, target);
 		break;
 	case WOKEN_NOT:
 		if (wake.kind != WAKE_SOURCE && thread_phase_waits(&t->phase) &&
@@ -181,27 +170,12 @@ void preempt_on_record(struct shard *shard, const struct record *record, const u
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
-	come_to(t, record->ts);
 	if (kind == OWN_WAKE) {
 		on_wake(shard, thread, t, record);
 	} else if (kind == OWN_EXEC) { /* who had the tid before is gone */
 		(void)shard_note_ordered(shard, thread, record->ts, NOTE_EXEC);
 	} else if (thread_phase_waits(&t->phase) && t->queue != cpu_id(record->arg32)) {
 		move(shard, thread, t, cpu_id(record->arg32), record->ts);
-	}
-}
-
-/* It is told before all others, so that the thread has its place when NOTE_INITIAL_CPU comes. */
-void preempt_on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
-{
-	struct preempt_thread *t = shard_thread_state(shard, thread);
-
-	if (shard_tid(thread) <= 0) {
-		return;
-	}
-	shard_note_ordered(shard, thread, 0, NOTE_INITIAL)->words[WORD_CPU] = cpu;
-	if (!t->is_waiting) {
-		set_running(t, 0, cpu);
 	}
 }
 
@@ -227,20 +201,29 @@ void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
-void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts)
+/* Who ran there first is noted before all others, so that the thread has its place when
+ * NOTE_INITIAL_CPU comes.  What it leaves is noted with that. */
+void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		     enum seen how)
 {
+	static const uint8_t notes[] = {
+		[SEEN_FIRST] = NOTE_INITIAL, [SEEN_RENAMED] = NOTE_SEEN, [SEEN_LEAVING] = NOTE_WAIT
+	};
 	struct preempt_thread *t = shard_thread_state(shard, thread);
-	uint64_t cpu = shard_source_cpu(shard);
+	bool is_new = how == SEEN_FIRST ? !t->is_waiting : !thread_phase_runs(&t->phase);
 	struct ordered *note;
 
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
-	note = shard_note_ordered(shard, thread, ts, NOTE_SEEN);
-	note->words[WORD_CPU] = cpu;
-	come_to(t, ts);
-	if (!thread_phase_runs(&t->phase)) {
-		leave(t, note); /* its switch in was not seen */
+	if (how != SEEN_LEAVING || (is_new && t->is_waiting)) {
+		note = shard_note_ordered(shard, thread, how == SEEN_FIRST ? 0 : ts, notes[how]);
+		note->words[WORD_CPU] = cpu;
+		if (is_new) {
+			leave(t, note); /* its switch in was not seen */
+		}
+	}
+	if (is_new) {
 		set_running(t, ts, cpu);
 	}
 }

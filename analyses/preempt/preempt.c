@@ -3,6 +3,7 @@
  */
 #include "analyses/preempt/preempt.h"
 #include "engine/contract/untrusted.h"
+#include "kernel/thread-identity.h"
 
 /* ---- worker's half ---- */
 
@@ -48,13 +49,12 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 		    uint32_t user)
 {
 	enum { TID, OLD_TID };
-	int32_t tid = (int32_t)event_i64(event, TID, 0),
-		former = (int32_t)event_i64(event, OLD_TID, 0);
+	int64_t tid = event_i64(event, TID, 0);
 
 	(void)state;
 	(void)user;
-	if (tid > 0 && former > 0 && tid != former) {
-		(void)worker_emit(worker, event->ts, tid, OWN_EXEC);
+	if (thread_takes_tid(tid, event_i64(event, OLD_TID, 0))) {
+		(void)worker_emit(worker, event->ts, (int32_t)tid, OWN_EXEC);
 	}
 }
 
@@ -134,7 +134,6 @@ const struct analysis analysis_preempt = {
 	.on_record = preempt_on_record,
 	.on_switch_in = preempt_on_switch_in,
 	.on_switch_out = preempt_on_switch_out,
-	.on_initial_thread = preempt_on_initial_thread,
 	.on_fork = preempt_on_fork,
 	.on_seen = preempt_on_seen,
 	.on_doubt = preempt_on_doubt,

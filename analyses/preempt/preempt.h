@@ -82,7 +82,7 @@ struct moment {
 };
 
 /* A CPU.  The one with id UINT64_MAX stands for a CPU that is unknown. */
-struct place {
+struct preempt_place {
 	uint64_t id;
 	uint64_t charged; /* up to then, waits in the queue are in pairs */
 	uint64_t since;   /* who runs there does so since then ... */
@@ -100,7 +100,7 @@ HASH_MAP(preempt_indexes, uint32_t)
 struct preempt_trace {
 	uint64_t now;      /* of the last ordered event */
 	uint64_t switches; /* so many NOTE_IN */
-	VEC(struct place) places;
+	VEC(struct preempt_place) places;
 	struct preempt_indexes by_cpu;
 	uint32_t
 		low[LOW_CPUS]; /* the same of CPUs below that, which is faster: 0: none, else + 1 */
@@ -124,11 +124,11 @@ void preempt_on_record(struct shard *shard, const struct record *record, const u
 void preempt_on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in);
 void preempt_on_switch_out(struct shard *shard, struct thread *thread,
 			   const struct switch_out *out);
-void preempt_on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu);
 void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
-void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		     enum seen how);
 void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
 void preempt_on_checkpoint(const struct checkpoint *checkpoint, void *state);
 

@@ -63,6 +63,7 @@ void metrics_powers(const struct histogram *histogram, uint64_t ret[METRICS_POWE
 
 double metrics_power_bound(unsigned int i)
 {
+	assert(i < METRICS_POWERS);
 	return (double)(((uint64_t)1 << (METRICS_POWER_FIRST + i)) - 1) / 1e9;
 }
 
@@ -112,6 +113,7 @@ static void put_figure(const struct families *f, const struct total_table *like,
 	const struct column *column = &like->table->columns[c];
 	char name[128], help[160];
 
+	assert(c < COLUMNS_MAX);
 	if (column->kind == COLUMN_PRIO || !is_known(f->metrics, like, c)) {
 		return;
 	}
@@ -155,6 +157,7 @@ static bool sum_of_thread(const struct report_table *table, size_t row, unsigned
 {
 	const struct thread_view *thread = table->rows[row].thread;
 
+	assert(row < table->row_count);
 	*ret_sum = 0;
 	for (size_t r = 0; r < table->row_count && r < METRICS_THREADS; r++) {
 		const struct thread_view *other = table->rows[r].thread;

@@ -207,6 +207,7 @@ static size_t list_native(const struct histogram *from, struct native *ret, uint
 	uint32_t used = histogram_list(from, buckets);
 	size_t count = 0;
 
+	assert(from || used == 0);
 	*ret_zeros = 0;
 	for (uint32_t i = 0; i < used; i++) {
 		uint64_t end = histogram_end(buckets[i].index);

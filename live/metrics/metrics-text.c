@@ -15,7 +15,7 @@
 
 _Static_assert(METRICS_HISTOGRAM_SERIES == METRICS_POWERS + 3, "buckets, +Inf, sum and count");
 
-struct text {
+struct metrics_text {
 	struct metrics_writer writer; /* the first */
 	FILE *out;
 	bool is_open_metrics;
@@ -28,7 +28,7 @@ static void put_family(struct metrics_writer *writer, const char *name, enum met
 		       const char *help)
 {
 	static const char *const types[] = { "counter", "gauge", "histogram" };
-	struct text *t = (struct text *)writer;
+	struct metrics_text *t = (struct metrics_text *)writer;
 	const char *suffix = !t->is_open_metrics && type == METRICS_COUNTER ? "_total" : "";
 
 	(void)snprintf(t->name, sizeof(t->name), "%s", name);
@@ -37,8 +37,8 @@ static void put_family(struct metrics_writer *writer, const char *name, enum met
 		      suffix, help);
 }
 
-static void put_name(const struct text *t, const char *suffix, const struct metrics_labels *labels,
-		     const char *more)
+static void put_name(const struct metrics_text *t, const char *suffix,
+		     const struct metrics_labels *labels, const char *more)
 {
 	const char *parts[] = { labels->trace, labels->row, more };
 	char before = '{';
@@ -53,7 +53,7 @@ static void put_name(const struct text *t, const char *suffix, const struct metr
 	(void)fputs(before == ',' ? "} " : " ", t->out);
 }
 
-static void put_value(const struct text *t, uint64_t value, bool is_ns)
+static void put_value(const struct metrics_text *t, uint64_t value, bool is_ns)
 {
 	if (is_ns) {
 		(void)fprintf(t->out, "%.9f\n", (double)value / 1e9);
@@ -65,7 +65,7 @@ static void put_value(const struct text *t, uint64_t value, bool is_ns)
 static void put_number(struct metrics_writer *writer, const struct metrics_labels *labels,
 		       uint64_t value, bool is_ns)
 {
-	const struct text *t = (const struct text *)writer;
+	const struct metrics_text *t = (const struct metrics_text *)writer;
 
 	put_name(t, t->type == METRICS_COUNTER ? "_total" : "", labels, NULL);
 	put_value(t, value, is_ns);
@@ -74,7 +74,7 @@ static void put_number(struct metrics_writer *writer, const struct metrics_label
 static void put_real(struct metrics_writer *writer, const struct metrics_labels *labels,
 		     double value)
 {
-	const struct text *t = (const struct text *)writer;
+	const struct metrics_text *t = (const struct metrics_text *)writer;
 
 	put_name(t, "", labels, NULL);
 	(void)fprintf(t->out, "%.9f\n", value);
@@ -83,7 +83,7 @@ static void put_real(struct metrics_writer *writer, const struct metrics_labels 
 static void put_histogram(struct metrics_writer *writer, const struct metrics_labels *labels,
 			  const struct histogram *histogram)
 {
-	const struct text *t = (const struct text *)writer;
+	const struct metrics_text *t = (const struct metrics_text *)writer;
 	uint64_t powers[METRICS_POWERS], count = histogram ? histogram->count : 0;
 	char bound[48];
 
@@ -103,11 +103,11 @@ static void put_histogram(struct metrics_writer *writer, const struct metrics_la
 
 char *metrics_text(const struct metrics *metrics, bool is_open_metrics, size_t *ret_len)
 {
-	struct text t = { .writer = { .family = put_family,
-				      .number = put_number,
-				      .real = put_real,
-				      .histogram = put_histogram },
-			  .is_open_metrics = is_open_metrics };
+	struct metrics_text t = { .writer = { .family = put_family,
+					      .number = put_number,
+					      .real = put_real,
+					      .histogram = put_histogram },
+				  .is_open_metrics = is_open_metrics };
 	char *text = NULL;
 
 	t.out = open_memstream(&text, ret_len);

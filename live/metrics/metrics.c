@@ -182,6 +182,7 @@ static size_t rows_most(const struct table *table)
 	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
 		series += table->columns[c].kind == COLUMN_HISTOGRAM ? METRICS_HISTOGRAM_SERIES : 1;
 	}
+	assert(series > 0);
 	return METRICS_SERIES_MAX / series;
 }
 

@@ -154,7 +154,7 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	} else if (is_ready(trace)) {
 		push_packet(stream, bytes, len, index);
 	} else {
-		*vec_push(&trace->waiting) = (struct waiting){
+		*vec_push(&trace->waiting) = (struct session_waiting){
 			.stream = stream, .bytes = bytes, .len = len, .index = *index
 		};
 	}
@@ -179,7 +179,7 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 		lose_packets(stream, 1, why);
 	} else {
 		*vec_push(&stream->trace->waiting) =
-			(struct waiting){ .stream = stream, .lost = why, .packets = 1 };
+			(struct session_waiting){ .stream = stream, .lost = why, .packets = 1 };
 	}
 }
 
@@ -192,7 +192,7 @@ static void push_waiting(struct live_trace *trace)
 
 	assert(is_ready(trace));
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		const struct waiting *waiting = &trace->waiting.at[i];
+		const struct session_waiting *waiting = &trace->waiting.at[i];
 
 		if (waiting->lost) {
 			lose_packets(waiting->stream, waiting->packets, waiting->lost);
@@ -274,14 +274,14 @@ bool session_ends_packet(void *user, uint64_t trace_id)
 static void give_waiting_up(struct live_trace *trace)
 {
 	struct session *session = trace->session;
-	VEC(struct waiting) lost = { 0 };
+	VEC(struct session_waiting) lost = { 0 };
 
 	for (size_t i = 0; i < session->streams.count; i++) {
-		struct waiting one = { .stream = session->streams.at[i],
-				       .lost = "their metadata did not come" };
+		struct session_waiting one = { .stream = session->streams.at[i],
+					       .lost = "their metadata did not come" };
 
 		for (size_t k = 0; k < trace->waiting.count; k++) {
-			const struct waiting *waiting = &trace->waiting.at[k];
+			const struct session_waiting *waiting = &trace->waiting.at[k];
 
 			if (waiting->stream == one.stream) {
 				one.packets += waiting->lost ? waiting->packets : 1;

@@ -14,7 +14,7 @@
 struct decoder;
 
 /* A packet that arrived before its metadata, or packets that are lost in this place. */
-struct waiting {
+struct session_waiting {
 	struct live_stream *stream;
 	const char *lost; /* why they are missing; NULL: it is there */
 	uint64_t packets; /* that are lost */

@@ -61,7 +61,7 @@ void session_trace_drop_waiting(struct live_trace *trace, const struct live_stre
 	size_t left = 0;
 
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		struct waiting *waiting = &trace->waiting.at[i];
+		struct session_waiting *waiting = &trace->waiting.at[i];
 
 		if (stream && waiting->stream != stream) {
 			trace->waiting.at[left++] = *waiting;

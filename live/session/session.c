@@ -209,7 +209,7 @@ static void on_connected(void *user)
 static void note_waiting(struct live_trace *trace)
 {
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		const struct waiting *waiting = &trace->waiting.at[i];
+		const struct session_waiting *waiting = &trace->waiting.at[i];
 
 		waiting->stream->unfetched += waiting->lost ? waiting->packets : 1;
 	}

@@ -95,24 +95,24 @@ struct session_owner {
 struct live_trace {
 	struct session *session;
 	struct trace_identity identity;
-	struct trace *trace;         /* NULL until its UUID is known */
-	uint64_t relay_id;           /* ctf_trace_id, valid for this connection */
-	uint64_t session_id;         /* of the relay, when it was announced */
-	bool is_away;                /* belongs to a lost connection */
-	bool has_plan;               /* some packets can be decoded */
-	bool is_current;             /* all that were announced can: no metadata is missing */
-	bool has_failed;             /* it cannot be analysed; its packets are dropped */
-	bool was_read;               /* it has failed because all of it came before */
-	bool has_attached;           /* on_attach was called */
-	bool said_late;              /* on_late was called */
-	bool has_window;             /* the owner's: it has reported a window */
-	bool is_resumed;             /* continues a lost connection, or a checkpoint */
-	VEC(uint8_t) metadata;       /* received before the UUID is known */
-	VEC(struct waiting) waiting; /* packets that came before their metadata */
-	uint64_t since;              /* ns: where its first packet begins; 0: none was fed */
-	uint64_t waits_since;        /* monotonic ns: since when, without new metadata */
-	bool said_waiting;           /* that they do was reported */
-	uint64_t dropped;            /* packets lost because the metadata cannot be read */
+	struct trace *trace;   /* NULL until its UUID is known */
+	uint64_t relay_id;     /* ctf_trace_id, valid for this connection */
+	uint64_t session_id;   /* of the relay, when it was announced */
+	bool is_away;          /* belongs to a lost connection */
+	bool has_plan;         /* some packets can be decoded */
+	bool is_current;       /* all that were announced can: no metadata is missing */
+	bool has_failed;       /* it cannot be analysed; its packets are dropped */
+	bool was_read;         /* it has failed because all of it came before */
+	bool has_attached;     /* on_attach was called */
+	bool said_late;        /* on_late was called */
+	bool has_window;       /* the owner's: it has reported a window */
+	bool is_resumed;       /* continues a lost connection, or a checkpoint */
+	VEC(uint8_t) metadata; /* received before the UUID is known */
+	VEC(struct session_waiting) waiting; /* packets that came before their metadata */
+	uint64_t since;       /* ns: where its first packet begins; 0: none was fed */
+	uint64_t waits_since; /* monotonic ns: since when, without new metadata */
+	bool said_waiting;    /* that they do was reported */
+	uint64_t dropped;     /* packets lost because the metadata cannot be read */
 	uint64_t
 		unfetched; /* packets gone with the connection, of a trace that was not known yet */
 	VEC(uint8_t) attached; /* what the owner attached to the checkpoint that it continues */

@@ -24,6 +24,8 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
+#include "live/server/repeat.h"
+#include "live/server/server.h"
 #include "live/web/web-state.h"
 
 /* Only what this server has, and nothing written into the page runs. */
@@ -35,7 +37,7 @@
 	"sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "                  \
 	"style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
-struct viewer {
+struct web_viewer {
 	struct web_server *server;
 	struct evhttp_request *request;
 	uint64_t sent;    /* the number of the last item */
@@ -48,25 +50,23 @@ struct viewer {
 /* What befalls viewers. */
 enum { FATE_SLOW, FATE_LEFT, FATES };
 
-/* How often, since it was last said. */
 struct told {
-	size_t count;
+	struct repeat repeat;
 	char address[64]; /* of the last one; empty: unknown */
-	uint64_t said_ns; /* monotonic; 0: never */
 };
 
 struct web_server {
-	struct evhttp *http;
+	struct server *server;
 	const struct web *web;
 	struct event *timer; /* pending while a viewer lacks items */
-	VEC(struct viewer *) viewers;
+	VEC(struct web_viewer *) viewers;
 	bool is_loopback;
 	struct told told[FATES];
 };
 
 /* ---- viewers ---- */
 
-static struct evbuffer *output_of(const struct viewer *viewer)
+static struct evbuffer *output_of(const struct web_viewer *viewer)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
 
@@ -82,28 +82,22 @@ static void say_fates(struct web_server *server, bool is_end)
 		[FATE_LEFT] = { "took nothing for too long: it is left",
 				"took nothing for too long: they are left" },
 	};
-	uint64_t now = now_monotonic_ns();
 
 	for (size_t i = 0; i < FATES; i++) {
 		struct told *told = &server->told[i];
 		const char *on = told->address[0] ? " on " : "";
+		size_t count = repeat_take(&told->repeat, is_end);
 
-		if (told->count == 0 ||
-		    (!is_end && told->said_ns > 0 && now - told->said_ns < WEB_SAY_S * NS_PER_S)) {
-			continue;
-		}
-		if (told->count == 1) {
+		if (count == 1) {
 			server->web->say("--web: a viewer%s%s %s", on, told->address, says[i][0]);
-		} else {
-			server->web->say("--web: %zu viewers, the last%s%s, %s", told->count, on,
+		} else if (count > 1) {
+			server->web->say("--web: %zu viewers, the last%s%s, %s", count, on,
 					 told->address, says[i][1]);
 		}
-		told->count = 0;
-		told->said_ns = now;
 	}
 }
 
-static void note_fate(const struct viewer *viewer, size_t fate)
+static void note_fate(const struct web_viewer *viewer, size_t fate)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
 	struct told *told = &viewer->server->told[fate];
@@ -114,7 +108,7 @@ static void note_fate(const struct viewer *viewer, size_t fate)
 	if (connection) {
 		evhttp_connection_get_peer(connection, &address, &port);
 	}
-	told->count++;
+	told->repeat.count++;
 	(void)snprintf(told->address, sizeof(told->address), "%s", address ? address : "");
 	say_fates(viewer->server, false);
 }
@@ -122,7 +116,7 @@ static void note_fate(const struct viewer *viewer, size_t fate)
 void web_server_misses(struct web_server *server, uint64_t number)
 {
 	for (size_t i = 0; i < server->viewers.count; i++) {
-		struct viewer *viewer = server->viewers.at[i];
+		struct web_viewer *viewer = server->viewers.at[i];
 
 		/* What came since then it was not offered yet: short windows are sampled. */
 		if (viewer->sent < number && number <= viewer->refused && !viewer->is_slow) {
@@ -133,12 +127,13 @@ void web_server_misses(struct web_server *server, uint64_t number)
 }
 
 /* Gives what it lacks, as far as there is room.  True: it has all. */
-static bool feed(struct viewer *viewer)
+static bool feed(struct web_viewer *viewer)
 {
 	const struct web *web = viewer->server->web;
 	size_t pending = evbuffer_get_length(output_of(viewer));
 	struct evbuffer *more = evbuffer_new();
 
+	assert(viewer->sent <= web->last);
 	if (pending < viewer->pending || pending == 0) {
 		viewer->took_ns = now_monotonic_ns();
 	}
@@ -165,7 +160,7 @@ static bool feed(struct viewer *viewer)
 }
 
 /* libevent's own time begins again with each write, also of what only waits then. */
-static bool is_stuck(const struct viewer *viewer)
+static bool is_stuck(const struct web_viewer *viewer)
 {
 	return viewer->pending > 0 &&
 	       now_monotonic_ns() - viewer->took_ns >= WEB_STUCK_S * NS_PER_S;
@@ -179,7 +174,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	(void)what;
 	for (size_t i = server->viewers.count; i-- > 0;) {
-		struct viewer *viewer = server->viewers.at[i];
+		struct web_viewer *viewer = server->viewers.at[i];
 
 		has_all &= feed(viewer);
 		if (is_stuck(viewer)) {
@@ -205,7 +200,7 @@ void web_server_changed(struct web_server *server)
 /* The connection is about to be freed. */
 static void on_close(struct evhttp_connection *connection, void *arg)
 {
-	struct viewer *viewer = arg;
+	struct web_viewer *viewer = arg;
 	struct web_server *server = viewer->server;
 	size_t left = 0;
 
@@ -264,7 +259,7 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	struct evhttp_connection *connection = evhttp_request_get_connection(request);
 	struct bufferevent *buffer = evhttp_connection_get_bufferevent(connection);
 	const int kept = WEB_KERNEL_MAX;
-	struct viewer *viewer;
+	struct web_viewer *viewer;
 
 	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
 		refuse(request, HTTP_BADMETHOD, "only GET");
@@ -278,10 +273,10 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	viewer->server = server;
 	viewer->request = request;
 	*vec_push(&server->viewers) = viewer;
-	evhttp_connection_set_closecb(connection, on_close, viewer);
+	server_keep(server->server, request, on_close, viewer);
 	/* It says nothing more, and what it says all the same is not kept.  If nothing comes that
 	 * it lacks, the time of libevent holds. */
-	bufferevent_setwatermark(buffer, EV_READ, 0, METRICS_HEADERS_MAX);
+	bufferevent_setwatermark(buffer, EV_READ, 0, SERVER_HEADERS_MAX);
 	(void)bufferevent_set_timeouts(buffer, NULL, &stuck);
 	(void)setsockopt(bufferevent_getfd(buffer), SOL_SOCKET, SO_SNDBUF, &kept, sizeof(kept));
 	add_headers(request, "text/event-stream", PAGE_POLICY);
@@ -391,15 +386,8 @@ struct web_server *web_server_new(struct event_base *base, const char *host, uin
 	server->is_loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
 			      strcasecmp(host, "localhost") == 0;
 	server->timer = event_new(base, -1, 0, on_timer, server);
-	server->http = evhttp_new(base);
-	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
-	evhttp_set_max_headers_size(server->http, METRICS_HEADERS_MAX);
-	evhttp_set_max_body_size(server->http, 0);
-	evhttp_set_timeout(server->http, METRICS_TIMEOUT_S);
-	evhttp_set_gencb(server->http, on_request, server);
-	if (evhttp_bind_socket(server->http, host, port) < 0) {
-		(void)err_raise(err, -errno, "--web: cannot listen on %s port %u: %s", host, port,
-				strerror(errno));
+	server->server = server_new(base, "--web", host, port, on_request, server, err);
+	if (!server->server) {
 		web_server_free(server);
 		return NULL;
 	}
@@ -407,7 +395,7 @@ struct web_server *web_server_new(struct event_base *base, const char *host, uin
 }
 
 /* The last windows close when the loop is over: what its socket takes now is written. */
-static void finish(struct viewer *viewer)
+static void finish(struct web_viewer *viewer)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
 	struct evbuffer *output = output_of(viewer);
@@ -429,7 +417,7 @@ void web_server_free(struct web_server *server)
 	for (size_t i = 0; i < server->viewers.count; i++) {
 		finish(server->viewers.at[i]);
 	}
-	evhttp_free(server->http); /* closes all connections */
+	server_free(server->server); /* closes all connections */
 	assert(server->viewers.count == 0);
 	event_free(server->timer);
 	vec_fini(&server->viewers);

@@ -3,6 +3,7 @@
  */
 #include "live/web/web.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ static void free_item(struct web *web, size_t i)
 {
 	struct web_item *item = &web->items.at[i];
 
+	assert(i < web->items.count);
 	free(item->trace);
 	free(item->text);
 	memmove(item, item + 1, (web->items.count - i - 1) * sizeof(*item));

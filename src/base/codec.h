@@ -39,7 +39,9 @@ static inline bool codec_reads(const struct codec *codec)
 /* Reading: records a fault unless @is_right.  False after any fault; writing never has one. */
 static inline bool codec_check(struct codec *codec, bool is_right)
 {
-	codec->is_wrong |= codec_reads(codec) && !is_right;
+	if (codec_reads(codec) && !is_right) {
+		codec->is_wrong = true;
+	}
 	return !codec->is_wrong;
 }
 

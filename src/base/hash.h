@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 
 #define HASH_ROOM_MIN 8
@@ -36,6 +37,8 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t len)
 
 	hash ^= 14695981039346656037u;
 	for (size_t i = 0; i < len; i++) {
+		/* Bytes of a word are not garbage, as clang's analyser thinks. */
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 		hash = (hash ^ byte[i]) * 1099511628211u;
 	}
 	return hash;
@@ -96,7 +99,7 @@ static inline uint32_t hash_key_text(const char *text)
 
 #define HASH_PROBED_CODE_BY(name, type, context, key_type, hash, equal)                            \
 	/* @room: a power of two. */                                                               \
-	static inline void name##_init(struct name *table, uint32_t room)                          \
+	HASH_UNUSED void name##_init(struct name *table, uint32_t room)                            \
 	{                                                                                          \
 		assert(room > 1 && (room & (room - 1)) == 0);                                      \
 		table->at = mem_alloc(room * sizeof(*table->at));                                  \
@@ -104,17 +107,18 @@ static inline uint32_t hash_key_text(const char *text)
 		table->used = 0;                                                                   \
 	}                                                                                          \
                                                                                                    \
-	static inline void name##_fini(struct name *table)                                         \
+	HASH_UNUSED void name##_fini(struct name *table)                                           \
 	{                                                                                          \
 		free(table->at);                                                                   \
 		*table = (struct name){ 0 };                                                       \
 	}                                                                                          \
                                                                                                    \
 	/* The entry of a key, or the unused one where it would be. */                             \
-	static inline type *name##_find(const struct name *table, context of, key_type key)        \
+	HASH_UNUSED type *name##_find(const struct name *table, context of, key_type key)          \
 	{                                                                                          \
 		uint32_t at = hash(key) & table->mask;                                             \
                                                                                                    \
+		assert_hot(table->at);                                                             \
 		while (name##_is_used(of, &table->at[at]) &&                                       \
 		       !equal(name##_key(of, &table->at[at]), key)) {                              \
 			at = (at + 1) & table->mask;                                               \
@@ -122,7 +126,7 @@ static inline uint32_t hash_key_text(const char *text)
 		return &table->at[at];                                                             \
 	}                                                                                          \
                                                                                                    \
-	static inline void name##_grow(struct name *table, context of)                             \
+	HASH_UNUSED void name##_grow(struct name *table, context of)                               \
 	{                                                                                          \
 		struct name old = *table;                                                          \
                                                                                                    \
@@ -138,8 +142,7 @@ static inline uint32_t hash_key_text(const char *text)
                                                                                                    \
 	/* The key has none yet: @entry, which name_find() gave, is its own, or another one if the \
 	 * table grows.  The caller fills it in. */                                                \
-	static inline type *name##_add_at(struct name *table, context of, type *entry,             \
-					  key_type key)                                            \
+	HASH_UNUSED type *name##_add_at(struct name *table, context of, type *entry, key_type key) \
 	{                                                                                          \
 		if (table->used >= table->mask / 2) {                                              \
 			name##_grow(table, of);                                                    \
@@ -223,13 +226,13 @@ static inline uint32_t hash_key_text(const char *text)
 		bool is_used;                                                                      \
 	};                                                                                         \
                                                                                                    \
-	static inline bool name##_is_used(const void *unused, const struct name##_entry *entry)    \
+	HASH_UNUSED bool name##_is_used(const void *unused, const struct name##_entry *entry)      \
 	{                                                                                          \
 		(void)unused;                                                                      \
 		return entry->is_used;                                                             \
 	}                                                                                          \
                                                                                                    \
-	static inline key_type name##_key(const void *unused, const struct name##_entry *entry)    \
+	HASH_UNUSED key_type name##_key(const void *unused, const struct name##_entry *entry)      \
 	{                                                                                          \
 		(void)unused;                                                                      \
 		return entry->key;                                                                 \

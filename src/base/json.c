@@ -155,6 +155,10 @@ static void text_out(struct json *json, const char *text)
 		} else if (*at < 0x20 || *at == 0x7F) {
 			(void)snprintf(escape, sizeof(escape), "\\u%04x", *at++);
 			string_out(json, escape);
+		} else if (len == 2 && at[0] == 0xC2 && at[1] < 0xA0) { /* C1: for terminals, too */
+			(void)snprintf(escape, sizeof(escape), "\\u%04x", at[1]);
+			string_out(json, escape);
+			at += len;
 		} else if (*at < 0x80) {
 			byte_out(json, (char)*at++);
 		} else if (len > 0) {

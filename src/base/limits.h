@@ -91,13 +91,14 @@
 #define LABEL_TEXT_BYTES_MAX 1024
 /* A model: a page of text. */
 #define MODEL_BYTES_MAX ((size_t)1 << 20)
-/* Jobs of --job; timers of a trace that are known, some 60 bytes each, and signals that wait for a
- * thread: beyond that what releases an execution is known from other events. */
-#define JOBS_ASKED_MAX   64
-#define JOBS_TIMERS_MAX  262144
-#define JOBS_SIGNALS_MAX 1024
-/* Threads of which is known what may release them, some 200 bytes each. */
-#define JOBS_RELEASES_MAX 131072
+/* Jobs of --job. */
+#define JOBS_ASKED_MAX 64
+/* Timers of a trace that are known, some 60 bytes each, signals that wait for a thread, and threads
+ * of which is known what may release them, some 200 bytes each: beyond that what releases an
+ * execution is known from other events. */
+#define RELEASE_TIMERS_MAX  262144
+#define RELEASE_SIGNALS_MAX 1024
+#define RELEASE_THREADS_MAX 131072
 /* PID namespaces whose names are known from traces, in each of 64 shards; others have numbers. */
 #define CONTAINERS_NAMED_MAX 1024
 /* Requests of block devices that have not completed.  Queues hold some thousands. */
@@ -110,15 +111,24 @@
 #define VIEW_ROWS_MAX  1000
 #define VIEW_BYTES_MAX ((size_t)256 << 20)
 
+/* HTTP servers: bytes of a request, and seconds for all of it; connections at once, where the limit
+ * of descriptors allows it; those that the kernel may hold ready, and how long it holds them when
+ * there are no descriptors; between two lines of one kind, and kinds of lines of libevent. */
+#define SERVER_HEADERS_MAX     8192
+#define SERVER_REQUEST_S       10
+#define SERVER_CONNECTIONS_MAX 64
+#define SERVER_BACKLOG         128
+#define SERVER_PAUSE_MS        500
+#define SERVER_SAY_S           60
+#define SERVER_LINES_MAX       8
+
 /* --metrics: traces (the longest silent is dropped), series of one list (more rows are summed up in
- * one; a row has a series for each figure, and as many for a distribution), threads of each list,
- * bytes that a client may send, and how long it may take. */
+ * one; a row has a series for each figure, and as many for a distribution), threads of each list.
+ */
 #define METRICS_TRACES_MAX       256
 #define METRICS_SERIES_MAX       3200
 #define METRICS_HISTOGRAM_SERIES 29
 #define METRICS_THREADS          10
-#define METRICS_HEADERS_MAX      8192
-#define METRICS_TIMEOUT_S        10
 
 /* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
  * gets the newest state only; seconds after which one that takes nothing is left; how often viewers
@@ -129,7 +139,6 @@
 #define WEB_KERNEL_MAX  (64 << 10) /* the kernel doubles it */
 #define WEB_STUCK_S     10
 #define WEB_PERIOD_US   250000
-#define WEB_SAY_S       60 /* between two lines about viewers of one kind */
 #define WEB_ROWS        12
 #define WEB_CPUS        256
 #define WEB_TRACES_MAX  64

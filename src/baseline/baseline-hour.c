@@ -16,7 +16,7 @@
 
 #define HOUR_NS (3600 * NS_PER_S)
 
-struct reading {
+struct hour_reading {
 	const struct baseline_setup *setup;
 	struct baseline_hour *hour;
 	struct store_reader *reader;
@@ -62,7 +62,7 @@ static bool is_same_session(const char *a, const char *b)
 	return session_len(a) == session_len(b) && strncmp(a, b, session_len(a)) == 0;
 }
 
-static void choose_traces(struct reading *reading)
+static void choose_traces(struct hour_reading *reading)
 {
 	const struct baseline_hour *hour = reading->hour;
 	size_t count;
@@ -110,7 +110,7 @@ static uint64_t covered(const struct store_windows *windows)
 }
 
 /* The windows of the traces one after the other; @all: of all; NULL: there is one trace. */
-static int add_up(struct reading *reading, struct rollup *one, struct rollup *all)
+static int add_up(struct hour_reading *reading, struct rollup *one, struct rollup *all)
 {
 	const struct store_windows *windows = &reading->windows;
 	struct report report;
@@ -131,7 +131,7 @@ static int add_up(struct reading *reading, struct rollup *one, struct rollup *al
 	return 0;
 }
 
-static int add_day(struct reading *reading)
+static int add_day(struct hour_reading *reading)
 {
 	const struct store_windows *windows = &reading->windows;
 	bool has_one = windows->at.at[0].trace == windows->at.at[windows->at.count - 1].trace;
@@ -158,7 +158,7 @@ static int add_day(struct reading *reading)
 
 /* ---- the days before ---- */
 
-static int read_days(struct reading *reading)
+static int read_days(struct hour_reading *reading)
 {
 	struct baseline_hour *hour = reading->hour;
 	uint64_t first = 0, last = 0;
@@ -186,7 +186,7 @@ static int read_days(struct reading *reading)
 }
 
 /* What the figures need. */
-static void want(struct reading *reading)
+static void want(struct hour_reading *reading)
 {
 	const struct figure_list *figures = reading->setup->figures;
 
@@ -200,7 +200,7 @@ static void want(struct reading *reading)
 
 int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour *hour)
 {
-	struct reading reading = { .setup = setup, .hour = hour };
+	struct hour_reading reading = { .setup = setup, .hour = hour };
 	int r = store_reader_open(setup->url, setup->stop, &reading.reader, &hour->err);
 
 	if (r < 0) {

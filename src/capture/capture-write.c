@@ -258,14 +258,14 @@ static int file_close(struct file *file, struct err *err)
 /* ---- streams ---- */
 
 /* Figures of a trace for the description. */
-struct written {
+struct written_stream {
 	uint64_t begin, end, packets, bytes, streams, discarded, lost_packets;
 	bool begins_again; /* packet numbers of a stream: what is missing there is unknown */
 };
 
 /* Adds the events and packets that are missing between two packets of a stream. */
 static void count_missing(const struct retained *before, const struct retained *retained,
-			  struct written *written)
+			  struct written_stream *written)
 {
 	const struct packet_info *a = &before->info, *b = &retained->info;
 
@@ -282,7 +282,7 @@ static void count_missing(const struct retained *before, const struct retained *
 	}
 }
 
-static void note_written(const struct retained *retained, struct written *written)
+static void note_written(const struct retained *retained, struct written_stream *written)
 {
 	uint64_t end = retained->end == UINT64_MAX ? retained->begin : retained->end;
 
@@ -328,7 +328,7 @@ static void put_packet(struct file *stream, struct file *index, const struct ret
 
 /* Writes the packets of one stream, which are sorted by time. */
 static int write_stream(const char *dir, const struct history_packet *packets, size_t count,
-			struct written *written, struct err *err)
+			struct written_stream *written, struct err *err)
 {
 	char *name = own_stream_name(dir, packets[0].stream);
 	uint8_t header[INDEX_HEADER_BYTES];
@@ -390,8 +390,8 @@ static int write_metadata(const char *dir, const struct history_stretch *stretch
 	return file_close(&file, err);
 }
 
-static int write_streams(const char *dir, struct history_stretch *stretch, struct written *written,
-			 struct err *err)
+static int write_streams(const char *dir, struct history_stretch *stretch,
+			 struct written_stream *written, struct err *err)
 {
 	struct history_packet *packets = stretch->packets.at;
 	size_t count = stretch->packets.count, first = 0;
@@ -417,7 +417,7 @@ static bool has_all(const struct capture_order *order, const struct history_stre
 static int write_trace(struct capture_trace *trace, const char *unfinished, struct json *json,
 		       struct capture_order *order, struct err *err)
 {
-	struct written written = { .begin = UINT64_MAX };
+	struct written_stream written = { .begin = UINT64_MAX };
 	struct history_stretch *stretch = &trace->stretch;
 	char *dir = own_trace_dir(unfinished, trace->path, err), *index;
 	int r;

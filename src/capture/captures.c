@@ -17,7 +17,7 @@
 #include "capture/capture-write.h"
 
 /* A capture that waits for packets up to its end. */
-struct waiting {
+struct waiting_capture {
 	const void *key; /* of its session; NULL: it was taken */
 	struct capture_order *order;
 	uint64_t deadline; /* monotonic ns: then it no longer waits for silent traces */
@@ -26,7 +26,7 @@ struct waiting {
 struct captures {
 	struct captures_config config;
 	struct history *history;
-	VEC(struct waiting) waiting;
+	VEC(struct waiting_capture) waiting;
 	VEC(uint64_t) starts; /* monotonic ns: of captures for triggers in the last hour */
 	bool said_limit;
 	uint64_t last_number;
@@ -152,7 +152,7 @@ bool captures_awaited(const struct captures *captures, const void *key, uint64_t
 	*ret_begin = UINT64_MAX;
 	*ret_end = 0;
 	for (size_t i = 0; i < captures->waiting.count; i++) {
-		const struct waiting *waiting = &captures->waiting.at[i];
+		const struct waiting_capture *waiting = &captures->waiting.at[i];
 		const struct capture_order *order = waiting->order;
 
 		if (waiting->key == key) {
@@ -191,7 +191,8 @@ static void take_packets(struct captures *captures, struct capture_order *order,
 	queue_order(captures, order);
 }
 
-static bool is_complete(const struct waiting *waiting, const struct captures_session *session)
+static bool is_complete(const struct waiting_capture *waiting,
+			const struct captures_session *session)
 {
 	if (session->recalls) {
 		return false;
@@ -214,7 +215,7 @@ void captures_step(struct captures *captures, const struct captures_session *ses
 
 	assert(session->key);
 	for (size_t i = 0; i < captures->waiting.count; i++) {
-		struct waiting waiting = captures->waiting.at[i];
+		struct waiting_capture waiting = captures->waiting.at[i];
 
 		if (waiting.key == session->key && (is_ending || is_complete(&waiting, session))) {
 			take_packets(captures, waiting.order, session);
@@ -229,10 +230,10 @@ void captures_step(struct captures *captures, const struct captures_session *ses
 
 /* ---- starting ---- */
 
-static struct waiting *find_waiting(struct captures *captures, const void *key, uint64_t at)
+static struct waiting_capture *find_waiting(struct captures *captures, const void *key, uint64_t at)
 {
 	for (size_t i = 0; i < captures->waiting.count; i++) {
-		struct waiting *waiting = &captures->waiting.at[i];
+		struct waiting_capture *waiting = &captures->waiting.at[i];
 
 		if (waiting->key == key && at >= waiting->order->begin &&
 		    at <= waiting->order->end) {
@@ -280,11 +281,11 @@ static void append(char **text, const char *separator, const char *more)
 	*text = longer;
 }
 
-static struct waiting *add_waiting(struct captures *captures,
-				   const struct captures_session *session, uint64_t at)
+static struct waiting_capture *add_waiting(struct captures *captures,
+					   const struct captures_session *session, uint64_t at)
 {
 	const struct captures_config *config = &captures->config;
-	struct waiting *waiting = vec_push(&captures->waiting);
+	struct waiting_capture *waiting = vec_push(&captures->waiting);
 	struct capture_order *order = mem_alloc(sizeof(*order));
 
 	order->number = ++captures->last_number;
@@ -295,17 +296,17 @@ static struct waiting *add_waiting(struct captures *captures,
 	order->at = at;
 	order->begin = at > config->before_ns ? at - config->before_ns : 0;
 	order->end = at > UINT64_MAX - config->after_ns ? UINT64_MAX : at + config->after_ns;
-	*waiting = (struct waiting){ .key = session->key,
-				     .order = order,
-				     .deadline = now_monotonic_ns() + config->after_ns +
-						 CAPTURE_WAIT_NS };
+	*waiting = (struct waiting_capture){ .key = session->key,
+					     .order = order,
+					     .deadline = now_monotonic_ns() + config->after_ns +
+							 CAPTURE_WAIT_NS };
 	return waiting;
 }
 
 uint64_t captures_begin(struct captures *captures, const struct captures_session *session,
 			uint64_t at, const struct captures_reason *reason)
 {
-	struct waiting *waiting;
+	struct waiting_capture *waiting;
 
 	assert(session->key);
 	waiting = find_waiting(captures, session->key, at);

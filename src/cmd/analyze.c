@@ -28,6 +28,7 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "run/storing.h"
+#include "text/plain.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 
@@ -63,7 +64,7 @@ struct analyze {
 static void clear_progress(struct analyze *a)
 {
 	if (a->progress_ns > 0) {
-		(void)fputs("\r\033[K", stderr);
+		plain_clear_progress();
 	}
 }
 
@@ -79,9 +80,9 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 		return;
 	}
 	a->progress_ns = now;
-	(void)fprintf(stderr, "\r%s: %s of %s (%.0f %%)\033[K", a->path, units_bytes(text[0], done),
-		      units_bytes(text[1], total),
-		      total ? 100.0 * (double)done / (double)total : 0);
+	plain_progress("%s: %s of %s (%.0f %%)", a->path, units_bytes(text[0], done),
+		       units_bytes(text[1], total),
+		       total ? 100.0 * (double)done / (double)total : 0);
 }
 
 /* ---- beside the checkpoint: phases, triggers ---- */
@@ -122,6 +123,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	uint8_t uuid[16];
 	int r = 0;
 
+	assert(a->path);
 	a->trace = trace;
 	run_identify(&a->identity, trace_plan(trace)->metadata, a->path);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
@@ -373,6 +375,7 @@ static void save_checkpoints(struct analyze *a)
 {
 	int r = a->has_checkpoint ? checkpoint_file_save(a->checkpoint_file, &a->err) : 0;
 
+	assert(!a->has_checkpoint || a->checkpoint_file);
 	if (r < 0) {
 		say("%s", a->err.text);
 		a->summary.exit = r == -EINTR ? run_signal_status() : EXIT_FAILED;

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "cmd/cmd.h"
 #include "live/control.h"
 #include "run/say.h"
+#include "text/plain.h"
 
 static const char *text_of(struct json_object *object, const char *key)
 {
@@ -18,23 +20,28 @@ static const char *text_of(struct json_object *object, const char *key)
 }
 
 /* Prints one line of the reply.  False: no capture was made. */
-static bool show(const struct options *options, const char *line)
+static bool show(const struct options *options, char *line)
 {
 	struct json_object *object = json_tokener_parse(line);
-	const char *path = object ? text_of(object, "path") : NULL;
+	char *path = object && text_of(object, "path") ? mem_strdup(text_of(object, "path")) : NULL;
 	const char *error = object ? text_of(object, "error") : NULL;
+	bool is_made = path;
 
 	if (strcmp(options->format, "json") == 0) {
-		(void)fputs(line, stdout);
+		line[strcspn(line, "\n")] = '\0';
+		plain_message(line);
+		(void)puts(line);
 	} else if (path) {
-		(void)printf("%s\n", path);
+		plain_message(path);
+		(void)puts(path);
 	}
-	if (!path) {
+	if (!is_made) {
 		error = error ? error : object ? text_of(object, "message") : NULL;
 		say("%s", error ? error : "the answer is not from sillage");
 	}
 	(void)json_object_put(object);
-	return path != NULL;
+	free(path);
+	return is_made;
 }
 
 static int run(const struct options *options)

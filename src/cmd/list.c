@@ -9,7 +9,7 @@
 #include "live/loop.h"
 #include "run/say.h"
 
-struct listing {
+struct session_listing {
 	bool is_json;
 	size_t count;
 };
@@ -41,7 +41,7 @@ static void print_text(const char *text, int width)
 
 static void on_session(void *user, const struct url *url, const struct loop_listed *session)
 {
-	struct listing *listing = user;
+	struct session_listing *listing = user;
 	char timer[UNITS_TEXT_MAX];
 
 	if (listing->is_json) {
@@ -73,7 +73,7 @@ static void say_quiet(const struct url *url)
 
 static int run(const struct options *options)
 {
-	struct listing listing = { .is_json = strcmp(options->format, "json") == 0 };
+	struct session_listing listing = { .is_json = strcmp(options->format, "json") == 0 };
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; options->args[i]; i++) {

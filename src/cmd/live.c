@@ -1,6 +1,7 @@
 /*
  * live: attaches to relays and prints rolling statistics.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,7 @@ static void ask_store(void *store, struct loop_store_windows *ret)
 {
 	const struct store_account account = store_account(store);
 
+	assert(store);
 	*ret = (struct loop_store_windows){ .closed = account.closed,
 					    .stored = account.stored,
 					    .spooled = account.spooled,
@@ -200,6 +202,7 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 	bool said = false;
 	int r;
 
+	assert(*ret_lock < 0);
 	if (!options->state) {
 		return 0;
 	}

@@ -122,6 +122,7 @@ static bool misses_range(const struct map_run *m)
 {
 	bool has_range = m->config.range_begin > 0 || m->config.range_end < UINT64_MAX;
 
+	assert(m->out);
 	return has_range && !m->is_cut && !partial_writer_reaches_range(m->out);
 }
 
@@ -137,6 +138,7 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 	};
 	int r = run_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
 
+	assert(m->out);
 	m->path = path->name;
 	m->has_begun = false;
 	if (r == 0) {
@@ -222,6 +224,7 @@ static void say_account(const struct map_run *m)
 	char text[UNITS_TEXT_MAX];
 	struct merger_account account;
 
+	assert(m->out);
 	partial_writer_account(m->out, &account);
 	say("%" PRIu64 " events in %" PRIu64 " packets (%s)", account.events, account.packets,
 	    units_bytes(text, account.bytes));

@@ -20,7 +20,7 @@
 #include "run/run.h"
 #include "run/say.h"
 
-struct source {
+struct merge_source {
 	const char *name;
 	FILE *file;
 	struct partial_reader *in;
@@ -29,7 +29,7 @@ struct source {
 struct merging {
 	const struct options *options;
 	struct output *output;
-	VEC(struct source) sources;
+	VEC(struct merge_source) sources;
 	struct period_set periods;
 	struct engine_config config;
 	struct trace_identity identity;
@@ -48,6 +48,7 @@ static void on_report(void *user, const struct report *report)
 	struct merging *m = user;
 	struct report shown = *report;
 
+	assert(m->trace);
 	m->misses_range |= run_misses_range(report, &m->config);
 	shown.is_interrupted = report->kind != REPORT_WINDOW && run_signal_status() != 0;
 	m->summary.is_interrupted |= shown.is_interrupted;
@@ -81,7 +82,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 /* ---- traces ---- */
 
-static int merge_trace(struct merging *m, const struct source *source,
+static int merge_trace(struct merging *m, const struct merge_source *source,
 		       const struct partial_file_trace *begun)
 {
 	struct engine *engine;
@@ -114,7 +115,7 @@ static void note_failure(struct merging *m)
 	m->summary.exit = EXIT_FAILED;
 }
 
-static void merge_source(struct merging *m, const struct source *source)
+static void merge_source(struct merging *m, const struct merge_source *source)
 {
 	struct partial_file_trace begun;
 	int r = 0;
@@ -161,6 +162,7 @@ static void merge_all(struct merging *m)
 
 static int merge_into(struct merging *m)
 {
+	assert(m->sources.count > 0);
 	if (output_open(m->output, &m->err) < 0) {
 		say("%s", m->err.text);
 		return EXIT_FAILED;
@@ -178,7 +180,7 @@ static int merge_into(struct merging *m)
 static int open_source(struct merging *m, const char *name)
 {
 	bool is_stdin = strcmp(name, "-") == 0;
-	struct source source = { .name = is_stdin ? "standard input" : name };
+	struct merge_source source = { .name = is_stdin ? "standard input" : name };
 	int r;
 
 	source.file = is_stdin ? stdin : fopen(name, "re");
@@ -210,6 +212,7 @@ static int check_selection(struct merging *m)
 	char *asked = selection_text(&m->options->selection);
 	int r = 0;
 
+	assert(m->sources.count > 0);
 	if (made_with && strcmp(made_with, asked) != 0) {
 		r = err_raise(&m->err, -EINVAL, "%s: made with %s: give the same options",
 			      m->sources.at[0].name, made_with);
@@ -255,6 +258,7 @@ static void fill_config(struct merging *m)
 	const struct partial_file_setup *setup = partial_reader_setup(m->sources.at[0].in);
 	const struct options *options = m->options;
 
+	assert(m->sources.count > 0);
 	memcpy(m->config.analyses, setup->analyses, sizeof(m->config.analyses));
 	m->config.interval_ns = m->config.shown_interval_ns = setup->interval_ns;
 	m->config.wants_windows = setup->wants_windows;

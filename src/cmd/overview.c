@@ -4,6 +4,7 @@
  * One pass finds the start and the end of a trace by its packet headers; a second one is an
  * analysis whose windows are the slices of the overview.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -97,6 +98,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 					 .on_trace = on_trace };
 	int r;
 
+	assert(span->begin < span->end);
 	memcpy(config.analyses, options->analyses, sizeof(config.analyses));
 	config.interval_ns = config.shown_interval_ns = overview_interval(span);
 	recorded.engine = engine_new(&config);
@@ -108,6 +110,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 static void print(const struct options *options, const struct overview_run *run,
 		  struct output *output)
 {
+	assert(run->overview);
 	if (strcmp(options->format, "html") == 0) {
 		/* Of several arguments it is not known which one led here. */
 		const char *source = options->args[1] ? NULL : options->args[0];
@@ -230,6 +233,7 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_text = strcmp(options->format, "text") == 0,
 				 .is_whole = true,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };

@@ -2,11 +2,13 @@
  * triggers: checks a file of triggers, or explains an expression.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "run/say.h"
+#include "text/plain.h"
 #include "trigger/actions.h"
 
 /* What is no file and has a comparison is an expression. */
@@ -15,20 +17,33 @@ static bool is_expression(const char *text)
 	return access(text, F_OK) != 0 && strpbrk(text, "<>");
 }
 
-static void describe(const struct options *options, const struct actions *actions)
+static void describe(const struct options *options, const struct actions *actions, FILE *out)
 {
 	bool is_file = !is_expression(options->check);
 
 	if (is_file) {
-		(void)printf("%s: %zu triggers\n", options->check, actions_count(actions));
+		(void)fprintf(out, "%s: %zu triggers\n", options->check, actions_count(actions));
 	}
 	for (size_t i = 0; (!is_file || options->verbosity > 0) && i < actions_count(actions);
 	     i++) {
 		if (is_file) {
-			(void)printf("\n[%s]\n", actions_name(actions, i));
+			(void)fprintf(out, "\n[%s]\n", trigger_name(actions_trigger(actions, i)));
 		}
-		actions_describe(actions, i, stdout);
+		trigger_describe(actions_trigger(actions, i), out);
 	}
+}
+
+static void print(const struct options *options, const struct actions *actions)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	describe(options, actions, out);
+	(void)fclose(out);
+	plain_report(text, len);
+	(void)fputs(text, stdout);
+	free(text);
 }
 
 static int run(const struct options *options)
@@ -48,7 +63,7 @@ static int run(const struct options *options)
 	if (r < 0) {
 		say("%s", err.text);
 	} else {
-		describe(options, actions);
+		print(options, actions);
 	}
 	actions_free(actions);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;

@@ -51,9 +51,10 @@ static uint64_t load_bits(const struct decoder *d, bool is_be, uint64_t at_bits,
 		uint64_t bit = at_bits + done;
 		unsigned int in_byte = (unsigned int)(bit % 8);
 		unsigned int take = 8 - in_byte < size - done ? 8 - in_byte : size - done;
-		unsigned int mask = (1u << take) - 1;
-		unsigned int byte = d->data[bit / 8];
+		unsigned int byte = d->data[bit / 8], mask;
 
+		assert_hot(take >= 1 && take <= 8);
+		mask = (1u << take) - 1;
 		if (is_be) {
 			value = (value << take) | ((byte >> (8 - in_byte - take)) & mask);
 		} else {

@@ -6,6 +6,7 @@
 
 #include "deep/build.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 
 /* ---- requests ---- */
 
@@ -100,7 +101,6 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 	phase->cpu = cpu->id;
 	thread_phase_out(phase, ts, task_state_sleeps(state, build->states),
 			 task_state_is_dead(state, build->states));
-	(void)thread_phase_until(phase, UINT64_MAX); /* events come in the order of time */
 	next = left_interval(thread, cpu);
 	if (next.state == STATE_BLOCKED && thread->is_in_call && ts >= build->range_begin) {
 		*vec_push(&thread->sleeps) = (struct call_sleep){ .ts = ts, .call = thread->call };
@@ -327,7 +327,7 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	struct deep_cpu *cpu;
 	uint32_t index, leader;
 
-	if (!reader_has(event, TID) || !reader_has(event, OLD_TID) || v[TID].i == v[OLD_TID].i) {
+	if (!thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0))) {
 		return;
 	}
 	index = build_thread(build, (int32_t)v[OLD_TID].i);

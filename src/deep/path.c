@@ -10,19 +10,19 @@
 #include "base/hash.h"
 
 /* The part of a thread that is still to be explained: [low, until), from its end backward. */
-struct frame {
+struct path_frame {
 	uint32_t thread;
 	uint64_t low, until;
 };
 
-struct finder {
+struct path_finder {
 	const struct timeline *timeline;
 	struct path *path; /* its segments are in reverse order until the end */
-	VEC(struct frame) frames;
+	VEC(struct path_frame) frames;
 };
 
 /* Adds [begin, until) before all present segments, or makes the first of these longer. */
-static void add(struct finder *finder, const struct frame *frame, uint64_t begin,
+static void add(struct path_finder *finder, const struct path_frame *frame, uint64_t begin,
 		const struct interval *interval)
 {
 	struct path *path = finder->path;
@@ -49,9 +49,9 @@ static void add(struct finder *finder, const struct frame *frame, uint64_t begin
 }
 
 /* Explains the last interval of the top frame. */
-static void step(struct finder *finder)
+static void step(struct path_finder *finder)
 {
-	struct frame *frame = &finder->frames.at[finder->frames.count - 1];
+	struct path_frame *frame = &finder->frames.at[finder->frames.count - 1];
 	const struct deep_thread *thread = finder->timeline->threads.at[frame->thread];
 	size_t i = timeline_thread_before(thread, frame->until);
 	const struct interval *interval = i == SIZE_MAX ? NULL : &thread->intervals.at[i];
@@ -73,9 +73,9 @@ static void step(struct finder *finder)
 	    timeline_thread_until(thread, i) <= frame->until &&
 	    finder->frames.count <= finder->timeline->threads.count) {
 		assert(interval->who < finder->timeline->threads.count);
-		struct frame inner = { .thread = interval->who,
-				       .low = begin,
-				       .until = frame->until };
+		struct path_frame inner = { .thread = interval->who,
+					    .low = begin,
+					    .until = frame->until };
 
 		frame->until = begin;
 		*vec_push(&finder->frames) = inner;
@@ -111,7 +111,7 @@ void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin,
 	       struct path *path)
 {
 	const struct deep_thread *of = timeline->threads.at[thread];
-	struct finder finder = { .timeline = timeline, .path = path };
+	struct path_finder finder = { .timeline = timeline, .path = path };
 
 	memset(path, 0, sizeof(*path));
 	begin = begin < of->birth ? of->birth : begin;
@@ -119,9 +119,9 @@ void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin,
 	path->begin = begin;
 	path->end = end > begin ? end : begin;
 	*vec_push(&finder.frames) =
-		(struct frame){ .thread = thread, .low = begin, .until = path->end };
+		(struct path_frame){ .thread = thread, .low = begin, .until = path->end };
 	while (finder.frames.count > 0) {
-		const struct frame *frame = &finder.frames.at[finder.frames.count - 1];
+		const struct path_frame *frame = &finder.frames.at[finder.frames.count - 1];
 
 		if (frame->until <= frame->low) {
 			finder.frames.count--;
@@ -206,7 +206,7 @@ const char *path_wait_name(enum wait wait)
 	return names[wait];
 }
 
-struct search {
+struct path_search {
 	const struct timeline *timeline;
 	uint32_t thread;               /* the explained thread */
 	const struct path_spans *work; /* its executions; NULL: unknown */
@@ -214,13 +214,14 @@ struct search {
 	struct places places; /* index into rivals.at, by thread */
 };
 
-static const struct deep_thread *thread_at(const struct search *search, uint32_t index)
+static const struct deep_thread *thread_at(const struct path_search *search, uint32_t index)
 {
 	return search->timeline->threads.at[index];
 }
 
 /* How much less urgent @thread is than @than; negative: more urgent; INT64_MIN: unknown. */
-static int64_t less_urgent(const struct search *search, uint32_t thread, uint32_t than, uint64_t ts)
+static int64_t less_urgent(const struct path_search *search, uint32_t thread, uint32_t than,
+			   uint64_t ts)
 {
 	const struct prio_change *a = timeline_thread_prio(thread_at(search, thread), ts);
 	const struct prio_change *b = timeline_thread_prio(thread_at(search, than), ts);
@@ -228,7 +229,7 @@ static int64_t less_urgent(const struct search *search, uint32_t thread, uint32_
 	return a && b ? (int64_t)a->prio - b->prio : INT64_MIN;
 }
 
-static bool is_real_time(const struct search *search, uint32_t thread, uint64_t ts)
+static bool is_real_time(const struct path_search *search, uint32_t thread, uint64_t ts)
 {
 	const struct prio_change *prio = timeline_thread_prio(thread_at(search, thread), ts);
 
@@ -253,7 +254,7 @@ static const struct path_span *span_at(const struct path_spans *work, uint64_t t
 }
 
 /* What the explained thread waits for at the finding's begin, and since when. */
-static void note_wait(const struct search *search, struct finding *finding)
+static void note_wait(const struct path_search *search, struct finding *finding)
 {
 	const struct deep_thread *thread = thread_at(search, search->thread);
 	const struct path_span *work = span_at(search->work, finding->begin);
@@ -271,7 +272,7 @@ static void note_wait(const struct search *search, struct finding *finding)
 }
 
 /* Adds a finding, or makes the last one longer if it continues. */
-static void add_finding(struct search *search, struct finding *finding)
+static void add_finding(struct path_search *search, struct finding *finding)
 {
 	struct rivals *rivals = search->rivals;
 	struct finding *last;
@@ -301,7 +302,7 @@ static void add_finding(struct search *search, struct finding *finding)
 }
 
 /* Widens the rival's range of priorities by the one at @ts. */
-static void note_prio(const struct search *search, struct rival *rival, uint64_t ts)
+static void note_prio(const struct path_search *search, struct rival *rival, uint64_t ts)
 {
 	const struct prio_change *at = timeline_thread_prio(thread_at(search, rival->thread), ts);
 
@@ -338,7 +339,7 @@ static uint64_t prio_until(const struct deep_thread *thread, uint64_t ts, uint64
 
 /* Until when, at most @end, all priorities are as they are at @ts, and no execution begins or ends.
  */
-static uint64_t same_until(const struct search *search, uint32_t on_path, uint32_t runs,
+static uint64_t same_until(const struct path_search *search, uint32_t on_path, uint32_t runs,
 			   uint64_t ts, uint64_t end)
 {
 	const struct path_span *work = span_at(search->work, ts);
@@ -352,7 +353,7 @@ static uint64_t same_until(const struct search *search, uint32_t on_path, uint32
 }
 
 /* What the rival's running means from @begin to @end, in which nothing changes. */
-static void judge_rival(struct search *search, const struct path_segment *segment,
+static void judge_rival(struct path_search *search, const struct path_segment *segment,
 			struct rival *rival, uint64_t begin, uint64_t end)
 {
 	struct finding finding = {
@@ -379,7 +380,7 @@ static void judge_rival(struct search *search, const struct path_segment *segmen
 }
 
 /* @runs had the CPU from @begin to @end while the segment's thread waited for it. */
-static void add_rival(struct search *search, const struct path_segment *segment, uint32_t runs,
+static void add_rival(struct path_search *search, const struct path_segment *segment, uint32_t runs,
 		      uint64_t begin, uint64_t end)
 {
 	bool is_new;
@@ -431,7 +432,7 @@ static size_t oncpu_at(const struct deep_cpu *cpu, uint64_t ts)
 }
 
 /* The segment waits for its CPU: finds what ran there. */
-static void search_cpu(struct search *search, const struct path_segment *segment)
+static void search_cpu(struct path_search *search, const struct path_segment *segment)
 {
 	const struct deep_cpu *cpu = cpu_numbered(search->timeline, segment->cpu);
 
@@ -456,7 +457,7 @@ static void search_cpu(struct search *search, const struct path_segment *segment
 }
 
 /* The path runs on another thread than the explained one, and nothing changes. */
-static void judge_run(struct search *search, uint32_t on_path, uint64_t begin, uint64_t end)
+static void judge_run(struct path_search *search, uint32_t on_path, uint64_t begin, uint64_t end)
 {
 	struct finding finding = { .kind = INVERSION_DIRECT,
 				   .begin = begin,
@@ -475,7 +476,7 @@ static void judge_run(struct search *search, uint32_t on_path, uint64_t begin, u
 	}
 }
 
-static void search_run(struct search *search, const struct path_segment *segment)
+static void search_run(struct path_search *search, const struct path_segment *segment)
 {
 	uint64_t until;
 
@@ -509,7 +510,7 @@ static int longest_first(const void *left, const void *right)
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		      const struct path_spans *work, struct rivals *rivals)
 {
-	struct search search = {
+	struct path_search search = {
 		.timeline = timeline,
 		.thread = thread,
 		.work = work,

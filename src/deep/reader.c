@@ -10,7 +10,7 @@
 #include "deep/batch.h"
 
 /* One stream of the trace. */
-struct source {
+struct reader_source {
 	struct batch_cursor cursor;
 	struct batch *batch;
 	uint32_t at; /* index of the batch's next event */
@@ -21,9 +21,9 @@ struct source {
 
 struct reader {
 	struct recorded trace;
-	struct source *sources; /* in the order of their files' names */
+	struct reader_source *sources; /* in the order of their files' names */
 	size_t count;
-	struct source **heap; /* those that have a next event, oldest first */
+	struct reader_source **heap; /* those that have a next event, oldest first */
 	size_t heap_count;
 	bool has_given; /* the caller uses the event of heap[0] */
 	bool has_holes; /* the trace tells who runs */
@@ -46,7 +46,7 @@ size_t reader_cpu_count(const struct reader *reader)
 
 /* ---- events ---- */
 
-static void next_batch(struct reader *reader, struct source *source)
+static void next_batch(struct reader *reader, struct reader_source *source)
 {
 	struct batch *batch = source->batch;
 
@@ -63,7 +63,7 @@ static void next_batch(struct reader *reader, struct source *source)
 }
 
 /* Goes to the stream's next event; false: it has no more. */
-static bool advance(struct reader *reader, struct source *source)
+static bool advance(struct reader *reader, struct reader_source *source)
 {
 	const struct batch *batch = source->batch;
 	const struct batch_event *event;
@@ -91,7 +91,7 @@ static bool advance(struct reader *reader, struct source *source)
 	return true;
 }
 
-static bool is_before(const struct source *a, const struct source *b)
+static bool is_before(const struct reader_source *a, const struct reader_source *b)
 {
 	return a->event.ts != b->event.ts ? a->event.ts < b->event.ts : a < b;
 }
@@ -99,7 +99,7 @@ static bool is_before(const struct source *a, const struct source *b)
 /* Restores the heap after heap[0] got a later event. */
 static void sift(struct reader *reader)
 {
-	struct source **heap = reader->heap, *moved = heap[0];
+	struct reader_source **heap = reader->heap, *moved = heap[0];
 	size_t at = 0, count = reader->heap_count;
 
 	for (size_t child; (child = 2 * at + 1) < count; at = child) {
@@ -112,9 +112,9 @@ static void sift(struct reader *reader)
 	heap[at] = moved;
 }
 
-static void push(struct reader *reader, struct source *source)
+static void push(struct reader *reader, struct reader_source *source)
 {
-	struct source **heap = reader->heap;
+	struct reader_source **heap = reader->heap;
 	size_t at = reader->heap_count++;
 
 	assert(at < reader->count); /* each stream is in the heap once */
@@ -185,7 +185,7 @@ void reader_seen(const struct reader *reader, struct reader_seen *ret_seen)
 {
 	*ret_seen = (struct reader_seen){ .first = UINT64_MAX };
 	for (size_t i = 0; i < reader->count; i++) {
-		const struct source *source = &reader->sources[i];
+		const struct reader_source *source = &reader->sources[i];
 
 		ret_seen->events += source->events;
 		ret_seen->first = source->first < ret_seen->first ? source->first : ret_seen->first;
@@ -236,9 +236,9 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 	}
 	reader->count = reader->trace.files.at.count;
 	reader->sources = mem_alloc((reader->count + 1) * sizeof(*reader->sources));
-	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct source *));
+	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct reader_source *));
 	for (size_t i = 0; i < reader->count; i++) {
-		struct source *source = &reader->sources[i];
+		struct reader_source *source = &reader->sources[i];
 
 		reader->cpu_count += is_first_of_cpu(reader, i);
 		batch_cursor_init(&source->cursor, reader->trace.plan, requests,
@@ -262,7 +262,7 @@ void reader_close(struct reader *reader)
 		return;
 	}
 	for (size_t i = 0; i < reader->count; i++) {
-		struct source *source = &reader->sources[i];
+		struct reader_source *source = &reader->sources[i];
 
 		batch_cursor_fini(&source->cursor);
 		batch_free(source->batch);

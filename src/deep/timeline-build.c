@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 
 static unsigned int env_number(const struct metadata *metadata, const char *name)
 {
@@ -51,8 +52,7 @@ static bool names_initial(const struct reader_event *event, int32_t *ret_tid)
 		return reader_has(event, PREV_TID);
 	}
 	*ret_tid = (int32_t)values[OLD_TID].i;
-	return reader_has(event, TID) && reader_has(event, OLD_TID) && values[TID].i != 0 &&
-	       values[OLD_TID].i != 0 && values[TID].i != values[OLD_TID].i;
+	return thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0));
 }
 
 /*
@@ -110,11 +110,10 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct build *build, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = build->timeline;
 
-	while (build->initial_put < timeline->initial.count &&
-	       timeline->initial.at[build->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[build->initial_put++];
+	while ((first = timeline_initial_next(timeline, &build->initial_put, ts))) {
 		struct deep_cpu *cpu = build_cpu(build, first->cpu);
 		uint32_t thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
 

@@ -185,6 +185,15 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 struct timeline *timeline_build_initial(const struct reader_setup *setup, struct err *err);
 void timeline_free(struct timeline *timeline); /* NULL is fine */
 
+/* The next initial thread that was on its CPU at @ts; NULL: none.  *put: how many came before. */
+static inline const struct cpu_initial *timeline_initial_next(const struct timeline *timeline,
+							      size_t *put, uint64_t ts)
+{
+	return *put < timeline->initial.count && timeline->initial.at[*put].since <= ts
+		       ? &timeline->initial.at[(*put)++]
+		       : NULL;
+}
+
 const char *timeline_state_name(enum state state);
 const char *timeline_cause_name(enum cause cause);
 

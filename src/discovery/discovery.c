@@ -53,7 +53,7 @@ HASH_MAP(sequence_of, uint32_t)
 HASH_MAP(runs_on, int32_t)
 HASH_MAP(type_of, uint32_t)
 
-struct search {
+struct job_search {
 	const struct timeline *timeline;
 	const struct discovery_config *config;
 	VEC(struct sequence) sequences;
@@ -82,28 +82,29 @@ static uint64_t run_ns(const struct timeline *timeline, uint32_t thread, uint64_
 	return sum;
 }
 
-struct runner {
+struct thread_run {
 	uint32_t thread;
 	uint64_t ns;
 };
 
 static int by_ns(const void *left, const void *right)
 {
-	const struct runner *a = left, *b = right;
+	const struct thread_run *a = left, *b = right;
 
 	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : a->thread < b->thread ? -1 : 1;
 }
 
 /* Of the threads that had one tid, one after the other, the one that ran most: the others often are
  * the same program, run again. */
-static void choose_threads(struct search *search)
+static void choose_threads(struct job_search *search)
 {
 	const struct timeline *timeline = search->timeline;
-	VEC(struct runner) runners = { 0 };
+	VEC(struct thread_run) runners = { 0 };
 
 	for (uint32_t i = 0; i < timeline->threads.count; i++) {
 		const struct deep_thread *thread = timeline->threads.at[i];
-		struct runner runner = { i, run_ns(timeline, i, timeline->begin, timeline->end) };
+		struct thread_run runner = { i,
+					     run_ns(timeline, i, timeline->begin, timeline->end) };
 
 		if (thread->tid != 0 && runner.ns > 0 &&
 		    (!search->config->who || timeline_thread_is(thread, search->config->who))) {
@@ -133,7 +134,7 @@ static void choose_threads(struct search *search)
 
 /* ---- sequences ---- */
 
-static void add_event(struct search *search, int32_t tid, uint64_t ts, uint32_t type)
+static void add_event(struct job_search *search, int32_t tid, uint64_t ts, uint32_t type)
 {
 	uint32_t *at = sequence_of_get(&search->by_tid, (uint64_t)(uint32_t)tid);
 	const struct deep_thread *thread;
@@ -142,6 +143,7 @@ static void add_event(struct search *search, int32_t tid, uint64_t ts, uint32_t 
 	if (!at || ts < search->timeline->begin) {
 		return;
 	}
+	assert(*at < search->sequences.count);
 	sequence = &search->sequences.at[*at];
 	thread = search->timeline->threads.at[sequence->thread];
 	if (ts < thread->birth || ts > thread->end) {
@@ -175,7 +177,7 @@ const char *discovery_start(const char *start)
 }
 
 /* The type of a class; UINT32_MAX: noise.  Classes of one name, in several channels, are one. */
-static uint32_t type_of(struct search *search, const struct plan_event *class)
+static uint32_t type_of(struct job_search *search, const struct plan_event *class)
 {
 	bool is_new;
 	uint32_t *at = type_of_put(&search->types, (uint64_t)(uintptr_t) class, &is_new);
@@ -198,7 +200,7 @@ static uint32_t type_of(struct search *search, const struct plan_event *class)
 }
 
 /* The tid on the CPU, to be changed; -1: unknown.  Valid until the next call. */
-static int32_t *runs_on(struct search *search, uint64_t cpu)
+static int32_t *runs_on(struct job_search *search, uint64_t cpu)
 {
 	bool is_new;
 	int32_t *at = runs_on_put(&search->runs, cpu, &is_new);
@@ -209,19 +211,17 @@ static int32_t *runs_on(struct search *search, uint64_t cpu)
 	return at;
 }
 
-static void put_initial(struct search *search, uint64_t ts)
+static void put_initial(struct job_search *search, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = search->timeline;
 
-	while (search->initial_put < timeline->initial.count &&
-	       timeline->initial.at[search->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[search->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &search->initial_put, ts))) {
 		*runs_on(search, first->cpu) = first->tid;
 	}
 }
 
-static void take_switch(struct search *search, const struct reader_event *event, int32_t *runs)
+static void take_switch(struct job_search *search, const struct reader_event *event, int32_t *runs)
 {
 	if (reader_has(event, SWITCH_PREV) && reader_has(event, SWITCH_STATE)) {
 		bool sleeps = event->values[SWITCH_STATE].u & SLEEPS_MASK;
@@ -235,7 +235,7 @@ static void take_switch(struct search *search, const struct reader_event *event,
 	}
 }
 
-static void take(struct search *search, const struct reader_event *event)
+static void take(struct job_search *search, const struct reader_event *event)
 {
 	int32_t *runs, tid;
 	struct reader_event as;
@@ -267,7 +267,8 @@ static void take(struct search *search, const struct reader_event *event)
 	}
 }
 
-static int read_sequences(struct search *search, const struct reader_setup *setup, struct err *err)
+static int read_sequences(struct job_search *search, const struct reader_setup *setup,
+			  struct err *err)
 {
 	const struct reader_setup quiet = { .path = setup->path };
 	struct reader *reader = reader_open(&quiet, requests, REQUESTS, err);
@@ -327,7 +328,7 @@ static void measure_period(const struct sequence *sequence, const episode_window
 	free(gaps);
 }
 
-static void measure(const struct search *search, const struct sequence *sequence,
+static void measure(const struct job_search *search, const struct sequence *sequence,
 		    const episode_windows *windows, struct discovered *ret)
 {
 	const struct timeline *timeline = search->timeline;
@@ -341,6 +342,7 @@ static void measure(const struct search *search, const struct sequence *sequence
 		inside += run_ns(timeline, sequence->thread, begin, end);
 		lengths += end - begin;
 	}
+	assert(windows->count > 0);
 	ret->count = windows->count;
 	ret->mean_ns = lengths / windows->count;
 	ret->coverage = all > 0 ? (double)inside / (double)all : 0;
@@ -350,7 +352,7 @@ static void measure(const struct search *search, const struct sequence *sequence
 
 /* A pattern that is too long for --job leaves some types out, none of its ends; it comes as often.
  */
-static char *pattern_of(const struct search *search, const struct episode *episode)
+static char *pattern_of(const struct job_search *search, const struct episode *episode)
 {
 	size_t count = episode->count < JOB_EVENTS_MAX ? episode->count : JOB_EVENTS_MAX;
 	char *text = mem_strdup("");
@@ -450,7 +452,7 @@ static uint64_t share(uint64_t end, size_t left)
 }
 
 /* All episodes that begin with a type and come nearly as often as it does. */
-static void try_start(struct search *search, const struct sequence *sequence, uint32_t start,
+static void try_start(struct job_search *search, const struct sequence *sequence, uint32_t start,
 		      size_t count, candidate_list *list)
 {
 	struct episodes_config config = {
@@ -487,7 +489,7 @@ static void try_start(struct search *search, const struct sequence *sequence, ui
 }
 
 /* Whether jobs may begin with the type. */
-static bool is_start(const struct search *search, uint32_t type)
+static bool is_start(const struct job_search *search, uint32_t type)
 {
 	const char *start = search->config->start;
 
@@ -534,7 +536,7 @@ static int by_count(const void *left, const void *right)
  * a thread's beginning and end come in any order, and a search for what they have in common is
  * long.
  */
-static void search_thread(struct search *search, const struct sequence *sequence)
+static void search_thread(struct job_search *search, const struct sequence *sequence)
 {
 	size_t types = TYPES_OWN + search->names.count, count = 0;
 	struct start *starts = mem_alloc(types * sizeof(*starts));
@@ -569,7 +571,7 @@ static void search_thread(struct search *search, const struct sequence *sequence
 
 /* ---- a whole trace ---- */
 
-static void search_fini(struct search *search)
+static void search_fini(struct job_search *search)
 {
 	for (size_t i = 0; i < search->sequences.count; i++) {
 		vec_fini(&search->sequences.at[i].types);
@@ -588,7 +590,7 @@ static void search_fini(struct search *search)
 int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,
 		   const struct discovery_config *config, struct discovery *ret, struct err *err)
 {
-	struct search search = { .timeline = timeline, .config = config, .found = ret };
+	struct job_search search = { .timeline = timeline, .config = config, .found = ret };
 	uint64_t end;
 	int r;
 

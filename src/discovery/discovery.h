@@ -14,7 +14,7 @@
  * thread's running time inside the windows, divided by 1 + the coefficient of variation of the
  * times between their starts.
  *
- * A candidate is printed as a pattern for --job (deep/jobs/jobs.h).
+ * A candidate is printed as a pattern for --job (deep/executions/executions.h).
  */
 #ifndef SILLAGE_DISCOVERY_DISCOVERY_H
 #define SILLAGE_DISCOVERY_DISCOVERY_H

@@ -15,13 +15,14 @@
 #include "base/now.h"
 #include "fetch/range-session.h"
 #include "live/loop.h"
+#include "text/plain.h"
 
 #define ATTEMPTS_MAX 3
 #define PAUSE_NS     (NS_PER_S / 4)
 #define BUSY_NS      (3 * NS_PER_S) /* a relay notices late that a viewer has gone */
 #define PROGRESS_NS  (NS_PER_S / 5)
 
-struct session {
+struct fetched_session {
 	uint64_t id;
 	uint32_t live_timer_us;
 	char *name; /* its URL, without what could change a terminal */
@@ -32,7 +33,7 @@ struct fetch {
 	const struct url *url;
 	const struct range_store *store;
 	struct relay_address address;
-	VEC(struct session) sessions;
+	VEC(struct fetched_session) sessions;
 	size_t not_live;
 	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
 	struct err *err;
@@ -43,7 +44,7 @@ struct fetch {
 static void clear_progress(struct fetch *fetch)
 {
 	if (fetch->progress_ns > 0) {
-		(void)fputs("\r\033[K", stderr);
+		plain_clear_progress();
 		fetch->progress_ns = 0;
 	}
 }
@@ -56,8 +57,7 @@ static void on_progress(void *user, const struct range_job *job)
 
 	if (fetch->config->shows_progress && now - fetch->progress_ns >= PROGRESS_NS) {
 		fetch->progress_ns = now;
-		(void)fprintf(stderr, "\r%s: fetched %s\033[K", job->name,
-			      units_bytes(text, job->bytes));
+		plain_progress("%s: fetched %s", job->name, units_bytes(text, job->bytes));
 	}
 }
 
@@ -90,7 +90,7 @@ static void on_session(void *user, const struct url *url, const struct loop_list
 		fetch->not_live++;
 		return;
 	}
-	*vec_push(&fetch->sessions) = (struct session){
+	*vec_push(&fetch->sessions) = (struct fetched_session){
 		.id = listed->id,
 		.live_timer_us = (uint32_t)listed->live_timer_us,
 		.name = url_of(url, listed->host, listed->name),
@@ -239,7 +239,7 @@ static void say_fetched(const struct fetch *fetch, const struct range_job *job)
 	}
 }
 
-static int fetch_session(struct fetch *fetch, const struct session *session, size_t number,
+static int fetch_session(struct fetch *fetch, const struct fetched_session *session, size_t number,
 			 struct recorded_paths *paths)
 {
 	const struct range_config *config = fetch->config;

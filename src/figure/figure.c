@@ -137,6 +137,7 @@ bool figure_has_value(const struct figure *figure, const struct report_row *row)
 	if (figure_is_sum(figure) || figure_column(figure)->kind != COLUMN_HISTOGRAM) {
 		return true;
 	}
+	assert(figure->part != HISTOGRAM_NO_PART);
 	histogram = column_histogram(row->values, figure->column);
 	return histogram && (figure->part != HISTOGRAM_STDEV || histogram->count > 1);
 }
@@ -190,6 +191,7 @@ double figure_value(const struct figure *figure, const struct report *report,
 	const struct figure *per = figure->per;
 	double value = one_value(figure, report, row), divisor = 0;
 
+	assert(!per || !per->per);
 	if (!per) {
 		return value;
 	}

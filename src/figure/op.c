@@ -45,22 +45,14 @@ const char *op_words(enum op op)
 
 bool op_holds(enum op op, double value, double limit)
 {
-	switch (op) {
-	case OP_ABOVE:
-		return value > limit;
-	case OP_BELOW:
-		return value < limit;
-	case OP_AT_LEAST:
-		return value >= limit;
-	case OP_AT_MOST:
-		return value <= limit;
-	}
-	assert(false);
-	return false;
+	bool is_beyond = op_wants_more(op) ? value > limit : value < limit;
+
+	return is_beyond || ((op == OP_AT_LEAST || op == OP_AT_MOST) && value == limit);
 }
 
 bool op_wants_more(enum op op)
 {
+	assert(op < OPS);
 	return op == OP_ABOVE || op == OP_AT_LEAST;
 }
 

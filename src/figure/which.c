@@ -245,6 +245,7 @@ static bool matches(const struct figure *figure, const struct report_row *row)
 	const char *name;
 	char number[24];
 
+	assert(figure->key && figure->pattern);
 	if (row->by && table->by_key && strcmp(figure->key, table->by_key) == 0) {
 		return fnmatch(figure->pattern, row->by, 0) == 0;
 	}

@@ -59,6 +59,7 @@ int fleet_figure_add(struct fleet_figures *figures, const char *text, bool by_co
 	struct fleet_figure *figure = mem_alloc(sizeof(*figure));
 	struct figure *of = &figure->figure;
 
+	assert(figures->at.count <= FLEET_FIGURES_MAX);
 	if (!figure_parse_alone(of, "--figure", text, err) ||
 	    check(of, text, by_container, err) < 0) {
 		figure_free(figure);

@@ -145,6 +145,7 @@ static void compare(struct fleet_rows *rows, size_t figure, double *values)
 	struct robust *column = &rows->columns[figure];
 	size_t count = 0;
 
+	assert(figure < rows->config->figures->at.count);
 	for (size_t i = 0; i < rows->rows.count; i++) {
 		const struct fleet_cell *cell = &rows->rows.at[i].cells[figure];
 

@@ -7,6 +7,7 @@
  *       (median)    40.0 %             1.1 MiB/s
  *       (spread)     4.4 %            12.0 KiB/s
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #define DISTANCE_WIDTH    10                      /* "  +12.1 !" */
 #define FAR_TITLE         "FAR FROM THE OTHERS IN"
 
-struct layout {
+struct fleet_layout {
 	FILE *out;
 	const struct fleet_table *table;
 	const char *bold, *plain;
@@ -54,13 +55,14 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 
 /* ---- what fits ---- */
 
-static bool is_shown(const struct layout *layout, size_t figure)
+static bool is_shown(const struct fleet_layout *layout, size_t figure)
 {
+	assert(figure < layout->table->figures->at.count);
 	return !layout->is_unknown[figure];
 }
 
-static void cell_text(const struct layout *layout, size_t figure, const struct fleet_cell *cell,
-		      char text[CELL_MAX])
+static void cell_text(const struct fleet_layout *layout, size_t figure,
+		      const struct fleet_cell *cell, char text[CELL_MAX])
 {
 	(void)snprintf(text, CELL_MAX, "-");
 	if (cell->is_known) {
@@ -69,7 +71,7 @@ static void cell_text(const struct layout *layout, size_t figure, const struct f
 }
 
 /* As wide as the title, and the widest value. */
-static void measure(struct layout *layout, size_t figure)
+static void measure(struct fleet_layout *layout, size_t figure)
 {
 	int width = (int)strlen(layout->table->figures->at.at[figure]->figure.text) -
 		    (DISTANCE_WIDTH - 2);
@@ -96,7 +98,7 @@ static void distance_text(const struct fleet_cell *cell, char text[32])
 	}
 }
 
-static int far_width(const struct layout *layout, const struct fleet_row *row)
+static int far_width(const struct fleet_layout *layout, const struct fleet_row *row)
 {
 	int width = 0;
 
@@ -108,7 +110,7 @@ static int far_width(const struct layout *layout, const struct fleet_row *row)
 	return width;
 }
 
-static void fit_names(struct layout *layout)
+static void fit_names(struct fleet_layout *layout)
 {
 	char name[2 * CELL_MAX];
 
@@ -122,7 +124,7 @@ static void fit_names(struct layout *layout)
 
 /* As many columns as there is room for.  Where there is none for the names of what is far, "!" says
  * it, and those whose column is left out stand below the row. */
-static void fit(struct layout *layout)
+static void fit(struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
 	int far = 0, used;
@@ -156,7 +158,7 @@ static void add_column(struct text_table *table, struct text_column *columns, co
 }
 
 /* The title stands over the value and the distance, not over the mark of what is far. */
-static void begin_table(const struct layout *layout, struct text_table *table,
+static void begin_table(const struct fleet_layout *layout, struct text_table *table,
 			struct text_column columns[FLEET_COLUMNS_MAX])
 {
 	*table = (struct text_table){
@@ -179,7 +181,7 @@ static void begin_table(const struct layout *layout, struct text_table *table,
 	text_head(table);
 }
 
-static void put_far(const struct layout *layout, const struct fleet_row *row)
+static void put_far(const struct fleet_layout *layout, const struct fleet_row *row)
 {
 	const char *comma = "  ";
 
@@ -193,13 +195,13 @@ static void put_far(const struct layout *layout, const struct fleet_row *row)
 }
 
 /* Names after each other, with commas, in lines of the width. */
-struct names {
-	const struct layout *layout;
+struct names_line {
+	const struct fleet_layout *layout;
 	const char *first; /* what stands before them */
 	int used;          /* letters of the line; 0: there is none yet */
 };
 
-static void put_name(struct names *names, size_t figure)
+static void put_name(struct names_line *names, size_t figure)
 {
 	const char *name = names->layout->table->figures->at.at[figure]->figure.text;
 	FILE *out = names->layout->out;
@@ -220,9 +222,9 @@ static void put_name(struct names *names, size_t figure)
 }
 
 /* What is far, and has no column. */
-static void put_far_below(const struct layout *layout, const struct fleet_row *row)
+static void put_far_below(const struct fleet_layout *layout, const struct fleet_row *row)
 {
-	struct names names = { layout, "    ! ", 0 };
+	struct names_line names = { layout, "    ! ", 0 };
 
 	for (size_t i = layout->figures; !layout->has_far && i < layout->table->figures->at.count;
 	     i++) {
@@ -233,10 +235,10 @@ static void put_far_below(const struct layout *layout, const struct fleet_row *r
 	(void)fputs(names.used > 0 ? "\n" : "", layout->out);
 }
 
-static void put_left_out(const struct layout *layout)
+static void put_left_out(const struct fleet_layout *layout)
 {
 	char *first = mem_printf("  no room (--width %d has all): ", layout->needed);
-	struct names names = { layout, first, 0 };
+	struct names_line names = { layout, first, 0 };
 
 	for (size_t i = layout->figures; i < layout->table->figures->at.count; i++) {
 		if (is_shown(layout, i)) {
@@ -247,7 +249,7 @@ static void put_left_out(const struct layout *layout)
 	free(first);
 }
 
-static void put_row(const struct layout *layout, struct text_table *table,
+static void put_row(const struct fleet_layout *layout, struct text_table *table,
 		    const struct fleet_row *row)
 {
 	char text[2 * CELL_MAX], distance[32];
@@ -270,8 +272,8 @@ static void put_row(const struct layout *layout, struct text_table *table,
 }
 
 /* The line of all: the medians, or how far apart the others are. */
-static void put_others(const struct layout *layout, struct text_table *table, const char *name,
-		       bool is_median)
+static void put_others(const struct fleet_layout *layout, struct text_table *table,
+		       const char *name, bool is_median)
 {
 	char text[CELL_MAX];
 
@@ -293,10 +295,10 @@ static void put_others(const struct layout *layout, struct text_table *table, co
 }
 
 /* Names with what is said of them, if there are any. */
-static void put_figures(const struct layout *layout, const char *what, const bool *which)
+static void put_figures(const struct fleet_layout *layout, const char *what, const bool *which)
 {
 	char *first = mem_printf("  %s: ", what);
-	struct names names = { layout, first, 0 };
+	struct names_line names = { layout, first, 0 };
 
 	for (size_t i = 0; i < layout->table->figures->at.count; i++) {
 		if (which[i]) {
@@ -307,7 +309,7 @@ static void put_figures(const struct layout *layout, const char *what, const boo
 	free(first);
 }
 
-static void put_absent(const struct layout *layout)
+static void put_absent(const struct fleet_layout *layout)
 {
 	for (size_t i = 0; i < layout->table->absent_count; i++) {
 		(void)fputs(i == 0 ? "  no windows: " : ", ", layout->out);
@@ -316,7 +318,7 @@ static void put_absent(const struct layout *layout)
 	(void)fputs(layout->table->absent_count > 0 ? "\n" : "", layout->out);
 }
 
-static void put_rest(const struct layout *layout)
+static void put_rest(const struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
 	size_t far = 0;
@@ -344,7 +346,7 @@ static void put_trimmed(FILE *out, const char *text)
 	}
 }
 
-static void put_table(const struct layout *layout)
+static void put_table(const struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
 	struct text_column columns[FLEET_COLUMNS_MAX];
@@ -364,14 +366,14 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct layout layout = { .out = open_memstream(&text, &size),
-				 .table = table,
-				 .width = (int)output->columns,
-				 .bold = output->has_colour ? "\033[1m" : "",
-				 .plain = output->has_colour ? "\033[0m" : "",
-				 .count = output->top > 0 && output->top < table->row_count
-						  ? output->top
-						  : table->row_count };
+	struct fleet_layout layout = { .out = open_memstream(&text, &size),
+				       .table = table,
+				       .width = (int)output->columns,
+				       .bold = output_bold(output),
+				       .plain = output_normal(output),
+				       .count = output->top > 0 && output->top < table->row_count
+							? output->top
+							: table->row_count };
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < table->figures->at.count; i++) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct stream {
+struct history_stream {
 	char *name;
 	uint64_t begin, seq_num; /* of its first packet by time; UINT64_MAX: there is none */
 	bool is_passed;          /* earlier ones are there, and not wanted */
@@ -17,11 +17,11 @@ struct history_trace {
 	struct history *history;
 	VEC(uint8_t) metadata;
 	VEC(struct history_packet) packets; /* in order of arrival; `stream` is one of `streams` */
-	size_t first;               /* index of the oldest packet; earlier ones were dropped */
-	VEC(struct stream) streams; /* each name once */
-	uint64_t stored;            /* sum of weight() */
-	uint64_t gone;              /* packets up to here were dropped by bytes; 0: none */
-	uint64_t hold;              /* ns: nothing from here on is dropped by age */
+	size_t first; /* index of the oldest packet; earlier ones were dropped */
+	VEC(struct history_stream) streams; /* each name once */
+	uint64_t stored;                    /* sum of weight() */
+	uint64_t gone;                      /* packets up to here were dropped by bytes; 0: none */
+	uint64_t hold;                      /* ns: nothing from here on is dropped by age */
 };
 
 struct history {
@@ -147,7 +147,7 @@ void history_metadata_restart(struct history_trace *trace)
 /* ---- packets ---- */
 
 /* Streams are few and packets are large: a linear search is cheap. */
-static struct stream *stream_of(struct history_trace *trace, const char *name)
+static struct history_stream *stream_of(struct history_trace *trace, const char *name)
 {
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		if (strcmp(trace->streams.at[i].name, name) == 0) {
@@ -155,12 +155,12 @@ static struct stream *stream_of(struct history_trace *trace, const char *name)
 		}
 	}
 	*vec_push(&trace->streams) =
-		(struct stream){ .name = mem_strdup(name), .begin = UINT64_MAX };
+		(struct history_stream){ .name = mem_strdup(name), .begin = UINT64_MAX };
 	return &trace->streams.at[trace->streams.count - 1];
 }
 
 /* Workers give packets back in any order. */
-static void note_first(struct stream *stream, const struct retained *retained)
+static void note_first(struct history_stream *stream, const struct retained *retained)
 {
 	if (retained->begin < stream->begin) {
 		stream->begin = retained->begin;
@@ -175,7 +175,7 @@ static uint64_t gone_of(const struct history_trace *trace)
 	uint64_t gone = trace->gone;
 
 	for (size_t i = 0; i < trace->streams.count; i++) {
-		const struct stream *stream = &trace->streams.at[i];
+		const struct history_stream *stream = &trace->streams.at[i];
 
 		if (!stream->is_passed && stream->seq_num > 0 && stream->seq_num != UINT64_MAX &&
 		    stream->begin > gone) {
@@ -219,7 +219,7 @@ void history_add(struct history_trace *trace, const char *stream, struct retaine
 		 uint64_t closed)
 {
 	struct history *history = trace->history;
-	struct stream *its = stream_of(trace, stream);
+	struct history_stream *its = stream_of(trace, stream);
 
 	note_first(its, retained);
 	*vec_push(&trace->packets) =

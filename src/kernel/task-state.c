@@ -3,7 +3,8 @@
  */
 #include "kernel/task-state.h"
 
-#include <stdio.h>
+#include <ctype.h>
+#include <stdlib.h>
 
 uint16_t task_state_encoding(const struct metadata *metadata)
 {
@@ -15,11 +16,17 @@ uint16_t task_state_encoding(const struct metadata *metadata)
 		{ 3, 9, TASK_STATES_3_9 },   { 3, 2, TASK_STATES_3_2 },
 	};
 	const struct env_entry *release = metadata_env(metadata, "kernel_release");
-	unsigned int major = 0, minor = 0;
+	unsigned long major, minor;
+	char *end;
 
-	if (!release || !release->text || sscanf(release->text, "%u.%u", &major, &minor) != 2) {
+	if (!release || !release->text || !isdigit((unsigned char)release->text[0])) {
 		return TASK_STATES_4_14;
 	}
+	major = strtoul(release->text, &end, 10);
+	if (*end != '.' || !isdigit((unsigned char)end[1])) {
+		return TASK_STATES_4_14;
+	}
+	minor = strtoul(end + 1, NULL, 10);
 	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
 		if (major > first[i].major ||
 		    (major == first[i].major && minor >= first[i].minor)) {

@@ -13,9 +13,8 @@
  *   of the thread is traced.  Such a wake-up is pending, and counts from the switch-out on, unless
  * a sched_wakeup before that confirms that the thread never left.  In a trace without sched_wakeup
  *   the wait is tentative: another wake-up shows that the thread slept until then.
- * - A switch-out may be noted before its time.  It takes effect with the first event behind it
- *   (thread_phase_until()), so that a wake-up in the same ns is one of a thread that still runs.
- * - A thread whose switch-in was not seen runs, too, from the note of its switch-out on.
+ * - A wake-up in the ns of a switch-out is one of a thread that still runs: the switch-out comes
+ *   behind it.  One whose switch-in was not seen is seen first (thread_phase_seen()).
  */
 #ifndef SILLAGE_KERNEL_THREAD_PHASE_H
 #define SILLAGE_KERNEL_THREAD_PHASE_H
@@ -41,13 +40,9 @@ enum phase {
 /* All zero: PHASE_UNKNOWN.  A checkpoint contains it. */
 struct thread_phase {
 	uint64_t since;    /* ns: when the phase began */
-	uint64_t out_ts;   /* has_out: when it leaves its CPU */
 	uint64_t cpu;      /* where it runs or ran last; its user may say where it waits */
 	uint8_t phase;     /* enum phase */
-	bool has_out;      /* it is on a CPU until out_ts, whatever the phase */
-	bool out_sleeps;   /* has_out: it will sleep ... */
-	bool out_dies;     /* ... or end; else it is made to leave */
-	bool has_pending;  /* it was woken before it sleeps */
+	bool has_pending;  /* RUNNING: it was woken before it sleeps */
 	bool is_tentative; /* of a pending wake-up, or WAIT because of one: nothing confirms it */
 	bool is_lost;      /* UNKNOWN: since a hole, so that a wake-up does not show it slept */
 };
@@ -71,17 +66,17 @@ enum phase_woken {
 /* Whether it is on a CPU, as far as is known. */
 static inline bool thread_phase_runs(const struct thread_phase *thread)
 {
-	return thread->phase == PHASE_RUNNING || thread->has_out;
+	return thread->phase == PHASE_RUNNING;
 }
 
 /* Whether it waits for a CPU. */
 static inline bool thread_phase_waits(const struct thread_phase *thread)
 {
-	return !thread->has_out && (thread->phase == PHASE_WAIT || thread->phase == PHASE_NEW ||
-				    thread->phase == PHASE_PREEMPTED);
+	return thread->phase == PHASE_WAIT || thread->phase == PHASE_NEW ||
+	       thread->phase == PHASE_PREEMPTED;
 }
 
-/* The phase from @ts on; nothing is noted or pending then. */
+/* The phase from @ts on; nothing is pending then. */
 static inline void thread_phase_set(struct thread_phase *thread, uint64_t ts, enum phase phase)
 {
 	*thread = (struct thread_phase){ .since = ts, .cpu = thread->cpu, .phase = (uint8_t)phase };
@@ -103,40 +98,20 @@ static inline bool thread_phase_seen(struct thread_phase *thread, uint64_t ts, u
 	return true;
 }
 
-/* It leaves its CPU at @ts: notes that. */
+/* It leaves its CPU at @ts: to sleep, or because it ends; else it is made to. */
 static inline void thread_phase_out(struct thread_phase *thread, uint64_t ts, bool sleeps,
 				    bool dies)
 {
-	thread->has_out = true;
-	thread->out_ts = ts;
-	thread->out_sleeps = sleeps;
-	thread->out_dies = dies;
-}
-
-/* Whether thread_phase_until() has something to do. */
-static inline bool thread_phase_is_due(const struct thread_phase *thread, uint64_t ts)
-{
-	return thread->has_out && ts > thread->out_ts;
-}
-
-/* Time has come to @ts: a switch-out that was noted before takes effect.  False: there is none. */
-static inline bool thread_phase_until(struct thread_phase *thread, uint64_t ts)
-{
 	bool is_tentative = thread->is_tentative;
 
-	if (!thread_phase_is_due(thread, ts)) {
-		return false;
-	}
-	if (thread->out_dies || !thread->out_sleeps) {
-		thread_phase_set(thread, thread->out_ts,
-				 thread->out_dies ? PHASE_DEAD : PHASE_PREEMPTED);
+	if (dies || !sleeps) {
+		thread_phase_set(thread, ts, dies ? PHASE_DEAD : PHASE_PREEMPTED);
 	} else if (!thread->has_pending) {
-		thread_phase_set(thread, thread->out_ts, PHASE_BLOCKED);
+		thread_phase_set(thread, ts, PHASE_BLOCKED);
 	} else {
-		thread_phase_set(thread, thread->out_ts, PHASE_WAIT);
+		thread_phase_set(thread, ts, PHASE_WAIT);
 		thread->is_tentative = is_tentative;
 	}
-	return true;
 }
 
 /* An event is a wake-up of it. */
@@ -145,7 +120,7 @@ static inline enum phase_woken thread_phase_wake(struct thread_phase *thread,
 {
 	bool was_pending = thread->has_pending;
 
-	assert_hot(!thread_phase_is_due(thread, wake->ts));
+	assert_hot(!was_pending || thread->phase == PHASE_RUNNING);
 	if (wake->kind == WAKE_CONFIRMS) {
 		thread->has_pending = false; /* it never left */
 		return was_pending ? WOKEN_STAYED : WOKEN_NOT;

@@ -125,6 +125,7 @@ int options_per_stored(struct options *options, const char *value, struct err *e
 				    "--per host,container",
 				    value);
 
+	assert(r < 0 || found);
 	options->per_host = r == 0 && strncmp(found, "host", 4) == 0;
 	if (r < 0 || !options->per_host) {
 		return r < 0 ? r : options_per(options, found, err);

@@ -88,7 +88,7 @@ void options_list_label_models(FILE *out)
 }
 
 /* What is looked for among the models. */
-struct wanted {
+struct wanted_model {
 	const char *name;
 	char *path;              /* NULL: it was not found */
 	VEC(const char *) names; /* of all, for a suggestion; owned */
@@ -96,7 +96,7 @@ struct wanted {
 
 static void look_at(void *user, const char *name, const char *path)
 {
-	struct wanted *wanted = user;
+	struct wanted_model *wanted = user;
 
 	if (strcmp(name, wanted->name) == 0) {
 		wanted->path = mem_strdup(path);
@@ -106,7 +106,7 @@ static void look_at(void *user, const char *name, const char *path)
 
 static int find_model(const char *name, char **ret, struct err *err)
 {
-	struct wanted wanted = { .name = name };
+	struct wanted_model wanted = { .name = name };
 	int r = 0;
 
 	if (strchr(name, '/')) {

@@ -378,7 +378,7 @@ static int bad_option(poptContext context, int code, unsigned int command, struc
 }
 
 /* popt allocates each value; members point to them until options_fini(). */
-struct retained {
+struct retained_option {
 	poptContext context;
 	VEC(char *) values;
 };
@@ -387,7 +387,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		  struct err *err)
 {
 	struct poptOption table[OPTIONS_COUNT_MAX + 1] = { 0 };
-	struct retained *retained = mem_alloc(sizeof(*retained));
+	struct retained_option *retained = mem_alloc(sizeof(*retained));
 	bool given[OPTIONS_COUNT_MAX] = { false };
 	int r = 0, row;
 
@@ -437,7 +437,7 @@ static void free_names(const char **names, size_t count)
 
 void options_fini(struct options *options)
 {
-	struct retained *retained = options->memory;
+	struct retained_option *retained = options->memory;
 
 	free_names(options->selection.comms.at, options->selection.comms.count);
 	free_names(options->selection.irqs.at, options->selection.irqs.count);

@@ -92,6 +92,7 @@ void format_histogram(char *text, size_t size, const char *title, const struct h
 {
 	char count[CELL_MAX], mean[CELL_MAX], high[CELL_MAX], max[CELL_MAX];
 
+	assert(size > 0);
 	part_text(count, histogram, HISTOGRAM_COUNT);
 	part_text(mean, histogram, HISTOGRAM_MEAN);
 	part_text(high, histogram, HISTOGRAM_P99);
@@ -199,6 +200,7 @@ const char *format_rows_title(const struct table *table)
 		[SCOPE_CONTAINER_PAIR] = "PAIR",
 	};
 
+	assert((size_t)table->scope < sizeof(titles) / sizeof(titles[0]));
 	return table->title ? table->title : titles[table->scope];
 }
 
@@ -254,7 +256,7 @@ void format_cut(char *text, int width)
 {
 	assert(width > 2);
 	if ((int)strlen(text) > width) {
-		strcpy(text + width - 2, "..");
+		memcpy(text + width - 2, "..", sizeof(".."));
 	}
 }
 
@@ -292,6 +294,7 @@ static void join(char text[CELL_MAX], char of[CELL_MAX], const char *word, char 
 	int room = width - (int)strlen(word), half = room / 2;
 	int of_len = (int)strlen(of), with_len = (int)strlen(with);
 
+	assert(room > 0);
 	if (of_len + with_len > room) {
 		format_cut(of, of_len > half ? (with_len < half ? room - with_len : half) : of_len);
 		format_cut(with, room - (int)strlen(of));
@@ -351,6 +354,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 {
 	char keyed[KEYED_TEXT_MAX] = "";
 
+	assert(width < CELL_MAX);
 	text[0] = '\0';
 	switch (table->scope) {
 	case SCOPE_TRACE:

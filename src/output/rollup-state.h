@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "engine/contract/partial.h"
 #include "engine/tables/columns.h"
+#include "kernel/thread-identity.h"
 #include "output/rollup.h"
 
 /* A row of a long window; `row` points to the other members. */
@@ -18,8 +19,7 @@ struct rollup_row {
 	struct thread_view view;
 	struct instance instance;
 	char *name, *label, *keyed, *by; /* owned */
-	int64_t named_by;     /* of a process: the tid that its name is of; INT64_MAX: none yet */
-	uint64_t named_by_id; /* row id of that thread */
+	struct process_name named;       /* of a process */
 	uint64_t values[COLUMNS_MAX];
 };
 

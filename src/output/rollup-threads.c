@@ -18,6 +18,7 @@
 
 static void take_out(struct rollup_table *table, struct rollup_row *row)
 {
+	assert(rollup_row_known(table, row->row.id) == row);
 	(void)rollup_rows_remove(&table->by_key, NULL, rollup_rows_seek(&table->by_key, NULL, row));
 }
 
@@ -37,6 +38,7 @@ static void give_number(struct rollup_table *table, struct rollup_row *row, uint
 {
 	struct rollup_row *other = rollup_row_known(table, id);
 
+	assert(rollup_row_known(table, id) != row);
 	if (other) {
 		take_out(table, other);
 		set_aside(table, other);
@@ -70,6 +72,7 @@ static void renumber(struct rollup_table *table, const struct report *window)
 			*vec_push(&others) = row;
 		}
 	}
+	assert(moved.count == window->view_count);
 	for (size_t i = 0; i < moved.count; i++) {
 		if (moved.at[i]) {
 			give_number(table, moved.at[i], window->views[i].id);
@@ -133,6 +136,7 @@ static void note(struct rollup *rollup, const struct report_view *view)
 	struct report_view kept = *view;
 	uint32_t index = (uint32_t)rollup->views.count;
 
+	assert(!at || *at < rollup->views.count);
 	if (at) {
 		index = *at;
 		kept.was = rollup->views.at[index].was;
@@ -192,21 +196,13 @@ struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollu
 	return NULL;
 }
 
-/* The name of a process is that of its leader, or else of the thread with the smallest tid; of
- * several that had the tid, the newest.  The same one says which container (report-threads.c). */
+/* The thread that names the process also says which container it is in. */
 static void name_process(struct rollup_row *process, const struct rollup_row *thread)
 {
 	const struct thread_view *view = &thread->view;
-	bool leads = view->tid == view->pid, has_leader = process->named_by == view->pid;
 
-	if (!view->comm[0] || process->view.pid < 0) {
-		return;
-	}
-	if (view->tid == process->named_by
-		    ? thread->row.id > process->named_by_id
-		    : leads || (!has_leader && view->tid < process->named_by)) {
-		process->named_by = view->tid;
-		process->named_by_id = thread->row.id;
+	if (view->comm[0] && process->view.pid >= 0 &&
+	    process_name_by(&process->named, view->tid, view->pid, thread->row.id)) {
 		process->view.container = view->container;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}
@@ -218,6 +214,7 @@ static struct rollup_row *process_of(struct rollup_table *table, const struct ro
 	struct report_row like = { .id = (uint64_t)view.pid };
 	struct rollup_row *row;
 
+	assert(table->table->scope == SCOPE_PROCESS);
 	like.name = view.pid < 0 ? view.comm : NULL;
 	row = rollup_row_of(table, &like, 0);
 	if (!row->row.thread) {
@@ -246,6 +243,7 @@ static struct rollup_row *container_of(struct rollup *rollup, struct rollup_tabl
 				   .name = name_of(rollup, pid_ns),
 				   .keyed = "" };
 
+	assert(table->table->scope == SCOPE_CONTAINER);
 	return rollup_row_of(table, &like, 0);
 }
 

@@ -109,6 +109,7 @@ static struct rollup_table *table_of(struct rollup *rollup, const struct report_
 	(void)vec_push(&rollup->tables);
 	memmove(rollup->tables.at + at + 1, rollup->tables.at + at,
 		(rollup->tables.count - at - 1) * sizeof(rollup->tables.at[0]));
+	assert(at == 0 || is_before(rollup->tables.at[at - 1], from));
 	rollup->tables.at[at] = table;
 	return table;
 }
@@ -147,7 +148,7 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 
 	row->row = *from;
 	row->source = source;
-	row->named_by = INT64_MAX;
+	row->named.rank = PROCESS_UNNAMED;
 	show_name(row, from);
 	row->keyed = from->keyed ? mem_strdup(from->keyed) : NULL;
 	row->row.keyed = row->keyed;
@@ -197,6 +198,7 @@ static void add_instance(struct rollup_table *table, const struct report_row *fr
 {
 	struct rollup_row *row = new_row(table, from, source);
 
+	assert(table->table->scope == SCOPE_LONGEST);
 	row->instance = *from->instance;
 	row->row.instance = &row->instance;
 	row->row.name = row->instance.keyed.name;
@@ -311,6 +313,7 @@ static void drop_short(struct rollup *rollup, struct rollup_table *table)
 			free(table->all.at[i]);
 		}
 	}
+	assert(kept <= table->all.count);
 	table->all.count = kept;
 }
 
@@ -318,6 +321,7 @@ static void drop_short(struct rollup *rollup, struct rollup_table *table)
 
 static void begin(struct rollup *rollup, const struct report *window)
 {
+	assert(!rollup->is_open);
 	for (size_t t = 0; t < rollup->tables.count; t++) {
 		empty(rollup->tables.at[t]);
 		rollup->tables.at[t]->unknown = UINT16_MAX;
@@ -366,6 +370,7 @@ static void add_part(struct rollup *rollup, const struct report_part *from)
 
 static struct rollup *group_of(struct rollup *rollup, uint32_t group)
 {
+	assert(group > 0);
 	while (rollup->groups.count < group) {
 		*vec_push(&rollup->groups) = rollup_new(rollup->interval_ns, rollup->top,
 							rollup->selection, rollup->places);

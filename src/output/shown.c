@@ -22,6 +22,7 @@ struct sum {
 
 static void sum_init(struct sum *sum, const struct report_row *from, bool is_pair)
 {
+	assert(from->thread);
 	sum->view = (struct thread_view){ .tid = -1, .pid = -1 };
 	memcpy(sum->view.comm, from->thread->comm, sizeof(sum->view.comm));
 	sum->row = (struct report_row){ .thread = &sum->view, .values = sum->values };
@@ -79,6 +80,7 @@ static void sum_by_name(struct shown *shown, const struct report *report, struct
 	struct report_row *rows =
 		arena_alloc(&shown->arena, (from ? from->row_count + 1 : 1) * sizeof(*rows));
 
+	assert(to->table->scope == SCOPE_PROCESS || to->table->scope == SCOPE_PROCESS_PAIR);
 	*sums = (struct shown_sums){ .table = to->table };
 	columns_append(&columns, to->table);
 	to->rows = rows;
@@ -110,6 +112,7 @@ static void sort(struct shown *shown, const struct output *output, struct report
 	struct report_row *rows =
 		arena_copy(&shown->arena, table->rows, table->row_count * sizeof(*rows));
 
+	assert(table->table->scope != SCOPE_LONGEST);
 	report_sort(table->table, output->display, rows, table->row_count, output->top);
 	table->rows = rows;
 }

@@ -17,6 +17,7 @@
 #include "output/sinks/text.h"
 #include "output/whole.h"
 #include "phases/phases.h"
+#include "text/plain.h"
 
 #define COLUMNS_LEAST     20
 #define COLUMNS_UNLIMITED (1u << 20) /* width of text in a file or a pipe: nothing is left out */
@@ -61,9 +62,8 @@ static void look_at_terminal(struct output *output)
 }
 
 /* stdio remembers that a write failed, but not why. */
-static ssize_t write_through(void *cookie, const char *bytes, size_t len)
+static bool write_bytes(struct output *output, const char *bytes, size_t len)
 {
-	struct output *output = cookie;
 	size_t done = 0;
 
 	while (done < len) {
@@ -74,10 +74,66 @@ static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 		}
 		if (put < 0) {
 			output->failure = output->failure ? output->failure : errno;
-			return 0;
+			return false;
 		}
+		assert((size_t)put <= len - done);
 		done += (size_t)put;
 		output->has_written = true;
+	}
+	return true;
+}
+
+const char *output_bold(const struct output *output)
+{
+	return output->has_colour ? PLAIN_BOLD : "";
+}
+
+const char *output_normal(const struct output *output)
+{
+	return output->has_colour ? PLAIN_NORMAL : "";
+}
+
+static bool is_mark(const struct output *output, char byte)
+{
+	return output->has_colour && (byte == PLAIN_BOLD[0] || byte == PLAIN_NORMAL[0]);
+}
+
+/* Up to the next mark.  Returns how much of it was written; failures are noted. */
+static size_t write_plain(struct output *output, const char *bytes, size_t len)
+{
+	char text[4096];
+	size_t count = 0;
+
+	while (count < len && count < sizeof(text) && !is_mark(output, bytes[count])) {
+		text[count] = bytes[count];
+		count++;
+	}
+	plain_report(text, count);
+	return write_bytes(output, text, count) ? count : 0;
+}
+
+static ssize_t write_through(void *cookie, const char *bytes, size_t len)
+{
+	struct output *output = cookie;
+	size_t done = 0;
+
+	if (!output->is_text) {
+		return write_bytes(output, bytes, len) ? (ssize_t)len : 0;
+	}
+	while (done < len) {
+		size_t some = 1;
+
+		if (is_mark(output, bytes[done])) {
+			(void)write_bytes(output,
+					  bytes[done] == PLAIN_BOLD[0] ? "\033[1m" : "\033[0m", 4);
+		} else {
+			some = write_plain(output, bytes + done, len - done);
+		}
+		if (output->failure) {
+			return 0;
+		}
+		assert(some > 0);
+		done += some;
 	}
 	return (ssize_t)len;
 }
@@ -115,6 +171,7 @@ int output_reopen(struct output *output, struct err *err)
 {
 	int again;
 
+	assert(output->out);
 	if (!output->path) {
 		return 0;
 	}
@@ -131,6 +188,7 @@ int output_reopen(struct output *output, struct err *err)
 
 int output_check(struct output *output, struct err *err)
 {
+	assert(output->out);
 	(void)fflush(output->out);
 	if (output->failure) {
 		return err_raise(err, -output->failure, "writing to %s: %s",
@@ -204,6 +262,7 @@ void output_report(struct output *output, const struct trace_identity *trace,
 {
 	struct shown shown = { .sums = { 0 } };
 
+	assert(output->sink);
 	if (output->sink->report) {
 		shown_init(&shown, output, report);
 		output->sink->report(output, trace, &shown.report);
@@ -223,6 +282,7 @@ void output_phase(struct output *output, const struct trace_identity *trace,
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event, bool is_printed)
 {
+	assert(output->sink);
 	if (output->sink->trigger && (is_printed || output->sink->sees_unprinted)) {
 		output->sink->trigger(output, trace, event);
 	}

@@ -37,6 +37,7 @@ struct output {
 	int fd;           /* changes when the file is opened again */
 	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
+	bool is_text;     /* for people: nothing but plain text reaches the file (text/plain.h) */
 	bool is_whole;    /* the file appears at the end, if anything was written (whole.h) */
 	bool is_unnamed;  /* so far */
 	bool has_written;
@@ -117,6 +118,10 @@ void output_phase(struct output *output, const struct trace_identity *trace,
 		  const struct phase_record *phase);
 void output_capture(struct output *output, const struct capture_result *capture);
 void output_end(struct output *output, const struct run_summary *summary);
+
+/* Around text that is bold, where there are colours. */
+const char *output_bold(const struct output *output);
+const char *output_normal(const struct output *output);
 
 /* ---- the file; failures are -errno with the reason ---- */
 

@@ -3,6 +3,7 @@
  */
 #include "output/whole.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -38,6 +39,7 @@ int whole_name(int fd, const char *path)
 	char *from = mem_printf("/proc/self/fd/%d", fd);
 	int r = linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
 
+	assert(fd >= 0);
 	if (r == -EEXIST) { /* a link replaces nothing, a rename does */
 		char *beside = mem_printf("%s.%ld", path, (long)getpid());
 

@@ -3,6 +3,7 @@
  */
 #include "perfetto/processes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -72,6 +73,7 @@ void processes_show(struct processes *processes)
 {
 	VEC(struct process) rows = { 0 };
 
+	assert(!processes->shows);
 	HASH_EACH(process_rows, &processes->rows, one) {
 		*vec_push(&rows) = one->value;
 	}

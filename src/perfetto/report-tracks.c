@@ -3,6 +3,7 @@
  */
 #include "perfetto/report-tracks.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ static void name_thread(const struct tracks_of *tracks, uint32_t thread, char *t
 {
 	const struct deep_thread *of;
 
+	assert(size > 0);
 	if (thread == NOBODY) {
 		(void)snprintf(text, size, "nobody");
 		return;
@@ -34,18 +36,18 @@ static void name_thread(const struct tracks_of *tracks, uint32_t thread, char *t
 
 /* ---- slices that may overlap: each goes to the first track that is free ---- */
 
-struct span {
+struct track_span {
 	uint64_t begin, end;
 	char *name;
 };
 
-struct spans {
-	VEC(struct span) at;
+struct track_spans {
+	VEC(struct track_span) at;
 };
 
 static int by_begin(const void *left, const void *right)
 {
-	const struct span *a = left, *b = right;
+	const struct track_span *a = left, *b = right;
 
 	if (a->begin != b->begin) {
 		return a->begin < b->begin ? -1 : 1;
@@ -71,7 +73,7 @@ static struct lane *free_lane(struct lane *lanes, size_t count, uint64_t begin)
 }
 
 /* Draws the slices on tracks of this name, and forgets them. */
-static void draw(const struct tracks_of *tracks, struct spans *spans, uint64_t parent,
+static void draw(const struct tracks_of *tracks, struct track_spans *spans, uint64_t parent,
 		 const char *name)
 {
 	VEC(struct lane) lanes = { 0 };
@@ -80,13 +82,14 @@ static void draw(const struct tracks_of *tracks, struct spans *spans, uint64_t p
 		qsort(spans->at.at, spans->at.count, sizeof(*spans->at.at), by_begin);
 	}
 	for (size_t i = 0; i < spans->at.count; i++) {
-		struct span *span = &spans->at.at[i];
+		struct track_span *span = &spans->at.at[i];
 		struct lane *lane = free_lane(lanes.at, lanes.count, span->begin);
 
 		if (!lane) {
 			lane = vec_push(&lanes);
 			lane->track = tracks_add(tracks->writer, parent, name);
 		}
+		assert(lane->until <= span->begin && span->begin <= span->end);
 		lane->until = span->end;
 		tracks_begin(tracks->writer, lane->track, span->begin, span->name,
 			     (struct tracks_flow){ 0 });
@@ -97,9 +100,9 @@ static void draw(const struct tracks_of *tracks, struct spans *spans, uint64_t p
 	vec_fini(&spans->at);
 }
 
-static void add_span(struct spans *spans, uint64_t begin, uint64_t end, char *name)
+static void add_span(struct track_spans *spans, uint64_t begin, uint64_t end, char *name)
 {
-	*vec_push(&spans->at) = (struct span){ .begin = begin, .end = end, .name = name };
+	*vec_push(&spans->at) = (struct track_span){ .begin = begin, .end = end, .name = name };
 }
 
 /* ---- the critical path ---- */
@@ -195,6 +198,7 @@ static void draw_states(const struct tracks_of *tracks, uint64_t parent, uint32_
 	char name[2 * NAME_MAX_BYTES];
 	uint64_t track;
 
+	assert(tracks->is_shown[thread]);
 	name_thread(tracks, thread, name, sizeof(name));
 	track = tracks_add(tracks->writer, parent, name);
 	for (size_t i = 0; i < of->intervals.count; i++) {
@@ -224,7 +228,7 @@ static void draw_all_states(const struct tracks_of *tracks)
 
 /* ---- jobs and inversions ---- */
 
-static void add_execution(const struct tracks_of *tracks, struct spans *by_thread,
+static void add_execution(const struct tracks_of *tracks, struct track_spans *by_thread,
 			  const struct execution *one)
 {
 	uint32_t thread = one->thread != NOBODY ? one->thread : one->last;
@@ -241,7 +245,7 @@ static void add_execution(const struct tracks_of *tracks, struct spans *by_threa
 }
 
 /* Draws what the threads have, a track each, and frees @by_thread. */
-static void draw_by_thread(const struct tracks_of *tracks, struct spans *by_thread,
+static void draw_by_thread(const struct tracks_of *tracks, struct track_spans *by_thread,
 			   const char *title)
 {
 	uint64_t parent = 0;
@@ -257,15 +261,15 @@ static void draw_by_thread(const struct tracks_of *tracks, struct spans *by_thre
 	free(by_thread);
 }
 
-static struct spans *new_spans(const struct tracks_of *tracks)
+static struct track_spans *new_spans(const struct tracks_of *tracks)
 {
-	return mem_alloc((tracks->timeline->threads.count + 1) * sizeof(struct spans));
+	return mem_alloc((tracks->timeline->threads.count + 1) * sizeof(struct track_spans));
 }
 
 static void draw_jobs(const struct tracks_of *tracks)
 {
-	const struct jobs *jobs = tracks->report->jobs;
-	struct spans *by_thread = new_spans(tracks);
+	const struct executions *jobs = tracks->report->jobs;
+	struct track_spans *by_thread = new_spans(tracks);
 
 	for (size_t i = 0; jobs && i < jobs->all.count; i++) {
 		add_execution(tracks, by_thread, &jobs->all.at[i]);
@@ -276,7 +280,7 @@ static void draw_jobs(const struct tracks_of *tracks)
 	draw_by_thread(tracks, by_thread, "executions");
 }
 
-static void add_finding(const struct tracks_of *tracks, struct spans *spans,
+static void add_finding(const struct tracks_of *tracks, struct track_spans *spans,
 			const struct finding *finding)
 {
 	char rival[NAME_MAX_BYTES];
@@ -289,7 +293,7 @@ static void add_finding(const struct tracks_of *tracks, struct spans *spans,
 static void draw_inversions(const struct tracks_of *tracks)
 {
 	const struct deep_report *report = tracks->report;
-	struct spans *by_thread = new_spans(tracks);
+	struct track_spans *by_thread = new_spans(tracks);
 
 	for (size_t i = 0; i < report->victims.count; i++) {
 		const struct report_victim *victim = &report->victims.at[i];

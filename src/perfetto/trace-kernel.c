@@ -19,8 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 #include "perfetto/trace-kernel.h"
 #include "perfetto/tracks.h"
 
@@ -168,6 +170,7 @@ static void show_running(struct kernel *kernel, struct kernel_cpu *cpu)
 	struct perfetto_event *event;
 	Perfetto__SchedSwitchFtraceEvent *made = add_switch(kernel, cpu, ts, &event);
 
+	assert(cpu->is_known);
 	made->prev_pid = 0;
 	made->next_pid = cpu->tid;
 	made->has_next_prio = cpu->has_prio;
@@ -183,11 +186,11 @@ static void show_running(struct kernel *kernel, struct kernel_cpu *cpu)
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct kernel *kernel, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *initial = kernel->initial;
 
-	while (kernel->initial_put < initial->initial.count &&
-	       initial->initial.at[kernel->initial_put].since <= ts) {
-		const struct cpu_initial *first = &initial->initial.at[kernel->initial_put++];
+	assert_hot(kernel->initial_put <= kernel->initial->initial.count);
+	while ((first = timeline_initial_next(initial, &kernel->initial_put, ts))) {
 		struct kernel_cpu *cpu = cpu_of(kernel, first->cpu);
 
 		if (cpu && !cpu->is_known) {
@@ -447,15 +450,10 @@ static void on_fork(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 static void on_exec(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
 {
 	enum { TID, OLD_TID };
-	const struct value *v = event->values;
-	int32_t tid, old;
+	int32_t tid = (int32_t)reader_i64(event, TID, 0);
+	int32_t old = (int32_t)reader_i64(event, OLD_TID, 0);
 
-	if (!reader_has(event, TID) || !reader_has(event, OLD_TID)) {
-		return;
-	}
-	tid = (int32_t)v[TID].i;
-	old = (int32_t)v[OLD_TID].i;
-	if (tid == old || !cpu->is_known || cpu->tid != old) {
+	if (!thread_takes_tid(tid, old) || !cpu->is_known || cpu->tid != old) {
 		return;
 	}
 	if (kernel->shows) {
@@ -496,7 +494,7 @@ static void on_free(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 
 /* What is only shown, and changes no state before the range. */
 static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event,
-		 enum kind kind)
+		 enum kernel_kind kind)
 {
 	if ((unsigned int)kind < WAKE_EVENTS) {
 		if (wake_source_kind(&kernel->wakes, kind) == WAKE_SOURCE) {
@@ -529,13 +527,13 @@ static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct rea
 static void take(struct kernel *kernel, const struct reader_event *event)
 {
 	struct kernel_cpu *cpu;
-	enum kind kind;
+	enum kernel_kind kind;
 
 	if (!event->class) {
 		on_loss(kernel, event);
 		return;
 	}
-	kind = (enum kind)kinds[event->binding->request];
+	kind = (enum kernel_kind)kinds[event->binding->request];
 	cpu = cpu_of(kernel, event->cpu);
 	if (kind == KIND_PROCESS) {
 		on_process(kernel, event);
@@ -557,6 +555,7 @@ static void take(struct kernel *kernel, const struct reader_event *event)
 /* The range begins: shows what is known by then. */
 static void begin_range(struct kernel *kernel)
 {
+	assert(!kernel->shows);
 	kernel->shows = true;
 	processes_show(kernel->processes);
 	for (size_t i = 0; i < PERFETTO_CPUS_MAX; i++) {

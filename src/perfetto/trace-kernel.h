@@ -11,7 +11,7 @@
 #include "perfetto/trace.h"
 
 /* What an event is about; a wake-up: enum wake_event. */
-enum kind {
+enum kernel_kind {
 	KIND_SWITCH = WAKE_EVENTS,
 	KIND_FORK,
 	KIND_EXEC,

@@ -155,6 +155,7 @@ static bool close_slice(struct user *user, struct user_thread *thread, uint64_t 
 {
 	uint32_t at = thread->open_count;
 
+	assert(thread->open_count <= OPEN_MAX);
 	while (at > 0 && strcmp(thread->open[at - 1], name) != 0) {
 		at--;
 	}

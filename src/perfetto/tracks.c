@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/text/utf8.h"
 
 #define TEXT_MAX 512 /* bytes of a name; longer ones are cut */
@@ -14,6 +15,7 @@ static uint64_t describe(struct perfetto *writer, Perfetto__TrackDescriptor *tra
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 
+	assert(!track->has_uuid);
 	track->has_uuid = 1;
 	track->uuid = writer_number(writer);
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_DESCRIPTOR;
@@ -28,6 +30,7 @@ static uint64_t add(struct perfetto *writer, uint64_t parent, const char *name,
 	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
 	char text[TEXT_MAX];
 
+	assert(name);
 	(void)utf8_copy(text, sizeof(text), name, strlen(name));
 	track.name = text;
 	track.has_parent_uuid = parent != 0;
@@ -90,6 +93,7 @@ void tracks_begin(struct perfetto *writer, uint64_t track, uint64_t ts, const ch
 	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
 	char text[TEXT_MAX];
 
+	assert_hot(name);
 	(void)utf8_copy(text, sizeof(text), name, strlen(name));
 	event.type = PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
 	event.name = text;

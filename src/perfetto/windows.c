@@ -3,6 +3,7 @@
  */
 #include "perfetto/windows.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ static void begin_trace(struct windows *windows, const struct trace_identity *tr
 
 static Perfetto__CounterDescriptor__Unit unit_of(const struct column *column, size_t part)
 {
+	assert(part < PARTS);
 	if (column->kind == COLUMN_HISTOGRAM && parts[part].permille == 0) {
 		return PERFETTO__COUNTER_DESCRIPTOR__UNIT__UNIT_COUNT;
 	}
@@ -100,6 +102,7 @@ static void count(struct windows *windows, const struct counted *counted, uint64
 	bool is_new;
 	uint64_t *at = counters_put(&windows->counters, key << 40 | (cpu & 0xFFFFFFFFFF), &is_new);
 
+	assert(windows->parent != 0);
 	if (is_new) {
 		name = name_of(counted->table, counted->row, column, counted->part);
 		*at = tracks_add_counter(windows->writer, windows->parent, name,
@@ -124,6 +127,7 @@ static void count_row(struct windows *windows, struct counted counted, uint64_t 
 {
 	const struct table *table = counted.table->table;
 
+	assert(counted.row);
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
 		counted.column = i;
 		counted.part = 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "engine/pool.h"
@@ -162,6 +163,7 @@ static void free_block(struct perfetto_block *block)
 
 static void recycle(struct perfetto *writer, struct perfetto_block *block)
 {
+	assert(block->is_done);
 	block->is_done = block->has_lost = false;
 	block->count = block->packets.at.count = block->out.at.count = 0;
 	if (block->events) {
@@ -174,6 +176,7 @@ static void recycle(struct perfetto *writer, struct perfetto_block *block)
 /* Writes the blocks that are done, up to the first that is not. */
 static void write_done(struct perfetto *writer)
 {
+	assert(writer->written <= writer->waiting.count);
 	while (writer->written < writer->waiting.count &&
 	       writer->waiting.at[writer->written]->is_done) {
 		struct perfetto_block *block = writer->waiting.at[writer->written++];
@@ -199,6 +202,7 @@ static void reap(struct perfetto *writer, size_t most)
 
 static void submit(struct perfetto *writer, struct perfetto_block *block)
 {
+	assert(!block->is_done);
 	reap(writer, writer->in_flight_max);
 	block->job = (struct job){ .run = run_block, .kind = JOB_WORKER };
 	*vec_push(&writer->waiting) = block;
@@ -331,6 +335,7 @@ struct perfetto_event *writer_event(struct perfetto *writer, struct perfetto_blo
 	struct perfetto_event *event;
 
 	assert(cpu < PERFETTO_CPUS_MAX);
+	assert_hot(!*block || (*block)->cpu == cpu);
 	if (*block && (*block)->count == BLOCK_EVENTS) {
 		writer_close(writer, block);
 	}
@@ -368,6 +373,7 @@ struct perfetto *writer_new(FILE *out, unsigned int workers)
 	struct perfetto *writer = mem_alloc(sizeof(*writer));
 	const struct pool_scratch scratch = { .make = make_compressor, .free = free_compressor };
 
+	assert(out);
 	writer->out = out;
 	writer->pool = pool_new(&scratch, workers);
 	writer->in_flight_max = workers > 0 ? 2 * (size_t)workers + 2 : 0;

@@ -13,7 +13,7 @@
 enum choice { WHOLE, CHILDREN, CUT };
 
 /* The best aggregates of one node and one range of slices. */
-struct best {
+struct hierarchy_best {
 	double value, gain, loss;
 	uint8_t choice;
 	uint8_t piece; /* the choice without cuts */
@@ -21,21 +21,21 @@ struct best {
 };
 
 /* Of one node and one range as they are, normalised. */
-struct quality {
+struct hierarchy_quality {
 	double gain, loss;
 };
 
 struct hierarchy_table {
 	size_t slices, nodes;
-	size_t ranges;           /* first <= last */
-	uint32_t *parents;       /* each node */
-	bool *has_children;      /* each node */
-	struct quality *quality; /* [nodes][ranges] */
-	struct best *best;       /* [nodes][ranges]: of the search in progress */
+	size_t ranges;                     /* first <= last */
+	uint32_t *parents;                 /* each node */
+	bool *has_children;                /* each node */
+	struct hierarchy_quality *quality; /* [nodes][ranges] */
+	struct hierarchy_best *best;       /* [nodes][ranges]: of the search in progress */
 };
 
 /* What is needed to measure the qualities. */
-struct sums {
+struct hierarchy_sums {
 	const struct hierarchy_model *model;
 	double *sums, *inner; /* [nodes][series][slices]: of values, and of f(value), below it */
 	uint32_t *leaves;     /* below each node */
@@ -48,8 +48,8 @@ static size_t range_of(const struct hierarchy_table *table, size_t first, size_t
 	return first * table->slices - first * (first + 1) / 2 + last;
 }
 
-static struct best *best_of(const struct hierarchy_table *table, size_t node, size_t first,
-			    size_t last)
+static struct hierarchy_best *best_of(const struct hierarchy_table *table, size_t node,
+				      size_t first, size_t last)
 {
 	return &table->best[node * table->ranges + range_of(table, first, last)];
 }
@@ -61,7 +61,7 @@ static double f(double x)
 
 /* ---- sums below a node ---- */
 
-static void add_node(const struct hierarchy_table *table, struct sums *sums, size_t node)
+static void add_node(const struct hierarchy_table *table, struct hierarchy_sums *sums, size_t node)
 {
 	const struct hierarchy_model *model = sums->model;
 	size_t size = model->series * model->slices, parent = model->parents[node];
@@ -91,13 +91,13 @@ static void add_node(const struct hierarchy_table *table, struct sums *sums, siz
 /* ---- gain and loss of aggregates ---- */
 
 /* Adds one series of a node to all ranges. */
-static void add_series(struct hierarchy_table *table, const struct sums *sums, size_t node,
-		       size_t series)
+static void add_series(struct hierarchy_table *table, const struct hierarchy_sums *sums,
+		       size_t node, size_t series)
 {
 	const struct hierarchy_model *model = sums->model;
 	const double *values = &sums->sums[(node * model->series + series) * model->slices];
 	const double *inners = &sums->inner[(node * model->series + series) * model->slices];
-	struct quality *quality = &table->quality[node * table->ranges];
+	struct hierarchy_quality *quality = &table->quality[node * table->ranges];
 
 	for (size_t first = 0; first < model->slices; first++) {
 		double sum = 0, inner = 0;
@@ -115,9 +115,9 @@ static void add_series(struct hierarchy_table *table, const struct sums *sums, s
 	}
 }
 
-static void measure(struct hierarchy_table *table, const struct sums *sums)
+static void measure(struct hierarchy_table *table, const struct hierarchy_sums *sums)
 {
-	struct quality whole;
+	struct hierarchy_quality whole;
 
 	for (size_t node = 0; node < table->nodes; node++) {
 		for (size_t series = 0; series < sums->model->series; series++) {
@@ -137,7 +137,7 @@ struct hierarchy_table *hierarchy_table_new(const struct hierarchy_model *model)
 {
 	struct hierarchy_table *table = mem_alloc(sizeof(*table));
 	size_t cells = model->nodes * model->series * model->slices;
-	struct sums sums = { .model = model };
+	struct hierarchy_sums sums = { .model = model };
 
 	assert(model->slices >= 1 && model->slices <= HIERARCHY_SLICES_MAX);
 	assert(model->nodes >= 1 && model->nodes <= HIERARCHY_NODES_MAX);
@@ -177,7 +177,7 @@ void hierarchy_table_free(struct hierarchy_table *table)
 /* ---- the search ---- */
 
 /* Takes the other one if it is better by more than rounding, or equal with a larger gain. */
-static void improve(struct best *best, const struct best *other)
+static void improve(struct hierarchy_best *best, const struct hierarchy_best *other)
 {
 	double tolerance = TOLERANCE * fmax(1, fabs(best->value));
 
@@ -219,9 +219,9 @@ static double largest_sum(const double *a, const double *b, size_t count)
 
 /* @children: the sums of the best of all children for each range; NULL for a leaf. */
 static void try_cuts(const struct hierarchy_table *table, size_t node, size_t first, size_t last,
-		     const struct best *children, struct values *values)
+		     const struct hierarchy_best *children, struct values *values)
 {
-	struct best *best = best_of(table, node, first, last);
+	struct hierarchy_best *best = best_of(table, node, first, last);
 	const double *left = values->pieces[first], *right = values->best[last] + 1;
 	/* Of most ranges no cut is good enough. */
 	double enough =
@@ -231,8 +231,8 @@ static void try_cuts(const struct hierarchy_table *table, size_t node, size_t fi
 	best->piece = best->choice;
 	for (size_t cut = first; cut < last; cut++) {
 		size_t range = range_of(table, first, cut);
-		const struct best *after;
-		struct quality piece;
+		const struct hierarchy_best *after;
+		struct hierarchy_quality piece;
 
 		if (left[cut] + right[cut] < enough) {
 			continue;
@@ -240,20 +240,21 @@ static void try_cuts(const struct hierarchy_table *table, size_t node, size_t fi
 		after = best_of(table, node, cut + 1, last);
 		piece = table->quality[node * table->ranges + range];
 		if (table->best[node * table->ranges + range].piece == CHILDREN) {
-			piece = (struct quality){ children[range].gain, children[range].loss };
+			piece = (struct hierarchy_quality){ children[range].gain,
+							    children[range].loss };
 		}
-		improve(best, &(struct best){ .value = left[cut] + after->value,
-					      .gain = piece.gain + after->gain,
-					      .loss = piece.loss + after->loss,
-					      .choice = CUT,
-					      .piece = best->piece,
-					      .cut = (uint8_t)cut });
+		improve(best, &(struct hierarchy_best){ .value = left[cut] + after->value,
+							.gain = piece.gain + after->gain,
+							.loss = piece.loss + after->loss,
+							.choice = CUT,
+							.piece = best->piece,
+							.cut = (uint8_t)cut });
 	}
 	values->best[last][first] = best->value;
 }
 
 static void solve_node(const struct hierarchy_table *table, size_t node,
-		       const struct best *children, struct values *values)
+		       const struct hierarchy_best *children, struct values *values)
 {
 	for (size_t length = 1; length <= table->slices; length++) {
 		for (size_t first = 0; first + length <= table->slices; first++) {
@@ -268,13 +269,14 @@ static void solve_node(const struct hierarchy_table *table, size_t node,
 	}
 }
 
-static void sum_children(const struct hierarchy_table *table, size_t node, struct best *ret)
+static void sum_children(const struct hierarchy_table *table, size_t node,
+			 struct hierarchy_best *ret)
 {
 	for (size_t i = 0; i < table->ranges; i++) {
-		ret[i] = (struct best){ .choice = CHILDREN };
+		ret[i] = (struct hierarchy_best){ .choice = CHILDREN };
 	}
 	for (size_t child = node + 1; child < table->nodes; child++) {
-		const struct best *best = &table->best[child * table->ranges];
+		const struct hierarchy_best *best = &table->best[child * table->ranges];
 
 		for (size_t i = 0; table->parents[child] == node && i < table->ranges; i++) {
 			ret[i].value += best[i].value;
@@ -286,16 +288,16 @@ static void sum_children(const struct hierarchy_table *table, size_t node, struc
 
 static void solve(struct hierarchy_table *table, double p)
 {
-	struct best *children = mem_alloc(table->ranges * sizeof(*children));
+	struct hierarchy_best *children = mem_alloc(table->ranges * sizeof(*children));
 	struct values *values = mem_alloc(sizeof(*values));
 
 	for (size_t i = 0; i < table->nodes * table->ranges; i++) {
 		double gain = table->quality[i].gain, loss = table->quality[i].loss;
 
-		table->best[i] = (struct best){ .value = p * gain - (1 - p) * loss,
-						.gain = gain,
-						.loss = loss,
-						.choice = WHOLE };
+		table->best[i] = (struct hierarchy_best){ .value = p * gain - (1 - p) * loss,
+							  .gain = gain,
+							  .loss = loss,
+							  .choice = WHOLE };
 	}
 	for (size_t node = table->nodes; node-- > 0;) {
 		if (table->has_children[node]) {
@@ -336,7 +338,7 @@ static void collect(const struct hierarchy_table *table, size_t node, size_t fir
 
 void hierarchy_find(struct hierarchy_table *table, double p, struct aggregates *ret)
 {
-	const struct best *root = best_of(table, 0, 0, table->slices - 1);
+	const struct hierarchy_best *root = best_of(table, 0, 0, table->slices - 1);
 
 	assert(p >= 0 && p <= 1);
 	solve(table, p);

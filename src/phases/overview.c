@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 
-struct process {
+struct process_sum {
 	char *name;
 	VEC(struct overview_ran) runs; /* in the order of slices */
 };
@@ -28,7 +28,7 @@ struct overview {
 	bool has_cpus;
 	VEC(struct overview_series) series;
 	struct series_of by_key;
-	VEC(struct process) processes;
+	VEC(struct process_sum) processes;
 	struct process_of by_pid;
 	struct partition_table *table; /* of overview_find() */
 	struct partitions partitions;
@@ -188,9 +188,9 @@ static void add_figures(struct overview *overview, size_t slice, const struct re
 
 /* ---- processes ---- */
 
-static struct process *process_of(struct overview *overview, const struct thread_view *view)
+static struct process_sum *process_of(struct overview *overview, const struct thread_view *view)
 {
-	struct process *process;
+	struct process_sum *process;
 	uint32_t *at;
 	bool is_new;
 
@@ -200,7 +200,7 @@ static struct process *process_of(struct overview *overview, const struct thread
 	}
 	*at = (uint32_t)overview->processes.count;
 	process = vec_push(&overview->processes);
-	*process = (struct process){ 0 };
+	*process = (struct process_sum){ 0 };
 	return process;
 }
 
@@ -211,7 +211,7 @@ static void add_processes(struct overview *overview, size_t slice, const struct 
 
 	for (size_t i = 0; i < count; i++) {
 		const struct report_row *row = &table->rows[i];
-		struct process *process;
+		struct process_sum *process;
 
 		if (!row->thread || row->values[0] == 0) {
 			continue;
@@ -507,7 +507,7 @@ size_t overview_processes(const struct overview *overview, const struct part *pa
 	size_t count = 0;
 
 	for (size_t i = 0; i < overview->processes.count; i++) {
-		const struct process *process = &overview->processes.at[i];
+		const struct process_sum *process = &overview->processes.at[i];
 		uint64_t ns = 0;
 
 		for (size_t k = 0; k < process->runs.count; k++) {

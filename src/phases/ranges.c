@@ -13,7 +13,7 @@
 
 #define WAITS_MAX 64
 
-struct wait {
+struct range_wait {
 	uint64_t begin, end;
 	int32_t tid;
 	char comm[17];
@@ -25,7 +25,7 @@ struct ranges {
 	size_t room;
 	uint64_t *events; /* by slice */
 	const char *thread;
-	VEC(struct wait) waits; /* longest first */
+	VEC(struct range_wait) waits; /* longest first */
 	VEC(struct range) found;
 	/* Of ranges_find(). */
 	const struct overview *overview;
@@ -76,7 +76,7 @@ static bool is_wanted(const struct ranges *ranges, const struct thread_view *thr
 	return *past ? strcmp(thread->comm, ranges->thread) == 0 : thread->tid == tid;
 }
 
-static bool is_longer(const struct wait *a, const struct wait *b)
+static bool is_longer(const struct range_wait *a, const struct range_wait *b)
 {
 	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
 
@@ -85,9 +85,9 @@ static bool is_longer(const struct wait *a, const struct wait *b)
 
 static void add_wait(struct ranges *ranges, const struct report_row *row)
 {
-	struct wait wait = { .begin = row->instance->end - row->instance->ns,
-			     .end = row->instance->end,
-			     .tid = row->thread->tid };
+	struct range_wait wait = { .begin = row->instance->end - row->instance->ns,
+				   .end = row->instance->end,
+				   .tid = row->thread->tid };
 	size_t at = ranges->waits.count;
 
 	memcpy(wait.comm, row->thread->comm, sizeof(wait.comm));
@@ -326,7 +326,7 @@ static void take(struct ranges *ranges, const struct part *core, const struct pa
 	*vec_push(&ranges->found) = (struct range){ .begin = begin, .end = end, .why = why };
 }
 
-static void take_wait(struct ranges *ranges, const struct wait *wait)
+static void take_wait(struct ranges *ranges, const struct range_wait *wait)
 {
 	const struct part core = { slice_at(ranges, wait->begin), slice_at(ranges, wait->end) };
 	const struct part all = all_of(ranges);

@@ -13,13 +13,13 @@
 #define SERIES_LEAST 8     /* room for these is there from the beginning */
 #define LEAST_WEIGHT 0.005 /* times the sum of all series in a slice */
 
-struct quality {
+struct rolling_quality {
 	double value, gain, loss;
 };
 
 /* A slice that may be the first one of the last part, and that part up to now. */
-struct candidate {
-	struct quality before; /* the best up to the slice before */
+struct cut_candidate {
+	struct rolling_quality before; /* the best up to the slice before */
 	uint64_t slices;
 	double inner;  /* the sum of f(value) over all series */
 	double total;  /* the sum over all series */
@@ -29,7 +29,7 @@ struct candidate {
 
 /* The best partition up to a slice. */
 struct best {
-	struct quality quality;
+	struct rolling_quality quality;
 	uint64_t first; /* of its last part */
 };
 
@@ -42,9 +42,9 @@ struct rolling {
 	uint64_t left;      /* the first slice of the first part */
 	double *head;       /* of each series: the sum from `left` to the slice before `first` */
 	double *head_inner; /* the same of f(value) */
-	struct candidate at_left;     /* the part from `left` on; it has no value */
-	struct candidate *candidates; /* by slice modulo room */
-	struct best *best;            /* likewise */
+	struct cut_candidate at_left;     /* the part from `left` on; it has no value */
+	struct cut_candidate *candidates; /* by slice modulo room */
+	struct best *best;                /* likewise */
 	double weight;
 	bool is_fixed;
 	uint64_t weighed; /* slices that had closed when the weight was found last */
@@ -119,7 +119,7 @@ void rolling_free(struct rolling *rolling)
 	free(rolling);
 }
 
-static struct candidate *candidate_of(const struct rolling *rolling, uint64_t slice)
+static struct cut_candidate *candidate_of(const struct rolling *rolling, uint64_t slice)
 {
 	assert(slice >= rolling->first && slice <= rolling->count);
 	return &rolling->candidates[slice % rolling->room];
@@ -135,7 +135,7 @@ static int compare(double a, double b)
 	return a > b + tolerance ? 1 : a < b - tolerance ? -1 : 0;
 }
 
-static bool is_better(const struct quality *a, const struct quality *b)
+static bool is_better(const struct rolling_quality *a, const struct rolling_quality *b)
 {
 	int by_value = compare(a->value, b->value);
 	int by_gain = compare(a->gain, b->gain);
@@ -146,7 +146,8 @@ static bool is_better(const struct quality *a, const struct quality *b)
 }
 
 /* The partition whose last part is the candidate's. */
-static struct quality quality_of(const struct rolling *rolling, const struct candidate *candidate)
+static struct rolling_quality quality_of(const struct rolling *rolling,
+					 const struct cut_candidate *candidate)
 {
 	double outer = 0, gain, loss;
 
@@ -158,15 +159,15 @@ static struct quality quality_of(const struct rolling *rolling, const struct can
 				     : 0;
 	gain = fmax(gain, 0);
 	loss = fmax(loss, 0);
-	return (struct quality){
+	return (struct rolling_quality){
 		.value = candidate->before.value + rolling->weight * gain - loss,
 		.gain = candidate->before.gain + gain,
 		.loss = candidate->before.loss + loss,
 	};
 }
 
-static void extend(const struct rolling *rolling, struct candidate *candidate,
-		   const struct candidate *by, double inner, double total)
+static void extend(const struct rolling *rolling, struct cut_candidate *candidate,
+		   const struct cut_candidate *by, double inner, double total)
 {
 	for (size_t i = 0; i < rolling->series; i++) {
 		candidate->sums[i] += by->value[i];
@@ -176,12 +177,12 @@ static void extend(const struct rolling *rolling, struct candidate *candidate,
 	candidate->slices++;
 }
 
-static struct quality quality_before(const struct rolling *rolling, uint64_t slice)
+static struct rolling_quality quality_before(const struct rolling *rolling, uint64_t slice)
 {
-	struct candidate head = { .sums = rolling->head };
+	struct cut_candidate head = { .sums = rolling->head };
 
 	if (slice <= rolling->left) {
-		return (struct quality){ 0 };
+		return (struct rolling_quality){ 0 };
 	}
 	if (slice > rolling->first) {
 		return rolling->best[(slice - 1) % rolling->room].quality;
@@ -197,7 +198,7 @@ static struct quality quality_before(const struct rolling *rolling, uint64_t sli
 /* The slice, whose values are in place, is the newest one. */
 static void step(struct rolling *rolling, uint64_t slice)
 {
-	struct candidate *own = candidate_of(rolling, slice);
+	struct cut_candidate *own = candidate_of(rolling, slice);
 	struct best best;
 	double inner = 0, total = 0;
 
@@ -213,8 +214,8 @@ static void step(struct rolling *rolling, uint64_t slice)
 	best = (struct best){ quality_of(rolling, &rolling->at_left), rolling->left };
 	for (uint64_t i = rolling->first > rolling->left ? rolling->first : rolling->left + 1;
 	     i <= slice; i++) {
-		struct candidate *candidate = candidate_of(rolling, i);
-		struct quality quality;
+		struct cut_candidate *candidate = candidate_of(rolling, i);
+		struct rolling_quality quality;
 
 		extend(rolling, candidate, own, inner, total);
 		quality = quality_of(rolling, candidate);
@@ -228,9 +229,9 @@ static void step(struct rolling *rolling, uint64_t slice)
 /* Begins again with what is held. */
 static void redo(struct rolling *rolling)
 {
-	struct candidate *left = &rolling->at_left;
+	struct cut_candidate *left = &rolling->at_left;
 
-	left->before = (struct quality){ 0 };
+	left->before = (struct rolling_quality){ 0 };
 	left->slices = rolling->first - rolling->left;
 	left->inner = left->total = 0;
 	memcpy(left->sums, rolling->head, rolling->series_room * sizeof(*left->sums));
@@ -354,7 +355,7 @@ double rolling_weight(const struct rolling *rolling)
 /* Makes room for another slice. */
 static void drop_oldest(struct rolling *rolling)
 {
-	const struct candidate *oldest = candidate_of(rolling, rolling->first);
+	const struct cut_candidate *oldest = candidate_of(rolling, rolling->first);
 	bool begins = false;
 
 	for (size_t i = 0; i < rolling->parts.count; i++) {
@@ -469,7 +470,7 @@ static void double_codec(struct codec *codec, double *value, double least, doubl
 	}
 }
 
-static void quality_codec(struct codec *codec, struct quality *quality)
+static void quality_codec(struct codec *codec, struct rolling_quality *quality)
 {
 	double_codec(codec, &quality->value, -SUM_MOST, SUM_MOST);
 	double_codec(codec, &quality->gain, 0, SUM_MOST);
@@ -478,7 +479,7 @@ static void quality_codec(struct codec *codec, struct quality *quality)
 
 static void slice_codec(struct rolling *rolling, struct codec *codec, uint64_t slice)
 {
-	struct candidate *candidate = candidate_of(rolling, slice);
+	struct cut_candidate *candidate = candidate_of(rolling, slice);
 	struct best *best = &rolling->best[slice % rolling->room];
 
 	for (size_t i = 0; i < rolling->series; i++) {
@@ -495,7 +496,7 @@ static void slice_codec(struct rolling *rolling, struct codec *codec, uint64_t s
 /* Adds the slice that was read to the candidates before it, as step() did. */
 static void add_again(struct rolling *rolling, uint64_t slice)
 {
-	struct candidate *own = candidate_of(rolling, slice);
+	struct cut_candidate *own = candidate_of(rolling, slice);
 	double inner = 0, total = 0;
 
 	for (size_t i = 0; i < rolling->series; i++) {
@@ -509,7 +510,7 @@ static void add_again(struct rolling *rolling, uint64_t slice)
 
 void rolling_codec(struct rolling *rolling, struct codec *codec)
 {
-	struct candidate *left = &rolling->at_left;
+	struct cut_candidate *left = &rolling->at_left;
 	size_t series = codec_count(codec, rolling->series, 24);
 
 	assert(!codec_reads(codec) || rolling->count == 0);

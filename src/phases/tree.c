@@ -18,7 +18,7 @@ struct spent {
 	uint64_t ns[TREE_STATES]; /* of a thread or process the first only */
 };
 
-struct resource {
+struct tree_resource {
 	int64_t id;  /* CPU or pid */
 	int32_t tid; /* NO_TID: a process, or a CPU */
 	char *name;
@@ -31,7 +31,7 @@ HASH_MAP(resource_of, uint32_t)
 struct tree {
 	enum tree_kind kind;
 	size_t room;
-	VEC(struct resource) resources;
+	VEC(struct tree_resource) resources;
 	struct resource_of by_key;
 	uint64_t *run, *unknown; /* of each slice: of all processes, of all CPUs */
 	bool has_cpus;
@@ -84,10 +84,10 @@ void tree_free(struct tree *tree)
 /* ---- windows ---- */
 
 /* NULL: there is none, and @is_wanted is false. */
-static struct resource *resource_of(struct tree *tree, int64_t id, int32_t tid, bool is_wanted)
+static struct tree_resource *resource_of(struct tree *tree, int64_t id, int32_t tid, bool is_wanted)
 {
 	uint64_t key = (uint64_t)id << 32 ^ (uint32_t)tid;
-	struct resource *resource;
+	struct tree_resource *resource;
 	uint32_t *at = resource_of_get(&tree->by_key, key);
 
 	if (at) {
@@ -98,12 +98,12 @@ static struct resource *resource_of(struct tree *tree, int64_t id, int32_t tid, 
 	}
 	*resource_of_put(&tree->by_key, key, NULL) = (uint32_t)tree->resources.count;
 	resource = vec_push(&tree->resources);
-	*resource = (struct resource){ .id = id, .tid = tid };
+	*resource = (struct tree_resource){ .id = id, .tid = tid };
 	return resource;
 }
 
 /* The same resource may come several times in one slice: CPUs that share a leaf. */
-static struct spent *spent_in(struct resource *resource, size_t slice)
+static struct spent *spent_in(struct tree_resource *resource, size_t slice)
 {
 	size_t count = resource->slices.count;
 
@@ -115,7 +115,7 @@ static struct spent *spent_in(struct resource *resource, size_t slice)
 	return &resource->slices.at[count - 1];
 }
 
-static bool has_slice(const struct resource *resource, size_t slice)
+static bool has_slice(const struct tree_resource *resource, size_t slice)
 {
 	size_t count = resource ? resource->slices.count : 0;
 
@@ -143,7 +143,7 @@ static void add_cpus(struct tree *tree, size_t slice, const struct report_table 
 	}
 }
 
-static void set_name(struct resource *resource, const struct thread_view *view)
+static void set_name(struct tree_resource *resource, const struct thread_view *view)
 {
 	free(resource->name); /* the last name is shown */
 	resource->name = view->pid < 0 && resource->tid == NO_TID
@@ -159,7 +159,7 @@ static void add_runs(struct tree *tree, size_t slice, const struct report_table 
 
 	for (size_t i = 0; i < table->row_count; i++) {
 		const struct report_row *row = &table->rows[i];
-		struct resource *resource;
+		struct tree_resource *resource;
 
 		tree->run[slice] += is_process ? row->values[RUN] : 0;
 		if (i >= TREE_ROWS || !row->thread || row->values[RUN] == 0 ||
@@ -226,7 +226,8 @@ static uint32_t add_node(struct tree *tree, uint32_t parent, char *name, char *s
 }
 
 /* Adds what a resource did to a leaf's values, or takes it away. */
-static void lay(const struct tree *tree, const struct resource *resource, double sign, double *ret)
+static void lay(const struct tree *tree, const struct tree_resource *resource, double sign,
+		double *ret)
 {
 	for (size_t i = 0; i < resource->slices.count; i++) {
 		const struct spent *spent = &resource->slices.at[i];
@@ -281,7 +282,7 @@ static bool is_zero(const struct tree *tree, const double *values)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct resource *x = a, *y = b;
+	const struct tree_resource *x = a, *y = b;
 
 	/* The pool, which is negative, is the last one. */
 	return (uint64_t)x->id < (uint64_t)y->id ? -1 : (uint64_t)x->id > (uint64_t)y->id;
@@ -290,7 +291,7 @@ static int by_id(const void *a, const void *b)
 /* Processes before threads, and what ran most first. */
 static int by_time(const void *a, const void *b)
 {
-	const struct resource *x = a, *y = b;
+	const struct tree_resource *x = a, *y = b;
 	bool x_is_thread = x->tid != NO_TID, y_is_thread = y->tid != NO_TID;
 
 	return x_is_thread != y_is_thread ? x_is_thread - y_is_thread
@@ -304,7 +305,7 @@ static void add_cpu_nodes(struct tree *tree)
 	(void)add_node(tree, 0, mem_strdup("all CPUs"), NULL, NULL);
 	qsort(tree->resources.at, tree->resources.count, sizeof(tree->resources.at[0]), by_id);
 	for (size_t i = 0; i < tree->resources.count; i++) {
-		const struct resource *cpu = &tree->resources.at[i];
+		const struct tree_resource *cpu = &tree->resources.at[i];
 		double *values = leaf_of(tree);
 
 		lay(tree, cpu, 1, values);
@@ -318,7 +319,7 @@ static void add_cpu_nodes(struct tree *tree)
 }
 
 /* Whether it may have lived longer than a slice. */
-static bool is_lasting(const struct tree *tree, const struct resource *thread)
+static bool is_lasting(const struct tree *tree, const struct tree_resource *thread)
 {
 	size_t first = thread->slices.at[0].slice / tree->stride;
 	size_t last = thread->slices.at[thread->slices.count - 1].slice / tree->stride;
@@ -327,14 +328,14 @@ static bool is_lasting(const struct tree *tree, const struct resource *thread)
 }
 
 /* The threads of a process that are shown; those of all processes are sorted. */
-static size_t threads_of(const struct tree *tree, const struct resource *process, size_t processes,
-			 const struct resource **ret)
+static size_t threads_of(const struct tree *tree, const struct tree_resource *process,
+			 size_t processes, const struct tree_resource **ret)
 {
 	size_t count = 0;
 
 	for (size_t i = processes, seen = 0; i < tree->resources.count && seen < TREE_THREADS;
 	     i++) {
-		const struct resource *thread = &tree->resources.at[i];
+		const struct tree_resource *thread = &tree->resources.at[i];
 
 		if (is_lasting(tree, thread)) {
 			seen++;
@@ -346,14 +347,14 @@ static size_t threads_of(const struct tree *tree, const struct resource *process
 	return count;
 }
 
-static char *pid_selection(const struct resource *process)
+static char *pid_selection(const struct tree_resource *process)
 {
 	return process->id < 0 ? NULL : mem_printf("--pid %" PRId64, process->id);
 }
 
-static void add_process(struct tree *tree, const struct resource *process, size_t processes)
+static void add_process(struct tree *tree, const struct tree_resource *process, size_t processes)
 {
-	const struct resource *threads[TREE_THREADS];
+	const struct tree_resource *threads[TREE_THREADS];
 	size_t count = threads_of(tree, process, processes, threads);
 	double *rest = leaf_of(tree), *values;
 	uint32_t node;

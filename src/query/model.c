@@ -127,7 +127,7 @@ static int take_line(struct period_set *set, char *line, size_t at, char **item,
 int model_read(struct period_set *set, const char *path, const char *name, struct err *err)
 {
 	struct period_set before = *set;
-	char *text, *rest, *line, *item = NULL;
+	char *text = NULL, *rest, *line, *item = NULL;
 	size_t at = 0, number = 0;
 	int r = read_all(path, &text, err);
 

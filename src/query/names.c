@@ -51,7 +51,7 @@ static int lacks_event(const struct names *names, const char *event)
 	const char *call = strncmp(event, "syscall_entry_", 14) == 0  ? event + 14
 			   : strncmp(event, "syscall_exit_", 13) == 0 ? event + 13
 								      : NULL;
-	const char *quote = strchr(event, '*') ? "'" : "";
+	const char *quote = strpbrk(event, "* \"$&;|<>()[]{}#~\\") ? "'" : "";
 
 	if (near) {
 		return err_raise(names->err, -ENOENT,

@@ -10,7 +10,7 @@
 
 #define BATCH_PACKETS 64 /* the two batches of a stream take 20 KiB */
 
-struct batch {
+struct ahead_batch {
 	struct found_packet at[BATCH_PACKETS];
 	size_t count;
 };
@@ -22,9 +22,9 @@ struct ahead {
 	/* The job's while is_running: */
 	struct recorded_file *file;
 	struct decoder *decoder;
-	struct batch *coming;
+	struct ahead_batch *coming;
 	/* The coordinator's: */
-	struct batch *now;
+	struct ahead_batch *now;
 	size_t at; /* the current packet of `now` */
 	bool is_running;
 };
@@ -33,7 +33,7 @@ static void find_batch(struct job *job, void *scratch)
 {
 	struct ahead *ahead = (struct ahead *)job;
 	struct recorded_file *file = ahead->file;
-	struct batch *batch = ahead->coming;
+	struct ahead_batch *batch = ahead->coming;
 
 	(void)scratch;
 	for (batch->count = 0; batch->count < BATCH_PACKETS && file->has_info; batch->count++) {
@@ -78,7 +78,7 @@ struct ahead *ahead_new(struct engine *engine, struct recorded_file *file, const
 	return ahead;
 }
 
-static void free_batch(struct batch *batch, size_t from)
+static void free_batch(struct ahead_batch *batch, size_t from)
 {
 	for (size_t i = from; i < batch->count; i++) {
 		free(batch->at[i].fault);
@@ -103,7 +103,7 @@ void ahead_free(struct ahead *ahead)
 /* The current packet, of the next batch if need be; or NULL. */
 static struct found_packet *current(struct ahead *ahead)
 {
-	struct batch *used = ahead->now;
+	struct ahead_batch *used = ahead->now;
 
 	if (ahead->at == used->count && ahead->is_running) {
 		wait_for_job(ahead);

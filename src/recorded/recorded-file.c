@@ -282,7 +282,7 @@ static int open_file(const char *dir, const char *name, const struct plan *plan,
 {
 	struct recorded_part part = { .path = mem_printf("%s/%s", dir, name) };
 	struct recorded_file file = { 0 };
-	struct stat status;
+	struct stat status = { 0 };
 	int r = 0;
 
 	part.fd = open(part.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */

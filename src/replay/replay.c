@@ -270,7 +270,6 @@ static int send_packet(struct replay *replay, size_t i)
 
 static int replay_packets(struct replay *replay)
 {
-	uint64_t last_ns = replay->first_ns;
 	size_t i;
 	int r = 0;
 
@@ -282,8 +281,7 @@ static int replay_packets(struct replay *replay)
 	while (r == 0 && !*replay->config->stop && (i = next_file(replay)) != SIZE_MAX) {
 		const struct recorded_file *file = &replay->trace.files.at.at[i];
 
-		last_ns = file_ns(file, file->info.end);
-		r = wait_until(replay, last_ns);
+		r = wait_until(replay, file_ns(file, file->info.end));
 		if (r == 0 && !*replay->config->stop) {
 			r = send_packet(replay, i);
 		}

@@ -322,7 +322,7 @@ static int add_all(const struct options *options, struct actions *actions, struc
 			r = err_raise(err, -EINVAL,
 				      "trigger \"%.100s\": `on N hosts` is for `sillage history "
 				      "--per host`, which sees several hosts",
-				      actions_name(actions, i));
+				      trigger_name(actions_trigger(actions, i)));
 		}
 	}
 	return r;
@@ -334,7 +334,8 @@ static struct gate *gate_of(const struct options *options, const struct actions 
 	size_t count = actions_count(actions);
 
 	for (size_t i = 0; i < count; i++) {
-		gate_add(gate, actions_name(actions, i), i >= count - options->fails.count);
+		gate_add(gate, trigger_name(actions_trigger(actions, i)),
+			 i >= count - options->fails.count);
 	}
 	return gate;
 }
@@ -561,6 +562,7 @@ struct output run_output_of(const struct options *options)
 	bool is_text = strcmp(options->format, "text") == 0;
 
 	return (struct output){ .sink = sink_find(options->format),
+				.is_text = is_text,
 				.path = options->output,
 				.top = options->has_top || is_text ? options->top : 0,
 				.has_width = options->has_width,

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "text/plain.h"
+
 static void (*shown_by)(const char *line); /* global, since say() is a callback without one */
 
 void say_to(void (*show)(const char *line))
@@ -22,11 +24,7 @@ void say(const char *fmt, ...)
 	va_start(args, fmt);
 	(void)vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	for (unsigned char *at = (unsigned char *)line; *at; at++) {
-		if (*at < 0x20 || *at == 0x7F) {
-			*at = '?'; /* names in it are untrusted: no escape sequences */
-		}
-	}
+	plain_message(line);
 	if (shown_by) {
 		shown_by(line);
 		return;

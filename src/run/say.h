@@ -4,7 +4,7 @@
 #ifndef SILLAGE_RUN_SAY_H
 #define SILLAGE_RUN_SAY_H
 
-/* Prints "sillage: ..." and a newline.  Control characters become "?"; under systemd the line has a
+/* Prints "sillage: ..." and a newline, as plain_message() leaves it; under systemd the line has a
  * log level. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -3,6 +3,7 @@
  */
 #include "setup/commands.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ void commands_add(struct command_lines *lines, const char *const *words)
 {
 	struct command_line *line = vec_push(&lines->at);
 
+	assert(words[0]);
 	*line = (struct command_line){ 0 };
 	for (; *words; words++) {
 		line->is_kernel |= strcmp(*words, "-k") == 0;
@@ -95,6 +97,7 @@ static char *size_text(uint64_t bytes)
 {
 	bool is_whole = bytes % (1024 * 1024) == 0;
 
+	assert(bytes > 0 && bytes % 1024 == 0);
 	return mem_printf("%" PRIu64 "%s", bytes / (is_whole ? 1024 * 1024 : 1024),
 			  is_whole ? "M" : "K");
 }
@@ -104,6 +107,7 @@ static void add_channel(struct command_lines *lines, const struct commands_confi
 {
 	char *subbuf = size_text(sizes->bytes), *count = mem_printf("%" PRIu64, sizes->count);
 
+	assert(sizes->bytes > 0 && sizes->count > 0);
 	commands_add(lines, (const char *const[]){
 				    "lttng", "enable-channel", domain, "-s", config->session,
 				    "--subbuf-size", subbuf, "--num-subbuf", count,
@@ -120,6 +124,7 @@ static void add_create(struct command_lines *lines, const struct commands_config
 	char *live = mem_printf("--live=%" PRIu64, config->live_timer_ns / 1000);
 	char *url = config->relay ? mem_printf("--set-url=%s", config->relay) : mem_strdup("");
 
+	assert(config->live_timer_ns >= 1000);
 	commands_add(lines,
 		     (const char *const[]){ "lttng", "create", config->session, live, url, NULL });
 	free(live);
@@ -139,6 +144,7 @@ void commands_make(struct command_lines *lines, const struct wanted *wanted,
 {
 	const char *session = config->session;
 
+	assert(lines->at.count == 0);
 	add_create(lines, config);
 	if (wanted_has_kernel(wanted)) {
 		add_channel(lines, config, "-k", &config->kernel);
@@ -183,6 +189,7 @@ static void print_word(const char *word, FILE *out)
 
 void commands_print(const struct command_line *line, FILE *out)
 {
+	assert(line->words.count > 1 && !line->words.at[line->words.count - 1]);
 	for (size_t i = 0; line->words.at[i]; i++) {
 		if (i > 0) {
 			(void)fputc(' ', out);

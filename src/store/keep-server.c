@@ -19,7 +19,7 @@
 #include "store/reader-state.h"
 
 /* Files of the server: windows of one length that begin on one day; or what is of no length. */
-struct partition {
+struct server_partition {
 	char table[STORE_NAME_MAX];
 	uint64_t level; /* 0: it has none */
 	uint64_t day;   /* since the epoch */
@@ -33,7 +33,7 @@ struct server_pass {
 	struct clickhouse_encoder *encoder;
 	struct clickhouse_batch *batch;
 	uint64_t now; /* ages count back from it */
-	VEC(struct partition) partitions;
+	VEC(struct server_partition) partitions;
 	struct err *err;
 };
 
@@ -50,7 +50,7 @@ static int ask(struct server_pass *s, char *statement, char **ret)
 /* "windows\t(1000000000,20000)\t1".  The user may have tables and views of his own there. */
 static void take_partition(struct server_pass *s, const char *line)
 {
-	struct partition partition = { 0 };
+	struct server_partition partition = { 0 };
 	size_t len = strcspn(line, "\t");
 	const char *at = line + len + 1;
 	char *past;
@@ -70,7 +70,8 @@ static void take_partition(struct server_pass *s, const char *line)
 	} else {
 		partition.day = strtoull(at, &past, 10);
 	}
-	if (*past == '\t' && past > at && partition.day < INT64_MAX / KEEP_DAY_NS) {
+	if (*past == '\t' && past > at && (*at != '(' || partition.level > 0) &&
+	    partition.day < INT64_MAX / KEEP_DAY_NS) {
 		partition.is_fresh = past[1] == '1';
 		*vec_push(&s->partitions) = partition;
 	}
@@ -102,8 +103,9 @@ static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
 
 static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
 {
+	assert(level > 0);
 	for (size_t i = 0; i < s->partitions.count; i++) {
-		const struct partition *one = &s->partitions.at[i];
+		const struct server_partition *one = &s->partitions.at[i];
 
 		if (one->level == level && one->day == day && strcmp(one->table, "windows") == 0) {
 			return true;
@@ -188,6 +190,7 @@ static int merge_slot(struct server_pass *s, struct store_reader *reader,
 	struct keep_slot slot;
 	int r = keep_merge(reader, windows, count, merge->length_ns, s->pass->top, &slot, s->err);
 
+	assert(count > 0 && merge->length_ns > 0);
 	if (r == 0 && slot.was_incomplete) {
 		r = note_late(s, reader, windows, count, merge, &slot);
 	}
@@ -285,7 +288,7 @@ static int count_heads(struct server_pass *s, uint64_t level, uint64_t day, char
 		ret);
 }
 
-static int drop(struct server_pass *s, const struct partition *one)
+static int drop(struct server_pass *s, const struct server_partition *one)
 {
 	char *ignored = NULL;
 	int r = one->level > 0 ? ask(s,
@@ -305,7 +308,7 @@ static int drop(struct server_pass *s, const struct partition *one)
 /* ---- one partition of windows ---- */
 
 /* Merges the day's windows of this length, and drops their heads: then they are not there. */
-static int keep_partition(struct server_pass *s, const struct partition *one)
+static int keep_partition(struct server_pass *s, const struct server_partition *one)
 {
 	const struct keep_fate fate = keep_fate_of(s->pass->keep, one->level);
 	const struct merge merge = { one->level, one->day, fate.length_ns };
@@ -328,7 +331,7 @@ static int keep_partition(struct server_pass *s, const struct partition *one)
 
 /* What is of no window goes when the last windows of its day do.  Rows go when no head is left, and
  * none can be on its way: it follows its rows at once. */
-static int keep_other(struct server_pass *s, const struct partition *one)
+static int keep_other(struct server_pass *s, const struct server_partition *one)
 {
 	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
 	const struct store_keep *keep = s->pass->keep;
@@ -366,7 +369,7 @@ static int keep_all(struct server_pass *s)
 	s->partitions.count = 0;
 	r = find_partitions(s);
 	for (size_t i = 0; r == 0 && i < s->partitions.count && !*s->pass->stop; i++) {
-		const struct partition *one = &s->partitions.at[i];
+		const struct server_partition *one = &s->partitions.at[i];
 
 		r = strcmp(one->table, "windows") == 0 ? keep_partition(s, one)
 						       : keep_other(s, one);

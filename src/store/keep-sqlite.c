@@ -70,6 +70,7 @@ static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint
 			       " begin >= ? AND begin < ? AND trace = ?",
 			       &rows, f->err);
 
+	assert(f->level_count <= KEEP_LENGTHS_MAX);
 	(void)sqlite3_bind_int64(rows, 2, (int64_t)begin);
 	(void)sqlite3_bind_int64(rows, 3, (int64_t)(begin + length_ns));
 	(void)sqlite3_bind_int64(rows, 4, trace);
@@ -129,6 +130,7 @@ static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64
 	struct keep_slot slot = { 0 };
 	int r = choose(f, trace, begin, length_ns, &windows);
 
+	assert(length_ns > 0 && begin % length_ns == 0);
 	r = r < 0 ? r : find_in_slot(f, trace, begin, length_ns, &places);
 	if (r == 0 && windows.at.count > 0) {
 		r = keep_merge(f->reader, windows.at.at, windows.at.count, length_ns, f->pass->top,
@@ -188,8 +190,7 @@ static int read_levels(struct file_pass *f)
 {
 	sqlite3_stmt *next = NULL;
 	size_t *count = &f->level_count;
-	int r = sqlite_prepare(f->reader->db, f->reader->path,
-			       "SELECT min(level) FROM windows WHERE level > ?", &next, f->err);
+	int r = sqlite_prepare(f->reader->db, f->reader->path, SQLITE_NEXT_LEVEL, &next, f->err);
 
 	for (*count = 0; r == 0 && *count < KEEP_LENGTHS_MAX; (*count)++) {
 		(void)sqlite3_bind_int64(next, 1, *count ? (int64_t)f->levels[*count - 1] : 0);
@@ -211,6 +212,7 @@ static int one_transaction(struct file_pass *f)
 	uint64_t oldest = f->pass->keep->at[f->pass->keep->count - 1].age_ns;
 	int r = sqlite_writer_begin(f->writer, f->err);
 
+	assert(!f->reader);
 	f->windows = f->level_count = 0;
 	r = r < 0 ? r : store_reader_open(f->pass->url, f->pass->stop, &f->reader, f->err);
 	r = r < 0 ? r : read_levels(f);

@@ -52,6 +52,7 @@ static int take_level(const char *text, const char **at, struct store_keep *ret,
 	size_t len = strcspn(*at, ","), first = strcspn(*at, ":,");
 	int r;
 
+	assert(ret->count <= KEEP_LEVELS_MAX);
 	if (ret->count == KEEP_LEVELS_MAX) {
 		return fail(err, text, "too many lengths");
 	}
@@ -75,6 +76,7 @@ static int take_level(const char *text, const char **at, struct store_keep *ret,
 static int check_levels(const char *text, uint64_t interval_ns, const struct store_keep *keep,
 			struct err *err)
 {
+	assert(keep->count > 0 && keep->count <= KEEP_LEVELS_MAX);
 	for (size_t i = 0; i < keep->count; i++) {
 		const struct keep_level *level = &keep->at[i], *last = i > 0 ? level - 1 : NULL;
 
@@ -158,6 +160,7 @@ int keep_choose(struct store_reader *reader, size_t trace, uint64_t length_ns, u
 	bool *wanted;
 	int r;
 
+	assert(length_ns > 0 && begin <= end);
 	(void)store_reader_traces(reader, &traces);
 	assert(trace < traces);
 	wanted = mem_alloc(traces);
@@ -213,6 +216,7 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 	const struct store_trace *trace = &store_reader_traces(reader, &traces)[windows[0].trace];
 	int r = 0;
 
+	assert(count > 0 && length_ns > 0);
 	*ret = (struct keep_slot){ 0 };
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		struct report report;
@@ -264,6 +268,7 @@ int store_keep_pass(const struct keep_pass *pass, struct err *err)
 {
 	const char *path;
 
+	assert(pass->keep->count > 0);
 	if (store_is_clickhouse(pass->url)) {
 		return keep_pass_server(pass, err);
 	}

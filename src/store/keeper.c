@@ -3,6 +3,7 @@
  */
 #include "store/keeper.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -72,6 +73,7 @@ struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64
 	struct keeper *keeper = mem_alloc(sizeof(*keeper));
 	pthread_condattr_t clock;
 
+	assert(keep->count > 0);
 	keeper->keep = *keep;
 	keeper->url = mem_strdup(url);
 	keeper->pass = (struct keep_pass){ .url = keeper->url,

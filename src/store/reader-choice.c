@@ -2,6 +2,7 @@
  * reader-choice: see reader-choice.h.
  */
 #include "store/reader-choice.h"
+#include "base/check.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -27,6 +28,7 @@ static void unite(struct spans *spans)
 	for (size_t i = 0; i < spans->at.count; i++) {
 		struct span *last = kept > 0 ? &spans->at.at[kept - 1] : NULL;
 
+		assert_hot(!last || last->begin <= spans->at.at[i].begin);
 		if (last && spans->at.at[i].begin <= last->end) {
 			last->end =
 				spans->at.at[i].end > last->end ? spans->at.at[i].end : last->end;
@@ -116,6 +118,8 @@ static void split(struct choice_groups *groups, size_t at, uint64_t lists)
 {
 	struct choice_group *other = vec_push(&groups->at), *group = &groups->at.at[at];
 
+	assert(at < groups->at.count);
+	assert((group->lists & lists) && (group->lists & ~lists));
 	*other = (struct choice_group){ .lists = group->lists & ~lists };
 	vec_append(&other->covered.at, group->covered.at.at, group->covered.at.count);
 	vec_append(&other->fresh.at, group->fresh.at.at, group->fresh.at.count);
@@ -243,6 +247,7 @@ static int find_lists(const struct choice_source *source, uint64_t level, uint32
 			       " AND analyses > ?",
 			       &next, err);
 
+	assert(trace < reader->traces.count);
 	*ret = STORE_HEAD;
 	while (r == 0 && goes_on) {
 		(void)sqlite3_bind_int64(next, 1, reader->traces.at[trace].number);
@@ -272,6 +277,7 @@ static int add_rests(struct reader_choice *choice, const struct choice_source *s
 	uint64_t lists = STORE_HEAD;
 	int r = 0;
 
+	assert(groups->at.count > 0);
 	if (own == UINT32_MAX) {
 		return 0; /* this store does not have it */
 	}

@@ -41,7 +41,7 @@ static int prepare_all(struct store_news *news, struct err *err)
 		{ &news->version, "PRAGMA data_version" },
 		{ &news->new_traces, "SELECT trace, host, session, domain, path, id, uuid"
 				     " FROM traces WHERE trace > ? ORDER BY trace" },
-		{ &news->next_level, "SELECT min(level) FROM windows WHERE level > ?" },
+		{ &news->next_level, SQLITE_NEXT_LEVEL },
 		{ &news->windows, "SELECT begin, \"end\", complete FROM windows WHERE trace = ?"
 				  " AND level = ? AND begin >= ? AND begin < ? ORDER BY begin" },
 		{ &news->count, "SELECT count(*) FROM windows WHERE trace = ? AND level = ?"

@@ -28,6 +28,7 @@ static void add_level(struct levels *levels, uint64_t level)
 	memmove(levels->at.at + at + 1, levels->at.at + at,
 		(levels->at.count - at - 1) * sizeof(levels->at.at[0]));
 	levels->at.at[at] = level;
+	assert(at == 0 || levels->at.at[at - 1] < level);
 }
 
 /* Adds the lengths of its windows. */
@@ -35,8 +36,7 @@ static int read_levels(struct store_reader *reader, struct levels *ret, struct e
 {
 	sqlite3_stmt *next = NULL;
 	int64_t last = 0;
-	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT min(level) FROM windows WHERE level > ?", &next, err);
+	int r = sqlite_prepare(reader->db, reader->path, SQLITE_NEXT_LEVEL, &next, err);
 
 	while (r == 0) {
 		(void)sqlite3_bind_int64(next, 1, last);
@@ -68,6 +68,7 @@ static void order(struct levels *levels, uint64_t interval_ns)
 			*vec_push(&ordered.at) = levels->at.at[i];
 		}
 	}
+	assert(ordered.at.count == levels->at.count);
 	vec_fini(&levels->at);
 	levels->at.at = ordered.at.at;
 	levels->at.count = ordered.at.count;

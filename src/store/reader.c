@@ -316,6 +316,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 	struct store_cell cells[STORE_COLUMNS_MAX];
 	int r = store_reader_needs(reader, a, t) ? sqlite_cursor_seek(&table->cursor, place) : 0;
 
+	assert(table->rows.count == 0);
 	while (r > 0) {
 		struct store_row *row = vec_push(&table->rows);
 
@@ -337,6 +338,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 /* Rows do not move any more: they may point to each other's members. */
 static void show_rows(struct read_table *table)
 {
+	assert(table->shown.count == 0);
 	for (size_t i = 0; i < table->rows.count; i++) {
 		struct store_row *row = &table->rows.at[i];
 
@@ -553,6 +555,7 @@ static void read_parts(struct store_reader *reader, const struct store_window *w
 {
 	uint64_t ns = window->end - window->begin;
 
+	assert(window->begin <= window->end);
 	reader->parts.count = 0;
 	for (size_t a = 0; analyses[a]; a++) {
 		bool is_known = window->lists >> a & 1;
@@ -576,6 +579,7 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	if (reader->members.count > 0) {
 		return reader_many_read(reader, window, ret, err);
 	}
+	assert(window->trace < reader->traces.count);
 	place = (struct sqlite_place){ (int64_t)window->level, (int64_t)window->begin,
 				       reader->traces.at[window->trace].number };
 	r = sqlite_cursor_seek(&reader->heads, &place);

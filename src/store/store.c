@@ -155,6 +155,7 @@ static size_t take(struct store *store, struct store_item *items[STORE_BATCH])
 
 	for (size_t i = 0; i < count; i++) {
 		items[i] = store->queue.at[i];
+		assert(store->queued_bytes >= items[i]->arena.total);
 		store->queued_bytes -= items[i]->arena.total;
 	}
 	store->queue.count -= count;
@@ -162,6 +163,7 @@ static size_t take(struct store *store, struct store_item *items[STORE_BATCH])
 		memmove(store->queue.at, store->queue.at + count,
 			store->queue.count * sizeof(store->queue.at[0]));
 	}
+	assert(store->queue.count > 0 || store->queued_bytes == 0);
 	(void)pthread_cond_broadcast(&store->has_room);
 	return count;
 }
@@ -188,6 +190,7 @@ static size_t add_longer(struct store *store, struct store_item *items[2 * STORE
 {
 	size_t all = count;
 
+	assert(count <= STORE_BATCH);
 	for (size_t i = 0; store->longer && i < count; i++) {
 		struct store_item *whole =
 			items[i]->kind == STORE_WINDOW ? longer_add(store->longer, items[i]) : NULL;
@@ -240,6 +243,7 @@ static bool is_full(const struct store *store)
 static void put(struct store *store, struct store_item *item)
 {
 	(void)pthread_mutex_lock(&store->mutex);
+	assert(!store->is_closing);
 	store->account.closed += item->kind == STORE_WINDOW;
 	while (is_full(store) && store->config.may_wait) {
 		(void)pthread_cond_wait(&store->has_room, &store->mutex);

@@ -27,12 +27,12 @@ static struct store_news_range printed(const struct follow *follow, uint32_t tra
 					  .end = end };
 }
 
-struct ranges {
+struct late_ranges {
 	VEC(struct store_news_range) at;
 	uint64_t *counts;
 };
 
-static int count(struct follow *follow, struct ranges *ranges, struct err *err)
+static int count(struct follow *follow, struct late_ranges *ranges, struct err *err)
 {
 	ranges->counts =
 		mem_realloc(ranges->counts, (ranges->at.count + 1) * sizeof(*ranges->counts));
@@ -45,7 +45,7 @@ static struct followed *followed_by(struct follow *follow, const struct store_ne
 }
 
 /* Where as many as before were, there may be more now. */
-static int count_again(struct follow *follow, struct ranges *ranges, struct err *err)
+static int count_again(struct follow *follow, struct late_ranges *ranges, struct err *err)
 {
 	int r;
 
@@ -67,7 +67,7 @@ static int count_again(struct follow *follow, struct ranges *ranges, struct err 
 	return r;
 }
 
-static int count_first(struct follow *follow, struct ranges *ranges, struct err *err)
+static int count_first(struct follow *follow, struct late_ranges *ranges, struct err *err)
 {
 	int r;
 
@@ -150,7 +150,7 @@ void follow_say_late(struct follow *follow, bool is_end)
 
 int follow_late(struct follow *follow, struct err *err)
 {
-	struct ranges ranges = { 0 };
+	struct late_ranges ranges = { 0 };
 	int r = count_again(follow, &ranges, err);
 
 	r = r < 0 ? r : count_first(follow, &ranges, err);

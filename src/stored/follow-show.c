@@ -62,13 +62,13 @@ bool follow_choose(struct follow *f, bool is_end)
 
 /* ---- showing ---- */
 
-struct batch {
+struct due_batch {
 	struct follow *follow;
-	struct history history;
+	struct stored_history history;
 	VEC(uint32_t) of_reader; /* the index in follow->traces of a trace of the reader */
 };
 
-static struct followed *followed_in(const struct batch *batch, uint32_t trace)
+static struct followed *followed_in(const struct due_batch *batch, uint32_t trace)
 {
 	return &batch->follow->traces.at[batch->of_reader.at[trace]];
 }
@@ -88,7 +88,7 @@ static void advance_all(struct follow *f, uint64_t begin)
 
 static void on_shown(void *user, uint32_t index, struct report *report)
 {
-	struct batch *batch = user;
+	struct due_batch *batch = user;
 	struct follow *f = batch->follow;
 
 	f->summary.events += report->events;
@@ -105,16 +105,16 @@ static void on_shown(void *user, uint32_t index, struct report *report)
 
 static void on_hosts_shown(void *user, uint64_t begin, uint64_t events)
 {
-	struct batch *batch = user;
+	struct due_batch *batch = user;
 
 	batch->follow->summary.events += events;
 	advance_all(batch->follow, begin);
 }
 
-static int choose_windows(struct batch *batch)
+static int choose_windows(struct due_batch *batch)
 {
 	struct follow *f = batch->follow;
-	struct history *h = &batch->history;
+	struct stored_history *h = &batch->history;
 	struct store_windows *windows = &h->windows;
 	uint64_t begin = UINT64_MAX, end = 0;
 	size_t kept = 0;
@@ -172,10 +172,10 @@ static void end_batch(struct follow *f)
 	}
 }
 
-static int show_hosts(struct batch *batch)
+static int show_hosts(struct due_batch *batch)
 {
 	struct follow *f = batch->follow;
-	struct history *h = &batch->history;
+	struct stored_history *h = &batch->history;
 	uint32_t *number = mem_alloc((h->trace_count + 1) * sizeof(*number));
 	int r;
 
@@ -204,13 +204,13 @@ static void want(const struct follow *f, struct store_reader *reader)
 
 int follow_show(struct follow *f, struct err *err)
 {
-	struct batch batch = { .follow = f,
-			       .history = { .options = &f->options,
-					    .output = f->output,
-					    .stop = f->stop,
-					    .on_window = on_shown,
-					    .user = &batch } };
-	struct history *h = &batch.history;
+	struct due_batch batch = { .follow = f,
+				   .history = { .options = &f->options,
+						.output = f->output,
+						.stop = f->stop,
+						.on_window = on_shown,
+						.user = &batch } };
+	struct stored_history *h = &batch.history;
 	int r = store_reader_open(f->options.args[0], f->stop, &h->reader, &h->err);
 
 	if (r == 0) {

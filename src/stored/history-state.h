@@ -14,7 +14,7 @@
 
 #define HISTORY_ALL UINT32_MAX /* in place of a trace: all of them */
 
-struct history {
+struct stored_history {
 	const struct options *options;
 	struct output *output;
 	const atomic_bool *stop; /* becomes true: the user wants to end */
@@ -35,13 +35,13 @@ struct history {
 };
 
 /* Takes the traces of the reader, and those of them that the options ask for. */
-void history_choose_traces(struct history *h);
+void history_choose_traces(struct stored_history *h);
 /* Sorts windows by the slots of such a length, then by trace and time. */
 void history_sort(struct store_windows *windows, uint64_t interval_ns);
 /* Shows the windows, put together to those of -i.  Following, it ends early once @stop is set, with
  * whole windows. */
-int history_show(struct history *h);
+int history_show(struct stored_history *h);
 /* Frees all but the options and the output; the reader, too. */
-void history_fini(struct history *h);
+void history_fini(struct stored_history *h);
 
 #endif

@@ -23,14 +23,14 @@
 
 /* ---- output ---- */
 
-static struct rollup *long_new(const struct history *h, uint64_t interval_ns)
+static struct rollup *long_new(const struct stored_history *h, uint64_t interval_ns)
 {
 	return rollup_new(interval_ns, h->output->top, &h->options->selection,
 			  h->options->display.per == PER_CONTAINER);
 }
 
 /* @index: of the trace; HISTORY_ALL: of all. */
-static void show(struct history *h, uint32_t index, const struct trace_identity *trace,
+static void show(struct stored_history *h, uint32_t index, const struct trace_identity *trace,
 		 const struct report *report)
 {
 	struct report shown = *report;
@@ -43,7 +43,7 @@ static void show(struct history *h, uint32_t index, const struct trace_identity 
 
 /* Whether the user selected rows, and the lists that tell such rows apart have none.  Without such
  * a list nobody knows. */
-static void note_matches(struct history *h, const struct report *total)
+static void note_matches(struct stored_history *h, const struct report *total)
 {
 	const struct selection *selection = &h->options->selection;
 	bool has_list = false, has_row = false;
@@ -64,7 +64,7 @@ static void note_matches(struct history *h, const struct report *total)
 	h->has_unmatched |= selection_of(selection) != 0 && has_list && !has_row;
 }
 
-static void show_total(struct history *h, const struct trace_identity *trace,
+static void show_total(struct stored_history *h, const struct trace_identity *trace,
 		       const struct report *total)
 {
 	struct report shown = *total;
@@ -78,13 +78,13 @@ static void show_total(struct history *h, const struct trace_identity *trace,
 
 /* ---- windows ---- */
 
-static uint64_t slot_of(const struct history *h, const struct store_window *window)
+static uint64_t slot_of(const struct stored_history *h, const struct store_window *window)
 {
 	return h->options->has_interval ? window->begin / h->options->interval_ns : 0;
 }
 
 /* A long window of the trace is over. */
-static void end_long(struct history *h, uint32_t trace)
+static void end_long(struct stored_history *h, uint32_t trace)
 {
 	const struct report *window = rollup_take(h->longs[trace]);
 
@@ -98,7 +98,7 @@ static void end_long(struct history *h, uint32_t trace)
 	}
 }
 
-static void end_joined(struct history *h, const struct trace_identity *all)
+static void end_joined(struct stored_history *h, const struct trace_identity *all)
 {
 	const struct report *window = h->joined ? rollup_take(h->joined) : NULL;
 
@@ -107,7 +107,7 @@ static void end_joined(struct history *h, const struct trace_identity *all)
 	}
 }
 
-static int add_window(struct history *h, const struct store_window *window)
+static int add_window(struct stored_history *h, const struct store_window *window)
 {
 	struct report report;
 	int r = store_reader_read(h->reader, window, &report, &h->err);
@@ -128,7 +128,7 @@ static int add_window(struct history *h, const struct store_window *window)
 	return 0;
 }
 
-static void end_trace(struct history *h, uint32_t trace)
+static void end_trace(struct stored_history *h, uint32_t trace)
 {
 	const struct report *total = rollup_take(h->totals[trace]);
 
@@ -139,7 +139,7 @@ static void end_trace(struct history *h, uint32_t trace)
 	}
 }
 
-static void end_all(struct history *h, const struct trace_identity *all)
+static void end_all(struct stored_history *h, const struct trace_identity *all)
 {
 	for (uint32_t i = 0; i < h->trace_count; i++) {
 		if (h->totals[i]) {
@@ -152,7 +152,7 @@ static void end_all(struct history *h, const struct trace_identity *all)
 }
 
 /* Windows come by trace and time; with --merged, or following, by time and trace. */
-static int go_through(struct history *h, const struct trace_identity *all)
+static int go_through(struct stored_history *h, const struct trace_identity *all)
 {
 	const struct store_window *last = NULL;
 	int r = 0;
@@ -214,7 +214,7 @@ void history_sort(struct store_windows *windows, uint64_t interval_ns)
 
 /* ---- what is there ---- */
 
-void history_choose_traces(struct history *h)
+void history_choose_traces(struct stored_history *h)
 {
 	h->traces = store_reader_traces(h->reader, &h->trace_count);
 	h->wanted = stored_wanted(h->options, h->reader);
@@ -222,7 +222,7 @@ void history_choose_traces(struct history *h)
 	h->totals = mem_alloc((h->trace_count + 1) * sizeof(*h->totals));
 }
 
-static int choose_windows(struct history *h)
+static int choose_windows(struct stored_history *h)
 {
 	const struct options *options = h->options;
 	struct units_span span;
@@ -250,7 +250,7 @@ static int choose_windows(struct history *h)
 	return r;
 }
 
-int history_show(struct history *h)
+int history_show(struct stored_history *h)
 {
 	char star[] = "*";
 	const struct trace_identity all = { .host = h->options->host ? (char *)h->options->host
@@ -269,7 +269,7 @@ int history_show(struct history *h)
 	return go_through(h, &all);
 }
 
-void history_fini(struct history *h)
+void history_fini(struct stored_history *h)
 {
 	for (size_t i = 0; i < h->trace_count; i++) {
 		rollup_free(h->longs[i]);
@@ -287,7 +287,7 @@ void history_fini(struct history *h)
 int history_past(const struct options *given, struct output *output)
 {
 	struct options options = *given;
-	struct history h = { .options = &options, .output = output, .stop = &run_stop };
+	struct stored_history h = { .options = &options, .output = output, .stop = &run_stop };
 	uint64_t begin = now_monotonic_ns();
 	int r;
 

@@ -31,14 +31,14 @@ bool *stored_wanted(const struct options *options, struct store_reader *reader)
 	return wanted;
 }
 
-struct gaps {
+struct said_gaps {
 	const struct store_reader *reader;
 	uint64_t windows;
 };
 
 static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, const char *why)
 {
-	struct gaps *gaps = user;
+	struct said_gaps *gaps = user;
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX];
 
 	gaps->windows += windows;
@@ -49,7 +49,7 @@ static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, 
 int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		    uint64_t *ret_windows, struct err *err)
 {
-	struct gaps gaps = { reader, 0 };
+	struct said_gaps gaps = { reader, 0 };
 	int r = store_reader_gaps(reader, begin, end, say_gap, &gaps, err);
 
 	*ret_windows += gaps.windows;

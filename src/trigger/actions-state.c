@@ -27,11 +27,6 @@ void actions_set_interval(struct actions *actions, uint64_t ns)
 	}
 }
 
-void actions_describe(const struct actions *actions, size_t at, FILE *out)
-{
-	trigger_describe(actions_trigger(actions, at), out);
-}
-
 /* ---- checkpoints ---- */
 
 void actions_save(struct actions *actions, const struct trace_identity *trace,

@@ -32,14 +32,14 @@ struct rule {
 };
 
 /* A running command. */
-struct command {
+struct action_command {
 	pid_t pid;        /* leads a process group of its own */
 	uint64_t until_s; /* monotonic: when it is killed */
 };
 
 struct actions {
 	VEC(struct rule *) rules;
-	VEC(struct command) running;
+	VEC(struct action_command) running;
 	actions_capture_fn *capture; /* NULL: nothing is captured */
 	actions_fired_fn *fired;     /* NULL: nobody asks */
 	struct gate *gate;           /* NULL: none */
@@ -66,7 +66,7 @@ static void reap(struct actions *actions, bool kills_all)
 	size_t left = 0;
 
 	for (size_t i = 0; i < actions->running.count; i++) {
-		struct command *command = &actions->running.at[i];
+		struct action_command *command = &actions->running.at[i];
 
 		assert(command->pid > 0);
 		if (waitpid(command->pid, NULL, WNOHANG) != 0) {
@@ -279,12 +279,6 @@ bool actions_captures(const struct actions *actions)
 void actions_on_fired(struct actions *actions, actions_fired_fn *fired)
 {
 	actions->fired = fired;
-}
-
-const char *actions_name(const struct actions *actions, size_t number)
-{
-	assert(number < actions->rules.count);
-	return trigger_name(actions->rules.at[number]->trigger);
 }
 
 void actions_dry_run(struct actions *actions)
@@ -557,7 +551,8 @@ static void run(struct actions *actions, const char *text, const struct trace_id
 		actions->say("trigger %s: cannot run its command: %s", event->name, strerror(r));
 	} else {
 		*vec_push(&actions->running) =
-			(struct command){ .pid = pid, .until_s = now_s() + ACTION_SECONDS_MAX };
+			(struct action_command){ .pid = pid,
+						 .until_s = now_s() + ACTION_SECONDS_MAX };
 	}
 	assert(actions->running.count <= ACTIONS_MAX);
 	if (line) {

@@ -67,9 +67,8 @@ void actions_on_capture(struct actions *actions, actions_capture_fn *capture);
 typedef void actions_fired_fn(void *context, const struct trace_identity *trace,
 			      const struct trigger_event *event);
 void actions_on_fired(struct actions *actions, actions_fired_fn *fired);
-/* The trigger with this number, below actions_count(), and its name. */
+/* The trigger with this number, below actions_count(). */
 struct trigger *actions_trigger(const struct actions *actions, size_t number);
-const char *actions_name(const struct actions *actions, size_t number);
 /* Whether any trigger captures. */
 bool actions_captures(const struct actions *actions);
 /* From now on triggers that fire are only printed, whatever their actions are. */
@@ -90,9 +89,6 @@ void actions_fire(struct actions *actions, size_t at, struct output *output,
 
 /* The length of the windows that triggers look at. */
 void actions_set_interval(struct actions *actions, uint64_t ns);
-
-/* Prints what the trigger number @at means. */
-void actions_describe(const struct actions *actions, size_t at, FILE *out);
 
 /* Writes the state of all triggers in a trace. */
 void actions_save(struct actions *actions, const struct trace_identity *trace,

@@ -103,6 +103,7 @@ static void add_to_mean(struct auto_limit *limit, double value)
 	if (++limit->in_part < part_values(limit)) {
 		return;
 	}
+	assert(parts_wanted(limit) > 0);
 	limit->parts[limit->part_next] = limit->part;
 	limit->part_next = (limit->part_next + 1) % parts_wanted(limit);
 	limit->part_count += !has_mean(limit);
@@ -170,9 +171,11 @@ static void fit(struct auto_limit *limit)
 		-0.9999, -0.99, -0.95, -0.9, -0.8, -0.6, -0.4, -0.2, -0.05
 	};
 	static const double by_mean[] = { 0.02, 0.1, 0.3, 0.7, 1.5, 4, 12 };
-	const size_t below = sizeof(by_most) / sizeof(by_most[0]);
-	const size_t above = sizeof(by_mean) / sizeof(by_mean[0]);
-	double x[16], sum = 0, most = 0;
+	enum {
+		BELOW = sizeof(by_most) / sizeof(by_most[0]),
+		ABOVE = sizeof(by_mean) / sizeof(by_mean[0])
+	};
+	double x[BELOW + ABOVE], sum = 0, most = 0;
 	struct fit best, other;
 	size_t at = 0;
 
@@ -188,10 +191,9 @@ static void fit(struct auto_limit *limit)
 	}
 	best = (struct fit){ .likelihood = -(double)limit->exact * (log(limit->scale) + 1),
 			     .scale = limit->scale };
-	assert(below + above <= sizeof(x) / sizeof(x[0]));
-	for (size_t i = 0; i < below + above; i++) {
-		x[i] = i < below ? by_most[i] / most
-				 : by_mean[i - below] * (double)limit->excess_count / sum;
+	for (size_t i = 0; i < BELOW + ABOVE; i++) {
+		x[i] = i < BELOW ? by_most[i] / most
+				 : by_mean[i - BELOW] * (double)limit->excess_count / sum;
 		other = fit_at(limit, x[i]);
 		if (other.likelihood > best.likelihood) {
 			best = other;
@@ -200,7 +202,7 @@ static void fit(struct auto_limit *limit)
 	}
 	if (at > 0) {
 		other = fit_between(limit, x[at > 1 ? at - 2 : 0],
-				    x[at < below + above ? at : at - 1]);
+				    x[at < BELOW + ABOVE ? at : at - 1]);
 		best = other.likelihood > best.likelihood ? other : best;
 	}
 	limit->shape = best.shape;

@@ -3,6 +3,7 @@
  */
 #include "trigger/flow.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "output/rollup.h"
@@ -58,6 +59,7 @@ void flow_report(const struct flow *flow, const struct report *report)
 	struct report_table *tables;
 	struct report extended;
 
+	assert(flow->trace && flow->output);
 	if (flow->phases) {
 		phases_rest(flow->phases);
 	}

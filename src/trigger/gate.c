@@ -26,7 +26,7 @@ struct gate_case {
 };
 
 /* What is missing in a trace, as its last report has it. */
-struct loss {
+struct gate_loss {
 	char *trace;
 	uint64_t discarded, lost_packets, bad_packets, late_events;
 };
@@ -34,7 +34,7 @@ struct loss {
 struct gate {
 	bool is_strict;
 	VEC(struct gate_case) cases;
-	VEC(struct loss) losses;
+	VEC(struct gate_loss) losses;
 	bool has_total;
 	struct missing_events missing; /* in every trace with a total */
 	VEC(char *) others;            /* gate_lost() */
@@ -125,10 +125,10 @@ void gate_skip(struct gate *gate, size_t number, const char *why)
 	gate->cases.at[number].skipped = mem_strdup(why);
 }
 
-static struct loss *loss_of(struct gate *gate, const struct trace_identity *trace)
+static struct gate_loss *loss_of(struct gate *gate, const struct trace_identity *trace)
 {
 	char *name = output_trace_text(trace, true);
-	struct loss *loss;
+	struct gate_loss *loss;
 
 	for (size_t i = 0; i < gate->losses.count; i++) {
 		if (strcmp(gate->losses.at[i].trace, name) == 0) {
@@ -137,13 +137,13 @@ static struct loss *loss_of(struct gate *gate, const struct trace_identity *trac
 		}
 	}
 	loss = vec_push(&gate->losses);
-	*loss = (struct loss){ .trace = name };
+	*loss = (struct gate_loss){ .trace = name };
 	return loss;
 }
 
 void gate_report(struct gate *gate, const struct trace_identity *trace, const struct report *report)
 {
-	struct loss *loss;
+	struct gate_loss *loss;
 
 	if (report->kind == REPORT_WINDOW) {
 		return; /* totals have it, too */
@@ -206,7 +206,7 @@ static char *loss_text(const struct gate *gate)
 	FILE *out = open_memstream(&text, &size);
 
 	for (size_t i = 0; i < gate->losses.count; i++) {
-		const struct loss *loss = &gate->losses.at[i];
+		const struct gate_loss *loss = &gate->losses.at[i];
 
 		(void)fprintf(out,
 			      "%s: %" PRIu64 " events discarded, %" PRIu64 " packets lost, %" PRIu64

@@ -69,7 +69,7 @@ uint64_t trigger_every(const struct trigger *trigger)
 /* ---- conditions ---- */
 
 /* What a condition is evaluated on. */
-struct context {
+struct trigger_context {
 	const struct report *report;
 	const struct figure *subject; /* NULL: the rows of all figures together */
 	const struct report_row *row; /* of the subject's table; NULL: not in the window */
@@ -79,7 +79,7 @@ struct context {
 
 /* Whether the row is beyond the limit that was found for it; *ret_limit is not changed if it has
  * none in this window. */
-static bool auto_holds(const struct condition *c, const struct context *context,
+static bool auto_holds(const struct condition *c, const struct trigger_context *context,
 		       const struct report_row *row, double *ret_limit)
 {
 	const struct auto_row *found =
@@ -90,7 +90,7 @@ static bool auto_holds(const struct condition *c, const struct context *context,
 }
 
 /* Whether the row, or the one that is missing, is beyond its baseline. */
-static bool baseline_holds(const struct condition *c, const struct context *context,
+static bool baseline_holds(const struct condition *c, const struct trigger_context *context,
 			   const struct report_row *row, double found, double *ret_limit)
 {
 	const struct baseline_bound *bound = baseline_find(context->baseline, c, row);
@@ -101,7 +101,7 @@ static bool baseline_holds(const struct condition *c, const struct context *cont
 }
 
 /* Whether the row is beyond a limit that is its own. */
-static bool is_beyond_own(const struct condition *c, const struct context *context,
+static bool is_beyond_own(const struct condition *c, const struct trigger_context *context,
 			  const struct report_row *row, double found)
 {
 	double limit = NAN;
@@ -120,7 +120,7 @@ static double value_of_none(const struct figure *figure)
  * smallest; of those with a limit of their own first one that is beyond it.  NULL: the table has no
  * selected row. */
 static const struct report_row *deciding_row(const struct condition *c,
-					     const struct context *context,
+					     const struct trigger_context *context,
 					     const struct report_table *table, double *ret_value)
 {
 	bool is_beyond, best_is_beyond = false;
@@ -161,13 +161,13 @@ static void fill_baseline(struct trigger_value *value, const struct baseline_bou
 
 /* The table that the comparison is about; NULL: the window has none. */
 static const struct report_table *compared_table(const struct condition *c,
-						 const struct context *context)
+						 const struct trigger_context *context)
 {
 	return c->is_baseline ? baseline_table(context->baseline, c)
 			      : figure_table(&c->figure, context->report);
 }
 
-static bool comparison_holds(const struct condition *c, const struct context *context,
+static bool comparison_holds(const struct condition *c, const struct trigger_context *context,
 			     struct trigger_event *event)
 {
 	const struct figure *figure = &c->figure;
@@ -214,7 +214,7 @@ static bool comparison_holds(const struct condition *c, const struct context *co
 }
 
 /* @event gets the values of all comparisons, also of those that do not decide; it may be NULL. */
-static bool holds(const struct condition *c, const struct context *context,
+static bool holds(const struct condition *c, const struct trigger_context *context,
 		  struct trigger_event *event)
 {
 	bool left, right;
@@ -228,7 +228,7 @@ static bool holds(const struct condition *c, const struct context *context,
 }
 
 /* Whether the window has what decides if the condition holds. */
-static bool is_measured(const struct condition *c, const struct context *context)
+static bool is_measured(const struct condition *c, const struct trigger_context *context)
 {
 	if (c->kind == NODE_AND) {
 		return is_measured(c->left, context) && is_measured(c->right, context);
@@ -293,7 +293,8 @@ bool trigger_event_is_further(const struct trigger_event *event, const struct tr
 /* Adds a row that fires, or holds, to the event.  The event shows the values of the row with the
  * largest first value; if that comparison is <, of the one with the smallest.  A row may hold
  * without a value: its figures are not known any more, and `until` has not said that it ended. */
-static void fire(const struct evaluation *evaluation, const struct context *context, uint64_t since)
+static void fire(const struct evaluation *evaluation, const struct trigger_context *context,
+		 uint64_t since)
 {
 	struct trigger_event *shown = evaluation->event, event = *shown;
 	bool is_first = shown->rows++ == 0;
@@ -308,7 +309,7 @@ static void fire(const struct evaluation *evaluation, const struct context *cont
 }
 
 /* One step of the state machine of a row; @now: whether the condition holds in this window. */
-static void step(const struct evaluation *evaluation, const struct context *context,
+static void step(const struct evaluation *evaluation, const struct trigger_context *context,
 		 struct row_state row, bool now)
 {
 	const struct trigger *trigger = evaluation->trigger;
@@ -334,7 +335,7 @@ static void step(const struct evaluation *evaluation, const struct context *cont
 	}
 }
 
-static void step_row(const struct evaluation *evaluation, const struct context *context,
+static void step_row(const struct evaluation *evaluation, const struct trigger_context *context,
 		     struct which_identity key)
 {
 	struct row_state *found = NULL, none = { .key = key };
@@ -353,7 +354,7 @@ static void step_row(const struct evaluation *evaluation, const struct context *
 
 /* Evaluates each row by itself.  The condition does not hold in rows that are missing from the
  * window.  If no row is in the window, one with the value 0 is assumed. */
-static void step_rows(const struct evaluation *evaluation, struct context *context)
+static void step_rows(const struct evaluation *evaluation, struct trigger_context *context)
 {
 	const struct report_table *table = figure_table(context->subject, context->report);
 	bool has_rows = false;
@@ -391,9 +392,9 @@ static void evaluate(struct trigger *trigger, const struct trace_identity *trace
 		     const struct report *report, const struct baseline_window *baseline,
 		     struct trigger_event *event)
 {
-	struct context context = { .report = report,
-				   .subject = trigger->subject,
-				   .baseline = baseline };
+	struct trigger_context context = { .report = report,
+					   .subject = trigger->subject,
+					   .baseline = baseline };
 	struct evaluation evaluation = { .trigger = trigger, .event = event };
 
 	evaluation.state = state_of(trigger, trace);

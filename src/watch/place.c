@@ -35,6 +35,7 @@ static char *pidfile_in(const char *base)
 
 char *place_daemon_pidfile(const struct place *place)
 {
+	assert(place->base);
 	return pidfile_in(place->base);
 }
 

@@ -13,8 +13,8 @@
 
 int main(int argc, char **argv)
 {
-	unsigned int count = argc > 1 ? (unsigned int)atoi(argv[1]) : 1;
-	unsigned int delay_us = argc > 2 ? (unsigned int)atoi(argv[2]) : 0;
+	unsigned int count = argc > 1 ? (unsigned int)strtoul(argv[1], NULL, 10) : 1;
+	unsigned int delay_us = argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 0;
 	static const uint16_t numbers[] = { 1, 2, 3, 5, 8, 13, 21, 34 };
 	char text[32];
 

@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 """demo: ./demo prints the address of its page, which answers with the page and its windows while it runs.
 
+It shows how far its build is, and whatever ends it, nothing of it is left.
+
 usage: demo.py SILLAGE DEMO
 """
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.error
 import urllib.request
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+import guard  # noqa: E402
 
 POLL_S = 0.02
 
@@ -53,13 +59,10 @@ def address(out, process):
         time.sleep(POLL_S)
 
 
-def main():
-    if not shutil.which('lttng-relayd'):
-        print('skipped: lttng-relayd is not installed')
-        return 77
-    sillage, demo = map(os.path.abspath, sys.argv[1:])
+def run_shown(demo, sillage):
+    """All of it, with the page."""
     with tempfile.TemporaryFile() as out:
-        # Not by a pipe: nobody reads it while the page is looked at.
+        # Not by a pipe, which would be full while the page is looked at.
         with subprocess.Popen([demo, sillage], stdout=out, stderr=subprocess.STDOUT, cwd='/') as process:
             said = address(out, process)
             found = first_window(said, process)
@@ -71,6 +74,49 @@ def main():
     assert '<title>sillage live</title>' in body and 'page.js' in body, body[:400]
     assert (window['trace']['host'], window['trace']['session']) == ('testhost', 'burst') and window['cpu']['cpus'], window['trace']
     print('ok demo: %s answered' % said)
+
+
+TOOLS = {
+    'dpkg-query': 'echo "install ok installed"',
+    'meson': 'mkdir -p build && touch build/build.ninja',
+    'ninja': 'echo "${NINJA_STATUS}Compiling"; cp "$SILLAGE" build/sillage',
+}
+
+
+def run_built(demo, sillage, scratch):
+    """In a folder without a build, by tools that do as if: what ninja prints is seen.  Then a signal ends it."""
+    root, tools, temporary = (os.path.join(scratch, name) for name in ('root', 'tools', 'tmp'))
+    shutil.copytree(os.path.join(os.path.dirname(demo), 'tests', 'data', 'burst'), os.path.join(root, 'tests', 'data', 'burst'))
+    shutil.copy(demo, root)
+    for place in (tools, temporary):
+        os.mkdir(place)
+    for name, text in TOOLS.items():
+        with open(os.path.join(tools, name), 'w') as file:
+            file.write('#!/bin/sh\n%s\n' % text)
+        os.chmod(file.name, 0o755)
+    environment = dict(os.environ, PATH=tools + ':' + os.environ['PATH'], SILLAGE=sillage, TMPDIR=temporary)
+    for number, status in ((signal.SIGTERM, 143), (signal.SIGINT, 130)):
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen([os.path.join(root, 'demo')], stdout=out, stderr=subprocess.STDOUT, env=environment)
+            said = address(out, process)
+            assert first_window(said, process), read(out)
+            assert 'demo: builds, ' in read(out) and 'Compiling' in read(out), read(out)
+            process.send_signal(number)
+            found = process.wait()
+            left = [one.name for one in guard.descendants(os.getpid()) if one.state != 'Z']
+            assert found == status and not left and not os.listdir(temporary), (found, left, os.listdir(temporary), read(out))
+    print('ok demo: shows its build; a signal ends it, and nothing is left')
+
+
+def main():
+    guard.adopt()
+    if not shutil.which('lttng-relayd'):
+        print('skipped: lttng-relayd is not installed')
+        return 77
+    sillage, demo = map(os.path.abspath, sys.argv[1:])
+    run_shown(demo, sillage)
+    with tempfile.TemporaryDirectory() as scratch:
+        run_built(demo, sillage, scratch)
     return 0
 
 

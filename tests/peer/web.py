@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -383,6 +384,93 @@ def test_figures(t):
         wanted = [rows_of(window) for window in known if rows_of(window)][-1]
         assert [row for row in shown['rows'][key] if '(' in row[0]] == wanted, (key, shown['rows'][key], wanted)
     live.finish(signal.SIGTERM)
+
+
+CONNECTIONS_MAX = 64  # SERVER_CONNECTIONS_MAX
+
+
+def alone(t):
+    """A live run without a relay, and the ports of its page and of its metrics."""
+    ports = peer.free_ports(), peer.free_ports()
+    live = t.live('--web', ':%d' % ports[0], '--metrics', ':%d' % ports[1], '--retry', '1h', 'net://127.0.0.1:1')
+    for port in ports:
+        peer.wait_port('127.0.0.1', port, live.process)
+    return live, ports
+
+
+def is_open(link):
+    """Whether the other end has not closed it."""
+    link.setblocking(False)
+    try:
+        return link.recv(65536) != b''
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def test_crowd(t):
+    """Many connections that never send a whole request, and one byte of it again and again: both servers answer
+    others, have a bounded number of connections, and close each in time."""
+    live, ports = alone(t)
+    with contextlib.ExitStack() as stack:
+        crowds = []
+        for port in ports:
+            crowd = [stack.enter_context(socket.create_connection(('127.0.0.1', port))) for _ in range(3 * CONNECTIONS_MAX)]
+            for link in crowd:
+                with contextlib.suppress(OSError):
+                    link.sendall(b'GET / HTTP/1.1\r\nX: ')
+            crowds.append(crowd)
+        for port, path, crowd in zip(ports, ('/', '/metrics'), crowds):
+            peer.wait_until(lambda crowd=crowd: sum(map(is_open, crowd)) <= CONNECTIONS_MAX)
+            assert sum(map(is_open, crowd)) > CONNECTIONS_MAX // 2
+            assert get(port, path)[0] == 200
+
+        def all_are_closed():
+            for crowd in crowds:
+                for link in crowd:
+                    with contextlib.suppress(OSError):
+                        link.send(b'x')
+            return not any(is_open(link) for crowd in crowds for link in crowd)
+
+        peer.wait_until(all_are_closed)
+    assert get(ports[0], '/')[0] == get(ports[1], '/metrics')[0] == 200
+    said = live.finish(signal.SIGTERM) and live.said()
+    for what in ('--web', '--metrics'):
+        assert 1 <= len(re.findall(what + ': there are 64 connections: the oldest is closed', live.said())) <= 9, said
+        assert 1 <= len(re.findall(what + ': no whole request within 10 s', live.said())) <= 9, said
+    assert len(live.said()) < 3000, live.said()
+
+
+def cpu_s(pid):
+    with open('/proc/%d/stat' % pid) as file:
+        return sum(map(int, file.read().rpartition(')')[2].split()[11:13])) / os.sysconf('SC_CLK_TCK')
+
+
+def test_descriptors(t):
+    """Without a descriptor for them connections wait, at no cost; with one they are served."""
+    live, ports = alone(t)
+    pid, nothing = live.process.pid, b'GET /x HTTP/1.0\r\nHost: localhost\r\n\r\n'
+    was = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    count = len(os.listdir('/proc/%d/fd' % pid))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (max(map(int, os.listdir('/proc/%d/fd' % pid))) + 1, was[1]))
+    with contextlib.ExitStack() as stack:
+        spare = count  # descriptors below the highest are few
+        links = [stack.enter_context(socket.create_connection(('127.0.0.1', port))) for port in ports for _ in range(spare + 20)]
+        for what in ('--web', '--metrics'):
+            live.wait_said(what + ': connections have to wait: Too many open files')
+        used, begin = cpu_s(pid), peer.ASLEEP.now()
+        peer.wait_until(lambda: peer.ASLEEP.now() > begin + 3)
+        assert cpu_s(pid) - used < 1, cpu_s(pid) - used
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, was)
+        for link in links:
+            link.settimeout(peer.LIMIT)
+            with contextlib.suppress(OSError):  # those that were taken first may have waited for too long
+                link.sendall(nothing)
+        assert any(b' 404 ' in link.recv(200) for link in links[-10:]), 'not served'
+    assert get(ports[0], '/')[0] == get(ports[1], '/metrics')[0] == 200
+    live.finish(signal.SIGTERM)
+    assert live.said().count('have to wait') == 2 and len(live.said()) < 3000, live.said()
 
 
 def test_containers(t):

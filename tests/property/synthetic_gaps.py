@@ -196,6 +196,22 @@ def test_gap_and_waking_of_an_instant(scratch):
         same((wake['count'], wake.get('sum_ns')), (1, 10))
 
 
+def test_switch_in_between_is_lost(scratch):
+    """
+    Two switch-outs of a thread, and the switch-in between is lost: it slept since the first one, to which the wake-up
+    before belongs, and waits since the wake-up behind the second one.
+    """
+    made = Made(scratch, 'in-lost', [
+        packet(0, 0, 0, 20, [switch(0, 3, 7), switch(10, 7, 0)]) +
+        packet(0, 2, 50, 100, [switch(60, 7, 0), switch(80, 0, 7), switch(100, 7, 0)]),
+        packet(1, 0, 0, 100, [switch(0, 3, 9), event(5, 'sched_waking', 7), event(70, 'sched_waking', 7)])])
+    for chunk in '1', '1M':
+        total = total_of(made, '-a', 'sched', '--job', 'away = sleep', '--chunk-size', chunk)
+        sched, parts = total['sched'], total['jobs']['parts'][0]
+        same((sched['wake']['count'], sched['wake'].get('sum_ns'), sched['races']), (1, 10, 1))
+        same([parts[part]['sum_ns'] for part in ('running', 'waiting', 'blocked')], [0, 60, 10])
+
+
 def test_wakers_apart(scratch):
     """
     Wake-ups in a channel of their own: the waker is the thread that ran, 0 on an idle CPU, unknown

@@ -110,3 +110,14 @@ def test_new_without_target(scratch):
         switch(50, 5, 9), switch(90, 9, 0)])])
     check(made, [(9, 5, 40, 1, 40)])
     same([(wait['state'], wait.get('rival', {}).get('tid')) for wait in report_of(made)['waits']], [('new', 5)])
+
+
+def test_leader_gone(scratch):
+    """A process is called what its leader was called, also when that tid belongs to another process by now."""
+    made = Made(scratch, 'leader', [packet(0, 0, 0, 100, [
+        switch(5, 0, 7), event(10, 'sched_process_fork', 't9', 9, 9, 7), switch(20, 7, 9, READY),
+        event(25, 'sched_process_fork', 't5', 5, 9, 9), switch(30, 9, 5, 16),
+        event(40, 'sched_process_fork', 'new', 9, 3, 9), switch(50, 5, 9, READY), switch(60, 9, 0)])])
+    total = total_of(made, '-a', 'cpu,preempt')
+    same({row['comm'] for row in total['cpu']['processes'] if row.get('pid') == 9}, {'t9'})
+    same({row['comm'] for row in total['preempt']['process_pairs'] if row.get('pid') == 9}, {'t9'})

@@ -127,6 +127,8 @@ class Window:
 
 
 class Reference:
+    PLAIN = sequential.Sequential  # the programs beside count, cpu and io
+
     def __init__(self, events, release, names, holes=()):
         self.events, self.interval = list(events), INTERVAL
         self.holes, self.unknown = [hole for hole in holes if hole[0] >= self.events[0][0]], {}
@@ -135,7 +137,7 @@ class Reference:
         self.threads = {}
         self.born = 0
         self.current, self.since, self.came = {}, {}, {}
-        self.others = sequential.Sequential(self, release, names)
+        self.others = self.PLAIN(self, release, names)
         self.heads()
         self.at, ahead = self.begin // INTERVAL, list(self.holes)
         for event in self.events:

@@ -470,12 +470,14 @@ class Sequential:
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block()
         self.files, self.faults = files.Files(), Faults(names)
 
+    def is_elsewhere(self, prev, cpu):
+        """It may have come to another CPU in the same moment."""
+        return prev and any(current == prev.tid for c, current in self.reference.current.items() if c != cpu)
+
     def switch(self, ns, cpu, prev, next_, text):
         state = number(text, 'prev_state')
         book = self.books[ns // self.reference.interval]
-        # It may have come to another CPU in the same moment.
-        elsewhere = prev and any(current == prev.tid for c, current in self.reference.current.items()
-                                 if c != cpu)
+        elsewhere = self.is_elsewhere(prev, cpu)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)

@@ -253,6 +253,22 @@ def may_mount():
     return True
 
 
+def check_odd_lengths(sillage, scratch, store):
+    """Lengths of windows that are texts, fractions or below 1, in a table that takes anything: a walk over them ends."""
+    for number, length in enumerate(('x', b'x', 0.5, -3, 0, None)):
+        odd = os.path.join(scratch, 'odd-%d.db' % number)
+        copied(store, odd)
+        with contextlib.closing(sqlite3.connect(odd)) as database:
+            database.executescript('CREATE TABLE loose AS SELECT * FROM windows; DROP TABLE windows; ALTER TABLE loose RENAME TO windows')
+            database.execute('UPDATE windows SET level = ?', (length,))
+            database.commit()
+        for asked in (['history', '-q', '-i', '5ms'], ['history', '-q'], ['history', '-q', '--per', 'host']):
+            done = subprocess.run([sillage, *asked, odd], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+            if done.returncode != 1 or b'no such windows' not in done.stderr:
+                fail('windows as long as %r: exit %d, %r' % (length, done.returncode, done.stderr[-200:]))
+    print('ok odd lengths')
+
+
 def main():
     sillage, data = os.path.abspath(sys.argv[1]), sys.argv[2]
     trace, late = (os.path.join(data, name, 'kernel') for name in ('migrate', 'small-packets'))
@@ -265,6 +281,7 @@ def main():
         check_two(sillage, trace, scratch, rows_of(store))
         check_late_file(sillage, late, scratch)
         check_rights(sillage, trace, scratch, store)
+        check_odd_lengths(sillage, scratch, store)
         if has_mounts:
             check_full_file(sillage, trace, scratch)
             check_full_spool(sillage, trace, scratch)

@@ -64,6 +64,7 @@ int main(void)
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
+	srunner_add_suite(runner, suite_release());
 	srunner_add_suite(runner, suite_thread_phase());
 	srunner_add_suite(runner, suite_expression());
 	srunner_add_suite(runner, suite_query());
@@ -72,7 +73,7 @@ int main(void)
 	srunner_add_suite(runner, suite_timeline());
 	srunner_add_suite(runner, suite_page_rows());
 	srunner_add_suite(runner, suite_episodes());
-	srunner_add_suite(runner, suite_jobs());
+	srunner_add_suite(runner, suite_executions());
 	srunner_add_suite(runner, suite_resources());
 	srunner_add_suite(runner, suite_hierarchy());
 	srunner_add_suite(runner, suite_partition());
@@ -106,7 +107,18 @@ int main(void)
 	srunner_add_suite(runner, suite_options());
 	srunner_add_suite(runner, suite_robust());
 	srunner_add_suite(runner, suite_clickhouse());
+	srunner_add_suite(runner, suite_server());
 	srunner_add_suite(runner, suite_longer());
+	srunner_add_suite(runner, suite_commands());
+	srunner_add_suite(runner, suite_due());
+	srunner_add_suite(runner, suite_keep());
+	srunner_add_suite(runner, suite_schema());
+	srunner_add_suite(runner, suite_ranges());
+	srunner_add_suite(runner, suite_sender());
+	srunner_add_suite(runner, suite_tracks());
+	srunner_add_suite(runner, suite_fleet_rows());
+	srunner_add_suite(runner, suite_store_reader());
+	srunner_add_suite(runner, suite_place());
 	srunner_run_all(runner, CK_ENV);
 	failed = srunner_ntests_failed(runner);
 	srunner_free(runner);

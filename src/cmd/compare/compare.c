@@ -1,6 +1,7 @@
 /*
  * compare: what changed from one run to another.
  */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -90,6 +91,7 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 {
 	char *text;
 
+	assert(c->gate);
 	if (!side->knows_losses) {
 		text = mem_printf("%s: no figures of count tell whether something is missing",
 				  side->name);
@@ -122,14 +124,14 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 	}
 }
 
-struct held {
+struct gate_held {
 	struct gate *gate;
 	size_t number;
 };
 
 static void on_held(void *user, const char *says)
 {
-	const struct held *held = user;
+	const struct gate_held *held = user;
 
 	gate_held(held->gate, held->number, says);
 }
@@ -139,8 +141,9 @@ static int check_limits(struct comparing *c)
 {
 	int status = EXIT_DONE;
 
+	assert(c->limits.count == 0 || c->gate);
 	for (size_t i = 0; i < c->limits.count; i++) {
-		struct held held = { c->gate, i };
+		struct gate_held held = { c->gate, i };
 		struct err why;
 		int r = limit_check(c->limits.at[i], &c->comparison, on_held, &held, &why);
 
@@ -172,6 +175,7 @@ static void print(const struct comparing *c)
 	bool lists_all = c->options->display.per != PER_ALL;
 	const struct output *output = c->output;
 
+	assert(c->side[0] && c->side[1]);
 	if (is_page(c->options)) {
 		compare_page(&c->comparison, output->top, lists_all, output->out);
 	} else if (strcmp(c->options->format, "json") == 0) {
@@ -231,6 +235,7 @@ static int compare_into(const struct options *options, struct output *output)
 
 static bool has_side(const struct options *options, enum side_kind kind)
 {
+	assert(options->args[0] && options->args[1]);
 	return side_kind(options->args[0]) == kind || side_kind(options->args[1]) == kind;
 }
 

@@ -3,6 +3,7 @@
  */
 #include "cmd/compare/side.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@
 #include "store/store.h"
 #include "stored/stored.h"
 
-struct side {
+struct compared_side {
 	struct options options; /* with the side's own range */
 	const struct analysis *const *list;
 	struct profile *profile;
@@ -32,7 +33,7 @@ struct side {
 };
 
 /* Rows as they are shown: with --per comm processes are those of one name. */
-static void add_report(struct side *side, const struct report *report)
+static void add_report(struct compared_side *side, const struct report *report)
 {
 	const struct output as = { .analyses = side->list, .display = &side->options.display };
 	struct shown shown = { .sums = { 0 } };
@@ -46,7 +47,7 @@ static void add_report(struct side *side, const struct report *report)
 
 static void on_report(void *user, const struct report *report)
 {
-	struct side *side = user;
+	struct compared_side *side = user;
 
 	if (report->kind == REPORT_TOTAL) {
 		profile_add_span(side->profile, report->begin, report->end);
@@ -56,7 +57,7 @@ static void on_report(void *user, const struct report *report)
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
-	struct side *side = user;
+	struct compared_side *side = user;
 
 	if (side->options.verbosity >= 0) {
 		say("%s: %s", side->name, warning->message);
@@ -72,7 +73,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 }
 
 /* Analyses of what the user asks for are only there if something is asked for. */
-static bool is_asked(const struct side *side, const struct analysis *analysis)
+static bool is_asked(const struct compared_side *side, const struct analysis *analysis)
 {
 	const struct period_set *periods = &side->options.periods;
 
@@ -82,11 +83,12 @@ static bool is_asked(const struct side *side, const struct analysis *analysis)
 }
 
 /* -EINVAL: there is nothing to measure. */
-static int fill_config(const struct side *side, struct engine_config *ret)
+static int fill_config(const struct compared_side *side, struct engine_config *ret)
 {
 	const struct options *options = &side->options;
 	size_t count = 0;
 
+	assert(side->list[0]);
 	*ret = (struct engine_config){ .interval_ns = options->interval_ns,
 				       .shown_interval_ns = options->interval_ns,
 				       .wants_containers = options->display.per == PER_CONTAINER,
@@ -107,12 +109,13 @@ static int fill_config(const struct side *side, struct engine_config *ret)
 				     "no period or job to measure: --period and --job say which");
 }
 
-static int analyze_one(struct side *side, const struct recorded_path *path)
+static int analyze_one(struct compared_side *side, const struct recorded_path *path)
 {
 	struct engine_config config;
 	struct recorded_run run = { .user = side, .stop = &run_stop, .on_trace = on_trace };
 	int r;
 
+	assert(path->name);
 	side->name = path->name;
 	r = fill_config(side, &config);
 	r = r < 0 ? r
@@ -129,7 +132,7 @@ static int analyze_one(struct side *side, const struct recorded_path *path)
 	return r;
 }
 
-static int read_traces(struct side *side, const char *arg)
+static int read_traces(struct compared_side *side, const char *arg)
 {
 	struct recorded_paths paths = { 0 };
 	int r = run_find(&side->options, arg, &paths, side->err);
@@ -144,11 +147,12 @@ static int read_traces(struct side *side, const char *arg)
 
 /* ---- stores ---- */
 
-static int find_windows(struct side *side, struct store_reader *reader, struct store_windows *ret)
+static int find_windows(struct compared_side *side, struct store_reader *reader,
+			struct store_windows *ret)
 {
 	const struct options *options = &side->options;
 	struct units_span span;
-	uint64_t begin, end;
+	uint64_t begin = 0, end = 0;
 	bool *wanted = stored_wanted(options, reader);
 	int r = store_reader_span(reader, &span.first, &span.last, side->err);
 
@@ -165,13 +169,14 @@ static int find_windows(struct side *side, struct store_reader *reader, struct s
 }
 
 /* Windows come by trace. */
-static int add_windows(struct side *side, struct store_reader *reader,
+static int add_windows(struct compared_side *side, struct store_reader *reader,
 		       const struct store_windows *windows)
 {
 	struct rollup *total = rollup_new(1, 0, &side->options.selection, false);
 	struct report report;
 	int r = 0;
 
+	assert(windows->at.count > 0);
 	for (size_t i = 0; r == 0 && i < windows->at.count && !run_stop; i++) {
 		const struct store_window *window = &windows->at.at[i];
 
@@ -189,7 +194,7 @@ static int add_windows(struct side *side, struct store_reader *reader,
 	return r;
 }
 
-static int read_store(struct side *side, const char *url)
+static int read_store(struct compared_side *side, const char *url)
 {
 	struct store_windows windows = { 0 };
 	struct store_reader *reader = NULL;
@@ -212,7 +217,7 @@ static int read_store(struct side *side, const char *url)
 
 /* ---- JSON ---- */
 
-static int read_json(struct side *side, const char *path)
+static int read_json(struct compared_side *side, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *in = is_stdin ? stdin : fopen(path, "re");
@@ -232,7 +237,7 @@ static int read_json(struct side *side, const char *path)
 /* ---- which of them ---- */
 
 /* Cuts @BEGIN..END off; it may be no part of the name of a file. */
-static void take_range(struct side *side, char *name)
+static void take_range(struct compared_side *side, char *name)
 {
 	char *dots = NULL, *at;
 	struct stat ignored;
@@ -273,7 +278,7 @@ static enum side_kind kind_of(const char *name)
 
 enum side_kind side_kind(const char *arg)
 {
-	struct side ignored = { 0 };
+	struct compared_side ignored = { 0 };
 	char *name = mem_strdup(arg);
 	enum side_kind kind;
 
@@ -283,7 +288,7 @@ enum side_kind side_kind(const char *arg)
 	return kind;
 }
 
-static int read_any(struct side *side, const char *name)
+static int read_any(struct compared_side *side, const char *name)
 {
 	bool has_range = side->options.begin || side->options.end;
 	enum side_kind kind = kind_of(name);
@@ -307,12 +312,13 @@ static int read_any(struct side *side, const char *name)
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
 	      struct profile **ret, struct err *err)
 {
-	struct side side = {
+	struct compared_side side = {
 		.options = *options, .list = list, .profile = profile_new(arg), .err = err
 	};
 	char *name = mem_strdup(arg);
 	int r;
 
+	assert(arg && ret);
 	side.options.begin_option = "begin of the range";
 	side.options.end_option = "end of the range";
 	take_range(&side, name);

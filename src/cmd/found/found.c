@@ -3,6 +3,7 @@
  */
 #include "cmd/found/found.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/units.h"
@@ -44,6 +45,7 @@ struct report_found *found_rows(const struct discovery *discovery, size_t top, s
 		if (top > 0 && of_thread > top) {
 			continue;
 		}
+		assert(*ret_count < discovery->at.count);
 		rows[(*ret_count)++] = (struct report_found){ .thread = one->thread,
 							      .job = one->pattern,
 							      .count = one->count,

@@ -22,14 +22,14 @@ uint64_t report_ranges_timeline(const struct options *options)
 	return options->max_memory / (options->job ? 10 : 4);
 }
 
-struct search {
+struct range_search {
 	struct overview *overview;
 	struct ranges *ranges;
 };
 
 static void on_report(void *user, const struct report *report)
 {
-	struct search *search = user;
+	struct range_search *search = user;
 
 	overview_report(search->overview, report);
 	ranges_report(search->ranges, report);
@@ -61,7 +61,7 @@ static const struct analysis *analysis_named(const char *name)
 }
 
 static int analyze(const struct options *options, const struct recorded_path *path,
-		   const struct overview_config *span, struct search *search, struct err *err)
+		   const struct overview_config *span, struct range_search *search, struct err *err)
 {
 	struct engine_config config = {
 		.range_begin = options->begin ? span->begin : 0,
@@ -94,7 +94,7 @@ int report_ranges_choose(const struct options *options, const struct recorded_pa
 			 struct err *err)
 {
 	struct overview_config config = { .slices = SLICES, .uses_figures = true, .p = -1 };
-	struct search search;
+	struct range_search search;
 	const struct range *found;
 	size_t count = 0;
 	int r = recorded_span(path, &config.begin, &config.end, err);
@@ -111,6 +111,7 @@ int report_ranges_choose(const struct options *options, const struct recorded_pa
 	}
 	search.overview = overview_new(&config);
 	search.ranges = ranges_new(&config, options->thread);
+	assert(search.overview && search.ranges);
 	r = analyze(options, path, &config, &search, err);
 	if (r == 0 && overview_find(search.overview)) {
 		count = ranges_find(search.ranges, search.overview,

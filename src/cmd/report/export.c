@@ -7,6 +7,7 @@
  */
 #include "cmd/report/export.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -52,6 +53,7 @@ static int add_windows(const struct options *options, struct output *output,
 	struct output counters = *output;
 	int status;
 
+	assert(wants_windows(options));
 	with_windows.has_interval = true;
 	with_windows.dry_run = true; /* triggers are only shown */
 	counters.sink = &windows_sink;
@@ -91,6 +93,7 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 	struct writer_seen before = writer_seen(writer), after;
 	struct err err;
 
+	assert(writer);
 	if (run_range(options, path, &export.begin, &export.end, &err) < 0 ||
 	    trace_write(writer, &export, &err) < 0) {
 		if (run_signal_status() == 0) { /* else it is said at the end */
@@ -169,6 +172,7 @@ static int export_traces(const struct options *options, struct output *output)
 int export_report(struct perfetto *writer, const struct recorded_path *path,
 		  const struct deep_report *report)
 {
+	assert(report->timeline);
 	/* What cannot be read was said when the timeline was built. */
 	const struct reader_setup setup = { .path = path };
 	struct trace_export export = { .setup = &setup,

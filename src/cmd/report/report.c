@@ -2,6 +2,7 @@
  * report: explains a recorded trace or a capture: which threads used the CPUs, which waited, and
  * where the time of one thread went.
  */
+#include <assert.h>
 #include <json-c/json.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
-#include "deep/jobs/jobs.h"
+#include "deep/executions/executions.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
 #include "deep/resources/resources.h"
@@ -123,13 +124,14 @@ static void warn(void *user, const char *message)
 
 /* The job that the user wants, or else that a capture is about.  For periodic executions the
  * deadline is the next arrival, unless a deadline says otherwise. */
-static struct jobs_config config_of(const struct options *options, const struct occasion *occasion)
+static struct executions_config config_of(const struct options *options,
+					  const struct occasion *occasion)
 {
-	struct jobs_config config = { .job = options->job ? options->job : occasion->job,
-				      .within = options->within,
-				      .who = options->thread,
-				      .deadline_ns = options->deadline_ns,
-				      .period_ns = options->every_ns };
+	struct executions_config config = { .job = options->job ? options->job : occasion->job,
+					    .within = options->within,
+					    .who = options->thread,
+					    .deadline_ns = options->deadline_ns,
+					    .period_ns = options->every_ns };
 
 	if (config.job) {
 		config.deadline_ns = options->deadline_ns == UINT64_MAX ? config.job->deadline_ns
@@ -167,6 +169,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 	uint64_t begin = scope->begin, length;
 	struct err err;
 
+	assert(!report->timeline && !report->before);
 	report->timeline = timeline_build_within(setup, begin, scope->end, scope->max_bytes, &err);
 	if (!report->timeline) {
 		say("%s", err.text);
@@ -233,6 +236,7 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 	struct err err;
 	int r = found_search(reports->options, setup, report->timeline, &discovery, &err);
 
+	assert(!report->found);
 	if (r < 0) {
 		say("%s", err.text);
 	} else {
@@ -256,7 +260,7 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 static bool *resource_scope(const struct options *options, const struct deep_report *report)
 {
 	const struct timeline *timeline = report->timeline;
-	const struct jobs *jobs = report->jobs;
+	const struct executions *jobs = report->jobs;
 	bool *scope;
 
 	if (!options->thread && !jobs) {
@@ -309,13 +313,14 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 {
 	const struct options *options = reports->options;
 	const char *wanted = options->thread ? options->thread : occasion->thread;
-	const struct jobs_config config = config_of(options, occasion);
+	const struct executions_config config = config_of(options, occasion);
 	struct resources resources = { 0 };
-	struct jobs jobs = { 0 };
+	struct executions jobs = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
 
-	if (config.job && jobs_find(setup, report->timeline, &config, &jobs, &err) < 0) {
+	assert(!report->jobs && !report->resources);
+	if (config.job && executions_find(setup, report->timeline, &config, &jobs, &err) < 0) {
 		say("%s", err.text);
 		status = EXIT_FAILED;
 	} else {
@@ -340,8 +345,9 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 			status = EXIT_FAILED;
 		}
 	}
+	report->resources = NULL;
 	resources_fini(&resources);
-	jobs_fini(&jobs);
+	executions_fini(&jobs);
 	return status;
 }
 
@@ -366,11 +372,13 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 	bool is_cut = report.timeline &&
 		      (report.timeline->is_cut || (report.before && report.before->is_cut));
 
+	assert(scope->count == 0 || scope->at < scope->count);
 	if (status == EXIT_DONE && is_cut && !lacks_switches && scope->count == 0) {
 		deep_report_fini(&report);
 		return TOO_LARGE;
 	}
 	reports->recorded += status == EXIT_DONE && !lacks_switches;
+	assert(status != EXIT_DONE || report.timeline);
 	if (status == EXIT_DONE && !lacks_switches && report.timeline->threads.count > 0) {
 		status = explain(reports, &setup, occasion, &report);
 	}
@@ -388,6 +396,7 @@ static int report_ranges(struct reports *reports, const struct recorded_path *pa
 	int count =
 		report_ranges_choose(reports->options, path, scope.begin, scope.end, ranges, &err);
 
+	assert(scope.count == 0);
 	if (count < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
@@ -499,6 +508,7 @@ static int run(const struct options *options)
 {
 	struct output output = { .sink = &sink_json,
 				 .path = options->output,
+				 .is_text = strcmp(options->format, "text") == 0,
 				 .is_whole = true,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/check.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "ctf/metadata/type.h"
@@ -30,6 +31,7 @@ static uint64_t scaled(uint64_t bytes, uint64_t of, uint64_t in)
 {
 	unsigned __int128 all = (unsigned __int128)bytes * of / in;
 
+	assert(in > 0);
 	return all < UINT64_MAX ? (uint64_t)all : UINT64_MAX;
 }
 
@@ -57,6 +59,7 @@ static void take_packet(struct stream_of *stream, const struct packet_info *info
 	struct filled one = { 0 };
 	struct clock clock;
 
+	assert(!last || last->begin <= last->end);
 	if (!info->has_begin || !info->has_end || !info->stream->clock) {
 		return;
 	}
@@ -69,6 +72,7 @@ static void take_packet(struct stream_of *stream, const struct packet_info *info
 	}
 	one.before = last ? last->before + last->bytes : 0;
 	stream->cpu = info->cpu_id;
+	assert(one.begin <= one.end && (!last || last->end <= one.begin));
 	*vec_push(&stream->at) = one;
 }
 
@@ -105,6 +109,7 @@ static uint64_t bytes_of_cpu(const struct streams *streams, uint64_t cpu, uint64
 {
 	uint64_t sum = 0;
 
+	assert_hot(begin <= end);
 	for (size_t i = 0; i < streams->at.count; i++) {
 		const struct stream_of *stream = &streams->at.at[i];
 
@@ -280,6 +285,7 @@ int rate_sizes(const struct options *options, const struct rate *rate,
 {
 	int r = size_one(options, rate->kernel_bytes, &config->kernel, err);
 
+	assert(rate->is_measured || (rate->kernel_bytes > 0 && rate->user_bytes > 0));
 	return r < 0 ? r : size_one(options, rate->user_bytes, &config->user, err);
 }
 

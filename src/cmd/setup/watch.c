@@ -3,6 +3,7 @@
  */
 #include "watch/watch.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -37,6 +38,7 @@ static int follow(const struct options *given, const struct watch *watch)
 	struct options options = *given;
 	const char *urls[] = { watch_url(watch), NULL };
 
+	assert(watch);
 	options.from_beginning = true; /* with the state dump */
 	options.retry_ns = 0;          /* the relay is ours: it does not come back */
 	if (!is_on_screen(given)) {

@@ -105,6 +105,7 @@ static void on_written(void *user, struct capture_order *order)
 
 static void on_captured(void *user, const struct capture_order *order)
 {
+	assert(view);
 	(void)user;
 	view_show_jobs(view, order->found ? order->found : order->err.text);
 	screen_draw(view);
@@ -114,6 +115,7 @@ static void find_jobs(struct loop *loop, bool has_history)
 {
 	const char *host, *session;
 
+	assert(view);
 	if (!view_asks_jobs(view, &host, &session)) {
 		return;
 	}

@@ -119,13 +119,13 @@ struct field_list {
 	struct type_field field;
 };
 
-struct fields {
+struct tsdl_fields {
 	struct field_list *list, **tail;
 	size_t count;
 	uint32_t align_bits;
 };
 
-static void add_field(struct tsdl *p, struct fields *fields, const struct type *type)
+static void add_field(struct tsdl *p, struct tsdl_fields *fields, const struct type *type)
 {
 	struct field_list *item = arena_alloc(p->arena, sizeof(*item));
 
@@ -145,7 +145,7 @@ static void add_field(struct tsdl *p, struct fields *fields, const struct type *
 
 static void parse_fields(struct tsdl *p, struct type *type)
 {
-	struct fields fields = { .align_bits = 1 };
+	struct tsdl_fields fields = { .align_bits = 1 };
 	struct type_field *array;
 
 	fields.tail = &fields.list;

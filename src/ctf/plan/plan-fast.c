@@ -85,20 +85,20 @@ static void make_fast_fixed(struct plan_builder *b, struct plan_event *event)
 /* ---- classes whose size varies ---- */
 
 /* The parts made of the steps so far. */
-struct partition {
+struct plan_partition {
 	struct plan_part *parts, *part; /* the first, and the last, which still grows */
 	struct plan_load *loads;
 	uint32_t load_count;
 };
 
-static void next_part(struct partition *p, enum plan_part_end end)
+static void next_part(struct plan_partition *p, enum plan_part_end end)
 {
 	p->part->end = (uint8_t)end;
 	p->part++;
 	p->part->slot = p->part->ref = SLOT_NONE;
 }
 
-static bool part_align(struct partition *p, const struct step *step)
+static bool part_align(struct plan_partition *p, const struct step *step)
 {
 	if (p->part->bytes > 0) {
 		next_part(p, PART_ALIGN);
@@ -108,7 +108,7 @@ static bool part_align(struct partition *p, const struct step *step)
 	       p->part->load_count == 0;
 }
 
-static bool part_skip(struct partition *p, const struct step *step)
+static bool part_skip(struct plan_partition *p, const struct step *step)
 {
 	uint64_t bytes = p->part->bytes + step->size_bits / 8;
 
@@ -116,14 +116,14 @@ static bool part_skip(struct partition *p, const struct step *step)
 	return step->size_bits % 8 == 0 && bytes <= UINT16_MAX;
 }
 
-static bool part_string(struct partition *p, const struct step *step)
+static bool part_string(struct plan_partition *p, const struct step *step)
 {
 	p->part->slot = step->slot;
 	next_part(p, PART_STRING);
 	return step->flags >> STEP_ENCODING_SHIFT == UTF_8;
 }
 
-static bool part_row(struct partition *p, const struct step *step)
+static bool part_row(struct plan_partition *p, const struct step *step)
 {
 	p->part->slot = step->slot;
 	p->part->ref = step->ref;
@@ -134,13 +134,13 @@ static bool part_row(struct partition *p, const struct step *step)
 	       (!(step->flags & STEP_TEXT) || step->flags >> STEP_ENCODING_SHIFT == UTF_8);
 }
 
-static bool part_load(struct partition *p, const struct step *step)
+static bool part_load(struct plan_partition *p, const struct step *step)
 {
 	return p->part->bytes == 0 && p->part->load_count++ < UINT8_MAX &&
 	       fast_load(step, &p->loads[p->load_count++]);
 }
 
-static bool part_step(struct partition *p, const struct step *step)
+static bool part_step(struct plan_partition *p, const struct step *step)
 {
 	switch ((enum step_op)step->op) {
 	case STEP_NEED: /* decoder_parts() checks the whole part */
@@ -161,7 +161,7 @@ static bool part_step(struct partition *p, const struct step *step)
 /* A class of whole bytes whose size varies only by strings, rows and alignment. */
 static void make_fast_parts(struct plan_builder *b, struct plan_event *event)
 {
-	struct partition p = { 0 };
+	struct plan_partition p = { 0 };
 	size_t count = 0;
 
 	while (event->steps[count].op != STEP_END) {

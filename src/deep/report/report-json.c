@@ -324,7 +324,7 @@ static void put_executions(struct printer *p, const char *key, const execution_l
 	json_close(&p->json, ']');
 }
 
-static void put_figures(struct printer *p, const struct jobs_figures *sum)
+static void put_figures(struct printer *p, const struct executions_figures *sum)
 {
 	json_u64(&p->json, "count", sum->count);
 	json_u64(&p->json, "open_count", sum->open);
@@ -380,7 +380,7 @@ static void put_worst(struct printer *p)
 /* What the slow tenth had more of. */
 static void put_slow(struct printer *p)
 {
-	const struct jobs_slow *slow = &p->report->slow;
+	const struct executions_slow *slow = &p->report->slow;
 
 	if (slow->slow == 0) {
 		return;
@@ -391,15 +391,15 @@ static void put_slow(struct printer *p)
 	json_u64(&p->json, "shortest_ns", slow->shortest_ns);
 	json_open(&p->json, "parts", '[');
 	for (size_t i = 0; i < deep_report_rows(slow->parts.count, p->most); i++) {
-		const struct jobs_slow_part *part = &slow->parts.at[i];
+		const struct executions_slow_part *part = &slow->parts.at[i];
 
 		json_open(&p->json, NULL, '{');
-		if (part->kind == JOBS_SLOW_STATE) {
+		if (part->kind == EXECUTIONS_SLOW_STATE) {
 			json_text(&p->json, "state",
 				  timeline_state_runs(part->state)
 					  ? "run"
 					  : timeline_state_name(part->state));
-		} else if (part->kind == JOBS_SLOW_RIVAL) {
+		} else if (part->kind == EXECUTIONS_SLOW_RIVAL) {
 			put_who(p, "rival", part->rival);
 		} else {
 			json_text(&p->json, "call", part->call ? part->call : "");
@@ -415,7 +415,7 @@ static void put_slow(struct printer *p)
 
 static void put_jobs(struct printer *p)
 {
-	const struct jobs *jobs = p->report->jobs;
+	const struct executions *jobs = p->report->jobs;
 
 	json_open(&p->json, "jobs", '{');
 	json_text(&p->json, "pattern", jobs->config->job->pattern);

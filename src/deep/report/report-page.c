@@ -193,7 +193,7 @@ static void choose_ranges(struct drawing *d)
 /* ---- a row as JSON ---- */
 
 /* The columns of a row, which are printed one after the other. */
-struct columns {
+struct page_columns {
 	struct drawing *d;
 	const struct page_row *row;
 	uint64_t last; /* begin of the piece before */
@@ -201,14 +201,14 @@ struct columns {
 	VEC(char) states;
 };
 
-static int64_t number_of(struct columns *columns, uint32_t thread)
+static int64_t number_of(struct page_columns *columns, uint32_t thread)
 {
 	return thread == NOBODY ? -1 : (int64_t)page_names_of(columns->d->p.names, thread);
 }
 
 /* Of a wait: who had the CPU, and the waker.  Of a sleep: its call, and what ended it: a thread,
  * or -2 and less, a cause. */
-static void put_facts(struct columns *columns, const struct report_wait *wait,
+static void put_facts(struct page_columns *columns, const struct report_wait *wait,
 		      const struct interval *interval)
 {
 	const struct timeline *timeline = columns->d->p.timeline;
@@ -233,7 +233,7 @@ static void put_facts(struct columns *columns, const struct report_wait *wait,
 	}
 }
 
-static void put_thread_facts(struct columns *columns, size_t item)
+static void put_thread_facts(struct page_columns *columns, size_t item)
 {
 	const struct deep_thread *thread = columns->d->p.timeline->threads.at[columns->row->thread];
 	const struct interval *interval = &thread->intervals.at[item];
@@ -248,7 +248,7 @@ static void put_thread_facts(struct columns *columns, size_t item)
 }
 
 /* A segment is an interval of its thread, or a part of one. */
-static void put_path_facts(struct columns *columns, size_t item)
+static void put_path_facts(struct page_columns *columns, size_t item)
 {
 	const struct path_segment *segment = &columns->row->path->segments.at[item];
 	const struct deep_thread *thread = columns->d->p.timeline->threads.at[segment->thread];
@@ -264,7 +264,7 @@ static void put_path_facts(struct columns *columns, size_t item)
 		  &thread->intervals.at[at]);
 }
 
-static void put_sum(struct columns *columns, const struct page_piece *piece)
+static void put_sum(struct page_columns *columns, const struct page_piece *piece)
 {
 	size_t at;
 	int64_t states = 0;
@@ -285,7 +285,7 @@ static void put_sum(struct columns *columns, const struct page_piece *piece)
 /* A sum has the letter of its longest state, the items themselves have digits. */
 static void take_piece(void *user, const struct page_piece *piece)
 {
-	struct columns *columns = user;
+	struct page_columns *columns = user;
 	uint64_t begin = piece->begin - columns->d->p.timeline->begin;
 	unsigned int most = 0;
 
@@ -331,7 +331,7 @@ static uint64_t relative(const struct printer *p, uint64_t ts)
 
 static void put_row(struct drawing *d, const struct page_row *row)
 {
-	struct columns columns = { .d = d, .row = row };
+	struct page_columns columns = { .d = d, .row = row };
 	struct printer *p = &d->p;
 
 	page_row_each(row, &d->chosen, take_piece, &columns);

@@ -25,13 +25,6 @@ static const struct deep_thread *thread_of(const struct deep_report *report, uin
 
 /* ---- text ---- */
 
-static void plain(char *text)
-{
-	for (; *text; text++) {
-		*text = units_letter(*text);
-	}
-}
-
 static const char *who(char text[NAME_ROOM], const struct deep_report *report, uint32_t index)
 {
 	const struct deep_thread *thread = thread_of(report, index);
@@ -41,7 +34,6 @@ static const char *who(char text[NAME_ROOM], const struct deep_report *report, u
 	}
 	(void)snprintf(text, NAME_ROOM, "%s (%d)", thread->comm[0] ? thread->comm : "?",
 		       thread->tid);
-	plain(text);
 	return text;
 }
 
@@ -86,7 +78,6 @@ static const char *name_of(char text[NAME_ROOM], const struct resource *one)
 
 		(void)snprintf(text + len, NAME_ROOM - len, " shared?");
 	}
-	plain(text);
 	return text;
 }
 
@@ -196,7 +187,7 @@ static void put_kind(const struct deep_report *report, enum resource_kind kind, 
 	if (count == 0) {
 		(void)fputs(resources->lacks[kind] ? "  not recorded\n" : "  none was used\n", out);
 	} else if (most > 0) {
-		text_more(out, count, most);
+		text_more(out, count, most < count ? most : count);
 	}
 }
 

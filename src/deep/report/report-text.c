@@ -13,7 +13,6 @@
 
 #define WHO_MAX 48
 
-/* Names come from an untrusted trace: control characters must not reach the terminal. */
 static const char *comm(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
 {
 	const struct deep_thread *thread;
@@ -21,9 +20,6 @@ static const char *comm(char text[WHO_MAX], const struct deep_report *report, ui
 	assert(index < report->timeline->threads.count);
 	thread = report->timeline->threads.at[index];
 	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
-	for (char *c = text; *c; c++) {
-		*c = units_letter(*c);
-	}
 	return text;
 }
 
@@ -355,7 +351,7 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 static void put_executions(const struct deep_report *report, const char *title,
 			   const execution_list *all, size_t most, FILE *out)
 {
-	bool has_responses = jobs_have_responses(report->jobs);
+	bool has_responses = executions_have_responses(report->jobs);
 	struct text_table table =
 		has_responses
 			? text_table_of(
@@ -396,7 +392,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 }
 
 /* Where arrivals are known from: "299 from a timer, 1 unknown". */
-static void put_arrivals(const struct jobs_figures *sum, FILE *out)
+static void put_arrivals(const struct executions_figures *sum, FILE *out)
 {
 	static const struct {
 		enum arrival_from from;
@@ -419,9 +415,9 @@ static void put_arrivals(const struct jobs_figures *sum, FILE *out)
 	(void)fputc('\n', out);
 }
 
-static void put_figures(const struct jobs *jobs, FILE *out)
+static void put_figures(const struct executions *jobs, FILE *out)
 {
-	const struct jobs_figures *sum = &jobs->sum;
+	const struct executions_figures *sum = &jobs->sum;
 	char text[6][UNITS_TEXT_MAX];
 
 	/* Figures of several threads say little: each has its row. */
@@ -441,7 +437,7 @@ static void put_figures(const struct jobs *jobs, FILE *out)
 			      units_ns(text[1], jobs->config->deadline_ns),
 			      units_count(text[2], sum->misses_run));
 	}
-	if (jobs_have_responses(jobs)) {
+	if (executions_have_responses(jobs)) {
 		if (jobs->groups.count == 1) {
 			(void)fprintf(
 				out,
@@ -456,7 +452,7 @@ static void put_figures(const struct jobs *jobs, FILE *out)
 
 static void put_groups(const struct deep_report *report, size_t most, FILE *out)
 {
-	const struct jobs *jobs = report->jobs;
+	const struct executions *jobs = report->jobs;
 	size_t shown = deep_report_rows(jobs->groups.count, most);
 	bool has_deadline = jobs->config->deadline_ns != UINT64_MAX;
 	struct text_table table = text_table_of(
@@ -465,7 +461,7 @@ static void put_groups(const struct deep_report *report, size_t most, FILE *out)
 	table.count -= !has_deadline;
 	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
-		const struct jobs_figures *sum = &jobs->groups.at[i].sum;
+		const struct executions_figures *sum = &jobs->groups.at[i].sum;
 
 		put_who(&table, report, jobs->groups.at[i].thread);
 		text_count(&table, sum->count);
@@ -484,7 +480,7 @@ static void put_groups(const struct deep_report *report, size_t most, FILE *out)
 
 static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
-	const struct jobs *jobs = report->jobs;
+	const struct executions *jobs = report->jobs;
 	char text[UNITS_TEXT_MAX];
 
 	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->job->pattern,
@@ -496,7 +492,7 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 		put_groups(report, most, out);
 	}
 	if (jobs->all.count > 0) {
-		put_executions(report, jobs_have_responses(jobs) ? "WORST" : "LONGEST",
+		put_executions(report, executions_have_responses(jobs) ? "WORST" : "LONGEST",
 			       &jobs->worst, most, out);
 	}
 	if (jobs->open.count > 0) {
@@ -513,7 +509,7 @@ static void put_slow(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct text_table table =
 		text_table_of(out, "  HAD MORE, IN MEAN, OF<32| MORE>8| THESE>8| OTHERS>8");
-	const struct jobs_slow *slow = &report->slow;
+	const struct executions_slow *slow = &report->slow;
 	size_t shown = deep_report_rows(slow->parts.count, most);
 	char text[WHO_MAX], slowest[UNITS_TEXT_MAX];
 
@@ -527,13 +523,13 @@ static void put_slow(const struct deep_report *report, size_t most, FILE *out)
 		text_head(&table);
 	}
 	for (size_t i = 0; i < shown; i++) {
-		const struct jobs_slow_part *part = &slow->parts.at[i];
+		const struct executions_slow_part *part = &slow->parts.at[i];
 
-		if (part->kind == JOBS_SLOW_STATE) {
+		if (part->kind == EXECUTIONS_SLOW_STATE) {
 			text_cell(&table, timeline_state_runs(part->state)
 						  ? "running"
 						  : timeline_state_name(part->state));
-		} else if (part->kind == JOBS_SLOW_RIVAL) {
+		} else if (part->kind == EXECUTIONS_SLOW_RIVAL) {
 			text_cell_format(&table, "CPU taken by %.19s",
 					 who(text, report, part->rival));
 		} else {

@@ -220,7 +220,7 @@ static void explain_worst(struct deep_report *report)
 {
 	const struct timeline *timeline = report->timeline;
 	const struct execution **worst = mem_alloc((report->worst_count + 1) * sizeof(*worst));
-	size_t count = jobs_worst(report->jobs, worst, report->worst_count);
+	size_t count = executions_worst(report->jobs, worst, report->worst_count);
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t begin = worst[i]->arrival.ts, end = worst[i]->end;
@@ -320,7 +320,7 @@ static void find_inversions(const struct deep_report *report, uint32_t thread,
 	struct path_spans work = { 0 };
 
 	if (report->jobs) {
-		jobs_spans(report->jobs, thread, &work);
+		executions_spans(report->jobs, thread, &work);
 	}
 	path_find_rivals(report->timeline, thread, path, report->jobs ? &work : NULL, rivals);
 	vec_fini(&work.at);
@@ -365,7 +365,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 		explain_worst(report);
 	}
 	if (report->jobs && report->worst_count > 0) {
-		jobs_slow_find(report->jobs, timeline, &report->slow);
+		executions_slow_find(report->jobs, timeline, &report->slow);
 	}
 	if (report->wants_victims) {
 		list_victims(report);
@@ -393,7 +393,7 @@ void deep_report_fini(struct deep_report *report)
 		path_fini_rivals(&report->worst.at[i].rivals);
 	}
 	vec_fini(&report->worst);
-	jobs_slow_fini(&report->slow);
+	executions_slow_fini(&report->slow);
 	for (size_t i = 0; i < report->victims.count; i++) {
 		vec_fini(&report->victims.at[i].findings);
 	}

@@ -15,8 +15,8 @@
 
 #include <stdio.h>
 
-#include "deep/jobs/jobs-slow.h"
-#include "deep/jobs/jobs.h"
+#include "deep/executions/executions-slow.h"
+#include "deep/executions/executions.h"
 #include "deep/links.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
@@ -99,10 +99,10 @@ struct deep_report {
 	struct path_parts parts;
 	struct rivals rivals;
 	struct links links;
-	const struct jobs *jobs;           /* NULL: none */
+	const struct executions *jobs;     /* NULL: none */
 	size_t worst_count;                /* how many of the worst executions to explain */
 	VEC(struct report_worst) worst;    /* the worst first */
-	struct jobs_slow slow;             /* with @worst_count: what slow ones had more of */
+	struct executions_slow slow;       /* with @worst_count: what slow ones had more of */
 	const struct resources *resources; /* NULL: not asked for */
 	const struct report_found *found;  /* the best of each thread first; NULL: not asked for */
 	size_t found_count;

@@ -65,7 +65,7 @@ void futexes_enter(struct track *track, const struct reader_event *event, unsign
 {
 	const struct value *v = event->values;
 	int32_t tid = track_cpu(track, event->cpu)->tid;
-	struct call call = { .kind = CALL_WAIT, .since = event->ts, .other = NOBODY };
+	struct track_call call = { .kind = CALL_WAIT, .since = event->ts, .other = NOBODY };
 	bool is_private = false;
 	struct task *task;
 
@@ -123,7 +123,7 @@ static void remove_sleeper(struct resource *futex, int32_t tid)
 static void add_wait(struct track *track, const struct task *task, uint64_t end, uint32_t thread,
 		     enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	bool is_ended = outcome == OUTCOME_DONE || outcome == OUTCOME_MOVED;
 	uint32_t by = is_ended && call->waker > 0 ? track_thread(track, call->waker, end) : NOBODY;
 	uint64_t ns = rows_part(track, call->since, end);
@@ -150,7 +150,7 @@ static void add_wait(struct track *track, const struct task *task, uint64_t end,
 
 void futexes_end_wait(struct track *track, struct task *task, uint64_t ts, enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	struct resource *futex = track_at(track, call->resource);
 	uint32_t thread = track_thread(track, task->tid, ts);
 	bool is_over = call->has_slept && !call->is_asleep && call->wake != 0;
@@ -264,7 +264,7 @@ static void add_wake(struct track *track, const struct task *task, uint32_t inde
 static void end_wake(struct track *track, struct task *task, uint64_t ts, int64_t ret,
 		     enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	uint64_t count = ret > 0 ? (uint64_t)ret : 0, woken = call->woken;
 
 	if (call->op == OP_WAKE || call->op == OP_WAKE_OP || call->op == OP_WAKE_BITSET) {
@@ -292,5 +292,5 @@ void futexes_leave(struct track *track, struct task *task, const struct reader_e
 	} else {
 		end_wake(track, task, event->ts, ret, track_outcome(ret));
 	}
-	task->call = (struct call){ 0 };
+	task->call = (struct track_call){ 0 };
 }

@@ -128,7 +128,7 @@ void queues_opened(struct track *track, struct task *task, const struct reader_e
 		}
 	}
 	free(task->call.name);
-	task->call = (struct call){ 0 };
+	task->call = (struct track_call){ 0 };
 }
 
 void queues_close(struct track *track, const struct reader_event *event)
@@ -157,7 +157,7 @@ void queues_enter(struct track *track, const struct reader_event *event, unsigne
 {
 	const struct value *v = event->values;
 	int32_t tid = track_cpu(track, event->cpu)->tid;
-	struct call call = { .since = event->ts, .resource = NOBODY, .other = NOBODY };
+	struct track_call call = { .since = event->ts, .resource = NOBODY, .other = NOBODY };
 	struct task *task = track_task_made(track, tid);
 
 	if (!task) {
@@ -187,7 +187,7 @@ void queues_enter(struct track *track, const struct reader_event *event, unsigne
 	task->call = call;
 }
 
-void queues_handed(const struct track *track, struct call *call, bool is_handed)
+void queues_handed(const struct track *track, struct track_call *call, bool is_handed)
 {
 	struct resource *queue = track_at(track, call->resource);
 
@@ -219,7 +219,7 @@ static void count_message(const struct track *track, struct resource *queue, boo
 static void add_slept(struct track *track, const struct task *task, uint32_t thread, uint64_t end,
 		      enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	struct resource *queue = track_at(track, call->resource);
 	struct resource_member *member = rows_member(track, call->resource, thread);
 	bool is_sender = call->kind == CALL_SEND;
@@ -243,7 +243,7 @@ static void add_slept(struct track *track, const struct task *task, uint32_t thr
 static void add_interval(struct track *track, const struct task *task, uint32_t thread, uint64_t ts,
 			 uint64_t slept_until, enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	const struct resource *queue = track_at(track, call->resource);
 	bool is_sender = call->kind == CALL_SEND, is_done = outcome == OUTCOME_DONE;
 	bool is_calm = is_done && (is_sender || !call->has_slept);
@@ -274,7 +274,7 @@ static void add_interval(struct track *track, const struct task *task, uint32_t 
 static void count_call(struct track *track, const struct task *task, uint32_t thread, int64_t ret,
 		       enum outcome outcome)
 {
-	const struct call *call = &task->call;
+	const struct track_call *call = &task->call;
 	struct resource *queue = track_at(track, call->resource);
 	struct resource_member *member = rows_member(track, call->resource, thread);
 
@@ -297,7 +297,7 @@ static void count_call(struct track *track, const struct task *task, uint32_t th
 void queues_leave(struct track *track, struct task *task, uint64_t ts, int64_t ret,
 		  enum outcome outcome)
 {
-	struct call *call = &task->call;
+	struct track_call *call = &task->call;
 	struct resource *queue = track_at(track, call->resource);
 	uint32_t thread = track_thread(track, task->tid, ts);
 	bool is_over = call->has_slept && !call->is_asleep && call->wake != 0;
@@ -320,5 +320,5 @@ void queues_leave(struct track *track, struct task *task, uint64_t ts, int64_t r
 		}
 		add_interval(track, task, thread, ts, slept_until, outcome);
 	}
-	*call = (struct call){ 0 };
+	*call = (struct track_call){ 0 };
 }

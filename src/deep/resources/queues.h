@@ -14,6 +14,6 @@ void queues_opened(struct track *track, struct task *task, const struct reader_e
 void queues_close(struct track *track, const struct reader_event *event);
 void queues_file(struct track *track, const struct reader_event *event);
 /* The thread that receives was woken by a sender, or is not any more. */
-void queues_handed(const struct track *track, struct call *call, bool is_handed);
+void queues_handed(const struct track *track, struct track_call *call, bool is_handed);
 
 #endif

@@ -14,6 +14,7 @@
 #include "deep/resources/timers.h"
 #include "deep/resources/track.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 
 const struct resource_lacks resources_lacks[RESOURCE_KINDS] = {
 	[RESOURCE_TIMER] = { "timer_hrtimer_expire_entry",
@@ -171,7 +172,7 @@ static void on_exec(struct track *track, const struct reader_event *event)
 	enum { TID, OLD_TID };
 	const struct value *v = event->values;
 
-	if (reader_has(event, TID) && reader_has(event, OLD_TID) && v[TID].i != v[OLD_TID].i) {
+	if (thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0))) {
 		forget(track, (int32_t)v[TID].i);
 		forget(track, (int32_t)v[OLD_TID].i);
 		track_cpu(track, event->cpu)->tid = (int32_t)v[TID].i;
@@ -194,7 +195,7 @@ static void on_process(struct track *track, const struct reader_event *event)
 
 /* ---- sleeps ---- */
 
-static bool can_sleep(const struct call *call)
+static bool can_sleep(const struct track_call *call)
 {
 	return call->kind == CALL_WAIT || call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
 }
@@ -210,7 +211,7 @@ static void on_switch(struct track *track, const struct reader_event *event)
 	cpu->tid = reader_has(event, NEXT) ? (int32_t)v[NEXT].i : 0;
 	if (task && can_sleep(&task->call) && reader_has(event, STATE) &&
 	    task_state_sleeps(v[STATE].u, track->states)) {
-		struct call *call = &task->call;
+		struct track_call *call = &task->call;
 
 		call->sleep = call->has_slept ? call->sleep : event->ts;
 		call->has_slept = true;
@@ -235,7 +236,7 @@ static void on_switch(struct track *track, const struct reader_event *event)
 }
 
 /* A thread wakes one that waits for what its call is about. */
-static void count_woken(const struct track *track, struct call *by, struct call *of)
+static void count_woken(const struct track *track, struct track_call *by, struct track_call *of)
 {
 	if ((by->kind == CALL_WAKE || by->kind == CALL_MOVE) && of->kind == CALL_WAIT) {
 		by->woken += of->resource == by->resource;
@@ -368,12 +369,10 @@ static void lose(struct track *track, const struct reader_event *event)
 
 static void take(struct track *track, const struct reader_event *event)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = track->timeline;
 
-	while (track->initial_put < timeline->initial.count &&
-	       timeline->initial.at[track->initial_put].since <= event->ts) {
-		const struct cpu_initial *first = &timeline->initial.at[track->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &track->initial_put, event->ts))) {
 		track_cpu(track, first->cpu)->tid = first->tid;
 	}
 	if (!event->class) {

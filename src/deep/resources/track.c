@@ -54,7 +54,7 @@ void track_refresh(const struct track *track, struct task *task)
 		task->epoch = track->epoch;
 		track->resources->cut += task->call.kind != CALL_NONE;
 		free(task->call.name);
-		task->call = (struct call){ 0 };
+		task->call = (struct track_call){ 0 };
 	}
 }
 
@@ -104,7 +104,7 @@ int64_t track_pid(const struct track *track, int32_t tid, uint64_t ts)
 
 void track_drop_call(struct track *track, struct task *task)
 {
-	struct call *call = &task->call;
+	struct track_call *call = &task->call;
 
 	if (call->kind == CALL_WAIT || call->kind == CALL_SEND || call->kind == CALL_RECEIVE) {
 		struct resource *of = track_at(track, call->resource);
@@ -122,7 +122,7 @@ void track_drop_call(struct track *track, struct task *task)
 	}
 	track->resources->cut += call->kind != CALL_NONE && call->kind != CALL_OPEN_QUEUE;
 	free(call->name);
-	*call = (struct call){ 0 };
+	*call = (struct track_call){ 0 };
 }
 
 enum outcome track_outcome(int64_t ret)

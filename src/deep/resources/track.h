@@ -5,7 +5,7 @@
 #define SILLAGE_DEEP_RESOURCES_TRACK_H
 
 #include "base/hash.h"
-#include "deep/jobs/owners.h"
+#include "deep/executions/owners.h"
 #include "deep/resources/resources.h"
 #include "kernel/wake-source.h"
 
@@ -20,7 +20,7 @@ enum call_kind {
 };
 
 /* The call that a thread is in. */
-struct call {
+struct track_call {
 	uint8_t kind;
 	bool has_slept, is_asleep;
 	bool was_handed;             /* CALL_RECEIVE: woken by a sender */
@@ -39,7 +39,7 @@ struct call {
 struct task {
 	int32_t tid;
 	uint32_t epoch;
-	struct call call;
+	struct track_call call;
 };
 
 struct cpu_track {

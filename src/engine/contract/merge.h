@@ -119,6 +119,8 @@ bool shard_is_dead(const struct thread *thread);
 uint64_t shard_end_ts(const struct shard *shard, const struct thread *thread);
 /* When the thread was last switched in, 0: not known. */
 uint64_t shard_switch_in_ts(const struct thread *thread);
+/* Whether it is known that the thread leaves its CPU to sleep at @ts; on_switch_out() follows. */
+bool shard_sleeps_at(const struct shard *shard, const struct thread *thread, uint64_t ts);
 /* The number of an entity (worker_emit_entity), its low 32 bits; UINT64_MAX for UINT64_MAX. */
 uint64_t shard_entity_id(const struct thread *entity);
 /* The id of a CPU, as traced. */

@@ -18,7 +18,6 @@ struct selection;
 	each(on_switch_out);                                                                       \
 	each(on_fork);                                                                             \
 	each(on_seen);                                                                             \
-	each(on_initial_thread);                                                                   \
 	each(on_doubt);                                                                            \
 	each(on_window_end);
 /* The same of analysis.rare. */

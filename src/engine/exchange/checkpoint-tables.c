@@ -71,7 +71,7 @@ static void keyed_row_codec(struct codec *codec, struct keyed_rows *keyed_rows,
 	if (codec_reads(codec)) {
 		keyed = keyed_read(keyed_rows, layout, &like);
 	}
-	if (!codec_check(codec, keyed != NULL)) {
+	if (!codec_check(codec, keyed != NULL) || !keyed) {
 		return;
 	}
 	columns = &layout->keyed_columns[keyed->analysis][keyed->table];
@@ -154,14 +154,6 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	}
 }
 
-static void before_codec(struct codec *codec, struct shard *shard, const struct thread *thread)
-{
-	uint64_t ts = shard_before_ts(shard, thread);
-
-	codec_u64(codec, &ts);
-	shard_set_before(shard, thread, ts);
-}
-
 /* The index in its shard's list identifies a thread. */
 static void threads_codec(const struct checkpoint *checkpoint, struct shard *shard)
 {
@@ -181,7 +173,6 @@ static void threads_codec(const struct checkpoint *checkpoint, struct shard *sha
 		}
 		shard->resident.at[i]->resident_at = (uint32_t)i;
 		thread_codec(checkpoint, shard->layout, shard->resident.at[i]);
-		before_codec(codec, shard, shard->resident.at[i]);
 		if (codec_reads(codec) && shard->resident.at[i]->is_touched) {
 			*vec_push(&shard->touched) = shard->resident.at[i];
 		}
@@ -196,9 +187,13 @@ static struct thread *thread_at(const struct shard *shard, uint32_t at)
 
 static void thread_ref_codec(struct codec *codec, const struct shard *shard, struct thread **thread)
 {
-	uint32_t at = codec_reads(codec) ? 0 : (*thread)->resident_at;
+	uint32_t at = 0;
 
-	assert(codec_reads(codec) || thread_at(shard, at) == *thread);
+	if (!codec_reads(codec)) {
+		assert(*thread);
+		at = (*thread)->resident_at;
+		assert(thread_at(shard, at) == *thread);
+	}
 	codec_u32(codec, &at);
 	if (codec_reads(codec)) {
 		*thread = thread_at(shard, at);
@@ -257,6 +252,22 @@ static void slots_codec(struct codec *codec, struct shard *shard)
 	}
 }
 
+/* Switch-outs that are held back. */
+static void leaving_codec(struct codec *codec, struct shard *shard)
+{
+	size_t count = codec_count(codec, shard->leaving.count, 23);
+
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		struct held_out *out = codec_at(codec, &shard->leaving, i);
+
+		codec_each(codec, &out->ts, &out->cpu, &out->flags, &out->left_out);
+		thread_ref_codec(codec, shard, &out->thread);
+		if (!codec_check(codec, (out->left_out & ~shard->layout->selects) == 0)) {
+			shard->leaving.count = 0;
+		}
+	}
+}
+
 static void ends_codec(struct codec *codec, struct shard *shard)
 {
 	size_t count = codec_count(codec, shard->dead.count, 12);
@@ -305,6 +316,7 @@ static unsigned int shard_of(const struct tables *tables, const struct thread *t
 {
 	unsigned int number = 0;
 
+	assert(thread);
 	while (number < SHARDS &&
 	       thread_at(&tables->shards[number], thread->resident_at) != thread) {
 		number++;
@@ -481,6 +493,7 @@ static void shard_codec(const struct checkpoint *checkpoint, struct shard *shard
 	holes_codec(codec, shard);
 	slots_codec(codec, shard);
 	ends_codec(codec, shard);
+	leaving_codec(codec, shard);
 	check_ends(codec, shard);
 	codec_bool(codec, &has_other);
 	if (has_other && codec_check(codec, true)) {

@@ -17,7 +17,7 @@
 #define FRAMES_AHEAD_MAX  64 /* and at most two per worker */
 #define FRAME_LARGE_BYTES (16 << 20)
 
-struct slot {
+struct frame_slot {
 	struct job job;
 	ZSTD_DCtx *context;
 	VEC(uint8_t) stored, bytes;
@@ -34,12 +34,12 @@ struct slot {
 struct frame_reader {
 	FILE *file;
 	uint64_t offset;
-	struct slot slots[FRAMES_AHEAD_MAX];
+	struct frame_slot slots[FRAMES_AHEAD_MAX];
 	size_t room; /* slots of the ring */
 	size_t first, used;
-	uint64_t bytes;    /* unpacked, of used slots */
-	struct slot *last; /* the caller uses its bytes */
-	bool is_at_end;    /* the last used slot ends its trace, or could not be read */
+	uint64_t bytes;          /* unpacked, of used slots */
+	struct frame_slot *last; /* the caller uses its bytes */
+	bool is_at_end;          /* the last used slot ends its trace, or could not be read */
 };
 
 struct frame_reader *frame_reader_new(FILE *file)
@@ -76,7 +76,7 @@ int frame_reader_raw(struct frame_reader *in, void *bytes, size_t len, struct er
 				: err_raise(err, -EINVAL, "the file is cut");
 }
 
-static int read_frame(struct frame_reader *in, struct slot *slot)
+static int read_frame(struct frame_reader *in, struct frame_slot *slot)
 {
 	uint32_t head[2];
 	int r = frame_reader_raw(in, head, sizeof(head), &slot->err);
@@ -98,7 +98,7 @@ static int read_frame(struct frame_reader *in, struct slot *slot)
 
 /* ---- unpacking ---- */
 
-static int unpack(struct slot *slot)
+static int unpack(struct frame_slot *slot)
 {
 	size_t len = slot->len, got;
 
@@ -122,7 +122,7 @@ static int unpack(struct slot *slot)
 }
 
 /* On an error the coordinator decodes the frame again, and reports the reason. */
-static void read_partial(struct slot *slot)
+static void read_partial(struct frame_slot *slot)
 {
 	struct frame *frame = &slot->frame;
 	struct codec codec = frame->codec;
@@ -142,7 +142,7 @@ static void read_partial(struct slot *slot)
 
 static void run(struct job *job, void *scratch)
 {
-	struct slot *slot = (struct slot *)job;
+	struct frame_slot *slot = (struct frame_slot *)job;
 
 	(void)scratch;
 	slot->r = unpack(slot);
@@ -161,7 +161,7 @@ static bool is_inside(uint8_t kind)
 static void add_one(struct frame_reader *in, struct engine *engine,
 		    const struct partial_rules *rules)
 {
-	struct slot *slot = &in->slots[(in->first + in->used++) % in->room];
+	struct frame_slot *slot = &in->slots[(in->first + in->used++) % in->room];
 
 	assert(in->used <= in->room);
 	slot->at = in->offset;
@@ -203,7 +203,7 @@ static bool has_room(const struct frame_reader *in, const struct engine *engine)
 }
 
 /* Keeps slots from holding the memory of the largest frame each. */
-static void forget_large(struct slot *slot)
+static void forget_large(struct frame_slot *slot)
 {
 	if (slot->len > FRAME_LARGE_BYTES) {
 		vec_fini(&slot->stored);
@@ -211,9 +211,9 @@ static void forget_large(struct slot *slot)
 	}
 }
 
-static struct slot *take_first(struct frame_reader *in, struct engine *engine)
+static struct frame_slot *take_first(struct frame_reader *in, struct engine *engine)
 {
-	struct slot *slot = &in->slots[in->first];
+	struct frame_slot *slot = &in->slots[in->first];
 
 	assert(in->used > 0);
 	if (slot->is_under_way) {
@@ -235,7 +235,7 @@ uint64_t frame_reader_at(const struct frame_reader *in)
 int frame_reader_next(struct frame_reader *in, struct engine *engine,
 		      const struct partial_rules *rules, struct frame *ret, struct err *err)
 {
-	struct slot *slot;
+	struct frame_slot *slot;
 
 	if (in->last) {
 		assert(!in->last->is_under_way);

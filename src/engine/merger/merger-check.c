@@ -122,7 +122,7 @@ static void check_stream(const struct merger *merger, const struct merger_stream
 	assert(stream->merger == merger);
 	assert(stream->ordinal == at);
 	assert(!stream->cpu || stream->is_identified);
-	assert(!stream->owns_cpu || stream->cpu->owner == stream);
+	assert(!stream->owns_cpu || (stream->cpu && stream->cpu->owner == stream));
 	assert(early_is_sound(stream));
 	assert(ready_is_sound(stream));
 	for (size_t i = 0; i < stream->ready.count; i++) {

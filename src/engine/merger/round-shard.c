@@ -8,423 +8,14 @@
  * This is the hot path of merging: it runs once for each record.  The threads of a large trace do
  * not fit in caches, so each step prefetches what the next one reads.
  */
-#include "engine/merger/round.h"
+#include "engine/merger/round-apply.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
 
-/* The records of one group are being applied to the thread of one key. */
-struct applying {
-	struct shard *shard;
-	const struct round_entry *entry;
-	const struct group *group;
-	struct shard_key *key;
-	bool selects; /* what counts is decided record by record */
-};
-
-/* ---- names and processes ---- */
-
-/* The name that all records of the group have for their thread. */
-static void apply_name(struct shard *shard, struct thread *thread, const struct group *group)
-{
-	bool is_new = !group->is_weak || !thread->view.comm[0];
-
-	if (group->has_name && is_new && memcmp(thread->view.comm, group->name, NAME_BYTES) != 0) {
-		memcpy(thread->view.comm, group->name, NAME_BYTES);
-		shard_pick_again(thread);
-		if (thread->view.names_container) {
-			shard_rename_container(shard, thread);
-		}
-	}
-}
-
-/* At the record that carries the process: a later record of the group may belong to another thread
- * with the same tid. */
-static void apply_pid(struct thread *thread, const struct group *group)
-{
-	if (group->pid != INT32_MIN) {
-		thread->view.pid = group->pid;
-		shard_pick_again(thread);
-	}
-}
-
-/* The CPU on which the record happened; UINT64_MAX: none. */
-static uint64_t cpu_of(const struct applying *at, const struct record *record)
-{
-	return record->kind == RECORD_RUN ? (uint32_t)record->arg32 : at->entry->source.cpu_id;
-}
-
-/* Whether what the thread does in this record counts. */
-static inline void select_thread(struct applying *at, struct thread *thread,
-				 const struct record *record)
-{
-	if (!at->selects || record->kind == RECORD_PROCESS ||
-	    record->kind == RECORD_CONTAINER || /* which tells first whose it is */
-	    (record->kind == RECORD_INITIAL && thread->view.tid < 0)) {
-		return;
-	}
-	if (record->kind == RECORD_IN || record->kind == RECORD_ON ||
-	    record->kind == RECORD_INITIAL) {
-		shard_pick(at->shard, thread);
-	}
-	shard_select(at->shard, thread, cpu_of(at, record));
-}
-
-/* ---- records ---- */
-
-static void run_for(struct shard *shard, struct thread *thread, uint32_t cpu,
-		    const struct record *record)
-{
-	if (record->arg64 > 0) {
-		const struct run_part part = { .ts = record->ts,
-					       .ns = record->arg64,
-					       .cpu_number = cpu };
-
-		shard_each_rare_with(shard, on_run, (shard, thread, &part));
-	}
-}
-
-static void set_prio(struct thread *thread, int32_t prio)
-{
-	thread->view.prio = prio;
-	thread->view.has_prio = true;
-}
-
-/* @has_left: on_switch_out() said that it left the CPU. */
-static void note_death(struct shard *shard, struct thread *thread, const struct record *record,
-		       bool has_left)
-{
-	if (record->arg16 & RECORD_DEAD) {
-		(has_left ? shard_thread_exits : shard_thread_ends)(shard, thread,
-								    record->ts + record->arg64);
-	}
-}
-
-/* The thread's on-CPU interval goes on beyond the record, or ends there. */
-static void note_oncpu(struct applying *at, struct thread *thread, const struct record *record,
-		       bool is_open)
-{
-	if (is_open) {
-		shard_open_oncpu(at->shard,
-				 &(struct open_oncpu){ .ts = record->ts,
-						       .cpu = at->entry->source.cpu_number,
-						       .key = at->key->key,
-						       .thread = thread });
-	} else if (at->shard->oncpus.count > 0) {
-		shard_close_oncpu(at->shard, at->entry->source.cpu_number, at->key->key);
-	}
-}
-
-/*
- * An on-CPU interval is charged window by window, always to the thread that was switched in.  Where
- * events are lost, that thread may have ended in between, and another one have its tid.
- */
-static void run_on(struct applying *at, struct thread *thread, const struct record *record)
-{
-	uint32_t cpu = (uint32_t)record->arg32;
-	struct thread *switched_in = shard_oncpu(at->shard, cpu, at->key->key);
-
-	if (switched_in) {
-		thread = switched_in;
-		select_thread(at, thread, record);
-	} else {
-		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
-								  .cpu = cpu,
-								  .key = at->key->key,
-								  .thread = thread });
-	}
-	run_for(at->shard, thread, cpu, record);
-}
-
-/* Whether the thread that leaves its CPU at @ts was switched in on another one in the same ns, and
- * that record came first. */
-static bool is_tie(const struct applying *at, const struct thread *thread, uint64_t ts)
-{
-	return thread->cpu != at->entry->source.cpu_number && thread->in_ts == ts && ts != 0;
-}
-
-/* The thread leaves its CPU at @ts, with the flags of @record.  With a tie, the interval that ends
- * is the one before: false. */
-static bool switch_out_at(struct applying *at, struct thread *thread, const struct record *record,
-			  uint64_t ts)
-{
-	bool is_here = thread->cpu == at->entry->source.cpu_number;
-	struct switch_out out = { .ts = ts,
-				  .known_ts = record->ts,
-				  .flags = record->arg16,
-				  .is_tie = is_tie(at, thread, ts) };
-
-	if (out.is_tie) {
-		out.in_ts = shard_before_ts(at->shard, thread);
-		shard_set_before(at->shard, thread, 0);
-	} else {
-		out.in_ts = is_here && thread->is_in ? thread->in_ts : 0;
-		thread->is_in = false;
-	}
-	if (!at->group->is_weak) { /* else a RECORD_PROCESS of the group carries the pid */
-		apply_pid(thread, at->group);
-	}
-
-	shard_each_with(at->shard, on_switch_out, (at->shard, thread, &out));
-	return !out.is_tie;
-}
-
-static void switch_in(struct applying *at, struct thread *thread, const struct record *record)
-{
-	struct shard *shard = at->shard;
-	struct switch_in in = { .ts = record->ts,
-				.cpu = at->entry->source.cpu_id,
-				.cpu_number = at->entry->source.cpu_number,
-				.prio = (int8_t)(record->arg16 >> RECORD_PRIO_SHIFT) };
-	bool has_left;
-
-	set_prio(thread, record->arg32);
-	in.is_migration = thread->cpu != UINT32_MAX && thread->cpu != in.cpu_number;
-	if (record->arg16 & RECORD_PRIO) {
-		in.out_ts = record->ts + record->arg64;
-		in.out_flags = record->arg16;
-	}
-	shard_each_with(shard, on_switch_in, (shard, thread, &in));
-	thread->cpu = in.cpu_number;
-	shard_set_before(shard, thread, thread->is_in ? thread->in_ts : 0);
-	thread->in_ts = record->ts;
-	thread->is_in = true;
-	if (record->arg16 & (RECORD_NO_OPEN_CALLS | RECORD_NO_OPEN_CALLS_EXIT)) {
-		shard_each_rare_with(shard, on_no_open_calls, (shard, thread));
-	}
-	run_for(shard, thread, at->entry->source.cpu_number, record);
-	has_left = record->arg16 & RECORD_PRIO &&
-		   switch_out_at(at, thread, record, record->ts + record->arg64);
-	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
-	note_death(at->shard, thread, record, has_left);
-}
-
-/* The on-CPU interval of a thread goes on under another tid. */
-static void continue_on(struct applying *at, struct thread *thread, const struct record *record)
-{
-	bool has_left;
-
-	if (record->arg16 & RECORD_PRIO) {
-		set_prio(thread, record->arg32);
-	}
-	thread->cpu = at->entry->source.cpu_number;
-	shard_each_with(at->shard, on_seen, (at->shard, thread, record->ts));
-	run_for(at->shard, thread, at->entry->source.cpu_number, record);
-	has_left = record->arg16 & RECORD_PRIO &&
-		   switch_out_at(at, thread, record, record->ts + record->arg64);
-	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
-	note_death(at->shard, thread, record, has_left);
-}
-
-static void switch_out(struct applying *at, struct thread *thread, const struct record *record)
-{
-	bool has_left;
-
-	if (!is_tie(at, thread, record->ts)) { /* else that record has a later one */
-		set_prio(thread, record->arg32);
-	}
-	if (thread->cpu == UINT32_MAX) {
-		thread->cpu = at->entry->source.cpu_number; /* its switch-in was not traced */
-	}
-	has_left = switch_out_at(at, thread, record, record->ts);
-	note_oncpu(at, thread, record, false);
-	note_death(at->shard, thread, record, has_left);
-}
-
-/* The initial thread of a CPU, as the first switch there describes it (cpus.c). */
-static void initial_thread(struct shard *shard, struct thread *thread, const struct record *record)
-{
-	if (thread->view.tid < 0) { /* about the CPU: arg32 says which thread it is (cpus.c) */
-		shard_each_rare_with(shard, on_initial_cpu,
-				     (shard, thread, record->arg64, record->arg32, record->ts));
-		return;
-	}
-	if (!thread->view.has_prio && (record->arg16 & RECORD_PRIO)) {
-		set_prio(thread, record->arg32);
-	}
-	if (thread->cpu == UINT32_MAX) {
-		thread->cpu = (uint32_t)record->arg64;
-	}
-	shard_each_with(shard, on_initial_thread, (shard, thread, record->arg64));
-}
-
-static void fork_thread(struct applying *at, const struct record *record)
-{
-	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
-	apply_name(at->shard, at->key->thread, at->group);
-	if (record->arg64 <= INT32_MAX) {
-		at->key->thread->view.pid = (int32_t)record->arg64;
-	}
-	shard_contain(at->shard, at->key->thread,
-		      &(struct container_record){ .pid_ns = (uint32_t)record->arg32,
-						  .level = CONTAINER_LEVEL_FORK,
-						  .enters = record->arg16 & RECORD_ENTERS,
-						  .ts = record->ts });
-	select_thread(at, at->key->thread, record);
-	shard_each_with(at->shard, on_fork, (at->shard, at->key->thread, record->ts));
-}
-
-static void own_record(struct applying *at, const struct record *record)
-{
-	struct shard *shard = at->shard;
-
-	shard->running = record->owner;
-	shard->layout->setup->analyses[record->owner]->on_record(
-		shard, record, at->entry->partial->numbers.at, at->key->thread);
-}
-
-static inline void gap(struct applying *at, struct thread *thread, const struct record *record)
-{
-	if (at->entry->source.owns_cpu) {
-		note_oncpu(at, thread, record, false);
-		thread->is_in = false;
-	}
-	shard_doubt(at->shard, thread, record->ts,
-		    at->entry->source.owns_cpu ? DOUBT_EVENTS | DOUBT_SWITCHES : DOUBT_EVENTS);
-}
-
-static void apply(struct applying *at, const struct record *record)
-{
-	struct thread *thread = at->key->thread;
-
-	switch ((enum record_kind)record->kind) {
-	case RECORD_IN:
-		switch_in(at, thread, record);
-		break;
-	case RECORD_ON:
-		continue_on(at, thread, record);
-		break;
-	case RECORD_OUT:
-		switch_out(at, thread, record);
-		break;
-	case RECORD_GAP:
-		gap(at, thread, record);
-		break;
-	case RECORD_RUN:
-		run_on(at, thread, record);
-		break;
-	case RECORD_INITIAL:
-		initial_thread(at->shard, thread, record);
-		break;
-	case RECORD_RESET_UNKNOWN:
-		shard_doubt(at->shard, thread, record->ts, DOUBT_THREAD);
-		break;
-	case RECORD_FORK:
-		fork_thread(at, record);
-		break;
-	case RECORD_PROCESS:
-		apply_pid(thread, at->group);
-		thread->view.container_level = 0; /* what the statedump says next counts */
-		if (at->selects) {
-			shard_select(at->shard, thread, at->entry->source.cpu_id);
-		}
-		break;
-	case RECORD_CONTAINER:
-		shard_contain(at->shard, thread,
-			      &(struct container_record){ .pid_ns = (uint32_t)record->arg32,
-							  .level = container_level(record->arg64),
-							  .enters = record->arg16 & RECORD_ENTERS,
-							  .is_first = record->arg16 & RECORD_ENTERS,
-							  .ts = record->ts });
-		break;
-	case RECORD_EXEC: /* the group has the name */
-		break;
-	case RECORD_OWN:
-	default:
-		own_record(at, record);
-		break;
-	}
-}
-
 /* ---- order ---- */
-
-static bool node_before(const struct shard_node *a, const struct shard_node *b)
-{
-	if (a->ts != b->ts) {
-		return a->ts < b->ts;
-	}
-	if (a->entry != b->entry) {
-		return a->entry < b->entry;
-	}
-	return a->made < b->made;
-}
-
-/* A chunk may end at the very time at which the next one begins with a rename: records of the
- * former tid at the bound belong to this round. */
-static inline bool is_beyond(const struct round *round, int64_t key, uint64_t ts)
-{
-	return ts >= round->bound && (ts > round->bound || key != round->former);
-}
-
-/* Whether the thread is called as its group when the record is made.  Others may have gone to a
- * group without a name, which got one later: perhaps of another thread with the same tid. */
-static inline bool carries_name(const struct record *record)
-{
-	return record->kind <= RECORD_OUT || record->kind == RECORD_INITIAL ||
-	       record->kind == RECORD_EXEC || record->kind == RECORD_PROCESS;
-}
-
-/* Applies one record; @is_fresh: the group's name has not been applied. */
-static inline void use_record(struct applying *at, const struct record *record, bool *is_fresh)
-{
-	struct shard_key *key = at->key;
-
-	if (!key->thread) {
-		if (record->kind == RECORD_FORK) { /* it is about a new thread, not one before */
-			fork_thread(at, record);
-			return;
-		}
-		key->thread = shard_thread(at->shard, key->key);
-	}
-	if (*is_fresh && carries_name(record)) {
-		apply_name(at->shard, key->thread, at->group);
-		*is_fresh = false;
-	}
-	if (key->thread->is_dead && record->kind != RECORD_FORK) {
-		shard_reopen(at->shard, key->thread);
-	}
-	select_thread(at, key->thread, record);
-	apply(at, record);
-}
-
-/*
- * Applies a group's records up to the bound, or up to the next record of @other.  True: the node
- * has another record before the bound.
- */
-static bool use_node(struct shard *shard, const struct round *round, struct shard_key *key,
-		     struct shard_node *node, const struct shard_node *other)
-{
-	const struct round_entry *entry = &round->entries.at[node->entry];
-	struct group *group = &entry->partial->groups.at[node->group];
-	struct applying at = { shard, entry, group, key, shard->layout->selects != 0 };
-	bool is_fresh = true;
-	uint32_t i = group->first;
-
-	assert_hot(i != RECORD_NONE);
-	assert_hot(group->key == key->key);
-	shard->source = &entry->source;
-	do {
-		const struct record *record = &entry->partial->records.at[i];
-
-		assert_hot(record->group == node->group);
-		node->ts = record->ts;
-		if (is_beyond(round, key->key, record->ts) || (other && node_before(other, node))) {
-			break;
-		}
-		/* Which thread runs, only the CPU's owner decides. */
-		if (record->kind >= RECORD_GAP || entry->source.owns_cpu) {
-			use_record(&at, record, &is_fresh);
-		}
-		i = record->next;
-	} while (i != RECORD_NONE);
-	group->first = i;
-	if (i != RECORD_NONE) {
-		group->ts = node->ts;
-	}
-	return i != RECORD_NONE && !is_beyond(round, key->key, node->ts);
-}
 
 /* Moves the first node to its place among the others, which are sorted. */
 static void place(struct shard_node **order, size_t first, size_t count)
@@ -433,7 +24,7 @@ static void place(struct shard_node **order, size_t first, size_t count)
 	size_t to = first;
 
 	assert_hot(first < count);
-	while (to + 1 < count && node_before(order[to + 1], moved)) {
+	while (to + 1 < count && round_node_before(order[to + 1], moved)) {
 		order[to] = order[to + 1];
 		to++;
 	}
@@ -442,7 +33,8 @@ static void place(struct shard_node **order, size_t first, size_t count)
 
 static int by_order(const void *left, const void *right)
 {
-	return node_before(*(struct shard_node *const *)left, *(struct shard_node *const *)right)
+	return round_node_before(*(struct shard_node *const *)left,
+				 *(struct shard_node *const *)right)
 		       ? -1
 		       : 1;
 }
@@ -479,7 +71,7 @@ static void use_nodes(struct shard *shard, const struct round *round, struct sha
 	for (size_t i = 0; i < count;) {
 		const struct shard_node *other = i + 1 < count ? order[i + 1] : NULL;
 
-		if (use_node(shard, round, key, order[i], other)) {
+		if (round_apply_node(shard, round, key, order[i], other)) {
 			place(order, i, count);
 		} else {
 			i++;
@@ -501,7 +93,7 @@ static inline void add_node(struct shard *shard, const struct round *round, size
 	struct accumulator *accumulator = shard->accumulator;
 
 	__builtin_prefetch(group + GROUPS_AHEAD);
-	if (group->first == RECORD_NONE || is_beyond(round, group->key, group->ts)) {
+	if (group->first == RECORD_NONE || round_is_beyond(round, group->key, group->ts)) {
 		return;
 	}
 	assert_hot(group->first < partial->records.count);
@@ -594,12 +186,20 @@ void round_run_shard(struct shard *shard, const struct round *round, unsigned in
 	for (size_t i = 0; i < accumulator->keys.count; i++) {
 		struct shard_key *key = &accumulator->keys.at[i];
 
+		if (shard->leaving.count > 0) {
+			round_apply_begin(shard, key->thread);
+		}
 		if (key->count == 1) {
-			(void)use_node(shard, round, key, &accumulator->nodes.at[key->first], NULL);
+			(void)round_apply_node(shard, round, key,
+					       &accumulator->nodes.at[key->first], NULL);
 		} else {
 			use_nodes(shard, round, key);
 		}
+		if (shard->held.ts != OUT_NONE) {
+			round_apply_end(shard, round);
+		}
 	}
+	round_apply_leaving(shard, round);
 	shard->left_out = 0;
 }
 

@@ -345,6 +345,7 @@ void round_begin(struct merger *merger, uint64_t bound, bool closes)
 	merger->last_bound = bound;
 	round->number++;
 	round->bound = bound;
+	round->closes = closes;
 	round->former = is_for_rename(merger, bound) ? merger->renames.at[0].from : INT64_MIN;
 	round->entries.count = 0;
 	empty_stitched(merger);
@@ -408,13 +409,13 @@ void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bo
 /* ---- checks ---- */
 
 /* Where a stream's next entry may come from. */
-struct place {
+struct round_place {
 	size_t stream, partial, slice;
 };
 
 /* Moves @place to the entry's slice; false: it does not come after the slice before. */
 static bool find_entry(const struct merger *merger, const struct round_entry *entry,
-		       struct place *place)
+		       struct round_place *place)
 {
 	for (; place->stream < merger->order.count; place->stream++, place->partial = 0) {
 		const struct merger_stream *stream = merger->order.at[place->stream];
@@ -446,7 +447,7 @@ void round_check(const struct merger *merger)
 {
 	const struct round *round = &merger->round;
 	size_t last = round->entries.count - 1;
-	struct place place = { 0 };
+	struct round_place place = { 0 };
 
 	assert(round->number > 0); /* 0: an empty slot (struct slot) */
 	assert(round->bound == merger->last_bound);

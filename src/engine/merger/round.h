@@ -57,6 +57,7 @@ struct round_entry {
 struct round {
 	uint32_t number;
 	uint64_t bound; /* ns: records from here on are left */
+	bool closes;    /* the open window ends with it */
 	/* The tid that a thread has up to the bound, where it gets another one; INT64_MIN: none.
 	 * Its records at the bound belong to this round: a chunk may end there. */
 	int64_t former;

@@ -379,9 +379,9 @@ bool pairs_are_sound(const struct pairs *pairs)
 HASH_MAP(pair_numbers, uint32_t)
 
 /* One of a pair of processes or containers as the table shows it. */
-struct side {
+struct pair_side {
 	int64_t number;   /* pid or PID namespace; REPORT_NO_NUMBER: none */
-	int32_t named_by; /* the tid that the name is of; INT32_MIN: it is the right one */
+	int32_t named_by; /* rank of the thread that the name is of (kernel/thread-identity.h) */
 	char name[64];    /* "": unknown */
 };
 
@@ -396,7 +396,7 @@ struct pairs_pass {
 	struct tables *tables;
 	struct listing *listing;
 	struct pair_numbers sides, pairs;
-	VEC(struct side) all;
+	VEC(struct pair_side) all;
 	uint32_t *numbers; /* by member: of its side in `all`, UINT32_MAX: not looked up yet */
 	VEC(struct pair_sum *) sums;
 };
@@ -422,7 +422,7 @@ static const char *process_name(struct tables *tables, int64_t pid)
 	return leader && leader->view.pid == pid ? leader->view.comm : "";
 }
 
-static void set_name(struct side *side, const char *name)
+static void set_name(struct pair_side *side, const char *name)
 {
 	size_t len = strnlen(name, sizeof(side->name) - 1);
 
@@ -430,10 +430,9 @@ static void set_name(struct side *side, const char *name)
 	side->name[len] = 0;
 }
 
-/* Of a process without a known leader the name is that of its thread with the smallest tid. */
-static struct side side_of(const struct pairs_pass *pass, uint32_t member)
+static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 {
-	struct side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
+	struct pair_side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
 	const struct thread_view *view;
 	char room[NAME_BYTES + 1];
 
@@ -454,13 +453,15 @@ static struct side side_of(const struct pairs_pass *pass, uint32_t member)
 		const char *name = process_name(pass->tables, view->pid);
 
 		side.number = view->pid;
-		side.named_by = name[0] ? INT32_MIN : view->comm[0] ? view->tid : INT32_MAX;
+		side.named_by = name[0]         ? INT32_MIN
+				: view->comm[0] ? process_name_rank(view->tid, view->pid)
+						: PROCESS_UNNAMED;
 		set_name(&side, name[0] ? name : view->comm);
 	}
 	return side;
 }
 
-static uint32_t number_of_side(struct pairs_pass *pass, const struct side *side)
+static uint32_t number_of_side(struct pairs_pass *pass, const struct pair_side *side)
 {
 	uint64_t key = side->number != REPORT_NO_NUMBER ? (uint64_t)side->number
 							: hash_text(1, side->name) | 1ull << 63;
@@ -480,7 +481,7 @@ static uint32_t number_of_side(struct pairs_pass *pass, const struct side *side)
 static uint32_t number_of(struct pairs_pass *pass, uint32_t member)
 {
 	if (pass->numbers[member] == UINT32_MAX) {
-		struct side side = side_of(pass, member);
+		struct pair_side side = side_of(pass, member);
 
 		pass->numbers[member] = number_of_side(pass, &side);
 	}
@@ -515,8 +516,8 @@ static struct pair_sum *sum_of(struct pairs_pass *pass, const struct pair_row *r
 }
 
 /* The names of sides that have no number. */
-static const char *keyed_of(const struct pairs_pass *pass, const struct side *of,
-			    const struct side *by)
+static const char *keyed_of(const struct pairs_pass *pass, const struct pair_side *of,
+			    const struct pair_side *by)
 {
 	bool has_of = of->number == REPORT_NO_NUMBER, has_by = by->number == REPORT_NO_NUMBER;
 	char *keyed;
@@ -532,7 +533,7 @@ static const char *keyed_of(const struct pairs_pass *pass, const struct side *of
 /* All is added up: sides stay where they are. */
 static void list_sum(const struct pairs_pass *pass, struct pair_sum *sum)
 {
-	const struct side *of = &pass->all.at[sum->of], *by = &pass->all.at[sum->by];
+	const struct pair_side *of = &pass->all.at[sum->of], *by = &pass->all.at[sum->by];
 	struct report_row *row = report_add_row(pass->listing, sum->values, false);
 
 	if (!row) {
@@ -567,7 +568,7 @@ static struct thread_view view_of(const struct pairs *pairs, uint32_t member)
 	if (member >= PAIR_FIRST) {
 		return *pairs_view(pairs, member);
 	}
-	strcpy(special.comm, special_name(member));
+	(void)snprintf(special.comm, sizeof(special.comm), "%s", special_name(member));
 	return special;
 }
 

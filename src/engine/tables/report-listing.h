@@ -6,11 +6,11 @@
 #define SILLAGE_ENGINE_TABLES_REPORT_LISTING_H
 
 #include "engine/tables/tables.h"
+#include "kernel/thread-identity.h"
 
 struct process_row {
 	struct thread_view view;
-	int32_t named_by;     /* the tid that the name is of; INT32_MAX: no name yet */
-	uint64_t named_by_id; /* the row id of that thread: several may have had the tid */
+	struct process_name named;
 	char container[NAME_BYTES + 1];
 	uint64_t values[COLUMNS_MAX];
 };

@@ -45,7 +45,7 @@ static struct process_row *process_new(const struct tables *tables, struct listi
 	struct process_row *process = mem_alloc(sizeof(*process));
 
 	process->view = (struct thread_view){ .tid = -1, .pid = view->pid };
-	process->named_by = INT32_MAX;
+	process->named.rank = PROCESS_UNNAMED;
 	*vec_push(&listing->memory->processes) = (struct report_process){
 		.row = process->values,
 		.memory = process,
@@ -68,24 +68,14 @@ static struct process_row *process_at(const struct tables *tables, struct pass *
 	return listing->processes.at[number];
 }
 
-/*
- * The name of a process is that of its leader, or else of the thread with the smallest tid.  Of
- * several threads that had the tid, the newest counts.  The same one says which container it is in.
- */
+/* The thread that names the process also says which container it is in. */
 static void name_process(struct process_row *process, const struct thread *thread)
 {
 	const struct thread_view *view = &thread->view;
-	bool leads = view->tid == view->pid, has_leader = process->named_by == view->pid;
 
 	assert(process->view.pid == view->pid);
-	if (!view->comm[0]) {
-		return;
-	}
-	if (view->tid == process->named_by
-		    ? shard_row_id(thread) > process->named_by_id
-		    : leads || (!has_leader && view->tid < process->named_by)) {
-		process->named_by = view->tid;
-		process->named_by_id = shard_row_id(thread);
+	if (view->comm[0] &&
+	    process_name_by(&process->named, view->tid, view->pid, shard_row_id(thread))) {
 		process->view.container = view->container;
 		memcpy(process->view.comm, view->comm, sizeof(view->comm));
 	}

@@ -198,5 +198,6 @@ void shard_check(const struct shard *shard, unsigned int number)
 	assert(live_are_found(shard));
 	assert(oncpus_are_of_residents(shard));
 	assert(presence_is_true(shard));
+	assert(shard->held.ts == OUT_NONE); /* no record is being applied */
 	check_slots(shard);
 }

@@ -82,21 +82,12 @@ void shard_find_presence(struct shard *shard)
 	}
 }
 
-void shard_note_before(struct shard *shard, const struct thread *thread, uint64_t ts)
-{
-	while (shard->before_ts.count <= thread->resident_at) {
-		*vec_push(&shard->before_ts) = 0;
-	}
-	shard->before_ts.at[thread->resident_at] = ts;
-}
-
 static void remove_resident(struct shard *shard, struct thread *thread)
 {
 	struct presence *presence = &shard->presence.at[thread->resident_at / 64];
 
 	presence->live &= ~resident_bit(thread);
 	presence->ending &= ~resident_bit(thread);
-	shard_set_before(shard, thread, 0);
 	assert_hot(shard->resident.at[thread->resident_at] == thread);
 	shard->resident.at[thread->resident_at] = NULL;
 	*vec_push(&shard->resident_free) = thread->resident_at;
@@ -352,6 +343,22 @@ static void forget_touched(struct shard *shard, const struct thread *thread)
 	shard->touched.count = kept;
 }
 
+/* Moves the thread's switch-out that is held back to another shard; NULL: forgets it. */
+static void move_held(struct shard *shard, struct shard *to, const struct thread *thread)
+{
+	size_t kept = 0;
+
+	assert_hot(shard->held.ts == OUT_NONE); /* no record is being applied */
+	for (size_t i = 0; i < shard->leaving.count; i++) {
+		if (shard->leaving.at[i].thread != thread) {
+			shard->leaving.at[kept++] = shard->leaving.at[i];
+		} else if (to) {
+			*vec_push(&to->leaving) = shard->leaving.at[i];
+		}
+	}
+	shard->leaving.count = kept;
+}
+
 static void forget_death(struct shard *shard, struct thread *thread)
 {
 	size_t kept = 0;
@@ -386,13 +393,13 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	struct thread *thread =
 		shard_thread(from, rename->from); /* made when new: events may be missing */
 	struct thread *old = shard_thread_known(to, rename->to);
-	uint64_t id, before_ts;
+	uint64_t id;
 
 	assert(rename->from != rename->to);
 	assert(!from->is_closing && !to->is_closing); /* a round came before */
 	id = shard_row_id(thread);
-	before_ts = shard_before_ts(from, thread);
 	take_out(from, thread);
+	move_held(from, to, thread);
 	if (old) {
 		shard_thread_ends(to, old, rename->ts);
 		thread->incarnation = old->incarnation + 1;
@@ -404,7 +411,6 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	thread->view.pid = rename->to; /* it leads the process now */
 	thread->picked = 0;
 	add_resident(to, thread);
-	shard_set_before(to, thread, before_ts);
 	longest_rename(tables, thread, id);
 	if (thread->is_touched) {
 		*vec_push(&to->touched) = thread;
@@ -434,6 +440,7 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	}
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);
+	move_held(shard, NULL, thread); /* as only a file has it: the window has ended */
 	*vec_push(&shard->free_threads) = thread;
 }
 

@@ -20,6 +20,7 @@
 void shard_init(struct shard *shard, const struct layout *layout)
 {
 	shard->layout = layout;
+	shard->held.ts = OUT_NONE;
 	slots_init(&shard->slots, SLOTS_MIN);
 }
 
@@ -46,7 +47,7 @@ void shard_fini(struct shard *shard)
 	vec_fini(&shard->oncpus);
 	vec_fini(&shard->resident_free);
 	vec_fini(&shard->presence);
-	vec_fini(&shard->before_ts);
+	vec_fini(&shard->leaving);
 	vec_fini(&shard->resident);
 	vec_fini(&shard->free_threads);
 	vec_fini(&shard->touched);
@@ -308,6 +309,14 @@ uint64_t shard_switch_in_ts(const struct thread *thread)
 	return thread->in_ts;
 }
 
+bool shard_sleeps_at(const struct shard *shard, const struct thread *thread, uint64_t ts)
+{
+	const struct held_out *held = &shard->held;
+
+	return held->ts == ts && held->thread == thread &&
+	       (held->flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
+}
+
 uint64_t shard_cpu_id(const struct cpu *cpu)
 {
 	return cpu->id;
@@ -380,7 +389,6 @@ void shard_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsign
 static void lose_thread(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	thread->is_in = false;
-	shard_set_before(shard, thread, 0);
 	shard_doubt(shard, thread, ts, DOUBT_EVENTS | DOUBT_SWITCHES | DOUBT_HOLE);
 }
 

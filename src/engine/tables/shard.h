@@ -10,6 +10,7 @@
  *     slots[key] ───────► newest thread of the key      as records come
  *     resident[i] ──────► every thread that has a row   for reports and window ends
  *     touched[] ────────► threads with figures in the open window
+ *     leaving[] ────────► threads that leave their CPU behind the end of the last round
  *     dead[] ───────────► threads that have ended, in no order
  *     oncpus[] ─────────► the thread whose on-CPU interval is open on a CPU
  *
@@ -60,7 +61,7 @@ struct thread {
 	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
 	uint32_t resident_at : 24; /* index in shard->resident */
 	bool is_dead : 1;
-	bool is_in : 1;       /* since in_ts, as far as was reported */
+	bool is_in : 1;       /* on `cpu`, as far as is known */
 	bool is_touched : 1;  /* listed in shard->touched */
 	bool is_replaced : 1; /* a fork made another thread the newest of its key */
 	bool is_reused : 1;   /* another thread had its tid before */
@@ -206,6 +207,17 @@ struct open_oncpu {
 	struct thread *thread;
 };
 
+/* A switch-out that is known and was not reported yet (merger/round-apply.h). */
+struct held_out {
+	uint64_t ts; /* OUT_NONE: there is none */
+	uint64_t cpu;
+	struct thread *thread;
+	uint16_t flags;
+	uint8_t left_out; /* shard.left_out of its record */
+};
+
+#define OUT_NONE UINT64_MAX
+
 struct shard {
 	const struct layout *layout;
 	struct accumulator *accumulator;    /* of the task that goes through it, or did last */
@@ -222,17 +234,16 @@ struct shard {
 	 * so that no two rows have one id. */
 	uint32_t next_incarnation;
 	VEC(struct presence) presence; /* by resident_at / 64 */
-	/* By resident_at, as far as any is known: of the switch-in before the last one, whose end
-	 * was not reported; 0: none. */
-	VEC(uint64_t) before_ts;
 	VEC(struct dead) dead;
 	VEC(struct open_oncpu) oncpus;
 	VEC(char *) blocks;                /* memory for threads */
 	VEC(struct thread *) free_threads; /* memory that is not in use */
 	VEC(struct thread *) touched;
-	VEC(struct container) containers;   /* those whose first process is in the shard */
-	struct thread *other;               /* the sum of those that lost their row; NULL: none */
-	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
+	struct held_out held;             /* of the thread whose records are being applied */
+	VEC(struct held_out) leaving;     /* those behind the end of the last round, in no order */
+	VEC(struct container) containers; /* those whose first process is in the shard */
+	struct thread *other;             /* the sum of those that lost their row; NULL: none */
+	bool is_closing, keeps;           /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
 };
 
@@ -284,23 +295,6 @@ static inline void shard_reopen(struct shard *shard, const struct thread *thread
 
 /* The shard's presence from its residents, which a checkpoint gave. */
 void shard_find_presence(struct shard *shard);
-
-/* See shard->before_ts; of a thread of this shard. */
-static inline uint64_t shard_before_ts(const struct shard *shard, const struct thread *thread)
-{
-	return thread->resident_at < shard->before_ts.count
-		       ? shard->before_ts.at[thread->resident_at]
-		       : 0;
-}
-
-void shard_note_before(struct shard *shard, const struct thread *thread, uint64_t ts);
-
-static inline void shard_set_before(struct shard *shard, const struct thread *thread, uint64_t ts)
-{
-	if (ts != 0 || thread->resident_at < shard->before_ts.count) {
-		shard_note_before(shard, thread, ts);
-	}
-}
 
 /* The memory of a thread, zeroed, without a key. */
 struct thread *shard_thread_alloc(struct shard *shard);

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "engine/worker/records.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 
 /* ---- time of the CPU ---- */
 
@@ -462,7 +463,7 @@ void worker_on_exec(struct worker *worker, void *state, const struct trace_event
 				      worker_name_bytes(&base, scratch));
 	}
 	(void)worker_add(worker, group, event->ts, RECORD_EXEC);
-	if (former != tid && former != 0) {
+	if (thread_takes_tid(tid, former)) {
 		*vec_push(&worker->partial->renames) =
 			(struct rename){ .ts = event->ts, .from = former, .to = tid };
 		if (worker->chunk->has_switches) {

@@ -3,6 +3,7 @@
  */
 #include "output/screen/canvas.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -24,6 +25,7 @@ void canvas_put_at(const struct canvas *canvas, int line, int column, enum view_
 	for (size_t i = 0; i < len; i++) {
 		cut[i] = units_letter(text[i]);
 	}
+	assert(len < sizeof(cut));
 	cut[len] = '\0';
 	canvas->put(canvas->user, line, column, style, cut);
 }

@@ -77,7 +77,7 @@ int screen_open(struct err *err)
 		(void)use_default_colors();
 		(void)init_pair(1, COLOR_GREEN, -1);
 		(void)init_pair(2, COLOR_YELLOW, -1);
-		for (short i = 0; i <= STYLE_PHASE_LAST - STYLE_PHASE; i++) {
+		for (int i = 0; i <= STYLE_PHASE_LAST - STYLE_PHASE; i++) {
 			(void)init_pair((short)(3 + i), COLOR_BLACK, (short)(COLOR_RED + i));
 		}
 	}
@@ -109,6 +109,7 @@ static void put(void *user, int line, int column, enum view_style style, const c
 	(void)user;
 	assert(line >= 0 && line < LINES);
 	assert(column >= 0 && column < COLS);
+	assert((size_t)style < sizeof(attributes) / sizeof(attributes[0]));
 	(void)attrset((int)attributes[style]);
 	(void)mvaddstr(line, column, text);
 }

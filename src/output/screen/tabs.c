@@ -3,6 +3,7 @@
  */
 #include "output/screen/tabs.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +31,8 @@ static void draw_tabs(struct canvas *canvas, const struct tabs *tabs)
 	size_t first = 0, i;
 	int column = 0, used = 0, all = 0, room = canvas->columns;
 
+	assert(tabs->count <= TABS_MAX);
+	assert(tabs->count == 0 || tabs->chosen < tabs->count);
 	for (i = 0; i < tabs->count; i++) {
 		all += tab_width(tabs, i);
 	}

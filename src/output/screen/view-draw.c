@@ -12,6 +12,7 @@
  *
  * Nothing is drawn beyond the surface, however small it is.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,10 +253,11 @@ static size_t cells_that_fit(const struct canvas *canvas, size_t count)
 
 /* The first cell on the screen: the user's, else so that the one that rows are sorted by is there.
  */
-static size_t first_cell(struct view *view, const struct listing *listing, size_t fit)
+static size_t first_cell(struct view *view, const struct view_listing *listing, size_t fit)
 {
 	size_t last = listing->cell_count > fit ? listing->cell_count - fit : 0;
 
+	assert(listing->cell_count <= CELLS_MAX);
 	view->first = view->first < last ? view->first : last;
 	if (view->first > 0) {
 		return view->first;
@@ -263,12 +265,13 @@ static size_t first_cell(struct view *view, const struct listing *listing, size_
 	return view->sort < listing->cell_count && view->sort >= fit ? view->sort - fit + 1 : 0;
 }
 
-static void draw_row(const struct canvas *canvas, int line, const struct listing *listing,
+static void draw_row(const struct canvas *canvas, int line, const struct view_listing *listing,
 		     const struct report_row *row, size_t first, size_t fit, enum view_style style)
 {
 	char text[VIEW_LINE_MAX], value[CELL_MAX];
 	int used;
 
+	assert(first + fit <= listing->cell_count);
 	format_row(value, listing->table->table, row, NAME_WIDTH);
 	used = snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH, value);
 	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {
@@ -285,7 +288,7 @@ static void draw_row(const struct canvas *canvas, int line, const struct listing
 }
 
 /* @sort: the cell that rows are sorted by, which gets @mark. */
-static void draw_head(struct canvas *canvas, const struct listing *listing, size_t first,
+static void draw_head(struct canvas *canvas, const struct view_listing *listing, size_t first,
 		      size_t fit, size_t sort, char mark)
 {
 	char text[VIEW_LINE_MAX];
@@ -337,7 +340,7 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 static void draw_table(struct view *view, struct canvas *canvas, const struct snapshot *snapshot,
 		       const struct report_table *table)
 {
-	struct listing listing;
+	struct view_listing listing;
 	int room = canvas->lines - canvas->line - 2;
 	size_t fit, first;
 
@@ -382,7 +385,7 @@ static bool is_about(const struct view *view, const struct report_table *table,
 static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 			     const struct report_table *table)
 {
-	struct listing listing = { .table = table };
+	struct view_listing listing = { .table = table };
 	bool is_first = true;
 	char text[CELL_MAX];
 	size_t fit;

@@ -105,7 +105,7 @@ static void open_detail(struct view *view)
 	size_t count;
 	const struct report_table *table =
 		snapshot ? view_table(snapshot, view->table, &count) : NULL;
-	struct listing listing;
+	struct view_listing listing;
 	const struct report_row *row;
 
 	if (!table) {

@@ -57,7 +57,7 @@ struct view {
 };
 
 /* The rows of a list that match the filter, in the chosen order. */
-struct listing {
+struct view_listing {
 	const struct report_table *table;
 	struct cell cells[CELLS_MAX];
 	size_t cell_count;
@@ -77,6 +77,7 @@ const struct report_table *view_table(const struct snapshot *snapshot, size_t in
  * SIZE_MAX: it has fewer. */
 size_t view_group(const struct snapshot *snapshot, size_t group);
 /* Fills @listing; the caller frees its rows. */
-void view_list(const struct view *view, const struct report_table *table, struct listing *listing);
+void view_list(const struct view *view, const struct report_table *table,
+	       struct view_listing *listing);
 
 #endif

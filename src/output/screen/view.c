@@ -187,6 +187,7 @@ void view_show(struct view *view, const struct trace_identity *trace, const stru
 	}
 	free_traces(view);
 	*vec_push(&trace_of(view, snapshot->key, trace)->windows) = snapshot;
+	assert(view->traces.count == 1);
 	keep_table(view, shown);
 	view->browsed = traces;
 	view_show_status(view, status);
@@ -201,6 +202,7 @@ enum view_move view_take_move(struct view *view, const char **ret_time)
 {
 	enum view_move move = view->move_count > 0 ? view->moves[0] : VIEW_STAYS;
 
+	assert(view->move_count <= VIEW_MOVES_MAX);
 	if (view->move_count > 0) {
 		memmove(view->moves, view->moves + 1, --view->move_count * sizeof(view->moves[0]));
 	}
@@ -249,6 +251,7 @@ void view_show_jobs(struct view *view, const char *text)
 
 const struct view_trace *view_current(const struct view *view)
 {
+	assert(view->traces.count == 0 || view->trace < view->traces.count);
 	return view->traces.count > 0 ? view->traces.at[view->trace] : NULL;
 }
 
@@ -282,13 +285,15 @@ static int by_cell(const void *left, const void *right, void *arg)
 	return a < b ? -1 : a > b; /* the reported order */
 }
 
-void view_list(const struct view *view, const struct report_table *table, struct listing *listing)
+void view_list(const struct view *view, const struct report_table *table,
+	       struct view_listing *listing)
 {
 	char text[CELL_MAX];
 
 	memset(listing, 0, sizeof(*listing));
 	listing->table = table;
 	listing->cell_count = format_parts(table, listing->cells);
+	assert(listing->cell_count <= CELLS_MAX);
 	for (size_t i = 0; i < table->row_count; i++) {
 		format_row(text, table->table, &table->rows[i], CELL_MAX - 1);
 		if (matches(text, view->filter)) {

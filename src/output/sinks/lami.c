@@ -3,6 +3,7 @@
  */
 #include "output/sinks/lami.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -109,10 +110,11 @@ static void describe_table(struct json *json, const struct analysis *analysis,
 void lami_describe(FILE *out, const struct analysis *const *list)
 {
 	struct json json;
-	int major = 0, minor = 0, patch = 0;
+	char *end;
+	long major = strtol(SILLAGE_VERSION, &end, 10), minor = strtol(end + 1, &end, 10),
+	     patch = strtol(end + 1, NULL, 10);
 
 	json_init(&json, out);
-	(void)sscanf(SILLAGE_VERSION, "%d.%d.%d", &major, &minor, &patch);
 	json_open(&json, NULL, '{');
 	json_open(&json, "mi-version", '{');
 	json_i64(&json, "major", 1);

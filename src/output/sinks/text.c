@@ -25,16 +25,6 @@
 #define WIDE        100 /* terminals at least this wide show bars */
 #define PROSE_WIDTH 120
 
-static const char *bold(const struct output *output)
-{
-	return output->has_colour ? "\033[1m" : "";
-}
-
-static const char *plain(const struct output *output)
-{
-	return output->has_colour ? "\033[0m" : "";
-}
-
 /* The whole of a share: the window's length for times, else the sum of all rows. */
 static uint64_t whole_of(const struct report *report, const struct report_table *table,
 			 size_t column)
@@ -345,7 +335,9 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	struct cell cells[CELLS_MAX];
 	int names = name_width(output, table);
 	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
-	struct text_table to = { .out = out, .bold = bold(output), .plain = plain(output) };
+	struct text_table to = { .out = out,
+				 .bold = output_bold(output),
+				 .plain = output_normal(output) };
 	text_columns columns = { 0 };
 
 	if (count == 0) {
@@ -399,11 +391,12 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	uint64_t length = report->end - report->begin;
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
-	(void)fputs(bold(output), out);
+	(void)fputs(output_bold(output), out);
 	put_trace_name(out, trace);
 	/* People need milliseconds; JSON has all digits. */
-	(void)fprintf(out, "%s  %s%.12s .. %.12s  %s events/s", plain(output), kinds[report->kind],
-		      units_clock(begin, report->begin), units_clock(end, report->end),
+	(void)fprintf(out, "%s  %s%.12s .. %.12s  %s events/s", output_normal(output),
+		      kinds[report->kind], units_clock(begin, report->begin),
+		      units_clock(end, report->end),
 		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
 								(double)length)
 						   : 0));
@@ -523,7 +516,8 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		}
 		if (table->analysis != analysis) {
 			analysis = table->analysis;
-			(void)fprintf(out, "\n%s%s%s", bold(output), analysis->name, plain(output));
+			(void)fprintf(out, "\n%s%s%s", output_bold(output), analysis->name,
+				      output_normal(output));
 			if (table->table->scope != SCOPE_TRACE) {
 				(void)fputc('\n', out);
 			}
@@ -567,9 +561,9 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 	char says[1024], begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
 
 	notice_trigger_text(event, says, sizeof(says));
-	(void)fprintf(output->out, "%s! ", bold(output));
+	(void)fprintf(output->out, "%s! ", output_bold(output));
 	text_put(output->out, event->name, -1);
-	(void)fprintf(output->out, "%s  ", plain(output));
+	(void)fprintf(output->out, "%s  ", output_normal(output));
 	put_trace_name(output->out, trace);
 	(void)fprintf(output->out, "  since %.12s, %s: ", units_clock(begin, event->begin),
 		      units_ns(lasted, event->end - event->begin));
@@ -622,7 +616,8 @@ static void put_phase(struct output *output, const struct trace_identity *trace,
 	char begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
 	FILE *out = output->out;
 
-	(void)fprintf(out, "%s~ phase %" PRIu64 "%s  ", bold(output), phase->number, plain(output));
+	(void)fprintf(out, "%s~ phase %" PRIu64 "%s  ", output_bold(output), phase->number,
+		      output_normal(output));
 	put_trace_name(out, trace);
 	(void)fprintf(out, "  %s %.12s, %s %s", phase->is_open ? "since" : "from",
 		      units_clock(begin, phase->begin), phase->is_open ? "so far" : "for",

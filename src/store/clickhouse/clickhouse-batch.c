@@ -2,6 +2,7 @@
  * clickhouse-batch: see clickhouse-batch.h.
  */
 #include "store/clickhouse/clickhouse-batch.h"
+#include "base/check.h"
 #include "store/rows/head.h"
 
 #include <assert.h>
@@ -14,7 +15,7 @@
 
 #define IS_COMPLETE ((uint64_t)1 << 63) /* in versions of windows */
 
-struct named {
+struct named_batch {
 	char trace[STORE_TRACE_TEXT];
 };
 
@@ -23,7 +24,7 @@ struct clickhouse_encoder {
 	uint64_t version; /* of the last item: each has a higher one */
 	struct clickhouse_table *tables[CLICKHOUSE_TABLES_MAX]; /* NULL: not used yet */
 	char *inserts[CLICKHOUSE_TABLES_MAX];
-	VEC(struct named) named;
+	VEC(struct named_batch) named;
 	struct store_scratch scratch;
 };
 
@@ -52,6 +53,7 @@ static struct clickhouse_part *part_of(struct clickhouse_encoder *encoder,
 {
 	struct clickhouse_part *part;
 
+	assert(table < CLICKHOUSE_TABLES_MAX);
 	for (size_t i = 0; i < batch->parts.count; i++) {
 		if (batch->parts.at[i].table == table) {
 			return &batch->parts.at[i];
@@ -153,6 +155,7 @@ static void end_row(struct clickhouse_batch *batch, struct clickhouse_part *part
 static void put_place(const struct clickhouse_encoder *encoder, const struct store_item *item,
 		      struct clickhouse_part *part)
 {
+	assert_hot(item->trace[0]);
 	put_number(part, (int64_t)(item->level ? item->level : encoder->level));
 	put_number(part, (int64_t)item->report.begin);
 	put_raw(part, item->trace, STORE_TRACE_TEXT - 1);
@@ -199,6 +202,7 @@ static void put_list(struct clickhouse_encoder *encoder, const struct store_item
 	uint32_t number;
 
 	while (analyses[a] != from->analysis) {
+		assert(analyses[a]);
 		a++;
 	}
 	number = clickhouse_list_number(a, (size_t)(from->table - from->analysis->tables));
@@ -297,6 +301,7 @@ static void name_trace(struct clickhouse_encoder *encoder, const struct store_it
 {
 	struct clickhouse_part *part;
 
+	assert(item->trace[0]);
 	for (size_t i = encoder->named.count; i-- > 0;) {
 		if (strcmp(encoder->named.at[i].trace, item->trace) == 0) {
 			return;

@@ -19,7 +19,7 @@
 #define RANGES_MAX 200 /* in one statement */
 #define FIELDS_MAX 6
 
-struct known {
+struct news_trace {
 	char id[STORE_TRACE_TEXT];
 	uint32_t number;
 };
@@ -30,7 +30,7 @@ struct clickhouse_news {
 	bool has_traces, has_windows; /* tables that are known to be there */
 	char *traces_state;           /* changes when a trace is added; NULL: unknown */
 	VEC(struct clickhouse_trace) traces;
-	VEC(struct known) by_id; /* sorted */
+	VEC(struct news_trace) by_id; /* sorted */
 };
 
 /* ---- answers ---- */
@@ -57,6 +57,7 @@ static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
 	char *fields[FIELDS_MAX];
 	size_t lens[FIELDS_MAX], count = 0;
 
+	assert(rows->count <= FIELDS_MAX);
 	for (char *at = line, *end = line + len;; at++) {
 		char *tab = memchr(at, '\t', (size_t)(end - at));
 
@@ -171,12 +172,13 @@ const char *clickhouse_news_name(const struct clickhouse_news *news)
 
 static int by_id(const void *left, const void *right)
 {
-	return strcmp(((const struct known *)left)->id, ((const struct known *)right)->id);
+	return strcmp(((const struct news_trace *)left)->id,
+		      ((const struct news_trace *)right)->id);
 }
 
-static const struct known *find(const struct clickhouse_news *news, const char *id)
+static const struct news_trace *find(const struct clickhouse_news *news, const char *id)
 {
-	struct known key = { .number = 0 };
+	struct news_trace key = { .number = 0 };
 
 	(void)snprintf(key.id, sizeof(key.id), "%s", id);
 	return news->by_id.count == 0 ? NULL
@@ -261,7 +263,7 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 		" FORMAT TabSeparated",
 		6, take_trace, news, err);
 	for (size_t i = known; i < news->traces.count; i++) {
-		struct known *one = vec_push(&news->by_id);
+		struct news_trace *one = vec_push(&news->by_id);
 
 		one->number = (uint32_t)i;
 		(void)snprintf(one->id, sizeof(one->id), "%s", news->traces.at[i].id);
@@ -269,6 +271,7 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 	if (news->by_id.count > 1) {
 		qsort(news->by_id.at, news->by_id.count, sizeof(news->by_id.at[0]), by_id);
 	}
+	assert(news->by_id.count == news->traces.count);
 	free(news->traces_state);
 	news->traces_state = r < 0 ? (free(state), NULL) : state;
 	return r;
@@ -323,6 +326,7 @@ static char *statement_of(const struct clickhouse_news *news, const char *what,
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
+	assert(count > 0 && count <= RANGES_MAX);
 	(void)fputs(what, out);
 	put_ranges(out, news, ranges, count);
 	(void)fprintf(out, " %s FORMAT TabSeparated", order);
@@ -330,7 +334,7 @@ static char *statement_of(const struct clickhouse_news *news, const char *what,
 	return text;
 }
 
-struct windows {
+struct news_windows {
 	const struct clickhouse_news *news;
 	store_news_fn *each;
 	void *user;
@@ -338,8 +342,8 @@ struct windows {
 
 static bool take_window(void *user, char *const *fields, const size_t *lens)
 {
-	const struct windows *windows = user;
-	const struct known *trace = find(windows->news, fields[0]);
+	const struct news_windows *windows = user;
+	const struct news_trace *trace = find(windows->news, fields[0]);
 	struct store_news_window window = { .is_complete = fields[4][0] != '0' };
 
 	if (!clickhouse_take_ns(fields[1], lens[1], &window.level) || window.level == 0 ||
@@ -356,7 +360,7 @@ static bool take_window(void *user, char *const *fields, const size_t *lens)
 int clickhouse_news_windows(struct clickhouse_news *news, const struct store_news_range *ranges,
 			    size_t count, store_news_fn *each, void *user, struct err *err)
 {
-	struct windows windows = { news, each, user };
+	struct news_windows windows = { news, each, user };
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && news->has_windows && at < count; at += RANGES_MAX) {
@@ -383,7 +387,7 @@ struct counts {
 static bool take_count(void *user, char *const *fields, const size_t *lens)
 {
 	const struct counts *counts = user;
-	const struct known *trace = find(counts->news, fields[0]);
+	const struct news_trace *trace = find(counts->news, fields[0]);
 	uint64_t count;
 
 	if (!clickhouse_take_ns(fields[1], lens[1], &count)) {
@@ -437,6 +441,7 @@ int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_r
 	struct next next = { 0, 0 };
 	int r = 0;
 
+	assert(range->begin < range->end);
 	for (size_t i = 0; r == 0 && next.count == 0 && news->has_windows && i < 3; i++) {
 		struct store_news_range near = *range;
 		char *statement;
@@ -458,13 +463,13 @@ int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_r
 
 /* ---- all of the store ---- */
 
-struct span {
+struct news_span {
 	uint64_t first, last;
 };
 
 static bool take_span(void *user, char *const *fields, const size_t *lens)
 {
-	struct span *span = user;
+	struct news_span *span = user;
 
 	return clickhouse_take_ns(fields[0], lens[0], &span->first) &&
 	       clickhouse_take_ns(fields[1], lens[1], &span->last) && span->first <= span->last;
@@ -473,7 +478,7 @@ static bool take_span(void *user, char *const *fields, const size_t *lens)
 int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint64_t *ret_last,
 			 struct err *err)
 {
-	struct span span = { 0, 0 };
+	struct news_span span = { 0, 0 };
 	int r = news->has_windows
 			? ask(news,
 			      "SELECT min(`begin`), max(`end`) FROM `windows` FORMAT TabSeparated",

@@ -3,6 +3,7 @@
  */
 #include "store/clickhouse/clickhouse-send.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ static int make_tables(struct clickhouse_link *link, const struct clickhouse_bat
 	for (size_t i = 0; r == 0 && i < batch->parts.count; i++) {
 		uint32_t table = batch->parts.at[i].table;
 
+		assert(table < CLICKHOUSE_TABLES_MAX);
 		if (!link->has_table[table]) {
 			r = clickhouse_make_table(link->http, link->url, table, err);
 			link->has_table[table] = r == 0;
@@ -83,6 +85,7 @@ int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch 
 {
 	int r = send_once(link, batch, err);
 
+	assert(link->http && link->url);
 	/* Tables may have changed since they were made. */
 	return r == -EBADMSG ? send_once(link, batch, err) : r;
 }

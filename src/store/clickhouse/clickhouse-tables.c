@@ -85,6 +85,7 @@ struct clickhouse_table *clickhouse_table_new(uint32_t number)
 	struct clickhouse_table *table;
 	size_t a, t, known = 0;
 
+	assert(number < CLICKHOUSE_TABLES_MAX);
 	if (number < CLICKHOUSE_FIRST_LIST) {
 		table = mem_alloc(sizeof(*table));
 		(void)snprintf(table->name, sizeof(table->name), "%s", first_tables[number].name);
@@ -142,6 +143,7 @@ static const char *column_type(enum clickhouse_type type)
 		[CLICKHOUSE_VERSION] = "UInt64",
 	};
 
+	assert(type <= CLICKHOUSE_VERSION);
 	return names[type];
 }
 

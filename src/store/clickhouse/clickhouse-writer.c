@@ -67,6 +67,7 @@ static void flush(struct clickhouse_writer *writer)
 void clickhouse_writer_put(struct clickhouse_writer *writer, struct store_item *const *items,
 			   size_t count, const struct store_gap *gap)
 {
+	assert(writer->sender);
 	if (gap) {
 		flush(writer); /* a batch notes one */
 		gather(writer);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -44,6 +45,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 	size_t len = size * count;
 	long status = 0;
 
+	assert_hot(transfer->request);
 	(void)curl->easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status == STATUS_OK && transfer->request->on_data) {
 		transfer->failure = transfer->request->on_data(transfer->request->user, data, len,
@@ -125,6 +127,7 @@ static void begin(struct http *http, struct transfer *transfer, const struct htt
 	const struct curl_library *curl = curl_library();
 	CURL *easy = transfer->easy;
 
+	assert(!transfer->request);
 	transfer->request = request;
 	transfer->said_len = 0;
 	transfer->failure = 0;
@@ -144,6 +147,7 @@ static const char *reason_of(struct transfer *transfer)
 {
 	char *begin_of, *end_of;
 
+	assert(transfer->said_len < SAID_BYTES_MAX);
 	transfer->said[transfer->said_len] = '\0';
 	begin_of = strstr(transfer->said, "DB::Exception: ");
 	begin_of = begin_of ? begin_of + strlen("DB::Exception: ") : transfer->said;
@@ -193,6 +197,7 @@ static int end(struct http *http, struct transfer *transfer, CURLcode code, stru
 	const char *name = http->url->shown;
 	long status = 0;
 
+	assert(transfer->request);
 	(void)curl->easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
 	(void)curl->multi_remove_handle(http->multi, transfer->easy);
 	transfer->request = NULL;
@@ -240,6 +245,7 @@ static int reap(struct http *http, size_t *running, int r, struct err *err)
 			r = failure;
 			*err = why;
 		}
+		assert(*running > 0);
 		(*running)--;
 	}
 	return r;
@@ -312,6 +318,10 @@ int http_ask(struct http *http, const char *statement, bool has_no_database, cha
 					.user = &answer };
 	int r = http_run(http, &request, 1, err);
 
+	/* An answer that was cut: who goes from line to line looks behind each end of one. */
+	if (answer.text.count > 0 && answer.text.at[answer.text.count - 1] != '\n') {
+		*vec_push(&answer.text) = '\n';
+	}
 	*vec_push(&answer.text) = '\0';
 	if (r < 0) {
 		vec_fini(&answer.text);

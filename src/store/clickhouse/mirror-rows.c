@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "store/rows/head.h"
@@ -68,6 +69,7 @@ static int take_field(struct mirror_rows *rows, size_t at, char *text, size_t le
 	uint64_t version;
 	int64_t number;
 
+	assert_hot(at < rows->table->count);
 	if (type == CLICKHOUSE_TRACE) {
 		number = mirror_trace_number(rows->mirror, text, len);
 		(void)sqlite3_bind_int64(rows->insert, to, number);

@@ -46,6 +46,7 @@ static struct clickhouse_table *table_of(const struct mirror *mirror, uint32_t n
 	struct clickhouse_table *table;
 	size_t kept = 0;
 
+	assert(number < CLICKHOUSE_TABLES_MAX);
 	if (!mirror->tables[number]) {
 		return NULL;
 	}

@@ -111,6 +111,7 @@ static void set_aside(struct sender *sender, struct clickhouse_batch *batch, boo
 	struct err failure;
 	int r = 0;
 
+	assert(!is_spooled || sender->spool);
 	if (sender->spool && !is_spooled) {
 		r = spool_put(sender->spool, batch, &failure);
 		is_in_spool = r == 0;
@@ -143,6 +144,7 @@ static void note_success(struct sender *sender, struct clickhouse_batch *batch, 
 	bool is_own = batch->number >= sender->first_number;
 	struct err err;
 
+	assert(!is_spooled || sender->spool);
 	if (is_spooled && spool_drop(sender->spool, batch->number, &err) < 0) {
 		/* It is sent again, which changes nothing in the store. */
 		sender->events.say("%s", err.text);
@@ -281,6 +283,7 @@ void sender_put(struct sender *sender, struct clickhouse_batch *batch)
 	uint64_t windows = batch->windows.windows;
 
 	(void)pthread_mutex_lock(&sender->mutex);
+	assert(!sender->is_closing);
 	batch->number = ++sender->last_number;
 	batch->before = sender->put_windows;
 	while (sender->may_wait && !sender->is_away &&
@@ -305,6 +308,7 @@ uint64_t sender_settled(struct sender *sender)
 	settled = sender->is_in_flight       ? sender->in_flight_before
 		  : sender->outbox.count > 0 ? sender->outbox.at[0]->before
 					     : sender->put_windows;
+	assert(settled <= sender->put_windows);
 	(void)pthread_mutex_unlock(&sender->mutex);
 	return settled;
 }

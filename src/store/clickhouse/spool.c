@@ -278,6 +278,7 @@ static int put_part(struct spool *spool, const struct clickhouse_batch *batch, s
 	int r;
 
 	assert(!ZSTD_isError(len));
+	assert(table);
 	(void)sqlite3_bind_int64(spool->put_part, 1, batch->number);
 	(void)sqlite3_bind_int64(spool->put_part, 2, (int64_t)nth);
 	(void)sqlite3_bind_text(spool->put_part, 3, table->name, -1, SQLITE_STATIC);
@@ -416,6 +417,7 @@ int spool_first(struct spool *spool, struct clickhouse_batch **ret, struct err *
 	struct clickhouse_batch *batch = clickhouse_batch_new();
 	int r = 0, found;
 
+	assert(spool->batches > 0);
 	found = sqlite3_step(spool->first);
 	if (found == SQLITE_ROW) {
 		take_batch(spool->first, batch);

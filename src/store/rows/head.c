@@ -3,6 +3,7 @@
  */
 #include "store/rows/head.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ void store_head_join(struct store_head *to, const struct store_head *more)
 	char *missing = mem_printf("%s%s", to->missing, more->missing);
 	char *unknown = mem_printf("%s%s", to->unknown, more->unknown);
 
+	assert(more->lists && more->missing && more->unknown);
 	store_head_fini(to);
 	*to = (struct store_head){ lists, missing, unknown };
 }

@@ -100,6 +100,7 @@ struct store_item *store_item_merged(const struct trace_identity *trace, const c
 {
 	struct store_item *item = store_item_window(trace, report);
 
+	assert(level > 0);
 	(void)snprintf(item->trace, sizeof(item->trace), "%s", id);
 	item->uuid = copy_text(item, uuid);
 	item->level = level;

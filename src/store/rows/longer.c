@@ -15,13 +15,13 @@
 #define LONGER_SILENT_NS (3600 * NS_PER_S)
 
 /* The slot of a trace that is being filled. */
-struct slot {
+struct longer_slot {
 	char trace[STORE_TRACE_TEXT];
 	struct rollup *rollup;
 	uint64_t filled; /* until then, from the slot's begin; 0: the slot cannot become whole */
 };
 
-HASH_MAP_TEXT(slots, struct slot *)
+HASH_MAP_TEXT(slots, struct longer_slot *)
 
 struct longer {
 	uint64_t length_ns, top;
@@ -38,7 +38,7 @@ struct longer *longer_new(uint64_t length_ns, uint64_t top)
 	return longer;
 }
 
-static void free_slot(struct slot *slot)
+static void free_slot(struct longer_slot *slot)
 {
 	rollup_free(slot->rollup);
 	free(slot);
@@ -63,8 +63,9 @@ static void drop_old(struct longer *longer, uint64_t now)
 	struct slots_entry *one = slots_next(&longer->slots, NULL, NULL);
 
 	while (one) {
-		struct slot *slot = one->value;
+		struct longer_slot *slot = one->value;
 
+		/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what is freed has left the table */
 		if (slot->filled + LONGER_SILENT_NS + longer->length_ns < now) {
 			one = slots_remove(&longer->slots, NULL, one);
 			free_slot(slot);
@@ -74,10 +75,10 @@ static void drop_old(struct longer *longer, uint64_t now)
 	}
 }
 
-static struct slot *slot_of(struct longer *longer, const struct store_item *item)
+static struct longer_slot *slot_of(struct longer *longer, const struct store_item *item)
 {
-	struct slot **at = slots_get(&longer->slots, item->trace);
-	struct slot *slot;
+	struct longer_slot **at = slots_get(&longer->slots, item->trace);
+	struct longer_slot *slot;
 
 	if (at) {
 		return *at;
@@ -96,9 +97,10 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 						 .session = (char *)item->session,
 						 .domain = (char *)item->domain,
 						 .path = (char *)item->path };
-	struct slot *slot = slot_of(longer, item);
+	struct longer_slot *slot = slot_of(longer, item);
 	struct store_item *whole = NULL;
 
+	assert(item->kind == STORE_WINDOW && !item->is_extra);
 	if (report->begin % longer->length_ns == 0) {
 		rollup_free(slot->rollup);
 		slot->rollup = rollup_new(longer->length_ns, longer->top, NULL, false);
@@ -108,6 +110,7 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 		slot->filled = 0;
 		return NULL;
 	}
+	assert(slot->rollup);
 	rollup_add(slot->rollup, report, 0);
 	slot->filled = report->end;
 	if (report->end % longer->length_ns == 0) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/check.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 
@@ -19,6 +20,7 @@ void store_table_name(const struct analysis *analysis, size_t table, char ret[ST
 {
 	unsigned int totals = 0;
 
+	assert(table < TABLES_MAX);
 	if (analysis->tables[table].key) {
 		(void)snprintf(ret, STORE_NAME_MAX, "%s_%s", analysis->name,
 			       analysis->tables[table].key);
@@ -60,6 +62,7 @@ static void add(struct columns_of *columns, const char *name, enum store_role ro
 static void add_key(struct columns_of *columns, const char *name, enum store_role role,
 		    bool is_text)
 {
+	assert(columns->count == 0 || columns->at[columns->count - 1].is_key);
 	add(columns, name, role, 0, is_text);
 	columns->at[columns->count - 1].is_key = true;
 }
@@ -89,11 +92,11 @@ static void add_histogram(struct columns_of *columns, const char *key, uint8_t a
 
 static void add_figures(struct columns_of *columns, const struct table *table)
 {
-	for (uint8_t i = 0; i < column_count(table); i++) {
+	for (uint32_t i = 0; i < column_count(table); i++) {
 		if (table->columns[i].kind == COLUMN_HISTOGRAM) {
-			add_histogram(columns, table->columns[i].key, i);
+			add_histogram(columns, table->columns[i].key, (uint8_t)i);
 		} else if (table->columns[i].kind != COLUMN_PRIO) {
-			add(columns, table->columns[i].key, STORE_VALUE, i, false);
+			add(columns, table->columns[i].key, STORE_VALUE, (uint8_t)i, false);
 		}
 	}
 }
@@ -117,6 +120,7 @@ static void add_label(struct columns_of *columns, const struct analysis *analysi
 static void add_instance(struct columns_of *columns, const struct analysis *analysis,
 			 const struct table *table)
 {
+	assert(table->columns[0].key);
 	add_key(columns, "rank", STORE_RANK, false);
 	add(columns, "ended", STORE_ENDED, 0, false);
 	add(columns, table->columns[0].key, STORE_NS, 0, false);
@@ -298,6 +302,7 @@ static struct store_cell instance_cell(const struct store_column *column,
 {
 	const struct instance *instance = row->instance;
 
+	assert_hot(instance);
 	switch (column->role) {
 	case STORE_ENDED:
 		return number_cell(instance->end);
@@ -366,6 +371,7 @@ void store_cells(const struct report_table *table, const struct report_row *row,
 		 const struct store_column *columns, size_t count, struct store_cell *cells,
 		 struct store_scratch *scratch)
 {
+	assert_hot(count <= STORE_COLUMNS_MAX);
 	scratch->text.count = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct store_column *column = &columns[i];

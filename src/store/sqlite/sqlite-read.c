@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 
 /* Rows that are passed rather than looking for the window again, which takes as long as ten.  They
@@ -21,6 +22,7 @@ int sqlite_cursor_open(sqlite3 *db, const char *path, const char *table, const c
 	int r = sqlite_prepare(db, path, sql, &ret->scan, err);
 
 	free(sql);
+	assert(r < 0 || ret->scan);
 	return r;
 }
 
@@ -34,6 +36,7 @@ static int step(struct sqlite_cursor *cursor)
 {
 	int r = sqlite3_step(cursor->scan);
 
+	assert_hot(cursor->scan);
 	cursor->has_row = r == SQLITE_ROW;
 	if (cursor->has_row) {
 		cursor->at.begin = sqlite3_column_int64(cursor->scan, 0);
@@ -86,6 +89,7 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor, const struct sqlite_place *
 {
 	int r = step(cursor);
 
+	assert_hot(cursor->is_open);
 	return r < 0 ? r : is_at(cursor, place);
 }
 
@@ -122,6 +126,7 @@ char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_colum
 void sqlite_cells(const struct sqlite_cursor *cursor, const struct store_column *columns,
 		  size_t count, struct store_cell *ret)
 {
+	assert_hot(cursor->has_row);
 	for (size_t i = 0; i < count; i++) {
 		int at = (int)i + 2;
 

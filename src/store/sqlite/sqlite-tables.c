@@ -1,6 +1,7 @@
 /*
  * sqlite-tables: the tables of the analyses in a file; see sqlite-write-state.h.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +16,7 @@ static int make_table(struct sqlite_writer *writer, const char *name, const stru
 	char *keys = mem_strdup(""), *longer;
 	int r;
 
+	assert(table->count <= STORE_COLUMNS_MAX);
 	for (size_t i = 0; i < table->count; i++) {
 		const struct store_column *column = &table->columns[i];
 
@@ -94,6 +96,7 @@ int sqlite_table_at(struct sqlite_writer *writer, size_t a, size_t t, struct wri
 	char name[STORE_NAME_MAX];
 	int r;
 
+	assert(a < ANALYSES_MAX && t < TABLES_MAX);
 	*ret = table;
 	if (table) {
 		return 0;

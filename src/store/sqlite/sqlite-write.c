@@ -82,6 +82,7 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 	int r = sqlite_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &writer->db, &is_new,
 			    err);
 
+	assert(interval_ns > 0);
 	writer->path = mem_strdup(path);
 	writer->level = (int64_t)interval_ns;
 	(void)snprintf(version, sizeof(version),
@@ -180,6 +181,7 @@ static int put_table(struct sqlite_writer *writer, const struct report_table *fr
 	struct written *table;
 	int r = sqlite_table_at(writer, a, t, &table, err);
 
+	assert(t < TABLES_MAX);
 	if (r == 0) {
 		bind_place(table->insert, place);
 	}
@@ -364,6 +366,7 @@ static int find_trace(struct sqlite_writer *writer, const struct store_item *ite
 {
 	int r;
 
+	assert(item->trace[0]);
 	for (size_t i = 0; i < writer->traces.count; i++) {
 		if (strcmp(writer->traces.at[i].trace, item->trace) == 0) {
 			*ret = writer->traces.at[i].number;
@@ -405,6 +408,7 @@ static int put_window(struct sqlite_writer *writer, const struct store_item *ite
 	bool is_kept;
 	int r = replace(writer, report, &place, &is_kept, &stays, err);
 
+	assert(place.level > 0);
 	if (is_kept) {
 		return r;
 	}

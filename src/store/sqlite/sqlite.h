@@ -46,6 +46,11 @@ int sqlite_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stmt 
 int sqlite_step(sqlite3 *db, const char *path, sqlite3_stmt *statement, struct err *err);
 /* Ends all statements, too.  NULL is allowed. */
 void sqlite_close(sqlite3 *db);
+/* The next length of windows behind a length; NULL: there is no more.  A file of others may hold
+ * anything in the column: only whole numbers are lengths, so that a walk over them ends. */
+#define SQLITE_NEXT_LEVEL                                                                          \
+	"SELECT min(level) FROM windows WHERE level > ? AND typeof(level) = 'integer'"
+
 /* Whether a column of this name is among the rows of a statement that lists names. */
 bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
 /* Opens the file; @flags as sqlite3_open_v2().  *ret_is_new: it is empty.  Else it is a store of a

@@ -13,6 +13,7 @@
 #include "ctf/clock.h"
 #include "relay/url.h"
 #include "suites.h"
+#include "text/plain.h"
 
 static const struct {
 	const char *text;
@@ -435,6 +436,41 @@ END_TEST
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
+/* ---- plain text ---- */
+
+static const struct {
+	const char *text, *message, *report;
+} plains[] = {
+	{ "", "", "" },
+	{ "a b~", "a b~", "a b~" },
+	{ "a\nb", "a?b", "a\nb" },
+	{ "\033]0;x\007\x7F\t", "?]0;x???", "?]0;x???" },
+	{ "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80",
+	  "?????????" },
+	{ "\xC2\x9B"
+	  "1m\x9B",
+	  "?1m?", "??1m?" },
+	{ "\xE2\x80\xAE", "?", "???" },
+	{ "\xF3\xA0\x81\x81", "?", "????" },
+	{ "\xC3", "?", "?" },
+	{ "\xF0\x9F\x98", "???", "???" },
+	{ "\xED\xA0\x80\xC0\x80", "?????", "?????" },
+};
+
+START_TEST(is_plain)
+{
+	char text[64];
+
+	(void)snprintf(text, sizeof(text), "%s", plains[_i].text);
+	plain_report(text, strlen(text));
+	ck_assert_str_eq(text, plains[_i].report);
+	(void)snprintf(text, sizeof(text), "%s", plains[_i].text);
+	plain_message(text);
+	ck_assert_str_eq(text, plains[_i].message);
+	ck_assert_uint_le(strlen(text), strlen(plains[_i].text));
+}
+END_TEST
+
 Suite *suite_base(void)
 {
 	Suite *suite = suite_create("base");
@@ -454,6 +490,7 @@ Suite *suite_base(void)
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);
 	tcase_add_loop_test(tcase, selects_first, 2, 60);
+	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

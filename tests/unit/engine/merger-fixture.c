@@ -86,11 +86,15 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	say("fork %d %" PRIu64 "\n", thread->view.tid, ts);
 }
 
-static void on_initial_thread(struct shard *shard, struct thread *thread, uint64_t cpu)
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
 {
 	(void)shard;
+	(void)ts;
 	(void)cpu;
-	say("initial %d %s\n", thread->view.tid, thread->view.comm);
+	if (how == SEEN_FIRST) {
+		say("initial %d %s\n", thread->view.tid, thread->view.comm);
+	}
 }
 
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
@@ -152,7 +156,7 @@ static const struct analysis teller = {
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_fork = on_fork,
-	.on_initial_thread = on_initial_thread,
+	.on_seen = on_seen,
 	.on_doubt = on_doubt,
 	.on_ordered = on_ordered,
 	.on_trace_checkpoint = on_trace_checkpoint,

@@ -300,7 +300,7 @@ START_TEST(other_streams_get_their_threads)
 		   "current 9 1560\ncurrent -1 1660\n"
 		   "rec -1 1500 1\n"
 		   "initial 7 \nrun 7 100\nrec 7 1050 0\nout 7 1100\n"
-		   "in 8 1200\nrun 8 100\nout 8 1300\nrec 8 1250 0\n"
+		   "in 8 1200\nrun 8 100\nrec 8 1250 0\nout 8 1300\n"
 		   "in 9 1400\nrec 9 1450 0\nrec 9 1550 0\ngap 9\n");
 	fixture_fini(&fixture);
 }

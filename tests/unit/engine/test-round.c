@@ -217,6 +217,73 @@ START_TEST(counts_a_slice_once)
 }
 END_TEST
 
+/* The owner of CPU @cpu, with thread 7 on it from 1100 to 1400. */
+static struct merger_stream *take_switches(struct fixture *fixture, uint64_t cpu, uint64_t in,
+					   uint64_t ns)
+{
+	struct merger_stream *stream = fixture_stream(fixture, 0, cpu, true);
+	struct maker maker = maker_start(1000, 1900);
+
+	maker_initial(&maker, in, 0, NULL);
+	maker_run(&maker, 7, in, ns);
+	maker_tail(&maker, in + ns, 0);
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, stream);
+	return stream;
+}
+
+/*
+ * Goal    A switch-out that is known with the switch-in comes in time: behind the records of its
+ *         ns, before those after it, and before its window ends, wherever rounds end.
+ * Method  Records of another stream, which is known up to each bound in turn.
+ */
+START_TEST(reports_switch_outs_in_time)
+{
+	static const uint64_t bounds[] = { 1150, 1250, 1400, 1401, 1500, 1900 };
+	struct fixture fixture = { 0 };
+	struct maker maker = maker_start(1000, bounds[_i]), rest = maker_start(bounds[_i], 1900);
+	struct merger_stream *other;
+
+	fixture_init(&fixture);
+	(void)take_switches(&fixture, 0, 1100, 300);
+	other = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	for (uint64_t ts = 1200; ts <= 1500; ts += 100) {
+		(void)maker_add(ts < bounds[_i] ? &maker : &rest, 7, ts, RECORD_SAY, 0);
+	}
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, other);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	maker_slice(&rest, 1, 1);
+	maker_take(&rest, other);
+	merger_finish(fixture.merger, 0);
+	expect_log("in 7 1100\nrun 7 300\nrec 7 1200 0\nrec 7 1300 0\nrec 7 1400 0\n"
+		   "out 7 1400\nrec 7 1500 0\n");
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* In the ns in which it leaves one CPU it comes to another, or nothing follows.
+ */
+START_TEST(reports_moves_and_ends)
+{
+	struct fixture fixture = { 0 };
+	struct maker maker = maker_start(1000, 1900);
+	struct merger_stream *other;
+
+	fixture_init(&fixture);
+	(void)take_switches(&fixture, 0, 1100, 300);
+	(void)take_switches(&fixture, 1, 1400, 200);
+	other = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	(void)maker_add(&maker, 7, 1500, RECORD_FORK, UINT64_MAX);
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, other);
+	merger_finish(fixture.merger, 0);
+	expect_log("in 7 1100\nrun 7 300\nout 7 1400 tie\nin 7 1400\nrun 7 200\nout 7 1600\n"
+		   "fork 7 1500\n");
+	fixture_fini(&fixture);
+}
+END_TEST
+
 /* Which thread runs is for the CPU's owner to say; other records count from any stream. */
 START_TEST(believes_the_owner)
 {
@@ -382,6 +449,8 @@ Suite *suite_round(void)
 	tcase_add_test(tcase, breaks_ties_by_stream);
 	tcase_add_test(tcase, breaks_ties_by_position);
 	tcase_add_test(tcase, counts_a_slice_once);
+	tcase_add_loop_test(tcase, reports_switch_outs_in_time, 0, 6);
+	tcase_add_test(tcase, reports_moves_and_ends);
 	tcase_add_test(tcase, believes_the_owner);
 	tcase_add_test(tcase, renames_between_rounds);
 	tcase_add_test(tcase, renames_in_time_order);

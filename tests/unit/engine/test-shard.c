@@ -97,10 +97,11 @@ START_TEST(renames)
 	ck_assert_ptr_ne(from, to);
 	fixture_add(fixture, 8, thread, 5);
 	shard_open_oncpu(from, &(struct open_oncpu){ .cpu = 1, .key = 8, .thread = thread });
-	shard_set_before(from, thread, 77);
+	*vec_push(&from->leaving) = (struct held_out){ .ts = 77, .thread = thread };
 	tables_rename_thread(&fixture->tables, &(struct rename){ .ts = 9, .from = 8, .to = 70 });
-	ck_assert_uint_eq(shard_before_ts(to, thread), 77);
-	ck_assert_uint_eq(shard_before_ts(to, leader), 0);
+	ck_assert_uint_eq(from->leaving.count, 0);
+	ck_assert_uint_eq(to->leaving.count, 1);
+	ck_assert_uint_eq(to->leaving.at[0].ts, 77);
 	ck_assert_ptr_eq(shard_thread_known(to, 70), thread);
 	ck_assert_ptr_null(shard_thread_known(from, 8));
 	ck_assert_ptr_null(shard_oncpu(from, 1, 8));
@@ -115,7 +116,6 @@ START_TEST(renames)
 	fresh = shard_thread(from, 8);
 	ck_assert_ptr_ne(fresh, thread);
 	ck_assert_uint_eq(fresh->resident_at, 0); /* where the one before was */
-	ck_assert_uint_eq(shard_before_ts(from, fresh), 0);
 	close_window(fixture, true);
 	ck_assert_uint_eq(fixture_total(fixture, thread)[SUM], 5);
 	ck_assert_uint_eq(fixture_total(fixture, fresh)[SUM], 0);

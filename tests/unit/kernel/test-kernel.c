@@ -8,6 +8,7 @@
 #include "kernel/file-calls.h"
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
+#include "kernel/thread-identity.h"
 #include "kernel/wake-source.h"
 #include "suites.h"
 
@@ -220,6 +221,58 @@ START_TEST(ignores_wake_ups)
 }
 END_TEST
 
+/* ---- who is who ---- */
+
+static const struct {
+	int64_t tid, former;
+	bool takes;
+} execs[] = {
+	{ 5, 7, true },
+	{ 5, 5, false },
+	{ 5, 0, false }, /* the event does not say who it was */
+	{ 0, 7, false },
+	{ 5, -7, false },
+	{ -5, 7, false },
+	/* A tid has 32 bits. */
+	{ 5, INT64_C(0x100000005), false },
+};
+
+START_TEST(takes_tids)
+{
+	ck_assert_int_eq(thread_takes_tid(execs[_i].tid, execs[_i].former), execs[_i].takes);
+}
+END_TEST
+
+/* Threads of process 5, as tid and row, that are seen one after the other; which of them names it.
+ */
+static const struct {
+	struct {
+		int32_t tid;
+		uint64_t row;
+	} seen[4];
+	size_t named_by;
+} named[] = {
+	{ { { 5, 1 }, { 4, 2 }, { 7, 3 } }, 0 }, /* the leader */
+	{ { { 4, 2 }, { 7, 3 }, { 5, 1 } }, 2 },
+	{ { { 9, 1 }, { 7, 2 }, { 8, 3 } }, 1 }, /* else the smallest tid */
+	{ { { 7, 2 }, { 7, 4 }, { 7, 3 } }, 1 }, /* of one tid the newest */
+	{ { { 5, 1 }, { 5, 3 }, { 5, 2 }, { 1, 9 } }, 1 },
+};
+
+START_TEST(names_processes)
+{
+	struct process_name name = { .rank = PROCESS_UNNAMED };
+	size_t by = SIZE_MAX;
+
+	for (size_t i = 0; i < 4 && named[_i].seen[i].tid != 0; i++) {
+		if (process_name_by(&name, named[_i].seen[i].tid, 5, named[_i].seen[i].row)) {
+			by = i;
+		}
+	}
+	ck_assert_uint_eq(by, named[_i].named_by);
+}
+END_TEST
+
 /* ---- states ---- */
 
 static const struct {
@@ -261,6 +314,8 @@ Suite *suite_kernel(void)
 	tcase_add_test(tcase, shares_the_unnamed_exit);
 	tcase_add_loop_test(tcase, finds_the_wake_up, 0, sizeof(sources) / sizeof(sources[0]));
 	tcase_add_test(tcase, ignores_wake_ups);
+	tcase_add_loop_test(tcase, takes_tids, 0, sizeof(execs) / sizeof(execs[0]));
+	tcase_add_loop_test(tcase, names_processes, 0, sizeof(named) / sizeof(named[0]));
 	tcase_add_loop_test(tcase, decodes_states, 0, sizeof(meanings) / sizeof(meanings[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;

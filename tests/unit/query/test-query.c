@@ -252,6 +252,8 @@ static const struct {
 	  "no event \"syscall_entry_read\" is recorded: lttng enable-event -k --syscall read" },
 	{ "x = other:*; sched_waking",
 	  "no event \"other:*\" is recorded: lttng enable-event -u 'other:*'" },
+	{ "x = \"other: event\"; sched_waking",
+	  "no event \"other: event\" is recorded: lttng enable-event -u 'other: event'" },
 	{ "x = sched_switch; sched_waking prioo=1",
 	  "the event \"sched_waking\" has no field \"prioo\"; did you mean \"prio\"?" },
 	{ "x = sched_switch context.vtid=1; sched_waking",

@@ -1,10 +1,11 @@
 /*
- * jobs: executions of a user's pattern of events (doc/definitions.md, 6.1 and 6.2).
+ * executions: those of a user's pattern of events (doc/definitions.md, 6.1 and 6.2).
  *
- *     jobs-pattern.c   a pattern to requests (jobs-pattern.h)
- *     jobs.c           finds executions in a trace
- *     jobs-figures.c   their statistics
- *     jobs/            who had a tid, and when executions arrived
+ *     executions-pattern.c   a pattern to requests
+ *     executions.c           finds executions in a trace
+ *     executions-figures.c   their statistics
+ *     executions-slow.c      what the slowest tenth of them has more of
+ *     owners.c, arrivals.c   who had a tid, and when executions arrived
  *
  *     sched_waking tid=$tid; sched_in; sched_switch prev_tid=$tid, prev_state&255=1
  *
@@ -22,10 +23,10 @@
  *     any ── gap on its CPU ──> 0                            counted (cut)
  *     any ── the thread ends, or the range ──> 0             open execution
  */
-#ifndef SILLAGE_DEEP_JOBS_H
-#define SILLAGE_DEEP_JOBS_H
+#ifndef SILLAGE_DEEP_EXECUTIONS_H
+#define SILLAGE_DEEP_EXECUTIONS_H
 
-#include "deep/jobs/arrivals.h"
+#include "deep/executions/arrivals.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
 #include "query/job.h"
@@ -40,13 +41,13 @@ struct states_ns {
 struct execution {
 	uint32_t thread;  /* where it begins; NOBODY: on an idle CPU (only with @WHO) */
 	uint32_t last;    /* where it ends: the same thread, or another (only with @WHO) */
-	uint32_t of_last; /* index into jobs.of_last, if it is another */
+	uint32_t of_last; /* index into executions.of_last, if it is another */
 	uint32_t group;   /* its thread; 0 if executions go from one thread to another */
 	int32_t urgency;  /* of its thread (deep_thread.urgency) */
 	bool is_open;
 	bool is_missed; /* its response is longer than the deadline */
 	uint64_t begin, end;
-	uint64_t outer_begin; /* with jobs_config.within: start of the execution around it */
+	uint64_t outer_begin; /* with executions_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
 	struct arrival arrival;
 	uint64_t ns[STATES]; /* states of its thread; they add up to end - begin */
@@ -55,7 +56,7 @@ struct execution {
 typedef VEC(struct execution *) execution_list;
 
 /* What the user wants. */
-struct jobs_config {
+struct executions_config {
 	const struct job_spec *job;    /* its pattern */
 	const struct job_spec *within; /* only executions inside one of its; NULL: all */
 	const char *who;               /* a tid or a name; NULL: all threads */
@@ -63,7 +64,7 @@ struct jobs_config {
 	uint64_t period_ns;            /* of their arrivals; 0: none */
 };
 
-struct jobs_figures {
+struct executions_figures {
 	/* Of the executions that have ended. */
 	uint64_t count, total_ns, min_ns, max_ns, median_ns, p95_ns, p99_ns;
 	double deviation_ns; /* standard deviation of a sample; 0 for a single execution */
@@ -80,20 +81,20 @@ struct jobs_figures {
 };
 
 /* When a thread executes. */
-struct jobs_span {
+struct executions_span {
 	uint32_t thread;
 	struct path_span is;
 };
 
 /* The executions of one thread. */
-struct jobs_group {
+struct executions_group {
 	uint32_t thread;
 	int32_t urgency;
-	struct jobs_figures sum;
+	struct executions_figures sum;
 };
 
-struct jobs {
-	const struct jobs_config *config;
+struct executions {
+	const struct executions_config *config;
 	VEC(struct execution) all; /* in the order in which they end */
 	/* Begun and not ended: they end where their thread or the range ends. */
 	VEC(struct execution) open;
@@ -107,30 +108,33 @@ struct jobs {
 	size_t missing;
 	char *missing_event;
 	bool is_missing_within; /* it is of the pattern that executions lie in */
-	struct jobs_figures sum;
+	struct executions_figures sum;
 	uint64_t tenth_ns; /* the shortest of the tenth that took longest; of none: 0 */
 	/* In the same order, then most misses, then most time.  Executions between
 	 * threads (@) are one group. */
-	VEC(struct jobs_group) groups;
-	VEC(struct jobs_span) spans; /* of all and open ones, by thread and begin */
+	VEC(struct executions_group) groups;
+	VEC(struct executions_span) spans; /* of all and open ones, by thread and begin */
 };
 
 /* Finds the executions that lie in the timeline's range.  What cannot be read was reported when the
  * timeline was built. */
-int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
-	      const struct jobs_config *config, struct jobs *jobs, struct err *err);
-void jobs_fini(struct jobs *jobs);
+int executions_find(const struct reader_setup *setup, const struct timeline *timeline,
+		    const struct executions_config *config, struct executions *executions,
+		    struct err *err);
+void executions_fini(struct executions *executions);
 
 /* The @most worst executions, open ones too; returns how many. */
-size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_t most);
+size_t executions_worst(const struct executions *executions, const struct execution **worst,
+			size_t most);
 
 /* When the thread executes, open ones too.  Executions that overlap are one. */
-void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans);
+void executions_spans(const struct executions *executions, uint32_t thread,
+		      struct path_spans *spans);
 
 /* Whether responses are asked for: then they order executions. */
-bool jobs_have_responses(const struct jobs *jobs);
+bool executions_have_responses(const struct executions *executions);
 
-/* For jobs.c: sorts the executions and fills the figures. */
-void jobs_add_up(struct jobs *jobs);
+/* For executions.c: sorts the executions and fills the figures. */
+void executions_add_up(struct executions *executions);
 
 #endif

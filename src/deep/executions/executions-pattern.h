@@ -1,26 +1,26 @@
 /*
- * jobs-pattern: from a pattern to requests, for jobs.c, which matches events.
+ * executions-pattern: from a pattern to requests, for executions.c, which matches events.
  */
-#ifndef SILLAGE_DEEP_JOBS_PATTERN_H
-#define SILLAGE_DEEP_JOBS_PATTERN_H
+#ifndef SILLAGE_DEEP_EXECUTIONS_PATTERN_H
+#define SILLAGE_DEEP_EXECUTIONS_PATTERN_H
 
 #include "ctf/plan/plan.h"
-#include "deep/jobs/arrivals.h"
-#include "deep/jobs/jobs.h"
+#include "deep/executions/arrivals.h"
+#include "deep/executions/executions.h"
 #include "query/job.h"
 
-#define JOBS_DEFINITIONS_MAX JOB_EVENTS_MAX
+#define EXECUTIONS_DEFINITIONS_MAX JOB_EVENTS_MAX
 
 /* One event of a pattern. */
-struct jobs_part {
+struct executions_part {
 	const struct definition *is;
 	size_t request;                 /* index of the request that has the event's fields */
 	uint8_t fields[CONDITIONS_MAX]; /* index of the request's field, by condition */
 	uint8_t tid_field;              /* the context that names the running thread */
 };
 
-struct jobs_pattern {
-	struct jobs_part at[JOBS_DEFINITIONS_MAX];
+struct executions_pattern {
+	struct executions_part at[EXECUTIONS_DEFINITIONS_MAX];
 	size_t count;
 	bool is_across; /* from one thread to another */
 };
@@ -33,17 +33,17 @@ enum { EXEC_TID, EXEC_OLD_TID };
 enum { FORK_TID };
 
 /* What a pattern needs from the trace. */
-struct jobs_requests {
-	struct plan_request at[REQUESTS_OWN + JOBS_DEFINITIONS_MAX];
+struct executions_requests {
+	struct plan_request at[REQUESTS_OWN + EXECUTIONS_DEFINITIONS_MAX];
 	size_t count;
 };
 
 /* Makes the parts of a job, which has to outlive them. */
-void jobs_pattern_init(struct jobs_pattern *pattern, const struct job_spec *job);
+void executions_pattern_init(struct executions_pattern *pattern, const struct job_spec *job);
 
 /* Fills @requests, which points into @pattern, and the pattern's indexes into it.  -EINVAL: an
  * event has conditions on too many fields. */
-int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *requests,
-			 struct err *err);
+int executions_pattern_request(struct executions_pattern *pattern,
+			       struct executions_requests *requests, struct err *err);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * jobs: which executions a pattern has.
+ * executions: which executions a pattern has.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "deep/jobs/jobs.h"
-#include "deep/jobs/radix.h"
+#include "deep/executions/executions.h"
+#include "deep/executions/radix.h"
 #include "deep/reader.h"
 #include "suites.h"
 #include "trace-maker.h"
@@ -90,10 +90,10 @@ START_TEST(finds_executions)
 {
 	struct trace_maker *maker = make_reads(matches[_i].lost);
 	const struct reader_setup setup = { .path = &maker->path };
-	struct jobs_config config = { .who = matches[_i].who, .deadline_ns = UINT64_MAX };
+	struct executions_config config = { .who = matches[_i].who, .deadline_ns = UINT64_MAX };
 	struct job_spec *job, *within = NULL;
 	struct timeline *timeline;
-	struct jobs jobs;
+	struct executions found;
 	size_t count = 0;
 	struct err err;
 
@@ -106,13 +106,13 @@ START_TEST(finds_executions)
 	config.within = within;
 	timeline = timeline_build(&setup, 0, UINT64_MAX, &err);
 	ck_assert_ptr_nonnull(timeline);
-	ck_assert_int_eq(jobs_find(&setup, timeline, &config, &jobs, &err), 0);
+	ck_assert_int_eq(executions_find(&setup, timeline, &config, &found, &err), 0);
 	for (; matches[_i].executions[count].tid > 0; count++) {
-		const struct execution *one = jobs.worst.at[count];
+		const struct execution *one = found.worst.at[count];
 		int32_t last = matches[_i].executions[count].last;
 		uint64_t sum = 0;
 
-		ck_assert_uint_gt(jobs.all.count, count);
+		ck_assert_uint_gt(found.all.count, count);
 		ck_assert_uint_eq(one->begin, matches[_i].executions[count].begin);
 		ck_assert_uint_eq(one->end, matches[_i].executions[count].end);
 		ck_assert_int_eq(timeline->threads.at[one->thread]->tid,
@@ -124,8 +124,8 @@ START_TEST(finds_executions)
 		}
 		ck_assert_uint_eq(sum, one->end - one->begin);
 	}
-	ck_assert_uint_eq(jobs.all.count, count);
-	jobs_fini(&jobs);
+	ck_assert_uint_eq(found.all.count, count);
+	executions_fini(&found);
 	job_free(job);
 	job_free(within);
 	timeline_free(timeline);
@@ -147,24 +147,24 @@ static const struct {
 
 START_TEST(adds_up)
 {
-	const struct jobs_config config = { .deadline_ns = 15 };
-	struct jobs jobs = { .config = &config };
+	const struct executions_config config = { .deadline_ns = 15 };
+	struct executions found = { .config = &config };
 
 	for (size_t i = 0; i < 6 && figures[_i].lengths[i] > 0; i++) {
-		*vec_push(&jobs.all) = (struct execution){ .begin = i * 100,
-							   .end = i * 100 + figures[_i].lengths[i],
-							   .arrival.ts = i * 100 };
+		*vec_push(&found.all) = (struct execution){ .begin = i * 100,
+							    .end = i * 100 + figures[_i].lengths[i],
+							    .arrival.ts = i * 100 };
 	}
-	jobs_add_up(&jobs);
-	ck_assert_uint_eq(jobs.sum.total_ns, figures[_i].total);
-	ck_assert_uint_eq(jobs.sum.min_ns, figures[_i].min);
-	ck_assert_uint_eq(jobs.sum.median_ns, figures[_i].median);
-	ck_assert_uint_eq(jobs.sum.p95_ns, figures[_i].p95);
-	ck_assert_uint_eq(jobs.sum.max_ns, figures[_i].max);
-	ck_assert_uint_eq(jobs.sum.outliers, figures[_i].outliers);
-	ck_assert_uint_eq(jobs.sum.misses, figures[_i].misses);
-	ck_assert_uint_eq(jobs.sum.misses_run, figures[_i].misses_run);
-	jobs_fini(&jobs);
+	executions_add_up(&found);
+	ck_assert_uint_eq(found.sum.total_ns, figures[_i].total);
+	ck_assert_uint_eq(found.sum.min_ns, figures[_i].min);
+	ck_assert_uint_eq(found.sum.median_ns, figures[_i].median);
+	ck_assert_uint_eq(found.sum.p95_ns, figures[_i].p95);
+	ck_assert_uint_eq(found.sum.max_ns, figures[_i].max);
+	ck_assert_uint_eq(found.sum.outliers, figures[_i].outliers);
+	ck_assert_uint_eq(found.sum.misses, figures[_i].misses);
+	ck_assert_uint_eq(found.sum.misses_run, figures[_i].misses_run);
+	executions_fini(&found);
 }
 END_TEST
 
@@ -191,11 +191,11 @@ static const struct {
 
 START_TEST(finds_arrivals)
 {
-	const struct jobs_config config = { .deadline_ns = 1000, .period_ns = 1000 };
-	struct jobs jobs = { .config = &config };
+	const struct executions_config config = { .deadline_ns = 1000, .period_ns = 1000 };
+	struct executions found = { .config = &config };
 
 	for (size_t i = 0; i < 6 && grids[_i].begins[i] > 0; i++) {
-		struct execution *one = vec_push(&jobs.all);
+		struct execution *one = vec_push(&found.all);
 
 		*one = (struct execution){ .begin = grids[_i].begins[i],
 					   .end = grids[_i].begins[i] + 10,
@@ -205,9 +205,9 @@ START_TEST(finds_arrivals)
 			one->arrival.from = ARRIVAL_TIMER;
 		}
 	}
-	jobs_add_up(&jobs);
-	for (size_t i = 0; i < jobs.all.count; i++) {
-		const struct execution *one = jobs.worst.at[i];
+	executions_add_up(&found);
+	for (size_t i = 0; i < found.all.count; i++) {
+		const struct execution *one = found.worst.at[i];
 		size_t k = 0;
 
 		while (grids[_i].begins[k] != one->begin) {
@@ -215,11 +215,11 @@ START_TEST(finds_arrivals)
 		}
 		ck_assert_uint_eq(one->arrival.ts, grids[_i].arrivals[k]);
 		ck_assert_uint_eq(one->response_ns, one->end - one->arrival.ts);
-		ck_assert(i == 0 || jobs.worst.at[i - 1]->response_ns >= one->response_ns);
+		ck_assert(i == 0 || found.worst.at[i - 1]->response_ns >= one->response_ns);
 	}
-	ck_assert_uint_eq(jobs.sum.misses, grids[_i].misses);
-	ck_assert_uint_eq(jobs.sum.skipped, grids[_i].skipped);
-	jobs_fini(&jobs);
+	ck_assert_uint_eq(found.sum.misses, grids[_i].misses);
+	ck_assert_uint_eq(found.sum.skipped, grids[_i].skipped);
+	executions_fini(&found);
 }
 END_TEST
 
@@ -236,29 +236,29 @@ START_TEST(orders_threads)
 	};
 	static const uint64_t ends[] = { 101, 200, 10, 20, 900, 5 };
 	static const uint32_t threads[] = { 4, 1, 3, 2 };
-	const struct jobs_config config = { .deadline_ns = 100 };
+	const struct executions_config config = { .deadline_ns = 100 };
 	const struct execution *worst[3];
-	struct jobs jobs = { .config = &config };
+	struct executions found = { .config = &config };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
-		*vec_push(&jobs.all) = all[i];
+		*vec_push(&found.all) = all[i];
 	}
-	*vec_push(&jobs.open) = (struct execution){
+	*vec_push(&found.open) = (struct execution){
 		.thread = 3, .group = 3, .urgency = -99, .end = 50, .is_open = true
 	};
-	jobs_add_up(&jobs);
-	for (size_t i = 0; i < jobs.all.count; i++) {
-		ck_assert_uint_eq(jobs.worst.at[i]->end, ends[i]);
+	executions_add_up(&found);
+	for (size_t i = 0; i < found.all.count; i++) {
+		ck_assert_uint_eq(found.worst.at[i]->end, ends[i]);
 	}
-	ck_assert_uint_eq(jobs.groups.count, sizeof(threads) / sizeof(threads[0]));
-	for (size_t i = 0; i < jobs.groups.count; i++) {
-		ck_assert_uint_eq(jobs.groups.at[i].thread, threads[i]);
+	ck_assert_uint_eq(found.groups.count, sizeof(threads) / sizeof(threads[0]));
+	for (size_t i = 0; i < found.groups.count; i++) {
+		ck_assert_uint_eq(found.groups.at[i].thread, threads[i]);
 	}
-	ck_assert_uint_eq(jobs_worst(&jobs, worst, 3), 3);
+	ck_assert_uint_eq(executions_worst(&found, worst, 3), 3);
 	ck_assert_uint_eq(worst[0]->end, 101);
 	ck_assert_uint_eq(worst[1]->end, 200);
 	ck_assert(worst[2]->is_open); /* 50 so far */
-	jobs_fini(&jobs);
+	executions_fini(&found);
 }
 END_TEST
 
@@ -288,10 +288,10 @@ START_TEST(sorts_numbers)
 }
 END_TEST
 
-Suite *suite_jobs(void)
+Suite *suite_executions(void)
 {
-	Suite *suite = suite_create("jobs");
-	TCase *tcase = tcase_create("jobs");
+	Suite *suite = suite_create("executions");
+	TCase *tcase = tcase_create("executions");
 
 	tcase_add_loop_test(tcase, finds_executions, 0, sizeof(matches) / sizeof(matches[0]));
 	tcase_add_loop_test(tcase, sorts_numbers, 0, 80);

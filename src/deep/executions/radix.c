@@ -1,7 +1,7 @@
 /*
  * radix: see radix.h.
  */
-#include "deep/jobs/radix.h"
+#include "deep/executions/radix.h"
 
 #include "base/mem.h"
 

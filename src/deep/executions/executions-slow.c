@@ -1,7 +1,7 @@
 /*
- * jobs-slow: see jobs-slow.h.
+ * executions-slow: see executions-slow.h.
  */
-#include "deep/jobs/jobs-slow.h"
+#include "deep/executions/executions-slow.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ struct finder {
 	struct times states[STATES];
 	struct times *rivals;    /* by thread */
 	struct slow_calls names; /* index into calls, by name */
-	VEC(struct jobs_slow_part) calls;
+	VEC(struct executions_slow_part) calls;
 	uint32_t *by_call; /* by index of timeline.calls: 1 + index into calls; 0: not yet known */
 	/* Where the last execution of a thread ended, and where a CPU was looked at last. */
 	size_t *thread_hints, *cpu_hints;
@@ -101,7 +101,7 @@ static void add_rivals(struct finder *finder, uint16_t number, uint64_t begin, u
 }
 
 /* The part of a call.  Calls of one name are one; NULL: asleep in no call that is known. */
-static struct jobs_slow_part *call_part(struct finder *finder, const struct deep_call *call)
+static struct executions_slow_part *call_part(struct finder *finder, const struct deep_call *call)
 {
 	size_t index = call ? (size_t)(call - finder->timeline->calls.at) + 1 : 0;
 	uint32_t *part = &finder->by_call[index];
@@ -112,8 +112,8 @@ static struct jobs_slow_part *call_part(struct finder *finder, const struct deep
 		at = slow_calls_put(&finder->names, call ? hash_text(0, call->name) : 0, &is_new);
 		if (is_new) {
 			*vec_push(&finder->calls) =
-				(struct jobs_slow_part){ .kind = JOBS_SLOW_CALL,
-							 .call = call ? call->name : NULL };
+				(struct executions_slow_part){ .kind = EXECUTIONS_SLOW_CALL,
+							       .call = call ? call->name : NULL };
 			*at = (uint32_t)finder->calls.count;
 		}
 		*part = *at;
@@ -127,7 +127,7 @@ static void add_interval(struct finder *finder, const struct deep_thread *thread
 	enum state state =
 		timeline_state_runs(interval->state) ? STATE_USER : (enum state)interval->state;
 	const struct deep_call *call;
-	struct jobs_slow_part *part;
+	struct executions_slow_part *part;
 
 	finder->states[state].of[finder->is_rest] += end - begin;
 	if (state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW) {
@@ -180,7 +180,7 @@ static int by_begin(const void *left, const void *right)
 
 static int by_more(const void *left, const void *right)
 {
-	const struct jobs_slow_part *a = left, *b = right;
+	const struct executions_slow_part *a = left, *b = right;
 
 	if (a->more_ns != b->more_ns) {
 		return a->more_ns > b->more_ns ? -1 : 1;
@@ -188,16 +188,16 @@ static int by_more(const void *left, const void *right)
 	if (a->kind != b->kind) {
 		return a->kind < b->kind ? -1 : 1;
 	}
-	if (a->kind == JOBS_SLOW_CALL) {
+	if (a->kind == EXECUTIONS_SLOW_CALL) {
 		return strcmp(a->call ? a->call : "", b->call ? b->call : "");
 	}
-	return a->kind == JOBS_SLOW_STATE ? (a->state < b->state ? -1 : a->state > b->state)
-					  : (a->rival < b->rival ? -1 : a->rival > b->rival);
+	return a->kind == EXECUTIONS_SLOW_STATE ? (a->state < b->state ? -1 : a->state > b->state)
+						: (a->rival < b->rival ? -1 : a->rival > b->rival);
 }
 
 /* Keeps a part if the slow ones had more of it. */
-static void add_part(struct jobs_slow *slow, struct jobs_slow_part part, uint64_t slow_ns,
-		     uint64_t rest_ns)
+static void add_part(struct executions_slow *slow, struct executions_slow_part part,
+		     uint64_t slow_ns, uint64_t rest_ns)
 {
 	part.slow_ns = slow_ns;
 	part.rest_ns = rest_ns;
@@ -207,22 +207,25 @@ static void add_part(struct jobs_slow *slow, struct jobs_slow_part part, uint64_
 	}
 }
 
-static void compare(const struct finder *finder, struct jobs_slow *slow)
+static void compare(const struct finder *finder, struct executions_slow *slow)
 {
 	for (unsigned int state = 0; state < STATES; state++) {
 		const struct times *times = &finder->states[state];
 
-		add_part(slow, (struct jobs_slow_part){ .kind = JOBS_SLOW_STATE, .state = state },
+		add_part(slow,
+			 (struct executions_slow_part){ .kind = EXECUTIONS_SLOW_STATE,
+							.state = state },
 			 times->of[0], times->of[1]);
 	}
 	for (uint32_t i = 0; i < finder->timeline->threads.count; i++) {
 		const struct times *times = &finder->rivals[i];
 
-		add_part(slow, (struct jobs_slow_part){ .kind = JOBS_SLOW_RIVAL, .rival = i },
+		add_part(slow,
+			 (struct executions_slow_part){ .kind = EXECUTIONS_SLOW_RIVAL, .rival = i },
 			 times->of[0], times->of[1]);
 	}
 	for (size_t i = 0; i < finder->calls.count; i++) {
-		const struct jobs_slow_part *part = &finder->calls.at[i];
+		const struct executions_slow_part *part = &finder->calls.at[i];
 
 		add_part(slow, *part, part->slow_ns, part->rest_ns);
 	}
@@ -232,13 +235,14 @@ static void compare(const struct finder *finder, struct jobs_slow *slow)
 }
 
 /* In order of time, so that timelines are read from front to back. */
-static void add_all(struct finder *finder, const struct jobs *jobs, const struct jobs_slow *slow)
+static void add_all(struct finder *finder, const struct executions *executions,
+		    const struct executions_slow *slow)
 {
 	VEC(const struct execution *) equal = { 0 };
 	size_t longer = 0;
 
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		const struct execution *one = &jobs->all.at[i];
+	for (size_t i = 0; i < executions->all.count; i++) {
+		const struct execution *one = &executions->all.at[i];
 
 		if (length_of(one) == slow->shortest_ns) {
 			*vec_push(&equal) = one;
@@ -258,24 +262,24 @@ static void add_all(struct finder *finder, const struct jobs *jobs, const struct
 	vec_fini(&equal);
 }
 
-void jobs_slow_find(const struct jobs *jobs, const struct timeline *timeline,
-		    struct jobs_slow *slow)
+void executions_slow_find(const struct executions *executions, const struct timeline *timeline,
+			  struct executions_slow *slow)
 {
 	struct finder finder = { .timeline = timeline };
-	size_t count = jobs->all.count, tenth = (count + 9) / 10;
+	size_t count = executions->all.count, tenth = (count + 9) / 10;
 
 	memset(slow, 0, sizeof(*slow));
-	if (count < JOBS_SLOW_LEAST) {
+	if (count < EXECUTIONS_SLOW_LEAST) {
 		return;
 	}
 	slow->slow = tenth;
 	slow->rest = count - tenth;
-	slow->shortest_ns = jobs->tenth_ns;
+	slow->shortest_ns = executions->tenth_ns;
 	finder.rivals = mem_alloc(timeline->threads.count * sizeof(*finder.rivals));
 	finder.by_call = mem_alloc((timeline->calls.count + 1) * sizeof(*finder.by_call));
 	finder.thread_hints = mem_alloc(timeline->threads.count * sizeof(*finder.thread_hints));
 	finder.cpu_hints = mem_alloc((timeline->cpus.count + 1) * sizeof(*finder.cpu_hints));
-	add_all(&finder, jobs, slow);
+	add_all(&finder, executions, slow);
 	compare(&finder, slow);
 	slow_calls_fini(&finder.names);
 	vec_fini(&finder.calls);
@@ -285,7 +289,7 @@ void jobs_slow_find(const struct jobs *jobs, const struct timeline *timeline,
 	free(finder.cpu_hints);
 }
 
-void jobs_slow_fini(struct jobs_slow *slow)
+void executions_slow_fini(struct executions_slow *slow)
 {
 	vec_fini(&slow->parts);
 }

@@ -1,7 +1,7 @@
 /*
  * owners: see owners.h.
  */
-#include "deep/jobs/owners.h"
+#include "deep/executions/owners.h"
 
 #include <stdlib.h>
 #include <string.h>

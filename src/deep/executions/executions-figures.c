@@ -1,13 +1,13 @@
 /*
- * jobs-figures: durations and response times of executions (doc/definitions.md, 6.2).
+ * executions-figures: durations and response times of executions (doc/definitions.md, 6.2).
  */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "deep/jobs/jobs.h"
-#include "deep/jobs/radix.h"
+#include "deep/executions/executions.h"
+#include "deep/executions/radix.h"
 
 static uint64_t length_of(const struct execution *execution)
 {
@@ -121,7 +121,7 @@ static uint64_t median_deviation(const uint64_t *lengths, size_t count, uint64_t
 }
 
 /* Sorts the lengths. */
-static void note_lengths(struct jobs_figures *sum, uint64_t *lengths, size_t count)
+static void note_lengths(struct executions_figures *sum, uint64_t *lengths, size_t count)
 {
 	double mean, squares = 0;
 	uint64_t limit;
@@ -218,7 +218,7 @@ static void note_grid(struct execution **all, size_t count, uint64_t period)
 
 /* ---- one thread ---- */
 
-static void note_skipped(struct jobs_figures *sum, const struct execution *one,
+static void note_skipped(struct executions_figures *sum, const struct execution *one,
 			 const struct execution *before, uint64_t period)
 {
 	uint64_t ns = before && one->arrival.ts > before->arrival.ts
@@ -234,7 +234,7 @@ static void note_skipped(struct jobs_figures *sum, const struct execution *one,
 }
 
 /* Executions of one thread, open ones too, by time. */
-static void note_responses(const struct jobs_config *config, struct jobs_figures *sum,
+static void note_responses(const struct executions_config *config, struct executions_figures *sum,
 			   struct execution **all, size_t count)
 {
 	uint64_t run = 0;
@@ -261,12 +261,13 @@ static void note_responses(const struct jobs_config *config, struct jobs_figures
 	}
 }
 
-static void note_group(struct jobs *jobs, struct execution **all, size_t count, uint64_t *lengths)
+static void note_group(struct executions *executions, struct execution **all, size_t count,
+		       uint64_t *lengths)
 {
-	struct jobs_group group = { .thread = all[0]->thread, .urgency = all[0]->urgency };
+	struct executions_group group = { .thread = all[0]->thread, .urgency = all[0]->urgency };
 	size_t ended = 0;
 
-	note_responses(jobs->config, &group.sum, all, count);
+	note_responses(executions->config, &group.sum, all, count);
 	for (size_t i = 0; i < count; i++) {
 		if (all[i]->is_open) {
 			group.sum.open++;
@@ -280,18 +281,18 @@ static void note_group(struct jobs *jobs, struct execution **all, size_t count, 
 	if (ended > 0) {
 		note_lengths(&group.sum, lengths, ended);
 	}
-	*vec_push(&jobs->groups) = group;
+	*vec_push(&executions->groups) = group;
 }
 
 /* ---- all of them ---- */
 
 /* The sums of the groups; distributions are over all executions. */
-static void note_sum(struct jobs *jobs, uint64_t *lengths)
+static void note_sum(struct executions *executions, uint64_t *lengths)
 {
-	struct jobs_figures *sum = &jobs->sum;
+	struct executions_figures *sum = &executions->sum;
 
-	for (size_t g = 0; g < jobs->groups.count; g++) {
-		const struct jobs_figures *of = &jobs->groups.at[g].sum;
+	for (size_t g = 0; g < executions->groups.count; g++) {
+		const struct executions_figures *of = &executions->groups.at[g].sum;
 
 		sum->open += of->open;
 		sum->misses += of->misses;
@@ -309,12 +310,13 @@ static void note_sum(struct jobs *jobs, uint64_t *lengths)
 			sum->ns[state] += of->ns[state];
 		}
 	}
-	for (size_t i = 0; i < jobs->all.count; i++) {
-		lengths[i] = length_of(&jobs->all.at[i]);
+	for (size_t i = 0; i < executions->all.count; i++) {
+		lengths[i] = length_of(&executions->all.at[i]);
 	}
-	if (jobs->all.count > 0) {
-		note_lengths(sum, lengths, jobs->all.count);
-		jobs->tenth_ns = lengths[jobs->all.count - (jobs->all.count + 9) / 10];
+	if (executions->all.count > 0) {
+		note_lengths(sum, lengths, executions->all.count);
+		executions->tenth_ns =
+			lengths[executions->all.count - (executions->all.count + 9) / 10];
 	}
 }
 
@@ -366,7 +368,7 @@ static int by_response(const void *left, const void *right)
 /* Most misses first, then most time. */
 static int by_misses(const void *left, const void *right)
 {
-	const struct jobs_group *a = left, *b = right;
+	const struct executions_group *a = left, *b = right;
 
 	if (a->sum.misses != b->sum.misses) {
 		return a->sum.misses > b->sum.misses ? -1 : 1;
@@ -379,35 +381,37 @@ static int by_misses(const void *left, const void *right)
 
 static int by_urgency(const void *left, const void *right)
 {
-	const struct jobs_group *a = left, *b = right;
+	const struct executions_group *a = left, *b = right;
 
 	int order = by_class(a->urgency, a->sum.misses > 0, b->urgency, b->sum.misses > 0);
 
 	return order != 0 ? order : by_misses(left, right);
 }
 
-bool jobs_have_responses(const struct jobs *jobs)
+bool executions_have_responses(const struct executions *executions)
 {
-	return jobs->config->period_ns > 0 || jobs->config->deadline_ns != UINT64_MAX;
+	return executions->config->period_ns > 0 || executions->config->deadline_ns != UINT64_MAX;
 }
 
 typedef int order_fn(const void *left, const void *right);
 
-static order_fn *order_of(const struct jobs *jobs)
+static order_fn *order_of(const struct executions *executions)
 {
-	return jobs_have_responses(jobs) ? by_response : by_length;
+	return executions_have_responses(executions) ? by_response : by_length;
 }
 
-size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_t most)
+size_t executions_worst(const struct executions *executions, const struct execution **worst,
+			size_t most)
 {
 	size_t all = 0, open = 0;
 
-	while (all + open < most && all + open < jobs->all.count + jobs->open.count) {
+	while (all + open < most && all + open < executions->all.count + executions->open.count) {
 		const struct execution *ended =
-			all < jobs->worst.count ? jobs->worst.at[all] : NULL;
-		const struct execution *other =
-			open < jobs->worst_open.count ? jobs->worst_open.at[open] : NULL;
-		bool is_open = !ended || (other && order_of(jobs)(other, ended) < 0);
+			all < executions->worst.count ? executions->worst.at[all] : NULL;
+		const struct execution *other = open < executions->worst_open.count
+							? executions->worst_open.at[open]
+							: NULL;
+		bool is_open = !ended || (other && order_of(executions)(other, ended) < 0);
 
 		worst[all + open] = is_open ? other : ended;
 		open += is_open;
@@ -418,7 +422,7 @@ size_t jobs_worst(const struct jobs *jobs, const struct execution **worst, size_
 
 static int by_span(const void *left, const void *right)
 {
-	const struct jobs_span *a = left, *b = right;
+	const struct executions_span *a = left, *b = right;
 
 	if (a->thread != b->thread) {
 		return a->thread < b->thread ? -1 : 1;
@@ -427,7 +431,7 @@ static int by_span(const void *left, const void *right)
 }
 
 /* @all: by thread, unless executions go from one thread to another. */
-static void note_spans(struct jobs *jobs, struct execution *const *all, size_t count)
+static void note_spans(struct executions *executions, struct execution *const *all, size_t count)
 {
 	bool is_across = false;
 
@@ -435,26 +439,29 @@ static void note_spans(struct jobs *jobs, struct execution *const *all, size_t c
 		struct path_span is = { all[i]->begin, all[i]->end };
 
 		if (all[i]->thread != NOBODY) {
-			*vec_push(&jobs->spans) = (struct jobs_span){ all[i]->thread, is };
+			*vec_push(&executions->spans) =
+				(struct executions_span){ all[i]->thread, is };
 		}
 		if (all[i]->last != all[i]->thread && all[i]->last != NOBODY) {
-			*vec_push(&jobs->spans) = (struct jobs_span){ all[i]->last, is };
+			*vec_push(&executions->spans) =
+				(struct executions_span){ all[i]->last, is };
 			is_across = true;
 		}
 	}
 	if (is_across) {
-		qsort(jobs->spans.at, jobs->spans.count, sizeof(*jobs->spans.at), by_span);
+		qsort(executions->spans.at, executions->spans.count, sizeof(*executions->spans.at),
+		      by_span);
 	}
 }
 
-static void note_worst(const struct jobs *jobs, struct execution *all, size_t count,
+static void note_worst(const struct executions *executions, struct execution *all, size_t count,
 		       execution_list *ret)
 {
 	vec_reserve(ret, count);
 	for (size_t i = 0; i < count; i++) {
 		*vec_push(ret) = &all[i];
 	}
-	if (jobs_have_responses(jobs)) {
+	if (executions_have_responses(executions)) {
 		sort(ret->at, count, worst_first, sizeof(worst_first) / sizeof(worst_first[0]));
 	} else {
 		sort(ret->at, count, longest_first,
@@ -462,9 +469,9 @@ static void note_worst(const struct jobs *jobs, struct execution *all, size_t co
 	}
 }
 
-void jobs_add_up(struct jobs *jobs)
+void executions_add_up(struct executions *executions)
 {
-	size_t count = jobs->all.count + jobs->open.count, first = 0;
+	size_t count = executions->all.count + executions->open.count, first = 0;
 	struct execution **all;
 	uint64_t *lengths;
 
@@ -473,23 +480,25 @@ void jobs_add_up(struct jobs *jobs)
 	}
 	all = mem_alloc(count * sizeof(struct execution *));
 	for (size_t i = 0; i < count; i++) {
-		all[i] = i < jobs->all.count ? &jobs->all.at[i]
-					     : &jobs->open.at[i - jobs->all.count];
+		all[i] = i < executions->all.count
+				 ? &executions->all.at[i]
+				 : &executions->open.at[i - executions->all.count];
 	}
 	sort(all, count, by_place, sizeof(by_place) / sizeof(by_place[0]));
 	lengths = mem_alloc(count * sizeof(*lengths));
 	for (size_t i = 1; i <= count; i++) {
 		if (i == count || all[i]->group != all[first]->group) {
-			note_group(jobs, all + first, i - first, lengths);
+			note_group(executions, all + first, i - first, lengths);
 			first = i;
 		}
 	}
-	note_sum(jobs, lengths);
-	note_spans(jobs, all, count);
+	note_sum(executions, lengths);
+	note_spans(executions, all, count);
 	free(all);
 	free(lengths);
-	qsort(jobs->groups.at, jobs->groups.count, sizeof(*jobs->groups.at),
-	      jobs_have_responses(jobs) ? by_urgency : by_misses);
-	note_worst(jobs, jobs->all.at, jobs->all.count, &jobs->worst);
-	note_worst(jobs, jobs->open.at, jobs->open.count, &jobs->worst_open);
+	qsort(executions->groups.at, executions->groups.count, sizeof(*executions->groups.at),
+	      executions_have_responses(executions) ? by_urgency : by_misses);
+	note_worst(executions, executions->all.at, executions->all.count, &executions->worst);
+	note_worst(executions, executions->open.at, executions->open.count,
+		   &executions->worst_open);
 }

@@ -1,18 +1,18 @@
 /*
- * jobs-pattern: see jobs-pattern.h.
+ * executions-pattern: see executions-pattern.h.
  */
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "deep/jobs/jobs-pattern.h"
+#include "deep/executions/executions-pattern.h"
 
 /* ---- patterns ---- */
 
-void jobs_pattern_init(struct jobs_pattern *pattern, const struct job_spec *job)
+void executions_pattern_init(struct executions_pattern *pattern, const struct job_spec *job)
 {
-	*pattern =
-		(struct jobs_pattern){ .count = job->is->event_count, .is_across = job->is_across };
+	*pattern = (struct executions_pattern){ .count = job->is->event_count,
+						.is_across = job->is_across };
 	for (size_t i = 0; i < pattern->count; i++) {
 		pattern->at[i].is = &job->is->events[i];
 	}
@@ -21,7 +21,7 @@ void jobs_pattern_init(struct jobs_pattern *pattern, const struct job_spec *job)
 /* ---- requests ---- */
 
 /* Index of the request for @event, which is added if it is new. */
-static size_t request_of(struct jobs_requests *requests, const char *event)
+static size_t request_of(struct executions_requests *requests, const char *event)
 {
 	size_t i = 0;
 
@@ -52,8 +52,8 @@ static int field_of(struct plan_request *request, const char *field, struct err 
 			 PLAN_FIELDS_MAX);
 }
 
-int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *requests,
-			 struct err *err)
+int executions_pattern_request(struct executions_pattern *pattern,
+			       struct executions_requests *requests, struct err *err)
 {
 	assert(pattern->count >= 2); /* expression_parse() */
 	memset(requests, 0, sizeof(*requests));
@@ -74,7 +74,7 @@ int jobs_pattern_request(struct jobs_pattern *pattern, struct jobs_requests *req
 	}
 	assert(requests->count == REQUESTS_OWN);
 	for (size_t d = 0; d < pattern->count; d++) {
-		struct jobs_part *part = &pattern->at[d];
+		struct executions_part *part = &pattern->at[d];
 		int tid;
 
 		part->request = request_of(requests, part->is->event);

@@ -3,8 +3,8 @@
  *
  * Two threads may have one tid: one after the other, or if one takes the tid of its leader (exec).
  */
-#ifndef SILLAGE_DEEP_JOBS_OWNERS_H
-#define SILLAGE_DEEP_JOBS_OWNERS_H
+#ifndef SILLAGE_DEEP_EXECUTIONS_OWNERS_H
+#define SILLAGE_DEEP_EXECUTIONS_OWNERS_H
 
 #include "base/hash.h"
 #include "deep/timeline.h"

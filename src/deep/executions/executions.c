@@ -1,7 +1,7 @@
 /*
- * jobs: see jobs.h.
+ * executions: see executions.h.
  */
-#include "deep/jobs/jobs.h"
+#include "deep/executions/executions.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,12 +9,13 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "deep/jobs/jobs-pattern.h"
-#include "deep/jobs/owners.h"
+#include "deep/executions/executions-pattern.h"
+#include "deep/executions/owners.h"
 #include "deep/reader.h"
+#include "kernel/thread-identity.h"
 
 /* The state of a thread's next execution. */
-struct machine {
+struct follower {
 	size_t next; /* the definition to match; 0: not begun */
 	uint64_t begin;
 	struct arrival arrival;
@@ -22,13 +23,13 @@ struct machine {
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
 
-HASH_MAP(machines, struct machine)
+HASH_MAP(machines, struct follower)
 HASH_MAP(running, int32_t)
 
 struct matcher {
-	const struct jobs_pattern *pattern;
+	const struct executions_pattern *pattern;
 	const struct timeline *timeline;
-	const struct jobs_config *config;
+	const struct executions_config *config;
 	struct machines machines; /* by tid */
 	struct running running;   /* the running tid, by CPU */
 	size_t initial_put;       /* how many of timeline.initial are in `running` */
@@ -40,14 +41,14 @@ struct matcher {
 	bool is_open;     /* an execution has begun ... */
 	uint32_t from;    /* ... on this thread (NOBODY: on an idle CPU) ... */
 	uint64_t from_ts; /* ... at this time */
-	struct jobs *jobs;
+	struct executions *executions;
 };
 
 /* ---- matching ---- */
 
 /* Whether the event is the definition's, for thread @tid; @current runs on the event's CPU. */
-static bool matches(const struct jobs_part *part, const struct reader_event *event, int32_t tid,
-		    int32_t current)
+static bool matches(const struct executions_part *part, const struct reader_event *event,
+		    int32_t tid, int32_t current)
 {
 	struct reader_event as;
 
@@ -64,7 +65,7 @@ static bool matches(const struct jobs_part *part, const struct reader_event *eve
 	return true;
 }
 
-static void add_execution(struct matcher *matcher, int32_t tid, const struct machine *machine,
+static void add_execution(struct matcher *matcher, int32_t tid, const struct follower *machine,
 			  uint64_t end)
 {
 	uint64_t begin = machine->begin;
@@ -77,7 +78,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct mac
 	assert(begin <= end);
 	thread = owners_at(&matcher->owners, tid, matcher->config->who, begin, end);
 	if (thread != NOBODY) {
-		one = vec_push(&matcher->jobs->all);
+		one = vec_push(&matcher->executions->all);
 		*one = (struct execution){ .thread = thread,
 					   .last = thread,
 					   .group = thread,
@@ -94,7 +95,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct mac
 static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 {
 	const struct timeline *timeline = matcher->timeline;
-	struct machine *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 	struct execution one = { 0 };
 
 	if (!at || at->next == 0) {
@@ -113,7 +114,7 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 	one.end = timeline->threads.at[one.thread]->end;
 	one.end = one.end < timeline->end ? one.end : timeline->end;
 	timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end, one.ns);
-	*vec_push(&matcher->jobs->open) = one;
+	*vec_push(&matcher->executions->open) = one;
 }
 
 /* Of the execution that begins now. */
@@ -124,15 +125,16 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 	if (thread == NOBODY) {
 		return (struct arrival){ .ts = ts };
 	}
-	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts);
+	return arrivals_begin(matcher->arrivals, tid, matcher->timeline->threads.at[thread], ts,
+			      &matcher->hints[thread]);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
-	struct machine *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
-	struct machine machine = { 0 };
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower machine = { 0 };
 
 	if (tid == 0) {
 		return;
@@ -168,7 +170,7 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 		return;
 	}
 	assert(last != NOBODY); /* only the start can lie on an idle CPU */
-	one = vec_push(&matcher->jobs->all);
+	one = vec_push(&matcher->executions->all);
 	*one = (struct execution){ .thread = matcher->from,
 				   .last = last,
 				   .begin = begin,
@@ -178,9 +180,9 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 		timeline_thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
 	}
 	if (last != one->thread) {
-		one->of_last = (uint32_t)matcher->jobs->of_last.count;
+		one->of_last = (uint32_t)matcher->executions->of_last.count;
 		timeline_thread_sums(timeline->threads.at[last], begin, end,
-				     vec_push(&matcher->jobs->of_last)->ns);
+				     vec_push(&matcher->executions->of_last)->ns);
 	}
 }
 
@@ -188,7 +190,7 @@ static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
 static bool try_across(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
 {
-	const struct jobs_part *part = &matcher->pattern->at[matcher->is_open ? 1 : 0];
+	const struct executions_part *part = &matcher->pattern->at[matcher->is_open ? 1 : 0];
 	uint32_t thread = NOBODY;
 
 	if (!matches(part, event, tid, current)) {
@@ -235,8 +237,8 @@ static void forget_machine(struct matcher *matcher, int32_t tid)
 /* An open execution continues under the thread's new tid, whose thread ends at @ts. */
 static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, uint64_t ts)
 {
-	const struct machine *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
-	struct machine machine = open ? *open : (struct machine){ 0 };
+	const struct follower *open = machines_get(&matcher->machines, (uint64_t)(uint32_t)from);
+	struct follower machine = open ? *open : (struct follower){ 0 };
 
 	leave_open(matcher, to, ts);
 	forget_machine(matcher, to);
@@ -249,12 +251,10 @@ static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, ui
 /* Puts on their CPUs the initial threads that were there at @ts. */
 static void put_initial(struct matcher *matcher, uint64_t ts)
 {
+	const struct cpu_initial *first;
 	const struct timeline *timeline = matcher->timeline;
 
-	while (matcher->initial_put < timeline->initial.count &&
-	       timeline->initial.at[matcher->initial_put].since <= ts) {
-		const struct cpu_initial *first = &timeline->initial.at[matcher->initial_put++];
-
+	while ((first = timeline_initial_next(timeline, &matcher->initial_put, ts))) {
 		*running_on(matcher, first->cpu) = first->tid;
 	}
 }
@@ -262,11 +262,11 @@ static void put_initial(struct matcher *matcher, uint64_t ts)
 /* Counts as cut what is open of the thread that has the tid at @ts. */
 static void count_cut(struct matcher *matcher, int32_t tid, uint64_t ts)
 {
-	struct machine *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
+	struct follower *at = machines_get(&matcher->machines, (uint64_t)(uint32_t)tid);
 
 	if (at && at->next > 0 &&
 	    owners_at(&matcher->owners, tid, matcher->config->who, at->begin, ts) != NOBODY) {
-		matcher->jobs->cut++;
+		matcher->executions->cut++;
 	}
 }
 
@@ -306,9 +306,9 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT) &&
 		   reader_sees(event, REQUEST_SWITCH)) {
 		*tid = (int32_t)event->values[SWITCH_NEXT].i;
-	} else if (event->binding->request == REQUEST_EXEC && reader_has(event, EXEC_TID) &&
-		   reader_has(event, EXEC_OLD_TID) &&
-		   event->values[EXEC_OLD_TID].i != event->values[EXEC_TID].i) {
+	} else if (event->binding->request == REQUEST_EXEC &&
+		   thread_takes_tid(reader_i64(event, EXEC_TID, 0),
+				    reader_i64(event, EXEC_OLD_TID, 0))) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
 		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid, event->ts);
 		owners_taken(&matcher->owners, *tid, event->ts);
@@ -328,7 +328,7 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 	bool sees_switches = reader_sees(event, REQUEST_SWITCH);
 
 	for (size_t d = 0; d < matcher->pattern->count && !sees_switches; d++) {
-		const struct jobs_part *part = &matcher->pattern->at[d];
+		const struct executions_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
 		if (reader_as(event, part->request, &as) && reader_has(&as, part->tid_field)) {
@@ -341,7 +341,7 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 /* Tries the event for the running thread and for the threads that its fields name. */
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
-	int32_t tried[JOBS_DEFINITIONS_MAX * CONDITIONS_MAX + 1];
+	int32_t tried[EXECUTIONS_DEFINITIONS_MAX * CONDITIONS_MAX + 1];
 	int32_t current;
 	size_t count = 0;
 
@@ -358,7 +358,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	current = current_of(matcher, event, current);
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
-		const struct jobs_part *part = &matcher->pattern->at[d];
+		const struct executions_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
 		for (size_t i = 0; part->is->has_tid && i < part->is->count; i++) {
@@ -404,23 +404,26 @@ static void leave_all_open(struct matcher *matcher)
 			timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end,
 					     one.ns);
 		}
-		*vec_push(&matcher->jobs->open) = one;
+		*vec_push(&matcher->executions->open) = one;
 	}
 }
 
 static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
-		    const struct jobs_config *config, struct jobs *jobs, struct err *err)
+		    const struct executions_config *config, struct executions *executions,
+		    struct err *err)
 {
 	const struct reader_setup quiet = { .path = setup->path };
-	struct matcher matcher = { .timeline = timeline, .config = config, .jobs = jobs };
+	struct matcher matcher = { .timeline = timeline,
+				   .config = config,
+				   .executions = executions };
 	struct reader_event event;
-	struct jobs_pattern pattern;
+	struct executions_pattern pattern;
 	struct reader *reader;
-	struct jobs_requests requests;
+	struct executions_requests requests;
 	int r;
 
-	jobs_pattern_init(&pattern, config->job);
-	r = jobs_pattern_request(&pattern, &requests, err);
+	executions_pattern_init(&pattern, config->job);
+	r = executions_pattern_request(&pattern, &requests, err);
 	if (r < 0) {
 		return r;
 	}
@@ -437,8 +440,8 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	}
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {
-		jobs->missing = matcher.reached + 1;
-		jobs->missing_event = mem_strdup(pattern.at[matcher.reached].is->event);
+		executions->missing = matcher.reached + 1;
+		executions->missing_event = mem_strdup(pattern.at[matcher.reached].is->event);
 	}
 	machines_fini(&matcher.machines);
 	running_fini(&matcher.running);
@@ -459,13 +462,13 @@ static int by_place(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-struct executions {
+struct found {
 	struct execution *at;
 	size_t count;
 };
 
 /* How many of @inner lie in one of @outer, on the same thread; they come first.  Sorts both. */
-static size_t keep_within(struct executions inner, struct executions outer)
+static size_t keep_within(struct found inner, struct found outer)
 {
 	size_t inside = 0, at = 0;
 
@@ -489,50 +492,52 @@ static size_t keep_within(struct executions inner, struct executions outer)
 	return inside;
 }
 
-int jobs_find(const struct reader_setup *setup, const struct timeline *timeline,
-	      const struct jobs_config *config, struct jobs *jobs, struct err *err)
+int executions_find(const struct reader_setup *setup, const struct timeline *timeline,
+		    const struct executions_config *config, struct executions *executions,
+		    struct err *err)
 {
-	const struct jobs_config of_outer = { .job = config->within, .who = config->who };
-	struct jobs outer = { 0 };
+	const struct executions_config of_outer = { .job = config->within, .who = config->who };
+	struct executions outer = { 0 };
 	int r;
 
-	memset(jobs, 0, sizeof(*jobs));
-	jobs->config = config;
-	r = find_all(setup, timeline, config, jobs, err);
+	memset(executions, 0, sizeof(*executions));
+	executions->config = config;
+	r = find_all(setup, timeline, config, executions, err);
 	if (r == 0 && config->within) {
 		r = find_all(setup, timeline, &of_outer, &outer, err);
-		jobs->all.count = keep_within((struct executions){ jobs->all.at, jobs->all.count },
-					      (struct executions){ outer.all.at, outer.all.count });
+		executions->all.count =
+			keep_within((struct found){ executions->all.at, executions->all.count },
+				    (struct found){ outer.all.at, outer.all.count });
 		/* One that is open can lie in one that is open, too. */
-		jobs->open.count =
-			keep_within((struct executions){ jobs->open.at, jobs->open.count },
-				    (struct executions){ outer.open.at, outer.open.count });
+		executions->open.count =
+			keep_within((struct found){ executions->open.at, executions->open.count },
+				    (struct found){ outer.open.at, outer.open.count });
 		vec_fini(&outer.all);
 		vec_fini(&outer.open);
 		vec_fini(&outer.of_last);
-		if (jobs->missing == 0) {
-			jobs->missing = outer.missing;
-			jobs->missing_event = outer.missing_event;
-			jobs->is_missing_within = true;
+		if (executions->missing == 0) {
+			executions->missing = outer.missing;
+			executions->missing_event = outer.missing_event;
+			executions->is_missing_within = true;
 		} else {
 			free(outer.missing_event);
 		}
 	}
 	if (r == 0) {
-		jobs_add_up(jobs);
+		executions_add_up(executions);
 	}
 	return r;
 }
 
 /* The first span of the thread, or of one behind it. */
-static size_t first_span(const struct jobs *jobs, uint32_t thread)
+static size_t first_span(const struct executions *executions, uint32_t thread)
 {
-	size_t low = 0, high = jobs->spans.count;
+	size_t low = 0, high = executions->spans.count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (jobs->spans.at[middle].thread < thread) {
+		if (executions->spans.at[middle].thread < thread) {
 			low = middle + 1;
 		} else {
 			high = middle;
@@ -541,11 +546,12 @@ static size_t first_span(const struct jobs *jobs, uint32_t thread)
 	return low;
 }
 
-void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spans)
+void executions_spans(const struct executions *executions, uint32_t thread,
+		      struct path_spans *spans)
 {
-	for (size_t i = first_span(jobs, thread);
-	     i < jobs->spans.count && jobs->spans.at[i].thread == thread; i++) {
-		struct path_span next = jobs->spans.at[i].is;
+	for (size_t i = first_span(executions, thread);
+	     i < executions->spans.count && executions->spans.at[i].thread == thread; i++) {
+		struct path_span next = executions->spans.at[i].is;
 		size_t count = spans->at.count;
 
 		if (count > 0 && next.begin <= spans->at.at[count - 1].end) {
@@ -558,14 +564,14 @@ void jobs_spans(const struct jobs *jobs, uint32_t thread, struct path_spans *spa
 	}
 }
 
-void jobs_fini(struct jobs *jobs)
+void executions_fini(struct executions *executions)
 {
-	free(jobs->missing_event);
-	vec_fini(&jobs->all);
-	vec_fini(&jobs->open);
-	vec_fini(&jobs->of_last);
-	vec_fini(&jobs->worst);
-	vec_fini(&jobs->worst_open);
-	vec_fini(&jobs->groups);
-	vec_fini(&jobs->spans);
+	free(executions->missing_event);
+	vec_fini(&executions->all);
+	vec_fini(&executions->open);
+	vec_fini(&executions->of_last);
+	vec_fini(&executions->worst);
+	vec_fini(&executions->worst_open);
+	vec_fini(&executions->groups);
+	vec_fini(&executions->spans);
 }

@@ -1,0 +1,30 @@
+/*
+ * listener: a socket that takes connections, and waits when there are no descriptors for them.
+ *
+ * A connection that cannot be taken stays in the kernel's queue, so libevent would try without end:
+ * a whole CPU, and a line for each try.  Here the listener pauses for SERVER_PAUSE_MS then, and
+ * says so once a minute.
+ */
+#ifndef SILLAGE_LIVE_SERVER_LISTENER_H
+#define SILLAGE_LIVE_SERVER_LISTENER_H
+
+#include <event2/listener.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct listener;
+
+/* Takes @fd, which listens, and calls @on_accept with @user.  @name: what it serves, for messages;
+ * it must outlive the listener. */
+struct listener *listener_new(struct event_base *base, evutil_socket_t fd, const char *name,
+			      evconnlistener_cb on_accept, void *user);
+/* A descriptor that listens on the first address of the host; or -errno with the reason. */
+int listener_bind(const char *name, const char *host, uint16_t port, struct err *err);
+void listener_free(struct listener *listener); /* closes the socket; NULL is fine */
+
+/* Lends the socket to evhttp_bind_listener(), which sets a function of its own and frees it at its
+ * end: then listener_free() has to come before. */
+struct evconnlistener *listener_lend(struct listener *listener);
+
+#endif

@@ -1,0 +1,291 @@
+/*
+ * server: see server.h.
+ *
+ *     taken ──► asks ──request──► is answered ──► asks ... ──► closed
+ *                 │ too long, or room is needed: dropped          ▲
+ *                 └───────────────────────────────────────────────┘
+ *
+ * evhttp shows no connection before its first request.  It lets us make the bufferevent of one, and
+ * makes itself the owner of its callbacks: look() finds the connection there, once evhttp has it.
+ */
+#include "live/server/server.h"
+
+#include <assert.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/units.h"
+#include "base/vec.h"
+#include "live/server/listener.h"
+#include "live/server/repeat.h"
+
+enum server_link_state { LINK_ASKS, LINK_IS_ANSWERED, LINK_IS_KEPT };
+
+/* A connection. */
+struct server_link {
+	struct server *server;
+	struct bufferevent *fresh; /* evhttp had not shown it yet: it has a reference; else NULL */
+	struct evhttp_connection *connection; /* NULL: fresh */
+	enum server_link_state state;
+	uint64_t since_ns; /* monotonic: it is in this state */
+	server_close_fn *on_close;
+	void *user;
+};
+
+struct server {
+	struct evhttp *http;
+	struct listener *listener;
+	struct event *look, *timer;
+	const char *name;
+	server_request_fn *on_request;
+	void *user;
+	VEC(struct server_link *) links;
+	size_t most;
+	struct repeat slow, crowded;
+};
+
+/* ---- connections ---- */
+
+static void set_state(struct server_link *link, enum server_link_state state)
+{
+	link->state = state;
+	link->since_ns = now_monotonic_ns();
+}
+
+static void remove_link(struct server *server, size_t i)
+{
+	free(server->links.at[i]);
+	server->links.at[i] = server->links.at[--server->links.count];
+}
+
+/* The connection is about to be freed. */
+static void on_close(struct evhttp_connection *connection, void *arg)
+{
+	struct server_link *link = arg;
+	struct server *server = link->server;
+	size_t i = 0;
+
+	assert(link->connection == connection);
+	while (server->links.at[i] != link) {
+		i++;
+		assert(i < server->links.count);
+	}
+	if (link->on_close) {
+		link->on_close(connection, link->user);
+	}
+	remove_link(server, i);
+}
+
+/* The one that has to go where there is room for no more: who asks goes before who is answered.
+ * SIZE_MAX: all are kept. */
+static size_t oldest_of(const struct server *server)
+{
+	size_t found = SIZE_MAX;
+
+	for (size_t i = 0; i < server->links.count; i++) {
+		const struct server_link *link = server->links.at[i];
+		const struct server_link *other = found < SIZE_MAX ? server->links.at[found] : NULL;
+
+		if (link->state == LINK_IS_KEPT || !link->connection) {
+			continue;
+		}
+		if (!other || link->state < other->state ||
+		    (link->state == other->state && link->since_ns < other->since_ns)) {
+			found = i;
+		}
+	}
+	return found;
+}
+
+static void make_room(struct server *server)
+{
+	while (server->links.count > server->most) {
+		size_t oldest = oldest_of(server);
+
+		if (oldest == SIZE_MAX) {
+			return;
+		}
+		repeat_say(&server->crowded, "%s: there are %zu connections: the oldest is closed",
+			   server->name, server->most);
+		evhttp_connection_free(server->links.at[oldest]->connection);
+	}
+}
+
+/* Finds the connections of what was taken. */
+static void look(struct server *server)
+{
+	for (size_t i = server->links.count; i-- > 0;) {
+		struct server_link *link = server->links.at[i];
+		void *owner = NULL;
+
+		if (!link->fresh) {
+			continue;
+		}
+		bufferevent_getcb(link->fresh, NULL, NULL, NULL, &owner);
+		(void)bufferevent_decref(link->fresh);
+		link->fresh = NULL;
+		link->connection = owner;
+		if (owner) {
+			evhttp_connection_set_closecb(owner, on_close, link);
+		} else { /* evhttp has given it up already */
+			remove_link(server, i);
+		}
+	}
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+	(void)fd;
+	(void)what;
+	look(arg);
+	make_room(arg);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+	struct server *server = arg;
+	uint64_t now = now_monotonic_ns();
+
+	(void)fd;
+	(void)what;
+	for (size_t i = server->links.count; i-- > 0;) {
+		struct server_link *link = server->links.at[i];
+
+		if (link->connection && link->state == LINK_ASKS &&
+		    now - link->since_ns >= SERVER_REQUEST_S * NS_PER_S) {
+			repeat_say(&server->slow, "%s: no whole request within %d s", server->name,
+				   SERVER_REQUEST_S);
+			evhttp_connection_free(link->connection);
+		}
+	}
+	if (server->links.count > 0) {
+		(void)event_add(server->timer, &(struct timeval){ .tv_sec = 1 });
+	}
+}
+
+/* A connection was accepted. */
+static struct bufferevent *on_accept(struct event_base *base, void *arg)
+{
+	struct server *server = arg;
+	struct bufferevent *buffer = bufferevent_socket_new(base, -1, 0);
+	struct server_link *link = mem_alloc(sizeof(*link));
+
+	link->server = server;
+	link->fresh = buffer;
+	bufferevent_incref(buffer);
+	set_state(link, LINK_ASKS);
+	*vec_push(&server->links) = link;
+	event_active(server->look, 0, 0);
+	if (!event_pending(server->timer, EV_TIMEOUT, NULL)) {
+		(void)event_add(server->timer, &(struct timeval){ .tv_sec = 1 });
+	}
+	return buffer;
+}
+
+/* ---- requests ---- */
+
+static struct server_link *link_of(struct server *server, struct evhttp_request *request)
+{
+	const struct evhttp_connection *connection = evhttp_request_get_connection(request);
+
+	look(server);
+	for (size_t i = 0; i < server->links.count; i++) {
+		if (server->links.at[i]->connection == connection) {
+			return server->links.at[i];
+		}
+	}
+	assert(false); /* each connection came by on_accept() */
+	return NULL;
+}
+
+static void on_answered(struct evhttp_request *request, void *arg)
+{
+	(void)request;
+	set_state(arg, LINK_ASKS);
+}
+
+static void on_request(struct evhttp_request *request, void *arg)
+{
+	struct server *server = arg;
+	struct server_link *link = link_of(server, request);
+
+	set_state(link, LINK_IS_ANSWERED);
+	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	server->on_request(request, server->user);
+}
+
+void server_keep(struct server *server, struct evhttp_request *request, server_close_fn *on_closed,
+		 void *user)
+{
+	struct server_link *link = link_of(server, request);
+
+	assert(link->state == LINK_IS_ANSWERED);
+	evhttp_request_set_on_complete_cb(request, NULL, NULL);
+	link->on_close = on_closed;
+	link->user = user;
+	set_state(link, LINK_IS_KEPT);
+}
+
+/* ---- the server ---- */
+
+static size_t most_connections(void)
+{
+	struct rlimit limit;
+	size_t share = SERVER_CONNECTIONS_MAX;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 8 < share) {
+		share = (size_t)limit.rlim_cur / 8;
+	}
+	return share > 0 ? share : 1;
+}
+
+struct server *server_new(struct event_base *base, const char *name, const char *host,
+			  uint16_t port, server_request_fn *on_request_of, void *user,
+			  struct err *err)
+{
+	int fd = listener_bind(name, host, port, err);
+	struct server *server;
+
+	if (fd < 0) {
+		return NULL;
+	}
+	server = mem_alloc(sizeof(*server));
+	server->name = name;
+	server->on_request = on_request_of;
+	server->user = user;
+	server->most = most_connections();
+	server->look = event_new(base, -1, 0, on_look, server);
+	server->timer = event_new(base, -1, 0, on_timer, server);
+	server->http = evhttp_new(base);
+	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
+	evhttp_set_max_headers_size(server->http, SERVER_HEADERS_MAX);
+	evhttp_set_max_body_size(server->http, 0);
+	evhttp_set_timeout(server->http, SERVER_REQUEST_S);
+	evhttp_set_bevcb(server->http, on_accept, server);
+	evhttp_set_gencb(server->http, on_request, server);
+	server->listener = listener_new(base, fd, name, NULL, NULL);
+	(void)evhttp_bind_listener(server->http, listener_lend(server->listener));
+	return server;
+}
+
+void server_free(struct server *server)
+{
+	if (!server) {
+		return;
+	}
+	look(server);
+	listener_free(server->listener);
+	evhttp_free(server->http); /* closes all connections */
+	assert(server->links.count == 0);
+	vec_fini(&server->links);
+	event_free(server->look);
+	event_free(server->timer);
+	free(server);
+}
