@@ -76,6 +76,7 @@ int main(void)
 	srunner_add_suite(runner, suite_executions());
 	srunner_add_suite(runner, suite_resources());
 	srunner_add_suite(runner, suite_hierarchy());
+	srunner_add_suite(runner, suite_pairs());
 	srunner_add_suite(runner, suite_partition());
 	srunner_add_suite(runner, suite_phases());
 	srunner_add_suite(runner, suite_rolling());

@@ -48,6 +48,7 @@ Suite *suite_history(void);
 Suite *suite_episodes(void);
 Suite *suite_executions(void);
 Suite *suite_hierarchy(void);
+Suite *suite_pairs(void);
 Suite *suite_partition(void);
 Suite *suite_phases(void);
 Suite *suite_rolling(void);
