@@ -424,8 +424,9 @@ static const char *process_name(struct tables *tables, int64_t pid)
 
 static void set_name(struct pair_side *side, const char *name)
 {
-	size_t len = strnlen(name, sizeof(side->name) - 1);
+	size_t len = strlen(name);
 
+	len = len < sizeof(side->name) ? len : sizeof(side->name) - 1;
 	memcpy(side->name, name, len);
 	side->name[len] = 0;
 }
