@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "live/loop.h"
 #include "run/say.h"
+#include "text/text-table.h"
 
 struct session_listing {
 	bool is_json;
@@ -28,15 +29,13 @@ static void print_json(const struct url *url, const struct loop_listed *session)
 	json_end_object(&json);
 }
 
-/* Names come from a relay, which is untrusted. */
+/* Names are whole, however long: users copy them. */
 static void print_text(const char *text, int width)
 {
-	int used = 0;
+	bool has_room = strlen(text) < (size_t)width;
 
-	for (; *text; text++, used++) {
-		(void)putchar(units_letter(*text));
-	}
-	(void)printf("%*s", width > used ? width - used : 1, "");
+	text_put(stdout, text, has_room ? width : -1);
+	(void)fputs(has_room ? "" : " ", stdout);
 }
 
 static void on_session(void *user, const struct url *url, const struct loop_listed *session)

@@ -1,5 +1,5 @@
 /*
- * top: windows of live sessions, of recorded traces, or of a store (top-store.c), on the full
+ * top: windows of live sessions, of recorded traces, or of a store (src/browse), on the full
  * screen.
  *
  * Live windows are drawn as they come.  Recorded traces are analysed first, then shown.
