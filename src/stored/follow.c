@@ -10,14 +10,12 @@
  */
 #include "stored/follow.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/now.h"
@@ -33,13 +31,11 @@ static volatile sig_atomic_t has_hangup;
 
 static void on_alarm(int number)
 {
-	(void)number;
 	must_leave = true;
 }
 
 static void on_hangup(int number)
 {
-	(void)number;
 	has_hangup = 1;
 }
 
@@ -376,11 +372,20 @@ static void wait(struct follow *f)
 {
 	struct pollfd out = { .fd = f->output->fd, .events = 0 };
 	uint64_t ns = f->waits > FOLLOW_EVERY_NS ? f->waits : FOLLOW_EVERY_NS;
+	struct timespec rest;
+	sigset_t all, before;
 
 	ns = ns < FOLLOW_EVERY_MAX_NS ? ns : FOLLOW_EVERY_MAX_NS;
-	if (poll(&out, 1, (int)(ns / NS_PER_MS)) > 0 && (out.revents & POLLERR)) {
+	rest = (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+				  .tv_nsec = (long)(ns % NS_PER_S) };
+	/* One that comes between the question and the wait ends the wait, too. */
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, &before);
+	if (!run_stop && !has_hangup && ppoll(&out, 1, &rest, &before) > 0 &&
+	    (out.revents & POLLERR)) {
 		f->output->failure = EPIPE;
 	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (has_hangup) {
 		has_hangup = 0;
 		if (output_reopen(f->output, &f->err) < 0) {
