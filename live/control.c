@@ -118,8 +118,6 @@ static void on_line(struct bufferevent *buffer, void *arg)
 
 static void on_end(struct bufferevent *buffer, short what, void *arg)
 {
-	(void)buffer;
-	(void)what;
 	drop_client(arg);
 }
 
@@ -129,9 +127,6 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 	struct control *control = arg;
 	struct control_client *client;
 
-	(void)listener;
-	(void)address;
-	(void)len;
 	if (control->clients.count >= CONTROL_CLIENTS_MAX) {
 		(void)close((int)fd);
 		return;

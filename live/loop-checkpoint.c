@@ -62,8 +62,6 @@ static void on_kept(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
 
-	(void)fd;
-	(void)what;
 	if (!loop->is_stopping) { /* the last save has it all */
 		save_when_kept(loop);
 	}
@@ -79,8 +77,6 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 	struct err err = { 0 };
 	int r;
 
-	(void)fd;
-	(void)what;
 	if (checkpoint_file_is_saving(checkpoint_file) || loop->is_state_waiting) {
 		return;
 	}

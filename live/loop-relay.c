@@ -367,7 +367,6 @@ static int relay_reply(void *user, const struct viewer_reply *reply, struct err 
 	struct relay *relay = user;
 	struct loop *loop = relay->loop;
 
-	(void)err;
 	if (reply->command == VIEWER_CONNECT) {
 		if (!relay->said_down && loop->config->verbosity > 0) {
 			loop->config->say("relay %s:%u speaks viewer protocol %u.%u",
@@ -469,8 +468,6 @@ static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct relay *relay = arg;
 
-	(void)fd;
-	(void)what;
 	if (!relay->connection) {
 		relay_connect(relay);
 	} else if (relay->state != RELAY_UP) {
@@ -538,10 +535,7 @@ void loop_free_relays(struct loop *loop)
 	for (size_t r = 0; r < loop->relays.count; r++) {
 		struct relay *relay = loop->relays.at[r];
 
-		for (size_t i = 0; i < relay->sessions.count; i++) {
-			session_free(relay->sessions.at[i]);
-		}
-		vec_fini(&relay->sessions);
+		vec_free_each(&relay->sessions, session_free);
 		vec_fini(&relay->ended);
 		vec_fini(&relay->read);
 		relay_connection_free(relay->connection);

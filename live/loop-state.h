@@ -3,8 +3,7 @@
  * (relays, and which of their sessions are followed), loop-checkpoint.c (the state is saved),
  * loop-capture.c (captures) and loop-dump.c (state dumps).
  */
-#ifndef SILLAGE_LIVE_LOOP_STATE_H
-#define SILLAGE_LIVE_LOOP_STATE_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -138,5 +137,3 @@ void loop_on_capture_signal(evutil_socket_t number, short what, void *arg);
 
 /* Continues captures and reports those that are done; @wait: until all are. */
 void loop_step_captures(struct loop *loop, bool wait);
-
-#endif

@@ -24,7 +24,6 @@
 #include "live/server/repeat.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
-#include "phases/phases.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 
@@ -238,8 +237,6 @@ static void step(struct loop *loop)
 
 static void on_engine(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	step(arg);
 }
 
@@ -259,8 +256,6 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	bool has_triggers = loop->config->actions || loop->config->captures;
 	struct timeval again = { .tv_usec = has_triggers ? 100000 : 500000 };
 
-	(void)fd;
-	(void)what;
 	if (loop->engine_event) {
 		engine_step(loop->engine, false, now_wall_ns());
 	} else {
@@ -276,8 +271,6 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 
 static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	loop_stop(arg);
 }
 
@@ -285,8 +278,6 @@ static void on_totals_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct loop *loop = arg;
 
-	(void)number;
-	(void)what;
 	for (size_t r = 0; r < loop->relays.count; r++) {
 		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
 			session_totals_so_far(loop->relays.at[r]->sessions.at[i]);
@@ -299,8 +290,6 @@ static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct loop *loop = arg;
 
-	(void)number;
-	(void)what;
 	if (output_reopen(loop->config->output, &loop->err) < 0) {
 		loop->has_failed = true;
 		loop_stop(loop);
@@ -312,8 +301,6 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 	struct loop *loop = arg;
 
 	assert(loop->config->on_input);
-	(void)fd;
-	(void)what;
 	if (!loop->config->on_input(loop->config->input_user, loop)) {
 		loop_stop(loop);
 	}
@@ -331,9 +318,6 @@ static void add_input(struct loop *loop)
 /* Tells systemd that the loop is running; it restarts a service that stops telling so. */
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
-	(void)arg;
 	service_notify("WATCHDOG=1");
 }
 
@@ -352,8 +336,6 @@ static void add_watchdog(struct loop *loop)
 
 static void on_duration(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	loop_stop(arg);
 }
 
@@ -374,7 +356,7 @@ static void add_events(struct loop *loop)
 	};
 
 	assert(!loop->step_event && !loop->stop_signals);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(signals); i++) {
 		loop->signals[i] =
 			evsignal_new(loop->base, signals[i].number, signals[i].call, loop);
 		(void)event_add(loop->signals[i], NULL);
@@ -407,12 +389,12 @@ static void loop_fini(struct loop *loop)
 	loop_free_relays(loop);
 	loop_free_dumps(loop);
 	loop_signals_free(loop->stop_signals);
-	for (size_t i = 0; i < sizeof(loop->signals) / sizeof(loop->signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(loop->signals); i++) {
 		if (loop->signals[i]) {
 			event_free(loop->signals[i]);
 		}
 	}
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(events); i++) {
 		if (events[i]) {
 			event_free(events[i]);
 		}
@@ -436,7 +418,7 @@ static void add_output(struct loop *loop, const struct sink *sink, void *state,
 {
 	struct output *output = &loop->outputs[loop->output_count++];
 
-	assert(loop->output_count <= sizeof(loop->outputs) / sizeof(loop->outputs[0]));
+	assert(loop->output_count <= ARRAY_COUNT(loop->outputs));
 	*output = (struct output){ .sink = sink, .state = state, .display = display };
 	*vec_push(&loop->config->output->also) = output;
 }

@@ -4,8 +4,7 @@
  * Everything is big endian and packed.  Viewer structures: doc/viewer-protocol.md, A3, protocol 2.4
  * and later.  Producer structures: part B, 2.11 and later.
  */
-#ifndef SILLAGE_RELAY_WIRE_H
-#define SILLAGE_RELAY_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -155,5 +154,3 @@ void wire_get_session_long(const uint8_t *at, uint32_t host_len, uint32_t name_l
 			   struct viewer_session *session);
 void wire_get_stream(const uint8_t *at, struct viewer_stream *stream);
 void wire_get_index(const uint8_t *at, struct viewer_index *index);
-
-#endif

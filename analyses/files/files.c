@@ -47,7 +47,6 @@ static char *path_of(const uint64_t *words, const struct call *call)
 
 static struct row_key key_of_operation(const struct shard *shard, uint32_t operation)
 {
-	(void)shard;
 	return row_key_of(0, operation_names[operation], ROW_KEY_NAME_BYTES);
 }
 
@@ -324,7 +323,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		call_forget(&files->pairing);
 		files->has_pid = false;

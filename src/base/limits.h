@@ -3,8 +3,7 @@
  *
  * Input beyond a limit is an error that names the limit, or is counted; nothing is cut silently.
  */
-#ifndef SILLAGE_BASE_LIMITS_H
-#define SILLAGE_BASE_LIMITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -290,5 +289,3 @@
 
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
-
-#endif

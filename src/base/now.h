@@ -7,8 +7,7 @@
  * now_must_leave().  It is true from STOP_PATIENCE_NS after the signal on; they leave their work
  * then.
  */
-#ifndef SILLAGE_BASE_NOW_H
-#define SILLAGE_BASE_NOW_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ static inline bool now_must_leave(void)
 
 	return at != 0 && now_monotonic_ns() >= at;
 }
-
-#endif

@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -117,7 +116,7 @@ static int by_name(const void *left, const void *right)
 				   { a->path, b->path } };
 	int order = 0;
 
-	for (size_t i = 0; order == 0 && i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; order == 0 && i < ARRAY_COUNT(texts); i++) {
 		order = strcmp(texts[i][0] ? texts[i][0] : "", texts[i][1] ? texts[i][1] : "");
 	}
 	return order;
@@ -136,9 +135,7 @@ static void find_traces(struct browser *b)
 			*vec_push(&b->traces) = (uint32_t)b->known;
 		}
 	}
-	if (b->traces.count > 1) {
-		qsort(b->traces.at, b->traces.count, sizeof(b->traces.at[0]), by_name);
-	}
+	vec_sort(&b->traces, by_name);
 }
 
 /* The place of the shown trace in traces; SIZE_MAX: none is shown. */

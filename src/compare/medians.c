@@ -107,12 +107,7 @@ void medians_add_day(struct medians *medians, const struct report *hour)
 	}
 }
 
-static int by_value(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_value, double)
 
 void medians_end(struct medians *medians)
 {

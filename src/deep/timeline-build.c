@@ -26,15 +26,7 @@ int32_t timeline_wake_prio_offset(const struct metadata *metadata)
 	return version > 0 && version < 20701 ? 100 : 0;
 }
 
-static int by_since(const void *left, const void *right)
-{
-	const struct cpu_initial *a = left, *b = right;
-
-	if (a->since != b->since) {
-		return a->since < b->since ? -1 : 1;
-	}
-	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
-}
+ORDER(by_since, struct cpu_initial, UP(since) UP(cpu))
 
 /* Indexes of the requests; build_sees_switches() needs the switch first. */
 enum { INITIAL_SWITCH, INITIAL_EXEC };
@@ -100,10 +92,7 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 		}
 	}
 	reader_close(reader);
-	if (timeline->initial.count > 0) {
-		qsort(timeline->initial.at, timeline->initial.count, sizeof(*timeline->initial.at),
-		      by_since);
-	}
+	vec_sort(&timeline->initial, by_since);
 	return true;
 }
 
@@ -124,12 +113,7 @@ static void put_initial(struct build *build, uint64_t ts)
 	}
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct deep_cpu *a = left, *b = right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER(by_id, struct deep_cpu, UP(id))
 
 static int32_t urgency_of(const struct deep_thread *thread)
 {
@@ -150,9 +134,7 @@ static void clip(struct build *build, uint64_t end)
 	struct timeline *timeline = build->timeline;
 
 	timeline->end = end;
-	if (timeline->cpus.count > 0) {
-		qsort(timeline->cpus.at, timeline->cpus.count, sizeof(*timeline->cpus.at), by_id);
-	}
+	vec_sort(&timeline->cpus, by_id);
 	if (build->range_begin > timeline->begin) {
 		timeline->begin = build->range_begin;
 	}

@@ -87,12 +87,7 @@ struct thread_run {
 	uint64_t ns;
 };
 
-static int by_ns(const void *left, const void *right)
-{
-	const struct thread_run *a = left, *b = right;
-
-	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : a->thread < b->thread ? -1 : 1;
-}
+ORDER(by_ns, struct thread_run, DOWN(ns) UP(thread))
 
 /* Of the threads that had one tid, one after the other, the one that ran most: the others often are
  * the same program, run again. */
@@ -111,9 +106,7 @@ static void choose_threads(struct job_search *search)
 			*vec_push(&runners) = runner;
 		}
 	}
-	if (runners.count > 0) {
-		qsort(runners.at, runners.count, sizeof(runners.at[0]), by_ns);
-	}
+	vec_sort(&runners, by_ns);
 	for (size_t i = 0; i < runners.count; i++) {
 		uint64_t tid = (uint32_t)timeline->threads.at[runners.at[i].thread]->tid;
 		uint32_t *at = sequence_of_get(&search->by_tid, tid);
@@ -159,7 +152,7 @@ static void add_event(struct job_search *search, int32_t tid, uint64_t ts, uint3
 
 static bool is_noise(const char *name)
 {
-	for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(noise); i++) {
 		if (strncmp(name, noise[i], strlen(noise[i])) == 0) {
 			return true;
 		}
@@ -286,12 +279,7 @@ static int read_sequences(struct job_search *search, const struct reader_setup *
 
 /* ---- figures of a candidate ---- */
 
-static int by_value(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_value, uint64_t)
 
 static uint64_t median(uint64_t *values, size_t count)
 {
@@ -509,27 +497,14 @@ static bool is_start(const struct job_search *search, uint32_t type)
 	}
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	const struct candidate *a = left, *b = right;
-
-	return a->is.rank != b->is.rank ? (a->is.rank < b->is.rank ? 1 : -1)
-	       : a->is.count != b->is.count
-		       ? (a->is.count < b->is.count ? 1 : -1)
-		       : memcmp(a->episode.types, b->episode.types, sizeof(a->episode.types));
-}
+ORDER(by_rank, struct candidate, DOWN(is.rank) DOWN(is.count) UP_BYTES(episode.types))
 
 struct start {
 	uint32_t type;
 	size_t count;
 };
 
-static int by_count(const void *left, const void *right)
-{
-	const struct start *a = left, *b = right;
-
-	return a->count != b->count ? (a->count < b->count ? 1 : -1) : a->type < b->type ? -1 : 1;
-}
+ORDER(by_count, struct start, DOWN(count) UP(type))
 
 /*
  * Frequent types first.  Each may use an equal share of the limits that are left: the few events of
@@ -557,9 +532,7 @@ static void search_thread(struct job_search *search, const struct sequence *sequ
 		search->starts_left = count - i;
 		try_start(search, sequence, starts[i].type, starts[i].count, &list);
 	}
-	if (list.count > 0) {
-		qsort(list.at, list.count, sizeof(list.at[0]), by_rank);
-	}
+	vec_sort(&list, by_rank);
 	for (size_t i = 0; i < list.count; i++) {
 		list.at[i].is.pattern = pattern_of(search, &list.at[i].episode);
 		*vec_push(&search->found->at) = list.at[i].is;
@@ -577,11 +550,8 @@ static void search_fini(struct job_search *search)
 		vec_fini(&search->sequences.at[i].types);
 		vec_fini(&search->sequences.at[i].times);
 	}
-	for (size_t i = 0; i < search->names.count; i++) {
-		free(search->names.at[i]);
-	}
+	vec_free_each(&search->names, free);
 	vec_fini(&search->sequences);
-	vec_fini(&search->names);
 	sequence_of_fini(&search->by_tid);
 	runs_on_fini(&search->runs);
 	type_of_fini(&search->types);

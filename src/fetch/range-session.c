@@ -137,9 +137,6 @@ static void check_end(struct reading *reading)
 
 static void on_unfetched(void *user, void *arg, const struct viewer_index *index)
 {
-	(void)user;
-	(void)arg;
-	(void)index;
 }
 
 static const struct client_events client_events = {
@@ -197,8 +194,6 @@ static void go_on(struct reading *reading)
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	go_on(arg);
 }
 

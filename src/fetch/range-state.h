@@ -2,8 +2,7 @@
  * range-state: shared by the parts of range-session: range-session.c (the connection and the end)
  * and range-take.c (metadata, streams and packets).
  */
-#ifndef SILLAGE_FETCH_RANGE_STATE_H
-#define SILLAGE_FETCH_RANGE_STATE_H
+#pragma once
 
 #include "fetch/range-session.h"
 #include "relay/client.h"
@@ -73,5 +72,3 @@ void range_take_packet(void *user, void *arg, const struct viewer_index *index, 
 enum client_wish range_take_wants_packet(void *user, void *arg, const struct viewer_index *index);
 bool range_take_may_fetch(void *user, void *arg);
 void range_take_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
-
-#endif

@@ -204,7 +204,6 @@ void range_take_stream_end(void *user, void *arg)
 {
 	struct source_stream *stream = arg;
 
-	(void)user;
 	stream->is_done = true;
 }
 
@@ -262,8 +261,6 @@ void range_take_packet_lost(void *user, void *arg, const struct viewer_index *in
 {
 	struct source_stream *stream = arg;
 
-	(void)index;
-	(void)user;
 	stream->is_fetching = false;
 	lose(stream, 1, why);
 }

@@ -124,19 +124,9 @@ void fleet_triggers_absent(struct fleet_triggers *triggers, size_t host, const c
 
 /* ---- all hosts ---- */
 
-static int by_host(const void *left, const void *right)
-{
-	const struct trigger_host *a = left, *b = right;
+ORDER(by_host, struct trigger_host, UP_TEXT(host))
 
-	return strcmp(a->host, b->host);
-}
-
-static int by_time(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_time, uint64_t)
 
 /* Since when it holds on so many of them. */
 static uint64_t since(const struct trigger_host *hosts, size_t count, size_t wanted)

@@ -5,8 +5,7 @@
  * (doc/definitions.md, 0.5).  Every prev_state means exactly one of: ended, sleeps, preempted, or
  * none of these, which is a thread that left the CPU but can run.
  */
-#ifndef SILLAGE_KERNEL_TASK_STATE_H
-#define SILLAGE_KERNEL_TASK_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ static inline bool task_state_is_preempted(uint64_t prev_state, uint16_t states)
 	return (prev_state & marks[states]) && !task_state_is_dead(prev_state, states) &&
 	       !task_state_sleeps(prev_state, states);
 }
-
-#endif

@@ -45,18 +45,7 @@ struct track_spans {
 	VEC(struct track_span) at;
 };
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct track_span *a = left, *b = right;
-
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	if (a->end != b->end) {
-		return a->end > b->end ? -1 : 1;
-	}
-	return strcmp(a->name, b->name);
-}
+ORDER(by_begin, struct track_span, UP(begin) DOWN(end) UP_TEXT(name))
 
 struct lane {
 	uint64_t track, until;
@@ -78,9 +67,7 @@ static void draw(const struct tracks_of *tracks, struct track_spans *spans, uint
 {
 	VEC(struct lane) lanes = { 0 };
 
-	if (spans->at.count > 0) {
-		qsort(spans->at.at, spans->at.count, sizeof(*spans->at.at), by_begin);
-	}
+	vec_sort(&spans->at, by_begin);
 	for (size_t i = 0; i < spans->at.count; i++) {
 		struct track_span *span = &spans->at.at[i];
 		struct lane *lane = free_lane(lanes.at, lanes.count, span->begin);

@@ -474,8 +474,5 @@ void hierarchies_find(struct hierarchy_table *table, double p, struct hierarchie
 
 void hierarchies_fini(struct hierarchies *hierarchies)
 {
-	for (size_t i = 0; i < hierarchies->at.count; i++) {
-		hierarchy_fini(&hierarchies->at.at[i]);
-	}
-	vec_fini(&hierarchies->at);
+	vec_fini_each(&hierarchies->at, hierarchy_fini);
 }

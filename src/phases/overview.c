@@ -49,7 +49,7 @@ uint64_t overview_interval(const struct overview_config *config)
 	assert(config->slices >= 2 && config->slices <= PARTITION_SLICES_MAX);
 	assert(config->begin <= config->end);
 	for (;; unit *= 10) {
-		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
 			if (unit * steps[i] >= wanted || unit > UINT64_MAX / 1000) {
 				return unit * steps[i];
 			}

@@ -255,10 +255,7 @@ void partitions_find(const struct partition_table *table, struct partitions *ret
 
 void partitions_fini(struct partitions *partitions)
 {
-	for (size_t i = 0; i < partitions->at.count; i++) {
-		partition_fini(&partitions->at.at[i]);
-	}
-	vec_fini(&partitions->at);
+	vec_fini_each(&partitions->at, partition_fini);
 }
 
 const struct partition *partitions_at(const struct partitions *partitions, double p)

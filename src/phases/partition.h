@@ -20,8 +20,7 @@
  * larger gain is taken, then that with the smaller loss, then that with the longer first part.  So
  * p = 0 joins slices that are exactly equal.
  */
-#ifndef SILLAGE_PHASES_PARTITION_H
-#define SILLAGE_PHASES_PARTITION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void partitions_fini(struct partitions *partitions);
 
 /* The partition for @p among all. */
 const struct partition *partitions_at(const struct partitions *partitions, double p);
-
-#endif

@@ -173,14 +173,11 @@ void recorded_paths_fini(struct recorded_paths *paths)
 	for (size_t i = 0; i < paths->at.count; i++) {
 		struct recorded_path *path = &paths->at.at[i];
 
-		for (size_t k = 0; k < path->dirs.count; k++) {
-			free(path->dirs.at[k]);
-		}
+		vec_free_each(&path->dirs, free);
 		for (size_t k = 0; k < path->lost.count; k++) {
 			free(path->lost.at[k].file);
 			free(path->lost.at[k].why);
 		}
-		vec_fini(&path->dirs);
 		vec_fini(&path->lost);
 		free(path->name);
 	}

@@ -294,10 +294,7 @@ int run_check_names(const struct options *options, const struct actions *actions
 	if (traces.count > 0) {
 		r = check_all(options, actions, traces.at, traces.count, err);
 	}
-	for (size_t i = 0; i < streams.count; i++) {
-		metadata_stream_free(streams.at[i]);
-	}
-	vec_fini(&streams);
+	vec_free_each(&streams, metadata_stream_free);
 	vec_fini(&traces);
 	return r;
 }

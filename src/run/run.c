@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
 #include "baseline/baseline.h"
@@ -57,9 +58,9 @@ void run_identify(struct trace_identity *identity, const struct metadata *types,
 	const struct env_entry *domain = metadata_env(types, "domain");
 
 	output_trace_fini(identity);
-	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
-	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
-	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
+	identity->host = host ? mem_strdup_if(host->text) : NULL;
+	identity->session = session ? mem_strdup_if(session->text) : NULL;
+	identity->domain = domain ? mem_strdup_if(domain->text) : NULL;
 	identity->path = mem_strdup(path);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));

@@ -202,8 +202,7 @@ int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 			   "SELECT begin, \"end\", windows, why FROM gaps"
 			   " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2",
 			   &gaps, err);
-	(void)sqlite3_bind_int64(gaps, 1, (int64_t)begin);
-	(void)sqlite3_bind_int64(gaps, 2, end < INT64_MAX ? (int64_t)end : INT64_MAX);
+	sqlite_bind(gaps, 1, begin, end < INT64_MAX ? end : INT64_MAX);
 	while (r == 0 && (step = sqlite3_step(gaps)) == SQLITE_ROW) {
 		const char *why = (const char *)sqlite3_column_text(gaps, 3);
 

@@ -5,7 +5,6 @@
  */
 #include "stored/history-fleet.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,15 +185,7 @@ static int choose_windows(struct history_view *v)
 }
 
 /* So slots come in order, too, and a store reads windows fastest in their own order. */
-static int by_time(const void *left, const void *right)
-{
-	const struct store_window *a = left, *b = right;
-
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->trace < b->trace ? -1 : a->trace > b->trace;
-}
+ORDER(by_time, struct store_window, UP(begin) UP(trace))
 
 /* ---- output ---- */
 
@@ -235,7 +226,7 @@ static int go_through(struct history_view *v)
 	struct report report;
 	int r = 0;
 
-	qsort(v->windows.at.at, v->windows.at.count, sizeof(v->windows.at.at[0]), by_time);
+	vec_sort(&v->windows.at, by_time);
 	for (size_t i = 0; r == 0 && i < v->windows.at.count && !run_stop; i++) {
 		const struct store_window *window = &v->windows.at.at[i];
 

@@ -4,7 +4,6 @@
  *     store ──► windows of a trace ──► a long window (-i) ──► total        each trace
  *                                           └──► joined with those of other traces (--merged)
  */
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include "output/rollup.h"
 #include "run/run.h"
 #include "run/say.h"
-#include "stored/follow.h"
 #include "stored/history-fleet.h"
 #include "stored/history-state.h"
 #include "stored/history.h"
@@ -190,26 +188,17 @@ static int go_through(struct stored_history *h, const struct trace_identity *all
 
 static uint64_t sorted_ns; /* the length of a slot, for by_slot() */
 
-static int by_slot(const void *left, const void *right)
+static uint64_t sorted_slot(const struct store_window *window)
 {
-	const struct store_window *a = left, *b = right;
-	uint64_t x = a->begin / sorted_ns, y = b->begin / sorted_ns;
-
-	if (x != y) {
-		return x < y ? -1 : 1;
-	}
-	if (a->trace != b->trace) {
-		return a->trace < b->trace ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
+	return window->begin / sorted_ns;
 }
+
+ORDER(by_slot, struct store_window, UP_OF(sorted_slot) UP(trace) UP(begin))
 
 void history_sort(struct store_windows *windows, uint64_t interval_ns)
 {
 	sorted_ns = interval_ns;
-	if (windows->at.count > 1) {
-		qsort(windows->at.at, windows->at.count, sizeof(windows->at.at[0]), by_slot);
-	}
+	vec_sort(&windows->at, by_slot);
 }
 
 /* ---- what is there ---- */

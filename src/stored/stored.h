@@ -1,8 +1,7 @@
 /*
  * stored: which traces and windows of a store the options ask for.
  */
-#ifndef SILLAGE_STORED_STORED_H
-#define SILLAGE_STORED_STORED_H
+#pragma once
 
 #include "options/options.h"
 #include "store/reader.h"
@@ -22,5 +21,3 @@ void stored_say_short(struct store_reader *reader, const struct store_windows *w
  * store_reader_windows().  Negative: they cannot be read. */
 int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		    uint64_t *ret_windows, struct err *err);
-
-#endif

@@ -56,10 +56,7 @@ void gate_free(struct gate *gate)
 	for (size_t i = 0; i < gate->cases.count; i++) {
 		struct gate_case *one = &gate->cases.at[i];
 
-		for (size_t k = 0; k < one->firings.count; k++) {
-			free(one->firings.at[k]);
-		}
-		vec_fini(&one->firings);
+		vec_free_each(&one->firings, free);
 		free(one->name);
 		free(one->skipped);
 	}
@@ -69,10 +66,7 @@ void gate_free(struct gate *gate)
 	vec_fini(&gate->cases);
 	vec_fini(&gate->losses);
 	vec_fini(&gate->missing.at);
-	for (size_t i = 0; i < gate->others.count; i++) {
-		free(gate->others.at[i]);
-	}
-	vec_fini(&gate->others);
+	vec_free_each(&gate->others, free);
 	free(gate);
 }
 

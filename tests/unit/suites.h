@@ -1,8 +1,7 @@
 /*
  * suites: one per test file, run by main.c.
  */
-#ifndef SILLAGE_TESTS_UNIT_SUITES_H
-#define SILLAGE_TESTS_UNIT_SUITES_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ Suite *suite_tracks(void);
 Suite *suite_fleet_rows(void);
 Suite *suite_store_reader(void);
 Suite *suite_place(void);
-
-#endif

@@ -167,16 +167,7 @@ static uint64_t length_of(const struct execution *one)
 }
 
 /* Of equal length: the earlier ones are slow. */
-static int by_begin(const void *left, const void *right)
-{
-	const struct execution *a = *(const struct execution *const *)left;
-	const struct execution *b = *(const struct execution *const *)right;
-
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_POINTERS(by_begin, struct execution, UP(begin) UP(thread))
 
 static int by_more(const void *left, const void *right)
 {
@@ -229,9 +220,7 @@ static void compare(const struct finder *finder, struct executions_slow *slow)
 
 		add_part(slow, *part, part->slow_ns, part->rest_ns);
 	}
-	if (slow->parts.count > 0) {
-		qsort(slow->parts.at, slow->parts.count, sizeof(*slow->parts.at), by_more);
-	}
+	vec_sort(&slow->parts, by_more);
 }
 
 /* In order of time, so that timelines are read from front to back. */
@@ -254,7 +243,7 @@ static void add_all(struct finder *finder, const struct executions *executions,
 	}
 	assert(longer < slow->slow);
 	assert(longer + equal.count >= slow->slow);
-	qsort(equal.at, equal.count, sizeof(*equal.at), by_begin);
+	vec_sort(&equal, by_begin);
 	for (size_t i = 0; i < equal.count; i++) {
 		finder->is_rest = longer + i >= slow->slow;
 		add_execution(finder, equal.at[i]);

@@ -2,7 +2,6 @@
  * report-json: see report.h; a report as JSON, for users and for a page.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"

@@ -1,8 +1,7 @@
 /*
  * report-print: what report-json.c and report-page.c share.
  */
-#ifndef SILLAGE_DEEP_REPORT_PRINT_H
-#define SILLAGE_DEEP_REPORT_PRINT_H
+#pragma once
 
 #include "base/json.h"
 #include "deep/report/report.h"
@@ -27,5 +26,3 @@ struct printer {
 
 /* Prints the report as an object. */
 void report_json_put(struct printer *p, const char *key);
-
-#endif

@@ -3,7 +3,6 @@
  */
 #include "deep/report/report-resources.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -170,11 +170,7 @@ const char *clickhouse_news_name(const struct clickhouse_news *news)
 
 /* ---- traces ---- */
 
-static int by_id(const void *left, const void *right)
-{
-	return strcmp(((const struct news_trace *)left)->id,
-		      ((const struct news_trace *)right)->id);
-}
+ORDER(by_id, struct news_trace, UP_TEXT(id))
 
 static const struct news_trace *find(const struct clickhouse_news *news, const char *id)
 {
@@ -268,9 +264,7 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 		one->number = (uint32_t)i;
 		(void)snprintf(one->id, sizeof(one->id), "%s", news->traces.at[i].id);
 	}
-	if (news->by_id.count > 1) {
-		qsort(news->by_id.at, news->by_id.count, sizeof(news->by_id.at[0]), by_id);
-	}
+	vec_sort(&news->by_id, by_id);
 	assert(news->by_id.count == news->traces.count);
 	free(news->traces_state);
 	news->traces_state = r < 0 ? (free(state), NULL) : state;

@@ -183,7 +183,7 @@ static bool refuses_for_good(const char *said)
 	};
 	long code = strncmp(said, "Code: ", 6) == 0 ? strtol(said + 6, NULL, 10) : 0;
 
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(codes); i++) {
 		if (codes[i] == code) {
 			return true;
 		}

@@ -3,8 +3,7 @@
  *
  * All functions belong to one thread at a time.
  */
-#ifndef SILLAGE_STORE_HTTP_H
-#define SILLAGE_STORE_HTTP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ int http_run(struct http *http, const struct http_request *requests, size_t coun
 /* One statement, whose answer is short: a text that the caller frees.  Fails as above. */
 int http_ask(struct http *http, const char *statement, bool has_no_database, char **ret,
 	     struct err *err);
-
-#endif

@@ -100,9 +100,7 @@ static int take_field(struct mirror_rows *rows, size_t at, char *text, size_t le
 
 static void bind_window(const struct mirror_rows *rows, sqlite3_stmt *to)
 {
-	(void)sqlite3_bind_int64(to, 1, rows->level);
-	(void)sqlite3_bind_int64(to, 2, rows->begin);
-	(void)sqlite3_bind_int64(to, 3, rows->trace);
+	sqlite_bind(to, 1, rows->level, rows->begin, rows->trace);
 }
 
 /* The window that a row is of, and the row's version.  check_columns() has seen to it that the
@@ -133,10 +131,7 @@ static bool take_place(struct mirror_rows *rows, char *const *fields, const size
 
 int mirror_rows_prepare(struct mirror *mirror, struct err *err)
 {
-	const struct {
-		sqlite3_stmt **to;
-		const char *text;
-	} all[] = {
+	const struct sqlite_statement all[] = {
 		{ &mirror->find_version, "SELECT version FROM windows WHERE level = ? AND begin = ?"
 					 " AND trace = ?" },
 		{ &mirror->find_others, "SELECT version, analyses FROM other_heads WHERE level = ?"
@@ -157,10 +152,9 @@ int mirror_rows_prepare(struct mirror *mirror, struct err *err)
 			   " version)) STRICT, WITHOUT ROWID",
 			   err);
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
-		r = sqlite_prepare(mirror->db, mirror->url.shown, all[i].text, all[i].to, err);
-	}
-	return r;
+	return r < 0 ? r
+		     : sqlite_prepare_all(mirror->db, mirror->url.shown, all, ARRAY_COUNT(all),
+					  err);
 }
 
 void mirror_rows_fini(struct mirror_rows *rows)
@@ -201,13 +195,6 @@ static bool is_number(const struct mirror_rows *rows, char *const *fields, const
 	return is_so;
 }
 
-static char *text_of(sqlite3_stmt *row, int at)
-{
-	const char *text = (const char *)sqlite3_column_text(row, at);
-
-	return mem_strdup(text ? text : "");
-}
-
 static int put_other(struct mirror_rows *rows, const struct store_head *all, const char *lists,
 		     uint64_t version, struct err *err)
 {
@@ -243,7 +230,9 @@ static int take_older_head(struct mirror_rows *rows, char *const *fields, const 
 	    is_number(rows, fields, lens, "end", sqlite3_column_int64(find, 3)) &&
 	    is_number(rows, fields, lens, "complete", sqlite3_column_int64(find, 4)) &&
 	    is_number(rows, fields, lens, "events", sqlite3_column_int64(find, 5))) {
-		head = (struct store_head){ text_of(find, 0), text_of(find, 1), text_of(find, 2) };
+		head = (struct store_head){ sqlite_text_or_empty(find, 0),
+					    sqlite_text_or_empty(find, 1),
+					    sqlite_text_or_empty(find, 2) };
 		store_head_others(&older, head.lists, &others);
 		store_head_join(&head, &others);
 	}
@@ -319,7 +308,7 @@ static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err
 	size_t lens[STORE_COLUMNS_MAX + 4], count = 0;
 	int r;
 
-	assert(rows->table->count <= sizeof(fields) / sizeof(fields[0]));
+	assert(rows->table->count <= ARRAY_COUNT(fields));
 	for (char *at = line, *end = line + len;; at++) {
 		char *tab = memchr(at, '\t', (size_t)(end - at));
 

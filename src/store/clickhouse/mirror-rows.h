@@ -2,8 +2,7 @@
  * mirror-rows: rows that a server of ClickHouse sends, in its format TabSeparated, go into a table
  * of the mirror.  Internal to the mirror.
  */
-#ifndef SILLAGE_STORE_MIRROR_ROWS_H
-#define SILLAGE_STORE_MIRROR_ROWS_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ int64_t mirror_trace_number(const struct mirror *mirror, const char *name, size_
 /* Takes a piece of a reply, from @user, a mirror_rows; lines may be cut anywhere.  -EREMOTEIO if it
  * is damaged. */
 int mirror_rows_take(void *user, const char *data, size_t len, struct err *err);
-
-#endif

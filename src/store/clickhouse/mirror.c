@@ -282,10 +282,7 @@ static int number_traces(struct mirror *mirror, const char *lines, struct err *e
 		}
 		*vec_push(&mirror->traces) = mem_printf("%.*s", STORE_TRACE_TEXT - 1, at);
 	}
-	if (mirror->traces.count > 1) {
-		qsort(mirror->traces.at, mirror->traces.count, sizeof(mirror->traces.at[0]),
-		      by_name);
-	}
+	vec_sort(&mirror->traces, by_name);
 	for (size_t i = 0; i < mirror->traces.count; i++) {
 		if (kept > 0 && strcmp(mirror->traces.at[kept - 1], mirror->traces.at[i]) == 0) {
 			free(mirror->traces.at[i]); /* two servers of a cluster have it */
@@ -409,10 +406,7 @@ void mirror_close(struct mirror *mirror)
 	for (size_t i = 0; i < CLICKHOUSE_TABLES_MAX; i++) {
 		free(mirror->tables[i]);
 	}
-	for (size_t i = 0; i < mirror->traces.count; i++) {
-		free(mirror->traces.at[i]);
-	}
-	vec_fini(&mirror->traces);
+	vec_free_each(&mirror->traces, free);
 	free(mirror->wanted);
 	sqlite_close(mirror->db);
 	http_free(mirror->http);
