@@ -46,6 +46,9 @@
  * With what comes after it, a command ends within 1 s.  With sanitizers all takes ten times as
  * long. */
 #define STOP_PATIENCE_NS (CHECKS_ON ? 5 * NS_PER_S : NS_PER_S / 2)
+/* After a signal, how long a peer may say nothing: a wait takes no CPU time, whatever is checked.
+ */
+#define STOP_SILENCE_NS (NS_PER_S / 2)
 
 /* One packet.  LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)

@@ -31,9 +31,10 @@
 static int wait_for(struct replay *replay, int fd, short events)
 {
 	struct pollfd socket = { .fd = fd, .events = events };
+	uint64_t begin = now_monotonic_ns();
 
 	while (poll(&socket, 1, WAIT_MS) <= 0) {
-		if (now_must_leave()) {
+		if (now_must_hang_up(begin)) {
 			return err_raise(&replay->err, -EINTR,
 					 "interrupted: the relay does not answer");
 		}

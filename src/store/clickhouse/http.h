@@ -24,7 +24,8 @@ struct http_request {
 	void *user;
 };
 
-/* @stop: becomes true if the caller wants to end; NULL: never.  Both outlive it. */
+/* @stop: becomes true if the caller wants to end; NULL: never, and a server may be silent for long
+ * after a signal.  Both outlive it. */
 struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop);
 void http_free(struct http *http); /* NULL is fine */
 
