@@ -56,7 +56,7 @@ ROOMS = {
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,
     'src/deep/report': ('base/', 'text/', 'base/page/', 'deep/', 'deep/executions/', 'deep/resources/') + CTF,
-    'src/discovery': ('base/', 'text/', 'query/job.h', 'deep/', 'recorded/') + CTF,
+    'src/discovery': ('base/', 'text/', 'kernel/', 'query/job.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'query/scan.h', 'engine/tables/', 'phases/') + CONTRACT,
     'src/output': ('base/', 'kernel/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
