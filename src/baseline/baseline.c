@@ -188,6 +188,7 @@ static void collect(struct baseline *b)
 /* A recorded run waits; once the store has failed it does so no more. */
 static void start(struct baseline *b, struct kept_hour *kept)
 {
+	assert(!kept->is_reading && !kept->hour.medians);
 	kept->hour.days = 0;
 	kept->is_read = false;
 	if (!b->has_thread) {
@@ -275,6 +276,7 @@ static struct kept_hour *hour_at(struct baseline *b, const struct trace_identity
 	if (!make_room(b, trace, needed)) {
 		return NULL;
 	}
+	assert(b->hours.count < BASELINE_HOURS_MAX);
 	kept = mem_alloc(sizeof(*kept));
 	kept->hour.host = mem_strdup_if(trace->host);
 	kept->hour.session = mem_strdup_if(trace->session);

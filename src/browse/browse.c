@@ -127,6 +127,7 @@ static void find_traces(struct browser *b)
 	size_t count;
 
 	sorted = store_news_traces(b->news, &count);
+	assert(b->known <= count); /* those of an open store only grow */
 	if (count == b->known) {
 		return;
 	}
@@ -189,6 +190,7 @@ static int choose_trace(struct browser *b, size_t *ret)
 	r = r < 0 ? r
 		  : store_news_windows(b->news, ranges.at, ranges.count, take_newest, &newest,
 				       &b->err);
+	assert(!newest.is_any || b->traces.count > 0);
 	*ret = 0;
 	for (size_t i = 0; newest.is_any && i < b->traces.count; i++) {
 		*ret = b->traces.at[i] == newest.trace ? i : *ret;
@@ -263,6 +265,7 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 	bool *wanted = mem_alloc(count + 1);
 	int r;
 
+	assert(trace < count);
 	wanted[trace] = true;
 	r = store_reader_windows(reader, wanted, options->interval_ns, begin,
 				 end < b->end ? end : b->end, &windows, &b->err);
@@ -380,6 +383,7 @@ static int move_to_next_trace(struct browser *b, size_t at)
 {
 	uint32_t next = b->traces.at[(at + 1) % b->traces.count];
 
+	assert(at < b->traces.count);
 	if (!b->follows) {
 		return move_back(b, next, b->at + b->options->interval_ns);
 	}

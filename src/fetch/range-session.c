@@ -46,6 +46,7 @@ static void on_attached(void *user)
 {
 	struct reading *reading = user;
 
+	assert(!reading->is_attached);
 	reading->is_attached = true;
 	reading->begun = now_monotonic_ns();
 }
@@ -119,6 +120,7 @@ static void check_end(struct reading *reading)
 	uint64_t age = now_monotonic_ns() - reading->begun;
 	bool is_read = reading->streams.count > 0, has_metadata = true;
 
+	assert(reading->is_attached && !reading->is_over);
 	leave_silent(reading);
 	for (size_t i = 0; i < reading->streams.count; i++) {
 		is_read &= reading->streams.at[i]->is_done && !reading->streams.at[i]->is_fetching;

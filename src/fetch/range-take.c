@@ -104,6 +104,7 @@ static struct source_trace *find_trace(struct reading *reading, uint64_t relay_i
 					   strerror(errno));
 		}
 	}
+	assert(job->traces.count == reading->traces.count);
 	*vec_push(&job->traces) = trace->result;
 	*vec_push(&reading->traces) = trace;
 	return trace;
@@ -189,6 +190,7 @@ void *range_take_stream(void *user, const struct viewer_stream *announced)
 		stream->is_done = false;
 		return stream;
 	}
+	assert(!trace->result->dir == !reading->job->dir);
 	stream = mem_alloc(sizeof(*stream));
 	stream->trace = trace;
 	stream->id = announced->id;

@@ -96,6 +96,7 @@ int replay_send(struct replay *replay, int fd, const void *bytes, size_t len)
 	size_t done = 0;
 	int r = 0;
 
+	assert(fd >= 0);
 	while (r == 0 && done < len) {
 		ssize_t put = send(fd, (const char *)bytes + done, len - done, MSG_NOSIGNAL);
 

@@ -145,6 +145,7 @@ static int beacon(struct replay *replay, size_t i, uint64_t now_ns)
 	struct clock clock;
 	uint64_t cycles;
 
+	assert(i < replay->streams.count && replay->streams.count == replay->trace.files.at.count);
 	/* The relay drops beacons before the first packet; after the last one the class is unknown.
 	 */
 	if (stream->sent == 0 || !file->info.stream) {

@@ -3,6 +3,7 @@
  */
 #include "run/check-names.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static struct event_names names_of(const struct metadata *metadata)
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		at[names.count++] = class->name;
 	}
+	assert(names.count == metadata->event_count);
 	return names;
 }
 
@@ -42,6 +44,7 @@ static int check_trigger(const struct options *options, const struct actions *ac
 	struct event_names *names = mem_alloc((count + 1) * sizeof(*names));
 	int r;
 
+	assert(trigger < actions_count(actions));
 	for (size_t i = 0; i < count; i++) {
 		names[i] = names_of(traces[i]);
 	}
@@ -106,6 +109,7 @@ static int check_label(const struct label_source *source, const struct label_set
 {
 	int r = names_in_any(traces, count, look_up_label, source, err);
 
+	assert(source->label < labels->all.count);
 	return r < 0 ? err_note(err, r, "--label %s", labels->all.at[source->label].name) : 0;
 }
 
@@ -139,6 +143,7 @@ static void note_item(struct lacking *lacking, bool *is_left_out, int r, const s
 	*is_left_out = r < 0 && !lacking->only_looks;
 	lacking->measures++;
 	lacking->has += r == 0;
+	assert(lacking->has <= lacking->measures);
 	if (r < 0) {
 		note_lack(lacking, err, what, name);
 	}

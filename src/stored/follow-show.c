@@ -1,6 +1,7 @@
 /*
  * follow-show: which windows are due, and the way from the store to the output; see follow-state.h.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "run/say.h"
@@ -70,6 +71,7 @@ struct due_batch {
 
 static struct followed *followed_in(const struct due_batch *batch, uint32_t trace)
 {
+	assert(trace < batch->of_reader.count);
 	return &batch->follow->traces.at[batch->of_reader.at[trace]];
 }
 
@@ -136,6 +138,7 @@ static int choose_windows(struct due_batch *batch)
 			end = trace->due_at > end ? trace->due_at : end;
 		}
 	}
+	assert(batch->of_reader.count == h->trace_count);
 	end = end < f->end ? end : f->end;
 	r = begin < end ? store_reader_windows(h->reader, h->wanted, f->options.interval_ns, begin,
 					       end, windows, &h->err)
@@ -213,6 +216,7 @@ int follow_show(struct follow *f, struct err *err)
 	struct stored_history *h = &batch.history;
 	int r = store_reader_open(f->options.args[0], f->stop, &h->reader, &h->err);
 
+	assert(f->has_range);
 	if (r == 0) {
 		want(f, h->reader);
 		history_choose_traces(h);

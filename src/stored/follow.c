@@ -10,6 +10,7 @@
  */
 #include "stored/follow.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -66,6 +67,7 @@ static void find_traces(struct follow *f)
 	size_t count;
 	const struct store_trace *traces = store_news_traces(f->news, &count);
 
+	assert(f->of_news.count <= count); /* news of an open store only grow */
 	while (f->of_news.count < count) {
 		uint32_t at = follow_trace(f, &traces[f->of_news.count]);
 
@@ -92,6 +94,7 @@ static int find_range(struct follow *f, struct err *err)
 	uint64_t ignored;
 	int r = store_news_span(f->news, &span.first, &span.last, err);
 
+	assert(!f->has_range);
 	if (r < 0 || span.last == 0) {
 		return r;
 	}
@@ -121,8 +124,10 @@ static int find_range(struct follow *f, struct err *err)
 static void on_window(void *user, uint32_t trace, const struct store_news_window *window)
 {
 	struct follow *f = user;
-	struct followed *to = &f->traces.at[f->of_news.at[trace]];
+	struct followed *to;
 
+	assert(trace < f->of_news.count);
+	to = &f->traces.at[f->of_news.at[trace]];
 	f->newest = window->end > f->newest ? window->end : f->newest;
 	if (window->begin >= f->end) {
 		uint64_t end = due_round_up(f->end, f->options.interval_ns);
@@ -375,6 +380,7 @@ static void wait(struct follow *f)
 	struct timespec rest;
 	sigset_t all, before;
 
+	assert(!f->output->failure);
 	ns = ns < FOLLOW_EVERY_MAX_NS ? ns : FOLLOW_EVERY_MAX_NS;
 	rest = (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
 				  .tv_nsec = (long)(ns % NS_PER_S) };

@@ -5,6 +5,7 @@
  */
 #include "stored/history-fleet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,7 @@ static uint64_t own_interval(const struct history_view *v)
 		const struct store_window *window = &v->windows.at.at[i];
 		uint64_t *at = &shortest[window->trace];
 
+		assert(window->trace < v->trace_count);
 		*at = *at == 0 || window->level < *at ? window->level : *at;
 	}
 	for (size_t i = 0; i < v->trace_count; i++) {
@@ -230,6 +232,7 @@ static int go_through(struct history_view *v)
 	for (size_t i = 0; r == 0 && i < v->windows.at.count && !run_stop; i++) {
 		const struct store_window *window = &v->windows.at.at[i];
 
+		assert(window->trace < v->trace_count && v->wanted[window->trace]);
 		r = store_reader_read(v->reader, window, &report, &v->err);
 		if (r == 0) {
 			v->summary.events += report.events;
@@ -261,6 +264,7 @@ static void make_fleet(struct history_view *v, bool has_no_total)
 				       .show = show,
 				       .user = v };
 
+	assert(!v->fleet && v->interval_ns > 0);
 	if (v->actions) {
 		actions_set_interval(v->actions, v->interval_ns);
 		v->triggers = fleet_triggers_new(v->actions, v->output, &v->all);

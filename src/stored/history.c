@@ -4,6 +4,7 @@
  *     store ──► windows of a trace ──► a long window (-i) ──► total        each trace
  *                                           └──► joined with those of other traces (--merged)
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +85,10 @@ static uint64_t slot_of(const struct stored_history *h, const struct store_windo
 /* A long window of the trace is over. */
 static void end_long(struct stored_history *h, uint32_t trace)
 {
-	const struct report *window = rollup_take(h->longs[trace]);
+	const struct report *window;
 
+	assert(trace < h->trace_count && h->longs[trace]);
+	window = rollup_take(h->longs[trace]);
 	if (!window) {
 		return;
 	}
@@ -113,6 +116,7 @@ static int add_window(struct stored_history *h, const struct store_window *windo
 	if (r < 0) {
 		return r;
 	}
+	assert(window->trace < h->trace_count && h->wanted[window->trace]);
 	if (!h->longs[window->trace]) {
 		h->longs[window->trace] = long_new(h, h->options->interval_ns);
 		h->totals[window->trace] = long_new(h, h->options->interval_ns);
@@ -197,6 +201,7 @@ ORDER(by_slot, struct store_window, UP_OF(sorted_slot) UP(trace) UP(begin))
 
 void history_sort(struct store_windows *windows, uint64_t interval_ns)
 {
+	assert(interval_ns > 0);
 	sorted_ns = interval_ns;
 	vec_sort(&windows->at, by_slot);
 }
@@ -205,6 +210,7 @@ void history_sort(struct store_windows *windows, uint64_t interval_ns)
 
 void history_choose_traces(struct stored_history *h)
 {
+	assert(!h->wanted && !h->longs && !h->totals);
 	h->traces = store_reader_traces(h->reader, &h->trace_count);
 	h->wanted = stored_wanted(h->options, h->reader);
 	h->longs = mem_alloc((h->trace_count + 1) * sizeof(*h->longs));

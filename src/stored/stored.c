@@ -3,6 +3,7 @@
  */
 #include "stored/stored.h"
 
+#include <assert.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 
@@ -89,6 +90,7 @@ static size_t add_times(const struct store_windows *windows, size_t at,
 {
 	size_t i = at;
 
+	assert(at < windows->at.count);
 	for (; i < windows->at.count && windows->at.at[i].trace == windows->at.at[at].trace; i++) {
 		const struct store_window *window = &windows->at.at[i];
 
