@@ -110,6 +110,7 @@ int main(void)
 	srunner_add_suite(runner, suite_longer());
 	srunner_add_suite(runner, suite_commands());
 	srunner_add_suite(runner, suite_due());
+	srunner_add_suite(runner, suite_follow());
 	srunner_add_suite(runner, suite_keep());
 	srunner_add_suite(runner, suite_schema());
 	srunner_add_suite(runner, suite_ranges());

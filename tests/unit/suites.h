@@ -92,6 +92,7 @@ Suite *suite_server(void);
 Suite *suite_longer(void);
 Suite *suite_commands(void);
 Suite *suite_due(void);
+Suite *suite_follow(void);
 Suite *suite_keep(void);
 Suite *suite_schema(void);
 Suite *suite_ranges(void);
