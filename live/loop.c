@@ -27,23 +27,7 @@
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 
-static void on_progress(void *user);
-
 /* ---- output ---- */
-
-void loop_stop(struct loop *loop)
-{
-	loop->is_stopping = true;
-	(void)event_base_loopbreak(loop->base);
-}
-
-void loop_check_output(struct loop *loop)
-{
-	if (output_check(loop->config->output, &loop->err) < 0) {
-		loop->has_failed = true;
-		loop_stop(loop);
-	}
-}
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
@@ -172,45 +156,6 @@ static void on_say(void *user, int verbosity, const char *text)
 
 	if (loop->config->verbosity >= verbosity) {
 		loop->config->say("%s", text);
-	}
-}
-
-/* ---- the end ---- */
-
-void loop_check(struct loop *loop)
-{
-	bool all_seen = loop->config->url_count > 0, any_left = false;
-
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
-		size_t left = 0;
-
-		for (size_t i = 0; i < relay->sessions.count; i++) {
-			struct session *session = relay->sessions.at[i];
-
-			if (session_state(session) != SESSION_ENDED) {
-				any_left = true;
-				assert(left <= i);
-				relay->sessions.at[left++] = session;
-				continue;
-			}
-			loop_note_ended(relay, session);
-			relay->asks_last = relay->has_listed = false;
-			session_account(session, &loop->ended);
-			session_free(session);
-		}
-		relay->sessions.count = left;
-	}
-	for (size_t i = 0; i < loop->config->url_count; i++) {
-		all_seen &= loop->config->urls[i].is_exact && loop->url_seen[i];
-	}
-	/* Kernel and user space are two sessions of one name: the other may have appeared just now.
-	 */
-	for (size_t r = 0; r < loop->relays.count && all_seen && !any_left; r++) {
-		all_seen = loop_has_listed(loop->relays.at[r]);
-	}
-	if (all_seen && !any_left) {
-		loop_stop(loop);
 	}
 }
 

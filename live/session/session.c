@@ -543,21 +543,6 @@ void session_checkpoint(struct session *session)
 	}
 }
 
-uint64_t session_now(const struct session *session)
-{
-	uint64_t now = 0;
-
-	for (size_t i = 0; i < session->traces.count; i++) {
-		const struct live_trace *trace = session->traces.at[i];
-		uint64_t until = trace->trace ? trace_watermark(trace->trace) : 0;
-
-		/* All streams are silent: windows are closed by the wall clock. */
-		until = until == UINT64_MAX ? trace_closed_until(trace->trace) : until;
-		now = until > now ? until : now;
-	}
-	return now;
-}
-
 const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count)
 {
 	*ret_count = session->read_uuids.count / 16;

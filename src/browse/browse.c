@@ -302,11 +302,7 @@ static int show(struct browser *b, uint32_t trace, uint64_t begin)
 	int r = store_reader_open(b->options->args[0], &run_stop, &reader, &b->err);
 
 	if (r == 0) {
-		store_reader_want(reader, b->options->analyses, &b->options->selection,
-				  b->options->display.per == PER_CONTAINER);
-		if (b->options->has_analyses) {
-			store_reader_say_all(reader);
-		}
+		stored_want(b->options, b->options->analyses, reader);
 		traces = store_reader_traces(reader, &count);
 	}
 	while (at < count && strcmp(traces[at].id, id) != 0) {

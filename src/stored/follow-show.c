@@ -6,6 +6,29 @@
 
 #include "run/say.h"
 #include "stored/follow-state.h"
+#include "stored/stored.h"
+
+/* ---- traces ---- */
+
+uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
+{
+	struct followed *new;
+
+	for (size_t i = f->traces.count; i-- > 0;) {
+		if (strcmp(f->traces.at[i].id, trace->id) == 0) {
+			return (uint32_t)i;
+		}
+	}
+	new = vec_push(&f->traces);
+	*new = (struct followed){
+		.id = mem_strdup(trace->id),
+		.name = output_trace_text(&trace->identity, false),
+		.is_wanted = stored_wants(&f->options, &trace->identity),
+		.number = UINT32_MAX,
+		.due = { .since = f->begin, .position = f->begin },
+	};
+	return (uint32_t)f->traces.count - 1;
+}
 
 /* ---- what is due ---- */
 
@@ -197,11 +220,7 @@ static void want(const struct follow *f, struct store_reader *reader)
 	if (f->view) {
 		history_view_want(f->view, reader);
 	} else {
-		store_reader_want(reader, f->output->analyses, &f->options.selection,
-				  f->options.display.per == PER_CONTAINER);
-		if (f->options.has_analyses) {
-			store_reader_say_all(reader);
-		}
+		stored_want(&f->options, f->output->analyses, reader);
 	}
 }
 

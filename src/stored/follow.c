@@ -42,26 +42,6 @@ static void on_hangup(int number)
 
 /* ---- traces ---- */
 
-uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
-{
-	struct followed *new;
-
-	for (size_t i = f->traces.count; i-- > 0;) {
-		if (strcmp(f->traces.at[i].id, trace->id) == 0) {
-			return (uint32_t)i;
-		}
-	}
-	new = vec_push(&f->traces);
-	*new = (struct followed){
-		.id = mem_strdup(trace->id),
-		.name = output_trace_text(&trace->identity, false),
-		.is_wanted = stored_wants(&f->options, &trace->identity),
-		.number = UINT32_MAX,
-		.due = { .since = f->begin, .position = f->begin },
-	};
-	return (uint32_t)f->traces.count - 1;
-}
-
 static void find_traces(struct follow *f)
 {
 	size_t count;

@@ -154,31 +154,16 @@ static uint64_t own_interval(const struct history_view *v)
 static int choose_windows(struct history_view *v)
 {
 	const struct options *options = v->options;
-	struct units_span span;
-	uint64_t begin, end, lost = 0;
+	uint64_t lost = 0;
 	/* Triggers without -i look at the windows as they were stored: the shortest. */
 	uint64_t wanted = options->has_interval                         ? options->interval_ns
 			  : v->actions && actions_count(v->actions) > 0 ? 1
 									: UINT64_MAX;
-	int r = store_reader_span(v->reader, &span.first, &span.last, &v->err);
+	int r = stored_windows(options, v->reader, v->wanted, wanted, &v->windows, &lost, &v->err);
 
-	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &v->err);
-	r = r < 0 ? r
-		  : store_reader_windows(v->reader, v->wanted, wanted, begin, end, &v->windows,
-					 &v->err);
-	r = r < 0 ? r : stored_say_gaps(v->reader, begin, end, &lost, &v->err);
-	if (r == 0 && v->windows.at.count == 0) {
-		r = err_raise(&v->err, -ENOENT, "%s: it has no such windows",
-			      store_reader_name(v->reader));
-	}
 	if (r == 0) {
 		v->interval_ns = wanted == 1 ? own_interval(v) : wanted;
-	}
-	if (r == 0 && v->interval_ns < UINT64_MAX && options->verbosity >= 0) {
-		stored_say_longer(v->reader, &v->windows, v->interval_ns);
-	}
-	if (r == 0 && options->verbosity >= 0) {
-		stored_say_short(v->reader, &v->windows);
+		stored_say_windows(options, v->reader, &v->windows, v->interval_ns);
 	}
 	if (r == 0 && lost > 0 && v->actions && actions_gate(v->actions)) {
 		gate_lost(actions_gate(v->actions), "windows are missing in the store");

@@ -220,27 +220,12 @@ void history_choose_traces(struct stored_history *h)
 static int choose_windows(struct stored_history *h)
 {
 	const struct options *options = h->options;
-	struct units_span span;
-	uint64_t begin, end, ignored = 0;
-	int r = store_reader_span(h->reader, &span.first, &span.last, &h->err);
+	uint64_t interval = options->has_interval ? options->interval_ns : UINT64_MAX, ignored = 0;
+	int r = stored_windows(options, h->reader, h->wanted, interval, &h->windows, &ignored,
+			       &h->err);
 
-	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &h->err);
-	if (r < 0) {
-		return r;
-	}
-	r = store_reader_windows(h->reader, h->wanted,
-				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
-				 end, &h->windows, &h->err);
-	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &ignored, &h->err);
-	if (r == 0 && options->has_interval && options->verbosity >= 0) {
-		stored_say_longer(h->reader, &h->windows, options->interval_ns);
-	}
-	if (r == 0 && options->verbosity >= 0) {
-		stored_say_short(h->reader, &h->windows);
-	}
-	if (r == 0 && h->windows.at.count == 0) {
-		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
-			      store_reader_name(h->reader));
+	if (r == 0) {
+		stored_say_windows(options, h->reader, &h->windows, interval);
 	}
 	return r;
 }
@@ -294,11 +279,7 @@ int history_past(const struct options *given, struct output *output)
 		say("%s", h.err.text);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	store_reader_want(h.reader, output->analyses, &options.selection,
-			  options.display.per == PER_CONTAINER);
-	if (options.has_analyses) {
-		store_reader_say_all(h.reader);
-	}
+	stored_want(&options, output->analyses, h.reader);
 	history_choose_traces(&h);
 	r = choose_windows(&h);
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;

@@ -14,15 +14,6 @@
 #include "deep/report/report-print.h"
 #include "deep/resources/resources.h"
 
-uint32_t page_names_of(struct page_names *names, uint32_t index)
-{
-	if (names->numbers[index] == 0) {
-		*vec_push(&names->named) = index;
-		names->numbers[index] = (uint32_t)names->named.count;
-	}
-	return names->numbers[index] - 1;
-}
-
 static void names_reset(struct page_names *names, size_t count)
 {
 	free(names->numbers);
