@@ -118,6 +118,8 @@ NEVER = (
 # Headers of one room alone, and of the rooms inside it: how a thing is made.  Who else may see one, and why.
 PRIVATE = re.compile(r'.*-(?:state|parts)\.h')
 FRIENDS = {('src/engine/exchange', 'engine/merger/merger-state.h'): 'checkpoints and partials of the merger'}
+# Headers that are included several times.
+READ_AGAIN = ('src/base/probe-points.h', 'tests/peer/app-tracepoints.h')
 # Functions whose names are given from outside, with the reason.
 NAMES_GIVEN = {'main': 'by C', 'LLVMFuzzerTestOneInput': 'by libFuzzer', 'say': 'the program speaks'}
 MODULES_MAX = 16
@@ -328,6 +330,8 @@ def check_header(path, public, declared):
 def check_text(path, text):
     if path.endswith(('.c', '.h')) and not text.startswith('/*\n'):
         yield 'does not open with a comment that says what it is'
+    if path.endswith('.h') and path not in READ_AGAIN and '\n#pragma once\n' not in text:
+        yield 'has no #pragma once behind that comment'
     for number, line in enumerate(text.split('\n'), 1):
         if line != line.rstrip():
             yield 'line %d: trailing blanks' % number

@@ -82,9 +82,7 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 	}
 	r = checkpoint_file_end_save(checkpoint_file, &err);
 	note_result(loop, r, &err);
-	for (size_t i = 0; i < loop->relays.count; i++) {
-		struct relay *relay = loop->relays.at[i];
-
+	VEC_EACH_OF(&loop->relays, relay) {
 		for (size_t k = 0; k < relay->sessions.count; k++) {
 			session_checkpoint(relay->sessions.at[k]);
 		}

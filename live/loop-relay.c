@@ -30,9 +30,7 @@ static void count_up(const struct relay *relay, bool is_up)
 /* The relay that has the session; none in the list yet: it is being made. */
 static struct relay *relay_of(const struct loop *loop, const struct session *session)
 {
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
-
+	VEC_EACH_OF(&loop->relays, relay) {
 		for (size_t i = 0; i < relay->sessions.count; i++) {
 			if (relay->sessions.at[i] == session) {
 				return relay;
@@ -117,9 +115,7 @@ static bool same_name(const struct viewer_session *a, const struct viewer_sessio
 
 static struct session *find_session(const struct relay *relay, const struct viewer_session *listed)
 {
-	for (size_t i = 0; i < relay->sessions.count; i++) {
-		struct session *session = relay->sessions.at[i];
-
+	VEC_EACH_OF(&relay->sessions, session) {
 		if (session_state(session) != SESSION_AWAY &&
 		    session_listed(session)->id == listed->id &&
 		    same_name(session_listed(session), listed)) {
@@ -137,8 +133,7 @@ static struct session *find_away(const struct relay *relay, const struct viewer_
 {
 	struct session *found = NULL;
 
-	for (size_t i = 0; i < relay->sessions.count; i++) {
-		struct session *session = relay->sessions.at[i];
+	VEC_EACH_OF(&relay->sessions, session) {
 		bool is_same = session_listed(session)->id == listed->id;
 
 		if (session_state(session) == SESSION_AWAY &&
@@ -317,8 +312,7 @@ void loop_check(struct loop *loop)
 {
 	bool all_seen = loop->config->url_count > 0, any_left = false;
 
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
+	VEC_EACH_OF(&loop->relays, relay) {
 		size_t left = 0;
 
 		for (size_t i = 0; i < relay->sessions.count; i++) {
@@ -571,9 +565,7 @@ void loop_add_relay(struct loop *loop, const struct url *url)
 
 void loop_free_relays(struct loop *loop)
 {
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
-
+	VEC_EACH_OF(&loop->relays, relay) {
 		vec_free_each(&relay->sessions, session_free);
 		vec_fini(&relay->ended);
 		vec_fini(&relay->read);

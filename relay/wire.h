@@ -22,11 +22,6 @@ static inline void wire_put(struct wire_out *out, uint64_t value, unsigned int b
 	}
 }
 
-static inline void wire_put_u8(struct wire_out *out, uint8_t value)
-{
-	wire_put(out, value, 1);
-}
-
 static inline void wire_put_u32(struct wire_out *out, uint32_t value)
 {
 	wire_put(out, value, 4);
@@ -35,12 +30,6 @@ static inline void wire_put_u32(struct wire_out *out, uint32_t value)
 static inline void wire_put_u64(struct wire_out *out, uint64_t value)
 {
 	wire_put(out, value, 8);
-}
-
-static inline void wire_put_bytes(struct wire_out *out, const void *bytes, size_t len)
-{
-	memcpy(out->at, bytes, len);
-	out->at += len;
 }
 
 static inline uint64_t wire_get(const uint8_t *at, unsigned int bytes)

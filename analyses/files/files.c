@@ -7,7 +7,6 @@
 
 #include "analyses/files/files.h"
 #include "base/mem.h"
-#include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {

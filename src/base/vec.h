@@ -14,6 +14,7 @@
 #pragma once
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,18 @@
 		}                                                                                  \
 		vec_fini(v);                                                                       \
 	} while (0)
+
+/*
+ *     VEC_EACH(&v, one) {          one: pointer to each element
+ *     VEC_EACH_OF(&v, one) {       one: each element, which is a pointer itself
+ *
+ * The array must not grow meanwhile.
+ */
+#define VEC_EACH(v, one)                                                                           \
+	for (__typeof__((v)->at + 0) one = (v)->at; (size_t)(one - (v)->at) < (v)->count; one++)
+#define VEC_EACH_OF(v, one)                                                                        \
+	for (__typeof__(*(v)->at) one = NULL, *one##_in_ = (v)->at;                                \
+	     (size_t)(one##_in_ - (v)->at) < (v)->count && (one = *one##_in_, true); one##_in_++)
 
 /* ---- how they grow ---- */
 

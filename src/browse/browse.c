@@ -23,7 +23,6 @@
 #include "output/screen/screen.h"
 #include "output/shown.h"
 #include "query/period.h"
-#include "run/run.h"
 #include "run/say.h"
 #include "store/reader-news.h"
 #include "store/store.h"

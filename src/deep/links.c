@@ -22,9 +22,7 @@ static void add_edges(const struct timeline *timeline, struct graph *graph)
 	for (uint32_t t = 0; t < timeline->threads.count; t++) {
 		const struct deep_thread *thread = timeline->threads.at[t];
 
-		for (size_t i = 0; i < thread->intervals.count; i++) {
-			const struct interval *interval = &thread->intervals.at[i];
-
+		VEC_EACH(&thread->intervals, interval) {
 			if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK) {
 				assert(interval->who < timeline->threads.count);
 				*vec_push(&graph->edges) = (struct edge){ interval->who, t };
@@ -88,15 +86,12 @@ static void count_direct(const struct timeline *timeline, uint32_t thread, struc
 	const struct deep_thread *self = timeline->threads.at[thread];
 	uint64_t *wakes = mem_alloc(timeline->threads.count * sizeof(*wakes)); /* by thread */
 
-	for (size_t i = 0; i < self->intervals.count; i++) {
-		const struct interval *interval = &self->intervals.at[i];
-
+	VEC_EACH(&self->intervals, interval) {
 		if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK) {
 			wakes[interval->who]++;
 		}
 	}
-	for (size_t k = 0; k < links->at.count; k++) {
-		struct link *link = &links->at.at[k];
+	VEC_EACH(&links->at, link) {
 		const struct deep_thread *other = timeline->threads.at[link->thread];
 
 		if (link->hops != 1) {

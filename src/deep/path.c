@@ -150,8 +150,7 @@ void path_sum(const struct path *path, struct path_parts *parts)
 	struct places places = { 0 };
 
 	memset(parts, 0, sizeof(*parts));
-	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct path_segment *segment = &path->segments.at[i];
+	VEC_EACH(&path->segments, segment) {
 		uint64_t ns = segment->end - segment->begin;
 		bool is_new;
 		uint32_t *at = places_put(&places, segment->thread, &is_new);
@@ -492,9 +491,7 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 
 	assert(thread < timeline->threads.count);
 	memset(rivals, 0, sizeof(*rivals));
-	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct path_segment *segment = &path->segments.at[i];
-
+	VEC_EACH(&path->segments, segment) {
 		if (segment->state == STATE_PREEMPTED || segment->state == STATE_WAIT ||
 		    segment->state == STATE_NEW) {
 			search_cpu(&search, segment);

@@ -223,9 +223,7 @@ static void reading_fini(struct reading *reading)
 		free(reading->streams.at[i]->path);
 		free(reading->streams.at[i]);
 	}
-	for (size_t i = 0; i < reading->traces.count; i++) {
-		struct source_trace *trace = reading->traces.at[i];
-
+	VEC_EACH_OF(&reading->traces, trace) {
 		plan_unref(trace->plan);
 		plan_builder_free(trace->builder);
 		metadata_stream_free(trace->metadata);
@@ -269,9 +267,7 @@ int range_session_read(struct range_job *job, struct err *err)
 
 void range_session_clear(struct range_job *job)
 {
-	for (size_t i = 0; i < job->traces.count; i++) {
-		struct range_trace *trace = job->traces.at[i];
-
+	VEC_EACH_OF(&job->traces, trace) {
 		for (size_t k = 0; k < trace->lost.count; k++) {
 			free(trace->lost.at[k].file);
 			free(trace->lost.at[k].why);

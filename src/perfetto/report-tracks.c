@@ -68,8 +68,7 @@ static void draw(const struct tracks_of *tracks, struct track_spans *spans, uint
 	VEC(struct lane) lanes = { 0 };
 
 	vec_sort(&spans->at, by_begin);
-	for (size_t i = 0; i < spans->at.count; i++) {
-		struct track_span *span = &spans->at.at[i];
+	VEC_EACH(&spans->at, span) {
 		struct lane *lane = free_lane(lanes.at, lanes.count, span->begin);
 
 		if (!lane) {
@@ -282,9 +281,7 @@ static void draw_inversions(const struct tracks_of *tracks)
 	const struct deep_report *report = tracks->report;
 	struct track_spans *by_thread = new_spans(tracks);
 
-	for (size_t i = 0; i < report->victims.count; i++) {
-		const struct report_victim *victim = &report->victims.at[i];
-
+	VEC_EACH(&report->victims, victim) {
 		for (size_t k = 0; k < victim->findings.count; k++) {
 			add_finding(tracks, &by_thread[victim->thread], &victim->findings.at[k]);
 		}

@@ -229,9 +229,7 @@ static uint32_t add_node(struct tree *tree, uint32_t parent, char *name, char *s
 static void lay(const struct tree *tree, const struct tree_resource *resource, double sign,
 		double *ret)
 {
-	for (size_t i = 0; i < resource->slices.count; i++) {
-		const struct spent *spent = &resource->slices.at[i];
-
+	VEC_EACH(&resource->slices, spent) {
 		for (unsigned int k = 0; k < TREE_STATES; k++) {
 			ret[k * tree->slices + spent->slice / tree->stride] +=
 				sign * (double)spent->ns[k];
@@ -300,8 +298,7 @@ static void add_cpu_nodes(struct tree *tree)
 {
 	(void)add_node(tree, 0, mem_strdup("all CPUs"), NULL, NULL);
 	vec_sort(&tree->resources, by_id);
-	for (size_t i = 0; i < tree->resources.count; i++) {
-		const struct tree_resource *cpu = &tree->resources.at[i];
+	VEC_EACH(&tree->resources, cpu) {
 		double *values = leaf_of(tree);
 
 		lay(tree, cpu, 1, values);

@@ -260,9 +260,7 @@ char *recorded_take_fault(struct recorded_file *file)
 
 static void file_fini(struct recorded_file *file)
 {
-	for (size_t i = 0; i < file->parts.count; i++) {
-		struct recorded_part *part = &file->parts.at[i];
-
+	VEC_EACH(&file->parts, part) {
 		if (part->mapped) {
 			(void)munmap(part->mapped, part->size);
 		}

@@ -19,7 +19,6 @@
 #include "ctf/clock.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
-#include "engine/trace.h"
 
 /* ---- metadata ---- */
 

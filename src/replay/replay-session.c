@@ -398,9 +398,7 @@ static int leave_chunk(struct replay *replay)
 	int r;
 
 	positions[count++] = (struct producer_position){ .stream = replay->metadata_handle };
-	for (size_t i = 0; i < replay->streams.count; i++) {
-		const struct replay_stream *stream = &replay->streams.at[i];
-
+	VEC_EACH(&replay->streams, stream) {
 		if (stream->sent > 0) {
 			positions[count].stream = stream->handle;
 			positions[count++].seq_num = stream->last_seq_num + 1;

@@ -104,9 +104,7 @@ static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
 static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
 {
 	assert(level > 0);
-	for (size_t i = 0; i < s->partitions.count; i++) {
-		const struct server_partition *one = &s->partitions.at[i];
-
+	VEC_EACH(&s->partitions, one) {
 		if (one->level == level && one->day == day && strcmp(one->table, "windows") == 0) {
 			return true;
 		}

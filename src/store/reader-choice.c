@@ -296,9 +296,7 @@ int reader_choice_take(struct reader_choice *choice, const struct choice_source 
 		r = take_range(choice, source, level, &rest.at.at[i], err);
 	}
 	for (size_t i = 0; i < traces; i++) {
-		for (size_t g = 0; g < choice->traces[i].at.count; g++) {
-			struct choice_group *group = &choice->traces[i].at.at[g];
-
+		VEC_EACH(&choice->traces[i].at, group) {
 			vec_append(&group->covered.at, group->fresh.at.at, group->fresh.at.count);
 			unite(&group->covered);
 			group->fresh.at.count = 0;

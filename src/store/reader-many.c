@@ -61,8 +61,7 @@ static void find_traces(struct store_reader *reader)
 
 static void number_traces(struct store_reader *reader)
 {
-	for (size_t m = 0; m < reader->members.count; m++) {
-		struct reader_member *member = &reader->members.at[m];
+	VEC_EACH(&reader->members, member) {
 		const struct store_reader *one = member->reader;
 
 		member->global = mem_alloc((one->traces.count + 1) * sizeof(*member->global));

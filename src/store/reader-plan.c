@@ -124,9 +124,7 @@ static int fetch_rows(const struct choice_source *source, const struct levels *l
 		struct span span = { UINT64_MAX, 0 };
 		uint64_t lists = 0;
 
-		for (size_t i = 0; i < windows->at.count; i++) {
-			const struct store_window *window = &windows->at.at[i];
-
+		VEC_EACH(&windows->at, window) {
 			if (window->level == levels->at.at[l] && window->member == source->member) {
 				span.begin =
 					window->begin < span.begin ? window->begin : span.begin;

@@ -69,8 +69,7 @@ bool follow_choose(struct follow *f, bool is_end)
 	uint64_t all = is_joint ? all_until(f, is_end) : 0;
 	bool is_any = false;
 
-	for (size_t i = 0; i < f->traces.count; i++) {
-		struct followed *trace = &f->traces.at[i];
+	VEC_EACH(&f->traces, trace) {
 		struct due_trace *due = &trace->due;
 
 		trace->shown = 0;
@@ -182,8 +181,7 @@ static int choose_windows(struct due_batch *batch)
 /* All that was due is shown; or it is no longer there. */
 static void end_batch(struct follow *f)
 {
-	for (size_t i = 0; i < f->traces.count; i++) {
-		struct followed *trace = &f->traces.at[i];
+	VEC_EACH(&f->traces, trace) {
 		struct due_trace *due = &trace->due;
 
 		if (!trace->is_wanted || trace->due_at <= due->position) {

@@ -20,7 +20,6 @@
 
 #include "base/limits.h"
 #include "base/now.h"
-#include "run/run.h"
 #include "run/say.h"
 #include "stored/follow-state.h"
 #include "stored/stored.h"
@@ -340,9 +339,7 @@ static bool is_done(const struct follow *f)
 	    (f->newest < f->end && now < f->end + DUE_LAG_NS)) {
 		return false;
 	}
-	for (size_t i = 0; i < f->traces.count; i++) {
-		const struct followed *trace = &f->traces.at[i];
-
+	VEC_EACH(&f->traces, trace) {
 		if (trace->is_wanted && (due_is_pending(&trace->due) ||
 					 (!trace->is_past && trace->due.position < f->end &&
 					  !due_is_idle(&trace->due, &f->clock)))) {

@@ -16,7 +16,6 @@
 #include "fleet/fleet-output.h"
 #include "run/run.h"
 #include "run/say.h"
-#include "store/reader.h"
 #include "stored/stored.h"
 #include "trigger/actions.h"
 
@@ -137,8 +136,7 @@ static uint64_t own_interval(const struct history_view *v)
 {
 	uint64_t *shortest = mem_alloc((v->trace_count + 1) * sizeof(*shortest)), longest = 1;
 
-	for (size_t i = 0; i < v->windows.at.count; i++) {
-		const struct store_window *window = &v->windows.at.at[i];
+	VEC_EACH(&v->windows.at, window) {
 		uint64_t *at = &shortest[window->trace];
 
 		assert(window->trace < v->trace_count);

@@ -90,9 +90,7 @@ static void say_longer(struct store_reader *reader, const struct store_windows *
 	uint64_t begin = UINT64_MAX, end = 0, level = 0;
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
-	for (size_t i = 0; i < windows->at.count; i++) {
-		const struct store_window *window = &windows->at.at[i];
-
+	VEC_EACH(&windows->at, window) {
 		if (interval_ns % window->level != 0) {
 			begin = window->begin < begin ? window->begin : begin;
 			end = window->end > end ? window->end : end;

@@ -19,7 +19,6 @@
 #include "browse/browse.h"
 #include "capture/capture-write.h"
 #include "cmd/analyze.h"
-#include "cmd/cmd.h"
 #include "cmd/found/found.h"
 #include "cmd/live.h"
 #include "cmd/top/top.h"

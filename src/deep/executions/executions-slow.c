@@ -215,9 +215,7 @@ static void compare(const struct finder *finder, struct executions_slow *slow)
 			 (struct executions_slow_part){ .kind = EXECUTIONS_SLOW_RIVAL, .rival = i },
 			 times->of[0], times->of[1]);
 	}
-	for (size_t i = 0; i < finder->calls.count; i++) {
-		const struct executions_slow_part *part = &finder->calls.at[i];
-
+	VEC_EACH(&finder->calls, part) {
 		add_part(slow, *part, part->slow_ns, part->rest_ns);
 	}
 	vec_sort(&slow->parts, by_more);
@@ -230,9 +228,7 @@ static void add_all(struct finder *finder, const struct executions *executions,
 	VEC(const struct execution *) equal = { 0 };
 	size_t longer = 0;
 
-	for (size_t i = 0; i < executions->all.count; i++) {
-		const struct execution *one = &executions->all.at[i];
-
+	VEC_EACH(&executions->all, one) {
 		if (length_of(one) == slow->shortest_ns) {
 			*vec_push(&equal) = one;
 			continue;

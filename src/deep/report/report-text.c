@@ -185,9 +185,7 @@ static void put_changes(const struct deep_report *report, FILE *out)
 	}
 	(void)fputc('\n', out);
 	text_head(&table);
-	for (size_t i = 0; i < report->changes.count; i++) {
-		const struct report_change *change = &report->changes.at[i];
-
+	VEC_EACH(&report->changes, change) {
 		put_who(&table, report, change->thread);
 		text_share(&table, change->before, 1);
 		text_share(&table, change->after, 1);

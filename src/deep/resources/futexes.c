@@ -8,7 +8,6 @@
 
 #include "deep/resources/futexes.h"
 #include "deep/resources/rows.h"
-#include "deep/resources/track.h"
 
 enum {
 	OP_WAKE = 1,

@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "deep/resources/rows.h"
 #include "deep/resources/timers.h"
-#include "deep/resources/track.h"
 
 static uint64_t key_of(enum resource_kind kind, int64_t pid, uint64_t address, const char *name)
 {

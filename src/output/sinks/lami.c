@@ -10,7 +10,6 @@
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 #include "output/format.h"
-#include "output/sink.h"
 #include "version.h"
 
 /* ---- description ---- */

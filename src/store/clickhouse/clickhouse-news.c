@@ -147,9 +147,7 @@ void clickhouse_news_close(struct clickhouse_news *news)
 	}
 	http_free(news->http);
 	clickhouse_url_fini(&news->url);
-	for (size_t i = 0; i < news->traces.count; i++) {
-		const struct clickhouse_trace *trace = &news->traces.at[i];
-
+	VEC_EACH(&news->traces, trace) {
 		free(trace->id);
 		free(trace->uuid);
 		free(trace->host);
