@@ -127,6 +127,11 @@ void http_free(struct http *http)
 	free(http);
 }
 
+const char *http_name(const struct http *http)
+{
+	return http->url->shown;
+}
+
 static void begin(struct http *http, struct transfer *transfer, const struct http_request *request)
 {
 	const struct curl_library *curl = curl_library();

@@ -27,7 +27,8 @@ struct http_request {
 /* @stop: becomes true if the caller wants to end; NULL: never, and a server may be silent for long
  * after a signal.  Both outlive it. */
 struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop);
-void http_free(struct http *http); /* NULL is fine */
+void http_free(struct http *http);              /* NULL is fine */
+const char *http_name(const struct http *http); /* of the server, for messages */
 
 /*
  * Makes all requests, several at a time, and waits for them.  Negative: one failed, with the

@@ -15,11 +15,6 @@
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
 
-int mirror_rows_damaged(const struct mirror_rows *rows, struct err *err)
-{
-	return err_raise(err, -EREMOTEIO, "damaged: a row of %s is impossible", rows->table->name);
-}
-
 /* ---- fields ---- */
 
 size_t mirror_unescape(char *text, size_t len)
@@ -159,7 +154,6 @@ int mirror_rows_prepare(struct mirror *mirror, struct err *err)
 
 void mirror_rows_fini(struct mirror_rows *rows)
 {
-	vec_fini(&rows->rest);
 	vec_fini(&rows->others);
 }
 
@@ -302,69 +296,31 @@ static bool is_row_current(struct mirror_rows *rows)
 	return rows->own_version >= rows->version;
 }
 
-static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err *err)
+int mirror_rows_take(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
-	char *fields[STORE_COLUMNS_MAX + 4];
-	size_t lens[STORE_COLUMNS_MAX + 4], count = 0;
-	int r;
+	struct mirror_rows *rows = user;
+	int r = 1;
 
-	assert(rows->table->count <= ARRAY_COUNT(fields));
-	for (char *at = line, *end = line + len;; at++) {
-		char *tab = memchr(at, '\t', (size_t)(end - at));
-
-		if (count == rows->table->count) {
-			return mirror_rows_damaged(rows, err);
-		}
-		fields[count] = at;
-		lens[count++] = (size_t)((tab ? tab : end) - at);
-		if (!tab) {
-			break;
-		}
-		at = tab;
-	}
-	if (count != rows->table->count) {
-		return mirror_rows_damaged(rows, err);
-	}
 	if ((rows->of_windows || rows->of_heads) && !take_place(rows, fields, lens)) {
-		return mirror_rows_damaged(rows, err);
-	}
-	if (rows->of_windows && !is_row_current(rows)) {
 		return 0;
 	}
+	if (rows->of_windows && !is_row_current(rows)) {
+		return 1;
+	}
 	if (rows->of_heads && rows->is_same_window) {
-		return rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
+		r = rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
+		return r < 0 ? r : 1;
 	}
 	if (rows->of_heads && (r = forget_others(rows, err)) < 0) {
 		return r;
 	}
 	r = 1;
-	for (size_t i = 0; r > 0 && i < count; i++) {
+	for (size_t i = 0; r > 0 && i < rows->table->count; i++) {
 		r = take_field(rows, i, fields[i], lens[i]);
 	}
-	if (r < 0) {
-		return mirror_rows_damaged(rows, err);
+	if (r != 1) { /* of no trace that is wanted; or impossible */
+		return r == 0;
 	}
-	return r > 0 ? step(rows, rows->insert, err) : 0;
-}
-
-int mirror_rows_take(void *user, const char *data, size_t len, struct err *err)
-{
-	struct mirror_rows *rows = user;
-	size_t begin = 0;
-	char *end;
-	int r = 0;
-
-	if (rows->rest.count + len > CLICKHOUSE_ROW_BYTES_MAX) {
-		return mirror_rows_damaged(rows, err);
-	}
-	vec_append(&rows->rest, data, len);
-	while (r == 0 && begin < rows->rest.count &&
-	       (end = memchr(rows->rest.at + begin, '\n', rows->rest.count - begin))) {
-		r = take_row(rows, rows->rest.at + begin, (size_t)(end - rows->rest.at) - begin,
-			     err);
-		begin = (size_t)(end - rows->rest.at) + 1;
-	}
-	memmove(rows->rest.at, rows->rest.at + begin, rows->rest.count - begin);
-	rows->rest.count -= begin;
-	return r;
+	r = step(rows, rows->insert, err);
+	return r < 0 ? r : 1;
 }

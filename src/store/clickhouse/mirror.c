@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "store/clickhouse/clickhouse-rows.h"
 #include "store/clickhouse/mirror-rows.h"
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
@@ -163,7 +164,6 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 {
 	struct clickhouse_table *table = table_of(mirror, number);
 	struct mirror_rows rows = { .mirror = mirror, .table = table };
-	struct http_request request = { .on_data = mirror_rows_take, .user = &rows };
 	char *select, *insert;
 	int r;
 
@@ -177,14 +177,11 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 	}
 	select = select_text(mirror, table, where);
 	insert = insert_text(table);
-	request.body = select;
-	request.len = strlen(select);
 	r = sqlite_run(mirror->db, mirror->url.shown, "BEGIN", err);
 	r = r < 0 ? r : sqlite_prepare(mirror->db, mirror->url.shown, insert, &rows.insert, err);
-	r = r < 0 ? r : http_run(mirror->http, &request, 1, err);
-	if (r == 0 && rows.rest.count > 0) {
-		r = mirror_rows_damaged(&rows, err);
-	}
+	r = r < 0 ? r
+		  : clickhouse_rows(mirror->http, select, table->name, table->count,
+				    mirror_rows_take, &rows, err);
 	(void)sqlite3_finalize(rows.insert);
 	r = r < 0 ? r : sqlite_run(mirror->db, mirror->url.shown, "COMMIT", err);
 	mirror_rows_fini(&rows);
