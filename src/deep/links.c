@@ -98,9 +98,7 @@ static void count_direct(const struct timeline *timeline, uint32_t thread, struc
 			continue;
 		}
 		link->wakes = wakes[link->thread];
-		for (size_t i = 0; i < other->intervals.count; i++) {
-			const struct interval *interval = &other->intervals.at[i];
-
+		VEC_EACH(&other->intervals, interval) {
 			link->woken += interval->state == STATE_WAIT &&
 				       interval->cause == CAUSE_TASK && interval->who == thread;
 		}

@@ -138,9 +138,7 @@ static void clip(struct build *build, uint64_t end)
 	if (build->range_begin > timeline->begin) {
 		timeline->begin = build->range_begin;
 	}
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		thread->urgency = urgency_of(thread);
 		if (thread->end > timeline->end) {
 			thread->end = timeline->end;
@@ -164,9 +162,7 @@ static uint64_t bytes_of(const struct timeline *timeline)
 	uint64_t bytes = timeline->threads.room * sizeof(*timeline->threads.at) +
 			 timeline->calls.room * sizeof(*timeline->calls.at);
 
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		const struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		bytes += sizeof(*thread) + thread->intervals.room * sizeof(*thread->intervals.at) +
 			 thread->prios.room * sizeof(*thread->prios.at) +
 			 thread->sleeps.room * sizeof(*thread->sleeps.at);
@@ -181,15 +177,11 @@ static uint64_t bytes_of(const struct timeline *timeline)
  * list, which lasts. */
 static void forget(const struct timeline *timeline, uint64_t ts)
 {
-	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		struct deep_cpu *cpu = &timeline->cpus.at[i];
-
+	VEC_EACH(&timeline->cpus, cpu) {
 		cpu->oncpus.at[0] = cpu->oncpus.at[cpu->oncpus.count - 1];
 		cpu->oncpus.count = 1;
 	}
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		if (thread->end <= ts) {
 			vec_fini(&thread->intervals);
 			vec_fini(&thread->prios);

@@ -173,8 +173,7 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 static void add_paths(struct range_job *job, const struct units_span *span,
 		      struct recorded_paths *paths)
 {
-	for (size_t i = 0; i < job->traces.count; i++) {
-		struct range_trace *trace = job->traces.at[i];
+	VEC_EACH_OF(&job->traces, trace) {
 		struct recorded_path *path = vec_push(&paths->at);
 
 		assert(trace->dir);

@@ -44,9 +44,7 @@ void rollup_free(struct rollup *rollup)
 	if (!rollup) {
 		return;
 	}
-	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct rollup_table *table = rollup->tables.at[t];
-
+	VEC_EACH_OF(&rollup->tables, table) {
 		empty(table);
 		rollup_rows_fini(&table->by_key);
 		columns_fini(&table->columns);
@@ -434,9 +432,7 @@ const struct report *rollup_take(struct rollup *rollup)
 		return NULL;
 	}
 	rollup->shown.count = 0;
-	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct rollup_table *table = rollup->tables.at[t];
-
+	VEC_EACH_OF(&rollup->tables, table) {
 		rollup_group(rollup, table);
 		sort(rollup, table);
 		*vec_push(&rollup->shown) = (struct report_table){ .analysis = table->analysis,

@@ -505,9 +505,7 @@ size_t overview_processes(const struct overview *overview, const struct part *pa
 	VEC_EACH(&overview->processes, process) {
 		uint64_t ns = 0;
 
-		for (size_t k = 0; k < process->runs.count; k++) {
-			const struct overview_ran *run = &process->runs.at[k];
-
+		VEC_EACH(&process->runs, run) {
 			ns += run->slice >= part->first && run->slice <= part->last ? run->ns : 0;
 		}
 		if (ns > 0) {

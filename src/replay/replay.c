@@ -103,9 +103,7 @@ static uint64_t first_begin(const struct recorded *trace)
 {
 	uint64_t first = UINT64_MAX;
 
-	for (size_t i = 0; i < trace->files.at.count; i++) {
-		const struct recorded_file *file = &trace->files.at.at[i];
-
+	VEC_EACH(&trace->files.at, file) {
 		if (file->has_info && file_ns(file, file->info.begin) < first) {
 			first = file_ns(file, file->info.begin);
 		}

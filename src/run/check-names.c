@@ -196,18 +196,14 @@ static void look_at_model(struct lacking *lacking, const struct period_set *set,
 {
 	struct err err;
 
-	for (size_t i = 0; i < set->all.count; i++) {
-		struct period *period = set->all.at[i];
-
+	VEC_EACH_OF(&set->all, period) {
 		if (is_of(period->model, lacking)) {
 			note_item(lacking, &period->is_left_out,
 				  check_period(period, traces, count, &err), &err, "period",
 				  period->name);
 		}
 	}
-	for (size_t i = 0; i < set->jobs.count; i++) {
-		struct job_spec *job = set->jobs.at[i];
-
+	VEC_EACH_OF(&set->jobs, job) {
 		if (is_of(job->model, lacking)) {
 			note_item(lacking, &job->is_left_out,
 				  check_job_spec(job, traces, count, &err), &err, "job", job->name);
@@ -357,9 +353,7 @@ void run_check_live_names(void *live_names, const struct metadata *const *traces
 	struct err err;
 
 	warn_of_models(names, traces, count, warn, user);
-	for (size_t i = 0; i < periods->labels.sources.count; i++) {
-		const struct label_source *source = periods->labels.sources.at[i];
-
+	VEC_EACH_OF(&periods->labels.sources, source) {
 		if (!source->model &&
 		    check_label(source, &periods->labels, traces, count, &err) < 0) {
 			warn_of(names, number, err.text, warn, user);

@@ -201,9 +201,7 @@ void commands_print(const struct command_line *line, FILE *out)
 
 void commands_fini(struct command_lines *lines)
 {
-	for (size_t i = 0; i < lines->at.count; i++) {
-		struct command_line *line = &lines->at.at[i];
-
+	VEC_EACH(&lines->at, line) {
 		vec_free_each(&line->words, free);
 	}
 	vec_fini(&lines->at);

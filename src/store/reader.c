@@ -339,9 +339,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 static void show_rows(struct read_table *table)
 {
 	assert(table->shown.count == 0);
-	for (size_t i = 0; i < table->rows.count; i++) {
-		struct store_row *row = &table->rows.at[i];
-
+	VEC_EACH(&table->rows, row) {
 		row->row.values = row->values;
 		row->row.thread = row->row.thread ? &row->view : NULL;
 		row->row.instance = row->row.instance ? &row->instance : NULL;

@@ -113,9 +113,7 @@ void actions_free(struct actions *actions)
 		return;
 	}
 	finish(actions);
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		struct rule *rule = actions->rules.at[i];
-
+	VEC_EACH_OF(&actions->rules, rule) {
 		trigger_free(rule->trigger);
 		vec_free_each(&rule->commands, free);
 		free(rule);
