@@ -94,7 +94,9 @@ static void put_sample(const struct families *f, const struct metrics_trace *tra
 /* Whether the figure is known in some trace.  What is not recorded has no series. */
 static bool is_known(const struct metrics *metrics, const struct total_table *like, unsigned int c)
 {
-	VEC_EACH_OF(&metrics->traces, trace) {
+	for (size_t t = 0; t < metrics->traces.count; t++) {
+		const struct metrics_trace *trace = metrics->traces.at[t];
+
 		for (size_t i = 0; i < trace->tables.count; i++) {
 			if (trace->tables.at[i]->table == like->table &&
 			    !(trace->tables.at[i]->unknown >> c & 1)) {
@@ -119,7 +121,9 @@ static void put_figure(const struct families *f, const struct total_table *like,
 	(void)snprintf(help, sizeof(help), "%s of the analysis %s", column->key,
 		       like->analysis->name);
 	put_family(f, name, type_of(column), help);
-	VEC_EACH_OF(&f->metrics->traces, trace) {
+	for (size_t t = 0; t < f->metrics->traces.count; t++) {
+		const struct metrics_trace *trace = f->metrics->traces.at[t];
+
 		for (size_t i = 0; i < trace->tables.count; i++) {
 			const struct total_table *total = trace->tables.at[i];
 
@@ -226,7 +230,8 @@ static void put_threads(const struct families *f, const struct analysis *analysi
 		name_of(name, analysis, table, column);
 		(void)strncat(name, "_last_window", sizeof(name) - strlen(name) - 1);
 		put_family(f, name, METRICS_GAUGE, "the first threads of the last window");
-		VEC_EACH_OF(&f->metrics->traces, trace) {
+		for (size_t t = 0; t < f->metrics->traces.count; t++) {
+			const struct metrics_trace *trace = f->metrics->traces.at[t];
 			const struct report_table *rows =
 				snapshot_table(trace->last, analysis->name, SCOPE_THREAD);
 
@@ -258,7 +263,8 @@ static void put_traces(const struct families *f)
 
 	for (size_t i = 0; i < ARRAY_COUNT(families); i++) {
 		put_family(f, families[i].name, families[i].type, families[i].help);
-		VEC_EACH_OF(&f->metrics->traces, trace) {
+		for (size_t t = 0; t < f->metrics->traces.count; t++) {
+			const struct metrics_trace *trace = f->metrics->traces.at[t];
 			const struct metrics_labels labels = { .trace = trace->labels };
 
 			if (i < 2) {
@@ -275,7 +281,8 @@ static void put_traces(const struct families *f)
 static void put_missing(const struct families *f)
 {
 	put_family(f, "sillage_not_recorded", METRICS_GAUGE, "1: the analysis lacks this event");
-	VEC_EACH_OF(&f->metrics->traces, trace) {
+	for (size_t t = 0; t < f->metrics->traces.count; t++) {
+		const struct metrics_trace *trace = f->metrics->traces.at[t];
 		const struct report *last = &trace->last->report;
 
 		for (size_t i = 0; i < last->missing_count; i++) {
@@ -301,7 +308,8 @@ static void put_losses(const struct families *f)
 					     "late_events" };
 
 	put_family(f, "sillage_losses", METRICS_COUNTER, "what is missing in the windows reported");
-	VEC_EACH_OF(&f->metrics->traces, trace) {
+	for (size_t t = 0; t < f->metrics->traces.count; t++) {
+		const struct metrics_trace *trace = f->metrics->traces.at[t];
 		const uint64_t values[] = { trace->discarded, trace->lost_packets,
 					    trace->bad_packets, trace->late_events };
 
@@ -339,7 +347,8 @@ static void put_own(const struct families *f)
 
 	for (unsigned int i = 0; i < METRICS_OWN_FAMILIES; i++) {
 		put_family(f, families[i].name, families[i].type, families[i].help);
-		VEC_EACH(&f->metrics->own, figure) {
+		for (size_t o = 0; o < f->metrics->own.count; o++) {
+			const struct own_figure *figure = &f->metrics->own.at[o];
 			char *text = NULL;
 			bool is_first = true;
 			size_t size;
