@@ -22,6 +22,7 @@
  */
 #pragma once
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,18 @@
 
 /* More joins phases that users tell apart: half busy and idle, for example, between busy ones. */
 #define PARTITION_LOSS_SUGGESTED 0.02
+
+static inline double partition_f(double x)
+{
+	return x > 0 ? x * log2(x) : 0;
+}
+
+/* Whether @a is more than @b; -1, 0 or 1, where 0 means that they are equal. */
+static inline int partition_compare(double a, double b, double tolerance)
+{
+	tolerance *= fmax(1, fmax(fabs(a), fabs(b)));
+	return a > b + tolerance ? 1 : a < b - tolerance ? -1 : 0;
+}
 
 struct partition_model {
 	size_t slices, series;
