@@ -183,18 +183,14 @@ static int keep_level(struct file_pass *f, uint64_t level)
 static int read_levels(struct file_pass *f)
 {
 	sqlite3_stmt *next = NULL;
-	size_t *count = &f->level_count;
+	uint64_t level = 0;
 	int r = sqlite_prepare(f->reader->db, f->reader->path, SQLITE_NEXT_LEVEL, &next, f->err);
 
-	for (*count = 0; r == 0 && *count < KEEP_LENGTHS_MAX; (*count)++) {
-		(void)sqlite3_bind_int64(next, 1, *count ? (int64_t)f->levels[*count - 1] : 0);
-		if (sqlite3_step(next) != SQLITE_ROW) {
-			r = sqlite_failed(f->reader->db, f->reader->path, f->err);
-		} else if (sqlite3_column_type(next, 0) == SQLITE_NULL) {
-			break;
-		}
-		f->levels[*count] = (uint64_t)sqlite3_column_int64(next, 0);
-		(void)sqlite3_reset(next);
+	f->level_count = 0;
+	while (r == 0 && f->level_count < KEEP_LENGTHS_MAX &&
+	       (r = sqlite_next_level(f->reader->db, f->reader->path, next, &level, f->err)) == 0 &&
+	       level > 0) {
+		f->levels[f->level_count++] = level;
 	}
 	(void)sqlite3_finalize(next);
 	return r;

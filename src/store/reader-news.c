@@ -50,8 +50,7 @@ static int prepare_all(struct store_news *news, struct err *err)
 		  "SELECT begin FROM windows WHERE level = ? ORDER BY level, begin LIMIT 1" },
 		{ &news->last, "SELECT max(\"end\") FROM windows WHERE level = ?1 AND begin >="
 			       " (SELECT max(begin) FROM windows WHERE level = ?1) - ?1" },
-		{ &news->gaps, "SELECT begin, \"end\", windows, why FROM gaps"
-			       " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2" },
+		{ &news->gaps, READER_GAPS },
 	};
 
 	return sqlite_prepare_all(news->db, news->path, all, ARRAY_COUNT(all), err);
@@ -154,21 +153,14 @@ static int find_traces(struct store_news *news, struct err *err)
 
 static int find_levels(struct store_news *news, struct err *err)
 {
-	sqlite3_stmt *next = news->next_level;
-	uint64_t last = 0;
+	uint64_t level = 0;
 	int r = 0;
 
-	for (news->level_count = 0; r == 0 && news->level_count < LEVELS_MAX;) {
-		int step;
-
-		(void)sqlite3_bind_int64(next, 1, (int64_t)last);
-		step = sqlite3_step(next);
-		last = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(next, 0) : 0;
-		r = end(news, next, step, err);
-		if (last == 0) {
-			break;
-		}
-		news->levels[news->level_count++] = last;
+	news->level_count = 0;
+	while (news->level_count < LEVELS_MAX &&
+	       (r = sqlite_next_level(news->db, news->path, news->next_level, &level, err)) == 0 &&
+	       level > 0) {
+		news->levels[news->level_count++] = level;
 	}
 	return r;
 }
@@ -382,18 +374,9 @@ int store_news_gaps(struct store_news *news, uint64_t begin, uint64_t end_, stor
 		    void *user, struct err *err)
 {
 	sqlite3_stmt *gaps = news->gaps;
-	int step;
 
 	if (news->server) {
 		return clickhouse_news_gaps(news->server, begin, end_, each, user, err);
 	}
-	sqlite_bind(gaps, 1, begin, end_ < INT64_MAX ? end_ : INT64_MAX);
-	while ((step = sqlite3_step(gaps)) == SQLITE_ROW) {
-		const char *why = (const char *)sqlite3_column_text(gaps, 3);
-
-		each(user, (uint64_t)sqlite3_column_int64(gaps, 0),
-		     (uint64_t)sqlite3_column_int64(gaps, 1),
-		     (uint64_t)sqlite3_column_int64(gaps, 2), why ? why : "");
-	}
-	return end(news, gaps, step, err);
+	return end(news, gaps, reader_step_gaps(gaps, begin, end_, each, user), err);
 }

@@ -56,6 +56,12 @@ bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t);
 #define READER_TRACES "SELECT trace, host, session, domain, path, id, uuid FROM traces"
 struct store_trace reader_trace_of(sqlite3_stmt *row);
 void reader_trace_fini(struct store_trace *trace);
+/* The gaps in a range, of a statement READER_GAPS; returns what sqlite3_step() did last. */
+#define READER_GAPS                                                                                \
+	"SELECT begin, \"end\", windows, why FROM gaps WHERE \"end\" > ? AND begin < ? ORDER BY "  \
+	"1, 2"
+int reader_step_gaps(sqlite3_stmt *gaps, uint64_t begin, uint64_t end, store_gap_fn *each,
+		     void *user);
 /* reader-many.c: of several stores. */
 void reader_many_close(struct store_reader *reader);
 int reader_many_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,

@@ -183,6 +183,18 @@ int sqlite_prepare_all(sqlite3 *db, const char *path, const struct sqlite_statem
 	return r;
 }
 
+int sqlite_next_level(sqlite3 *db, const char *path, sqlite3_stmt *next, uint64_t *level,
+		      struct err *err)
+{
+	int r;
+
+	sqlite_bind(next, 1, *level);
+	r = sqlite3_step(next) == SQLITE_ROW ? 0 : sqlite_failed(db, path, err);
+	*level = r == 0 ? (uint64_t)sqlite3_column_int64(next, 0) : 0; /* of NULL that is 0 */
+	(void)sqlite3_reset(next);
+	return r;
+}
+
 void sqlite_bind_(sqlite3_stmt *statement, int at, const int64_t *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

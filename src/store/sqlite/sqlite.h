@@ -64,6 +64,9 @@ void sqlite_close(sqlite3 *db);
  * anything in the column: only whole numbers are lengths, so that a walk over them ends. */
 #define SQLITE_NEXT_LEVEL                                                                          \
 	"SELECT min(level) FROM windows WHERE level > ? AND typeof(level) = 'integer'"
+/* *@level: the one before, from 0 on, and then the next one, or 0. */
+int sqlite_next_level(sqlite3 *db, const char *path, sqlite3_stmt *next, uint64_t *level,
+		      struct err *err);
 
 /* Whether a column of this name is among the rows of a statement that lists names. */
 bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
