@@ -452,6 +452,7 @@ void session_free(struct session *session)
 	}
 	vec_fini(&session->streams);
 	vec_fini(&session->traces);
+	beside_fini(&session->beside);
 	vec_fini(&session->read_uuids);
 	event_free(session->timer);
 	decoder_free(session->decoder);

@@ -470,6 +470,7 @@ const struct report *rollup_take(struct rollup *rollup)
 static void add_missing(struct rollup *rollup, const struct report *window)
 {
 	rollup->missing.count = rollup->joins ? rollup->missing.count : 0;
+	rollup->report.tracer = window->tracer;
 	for (size_t i = 0; i < window->missing_count; i++) {
 		bool is_known = false;
 

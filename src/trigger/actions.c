@@ -250,7 +250,8 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 					: "no --period is given");
 	} else if (!can_hold) {
 		text = missing_text(missing.at.at, missing.at.count, false);
-		commands = missing_commands(missing.at.at, missing.at.count, "; ", SIZE_MAX);
+		commands = missing_commands(count == 1 ? traces[0].tracer : NULL, missing.at.at,
+					    missing.at.count, "; ", SIZE_MAX);
 		(void)err_raise(err, -ENOENT,
 				"trigger \"%.100s\" cannot hold: not recorded: %.120s: %.200s",
 				trigger_name(trigger), text, commands);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "ctf/metadata/type.h"
 
 /* ---- names ---- */
 
@@ -28,6 +29,21 @@ bool missing_has_event(const struct event_names *names, const char *event)
 		}
 	}
 	return false;
+}
+
+struct event_names missing_names_of(const struct metadata *types)
+{
+	const struct env_entry *domain = metadata_env(types, "domain");
+	const char **at = mem_alloc((types->event_count + 1) * sizeof(*at));
+	struct event_names names = { .at = at,
+				     .domain = domain ? domain->text : NULL,
+				     .tracer = metadata_other_tracer(types) };
+
+	for (const struct event_class *class = types->events; class; class = class->next) {
+		at[names.count++] = class->name;
+	}
+	assert(names.count == types->event_count);
+	return names;
 }
 
 /* The name of the call in syscall_entry_X and syscall_exit_X; NULL: it is no system call. */
@@ -69,6 +85,14 @@ void missing_add(struct missing_events *events, const struct analysis *analysis,
 	*vec_push(&events->at) = (struct missing_event){ .analysis = analysis, .event = event };
 }
 
+void missing_lack(const struct event_names *names, const struct analysis *analysis,
+		  const char *event, struct missing_events *ret)
+{
+	if (!names->beside || !missing_has_event(names->beside, event)) {
+		missing_add(ret, analysis, event);
+	}
+}
+
 static bool is_recorded(const struct event_names *names, const struct essential *essential)
 {
 	if (essential->domain &&
@@ -81,6 +105,26 @@ static bool is_recorded(const struct event_names *names, const struct essential 
 		}
 	}
 	return false;
+}
+
+/* Whether it says more than that the trace is another one than the analysis is about: events that
+ * the user names are of any tracer, and no other one has those of the kernel. */
+static bool is_lacking(const struct event_names *names, const struct analysis *analysis,
+		       const struct essential *essential)
+{
+	bool is_of_kernel = !names->tracer && (!names->domain || strcmp(names->domain, "ust") != 0);
+
+	return (is_of_kernel || !analysis_rare(analysis)->missing_of) &&
+	       !(names->beside && is_recorded(names->beside, essential));
+}
+
+/* Whether what is wanted has no other source than the essential. */
+static bool is_needed(const struct analysis *analysis, const struct period_set *periods,
+		      const struct essential *essential)
+{
+	const struct analysis_rare *rare = analysis_rare(analysis);
+
+	return !rare->needs_essential || rare->needs_essential(periods, essential);
 }
 
 static void mark_unknown(const struct essential *essential, uint16_t unknown[TABLES_MAX])
@@ -138,7 +182,8 @@ bool missing_figure(const struct event_names *names, const struct analysis *anal
 
 		mark_unknown(essential, unknown);
 		mark_processes(analysis, unknown);
-		if (unknown[table] >> column & 1 && !is_recorded(names, essential)) {
+		if (unknown[table] >> column & 1 && !is_recorded(names, essential) &&
+		    is_needed(analysis, periods, essential)) {
 			add_essential(names, analysis, essential, ret);
 			is_unknown = true;
 		}
@@ -179,9 +224,13 @@ void missing_find(const struct event_names *names, const struct analysis *const 
 		for (size_t i = 0; i < analysis->essential_count; i++) {
 			const struct essential *essential = &analysis->essentials[i];
 
-			if (!is_recorded(names, essential)) {
+			if (is_recorded(names, essential) ||
+			    !is_needed(analysis, periods, essential)) {
+				continue;
+			}
+			mark_unknown(essential, ret->unknown[a]);
+			if (is_lacking(names, analysis, essential)) {
 				add_essential(names, analysis, essential, &ret->events);
-				mark_unknown(essential, ret->unknown[a]);
 			}
 		}
 		if (!knows_of(analysis, periods, names, &ret->events)) {
@@ -303,15 +352,18 @@ static bool is_again(const struct missing_event *events, size_t at, unsigned int
 	return false;
 }
 
-char *missing_commands(const struct missing_event *events, size_t count, const char *between,
-		       size_t most)
+char *missing_commands(const char *tracer, const struct missing_event *events, size_t count,
+		       const char *between, size_t most)
 {
 	char *text = NULL;
 	size_t size, len = 0; /* of the last command */
 	FILE *out = open_memstream(&text, &size);
 	bool any = false;
 
-	for (unsigned int kind = 0; kind < KINDS; kind++) {
+	if (tracer) {
+		(void)fprintf(out, "in the configuration of %s, which is not LTTng", tracer);
+	}
+	for (unsigned int kind = tracer ? KINDS : 0; kind < KINDS; kind++) {
 		bool is_first = true; /* in its command */
 
 		for (size_t i = 0; i < count; i++) {

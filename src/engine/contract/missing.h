@@ -17,8 +17,14 @@
 struct event_names {
 	const char *const *at;
 	size_t count;
-	const char *domain; /* of the trace; NULL: it names none */
+	const char *domain;               /* of the trace; NULL: it names none */
+	const char *tracer;               /* of the trace, if it is not LTTng; NULL: it is */
+	const struct event_names *beside; /* other traces of its session; NULL: there are none */
 };
+
+struct metadata;
+/* The names of a trace, which borrow from @types; at[] is from malloc(). */
+struct event_names missing_names_of(const struct metadata *types);
 
 /* Whether the trace has an event of this name, or whose name starts with what is before a "*". */
 bool missing_has_event(const struct event_names *names, const char *event);
@@ -45,6 +51,9 @@ struct missing {
 
 /* Adds the event to those of the analysis, if it is not there yet. */
 void missing_add(struct missing_events *events, const struct analysis *analysis, const char *event);
+/* The trace does not have it: the same, unless a trace beside it has. */
+void missing_lack(const struct event_names *names, const struct analysis *analysis,
+		  const char *event, struct missing_events *ret);
 /* Leaves those that are among these, too.  Kernel and user space of one session never record the
  * same: what some trace has is not missing. */
 void missing_keep(struct missing_events *events, const struct missing_event *these, size_t count);
@@ -80,8 +89,9 @@ void missing_command(const struct missing_event *event, char text[MISSING_COMMAN
 /* "sched_switch (cpu, sched); syscall_* (io)"; the analyses only if @names_analyses. */
 char *missing_text(const struct missing_event *events, size_t count, bool names_analyses);
 /* The commands that record all of it, with @between between them; lists are divided so that no
- * command is longer than @most, if that is possible. */
-char *missing_commands(const struct missing_event *events, size_t count, const char *between,
-		       size_t most);
+ * command is longer than @most, if that is possible.  @tracer: of event_names; for others than
+ * LTTng there is no command, and the text says that. */
+char *missing_commands(const char *tracer, const struct missing_event *events, size_t count,
+		       const char *between, size_t most);
 
 #endif

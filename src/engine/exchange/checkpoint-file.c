@@ -305,6 +305,8 @@ static struct partial_file_trace copy_of_identity(const struct partial_file_trac
 					    .session = copy_of(identity->session),
 					    .domain = copy_of(identity->domain),
 					    .path = copy_of(identity->path),
+					    .tracer = copy_of(identity->tracer),
+					    .beside = copy_of(identity->beside),
 					    .range_begin = identity->range_begin,
 					    .range_end = identity->range_end };
 }

@@ -85,6 +85,7 @@ void tables_fini(struct tables *tables)
 	vec_fini(&tables->class_names);
 	missing_fini(&tables->missing);
 	free(tables->domain);
+	free(tables->tracer);
 	layout_fini(&tables->layout);
 }
 
@@ -129,20 +130,33 @@ void tables_add_class(struct tables *tables, const char *name)
 	*vec_push(&tables->class_names) = name_id(tables, name);
 }
 
-void tables_set_domain(struct tables *tables, const char *domain)
+void tables_set_domain(struct tables *tables, const char *domain, const char *tracer)
 {
 	free(tables->domain);
 	tables->domain = domain ? mem_strdup(domain) : NULL;
+	if (tracer && !tables->tracer) { /* reports point to it; it stays */
+		tables->tracer = mem_strdup(tracer);
+	}
+	tables->missing_names = SIZE_MAX;
+}
+
+void tables_set_beside(struct tables *tables, const struct event_names *beside)
+{
+	tables->beside = beside;
 	tables->missing_names = SIZE_MAX;
 }
 
 void tables_find_missing(struct tables *tables)
 {
 	const struct setup *setup = tables->layout.setup;
-	struct event_names names = { .count = tables->names.count, .domain = tables->domain };
+	struct event_names names = { .count = tables->names.count,
+				     .domain = tables->domain,
+				     .tracer = tables->tracer,
+				     .beside = tables->beside };
+	size_t known = names.count + (names.beside ? names.beside->count : 0);
 	const char **texts;
 
-	if (tables->missing_names == names.count) {
+	if (tables->missing_names == known) {
 		return;
 	}
 	texts = mem_alloc((names.count + 1) * sizeof(*texts));
@@ -152,7 +166,7 @@ void tables_find_missing(struct tables *tables)
 	names.at = texts;
 	missing_find(&names, setup->analyses, setup->analysis_count, setup->periods,
 		     &tables->missing);
-	tables->missing_names = names.count;
+	tables->missing_names = known;
 	free(texts);
 }
 

@@ -329,7 +329,8 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 	(void)snprintf(text, sizeof(text), "not recorded: %s", says);
 	canvas_put_line(canvas, STYLE_WARNING, text);
 	free(says);
-	says = missing_commands(events + first, count, "\n", (size_t)canvas->columns);
+	says = missing_commands(snapshot->report.tracer, events + first, count, "\n",
+				(size_t)canvas->columns);
 	for (char *line = says, *rest = says; line; line = rest) {
 		(void)strsep(&rest, "\n");
 		canvas_put_line(canvas, STYLE_PLAIN, line);

@@ -450,8 +450,8 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 	put_wrapped(out, output, "not recorded:", text);
 	free(text);
 	if (report->kind != REPORT_WINDOW || report->seq == 0) {
-		text = missing_commands(report->missing, report->missing_count, "\n  ",
-					prose_width(output) - 2);
+		text = missing_commands(report->tracer, report->missing, report->missing_count,
+					"\n  ", prose_width(output) - 2);
 		(void)fprintf(out, "to record it:\n  %s\n", text);
 		free(text);
 	}

@@ -1,0 +1,22 @@
+/*
+ * check-selection: whether triggers and gates are about what the user selected.
+ *
+ * --tid, --pid, --comm and --cpu choose what is analysed, for triggers and gates, too.  One that is
+ * about something else could never hold, or always would.
+ */
+#ifndef SILLAGE_RUN_CHECK_SELECTION_H
+#define SILLAGE_RUN_CHECK_SELECTION_H
+
+#include "base/err.h"
+
+struct actions;
+struct figure;
+struct options;
+
+/* -EINVAL, with the reason, if the selection leaves out all rows of the figure. */
+int run_check_selected(const struct options *options, const struct figure *figure, struct err *err);
+/* The same of all figures of the triggers. */
+int run_check_selection(const struct options *options, const struct actions *actions,
+			struct err *err);
+
+#endif
