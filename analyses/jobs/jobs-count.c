@@ -62,16 +62,17 @@ void jobs_count_cut(struct shard *shard, const struct machine *machine, size_t j
 	jobs_count_one(shard, job, NULL, CUT);
 }
 
-/* A begin up to so large a part of the period before the grid is not late. */
-#define EARLY_PARTS 8
+/* So large a part of a period is no distance: a begin that much before the grid is not late, and
+ * one that much behind the end of the execution before did not sleep. */
+#define PERIOD_PARTS 8
 
 /* How late a begin is.  Where no arrival is known, most begins decide where the grid is, and of
- * those that agree the earliest (doc/definitions.md, 4.13). */
+ * those that agree the earliest (doc/definitions.md, 6.2). */
 static uint64_t late_on_grid(struct grid *grid, uint64_t begin, uint64_t period)
 {
 	uint64_t late = grid->votes > 0 ? (begin - grid->at) % period : 0;
-	bool is_early = late >= period - period / EARLY_PARTS;
-	bool agrees = is_early || late <= period / EARLY_PARTS;
+	bool is_early = late >= period - period / PERIOD_PARTS;
+	bool agrees = is_early || late <= period / PERIOD_PARTS;
 
 	assert(period > 0);
 	if (grid->is_known) {
@@ -90,13 +91,18 @@ static uint64_t late_on_grid(struct grid *grid, uint64_t begin, uint64_t period)
 	return late;
 }
 
-/* Fills the arrival, if it is not known, with one on the grid. */
+/* Fills the arrival, if it is not known, with one on the grid: without sleep since the execution
+ * before, the first one behind that of it. */
 static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t period)
 {
 	struct grid *grid = &machine->grid;
+	bool is_awake = machine->has_before && begin - machine->ended <= period / PERIOD_PARTS;
 
 	if (machine->arrival.from != ARRIVAL_UNKNOWN) {
 		*grid = (struct grid){ .at = machine->arrival.ts, .votes = 1, .is_known = true };
+	} else if (period > 0 && is_awake && begin >= period && machine->before <= begin - period) {
+		machine->arrival.from = ARRIVAL_GRID;
+		machine->arrival.ts = machine->before + period;
 	} else if (period > 0 && begin >= grid->at) {
 		machine->arrival.from = ARRIVAL_GRID;
 		machine->arrival.ts = begin - late_on_grid(grid, begin, period);
@@ -182,6 +188,7 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	row[THREAD_MISSES] += response > jobs_deadline(job);
 	machine->has_before = true;
 	machine->before = machine->arrival.ts;
+	machine->ended = ordered->ts;
 	note_worst(shard, ordered, job, &machine->items, response, late);
 }
 

@@ -396,8 +396,8 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 	codec_each(codec, &machine->next, &machine->is_stepped, &machine->begin,
 		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
 		   &machine->has_before, &machine->before);
-	codec_each(codec, &machine->grid.at, &machine->grid.votes, &machine->grid.is_known,
-		   &machine->run);
+	codec_each(codec, &machine->ended, &machine->grid.at, &machine->grid.votes,
+		   &machine->grid.is_known, &machine->run);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}

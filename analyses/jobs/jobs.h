@@ -130,6 +130,7 @@ struct machine {
 	/* Written in on_ordered only. */
 	struct arrival arrival;
 	bool has_before;
+	uint64_t ended;     /* when the execution before ended */
 	uint64_t before;    /* the arrival of the execution before */
 	struct grid grid;   /* of a job with a period */
 	uint64_t run;       /* misses one after the other */
