@@ -47,7 +47,7 @@ static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
 /* When the window was, and how much was in it. */
 static void window_text(char *text, size_t size, const struct report *report, bool has_date)
 {
-	uint64_t length = report->end - report->begin;
+	uint64_t length = report_covered_ns(report);
 	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
 	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
 		lag[UNITS_TEXT_MAX] = "", date[UNITS_TEXT_MAX] = "";
@@ -120,7 +120,7 @@ static int by_id(const void *left, const void *right)
 static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 {
 	const struct report_table *table = snapshot_table(snapshot, "cpu", SCOPE_CPU);
-	uint64_t length = snapshot->report.end - snapshot->report.begin;
+	uint64_t length = report_covered_ns(&snapshot->report);
 	const struct report_row **rows;
 	int across, lines, width;
 

@@ -388,7 +388,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_TOTAL] = "total  ",
 		[REPORT_SO_FAR] = "total so far  ",
 	};
-	uint64_t length = report->end - report->begin;
+	uint64_t length = report_covered_ns(report);
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
@@ -408,6 +408,10 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	}
 	if (!report->complete) {
 		(void)fputs("  ! incomplete", out);
+	}
+	if (report->span_count > 0) {
+		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, length),
+			      units_ns(end, report->end - report->begin));
 	}
 	put_losses(out, report);
 	(void)fputc('\n', out);
