@@ -211,7 +211,8 @@ static void say_missing(const struct analyze *a, const struct report *report)
 	text = missing_text(report->missing, report->missing_count, true);
 	commands = missing_commands(report->tracer, report->missing, report->missing_count, "; ",
 				    SIZE_MAX);
-	say("%s: not recorded: %s; to record it: %s", a->path, text, commands);
+	say("%s: not recorded: %s%s%s", a->path, text, commands[0] ? "; to record it: " : "",
+	    commands);
 	free(text);
 	free(commands);
 }

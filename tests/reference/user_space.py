@@ -178,6 +178,22 @@ def check_tracers(scratch):
     print('# tracers: advice for those that take it')
 
 
+def check_misspelled(scratch):
+    """Each command that takes names of events says which one was meant; with --state it comes with the metadata."""
+    trace = made(scratch, 'misspelled', [(10 ** 9, 11, 'app:begin'), (2 * 10 ** 9, 11, 'app:end')]).path
+    words = ['--period', 'x = app:begni; app:end']
+    for command in (['analyze', '-q', '-o', os.devnull], ['export', '-q', '-o', os.path.join(scratch, 'file')], ['map', '-q', '-o', os.path.join(scratch, 'file')],
+                    ['lami', '-q', '-o', os.devnull], ['top']):
+        status, _, said = synthetic.run(*command, *words, trace)
+        check(status == 1 and (command == ['top'] or 'did you mean "app:begin"?' in said), command, status, said)
+    out = synthetic.run('analyze', '-f', 'json', '-q', '-a', 'periods', '--state', os.path.join(scratch, 'state'), *words, '-i', '100ms', trace)[1]
+    missing = [json.loads(line)['periods']['missing'] for line in out.splitlines() if json.loads(line)['type'] == 'window']
+    same(missing[0], [{'event': 'app:begni', 'near': 'app:begin'}], 'near')
+    text = synthetic.run('analyze', '-q', '-a', 'periods', '--state', os.path.join(scratch, 'state2'), *words, '-i', '100ms', trace)[1]
+    check('not recorded: app:begni (did you mean "app:begin"?)' in text and 'lttng enable-event' not in text, text)
+    print('# misspelled names: what was meant')
+
+
 def main():
     synthetic.SILLAGE = sys.argv[1]
     with tempfile.TemporaryDirectory(prefix='sillage-user-') as scratch:
@@ -185,6 +201,7 @@ def main():
         check_periods(scratch)
         check_session(scratch)
         check_tracers(scratch)
+        check_misspelled(scratch)
     print('ok user_space')
 
 

@@ -4,12 +4,14 @@
 #include "engine/contract/missing.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "ctf/metadata/type.h"
+#include "query/nearest.h"
 
 /* ---- names ---- */
 
@@ -85,11 +87,54 @@ void missing_add(struct missing_events *events, const struct analysis *analysis,
 	*vec_push(&events->at) = (struct missing_event){ .analysis = analysis, .event = event };
 }
 
+const char *missing_kept(const char *text, size_t len)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static VEC(const char *) known;
+	const char *found = NULL;
+
+	(void)pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < known.count && !found; i++) {
+		if (strlen(known.at[i]) == len && memcmp(known.at[i], text, len) == 0) {
+			found = known.at[i];
+		}
+	}
+	if (!found) {
+		found = mem_printf("%.*s", (int)len, text);
+		*vec_push(&known) = found;
+	}
+	(void)pthread_mutex_unlock(&mutex);
+	return found;
+}
+
+/* Here or beside. */
+static const char *nearest(const struct event_names *names, const char *event)
+{
+	const char *found = NULL;
+
+	for (; names && !found; names = names->beside) {
+		const char **words = mem_alloc((names->count + 1) * sizeof(*words));
+
+		memcpy(words, names->at, names->count * sizeof(*words));
+		found = nearest_word(event, words, (unsigned int)strlen(event) / 4 + 1);
+		free(words);
+	}
+	return found ? missing_kept(found, strlen(found)) : NULL;
+}
+
 void missing_lack(const struct event_names *names, const struct analysis *analysis,
 		  const char *event, struct missing_events *ret)
 {
-	if (!names->beside || !missing_has_event(names->beside, event)) {
-		missing_add(ret, analysis, event);
+	if (names->beside && missing_has_event(names->beside, event)) {
+		return;
+	}
+	missing_add(ret, analysis, event);
+	for (size_t i = 0; i < ret->at.count; i++) {
+		struct missing_event *one = &ret->at.at[i];
+
+		if (!one->near && one->analysis == analysis && strcmp(one->event, event) == 0) {
+			one->near = nearest(names, event);
+		}
 	}
 }
 
@@ -369,7 +414,8 @@ char *missing_commands(const char *tracer, const struct missing_event *events, s
 		for (size_t i = 0; i < count; i++) {
 			const char *name, *quote;
 
-			if (kind_of(&events[i], &name) != kind || is_again(events, i, kind, name)) {
+			if (events[i].near || kind_of(&events[i], &name) != kind ||
+			    is_again(events, i, kind, name)) {
 				continue;
 			}
 			quote = strchr(name, '*') ? "'" : "";
@@ -390,7 +436,7 @@ char *missing_commands(const char *tracer, const struct missing_event *events, s
 
 /* An event in the text. */
 struct named {
-	const char *event;
+	const char *event, *near;
 	uint32_t users; /* analyses that need it, bit by bit in the order in which they first appear
 			 */
 	bool is_again;  /* it was listed before, for another analysis */
@@ -408,7 +454,9 @@ static void name_all(const struct missing_event *events, size_t count, struct na
 		while (strcmp(events[first].event, events[i].event) != 0) {
 			first++;
 		}
-		ret[i] = (struct named){ .event = events[i].event, .is_again = first < i };
+		ret[i] = (struct named){ .event = events[i].event,
+					 .near = events[i].near,
+					 .is_again = first < i };
 		ret[first].users |= UINT32_C(1) << number;
 	}
 }
@@ -449,6 +497,9 @@ static void put_group(FILE *out, struct named *named, size_t count, size_t at)
 				      strcmp(named[i].event, MISSING_USER) == 0
 					      ? "user-space events"
 					      : named[i].event);
+			if (named[i].near) {
+				(void)fprintf(out, " (did you mean \"%s\"?)", named[i].near);
+			}
 		}
 	}
 	if (group > NAMED_MAX) {

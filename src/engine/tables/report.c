@@ -109,7 +109,6 @@ size_t report_copy(struct report *ret, const struct report *from, struct arena *
 	*ret = *from;
 	copy_tables(arena, ret, from, most, wants, &bytes);
 	copy_missing(arena, ret);
-	ret->tracer = copy_text(arena, from->tracer);
 	ret->views = arena_copy(arena, from->views, from->view_count * sizeof(*from->views));
 	ret->parts = arena_copy(arena, from->parts, from->part_count * sizeof(*from->parts));
 	ret->spans = arena_copy(arena, from->spans, from->span_count * sizeof(*from->spans));

@@ -101,7 +101,7 @@ struct report {
 	const struct report_table *tables; /* all of one analysis are adjacent */
 	size_t missing_count;
 	const struct missing_event *missing; /* what the trace does not record, by analysis */
-	const char *tracer;                  /* that could: as in struct event_names */
+	const char *tracer;                  /* that could, as in struct event_names; it stays */
 	/* Only if the engine is asked for it: whatever has rows in this window or in others. */
 	size_t view_count;
 	const struct report_view *views;

@@ -85,7 +85,6 @@ void tables_fini(struct tables *tables)
 	vec_fini(&tables->class_names);
 	missing_fini(&tables->missing);
 	free(tables->domain);
-	free(tables->tracer);
 	layout_fini(&tables->layout);
 }
 
@@ -134,9 +133,7 @@ void tables_set_domain(struct tables *tables, const char *domain, const char *tr
 {
 	free(tables->domain);
 	tables->domain = domain ? mem_strdup(domain) : NULL;
-	if (tracer && !tables->tracer) { /* reports point to it; it stays */
-		tables->tracer = mem_strdup(tracer);
-	}
+	tables->tracer = tracer ? missing_kept(tracer, strlen(tracer)) : NULL;
 	tables->missing_names = SIZE_MAX;
 }
 

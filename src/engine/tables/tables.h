@@ -85,7 +85,8 @@ struct tables {
 	VEC(struct event_name *) names; /* by name id */
 	struct name_ids name_ids;
 	VEC(uint32_t) class_names;        /* name id by class index */
-	char *domain, *tracer;            /* of the trace, as those of struct event_names */
+	char *domain;                     /* of the trace, as that of struct event_names */
+	const char *tracer;               /* the same; it stays (missing_kept) */
 	const struct event_names *beside; /* the same */
 	struct missing missing;           /* for so many names, here and beside, and that domain: */
 	size_t missing_names;             /* SIZE_MAX: to be found */

@@ -23,7 +23,9 @@ void json_known_missing(struct json *json, const struct report *report,
 		}
 		json_open(json, NULL, '{');
 		json_text(json, "event", missing->event);
-		if (report->tracer) {
+		if (missing->near) {
+			json_text(json, "near", missing->near);
+		} else if (report->tracer) {
 			json_text(json, "tracer", report->tracer);
 		} else {
 			missing_command(missing, command);

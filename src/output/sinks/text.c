@@ -456,7 +456,9 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 	if (report->kind != REPORT_WINDOW || report->seq == 0) {
 		text = missing_commands(report->tracer, report->missing, report->missing_count,
 					"\n  ", prose_width(output) - 2);
-		(void)fprintf(out, "to record it:\n  %s\n", text);
+		if (text[0]) {
+			(void)fprintf(out, "to record it:\n  %s\n", text);
+		}
 		free(text);
 	}
 }

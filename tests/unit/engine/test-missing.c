@@ -214,6 +214,27 @@ START_TEST(names_the_tracer)
 }
 END_TEST
 
+/* A name that the user may have meant is asked for, in place of a command. */
+START_TEST(names_what_is_near)
+{
+	static const char *const other[] = { "svc:begin" };
+	struct event_names beside = { .at = other, .count = 1 };
+	struct event_names names = { .beside = &beside };
+	struct missing_events events = { 0 };
+	char *text;
+
+	missing_lack(&names, named("periods"), "svc:begn", &events);
+	missing_lack(&names, named("periods"), "svc:other", &events);
+	text = missing_text(events.at.at, events.at.count, true);
+	ck_assert_str_eq(text, "svc:begn (did you mean \"svc:begin\"?), svc:other (periods)");
+	free(text);
+	text = missing_commands(NULL, events.at.at, events.at.count, "; ", SIZE_MAX);
+	ck_assert_str_eq(text, "lttng enable-event -u svc:other");
+	free(text);
+	vec_fini(&events.at);
+}
+END_TEST
+
 START_TEST(says_what_to_do)
 {
 	const struct missing_event events[] = {
@@ -297,6 +318,7 @@ Suite *suite_missing(void)
 	tcase_add_test(tests, looks_beside);
 	tcase_add_test(tests, looks_at_jobs);
 	tcase_add_test(tests, names_the_tracer);
+	tcase_add_test(tests, names_what_is_near);
 	tcase_add_test(tests, says_what_to_do);
 	tcase_add_test(tests, grows);
 	suite_add_tcase(suite, tests);
