@@ -115,7 +115,9 @@ static const char *nearest(const struct event_names *names, const char *event)
 	for (; names && !found; names = names->beside) {
 		const char **words = mem_alloc((names->count + 1) * sizeof(*words));
 
-		memcpy(words, names->at, names->count * sizeof(*words));
+		for (size_t i = 0; i < names->count; i++) {
+			words[i] = names->at[i];
+		}
 		found = nearest_word(event, words, (unsigned int)strlen(event) / 4 + 1);
 		free(words);
 	}

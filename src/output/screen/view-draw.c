@@ -322,7 +322,11 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 		count++;
 	}
 	if (count == 0) {
-		canvas_put_line(canvas, STYLE_DIM, "nothing was asked for");
+		canvas_put_line(
+			canvas, STYLE_DIM,
+			analysis_rare(analysis)->missing_of
+				? "nothing was asked for, or another trace of the session has it"
+				: "another trace of the session has it");
 		return;
 	}
 	says = missing_text(events + first, count, false);
