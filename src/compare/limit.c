@@ -129,11 +129,6 @@ void limit_free(struct limit *limit)
 	}
 }
 
-const struct figure *limit_figure(const struct limit *limit)
-{
-	return &limit->figure;
-}
-
 int limit_check_per(const struct limit *limit, enum per per, struct err *err)
 {
 	const struct figure *figure = &limit->figure;

@@ -18,14 +18,12 @@
 
 #include "compare/compare.h"
 
-struct figure;
 struct limit;
 
 /* NULL: it is none, and @err says why. */
 struct limit *limit_new(const char *text, struct err *err);
 void limit_free(struct limit *limit); /* NULL is fine */
 
-const struct figure *limit_figure(const struct limit *limit);
 /* -EINVAL: the list that the figure is of is not compared. */
 int limit_check_per(const struct limit *limit, enum per per, struct err *err);
 

@@ -10,7 +10,7 @@
 #include "options/options.h"
 #include "trigger/actions.h"
 
-int run_check_selected(const struct options *options, const struct figure *figure, struct err *err)
+static int check(const struct options *options, const struct figure *figure, struct err *err)
 {
 	char *selection;
 
@@ -34,7 +34,7 @@ int run_check_selection(const struct options *options, const struct actions *act
 
 		trigger_figures(actions_trigger(actions, i), &figures);
 		for (size_t k = 0; r == 0 && k < figures.at.count; k++) {
-			r = run_check_selected(options, figures.at.at[k], err);
+			r = check(options, figures.at.at[k], err);
 		}
 		vec_fini(&figures.at);
 		if (r < 0) {

@@ -10,12 +10,9 @@
 #include "base/err.h"
 
 struct actions;
-struct figure;
 struct options;
 
-/* -EINVAL, with the reason, if the selection leaves out all rows of the figure. */
-int run_check_selected(const struct options *options, const struct figure *figure, struct err *err);
-/* The same of all figures of the triggers. */
+/* -EINVAL, with the reason, if the selection leaves out all rows of a figure of a trigger. */
 int run_check_selection(const struct options *options, const struct actions *actions,
 			struct err *err);
 

@@ -284,6 +284,17 @@ def check_pair(pair):
     return count
 
 
+def check_order_of_text(pair):
+    """What costs comes before idle and waiting time; a file is there once, unless --per asks for all."""
+    text = run(pair.sillage, 'compare', '-n', '0', *pair.traces)[0]
+    titles = [line.split(',')[0] for line in text.splitlines() if line[:1].isupper() and not line.startswith(('A ', 'B '))]
+    same = [title for title in ('TIME', 'BYTES', 'COUNTS', 'DISTRIBUTIONS', 'IDLE', 'CALLS THAT WAIT', 'MAXIMA AND LEVELS') if title in titles]
+    check([title for title in titles if title in same] == same, 'order', titles)
+    cost, rest = text.split('\nIDLE, ASLEEP', 1)
+    check('cpu.idle_ns' in rest and 'cpu.idle_ns' not in cost and 'off_cpu_ns' not in re.sub(r'by_name\[name=\w+\].off_cpu_ns', '', cost), 'idle')
+    check('files.files[' in text and 'files.fds[' not in text, 'files twice')
+
+
 def check_store(pair, folder):
     """A store is as its trace; a range is as the same range of the trace."""
     store = os.path.join(folder, 'a.db')
@@ -531,6 +542,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 pair = Pair(args.sillage, folder, *(os.path.join(args.data, name) for name in names))
                 said = ['%d changes' % check_pair(pair)]
+                if names[0] != names[1]:
+                    check_order_of_text(pair)
                 if number == 0:
                     said.append('%d limits' % check_limits(pair))
                     check_unmeasured(pair, folder)

@@ -13,7 +13,6 @@
 #include "compare/limit.h"
 #include "engine/engine.h"
 #include "output/sink.h"
-#include "run/check-selection.h"
 #include "run/run.h"
 #include "run/say.h"
 #include "trigger/gate.h"
@@ -45,8 +44,7 @@ static int parse_limits(struct comparing *c)
 			return -EINVAL;
 		}
 		*vec_push(&c->limits) = limit;
-		if (limit_check_per(limit, options->display.per, &c->err) < 0 ||
-		    run_check_selected(options, limit_figure(limit), &c->err) < 0) {
+		if (limit_check_per(limit, options->display.per, &c->err) < 0) {
 			return -EINVAL;
 		}
 		gate_add(c->gate, options->fails.at[i], true);
