@@ -372,7 +372,7 @@ static void begin_trace(struct live_trace *trace)
 {
 	trace->trace = trace_new(trace->session->owner.engine, trace);
 	trace_set_live(trace->trace);
-	trace_set_beside(trace->trace, &trace->session->beside.all);
+	trace_set_beside(trace->trace, &trace->session->beside->all);
 }
 
 static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
@@ -472,7 +472,7 @@ void session_trace_note_plan(struct live_trace *trace)
 	const struct env_entry *domain;
 
 	if (plan) {
-		beside_add(&trace->session->beside, plan->metadata);
+		beside_add(trace->session->beside, plan->metadata);
 	}
 	if (trace->has_plan || !plan) {
 		return;

@@ -12,6 +12,12 @@
 
 #define USER "ust"
 
+struct beside_of {
+	struct beside is; /* first, so that whoever leaves is found by it */
+	char *key;
+	size_t users;
+};
+
 static void add_name(struct beside *beside, const char *name, size_t len)
 {
 	char *text = mem_printf("%.*s", (int)len, name);
@@ -79,4 +85,51 @@ void beside_fini(struct beside *beside)
 	vec_fini(&beside->texts);
 	beside_names_fini(&beside->known);
 	beside->all = (struct event_names){ 0 };
+}
+
+/* ---- sessions ---- */
+
+struct beside *besides_join(struct besides *besides, const char *key)
+{
+	struct beside_of *of;
+
+	for (size_t i = 0; i < besides->all.count; i++) {
+		of = besides->all.at[i];
+		if (strcmp(of->key, key) == 0) {
+			of->users++;
+			return &of->is;
+		}
+	}
+	of = mem_alloc(sizeof(*of));
+	of->key = mem_strdup(key);
+	of->users = 1;
+	*vec_push(&besides->all) = of;
+	return &of->is;
+}
+
+void besides_leave(struct besides *besides, struct beside *beside)
+{
+	struct beside_of *of = (struct beside_of *)beside;
+	size_t kept = 0;
+
+	assert(of->users > 0);
+	if (--of->users > 0) {
+		return;
+	}
+	for (size_t i = 0; i < besides->all.count; i++) {
+		if (besides->all.at[i] != of) {
+			besides->all.at[kept++] = besides->all.at[i];
+		}
+	}
+	assert(kept + 1 == besides->all.count);
+	besides->all.count = kept;
+	beside_fini(&of->is);
+	free(of->key);
+	free(of);
+}
+
+void besides_fini(struct besides *besides)
+{
+	assert(besides->all.count == 0);
+	vec_fini(&besides->all);
 }

@@ -3,7 +3,8 @@
  *
  * A session has a trace of each domain: the kernel's, and those of user space.  What one of them
  * does not record may be in another, and is not missing then.  Which traces are of one session
- * knows who has them: a relay, or the directory `S` of S/kernel and S/ust.
+ * knows who has them: relays have one host and name for both, and recorded ones are S/kernel and
+ * S/ust.
  */
 #ifndef SILLAGE_ENGINE_CONTRACT_BESIDE_H
 #define SILLAGE_ENGINE_CONTRACT_BESIDE_H
@@ -16,6 +17,8 @@ struct metadata;
 
 HASH_MAP_TEXT(beside_names, bool)
 
+struct beside_of;
+
 /* All zero: there are none. */
 struct beside {
 	VEC(const char *) texts; /* owned */
@@ -23,6 +26,17 @@ struct beside {
 	/* The same, for trace_set_beside().  Its domain is "ust" if one trace is of user space. */
 	struct event_names all;
 };
+
+/* Those of several sessions; all zero: there are none. */
+struct besides {
+	VEC(struct beside_of *) all;
+};
+/* What the traces record together of all that have joined with this key; until as many have left.
+ */
+struct beside *besides_join(struct besides *besides, const char *key);
+void besides_leave(struct besides *besides, struct beside *beside);
+/* All have left. */
+void besides_fini(struct besides *besides);
 
 /* Adds what it does not have yet of a trace, whose metadata may grow. */
 void beside_add(struct beside *beside, const struct metadata *types);
