@@ -464,7 +464,8 @@ static int start_servers(struct loop *loop, struct err *err)
 
 	repeat_say_to(config->say);
 	if (config->metrics) {
-		loop->metrics = metrics_new();
+		loop->metrics =
+			metrics_new(config->has_small_metrics ? METRICS_SMALL : METRICS_FULL);
 		loop->metrics_server =
 			metrics_server_new(loop->base, config->metrics, loop->metrics, err);
 		if (!loop->metrics_server) {

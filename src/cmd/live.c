@@ -101,6 +101,9 @@ static int follow(const struct options *options, struct loop_config *config,
 		(void)output_close(output, &(struct err){ 0 });
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
+	if (config->metrics) {
+		run_list_containers(output, &config->engine);
+	}
 	config->on_store = ask_store;
 	config->store = storing_in(output);
 	run_loop(options, config, screen, &summary);

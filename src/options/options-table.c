@@ -51,6 +51,7 @@ static const char *const page_formats[] = { "text", "json", "html", NULL };
 static const char *const export_forms[] = { "perfetto", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
+static const char *const metrics_profiles[] = { "small", "full", NULL };
 
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
@@ -276,6 +277,9 @@ const struct option options_table[] = {
 	{ 0, "output-progress", NULL, "accepted, without effect", FOR_LAMI, IGNORED },
 	{ 0, "metrics", "[HOST]:PORT", "serve http://HOST:PORT/metrics (loopback)",
 	  FOR_FOLLOW | FOR_TOP, TEXT(metrics) },
+	{ 0, "metrics-profile", "small|full",
+	  "its figures: at most 300 series a trace, or all (full)", FOR_FOLLOW | FOR_TOP,
+	  WORD(metrics_profile, "profile", metrics_profiles), NEEDS("metrics") },
 	{ 0, "web", "[HOST]:PORT", "serve a page with the rolling figures (loopback)", FOR_FOLLOW,
 	  TEXT(web) },
 	{ 0, "stats", NULL, "say at the end where time and memory went", FOR_BOTH, FLAG(stats) },

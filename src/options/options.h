@@ -71,6 +71,7 @@ struct options {
 	bool wait_viewer, as_now;
 	bool stats;
 	const char *metrics, *web;
+	const char *metrics_profile; /* NULL: full */
 	struct selection selection;
 	struct display display;
 	struct period_set periods;

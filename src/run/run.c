@@ -422,6 +422,12 @@ void run_fill_lists(const struct options *options, const struct actions *actions
 	config->wants_order = actions;
 }
 
+void run_list_containers(struct output *output, struct engine_config *config)
+{
+	output->hides_containers |= !config->wants_containers;
+	config->wants_containers = true;
+}
+
 void run_partial_file_setup(const struct options *options, const struct engine_config *config,
 			    struct partial_file_setup *ret)
 {
@@ -526,6 +532,8 @@ void run_fill_loop(const struct options *options, struct loop_config *config)
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
 	config->metrics = options->metrics;
+	config->has_small_metrics =
+		options->metrics_profile && strcmp(options->metrics_profile, "small") == 0;
 	config->web = options->web;
 	config->verbosity = options->verbosity;
 	config->say = say;
