@@ -334,7 +334,8 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	int names = name_width(output, table);
-	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
+	size_t all = format_parts(table, cells);
+	size_t shown = cells_shown(output, table, names, cells, all);
 	struct text_table to = { .out = out,
 				 .bold = output_bold(output),
 				 .plain = output_normal(output) };
@@ -343,6 +344,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	if (count == 0) {
 		return;
 	}
+	format_keep_order(table, output->display, cells, all, shown);
 	add_columns(&columns, output, table, names, cells, shown);
 	to.columns = columns.at;
 	to.count = columns.count;
