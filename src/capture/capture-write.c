@@ -462,6 +462,7 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	json_init(&json, file.out);
 	json_open(&json, NULL, '{');
 	json_text(&json, "sillage", SILLAGE_VERSION);
+	json_u64(&json, "json", JSON_FORM);
 	json_text(&json, "host", order->host);
 	json_text(&json, "session", order->session);
 	json_u64(&json, "at", order->at);
