@@ -145,6 +145,8 @@ static void on_report(void *user, const struct report *report)
 				    .actions = config->actions,
 				    .rollup = trace->rollup,
 				    .phases = trace->phases,
+				    .hides_windows =
+					    config->windows > 0 && loop->windows >= config->windows,
 				    .on_shown = on_shown,
 				    .user = trace },
 		    report);

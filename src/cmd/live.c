@@ -228,16 +228,27 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 	return 0;
 }
 
+/* An address that is no address is wrong usage, before anything begins. */
+static int check_listen(const char *option, const char *address, struct err *err)
+{
+	char host[URL_HOST_BYTES];
+	uint16_t port;
+
+	return address ? url_split_listen(option, address, host, &port, err) : 0;
+}
+
 int live_follow(const struct options *options, const char **args, const struct live_screen *screen)
 {
 	struct loop_config config = { 0 };
 	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
-	struct url *urls;
+	struct url *urls = NULL;
 	struct err err;
 	int status = EXIT_USAGE, lock = -1;
 
-	if (run_urls(args, &urls, &config.url_count, &err) < 0 ||
+	if (check_listen("--metrics", options->metrics, &err) < 0 ||
+	    check_listen("--web", options->web, &err) < 0 ||
+	    run_urls(args, &urls, &config.url_count, &err) < 0 ||
 	    run_actions(options, &config.actions, &err) < 0 ||
 	    make_captures(options, screen, &config, &err) < 0) {
 		say("%s", err.text);

@@ -1501,7 +1501,7 @@ def test_windows_limit(t):
     live = t.live('-i', '50ms', '--windows', '3', '--from', 'beginning', relay.live)
     replay = t.replay(relay, 'burst', '--session', 'n', '--hostname', 'h', '--wait-viewer', '--linger', LONG)
     lines = live.finish()
-    assert len([line for line in lines if line['type'] == 'window']) >= 3
+    assert len([line for line in lines if line['type'] == 'window']) == 3, lines
     replay.kill()
 
 
@@ -1530,6 +1530,8 @@ def test_wrong_port(t):
         live.finish(signal.SIGTERM, status=0)
     found = subprocess.run([t.sillage, 'list', relay.live], stderr=subprocess.PIPE)
     assert found.returncode == 0, found.stderr
+    found = subprocess.run([t.sillage, 'replay', '-q', os.path.join(t.data, 'ust'), '--to', relay.live], stderr=subprocess.PIPE)
+    assert found.returncode == 1 and b'--to takes that of control, 5342' in found.stderr, found.stderr
 
 
 def test_as_now(t):

@@ -249,13 +249,16 @@ static void add_column(text_columns *columns, const char *title, int width, int 
 	(void)snprintf(column->title, sizeof(column->title), "%s", title);
 }
 
-static void add_cells(text_columns *columns, const struct output *output, const struct cell *cells,
-		      size_t count)
+/* Of pairs many threads wait at a time: their shares are of the window, and may be above 100 %. */
+static void add_cells(text_columns *columns, const struct output *output, const struct table *table,
+		      const struct cell *cells, size_t count)
 {
+	const char *share = scope_is_of_pairs(table->scope) ? "OF TIME" : "SHARE";
+
 	for (size_t i = 0; i < count; i++) {
 		add_column(columns, format_title(&cells[i]), 10, 1, false);
 		if (cells[i].column->is_share) {
-			add_column(columns, "SHARE", 8, 1, false);
+			add_column(columns, share, 8, 1, false);
 			if (output->columns >= WIDE) {
 				add_column(columns, "", BAR_WIDTH, 2, true);
 			}
@@ -268,7 +271,7 @@ static void add_columns(text_columns *columns, const struct output *output,
 			size_t count)
 {
 	add_column(columns, format_title_of(table), names, 2, true);
-	add_cells(columns, output, cells, count);
+	add_cells(columns, output, table->table, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
 		add_column(columns, "ENDED", 12, 2, true);
 		add_column(columns, "THREAD (TID)", WHO_WIDTH - 16, 2, true);
