@@ -152,10 +152,10 @@ function showSched(parts, all, now) {
 	} else {
 		note(into, missing(now.sched) || 'not recorded');
 	}
-	const of = (which, key) => (one) => one[which] ? duration(one[which][key]) : '-', times = (which) => (one) => one[which] ? String(one[which].count) : '-';
+	const times = (which) => (one) => one[which] ? String(one[which].count) : '-';
+	const longest = (one) => Math.max(...[one.wake, one.requeue].map((all) => all && all.max_ns || 0));
 	showRows(parts, 'waits', 'Threads that waited longest', [['thread', threadName, 'text'], ['waited', (one) => duration(one.waited_ns)],
-		['woken', times('wake')], ['p99', of('wake', 'p99_ns')], ['longest', of('wake', 'max_ns')],
-		['preempted', times('requeue')], ['longest', of('requeue', 'max_ns')]], now.sched.threads);
+		['longest', (one) => duration(longest(one))], ['woken', times('wake')], ['preempted', times('requeue')]], now.sched.threads);
 }
 
 function known(trace) {
