@@ -474,6 +474,9 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	if (order->job) {
 		json_text(&json, "job", order->job);
 	}
+	if (order->asked) {
+		json_text(&json, "asked", order->asked);
+	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
 		order->is_complete &= has_all(order, &order->traces.at[i].stretch);

@@ -17,6 +17,7 @@
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
 #include "live/loop.h"
+#include "run/asked.h"
 #include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
@@ -143,7 +144,7 @@ static int make_store(const struct options *options, struct loop_config *config,
 
 /* Sets up captures, if it is said where their packets come from: --history, or --before alone. */
 static int make_captures(const struct options *options, const struct live_screen *screen,
-			 struct loop_config *config, struct err *err)
+			 const char *asked, struct loop_config *config, struct err *err)
 {
 	struct captures_config captures = {
 		.dir = options->capture_dir,
@@ -155,6 +156,7 @@ static int make_captures(const struct options *options, const struct live_screen
 		.keep_count = options->keep_count,
 		.keep_bytes = options->keep_bytes,
 		.per_hour = options->per_hour,
+		.asked = asked,
 		.say = say,
 	};
 
@@ -243,6 +245,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
 	struct url *urls = NULL;
+	char *asked = asked_text(options);
 	struct err err;
 	int status = EXIT_USAGE, lock = -1;
 
@@ -250,7 +253,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 	    check_listen("--web", options->web, &err) < 0 ||
 	    run_urls(args, &urls, &config.url_count, &err) < 0 ||
 	    run_actions(options, &config.actions, &err) < 0 ||
-	    make_captures(options, screen, &config, &err) < 0) {
+	    make_captures(options, screen, asked, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
@@ -274,6 +277,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 		(void)close(lock);
 	}
 	captures_free(config.captures);
+	free(asked);
 	retained_file_free(config.engine.store);
 	run_actions_free(config.actions);
 	run_urls_free(urls, config.url_count);
