@@ -373,11 +373,17 @@ int run_end_gate(const struct options *options, const struct gate *gate, int sta
 {
 	const char *failure = status == EXIT_DONE ? NULL
 			      : status > 128      ? "interrupted before all was read"
-						  : "the run failed: see standard error";
+						  : "the run failed";
+	char last[SAY_BYTES], why[SAY_BYTES + 32];
 	struct err err;
 
 	if (!gate) {
 		return status;
+	}
+	say_last(last);
+	if (status != EXIT_DONE && status <= 128 && last[0]) {
+		(void)snprintf(why, sizeof(why), "the run failed: %s", last);
+		failure = why;
 	}
 	if (options->verbosity >= 0) {
 		gate_say(gate, say);
