@@ -3,7 +3,7 @@
 
 Input   tests/data/upgrade: files of the first commit that was called 0.1.0 (first.*) and of the last (last.*),
         of tests/data/ust; a store of ust, sched-compact and timer-jobs, and what `history` of that program
-        printed of it; a capture of ust.
+        printed of it; a capture of ust; a model, and triggers as its manual has them.
 Laws    A store: each figure that its program knew is the same; one that it did not know is unknown, also after
         this program went on with the store, and that program would have refused it then.  Captures and JSON are
         read.  Partials and states are refused: the message names both versions and what to do, and the file stays.
@@ -132,6 +132,16 @@ def check_captures(sillage, data, scratch):
         check(status == 1 and 'not recorded: sched_switch' in said, 'report of a capture', status, said)
 
 
+def check_texts(sillage, data, _):
+    """What users wrote: a model, and a file of triggers with each form that the manual of 0.1.0 has."""
+    upgrade = os.path.join(data, 'upgrade')
+    status, _, said = run(sillage, 'triggers', '--check', os.path.join(upgrade, 'triggers'))
+    check(status == 0, 'triggers', status, said)
+    found = [run(sillage, 'setup', '--model', model) for model in (os.path.join(upgrade, 'model'), 'ros2')]
+    check(found[0][0] == 0 and found[0][1].count('ros2:') > 10, 'model', found[0])
+    check([one[1].splitlines()[:-2] for one in found][0] == found[1][1].splitlines()[:-2], 'model', found)
+
+
 def check_refused(sillage, data, scratch):
     trace = os.path.join(data, 'ust')
     for name in ('first', 'last'):
@@ -171,7 +181,7 @@ def check_json(sillage, data, scratch):
 def main():
     sillage, data = (os.path.abspath(path) for path in sys.argv[1:3])
     with tempfile.TemporaryDirectory(prefix='sillage-upgrade-') as scratch:
-        for part in (check_store, check_unwritten, check_captures, check_refused, check_json):
+        for part in (check_store, check_unwritten, check_captures, check_texts, check_refused, check_json):
             part(sillage, data, scratch)
     for fault in faults[:30]:
         print('not ok:', *fault)
