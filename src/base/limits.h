@@ -130,7 +130,7 @@
 #define METRICS_SERIES_MAX       3200
 #define METRICS_HISTOGRAM_SERIES 29
 #define METRICS_NAMES_MAX        256
-#define METRICS_NAMES_SHOWN      100
+#define METRICS_NAMES_SHOWN      40
 #define METRICS_SMALL_SERIES     300
 
 /* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
