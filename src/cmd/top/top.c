@@ -276,13 +276,12 @@ static int run(const struct options *options)
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
-	for (size_t i = 0; options->args[i]; i++) { /* a name that is wrong is wrong anywhere */
-		if (!strchr(options->args[i], ':') && access(options->args[i], F_OK) < 0) {
-			say("%s: %s", options->args[i], strerror(errno));
-			return EXIT_FAILED;
-		}
-	}
 	if (!top_has_terminal()) {
+		for (size_t i = 0; options->args[i]; i++) { /* what is wrong anywhere */
+			if (!strchr(options->args[i], ':') && access(options->args[i], F_OK) < 0) {
+				say("%s: %s", options->args[i], strerror(errno));
+			}
+		}
 		say("top needs a terminal; `live` and `analyze` do not");
 		return EXIT_FAILED;
 	}
