@@ -50,17 +50,25 @@ void run_stop_on_signals(void)
 
 /* ---- traces ---- */
 
-void run_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
+static char *copy_of(const char *first, const struct env_entry *second)
+{
+	const char *text = first ? first : second ? second->text : NULL;
+
+	return text ? mem_strdup(text) : NULL;
+}
+
+void run_identify(struct trace_identity *identity, const struct metadata *types,
+		  const struct recorded_path *path)
 {
 	const struct env_entry *host = metadata_env(types, "hostname");
 	const struct env_entry *session = metadata_env(types, "trace_name");
 	const struct env_entry *domain = metadata_env(types, "domain");
 
 	output_trace_fini(identity);
-	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
-	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
-	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
-	identity->path = mem_strdup(path);
+	identity->host = copy_of(path->host, host);
+	identity->session = copy_of(path->session, session);
+	identity->domain = copy_of(NULL, domain);
+	identity->path = mem_strdup(path->name);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
 }

@@ -64,7 +64,8 @@ bool run_misses_range(const struct report *total, const struct engine_config *co
 
 /* Fills @identity from the trace's metadata.  It frees what @identity held, so that must be zeroed
  * or filled. */
-void run_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
+void run_identify(struct trace_identity *identity, const struct metadata *types,
+		  const struct recorded_path *path);
 
 /* ---- the engine's configuration ---- */
 
