@@ -269,12 +269,37 @@ static struct total_row *total_of(struct total_table *total, const struct report
 	return found;
 }
 
+/* Of distributions of processes sum and count are all that is shown, and names are many. */
+static void add_summaries(struct total_table *total, struct total_row *row, uint64_t *values)
+{
+	for (uint32_t i = 0; i < total->columns.count; i++) {
+		bool is_one = total->columns.kinds[i] == COLUMN_HISTOGRAM && values[i] != 0;
+		const struct histogram *from = is_one ? column_histogram(values, i) : NULL;
+		struct histogram *to =
+			is_one ? (struct histogram *)(uintptr_t)row->values[i] : NULL;
+
+		if (!is_one) {
+			continue;
+		}
+		to = to ? to : mem_alloc(sizeof(*to));
+		to->count += from->count;
+		to->sum += from->sum;
+		row->values[i] = (uint64_t)(uintptr_t)to;
+		values[i] = 0;
+	}
+}
+
 /* Adds a window: sums grow, values as of the window's end are replaced. */
 static void add_row(struct total_table *total, struct total_row *row, const uint64_t *values)
 {
 	uint64_t *window = mem_alloc((total->columns.count + 1) * sizeof(*window));
+	uint64_t others[COLUMNS_MAX];
 
-	columns_add(&total->columns, window, values);
+	memcpy(others, values, total->columns.count * sizeof(*others));
+	if (total->table->scope == SCOPE_PROCESS) {
+		add_summaries(total, row, others);
+	}
+	columns_add(&total->columns, window, others);
 	columns_close(&total->columns, row->values, window);
 	columns_empty(&total->columns, window);
 	free(window);
