@@ -66,12 +66,10 @@ FIELDS = {
     'mm_vmscan_direct_reclaim_end': (('s64', 'nr_reclaimed'),),
     'net_if_receive_skb': (('s32', 'len'), ('text', 'name')),
     'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('text', 'name')),
-    'block_rq_insert': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
-    'block_rq_complete': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
-                          ('s32', 'error')),
+    'block_rq_requeue': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
 }
-FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
-FIELDS['block_rq_issue'] = FIELDS['block_rq_insert'] + (('s32', 'tid'),)
+FIELDS['block_rq_complete'] = FIELDS['block_rq_requeue'] + (('s32', 'error'),)
+FIELDS['block_rq_insert'] = FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] + (('s32', 'tid'),)
 FIELDS['x86_exceptions_page_fault_user'] = (('s64', 'address'), ('s64', 'ip'), ('s64', 'error_code'))
 FIELDS['x86_exceptions_page_fault_kernel'] = FIELDS['x86_exceptions_page_fault_user']
 FIELDS['timer_hrtimer_start'] = (('s64', 'hrtimer'), ('s64', 'expires'), ('s64', 'softexpires'))
@@ -307,12 +305,16 @@ class Schedule:
             self.switch(cpu)
 
     def request(self, cpu):
-        name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
-        more = {'block_rq_complete': (self.rng.choice((0, 0, -5)),),
-                'block_rq_issue': (self.running[cpu].tid if self.running[cpu] else 0,)}.get(name, ())
+        """Reads, writes, discards, flushes, commands, zeroes and appends to zones, which merge, and complete in parts."""
+        what = self.rng.choice(('insert', 'issue', 'issue', 'complete', 'complete', 'requeue'))
+        tid = self.running[cpu].tid if self.running[cpu] else 0
+        more = {'complete': (self.rng.choice((0, 0, -5)),), 'requeue': ()}.get(what, (tid,))
+        sector, rwbs = self.rng.randrange(4) * 8, self.rng.choice((1, 1 | 32, 2, 4, 4 | 8, 256 | 1024, 0))
+        size = 0 if rwbs & 256 else self.rng.choice((0, 8, 8, 16, 24))
+        if what == 'complete' and (size == 0 or rwbs == 0) and self.rng.random() < 0.7:
+            sector = -1
         self.now += 1
-        self.add(cpu, name, self.rng.choice((8 << 20, 8 << 20 | 16)), self.rng.randrange(4) * 8,
-                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *more)
+        self.add(cpu, 'block_rq_' + what, self.rng.choice((8 << 20, 8 << 20 | 16)), sector, size, rwbs, *more)
         self.now += 1
 
     def fork(self, cpu):

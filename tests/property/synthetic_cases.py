@@ -25,11 +25,12 @@ import synthetic_input
 import synthetic_pairs
 import synthetic_relays
 import synthetic_reports
+import synthetic_requests
 import synthetic_threads
 import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
-           synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs)
+           synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs, synthetic_requests)
 
 
 def cases():

@@ -523,9 +523,10 @@ void worker_on_container(struct worker *worker, void *state, const struct trace_
 
 /* ---- gaps and ends ---- */
 
-void worker_note_gap(struct worker *worker, uint64_t ts)
+void worker_note_gap(struct worker *worker, uint64_t ts, uint64_t end)
 {
 	ts = ts < worker->last_ts ? worker->last_ts : ts;
+	worker->gap_end = end < ts ? ts : end;
 	worker_to_slice(worker, ts);
 	worker_end_oncpu(worker, ts, false);
 	tell_lost(worker, ts, false);

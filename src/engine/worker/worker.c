@@ -256,7 +256,7 @@ static void packet_fault(struct worker *worker, const struct packet *packet, con
 
 	fault->packet = packet->number;
 	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
-	worker_note_gap(worker, floor);
+	worker_note_gap(worker, floor, packet->end == PACKET_END_UNKNOWN ? floor : packet->end);
 	worker_to_slice(worker, ts);
 	worker->slice.bad_packets += !worker->has_left;
 }
@@ -463,7 +463,7 @@ static void worker_packet(struct worker *worker, const struct packet *packet)
 	assert(packet->floor <= packet->begin);
 	assert(packet->begin <= packet->end);
 	if (packet->has_gap) {
-		worker_note_gap(worker, packet->floor);
+		worker_note_gap(worker, packet->floor, packet->begin);
 		count_lost(worker, packet);
 	}
 	if (packet->size == 0) {
