@@ -23,6 +23,7 @@
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
+#include "kernel/tracer.h"
 #include "perfetto/trace-kernel.h"
 #include "perfetto/tracks.h"
 
@@ -591,7 +592,7 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 		return -EINVAL;
 	}
 	kernel.states = task_state_encoding(plan->metadata);
-	kernel.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
+	kernel.wake_prio_offset = tracer_wake_prio_offset(plan->metadata);
 	kernel.wakes = wake_source_of(plan);
 	kernel.labels = mem_alloc((plan->class_count + 1) * sizeof(*kernel.labels));
 	kernel.processes = processes_new(writer);

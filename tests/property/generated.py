@@ -31,13 +31,15 @@ USUAL = '''struct {
 HEADERS = {'plain': PLAIN, 'compact': USUAL % (5, 1, 30, 31, 27, 1), 'large': USUAL % (16, 8, 65534, 65535, 32, 8)}
 Layout = collections.namedtuple('Layout', 'header, order, is_aligned', defaults=('<', False))
 ARGUMENTS = {
-    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),),
+    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),), 'rt_sigreturn': (),
+    'recvfrom': (('s32', 'fd'), ('s64', 'size'), ('s32', 'flags')), 'recvmsg': (('s32', 'fd'), ('s32', 'flags')),
     'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
     'futex': (), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
     'openat': (('s32', 'dfd'), ('text', 'filename'), ('s32', 'flags')),
     'socket': (('s32', 'family'), ('s32', 'type')), 'close': (('s32', 'fd'),),
     'dup': (('s32', 'fildes'),), 'dup3': (('s32', 'oldfd'), ('s32', 'newfd'), ('s32', 'flags')),
     'fcntl': (('s32', 'fd'), ('s32', 'cmd'), ('s64', 'arg')),
+    'chdir': (('text', 'filename'),), 'fchdir': (('s32', 'fd'),),
     'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
 }
 CALLS = tuple(ARGUMENTS)
@@ -76,6 +78,7 @@ FIELDS['timer_hrtimer_start'] = (('s64', 'hrtimer'), ('s64', 'expires'), ('s64',
 FIELDS['timer_hrtimer_expire_entry'] = (('s64', 'hrtimer'), ('s64', 'now'))
 FIELDS['timer_hrtimer_expire_exit'] = (('s64', 'hrtimer'),)
 FIELDS['signal_generate'] = (('s32', 'sig'), ('s32', 'pid'), ('s32', 'result'))
+FIELDS['signal_deliver'] = (('s32', 'sig'), ('s32', 'errno'), ('s32', 'code'))
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -95,7 +98,7 @@ CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
 UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))
 START = 10**18  # ns
 PAUSES = (900_000_000, 10**9, 10**9 + 1, 1_300_000_000, 2_100_000_000)  # beyond 1 s they are holes
-STATES = (1, 1, 1, 2, 0, 0x100)  # of a thread that leaves a CPU: it sleeps (1, 2), or is preempted
+STATES = (1, 1, 1, 1, 2, 2, 0, 0, 0x100, 0x100, 4, 8, 0x80)  # a thread sleeps (1, 2), is preempted, or is stopped
 
 
 def choose_layout(rng):
@@ -221,7 +224,7 @@ class Schedule:
             calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(self.calls)), (65, 30, 5)
             call, style = self.rng.choices(calls, odds)[0], self.rng.choice(self.styles)
             self.add(cpu, 'exit_syscall' if style == 'old' else style + 'syscall_exit_' + call,
-                     self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
+                     self.rng.choice((-11, -9, -512, 0, 1, 2, 3, 3, 4096)))
             thread.call = None
         else:
             thread.former, thread.call = thread.call or thread.former, self.rng.choice(self.calls)
@@ -231,9 +234,9 @@ class Schedule:
 
     def argument(self, kind, field):
         if kind == 'text':
-            return self.rng.choice(('/etc/passwd', 'relative', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
+            return self.rng.choice(('/etc/passwd', 'relative', '../up/.', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
         return self.rng.choice({
-            'flags': (0, 4, 0o2000000), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
+            'flags': (0, 4, 2, 0x20, 0o2000000), 'size': (0, 2, 4096), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
             'cmd': (0, 1, 2, 1030), 'arg': (0, 1), 'msg_len': (5, 77), 'dfd': (-100, 3)}.get(field, (0, 1, 2, 3, 4)))
 
     def queue(self, tid):
@@ -292,7 +295,7 @@ class Schedule:
 
     def packet(self, cpu):
         name = self.rng.choice(('net_if_receive_skb', 'net_dev_xmit'))
-        code = (self.rng.choice((0, 0, 16)),) if name == 'net_dev_xmit' else ()
+        code = (self.rng.choice((0, 0, 1, 2, 16, 32, -12)),) if name == 'net_dev_xmit' else ()
         self.add(cpu, name, *code, self.rng.randrange(2000), self.rng.choice(('lo', 'eth0')))
 
     def fault(self, cpu):
@@ -300,6 +303,8 @@ class Schedule:
         is_user = self.rng.random() < (0.1 if self.running[cpu].call else 0.9)
         self.add(cpu, 'x86_exceptions_page_fault_' + ('user' if is_user else 'kernel'),
                  self.rng.randrange(1 << 47), self.rng.randrange(1 << 47), self.rng.choice((4, 6, 20)))
+        if self.rng.random() < 0.1:
+            self.add(cpu, 'signal_deliver', 11, 0, 1)
         if is_user and self.rng.random() < 0.4:
             self.now += self.rng.choice((0, 1000))
             self.switch(cpu)

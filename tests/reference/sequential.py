@@ -75,6 +75,11 @@ class Sched:
             return 'sleep'
         return 'ready'
 
+    def stops(self, state):
+        """Asleep, but in no wait: stopped, traced, parked, or for a core dump."""
+        waits = state & 3 and not ((4, 2) <= self.release < (4, 14) and state & 1024)
+        return self.leaves(state) == 'sleep' and not waits
+
     def is_preempted(self, state):
         marks = [mark for release, mark in self.STATES if self.release >= release]
         return bool(marks and state & marks[0]) and self.leaves(state) == 'ready'
@@ -194,7 +199,7 @@ class Syscalls:
     @staticmethod
     def done(ns, thread, opened, ret, book):
         call, entry, off, is_tainted = opened
-        error = ret is not None and -4095 <= ret < 0
+        error = files.failed(ret) and call not in ('rt_sigreturn', 'sigreturn')
         for path in ((), ('by_name', call), ('threads', thread)):
             book.add('syscalls', *path, 'calls')
             book.add('syscalls', *path, 'errors', by=error)
@@ -322,8 +327,8 @@ class Net:
             book.add('net', 'interfaces', interface, 'rx_bytes', by=number(text, 'len'))
         elif name == 'net_dev_xmit':
             interface = string(text, 'name')
-            if number(text, 'rc') != 0:
-                book.add('net', 'interfaces', interface, 'tx_drops')
+            if number(text, 'rc') not in (0, 2):  # 2: taken, with congestion; 16, 32: it comes again
+                book.add('net', 'interfaces', interface, 'tx_busy' if number(text, 'rc') in (16, 32) else 'tx_drops')
                 return
             book.add('net', 'interfaces', interface, 'tx_packets')
             book.add('net', 'interfaces', interface, 'tx_bytes', by=number(text, 'len'))
@@ -543,7 +548,7 @@ class Faults:
 
     def event(self, ns, name, thread, text, book):
         call = Syscalls.EVENT.match(name)
-        if call and call.group(2) != 'syscall_exit_':
+        if (call and call.group(2) != 'syscall_exit_') or name == 'signal_deliver':
             self.goes_on(thread, book)
         elif name == 'x86_exceptions_page_fault_kernel':
             self.count(thread, 'kernel', book)
@@ -585,6 +590,8 @@ class Sequential:
         elsewhere = self.is_elsewhere(prev, cpu)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
+        if prev and not elsewhere and self.sched.stops(state):
+            self.faults.goes_on(prev, book)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
     def died(self, thread):

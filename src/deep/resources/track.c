@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "deep/resources/rows.h"
+#include "kernel/call-result.h"
 
 void track_init(struct track *track)
 {
@@ -127,9 +128,6 @@ void track_drop_call(struct track *track, struct task *task)
 
 enum outcome track_outcome(int64_t ret)
 {
-	/* The kernel's own codes by which a call begins again after a signal. */
-	enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
-
 	if (ret >= 0) {
 		return OUTCOME_DONE;
 	}
@@ -139,7 +137,5 @@ enum outcome track_outcome(int64_t ret)
 	if (ret == -ETIMEDOUT) {
 		return OUTCOME_TIMED_OUT;
 	}
-	return ret == -EINTR || (ret <= -RESTART_FIRST && ret >= -RESTART_LAST)
-		       ? OUTCOME_INTERRUPTED
-		       : OUTCOME_FAILED;
+	return ret == -EINTR || call_restarts(ret) ? OUTCOME_INTERRUPTED : OUTCOME_FAILED;
 }
