@@ -72,4 +72,23 @@ static inline bool task_state_is_preempted(uint64_t prev_state, uint16_t states)
 	       !task_state_is_dead(prev_state, states) && !task_state_sleeps(prev_state, states);
 }
 
+/* The same state as tracers write it that know the kernel. */
+static inline uint64_t task_state_of_kernel(uint64_t prev_state, uint16_t states)
+{
+	enum { ENDED = 0x10, IDLE = 0x80, PREEMPTED = 0x100 };
+
+	if (states != TASK_STATES_4_14_RAW) {
+		return prev_state;
+	}
+	if (task_state_is_dead(prev_state, states)) {
+		return ENDED;
+	}
+	if (task_state_is_preempted(prev_state, states)) {
+		return PREEMPTED;
+	}
+	return task_state_is_stopped(prev_state, states) && (prev_state & TASK_WAITS)
+		       ? IDLE
+		       : prev_state & task_states[states].sleeps;
+}
+
 #endif

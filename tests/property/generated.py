@@ -447,10 +447,17 @@ def pack(rng, layout, begin, events):
     return packing.body
 
 
-def packets(rng, layout, stream, cpu, events, loses, stops=()):
+class Lost:
+    """What is missing: events by time and CPU; and the channel of each event that is there or not."""
+
+    def __init__(self):
+        self.events, self.channels = set(), {}
+
+
+def packets(rng, layout, stream, cpu, events, loses, stops=(), lost=None):
     """
     The bytes of a stream of events: (ts, name, values, kinds and values of the context).  With @loses, some packets
-    are missing and some events discarded.  At @stops a packet ends, and the next one begins with its first event.
+    are missing and some events discarded; @lost gets the events in the former.  At @stops a packet ends, and the next one begins with its first event.
     """
     out, seq, discarded = b'', 0, 0
     begin = events[0][0] if events else START
@@ -466,6 +473,8 @@ def packets(rng, layout, stream, cpu, events, loses, stops=()):
         data = synthetic.packet(cpu, seq, begin, end, [pack(rng, layout, begin, now)], discarded, stream, layout.order)
         if not (loses and rng.random() < 0.1):
             out += data
+        elif lost is not None:
+            lost.events.update((event[0], cpu) for event in now)
         seq, begin = seq + 1, end
         if stop is not None and events and events[0][0] > stop:
             begin = events[0][0]
@@ -490,8 +499,8 @@ def write(path, text, streams):
 AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'x86', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
 
 
-def make(rng, path, loses):
-    """Writes a trace; its events as the reference wants them."""
+def make(rng, path, loses, lost=None):
+    """Writes a trace; its events as the reference wants them.  @lost: tells which are missing."""
     schedule, apart, layout = Schedule(rng), rng.random() < 0.3, choose_layout(rng)
     away = {kind for kind in AWAY if rng.random() < 0.5} if apart else ()
     streams = {(0, cpu): [] for cpu in schedule.running}
@@ -505,10 +514,12 @@ def make(rng, path, loses):
         streams[stream, cpu].append((ts, name, values, [(kind, runs[key]) for kind, key in contexts[stream]]))
         told = ''.join(', context_%s = %s' % (key, runs[key]) for _, key in contexts[stream])
         ordered.append((ts, stream, cpu, i, name, say(name, values) + told))
+        if lost is not None:
+            lost.channels[name] = stream
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
     write(path, metadata(layout, contexts, calls=schedule.calls), {
-        name: packets(rng, layout, stream, cpu, events, loses, schedule.stops)
+        name: packets(rng, layout, stream, cpu, events, loses, schedule.stops, lost)
         for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 

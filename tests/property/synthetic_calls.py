@@ -4,9 +4,13 @@ Results of system calls and drivers, descriptors that change while a call sleeps
 depends on the version of the tracer.
 """
 import itertools
+import os
 import struct
+import sys
 
-from synthetic import declared, event, IDS, Made, metadata, packet, report_of, same, switch, thread, total_of
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
+import perfetto_file
+from synthetic import declared, event, IDS, Made, metadata, packet, report_of, run, same, switch, thread, total_of
 
 MS = 10**6
 CALLS = {'recvfrom': (('s32', 'fd'), ('s64', 'size'), ('s32', 'flags')), 'recvmsg': (('s32', 'fd'), ('s32', 'flags')),
@@ -134,6 +138,12 @@ def by_tracer(kernel, *version):
     return text_of().replace('kernel_release = "6.1.0";', 'kernel_release = "%s"; tracer_name = "lttng-modules";%s' % (kernel, names))
 
 
+def exported(scratch, made):
+    path = os.path.join(scratch, 'export')
+    same(run('export', '-q', '-o', path, made.path)[0], 0)
+    return path
+
+
 def test_states_of_tracers(scratch):
     """prev_state of Linux 4.14 and later: tracers that came before it write the kernel's own numbers."""
     raw, report = (0x1000, 0x80, 0x402), (0x100, 0x20, 0x80)
@@ -147,6 +157,9 @@ def test_states_of_tracers(scratch):
         total = total_of(made, '-a', 'cpu,syscalls')
         same((thread(total['cpu']['threads'], 50)['preemptions'], thread(total['cpu']['threads'], 51)['preemptions'],
               total['syscalls']['never_returned'], total['syscalls']['in_flight']), (1, 0, 1, 0))
+        with open(exported(scratch, made), 'rb') as file:
+            switches = perfetto_file.File(file.read()).switches()
+        same([one.state for one in switches if one.prev in (50, 51)], list((0x100, 0x80, 0x10) if states == raw and kernel != '4.13.0' else (preempted, idle, dead)))
         found = {row['thread']['tid']: row for row in report_of(made)['threads']}
         same((found[50]['end'], found[51]['blocked_ns']), (30 * MS, 100 * MS - 1 * MS - 20 * MS))
 

@@ -199,7 +199,7 @@ class Syscalls:
     @staticmethod
     def done(ns, thread, opened, ret, book):
         call, entry, off, is_tainted = opened
-        error = files.failed(ret) and call not in ('rt_sigreturn', 'sigreturn')
+        error = files.failed(ret) and call.split('/')[0] not in ('rt_sigreturn', 'sigreturn')
         for path in ((), ('by_name', call), ('threads', thread)):
             book.add('syscalls', *path, 'calls')
             book.add('syscalls', *path, 'errors', by=error)
