@@ -696,7 +696,7 @@ LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret'), '
 def longest_differ(line, book):
     for name, keys in LONGEST.items():
         ours = [(row['ns'], row['end'], row.get('tid'), tuple(row[key] for key in keys))
-                for row in line[name]['longest']]
+                for row in line[name].get('longest', ())]
         all_ = sorted(book.longest[name], key=lambda one: (-one[0], one[1], -1 if one[2] is None else one[2]))
         if [one[:3] for one in ours] != [one[:3] for one in all_[:10]] or set(ours) - set(all_):
             yield '%s longest: %s, the reference has %s' % (name, ours[:4], all_[:4])
