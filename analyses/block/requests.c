@@ -72,14 +72,24 @@ static unsigned int fit(const struct sought *sought, const struct request *reque
 	return fits;
 }
 
+static bool has_any(const struct requests *open, unsigned int phases)
+{
+	for (unsigned int phase = 0; phase < REQUEST_PHASES; phase++) {
+		if ((phases >> phase & 1) && open->phases[phase] > 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The one that fits best; of equal ones the oldest.  NULL: none. */
 static struct request *find(struct requests *open, const struct request *like, unsigned int phases)
 {
 	const struct sought sought = { like, phases, kind_of(like), key_of(like) };
 	struct request *best = NULL;
-	unsigned int most = 0;
+	unsigned int most = has_any(open, phases) ? 0 : 8;
 
-	for (size_t i = 0; i < open->keys.count && most < 8; i++) {
+	for (size_t i = open->first; i < open->keys.count && most < 8; i++) {
 		unsigned int fits =
 			open->keys.at[i] == sought.key ? fit(&sought, &open->all.at[i]) : 0;
 
@@ -101,8 +111,12 @@ enum {
 
 static void set_phase(struct requests *open, struct request *request, enum request_phase phase)
 {
-	open->waiting -= request->phase == REQUEST_WAITING;
-	open->waiting += phase == REQUEST_WAITING;
+	if (request->phase < REQUEST_PHASES) {
+		open->phases[request->phase]--;
+	}
+	if (phase < REQUEST_PHASES) {
+		open->phases[phase]++;
+	}
 	open->depth -= request->phase == REQUEST_IN_FLIGHT && !request->is_cut;
 	open->depth += phase == REQUEST_IN_FLIGHT && !request->is_cut;
 	request->phase = (uint8_t)phase;
@@ -121,7 +135,7 @@ static void compact(struct requests *open)
 	}
 	assert(open->gone == open->keys.count - kept);
 	open->keys.count = open->all.count = kept;
-	open->gone = 0;
+	open->gone = open->first = 0;
 }
 
 static void add(struct requests *open, const struct request *request, enum request_phase phase)
@@ -143,6 +157,9 @@ static void drop(struct requests *open, struct request *request)
 	set_phase(open, request, REQUEST_PHASES);
 	open->keys.at[request - open->all.at] = 0;
 	open->gone++;
+	while (open->first < open->keys.count && open->keys.at[open->first] == 0) {
+		open->first++;
+	}
 }
 
 /* ---- insert, issue, requeue ---- */
@@ -174,14 +191,14 @@ static bool lies_within(const struct request *inner, const struct request *outer
  * always recorded, so it is the extent that tells. */
 static void take_inserted(struct requests *open, struct request *request)
 {
-	struct request *same = open->waiting > 0 ? find(open, request, WAITING) : NULL;
+	struct request *same = find(open, request, WAITING);
 	uint32_t kind = kind_of(request);
 
 	if (same && (same->sectors >= request->sectors || !has_place(kind))) {
 		join(open, request, same);
 		return;
 	}
-	for (size_t i = 0; open->waiting > 0 && i < open->keys.count; i++) {
+	for (size_t i = open->first; has_any(open, WAITING) && i < open->keys.count; i++) {
 		struct request *one = &open->all.at[i];
 
 		if (open->keys.at[i] != 0 && one->phase == REQUEST_WAITING &&
@@ -261,7 +278,7 @@ static struct request *find_open(struct requests *open, const struct request *li
 	struct request *found = find(open, like, IN_FLIGHT);
 
 	found = found ? found : find(open, like, REQUEUED);
-	return found || open->waiting == 0 ? found : find(open, like, WAITING);
+	return found ? found : find(open, like, WAITING);
 }
 
 /* Of an append that failed, and of commands, the sector says nothing. */
@@ -330,22 +347,10 @@ uint64_t requests_cut(struct requests *open)
 	return cut;
 }
 
-/* The index of the oldest; there is one. */
-static size_t oldest(const struct requests *open)
-{
-	size_t first = 0;
-
-	assert(open->keys.count > open->gone);
-	while (open->keys.at[first] == 0) {
-		first++;
-	}
-	return first;
-}
-
 bool requests_oldest_is_over(const struct requests *open, uint64_t ts, uint64_t *ret_ts)
 {
 	size_t held = open->keys.count - open->gone;
-	uint64_t since = held > 0 ? open->all.at[oldest(open)].since : ts;
+	uint64_t since = held > 0 ? open->all.at[open->first].since : ts;
 
 	*ret_ts = held > REQUESTS_MAX ? ts : since + REQUEST_OPEN_MAX_NS;
 	return held > REQUESTS_MAX || ts - since >= REQUEST_OPEN_MAX_NS;
@@ -353,9 +358,10 @@ bool requests_oldest_is_over(const struct requests *open, uint64_t ts, uint64_t 
 
 bool requests_forget_oldest(struct requests *open)
 {
-	struct request *request = &open->all.at[oldest(open)];
+	struct request *request = &open->all.at[open->first];
 	bool is_cut = request->phase != REQUEST_WAITING && !request->is_cut;
 
+	assert(open->keys.count > open->gone);
 	drop(open, request);
 	return is_cut;
 }
@@ -409,7 +415,7 @@ void requests_codec(struct codec *codec, struct requests *open)
 
 void requests_check(const struct requests *open)
 {
-	size_t gone = 0, waiting = 0;
+	size_t gone = 0, phases[REQUEST_PHASES] = { 0 };
 	uint64_t depth = 0, since = 0;
 
 	assert(open->keys.count == open->all.count);
@@ -422,12 +428,14 @@ void requests_check(const struct requests *open)
 		}
 		assert(open->keys.at[i] == key_of(one));
 		assert(one->since >= since);
+		assert(one->phase < REQUEST_PHASES);
 		assert(one->phase != REQUEST_WAITING || !one->is_cut);
 		since = one->since;
-		waiting += one->phase == REQUEST_WAITING;
+		phases[one->phase]++;
 		depth += one->phase == REQUEST_IN_FLIGHT && !one->is_cut;
 	}
 	assert(gone == open->gone);
-	assert(waiting == open->waiting);
+	assert(open->first == open->keys.count || open->keys.at[open->first] != 0);
+	assert(memcmp(phases, open->phases, sizeof(phases)) == 0);
 	assert(depth == open->depth);
 }

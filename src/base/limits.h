@@ -102,7 +102,7 @@
 /* PID namespaces whose names are known from traces, in each of 64 shards; others have numbers. */
 #define CONTAINERS_NAMED_MAX 1024
 /* Requests of a block device that have not completed.  Queues hold some thousands. */
-#define REQUESTS_MAX 16384
+#define REQUESTS_MAX 8192
 /* Channels that are known to have events of requests; beyond that, all are taken for such. */
 #define BLOCK_CHANNELS_MAX 64
 /* A request that is open for longer has lost its completion.  Drivers give a request up after 30 s,

@@ -190,3 +190,11 @@ def test_request_windows(scratch):
     windows = [line['block'] for line in lines_of(made, '-a', 'block', '-i', '10ms') if line['type'] == 'window']
     same([figures(block, 'cut', 'in_flight', 'busy_ns') for block in windows],
          [(0, 1, 5 * MS), (1, 0, 1 * MS), (0, 0, 0), (0, 0, 0)])
+
+
+def test_request_too_many(scratch):
+    """More are open than any disk holds: the oldest are cut, and those that are left complete."""
+    events = [request('issue', 1000 + i * 10, i * 8, 8, READ) for i in range(8292)]
+    ends = [request('complete', MS + i * 10, i * 8, 8, READ) for i in range(8292)]
+    block = one_stream(scratch, 'many', *events, *ends)
+    same(figures(block, 'requests', 'cut', 'orphans', 'depth_max', 'in_flight'), (8192, 100, 100, 8193, 0))
