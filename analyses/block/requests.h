@@ -66,7 +66,7 @@ struct early_end {
 struct requests {
 	VEC(uint64_t) keys;
 	VEC(struct request) all;
-	size_t first; /* the index of the oldest */
+	size_t first;                        /* the index of the oldest */
 	size_t gone, phases[REQUEST_PHASES]; /* how many are gone, and how many in each phase */
 	uint64_t depth;
 	struct early_end early[EARLY_ENDS]; /* the newest first */
