@@ -100,7 +100,6 @@ static void on_name(struct worker *worker, void *state, const struct trace_event
 	const struct value *name = event_text(event, NAME_TEXT);
 	struct record *record;
 
-	(void)state;
 	if (event_has(event, NAME_DEV) && name) {
 		record = worker_emit_entity(worker, event->ts, ALL_DISKS, kind);
 		record->arg32 = (int32_t)event_u64(event, NAME_DEV, 0);
@@ -110,7 +109,6 @@ static void on_name(struct worker *worker, void *state, const struct trace_event
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
-	(void)state;
 	if (!is_over) {
 		worker_emit_entity(worker, ts, ALL_DISKS, OWN_LOST)->arg64 = worker_gap_end(worker);
 	}

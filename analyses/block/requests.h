@@ -20,8 +20,7 @@
  * Invariants (requests_check()): they lie in the order of `since`; `depth` is the number of those
  * in flight that are not cut; `keys` has the key of each, 0 where one is gone.
  */
-#ifndef SILLAGE_ANALYSES_BLOCK_REQUESTS_H
-#define SILLAGE_ANALYSES_BLOCK_REQUESTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,5 +104,3 @@ bool requests_forget_oldest(struct requests *open);
 void requests_codec(struct codec *codec, struct requests *open);
 /* Asserts the invariants. */
 void requests_check(const struct requests *open);
-
-#endif

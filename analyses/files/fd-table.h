@@ -21,8 +21,7 @@
  * A call may sleep while another thread gives its descriptor away: it uses the file of its entry.
  * So an entry keeps the file before the last change, and when each of the two began.
  */
-#ifndef SILLAGE_ANALYSES_FILES_FD_TABLE_H
-#define SILLAGE_ANALYSES_FILES_FD_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -107,5 +106,3 @@ void fd_leave(struct fd_tables *tables, uint64_t key);
 void fd_dump_begins(struct fd_tables *tables);
 /* The table at this address in the kernel belongs to the process. */
 void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * call-result: what the result of a system call says (doc/definitions.md, 4.5).
  */
-#ifndef SILLAGE_KERNEL_CALL_RESULT_H
-#define SILLAGE_KERNEL_CALL_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ static inline bool call_has_no_result(const char *call)
 {
 	return strcmp(call, "rt_sigreturn") == 0 || strcmp(call, "sigreturn") == 0;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * environment names (doc/definitions.md, 0.5).  Every prev_state means exactly one of: ended,
  * sleeps, preempted, or none of these, which is a thread that left the CPU but can run.
  */
-#ifndef SILLAGE_KERNEL_TASK_STATE_H
-#define SILLAGE_KERNEL_TASK_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,10 +29,10 @@ struct task_states {
 	uint16_t dead;   /* any of them, and it does not wait */
 	uint16_t sleeps; /* any of them, else */
 	uint16_t parked; /* exactly that one: it sleeps */
-	uint16_t
-		no_load; /* with a wait: an idle kernel thread, or one that waits for a core dump */
-	uint16_t preempted; /* what can run was preempted; kernels without preemption do not set it
-			     */
+	/* With a wait: an idle kernel thread, or one that waits for a core dump. */
+	uint16_t no_load;
+	/* What can run was preempted; kernels without preemption do not set it. */
+	uint16_t preempted;
 };
 
 extern const struct task_states task_states[TASK_STATES_COUNT];
@@ -49,13 +48,21 @@ static inline bool task_state_is_dead(uint64_t prev_state, uint16_t states)
 	return (prev_state & task_states[states].dead) && !(prev_state & TASK_WAITS);
 }
 
+/* The bits that the states of sleeping threads have, one of them at least, and those of the others
+ * that do not end have not. */
+static inline uint64_t task_state_sleep_bits(uint16_t states)
+{
+	return task_states[states].sleeps;
+}
+
 /* Whether it cannot run before something happens. */
 static inline bool task_state_sleeps(uint64_t prev_state, uint16_t states)
 {
 	const struct task_states *bits = &task_states[states];
 
 	return !task_state_is_dead(prev_state, states) &&
-	       ((prev_state & bits->sleeps) || (prev_state == bits->parked && bits->parked != 0));
+	       ((prev_state & task_state_sleep_bits(states)) ||
+		(prev_state == bits->parked && bits->parked != 0));
 }
 
 /* Whether it sleeps, but in no wait of its own: stopped, traced, parked, or for a core dump. */
@@ -90,5 +97,3 @@ static inline uint64_t task_state_of_kernel(uint64_t prev_state, uint16_t states
 		       ? IDLE
 		       : prev_state & task_states[states].sleeps;
 }
-
-#endif

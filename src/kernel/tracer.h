@@ -2,8 +2,7 @@
  * tracer: what fields mean depends on the version of lttng-modules, too (doc/definitions.md, 0.4
  * and 0.5).
  */
-#ifndef SILLAGE_KERNEL_TRACER_H
-#define SILLAGE_KERNEL_TRACER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ uint32_t tracer_version(const struct metadata *metadata);
 
 /* What has to be subtracted from the priority in wake-ups: before 2.7.1 it is the kernel's own. */
 int32_t tracer_wake_prio_offset(const struct metadata *metadata);
-
-#endif

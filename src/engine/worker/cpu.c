@@ -36,7 +36,6 @@ static bool is_within(const struct worker *worker, uint64_t ts)
 	assert_hot(worker->has_slice);
 	assert_hot(worker->slice_begin_ns <= ts);
 	assert_hot(ts < worker->slice_end_ns);
-	(void)ts;
 	return worker->since >= worker->slice_begin_ns;
 }
 
@@ -310,8 +309,6 @@ void worker_on_switch(struct worker *worker, void *state, const struct trace_eve
 	const struct value *v = event->values;
 	char prev_scratch[NAME_BYTES], next_scratch[NAME_BYTES];
 
-	(void)state;
-	(void)user;
 	if (!worker->chunk->has_switches || !(event->present & (1u << PREV_TID)) ||
 	    !(event->present & (1u << NEXT_TID))) {
 		return;
@@ -386,8 +383,6 @@ void worker_on_fork(struct worker *worker, void *state, const struct trace_event
 	struct record *record;
 	uint32_t group;
 
-	(void)state;
-	(void)user;
 	if (!(event->present & (1u << TID))) {
 		return;
 	}
@@ -442,8 +437,6 @@ void worker_on_exec(struct worker *worker, void *state, const struct trace_event
 	char scratch[NAME_BYTES];
 	uint32_t group;
 
-	(void)state;
-	(void)user;
 	if (!(event->present & (1u << TID)) || tid == 0) {
 		return;
 	}
@@ -507,8 +500,6 @@ void worker_on_process(struct worker *worker, void *state, const struct trace_ev
 	uint32_t index;
 	char scratch[NAME_BYTES];
 
-	(void)state;
-	(void)user;
 	if (!event_has(event, TID) || !event_has(event, PID) || tid == 0) {
 		return;
 	}
@@ -536,8 +527,6 @@ void worker_on_container(struct worker *worker, void *state, const struct trace_
 {
 	enum { TID, VPID, LEVEL, INUM, VTID };
 
-	(void)state;
-	(void)user;
 	if (event_has(event, LEVEL)) {
 		add_container(worker, event->ts, (int32_t)event_i64(event, TID, 0),
 			      &(struct visible_in){ .level = event_u64(event, LEVEL, 0),

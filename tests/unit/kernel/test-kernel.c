@@ -308,6 +308,10 @@ START_TEST(decodes_states)
 			 meanings[_i].meaning == 'S' || meanings[_i].meaning == 'T');
 	ck_assert_int_eq(task_state_is_stopped(prev_state, states), meanings[_i].meaning == 'T');
 	ck_assert_int_eq(task_state_is_preempted(prev_state, states), meanings[_i].meaning == 'P');
+	if (meanings[_i].meaning != 'D' && prev_state != 512) {
+		ck_assert_int_eq((prev_state & task_state_sleep_bits(states)) != 0,
+				 meanings[_i].meaning == 'S' || meanings[_i].meaning == 'T');
+	}
 }
 END_TEST
 
