@@ -28,7 +28,7 @@ def gaps_of(path):
 
 
 def steps_of(path, events, lost):
-    """All in the order of definitions.md, 3.1: what no thread does comes before what threads do."""
+    """All in time order; at one ns, what no thread does comes before what threads do."""
     first = min(ts for ts, _, cpu, _ in events if (ts, cpu) not in lost.events)
     steps = [((ts, name == 'block_rq_issue', 0), 'event', (ts, name, text, cpu)) for ts, name, cpu, text in events
              if (ts, cpu) not in lost.events and ('block_' in name)]
