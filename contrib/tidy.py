@@ -46,6 +46,7 @@ ROOMS = {
                   + CTF + CONTRACT,
     'src/engine/exchange': ('base/', 'base/process/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
+    'analyses/block': ('base/',) + CONTRACT,
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
     'analyses/labels': ('base/', 'query/') + CONTRACT,
     'analyses/jobs': ('analyses/labels/', 'base/', 'kernel/', 'query/') + CONTRACT,

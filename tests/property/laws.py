@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import cuts
 import generated
 import jobs
+import lossy
 import preempt
 import reference
 
@@ -423,7 +424,8 @@ def check_ust(sillage, rng, path, loses):
 
 
 def check(sillage, rng, path, loses):
-    events = generated.make(rng, path, loses)
+    lost = generated.Lost()
+    events = generated.make(rng, path, loses, lost)
     renamed = any(name == 'sched_process_exec' and reference.number(text, 'tid') != reference.number(text, 'old_tid')
                   for _, name, _, text in events)
     lines = report_of(sillage, rng, path, PERIODS, renamed)
@@ -452,6 +454,9 @@ def check(sillage, rng, path, loses):
             sillage, path, total)
         if fault:
             return 'executions in a report: ' + fault
+    fault = loses and lossy.requests_differ(path, events, lost, total)
+    if fault:
+        return 'requests where events are lost: ' + fault
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not has_late_head(events) and not reference.check(sillage, path, events):
