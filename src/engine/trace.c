@@ -158,6 +158,27 @@ void trace_set_domain(struct trace *trace, const char *domain)
 	merger_set_domain(trace->merger, domain);
 }
 
+/* What is wrong in the metadata, each once, also when all of it comes again. */
+static void warn_notes(struct trace *trace)
+{
+	const struct metadata_notes *notes = metadata_stream_types(trace->metadata)->notes;
+	const struct metadata_note *note = notes ? notes->first : NULL;
+
+	for (uint32_t i = 0; note; note = note->next, i++) {
+		if (i >= trace->notes_said) {
+			warn_trace(trace, NULL, -1, "metadata", "%s", note->text);
+			trace->notes_said = i + 1;
+		}
+	}
+}
+
+void trace_ignore_uuid(struct trace *trace)
+{
+	assert(trace->plan && trace->in_flight == 0); /* no worker reads the plan */
+	plan_ignore_uuid(trace->builder, trace->plan);
+	warn_notes(trace);
+}
+
 static int replan(struct trace *trace, struct err *err)
 {
 	const struct metadata *types = metadata_stream_types(trace->metadata);
@@ -181,6 +202,7 @@ static int replan(struct trace *trace, struct err *err)
 	plan_unref(trace->plan);
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
+	warn_notes(trace);
 	merger_set_domain(trace->merger, domain ? domain->text : NULL);
 	return 0;
 }
@@ -194,7 +216,7 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 		return r;
 	}
 	if (is_last) {
-		r = metadata_stream_end(trace->metadata, err);
+		r = metadata_stream_finish(trace->metadata, err);
 		if (r < 0) {
 			return r;
 		}
@@ -329,18 +351,20 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 {
 	const struct engine_export *exporter = trace->engine->config.exporter;
 	struct engine_timer timer;
+	uint64_t lost;
 
 	assert(!trace->has_finished);
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		stream_end(trace->streams.at[i]);
 	}
 	drain(trace);
-	merger_lose(trace->merger, trace->unplaced + trace->unfetched);
+	lost = trace->unplaced + trace->unfetched;
 	trace->unplaced = trace->unfetched = 0;
+	merger_lose(trace->merger, lost);
 	timer = engine_timer_start(trace->engine);
 	merger_finish(trace->merger, now_ns);
 	if (exporter) {
-		exporter->finish(exporter->user);
+		exporter->finish(exporter->user, lost);
 	}
 	trace->has_finished = true;
 	engine_timer_stop(trace->engine, &timer);
