@@ -172,11 +172,22 @@ static void warn_notes(struct trace *trace)
 	}
 }
 
-void trace_ignore_uuid(struct trace *trace)
+bool trace_ignore_uuid(struct trace *trace)
 {
-	assert(trace->plan && trace->in_flight == 0); /* no worker reads the plan */
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		const struct stream *stream = trace->streams.at[i];
+
+		if (stream->has_packet && !stream->is_away) {
+			return false;
+		}
+	}
+	if (trace->in_flight > 0) {
+		return false; /* workers read the plan */
+	}
+	trace->ignores_uuid = true;
 	plan_ignore_uuid(trace->builder, trace->plan);
 	warn_notes(trace);
+	return true;
 }
 
 static int replan(struct trace *trace, struct err *err)
@@ -198,6 +209,9 @@ static int replan(struct trace *trace, struct err *err)
 	}
 	if (r < 0) {
 		return r;
+	}
+	if (trace->ignores_uuid) {
+		plan_ignore_uuid(trace->builder, plan);
 	}
 	plan_unref(trace->plan);
 	trace->plan = plan;

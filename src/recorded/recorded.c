@@ -412,8 +412,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	play.decoder = mem_alloc(sizeof(*play.decoder));
 	r = run->on_trace(run->user, play.trace, err);
 	r = r < 0 ? r : recorded_open_files(path, play.plan, play.decoder, &play.files, err);
-	if (r == 0 && play.files.have_other_uuid) {
-		trace_ignore_uuid(play.trace);
+	if (r == 0 && play.files.have_other_uuid && trace_ignore_uuid(play.trace)) {
 		recorded_files_fini(&play.files);
 		r = recorded_open_files(path, play.plan, play.decoder, &play.files, err);
 	}

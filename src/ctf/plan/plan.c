@@ -74,6 +74,9 @@ void plan_builder_free(struct plan_builder *builder)
 
 void plan_ignore_uuid(struct plan_builder *builder, struct plan *plan)
 {
+	if (builder->header.slot_uuid == SLOT_NONE) {
+		return; /* as for an earlier plan */
+	}
 	builder->header.slot_uuid = plan->slot_uuid = SLOT_NONE;
 	metadata_note(plan->metadata->notes,
 		      "its packets have another UUID than its metadata; they are read as its own");

@@ -184,7 +184,7 @@ static const struct {
 	int events; /* before the fault */
 } hostile[] = {
 	{ "event { name = e; fields := struct { text s[536870912]; }; };",
-	  "bit 0: fields of this many bits pass the end of the content (4294967296)", 0 },
+	  "bit 0: fields of 4294967296 bits pass the end of the content", 0 },
 	{ "event { name = e; fields := struct { }; };", "bit 0: an event without a bit (0)", 1 },
 	{ "event { name = e; fields := struct { u8 l; struct { } s[l]; }; };",
 	  "bit 64: an array has more elements than the content has bits (9)", 7 },
