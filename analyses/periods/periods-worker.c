@@ -21,6 +21,10 @@ static bool fill_keys(struct worker *worker, const struct period_side *side, con
 		if (field == FIELD_CPU) {
 			*hash = hash_bytes(*hash, &cpu, sizeof(cpu));
 			value[VALUE_FIRST] = cpu;
+			if (cpu == UINT64_MAX) { /* the trace does not say */
+				value[VALUE_KIND] = VALUE_TEXT;
+				memcpy(value + VALUE_FIRST, "-", sizeof("-"));
+			}
 		} else if (field == FIELD_PROCESS) {
 			int64_t pid = labels_process(event, &side->process);
 

@@ -18,6 +18,8 @@
 
 /* Metadata text of one trace: thousands of UST event classes make 20 MB. */
 #define METADATA_BYTES_MAX ((size_t)256 << 20)
+/* Notes on what is wrong in the metadata of a trace and can be read; further ones are dropped. */
+#define METADATA_NOTES_MAX 20
 /* Memory that types and plans of one trace may take. */
 #define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
 /* One JSON object of CTF 2 metadata, an event class at most.  As objects of json-c it takes many

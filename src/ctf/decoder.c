@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ctf/metadata/text.h"
 
@@ -24,8 +25,14 @@ int decoder_fail(struct decoder *d, const char *fault, uint64_t value)
 
 int decoder_fault(const struct decoder *d, struct err *err)
 {
-	return err_raise(err, -EPROTO, "bit %" PRIu64 ": %s (%" PRIu64 ")", d->at_bits,
-			 d->fault ? d->fault : "nothing wrong", d->fault_value);
+	const char *fault = d->fault ? d->fault : "nothing wrong", *at = strchr(fault, '#');
+
+	if (!at) {
+		return err_raise(err, -EPROTO, "bit %" PRIu64 ": %s (%" PRIu64 ")", d->at_bits,
+				 fault, d->fault_value);
+	}
+	return err_raise(err, -EPROTO, "bit %" PRIu64 ": %.*s%" PRIu64 "%s", d->at_bits,
+			 (int)(at - fault), fault, d->fault_value, at + 1);
 }
 
 /* ---- loads ---- */
@@ -366,7 +373,7 @@ static int run_load(struct decoder *d, const struct step *step)
 static int run_move(struct decoder *d, const struct step *step)
 {
 	if (!has_bits(d, step->size_bits)) {
-		return decoder_fail(d, "fields of this many bits pass the end of the content",
+		return decoder_fail(d, "fields of # bits pass the end of the content",
 				    step->size_bits);
 	}
 	d->at_bits += step->op == STEP_SKIP ? step->size_bits : 0;

@@ -169,7 +169,7 @@ static inline int decoder_fixed(struct decoder *d, const struct plan_event *clas
 	const struct step *step = class->steps;
 
 	if (class->fixed_bits > d->end_bits || at > d->end_bits - class->fixed_bits) {
-		return decoder_fail(d, "an event of this many bits passes the end of the content",
+		return decoder_fail(d, "an event of # bits passes the end of the content",
 				    class->fixed_bits);
 	}
 	for (unsigned int i = 0; i < class->load_count; i++, step++) {

@@ -233,6 +233,10 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		free(reader);
 		return NULL;
 	}
+	for (const struct metadata_note *note = reader->trace.plan->metadata->notes->first;
+	     reader->warn && note; note = note->next) {
+		reader->warn(reader->user, note->text);
+	}
 	reader->count = reader->trace.files.at.count;
 	reader->sources = mem_alloc((reader->count + 1) * sizeof(*reader->sources));
 	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct reader_source *));

@@ -56,6 +56,8 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside);
 
 /* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
+/* The packets have another UUID than the metadata.  False: packets with its UUID came. */
+bool trace_ignore_uuid(struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 
 /* Packets come from a relay: those of a stream that is never identified count as lost. */

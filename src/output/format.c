@@ -270,6 +270,8 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 	} else if (has_id && !id_name) {
 		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
 		id_name = number;
+	} else if (table->id_key && table->name_key && !id_name && row->name[0] != '(') {
+		id_name = "-"; /* the name is that of the second column */
 	}
 	if (!table->name_key || !row->name[0]) {
 		(void)snprintf(text, KEYED_TEXT_MAX, "%s", id_name ? id_name : "?");

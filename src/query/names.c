@@ -82,7 +82,7 @@ struct parts {
 
 static struct parts parts_of(const struct metadata *metadata, const struct event_class *class)
 {
-	const struct stream_class *stream = metadata_stream(metadata, class->stream_id);
+	const struct stream_class *stream = metadata_stream_of(metadata, class);
 
 	return (struct parts){ .at = { class->fields, class->context,
 				       stream ? stream->event_context : NULL },

@@ -217,6 +217,7 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 			file->has_info = true;
 			return;
 		}
+		file->has_other_uuid |= r == -EXDEV;
 		next = find_packet(file, plan, decoder);
 		if (is_cut && next == file->size) {
 			/* The file ends within this packet: read it as far as it goes. */
@@ -385,6 +386,19 @@ static void join_streams(struct recorded_files *files)
 	files->at.count = count;
 }
 
+static bool have_other_uuid(const struct recorded_files *files)
+{
+	bool have = false;
+
+	for (size_t i = 0; i < files->at.count; i++) {
+		if (files->at.at[i].has_info) {
+			return false;
+		}
+		have |= files->at.at[i].has_other_uuid;
+	}
+	return have;
+}
+
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
 			struct decoder *decoder, struct recorded_files *files, struct err *err)
 {
@@ -395,6 +409,7 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	}
 	if (r == 0) {
 		join_streams(files);
+		files->have_other_uuid = have_other_uuid(files);
 	}
 	return r;
 }

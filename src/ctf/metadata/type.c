@@ -4,8 +4,12 @@
 #include "ctf/metadata/type.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/limits.h"
 
 const char *type_name(const char *declared)
@@ -68,6 +72,71 @@ const struct stream_class *metadata_stream(const struct metadata *metadata, uint
 		stream = stream->next;
 	}
 	return stream;
+}
+
+/* Of events that come without a stream block. */
+static const struct stream_class implicit_stream;
+
+bool metadata_stream_is_implicit(const struct stream_class *stream)
+{
+	return stream == &implicit_stream;
+}
+
+const struct stream_class *metadata_stream_of(const struct metadata *metadata,
+					      const struct event_class *event)
+{
+	if (event->in_any_stream && !metadata->streams) {
+		return &implicit_stream;
+	}
+	if (event->in_any_stream && !metadata->streams->next) {
+		return metadata->streams;
+	}
+	return metadata_stream(metadata, event->stream_id);
+}
+
+void metadata_note(struct metadata_notes *notes, const char *fmt, ...)
+{
+	struct metadata_note *note;
+	char text[256];
+	va_list args;
+
+	assert((notes->count == 0) == !notes->last);
+	if (notes->count == METADATA_NOTES_MAX) {
+		return;
+	}
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	note = arena_alloc(notes->arena, sizeof(*note));
+	note->text = arena_strndup(notes->arena, text, strlen(text));
+	*(notes->last ? &notes->last->next : &notes->first) = note;
+	notes->last = note;
+	notes->count++;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+void metadata_note_twice(struct metadata_notes *notes, const struct type *type)
+{
+	const char **names = arena_alloc(notes->arena, type->field_count * sizeof(*names));
+
+	for (size_t i = 0; i < type->field_count; i++) {
+		names[i] = type->fields[i].name;
+	}
+	if (type->field_count > 1) {
+		qsort(names, type->field_count, sizeof(*names), by_name);
+	}
+	for (size_t i = 1; i < type->field_count; i++) {
+		if (names[i][0] && strcmp(names[i - 1], names[i]) == 0) {
+			metadata_note(notes,
+				      "a %s has two fields \"%.80s\"; the first of them counts",
+				      type->kind == TYPE_STRUCT ? "struct" : "variant",
+				      type_name(names[i]));
+		}
+	}
 }
 
 void metadata_add_event(struct metadata *metadata, struct event_class *event)

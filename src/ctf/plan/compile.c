@@ -65,7 +65,8 @@ static void header_integer(struct compile *c, const struct type *type, uint16_t 
 {
 	struct step *step;
 
-	if (type_is_timestamp(type)) {
+	if (c->by_roles ? type->roles & ROLE_TIMESTAMP
+			: type->clock || strcmp(c->name, "timestamp") == 0) {
 		step = emit_step(c, STEP_CLOCK);
 		step->ref = slot;
 		step->size_bits = type->size_bits;

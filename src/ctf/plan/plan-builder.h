@@ -35,6 +35,7 @@ struct built_stream {
 	struct compile compile; /* left ready to compile the stream's events */
 	uint32_t room;          /* of the tables by id */
 	bool owns_tables;       /* no earlier plan has these tables */
+	uint32_t sparse_since;  /* index of the class from which on ids are not in the tables */
 };
 
 struct plan_builder {
@@ -59,6 +60,8 @@ struct plan_builder {
 	struct plan_event **classes;        /* by index */
 	uint32_t class_count, class_room;
 	const struct event_class *last; /* the last that was built */
+	uint32_t known_count;           /* classes of the plan before */
+	bool has_noted_clock;
 
 	const struct metadata *metadata; /* of the plan being built */
 	struct err *err;

@@ -253,7 +253,7 @@ static void check_table(const struct plan_stream *stream)
 
 		assert(event || stream->is_dense);
 		if (event) {
-			assert(event->class->stream_id == stream->id);
+			assert(event->stream == stream->class);
 			assert(!stream->is_dense || event->class->id == i);
 			assert(!event->uses_header || stream->header == HEADER_STEPS ||
 			       stream->header == HEADER_NONE);

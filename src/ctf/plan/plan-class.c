@@ -181,17 +181,17 @@ static const struct type *compact_timestamp(const struct type *header)
 }
 
 /* `struct { uint32 id; uint64 timestamp }` */
-static bool has_usual_extended(const struct type *header, enum byte_order native)
+static bool has_usual_extended(const struct metadata *m, const struct type *header)
 {
 	const struct type *extended = header_form(header, "extended");
 	const struct type *id = member_of(extended, "id"),
 			  *stamp = member_of(extended, "timestamp");
 
 	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
-	       extended->fields[0].type == id && type_is_timestamp(stamp) && id->align_bits >= 8 &&
-	       stamp->align_bits >= 8 &&
-	       (id->order == ORDER_NATIVE ? native : id->order) == ORDER_LE &&
-	       (stamp->order == ORDER_NATIVE ? native : stamp->order) == ORDER_LE;
+	       extended->fields[0].type == id && type_is_timestamp(stamp, m->major) &&
+	       id->align_bits >= 8 && stamp->align_bits >= 8 &&
+	       (id->order == ORDER_NATIVE ? m->order : id->order) == ORDER_LE &&
+	       (stamp->order == ORDER_NATIVE ? m->order : stamp->order) == ORDER_LE;
 }
 
 /* All ids but the highest select "compact", and the highest selects "extended". */
@@ -215,19 +215,20 @@ static bool has_usual_cases(const struct type *header, uint64_t extended)
 }
 
 /* Recognises the headers that LTTng writes by their shape; decoder.h reads them directly. */
-static enum plan_header header_kind(const struct plan_stream *stream, const struct type *header,
-				    enum byte_order native)
+static enum plan_header header_kind(const struct metadata *m, const struct plan_stream *stream,
+				    const struct type *header)
 {
 	const struct type *id = header ? member_of(header, "id") : NULL;
 	const struct type *stamp = id ? compact_timestamp(header) : NULL;
 	enum byte_order id_order, stamp_order;
 
-	if (!stamp || !type_is_timestamp(stamp) || !stream->clock || header->align_bits < 8 ||
-	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !has_usual_extended(header, native)) {
+	if (!stamp || !type_is_timestamp(stamp, m->major) || !stream->clock ||
+	    header->align_bits < 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||
+	    !has_usual_extended(m, header)) {
 		return HEADER_STEPS;
 	}
-	id_order = id->order == ORDER_NATIVE ? native : id->order;
-	stamp_order = stamp->order == ORDER_NATIVE ? native : stamp->order;
+	id_order = id->order == ORDER_NATIVE ? m->order : id->order;
+	stamp_order = stamp->order == ORDER_NATIVE ? m->order : stamp->order;
 	if (id_order != ORDER_LE || stamp_order != ORDER_LE) {
 		return HEADER_STEPS;
 	}
@@ -257,21 +258,63 @@ static void packet_slots(const struct metadata *m, struct plan_stream *stream,
 	stream->discarded_bits = discarded ? (uint8_t)discarded->type->size_bits : 64;
 }
 
-static const struct clock_class *stream_clock(const struct metadata *m,
-					      const struct stream_class *class)
+/* Whether a struct has an integer @name, at any depth. */
+static bool has_integer(const struct type *type, const char *name)
 {
-	const char *name = class->clock;
+	for (size_t i = 0; type && i < type->field_count; i++) {
+		const struct type_field *field = &type->fields[i];
 
-	if (!name) {
-		name = mapped_clock(class->event_header);
+		if ((is_integer(field->type) && strcmp(type_name(field->name), name) == 0) ||
+		    has_integer(field->type, name)) {
+			return true;
+		}
 	}
-	if (!name) {
-		name = mapped_clock(class->packet_context);
-	}
-	if (!name) {
+	return false;
+}
+
+/*
+ * CTF 1.8: the clock of fields with the name of a time stamp that are mapped to none, as tracers
+ * for RTOSes and LTTng before 2.1 write them: the only clock, or one of 1 GHz without offset.
+ */
+static const struct clock_class *clock_by_name(struct plan_builder *b, const struct metadata *m,
+					       const struct stream_class *class)
+{
+	static const struct clock_class nanoseconds = { .name = "", .freq = 1000000000 };
+	const struct clock_class *clock = m->clocks;
+
+	if (m->major == 2 || !(has_integer(class->event_header, "timestamp") ||
+			       has_integer(class->packet_context, "timestamp_begin") ||
+			       has_integer(class->packet_context, "timestamp_end"))) {
 		return NULL;
 	}
-	return metadata_clock(m, name);
+	while (clock && clock->next) {
+		clock = clock->next; /* the first that was declared */
+	}
+	if (!b->has_noted_clock && !clock) {
+		metadata_note(m->notes, "the metadata declares no clock; time stamps count as ns");
+	} else if (!b->has_noted_clock) {
+		metadata_note(m->notes,
+			      "time stamps are mapped to no declared clock; they count as those of "
+			      "\"%.80s\", "
+			      "the %s one",
+			      clock->name, clock == m->clocks ? "only" : "first");
+	}
+	b->has_noted_clock = true;
+	return clock ? clock : &nanoseconds;
+}
+
+static const struct clock_class *stream_clock(struct plan_builder *b, const struct metadata *m,
+					      const struct stream_class *class)
+{
+	const struct clock_class *clock = NULL;
+	const char *name = class->clock;
+
+	name = name ? name : mapped_clock(class->event_header);
+	name = name ? name : mapped_clock(class->packet_context);
+	if (name) {
+		clock = metadata_clock(m, name);
+	}
+	return clock ? clock : clock_by_name(b, m, class);
 }
 
 struct built_stream *plan_build_stream(struct plan_builder *b, const struct metadata *m,
@@ -284,7 +327,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 
 	stream->id = class->id;
 	stream->class = class;
-	stream->clock = stream_clock(m, class);
+	stream->clock = stream_clock(b, m, class);
 	compile_init(b, m, c);
 	c->keep_integers = true;
 	c->roots[ROOT_PACKET_HEADER] = b->header_node;
@@ -296,7 +339,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 	stream->header_align_bits = header ? header->align_bits : 1;
 	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1, 0);
 	stream->has_id = c->has_id;
-	stream->header = header ? header_kind(stream, header, m->order) : HEADER_NONE;
+	stream->header = header ? header_kind(m, stream, header) : HEADER_NONE;
 	if (stream->header == HEADER_LARGE || stream->header == HEADER_COMPACT) {
 		const struct type *extended = header_form(header, "extended");
 
@@ -443,7 +486,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	const struct step *steps;
 	uint16_t base = c->slot_next;
 
-	assert(stream->class->id == class->stream_id);
+	assert(stream->class);
 	ew->bindings.count = 0;
 	ew->wants.count = 0;
 	collect_wants(b, class->name, base, ew);
@@ -469,6 +512,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 		arena_copy(b->arena, ew->copies.at, ew->copies.count * sizeof(*ew->copies.at));
 	event->copy_count = (uint32_t)ew->copies.count;
 	event->class = class;
+	event->stream = stream->class;
 	event->index = class->index;
 	event->uses_header = c->uses_event_header;
 	event->steps = steps;

@@ -154,6 +154,7 @@ struct plan_event {
 	uint8_t load_count;  /* is_fixed: steps that are loads */
 	uint16_t align_bits; /* is_fixed: of the first member */
 	uint32_t fixed_bits; /* is_fixed: size after alignment */
+	const struct stream_class *stream;
 };
 
 /* What decoder_each() does with the events of a class. */
@@ -257,7 +258,11 @@ struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_req
 				      size_t request_count, bool visit_all);
 void plan_builder_free(struct plan_builder *builder);
 
-/* A plan for all of @metadata, with one reference; -EINVAL or -ENOMEM. */
+/* The packets of the trace have another UUID than the metadata.  Before @plan is shared. */
+void plan_ignore_uuid(struct plan_builder *builder, struct plan *plan);
+
+/* A plan for all of @metadata, with one reference; -EINVAL or -ENOMEM.  What it takes for granted
+ * and the metadata does not say becomes a note there. */
 int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 	       struct plan **ret_plan, struct err *err);
 
