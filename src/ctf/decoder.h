@@ -473,6 +473,10 @@ static inline __attribute__((always_inline)) int decoder_each(struct decoder *d,
 	return decoder_pass(d, passed, on_event, user, event);
 }
 
+/* An element, a number, of a row's value; false: it has fewer. */
+bool decoder_element(const struct plan_field *row, const struct value *value, uint64_t index,
+		     struct value *element);
+
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);
 double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits);
 

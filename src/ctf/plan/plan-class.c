@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "ctf/plan/emit.h"
 #include "ctf/plan/plan-builder.h"
 
 /* ---- lookups in compiled structs ---- */
@@ -130,7 +131,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 {
 	struct compile_want uuid = { .root = ROOT_PACKET_HEADER,
 				     .name = uuid_member(m),
-				     .is_text = true };
+				     .kind = WANT_TEXT };
 	struct plan *plan = &b->header;
 	struct compile c;
 
@@ -145,7 +146,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 	b->header_slots = c.slot_next;
 	b->header_modulus = c.modulus;
 	b->header_remainder = c.remainder;
-	plan->slot_uuid = uuid.found ? uuid.slot : SLOT_NONE;
+	plan->slot_uuid = uuid.type ? uuid.slot : SLOT_NONE;
 	plan->slot_magic = slot_of(m, &b->header_node, "magic", ROLE_MAGIC);
 	plan->slot_stream_id = slot_of(m, &b->header_node, "stream_id", ROLE_STREAM_CLASS_ID);
 	plan->slot_instance_id = slot_of(m, &b->header_node, "stream_instance_id", ROLE_STREAM_ID);
@@ -330,14 +331,17 @@ static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16
 		.user = request->user_of ? request->user_of(name) : request->user,
 	};
 	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
-		bool is_text = request->fields[f][0] == PLAN_TEXT[0];
-		const char *field = request->fields[f] + is_text;
+		char first = request->fields[f][0];
+		enum want_kind kind = first == PLAN_TEXT[0]  ? WANT_TEXT
+				      : first == PLAN_ANY[0] ? WANT_ANY
+							     : WANT_NUMBER;
+		const char *field = request->fields[f] + (kind != WANT_NUMBER);
 		bool in_context = strncmp(field, context, context_len) == 0;
 
 		*vec_push(&ew->wants) = (struct compile_want){
 			.root = in_context ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
 			.name = in_context ? field + context_len : field,
-			.is_text = is_text,
+			.kind = kind,
 			.slot = (*slot)++,
 		};
 	}
@@ -400,14 +404,13 @@ static void share_found(struct event_wants *ew)
 	for (size_t i = 0; i < ew->wants.count; i++) {
 		struct compile_want *want = &ew->wants.at[i];
 
-		for (size_t k = 0; k < i && !want->found; k++) {
+		for (size_t k = 0; k < i && !want->type; k++) {
 			const struct compile_want *first = &ew->wants.at[k];
 
-			if (first->found && first->root == want->root &&
-			    first->is_text == want->is_text &&
+			if (first->type && first->root == want->root &&
+			    compile_loads(first->type, want->kind) &&
 			    strcmp(first->name, want->name) == 0) {
-				want->found = true;
-				want->is_signed = first->is_signed;
+				want->type = first->type;
 				*vec_push(&ew->copies) =
 					(struct plan_copy){ .from = first->slot, .to = want->slot };
 			}
@@ -415,8 +418,21 @@ static void share_found(struct event_wants *ew)
 	}
 }
 
-static void note_found(struct plan_builder *b, struct event_wants *ew)
+static struct plan_field field_of(const struct plan_builder *b, const struct type *type)
 {
+	bool is_row = type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE;
+
+	return (struct plan_field){
+		.type = type,
+		.kind = (uint8_t)type->kind,
+		.flags = emit_value_flags(b->metadata->order, is_row ? type->element : type),
+	};
+}
+
+/* Returns what the fields of all bindings are. */
+static const struct plan_field *note_found(struct plan_builder *b, struct event_wants *ew)
+{
+	struct plan_field *fields = arena_alloc(b->arena, (ew->wants.count + 1) * sizeof(*fields));
 	size_t want = 0;
 
 	for (size_t i = 0; i < ew->bindings.count; i++) {
@@ -424,11 +440,16 @@ static void note_found(struct plan_builder *b, struct event_wants *ew)
 		const struct plan_request *request = &b->requests[binding->request];
 
 		for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++, want++) {
-			binding->present |= (uint16_t)(ew->wants.at[want].found << f);
-			binding->is_signed |= (uint16_t)(ew->wants.at[want].is_signed << f);
+			const struct type *type = ew->wants.at[want].type;
+
+			if (type) {
+				binding->present |= (uint16_t)(1u << f);
+				fields[want] = field_of(b, type);
+			}
 		}
 	}
 	assert(want == ew->wants.count);
+	return fields;
 }
 
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
@@ -464,7 +485,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
 		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
 	share_found(ew);
-	note_found(b, ew);
+	event->fields = note_found(b, ew);
 	event->copies =
 		arena_copy(b->arena, ew->copies.at, ew->copies.count * sizeof(*ew->copies.at));
 	event->copy_count = (uint32_t)ew->copies.count;

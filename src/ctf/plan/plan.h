@@ -110,10 +110,12 @@ struct value {
 /*
  * A request: fields of all classes whose name is @event ("*" at its end matches any rest).  A field
  * is a member of the payload, or of the event contexts if written "context.NAME".  "NAME" requests
- * a number and "@NAME" text or a row of elements; a field of the other kind does not match.  A
- * class that lacks a field is still bound, and plan_binding.present says so.
+ * a number, "@NAME" text or a row of elements, and "?NAME" any of them, as plan_field says; a field
+ * of another kind does not match.  A class that lacks a field is still bound, and
+ * plan_binding.present says so.
  */
 #define PLAN_TEXT       "@"
+#define PLAN_ANY        "?"
 #define PLAN_FIELDS_MAX 16
 struct plan_request {
 	const char *event;
@@ -126,11 +128,17 @@ struct plan_request {
 };
 
 struct plan_binding {
-	uint16_t request;   /* index of the request */
-	uint16_t base;      /* slot of its first field; the others follow */
-	uint16_t present;   /* bit i: the class has field i */
-	uint16_t is_signed; /* bit i: field i is a signed integer */
-	uint32_t user;      /* as the request says */
+	uint16_t request; /* index of the request */
+	uint16_t base;    /* slot of its first field; the others follow */
+	uint16_t present; /* bit i: the class has field i */
+	uint32_t user;    /* as the request says */
+};
+
+/* What a requested field is, where a class has it. */
+struct plan_field {
+	const struct type *type; /* NULL: the class lacks it */
+	uint8_t kind;            /* enum type_kind, of the type */
+	uint8_t flags;           /* of a step that loads it, or an element of its row */
 };
 
 /* A field of several requests is loaded once and copied for the others. */
@@ -148,7 +156,8 @@ struct plan_event {
 	uint32_t index; /* of the class in the trace */
 	const struct event_class *class;
 	const struct step *steps;
-	bool uses_header; /* a path leads to a field of the event header */
+	const struct plan_field *fields; /* see plan_field_of() */
+	bool uses_header;                /* a path leads to a field of the event header */
 	bool is_fixed;
 	bool is_fast;        /* is_fixed, of whole bytes, and all loads are in fast */
 	uint8_t use;         /* enum plan_use */
@@ -266,6 +275,14 @@ struct plan *plan_ref(struct plan *plan);
 void plan_unref(struct plan *plan); /* NULL is fine */
 
 const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
+
+/* What field @field of the binding's request is in this class, whose binding it is. */
+static inline const struct plan_field *plan_field_of(const struct plan_event *class,
+						     const struct plan_binding *binding,
+						     unsigned int field)
+{
+	return &class->fields[(unsigned int)(binding->base - class->bindings->base) + field];
+}
 
 /* Whether the metadata declares an event class of this name. */
 bool plan_has_event(const struct plan *plan, const char *name);
