@@ -47,10 +47,4 @@ const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns);
 /* "2026-11-24T08:01:02.123456789Z", in UTC. */
 const char *units_iso(char text[UNITS_TEXT_MAX], uint64_t ns);
 
-/* A printable letter of an untrusted name: control characters would reach the terminal. */
-static inline char units_letter(char letter)
-{
-	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
-}
-
 #endif

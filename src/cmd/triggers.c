@@ -41,7 +41,7 @@ static void print(const struct options *options, const struct actions *actions)
 
 	describe(options, actions, out);
 	(void)fclose(out);
-	plain_report(text, len);
+	(void)plain_report(text, len);
 	(void)fputs(text, stdout);
 	free(text);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/units.h"
+#include "base/text/utf8.h"
 #include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
 
@@ -401,11 +401,11 @@ void which_print(const struct table *table, const char *name, FILE *out)
 	const char *key = which_name_key(table), *quote = is_plain(name) ? "" : "\"";
 
 	(void)fprintf(out, "[%s%s%s", key ? key : "", key ? "=" : "", quote);
-	for (; *name; name++) {
+	while (*name) {
 		if (strchr("\"\\*?[", *name)) {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(units_letter(*name), out);
+		name += utf8_put(out, name);
 	}
 	(void)fprintf(out, "%s]", quote);
 }

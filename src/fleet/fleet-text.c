@@ -20,7 +20,6 @@
 #include "text/text-table.h"
 
 #define FLEET_COLUMNS_MAX (FLEET_FIGURES_MAX + 2) /* columns */
-#define NAME_WIDTH        40                      /* of hosts and containers, at most */
 #define VALUE_WIDTH       10                      /* at least */
 #define DISTANCE_WIDTH    10                      /* "  +12.1 !" */
 #define FAR_TITLE         "FAR FROM THE OTHERS IN"
@@ -50,7 +49,6 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 		(void)snprintf(text + strlen(text), CELL_MAX, "/%s",
 			       row->container[0] ? row->container : id);
 	}
-	format_cut(text, NAME_WIDTH);
 }
 
 /* ---- what fits ---- */

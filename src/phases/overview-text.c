@@ -10,16 +10,7 @@
 #include "text/text-table.h"
 
 #define PROCESSES_SHOWN 2
-#define NAME_SHOWN      22
 #define LEAST_SHARE     0.005 /* of unknown time: less is as good as none */
-
-static void put_name(const char *name, FILE *out)
-{
-	bool is_long = strlen(name) > NAME_SHOWN;
-
-	text_put(out, name, is_long ? NAME_SHOWN : -1);
-	(void)fputs(is_long ? ".." : "", out);
-}
 
 static void put_value(const struct overview_series *series, double value, FILE *out)
 {
@@ -56,7 +47,7 @@ static void put_processes(const struct overview *overview, const struct part *pa
 
 	for (size_t i = 0; i < count; i++) {
 		(void)fputs(i > 0 ? ", " : "", out);
-		put_name(list[i].name, out);
+		text_put(out, list[i].name, -1);
 		(void)fprintf(out, " %.0f %%", 100 * list[i].ns / ns);
 	}
 }
@@ -199,10 +190,10 @@ static void put_aggregate(struct text_table *table, const struct tree *tree,
 	put_share(table, tree_share(tree, aggregate, 2), LEAST_SHARE);
 	text_cell(table, "");
 	if (node->parent > 0) {
-		put_name(nodes[node->parent].name, table->out);
+		text_put(table->out, nodes[node->parent].name, -1);
 		(void)fputs(": ", table->out);
 	}
-	put_name(node->name, table->out);
+	text_put(table->out, node->name, -1);
 	text_end(table);
 }
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "base/units.h"
 
 #define CELL_TEXT_MAX    128
@@ -14,10 +15,12 @@
 
 void text_put(FILE *out, const char *text, int width)
 {
+	size_t end = width < 0 ? strlen(text) : utf8_fit(text, width, SIZE_MAX);
 	int used = 0;
 
-	for (; text[used] && (width < 0 || used < width); used++) {
-		(void)fputc(units_letter(text[used]), out);
+	for (const char *at = text; at < text + end;) {
+		used += utf8_letter_at(at).columns;
+		at += utf8_put(out, at);
 	}
 	(void)fprintf(out, "%*s", width > used ? width - used : 0, "");
 }
@@ -93,7 +96,7 @@ void text_head(struct text_table *table)
 void text_cell(struct text_table *table, const char *text)
 {
 	const struct text_column *column = column_of(table, table->next++);
-	int len = (int)strlen(text);
+	int len = utf8_columns(text);
 
 	(void)fprintf(table->out, "%*s", column->gap, "");
 	if (column->is_left) {

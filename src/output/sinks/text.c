@@ -4,6 +4,7 @@
 #include "output/sinks/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +13,17 @@
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/notice.h"
+#include "output/sinks/text-freq.h"
 #include "phases/phases.h"
 #include "text/text-table.h"
 
 /* In columns. */
 #define PAIR_WIDTH  46 /* of both names of a pair */
-#define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut */
+#define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut on a terminal ... */
+#define CELLS_LEAST 36 /* ... but not to the same text, as long as so much is left */
 #define PATH_WIDTH  52 /* paths, on a wide terminal */
 #define BAR_WIDTH   16
-#define WHO_WIDTH   41 /* when an instance ended, and its thread */
-#define FREQ_WIDTH  40
+#define WHO_WIDTH   41  /* when an instance ended, and its thread */
 #define WIDE        100 /* terminals at least this wide show bars */
 #define PROSE_WIDTH 120
 
@@ -102,97 +104,12 @@ static void put_figures(FILE *out, const struct report_table *table)
 	}
 }
 
-/* ---- distributions ---- */
-
-/* A line of a distribution: @count values; the longest line has @most. */
-static void put_bar(FILE *out, uint64_t begin, uint64_t end, uint64_t count, uint64_t most)
-{
-	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX];
-	int filled = (int)((double)count / (double)most * FREQ_WIDTH + 0.5);
-
-	(void)fprintf(out, "  %9s .. %-9s %10s  ", units_ns(low, begin),
-		      end > begin ? units_ns(high, end) : "", units_count(text, count));
-	for (int k = 0; k < filled; k++) {
-		(void)fputc('|', out);
-	}
-	(void)fputc('\n', out);
-}
-
-static uint64_t most_of(const uint64_t *counts, uint64_t count)
-{
-	uint64_t most = 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		most = counts[i] > most ? counts[i] : most;
-	}
-	return most;
-}
-
-static void put_powers(FILE *out, const struct histogram *histogram)
-{
-	uint64_t powers[HISTOGRAM_POWERS], most;
-	unsigned int first = HISTOGRAM_POWERS, last = 0;
-
-	histogram_powers(histogram, powers);
-	most = most_of(powers, HISTOGRAM_POWERS);
-	for (unsigned int i = 0; i < HISTOGRAM_POWERS; i++) {
-		first = powers[i] > 0 && i < first ? i : first;
-		last = powers[i] > 0 ? i : last;
-	}
-	for (unsigned int i = first; i <= last; i++) {
-		put_bar(out, (uint64_t)1 << i, i < 63 ? (uint64_t)2 << i : 0, powers[i], most);
-	}
-}
-
-static void put_bins(FILE *out, const struct histogram *histogram, uint64_t count)
-{
-	uint64_t counts[HISTOGRAM_BINS_MAX], most;
-	double width = (double)(histogram->max - histogram->min) / (double)count;
-
-	histogram_bins(histogram, counts, count);
-	most = most_of(counts, count);
-	for (uint64_t i = 0; i < count; i++) {
-		put_bar(out, histogram->min + (uint64_t)(width * (double)i),
-			histogram->min + (uint64_t)(width * (double)(i + 1)), counts[i], most);
-	}
-}
-
-/* The distributions in the rows of a table that are shown. */
-static void put_freq(FILE *out, const struct output *output, const struct report_table *table)
-{
-	size_t top =
-		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
-	char name[CELL_MAX], title[2 * CELL_MAX];
-
-	for (size_t r = 0; r < top; r++) {
-		for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
-			const struct column *column = &table->table->columns[i];
-			const struct histogram *histogram =
-				column->kind == COLUMN_HISTOGRAM
-					? column_histogram(table->rows[r].values, i)
-					: NULL;
-
-			if (histogram) {
-				format_row(name, table->table, &table->rows[r], CELL_MAX - 1);
-				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
-					       name[0] ? " of " : "", name);
-				(void)fprintf(out, "  %s\n", title);
-				if (output->bins > 0) {
-					put_bins(out, histogram, output->bins);
-				} else {
-					put_powers(out, histogram);
-				}
-			}
-		}
-	}
-}
-
 /* ---- tables ---- */
 
 #define LABELS_LOOKED_AT 10 /* rows: a table may have thousands */
 
-/* The width of the names' column; wide terminals have room for paths and labels. */
-static int name_width(const struct output *output, const struct report_table *of)
+/* The usual width of the names' column; wide terminals have room for paths and labels. */
+static int usual_width(const struct output *output, const struct report_table *of)
 {
 	const struct table *table = of->table;
 	bool is_path = table->name_key && strcmp(table->name_key, "path") == 0;
@@ -207,6 +124,21 @@ static int name_width(const struct output *output, const struct report_table *of
 		return PAIR_WIDTH;
 	}
 	return is_path && output->columns >= WIDE ? PATH_WIDTH : NAME_WIDTH;
+}
+
+static int name_width(const struct output *output, const struct report_table *of, size_t count)
+{
+	const struct report_row **rows = mem_alloc((count + 1) * sizeof(*rows));
+	int usual = usual_width(output, of), width;
+	unsigned int most = output->columns > CELLS_LEAST ? output->columns - CELLS_LEAST : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		rows[i] = &of->rows[i];
+	}
+	width = format_names_width(of->table, rows, count, usual,
+				   output->columns == OUTPUT_COLUMNS_ALL ? UINT_MAX : most);
+	free(rows);
+	return width;
 }
 
 static int cell_width(const struct output *output, const struct column *column)
@@ -333,7 +265,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	size_t count =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
-	int names = name_width(output, table);
+	int names = name_width(output, table, count);
 	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
 	struct text_table to = { .out = out,
 				 .bold = output_bold(output),
@@ -531,7 +463,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 			put_rows(out, output, report, table);
 		}
 		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
-			put_freq(out, output, table);
+			text_freq_put(out, output, table);
 		}
 	}
 	(void)fputc('\n', out);

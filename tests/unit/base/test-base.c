@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/url.h"
@@ -445,13 +446,13 @@ static const struct {
 	{ "a b~", "a b~", "a b~" },
 	{ "a\nb", "a?b", "a\nb" },
 	{ "\033]0;x\007\x7F\t", "?]0;x???", "?]0;x???" },
-	{ "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80",
-	  "?????????" },
+	{ "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\n", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80?",
+	  "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\n" },
 	{ "\xC2\x9B"
 	  "1m\x9B",
-	  "?1m?", "??1m?" },
-	{ "\xE2\x80\xAE", "?", "???" },
-	{ "\xF3\xA0\x81\x81", "?", "????" },
+	  "?1m?", "?1m?" },
+	{ "\xE2\x80\xAE", "?", "?" },
+	{ "\xF3\xA0\x81\x81", "?", "?" },
 	{ "\xC3", "?", "?" },
 	{ "\xF0\x9F\x98", "???", "???" },
 	{ "\xED\xA0\x80\xC0\x80", "?????", "?????" },
@@ -462,7 +463,7 @@ START_TEST(is_plain)
 	char text[64];
 
 	(void)snprintf(text, sizeof(text), "%s", plains[_i].text);
-	plain_report(text, strlen(text));
+	ck_assert_uint_eq(plain_report(text, strlen(text)), strlen(plains[_i].report));
 	ck_assert_str_eq(text, plains[_i].report);
 	(void)snprintf(text, sizeof(text), "%s", plains[_i].text);
 	plain_message(text);
@@ -471,11 +472,38 @@ START_TEST(is_plain)
 }
 END_TEST
 
+/* Texts, how many columns they take, and how many of their bytes fit into 4. */
+static const struct {
+	const char *text;
+	int columns;
+	size_t fits;
+} widths[] = {
+	{ "", 0, 0 },
+	{ "abcde", 5, 4 },
+	{ "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 5, 8 },
+	{ "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 6, 6 },
+	{ "abc\xE6\x97\xA5", 5, 3 },
+	{ "e\xCC\x81"
+	  "bcde",
+	  5, 6 },
+	{ "\xF0\x9F\x98\x80\xF0\x9F\x98\x80.", 5, 8 },
+	{ "\xFF\n\xE2\x80\xAE\xE2\x80", 5, 6 }, /* five times ? */
+};
+
+START_TEST(has_width)
+{
+	ck_assert_int_eq(utf8_columns(widths[_i].text), widths[_i].columns);
+	ck_assert_uint_eq(utf8_fit(widths[_i].text, 4, SIZE_MAX), widths[_i].fits);
+	ck_assert_uint_le(utf8_fit(widths[_i].text, 4, 3), 3);
+}
+END_TEST
+
 Suite *suite_base(void)
 {
 	Suite *suite = suite_create("base");
 	TCase *tcase = tcase_create("base");
 
+	tcase_add_loop_test(tcase, has_width, 0, COUNT(widths));
 	tcase_add_loop_test(tcase, parses_sizes, 0, COUNT(sizes));
 	tcase_add_loop_test(tcase, parses_durations, 0, COUNT(durations));
 	tcase_add_test(tcase, parses_times);

@@ -42,6 +42,12 @@ static void make_window(uint64_t second)
 	(void)made_table(&made, "cpu", SCOPE_THREAD, NULL);
 	(void)made_row(&made, 0, 42, "a\"b\xE9");
 	*made_value(&made, "run_ns") = MADE_NS_PER_S / 4;
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = { "\xC3\xA4", "\t", "\xEF\xBF\xBD" };
+
+		(void)made_row(&made, 0, 43 + (int64_t)i, names[i]);
+		*made_value(&made, "run_ns") = MADE_NS_PER_S / 2;
+	}
 	(void)made_table(&made, "irq", SCOPE_KEYED, "hard");
 	made_row(&made, 17, 0, "")->name = "nic\\0";
 	column_add(made.values[made.row_count - 1],
@@ -95,7 +101,16 @@ static const char *const lines[] = {
 	"\nsillage_irq_hard_time_seconds_sum{" TRACE ",irq=\"17\",name=\"nic\\\\0\"} 0.000006000\n",
 	/* threads: of the last window only */
 	"\nsillage_cpu_threads_run_seconds_last_window{" TRACE
-	",tid=\"42\",comm=\"a\\\"b?\"} 0.250000000\n",
+	",tid=\"42\",comm=\"a\\\"b\xEF\xBF\xBD"
+	"e9\"} 0.250000000\n",
+	/* letters stay; no two names become the same */
+	",tid=\"43\",comm=\"\xC3\xA4\"} 0.500000000\n",
+	",tid=\"44\",comm=\"\xEF\xBF\xBD"
+	"09\"} 0.500000000\n",
+	",tid=\"45\",comm=\"\xEF\xBF\xBD"
+	"ef\xEF\xBF\xBD"
+	"bf\xEF\xBF\xBD"
+	"bd\"} 0.500000000\n",
 };
 
 START_TEST(writes_lines)
