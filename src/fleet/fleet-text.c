@@ -372,15 +372,16 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 				       .count = output->top > 0 && output->top < table->row_count
 							? output->top
 							: table->row_count };
+	const struct units_times times = units_times_of(table->begin, table->end);
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < table->figures->at.count; i++) {
 		layout.is_unknown[i] = table->columns[i].count == 0;
 	}
-	(void)fprintf(layout.out, "%sfleet%s  %s%.12s .. %.12s  %zu host%s\n", layout.bold,
-		      layout.plain, table->is_total ? "total  " : "",
-		      units_clock(begin, table->begin), units_clock(end, table->end),
-		      table->host_count, table->host_count == 1 ? "" : "s");
+	(void)fprintf(layout.out, "%sfleet%s  %s%s .. %s  %zu host%s\n", layout.bold, layout.plain,
+		      table->is_total ? "total  " : "", units_time(begin, times, table->begin),
+		      units_time(end, times, table->end), table->host_count,
+		      table->host_count == 1 ? "" : "s");
 	put_figures(&layout, "not known of any host", layout.is_unknown);
 	if (table->row_count > 0) {
 		fit(&layout);

@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
+#include "text/text-table.h"
 
 /* ---- values ---- */
 
@@ -256,14 +257,6 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 	}
 }
 
-void format_cut(char *text, int width)
-{
-	assert(width > 2);
-	if (utf8_columns(text) > width) {
-		memcpy(text + utf8_fit(text, width - 2, SIZE_MAX), "..", sizeof(".."));
-	}
-}
-
 /* The end of a path distinguishes it from others, so that is what is shown; not of what has a
  * label. */
 static void fit(char text[CELL_MAX], const char *whole, const char *label, int width)
@@ -276,7 +269,7 @@ static void fit(char text[CELL_MAX], const char *whole, const char *label, int w
 	if (len <= width || !path || room < 4) {
 		(void)snprintf(text, CELL_MAX, "%.*s", (int)utf8_fit(whole, CELL_MAX, CELL_MAX - 1),
 			       whole);
-		format_cut(text, width);
+		text_cut(text, width);
 	} else {
 		const char *end = path;
 
@@ -306,8 +299,8 @@ static void join(char text[CELL_MAX], char of[CELL_MAX], const char *word, char 
 
 	assert(room > 0);
 	if (of_len + with_len > room) {
-		format_cut(of, of_len > half ? (with_len < half ? room - with_len : half) : of_len);
-		format_cut(with, room - utf8_columns(of));
+		text_cut(of, of_len > half ? (with_len < half ? room - with_len : half) : of_len);
+		text_cut(with, room - utf8_columns(of));
 	}
 	(void)snprintf(text, CELL_MAX, "%.*s%s%.*s", CELL_MAX / 2 - 3, of, word, CELL_MAX / 2 - 3,
 		       with);
@@ -374,7 +367,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_EVENT:
 		(void)snprintf(text, CELL_MAX, "%s", row->name);
-		format_cut(text, width);
+		text_cut(text, width);
 		break;
 	case SCOPE_THREAD:
 		format_thread(text, row->thread, row->thread->tid);
@@ -384,7 +377,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_CONTAINER:
 		format_container(text, row);
-		format_cut(text, width);
+		text_cut(text, width);
 		break;
 	case SCOPE_KEYED:
 		keyed_text(keyed, table, row, row->id);

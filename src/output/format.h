@@ -56,8 +56,6 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
  */
 int format_names_width(const struct table *table, const struct report_row *const *rows,
 		       size_t count, int usual, unsigned int most);
-/* Cuts a text that is wider; it ends with two dots then. */
-void format_cut(char *text, int width);
 /* "comm (id)"; with what is known if not all is. */
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void format_value(char text[CELL_MAX], enum unit unit, uint64_t value);

@@ -51,6 +51,9 @@ struct text_table text_table_of(FILE *out, const char *format, ...)
 /* At most @width columns of the text, and blanks up to there; -1: all of it. */
 void text_put(FILE *out, const char *text, int width);
 
+/* Cuts a text that is wider; it ends with two dots then.  Of "NAME (NUMBER)" the number stays. */
+void text_cut(char *text, int width);
+
 /* All of the text, and the end of the line. */
 void text_line(FILE *out, const char *text);
 

@@ -25,6 +25,7 @@
 #include "output/screen/canvas.h"
 #include "output/screen/tabs.h"
 #include "output/screen/view-state.h"
+#include "text/text-table.h"
 
 #define NAME_WIDTH    25 /* of names, usually */
 #define CELL_WIDTH    11
@@ -85,7 +86,7 @@ static void draw_header(const struct view *view, struct canvas *canvas,
 			       count);
 	}
 	room = canvas->columns - utf8_columns(window) - utf8_columns(paused);
-	format_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
+	text_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
 	(void)snprintf(text, sizeof(text), "%s%s", name, window);
 	canvas_put_line(canvas, STYLE_BOLD, text);
 	if (paused[0]) {
@@ -304,7 +305,7 @@ static void draw_head(struct canvas *canvas, const struct view_listing *listing,
 
 	(void)snprintf(text, sizeof(text), "%s%s", format_title_of(listing->table),
 		       listing->table->is_whole ? " (" FORMAT_WHOLE ")" : "");
-	format_cut(text, listing->names);
+	text_cut(text, listing->names);
 	canvas_put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
 	for (size_t i = first; i < first + fit; i++) {
 		(void)snprintf(text, sizeof(text), " %9s%c", format_title(&listing->cells[i]),

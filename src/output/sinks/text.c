@@ -195,14 +195,20 @@ static void add_cells(text_columns *columns, const struct output *output, const 
 	}
 }
 
+/* How the times of a report are written. */
+static struct units_times times_of(const struct report *report)
+{
+	return units_times_of(report->begin, report->end);
+}
+
 static void add_columns(text_columns *columns, const struct output *output,
-			const struct report_table *table, int names, const struct cell *cells,
-			size_t count)
+			const struct report *report, const struct report_table *table, int names,
+			const struct cell *cells, size_t count)
 {
 	add_column(columns, format_title_of(table), names, 2, true);
 	add_cells(columns, output, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
-		add_column(columns, "ENDED", 12, 2, true);
+		add_column(columns, "ENDED", units_time_width(times_of(report)), 2, true);
 		add_column(columns, "THREAD (TID)", WHO_WIDTH - 16, 2, true);
 		if (table->table->by_key) {
 			add_column(columns, "BY", by_width(output, names, count), 2, true);
@@ -213,7 +219,8 @@ static void add_columns(text_columns *columns, const struct output *output,
 	}
 }
 
-static void put_who(struct text_table *table, const struct report_row *row)
+static void put_who(struct text_table *table, const struct report *report,
+		    const struct report_row *row)
 {
 	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
 
@@ -222,8 +229,8 @@ static void put_who(struct text_table *table, const struct report_row *row)
 	} else if (row->instance->cpu != UINT64_MAX) {
 		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
 	}
-	text_cell_format(table, "%.12s", units_clock(ended, row->instance->end));
-	format_cut(text, WHO_WIDTH - 16);
+	text_cell(table, units_time(ended, times_of(report), row->instance->end));
+	text_cut(text, WHO_WIDTH - 16);
 	text_cell(table, text);
 	if (row->instance->by[0]) {
 		text_cell(table, row->instance->by);
@@ -254,7 +261,7 @@ static void put_row(struct text_table *to, const struct output *output, const st
 		}
 	}
 	if (row->instance) {
-		put_who(to, row);
+		put_who(to, report, row);
 	}
 	text_end(to);
 }
@@ -275,7 +282,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	if (count == 0) {
 		return;
 	}
-	add_columns(&columns, output, table, names, cells, shown);
+	add_columns(&columns, output, report, table, names, cells, shown);
 	to.columns = columns.at;
 	to.count = columns.count;
 	text_head(&to);
@@ -326,9 +333,9 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	(void)fputs(output_bold(output), out);
 	put_trace_name(out, trace);
 	/* People need milliseconds; JSON has all digits. */
-	(void)fprintf(out, "%s  %s%.12s .. %.12s  %s events/s", output_normal(output),
-		      kinds[report->kind], units_clock(begin, report->begin),
-		      units_clock(end, report->end),
+	(void)fprintf(out, "%s  %s%s .. %s  %s events/s", output_normal(output),
+		      kinds[report->kind], units_time(begin, times_of(report), report->begin),
+		      units_time(end, times_of(report), report->end),
 		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
 								(double)length)
 						   : 0));
@@ -481,7 +488,9 @@ static void put_trigger_hosts(FILE *out, const struct trigger_event *event)
 		notice_trigger_text(on->event, says, sizeof(says));
 		(void)fputs("\n    ", out);
 		text_put(out, on->host, -1);
-		(void)fprintf(out, "  since %.12s: ", units_clock(begin, on->event->begin));
+		(void)fprintf(out, "  since %s: ",
+			      units_time(begin, units_times_of(on->event->begin, on->event->end),
+					 on->event->begin));
 		text_put(out, says, -1);
 	}
 	(void)fputs("\n\n", out);
@@ -497,7 +506,8 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 	text_put(output->out, event->name, -1);
 	(void)fprintf(output->out, "%s  ", output_normal(output));
 	put_trace_name(output->out, trace);
-	(void)fprintf(output->out, "  since %.12s, %s: ", units_clock(begin, event->begin),
+	(void)fprintf(output->out, "  since %s, %s: ",
+		      units_time(begin, units_times_of(event->begin, event->end), event->begin),
 		      units_ns(lasted, event->end - event->begin));
 	if (event->host_count > 0) {
 		put_trigger_hosts(output->out, event);
@@ -516,7 +526,7 @@ static void put_mean(FILE *out, const struct phase_mean *series, double mean)
 	if (series->is_share) {
 		(void)fprintf(out, "%.1f %%", 100 * mean);
 	} else {
-		(void)fprintf(out, "%s/s", units_count(text, (uint64_t)(mean + 0.5)));
+		(void)fputs(phases_rate_text(text, series->unit, mean), out);
 	}
 }
 
@@ -551,8 +561,9 @@ static void put_phase(struct output *output, const struct trace_identity *trace,
 	(void)fprintf(out, "%s~ phase %" PRIu64 "%s  ", output_bold(output), phase->number,
 		      output_normal(output));
 	put_trace_name(out, trace);
-	(void)fprintf(out, "  %s %.12s, %s %s", phase->is_open ? "since" : "from",
-		      units_clock(begin, phase->begin), phase->is_open ? "so far" : "for",
+	(void)fprintf(out, "  %s %s, %s %s", phase->is_open ? "since" : "from",
+		      units_time(begin, units_times_of(phase->begin, phase->end), phase->begin),
+		      phase->is_open ? "so far" : "for",
 		      units_ns(lasted, phase->end - phase->begin));
 	if (phase->is_open && phase->change) {
 		(void)fprintf(out, ": %s ", phase->change->series);

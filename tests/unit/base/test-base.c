@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/histogram.h"
@@ -472,6 +473,48 @@ START_TEST(is_plain)
 }
 END_TEST
 
+/* ---- times of one text ---- */
+
+#define AUTUMN UINT64_C(1792889998) /* 2026-10-25, 2:59:58 CEST */
+
+static const struct {
+	uint64_t begin, end; /* s */
+	bool has_us;
+	const char *texts[2];
+} spans[] = {
+	{ AUTUMN - 60, AUTUMN, false, { "02:58:58.250", "02:59:58.250" } },
+	{ AUTUMN, AUTUMN + 4, false, { "02:59:58.250+02:00", "02:00:02.250+01:00" } },
+	{ AUTUMN + 7204, AUTUMN + 7205, true, { "04:00:02.250000", "04:00:03.250000" } },
+	{ 1795219200,
+	  1795219200 + 259500,
+	  false,
+	  { "2026-11-21 01:00:00.250", "2026-11-24 01:05:00.250" } },
+	{ AUTUMN,
+	  AUTUMN + 86400,
+	  true,
+	  { "2026-10-25 02:59:58.250000+02:00", "2026-10-26 01:59:58.250000+01:00" } },
+};
+
+START_TEST(tells_times_apart)
+{
+	uint64_t at[] = { spans[_i].begin * NS_PER_S + 250 * NS_PER_MS,
+			  spans[_i].end * NS_PER_S + 250 * NS_PER_MS };
+	struct units_times times;
+	char text[UNITS_TEXT_MAX];
+
+	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	times = units_times_of(at[0], at[1]);
+	times.has_us = spans[_i].has_us;
+	for (unsigned int i = 0; i < 2; i++) {
+		ck_assert_str_eq(units_time(text, times, at[i]), spans[_i].texts[i]);
+		ck_assert_int_eq(units_time_width(times), (int)strlen(text));
+	}
+	(void)unsetenv("TZ");
+	tzset();
+}
+END_TEST
+
 /* Texts, how many columns they take, and how many of their bytes fit into 4. */
 static const struct {
 	const char *text;
@@ -504,6 +547,7 @@ Suite *suite_base(void)
 	TCase *tcase = tcase_create("base");
 
 	tcase_add_loop_test(tcase, has_width, 0, COUNT(widths));
+	tcase_add_loop_test(tcase, tells_times_apart, 0, COUNT(spans));
 	tcase_add_loop_test(tcase, parses_sizes, 0, COUNT(sizes));
 	tcase_add_loop_test(tcase, parses_durations, 0, COUNT(durations));
 	tcase_add_test(tcase, parses_times);
