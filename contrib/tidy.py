@@ -34,7 +34,7 @@ ROOMS = {
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
     'src/kernel': ('base/',) + CTF,
-    'src/query': ('base/',) + CTF,
+    'src/query': ('base/', 'kernel/perf-names.h') + CTF,
     'src/history': ('base/',) + CTF,
     'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
@@ -42,7 +42,7 @@ ROOMS = {
     # A pool runs any job, and knows none of the engine.
     'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
                          + CONTRACT,
-    'src/engine': ('base/', 'base/process/', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
+    'src/engine': ('base/', 'base/process/', 'kernel/perf-names.h', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
                   + CTF + CONTRACT,
     'src/engine/exchange': ('base/', 'base/process/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
@@ -51,7 +51,7 @@ ROOMS = {
     'analyses/jobs': ('analyses/labels/', 'base/', 'kernel/', 'query/') + CONTRACT,
     'analyses/periods': ('analyses/labels/', 'base/', 'query/') + CONTRACT,
     'analyses/preempt': ('base/', 'kernel/') + CONTRACT,
-    'src/recorded': ('base/', 'engine/') + CTF + CONTRACT,
+    'src/recorded': ('base/', 'kernel/perf-names.h', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,

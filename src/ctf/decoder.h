@@ -527,6 +527,7 @@ static inline void decoder_copy(struct decoder *d, const struct plan_event *clas
 {
 	for (uint32_t i = 0; i < class->copy_count; i++) {
 		d->values[class->copies[i].to] = d->values[class->copies[i].from];
+		d->values[class->copies[i].to].i += class->copies[i].add;
 	}
 }
 

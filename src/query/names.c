@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "ctf/metadata/type.h"
+#include "kernel/perf-names.h"
 #include "query/nearest.h"
 
 static const char context[] = "context.";
@@ -22,6 +23,17 @@ static bool is_match(const char *event, const char *name)
 
 	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
 						: strcmp(name, event) == 0;
+}
+
+/* Whether it is LTTng's name of an event of perf. */
+static bool is_of_perf(const struct metadata *metadata, const char *event,
+		       const struct event_class *class)
+{
+	const struct env_entry *domain = metadata_env(metadata, "domain");
+	char name[PLAN_NAME_BYTES];
+
+	return perf_names_event(domain ? domain->text : NULL, class->name, name) &&
+	       is_match(event, name);
 }
 
 /* The event that was probably meant: it contains the word, or few letters differ. */
@@ -68,7 +80,7 @@ int names_event(struct names *names, const char *event)
 {
 	for (const struct event_class *class = names->metadata->events; class;
 	     class = class->next) {
-		if (is_match(event, class->name)) {
+		if (is_match(event, class->name) || is_of_perf(names->metadata, event, class)) {
 			names->found++;
 			return 0;
 		}
@@ -149,7 +161,7 @@ static unsigned int kind_of_element(const struct type *type, uint32_t element)
 
 /* A field, or an element of one, as the user named it. */
 struct asked_field {
-	const char *event, *name;
+	const char *event, *field, *name;
 	size_t len; /* of the name without "context." and "[N]" */
 	bool in_context;
 	uint32_t element;
@@ -157,7 +169,7 @@ struct asked_field {
 
 static struct asked_field asked_of(const char *event, const char *field)
 {
-	struct asked_field asked = { .event = event, .name = field };
+	struct asked_field asked = { .event = event, .field = field, .name = field };
 
 	asked.len = fields_split(field, &asked.element);
 	asked.in_context = strncmp(field, context, sizeof(context) - 1) == 0;
@@ -168,6 +180,20 @@ static struct asked_field asked_of(const char *event, const char *field)
 	return asked;
 }
 
+/* The field as a class has it, by its own name or by that of perf; without a name: the class is
+ * another event, or lacks it. */
+static struct asked_field asked_in(const struct metadata *metadata, const struct asked_field *asked,
+				   const struct event_class *class)
+{
+	int16_t unused;
+	const char *field = is_match(asked->event, class->name) ? asked->field
+			    : is_of_perf(metadata, asked->event, class)
+				    ? perf_names_field(asked->field, &unused)
+				    : NULL;
+
+	return field ? asked_of(asked->event, field) : (struct asked_field){ .name = NULL };
+}
+
 /* The next type that some event of this name gives the field; @at: 0 at first.  NULL: no other. */
 static const struct type *next_type(const struct metadata *metadata,
 				    const struct asked_field *asked, size_t *at)
@@ -176,16 +202,17 @@ static const struct type *next_type(const struct metadata *metadata,
 
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		const struct parts parts = parts_of(metadata, class);
+		const struct asked_field as = asked_in(metadata, asked, class);
 
-		for (size_t p = 0; is_match(asked->event, class->name) && p < 3; p++) {
+		for (size_t p = 0; as.name && p < 3; p++) {
 			const struct type *part =
-				parts.is_context[p] == asked->in_context ? parts.at[p] : NULL;
+				parts.is_context[p] == as.in_context ? parts.at[p] : NULL;
 
 			for (size_t i = 0; part && i < part->field_count; i++) {
 				const char *name = type_name(part->fields[i].name);
 
-				if (strncmp(name, asked->name, asked->len) == 0 &&
-				    !name[asked->len] && number++ == *at) {
+				if (strncmp(name, as.name, as.len) == 0 && !name[as.len] &&
+				    number++ == *at) {
 					*at = number;
 					return part->fields[i].type;
 				}

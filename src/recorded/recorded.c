@@ -20,6 +20,7 @@
 #include "engine/engine.h"
 #include "engine/stream.h"
 #include "engine/trace.h"
+#include "kernel/perf-names.h"
 
 /* ---- metadata ---- */
 
@@ -122,6 +123,7 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 	}
 	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), requests,
 					  request_count, false);
+	plan_builder_rename(trace->builder, &perf_names);
 	r = plan_build(trace->builder, metadata_stream_types(trace->metadata), &trace->plan, err);
 	if (r < 0) {
 		return err_note(err, r, "%s/metadata", path->dirs.at[path->dirs.count - 1]);

@@ -40,6 +40,8 @@ struct compile_want {
 	const char *name;
 	enum want_kind kind;
 	uint16_t slot;
+	int16_t add;             /* to its number */
+	bool is_copy;            /* of another want's */
 	const struct type *type; /* what was found; NULL: nothing */
 };
 

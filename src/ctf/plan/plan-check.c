@@ -209,7 +209,8 @@ static void check_bindings(const struct plan_event *event)
 		}
 	}
 	for (uint32_t i = 0; i < event->copy_count; i++) {
-		assert(event->copies[i].from < event->copies[i].to);
+		assert(event->copies[i].from < event->copies[i].to ||
+		       (event->copies[i].from == event->copies[i].to && event->copies[i].add));
 		assert(event->copies[i].to < PLAN_SLOTS_MAX);
 	}
 }

@@ -141,9 +141,11 @@ struct plan_field {
 	uint8_t flags;           /* of a step that loads it, or an element of its row */
 };
 
-/* A field of several requests is loaded once and copied for the others. */
+/* A field of several requests is loaded once and copied for the others.  Last come those that stay
+ * where they are, and are numbers to which something is added. */
 struct plan_copy {
 	uint16_t from, to; /* slots */
+	int16_t add;
 };
 
 struct plan_event {
@@ -155,6 +157,7 @@ struct plan_event {
 	uint32_t fast_count, binding_count, copy_count;
 	uint32_t index; /* of the class in the trace */
 	const struct event_class *class;
+	const char *name; /* of the class, or the one that requests have for it (plan_names) */
 	const struct step *steps;
 	const struct plan_field *fields; /* see plan_field_of() */
 	bool uses_header;                /* a path leads to a field of the event header */
@@ -267,6 +270,20 @@ struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_req
 				      size_t request_count, bool visit_all);
 void plan_builder_free(struct plan_builder *builder);
 
+/*
+ * Other names of a trace's events and fields: a class is bound to requests of its own name, and to
+ * those of its other one, whose fields are looked up by theirs.
+ */
+#define PLAN_NAME_BYTES 128
+struct plan_names {
+	/* False: it has no other.  @domain: of the trace's environment, NULL: it has none. */
+	bool (*event)(const char *domain, const char *name, char ret[PLAN_NAME_BYTES]);
+	/* NULL: the class lacks it; *ret_add is added to its number. */
+	const char *(*field)(const char *field, int16_t *ret_add);
+};
+/* Before the first plan; @names must outlive the builder. */
+void plan_builder_rename(struct plan_builder *builder, const struct plan_names *names);
+
 /* A plan for all of @metadata, with one reference; -EINVAL or -ENOMEM. */
 int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 	       struct plan **ret_plan, struct err *err);
@@ -284,7 +301,7 @@ static inline const struct plan_field *plan_field_of(const struct plan_event *cl
 	return &class->fields[(unsigned int)(binding->base - class->bindings->base) + field];
 }
 
-/* Whether the metadata declares an event class of this name. */
+/* Whether the metadata declares an event class of this name, its own or the other one. */
 bool plan_has_event(const struct plan *plan, const char *name);
 struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id);
 

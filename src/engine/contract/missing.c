@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "kernel/perf-names.h"
 
 /* ---- names ---- */
 
@@ -22,8 +23,12 @@ static bool is_match(const char *event, const char *name)
 
 bool missing_has_event(const struct event_names *names, const char *event)
 {
+	char other[PLAN_NAME_BYTES];
+
 	for (size_t i = 0; i < names->count; i++) {
-		if (is_match(event, names->at[i])) {
+		if (is_match(event, names->at[i]) ||
+		    (perf_names_event(names->domain, names->at[i], other) &&
+		     is_match(event, other))) {
 			return true;
 		}
 	}
