@@ -58,7 +58,7 @@ ROOMS = {
     'src/deep/report': ('base/', 'text/', 'base/page/', 'deep/', 'deep/executions/', 'deep/resources/') + CTF,
     'src/discovery': ('base/', 'text/', 'query/job.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
-    'src/figure': ('base/', 'base/text/', 'query/scan.h', 'engine/tables/', 'phases/') + CONTRACT,
+    'src/figure': ('base/', 'base/text/', 'query/scan.h', 'query/nearest.h', 'engine/tables/', 'phases/') + CONTRACT,
     'src/output': ('base/', 'kernel/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,
     'src/output/screen': ('base/', 'base/text/', 'text/', 'output/', 'engine/tables/') + CONTRACT,
     'relay': ('base/',),
