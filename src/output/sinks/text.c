@@ -23,7 +23,8 @@
 #define CELLS_LEAST 36 /* ... but not to the same text, as long as so much is left */
 #define PATH_WIDTH  52 /* paths, on a wide terminal */
 #define BAR_WIDTH   16
-#define WHO_WIDTH   41  /* when an instance ended, and its thread */
+#define WHO_WIDTH   25  /* "comm (tid)" */
+#define WIDER       140 /* here lists of instances say when each began, to the microsecond */
 #define WIDE        100 /* terminals at least this wide show bars */
 #define PROSE_WIDTH 120
 
@@ -148,11 +149,35 @@ static int cell_width(const struct output *output, const struct column *column)
 	return 11 + (column->is_share ? share : 0);
 }
 
-/* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
-static size_t cells_shown(const struct output *output, const struct report_table *table, int names,
-			  const struct cell *cells, size_t count)
+static bool shows_begin(const struct output *output)
 {
-	int used = 2 + names + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
+	return output->columns >= WIDER;
+}
+
+/* How the times of a report are written. */
+static struct units_times times_of(const struct output *output, const struct report *report)
+{
+	struct units_times times = units_times_of(report->begin, report->end);
+
+	times.has_us = shows_begin(output);
+	return times;
+}
+
+/* When an instance was, and its thread. */
+static int moment_width(const struct output *output, const struct report *report)
+{
+	int time = 2 + units_time_width(times_of(output, report));
+
+	return time * (shows_begin(output) ? 2 : 1) + 2 + WHO_WIDTH;
+}
+
+/* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
+static size_t cells_shown(const struct output *output, const struct report *report,
+			  const struct report_table *table, int names, const struct cell *cells,
+			  size_t count)
+{
+	int used = 2 + names +
+		   (table->table->scope == SCOPE_LONGEST ? moment_width(output, report) : 0);
 
 	for (size_t i = 0; i < count; i++) {
 		used += cell_width(output, cells[i].column);
@@ -166,9 +191,10 @@ static size_t cells_shown(const struct output *output, const struct report_table
 typedef VEC(struct text_column) text_columns;
 
 /* What is left of the line for the keys of an instance. */
-static int by_width(const struct output *output, int names, size_t cells)
+static int by_width(const struct output *output, const struct report *report, int names,
+		    size_t cells)
 {
-	int used = 2 + names + (int)cells * 11 + WHO_WIDTH + 2;
+	int used = 2 + names + (int)cells * 11 + moment_width(output, report) + 2;
 
 	return used < (int)output->columns ? (int)output->columns - used : 0;
 }
@@ -195,12 +221,6 @@ static void add_cells(text_columns *columns, const struct output *output, const 
 	}
 }
 
-/* How the times of a report are written. */
-static struct units_times times_of(const struct report *report)
-{
-	return units_times_of(report->begin, report->end);
-}
-
 static void add_columns(text_columns *columns, const struct output *output,
 			const struct report *report, const struct report_table *table, int names,
 			const struct cell *cells, size_t count)
@@ -208,10 +228,15 @@ static void add_columns(text_columns *columns, const struct output *output,
 	add_column(columns, format_title_of(table), names, 2, true);
 	add_cells(columns, output, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
-		add_column(columns, "ENDED", units_time_width(times_of(report)), 2, true);
-		add_column(columns, "THREAD (TID)", WHO_WIDTH - 16, 2, true);
+		int width = units_time_width(times_of(output, report));
+
+		if (shows_begin(output)) {
+			add_column(columns, "BEGAN", width, 2, true);
+		}
+		add_column(columns, "ENDED", width, 2, true);
+		add_column(columns, "THREAD (TID)", WHO_WIDTH, 2, true);
 		if (table->table->by_key) {
-			add_column(columns, "BY", by_width(output, names, count), 2, true);
+			add_column(columns, "BY", by_width(output, report, names, count), 2, true);
 		}
 	}
 	if (table->is_whole) {
@@ -219,21 +244,26 @@ static void add_columns(text_columns *columns, const struct output *output,
 	}
 }
 
-static void put_who(struct text_table *table, const struct report *report,
-		    const struct report_row *row)
+static void put_who(struct text_table *table, const struct output *output,
+		    const struct report *report, const struct report_row *row)
 {
-	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
+	const struct units_times times = times_of(output, report);
+	const struct instance *one = row->instance;
+	char text[CELL_MAX] = "", time[UNITS_TEXT_MAX];
 
 	if (row->thread) {
 		format_thread(text, row->thread, row->thread->tid);
-	} else if (row->instance->cpu != UINT64_MAX) {
-		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
+	} else if (one->cpu != UINT64_MAX) {
+		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, one->cpu);
 	}
-	text_cell(table, units_time(ended, times_of(report), row->instance->end));
-	text_cut(text, WHO_WIDTH - 16);
+	if (shows_begin(output)) {
+		text_cell(table, units_time(time, times, one->end - one->ns));
+	}
+	text_cell(table, units_time(time, times, one->end));
+	text_cut(text, WHO_WIDTH);
 	text_cell(table, text);
-	if (row->instance->by[0]) {
-		text_cell(table, row->instance->by);
+	if (one->by[0]) {
+		text_cell(table, one->by);
 	}
 }
 
@@ -261,7 +291,7 @@ static void put_row(struct text_table *to, const struct output *output, const st
 		}
 	}
 	if (row->instance) {
-		put_who(to, report, row);
+		put_who(to, output, report, row);
 	}
 	text_end(to);
 }
@@ -273,7 +303,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	int names = name_width(output, table, count);
-	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
+	size_t shown = cells_shown(output, report, table, names, cells, format_parts(table, cells));
 	struct text_table to = { .out = out,
 				 .bold = output_bold(output),
 				 .plain = output_normal(output) };
@@ -327,6 +357,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_TOTAL] = "total  ",
 		[REPORT_SO_FAR] = "total so far  ",
 	};
+	const struct units_times times = units_times_of(report->begin, report->end);
 	uint64_t length = report->end - report->begin;
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
@@ -334,8 +365,8 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	put_trace_name(out, trace);
 	/* People need milliseconds; JSON has all digits. */
 	(void)fprintf(out, "%s  %s%s .. %s  %s events/s", output_normal(output),
-		      kinds[report->kind], units_time(begin, times_of(report), report->begin),
-		      units_time(end, times_of(report), report->end),
+		      kinds[report->kind], units_time(begin, times, report->begin),
+		      units_time(end, times, report->end),
 		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
 								(double)length)
 						   : 0));
