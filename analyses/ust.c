@@ -81,16 +81,14 @@ static const struct {
 	{ OF_LOG4J2 * SCALE_SIZE + 600, "log4j2 TRACE" },
 };
 
-#define NAMES (sizeof(names) / sizeof(names[0]))
-
 static uint64_t level_named(size_t i)
 {
-	return i < NAMES ? names[i].level : UINT64_MAX;
+	return i < ARRAY_COUNT(names) ? names[i].level : UINT64_MAX;
 }
 
 static const char *level_name(uint64_t level)
 {
-	for (size_t i = 0; i < NAMES; i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
 		if (names[i].level == level) {
 			return names[i].name;
 		}
@@ -122,7 +120,6 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	uint64_t id =
 		event_has(event, VPID) ? event_u64(event, VPID, 0) & UINT32_MAX : ROW_KEY_NO_ID;
 
-	(void)state;
 	worker_keyed_row(worker, PROCESSES, id, name ? name->bytes : NULL,
 			 name ? name->len : 0)[0]++;
 	worker_keyed_row(worker, LEVELS, level_of(event, LEVEL, scale), NULL, 0)[0]++;

@@ -1,8 +1,7 @@
 /*
  * units: sizes, durations and times, as people write and read them.
  */
-#ifndef SILLAGE_BASE_UNITS_H
-#define SILLAGE_BASE_UNITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ const char *units_time(char text[UNITS_TEXT_MAX], struct units_times times, uint
 int units_time_width(struct units_times times);
 /* "2026-11-24T08:01:02.123456789Z", in UTC. */
 const char *units_iso(char text[UNITS_TEXT_MAX], uint64_t ns);
-
-#endif

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 static const struct {
 	const char *perf, *lttng; /* "*" at the end: any rest, in both */
 } events[] = {
@@ -63,7 +65,7 @@ bool perf_names_event(const char *domain, const char *name, char ret[PLAN_NAME_B
 	if (!domain || strcmp(domain, "kernel") != 0 || !strchr(name, ':')) {
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(events); i++) {
 		size_t len = strlen(events[i].perf), to = strlen(events[i].lttng);
 		bool has_rest = events[i].perf[len - 1] == '*';
 
@@ -80,7 +82,7 @@ bool perf_names_event(const char *domain, const char *name, char ret[PLAN_NAME_B
 const char *perf_names_field(const char *field, int16_t *ret_add)
 {
 	*ret_add = 0;
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(fields); i++) {
 		if (strcmp(field, fields[i].lttng) == 0) {
 			*ret_add = fields[i].add;
 			return fields[i].perf;

@@ -9,8 +9,7 @@
  * are the kernel's, which LTTng subtracts 100 from (doc/definitions.md, 0.4, 1).  LTTng's kernel
  * events have no colon, so names tell perf's apart in a trace of the kernel.
  */
-#ifndef SILLAGE_KERNEL_PERF_NAMES_H
-#define SILLAGE_KERNEL_PERF_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ const char *perf_names_field(const char *field, int16_t *ret_add);
 
 /* Both, for plan_builder_rename(). */
 extern const struct plan_names perf_names;
-
-#endif

@@ -10,8 +10,7 @@
  * Widths are columns of a terminal.  Names come from traces and may hold any bytes; whoever prints
  * them makes them harmless (base/text/utf8.h).
  */
-#ifndef SILLAGE_OUTPUT_FORMAT_H
-#define SILLAGE_OUTPUT_FORMAT_H
+#pragma once
 
 #include "base/histogram.h"
 #include "engine/tables/report.h"
@@ -68,5 +67,3 @@ void format_figure(char text[CELL_MAX], const struct figure *figure, double valu
 /* A histogram in a line: count, mean, 99th percentile and maximum. */
 void format_histogram(char *text, size_t size, const char *title,
 		      const struct histogram *histogram);
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     "name", "name[3]" ── fields_want_any() ──► index ── fields_get() ──► its value
  */
-#ifndef SILLAGE_QUERY_FIELDS_H
-#define SILLAGE_QUERY_FIELDS_H
+#pragma once
 
 #include "query/pattern.h"
 
@@ -78,5 +77,3 @@ static inline int64_t fields_i64(const struct fields_event *event, uint8_t at, i
 
 	return fields_get(event, at, &value) && value.kind == QUERY_NUMBER ? value.is.i : otherwise;
 }
-
-#endif

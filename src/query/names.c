@@ -3,7 +3,6 @@
  */
 #include "query/names.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +16,6 @@ static const char context[] = "context.";
 
 /* ---- events ---- */
 
-static bool is_match(const char *event, const char *name)
-{
-	size_t len = strlen(event);
-
-	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
-						: strcmp(name, event) == 0;
-}
-
 /* Whether it is LTTng's name of an event of perf. */
 static bool is_of_perf(const struct metadata *metadata, const char *event,
 		       const struct event_class *class)
@@ -33,7 +24,7 @@ static bool is_of_perf(const struct metadata *metadata, const char *event,
 	char name[PLAN_NAME_BYTES];
 
 	return perf_names_event(domain ? domain->text : NULL, class->name, name) &&
-	       is_match(event, name);
+	       plan_takes(event, name);
 }
 
 /* The event that was probably meant: it contains the word, or few letters differ. */
@@ -80,7 +71,7 @@ int names_event(struct names *names, const char *event)
 {
 	for (const struct event_class *class = names->metadata->events; class;
 	     class = class->next) {
-		if (is_match(event, class->name) || is_of_perf(names->metadata, event, class)) {
+		if (plan_takes(event, class->name) || is_of_perf(names->metadata, event, class)) {
 			names->found++;
 			return 0;
 		}
@@ -186,7 +177,7 @@ static struct asked_field asked_in(const struct metadata *metadata, const struct
 				   const struct event_class *class)
 {
 	int16_t unused;
-	const char *field = is_match(asked->event, class->name) ? asked->field
+	const char *field = plan_takes(asked->event, class->name) ? asked->field
 			    : is_of_perf(metadata, asked->event, class)
 				    ? perf_names_field(asked->field, &unused)
 				    : NULL;
@@ -246,7 +237,7 @@ static char *suggest_field(const struct metadata *metadata, const char *event, c
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		const struct parts parts = parts_of(metadata, class);
 
-		for (size_t p = 0; is_match(event, class->name) && p < 3; p++) {
+		for (size_t p = 0; plan_takes(event, class->name) && p < 3; p++) {
 			for (size_t i = 0; parts.at[p] && i < parts.at[p]->field_count; i++) {
 				*vec_push(&all) =
 					mem_printf("%s%s", parts.is_context[p] ? context : "",
@@ -257,7 +248,7 @@ static char *suggest_field(const struct metadata *metadata, const char *event, c
 	*vec_push(&all) = NULL;
 	near = nearest_word(field, (const char *const *)all.at,
 			    (unsigned int)strlen(field) / 3 + 1);
-	found = near ? mem_strdup(near) : NULL;
+	found = mem_strdup_if(near);
 	for (size_t i = 0; i + 1 < all.count; i++) {
 		free(all.at[i]);
 	}

@@ -5,8 +5,7 @@
  *
  * doc/expressions.md has the language, and expression.h the parser.
  */
-#ifndef SILLAGE_QUERY_PATTERN_H
-#define SILLAGE_QUERY_PATTERN_H
+#pragma once
 
 #include <regex.h>
 
@@ -56,5 +55,3 @@ void pattern_fini(struct definition *definition);
 /* Whether a field's value meets a condition.  @tid: the value of $tid. */
 bool pattern_condition_holds(const struct pattern_condition *condition,
 			     const struct query_value *value, int32_t tid);
-
-#endif

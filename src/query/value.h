@@ -7,8 +7,7 @@
  *
  * A value of another kind, such as a struct or a whole array of numbers, is none.
  */
-#ifndef SILLAGE_QUERY_VALUE_H
-#define SILLAGE_QUERY_VALUE_H
+#pragma once
 
 #include "ctf/plan/plan.h"
 
@@ -38,5 +37,3 @@ const char *query_value_text(const struct query_value *value, bool by_label,
 
 /* Adds it to a hash of keys: equal numbers are one key, whatever their fields' types. */
 uint64_t query_value_hash(uint64_t hash, const struct query_value *value);
-
-#endif

@@ -323,17 +323,10 @@ struct class_names {
 	const char *own, *other; /* the same, if it has no other */
 };
 
-static bool is_pattern_of(const char *pattern, const char *name)
-{
-	size_t len = strlen(pattern);
-
-	return len > 0 && pattern[len - 1] == '*' && strncmp(pattern, name, len - 1) == 0;
-}
-
 /* Whether the request has the class by its other name. */
 static bool is_by_other(const struct plan_request *request, const struct class_names *name)
 {
-	return strcmp(request->event, name->own) != 0 && !is_pattern_of(request->event, name->own);
+	return !plan_takes(request->event, name->own);
 }
 
 static void add_wants(struct plan_builder *b, size_t i, const struct class_names *name,
@@ -377,7 +370,7 @@ static size_t next_pattern(const struct plan_builder *b, size_t at, const struct
 	for (; at < b->patterns.count; at++) {
 		const char *pattern = b->requests[b->patterns.at[at]].event;
 
-		if (is_pattern_of(pattern, name->own) || is_pattern_of(pattern, name->other)) {
+		if (plan_takes(pattern, name->own) || plan_takes(pattern, name->other)) {
 			break;
 		}
 	}

@@ -28,7 +28,7 @@ static void add(struct executions_requests *requests, const char *event, const c
 {
 	struct plan_request *request = &requests->at[requests->count];
 
-	assert(requests->count < sizeof(requests->at) / sizeof(requests->at[0]));
+	assert(requests->count < ARRAY_COUNT(requests->at));
 	request->event = event;
 	request->group = (uint16_t)requests->count++;
 	memcpy(request->fields, fields, sizeof(request->fields));

@@ -1,8 +1,7 @@
 /*
  * executions-pattern: from a pattern to requests, for executions.c, which matches events.
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_PATTERN_H
-#define SILLAGE_DEEP_EXECUTIONS_PATTERN_H
+#pragma once
 
 #include "ctf/plan/plan.h"
 #include "deep/executions/arrivals.h"
@@ -43,5 +42,3 @@ void executions_pattern_init(struct executions_pattern *pattern, const struct jo
 /* Fills @requests, which points into the pattern's job. */
 void executions_pattern_request(const struct executions_pattern *pattern,
 				struct executions_requests *requests);
-
-#endif

@@ -7,8 +7,7 @@
  *     names of event classes ──┐
  *     analysis.essentials ─────┴─ missing_find() ──► missing events, unknown columns
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_MISSING_H
-#define SILLAGE_ENGINE_CONTRACT_MISSING_H
+#pragma once
 
 #include "base/vec.h"
 #include "engine/contract/analysis-rare.h"
@@ -83,5 +82,3 @@ char *missing_text(const struct missing_event *events, size_t count, bool names_
  * command is longer than @most, if that is possible. */
 char *missing_commands(const struct missing_event *events, size_t count, const char *between,
 		       size_t most);
-
-#endif

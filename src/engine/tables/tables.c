@@ -132,7 +132,7 @@ void tables_add_class(struct tables *tables, const char *name)
 void tables_set_domain(struct tables *tables, const char *domain)
 {
 	free(tables->domain);
-	tables->domain = domain ? mem_strdup(domain) : NULL;
+	tables->domain = mem_strdup_if(domain);
 	tables->missing_names = SIZE_MAX;
 }
 
