@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text/utf8.h"
 #include "base/units.h"
@@ -35,34 +34,21 @@
 #define NAME_ROOM_MIN 12 /* of a trace */
 #define PHASES_FROM   28 /* the column where the letters of phases begin */
 
-/* "2026-11-24 ", local. */
-static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / NS_PER_S);
-	struct tm tm;
-
-	text[0] = '\0';
-	if (localtime_r(&seconds, &tm)) {
-		(void)strftime(text, UNITS_TEXT_MAX, "%Y-%m-%d ", &tm);
-	}
-}
-
 /* When the window was, and how much was in it. */
 static void window_text(char *text, size_t size, const struct report *report, bool has_date)
 {
 	uint64_t length = report->end - report->begin;
 	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
+	struct units_times times = units_times_of(report->begin, report->end);
 	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
-		lag[UNITS_TEXT_MAX] = "", date[UNITS_TEXT_MAX] = "";
+		lag[UNITS_TEXT_MAX] = "";
 
-	if (has_date) {
-		date_text(date, report->begin);
-	}
+	times.has_day |= has_date;
 	if (report->has_lag) {
 		(void)units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0);
 	}
-	(void)snprintf(text, size, "  %s%.12s + %s  %s events/s%s%s%s", date,
-		       units_clock(begin, report->begin), units_ns(lasts, length),
+	(void)snprintf(text, size, "  %s + %s  %s events/s%s%s%s",
+		       units_time(begin, times, report->begin), units_ns(lasts, length),
 		       units_count(events, rate), lag[0] ? "  lag " : "", lag,
 		       report->complete ? "" : "  ! incomplete");
 }
