@@ -41,6 +41,7 @@ uint16_t task_state_encoding(const struct metadata *metadata)
 	unsigned long major, minor;
 	char *end;
 
+	release = release ? release : metadata_env(metadata, "release"); /* perf */
 	if (!release || !release->text || !isdigit((unsigned char)release->text[0])) {
 		return TASK_STATES_4_14;
 	}

@@ -229,7 +229,7 @@ static const char *label_of(struct kernel *kernel, const struct plan_event *clas
 	char name[LABEL_MAX], clean[LABEL_MAX];
 
 	if (!kernel->labels[class->index]) {
-		syscall_label(class->class->name, name, sizeof(name));
+		syscall_label(class->name, name, sizeof(name));
 		(void)utf8_copy(clean, sizeof(clean), name, sizeof(name));
 		kernel->labels[class->index] = mem_printf("B|0|%s", clean);
 	}

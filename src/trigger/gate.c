@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -273,10 +274,10 @@ static int write_file(const struct gate *gate, const char *path, const char *fai
 	return r;
 }
 
-/* Names are untrusted: what is no printable ASCII is replaced. */
+/* Names are untrusted: what is no plain text is replaced. */
 static void put_xml(FILE *out, const char *text)
 {
-	for (; *text; text++) {
+	for (size_t bytes = 1; *text; text += bytes, bytes = 1) {
 		switch (*text) {
 		case '<':
 			(void)fputs("&lt;", out);
@@ -294,7 +295,7 @@ static void put_xml(FILE *out, const char *text)
 			(void)fputs("&#10;", out);
 			break;
 		default:
-			(void)fputc(units_letter(*text), out);
+			bytes = utf8_put(out, text);
 		}
 	}
 }
@@ -379,19 +380,19 @@ static void write_junit(const struct gate *gate, const char *failure, FILE *out)
 /* One line; # would begin a directive. */
 static void put_tap(FILE *out, const char *text)
 {
-	for (; *text; text++) {
+	while (*text) {
 		if (*text == '#' || *text == '\\') {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(units_letter(*text), out);
+		text += utf8_put(out, text);
 	}
 }
 
 static void put_diagnostic(FILE *out, const char *text)
 {
 	(void)fputs("# ", out);
-	for (; *text && *text != '\n'; text++) {
-		(void)fputc(units_letter(*text), out);
+	while (*text && *text != '\n') {
+		text += utf8_put(out, text);
 	}
 	(void)fputc('\n', out);
 }

@@ -204,7 +204,8 @@ static bool comparison_holds(const struct condition *c, const struct trigger_con
 		if (table->table->scope == SCOPE_PROCESS) {
 			named.by = NULL; /* its container is there only if it is shown */
 		}
-		format_row(value->row, table->table, &named, CELL_MAX - 1);
+		_Static_assert(sizeof(value->row) >= CELL_MAX, "a name fits");
+		format_row(value->row, table->table, &named, FORMAT_WHOLE_NAME);
 		value->tid = figure->table->scope == SCOPE_THREAD ? row->thread->tid : -1;
 	}
 	if (c->is_baseline) {

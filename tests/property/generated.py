@@ -91,8 +91,10 @@ FIELDS['exit_syscall'] = (('s64', 'ret'),)
 FIELDS['sched_wakeup_new'] = FIELDS['sched_wakeup']
 FIELDS['lttng_statedump_block_device'] = (('s32', 'dev'), ('text', 'diskname'))
 UST_FIELDS = {'app:begin': (('s32', 'id'),), 'app:end': (('s32', 'id'),), 'app:log': (('text', 'msg'),),
-              'lib:call': (), 'lib:size': (('s64', 'size'),)}
-LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3}
+              'lib:call': (), 'lib:size': (('s64', 'size'),), 'lttng_jul:event': (('text', 'logger_name'), ('s32', 'int_loglevel')),
+              'lttng_python:event': (('text', 'logger_name'), ('s32', 'int_loglevel'))}
+LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3, 'lttng_jul:event': 13, 'lttng_python:event': 13}
+AGENTS = {'lttng_jul:event': 1000000, 'lttng_python:event': 3000000}  # what is added to their levels
 IDS = {name: i for i, name in enumerate({**FIELDS, **UST_FIELDS})}
 CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
 UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))

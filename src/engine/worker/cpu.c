@@ -284,7 +284,7 @@ static void find_layout(struct worker *worker, const struct plan_event *class)
 	assert(!worker->switches.class);
 	assert(class->binding_count > 0);
 	worker->switches.is_sought = true;
-	if (!class->is_fast || class->binding_count != 1) {
+	if (!class->is_fast || class->binding_count != 1 || class->copy_count > 0) {
 		return;
 	}
 	for (unsigned int i = 0; i < class->fast_count; i++) {

@@ -192,8 +192,8 @@ static void dispatch(struct worker *worker, const struct plan_event *class, uint
 		const struct route *route = &routes[binding->request];
 
 		event.values = &worker->decoder.values[binding->base];
+		event.binding = binding;
 		event.present = binding->present;
-		event.is_signed = binding->is_signed;
 		worker->analysis = route->analysis;
 		route->on_event(worker, worker->states + route->state, &event, binding->user);
 	}
