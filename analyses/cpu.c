@@ -154,8 +154,9 @@ const struct analysis analysis_cpu = {
 			.of_all = OF_ALL_THREADS,
 			.columns = {
 				[BUSY] = { "busy_ns", "busy", UNIT_NS, COLUMN_SUM, true },
-				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true },
-				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true },
+				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true, REST_ALL },
+				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true,
+					      REST_ALL },
 			},
 		},
 		[CPUS] = {
@@ -165,8 +166,8 @@ const struct analysis analysis_cpu = {
 			.sort_mask = 1u << BUSY,
 			.columns = {
 				[BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
-				[IDLE] = { "idle_ns", "IDLE", UNIT_NS },
-				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS },
+				[IDLE] = { "idle_ns", "IDLE", UNIT_NS, .rest = REST_ALL },
+				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS, .rest = REST_ALL },
 			},
 		},
 		[THREADS] = {

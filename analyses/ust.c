@@ -59,7 +59,7 @@ const struct analysis analysis_ust = {
 			.of_all = OF_ALL_THREADS,
 			.id_key = "vpid",
 			.name_key = "procname",
-			.title = "PROCESS",
+			.title = "PID THREAD",
 			.sort_mask = 1,
 			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
 		},

@@ -83,7 +83,7 @@ ROOMS = {
     'src/store/rows': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
-    'src/compare': ('base/', 'text/', 'base/page/', 'figure/', 'output/', 'engine/tables/') + CONTRACT,
+    'src/compare': ('base/', 'text/', 'base/page/', 'figure/', 'kernel/', 'output/', 'engine/tables/') + CONTRACT,
     'src/fleet': ('base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
     'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
@@ -91,7 +91,7 @@ ROOMS = {
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
     'src/run': ('base/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
-                'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
+                'figure/', 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
     'src/stored': ('base/', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
                    'fleet/') + CONTRACT,
     'src/browse': ('base/', 'base/process/', 'options/', 'run/', 'stored/', 'engine/', 'engine/tables/', 'output/',

@@ -166,6 +166,25 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 	free(line);
 }
 
+/* What was wanted of it and is not there. */
+static void say_lacking(const struct loop *loop, const struct capture_order *order)
+{
+	unsigned int lacks = order->extras & ~order->has_extras;
+
+	if (lacks & CAPTURE_REPORT) {
+		loop->config->say(
+			"%s/%s: no report of this capture: %s", order->host, order->session,
+			order->has_kernel
+				? "it has nothing that could be explained"
+				: "only a trace of the kernel says what threads wait for");
+	}
+	if (lacks & CAPTURE_PERFETTO) {
+		loop->config->say("%s/%s: no file for Perfetto of this capture: it has nothing "
+				  "that could be drawn",
+				  order->host, order->session);
+	}
+}
+
 static void say_captured(struct loop *loop, const struct capture_order *order)
 {
 	const struct capture_result result = capture_order_result(order);
@@ -184,6 +203,7 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 			order->session, units_bytes(bytes, order->bytes),
 			order->is_complete ? "" : " (some is missing: see its capture.json)",
 			order->path, order->has_kernel ? "report" : "analyze", order->path);
+		say_lacking(loop, order);
 	}
 	output_capture(loop->config->output, &result);
 	loop_check_output(loop);

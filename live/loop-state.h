@@ -7,6 +7,7 @@
 
 #include <event2/event.h>
 
+#include "engine/contract/beside.h"
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/session/session.h"
@@ -61,6 +62,7 @@ struct loop {
 	struct engine *engine;
 	VEC(struct relay *) relays;
 	struct session_owner owner; /* given to all sessions */
+	struct besides besides;     /* of all sessions */
 	bool *url_seen;             /* by URL: a session that it names was attached */
 	bool *url_said;             /* by URL: it was reported as missing */
 	struct event *signals[3];

@@ -345,6 +345,7 @@ static void loop_fini(struct loop *loop)
 		}
 	}
 	engine_free(loop->engine);
+	besides_fini(&loop->besides);
 	loop->config->output->also.count -= loop->output_count; /* they were added last */
 	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
@@ -427,6 +428,7 @@ static void set_owner(struct loop *loop)
 		.user = loop,
 		.base = loop->base,
 		.engine = loop->engine,
+		.besides = &loop->besides,
 		/* A resumed trace also needs what was traced since the checkpoint. */
 		.from_beginning =
 			config->from_beginning ||

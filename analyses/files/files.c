@@ -433,8 +433,10 @@ const struct analysis analysis_files = {
 			.columns = {
 				[OP_CALLS] = { "calls", "CALLS", UNIT_COUNT },
 				[OP_ERRORS] = { "errors", "ERRORS", UNIT_COUNT },
-				[OP_TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM },
-				[OP_ERROR_TIME] = { "error_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[OP_TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM,
+					      .rest = REST_OF_CALLS },
+				[OP_ERROR_TIME] = { "error_time", NULL, UNIT_NS, COLUMN_HISTOGRAM,
+						    .rest = REST_OF_CALLS },
 			},
 		},
 		[BY_KIND] = {

@@ -176,14 +176,16 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	size_t number = user / MATCH_DEFINITIONS, at = user % MATCH_DEFINITIONS;
 	const struct job_spec *job = worker_periods(worker)->jobs.at[number];
 	const struct definition *is = &job->is->events[at];
-	bool is_last = at + 1 == job->is->event_count;
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;
 
-	if (is_last) {
-		jobs->ended[number].class = NULL;
+	/* Definitions are looked at in falling order, for each event. */
+	if (jobs->met[number].class != event->class || jobs->met[number].at <= at) {
+		jobs->met[number].tid = 0;
 	}
+	jobs->met[number].class = event->class;
+	jobs->met[number].at = at;
 	if (!holds(is, &job->events[at], event, &tid)) {
 		return;
 	}
@@ -197,13 +199,8 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = words;
-	record->arg32 = at == 0 && jobs->ended[number].class == event->class &&
-			jobs->ended[number].ts == event->ts && jobs->ended[number].tid == tid;
-	if (is_last) {
-		jobs->ended[number].class = event->class;
-		jobs->ended[number].ts = event->ts;
-		jobs->ended[number].tid = tid;
-	}
+	record->arg32 = jobs->met[number].tid == tid;
+	jobs->met[number].tid = tid;
 }
 
 /* @user: the source of a label. */

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ctf/clock.h"
+#include "engine/contract/beside.h"
 #include "engine/stream.h"
 #include "live/session/session.h"
 #include "relay/client.h"
@@ -86,6 +87,7 @@ struct session {
 	struct recall recall;
 	bool skips; /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
+	struct beside *beside; /* what they record together, and other sessions of this name */
 	VEC(struct live_stream *) streams;
 	struct run_summary account; /* figures of finished traces, and of all connections */
 	VEC(uint8_t) read_uuids;    /* see session_read_uuids() */

@@ -384,6 +384,15 @@ void session_tick(struct session *session)
 
 /* ---- lifecycle ---- */
 
+/* A relay has a session for each domain, of one host and name. */
+static void join(struct session *session, const struct viewer_session *listed)
+{
+	char *key = mem_printf("%s/%s", listed->host, listed->name);
+
+	session->beside = besides_join(session->owner.besides, key);
+	free(key);
+}
+
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
 			    const struct relay_address *address)
 {
@@ -394,6 +403,7 @@ struct session *session_new(const struct session_owner *owner, const struct view
 	session->decoder = mem_alloc(sizeof(*session->decoder));
 	session->timer = event_new(owner->base, -1, 0, on_timer, session);
 	session->is_listed = true;
+	join(session, listed);
 	session_connect(session, listed);
 	return session;
 }
@@ -446,6 +456,7 @@ void session_free(struct session *session)
 	}
 	vec_free_each(&session->traces, session_trace_free);
 	vec_fini(&session->streams);
+	besides_leave(session->owner.besides, session->beside);
 	vec_fini(&session->read_uuids);
 	event_free(session->timer);
 	decoder_free(session->decoder);

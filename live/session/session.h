@@ -36,6 +36,7 @@
 #include "output/sink.h"
 #include "relay/viewer.h"
 
+struct besides;
 struct engine;
 struct live_trace;
 struct event_base;
@@ -81,6 +82,7 @@ struct session_owner {
 	 * end, before the relay was started again; @uuid NULL: any.  May be NULL. */
 	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
 	struct history *history; /* of all sessions; NULL: none */
+	struct besides *besides; /* of all sessions */
 	/* A packet that session_recall() asked for, with its reference; @stream: its name. */
 	void (*on_recalled)(void *user, struct live_trace *trace, const char *stream,
 			    struct retained *retained);

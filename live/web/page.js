@@ -144,7 +144,7 @@ function showSched(parts, all, now) {
 		note(into, 'now: p50 ' + duration(wake.p50_ns) + ', p99 ' + duration(wake.p99_ns) + ', longest ' + duration(wake.max_ns) +
 			', ' + wake.count + ' wake-ups; the highest bar: ' + duration(most) + ' ' + missing(now.sched));
 	} else {
-		note(into, wake ? 'no wake-up in this window' : missing(now.sched) || 'not recorded');
+		note(into, wake ? 'no wake-up in this window' : missing(now.sched) || 'another trace of the session has it');
 	}
 	showRows(parts, 'waits', 'Threads that waited longest', [['thread', threadName, 'text'], ['p50', (one) => duration(one.wake.p50_ns)],
 		['p99', (one) => duration(one.wake.p99_ns)], ['longest', (one) => duration(one.wake.max_ns)],

@@ -28,8 +28,9 @@ struct map_run {
 	struct engine_config config;
 	struct partial_writer *out;
 	const char *path;
-	bool has_begun; /* the current trace has a header in the file */
-	bool is_cut;    /* a signal left packets unread */
+	struct recorded_session session; /* of the current trace */
+	bool has_begun;                  /* the current trace has a header in the file */
+	bool is_cut;                     /* a signal left packets unread */
 	struct err err;
 };
 
@@ -46,7 +47,10 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	begun.session = identity.session;
 	begun.domain = identity.domain;
 	begun.path = identity.path;
+	begun.tracer = (char *)metadata_other_tracer(trace_plan(trace)->metadata);
+	begun.beside = beside_text(&m->session.beside);
 	partial_writer_trace(m->out, &begun);
+	free(begun.beside);
 	m->has_begun = true;
 	output_trace_fini(&identity);
 	return 0;
@@ -129,6 +133,7 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 		.progress = on_progress,
 		.stop = &run_stop,
 		.on_stop = on_stop,
+		.session = &m->session,
 		.on_trace = on_trace,
 	};
 	int r = run_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
@@ -245,6 +250,7 @@ static int map_into(const struct options *options, FILE *file)
 		say_account(&m);
 	}
 	partial_writer_free(m.out);
+	recorded_session_fini(&m.session);
 	return status;
 }
 

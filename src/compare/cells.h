@@ -10,15 +10,17 @@ struct cells_section {
 	const char *title;
 	enum change_kind kind;
 	enum unit unit; /* of CHANGE_RATE */
+	bool rests;     /* of CHANGE_RATE and CHANGE_SPREAD: change_rests() */
 };
 
-#define CELLS_SECTIONS 5
+#define CELLS_SECTIONS 7
 extern const struct cells_section cells_sections[CELLS_SECTIONS];
 
 bool cells_is_in(const struct cells_section *section, const struct change *change);
 /* Whether the change tells something: figures differ, and both sides can have them. */
 bool cells_tells(const struct change *change);
-/* Whether it is of a list of processes, which says again what that of threads says. */
+/* Whether it is of a list that says again what another one says: of processes, that of threads; of
+ * the descriptors of processes, that of files. */
 bool cells_is_again(const struct change *change);
 
 struct cells_values {

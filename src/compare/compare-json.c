@@ -90,6 +90,9 @@ static void put_change(const struct comparison *comparison, const struct change 
 	json_text(&json, "key", change->table->columns[change->column].key);
 	json_text(&json, "kind", kinds[change->kind]);
 	json_text(&json, "unit", unit_text(change_unit(change)));
+	if (change_rests(change)) {
+		json_bool(&json, "rests", true);
+	}
 	if (change->is_in[0] != change->is_in[1]) {
 		json_text(&json, "only", change->is_in[0] ? "a" : "b");
 	}

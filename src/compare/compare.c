@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "compare/smirnov.h"
 #include "figure/which.h"
+#include "kernel/syscall-names.h"
 
 /* ---- values ---- */
 
@@ -174,12 +175,20 @@ static void note_unmeasured(struct comparison *comparison, const struct analysis
 	}
 }
 
-/* Time, bytes, counts; maxima and levels cost nothing by themselves. */
+bool change_rests(const struct change *change)
+{
+	uint8_t rest = change->table->columns[change->column].rest;
+
+	return rest == REST_ALL || (rest == REST_OF_CALLS && syscall_waits(change->name));
+}
+
+/* Time, bytes, counts; idle time; maxima and levels cost nothing by themselves. */
 static int rank_of(const struct change *change)
 {
 	enum unit unit = change_unit(change);
 
-	return (change->kind == CHANGE_LEVEL) * 4 + (unit == UNIT_NS      ? 0
+	return (change->kind == CHANGE_LEVEL) * 4 + (change_rests(change) ? 3
+						     : unit == UNIT_NS    ? 0
 						     : unit == UNIT_BYTES ? 1
 									  : 2);
 }

@@ -59,6 +59,8 @@ bool compare_wants(enum per per, const struct table *table);
 
 /* Whether something of it differs. */
 bool change_differs(const struct change *change);
+/* Whether it is time in which nothing ran, or nothing is known: it costs nothing. */
+bool change_rests(const struct change *change);
 /* What its values are; of a distribution: of its sum. */
 enum unit change_unit(const struct change *change);
 /* Of a distribution per second, percentiles as they are; NAN: not known. */

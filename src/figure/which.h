@@ -20,6 +20,10 @@ const char *which_pattern(const struct figure *figure);
 /* Whether the figure is about this row of its table. */
 bool which_chooses(const struct figure *figure, const struct report_row *row);
 
+/* Whether a row that it names may be among those of the selected threads and CPUs.  A process may
+ * be called after a thread that is not. */
+bool which_is_selected(const struct figure *figure, const struct selection *selection);
+
 /* Identifies a row of a table across windows. */
 struct which_identity {
 	uint64_t of, which;

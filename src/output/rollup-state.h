@@ -91,6 +91,7 @@ struct rollup {
 	struct rollup_views view_at;       /* the index in views of an id */
 	VEC(struct rollup_name) names;
 	VEC(struct report_part) parts; /* by analysis, as windows have them first */
+	VEC(struct report_span) spans; /* that windows cover, in order; they do not touch */
 	VEC(struct rollup *) groups;   /* of the windows of group 1, 2, ... (report.group) */
 };
 

@@ -58,6 +58,7 @@ void rollup_free(struct rollup *rollup)
 	vec_fini(&rollup->views);
 	vec_fini(&rollup->names);
 	vec_fini(&rollup->parts);
+	vec_fini(&rollup->spans);
 	vec_free_each(&rollup->groups, rollup_free);
 	rollup_views_fini(&rollup->view_at);
 	free(rollup);
@@ -325,12 +326,50 @@ static void begin(struct rollup *rollup, const struct report *window)
 	rollup->views.count = 0;
 	rollup->names.count = 0;
 	rollup->parts.count = 0;
+	rollup->spans.count = 0;
 	rollup_views_clear(&rollup->view_at);
 	rollup->is_open = true;
 	rollup->report = (struct report){ .kind = REPORT_WINDOW,
 					  .seq = rollup->seq++,
 					  .begin = window->begin,
 					  .complete = true };
+}
+
+/* Most windows continue the last span. */
+static void add_span(struct rollup *rollup, uint64_t begin, uint64_t end)
+{
+	size_t first = rollup->spans.count, past;
+
+	while (first > 0 && rollup->spans.at[first - 1].end >= begin) {
+		first--;
+	}
+	for (past = first; past < rollup->spans.count && rollup->spans.at[past].begin <= end;
+	     past++) {
+		const struct report_span *span = &rollup->spans.at[past];
+
+		begin = span->begin < begin ? span->begin : begin;
+		end = span->end > end ? span->end : end;
+	}
+	if (past == first) {
+		(void)vec_push(&rollup->spans);
+		memmove(rollup->spans.at + first + 1, rollup->spans.at + first,
+			(rollup->spans.count - 1 - first) * sizeof(rollup->spans.at[0]));
+	} else {
+		memmove(rollup->spans.at + first + 1, rollup->spans.at + past,
+			(rollup->spans.count - past) * sizeof(rollup->spans.at[0]));
+		rollup->spans.count -= past - first - 1;
+	}
+	rollup->spans.at[first] = (struct report_span){ begin, end };
+}
+
+static void add_spans(struct rollup *rollup, const struct report *from)
+{
+	if (from->span_count == 0) {
+		add_span(rollup, from->begin, from->end);
+	}
+	for (size_t i = 0; i < from->span_count; i++) {
+		add_span(rollup, from->spans[i].begin, from->spans[i].end);
+	}
 }
 
 static void add_figures(struct report *to, const struct report *from)
@@ -449,6 +488,11 @@ const struct report *rollup_take(struct rollup *rollup)
 	rollup->report.missing_count = rollup->missing.count;
 	rollup->report.parts = rollup->parts.at;
 	rollup->report.part_count = rollup->parts.count;
+	if (rollup->spans.count > 1) {
+		rollup->report.spans = rollup->spans.at;
+		rollup->report.span_count = rollup->spans.count;
+		rollup->report.complete = false;
+	}
 	rollup->report.views = rollup->views.at;
 	rollup->report.view_count = rollup->views.count;
 	rollup->is_open = false;
@@ -460,6 +504,7 @@ const struct report *rollup_take(struct rollup *rollup)
 static void add_missing(struct rollup *rollup, const struct report *window)
 {
 	rollup->missing.count = rollup->joins ? rollup->missing.count : 0;
+	rollup->report.tracer = window->tracer;
 	for (size_t i = 0; i < window->missing_count; i++) {
 		bool is_known = false;
 
@@ -487,6 +532,7 @@ void rollup_add(struct rollup *rollup, const struct report *window, uint32_t sou
 		rollup->missing.count = 0;
 	}
 	add_figures(&rollup->report, window);
+	add_spans(rollup, window);
 	for (size_t i = 0; i < window->part_count; i++) {
 		add_part(rollup, &window->parts[i]);
 	}
@@ -518,6 +564,7 @@ void rollup_report(struct rollup *rollup, const struct report *report, rollup_sh
 {
 	if (rollup && report->kind == REPORT_WINDOW) {
 		rollup_add(rollup, report, 0);
+		rollup->spans.count = 1; /* the engine leaves no hole between its windows */
 		if (report->end / rollup->interval_ns >
 		    rollup->report.begin / rollup->interval_ns) {
 			show(user, rollup_take(rollup));

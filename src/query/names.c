@@ -50,6 +50,10 @@ static int lacks_event(const struct names *names, const char *event)
 				 "no event \"%s\" is recorded; did you mean \"%.100s\"?", event,
 				 near);
 	}
+	if (metadata_other_tracer(names->metadata)) {
+		return err_raise(names->err, -ENOENT, "%s recorded no event \"%s\"",
+				 metadata_other_tracer(names->metadata), event);
+	}
 	return err_raise(names->err, -ENOENT,
 			 "no event \"%s\" is recorded: lttng enable-event %s%s%s%s%s", event,
 			 strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", quote,

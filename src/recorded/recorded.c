@@ -404,6 +404,10 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 		trace_free(play.trace);
 		return r;
 	}
+	if (run->session) {
+		recorded_session_of(path, run->session);
+		trace_set_beside(play.trace, &run->session->beside.all);
+	}
 	play.plan = trace_plan(play.trace);
 	play.decoder = mem_alloc(sizeof(*play.decoder));
 	r = run->on_trace(run->user, play.trace, err);

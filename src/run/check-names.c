@@ -24,19 +24,6 @@ static int look_up_period(struct names *names, const void *period)
 	return names_period(names, period);
 }
 
-static struct event_names names_of(const struct metadata *metadata)
-{
-	const struct env_entry *domain = metadata_env(metadata, "domain");
-	const char **at = mem_alloc((metadata->event_count + 1) * sizeof(*at));
-	struct event_names names = { .at = at, .domain = domain ? domain->text : NULL };
-
-	for (const struct event_class *class = metadata->events; class; class = class->next) {
-		at[names.count++] = class->name;
-	}
-	assert(names.count == metadata->event_count);
-	return names;
-}
-
 static int check_trigger(const struct options *options, const struct actions *actions,
 			 size_t trigger, const struct metadata *const *traces, size_t count,
 			 struct err *err)
@@ -46,7 +33,7 @@ static int check_trigger(const struct options *options, const struct actions *ac
 
 	assert(trigger < actions_count(actions));
 	for (size_t i = 0; i < count; i++) {
-		names[i] = names_of(traces[i]);
+		names[i] = missing_names_of(traces[i]);
 	}
 	r = actions_check(actions, trigger, names, count, &options->periods, err);
 	for (size_t i = 0; i < count; i++) {

@@ -19,6 +19,7 @@
 #include "live/loop.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
+#include "run/check-selection.h"
 #include "run/say.h"
 #include "trigger/actions.h"
 
@@ -348,6 +349,7 @@ int run_actions(const struct options *options, struct actions **ret_actions, str
 	struct actions *actions = actions_new(say);
 	int r = add_all(options, actions, err);
 
+	r = r < 0 ? r : run_check_selection(options, actions, err);
 	r = r < 0 ? r : baseline_check(options, actions, err);
 	*ret_actions = NULL;
 	if (options->dry_run) {

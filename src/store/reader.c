@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -451,28 +450,6 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 	return r;
 }
 
-/* The text of an event that is missing.  As everywhere, such texts outlive reports and those who
- * made them: there are few, and they stay. */
-static const char *event_text(const char *text, size_t len)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static VEC(const char *) known;
-	const char *found = NULL;
-
-	(void)pthread_mutex_lock(&mutex);
-	for (size_t i = 0; i < known.count && !found; i++) {
-		if (strlen(known.at[i]) == len && memcmp(known.at[i], text, len) == 0) {
-			found = known.at[i];
-		}
-	}
-	if (!found) {
-		found = mem_printf("%.*s", (int)len, text);
-		*vec_push(&known) = found;
-	}
-	(void)pthread_mutex_unlock(&mutex);
-	return found;
-}
-
 /* Lines of "cpu:sched_switch". */
 static void read_missing(struct store_reader *reader, uint64_t lists, const char *text)
 {
@@ -486,7 +463,7 @@ static void read_missing(struct store_reader *reader, uint64_t lists, const char
 			    lists >> a & 1) {
 				*vec_push(&reader->missing) = (struct missing_event){
 					.analysis = analyses[a],
-					.event = event_text(colon + 1, (size_t)(end - colon - 1)),
+					.event = missing_kept(colon + 1, (size_t)(end - colon - 1)),
 				};
 			}
 		}

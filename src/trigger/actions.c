@@ -229,12 +229,21 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 	const struct trigger *trigger = actions->rules.at[at]->trigger;
 	struct missing_events missing = { 0 };
 	char *text, *commands;
-	bool can_hold = false;
+	bool can_hold = false, has_near = false;
 
 	assert(at < actions->rules.count);
 	for (size_t i = 0; i < count && !can_hold; i++) {
-		missing.at.count = 0;
-		can_hold = trigger_can_hold(trigger, &traces[i], periods, &missing);
+		struct missing_events of = { 0 };
+
+		can_hold = trigger_can_hold(trigger, &traces[i], periods, &of);
+		if (!has_near) { /* what the trace says that the user may have meant tells more */
+			missing.at.count = 0;
+			vec_append(&missing.at, of.at.at, of.at.count);
+		}
+		for (size_t k = 0; k < of.at.count; k++) {
+			has_near |= of.at.at[k].near != NULL;
+		}
+		vec_fini(&of.at);
 	}
 	if (!can_hold && missing.at.count == 0) {
 		(void)err_raise(err, -ENOENT, "trigger \"%.100s\" cannot hold: %s",
@@ -245,10 +254,11 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 					: "no --period is given");
 	} else if (!can_hold) {
 		text = missing_text(missing.at.at, missing.at.count, false);
-		commands = missing_commands(missing.at.at, missing.at.count, "; ", SIZE_MAX);
+		commands = missing_commands(count == 1 ? traces[0].tracer : NULL, missing.at.at,
+					    missing.at.count, "; ", SIZE_MAX);
 		(void)err_raise(err, -ENOENT,
-				"trigger \"%.100s\" cannot hold: not recorded: %.120s: %.200s",
-				trigger_name(trigger), text, commands);
+				"trigger \"%.100s\" cannot hold: not recorded: %.120s%s%.200s",
+				trigger_name(trigger), text, commands[0] ? ": " : "", commands);
 		free(text);
 		free(commands);
 	}

@@ -28,6 +28,7 @@ struct condition {
 	uint64_t drift_ns; /* 0: none */
 	bool is_baseline;  /* the limit is so many times what is usual in this hour of the day: */
 	double factor;
+	bool has_row; /* some window of some trace had a row that WHICH names, or it names none */
 };
 
 /* The state of the trigger for one row; all 0 is the state of a new row. */

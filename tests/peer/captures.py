@@ -158,6 +158,17 @@ def test_jobs(t):
         assert 'timerfd' in data and data.index('"found":[{') < data.index('sched_waking tid=$tid; sched_in; syscall_exit_read'), data[:300]
 
 
+def test_user_space(t):
+    """What a capture of user space lacks is said: no thread is explained without the kernel's trace."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'count.events > 0 every 1h', '--on-trigger', 'capture,report',
+                  '--history', '10s', '--before', '300ms', '--after', '50ms', '--capture-dir', into, relay.live)
+    t.play(live, relay, os.path.join(t.data, 'ust'), '--session', 'u', '--hostname', 'h', '--live-timer', '100ms')
+    made = captured(finished(live))
+    assert made and not made[0]['report'], made
+    assert 'h/u: no report of this capture: only a trace of the kernel' in live.said(), live.said()
+
+
 def test_snapshot(t):
     """A trigger has a flight recorder on this host record a snapshot."""
     relay = t.relay()

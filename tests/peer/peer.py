@@ -1882,6 +1882,28 @@ def run_one(name, function, paths):
     return word
 
 
+def test_beside(t):
+    """What one trace of a session records is not missing in the other; of a name that is like one of its events live asks."""
+    relay, folder = t.relay(), os.path.join(t.scratch, 'both')
+    events = {'app:begin': (), 'app:end': ()}
+    own = lambda data: data.replace(bytes(range(1, 17)), bytes(range(2, 18)))
+    users = [models.made_event(10**9 + i * 10**7, 10, 11, ('app:begin', 'app:end')[i % 2], events=events)[1] for i in range(60)]
+    text = models.made_metadata(events).replace('01020304-0506-0708-090a-0b0c0d0e0f10', '02030405-0607-0809-0a0b-0c0d0e0f1011')
+    models.synthetic.Made(folder, 'ust', [own(models.synthetic.packet(0, 0, 10**9, 16 * 10**8, users))], text)
+    switches = [models.synthetic.switch(10**9 + i * 10**7, i % 2 * 11, (1 - i % 2) * 11) for i in range(60)]
+    models.synthetic.Made(folder, 'kernel', [models.synthetic.packet(0, 0, 10**9, 16 * 10**8, switches)])
+    live = t.live('-a', 'cpu,ust,jobs,periods', '-i', '100ms', '--from', 'beginning', '--job', 'j = app:begin; app:end', '--period',
+                  'p = app:begni; app:end', relay.live)
+    t.replay(relay, folder, '--session', 's', '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', '3s')
+    live.wait_for(lambda one: len(totals(one.lines())) == 2)
+    found = {line['trace']['domain']: line for line in totals(live.finish(signal.SIGTERM))}
+    assert set(found) == {'kernel', 'ust'}, found
+    for domain, total in found.items():
+        lacks = {name: total[name].get('missing') for name in ('cpu', 'ust', 'jobs', 'periods')}
+        assert lacks == {'cpu': None, 'ust': None, 'jobs': None, 'periods': [{'event': 'app:begni', 'near': 'app:begin'}]}, (domain, lacks)
+    assert found['kernel']['cpu']['busy_ns'] and found['ust']['cpu']['busy_ns'] is None and found['ust']['jobs']['ended'] == 30, found
+
+
 def main(functions):
     """Runs those of @functions whose names begin with test_.  Most of their time they wait, so several
     run at once; but one session daemon is enough for the user that has it."""

@@ -180,6 +180,9 @@ unsigned int type_encoding_unit(enum encoding encoding);
 
 /* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
+/* The name of the tracer, or "its tracer", if that is not LTTng, whose commands then change
+ * nothing; NULL: it is. */
+const char *metadata_other_tracer(const struct metadata *metadata);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 

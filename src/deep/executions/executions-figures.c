@@ -175,6 +175,14 @@ static uint64_t densest(const uint64_t *phases, size_t count, uint64_t period)
 	return phases[best];
 }
 
+/* Whether the thread did not sleep between two executions, and the second one was due before it
+ * began. */
+static bool comes_next(const struct execution *before, const struct execution *one, uint64_t period)
+{
+	return one->begin >= before->end && one->begin - before->end <= period / PHASE_PARTS &&
+	       one->begin - before->arrival.ts >= period;
+}
+
 /* Gives arrivals on the grid of the period to those that have none. */
 static void note_grid(struct execution **all, size_t count, uint64_t period)
 {
@@ -200,13 +208,18 @@ static void note_grid(struct execution **all, size_t count, uint64_t period)
 		struct arrival *arrival = &all[i]->arrival;
 		uint64_t late = (all[i]->begin % period + period - phase) % period;
 
-		/* What begins a little before the grid is early, not late by nearly a period. */
-		if (arrival->from == ARRIVAL_UNKNOWN) {
-			late = late >= period - period / PHASE_PARTS || late > all[i]->begin ? 0
-											     : late;
-			arrival->from = ARRIVAL_GRID;
-			arrival->ts = all[i]->begin - late;
+		if (arrival->from != ARRIVAL_UNKNOWN) {
+			continue;
 		}
+		/* What begins a little before the grid is early, not late by nearly a period. */
+		if (late >= period - period / PHASE_PARTS || late > all[i]->begin) {
+			late = 0;
+		}
+		if (i > 0 && comes_next(all[i - 1], all[i], period)) {
+			late = all[i]->begin - all[i - 1]->arrival.ts - period;
+		}
+		arrival->from = ARRIVAL_GRID;
+		arrival->ts = all[i]->begin - late;
 	}
 	free(phases);
 }

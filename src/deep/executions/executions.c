@@ -129,6 +129,17 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 			      &matcher->hints[thread]);
 }
 
+/* The event would begin an execution, but for the one that has begun. */
+static void count_overlap(struct matcher *matcher, const struct reader_event *event, int32_t tid,
+			  const struct follower *machine)
+{
+	if (event->ts >= matcher->timeline->begin && event->ts <= matcher->timeline->end &&
+	    owners_at(&matcher->owners, tid, matcher->config->who, machine->begin, event->ts) !=
+		    NOBODY) {
+		matcher->executions->overlapped++;
+	}
+}
+
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
@@ -143,6 +154,9 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 		machine = *at;
 	}
 	if (!matches(&matcher->pattern->at[machine.next], event, tid, current)) {
+		if (machine.next > 0 && matches(&matcher->pattern->at[0], event, tid, current)) {
+			count_overlap(matcher, event, tid, &machine);
+		}
 		return;
 	}
 	if (machine.next == 0) {

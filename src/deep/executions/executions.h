@@ -101,7 +101,8 @@ struct executions {
 	 * first, of these what missed it, then by the urgency of the thread, then by response. */
 	execution_list worst, worst_open;
 	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
-	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
+	uint64_t cut;        /* open where events are missing: dropped, they may have ended there */
+	uint64_t overlapped; /* events that would begin one while the thread's is open */
 	/* What no thread came to, if none executed the whole pattern: an event of it, counted from
 	 * 1 on; 0: some did */
 	size_t missing;

@@ -426,6 +426,7 @@ static void put_jobs(struct printer *p)
 	}
 	put_figures(p, &jobs->sum);
 	json_u64(&p->json, "cut", jobs->cut);
+	json_u64(&p->json, "overlapped", jobs->overlapped);
 	json_open(&p->json, "threads", '[');
 	for (size_t i = 0; i < deep_report_rows(jobs->groups.count, p->most); i++) {
 		json_open(&p->json, NULL, '{');

@@ -34,6 +34,10 @@ struct analysis_rare {
 	 * are unknown. */
 	bool (*missing_of)(const struct period_set *periods, const struct event_names *names,
 			   struct missing_events *ret);
+	/* Whether what is wanted needs an essential, which is one of the analysis.  NULL: it
+	 * does. */
+	bool (*needs_essential)(const struct period_set *periods,
+				const struct essential *essential);
 	/* Whether some of what is wanted, with a name that matches the pattern (NULL: any), has the
 	 * figure.  NULL: all have. */
 	bool (*is_asked)(const struct period_set *periods, size_t table, unsigned int column,

@@ -27,12 +27,20 @@ enum column_kind {
 	COLUMN_HISTOGRAM, /* durations: count, sum, extremes, percentiles; see row.h */
 };
 
+/* Time that costs nothing where it grows: nothing ran, or nobody knows what. */
+enum rest {
+	REST_NONE,
+	REST_ALL,      /* idle, asleep or unknown */
+	REST_OF_CALLS, /* in rows of calls that wait for what others do (syscall_waits) */
+};
+
 struct column {
 	const char *key;   /* in JSON; ends with its unit: _ns, _bytes */
 	const char *title; /* in text; NULL: not shown */
 	enum unit unit;
 	enum column_kind kind;
 	bool is_share; /* text: also as a share of the window, with a bar */
+	uint8_t rest;  /* enum rest */
 };
 
 enum scope {

@@ -299,6 +299,8 @@ static struct partial_file_trace copy_of_identity(const struct partial_file_trac
 					    .session = mem_strdup_if(identity->session),
 					    .domain = mem_strdup_if(identity->domain),
 					    .path = mem_strdup_if(identity->path),
+					    .tracer = mem_strdup_if(identity->tracer),
+					    .beside = mem_strdup_if(identity->beside),
 					    .range_begin = identity->range_begin,
 					    .range_end = identity->range_end };
 }

@@ -50,6 +50,8 @@ bool partial_file_setup_same(const struct partial_file_setup *a,
 /* Identifies a trace.  Texts are owned, and may be NULL. */
 struct partial_file_trace {
 	char *host, *session, *domain, *path;
+	char *tracer; /* as in struct event_names */
+	char *beside; /* beside_text() of its session */
 	uint64_t range_begin, range_end;
 };
 void partial_file_trace_fini(struct partial_file_trace *trace);

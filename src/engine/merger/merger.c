@@ -66,9 +66,14 @@ void merger_set_classes(struct merger *merger, const struct plan *plan)
 	tables_set_classes(&merger->tables, plan);
 }
 
-void merger_set_domain(struct merger *merger, const char *domain)
+void merger_set_domain(struct merger *merger, const char *domain, const char *tracer)
 {
-	tables_set_domain(&merger->tables, domain);
+	tables_set_domain(&merger->tables, domain, tracer);
+}
+
+void merger_set_beside(struct merger *merger, const struct event_names *beside)
+{
+	tables_set_beside(&merger->tables, beside);
 }
 
 int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err)

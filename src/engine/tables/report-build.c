@@ -346,6 +346,7 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 		close_shards(tables);
 	}
 	tables_find_missing(tables);
+	report->tracer = tables->tracer;
 	report->missing = tables->missing.events.at.at;
 	report->missing_count = tables->missing.events.at.count;
 	for (size_t a = 0; a < setup->analysis_count; a++) {

@@ -47,7 +47,7 @@ static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
 /* When the window was, and how much was in it. */
 static void window_text(char *text, size_t size, const struct report *report, bool has_date)
 {
-	uint64_t length = report->end - report->begin;
+	uint64_t length = report_covered_ns(report);
 	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
 	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
 		lag[UNITS_TEXT_MAX] = "", date[UNITS_TEXT_MAX] = "";
@@ -114,7 +114,7 @@ ORDER_POINTERS(by_id, struct report_row, UP(id))
 static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 {
 	const struct report_table *table = snapshot_table(snapshot, "cpu", SCOPE_CPU);
-	uint64_t length = snapshot->report.end - snapshot->report.begin;
+	uint64_t length = report_covered_ns(&snapshot->report);
 	const struct report_row **rows;
 	int across, lines, width;
 
@@ -316,14 +316,19 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 		count++;
 	}
 	if (count == 0) {
-		canvas_put_line(canvas, STYLE_DIM, "nothing was asked for");
+		canvas_put_line(
+			canvas, STYLE_DIM,
+			analysis_rare(analysis)->missing_of
+				? "nothing was asked for, or another trace of the session has it"
+				: "another trace of the session has it");
 		return;
 	}
 	says = missing_text(events + first, count, false);
 	(void)snprintf(text, sizeof(text), "not recorded: %s", says);
 	canvas_put_line(canvas, STYLE_WARNING, text);
 	free(says);
-	says = missing_commands(events + first, count, "\n", (size_t)canvas->columns);
+	says = missing_commands(snapshot->report.tracer, events + first, count, "\n",
+				(size_t)canvas->columns);
 	for (char *line = says, *rest = says; line; line = rest) {
 		(void)strsep(&rest, "\n");
 		canvas_put_line(canvas, STYLE_PLAIN, line);

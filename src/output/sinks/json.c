@@ -353,6 +353,9 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	}
 	json_moment(&json, "begin", report->begin);
 	json_moment(&json, "end", report->end);
+	if (report->span_count > 0) {
+		json_u64(&json, "covered_ns", report_covered_ns(report));
+	}
 	if (report->kind == REPORT_WINDOW) {
 		json_bool(&json, "complete", report->complete);
 	} else if (report->kind == REPORT_SO_FAR) {

@@ -388,7 +388,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_TOTAL] = "total  ",
 		[REPORT_SO_FAR] = "total so far  ",
 	};
-	uint64_t length = report->end - report->begin;
+	uint64_t length = report_covered_ns(report);
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
@@ -408,6 +408,10 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	}
 	if (!report->complete) {
 		(void)fputs("  ! incomplete", out);
+	}
+	if (report->span_count > 0) {
+		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, length),
+			      units_ns(end, report->end - report->begin));
 	}
 	put_losses(out, report);
 	(void)fputc('\n', out);
@@ -450,9 +454,11 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 	put_wrapped(out, output, "not recorded:", text);
 	free(text);
 	if (report->kind != REPORT_WINDOW || report->seq == 0) {
-		text = missing_commands(report->missing, report->missing_count, "\n  ",
-					prose_width(output) - 2);
-		(void)fprintf(out, "to record it:\n  %s\n", text);
+		text = missing_commands(report->tracer, report->missing, report->missing_count,
+					"\n  ", prose_width(output) - 2);
+		if (text[0]) {
+			(void)fprintf(out, "to record it:\n  %s\n", text);
+		}
 		free(text);
 	}
 }

@@ -29,6 +29,7 @@ static const char metadata[] =
 struct bench {
 	struct engine *engine;
 	struct session session;
+	struct beside beside;
 	char log[1000]; /* what the owner was told, a word each */
 };
 
@@ -115,6 +116,7 @@ static void setup(struct bench *b)
 						   .on_change = on_session,
 						   .on_progress = on_progress,
 						   .on_finished = on_session };
+	b->session.beside = &b->beside;
 	strcpy(b->session.listed.host, "h");
 	strcpy(b->session.listed.name, "s");
 }
@@ -126,6 +128,7 @@ static void teardown(struct bench *b)
 	vec_fini(&b->session.streams);
 	decoder_free(b->session.decoder);
 	engine_free(b->engine);
+	beside_fini(&b->beside);
 }
 
 static void *stream(struct bench *b, uint64_t id, uint64_t trace_id)
