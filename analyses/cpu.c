@@ -110,7 +110,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_SWITCHES) {
 		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->state = ONCPU_UNSEEN;
@@ -122,7 +121,6 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	(void)end;
 	if (oncpu->has_run) {
 		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->has_run = false;

@@ -32,7 +32,6 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	int64_t tid = event_i64(event, TID, 0);
 	struct record *record;
 
-	(void)state;
 	if (kind == WAKE_NONE || !wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		return;
 	}
@@ -68,7 +67,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 					 .is_tentative = record->arg16 & WAKE_TENTATIVE };
 	enum phase_woken woken;
 
-	(void)numbers;
 	woken = thread_phase_wake(&w->phase, &wake);
 	if (wake.kind == WAKE_SOURCE) {
 		uint64_t *totals = shard_trace_row(shard, TOTALS);
@@ -147,7 +145,6 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)how;
 	(void)thread_phase_seen(&w->phase, ts, cpu);
 }
 
@@ -155,7 +152,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_SWITCHES) {
 		thread_phase_lose(&w->phase);
 	}

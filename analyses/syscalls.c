@@ -238,7 +238,7 @@ static bool is_child_return(const char *event, const struct syscall_ended *ended
 	bool is_compat;
 	const char *name = syscall_name(event, &is_compat);
 
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; name && i < ARRAY_COUNT(names); i++) {
 		if (strcmp(name, names[i]) == 0) {
 			return ended->has_ret && ended->ret == 0;
 		}
@@ -438,7 +438,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		call_forget(&call->pairing);
 	} else {

@@ -290,8 +290,6 @@ void loop_on_capture_signal(evutil_socket_t number, short what, void *arg)
 	struct loop *loop = arg;
 	uint64_t numbers[CONTROL_CAPTURES_MAX];
 
-	(void)number;
-	(void)what;
 	if (!loop->config->captures) {
 		loop->config->say("nothing is captured: neither --history nor --before is given");
 	} else if (loop_capture_now(loop, numbers, CONTROL_CAPTURES_MAX) == 0) {

@@ -21,8 +21,7 @@
  * Signals: SIGINT and SIGTERM stop, SIGUSR1 reports totals so far, SIGUSR2 captures, SIGHUP reopens
  * the output.
  */
-#ifndef SILLAGE_LIVE_LOOP_H
-#define SILLAGE_LIVE_LOOP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -104,5 +103,3 @@ typedef void loop_list_fn(void *user, const struct url *url, const struct loop_l
  * none is.  Negative with the reason. */
 int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet)(const struct url *url),
 	      const atomic_bool *stop, void *user, struct err *err);
-
-#endif

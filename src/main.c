@@ -10,7 +10,6 @@
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static const struct command *const commands[] = {
 	&cmd_setup, &cmd_watch,   &cmd_export, &cmd_history,  &cmd_compare, NULL,
 };
 
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define COMMANDS ARRAY_COUNT(commands)
 
 static void print_usage(FILE *out)
 {

@@ -271,7 +271,6 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 	enum phase was = (enum phase)e->phase.phase;
 	uint64_t since = e->phase.since;
 
-	(void)how;
 	note_tid(shard, thread, e, ts);
 	if (thread_phase_seen(&e->phase, ts, cpu)) {
 		add_parts(shard, e, since, was);

@@ -18,8 +18,7 @@
  * What happens on a CPU (timers, wake-ups, signals) are records of an entity, the CPU, so that it
  * has one order.  At the same time the ordered events of entities come before those of threads.
  */
-#ifndef SILLAGE_ANALYSES_JOBS_JOBS_H
-#define SILLAGE_ANALYSES_JOBS_JOBS_H
+#pragma once
 
 #include "analyses/labels/labels.h"
 #include "engine/contract/analysis-rare.h"
@@ -220,5 +219,3 @@ void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* The job in the first word of NOTE_BEGIN and NOTE_END. */
 #define NOTE_JOB(word) ((size_t)((word)&0xFF))
-
-#endif

@@ -331,7 +331,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct opens *opens = opens_of(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		forget_opens(opens);
 	}

@@ -261,7 +261,7 @@ static void put_traces(const struct families *f)
 		{ "sillage_lag_seconds", "from a window's end to its report", METRICS_GAUGE },
 	};
 
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(families); i++) {
 		put_family(f, families[i].name, families[i].type, families[i].help);
 		for (size_t t = 0; t < f->metrics->traces.count; t++) {
 			const struct metrics_trace *trace = f->metrics->traces.at[t];
@@ -313,7 +313,7 @@ static void put_losses(const struct families *f)
 		const uint64_t values[] = { trace->discarded, trace->lost_packets,
 					    trace->bad_packets, trace->late_events };
 
-		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
 			char label[40];
 
 			(void)snprintf(label, sizeof(label), "kind=\"%s\"", kinds[k]);

@@ -123,7 +123,7 @@ static metric_message *add_metric(struct protobuf *p, const struct metrics_label
 	VEC(label_message *) all = { 0 };
 
 	*metric = (metric_message)IO__PROMETHEUS__CLIENT__METRIC__INIT;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		for (const char *at = parts[i]; at && *at; at += *at == ',') {
 			label_message *label = arena_alloc(&p->arena, sizeof(*label));
 

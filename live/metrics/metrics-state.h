@@ -2,8 +2,7 @@
  * metrics-state: shared by the parts of metrics: metrics.c adds up windows, metrics-families.c
  * names the sums.
  */
-#ifndef SILLAGE_LIVE_METRICS_STATE_H
-#define SILLAGE_LIVE_METRICS_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ struct metrics {
 /* Writes name="value", after a comma unless @is_first.  Values come from traces: they are escaped,
  * and bytes that are not ASCII become '?'. */
 void metrics_add_label(FILE *out, bool *is_first, const char *name, const char *value);
-
-#endif

@@ -44,7 +44,7 @@ static void put_name(const struct metrics_text *t, const char *suffix,
 	char before = '{';
 
 	(void)fprintf(t->out, "%s%s", t->name, suffix);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		if (parts[i] && parts[i][0]) {
 			(void)fprintf(t->out, "%c%s", before, parts[i]);
 			before = ',';

@@ -4,8 +4,7 @@
  *
  *     family, its samples, family, its samples, ...
  */
-#ifndef SILLAGE_LIVE_METRICS_WRITER_H
-#define SILLAGE_LIVE_METRICS_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void metrics_families(const struct metrics *metrics, struct metrics_writer *writ
 void metrics_powers(const struct histogram *histogram, uint64_t ret[METRICS_POWERS]);
 /* The bound number @i, in seconds. */
 double metrics_power_bound(unsigned int i);
-
-#endif

@@ -37,7 +37,7 @@ static char *trace_labels(const struct trace_identity *trace)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
 		if (values[i]) {
 			metrics_add_label(out, &is_first, names[i], values[i]);
 		}
@@ -112,10 +112,7 @@ static void free_table(struct total_table *total)
 
 static void free_trace(struct metrics_trace *trace)
 {
-	for (size_t i = 0; i < trace->tables.count; i++) {
-		free_table(trace->tables.at[i]);
-	}
-	vec_fini(&trace->tables);
+	vec_free_each(&trace->tables, free_table);
 	snapshot_free(trace->last);
 	free(trace->labels);
 	free(trace);
@@ -313,14 +310,11 @@ void metrics_free(struct metrics *metrics)
 	if (!metrics) {
 		return;
 	}
-	for (size_t t = 0; t < metrics->traces.count; t++) {
-		free_trace(metrics->traces.at[t]);
-	}
+	vec_free_each(&metrics->traces, free_trace);
 	for (size_t i = 0; i < metrics->own.count; i++) {
 		free(metrics->own.at[i].of);
 	}
 	vec_fini(&metrics->own);
-	vec_fini(&metrics->traces);
 	free(metrics);
 }
 
@@ -335,7 +329,6 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 static void on_trigger(struct output *output, const struct trace_identity *trace,
 		       const struct trigger_event *event)
 {
-	(void)trace;
 	metrics_own_add(output->state, METRICS_TRIGGERS_FIRED, event->name, 1);
 }
 

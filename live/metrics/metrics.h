@@ -11,8 +11,7 @@
  *
  * Besides, it says what the program does: triggers that fired, captures, relays.
  */
-#ifndef SILLAGE_LIVE_METRICS_H
-#define SILLAGE_LIVE_METRICS_H
+#pragma once
 
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -49,5 +48,3 @@ char *metrics_text(const struct metrics *metrics, bool is_open_metrics, size_t *
 /* The same as messages of io.prometheus.client.MetricFamily, each behind its length as a varint.
  * Histograms have native buckets, too (metrics-protobuf.c). */
 char *metrics_protobuf(const struct metrics *metrics, size_t *ret_len);
-
-#endif

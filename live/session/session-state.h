@@ -3,8 +3,7 @@
  * session-feed.c (from the relay to the engine), session-walk.c (packets that are not fetched),
  * session-recall.c (packets that are fetched once more) and session-trace.c (traces).
  */
-#ifndef SILLAGE_LIVE_SESSION_SESSION_STATE_H
-#define SILLAGE_LIVE_SESSION_SESSION_STATE_H
+#pragma once
 
 #include "ctf/clock.h"
 #include "engine/contract/beside.h"
@@ -167,5 +166,3 @@ bool session_trace_may_resume(const struct live_trace *trace);
 void session_trace_fail(struct live_trace *trace, const struct err *err);
 /* Call it after new metadata: reports the trace as attached once there is a plan. */
 void session_trace_note_plan(struct live_trace *trace);
-
-#endif

@@ -51,7 +51,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 	trace->session_id = session->listed.id;
 	trace->identity.host = mem_strdup(session->listed.host);
 	trace->identity.session = mem_strdup(session->listed.name);
-	trace->identity.path = path ? mem_strdup(path) : NULL;
+	trace->identity.path = mem_strdup_if(path);
 	*vec_push(&session->traces) = trace;
 	return trace;
 }

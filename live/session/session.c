@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,8 +314,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct session *session = arg;
 
-	(void)fd;
-	(void)what;
 	session_tick(session);
 }
 
@@ -457,11 +454,8 @@ void session_free(struct session *session)
 		free(session->streams.at[i]->name);
 		free(session->streams.at[i]);
 	}
-	for (size_t i = 0; i < session->traces.count; i++) {
-		session_trace_free(session->traces.at[i]);
-	}
+	vec_free_each(&session->traces, session_trace_free);
 	vec_fini(&session->streams);
-	vec_fini(&session->traces);
 	besides_leave(session->owner.besides, session->beside);
 	vec_fini(&session->read_uuids);
 	event_free(session->timer);
@@ -558,21 +552,6 @@ void session_checkpoint(struct session *session)
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_checkpoint(session->traces.at[i]);
 	}
-}
-
-uint64_t session_now(const struct session *session)
-{
-	uint64_t now = 0;
-
-	for (size_t i = 0; i < session->traces.count; i++) {
-		const struct live_trace *trace = session->traces.at[i];
-		uint64_t until = trace->trace ? trace_watermark(trace->trace) : 0;
-
-		/* All streams are silent: windows are closed by the wall clock. */
-		until = until == UINT64_MAX ? trace_closed_until(trace->trace) : until;
-		now = until > now ? until : now;
-	}
-	return now;
 }
 
 const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count)

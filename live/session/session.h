@@ -25,8 +25,7 @@
  * The owner decides when to connect again (session_retry_at()), and frees the session.  It is told
  * through struct session_owner; all calls come from the event loop.
  */
-#ifndef SILLAGE_LIVE_SESSION_SESSION_H
-#define SILLAGE_LIVE_SESSION_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -180,5 +179,3 @@ struct live_trace *session_find_away(const struct session *session, const uint8_
 struct live_trace *const *session_traces(const struct session *session, size_t *ret_count);
 void session_totals_so_far(struct session *session);
 void session_account(const struct session *session, struct run_summary *summary);
-
-#endif

@@ -6,8 +6,7 @@
  * stream has all of it after json_end_line() or json_flush().  Failed writes are the stream's to
  * report.
  */
-#ifndef SILLAGE_BASE_JSON_H
-#define SILLAGE_BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void json_end_line(struct json *json);
 void json_begin_object(struct json *json, FILE *out, const char *type);
 void json_end_object(struct json *json);
 void json_flush(struct json *json);
-
-#endif

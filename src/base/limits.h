@@ -3,8 +3,7 @@
  *
  * Input beyond a limit is an error that names the limit, or is counted; nothing is cut silently.
  */
-#ifndef SILLAGE_BASE_LIMITS_H
-#define SILLAGE_BASE_LIMITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,6 +46,9 @@
  * With what comes after it, a command ends within 1 s.  With sanitizers all takes ten times as
  * long. */
 #define STOP_PATIENCE_NS (CHECKS_ON ? 5 * NS_PER_S : NS_PER_S / 2)
+/* After a signal, how long a peer may say nothing: a wait takes no CPU time, whatever is checked.
+ */
+#define STOP_SILENCE_NS (NS_PER_S / 2)
 
 /* One packet.  LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)
@@ -290,5 +292,3 @@
 
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
-
-#endif

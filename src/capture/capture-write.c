@@ -363,21 +363,8 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 	return r < 0 ? r : r_index;
 }
 
-static int by_stream_and_time(const void *left, const void *right)
-{
-	const struct history_packet *a = left, *b = right;
-	int order = strcmp(a->stream, b->stream);
-
-	if (order != 0) {
-		return order;
-	}
-	if (a->retained->begin != b->retained->begin) {
-		return a->retained->begin < b->retained->begin ? -1 : 1;
-	}
-	return a->retained->info.seq_num < b->retained->info.seq_num
-		       ? -1
-		       : a->retained->info.seq_num > b->retained->info.seq_num;
-}
+ORDER(by_stream_and_time, struct history_packet,
+      UP_TEXT(stream) UP(retained->begin) UP(retained->info.seq_num))
 
 /* ---- traces ---- */
 

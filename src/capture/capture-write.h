@@ -16,8 +16,7 @@
  *
  * Everything here blocks; it runs in a thread of its own.
  */
-#ifndef SILLAGE_CAPTURE_CAPTURE_WRITE_H
-#define SILLAGE_CAPTURE_CAPTURE_WRITE_H
+#pragma once
 
 #include "base/err.h"
 #include "history/history.h"
@@ -63,5 +62,3 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 /* Runs `sillage report` and `sillage export` to write report.html and trace.perfetto into the
  * capture, as far as they are wanted, and waits for them.  Only has_extras tells of failures. */
 void capture_write_extras(struct capture_order *order);
-
-#endif

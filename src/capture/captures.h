@@ -18,8 +18,7 @@
  * Invariants: a capture is in exactly one of the states above.  At most per_hour captures begin per
  * hour because of triggers; those that a user asks for are not limited.
  */
-#ifndef SILLAGE_CAPTURE_CAPTURES_H
-#define SILLAGE_CAPTURE_CAPTURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ void captures_step(struct captures *captures, const struct captures_session *ses
 /* A capture that was written or has failed (path NULL), which the caller frees; NULL: none.
  * @wait: until one is done, if any is queued. */
 struct capture_order *captures_done(struct captures *captures, bool wait);
-
-#endif

@@ -12,7 +12,6 @@
 #include "base/process/service.h"
 #include "baseline/baseline.h"
 #include "capture/captures.h"
-#include "cmd/cmd.h"
 #include "cmd/live.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"

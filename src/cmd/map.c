@@ -53,15 +53,12 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	free(begun.beside);
 	m->has_begun = true;
 	output_trace_fini(&identity);
-	(void)err;
 	return 0;
 }
 
 /* Nothing is merged here, so the report is empty. */
 static void on_report(void *user, const struct report *report)
 {
-	(void)user;
-	(void)report;
 }
 
 static void on_warning(void *user, const struct engine_warning *warning)
@@ -80,8 +77,6 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 {
 	struct map_run *m = user;
 
-	(void)done;
-	(void)total;
 	if (partial_writer_check(m->out, &m->err) < 0) {
 		run_stop = true; /* the disk is full, for example; map_into() reports it */
 	}

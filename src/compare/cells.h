@@ -1,8 +1,7 @@
 /*
  * cells: a comparison as people read it: sections, and the cells of each change.
  */
-#ifndef SILLAGE_COMPARE_CELLS_H
-#define SILLAGE_COMPARE_CELLS_H
+#pragma once
 
 #include "compare/compare.h"
 #include "output/format.h"
@@ -54,5 +53,3 @@ const char *cells_who_lacks(const struct unmeasured *one);
 
 /* "1 trace from 2026-01-01T00:00:00Z, 3.2 s"; from malloc(). */
 char *cells_side(const struct profile *profile);
-
-#endif

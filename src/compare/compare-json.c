@@ -62,7 +62,7 @@ static void put_spread(struct json *json, const struct comparison *comparison,
 		      { "p95_ns", HISTOGRAM_P95 },  { "p99_ns", HISTOGRAM_P99 },
 		      { "p999_ns", HISTOGRAM_P999 } };
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		json_open(json, parts[i].key, '{');
 		put_values(json, change_part(comparison, change, 0, parts[i].part),
 			   change_part(comparison, change, 1, parts[i].part));

@@ -10,8 +10,7 @@
  *
  * A figure that is not known on one side has no value there (NAN), and is never 0.
  */
-#ifndef SILLAGE_COMPARE_COMPARE_H
-#define SILLAGE_COMPARE_COMPARE_H
+#pragma once
 
 #include "compare/profile.h"
 #include "figure/figure.h"
@@ -75,5 +74,3 @@ double compare_figure(const struct comparison *comparison, const struct figure *
 		      const char *name, int side);
 /* As limits name it: "cpu.threads[comm=redis].run_ns"; from malloc(). */
 char *change_figure(const struct change *change);
-
-#endif

@@ -4,7 +4,6 @@
  * The lines are untrusted: a member of the wrong type is an error that names line and member.  A
  * member that is not there is not known, since another version may have written the lines.
  */
-#include <assert.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -134,7 +133,7 @@ static int take_spread(const struct lines *lines, const char *key, struct json_o
 	int r = json_object_is_type(from, json_type_object) ? 0 : fail(lines, key, "is no object");
 
 	*ret = (struct spread){ .has_percentiles = has_all(from, percentiles) };
-	for (size_t i = 0; r == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(figures); i++) {
 		r = take_optional(lines, from, figures[i].key, figures[i].to);
 	}
 	buckets = r == 0 ? member(from, "buckets") : NULL;
@@ -341,7 +340,7 @@ static int take_losses(const struct lines *lines, struct profile *profile, struc
 	struct json_object *count = member(line, "count");
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(losses) / sizeof(losses[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(losses); i++) {
 		struct json_object *value = count ? member(count, losses[i].key) : NULL;
 		uint64_t number = 0;
 

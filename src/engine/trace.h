@@ -13,8 +13,7 @@
  *
  * All functions belong to the coordinator's thread.
  */
-#ifndef SILLAGE_ENGINE_TRACE_H
-#define SILLAGE_ENGINE_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -106,5 +105,3 @@ uint64_t trace_closed_until(const struct trace *trace);
 void trace_pause(struct trace *trace, uint64_t now_ns);
 /* Ends the streams that are away: no packet of them comes any more. */
 void trace_end_away(struct trace *trace);
-
-#endif

@@ -136,6 +136,7 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 	int r = -ECONNRESET;
 	char *own = NULL;
 
+	assert(!job->dir && job->traces.count == 0);
 	for (unsigned int attempt = 1; r < 0;) {
 		free(own);
 		own = dir ? mem_printf("%s-%u", dir, attempt) : NULL;
@@ -172,10 +173,10 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 static void add_paths(struct range_job *job, const struct units_span *span,
 		      struct recorded_paths *paths)
 {
-	for (size_t i = 0; i < job->traces.count; i++) {
-		struct range_trace *trace = job->traces.at[i];
+	VEC_EACH_OF(&job->traces, trace) {
 		struct recorded_path *path = vec_push(&paths->at);
 
+		assert(trace->dir);
 		for (char *at = trace->path; at && *at; at++) {
 			*at = units_letter(*at);
 		}

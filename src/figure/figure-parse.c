@@ -255,8 +255,8 @@ void figure_copy(struct figure *to, const struct figure *from)
 {
 	*to = *from;
 	to->text = mem_strdup(from->text);
-	to->key = from->key ? mem_strdup(from->key) : NULL;
-	to->pattern = from->pattern ? mem_strdup(from->pattern) : NULL;
+	to->key = mem_strdup_if(from->key);
+	to->pattern = mem_strdup_if(from->pattern);
 	if (from->per) {
 		to->per = mem_alloc(sizeof(*to->per));
 		figure_copy(to->per, from->per);

@@ -7,8 +7,7 @@
  * part of it, and patterns hold inside, too.  A backslash takes the letter after it as it is.  What
  * no row can have is refused: a trigger that never fires helps no one.
  */
-#ifndef SILLAGE_FIGURE_WHICH_H
-#define SILLAGE_FIGURE_WHICH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -45,5 +44,3 @@ bool which_chooses_name(const struct figure *figure, const char *name);
 bool which_is_by_name(const struct figure *figure);
 /* Prints what selects the row of this name: [comm=redis]. */
 void which_print(const struct table *table, const char *name, FILE *out);
-
-#endif

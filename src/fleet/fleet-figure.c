@@ -113,7 +113,7 @@ static const struct {
 	{ "preempt", false, "preempt.waited", NULL },
 };
 
-#define USUAL (sizeof(usual) / sizeof(usual[0]))
+#define USUAL ARRAY_COUNT(usual)
 
 static void add_usual(struct fleet_figures *figures, size_t at, bool by_container)
 {
@@ -146,10 +146,7 @@ void fleet_figure_add_default(struct fleet_figures *figures, bool by_container)
 
 void fleet_figures_fini(struct fleet_figures *figures)
 {
-	for (size_t i = 0; i < figures->at.count; i++) {
-		figure_free(figures->at.at[i]);
-	}
-	vec_fini(&figures->at);
+	vec_free_each(&figures->at, figure_free);
 }
 
 /* ---- values ---- */

@@ -6,8 +6,7 @@
  * counts, distributions merge.  A sum of time is a share of the window, as triggers compare it with
  * a %; other sums are as they are, or with `.rate` per second.
  */
-#ifndef SILLAGE_FLEET_FLEET_FIGURE_H
-#define SILLAGE_FLEET_FLEET_FIGURE_H
+#pragma once
 
 #include "base/err.h"
 #include "engine/tables/columns.h"
@@ -45,5 +44,3 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 double fleet_figure_known(const struct report *report);
 /* "share", "ns", "bytes/s", ... */
 const char *fleet_figure_unit(const struct fleet_figure *figure);
-
-#endif

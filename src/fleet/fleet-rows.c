@@ -225,9 +225,7 @@ static void sort(struct fleet_rows *rows)
 			       .figures = figures->at.count };
 
 	assert(order.figure == SIZE_MAX || order.figure < order.figures);
-	for (size_t i = 0; i < rows->rows.count; i++) {
-		struct fleet_row *row = &rows->rows.at[i];
-
+	VEC_EACH(&rows->rows, row) {
 		row->furthest = -1;
 		for (size_t k = 0; k < figures->at.count; k++) {
 			if (row->cells[k].has_distance &&

@@ -8,8 +8,7 @@
  * All traces of a host are put together, as `history --merged` does.  Windows come in time order by
  * slot, so that a slot is over when a window of a later one comes.
  */
-#ifndef SILLAGE_FLEET_FLEET_H
-#define SILLAGE_FLEET_FLEET_H
+#pragma once
 
 #include "fleet/fleet-figure.h"
 #include "fleet/fleet-trigger.h"
@@ -84,5 +83,3 @@ void fleet_end_slot(struct fleet *fleet);
 void fleet_drop_slot(struct fleet *fleet);
 /* Ends the open slot, and shows the total. */
 void fleet_end(struct fleet *fleet);
-
-#endif

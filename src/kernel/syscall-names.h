@@ -5,14 +5,15 @@
  * one exit_syscall, which names no call, served all calls.  The events of a 32-bit program on a
  * 64-bit kernel start with "compat_"; the labels of its calls end with "/32".
  */
-#ifndef SILLAGE_KERNEL_SYSCALL_NAMES_H
-#define SILLAGE_KERNEL_SYSCALL_NAMES_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/vec.h"
 
 #define SYSCALL_UNNAMED_ID 0 /* of exit_syscall, which can end any call */
 
@@ -23,7 +24,7 @@ static inline const char *syscall_name(const char *event, bool *ret_is_compat)
 
 	*ret_is_compat = strncmp(event, "compat_", 7) == 0;
 	event += *ret_is_compat ? 7 : 0;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
 
 		if (strncmp(event, prefixes[i], len) == 0) {
@@ -113,5 +114,3 @@ static inline uint32_t syscall_id(const char *event)
 	}
 	return hash ? hash : 1; /* 0 is SYSCALL_UNNAMED_ID */
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Values are borrowed from the argument vector's copies, which live as long as struct options.
  */
-#ifndef SILLAGE_OPTIONS_PARTS_H
-#define SILLAGE_OPTIONS_PARTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -108,5 +107,3 @@ void options_list_label_models(FILE *out);
 
 /* -EINVAL: @word is unknown; the message suggests the one of @words that is most like it. */
 int options_refuse(struct err *err, const char *noun, const char *word, const char *const *words);
-
-#endif

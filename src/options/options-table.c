@@ -285,5 +285,5 @@ const struct option options_table[] = {
 	{ .name = NULL },
 };
 
-_Static_assert(sizeof(options_table) / sizeof(options_table[0]) <= OPTIONS_COUNT_MAX + 1,
+_Static_assert(ARRAY_COUNT(options_table) <= OPTIONS_COUNT_MAX + 1,
 	       "help, parsing and suggestions have room for all");

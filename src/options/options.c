@@ -460,10 +460,7 @@ void options_fini(struct options *options)
 	vec_fini(&options->ust);
 	if (retained) {
 		(void)poptFreeContext(retained->context);
-		for (size_t i = 0; i < retained->values.count; i++) {
-			free(retained->values.at[i]);
-		}
-		vec_fini(&retained->values);
+		vec_free_each(&retained->values, free);
 		free(retained);
 		options->memory = NULL;
 	}

@@ -9,8 +9,7 @@
  * allows, or its default; options that exclude each other, or have no effect, are refused.  Members
  * point into memory that options_fini() frees.
  */
-#ifndef SILLAGE_OPTIONS_H
-#define SILLAGE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -158,5 +157,3 @@ void options_print_completion(const struct options_command *commands, FILE *out)
 
 /* The one of @words (ends with NULL) that is most like @word; NULL: none is near. */
 const char *options_nearest(const char *word, const char *const *words);
-
-#endif

@@ -200,7 +200,7 @@ const char *format_rows_title(const struct table *table)
 		[SCOPE_CONTAINER_PAIR] = "PAIR",
 	};
 
-	assert((size_t)table->scope < sizeof(titles) / sizeof(titles[0]));
+	assert((size_t)table->scope < ARRAY_COUNT(titles));
 	return table->title ? table->title : titles[table->scope];
 }
 

@@ -10,8 +10,7 @@
  * Texts are cut to CELL_MAX bytes.  Names come from traces and may hold any bytes; whoever prints
  * them makes them harmless (units_letter()).
  */
-#ifndef SILLAGE_OUTPUT_FORMAT_H
-#define SILLAGE_OUTPUT_FORMAT_H
+#pragma once
 
 #include "base/histogram.h"
 #include "engine/tables/report.h"
@@ -63,5 +62,3 @@ void format_figure(char text[CELL_MAX], const struct figure *figure, double valu
 /* A histogram in a line: count, mean, 99th percentile and maximum. */
 void format_histogram(char *text, size_t size, const char *title,
 		      const struct histogram *histogram);
-
-#endif

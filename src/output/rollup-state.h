@@ -1,8 +1,7 @@
 /*
  * rollup-state: the inside of a rollup, shared by rollup.c and rollup-threads.c.
  */
-#ifndef SILLAGE_OUTPUT_ROLLUP_STATE_H
-#define SILLAGE_OUTPUT_ROLLUP_STATE_H
+#pragma once
 
 #include <string.h>
 
@@ -44,14 +43,12 @@ static inline bool rollup_row_equal(const struct rollup_row *a, const struct rol
 
 static inline bool rollup_rows_is_used(const void *unused, struct rollup_row *const *row)
 {
-	(void)unused;
 	return *row;
 }
 
 static inline const struct rollup_row *rollup_rows_key(const void *unused,
 						       struct rollup_row *const *row)
 {
-	(void)unused;
 	return *row;
 }
 
@@ -113,5 +110,3 @@ void rollup_note_names(struct rollup *rollup, const struct report_table *from);
 void rollup_group(struct rollup *rollup, struct rollup_table *table);
 /* The analysis' table of threads, if it was in the windows and @table is the sum of it. */
 struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollup_table *table);
-
-#endif

@@ -44,9 +44,7 @@ void rollup_free(struct rollup *rollup)
 	if (!rollup) {
 		return;
 	}
-	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct rollup_table *table = rollup->tables.at[t];
-
+	VEC_EACH_OF(&rollup->tables, table) {
 		empty(table);
 		rollup_rows_fini(&table->by_key);
 		columns_fini(&table->columns);
@@ -61,10 +59,7 @@ void rollup_free(struct rollup *rollup)
 	vec_fini(&rollup->names);
 	vec_fini(&rollup->parts);
 	vec_fini(&rollup->spans);
-	for (size_t i = 0; i < rollup->groups.count; i++) {
-		rollup_free(rollup->groups.at[i]);
-	}
-	vec_fini(&rollup->groups);
+	vec_free_each(&rollup->groups, rollup_free);
 	rollup_views_fini(&rollup->view_at);
 	free(rollup);
 }
@@ -151,7 +146,7 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 	row->source = source;
 	row->named.rank = PROCESS_UNNAMED;
 	show_name(row, from);
-	row->keyed = from->keyed ? mem_strdup(from->keyed) : NULL;
+	row->keyed = mem_strdup_if(from->keyed);
 	row->row.keyed = row->keyed;
 	row->row.values = row->values;
 	*vec_push(&table->all) = row;
@@ -280,7 +275,7 @@ static void sort(struct rollup *rollup, struct rollup_table *table)
 	if (table->table->scope != SCOPE_LONGEST) {
 		report_sort(table->table, NULL, table->rows.at, table->rows.count, rollup->top);
 	} else if (table->rows.count > 1) {
-		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
+		vec_sort(&table->rows, by_instance);
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
 	}
 	for (size_t i = 0; table->table->scope == SCOPE_LONGEST && i < table->rows.count; i++) {
@@ -466,11 +461,8 @@ static void take_groups(struct rollup *rollup)
 	if (!is_any) {
 		return;
 	}
-	qsort(rollup->shown.at, rollup->shown.count, sizeof(rollup->shown.at[0]), by_analysis);
-	if (rollup->missing.count > 1) {
-		qsort(rollup->missing.at, rollup->missing.count, sizeof(rollup->missing.at[0]),
-		      by_missing);
-	}
+	vec_sort(&rollup->shown, by_analysis);
+	vec_sort(&rollup->missing, by_missing);
 }
 
 const struct report *rollup_take(struct rollup *rollup)
@@ -479,9 +471,7 @@ const struct report *rollup_take(struct rollup *rollup)
 		return NULL;
 	}
 	rollup->shown.count = 0;
-	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct rollup_table *table = rollup->tables.at[t];
-
+	VEC_EACH_OF(&rollup->tables, table) {
 		rollup_group(rollup, table);
 		sort(rollup, table);
 		*vec_push(&rollup->shown) = (struct report_table){ .analysis = table->analysis,

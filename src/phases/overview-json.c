@@ -142,9 +142,7 @@ static void put_tree(struct json *json, const char *by, const struct tree *tree)
 	json_real(json, "gain", chosen->gain);
 	json_real(json, "loss", chosen->loss);
 	json_open(json, "aggregates", '[');
-	for (size_t i = 0; i < chosen->at.count; i++) {
-		const struct aggregate *aggregate = &chosen->at.at[i];
-
+	VEC_EACH(&chosen->at, aggregate) {
 		json_open(json, NULL, '{');
 		json_u64(json, "node", aggregate->node);
 		json_u64(json, "first", aggregate->first);

@@ -237,17 +237,12 @@ void recorded_session_fini(struct recorded_session *session)
 
 void recorded_paths_fini(struct recorded_paths *paths)
 {
-	for (size_t i = 0; i < paths->at.count; i++) {
-		struct recorded_path *path = &paths->at.at[i];
-
-		for (size_t k = 0; k < path->dirs.count; k++) {
-			free(path->dirs.at[k]);
-		}
+	VEC_EACH(&paths->at, path) {
+		vec_free_each(&path->dirs, free);
 		for (size_t k = 0; k < path->lost.count; k++) {
 			free(path->lost.at[k].file);
 			free(path->lost.at[k].why);
 		}
-		vec_fini(&path->dirs);
 		vec_fini(&path->lost);
 		free(path->name);
 	}
@@ -256,8 +251,7 @@ void recorded_paths_fini(struct recorded_paths *paths)
 
 void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from)
 {
-	for (size_t i = 0; i < from->at.count; i++) {
-		const struct recorded_path *path = &from->at.at[i];
+	VEC_EACH(&from->at, path) {
 		struct recorded_path *copy = vec_push(&to->at);
 
 		*copy = (struct recorded_path){ .name = mem_strdup(path->name),

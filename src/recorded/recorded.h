@@ -21,8 +21,7 @@
  * of the stream's end.  Errors are a missing directory, unreadable metadata, or files that cannot
  * be opened.
  */
-#ifndef SILLAGE_RECORDED_RECORDED_H
-#define SILLAGE_RECORDED_RECORDED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -179,5 +178,3 @@ struct recorded_run {
 /* Feeds one trace to the engine, up to its total. */
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
 		     struct err *err);
-
-#endif

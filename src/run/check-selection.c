@@ -3,6 +3,7 @@
  */
 #include "run/check-selection.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ static int check(const struct options *options, const struct figure *figure, str
 {
 	char *selection;
 
+	assert(figure->table);
 	if (which_is_selected(figure, &options->selection)) {
 		return 0;
 	}
@@ -33,6 +35,7 @@ int run_check_selection(const struct options *options, const struct actions *act
 		struct figure_list figures = { 0 };
 
 		trigger_figures(actions_trigger(actions, i), &figures);
+		assert(figures.at.count > 0);
 		for (size_t k = 0; r == 0 && k < figures.at.count; k++) {
 			r = check(options, figures.at.at[k], err);
 		}

@@ -4,8 +4,7 @@
  * --tid, --pid, --comm and --cpu choose what is analysed, for triggers and gates, too.  One that is
  * about something else could never hold, or always would.
  */
-#ifndef SILLAGE_RUN_CHECK_SELECTION_H
-#define SILLAGE_RUN_CHECK_SELECTION_H
+#pragma once
 
 #include "base/err.h"
 
@@ -15,5 +14,3 @@ struct options;
 /* -EINVAL, with the reason, if the selection leaves out all rows of a figure of a trigger. */
 int run_check_selection(const struct options *options, const struct actions *actions,
 			struct err *err);
-
-#endif

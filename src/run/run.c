@@ -5,11 +5,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
 #include "baseline/baseline.h"
@@ -58,9 +58,9 @@ void run_identify(struct trace_identity *identity, const struct metadata *types,
 	const struct env_entry *domain = metadata_env(types, "domain");
 
 	output_trace_fini(identity);
-	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
-	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
-	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
+	identity->host = host ? mem_strdup_if(host->text) : NULL;
+	identity->session = session ? mem_strdup_if(session->text) : NULL;
+	identity->domain = domain ? mem_strdup_if(domain->text) : NULL;
 	identity->path = mem_strdup(path);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
@@ -250,6 +250,7 @@ int run_find(const struct options *options, const char *arg, struct recorded_pat
 	new = vec_push(&all_fetched);
 	*new = (struct fetched){ .arg = arg };
 	new->r = fetch(options, arg, &new->paths, &new->err);
+	assert(new == &all_fetched.at[all_fetched.count - 1]); /* it has not moved */
 	recorded_paths_copy(paths, &new->paths);
 	*err = new->err;
 	return new->r;
@@ -295,6 +296,7 @@ void run_add_cpu(const struct analysis *list[ANALYSES_MAX])
 		}
 		list[count++] = analyses[i];
 	}
+	assert(!old[from] && count < ANALYSES_MAX);
 	list[count] = NULL;
 }
 
@@ -334,6 +336,7 @@ static struct gate *gate_of(const struct options *options, const struct actions 
 	struct gate *gate = gate_new(options->strict);
 	size_t count = actions_count(actions);
 
+	assert(options->fails.count <= count);
 	for (size_t i = 0; i < count; i++) {
 		gate_add(gate, trigger_name(actions_trigger(actions, i)),
 			 i >= count - options->fails.count);

@@ -5,8 +5,7 @@
  * Functions that return int without saying more return 0, or a negative errno with the reason in
  * @err.  Only run_output() and run_checkpoint_file() print.
  */
-#ifndef SILLAGE_RUN_RUN_H
-#define SILLAGE_RUN_RUN_H
+#pragma once
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -116,5 +115,3 @@ int run_output(const struct options *options, struct output *output,
 /* The exit status of a run whose output, or anything else, failed.  Says why, unless the reader of
  * a pipe has ended. */
 int run_failed(const struct output *output, const struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * say: messages for people, on standard error.
  */
-#ifndef SILLAGE_RUN_SAY_H
-#define SILLAGE_RUN_SAY_H
+#pragma once
 
 /* Prints "sillage: ..." and a newline, as plain_message() leaves it; under systemd the line has a
  * log level. */
@@ -10,5 +9,3 @@ void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Has say() give its lines to @show instead, without "sillage: ".  NULL: as before. */
 void say_to(void (*show)(const char *line));
-
-#endif

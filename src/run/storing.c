@@ -3,6 +3,7 @@
  */
 #include "run/storing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,7 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 	    also_of(options, &windows.keep, &windows.also_ns, err) < 0) {
 		return -EINVAL;
 	}
+	assert(!storing_in(output));
 	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };
 	r = store_open(&windows, (struct store **)&also->state, err);
 	if (r == 0) {

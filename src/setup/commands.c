@@ -81,7 +81,7 @@ static void add_contexts(struct command_lines *lines, const char *session, const
 	const char *const head[] = { "lttng", "add-context", domain, "-s", session, "-c", CHANNEL };
 
 	if (contexts->at.count > 0) {
-		vec_append(&words, head, sizeof(head) / sizeof(head[0]));
+		vec_append(&words, head, ARRAY_COUNT(head));
 		for (size_t i = 0; i < contexts->at.count; i++) {
 			*vec_push(&words) = "-t";
 			*vec_push(&words) = contexts->at.at[i];
@@ -201,13 +201,8 @@ void commands_print(const struct command_line *line, FILE *out)
 
 void commands_fini(struct command_lines *lines)
 {
-	for (size_t i = 0; i < lines->at.count; i++) {
-		struct command_line *line = &lines->at.at[i];
-
-		for (size_t k = 0; k < line->words.count; k++) {
-			free(line->words.at[k]);
-		}
-		vec_fini(&line->words);
+	VEC_EACH(&lines->at, line) {
+		vec_free_each(&line->words, free);
 	}
 	vec_fini(&lines->at);
 }

@@ -24,10 +24,7 @@ static void add(struct wanted_names *names, const char *name)
 
 static void clear(struct wanted_names *names)
 {
-	for (size_t i = 0; i < names->at.count; i++) {
-		free(names->at.at[i]);
-	}
-	vec_fini(&names->at);
+	vec_free_each(&names->at, free);
 }
 
 /* ---- events ---- */
@@ -56,7 +53,7 @@ static void add_kernel(struct wanted *wanted, const char *event)
 		wanted->all_calls = true;
 		return;
 	}
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		if (starts_with(event, prefixes[i])) {
 			const char *call = event + strlen(prefixes[i]);
 

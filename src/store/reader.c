@@ -13,36 +13,41 @@
 #include "base/arena.h"
 #include "engine/tables/columns.h"
 #include "store/reader-state.h"
+#include "store/rows/head.h"
 #include "store/store.h"
 
 /* ---- opening ---- */
 
-static char *column_text(sqlite3_stmt *statement, int at)
+struct store_trace reader_trace_of(sqlite3_stmt *row)
 {
-	const char *text = (const char *)sqlite3_column_text(statement, at);
+	return (struct store_trace){
+		.number = sqlite3_column_int64(row, 0),
+		.id = sqlite_text(row, 5),
+		.uuid = sqlite_text(row, 6),
+		.identity = { .host = sqlite_text(row, 1),
+			      .session = sqlite_text(row, 2),
+			      .domain = sqlite_text(row, 3),
+			      .path = sqlite_text(row, 4) },
+	};
+}
 
-	return text ? mem_strdup(text) : NULL;
+void reader_trace_fini(struct store_trace *trace)
+{
+	output_trace_fini(&trace->identity);
+	free(trace->id);
+	free(trace->uuid);
 }
 
 static int read_traces(struct store_reader *reader, struct err *err)
 {
 	sqlite3_stmt *all = NULL;
 	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT trace, host, session, domain, path, id, uuid FROM traces"
-			       " ORDER BY host, session, domain, path, id",
-			       &all, err);
+			       READER_TRACES " ORDER BY host, session, domain, path, id", &all,
+			       err);
 	int step = SQLITE_DONE;
 
 	while (r == 0 && (step = sqlite3_step(all)) == SQLITE_ROW) {
-		*vec_push(&reader->traces) = (struct store_trace){
-			.number = sqlite3_column_int64(all, 0),
-			.id = column_text(all, 5),
-			.uuid = column_text(all, 6),
-			.identity = { .host = column_text(all, 1),
-				      .session = column_text(all, 2),
-				      .domain = column_text(all, 3),
-				      .path = column_text(all, 4) },
-		};
+		*vec_push(&reader->traces) = reader_trace_of(all);
 	}
 	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, err);
 	(void)sqlite3_finalize(all);
@@ -186,12 +191,7 @@ void store_reader_close(struct store_reader *reader)
 			}
 		}
 	}
-	for (size_t i = 0; i < reader->traces.count; i++) {
-		output_trace_fini(&reader->traces.at[i].identity);
-		free(reader->traces.at[i].id);
-		free(reader->traces.at[i].uuid);
-	}
-	vec_fini(&reader->traces);
+	vec_fini_each(&reader->traces, reader_trace_fini);
 	vec_fini(&reader->report_tables);
 	vec_fini(&reader->missing);
 	vec_fini(&reader->known_views);
@@ -338,9 +338,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 static void show_rows(struct read_table *table)
 {
 	assert(table->shown.count == 0);
-	for (size_t i = 0; i < table->rows.count; i++) {
-		struct store_row *row = &table->rows.at[i];
-
+	VEC_EACH(&table->rows, row) {
 		row->row.values = row->values;
 		row->row.thread = row->row.thread ? &row->view : NULL;
 		row->row.instance = row->row.instance ? &row->instance : NULL;
@@ -398,25 +396,12 @@ static uint16_t unknown_of(const char *unknown, const struct analysis *analysis,
 	return 0;
 }
 
-static bool is_word_of(const char *lists, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = lists; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
-			return true;
-		}
-	}
-	return false;
-}
-
 uint64_t store_reader_lists(const char *text)
 {
 	uint64_t lists = 0;
 
 	for (size_t a = 0; analyses[a]; a++) {
-		lists |= is_word_of(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
+		lists |= store_head_names(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
 	}
 	return lists;
 }
@@ -567,8 +552,8 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	}
 	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = window->begin };
 	read_head(reader->heads.scan, window, ret);
-	missing = column_text(reader->heads.scan, 11);
-	unknown = column_text(reader->heads.scan, 12);
+	missing = sqlite_text(reader->heads.scan, 11);
+	unknown = sqlite_text(reader->heads.scan, 12);
 	arena_reset(&reader->texts);
 	reader->report_tables.count = 0;
 	r = missing && unknown ? read_views(reader, &place, err)

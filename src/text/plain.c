@@ -11,6 +11,7 @@
 
 #include "base/text/utf8.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 void plain_report(char *text, size_t len)
 {
@@ -47,7 +48,7 @@ static bool is_invisible(uint32_t code)
 		{ 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
 	};
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(ranges); i++) {
 		if (code >= ranges[i].first && code <= ranges[i].last) {
 			return true;
 		}

@@ -6,8 +6,7 @@
  * So the streams that go to people pass through here (output/sink.h, run/say.h), whatever was
  * printed on them; nobody who prints has to think of it.
  */
-#ifndef SILLAGE_TEXT_PLAIN_H
-#define SILLAGE_TEXT_PLAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void plain_message(char *text);
 /* On standard error, in place of what this function put there before. */
 void plain_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void plain_clear_progress(void);
-
-#endif

@@ -113,14 +113,9 @@ void actions_free(struct actions *actions)
 		return;
 	}
 	finish(actions);
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		struct rule *rule = actions->rules.at[i];
-
+	VEC_EACH_OF(&actions->rules, rule) {
 		trigger_free(rule->trigger);
-		for (size_t k = 0; k < rule->commands.count; k++) {
-			free(rule->commands.at[k]);
-		}
-		vec_fini(&rule->commands);
+		vec_free_each(&rule->commands, free);
 		free(rule);
 	}
 	vec_fini(&actions->rules);
@@ -164,7 +159,7 @@ static bool take_capture(struct rule *rule, const char *action)
 	if (strncmp(action, "capture", strlen("capture")) != 0) {
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
 		if (strncmp(at, names[i].name, strlen(names[i].name)) == 0) {
 			extras |= names[i].extra;
 			at += strlen(names[i].name);

@@ -2,8 +2,7 @@
  * trigger-parts: the parts of a trigger.  trigger-parse.c makes them from text, trigger-uses.c says
  * what they need, trigger.c evaluates them, with trigger-auto.c and trigger-baseline.c below it.
  */
-#ifndef SILLAGE_TRIGGER_TRIGGER_PARTS_H
-#define SILLAGE_TRIGGER_TRIGGER_PARTS_H
+#pragma once
 
 #include "base/codec.h"
 #include "base/mem.h"
@@ -141,5 +140,3 @@ const struct baseline_bound *baseline_find(const struct baseline_window *window,
 					   const struct condition *c, const struct report_row *row);
 /* Whether any row has a limit and a value. */
 bool baseline_has_any(const struct baseline_window *window, const struct condition *c);
-
-#endif

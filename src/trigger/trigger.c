@@ -292,15 +292,7 @@ static struct trace_state *state_of(struct trigger *trigger, const struct trace_
 	return state;
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct which_identity *a = left, *b = right;
-
-	if (a->of != b->of) {
-		return a->of < b->of ? -1 : 1;
-	}
-	return a->which < b->which ? -1 : a->which > b->which;
-}
+ORDER(by_key, struct which_identity, UP(of) UP(which))
 
 /* The evaluation of one window of a trace. */
 struct evaluation {
@@ -405,10 +397,7 @@ static void step_rows(const struct evaluation *evaluation, struct trigger_contex
 			step(evaluation, context, evaluation->old[i], false);
 		}
 	}
-	if (evaluation->state->rows.count > 0) {
-		qsort(evaluation->state->rows.at, evaluation->state->rows.count,
-		      sizeof(*evaluation->state->rows.at), by_key);
-	}
+	vec_sort(&evaluation->state->rows, by_key);
 }
 
 bool trigger_skips(const struct trigger *trigger, const struct report *report)

@@ -42,8 +42,7 @@
  * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
  * which anything is missing.
  */
-#ifndef SILLAGE_TRIGGER_TRIGGER_H
-#define SILLAGE_TRIGGER_TRIGGER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -134,5 +133,3 @@ void trigger_codec(struct trigger *trigger, const struct trace_identity *trace,
 
 /* Prints for people what it looks at, and how. */
 void trigger_describe(const struct trigger *trigger, FILE *out);
-
-#endif

@@ -12,7 +12,6 @@
 
 #include "base/units.h"
 #include "engine/engine.h"
-#include "engine/trace.h"
 #include "output/rollup.h"
 #include "output/shown.h"
 #include "recorded/recorded.h"
@@ -67,9 +66,6 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
-	(void)user;
-	(void)trace;
-	(void)err;
 	return 0;
 }
 

@@ -69,7 +69,6 @@ static int add_windows(const struct options *options, struct output *output,
 
 static void warn(void *user, const char *message)
 {
-	(void)user;
 	say("%s", message);
 }
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
 #include "cmd/setup/rate.h"
 #include "cmd/setup/setup.h"
 #include "run/run.h"

@@ -15,8 +15,7 @@
  * underscore that CTF 1.8 puts in front (CTF 1.8.3, section 7.3.2).  CTF 2 puts nothing in front,
  * so its parser adds an underscore to each name that starts with one.
  */
-#ifndef SILLAGE_CTF_METADATA_TYPE_H
-#define SILLAGE_CTF_METADATA_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -204,5 +203,3 @@ bool type_is_text(const struct type *element);
  * Parsers call it for each type if CHECKS_ON.
  */
 void type_check(const struct type *type);
-
-#endif

@@ -80,12 +80,7 @@ static void sort(struct execution **all, size_t count, key_fn *const *keys, size
 	free(items);
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
+ORDER_VALUES(by_number, uint64_t)
 
 /* ---- durations ---- */
 
@@ -379,18 +374,7 @@ static int by_response(const void *left, const void *right)
 }
 
 /* Most misses first, then most time. */
-static int by_misses(const void *left, const void *right)
-{
-	const struct executions_group *a = left, *b = right;
-
-	if (a->sum.misses != b->sum.misses) {
-		return a->sum.misses > b->sum.misses ? -1 : 1;
-	}
-	if (a->sum.total_ns != b->sum.total_ns) {
-		return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER(by_misses, struct executions_group, DOWN(sum.misses) DOWN(sum.total_ns) UP(thread))
 
 static int by_urgency(const void *left, const void *right)
 {
@@ -433,15 +417,7 @@ size_t executions_worst(const struct executions *executions, const struct execut
 	return all + open;
 }
 
-static int by_span(const void *left, const void *right)
-{
-	const struct executions_span *a = left, *b = right;
-
-	if (a->thread != b->thread) {
-		return a->thread < b->thread ? -1 : 1;
-	}
-	return a->is.begin < b->is.begin ? -1 : a->is.begin > b->is.begin;
-}
+ORDER(by_span, struct executions_span, UP(thread) UP(is.begin))
 
 /* @all: by thread, unless executions go from one thread to another. */
 static void note_spans(struct executions *executions, struct execution *const *all, size_t count)
@@ -462,8 +438,7 @@ static void note_spans(struct executions *executions, struct execution *const *a
 		}
 	}
 	if (is_across) {
-		qsort(executions->spans.at, executions->spans.count, sizeof(*executions->spans.at),
-		      by_span);
+		vec_sort(&executions->spans, by_span);
 	}
 }
 
@@ -475,10 +450,9 @@ static void note_worst(const struct executions *executions, struct execution *al
 		*vec_push(ret) = &all[i];
 	}
 	if (executions_have_responses(executions)) {
-		sort(ret->at, count, worst_first, sizeof(worst_first) / sizeof(worst_first[0]));
+		sort(ret->at, count, worst_first, ARRAY_COUNT(worst_first));
 	} else {
-		sort(ret->at, count, longest_first,
-		     sizeof(longest_first) / sizeof(longest_first[0]));
+		sort(ret->at, count, longest_first, ARRAY_COUNT(longest_first));
 	}
 }
 
@@ -497,7 +471,7 @@ void executions_add_up(struct executions *executions)
 				 ? &executions->all.at[i]
 				 : &executions->open.at[i - executions->all.count];
 	}
-	sort(all, count, by_place, sizeof(by_place) / sizeof(by_place[0]));
+	sort(all, count, by_place, ARRAY_COUNT(by_place));
 	lengths = mem_alloc(count * sizeof(*lengths));
 	for (size_t i = 1; i <= count; i++) {
 		if (i == count || all[i]->group != all[first]->group) {
@@ -509,8 +483,8 @@ void executions_add_up(struct executions *executions)
 	note_spans(executions, all, count);
 	free(all);
 	free(lengths);
-	qsort(executions->groups.at, executions->groups.count, sizeof(*executions->groups.at),
-	      executions_have_responses(executions) ? by_urgency : by_misses);
+	vec_sort(&executions->groups,
+		 executions_have_responses(executions) ? by_urgency : by_misses);
 	note_worst(executions, executions->all.at, executions->all.count, &executions->worst);
 	note_worst(executions, executions->open.at, executions->open.count,
 		   &executions->worst_open);

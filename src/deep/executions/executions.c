@@ -466,15 +466,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	return 0;
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct execution *a = left, *b = right;
-
-	if (a->thread != b->thread) {
-		return a->thread < b->thread ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_place, struct execution, UP(thread) UP(begin))
 
 struct found {
 	struct execution *at;
@@ -489,8 +481,8 @@ static size_t keep_within(struct found inner, struct found outer)
 	if (inner.count == 0 || outer.count == 0) {
 		return 0;
 	}
-	qsort(inner.at, inner.count, sizeof(*inner.at), by_place);
-	qsort(outer.at, outer.count, sizeof(*outer.at), by_place);
+	vec_sort(&inner, by_place);
+	vec_sort(&outer, by_place);
 	for (size_t i = 0; i < inner.count; i++) {
 		struct execution one = inner.at[i];
 

@@ -23,8 +23,7 @@
  *     any ── gap on its CPU ──> 0                            counted (cut)
  *     any ── the thread ends, or the range ──> 0             open execution
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_H
-#define SILLAGE_DEEP_EXECUTIONS_H
+#pragma once
 
 #include "deep/executions/arrivals.h"
 #include "deep/path.h"
@@ -137,5 +136,3 @@ bool executions_have_responses(const struct executions *executions);
 
 /* For executions.c: sorts the executions and fills the figures. */
 void executions_add_up(struct executions *executions);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * analysis-rare: what few analyses have, behind the one pointer analysis.rare.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_ANALYSIS_RARE_H
-#define SILLAGE_ENGINE_CONTRACT_ANALYSIS_RARE_H
+#pragma once
 
 #include "engine/contract/analysis.h"
 
@@ -94,5 +93,3 @@ void analysis_checkpoint(const struct analysis *analysis, const struct checkpoin
 			 void *state);
 /* Asserts what the descriptor promises; called once for each analysis of a run. */
 void analysis_check(const struct analysis *analysis);
-
-#endif

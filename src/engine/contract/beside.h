@@ -6,8 +6,7 @@
  * knows who has them: relays have one host and name for both, and recorded ones are S/kernel and
  * S/ust.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_BESIDE_H
-#define SILLAGE_ENGINE_CONTRACT_BESIDE_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -45,5 +44,3 @@ char *beside_text(const struct beside *beside);
 /* Adds what such a text has; NULL is fine. */
 void beside_take(struct beside *beside, const char *text);
 void beside_fini(struct beside *beside);
-
-#endif

@@ -11,22 +11,15 @@
 
 #include "base/mem.h"
 #include "ctf/metadata/type.h"
+#include "ctf/plan/plan.h"
 #include "query/nearest.h"
 
 /* ---- names ---- */
 
-static bool is_match(const char *event, const char *name)
-{
-	size_t len = strlen(event);
-
-	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
-						: strcmp(name, event) == 0;
-}
-
 bool missing_has_event(const struct event_names *names, const char *event)
 {
 	for (size_t i = 0; i < names->count; i++) {
-		if (is_match(event, names->at[i])) {
+		if (plan_takes(event, names->at[i])) {
 			return true;
 		}
 	}
@@ -53,7 +46,7 @@ static const char *call_of(const char *event)
 {
 	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_" };
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		if (strncmp(event, prefixes[i], strlen(prefixes[i])) == 0) {
 			return event + strlen(prefixes[i]);
 		}
@@ -66,7 +59,7 @@ static bool has_calls(const struct event_names *names)
 	static const char *const calls[] = { "syscall_*", "compat_syscall_*", "sys_*",
 					     "compat_sys_*", "exit_syscall" };
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++) {
 		if (missing_has_event(names, calls[i])) {
 			return true;
 		}

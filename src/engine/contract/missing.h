@@ -7,8 +7,7 @@
  *     names of event classes ──┐
  *     analysis.essentials ─────┴─ missing_find() ──► missing events, unknown columns
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_MISSING_H
-#define SILLAGE_ENGINE_CONTRACT_MISSING_H
+#pragma once
 
 #include "base/vec.h"
 #include "engine/contract/analysis-rare.h"
@@ -94,13 +93,10 @@ void missing_command(const struct missing_event *event, char text[MISSING_COMMAN
 /* Both return a text from malloc(). */
 
 /* "sched_switch (cpu, sched); syscall_* (io); a:b (did you mean \"a:c\"?) (periods)"; the analyses
- * only if
- * @names_analyses. */
+ * only if @names_analyses. */
 char *missing_text(const struct missing_event *events, size_t count, bool names_analyses);
 /* The commands that record all of it, with @between between them; lists are divided so that no
  * command is longer than @most, if that is possible.  @tracer: of event_names; for others than
  * LTTng there is no command, and the text says that.  "": no event has one. */
 char *missing_commands(const char *tracer, const struct missing_event *events, size_t count,
 		       const char *between, size_t most);
-
-#endif

@@ -5,8 +5,7 @@
  * storage, for the open window and for the total.  It closes windows, adds them to totals, sorts
  * and reports.  So windows add up to totals, and live equals recorded, for every analysis.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_REPORT_SHAPE_H
-#define SILLAGE_ENGINE_CONTRACT_REPORT_SHAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -132,5 +131,3 @@ struct instance {
 #define CONTAINERS_TABLE                                                                           \
 	.key = "containers", .scope = SCOPE_CONTAINER, .id_key = "pid_ns", .name_key = "name",     \
 	.title = "CONTAINER"
-
-#endif

@@ -18,10 +18,7 @@
 
 void partial_file_setup_fini(struct partial_file_setup *setup)
 {
-	for (size_t i = 0; i < setup->periods.count; i++) {
-		free(setup->periods.at[i]);
-	}
-	vec_fini(&setup->periods);
+	vec_free_each(&setup->periods, free);
 	free(setup->selection);
 	setup->selection = NULL;
 }

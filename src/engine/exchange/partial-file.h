@@ -25,8 +25,7 @@
  *     trace ── engine ── partial_writer ──► file ──► partial_reader ── trace ── reports
  *              packed by workers                     frame-reader.h: unpacked by workers
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
-#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,5 +114,3 @@ struct partial_intake;
 struct partial_intake *partial_intake_new(struct trace *trace);
 void partial_intake_free(struct partial_intake *intake);
 int partial_intake_take(struct partial_intake *intake, struct codec *frame, struct err *err);
-
-#endif

@@ -37,11 +37,8 @@ static void stream_free(struct merger_stream *stream)
 	for (size_t i = 0; i < stream->early.count; i++) {
 		partial_free(stream->early.at[i].partial);
 	}
-	for (size_t i = 0; i < stream->ready.count; i++) {
-		partial_free(stream->ready.at[i]);
-	}
+	vec_free_each(&stream->ready, partial_free);
 	vec_fini(&stream->early);
-	vec_fini(&stream->ready);
 	free(stream);
 }
 
@@ -51,11 +48,8 @@ void merger_free(struct merger *merger)
 		return;
 	}
 	assert(merger->tasks_running == 0);
-	for (size_t i = 0; i < merger->streams.count; i++) {
-		stream_free(merger->streams.at[i]);
-	}
+	vec_free_each(&merger->streams, stream_free);
 	partial_free(merger->stitched);
-	vec_fini(&merger->streams);
 	vec_fini(&merger->order);
 	vec_fini(&merger->renames);
 	coverage_fini(&merger->coverage);

@@ -37,8 +37,7 @@
  *   - each CPU has at most one owner: the stream whose switches decide which thread runs there;
  *   - a round never goes beyond the end of the open window, and one round runs at a time.
  */
-#ifndef SILLAGE_ENGINE_MERGER_MERGER_H
-#define SILLAGE_ENGINE_MERGER_MERGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -165,5 +164,3 @@ struct merger_account {
 	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies; /* applied */
 };
 const struct merger_account *merger_account(const struct merger *merger);
-
-#endif

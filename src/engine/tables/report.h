@@ -4,8 +4,7 @@
  * Rows are sorted, largest figure first.  A row without a value is left out, except of the trace
  * and of a CPU.  Of many rows, only the first engine_config.top are in order.
  */
-#ifndef SILLAGE_ENGINE_TABLES_REPORT_H
-#define SILLAGE_ENGINE_TABLES_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -186,5 +185,3 @@ void report_sort_rows(struct report_row *rows, size_t count, size_t top);
 /* The same for rows of one table whose values changed. */
 void report_sort(const struct table *table, const struct display *display, struct report_row *rows,
 		 size_t count, size_t top);
-
-#endif

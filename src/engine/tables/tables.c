@@ -132,7 +132,7 @@ void tables_add_class(struct tables *tables, const char *name)
 void tables_set_domain(struct tables *tables, const char *domain, const char *tracer)
 {
 	free(tables->domain);
-	tables->domain = domain ? mem_strdup(domain) : NULL;
+	tables->domain = mem_strdup_if(domain);
 	tables->tracer = tracer ? missing_kept(tracer, strlen(tracer)) : NULL;
 	tables->missing_names = SIZE_MAX;
 }

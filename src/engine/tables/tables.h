@@ -11,8 +11,7 @@
  *
  * Threads are the exception: a shard closes its window when it is needed next (shard.h).
  */
-#ifndef SILLAGE_ENGINE_TABLES_TABLES_H
-#define SILLAGE_ENGINE_TABLES_TABLES_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -128,5 +127,3 @@ void tables_close_window(struct tables *tables, bool keep);
 
 /* Asserts what has to hold between two rounds.  It walks over everything: see CHECKS_ON. */
 void tables_check(const struct tables *tables);
-
-#endif

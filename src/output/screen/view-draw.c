@@ -108,13 +108,7 @@ static void draw_bar(const struct canvas *canvas, int line, int column, int widt
 	canvas_put_at(canvas, line, column + 6, STYLE_BAR, bar);
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct report_row *a = *(const struct report_row *const *)left;
-	const struct report_row *b = *(const struct report_row *const *)right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER_POINTERS(by_id, struct report_row, UP(id))
 
 /* CPUs side by side, as many as their lines have room for. */
 static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
@@ -419,7 +413,7 @@ static void draw_detail(const struct view *view, struct canvas *canvas,
 	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_KEYED, SCOPE_LONGEST };
 
 	canvas_put_line(canvas, STYLE_BOLD, view->detail_name);
-	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
+	for (size_t s = 0; s < ARRAY_COUNT(scopes); s++) {
 		for (size_t t = 0; t < snapshot->report.table_count; t++) {
 			const struct report_table *table = &snapshot->report.tables[t];
 
@@ -496,10 +490,10 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 	};
 
 	canvas->line++;
-	for (size_t i = view->browses; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = view->browses; i < ARRAY_COUNT(lines); i++) {
 		canvas_put_line(canvas, STYLE_PLAIN, lines[i]);
 	}
-	for (size_t i = 0; view->browses && i < sizeof(more) / sizeof(more[0]); i++) {
+	for (size_t i = 0; view->browses && i < ARRAY_COUNT(more); i++) {
 		canvas_put_line(canvas, STYLE_PLAIN, more[i]);
 	}
 }

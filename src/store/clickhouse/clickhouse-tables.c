@@ -38,7 +38,7 @@ static void add(struct clickhouse_table *table, const char *name, size_t len,
 {
 	struct clickhouse_column *column = &table->columns[table->count++];
 
-	assert(table->count <= sizeof(table->columns) / sizeof(table->columns[0]));
+	assert(table->count <= ARRAY_COUNT(table->columns));
 	(void)snprintf(column->name, sizeof(column->name), "%.*s", (int)len, name);
 	column->type = type;
 	column->is_key = is_key;

@@ -1,8 +1,7 @@
 /*
  * head: what a window says of itself beside its figures.
  */
-#ifndef SILLAGE_STORE_ROWS_HEAD_H
-#define SILLAGE_STORE_ROWS_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ bool store_head_names(const char *lists, const char *name);
 void store_head_others(const struct store_head *before, const char *lists, struct store_head *ret);
 /* Adds what @more has, of other analyses. */
 void store_head_join(struct store_head *to, const struct store_head *more);
-
-#endif

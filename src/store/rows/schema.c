@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -84,7 +83,7 @@ static void add_histogram(struct columns_of *columns, const char *key, uint8_t a
 	};
 	char name[STORE_NAME_MAX];
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		(void)snprintf(name, sizeof(name), "%s_%s", key, parts[i].name);
 		add(columns, name, parts[i].role, at, parts[i].role >= STORE_BUCKETS);
 	}

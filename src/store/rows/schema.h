@@ -8,8 +8,7 @@
  * A cell is a number or a text.  store_cells() makes them of a row of a report, store_take_row()
  * makes a row of them again.  What is read is untrusted: a damaged histogram is a fault.
  */
-#ifndef SILLAGE_STORE_SCHEMA_H
-#define SILLAGE_STORE_SCHEMA_H
+#pragma once
 
 #include <stdio.h>
 
@@ -103,5 +102,3 @@ struct store_row {
  * belong to the caller (columns_empty()). */
 int store_take_row(const struct table *table, const struct store_column *columns, size_t count,
 		   const struct store_cell *cells, struct arena *names, struct store_row *ret);
-
-#endif

@@ -40,23 +40,14 @@ struct bench {
 static void on_attach(void *user, const struct trace_identity *trace, bool is_attach,
 		      const char *reason)
 {
-	(void)user;
-	(void)trace;
-	(void)is_attach;
-	(void)reason;
 }
 
 static void on_say(void *user, int verbosity, const char *text)
 {
-	(void)user;
-	(void)verbosity;
-	(void)text;
 }
 
 static void on_session(void *user, struct session *session)
 {
-	(void)user;
-	(void)session;
 }
 
 static void on_progress(void *user)

@@ -41,7 +41,6 @@ static void note(struct bench *b, const char *word)
 static void on_attach(void *user, const struct trace_identity *trace, bool is_attach,
 		      const char *reason)
 {
-	(void)reason;
 	ck_assert_str_eq(trace->domain, "kernel");
 	note(user, is_attach ? "attach" : "detach");
 }
@@ -57,8 +56,6 @@ static void on_say(void *user, int verbosity, const char *text)
 
 static void on_session(void *user, struct session *session)
 {
-	(void)user;
-	(void)session;
 }
 
 static void on_progress(void *user)

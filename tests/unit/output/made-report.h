@@ -3,8 +3,7 @@
  *
  * Rows are added by hand; the report points into struct made, which must not move.
  */
-#ifndef SILLAGE_TESTS_UNIT_OUTPUT_MADE_REPORT_H
-#define SILLAGE_TESTS_UNIT_OUTPUT_MADE_REPORT_H
+#pragma once
 
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -37,5 +36,3 @@ void made_thread(struct made *made, int32_t tid, const char *comm, uint64_t run_
 		 uint64_t switches, uint64_t latency_ns);
 void made_file(struct made *made, uint64_t id, const char *name, uint64_t bytes);
 void made_wait(struct made *made, int32_t tid, uint64_t end, uint64_t ns);
-
-#endif

@@ -150,7 +150,6 @@ static void look_at_others(struct shown *shown, const struct report *report)
 	const struct report_table *files = &report->tables[MADE_FILES];
 	const struct report_table *waits = &report->tables[MADE_WAITS];
 
-	(void)shown;
 	ck_assert_uint_eq(files->row_count, 2); /* one name, one id; one name, another id */
 	ck_assert_uint_eq(files->rows[0].values[0], 5 * 30);
 	ck_assert_str_eq(files->rows[0].name, "/a");
