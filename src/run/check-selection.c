@@ -20,6 +20,7 @@ static int check(const struct options *options, const struct figure *figure, str
 		return 0;
 	}
 	selection = selection_asked(&options->selection);
+	assert(selection[0] && "what leaves rows out was asked for");
 	(void)err_raise(err, -EINVAL, "%.160s: %.120s leaves out all of it", figure->text,
 			selection);
 	free(selection);
@@ -35,7 +36,7 @@ int run_check_selection(const struct options *options, const struct actions *act
 		struct figure_list figures = { 0 };
 
 		trigger_figures(actions_trigger(actions, i), &figures);
-		assert(figures.at.count > 0);
+		assert(figures.at.count && "a trigger compares something");
 		for (size_t k = 0; r == 0 && k < figures.at.count; k++) {
 			r = check(options, figures.at.at[k], err);
 		}
