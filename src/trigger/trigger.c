@@ -494,6 +494,11 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 	return trigger_measured_in(trigger) > 0 && !lacks;
 }
 
+bool trigger_lacks_row(const struct trigger *trigger)
+{
+	return trigger_measured_in(trigger) > 0 && rowless(trigger);
+}
+
 size_t trigger_measured_in(const struct trigger *trigger)
 {
 	size_t count = 0;

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "ctf/metadata/type.h"
+#include "ctf/plan/plan.h"
 #include "kernel/perf-names.h"
 #include "query/nearest.h"
 
