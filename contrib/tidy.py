@@ -25,7 +25,7 @@ CTF = ('ctf/metadata/', 'ctf/plan/', 'ctf/')
 CONTRACT = ('engine/contract/',)
 # What each room may include beside itself; a name that ends in / is a room, others are files.
 ROOMS = {
-    'src/base': ('base/text/',),
+    'src/base': ('base/text/', 'version.h'),
     'src/base/page': (),
     'src/base/text': (),
     'src/base/process': ('base/',),
@@ -82,9 +82,9 @@ ROOMS = {
     'src/store/rows': ('base/', 'output/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
-    'src/compare': ('base/', 'text/', 'base/page/', 'figure/', 'kernel/', 'output/', 'engine/tables/') + CONTRACT,
+    'src/compare': ('base/', 'text/', 'base/page/', 'figure/', 'kernel/', 'output/', 'engine/tables/', 'version.h') + CONTRACT,
     'src/fleet': ('base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
-    'src/setup': ('base/', 'engine/worker/') + CTF + CONTRACT,
+    'src/setup': ('base/', 'text/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
     'src/options': ('base/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,

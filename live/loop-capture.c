@@ -199,10 +199,12 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 				  order->err.text);
 	} else {
 		loop->config->say(
-			"%s/%s: captured %s%s into %s; look at it with: sillage %s %s", order->host,
-			order->session, units_bytes(bytes, order->bytes),
+			"%s/%s: captured %s%s into %s; look at it with: sillage %s%s%s %s",
+			order->host, order->session, units_bytes(bytes, order->bytes),
 			order->is_complete ? "" : " (some is missing: see its capture.json)",
-			order->path, order->has_kernel ? "report" : "analyze", order->path);
+			order->path, order->has_kernel ? "report" : "analyze",
+			order->has_kernel || !order->asked ? "" : " ",
+			order->has_kernel || !order->asked ? "" : order->asked, order->path);
 		say_lacking(loop, order);
 	}
 	output_capture(loop->config->output, &result);

@@ -128,6 +128,8 @@ static void on_report(void *user, const struct report *report)
 				    .actions = config->actions,
 				    .rollup = trace->rollup,
 				    .phases = trace->phases,
+				    .hides_windows =
+					    config->windows > 0 && loop->windows >= config->windows,
 				    .on_shown = on_shown,
 				    .user = trace },
 		    report);
@@ -392,7 +394,8 @@ static int start_servers(struct loop *loop, struct err *err)
 
 	repeat_say_to(config->say);
 	if (config->metrics) {
-		loop->metrics = metrics_new();
+		loop->metrics =
+			metrics_new(config->has_small_metrics ? METRICS_SMALL : METRICS_FULL);
 		loop->metrics_server =
 			metrics_server_new(loop->base, config->metrics, loop->metrics, err);
 		if (!loop->metrics_server) {

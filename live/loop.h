@@ -54,6 +54,7 @@ struct loop_config {
 	bool recalls;              /* its packets are fetched again from the relay, not kept */
 	const char *control;       /* path of the control socket; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
+	bool has_small_metrics;    /* else all that there are */
 	const char *web;           /* [HOST]:PORT to serve a page on; NULL: none */
 	bool from_beginning;
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */

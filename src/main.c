@@ -42,8 +42,8 @@ static void print_usage(FILE *out)
 		    "  help     json|store|completion  keys of JSON lines; tables of a store; for "
 		    "bash\n"
 		    "  --version, -V                 the version\n\n"
-		    "URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
-		    "sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
+		    "URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, or net://HOST[:PORT] for all\n"
+		    "sessions of a relay; HOSTNAME and SESSION may be patterns.  TRACE is a trace\n"
 		    "directory or one above some.  See sillage(1).\n",
 		    out);
 }
@@ -52,7 +52,7 @@ static void print_command_help(const struct command *command)
 {
 	(void)printf("usage: sillage %s [OPTION...] %s\n%s\n\n", command->name, command->args,
 		     command->summary);
-	options_print_help(command->options, stdout);
+	options_print_help(command->options, command->name, stdout);
 	(void)printf("Examples:\n%s", command->examples);
 }
 

@@ -124,13 +124,16 @@
 #define SERVER_SAY_S           60
 #define SERVER_LINES_MAX       8
 
-/* --metrics: traces (the longest silent is dropped), series of one list (more rows are summed up in
- * one; a row has a series for each figure, and as many for a distribution), threads of each list.
- */
-#define METRICS_TRACES_MAX       256
+/* --metrics: traces that have ended (the longest silent is dropped), series of one list (more rows
+ * are summed up in one; a row has a series for each figure, and as many for a distribution), names
+ * of processes whose sums are kept, and of them those that are shown; series of a trace in the
+ * small profile. */
+#define METRICS_ENDED_MAX        256
 #define METRICS_SERIES_MAX       3200
 #define METRICS_HISTOGRAM_SERIES 29
-#define METRICS_THREADS          10
+#define METRICS_NAMES_MAX        128
+#define METRICS_NAMES_SHOWN      40
+#define METRICS_SMALL_SERIES     300
 
 /* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
  * gets the newest state only; seconds after which one that takes nothing is left; how often viewers

@@ -449,6 +449,7 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	json_init(&json, file.out);
 	json_open(&json, NULL, '{');
 	json_text(&json, "sillage", SILLAGE_VERSION);
+	json_u64(&json, "json", JSON_FORM);
 	json_text(&json, "host", order->host);
 	json_text(&json, "session", order->session);
 	json_u64(&json, "at", order->at);
@@ -459,6 +460,9 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	json_close(&json, ']');
 	if (order->job) {
 		json_text(&json, "job", order->job);
+	}
+	if (order->asked) {
+		json_text(&json, "asked", order->asked);
 	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {

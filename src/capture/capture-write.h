@@ -33,10 +33,11 @@ struct capture_order {
 	struct capture_order *next;
 	uint64_t number; /* within this process, from 1 */
 	char *host, *session;
-	char *triggers;  /* JSON objects separated by commas; "": the user asked for it */
-	char *names;     /* of those triggers, for people */
-	char *job;       /* that the first of them is about, as --job has it; NULL: none is */
-	bool has_kernel; /* one of the traces is a kernel trace */
+	char *triggers;    /* JSON objects separated by commas; "": the user asked for it */
+	char *names;       /* of those triggers, for people */
+	char *job;         /* that the first of them is about, as --job has it; NULL: none is */
+	const char *asked; /* what the run measured, as options; not owned; NULL: not known */
+	bool has_kernel;   /* one of the traces is a kernel trace */
 	unsigned int
 		extras; /* what else is wanted: CAPTURE_REPORT, CAPTURE_JOBS, CAPTURE_PERFETTO */
 	uint64_t at;    /* ns: the occasion */

@@ -287,6 +287,7 @@ static struct waiting_capture *add_waiting(struct captures *captures,
 	order->number = ++captures->last_number;
 	order->host = mem_strdup(session->host);
 	order->session = mem_strdup(session->name);
+	order->asked = config->asked;
 	order->triggers = mem_strdup("");
 	order->names = mem_strdup("");
 	order->at = at;

@@ -45,7 +45,8 @@ struct analyze {
 	struct merger_account before;            /* what earlier runs analysed of the trace */
 	struct trace_identity identity;
 	struct trace *trace;
-	const char *path;
+	const struct recorded_path *found; /* the current trace */
+	const char *path;                  /* what it is called */
 	const struct engine_config *range; /* has the range of the current trace */
 	struct run_summary summary;
 	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
@@ -126,7 +127,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 
 	assert(a->path);
 	a->trace = trace;
-	run_identify(&a->identity, trace_plan(trace)->metadata, a->path);
+	run_identify(&a->identity, trace_plan(trace)->metadata, a->found);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
 		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
 			      a->path);
@@ -287,6 +288,7 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 	int r = run_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
 	assert(!a->rollup);
+	a->found = path;
 	a->path = path->name;
 	a->range = config;
 	a->is_cut = a->misses_range = false;

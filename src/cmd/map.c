@@ -27,6 +27,7 @@ struct map_run {
 	const struct options *options;
 	struct engine_config config;
 	struct partial_writer *out;
+	const struct recorded_path *found;
 	const char *path;
 	struct recorded_session session; /* of the current trace */
 	bool has_begun;                  /* the current trace has a header in the file */
@@ -42,7 +43,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 					    .range_end = m->config.range_end };
 
 	assert(!m->has_begun); /* one trace at a time is open in the file */
-	run_identify(&identity, trace_plan(trace)->metadata, m->path);
+	run_identify(&identity, trace_plan(trace)->metadata, m->found);
 	begun.host = identity.host;
 	begun.session = identity.session;
 	begun.domain = identity.domain;
@@ -139,6 +140,7 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 	int r = run_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
 
 	assert(m->out);
+	m->found = path;
 	m->path = path->name;
 	m->has_begun = false;
 	if (r == 0) {

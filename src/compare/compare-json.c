@@ -24,6 +24,7 @@ static void put_start(const struct comparison *comparison, FILE *out)
 	struct json json;
 
 	json_begin_object(&json, out, "compare");
+	json_version(&json);
 	put_side(&json, "a", comparison->side[0]);
 	put_side(&json, "b", comparison->side[1]);
 	json_end_object(&json);

@@ -11,6 +11,7 @@
 
 #include "compare/profile.h"
 #include "figure/which.h"
+#include "version.h"
 
 #define DEPTH_MAX 12 /* of the lines: 6 */
 
@@ -402,6 +403,7 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 	static const char window[] = "{\"type\":\"window\"";
 	struct json_object *line;
 	const char *type;
+	uint64_t form;
 	int r = 0;
 
 	if (strncmp(text, window, strlen(window)) == 0 || text[strspn(text, " \t\r\n")] == '\0') {
@@ -422,6 +424,13 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 	}
 	if (strcmp(type, "start") == 0) {
 		r = take_optional(lines, line, "top", &lines->top);
+		r = r < 0 ? r : take_optional(lines, line, "json", &form);
+		if (r == 0 && form > JSON_FORM) {
+			r = err_raise(lines->err, -EINVAL,
+				      "form %llu of JSON, of a newer sillage; this one reads up to "
+				      "form %d: compare with that one",
+				      (unsigned long long)form, JSON_FORM);
+		}
 	}
 	(void)json_object_put(line);
 	return r;

@@ -87,6 +87,7 @@ void discovery_json(const struct discovery *discovery, const struct timeline *ti
 	struct json json;
 
 	json_begin_object(&json, out, "discovery");
+	json_version(&json);
 	json_text(&json, "trace", path);
 	json_u64(&json, "threads", discovery->threads);
 	json_bool(&json, "complete", !discovery->is_cut);

@@ -25,7 +25,8 @@
 struct fetched_session {
 	uint64_t id;
 	uint32_t live_timer_us;
-	char *name; /* its URL, without what could change a terminal */
+	char *name;           /* its URL, without what could change a terminal */
+	char *host, *session; /* as the relay calls them */
 };
 
 struct fetch {
@@ -92,6 +93,8 @@ static void on_session(void *user, const struct url *url, const struct loop_list
 		.id = listed->id,
 		.live_timer_us = (uint32_t)listed->live_timer_us,
 		.name = url_of(url, listed->host, listed->name),
+		.host = mem_strdup(listed->host),
+		.session = mem_strdup(listed->name),
 	};
 }
 
@@ -168,8 +171,8 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 	return r;
 }
 
-static void add_paths(struct range_job *job, const struct units_span *span,
-		      struct recorded_paths *paths)
+static void add_paths(struct range_job *job, const struct fetched_session *session,
+		      const struct units_span *span, struct recorded_paths *paths)
 {
 	VEC_EACH_OF(&job->traces, trace) {
 		struct recorded_path *path = vec_push(&paths->at);
@@ -178,7 +181,10 @@ static void add_paths(struct range_job *job, const struct units_span *span,
 		if (trace->path) {
 			plain_message(trace->path);
 		}
-		*path = (struct recorded_path){ .span = *span, .from = job->from };
+		*path = (struct recorded_path){ .host = mem_strdup(session->host),
+						.session = mem_strdup(session->session),
+						.span = *span,
+						.from = job->from };
 		path->name = mem_printf("%s%s%s", job->name, trace->path ? "/" : "",
 					trace->path ? trace->path : "");
 		*vec_push(&path->dirs) = trace->dir;
@@ -282,7 +288,7 @@ static int fetch_session(struct fetch *fetch, const struct fetched_session *sess
 	r = r < 0 ? r : check_range(fetch, &job, begin > job.from ? begin : job.from, end);
 	if (r == 0) {
 		say_fetched(fetch, &job);
-		add_paths(&job, &span, paths);
+		add_paths(&job, session, &span, paths);
 	}
 	range_session_clear(&job);
 	free(dir);
@@ -314,6 +320,8 @@ int range_fetch(const struct range_config *config, const struct url *url,
 			r = one == -EINTR || r == 0 ? one : r;
 		}
 		free(fetch.sessions.at[i].name);
+		free(fetch.sessions.at[i].host);
+		free(fetch.sessions.at[i].session);
 	}
 	vec_fini(&fetch.sessions);
 	return r;

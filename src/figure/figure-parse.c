@@ -16,84 +16,40 @@
 
 /* ---- what was meant ---- */
 
-typedef VEC(char *) word_list;
+#define NAMES_BYTES 330
 
-/* Adds a name as it is written: "busy" of busy_ns. */
-static void add_word(word_list *words, const char *key)
+/* Raises "PROBLEM; it has": what comes before the semicolon with the name that was probably meant,
+ * or all of it with all names: @has, "busy, idle". */
+static bool fail_named(const struct scan *scan, const char *name, const char *problem,
+		       const char *has)
 {
-	size_t len = strlen(key);
-	bool has_unit = len > 3 && strcmp(key + len - 3, "_ns") == 0;
-
-	*vec_push(words) = mem_printf("%.*s", (int)(has_unit ? len - 3 : len), key);
-}
-
-/* Raises "PROBLEM", with what was probably meant; frees the words. */
-static bool fail_with(const struct scan *scan, word_list *words, const char *name,
-		      const char *problem)
-{
+	char words[NAMES_BYTES], *rest = words, *word;
+	VEC(const char *) all = { 0 };
 	const char *near;
 
-	*vec_push(words) = NULL;
-	near = nearest_word(name, (const char *const *)words->at,
-			    (unsigned int)strlen(name) / 4 + 1);
-	(void)(near ? scan_fail(scan, "%s; did you mean \"%s\"?", problem, near)
-		    : scan_fail(scan, "%s", problem));
-	for (size_t i = 0; words->at[i]; i++) {
-		free(words->at[i]);
+	(void)snprintf(words, sizeof(words), "%s", has);
+	while ((word = strsep(&rest, ","))) {
+		*vec_push(&all) = word + strspn(word, " ");
 	}
-	vec_fini(words);
-	return false;
-}
-
-static void add_columns(word_list *words, const struct table *table)
-{
-	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
-		add_word(words, table->columns[i].key);
-	}
-}
-
-/* No figure and no list of an analysis has the name. */
-static bool fail_figure(const struct scan *scan, const struct analysis *analysis, const char *name)
-{
-	word_list words = { 0 };
-	char problem[128];
-
-	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-		const struct table *table = &analysis->tables[t];
-
-		if (table->scope == SCOPE_TRACE) {
-			add_columns(&words, table);
-		} else if (table->key && table->scope != SCOPE_LONGEST) {
-			add_word(&words, table->key);
-		}
-	}
-	(void)snprintf(problem, sizeof(problem),
-		       "%s has no figure and no list of this name (sillage help json)",
-		       analysis->name);
-	return fail_with(scan, &words, name, problem);
-}
-
-static bool fail_column(const struct scan *scan, const struct analysis *analysis,
-			const struct table *list, const char *name)
-{
-	word_list words = { 0 };
-	char problem[128];
-
-	add_columns(&words, list);
-	(void)snprintf(problem, sizeof(problem), "%s.%s has no such column (sillage help json)",
-		       analysis->name, list->key);
-	return fail_with(scan, &words, name, problem);
+	*vec_push(&all) = NULL;
+	near = nearest_word(name, all.at, (unsigned int)strlen(name) / 4 + 1);
+	vec_fini(&all);
+	return near ? scan_fail(scan, "%.*s; did you mean \"%s\"?", (int)strcspn(problem, ";"),
+				problem, near)
+		    : scan_fail(scan, "%s %s", problem, has);
 }
 
 static bool fail_analysis(const struct scan *scan, const char *name)
 {
-	word_list words = { 0 };
+	char has[NAMES_BYTES] = "";
 
 	for (size_t i = 0; analyses[i]; i++) {
-		add_word(&words, analyses[i]->name);
+		size_t used = strlen(has);
+
+		(void)snprintf(has + used, sizeof(has) - used, "%s, ", analyses[i]->name);
 	}
-	add_word(&words, analysis_phase.name);
-	return fail_with(scan, &words, name, "no analysis has this name");
+	(void)strncat(has, analysis_phase.name, sizeof(has) - strlen(has) - 1);
+	return fail_named(scan, name, "no analysis has this name; there are", has);
 }
 
 /* ---- columns and lists ---- */
@@ -155,6 +111,38 @@ static const struct table *find_list(const struct analysis *analysis, const char
 	return NULL;
 }
 
+/* Adds "busy, idle": the columns that a figure can name, as users write them. */
+static void name_columns(char text[NAMES_BYTES], const struct table *table)
+{
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		const char *key = table->columns[i].key;
+		size_t len = strlen(key), used = strlen(text);
+
+		len -= len > 3 && strcmp(key + len - 3, "_ns") == 0 ? 3 : 0;
+		if (table->columns[i].kind != COLUMN_PRIO) {
+			(void)snprintf(text + used, NAMES_BYTES - used, "%s%.*s", used ? ", " : "",
+				       (int)len, key);
+		}
+	}
+}
+
+/* All that may follow "cpu.". */
+static void name_all(char text[NAMES_BYTES], const struct analysis *analysis)
+{
+	text[0] = '\0';
+	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		const struct table *table = &analysis->tables[t];
+		size_t used = strlen(text);
+
+		if (table->scope == SCOPE_TRACE) {
+			name_columns(text, table);
+		} else if (table->scope != SCOPE_LONGEST) {
+			(void)snprintf(text + used, NAMES_BYTES - used, "%s%s", used ? ", " : "",
+				       table->key);
+		}
+	}
+}
+
 /* ---- one figure ---- */
 
 static bool take_part(struct scan *scan, struct figure *figure, const char *name)
@@ -183,7 +171,7 @@ static bool goes_on_as_list(const struct scan *scan, const struct figure *figure
 
 static bool take_list(struct scan *scan, struct figure *figure, const struct table *list)
 {
-	char name[64] = "";
+	char name[64] = "", has[NAMES_BYTES] = "", problem[96];
 
 	if (*scan->at == '[' && !which_parse(scan, list, figure)) {
 		return false;
@@ -196,18 +184,21 @@ static bool take_list(struct scan *scan, struct figure *figure, const struct tab
 		return scan_fail(scan, "expected .COLUMN");
 	}
 	scan->at++;
+	name_columns(has, list);
 	if (scan_name(scan, name, sizeof(name)) && find_column(figure, list, name)) {
 		return true;
 	}
 	scan->at -= strlen(name);
-	return fail_column(scan, figure->analysis, list, name);
+	(void)snprintf(problem, sizeof(problem), "%s.%s has no such column; it has",
+		       figure->analysis->name, list->key);
+	return fail_named(scan, name, problem, has);
 }
 
 /* The column of a list, or of the trace. */
 static bool take_column(struct scan *scan, struct figure *figure)
 {
 	const struct table *list;
-	char name[64];
+	char name[64], has[NAMES_BYTES], problem[96];
 
 	if (!scan_name(scan, name, sizeof(name))) {
 		return scan_fail(scan, "expected a figure of %s", figure->analysis->name);
@@ -225,7 +216,11 @@ static bool take_column(struct scan *scan, struct figure *figure)
 	}
 	if (!list) {
 		scan->at -= strlen(name);
-		return fail_figure(scan, figure->analysis, name);
+		name_all(has, figure->analysis);
+		(void)snprintf(problem, sizeof(problem),
+			       "%s has no figure and no list of this name; it has",
+			       figure->analysis->name);
+		return fail_named(scan, name, problem, has);
 	}
 	return take_list(scan, figure, list);
 }

@@ -41,7 +41,8 @@ struct option {
 	char letter; /* 0: none */
 	const char *name;
 	const char *argument; /* in the help text; NULL: the option has no value */
-	const char *help;
+	const char
+		*help; /* "(COMMAND, COMMAND: A; COMMAND: B; C)" at its end: what it is for each */
 	unsigned int commands; /* FOR_... */
 	enum option_kind kind;
 	uint16_t offset; /* of the member in struct options */
@@ -52,7 +53,8 @@ struct option {
 	option_take_function *take;
 	void (*list)(FILE *out); /* prints the words that its value is made of, for completion */
 	const char *needs;       /* it has no effect without one of these options, commas between */
-	bool once;               /* two of them would look as if both counted */
+	const char *group; /* the heading above it in a long help; NULL: that of the row before */
+	bool once;         /* two of them would look as if both counted */
 };
 
 /* ---- options-table.c ---- */

@@ -70,6 +70,7 @@ struct options {
 	bool wait_viewer, as_now;
 	bool stats;
 	const char *metrics, *web;
+	const char *metrics_profile; /* NULL: full */
 	struct selection selection;
 	struct display display;
 	struct period_set periods;
@@ -146,7 +147,7 @@ void options_fini(struct options *options);
 const char *options_command(unsigned int command);
 
 /* Prints the options of a command, a line each. */
-void options_print_help(unsigned int command, FILE *out);
+void options_print_help(unsigned int command, const char *name, FILE *out);
 
 /* Prints a completion for bash; @commands ends with a name of NULL. */
 struct options_command {

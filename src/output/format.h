@@ -30,8 +30,13 @@ struct cell {
 #define CELL_PARTS 8 /* of a histogram, the most useful first */
 #define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
 
-/* All cells that a table can show, in order.  Returns how many. */
+/* All cells that a table can show: the single column that rows are sorted by, then the others in
+ * their order.  Returns how many. */
 size_t format_parts(const struct report_table *table, struct cell cells[CELLS_MAX]);
+/* Where only the first @shown of @count cells have room: the one that rows are sorted by is one of
+ * them, in the place of the last.  No other cell says why rows are in that order. */
+void format_keep_order(const struct report_table *table, const struct display *display,
+		       struct cell *cells, size_t count, size_t shown);
 const char *format_title(const struct cell *cell);
 void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
 /* The value of a cell, to sort rows by. */

@@ -189,6 +189,7 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 	struct json json;
 
 	json_begin_object(&json, out, "overview");
+	json_version(&json);
 	json_text(&json, "path", path);
 	json_moment(&json, "begin", overview_time(overview, 0));
 	json_moment(&json, "end", overview_time(overview, overview_slices(overview)));

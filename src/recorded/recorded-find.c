@@ -244,6 +244,8 @@ void recorded_paths_fini(struct recorded_paths *paths)
 			free(path->lost.at[k].why);
 		}
 		vec_fini(&path->lost);
+		free(path->host);
+		free(path->session);
 		free(path->name);
 	}
 	vec_fini(&paths->at);
@@ -257,6 +259,8 @@ void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths 
 		*copy = (struct recorded_path){ .name = mem_strdup(path->name),
 						.span = path->span,
 						.from = path->from };
+		copy->host = path->host ? mem_strdup(path->host) : NULL;
+		copy->session = path->session ? mem_strdup(path->session) : NULL;
 		for (size_t k = 0; k < path->dirs.count; k++) {
 			*vec_push(&copy->dirs) = mem_strdup(path->dirs.at[k]);
 		}

@@ -54,6 +54,8 @@ struct recorded_lost {
  */
 struct recorded_path {
 	char *name; /* for messages: the directory, or where it would be without rotation */
+	/* Of a copy: what its relay calls them, as a live run does; NULL: as its metadata does. */
+	char *host, *session;
 	VEC(char *) dirs;
 	VEC(struct recorded_lost) lost; /* in order of their places, for each file */
 	/* Of a copy of a part: the times of all that there was; last is 0: the copy is whole. */

@@ -357,6 +357,13 @@ static int replay_once(struct replay *replay)
 	replay->first_ns = first_begin(&replay->trace);
 	replay->control = replay_connect(replay, control);
 	replay->data = replay->control < 0 ? -1 : replay_connect(replay, data);
+	if (replay->control >= 0 && replay->data < 0 && url->second_port == 0) {
+		(void)err_note(
+			&replay->err, replay->data,
+			"port %u answers, the one behind it for data does not (is it the relay's "
+			"live port? --to takes that of control, %u)",
+			control, CONTROL_PORT);
+	}
 	r = replay->control < 0 ? replay->control : replay->data < 0 ? replay->data : 0;
 	r = r < 0 ? r : replay_open(replay);
 	r = r < 0 || !replay->config->wait_viewer ? r : wait_viewer(replay);

@@ -51,17 +51,23 @@ void run_stop_on_signals(void)
 
 /* ---- traces ---- */
 
-void run_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
+static char *copy_of(const char *first, const struct env_entry *second)
+{
+	return mem_strdup_if(first ? first : second ? second->text : NULL);
+}
+
+void run_identify(struct trace_identity *identity, const struct metadata *types,
+		  const struct recorded_path *path)
 {
 	const struct env_entry *host = metadata_env(types, "hostname");
 	const struct env_entry *session = metadata_env(types, "trace_name");
 	const struct env_entry *domain = metadata_env(types, "domain");
 
 	output_trace_fini(identity);
-	identity->host = host ? mem_strdup_if(host->text) : NULL;
-	identity->session = session ? mem_strdup_if(session->text) : NULL;
-	identity->domain = domain ? mem_strdup_if(domain->text) : NULL;
-	identity->path = mem_strdup(path);
+	identity->host = copy_of(path->host, host);
+	identity->session = copy_of(path->session, session);
+	identity->domain = copy_of(NULL, domain);
+	identity->path = mem_strdup(path->name);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
 }
@@ -378,11 +384,17 @@ int run_end_gate(const struct options *options, const struct gate *gate, int sta
 {
 	const char *failure = status == EXIT_DONE ? NULL
 			      : status > 128      ? "interrupted before all was read"
-						  : "the run failed: see standard error";
+						  : "the run failed";
+	char last[SAY_BYTES], why[SAY_BYTES + 32];
 	struct err err;
 
 	if (!gate) {
 		return status;
+	}
+	say_last(last);
+	if (status != EXIT_DONE && status <= 128 && last[0]) {
+		(void)snprintf(why, sizeof(why), "the run failed: %s", last);
+		failure = why;
 	}
 	if (options->verbosity >= 0) {
 		gate_say(gate, say);
@@ -425,6 +437,12 @@ void run_fill_lists(const struct options *options, const struct actions *actions
 	config->wants_containers =
 		config->wants_places || (actions && actions_use_containers(actions));
 	config->wants_order = actions;
+}
+
+void run_list_containers(struct output *output, struct engine_config *config)
+{
+	output->hides_containers |= !config->wants_containers;
+	config->wants_containers = true;
 }
 
 void run_partial_file_setup(const struct options *options, const struct engine_config *config,
@@ -531,6 +549,8 @@ void run_fill_loop(const struct options *options, struct loop_config *config)
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
 	config->metrics = options->metrics;
+	config->has_small_metrics =
+		options->metrics_profile && strcmp(options->metrics_profile, "small") == 0;
 	config->web = options->web;
 	config->verbosity = options->verbosity;
 	config->say = say;

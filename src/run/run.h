@@ -63,7 +63,8 @@ bool run_misses_range(const struct report *total, const struct engine_config *co
 
 /* Fills @identity from the trace's metadata.  It frees what @identity held, so that must be zeroed
  * or filled. */
-void run_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
+void run_identify(struct trace_identity *identity, const struct metadata *types,
+		  const struct recorded_path *path);
 
 /* ---- the engine's configuration ---- */
 
@@ -91,6 +92,8 @@ int run_gate(const struct options *options, struct actions *actions, int status)
 struct gate;
 int run_end_gate(const struct options *options, const struct gate *gate, int status);
 /* What a file of partials or checkpoints records about the run; the caller finishes it. */
+/* Reports list containers for others than the output, which shows them only if it did before. */
+void run_list_containers(struct output *output, struct engine_config *config);
 void run_partial_file_setup(const struct options *options, const struct engine_config *config,
 			    struct partial_file_setup *ret);
 /* The file of --state; NULL without that option.  @config has the analyses of the run. */

@@ -7,5 +7,9 @@
  * log level. */
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* The last line that was said, without "sillage: "; "": none was. */
+#define SAY_BYTES 1024
+void say_last(char line[SAY_BYTES]);
+
 /* Has say() give its lines to @show instead, without "sillage: ".  NULL: as before. */
 void say_to(void (*show)(const char *line));

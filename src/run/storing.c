@@ -93,8 +93,8 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 	r = store_open(&windows, (struct store **)&also->state, err);
 	if (r == 0) {
 		*vec_push(&output->also) = also;
-		output->hides_containers = !config->wants_containers;
-		config->wants_containers = config->wants_views = config->wants_windows = true;
+		run_list_containers(output, config);
+		config->wants_views = config->wants_windows = true;
 	}
 	return r;
 }

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "text/plain.h"
 
 #define CHANNEL "sillage"
 
@@ -167,26 +168,6 @@ void commands_make(struct command_lines *lines, const struct wanted *wanted,
 
 /* ---- text ---- */
 
-static void print_word(const char *word, FILE *out)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_.,:/=+@";
-
-	if (*word && word[strspn(word, plain)] == '\0') {
-		(void)fputs(word, out);
-		return;
-	}
-	(void)fputc('\'', out);
-	for (; *word; word++) {
-		if (*word == '\'') {
-			(void)fputs("'\\''", out);
-		} else {
-			(void)fputc(*word, out);
-		}
-	}
-	(void)fputc('\'', out);
-}
-
 void commands_print(const struct command_line *line, FILE *out)
 {
 	assert(line->words.count > 1 && !line->words.at[line->words.count - 1]);
@@ -194,7 +175,7 @@ void commands_print(const struct command_line *line, FILE *out)
 		if (i > 0) {
 			(void)fputc(' ', out);
 		}
-		print_word(line->words.at[i], out);
+		plain_shell_word(out, line->words.at[i]);
 	}
 	(void)fputc('\n', out);
 }

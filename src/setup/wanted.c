@@ -110,6 +110,14 @@ static void add_contexts(struct wanted *wanted, const struct plan_request *reque
 	}
 }
 
+/* Events of user space are of threads: without these one cannot be told from another later. */
+static void add_user(struct wanted *wanted, const char *event)
+{
+	add(&wanted->user, event);
+	add(&wanted->user_contexts, "vpid");
+	add(&wanted->user_contexts, "vtid");
+}
+
 /* ---- all ---- */
 
 /* Whether the engine's own events, which come first, are of use: not where periods and jobs are
@@ -144,7 +152,7 @@ void wanted_find(struct wanted *wanted, const struct analysis *const *list,
 		const struct plan_request *request = &setup.requests[i];
 
 		if (is_of_user(request)) {
-			add(&wanted->user, request->event);
+			add_user(wanted, request->event);
 		} else {
 			add_kernel(wanted, request->event);
 		}
@@ -165,7 +173,7 @@ void wanted_add_user(struct wanted *wanted, const char *pattern)
 	if (wanted->user.at.count == 1 && strcmp(wanted->user.at.at[0], "*") == 0) {
 		clear(&wanted->user);
 	}
-	add(&wanted->user, pattern);
+	add_user(wanted, pattern);
 }
 
 bool wanted_has_kernel(const struct wanted *wanted)

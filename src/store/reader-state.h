@@ -13,7 +13,8 @@
 struct read_table {
 	struct store_column columns[STORE_COLUMNS_MAX];
 	size_t count;
-	uint16_t lacks; /* bit by bit the figures that the store does not have */
+	uint16_t lacks;     /* bit by bit the figures that the store does not have */
+	uint16_t unwritten; /* the same, of the last window that was read */
 	struct columns kinds;
 	struct sqlite_cursor cursor;
 	VEC(struct store_row) rows; /* of the last window that was read */

@@ -69,6 +69,13 @@ static int open_table(struct store_reader *reader, size_t a, size_t t, struct er
 		r = sqlite_cursor_open(reader->db, reader->path, name, columns, &table->cursor,
 				       err);
 	}
+	for (unsigned int c = 0; c < table->kinds.count; c++) {
+		uint16_t sum_of = analyses[a]->tables[t].columns[c].sum_of;
+
+		if (sum_of && !(table->lacks & sum_of)) {
+			table->lacks &= (uint16_t) ~(1u << c);
+		}
+	}
 	free(columns);
 	return r;
 }
@@ -164,6 +171,7 @@ static void empty_rows(struct read_table *table)
 	}
 	table->rows.count = 0;
 	table->shown.count = 0;
+	table->unwritten = 0;
 }
 
 void store_reader_close(struct store_reader *reader)
@@ -325,6 +333,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 			return err_raise(err, -EINVAL, "%s: damaged: a row of %s is impossible",
 					 reader->path, of->key ? of->key : "the totals");
 		}
+		table->unwritten |= row->unwritten;
 		if (reader->selection && !is_row_wanted(reader->selection, of, row)) {
 			columns_empty(&table->kinds, row->values);
 			table->rows.count--;
@@ -381,19 +390,17 @@ static bool has_unknown_cpus(const struct selection *selection, const struct rea
 	return false;
 }
 
-/* "cpu.2:7 ": of the columns that are unknown. */
-static uint16_t unknown_of(const char *unknown, const struct analysis *analysis, size_t table)
+static bool is_word_of(const char *lists, const char *name)
 {
-	char word[STORE_NAME_MAX];
-	const char *at;
+	size_t len = strlen(name);
 
-	(void)snprintf(word, sizeof(word), "%s.%zu:", analysis->name, table);
-	for (at = unknown; (at = strstr(at, word)); at++) {
-		if (at == unknown || at[-1] == ' ') {
-			return (uint16_t)strtoul(at + strlen(word), NULL, 10);
+	for (const char *at = lists; at; at = strchr(at, ',')) {
+		at += *at == ',';
+		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 uint64_t store_reader_lists(const char *text)
@@ -424,7 +431,6 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 	for (size_t t = 0; r == 0 && t < TABLES_MAX && reader->tables[a][t]; t++) {
 		struct read_table *table = reader->tables[a][t];
 		const struct table *of = &analyses[a]->tables[t];
-		uint16_t unwritten = 0;
 
 		if (scope_is_of_pairs(of->scope) || is_left_out(reader, a, t)) {
 			continue;
@@ -434,7 +440,7 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 		if (of->scope == SCOPE_TRACE && table->rows.count == 0) {
 			/* The trace always has its row. */
 			memset(vec_push(&table->rows), 0, sizeof(table->rows.at[0]));
-			unwritten = ALL_COLUMNS;
+			table->unwritten = ALL_COLUMNS;
 		}
 		show_rows(table);
 		*vec_push(&reader->report_tables) = (struct report_table){
@@ -442,7 +448,8 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 			.table = of,
 			.rows = table->shown.at,
 			.row_count = table->shown.count,
-			.unknown = table->lacks | unwritten | unknown_of(unknown, analyses[a], t),
+			.unknown = table->lacks | table->unwritten |
+				   store_head_unknown(unknown, analyses[a], t),
 			.is_whole = is_whole(reader->selection, of) ||
 				    has_unknown_cpus(reader->selection, table, of)
 		};

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -167,6 +168,24 @@ def test_user_space(t):
     made = captured(finished(live))
     assert made and not made[0]['report'], made
     assert 'h/u: no report of this capture: only a trace of the kernel' in live.said(), live.said()
+
+def test_measured(t):
+    """What looks at a capture measures what the run did: the command that is printed, and what capture.json has."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    period = "span = sillage_test:scalars; sillage_test:texts"
+    live = t.live('-a', 'count', '-i', '100ms', '--from', 'beginning', '--period', period, '--cpu', '0,1', '--trigger', 'count.events > 10',
+                  '--history', '10s', '--capture-dir', into, relay.live)
+    t.play(live, relay, 'ust', '--session', 'm', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+    capture, = captured(finished(live))
+    line = next(one for one in live.said().splitlines() if 'look at it with: ' in one)
+    command = line.split('look at it with: ', 1)[1]
+    words = shlex.split(command)
+    assert words[:2] == ['sillage', 'analyze'] and words[-1] == capture['path'], command
+    assert words[words.index('--period') + 1] == period and words[words.index('--cpu') + 1] == '0,1', command
+    assert described(capture['path'])['asked'] == command[len('sillage analyze '):-len(capture['path'])].strip(), command
+    found = subprocess.run([t.sillage, *words[1:-1], '-q', '-f', 'json', words[-1]], stdout=subprocess.PIPE, check=True)
+    total = [json.loads(one) for one in found.stdout.decode().splitlines()][-2]
+    assert [row['name'] for row in total['periods']['by_name']] == ['span'], total['periods']
 
 
 def test_snapshot(t):

@@ -123,6 +123,10 @@ def check_status(sillage, data, folder):
         has_bailed = by_tap.pop('bail', None) is not None
         if has_bailed != (status == 1) or has_bailed != (by_junit.pop('the run came to its end', 'ok') == 'bail'):
             yield what + 'a run that failed and the files differ'
+        with open(junit) as file:
+            reasons = re.findall(r'<error message="(.*?)"', file.read())
+        if has_bailed and not (reasons[0].startswith('the run failed: ') and ': ' in reasons[0][16:]):
+            yield what + 'the reason is not in the file: %s' % reasons
         if cases and by_tap != cases or by_tap != by_junit:
             yield what + 'cases are %s and %s' % (by_tap, by_junit)
         if run(sillage, *words, '--tap', '-')[1] != text:

@@ -263,13 +263,18 @@ static int run(const struct options *options)
 {
 	struct err err;
 
-	if (!top_has_terminal()) {
-		say("top needs a terminal; `live` and `analyze` do not");
-		return EXIT_FAILED;
-	}
 	if (browse_check(options, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
+	}
+	if (!top_has_terminal()) {
+		for (size_t i = 0; options->args[i]; i++) { /* what is wrong anywhere */
+			if (!strchr(options->args[i], ':') && access(options->args[i], F_OK) < 0) {
+				say("%s: %s", options->args[i], strerror(errno));
+			}
+		}
+		say("top needs a terminal; `live` and `analyze` do not");
+		return EXIT_FAILED;
 	}
 	return browse_is_store(options->args[0]) ? browse_store(options)
 	       : is_url(options->args[0])        ? follow_alone(options)

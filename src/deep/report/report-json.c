@@ -474,6 +474,7 @@ void report_json_put(struct printer *p, const char *key)
 
 	json_open(&p->json, key, '{');
 	json_text(&p->json, "type", "report");
+	json_version(&p->json);
 	json_text(&p->json, "trace", report->name);
 	if (report->why) {
 		json_text(&p->json, "triggers", report->why);

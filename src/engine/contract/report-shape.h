@@ -41,6 +41,9 @@ struct column {
 	enum column_kind kind;
 	bool is_share; /* text: also as a share of the window, with a bar */
 	uint8_t rest;  /* enum rest */
+	/* By bit the columns of the row that it adds up, of distributions their sums; 0: none.  A
+	 * store that does not have the column has it from them. */
+	uint16_t sum_of;
 };
 
 enum scope {
@@ -84,7 +87,8 @@ static inline bool scope_is_of_containers(enum scope scope)
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
 	enum scope scope;
-	/* Rows are sorted by the sum of these columns (histograms: their sum), largest first. */
+	/* Rows are sorted by the sum of these columns (histograms: their sum), largest first.  A
+	 * single column that is no histogram is the first of those that are shown. */
 	uint32_t sort_mask;
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_KEYED, SCOPE_LONGEST: what number and name are called; NULL: there is none. */

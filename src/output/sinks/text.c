@@ -13,7 +13,7 @@
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/notice.h"
-#include "output/sinks/text-freq.h"
+#include "output/sinks/text-distributions.h"
 #include "phases/phases.h"
 #include "text/text-table.h"
 
@@ -207,13 +207,16 @@ static void add_column(text_columns *columns, const char *title, int width, int 
 	(void)snprintf(column->title, sizeof(column->title), "%s", title);
 }
 
-static void add_cells(text_columns *columns, const struct output *output, const struct cell *cells,
-		      size_t count)
+/* Of pairs many threads wait at a time: their shares are of the window, and may be above 100 %. */
+static void add_cells(text_columns *columns, const struct output *output, const struct table *table,
+		      const struct cell *cells, size_t count)
 {
+	const char *share = scope_is_of_pairs(table->scope) ? "OF TIME" : "SHARE";
+
 	for (size_t i = 0; i < count; i++) {
 		add_column(columns, format_title(&cells[i]), 10, 1, false);
 		if (cells[i].column->is_share) {
-			add_column(columns, "SHARE", 8, 1, false);
+			add_column(columns, share, 8, 1, false);
 			if (output->columns >= WIDE) {
 				add_column(columns, "", BAR_WIDTH, 2, true);
 			}
@@ -226,7 +229,7 @@ static void add_columns(text_columns *columns, const struct output *output,
 			const struct cell *cells, size_t count)
 {
 	add_column(columns, format_title_of(table), names, 2, true);
-	add_cells(columns, output, cells, count);
+	add_cells(columns, output, table->table, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
 		int width = units_time_width(times_of(output, report));
 
@@ -303,7 +306,8 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	int names = name_width(output, table, count);
-	size_t shown = cells_shown(output, report, table, names, cells, format_parts(table, cells));
+	size_t all = format_parts(table, cells);
+	size_t shown = cells_shown(output, report, table, names, cells, all);
 	struct text_table to = { .out = out,
 				 .bold = output_bold(output),
 				 .plain = output_normal(output) };
@@ -312,6 +316,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	if (count == 0) {
 		return;
 	}
+	format_keep_order(table, output->display, cells, all, shown);
 	add_columns(&columns, output, report, table, names, cells, shown);
 	to.columns = columns.at;
 	to.count = columns.count;
@@ -507,7 +512,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 			put_rows(out, output, report, table);
 		}
 		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
-			text_freq_put(out, output, table);
+			text_put_distributions(out, output, table);
 		}
 	}
 	(void)fputc('\n', out);

@@ -14,7 +14,7 @@
 
 #include "engine/tables/report.h"
 
-#define STORE_VERSION     1
+#define STORE_VERSION     2 /* 1: that of sillage 0.1.0, which is read and gone on with */
 #define STORE_NAME_MAX    64
 #define STORE_COLUMNS_MAX (16 + 8 * COLUMNS_MAX)
 
@@ -96,6 +96,7 @@ struct store_row {
 	const char *name, *label; /* in the caller's arena; label: NULL: none */
 	char keyed[ROW_KEY_NAME_BYTES];
 	uint64_t values[COLUMNS_MAX];
+	uint16_t unwritten; /* bit by bit the figures that an older version did not know */
 };
 
 /* Makes a row of cells; @ret is not moved afterwards.  -EINVAL: they are damaged.  The histograms

@@ -98,11 +98,11 @@ START_TEST(marks_columns)
 {
 	const struct analysis *cpu = named("cpu");
 
-	/* wakeups, unexplained, races, wake, requeue, fork; of threads wake, requeue */
+	/* wakeups, unexplained, races, wake, requeue, fork; of threads wake, requeue, waited */
 	ck_assert_uint_eq(unknown_of("sched_waking", SCOPE_TRACE) & 0x3F, 0x3E);
 	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_TRACE) & 0x3F, 0x2F);
-	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_THREAD) & 3, 1);
-	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_PROCESS) & 3, 1); /* made from threads */
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_THREAD) & 7, 5);
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_PROCESS) & 7, 5); /* made from threads */
 	/* A priority is no figure. */
 	ck_assert(missing_is_whole(&cpu->tables[2], ALL_COLUMNS));
 	ck_assert(missing_is_whole(&cpu->tables[2], ALL_COLUMNS ^ 1 << 3));
