@@ -62,7 +62,7 @@ static const struct {
 
 bool perf_names_event(const char *domain, const char *name, char ret[PLAN_NAME_BYTES])
 {
-	if (!domain || strcmp(domain, "kernel") != 0 || !strchr(name, ':')) {
+	if (!strchr(name, ':') || !domain || strcmp(domain, "kernel") != 0) {
 		return false;
 	}
 	for (size_t i = 0; i < ARRAY_COUNT(events); i++) {

@@ -20,10 +20,11 @@ static const char context[] = "context.";
 static bool is_of_perf(const struct metadata *metadata, const char *event,
 		       const struct event_class *class)
 {
-	const struct env_entry *domain = metadata_env(metadata, "domain");
+	const struct env_entry *domain =
+		strchr(class->name, ':') ? metadata_env(metadata, "domain") : NULL;
 	char name[PLAN_NAME_BYTES];
 
-	return perf_names_event(domain ? domain->text : NULL, class->name, name) &&
+	return domain && perf_names_event(domain->text, class->name, name) &&
 	       plan_takes(event, name);
 }
 
