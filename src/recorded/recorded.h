@@ -141,8 +141,8 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 void recorded_close(struct recorded *trace);
 
 /* From the start of a trace's first packet to the end of its last one, by the headers of all
- * packets.  Without a packet that has a time, or after an error: UINT64_MAX and 0.  *@ret_last is
- * UINT64_MAX if a packet does not tell when it ends. */
+ * packets; of packets that do not tell it, by their events.  Without a time, or after an error:
+ * UINT64_MAX and 0. */
 int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
 		  struct err *err);
 

@@ -181,6 +181,9 @@ unsigned int type_encoding_unit(enum encoding encoding);
 
 /* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
+/* MAJOR * 10000 + MINOR * 100 + PATCHLEVEL of LTTng's tracer; 0: another tracer wrote the trace, or
+ * it does not tell. */
+uint32_t metadata_lttng_version(const struct metadata *metadata);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 

@@ -87,6 +87,7 @@ struct report {
 	uint64_t seq;        /* of windows, from 0 */
 	uint64_t begin, end; /* ns since the epoch */
 	bool complete;
+	bool is_cut;         /* a total: the run was stopped before the trace ended */
 	bool is_interrupted; /* a total: a signal ended the run before the trace was read */
 	bool has_lag;
 	int64_t lag_ns;
@@ -107,6 +108,12 @@ struct report {
 	size_t part_count;
 	const struct report_part *parts;
 };
+
+/* A total of nothing has no time: 0 is in 1970. */
+static inline bool report_has_time(const struct report *report)
+{
+	return report->end > 0 || report->events > 0;
+}
 
 /* Whether figures of the analysis are those of a part of the time. */
 static inline bool report_part_is_short(const struct report_part *part)

@@ -1,0 +1,117 @@
+"""synthetic_packets: cases of synthetic_cases.py on what packets say of their times.
+
+What a packet says of its begin and end must not change when its events were.
+"""
+import json
+import os
+import random
+
+from synthetic import Made, metadata, packet, report_of, run, same, switch, total_of
+
+
+CHUNKS = ('1', '300', '1M')
+S = 10**9
+
+
+def tracer(major, minor):
+    """Metadata of that LTTng."""
+    env = 'tracer_name = "lttng-modules"; tracer_major = %d; tracer_minor = %d; tracer_patchlevel = 0; }' % (
+        major, minor)
+    return metadata(0).replace('kernel_release = "6.1.0"; }', 'kernel_release = "3.6.11"; ' + env)
+
+
+def switches(pick, count):
+    """Threads take turns, at random times."""
+    ts, running = pick.randrange(1000, 2000), 0
+    for _ in range(count):
+        following = pick.choice([tid for tid in (0, 5, 6, 7) if tid != running])
+        yield ts, (running, following)
+        ts += pick.randrange(1, 1000)
+        running = following
+
+
+def closed(pick, begin, end, following):
+    return begin, end
+
+
+def never_closed(pick, begin, end, following):
+    """Buffers of a tracer that died, at any place."""
+    return begin, pick.choice((0, begin - 1, end))
+
+
+def ends_early(pick, begin, end, following):
+    """LTTng 2.2 to 2.10: the last events may lie behind the end."""
+    return begin, pick.randrange(begin, end + 1)
+
+
+def overlaps(pick, begin, end, following):
+    """LTTng up to 2.3: the end may lie behind the begin of the next packet, and behind its events."""
+    return begin, pick.randrange(end, following + 500)
+
+
+def made_of(scratch, name, seed, bounds, text):
+    """The same events, with bounds that a tracer of that kind may have written."""
+    streams = []
+    for cpu in (0, 1):
+        pick, rest, data = random.Random(seed * 2 + cpu), [], b''
+        events = list(switches(pick, 40))
+        while events:
+            size = pick.randrange(1, 6)
+            rest.append(events[:size])
+            events = events[size:]
+        for seq, part in enumerate(rest):
+            following = rest[seq + 1][0][0] if seq + 1 < len(rest) else part[-1][0] + 10
+            begin, end = bounds(pick, part[0][0], part[-1][0], following)
+            data += packet(cpu, seq, begin, end, [switch(ts, *tids) for ts, tids in part])
+        streams.append(data)
+    return Made(scratch, name, streams, text)
+
+
+def seen(made, chunk):
+    total = total_of(made, '-a', 'cpu,sched', '--chunk-size', chunk)
+    return total['begin'], total['end'], total['cpu'], total['sched']
+
+
+def test_packet_times(scratch):
+    """The law: of the same events all figures are the same, whatever their packets' times."""
+    kinds = ((never_closed, metadata(0)), (ends_early, tracer(2, 9)), (overlaps, tracer(2, 1)))
+    for bounds, text in kinds:
+        for seed in range(4):
+            name = '%s-%d' % (bounds.__name__, seed)
+            good = made_of(scratch, name + '-good', seed, closed, text)
+            made = made_of(scratch, name, seed, bounds, text)
+            wanted = seen(good, '1M')
+            for chunk in CHUNKS:
+                same((name, chunk, seen(made, chunk)), (name, chunk, wanted))
+                same(total_of(made, '-a', 'lost', '--chunk-size', chunk)['lost']['anomalies'], 0)
+            same(report_of(made)['cpus'], report_of(good)['cpus'])
+
+
+def test_overview_by_events(scratch):
+    """Packets without times: those of the events tell how long the trace is."""
+    text = metadata(0).replace('timestamp_begin;', 'first;').replace('timestamp_end;', 'last;')
+    made = Made(scratch, 'timeless', [packet(0, 0, 0, 0, [switch(1000, 0, 5), switch(1900, 5, 0)]) +
+                                      packet(0, 1, 0, 0, [switch(2500, 0, 6), switch(3500, 6, 0)])], text)
+    status, out, err = run('overview', '-f', 'json', made.path)
+    assert status == 0, err
+    found = json.loads(out.splitlines()[0])
+    same((found['begin'], found['end']), (1000, 3500))
+
+
+def test_nothing_to_export(scratch):
+    """A trace without length: nobody gave a range, so none is spoken of."""
+    made = Made(scratch, 'instant', [packet(0, 0, 1000, 1000, [switch(1000, 0, 5)])])
+    for args in (('report',), ('overview',)):
+        status, _, err = run(*args, made.path)
+        assert status == 1 and 'range' not in err and made.path in err, (args, err)
+    empty = os.path.join(scratch, 'out')
+    assert 'range' not in run('export', '-o', empty, made.path)[2]
+
+
+def test_total_of_nothing(scratch):
+    """No event, no time: not that of 1970."""
+    made = Made(scratch, 'nothing', [packet(0, 0, 1000, 2000, [])])
+    total = total_of(made)
+    same([total[key] for key in ('begin', 'begin_time', 'end', 'end_time')], [None] * 4)
+    status, out, _ = run('analyze', made.path)
+    assert status == 0 and 'total  no events' in out and '00:00' not in out, out
