@@ -77,7 +77,8 @@ struct loop {
 	VEC(struct dump *) dumps; /* state dumps that are asked for */
 	uint64_t windows;         /* shown so far */
 	bool is_stopping, has_failed;
-	bool said_state; /* that the state cannot be saved was reported */
+	bool said_left_out; /* that --metrics has no room for a trace */
+	bool said_state;    /* that the state cannot be saved was reported */
 	/* A state that waits until the store has the windows before it. */
 	bool is_state_waiting;
 	uint64_t kept_wanted; /* windows, from the first */

@@ -119,6 +119,11 @@ static void on_shown(void *user, const struct report *report)
 	struct loop *loop = session_owner_user(trace->session);
 
 	note_store(loop);
+	if (!loop->said_left_out && metrics_left_out(loop->metrics) > 0) {
+		loop->said_left_out = true;
+		loop->config->say("--metrics has room for %u traces, and more are followed",
+				  METRICS_TRACES_MAX);
+	}
 	if (report->kind == REPORT_WINDOW && ++loop->windows == loop->config->windows) {
 		loop_stop(loop);
 	}
@@ -473,6 +478,7 @@ static int start_servers(struct loop *loop, struct err *err)
 		add_output(loop, &sink_metrics, loop->metrics, NULL);
 		metrics_own_add(loop->metrics, METRICS_CAPTURES_WRITTEN, "", 0);
 		metrics_own_add(loop->metrics, METRICS_CAPTURES_FAILED, "", 0);
+		metrics_own_add(loop->metrics, METRICS_LEFT_OUT, "", 0);
 		for (size_t i = 0; config->actions && i < actions_count(config->actions); i++) {
 			metrics_own_add(loop->metrics, METRICS_TRIGGERS_FIRED,
 					trigger_name(actions_trigger(config->actions, i)), 0);

@@ -343,6 +343,10 @@ static void put_own(const struct families *f)
 					    "windows closed = stored + spooled + lost + on their "
 					    "way",
 					    METRICS_GAUGE },
+		[METRICS_LEFT_OUT] = { "sillage_metrics_windows_left_out", NULL,
+				       "windows of traces that are not here: more are followed "
+				       "than there is room for",
+				       METRICS_COUNTER },
 	};
 
 	for (unsigned int i = 0; i < METRICS_OWN_FAMILIES; i++) {

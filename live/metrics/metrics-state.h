@@ -38,10 +38,12 @@ struct metrics_trace {
 	uint64_t discarded, lost_packets, bad_packets, late_events;
 	uint64_t reported; /* metrics.windows at its last window */
 	double end_s, lag_s;
-	bool has_lag;
+	bool has_lag, is_followed; /* is_followed: it had a window, and was not detached since */
 	VEC(struct total_table *) tables;
 	struct snapshot *last; /* the last window, for its threads */
 };
+
+HASH_MAP_TEXT(metrics_traces, struct metrics_trace *)
 
 struct own_figure {
 	enum metrics_own family;
@@ -53,6 +55,7 @@ struct metrics {
 	VEC(struct own_figure) own;
 	uint64_t windows; /* of all traces */
 	VEC(struct metrics_trace *) traces;
+	struct metrics_traces by_labels;
 };
 
 /* Writes name="value", after a comma unless @is_first.  Values come from traces: they are escaped,

@@ -121,39 +121,47 @@ static void free_trace(struct metrics_trace *trace)
 	free(trace);
 }
 
-/* Makes room for a trace: the one without a window for the longest time is removed. */
-static void remove_oldest(struct metrics *metrics)
+/* Makes room for a trace: of those that are not followed any more, the one without a window for the
+ * longest time is removed.  A trace that is followed stays: its counters must not go back. */
+static bool make_room(struct metrics *metrics)
 {
-	size_t oldest = 0;
+	size_t oldest = SIZE_MAX;
 
 	if (metrics->traces.count < METRICS_TRACES_MAX) {
-		return;
+		return true;
 	}
-	for (size_t i = 1; i < metrics->traces.count; i++) {
-		if (metrics->traces.at[i]->reported < metrics->traces.at[oldest]->reported) {
+	for (size_t i = 0; i < metrics->traces.count; i++) {
+		if (!metrics->traces.at[i]->is_followed &&
+		    (oldest == SIZE_MAX ||
+		     metrics->traces.at[i]->reported < metrics->traces.at[oldest]->reported)) {
 			oldest = i;
 		}
 	}
+	if (oldest == SIZE_MAX) {
+		return false;
+	}
+	(void)metrics_traces_drop(&metrics->by_labels, metrics->traces.at[oldest]->labels);
 	free_trace(metrics->traces.at[oldest]);
 	metrics->traces.at[oldest] = metrics->traces.at[--metrics->traces.count];
+	return true;
 }
 
+/* NULL: there is no room for one more. */
 static struct metrics_trace *trace_of(struct metrics *metrics, const struct trace_identity *trace)
 {
 	char *labels = trace_labels(trace);
-	struct metrics_trace *found;
+	struct metrics_trace **at = metrics_traces_get(&metrics->by_labels, labels), *found;
 
-	for (size_t i = 0; i < metrics->traces.count; i++) {
-		if (strcmp(metrics->traces.at[i]->labels, labels) == 0) {
-			free(labels);
-			return metrics->traces.at[i];
-		}
+	if (at || !make_room(metrics)) {
+		free(labels);
+		return at ? *at : NULL;
 	}
-	remove_oldest(metrics);
 	found = mem_alloc(sizeof(*found));
 	found->labels = labels;
 	*vec_push(&metrics->traces) = found;
+	*metrics_traces_put(&metrics->by_labels, found->labels, NULL) = found;
 	assert(metrics->traces.count <= METRICS_TRACES_MAX);
+	assert(metrics->traces.count == metrics->by_labels.used);
 	return found;
 }
 
@@ -242,6 +250,11 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 		return;
 	}
 	trace = trace_of(metrics, identity);
+	if (!trace) {
+		metrics_own_add(metrics, METRICS_LEFT_OUT, "", 1);
+		return;
+	}
+	trace->is_followed = true;
 	trace->events += report->events;
 	trace->windows++;
 	trace->discarded += report->discarded;
@@ -301,6 +314,16 @@ void metrics_own_set(struct metrics *metrics, enum metrics_own family, const cha
 	}
 }
 
+uint64_t metrics_left_out(const struct metrics *metrics)
+{
+	for (size_t i = 0; metrics && i < metrics->own.count; i++) {
+		if (metrics->own.at[i].family == METRICS_LEFT_OUT) {
+			return metrics->own.at[i].value;
+		}
+	}
+	return 0;
+}
+
 /* ---- lifecycle ---- */
 
 struct metrics *metrics_new(void)
@@ -320,6 +343,7 @@ void metrics_free(struct metrics *metrics)
 		free(metrics->own.at[i].of);
 	}
 	vec_fini(&metrics->own);
+	metrics_traces_fini(&metrics->by_labels);
 	vec_fini(&metrics->traces);
 	free(metrics);
 }
@@ -330,6 +354,20 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 		      const struct report *report)
 {
 	metrics_add(output->state, trace, report);
+}
+
+static void on_attach(struct output *output, const struct trace_identity *identity, bool is_attach,
+		      const char *reason)
+{
+	struct metrics *metrics = output->state;
+	char *labels = trace_labels(identity);
+	struct metrics_trace **at = metrics_traces_get(&metrics->by_labels, labels);
+
+	(void)reason;
+	if (at && !is_attach) {
+		(*at)->is_followed = false; /* its next window, of a trace with its name, says so */
+	}
+	free(labels);
 }
 
 static void on_trigger(struct output *output, const struct trace_identity *trace,
@@ -348,6 +386,7 @@ static void on_capture(struct output *output, const struct capture_result *captu
 const struct sink sink_metrics = {
 	.name = "metrics",
 	.sees_unprinted = true,
+	.attach = on_attach,
 	.report = on_report,
 	.trigger = on_trigger,
 	.capture = on_capture,

@@ -6,8 +6,9 @@
  * METRICS_THREADS of each list of the last window, as gauges.
  *
  * Memory is bounded, and so are the series that a client has to store.  Beyond METRICS_TRACES_MAX
- * traces, the one without a window for the longest time is removed.  Beyond METRICS_SERIES_MAX
- * series of a table, further rows are added to one row {other="all"}.  Rows of paths are left out.
+ * traces, one that has ended is removed; windows of traces for which there is no room are counted.
+ * Beyond METRICS_SERIES_MAX series of a table, further rows are added to one row {other="all"}.
+ * Rows of paths are left out.
  *
  * Besides, it says what the program does: triggers that fired, captures, relays.
  */
@@ -37,12 +38,16 @@ enum metrics_own {
 	METRICS_CAPTURES_FAILED,
 	METRICS_RELAY_UP,
 	METRICS_STORE_WINDOWS,
+	METRICS_LEFT_OUT,
 	METRICS_OWN_FAMILIES
 };
 /* The second does nothing if @metrics is NULL.  Adding 0 shows the counter. */
 void metrics_own_add(struct metrics *metrics, enum metrics_own family, const char *of, uint64_t by);
 void metrics_own_set(struct metrics *metrics, enum metrics_own family, const char *of,
 		     uint64_t value);
+
+/* Windows of traces for which there is no room; 0 for NULL. */
+uint64_t metrics_left_out(const struct metrics *metrics);
 
 /* All figures, from malloc(): the text format 0.0.4, or OpenMetrics 1.0.0. */
 char *metrics_text(const struct metrics *metrics, bool is_open_metrics, size_t *ret_len);

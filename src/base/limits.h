@@ -122,10 +122,11 @@
 #define SERVER_SAY_S           60
 #define SERVER_LINES_MAX       8
 
-/* --metrics: traces (the longest silent is dropped), series of one list (more rows are summed up in
- * one; a row has a series for each figure, and as many for a distribution), threads of each list.
+/* --metrics: traces (of those that ended, the longest silent is dropped), series of one list (more
+ * rows are summed up in one; a row has a series for each figure, and as many for a distribution),
+ * threads of each list.
  */
-#define METRICS_TRACES_MAX       256
+#define METRICS_TRACES_MAX       4096
 #define METRICS_SERIES_MAX       3200
 #define METRICS_HISTOGRAM_SERIES 29
 #define METRICS_THREADS          10

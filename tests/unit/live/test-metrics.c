@@ -217,28 +217,38 @@ START_TEST(tells_what_it_does)
 }
 END_TEST
 
-/* The trace that was silent for the longest time goes. */
+/* Those that are followed stay, and their counters go on; what has no room is counted.  Of those
+ * that ended, the one that was silent for the longest time goes. */
 START_TEST(bounds_traces)
 {
 	struct metrics *metrics = metrics_new();
 	char *text;
 	size_t len;
 
-	made_window(&made, 1);
-	for (unsigned int i = 0; i < METRICS_TRACES_MAX + 1; i++) {
+	struct output output = { .sink = &sink_metrics, .state = metrics };
+	struct report window = { .kind = REPORT_WINDOW, .events = 1 };
+
+	for (unsigned int i = 0; i < METRICS_TRACES_MAX + 2; i++) {
 		char name[24];
 		const struct trace_identity trace = { .session = name };
-		const struct trace_identity first = { .session = (char *)"s0" };
 
 		(void)snprintf(name, sizeof(name), "s%u", i);
-		metrics_add(metrics, &trace, &made.report);
-		metrics_add(metrics, &first, &made.report);
+		metrics_add(metrics, &trace, &window);
+		if (i == METRICS_TRACES_MAX) {
+			ck_assert_uint_eq(metrics_left_out(metrics), 1);
+			for (unsigned int k = 1; k < 3; k++) {
+				(void)snprintf(name, sizeof(name), "s%u", k);
+				sink_metrics.attach(&output, &trace, false, "it ended");
+			}
+		}
 	}
+	ck_assert_uint_eq(metrics_left_out(metrics), 1);
 	text = metrics_text(metrics, false, &len);
 	ck_assert_uint_eq(lines_with(text, "\nsillage_windows_total{"), METRICS_TRACES_MAX);
 	ck_assert_ptr_nonnull(strstr(text, "session=\"s0\""));
 	ck_assert_ptr_null(strstr(text, "session=\"s1\""));
 	ck_assert_ptr_nonnull(strstr(text, "session=\"s2\""));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_metrics_windows_left_out_total 1\n"));
 	free(text);
 	metrics_free(metrics);
 }
