@@ -170,6 +170,9 @@ static void add_fault(struct recorded_file *file, const char *text, uint64_t nex
 	char *before = file->fault;
 
 	assert(next > file->offset);
+	if (file->is_shared && !file->is_first) {
+		return;
+	}
 	if (before && strlen(before) > FAULT_TEXT_MAX) {
 		return; /* long enough */
 	}
@@ -194,6 +197,13 @@ static bool next_part(struct recorded_file *file)
 	return true;
 }
 
+/* Whether two packets are of one stream, by the ids in them. */
+static bool same_ids(const struct packet_info *left, const struct packet_info *right)
+{
+	return left->stream->id == right->stream->id && left->instance_id == right->instance_id &&
+	       left->cpu_id == right->cpu_id;
+}
+
 /* Finds the first packet from the file's offset on. */
 static void look(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
 {
@@ -213,6 +223,10 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 		r = read_info(file, plan, decoder, file->offset, &err);
 		is_cut = r == 0 && packet_info_cut(&file->info, file->size - file->offset);
 		file->is_cut = false;
+		if (r == 0 && file->is_shared && !same_ids(&file->info, &file->who)) {
+			file->offset += file->info.size_bits / 8;
+			continue;
+		}
 		if (r == 0 && !is_cut) {
 			file->has_info = true;
 			return;
@@ -277,6 +291,77 @@ static void file_fini(struct recorded_file *file)
 	free(file->head);
 }
 
+/* So many packets of a file are looked at: if they are of one stream, all are. */
+#define MIXED_PACKETS 64
+
+typedef VEC(struct packet_info) packet_infos;
+
+static bool has_ids(const packet_infos *all, const struct packet_info *info)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		if (same_ids(&all->at[i], info)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Goes back to the first packet. */
+static void restart(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
+{
+	free(recorded_take_fault(file));
+	file->offset = file->searched = 0;
+	look(file, plan, decoder);
+}
+
+/* One packet of each stream that has packets in the file, at its first packet, which is left. */
+static void find_streams(struct recorded_file *file, const struct plan *plan,
+			 struct decoder *decoder, packet_infos *ret)
+{
+	for (size_t i = 0; file->has_info && (i < MIXED_PACKETS || ret->count > 1); i++) {
+		if (!has_ids(ret, &file->info)) {
+			*vec_push(ret) = file->info;
+		}
+		recorded_next(file, plan, decoder);
+	}
+}
+
+/* Adds the file, which is at its first packet: once for each stream in it. */
+static void add_file(struct recorded_files *files, struct recorded_file *file,
+		     const struct plan *plan, struct decoder *decoder)
+{
+	packet_infos streams = { 0 };
+
+	find_streams(file, plan, decoder, &streams);
+	for (size_t i = 1; i < streams.count; i++) {
+		struct recorded_part part = file->parts.at[0];
+		struct recorded_file other = { .name = mem_strdup(file->name),
+					       .size = part.size,
+					       .is_shared = true,
+					       .who = streams.at[i] };
+
+		other.fd = part.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+		if (part.fd < 0) {
+			free(other.name);
+			continue;
+		}
+		part.path = mem_strdup(part.path);
+		part.index_path = mem_strdup(part.index_path);
+		part.index = (struct packet_index){ 0 };
+		part.has_looked = false;
+		*vec_push(&other.parts) = part;
+		look(&other, plan, decoder);
+		*vec_push(&files->at) = other;
+	}
+	if (streams.count > 1) {
+		file->is_shared = file->is_first = true;
+		file->who = streams.at[0];
+	}
+	restart(file, plan, decoder);
+	*vec_push(&files->at) = *file;
+	vec_fini(&streams);
+}
+
 static int open_file(const char *dir, const char *name, const struct plan *plan,
 		     struct decoder *decoder, struct recorded_files *files, struct err *err)
 {
@@ -303,7 +388,7 @@ static int open_file(const char *dir, const char *name, const struct plan *plan,
 	file.size = part.size;
 	*vec_push(&file.parts) = part;
 	look(&file, plan, decoder);
-	*vec_push(&files->at) = file;
+	add_file(files, &file, plan, decoder);
 	return 0;
 }
 
@@ -334,14 +419,11 @@ static int open_dir(const char *dir, const struct plan *plan, struct decoder *de
 
 /* ---- streams in several files ---- */
 
-/* Whether two files hold the same stream, by the ids in their packets. */
+/* Whether two files hold the same stream. */
 static bool same_stream(const struct recorded_file *a, const struct recorded_file *b)
 {
-	const struct packet_info *left = &a->info, *right = &b->info;
-
-	return a->has_info && b->has_info && left->stream->id == right->stream->id &&
-	       left->instance_id == right->instance_id && left->cpu_id == right->cpu_id &&
-	       (left->instance_id != UINT64_MAX || left->cpu_id != UINT64_MAX);
+	return a->has_info && b->has_info && same_ids(&a->info, &b->info) &&
+	       (a->info.instance_id != UINT64_MAX || a->info.cpu_id != UINT64_MAX);
 }
 
 static int by_time(const void *left, const void *right)
@@ -372,6 +454,11 @@ static void take_parts(struct recorded_files *files, size_t i)
 	for (size_t k = 1; k < group.at.count; k++) {
 		struct recorded_file *part = &group.at.at[k];
 
+		if (part->is_shared && !group.at.at[0].is_shared) {
+			group.at.at[0].is_shared = true;
+			group.at.at[0].who = group.at.at[0].info;
+		}
+		group.at.at[0].is_first |= part->is_first;
 		*vec_push(&group.at.at[0].parts) = part->parts.at[0];
 		part->parts.count = 0;
 		file_fini(part); /* a fault at its start will be found again */

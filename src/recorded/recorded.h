@@ -106,6 +106,10 @@ struct recorded_file {
 	size_t head_room;
 	bool is_searching; /* the next header to read is that of what may be a packet */
 	uint64_t searched; /* bytes of the part that were read in search of readable packets */
+	/* Packets of several streams are in the files: only those of the stream of @who are found.
+	 * What cannot be read is said by the first of these streams. */
+	bool is_shared, is_first;
+	struct packet_info who;
 };
 
 struct recorded_files {

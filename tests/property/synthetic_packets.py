@@ -115,3 +115,21 @@ def test_total_of_nothing(scratch):
     same([total[key] for key in ('begin', 'begin_time', 'end', 'end_time')], [None] * 4)
     status, out, _ = run('analyze', made.path)
     assert status == 0 and 'total  no events' in out and '00:00' not in out, out
+
+
+def test_streams_in_one_file(scratch):
+    """One link carries the packets of all CPUs: figures are those of a file for each."""
+    rest = [[packet(cpu, seq, 1000 * seq + cpu, 1000 * seq + 900 + cpu,
+                    [switch(1000 * seq + 10 + cpu, 0, 5 + cpu), switch(1000 * seq + 400 * (cpu + 1), 5 + cpu, 0)])
+             for seq in range(100)] for cpu in range(2)]
+    apart = Made(scratch, 'apart', [b''.join(packets) for packets in rest])
+    mixed = [b''.join(one + other for one, other in zip(*rest)),
+             b''.join(rest[1][:3] + rest[0] + rest[1][3:])]
+    same(report_of(apart)['cpus'][1]['busy_ns'], 100 * (800 - 11))
+    for i, data in enumerate(mixed):
+        made = Made(scratch, 'mixed%d' % i, [data + bytes(40)])  # damage counts once
+        for chunk in CHUNKS:
+            total = total_of(made, '-a', 'cpu,lost', '--chunk-size', chunk)
+            same(total['cpu'], total_of(apart, '-a', 'cpu')['cpu'])
+            same((total['lost']['bad_packets'], total['lost']['anomalies']), (1, 0))
+        same(report_of(made)['cpus'], report_of(apart)['cpus'])
