@@ -376,6 +376,21 @@ static void note_packet(struct stream *stream, const struct packet_info *info, u
 	stream->packets++;
 }
 
+/* Live: the first packet tells whether its times can be shown. */
+static void place_clock(const struct stream *stream, const struct packet_info *info)
+{
+	struct trace *trace = stream->trace;
+	double seconds;
+
+	if (!trace->is_live || trace->is_placed || !info->has_begin || !info->stream->clock) {
+		return;
+	}
+	trace->is_placed = true;
+	if (clock_place(trace->plan->metadata, info->stream->clock, info->begin, &seconds)) {
+		warn_trace(trace, stream, -1, "times", CLOCK_PLACED_TEXT, seconds);
+	}
+}
+
 /* Which times the packet's events may have (doc/definitions.md, 0.1). */
 static void bound_times(const struct stream *stream, const struct packet_info *info,
 			struct packet *packet)
@@ -404,6 +419,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		(void)packet_info_cut(&cut, input->len);
 	}
 	packet.size = (info->content_bits + 7) / 8;
+	place_clock(stream, info);
 	clock_init(&clock, info->stream->clock);
 	packet.begin = info->has_begin && info->stream->clock ? clock_ns(&clock, info->begin)
 							      : stream->end;

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "ctf/clock.h"
 #include "recorded/recorded.h"
 
 /* The packet's magic number (CTF 1.8.3, 5.1), in both byte orders. */
@@ -482,6 +483,84 @@ static void join_streams(struct recorded_files *files)
 	files->at.count = count;
 }
 
+/* The time of the first packet, or of its first event; false: it has none. */
+static bool first_time(const struct recorded_file *file, const struct plan *plan,
+		       struct decoder *decoder, uint64_t *ret_cycles)
+{
+	const struct packet_info *info = &file->info;
+	size_t size = (size_t)(info->content_bits + 7) / 8;
+	struct ctf_event event = { 0 };
+	uint8_t *bytes;
+	bool has;
+
+	*ret_cycles = info->begin;
+	if (info->has_begin) {
+		return true;
+	}
+	bytes = mem_alloc(size + 1);
+	has = pread(file->fd, bytes, size, (off_t)file->offset) == (ssize_t)size;
+	if (has) {
+		decoder_start(decoder, plan, info, bytes, size);
+		has = decoder_next(decoder, &event) > 0;
+		*ret_cycles = event.cycles;
+	}
+	free(bytes);
+	return has;
+}
+
+static double offset_of(const struct clock_class *clock)
+{
+	return (double)clock->offset_s + (double)clock->offset / (double)clock->freq;
+}
+
+/* One clock, one offset: LTTng may sample it again for a later chunk.  That of the first chunk is
+ * used, as it is by whoever followed the session live. */
+static void take_first_offsets(const struct recorded_path *path, const struct metadata *types,
+			       struct recorded_files *files)
+{
+	struct metadata_stream *metadata = metadata_stream_new();
+	const struct recorded_path first = { .name = path->name,
+					     .dirs = { .at = path->dirs.at, .count = 1 } };
+	struct err err;
+	bool is_read = recorded_read_metadata(&first, metadata, &err) == 0;
+
+	for (struct clock_class *clock = types->clocks; is_read && clock; clock = clock->next) {
+		const struct clock_class *before =
+			clock->name ? metadata_clock(metadata_stream_types(metadata), clock->name)
+				    : NULL;
+
+		if (!before || before->freq != clock->freq ||
+		    (before->offset_s == clock->offset_s && before->offset == clock->offset)) {
+			continue;
+		}
+		free(files->note);
+		files->note =
+			mem_printf("the offsets of its clock differ by %.9f s between chunks: "
+				   "that of the first one is used for all",
+				   offset_of(clock) - offset_of(before));
+		clock->offset_s = before->offset_s;
+		clock->offset = before->offset;
+	}
+	metadata_stream_free(metadata);
+}
+
+static void place_clocks(struct recorded_files *files, const struct plan *plan,
+			 struct decoder *decoder)
+{
+	for (size_t i = 0; i < files->at.count; i++) {
+		const struct recorded_file *file = &files->at.at[i];
+		uint64_t cycles;
+		double seconds;
+
+		if (file->has_info && file->info.stream->clock &&
+		    first_time(file, plan, decoder, &cycles) &&
+		    clock_place(plan->metadata, file->info.stream->clock, cycles, &seconds)) {
+			free(files->note);
+			files->note = mem_printf(CLOCK_PLACED_TEXT, seconds);
+		}
+	}
+}
+
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
 			struct decoder *decoder, struct recorded_files *files, struct err *err)
 {
@@ -492,6 +571,10 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	}
 	if (r == 0) {
 		join_streams(files);
+		if (path->dirs.count > 1) {
+			take_first_offsets(path, plan->metadata, files);
+		}
+		place_clocks(files, plan, decoder);
 	}
 	return r;
 }
@@ -502,4 +585,5 @@ void recorded_files_fini(struct recorded_files *files)
 		file_fini(&files->at.at[i]);
 	}
 	vec_fini(&files->at);
+	free(files->note);
 }

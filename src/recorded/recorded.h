@@ -114,6 +114,7 @@ struct recorded_file {
 
 struct recorded_files {
 	VEC(struct recorded_file) at;
+	char *note; /* what is to be said of their times; NULL: nothing */
 };
 
 /* Opens all streams of a trace and reads the header of each one's first packet. */

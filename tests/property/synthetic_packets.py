@@ -131,5 +131,37 @@ def test_streams_in_one_file(scratch):
         for chunk in CHUNKS:
             total = total_of(made, '-a', 'cpu,lost', '--chunk-size', chunk)
             same(total['cpu'], total_of(apart, '-a', 'cpu')['cpu'])
-            same((total['lost']['bad_packets'], total['lost']['anomalies']), (1, 0))
+            same((total['lost']['packets'], total['lost']['anomalies']), (1, 0))
         same(report_of(made)['cpus'], report_of(apart)['cpus'])
+
+
+def test_times_that_cannot_be_shown(scratch):
+    """Before 1970, behind 2^64 ns: order and distances hold, and the shift is said once."""
+    rest = [packet(0, 0, S, 4 * S, [switch(S, 0, 5), switch(2 * S, 5, 0), switch(4 * S, 0, 5)])]
+    wanted = seen(Made(scratch, 'good', rest), '1M')
+    timeless = metadata(0).replace('timestamp_begin;', 'first;').replace('timestamp_end;', 'last;')
+    for name, offset, text in (('before', -5 * S, None), ('between', -3 * S, None), ('behind', 2**63 - 1, None),
+                               ('timeless', -5 * S, timeless)):
+        text = (text or metadata(0)).replace('offset = 0;', 'offset_s = %d; offset = %d;' % (
+            10**11 if offset > 0 else 0, offset))
+        made = Made(scratch, name, rest, text)
+        same((name, seen(made, '1M')), (name, wanted))
+        same(report_of(made)['cpus'][0]['busy_ns'], S)
+        for command in 'analyze', 'report':
+            err = run(command, made.path)[2]
+            same((name, command, err.count("own zero, %s" % ('-' if offset > 0 else '+'))), (name, command, 1))
+
+
+def test_offsets_of_chunks(scratch):
+    """A rotated session whose chunks have other offsets of one clock: that of the first is used."""
+    for at, (name, offset) in enumerate((('20240101T000000+0000-1', 0), ('20240101T000001+0000-2', S // 2))):
+        os.makedirs(os.path.join(scratch, 'archives', name))
+        Made(os.path.join(scratch, 'archives', name), 'kernel',
+             [packet(0, at, at * S, at * S + 900, [switch(at * S + 10, 0, 5), switch(at * S + 800, 5, 0)])],
+             metadata(offset))
+    whole = Made.__new__(Made)
+    whole.path = scratch
+    total = total_of(whole, '-a', 'cpu')
+    same((total['begin'], total['end']), (10, S + 800))
+    for command in 'analyze', 'report':
+        assert run(command, scratch)[2].count('differ by 0.500000000 s between chunks') == 1, command
