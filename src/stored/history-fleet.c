@@ -161,10 +161,12 @@ static int choose_windows(struct history_view *v)
 									: UINT64_MAX;
 	int r = store_reader_span(v->reader, &span.first, &span.last, &v->err);
 
+	stored_cap_span(&span);
 	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &v->err);
 	r = r < 0 ? r
-		  : store_reader_windows(v->reader, v->wanted, wanted, begin, end, &v->windows,
-					 &v->err);
+		  : stored_windows(&(const struct stored_range){ v->reader, v->wanted, options,
+								 span.last, begin, end },
+				   wanted, &v->windows, &v->err);
 	r = r < 0 ? r : stored_say_gaps(v->reader, begin, end, &lost, &v->err);
 	if (r == 0 && v->windows.at.count == 0) {
 		r = err_raise(&v->err, -ENOENT, "%s: it has no such windows",

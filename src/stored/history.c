@@ -229,13 +229,15 @@ static int choose_windows(struct stored_history *h)
 	uint64_t begin, end, ignored = 0;
 	int r = store_reader_span(h->reader, &span.first, &span.last, &h->err);
 
+	stored_cap_span(&span);
 	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &h->err);
 	if (r < 0) {
 		return r;
 	}
-	r = store_reader_windows(h->reader, h->wanted,
-				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
-				 end, &h->windows, &h->err);
+	r = stored_windows(&(const struct stored_range){ h->reader, h->wanted, options, span.last,
+							 begin, end },
+			   options->has_interval ? options->interval_ns : UINT64_MAX, &h->windows,
+			   &h->err);
 	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &ignored, &h->err);
 	if (r == 0 && options->has_interval && options->verbosity >= 0) {
 		stored_say_longer(h->reader, &h->windows, options->interval_ns);

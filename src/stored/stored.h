@@ -4,6 +4,7 @@
 #ifndef SILLAGE_STORED_STORED_H
 #define SILLAGE_STORED_STORED_H
 
+#include "base/units.h"
 #include "options/options.h"
 #include "store/reader.h"
 
@@ -22,5 +23,27 @@ void stored_say_short(struct store_reader *reader, const struct store_windows *w
  * store_reader_windows().  Negative: they cannot be read. */
 int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		    uint64_t *ret_windows, struct err *err);
+
+/* ---- clocks of hosts that are off ---- */
+
+/* More than windows are late. */
+#define CLOCK_OFF_NS (60 * NS_PER_S)
+
+/* The newest time is not in the future. */
+void stored_cap_span(struct units_span *span);
+/* Whether the range counts back from the newest window. */
+bool stored_counts_back(const struct options *options);
+/* Names a trace whose @newest window is not near that of all. */
+void stored_say_off(const struct trace_identity *trace, uint64_t newest, uint64_t of_all);
+
+struct stored_range {
+	struct store_reader *reader;
+	const bool *wanted;
+	const struct options *options;
+	uint64_t newest, begin, end; /* the newest of all, as stored_cap_span() has it */
+};
+/* As store_reader_windows(); a range that counts back does so for each trace. */
+int stored_windows(const struct stored_range *range, uint64_t interval_ns,
+		   struct store_windows *windows, struct err *err);
 
 #endif
