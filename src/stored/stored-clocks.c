@@ -97,8 +97,8 @@ static int by_trace(const void *left, const void *right)
 	return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-int stored_windows(const struct stored_range *range, uint64_t interval_ns,
-		   struct store_windows *windows, struct err *err)
+int stored_count_back(const struct stored_range *range, uint64_t interval_ns,
+		      struct store_windows *windows, struct err *err)
 {
 	uint64_t length = range->newest - range->begin;
 	size_t count;
@@ -108,7 +108,7 @@ int stored_windows(const struct stored_range *range, uint64_t interval_ns,
 
 	uint64_t *newest;
 
-	if (r < 0 || !stored_counts_back(range->options) || range->begin > range->newest) {
+	if (!stored_counts_back(range->options) || range->begin > range->newest) {
 		return r;
 	}
 	newest = newest_of(windows, count);

@@ -7,8 +7,7 @@
  *
  * Times of a packet: floor <= begin <= end <= limit.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_CHUNK_H
-#define SILLAGE_ENGINE_CONTRACT_CHUNK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ struct chunk {
 
 /* Frees what the chunk owns, not the chunk itself. */
 void chunk_fini(struct chunk *chunk);
-
-#endif

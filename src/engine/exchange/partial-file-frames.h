@@ -1,8 +1,7 @@
 /*
  * partial-file-frames: what writing (partial-file.c) and reading (partial-file-read.c) share.
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
-#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,7 +13,7 @@ struct partial_file_trace;
 #define PARTIAL_FILE_MAGIC     "sillage partials"
 #define PARTIAL_FILE_MAGIC_LEN 16
 /* Increase it whenever the meaning of a frame, a record or a codec changes. */
-#define PARTIAL_FILE_VERSION 18
+#define PARTIAL_FILE_VERSION 19
 
 /* The first byte of a frame. */
 enum frame_kind {
@@ -35,5 +34,3 @@ enum frame_kind {
 uint64_t partial_file_form(const struct analysis *analysis);
 
 void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *trace);
-
-#endif
