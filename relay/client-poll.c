@@ -107,3 +107,8 @@ uint64_t client_due(const struct client *client)
 	}
 	return due;
 }
+
+uint32_t client_minor(const struct client *client)
+{
+	return client->viewer->minor;
+}

@@ -131,6 +131,8 @@ int client_reply(struct client *client, const struct viewer_reply *reply, uint64
 void client_tick(struct client *client, uint64_t now);
 uint64_t client_due(const struct client *client);
 
+/* Of the relay's version 2.x, at most VIEWER_MINOR; 0: it has not said. */
+uint32_t client_minor(const struct client *client);
 /* Packets whose index came. */
 uint64_t client_announced(const struct client *client);
 /* Whether the relay said that the session has ended: it does not hand it out again. */

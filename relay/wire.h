@@ -98,6 +98,7 @@ enum { VIEWER_SEEK_BEGINNING = 1, VIEWER_SEEK_LAST = 2 };
 
 #define VIEWER_MAJOR       2
 #define VIEWER_MINOR       15 /* since then names have any length, and CTF 2 sessions are listed */
+#define VIEWER_MINOR_KEEPS 14 /* since then packets of programs that end are handed out */
 #define VIEWER_MINOR_LEAST 4  /* the first version; only the list of sessions has changed since */
 
 #define VIEWER_HEADER_BYTES  16

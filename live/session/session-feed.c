@@ -350,6 +350,22 @@ static void read_again(struct session *session, uint64_t id)
 	}
 }
 
+/* What such programs wrote last goes with them (doc/viewer-protocol.md, A9), and no number shows
+ * it. */
+static void note_short_programs(struct session *session, const char *path)
+{
+	if (session->said_short || !strstr(path, "pid/") ||
+	    client_minor(session->client) >= VIEWER_MINOR_KEEPS) {
+		return;
+	}
+	session->said_short = true;
+	session_say(
+		session, 0,
+		"programs have buffers of their own: what they write last before they end may be "
+		"missing, uncounted; lttng-relayd 2.14 keeps it, and so do buffers per user "
+		"(lttng enable-channel -u --buffers-uid)");
+}
+
 void *session_on_stream(void *user, const struct viewer_stream *announced)
 {
 	struct session *session = user;
@@ -364,6 +380,7 @@ void *session_on_stream(void *user, const struct viewer_stream *announced)
 		stream->stream = stream_new(stream->trace->trace, stream->name);
 	}
 	*vec_push(&session->streams) = stream;
+	note_short_programs(session, announced->path);
 	session_say(session, 1, "stream %s of %s", announced->channel, announced->path);
 	return stream;
 }

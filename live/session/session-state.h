@@ -80,6 +80,7 @@ struct session {
 	uint64_t unlisted_since; /* monotonic ns: SESSION_AWAY, while the relay is there; 0: not */
 	bool is_finishing;       /* the connection will be dropped after this callback */
 	bool is_behind_limit;    /* too far behind: the next tick reconnects */
+	bool said_short;         /* that short programs may lose their last packets */
 	bool said_refused;       /* that the relay refuses to attach */
 	bool takes_any_length;   /* a relay sends packets of another length than requested */
 	unsigned int stream_failures; /* connections given up because requests for a stream fail */

@@ -141,6 +141,8 @@ void session_trace_checkpoint(struct live_trace *trace)
 	if (can_be_saved(trace, uuid)) {
 		trace_pause(trace->trace, now_wall_ns());
 		put_checkpoint(trace, uuid);
+		checkpoint_file_stays_open(trace->session->owner.checkpoint_file, uuid,
+					   trace->trace);
 	}
 }
 
@@ -153,7 +155,7 @@ static bool save_last(struct live_trace *trace, bool is_over)
 		return false;
 	}
 	if (is_over) {
-		checkpoint_file_drop(trace->session->owner.checkpoint_file, uuid);
+		checkpoint_file_drop(trace->session->owner.checkpoint_file, uuid, trace->trace);
 		return false;
 	}
 	trace_pause(trace->trace, now_wall_ns());

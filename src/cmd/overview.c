@@ -52,15 +52,15 @@ static int find_span(const struct options *options, const struct recorded_path *
 		return r;
 	}
 	if (ret->begin == UINT64_MAX) {
-		return err_raise(err, -ENODATA, "%s: no packet has a time", path->name);
+		return err_raise(err, -ENODATA, "%s: no packet and no event has a time",
+				 path->name);
+	}
+	if (ret->begin == ret->end) {
+		return err_raise(err, -ENODATA, "%s: its events have one and the same time",
+				 path->name);
 	}
 	ret->begin = begin > ret->begin ? begin : ret->begin;
 	ret->end = end < ret->end ? end : ret->end;
-	if (ret->end == UINT64_MAX) {
-		return err_raise(err, -ENODATA,
-				 "%s: packets do not tell when they end; give the end by --end",
-				 path->name);
-	}
 	if (ret->begin >= ret->end) {
 		return err_raise(err, -ERANGE, "%s: nothing in the trace lies in that range",
 				 path->name);

@@ -5,6 +5,9 @@
  * bits, so no frequency drifts and no offset overflows; results are clamped to uint64_t.  A clock
  * of 1 GHz, as LTTng writes it, takes one addition.
  *
+ * A trace of which the first time cannot be shown so, before 1970 or behind 2^64 ns, counts from
+ * its clock's own zero (clock_place()): order and distances hold.
+ *
  * clock_cycles() is the inverse: clock_ns(clock_cycles(ns)) >= ns, and the cycle before is earlier.
  */
 #pragma once
@@ -15,6 +18,11 @@
 
 #include "base/check.h"
 #include "ctf/metadata/type.h"
+
+/* What is said of that, once; a double: seconds. */
+#define CLOCK_PLACED_TEXT                                                                          \
+	"its times are before 1970 or behind 2^64 ns: they count from the clock's own zero, "      \
+	"%+.9f s"
 
 struct clock {
 	uint64_t freq;
@@ -33,6 +41,33 @@ static inline void clock_init(struct clock *clock, const struct clock_class *cla
 	clock->is_simple = clock->freq == 1000000000 && clock->offset_cycles >= 0 &&
 			   clock->offset_cycles < INT64_MAX;
 	clock->base_ns = clock->is_simple ? (uint64_t)clock->offset_cycles : 0;
+}
+
+/*
+ * Before anything of a trace is read: @cycles is the first time of a stream with the clock @class
+ * of
+ * @metadata.  If it cannot be shown, the offset of the clock becomes 0, and *@ret_s is by how many
+ * seconds times are later than they say.
+ */
+static inline bool clock_place(const struct metadata *metadata, const struct clock_class *class,
+			       uint64_t cycles, double *ret_s)
+{
+	struct clock clock;
+	double ns;
+
+	clock_init(&clock, class);
+	ns = ((double)clock.offset_cycles + (double)cycles) / (double)clock.freq * 1e9;
+	if (clock.is_simple ||
+	    (clock.offset_cycles + (__int128)cycles >= 0 && ns < (double)UINT64_MAX)) {
+		return false;
+	}
+	*ret_s = -(double)clock.offset_cycles / (double)clock.freq;
+	for (struct clock_class *at = metadata->clocks; at; at = at->next) {
+		if (at == class) {
+			at->offset_s = at->offset = 0;
+		}
+	}
+	return true;
 }
 
 static inline uint64_t clock_ns(const struct clock *clock, uint64_t cycles)

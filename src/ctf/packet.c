@@ -61,6 +61,13 @@ static int check_sizes(const struct packet_info *info, struct err *err)
 	return 0;
 }
 
+/* Buffers that a tracer was writing to when it died have no end, or one before their begin. */
+static bool was_closed(const struct packet_info *info)
+{
+	return info->end >= info->begin &&
+	       (info->end > 0 || info->content_bits == info->events_at_bits);
+}
+
 static void read_context(const struct decoder *d, const struct plan_stream *stream,
 			 uint64_t bytes_max, struct packet_info *info)
 {
@@ -77,9 +84,11 @@ static void read_context(const struct decoder *d, const struct plan_stream *stre
 		info->content_bits = info->size_bits;
 	}
 	info->has_begin = stream->slot_timestamp_begin != SLOT_NONE;
-	info->has_end = stream->slot_timestamp_end != SLOT_NONE;
 	info->begin = value_or(d, stream->slot_timestamp_begin, 0);
 	info->end = value_or(d, stream->slot_timestamp_end, 0);
+	info->has_end = stream->slot_timestamp_end != SLOT_NONE && was_closed(info);
+	info->may_end_early = d->plan->may_end_early;
+	info->may_overlap = d->plan->may_overlap;
 	info->seq_num = value_or(d, stream->slot_seq_num, UINT64_MAX);
 	info->discarded = value_or(d, stream->slot_discarded, UINT64_MAX);
 	info->cpu_id = value_or(d, stream->slot_cpu_id, UINT64_MAX);

@@ -29,7 +29,8 @@ struct packet_info {
 	uint64_t instance_id;
 	uint64_t cpu_id;
 	uint64_t events_at_bits; /* the first event header */
-	bool has_begin, has_end;
+	bool has_begin, has_end; /* has_end: false as well for a packet that was never closed */
+	bool may_end_early, may_overlap; /* as the plan has it */
 	bool has_sizes; /* false: the packet has no size fields and takes all bytes */
 };
 

@@ -158,7 +158,8 @@ static uint64_t set_times(struct batch_cursor *cursor, const struct packet_info 
 
 	if (has_clock && info->has_begin) {
 		begin = clock_ns(&cursor->clock, info->begin);
-		before = cursor->has_packet ? before : begin;
+		before = cursor->has_packet && (begin > before || !info->may_overlap) ? before
+										      : begin;
 		begin = begin < before ? before : begin;
 	}
 	cursor->limit_ns = UINT64_MAX;
@@ -166,7 +167,7 @@ static uint64_t set_times(struct batch_cursor *cursor, const struct packet_info 
 	if (has_clock && info->has_end) {
 		cursor->end_ns = clock_ns(&cursor->clock, info->end);
 		cursor->end_ns = cursor->end_ns < begin ? begin : cursor->end_ns;
-		cursor->limit_ns = cursor->end_ns;
+		cursor->limit_ns = info->may_end_early ? UINT64_MAX : cursor->end_ns;
 	}
 	return before;
 }

@@ -49,6 +49,7 @@ struct trace {
 	uint64_t refound;      /* packets that were lost, and that the next connection announced */
 	bool is_live;          /* see trace_set_live() */
 	uint64_t silent_since; /* ns: the silence that was warned of last; 0: none */
+	bool is_placed;        /* live: whether its times can be shown is decided */
 	bool has_finished;
 	bool has_said_unmatched; /* the user selected what is not in the trace */
 	bool is_restored;        /* from a checkpoint: its metadata must be the same */

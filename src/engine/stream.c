@@ -164,7 +164,7 @@ void stream_expect(struct stream *stream, const struct packet_info *info)
 	report_known(stream, stream->end);
 }
 
-static void new_chunk(struct stream *stream, const struct stream_input *input)
+static void new_chunk(struct stream *stream, const struct stream_input *input, uint64_t begin)
 {
 	const struct stream_identity *identity = merger_stream_identity(stream->merger);
 	const struct engine *engine = stream->trace->engine;
@@ -186,7 +186,7 @@ static void new_chunk(struct stream *stream, const struct stream_input *input)
 	job->chunk.mapped = input->mapped;
 	job->chunk.has_switches = identity->has_switches;
 	job->chunk.cpu_id = identity->cpu_id;
-	job->chunk.begin = stream->end;
+	job->chunk.begin = begin;
 	stream->filling = job;
 }
 
@@ -195,16 +195,31 @@ static bool begins_again(const struct stream *stream, const struct packet_info *
 	return stream->has_packet && packet_numbers_begin_again(stream->seq_num, info->seq_num);
 }
 
+static uint64_t discarded_mask(const struct packet_info *info)
+{
+	unsigned int bits = info->stream->discarded_bits;
+
+	return bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+}
+
+/* Whether the counter began again from 0: a step of more than half of its range is no wrap. */
+static bool discarded_begins_again(const struct stream *stream, const struct packet_info *info)
+{
+	uint64_t mask = discarded_mask(info);
+
+	return info->discarded != UINT64_MAX && stream->has_packet &&
+	       stream->discarded != UINT64_MAX &&
+	       ((info->discarded - stream->discarded) & mask) > mask / 2;
+}
+
 /* Events discarded since the previous packet.  The counter wraps at its declared width. */
 static uint64_t discarded_since(const struct stream *stream, const struct packet_info *info)
 {
-	unsigned int bits = info->stream->discarded_bits;
-	uint64_t mask = bits >= 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
-
-	if (info->discarded == UINT64_MAX || !stream->has_packet || begins_again(stream, info)) {
+	if (info->discarded == UINT64_MAX || !stream->has_packet || begins_again(stream, info) ||
+	    discarded_begins_again(stream, info)) {
 		return 0;
 	}
-	return (info->discarded - stream->discarded) & mask;
+	return (info->discarded - stream->discarded) & discarded_mask(info);
 }
 
 static uint64_t lost_since(const struct stream *stream, const struct packet_info *info)
@@ -273,6 +288,12 @@ static void find_gap(struct stream *stream, const struct packet_info *info, stru
 
 	if (begins_again(stream, info)) {
 		note_again(stream, info);
+	} else if (discarded_begins_again(stream, info)) {
+		warn_trace(trace, stream, (int64_t)packet->number, "discarded-again",
+			   "stream %s: the counter of discarded events begins again, with %" PRIu64
+			   " after %" PRIu64 "; what was discarded between them is unknown",
+			   stream->name, info->discarded, stream->discarded);
+		stream->has_gap = true;
 	}
 	skip_final(stream);
 	if (stream->is_resumed && info->seq_num != UINT64_MAX && stream->seq_num != UINT64_MAX) {
@@ -348,12 +369,40 @@ static bool is_duplicate(struct stream *stream, const struct stream_input *input
 
 static void note_packet(struct stream *stream, const struct packet_info *info, uint64_t end)
 {
-	assert(end >= stream->end); /* time never goes back */
 	stream->has_packet = true;
-	stream->end = end;
+	stream->end = end > stream->end ? end : stream->end;
 	stream->seq_num = info->seq_num;
 	stream->discarded = info->discarded;
 	stream->packets++;
+}
+
+/* Live: the first packet tells whether its times can be shown. */
+static void place_clock(const struct stream *stream, const struct packet_info *info)
+{
+	struct trace *trace = stream->trace;
+	double seconds;
+
+	if (!trace->is_live || trace->is_placed || !info->has_begin || !info->stream->clock) {
+		return;
+	}
+	trace->is_placed = true;
+	if (clock_place(trace->plan->metadata, info->stream->clock, info->begin, &seconds)) {
+		warn_trace(trace, stream, -1, "times", CLOCK_PLACED_TEXT, seconds);
+	}
+}
+
+/* Which times the packet's events may have (doc/definitions.md, 0.1). */
+static void bound_times(const struct stream *stream, const struct packet_info *info,
+			struct packet *packet)
+{
+	packet->floor = stream->end;
+	if (info->may_overlap && info->has_begin && packet->begin < packet->floor) {
+		packet->floor = packet->begin;
+	}
+	packet->begin = packet->begin < packet->floor ? packet->floor : packet->begin;
+	packet->end = packet->end < packet->begin ? packet->begin : packet->end;
+	packet->limit = info->may_end_early ? PACKET_END_UNKNOWN : packet->end;
+	packet->may_overlap = info->may_overlap;
 }
 
 void stream_packet(struct stream *stream, const struct stream_input *input)
@@ -370,6 +419,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		(void)packet_info_cut(&cut, input->len);
 	}
 	packet.size = (info->content_bits + 7) / 8;
+	place_clock(stream, info);
 	clock_init(&clock, info->stream->clock);
 	packet.begin = info->has_begin && info->stream->clock ? clock_ns(&clock, info->begin)
 							      : stream->end;
@@ -401,9 +451,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		return;
 	}
 	packet.number = info->seq_num != UINT64_MAX ? info->seq_num : stream->packets;
-	packet.floor = stream->end;
-	packet.begin = packet.begin < packet.floor ? packet.floor : packet.begin;
-	packet.end = packet.end < packet.begin ? packet.begin : packet.end;
+	bound_times(stream, info, &packet);
 	find_gap(stream, info, &packet);
 	if (input->bytes && engine->config.on_retained) {
 		packet.retained = retained_new(input->info, input->bytes, input->len);
@@ -415,7 +463,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 		(void)stream_flush(stream); /* no hole lies within a chunk */
 	}
 	if (!stream->filling) {
-		new_chunk(stream, input);
+		new_chunk(stream, input, packet.floor);
 	}
 	*vec_push(&stream->filling->chunk.packets) = packet;
 	stream->filling->chunk.bytes += packet.size;
@@ -507,6 +555,7 @@ static void push_final_gap(struct stream *stream)
 	struct packet packet = { .floor = stream->end,
 				 .begin = stream->end,
 				 .end = stream->end,
+				 .limit = stream->end,
 				 .number = stream->packets,
 				 .has_gap = true };
 
@@ -516,7 +565,7 @@ static void push_final_gap(struct stream *stream)
 		return;
 	}
 	if (!stream->filling) {
-		new_chunk(stream, &(struct stream_input){ .fd = -1 });
+		new_chunk(stream, &(struct stream_input){ .fd = -1 }, packet.floor);
 	}
 	*vec_push(&stream->filling->chunk.packets) = packet;
 	stream->final_lost += stream->gap_lost;

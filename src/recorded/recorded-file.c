@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "ctf/clock.h"
 #include "recorded/recorded.h"
 
 /* The packet's magic number (CTF 1.8.3, 5.1), in both byte orders. */
@@ -170,6 +171,9 @@ static void add_fault(struct recorded_file *file, const char *text, uint64_t nex
 	char *before = file->fault;
 
 	assert(next > file->offset);
+	if (file->is_shared && !file->is_first) {
+		return;
+	}
 	if (before && strlen(before) > FAULT_TEXT_MAX) {
 		return; /* long enough */
 	}
@@ -194,6 +198,13 @@ static bool next_part(struct recorded_file *file)
 	return true;
 }
 
+/* Whether two packets are of one stream, by the ids in them. */
+static bool same_ids(const struct packet_info *left, const struct packet_info *right)
+{
+	return left->stream->id == right->stream->id && left->instance_id == right->instance_id &&
+	       left->cpu_id == right->cpu_id;
+}
+
 /* Finds the first packet from the file's offset on. */
 static void look(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
 {
@@ -213,6 +224,10 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 		r = read_info(file, plan, decoder, file->offset, &err);
 		is_cut = r == 0 && packet_info_cut(&file->info, file->size - file->offset);
 		file->is_cut = false;
+		if (r == 0 && file->is_shared && !same_ids(&file->info, &file->who)) {
+			file->offset += file->info.size_bits / 8;
+			continue;
+		}
 		if (r == 0 && !is_cut) {
 			file->has_info = true;
 			return;
@@ -276,6 +291,77 @@ static void file_fini(struct recorded_file *file)
 	free(file->head);
 }
 
+/* So many packets of a file are looked at: if they are of one stream, all are. */
+#define MIXED_PACKETS 64
+
+typedef VEC(struct packet_info) packet_infos;
+
+static bool has_ids(const packet_infos *all, const struct packet_info *info)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		if (same_ids(&all->at[i], info)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Goes back to the first packet. */
+static void restart(struct recorded_file *file, const struct plan *plan, struct decoder *decoder)
+{
+	free(recorded_take_fault(file));
+	file->offset = file->searched = 0;
+	look(file, plan, decoder);
+}
+
+/* One packet of each stream that has packets in the file, at its first packet, which is left. */
+static void find_streams(struct recorded_file *file, const struct plan *plan,
+			 struct decoder *decoder, packet_infos *ret)
+{
+	for (size_t i = 0; file->has_info && (i < MIXED_PACKETS || ret->count > 1); i++) {
+		if (!has_ids(ret, &file->info)) {
+			*vec_push(ret) = file->info;
+		}
+		recorded_next(file, plan, decoder);
+	}
+}
+
+/* Adds the file, which is at its first packet: once for each stream in it. */
+static void add_file(struct recorded_files *files, struct recorded_file *file,
+		     const struct plan *plan, struct decoder *decoder)
+{
+	packet_infos streams = { 0 };
+
+	find_streams(file, plan, decoder, &streams);
+	for (size_t i = 1; i < streams.count; i++) {
+		struct recorded_part part = file->parts.at[0];
+		struct recorded_file other = { .name = mem_strdup(file->name),
+					       .size = part.size,
+					       .is_shared = true,
+					       .who = streams.at[i] };
+
+		other.fd = part.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+		if (part.fd < 0) {
+			free(other.name);
+			continue;
+		}
+		part.path = mem_strdup(part.path);
+		part.index_path = mem_strdup(part.index_path);
+		part.index = (struct packet_index){ 0 };
+		part.has_looked = false;
+		*vec_push(&other.parts) = part;
+		look(&other, plan, decoder);
+		*vec_push(&files->at) = other;
+	}
+	if (streams.count > 1) {
+		file->is_shared = file->is_first = true;
+		file->who = streams.at[0];
+	}
+	restart(file, plan, decoder);
+	*vec_push(&files->at) = *file;
+	vec_fini(&streams);
+}
+
 static int open_file(const char *dir, const char *name, const struct plan *plan,
 		     struct decoder *decoder, struct recorded_files *files, struct err *err)
 {
@@ -302,7 +388,7 @@ static int open_file(const char *dir, const char *name, const struct plan *plan,
 	file.size = part.size;
 	*vec_push(&file.parts) = part;
 	look(&file, plan, decoder);
-	*vec_push(&files->at) = file;
+	add_file(files, &file, plan, decoder);
 	return 0;
 }
 
@@ -333,14 +419,11 @@ static int open_dir(const char *dir, const struct plan *plan, struct decoder *de
 
 /* ---- streams in several files ---- */
 
-/* Whether two files hold the same stream, by the ids in their packets. */
+/* Whether two files hold the same stream. */
 static bool same_stream(const struct recorded_file *a, const struct recorded_file *b)
 {
-	const struct packet_info *left = &a->info, *right = &b->info;
-
-	return a->has_info && b->has_info && left->stream->id == right->stream->id &&
-	       left->instance_id == right->instance_id && left->cpu_id == right->cpu_id &&
-	       (left->instance_id != UINT64_MAX || left->cpu_id != UINT64_MAX);
+	return a->has_info && b->has_info && same_ids(&a->info, &b->info) &&
+	       (a->info.instance_id != UINT64_MAX || a->info.cpu_id != UINT64_MAX);
 }
 
 ORDER(by_time, struct recorded_file, UP(info.begin))
@@ -363,6 +446,11 @@ static void take_parts(struct recorded_files *files, size_t i)
 	for (size_t k = 1; k < group.at.count; k++) {
 		struct recorded_file *part = &group.at.at[k];
 
+		if (part->is_shared && !group.at.at[0].is_shared) {
+			group.at.at[0].is_shared = true;
+			group.at.at[0].who = group.at.at[0].info;
+		}
+		group.at.at[0].is_first |= part->is_first;
 		*vec_push(&group.at.at[0].parts) = part->parts.at[0];
 		part->parts.count = 0;
 		file_fini(part); /* a fault at its start will be found again */
@@ -399,6 +487,84 @@ static bool have_other_uuid(const struct recorded_files *files)
 	return have;
 }
 
+/* The time of the first packet, or of its first event; false: it has none. */
+static bool first_time(const struct recorded_file *file, const struct plan *plan,
+		       struct decoder *decoder, uint64_t *ret_cycles)
+{
+	const struct packet_info *info = &file->info;
+	size_t size = (size_t)(info->content_bits + 7) / 8;
+	struct ctf_event event = { 0 };
+	uint8_t *bytes;
+	bool has;
+
+	*ret_cycles = info->begin;
+	if (info->has_begin) {
+		return true;
+	}
+	bytes = mem_alloc(size + 1);
+	has = pread(file->fd, bytes, size, (off_t)file->offset) == (ssize_t)size;
+	if (has) {
+		decoder_start(decoder, plan, info, bytes, size);
+		has = decoder_next(decoder, &event) > 0;
+		*ret_cycles = event.cycles;
+	}
+	free(bytes);
+	return has;
+}
+
+static double offset_of(const struct clock_class *clock)
+{
+	return (double)clock->offset_s + (double)clock->offset / (double)clock->freq;
+}
+
+/* One clock, one offset: LTTng may sample it again for a later chunk.  That of the first chunk is
+ * used, as it is by whoever followed the session live. */
+static void take_first_offsets(const struct recorded_path *path, const struct metadata *types,
+			       struct recorded_files *files)
+{
+	struct metadata_stream *metadata = metadata_stream_new();
+	const struct recorded_path first = { .name = path->name,
+					     .dirs = { .at = path->dirs.at, .count = 1 } };
+	struct err err;
+	bool is_read = recorded_read_metadata(&first, metadata, &err) == 0;
+
+	for (struct clock_class *clock = types->clocks; is_read && clock; clock = clock->next) {
+		const struct clock_class *before =
+			clock->name ? metadata_clock(metadata_stream_types(metadata), clock->name)
+				    : NULL;
+
+		if (!before || before->freq != clock->freq ||
+		    (before->offset_s == clock->offset_s && before->offset == clock->offset)) {
+			continue;
+		}
+		free(files->note);
+		files->note =
+			mem_printf("the offsets of its clock differ by %.9f s between chunks: "
+				   "that of the first one is used for all",
+				   offset_of(clock) - offset_of(before));
+		clock->offset_s = before->offset_s;
+		clock->offset = before->offset;
+	}
+	metadata_stream_free(metadata);
+}
+
+static void place_clocks(struct recorded_files *files, const struct plan *plan,
+			 struct decoder *decoder)
+{
+	for (size_t i = 0; i < files->at.count; i++) {
+		const struct recorded_file *file = &files->at.at[i];
+		uint64_t cycles;
+		double seconds;
+
+		if (file->has_info && file->info.stream->clock &&
+		    first_time(file, plan, decoder, &cycles) &&
+		    clock_place(plan->metadata, file->info.stream->clock, cycles, &seconds)) {
+			free(files->note);
+			files->note = mem_printf(CLOCK_PLACED_TEXT, seconds);
+		}
+	}
+}
+
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
 			struct decoder *decoder, struct recorded_files *files, struct err *err)
 {
@@ -410,6 +576,10 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	if (r == 0) {
 		join_streams(files);
 		files->have_other_uuid = have_other_uuid(files);
+		if (path->dirs.count > 1) {
+			take_first_offsets(path, plan->metadata, files);
+		}
+		place_clocks(files, plan, decoder);
 	}
 	return r;
 }
@@ -417,4 +587,5 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 void recorded_files_fini(struct recorded_files *files)
 {
 	vec_fini_each(&files->at, file_fini);
+	free(files->note);
 }

@@ -172,24 +172,55 @@ static uint64_t begin_ns(const struct packet_info *info)
 	return clock_ns(&clock, info->begin);
 }
 
+static void add_time(const struct packet_info *info, uint64_t cycles, uint64_t *begin,
+		     uint64_t *end)
+{
+	struct clock clock;
+	uint64_t ns;
+
+	clock_init(&clock, info->stream->clock);
+	ns = clock_ns(&clock, cycles);
+	*begin = ns < *begin ? ns : *begin;
+	*end = ns > *end ? ns : *end;
+}
+
+/* Of a packet that does not tell its times: extends the span by its events. */
+static void add_events(struct recorded *trace, const struct recorded_file *file, uint64_t *begin,
+		       uint64_t *end)
+{
+	const struct packet_info info = file->info;
+	size_t size = (size_t)(info.content_bits + 7) / 8;
+	uint8_t *bytes = mem_alloc(size + 1);
+	struct ctf_event event = { 0 };
+
+	if (pread(file->fd, bytes, size, (off_t)file->offset) == (ssize_t)size) {
+		decoder_start(trace->decoder, trace->plan, &info, bytes, size);
+		while (!now_must_leave() && decoder_next(trace->decoder, &event) > 0) {
+			add_time(&info, event.cycles, begin, end);
+		}
+	}
+	free(bytes);
+}
+
 /* Extends the span by all packets of a file. */
 static void add_span(struct recorded *trace, struct recorded_file *file, uint64_t *begin,
 		     uint64_t *end)
 {
 	for (; file->has_info; recorded_next(file, trace->plan, trace->decoder)) {
 		const struct packet_info *info = &file->info;
-		struct clock clock;
 
 		free(recorded_take_fault(file));
-		if (!info->has_begin || !info->stream->clock) {
+		if (!info->stream->clock) {
 			continue;
 		}
-		clock_init(&clock, info->stream->clock);
-		*begin = begin_ns(info) < *begin ? begin_ns(info) : *begin;
-		if (!info->has_end) {
-			*end = UINT64_MAX;
-		} else if (clock_ns(&clock, info->end) > *end) {
-			*end = clock_ns(&clock, info->end);
+		if (info->has_begin) {
+			add_time(info, info->begin, begin, end);
+		}
+		if (info->has_end) {
+			add_time(info, info->end, begin, end);
+		}
+		if (!info->has_begin || !info->has_end) {
+			add_events(trace, file, begin, end);
 		}
 	}
 }
@@ -375,6 +406,16 @@ static bool feed_all(struct play *play)
 	return true;
 }
 
+static void say_note(const struct play *play)
+{
+	struct engine_warning warning = { .what = "times", .packet = -1 };
+
+	if (play->files.note) {
+		(void)snprintf(warning.message, sizeof(warning.message), "%s", play->files.note);
+		trace_warn(play->trace, &warning);
+	}
+}
+
 static void open_streams(struct play *play)
 {
 	VEC_EACH(&play->files.at, file) {
@@ -423,6 +464,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 		for (size_t i = 0; i < path->lost.count; i++) {
 			*vec_push(&play.told) = false;
 		}
+		say_note(&play);
 		open_streams(&play);
 		trace_end_away(play.trace);
 		is_whole = feed_all(&play);

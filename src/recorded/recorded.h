@@ -118,11 +118,16 @@ struct recorded_file {
 	size_t head_room;
 	bool is_searching; /* the next header to read is that of what may be a packet */
 	uint64_t searched; /* bytes of the part that were read in search of readable packets */
+	/* Packets of several streams are in the files: only those of the stream of @who are found.
+	 * What cannot be read is said by the first of these streams. */
+	bool is_shared, is_first;
+	struct packet_info who;
 };
 
 struct recorded_files {
 	VEC(struct recorded_file) at;
 	bool have_other_uuid; /* no packet can be read, but some if their UUID does not matter */
+	char *note;           /* what is to be said of their times; NULL: nothing */
 };
 
 /* Opens all streams of a trace and reads the header of each one's first packet. */
@@ -154,8 +159,8 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 void recorded_close(struct recorded *trace);
 
 /* From the start of a trace's first packet to the end of its last one, by the headers of all
- * packets.  Without a packet that has a time, or after an error: UINT64_MAX and 0.  *@ret_last is
- * UINT64_MAX if a packet does not tell when it ends. */
+ * packets; of packets that do not tell it, by their events.  Without a time, or after an error:
+ * UINT64_MAX and 0. */
 int recorded_span(const struct recorded_path *path, uint64_t *ret_first, uint64_t *ret_last,
 		  struct err *err);
 

@@ -117,7 +117,6 @@ static void span_of(const struct recorded_path *path, struct units_span *span)
 		return;
 	}
 	(void)recorded_span(path, &span->first, &span->last, &err);
-	span->last = span->last == UINT64_MAX ? span->first : span->last; /* no packet tells it */
 	if (span->first > span->last) {
 		*span = (struct units_span){ 0 };
 	}

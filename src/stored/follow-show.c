@@ -37,6 +37,7 @@ uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
 static uint64_t all_until(struct follow *f, bool is_end)
 {
 	uint64_t interval = f->options.interval_ns, most = 0, least = UINT64_MAX, level = 0, until;
+	uint64_t most_of_any = 0;
 
 	for (size_t i = 0; i < f->traces.count; i++) {
 		const struct due_trace *due = &f->traces.at[i].due;
@@ -44,12 +45,17 @@ static uint64_t all_until(struct follow *f, bool is_end)
 		if (!f->traces.at[i].is_wanted || !due->has_last) {
 			continue;
 		}
-		most = due->last_end > most ? due->last_end : most;
+		if (due->last_end <= f->clock.wall + CLOCK_OFF_NS) {
+			most = due->last_end > most ? due->last_end : most;
+		}
+		most_of_any = due->last_end > most_of_any ? due->last_end : most_of_any;
 		level = due->level > level ? due->level : level;
 		if (!due_is_idle(due, &f->clock)) {
 			least = due->known < least ? due->known : least;
 		}
 	}
+	/* A host whose clock is ahead does not take the others' windows away. */
+	most = is_end || most == 0 ? most_of_any : most;
 	if (f->clock.now - f->after.at >= DUE_LAG_NS + level) {
 		f->before = f->after;
 		f->after.at = f->clock.now;

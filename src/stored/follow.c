@@ -41,17 +41,48 @@ static void on_hangup(int number)
 
 /* ---- traces ---- */
 
-static void find_traces(struct follow *f)
+/* A trace whose newest window is not near that of all counts back from its own. */
+static int count_back(struct follow *f, uint32_t number, const struct store_trace *trace,
+		      struct followed *to, struct err *err)
+{
+	const struct store_news_range all = { .trace = number, .end = UINT64_MAX };
+	uint64_t newest, length = f->newest - f->begin;
+	int r;
+
+	if (!to->is_wanted || f->begin > f->newest || f->options.end ||
+	    (f->options.begin && f->options.begin[0] != '-')) {
+		return 0;
+	}
+	r = store_news_next(f->news, &all, UINT64_MAX, true, &newest, err);
+	if (r > 0 && (newest < f->begin || newest > f->newest + CLOCK_OFF_NS)) {
+		if (f->options.verbosity >= 0) {
+			stored_say_off(&trace->identity, newest, f->newest);
+		}
+		to->due.since = newest > length ? newest - length : 0;
+		to->due.since -= to->due.since % f->options.interval_ns;
+		to->due.position = to->due.since;
+	}
+	return r < 0 ? r : 0;
+}
+
+static int find_traces(struct follow *f, struct err *err)
 {
 	size_t count;
 	const struct store_trace *traces = store_news_traces(f->news, &count);
+	int r = 0;
 
 	assert(f->of_news.count <= count); /* news of an open store only grow */
-	while (f->of_news.count < count) {
-		uint32_t at = follow_trace(f, &traces[f->of_news.count]);
+	while (r == 0 && f->of_news.count < count) {
+		uint32_t number = (uint32_t)f->of_news.count;
+		bool is_first = !f->has_seen;
+		uint32_t at = follow_trace(f, &traces[number]);
 
 		*vec_push(&f->of_news) = at;
+		if (is_first) { /* else it is new, or was there before the store was away */
+			r = count_back(f, number, &traces[number], &f->traces.at[at], err);
+		}
 	}
+	return r;
 }
 
 /* ---- the range ---- */
@@ -77,6 +108,7 @@ static int find_range(struct follow *f, struct err *err)
 	if (r < 0 || span.last == 0) {
 		return r;
 	}
+	stored_cap_span(&span);
 	one.end = NULL;
 	r = run_range_in(&one, &span, &f->begin, &ignored, err);
 	f->begin = f->options.begin ? f->begin : tail_of(f, span.last);
@@ -180,8 +212,8 @@ static int look(struct follow *f, bool is_end, struct err *err)
 	if (r < 0 || !f->has_range) {
 		return r;
 	}
-	find_traces(f);
-	if (found > 0) {
+	r = find_traces(f, err);
+	if (r == 0 && found > 0) {
 		r = look_at_windows(f, is_far, err);
 	}
 	if (r == 0) {

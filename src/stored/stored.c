@@ -76,8 +76,13 @@ int stored_windows(const struct options *options, struct store_reader *reader, c
 	uint64_t begin, end;
 	int r = store_reader_span(reader, &span.first, &span.last, err);
 
+	stored_cap_span(&span);
 	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, err);
 	r = r < 0 ? r : store_reader_windows(reader, wanted, interval_ns, begin, end, ret, err);
+	r = r < 0 ? r
+		  : stored_count_back(&(const struct stored_range){ reader, wanted, options,
+								    span.last, begin, end },
+				      interval_ns, ret, err);
 	r = r < 0 ? r : stored_say_gaps(reader, begin, end, ret_lost, err);
 	return r == 0 && ret->at.count == 0 ? err_raise(err, -ENOENT, "%s: it has no such windows",
 							store_reader_name(reader))

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "base/units.h"
 #include "options/options.h"
 #include "store/reader.h"
 
@@ -27,3 +28,25 @@ void stored_say_windows(const struct options *options, struct store_reader *read
  * store_reader_windows().  Negative: they cannot be read. */
 int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		    uint64_t *ret_windows, struct err *err);
+
+/* ---- clocks of hosts that are off ---- */
+
+/* More than windows are late. */
+#define CLOCK_OFF_NS (60 * NS_PER_S)
+
+/* The newest time is not in the future. */
+void stored_cap_span(struct units_span *span);
+/* Whether the range counts back from the newest window. */
+bool stored_counts_back(const struct options *options);
+/* Names a trace whose @newest window is not near that of all. */
+void stored_say_off(const struct trace_identity *trace, uint64_t newest, uint64_t of_all);
+
+struct stored_range {
+	struct store_reader *reader;
+	const bool *wanted;
+	const struct options *options;
+	uint64_t newest, begin, end; /* the newest of all, as stored_cap_span() has it */
+};
+/* After store_reader_windows(): if the range counts back, each trace counts back from its own. */
+int stored_count_back(const struct stored_range *range, uint64_t interval_ns,
+		      struct store_windows *windows, struct err *err);

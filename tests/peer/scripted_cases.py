@@ -160,6 +160,12 @@ def connection_lost():
     yield from gone()
 
 
+def per_process(traces):
+    trace = copy.copy(traces['ust'])
+    trace.path = 'ust/pid/app-17-20260101-000000'
+    return [Session('s', [trace])]
+
+
 def two_traces(traces):
     return [Session('s', [traces['kernel'], traces['ust']])]
 
@@ -410,6 +416,7 @@ def more_metadata(seconds):
 def several():
     yield Case('plain')
     yield Case('plain-ust', sessions=lambda traces: [Session('s', [traces['ust']])])
+    yield Case('short-programs', sessions=per_process, minor=13, says='buffers of their own: what they write last')
     yield Case('plain-two-traces', sessions=lambda traces: [Session('s', [traces['kernel'], traces['ust']])])
     yield Case('plain-two-sessions', follows=('s', 't'), sessions=lambda traces: [
         Session('s', [traces['kernel']]), Session('t', [traces['ust']], number=2, first_id=50)])

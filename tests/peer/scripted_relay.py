@@ -384,8 +384,8 @@ class Connection:
     # -- one function for each command --
 
     def connect(self, payload):
-        self.minor = min(15, struct.unpack('>I', payload[12:16])[0])
-        return Reply([('id', 'Q', 7), ('major', 'I', 2), ('minor', 'I', 15), ('type', 'I', 1)])
+        self.minor = min(self.relay.minor, struct.unpack('>I', payload[12:16])[0])
+        return Reply([('id', 'Q', 7), ('major', 'I', 2), ('minor', 'I', self.relay.minor), ('type', 'I', 1)])
 
     def list(self, payload):
         sessions = [s for s in self.relay.sessions if s.is_listed]
@@ -607,7 +607,8 @@ class Connection:
 
 
 class Relay:
-    def __init__(self, sessions, rules=(), metadata_piece=1 << 30):
+    def __init__(self, sessions, rules=(), metadata_piece=1 << 30, minor=15):
+        self.minor = minor
         self.sessions, self.rules, self.metadata_piece = sessions, list(rules), metadata_piece
         self.lock = threading.RLock()
         self.announced, self.delivered = set(), set()

@@ -36,6 +36,17 @@ def test_missing_packet(scratch):
         same(sum(row['read_ns'] for row in total['io']['threads']), 0)
 
 
+def test_discarded_begins_again(scratch):
+    """The tracer began again, with its packets numbered on: what is between is unknown."""
+    packets = [packet(0, seq, seq * 100, seq * 100 + 50, [switch(seq * 100 + 10, 5, 6)], discarded=discarded)
+               for seq, discarded in enumerate((100, 500, 3, 5))]
+    made = Made(scratch, 'again', [b''.join(packets)])
+    for chunk in ('1', '1M'):
+        same(total_of(made, '-a', 'lost', '--chunk-size', chunk)['lost']['events'], 402)
+        status, _, err = run('analyze', '--chunk-size', chunk, made.path)
+        assert status == 0 and err.count('the counter of discarded events begins again, with 3 after 500') == 1, err
+
+
 def test_gap_at_the_end(scratch):
     """A gap lies behind the last event of the trace: no time counts beyond that event."""
     for name, prev, next_, busy in ('idle', 7, 0, 10), ('busy', 0, 7, 20):

@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 SECOND = 1000000000
 # Names of two letters: the metadata has those of `db`, or of `testhost` and then blanks.
@@ -299,6 +300,40 @@ class Test:
             db.commit()
         return path
 
+    def check_clocks(self):
+        """Clocks that are an hour off: who is ahead hides nobody, and is named."""
+        now, hour = int(time.time()), 3600
+        hosts = ('ahead', 'behind', 'right')
+        figures = {(host, now // 60 * 60 - 300 + off + second): (0.25, {}, 1) for second in range(300)
+                   for host, off in (('ahead', hour), ('behind', -hour), ('right', 0))}
+        store = self.make_store('clocks.db', hosts, figures)
+        for more in ((), ('--per', 'host', '--figure', 'cpu.busy', '-i', '1s')):
+            code, out, said = run(self.sillage, 'history', '-f', 'json', '-a', 'cpu', *more, '--since', '-2m', store)
+            if code != 0:
+                fail('clocks', more, code, said)
+            found = [json.loads(line) for line in out.splitlines()]
+            if more:
+                total = [line for line in found if line['type'] == 'fleet-total'][0]
+                seen = {row['host'] for row in total['rows']}
+            else:
+                seen = {line['trace']['host']: line['cpu']['busy_ns'] for line in found if line['type'] == 'total'}
+            if set(seen) != set(hosts) or not more and any(abs(busy - 30 * SECOND) > 20 * SECOND for busy in seen.values()):
+                fail('clocks', more, seen, said)
+            for host, text in (('ahead', 'its clock is '), ('behind', 'its newest window ended ')):
+                if '%s/s/kernel: %s' % (host, text) not in said:
+                    fail('clocks', host, said)
+        for more, wanted in (((), set(hosts)), (('--per', 'host', '--figure', 'cpu.busy'), {'right'})):
+            with subprocess.Popen([self.sillage, 'history', '--follow', '-q', '-f', 'json', '-a', 'cpu', '-i', '1s', *more, store],
+                                  stdout=subprocess.PIPE) as process:
+                seen = set()
+                while not wanted <= seen:
+                    line = json.loads(process.stdout.readline())
+                    if line['type'] == 'window':
+                        seen.add(line['trace']['host'])
+                    seen.update(row['host'] for row in line.get('rows', ()))
+                process.terminate()
+        print('ok clocks that are off')
+
     def check_far(self):
         rng = random.Random(5)
         hosts = ['node%d' % number for number in range(7)]
@@ -569,7 +604,7 @@ def main():
         test = Test(*sys.argv[1:3], scratch)
         test.make_traces()
         for check in (test.check_figures, test.check_merged, test.check_containers, test.check_far, test.check_known, test.check_width, test.check_options, test.check_gate,
-                      test.check_triggers):
+                      test.check_clocks, test.check_triggers):
             check()
     idle = [rule.text for rule in RULES if not rule.fired and '7 hosts' not in rule.text]
     if idle:

@@ -100,7 +100,7 @@ int report_ranges_choose(const struct options *options, const struct recorded_pa
 	}
 	config.begin = begin > config.begin ? begin : config.begin;
 	config.end = end < config.end ? end : config.end;
-	if (config.begin >= config.end || config.end == UINT64_MAX) {
+	if (config.begin >= config.end) {
 		return err_raise(err, -ENODATA,
 				 "%s: packets do not tell their times: ranges cannot be chosen",
 				 path->name);

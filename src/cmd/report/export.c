@@ -102,7 +102,9 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 		return EXIT_FAILED;
 	}
 	if (!export.has_range && export.read > 0 && run_signal_status() == 0) {
-		say("%s: nothing of it is in this range", path->name);
+		say(options->begin || options->end ? "%s: nothing of it is in this range"
+						   : "%s: has no event that is exported",
+		    path->name);
 		return EXIT_FAILED;
 	}
 	if (options->verbosity >= 0) {

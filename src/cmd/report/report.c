@@ -207,7 +207,10 @@ static int build_timelines(const struct options *options, const struct reader_se
 		return EXIT_DONE;
 	}
 	if (report->timeline->begin >= report->timeline->end) {
-		say("%s: nothing of it is in this range", name);
+		say(options->begin || options->end || scope->count > 0
+			    ? "%s: nothing of it is in this range"
+			    : "%s: its events have no length in time: nothing to explain",
+		    name);
 		return EXIT_FAILED;
 	}
 	if (report->timeline->threads.count == 0) {

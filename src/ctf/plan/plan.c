@@ -348,6 +348,15 @@ static void find_leads(struct plan *plan)
 	}
 }
 
+/* The first LTTng had no environment. */
+static void note_tracer(struct plan *plan, const struct metadata *m)
+{
+	uint32_t version = metadata_lttng_version(m);
+
+	plan->may_end_early = version > 0 && version < 21100;
+	plan->may_overlap = (version > 0 && version < 20400) || (!m->env && m->major == 1);
+}
+
 /* A plan of all that has been built so far. */
 static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 {
@@ -356,6 +365,7 @@ static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 	*plan = b->header;
 	plan->refs = 1;
 	plan->metadata = m;
+	note_tracer(plan, m);
 	plan->slot_count = PLAN_SLOTS_MAX;
 	plan->class_count = b->class_count;
 	plan->classes = b->classes;

@@ -251,6 +251,9 @@ struct plan {
 	const struct metadata *metadata;
 	const struct step *header_steps; /* the packet header */
 	uint16_t slot_magic, slot_uuid, slot_stream_id, slot_instance_id;
+	/* Old tracers: events may lie behind their packet's end (LTTng before 2.11), and packets
+	 * may end behind the begin of the next one (LTTng before 2.4). */
+	bool may_end_early, may_overlap;
 	uint32_t slot_count;
 	uint32_t stream_count;
 	struct plan_stream *streams;

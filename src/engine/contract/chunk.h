@@ -5,7 +5,7 @@
  * coordinator has it again.  The plan is shared and immutable.  Packet bytes belong to the chunk
  * (live), or lie in a file (recorded) that is either mapped or read by the worker.
  *
- * Times of a packet: floor <= begin <= end.
+ * Times of a packet: floor <= begin <= end <= limit.
  */
 #pragma once
 
@@ -27,6 +27,8 @@ struct packet {
 	uint64_t number;     /* within its stream, from 0 */
 	uint64_t floor;      /* ns: end of the packet before; no event is older */
 	uint64_t begin, end; /* ns; the end may be PACKET_END_UNKNOWN */
+	uint64_t limit;      /* ns: no event is later; PACKET_END_UNKNOWN: nothing tells */
+	bool may_overlap;    /* events of the next packet may be before the end */
 	bool has_gap;        /* events are missing between floor and begin */
 	uint64_t discarded, lost_packets;
 };

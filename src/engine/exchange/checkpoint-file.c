@@ -21,7 +21,8 @@
 struct saved_trace {
 	uint8_t uuid[16];
 	struct partial_file_trace identity;
-	VEC(uint8_t) bytes; /* the UUID, what checkpoint_trace() wrote, what is beside it */
+	VEC(uint8_t) bytes;       /* the UUID, what checkpoint_trace() wrote, what is beside it */
+	const struct trace *open; /* the trace goes on in this process; only compared */
 };
 
 typedef VEC(struct saved_trace) saved_vec;
@@ -251,6 +252,10 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 	if (!saved) {
 		return 0;
 	}
+	if (saved->open) { /* all of it is counted there */
+		return err_raise(err, -EEXIST, "%s has a trace of the same UUID, which is open",
+				 checkpoint_file->path);
+	}
 	assert(saved->bytes.count >= sizeof(saved->uuid)); /* read_trace() refuses fewer */
 	codec = (struct codec){ .at = saved->bytes.at + sizeof(saved->uuid),
 				.left = saved->bytes.count - sizeof(saved->uuid) };
@@ -283,13 +288,28 @@ struct codec checkpoint_file_take_part(struct codec *beside)
 	return (struct codec){ .at = at, .left = at ? size : 0 };
 }
 
-void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
+void checkpoint_file_stays_open(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+				const struct trace *trace)
 {
 	struct saved_trace *saved = find(checkpoint_file, uuid);
 
-	if (saved) {
-		saved_trace_fini(saved);
-		*saved = checkpoint_file->all.at[--checkpoint_file->all.count];
+	assert(saved && trace);
+	saved->open = trace;
+}
+
+static void drop(struct checkpoint_file *checkpoint_file, struct saved_trace *saved)
+{
+	saved_trace_fini(saved);
+	*saved = checkpoint_file->all.at[--checkpoint_file->all.count];
+}
+
+void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+			  const struct trace *trace)
+{
+	struct saved_trace *saved = find(checkpoint_file, uuid);
+
+	if (saved && (!saved->open || saved->open == trace)) {
+		drop(checkpoint_file, saved);
 	}
 }
 
@@ -311,9 +331,11 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 {
 	struct codec_out out = { 0 };
 	struct codec codec = { .out = &out };
-	struct saved_trace *saved;
+	struct saved_trace *saved = find(checkpoint_file, uuid);
 
-	checkpoint_file_drop(checkpoint_file, uuid);
+	if (saved) {
+		drop(checkpoint_file, saved);
+	}
 	assert(!find(checkpoint_file, uuid)); /* one of each */
 	saved = vec_push(&checkpoint_file->all);
 	memset(saved, 0, sizeof(*saved));

@@ -53,7 +53,8 @@ bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file);
 
 /*
  * Reads the checkpoint of the trace with @uuid into @trace, which is new.  1: done; 0: the file has
- * none; -EINVAL: it is damaged, and @trace can only be freed.  @ret_beside: what was put beside the
+ * none; -EINVAL: it is damaged, and @trace can only be freed; -EEXIST: it is that of another trace,
+ * which is open in this process.  @ret_beside: what was put beside the
  * trace, borrowed until the file changes; nothing is left in it if nothing was.
  */
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
@@ -65,14 +66,19 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 			 struct trace *trace, const struct partial_file_trace *identity,
 			 const struct codec_out *beside);
 
+/* The trace whose checkpoint was put goes on: no other trace continues from it in this process. */
+void checkpoint_file_stays_open(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+				const struct trace *trace);
+
 /* What is beside a trace has parts, in a fixed order; an empty one is one that nobody wrote. */
 /* Adds a part to @beside and frees it. */
 void checkpoint_file_add_part(struct codec_out *beside, struct codec_out *part);
 /* The next part, to be read; nothing is left in it if there is none. */
 struct codec checkpoint_file_take_part(struct codec *beside);
 
-/* The trace has ended: removes its checkpoint, if any. */
-void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16]);
+/* The trace has ended: removes its checkpoint, if any, but not that of another one that is open. */
+void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+			  const struct trace *trace);
 
 /* Writes the file; -errno, with the reason.  Waits for checkpoint_file_begin_save(). */
 int checkpoint_file_save(struct checkpoint_file *checkpoint_file, struct err *err);

@@ -87,6 +87,31 @@ uint64_t merger_silent_since(const struct merger *merger)
 	return merger->has_started && merger->coverage.is_open ? merger->coverage.until : 0;
 }
 
+void holes_cut(struct merger *merger)
+{
+	uint64_t begin = UINT64_MAX;
+
+	for (size_t i = 0; has_holes(merger) && i < merger->streams.count; i++) {
+		struct merger_stream *stream = merger->streams.at[i];
+
+		if (!stream->is_cut || !stream->has_until) {
+			continue;
+		}
+		begin = stream->until < begin ? stream->until : begin;
+		if (stream->owns_cpu) {
+			cpus_lose(merger, stream->cpu, stream->until);
+			stream->cpu->state = CPU_UNKNOWN;
+		}
+	}
+	if (merger->holes.count > 0 && begin < merger->holes.at[merger->holes.count - 1]) {
+		begin = merger->holes.at[merger->holes.count - 1];
+	}
+	begin = begin < merger->window_begin ? merger->window_begin : begin;
+	if (begin < merger->last_ts) {
+		*vec_push(&merger->holes) = begin;
+	}
+}
+
 /* ---- rounds ---- */
 
 bool holes_is_next(const struct merger *merger, uint64_t bound)

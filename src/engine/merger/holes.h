@@ -44,6 +44,10 @@ bool holes_had_one_since(const struct merger *merger, uint64_t ts);
 /* Whether it is known what goes on up to @ts, so that a window may end there. */
 bool holes_are_decided(const struct merger *merger, uint64_t ts);
 
+/* The run stops: behind the end of its stream each CPU is unknown, and behind the earliest of these
+ * ends what threads do.  After holes_advance() for the last time. */
+void holes_cut(struct merger *merger);
+
 /* Whether a round up to @bound has to stop at the next hole, and where. */
 bool holes_is_next(const struct merger *merger, uint64_t bound);
 uint64_t holes_bound(const struct merger *merger);

@@ -41,6 +41,7 @@ struct merger_stream {
 	VEC(struct partial *) ready; /* in sequence, not used up */
 	size_t waiting;              /* the last ones of these are not stitched (holes.h) */
 	bool has_stitched;           /* at least one was */
+	bool is_cut;                 /* the run stops, and it had not ended */
 };
 
 /* A part of a round that one worker does. */

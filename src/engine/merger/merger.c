@@ -332,10 +332,11 @@ void merger_cut(struct merger *merger)
 {
 	merger->cut_at = UINT64_MAX;
 	for (size_t i = 0; i < merger->streams.count; i++) {
-		const struct merger_stream *stream = merger->streams.at[i];
+		struct merger_stream *stream = merger->streams.at[i];
 		uint64_t until = stream->has_until ? stream->until : 0;
 
-		if (!stream->is_ended && until < merger->cut_at) {
+		stream->is_cut = !stream->is_ended;
+		if (stream->is_cut && until < merger->cut_at) {
 			merger->cut_at = until;
 		}
 	}

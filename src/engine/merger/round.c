@@ -56,14 +56,17 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 			const struct partial *partial, const struct slice *slice)
 {
 	struct shard *shard = &merger->tables.shards[0];
-	uint64_t late = slice->window < merger->window ? slice->events : 0;
+	bool is_late = slice->window < merger->window;
+	/* What the CPU did in a window that is closed was counted there, as it was known then. */
+	bool is_owned = stream->owns_cpu && !is_late;
+	uint64_t late = is_late ? slice->events : 0;
 
 	if (merger->tables.layout.selects) {
 		shard_select_cpu(shard, stream->identity.cpu_id);
 	}
 	shard_each_rare_with(shard, on_slice, (shard, slice, &stream->identity, late));
 	add_keyed_rows(merger, partial, slice);
-	for (unsigned int kind = 0; stream->owns_cpu && kind < RUN_KINDS; kind++) {
+	for (unsigned int kind = 0; is_owned && kind < RUN_KINDS; kind++) {
 		if (slice->cpu_ns[kind] > 0) {
 			shard_each_rare_with(
 				shard, on_cpu,

@@ -505,6 +505,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 		holes_advance(merger, UINT64_MAX);
 		(void)resolve_initial(merger, UINT64_MAX);
 		assert(merger->initial_count == 0); /* every limit is below that watermark */
+		holes_cut(merger);
 		close_rest(merger, now_ns);
 	}
 	merger_emit_total(merger, false);
@@ -520,8 +521,11 @@ void merger_emit_total(struct merger *merger, bool so_far)
 		.begin = merger->begin,
 		.end = merger->closed_end > merger->begin ? merger->closed_end : merger->begin,
 		.complete = merger->account.discarded + merger->account.lost_packets +
-				    merger->account.bad_packets + merger->account.late_events ==
-			    0,
+					    merger->account.bad_packets +
+					    merger->account.late_events ==
+				    0 &&
+			    merger->closed_end <= merger->cut_at,
+		.is_cut = merger->closed_end > merger->cut_at,
 		.events = merger->total_events,
 		.discarded = merger->account.discarded,
 		.lost_packets = merger->account.lost_packets,

@@ -90,6 +90,7 @@ struct report {
 	uint64_t seq;        /* of windows, from 0 */
 	uint64_t begin, end; /* ns since the epoch */
 	bool complete;
+	bool is_cut;         /* a total: the run was stopped before the trace ended */
 	bool is_interrupted; /* a total: a signal ended the run before the trace was read */
 	bool has_lag;
 	int64_t lag_ns;
@@ -115,6 +116,12 @@ struct report {
 	size_t span_count;
 	const struct report_span *spans;
 };
+
+/* A total of nothing has no time: 0 is in 1970. */
+static inline bool report_has_time(const struct report *report)
+{
+	return report->end > 0 || report->events > 0;
+}
 
 /* The time that it is about, without holes; ns. */
 static inline uint64_t report_covered_ns(const struct report *report)

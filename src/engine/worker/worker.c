@@ -338,7 +338,7 @@ static int worker_events(struct worker *worker, const struct packet *packet)
 		if (partial->first_ts == UINT64_MAX) {
 			uint64_t ts = clock_ns(&worker->clock, first);
 
-			ts = ts > packet->end ? packet->end : ts;
+			ts = ts > packet->limit ? packet->limit : ts;
 			partial->first_ts = ts < packet->floor ? packet->floor : ts;
 		}
 		partial->last_ts = worker->last_ts;
@@ -422,7 +422,7 @@ static void worker_content(struct worker *worker, const struct packet *packet, c
 	worker->last_ts = packet->floor > worker->last_ts ? packet->floor : worker->last_ts;
 	worker->last_cycles = clock_cycles(&worker->clock, worker->last_ts);
 	worker->packet_number = packet->number;
-	worker->packet_end_ns = packet->end;
+	worker->packet_end_ns = packet->limit;
 	set_limit(worker);
 	if (worker_events(worker, packet) == 0 && is_cut) {
 		(void)snprintf(err.text, sizeof(err.text),
@@ -465,6 +465,7 @@ static void worker_packet(struct worker *worker, const struct packet *packet)
 
 	assert(packet->floor <= packet->begin);
 	assert(packet->begin <= packet->end);
+	assert(packet->end <= packet->limit);
 	if (packet->has_gap) {
 		worker_note_gap(worker, packet->floor, packet->begin);
 		count_lost(worker, packet);
@@ -557,6 +558,22 @@ static uint64_t end_of_oncpu(const struct worker *worker)
 		       : worker->last_ts;
 }
 
+/* Up to where the stream is known behind the packet, and what that covers. */
+static void note_end(struct worker *worker, const struct packet *packet)
+{
+	uint64_t covered = packet->end == PACKET_END_UNKNOWN ? UINT64_MAX : packet->end;
+	struct partial *partial = worker->partial;
+
+	partial->end = packet->end;
+	if (packet->end == PACKET_END_UNKNOWN || packet->may_overlap ||
+	    (packet->limit == PACKET_END_UNKNOWN && worker->last_ts > packet->end)) {
+		partial->end = worker->last_ts;
+	}
+	if (partial->covered_until < covered) {
+		partial->covered_until = covered;
+	}
+}
+
 void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 {
 	worker_reset(worker, chunk);
@@ -567,14 +584,7 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 			break;
 		}
 		worker_packet(worker, &chunk->packets.at[i]);
-		worker->partial->end = chunk->packets.at[i].end;
-		if (worker->partial->end == PACKET_END_UNKNOWN) {
-			worker->partial->end = worker->last_ts;
-			worker->partial->covered_until = UINT64_MAX;
-		}
-		if (worker->partial->covered_until < worker->partial->end) {
-			worker->partial->covered_until = worker->partial->end;
-		}
+		note_end(worker, &chunk->packets.at[i]);
 	}
 	advise_pages(
 		chunk,

@@ -340,6 +340,19 @@ static void put_tables(struct json *json, const struct output *output, const str
 	}
 }
 
+static void put_range(struct json *json, const struct report *report)
+{
+	if (report_has_time(report)) {
+		json_moment(json, "begin", report->begin);
+		json_moment(json, "end", report->end);
+		return;
+	}
+	json_null(json, "begin");
+	json_null(json, "begin_time");
+	json_null(json, "end");
+	json_null(json, "end_time");
+}
+
 static void report_line(struct output *output, const struct trace_identity *trace,
 			const struct report *report)
 {
@@ -350,12 +363,11 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->kind == REPORT_WINDOW) {
 		json_u64(&json, "seq", report->seq);
 	}
-	json_moment(&json, "begin", report->begin);
-	json_moment(&json, "end", report->end);
+	put_range(&json, report);
 	if (report->span_count > 0) {
 		json_u64(&json, "covered_ns", report_covered_ns(report));
 	}
-	if (report->kind == REPORT_WINDOW) {
+	if (report->kind == REPORT_WINDOW || report->is_cut) {
 		json_bool(&json, "complete", report->complete);
 	} else if (report->kind == REPORT_SO_FAR) {
 		json_bool(&json, "so_far", true);

@@ -368,13 +368,17 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 
 	(void)fputs(output_bold(output), out);
 	put_trace_name(out, trace);
+	(void)fprintf(out, "%s  %s", output_normal(output), kinds[report->kind]);
 	/* People need milliseconds; JSON has all digits. */
-	(void)fprintf(out, "%s  %s%s .. %s  %s events/s", output_normal(output),
-		      kinds[report->kind], units_time(begin, times, report->begin),
-		      units_time(end, times, report->end),
-		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
-								(double)length)
-						   : 0));
+	if (report_has_time(report)) {
+		(void)fprintf(out, "%s .. %s  %s events/s", units_time(begin, times, report->begin),
+			      units_time(end, times, report->end),
+			      units_count(rate, length > 0 ? (uint64_t)((double)report->events *
+									1e9 / (double)length)
+							   : 0));
+	} else {
+		(void)fputs("no events", out);
+	}
 	if (report->has_lag && report->lag_ns >= 0) {
 		(void)fprintf(out, "  lag %s", units_ns(lag, (uint64_t)report->lag_ns));
 	}

@@ -306,6 +306,40 @@ static uint64_t events_in(const char *path)
 	return events;
 }
 
+/* What is counted in a trace that is open is not counted in another one of its UUID, whose state
+ * stays when that one ends. */
+START_TEST(open_trace_keeps_its_state)
+{
+	struct partial_file_trace identity = { .range_end = UINT64_MAX };
+	struct engine_fixture first = { 0 }, second = { 0 };
+	struct stream *streams[CPUS];
+	struct checkpoint_file *file;
+	struct codec beside;
+	struct place place;
+	struct err err;
+
+	make_place(&place);
+	begin(&first, streams);
+	engine_fixture_init(&second);
+	add_packets(&first, streams, 0, 2);
+	trace_pause(first.trace, 0);
+	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
+	checkpoint_file_put(file, uuid, first.trace, &identity, NULL);
+	checkpoint_file_stays_open(file, uuid, first.trace);
+	ck_assert_int_eq(checkpoint_file_restore(file, uuid, second.trace, &beside, &err), -EEXIST);
+	checkpoint_file_put(file, uuid, second.trace, &identity, NULL);
+	checkpoint_file_stays_open(file, uuid, second.trace);
+	checkpoint_file_drop(file, uuid, first.trace);
+	ck_assert(checkpoint_file_any(file));
+	checkpoint_file_drop(file, uuid, second.trace);
+	ck_assert(!checkpoint_file_any(file));
+	checkpoint_file_free(file);
+	engine_fixture_fini(&first);
+	engine_fixture_fini(&second);
+	remove_place(&place);
+}
+END_TEST
+
 /* A file that cannot be used does not take the place of the one before, which can: neither a
  * damaged one, nor a whole one whose trace cannot be restored. */
 START_TEST(keeps_what_can_be_used)
@@ -405,6 +439,7 @@ Suite *suite_checkpoint_file(void)
 	tcase_add_loop_test(tcase, checkpoints_in_between, 0, 3);
 	tcase_add_loop_test(tcase, keeps_the_one_before, 0, 2);
 	tcase_add_loop_test(tcase, uses_the_one_before, 0, 5);
+	tcase_add_test(tcase, open_trace_keeps_its_state);
 	tcase_add_loop_test(tcase, keeps_what_can_be_used, 0, 4);
 	tcase_add_test(tcase, refuses_others_and_begins_again);
 	tcase_add_test(tcase, reports_failures);

@@ -140,6 +140,65 @@ START_TEST(late_data_is_in_the_open_window)
 }
 END_TEST
 
+/* A CPU's time in a closed window was counted there, as it was known then. */
+START_TEST(late_time_counts_once)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *stream;
+	struct maker maker = maker_start(1000, 1200);
+
+	fixture_init(&fixture);
+	stream = fixture_stream(&fixture, 0, 0, true);
+	maker_initial(&maker, 1100, 7, NULL);
+	maker_tail(&maker, 1100, 0);
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, stream);
+	merger_stream_known(stream, 1, 3000); /* a beacon ahead of the packets */
+	fixture_take(fixture_stream(&fixture, 1, 1, false), 1100, 3000, 1);
+	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	maker = maker_start(1200, 1900);
+	maker_initial(&maker, 1300, 0, NULL);
+	maker_tail(&maker, 1800, 0);
+	maker_slice(&maker, 1, 2);
+	maker.partial->slices.at[0].cpu_ns[RUN_THREAD] = 500;
+	maker_take(&maker, stream);
+	fixture_take(stream, 3000, 3500, 1);
+	merger_finish(fixture.merger, 0);
+	ck_assert_uint_eq(fixture_last(&fixture)->late_events, 2);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_THREAD] + fixture.cpu_ns[RUN_IDLE] +
+				  fixture.cpu_ns[RUN_UNKNOWN],
+			  fixture_last(&fixture)->end - fixture_last(&fixture)->begin);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* A run that stops knows of a CPU what its stream has brought, and says that this is not all. */
+START_TEST(cut_is_unknown)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *behind, *ahead;
+	struct maker maker = maker_start(1100, 1300);
+
+	fixture_init(&fixture);
+	merger_add_class(fixture.merger, "sched_switch");
+	behind = fixture_stream(&fixture, 0, 0, true);
+	ahead = fixture_stream(&fixture, 0, 1, false);
+	maker_initial(&maker, 1200, 5, NULL);
+	maker_tail(&maker, 1200, 7);
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, behind);
+	fixture_take(ahead, 1100, 2900, 2);
+	merger_cut(fixture.merger);
+	merger_stream_end(behind, 1);
+	merger_stream_end(ahead, 1);
+	merger_finish(fixture.merger, 0);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_THREAD], 200);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], 1600);
+	expect_report(&fixture, fixture.reports.count - 1, 1100, 2900, 3, false);
+	fixture_fini(&fixture);
+}
+END_TEST
+
 /* Windows wait for the first switch of a CPU, up to the limit. */
 START_TEST(gives_up_waiting_at_the_limit)
 {
@@ -238,6 +297,8 @@ Suite *suite_window(void)
 	tcase_add_test(tcase, waits_for_all_streams);
 	tcase_add_test(tcase, jump_is_one_window);
 	tcase_add_test(tcase, late_data_is_in_the_open_window);
+	tcase_add_test(tcase, late_time_counts_once);
+	tcase_add_test(tcase, cut_is_unknown);
 	tcase_add_test(tcase, gives_up_waiting_at_the_limit);
 	tcase_add_test(tcase, waits_for_no_ended_stream);
 	tcase_add_test(tcase, reports_the_range);

@@ -222,7 +222,8 @@ static struct packet *put_packet(struct run *run, uint64_t floor, uint64_t begin
 				   .number = run->chunk.packets.count - 1,
 				   .floor = floor,
 				   .begin = begin,
-				   .end = end };
+				   .end = end,
+				   .limit = end };
 	if (run->bytes.count > 0) {
 		memcpy(packet->bytes, run->bytes.at, run->bytes.count);
 	}
