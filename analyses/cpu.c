@@ -100,7 +100,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 		shard_thread_row(shard, thread, THREADS)[PREEMPTIONS]++;
 	}
 	if (!out->is_tie) { /* else the interval that it ends was counted */
-		count_longest(shard, thread, oncpu, out->ts);
+		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->state = ONCPU_CLOSED;
 	}
 }

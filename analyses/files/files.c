@@ -7,6 +7,7 @@
 
 #include "analyses/files/files.h"
 #include "base/mem.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
@@ -28,6 +29,7 @@ struct thread_files {
 	struct call open; /* what was seen of the call at its entry */
 	char *path;       /* its path, owned; NULL: none */
 	bool has_pid;
+	bool has_left; /* the file table of its process */
 	int32_t pid;
 };
 
@@ -219,6 +221,18 @@ static void merge_dumped_fd(struct shard *shard, struct thread *thread, uint64_t
 	ordered->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
 }
 
+/* The exit of a thread may be missing, or its last time on a CPU. */
+static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct thread_files *files = shard_thread_state(shard, thread);
+
+	if (!files->has_left && shard_tid(thread) > 0) {
+		shard_note_ordered(shard, thread, ts, ORDERED_LEAVE)->words[0] =
+			key_of(thread, files);
+		files->has_left = true;
+	}
+}
+
 static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
@@ -265,7 +279,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	codec_each(codec, &open->out[0], &open->out[1]);
 	codec_text(codec, &files->path);
 	codec_each(codec, &files->pairing.is_open, &files->pairing.is_tainted,
-		   &files->pairing.channel, &files->has_pid, &files->pid);
+		   &files->pairing.channel, &files->has_pid, &files->pid, &files->has_left);
 	if (!codec_check(codec, open->call < FILE_CALL_COUNT)) {
 		open->call = 0;
 	}
@@ -301,8 +315,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 			key_of(thread, files);
 		break;
 	case OWN_END:
-		shard_note_ordered(shard, thread, record->ts, ORDERED_LEAVE)->words[0] =
-			key_of(thread, files);
+		on_end(shard, thread, record->ts);
 		files->has_pid = false;
 		break;
 	case OWN_DUMP:
@@ -504,6 +517,7 @@ const struct analysis analysis_files = {
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
 	.on_doubt = on_doubt,
+	.rare = &(const struct analysis_rare){ .on_end = on_end },
 	.on_forget = on_forget,
 	.on_ordered = files_use_ordered,
 	.on_trace_forget = files_use_forget,

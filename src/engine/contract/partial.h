@@ -171,6 +171,7 @@ struct segment {
 	int32_t tid;         /* RUN_THREAD */
 	uint8_t kind;        /* enum run_kind */
 	bool is_broken;      /* another thread left the CPU at its end: a switch is missing */
+	bool is_first;       /* the chunk's first switch began it: unknown if that does not fit */
 	bool is_before;      /* before the first packet: unknown, but not because of a gap */
 };
 
@@ -208,12 +209,13 @@ struct partial {
 	/* The first and the last that is known of which thread ran, as in the drawing. */
 	enum initial_kind initial;
 	enum run_kind tail;
+	bool tail_is_doubted;         /* the last switch does not fit */
+	bool tail_is_first;           /* the chunk has one switch: the merger knows if it fits */
 	bool initial_has_prio;        /* else the initial thread has no name either */
 	uint64_t initial_ts, tail_ts; /* ns */
 	uint32_t initial_group; /* INITIAL_GAP: whose record tells the initial thread of the gap */
 	int32_t initial_tid, initial_prio, tail_tid;
 	char initial_name[NAME_BYTES];
-	uint64_t broken; /* switches that are missing although no loss was reported */
 	VEC(struct slice) slices;
 	VEC(struct tally) tallies;
 	VEC(struct group) groups;

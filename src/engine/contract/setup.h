@@ -24,6 +24,7 @@ struct selection;
 #define RARE_HOOKS(each)                                                                           \
 	each(on_lost);                                                                             \
 	each(on_run);                                                                              \
+	each(on_end);                                                                              \
 	each(on_no_open_calls);                                                                    \
 	each(on_initial_cpu);                                                                      \
 	each(on_ordered_window_end);                                                               \

@@ -32,9 +32,9 @@ static int ends_codec(struct work *work)
 	codec_each(codec, &partial->begin, &partial->end, &partial->covered_from,
 		   &partial->covered_until, &partial->first_ts, &partial->last_ts,
 		   &partial->records_until, &partial->events);
-	codec_each(codec, &partial->packets, &partial->bytes, &partial->broken, &initial, &tail,
-		   &partial->initial_has_prio, &partial->initial_ts, &partial->tail_ts);
-	codec_each(codec, &partial->initial_group, &partial->initial_tid, &partial->initial_prio,
+	codec_each(codec, &partial->packets, &partial->bytes, &initial, &tail,
+		   &partial->tail_is_doubted, &partial->tail_is_first, &partial->initial_has_prio, &partial->initial_ts);
+	codec_each(codec, &partial->tail_ts, &partial->initial_group, &partial->initial_tid, &partial->initial_prio,
 		   &partial->tail_tid);
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
@@ -379,7 +379,7 @@ static int keyed_codec(struct work *work)
 void partial_codec_segment(struct codec *codec, struct segment *segment)
 {
 	codec_each(codec, &segment->begin, &segment->end, &segment->tid, &segment->kind,
-		   &segment->is_broken, &segment->is_before);
+		   &segment->is_broken, &segment->is_first, &segment->is_before);
 	(void)codec_check(codec, segment->kind < RUN_KINDS && segment->begin <= segment->end);
 }
 

@@ -99,6 +99,7 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 		.lost_packets = applied->lost_packets,
 		.bad_packets = applied->bad_packets,
 		.late_events = merger->window_late,
+		.anomalies = applied->anomalies,
 	};
 
 	tables_collect(&merger->tables);
@@ -520,13 +521,15 @@ void merger_emit_total(struct merger *merger, bool so_far)
 		.begin = merger->begin,
 		.end = merger->closed_end > merger->begin ? merger->closed_end : merger->begin,
 		.complete = merger->account.discarded + merger->account.lost_packets +
-				    merger->account.bad_packets + merger->account.late_events ==
+				    merger->account.bad_packets + merger->account.late_events +
+				    merger->account.misfits ==
 			    0,
 		.events = merger->total_events,
 		.discarded = merger->account.discarded,
 		.lost_packets = merger->account.lost_packets,
 		.bad_packets = merger->account.bad_packets,
 		.late_events = merger->account.late_events,
+		.anomalies = merger->account.anomalies,
 	};
 
 	merger_wait(merger); /* tasks change names and priorities */

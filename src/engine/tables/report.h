@@ -91,7 +91,7 @@ struct report {
 	bool has_lag;
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */
-	uint64_t discarded, lost_packets, bad_packets, late_events;
+	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies;
 	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */

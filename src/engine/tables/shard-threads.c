@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
+#include "kernel/thread-identity.h"
 
 /* ---- memory ---- */
 
@@ -168,6 +169,7 @@ static inline void end_thread(struct shard *shard, struct thread *thread, uint64
 		presence->live &= ~bit;
 		presence->ending |= bit;
 		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
+		shard_each_rare_with(shard, on_end, (shard, thread, ts));
 	}
 	presence->ending &= is_over ? ~bit : UINT64_MAX;
 }
@@ -386,6 +388,35 @@ static void take_out(struct shard *shard, struct thread *thread)
 	put_thread(shard, thread->view.tid, NULL);
 }
 
+/* Whether it is on a CPU, or left it at a time that lies ahead. */
+static bool is_on_cpu(const struct shard *shard, const struct thread *thread)
+{
+	bool leaves = false;
+
+	for (size_t i = 0; i < shard->leaving.count; i++) {
+		leaves |= shard->leaving.at[i].thread == thread;
+	}
+	return leaves || thread->is_in;
+}
+
+/* Of a process nothing goes on but @thread, whose exec gave it the leader's tid. */
+static void end_others(struct shard *shard, const struct thread *thread, uint64_t ts)
+{
+	for (size_t word = 0; word < shard->presence.count; word++) {
+		uint64_t left = shard->presence.at[word].live;
+
+		for (; left != 0; left &= left - 1) {
+			struct thread *other =
+				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
+
+			if (other != thread && thread_ends_by_exec(other->view.pid, thread->view.pid,
+								   is_on_cpu(shard, other))) {
+				shard_thread_ends(shard, other, ts);
+			}
+		}
+	}
+}
+
 void tables_rename_thread(struct tables *tables, const struct rename *rename)
 {
 	struct shard *from = &tables->shards[key_shard(rename->from)];
@@ -416,6 +447,9 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 		*vec_push(&to->touched) = thread;
 	}
 	put_thread(to, rename->to, thread);
+	for (size_t s = 0; s < SHARDS; s++) {
+		end_others(&tables->shards[s], thread, rename->ts);
+	}
 }
 
 /* ---- too many threads ---- */

@@ -52,6 +52,13 @@ enum known {
 	KNOWN_NOT,     /* after a gap */
 };
 
+/* Whether the switch that began what runs fits: the thread that it says has left was there. */
+enum fit {
+	FITS,
+	FITS_NOT,
+	FITS_FIRST, /* it is the chunk's first, so that the merger knows */
+};
+
 struct worker {
 	const struct setup *setup;
 	struct chunk *chunk;
@@ -83,6 +90,7 @@ struct worker {
 	/* which thread runs */
 	struct switch_layout switches;
 	enum known known;
+	enum fit fit; /* KNOWN_TID; not FITS: only leave_in_part() charges the time since */
 	int32_t tid;
 	uint64_t since; /* ns: time of the CPU is charged up to here; not in KNOWN_INITIAL */
 	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up yet */
