@@ -99,7 +99,8 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	if (out->flags & RECORD_PREEMPTED) {
 		shard_thread_row(shard, thread, THREADS)[PREEMPTIONS]++;
 	}
-	if (!out->is_tie) { /* else the interval that it ends was counted */
+	/* Else the interval that it ends was counted, or another one is open. */
+	if (!out->is_tie && oncpu->cpu_number == (uint32_t)out->cpu) {
 		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->state = ONCPU_CLOSED;
 	}

@@ -221,15 +221,26 @@ static void merge_dumped_fd(struct shard *shard, struct thread *thread, uint64_t
 	ordered->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
 }
 
-/* The exit of a thread may be missing, or its last time on a CPU. */
+/* Its exit may be missing, or may still come. */
 static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	struct thread_files *files = shard_thread_state(shard, thread);
+	if (shard_tid(thread) > 0) {
+		(void)shard_note_ordered(shard, thread, ts, ORDERED_END);
+	}
+}
 
-	if (!files->has_left && shard_tid(thread) > 0) {
-		shard_note_ordered(shard, thread, ts, ORDERED_LEAVE)->words[0] =
-			key_of(thread, files);
-		files->has_left = true;
+static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+{
+	const struct thread_files *files =
+		shard_thread_state(ordered->shard, ordered->thread);
+	struct ordered leave = *ordered;
+
+	if (ordered->kind != ORDERED_END) {
+		files_use_ordered(shard, state, ordered);
+	} else if (!files->has_left) {
+		leave.kind = ORDERED_LEAVE;
+		leave.words[0] = key_of(ordered->thread, files);
+		files_use_ordered(shard, state, &leave);
 	}
 }
 
@@ -315,8 +326,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 			key_of(thread, files);
 		break;
 	case OWN_END:
-		on_end(shard, thread, record->ts);
+		shard_note_ordered(shard, thread, record->ts, ORDERED_LEAVE)->words[0] =
+			key_of(thread, files);
 		files->has_pid = false;
+		files->has_left = true;
 		break;
 	case OWN_DUMP:
 		(void)shard_note_ordered(shard, thread, record->ts, ORDERED_DUMP);
@@ -519,7 +532,7 @@ const struct analysis analysis_files = {
 	.on_doubt = on_doubt,
 	.rare = &(const struct analysis_rare){ .on_end = on_end },
 	.on_forget = on_forget,
-	.on_ordered = files_use_ordered,
+	.on_ordered = on_ordered,
 	.on_trace_forget = files_use_forget,
 	.on_trace_checkpoint = files_use_checkpoint,
 };

@@ -482,8 +482,9 @@ class Sequential:
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
-    def died(self, thread):
+    def died(self, ns, thread):
         self.syscalls.dead.add(thread)
+        self.files.died(ns, thread)
 
     def event(self, ns, name, cpu, text, thread):
         book = self.books[ns // self.reference.interval]

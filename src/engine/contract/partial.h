@@ -151,6 +151,7 @@ struct slice {
 	uint64_t lost_packets;
 	uint64_t bad_packets; /* packets that could not be decoded to their end */
 	uint64_t anomalies;   /* time stamps before the event before, or after the packet's end */
+	uint64_t misfits;     /* merger: switches that do not fit (merger/cpus.h) */
 	uint64_t cpu_ns[RUN_KINDS]; /* ns; without what is in segments */
 	bool has_gap;               /* for a while it was unknown which thread ran */
 	bool is_counted;            /* merger: it is in the sums of its window */

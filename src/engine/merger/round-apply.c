@@ -132,6 +132,9 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 	if (switched_in) {
 		thread = switched_in;
 		select_thread(at, thread, record);
+		if (thread->is_dead) {
+			shard_reopen(at->shard, thread);
+		}
 	} else {
 		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
 								  .cpu = cpu,

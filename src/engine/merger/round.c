@@ -44,11 +44,12 @@ static void account_slice(struct merger *merger, const struct slice *slice, uint
 	merger->applied.discarded += slice->discarded;
 	merger->applied.lost_packets += slice->lost_packets;
 	merger->applied.bad_packets += slice->bad_packets;
-	merger->applied.anomalies += slice->anomalies;
+	merger->applied.anomalies += slice->anomalies + slice->misfits;
 	merger->account.discarded += slice->discarded;
 	merger->account.lost_packets += slice->lost_packets;
 	merger->account.bad_packets += slice->bad_packets;
-	merger->account.anomalies += slice->anomalies;
+	merger->account.anomalies += slice->anomalies + slice->misfits;
+	merger->account.misfits += slice->misfits;
 	merger->account.late_events += late;
 	merger->window_late += late;
 }
@@ -101,8 +102,7 @@ void round_lose(struct merger *merger, uint64_t packets)
 
 void round_count_misfit(struct merger *merger, const struct merger_stream *stream)
 {
-	add_counts(merger, &(const struct slice){ .anomalies = 1 }, &stream->identity);
-	merger->account.misfits++;
+	add_counts(merger, &(const struct slice){ .misfits = 1 }, &stream->identity);
 }
 
 /* ---- the order of streams, which does not depend on their arrival ---- */
