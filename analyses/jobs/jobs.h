@@ -159,7 +159,7 @@ enum {
 	NOTE_LOSE, /* nothing was traced for a while */
 	/* Of threads. */
 	NOTE_SLEPT,   /* a wake-up ended its sleep */
-	NOTE_FORKED,  /* the tid has a new thread */
+	NOTE_FORKED,  /* the tid has, or will have, a new thread */
 	NOTE_RENAMED, /* its former tid */
 	NOTE_BEGIN,   /* job, end of its last sleep */
 	NOTE_END,     /* job and CPU, begin, parts */

@@ -115,8 +115,10 @@ static void put_initial(struct build *build, uint64_t ts)
 
 	while ((first = timeline_initial_next(timeline, &build->initial_put, ts))) {
 		struct deep_cpu *cpu = build_cpu(build, first->cpu);
-		uint32_t thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
+		uint32_t thread;
 
+		build->now = first->since;
+		thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
 		build_oncpu(cpu, first->since, thread);
 		if (first->tid != 0) {
 			build_put_running(build, build_thread_at(build, thread), first->since, cpu);

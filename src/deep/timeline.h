@@ -126,6 +126,8 @@ struct deep_cpu {
 	uint64_t id;
 	VEC(struct cpu_oncpu) oncpus; /* never empty */
 	/* State of the build. */
+	bool is_doubted;                /* the last switch did not fit, so nobody is known ... */
+	int32_t doubted;                /* ... but this tid was switched in */
 	bool is_resolved;               /* the initial thread was found, or cannot be */
 	struct context_stack *contexts; /* interrupts that are being handled */
 };

@@ -215,6 +215,10 @@ def open_waits(events):
         elif name == 'sched_process_exec' and number(text, 'tid') != number(text, 'old_tid'):
             ends(number(text, 'tid'), ts)
             begins[number(text, 'tid')] = begins.pop(number(text, 'old_tid'), [])
+            for other in set(begins) - {number(text, 'tid')}:  # if it is of the process, it ends
+                before = begins[other]
+                ends(other, ts)
+                begins[other] = before
     for tid in list(begins):
         ends(tid, events[-1][0])
     return found

@@ -60,6 +60,7 @@ int executions_pattern_request(struct executions_pattern *pattern,
 	(void)request_of(requests, "sched_switch");
 	requests->at[REQUEST_SWITCH].fields[SWITCH_PREV] = "prev_tid";
 	requests->at[REQUEST_SWITCH].fields[SWITCH_NEXT] = "next_tid";
+	requests->at[REQUEST_SWITCH].fields[SWITCH_STATE] = "prev_state";
 	(void)request_of(requests, "sched_process_exec");
 	requests->at[REQUEST_EXEC].fields[EXEC_TID] = "tid";
 	requests->at[REQUEST_EXEC].fields[EXEC_OLD_TID] = "old_tid";
