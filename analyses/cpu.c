@@ -106,6 +106,19 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	}
 }
 
+/* It runs on, without a switch in: parts of that follow. */
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
+{
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
+
+	(void)ts;
+	(void)cpu;
+	if (how == SEEN_RENAMED && oncpu->state == ONCPU_CLOSED) {
+		oncpu->state = ONCPU_UNSEEN;
+	}
+}
+
 /* When it is known to run again, another interval has begun. */
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
@@ -114,7 +127,7 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 	(void)ts;
 	if (what & DOUBT_SWITCHES) {
 		count_longest(shard, thread, oncpu, oncpu->until);
-		oncpu->state = ONCPU_UNSEEN;
+		oncpu->state = ONCPU_CLOSED;
 	}
 }
 
@@ -190,6 +203,7 @@ const struct analysis analysis_cpu = {
 	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run },
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
+	.on_seen = on_seen,
 	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.is_over_at_exit = true,

@@ -307,7 +307,7 @@ static void count_in_flight(struct shard *shard, uint64_t entry_ts, uint64_t end
 	column_raise(totals, OLDEST_NS, end > entry_ts ? end - entry_ts : 0);
 }
 
-/* The worker pairs the call: it is in flight where windows end, and nothing else of it is noted.  So
+/* The worker pairs the call: it is in flight where windows end, and nothing else of it is noted. So
  * where they end changes nothing else, also if the thread seems to be on two CPUs. */
 static void merge_in_window(struct shard *shard, struct thread_call *call,
 			    const struct record *record)
@@ -484,9 +484,9 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 		return;
 	}
 	if (!shard_is_dead(thread)) {
-		count_in_flight(
-			shard, call->pairing.is_open ? call->pairing.entry_ts : call->window_ts,
-			end);
+		count_in_flight(shard,
+				call->pairing.is_open ? call->pairing.entry_ts : call->window_ts,
+				end);
 	} else if (call->pairing.is_open) {
 		call_forget(&call->pairing);
 		shard_trace_row(shard, TOTALS)[NEVER_RETURNED]++;

@@ -40,7 +40,7 @@ ROOMS = {
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
-    'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
+    'src/engine/merger': ('base/', 'ctf/coverage.h', 'kernel/', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
                          + CONTRACT,
     'src/engine': ('base/', 'base/process/', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
                   + CTF + CONTRACT,

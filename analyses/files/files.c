@@ -231,8 +231,7 @@ static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
 
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
-	const struct thread_files *files =
-		shard_thread_state(ordered->shard, ordered->thread);
+	const struct thread_files *files = shard_thread_state(ordered->shard, ordered->thread);
 	struct ordered leave = *ordered;
 
 	if (ordered->kind != ORDERED_END) {

@@ -374,8 +374,8 @@ static void end_others(const struct build *build, uint32_t index, int64_t pid, u
 	for (uint32_t i = 0; i < build->timeline->threads.count; i++) {
 		struct deep_thread *other = build_thread_at(build, i);
 
-		if (i != index && thread_ends_by_exec(other->pid, pid,
-						      thread_phase_runs(&other->phase))) {
+		if (i != index &&
+		    thread_ends_by_exec(other->pid, pid, thread_phase_runs(&other->phase))) {
 			end_thread(other, ts);
 		}
 	}
@@ -410,7 +410,8 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	thread->pid = v[TID].i;
 	cpu = build_cpu(build, event->cpu);
 	if (build_cpu_current(cpu) != index && build_sees_switches(event)) {
-		come(cpu, event->ts, index, thread->tid, fits(build, cpu, thread->former_tid, event->ts));
+		come(cpu, event->ts, index, thread->tid,
+		     fits(build, cpu, thread->former_tid, event->ts));
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }

@@ -159,7 +159,7 @@ def alone_differs(sillage, rng, path, asked, lines):
         return line['type'], line['begin'], line['end'], line[name]
 
     names = lines[0]['analyses']
-    for name in ['io'] + rng.sample(names, 2):
+    for name in ['io'] * ('io' in names) + rng.sample(names, 2):
         some = ','.join(sorted({name, rng.choice(names)}))
         # Periods and jobs that are asked for would be among them.
         used = asked[:2] + [word for option, spec in zip(asked[2::2], asked[3::2]) for word in (option, spec)
@@ -352,6 +352,8 @@ def check_containers(sillage, rng, path, folders, interval, lines):
     ours = [json.loads(line) for line in base]
     for line, all_lists in zip(ours, lines):
         for name in OF_CONTAINERS if line['type'] in ('window', 'total') else ():
+            if name not in line:
+                continue
             if sums_of(line[name].get('containers')) != sums_of(all_lists[name]['threads']):
                 raise Fault('%s: containers do not add up to threads' % name)
     chunk, workers = rng.choice((1, 300, 4000, 10**9)), rng.randrange(4)
@@ -466,16 +468,21 @@ def check(sillage, rng, path, loses):
 def check_damaged(sillage, rng, path, i):
     """
     Threads contradict themselves: dead and runs, on two CPUs, never seen to come.  What is made of that is the same
-    for any cut and any windows, and each ns of a CPU counts once.
+    for any cut and any windows, and each ns of a CPU counts once.  Where a thread seems to make two calls at a time,
+    which of them is paired depends on the cut: those analyses are left out then.
     """
     damage = generated.DAMAGES[i % len(generated.DAMAGES)]
+    has_calls = damage not in (generated.track, generated.drop_switches)
     events = generated.make(rng, path, i // len(generated.DAMAGES) % 3 == 2, damage)
     if not events:
         return None
     try:
-        lines = report_of(sillage, rng, path, PERIODS, True)
+        cuts.ANALYSES = 'all' if has_calls else 'count,lost,cpu,sched,preempt,irq,memory,net,block,faults'
+        lines = report_of(sillage, rng, path, PERIODS if has_calls else (), True)
     except Fault as found:
         return '%s: %s' % (damage.__name__, found)
+    finally:
+        cuts.ANALYSES = 'all'
     return None if whole_cpus(lines) else "%s: a CPU's times are not the window" % damage.__name__
 
 

@@ -33,9 +33,10 @@ static int ends_codec(struct work *work)
 		   &partial->covered_until, &partial->first_ts, &partial->last_ts,
 		   &partial->records_until, &partial->events);
 	codec_each(codec, &partial->packets, &partial->bytes, &initial, &tail,
-		   &partial->tail_is_doubted, &partial->tail_is_first, &partial->initial_has_prio, &partial->initial_ts);
-	codec_each(codec, &partial->tail_ts, &partial->initial_group, &partial->initial_tid, &partial->initial_prio,
-		   &partial->tail_tid);
+		   &partial->tail_is_doubted, &partial->tail_is_first, &partial->initial_has_prio,
+		   &partial->initial_ts);
+	codec_each(codec, &partial->tail_ts, &partial->initial_group, &partial->initial_tid,
+		   &partial->initial_prio, &partial->tail_tid);
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "initial %u or tail %u is no known kind", initial, tail);

@@ -273,8 +273,7 @@ static void take_from_owner(struct merger_stream *stream, struct partial *partia
 	add_segment(cpu, partial->initial_ts, is_broken);
 	add_segments(cpu, partial, !is_broken);
 	cpu->state = partial->tail == RUN_UNKNOWN ? CPU_UNKNOWN : CPU_KNOWN;
-	cpu->is_doubted =
-		partial->tail_is_doubted || (partial->tail_is_first && is_broken);
+	cpu->is_doubted = partial->tail_is_doubted || (partial->tail_is_first && is_broken);
 	cpu->tid = partial->tail == RUN_THREAD ? partial->tail_tid : 0;
 	cpu->since = partial->tail_ts > cpu->since ? partial->tail_ts : cpu->since;
 }
@@ -544,8 +543,7 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 }
 
 /* Another thread than the one of the segment leaves at its end. */
-static void note_misfit(struct merger *merger, const struct cpu *cpu,
-			const struct segment *segment)
+static void note_misfit(struct merger *merger, const struct cpu *cpu, const struct segment *segment)
 {
 	uint32_t record;
 
@@ -562,7 +560,8 @@ static void note_misfit(struct merger *merger, const struct cpu *cpu,
  * which the switch is. */
 static bool ends_by(const struct merger *merger, const struct segment *segment, uint64_t bound)
 {
-	return segment->end <= bound && !(segment->is_broken && segment->end >= merger->round.bound);
+	return segment->end <= bound &&
+	       !(segment->is_broken && segment->end >= merger->round.bound);
 }
 
 /* A broken segment is charged as it was when it began: windows may have closed before the

@@ -280,6 +280,7 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 	bool moves = has_moved(at, thread, record);
 
 	if (was && was != thread) { /* of one that had the tid before */
+		report_out(at->shard, was, &tie, at->shard->left_out);
 		note_oncpu(at, was, record, false);
 		return;
 	}
@@ -314,7 +315,7 @@ static void initial_thread(struct shard *shard, struct thread *thread, const str
 
 static void fork_thread(struct applying *at, const struct record *record)
 {
-	release_any(at->shard, false);
+	release_any(at->shard, at->shard->held.ts > record->ts);
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
 	apply_name(at->shard, at->key->thread, at->group);
 	if (record->arg64 <= INT32_MAX) {

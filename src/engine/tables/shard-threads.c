@@ -409,8 +409,9 @@ static void end_others(struct shard *shard, const struct thread *thread, uint64_
 			struct thread *other =
 				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
 
-			if (other != thread && thread_ends_by_exec(other->view.pid, thread->view.pid,
-								   is_on_cpu(shard, other))) {
+			if (other != thread &&
+			    thread_ends_by_exec(other->view.pid, thread->view.pid,
+						is_on_cpu(shard, other))) {
 				shard_thread_ends(shard, other, ts);
 			}
 		}

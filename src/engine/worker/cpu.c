@@ -64,8 +64,8 @@ static void leave_to_merger(struct worker *worker, uint64_t ts, bool is_broken)
 
 /*
  * Charges the time up to @ts.  If it lies within the slice, so does the record of the on-CPU
- * interval, which gets its length.  @is_broken: another thread than worker->tid leaves at @ts, which
- * is the merger's matter.
+ * interval, which gets its length.  @is_broken: another thread than worker->tid leaves at @ts,
+ * which is the merger's matter.
  */
 static void charge(struct worker *worker, uint64_t ts, bool is_broken)
 {

@@ -585,11 +585,10 @@ START_TEST(exec_goes_on_under_another_tid)
 	put_exec(&run, 1130, "/bin/true", 6, 7);
 	put_thing(&run, 1140, THING, 1);
 	(void)put_packet(&run, 1000, 1050, 1900);
-	ck_assert_str_eq(describe(&run),
-			 "1: ran 0 idle 0 unknown 0; 5=t5 out@1100sp; 7=t7 in@1100;"
-			 " 6=true exec@1130 on@1130 thing@1140+1 end@1140+1\n"
-			 "1100-1130 thread 7\n"
-			 "thread 5=t5 to 1100, thread 6 from 1130\n");
+	ck_assert_str_eq(describe(&run), "1: ran 0 idle 0 unknown 0; 5=t5 out@1100sp; 7=t7 in@1100;"
+					 " 6=true exec@1130 on@1130 thing@1140+1 end@1140+1\n"
+					 "1100-1130 thread 7\n"
+					 "thread 5=t5 to 1100, thread 6 from 1130\n");
 	partial = run.chunk.partial;
 	ck_assert_uint_eq(partial->renames.count, 1);
 	ck_assert_uint_eq(partial->renames.at[0].ts, 1130);
