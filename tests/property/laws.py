@@ -40,7 +40,7 @@ JOBS = (
     'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
     'all = sched_switch; sched_switch')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
-          'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns')
+          'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns', 'comm_of')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
            'misses_run', 'open_misses', 'worst')

@@ -322,7 +322,8 @@ static void window_codec(struct merger *merger, struct codec *codec)
 	codec_each(codec, &merger->window, &merger->window_seq, &merger->begin, &merger->first_ts,
 		   &merger->last_ts, &merger->last_bound, &merger->closed_end, &applied->events);
 	codec_each(codec, &applied->discarded, &applied->lost_packets, &applied->bad_packets,
-		   &applied->anomalies, &merger->window_late, &merger->total_events);
+		   &applied->anomalies, &applied->misfits, &merger->window_late,
+		   &merger->total_events);
 	(void)codec_check(codec,
 			  !merger->has_started || (merger->window_begin <= merger->window_end &&
 						   merger->close_at <= merger->window_end));

@@ -45,6 +45,7 @@ static void account_slice(struct merger *merger, const struct slice *slice, uint
 	merger->applied.lost_packets += slice->lost_packets;
 	merger->applied.bad_packets += slice->bad_packets;
 	merger->applied.anomalies += slice->anomalies + slice->misfits;
+	merger->applied.misfits += slice->misfits;
 	merger->account.discarded += slice->discarded;
 	merger->account.lost_packets += slice->lost_packets;
 	merger->account.bad_packets += slice->bad_packets;

@@ -100,6 +100,7 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 		.bad_packets = applied->bad_packets,
 		.late_events = merger->window_late,
 		.anomalies = applied->anomalies,
+		.misfits = applied->misfits,
 	};
 
 	tables_collect(&merger->tables);
@@ -530,6 +531,7 @@ void merger_emit_total(struct merger *merger, bool so_far)
 		.bad_packets = merger->account.bad_packets,
 		.late_events = merger->account.late_events,
 		.anomalies = merger->account.anomalies,
+		.misfits = merger->account.misfits,
 	};
 
 	merger_wait(merger); /* tasks change names and priorities */

@@ -370,6 +370,14 @@ static void put_losses(FILE *out, const struct report *report)
 	if (report->late_events > 0) {
 		(void)fprintf(out, "  ! %s events late", units_count(text, report->late_events));
 	}
+	if (report->misfits > 0) {
+		(void)fprintf(out, "  ! %s switches do not fit: filtered, or lost unseen",
+			      units_count(text, report->misfits));
+	}
+	if (report->anomalies > report->misfits) {
+		(void)fprintf(out, "  ! %s times moved",
+			      units_count(text, report->anomalies - report->misfits));
+	}
 }
 
 static void put_trace_name(FILE *out, const struct trace_identity *trace)
