@@ -2,6 +2,7 @@
  * jobs-worker: see jobs.h; which definitions of jobs an event meets, and what releases threads.
  */
 #include "analyses/jobs/jobs.h"
+#include "engine/contract/partial.h"
 
 #include <string.h>
 
@@ -186,6 +187,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;
+	int64_t thread;
 
 	if (is_last) {
 		jobs->ended[number].class = NULL;
@@ -193,22 +195,20 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	if (!holds(is, &job->events[at], event, &tid)) {
 		return;
 	}
-	if (!is->has_tid) {
-		tid = worker_thread_of(worker, event, &job->events[at].running);
-	}
-	if (tid <= 0 && tid != TID_CURRENT) {
+	thread = is->has_tid ? tid : worker_thread_of(worker, event, &job->events[at].running);
+	if (thread <= 0 && thread != TID_CURRENT && !key_is_user(thread)) {
 		return; /* of an unknown thread, or the idle one */
 	}
 	words = match_words(worker, job, &job->events[at], event);
-	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
+	record = worker_emit(worker, event->ts, thread, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = words;
 	record->arg32 = at == 0 && jobs->ended[number].class == event->class &&
-			jobs->ended[number].ts == event->ts && jobs->ended[number].tid == tid;
+			jobs->ended[number].ts == event->ts && jobs->ended[number].thread == thread;
 	if (is_last) {
 		jobs->ended[number].class = event->class;
 		jobs->ended[number].ts = event->ts;
-		jobs->ended[number].tid = tid;
+		jobs->ended[number].thread = thread;
 	}
 }
 

@@ -82,7 +82,7 @@ struct jobs_worker {
 	struct {
 		const struct plan_event *class;
 		uint64_t ts;
-		int32_t tid;
+		int64_t thread;
 	} ended[JOBS_ASKED_MAX];
 };
 

@@ -544,7 +544,8 @@ def make_ust(rng, path, loses):
     contexts by name), and whether they are.
     """
     steps = rng.choice(((0, 0), (1, 2))) + (1, 7, 1000, 50_000, 3_000_000, 90_000_000)
-    threads = [(10 * p + t, 10 * p, 'prog%d' % rng.randrange(2)) for p in range(1, 4) for t in range(rng.randrange(1, 4))]
+    # In containers of their own, so that several have one vtid.
+    threads = [(t + 10, 10 * p, 'prog%d' % rng.randrange(2)) for p in range(1, 4) for t in range(rng.randrange(1, 4))]
     contexts = [one for one in UST_CONTEXTS if rng.random() < 0.8]
     away = [name for name in UST_FIELDS if rng.random() < 0.3]
     streams = {place: [] for place in itertools.product(range(2), range(rng.randrange(1, 5)))}

@@ -110,6 +110,26 @@ struct tally {
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
 	 ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
 
+/* A thread of a user program: its vtid alone may be that of several, each in a container of its own.
+ * Both numbers have 31 bits. */
+#define KEY_USER(pid, tid) (INT64_MIN + ((int64_t)(pid) << 31 | (int64_t)(tid)))
+
+static inline bool key_is_user(int64_t key)
+{
+	return key < INT32_MIN;
+}
+
+static inline int32_t key_user_pid(int64_t key)
+{
+	return (int32_t)((key - INT64_MIN) >> 31);
+}
+
+/* Of a thread. */
+static inline int32_t key_tid(int64_t key)
+{
+	return key_is_user(key) ? (int32_t)(key & INT32_MAX) : (int32_t)key;
+}
+
 #define SHARDS 64
 
 static inline unsigned int key_shard(int64_t key)

@@ -106,8 +106,8 @@ static void note_death(struct shard *shard, struct thread *thread, const struct 
 }
 
 /* The thread's on-CPU interval goes on beyond the record, up to one of leaving, or ends there. */
-static void note_oncpu(struct applying *at, struct thread *thread, const struct record *record,
-		       bool is_open)
+static inline void note_oncpu(struct applying *at, struct thread *thread,
+			      const struct record *record, bool is_open)
 {
 	if (is_open) {
 		shard_open_oncpu(at->shard,

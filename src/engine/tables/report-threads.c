@@ -70,9 +70,12 @@ static struct process_row *process_at(const struct tables *tables, struct pass *
 
 const struct thread *report_leader(struct tables *tables, int32_t pid)
 {
-	struct thread *leader = pid > 0 ? shard_thread_known(&tables->shards[key_shard(pid)], pid)
-					: NULL;
+	struct shard *shard = &tables->shards[key_shard(pid)];
+	const struct thread *leader = pid > 0 ? shard_thread_known(shard, pid) : NULL;
 
+	if (!leader && pid > 0) {
+		leader = shard_thread_known(shard, KEY_USER(pid, pid));
+	}
 	return leader && leader->view.pid == pid && leader->view.comm[0] ? leader : NULL;
 }
 

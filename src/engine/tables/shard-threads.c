@@ -104,8 +104,10 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 		thread->view.tid = -1;
 		thread->incarnation = key == KEY_NOBODY ? UINT32_MAX : (uint32_t)key;
 	} else {
-		thread->view.tid = (int32_t)key;
-		thread->incarnation = shard->next_incarnation;
+		thread->view.tid = key_tid(key);
+		thread->is_user = key_is_user(key);
+		thread->incarnation = thread->is_user ? (uint32_t)key_user_pid(key)
+						      : shard->next_incarnation;
 	}
 	thread->view.pid = -1;
 	thread->cpu = UINT32_MAX;
@@ -470,8 +472,8 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	if (shard->layout->pair_columns) { /* no task that adds to pairs runs meanwhile */
 		pairs_forget_thread(&((struct tables *)shard->layout->tables)->pairs, thread);
 	}
-	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
-		put_thread(shard, thread->view.tid, NULL);
+	if (!thread->is_replaced && shard_thread_known(shard, thread_key(thread)) == thread) {
+		put_thread(shard, thread_key(thread), NULL);
 	}
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);

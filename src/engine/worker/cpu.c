@@ -173,8 +173,8 @@ static void leave(struct worker *worker, const struct switched *s, uint16_t flag
 	struct record *oncpu;
 
 	assert_hot(worker->known == KNOWN_INITIAL || worker->since <= s->ts);
-	if (worker->known != KNOWN_TID || worker->tid != s->prev || worker->fit != FITS ||
-	    !is_within(worker, s->ts)) {
+	assert_hot(worker->fit == FITS_NOBODY || worker->known == KNOWN_TID);
+	if (worker->fit != FITS || worker->tid != s->prev || !is_within(worker, s->ts)) {
 		leave_in_part(worker, s, flags, group);
 		return;
 	}
@@ -570,7 +570,7 @@ void worker_note_gap(struct worker *worker, uint64_t ts)
 	}
 	worker->slice.has_gap = true;
 	worker->known = KNOWN_NOT;
-	worker->fit = FITS;
+	worker->fit = FITS_NOBODY;
 	worker->oncpu = SIZE_MAX;
 	worker_forget_groups(worker); /* records at the same time come after the gap */
 	(void)worker_add(worker, worker_group_of(worker, KEY_LOST), ts, RECORD_RESET_UNKNOWN);

@@ -54,6 +54,7 @@ enum known {
 
 /* Whether the switch that began what runs fits: the thread that it says has left was there. */
 enum fit {
+	FITS_NOBODY, /* it is not KNOWN_TID */
 	FITS,
 	FITS_NOT,
 	FITS_FIRST, /* it is the chunk's first, so that the merger knows */
@@ -90,7 +91,7 @@ struct worker {
 	/* which thread runs */
 	struct switch_layout switches;
 	enum known known;
-	enum fit fit; /* KNOWN_TID; not FITS: only leave_in_part() charges the time since */
+	enum fit fit; /* not FITS: only leave_in_part() charges the time since */
 	int32_t tid;
 	uint64_t since; /* ns: time of the CPU is charged up to here; not in KNOWN_INITIAL */
 	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up yet */

@@ -503,7 +503,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->passed.limit = 0;
 	worker->last_ts = chunk->begin;
 	worker->known = KNOWN_INITIAL;
-	worker->fit = FITS;
+	worker->fit = FITS_NOBODY;
 	worker->tid = 0;
 	worker->since = chunk->begin;
 	worker->switches = (struct switch_layout){ 0 };
