@@ -175,6 +175,21 @@ static void switch_out(struct build *build, const struct reader_event *event,
 		build_prio_seen(thread, event->ts, v[PREV_PRIO].i);
 	}
 	leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0, cpu);
+	if (build->is_rt && cpu->contexts->count > 0) {
+		thread->contexts =
+			thread->contexts ? thread->contexts : mem_alloc(sizeof(*thread->contexts));
+		*thread->contexts = *cpu->contexts;
+	}
+}
+
+/* Soft interrupts that the thread was preempted in go on with it. */
+static void resume_contexts(const struct build *build, struct deep_thread *thread,
+			    const struct deep_cpu *cpu)
+{
+	if (build->is_rt && thread->contexts) {
+		*cpu->contexts = *thread->contexts;
+		thread->contexts->count = 0;
+	}
 }
 
 static uint32_t switch_in(const struct build *build, const struct reader_event *event,
@@ -191,6 +206,7 @@ static uint32_t switch_in(const struct build *build, const struct reader_event *
 		build_prio_seen(thread, event->ts, v[NEXT_PRIO].i);
 	}
 	thread_phase_in(&thread->phase, event->ts, cpu->id); /* whatever it was before */
+	resume_contexts(build, thread, cpu);
 	build_put_running(build, thread, event->ts, cpu);
 	return index;
 }
@@ -210,6 +226,7 @@ static void on_switch(struct build *build, const struct reader_event *event)
 	if (prev != 0) {
 		switch_out(build, event, cpu);
 	}
+	cpu->contexts->count = build->is_rt ? 0 : cpu->contexts->count;
 	come(cpu, event->ts, next != 0 ? switch_in(build, event, cpu) : CPU_IDLE, next, is_fit);
 }
 

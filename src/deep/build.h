@@ -66,6 +66,7 @@ struct build {
 	size_t initial_put;      /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
 	uint64_t hole_ts; /* begin of the last hole; 0: there was none */
+	bool is_rt;       /* soft interrupts run in threads that can be preempted */
 	uint16_t states;  /* encoding of prev_state (kernel/task-state.h) */
 	struct wake_source wakes;
 	int32_t wake_prio_offset; /* to subtract from the prio of wake-ups */

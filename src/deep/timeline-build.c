@@ -295,6 +295,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 		plan = reader_plan(reader);
 		build.timeline->lacks = timeline_lacks(plan);
 		build.states = task_state_encoding(plan->metadata);
+		build.is_rt = task_state_is_rt(plan->metadata);
 		build.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
 		build.wakes = wake_source_of(plan);
 		read_all(&build, reader, end, max_bytes);

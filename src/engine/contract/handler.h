@@ -46,6 +46,8 @@ static inline const struct value *event_text(const struct trace_event *event, un
 int32_t worker_tid(const struct worker *worker);
 /* Whether this stream shows every switch of its CPU, so that calls can be paired here. */
 bool worker_sees_switches(const struct worker *worker);
+/* Whether soft interrupts run in threads that can be preempted. */
+bool worker_preempts_softirqs(const struct worker *worker);
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t worker_cpu(const struct worker *worker);
 /* Whether the trace has events of this name. */
@@ -80,9 +82,9 @@ int64_t worker_thread_of(struct worker *worker, const struct trace_event *event,
 
 /* ---- records, for what has an order ---- */
 
-/* A record of the running handler's analysis, about a thread, by its tid (TID_CURRENT) or by the key
- * that worker_thread_of() gave; fill in arg64, arg32 and arg16.
- * Never NULL; valid until the next call. */
+/* A record of the running handler's analysis, about a thread, by its tid (TID_CURRENT) or by the
+ * key that worker_thread_of() gave; fill in arg64, arg32 and arg16. Never NULL; valid until the
+ * next call. */
 struct record *worker_emit(struct worker *worker, uint64_t ts, int64_t tid, unsigned int kind);
 /* The same about an entity: something that is no thread, by the analysis' own number. */
 struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t entity,

@@ -15,7 +15,8 @@ void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window)
 {
 	const struct setup *setup = worker->setup;
 
-	each_analysis_with(setup, on_oncpu_end, i) {
+	each_analysis_of(worker->oncpu_ends, i)
+	{
 		worker->analysis = (uint8_t)i;
 		setup->analyses[i]->on_oncpu_end(worker, worker->states + setup->state_offsets[i],
 						 ts, is_window);

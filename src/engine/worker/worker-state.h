@@ -83,7 +83,9 @@ struct worker {
 	struct decoder_passed passed; /* its limit: the end of the slice or the packet */
 	uint32_t tally_room;          /* classes that passed.counts and passed.seen have room for */
 
-	uint32_t resting; /* analyses, by bit */
+	uint32_t resting;    /* analyses, by bit */
+	uint32_t oncpu_ends; /* the same: whose on_oncpu_end is called */
+	bool is_rt;          /* the kernel preempts soft interrupts */
 
 	uint64_t last_ts; /* ns: no later event or record of the stream is older */
 	uint64_t last_cycles;
