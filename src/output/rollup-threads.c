@@ -243,9 +243,8 @@ static struct rollup_row *process_of(const struct rollup *rollup, struct rollup_
 		return row;
 	}
 	name_process(row, thread);
-	row->row.named_by = row->named.rank > 0 && row->named.rank != PROCESS_UNNAMED
-				    ? row->named.rank
-				    : 0;
+	row->row.named_by =
+		row->named.rank > 0 && row->named.rank != PROCESS_UNNAMED ? row->named.rank : 0;
 	return row;
 }
 

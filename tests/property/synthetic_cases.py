@@ -22,6 +22,7 @@ import synthetic_figures
 import synthetic_gaps
 import synthetic_holes
 import synthetic_input
+import synthetic_lives
 import synthetic_pairs
 import synthetic_relays
 import synthetic_reports
@@ -29,7 +30,7 @@ import synthetic_threads
 import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
-           synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs)
+           synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs, synthetic_lives)
 
 
 def cases():

@@ -110,8 +110,8 @@ struct tally {
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
 	 ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
 
-/* A thread of a user program: its vtid alone may be that of several, each in a container of its own.
- * Both numbers have 31 bits. */
+/* A thread of a user program: its vtid alone may be that of several, each in a container of its
+ * own. Both numbers have 31 bits. */
 #define KEY_USER(pid, tid) (INT64_MIN + ((int64_t)(pid) << 31 | (int64_t)(tid)))
 
 static inline bool key_is_user(int64_t key)

@@ -164,8 +164,8 @@ static void group_codec(struct codec *codec, struct group *group)
 static bool is_key(const struct partial_rules *rules, int64_t key)
 {
 	return (key >= INT32_MIN && key <= INT32_MAX) ||
-	       (key_is_user(key) && key <= KEY_USER(INT32_MAX, INT32_MAX)) || key == KEY_INITIAL || key == KEY_LOST ||
-	       key == KEY_NOBODY ||
+	       (key_is_user(key) && key <= KEY_USER(INT32_MAX, INT32_MAX)) || key == KEY_INITIAL ||
+	       key == KEY_LOST || key == KEY_NOBODY ||
 	       (rules->is_of_merger && key >= KEY_CPU(0) && key <= KEY_CPU(UINT32_MAX)) ||
 	       (key >= KEY_ENTITY(0, 0) &&
 		key < KEY_ENTITY((int64_t)rules->setup->analysis_count, 0));

@@ -76,7 +76,10 @@ const struct thread *report_leader(struct tables *tables, int32_t pid)
 	if (!leader && pid > 0) {
 		leader = shard_thread_known(shard, KEY_USER(pid, pid));
 	}
-	return leader && leader->view.pid == pid && leader->view.comm[0] ? leader : NULL;
+	/* Who has the process' number as its tid leads it, if it says so or not. */
+	return leader && leader->view.comm[0] && (leader->view.pid == pid || leader->view.pid < 0)
+		       ? leader
+		       : NULL;
 }
 
 /* The thread that names the process also says which container it is in. */

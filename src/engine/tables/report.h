@@ -94,8 +94,8 @@ struct report {
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */
 	uint64_t discarded, lost_packets, bad_packets, late_events;
-	uint64_t anomalies; /* times that were moved, and ... */
-	uint64_t misfits;   /* ... switches of another thread than was there (definitions, 2.1) */
+	uint64_t anomalies;   /* times that were moved, and ... */
+	uint64_t misfits;     /* ... switches of another thread than was there (definitions, 2.1) */
 	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */

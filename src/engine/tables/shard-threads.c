@@ -106,8 +106,8 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 	} else {
 		thread->view.tid = key_tid(key);
 		thread->is_user = key_is_user(key);
-		thread->incarnation = thread->is_user ? (uint32_t)key_user_pid(key)
-						      : shard->next_incarnation;
+		thread->incarnation =
+			thread->is_user ? (uint32_t)key_user_pid(key) : shard->next_incarnation;
 	}
 	thread->view.pid = -1;
 	thread->cpu = UINT32_MAX;
