@@ -333,8 +333,8 @@ const struct analysis analysis_cpu = {
 				[BUSY] = { "busy_ns", "busy", UNIT_NS, COLUMN_SUM, true },
 				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true },
 				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true },
-				[IRQ] = { "irq_ns", "interrupts", UNIT_NS },
-				[USED] = { "used_ns", "used", UNIT_NS },
+				[IRQ] = { "irq_ns", "interrupts", UNIT_NS, .of_shares = true },
+				[USED] = { "used_ns", "used", UNIT_NS, .of_shares = true },
 			},
 		},
 		[CPUS] = {

@@ -33,7 +33,8 @@ struct column {
 	const char *title; /* in text; NULL: not shown */
 	enum unit unit;
 	enum column_kind kind;
-	bool is_share; /* text: also as a share of the window, with a bar */
+	bool is_share;  /* text: also as a share of the window, with a bar */
+	bool of_shares; /* of the trace: 100 % is the sum of those columns that are shares */
 };
 
 enum scope {

@@ -92,7 +92,7 @@ static void put_figures(FILE *out, const struct report_table *table)
 			(void)fprintf(out, "\n  %s", text);
 			continue;
 		}
-		if (is_share_of_time(column)) {
+		if (is_share_of_time(column) || column->of_shares) {
 			(void)snprintf(text, sizeof(text), "%.1f %%",
 				       time ? 100.0 * (double)values[i] / (double)time : 0.0);
 		} else {
