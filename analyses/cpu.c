@@ -262,7 +262,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (oncpu->state == ONCPU_ENTITY) {
 		if (what & DOUBT_HOLE) {
 			oncpu->interrupts->interrupts.depth = 0;
@@ -280,7 +279,6 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	(void)end;
 	if (oncpu->state == ONCPU_ENTITY) {
 		end_interrupts_window(shard, thread, oncpu->interrupts);
 	} else if (oncpu->has_run) {
@@ -331,8 +329,9 @@ const struct analysis analysis_cpu = {
 			.of_all = OF_ALL_THREADS,
 			.columns = {
 				[BUSY] = { "busy_ns", "busy", UNIT_NS, COLUMN_SUM, true },
-				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true },
-				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true },
+				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true, REST_ALL },
+				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true,
+					      REST_ALL },
 				[IRQ] = { "irq_ns", "interrupts", UNIT_NS, .of_shares = true },
 				[USED] = { "used_ns", "used", UNIT_NS, .of_shares = true },
 			},
@@ -344,8 +343,8 @@ const struct analysis analysis_cpu = {
 			.sort_mask = 1u << BUSY,
 			.columns = {
 				[BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
-				[IDLE] = { "idle_ns", "IDLE", UNIT_NS },
-				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS },
+				[IDLE] = { "idle_ns", "IDLE", UNIT_NS, .rest = REST_ALL },
+				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS, .rest = REST_ALL },
 				[IRQ] = { "irq_ns", "INTERRUPTS", UNIT_NS },
 				[USED] = { "used_ns", "USED", UNIT_NS, COLUMN_SUM, true },
 			},

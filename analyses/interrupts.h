@@ -5,8 +5,7 @@
  * thread came to the CPU, once for each time on it that has an interrupt's record or ends:
  * INTERRUPT_STAY.
  */
-#ifndef SILLAGE_ANALYSES_INTERRUPTS_H
-#define SILLAGE_ANALYSES_INTERRUPTS_H
+#pragma once
 
 #include "engine/contract/handler.h"
 #include "kernel/interrupts.h"
@@ -60,5 +59,3 @@ static inline void interrupt_stay_ends(struct worker *worker, struct interrupt_s
 	{                                                                                          \
 		"softirq_" event_, { "vec" }, handler, INTERRUPT_SOFT, __VA_ARGS__                 \
 	}
-
-#endif

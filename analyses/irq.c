@@ -62,7 +62,6 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 static void on_raise(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
-	(void)state;
 	if (event_has(event, NUMBER)) {
 		interrupt_emit(worker, event->ts, OWN_RAISE, flags, 0)->arg32 =
 			(int32_t)event_u64(event, NUMBER, 0);
@@ -76,7 +75,6 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
-	(void)state;
 	if (!is_over) {
 		(void)interrupt_emit(worker, ts, INTERRUPT_LOST, 0, 0);
 	}
@@ -127,7 +125,7 @@ static const char *vec_name(uint64_t vec)
 	static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
-	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;
+	return vec < ARRAY_COUNT(names) ? names[vec] : NULL;
 }
 
 static struct row_key soft_key(uint64_t vec)
@@ -258,7 +256,6 @@ static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, un
 {
 	struct irq_cpu **state = shard_thread_state(shard, entity);
 
-	(void)ts;
 	if (*state && (what & DOUBT_HOLE)) {
 		drop_open(shard, *state);
 	}

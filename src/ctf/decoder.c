@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/mem.h"
 #include "ctf/metadata/text.h"
 
 int decoder_fail(struct decoder *d, const char *fault, uint64_t value)

@@ -14,8 +14,7 @@
  *
  * Then the time in which their thread is not on the CPU is not theirs (interrupts_run()).
  */
-#ifndef SILLAGE_KERNEL_INTERRUPTS_H
-#define SILLAGE_KERNEL_INTERRUPTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline uint64_t interrupt_own_ns(const struct interrupt *interrupt)
 void interrupts_run(struct interrupts *cpu, uint64_t since, int32_t tid);
 
 void interrupts_codec(struct codec *codec, struct interrupts *cpu);
-
-#endif

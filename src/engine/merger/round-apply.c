@@ -343,9 +343,10 @@ static inline void gap(struct applying *at, struct thread *thread, const struct 
 {
 	if (at->entry->source.owns_cpu) {
 		bool moves = has_moved(at, thread, record);
+		bool is_misfit = at->entry->source.cpu_number == UINT32_MAX; /* as cpus.c says */
 
-		if (moves || thread->in_ts == record->ts) { /* it came there in that ns */
-			return;
+		if (moves || (is_misfit && thread->in_ts == record->ts)) {
+			return; /* it is elsewhere, or came there in that ns */
 		}
 		note_oncpu(at, thread, record, false);
 		thread->is_in = false;

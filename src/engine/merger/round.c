@@ -108,19 +108,8 @@ void round_count_misfit(struct merger *merger, const struct merger_stream *strea
 
 /* ---- the order of streams, which does not depend on their arrival ---- */
 
-static int by_identity(const void *left, const void *right)
-{
-	const struct merger_stream *a = *(struct merger_stream *const *)left;
-	const struct merger_stream *b = *(struct merger_stream *const *)right;
-
-	if (a->identity.class_id != b->identity.class_id) {
-		return a->identity.class_id < b->identity.class_id ? -1 : 1;
-	}
-	if (a->identity.cpu_id != b->identity.cpu_id) {
-		return a->identity.cpu_id < b->identity.cpu_id ? -1 : 1;
-	}
-	return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
-}
+ORDER_POINTERS(by_identity, struct merger_stream,
+	       UP(identity.class_id) UP(identity.cpu_id) UP(ordinal))
 
 static void order_streams(struct merger *merger)
 {
@@ -129,7 +118,7 @@ static void order_streams(struct merger *merger)
 	}
 	merger->order.count = 0;
 	vec_append(&merger->order, merger->streams.at, merger->streams.count);
-	qsort(merger->order.at, merger->order.count, sizeof(merger->order.at[0]), by_identity);
+	vec_sort(&merger->order, by_identity);
 }
 
 /* ---- entries ---- */
@@ -250,7 +239,6 @@ static void run_task(struct job *job, void *scratch)
 	struct merger_task *task = (struct merger_task *)job;
 	unsigned int left;
 
-	(void)scratch;
 	run_shards(task);
 	left = atomic_fetch_sub_explicit(&task->merger->tasks_left, 1, memory_order_acq_rel);
 	assert(left > 0);
