@@ -5,15 +5,20 @@
  * threads add up to the busy times of all CPUs.  The engine follows sched_switch and reports every
  * stretch of time once.
  *
+ * Interrupts count beside that: what they interrupt is busy or idle all the same.  A CPU is used in
+ * busy time, and where it handles interrupts while idle.
+ *
  * The longest on-CPU interval: an open one counts in each window with its length so far.  So the
  * total, which has the maximum of all windows, is the same for windows of any length.
  */
+#include "analyses/interrupts.h"
+#include "base/mem.h"
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
 enum table_index { TOTALS, CPUS, THREADS, PROCESSES, CONTAINERS };
-enum { BUSY, IDLE, UNKNOWN };
+enum { BUSY, IDLE, UNKNOWN, IRQ, USED };
 enum { RUN, SWITCHES, MIGRATIONS, PRIO, PREEMPTIONS, LONGEST_NS };
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
@@ -26,6 +31,84 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 
 	shard_trace_row(shard, TOTALS)[column[kind]] += ns;
 	shard_cpu_row(shard, cpu, CPUS)[column[kind]] += ns;
+	if (kind == RUN_THREAD) {
+		shard_trace_row(shard, TOTALS)[USED] += ns;
+		shard_cpu_row(shard, cpu, CPUS)[USED] += ns;
+	}
+}
+
+/* ---- interrupts ---- */
+
+static void on_interrupt(struct worker *worker, void *state, const struct trace_event *event,
+			 unsigned int kind, uint32_t flags)
+{
+	enum { NUMBER };
+
+	if (event_has(event, NUMBER)) {
+		interrupt_stay(worker, state, event->ts);
+		worker_note_current(worker, interrupt_emit(worker, event->ts, kind, flags,
+							   event_u64(event, NUMBER, 0)));
+	}
+}
+
+static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t flags)
+{
+	on_interrupt(worker, state, event, INTERRUPT_ENTRY, flags);
+}
+
+static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t flags)
+{
+	on_interrupt(worker, state, event, INTERRUPT_EXIT, flags);
+}
+
+static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
+{
+	interrupt_stay_ends(worker, state, ts, is_window);
+}
+
+static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
+{
+	(void)state;
+	if (!is_over) {
+		(void)interrupt_emit(worker, ts, INTERRUPT_LOST, 0, 0);
+	}
+}
+
+/* Of a CPU, an entity. */
+struct cpu_interrupts {
+	struct interrupts interrupts;
+	uint64_t irq_ns, idle_ns; /* in the open window: of all, and of those of an idle CPU */
+};
+
+static void end_interrupt(const struct shard *shard, struct cpu_interrupts *cpu,
+			  const struct record *record)
+{
+	const struct interrupt like = { .number = (uint32_t)record->arg64,
+					.is_soft = record->arg16 & INTERRUPT_SOFT };
+	const struct interrupt *over;
+
+	(void)interrupts_leave(&cpu->interrupts, record->ts, &like, &over);
+	if (over && !shard_leaves_out(shard, CPUS)) {
+		cpu->irq_ns += interrupt_own_ns(over);
+		cpu->idle_ns += over->tid == 0 ? interrupt_own_ns(over) : 0;
+	}
+}
+
+/* Figures of CPUs may be touched when the window ends, and not before (merge.h). */
+static void end_interrupts_window(struct shard *shard, struct thread *entity,
+				  struct cpu_interrupts *cpu)
+{
+	struct cpu *of = shard_cpu_at_end(shard, shard_entity_id(entity));
+
+	if (of) {
+		shard_trace_row(shard, TOTALS)[IRQ] += cpu->irq_ns;
+		shard_trace_row(shard, TOTALS)[USED] += cpu->idle_ns;
+		shard_cpu_row(shard, of, CPUS)[IRQ] += cpu->irq_ns;
+		shard_cpu_row(shard, of, CPUS)[USED] += cpu->idle_ns;
+	}
+	cpu->irq_ns = cpu->idle_ns = 0;
 }
 
 /*
@@ -34,7 +117,10 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
  * counts as run time only.  Parts of it may come late, so nothing is counted when they come.
  */
 struct oncpu {
-	uint64_t since; /* ns: switched in, or the first part that is known */
+	union {
+		uint64_t since; /* ns: switched in, or the first part that is known */
+		struct cpu_interrupts *interrupts; /* ONCPU_ENTITY: of the CPU */
+	};
 	uint64_t until; /* ns: the end of the last part */
 	uint32_t cpu_number;
 	uint16_t state;
@@ -43,7 +129,7 @@ struct oncpu {
 
 _Static_assert(sizeof(struct oncpu) == 24, "with the thread and its row, two cache lines");
 
-enum oncpu_state { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED };
+enum oncpu_state { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED, ONCPU_ENTITY };
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
@@ -51,6 +137,58 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 
 	codec_each(checkpoint->codec, &oncpu->since, &oncpu->until, &oncpu->cpu_number,
 		   &oncpu->state, &oncpu->has_run);
+	if (oncpu->state != ONCPU_ENTITY || !codec_check(checkpoint->codec, true)) {
+		oncpu->state = oncpu->state == ONCPU_ENTITY ? ONCPU_UNSEEN : oncpu->state;
+		return;
+	}
+	if (codec_reads(checkpoint->codec)) {
+		oncpu->interrupts = mem_alloc(sizeof(*oncpu->interrupts));
+	}
+	interrupts_codec(checkpoint->codec, &oncpu->interrupts->interrupts);
+	codec_each(checkpoint->codec, &oncpu->interrupts->irq_ns, &oncpu->interrupts->idle_ns);
+}
+
+static void on_forget(void *state)
+{
+	struct oncpu *oncpu = state;
+
+	if (oncpu->state == ONCPU_ENTITY) {
+		free(oncpu->interrupts);
+	}
+}
+
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *entity)
+{
+	struct oncpu *state = shard_thread_state(shard, entity);
+	const struct interrupt like = { .number = (uint32_t)record->arg64,
+					.tid = record->arg32,
+					.is_soft = record->arg16 & INTERRUPT_SOFT };
+
+	(void)numbers;
+	if (state->state != ONCPU_ENTITY) {
+		state->interrupts = mem_alloc(sizeof(*state->interrupts));
+		state->state = ONCPU_ENTITY;
+	}
+	switch (record->kind) {
+	case INTERRUPT_ENTRY:
+		(void)interrupts_enter(&state->interrupts->interrupts, record->ts, &like);
+		break;
+	case INTERRUPT_EXIT:
+		end_interrupt(shard, state->interrupts, record);
+		break;
+	case INTERRUPT_STAY:
+		interrupts_run(&state->interrupts->interrupts, record->arg64, record->arg32);
+		break;
+	default:
+		state->interrupts->interrupts.depth = 0;
+		break;
+	}
+}
+
+static bool accepts(const struct untrusted_record *untrusted)
+{
+	return untrusted->record->kind < INTERRUPT_KINDS;
 }
 
 static void count_longest(struct shard *shard, struct thread *thread, const struct oncpu *oncpu,
@@ -99,9 +237,23 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	if (out->flags & RECORD_PREEMPTED) {
 		shard_thread_row(shard, thread, THREADS)[PREEMPTIONS]++;
 	}
-	if (!out->is_tie) { /* else the interval that it ends was counted */
-		count_longest(shard, thread, oncpu, out->ts);
+	/* Else the interval that it ends was counted, or another one is open. */
+	if (!out->is_tie && oncpu->cpu_number == (uint32_t)out->cpu) {
+		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->state = ONCPU_CLOSED;
+	}
+}
+
+/* It runs on, without a switch in: parts of that follow. */
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
+{
+	struct oncpu *oncpu = shard_thread_state(shard, thread);
+
+	(void)ts;
+	(void)cpu;
+	if (how == SEEN_RENAMED && oncpu->state == ONCPU_CLOSED) {
+		oncpu->state = ONCPU_UNSEEN;
 	}
 }
 
@@ -110,9 +262,15 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
+	if (oncpu->state == ONCPU_ENTITY) {
+		if (what & DOUBT_HOLE) {
+			oncpu->interrupts->interrupts.depth = 0;
+		}
+		return;
+	}
 	if (what & DOUBT_SWITCHES) {
 		count_longest(shard, thread, oncpu, oncpu->until);
-		oncpu->state = ONCPU_UNSEEN;
+		oncpu->state = ONCPU_CLOSED;
 	}
 }
 
@@ -121,7 +279,9 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	if (oncpu->has_run) {
+	if (oncpu->state == ONCPU_ENTITY) {
+		end_interrupts_window(shard, thread, oncpu->interrupts);
+	} else if (oncpu->has_run) {
 		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->has_run = false;
 	}
@@ -137,6 +297,14 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 		[LONGEST_NS] = { "longest_ns", "LONGEST", UNIT_NS, COLUMN_MAX },                   \
 	}
 
+/* Taken where they are recorded: nothing else depends on them. */
+static const struct need needs[] = {
+	{ "irq_handler_entry", { "irq" }, on_entry, 0, .is_extra = true },
+	{ "irq_handler_exit", { "irq" }, on_exit_, 0, .is_extra = true },
+	INTERRUPT_SOFTIRQ("entry", on_entry, .is_extra = true),
+	INTERRUPT_SOFTIRQ("exit", on_exit_, .is_extra = true),
+};
+
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch") },
 };
@@ -144,7 +312,14 @@ static const struct essential essentials[] = {
 const struct analysis analysis_cpu = {
 	.name = "cpu",
 	.summary = "time of each CPU and thread, switches, migrations",
+	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
+	.worker_state_size = sizeof(struct interrupt_stays),
+	.on_oncpu_end = on_oncpu_end,
+	.oncpu_end_is_for_rt = true,
+	.on_record = on_record,
+	.accepts = accepts,
+	.on_forget = on_forget,
 	.uses_threads = true,
 	.thread_state_size = sizeof(struct oncpu),
 	.on_checkpoint = on_checkpoint,
@@ -157,6 +332,8 @@ const struct analysis analysis_cpu = {
 				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true, REST_ALL },
 				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true,
 					      REST_ALL },
+				[IRQ] = { "irq_ns", "interrupts", UNIT_NS, .of_shares = true },
+				[USED] = { "used_ns", "used", UNIT_NS, .of_shares = true },
 			},
 		},
 		[CPUS] = {
@@ -168,6 +345,8 @@ const struct analysis analysis_cpu = {
 				[BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
 				[IDLE] = { "idle_ns", "IDLE", UNIT_NS, .rest = REST_ALL },
 				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS, .rest = REST_ALL },
+				[IRQ] = { "irq_ns", "INTERRUPTS", UNIT_NS },
+				[USED] = { "used_ns", "USED", UNIT_NS, COLUMN_SUM, true },
 			},
 		},
 		[THREADS] = {
@@ -185,9 +364,10 @@ const struct analysis analysis_cpu = {
 		},
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << RUN, FIGURES },
 	},
-	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run },
+	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run, .on_lost = on_lost },
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
+	.on_seen = on_seen,
 	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
 	.is_over_at_exit = true,

@@ -1,15 +1,12 @@
 /*
  * irq: time in hard and soft interrupts, and how long soft ones wait (doc/definitions.md, 4.9).
  *
- * Each CPU has a stack of the interrupts that are being handled:
- *
- *     task ──── softirq 3 ──┐        ┌── softirq 3 ── task
- *                           └ irq 28 ┘
- *
- * A duration lasts from entry to exit, nested interrupts included.  A CPU's time in interrupts
- * counts each ns once, so nested time is subtracted there.  All records of a CPU's interrupts reach
- * the merger in time order, like those of a thread.
+ * Each CPU has a stack of the interrupts that are being handled (kernel/interrupts.h).  A duration
+ * lasts from entry to exit, nested interrupts included.  A CPU's time in interrupts counts each ns
+ * once, so nested time is subtracted there.  All records of a CPU's interrupts reach the merger in
+ * time order, like those of a thread.
  */
+#include "analyses/interrupts.h"
 #include "base/mem.h"
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
@@ -22,46 +19,43 @@ enum { HARD_UNHANDLED, HARD_TIME };
 enum { SOFT_TIME, SOFT_RAISE };
 enum { CPU_HARD, CPU_SOFT };
 
-enum { OWN_ENTRY = RECORD_OWN, OWN_EXIT, OWN_RAISE, OWN_LOST };
-enum { IS_SOFT = 1 };
+enum { OWN_RAISE = INTERRUPT_KINDS };
 
-#define NEST_MAX 8  /* more than hardware nests: NMI in irq in softirq */
 #define VECS_MAX 32 /* ten are used */
 
 /* ---- worker's half ---- */
 
 enum { NUMBER, NAME_OR_RET };
 
-static struct record *emit(struct worker *worker, const struct trace_event *event,
-			   unsigned int kind, uint32_t flags)
-{
-	struct record *record = worker_emit_entity(worker, event->ts, worker_cpu(worker), kind);
-
-	record->arg16 = (uint16_t)flags;
-	record->arg32 = (int32_t)event_u64(event, NUMBER, 0);
-	return record;
-}
-
 static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
 	const struct value *name = event_text(event, NAME_OR_RET);
+	uint64_t number = event_u64(event, NUMBER, 0);
+	struct record *record;
 
 	if (!event_has(event, NUMBER)) {
 		return;
 	}
-	emit(worker, event, OWN_ENTRY, flags)->arg64 =
-		flags & IS_SOFT ? 0
-		: name          ? worker_text(worker, name->bytes, name->len)
-				: worker_text(worker, "", 0);
+	interrupt_stay(worker, state, event->ts);
+	record = interrupt_emit(worker, event->ts, INTERRUPT_ENTRY, flags, number);
+	if (flags & INTERRUPT_SOFT) {
+		worker_note_current(worker, record);
+		return;
+	}
+	record->arg32 = (int32_t)number;
+	record->arg64 =
+		name ? worker_text(worker, name->bytes, name->len) : worker_text(worker, "", 0);
 }
 
 static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
 	if (event_has(event, NUMBER)) {
-		emit(worker, event, OWN_EXIT, flags)->arg64 =
-			flags & IS_SOFT ? 1 : event_u64(event, NAME_OR_RET, 0);
+		interrupt_stay(worker, state, event->ts);
+		interrupt_emit(worker, event->ts, INTERRUPT_EXIT, flags,
+			       flags & INTERRUPT_SOFT ? 1 : event_u64(event, NAME_OR_RET, 0))
+			->arg32 = (int32_t)event_u64(event, NUMBER, 0);
 	}
 }
 
@@ -69,55 +63,61 @@ static void on_raise(struct worker *worker, void *state, const struct trace_even
 		     uint32_t flags)
 {
 	if (event_has(event, NUMBER)) {
-		(void)emit(worker, event, OWN_RAISE, flags);
+		interrupt_emit(worker, event->ts, OWN_RAISE, flags, 0)->arg32 =
+			(int32_t)event_u64(event, NUMBER, 0);
 	}
+}
+
+static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
+{
+	interrupt_stay_ends(worker, state, ts, is_window);
 }
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	if (!is_over) {
-		(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
+		(void)interrupt_emit(worker, ts, INTERRUPT_LOST, 0, 0);
 	}
 }
 
 /* ---- merger's half ---- */
 
-struct handling {
-	uint64_t entry_ts, nested_ns;
-	bool is_soft;
-	struct row_key key;
-};
-
 struct irq_cpu {
 	uint64_t cpu;
-	uint32_t depth;
+	struct interrupts interrupts;
+	struct row_key keys[INTERRUPTS_NEST_MAX]; /* of the interrupts, by their place */
 	uint32_t raised; /* a bit for each vector that waits since raise_ts */
-	struct handling stack[NEST_MAX];
 	uint64_t raise_ts[VECS_MAX];
 };
+
+static void end_raise(struct shard *shard, struct irq_cpu *cpu, uint32_t vec, uint64_t ts)
+{
+	struct row_key key = { .id = vec };
+
+	if (vec < VECS_MAX && cpu->raised >> vec & 1) {
+		column_add(shard_keyed_row(shard, SOFT, &key), SOFT_RAISE, ts - cpu->raise_ts[vec]);
+		cpu->raised &= ~(1u << vec);
+	}
+}
 
 static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record *record,
 		  const uint64_t *numbers)
 {
-	bool is_soft = record->arg16 & IS_SOFT;
-	uint32_t number = (uint32_t)record->arg32;
-	struct handling *handling;
+	bool is_soft = record->arg16 & INTERRUPT_SOFT;
+	const struct interrupt like = {
+		.number = (uint32_t)(is_soft ? record->arg64 : (uint64_t)record->arg32),
+		.tid = is_soft ? record->arg32 : -1,
+		.is_soft = is_soft,
+	};
 
-	if (is_soft && number < VECS_MAX && cpu->raised >> number & 1) {
-		struct row_key key = { .id = number };
-
-		column_add(shard_keyed_row(shard, SOFT, &key), SOFT_RAISE,
-			   record->ts - cpu->raise_ts[number]);
-		cpu->raised &= ~(1u << number);
+	if (is_soft) {
+		end_raise(shard, cpu, like.number, record->ts);
 	}
-	if (cpu->depth == NEST_MAX) { /* exits are missing */
-		shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth;
-		cpu->depth = 0;
-	}
-	handling = &cpu->stack[cpu->depth++];
-	*handling = (struct handling){ .entry_ts = record->ts, .is_soft = is_soft };
-	handling->key = is_soft ? (struct row_key){ .id = number }
-				: row_key_of_numbers(number, numbers + record->arg64);
+	shard_trace_row(shard, TOTALS)[UNMATCHED] +=
+		interrupts_enter(&cpu->interrupts, record->ts, &like);
+	cpu->keys[cpu->interrupts.depth - 1] =
+		is_soft ? (struct row_key){ .id = like.number }
+			: row_key_of_numbers(like.number, numbers + record->arg64);
 }
 
 static const char *vec_name(uint64_t vec)
@@ -133,61 +133,51 @@ static struct row_key soft_key(uint64_t vec)
 	return row_key_of(vec, vec_name(vec), ROW_KEY_NAME_BYTES);
 }
 
-static void add_sample(struct shard *shard, const struct irq_cpu *cpu,
-		       const struct handling *handling, const struct record *record)
+static void add_sample(struct shard *shard, const struct irq_cpu *cpu, const struct interrupt *over,
+		       const struct record *record)
 {
-	struct row_key on_cpu = { .id = cpu->cpu };
-	uint64_t ns = record->ts - handling->entry_ts, own = ns - handling->nested_ns;
+	struct row_key on_cpu = { .id = cpu->cpu }, key = cpu->keys[cpu->interrupts.depth];
+	uint64_t own = interrupt_own_ns(over);
 	uint64_t *row;
 
-	shard_trace_row(shard, TOTALS)[handling->is_soft ? SOFT_NS : HARD_NS] += own;
-	shard_keyed_row(shard, CPUS, &on_cpu)[handling->is_soft ? CPU_SOFT : CPU_HARD] += own;
-	row = shard_keyed_row(shard, handling->is_soft ? SOFT : HARD, &handling->key);
-	if (handling->is_soft) {
-		column_add(row, SOFT_TIME, ns);
+	shard_trace_row(shard, TOTALS)[over->is_soft ? SOFT_NS : HARD_NS] += own;
+	shard_keyed_row(shard, CPUS, &on_cpu)[over->is_soft ? CPU_SOFT : CPU_HARD] += own;
+	row = shard_keyed_row(shard, over->is_soft ? SOFT : HARD, &key);
+	if (over->is_soft) {
+		column_add(row, SOFT_TIME, over->ns);
 	} else {
-		column_add(row, HARD_TIME, ns);
+		column_add(row, HARD_TIME, over->ns);
 		row[HARD_UNHANDLED] += record->arg64 == 0;
 	}
-	if (shard_is_long(shard, LONGEST, ns)) {
-		shard_longest(shard, LONGEST,
-			      &(struct instance){ .ns = ns,
-						  .end = record->ts,
-						  .more = { handling->is_soft },
-						  .cpu = cpu->cpu,
-						  .keyed = handling->is_soft
-								   ? soft_key(handling->key.id)
-								   : handling->key });
+	if (shard_is_long(shard, LONGEST, over->ns)) {
+		shard_longest(
+			shard, LONGEST,
+			&(struct instance){ .ns = over->ns,
+					    .end = record->ts,
+					    .more = { over->is_soft },
+					    .cpu = cpu->cpu,
+					    .keyed = over->is_soft ? soft_key(key.id) : key });
 	}
 }
 
-/* Ends the newest entry of this number.  Interrupts that were entered after it lack an exit. */
 static void leave(struct shard *shard, struct irq_cpu *cpu, const struct record *record)
 {
-	bool is_soft = record->arg16 & IS_SOFT;
-	uint32_t at = cpu->depth;
+	const struct interrupt like = { .number = (uint32_t)record->arg32,
+					.is_soft = record->arg16 & INTERRUPT_SOFT };
+	const struct interrupt *over;
 
-	while (at > 0 && (cpu->stack[at - 1].is_soft != is_soft ||
-			  cpu->stack[at - 1].key.id != (uint32_t)record->arg32)) {
-		at--;
-	}
-	if (at == 0) {
-		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
-		return;
-	}
-	shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth - at;
-	add_sample(shard, cpu, &cpu->stack[at - 1], record);
-	cpu->depth = at - 1;
-	if (cpu->depth > 0) {
-		cpu->stack[cpu->depth - 1].nested_ns += record->ts - cpu->stack[at - 1].entry_ts;
+	shard_trace_row(shard, TOTALS)[UNMATCHED] +=
+		interrupts_leave(&cpu->interrupts, record->ts, &like, &over);
+	if (over) {
+		add_sample(shard, cpu, over, record);
 	}
 }
 
 /* Events are missing: which interrupts are open is unknown. */
 static void drop_open(struct shard *shard, struct irq_cpu *cpu)
 {
-	shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->depth;
-	cpu->depth = 0;
+	shard_trace_row(shard, TOTALS)[UNMATCHED] += cpu->interrupts.depth;
+	cpu->interrupts.depth = 0;
 	cpu->raised = 0;
 }
 
@@ -196,16 +186,14 @@ static bool accepts(const struct untrusted_record *untrusted)
 	const struct record *record = untrusted->record;
 
 	/* Only hard interrupts have a name, which a shape cannot express. */
-	if (record->kind == OWN_ENTRY && !(record->arg16 & IS_SOFT)) {
+	if (record->kind == INTERRUPT_ENTRY && !(record->arg16 & INTERRUPT_SOFT)) {
 		return untrusted_has_text(untrusted);
 	}
-	return untrusted_has(untrusted, 0) && record->kind >= OWN_ENTRY && record->kind <= OWN_LOST;
-}
-
-static void handling_codec(struct codec *codec, struct handling *handling)
-{
-	codec_each(codec, &handling->entry_ts, &handling->nested_ns, &handling->is_soft);
-	row_key_codec(codec, &handling->key);
+	if (record->kind == INTERRUPT_ENTRY || record->kind == INTERRUPT_STAY) {
+		return true; /* arg32 is a thread */
+	}
+	return untrusted_has(untrusted, 0) && record->kind >= RECORD_OWN &&
+	       record->kind <= OWN_RAISE;
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
@@ -221,12 +209,10 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	if (!*cpu) {
 		*cpu = mem_alloc(sizeof(**cpu));
 	}
-	codec_each(codec, &(*cpu)->cpu, &(*cpu)->depth, &(*cpu)->raised);
-	if (!codec_check(codec, (*cpu)->depth <= NEST_MAX)) {
-		(*cpu)->depth = 0;
-	}
-	for (uint32_t i = 0; i < (*cpu)->depth; i++) {
-		handling_codec(codec, &(*cpu)->stack[i]);
+	codec_each(codec, &(*cpu)->cpu, &(*cpu)->raised);
+	interrupts_codec(codec, &(*cpu)->interrupts);
+	for (uint32_t i = 0; i < (*cpu)->interrupts.depth; i++) {
+		row_key_codec(codec, &(*cpu)->keys[i]);
 	}
 	for (unsigned int i = 0; i < VECS_MAX; i++) {
 		codec_u64(codec, &(*cpu)->raise_ts[i]);
@@ -245,10 +231,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	}
 	cpu = *state;
 	switch (record->kind) {
-	case OWN_ENTRY:
+	case INTERRUPT_ENTRY:
 		enter(shard, cpu, record, numbers);
 		break;
-	case OWN_EXIT:
+	case INTERRUPT_EXIT:
 		leave(shard, cpu, record);
 		break;
 	case OWN_RAISE: /* the first since the last entry counts */
@@ -257,7 +243,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 			cpu->raise_ts[number] = record->ts;
 		}
 		break;
-	case OWN_LOST:
+	case INTERRUPT_STAY:
+		interrupts_run(&cpu->interrupts, record->arg64, record->arg32);
+		break;
+	case INTERRUPT_LOST:
 		drop_open(shard, cpu);
 		break;
 	}
@@ -279,18 +268,12 @@ static void on_forget(void *state)
 	free(*cpu);
 }
 
-#define SOFTIRQ(event_, handler)                                                                   \
-	{ "irq_softirq_" event_, { "vec" }, handler, IS_SOFT },                                    \
-	{                                                                                          \
-		"softirq_" event_, { "vec" }, handler, IS_SOFT                                     \
-	}
-
 static const struct need needs[] = {
 	{ "irq_handler_entry", { "irq", "@name" }, on_entry, 0 },
 	{ "irq_handler_exit", { "irq", "ret" }, on_exit_, 0 },
-	SOFTIRQ("entry", on_entry),
-	SOFTIRQ("exit", on_exit_),
-	SOFTIRQ("raise", on_raise),
+	INTERRUPT_SOFTIRQ("entry", on_entry),
+	INTERRUPT_SOFTIRQ("exit", on_exit_),
+	INTERRUPT_SOFTIRQ("raise", on_raise),
 };
 
 #define HARD_FIGURES                                                                               \
@@ -321,6 +304,7 @@ const struct analysis analysis_irq = {
 	.summary = "hard and soft interrupts: how many, how long, how long soft ones waited",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
+	.worker_state_size = sizeof(struct interrupt_stays),
 	.thread_state_size = sizeof(struct irq_cpu *), /* of entities; NULL in threads */
 	.tables = {
 		[TOTALS] = {
@@ -388,6 +372,8 @@ const struct analysis analysis_irq = {
 		},
 	},
 	.rare = &(const struct analysis_rare){ .on_lost = on_lost },
+	.on_oncpu_end = on_oncpu_end,
+	.oncpu_end_is_for_rt = true,
 	.on_record = on_record,
 	.on_doubt = on_doubt,
 	.accepts = accepts,

@@ -21,7 +21,7 @@ static void add_losses(uint64_t *row, const struct slice *slice, uint64_t late_e
 	row[LOST_PACKETS] += slice->lost_packets;
 	row[BAD_PACKETS] += slice->bad_packets;
 	row[LATE_EVENTS] += late_events;
-	row[ANOMALIES] += slice->anomalies;
+	row[ANOMALIES] += slice->anomalies + slice->misfits;
 }
 
 static void on_slice(struct shard *shard, const struct slice *slice,

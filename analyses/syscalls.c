@@ -46,6 +46,8 @@ enum { ENTRY_TID };
 /* Flags of OWN_CALL and OWN_EXIT, in arg16: it has a result; all is in the record (else beside it),
  * the result in arg32. */
 enum { END_HAS_RET = 1, END_IS_SHORT = 2 };
+/* Of OWN_OPEN: the window ends, and the worker will still see where the call does. */
+enum { OPEN_IN_WINDOW = 1 };
 /* arg64 of a short record: the class lies above the duration of a call, above the id of an exit. */
 #define SHORT_NS_BITS 40
 #define SHORT_ID_BITS 32
@@ -62,13 +64,14 @@ struct worker_call {
 	uint32_t class;
 };
 
-static void emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t class,
-		      uint64_t entry_ts)
+static struct record *emit_open(struct worker *worker, uint64_t ts, int32_t tid, uint32_t class,
+				uint64_t entry_ts)
 {
 	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
 	record->arg64 = entry_ts;
 	record->arg32 = (int32_t) class;
+	return record;
 }
 
 static int64_t ret_of(const struct trace_event *event, struct record *record)
@@ -122,8 +125,8 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 	struct worker_call *call = state;
 
 	if (!worker_sees_switches(worker)) {
-		emit_open(worker, event->ts, worker_tid_of(worker, event, ENTRY_TID),
-			  event->class->index, event->ts);
+		(void)emit_open(worker, event->ts, worker_tid_of(worker, event, ENTRY_TID),
+				event->class->index, event->ts);
 		return;
 	}
 	if (call->pairing.is_open) {
@@ -155,7 +158,8 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 	struct worker_call *call = state;
 
 	if (call->pairing.is_open) {
-		emit_open(worker, ts, worker_tid(worker), call->class, call->pairing.entry_ts);
+		emit_open(worker, ts, worker_tid(worker), call->class, call->pairing.entry_ts)
+			->arg16 = is_window ? OPEN_IN_WINDOW : 0;
 	}
 	call->pairing.is_open &= is_window;
 }
@@ -166,6 +170,7 @@ struct thread_call {
 	struct call_pairing pairing; /* by the class of the entry event; see exit_ends() */
 	uint64_t off_ns;             /* off the CPU since the entry */
 	uint64_t left_ts;            /* when the thread left the CPU, 0: it is on it, or unknown */
+	uint64_t window_ts;          /* the entry of one that a worker still pairs; 0: none */
 };
 
 /* What is known of a call that has ended. */
@@ -305,10 +310,33 @@ static void end_call(struct shard *shard, struct thread *thread, struct thread_c
 	}
 }
 
+static void count_in_flight(struct shard *shard, uint64_t entry_ts, uint64_t end)
+{
+	uint64_t *totals = shard_trace_row(shard, TOTALS);
+
+	totals[IN_FLIGHT]++;
+	column_raise(totals, OLDEST_NS, end > entry_ts ? end - entry_ts : 0);
+}
+
+/* The worker pairs the call: it is in flight where windows end, and nothing else of it is noted. So
+ * where they end changes nothing else, also if the thread seems to be on two CPUs. */
+static void merge_in_window(struct shard *shard, struct thread_call *call,
+			    const struct record *record)
+{
+	if (call->pairing.is_open && call->pairing.entry_ts < record->arg64) {
+		check_overwritten(shard, call, record->arg64);
+	}
+	call->window_ts = record->arg64;
+}
+
 static void merge_open(struct shard *shard, struct thread_call *call, const struct record *record)
 {
+	if (record->arg16 & OPEN_IN_WINDOW) {
+		merge_in_window(shard, call, record);
+		return;
+	}
 	check_overwritten(shard, call, record->arg64);
-	if (!call->pairing.is_open) { /* else the end of a window emitted it before */
+	if (!call->pairing.is_open) {
 		call_enter(&call->pairing, (uint32_t)record->arg32, record->arg64,
 			   shard_channel(shard));
 		call->off_ns = 0;
@@ -397,6 +425,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	codec_each(codec, &call->pairing.entry_ts, &call->off_ns, &call->left_ts,
 		   &call->pairing.channel, &call->pairing.id, &call->pairing.is_open,
 		   &call->pairing.is_tainted);
+	codec_u64(codec, &call->window_ts);
 	(void)codec_check(codec, !call->pairing.is_open || call->pairing.id < checkpoint->classes);
 }
 
@@ -405,6 +434,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
+	call->window_ts = 0;
 	switch (record->kind) {
 	case OWN_CALL:
 		merge_call(shard, thread, call, record, numbers);
@@ -459,19 +489,17 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
-	uint64_t *totals;
 
-	if (!call->pairing.is_open || shard_tid(thread) < 0) {
+	if (shard_tid(thread) < 0 || (!call->pairing.is_open && call->window_ts == 0)) {
 		return;
 	}
-	totals = shard_trace_row(shard, TOTALS);
-	if (shard_is_dead(thread)) {
+	if (!shard_is_dead(thread)) {
+		count_in_flight(shard,
+				call->pairing.is_open ? call->pairing.entry_ts : call->window_ts,
+				end);
+	} else if (call->pairing.is_open) {
 		call_forget(&call->pairing);
-		totals[NEVER_RETURNED]++;
-	} else {
-		totals[IN_FLIGHT]++;
-		column_raise(totals, OLDEST_NS,
-			     end > call->pairing.entry_ts ? end - call->pairing.entry_ts : 0);
+		shard_trace_row(shard, TOTALS)[NEVER_RETURNED]++;
 	}
 }
 

@@ -40,10 +40,10 @@ ROOMS = {
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
-    'src/engine/merger': ('base/', 'ctf/coverage.h', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
+    'src/engine/merger': ('base/', 'ctf/coverage.h', 'kernel/', 'engine/tables/', 'engine/pool.h', 'engine/stats.h')
                          + CONTRACT,
-    'src/engine': ('base/', 'base/process/', 'kernel/perf-names.h', 'history/', 'engine/worker/', 'engine/tables/', 'engine/merger/')
-                  + CTF + CONTRACT,
+    'src/engine': ('base/', 'base/process/', 'history/', 'kernel/', 'engine/worker/', 'engine/tables/',
+                   'engine/merger/') + CTF + CONTRACT,
     'src/engine/exchange': ('base/', 'base/process/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
     'analyses/block': ('base/',) + CONTRACT,

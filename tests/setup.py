@@ -119,6 +119,8 @@ def analyzed(sillage, trace, args):
     lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
     total = [line for line in lines if line['type'] == 'total'][0]
     del total['trace']
+    for row in [total['cpu']] + total['cpu']['cpus'] if 'cpu' in total else ():
+        row['irq_ns'] = row['used_ns'] = None  # of interrupts, which are not recorded for that
     return total
 
 

@@ -7,6 +7,7 @@
 
 #include "analyses/files/files.h"
 #include "base/mem.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/untrusted.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
@@ -27,6 +28,7 @@ struct thread_files {
 	struct call open; /* what was seen of the call at its entry */
 	char *path;       /* its path, owned; NULL: none */
 	bool has_pid;
+	bool has_left; /* the file table of its process */
 	int32_t pid;
 };
 
@@ -217,6 +219,28 @@ static void merge_dumped_fd(struct shard *shard, struct thread *thread, uint64_t
 	ordered->words[3] = (uint64_t)(uintptr_t)path_of(words, &call);
 }
 
+/* Its exit may be missing, or may still come. */
+static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	if (shard_tid(thread) > 0) {
+		(void)shard_note_ordered(shard, thread, ts, ORDERED_END);
+	}
+}
+
+static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+{
+	const struct thread_files *files = shard_thread_state(ordered->shard, ordered->thread);
+	struct ordered leave = *ordered;
+
+	if (ordered->kind != ORDERED_END) {
+		files_use_ordered(shard, state, ordered);
+	} else if (!files->has_left) {
+		leave.kind = ORDERED_LEAVE;
+		leave.words[0] = key_of(ordered->thread, files);
+		files_use_ordered(shard, state, &leave);
+	}
+}
+
 static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
@@ -263,7 +287,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	codec_each(codec, &open->out[0], &open->out[1]);
 	codec_text(codec, &files->path);
 	codec_each(codec, &files->pairing.is_open, &files->pairing.is_tainted,
-		   &files->pairing.channel, &files->has_pid, &files->pid);
+		   &files->pairing.channel, &files->has_pid, &files->pid, &files->has_left);
 	if (!codec_check(codec, open->call < FILE_CALL_COUNT)) {
 		open->call = 0;
 	}
@@ -302,6 +326,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		shard_note_ordered(shard, thread, record->ts, ORDERED_LEAVE)->words[0] =
 			key_of(thread, files);
 		files->has_pid = false;
+		files->has_left = true;
 		break;
 	case OWN_DUMP:
 		(void)shard_note_ordered(shard, thread, record->ts, ORDERED_DUMP);
@@ -503,8 +528,9 @@ const struct analysis analysis_files = {
 	.accepts = accepts,
 	.on_checkpoint = on_checkpoint,
 	.on_doubt = on_doubt,
+	.rare = &(const struct analysis_rare){ .on_end = on_end },
 	.on_forget = on_forget,
-	.on_ordered = files_use_ordered,
+	.on_ordered = on_ordered,
 	.on_trace_forget = files_use_forget,
 	.on_trace_checkpoint = files_use_checkpoint,
 };

@@ -131,6 +131,7 @@ enum {
 	ORDERED_FORK,  /* parent's key, child's key */
 	ORDERED_JOIN,  /* former key, key */
 	ORDERED_LEAVE, /* key */
+	ORDERED_END,   /* the life of the thread: it leaves, if it did not */
 	ORDERED_EXEC,  /* key */
 	ORDERED_DUMP,
 	ORDERED_DUMP_OWNER, /* address, key */

@@ -240,6 +240,7 @@ static void take_of_thread(struct shard *shard, struct release *release,
 		break;
 	case NOTE_DIED:
 		forget_machines(machines, release->jobs);
+		release_forget(release, tid);
 		break;
 	case NOTE_SLEPT:
 		release_slept(release, tid, ordered->ts);

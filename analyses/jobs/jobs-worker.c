@@ -2,6 +2,7 @@
  * jobs-worker: see jobs.h; which definitions of jobs an event meets, and what releases threads.
  */
 #include "analyses/jobs/jobs.h"
+#include "engine/contract/partial.h"
 
 #include <string.h>
 
@@ -178,28 +179,27 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;
+	int64_t thread;
 
 	/* Definitions are looked at in falling order, for each event. */
 	if (jobs->met[number].class != event->class || jobs->met[number].at <= at) {
-		jobs->met[number].tid = 0;
+		jobs->met[number].thread = 0;
 	}
 	jobs->met[number].class = event->class;
 	jobs->met[number].at = at;
 	if (!holds(is, &job->events[at], &of, &tid)) {
 		return;
 	}
-	if (!is->has_tid) {
-		tid = worker_thread_of(worker, event, &job->events[at].running);
-	}
-	if (tid <= 0 && tid != TID_CURRENT) {
+	thread = is->has_tid ? tid : worker_thread_of(worker, event, &job->events[at].running);
+	if (thread <= 0 && thread != TID_CURRENT && !key_is_user(thread)) {
 		return; /* of an unknown thread, or the idle one */
 	}
 	words = match_words(worker, job, &job->events[at], &of);
-	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
+	record = worker_emit(worker, event->ts, thread, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = words;
-	record->arg32 = jobs->met[number].tid == tid;
-	jobs->met[number].tid = tid;
+	record->arg32 = jobs->met[number].thread == thread;
+	jobs->met[number].thread = thread;
 }
 
 /* @user: the source of a label. */

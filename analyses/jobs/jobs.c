@@ -264,6 +264,16 @@ static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
 }
 
+/* Where it leaves its CPU to end, on_switch_out() tells. */
+static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	const struct executing *e = jobs_executing(shard, thread);
+
+	if (!thread_phase_runs(&e->phase) && shard_tid(thread) > 0) {
+		(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
+	}
+}
+
 static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
 		    enum seen how)
 {
@@ -552,5 +562,6 @@ const struct analysis analysis_jobs = {
 		.is_asked = jobs_is_asked,
 		.label_of = jobs_count_label_of,
 		.on_lost = jobs_worker_lost,
+		.on_end = on_end,
 	},
 };

@@ -93,7 +93,7 @@ struct jobs_worker {
 	struct {
 		const struct plan_event *class;
 		size_t at;
-		int32_t tid; /* 0: it meets none so far */
+		int64_t thread; /* 0: it meets none so far */
 	} met[JOBS_ASKED_MAX];
 };
 
@@ -179,7 +179,7 @@ enum {
 	NOTE_LOSE, /* nothing was traced for a while */
 	/* Of threads. */
 	NOTE_SLEPT,   /* a wake-up ended its sleep */
-	NOTE_FORKED,  /* the tid has a new thread */
+	NOTE_FORKED,  /* the tid has, or will have, a new thread */
 	NOTE_RENAMED, /* its former tid */
 	NOTE_BEGIN,   /* job, end of its last sleep */
 	NOTE_END,     /* job and CPU, begin, parts */

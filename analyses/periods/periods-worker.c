@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyses/periods/periods.h"
+#include "engine/contract/partial.h"
 
 /* ---- what an event says ---- */
 
@@ -63,7 +64,7 @@ static bool fill_keys(struct worker *worker, const struct period_side *side, con
 	return true;
 }
 
-static int32_t thread_of(struct worker *worker, const struct period_side *side,
+static int64_t thread_of(struct worker *worker, const struct period_side *side,
 			 const struct trace_event *event)
 {
 	if (side->thread != FIELD_NONE) {
@@ -77,12 +78,12 @@ static int32_t thread_of(struct worker *worker, const struct period_side *side,
 /* ---- events ---- */
 
 /* The thread of an event that belongs to keys. */
-static void note_thread(struct worker *worker, struct record *record, int32_t tid)
+static void note_thread(struct worker *worker, struct record *record, int64_t thread)
 {
-	if (tid == TID_CURRENT) {
+	if (thread == TID_CURRENT) {
 		worker_note_current(worker, record);
 	} else {
-		record->arg32 = tid;
+		record->arg32 = key_tid(thread);
 	}
 }
 
@@ -109,7 +110,7 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	struct record *record;
 	size_t count = periods_word_items(period);
-	int32_t tid;
+	int64_t thread;
 
 	if ((step > 0 && !fill_keys(worker, side, side->before, period->links[step - 1].key_count,
 				    &of, &words[WORD_KEY], NULL)) ||
@@ -120,9 +121,9 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
-	tid = thread_of(worker, side, event); /* which may make a record, too */
+	thread = thread_of(worker, side, event); /* which may make a record, too */
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
-	note_thread(worker, record, tid);
+	note_thread(worker, record, thread);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = worker_numbers(worker, words, count);
 }
@@ -147,7 +148,7 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	size_t count = periods_word_items(period);
 	struct record *record;
-	int32_t tid;
+	int64_t thread;
 
 	if (!fill_keys(worker, side, is_end ? side->before : side->after,
 		       period->links[0].key_count, &of, &words[WORD_KEY], words + WORD_VALUES)) {
@@ -155,13 +156,13 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
-	tid = thread_of(worker, side, event); /* which may make a record, too */
+	thread = thread_of(worker, side, event); /* which may make a record, too */
 	if (period->by_thread) {
-		record = worker_emit(worker, event->ts, tid, kind);
+		record = worker_emit(worker, event->ts, thread, kind);
 	} else {
 		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
 		if (kind == OWN_BEGIN) {
-			note_thread(worker, record, tid);
+			note_thread(worker, record, thread);
 		}
 	}
 	record->arg16 = (uint16_t)(user & ((1u << STEP_SHIFT) - 1));

@@ -200,6 +200,17 @@ void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
+/* Its switch-out was lost, if it waits. */
+void preempt_on_end(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	struct preempt_thread *t = shard_thread_state(shard, thread);
+
+	if (t->is_waiting) {
+		leave(t, shard_note_ordered(shard, thread, ts, NOTE_WAIT));
+		t->phase.phase = PHASE_DEAD;
+	}
+}
+
 /* Who ran there first is noted before all others, so that the thread has its place when
  * NOTE_INITIAL_CPU comes.  What it leaves is noted with that. */
 void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,

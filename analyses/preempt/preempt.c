@@ -137,6 +137,7 @@ const struct analysis analysis_preempt = {
 	.on_trace_checkpoint = preempt_on_trace_checkpoint,
 	.rare = &(const struct analysis_rare){
 		.on_lost = on_lost,
+		.on_end = preempt_on_end,
 		.on_initial_cpu = preempt_on_initial_cpu,
 		.on_ordered_window_end = preempt_on_window_end,
 	},

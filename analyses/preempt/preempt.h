@@ -126,6 +126,7 @@ void preempt_on_switch_out(struct shard *shard, struct thread *thread,
 void preempt_on_initial_cpu(struct shard *shard, struct thread *unknown, uint64_t cpu, int32_t tid,
 			    uint64_t ts);
 void preempt_on_fork(struct shard *shard, struct thread *thread, uint64_t ts);
+void preempt_on_end(struct shard *shard, struct thread *thread, uint64_t ts);
 void preempt_on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
 		     enum seen how);
 void preempt_on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);

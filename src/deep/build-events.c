@@ -65,6 +65,8 @@ const size_t build_request_count = ARRAY_COUNT(build_requests);
 
 /* ---- switches ---- */
 
+enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO };
+
 static void end_thread(struct deep_thread *thread, uint64_t ts)
 {
 	if (thread->end == UINT64_MAX) {
@@ -111,55 +113,121 @@ static void leave(struct build *build, struct deep_thread *thread, uint64_t ts, 
 	}
 }
 
-/* Another thread left the CPU than was known to run there: the state of that one is unknown. */
-static void note_broken(const struct build *build, const struct deep_cpu *cpu, int32_t prev,
-			uint64_t ts)
+/*
+ * Whether it is @prev that ran there, as far as is known.  If not, the state of the one that did is
+ * unknown from now on, unless it has moved to another CPU, and so is who runs there next: events
+ * are filtered, or lost without a word (doc/definitions.md, 2.1).
+ */
+static bool fits(const struct build *build, const struct deep_cpu *cpu, int32_t prev, uint64_t ts)
 {
 	struct deep_thread *thread = build_running(build, cpu);
 
 	if (thread && thread->tid != prev) {
-		build_put_unknown(build, thread, ts);
+		if (thread_phase_runs(&thread->phase) && thread->phase.cpu == cpu->id) {
+			build_put_unknown(build, thread, ts);
+		}
+		return false;
 	}
+	if (build_cpu_current(cpu) == CPU_NOBODY) {
+		return !cpu->is_doubted || cpu->doubted == prev;
+	}
+	return thread || prev == 0;
+}
+
+/* The thread, or CPU_IDLE, is switched in there.  The time is that of nobody if the switch does not
+ * fit. */
+static void come(struct deep_cpu *cpu, uint64_t ts, uint32_t index, int32_t tid, bool fits)
+{
+	cpu->is_doubted = !fits;
+	cpu->doubted = tid;
+	build_oncpu(cpu, ts, fits ? index : CPU_NOBODY);
+}
+
+/* Whether the thread that leaves is no longer there: it was switched in elsewhere since, or it is
+ * another one that has the tid now.  What it was there says nothing of it any more. */
+static bool has_moved(const struct build *build, const struct deep_cpu *cpu, int32_t tid)
+{
+	const struct deep_thread *came = build_running(build, cpu);
+	const struct deep_thread *thread = build_thread_at(build, build_thread(build, tid));
+	bool is_here = thread->phase.cpu == cpu->id;
+
+	if (came && came->tid == tid && (came != thread || !is_here)) {
+		return true;
+	}
+	return !is_here && thread_phase_runs(&thread->phase);
+}
+
+static void switch_out(struct build *build, const struct reader_event *event,
+		       const struct deep_cpu *cpu)
+{
+	const struct value *v = event->values;
+	int32_t tid = (int32_t)v[PREV_TID].i;
+	struct deep_thread *thread;
+
+	if (has_moved(build, cpu, tid)) {
+		return;
+	}
+	thread = build_thread_at(build, build_thread(build, tid));
+	if (reader_has(event, PREV_COMM)) {
+		build_set_comm(thread, &v[PREV_COMM]);
+	}
+	if (reader_has(event, PREV_PRIO)) {
+		build_prio_seen(thread, event->ts, v[PREV_PRIO].i);
+	}
+	leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0, cpu);
+	if (build->is_rt && cpu->contexts->count > 0) {
+		thread->contexts =
+			thread->contexts ? thread->contexts : mem_alloc(sizeof(*thread->contexts));
+		*thread->contexts = *cpu->contexts;
+	}
+}
+
+/* Soft interrupts that the thread was preempted in go on with it. */
+static void resume_contexts(const struct build *build, struct deep_thread *thread,
+			    const struct deep_cpu *cpu)
+{
+	if (build->is_rt && thread->contexts) {
+		*cpu->contexts = *thread->contexts;
+		thread->contexts->count = 0;
+	}
+}
+
+static uint32_t switch_in(const struct build *build, const struct reader_event *event,
+			  const struct deep_cpu *cpu)
+{
+	const struct value *v = event->values;
+	uint32_t index = build_thread(build, (int32_t)v[NEXT_TID].i);
+	struct deep_thread *thread = build_thread_at(build, index);
+
+	if (reader_has(event, NEXT_COMM)) {
+		build_set_comm(thread, &v[NEXT_COMM]);
+	}
+	if (reader_has(event, NEXT_PRIO)) {
+		build_prio_seen(thread, event->ts, v[NEXT_PRIO].i);
+	}
+	thread_phase_in(&thread->phase, event->ts, cpu->id); /* whatever it was before */
+	resume_contexts(build, thread, cpu);
+	build_put_running(build, thread, event->ts, cpu);
+	return index;
 }
 
 static void on_switch(struct build *build, const struct reader_event *event)
 {
-	enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO };
 	const struct value *v = event->values;
 	struct deep_cpu *cpu = build_cpu(build, event->cpu);
 	int32_t prev = (int32_t)v[PREV_TID].i, next = (int32_t)v[NEXT_TID].i;
-	struct deep_thread *thread;
-	uint32_t index = CPU_IDLE;
+	bool is_fit;
 
 	if (!reader_has(event, PREV_TID) || !reader_has(event, NEXT_TID) ||
 	    !build_sees_switches(event)) {
 		return;
 	}
-	note_broken(build, cpu, prev, event->ts);
+	is_fit = fits(build, cpu, prev, event->ts);
 	if (prev != 0) {
-		thread = build_thread_at(build, build_thread(build, prev));
-		if (reader_has(event, PREV_COMM)) {
-			build_set_comm(thread, &v[PREV_COMM]);
-		}
-		if (reader_has(event, PREV_PRIO)) {
-			build_prio_seen(thread, event->ts, v[PREV_PRIO].i);
-		}
-		leave(build, thread, event->ts, reader_has(event, PREV_STATE) ? v[PREV_STATE].u : 0,
-		      cpu);
+		switch_out(build, event, cpu);
 	}
-	if (next != 0) {
-		index = build_thread(build, next);
-		thread = build_thread_at(build, index);
-		if (reader_has(event, NEXT_COMM)) {
-			build_set_comm(thread, &v[NEXT_COMM]);
-		}
-		if (reader_has(event, NEXT_PRIO)) {
-			build_prio_seen(thread, event->ts, v[NEXT_PRIO].i);
-		}
-		thread_phase_in(&thread->phase, event->ts, cpu->id); /* whatever it was before */
-		build_put_running(build, thread, event->ts, cpu);
-	}
-	build_oncpu(cpu, event->ts, index);
+	cpu->contexts->count = build->is_rt ? 0 : cpu->contexts->count;
+	come(cpu, event->ts, next != 0 ? switch_in(build, event, cpu) : CPU_IDLE, next, is_fit);
 }
 
 /* ---- wake-ups ---- */
@@ -317,6 +385,19 @@ static void on_fork(const struct build *build, const struct reader_event *event)
 			  .state = STATE_NEW, .who = NOBODY, .cpu = build_cpu_number(event->cpu) });
 }
 
+/* Of the process nothing but the thread goes on. */
+static void end_others(const struct build *build, uint32_t index, int64_t pid, uint64_t ts)
+{
+	for (uint32_t i = 0; i < build->timeline->threads.count; i++) {
+		struct deep_thread *other = build_thread_at(build, i);
+
+		if (i != index &&
+		    thread_ends_by_exec(other->pid, pid, thread_phase_runs(&other->phase))) {
+			end_thread(other, ts);
+		}
+	}
+}
+
 /* A thread that is not the leader takes the leader's tid.  After a gap this also names the thread
  * that runs. */
 static void on_exec(const struct build *build, const struct reader_event *event)
@@ -336,15 +417,18 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 		return;
 	}
 	end_thread(build_thread_at(build, leader), event->ts);
+	end_others(build, index, v[TID].i, event->ts);
 	thread = build_thread_at(build, index);
 	thread->former_tid = thread->tid;
 	thread->renamed_ts = event->ts;
 	thread->tid = (int32_t)v[TID].i;
 	*indexes_put(build->by_tid, (uint64_t)(uint32_t)v[TID].i, NULL) = index;
 	(void)indexes_drop(build->by_tid, (uint64_t)(uint32_t)v[OLD_TID].i);
+	thread->pid = v[TID].i;
 	cpu = build_cpu(build, event->cpu);
-	if (build_cpu_current(cpu) == CPU_NOBODY && build_sees_switches(event)) {
-		build_oncpu(cpu, event->ts, index);
+	if (build_cpu_current(cpu) != index && build_sees_switches(event)) {
+		come(cpu, event->ts, index, thread->tid,
+		     fits(build, cpu, thread->former_tid, event->ts));
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }
@@ -495,6 +579,7 @@ static void on_gap(const struct build *build, const struct reader_event *event)
 	if (thread) {
 		build_put_unknown(build, thread, event->ts);
 	}
+	cpu->is_doubted = false;
 	build_oncpu(cpu, event->ts, CPU_NOBODY);
 }
 
@@ -502,6 +587,7 @@ void build_take(struct build *build, const struct reader_event *event)
 {
 	uint16_t request;
 
+	build->now = event->ts;
 	if (event->is_hole) {
 		build_lose(build, event->ts);
 		return;

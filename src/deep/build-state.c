@@ -66,7 +66,7 @@ uint32_t build_thread(const struct build *build, int32_t tid)
 
 	if (at) {
 		thread = build_thread_at(build, *at);
-		if (thread->end == UINT64_MAX) {
+		if (!thread_is_over(thread->end, build->now)) {
 			return *at;
 		}
 		birth = thread->end; /* a new thread, whose fork is missing */
@@ -269,6 +269,7 @@ void build_lose(struct build *build, uint64_t ts)
 	build->hole_ts = ts;
 	for (size_t i = 0; i < timeline->cpus.count; i++) {
 		timeline->cpus.at[i].contexts->count = 0;
+		timeline->cpus.at[i].is_doubted = false;
 		build_oncpu(&timeline->cpus.at[i], ts, CPU_NOBODY);
 	}
 	VEC_EACH_OF(&timeline->threads, thread) {

@@ -20,6 +20,7 @@
 #include "base/hash.h"
 #include "deep/reader.h"
 #include "deep/timeline.h"
+#include "kernel/thread-identity.h"
 #include "kernel/wake-source.h"
 
 /* What a requested event is about; a wake-up: enum wake_event. */
@@ -60,9 +61,11 @@ struct build {
 	struct indexes *by_cpu;
 	struct indexes *by_call; /* timeline.calls, by event class or futex address */
 	struct indexes *by_lock; /* those that wait for a lock, by futex address */
+	uint64_t now;            /* of the event that is taken */
 	size_t initial_put;      /* how many of timeline.initial are on their CPUs */
 	uint64_t range_begin;
 	uint64_t hole_ts; /* begin of the last hole; 0: there was none */
+	bool is_rt;       /* soft interrupts run in threads that can be preempted */
 	uint16_t states;  /* encoding of prev_state (kernel/task-state.h) */
 	struct wake_source wakes;
 	int32_t wake_prio_offset; /* to subtract from the prio of wake-ups */
@@ -119,7 +122,7 @@ void build_put(const struct build *build, struct deep_thread *thread, uint64_t t
 	       struct interval next);
 /* Adds a thread without an interval; returns its index. */
 uint32_t build_add_thread(const struct build *build, int32_t tid, uint64_t birth);
-/* Index of the newest thread with this tid; made if none is alive. */
+/* Index of the thread that has this tid now; made if there is none. */
 uint32_t build_thread(const struct build *build, int32_t tid);
 /* Made if new.  The pointer is valid until the next call. */
 struct deep_cpu *build_cpu(const struct build *build, uint64_t id);

@@ -88,8 +88,10 @@ static void put_initial(struct build *build, uint64_t ts)
 
 	while ((first = timeline_initial_next(timeline, &build->initial_put, ts))) {
 		struct deep_cpu *cpu = build_cpu(build, first->cpu);
-		uint32_t thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
+		uint32_t thread;
 
+		build->now = first->since;
+		thread = first->tid == 0 ? CPU_IDLE : build_thread(build, first->tid);
 		build_oncpu(cpu, first->since, thread);
 		if (first->tid != 0) {
 			build_put_running(build, build_thread_at(build, thread), first->since, cpu);
@@ -251,6 +253,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 		plan = reader_plan(reader);
 		build.timeline->lacks = timeline_lacks(plan);
 		build.states = task_state_encoding(plan->metadata);
+		build.is_rt = task_state_is_rt(plan->metadata);
 		build.wake_prio_offset = tracer_wake_prio_offset(plan->metadata);
 		build.wakes = wake_source_of(plan);
 		read_all(&build, reader, end, max_bytes);

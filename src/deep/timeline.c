@@ -19,6 +19,7 @@ void timeline_free(struct timeline *timeline)
 		vec_fini(&timeline->threads.at[i]->intervals);
 		vec_fini(&timeline->threads.at[i]->prios);
 		vec_fini(&timeline->threads.at[i]->sleeps);
+		free(timeline->threads.at[i]->contexts);
 		free(timeline->threads.at[i]);
 	}
 	for (size_t i = 0; i < timeline->cpus.count; i++) {

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "kernel/thread-phase.h"
 
+struct context_stack;
 struct reader_setup;
 
 enum state {
@@ -100,11 +101,12 @@ struct deep_thread {
 	VEC(struct call_sleep) sleeps;
 	/* State of the build. */
 	bool is_in_call;
-	uint32_t call;             /* is_in_call: index into timeline.calls */
-	uint64_t call_channel;     /* is_in_call: stream class of the entry */
-	struct thread_phase phase; /* its CPU: where it ran last */
-	struct interval pending;   /* phase.has_pending: the source of that wake-up */
-	uint64_t prio_seen_ts;     /* when an event last showed its priority */
+	uint32_t call;                  /* is_in_call: index into timeline.calls */
+	uint64_t call_channel;          /* is_in_call: stream class of the entry */
+	struct thread_phase phase;      /* its CPU: where it ran last */
+	struct context_stack *contexts; /* PREEMPT_RT: in which it was preempted; NULL: none yet */
+	struct interval pending;        /* phase.has_pending: the source of that wake-up */
+	uint64_t prio_seen_ts;          /* when an event last showed its priority */
 	/* Its call that sets the priority of a thread, and that one's priority before. */
 	uint32_t set_thread; /* NOBODY: it is in no such call */
 	size_t set_at;       /* index into that one's prios: since the entry */
@@ -125,6 +127,8 @@ struct deep_cpu {
 	uint64_t id;
 	VEC(struct cpu_oncpu) oncpus; /* never empty */
 	/* State of the build. */
+	bool is_doubted;                /* the last switch did not fit, so nobody is known ... */
+	int32_t doubted;                /* ... but this tid was switched in */
 	bool is_resolved;               /* the initial thread was found, or cannot be */
 	struct context_stack *contexts; /* interrupts that are being handled */
 };

@@ -11,6 +11,7 @@
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
 #include "engine/warn.h"
+#include "kernel/task-state.h"
 
 struct stream *stream_new(struct trace *trace, const char *name)
 {
@@ -33,7 +34,10 @@ const char *stream_name(const struct stream *stream)
  * selects one. */
 static bool has_switches(const struct stream *stream, const struct plan_stream *class)
 {
-	return stream->trace->engine->setup.uses_threads &&
+	const struct setup *setup = &stream->trace->engine->setup;
+
+	return (setup->uses_threads ||
+		(setup->follows_rt && task_state_is_rt(stream->trace->plan->metadata))) &&
 	       (class->lead_mask >> REQUEST_SWITCH & 1);
 }
 

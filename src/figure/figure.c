@@ -163,7 +163,7 @@ static double whole_of(const struct figure *figure, double ns, const uint64_t *v
 	     figure->table->scope == SCOPE_TRACE && i < COLUMNS_MAX && columns[i].key; i++) {
 		if (columns[i].is_share && columns[i].unit == UNIT_NS) {
 			all += (double)values[i];
-			is_of_all |= i == figure->column;
+			is_of_all |= i == figure->column || columns[figure->column].of_shares;
 		}
 	}
 	return is_of_all ? all : ns;

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "kernel/tracer.h"
@@ -57,4 +58,19 @@ uint16_t task_state_encoding(const struct metadata *metadata)
 		}
 	}
 	return TASK_STATES_OLDEST;
+}
+
+static bool says(const struct metadata *metadata, const char *name, const char *text)
+{
+	const struct env_entry *entry = metadata_env(metadata, name);
+
+	return entry && entry->text && strstr(entry->text, text);
+}
+
+/* Patched kernels have it in their release, others in their version. */
+bool task_state_is_rt(const struct metadata *metadata)
+{
+	return says(metadata, "kernel_release", "-rt") ||
+	       says(metadata, "kernel_version", "PREEMPT_RT") ||
+	       says(metadata, "kernel_version", "PREEMPT RT");
 }

@@ -41,6 +41,8 @@ extern const struct task_states task_states[TASK_STATES_COUNT];
 
 /* One of the above, by kernel and tracer; the newest if the trace names none. */
 uint16_t task_state_encoding(const struct metadata *metadata);
+/* Whether the kernel has PREEMPT_RT: soft interrupts run in threads, which can be preempted. */
+bool task_state_is_rt(const struct metadata *metadata);
 
 /* Whether a thread that leaves the CPU in this state has ended. */
 static inline bool task_state_is_dead(uint64_t prev_state, uint16_t states)

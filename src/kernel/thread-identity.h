@@ -2,9 +2,10 @@
  * thread-identity: which thread a tid means, and which thread names a process (doc/definitions.md,
  * 2.2 and 2.3).
  *
- *     tid 9   forked ──── lives ──── leaves its CPU dead   forked ──── another thread with this tid
+ *     tid 9   forked ──── lives ──── leaves its CPU dead    any event ──── another thread
+ *     tid 8   forked ──── lives (its end was lost) ──────── forked ─────── another thread
  *     tid 7   forked ──── lives ──── exec: it is 5 from then on
- *     tid 5   forked ──── lives ────┘ the leader: it ends
+ *     tid 5   forked ──── lives ────┘ the leader: it ends, and so does the rest of the process
  *
  * So a tid is that of one thread after the other, and a thread may have two.  Its row or index,
  * which counts up with each new thread, is its identity.
@@ -19,6 +20,21 @@
 static inline bool thread_takes_tid(int64_t tid, int64_t former)
 {
 	return (int32_t)tid > 0 && (int32_t)former > 0 && (int32_t)tid != (int32_t)former;
+}
+
+/* Whether what happens with a tid at @ts is no longer about the thread that ended at @end.  Then
+ * another one has the tid, whether its fork is in the trace or not. */
+static inline bool thread_is_over(uint64_t end, uint64_t ts)
+{
+	return ts > end;
+}
+
+/* Whether the end of a thread of the process @pid, which lives, was lost: a thread of it that is
+ * not the leader executes another program, and nothing else of the process goes on.  One that is on
+ * a CPU is about to leave it. */
+static inline bool thread_ends_by_exec(int64_t of, int64_t pid, bool is_on_cpu)
+{
+	return of == pid && !is_on_cpu;
 }
 
 /* What a process is called by. */

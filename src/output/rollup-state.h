@@ -73,6 +73,7 @@ struct rollup_name {
 };
 
 HASH_MAP(rollup_views, uint32_t)
+HASH_MAP(rollup_leaders, struct thread_view)
 
 struct rollup {
 	uint64_t interval_ns;
@@ -90,6 +91,7 @@ struct rollup {
 	VEC(struct report_view) views;     /* what became known within the long window */
 	struct rollup_views view_at;       /* the index in views of an id */
 	VEC(struct rollup_name) names;
+	struct rollup_leaders leaders; /* what processes are called by their leaders, by pid */
 	VEC(struct report_part) parts; /* by analysis, as windows have them first */
 	VEC(struct report_span) spans; /* that windows cover, in order; they do not touch */
 	VEC(struct rollup *) groups;   /* of the windows of group 1, 2, ... (report.group) */
@@ -106,6 +108,7 @@ struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id);
 /* Applies what became known of threads to the rows of windows before. */
 void rollup_learn(struct rollup *rollup, const struct report *window);
 void rollup_note_names(struct rollup *rollup, const struct report_table *from);
+void rollup_note_leaders(struct rollup *rollup, const struct report_table *from);
 /* Fills tables of processes and containers, whose rows are sums of those of threads. */
 void rollup_group(struct rollup *rollup, struct rollup_table *table);
 /* The analysis' table of threads, if it was in the windows and @table is the sum of it. */

@@ -181,6 +181,20 @@ void rollup_note_names(struct rollup *rollup, const struct report_table *from)
 	}
 }
 
+/* A leader may do nothing in the window, so that it has no row. */
+void rollup_note_leaders(struct rollup *rollup, const struct report_table *from)
+{
+	for (size_t i = 0; i < from->row_count; i++) {
+		const struct report_row *row = &from->rows[i];
+
+		if (row->thread && row->thread->pid >= 0 && row->named_by == 0 &&
+		    row->thread->comm[0]) {
+			*rollup_leaders_put(&rollup->leaders, (uint64_t)row->thread->pid, NULL) =
+				*row->thread;
+		}
+	}
+}
+
 struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollup_table *table)
 {
 	if (rollup->joins || !scope_is_of_threads(table->table->scope)) {
@@ -207,8 +221,11 @@ static void name_process(struct rollup_row *process, const struct rollup_row *th
 	}
 }
 
-static struct rollup_row *process_of(struct rollup_table *table, const struct rollup_row *thread)
+static struct rollup_row *process_of(const struct rollup *rollup, struct rollup_table *table,
+				     const struct rollup_row *thread)
 {
+	const struct thread_view *leader =
+		rollup_leaders_get(&rollup->leaders, (uint64_t)thread->view.pid);
 	struct thread_view view = { .tid = -1, .pid = thread->view.pid };
 	struct report_row like = { .id = (uint64_t)view.pid };
 	struct rollup_row *row;
@@ -220,7 +237,13 @@ static struct rollup_row *process_of(struct rollup_table *table, const struct ro
 		row->view = view;
 		row->row.thread = &row->view;
 	}
+	if (leader && view.pid >= 0) {
+		row->view = *leader;
+		return row;
+	}
 	name_process(row, thread);
+	row->row.named_by =
+		row->named.rank > 0 && row->named.rank != PROCESS_UNNAMED ? row->named.rank : 0;
 	return row;
 }
 
@@ -270,7 +293,7 @@ void rollup_group(struct rollup *rollup, struct rollup_table *table)
 		if (!thread->row.thread) {
 			continue;
 		}
-		row = table->table->scope == SCOPE_PROCESS ? process_of(table, thread)
+		row = table->table->scope == SCOPE_PROCESS ? process_of(rollup, table, thread)
 							   : container_of(rollup, table, thread);
 		columns_add(&table->columns, row->values, thread->values);
 	}

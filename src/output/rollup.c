@@ -57,6 +57,7 @@ void rollup_free(struct rollup *rollup)
 	vec_fini(&rollup->missing);
 	vec_fini(&rollup->views);
 	vec_fini(&rollup->names);
+	rollup_leaders_fini(&rollup->leaders);
 	vec_fini(&rollup->parts);
 	vec_fini(&rollup->spans);
 	vec_free_each(&rollup->groups, rollup_free);
@@ -223,6 +224,9 @@ static void add_rows(struct rollup *rollup, struct rollup_table *table,
 	if (!rollup->joins && from->table->scope == SCOPE_CONTAINER) {
 		rollup_note_names(rollup, from);
 	}
+	if (!rollup->joins && from->table->scope == SCOPE_PROCESS) {
+		rollup_note_leaders(rollup, from);
+	}
 	if (rollup_threads_of(rollup, table)) {
 		return; /* rollup_group() adds them up */
 	}
@@ -325,6 +329,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 	}
 	rollup->views.count = 0;
 	rollup->names.count = 0;
+	rollup_leaders_clear(&rollup->leaders);
 	rollup->parts.count = 0;
 	rollup->spans.count = 0;
 	rollup_views_clear(&rollup->view_at);
@@ -386,6 +391,8 @@ static void add_figures(struct report *to, const struct report *from)
 	to->lost_packets += from->lost_packets;
 	to->bad_packets += from->bad_packets;
 	to->late_events += from->late_events;
+	to->anomalies += from->anomalies;
+	to->misfits += from->misfits;
 }
 
 /* ---- groups ---- */

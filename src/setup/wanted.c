@@ -129,10 +129,12 @@ static bool needs_kernel(const struct setup *setup)
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		const struct analysis *analysis = setup->analyses[i];
 
-		is_needed |= analysis->uses_threads && analysis->need_count == 0 &&
+		is_needed |= analysis->uses_threads &&
+			     (analysis->need_count == 0 || analysis->needs[0].is_extra) &&
 			     !analysis_rare(analysis)->needs_of;
 	}
-	for (size_t i = setup->uses_threads ? WORKER_NEEDS : 0; i < setup->request_count; i++) {
+	for (size_t i = setup->uses_threads || setup->follows_rt ? WORKER_NEEDS : 0;
+	     i < setup->request_count; i++) {
 		is_needed |= !is_of_user(&setup->requests[i]);
 	}
 	return is_needed;
@@ -151,6 +153,9 @@ void wanted_find(struct wanted *wanted, const struct analysis *const *list,
 	for (size_t i = 0; i < setup.request_count; i++) {
 		const struct plan_request *request = &setup.requests[i];
 
+		if (request->is_extra || (setup.follows_rt && i < WORKER_NEEDS)) {
+			continue;
+		}
 		if (is_of_user(request)) {
 			add_user(wanted, request->event);
 		} else {

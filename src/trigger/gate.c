@@ -30,7 +30,7 @@ struct gate_case {
 /* What is missing in a trace, as its last report has it. */
 struct gate_loss {
 	char *trace;
-	uint64_t discarded, lost_packets, bad_packets, late_events;
+	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies;
 };
 
 struct gate {
@@ -154,7 +154,8 @@ void gate_report(struct gate *gate, const struct trace_identity *trace, const st
 		vec_append(&gate->missing.at, report->missing, report->missing_count);
 	}
 	gate->has_total = true;
-	if (report->discarded + report->lost_packets + report->bad_packets + report->late_events ==
+	if (report->discarded + report->lost_packets + report->bad_packets + report->late_events +
+		    report->anomalies ==
 	    0) {
 		return;
 	}
@@ -163,6 +164,7 @@ void gate_report(struct gate *gate, const struct trace_identity *trace, const st
 	loss->lost_packets = report->lost_packets;
 	loss->bad_packets = report->bad_packets;
 	loss->late_events = report->late_events;
+	loss->anomalies = report->anomalies;
 }
 
 void gate_lost(struct gate *gate, const char *says)
@@ -214,9 +216,13 @@ static char *loss_text(const struct gate *gate)
 	VEC_EACH(&gate->losses, loss) {
 		(void)fprintf(out,
 			      "%s: %" PRIu64 " events discarded, %" PRIu64 " packets lost, %" PRIu64
-			      " packets bad, %" PRIu64 " events late\n",
+			      " packets bad, %" PRIu64 " events late",
 			      loss->trace, loss->discarded, loss->lost_packets, loss->bad_packets,
 			      loss->late_events);
+		if (loss->anomalies > 0) {
+			(void)fprintf(out, ", %" PRIu64 " anomalies", loss->anomalies);
+		}
+		(void)fputc('\n', out);
 	}
 	if (gate->missing.at.count > 0) {
 		missing = missing_text(gate->missing.at.at, gate->missing.at.count, true);

@@ -15,18 +15,21 @@ import subprocess
 import sys
 
 
+ANALYSES = 'all'  # which: others set it
+
+
 def run(words, given=None):
     return subprocess.run(words, input=given, stdout=subprocess.PIPE, check=True).stdout
 
 
 def report(sillage, trace, chunk, jobs, extra):
-    return in_order(run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '--chunk-size', str(chunk), '-j',
+    return in_order(run([sillage, 'analyze', '-q', '-f', 'json', '-a', ANALYSES, '--chunk-size', str(chunk), '-j',
                          str(jobs)] + extra + [trace]))
 
 
 def merged(sillage, trace, chunk, jobs, extra, shown=()):
     """The same by two processes, of which one maps and the other merges, with the options @shown."""
-    partials = run([sillage, 'map', '-q', '-a', 'all', '--chunk-size', str(chunk), '-j', str(jobs)] + extra + [trace])
+    partials = run([sillage, 'map', '-q', '-a', ANALYSES, '--chunk-size', str(chunk), '-j', str(jobs)] + extra + [trace])
     return in_order(run([sillage, 'merge', '-q', '-f', 'json', '-j', str(jobs), *shown, '-'], partials))
 
 

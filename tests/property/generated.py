@@ -376,6 +376,36 @@ class Schedule:
                      level, namespace(thread.pid) if level else HOST)
 
 
+def lose_forks(rng, schedule):
+    """Forks are not traced, and so tids seem to be used again by threads that come from nowhere."""
+    return [event for event in schedule.events if event[1] != 'sched_process_fork' or rng.random() < 0.3]
+
+
+def track(rng, schedule):
+    """Only what happens while some processes run is traced (lttng track)."""
+    pids = {event[4]['pid'] for event in schedule.events}
+    tracked = set(rng.sample(sorted(pids), max(1, len(pids) // 2)))
+    return [event for event in schedule.events if event[1].startswith('lttng_') or (
+        event[4]['pid'] in tracked and not (event[1] == 'sched_process_exec' and event[3][1] != event[3][2]))]
+
+
+def drop_switches(rng, schedule):
+    """Some are lost without a word, and what tells that a thread has another tid."""
+    share = rng.choice((0.02, 0.2))
+    return [event for event in schedule.events if not (event[1] == 'sched_switch' and rng.random() < share) and
+            not (event[1] == 'sched_process_exec' and event[3][1] != event[3][2])]
+
+
+def skew(rng, schedule):
+    """The clocks of CPUs differ."""
+    by = {cpu: rng.choice((0, 1, 700, 2000, 60_000)) for cpu in schedule.running}
+    return sorted(((ts + by[cpu], name, cpu, values, runs) for ts, name, cpu, values, runs in schedule.events),
+                  key=lambda event: event[0])
+
+
+DAMAGES = (lose_forks, track, drop_switches, skew)
+
+
 class Packing:
     """The events of a packet, one behind the other."""
 
@@ -501,9 +531,11 @@ def write(path, text, streams):
 AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'x86', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
 
 
-def make(rng, path, loses, lost=None):
-    """Writes a trace; its events as the reference wants them.  @lost: tells which are missing."""
+def make(rng, path, loses, lost=None, damage=None):
+    """Writes a trace; its events as the reference wants them.  @lost: tells which are missing; @damage: what was done to them, of DAMAGES."""
     schedule, apart, layout = Schedule(rng), rng.random() < 0.3, choose_layout(rng)
+    if damage:
+        schedule.events = damage(random.Random(repr(rng.getstate()[1][:9])), schedule)
     away = {kind for kind in AWAY if rng.random() < 0.5} if apart else ()
     streams = {(0, cpu): [] for cpu in schedule.running}
     streams.update({(1, cpu): [] for cpu in schedule.running if apart})
@@ -532,7 +564,8 @@ def make_ust(rng, path, loses):
     contexts by name), and whether they are.
     """
     steps = rng.choice(((0, 0), (1, 2))) + (1, 7, 1000, 50_000, 3_000_000, 90_000_000)
-    threads = [(10 * p + t, 10 * p, 'prog%d' % rng.randrange(2)) for p in range(1, 4) for t in range(rng.randrange(1, 4))]
+    # In containers of their own, so that several have one vtid.
+    threads = [(t + 10, 10 * p, 'prog%d' % rng.randrange(2)) for p in range(1, 4) for t in range(rng.randrange(1, 4))]
     contexts = [one for one in UST_CONTEXTS if rng.random() < 0.8]
     away = [name for name in UST_FIELDS if rng.random() < 0.3]
     streams = {place: [] for place in itertools.product(range(2), range(rng.randrange(1, 5)))}

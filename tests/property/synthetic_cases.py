@@ -24,6 +24,7 @@ import synthetic_gaps
 import synthetic_holes
 import synthetic_input
 import synthetic_legal
+import synthetic_lives
 import synthetic_packets
 import synthetic_pairs
 import synthetic_relays
@@ -34,7 +35,7 @@ import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
            synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs, synthetic_requests,
-           synthetic_calls, synthetic_packets)
+           synthetic_calls, synthetic_packets, synthetic_lives)
 
 
 def cases():

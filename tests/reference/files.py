@@ -109,6 +109,7 @@ class Files:
     def __init__(self):
         self.tables, self.owners, self.dumps = {}, {}, 0
         self.pids, self.open = {}, {}
+        self.gone = set()  # threads that have left the table of their process
         self.pending, self.time, self.now = [], None, 0
 
     # ---- one order ----
@@ -196,6 +197,11 @@ class Files:
         self.pids[thread] = pid
         self.later(ns, thread, self.join, None if former is not None else thread, pid)
 
+    def died(self, ns, thread):
+        """Its exit may be missing."""
+        if thread not in self.gone:
+            self.later(ns, thread, self.leave, self.key(thread))
+
     def life(self, ns, name, text, thread_of):
         if name == 'sched_process_fork' and number(text, 'child_pid') is not None:
             thread, pid = thread_of(number(text, 'child_tid')), number(text, 'child_pid')
@@ -211,6 +217,7 @@ class Files:
             thread = thread_of(number(text, 'tid'))
             self.later(ns, thread, self.leave, self.key(thread))
             self.pids.pop(thread, None)
+            self.gone.add(thread)
         elif name == 'lttng_statedump_start':
             self.later(ns, None, self.dump_begins)
         elif name == 'lttng_statedump_process_state' and number(text, 'tid'):

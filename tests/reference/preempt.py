@@ -33,6 +33,7 @@ class Thread:
         self.tid, self.does, self.cpu, self.woken = tid, None, None, False
         self.target, self.overlap, self.came = None, None, None
         self.pid_ns, self.level = None, -1  # of the innermost namespace that is known
+        self.pid = self.ended = None
 
     def waits(self, cpu):
         self.does, self.cpu, self.overlap = 'waits', cpu, None
@@ -45,7 +46,8 @@ class Pairs:
         self.sched = sequential.Sched(None, release, names)
         self.threads, self.runs, self.waiting = {}, {}, set()
         self.all = collections.defaultdict(lambda: [0, 0, 0])  # ns, times, longest
-        now, holes = events[0][0], [begin for begin, _ in holes if begin >= events[0][0]]
+        self.now = now = events[0][0]
+        holes = [begin for begin, _ in holes if begin >= events[0][0]]
         for ns, name, cpu, text in events:
             if name == 'sched_switch' and cpu not in self.runs:
                 first = number(text, 'prev_tid') if not holes or ns <= holes[0] else None
@@ -58,12 +60,15 @@ class Pairs:
                 now = holes.pop(0)
                 self.hole()
             self.pass_time(ns - now)
-            now = ns
+            now = self.now = ns
             self.event(ns, name, cpu, text)
             self.waiting = {thread for thread in self.threads.values() if thread.does == 'waits'}
 
     def thread(self, tid):
-        return self.threads.setdefault(tid, Thread(tid))
+        found = self.threads.get(tid)
+        if not found or (found.ended is not None and self.now > found.ended):
+            found = self.threads[tid] = Thread(tid)
+        return found
 
     def hole(self):
         """Nothing is traced from here on: nobody is known to run or to wait."""
@@ -88,15 +93,21 @@ class Pairs:
     def event(self, ns, name, cpu, text):
         tid = number(text, 'tid')
         if name == 'sched_switch':
+            pid = number(text, 'context_pid')
+            if pid is not None and number(text, 'prev_tid'):
+                self.thread(number(text, 'prev_tid')).pid = pid
             self.switch(ns, cpu, number(text, 'prev_tid'), number(text, 'prev_state'), number(text, 'next_tid'))
         elif name == 'sched_process_fork':
             child = self.threads[number(text, 'child_tid')] = Thread(number(text, 'child_tid'))
             child.pid_ns, child.level = number(text, 'child_ns_inum'), 99
+            child.pid = number(text, 'child_pid')
             child.waits(cpu)
         elif name == 'lttng_statedump_process_pid_ns' and number(text, 'ns_level') > self.thread(tid).level:
             self.thread(tid).pid_ns, self.thread(tid).level = number(text, 'ns_inum'), number(text, 'ns_level')
+        elif name == 'lttng_statedump_process_state':
+            self.thread(tid).pid = number(text, 'pid')
         elif name == 'sched_process_exec' and number(text, 'old_tid') not in (None, tid):
-            self.exec(cpu, tid, number(text, 'old_tid'))
+            self.exec(ns, cpu, tid, number(text, 'old_tid'))
         elif name == 'sched_migrate_task' and tid and self.thread(tid).does == 'waits':
             self.move(self.thread(tid), number(text, 'dest_cpu'))
         elif name in ('sched_ttwu', 'sched_waking', 'sched_wakeup', 'sched_wakeup_new') and tid and number(text, 'success') != 0:
@@ -107,11 +118,14 @@ class Pairs:
         if thread.cpu != cpu:
             thread.waits(cpu)
 
-    def exec(self, cpu, tid, old):
-        """The thread has another tid from now on; it runs here."""
+    def exec(self, ns, cpu, tid, old):
+        """The thread has another tid from now on; it runs here.  Nothing else of its process goes on."""
         thread = self.thread(old)
         del self.threads[old]
-        thread.tid, self.threads[tid] = tid, thread
+        for other in self.threads.values():
+            if other.tid == tid or (other.pid == tid and other is not thread and other.does != 'runs'):
+                other.does, other.ended = 'dead', ns if other.ended is None else other.ended
+        thread.tid, thread.pid, self.threads[tid] = tid, tid, thread
         if self.runs[cpu][0] == UNKNOWN:
             self.runs[cpu] = [thread]
         if thread.does != 'runs':
@@ -123,6 +137,8 @@ class Pairs:
             if not (thread.does == 'runs' and thread.cpu != cpu and thread.came == ns):  # else it is elsewhere already
                 how, woken = self.sched.leaves(state), thread.woken
                 thread.does, thread.cpu, thread.woken = 'sleeps' if how == 'sleep' else 'dead', cpu, False
+                if how == 'dead':
+                    thread.ended = ns
                 if how == 'ready' or (how == 'sleep' and woken):
                     thread.waits(cpu if how == 'ready' else thread.target)
         self.runs[cpu] = [self.thread(next_) if next_ else IDLE]

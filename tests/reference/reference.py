@@ -116,7 +116,7 @@ def holes_of(trace):
 class Thread:
     def __init__(self, tid, born):
         self.tid, self.born = tid, born
-        self.comm = self.pid = self.prio = self.cpu = self.open = None
+        self.comm = self.pid = self.prio = self.cpu = self.open = self.ended = None
 
 
 class Window:
@@ -133,7 +133,8 @@ class Reference:
     def __init__(self, events, release, names, holes=()):
         self.events, self.interval = list(events), INTERVAL
         self.holes, self.unknown = [hole for hole in holes if hole[0] >= self.events[0][0]], {}
-        self.begin, self.last = self.events[0][0], self.events[-1][0]
+        self.now = self.begin = self.events[0][0]
+        self.last = self.events[-1][0]
         self.windows = collections.defaultdict(Window)
         self.threads = {}
         self.born = 0
@@ -193,10 +194,17 @@ class Reference:
         return self.windows[ns // INTERVAL]
 
     def thread(self, tid):
-        if tid not in self.threads:
+        """Of this tid, now: behind the end of one it is another."""
+        found = self.threads.get(tid)
+        if not found or (found.ended is not None and self.now > found.ended):
             self.born += 1
-            self.threads[tid] = Thread(tid, self.born)
-        return self.threads[tid]
+            found = self.threads[tid] = Thread(tid, self.born)
+        return found
+
+    def end(self, thread, ns):
+        if thread.ended is None:
+            thread.ended = ns
+            self.others.died(ns, thread)
 
     def charge(self, cpu, until):
         tid = self.current[cpu]
@@ -231,6 +239,8 @@ class Reference:
             thread.cpu = cpu
         self.others.switch(ns, cpu, self.threads.get(prev) if prev else None,
                            self.threads[next_] if next_ else None, text)
+        if prev and self.others.sched.leaves(number(text, 'prev_state')) == 'dead':
+            self.end(self.threads[prev], ns)
 
     def call(self, ns, thread, name, ret, entry, said):
         row, window = collections.Counter(), self.window(ns)
@@ -260,13 +270,14 @@ class Reference:
             self.call(ns, thread, named, ret, None, None)
 
     def event(self, ns, name, cpu, text):
+        self.now = ns
         self.window(ns).names[name] += 1
         if name == 'sched_switch':
             self.switch(ns, cpu, text)
         elif name == 'sched_process_fork':
             tid = number(text, 'child_tid')
             if tid in self.threads:
-                self.others.died(self.threads.pop(tid))
+                self.end(self.threads.pop(tid), ns)
             child = self.thread(tid)
             self.others.sched.fork(ns, child)
             child.comm, child.pid = string(text, 'child_comm'), number(text, 'child_pid')
@@ -292,8 +303,12 @@ class Reference:
                     window.tids.setdefault(thread, old)
             self.threads.pop(old, None)
             if tid in self.threads:
-                self.others.died(self.threads[tid])
+                self.end(self.threads[tid], ns)
+            for other in self.threads.values():  # nothing else of the process goes on, but who is on a CPU
+                if other.pid == tid and other is not thread and other.tid not in self.current.values():
+                    self.end(other, ns)
             thread.tid = tid
+            thread.pid = tid
             self.threads[tid] = thread
             for place, current in self.current.items():
                 if place == cpu and current is None:  # it tells who runs, as a switch does

@@ -595,8 +595,9 @@ class Sequential:
             self.faults.goes_on(prev, book)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
-    def died(self, thread):
+    def died(self, ns, thread):
         self.syscalls.dead.add(thread)
+        self.files.died(ns, thread)
 
     def event(self, ns, name, cpu, text, thread):
         book = self.books[ns // self.reference.interval]

@@ -123,6 +123,7 @@ struct plan_request {
 	const char *domain; /* bound only if the trace's environment names it; NULL: always */
 	uint32_t (*user_of)(const char *event); /* gives plan_binding.user; NULL: it is ... */
 	uint32_t user;                          /* ... this */
+	bool is_extra;                          /* for who asks: the trace need not have it */
 	bool may_rest; /* its events may be unwanted for a while (decoder_each()) */
 };
 

@@ -26,7 +26,7 @@ struct executions_pattern {
 /* The first requests follow the running threads and the owners of tids. */
 enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUEST_ARRIVALS };
 #define REQUESTS_OWN (REQUEST_ARRIVALS + ARRIVALS_REQUESTS)
-enum { SWITCH_PREV, SWITCH_NEXT };
+enum { SWITCH_PREV, SWITCH_NEXT, SWITCH_STATE };
 enum { EXEC_TID, EXEC_OLD_TID };
 enum { FORK_TID };
 

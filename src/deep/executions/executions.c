@@ -12,6 +12,7 @@
 #include "deep/executions/executions-pattern.h"
 #include "deep/executions/owners.h"
 #include "deep/reader.h"
+#include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
 
 /* The state of a thread's next execution. */
@@ -33,6 +34,7 @@ struct matcher {
 	struct machines machines; /* by tid */
 	struct running running;   /* the running tid, by CPU */
 	size_t initial_put;       /* how many of timeline.initial are in `running` */
+	uint16_t states;          /* encoding of prev_state */
 	struct owners owners;
 	struct arrivals *arrivals;
 	size_t reached; /* how many definitions of the pattern a thread matched, at most */
@@ -257,6 +259,28 @@ static void forget_machine(struct matcher *matcher, int32_t tid)
 	(void)machines_drop(&matcher->machines, (uint64_t)(uint32_t)tid);
 }
 
+/* The thread that had the tid up to @ts is over: another one has it from there on. */
+static void end_machine(struct matcher *matcher, int32_t tid, uint64_t ts)
+{
+	leave_open(matcher, tid, ts);
+	forget_machine(matcher, tid);
+	arrivals_forget(matcher->arrivals, tid);
+}
+
+/* Of the process nothing but who takes its leader's tid goes on. */
+static void end_others(struct matcher *matcher, int32_t pid, uint64_t ts)
+{
+	const struct timeline *timeline = matcher->timeline;
+
+	for (size_t i = 0; i < timeline->threads.count; i++) {
+		const struct deep_thread *thread = timeline->threads.at[i];
+
+		if (thread->pid == pid && thread->end == ts && thread->tid != pid) {
+			end_machine(matcher, thread->tid, ts);
+		}
+	}
+}
+
 /* An open execution continues under the thread's new tid, whose thread ends at @ts. */
 static void rename_machine(struct matcher *matcher, int32_t from, int32_t to, uint64_t ts)
 {
@@ -317,6 +341,17 @@ static void cut_all(struct matcher *matcher, uint64_t ts)
 	matcher->is_open = false;
 }
 
+/* Once the event was taken: the thread that it shows to leave its CPU has ended. */
+static void end_dead(struct matcher *matcher, const struct reader_event *event)
+{
+	if (event->class && event->binding->request == REQUEST_SWITCH &&
+	    reader_has(event, SWITCH_STATE) && reader_has(event, SWITCH_PREV) &&
+	    reader_sees(event, REQUEST_SWITCH) && event->values[SWITCH_PREV].i != 0 &&
+	    task_state_is_dead(event->values[SWITCH_STATE].u, matcher->states)) {
+		end_machine(matcher, (int32_t)event->values[SWITCH_PREV].i, event->ts + 1);
+	}
+}
+
 /* The tid that runs on the event's CPU after the event. */
 static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 {
@@ -334,11 +369,10 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 				    reader_i64(event, EXEC_OLD_TID, 0))) {
 		*tid = (int32_t)event->values[EXEC_TID].i;
 		rename_machine(matcher, (int32_t)event->values[EXEC_OLD_TID].i, *tid, event->ts);
+		end_others(matcher, *tid, event->ts);
 		owners_taken(&matcher->owners, *tid, event->ts);
 	} else if (event->binding->request == REQUEST_FORK && reader_has(event, FORK_TID)) {
-		leave_open(matcher, (int32_t)event->values[FORK_TID].i, event->ts);
-		forget_machine(matcher, (int32_t)event->values[FORK_TID].i);
-		arrivals_forget(matcher->arrivals, (int32_t)event->values[FORK_TID].i);
+		end_machine(matcher, (int32_t)event->values[FORK_TID].i, event->ts);
 	}
 	return *tid;
 }
@@ -461,9 +495,11 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	matcher.pattern = &pattern;
 	matcher.hints = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher.hints));
 	owners_init(&matcher.owners, timeline);
+	matcher.states = task_state_encoding(reader_plan(reader)->metadata);
 	matcher.arrivals = arrivals_new(&matcher.owners, reader_plan(reader), REQUEST_ARRIVALS);
 	while (reader_next(reader, &event) && event.ts <= timeline->end) {
 		take(&matcher, &event);
+		end_dead(&matcher, &event);
 	}
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {

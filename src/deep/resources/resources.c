@@ -200,6 +200,13 @@ static bool can_sleep(const struct track_call *call)
 	return call->kind == CALL_WAIT || call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
 }
 
+/* Its tid, and its process' number, may be used again. */
+static void end_life(struct track *track, int32_t tid)
+{
+	forget(track, tid);
+	(void)tracked_pids_drop(&track->pids, (uint64_t)(uint32_t)tid);
+}
+
 static void on_switch(struct track *track, const struct reader_event *event)
 {
 	enum { PREV, STATE, NEXT };
@@ -223,6 +230,10 @@ static void on_switch(struct track *track, const struct reader_event *event)
 			call->wake = call->sleep;
 		}
 		call->is_pending = false;
+	}
+	if (reader_has(event, PREV) && reader_has(event, STATE) && v[PREV].i != 0 &&
+	    task_state_is_dead(v[STATE].u, track->states)) {
+		end_life(track, (int32_t)v[PREV].i);
 	}
 	task = track_task(track, cpu->tid);
 	if (task && can_sleep(&task->call)) {

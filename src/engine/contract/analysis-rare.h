@@ -59,6 +59,8 @@ struct analysis_rare {
 	/* The thread ran for @ns more, from @ts on.  Such a part may come after a switch in on
 	 * another CPU: where switches are lost, a thread seems to be on several. */
 	void (*on_run)(struct shard *shard, struct thread *thread, const struct run_part *part);
+	/* The life of the thread ends at @ts.  Its records up to that time may still come. */
+	void (*on_end)(struct shard *shard, struct thread *thread, uint64_t ts);
 	/* No system call that the thread entered before is still open: RECORD_NO_OPEN_CALLS. */
 	void (*on_no_open_calls)(struct shard *shard, struct thread *thread);
 	/* When the trace began, this CPU (its id) ran the thread @tid, 0: the idle one.  @unknown

@@ -90,6 +90,7 @@ struct analysis {
 	 * or the chunk ends.  With @is_window only the window ends, and the thread stays.  Emit
 	 * what was gathered, with the time stamp @ts. */
 	void (*on_oncpu_end)(struct worker *worker, void *state, uint64_t ts, bool is_window);
+	bool oncpu_end_is_for_rt; /* only where soft interrupts can be preempted */
 
 	/* ---- the merger's half, optional ----
 	 * Several shards are at work at once: touch nothing but what the shard gives.  Calls for

@@ -45,6 +45,8 @@ static inline const struct value *event_text(const struct trace_event *event, un
 int32_t worker_tid(const struct worker *worker);
 /* Whether this stream shows every switch of its CPU, so that calls can be paired here. */
 bool worker_sees_switches(const struct worker *worker);
+/* Whether soft interrupts run in threads that can be preempted. */
+bool worker_preempts_softirqs(const struct worker *worker);
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t worker_cpu(const struct worker *worker);
 /* In analysis_rare.on_lost(): when what is missing ends, in ns. */
@@ -74,15 +76,17 @@ static inline int32_t worker_tid_of(const struct worker *worker, const struct tr
 
 /* The same where programs are traced, too: they name their threads by the context vtid.  In the
  * kernel's traces that is a tid of some namespace, so it comes last.  What such an event says of
- * the thread, its process and its name, is known from then on: a record, so others die. */
-int32_t worker_thread_of(struct worker *worker, const struct trace_event *event,
+ * the thread, its process and its name, is known from then on: a record, so others die.  A key:
+ * a tid, or KEY_USER where the process is known, too. */
+int64_t worker_thread_of(struct worker *worker, const struct trace_event *event,
 			 const struct thread_fields *fields);
 
 /* ---- records, for what has an order ---- */
 
-/* A record of the running handler's analysis, about a thread; fill in arg64, arg32 and arg16.
- * Never NULL; valid until the next call. */
-struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind);
+/* A record of the running handler's analysis, about a thread, by its tid (TID_CURRENT) or by the
+ * key that worker_thread_of() gave; fill in arg64, arg32 and arg16. Never NULL; valid until the
+ * next call. */
+struct record *worker_emit(struct worker *worker, uint64_t ts, int64_t tid, unsigned int kind);
 /* The same about an entity: something that is no thread, by the analysis' own number. */
 struct record *worker_emit_entity(struct worker *worker, uint64_t ts, uint64_t entity,
 				  unsigned int kind);

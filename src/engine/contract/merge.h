@@ -122,6 +122,9 @@ uint64_t shard_switch_in_ts(const struct thread *thread);
 bool shard_sleeps_at(const struct shard *shard, const struct thread *thread, uint64_t ts);
 /* The number of an entity (worker_emit_entity), its low 32 bits; UINT64_MAX for UINT64_MAX. */
 uint64_t shard_entity_id(const struct thread *entity);
+/* In on_window_end() of an entity that is a CPU: that one, whose figures are added next.  NULL:
+ * none that has switches, or not selected. */
+struct cpu *shard_cpu_at_end(struct shard *shard, uint64_t id);
 /* The id of a CPU, as traced. */
 uint64_t shard_cpu_id(const struct cpu *cpu);
 

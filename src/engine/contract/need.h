@@ -33,6 +33,7 @@ struct need {
 	const char *domain; /* only in traces of this domain ("ust"); NULL: in all */
 	/* If not NULL: gives the handler's `user` by the event's name. */
 	uint32_t (*user_of)(const char *event);
+	bool is_extra; /* taken where it is recorded; nobody is advised to record it for that */
 	bool may_rest; /* not wanted while the analysis rests (worker_rest()) */
 };
 

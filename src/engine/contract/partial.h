@@ -109,6 +109,26 @@ struct tally {
 	(((int64_t)1 << 42) + ((int64_t)(analysis) << 34) +                                        \
 	 ((int64_t)(id) & (((int64_t)1 << 34) - 1)))
 
+/* A thread of a user program: its vtid alone may be that of several, each in a container of its
+ * own. Both numbers have 31 bits. */
+#define KEY_USER(pid, tid) (INT64_MIN + ((int64_t)(pid) << 31 | (int64_t)(tid)))
+
+static inline bool key_is_user(int64_t key)
+{
+	return key < INT32_MIN;
+}
+
+static inline int32_t key_user_pid(int64_t key)
+{
+	return (int32_t)((key - INT64_MIN) >> 31);
+}
+
+/* Of a thread. */
+static inline int32_t key_tid(int64_t key)
+{
+	return key_is_user(key) ? (int32_t)(key & INT32_MAX) : (int32_t)key;
+}
+
 #define SHARDS 64
 
 static inline unsigned int key_shard(int64_t key)
@@ -150,6 +170,7 @@ struct slice {
 	uint64_t lost_packets;
 	uint64_t bad_packets; /* packets that could not be decoded to their end */
 	uint64_t anomalies;   /* time stamps before the event before, or after the packet's end */
+	uint64_t misfits;     /* merger: switches that do not fit (merger/cpus.h) */
 	uint64_t cpu_ns[RUN_KINDS]; /* ns; without what is in segments */
 	bool has_gap;               /* for a while it was unknown which thread ran */
 	bool is_counted;            /* merger: it is in the sums of its window */
@@ -170,6 +191,7 @@ struct segment {
 	int32_t tid;         /* RUN_THREAD */
 	uint8_t kind;        /* enum run_kind */
 	bool is_broken;      /* another thread left the CPU at its end: a switch is missing */
+	bool is_first;       /* the chunk's first switch began it: unknown if that does not fit */
 	bool is_before;      /* before the first packet: unknown, but not because of a gap */
 };
 
@@ -207,12 +229,13 @@ struct partial {
 	/* The first and the last that is known of which thread ran, as in the drawing. */
 	enum initial_kind initial;
 	enum run_kind tail;
+	bool tail_is_doubted;         /* the last switch does not fit */
+	bool tail_is_first;           /* the chunk has one switch: the merger knows if it fits */
 	bool initial_has_prio;        /* else the initial thread has no name either */
 	uint64_t initial_ts, tail_ts; /* ns */
 	uint32_t initial_group; /* INITIAL_GAP: whose record tells the initial thread of the gap */
 	int32_t initial_tid, initial_prio, tail_tid;
 	char initial_name[NAME_BYTES];
-	uint64_t broken; /* switches that are missing although no loss was reported */
 	VEC(struct slice) slices;
 	VEC(struct tally) tallies;
 	VEC(struct group) groups;

@@ -44,6 +44,7 @@ struct column {
 	/* By bit the columns of the row that it adds up, of distributions their sums; 0: none.  A
 	 * store that does not have the column has it from them. */
 	uint16_t sum_of;
+	bool of_shares; /* of the trace: 100 % is the sum of those columns that are shares */
 };
 
 enum scope {

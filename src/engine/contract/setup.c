@@ -27,6 +27,7 @@ static void add_needs(struct setup *setup, const struct need *needs, size_t coun
 		setup->requests[at].user_of = needs[i].user_of;
 		setup->requests[at].user = needs[i].user;
 		setup->requests[at].may_rest = needs[i].may_rest;
+		setup->requests[at].is_extra = needs[i].is_extra;
 		setup->may_rest |= (uint32_t)needs[i].may_rest << analysis;
 		memcpy(setup->requests[at].fields, needs[i].fields, sizeof(needs[i].fields));
 		setup->routes[at].on_event = needs[i].on_event;
@@ -61,7 +62,7 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 	bool uses_threads = false;
 
 	assert(setup->interval_ns > 0);
-	assert(setup->analysis_count <= ANALYSES_MAX);
+	assert(setup->analysis_count < ANALYSES_MAX); /* SETUP_BASE_RESTS is no analysis */
 	assert(setup->range_begin <= setup->range_end);
 	setup->window_ns = setup->interval_ns;
 	if (!setup->wants_windows && setup->interval_ns <= UINT64_MAX / INTERVALS_UNSEEN) {
@@ -69,12 +70,13 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 	}
 	setup->state_size = 0;
 	setup->has_ordered = false;
-	setup->may_rest = 0;
+	setup->may_rest = setup->oncpu_ends_of_rt = 0;
 	find_callers(setup);
 	setup->partial_cache = partial_cache_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		analysis_check(setup->analyses[i]);
 		uses_threads |= setup->analyses[i]->uses_threads;
+		setup->oncpu_ends_of_rt |= (uint32_t)setup->analyses[i]->oncpu_end_is_for_rt << i;
 		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
 		total += setup->analyses[i]->need_count;
 		if (analysis_rare(setup->analyses[i])->needs_of) {
@@ -85,13 +87,18 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		setup->state_offsets[i] = setup->state_size;
 		setup->state_size += (setup->analyses[i]->worker_state_size + 15) / 16 * 16;
 	}
-	total += uses_threads ? base_count : 0;
 	setup->uses_threads = uses_threads;
+	setup->follows_rt = !uses_threads && setup->oncpu_ends_of_rt != 0;
+	total += uses_threads || setup->follows_rt ? base_count : 0;
 	setup->requests = mem_alloc((total + 1) * sizeof(*setup->requests));
 	setup->routes = mem_alloc((total + 1) * sizeof(*setup->routes));
 	setup->request_count = 0;
-	if (uses_threads) {
+	if (uses_threads || setup->follows_rt) {
 		add_needs(setup, base, base_count, 0, 0);
+	}
+	for (size_t i = 0; setup->follows_rt && i < base_count; i++) {
+		setup->requests[i].may_rest = true;
+		setup->may_rest |= SETUP_BASE_RESTS;
 	}
 	for (size_t i = 0; i < setup->analysis_count; i++) {
 		add_needs(setup, setup->analyses[i]->needs, setup->analyses[i]->need_count,

@@ -23,6 +23,7 @@ struct selection;
 #define RARE_HOOKS(each)                                                                           \
 	each(on_lost);                                                                             \
 	each(on_run);                                                                              \
+	each(on_end);                                                                              \
 	each(on_no_open_calls);                                                                    \
 	each(on_initial_cpu);                                                                      \
 	each(on_ordered_window_end);                                                               \
@@ -39,9 +40,13 @@ struct callers {
 _Static_assert(ANALYSES_MAX <= 32, "one bit for each analysis");
 
 /* Loops over the indexes @i of the analyses that have the hook @member. */
-#define each_analysis_with(setup, member, i)                                                       \
-	for (uint32_t left_ = (setup)->callers.member, i = 0;                                      \
+#define each_analysis_with(setup, member, i) each_analysis_of((setup)->callers.member, i)
+#define each_analysis_of(bits, i)                                                                  \
+	for (uint32_t left_ = (bits), i = 0;                                                       \
 	     left_ != 0 && (i = (uint32_t)__builtin_ctz(left_), true); left_ &= left_ - 1)
+
+/* Beside the bits of analyses: the engine's own needs, which only follows_rt wants. */
+#define SETUP_BASE_RESTS (UINT32_C(1) << 31)
 
 /* The handler of the events of a request. */
 struct route {
@@ -75,7 +80,9 @@ struct setup {
 	bool uses_threads; /* else no analysis needs to know which thread runs */
 	bool has_ordered;  /* some analysis has on_ordered() */
 	struct callers callers;
-	uint32_t may_rest; /* analyses with a need that may rest, by bit */
+	uint32_t oncpu_ends_of_rt; /* analyses with oncpu_end_is_for_rt, by bit */
+	bool follows_rt; /* no analysis uses threads, but who runs is followed where that counts */
+	uint32_t may_rest; /* analyses with a need that may rest, by bit, and SETUP_BASE_RESTS */
 	size_t state_offsets[ANALYSES_MAX];
 	size_t state_size;
 	struct partial_cache *partial_cache;

@@ -136,6 +136,7 @@ static void thread_codec(const struct checkpoint *checkpoint, const struct layou
 	thread->is_dead = flag_codec(codec, thread->is_dead);
 	thread->is_in = flag_codec(codec, thread->is_in);
 	thread->is_reused = flag_codec(codec, thread->is_reused);
+	thread->is_user = flag_codec(codec, thread->is_user);
 	codec_each(codec, &thread->incarnation);
 	view_codec(codec, &thread->view);
 	codec_each(codec, &picked);

@@ -242,7 +242,7 @@ static void running_codec(struct codec *codec, struct cpu *cpu)
 	size_t count;
 
 	assert(cpu->segments_used <= cpu->segments.count);
-	count = codec_count(codec, cpu->segments.count - cpu->segments_used, 23);
+	count = codec_count(codec, cpu->segments.count - cpu->segments_used, 24);
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		partial_codec_segment(codec, codec_reads(codec)
@@ -269,7 +269,7 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	codec_each(codec, &cpu->tid, &cpu->since, &cpu->unknown_from, &cpu->initial_limit,
 		   &cpu->initial_since, &cpu->has_initial, &cpu->initial_is_new,
 		   &cpu->initial_has_prio);
-	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio);
+	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio, &cpu->is_doubted);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	running_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count;
@@ -321,7 +321,8 @@ static void window_codec(struct merger *merger, struct codec *codec)
 	codec_each(codec, &merger->window, &merger->window_seq, &merger->begin, &merger->first_ts,
 		   &merger->last_ts, &merger->last_bound, &merger->closed_end, &applied->events);
 	codec_each(codec, &applied->discarded, &applied->lost_packets, &applied->bad_packets,
-		   &merger->window_late, &merger->total_events);
+		   &applied->anomalies, &applied->misfits, &merger->window_late,
+		   &merger->total_events);
 	(void)codec_check(codec,
 			  !merger->has_started || (merger->window_begin <= merger->window_end &&
 						   merger->close_at <= merger->window_end));
@@ -332,6 +333,7 @@ static void account_codec(struct codec *codec, struct merger_account *account)
 	codec_each(codec, &account->events, &account->packets, &account->bytes, &account->discarded,
 		   &account->lost_packets, &account->bad_packets, &account->late_events,
 		   &account->anomalies);
+	codec_u64(codec, &account->misfits);
 }
 
 static void renames_codec(struct merger *merger, struct codec *codec)

@@ -32,10 +32,11 @@ static int ends_codec(struct work *work)
 	codec_each(codec, &partial->begin, &partial->end, &partial->covered_from,
 		   &partial->covered_until, &partial->first_ts, &partial->last_ts,
 		   &partial->records_until, &partial->events);
-	codec_each(codec, &partial->packets, &partial->bytes, &partial->broken, &initial, &tail,
-		   &partial->initial_has_prio, &partial->initial_ts, &partial->tail_ts);
-	codec_each(codec, &partial->initial_group, &partial->initial_tid, &partial->initial_prio,
-		   &partial->tail_tid);
+	codec_each(codec, &partial->packets, &partial->bytes, &initial, &tail,
+		   &partial->tail_is_doubted, &partial->tail_is_first, &partial->initial_has_prio,
+		   &partial->initial_ts);
+	codec_each(codec, &partial->tail_ts, &partial->initial_group, &partial->initial_tid,
+		   &partial->initial_prio, &partial->tail_tid);
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "initial %u or tail %u is no known kind", initial, tail);
@@ -162,8 +163,9 @@ static void group_codec(struct codec *codec, struct group *group)
 /* Keys that groups may have.  Only the merger makes keys of CPUs with an unknown thread. */
 static bool is_key(const struct partial_rules *rules, int64_t key)
 {
-	return (key >= INT32_MIN && key <= INT32_MAX) || key == KEY_INITIAL || key == KEY_LOST ||
-	       key == KEY_NOBODY ||
+	return (key >= INT32_MIN && key <= INT32_MAX) ||
+	       (key_is_user(key) && key <= KEY_USER(INT32_MAX, INT32_MAX)) || key == KEY_INITIAL ||
+	       key == KEY_LOST || key == KEY_NOBODY ||
 	       (rules->is_of_merger && key >= KEY_CPU(0) && key <= KEY_CPU(UINT32_MAX)) ||
 	       (key >= KEY_ENTITY(0, 0) &&
 		key < KEY_ENTITY((int64_t)rules->setup->analysis_count, 0));
@@ -379,7 +381,7 @@ static int keyed_codec(struct work *work)
 void partial_codec_segment(struct codec *codec, struct segment *segment)
 {
 	codec_each(codec, &segment->begin, &segment->end, &segment->tid, &segment->kind,
-		   &segment->is_broken, &segment->is_before);
+		   &segment->is_broken, &segment->is_first, &segment->is_before);
 	(void)codec_check(codec, segment->kind < RUN_KINDS && segment->begin <= segment->end);
 }
 

@@ -8,10 +8,11 @@
 
 #include "base/check.h"
 #include "engine/merger/merger-state.h"
+#include "engine/merger/round.h"
 
 static enum run_kind kind_of(const struct cpu *cpu)
 {
-	if (cpu->state != CPU_KNOWN) {
+	if (cpu->state != CPU_KNOWN || cpu->is_doubted) {
 		return RUN_UNKNOWN;
 	}
 	return cpu->tid == 0 ? RUN_IDLE : RUN_THREAD;
@@ -20,7 +21,8 @@ static enum run_kind kind_of(const struct cpu *cpu)
 /* The CPU's state lasts from `since` up to @end.  Time before `since` is accounted for. */
 static void add_segment(struct cpu *cpu, uint64_t end, bool is_broken)
 {
-	if (end > cpu->since) {
+	end = end > cpu->since ? end : cpu->since;
+	if (end > cpu->since || is_broken) {
 		*vec_push(&cpu->segments) = (struct segment){ .begin = cpu->since,
 							      .end = end,
 							      .tid = cpu->tid,
@@ -133,6 +135,7 @@ void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 	}
 	add_segment(cpu, ts, false);
 	cpu->state = CPU_UNKNOWN;
+	cpu->is_doubted = false;
 }
 
 void cpus_pass_hole(struct cpu *cpu, uint64_t ts)
@@ -228,14 +231,17 @@ static void drop_initial_gap(const struct cpu *cpu, struct partial *partial)
 	}
 }
 
-/* The time that the worker left to the merger, without what is accounted for already. */
-static void add_segments(struct cpu *cpu, const struct partial *partial)
+/* The time that the worker left to the merger, without what is accounted for already.  @fits: the
+ * chunk's first switch does. */
+static void add_segments(struct cpu *cpu, const struct partial *partial, bool fits)
 {
 	for (size_t i = 0; i < partial->segments.count; i++) {
 		struct segment segment = partial->segments.at[i];
 
-		if (segment.end > cpu->since) {
+		segment.end = segment.end > cpu->since ? segment.end : cpu->since;
+		if (segment.end > cpu->since || segment.is_broken) {
 			segment.begin = segment.begin < cpu->since ? cpu->since : segment.begin;
+			segment.kind = segment.is_first && !fits ? RUN_UNKNOWN : segment.kind;
 			*vec_push(&cpu->segments) = segment;
 			cpu->since = segment.end;
 		}
@@ -245,7 +251,6 @@ static void add_segments(struct cpu *cpu, const struct partial *partial)
 /* The partial comes from the stream whose switches decide which thread runs. */
 static void take_from_owner(struct merger_stream *stream, struct partial *partial)
 {
-	struct merger *merger = stream->merger;
 	struct cpu *cpu = stream->cpu;
 	bool is_broken;
 
@@ -262,13 +267,13 @@ static void take_from_owner(struct merger_stream *stream, struct partial *partia
 	}
 	is_broken = partial->initial == INITIAL_THREAD && cpu->state == CPU_KNOWN &&
 		    cpu->tid != partial->initial_tid;
-	merger->account.anomalies += is_broken;
 	if (partial->initial == INITIAL_GAP) {
 		drop_initial_gap(cpu, partial);
 	}
 	add_segment(cpu, partial->initial_ts, is_broken);
-	add_segments(cpu, partial);
+	add_segments(cpu, partial, !is_broken);
 	cpu->state = partial->tail == RUN_UNKNOWN ? CPU_UNKNOWN : CPU_KNOWN;
+	cpu->is_doubted = partial->tail_is_doubted || (partial->tail_is_first && is_broken);
 	cpu->tid = partial->tail == RUN_THREAD ? partial->tail_tid : 0;
 	cpu->since = partial->tail_ts > cpu->since ? partial->tail_ts : cpu->since;
 }
@@ -292,7 +297,6 @@ void cpus_take(struct merger_stream *stream, struct partial *partial)
 		add_rename(stream->merger, &partial->renames.at[i]);
 	}
 	if (stream->owns_cpu) {
-		stream->merger->account.anomalies += partial->broken;
 		take_from_owner(stream, partial);
 		if (CHECKS_ON) {
 			cpus_check(stream->cpu);
@@ -538,8 +542,30 @@ static void charge(struct merger *merger, struct cpu *cpu, const struct segment 
 	}
 }
 
-/* A broken segment is charged to the thread that was switched in: windows may have closed before
- * the contradiction is known.  The window in which it ends is not complete. */
+/* Another thread than the one of the segment leaves at its end. */
+static void note_misfit(struct merger *merger, const struct cpu *cpu, const struct segment *segment)
+{
+	uint32_t record;
+
+	merger->window_has_gap = true;
+	round_count_misfit(merger, cpu->owner);
+	if (segment->tid != 0) {
+		record = partial_add_record(merger->stitched, stitched_group(merger, segment->tid),
+					    segment->end, RECORD_GAP);
+		merger->stitched->records.at[record].arg32 = (int32_t)cpu->number;
+	}
+}
+
+/* Whether the segment ends in the round; what is broken at its bound is so in the next one, in
+ * which the switch is. */
+static bool ends_by(const struct merger *merger, const struct segment *segment, uint64_t bound)
+{
+	return segment->end <= bound &&
+	       !(segment->is_broken && segment->end >= merger->round.bound);
+}
+
+/* A broken segment is charged as it was when it began: windows may have closed before the
+ * contradiction is known.  The window in which it ends is not complete. */
 static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, bool closes)
 {
 	if (cpu->initial_is_new) {
@@ -556,15 +582,17 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 	while (cpu->segments_used < cpu->segments.count) {
 		struct segment *segment = &cpu->segments.at[cpu->segments_used];
 
-		if (segment->end > bound) {
+		if (!ends_by(merger, segment, bound)) {
 			if (closes && segment->begin < bound) {
 				charge(merger, cpu, segment, bound, (enum run_kind)segment->kind);
 				segment->begin = bound;
 			}
 			return;
 		}
-		merger->window_has_gap |= segment->is_broken;
 		charge(merger, cpu, segment, segment->end, (enum run_kind)segment->kind);
+		if (segment->is_broken) {
+			note_misfit(merger, cpu, segment);
+		}
 		cpu->segments_used++;
 	}
 	cpu->segments.count = 0;

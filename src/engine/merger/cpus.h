@@ -17,6 +17,8 @@
  *         before that switch belong to 5 (KEY_INITIAL in the partial).  Windows wait for this.
  *     (b) The tail of chunk 0 and the first evidence of chunk 1 agree: a segment of 7.  If they
  *         disagree, a switch is missing: the segment is broken, and the window not complete.
+ *         A switch that does not fit shows that not all switches are there: what runs behind it is
+ *         unknown until one fits.  Of a chunk's first switch only the merger knows.
  *     (c) After a gap the thread is unknown up to the next evidence.  That 4 left then does not
  *         say when it came.
  *

@@ -162,5 +162,6 @@ uint64_t merger_closed_until(const struct merger *merger);
 struct merger_account {
 	uint64_t events, packets, bytes; /* of partials taken in sequence */
 	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies; /* applied */
+	uint64_t misfits; /* of the anomalies: switches that do not fit */
 };
 const struct merger_account *merger_account(const struct merger *merger);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "kernel/thread-identity.h"
 
 /* The records of one group are being applied to the thread of one key. */
 struct applying {
@@ -41,6 +42,15 @@ static void apply_pid(struct thread *thread, const struct group *group)
 		thread->view.pid = group->pid;
 		shard_pick_again(thread);
 	}
+}
+
+/* The number of the CPU whose interval the record is about: that of its stream, or the merger says
+ * which. */
+static uint32_t interval_cpu(const struct applying *at, const struct record *record)
+{
+	uint32_t cpu = at->entry->source.cpu_number;
+
+	return cpu != UINT32_MAX ? cpu : (uint32_t)record->arg32;
 }
 
 /* The CPU on which the record happened; UINT64_MAX: none. */
@@ -95,9 +105,9 @@ static void note_death(struct shard *shard, struct thread *thread, const struct 
 	}
 }
 
-/* The thread's on-CPU interval goes on beyond the record, or ends there. */
-static void note_oncpu(struct applying *at, struct thread *thread, const struct record *record,
-		       bool is_open)
+/* The thread's on-CPU interval goes on beyond the record, up to one of leaving, or ends there. */
+static inline void note_oncpu(struct applying *at, struct thread *thread,
+			      const struct record *record, bool is_open)
 {
 	if (is_open) {
 		shard_open_oncpu(at->shard,
@@ -106,7 +116,7 @@ static void note_oncpu(struct applying *at, struct thread *thread, const struct 
 						       .key = at->key->key,
 						       .thread = thread });
 	} else if (at->shard->oncpus.count > 0) {
-		shard_close_oncpu(at->shard, at->entry->source.cpu_number, at->key->key);
+		shard_close_oncpu(at->shard, interval_cpu(at, record), at->key->key);
 	}
 }
 
@@ -122,6 +132,9 @@ static void run_on(struct applying *at, struct thread *thread, const struct reco
 	if (switched_in) {
 		thread = switched_in;
 		select_thread(at, thread, record);
+		if (thread->is_dead) {
+			shard_reopen(at->shard, thread);
+		}
 	} else {
 		shard_open_oncpu(at->shard, &(struct open_oncpu){ .ts = record->ts,
 								  .cpu = cpu,
@@ -202,7 +215,7 @@ static void switch_in(struct applying *at, struct thread *thread, const struct r
 	if (record->arg16 & RECORD_PRIO) {
 		hold(at, thread, record, record->ts + record->arg64);
 	}
-	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
+	note_oncpu(at, thread, record, !(record->arg16 & RECORD_PRIO));
 	note_death(at->shard, thread, record, record->arg16 & RECORD_PRIO);
 }
 
@@ -221,16 +234,25 @@ static void continue_on(struct applying *at, struct thread *thread, const struct
 	if (record->arg16 & RECORD_PRIO) {
 		hold(at, thread, record, record->ts + record->arg64);
 	}
-	note_oncpu(at, thread, record, !(record->arg16 & RECORD_LEFT));
+	note_oncpu(at, thread, record, !(record->arg16 & RECORD_PRIO));
 	note_death(at->shard, thread, record, record->arg16 & RECORD_PRIO);
 }
 
-/* In the same ns the thread was switched in on another CPU, and that record came first. */
-static bool is_tie(const struct applying *at, const struct thread *thread,
-		   const struct record *record)
+/*
+ * Where events are missing, or clocks of CPUs differ, a thread seems to be on two CPUs.  Then it is
+ * on the one where it was switched in last, from that time on.  What the other one says of its
+ * interval there is of run time only: whether the thread is known to be on the other one since, or
+ * to have left it, or was switched in there in the same ns, by a record that came first.
+ */
+static bool has_moved(const struct applying *at, const struct thread *thread,
+		      const struct record *record)
 {
-	return thread->cpu != at->entry->source.cpu_number && thread->in_ts == record->ts &&
-	       record->ts != 0;
+	uint32_t cpu = interval_cpu(at, record);
+
+	return thread->cpu != cpu && thread->cpu != UINT32_MAX &&
+	       (thread->is_in || at->shard->held.ts != OUT_NONE ||
+		(thread->in_ts == record->ts && record->ts != 0) ||
+		shard_oncpu(at->shard, cpu, at->key->key) == thread);
 }
 
 /* Its switch-in there may not have been seen. */
@@ -254,8 +276,14 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 					.cpu = at->entry->source.cpu_id,
 					.flags = record->arg16,
 					.is_tie = true };
-	bool moves = is_tie(at, thread, record);
+	struct thread *was = shard_oncpu(at->shard, at->entry->source.cpu_number, at->key->key);
+	bool moves = has_moved(at, thread, record);
 
+	if (was && was != thread) { /* of one that had the tid before */
+		report_out(at->shard, was, &tie, at->shard->left_out);
+		note_oncpu(at, was, record, false);
+		return;
+	}
 	if (moves) {
 		report_out(at->shard, thread, &tie, at->shard->left_out);
 	} else {
@@ -287,7 +315,7 @@ static void initial_thread(struct shard *shard, struct thread *thread, const str
 
 static void fork_thread(struct applying *at, const struct record *record)
 {
-	release_any(at->shard, false);
+	release_any(at->shard, at->shard->held.ts > record->ts);
 	at->key->thread = shard_thread_fork(at->shard, at->key->key, record->ts);
 	apply_name(at->shard, at->key->thread, at->group);
 	if (record->arg64 <= INT32_MAX) {
@@ -314,6 +342,12 @@ static void own_record(struct applying *at, const struct record *record)
 static inline void gap(struct applying *at, struct thread *thread, const struct record *record)
 {
 	if (at->entry->source.owns_cpu) {
+		bool moves = has_moved(at, thread, record);
+		bool is_misfit = at->entry->source.cpu_number == UINT32_MAX; /* as cpus.c says */
+
+		if (moves || (is_misfit && thread->in_ts == record->ts)) {
+			return; /* it is elsewhere, or came there in that ns */
+		}
 		note_oncpu(at, thread, record, false);
 		thread->is_in = false;
 	}
@@ -386,6 +420,30 @@ static inline bool carries_name(const struct record *record)
 	       record->kind == RECORD_EXEC || record->kind == RECORD_PROCESS;
 }
 
+/* Whether the record is about what happens to its thread, and not about an interval of a CPU on
+ * which the thread was, as far as that CPU tells. */
+static bool is_of_life(const struct applying *at, const struct record *record)
+{
+	return record->kind != RECORD_GAP && record->kind != RECORD_RUN &&
+	       !(record->kind == RECORD_OUT &&
+		 shard_oncpu(at->shard, interval_cpu(at, record), at->key->key));
+}
+
+/* The thread has ended, or will with this record: another one has its tid since. */
+static __attribute__((noinline)) void use_after_end(struct applying *at,
+						    const struct record *record, bool *is_fresh)
+{
+	struct shard *shard = at->shard;
+	struct thread *dead = at->key->thread;
+
+	if (thread_is_over(shard_end_ts(shard, dead), record->ts) && is_of_life(at, record)) {
+		at->key->thread = shard_thread_fork(shard, at->key->key, record->ts);
+		*is_fresh = true;
+	} else {
+		shard_reopen(shard, dead);
+	}
+}
+
 /* Applies one record; @is_fresh: the group's name has not been applied. */
 static inline void use_record(struct applying *at, const struct record *record, bool *is_fresh)
 {
@@ -398,12 +456,12 @@ static inline void use_record(struct applying *at, const struct record *record, 
 		}
 		key->thread = shard_thread(at->shard, key->key);
 	}
+	if (key->thread->is_dead && record->kind != RECORD_FORK) {
+		use_after_end(at, record, is_fresh);
+	}
 	if (*is_fresh && carries_name(record)) {
 		apply_name(at->shard, key->thread, at->group);
 		*is_fresh = false;
-	}
-	if (key->thread->is_dead && record->kind != RECORD_FORK) {
-		shard_reopen(at->shard, key->thread);
 	}
 	if (at->shard->held.ts < record->ts) {
 		release(at->shard, false);

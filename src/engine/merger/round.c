@@ -44,10 +44,13 @@ static void account_slice(struct merger *merger, const struct slice *slice, uint
 	merger->applied.discarded += slice->discarded;
 	merger->applied.lost_packets += slice->lost_packets;
 	merger->applied.bad_packets += slice->bad_packets;
+	merger->applied.anomalies += slice->anomalies + slice->misfits;
+	merger->applied.misfits += slice->misfits;
 	merger->account.discarded += slice->discarded;
 	merger->account.lost_packets += slice->lost_packets;
 	merger->account.bad_packets += slice->bad_packets;
-	merger->account.anomalies += slice->anomalies;
+	merger->account.anomalies += slice->anomalies + slice->misfits;
+	merger->account.misfits += slice->misfits;
 	merger->account.late_events += late;
 	merger->window_late += late;
 }
@@ -78,21 +81,32 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 	account_slice(merger, slice, late);
 }
 
-void round_lose(struct merger *merger, uint64_t packets)
+/* What no slice of the stream counts. */
+static void add_counts(struct merger *merger, const struct slice *counts,
+		       const struct stream_identity *stream)
 {
-	const struct stream_identity nobody = { .class_id = UINT64_MAX,
-						.cpu_id = UINT64_MAX,
-						.instance_id = UINT64_MAX };
-	const struct slice slice = { .lost_packets = packets };
 	struct shard *shard = &merger->tables.shards[0];
 
 	assert(merger->tasks_running == 0); /* they use the shard */
 	if (merger->tables.layout.selects) {
-		shard_select_cpu(shard, nobody.cpu_id);
+		shard_select_cpu(shard, stream->cpu_id);
 	}
-	shard_each_rare_with(shard, on_slice, (shard, &slice, &nobody, 0));
+	shard_each_rare_with(shard, on_slice, (shard, counts, stream, 0));
 	shard->left_out = 0;
-	account_slice(merger, &slice, 0);
+	account_slice(merger, counts, 0);
+}
+
+void round_lose(struct merger *merger, uint64_t packets)
+{
+	add_counts(merger, &(const struct slice){ .lost_packets = packets },
+		   &(const struct stream_identity){ .class_id = UINT64_MAX,
+						    .cpu_id = UINT64_MAX,
+						    .instance_id = UINT64_MAX });
+}
+
+void round_count_misfit(struct merger *merger, const struct merger_stream *stream)
+{
+	add_counts(merger, &(const struct slice){ .misfits = 1 }, &stream->identity);
 }
 
 /* ---- the order of streams, which does not depend on their arrival ---- */

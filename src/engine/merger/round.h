@@ -79,6 +79,8 @@ void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bo
 
 /* Adds lost packets of no stream to the open window. */
 void round_lose(struct merger *merger, uint64_t packets);
+/* The same of a switch of the stream that does not fit. */
+void round_count_misfit(struct merger *merger, const struct merger_stream *stream);
 
 /* Asserts the invariants of the round that has begun. */
 void round_check(const struct merger *merger);

@@ -99,6 +99,8 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 		.lost_packets = applied->lost_packets,
 		.bad_packets = applied->bad_packets,
 		.late_events = merger->window_late,
+		.anomalies = applied->anomalies,
+		.misfits = applied->misfits,
 	};
 
 	tables_collect(&merger->tables);
@@ -522,7 +524,7 @@ void merger_emit_total(struct merger *merger, bool so_far)
 		.end = merger->closed_end > merger->begin ? merger->closed_end : merger->begin,
 		.complete = merger->account.discarded + merger->account.lost_packets +
 					    merger->account.bad_packets +
-					    merger->account.late_events ==
+					    merger->account.late_events + merger->account.misfits ==
 				    0 &&
 			    merger->closed_end <= merger->cut_at,
 		.is_cut = merger->closed_end > merger->cut_at,
@@ -531,6 +533,8 @@ void merger_emit_total(struct merger *merger, bool so_far)
 		.lost_packets = merger->account.lost_packets,
 		.bad_packets = merger->account.bad_packets,
 		.late_events = merger->account.late_events,
+		.anomalies = merger->account.anomalies,
+		.misfits = merger->account.misfits,
 	};
 
 	merger_wait(merger); /* tasks change names and priorities */

@@ -413,15 +413,6 @@ static const char *special_name(uint32_t member)
 	return names[member];
 }
 
-/* The name of a process is that of its leader; "": that is not known. */
-static const char *process_name(struct tables *tables, int64_t pid)
-{
-	struct shard *shard = &tables->shards[key_shard(pid)];
-	const struct thread *leader = shard_thread_known(shard, pid);
-
-	return leader && leader->view.pid == pid ? leader->view.comm : "";
-}
-
 static void set_name(struct pair_side *side, const char *name)
 {
 	size_t len = strlen(name);
@@ -451,13 +442,13 @@ static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 		set_name(&side, report_container_name(pass->tables, pass->listing->selection,
 						      view->container, room));
 	} else if (view->pid >= 0) {
-		const char *name = process_name(pass->tables, view->pid);
+		const struct thread *leader = report_leader(pass->tables, view->pid);
 
 		side.number = view->pid;
-		side.named_by = name[0]         ? INT32_MIN
+		side.named_by = leader          ? INT32_MIN
 				: view->comm[0] ? process_name_rank(view->tid, view->pid)
 						: PROCESS_UNNAMED;
-		set_name(&side, name[0] ? name : view->comm);
+		set_name(&side, leader ? leader->view.comm : view->comm);
 	}
 	return side;
 }

@@ -138,6 +138,23 @@ static void list_keyed(struct tables *tables, struct listing *listing)
 
 /* ---- the longest ---- */
 
+/* The newest thread with this tid; NULL: there is none, or user programs have several. */
+static const struct thread *only_thread(struct shard *shard, int32_t tid)
+{
+	const struct thread *found = shard_thread_known(shard, tid), *user = NULL;
+	size_t users = 0;
+
+	for (size_t i = 0; !found && i < shard->resident.count; i++) {
+		const struct thread *thread = shard->resident.at[i];
+
+		if (thread && thread->is_user && thread->view.tid == tid) {
+			user = thread;
+			users++;
+		}
+	}
+	return users == 1 ? user : found;
+}
+
 /*
  * Shows the thread that began what belongs to no thread.  Only its tid is known.  Name and process
  * are those of the thread of this tid, unless several had it, or one of the shard lost its row.
@@ -157,7 +174,7 @@ static void show_begun_by(struct tables *tables, struct shown_instance *shown)
 		strcpy(shown->view.comm, "(idle)");
 	}
 	if (tid > 0 && !shard->other) {
-		thread = shard_thread_known(shard, tid);
+		thread = only_thread(shard, tid);
 	}
 	if (thread && !thread->is_reused) {
 		shown->view = thread->view;

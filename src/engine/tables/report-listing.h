@@ -52,6 +52,9 @@ struct report_row *report_add_row(struct listing *listing, const uint64_t *value
 const char *report_container_name(const struct tables *tables, const struct selection *selection,
 				  uint32_t pid_ns, char room[NAME_BYTES + 1]);
 
+/* The thread that leads the process, and gives it its name; NULL: it has none that is known. */
+const struct thread *report_leader(struct tables *tables, int32_t pid);
+
 /* Fills the tables of threads and processes. */
 void report_threads(struct tables *tables, const struct listings *listings, bool total);
 /* Lists the threads of which something else is known than the last time. */

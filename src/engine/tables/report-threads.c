@@ -68,7 +68,28 @@ static struct process_row *process_at(const struct tables *tables, struct pass *
 	return listing->processes.at[number];
 }
 
+const struct thread *report_leader(struct tables *tables, int32_t pid)
+{
+	struct shard *shard = &tables->shards[key_shard(pid)];
+	const struct thread *leader = pid > 0 ? shard_thread_known(shard, pid) : NULL;
+
+	if (!leader && pid > 0) {
+		leader = shard_thread_known(shard, KEY_USER(pid, pid));
+	}
+	/* Who has the process' number as its tid leads it, if it says so or not. */
+	return leader && leader->view.comm[0] && (leader->view.pid == pid || leader->view.pid < 0)
+		       ? leader
+		       : NULL;
+}
+
 /* The thread that names the process also says which container it is in. */
+static void take_name(struct process_row *process, const struct thread *thread)
+{
+	process->view.container = thread->view.container;
+	memcpy(process->view.comm, thread->view.comm, sizeof(process->view.comm));
+}
+
+/* Until it is known what its leader is called. */
 static void name_process(struct process_row *process, const struct thread *thread)
 {
 	const struct thread_view *view = &thread->view;
@@ -76,9 +97,22 @@ static void name_process(struct process_row *process, const struct thread *threa
 	assert(process->view.pid == view->pid);
 	if (view->comm[0] &&
 	    process_name_by(&process->named, view->tid, view->pid, shard_row_id(thread))) {
-		process->view.container = view->container;
-		memcpy(process->view.comm, view->comm, sizeof(view->comm));
+		take_name(process, thread);
 	}
+}
+
+/* In every window: also where the leader does nothing.  Returns whose name it is, 0: the leader's.
+ */
+static int32_t name_by_leader(struct tables *tables, struct process_row *process)
+{
+	const struct thread *leader = report_leader(tables, process->view.pid);
+
+	if (leader) {
+		take_name(process, leader);
+	}
+	return leader || process->named.rank <= 0 || process->named.rank == PROCESS_UNNAMED
+		       ? 0
+		       : process->named.rank;
 }
 
 static void add_to_process(const struct tables *tables, struct pass *pass, struct listing *listing,
@@ -106,7 +140,7 @@ static void place_process(const struct tables *tables, const struct listing *lis
 	row->owner = pid_ns != 0 ? pid_ns : REPORT_NO_NUMBER;
 }
 
-static void list_processes(const struct tables *tables, struct listing *listing)
+static void list_processes(struct tables *tables, struct listing *listing)
 {
 	bool by_container = listing->table->has_containers && tables->layout.setup->wants_places;
 
@@ -119,6 +153,7 @@ static void list_processes(const struct tables *tables, struct listing *listing)
 			row->thread = &process->view;
 			row->id = (uint64_t)process->view.pid;
 			row->name = process->view.pid < 0 ? process->view.comm : NULL;
+			row->named_by = name_by_leader(tables, process);
 		}
 		if (row && by_container) {
 			place_process(tables, listing, process, row);

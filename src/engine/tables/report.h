@@ -35,6 +35,8 @@ struct report_row {
 	const struct thread_view *thread;
 	const uint64_t *values; /* by column (engine/tables/columns.h); COLUMN_PRIO has none */
 	const struct instance *instance; /* SCOPE_LONGEST, in place of values */
+	/* SCOPE_PROCESS: the tid of the thread whose name it has, 0: its leader's, as it should. */
+	int32_t named_by;
 };
 
 struct thread_view {
@@ -96,6 +98,8 @@ struct report {
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */
 	uint64_t discarded, lost_packets, bad_packets, late_events;
+	uint64_t anomalies;   /* times that were moved, and ... */
+	uint64_t misfits;     /* ... switches of another thread than was there (definitions, 2.1) */
 	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */

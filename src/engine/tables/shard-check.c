@@ -97,7 +97,7 @@ static bool slots_lead_to_residents(const struct shard *shard)
 		if (!is_resident(shard, slot->thread) || slot->thread->is_replaced) {
 			return false;
 		}
-		if (slot->thread->view.tid != (slot->key < KEY_INITIAL ? slot->key : -1)) {
+		if (thread_key(slot->thread) != (slot->key < KEY_INITIAL ? slot->key : -1)) {
 			return false;
 		}
 	}
@@ -111,7 +111,7 @@ static bool live_are_found(const struct shard *shard)
 		const struct thread *thread = shard->resident.at[i];
 
 		if (thread && !thread->is_dead && thread->view.tid >= 0 &&
-		    slots_find(&shard->slots, NULL, thread->view.tid)->thread != thread) {
+		    slots_find(&shard->slots, NULL, thread_key(thread))->thread != thread) {
 			return false;
 		}
 	}

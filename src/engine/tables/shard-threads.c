@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
+#include "kernel/thread-identity.h"
 
 /* ---- memory ---- */
 
@@ -102,8 +103,10 @@ static struct thread *thread_new(struct shard *shard, int64_t key)
 		thread->view.tid = -1;
 		thread->incarnation = key == KEY_NOBODY ? UINT32_MAX : (uint32_t)key;
 	} else {
-		thread->view.tid = (int32_t)key;
-		thread->incarnation = shard->next_incarnation;
+		thread->view.tid = key_tid(key);
+		thread->is_user = key_is_user(key);
+		thread->incarnation =
+			thread->is_user ? (uint32_t)key_user_pid(key) : shard->next_incarnation;
 	}
 	thread->view.pid = -1;
 	thread->cpu = UINT32_MAX;
@@ -167,6 +170,7 @@ static inline void end_thread(struct shard *shard, struct thread *thread, uint64
 		presence->live &= ~bit;
 		presence->ending |= bit;
 		*vec_push(&shard->dead) = (struct dead){ .ts = ts, .thread = thread };
+		shard_each_rare_with(shard, on_end, (shard, thread, ts));
 	}
 	presence->ending &= is_over ? ~bit : UINT64_MAX;
 }
@@ -385,6 +389,36 @@ static void take_out(struct shard *shard, struct thread *thread)
 	put_thread(shard, thread->view.tid, NULL);
 }
 
+/* Whether it is on a CPU, or left it at a time that lies ahead. */
+static bool is_on_cpu(const struct shard *shard, const struct thread *thread)
+{
+	bool leaves = false;
+
+	for (size_t i = 0; i < shard->leaving.count; i++) {
+		leaves |= shard->leaving.at[i].thread == thread;
+	}
+	return leaves || thread->is_in;
+}
+
+/* Of a process nothing goes on but @thread, whose exec gave it the leader's tid. */
+static void end_others(struct shard *shard, const struct thread *thread, uint64_t ts)
+{
+	for (size_t word = 0; word < shard->presence.count; word++) {
+		uint64_t left = shard->presence.at[word].live;
+
+		for (; left != 0; left &= left - 1) {
+			struct thread *other =
+				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
+
+			if (other != thread &&
+			    thread_ends_by_exec(other->view.pid, thread->view.pid,
+						is_on_cpu(shard, other))) {
+				shard_thread_ends(shard, other, ts);
+			}
+		}
+	}
+}
+
 void tables_rename_thread(struct tables *tables, const struct rename *rename)
 {
 	struct shard *from = &tables->shards[key_shard(rename->from)];
@@ -415,6 +449,9 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 		*vec_push(&to->touched) = thread;
 	}
 	put_thread(to, rename->to, thread);
+	for (size_t s = 0; s < SHARDS; s++) {
+		end_others(&tables->shards[s], thread, rename->ts);
+	}
 }
 
 /* ---- too many threads ---- */
@@ -434,8 +471,8 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	if (shard->layout->pair_columns) { /* no task that adds to pairs runs meanwhile */
 		pairs_forget_thread(&((struct tables *)shard->layout->tables)->pairs, thread);
 	}
-	if (!thread->is_replaced && shard_thread_known(shard, thread->view.tid) == thread) {
-		put_thread(shard, thread->view.tid, NULL);
+	if (!thread->is_replaced && shard_thread_known(shard, thread_key(thread)) == thread) {
+		put_thread(shard, thread_key(thread), NULL);
 	}
 	remove_resident(shard, thread);
 	forget_oncpus(shard, thread);

@@ -313,6 +313,16 @@ bool shard_sleeps_at(const struct shard *shard, const struct thread *thread, uin
 	       (held->flags & (RECORD_SLEEPS | RECORD_DEAD)) == RECORD_SLEEPS;
 }
 
+struct cpu *shard_cpu_at_end(struct shard *shard, uint64_t id)
+{
+	struct cpu **found = cpus_get(&shard->layout->tables->cpus, id);
+
+	if (shard->layout->selects) {
+		shard_select_cpu(shard, id);
+	}
+	return found && (*found)->owner ? *found : NULL;
+}
+
 uint64_t shard_cpu_id(const struct cpu *cpu)
 {
 	return cpu->id;

@@ -58,7 +58,8 @@ struct thread {
 	uint32_t cpu;         /* number of that of its last switch-in, UINT32_MAX: none */
 	uint64_t in_ts;       /* of that, 0: not known */
 	uint32_t incarnation; /* its number among those that had its tid; an entity: its number */
-	uint32_t resident_at : 24; /* index in shard->resident */
+	uint32_t resident_at : 23; /* index in shard->resident */
+	bool is_user : 1; /* of a user program, known with its process: `incarnation` is its pid */
 	bool is_dead : 1;
 	bool is_in : 1;       /* on `cpu`, as far as is known */
 	bool is_touched : 1;  /* listed in shard->touched */
@@ -67,7 +68,7 @@ struct thread {
 	uint32_t picked : 3;  /* PICKED_...: whether the selection has it; 0: not looked up yet */
 };
 
-#define RESIDENTS_MAX ((size_t)1 << 24) /* of one shard: resident_at */
+#define RESIDENTS_MAX ((size_t)1 << 23) /* of one shard: resident_at */
 
 _Static_assert(sizeof(struct thread) == 56, "one cache line has it and the begin of a state");
 
@@ -76,6 +77,12 @@ struct thread_told {
 	uint64_t id;   /* its row id then; 0: never */
 	uint32_t hash; /* of what was listed */
 };
+
+/* The key under which the newest thread of a tid is found. */
+static inline int64_t thread_key(const struct thread *thread)
+{
+	return thread->is_user ? KEY_USER(thread->incarnation, thread->view.tid) : thread->view.tid;
+}
 
 /* Orders the threads that had one tid, too: report_row.id. */
 static inline uint64_t shard_row_id(const struct thread *thread)

@@ -45,6 +45,7 @@ struct cpu {
 	struct merger_stream *owner; /* the stream whose switches count; NULL: none */
 	enum cpu_state state;        /* from `since` on */
 	int32_t tid;
+	bool is_doubted;        /* CPU_KNOWN: whoever it is, its time is unknown (merger/cpus.h) */
 	uint64_t since;         /* ns: end of the last segment charged */
 	uint64_t unknown_from;  /* ns: begin of the last hole that rounds came to; 0: none */
 	uint64_t initial_limit; /* ns: a watermark that ends CPU_INITIAL */

@@ -15,7 +15,8 @@ void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window)
 {
 	const struct setup *setup = worker->setup;
 
-	each_analysis_with(setup, on_oncpu_end, i) {
+	each_analysis_of(worker->oncpu_ends, i)
+	{
 		worker->analysis = (uint8_t)i;
 		setup->analyses[i]->on_oncpu_end(worker, worker->states + setup->state_offsets[i],
 						 ts, is_window);
@@ -28,6 +29,13 @@ static enum run_kind run_kind_of(const struct worker *worker)
 		return RUN_UNKNOWN;
 	}
 	return worker->tid == 0 ? RUN_IDLE : RUN_THREAD;
+}
+
+/* What the time is charged to.  Behind a switch that does not fit it is unknown whether others ran
+ * there, too, which the trace does not show: events are filtered, or lost without a word. */
+static enum run_kind charged_kind(const struct worker *worker)
+{
+	return worker->fit == FITS_NOT ? RUN_UNKNOWN : run_kind_of(worker);
 }
 
 /* Whether the time from `since` to @ts, which the open slice has, lies within that slice. */
@@ -48,33 +56,34 @@ static void leave_to_merger(struct worker *worker, uint64_t ts, bool is_broken)
 		(struct segment){ .begin = worker->since,
 				  .end = ts,
 				  .tid = worker->tid,
-				  .kind = (uint8_t)run_kind_of(worker),
-				  .is_broken = is_broken };
+				  .kind = (uint8_t)charged_kind(worker),
+				  .is_broken = is_broken,
+				  .is_first = worker->fit == FITS_FIRST };
 	worker->since = ts;
 }
 
 /*
  * Charges the time up to @ts.  If it lies within the slice, so does the record of the on-CPU
- * interval, which gets its length.  @is_broken: another thread than worker->tid leaves at @ts.
+ * interval, which gets its length.  @is_broken: another thread than worker->tid leaves at @ts,
+ * which is the merger's matter.
  */
 static void charge(struct worker *worker, uint64_t ts, bool is_broken)
 {
-	enum run_kind kind = run_kind_of(worker);
+	enum run_kind kind = charged_kind(worker);
 	uint64_t ns = ts - worker->since;
 
 	assert(worker->chunk->has_switches);
-	worker->partial->broken += is_broken;
-	if (!is_within(worker, ts)) {
+	if (is_broken || worker->fit == FITS_FIRST || !is_within(worker, ts)) {
 		leave_to_merger(worker, ts, is_broken);
-	} else {
-		worker->slice.has_gap |= is_broken;
-		worker->slice.cpu_ns[kind] += ns;
-		if (kind == RUN_THREAD) {
-			struct record *oncpu = worker_record(worker, worker->oncpu);
+		return;
+	}
+	worker->slice.has_gap |= kind == RUN_UNKNOWN;
+	worker->slice.cpu_ns[kind] += ns;
+	if (kind == RUN_THREAD) {
+		struct record *oncpu = worker_record(worker, worker->oncpu);
 
-			oncpu->arg64 = ns;
-			oncpu->arg16 |= RECORD_LEFT;
-		}
+		oncpu->arg64 = ns;
+		oncpu->arg16 |= RECORD_LEFT;
 	}
 	worker->since = ts;
 }
@@ -88,6 +97,12 @@ static void note_initial(struct worker *worker, uint64_t ts, int32_t tid)
 	worker->partial->initial_ts = ts;
 	worker->partial->initial_tid = tid;
 	worker->since = ts;
+}
+
+/* Whether the evidence fits that comes now; @is_broken: not to what was known. */
+static enum fit fit_of(const struct worker *worker, bool is_broken)
+{
+	return worker->known == KNOWN_INITIAL ? FITS_FIRST : is_broken ? FITS_NOT : FITS;
 }
 
 /* ---- what is missing ---- */
@@ -130,6 +145,8 @@ static void show_leaving(struct worker *worker, const struct switched *s, uint16
 static __attribute__((noinline)) void leave_in_part(struct worker *worker, const struct switched *s,
 						    uint16_t flags, uint32_t group)
 {
+	bool is_broken = worker->known == KNOWN_TID && worker->tid != s->prev;
+
 	if (worker->known == KNOWN_INITIAL) {
 		note_initial(worker, s->ts, s->prev);
 		worker->partial->initial_has_prio = true;
@@ -138,7 +155,7 @@ static __attribute__((noinline)) void leave_in_part(struct worker *worker, const
 			memcpy(worker->partial->initial_name, s->prev_comm, NAME_BYTES);
 		}
 	} else {
-		charge(worker, s->ts, worker->known == KNOWN_TID && worker->tid != s->prev);
+		charge(worker, s->ts, is_broken);
 	}
 	if (worker->known == KNOWN_NOT) {
 		tell_lost(worker, s->ts, true);
@@ -146,6 +163,7 @@ static __attribute__((noinline)) void leave_in_part(struct worker *worker, const
 	if (s->prev != 0) {
 		show_leaving(worker, s, flags, group, NULL);
 	}
+	worker->fit = fit_of(worker, is_broken);
 }
 
 /* Nearly always the thread that was switched in last leaves, in the same slice. */
@@ -155,7 +173,8 @@ static void leave(struct worker *worker, const struct switched *s, uint16_t flag
 	struct record *oncpu;
 
 	assert_hot(worker->known == KNOWN_INITIAL || worker->since <= s->ts);
-	if (worker->known != KNOWN_TID || worker->tid != s->prev || !is_within(worker, s->ts)) {
+	assert_hot(worker->fit == FITS_NOBODY || worker->known == KNOWN_TID);
+	if (worker->fit != FITS || worker->tid != s->prev || !is_within(worker, s->ts)) {
 		leave_in_part(worker, s, flags, group);
 		return;
 	}
@@ -406,21 +425,22 @@ void worker_on_fork(struct worker *worker, void *state, const struct trace_event
 static void continue_as(struct worker *worker, uint64_t ts, int32_t former, int32_t tid,
 			uint32_t group)
 {
+	bool is_broken = worker->known == KNOWN_TID && worker->tid != former;
+
 	assert(tid != former);
-	if (worker->known == KNOWN_TID && worker->tid != former) {
-		return;
-	}
-	if (worker->known != KNOWN_TID) { /* from here on the thread is known, as after a switch */
+	/* From here on the thread is known, as after a switch. */
+	if (worker->known != KNOWN_TID || is_broken) {
 		worker_end_oncpu(worker, ts, false);
 	}
 	if (worker->known == KNOWN_INITIAL) {
 		note_initial(worker, ts, former);
 	} else {
-		charge(worker, ts, false);
+		charge(worker, ts, is_broken);
 	}
 	if (worker->known == KNOWN_NOT) {
 		tell_lost(worker, ts, true);
 	}
+	worker->fit = fit_of(worker, is_broken);
 	worker->known = KNOWN_TID;
 	worker->tid = tid;
 	worker->group = group;
@@ -567,6 +587,7 @@ void worker_note_gap(struct worker *worker, uint64_t ts, uint64_t end)
 	}
 	worker->slice.has_gap = true;
 	worker->known = KNOWN_NOT;
+	worker->fit = FITS_NOBODY;
 	worker->oncpu = SIZE_MAX;
 	worker_forget_groups(worker); /* records at the same time come after the gap */
 	(void)worker_add(worker, worker_group_of(worker, KEY_LOST), ts, RECORD_RESET_UNKNOWN);
@@ -578,6 +599,8 @@ void worker_note_last(struct worker *worker)
 
 	assert((worker->known == KNOWN_INITIAL) == (worker->partial->initial == INITIAL_NONE));
 	worker->partial->tail = run_kind_of(worker);
+	worker->partial->tail_is_doubted = worker->fit == FITS_NOT;
+	worker->partial->tail_is_first = worker->fit == FITS_FIRST;
 	worker->partial->tail_tid = worker->tid;
 	worker->partial->tail_ts = worker->since;
 	worker->partial->records_until =

@@ -13,6 +13,11 @@ bool worker_sees_switches(const struct worker *worker)
 	return worker->chunk->has_switches;
 }
 
+bool worker_preempts_softirqs(const struct worker *worker)
+{
+	return worker->is_rt;
+}
+
 uint64_t worker_numbers(struct worker *worker, const uint64_t *numbers, size_t count)
 {
 	uint64_t at = worker->partial->numbers.count;

@@ -88,31 +88,31 @@ const char *worker_name_bytes(const struct value *value, char scratch[NAME_BYTES
 	return scratch;
 }
 
-uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name)
+uint32_t worker_group_named(struct worker *worker, int64_t key, const char *name)
 {
-	struct group_place *place = places_find(&worker->places, worker, tid);
+	struct group_place *place = places_find(&worker->places, worker, key);
 	uint32_t group =
-		places_is_used(worker, place) ? place->group : group_new(worker, place, tid);
+		places_is_used(worker, place) ? place->group : group_new(worker, place, key);
 
 	if (name && !worker_group_goes_by(worker_group(worker, group),
 					  name)) { /* so it was in the table already */
-		group = group_new(worker, place, tid);
+		group = group_new(worker, place, key);
 		worker_group_set_name(worker_group(worker, group), name);
 	}
 	return group;
 }
 
 /* @name may be NULL.  Known are both from the record on. */
-static void tell_thread(struct worker *worker, uint64_t ts, int32_t tid, int32_t pid,
+static void tell_thread(struct worker *worker, uint64_t ts, int64_t key, int32_t pid,
 			const char *name)
 {
-	uint32_t index = worker_group_named(worker, tid, name);
+	uint32_t index = worker_group_named(worker, key, name);
 
 	if (worker_group(worker, index)->pid == pid) {
 		return;
 	}
 	if (worker_group(worker, index)->pid != INT32_MIN) {
-		index = worker_group_new(worker, tid);
+		index = worker_group_new(worker, key);
 		if (name) {
 			worker_group_set_name(worker_group(worker, index), name);
 		}
@@ -121,25 +121,27 @@ static void tell_thread(struct worker *worker, uint64_t ts, int32_t tid, int32_t
 	(void)worker_add(worker, index, ts, RECORD_PROCESS);
 }
 
-int32_t worker_thread_of(struct worker *worker, const struct trace_event *event,
+int64_t worker_thread_of(struct worker *worker, const struct trace_event *event,
 			 const struct thread_fields *fields)
 {
 	char scratch[NAME_BYTES];
-	int32_t tid;
+	int32_t tid, pid;
 
 	if (worker_sees_switches(worker) || event_has(event, fields->tid) ||
 	    !event_has(event, fields->vtid)) {
 		return worker_tid_of(worker, event, fields->tid);
 	}
 	tid = (int32_t)event->values[fields->vtid].i;
-	if (tid > 0 && fields->vpid != FIELD_NONE && event_has(event, fields->vpid)) {
+	pid = fields->vpid != FIELD_NONE ? (int32_t)event_i64(event, fields->vpid, -1) : -1;
+	if (tid > 0 && pid >= 0) {
 		const struct value *name =
 			fields->procname != FIELD_NONE && event_has(event, fields->procname)
 				? &event->values[fields->procname]
 				: NULL;
 
-		tell_thread(worker, event->ts, tid, (int32_t)event->values[fields->vpid].i,
+		tell_thread(worker, event->ts, KEY_USER(pid, tid), pid,
 			    name ? worker_name_bytes(name, scratch) : NULL);
+		return KEY_USER(pid, tid);
 	}
 	return tid;
 }
@@ -147,7 +149,7 @@ int32_t worker_thread_of(struct worker *worker, const struct trace_event *event,
 /* ---- records ---- */
 
 /* The key of a thread that worker->group does not stand for. */
-static int64_t key_of(const struct worker *worker, int32_t tid)
+static int64_t key_of(const struct worker *worker, int64_t tid)
 {
 	if (tid == TID_CURRENT) {
 		return worker->known == KNOWN_NOT ? KEY_LOST : KEY_INITIAL;
@@ -155,7 +157,7 @@ static int64_t key_of(const struct worker *worker, int32_t tid)
 	return tid == 0 ? KEY_NOBODY : tid; /* the idle thread has no records of its own */
 }
 
-struct record *worker_emit(struct worker *worker, uint64_t ts, int32_t tid, unsigned int kind)
+struct record *worker_emit(struct worker *worker, uint64_t ts, int64_t tid, unsigned int kind)
 {
 	struct record *record;
 	int64_t key = key_of(worker, tid);

@@ -24,8 +24,8 @@ void worker_take_slice(struct worker *worker);
 /* The newest group of @key in the slice, and always a new group. */
 uint32_t worker_group_of(struct worker *worker, int64_t key);
 uint32_t worker_group_new(struct worker *worker, int64_t key);
-/* The newest group of @tid that has this name.  @name may be NULL: any. */
-uint32_t worker_group_named(struct worker *worker, int32_t tid, const char *name);
+/* The newest group of @key that has this name.  @name may be NULL: any. */
+uint32_t worker_group_named(struct worker *worker, int64_t key, const char *name);
 
 /* The name in a text field: in place if it is an array of NAME_BYTES, which kernel tracers write,
  * else in @scratch. */

@@ -51,6 +51,14 @@ enum known {
 	KNOWN_NOT,     /* after a gap */
 };
 
+/* Whether the switch that began what runs fits: the thread that it says has left was there. */
+enum fit {
+	FITS_NOBODY, /* it is not KNOWN_TID */
+	FITS,
+	FITS_NOT,
+	FITS_FIRST, /* it is the chunk's first, so that the merger knows */
+};
+
 struct worker {
 	const struct setup *setup;
 	struct chunk *chunk;
@@ -74,7 +82,9 @@ struct worker {
 	struct decoder_passed passed; /* its limit: the end of the slice or the packet */
 	uint32_t tally_room;          /* classes that passed.counts and passed.seen have room for */
 
-	uint32_t resting; /* analyses, by bit */
+	uint32_t resting;    /* analyses, by bit */
+	uint32_t oncpu_ends; /* the same: whose on_oncpu_end is called */
+	bool is_rt;          /* the kernel preempts soft interrupts */
 
 	uint64_t last_ts; /* ns: no later event or record of the stream is older */
 	uint64_t gap_end; /* ns: of the gap that on_lost() tells of */
@@ -83,6 +93,7 @@ struct worker {
 	/* which thread runs */
 	struct switch_layout switches;
 	enum known known;
+	enum fit fit; /* not FITS: only leave_in_part() charges the time since */
 	int32_t tid;
 	uint64_t since; /* ns: time of the CPU is charged up to here; not in KNOWN_INITIAL */
 	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up yet */

@@ -507,6 +507,7 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->passed.limit = 0;
 	worker->last_ts = chunk->begin;
 	worker->known = KNOWN_INITIAL;
+	worker->fit = FITS_NOBODY;
 	worker->tid = 0;
 	worker->since = chunk->begin;
 	worker->switches = (struct switch_layout){ 0 };
@@ -514,8 +515,15 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->group = RECORD_NONE;
 	worker->initial_group = RECORD_NONE;
 	worker->analysis = 0;
-	worker->resting = 0;
-	worker->passed.unwanted = SKIP_PASS;
+	worker->resting = worker->setup->follows_rt && !task_state_is_rt(chunk->plan->metadata)
+				  ? SETUP_BASE_RESTS
+				  : 0;
+	worker->is_rt = task_state_is_rt(chunk->plan->metadata);
+	worker->oncpu_ends = worker->setup->callers.on_oncpu_end &
+			     ~(worker->is_rt ? 0 : worker->setup->oncpu_ends_of_rt);
+	worker->passed.unwanted = worker->resting && worker->setup->may_rest == SETUP_BASE_RESTS
+					  ? SKIP_REST
+					  : SKIP_PASS;
 	worker_set_states(worker, task_state_encoding(chunk->plan->metadata));
 	memset(worker->states, 0, worker->setup->state_size);
 	grow_tallies(worker, chunk->plan->class_count);

@@ -285,6 +285,9 @@ static void put_row(struct json *json, const struct output *output,
 		return;
 	default:
 		put_thread(json, row->thread);
+		if (row->named_by != 0) {
+			json_i64(json, "comm_of", row->named_by);
+		}
 		if (row->by) {
 			put_place(json, row);
 		}
@@ -377,6 +380,10 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	}
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
+	}
+	if (report->anomalies > 0) {
+		json_u64(&json, "anomalies", report->anomalies);
+		json_u64(&json, "misfits", report->misfits);
 	}
 	json_known_parts(&json, output, report);
 	put_tables(&json, output, report);

@@ -95,7 +95,7 @@ static void put_figures(FILE *out, const struct report_table *table)
 			(void)fprintf(out, "\n  %s", text);
 			continue;
 		}
-		if (is_share_of_time(column)) {
+		if (is_share_of_time(column) || column->of_shares) {
 			(void)snprintf(text, sizeof(text), "%.1f %%",
 				       time ? 100.0 * (double)values[i] / (double)time : 0.0);
 		} else {
@@ -343,6 +343,14 @@ static void put_losses(FILE *out, const struct report *report)
 	}
 	if (report->late_events > 0) {
 		(void)fprintf(out, "  ! %s events late", units_count(text, report->late_events));
+	}
+	if (report->misfits > 0) {
+		(void)fprintf(out, "  ! %s switches do not fit: filtered, or lost unseen",
+			      units_count(text, report->misfits));
+	}
+	if (report->anomalies > report->misfits) {
+		(void)fprintf(out, "  ! %s times moved",
+			      units_count(text, report->anomalies - report->misfits));
 	}
 }
 

@@ -168,7 +168,7 @@ START_TEST(contradiction_is_of_who_came)
 	maker_slice(&second, 1, 1);
 	maker_take(&second, stream);
 	finish_at(&fixture, stream, 1500);
-	expect_log("run 7 200\n");
+	expect_log("run 7 200\ngap 7\n");
 	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], 0);
 	ck_assert_uint_eq(merger_account(fixture.merger)->anomalies, 1);
 	ck_assert(!fixture.reports.at[0].complete);

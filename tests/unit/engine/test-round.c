@@ -278,7 +278,7 @@ START_TEST(reports_moves_and_ends)
 	maker_slice(&maker, 1, 1);
 	maker_take(&maker, other);
 	merger_finish(fixture.merger, 0);
-	expect_log("in 7 1100\nrun 7 300\nout 7 1400 tie\nin 7 1400\nrun 7 200\nout 7 1600\n"
+	expect_log("in 7 1100\nrun 7 300\nout 7 1400 tie\nin 7 1400\nrun 7 200\nout 7 1600 tie\n"
 		   "fork 7 1500\n");
 	fixture_fini(&fixture);
 }

@@ -1,0 +1,61 @@
+/*
+ * interrupts: which interrupts a CPU handles, and for how long (doc/definitions.md, 0.6 and 4.9).
+ *
+ *     task ──── softirq 3 ──┐        ┌── softirq 3 ── task
+ *                           └ irq 28 ┘
+ *
+ * The entries and exits of a CPU in time order drive it.  Of each interrupt there is the time from
+ * entry to exit, and its own time, without those nested in it: so each ns counts once.
+ *
+ * With PREEMPT_RT soft interrupts run in threads, which can be preempted:
+ *
+ *     ksoftirqd  entry ── preempted            goes on ── exit
+ *     another                     ── runs ──
+ *
+ * Then the time in which their thread is not on the CPU is not theirs (interrupts_run()).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/codec.h"
+
+#define INTERRUPTS_NEST_MAX 8 /* more than hardware nests: NMI in irq in softirq */
+
+struct interrupt {
+	uint64_t entry_ts;
+	uint64_t ns;        /* before `since` */
+	uint64_t since;     /* is_on: not in ns yet */
+	uint64_t nested_ns; /* of those that interrupted it, while it was on */
+	uint32_t number;    /* of the line, or the vector */
+	int32_t tid;        /* the thread that it interrupts, or runs in; -1: unknown */
+	bool is_soft;
+	bool is_on; /* else its thread was preempted */
+};
+
+/* Of a CPU.  All zero: none is being handled. */
+struct interrupts {
+	uint32_t depth;
+	struct interrupt stack[INTERRUPTS_NEST_MAX];
+};
+
+/* An interrupt begins, with these number, is_soft and tid.  Returns how many were dropped: there
+ * are too many, so exits are missing. */
+uint32_t interrupts_enter(struct interrupts *cpu, uint64_t ts, const struct interrupt *like);
+
+/* The newest with this number and is_soft ends, and those above it, which lack an exit, are
+ * dropped. Its place in the stack is cpu->depth then, where it still lies, with all of its time in
+ * `ns`. Returns how many exits or entries are missing.  NULL in @ret: there was none. */
+uint32_t interrupts_leave(struct interrupts *cpu, uint64_t ts, const struct interrupt *like,
+			  const struct interrupt **ret);
+
+static inline uint64_t interrupt_own_ns(const struct interrupt *interrupt)
+{
+	return interrupt->ns > interrupt->nested_ns ? interrupt->ns - interrupt->nested_ns : 0;
+}
+
+/* From @since on the thread runs there; where soft interrupts can be preempted. */
+void interrupts_run(struct interrupts *cpu, uint64_t since, int32_t tid);
+
+void interrupts_codec(struct codec *codec, struct interrupts *cpu);
