@@ -5,6 +5,7 @@
  * that.  Until the trace has a plan they wait, in their order.
  */
 #include <assert.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +98,19 @@ static void check_announced(struct live_stream *stream, const struct packet_info
 	}
 }
 
+/* If the first packets of a trace have another UUID than its metadata, all are taken to have it. */
+static int read_info(const struct live_trace *trace, const uint8_t *bytes, uint64_t len,
+		     struct packet_info *info, struct err *err)
+{
+	int r;
+
+	do {
+		r = packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
+				     PACKET_BYTES_MAX, info, err);
+	} while (r == -EXDEV && trace_ignore_uuid(trace->trace));
+	return r;
+}
+
 static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len,
 			const struct viewer_index *index)
 {
@@ -107,8 +121,7 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 
 	assert(trace->has_plan);
 	assert(stream->stream);
-	if (packet_info_read(trace->session->decoder, trace_plan(trace->trace), bytes, len,
-			     PACKET_BYTES_MAX, &info, &err) < 0) {
+	if (read_info(trace, bytes, len, &info, &err) < 0) {
 		free(bytes);
 		stream_bad_packet(stream->stream, err.text);
 		return;

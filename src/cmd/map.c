@@ -100,7 +100,7 @@ static void note_failure(struct map_run *m)
 {
 	note(m, m->err.text);
 	if (m->has_begun) {
-		m->config.exporter->finish(m->out);
+		m->config.exporter->finish(m->out, 0);
 	}
 }
 

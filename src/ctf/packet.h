@@ -37,8 +37,8 @@ struct packet_info {
 /*
  * Reads the packet header and context at @data.  @bytes may be fewer than the packet has, if only
  * these are wanted; @bytes_max is the limit of what exists.  The packet may claim to be larger
- * (packet_info_cut()).  Returns -EPROTO with place and reason if they are wrong, -ENODATA if @bytes
- * are too few.
+ * (packet_info_cut()).  Returns -EPROTO with place and reason if they are wrong, -EXDEV if only its
+ * UUID is another than that of the metadata, -ENODATA if @bytes are too few.
  */
 int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *data,
 		     uint64_t bytes, uint64_t bytes_max, struct packet_info *ret_info,

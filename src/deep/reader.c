@@ -233,8 +233,9 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		free(reader);
 		return NULL;
 	}
-	if (reader->trace.files.note && reader->warn) {
-		reader->warn(reader->user, reader->trace.files.note);
+	for (const struct metadata_note *note = reader->trace.plan->metadata->notes->first;
+	     reader->warn && note; note = note->next) {
+		reader->warn(reader->user, note->text);
 	}
 	reader->count = reader->trace.files.at.count;
 	reader->sources = mem_alloc((reader->count + 1) * sizeof(*reader->sources));
@@ -243,7 +244,7 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		struct reader_source *source = &reader->sources[i];
 
 		reader->cpu_count += is_first_of_cpu(reader, i);
-		batch_cursor_init(&source->cursor, reader->trace.plan, requests,
+		batch_cursor_init(&source->cursor, reader->trace.plan,
 				  &reader->trace.files.at.at[i]);
 		source->batch = mem_alloc(sizeof(*source->batch)); /* empty, and not the last */
 		source->first = UINT64_MAX;

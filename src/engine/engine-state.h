@@ -40,6 +40,8 @@ struct trace {
 	VEC(struct stream *) streams;
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
+	uint32_t notes_said; /* of the metadata */
+	bool ignores_uuid;
 	uint64_t duplicates;   /* packets that came again */
 	uint64_t unplaced;     /* packets lost of streams that were never identified */
 	uint64_t unfetched;    /* the same, unless the next connection announces them again */

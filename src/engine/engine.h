@@ -76,7 +76,8 @@ struct engine_export {
 	/* After @seq chunks, every event is at @ts or later. */
 	void (*known)(void *user, uint32_t stream, uint64_t seq, uint64_t ts);
 	void (*end)(void *user, uint32_t stream, uint64_t seq); /* after @seq chunks */
-	void (*finish)(void *user);                             /* the trace has ended */
+	/* The trace has ended; @lost packets are of no stream that was identified. */
+	void (*finish)(void *user, uint64_t lost);
 };
 
 struct engine_config {

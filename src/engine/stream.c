@@ -594,6 +594,8 @@ void stream_end(struct stream *stream)
 	push_final_gap(stream);
 	if (stream->trace->is_live) {
 		note_unseen(stream, stream->gap_lost);
+	} else if (!merger_stream_identity(stream->merger)) {
+		trace_lose(stream->trace, stream->gap_lost); /* whatever stream it is */
 	}
 	stream->is_ended = true;
 	(void)stream_flush(stream);

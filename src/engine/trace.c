@@ -12,6 +12,7 @@
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
 #include "engine/warn.h"
+#include "kernel/perf-names.h"
 
 /* Recorded, at the end; live, after the first window, since what is selected may still come. */
 static void warn_unmatched(struct trace *trace, const struct report *report)
@@ -67,6 +68,7 @@ static void new_metadata(struct trace *trace)
 	trace->builder =
 		plan_builder_new(metadata_stream_arena(trace->metadata), engine->setup.requests,
 				 engine->setup.request_count, false);
+	plan_builder_rename(trace->builder, &perf_names);
 }
 
 struct trace *trace_new(struct engine *engine, void *user)
@@ -163,6 +165,38 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside)
 	merger_set_beside(trace->merger, beside);
 }
 
+/* What is wrong in the metadata, each once, also when all of it comes again. */
+void trace_warn_notes(struct trace *trace)
+{
+	const struct metadata_notes *notes = metadata_stream_types(trace->metadata)->notes;
+	const struct metadata_note *note = notes ? notes->first : NULL;
+
+	for (uint32_t i = 0; note; note = note->next, i++) {
+		if (i >= trace->notes_said) {
+			warn_trace(trace, NULL, -1, "metadata", "%s", note->text);
+			trace->notes_said = i + 1;
+		}
+	}
+}
+
+bool trace_ignore_uuid(struct trace *trace)
+{
+	for (size_t i = 0; i < trace->streams.count; i++) {
+		const struct stream *stream = trace->streams.at[i];
+
+		if (stream->has_packet && !stream->is_away) {
+			return false;
+		}
+	}
+	if (trace->in_flight > 0) {
+		return false; /* workers read the plan */
+	}
+	trace->ignores_uuid = true;
+	plan_ignore_uuid(trace->builder, trace->plan);
+	trace_warn_notes(trace);
+	return true;
+}
+
 static int replan(struct trace *trace, struct err *err)
 {
 	const struct metadata *types = metadata_stream_types(trace->metadata);
@@ -183,9 +217,13 @@ static int replan(struct trace *trace, struct err *err)
 	if (r < 0) {
 		return r;
 	}
+	if (trace->ignores_uuid) {
+		plan_ignore_uuid(trace->builder, plan);
+	}
 	plan_unref(trace->plan);
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
+	trace_warn_notes(trace);
 	merger_set_domain(trace->merger, domain ? domain->text : NULL,
 			  metadata_other_tracer(types));
 	return 0;
@@ -200,7 +238,7 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 		return r;
 	}
 	if (is_last) {
-		r = metadata_stream_end(trace->metadata, err);
+		r = metadata_stream_finish(trace->metadata, err);
 		if (r < 0) {
 			return r;
 		}
@@ -335,18 +373,20 @@ void trace_finish(struct trace *trace, uint64_t now_ns)
 {
 	const struct engine_export *exporter = trace->engine->config.exporter;
 	struct engine_timer timer;
+	uint64_t lost;
 
 	assert(!trace->has_finished);
 	for (size_t i = 0; i < trace->streams.count; i++) {
 		stream_end(trace->streams.at[i]);
 	}
 	drain(trace);
-	merger_lose(trace->merger, trace->unplaced + trace->unfetched);
+	lost = trace->unplaced + trace->unfetched;
 	trace->unplaced = trace->unfetched = 0;
+	merger_lose(trace->merger, lost);
 	timer = engine_timer_start(trace->engine);
 	merger_finish(trace->merger, now_ns);
 	if (exporter) {
-		exporter->finish(exporter->user);
+		exporter->finish(exporter->user, lost);
 	}
 	trace->has_finished = true;
 	engine_timer_stop(trace->engine, &timer);

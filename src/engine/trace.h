@@ -45,6 +45,9 @@ void trace_free(struct trace *trace);
 int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
 		   struct err *err);
 
+/* Says what is noted of the metadata, each once. */
+void trace_warn_notes(struct trace *trace);
+
 /* Starts with empty metadata: the relay sends all of it again after a reconnect. */
 void trace_metadata_restart(struct trace *trace);
 
@@ -56,6 +59,8 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside);
 
 /* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
+/* The packets have another UUID than the metadata.  False: packets with its UUID came. */
+bool trace_ignore_uuid(struct trace *trace);
 bool trace_uuid(const struct trace *trace, uint8_t ret_uuid[16]);
 
 /* Packets come from a relay: those of a stream that is never identified count as lost. */

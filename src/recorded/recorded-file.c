@@ -232,6 +232,7 @@ static void look(struct recorded_file *file, const struct plan *plan, struct dec
 			file->has_info = true;
 			return;
 		}
+		file->has_other_uuid |= r == -EXDEV;
 		next = find_packet(file, plan, decoder);
 		if (is_cut && next == file->size) {
 			/* The file ends within this packet: read it as far as it goes. */
@@ -505,8 +506,7 @@ static double offset_of(const struct clock_class *clock)
 
 /* One clock, one offset: LTTng may sample it again for a later chunk.  That of the first chunk is
  * used, as it is by whoever followed the session live. */
-static void take_first_offsets(const struct recorded_path *path, const struct metadata *types,
-			       struct recorded_files *files)
+static void take_first_offsets(const struct recorded_path *path, const struct metadata *types)
 {
 	struct metadata_stream *metadata = metadata_stream_new();
 	const struct recorded_path first = { .name = path->name,
@@ -523,11 +523,10 @@ static void take_first_offsets(const struct recorded_path *path, const struct me
 		    (before->offset_s == clock->offset_s && before->offset == clock->offset)) {
 			continue;
 		}
-		free(files->note);
-		files->note =
-			mem_printf("the offsets of its clock differ by %.9f s between chunks: "
-				   "that of the first one is used for all",
-				   offset_of(clock) - offset_of(before));
+		metadata_note(types->notes,
+			      "the offsets of its clock differ by %.9f s between chunks: that of "
+			      "the first one is used for all",
+			      offset_of(clock) - offset_of(before));
 		clock->offset_s = before->offset_s;
 		clock->offset = before->offset;
 	}
@@ -545,10 +544,22 @@ static void place_clocks(struct recorded_files *files, const struct plan *plan,
 		if (file->has_info && file->info.stream->clock &&
 		    first_time(file, plan, decoder, &cycles) &&
 		    clock_place(plan->metadata, file->info.stream->clock, cycles, &seconds)) {
-			free(files->note);
-			files->note = mem_printf(CLOCK_PLACED_TEXT, seconds);
+			metadata_note(plan->metadata->notes, CLOCK_PLACED_TEXT, seconds);
 		}
 	}
+}
+
+static bool have_other_uuid(const struct recorded_files *files)
+{
+	bool have = false;
+
+	for (size_t i = 0; i < files->at.count; i++) {
+		if (files->at.at[i].has_info) {
+			return false;
+		}
+		have |= files->at.at[i].has_other_uuid;
+	}
+	return have;
 }
 
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
@@ -562,9 +573,10 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	if (r == 0) {
 		join_streams(files);
 		if (path->dirs.count > 1) {
-			take_first_offsets(path, plan->metadata, files);
+			take_first_offsets(path, plan->metadata);
 		}
 		place_clocks(files, plan, decoder);
+		files->have_other_uuid = have_other_uuid(files);
 	}
 	return r;
 }
@@ -572,5 +584,4 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 void recorded_files_fini(struct recorded_files *files)
 {
 	vec_fini_each(&files->at, file_fini);
-	free(files->note);
 }

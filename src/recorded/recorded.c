@@ -19,12 +19,15 @@
 #include "ctf/clock.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
+#include "kernel/perf-names.h"
 
 /* ---- metadata ---- */
 
-typedef int feed_fn(void *user, const void *bytes, size_t len, struct err *err);
+struct text {
+	VEC(char) all;
+};
 
-static int read_whole(const char *path, feed_fn *feed, void *user, struct err *err)
+static int read_whole(const char *path, struct text *text, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	char buffer[65536];
@@ -34,69 +37,62 @@ static int read_whole(const char *path, feed_fn *feed, void *user, struct err *e
 	if (fd < 0) {
 		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
 	}
-	while (r == 0 && (got = read(fd, buffer, sizeof(buffer))) != 0) {
+	/* One byte beyond the limit is enough to be refused. */
+	while (r == 0 && text->all.count <= METADATA_BYTES_MAX &&
+	       (got = read(fd, buffer, sizeof(buffer))) != 0) {
 		if (got < 0) {
 			r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
 		} else if (now_must_leave()) {
 			r = err_raise(err, -EINTR, "%s: the run was interrupted", path);
 		} else {
-			r = feed(user, buffer, (size_t)got, err);
-			if (r < 0) {
-				r = err_note(err, r, "%s", path);
-			}
+			vec_append(&text->all, buffer, (size_t)got);
 		}
 	}
 	(void)close(fd);
 	return r;
 }
 
-static int feed_stream(void *user, const void *bytes, size_t len, struct err *err)
+typedef int take_fn(void *user, const void *bytes, size_t len, struct err *err);
+
+static int take_alone(void *user, const void *bytes, size_t len, struct err *err)
 {
-	return metadata_stream_feed(user, bytes, len, err);
+	int r = metadata_stream_feed(user, bytes, len, err);
+
+	return r < 0 ? r : metadata_stream_finish(user, err);
 }
 
-static int feed_trace(void *user, const void *bytes, size_t len, struct err *err)
+static int take_traced(void *user, const void *bytes, size_t len, struct err *err)
 {
-	return trace_metadata(user, bytes, len, false, err);
+	return trace_metadata(user, bytes, len, true, err);
 }
 
-/* The newest chunk's metadata contains that of all chunks. */
-static char *metadata_path(const struct recorded_path *path)
+/* Takes the metadata of the newest chunk, which contains that of all chunks.  It is taken as a
+ * whole: declarations may be in any order. */
+static int read_metadata(const struct recorded_path *path, take_fn *take, void *user,
+			 struct err *err)
 {
+	char *file = NULL;
+	struct text text = { 0 };
+	int r;
+
 	assert(path->dirs.count > 0);
-	return mem_printf("%s/metadata", path->dirs.at[path->dirs.count - 1]);
+	file = mem_printf("%s/metadata", path->dirs.at[path->dirs.count - 1]);
+	r = read_whole(file, &text, err);
+	if (r == 0) {
+		r = take(user, text.all.at, text.all.count, err);
+		if (r < 0) {
+			r = err_note(err, r, "%s", file);
+		}
+	}
+	vec_fini(&text.all);
+	free(file);
+	return r;
 }
 
 int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,
 			   struct err *err)
 {
-	char *file = metadata_path(path);
-	int r = read_whole(file, feed_stream, metadata, err);
-
-	if (r == 0) {
-		r = metadata_stream_end(metadata, err);
-		if (r < 0) {
-			r = err_note(err, r, "%s", file);
-		}
-	}
-	free(file);
-	return r;
-}
-
-static int trace_read_metadata(const struct recorded_path *path, struct trace *trace,
-			       struct err *err)
-{
-	char *file = metadata_path(path);
-	int r = read_whole(file, feed_trace, trace, err);
-
-	if (r == 0) {
-		r = trace_metadata(trace, "", 0, true, err);
-		if (r < 0) {
-			r = err_note(err, r, "%s", file);
-		}
-	}
-	free(file);
-	return r;
+	return read_metadata(path, take_alone, metadata, err);
 }
 
 /* ---- a trace without the engine ---- */
@@ -121,11 +117,18 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 	}
 	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), requests,
 					  request_count, false);
+	plan_builder_rename(trace->builder, &perf_names);
 	r = plan_build(trace->builder, metadata_stream_types(trace->metadata), &trace->plan, err);
 	if (r < 0) {
 		return err_note(err, r, "%s/metadata", path->dirs.at[path->dirs.count - 1]);
 	}
-	return recorded_open_files(path, trace->plan, trace->decoder, &trace->files, err);
+	r = recorded_open_files(path, trace->plan, trace->decoder, &trace->files, err);
+	if (r == 0 && trace->files.have_other_uuid) {
+		plan_ignore_uuid(trace->builder, trace->plan);
+		recorded_files_fini(&trace->files);
+		r = recorded_open_files(path, trace->plan, trace->decoder, &trace->files, err);
+	}
+	return r;
 }
 
 void recorded_close(struct recorded *trace)
@@ -403,16 +406,6 @@ static bool feed_all(struct play *play)
 	return true;
 }
 
-static void say_note(const struct play *play)
-{
-	struct engine_warning warning = { .what = "times", .packet = -1 };
-
-	if (play->files.note) {
-		(void)snprintf(warning.message, sizeof(warning.message), "%s", play->files.note);
-		trace_warn(play->trace, &warning);
-	}
-}
-
 static void open_streams(struct play *play)
 {
 	VEC_EACH(&play->files.at, file) {
@@ -440,7 +433,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	int r;
 
 	play.trace = trace_new(run->engine, run->user);
-	r = trace_read_metadata(path, play.trace, err);
+	r = read_metadata(path, take_traced, play.trace, err);
 	if (r < 0) {
 		trace_free(play.trace);
 		return r;
@@ -453,11 +446,15 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	play.decoder = mem_alloc(sizeof(*play.decoder));
 	r = run->on_trace(run->user, play.trace, err);
 	r = r < 0 ? r : recorded_open_files(path, play.plan, play.decoder, &play.files, err);
+	if (r == 0 && play.files.have_other_uuid && trace_ignore_uuid(play.trace)) {
+		recorded_files_fini(&play.files);
+		r = recorded_open_files(path, play.plan, play.decoder, &play.files, err);
+	}
 	if (r == 0) {
 		for (size_t i = 0; i < path->lost.count; i++) {
 			*vec_push(&play.told) = false;
 		}
-		say_note(&play);
+		trace_warn_notes(play.trace);
 		open_streams(&play);
 		trace_end_away(play.trace);
 		is_whole = feed_all(&play);

@@ -110,6 +110,7 @@ struct recorded_file {
 	uint64_t size;           /* ... and size */
 	uint64_t offset;         /* in the part: of the current packet */
 	bool has_info;           /* false: the stream has ended */
+	bool has_other_uuid;     /* a packet with another UUID than the metadata was passed over */
 	struct packet_info info; /* of the current packet */
 	bool is_cut;             /* the file ends within the current packet */
 	char *fault; /* what could not be read before it, or at the end; NULL: nothing */
@@ -125,7 +126,7 @@ struct recorded_file {
 
 struct recorded_files {
 	VEC(struct recorded_file) at;
-	char *note; /* what is to be said of their times; NULL: nothing */
+	bool have_other_uuid; /* no packet can be read, but some if their UUID does not matter */
 };
 
 /* Opens all streams of a trace and reads the header of each one's first packet. */

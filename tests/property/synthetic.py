@@ -2,7 +2,7 @@
 
 A trace is in LTTng's layout: one stream for each CPU, or more, each a list of packets.  The cases
 are in synthetic_threads.py, synthetic_gaps.py, synthetic_figures.py, synthetic_reports.py,
-synthetic_input.py, synthetic_windows.py, synthetic_arrivals.py and synthetic_relays.py; synthetic_cases.py
+synthetic_input.py, synthetic_legal.py, synthetic_windows.py, synthetic_arrivals.py and synthetic_relays.py; synthetic_cases.py
 runs them.  generated.py writes its traces with the same functions.
 """
 import json
@@ -76,12 +76,13 @@ IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 
 def metadata(offset):
     text = HEADER % offset
-    for name, fields in EVENTS:
-        body = ''.join('%s _%s%s; ' % (FIELD[kind], field, '[16]' if kind == 'comm' else '')
-                       for kind, field in fields)
-        text += 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (
-            name, IDS[name], body)
-    return text
+    return text + ''.join(declared(IDS[name], name, fields) for name, fields in EVENTS)
+
+
+def declared(number, name, fields):
+    """An event class more, for the metadata."""
+    body = ''.join('%s _%s%s; ' % (FIELD[kind], field, '[16]' if kind == 'comm' else '') for kind, field in fields)
+    return 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (name, number, body)
 
 
 def event(ts, name, *values):

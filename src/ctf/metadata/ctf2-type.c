@@ -297,6 +297,7 @@ static void parse_members(struct ctf2 *p, struct json_object *class, struct type
 	p->where = where.outer;
 	type->fields = fields;
 	type->field_count = count;
+	metadata_note_twice(p->metadata.notes, type);
 }
 
 static void parse_member(struct ctf2 *p, struct json_object *member, struct type *type, size_t i,

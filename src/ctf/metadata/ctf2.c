@@ -388,11 +388,12 @@ static void parse_fragment(struct ctf2 *p, struct json_object *fragment)
 
 /* ---- lifecycle ---- */
 
-struct ctf2 *ctf2_new(struct arena *arena)
+struct ctf2 *ctf2_new(struct arena *arena, struct metadata_notes *notes)
 {
 	struct ctf2 *p = mem_alloc(sizeof(*p));
 
 	p->arena = arena;
+	p->metadata.notes = notes;
 	p->tokener = json_tokener_new_ex(JSON_DEPTH);
 	if (!p->tokener) {
 		free(p);

@@ -25,7 +25,7 @@ struct ctf2;
 struct arena;
 
 /* Types come from @arena, which must outlive the parser; NULL if it refuses. */
-struct ctf2 *ctf2_new(struct arena *arena);
+struct ctf2 *ctf2_new(struct arena *arena, struct metadata_notes *notes);
 void ctf2_free(struct ctf2 *ctf2); /* NULL is fine */
 
 /* Takes all of @text; -EINVAL (with the fragment and where in it) or -ENOMEM. */

@@ -81,6 +81,41 @@ static void take_bad(struct lex *lex)
 	lex->token.len = (size_t)((newline ? newline : lex->end) - lex->at);
 }
 
+char lex_unescape(const char **at, const char *end)
+{
+	static const char from[] = "abfnrtv", to[] = "\a\b\f\n\r\t\v";
+	bool is_hex = **at == 'x' && end - *at > 1 && isxdigit((unsigned char)(*at)[1]);
+	int base = is_hex ? 16 : 8, digits = 0;
+	char number[4] = "";
+	const char *found;
+
+	assert(*at < end);
+	*at += is_hex;
+	while (*at < end && digits < (is_hex ? 2 : 3) &&
+	       (is_hex ? isxdigit((unsigned char)**at) : **at >= '0' && **at <= '7')) {
+		number[digits++] = *(*at)++;
+	}
+	if (digits > 0) {
+		return (char)strtoul(number, NULL, base);
+	}
+	found = strchr(from, **at);
+	return found && **at ? (*at)++, to[found - from] : *(*at)++;
+}
+
+/* The value of the character constant between @at and @close, the last character if it has more. */
+static uint64_t character(const char *at, const char *close)
+{
+	unsigned char c = 0;
+
+	while (at < close) {
+		c = (unsigned char)*at++;
+		if (c == '\\' && at < close) {
+			c = (unsigned char)lex_unescape(&at, close);
+		}
+	}
+	return c;
+}
+
 static void take_quoted(struct lex *lex)
 {
 	const char *close = quote_end(lex->at, lex->end);
@@ -94,7 +129,7 @@ static void take_quoted(struct lex *lex)
 	token->len = (size_t)(close - lex->at - 1);
 	token->kind = *lex->at == '"' ? TOKEN_STRING : TOKEN_CHAR;
 	if (token->kind == TOKEN_CHAR) {
-		token->number = token->len > 0 ? (unsigned char)token->text[token->len - 1] : 0;
+		token->number = character(token->text, close);
 	}
 	lex->line += lex_lines(lex->at, close);
 	lex->at = close + 1;

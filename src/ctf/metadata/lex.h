@@ -50,6 +50,9 @@ void lex_init(struct lex *lex, const char *text, size_t len, unsigned int line);
 void lex_next(struct lex *lex);
 bool lex_token_is(const struct token *token, const char *ident);
 
+/* The character of the escape sequence at *@at, behind the backslash; moves *@at behind it. */
+char lex_unescape(const char **at, const char *end);
+
 /* How far a declaration has been scanned; all zeros before its first character. */
 struct lex_scan {
 	size_t at;

@@ -28,11 +28,12 @@
 
 struct metadata_stream {
 	struct arena arena;
-	struct tsdl *tsdl; /* CTF 1.8 ... */
-	struct ctf2 *ctf2; /* ... or CTF 2; both NULL before the first text */
-	VEC(char) raw;     /* not yet unpacked */
-	VEC(char) text;    /* not yet parsed */
-	VEC(char) all;     /* all text, if keeps_text */
+	struct metadata_notes notes; /* in the arena */
+	struct tsdl *tsdl;           /* CTF 1.8 ... */
+	struct ctf2 *ctf2;           /* ... or CTF 2; both NULL before the first text */
+	VEC(char) raw;               /* not yet unpacked */
+	VEC(char) text;              /* not yet parsed */
+	VEC(char) all;               /* all text, if keeps_text */
 	bool keeps_text;
 	size_t total; /* bytes fed so far */
 	uint64_t packets;
@@ -43,6 +44,7 @@ struct metadata_stream *metadata_stream_new(void)
 	struct metadata_stream *stream = mem_alloc(sizeof(*stream));
 
 	stream->arena.max = METADATA_ARENA_BYTES_MAX;
+	stream->notes.arena = &stream->arena;
 	return stream;
 }
 
@@ -169,9 +171,9 @@ static int choose_language(struct metadata_stream *stream, struct err *err)
 {
 	assert(stream->text.count > 0);
 	if (stream->text.at[0] == '\x1E' || stream->text.at[0] == '{') {
-		stream->ctf2 = ctf2_new(&stream->arena);
+		stream->ctf2 = ctf2_new(&stream->arena, &stream->notes);
 	} else {
-		stream->tsdl = tsdl_new(&stream->arena);
+		stream->tsdl = tsdl_new(&stream->arena, &stream->notes);
 	}
 	if (!stream->ctf2 && !stream->tsdl) {
 		return err_raise(err, -ENOMEM, "out of memory before the metadata's first line");
@@ -263,6 +265,41 @@ int metadata_stream_end(const struct metadata_stream *stream, struct err *err)
 				 stream->text.at + blank);
 	}
 	return 0;
+}
+
+/* Takes the text of a packet that is cut, as far as it goes. */
+static int take_cut(struct metadata_stream *stream, struct err *err)
+{
+	size_t len = stream->raw.count, at = 0;
+	bool is_be;
+
+	if (len < 4 || !has_magic(stream->raw.at, &is_be)) {
+		add_text(stream, stream->raw.at, len);
+	} else if (len > HEADER_BYTES) {
+		size_t content = load_u32(stream->raw.at + HEADER_AT_CONTENT, is_be) / 8;
+
+		at = HEADER_BYTES;
+		add_text(stream, stream->raw.at + at, (content < len ? content : len) - at);
+	}
+	stream->raw.count = 0;
+	return stream->text.count > 0 ? parse_text(stream, err) : 0;
+}
+
+int metadata_stream_finish(struct metadata_stream *stream, struct err *err)
+{
+	struct err cut;
+	int r = metadata_stream_end(stream, &cut);
+
+	if (r == 0) {
+		return 0;
+	}
+	r = stream->raw.count > 0 ? take_cut(stream, err) : 0;
+	if (r == 0 && !metadata_stream_types(stream)->has_trace) {
+		r = err_raise(err, -EINVAL, "%s", cut.text);
+	} else if (r == 0) {
+		metadata_note(&stream->notes, "%s; what is declared before is read", cut.text);
+	}
+	return r;
 }
 
 bool metadata_stream_ends_packet(const struct metadata_stream *stream)

@@ -13,7 +13,8 @@
  *
  * The stream owns the parser, the arena and all types in it.  Types are only added, never changed
  * or removed, so plans may refer to them while metadata grows.  Input is untrusted: what is wrong
- * with it is an error with the place, and limits.h bounds the memory.
+ * with it is an error with the place, and limits.h bounds the memory.  What is wrong and can be
+ * read is a note (type.h).
  */
 #pragma once
 
@@ -39,6 +40,10 @@ const char *metadata_stream_text(const struct metadata_stream *stream, size_t *r
 
 /* The stream is complete: -EINVAL if it ends inside a packet or a declaration. */
 int metadata_stream_end(const struct metadata_stream *stream, struct err *err);
+
+/* The same of a file, of which no more comes: one that is cut is read as far as it goes, and a note
+ * says so.  -EINVAL: up to there it has no trace block, or is wrong. */
+int metadata_stream_finish(struct metadata_stream *stream, struct err *err);
 
 /* Whether the bytes so far end with a whole packet: text or another packet follows. */
 bool metadata_stream_ends_packet(const struct metadata_stream *stream);

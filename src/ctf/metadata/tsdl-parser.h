@@ -73,7 +73,8 @@ const struct type *tsdl_enum(struct tsdl *p);
 /* @bits as an alignment; fails if it is none. */
 uint32_t tsdl_alignment(struct tsdl *p, uint64_t bits);
 
-/* A constant, possibly negative. */
+/* A number or a character, with signs in front. */
+bool tsdl_is_constant(const struct tsdl *p);
 uint64_t tsdl_constant(struct tsdl *p);
 
 /* The value after `=`: identifiers with dots and arrows, numbers or a string, as text. */

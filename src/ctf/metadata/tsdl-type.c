@@ -44,9 +44,12 @@ static struct type *bracket(struct tsdl *p, const struct type *element)
 	}
 	type->element = element;
 	type->align_bits = element->align_bits;
-	if (p->lex.token.kind == TOKEN_NUMBER) {
+	if (tsdl_is_constant(p)) {
 		type->kind = TYPE_ARRAY;
 		type->length = tsdl_constant(p);
+		if (type->length > INT64_MAX) {
+			tsdl_fail(p, "an array of a negative length");
+		}
 	} else {
 		type->kind = TYPE_SEQUENCE;
 		type->length_path = parse_path(p);
@@ -174,6 +177,7 @@ static void parse_fields(struct tsdl *p, struct type *type)
 		*array++ = fields.list->field;
 	}
 	assert(array == type->fields + type->field_count);
+	metadata_note_twice(p->metadata.notes, type);
 }
 
 static const struct type *parse_struct(struct tsdl *p)
@@ -416,7 +420,9 @@ bool tsdl_type_declaration(struct tsdl *p)
 	if (lex_token_is(token, "struct") || lex_token_is(token, "variant") ||
 	    lex_token_is(token, "enum")) {
 		(void)tsdl_type_specifier(p);
-		tsdl_expect(p, ';');
+		if (p->scope != p->root || p->lex.token.kind != TOKEN_IDENT) {
+			tsdl_expect(p, ';');
+		} /* else a block follows: hand-written metadata ends no struct of its own */
 		return true;
 	}
 	return alias_declaration(p);

@@ -70,14 +70,6 @@ char *tsdl_ident(struct tsdl *p)
 	return ident;
 }
 
-static char unescape(char c)
-{
-	static const char from[] = "abfnrtv0", to[] = "\a\b\f\n\r\t\v";
-	const char *at = strchr(from, c);
-
-	return at && c ? to[at - from] : c;
-}
-
 char *tsdl_string(struct tsdl *p)
 {
 	const struct token *token = &p->lex.token;
@@ -88,23 +80,36 @@ char *tsdl_string(struct tsdl *p)
 		tsdl_fail(p, "expected a string");
 	}
 	text = arena_alloc(p->arena, token->len + 1);
-	for (size_t i = 0; i < token->len; i++) {
-		char c = token->text[i];
+	for (const char *at = token->text, *end = at + token->len; at < end;) {
+		char c = *at++;
 
-		text[len++] = c == '\\' && i + 1 < token->len ? unescape(token->text[++i]) : c;
+		text[len++] = c == '\\' && at < end ? lex_unescape(&at, end) : c;
 	}
 	assert(len <= token->len);
 	lex_next(&p->lex);
 	return text;
 }
 
+static bool is_sign(const struct token *token)
+{
+	return token->kind == TOKEN_PUNCT && (token->punct == '-' || token->punct == '+');
+}
+
+bool tsdl_is_constant(const struct tsdl *p)
+{
+	const struct token *token = &p->lex.token;
+
+	return token->kind == TOKEN_NUMBER || token->kind == TOKEN_CHAR || is_sign(token);
+}
+
 uint64_t tsdl_constant(struct tsdl *p)
 {
-	bool is_negative = tsdl_accept(p, '-');
+	bool is_negative = false;
 	uint64_t number;
 
-	if (!is_negative) {
-		(void)tsdl_accept(p, '+');
+	while (is_sign(&p->lex.token)) {
+		is_negative ^= p->lex.token.punct == '-';
+		lex_next(&p->lex);
 	}
 	if (p->lex.token.kind != TOKEN_NUMBER && p->lex.token.kind != TOKEN_CHAR) {
 		tsdl_fail(p, "expected a number");
@@ -114,14 +119,15 @@ uint64_t tsdl_constant(struct tsdl *p)
 	return is_negative ? 0 - number : number;
 }
 
-/* Whether the token may be part of a value such as `clock.monotonic.value` or `-3`. */
+/* Whether the token may be part of a value such as `clock.monotonic.value`, `-3` or `'x'`. */
 static bool is_in_value(const struct token *token)
 {
-	if (token->kind == TOKEN_IDENT || token->kind == TOKEN_NUMBER) {
+	if (token->kind == TOKEN_IDENT || token->kind == TOKEN_NUMBER ||
+	    token->kind == TOKEN_CHAR) {
 		return true;
 	}
-	return token->kind == TOKEN_PUNCT &&
-	       (token->punct == '.' || token->punct == '-' || token->punct == PUNCT_ARROW);
+	return is_sign(token) ||
+	       (token->kind == TOKEN_PUNCT && (token->punct == '.' || token->punct == PUNCT_ARROW));
 }
 
 char *tsdl_value_text(struct tsdl *p)
@@ -374,6 +380,7 @@ static void set_event(struct tsdl *p, void *block, const char *name, bool is_typ
 		event->id = tsdl_constant(p);
 	} else if (!strcmp(name, "stream_id")) {
 		event->stream_id = tsdl_constant(p);
+		event->in_any_stream = false;
 	} else if (!strcmp(name, "loglevel")) {
 		event->loglevel = (int64_t)tsdl_constant(p);
 	} else if (!strcmp(name, "context") && is_type) {
@@ -394,6 +401,7 @@ static void parse_event(struct tsdl *p)
 		tsdl_fail(p, "more than %d event classes", EVENT_CLASSES_MAX);
 	}
 	event->loglevel = -1;
+	event->in_any_stream = true;
 	parse_block(p, set_event, event);
 	if (!event->name) {
 		event->name = "";
@@ -433,7 +441,7 @@ static void parse_declaration(struct tsdl *p)
 
 /* ---- lifecycle ---- */
 
-struct tsdl *tsdl_new(struct arena *arena)
+struct tsdl *tsdl_new(struct arena *arena, struct metadata_notes *notes)
 {
 	struct tsdl *volatile p = NULL;
 	jmp_buf fail;
@@ -442,6 +450,7 @@ struct tsdl *tsdl_new(struct arena *arena)
 	if (setjmp(fail) == 0) {
 		p = arena_alloc(arena, sizeof(*p));
 		p->arena = arena;
+		p->metadata.notes = notes;
 		p->line = 1;
 		p->root = tsdl_scope_push(p);
 		p->depth = 0;
@@ -466,7 +475,9 @@ static int feed_one(struct tsdl *p, const char *text, size_t len, struct err *er
 	code = setjmp(p->fail);
 	if (code == 0) {
 		lex_init(&p->lex, text, len, p->line);
-		parse_declaration(p);
+		do {
+			parse_declaration(p);
+		} while (p->lex.token.kind != TOKEN_END);
 		assert(p->scope == p->root);
 		assert(p->depth == 0);
 	} else if (!err->text[0]) {

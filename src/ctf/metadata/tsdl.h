@@ -26,7 +26,7 @@ struct tsdl;
 struct arena;
 
 /* All memory comes from @arena, which must outlive the parser; NULL if it refuses. */
-struct tsdl *tsdl_new(struct arena *arena);
+struct tsdl *tsdl_new(struct arena *arena, struct metadata_notes *notes);
 
 /*
  * Parses the complete declarations at the start of @text.  Returns 0 and their length in

@@ -4,8 +4,12 @@
 #include "ctf/metadata/type.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/limits.h"
 
 const char *type_name(const char *declared)
@@ -45,13 +49,8 @@ static uint32_t env_number(const struct metadata *metadata, const char *name)
 	return entry && !entry->text ? (uint32_t)entry->number : 0;
 }
 
-uint32_t metadata_lttng_version(const struct metadata *metadata)
+uint32_t metadata_tracer_version(const struct metadata *metadata)
 {
-	const struct env_entry *name = metadata_env(metadata, "tracer_name");
-
-	if (!name || !name->text || strncmp(name->text, "lttng-", 6) != 0) {
-		return 0;
-	}
 	return env_number(metadata, "tracer_major") * 10000 +
 	       env_number(metadata, "tracer_minor") * 100 +
 	       env_number(metadata, "tracer_patchlevel");
@@ -89,6 +88,71 @@ const struct stream_class *metadata_stream(const struct metadata *metadata, uint
 	return stream;
 }
 
+/* Of events that come without a stream block. */
+static const struct stream_class implicit_stream;
+
+bool metadata_stream_is_implicit(const struct stream_class *stream)
+{
+	return stream == &implicit_stream;
+}
+
+const struct stream_class *metadata_stream_of(const struct metadata *metadata,
+					      const struct event_class *event)
+{
+	if (event->in_any_stream && !metadata->streams) {
+		return &implicit_stream;
+	}
+	if (event->in_any_stream && !metadata->streams->next) {
+		return metadata->streams;
+	}
+	return metadata_stream(metadata, event->stream_id);
+}
+
+void metadata_note(struct metadata_notes *notes, const char *fmt, ...)
+{
+	struct metadata_note *note;
+	char text[256];
+	va_list args;
+
+	assert((notes->count == 0) == !notes->last);
+	if (notes->count == METADATA_NOTES_MAX) {
+		return;
+	}
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	note = arena_alloc(notes->arena, sizeof(*note));
+	note->text = arena_strndup(notes->arena, text, strlen(text));
+	*(notes->last ? &notes->last->next : &notes->first) = note;
+	notes->last = note;
+	notes->count++;
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+void metadata_note_twice(struct metadata_notes *notes, const struct type *type)
+{
+	const char **names = arena_alloc(notes->arena, type->field_count * sizeof(*names));
+
+	for (size_t i = 0; i < type->field_count; i++) {
+		names[i] = type->fields[i].name;
+	}
+	if (type->field_count > 1) {
+		qsort(names, type->field_count, sizeof(*names), by_name);
+	}
+	for (size_t i = 1; i < type->field_count; i++) {
+		if (names[i][0] && strcmp(names[i - 1], names[i]) == 0) {
+			metadata_note(notes,
+				      "a %s has two fields \"%.80s\"; the first of them counts",
+				      type->kind == TYPE_STRUCT ? "struct" : "variant",
+				      type_name(names[i]));
+		}
+	}
+}
+
 void metadata_add_event(struct metadata *metadata, struct event_class *event)
 {
 	assert(!event->next);
@@ -107,6 +171,25 @@ bool type_is_text(const struct type *element)
 {
 	return element->kind == TYPE_INT && element->is_text && element->size_bits == 8 &&
 	       element->align_bits <= 8 && !element->is_variable;
+}
+
+uint64_t type_row_bits(const struct type *element)
+{
+	bool is_number = element->kind == TYPE_INT || element->kind == TYPE_ENUM ||
+			 element->kind == TYPE_FLOAT;
+
+	return is_number && !element->is_variable && element->size_bits % element->align_bits == 0
+		       ? element->size_bits
+		       : 0;
+}
+
+bool type_is_row(const struct type *type)
+{
+	uint64_t bits = type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE
+				? type_row_bits(type->element)
+				: 0;
+
+	return bits > 0 && bits % 8 == 0;
 }
 
 /* ---- invariants ---- */

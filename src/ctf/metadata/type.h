@@ -72,6 +72,7 @@ struct type_path {
 /* The encoding of text.  ASCII counts as UTF-8. */
 enum encoding { UTF_8, UTF_16LE, UTF_16BE, UTF_32LE, UTF_32BE };
 
+struct arena;
 struct type;
 
 struct type_field {
@@ -147,8 +148,9 @@ struct event_class {
 	const char *name;
 	uint64_t id;
 	uint64_t stream_id;
-	int64_t loglevel;                    /* -1: none */
-	uint32_t index;                      /* dense, in order of declaration */
+	bool in_any_stream; /* CTF 1.8: it names no stream; see metadata_stream_of() */
+	int64_t loglevel;   /* -1: none */
+	uint32_t index;     /* dense, in order of declaration */
 	const struct type *context, *fields; /* structs or NULL */
 };
 
@@ -157,6 +159,18 @@ struct stream_class {
 	uint64_t id;
 	const struct type *packet_context, *event_header, *event_context; /* structs or NULL */
 	const char *clock; /* CTF 2: the default clock, NULL if none */
+};
+
+/* What is wrong in the metadata or missing there, and how it is read nevertheless. */
+struct metadata_note {
+	struct metadata_note *next;
+	const char *text;
+};
+
+struct metadata_notes {
+	struct arena *arena;
+	struct metadata_note *first, *last; /* in the order in which they were made */
+	uint32_t count;                     /* up to METADATA_NOTES_MAX; others are dropped */
 };
 
 struct metadata {
@@ -170,6 +184,8 @@ struct metadata {
 	struct stream_class *streams;
 	struct event_class *events, *events_last;
 	uint32_t event_count;
+	struct metadata_notes
+		*notes; /* of the stream (metadata.h); who reads the types adds to it */
 };
 
 /* The name as users see it. */
@@ -180,26 +196,45 @@ unsigned int type_encoding_unit(enum encoding encoding);
 
 /* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
-/* MAJOR * 10000 + MINOR * 100 + PATCHLEVEL of LTTng's tracer; 0: another tracer wrote the trace, or
- * it does not tell. */
-uint32_t metadata_lttng_version(const struct metadata *metadata);
+/* MAJOR * 10000 + MINOR * 100 + PATCHLEVEL by the trace's environment; 0: it names none. */
+uint32_t metadata_tracer_version(const struct metadata *metadata);
 /* The name of the tracer, or "its tracer", if that is not LTTng, whose commands then change
  * nothing; NULL: it is. */
 const char *metadata_other_tracer(const struct metadata *metadata);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 
+/*
+ * The stream class of an event; NULL if it is not declared.  An event that names no stream belongs
+ * to the only one, or, if the metadata has no stream block, to a class 0 without any field (CTF
+ * 1.8.3, 7.3.2: streams "may be omitted").
+ */
+const struct stream_class *metadata_stream_of(const struct metadata *metadata,
+					      const struct event_class *event);
+bool metadata_stream_is_implicit(const struct stream_class *stream);
+
+void metadata_note(struct metadata_notes *notes, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Notes each name that two of @type's fields have. */
+void metadata_note_twice(struct metadata_notes *notes, const struct type *type);
+
 /* Appends @event, which is in no list yet, and sets its index. */
 void metadata_add_event(struct metadata *metadata, struct event_class *event);
 
-/* Whether an integer of an event header is the event's time stamp. */
-static inline bool type_is_timestamp(const struct type *type)
+/* Whether the integer "timestamp" of an event header is the event's time stamp: by its role; in CTF
+ * 1.8 the name is enough. */
+static inline bool type_is_timestamp(const struct type *type, uint32_t major)
 {
-	return type->clock || type->roles & ROLE_TIMESTAMP;
+	return major != 2 || type->roles & ROLE_TIMESTAMP;
 }
 
 /* Whether an array of @element is text. */
 bool type_is_text(const struct type *element);
+/* The size of an array's elements that is constant and keeps them aligned; 0: they have none. */
+uint64_t type_row_bits(const struct type *element);
+/* Whether it is an array whose elements lie one behind the other, in whole bytes. */
+bool type_is_row(const struct type *type);
 
 /*
  * Asserts the invariants of one finished type; its parts were checked when they were finished.

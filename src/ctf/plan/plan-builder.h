@@ -35,6 +35,7 @@ struct built_stream {
 	struct compile compile; /* left ready to compile the stream's events */
 	uint32_t room;          /* of the tables by id */
 	bool owns_tables;       /* no earlier plan has these tables */
+	uint32_t sparse_since;  /* index of the class from which on ids are not in the tables */
 };
 
 struct plan_builder {
@@ -43,9 +44,10 @@ struct plan_builder {
 	const struct plan_request *requests;
 	size_t request_count;
 	bool visit_all;
-	struct request_names names; /* the first request for exactly this name ... */
-	uint32_t *next_same;        /* ... and the next for the same name; UINT32_MAX: none */
-	VEC(uint32_t) patterns;     /* the other requests, in order */
+	const struct plan_names *renames; /* NULL: there are no other names */
+	struct request_names names;       /* the first request for exactly this name ... */
+	uint32_t *next_same;              /* ... and the next for the same name; UINT32_MAX: none */
+	VEC(uint32_t) patterns;           /* the other requests, in order */
 	struct event_wants wants;
 
 	/* The packet header; of `header` only the members about it are set. */
@@ -59,6 +61,8 @@ struct plan_builder {
 	struct plan_event **classes;        /* by index */
 	uint32_t class_count, class_room;
 	const struct event_class *last; /* the last that was built */
+	uint32_t known_count;           /* classes of the plan before */
+	bool has_noted_clock;
 
 	const struct metadata *metadata; /* of the plan being built */
 	struct err *err;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "ctf/plan/emit.h"
 #include "ctf/plan/plan-builder.h"
 
 /* ---- lookups in compiled structs ---- */
@@ -130,7 +131,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 {
 	struct compile_want uuid = { .root = ROOT_PACKET_HEADER,
 				     .name = uuid_member(m),
-				     .is_text = true };
+				     .kind = WANT_TEXT };
 	struct plan *plan = &b->header;
 	struct compile c;
 
@@ -145,7 +146,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 	b->header_slots = c.slot_next;
 	b->header_modulus = c.modulus;
 	b->header_remainder = c.remainder;
-	plan->slot_uuid = uuid.found ? uuid.slot : SLOT_NONE;
+	plan->slot_uuid = uuid.type ? uuid.slot : SLOT_NONE;
 	plan->slot_magic = slot_of(m, &b->header_node, "magic", ROLE_MAGIC);
 	plan->slot_stream_id = slot_of(m, &b->header_node, "stream_id", ROLE_STREAM_CLASS_ID);
 	plan->slot_instance_id = slot_of(m, &b->header_node, "stream_instance_id", ROLE_STREAM_ID);
@@ -181,17 +182,17 @@ static const struct type *compact_timestamp(const struct type *header)
 }
 
 /* `struct { uint32 id; uint64 timestamp }` */
-static bool has_usual_extended(const struct type *header, enum byte_order native)
+static bool has_usual_extended(const struct metadata *m, const struct type *header)
 {
 	const struct type *extended = header_form(header, "extended");
 	const struct type *id = member_of(extended, "id"),
 			  *stamp = member_of(extended, "timestamp");
 
 	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
-	       extended->fields[0].type == id && type_is_timestamp(stamp) && id->align_bits >= 8 &&
-	       stamp->align_bits >= 8 &&
-	       (id->order == ORDER_NATIVE ? native : id->order) == ORDER_LE &&
-	       (stamp->order == ORDER_NATIVE ? native : stamp->order) == ORDER_LE;
+	       extended->fields[0].type == id && type_is_timestamp(stamp, m->major) &&
+	       id->align_bits >= 8 && stamp->align_bits >= 8 &&
+	       (id->order == ORDER_NATIVE ? m->order : id->order) == ORDER_LE &&
+	       (stamp->order == ORDER_NATIVE ? m->order : stamp->order) == ORDER_LE;
 }
 
 /* All ids but the highest select "compact", and the highest selects "extended". */
@@ -215,19 +216,20 @@ static bool has_usual_cases(const struct type *header, uint64_t extended)
 }
 
 /* Recognises the headers that LTTng writes by their shape; decoder.h reads them directly. */
-static enum plan_header header_kind(const struct plan_stream *stream, const struct type *header,
-				    enum byte_order native)
+static enum plan_header header_kind(const struct metadata *m, const struct plan_stream *stream,
+				    const struct type *header)
 {
 	const struct type *id = header ? member_of(header, "id") : NULL;
 	const struct type *stamp = id ? compact_timestamp(header) : NULL;
 	enum byte_order id_order, stamp_order;
 
-	if (!stamp || !type_is_timestamp(stamp) || !stream->clock || header->align_bits < 8 ||
-	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ || !has_usual_extended(header, native)) {
+	if (!stamp || !type_is_timestamp(stamp, m->major) || !stream->clock ||
+	    header->align_bits < 8 || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__ ||
+	    !has_usual_extended(m, header)) {
 		return HEADER_STEPS;
 	}
-	id_order = id->order == ORDER_NATIVE ? native : id->order;
-	stamp_order = stamp->order == ORDER_NATIVE ? native : stamp->order;
+	id_order = id->order == ORDER_NATIVE ? m->order : id->order;
+	stamp_order = stamp->order == ORDER_NATIVE ? m->order : stamp->order;
 	if (id_order != ORDER_LE || stamp_order != ORDER_LE) {
 		return HEADER_STEPS;
 	}
@@ -257,21 +259,63 @@ static void packet_slots(const struct metadata *m, struct plan_stream *stream,
 	stream->discarded_bits = discarded ? (uint8_t)discarded->type->size_bits : 64;
 }
 
-static const struct clock_class *stream_clock(const struct metadata *m,
-					      const struct stream_class *class)
+/* Whether a struct has an integer @name, at any depth. */
+static bool has_integer(const struct type *type, const char *name)
 {
-	const char *name = class->clock;
+	for (size_t i = 0; type && i < type->field_count; i++) {
+		const struct type_field *field = &type->fields[i];
 
-	if (!name) {
-		name = mapped_clock(class->event_header);
+		if ((is_integer(field->type) && strcmp(type_name(field->name), name) == 0) ||
+		    has_integer(field->type, name)) {
+			return true;
+		}
 	}
-	if (!name) {
-		name = mapped_clock(class->packet_context);
-	}
-	if (!name) {
+	return false;
+}
+
+/*
+ * CTF 1.8: the clock of fields with the name of a time stamp that are mapped to none, as tracers
+ * for RTOSes and LTTng before 2.1 write them: the only clock, or one of 1 GHz without offset.
+ */
+static const struct clock_class *clock_by_name(struct plan_builder *b, const struct metadata *m,
+					       const struct stream_class *class)
+{
+	static const struct clock_class nanoseconds = { .name = "", .freq = 1000000000 };
+	const struct clock_class *clock = m->clocks;
+
+	if (m->major == 2 || !(has_integer(class->event_header, "timestamp") ||
+			       has_integer(class->packet_context, "timestamp_begin") ||
+			       has_integer(class->packet_context, "timestamp_end"))) {
 		return NULL;
 	}
-	return metadata_clock(m, name);
+	while (clock && clock->next) {
+		clock = clock->next; /* the first that was declared */
+	}
+	if (!b->has_noted_clock && !clock) {
+		metadata_note(m->notes, "the metadata declares no clock; time stamps count as ns");
+	} else if (!b->has_noted_clock) {
+		metadata_note(m->notes,
+			      "time stamps are mapped to no declared clock; they count as those of "
+			      "\"%.80s\", "
+			      "the %s one",
+			      clock->name, clock == m->clocks ? "only" : "first");
+	}
+	b->has_noted_clock = true;
+	return clock ? clock : &nanoseconds;
+}
+
+static const struct clock_class *stream_clock(struct plan_builder *b, const struct metadata *m,
+					      const struct stream_class *class)
+{
+	const struct clock_class *clock = NULL;
+	const char *name = class->clock;
+
+	name = name ? name : mapped_clock(class->event_header);
+	name = name ? name : mapped_clock(class->packet_context);
+	if (name) {
+		clock = metadata_clock(m, name);
+	}
+	return clock ? clock : clock_by_name(b, m, class);
 }
 
 struct built_stream *plan_build_stream(struct plan_builder *b, const struct metadata *m,
@@ -284,7 +328,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 
 	stream->id = class->id;
 	stream->class = class;
-	stream->clock = stream_clock(m, class);
+	stream->clock = stream_clock(b, m, class);
 	compile_init(b, m, c);
 	c->keep_integers = true;
 	c->roots[ROOT_PACKET_HEADER] = b->header_node;
@@ -296,7 +340,7 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 	stream->header_align_bits = header ? header->align_bits : 1;
 	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1, 0);
 	stream->has_id = c->has_id;
-	stream->header = header ? header_kind(stream, header, m->order) : HEADER_NONE;
+	stream->header = header ? header_kind(m, stream, header) : HEADER_NONE;
 	if (stream->header == HEADER_LARGE || stream->header == HEADER_COMPACT) {
 		const struct type *extended = header_form(header, "extended");
 
@@ -317,43 +361,76 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 
 /* ---- event classes ---- */
 
-static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16_t *slot,
-		      struct event_wants *ew)
+/* An event class by its own name and by the one that requests may have for it. */
+struct class_names {
+	const char *own, *other; /* the same, if it has no other */
+};
+
+/* Whether the request has the class by its other name. */
+static bool is_by_other(const struct plan_request *request, const struct class_names *name)
+{
+	return !plan_takes(request->event, name->own);
+}
+
+static void add_wants(struct plan_builder *b, size_t i, const struct class_names *name,
+		      uint16_t *slot, struct event_wants *ew)
 {
 	static const char context[] = "context.";
 	static const size_t context_len = sizeof(context) - 1;
 	const struct plan_request *request = &b->requests[i];
+	bool by_other = is_by_other(request, name);
 
 	*vec_push(&ew->bindings) = (struct plan_binding){
 		.request = (uint16_t)i,
 		.base = *slot,
-		.user = request->user_of ? request->user_of(name) : request->user,
+		.user = request->user_of ? request->user_of(name->other) : request->user,
 	};
 	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
-		bool is_text = request->fields[f][0] == PLAN_TEXT[0];
-		const char *field = request->fields[f] + is_text;
-		bool in_context = strncmp(field, context, context_len) == 0;
+		char first = request->fields[f][0];
+		enum want_kind kind = first == PLAN_TEXT[0]  ? WANT_TEXT
+				      : first == PLAN_ANY[0] ? WANT_ANY
+							     : WANT_NUMBER;
+		const char *asked = request->fields[f] + (kind != WANT_NUMBER);
+		int16_t add = 0;
+		const char *field = by_other ? b->renames->field(asked, &add) : asked;
+		bool in_context = field && strncmp(field, context, context_len) == 0;
 
 		*vec_push(&ew->wants) = (struct compile_want){
 			.root = in_context ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
-			.name = in_context ? field + context_len : field,
-			.is_text = is_text,
+			.name = in_context ? field + context_len
+				: field    ? field
+					   : "",
+			.kind = kind,
 			.slot = (*slot)++,
+			.add = add,
 		};
 	}
 }
 
-/* The index in b->patterns, from @at on, of the next request whose pattern matches @name. */
-static size_t next_pattern(const struct plan_builder *b, size_t at, const char *name)
+/* The index in b->patterns, from @at on, of the next request whose pattern matches a name. */
+static size_t next_pattern(const struct plan_builder *b, size_t at, const struct class_names *name)
 {
 	for (; at < b->patterns.count; at++) {
 		const char *pattern = b->requests[b->patterns.at[at]].event;
 
-		if (strncmp(pattern, name, strlen(pattern) - 1) == 0) {
+		if (plan_takes(pattern, name->own) || plan_takes(pattern, name->other)) {
 			break;
 		}
 	}
 	return at;
+}
+
+/* The first request for exactly this name; UINT32_MAX: there is none. */
+static uint32_t first_exact(struct plan_builder *b, const char *name)
+{
+	uint32_t *found = request_names_get(&b->names, name);
+
+	return found ? *found : UINT32_MAX;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 static bool is_in_domain(const struct plan_builder *b, const struct plan_request *request)
@@ -366,31 +443,48 @@ static bool is_in_domain(const struct plan_builder *b, const struct plan_request
 }
 
 /*
- * All requests that match the name, in their order: those for exactly this name, which a hash table
+ * All requests that match a name, in their order: those for exactly this name, which a hash table
  * finds, and those with a pattern.
  */
-static void collect_wants(struct plan_builder *b, const char *name, uint16_t slot,
+static void collect_wants(struct plan_builder *b, const struct class_names *name, uint16_t slot,
 			  struct event_wants *ew)
 {
-	uint32_t *found = request_names_get(&b->names, name);
-	uint32_t exact = found ? *found : UINT32_MAX;
+	uint32_t exact[2] = { first_exact(b, name->own),
+			      name->other == name->own ? UINT32_MAX : first_exact(b, name->other) };
 	size_t pattern = next_pattern(b, 0, name);
 	uint32_t group = UINT32_MAX;
 
-	while (exact != UINT32_MAX || pattern < b->patterns.count) {
+	while (exact[0] != UINT32_MAX || exact[1] != UINT32_MAX || pattern < b->patterns.count) {
 		uint32_t other = pattern < b->patterns.count ? b->patterns.at[pattern] : UINT32_MAX;
-		uint32_t i = exact < other ? exact : other;
+		uint32_t i = least(other, least(exact[0], exact[1]));
 
 		if (b->requests[i].group != group && is_in_domain(b, &b->requests[i])) {
 			group = b->requests[i].group;
 			add_wants(b, i, name, &slot, ew);
 		}
-		if (i == exact) {
-			exact = b->next_same[i];
+		if (i == exact[0] || i == exact[1]) {
+			exact[i != exact[0]] = b->next_same[i];
 		} else {
 			pattern = next_pattern(b, pattern + 1, name);
 		}
 	}
+}
+
+/* The want before @i that the walk found this field for; NULL: there is none. */
+static const struct compile_want *shared(const struct event_wants *ew, size_t i)
+{
+	const struct compile_want *want = &ew->wants.at[i];
+
+	for (size_t k = 0; k < i && !want->type; k++) {
+		const struct compile_want *first = &ew->wants.at[k];
+
+		if (first->type && !first->is_copy && first->root == want->root &&
+		    compile_loads(first->type, want->kind) &&
+		    strcmp(first->name, want->name) == 0) {
+			return first;
+		}
+	}
+	return NULL;
 }
 
 /* The walk finds a field for its first request; the others get a copy. */
@@ -399,24 +493,40 @@ static void share_found(struct event_wants *ew)
 	ew->copies.count = 0;
 	for (size_t i = 0; i < ew->wants.count; i++) {
 		struct compile_want *want = &ew->wants.at[i];
+		const struct compile_want *first = shared(ew, i);
 
-		for (size_t k = 0; k < i && !want->found; k++) {
-			const struct compile_want *first = &ew->wants.at[k];
+		if (first) {
+			want->type = first->type;
+			want->is_copy = true;
+			*vec_push(&ew->copies) =
+				(struct plan_copy){ first->slot, want->slot, want->add };
+		}
+	}
+	for (size_t i = 0; i < ew->wants.count; i++) {
+		const struct compile_want *want = &ew->wants.at[i];
 
-			if (first->found && first->root == want->root &&
-			    first->is_text == want->is_text &&
-			    strcmp(first->name, want->name) == 0) {
-				want->found = true;
-				want->is_signed = first->is_signed;
-				*vec_push(&ew->copies) =
-					(struct plan_copy){ .from = first->slot, .to = want->slot };
-			}
+		if (want->type && !want->is_copy && want->add) {
+			*vec_push(&ew->copies) =
+				(struct plan_copy){ want->slot, want->slot, want->add };
 		}
 	}
 }
 
-static void note_found(struct plan_builder *b, struct event_wants *ew)
+static struct plan_field field_of(const struct plan_builder *b, const struct type *type)
 {
+	bool is_row = type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE;
+
+	return (struct plan_field){
+		.type = type,
+		.kind = (uint8_t)type->kind,
+		.flags = emit_value_flags(b->metadata->order, is_row ? type->element : type),
+	};
+}
+
+/* Returns what the fields of all bindings are. */
+static const struct plan_field *note_found(struct plan_builder *b, struct event_wants *ew)
+{
+	struct plan_field *fields = arena_alloc(b->arena, (ew->wants.count + 1) * sizeof(*fields));
 	size_t want = 0;
 
 	for (size_t i = 0; i < ew->bindings.count; i++) {
@@ -424,17 +534,35 @@ static void note_found(struct plan_builder *b, struct event_wants *ew)
 		const struct plan_request *request = &b->requests[binding->request];
 
 		for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++, want++) {
-			binding->present |= (uint16_t)(ew->wants.at[want].found << f);
-			binding->is_signed |= (uint16_t)(ew->wants.at[want].is_signed << f);
+			const struct type *type = ew->wants.at[want].type;
+
+			if (type) {
+				binding->present |= (uint16_t)(1u << f);
+				fields[want] = field_of(b, type);
+			}
 		}
 	}
 	assert(want == ew->wants.count);
+	return fields;
+}
+
+static struct class_names names_of(struct plan_builder *b, const char *name)
+{
+	const struct env_entry *domain = metadata_env(b->metadata, "domain");
+	struct class_names is = { .own = name, .other = name };
+	char other[PLAN_NAME_BYTES];
+
+	if (b->renames && b->renames->event(domain ? domain->text : NULL, name, other)) {
+		is.other = arena_copy(b->arena, other, strlen(other) + 1);
+	}
+	return is;
 }
 
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built)
 {
 	const struct plan_stream *stream = &built->plan;
+	const struct class_names name = names_of(b, class->name);
 	struct event_wants *ew = &b->wants;
 	struct compile *c = &built->compile;
 	const struct type *types[3] = { stream->class->event_context, class->context,
@@ -443,10 +571,10 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	const struct step *steps;
 	uint16_t base = c->slot_next;
 
-	assert(stream->class->id == class->stream_id);
+	assert(stream->class);
 	ew->bindings.count = 0;
 	ew->wants.count = 0;
-	collect_wants(b, class->name, base, ew);
+	collect_wants(b, &name, base, ew);
 	if (base + ew->wants.count > PLAN_SLOTS_MAX) {
 		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields requested",
 				class->name);
@@ -464,11 +592,13 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
 		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
 	share_found(ew);
-	note_found(b, ew);
+	event->fields = note_found(b, ew);
 	event->copies =
 		arena_copy(b->arena, ew->copies.at, ew->copies.count * sizeof(*ew->copies.at));
 	event->copy_count = (uint32_t)ew->copies.count;
 	event->class = class;
+	event->stream = stream->class;
+	event->name = name.other;
 	event->index = class->index;
 	event->uses_header = c->uses_event_header;
 	event->steps = steps;

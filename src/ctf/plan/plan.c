@@ -64,6 +64,12 @@ struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_req
 	return builder;
 }
 
+void plan_builder_rename(struct plan_builder *builder, const struct plan_names *names)
+{
+	assert(builder->class_count == 0);
+	builder->renames = names;
+}
+
 void plan_builder_free(struct plan_builder *builder)
 {
 	if (!builder) {
@@ -80,7 +86,28 @@ void plan_builder_free(struct plan_builder *builder)
 	free(builder);
 }
 
+void plan_ignore_uuid(struct plan_builder *builder, struct plan *plan)
+{
+	if (builder->header.slot_uuid == SLOT_NONE) {
+		return; /* as for an earlier plan */
+	}
+	builder->header.slot_uuid = plan->slot_uuid = SLOT_NONE;
+	metadata_note(plan->metadata->notes,
+		      "its packets have another UUID than its metadata; they are read as its own");
+}
+
 /* ---- tables ---- */
+
+/* Two classes have one id: the first keeps it. */
+static void note_twice(struct plan_builder *b, const struct plan_event *first,
+		       const struct plan_event *second)
+{
+	metadata_note(b->metadata->notes,
+		      "the events \"%.80s\" and \"%.80s\" have the same id, %llu; all events of "
+		      "this id count as \"%.80s\"",
+		      first->class->name, second->class->name,
+		      (unsigned long long)second->class->id, first->class->name);
+}
 
 /* Gives a stream tables of its own with @room entries. */
 static void renew_tables(struct plan_builder *b, struct built_stream *built, uint32_t room)
@@ -132,7 +159,12 @@ static void add_to_table(struct plan_builder *b, struct built_stream *built,
 		stream->request_mask |= request < 32 ? UINT32_C(1) << request : 0;
 	}
 	if (!stream->is_dense || id >= EVENT_ID_DIRECT_MAX) {
+		built->sparse_since = stream->is_dense ? event->index : built->sparse_since;
 		stream->is_dense = false; /* make_sparse() makes a table for each plan */
+		return;
+	}
+	if (id < stream->event_count && stream->events[id]) {
+		note_twice(b, stream->events[id], event);
 		return;
 	}
 	if (id >= built->room) {
@@ -157,18 +189,25 @@ static void add_to_table(struct plan_builder *b, struct built_stream *built,
 ORDER_POINTERS(by_id, struct plan_event, UP(class->id) UP(index))
 
 /* Ids too large for a table by id: a sorted list, which the plan owns. */
-static void make_sparse(const struct plan *plan, struct plan_stream *stream)
+static void make_sparse(struct plan_builder *b, const struct plan *plan, struct plan_stream *stream,
+			uint32_t since)
 {
 	struct plan_event **list = mem_alloc((plan->class_count + 1) * sizeof(struct plan_event *));
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < plan->class_count; i++) {
-		if (plan->classes[i]->class->stream_id == stream->id) {
+		if (plan->classes[i]->stream == stream->class) {
 			list[count++] = plan->classes[i];
 		}
 	}
 	if (count > 1) {
 		qsort(list, count, sizeof(struct plan_event *), by_id);
+	}
+	for (uint32_t i = 1; i < count; i++) {
+		if (list[i - 1]->class->id == list[i]->class->id &&
+		    list[i]->index >= b->known_count && list[i]->index >= since) {
+			note_twice(b, list[i - 1], list[i]);
+		}
 	}
 	stream->events = list;
 	stream->event_count = count;
@@ -197,10 +236,11 @@ struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id
 
 /* ---- plans ---- */
 
-static struct built_stream *find_built(const struct plan_builder *b, uint64_t id)
+static struct built_stream *find_built(const struct plan_builder *b,
+				       const struct stream_class *class)
 {
 	for (size_t i = 0; i < b->streams.count; i++) {
-		if (b->streams.at[i]->plan.id == id) {
+		if (b->streams.at[i]->plan.class == class) {
 			return b->streams.at[i];
 		}
 	}
@@ -212,7 +252,7 @@ static void build_streams(struct plan_builder *b, const struct metadata *m)
 {
 	size_t first = b->streams.count;
 
-	for (const struct stream_class *s = m->streams; s && !find_built(b, s->id); s = s->next) {
+	for (const struct stream_class *s = m->streams; s && !find_built(b, s); s = s->next) {
 		struct built_stream *built = plan_build_stream(b, m, s);
 
 		*vec_push(&b->streams) = built;
@@ -247,9 +287,14 @@ static void build_events(struct plan_builder *b, const struct metadata *m)
 	const struct event_class *class = b->last ? b->last->next : m->events;
 
 	for (; class; class = class->next) {
-		struct built_stream *built = find_built(b, class->stream_id);
+		const struct stream_class *stream = metadata_stream_of(m, class);
+		struct built_stream *built = stream ? find_built(b, stream) : NULL;
 		struct plan_event *event;
 
+		if (!built && stream) { /* implicit: the metadata has no other */
+			built = plan_build_stream(b, m, stream);
+			*vec_push(&b->streams) = built;
+		}
 		if (!built) {
 			(void)err_raise(b->err, -EINVAL,
 					"metadata: event \"%s\" belongs to stream %llu, "
@@ -272,7 +317,7 @@ static void build_all(struct plan_builder *b, const struct metadata *m)
 	/* Before the first stream class the packet header may still change (CTF 2). */
 	if (!b->has_header) {
 		plan_build_header(b, m);
-		b->has_header = m->streams != NULL;
+		b->has_header = m->streams || m->events;
 	}
 	build_streams(b, m);
 	build_events(b, m);
@@ -306,7 +351,7 @@ static void find_leads(struct plan *plan)
 /* The first LTTng had no environment. */
 static void note_tracer(struct plan *plan, const struct metadata *m)
 {
-	uint32_t version = metadata_lttng_version(m);
+	uint32_t version = metadata_other_tracer(m) ? 0 : metadata_tracer_version(m);
 
 	plan->may_end_early = version > 0 && version < 21100;
 	plan->may_overlap = (version > 0 && version < 20400) || (!m->env && m->major == 1);
@@ -333,7 +378,7 @@ static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 		*stream = b->streams.at[i]->plan;
 		b->streams.at[i]->owns_tables = false;
 		if (!stream->is_dense) {
-			make_sparse(plan, stream);
+			make_sparse(b, plan, stream, b->streams.at[i]->sparse_since);
 		}
 		if (!stream->is_dense ||
 		    (stream->header != HEADER_COMPACT && stream->header != HEADER_LARGE)) {
@@ -344,13 +389,17 @@ static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 	return plan;
 }
 
-static int check_metadata(const struct metadata *m, struct err *err)
+static int check_metadata(const struct plan_builder *b, const struct metadata *m, struct err *err)
 {
+	const struct stream_class *first =
+		b->streams.count > 0 ? b->streams.at[0]->plan.class : NULL;
+
 	if (!m->has_trace) {
 		return err_raise(err, -EINVAL, "metadata has no trace block");
 	}
-	if (!m->streams && m->events) {
-		return err_raise(err, -EINVAL, "metadata has events but no stream");
+	if (m->streams && first && metadata_stream_is_implicit(first)) {
+		return err_raise(err, -EINVAL,
+				 "metadata has a stream behind events that were read without one");
 	}
 	return 0;
 }
@@ -358,13 +407,14 @@ static int check_metadata(const struct metadata *m, struct err *err)
 int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 	       struct plan **ret_plan, struct err *err)
 {
-	int r = check_metadata(metadata, err);
+	int r = check_metadata(builder, metadata, err);
 
 	if (r < 0) {
 		return r;
 	}
 	assert(!builder->arena->fail); /* no parser is active */
 	builder->metadata = metadata;
+	builder->known_count = builder->class_count;
 	builder->err = err;
 	err->text[0] = '\0';
 	builder->arena->fail = &builder->fail;
@@ -421,7 +471,8 @@ const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id)
 bool plan_has_event(const struct plan *plan, const char *name)
 {
 	for (uint32_t i = 0; i < plan->class_count; i++) {
-		if (strcmp(plan->classes[i]->class->name, name) == 0) {
+		if (strcmp(plan->classes[i]->class->name, name) == 0 ||
+		    strcmp(plan->classes[i]->name, name) == 0) {
 			return true;
 		}
 	}

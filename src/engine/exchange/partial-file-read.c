@@ -222,9 +222,13 @@ static int take_checkpoint(const struct partial_intake *intake, struct codec *fr
 	return frame->is_wrong ? err_raise(err, -EINVAL, "the checkpoint is damaged") : 1;
 }
 
-/* Checks that every stream has ended. */
-static int take_finish(const struct partial_intake *intake, struct err *err)
+/* Checks that every stream has ended, and takes what is lost of others. */
+static int take_finish(const struct partial_intake *intake, struct codec *frame, struct err *err)
 {
+	uint64_t lost = 0;
+
+	codec_u64(frame, &lost);
+	trace_lose(intake->trace, lost);
 	for (size_t i = 0; i < intake->streams.count; i++) {
 		const struct merger_stream *stream = intake->streams.at[i];
 
@@ -254,7 +258,7 @@ static int take(struct partial_intake *intake, struct codec *frame, struct err *
 	case FRAME_WARNING:
 		return take_warning(intake, frame);
 	case FRAME_FINISH:
-		return take_finish(intake, err);
+		return take_finish(intake, frame, err);
 	case FRAME_CHECKPOINT:
 		return take_checkpoint(intake, frame, err);
 	case FRAME_SETUP:

@@ -375,11 +375,12 @@ static void put_end(void *user, uint32_t number, uint64_t seq)
 	end_frame(out);
 }
 
-static void put_finish(void *user)
+static void put_finish(void *user, uint64_t lost)
 {
 	struct partial_writer *out = user;
+	struct codec codec = begin_frame(out, FRAME_FINISH);
 
-	(void)begin_frame(out, FRAME_FINISH);
+	codec_u64(&codec, &lost);
 	end_frame(out);
 }
 

@@ -587,7 +587,7 @@ static const struct {
 	const char *text, *complaint;
 } wrong_plans[] = {
 	{ "env { a = 1; };", "no trace block" },
-	{ TRACE_LE "event { name = x; };", "events but no stream" },
+	{ TRACE_LE "event { name = x; stream_id = 0; };", "stream 0, which is not declared" },
 	{ TRACE_LE STREAM_LE "event { name = x; stream_id = 3; };",
 	  "stream 3, which is not declared" },
 	{ TRACE_LE STREAM_LE "event { name = x; fields := struct { " INT(8, 8) " a[n]; }; };",
@@ -659,21 +659,187 @@ START_TEST(grows_plans)
 		ck_assert_uint_eq(plans[i]->class_count, i + 1);
 		for (size_t k = 0; k < COUNT; k++) {
 			const struct plan_event *event = plan_event_find(one, ids[k]);
-			/* Of two classes with one id (k = 1 and 4) the later one counts. */
-			size_t wanted = k == 1 && i >= 4 && one->is_dense ? 4 : k;
 
 			if (i < k && !(ids[k] == 1 && i >= 1)) {
 				ck_assert_ptr_null(event);
-			} else if (ids[k] != 1) {
-				ck_assert_uint_eq(event->index, wanted);
-			} else {
-				ck_assert_ptr_nonnull(event);
+			} else { /* of two classes with one id (k = 1 and 4) the first counts */
+				ck_assert_uint_eq(event->index, k == 4 ? 1 : k);
 			}
 		}
 		ck_assert_ptr_null(plan_event_find(one, 4));
 		plan_unref(plans[i]);
 	}
+	ck_assert_uint_eq(metadata_stream_types(stream)->notes->count, 1); /* said once */
 	plan_builder_free(builder);
+	metadata_stream_free(stream);
+}
+END_TEST
+
+#define STAMPED           "packet.context := struct { " INT(64, 8) " timestamp_begin; };"
+#define HEADER            "event.header := struct { " INT(8, 8) " id; " INT(32, 8) " timestamp; };"
+#define CLOCK(name, freq) "clock { name = " #name "; freq = " #freq "; };\n"
+
+/* Metadata that says too little or too much, how it is read, and what is noted. */
+static const struct {
+	const char *text;
+	uint64_t freq; /* of the clock of the first stream; 0: none */
+	const char *note, *second_note;
+} noted[] = {
+	{ TRACE_LE "stream { " HEADER " };", 1000000000, "no clock; time stamps count as ns" },
+	{ TRACE_LE "stream { " STAMPED " };", 1000000000, "no clock; time stamps count as ns" },
+	{ TRACE_LE CLOCK(a, 10) "stream { " HEADER " }; stream { id = 1; " HEADER " };", 10,
+	  "\"a\", the only one" },
+	{ TRACE_LE "stream { " HEADER " };\n" CLOCK(a, 10) CLOCK(b, 20), 10,
+	  "\"a\", the first one" },
+	{ TRACE_LE CLOCK(a, 10) "stream { event.header := struct { integer { size = 8; map = "
+				"clock.z.value; } timestamp; }; };",
+	  10, "no declared clock" },
+	{ TRACE_LE CLOCK(a, 10) "stream { };", 0, NULL },
+	{ TRACE_LE CLOCK(a, 10) CLOCK(b, 20) "stream { " STAMPED
+					     " event.header := struct { integer { size = 8; map = "
+					     "clock.b.value; } timestamp; }; };",
+	  20, NULL },
+	{ TRACE_LE "event { name = x; };", 0, NULL },
+	{ TRACE_LE "event { name = x; };\nstream { id = 'a'; };\n", 0, NULL },
+	{ TRACE_LE "struct a { string x, y, x; };\nstream { };", 0, "two fields \"x\"; the first" },
+	{ TRACE_LE STREAM_LE "event { name = x; id = 1; };\nevent { name = y; id = 1; };"
+			     "event { name = p; id = 70000; };\nevent { name = q; id = 70000; };",
+	  0, "\"x\" and \"y\" have the same id, 1;", "\"p\" and \"q\" have the same id, 70000;" },
+};
+
+START_TEST(notes_guesses)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct plan_builder *builder =
+		plan_builder_new(metadata_stream_arena(stream), NULL, 0, false);
+	const struct metadata_note *note;
+	struct plan *plan = NULL;
+	struct err err = { "" };
+
+	ck_assert_msg(feed(stream, noted[_i].text, 1000000, &err) == 0, "%s", err.text);
+	for (int again = 0; again < 2; again++) { /* a note is made once */
+		plan_unref(plan);
+		ck_assert_msg(plan_build(builder, metadata_stream_types(stream), &plan, &err) == 0,
+			      "%s", err.text);
+	}
+	ck_assert_uint_eq(plan->streams[0].clock ? plan->streams[0].clock->freq : 0,
+			  noted[_i].freq);
+	note = metadata_stream_types(stream)->notes->first;
+	ck_assert_int_eq(!note, !noted[_i].note);
+	ck_assert_msg(!note || strstr(note->text, noted[_i].note), "noted \"%s\"", note->text);
+	note = note ? note->next : NULL;
+	ck_assert_int_eq(!note, !noted[_i].second_note);
+	ck_assert_msg(!note || strstr(note->text, noted[_i].second_note), "noted \"%s\"",
+		      note->text);
+	plan_unref(plan);
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
+}
+END_TEST
+
+/* A stream block behind events that were read without one. */
+START_TEST(refuses_late_streams)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct plan_builder *builder =
+		plan_builder_new(metadata_stream_arena(stream), NULL, 0, false);
+	struct plan *plan;
+	struct err err = { "" };
+
+	ck_assert_int_eq(feed(stream, TRACE_LE "event { name = x; };", 1000, &err), 0);
+	ck_assert_int_eq(plan_build(builder, metadata_stream_types(stream), &plan, &err), 0);
+	plan_unref(plan);
+	ck_assert_int_eq(feed(stream, STREAM_LE, 1000, &err), 0);
+	ck_assert_int_eq(plan_build(builder, metadata_stream_types(stream), &plan, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "a stream behind events"));
+	plan_builder_free(builder);
+	metadata_stream_free(stream);
+}
+END_TEST
+
+/* Constants wherever a block has a value, and a struct that no semicolon ends. */
+START_TEST(reads_constants)
+{
+	static const char text[] =
+		"trace { major = +1; minor = '\\x8'; byte_order = le; a = 'x'; b = +3; };\n"
+		"struct a { string s; }\n"
+		"clock { name = c; freq = '\\62'; offset_s = - +5; precision = +1; };\n"
+		"stream { id = '\\0'; d = '\\''; };\nenv { e = 'A'; f = - -2; };\n"
+		"event { name = x; id = +7; loglevel = -1; g = '}'; fields := struct {\n"
+		"	struct a s[+2]; integer { size = ' '; } n['\\3']; };\n};\n"
+		"callsite { line = +1; file = 'x'; };\n";
+	struct metadata_stream *stream = metadata_stream_new();
+	const struct metadata *types;
+	struct err err = { "" };
+
+	ck_assert_msg(feed(stream, text, 1000, &err) == 0, "%s", err.text);
+	types = metadata_stream_types(stream);
+	ck_assert_uint_eq(types->clocks->freq, '2');
+	ck_assert_int_eq(types->clocks->offset_s, -5);
+	ck_assert_int_eq(metadata_env(types, "e")->number, 'A');
+	ck_assert_int_eq(metadata_env(types, "f")->number, 2);
+	ck_assert_uint_eq(types->events->id, 7);
+	ck_assert_int_eq(types->events->loglevel, -1);
+	ck_assert_uint_eq(types->events->fields->fields[0].type->length, 2);
+	ck_assert_uint_eq(types->events->fields->fields[1].type->length, 3);
+	ck_assert_uint_eq(types->events->fields->fields[1].type->element->size_bits, 32);
+	metadata_stream_free(stream);
+}
+END_TEST
+
+/* Adds a metadata packet of @text at @at; returns its end. */
+static uint8_t *put_packet(uint8_t *at, const char *text)
+{
+	uint32_t bits = (uint32_t)(37 + strlen(text)) * 8, more = bits + 800;
+	uint8_t header[37] = { 0x57, 0x1D, 0xD1, 0x75, [35] = 1, [36] = 8 };
+
+	memcpy(header + 24, &bits, sizeof(bits));
+	memcpy(header + 28, &more, sizeof(more));
+	memcpy(at, header, sizeof(header));
+	memcpy(at + 37, text, strlen(text));
+	memset(at + bits / 8, 0, 100);
+	return at + more / 8;
+}
+
+/* A file that is cut: what is declared before is read. */
+static const struct {
+	size_t missing; /* bytes, of the second packet */
+	uint32_t events;
+	const char *note, *complaint;
+} cuts[] = {
+	{ .events = 2 },
+	{ .missing = 1, .events = 2, .note = "ends inside packet 1; what" },
+	{ .missing = 105, .events = 1, .note = "ends inside packet 1; what" },
+	{ .missing = 150, .events = 0, .note = "ends inside packet 1; what" },
+	{ .missing = 130, .complaint = "ends inside packet 0" },
+};
+
+START_TEST(reads_cut_files)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	uint8_t file[1000], *end = put_packet(file, cuts[_i].complaint ? "" : TRACE_LE);
+	const struct metadata *types;
+	struct err err = { "" };
+	size_t len;
+	int r;
+
+	end = cuts[_i].complaint ? file : end;
+	len = (size_t)(put_packet(end, "event { name = x; };event { name = y; };") - file);
+	len -= cuts[_i].missing < len ? cuts[_i].missing : len;
+	ck_assert_int_eq(metadata_stream_feed(stream, file, len, &err), 0);
+	r = metadata_stream_finish(stream, &err);
+	types = metadata_stream_types(stream);
+	ck_assert_int_eq(r, cuts[_i].complaint ? -EINVAL : 0);
+	if (cuts[_i].complaint) {
+		ck_assert_msg(strstr(err.text, cuts[_i].complaint), "said \"%s\"", err.text);
+	} else {
+		ck_assert_uint_eq(types->event_count, cuts[_i].events);
+		ck_assert_int_eq(!types->notes->first, !cuts[_i].note);
+	}
+	if (cuts[_i].note) {
+		ck_assert_msg(strstr(types->notes->first->text, cuts[_i].note), "noted \"%s\"",
+			      types->notes->first->text);
+	}
 	metadata_stream_free(stream);
 }
 END_TEST
@@ -713,6 +879,10 @@ Suite *suite_ctf(void)
 	tcase_add_loop_test(tcase, survives_damage, 0, 2);
 	tcase_add_loop_test(tcase, survives_no_memory, 0, 2);
 	tcase_add_test(tcase, grows_plans);
+	tcase_add_loop_test(tcase, notes_guesses, 0, (int)(sizeof(noted) / sizeof(noted[0])));
+	tcase_add_test(tcase, refuses_late_streams);
+	tcase_add_test(tcase, reads_constants);
+	tcase_add_loop_test(tcase, reads_cut_files, 0, (int)(sizeof(cuts) / sizeof(cuts[0])));
 	tcase_add_loop_test(tcase, refuses_ctf2, 0, (int)(sizeof(wrong2) / sizeof(wrong2[0])));
 	tcase_add_loop_test(tcase, refuses_plans, 0,
 			    (int)(sizeof(wrong_plans) / sizeof(wrong_plans[0])));
