@@ -237,9 +237,6 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 	     reader->warn && note; note = note->next) {
 		reader->warn(reader->user, note->text);
 	}
-	if (reader->trace.files.note && reader->warn) {
-		reader->warn(reader->user, reader->trace.files.note);
-	}
 	reader->count = reader->trace.files.at.count;
 	reader->sources = mem_alloc((reader->count + 1) * sizeof(*reader->sources));
 	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct reader_source *));

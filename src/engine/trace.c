@@ -166,7 +166,7 @@ void trace_set_beside(struct trace *trace, const struct event_names *beside)
 }
 
 /* What is wrong in the metadata, each once, also when all of it comes again. */
-static void warn_notes(struct trace *trace)
+void trace_warn_notes(struct trace *trace)
 {
 	const struct metadata_notes *notes = metadata_stream_types(trace->metadata)->notes;
 	const struct metadata_note *note = notes ? notes->first : NULL;
@@ -193,7 +193,7 @@ bool trace_ignore_uuid(struct trace *trace)
 	}
 	trace->ignores_uuid = true;
 	plan_ignore_uuid(trace->builder, trace->plan);
-	warn_notes(trace);
+	trace_warn_notes(trace);
 	return true;
 }
 
@@ -223,7 +223,7 @@ static int replan(struct trace *trace, struct err *err)
 	plan_unref(trace->plan);
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
-	warn_notes(trace);
+	trace_warn_notes(trace);
 	merger_set_domain(trace->merger, domain ? domain->text : NULL,
 			  metadata_other_tracer(types));
 	return 0;

@@ -45,6 +45,9 @@ void trace_free(struct trace *trace);
 int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_last,
 		   struct err *err);
 
+/* Says what is noted of the metadata, each once. */
+void trace_warn_notes(struct trace *trace);
+
 /* Starts with empty metadata: the relay sends all of it again after a reconnect. */
 void trace_metadata_restart(struct trace *trace);
 

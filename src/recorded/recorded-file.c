@@ -474,19 +474,6 @@ static void join_streams(struct recorded_files *files)
 	files->at.count = count;
 }
 
-static bool have_other_uuid(const struct recorded_files *files)
-{
-	bool have = false;
-
-	for (size_t i = 0; i < files->at.count; i++) {
-		if (files->at.at[i].has_info) {
-			return false;
-		}
-		have |= files->at.at[i].has_other_uuid;
-	}
-	return have;
-}
-
 /* The time of the first packet, or of its first event; false: it has none. */
 static bool first_time(const struct recorded_file *file, const struct plan *plan,
 		       struct decoder *decoder, uint64_t *ret_cycles)
@@ -519,8 +506,7 @@ static double offset_of(const struct clock_class *clock)
 
 /* One clock, one offset: LTTng may sample it again for a later chunk.  That of the first chunk is
  * used, as it is by whoever followed the session live. */
-static void take_first_offsets(const struct recorded_path *path, const struct metadata *types,
-			       struct recorded_files *files)
+static void take_first_offsets(const struct recorded_path *path, const struct metadata *types)
 {
 	struct metadata_stream *metadata = metadata_stream_new();
 	const struct recorded_path first = { .name = path->name,
@@ -537,11 +523,10 @@ static void take_first_offsets(const struct recorded_path *path, const struct me
 		    (before->offset_s == clock->offset_s && before->offset == clock->offset)) {
 			continue;
 		}
-		free(files->note);
-		files->note =
-			mem_printf("the offsets of its clock differ by %.9f s between chunks: "
-				   "that of the first one is used for all",
-				   offset_of(clock) - offset_of(before));
+		metadata_note(types->notes,
+			      "the offsets of its clock differ by %.9f s between chunks: that of "
+			      "the first one is used for all",
+			      offset_of(clock) - offset_of(before));
 		clock->offset_s = before->offset_s;
 		clock->offset = before->offset;
 	}
@@ -559,10 +544,22 @@ static void place_clocks(struct recorded_files *files, const struct plan *plan,
 		if (file->has_info && file->info.stream->clock &&
 		    first_time(file, plan, decoder, &cycles) &&
 		    clock_place(plan->metadata, file->info.stream->clock, cycles, &seconds)) {
-			free(files->note);
-			files->note = mem_printf(CLOCK_PLACED_TEXT, seconds);
+			metadata_note(plan->metadata->notes, CLOCK_PLACED_TEXT, seconds);
 		}
 	}
+}
+
+static bool have_other_uuid(const struct recorded_files *files)
+{
+	bool have = false;
+
+	for (size_t i = 0; i < files->at.count; i++) {
+		if (files->at.at[i].has_info) {
+			return false;
+		}
+		have |= files->at.at[i].has_other_uuid;
+	}
+	return have;
 }
 
 int recorded_open_files(const struct recorded_path *path, const struct plan *plan,
@@ -575,11 +572,11 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	}
 	if (r == 0) {
 		join_streams(files);
-		files->have_other_uuid = have_other_uuid(files);
 		if (path->dirs.count > 1) {
-			take_first_offsets(path, plan->metadata, files);
+			take_first_offsets(path, plan->metadata);
 		}
 		place_clocks(files, plan, decoder);
+		files->have_other_uuid = have_other_uuid(files);
 	}
 	return r;
 }
@@ -587,5 +584,4 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 void recorded_files_fini(struct recorded_files *files)
 {
 	vec_fini_each(&files->at, file_fini);
-	free(files->note);
 }

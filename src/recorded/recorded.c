@@ -406,16 +406,6 @@ static bool feed_all(struct play *play)
 	return true;
 }
 
-static void say_note(const struct play *play)
-{
-	struct engine_warning warning = { .what = "times", .packet = -1 };
-
-	if (play->files.note) {
-		(void)snprintf(warning.message, sizeof(warning.message), "%s", play->files.note);
-		trace_warn(play->trace, &warning);
-	}
-}
-
 static void open_streams(struct play *play)
 {
 	VEC_EACH(&play->files.at, file) {
@@ -464,7 +454,7 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 		for (size_t i = 0; i < path->lost.count; i++) {
 			*vec_push(&play.told) = false;
 		}
-		say_note(&play);
+		trace_warn_notes(play.trace);
 		open_streams(&play);
 		trace_end_away(play.trace);
 		is_whole = feed_all(&play);

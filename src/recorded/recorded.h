@@ -127,7 +127,6 @@ struct recorded_file {
 struct recorded_files {
 	VEC(struct recorded_file) at;
 	bool have_other_uuid; /* no packet can be read, but some if their UUID does not matter */
-	char *note;           /* what is to be said of their times; NULL: nothing */
 };
 
 /* Opens all streams of a trace and reads the header of each one's first packet. */

@@ -49,13 +49,8 @@ static uint32_t env_number(const struct metadata *metadata, const char *name)
 	return entry && !entry->text ? (uint32_t)entry->number : 0;
 }
 
-uint32_t metadata_lttng_version(const struct metadata *metadata)
+uint32_t metadata_tracer_version(const struct metadata *metadata)
 {
-	const struct env_entry *name = metadata_env(metadata, "tracer_name");
-
-	if (!name || !name->text || strncmp(name->text, "lttng-", 6) != 0) {
-		return 0;
-	}
 	return env_number(metadata, "tracer_major") * 10000 +
 	       env_number(metadata, "tracer_minor") * 100 +
 	       env_number(metadata, "tracer_patchlevel");

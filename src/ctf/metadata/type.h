@@ -196,9 +196,8 @@ unsigned int type_encoding_unit(enum encoding encoding);
 
 /* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
-/* MAJOR * 10000 + MINOR * 100 + PATCHLEVEL of LTTng's tracer; 0: another tracer wrote the trace, or
- * it does not tell. */
-uint32_t metadata_lttng_version(const struct metadata *metadata);
+/* MAJOR * 10000 + MINOR * 100 + PATCHLEVEL by the trace's environment; 0: it names none. */
+uint32_t metadata_tracer_version(const struct metadata *metadata);
 /* The name of the tracer, or "its tracer", if that is not LTTng, whose commands then change
  * nothing; NULL: it is. */
 const char *metadata_other_tracer(const struct metadata *metadata);

@@ -351,7 +351,7 @@ static void find_leads(struct plan *plan)
 /* The first LTTng had no environment. */
 static void note_tracer(struct plan *plan, const struct metadata *m)
 {
-	uint32_t version = metadata_lttng_version(m);
+	uint32_t version = metadata_other_tracer(m) ? 0 : metadata_tracer_version(m);
 
 	plan->may_end_early = version > 0 && version < 21100;
 	plan->may_overlap = (version > 0 && version < 20400) || (!m->env && m->major == 1);
