@@ -55,7 +55,6 @@ static void on_request(struct worker *worker, void *state, const struct trace_ev
 					    event_u64(event, RWBS, 0), 0 };
 	struct record *record;
 
-	(void)state;
 	if (!event_has(event, DEV) || !event_has(event, SECTOR)) {
 		return;
 	}
@@ -78,7 +77,6 @@ static void on_name(struct worker *worker, void *state, const struct trace_event
 	enum { NAME_DEV, NAME_TEXT };
 	const struct value *name = event_text(event, NAME_TEXT);
 
-	(void)state;
 	if (event_has(event, NAME_DEV) && name) {
 		worker_emit_entity(worker, event->ts, event_u64(event, NAME_DEV, 0), kind)->arg64 =
 			worker_text(worker, name->bytes, name->len);

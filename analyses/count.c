@@ -18,7 +18,6 @@ static void on_slice(struct shard *shard, const struct slice *slice,
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 	uint64_t *trouble = shard_trace_row(shard, TROUBLE);
 
-	(void)stream;
 	totals[DISCARDED] += slice->discarded;
 	totals[LOST_PACKETS] += slice->lost_packets;
 	trouble[BAD_PACKETS] += slice->bad_packets;

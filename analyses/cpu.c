@@ -110,7 +110,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_SWITCHES) {
 		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->state = ONCPU_UNSEEN;
@@ -122,7 +121,6 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	(void)end;
 	if (oncpu->has_run) {
 		count_longest(shard, thread, oncpu, oncpu->until);
 		oncpu->has_run = false;
@@ -156,8 +154,9 @@ const struct analysis analysis_cpu = {
 			.of_all = OF_ALL_THREADS,
 			.columns = {
 				[BUSY] = { "busy_ns", "busy", UNIT_NS, COLUMN_SUM, true },
-				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true },
-				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true },
+				[IDLE] = { "idle_ns", "idle", UNIT_NS, COLUMN_SUM, true, REST_ALL },
+				[UNKNOWN] = { "unknown_ns", "unknown", UNIT_NS, COLUMN_SUM, true,
+					      REST_ALL },
 			},
 		},
 		[CPUS] = {
@@ -167,8 +166,8 @@ const struct analysis analysis_cpu = {
 			.sort_mask = 1u << BUSY,
 			.columns = {
 				[BUSY] = { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
-				[IDLE] = { "idle_ns", "IDLE", UNIT_NS },
-				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS },
+				[IDLE] = { "idle_ns", "IDLE", UNIT_NS, .rest = REST_ALL },
+				[UNKNOWN] = { "unknown_ns", "UNKNOWN", UNIT_NS, .rest = REST_ALL },
 			},
 		},
 		[THREADS] = {

@@ -45,7 +45,6 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 {
 	struct worker_faults *faults = state;
 
-	(void)ts;
 	if (faults->has_entry && !is_window) {
 		faults->has_entry = false;
 		worker_rest(worker, false);
@@ -68,7 +67,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 {
 	struct fault *fault = shard_thread_state(shard, thread);
 
-	(void)numbers;
 	if (record->kind == OWN_KERNEL) {
 		count(shard, thread, KERNEL);
 		return;

@@ -214,7 +214,6 @@ static void on_other_entry(struct worker *worker, void *state, const struct trac
 	static const struct open_call open = { .pairing = { .id = CALL_OTHER, .is_open = true } };
 	struct io_worker *io = state;
 
-	(void)user;
 	if (!worker_sees_switches(worker)) {
 		emit_open(worker, &open, event->ts, worker_tid_of(worker, event, OTHER_TID));
 		return;
@@ -231,7 +230,6 @@ static void on_other_exit(struct worker *worker, void *state, const struct trace
 	static const struct ended_call exit = { .call = CALL_OTHER };
 	struct io_worker *io = state;
 
-	(void)user;
 	if (!worker_sees_switches(worker)) {
 		emit_exit(worker, &exit, event->ts, worker_tid_of(worker, event, OTHER_TID));
 		return;
@@ -403,7 +401,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct open_call *open = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		call_forget(&open->pairing);
 	} else {

@@ -47,7 +47,6 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 {
 	const struct value *name = event_text(event, NAME_OR_RET);
 
-	(void)state;
 	if (!event_has(event, NUMBER)) {
 		return;
 	}
@@ -60,7 +59,6 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
-	(void)state;
 	if (event_has(event, NUMBER)) {
 		emit(worker, event, OWN_EXIT, flags)->arg64 =
 			flags & IS_SOFT ? 1 : event_u64(event, NAME_OR_RET, 0);
@@ -70,7 +68,6 @@ static void on_exit_(struct worker *worker, void *state, const struct trace_even
 static void on_raise(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
-	(void)state;
 	if (event_has(event, NUMBER)) {
 		(void)emit(worker, event, OWN_RAISE, flags);
 	}
@@ -78,7 +75,6 @@ static void on_raise(struct worker *worker, void *state, const struct trace_even
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
-	(void)state;
 	if (!is_over) {
 		(void)worker_emit_entity(worker, ts, worker_cpu(worker), OWN_LOST);
 	}
@@ -129,7 +125,7 @@ static const char *vec_name(uint64_t vec)
 	static const char *const names[] = { "HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
 					     "IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU" };
 
-	return vec < sizeof(names) / sizeof(names[0]) ? names[vec] : NULL;
+	return vec < ARRAY_COUNT(names) ? names[vec] : NULL;
 }
 
 static struct row_key soft_key(uint64_t vec)
@@ -271,7 +267,6 @@ static void on_doubt(struct shard *shard, struct thread *entity, uint64_t ts, un
 {
 	struct irq_cpu **state = shard_thread_state(shard, entity);
 
-	(void)ts;
 	if (*state && (what & DOUBT_HOLE)) {
 		drop_open(shard, *state);
 	}

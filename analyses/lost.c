@@ -99,7 +99,7 @@ const struct analysis analysis_lost = {
 			.title = "CPU",
 			.lami_class = "cpu",
 			.sort_mask = 1,
-			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true } },
+			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true, REST_ALL } },
 		},
 	},
 	.rare = &(const struct analysis_rare){ .on_slice = on_slice, .on_cpu = on_cpu },

@@ -84,7 +84,6 @@ static void on_kswapd(struct worker *worker, void *state, const struct trace_eve
 {
 	struct worker_pages *pages = state;
 
-	(void)user;
 	pages->sums[KSWAPD_WAKES]++;
 	note_sums(worker, pages, event->ts);
 }
@@ -92,7 +91,6 @@ static void on_kswapd(struct worker *worker, void *state, const struct trace_eve
 static void on_reclaim(struct worker *worker, void *state, const struct trace_event *event,
 		       uint32_t kind)
 {
-	(void)state;
 	(void)worker_emit(worker, event->ts, worker_tid(worker), kind);
 }
 
@@ -100,7 +98,6 @@ static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool i
 {
 	struct worker_pages *pages = state;
 
-	(void)is_window;
 	if (pages->has_sums) {
 		emit_sums(worker, pages, ts);
 	}
@@ -155,7 +152,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct reclaiming *reclaiming = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if ((what & DOUBT_THREAD) || shard_may_miss(shard, reclaiming->channel)) {
 		reclaiming->start_ts = 0;
 	}

@@ -18,8 +18,6 @@ static void on_receive(struct worker *worker, void *state, const struct trace_ev
 	const struct value *name = event_text(event, NAME);
 	uint64_t *row;
 
-	(void)state;
-	(void)user;
 	if (name) {
 		row = worker_keyed_row(worker, INTERFACES, 0, name->bytes, name->len);
 		row[RX_PACKETS]++;
@@ -34,8 +32,6 @@ static void on_send(struct worker *worker, void *state, const struct trace_event
 	const struct value *name = event_text(event, NAME);
 	uint64_t *row;
 
-	(void)state;
-	(void)user;
 	if (!name) {
 		return;
 	}

@@ -12,7 +12,7 @@
 
 enum { TOTALS, THREADS, PROCESSES, CPUS, PRIOS, LONGEST, CONTAINERS };
 enum { WAKEUPS, UNEXPLAINED, RACES, ALL_WAKE, ALL_REQUEUE, ALL_FORK };
-enum { THREAD_WAKE, THREAD_REQUEUE };
+enum { THREAD_WAKE, THREAD_REQUEUE, THREAD_WAITED };
 enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those after a wake-up */
 
 enum { OWN_WAKE = RECORD_OWN };
@@ -32,7 +32,6 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	int64_t tid = event_i64(event, TID, 0);
 	struct record *record;
 
-	(void)state;
 	if (kind == WAKE_NONE || !wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		return;
 	}
@@ -68,7 +67,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 					 .is_tentative = record->arg16 & WAKE_TENTATIVE };
 	enum phase_woken woken;
 
-	(void)numbers;
 	woken = thread_phase_wake(&w->phase, &wake);
 	if (wake.kind == WAKE_SOURCE) {
 		uint64_t *totals = shard_trace_row(shard, TOTALS);
@@ -85,7 +83,7 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 		       const struct switch_in *in)
 {
 	struct row_key cpu = { .id = in->cpu }, prio = { .id = (uint64_t)(int64_t)in->prio };
-	uint64_t *totals = shard_trace_row(shard, TOTALS), *row;
+	uint64_t *totals = shard_trace_row(shard, TOTALS), *row, *of_thread;
 	uint64_t ns = in->ts - w->phase.since;
 
 	if (w->phase.phase == PHASE_NEW) {
@@ -94,14 +92,16 @@ static void add_sample(struct shard *shard, struct thread *thread, const struct 
 	}
 	row = shard_keyed_row(shard, CPUS, &cpu);
 	row[CPU_WAITED] += ns;
+	of_thread = shard_thread_row(shard, thread, THREADS);
+	of_thread[THREAD_WAITED] += ns;
 	if (w->phase.phase == PHASE_PREEMPTED) {
 		column_add(totals, ALL_REQUEUE, ns);
-		column_add(shard_thread_row(shard, thread, THREADS), THREAD_REQUEUE, ns);
+		column_add(of_thread, THREAD_REQUEUE, ns);
 		return;
 	}
 	column_add(totals, ALL_WAKE, ns);
 	column_add(row, CPU_WAKE, ns);
-	column_add(shard_thread_row(shard, thread, THREADS), THREAD_WAKE, ns);
+	column_add(of_thread, THREAD_WAKE, ns);
 	column_add(shard_keyed_row(shard, PRIOS, &prio), 0, ns);
 	if (shard_is_long(shard, LONGEST, ns)) {
 		shard_longest(shard, LONGEST,
@@ -147,7 +147,6 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)how;
 	(void)thread_phase_seen(&w->phase, ts, cpu);
 }
 
@@ -155,7 +154,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_SWITCHES) {
 		thread_phase_lose(&w->phase);
 	}
@@ -169,6 +167,8 @@ static const struct need needs[] = {
 	.columns = {                                                                               \
 		[THREAD_WAKE] = { "wake", "WOKEN", UNIT_NS, COLUMN_HISTOGRAM },                    \
 		[THREAD_REQUEUE] = { "requeue", "REQUEUED", UNIT_NS, COLUMN_HISTOGRAM },           \
+		[THREAD_WAITED] = { "waited_ns", "WAITED", UNIT_NS,                                \
+				    .sum_of = COLUMN(THREAD_WAKE) | COLUMN(THREAD_REQUEUE) },      \
 	}
 
 static const struct essential essentials[] = {
@@ -180,7 +180,7 @@ static const struct essential essentials[] = {
 	    [LONGEST] = ALL_COLUMNS } },
 	{ ANY_EVENT(WAKE_SOURCES),
 	  { [TOTALS] = ALL_COLUMNS ^ (COLUMN(ALL_REQUEUE) | COLUMN(ALL_FORK)),
-	    [THREADS] = COLUMN(THREAD_WAKE),
+	    [THREADS] = COLUMN(THREAD_WAKE) | COLUMN(THREAD_WAITED),
 	    [CPUS] = ALL_COLUMNS,
 	    [PRIOS] = ALL_COLUMNS,
 	    [LONGEST] = ALL_COLUMNS } },
@@ -209,14 +209,14 @@ const struct analysis analysis_sched = {
 		[THREADS] = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
-			.sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE,
+			.sort_mask = 1u << THREAD_WAITED,
 			LATENCIES,
 		},
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
 			.has_containers = true,
-			.sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE,
+			.sort_mask = 1u << THREAD_WAITED,
 			LATENCIES,
 		},
 		[CPUS] = {
@@ -249,7 +249,7 @@ const struct analysis analysis_sched = {
 				{ "waker_tid", "WAKER", UNIT_COUNT },
 			},
 		},
-		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAKE | 1u << THREAD_REQUEUE, LATENCIES },
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << THREAD_WAITED, LATENCIES },
 	},
 	.on_record = on_record,
 	.on_checkpoint = on_checkpoint,

@@ -238,7 +238,7 @@ static bool is_child_return(const char *event, const struct syscall_ended *ended
 	bool is_compat;
 	const char *name = syscall_name(event, &is_compat);
 
-	for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; name && i < ARRAY_COUNT(names); i++) {
 		if (strcmp(name, names[i]) == 0) {
 			return ended->has_ret && ended->ret == 0;
 		}
@@ -438,7 +438,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct thread_call *call = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		call_forget(&call->pairing);
 	} else {
@@ -485,12 +484,13 @@ static const struct need needs[] = {
 	EXIT("exit_syscall"),
 };
 
-#define FIGURES                                                                                    \
+/* Calls of one thread are of all kinds, and most of their time is sleep. */
+#define FIGURES(rests)                                                                             \
 	.columns = {                                                                               \
 		[COUNT] = { "calls", "CALLS", UNIT_COUNT },                                        \
 		[ERRORS] = { "errors", "ERRORS", UNIT_COUNT },                                     \
-		[BLOCKED_NS] = { "off_cpu_ns", "OFF CPU", UNIT_NS },                               \
-		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM },                           \
+		[BLOCKED_NS] = { "off_cpu_ns", "OFF CPU", UNIT_NS, .rest = (rests) },              \
+		[TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM, .rest = (rests) },          \
 	}
 
 static const struct essential essentials[] = {
@@ -521,7 +521,8 @@ const struct analysis analysis_syscalls = {
 				[OVERWRITTEN] = { "overwritten", NULL, UNIT_COUNT },
 				[NEVER_RETURNED] = { "never_returned", NULL, UNIT_COUNT },
 				[UNTIMED] = { "untimed", NULL, UNIT_COUNT },
-				[TOTAL_TIME] = { "time", "time", UNIT_NS, COLUMN_HISTOGRAM },
+				[TOTAL_TIME] = { "time", "time", UNIT_NS, COLUMN_HISTOGRAM,
+						 .rest = REST_ALL },
 			},
 		},
 		[CALLS] = {
@@ -531,7 +532,7 @@ const struct analysis analysis_syscalls = {
 			.title = "CALL",
 			.lami_class = "syscall",
 			.sort_mask = 1u << TIME,
-			FIGURES,
+			FIGURES(REST_OF_CALLS),
 		},
 		[ERRNOS] = {
 			.key = "by_error",
@@ -547,14 +548,14 @@ const struct analysis analysis_syscalls = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
 			.sort_mask = 1u << TIME,
-			FIGURES,
+			FIGURES(REST_ALL),
 		},
 		[PROCESSES] = {
 			.key = "processes",
 			.scope = SCOPE_PROCESS,
 			.has_containers = true,
 			.sort_mask = 1u << TIME,
-			FIGURES,
+			FIGURES(REST_ALL),
 		},
 		[LONGEST] = {
 			.key = "longest",
@@ -567,7 +568,8 @@ const struct analysis analysis_syscalls = {
 				{ "ret", "RET", UNIT_COUNT },
 			},
 		},
-		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << TIME, FIGURES },
+		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << TIME,
+				 FIGURES(REST_ALL) },
 	},
 	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,

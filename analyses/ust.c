@@ -23,7 +23,7 @@ static const char *level_name(uint64_t level)
 		"DEBUG_MODULE", "DEBUG_UNIT", "DEBUG_FUNCTION", "DEBUG_LINE",    "DEBUG"
 	};
 
-	return level < sizeof(names) / sizeof(names[0]) ? names[level] : "none";
+	return level < ARRAY_COUNT(names) ? names[level] : "none";
 }
 
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
@@ -34,8 +34,6 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	uint64_t id =
 		event_has(event, VPID) ? event_u64(event, VPID, 0) & UINT32_MAX : ROW_KEY_NO_ID;
 
-	(void)state;
-	(void)user;
 	worker_keyed_row(worker, PROCESSES, id, name ? name->bytes : NULL,
 			 name ? name->len : 0)[0]++;
 	worker_keyed_row(worker, LEVELS, level_of(event), NULL, 0)[0]++;
@@ -61,7 +59,7 @@ const struct analysis analysis_ust = {
 			.of_all = OF_ALL_THREADS,
 			.id_key = "vpid",
 			.name_key = "procname",
-			.title = "PROCESS",
+			.title = "PID THREAD",
 			.sort_mask = 1,
 			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
 		},

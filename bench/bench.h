@@ -1,8 +1,7 @@
 /*
  * bench: what tile and decode share.
  */
-#ifndef SILLAGE_BENCH_H
-#define SILLAGE_BENCH_H
+#pragma once
 
 #include <errno.h>
 #include <stdio.h>
@@ -29,5 +28,3 @@ static inline const struct recorded_path *one_trace(const char *dir, struct reco
 	}
 	return &paths->at.at[0];
 }
-
-#endif

@@ -71,11 +71,10 @@ def warn(text):
 
 
 def tool(args, name):
-    """The path of @name of the folder bench of the build."""
-    path = os.path.join(args.build, 'bench', name)
+    """The path of @name of the build, as 'bench/tile'."""
+    path = os.path.join(args.build, name)
     if not os.path.exists(path):
-        raise SystemExit('%s is missing; build it with: ninja -C %s bench/%s' % (
-            path, args.build, name))
+        raise SystemExit('%s is missing; build it with: ninja -C %s %s' % (path, args.build, name))
     return path
 
 
@@ -153,7 +152,7 @@ def events_of(args, path):
 def tiled(args, path, scratch, times):
     """The packets of the trace at or below @path that many times, one after the other in time."""
     out = os.path.join(scratch, 'tiled')
-    run([tool(args, 'tile'), path, out, str(times)])
+    run([tool(args, 'bench/tile'), path, out, str(times)])
     return out
 
 

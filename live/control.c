@@ -118,8 +118,6 @@ static void on_line(struct bufferevent *buffer, void *arg)
 
 static void on_end(struct bufferevent *buffer, short what, void *arg)
 {
-	(void)buffer;
-	(void)what;
 	drop_client(arg);
 }
 
@@ -129,9 +127,6 @@ static void on_client(struct evconnlistener *listener, evutil_socket_t fd, struc
 	struct control *control = arg;
 	struct control_client *client;
 
-	(void)listener;
-	(void)address;
-	(void)len;
 	if (control->clients.count >= CONTROL_CLIENTS_MAX) {
 		(void)close((int)fd);
 		return;
@@ -154,9 +149,7 @@ static void on_capture(struct output *output, const struct capture_result *captu
 
 	json_capture(out, capture);
 	(void)fclose(out);
-	for (size_t i = 0; i < control->clients.count; i++) {
-		struct control_client *client = control->clients.at[i];
-
+	VEC_EACH_OF(&control->clients, client) {
 		for (size_t k = 0; k < client->awaited.count; k++) {
 			if (client->awaited.at[k] == capture->number) {
 				client->awaited.at[k] = client->awaited.at[--client->awaited.count];
@@ -263,8 +256,7 @@ void control_free(struct control *control)
 	if (!control) {
 		return;
 	}
-	for (size_t i = 0; i < control->clients.count; i++) {
-		struct control_client *client = control->clients.at[i];
+	VEC_EACH_OF(&control->clients, client) {
 		struct evbuffer *output = bufferevent_get_output(client->buffer);
 
 		(void)evbuffer_unfreeze(output, 1);

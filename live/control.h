@@ -12,8 +12,7 @@
  * Only the user that runs sillage may connect (mode 0600).  At most CONTROL_CLIENTS_MAX clients are
  * connected; others are closed at once.  A line is at most CONTROL_LINE_MAX bytes long.
  */
-#ifndef SILLAGE_LIVE_CONTROL_H
-#define SILLAGE_LIVE_CONTROL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ extern const struct sink sink_control;
 /* The client's side: sends the request to @path.  Returns a socket to read the lines from, or
  * -errno with the reason. */
 int control_ask(const char *path, struct err *err);
-
-#endif

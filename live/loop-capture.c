@@ -166,6 +166,25 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 	free(line);
 }
 
+/* What was wanted of it and is not there. */
+static void say_lacking(const struct loop *loop, const struct capture_order *order)
+{
+	unsigned int lacks = order->extras & ~order->has_extras;
+
+	if (lacks & CAPTURE_REPORT) {
+		loop->config->say(
+			"%s/%s: no report of this capture: %s", order->host, order->session,
+			order->has_kernel
+				? "it has nothing that could be explained"
+				: "only a trace of the kernel says what threads wait for");
+	}
+	if (lacks & CAPTURE_PERFETTO) {
+		loop->config->say("%s/%s: no file for Perfetto of this capture: it has nothing "
+				  "that could be drawn",
+				  order->host, order->session);
+	}
+}
+
 static void say_captured(struct loop *loop, const struct capture_order *order)
 {
 	const struct capture_result result = capture_order_result(order);
@@ -180,10 +199,13 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 				  order->err.text);
 	} else {
 		loop->config->say(
-			"%s/%s: captured %s%s into %s; look at it with: sillage %s %s", order->host,
-			order->session, units_bytes(bytes, order->bytes),
+			"%s/%s: captured %s%s into %s; look at it with: sillage %s%s%s %s",
+			order->host, order->session, units_bytes(bytes, order->bytes),
 			order->is_complete ? "" : " (some is missing: see its capture.json)",
-			order->path, order->has_kernel ? "report" : "analyze", order->path);
+			order->path, order->has_kernel ? "report" : "analyze",
+			order->has_kernel || !order->asked ? "" : " ",
+			order->has_kernel || !order->asked ? "" : order->asked, order->path);
+		say_lacking(loop, order);
 	}
 	output_capture(loop->config->output, &result);
 	loop_check_output(loop);
@@ -270,8 +292,6 @@ void loop_on_capture_signal(evutil_socket_t number, short what, void *arg)
 	struct loop *loop = arg;
 	uint64_t numbers[CONTROL_CAPTURES_MAX];
 
-	(void)number;
-	(void)what;
 	if (!loop->config->captures) {
 		loop->config->say("nothing is captured: neither --history nor --before is given");
 	} else if (loop_capture_now(loop, numbers, CONTROL_CAPTURES_MAX) == 0) {

@@ -62,8 +62,6 @@ static void on_kept(evutil_socket_t fd, short what, void *arg)
 {
 	struct loop *loop = arg;
 
-	(void)fd;
-	(void)what;
 	if (!loop->is_stopping) { /* the last save has it all */
 		save_when_kept(loop);
 	}
@@ -79,16 +77,12 @@ static void on_state(evutil_socket_t fd, short what, void *arg)
 	struct err err = { 0 };
 	int r;
 
-	(void)fd;
-	(void)what;
 	if (checkpoint_file_is_saving(checkpoint_file) || loop->is_state_waiting) {
 		return;
 	}
 	r = checkpoint_file_end_save(checkpoint_file, &err);
 	note_result(loop, r, &err);
-	for (size_t i = 0; i < loop->relays.count; i++) {
-		struct relay *relay = loop->relays.at[i];
-
+	VEC_EACH_OF(&loop->relays, relay) {
 		for (size_t k = 0; k < relay->sessions.count; k++) {
 			session_checkpoint(relay->sessions.at[k]);
 		}

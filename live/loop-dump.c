@@ -4,7 +4,6 @@
  * When tracing starts, the tracer writes which threads there are, their names and open files.  Who
  * attaches later does not see that.
  */
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +36,6 @@ static void on_output(evutil_socket_t fd, short what, void *arg)
 	const struct loop_config *config = loop->config;
 	struct err err;
 
-	(void)fd;
-	(void)what;
 	if (runner_read(&dump->runner)) {
 		return;
 	}

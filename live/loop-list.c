@@ -34,7 +34,6 @@ static int lister_reply(void *user, const struct viewer_reply *reply, struct err
 {
 	struct lister *lister = user;
 
-	(void)err;
 	if (reply->command != VIEWER_LIST_SESSIONS) {
 		return 0;
 	}
@@ -69,8 +68,6 @@ static void on_quiet(evutil_socket_t fd, short what, void *arg)
 {
 	const struct lister *lister = arg;
 
-	(void)fd;
-	(void)what;
 	lister->on_quiet(lister->url);
 }
 
@@ -79,8 +76,6 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
 {
 	struct lister *lister = arg;
 
-	(void)fd;
-	(void)what;
 	if (atomic_load(lister->stop)) {
 		(void)err_raise(&lister->err, -EINTR, "interrupted");
 		lister->r = -EINTR;

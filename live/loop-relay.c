@@ -30,9 +30,7 @@ static void count_up(const struct relay *relay, bool is_up)
 /* The relay that has the session; none in the list yet: it is being made. */
 static struct relay *relay_of(const struct loop *loop, const struct session *session)
 {
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
-
+	VEC_EACH_OF(&loop->relays, relay) {
 		for (size_t i = 0; i < relay->sessions.count; i++) {
 			if (relay->sessions.at[i] == session) {
 				return relay;
@@ -40,6 +38,32 @@ static struct relay *relay_of(const struct loop *loop, const struct session *ses
 		}
 	}
 	return NULL;
+}
+
+static uint64_t hash_name(const struct viewer_session *listed)
+{
+	return hash_text(hash_text(0, listed->host), listed->name);
+}
+
+/* It has ended, and is not followed again while the relay still lists it. */
+static void note_ended(struct relay *relay, const struct session *session)
+{
+	const struct viewer_session *listed = session_listed(session);
+	size_t count;
+	const uint8_t *uuids = session_read_uuids(session, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct relay_read *read = vec_push(&relay->read);
+
+		read->name = hash_name(listed);
+		memcpy(read->uuid, uuids + 16 * i, 16);
+	}
+	if (relay->state == RELAY_UP) {
+		*vec_push(&relay->ended) =
+			(struct relay_ended){ .id = listed->id, .name = hash_name(listed) };
+	} else { /* its relay is gone already, and another one may give the id to another session */
+		relay->read_before = relay->read.count;
+	}
 }
 
 void loop_on_session_change(void *user, struct session *session)
@@ -54,7 +78,7 @@ void loop_on_session_change(void *user, struct session *session)
 		}
 	}
 	if (session_state(session) == SESSION_AWAY && session_is_orphaned(session)) {
-		loop_note_ended(relay_of(loop, session), session);
+		note_ended(relay_of(loop, session), session);
 	}
 	if (session_state(session) == SESSION_ENDED) {
 		struct timeval now = { 0 };
@@ -91,9 +115,7 @@ static bool same_name(const struct viewer_session *a, const struct viewer_sessio
 
 static struct session *find_session(const struct relay *relay, const struct viewer_session *listed)
 {
-	for (size_t i = 0; i < relay->sessions.count; i++) {
-		struct session *session = relay->sessions.at[i];
-
+	VEC_EACH_OF(&relay->sessions, session) {
 		if (session_state(session) != SESSION_AWAY &&
 		    session_listed(session)->id == listed->id &&
 		    same_name(session_listed(session), listed)) {
@@ -111,8 +133,7 @@ static struct session *find_away(const struct relay *relay, const struct viewer_
 {
 	struct session *found = NULL;
 
-	for (size_t i = 0; i < relay->sessions.count; i++) {
-		struct session *session = relay->sessions.at[i];
+	VEC_EACH_OF(&relay->sessions, session) {
 		bool is_same = session_listed(session)->id == listed->id;
 
 		if (session_state(session) == SESSION_AWAY &&
@@ -126,31 +147,6 @@ static struct session *find_away(const struct relay *relay, const struct viewer_
 static void new_session(struct relay *relay, const struct viewer_session *listed)
 {
 	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address);
-}
-
-static uint64_t hash_name(const struct viewer_session *listed)
-{
-	return hash_text(hash_text(0, listed->host), listed->name);
-}
-
-void loop_note_ended(struct relay *relay, const struct session *session)
-{
-	const struct viewer_session *listed = session_listed(session);
-	size_t count;
-	const uint8_t *uuids = session_read_uuids(session, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		struct relay_read *read = vec_push(&relay->read);
-
-		read->name = hash_name(listed);
-		memcpy(read->uuid, uuids + 16 * i, 16);
-	}
-	if (relay->state == RELAY_UP) {
-		*vec_push(&relay->ended) =
-			(struct relay_ended){ .id = listed->id, .name = hash_name(listed) };
-	} else { /* its relay is gone already, and another one may give the id to another session */
-		relay->read_before = relay->read.count;
-	}
 }
 
 static bool has_ended(const struct relay *relay, const struct viewer_session *listed)
@@ -295,7 +291,8 @@ static void say_empty(struct relay *relay, uint32_t listed)
 	}
 }
 
-bool loop_has_listed(struct relay *relay)
+/* Whether the relay has listed its sessions since the last one ended.  Requests the list if not. */
+static bool has_listed(struct relay *relay)
 {
 	bool is_free = relay->connection &&
 		       viewer_pending(relay_connection_viewer(relay->connection)) == 0;
@@ -309,6 +306,42 @@ bool loop_has_listed(struct relay *relay)
 		relay_connection_send(relay->connection);
 	}
 	return false;
+}
+
+void loop_check(struct loop *loop)
+{
+	bool all_seen = loop->config->url_count > 0, any_left = false;
+
+	VEC_EACH_OF(&loop->relays, relay) {
+		size_t left = 0;
+
+		for (size_t i = 0; i < relay->sessions.count; i++) {
+			struct session *session = relay->sessions.at[i];
+
+			if (session_state(session) != SESSION_ENDED) {
+				any_left = true;
+				assert(left <= i);
+				relay->sessions.at[left++] = session;
+				continue;
+			}
+			note_ended(relay, session);
+			relay->asks_last = relay->has_listed = false;
+			session_account(session, &loop->ended);
+			session_free(session);
+		}
+		relay->sessions.count = left;
+	}
+	for (size_t i = 0; i < loop->config->url_count; i++) {
+		all_seen &= loop->config->urls[i].is_exact && loop->url_seen[i];
+	}
+	/* Kernel and user space are two sessions of one name: the other may have appeared just now.
+	 */
+	for (size_t r = 0; r < loop->relays.count && all_seen && !any_left; r++) {
+		all_seen = has_listed(loop->relays.at[r]);
+	}
+	if (all_seen && !any_left) {
+		loop_stop(loop);
+	}
 }
 
 /* A relay is there once it has listed its sessions: one that lies about them is as good as away. */
@@ -367,7 +400,6 @@ static int relay_reply(void *user, const struct viewer_reply *reply, struct err 
 	struct relay *relay = user;
 	struct loop *loop = relay->loop;
 
-	(void)err;
 	if (reply->command == VIEWER_CONNECT) {
 		if (!relay->said_down && loop->config->verbosity > 0) {
 			loop->config->say("relay %s:%u speaks viewer protocol %u.%u",
@@ -469,8 +501,6 @@ static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct relay *relay = arg;
 
-	(void)fd;
-	(void)what;
 	if (!relay->connection) {
 		relay_connect(relay);
 	} else if (relay->state != RELAY_UP) {
@@ -535,13 +565,8 @@ void loop_add_relay(struct loop *loop, const struct url *url)
 
 void loop_free_relays(struct loop *loop)
 {
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
-
-		for (size_t i = 0; i < relay->sessions.count; i++) {
-			session_free(relay->sessions.at[i]);
-		}
-		vec_fini(&relay->sessions);
+	VEC_EACH_OF(&loop->relays, relay) {
+		vec_free_each(&relay->sessions, session_free);
 		vec_fini(&relay->ended);
 		vec_fini(&relay->read);
 		relay_connection_free(relay->connection);

@@ -17,7 +17,7 @@
 
 static const int numbers[] = { SIGINT, SIGTERM };
 
-#define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
+#define NUMBERS ARRAY_COUNT(numbers)
 
 struct loop_signals {
 	struct event *event;
@@ -31,7 +31,6 @@ static void on_signal(int number)
 	const uint64_t one = 1;
 	int saved = errno;
 
-	(void)number;
 	now_leave_soon();
 	if (write(wake_fd, &one, sizeof(one)) < 0) {
 		/* It is readable already. */

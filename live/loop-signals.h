@@ -5,8 +5,7 @@
  * up to 1 GiB each, so that a signal would be seen only behind them.  Therefore these two have a
  * handler, which says at once that the work is to be left (now.h) and then wakes the loop up.
  */
-#ifndef SILLAGE_LIVE_LOOP_SIGNALS_H
-#define SILLAGE_LIVE_LOOP_SIGNALS_H
+#pragma once
 
 #include <event2/event.h>
 
@@ -16,5 +15,3 @@ struct loop_signals;
 struct loop_signals *loop_signals_new(struct event_base *base, event_callback_fn stop, void *user);
 /* Sets the handlers that were there before. */
 void loop_signals_free(struct loop_signals *signals); /* NULL is fine */
-
-#endif

@@ -1,13 +1,13 @@
 /*
- * loop-state: shared by the parts of the live loop: loop.c (events, output, the end), loop-relay.c
- * (relays, and which of their sessions are followed), loop-checkpoint.c (the state is saved),
+ * loop-state: shared by the parts of the live loop: loop.c (events, output), loop-relay.c (relays,
+ * which of their sessions are followed, and the end), loop-checkpoint.c (the state is saved),
  * loop-capture.c (captures) and loop-dump.c (state dumps).
  */
-#ifndef SILLAGE_LIVE_LOOP_STATE_H
-#define SILLAGE_LIVE_LOOP_STATE_H
+#pragma once
 
 #include <event2/event.h>
 
+#include "engine/contract/beside.h"
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/session/session.h"
@@ -62,6 +62,7 @@ struct loop {
 	struct engine *engine;
 	VEC(struct relay *) relays;
 	struct session_owner owner; /* given to all sessions */
+	struct besides besides;     /* of all sessions */
 	bool *url_seen;             /* by URL: a session that it names was attached */
 	bool *url_said;             /* by URL: it was reported as missing */
 	struct event *signals[3];
@@ -85,27 +86,31 @@ struct loop {
 	struct run_summary ended; /* figures of freed sessions */
 };
 
-/* ---- loop.c ---- */
+static inline void loop_stop(struct loop *loop)
+{
+	loop->is_stopping = true;
+	(void)event_base_loopbreak(loop->base);
+}
 
-void loop_stop(struct loop *loop);
 /* Stops if the output cannot be written. */
-void loop_check_output(struct loop *loop);
-/* Frees sessions that have ended.  Stops if nothing more can come. */
-void loop_check(struct loop *loop);
+static inline void loop_check_output(struct loop *loop)
+{
+	if (output_check(loop->config->output, &loop->err) < 0) {
+		loop->has_failed = true;
+		loop_stop(loop);
+	}
+}
 
 /* ---- loop-relay.c ---- */
 
-/* Whether the relay has listed its sessions since the last one ended.  Requests the list if not. */
-bool loop_has_listed(struct relay *relay);
-
+/* Frees sessions that have ended.  Stops if nothing more can come. */
+void loop_check(struct loop *loop);
 /* A trace of any session whose connection was lost; see struct session_owner. */
 struct live_trace *loop_find_away(void *user, const struct session *session, const uint8_t *uuid);
 void loop_add_relay(struct loop *loop, const struct url *url);
 void loop_free_relays(struct loop *loop);
 /* See struct session_owner. */
 bool loop_was_read(void *user, const struct session *session, const uint8_t *uuid);
-/* It has ended, and is not followed again while the relay still lists it. */
-void loop_note_ended(struct relay *relay, const struct session *session);
 void loop_on_session_change(void *user, struct session *session);
 
 /* ---- loop-checkpoint.c ---- */
@@ -138,5 +143,3 @@ void loop_on_capture_signal(evutil_socket_t number, short what, void *arg);
 
 /* Continues captures and reports those that are done; @wait: until all are. */
 void loop_step_captures(struct loop *loop, bool wait);
-
-#endif

@@ -24,27 +24,10 @@
 #include "live/server/repeat.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
-#include "phases/phases.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 
-static void on_progress(void *user);
-
 /* ---- output ---- */
-
-void loop_stop(struct loop *loop)
-{
-	loop->is_stopping = true;
-	(void)event_base_loopbreak(loop->base);
-}
-
-void loop_check_output(struct loop *loop)
-{
-	if (output_check(loop->config->output, &loop->err) < 0) {
-		loop->has_failed = true;
-		loop_stop(loop);
-	}
-}
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
@@ -145,6 +128,8 @@ static void on_report(void *user, const struct report *report)
 				    .actions = config->actions,
 				    .rollup = trace->rollup,
 				    .phases = trace->phases,
+				    .hides_windows =
+					    config->windows > 0 && loop->windows >= config->windows,
 				    .on_shown = on_shown,
 				    .user = trace },
 		    report);
@@ -176,45 +161,6 @@ static void on_say(void *user, int verbosity, const char *text)
 	}
 }
 
-/* ---- the end ---- */
-
-void loop_check(struct loop *loop)
-{
-	bool all_seen = loop->config->url_count > 0, any_left = false;
-
-	for (size_t r = 0; r < loop->relays.count; r++) {
-		struct relay *relay = loop->relays.at[r];
-		size_t left = 0;
-
-		for (size_t i = 0; i < relay->sessions.count; i++) {
-			struct session *session = relay->sessions.at[i];
-
-			if (session_state(session) != SESSION_ENDED) {
-				any_left = true;
-				assert(left <= i);
-				relay->sessions.at[left++] = session;
-				continue;
-			}
-			loop_note_ended(relay, session);
-			relay->asks_last = relay->has_listed = false;
-			session_account(session, &loop->ended);
-			session_free(session);
-		}
-		relay->sessions.count = left;
-	}
-	for (size_t i = 0; i < loop->config->url_count; i++) {
-		all_seen &= loop->config->urls[i].is_exact && loop->url_seen[i];
-	}
-	/* Kernel and user space are two sessions of one name: the other may have appeared just now.
-	 */
-	for (size_t r = 0; r < loop->relays.count && all_seen && !any_left; r++) {
-		all_seen = loop_has_listed(loop->relays.at[r]);
-	}
-	if (all_seen && !any_left) {
-		loop_stop(loop);
-	}
-}
-
 static void finish_all(struct loop *loop)
 {
 	for (size_t r = 0; r < loop->relays.count; r++) {
@@ -238,8 +184,6 @@ static void step(struct loop *loop)
 
 static void on_engine(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	step(arg);
 }
 
@@ -259,8 +203,6 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	bool has_triggers = loop->config->actions || loop->config->captures;
 	struct timeval again = { .tv_usec = has_triggers ? 100000 : 500000 };
 
-	(void)fd;
-	(void)what;
 	if (loop->engine_event) {
 		engine_step(loop->engine, false, now_wall_ns());
 	} else {
@@ -276,8 +218,6 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 
 static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	loop_stop(arg);
 }
 
@@ -285,8 +225,6 @@ static void on_totals_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct loop *loop = arg;
 
-	(void)number;
-	(void)what;
 	for (size_t r = 0; r < loop->relays.count; r++) {
 		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
 			session_totals_so_far(loop->relays.at[r]->sessions.at[i]);
@@ -299,8 +237,6 @@ static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct loop *loop = arg;
 
-	(void)number;
-	(void)what;
 	if (output_reopen(loop->config->output, &loop->err) < 0) {
 		loop->has_failed = true;
 		loop_stop(loop);
@@ -312,8 +248,6 @@ static void on_input(evutil_socket_t fd, short what, void *arg)
 	struct loop *loop = arg;
 
 	assert(loop->config->on_input);
-	(void)fd;
-	(void)what;
 	if (!loop->config->on_input(loop->config->input_user, loop)) {
 		loop_stop(loop);
 	}
@@ -331,9 +265,6 @@ static void add_input(struct loop *loop)
 /* Tells systemd that the loop is running; it restarts a service that stops telling so. */
 static void on_watchdog(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
-	(void)arg;
 	service_notify("WATCHDOG=1");
 }
 
@@ -352,8 +283,6 @@ static void add_watchdog(struct loop *loop)
 
 static void on_duration(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	loop_stop(arg);
 }
 
@@ -374,7 +303,7 @@ static void add_events(struct loop *loop)
 	};
 
 	assert(!loop->step_event && !loop->stop_signals);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(signals); i++) {
 		loop->signals[i] =
 			evsignal_new(loop->base, signals[i].number, signals[i].call, loop);
 		(void)event_add(loop->signals[i], NULL);
@@ -407,17 +336,18 @@ static void loop_fini(struct loop *loop)
 	loop_free_relays(loop);
 	loop_free_dumps(loop);
 	loop_signals_free(loop->stop_signals);
-	for (size_t i = 0; i < sizeof(loop->signals) / sizeof(loop->signals[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(loop->signals); i++) {
 		if (loop->signals[i]) {
 			event_free(loop->signals[i]);
 		}
 	}
-	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(events); i++) {
 		if (events[i]) {
 			event_free(events[i]);
 		}
 	}
 	engine_free(loop->engine);
+	besides_fini(&loop->besides);
 	loop->config->output->also.count -= loop->output_count; /* they were added last */
 	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
@@ -436,7 +366,7 @@ static void add_output(struct loop *loop, const struct sink *sink, void *state,
 {
 	struct output *output = &loop->outputs[loop->output_count++];
 
-	assert(loop->output_count <= sizeof(loop->outputs) / sizeof(loop->outputs[0]));
+	assert(loop->output_count <= ARRAY_COUNT(loop->outputs));
 	*output = (struct output){ .sink = sink, .state = state, .display = display };
 	*vec_push(&loop->config->output->also) = output;
 }
@@ -464,7 +394,8 @@ static int start_servers(struct loop *loop, struct err *err)
 
 	repeat_say_to(config->say);
 	if (config->metrics) {
-		loop->metrics = metrics_new();
+		loop->metrics =
+			metrics_new(config->has_small_metrics ? METRICS_SMALL : METRICS_FULL);
 		loop->metrics_server =
 			metrics_server_new(loop->base, config->metrics, loop->metrics, err);
 		if (!loop->metrics_server) {
@@ -500,6 +431,7 @@ static void set_owner(struct loop *loop)
 		.user = loop,
 		.base = loop->base,
 		.engine = loop->engine,
+		.besides = &loop->besides,
 		/* A resumed trace also needs what was traced since the checkpoint. */
 		.from_beginning =
 			config->from_beginning ||

@@ -21,8 +21,7 @@
  * Signals: SIGINT and SIGTERM stop, SIGUSR1 reports totals so far, SIGUSR2 captures, SIGHUP reopens
  * the output.
  */
-#ifndef SILLAGE_LIVE_LOOP_H
-#define SILLAGE_LIVE_LOOP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,6 +54,7 @@ struct loop_config {
 	bool recalls;              /* its packets are fetched again from the relay, not kept */
 	const char *control;       /* path of the control socket; NULL: none */
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
+	bool has_small_metrics;    /* else all that there are */
 	const char *web;           /* [HOST]:PORT to serve a page on; NULL: none */
 	bool from_beginning;
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
@@ -104,5 +104,3 @@ typedef void loop_list_fn(void *user, const struct url *url, const struct loop_l
  * none is.  Negative with the reason. */
 int loop_list(const struct url *url, loop_list_fn *each, void (*on_quiet)(const struct url *url),
 	      const atomic_bool *stop, void *user, struct err *err);
-
-#endif

@@ -6,7 +6,6 @@
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,8 +22,6 @@ struct metrics_server {
 
 static void free_bytes(const void *bytes, size_t len, void *arg)
 {
-	(void)len;
-	(void)arg;
 	free((void *)(uintptr_t)bytes);
 }
 

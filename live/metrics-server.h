@@ -4,8 +4,7 @@
  * GET /metrics gets the text format 0.0.4, OpenMetrics 1.0.0 or protobuf, whichever the client
  * prefers; all other paths get 404.  What clients may do is bounded (live/server/server.h).
  */
-#ifndef SILLAGE_LIVE_METRICS_SERVER_H
-#define SILLAGE_LIVE_METRICS_SERVER_H
+#pragma once
 
 #include "base/err.h"
 
@@ -18,5 +17,3 @@ struct metrics_server;
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
 					  const struct metrics *metrics, struct err *err);
 void metrics_server_free(struct metrics_server *server); /* NULL is fine */
-
-#endif

@@ -2,8 +2,7 @@
  * client-state: shared by the parts of the client: client.c (requests and replies) and
  * client-poll.c (when the next request is due, also after errors).
  */
-#ifndef SILLAGE_RELAY_CLIENT_STATE_H
-#define SILLAGE_RELAY_CLIENT_STATE_H
+#pragma once
 
 #include "base/hash.h"
 #include "relay/client.h"
@@ -86,5 +85,3 @@ bool client_new_streams_error(struct client *client, uint64_t now);
  * string constant. */
 bool client_attach_again(struct client *client, const char *why);
 bool client_wants_index(const struct client *client, const struct client_stream *stream);
-
-#endif

@@ -39,8 +39,7 @@
  *
  * Time is an argument, in ns of any clock that does not go back.
  */
-#ifndef SILLAGE_RELAY_CLIENT_H
-#define SILLAGE_RELAY_CLIENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,7 +49,6 @@
 #include "relay/viewer.h"
 
 struct client;
-struct client_stream;
 
 enum client_end {
 	CLIENT_FINISHED, /* the session ended and all its data was read */
@@ -145,5 +143,3 @@ void client_abandon(struct client *client);
 
 /* Whether the relay still lists the session.  An unlisted and silent session counts as gone. */
 void client_set_listed(struct client *client, bool is_listed);
-
-#endif

@@ -5,8 +5,7 @@
  * have no header.  Data connection: each packet follows a header of 32 bytes; there are no replies.
  * Layouts: doc/viewer-protocol.md, part B (2.11 to 2.15).
  */
-#ifndef SILLAGE_RELAY_PRODUCER_H
-#define SILLAGE_RELAY_PRODUCER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ void producer_data_header(uint8_t header[PRODUCER_DATA_HEADER_BYTES], uint64_t s
 /* Replaces @m by the text, cut into metadata packets (CTF 1.8.3, 7.1) in the trace's byte order. */
 void producer_wrap_metadata(struct producer_message *m, const char *text, size_t len,
 			    const uint8_t uuid[16], bool is_be);
-
-#endif

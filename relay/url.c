@@ -108,7 +108,7 @@ int url_parse(const char *text, struct url *ret_url, struct err *err)
 	struct url url = { .text = mem_strdup(text) };
 	const char *at = NULL;
 
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(schemes); i++) {
 		size_t len = strlen(schemes[i].prefix);
 
 		if (strncmp(text, schemes[i].prefix, len) == 0) {
@@ -142,7 +142,7 @@ void url_fini(struct url *url)
 
 bool url_is_one(const char *text)
 {
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(schemes); i++) {
 		if (strncmp(text, schemes[i].prefix, strlen(schemes[i].prefix)) == 0) {
 			return true;
 		}

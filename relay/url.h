@@ -4,8 +4,7 @@
  * These are the URLs of babeltrace2.  TARGET and SESSION may be shell patterns; a missing one
  * matches everything.
  */
-#ifndef SILLAGE_RELAY_URL_H
-#define SILLAGE_RELAY_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ bool url_is_one(const char *text);
 int url_split_listen(const char *option, const char *address, char host[URL_HOST_BYTES],
 		     uint16_t *ret_port, struct err *err);
 bool url_matches(const struct url *url, const char *host, const char *session);
-
-#endif

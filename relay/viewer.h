@@ -12,8 +12,7 @@
  *
  * Protocol facts: doc/viewer-protocol.md, part A.
  */
-#ifndef SILLAGE_RELAY_VIEWER_H
-#define SILLAGE_RELAY_VIEWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -94,5 +93,3 @@ uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len);
  * call.  0: more bytes are needed.  -EPROTO: the relay does not speak this protocol.
  */
 int viewer_fed(struct viewer *viewer, size_t len, struct viewer_reply *ret_reply, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * Everything is big endian and packed.  Viewer structures: doc/viewer-protocol.md, A3, protocol 2.4
  * and later.  Producer structures: part B, 2.11 and later.
  */
-#ifndef SILLAGE_RELAY_WIRE_H
-#define SILLAGE_RELAY_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,11 +22,6 @@ static inline void wire_put(struct wire_out *out, uint64_t value, unsigned int b
 	}
 }
 
-static inline void wire_put_u8(struct wire_out *out, uint8_t value)
-{
-	wire_put(out, value, 1);
-}
-
 static inline void wire_put_u32(struct wire_out *out, uint32_t value)
 {
 	wire_put(out, value, 4);
@@ -36,12 +30,6 @@ static inline void wire_put_u32(struct wire_out *out, uint32_t value)
 static inline void wire_put_u64(struct wire_out *out, uint64_t value)
 {
 	wire_put(out, value, 8);
-}
-
-static inline void wire_put_bytes(struct wire_out *out, const void *bytes, size_t len)
-{
-	memcpy(out->at, bytes, len);
-	out->at += len;
 }
 
 static inline uint64_t wire_get(const uint8_t *at, unsigned int bytes)
@@ -155,5 +143,3 @@ void wire_get_session_long(const uint8_t *at, uint32_t host_len, uint32_t name_l
 			   struct viewer_session *session);
 void wire_get_stream(const uint8_t *at, struct viewer_stream *stream);
 void wire_get_index(const uint8_t *at, struct viewer_index *index);
-
-#endif

@@ -10,7 +10,6 @@
 #include <locale.h>
 #include <malloc.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ static const struct command *const commands[] = {
 	&cmd_setup, &cmd_watch,   &cmd_export, &cmd_history,  &cmd_compare, NULL,
 };
 
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define COMMANDS ARRAY_COUNT(commands)
 
 static void print_usage(FILE *out)
 {
@@ -43,8 +42,8 @@ static void print_usage(FILE *out)
 		    "  help     json|store|completion  keys of JSON lines; tables of a store; for "
 		    "bash\n"
 		    "  --version, -V                 the version\n\n"
-		    "URL is net://HOST[:PORT]/host/TARGET/SESSION, or net://HOST[:PORT] for all\n"
-		    "sessions of a relay; TARGET and SESSION may be patterns.  TRACE is a trace\n"
+		    "URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, or net://HOST[:PORT] for all\n"
+		    "sessions of a relay; HOSTNAME and SESSION may be patterns.  TRACE is a trace\n"
 		    "directory or one above some.  See sillage(1).\n",
 		    out);
 }
@@ -53,7 +52,7 @@ static void print_command_help(const struct command *command)
 {
 	(void)printf("usage: sillage %s [OPTION...] %s\n%s\n\n", command->name, command->args,
 		     command->summary);
-	options_print_help(command->options, stdout);
+	options_print_help(command->options, command->name, stdout);
 	(void)printf("Examples:\n%s", command->examples);
 }
 

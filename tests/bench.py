@@ -120,9 +120,8 @@ def run_program(sillage, trace, name, words):
     status, usage, said = run(path, '--help')
     assert status == 0, said
     takes_trace = 'TRACE' in usage
-    for option, value in (('--app', os.path.join(os.path.dirname(sillage), 'tests', 'app')),
-                          ('--against', sillage)):
-        words = words + [option, value] if option in usage else words
+    if '--against' in usage:
+        words = words + ['--against', sillage]
     status, text, said = run(path, '--sillage', sillage, '--quick', *words,
                              *([trace.above] if takes_trace else []))
     if status and 'is not installed' in said:

@@ -116,7 +116,7 @@ def undefined(sillage, root):
                 if not key.isdigit():  # of log2
                     yield 'lacks "%s", which %s prints' % (key, name)
     for report in reports(sillage, data):
-        for key in sorted(keys_in(report) - reported - common - {'type', 'trace', 'triggers'}):
+        for key in sorted(keys_in(report) - reported - common - {'type', 'version', 'json', 'trace', 'triggers'}):
             yield 'lacks "%s", which report prints' % key
 
 

@@ -101,6 +101,35 @@ def check_sort():
         check('--sort %s' % key, refused.returncode == 2 and says in refused.stderr, refused.stderr)
 
 
+def check_key():
+    """The column that rows are sorted by is there in lines of any width."""
+    for analysis, key in (('sched', 'WAITED'), ('syscalls', 'TOTAL'), ('cpu', 'RUN')):
+        for width in ('60', '80', '100', '0'):
+            lines = run('analyze', '-q', '-a', analysis, '--per', 'tid', '-n', '20', '--width', width, IO_MIX).stdout.splitlines()
+            heads = [i for i, line in enumerate(lines) if line.startswith('  THREAD (TID)')]
+            head = lines[heads[0]] if heads else ''
+            check('%s by %s in %s columns' % (analysis, key, width), key in head.split(), head)
+            at = head.find(key) + len(key)  # cells end below their titles
+            cells = [line[:at].split()[-2:] for line in lines[heads[0] + 1:] if line.startswith('  ') and ')' in line]
+            found = [float(number) * {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9}[unit] for number, unit in cells]
+            check('%s in order in %s columns' % (analysis, width), len(found) > 5 and found == sorted(found, reverse=True), found)
+
+
+def check_help():
+    """What is said of an option is of that command, and long lists have headings."""
+    for command, wanted in (('live', '(count,cpu,io)'), ('top', '(all)'), ('overview', '(cpu)'), ('compare', '(all)')):
+        text = run(command, '--help').stdout
+        line = next(line for line in text.splitlines() if '--analyses' in line)
+        check('%s --help has its own default' % command, line.endswith('names, all, or help ' + wanted), line)
+        check('%s --help is about no other command' % command, not re.search(r'\((?:[a-z]+, )*(?:top|analyze|report|setup|watch|history|overview|compare): ', text), text)
+    check('headings', 'Triggers and gates:\n' in run('live', '--help').stdout and ':\n  -f' not in run('list', '--help').stdout)
+    for option in ('--web', '--metrics'):
+        refused = run('live', option, '19090', 'net://127.0.0.1:1')
+        check('%s with a wrong address' % option, refused.returncode == 2 and 'is not [HOST]:PORT' in refused.stderr, refused)
+    refused = run('top', 'no-such.db')
+    check('top of a file that is not there', refused.returncode == 1 and 'no-such.db: No such file' in refused.stderr, refused)
+
+
 def as_ns(text):
     whole, fraction = text.rstrip('Z').split('.')
     seconds = datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc).timestamp()
@@ -236,7 +265,7 @@ def check_completion():
         check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
 
 
-for test in (check_pipes, check_width, check_sort, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
+for test in (check_pipes, check_width, check_sort, check_key, check_help, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
              check_dumb_terminal, check_completion):
     test()
 sys.exit(1 if faults else 0)

@@ -18,8 +18,7 @@
  * - An entry without a file says that the descriptor is closed.  A missing entry says nothing.
  * - A row belongs to one process, so a copied entry has none.
  */
-#ifndef SILLAGE_ANALYSES_FILES_FD_TABLE_H
-#define SILLAGE_ANALYSES_FILES_FD_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ void fd_leave(struct fd_tables *tables, uint64_t key);
 void fd_dump_begins(struct fd_tables *tables);
 /* The table at this address in the kernel belongs to the process. */
 void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key);
-
-#endif

@@ -38,7 +38,7 @@ static enum fd_kind kind_of_name(const char *name)
 		enum fd_kind kind;
 	} kinds[] = { { "pipe:", FD_PIPE }, { "socket:", FD_SOCKET }, { "/", FD_FILE } };
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		if (strncmp(name, kinds[i].prefix, strlen(kinds[i].prefix)) == 0) {
 			return kinds[i].kind;
 		}

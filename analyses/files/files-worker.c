@@ -171,8 +171,6 @@ static void on_fork(struct worker *worker, void *state, const struct trace_event
 	enum { TID, PID, PARENT_PID };
 	struct record *record;
 
-	(void)state;
-	(void)user;
 	if (event_has(event, TID) && event_has(event, PID)) {
 		record =
 			worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), OWN_FORK);
@@ -187,7 +185,6 @@ static void on_thread(struct worker *worker, void *state, const struct trace_eve
 {
 	enum { TID };
 
-	(void)state;
 	if (event_has(event, TID)) {
 		(void)worker_emit(worker, event->ts, (int32_t)event_i64(event, TID, 0), kind);
 	}
@@ -198,8 +195,6 @@ static void on_thread(struct worker *worker, void *state, const struct trace_eve
 static void on_dump(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t user)
 {
-	(void)state;
-	(void)user;
 	(void)worker_emit_entity(worker, event->ts, DUMPS, OWN_DUMP);
 }
 
@@ -209,8 +204,6 @@ static void on_dump_process(struct worker *worker, void *state, const struct tra
 	enum { TID, PID, ADDRESS };
 	uint64_t numbers[2];
 
-	(void)state;
-	(void)user;
 	if (!event_has(event, TID) || !event_has(event, PID)) {
 		return;
 	}
@@ -227,8 +220,6 @@ static void on_dump_fd(struct worker *worker, void *state, const struct trace_ev
 	struct call call = { .path_len = 0 };
 	char path[FILE_NAME_MAX];
 
-	(void)state;
-	(void)user;
 	if (!event_has(event, FD) || !event_has(event, PATH) ||
 	    !(event_has(event, PID) || event_has(event, ADDRESS))) {
 		return;

@@ -7,7 +7,6 @@
 
 #include "analyses/files/files.h"
 #include "base/mem.h"
-#include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 
 const struct file_call_kind file_calls[FILE_CALL_COUNT] = {
@@ -47,7 +46,6 @@ static char *path_of(const uint64_t *words, const struct call *call)
 
 static struct row_key key_of_operation(const struct shard *shard, uint32_t operation)
 {
-	(void)shard;
 	return row_key_of(0, operation_names[operation], ROW_KEY_NAME_BYTES);
 }
 
@@ -324,7 +322,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct thread_files *files = shard_thread_state(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		call_forget(&files->pairing);
 		files->has_pid = false;
@@ -436,8 +433,10 @@ const struct analysis analysis_files = {
 			.columns = {
 				[OP_CALLS] = { "calls", "CALLS", UNIT_COUNT },
 				[OP_ERRORS] = { "errors", "ERRORS", UNIT_COUNT },
-				[OP_TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM },
-				[OP_ERROR_TIME] = { "error_time", NULL, UNIT_NS, COLUMN_HISTOGRAM },
+				[OP_TIME] = { "time", "TIMED", UNIT_NS, COLUMN_HISTOGRAM,
+					      .rest = REST_OF_CALLS },
+				[OP_ERROR_TIME] = { "error_time", NULL, UNIT_NS, COLUMN_HISTOGRAM,
+						    .rest = REST_OF_CALLS },
 			},
 		},
 		[BY_KIND] = {

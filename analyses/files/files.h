@@ -17,8 +17,7 @@
  * owns a copy if entry and exit were paired by the shard (owns_path).  A partial lives until the
  * ordered events of its round are through.
  */
-#ifndef SILLAGE_ANALYSES_FILES_FILES_H
-#define SILLAGE_ANALYSES_FILES_FILES_H
+#pragma once
 
 #include "analyses/files/fd-table.h"
 #include "base/limits.h"
@@ -149,5 +148,3 @@ struct files {
 void files_use_ordered(struct shard *shard, void *state, const struct ordered *ordered);
 void files_use_forget(void *state);
 void files_use_checkpoint(const struct checkpoint *checkpoint, void *state);
-
-#endif

@@ -21,13 +21,24 @@ bool jobs_missing_of(const struct period_set *asked, const struct event_names *n
 
 		for (size_t d = 0; d < job->is->event_count && !job->is_left_out; d++) {
 			if (!missing_has_event(names, job->is->events[d].event)) {
-				missing_add(ret, &analysis_jobs, job->is->events[d].event);
+				missing_lack(names, &analysis_jobs, job->is->events[d].event, ret);
 				has_all = false;
 			}
 		}
 		any |= has_all;
 	}
 	return any;
+}
+
+/* A period tells when executions arrive, where no event does. */
+bool jobs_needs_essential(const struct period_set *asked, const struct essential *essential)
+{
+	bool have_periods = asked && asked->jobs.count > 0;
+
+	for (size_t j = 0; have_periods && j < asked->jobs.count; j++) {
+		have_periods = asked->jobs.at[j]->period_ns > 0;
+	}
+	return !have_periods || !(essential->columns[TOTALS] & COLUMN(SKIPPED));
 }
 
 static bool is_miss(size_t table, unsigned int column)

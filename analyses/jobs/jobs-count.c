@@ -62,22 +62,50 @@ void jobs_count_cut(struct shard *shard, const struct machine *machine, size_t j
 	jobs_count_one(shard, job, NULL, CUT);
 }
 
-/* Fills the arrival on the grid of the period that the last known one is on.  A begin up to so
- * large a part of the period before the grid is not late. */
-#define EARLY_PARTS 8
+/* So large a part of a period is no distance: a begin that much before the grid is not late, and
+ * one that much behind the end of the execution before did not sleep. */
+#define PERIOD_PARTS 8
 
+/* How late a begin is.  Where no arrival is known, most begins decide where the grid is, and of
+ * those that agree the earliest (doc/definitions.md, 6.2). */
+static uint64_t late_on_grid(struct grid *grid, uint64_t begin, uint64_t period)
+{
+	uint64_t late = grid->votes > 0 ? (begin - grid->at) % period : 0;
+	bool is_early = late >= period - period / PERIOD_PARTS;
+	bool agrees = is_early || late <= period / PERIOD_PARTS;
+
+	assert(period > 0);
+	if (grid->is_known) {
+		return is_early ? 0 : late;
+	}
+	if (grid->votes == 0 || is_early) {
+		grid->at = begin;
+		late = 0;
+	}
+	if (agrees) {
+		grid->votes++;
+	} else if (--grid->votes == 0) {
+		*grid = (struct grid){ .at = begin, .votes = 1 };
+		late = 0;
+	}
+	return late;
+}
+
+/* Fills the arrival, if it is not known, with one on the grid: without sleep since the execution
+ * before, the first one behind that of it. */
 static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t period)
 {
-	uint64_t late;
+	struct grid *grid = &machine->grid;
+	bool is_awake = machine->has_before && begin - machine->ended <= period / PERIOD_PARTS;
 
 	if (machine->arrival.from != ARRIVAL_UNKNOWN) {
-		machine->has_known = true;
-		machine->known = machine->arrival.ts;
-	} else if (period > 0 && machine->has_known && begin >= machine->known) {
-		late = (begin - machine->known) % period;
-		late = late >= period - period / EARLY_PARTS ? 0 : late;
+		*grid = (struct grid){ .at = machine->arrival.ts, .votes = 1, .is_known = true };
+	} else if (period > 0 && is_awake && begin >= period && machine->before <= begin - period) {
 		machine->arrival.from = ARRIVAL_GRID;
-		machine->arrival.ts = begin - late;
+		machine->arrival.ts = machine->before + period;
+	} else if (period > 0 && begin >= grid->at) {
+		machine->arrival.from = ARRIVAL_GRID;
+		machine->arrival.ts = begin - late_on_grid(grid, begin, period);
 	}
 }
 
@@ -160,6 +188,7 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	row[THREAD_MISSES] += response > jobs_deadline(job);
 	machine->has_before = true;
 	machine->before = machine->arrival.ts;
+	machine->ended = ordered->ts;
 	note_worst(shard, ordered, job, &machine->items, response, late);
 }
 
@@ -176,7 +205,8 @@ void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t j
 static void forget_machines(struct machine *machines, size_t count)
 {
 	for (size_t j = 0; machines && j < count; j++) {
-		machines[j].has_before = machines[j].has_known = false;
+		machines[j].has_before = false;
+		machines[j].grid = (struct grid){ 0 };
 		machines[j].run = 0;
 	}
 }

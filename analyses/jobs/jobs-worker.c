@@ -57,8 +57,6 @@ static void on_set(struct worker *worker, void *state, const struct trace_event 
 	uint64_t words[2] = { event_u64(event, TIMER, 0),
 			      event_u64(event, SOFT, event_u64(event, EXPIRES, 0)) };
 
-	(void)state;
-	(void)user;
 	if (event_has(event, TIMER) && event_has(event, EXPIRES)) {
 		uint64_t at = worker_numbers(worker, words, 2);
 
@@ -74,7 +72,6 @@ static void on_expire(struct worker *worker, void *state, const struct trace_eve
 	uint64_t words[3] = { event_u64(event, TIMER, 0), event_u64(event, NOW, 0),
 			      event_has(event, NOW) };
 
-	(void)user;
 	if (event_has(event, TIMER)) {
 		uint64_t at = worker_numbers(worker, words, 3);
 
@@ -88,7 +85,6 @@ static void on_expired(struct worker *worker, void *state, const struct trace_ev
 {
 	struct jobs_worker *jobs = state;
 
-	(void)user;
 	(void)emit_of_cpu(worker, event->ts, OWN_EXPIRED);
 	jobs->expiries = EXPIRIES_NONE;
 }
@@ -100,8 +96,6 @@ static void on_signal(struct worker *worker, void *state, const struct trace_eve
 	int32_t tid = (int32_t)event_i64(event, TID, 0);
 	struct record *record;
 
-	(void)state;
-	(void)user;
 	if (event_has(event, SIGNAL) && tid > 0 && event_i64(event, RESULT, 0) == 0) {
 		record = emit_of_cpu(worker, event->ts, OWN_SIGNAL);
 		record->arg32 = tid;
@@ -182,14 +176,16 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	size_t number = user / MATCH_DEFINITIONS, at = user % MATCH_DEFINITIONS;
 	const struct job_spec *job = worker_periods(worker)->jobs.at[number];
 	const struct definition *is = &job->is->events[at];
-	bool is_last = at + 1 == job->is->event_count;
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;
 
-	if (is_last) {
-		jobs->ended[number].class = NULL;
+	/* Definitions are looked at in falling order, for each event. */
+	if (jobs->met[number].class != event->class || jobs->met[number].at <= at) {
+		jobs->met[number].tid = 0;
 	}
+	jobs->met[number].class = event->class;
+	jobs->met[number].at = at;
 	if (!holds(is, &job->events[at], event, &tid)) {
 		return;
 	}
@@ -203,20 +199,14 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = words;
-	record->arg32 = at == 0 && jobs->ended[number].class == event->class &&
-			jobs->ended[number].ts == event->ts && jobs->ended[number].tid == tid;
-	if (is_last) {
-		jobs->ended[number].class = event->class;
-		jobs->ended[number].ts = event->ts;
-		jobs->ended[number].tid = tid;
-	}
+	record->arg32 = jobs->met[number].tid == tid;
+	jobs->met[number].tid = tid;
 }
 
 /* @user: the source of a label. */
 static void on_label(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
 {
-	(void)state;
 	labels_note(worker, event, user, ENTITY_LABELS, OWN_LABEL);
 }
 

@@ -55,7 +55,7 @@ static void die(struct shard *shard, struct thread *thread, struct executing *e,
 			shard_note_ordered(shard, thread, ts, NOTE_ABANDON)->words[0] = j;
 		}
 		machine->next = 0;
-		machine->has_ended = false;
+		machine->is_stepped = false;
 	}
 	e->slept = 0;
 	(void)shard_note_ordered(shard, thread, ts, NOTE_DIED);
@@ -151,14 +151,18 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 		e->machines = mem_alloc(e->machine_count * sizeof(*e->machines));
 	}
 	machine = &e->machines[job];
-	if (at == last) {
-		machine->has_ended = machine->next == last;
-		machine->ended_ts = record->ts;
+	machine->is_stepped &= record->arg32 != 0;
+	if (machine->is_stepped) {
+		return; /* an event makes one step: what ends an execution does not begin the next
+			 */
 	}
-	if (machine->next != at || (at == 0 && record->arg32 != 0 && machine->has_ended &&
-				    machine->ended_ts == record->ts)) {
-		return; /* an event that ends an execution does not begin the next one */
+	if (machine->next != at) {
+		if (at == 0) {
+			jobs_count_one(shard, job, NULL, OVERLAPPED);
+		}
+		return;
 	}
+	machine->is_stepped = true;
 	if (at == 0) {
 		begin_execution(shard, thread, e, job, record->ts);
 	}
@@ -267,7 +271,6 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 	enum phase was = (enum phase)e->phase.phase;
 	uint64_t since = e->phase.since;
 
-	(void)how;
 	note_tid(shard, thread, e, ts);
 	if (thread_phase_seen(&e->phase, ts, cpu)) {
 		add_parts(shard, e, since, was);
@@ -389,10 +392,11 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 static void machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
 {
-	codec_each(codec, &machine->next, &machine->has_ended, &machine->ended_ts, &machine->begin,
+	codec_each(codec, &machine->next, &machine->is_stepped, &machine->begin,
 		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
-		   &machine->has_before);
-	codec_each(codec, &machine->has_known, &machine->before, &machine->known, &machine->run);
+		   &machine->has_before, &machine->before);
+	codec_each(codec, &machine->ended, &machine->grid.at, &machine->grid.votes,
+		   &machine->grid.is_known, &machine->run);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}
@@ -430,10 +434,11 @@ static void on_forget(void *state)
 
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch"), { [PARTS] = ALL_COLUMNS } },
+	{ ANY_EVENT(WAKE_SOURCES), { [PARTS] = COLUMN(PART_WAITING) | COLUMN(PART_BLOCKED) } },
+	/* When executions arrive: jobs_needs_essential(). */
 	{ ANY_EVENT(WAKE_SOURCES),
 	  { [TOTALS] = COLUMN(SKIPPED),
 	    [BY_JOB] = COLUMN(SKIPPED) | COLUMN(JOB_RESPONSE) | COLUMN(JOB_LATE),
-	    [PARTS] = COLUMN(PART_WAITING) | COLUMN(PART_BLOCKED),
 	    [THREADS] = COLUMN(THREAD_RESPONSE),
 	    [WORST] = COLUMN(WORST_LATE) } },
 	{ ANY_EVENT("timer_hrtimer_expire_entry", "hrtimer_expire_entry"),
@@ -467,6 +472,7 @@ const struct analysis analysis_jobs = {
 				[UNARRIVED] = { "unarrived", NULL, UNIT_COUNT },
 				[ABANDONED] = { "abandoned", NULL, UNIT_COUNT },
 				[CUT] = { "cut", "cut", UNIT_COUNT },
+				[OVERLAPPED] = { "overlapped", "overlapped", UNIT_COUNT },
 				[OPEN] = { "open", "open", UNIT_COUNT, COLUMN_LAST },
 				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
 				[ALL_ENDED] = { "ended", "ended", UNIT_COUNT },
@@ -487,6 +493,7 @@ const struct analysis analysis_jobs = {
 				[UNARRIVED] = { "unarrived", NULL, UNIT_COUNT },
 				[ABANDONED] = { "abandoned", NULL, UNIT_COUNT },
 				[CUT] = { "cut", NULL, UNIT_COUNT },
+				[OVERLAPPED] = { "overlapped", NULL, UNIT_COUNT },
 				[OPEN] = { "open", NULL, UNIT_COUNT, COLUMN_LAST },
 				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
 				[JOB_DURATION] = { "duration", "EXECUTIONS", UNIT_NS, COLUMN_HISTOGRAM },
@@ -506,7 +513,8 @@ const struct analysis analysis_jobs = {
 				[PART_PREEMPTED] = { "preempted", "PREEMPTED", UNIT_NS, COLUMN_HISTOGRAM },
 				[PART_WAITING] = { "waiting", "WAITING", UNIT_NS, COLUMN_HISTOGRAM },
 				[PART_BLOCKED] = { "blocked", "BLOCKED", UNIT_NS, COLUMN_HISTOGRAM },
-				[PART_UNKNOWN] = { "unknown", "UNKNOWN", UNIT_NS, COLUMN_HISTOGRAM },
+				[PART_UNKNOWN] = { "unknown", "UNKNOWN", UNIT_NS, COLUMN_HISTOGRAM,
+						   .rest = REST_ALL },
 			},
 		},
 		[THREADS] = { .key = "threads", .scope = SCOPE_THREAD, OF_THREADS },
@@ -540,6 +548,7 @@ const struct analysis analysis_jobs = {
 	.rare = &(const struct analysis_rare){
 		.needs_of = jobs_worker_needs_of,
 		.missing_of = jobs_missing_of,
+		.needs_essential = jobs_needs_essential,
 		.is_asked = jobs_is_asked,
 		.label_of = jobs_count_label_of,
 		.on_lost = jobs_worker_lost,

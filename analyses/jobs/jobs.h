@@ -18,8 +18,7 @@
  * What happens on a CPU (timers, wake-ups, signals) are records of an entity, the CPU, so that it
  * has one order.  At the same time the ordered events of entities come before those of threads.
  */
-#ifndef SILLAGE_ANALYSES_JOBS_JOBS_H
-#define SILLAGE_ANALYSES_JOBS_JOBS_H
+#pragma once
 
 #include "analyses/labels/labels.h"
 #include "engine/contract/analysis-rare.h"
@@ -29,7 +28,18 @@
 enum { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
 /* Columns of the trace and of a job. */
-enum { MISSES, MISSES_RUN, SKIPPED, UNARRIVED, ABANDONED, CUT, OPEN, OPEN_MISSES, FIGURES };
+enum {
+	MISSES,
+	MISSES_RUN,
+	SKIPPED,
+	UNARRIVED,
+	ABANDONED,
+	CUT,
+	OVERLAPPED,
+	OPEN,
+	OPEN_MISSES,
+	FIGURES
+};
 enum { ALL_ENDED = FIGURES, ALL_OLDEST_NS, ALL_FORGOTTEN };
 enum { JOB_DURATION = FIGURES, JOB_RESPONSE, JOB_LATE };
 enum { WORST_RESPONSE, WORST_DURATION, WORST_LATE };
@@ -64,8 +74,8 @@ enum {
 #define ENTITY_LABELS (UINT64_MAX - 1) /* no CPU has this number */
 
 /* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; of a job with a group arg64 is
- * where its words are: the CPU and the items.  arg32 is 1 if the event meets the last definition,
- * too: then its record came before. */
+ * where its words are: the CPU and the items.  arg32 is 1 if the event meets a later definition of
+ * the job for this thread, too: then that record came before. */
 enum { MATCH_CPU, MATCH_ITEMS };
 #define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
@@ -78,12 +88,13 @@ enum { MATCH_CPU, MATCH_ITEMS };
 struct jobs_worker {
 	bool is_known;         /* whether the trace has expiries */
 	unsigned int expiries; /* whether the expiry of a timer is being handled */
-	/* The last event that met the last definition of a job, and its thread. */
+	/* Of each job the definition that was looked at last, its event, and the thread for which
+	 * that event meets a definition. */
 	struct {
 		const struct plan_event *class;
-		uint64_t ts;
-		int32_t tid;
-	} ended[JOBS_ASKED_MAX];
+		size_t at;
+		int32_t tid; /* 0: it meets none so far */
+	} met[JOBS_ASKED_MAX];
 };
 
 #define JOBS_NEEDS 11
@@ -91,27 +102,36 @@ extern const struct need jobs_needs[JOBS_NEEDS];
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret);
 void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
 
-/* ---- jobs-asked.c: missing_of and is_asked of struct analysis ---- */
+/* ---- jobs-asked.c: what of struct analysis_rare is about the user's wishes ---- */
 
 bool jobs_missing_of(const struct period_set *asked, const struct event_names *names,
 		     struct missing_events *ret);
+bool jobs_needs_essential(const struct period_set *asked, const struct essential *essential);
 bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int column,
 		   const char *name);
 
 /* ---- the state of a thread: jobs.c has it ---- */
 
+/* The grid of a period on which executions arrive whose arrival is not known otherwise. */
+struct grid {
+	uint64_t at; /* a point of it */
+	uint64_t
+		votes; /* begins that agree with it, less those that do not; 0: there is none yet */
+	bool is_known; /* `at` is an arrival that is known, and begins have no say */
+};
+
 /* The executions of a job on a thread. */
 struct machine {
-	uint8_t next;   /* the definition to match; 0: not begun */
-	bool has_ended; /* at ended_ts, by the last event that met the last definition */
-	uint64_t ended_ts;
+	uint8_t next;    /* the definition to match; 0: not begun */
+	bool is_stepped; /* the last event that met a definition was the next one's */
 	uint64_t begin;
 	uint64_t ns[PART_COUNT];
 	/* Written in on_ordered only. */
 	struct arrival arrival;
-	bool has_before, has_known;
+	bool has_before;
+	uint64_t ended;     /* when the execution before ended */
 	uint64_t before;    /* the arrival of the execution before */
-	uint64_t known;     /* the last arrival that is known */
+	struct grid grid;   /* of a job with a period */
 	uint64_t run;       /* misses one after the other */
 	struct items items; /* of the execution that began last */
 };
@@ -199,5 +219,3 @@ void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* The job in the first word of NOTE_BEGIN and NOTE_END. */
 #define NOTE_JOB(word) ((size_t)((word)&0xFF))
-
-#endif

@@ -10,8 +10,7 @@
  * the window.  So a name may come after the first use of its id, and the same row has the same
  * figures under any name.
  */
-#ifndef SILLAGE_ANALYSES_LABELS_LABELS_H
-#define SILLAGE_ANALYSES_LABELS_LABELS_H
+#pragma once
 
 #include "analyses/labels/list.h"
 #include "base/hash.h"
@@ -116,5 +115,3 @@ struct labels_row {
 /* The row's name, with ids by their names; from malloc(), NULL: no id has a name. */
 char *labels_name_of(const struct labels *labels, const struct label_set *set,
 		     const struct labels_row *row);
-
-#endif

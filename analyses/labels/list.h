@@ -1,8 +1,7 @@
 /*
  * list: a list in the order of use, whose nodes are the first member of what it links.
  */
-#ifndef SILLAGE_ANALYSES_LABELS_LIST_H
-#define SILLAGE_ANALYSES_LABELS_LIST_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline void list_remove(struct list *list, struct list_node *node)
 	*(node->after ? &node->after->before : &list->last) = node->before;
 	list->count--;
 }
-
-#endif

@@ -91,7 +91,7 @@ static struct chain *copy_of(const struct chain *chain)
 
 	*copy = *chain;
 	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
-		copy->items.at[i] = chain->items.at[i] ? mem_strdup(chain->items.at[i]) : NULL;
+		copy->items.at[i] = mem_strdup_if(chain->items.at[i]);
 	}
 	copy->has_gone_on = false;
 	return copy;

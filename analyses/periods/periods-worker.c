@@ -117,7 +117,6 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 static void on_step(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t user)
 {
-	(void)state;
 	if (is_step(worker, event, user)) {
 		note_step(worker, event, user);
 	}
@@ -157,7 +156,6 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
 {
-	(void)state;
 	if (is_step(worker, event, user)) {
 		note_event(worker, event, user);
 	}
@@ -167,7 +165,6 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 static void on_label(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
 {
-	(void)state;
 	labels_note(worker, event, user, ENTITY_LABELS, OWN_LABEL);
 }
 

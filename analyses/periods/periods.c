@@ -23,7 +23,7 @@ static bool add_missing(const struct period_set *periods, const struct event_nam
 
 			if (!missing_has_event(names, event)) {
 				if (with_models || !period->model) {
-					missing_add(ret, &analysis_periods, event);
+					missing_lack(names, &analysis_periods, event, ret);
 				}
 				has_all = false;
 			}
@@ -331,7 +331,6 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 {
 	struct opens *opens = opens_of(shard, thread);
 
-	(void)ts;
 	if (what & DOUBT_THREAD) {
 		forget_opens(opens);
 	}

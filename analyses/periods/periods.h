@@ -12,8 +12,7 @@
  * the keys.  A chain goes from thread to thread and from key to key, so its records are of one
  * entity, and become ordered events; names of ids do the same.
  */
-#ifndef SILLAGE_ANALYSES_PERIODS_PERIODS_H
-#define SILLAGE_ANALYSES_PERIODS_PERIODS_H
+#pragma once
 
 #include "analyses/labels/labels.h"
 #include "engine/contract/missing.h"
@@ -104,5 +103,3 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 void periods_chains_window_end(struct shard *shard, void *state, uint64_t end);
 void periods_chains_forget(struct periods_trace *trace);
 void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct periods_trace *trace);
-
-#endif

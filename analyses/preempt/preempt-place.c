@@ -16,7 +16,6 @@
  * that are missing from that time on make the CPU unknown, unless they were missing before all
  * that: then NOTE_FOUND is there, too.
  */
-#include <assert.h>
 
 #include "analyses/preempt/preempt.h"
 #include "base/check.h"

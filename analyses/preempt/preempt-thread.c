@@ -160,7 +160,6 @@ void preempt_on_record(struct shard *shard, const struct record *record, const u
 	struct preempt_thread *t = shard_thread_state(shard, thread);
 	enum own_record kind = (enum own_record)record->kind;
 
-	(void)numbers;
 	if (kind == OWN_LOST || kind == OWN_FOUND) { /* about a CPU */
 		shard_note_ordered(shard, thread, record->ts,
 				   kind == OWN_LOST ? NOTE_LOST : NOTE_FOUND)

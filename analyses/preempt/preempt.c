@@ -23,7 +23,6 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	int64_t tid = event_i64(event, TID, 0);
 	struct record *record;
 
-	(void)state;
 	if (kind != WAKE_NONE && wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 		record->arg64 = worker_cpu(worker);
@@ -38,8 +37,6 @@ static void on_migrate(struct worker *worker, void *state, const struct trace_ev
 	enum { TID, CPU };
 	int32_t tid = (int32_t)event_i64(event, TID, 0);
 
-	(void)state;
-	(void)user;
 	if (tid > 0 && event_has(event, CPU)) {
 		worker_emit(worker, event->ts, tid, OWN_MIGRATE)->arg32 = cpu_of(event, CPU);
 	}
@@ -51,8 +48,6 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 	enum { TID, OLD_TID };
 	int64_t tid = event_i64(event, TID, 0);
 
-	(void)state;
-	(void)user;
 	if (thread_takes_tid(tid, event_i64(event, OLD_TID, 0))) {
 		(void)worker_emit(worker, event->ts, (int32_t)tid, OWN_EXEC);
 	}
@@ -60,7 +55,6 @@ static void on_exec(struct worker *worker, void *state, const struct trace_event
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
-	(void)state;
 	if (worker_sees_switches(worker)) {
 		worker_emit_entity(worker, ts, worker_cpu(worker), is_over ? OWN_FOUND : OWN_LOST)
 			->arg64 = worker_cpu(worker);

@@ -9,8 +9,7 @@
  * on both.  Laying them over each other needs one order of time.  That is why this is an analysis
  * apart from sched.
  */
-#ifndef SILLAGE_ANALYSES_PREEMPT_H
-#define SILLAGE_ANALYSES_PREEMPT_H
+#pragma once
 
 #include "base/hash.h"
 #include "engine/contract/analysis-rare.h"
@@ -138,5 +137,3 @@ void preempt_on_ordered(struct shard *shard, void *state, const struct ordered *
 void preempt_on_window_end(struct shard *shard, void *state, uint64_t end);
 void preempt_on_trace_forget(void *state);
 void preempt_on_trace_checkpoint(const struct checkpoint *checkpoint, void *state);
-
-#endif

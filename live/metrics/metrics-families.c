@@ -26,45 +26,147 @@ static void name_of(char name[128], const struct analysis *analysis, const struc
 	size_t len = strlen(column->key);
 	bool is_ns = len > 3 && strcmp(column->key + len - 3, "_ns") == 0;
 	bool is_time = column->unit == UNIT_NS;
+	bool is_said = strcmp(column->key, analysis->name) == 0; /* count_by_name, not .._count */
 
-	(void)snprintf(name, 128, "sillage_%s_%s%s%.*s%s", analysis->name,
-		       table->key ? table->key : "", table->key ? "_" : "",
-		       (int)(is_ns ? len - 3 : len), column->key, is_time ? "_seconds" : "");
+	len = is_ns ? len - 3 : is_said ? 0 : len;
+	(void)snprintf(name, 128, "sillage_%s%s%s%s%.*s%s", analysis->name, table->key ? "_" : "",
+		       table->key ? table->key : "", len > 0 ? "_" : "", (int)len, column->key,
+		       is_time ? "_seconds" : "");
 }
 
-static enum metrics_type type_of(const struct column *column)
+/* ---- which figures ---- */
+
+/* Of the small profile: lists and how many of their rows have series. */
+static const struct {
+	const char *analysis, *table;
+	size_t rows;
+} small_lists[] = {
+	{ "cpu", "processes", 20 },
+	{ "cpu", "containers", 10 },
+	{ "block", "disks", 6 },
+	{ "net", "interfaces", 6 },
+};
+
+static size_t small_rows(const struct analysis *analysis, const struct table *table)
 {
-	switch (column->kind) {
+	for (size_t i = 0; i < sizeof(small_lists) / sizeof(small_lists[0]); i++) {
+		if (strcmp(small_lists[i].analysis, analysis->name) == 0 &&
+		    strcmp(small_lists[i].table, table->key) == 0) {
+			return small_lists[i].rows;
+		}
+	}
+	return 0;
+}
+
+/* Rows of threads, descriptors, paths and pairs of threads are without end. */
+static size_t full_rows(const struct table *table)
+{
+	enum scope scope = table->scope;
+
+	if (scope == SCOPE_PROCESS) {
+		return METRICS_NAMES_SHOWN;
+	}
+	if (scope == SCOPE_KEYED) {
+		bool is_path = table->name_key && strcmp(table->name_key, "path") == 0;
+
+		return is_path || table->owner_key ? 0 : SIZE_MAX;
+	}
+	return scope == SCOPE_CPU || scope == SCOPE_EVENT || scope_is_of_containers(scope)
+		       ? SIZE_MAX
+		       : 0;
+}
+
+size_t metrics_choose(const struct metrics *metrics, const struct analysis *analysis,
+		      const struct table *table, uint16_t *ret_columns)
+{
+	bool is_small = metrics->profile == METRICS_SMALL, is_trace = table->scope == SCOPE_TRACE;
+
+	*ret_columns = 0;
+	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
+		const struct column *column = &table->columns[c];
+		bool is_first = is_trace ? column->title != NULL
+					 : column->is_share || table->sort_mask >> c & 1;
+
+		if (column->kind != COLUMN_PRIO && (!is_small || is_first)) {
+			*ret_columns |= (uint16_t)(1u << c);
+		}
+	}
+	return is_trace ? SIZE_MAX : is_small ? small_rows(analysis, table) : full_rows(table);
+}
+
+const struct metrics_bounds *metrics_bounds_of(const struct metrics *metrics,
+					       const struct total_table *total, unsigned int c)
+{
+	enum scope scope = total->table->scope;
+	bool is_latency = strcmp(total->analysis->name, "sched") == 0 &&
+			  strcmp(total->table->columns[c].key, "wake") == 0;
+
+	if (scope == SCOPE_PROCESS ||
+	    (metrics->profile == METRICS_SMALL && (scope != SCOPE_TRACE || !is_latency))) {
+		return NULL;
+	}
+	return scope == SCOPE_TRACE ? &metrics->fine : &metrics->powers;
+}
+
+/* ---- writing ---- */
+
+static enum metrics_type type_of(const struct metrics *metrics, const struct total_table *like,
+				 unsigned int c)
+{
+	switch (like->table->columns[c].kind) {
 	case COLUMN_SUM:
 		return METRICS_COUNTER;
 	case COLUMN_HISTOGRAM:
-		return METRICS_HISTOGRAM;
+		return metrics_bounds_of(metrics, like, c) ? METRICS_HISTOGRAM : METRICS_SUMMARY;
 	default:
 		return METRICS_GAUGE;
 	}
 }
 
-void metrics_powers(const struct histogram *histogram, uint64_t ret[METRICS_POWERS])
+/* "cpu.processes.run, seconds added up over windows": the figure as triggers call it. */
+static void help_of(char help[240], const struct metrics *metrics, const struct total_table *like,
+		    unsigned int c)
 {
-	uint64_t powers[HISTOGRAM_POWERS] = { 0 }, seen = 0;
+	static const char *const units[] = { "number", "bytes", "seconds" };
+	const struct column *column = &like->table->columns[c];
+	const struct metrics_bounds *bounds = metrics_bounds_of(metrics, like, c);
+	const char *how = "added up over windows";
+	int len = (int)strlen(column->key);
 
-	if (histogram) {
-		histogram_powers(histogram, powers);
+	if (column->kind == COLUMN_HISTOGRAM) {
+		how = !bounds ? "sum and count over windows"
+		      : bounds == &metrics->fine
+			      ? "distribution; a classic bucket is at most 25 % wide"
+			      : "distribution; a classic bucket ends at twice the one before, so "
+				"that "
+				"a quantile may be wrong by as much; with native histograms it is "
+				"not";
+	} else if (column->kind != COLUMN_SUM) {
+		how = column->kind == COLUMN_MAX ? "the largest of all windows so far"
+						 : "at the end of the last window only";
 	}
-	for (unsigned int i = 0; i < METRICS_POWER_FIRST - 1; i++) {
-		seen += powers[i];
-	}
-	for (unsigned int i = 0; i < METRICS_POWERS; i++) {
-		seen += powers[METRICS_POWER_FIRST - 1 + i]; /* values below 2^(10 + i) */
+	len -= column->unit == UNIT_NS && len > 3 && strcmp(column->key + len - 3, "_ns") == 0 ? 3
+											       : 0;
+	(void)snprintf(help, 240, "%s%s%s.%.*s, %s, %s%s", like->analysis->name,
+		       like->table->key ? "." : "", like->table->key ? like->table->key : "", len,
+		       column->key, units[column->unit], how,
+		       like->table->scope == SCOPE_PROCESS ? ", by the name of the process" : "");
+}
+
+void metrics_cumulate(const struct histogram *histogram, const struct metrics_bounds *bounds,
+		      uint64_t ret[METRICS_BOUNDS_MAX])
+{
+	struct histogram_bucket buckets[HISTOGRAM_BUCKETS_MAX];
+	uint32_t used = histogram_list(histogram, buckets), at = 0;
+	uint64_t seen = 0;
+
+	for (unsigned int i = 0; i < bounds->count; i++) {
+		for (; at < used && histogram_end(buckets[at].index) <= bounds->at[i]; at++) {
+			seen += buckets[at].count;
+		}
 		ret[i] = seen;
 	}
 	assert(seen <= (histogram ? histogram->count : 0));
-}
-
-double metrics_power_bound(unsigned int i)
-{
-	assert(i < METRICS_POWERS);
-	return (double)(((uint64_t)1 << (METRICS_POWER_FIRST + i)) - 1) / 1e9;
 }
 
 static void put_family(const struct families *f, const char *name, enum metrics_type type,
@@ -80,12 +182,14 @@ static void put_number(const struct families *f, const struct metrics_labels *la
 }
 
 static void put_sample(const struct families *f, const struct metrics_trace *trace,
-		       const struct column *column, const struct total_row *row, unsigned int c)
+		       const struct total_table *total, const struct total_row *row, unsigned int c)
 {
 	const struct metrics_labels labels = { trace->labels, row->labels };
+	const struct column *column = &total->table->columns[c];
 
 	if (column->kind == COLUMN_HISTOGRAM) {
-		f->to->histogram(f->to, &labels, column_histogram(row->values, c));
+		f->to->histogram(f->to, &labels, column_histogram(row->values, c),
+				 metrics_bounds_of(f->metrics, total, c));
 	} else {
 		put_number(f, &labels, row->values[c], column->unit);
 	}
@@ -110,17 +214,15 @@ static bool is_known(const struct metrics *metrics, const struct total_table *li
 /* Writes one figure of all traces. */
 static void put_figure(const struct families *f, const struct total_table *like, unsigned int c)
 {
-	const struct column *column = &like->table->columns[c];
-	char name[128], help[160];
+	char name[128], help[240];
 
 	assert(c < COLUMNS_MAX);
-	if (column->kind == COLUMN_PRIO || !is_known(f->metrics, like, c)) {
+	if (!(like->wanted >> c & 1) || !is_known(f->metrics, like, c)) {
 		return;
 	}
-	name_of(name, like->analysis, like->table, column);
-	(void)snprintf(help, sizeof(help), "%s of the analysis %s", column->key,
-		       like->analysis->name);
-	put_family(f, name, type_of(column), help);
+	name_of(name, like->analysis, like->table, &like->table->columns[c]);
+	help_of(help, f->metrics, like, c);
+	put_family(f, name, type_of(f->metrics, like, c), help);
 	for (size_t t = 0; t < f->metrics->traces.count; t++) {
 		const struct metrics_trace *trace = f->metrics->traces.at[t];
 
@@ -131,7 +233,9 @@ static void put_figure(const struct families *f, const struct total_table *like,
 				continue;
 			}
 			for (size_t r = 0; r < total->rows.count; r++) {
-				put_sample(f, trace, column, total->rows.at[r], c);
+				if (total->rows.at[r]->is_shown) {
+					put_sample(f, trace, total, total->rows.at[r], c);
+				}
 			}
 		}
 	}
@@ -150,103 +254,14 @@ static bool was_written(const struct metrics *metrics, size_t trace, const struc
 	return false;
 }
 
-/* One tid may be two threads in a window.  Labels that differ for them would be other labels in the
- * next window, so they are added up.  False: a row before has them. */
-static bool sum_of_thread(const struct report_table *table, size_t row, unsigned int c,
-			  uint64_t *ret_sum)
-{
-	const struct thread_view *thread = table->rows[row].thread;
-
-	assert(row < table->row_count);
-	*ret_sum = 0;
-	for (size_t r = 0; r < table->row_count && r < METRICS_THREADS; r++) {
-		const struct thread_view *other = table->rows[r].thread;
-
-		if (other->tid != thread->tid || strcmp(other->comm, thread->comm) != 0) {
-			continue;
-		}
-		if (r < row) {
-			return false;
-		}
-		*ret_sum += table->rows[r].values[c];
-	}
-	return true;
-}
-
-/* Writes the first threads of the last window, by the figure that sorts them. */
-static void put_thread_samples(const struct families *f, const struct metrics_trace *trace,
-			       const struct report_table *table, const struct column *column,
-			       unsigned int c)
-{
-	for (size_t r = 0; r < table->row_count && r < METRICS_THREADS; r++) {
-		const struct report_row *row = &table->rows[r];
-		struct metrics_labels labels = { .trace = trace->labels };
-		char *text = NULL, tid[16];
-		bool is_first = true;
-		uint64_t sum;
-		size_t size;
-		FILE *out;
-
-		if (!sum_of_thread(table, r, c, &sum)) {
-			continue;
-		}
-		out = open_memstream(&text, &size);
-		(void)snprintf(tid, sizeof(tid), "%" PRId32, row->thread->tid);
-		metrics_add_label(out, &is_first, "tid", tid);
-		metrics_add_label(out, &is_first, "comm", row->thread->comm);
-		(void)fclose(out);
-		labels.row = text;
-		put_number(f, &labels, sum, column->unit);
-		free(text);
-	}
-}
-
-/* Whether the figure of threads is known in the last window of some trace. */
-static bool is_known_last(const struct metrics *metrics, const struct analysis *analysis,
-			  unsigned int c)
-{
-	for (size_t t = 0; t < metrics->traces.count; t++) {
-		const struct report_table *rows =
-			snapshot_table(metrics->traces.at[t]->last, analysis->name, SCOPE_THREAD);
-
-		if (rows && !report_is_unknown(rows, c)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static void put_threads(const struct families *f, const struct analysis *analysis,
-			const struct table *table)
-{
-	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
-		const struct column *column = &table->columns[c];
-		char name[128];
-
-		if (!(table->sort_mask >> c & 1) || column->kind != COLUMN_SUM ||
-		    !is_known_last(f->metrics, analysis, c)) {
-			continue;
-		}
-		name_of(name, analysis, table, column);
-		(void)strncat(name, "_last_window", sizeof(name) - strlen(name) - 1);
-		put_family(f, name, METRICS_GAUGE, "the first threads of the last window");
-		for (size_t t = 0; t < f->metrics->traces.count; t++) {
-			const struct metrics_trace *trace = f->metrics->traces.at[t];
-			const struct report_table *rows =
-				snapshot_table(trace->last, analysis->name, SCOPE_THREAD);
-
-			if (rows && !report_is_unknown(rows, c)) {
-				put_thread_samples(f, trace, rows, column, c);
-			}
-		}
-	}
-}
-
 static void put_build(const struct families *f)
 {
 	put_family(f, "sillage_build_info", METRICS_GAUGE, "which sillage this is");
 	put_number(f, &(const struct metrics_labels){ .row = "version=\"" SILLAGE_VERSION "\"" }, 1,
 		   UNIT_COUNT);
+	put_family(f, "sillage_traces_removed", METRICS_COUNTER,
+		   "traces that had ended and have no series any more: too many others have");
+	put_number(f, &(const struct metrics_labels){ 0 }, f->metrics->removed, UNIT_COUNT);
 }
 
 static void put_traces(const struct families *f)
@@ -257,11 +272,13 @@ static void put_traces(const struct families *f)
 	} families[] = {
 		{ "sillage_events", "events in the windows reported", METRICS_COUNTER },
 		{ "sillage_windows", "windows reported", METRICS_COUNTER },
-		{ "sillage_window_end_timestamp_seconds", "end of the last window", METRICS_GAUGE },
-		{ "sillage_lag_seconds", "from a window's end to its report", METRICS_GAUGE },
+		{ "sillage_window_end_timestamp_seconds", "end of the last window, since 1970",
+		  METRICS_GAUGE },
+		{ "sillage_lag_seconds", "from the end of the last window to its report",
+		  METRICS_GAUGE },
 	};
 
-	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(families); i++) {
 		put_family(f, families[i].name, families[i].type, families[i].help);
 		for (size_t t = 0; t < f->metrics->traces.count; t++) {
 			const struct metrics_trace *trace = f->metrics->traces.at[t];
@@ -280,20 +297,20 @@ static void put_traces(const struct families *f)
 /* What a trace does not record of what the analyses need. */
 static void put_missing(const struct families *f)
 {
-	put_family(f, "sillage_not_recorded", METRICS_GAUGE, "1: the analysis lacks this event");
+	put_family(f, "sillage_not_recorded", METRICS_GAUGE,
+		   "1: the analysis lacks this event, in the last window");
 	for (size_t t = 0; t < f->metrics->traces.count; t++) {
 		const struct metrics_trace *trace = f->metrics->traces.at[t];
-		const struct report *last = &trace->last->report;
 
-		for (size_t i = 0; i < last->missing_count; i++) {
+		for (size_t i = 0; i < trace->missing.count; i++) {
 			char *text = NULL;
 			bool is_first = true;
 			size_t size;
 			FILE *out = open_memstream(&text, &size);
 
 			metrics_add_label(out, &is_first, "analysis",
-					  last->missing[i].analysis->name);
-			metrics_add_label(out, &is_first, "event", last->missing[i].event);
+					  trace->missing.at[i].analysis->name);
+			metrics_add_label(out, &is_first, "event", trace->missing.at[i].event);
 			(void)fclose(out);
 			put_number(f, &(const struct metrics_labels){ trace->labels, text }, 1,
 				   UNIT_COUNT);
@@ -313,7 +330,7 @@ static void put_losses(const struct families *f)
 		const uint64_t values[] = { trace->discarded, trace->lost_packets,
 					    trace->bad_packets, trace->late_events };
 
-		for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
 			char label[40];
 
 			(void)snprintf(label, sizeof(label), "kind=\"%s\"", kinds[k]);
@@ -341,7 +358,7 @@ static void put_own(const struct families *f)
 				       "whether the relay is connected", METRICS_GAUGE },
 		[METRICS_STORE_WINDOWS] = { "sillage_store_windows", "state",
 					    "windows closed = stored + spooled + lost + on their "
-					    "way",
+					    "way, a number",
 					    METRICS_GAUGE },
 	};
 
@@ -389,15 +406,6 @@ void metrics_families(const struct metrics *metrics, struct metrics_writer *writ
 			     c++) {
 				put_figure(&f, total, c);
 			}
-		}
-	}
-	for (size_t i = 0;
-	     metrics->traces.count > 0 && i < metrics->traces.at[0]->last->report.table_count;
-	     i++) {
-		const struct report_table *table = &metrics->traces.at[0]->last->report.tables[i];
-
-		if (table->table->scope == SCOPE_THREAD) {
-			put_threads(&f, table->analysis, table->table);
 		}
 	}
 }

@@ -28,6 +28,7 @@
 typedef Io__Prometheus__Client__MetricFamily family_message;
 typedef Io__Prometheus__Client__Metric metric_message;
 typedef Io__Prometheus__Client__Histogram histogram_message;
+typedef Io__Prometheus__Client__Summary summary_message;
 typedef Io__Prometheus__Client__LabelPair label_message;
 typedef Io__Prometheus__Client__Bucket bucket_message;
 typedef Io__Prometheus__Client__BucketSpan span_message;
@@ -81,6 +82,7 @@ static void put_family(struct metrics_writer *writer, const char *name, enum met
 		[METRICS_COUNTER] = IO__PROMETHEUS__CLIENT__METRIC_TYPE__COUNTER,
 		[METRICS_GAUGE] = IO__PROMETHEUS__CLIENT__METRIC_TYPE__GAUGE,
 		[METRICS_HISTOGRAM] = IO__PROMETHEUS__CLIENT__METRIC_TYPE__HISTOGRAM,
+		[METRICS_SUMMARY] = IO__PROMETHEUS__CLIENT__METRIC_TYPE__SUMMARY,
 	};
 	struct protobuf *p = (struct protobuf *)writer;
 	char full[192];
@@ -123,7 +125,7 @@ static metric_message *add_metric(struct protobuf *p, const struct metrics_label
 	VEC(label_message *) all = { 0 };
 
 	*metric = (metric_message)IO__PROMETHEUS__CLIENT__METRIC__INIT;
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		for (const char *at = parts[i]; at && *at; at += *at == ',') {
 			label_message *label = arena_alloc(&p->arena, sizeof(*label));
 
@@ -171,20 +173,21 @@ static void put_number(struct metrics_writer *writer, const struct metrics_label
 
 /* ---- histograms ---- */
 
-static void put_classic(struct protobuf *p, const struct histogram *from, histogram_message *to)
+static void put_classic(struct protobuf *p, const struct histogram *from,
+			const struct metrics_bounds *bounds, histogram_message *to)
 {
-	uint64_t powers[METRICS_POWERS];
+	uint64_t counts[METRICS_BOUNDS_MAX];
 
-	metrics_powers(from, powers);
-	to->bucket = arena_alloc(&p->arena, METRICS_POWERS * sizeof(*to->bucket));
-	to->n_bucket = METRICS_POWERS; /* that of all is the count */
-	for (unsigned int i = 0; i < METRICS_POWERS; i++) {
+	metrics_cumulate(from, bounds, counts);
+	to->bucket = arena_alloc(&p->arena, bounds->count * sizeof(*to->bucket));
+	to->n_bucket = bounds->count; /* that of all is the count */
+	for (unsigned int i = 0; i < bounds->count; i++) {
 		bucket_message *bucket = arena_alloc(&p->arena, sizeof(*bucket));
 
 		*bucket = (bucket_message)IO__PROMETHEUS__CLIENT__BUCKET__INIT;
 		bucket->has_cumulative_count = bucket->has_upper_bound = true;
-		bucket->cumulative_count = powers[i];
-		bucket->upper_bound = metrics_power_bound(i);
+		bucket->cumulative_count = counts[i];
+		bucket->upper_bound = (double)bounds->at[i] / 1e9;
 		to->bucket[i] = bucket;
 	}
 }
@@ -255,18 +258,33 @@ static void put_native(struct protobuf *p, const struct histogram *from, histogr
 	free(list);
 }
 
+static void put_summary(struct protobuf *p, metric_message *metric, const struct histogram *from)
+{
+	summary_message *to = arena_alloc(&p->arena, sizeof(*to));
+
+	*to = (summary_message)IO__PROMETHEUS__CLIENT__SUMMARY__INIT;
+	to->has_sample_count = to->has_sample_sum = true;
+	to->sample_count = from ? from->count : 0;
+	to->sample_sum = from ? (double)from->sum / 1e9 : 0;
+	metric->summary = to;
+}
+
 static void put_histogram(struct metrics_writer *writer, const struct metrics_labels *labels,
-			  const struct histogram *histogram)
+			  const struct histogram *histogram, const struct metrics_bounds *bounds)
 {
 	struct protobuf *p = (struct protobuf *)writer;
 	metric_message *metric = add_metric(p, labels);
 	histogram_message *to = arena_alloc(&p->arena, sizeof(*to));
 
+	if (!bounds) {
+		put_summary(p, metric, histogram);
+		return;
+	}
 	*to = (histogram_message)IO__PROMETHEUS__CLIENT__HISTOGRAM__INIT;
 	to->has_sample_count = to->has_sample_sum = true;
 	to->sample_count = histogram ? histogram->count : 0;
 	to->sample_sum = histogram ? (double)histogram->sum / 1e9 : 0;
-	put_classic(p, histogram, to);
+	put_classic(p, histogram, bounds, to);
 	put_native(p, histogram, to);
 	metric->histogram = to;
 }

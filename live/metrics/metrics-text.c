@@ -4,16 +4,14 @@
  * Formats: prometheus.io/docs/instrumenting/exposition_formats and the OpenMetrics specification
  * 1.0.0.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/histogram.h"
-#include "base/limits.h"
 #include "live/metrics/metrics-writer.h"
 #include "live/metrics/metrics.h"
-
-_Static_assert(METRICS_HISTOGRAM_SERIES == METRICS_POWERS + 3, "buckets, +Inf, sum and count");
 
 struct metrics_text {
 	struct metrics_writer writer; /* the first */
@@ -27,7 +25,7 @@ struct metrics_text {
 static void put_family(struct metrics_writer *writer, const char *name, enum metrics_type type,
 		       const char *help)
 {
-	static const char *const types[] = { "counter", "gauge", "histogram" };
+	static const char *const types[] = { "counter", "gauge", "histogram", "summary" };
 	struct metrics_text *t = (struct metrics_text *)writer;
 	const char *suffix = !t->is_open_metrics && type == METRICS_COUNTER ? "_total" : "";
 
@@ -44,7 +42,7 @@ static void put_name(const struct metrics_text *t, const char *suffix,
 	char before = '{';
 
 	(void)fprintf(t->out, "%s%s", t->name, suffix);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		if (parts[i] && parts[i][0]) {
 			(void)fprintf(t->out, "%c%s", before, parts[i]);
 			before = ',';
@@ -81,20 +79,24 @@ static void put_real(struct metrics_writer *writer, const struct metrics_labels 
 }
 
 static void put_histogram(struct metrics_writer *writer, const struct metrics_labels *labels,
-			  const struct histogram *histogram)
+			  const struct histogram *histogram, const struct metrics_bounds *bounds)
 {
 	const struct metrics_text *t = (const struct metrics_text *)writer;
-	uint64_t powers[METRICS_POWERS], count = histogram ? histogram->count : 0;
+	uint64_t counts[METRICS_BOUNDS_MAX], count = histogram ? histogram->count : 0;
 	char bound[48];
 
-	metrics_powers(histogram, powers);
-	for (unsigned int i = 0; i < METRICS_POWERS; i++) {
-		(void)snprintf(bound, sizeof(bound), "le=\"%.9f\"", metrics_power_bound(i));
-		put_name(t, "_bucket", labels, bound);
-		put_value(t, powers[i], false);
+	assert(!bounds == (t->type == METRICS_SUMMARY));
+	if (bounds) {
+		metrics_cumulate(histogram, bounds, counts);
+		for (unsigned int i = 0; i < bounds->count; i++) {
+			(void)snprintf(bound, sizeof(bound), "le=\"%.9f\"",
+				       (double)bounds->at[i] / 1e9);
+			put_name(t, "_bucket", labels, bound);
+			put_value(t, counts[i], false);
+		}
+		put_name(t, "_bucket", labels, "le=\"+Inf\"");
+		put_value(t, count, false);
 	}
-	put_name(t, "_bucket", labels, "le=\"+Inf\"");
-	put_value(t, count, false);
 	put_name(t, "_sum", labels, NULL);
 	put_value(t, histogram ? histogram->sum : 0, true);
 	put_name(t, "_count", labels, NULL);

@@ -4,8 +4,7 @@
  *
  *     family, its samples, family, its samples, ...
  */
-#ifndef SILLAGE_LIVE_METRICS_WRITER_H
-#define SILLAGE_LIVE_METRICS_WRITER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,16 +12,21 @@
 struct histogram;
 struct metrics;
 
-enum metrics_type { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM };
+/* A summary has no quantiles: it is a sum and a count. */
+enum metrics_type { METRICS_COUNTER, METRICS_GAUGE, METRICS_HISTOGRAM, METRICS_SUMMARY };
 
 /* Names and values as metrics_add_label() writes them; NULL or "": none. */
 struct metrics_labels {
 	const char *trace, *row;
 };
 
-/* Histograms in powers of two: the bounds of 2^10 ns (1 us) to 2^35 ns (34 s), less 1 ns. */
-#define METRICS_POWER_FIRST 10
-#define METRICS_POWERS      26
+/* The largest values of classic buckets, in ns, from 1 us to 34 s.  Each is that of one of
+ * sillage's buckets, so that counts are exact. */
+#define METRICS_BOUNDS_MAX 100
+struct metrics_bounds {
+	unsigned int count;
+	uint64_t at[METRICS_BOUNDS_MAX];
+};
 
 struct metrics_writer {
 	/* All samples up to the next family belong to it.  @name: without "_total". */
@@ -33,18 +37,15 @@ struct metrics_writer {
 		       uint64_t value, bool is_ns);
 	void (*real)(struct metrics_writer *writer, const struct metrics_labels *labels,
 		     double value);
-	/* @histogram: of nanoseconds; NULL: empty. */
+	/* @histogram: of nanoseconds; NULL: empty.  @bounds: of a histogram's family; of a
+	 * summary's NULL. */
 	void (*histogram)(struct metrics_writer *writer, const struct metrics_labels *labels,
-			  const struct histogram *histogram);
+			  const struct histogram *histogram, const struct metrics_bounds *bounds);
 };
 
 /* Writes all figures. */
 void metrics_families(const struct metrics *metrics, struct metrics_writer *writer);
 
-/* The values up to each bound, METRICS_POWERS of them; larger ones are in no bucket.  NULL: all
- * are 0. */
-void metrics_powers(const struct histogram *histogram, uint64_t ret[METRICS_POWERS]);
-/* The bound number @i, in seconds. */
-double metrics_power_bound(unsigned int i);
-
-#endif
+/* How many values are not above each bound; larger ones are in no bucket.  NULL: all are 0. */
+void metrics_cumulate(const struct histogram *histogram, const struct metrics_bounds *bounds,
+		      uint64_t ret[METRICS_BOUNDS_MAX]);

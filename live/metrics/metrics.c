@@ -37,7 +37,7 @@ static char *trace_labels(const struct trace_identity *trace)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
 		if (values[i]) {
 			metrics_add_label(out, &is_first, names[i], values[i]);
 		}
@@ -88,6 +88,10 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 	case SCOPE_KEYED:
 		keyed_labels(out, &is_first, table, row->id, row->name);
 		break;
+	case SCOPE_PROCESS: /* pids would be series without end */
+		metrics_add_label(out, &is_first, "comm",
+				  row->thread->comm[0] ? row->thread->comm : "?");
+		break;
 	default:
 		break;
 	}
@@ -97,12 +101,17 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 
 /* ---- totals ---- */
 
+static void free_row(const struct total_table *total, struct total_row *row)
+{
+	columns_empty(&total->columns, row->values);
+	free(row->labels);
+	free(row);
+}
+
 static void free_table(struct total_table *total)
 {
 	for (size_t r = 0; r < total->rows.count; r++) {
-		columns_empty(&total->columns, total->rows.at[r]->values);
-		free(total->rows.at[r]->labels);
-		free(total->rows.at[r]);
+		free_row(total, total->rows.at[r]);
 	}
 	total_rows_fini(&total->by_labels);
 	vec_fini(&total->rows);
@@ -112,63 +121,91 @@ static void free_table(struct total_table *total)
 
 static void free_trace(struct metrics_trace *trace)
 {
-	for (size_t i = 0; i < trace->tables.count; i++) {
-		free_table(trace->tables.at[i]);
-	}
-	vec_fini(&trace->tables);
-	snapshot_free(trace->last);
+	vec_free_each(&trace->tables, free_table);
+	vec_fini(&trace->missing);
 	free(trace->labels);
 	free(trace);
 }
 
-/* Makes room for a trace: the one without a window for the longest time is removed. */
-static void remove_oldest(struct metrics *metrics)
+/* Of those that have ended, the one without a window for the longest time is removed.  False: there
+ * are not too many. */
+static bool remove_oldest(struct metrics *metrics)
 {
-	size_t oldest = 0;
+	struct metrics_trace *trace;
+	size_t oldest = 0, ended = 0;
 
-	if (metrics->traces.count < METRICS_TRACES_MAX) {
-		return;
-	}
-	for (size_t i = 1; i < metrics->traces.count; i++) {
-		if (metrics->traces.at[i]->reported < metrics->traces.at[oldest]->reported) {
-			oldest = i;
+	for (size_t i = 0; i < metrics->traces.count; i++) {
+		trace = metrics->traces.at[i];
+		if (trace->followed == 0) {
+			bool is_first = ended++ == 0;
+
+			oldest = is_first || trace->reported < metrics->traces.at[oldest]->reported
+					 ? i
+					 : oldest;
 		}
 	}
-	free_trace(metrics->traces.at[oldest]);
+	if (ended < METRICS_ENDED_MAX) {
+		return false;
+	}
+	trace = metrics->traces.at[oldest];
+	(void)metrics_traces_drop(&metrics->by_labels, trace->labels);
 	metrics->traces.at[oldest] = metrics->traces.at[--metrics->traces.count];
+	metrics->removed++;
+	free_trace(trace);
+	return true;
 }
 
 static struct metrics_trace *trace_of(struct metrics *metrics, const struct trace_identity *trace)
 {
 	char *labels = trace_labels(trace);
-	struct metrics_trace *found;
+	struct metrics_trace **at = metrics_traces_get(&metrics->by_labels, labels), *made;
 
-	for (size_t i = 0; i < metrics->traces.count; i++) {
-		if (strcmp(metrics->traces.at[i]->labels, labels) == 0) {
-			free(labels);
-			return metrics->traces.at[i];
-		}
+	if (at) {
+		free(labels);
+		return *at;
 	}
-	remove_oldest(metrics);
-	found = mem_alloc(sizeof(*found));
-	found->labels = labels;
-	*vec_push(&metrics->traces) = found;
-	assert(metrics->traces.count <= METRICS_TRACES_MAX);
-	return found;
+	while (remove_oldest(metrics)) {
+	}
+	made = mem_alloc(sizeof(*made));
+	made->labels = labels;
+	*metrics_traces_put(&metrics->by_labels, made->labels, NULL) = made;
+	*vec_push(&metrics->traces) = made;
+	assert(metrics->traces.count == metrics->by_labels.used);
+	return made;
 }
 
-static struct total_table *table_of(struct metrics_trace *trace, const struct report_table *table)
+void metrics_follow(struct metrics *metrics, const struct trace_identity *trace, bool is_followed)
+{
+	struct metrics_trace *found = trace_of(metrics, trace);
+
+	if (is_followed) {
+		found->followed++;
+	} else {
+		found->followed -= found->followed > 0;
+	}
+}
+
+/* NULL: it is left out. */
+static struct total_table *table_of(const struct metrics *metrics, struct metrics_trace *trace,
+				    const struct report_table *table)
 {
 	struct total_table *found;
+	uint16_t wanted;
+	size_t most = metrics_choose(metrics, table->analysis, table->table, &wanted);
 
 	for (size_t i = 0; i < trace->tables.count; i++) {
 		if (trace->tables.at[i]->table == table->table) {
 			return trace->tables.at[i];
 		}
 	}
+	if (most == 0) {
+		return NULL;
+	}
 	found = mem_alloc(sizeof(*found));
 	found->analysis = table->analysis;
 	found->table = table->table;
+	found->wanted = wanted;
+	found->shown_most = most;
 	columns_append(&found->columns, table->table);
 	*vec_push(&trace->tables) = found;
 	return found;
@@ -179,11 +216,30 @@ static size_t rows_most(const struct table *table)
 {
 	size_t series = 0;
 
+	if (table->scope == SCOPE_PROCESS) {
+		return METRICS_NAMES_MAX; /* few of which are shown */
+	}
 	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
 		series += table->columns[c].kind == COLUMN_HISTOGRAM ? METRICS_HISTOGRAM_SERIES : 1;
 	}
 	assert(series > 0);
 	return METRICS_SERIES_MAX / series;
+}
+
+/* Of names, the one that had least lately goes if it had nothing for long: it begins again at 0 if
+ * it comes again. */
+static bool forget_name(struct total_table *total)
+{
+	struct total_row *row =
+		total->rows.count > 0 ? total->rows.at[total->rows.count - 1] : NULL;
+
+	if (!row || total->table->scope != SCOPE_PROCESS || row->recent > 0 || row->is_shown) {
+		return false;
+	}
+	(void)total_rows_drop(&total->by_labels, row->labels);
+	total->rows.count--;
+	free_row(total, row);
+	return true;
 }
 
 static struct total_row *total_of(struct total_table *total, const struct report_row *row)
@@ -192,7 +248,7 @@ static struct total_row *total_of(struct total_table *total, const struct report
 	struct total_row **at = total_rows_get(&total->by_labels, labels);
 	struct total_row *found;
 
-	if (!at && total->rows.count >= rows_most(total->table)) {
+	if (!at && total->rows.count >= rows_most(total->table) && !forget_name(total)) {
 		free(labels);
 		labels = mem_strdup("other=\"all\"");
 		at = total_rows_get(&total->by_labels, labels);
@@ -210,27 +266,88 @@ static struct total_row *total_of(struct total_table *total, const struct report
 	return found;
 }
 
+/* Of distributions of processes sum and count are all that is shown, and names are many. */
+static void add_summaries(struct total_table *total, struct total_row *row, uint64_t *values)
+{
+	for (uint32_t i = 0; i < total->columns.count; i++) {
+		bool is_one = total->columns.kinds[i] == COLUMN_HISTOGRAM && values[i] != 0;
+		const struct histogram *from = is_one ? column_histogram(values, i) : NULL;
+		struct histogram *to =
+			is_one ? (struct histogram *)(uintptr_t)row->values[i] : NULL;
+
+		if (!is_one) {
+			continue;
+		}
+		to = to ? to : mem_alloc(sizeof(*to));
+		to->count += from->count;
+		to->sum += from->sum;
+		row->values[i] = (uint64_t)(uintptr_t)to;
+		values[i] = 0;
+	}
+}
+
 /* Adds a window: sums grow, values as of the window's end are replaced. */
 static void add_row(struct total_table *total, struct total_row *row, const uint64_t *values)
 {
 	uint64_t *window = mem_alloc((total->columns.count + 1) * sizeof(*window));
+	uint64_t others[COLUMNS_MAX];
 
-	columns_add(&total->columns, window, values);
+	memcpy(others, values, total->columns.count * sizeof(*others));
+	if (total->table->scope == SCOPE_PROCESS) {
+		add_summaries(total, row, others);
+	}
+	columns_add(&total->columns, window, others);
 	columns_close(&total->columns, row->values, window);
 	columns_empty(&total->columns, window);
 	free(window);
 }
 
-/* Tables with few rows: threads, processes, descriptors and paths are left out. */
-static bool is_counted(const struct table *table)
+static int by_recent(const void *left, const void *right)
 {
-	enum scope scope = table->scope;
+	const struct total_row *a = *(struct total_row *const *)left;
+	const struct total_row *b = *(struct total_row *const *)right;
 
-	if (table->name_key && strcmp(table->name_key, "path") == 0) {
-		return false;
+	if (a->recent != b->recent) {
+		return a->recent > b->recent ? -1 : 1;
 	}
-	return scope == SCOPE_TRACE || scope == SCOPE_CPU || scope == SCOPE_EVENT ||
-	       scope_is_of_containers(scope) || (scope == SCOPE_KEYED && !table->owner_key);
+	return strcmp(a->labels, b->labels);
+}
+
+/* Marks the rows that have series: those that had most in the last windows.  Their order in the
+ * table does not matter. */
+static void choose_rows(struct total_table *total)
+{
+	if (total->rows.count > total->shown_most) {
+		qsort(total->rows.at, total->rows.count, sizeof(total->rows.at[0]), by_recent);
+	}
+	for (size_t i = 0; i < total->rows.count; i++) {
+		struct total_row *row = total->rows.at[i];
+
+		row->is_shown = i < total->shown_most;
+		row->recent -= row->recent < 16 ? row->recent : row->recent >> 4;
+	}
+}
+
+static void add_table(const struct metrics *metrics, struct metrics_trace *trace,
+		      const struct report_table *table)
+{
+	struct total_table *total;
+
+	if (table->row_count == 0 || missing_is_whole(table->table, table->unknown)) {
+		return;
+	}
+	total = table_of(metrics, trace, table);
+	for (size_t r = 0; total && r < table->row_count; r++) {
+		struct total_row *row = total_of(total, &table->rows[r]);
+		uint64_t recent = row->recent + table->rows[r].sort;
+
+		row->recent = recent < row->recent ? UINT64_MAX : recent;
+		add_row(total, row, table->rows[r].values);
+	}
+	if (total) {
+		total->unknown = table->unknown;
+		choose_rows(total);
+	}
 }
 
 void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
@@ -252,21 +369,11 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	trace->end_s = (double)report->end / 1e9;
 	trace->has_lag = report->has_lag;
 	trace->lag_s = (double)report->lag_ns / 1e9;
+	trace->missing.count = 0;
+	vec_append(&trace->missing, report->missing, report->missing_count);
 	for (size_t t = 0; t < report->table_count; t++) {
-		const struct report_table *table = &report->tables[t];
-
-		if (!is_counted(table->table) || missing_is_whole(table->table, table->unknown)) {
-			continue;
-		}
-		for (size_t r = 0; r < table->row_count; r++) {
-			struct total_table *total = table_of(trace, table);
-
-			total->unknown = table->unknown;
-			add_row(total, total_of(total, &table->rows[r]), table->rows[r].values);
-		}
+		add_table(metrics, trace, &report->tables[t]);
 	}
-	snapshot_free(trace->last);
-	trace->last = snapshot_new(identity, report, METRICS_THREADS);
 }
 
 /* ---- what the program does ---- */
@@ -303,9 +410,31 @@ void metrics_own_set(struct metrics *metrics, enum metrics_own family, const cha
 
 /* ---- lifecycle ---- */
 
-struct metrics *metrics_new(void)
+/* From 1 us to 34 s, each bound at most @times the one before. */
+static void fill_bounds(struct metrics_bounds *bounds, double times)
 {
-	return mem_alloc(sizeof(struct metrics));
+	uint64_t last = ((uint64_t)1 << 10) - 1, next;
+
+	bounds->at[bounds->count++] = last;
+	for (uint32_t i = 0; last < ((uint64_t)1 << 35) - 1; i++) {
+		next = histogram_end(i + 1);
+		if ((double)next + 1 > times * ((double)last + 1)) {
+			last = histogram_end(i);
+			assert(bounds->count < METRICS_BOUNDS_MAX);
+			bounds->at[bounds->count++] = last;
+		}
+	}
+}
+
+struct metrics *metrics_new(enum metrics_profile profile)
+{
+	struct metrics *metrics = mem_alloc(sizeof(*metrics));
+
+	metrics->profile = profile;
+	fill_bounds(&metrics->fine, 1.25);
+	fill_bounds(&metrics->powers, 2);
+	assert(metrics->powers.count + 3 == METRICS_HISTOGRAM_SERIES);
+	return metrics;
 }
 
 void metrics_free(struct metrics *metrics)
@@ -313,18 +442,23 @@ void metrics_free(struct metrics *metrics)
 	if (!metrics) {
 		return;
 	}
-	for (size_t t = 0; t < metrics->traces.count; t++) {
-		free_trace(metrics->traces.at[t]);
-	}
+	vec_free_each(&metrics->traces, free_trace);
 	for (size_t i = 0; i < metrics->own.count; i++) {
 		free(metrics->own.at[i].of);
 	}
 	vec_fini(&metrics->own);
-	vec_fini(&metrics->traces);
+	metrics_traces_fini(&metrics->by_labels);
 	free(metrics);
 }
 
 /* ---- the sink ---- */
+
+static void on_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
+		      const char *reason)
+{
+	(void)reason;
+	metrics_follow(output->state, trace, is_attach);
+}
 
 static void on_report(struct output *output, const struct trace_identity *trace,
 		      const struct report *report)
@@ -335,7 +469,6 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 static void on_trigger(struct output *output, const struct trace_identity *trace,
 		       const struct trigger_event *event)
 {
-	(void)trace;
 	metrics_own_add(output->state, METRICS_TRIGGERS_FIRED, event->name, 1);
 }
 
@@ -348,6 +481,7 @@ static void on_capture(struct output *output, const struct capture_result *captu
 const struct sink sink_metrics = {
 	.name = "metrics",
 	.sees_unprinted = true,
+	.attach = on_attach,
 	.report = on_report,
 	.trigger = on_trigger,
 	.capture = on_capture,

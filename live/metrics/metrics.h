@@ -1,30 +1,39 @@
 /*
  * metrics: the sums of all windows reported so far, as Prometheus and others read them.
  *
- * Per trace and row it adds windows up to counters; distributions become histograms whose buckets
- * are powers of two.  Threads come and go, so they are not added up: the text shows the first
- * METRICS_THREADS of each list of the last window, as gauges.
+ * Per trace and row it adds windows up to counters.  Distributions of a trace are histograms whose
+ * classic buckets are at most 25 % wide, those of rows have powers of two.  Threads come and go, so
+ * rows of processes are added up by name, their distributions as sum and count.
  *
- * Memory is bounded, and so are the series that a client has to store.  Beyond METRICS_TRACES_MAX
- * traces, the one without a window for the longest time is removed.  Beyond METRICS_SERIES_MAX
- * series of a table, further rows are added to one row {other="all"}.  Rows of paths are left out.
+ * Memory is bounded, and so are the series that a client has to store.  Of traces that are not
+ * followed any more the METRICS_ENDED_MAX with the newest windows stay.  Beyond METRICS_SERIES_MAX
+ * series of a table, or METRICS_NAMES_MAX names, further rows are added to one row {other="all"}.
+ * Of names those are shown that had most lately; the others keep their sums.  Rows of paths are
+ * left out.
+ *
+ *     full     all of that
+ *     small    figures that text shows: those of traces, one distribution with its buckets, and the
+ *              first rows of few lists; a trace has at most METRICS_SMALL_SERIES series
  *
  * Besides, it says what the program does: triggers that fired, captures, relays.
  */
-#ifndef SILLAGE_LIVE_METRICS_H
-#define SILLAGE_LIVE_METRICS_H
+#pragma once
 
 #include "engine/tables/report.h"
 #include "output/sink.h"
 
 struct metrics;
 
-struct metrics *metrics_new(void);
+enum metrics_profile { METRICS_FULL, METRICS_SMALL };
+
+struct metrics *metrics_new(enum metrics_profile profile);
 void metrics_free(struct metrics *metrics); /* NULL is fine */
 
 /* Adds a window; other reports are ignored. */
 void metrics_add(struct metrics *metrics, const struct trace_identity *trace,
 		 const struct report *report);
+/* The trace is followed from now on, or not any more. */
+void metrics_follow(struct metrics *metrics, const struct trace_identity *trace, bool is_followed);
 
 /* Adds windows, and counts triggers and captures; the state is a struct metrics. */
 extern const struct sink sink_metrics;
@@ -49,5 +58,3 @@ char *metrics_text(const struct metrics *metrics, bool is_open_metrics, size_t *
 /* The same as messages of io.prometheus.client.MetricFamily, each behind its length as a varint.
  * Histograms have native buckets, too (metrics-protobuf.c). */
 char *metrics_protobuf(const struct metrics *metrics, size_t *ret_len);
-
-#endif

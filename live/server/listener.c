@@ -44,8 +44,6 @@ static void on_pause_over(evutil_socket_t fd, short what, void *arg)
 {
 	struct listener *listener = arg;
 
-	(void)fd;
-	(void)what;
 	(void)evconnlistener_enable(listener->own);
 }
 
@@ -56,7 +54,6 @@ static void on_error(struct evconnlistener *own, void *arg)
 	struct listener *listener = listener_of(own);
 	int why = EVUTIL_SOCKET_ERROR();
 
-	(void)arg;
 	(void)evconnlistener_disable(own);
 	(void)event_add(listener->pause, &pause);
 	repeat_say(&listener->paused, "%s: connections have to wait: %s", listener->name,

@@ -5,8 +5,7 @@
  * a whole CPU, and a line for each try.  Here the listener pauses for SERVER_PAUSE_MS then, and
  * says so once a minute.
  */
-#ifndef SILLAGE_LIVE_SERVER_LISTENER_H
-#define SILLAGE_LIVE_SERVER_LISTENER_H
+#pragma once
 
 #include <event2/listener.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void listener_free(struct listener *listener); /* closes the socket; NULL is fin
 /* Lends the socket to evhttp_bind_listener(), which sets a function of its own and frees it at its
  * end: then listener_free() has to come before. */
 struct evconnlistener *listener_lend(struct listener *listener);
-
-#endif

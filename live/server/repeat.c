@@ -3,7 +3,6 @@
  */
 #include "live/server/repeat.h"
 
-#include <assert.h>
 #include <event2/event.h>
 #include <stdarg.h>
 #include <stdio.h>

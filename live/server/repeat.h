@@ -1,8 +1,7 @@
 /*
  * repeat: what others can bring about again and again is said once a minute, with how often.
  */
-#ifndef SILLAGE_LIVE_SERVER_REPEAT_H
-#define SILLAGE_LIVE_SERVER_REPEAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ typedef void repeat_say_fn(const char *fmt, ...) __attribute__((format(printf, 1
 void repeat_say_to(repeat_say_fn *say);
 /* Counts one, and says so when it may: the text, and how often if that is not once. */
 void repeat_say(struct repeat *repeat, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-#endif

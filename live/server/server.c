@@ -142,8 +142,6 @@ static void look(struct server *server)
 
 static void on_look(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	look(arg);
 	make_room(arg);
 }
@@ -153,8 +151,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	struct server *server = arg;
 	uint64_t now = now_monotonic_ns();
 
-	(void)fd;
-	(void)what;
 	for (size_t i = server->links.count; i-- > 0;) {
 		struct server_link *link = server->links.at[i];
 
@@ -207,7 +203,6 @@ static struct server_link *link_of(struct server *server, struct evhttp_request 
 
 static void on_answered(struct evhttp_request *request, void *arg)
 {
-	(void)request;
 	set_state(arg, LINK_ASKS);
 }
 

@@ -11,8 +11,7 @@
  *
  * Everything runs in the thread of the event loop.
  */
-#ifndef SILLAGE_LIVE_SERVER_SERVER_H
-#define SILLAGE_LIVE_SERVER_SERVER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ void server_free(struct server *server); /* closes all connections; NULL is fine
  * told before it is freed. */
 void server_keep(struct server *server, struct evhttp_request *request, server_close_fn *on_close,
 		 void *user);
-
-#endif

@@ -9,7 +9,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -93,8 +92,6 @@ static void on_silence(evutil_socket_t fd, short what, void *arg)
 {
 	struct relay_connection *connection = arg;
 
-	(void)fd;
-	(void)what;
 	if (connection->is_connected && may_be_silent(connection)) {
 		return;
 	}
@@ -200,8 +197,6 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
 	struct relay_connection *connection = arg;
 
-	(void)fd;
-	(void)what;
 	connection->is_drained = false;
 	connection->heard = now_monotonic_ns();
 	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX; i++) {
@@ -223,7 +218,6 @@ static void on_writable(evutil_socket_t fd, short what, void *arg)
 	socklen_t len = sizeof(int);
 	int code = 0;
 
-	(void)what;
 	if (!connection->is_connected) {
 		if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &len) < 0 || code != 0) {
 			(void)err_raise(&connection->err, -EIO, "connecting: %s",
@@ -282,7 +276,7 @@ static void notice_gone_hosts(int fd)
 		{ IPPROTO_TCP, TCP_USER_TIMEOUT, RELAY_SILENCE_S * 1000 },
 	};
 
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(options); i++) {
 		(void)setsockopt(fd, options[i].level, options[i].name, &options[i].value,
 				 sizeof(options[i].value));
 	}

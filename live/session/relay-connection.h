@@ -21,8 +21,7 @@
  * TCP_QUICKACK is set before every receive: the relay answers with two writes and has Nagle's
  * algorithm on, so that a delayed acknowledgement would cost 40 ms per reply.
  */
-#ifndef SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
-#define SILLAGE_LIVE_SESSION_RELAY_CONNECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,7 +31,6 @@
 
 struct event_base;
 struct relay_connection;
-struct sockaddr;
 
 struct relay_connection_events {
 	void (*on_connected)(void *user);
@@ -63,5 +61,3 @@ struct viewer *relay_connection_viewer(struct relay_connection *connection);
 
 /* Sends the requests in the viewer's out buffer. */
 void relay_connection_send(struct relay_connection *connection);
-
-#endif

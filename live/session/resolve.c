@@ -69,7 +69,6 @@ static void on_done(evutil_socket_t fd, short what, void *arg)
 	struct addrinfo *found;
 	uint64_t count;
 
-	(void)what;
 	(void)!read((int)fd, &count, sizeof(count)); /* orders us after the thread's writes */
 	assert(resolve->code == 0 || !resolve->found);
 	found = resolve->found;

@@ -4,8 +4,7 @@
  * Only the C library's resolver knows all sources that the machine is configured for (files, DNS,
  * mDNS, LDAP), but it blocks.  So each lookup has a thread.  Numeric addresses need none.
  */
-#ifndef SILLAGE_LIVE_SESSION_RESOLVE_H
-#define SILLAGE_LIVE_SESSION_RESOLVE_H
+#pragma once
 
 #include <netdb.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct resolve *resolve_start(struct event_base *base, const char *host, uint16_
 
 /* Cancels a lookup that is not done; NULL is fine. */
 void resolve_cancel(struct resolve *resolve);
-
-#endif

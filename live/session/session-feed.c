@@ -156,7 +156,6 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	struct live_stream *stream = arg;
 	struct live_trace *trace = stream->trace;
 
-	(void)user;
 	trace->session->account.fetched_bytes += len;
 	stream->heard = now_monotonic_ns();
 	if (stream->is_recalled) {
@@ -373,7 +372,6 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 {
 	struct live_stream *stream = arg;
 
-	(void)user;
 	stream->idle = now_monotonic_ns();
 	stream->has_caught_up = true;
 	if (!stream->stream) {

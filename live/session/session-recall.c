@@ -4,8 +4,8 @@
  *     session_recall(range) ──► attached again, from the beginning
  *                                  was analysed, out of the range ───► passed over
  *                                  was analysed, in the range ───────► fetched, given
- *                                  is new ───────────────────────────► analysed; in the range:
- * copied all streams have caught up ──────────► session_has_recalled()
+ *                                  is new ───────────────────────────► analysed, and copied
+ *                               all streams have caught up ──────────► session_has_recalled()
  *
  * The walk over the indexes is that of a connection that was lost (session-walk.c), so nothing is
  * analysed twice.  If the connection is lost meanwhile, the next one does it all again.
@@ -29,6 +29,21 @@
 #include "live/session/session-state.h"
 
 #define NO_STREAM_NS UINT64_C(2000000000) /* a session without streams has nothing to recall */
+
+uint64_t session_now(const struct session *session)
+{
+	uint64_t now = 0;
+
+	for (size_t i = 0; i < session->traces.count; i++) {
+		const struct live_trace *trace = session->traces.at[i];
+		uint64_t until = trace->trace ? trace_watermark(trace->trace) : 0;
+
+		/* All streams are silent: windows are closed by the wall clock. */
+		until = until == UINT64_MAX ? trace_closed_until(trace->trace) : until;
+		now = until > now ? until : now;
+	}
+	return now;
+}
 
 void session_recall(struct session *session, uint64_t begin, uint64_t end)
 {

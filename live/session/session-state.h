@@ -3,10 +3,10 @@
  * session-feed.c (from the relay to the engine), session-walk.c (packets that are not fetched),
  * session-recall.c (packets that are fetched once more) and session-trace.c (traces).
  */
-#ifndef SILLAGE_LIVE_SESSION_SESSION_STATE_H
-#define SILLAGE_LIVE_SESSION_SESSION_STATE_H
+#pragma once
 
 #include "ctf/clock.h"
+#include "engine/contract/beside.h"
 #include "engine/stream.h"
 #include "live/session/session.h"
 #include "relay/client.h"
@@ -87,6 +87,7 @@ struct session {
 	struct recall recall;
 	bool skips; /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
+	struct beside *beside; /* what they record together, and other sessions of this name */
 	VEC(struct live_stream *) streams;
 	struct run_summary account; /* figures of finished traces, and of all connections */
 	VEC(uint8_t) read_uuids;    /* see session_read_uuids() */
@@ -165,5 +166,3 @@ bool session_trace_may_resume(const struct live_trace *trace);
 void session_trace_fail(struct live_trace *trace, const struct err *err);
 /* Call it after new metadata: reports the trace as attached once there is a plan. */
 void session_trace_note_plan(struct live_trace *trace);
-
-#endif

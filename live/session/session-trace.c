@@ -51,7 +51,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 	trace->session_id = session->listed.id;
 	trace->identity.host = mem_strdup(session->listed.host);
 	trace->identity.session = mem_strdup(session->listed.name);
-	trace->identity.path = path ? mem_strdup(path) : NULL;
+	trace->identity.path = mem_strdup_if(path);
 	*vec_push(&session->traces) = trace;
 	return trace;
 }
@@ -368,6 +368,13 @@ static void pass_over(struct live_trace *trace)
 		    trace->identity.path ? trace->identity.path : "its trace");
 }
 
+static void begin_trace(struct live_trace *trace)
+{
+	trace->trace = trace_new(trace->session->owner.engine, trace);
+	trace_set_live(trace->trace);
+	trace_set_beside(trace->trace, &trace->session->beside->all);
+}
+
 static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 {
 	struct session *session = trace->session;
@@ -375,8 +382,7 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	struct err err;
 	int r;
 
-	trace->trace = trace_new(session->owner.engine, trace);
-	trace_set_live(trace->trace);
+	begin_trace(trace);
 	if (session->owner.wants_phases && !trace->phases) {
 		trace->phases = phases_new();
 	}
@@ -387,8 +393,7 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 				    &err);
 	if (r < 0) { /* a partly restored trace is of no use */
 		trace_free(trace->trace);
-		trace->trace = trace_new(session->owner.engine, trace);
-		trace_set_live(trace->trace);
+		begin_trace(trace);
 		session_say(session, 0, "%s; the trace starts without it", err.text);
 	} else if (r > 0) {
 		struct codec phases = checkpoint_file_take_part(&beside);
@@ -466,6 +471,9 @@ void session_trace_note_plan(struct live_trace *trace)
 	const struct plan *plan = trace_plan(trace->trace);
 	const struct env_entry *domain;
 
+	if (plan) {
+		beside_add(trace->session->beside, plan->metadata);
+	}
 	if (trace->has_plan || !plan) {
 		return;
 	}

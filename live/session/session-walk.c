@@ -89,7 +89,6 @@ enum client_wish session_wants_packet(void *user, void *arg, const struct viewer
 	struct live_stream *stream = arg;
 	enum client_wish wish = CLIENT_FETCH;
 
-	(void)user;
 	if (stream->walk == WALK_UNKNOWN) {
 		wish = begin_walk(stream, index);
 	}

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <event2/event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -315,8 +314,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct session *session = arg;
 
-	(void)fd;
-	(void)what;
 	session_tick(session);
 }
 
@@ -387,6 +384,15 @@ void session_tick(struct session *session)
 
 /* ---- lifecycle ---- */
 
+/* A relay has a session for each domain, of one host and name. */
+static void join(struct session *session, const struct viewer_session *listed)
+{
+	char *key = mem_printf("%s/%s", listed->host, listed->name);
+
+	session->beside = besides_join(session->owner.besides, key);
+	free(key);
+}
+
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
 			    const struct relay_address *address)
 {
@@ -397,6 +403,7 @@ struct session *session_new(const struct session_owner *owner, const struct view
 	session->decoder = mem_alloc(sizeof(*session->decoder));
 	session->timer = event_new(owner->base, -1, 0, on_timer, session);
 	session->is_listed = true;
+	join(session, listed);
 	session_connect(session, listed);
 	return session;
 }
@@ -447,11 +454,9 @@ void session_free(struct session *session)
 		free(session->streams.at[i]->name);
 		free(session->streams.at[i]);
 	}
-	for (size_t i = 0; i < session->traces.count; i++) {
-		session_trace_free(session->traces.at[i]);
-	}
+	vec_free_each(&session->traces, session_trace_free);
 	vec_fini(&session->streams);
-	vec_fini(&session->traces);
+	besides_leave(session->owner.besides, session->beside);
 	vec_fini(&session->read_uuids);
 	event_free(session->timer);
 	decoder_free(session->decoder);
@@ -547,21 +552,6 @@ void session_checkpoint(struct session *session)
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_checkpoint(session->traces.at[i]);
 	}
-}
-
-uint64_t session_now(const struct session *session)
-{
-	uint64_t now = 0;
-
-	for (size_t i = 0; i < session->traces.count; i++) {
-		const struct live_trace *trace = session->traces.at[i];
-		uint64_t until = trace->trace ? trace_watermark(trace->trace) : 0;
-
-		/* All streams are silent: windows are closed by the wall clock. */
-		until = until == UINT64_MAX ? trace_closed_until(trace->trace) : until;
-		now = until > now ? until : now;
-	}
-	return now;
 }
 
 const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count)

@@ -25,8 +25,7 @@
  * The owner decides when to connect again (session_retry_at()), and frees the session.  It is told
  * through struct session_owner; all calls come from the event loop.
  */
-#ifndef SILLAGE_LIVE_SESSION_SESSION_H
-#define SILLAGE_LIVE_SESSION_SESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,6 +36,7 @@
 #include "output/sink.h"
 #include "relay/viewer.h"
 
+struct besides;
 struct engine;
 struct live_trace;
 struct event_base;
@@ -82,6 +82,7 @@ struct session_owner {
 	 * end, before the relay was started again; @uuid NULL: any.  May be NULL. */
 	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
 	struct history *history; /* of all sessions; NULL: none */
+	struct besides *besides; /* of all sessions */
 	/* A packet that session_recall() asked for, with its reference; @stream: its name. */
 	void (*on_recalled)(void *user, struct live_trace *trace, const char *stream,
 			    struct retained *retained);
@@ -178,5 +179,3 @@ struct live_trace *session_find_away(const struct session *session, const uint8_
 struct live_trace *const *session_traces(const struct session *session, size_t *ret_count);
 void session_totals_so_far(struct session *session);
 void session_account(const struct session *session, struct run_summary *summary);
-
-#endif

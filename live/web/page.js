@@ -74,7 +74,7 @@ function drawCpus(into, windows) {
 // The 99th percentile of wake-up latency.
 function drawWake(into, windows) {
 	const values = windows.map((one) => one.sched && one.sched.wake && one.sched.wake.p99_ns);
-	const most = Math.max(1, ...values.map((value) => value || 0));
+	const most = Math.max(0, ...values.map((value) => value || 0));
 	const [canvas, pen, width] = prepare(into, 60);
 	const step = width / WINDOWS;
 	pen.fillStyle = getComputedStyle(document.body).getPropertyValue('--hot');
@@ -103,14 +103,19 @@ function note(into, text) {
 	made.textContent = text;
 }
 
-/* Columns as tableIn() takes them. */
+/* Columns as tableIn() takes them.  What is shown is of this window, so rows of one before go. */
 function showRows(parts, key, title, columns, rows) {
-	if (rows && rows.length) {
-		const into = part(parts, key, title);
-		into.replaceChildren();
-		tableIn(into, rows, columns);
-		into.querySelectorAll('td').forEach((cell) => { cell.title = cell.textContent; });
+	if (!(rows && rows.length) && !parts.has(key)) {
+		return;
 	}
+	const into = part(parts, key, title);
+	into.replaceChildren();
+	if (!(rows && rows.length)) {
+		note(into, 'none in this window');
+		return;
+	}
+	tableIn(into, rows, columns);
+	into.querySelectorAll('td').forEach((cell) => { cell.title = cell.textContent; });
 }
 
 function threadName(row) {
@@ -129,7 +134,8 @@ function showCpu(parts, all, now) {
 	if (cpu.cpus && cpu.cpus.length) {
 		const into = part(parts, 'cpus', 'CPUs over time');
 		drawCpus(into, all);
-		note(into, 'busy ' + shareOf(cpu.busy_ns, cpu.busy_ns + cpu.idle_ns) + ' of ' + cpu.cpus.length + ' CPUs ' + missing(cpu));
+		note(into, 'busy ' + shareOf(cpu.busy_ns, cpu.busy_ns + cpu.idle_ns) + ' of ' + cpu.cpus.length + ' CPUs' +
+			(cpu.unknown_ns > 0 ? ', unknown ' + shareOf(cpu.unknown_ns, cpu.busy_ns + cpu.idle_ns + cpu.unknown_ns) + ' ' : ' ') + missing(cpu));
 	} else if (cpu.missing) {
 		note(part(parts, 'cpus', 'CPUs over time'), missing(cpu));
 	}
@@ -139,17 +145,17 @@ function showCpu(parts, all, now) {
 
 function showSched(parts, all, now) {
 	const into = part(parts, 'wake', 'Wake-up latency'), wake = now.sched.wake;
-	if (wake && wake.count > 0) {
+	if (wake) {
 		const most = drawWake(into, all);
-		note(into, 'now: p50 ' + duration(wake.p50_ns) + ', p99 ' + duration(wake.p99_ns) + ', longest ' + duration(wake.max_ns) +
-			', ' + wake.count + ' wake-ups; the highest bar: ' + duration(most) + ' ' + missing(now.sched));
+		note(into, (wake.count > 0 ? 'now: p50 ' + duration(wake.p50_ns) + ', p99 ' + duration(wake.p99_ns) + ', longest ' + duration(wake.max_ns) +
+			', ' + wake.count + ' wake-ups' : 'no wake-up in this window') + '; the highest bar: ' + duration(most) + ' ' + missing(now.sched));
 	} else {
-		note(into, wake ? 'no wake-up in this window' : missing(now.sched) || 'not recorded');
+		note(into, wake ? 'no wake-up in this window' : missing(now.sched) || 'another trace of the session has it');
 	}
-	showRows(parts, 'waits', 'Threads that waited longest', [['thread', threadName, 'text'], ['p50', (one) => duration(one.wake.p50_ns)],
-		['p99', (one) => duration(one.wake.p99_ns)], ['longest', (one) => duration(one.wake.max_ns)],
-		['wake-ups', (one) => String(one.wake.count)]],
-	now.sched.threads && now.sched.threads.filter((one) => one.wake && one.wake.count > 0));
+	const times = (which) => (one) => one[which] ? String(one[which].count) : '-';
+	const longest = (one) => Math.max(...[one.wake, one.requeue].map((all) => all && all.max_ns || 0));
+	showRows(parts, 'waits', 'Threads that waited longest', [['thread', threadName, 'text'], ['waited', (one) => duration(one.waited_ns)],
+		['longest', (one) => duration(longest(one))], ['woken', times('wake')], ['preempted', times('requeue')]], now.sched.threads);
 }
 
 function known(trace) {

@@ -5,7 +5,6 @@
  * capture of this run).  All else gets 404.
  */
 #include <assert.h>
-#include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
@@ -171,8 +170,6 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 	struct web_server *server = arg;
 	bool has_all = true;
 
-	(void)fd;
-	(void)what;
 	for (size_t i = server->viewers.count; i-- > 0;) {
 		struct web_viewer *viewer = server->viewers.at[i];
 
@@ -204,7 +201,6 @@ static void on_close(struct evhttp_connection *connection, void *arg)
 	struct web_server *server = viewer->server;
 	size_t left = 0;
 
-	(void)connection;
 	for (size_t i = 0; i < server->viewers.count; i++) {
 		if (server->viewers.at[i] != viewer) {
 			server->viewers.at[left++] = server->viewers.at[i];
@@ -330,7 +326,7 @@ static bool is_for_us(const struct web_server *server, struct evhttp_request *re
 	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
 	const char *host = evhttp_find_header(evhttp_request_get_input_headers(request), "Host");
 
-	for (size_t i = 0; host && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; host && i < ARRAY_COUNT(names); i++) {
 		size_t len = strlen(names[i]);
 
 		if (strncasecmp(host, names[i], len) == 0 &&
@@ -360,7 +356,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 		refuse(request, 403, "this is served to localhost only");
 		return;
 	}
-	for (size_t i = 0; path && i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; path && i < ARRAY_COUNT(files); i++) {
 		if (strcmp(path, files[i].path) == 0) {
 			send_text(request, files[i].type, files[i].text);
 			return;

@@ -1,8 +1,7 @@
 /*
  * web-state: what web.c keeps for web-server.c.
  */
-#ifndef SILLAGE_LIVE_WEB_WEB_STATE_H
-#define SILLAGE_LIVE_WEB_WEB_STATE_H
+#pragma once
 
 #include "base/vec.h"
 #include "live/web/web.h"
@@ -44,5 +43,3 @@ void web_server_changed(struct web_server *server);
 /* ---- made by embed.py; zero-terminated ---- */
 
 extern const unsigned char web_page[], web_script[], web_style[];
-
-#endif

@@ -61,7 +61,7 @@ static void add(struct web *web, const char *event, const char *trace, char *lin
 	item = vec_push(&web->items);
 	*item = (struct web_item){
 		.number = ++web->last,
-		.trace = trace ? mem_strdup(trace) : NULL,
+		.trace = mem_strdup_if(trace),
 		.text = mem_printf("event: %s\ndata: %s\n\n", event, line),
 	};
 	item->len = strlen(item->text);

@@ -10,10 +10,8 @@
  *
  * Everything runs in the thread of the event loop.
  */
-#ifndef SILLAGE_LIVE_WEB_WEB_H
-#define SILLAGE_LIVE_WEB_WEB_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -32,5 +30,3 @@ void web_free(struct web *web);
 /* Takes windows, traces that come and go, triggers and captures; the state is a struct web.  The
  * report of a capture is served by its number. */
 extern const struct sink sink_web;
-
-#endif

@@ -10,8 +10,7 @@
  * to `fail`.  The metadata parser uses that to fail in one place, since its input is untrusted and
  * may be large.  Without `fail` the process aborts.
  */
-#ifndef SILLAGE_BASE_ARENA_H
-#define SILLAGE_BASE_ARENA_H
+#pragma once
 
 #include <setjmp.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ char *arena_strndup(struct arena *arena, const char *text, size_t len);
 
 /* For tests: the n-th allocation from now fails, whether it needs a block or not; 0: none does. */
 extern unsigned long arena_fail_after;
-
-#endif

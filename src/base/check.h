@@ -6,8 +6,7 @@
  * walk over a whole structure (x_check()).  Both are active in debug and sanitizer builds, where
  * meson defines SILLAGE_CHECKS; in a release build they are not evaluated.
  */
-#ifndef SILLAGE_BASE_CHECK_H
-#define SILLAGE_BASE_CHECK_H
+#pragma once
 
 #include <assert.h>
 
@@ -17,6 +16,4 @@
 #else
 #define CHECKS_ON     0
 #define assert_hot(x) ((void)(0 && (x))) /* compiled, never evaluated */
-#endif
-
 #endif

@@ -10,8 +10,7 @@
  * assumes about it.  Beyond the end every value is 0.  `is_wrong` records both kinds of fault; the
  * caller looks at it once, at the end.
  */
-#ifndef SILLAGE_BASE_CODEC_H
-#define SILLAGE_BASE_CODEC_H
+#pragma once
 
 #include <endian.h>
 #include <stdbool.h>
@@ -129,6 +128,19 @@ static inline void codec_bool(struct codec *codec, bool *value)
 	*value = byte != 0;
 }
 
+/* A finite number of a size of at most @most. */
+static inline void codec_real(struct codec *codec, double *value, double most)
+{
+	uint64_t bits;
+
+	memcpy(&bits, value, sizeof(bits));
+	codec_u64(codec, &bits);
+	memcpy(value, &bits, sizeof(bits));
+	if (!codec_check(codec, *value >= -most && *value <= most)) {
+		*value = 0;
+	}
+}
+
 /* The value at a pointer, in the form of its type. */
 #define codec_one(codec, at)                                                                       \
 	_Generic((at), uint64_t * : codec_u64, int64_t * : codec_i64, uint32_t * : codec_u32,      \
@@ -194,5 +206,3 @@ static inline void codec_text(struct codec *codec, char **text)
 		memcpy(*text, bytes, len);
 	}
 }
-
-#endif

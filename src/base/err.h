@@ -6,8 +6,7 @@
  * err_note(); only the commands print.  Nothing here allocates, so running out of memory can be
  * reported too.  Long messages are cut.
  */
-#ifndef SILLAGE_BASE_ERR_H
-#define SILLAGE_BASE_ERR_H
+#pragma once
 
 struct err {
 	char text[512];
@@ -19,5 +18,3 @@ int err_raise(struct err *err, int code, const char *fmt, ...)
 
 /* Puts "what the caller was doing: " in front of the message.  Returns @code. */
 int err_note(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
-#endif

@@ -8,8 +8,7 @@
  * ids come and go, and 19 ns so.  Entries move when one is added or removed: pointers to them and
  * to values are invalid then.  The order of entries is arbitrary, so sort before output.
  */
-#ifndef SILLAGE_BASE_HASH_H
-#define SILLAGE_BASE_HASH_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -228,13 +227,11 @@ static inline uint32_t hash_key_text(const char *text)
                                                                                                    \
 	HASH_UNUSED bool name##_is_used(const void *unused, const struct name##_entry *entry)      \
 	{                                                                                          \
-		(void)unused;                                                                      \
 		return entry->is_used;                                                             \
 	}                                                                                          \
                                                                                                    \
 	HASH_UNUSED key_type name##_key(const void *unused, const struct name##_entry *entry)      \
 	{                                                                                          \
-		(void)unused;                                                                      \
 		return entry->key;                                                                 \
 	}                                                                                          \
                                                                                                    \
@@ -280,5 +277,3 @@ static inline uint32_t hash_key_text(const char *text)
 #define HASH_EACH(name, table, entry)                                                              \
 	for (struct name##_entry *entry = name##_next(table, NULL, NULL); entry;                   \
 	     entry = name##_next(table, NULL, entry))
-
-#endif

@@ -441,7 +441,7 @@ enum histogram_part histogram_part_of(const char *name)
 		[HISTOGRAM_P999] = "p999",
 	};
 
-	for (size_t i = HISTOGRAM_COUNT; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = HISTOGRAM_COUNT; i < ARRAY_COUNT(names); i++) {
 		if (strcmp(names[i], name) == 0) {
 			return (enum histogram_part)i;
 		}

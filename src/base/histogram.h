@@ -16,8 +16,7 @@
  * Most histograms have few values, so that the first form saves memory; the last is the fastest to
  * add to.  NULL is the empty histogram.
  */
-#ifndef SILLAGE_BASE_HISTOGRAM_H
-#define SILLAGE_BASE_HISTOGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -102,5 +101,3 @@ void histogram_powers(const struct histogram *histogram, uint64_t counts[HISTOGR
  * where its bucket ends. */
 #define HISTOGRAM_BINS_MAX 1000
 void histogram_bins(const struct histogram *histogram, uint64_t counts[], uint64_t count);
-
-#endif

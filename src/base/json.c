@@ -10,6 +10,7 @@
 
 #include "base/text/utf8.h"
 #include "base/units.h"
+#include "version.h"
 
 /* A report may have 100,000 rows: no format strings, and no call of stdio for each value. */
 
@@ -204,6 +205,12 @@ void json_begin_object(struct json *json, FILE *out, const char *type)
 	json_init(json, out);
 	json_open(json, NULL, '{');
 	json_text(json, "type", type);
+}
+
+void json_version(struct json *json)
+{
+	json_text(json, "version", SILLAGE_VERSION);
+	json_u64(json, "json", JSON_FORM);
 }
 
 void json_end_object(struct json *json)

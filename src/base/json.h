@@ -6,8 +6,7 @@
  * stream has all of it after json_end_line() or json_flush().  Failed writes are the stream's to
  * report.
  */
-#ifndef SILLAGE_BASE_JSON_H
-#define SILLAGE_BASE_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,10 +41,12 @@ void json_moment(struct json *json, const char *key, uint64_t ns);
 void json_u64_named(struct json *json, const char *name, uint64_t value);
 /* An element that is JSON already. */
 void json_raw(struct json *json, const char *text);
+/* What wrote it, "version", and in "json" which form it has: JSON_FORM (meson.build), which grows
+ * when a member goes or means something else (doc/json.md).  The first line of a text, and each
+ * document, has it. */
+void json_version(struct json *json);
 void json_end_line(struct json *json);
 /* A line that is an object with its "type", and the end of such a line. */
 void json_begin_object(struct json *json, FILE *out, const char *type);
 void json_end_object(struct json *json);
 void json_flush(struct json *json);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Input beyond a limit is an error that names the limit, or is counted; nothing is cut silently.
  */
-#ifndef SILLAGE_BASE_LIMITS_H
-#define SILLAGE_BASE_LIMITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,6 +48,9 @@
  * With what comes after it, a command ends within 1 s.  With sanitizers all takes ten times as
  * long. */
 #define STOP_PATIENCE_NS (CHECKS_ON ? 5 * NS_PER_S : NS_PER_S / 2)
+/* After a signal, how long a peer may say nothing: a wait takes no CPU time, whatever is checked.
+ */
+#define STOP_SILENCE_NS (NS_PER_S / 2)
 
 /* One packet.  LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)
@@ -124,13 +126,16 @@
 #define SERVER_SAY_S           60
 #define SERVER_LINES_MAX       8
 
-/* --metrics: traces (the longest silent is dropped), series of one list (more rows are summed up in
- * one; a row has a series for each figure, and as many for a distribution), threads of each list.
- */
-#define METRICS_TRACES_MAX       256
+/* --metrics: traces that have ended (the longest silent is dropped), series of one list (more rows
+ * are summed up in one; a row has a series for each figure, and as many for a distribution), names
+ * of processes whose sums are kept, and of them those that are shown; series of a trace in the
+ * small profile. */
+#define METRICS_ENDED_MAX        256
 #define METRICS_SERIES_MAX       3200
 #define METRICS_HISTOGRAM_SERIES 29
-#define METRICS_THREADS          10
+#define METRICS_NAMES_MAX        128
+#define METRICS_NAMES_SHOWN      40
+#define METRICS_SMALL_SERIES     300
 
 /* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
  * gets the newest state only; seconds after which one that takes nothing is left; how often viewers
@@ -292,5 +297,3 @@
 
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
-
-#endif

@@ -5,9 +5,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 void mem_exhausted(size_t size)
 {
@@ -42,6 +40,11 @@ void *mem_realloc(void *old, size_t size)
 char *mem_strdup(const char *text)
 {
 	return check(strdup(text), strlen(text) + 1);
+}
+
+char *mem_strdup_if(const char *text)
+{
+	return text ? mem_strdup(text) : NULL;
 }
 
 char *mem_printf(const char *fmt, ...)

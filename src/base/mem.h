@@ -5,8 +5,7 @@
  * memory is a fault of the machine, not of the input: these functions print one line and abort
  * rather than return NULL.  free() releases what they return.
  */
-#ifndef SILLAGE_BASE_MEM_H
-#define SILLAGE_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -22,6 +21,5 @@ void *mem_realloc(void *old, size_t size); /* new bytes are not zeroed */
 /* So much memory is more than there can be: prints one line and aborts. */
 __attribute__((noreturn)) void mem_exhausted(size_t size);
 char *mem_strdup(const char *text);
+char *mem_strdup_if(const char *text); /* NULL of NULL */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

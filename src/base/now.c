@@ -41,3 +41,12 @@ void now_leave_soon(void)
 	(void)atomic_compare_exchange_strong(&now_leave_at_ns, &none,
 					     now_monotonic_ns() + STOP_PATIENCE_NS);
 }
+
+bool now_must_hang_up(uint64_t heard)
+{
+	uint64_t leave_at = atomic_load(&now_leave_at_ns);
+	uint64_t since = leave_at != 0 ? leave_at - STOP_PATIENCE_NS : 0;
+
+	since = heard > since ? heard : since;
+	return leave_at != 0 && now_monotonic_ns() >= since + STOP_SILENCE_NS;
+}

@@ -7,8 +7,7 @@
  * now_must_leave().  It is true from STOP_PATIENCE_NS after the signal on; they leave their work
  * then.
  */
-#ifndef SILLAGE_BASE_NOW_H
-#define SILLAGE_BASE_NOW_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,11 +23,13 @@ extern atomic_bool now_has_left;         /* packets were left in the middle, or 
 /* The process was asked to end.  A signal handler may call it, and again. */
 void now_leave_soon(void);
 
+/* For a wait: whether a signal came, and since then, and since @heard (monotonic: when it last said
+ * something), a peer has been silent for STOP_SILENCE_NS. */
+bool now_must_hang_up(uint64_t heard);
+
 static inline bool now_must_leave(void)
 {
 	uint64_t at = atomic_load_explicit(&now_leave_at_ns, memory_order_relaxed);
 
 	return at != 0 && now_monotonic_ns() >= at;
 }
-
-#endif

@@ -5,10 +5,8 @@
  * the test of a variable.  Probes fire once a chunk, request or window, never for an event.  The
  * program is not linked to LTTng; to trace it, preload sillage-probe.so, which is.
  */
-#ifndef SILLAGE_BASE_PROBE_H
-#define SILLAGE_BASE_PROBE_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* X(name, parameters, arguments) */
@@ -39,6 +37,4 @@ PROBES(PROBE_DECLARE)
 
 #ifndef HAVE_LTTNG_UST
 #pragma GCC diagnostic pop
-#endif
-
 #endif

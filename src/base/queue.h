@@ -8,8 +8,7 @@
  * The queue does not own its elements.  An element is in one queue at a time; outside of queues its
  * `next` is NULL.
  */
-#ifndef SILLAGE_BASE_QUEUE_H
-#define SILLAGE_BASE_QUEUE_H
+#pragma once
 
 #include <assert.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@
 		}                                                                                  \
 		item_;                                                                             \
 	})
-
-#endif

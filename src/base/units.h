@@ -1,10 +1,8 @@
 /*
  * units: sizes, durations and times, as people write and read them.
  */
-#ifndef SILLAGE_BASE_UNITS_H
-#define SILLAGE_BASE_UNITS_H
+#pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -52,5 +50,3 @@ static inline char units_letter(char letter)
 {
 	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
 }
-
-#endif

@@ -3,7 +3,6 @@
  */
 #include "base/vec.h"
 
-#include <assert.h>
 #include <stdint.h>
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
 /*
- * vec: growing arrays, and the first elements of an array.
+ * vec: growing arrays, their orders, and the first elements of an array.
  *
  *     VEC(int) v = { 0 };
  *     *vec_push(&v) = 3;       at --> [ 3 |   |   |   |   ]
@@ -11,10 +11,10 @@
  *
  * Pointers into an array are invalid after any call that may grow it.  New room is not zeroed.
  */
-#ifndef SILLAGE_BASE_VEC_H
-#define SILLAGE_BASE_VEC_H
+#pragma once
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,37 @@
 		}                                                                                  \
 	} while (0)
 
+#define ARRAY_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 #define vec_fini(v) (free((v)->at), (v)->at = NULL, (v)->count = 0, (v)->room = 0)
+
+/* The same, after free_one(element) of each, or fini_one(&element). */
+#define vec_free_each(v, free_one)                                                                 \
+	do {                                                                                       \
+		for (size_t i_ = 0; i_ < (v)->count; i_++) {                                       \
+			free_one((v)->at[i_]);                                                     \
+		}                                                                                  \
+		vec_fini(v);                                                                       \
+	} while (0)
+#define vec_fini_each(v, fini_one)                                                                 \
+	do {                                                                                       \
+		for (size_t i_ = 0; i_ < (v)->count; i_++) {                                       \
+			fini_one(&(v)->at[i_]);                                                    \
+		}                                                                                  \
+		vec_fini(v);                                                                       \
+	} while (0)
+
+/*
+ *     VEC_EACH(&v, one) {          one: pointer to each element
+ *     VEC_EACH_OF(&v, one) {       one: each element, which is a pointer itself
+ *
+ * The array must not grow meanwhile.
+ */
+#define VEC_EACH(v, one)                                                                           \
+	for (__typeof__((v)->at + 0) one = (v)->at; (size_t)(one - (v)->at) < (v)->count; one++)
+#define VEC_EACH_OF(v, one)                                                                        \
+	for (__typeof__(*(v)->at) one = NULL, *one##_in_ = (v)->at;                                \
+	     (size_t)(one##_in_ - (v)->at) < (v)->count && (one = *one##_in_, true); one##_in_++)
 
 /* ---- how they grow ---- */
 
@@ -81,6 +111,57 @@ static inline void vec_grow_slow_(void **at, size_t *room, size_t size)
 {
 	vec_grow_(at, *room, room, *room + 1, size, VEC_DOUBLE);
 }
+
+/* ---- orders ---- */
+
+/*
+ * Comparisons for qsort(), by keys of the elements:
+ *
+ *     ORDER(by_total, struct part, DOWN(total) UP(thread))
+ *
+ * defines by_total(): of two parts the one with the larger total is first, of equal ones that of
+ * the lower thread.  A key is a number, or the number that a function has of an element.
+ */
+#define UP(key)   (a->key > b->key) - (a->key < b->key) ?:
+#define DOWN(key) (a->key < b->key) - (a->key > b->key) ?:
+
+/* Of a function, of texts, of arrays of bytes; and those that last longer first. */
+#define UP_OF(number_of)   (number_of(a) > number_of(b)) - (number_of(a) < number_of(b)) ?:
+#define DOWN_OF(number_of) (number_of(a) < number_of(b)) - (number_of(a) > number_of(b)) ?:
+#define UP_TEXT(key)       strcmp(a->key, b->key) ?:
+#define UP_BYTES(key)      memcmp(a->key, b->key, sizeof(a->key)) ?:
+#define LONGER             (a->end - a->begin < b->end - b->begin) - (a->end - a->begin > b->end - b->begin) ?:
+
+/* Elements are of the @type. */
+#define ORDER(name, type, keys)                                                                    \
+	static int name(const void *left, const void *right)                                       \
+	{                                                                                          \
+		const type *a = left, *b = right;                                                  \
+                                                                                                   \
+		return keys 0;                                                                     \
+	}
+
+/* Elements point to it. */
+#define ORDER_POINTERS(name, type, keys)                                                           \
+	static int name(const void *left, const void *right)                                       \
+	{                                                                                          \
+		const type *a = *(const type *const *)left, *b = *(const type *const *)right;      \
+                                                                                                   \
+		return keys 0;                                                                     \
+	}
+
+/* Elements are numbers. */
+#define ORDER_VALUES(name, type)                                                                   \
+	static int name(const void *left, const void *right)                                       \
+	{                                                                                          \
+		const type a = *(const type *)left, b = *(const type *)right;                      \
+                                                                                                   \
+		return (a > b) - (a < b);                                                          \
+	}
+
+/* Sorts a VEC() by such a comparison. */
+#define vec_sort(v, order)                                                                         \
+	((v)->count > 1 ? qsort((v)->at, (v)->count, sizeof(*(v)->at), order) : (void)0)
 
 /* ---- the first elements ---- */
 
@@ -123,5 +204,3 @@ static inline void vec_grow_slow_(void **at, size_t *room, size_t size)
 			}                                                                          \
 		}                                                                                  \
 	}
-
-#endif

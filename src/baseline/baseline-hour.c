@@ -4,6 +4,7 @@
  * The store is opened for each hour, and closed again: a run of weeks holds nothing of it, and each
  * time sees what others wrote meanwhile.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +144,7 @@ static int add_day(struct hour_reading *reading)
 		all = rollup_new(1, 0, reading->setup->selection, false);
 		rollup_join(all);
 	}
+	assert(windows->at.count > 0 && reading->hour->days < BASELINE_DAYS_MAX);
 	r = add_up(reading, one, all);
 	if (r == 0) {
 		report = *rollup_take(all ? all : one);
@@ -206,6 +208,7 @@ int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour 
 	if (r < 0) {
 		return r;
 	}
+	assert(!hour->medians);
 	hour->medians = medians_new(setup->figures);
 	want(&reading);
 	choose_traces(&reading);

@@ -188,6 +188,7 @@ static void collect(struct baseline *b)
 /* A recorded run waits; once the store has failed it does so no more. */
 static void start(struct baseline *b, struct kept_hour *kept)
 {
+	assert(!kept->is_reading && !kept->hour.medians);
 	kept->hour.days = 0;
 	kept->is_read = false;
 	if (!b->has_thread) {
@@ -275,10 +276,11 @@ static struct kept_hour *hour_at(struct baseline *b, const struct trace_identity
 	if (!make_room(b, trace, needed)) {
 		return NULL;
 	}
+	assert(b->hours.count < BASELINE_HOURS_MAX);
 	kept = mem_alloc(sizeof(*kept));
-	kept->hour.host = trace->host ? mem_strdup(trace->host) : NULL;
-	kept->hour.session = trace->session ? mem_strdup(trace->session) : NULL;
-	kept->hour.domain = trace->domain ? mem_strdup(trace->domain) : NULL;
+	kept->hour.host = mem_strdup_if(trace->host);
+	kept->hour.session = mem_strdup_if(trace->session);
+	kept->hour.domain = mem_strdup_if(trace->domain);
 	kept->hour.at = day_hour_of(ns);
 	kept->asked = ++b->asked;
 	*vec_push(&b->hours) = kept;
@@ -414,10 +416,7 @@ int baseline_close(struct baseline *b)
 		(void)pthread_join(b->thread, NULL);
 	}
 	r = b->has_failed && !b->is_live ? -EIO : 0;
-	for (size_t i = 0; i < b->hours.count; i++) {
-		free_kept(b->hours.at[i]);
-	}
-	vec_fini(&b->hours);
+	vec_free_each(&b->hours, free_kept);
 	vec_fini(&b->said);
 	vec_fini(&b->figures.at);
 	(void)pthread_mutex_destroy(&b->mutex);

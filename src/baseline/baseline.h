@@ -7,8 +7,7 @@
  * one ahead of time; until an hour is there, triggers have no limit in it.  A run that reads
  * recorded traces waits.
  */
-#ifndef SILLAGE_BASELINE_BASELINE_H
-#define SILLAGE_BASELINE_BASELINE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -58,5 +57,3 @@ struct baseline_setup {
 bool baseline_hour_is_at(const struct baseline_hour *hour, const struct trace_identity *trace);
 /* Reads it.  -errno, -EINTR: @stop. */
 int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour *hour);
-
-#endif

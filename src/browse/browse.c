@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,7 +23,6 @@
 #include "output/screen/screen.h"
 #include "output/shown.h"
 #include "query/period.h"
-#include "run/run.h"
 #include "run/say.h"
 #include "store/reader-news.h"
 #include "store/store.h"
@@ -117,7 +115,7 @@ static int by_name(const void *left, const void *right)
 				   { a->path, b->path } };
 	int order = 0;
 
-	for (size_t i = 0; order == 0 && i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; order == 0 && i < ARRAY_COUNT(texts); i++) {
 		order = strcmp(texts[i][0] ? texts[i][0] : "", texts[i][1] ? texts[i][1] : "");
 	}
 	return order;
@@ -128,6 +126,7 @@ static void find_traces(struct browser *b)
 	size_t count;
 
 	sorted = store_news_traces(b->news, &count);
+	assert(b->known <= count); /* those of an open store only grow */
 	if (count == b->known) {
 		return;
 	}
@@ -136,9 +135,7 @@ static void find_traces(struct browser *b)
 			*vec_push(&b->traces) = (uint32_t)b->known;
 		}
 	}
-	if (b->traces.count > 1) {
-		qsort(b->traces.at, b->traces.count, sizeof(b->traces.at[0]), by_name);
-	}
+	vec_sort(&b->traces, by_name);
 }
 
 /* The place of the shown trace in traces; SIZE_MAX: none is shown. */
@@ -192,6 +189,7 @@ static int choose_trace(struct browser *b, size_t *ret)
 	r = r < 0 ? r
 		  : store_news_windows(b->news, ranges.at, ranges.count, take_newest, &newest,
 				       &b->err);
+	assert(!newest.is_any || b->traces.count > 0);
 	*ret = 0;
 	for (size_t i = 0; newest.is_any && i < b->traces.count; i++) {
 		*ret = b->traces.at[i] == newest.trace ? i : *ret;
@@ -266,6 +264,7 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 	bool *wanted = mem_alloc(count + 1);
 	int r;
 
+	assert(trace < count);
 	wanted[trace] = true;
 	r = store_reader_windows(reader, wanted, options->interval_ns, begin,
 				 end < b->end ? end : b->end, &windows, &b->err);
@@ -302,11 +301,7 @@ static int show(struct browser *b, uint32_t trace, uint64_t begin)
 	int r = store_reader_open(b->options->args[0], &run_stop, &reader, &b->err);
 
 	if (r == 0) {
-		store_reader_want(reader, b->options->analyses, &b->options->selection,
-				  b->options->display.per == PER_CONTAINER);
-		if (b->options->has_analyses) {
-			store_reader_say_all(reader);
-		}
+		stored_want(b->options, b->options->analyses, reader);
 		traces = store_reader_traces(reader, &count);
 	}
 	while (at < count && strcmp(traces[at].id, id) != 0) {
@@ -383,6 +378,7 @@ static int move_to_next_trace(struct browser *b, size_t at)
 {
 	uint32_t next = b->traces.at[(at + 1) % b->traces.count];
 
+	assert(at < b->traces.count);
 	if (!b->follows) {
 		return move_back(b, next, b->at + b->options->interval_ns);
 	}

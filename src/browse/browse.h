@@ -1,8 +1,7 @@
 /*
  * browse: `top STORE`: the windows of a store on the full screen.
  */
-#ifndef SILLAGE_BROWSE_BROWSE_H
-#define SILLAGE_BROWSE_BROWSE_H
+#pragma once
 
 #include "run/run.h"
 
@@ -12,5 +11,3 @@ bool browse_is_store(const char *arg);
 int browse_check(const struct options *options, struct err *err);
 /* Until the user quits.  Returns the exit status. */
 int browse_store(const struct options *options);
-
-#endif

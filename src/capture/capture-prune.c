@@ -3,7 +3,6 @@
  */
 #include "capture/capture-prune.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <ftw.h>
@@ -54,22 +53,11 @@ static __thread uint64_t tree_bytes;
 
 static int add_bytes(const char *path, const struct stat *found, int type, struct FTW *level)
 {
-	(void)path;
-	(void)type;
-	(void)level;
 	tree_bytes += (uint64_t)found->st_size;
 	return 0;
 }
 
-static int newest_first(const void *left, const void *right)
-{
-	const struct old *a = left, *b = right;
-
-	if (a->at.tv_sec != b->at.tv_sec) {
-		return a->at.tv_sec > b->at.tv_sec ? -1 : 1;
-	}
-	return a->at.tv_nsec > b->at.tv_nsec ? -1 : a->at.tv_nsec < b->at.tv_nsec;
-}
+ORDER(newest_first, struct old, DOWN(at.tv_sec) DOWN(at.tv_nsec))
 
 static bool is_ours(const char *description)
 {
@@ -110,9 +98,7 @@ void capture_prune(const char *dir, uint64_t count, uint64_t bytes)
 	if (all) {
 		(void)closedir(all);
 	}
-	if (found.count > 0) {
-		qsort(found.at, found.count, sizeof(*found.at), newest_first);
-	}
+	vec_sort(&found, newest_first);
 	for (size_t i = 0; i < found.count; i++) {
 		total += found.at[i].bytes;
 		if (i > 0 && (i >= count || total > bytes)) {

@@ -3,8 +3,7 @@
  *
  * Everything here blocks; it runs in the thread that writes captures.
  */
-#ifndef SILLAGE_CAPTURE_CAPTURE_PRUNE_H
-#define SILLAGE_CAPTURE_CAPTURE_PRUNE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ void capture_prune(const char *dir, uint64_t count, uint64_t bytes);
 
 /* Removes the unfinished captures in @dir whose process no longer exists. */
 void capture_sweep(const char *dir);
-
-#endif

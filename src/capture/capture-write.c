@@ -363,21 +363,8 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 	return r < 0 ? r : r_index;
 }
 
-static int by_stream_and_time(const void *left, const void *right)
-{
-	const struct history_packet *a = left, *b = right;
-	int order = strcmp(a->stream, b->stream);
-
-	if (order != 0) {
-		return order;
-	}
-	if (a->retained->begin != b->retained->begin) {
-		return a->retained->begin < b->retained->begin ? -1 : 1;
-	}
-	return a->retained->info.seq_num < b->retained->info.seq_num
-		       ? -1
-		       : a->retained->info.seq_num > b->retained->info.seq_num;
-}
+ORDER(by_stream_and_time, struct history_packet,
+      UP_TEXT(stream) UP(retained->begin) UP(retained->info.seq_num))
 
 /* ---- traces ---- */
 
@@ -462,6 +449,7 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	json_init(&json, file.out);
 	json_open(&json, NULL, '{');
 	json_text(&json, "sillage", SILLAGE_VERSION);
+	json_u64(&json, "json", JSON_FORM);
 	json_text(&json, "host", order->host);
 	json_text(&json, "session", order->session);
 	json_u64(&json, "at", order->at);
@@ -472,6 +460,9 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	json_close(&json, ']');
 	if (order->job) {
 		json_text(&json, "job", order->job);
+	}
+	if (order->asked) {
+		json_text(&json, "asked", order->asked);
 	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {

@@ -16,8 +16,7 @@
  *
  * Everything here blocks; it runs in a thread of its own.
  */
-#ifndef SILLAGE_CAPTURE_CAPTURE_WRITE_H
-#define SILLAGE_CAPTURE_CAPTURE_WRITE_H
+#pragma once
 
 #include "base/err.h"
 #include "history/history.h"
@@ -34,10 +33,11 @@ struct capture_order {
 	struct capture_order *next;
 	uint64_t number; /* within this process, from 1 */
 	char *host, *session;
-	char *triggers;  /* JSON objects separated by commas; "": the user asked for it */
-	char *names;     /* of those triggers, for people */
-	char *job;       /* that the first of them is about, as --job has it; NULL: none is */
-	bool has_kernel; /* one of the traces is a kernel trace */
+	char *triggers;    /* JSON objects separated by commas; "": the user asked for it */
+	char *names;       /* of those triggers, for people */
+	char *job;         /* that the first of them is about, as --job has it; NULL: none is */
+	const char *asked; /* what the run measured, as options; not owned; NULL: not known */
+	bool has_kernel;   /* one of the traces is a kernel trace */
 	unsigned int
 		extras; /* what else is wanted: CAPTURE_REPORT, CAPTURE_JOBS, CAPTURE_PERFETTO */
 	uint64_t at;    /* ns: the occasion */
@@ -63,5 +63,3 @@ int capture_write(struct capture_order *order, const char *dir, struct err *err)
 /* Runs `sillage report` and `sillage export` to write report.html and trace.perfetto into the
  * capture, as far as they are wanted, and waits for them.  Only has_extras tells of failures. */
 void capture_write_extras(struct capture_order *order);
-
-#endif

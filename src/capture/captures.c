@@ -151,8 +151,7 @@ bool captures_awaited(const struct captures *captures, const void *key, uint64_t
 {
 	*ret_begin = UINT64_MAX;
 	*ret_end = 0;
-	for (size_t i = 0; i < captures->waiting.count; i++) {
-		const struct waiting_capture *waiting = &captures->waiting.at[i];
+	VEC_EACH(&captures->waiting, waiting) {
 		const struct capture_order *order = waiting->order;
 
 		if (waiting->key == key) {
@@ -179,13 +178,12 @@ static void take_packets(struct captures *captures, struct capture_order *order,
 			 const struct captures_session *session)
 {
 	assert(order->traces.count == 0);
-	for (size_t i = 0; i < session->traces.count; i++) {
-		const struct captures_trace *from = &session->traces.at[i];
+	VEC_EACH(&session->traces, from) {
 		struct capture_trace *trace = vec_push(&order->traces);
 
 		assert(from->history);
 		order->has_kernel |= from->is_kernel;
-		trace->path = from->path ? mem_strdup(from->path) : NULL;
+		trace->path = mem_strdup_if(from->path);
 		history_take(from->history, order->begin, order->end, &trace->stretch);
 	}
 	queue_order(captures, order);
@@ -232,9 +230,7 @@ void captures_step(struct captures *captures, const struct captures_session *ses
 
 static struct waiting_capture *find_waiting(struct captures *captures, const void *key, uint64_t at)
 {
-	for (size_t i = 0; i < captures->waiting.count; i++) {
-		struct waiting_capture *waiting = &captures->waiting.at[i];
-
+	VEC_EACH(&captures->waiting, waiting) {
 		if (waiting->key == key && at >= waiting->order->begin &&
 		    at <= waiting->order->end) {
 			return waiting;
@@ -291,6 +287,7 @@ static struct waiting_capture *add_waiting(struct captures *captures,
 	order->number = ++captures->last_number;
 	order->host = mem_strdup(session->host);
 	order->session = mem_strdup(session->name);
+	order->asked = config->asked;
 	order->triggers = mem_strdup("");
 	order->names = mem_strdup("");
 	order->at = at;

@@ -18,8 +18,7 @@
  * Invariants: a capture is in exactly one of the states above.  At most per_hour captures begin per
  * hour because of triggers; those that a user asks for are not limited.
  */
-#ifndef SILLAGE_CAPTURE_CAPTURES_H
-#define SILLAGE_CAPTURE_CAPTURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +35,7 @@ struct captures_config {
 	uint64_t before_ns, after_ns;
 	uint64_t keep_count, keep_bytes; /* older captures are removed; UINT64_MAX: no limit */
 	uint64_t per_hour; /* captures because of triggers; further ones are dropped */
+	const char *asked; /* what the run measures, as options of a command */
 	/* Called in the thread that writes, after each capture; NULL: nothing is. */
 	void (*on_written)(void *user, struct capture_order *order);
 	void *user;
@@ -97,5 +97,3 @@ void captures_step(struct captures *captures, const struct captures_session *ses
 /* A capture that was written or has failed (path NULL), which the caller frees; NULL: none.
  * @wait: until one is done, if any is queued. */
 struct capture_order *captures_done(struct captures *captures, bool wait);
-
-#endif

@@ -41,10 +41,12 @@ struct analyze {
 	struct rollup *rollup;   /* of the current trace; NULL: shown windows are the engine's */
 	struct phases *phases;   /* of the current trace; NULL: not wanted */
 	struct checkpoint_file *checkpoint_file; /* of --state; NULL: none */
+	struct recorded_session session;         /* of the current trace */
 	struct merger_account before;            /* what earlier runs analysed of the trace */
 	struct trace_identity identity;
 	struct trace *trace;
-	const char *path;
+	const struct recorded_path *found; /* the current trace */
+	const char *path;                  /* what it is called */
 	const struct engine_config *range; /* has the range of the current trace */
 	struct run_summary summary;
 	uint64_t progress_ns; /* when the progress line was last drawn; 0: never */
@@ -125,7 +127,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 
 	assert(a->path);
 	a->trace = trace;
-	run_identify(&a->identity, trace_plan(trace)->metadata, a->path);
+	run_identify(&a->identity, trace_plan(trace)->metadata, a->found);
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
 		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
 			      a->path);
@@ -168,10 +170,14 @@ static void on_stop(void *user)
 static void on_pause(void *user, struct trace *trace)
 {
 	struct analyze *a = user;
+	char *beside_names = beside_text(&a->session.beside);
 	const struct partial_file_trace identity = { .host = a->identity.host,
 						     .session = a->identity.session,
 						     .domain = a->identity.domain,
 						     .path = a->identity.path,
+						     .tracer = (char *)metadata_other_tracer(
+							     trace_plan(trace)->metadata),
+						     .beside = beside_names,
 						     .range_end = UINT64_MAX };
 	struct codec_out beside = { 0 };
 	uint8_t uuid[16];
@@ -192,6 +198,7 @@ static void on_pause(void *user, struct trace *trace)
 	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity, &beside);
 	a->has_checkpoint = true;
 	vec_fini(&beside.bytes);
+	free(beside_names);
 }
 
 static void say_missing(const struct analyze *a, const struct report *report)
@@ -203,8 +210,10 @@ static void say_missing(const struct analyze *a, const struct report *report)
 		return;
 	}
 	text = missing_text(report->missing, report->missing_count, true);
-	commands = missing_commands(report->missing, report->missing_count, "; ", SIZE_MAX);
-	say("%s: not recorded: %s; to record it: %s", a->path, text, commands);
+	commands = missing_commands(report->tracer, report->missing, report->missing_count, "; ",
+				    SIZE_MAX);
+	say("%s: not recorded: %s%s%s", a->path, text, commands[0] ? "; to record it: " : "",
+	    commands);
 	free(text);
 	free(commands);
 }
@@ -272,12 +281,14 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		.progress = on_progress,
 		.stop = &run_stop,
 		.on_stop = on_stop,
+		.session = &a->session,
 		.on_trace = on_trace,
 		.on_pause = a->checkpoint_file ? on_pause : NULL,
 	};
 	int r = run_range(a->options, path, &config->range_begin, &config->range_end, &a->err);
 
 	assert(!a->rollup);
+	a->found = path;
 	a->path = path->name;
 	a->range = config;
 	a->is_cut = a->misses_range = false;
@@ -463,6 +474,7 @@ int analyze_into(const struct options *options, struct output *output)
 	run_actions_free(a.actions);
 	checkpoint_file_free(a.checkpoint_file);
 	output_trace_fini(&a.identity);
+	recorded_session_fini(&a.session);
 	return a.summary.exit;
 }
 

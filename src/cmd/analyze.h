@@ -1,8 +1,7 @@
 /*
  * analyze: the work of `sillage analyze`, which top and lami share.
  */
-#ifndef SILLAGE_CMD_ANALYZE_H
-#define SILLAGE_CMD_ANALYZE_H
+#pragma once
 
 #include "options/options.h"
 
@@ -10,5 +9,3 @@ struct output;
 
 /* Analyses all traces of options->args into @output, which is open.  Returns the exit status. */
 int analyze_into(const struct options *options, struct output *output);
-
-#endif

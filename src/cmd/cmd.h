@@ -1,8 +1,7 @@
 /*
  * cmd: the commands.  Each is one file that ends in a descriptor; main.c has the table of them.
  */
-#ifndef SILLAGE_CMD_CMD_H
-#define SILLAGE_CMD_CMD_H
+#pragma once
 
 #include "run/run.h"
 
@@ -19,5 +18,3 @@ struct command {
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,
 	cmd_lami, cmd_capture, cmd_report, cmd_map, cmd_merge, cmd_overview, cmd_setup, cmd_watch,
 	cmd_export, cmd_history, cmd_compare;
-
-#endif

@@ -20,6 +20,7 @@ static void print_json(const struct url *url, const struct loop_listed *session)
 	struct json json;
 
 	json_begin_object(&json, stdout, "session");
+	json_version(&json);
 	json_text(&json, "relay", url->host);
 	json_text(&json, "host", session->host);
 	json_text(&json, "session", session->name);

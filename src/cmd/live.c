@@ -12,11 +12,11 @@
 #include "base/process/service.h"
 #include "baseline/baseline.h"
 #include "capture/captures.h"
-#include "cmd/cmd.h"
 #include "cmd/live.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "history/retained-file.h"
 #include "live/loop.h"
+#include "run/asked.h"
 #include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
@@ -101,6 +101,9 @@ static int follow(const struct options *options, struct loop_config *config,
 		(void)output_close(output, &(struct err){ 0 });
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
+	if (config->metrics) {
+		run_list_containers(output, &config->engine);
+	}
 	config->on_store = ask_store;
 	config->store = storing_in(output);
 	run_loop(options, config, screen, &summary);
@@ -140,7 +143,7 @@ static int make_store(const struct options *options, struct loop_config *config,
 
 /* Sets up captures, if it is said where their packets come from: --history, or --before alone. */
 static int make_captures(const struct options *options, const struct live_screen *screen,
-			 struct loop_config *config, struct err *err)
+			 const char *asked, struct loop_config *config, struct err *err)
 {
 	struct captures_config captures = {
 		.dir = options->capture_dir,
@@ -152,6 +155,7 @@ static int make_captures(const struct options *options, const struct live_screen
 		.keep_count = options->keep_count,
 		.keep_bytes = options->keep_bytes,
 		.per_hour = options->per_hour,
+		.asked = asked,
 		.say = say,
 	};
 
@@ -225,18 +229,30 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 	return 0;
 }
 
+/* An address that is no address is wrong usage, before anything begins. */
+static int check_listen(const char *option, const char *address, struct err *err)
+{
+	char host[URL_HOST_BYTES];
+	uint16_t port;
+
+	return address ? url_split_listen(option, address, host, &port, err) : 0;
+}
+
 int live_follow(const struct options *options, const char **args, const struct live_screen *screen)
 {
 	struct loop_config config = { 0 };
 	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
-	struct url *urls;
+	struct url *urls = NULL;
+	char *asked = asked_text(options);
 	struct err err;
 	int status = EXIT_USAGE, lock = -1;
 
-	if (run_urls(args, &urls, &config.url_count, &err) < 0 ||
+	if (check_listen("--metrics", options->metrics, &err) < 0 ||
+	    check_listen("--web", options->web, &err) < 0 ||
+	    run_urls(args, &urls, &config.url_count, &err) < 0 ||
 	    run_actions(options, &config.actions, &err) < 0 ||
-	    make_captures(options, screen, &config, &err) < 0) {
+	    make_captures(options, screen, asked, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
@@ -260,6 +276,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 		(void)close(lock);
 	}
 	captures_free(config.captures);
+	free(asked);
 	retained_file_free(config.engine.store);
 	run_actions_free(config.actions);
 	run_urls_free(urls, config.url_count);

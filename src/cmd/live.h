@@ -1,8 +1,7 @@
 /*
  * live: what `live`, `top` and `watch` share: sessions of relays are followed until they end.
  */
-#ifndef SILLAGE_CMD_LIVE_H
-#define SILLAGE_CMD_LIVE_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -27,5 +26,3 @@ struct live_screen {
 /* Follows the sessions that @args name (URLs, up to NULL).  @screen NULL: the options say what is
  * printed, and where.  Returns the exit status. */
 int live_follow(const struct options *options, const char **args, const struct live_screen *screen);
-
-#endif

@@ -27,9 +27,11 @@ struct map_run {
 	const struct options *options;
 	struct engine_config config;
 	struct partial_writer *out;
+	const struct recorded_path *found;
 	const char *path;
-	bool has_begun; /* the current trace has a header in the file */
-	bool is_cut;    /* a signal left packets unread */
+	struct recorded_session session; /* of the current trace */
+	bool has_begun;                  /* the current trace has a header in the file */
+	bool is_cut;                     /* a signal left packets unread */
 	struct err err;
 };
 
@@ -41,23 +43,23 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 					    .range_end = m->config.range_end };
 
 	assert(!m->has_begun); /* one trace at a time is open in the file */
-	run_identify(&identity, trace_plan(trace)->metadata, m->path);
+	run_identify(&identity, trace_plan(trace)->metadata, m->found);
 	begun.host = identity.host;
 	begun.session = identity.session;
 	begun.domain = identity.domain;
 	begun.path = identity.path;
+	begun.tracer = (char *)metadata_other_tracer(trace_plan(trace)->metadata);
+	begun.beside = beside_text(&m->session.beside);
 	partial_writer_trace(m->out, &begun);
+	free(begun.beside);
 	m->has_begun = true;
 	output_trace_fini(&identity);
-	(void)err;
 	return 0;
 }
 
 /* Nothing is merged here, so the report is empty. */
 static void on_report(void *user, const struct report *report)
 {
-	(void)user;
-	(void)report;
 }
 
 static void on_warning(void *user, const struct engine_warning *warning)
@@ -76,8 +78,6 @@ static void on_progress(void *user, uint64_t done, uint64_t total)
 {
 	struct map_run *m = user;
 
-	(void)done;
-	(void)total;
 	if (partial_writer_check(m->out, &m->err) < 0) {
 		run_stop = true; /* the disk is full, for example; map_into() reports it */
 	}
@@ -134,11 +134,13 @@ static int map_one(struct map_run *m, const struct recorded_path *path)
 		.progress = on_progress,
 		.stop = &run_stop,
 		.on_stop = on_stop,
+		.session = &m->session,
 		.on_trace = on_trace,
 	};
 	int r = run_range(m->options, path, &m->config.range_begin, &m->config.range_end, &m->err);
 
 	assert(m->out);
+	m->found = path;
 	m->path = path->name;
 	m->has_begun = false;
 	if (r == 0) {
@@ -250,6 +252,7 @@ static int map_into(const struct options *options, FILE *file)
 		say_account(&m);
 	}
 	partial_writer_free(m.out);
+	recorded_session_fini(&m.session);
 	return status;
 }
 

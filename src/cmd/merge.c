@@ -13,6 +13,7 @@
 
 #include "base/now.h"
 #include "cmd/cmd.h"
+#include "engine/contract/beside.h"
 #include "engine/engine.h"
 #include "engine/exchange/partial-file.h"
 #include "engine/trace.h"
@@ -85,6 +86,7 @@ static void on_warning(void *user, const struct engine_warning *warning)
 static int merge_trace(struct merging *m, const struct merge_source *source,
 		       const struct partial_file_trace *begun)
 {
+	struct beside beside = { 0 };
 	struct engine *engine;
 	int r;
 
@@ -98,10 +100,15 @@ static int merge_trace(struct merging *m, const struct merge_source *source,
 	engine = engine_new(&m->config);
 	m->trace = trace_new(engine, m);
 	m->misses_range = false;
-	trace_set_domain(m->trace, begun->domain);
+	trace_set_domain(m->trace, begun->domain, begun->tracer);
+	beside_take(&beside, begun->beside);
+	trace_set_beside(m->trace, &beside.all);
 	r = partial_reader_merge(source->in, m->trace, &run_stop, &m->err);
 	trace_free(m->trace);
 	engine_free(engine);
+	free(begun->tracer);
+	free(begun->beside);
+	beside_fini(&beside);
 	return r;
 }
 

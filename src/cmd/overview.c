@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -71,9 +70,6 @@ static int find_span(const struct options *options, const struct recorded_path *
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
-	(void)user;
-	(void)trace;
-	(void)err;
 	return 0;
 }
 

@@ -9,11 +9,13 @@
 #include "base/units.h"
 
 const struct cells_section cells_sections[CELLS_SECTIONS] = {
-	{ "TIME, by what changed most", CHANGE_RATE, UNIT_NS },
-	{ "BYTES", CHANGE_RATE, UNIT_BYTES },
-	{ "COUNTS", CHANGE_RATE, UNIT_COUNT },
-	{ "DISTRIBUTIONS, by the change of their sum", CHANGE_SPREAD, UNIT_NS },
-	{ "MAXIMA AND LEVELS", CHANGE_LEVEL, UNIT_COUNT },
+	{ "TIME, by what changed most", CHANGE_RATE, UNIT_NS, false },
+	{ "BYTES", CHANGE_RATE, UNIT_BYTES, false },
+	{ "COUNTS", CHANGE_RATE, UNIT_COUNT, false },
+	{ "DISTRIBUTIONS, by the change of their sum", CHANGE_SPREAD, UNIT_NS, false },
+	{ "IDLE, ASLEEP OR UNKNOWN", CHANGE_RATE, UNIT_NS, true },
+	{ "CALLS THAT WAIT, by the change of their sum", CHANGE_SPREAD, UNIT_NS, true },
+	{ "MAXIMA AND LEVELS", CHANGE_LEVEL, UNIT_COUNT, false },
 };
 
 const char *const cells_parts[CELLS_PARTS] = { "COUNT", "SUM", "MEAN", "P50", "P95", "P99", "MAX" };
@@ -21,6 +23,7 @@ const char *const cells_parts[CELLS_PARTS] = { "COUNT", "SUM", "MEAN", "P50", "P
 bool cells_is_in(const struct cells_section *section, const struct change *change)
 {
 	return change->kind == section->kind &&
+	       (change->kind == CHANGE_LEVEL || change_rests(change) == section->rests) &&
 	       (section->kind != CHANGE_RATE || change_unit(change) == section->unit);
 }
 
@@ -33,7 +36,10 @@ bool cells_tells(const struct change *change)
 
 bool cells_is_again(const struct change *change)
 {
-	return change->table->scope == SCOPE_PROCESS || change->table->scope == SCOPE_PROCESS_PAIR;
+	enum scope scope = change->table->scope;
+
+	return scope == SCOPE_PROCESS || scope == SCOPE_PROCESS_PAIR ||
+	       (scope == SCOPE_KEYED && change->table->owner_key);
 }
 
 void cells_change(char text[CELL_MAX], double change)

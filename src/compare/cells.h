@@ -1,8 +1,7 @@
 /*
  * cells: a comparison as people read it: sections, and the cells of each change.
  */
-#ifndef SILLAGE_COMPARE_CELLS_H
-#define SILLAGE_COMPARE_CELLS_H
+#pragma once
 
 #include "compare/compare.h"
 #include "output/format.h"
@@ -11,15 +10,17 @@ struct cells_section {
 	const char *title;
 	enum change_kind kind;
 	enum unit unit; /* of CHANGE_RATE */
+	bool rests;     /* of CHANGE_RATE and CHANGE_SPREAD: change_rests() */
 };
 
-#define CELLS_SECTIONS 5
+#define CELLS_SECTIONS 7
 extern const struct cells_section cells_sections[CELLS_SECTIONS];
 
 bool cells_is_in(const struct cells_section *section, const struct change *change);
 /* Whether the change tells something: figures differ, and both sides can have them. */
 bool cells_tells(const struct change *change);
-/* Whether it is of a list of processes, which says again what that of threads says. */
+/* Whether it is of a list that says again what another one says: of processes, that of threads; of
+ * the descriptors of processes, that of files. */
 bool cells_is_again(const struct change *change);
 
 struct cells_values {
@@ -52,5 +53,3 @@ const char *cells_who_lacks(const struct unmeasured *one);
 
 /* "1 trace from 2026-01-01T00:00:00Z, 3.2 s"; from malloc(). */
 char *cells_side(const struct profile *profile);
-
-#endif

@@ -24,6 +24,7 @@ static void put_start(const struct comparison *comparison, FILE *out)
 	struct json json;
 
 	json_begin_object(&json, out, "compare");
+	json_version(&json);
 	put_side(&json, "a", comparison->side[0]);
 	put_side(&json, "b", comparison->side[1]);
 	json_end_object(&json);
@@ -62,7 +63,7 @@ static void put_spread(struct json *json, const struct comparison *comparison,
 		      { "p95_ns", HISTOGRAM_P95 },  { "p99_ns", HISTOGRAM_P99 },
 		      { "p999_ns", HISTOGRAM_P999 } };
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		json_open(json, parts[i].key, '{');
 		put_values(json, change_part(comparison, change, 0, parts[i].part),
 			   change_part(comparison, change, 1, parts[i].part));
@@ -90,6 +91,9 @@ static void put_change(const struct comparison *comparison, const struct change 
 	json_text(&json, "key", change->table->columns[change->column].key);
 	json_text(&json, "kind", kinds[change->kind]);
 	json_text(&json, "unit", unit_text(change_unit(change)));
+	if (change_rests(change)) {
+		json_bool(&json, "rests", true);
+	}
 	if (change->is_in[0] != change->is_in[1]) {
 		json_text(&json, "only", change->is_in[0] ? "a" : "b");
 	}

@@ -1,8 +1,7 @@
 /*
  * compare-output: a comparison as text, as JSON lines (doc/json.md), and as a page.
  */
-#ifndef SILLAGE_COMPARE_COMPARE_OUTPUT_H
-#define SILLAGE_COMPARE_COMPARE_OUTPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -14,5 +13,3 @@ void compare_text(const struct comparison *comparison, uint64_t top, bool lists_
 void compare_json(const struct comparison *comparison, uint64_t top, FILE *out);
 /* @top: as for JSON.  @lists_all: lists of processes are shown at first. */
 void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out);
-
-#endif

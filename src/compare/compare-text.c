@@ -82,9 +82,7 @@ static bool print_section(const struct comparison *comparison, const struct cell
 	struct text_table table;
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < comparison->changes.count; i++) {
-		const struct change *change = &comparison->changes.at[i];
-
+	VEC_EACH(&comparison->changes, change) {
 		if (!is_in(section, change, lists_all) || (count++ >= top && top > 0)) {
 			continue;
 		}
@@ -120,9 +118,7 @@ static void print_unmeasured(const struct comparison *comparison, FILE *out)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < comparison->unmeasured.count; i++) {
-		const struct unmeasured *one = &comparison->unmeasured.at[i];
-
+	VEC_EACH(&comparison->unmeasured, one) {
 		if (!cells_lacks(comparison, one)) {
 			continue;
 		}

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "compare/smirnov.h"
 #include "figure/which.h"
+#include "kernel/syscall-names.h"
 
 /* ---- values ---- */
 
@@ -174,38 +175,26 @@ static void note_unmeasured(struct comparison *comparison, const struct analysis
 	}
 }
 
-/* Time, bytes, counts; maxima and levels cost nothing by themselves. */
+bool change_rests(const struct change *change)
+{
+	uint8_t rest = change->table->columns[change->column].rest;
+
+	return rest == REST_ALL || (rest == REST_OF_CALLS && syscall_waits(change->name));
+}
+
+/* Time, bytes, counts; idle time; maxima and levels cost nothing by themselves. */
 static int rank_of(const struct change *change)
 {
 	enum unit unit = change_unit(change);
 
-	return (change->kind == CHANGE_LEVEL) * 4 + (unit == UNIT_NS      ? 0
+	return (change->kind == CHANGE_LEVEL) * 4 + (change_rests(change) ? 3
+						     : unit == UNIT_NS    ? 0
 						     : unit == UNIT_BYTES ? 1
 									  : 2);
 }
 
-static int by_cost(const void *left, const void *right)
-{
-	const struct change *a = left, *b = right;
-	int rank_a = rank_of(a), rank_b = rank_of(b);
-
-	if (rank_a != rank_b) {
-		return rank_a < rank_b ? -1 : 1;
-	}
-	if (a->cost != b->cost) {
-		return a->cost > b->cost ? -1 : 1;
-	}
-	if (a->analysis != b->analysis) {
-		return strcmp(a->analysis->name, b->analysis->name);
-	}
-	if (a->table != b->table) {
-		return a->table < b->table ? -1 : 1;
-	}
-	if (a->column != b->column) {
-		return a->column < b->column ? -1 : 1;
-	}
-	return strcmp(a->name, b->name);
-}
+ORDER(by_cost, struct change,
+      UP_OF(rank_of) DOWN(cost) UP_TEXT(analysis->name) UP(table) UP(column) UP_TEXT(name))
 
 static void compare_table(struct comparison *comparison, const struct analysis *analysis,
 			  const struct table *table)
@@ -253,9 +242,7 @@ void compare(const struct profile *a, const struct profile *b, const struct anal
 			}
 		}
 	}
-	if (ret->changes.count > 1) {
-		qsort(ret->changes.at, ret->changes.count, sizeof(ret->changes.at[0]), by_cost);
-	}
+	vec_sort(&ret->changes, by_cost);
 }
 
 void comparison_fini(struct comparison *comparison)

@@ -10,8 +10,7 @@
  *
  * A figure that is not known on one side has no value there (NAN), and is never 0.
  */
-#ifndef SILLAGE_COMPARE_COMPARE_H
-#define SILLAGE_COMPARE_COMPARE_H
+#pragma once
 
 #include "compare/profile.h"
 #include "figure/figure.h"
@@ -60,6 +59,8 @@ bool compare_wants(enum per per, const struct table *table);
 
 /* Whether something of it differs. */
 bool change_differs(const struct change *change);
+/* Whether it is time in which nothing ran, or nothing is known: it costs nothing. */
+bool change_rests(const struct change *change);
 /* What its values are; of a distribution: of its sum. */
 enum unit change_unit(const struct change *change);
 /* Of a distribution per second, percentiles as they are; NAN: not known. */
@@ -73,5 +74,3 @@ double compare_figure(const struct comparison *comparison, const struct figure *
 		      const char *name, int side);
 /* As limits name it: "cpu.threads[comm=redis].run_ns"; from malloc(). */
 char *change_figure(const struct change *change);
-
-#endif

@@ -4,8 +4,7 @@
  * Local time is that of this host, or of $TZ.  When clocks go back, one hour of that day takes two;
  * when they go forward, that day lacks an hour.
  */
-#ifndef SILLAGE_COMPARE_DAY_HOUR_H
-#define SILLAGE_COMPARE_DAY_HOUR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct day_hour {
 struct day_hour day_hour_of(uint64_t ns);
 /* The same hour so many days before.  False: that day has no such hour. */
 bool day_hour_before(const struct day_hour *of, int days, struct day_hour *ret);
-
-#endif

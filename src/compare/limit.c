@@ -3,7 +3,6 @@
  */
 #include "compare/limit.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

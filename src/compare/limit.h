@@ -13,8 +13,7 @@
  * second (/s, .rate) or a share (90%), since two runs have two lengths.  Rows are selected by their
  * names; the condition holds for each row by itself.
  */
-#ifndef SILLAGE_COMPARE_LIMIT_H
-#define SILLAGE_COMPARE_LIMIT_H
+#pragma once
 
 #include "compare/compare.h"
 
@@ -35,5 +34,3 @@ typedef void limit_held_fn(void *user, const char *says);
  */
 int limit_check(const struct limit *limit, const struct comparison *comparison, limit_held_fn *held,
 		void *user, struct err *why);
-
-#endif

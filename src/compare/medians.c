@@ -95,8 +95,7 @@ static void add_rows(struct medians_of *of, const struct report *hour,
 void medians_add_day(struct medians *medians, const struct report *hour)
 {
 	assert(hour->end > hour->begin);
-	for (size_t i = 0; i < medians->all.count; i++) {
-		struct medians_of *of = &medians->all.at[i];
+	VEC_EACH(&medians->all, of) {
 		const struct report_table *table = figure_table(of->figure, hour);
 
 		if (table && !figure_is_unknown(of->figure, hour)) {
@@ -107,18 +106,11 @@ void medians_add_day(struct medians *medians, const struct report *hour)
 	}
 }
 
-static int by_value(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_value, double)
 
 void medians_end(struct medians *medians)
 {
-	for (size_t i = 0; i < medians->all.count; i++) {
-		struct medians_of *of = &medians->all.at[i];
-
+	VEC_EACH(&medians->all, of) {
 		for (size_t k = 0; k < of->rows.all.count; k++) {
 			struct median *row = of->rows.all.at[k].row;
 

@@ -6,8 +6,7 @@
  * Rows are found by name (figure/fold.h).  A sum is per second, or a share.  A row that a day
  * does not have has the sum 0 there, and no maximum, level or percentile.
  */
-#ifndef SILLAGE_COMPARE_MEDIANS_H
-#define SILLAGE_COMPARE_MEDIANS_H
+#pragma once
 
 #include "engine/tables/report.h"
 #include "figure/figure.h"
@@ -32,5 +31,3 @@ unsigned int medians_find(const struct medians *medians, const struct figure *fi
 			  const char *name, double *ret);
 /* Rows that were left out, because there are more than BASELINE_ROWS_MAX. */
 uint64_t medians_left_out(const struct medians *medians, const struct figure *figure);
-
-#endif

@@ -4,7 +4,6 @@
  * The lines are untrusted: a member of the wrong type is an error that names line and member.  A
  * member that is not there is not known, since another version may have written the lines.
  */
-#include <assert.h>
 #include <errno.h>
 #include <json-c/json.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "compare/profile.h"
 #include "figure/which.h"
+#include "version.h"
 
 #define DEPTH_MAX 12 /* of the lines: 6 */
 
@@ -134,7 +134,7 @@ static int take_spread(const struct lines *lines, const char *key, struct json_o
 	int r = json_object_is_type(from, json_type_object) ? 0 : fail(lines, key, "is no object");
 
 	*ret = (struct spread){ .has_percentiles = has_all(from, percentiles) };
-	for (size_t i = 0; r == 0 && i < sizeof(figures) / sizeof(figures[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(figures); i++) {
 		r = take_optional(lines, from, figures[i].key, figures[i].to);
 	}
 	buckets = r == 0 ? member(from, "buckets") : NULL;
@@ -341,7 +341,7 @@ static int take_losses(const struct lines *lines, struct profile *profile, struc
 	struct json_object *count = member(line, "count");
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(losses) / sizeof(losses[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(losses); i++) {
 		struct json_object *value = count ? member(count, losses[i].key) : NULL;
 		uint64_t number = 0;
 
@@ -403,6 +403,7 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 	static const char window[] = "{\"type\":\"window\"";
 	struct json_object *line;
 	const char *type;
+	uint64_t form;
 	int r = 0;
 
 	if (strncmp(text, window, strlen(window)) == 0 || text[strspn(text, " \t\r\n")] == '\0') {
@@ -423,6 +424,13 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 	}
 	if (strcmp(type, "start") == 0) {
 		r = take_optional(lines, line, "top", &lines->top);
+		r = r < 0 ? r : take_optional(lines, line, "json", &form);
+		if (r == 0 && form > JSON_FORM) {
+			r = err_raise(lines->err, -EINVAL,
+				      "form %llu of JSON, of a newer sillage; this one reads up to "
+				      "form %d: compare with that one",
+				      (unsigned long long)form, JSON_FORM);
+		}
 	}
 	(void)json_object_put(line);
 	return r;

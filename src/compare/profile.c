@@ -41,16 +41,10 @@ void profile_free(struct profile *profile)
 	if (!profile) {
 		return;
 	}
-	for (size_t t = 0; t < profile->tables.count; t++) {
-		free_table(profile->tables.at[t]);
-	}
-	vec_fini(&profile->tables);
+	vec_free_each(&profile->tables, free_table);
 	vec_fini(&profile->spans);
 	vec_fini(&profile->missing.at);
-	for (size_t i = 0; i < profile->texts.count; i++) {
-		free(profile->texts.at[i]);
-	}
-	vec_fini(&profile->texts);
+	vec_free_each(&profile->texts, free);
 	free(profile->name);
 	free(profile);
 }
@@ -257,12 +251,7 @@ void profile_add_span(struct profile *profile, uint64_t begin, uint64_t end)
 	}
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct profile_span *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_begin, struct profile_span, UP(begin))
 
 uint64_t profile_covered(struct profile_span *spans, size_t count, uint64_t *ret_end)
 {

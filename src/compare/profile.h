@@ -10,8 +10,7 @@
  * processes, and ids with labels, mean nothing in another run.  Rows of several traces are added up
  * in the same way.
  */
-#ifndef SILLAGE_COMPARE_PROFILE_H
-#define SILLAGE_COMPARE_PROFILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -98,5 +97,3 @@ bool profile_has_names(const struct table *table);
 
 /* Of one with a value, if it is known; HISTOGRAM_STDEV is not. */
 bool spread_part(const struct spread *spread, enum histogram_part part, double *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * smirnov: how far apart two distributions are (Kolmogorov and Smirnov's test).
  */
-#ifndef SILLAGE_COMPARE_SMIRNOV_H
-#define SILLAGE_COMPARE_SMIRNOV_H
+#pragma once
 
 #include "base/histogram.h"
 
@@ -13,5 +12,3 @@ double smirnov_distance(const struct histogram *a, const struct histogram *b);
 /* How probable such a distance, or a larger one, is if @n and @m values are drawn from one
  * distribution; for large numbers (doc/definitions.md, 9). */
 double smirnov_probability(double distance, uint64_t n, uint64_t m);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * clock_cycles() is the inverse: clock_ns(clock_cycles(ns)) >= ns, and the cycle before is earlier.
  */
-#ifndef SILLAGE_CTF_CLOCK_H
-#define SILLAGE_CTF_CLOCK_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ static inline uint64_t clock_cycles(const struct clock *clock, uint64_t ns)
 	}
 	return total > (__int128)UINT64_MAX ? UINT64_MAX : (uint64_t)total;
 }
-
-#endif

@@ -11,8 +11,7 @@
  * (doc/definitions.md, 0.8).  Intervals are added in any order.  Those that begin later than is
  * asked for wait in a heap, the earliest first.
  */
-#ifndef SILLAGE_CTF_COVERAGE_H
-#define SILLAGE_CTF_COVERAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ bool coverage_next_hole(struct coverage *coverage, uint64_t known, uint64_t *ret
 /* Whether it is known if a hole contains the time just before @ts, which is at most what the last
  * coverage_next_hole() was asked for. */
 bool coverage_is_decided(const struct coverage *coverage, uint64_t ts);
-
-#endif

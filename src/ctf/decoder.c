@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "ctf/metadata/text.h"
 
 int decoder_fail(struct decoder *d, const char *fault, uint64_t value)

@@ -23,8 +23,7 @@
  * The functions on the path of each event are inline here.  They were measured: see doc/decoder.md
  * before changing one.
  */
-#ifndef SILLAGE_CTF_DECODER_H
-#define SILLAGE_CTF_DECODER_H
+#pragma once
 
 #include <string.h>
 
@@ -525,5 +524,3 @@ static inline void decoder_copy(struct decoder *d, const struct plan_event *clas
 		d->values[class->copies[i].to] = d->values[class->copies[i].from];
 	}
 }
-
-#endif

@@ -131,7 +131,7 @@ void packet_index_put(uint8_t out[INDEX_ENTRY_BYTES], const struct index_facts *
 				    facts->begin,     facts->end,         facts->discarded,
 				    facts->stream_id, facts->instance_id, facts->seq_num };
 
-	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(values); i++) {
 		out = store(out, values[i], 8);
 	}
 	_Static_assert(sizeof(values) == INDEX_ENTRY_BYTES, "an entry is these numbers");

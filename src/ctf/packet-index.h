@@ -6,8 +6,7 @@
  * content size in bits, time stamps, discarded events and stream id; from 1.1 on also stream
  * instance id and packet sequence number.
  */
-#ifndef SILLAGE_CTF_PACKET_INDEX_H
-#define SILLAGE_CTF_PACKET_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void packet_index_put(uint8_t out[INDEX_ENTRY_BYTES], const struct index_facts *
 
 /* The first entry behind @offset, or NULL. */
 const struct index_entry *packet_index_after(const struct packet_index *index, uint64_t offset);
-
-#endif

@@ -8,8 +8,7 @@
  * Packets are untrusted.  After packet_info_read() these hold: events_at_bits <= content_bits <=
  * size_bits <= PACKET_BYTES_MAX * 8, and size_bits is a number of bytes.
  */
-#ifndef SILLAGE_CTF_PACKET_H
-#define SILLAGE_CTF_PACKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ bool packet_numbers_begin_again(uint64_t before, uint64_t seq_num);
 
 /* Only @bytes of the packet exist: cuts @info to them; true if some of its content is missing. */
 bool packet_info_cut(struct packet_info *info, uint64_t bytes);
-
-#endif

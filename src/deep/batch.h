@@ -15,8 +15,7 @@
  *         follow each other within a batch.
  * Errors  what cannot be read becomes a message and a gap; decoding continues behind it.
  */
-#ifndef SILLAGE_DEEP_BATCH_H
-#define SILLAGE_DEEP_BATCH_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/mem.h"
@@ -90,5 +89,3 @@ void batch_cursor_fini(struct batch_cursor *cursor);
 void batch_fill(struct batch *batch, struct batch_cursor *cursor);
 /* @batch: from mem_alloc(), which is an empty batch. */
 void batch_free(struct batch *batch);
-
-#endif

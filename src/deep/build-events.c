@@ -61,7 +61,7 @@ static const struct {
 	uint8_t kind, context;
 } kinds[] = { EVENTS(KIND) };
 
-const size_t build_request_count = sizeof(build_requests) / sizeof(build_requests[0]);
+const size_t build_request_count = ARRAY_COUNT(build_requests);
 
 /* ---- switches ---- */
 

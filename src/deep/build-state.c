@@ -271,9 +271,7 @@ void build_lose(struct build *build, uint64_t ts)
 		timeline->cpus.at[i].contexts->count = 0;
 		build_oncpu(&timeline->cpus.at[i], ts, CPU_NOBODY);
 	}
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		thread->is_in_call = false;
 		if (thread->end == UINT64_MAX) {
 			build_put_unknown(build, thread, ts);

@@ -14,8 +14,7 @@
  *   - the last on-CPU interval of a CPU names the thread that runs there now;
  *   - indexes into timeline.threads stay valid; pointers to CPUs do not survive build_cpu().
  */
-#ifndef SILLAGE_DEEP_BUILD_H
-#define SILLAGE_DEEP_BUILD_H
+#pragma once
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -170,5 +169,3 @@ extern const size_t build_request_count;
 
 /* @event: not older than the event before. */
 void build_take(struct build *build, const struct reader_event *event);
-
-#endif

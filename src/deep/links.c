@@ -22,9 +22,7 @@ static void add_edges(const struct timeline *timeline, struct graph *graph)
 	for (uint32_t t = 0; t < timeline->threads.count; t++) {
 		const struct deep_thread *thread = timeline->threads.at[t];
 
-		for (size_t i = 0; i < thread->intervals.count; i++) {
-			const struct interval *interval = &thread->intervals.at[i];
-
+		VEC_EACH(&thread->intervals, interval) {
 			if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK) {
 				assert(interval->who < timeline->threads.count);
 				*vec_push(&graph->edges) = (struct edge){ interval->who, t };
@@ -34,24 +32,14 @@ static void add_edges(const struct timeline *timeline, struct graph *graph)
 	}
 }
 
-static int by_from(const void *left, const void *right)
-{
-	const struct edge *a = left, *b = right;
-
-	if (a->from != b->from) {
-		return a->from < b->from ? -1 : 1;
-	}
-	return a->to < b->to ? -1 : a->to > b->to;
-}
+ORDER(by_from, struct edge, UP(from) UP(to))
 
 /* Sorts the edges, drops duplicates and fills `first`. */
 static void index_edges(struct graph *graph)
 {
 	size_t unique = 0, at = 0;
 
-	if (graph->edges.count > 0) {
-		qsort(graph->edges.at, graph->edges.count, sizeof(*graph->edges.at), by_from);
-	}
+	vec_sort(&graph->edges, by_from);
 	for (size_t i = 0; i < graph->edges.count; i++) {
 		if (unique == 0 ||
 		    by_from(&graph->edges.at[unique - 1], &graph->edges.at[i]) != 0) {
@@ -98,24 +86,19 @@ static void count_direct(const struct timeline *timeline, uint32_t thread, struc
 	const struct deep_thread *self = timeline->threads.at[thread];
 	uint64_t *wakes = mem_alloc(timeline->threads.count * sizeof(*wakes)); /* by thread */
 
-	for (size_t i = 0; i < self->intervals.count; i++) {
-		const struct interval *interval = &self->intervals.at[i];
-
+	VEC_EACH(&self->intervals, interval) {
 		if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK) {
 			wakes[interval->who]++;
 		}
 	}
-	for (size_t k = 0; k < links->at.count; k++) {
-		struct link *link = &links->at.at[k];
+	VEC_EACH(&links->at, link) {
 		const struct deep_thread *other = timeline->threads.at[link->thread];
 
 		if (link->hops != 1) {
 			continue;
 		}
 		link->wakes = wakes[link->thread];
-		for (size_t i = 0; i < other->intervals.count; i++) {
-			const struct interval *interval = &other->intervals.at[i];
-
+		VEC_EACH(&other->intervals, interval) {
 			link->woken += interval->state == STATE_WAIT &&
 				       interval->cause == CAUSE_TASK && interval->who == thread;
 		}
@@ -123,19 +106,12 @@ static void count_direct(const struct timeline *timeline, uint32_t thread, struc
 	free(wakes);
 }
 
-static int nearest_first(const void *left, const void *right)
+static uint64_t times_of(const struct link *link)
 {
-	const struct link *a = left, *b = right;
-	uint64_t a_times = a->wakes + a->woken, b_times = b->wakes + b->woken;
-
-	if (a->hops != b->hops) {
-		return a->hops < b->hops ? -1 : 1;
-	}
-	if (a_times != b_times) {
-		return a_times > b_times ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
+	return link->wakes + link->woken;
 }
+
+ORDER(nearest_first, struct link, UP(hops) DOWN_OF(times_of) UP(thread))
 
 void links_find(const struct timeline *timeline, uint32_t thread, struct links *links)
 {
@@ -147,7 +123,7 @@ void links_find(const struct timeline *timeline, uint32_t thread, struct links *
 	index_edges(&graph);
 	reach(&graph, thread, links);
 	count_direct(timeline, thread, links);
-	qsort(links->at.at, links->at.count, sizeof(*links->at.at), nearest_first);
+	vec_sort(&links->at, nearest_first);
 	assert(links->at.at[0].thread == thread); /* the only one without a hop: not a link */
 	links->at.count--;
 	memmove(links->at.at, links->at.at + 1, links->at.count * sizeof(*links->at.at));

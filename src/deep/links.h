@@ -1,8 +1,7 @@
 /*
  * links: which threads wake each other (doc/definitions.md, 7.5).
  */
-#ifndef SILLAGE_DEEP_LINKS_H
-#define SILLAGE_DEEP_LINKS_H
+#pragma once
 
 #include "deep/timeline.h"
 
@@ -20,5 +19,3 @@ struct links {
 /* Finds the threads linked to @thread by wake-ups in the timeline's range. */
 void links_find(const struct timeline *timeline, uint32_t thread, struct links *links);
 void links_fini(struct links *links);
-
-#endif

@@ -143,23 +143,14 @@ void path_fini(struct path *path)
 
 HASH_MAP(places, uint32_t)
 
-static int by_total(const void *left, const void *right)
-{
-	const struct path_part *a = left, *b = right;
-
-	if (a->total != b->total) {
-		return a->total > b->total ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER(by_total, struct path_part, DOWN(total) UP(thread))
 
 void path_sum(const struct path *path, struct path_parts *parts)
 {
 	struct places places = { 0 };
 
 	memset(parts, 0, sizeof(*parts));
-	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct path_segment *segment = &path->segments.at[i];
+	VEC_EACH(&path->segments, segment) {
 		uint64_t ns = segment->end - segment->begin;
 		bool is_new;
 		uint32_t *at = places_put(&places, segment->thread, &is_new);
@@ -174,9 +165,7 @@ void path_sum(const struct path *path, struct path_parts *parts)
 		part->total += ns;
 	}
 	places_fini(&places);
-	if (parts->at.count > 0) {
-		qsort(parts->at.at, parts->at.count, sizeof(*parts->at.at), by_total);
-	}
+	vec_sort(&parts->at, by_total);
 }
 
 /* ---- rivals ---- */
@@ -486,26 +475,9 @@ static void search_run(struct path_search *search, const struct path_segment *se
 	}
 }
 
-static int by_rival_total(const void *left, const void *right)
-{
-	const struct rival *a = left, *b = right;
+ORDER(by_rival_total, struct rival, DOWN(total) UP(thread))
 
-	if (a->total != b->total) {
-		return a->total > b->total ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
-
-static int longest_first(const void *left, const void *right)
-{
-	const struct finding *a = left, *b = right;
-	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
-
-	if (a_ns != b_ns) {
-		return a_ns > b_ns ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(longest_first, struct finding, LONGER UP(begin))
 
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		      const struct path_spans *work, struct rivals *rivals)
@@ -519,9 +491,7 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 
 	assert(thread < timeline->threads.count);
 	memset(rivals, 0, sizeof(*rivals));
-	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct path_segment *segment = &path->segments.at[i];
-
+	VEC_EACH(&path->segments, segment) {
 		if (segment->state == STATE_PREEMPTED || segment->state == STATE_WAIT ||
 		    segment->state == STATE_NEW) {
 			search_cpu(&search, segment);
@@ -530,17 +500,9 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 		}
 	}
 	places_fini(&search.places);
-	if (rivals->at.count > 0) {
-		qsort(rivals->at.at, rivals->at.count, sizeof(*rivals->at.at), by_rival_total);
-	}
-	if (rivals->findings.count > 0) {
-		qsort(rivals->findings.at, rivals->findings.count, sizeof(*rivals->findings.at),
-		      longest_first);
-	}
-	if (rivals->apart.count > 0) {
-		qsort(rivals->apart.at, rivals->apart.count, sizeof(*rivals->apart.at),
-		      longest_first);
-	}
+	vec_sort(&rivals->at, by_rival_total);
+	vec_sort(&rivals->findings, longest_first);
+	vec_sort(&rivals->apart, longest_first);
 }
 
 void path_fini_rivals(struct rivals *rivals)

@@ -10,8 +10,7 @@
  *                  └─ K: run ─ preempted ─ run ─┘
  *     path: W run, K run, K preempted, K run, W wait, W run
  */
-#ifndef SILLAGE_DEEP_PATH_H
-#define SILLAGE_DEEP_PATH_H
+#pragma once
 
 #include "deep/timeline.h"
 
@@ -111,5 +110,3 @@ struct path_spans {
 void path_find_rivals(const struct timeline *timeline, uint32_t thread, const struct path *path,
 		      const struct path_spans *work, struct rivals *rivals);
 void path_fini_rivals(struct rivals *rivals);
-
-#endif

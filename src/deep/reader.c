@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/check.h"
-#include "deep/batch.h"
 
 /* One stream of the trace. */
 struct reader_source {

@@ -13,8 +13,7 @@
  * Order   timestamps never decrease.  Events with equal timestamps come in the order of their
  *         streams (by file name); events of one stream keep their order.
  */
-#ifndef SILLAGE_DEEP_READER_H
-#define SILLAGE_DEEP_READER_H
+#pragma once
 
 #include "deep/batch.h"
 #include "recorded/recorded.h"
@@ -112,5 +111,3 @@ static inline uint64_t reader_u64(const struct reader_event *event, unsigned int
 {
 	return reader_has(event, field) ? event->values[field].u : otherwise;
 }
-
-#endif

@@ -26,15 +26,7 @@ int32_t timeline_wake_prio_offset(const struct metadata *metadata)
 	return version > 0 && version < 20701 ? 100 : 0;
 }
 
-static int by_since(const void *left, const void *right)
-{
-	const struct cpu_initial *a = left, *b = right;
-
-	if (a->since != b->since) {
-		return a->since < b->since ? -1 : 1;
-	}
-	return a->cpu < b->cpu ? -1 : a->cpu > b->cpu;
-}
+ORDER(by_since, struct cpu_initial, UP(since) UP(cpu))
 
 /* Indexes of the requests; build_sees_switches() needs the switch first. */
 enum { INITIAL_SWITCH, INITIAL_EXEC };
@@ -100,10 +92,7 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 		}
 	}
 	reader_close(reader);
-	if (timeline->initial.count > 0) {
-		qsort(timeline->initial.at, timeline->initial.count, sizeof(*timeline->initial.at),
-		      by_since);
-	}
+	vec_sort(&timeline->initial, by_since);
 	return true;
 }
 
@@ -124,12 +113,7 @@ static void put_initial(struct build *build, uint64_t ts)
 	}
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct deep_cpu *a = left, *b = right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER(by_id, struct deep_cpu, UP(id))
 
 static int32_t urgency_of(const struct deep_thread *thread)
 {
@@ -150,15 +134,11 @@ static void clip(struct build *build, uint64_t end)
 	struct timeline *timeline = build->timeline;
 
 	timeline->end = end;
-	if (timeline->cpus.count > 0) {
-		qsort(timeline->cpus.at, timeline->cpus.count, sizeof(*timeline->cpus.at), by_id);
-	}
+	vec_sort(&timeline->cpus, by_id);
 	if (build->range_begin > timeline->begin) {
 		timeline->begin = build->range_begin;
 	}
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		thread->urgency = urgency_of(thread);
 		if (thread->end > timeline->end) {
 			thread->end = timeline->end;
@@ -182,9 +162,7 @@ static uint64_t bytes_of(const struct timeline *timeline)
 	uint64_t bytes = timeline->threads.room * sizeof(*timeline->threads.at) +
 			 timeline->calls.room * sizeof(*timeline->calls.at);
 
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		const struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		bytes += sizeof(*thread) + thread->intervals.room * sizeof(*thread->intervals.at) +
 			 thread->prios.room * sizeof(*thread->prios.at) +
 			 thread->sleeps.room * sizeof(*thread->sleeps.at);
@@ -199,15 +177,11 @@ static uint64_t bytes_of(const struct timeline *timeline)
  * list, which lasts. */
 static void forget(const struct timeline *timeline, uint64_t ts)
 {
-	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		struct deep_cpu *cpu = &timeline->cpus.at[i];
-
+	VEC_EACH(&timeline->cpus, cpu) {
 		cpu->oncpus.at[0] = cpu->oncpus.at[cpu->oncpus.count - 1];
 		cpu->oncpus.count = 1;
 	}
-	for (size_t i = 0; i < timeline->threads.count; i++) {
-		struct deep_thread *thread = timeline->threads.at[i];
-
+	VEC_EACH_OF(&timeline->threads, thread) {
 		if (thread->end <= ts) {
 			vec_fini(&thread->intervals);
 			vec_fini(&thread->prios);

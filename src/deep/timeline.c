@@ -259,11 +259,7 @@ static bool has_any(const struct plan *plan, const char *const *any)
 		const char *name = plan->classes[c]->class->name;
 
 		for (size_t i = 0; any[i]; i++) {
-			size_t len = strlen(any[i]);
-			bool is_prefix = any[i][len - 1] == '*';
-
-			if (is_prefix ? strncmp(name, any[i], len - 1) == 0
-				      : strcmp(name, any[i]) == 0) {
+			if (plan_takes(any[i], name)) {
 				return true;
 			}
 		}

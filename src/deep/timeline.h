@@ -12,8 +12,7 @@
  * timeline-build.c makes one from events in time order.  It takes 16 bytes for each change of
  * state and for each sleep in a system call.
  */
-#ifndef SILLAGE_DEEP_TIMELINE_H
-#define SILLAGE_DEEP_TIMELINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -231,5 +230,3 @@ void timeline_thread_sums_near(const struct deep_thread *thread, uint64_t begin,
  * other, every index of a thread or call is within bounds, a wake-up by a thread names that thread.
  */
 void timeline_check(const struct timeline *timeline);
-
-#endif

@@ -59,9 +59,7 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 	}
 	(void)fprintf(out, "JOBS FOUND in the %zu thread%s that ran most%s\n", discovery->threads,
 		      discovery->threads == 1 ? "" : "s", discovery->at.count == 0 ? ": none" : "");
-	for (size_t i = 0; i < discovery->at.count; i++) {
-		const struct discovered *one = &discovery->at.at[i];
-
+	VEC_EACH(&discovery->at, one) {
 		if (one->thread != thread) {
 			thread = one->thread;
 			of_thread = 0;
@@ -89,12 +87,12 @@ void discovery_json(const struct discovery *discovery, const struct timeline *ti
 	struct json json;
 
 	json_begin_object(&json, out, "discovery");
+	json_version(&json);
 	json_text(&json, "trace", path);
 	json_u64(&json, "threads", discovery->threads);
 	json_bool(&json, "complete", !discovery->is_cut);
 	json_open(&json, "jobs", '[');
-	for (size_t i = 0; i < discovery->at.count; i++) {
-		const struct discovered *one = &discovery->at.at[i];
+	VEC_EACH(&discovery->at, one) {
 		const struct deep_thread *is = timeline->threads.at[one->thread];
 
 		of_thread = one->thread == thread ? of_thread + 1 : 1;

@@ -12,19 +12,11 @@
 #include "base/hash.h"
 #include "base/now.h"
 #include "deep/reader.h"
+#include "kernel/task-state.h"
 #include "query/job.h"
 
 /* What is about a thread comes first, then the classes of events. */
 enum { TYPE_IN, TYPE_SLEEP, TYPE_PREEMPTED, TYPE_WOKEN, TYPES_OWN };
-
-static const char *const own_patterns[TYPES_OWN] = {
-	[TYPE_IN] = "sched_in",
-	[TYPE_SLEEP] = "sched_switch prev_tid=$tid, prev_state&207!=0",
-	[TYPE_PREEMPTED] = "sched_switch prev_tid=$tid, prev_state&207=0",
-	[TYPE_WOKEN] = "sched_waking tid=$tid",
-};
-/* TASK_DEAD and its like, and the sleeping states: as in the models of --job. */
-#define SLEEPS_MASK 207
 
 /* Events that belong to no thread, or to whatever runs. */
 static const char *const noise[] = { "irq_",   "softirq_",   "sched_",  "rcu_",       "timer_",
@@ -61,7 +53,8 @@ struct job_search {
 	struct runs_on runs; /* the tid, by CPU */
 	size_t initial_put;
 	struct type_of types; /* by class id of the plan */
-	VEC(char *) names;    /* of types from TYPES_OWN on */
+	VEC(char *) names;    /* of types, as patterns */
+	uint16_t states;      /* of the kernel: kernel/task-state.h */
 	/* Of the thread that is searched. */
 	uint64_t work, until_ns; /* done, and when to end; 0: no limit */
 	size_t starts_left;      /* types that episodes may begin with */
@@ -87,12 +80,7 @@ struct thread_run {
 	uint64_t ns;
 };
 
-static int by_ns(const void *left, const void *right)
-{
-	const struct thread_run *a = left, *b = right;
-
-	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : a->thread < b->thread ? -1 : 1;
-}
+ORDER(by_ns, struct thread_run, DOWN(ns) UP(thread))
 
 /* Of the threads that had one tid, one after the other, the one that ran most: the others often are
  * the same program, run again. */
@@ -111,9 +99,7 @@ static void choose_threads(struct job_search *search)
 			*vec_push(&runners) = runner;
 		}
 	}
-	if (runners.count > 0) {
-		qsort(runners.at, runners.count, sizeof(runners.at[0]), by_ns);
-	}
+	vec_sort(&runners, by_ns);
 	for (size_t i = 0; i < runners.count; i++) {
 		uint64_t tid = (uint32_t)timeline->threads.at[runners.at[i].thread]->tid;
 		uint32_t *at = sequence_of_get(&search->by_tid, tid);
@@ -159,7 +145,7 @@ static void add_event(struct job_search *search, int32_t tid, uint64_t ts, uint3
 
 static bool is_noise(const char *name)
 {
-	for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(noise); i++) {
 		if (strncmp(name, noise[i], strlen(noise[i])) == 0) {
 			return true;
 		}
@@ -186,13 +172,12 @@ static uint32_t type_of(struct job_search *search, const struct plan_event *clas
 	if (!is_new) {
 		return *at;
 	}
-	for (size_t i = 0; i < search->names.count; i++) {
-		type = strcmp(search->names.at[i], class->class->name) == 0
-			       ? TYPES_OWN + (uint32_t)i
-			       : type;
+	assert(search->names.count >= TYPES_OWN);
+	for (uint32_t i = TYPES_OWN; i < search->names.count; i++) {
+		type = strcmp(search->names.at[i], class->class->name) == 0 ? i : type;
 	}
 	if (type == UINT32_MAX && !is_noise(class->class->name)) {
-		type = TYPES_OWN + (uint32_t)search->names.count;
+		type = (uint32_t)search->names.count;
 		*vec_push(&search->names) = mem_strdup(class->class->name);
 	}
 	*at = type;
@@ -224,7 +209,7 @@ static void put_initial(struct job_search *search, uint64_t ts)
 static void take_switch(struct job_search *search, const struct reader_event *event, int32_t *runs)
 {
 	if (reader_has(event, SWITCH_PREV) && reader_has(event, SWITCH_STATE)) {
-		bool sleeps = event->values[SWITCH_STATE].u & SLEEPS_MASK;
+		bool sleeps = task_state_sleeps(event->values[SWITCH_STATE].u, search->states);
 
 		add_event(search, (int32_t)event->values[SWITCH_PREV].i, event->ts,
 			  sleeps ? TYPE_SLEEP : TYPE_PREEMPTED);
@@ -267,6 +252,23 @@ static void take(struct job_search *search, const struct reader_event *event)
 	}
 }
 
+/* The types that have no class of their own. */
+static void name_own(struct job_search *search, const struct metadata *metadata)
+{
+	unsigned int bits;
+
+	search->states = task_state_encoding(metadata);
+	bits = (unsigned int)task_state_sleep_bits(search->states);
+	vec_reserve(&search->names, TYPES_OWN);
+	search->names.count = TYPES_OWN;
+	search->names.at[TYPE_IN] = mem_strdup("sched_in");
+	search->names.at[TYPE_SLEEP] =
+		mem_printf("sched_switch prev_tid=$tid, prev_state&%u!=0", bits);
+	search->names.at[TYPE_PREEMPTED] =
+		mem_printf("sched_switch prev_tid=$tid, prev_state&%u=0", bits);
+	search->names.at[TYPE_WOKEN] = mem_strdup("sched_waking tid=$tid");
+}
+
 static int read_sequences(struct job_search *search, const struct reader_setup *setup,
 			  struct err *err)
 {
@@ -277,6 +279,7 @@ static int read_sequences(struct job_search *search, const struct reader_setup *
 	if (!reader) {
 		return -EIO;
 	}
+	name_own(search, reader_plan(reader)->metadata);
 	while (reader_next(reader, &event) && event.ts <= search->timeline->end) {
 		take(search, &event);
 	}
@@ -286,12 +289,7 @@ static int read_sequences(struct job_search *search, const struct reader_setup *
 
 /* ---- figures of a candidate ---- */
 
-static int by_value(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_value, uint64_t)
 
 static uint64_t median(uint64_t *values, size_t count)
 {
@@ -360,9 +358,8 @@ static char *pattern_of(const struct job_search *search, const struct episode *e
 	for (size_t i = 0; i < count; i++) {
 		uint32_t type =
 			episode->types[count > 1 ? i * (episode->count - 1) / (count - 1) : 0];
-		const char *name =
-			type < TYPES_OWN ? own_patterns[type] : search->names.at[type - TYPES_OWN];
-		char *longer = mem_printf("%s%s%s", text, i > 0 ? "; " : "", name);
+		char *longer =
+			mem_printf("%s%s%s", text, i > 0 ? "; " : "", search->names.at[type]);
 
 		free(text);
 		text = longer;
@@ -458,7 +455,7 @@ static void try_start(struct job_search *search, const struct sequence *sequence
 	struct episodes_config config = {
 		.events = sequence->types.at,
 		.count = sequence->types.count,
-		.type_count = TYPES_OWN + search->names.count,
+		.type_count = search->names.count,
 		.support_min =
 			(size_t)((double)count * (search->config->start ? DISCOVERY_SUPPORT_START
 									: DISCOVERY_SUPPORT)),
@@ -505,31 +502,18 @@ static bool is_start(const struct job_search *search, uint32_t type)
 	case TYPE_WOKEN:
 		return strcmp(start, "sched_waking") == 0;
 	default:
-		return strcmp(start, search->names.at[type - TYPES_OWN]) == 0;
+		return strcmp(start, search->names.at[type]) == 0;
 	}
 }
 
-static int by_rank(const void *left, const void *right)
-{
-	const struct candidate *a = left, *b = right;
-
-	return a->is.rank != b->is.rank ? (a->is.rank < b->is.rank ? 1 : -1)
-	       : a->is.count != b->is.count
-		       ? (a->is.count < b->is.count ? 1 : -1)
-		       : memcmp(a->episode.types, b->episode.types, sizeof(a->episode.types));
-}
+ORDER(by_rank, struct candidate, DOWN(is.rank) DOWN(is.count) UP_BYTES(episode.types))
 
 struct start {
 	uint32_t type;
 	size_t count;
 };
 
-static int by_count(const void *left, const void *right)
-{
-	const struct start *a = left, *b = right;
-
-	return a->count != b->count ? (a->count < b->count ? 1 : -1) : a->type < b->type ? -1 : 1;
-}
+ORDER(by_count, struct start, DOWN(count) UP(type))
 
 /*
  * Frequent types first.  Each may use an equal share of the limits that are left: the few events of
@@ -538,7 +522,7 @@ static int by_count(const void *left, const void *right)
  */
 static void search_thread(struct job_search *search, const struct sequence *sequence)
 {
-	size_t types = TYPES_OWN + search->names.count, count = 0;
+	size_t types = search->names.count, count = 0;
 	struct start *starts = mem_alloc(types * sizeof(*starts));
 	candidate_list list = { 0 };
 
@@ -557,9 +541,7 @@ static void search_thread(struct job_search *search, const struct sequence *sequ
 		search->starts_left = count - i;
 		try_start(search, sequence, starts[i].type, starts[i].count, &list);
 	}
-	if (list.count > 0) {
-		qsort(list.at, list.count, sizeof(list.at[0]), by_rank);
-	}
+	vec_sort(&list, by_rank);
 	for (size_t i = 0; i < list.count; i++) {
 		list.at[i].is.pattern = pattern_of(search, &list.at[i].episode);
 		*vec_push(&search->found->at) = list.at[i].is;
@@ -577,11 +559,8 @@ static void search_fini(struct job_search *search)
 		vec_fini(&search->sequences.at[i].types);
 		vec_fini(&search->sequences.at[i].times);
 	}
-	for (size_t i = 0; i < search->names.count; i++) {
-		free(search->names.at[i]);
-	}
+	vec_free_each(&search->names, free);
 	vec_fini(&search->sequences);
-	vec_fini(&search->names);
 	sequence_of_fini(&search->by_tid);
 	runs_on_fini(&search->runs);
 	type_of_fini(&search->types);

@@ -16,8 +16,7 @@
  *
  * A candidate is printed as a pattern for --job (deep/executions/executions.h).
  */
-#ifndef SILLAGE_DISCOVERY_DISCOVERY_H
-#define SILLAGE_DISCOVERY_DISCOVERY_H
+#pragma once
 
 #include <stdio.h>
 
@@ -76,5 +75,3 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 /* One line. */
 void discovery_json(const struct discovery *discovery, const struct timeline *timeline,
 		    const char *path, size_t top, FILE *out);
-
-#endif

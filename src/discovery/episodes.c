@@ -118,18 +118,7 @@ static void add_found(struct search *search)
 	*vec_push(&search->found->at) = episode;
 }
 
-static int by_length(const void *a, const void *b)
-{
-	const struct episode *one = a, *other = b;
-
-	if (one->count != other->count) {
-		return one->count > other->count ? -1 : 1;
-	}
-	if (one->windows.count != other->windows.count) {
-		return one->windows.count > other->windows.count ? -1 : 1;
-	}
-	return memcmp(one->types, other->types, sizeof(one->types));
-}
+ORDER(by_length, struct episode, DOWN(count) DOWN(windows.count) UP_BYTES(types))
 
 /* ---- the search ---- */
 
@@ -349,9 +338,7 @@ void episodes_find(const struct episodes_config *config, struct episodes *ret)
 		}
 	}
 	ret->work = search.work;
-	if (ret->at.count > 0) {
-		qsort(ret->at.at, ret->at.count, sizeof(ret->at.at[0]), by_length);
-	}
+	vec_sort(&ret->at, by_length);
 	for (size_t i = 0; i < config->type_count; i++) {
 		vec_fini(&search.types[i].at);
 	}

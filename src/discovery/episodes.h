@@ -10,8 +10,7 @@
  *
  *     sequence  a b c a x b c a b c      episode a b c: [0,2] [3,6] [7,9], support 3
  */
-#ifndef SILLAGE_DISCOVERY_EPISODES_H
-#define SILLAGE_DISCOVERY_EPISODES_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,5 +61,3 @@ void episodes_extend(const episode_windows *windows, const uint32_t *places, siz
 		     episode_windows *ret);
 /* Those that do not overlap, as many as possible. */
 void episodes_apart(const episode_windows *windows, episode_windows *ret);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Exactly one thread may touch a chunk, named under its phase.
  */
-#ifndef SILLAGE_ENGINE_CHUNK_JOB_H
-#define SILLAGE_ENGINE_CHUNK_JOB_H
+#pragma once
 
 #include "engine/contract/chunk.h"
 #include "engine/engine.h"
@@ -16,7 +15,6 @@
 struct merger_stream;
 struct stream;
 struct trace;
-struct worker;
 
 struct chunk_job {
 	struct job job; /* first: the pool hands this back */
@@ -35,12 +33,9 @@ struct chunk_job {
 };
 
 /* What each thread of the pool uses for chunks: a worker and packers. */
-struct chunk_scratch;
 void *chunk_scratch_new(void *setup); /* @setup: a const struct setup */
 void chunk_scratch_free(void *scratch);
 
 /* Moves the job into its pool; engine_reap() gets it back. */
 void chunk_job_submit(struct chunk_job *job);
 void chunk_job_free(struct chunk_job *job); /* NULL is fine */
-
-#endif

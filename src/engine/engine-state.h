@@ -8,8 +8,7 @@
  * chunk.bytes of all chunks that are filling or in flight; a stream that is away was identified
  * and has not ended; only a stream that handed its place to another has no merger stream.
  */
-#ifndef SILLAGE_ENGINE_ENGINE_STATE_H
-#define SILLAGE_ENGINE_ENGINE_STATE_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/pool.h"
@@ -94,5 +93,3 @@ struct engine_timer {
 };
 struct engine_timer engine_timer_start(const struct engine *engine);
 void engine_timer_stop(struct engine *engine, const struct engine_timer *timer);
-
-#endif

@@ -4,13 +4,9 @@
 #include "engine/engine.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/check.h"
 #include "base/limits.h"

@@ -27,8 +27,7 @@
  * All functions belong to the coordinator; callbacks are called on its thread, except those of an
  * export's packer.
  */
-#ifndef SILLAGE_ENGINE_ENGINE_H
-#define SILLAGE_ENGINE_ENGINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -133,5 +132,3 @@ void engine_submit(struct engine *engine, struct job *job);
 void engine_await(struct engine *engine, const struct job *job);
 /* Readable when engine_step() has work, for an event loop; -1 without workers. */
 int engine_event_fd(struct engine *engine);
-
-#endif

@@ -22,8 +22,7 @@
  * Invariants: in_flight counts jobs in the queues, running, and done; `done` has done_jobs
  * elements, of which done_others are no JOB_WORKER.
  */
-#ifndef SILLAGE_ENGINE_POOL_H
-#define SILLAGE_ENGINE_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,5 +81,3 @@ bool pool_is_busy(struct pool *pool);
 int pool_event_fd(struct pool *pool);
 /* Makes it unreadable.  Reap all finished jobs after it: workers write only if `done` was empty. */
 void pool_drain_event(struct pool *pool);
-
-#endif

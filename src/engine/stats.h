@@ -4,8 +4,7 @@
  * Worker and merger jobs run in parallel.  The rest is the coordinator's, one thread: its share
  * limits what more workers can gain.
  */
-#ifndef SILLAGE_ENGINE_STATS_H
-#define SILLAGE_ENGINE_STATS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void stats_fini(struct stats *stats);
  */
 void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, uint64_t bytes,
 		 uint64_t wall_ns, void (*say)(const char *fmt, ...));
-
-#endif

@@ -30,8 +30,7 @@
  * A chunk closes when it has chunk_bytes, when the plan changes (new metadata), on stream_flush(),
  * and at the end.  `seq` numbers the chunks of a stream without holes.
  */
-#ifndef SILLAGE_ENGINE_STREAM_H
-#define SILLAGE_ENGINE_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ uint64_t stream_until(const struct stream *stream);
 /* Whether windows wait for the stream to name the initial thread of its CPU. */
 bool stream_waits_for_initial(const struct stream *stream);
 const char *stream_name(const struct stream *stream);
-
-#endif

@@ -153,9 +153,14 @@ void trace_free(struct trace *trace)
 	free(trace);
 }
 
-void trace_set_domain(struct trace *trace, const char *domain)
+void trace_set_domain(struct trace *trace, const char *domain, const char *tracer)
 {
-	merger_set_domain(trace->merger, domain);
+	merger_set_domain(trace->merger, domain, tracer);
+}
+
+void trace_set_beside(struct trace *trace, const struct event_names *beside)
+{
+	merger_set_beside(trace->merger, beside);
 }
 
 /* What is wrong in the metadata, each once, also when all of it comes again. */
@@ -217,7 +222,8 @@ static int replan(struct trace *trace, struct err *err)
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
 	warn_notes(trace);
-	merger_set_domain(trace->merger, domain ? domain->text : NULL);
+	merger_set_domain(trace->merger, domain ? domain->text : NULL,
+			  metadata_other_tracer(types));
 	return 0;
 }
 

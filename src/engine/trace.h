@@ -13,8 +13,7 @@
  *
  * All functions belong to the coordinator's thread.
  */
-#ifndef SILLAGE_ENGINE_TRACE_H
-#define SILLAGE_ENGINE_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +22,7 @@
 #include "base/err.h"
 
 struct engine;
+struct event_names;
 struct engine_warning;
 struct merger_account;
 struct plan;
@@ -48,8 +48,11 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 /* Starts with empty metadata: the relay sends all of it again after a reconnect. */
 void trace_metadata_restart(struct trace *trace);
 
-/* The domain of a trace that has no metadata here: its partials come from a file.  NULL: none. */
-void trace_set_domain(struct trace *trace, const char *domain);
+/* Of a trace that has no metadata here, since its partials come from a file: its domain and its
+ * tracer, as in struct event_names. */
+void trace_set_domain(struct trace *trace, const char *domain, const char *tracer);
+/* What other traces of its session record; it may grow, and outlives the trace. */
+void trace_set_beside(struct trace *trace, const struct event_names *beside);
 
 /* NULL until the metadata has a trace block. */
 const struct plan *trace_plan(const struct trace *trace);
@@ -104,5 +107,3 @@ uint64_t trace_closed_until(const struct trace *trace);
 void trace_pause(struct trace *trace, uint64_t now_ns);
 /* Ends the streams that are away: no packet of them comes any more. */
 void trace_end_away(struct trace *trace);
-
-#endif

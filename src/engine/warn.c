@@ -86,8 +86,10 @@ void warn_loss(struct trace *trace, struct stream *stream, const struct loss *lo
 	}
 	if (strcmp(loss->what, "discarded") == 0 && !stream->has_told_remedy) {
 		stream->has_told_remedy = true;
-		append(&warning, "; larger or more sub-buffers would hold them (lttng "
-				 "enable-channel --subbuf-size, --num-subbuf)");
+		append(&warning, metadata_other_tracer(trace->plan->metadata)
+					 ? "; larger or more buffers would hold them"
+					 : "; larger or more sub-buffers would hold them (lttng "
+					   "enable-channel --subbuf-size, --num-subbuf)");
 	}
 	emit(trace, &warning);
 }

@@ -1,8 +1,7 @@
 /*
  * warn: reports what is lost or wrong in a trace through the engine's on_warning.
  */
-#ifndef SILLAGE_ENGINE_WARN_H
-#define SILLAGE_ENGINE_WARN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ struct loss {
  * tracer discarded also says what helps. */
 void warn_loss(struct trace *trace, struct stream *stream, const struct loss *loss, const char *fmt,
 	       ...) __attribute__((format(printf, 4, 5)));
-
-#endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,32 +19,13 @@
 #define GRACE_NS     (5 * NS_PER_S)  /* a silent stream is given up once others reach the end */
 #define WAITS_NS     NS_PER_S        /* after this a user is told that data is waited for */
 
-static void finish(struct reading *reading)
-{
-	reading->is_over = true;
-	(void)event_base_loopbreak(reading->base);
-}
-
-void range_session_fail(struct reading *reading, int code, const char *fmt, ...)
-{
-	char text[sizeof(reading->err->text)];
-	va_list args;
-
-	if (!reading->is_over) {
-		va_start(args, fmt);
-		(void)vsnprintf(text, sizeof(text), fmt, args);
-		va_end(args);
-		reading->r = err_raise(reading->err, code, "%s: %s", reading->job->name, text);
-	}
-	finish(reading);
-}
-
 /* ---- the end ---- */
 
 static void on_attached(void *user)
 {
 	struct reading *reading = user;
 
+	assert(!reading->is_attached);
 	reading->is_attached = true;
 	reading->begun = now_monotonic_ns();
 }
@@ -55,15 +35,15 @@ static void on_refused(void *user, uint32_t status)
 	struct reading *reading = user;
 
 	if (status == ATTACH_ALREADY) {
-		range_session_fail(reading, -EBUSY, "another viewer has this session");
+		range_take_fail(reading, -EBUSY, "another viewer has this session");
 	} else if (status == ATTACH_NOT_LIVE) {
-		range_session_fail(reading, -ENOTSUP, "this is not a live session (no live timer)");
+		range_take_fail(reading, -ENOTSUP, "this is not a live session (no live timer)");
 	} else if (status == ATTACH_UNKNOWN) {
-		range_session_fail(reading, -ENOENT,
-				   "the session has ended; the relay no longer hands it out");
+		range_take_fail(reading, -ENOENT,
+				"the session has ended; the relay no longer hands it out");
 	} else {
-		range_session_fail(reading, -EPROTO,
-				   "the relay refuses to attach (status %" PRIu32 ")", status);
+		range_take_fail(reading, -EPROTO,
+				"the relay refuses to attach (status %" PRIu32 ")", status);
 	}
 }
 
@@ -76,9 +56,9 @@ static void on_end(void *user, enum client_end why)
 		reading->streams.at[i]->is_done = true;
 	}
 	if (reading->streams.count == 0) {
-		range_session_fail(reading, -ENODATA, "the session has ended without data");
+		range_take_fail(reading, -ENODATA, "the session has ended without data");
 	} else {
-		finish(reading);
+		range_take_over(reading);
 	}
 }
 
@@ -119,6 +99,7 @@ static void check_end(struct reading *reading)
 	uint64_t age = now_monotonic_ns() - reading->begun;
 	bool is_read = reading->streams.count > 0, has_metadata = true;
 
+	assert(reading->is_attached && !reading->is_over);
 	leave_silent(reading);
 	for (size_t i = 0; i < reading->streams.count; i++) {
 		is_read &= reading->streams.at[i]->is_done && !reading->streams.at[i]->is_fetching;
@@ -127,19 +108,16 @@ static void check_end(struct reading *reading)
 		has_metadata &= reading->traces.at[i]->is_current;
 	}
 	if (is_read && has_metadata) {
-		finish(reading);
+		range_take_over(reading);
 	} else if (reading->streams.count == 0 && age > NO_STREAM_NS) {
-		range_session_fail(reading, -ENODATA, "the relay has no data of it yet");
+		range_take_fail(reading, -ENODATA, "the relay has no data of it yet");
 	} else if (is_read && age > WALK_METADATA_NS) {
-		range_session_fail(reading, -ENODATA, "the relay has no whole metadata of it yet");
+		range_take_fail(reading, -ENODATA, "the relay has no whole metadata of it yet");
 	}
 }
 
 static void on_unfetched(void *user, void *arg, const struct viewer_index *index)
 {
-	(void)user;
-	(void)arg;
-	(void)index;
 }
 
 static const struct client_events client_events = {
@@ -170,7 +148,7 @@ static void go_on(struct reading *reading)
 	struct timeval wait = { 0 };
 
 	if (!reading->is_over && atomic_load(reading->job->stop)) {
-		range_session_fail(reading, -EINTR, "interrupted while it was fetched");
+		range_take_fail(reading, -EINTR, "interrupted while it was fetched");
 	}
 	if (!reading->is_over && reading->is_attached) {
 		client_tick(reading->client, now);
@@ -197,8 +175,6 @@ static void go_on(struct reading *reading)
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-	(void)fd;
-	(void)what;
 	go_on(arg);
 }
 
@@ -233,7 +209,7 @@ static void on_closed(void *user, const struct err *err)
 	reading->job->has_stream_failed |= client_stream_failed(reading->client);
 	reading->job->was_of_other_length |=
 		relay_connection_viewer(reading->connection)->is_of_other_length;
-	range_session_fail(reading, -ECONNRESET, "connection lost: %s", err->text);
+	range_take_fail(reading, -ECONNRESET, "connection lost: %s", err->text);
 }
 
 static void reading_fini(struct reading *reading)
@@ -247,9 +223,7 @@ static void reading_fini(struct reading *reading)
 		free(reading->streams.at[i]->path);
 		free(reading->streams.at[i]);
 	}
-	for (size_t i = 0; i < reading->traces.count; i++) {
-		struct source_trace *trace = reading->traces.at[i];
-
+	VEC_EACH_OF(&reading->traces, trace) {
 		plan_unref(trace->plan);
 		plan_builder_free(trace->builder);
 		metadata_stream_free(trace->metadata);
@@ -293,9 +267,7 @@ int range_session_read(struct range_job *job, struct err *err)
 
 void range_session_clear(struct range_job *job)
 {
-	for (size_t i = 0; i < job->traces.count; i++) {
-		struct range_trace *trace = job->traces.at[i];
-
+	VEC_EACH_OF(&job->traces, trace) {
 		for (size_t k = 0; k < trace->lost.count; k++) {
 			free(trace->lost.at[k].file);
 			free(trace->lost.at[k].why);

@@ -14,8 +14,7 @@
  * Memory is bounded: packets go to files as they come.  Packets that were announced and not sent
  * are noted with their place.
  */
-#ifndef SILLAGE_FETCH_RANGE_SESSION_H
-#define SILLAGE_FETCH_RANGE_SESSION_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ struct range_job {
 int range_session_read(struct range_job *job, struct err *err);
 /* Forgets the result; the job can be read again. */
 void range_session_clear(struct range_job *job);
-
-#endif

@@ -1,9 +1,8 @@
 /*
- * range-state: shared by the parts of range-session: range-session.c (the connection and the end)
- * and range-take.c (metadata, streams and packets).
+ * range-state: shared by the parts of range-session: range-session.c (the connection, and when it
+ * is over) and range-take.c (metadata, streams and packets).
  */
-#ifndef SILLAGE_FETCH_RANGE_STATE_H
-#define SILLAGE_FETCH_RANGE_STATE_H
+#pragma once
 
 #include "fetch/range-session.h"
 #include "relay/client.h"
@@ -51,13 +50,14 @@ struct reading {
 	struct err *err;
 };
 
-/* ---- range-session.c ---- */
+/* ---- range-take.c ---- */
 
-/* The reading ends; the first failure counts. */
-void range_session_fail(struct reading *reading, int code, const char *fmt, ...)
+/* The reading ends; of failures the first one counts. */
+void range_take_over(struct reading *reading);
+void range_take_fail(struct reading *reading, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* ---- range-take.c: client_events (relay/client.h) ---- */
+/* client_events (relay/client.h) */
 
 void range_take_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
 bool range_take_metadata_end(void *user, uint64_t trace_id);
@@ -73,5 +73,3 @@ void range_take_packet(void *user, void *arg, const struct viewer_index *index, 
 enum client_wish range_take_wants_packet(void *user, void *arg, const struct viewer_index *index);
 bool range_take_may_fetch(void *user, void *arg);
 void range_take_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
-
-#endif

@@ -4,8 +4,7 @@
  * The directory is in $TMPDIR, or /tmp.  A guardian (base/process/guardian.h) removes it whatever
  * ends this process: its return, a signal, or a failed assertion.
  */
-#ifndef SILLAGE_FETCH_RANGE_STORE_H
-#define SILLAGE_FETCH_RANGE_STORE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -17,5 +16,3 @@ struct range_store *range_store_new(struct err *err);
 void range_store_free(struct range_store *store); /* NULL is fine */
 
 const char *range_store_dir(const struct range_store *store);
-
-#endif

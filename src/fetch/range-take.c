@@ -3,8 +3,10 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,28 @@
 #include "output/plain-name.h"
 
 #define SAME_NAME_MAX 10000 /* channels of one name in one trace */
+
+/* ---- the end ---- */
+
+void range_take_over(struct reading *reading)
+{
+	reading->is_over = true;
+	(void)event_base_loopbreak(reading->base);
+}
+
+void range_take_fail(struct reading *reading, int code, const char *fmt, ...)
+{
+	char text[sizeof(reading->err->text)];
+	va_list args;
+
+	if (!reading->is_over) {
+		va_start(args, fmt);
+		(void)vsnprintf(text, sizeof(text), fmt, args);
+		va_end(args);
+		reading->r = err_raise(reading->err, code, "%s: %s", reading->job->name, text);
+	}
+	range_take_over(reading);
+}
 
 /* ---- files ---- */
 
@@ -54,7 +78,7 @@ static void put(struct reading *reading, const char *path, uint64_t offset, cons
 	int r = write_at(path, offset, bytes, len, size);
 
 	if (r < 0) {
-		range_session_fail(reading, r, "%s: %s", path, strerror(-r));
+		range_take_fail(reading, r, "%s: %s", path, strerror(-r));
 	}
 }
 
@@ -100,10 +124,11 @@ static struct source_trace *find_trace(struct reading *reading, uint64_t relay_i
 	if (job->dir) {
 		trace->result->dir = mem_printf("%s/t%zu", job->dir, job->traces.count);
 		if (mkdir(trace->result->dir, 0700) < 0) {
-			range_session_fail(reading, -errno, "%s: %s", trace->result->dir,
-					   strerror(errno));
+			range_take_fail(reading, -errno, "%s: %s", trace->result->dir,
+					strerror(errno));
 		}
 	}
+	assert(job->traces.count == reading->traces.count);
 	*vec_push(&job->traces) = trace->result;
 	*vec_push(&reading->traces) = trace;
 	return trace;
@@ -189,6 +214,7 @@ void *range_take_stream(void *user, const struct viewer_stream *announced)
 		stream->is_done = false;
 		return stream;
 	}
+	assert(!trace->result->dir == !reading->job->dir);
 	stream = mem_alloc(sizeof(*stream));
 	stream->trace = trace;
 	stream->id = announced->id;
@@ -204,7 +230,6 @@ void range_take_stream_end(void *user, void *arg)
 {
 	struct source_stream *stream = arg;
 
-	(void)user;
 	stream->is_done = true;
 }
 
@@ -262,8 +287,6 @@ void range_take_packet_lost(void *user, void *arg, const struct viewer_index *in
 {
 	struct source_stream *stream = arg;
 
-	(void)index;
-	(void)user;
 	stream->is_fetching = false;
 	lose(stream, 1, why);
 }

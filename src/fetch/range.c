@@ -25,7 +25,8 @@
 struct fetched_session {
 	uint64_t id;
 	uint32_t live_timer_us;
-	char *name; /* its URL, without what could change a terminal */
+	char *name;           /* its URL, without what could change a terminal */
+	char *host, *session; /* as the relay calls them */
 };
 
 struct fetch {
@@ -94,6 +95,8 @@ static void on_session(void *user, const struct url *url, const struct loop_list
 		.id = listed->id,
 		.live_timer_us = (uint32_t)listed->live_timer_us,
 		.name = url_of(url, listed->host, listed->name),
+		.host = mem_strdup(listed->host),
+		.session = mem_strdup(listed->name),
 	};
 }
 
@@ -136,6 +139,7 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 	int r = -ECONNRESET;
 	char *own = NULL;
 
+	assert(!job->dir && job->traces.count == 0);
 	for (unsigned int attempt = 1; r < 0;) {
 		free(own);
 		own = dir ? mem_printf("%s-%u", dir, attempt) : NULL;
@@ -169,17 +173,20 @@ static int read_session(struct fetch *fetch, struct range_job *job, const char *
 	return r;
 }
 
-static void add_paths(struct range_job *job, const struct units_span *span,
-		      struct recorded_paths *paths)
+static void add_paths(struct range_job *job, const struct fetched_session *session,
+		      const struct units_span *span, struct recorded_paths *paths)
 {
-	for (size_t i = 0; i < job->traces.count; i++) {
-		struct range_trace *trace = job->traces.at[i];
+	VEC_EACH_OF(&job->traces, trace) {
 		struct recorded_path *path = vec_push(&paths->at);
 
+		assert(trace->dir);
 		for (char *at = trace->path; at && *at; at++) {
 			*at = units_letter(*at);
 		}
-		*path = (struct recorded_path){ .span = *span, .from = job->from };
+		*path = (struct recorded_path){ .host = mem_strdup(session->host),
+						.session = mem_strdup(session->session),
+						.span = *span,
+						.from = job->from };
 		path->name = mem_printf("%s%s%s", job->name, trace->path ? "/" : "",
 					trace->path ? trace->path : "");
 		*vec_push(&path->dirs) = trace->dir;
@@ -283,7 +290,7 @@ static int fetch_session(struct fetch *fetch, const struct fetched_session *sess
 	r = r < 0 ? r : check_range(fetch, &job, begin > job.from ? begin : job.from, end);
 	if (r == 0) {
 		say_fetched(fetch, &job);
-		add_paths(&job, &span, paths);
+		add_paths(&job, session, &span, paths);
 	}
 	range_session_clear(&job);
 	free(dir);
@@ -315,6 +322,8 @@ int range_fetch(const struct range_config *config, const struct url *url,
 			r = one == -EINTR || r == 0 ? one : r;
 		}
 		free(fetch.sessions.at[i].name);
+		free(fetch.sessions.at[i].host);
+		free(fetch.sessions.at[i].session);
 	}
 	vec_fini(&fetch.sessions);
 	return r;

@@ -6,8 +6,7 @@
  *
  * Everything here blocks, with an event loop of its own.
  */
-#ifndef SILLAGE_FETCH_RANGE_H
-#define SILLAGE_FETCH_RANGE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ struct range_config {
  * reason; -EINTR: stopped. */
 int range_fetch(const struct range_config *config, const struct url *url,
 		const struct range_store *store, struct recorded_paths *paths, struct err *err);
-
-#endif

@@ -4,8 +4,7 @@
  * What two runs, two days or two hosts have in common are names: numbers of threads and processes
  * mean nothing there.
  */
-#ifndef SILLAGE_FIGURE_BY_NAME_H
-#define SILLAGE_FIGURE_BY_NAME_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -29,5 +28,3 @@ void *by_name_find(const struct by_name *rows, const char *name);
 void *by_name_add(struct by_name *rows, const char *name, size_t size);
 /* Frees the rows, too. */
 void by_name_fini(struct by_name *rows);
-
-#endif

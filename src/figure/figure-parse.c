@@ -70,6 +70,40 @@ static const struct table *find_list(const struct analysis *analysis, const char
 	return NULL;
 }
 
+#define NAMES_BYTES 330
+
+/* Adds "busy, idle": the columns that a figure can name, as users write them. */
+static void name_columns(char text[NAMES_BYTES], const struct table *table)
+{
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		const char *key = table->columns[i].key;
+		size_t len = strlen(key), used = strlen(text);
+
+		len -= len > 3 && strcmp(key + len - 3, "_ns") == 0 ? 3 : 0;
+		if (table->columns[i].kind != COLUMN_PRIO) {
+			(void)snprintf(text + used, NAMES_BYTES - used, "%s%.*s", used ? ", " : "",
+				       (int)len, key);
+		}
+	}
+}
+
+/* All that may follow "cpu.". */
+static void name_all(char text[NAMES_BYTES], const struct analysis *analysis)
+{
+	text[0] = '\0';
+	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		const struct table *table = &analysis->tables[t];
+		size_t used = strlen(text);
+
+		if (table->scope == SCOPE_TRACE) {
+			name_columns(text, table);
+		} else if (table->scope != SCOPE_LONGEST) {
+			(void)snprintf(text + used, NAMES_BYTES - used, "%s%s", used ? ", " : "",
+				       table->key);
+		}
+	}
+}
+
 /* ---- one figure ---- */
 
 static bool take_part(struct scan *scan, struct figure *figure, const char *name)
@@ -98,7 +132,7 @@ static bool goes_on_as_list(const struct scan *scan, const struct figure *figure
 
 static bool take_list(struct scan *scan, struct figure *figure, const struct table *list)
 {
-	char name[64];
+	char name[64], has[NAMES_BYTES] = "";
 
 	if (*scan->at == '[' && !which_parse(scan, list, figure)) {
 		return false;
@@ -111,16 +145,17 @@ static bool take_list(struct scan *scan, struct figure *figure, const struct tab
 		return scan_fail(scan, "expected .COLUMN");
 	}
 	scan->at++;
+	name_columns(has, list);
 	return (scan_name(scan, name, sizeof(name)) && find_column(figure, list, name)) ||
-	       scan_fail(scan, "%s.%s has no such column (sillage help json)",
-			 figure->analysis->name, list->key);
+	       scan_fail(scan, "%s.%s has no such column; it has %s", figure->analysis->name,
+			 list->key, has);
 }
 
 /* The column of a list, or of the trace. */
 static bool take_column(struct scan *scan, struct figure *figure)
 {
 	const struct table *list;
-	char name[64];
+	char name[64], has[NAMES_BYTES];
 
 	if (!scan_name(scan, name, sizeof(name))) {
 		return scan_fail(scan, "expected a figure of %s", figure->analysis->name);
@@ -138,9 +173,9 @@ static bool take_column(struct scan *scan, struct figure *figure)
 	}
 	if (!list) {
 		scan->at -= strlen(name);
-		return scan_fail(scan,
-				 "%s has no figure and no list of this name (sillage help json)",
-				 figure->analysis->name);
+		name_all(has, figure->analysis);
+		return scan_fail(scan, "%s has no figure and no list of this name; it has %s",
+				 figure->analysis->name, has);
 	}
 	return take_list(scan, figure, list);
 }
@@ -255,8 +290,8 @@ void figure_copy(struct figure *to, const struct figure *from)
 {
 	*to = *from;
 	to->text = mem_strdup(from->text);
-	to->key = from->key ? mem_strdup(from->key) : NULL;
-	to->pattern = from->pattern ? mem_strdup(from->pattern) : NULL;
+	to->key = mem_strdup_if(from->key);
+	to->pattern = mem_strdup_if(from->pattern);
 	if (from->per) {
 		to->per = mem_alloc(sizeof(*to->per));
 		figure_copy(to->per, from->per);

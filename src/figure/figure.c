@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "engine/tables/columns.h"
-#include "figure/which.h"
 
 /* ---- what it is ---- */
 

@@ -14,8 +14,7 @@
  * Of a quotient the second figure is of the same row, or of the trace.  It has no value where that
  * is 0, and is NAN there.
  */
-#ifndef SILLAGE_FIGURE_FIGURE_H
-#define SILLAGE_FIGURE_FIGURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ double figure_value(const struct figure *figure, const struct report *report,
 /* A number of the first column as a share or a rate, if the figure is one.  @ns: the time that it
  * is of; @values: of the row. */
 double figure_scale(const struct figure *figure, double number, double ns, const uint64_t *values);
-
-#endif

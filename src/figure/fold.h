@@ -4,8 +4,7 @@
  * Numbers of threads and processes mean nothing on another day.  So rows of one name are one row:
  * sums and levels are added, of maxima the largest counts, distributions are merged.
  */
-#ifndef SILLAGE_FIGURE_FOLD_H
-#define SILLAGE_FIGURE_FOLD_H
+#pragma once
 
 #include "figure/figure.h"
 
@@ -21,5 +20,3 @@ const struct report_table *fold_table(const struct fold *fold);
 const char *fold_name(const struct fold *fold, size_t at);
 /* The thread of the first row of that name; below 0: none. */
 int64_t fold_tid(const struct fold *fold, size_t at);
-
-#endif

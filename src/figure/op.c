@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/vec.h"
+
 static const struct {
 	const char *text, *words;
 } ops[] = {
@@ -15,7 +17,7 @@ static const struct {
 	[OP_AT_MOST] = { "<=", "at most" },
 };
 
-#define OPS (sizeof(ops) / sizeof(ops[0]))
+#define OPS ARRAY_COUNT(ops)
 
 bool op_parse(struct scan *scan, enum op *ret)
 {

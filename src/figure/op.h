@@ -1,8 +1,7 @@
 /*
  * op: how a value is compared with a limit.
  */
-#ifndef SILLAGE_FIGURE_OP_H
-#define SILLAGE_FIGURE_OP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool op_holds(enum op op, double value, double limit);
 bool op_wants_more(enum op op);
 /* Whether the value is nearer to what the comparison looks for; anything is nearer than NAN. */
 bool op_is_further(enum op op, double value, double than);
-
-#endif

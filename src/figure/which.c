@@ -281,6 +281,72 @@ bool which_chooses(const struct figure *figure, const struct report_row *row)
 	return !figure->pattern || matches(figure, row);
 }
 
+/* ---- selections ---- */
+
+/* Whether one of the numbers (no list: any number) is a row's. */
+static bool some_number(const struct figure *figure, const int64_t *at, size_t count)
+{
+	char number[24];
+	bool any = count == 0;
+
+	for (size_t i = 0; i < count; i++) {
+		(void)snprintf(number, sizeof(number), "%" PRId64, at[i]);
+		any |= figure->has_id ? figure->id == at[i]
+				      : fnmatch(figure->pattern, number, 0) == 0;
+	}
+	return any;
+}
+
+#define SIGNS "*?[\\"
+
+/* Whether there may be a text that both patterns match. */
+static bool may_match_both(const char *a, const char *b)
+{
+	size_t begin_a = strcspn(a, SIGNS), begin_b = strcspn(b, SIGNS);
+
+	if (!a[begin_a]) {
+		return fnmatch(b, a, 0) == 0;
+	}
+	if (!b[begin_b]) {
+		return fnmatch(a, b, 0) == 0;
+	}
+	return strncmp(a, b, begin_a < begin_b ? begin_a : begin_b) == 0;
+}
+
+static bool some_name(const struct figure *figure, const struct selection *selection)
+{
+	bool any = selection->comms.count == 0;
+
+	for (size_t i = 0; i < selection->comms.count; i++) {
+		any |= may_match_both(figure->pattern, selection->comms.at[i]);
+	}
+	return any;
+}
+
+bool which_is_selected(const struct figure *figure, const struct selection *selection)
+{
+	const struct table *table = figure->table;
+	uint8_t concerns = selection_of(selection) & (uint8_t)~table->of_all;
+	bool is_thread = table->scope == SCOPE_THREAD || table->scope == SCOPE_PAIR;
+	const char *key = figure->has_id    ? (is_thread ? "tid" : "pid")
+			  : figure->pattern ? figure->key
+					    : "";
+
+	if (table->scope == SCOPE_CPU && key[0]) {
+		return !(concerns & OF_ALL_CPUS) ||
+		       some_number(figure, selection->cpus.at, selection->cpus.count);
+	}
+	if (!(concerns & OF_ALL_THREADS) ||
+	    !(is_thread || table->scope == SCOPE_PROCESS || table->scope == SCOPE_PROCESS_PAIR)) {
+		return true;
+	}
+	return strcmp(key, "tid") == 0
+		       ? some_number(figure, selection->tids.at, selection->tids.count)
+	       : strcmp(key, "pid") == 0
+		       ? some_number(figure, selection->pids.at, selection->pids.count)
+		       : strcmp(key, "comm") != 0 || !is_thread || some_name(figure, selection);
+}
+
 static uint64_t hash_name(const char *text)
 {
 	return text ? hash_text(0, text) : 0;

@@ -7,8 +7,7 @@
  * part of it, and patterns hold inside, too.  A backslash takes the letter after it as it is.  What
  * no row can have is refused: a trigger that never fires helps no one.
  */
-#ifndef SILLAGE_FIGURE_WHICH_H
-#define SILLAGE_FIGURE_WHICH_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,6 +19,10 @@ bool which_parse(struct scan *scan, const struct table *list, struct figure *fig
 const char *which_pattern(const struct figure *figure);
 /* Whether the figure is about this row of its table. */
 bool which_chooses(const struct figure *figure, const struct report_row *row);
+
+/* Whether a row that it names may be among those of the selected threads and CPUs.  A process may
+ * be called after a thread that is not. */
+bool which_is_selected(const struct figure *figure, const struct selection *selection);
 
 /* Identifies a row of a table across windows. */
 struct which_identity {
@@ -41,5 +44,3 @@ bool which_chooses_name(const struct figure *figure, const char *name);
 bool which_is_by_name(const struct figure *figure);
 /* Prints what selects the row of this name: [comm=redis]. */
 void which_print(const struct table *table, const char *name, FILE *out);
-
-#endif

@@ -113,7 +113,7 @@ static const struct {
 	{ "preempt", false, "preempt.waited", NULL },
 };
 
-#define USUAL (sizeof(usual) / sizeof(usual[0]))
+#define USUAL ARRAY_COUNT(usual)
 
 static void add_usual(struct fleet_figures *figures, size_t at, bool by_container)
 {
@@ -146,13 +146,44 @@ void fleet_figure_add_default(struct fleet_figures *figures, bool by_container)
 
 void fleet_figures_fini(struct fleet_figures *figures)
 {
-	for (size_t i = 0; i < figures->at.count; i++) {
-		figure_free(figures->at.at[i]);
-	}
-	vec_fini(&figures->at);
+	vec_free_each(&figures->at, figure_free);
 }
 
 /* ---- values ---- */
+
+#define OF_CPUS     "cpu"
+#define UNKNOWN_KEY "unknown_ns"
+
+double fleet_figure_known(const struct report *report)
+{
+	double all = 0, unknown = 0;
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+
+		if (strcmp(table->analysis->name, OF_CPUS) != 0 ||
+		    table->table->scope != SCOPE_TRACE || table->row_count == 0) {
+			continue;
+		}
+		for (unsigned int c = 0; c < COLUMNS_MAX && table->table->columns[c].key; c++) {
+			double ns = (double)table->rows[0].values[c];
+
+			all += ns;
+			unknown += strcmp(table->table->columns[c].key, UNKNOWN_KEY) == 0 ? ns : 0;
+		}
+	}
+	return all > 0 ? 1 - unknown / all : 1;
+}
+
+/* Shares of CPUs are of the time that is known. */
+static double scale(const struct figure *figure, const struct report *report, double value)
+{
+	bool is_of_known = figure->is_share && !figure->per &&
+			   strcmp(figure->analysis->name, OF_CPUS) == 0 &&
+			   strcmp(figure_column(figure)->key, UNKNOWN_KEY) != 0;
+
+	return is_of_known ? value / fleet_figure_known(report) : value;
+}
 
 bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
 			const uint64_t *container, double *ret)
@@ -174,7 +205,8 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 		}
 	}
 	if (figure_has_value(&figure->figure, &together)) {
-		found = figure_value(&figure->figure, report, &together);
+		found = scale(&figure->figure, report,
+			      figure_value(&figure->figure, report, &together));
 	}
 	columns_empty(&figure->columns, values);
 	if (!isfinite(found)) {

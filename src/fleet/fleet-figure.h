@@ -6,8 +6,7 @@
  * counts, distributions merge.  A sum of time is a share of the window, as triggers compare it with
  * a %; other sums are as they are, or with `.rate` per second.
  */
-#ifndef SILLAGE_FLEET_FLEET_FIGURE_H
-#define SILLAGE_FLEET_FLEET_FIGURE_H
+#pragma once
 
 #include "base/err.h"
 #include "engine/tables/columns.h"
@@ -41,7 +40,7 @@ size_t fleet_figure_find(const struct fleet_figures *figures, const char *text);
  * value makes a percentile.  @container: only rows with this id; NULL: all. */
 bool fleet_figure_value(const struct fleet_figure *figure, const struct report *report,
 			const uint64_t *container, double *ret);
+/* The share of the CPUs' time of which is known what ran; 1 without figures of cpu. */
+double fleet_figure_known(const struct report *report);
 /* "share", "ns", "bytes/s", ... */
 const char *fleet_figure_unit(const struct fleet_figure *figure);
-
-#endif

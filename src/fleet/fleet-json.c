@@ -3,7 +3,6 @@
  */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "base/json.h"
 #include "engine/contract/row-key.h"
@@ -81,7 +80,10 @@ static void put_row(struct json *json, const struct fleet_table *table, const st
 	json_u64(json, "traces", row->traces);
 	json_moment(json, "begin", row->begin);
 	json_moment(json, "end", row->end);
+	json_u64(json, "covered_ns", row->covered_ns);
 	json_bool(json, "complete", row->is_complete);
+	json_real(json, "known", row->known);
+	json_bool(json, "judged", row->is_judged);
 	put_cells(json, table, row);
 	json_close(json, '}');
 }

@@ -1,8 +1,7 @@
 /*
  * fleet-output: a table of hosts as text, and as a JSON line (doc/json.md).
  */
-#ifndef SILLAGE_FLEET_FLEET_OUTPUT_H
-#define SILLAGE_FLEET_FLEET_OUTPUT_H
+#pragma once
 
 #include "fleet/fleet.h"
 #include "output/sink.h"
@@ -10,5 +9,3 @@
 /* output->top rows, 0: all; output->columns: the width. */
 void fleet_text(struct output *output, const struct fleet_table *table);
 void fleet_json(struct output *output, const struct fleet_table *table);
-
-#endif

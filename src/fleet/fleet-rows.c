@@ -60,6 +60,8 @@ void fleet_rows_absent(struct fleet_rows *rows, const char *host)
 	*vec_push(&rows->absent) = host;
 }
 
+#define KNOWN_LEAST 0.9 /* of the CPUs' time: a host of which less is known is not judged */
+
 /* ---- rows ---- */
 
 static void add_row(struct fleet_rows *rows, const char *host, size_t traces,
@@ -67,6 +69,7 @@ static void add_row(struct fleet_rows *rows, const char *host, size_t traces,
 {
 	const struct fleet_figures *figures = rows->config->figures;
 	struct fleet_row *row = vec_push(&rows->rows);
+	double known = fleet_figure_known(report);
 
 	*row = (struct fleet_row){
 		.host = host,
@@ -74,7 +77,10 @@ static void add_row(struct fleet_rows *rows, const char *host, size_t traces,
 		.container_id = container ? container->id : 0,
 		.begin = report->begin,
 		.end = report->end,
+		.covered_ns = report_covered_ns(report),
 		.is_complete = report->complete,
+		.known = known,
+		.is_judged = known >= KNOWN_LEAST,
 		.traces = traces,
 		.cells = mem_alloc((figures->at.count + 1) * sizeof(*row->cells)),
 	};
@@ -149,7 +155,7 @@ static void compare(struct fleet_rows *rows, size_t figure, double *values)
 	for (size_t i = 0; i < rows->rows.count; i++) {
 		const struct fleet_cell *cell = &rows->rows.at[i].cells[figure];
 
-		if (cell->is_known) {
+		if (cell->is_known && rows->rows.at[i].is_judged) {
 			values[count++] = cell->value;
 		}
 	}
@@ -157,7 +163,7 @@ static void compare(struct fleet_rows *rows, size_t figure, double *values)
 	for (size_t i = 0; i < rows->rows.count && robust_has_distance(column); i++) {
 		struct fleet_cell *cell = &rows->rows.at[i].cells[figure];
 
-		if (cell->is_known) {
+		if (cell->is_known && rows->rows.at[i].is_judged) {
 			cell->has_distance = true;
 			cell->distance = robust_distance(column, cell->value);
 			cell->is_far = robust_is_far(column, cell->value);
@@ -219,9 +225,7 @@ static void sort(struct fleet_rows *rows)
 			       .figures = figures->at.count };
 
 	assert(order.figure == SIZE_MAX || order.figure < order.figures);
-	for (size_t i = 0; i < rows->rows.count; i++) {
-		struct fleet_row *row = &rows->rows.at[i];
-
+	VEC_EACH(&rows->rows, row) {
 		row->furthest = -1;
 		for (size_t k = 0; k < figures->at.count; k++) {
 			if (row->cells[k].has_distance &&

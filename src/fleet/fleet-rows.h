@@ -1,8 +1,7 @@
 /*
  * fleet-rows: the rows of one table of hosts, until it is shown.
  */
-#ifndef SILLAGE_FLEET_FLEET_ROWS_H
-#define SILLAGE_FLEET_FLEET_ROWS_H
+#pragma once
 
 #include "fleet/fleet.h"
 
@@ -19,5 +18,3 @@ void fleet_rows_absent(struct fleet_rows *rows, const char *host);
 /* Finds out who is far from the others, and shows the table. */
 void fleet_rows_show(struct fleet_rows *rows, bool is_total, uint64_t seq);
 void fleet_rows_forget(struct fleet_rows *rows);
-
-#endif

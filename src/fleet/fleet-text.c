@@ -51,6 +51,7 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 			       row->container[0] ? row->container : id);
 	}
 	format_cut(text, NAME_WIDTH);
+	(void)strcat(text, row->is_complete ? "" : " *");
 }
 
 /* ---- what fits ---- */
@@ -318,6 +319,34 @@ static void put_absent(const struct fleet_layout *layout)
 	(void)fputs(layout->table->absent_count > 0 ? "\n" : "", layout->out);
 }
 
+/* What is said of rows: that something is missing in them, or too much. */
+static void put_incomplete(const struct fleet_layout *layout)
+{
+	const char *comma = "  less than 90 % is known, and not judged: ";
+	bool is_any = false;
+
+	for (size_t i = 0; i < layout->count; i++) {
+		is_any |= !layout->table->rows[i].is_complete;
+	}
+	(void)fputs(is_any ? "  * something is missing in it\n" : "", layout->out);
+	is_any = false;
+	for (size_t i = 0; i < layout->count; i++) {
+		const struct fleet_row *row = &layout->table->rows[i];
+		char name[2 * CELL_MAX], share[CELL_MAX];
+
+		if (!row->is_judged) {
+			row_name(name, row);
+			format_share(share, row->known);
+			(void)fputs(comma, layout->out);
+			text_put(layout->out, name, -1);
+			(void)fprintf(layout->out, " (%s)", share);
+			comma = ", ";
+			is_any = true;
+		}
+	}
+	(void)fputs(is_any ? "\n" : "", layout->out);
+}
+
 static void put_rest(const struct fleet_layout *layout)
 {
 	const struct fleet_table *table = layout->table;
@@ -360,6 +389,7 @@ static void put_table(const struct fleet_layout *layout)
 	put_others(layout, &to, "(median)", true);
 	put_others(layout, &to, "(spread)", false);
 	put_left_out(layout);
+	put_incomplete(layout);
 }
 
 void fleet_text(struct output *output, const struct fleet_table *table)
@@ -377,7 +407,10 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < table->figures->at.count; i++) {
-		layout.is_unknown[i] = table->columns[i].count == 0;
+		layout.is_unknown[i] = true;
+		for (size_t k = 0; k < table->row_count; k++) {
+			layout.is_unknown[i] &= !table->rows[k].cells[i].is_known;
+		}
 	}
 	(void)fprintf(layout.out, "%sfleet%s  %s%.12s .. %.12s  %zu host%s\n", layout.bold,
 		      layout.plain, table->is_total ? "total  " : "",

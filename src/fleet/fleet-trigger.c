@@ -97,8 +97,7 @@ void fleet_triggers_window(struct fleet_triggers *triggers, size_t host, const c
 				     NULL);
 		}
 	}
-	for (size_t i = 0; i < triggers->joint.count; i++) {
-		struct on_hosts *joint = &triggers->joint.at[i];
+	VEC_EACH(&triggers->joint, joint) {
 		struct on_host *on = host_of(joint, host, name);
 
 		if (!trigger_skips(joint->trigger, window)) {
@@ -124,19 +123,9 @@ void fleet_triggers_absent(struct fleet_triggers *triggers, size_t host, const c
 
 /* ---- all hosts ---- */
 
-static int by_host(const void *left, const void *right)
-{
-	const struct trigger_host *a = left, *b = right;
+ORDER(by_host, struct trigger_host, UP_TEXT(host))
 
-	return strcmp(a->host, b->host);
-}
-
-static int by_time(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_time, uint64_t)
 
 /* Since when it holds on so many of them. */
 static uint64_t since(const struct trigger_host *hosts, size_t count, size_t wanted)
@@ -177,9 +166,7 @@ static void end_joint(struct fleet_triggers *triggers, struct on_hosts *joint)
 	struct trigger_host *hosts = mem_alloc((joint->hosts.count + 1) * sizeof(*hosts));
 	size_t count = 0;
 
-	for (size_t i = 0; i < joint->hosts.count; i++) {
-		const struct on_host *on = &joint->hosts.at[i];
-
+	VEC_EACH(&joint->hosts, on) {
 		if (on->holds) {
 			hosts[count++] = (struct trigger_host){ on->name, &on->event };
 		}

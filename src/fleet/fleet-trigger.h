@@ -14,8 +14,7 @@
  * Windows come slot by slot: all hosts of a slot, then its end.  On a host that has no window in a
  * slot nothing holds.
  */
-#ifndef SILLAGE_FLEET_FLEET_TRIGGER_H
-#define SILLAGE_FLEET_FLEET_TRIGGER_H
+#pragma once
 
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -41,5 +40,3 @@ void fleet_triggers_total(struct fleet_triggers *triggers, const char *name,
 			  const struct report *total);
 /* After the last slot: tells the gate which triggers too few hosts have the figures of. */
 void fleet_triggers_end(struct fleet_triggers *triggers);
-
-#endif

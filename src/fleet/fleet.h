@@ -8,8 +8,7 @@
  * All traces of a host are put together, as `history --merged` does.  Windows come in time order by
  * slot, so that a slot is over when a window of a later one comes.
  */
-#ifndef SILLAGE_FLEET_FLEET_H
-#define SILLAGE_FLEET_FLEET_H
+#pragma once
 
 #include "fleet/fleet-figure.h"
 #include "fleet/fleet-trigger.h"
@@ -28,6 +27,9 @@ struct fleet_row {
 	uint64_t container_id;        /* of its PID namespace; ROW_KEY_NO_ID: not known */
 	uint64_t begin, end;          /* of its windows */
 	bool is_complete;             /* nothing of them is missing */
+	uint64_t covered_ns;          /* by its windows: less than from begin to end with holes */
+	double known;                 /* the share of the CPUs' time of which is known what ran */
+	bool is_judged;               /* that is enough: it takes part in what is usual */
 	size_t traces;
 	struct fleet_cell *cells; /* by figure */
 	double furthest;          /* the largest distance, without sign; below 0: none is known */
@@ -81,5 +83,3 @@ void fleet_end_slot(struct fleet *fleet);
 void fleet_drop_slot(struct fleet *fleet);
 /* Ends the open slot, and shows the total. */
 void fleet_end(struct fleet *fleet);
-
-#endif

@@ -13,12 +13,7 @@
 #define OF_MEAN   1.2533 /* sqrt(pi / 2) */
 #define FINENESS  64     /* a percentile may be so much too large (doc/definitions.md, 0.2) */
 
-static int by_value(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_VALUES(by_value, double)
 
 static double median_of(double *values, size_t count)
 {

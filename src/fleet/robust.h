@@ -8,8 +8,7 @@
  *
  * Of values from one normal distribution the spread estimates the standard deviation.
  */
-#ifndef SILLAGE_FLEET_ROBUST_H
-#define SILLAGE_FLEET_ROBUST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool robust_has_distance(const struct robust *robust);
 /* Below 0: below the median. */
 double robust_distance(const struct robust *robust, double value);
 bool robust_is_far(const struct robust *robust, double value);
-
-#endif

@@ -174,9 +174,7 @@ static uint64_t gone_of(const struct history_trace *trace)
 {
 	uint64_t gone = trace->gone;
 
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		const struct history_stream *stream = &trace->streams.at[i];
-
+	VEC_EACH(&trace->streams, stream) {
 		if (!stream->is_passed && stream->seq_num > 0 && stream->seq_num != UINT64_MAX &&
 		    stream->begin > gone) {
 			gone = stream->begin;

@@ -10,10 +10,8 @@
  *
  * The live loop's thread calls all functions.
  */
-#ifndef SILLAGE_HISTORY_HISTORY_H
-#define SILLAGE_HISTORY_HISTORY_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/mem.h"
@@ -71,5 +69,3 @@ struct history_stretch {
 void history_take(const struct history_trace *trace, uint64_t begin, uint64_t end,
 		  struct history_stretch *ret_stretch);
 void history_stretch_fini(struct history_stretch *stretch);
-
-#endif

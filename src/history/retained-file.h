@@ -10,8 +10,7 @@
  * A segment is closed with its last reference.  Packets are dropped roughly in the order of their
  * arrival, so segments do not outlive most of their packets.
  */
-#ifndef SILLAGE_HISTORY_RETAINED_FILE_H
-#define SILLAGE_HISTORY_RETAINED_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void retained_segment_unref(struct retained_segment *segment); /* NULL is fine *
 
 /* errno of the first write that failed, once; else, and in later calls, 0. */
 int retained_file_failed(struct retained_file *store);
-
-#endif

@@ -10,8 +10,7 @@
  * Only the worker changes a packet; once the history has it, it is constant and any thread may read
  * it with a reference.
  */
-#ifndef SILLAGE_HISTORY_RETAINED_H
-#define SILLAGE_HISTORY_RETAINED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ void retained_spill(struct retained *retained, struct retained_file *store);
  * and belongs to the caller.  Any thread.  NULL: the disk fails, or has other bytes than were
  * written. */
 const uint8_t *retained_bytes(const struct retained *retained, uint8_t **room, uint64_t *size);
-
-#endif

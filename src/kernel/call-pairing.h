@@ -23,8 +23,7 @@
  * Only `is_open` says whether there is a call: call_forget() leaves the other members as they are.
  * Checkpoints contain them, so their values count even while the slot is closed.
  */
-#ifndef SILLAGE_KERNEL_CALL_PAIRING_H
-#define SILLAGE_KERNEL_CALL_PAIRING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ static inline void call_forget(struct call_pairing *call)
 {
 	call->is_open = false;
 }
-
-#endif

@@ -12,8 +12,7 @@
  *
  * enum file_call numbers the rows: FILE_CALL_read, FILE_CALL_pread64, ...
  */
-#ifndef SILLAGE_KERNEL_FILE_CALLS_H
-#define SILLAGE_KERNEL_FILE_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -189,5 +188,3 @@ static inline uint64_t file_call_bytes(unsigned int call, bool has_ret, int64_t 
 	}
 	return file_call_results[call] == RETURNS_NOTHING && ret == 0 ? message_bytes : 0;
 }
-
-#endif

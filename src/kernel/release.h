@@ -16,8 +16,7 @@
  * - Whether a thread slept when a timer woke it may show later, by release_slept().  Until anything
  *   else comes of the thread it is in doubt; then the expiry is pending, too.
  */
-#ifndef SILLAGE_KERNEL_RELEASE_H
-#define SILLAGE_KERNEL_RELEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ void release_end(struct release *release, int32_t tid, size_t job, uint64_t ts);
 void release_fini(struct release *release);
 /* Writes it, or reads it into one that is all zero but for `jobs`. */
 void release_codec(struct codec *codec, struct release *release);
-
-#endif

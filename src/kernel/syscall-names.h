@@ -5,14 +5,15 @@
  * one exit_syscall, which names no call, served all calls.  The events of a 32-bit program on a
  * 64-bit kernel start with "compat_"; the labels of its calls end with "/32".
  */
-#ifndef SILLAGE_KERNEL_SYSCALL_NAMES_H
-#define SILLAGE_KERNEL_SYSCALL_NAMES_H
+#pragma once
 
 #include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/vec.h"
 
 #define SYSCALL_UNNAMED_ID 0 /* of exit_syscall, which can end any call */
 
@@ -23,7 +24,7 @@ static inline const char *syscall_name(const char *event, bool *ret_is_compat)
 
 	*ret_is_compat = strncmp(event, "compat_", 7) == 0;
 	event += *ret_is_compat ? 7 : 0;
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		size_t len = strlen(prefixes[i]);
 
 		if (strncmp(event, prefixes[i], len) == 0) {
@@ -48,6 +49,53 @@ static inline void syscall_label(const char *event, char *label, size_t size)
 	(void)snprintf(label, size, "%.*s%s", (int)room, name ? name : "?", is_compat ? mark : "");
 }
 
+/* Whether the call, by its label, waits for what others do, as most of its callers want: for a
+ * time, an event, a message, another thread.  "wait" is the operation of these (file-calls.h). */
+static inline bool syscall_waits(const char *label)
+{
+	static const char *const calls[] = {
+		"accept",
+		"accept4",
+		"clock_nanosleep",
+		"epoll_pwait",
+		"epoll_pwait2",
+		"epoll_wait",
+		"futex",
+		"futex_wait",
+		"futex_waitv",
+		"io_getevents",
+		"io_pgetevents",
+		"io_uring_enter",
+		"msgrcv",
+		"mq_timedreceive",
+		"nanosleep",
+		"pause",
+		"poll",
+		"ppoll",
+		"pselect6",
+		"restart_syscall",
+		"rt_sigsuspend",
+		"rt_sigtimedwait",
+		"select",
+		"semtimedop",
+		"sigsuspend",
+		"wait",
+		"wait4",
+		"waitid",
+		"waitpid",
+	};
+	size_t len = strcspn(label, "/");
+	const char *time = strstr(label, "_time");
+
+	len = time && (size_t)(time - label) < len ? (size_t)(time - label) : len;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		if (strlen(calls[i]) == len && strncmp(calls[i], label, len) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /*
  * A number for the call, equal for its entry and exit.  The numbers of Linux's 450 calls differ. If
  * two were equal, one could be taken for the other only after lost events.
@@ -66,5 +114,3 @@ static inline uint32_t syscall_id(const char *event)
 	}
 	return hash ? hash : 1; /* 0 is SYSCALL_UNNAMED_ID */
 }
-
-#endif

@@ -6,6 +6,8 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "base/vec.h"
+
 uint16_t task_state_encoding(const struct metadata *metadata)
 {
 	static const struct {
@@ -27,7 +29,7 @@ uint16_t task_state_encoding(const struct metadata *metadata)
 		return TASK_STATES_4_14;
 	}
 	minor = strtoul(end + 1, NULL, 10);
-	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(first); i++) {
 		if (major > first[i].major ||
 		    (major == first[i].major && minor >= first[i].minor)) {
 			return first[i].states;

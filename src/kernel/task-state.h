@@ -5,8 +5,7 @@
  * (doc/definitions.md, 0.5).  Every prev_state means exactly one of: ended, sleeps, preempted, or
  * none of these, which is a thread that left the CPU but can run.
  */
-#ifndef SILLAGE_KERNEL_TASK_STATE_H
-#define SILLAGE_KERNEL_TASK_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,16 +34,21 @@ static inline bool task_state_is_dead(uint64_t prev_state, uint16_t states)
 	return (prev_state & 0x70) && !(prev_state & 3);
 }
 
+/* The bits that the states of sleeping threads have, one of them at least, and those of the others
+ * that do not end have not. */
+static inline uint64_t task_state_sleep_bits(uint16_t states)
+{
+	return states == TASK_STATES_4_14 ? 0xCF : 0x8F;
+}
+
 /* Whether it waits for an event and cannot run before that. */
 static inline bool task_state_sleeps(uint64_t prev_state, uint16_t states)
 {
 	if (task_state_is_dead(prev_state, states)) {
 		return false;
 	}
-	if (states == TASK_STATES_4_14) {
-		return prev_state & 0xCF;
-	}
-	return (prev_state & 0x8F) || (prev_state == 512 && states <= TASK_STATES_3_9);
+	return (prev_state & task_state_sleep_bits(states)) ||
+	       (prev_state == 512 && states != TASK_STATES_4_14 && states <= TASK_STATES_3_9);
 }
 
 /* Whether it was preempted; kernels without preemption do not set the bit. */
@@ -58,5 +62,3 @@ static inline bool task_state_is_preempted(uint64_t prev_state, uint16_t states)
 	return (prev_state & marks[states]) && !task_state_is_dead(prev_state, states) &&
 	       !task_state_sleeps(prev_state, states);
 }
-
-#endif

@@ -9,8 +9,7 @@
  * So a tid is that of one thread after the other, and a thread may have two.  Its row or index,
  * which counts up with each new thread, is its identity.
  */
-#ifndef SILLAGE_KERNEL_THREAD_IDENTITY_H
-#define SILLAGE_KERNEL_THREAD_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ static inline bool process_name_by(struct process_name *name, int32_t tid, int64
 	*name = (struct process_name){ .rank = rank, .row = row };
 	return true;
 }
-
-#endif

@@ -16,8 +16,7 @@
  * - A wake-up in the ns of a switch-out is one of a thread that still runs: the switch-out comes
  *   behind it.  One whose switch-in was not seen is seen first (thread_phase_seen()).
  */
-#ifndef SILLAGE_KERNEL_THREAD_PHASE_H
-#define SILLAGE_KERNEL_THREAD_PHASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -153,5 +152,3 @@ static inline void thread_phase_lose(struct thread_phase *thread)
 }
 
 void thread_phase_codec(struct codec *codec, struct thread_phase *thread);
-
-#endif

@@ -11,8 +11,7 @@
  * A `sched_wakeup` that is not the source confirms: a thread that is still on its CPU then never
  * left it.  In a trace without `sched_wakeup` nothing confirms.
  */
-#ifndef SILLAGE_KERNEL_WAKE_SOURCE_H
-#define SILLAGE_KERNEL_WAKE_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline bool wake_source_wakes(int64_t tid, uint64_t success)
 {
 	return (int32_t)tid > 0 && success != 0;
 }
-
-#endif

@@ -505,31 +505,24 @@ int options_keep(struct options *options, const char *value, struct err *err)
 
 int options_output(struct options *options, const char *value, struct err *err)
 {
-	(void)err;
 	options->output = strcmp(value, "-") == 0 ? NULL : value;
 	return 0;
 }
 
 int options_no_retry(struct options *options, const char *value, struct err *err)
 {
-	(void)value;
-	(void)err;
 	options->retry_ns = 0;
 	return 0;
 }
 
 int options_quiet(struct options *options, const char *value, struct err *err)
 {
-	(void)value;
-	(void)err;
 	options->verbosity = -1;
 	return 0;
 }
 
 int options_verbose(struct options *options, const char *value, struct err *err)
 {
-	(void)value;
-	(void)err;
 	options->verbosity = 1;
 	return 0;
 }

@@ -70,14 +70,12 @@ static void print_one(void *user, const char *name, const char *path)
 {
 	char *summary = model_summary(path);
 
-	(void)user;
 	(void)printf("%-10s %s\n", name, summary ? summary : "");
 	free(summary);
 }
 
 static void list_one(void *user, const char *name, const char *path)
 {
-	(void)path;
 	(void)fprintf(user, "%s ", name);
 }
 

@@ -11,8 +11,7 @@
  *
  * Values are borrowed from the argument vector's copies, which live as long as struct options.
  */
-#ifndef SILLAGE_OPTIONS_PARTS_H
-#define SILLAGE_OPTIONS_PARTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -42,7 +41,8 @@ struct option {
 	char letter; /* 0: none */
 	const char *name;
 	const char *argument; /* in the help text; NULL: the option has no value */
-	const char *help;
+	const char
+		*help; /* "(COMMAND, COMMAND: A; COMMAND: B; C)" at its end: what it is for each */
 	unsigned int commands; /* FOR_... */
 	enum option_kind kind;
 	uint16_t offset; /* of the member in struct options */
@@ -53,7 +53,8 @@ struct option {
 	option_take_function *take;
 	void (*list)(FILE *out); /* prints the words that its value is made of, for completion */
 	const char *needs;       /* it has no effect without one of these options, commas between */
-	bool once;               /* two of them would look as if both counted */
+	const char *group; /* the heading above it in a long help; NULL: that of the row before */
+	bool once;         /* two of them would look as if both counted */
 };
 
 /* ---- options-table.c ---- */
@@ -108,5 +109,3 @@ void options_list_label_models(FILE *out);
 
 /* -EINVAL: @word is unknown; the message suggests the one of @words that is most like it. */
 int options_refuse(struct err *err, const char *noun, const char *word, const char *const *words);
-
-#endif

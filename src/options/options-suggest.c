@@ -26,7 +26,7 @@ const char *options_command(unsigned int command)
 
 	assert(command != 0);
 	for (; command >> i != 1; i++) {
-		assert(i + 1 < sizeof(names) / sizeof(names[0])); /* in the order of FOR_... */
+		assert(i + 1 < ARRAY_COUNT(names)); /* in the order of FOR_... */
 	}
 	return names[i];
 }

@@ -460,10 +460,7 @@ void options_fini(struct options *options)
 	vec_fini(&options->ust);
 	if (retained) {
 		(void)poptFreeContext(retained->context);
-		for (size_t i = 0; i < retained->values.count; i++) {
-			free(retained->values.at[i]);
-		}
-		vec_fini(&retained->values);
+		vec_free_each(&retained->values, free);
 		free(retained);
 		options->memory = NULL;
 	}
@@ -480,21 +477,92 @@ static int option_names(char *text, size_t size, const struct option *option)
 			option->argument ? option->argument : "");
 }
 
-void options_print_help(unsigned int command, FILE *out)
+/* Of "top, compare" whether it has the command; of what is no list of names: false. */
+static bool is_for(const char *names, size_t len, const char *command, bool *ret_is_list)
 {
+	size_t own = strlen(command);
+	bool is_found = false;
+
+	*ret_is_list = len > 0 && strspn(names, "abcdefghijklmnopqrstuvwxyz, ") >= len;
+	for (const char *at = names; *ret_is_list && at < names + len;
+	     at += strcspn(at, ",:") + 1) {
+		at += *at == ' ';
+		is_found |= strncmp(at, command, own) == 0 && strchr(",:", at[own]);
+	}
+	return is_found;
+}
+
+/* The part of "top, compare: all; count,cpu" that is for the command; NULL: none. */
+static const char *part_for(const char *parts, const char *command, int *ret_len)
+{
+	const char *usual = NULL;
+	int usual_len = 0;
+
+	for (const char *at = parts; *at && *at != ')'; at += *at == ';' ? 2 : 0) {
+		size_t len = strcspn(at, ";)"), names = strcspn(at, ":;)");
+		bool is_list = false,
+		     is_own = at[names] == ':' && is_for(at, names, command, &is_list);
+
+		if (is_own) {
+			*ret_len = (int)(len - names - 2);
+			return at + names + 2;
+		}
+		if (!is_list && !usual) {
+			usual = at;
+			usual_len = (int)len;
+		}
+		at += len;
+	}
+	*ret_len = usual_len;
+	return usual;
+}
+
+/* The last bracket may have a part for each of some commands. */
+static void print_own(const char *help, const char *command, FILE *out)
+{
+	const char *open = strrchr(help, '('), *own;
+	bool has_parts = open && strchr(open, ':') && help[strlen(help) - 1] == ')';
+	bool is_list = false;
+	int len = 0;
+
+	if (has_parts) {
+		(void)is_for(open + 1, strcspn(open + 1, ":;)"), command, &is_list);
+	}
+	if (!is_list) {
+		(void)fprintf(out, "%s\n", help);
+		return;
+	}
+	own = part_for(open + 1, command, &len);
+	(void)fprintf(out, "%.*s", (int)(open - help) - 1, help);
+	(void)fprintf(out, own ? " (%.*s)\n" : "\n", len, own);
+}
+
+#define GROUPS_FROM 20 /* options: fewer need no headings */
+
+void options_print_help(unsigned int command, const char *name, FILE *out)
+{
+	const char *group = NULL, *shown = NULL;
 	char names[80];
-	int width = 0;
+	int width = 0, count = 0;
 
 	for (const struct option *option = options_table; option->name; option++) {
 		int len = option_names(names, sizeof(names), option);
 
 		assert(len > 0 && (size_t)len < sizeof(names));
 		width = (option->commands & command) && len > width ? len : width;
+		count += (option->commands & command) != 0;
 	}
 	for (const struct option *option = options_table; option->name; option++) {
-		if (option->commands & command) {
-			(void)option_names(names, sizeof(names), option);
-			(void)fprintf(out, "  %-*s  %s\n", width, names, option->help);
+		group = option->group ? option->group : group;
+		if (!(option->commands & command)) {
+			continue;
 		}
+		if (count >= GROUPS_FROM && group != shown) {
+			(void)fprintf(out, "%s%s:\n", shown ? "\n" : "", group);
+			shown = group;
+		}
+		(void)option_names(names, sizeof(names), option);
+		(void)fprintf(out, "  %-*s  ", width, names);
+		print_own(option->help, name, out);
 	}
 }

@@ -9,8 +9,7 @@
  * allows, or its default; options that exclude each other, or have no effect, are refused.  Members
  * point into memory that options_fini() frees.
  */
-#ifndef SILLAGE_OPTIONS_H
-#define SILLAGE_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,6 +70,7 @@ struct options {
 	bool wait_viewer, as_now;
 	bool stats;
 	const char *metrics, *web;
+	const char *metrics_profile; /* NULL: full */
 	struct selection selection;
 	struct display display;
 	struct period_set periods;
@@ -147,7 +147,7 @@ void options_fini(struct options *options);
 const char *options_command(unsigned int command);
 
 /* Prints the options of a command, a line each. */
-void options_print_help(unsigned int command, FILE *out);
+void options_print_help(unsigned int command, const char *name, FILE *out);
 
 /* Prints a completion for bash; @commands ends with a name of NULL. */
 struct options_command {
@@ -158,5 +158,3 @@ void options_print_completion(const struct options_command *commands, FILE *out)
 
 /* The one of @words (ends with NULL) that is most like @word; NULL: none is near. */
 const char *options_nearest(const char *word, const char *const *words);
-
-#endif

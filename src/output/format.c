@@ -107,34 +107,61 @@ void format_histogram(char *text, size_t size, const char *title, const struct h
 
 /* ---- cells ---- */
 
+/* Adds the cells of one column.  Returns how many. */
+static size_t parts_of(const struct report_table *of, unsigned int at, struct cell *cells)
+{
+	const struct column *column = &of->table->columns[at];
+	bool is_histogram = column->kind == COLUMN_HISTOGRAM;
+	bool is_unknown = report_is_unknown(of, at);
+
+	if (!column->title ||
+	    (column->kind == COLUMN_PRIO && scope_is_of_threads(of->table->scope))) {
+		return 0;
+	}
+	if (!is_histogram || of->table->shows_means) {
+		cells[0] = (struct cell){ column, at,
+					  is_histogram ? HISTOGRAM_MEAN : HISTOGRAM_NO_PART,
+					  is_unknown, column->title };
+		return 1;
+	}
+	for (size_t k = 0; k < CELL_PARTS; k++) {
+		cells[k] = (struct cell){ column, at, parts[k].part, is_unknown,
+					  parts[k].title ? parts[k].title : column->title };
+	}
+	return CELL_PARTS;
+}
+
 size_t format_parts(const struct report_table *of, struct cell cells[CELLS_MAX])
 {
 	const struct table *table = of->table;
-	size_t count = 0;
+	uint32_t mask = table->sort_mask;
+	unsigned int first = mask && !(mask & (mask - 1)) ? (unsigned int)__builtin_ctz(mask) : 0;
+	size_t count;
 
+	first = table->columns[first].kind == COLUMN_HISTOGRAM ? 0 : first;
+	count = parts_of(of, first, cells);
 	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
-		const struct column *column = &table->columns[i];
-		bool is_histogram = column->kind == COLUMN_HISTOGRAM;
-
-		if (!column->title ||
-		    (column->kind == COLUMN_PRIO && scope_is_of_threads(table->scope))) {
-			continue;
-		}
-		if (!is_histogram || table->shows_means) {
-			cells[count++] =
-				(struct cell){ column, i,
-					       is_histogram ? HISTOGRAM_MEAN : HISTOGRAM_NO_PART,
-					       report_is_unknown(of, i), column->title };
-			continue;
-		}
-		for (size_t k = 0; k < CELL_PARTS; k++) {
-			cells[count++] =
-				(struct cell){ column, i, parts[k].part, report_is_unknown(of, i),
-					       parts[k].title ? parts[k].title : column->title };
-		}
+		count += i == first ? 0 : parts_of(of, i, cells + count);
 	}
 	assert(count <= CELLS_MAX);
 	return count;
+}
+
+void format_keep_order(const struct report_table *of, const struct display *display,
+		       struct cell *cells, size_t count, size_t shown)
+{
+	struct report_order order = report_order(of->table, display);
+	enum histogram_part part = order.part == HISTOGRAM_NO_PART ? HISTOGRAM_SUM : order.part;
+
+	assert(shown <= count);
+	for (size_t i = shown; shown > 0 && i < count; i++) {
+		bool is_it = order.mask == 1u << cells[i].at && order.per == 0 &&
+			     (cells[i].column->kind != COLUMN_HISTOGRAM || cells[i].part == part);
+
+		if (is_it && !cells[i].column->is_share) { /* a share has no room */
+			cells[shown - 1] = cells[i];
+		}
+	}
 }
 
 const char *format_title(const struct cell *cell)
@@ -200,7 +227,7 @@ const char *format_rows_title(const struct table *table)
 		[SCOPE_CONTAINER_PAIR] = "PAIR",
 	};
 
-	assert((size_t)table->scope < sizeof(titles) / sizeof(titles[0]));
+	assert((size_t)table->scope < ARRAY_COUNT(titles));
 	return table->title ? table->title : titles[table->scope];
 }
 

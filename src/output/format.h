@@ -10,8 +10,7 @@
  * Texts are cut to CELL_MAX bytes.  Names come from traces and may hold any bytes; whoever prints
  * them makes them harmless (units_letter()).
  */
-#ifndef SILLAGE_OUTPUT_FORMAT_H
-#define SILLAGE_OUTPUT_FORMAT_H
+#pragma once
 
 #include "base/histogram.h"
 #include "engine/tables/report.h"
@@ -31,8 +30,13 @@ struct cell {
 #define CELL_PARTS 8 /* of a histogram, the most useful first */
 #define CELLS_MAX  (COLUMNS_MAX * CELL_PARTS)
 
-/* All cells that a table can show, in order.  Returns how many. */
+/* All cells that a table can show: the single column that rows are sorted by, then the others in
+ * their order.  Returns how many. */
 size_t format_parts(const struct report_table *table, struct cell cells[CELLS_MAX]);
+/* Where only the first @shown of @count cells have room: the one that rows are sorted by is one of
+ * them, in the place of the last.  No other cell says why rows are in that order. */
+void format_keep_order(const struct report_table *table, const struct display *display,
+		       struct cell *cells, size_t count, size_t shown);
 const char *format_title(const struct cell *cell);
 void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row);
 /* The value of a cell, to sort rows by. */
@@ -63,5 +67,3 @@ void format_figure(char text[CELL_MAX], const struct figure *figure, double valu
 /* A histogram in a line: count, mean, 99th percentile and maximum. */
 void format_histogram(char *text, size_t size, const char *title,
 		      const struct histogram *histogram);
-
-#endif

@@ -4,8 +4,7 @@
  * The shapes belong to output, so that a sink knows neither triggers nor captures; whoever has
  * them fills them.
  */
-#ifndef SILLAGE_OUTPUT_NOTICE_H
-#define SILLAGE_OUTPUT_NOTICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ struct capture_result {
 	bool is_complete;                /* nothing is known to be missing in it */
 	unsigned int extras, has_extras; /* CAPTURE_...: wanted, and written */
 };
-
-#endif

@@ -6,8 +6,7 @@
  * is longer than PLAIN_NAME_MAX bytes.  Different names may become the same: who makes a file of
  * one looks whether it exists.
  */
-#ifndef SILLAGE_OUTPUT_PLAIN_NAME_H
-#define SILLAGE_OUTPUT_PLAIN_NAME_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -16,5 +15,3 @@
 
 /* From malloc(). */
 char *plain_name(const char *name);
-
-#endif

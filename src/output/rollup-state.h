@@ -1,8 +1,7 @@
 /*
  * rollup-state: the inside of a rollup, shared by rollup.c and rollup-threads.c.
  */
-#ifndef SILLAGE_OUTPUT_ROLLUP_STATE_H
-#define SILLAGE_OUTPUT_ROLLUP_STATE_H
+#pragma once
 
 #include <string.h>
 
@@ -44,14 +43,12 @@ static inline bool rollup_row_equal(const struct rollup_row *a, const struct rol
 
 static inline bool rollup_rows_is_used(const void *unused, struct rollup_row *const *row)
 {
-	(void)unused;
 	return *row;
 }
 
 static inline const struct rollup_row *rollup_rows_key(const void *unused,
 						       struct rollup_row *const *row)
 {
-	(void)unused;
 	return *row;
 }
 
@@ -94,6 +91,7 @@ struct rollup {
 	struct rollup_views view_at;       /* the index in views of an id */
 	VEC(struct rollup_name) names;
 	VEC(struct report_part) parts; /* by analysis, as windows have them first */
+	VEC(struct report_span) spans; /* that windows cover, in order; they do not touch */
 	VEC(struct rollup *) groups;   /* of the windows of group 1, 2, ... (report.group) */
 };
 
@@ -112,5 +110,3 @@ void rollup_note_names(struct rollup *rollup, const struct report_table *from);
 void rollup_group(struct rollup *rollup, struct rollup_table *table);
 /* The analysis' table of threads, if it was in the windows and @table is the sum of it. */
 struct rollup_table *rollup_threads_of(struct rollup *rollup, const struct rollup_table *table);
-
-#endif

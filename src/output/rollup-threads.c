@@ -96,8 +96,7 @@ static void show_begun_by(struct rollup_row *row, const struct report_view *view
 
 static void learn_instances(struct rollup_table *table, const struct report_view *view)
 {
-	for (size_t i = 0; i < table->all.count; i++) {
-		struct rollup_row *row = table->all.at[i];
+	VEC_EACH_OF(&table->all, row) {
 		struct instance *instance = &row->instance;
 
 		if (instance->thread_id != 0 &&
@@ -250,8 +249,7 @@ static struct rollup_row *container_of(struct rollup *rollup, struct rollup_tabl
 /* By container: rows of processes say which one they are in. */
 static void place_processes(const struct rollup *rollup, struct rollup_table *table)
 {
-	for (size_t i = 0; i < table->all.count; i++) {
-		struct rollup_row *row = table->all.at[i];
+	VEC_EACH_OF(&table->all, row) {
 		uint32_t pid_ns = row->view.container;
 
 		free(row->by);

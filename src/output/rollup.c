@@ -44,9 +44,7 @@ void rollup_free(struct rollup *rollup)
 	if (!rollup) {
 		return;
 	}
-	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct rollup_table *table = rollup->tables.at[t];
-
+	VEC_EACH_OF(&rollup->tables, table) {
 		empty(table);
 		rollup_rows_fini(&table->by_key);
 		columns_fini(&table->columns);
@@ -60,10 +58,8 @@ void rollup_free(struct rollup *rollup)
 	vec_fini(&rollup->views);
 	vec_fini(&rollup->names);
 	vec_fini(&rollup->parts);
-	for (size_t i = 0; i < rollup->groups.count; i++) {
-		rollup_free(rollup->groups.at[i]);
-	}
-	vec_fini(&rollup->groups);
+	vec_fini(&rollup->spans);
+	vec_free_each(&rollup->groups, rollup_free);
 	rollup_views_fini(&rollup->view_at);
 	free(rollup);
 }
@@ -150,7 +146,7 @@ static struct rollup_row *new_row(struct rollup_table *table, const struct repor
 	row->source = source;
 	row->named.rank = PROCESS_UNNAMED;
 	show_name(row, from);
-	row->keyed = from->keyed ? mem_strdup(from->keyed) : NULL;
+	row->keyed = mem_strdup_if(from->keyed);
 	row->row.keyed = row->keyed;
 	row->row.values = row->values;
 	*vec_push(&table->all) = row;
@@ -279,7 +275,7 @@ static void sort(struct rollup *rollup, struct rollup_table *table)
 	if (table->table->scope != SCOPE_LONGEST) {
 		report_sort(table->table, NULL, table->rows.at, table->rows.count, rollup->top);
 	} else if (table->rows.count > 1) {
-		qsort(table->rows.at, table->rows.count, sizeof(table->rows.at[0]), by_instance);
+		vec_sort(&table->rows, by_instance);
 		table->rows.count = table->rows.count < most ? table->rows.count : most;
 	}
 	for (size_t i = 0; table->table->scope == SCOPE_LONGEST && i < table->rows.count; i++) {
@@ -330,12 +326,50 @@ static void begin(struct rollup *rollup, const struct report *window)
 	rollup->views.count = 0;
 	rollup->names.count = 0;
 	rollup->parts.count = 0;
+	rollup->spans.count = 0;
 	rollup_views_clear(&rollup->view_at);
 	rollup->is_open = true;
 	rollup->report = (struct report){ .kind = REPORT_WINDOW,
 					  .seq = rollup->seq++,
 					  .begin = window->begin,
 					  .complete = true };
+}
+
+/* Most windows continue the last span. */
+static void add_span(struct rollup *rollup, uint64_t begin, uint64_t end)
+{
+	size_t first = rollup->spans.count, past;
+
+	while (first > 0 && rollup->spans.at[first - 1].end >= begin) {
+		first--;
+	}
+	for (past = first; past < rollup->spans.count && rollup->spans.at[past].begin <= end;
+	     past++) {
+		const struct report_span *span = &rollup->spans.at[past];
+
+		begin = span->begin < begin ? span->begin : begin;
+		end = span->end > end ? span->end : end;
+	}
+	if (past == first) {
+		(void)vec_push(&rollup->spans);
+		memmove(rollup->spans.at + first + 1, rollup->spans.at + first,
+			(rollup->spans.count - 1 - first) * sizeof(rollup->spans.at[0]));
+	} else {
+		memmove(rollup->spans.at + first + 1, rollup->spans.at + past,
+			(rollup->spans.count - past) * sizeof(rollup->spans.at[0]));
+		rollup->spans.count -= past - first - 1;
+	}
+	rollup->spans.at[first] = (struct report_span){ begin, end };
+}
+
+static void add_spans(struct rollup *rollup, const struct report *from)
+{
+	if (from->span_count == 0) {
+		add_span(rollup, from->begin, from->end);
+	}
+	for (size_t i = 0; i < from->span_count; i++) {
+		add_span(rollup, from->spans[i].begin, from->spans[i].end);
+	}
 }
 
 static void add_figures(struct report *to, const struct report *from)
@@ -427,11 +461,8 @@ static void take_groups(struct rollup *rollup)
 	if (!is_any) {
 		return;
 	}
-	qsort(rollup->shown.at, rollup->shown.count, sizeof(rollup->shown.at[0]), by_analysis);
-	if (rollup->missing.count > 1) {
-		qsort(rollup->missing.at, rollup->missing.count, sizeof(rollup->missing.at[0]),
-		      by_missing);
-	}
+	vec_sort(&rollup->shown, by_analysis);
+	vec_sort(&rollup->missing, by_missing);
 }
 
 const struct report *rollup_take(struct rollup *rollup)
@@ -440,9 +471,7 @@ const struct report *rollup_take(struct rollup *rollup)
 		return NULL;
 	}
 	rollup->shown.count = 0;
-	for (size_t t = 0; t < rollup->tables.count; t++) {
-		struct rollup_table *table = rollup->tables.at[t];
-
+	VEC_EACH_OF(&rollup->tables, table) {
 		rollup_group(rollup, table);
 		sort(rollup, table);
 		*vec_push(&rollup->shown) = (struct report_table){ .analysis = table->analysis,
@@ -459,6 +488,11 @@ const struct report *rollup_take(struct rollup *rollup)
 	rollup->report.missing_count = rollup->missing.count;
 	rollup->report.parts = rollup->parts.at;
 	rollup->report.part_count = rollup->parts.count;
+	if (rollup->spans.count > 1) {
+		rollup->report.spans = rollup->spans.at;
+		rollup->report.span_count = rollup->spans.count;
+		rollup->report.complete = false;
+	}
 	rollup->report.views = rollup->views.at;
 	rollup->report.view_count = rollup->views.count;
 	rollup->is_open = false;
@@ -470,6 +504,7 @@ const struct report *rollup_take(struct rollup *rollup)
 static void add_missing(struct rollup *rollup, const struct report *window)
 {
 	rollup->missing.count = rollup->joins ? rollup->missing.count : 0;
+	rollup->report.tracer = window->tracer;
 	for (size_t i = 0; i < window->missing_count; i++) {
 		bool is_known = false;
 
@@ -497,6 +532,7 @@ void rollup_add(struct rollup *rollup, const struct report *window, uint32_t sou
 		rollup->missing.count = 0;
 	}
 	add_figures(&rollup->report, window);
+	add_spans(rollup, window);
 	for (size_t i = 0; i < window->part_count; i++) {
 		add_part(rollup, &window->parts[i]);
 	}
@@ -528,6 +564,7 @@ void rollup_report(struct rollup *rollup, const struct report *report, rollup_sh
 {
 	if (rollup && report->kind == REPORT_WINDOW) {
 		rollup_add(rollup, report, 0);
+		rollup->spans.count = 1; /* the engine leaves no hole between its windows */
 		if (report->end / rollup->interval_ns >
 		    rollup->report.begin / rollup->interval_ns) {
 			show(user, rollup_take(rollup));

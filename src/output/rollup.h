@@ -16,8 +16,7 @@
  * A rollup serves one trace, or joins windows of several traces.  Reports that it shows point into
  * it, and are valid until the next call.
  */
-#ifndef SILLAGE_OUTPUT_ROLLUP_H
-#define SILLAGE_OUTPUT_ROLLUP_H
+#pragma once
 
 #include "engine/tables/report.h"
 
@@ -44,5 +43,3 @@ void rollup_join(struct rollup *rollup);
 void rollup_add(struct rollup *rollup, const struct report *window, uint32_t source);
 /* The long window, which is over; NULL: none was begun. */
 const struct report *rollup_take(struct rollup *rollup);
-
-#endif

@@ -185,10 +185,7 @@ static void sums_fini(struct shown_sums *sums)
 
 void shown_fini(struct shown *shown)
 {
-	for (size_t i = 0; i < shown->sums.count; i++) {
-		sums_fini(&shown->sums.at[i]);
-	}
-	vec_fini(&shown->sums);
+	vec_fini_each(&shown->sums, sums_fini);
 	vec_fini(&shown->tables);
 	vec_fini(&shown->missing);
 	arena_fini(&shown->arena);

@@ -8,8 +8,7 @@
  *     report ──► shown ──► sink
  *        └─────► triggers, metrics, stores, phases
  */
-#ifndef SILLAGE_OUTPUT_SHOWN_H
-#define SILLAGE_OUTPUT_SHOWN_H
+#pragma once
 
 #include "base/arena.h"
 #include "figure/by-name.h"
@@ -31,5 +30,3 @@ struct shown {
 /* @shown is zeroed; it is valid as long as @report. */
 void shown_init(struct shown *shown, const struct output *output, const struct report *report);
 void shown_fini(struct shown *shown);
-
-#endif

@@ -325,7 +325,7 @@ char *output_trace_text(const struct trace_identity *identity, bool with_path)
 				with_path ? identity->path : NULL };
 	char *text = mem_strdup(""), *longer;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		if (parts[i]) {
 			const char *between = parts[i] == identity->path ? " in " : "/";
 

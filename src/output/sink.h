@@ -9,8 +9,7 @@
  * --format names.  Its state is in struct output.  Failed writes are recorded there and reported by
  * output_check() or output_close(), so that sinks need not look.
  */
-#ifndef SILLAGE_OUTPUT_SINK_H
-#define SILLAGE_OUTPUT_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -141,5 +140,3 @@ char *output_trace_text(const struct trace_identity *identity, bool with_path);
 void output_trace_fini(struct trace_identity *identity);
 
 #include "output/sinks/json.h" /* lines of triggers and captures, for control sockets and commands */
-
-#endif

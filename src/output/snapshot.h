@@ -1,8 +1,7 @@
 /*
  * snapshot: a window of a trace that the full screen keeps: a copy of a report's first rows.
  */
-#ifndef SILLAGE_OUTPUT_SNAPSHOT_H
-#define SILLAGE_OUTPUT_SNAPSHOT_H
+#pragma once
 
 #include "base/arena.h"
 #include "engine/tables/report.h"
@@ -24,5 +23,3 @@ void snapshot_free(struct snapshot *snapshot); /* NULL is fine */
 /* The first table of the analysis that has @scope; NULL: there is none. */
 const struct report_table *snapshot_table(const struct snapshot *snapshot, const char *analysis,
 					  enum scope scope);
-
-#endif

@@ -62,12 +62,7 @@ void processes_remove(struct processes *processes, int32_t tid)
 	(void)process_rows_drop(&processes->rows, (uint64_t)(uint32_t)tid);
 }
 
-static int by_tid(const void *left, const void *right)
-{
-	const struct process *a = left, *b = right;
-
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
-}
+ORDER(by_tid, struct process, UP(tid))
 
 void processes_show(struct processes *processes)
 {
@@ -77,9 +72,7 @@ void processes_show(struct processes *processes)
 	HASH_EACH(process_rows, &processes->rows, one) {
 		*vec_push(&rows) = one->value;
 	}
-	if (rows.count > 0) {
-		qsort(rows.at, rows.count, sizeof(*rows.at), by_tid);
-	}
+	vec_sort(&rows, by_tid);
 	for (size_t i = 0; i < rows.count; i++) {
 		put(processes, &rows.at[i]);
 	}

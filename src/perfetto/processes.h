@@ -4,8 +4,7 @@
  *
  * Before the range they are collected; from processes_show() on each is written at once.
  */
-#ifndef SILLAGE_PERFETTO_PROCESSES_H
-#define SILLAGE_PERFETTO_PROCESSES_H
+#pragma once
 
 #include "perfetto/writer.h"
 
@@ -24,5 +23,3 @@ void processes_set(struct processes *processes, const struct process *row);
 void processes_remove(struct processes *processes, int32_t tid);
 /* Writes those that were collected. */
 void processes_show(struct processes *processes);
-
-#endif

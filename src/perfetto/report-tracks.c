@@ -45,18 +45,7 @@ struct track_spans {
 	VEC(struct track_span) at;
 };
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct track_span *a = left, *b = right;
-
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	if (a->end != b->end) {
-		return a->end > b->end ? -1 : 1;
-	}
-	return strcmp(a->name, b->name);
-}
+ORDER(by_begin, struct track_span, UP(begin) DOWN(end) UP_TEXT(name))
 
 struct lane {
 	uint64_t track, until;
@@ -78,11 +67,8 @@ static void draw(const struct tracks_of *tracks, struct track_spans *spans, uint
 {
 	VEC(struct lane) lanes = { 0 };
 
-	if (spans->at.count > 0) {
-		qsort(spans->at.at, spans->at.count, sizeof(*spans->at.at), by_begin);
-	}
-	for (size_t i = 0; i < spans->at.count; i++) {
-		struct track_span *span = &spans->at.at[i];
+	vec_sort(&spans->at, by_begin);
+	VEC_EACH(&spans->at, span) {
 		struct lane *lane = free_lane(lanes.at, lanes.count, span->begin);
 
 		if (!lane) {
@@ -295,9 +281,7 @@ static void draw_inversions(const struct tracks_of *tracks)
 	const struct deep_report *report = tracks->report;
 	struct track_spans *by_thread = new_spans(tracks);
 
-	for (size_t i = 0; i < report->victims.count; i++) {
-		const struct report_victim *victim = &report->victims.at[i];
-
+	VEC_EACH(&report->victims, victim) {
 		for (size_t k = 0; k < victim->findings.count; k++) {
 			add_finding(tracks, &by_thread[victim->thread], &victim->findings.at[k]);
 		}

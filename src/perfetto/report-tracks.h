@@ -8,13 +8,10 @@
  *     executions, inversions   of each thread
  *     about this report        why its range was chosen, and the triggers of a capture
  */
-#ifndef SILLAGE_PERFETTO_REPORT_TRACKS_H
-#define SILLAGE_PERFETTO_REPORT_TRACKS_H
+#pragma once
 
 #include "perfetto/writer.h"
 
 struct deep_report;
 
 void report_tracks_add(struct perfetto *writer, const struct deep_report *report);
-
-#endif

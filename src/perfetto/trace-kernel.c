@@ -71,7 +71,7 @@
 
 const struct plan_request kernel_requests[] = { EVENTS(REQUEST) };
 static const uint8_t kinds[] = { EVENTS(KIND) };
-const size_t kernel_request_count = sizeof(kernel_requests) / sizeof(kernel_requests[0]);
+const size_t kernel_request_count = ARRAY_COUNT(kernel_requests);
 
 /* ---- CPUs ---- */
 

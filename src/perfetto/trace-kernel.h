@@ -1,8 +1,7 @@
 /*
  * trace-kernel: what trace-kernel.c and trace-kernel-irq.c share.
  */
-#ifndef SILLAGE_PERFETTO_TRACE_KERNEL_H
-#define SILLAGE_PERFETTO_TRACE_KERNEL_H
+#pragma once
 
 #include "base/hash.h"
 #include "deep/timeline.h"
@@ -66,5 +65,3 @@ void trace_kernel_softirq(struct kernel *kernel, struct kernel_cpu *cpu,
 			  const struct reader_event *event, bool is_entry);
 /* Ends those that are open. */
 void trace_kernel_end_interrupts(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts);
-
-#endif

@@ -85,7 +85,7 @@ static const struct shown_class *shown_as(struct user *user, const struct plan_e
 	if (shown->role != ROLE_UNKNOWN) {
 		return shown;
 	}
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
 		size_t opens = stem_of(name, words[i].opens),
 		       closes = stem_of(name, words[i].closes);
 

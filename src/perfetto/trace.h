@@ -7,8 +7,7 @@
  * Memory does not grow with the trace.  Losses are shown: the running thread of a CPU is unknown
  * until an event names it, and an instant says where events are missing.
  */
-#ifndef SILLAGE_PERFETTO_TRACE_H
-#define SILLAGE_PERFETTO_TRACE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -60,5 +59,3 @@ static inline void trace_name(char to[PERFETTO_NAME], const struct value *value)
 		(void)utf8_copy(to, PERFETTO_NAME, value->bytes, len);
 	}
 }
-
-#endif

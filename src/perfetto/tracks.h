@@ -4,8 +4,7 @@
  * A track is named by its number.  Slices of one track nest: the last one that was begun ends
  * first.  Times of one track should not decrease.  Texts are repaired to valid UTF-8.
  */
-#ifndef SILLAGE_PERFETTO_TRACKS_H
-#define SILLAGE_PERFETTO_TRACKS_H
+#pragma once
 
 #include "perfetto/writer.h"
 
@@ -28,5 +27,3 @@ void tracks_begin(struct perfetto *writer, uint64_t track, uint64_t ts, const ch
 void tracks_end(struct perfetto *writer, uint64_t track, uint64_t ts);
 void tracks_instant(struct perfetto *writer, uint64_t track, uint64_t ts, const char *name);
 void tracks_count(struct perfetto *writer, uint64_t track, uint64_t ts, uint64_t value);
-
-#endif

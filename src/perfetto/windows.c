@@ -28,7 +28,7 @@ static const struct {
 	unsigned int permille; /* 0: the count; 1000: the maximum */
 } parts[] = { { ".count", 0 }, { ".p50", 500 }, { ".p99", 990 }, { ".max", 1000 } };
 
-#define PARTS (sizeof(parts) / sizeof(parts[0]))
+#define PARTS ARRAY_COUNT(parts)
 
 /* ---- traces ---- */
 

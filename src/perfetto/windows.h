@@ -7,8 +7,7 @@
  * value stands from the window's begin on; a distribution without values is 0.  Figures that are
  * not recorded have no counter.
  */
-#ifndef SILLAGE_PERFETTO_WINDOWS_H
-#define SILLAGE_PERFETTO_WINDOWS_H
+#pragma once
 
 #include "output/sink.h"
 #include "perfetto/writer.h"
@@ -18,5 +17,3 @@ extern const struct sink windows_sink;
 
 struct windows *windows_new(struct perfetto *writer);
 void windows_free(struct windows *windows);
-
-#endif

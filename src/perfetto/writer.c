@@ -119,7 +119,6 @@ static void *make_compressor(void *user)
 {
 	struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(DEFLATE_LEVEL);
 
-	(void)user;
 	if (!compressor) {
 		abort(); /* no memory, as in mem.h */
 	}
@@ -386,19 +385,10 @@ void writer_end(struct perfetto *writer)
 	reap(writer, 0);
 	assert(writer->waiting.count == 0);
 	pool_free(writer->pool, NULL);
-	for (size_t i = 0; i < writer->spare.count; i++) {
-		free_block(writer->spare.at[i]);
-	}
-	for (size_t i = 0; i < writer->spare_events.count; i++) {
-		free_block(writer->spare_events.at[i]);
-	}
-	for (size_t i = 0; i < writer->hosts.count; i++) {
-		free(writer->hosts.at[i]);
-	}
-	vec_fini(&writer->spare);
-	vec_fini(&writer->spare_events);
+	vec_free_each(&writer->spare, free_block);
+	vec_free_each(&writer->spare_events, free_block);
+	vec_free_each(&writer->hosts, free);
 	vec_fini(&writer->waiting);
-	vec_fini(&writer->hosts);
 	free(writer);
 }
 

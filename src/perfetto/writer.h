@@ -13,10 +13,8 @@
  *         clock since boot, so a snapshot of each host says that both clocks are the same.
  * Text    messages must hold valid UTF-8 (base/text/utf8.h).
  */
-#ifndef SILLAGE_PERFETTO_WRITER_H
-#define SILLAGE_PERFETTO_WRITER_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -90,5 +88,3 @@ struct writer_seen {
 	uint64_t events, packets, bytes;
 };
 struct writer_seen writer_seen(const struct perfetto *writer);
-
-#endif

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "phases/partition.h"
+
 #define TOLERANCE 1e-12
 #define CLEARLY   1e-9 /* more than any rounding */
 
@@ -54,11 +56,6 @@ static struct hierarchy_best *best_of(const struct hierarchy_table *table, size_
 	return &table->best[node * table->ranges + range_of(table, first, last)];
 }
 
-static double f(double x)
-{
-	return x > 0 ? x * log2(x) : 0;
-}
-
 /* ---- sums below a node ---- */
 
 static void add_node(const struct hierarchy_table *table, struct hierarchy_sums *sums, size_t node)
@@ -73,7 +70,7 @@ static void add_node(const struct hierarchy_table *table, struct hierarchy_sums 
 		if (is_leaf) {
 			assert(model->values[at] >= 0 && isfinite(model->values[at]));
 			sums->sums[at] = model->values[at];
-			sums->inner[at] = f(model->values[at]);
+			sums->inner[at] = partition_f(model->values[at]);
 		}
 		if (node > 0) {
 			sums->sums[parent * size + i] += sums->sums[at];
@@ -107,9 +104,9 @@ static void add_series(struct hierarchy_table *table, const struct hierarchy_sum
 
 			sum += values[last];
 			inner += inners[last];
-			entropy = f(sum) - inner;
+			entropy = partition_f(sum) - inner;
 			even = sum * log2(cells * sums->leaves[node]);
-			quality->gain += entropy > TOLERANCE * fabs(f(sum)) ? entropy : 0;
+			quality->gain += entropy > TOLERANCE * fabs(partition_f(sum)) ? entropy : 0;
 			quality->loss += even - entropy > TOLERANCE * even ? even - entropy : 0;
 		}
 	}
@@ -474,8 +471,5 @@ void hierarchies_find(struct hierarchy_table *table, double p, struct hierarchie
 
 void hierarchies_fini(struct hierarchies *hierarchies)
 {
-	for (size_t i = 0; i < hierarchies->at.count; i++) {
-		hierarchy_fini(&hierarchies->at.at[i]);
-	}
-	vec_fini(&hierarchies->at);
+	vec_fini_each(&hierarchies->at, hierarchy_fini);
 }

@@ -13,8 +13,7 @@
  * the best of: the node as it is; those of its children, one below the other; a cut in time, with
  * the best before it and after it.  Time grows with nodes * slices^3.
  */
-#ifndef SILLAGE_PHASES_HIERARCHY_H
-#define SILLAGE_PHASES_HIERARCHY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ void hierarchy_fini(struct aggregates *aggregates);
 /* Among them those for @p, if that is not negative.  Release them with hierarchies_fini(). */
 void hierarchies_find(struct hierarchy_table *table, double p, struct hierarchies *ret);
 void hierarchies_fini(struct hierarchies *hierarchies);
-
-#endif

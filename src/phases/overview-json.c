@@ -142,9 +142,7 @@ static void put_tree(struct json *json, const char *by, const struct tree *tree)
 	json_real(json, "gain", chosen->gain);
 	json_real(json, "loss", chosen->loss);
 	json_open(json, "aggregates", '[');
-	for (size_t i = 0; i < chosen->at.count; i++) {
-		const struct aggregate *aggregate = &chosen->at.at[i];
-
+	VEC_EACH(&chosen->at, aggregate) {
 		json_open(json, NULL, '{');
 		json_u64(json, "node", aggregate->node);
 		json_u64(json, "first", aggregate->first);
@@ -190,6 +188,7 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 	struct json json;
 
 	json_begin_object(&json, out, "overview");
+	json_version(&json);
 	json_text(&json, "path", path);
 	json_moment(&json, "begin", overview_time(overview, 0));
 	json_moment(&json, "end", overview_time(overview, overview_slices(overview)));

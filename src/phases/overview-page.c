@@ -161,9 +161,7 @@ static void put_aggregates(struct json *json, const struct tree *tree,
 	json_real(json, "gain", aggregates->gain);
 	json_real(json, "loss", aggregates->loss);
 	json_open(json, "at", '[');
-	for (size_t i = 0; i < aggregates->at.count; i++) {
-		const struct aggregate *at = &aggregates->at.at[i];
-
+	VEC_EACH(&aggregates->at, at) {
 		json_open(json, NULL, '[');
 		json_u64(json, NULL, at->node);
 		json_u64(json, NULL, at->first);

@@ -170,22 +170,9 @@ struct rectangle {
 	struct aggregate aggregate;
 };
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct rectangle *x = a, *y = b;
+ORDER(by_begin, struct rectangle, UP(aggregate.first) UP(aggregate.node))
 
-	return x->aggregate.first != y->aggregate.first
-		       ? (x->aggregate.first < y->aggregate.first ? -1 : 1)
-		       : (x->aggregate.node > y->aggregate.node) -
-				 (x->aggregate.node < y->aggregate.node);
-}
-
-static int by_ran(const void *a, const void *b)
-{
-	const struct rectangle *x = a, *y = b;
-
-	return x->ran != y->ran ? (x->ran > y->ran ? -1 : 1) : by_begin(a, b);
-}
+ORDER(by_ran, struct rectangle, DOWN(ran) UP(aggregate.first) UP(aggregate.node))
 
 static void put_aggregate(struct text_table *table, const struct tree *tree,
 			  const struct aggregate *aggregate)

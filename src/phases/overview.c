@@ -49,7 +49,7 @@ uint64_t overview_interval(const struct overview_config *config)
 	assert(config->slices >= 2 && config->slices <= PARTITION_SLICES_MAX);
 	assert(config->begin <= config->end);
 	for (;; unit *= 10) {
-		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		for (size_t i = 0; i < ARRAY_COUNT(steps); i++) {
 			if (unit * steps[i] >= wanted || unit > UINT64_MAX / 1000) {
 				return unit * steps[i];
 			}
@@ -300,8 +300,7 @@ static double mixture(const struct overview *overview, const struct part *slice,
 {
 	double up = 0, down = 0, share;
 
-	for (size_t i = 0; i < overview->series.count; i++) {
-		const struct overview_series *series = &overview->series.at[i];
+	VEC_EACH(&overview->series, series) {
 		double scale = overview_scale(overview, series), a = overview_mean(series, before);
 		double change = overview_mean(series, after) - a;
 
@@ -311,8 +310,7 @@ static double mixture(const struct overview *overview, const struct part *slice,
 		}
 	}
 	share = down > 0 ? fmin(fmax(up / down, 0), 1) : 0;
-	for (size_t i = 0; i < overview->series.count; i++) {
-		const struct overview_series *series = &overview->series.at[i];
+	VEC_EACH(&overview->series, series) {
 		double a = overview_mean(series, before), b = overview_mean(series, after);
 		double wanted = a + share * (b - a);
 
@@ -375,8 +373,7 @@ bool overview_find(struct overview *overview)
 		mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
 
 	assert(!overview->table);
-	for (size_t i = 0; i < overview->series.count; i++) {
-		struct overview_series *series = &overview->series.at[i];
+	VEC_EACH(&overview->series, series) {
 		double *row = values + model.series * overview->slices;
 
 		for (size_t s = 0; s < overview->slices; s++) {
@@ -467,8 +464,7 @@ const struct overview_series *overview_change(const struct overview *overview,
 	const struct overview_series *ret = NULL;
 	double largest = 0;
 
-	for (size_t i = 0; i < overview->series.count; i++) {
-		const struct overview_series *series = &overview->series.at[i];
+	VEC_EACH(&overview->series, series) {
 		double change = fabs(overview_mean(series, after) - overview_mean(series, before));
 
 		if (series->is_counterpart || !is_in_model(overview, series) || series->most <= 0) {
@@ -506,13 +502,10 @@ size_t overview_processes(const struct overview *overview, const struct part *pa
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < overview->processes.count; i++) {
-		const struct process_sum *process = &overview->processes.at[i];
+	VEC_EACH(&overview->processes, process) {
 		uint64_t ns = 0;
 
-		for (size_t k = 0; k < process->runs.count; k++) {
-			const struct overview_ran *run = &process->runs.at[k];
-
+		VEC_EACH(&process->runs, run) {
 			ns += run->slice >= part->first && run->slice <= part->last ? run->ns : 0;
 		}
 		if (ns > 0) {

@@ -18,8 +18,7 @@
  * Processes describe phases, and cut none.  Of each slice those that ran most are known,
  * OVERVIEW_PROCESSES_MAX of them, so that memory is bounded whatever the trace.
  */
-#ifndef SILLAGE_PHASES_OVERVIEW_H
-#define SILLAGE_PHASES_OVERVIEW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ void overview_json(const struct overview *overview, const char *path, size_t top
  * by again; NULL: none can. */
 void overview_page(const struct overview *overview, const char *path, const char *source,
 		   size_t top, FILE *out);
-
-#endif

@@ -4,7 +4,6 @@
 #include "phases/partition.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdbool.h>
 
 #define TOLERANCE 1e-12
@@ -29,11 +28,6 @@ static size_t place(const struct partition_table *table, size_t first, size_t la
 
 /* ---- gain and loss ---- */
 
-static double f(double x)
-{
-	return x > 0 ? x * log2(x) : 0;
-}
-
 /* A difference of numbers of the size of @scale; 0 if it is no more than rounding. */
 static double difference(double a, double b, double scale)
 {
@@ -52,14 +46,15 @@ static void add_series(struct partition_table *table, const double *values)
 
 			assert(values[last] >= 0 && isfinite(values[last]));
 			sum += values[last];
-			inner += f(values[last]);
+			inner += partition_f(values[last]);
 			if (last == first) {
 				continue;
 			}
-			entropy = difference(f(sum), inner, fabs(f(sum)) + fabs(inner));
+			entropy = difference(partition_f(sum), inner,
+					     fabs(partition_f(sum)) + fabs(inner));
 			even = sum * log2((double)(last - first + 1));
 			quality->gain += entropy;
-			quality->loss += difference(even, entropy, even + fabs(f(sum)));
+			quality->loss += difference(even, entropy, even + fabs(partition_f(sum)));
 		}
 	}
 }
@@ -109,19 +104,11 @@ struct tail {
 	uint32_t last; /* of its first part */
 };
 
-/* Whether @a is to be preferred; -1, 0 or 1, where 0 means that they are equal. */
-static int compare(double a, double b)
-{
-	double tolerance = TOLERANCE * fmax(1, fmax(fabs(a), fabs(b)));
-
-	return a > b + tolerance ? 1 : a < b - tolerance ? -1 : 0;
-}
-
 static bool is_better(const struct tail *a, const struct tail *b)
 {
-	int by_value = compare(a->value, b->value);
-	int by_gain = compare(a->quality.gain, b->quality.gain);
-	int by_loss = compare(b->quality.loss, a->quality.loss);
+	int by_value = partition_compare(a->value, b->value, TOLERANCE);
+	int by_gain = partition_compare(a->quality.gain, b->quality.gain, TOLERANCE);
+	int by_loss = partition_compare(b->quality.loss, a->quality.loss, TOLERANCE);
 
 	return by_value != 0  ? by_value > 0
 	       : by_gain != 0 ? by_gain > 0
@@ -197,8 +184,8 @@ static void find_between(const struct partition_table *table, const struct parti
 	}
 	p = loss / (gain + loss);
 	partition_find(table, p, &middle);
-	if (compare(value_at(&middle, p), value_at(low, p)) <= 0 ||
-	    compare(middle.gain, high->gain) >= 0) {
+	if (partition_compare(value_at(&middle, p), value_at(low, p), TOLERANCE) <= 0 ||
+	    partition_compare(middle.gain, high->gain, TOLERANCE) >= 0) {
 		partition_fini(&middle);
 		high->p = p;
 		*vec_push(&ret->at) = *high;
@@ -255,10 +242,7 @@ void partitions_find(const struct partition_table *table, struct partitions *ret
 
 void partitions_fini(struct partitions *partitions)
 {
-	for (size_t i = 0; i < partitions->at.count; i++) {
-		partition_fini(&partitions->at.at[i]);
-	}
-	vec_fini(&partitions->at);
+	vec_fini_each(&partitions->at, partition_fini);
 }
 
 const struct partition *partitions_at(const struct partitions *partitions, double p)

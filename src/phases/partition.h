@@ -20,9 +20,9 @@
  * larger gain is taken, then that with the smaller loss, then that with the longer first part.  So
  * p = 0 joins slices that are exactly equal.
  */
-#ifndef SILLAGE_PHASES_PARTITION_H
-#define SILLAGE_PHASES_PARTITION_H
+#pragma once
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +33,18 @@
 
 /* More joins phases that users tell apart: half busy and idle, for example, between busy ones. */
 #define PARTITION_LOSS_SUGGESTED 0.02
+
+static inline double partition_f(double x)
+{
+	return x > 0 ? x * log2(x) : 0;
+}
+
+/* Whether @a is more than @b; -1, 0 or 1, where 0 means that they are equal. */
+static inline int partition_compare(double a, double b, double tolerance)
+{
+	tolerance *= fmax(1, fmax(fabs(a), fabs(b)));
+	return a > b + tolerance ? 1 : a < b - tolerance ? -1 : 0;
+}
 
 struct partition_model {
 	size_t slices, series;
@@ -78,5 +90,3 @@ void partitions_fini(struct partitions *partitions);
 
 /* The partition for @p among all. */
 const struct partition *partitions_at(const struct partitions *partitions, double p);
-
-#endif

@@ -1,30 +1,18 @@
 /*
  * phases-codec: the state of phases in checkpoints; see phases.h.
  */
-#include <math.h>
+#include <float.h>
 
 #include "base/limits.h"
 #include "phases/phases-state.h"
-
-static void number_codec(struct codec *codec, double *value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, value, sizeof(bits));
-	codec_u64(codec, &bits);
-	memcpy(value, &bits, sizeof(bits));
-	if (!codec_check(codec, isfinite(*value))) {
-		*value = 0;
-	}
-}
 
 static void series_codec(struct codec *codec, struct phases_series *series)
 {
 	codec_text(codec, &series->name);
 	codec_bool(codec, &series->is_share);
 	codec_bool(codec, &series->is_counterpart);
-	number_codec(codec, &series->scale);
-	number_codec(codec, &series->sum);
+	codec_real(codec, &series->scale, DBL_MAX);
+	codec_real(codec, &series->sum, DBL_MAX);
 	if (!codec_check(codec, series->name && series->scale >= 0)) {
 		free(series->name);
 		series->name = mem_strdup("?");
@@ -66,7 +54,7 @@ void phases_codec(struct phases *phases, struct codec *codec)
 	codec_u64(codec, &phases->end);
 	codec_u64(codec, &phases->change);
 	codec_u64(codec, &phases->changes);
-	number_codec(codec, &phases->before);
+	codec_real(codec, &phases->before, DBL_MAX);
 	(void)codec_check(codec,
 			  phases->begin <= phases->end && phases->change <= count &&
 				  (phases->number > 0 ? phases->first < slices : slices == 0));

@@ -1,8 +1,7 @@
 /*
  * phases-state: what phases.c and phases-codec.c share.
  */
-#ifndef SILLAGE_PHASES_PHASES_STATE_H
-#define SILLAGE_PHASES_PHASES_STATE_H
+#pragma once
 
 #include "base/mem.h"
 #include "phases/phases.h"
@@ -42,5 +41,3 @@ struct phases {
 	uint64_t figures[PHASES_COLUMNS];
 	struct report_row row; /* has the figures */
 };
-
-#endif

@@ -113,13 +113,7 @@ static void add_states(struct phases *phases, size_t *at, const uint64_t *values
 	}
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct report_row *a = *(const struct report_row *const *)left;
-	const struct report_row *b = *(const struct report_row *const *)right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER_POINTERS(by_id, struct report_row, UP(id))
 
 static void add_cpus(struct phases *phases, const struct report_table *table)
 {

@@ -19,8 +19,7 @@
  *
  * doc/definitions.md, 8.6.
  */
-#ifndef SILLAGE_PHASES_PHASES_H
-#define SILLAGE_PHASES_PHASES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ void phases_codec(struct phases *phases, struct codec *codec);
 /* Reads the state into @phases, which is new.  If @codec has none, or a wrong one, phases begin
  * again.  Returns what replaces @phases. */
 struct phases *phases_restore(struct phases *phases, struct codec *codec);
-
-#endif

@@ -376,12 +376,7 @@ static const struct part *next_phase(const struct ranges *ranges, bool *was_take
 	return ret;
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct range *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_begin, struct range, UP(begin))
 
 size_t ranges_find(struct ranges *ranges, const struct overview *overview, uint64_t events_max,
 		   const struct range **ret)
@@ -417,9 +412,7 @@ size_t ranges_find(struct ranges *ranges, const struct overview *overview, uint6
 		}
 	}
 	free(was_taken);
-	if (ranges->found.count > 0) {
-		qsort(ranges->found.at, ranges->found.count, sizeof(*ranges->found.at), by_begin);
-	}
+	vec_sort(&ranges->found, by_begin);
 	*ret = ranges->found.at;
 	return ranges->found.count;
 }

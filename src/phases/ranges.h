@@ -10,8 +10,7 @@
  * of time. A range is not longer than a number of events allows.  What lies in a range that was
  * taken before is another reason for that one.
  */
-#ifndef SILLAGE_PHASES_RANGES_H
-#define SILLAGE_PHASES_RANGES_H
+#pragma once
 
 #include "phases/overview.h"
 
@@ -35,5 +34,3 @@ void ranges_report(struct ranges *ranges, const struct report *report);
  * has about @events_max events at most.  Returns how many. */
 size_t ranges_find(struct ranges *ranges, const struct overview *overview, uint64_t events_max,
 		   const struct range **ret);
-
-#endif

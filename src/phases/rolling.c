@@ -52,11 +52,6 @@ struct rolling {
 	VEC(struct rolling_part) parts;
 };
 
-static double f(double x)
-{
-	return x > 0 ? x * log2(x) : 0;
-}
-
 /* ---- memory ---- */
 
 static void grow(double **values, size_t from, size_t to)
@@ -127,22 +122,14 @@ static struct cut_candidate *candidate_of(const struct rolling *rolling, uint64_
 
 /* ---- the recurrence ---- */
 
-/* Whether @a is to be preferred: as in partition.c. */
-static int compare(double a, double b)
-{
-	double tolerance = TOLERANCE * fmax(1, fmax(fabs(a), fabs(b)));
-
-	return a > b + tolerance ? 1 : a < b - tolerance ? -1 : 0;
-}
-
 static bool is_better(const struct rolling_quality *a, const struct rolling_quality *b)
 {
-	int by_value = compare(a->value, b->value);
-	int by_gain = compare(a->gain, b->gain);
+	int by_value = partition_compare(a->value, b->value, TOLERANCE);
+	int by_gain = partition_compare(a->gain, b->gain, TOLERANCE);
 
 	return by_value != 0  ? by_value > 0
 	       : by_gain != 0 ? by_gain > 0
-			      : compare(b->loss, a->loss) > 0;
+			      : partition_compare(b->loss, a->loss, TOLERANCE) > 0;
 }
 
 /* The partition whose last part is the candidate's. */
@@ -152,7 +139,7 @@ static struct rolling_quality quality_of(const struct rolling *rolling,
 	double outer = 0, gain, loss;
 
 	for (size_t i = 0; i < rolling->series; i++) {
-		outer += f(candidate->sums[i]);
+		outer += partition_f(candidate->sums[i]);
 	}
 	gain = candidate->slices > 1 ? outer - candidate->inner : 0;
 	loss = candidate->slices > 1 ? candidate->total * log2((double)candidate->slices) - gain
@@ -203,7 +190,7 @@ static void step(struct rolling *rolling, uint64_t slice)
 	double inner = 0, total = 0;
 
 	for (size_t i = 0; i < rolling->series; i++) {
-		inner += f(own->value[i]);
+		inner += partition_f(own->value[i]);
 		total += own->value[i];
 	}
 	own->before = quality_before(rolling, slice);
@@ -374,7 +361,7 @@ static void drop_oldest(struct rolling *rolling)
 	}
 	for (size_t i = 0; i < rolling->series; i++) {
 		rolling->head[i] += oldest->value[i];
-		rolling->head_inner[i] += f(oldest->value[i]);
+		rolling->head_inner[i] += partition_f(oldest->value[i]);
 	}
 	rolling->first++;
 }
@@ -500,7 +487,7 @@ static void add_again(struct rolling *rolling, uint64_t slice)
 	double inner = 0, total = 0;
 
 	for (size_t i = 0; i < rolling->series; i++) {
-		inner += f(own->value[i]);
+		inner += partition_f(own->value[i]);
 		total += own->value[i];
 	}
 	for (uint64_t i = rolling->first; i <= slice; i++) {

@@ -18,10 +18,8 @@
  * Beyond ROLLING_SLICES slices the oldest one is dropped.  If a part begins there, all parts before
  * it are given up; else it stays a part of the first part, which is not cut there again.
  */
-#ifndef SILLAGE_PHASES_ROLLING_H
-#define SILLAGE_PHASES_ROLLING_H
+#pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -65,5 +63,3 @@ double rolling_value(const struct rolling *rolling);
 
 /* Writes the state, or reads it into a new one that holds as many slices. */
 void rolling_codec(struct rolling *rolling, struct codec *codec);
-
-#endif

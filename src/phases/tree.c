@@ -229,9 +229,7 @@ static uint32_t add_node(struct tree *tree, uint32_t parent, char *name, char *s
 static void lay(const struct tree *tree, const struct tree_resource *resource, double sign,
 		double *ret)
 {
-	for (size_t i = 0; i < resource->slices.count; i++) {
-		const struct spent *spent = &resource->slices.at[i];
-
+	VEC_EACH(&resource->slices, spent) {
 		for (unsigned int k = 0; k < TREE_STATES; k++) {
 			ret[k * tree->slices + spent->slice / tree->stride] +=
 				sign * (double)spent->ns[k];
@@ -289,23 +287,18 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Processes before threads, and what ran most first. */
-static int by_time(const void *a, const void *b)
+static bool is_thread(const struct tree_resource *resource)
 {
-	const struct tree_resource *x = a, *y = b;
-	bool x_is_thread = x->tid != NO_TID, y_is_thread = y->tid != NO_TID;
-
-	return x_is_thread != y_is_thread ? x_is_thread - y_is_thread
-	       : x->ns != y->ns           ? (x->ns > y->ns ? -1 : 1)
-	       : x->id != y->id           ? (x->id < y->id ? -1 : 1)
-					  : (x->tid > y->tid) - (x->tid < y->tid);
+	return resource->tid != NO_TID;
 }
+
+ORDER(by_time, struct tree_resource, UP_OF(is_thread) DOWN(ns) UP(id) UP(tid))
 
 static void add_cpu_nodes(struct tree *tree)
 {
 	(void)add_node(tree, 0, mem_strdup("all CPUs"), NULL, NULL);
-	qsort(tree->resources.at, tree->resources.count, sizeof(tree->resources.at[0]), by_id);
-	for (size_t i = 0; i < tree->resources.count; i++) {
-		const struct tree_resource *cpu = &tree->resources.at[i];
+	vec_sort(&tree->resources, by_id);
+	VEC_EACH(&tree->resources, cpu) {
 		double *values = leaf_of(tree);
 
 		lay(tree, cpu, 1, values);
@@ -418,7 +411,7 @@ static void add_process_nodes(struct tree *tree, size_t slices)
 	size_t processes = 0, shown;
 
 	(void)add_node(tree, 0, mem_strdup("all processes"), NULL, NULL);
-	qsort(tree->resources.at, tree->resources.count, sizeof(tree->resources.at[0]), by_time);
+	vec_sort(&tree->resources, by_time);
 	while (processes < tree->resources.count && tree->resources.at[processes].tid == NO_TID) {
 		processes++;
 	}

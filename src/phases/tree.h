@@ -11,8 +11,7 @@
  * the processes and threads that ran most in all; a leaf stands for all others.  Threads that ran
  * only in one slice, or two adjacent ones, are added to their process' other threads.
  */
-#ifndef SILLAGE_PHASES_TREE_H
-#define SILLAGE_PHASES_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ const double *tree_values(const struct tree *tree, size_t node, unsigned int sta
 const struct hierarchies *tree_hierarchies(const struct tree *tree);
 /* The mean of a state over the leaves and slices of an aggregate. */
 double tree_share(const struct tree *tree, const struct aggregate *aggregate, unsigned int state);
-
-#endif

@@ -406,7 +406,7 @@ static take_function *next_clause(const struct parser *p, struct scan *scan)
 			{ "deadline", "", DEADLINE, take_deadline },
 			{ "every", "", EVERY, take_every } };
 
-	for (size_t i = 0; i < sizeof(clauses) / sizeof(clauses[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(clauses); i++) {
 		if ((p->form->clauses & clauses[i].clause) &&
 		    scan_take_word(scan, clauses[i].word, clauses[i].behind)) {
 			return clauses[i].take;

@@ -7,8 +7,7 @@
  * What each option allows of the language is a table (expression.c).  A tree says what was written;
  * its reader finds labels and periods by their names, and fields in events (fields.h).
  */
-#ifndef SILLAGE_QUERY_EXPRESSION_H
-#define SILLAGE_QUERY_EXPRESSION_H
+#pragma once
 
 #include "query/pattern.h"
 
@@ -80,5 +79,3 @@ char *expression_text(const struct expression *expression);
 /* Raises the error of a place in the text; NULL: of its end.  Returns -EINVAL. */
 int expression_expected(const struct expression *expression, const char *at, const char *what,
 			struct err *err);
-
-#endif

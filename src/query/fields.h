@@ -4,8 +4,7 @@
  * A field that the trace may have as a number or as text is asked for as both: the text is at the
  * next index.
  */
-#ifndef SILLAGE_QUERY_FIELDS_H
-#define SILLAGE_QUERY_FIELDS_H
+#pragma once
 
 #include "query/pattern.h"
 
@@ -41,5 +40,3 @@ bool fields_want_conditions(struct fields *fields, const struct definition *what
 bool fields_want_process(struct fields *fields, struct process_fields *process);
 /* The contexts that name the running thread, and its process; false: no room for the tids. */
 bool fields_want_thread(struct fields *fields, struct thread_fields *thread);
-
-#endif

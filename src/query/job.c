@@ -4,7 +4,6 @@
 #include "query/job.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -7,8 +7,7 @@
  *
  * The analysis of jobs takes it (analyses/jobs), and reports do (src/deep).
  */
-#ifndef SILLAGE_QUERY_JOB_H
-#define SILLAGE_QUERY_JOB_H
+#pragma once
 
 #include "query/label.h"
 
@@ -42,5 +41,3 @@ struct job_spec {
 int job_parse(const char *text, enum expression_form form, const struct label_set *labels,
 	      struct job_spec **ret, struct err *err);
 void job_free(struct job_spec *job); /* NULL is fine */
-
-#endif

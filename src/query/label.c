@@ -3,9 +3,7 @@
  */
 #include "query/label.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,9 +177,6 @@ int label_add(struct label_set *set, const char *text, struct err *err)
 
 void label_set_fini(struct label_set *set)
 {
-	for (size_t i = 0; i < set->sources.count; i++) {
-		source_free(set->sources.at[i]);
-	}
-	vec_fini(&set->sources);
+	vec_free_each(&set->sources, source_free);
 	vec_fini(&set->all);
 }

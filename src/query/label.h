@@ -11,8 +11,7 @@
  * Where a use is asked for, FIELD stands for its value, LABEL(FIELD, ...) for the name of the id in
  * the fields, and LABEL for LABEL(LABEL).  doc/definitions.md, 4.12, says which name holds when.
  */
-#ifndef SILLAGE_QUERY_LABEL_H
-#define SILLAGE_QUERY_LABEL_H
+#pragma once
 
 #include "base/mem.h"
 #include "query/expression.h"
@@ -81,5 +80,3 @@ const char *label_use_name(const struct label_set *set, const struct label_use *
 /* Whether the group has ids of labels. */
 bool label_is_used(const struct label_group *group);
 void label_set_fini(struct label_set *set);
-
-#endif

@@ -9,8 +9,7 @@
  * Each item is written as in the options --label, --period and --job.  A line that begins with a
  * blank continues the one before; # begins a comment, and the first one says what the model is of.
  */
-#ifndef SILLAGE_QUERY_MODEL_H
-#define SILLAGE_QUERY_MODEL_H
+#pragma once
 
 #include "query/period.h"
 
@@ -19,5 +18,3 @@
 int model_read(struct period_set *set, const char *path, const char *name, struct err *err);
 /* What the first comment says; from malloc().  NULL: there is none, or no such file. */
 char *model_summary(const char *path);
-
-#endif

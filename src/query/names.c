@@ -3,26 +3,18 @@
  */
 #include "query/names.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "ctf/metadata/type.h"
+#include "ctf/plan/plan.h"
 #include "query/nearest.h"
 
 static const char context[] = "context.";
 
 /* ---- events ---- */
-
-static bool is_match(const char *event, const char *name)
-{
-	size_t len = strlen(event);
-
-	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
-						: strcmp(name, event) == 0;
-}
 
 /* The event that was probably meant: it contains the word, or few letters differ. */
 static const char *suggest_event(const struct metadata *metadata, const char *event)
@@ -58,6 +50,10 @@ static int lacks_event(const struct names *names, const char *event)
 				 "no event \"%s\" is recorded; did you mean \"%.100s\"?", event,
 				 near);
 	}
+	if (metadata_other_tracer(names->metadata)) {
+		return err_raise(names->err, -ENOENT, "%s recorded no event \"%s\"",
+				 metadata_other_tracer(names->metadata), event);
+	}
 	return err_raise(names->err, -ENOENT,
 			 "no event \"%s\" is recorded: lttng enable-event %s%s%s%s%s", event,
 			 strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", quote,
@@ -68,7 +64,7 @@ int names_event(struct names *names, const char *event)
 {
 	for (const struct event_class *class = names->metadata->events; class;
 	     class = class->next) {
-		if (is_match(event, class->name)) {
+		if (plan_takes(event, class->name)) {
 			names->found++;
 			return 0;
 		}
@@ -129,7 +125,7 @@ static unsigned int kinds_of(const struct metadata *metadata, const char *event,
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		const struct parts parts = parts_of(metadata, class);
 
-		for (size_t p = 0; is_match(event, class->name) && p < 3; p++) {
+		for (size_t p = 0; plan_takes(event, class->name) && p < 3; p++) {
 			const struct type *part = parts.at[p];
 
 			for (size_t i = 0;
@@ -154,7 +150,7 @@ static char *suggest_field(const struct metadata *metadata, const char *event, c
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		const struct parts parts = parts_of(metadata, class);
 
-		for (size_t p = 0; is_match(event, class->name) && p < 3; p++) {
+		for (size_t p = 0; plan_takes(event, class->name) && p < 3; p++) {
 			for (size_t i = 0; parts.at[p] && i < parts.at[p]->field_count; i++) {
 				*vec_push(&all) =
 					mem_printf("%s%s", parts.is_context[p] ? context : "",
@@ -165,7 +161,7 @@ static char *suggest_field(const struct metadata *metadata, const char *event, c
 	*vec_push(&all) = NULL;
 	near = nearest_word(field, (const char *const *)all.at,
 			    (unsigned int)strlen(field) / 3 + 1);
-	found = near ? mem_strdup(near) : NULL;
+	found = mem_strdup_if(near);
 	for (size_t i = 0; i + 1 < all.count; i++) {
 		free(all.at[i]);
 	}

@@ -7,8 +7,7 @@
  *     period or definitions ── names_period(), names_definition() ──► 0, or -ENOENT: no event
  *                                                "sched_swich"; did you mean "sched_switch"?
  */
-#ifndef SILLAGE_QUERY_NAMES_H
-#define SILLAGE_QUERY_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -43,5 +42,3 @@ int names_label(struct names *names, const struct label_source *source);
 typedef int names_look(struct names *names, const void *of);
 int names_in_any(const struct metadata *const *traces, size_t count, names_look *look,
 		 const void *of, struct err *err);
-
-#endif

@@ -3,7 +3,6 @@
  */
 #include "query/pattern.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,7 @@ static int take_op(struct scan *scan, enum condition_op *op, bool *is_match)
 		    { ">=", OP_GE, false }, { "=", OP_EQ, false }, { "<", OP_LT, false },
 		    { ">", OP_GT, false },  { "~", OP_EQ, true } };
 
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(ops); i++) {
 		if (scan_take(scan, ops[i].text)) {
 			*op = ops[i].op;
 			*is_match = ops[i].is_match;

@@ -5,8 +5,7 @@
  *
  * doc/expressions.md has the language, and expression.h the parser.
  */
-#ifndef SILLAGE_QUERY_PATTERN_H
-#define SILLAGE_QUERY_PATTERN_H
+#pragma once
 
 #include <regex.h>
 
@@ -57,5 +56,3 @@ void pattern_fini(struct definition *definition);
 /* Whether a field's value meets a condition.  @is_signed: of a number; @tid: the value of $tid. */
 bool pattern_condition_holds(const struct pattern_condition *condition, const struct value *value,
 			     bool is_signed, int32_t tid);
-
-#endif

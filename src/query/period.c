@@ -267,17 +267,8 @@ void period_set_mark(struct period_set *set, const struct period_set *before, co
 
 void period_set_fini(struct period_set *set)
 {
-	for (size_t i = 0; i < set->all.count; i++) {
-		period_free(set->all.at[i]);
-	}
-	vec_fini(&set->all);
-	for (size_t i = 0; i < set->jobs.count; i++) {
-		job_free(set->jobs.at[i]);
-	}
-	vec_fini(&set->jobs);
+	vec_free_each(&set->all, period_free);
+	vec_free_each(&set->jobs, job_free);
 	label_set_fini(&set->labels);
-	for (size_t i = 0; i < set->models.count; i++) {
-		free(set->models.at[i]);
-	}
-	vec_fini(&set->models);
+	vec_free_each(&set->models, free);
 }

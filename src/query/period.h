@@ -14,8 +14,7 @@
  *   - "within" counts a period only while the other period is open on the same thread; the end of
  *     that one ends it, too.
  */
-#ifndef SILLAGE_QUERY_PERIOD_H
-#define SILLAGE_QUERY_PERIOD_H
+#pragma once
 
 #include "base/mem.h"
 #include "query/job.h"
@@ -83,5 +82,3 @@ size_t period_set_count(const struct period_set *set);
 char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
 int period_add_text(struct period_set *set, const char *text, struct err *err);
 void period_set_fini(struct period_set *set);
-
-#endif

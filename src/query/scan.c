@@ -23,7 +23,7 @@ struct scan scan_of(const char *what, const char *text, struct err *err)
 bool scan_fail(const struct scan *scan, const char *fmt, ...)
 {
 	size_t column = (size_t)(scan->at - scan->text) + 1;
-	char why[200];
+	char why[400];
 	va_list args;
 
 	va_start(args, fmt);

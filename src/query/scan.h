@@ -8,8 +8,7 @@
  *
  * Functions that return an int return 0, or -EINVAL with an error.
  */
-#ifndef SILLAGE_QUERY_SCAN_H
-#define SILLAGE_QUERY_SCAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int scan_quoted(struct scan *scan, char *text, size_t size);
 /* Whether a number comes next. */
 bool scan_is_number(const struct scan *scan);
 int scan_number(struct scan *scan, struct scan_number *number);
-
-#endif

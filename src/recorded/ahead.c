@@ -35,7 +35,6 @@ static void find_batch(struct job *job, void *scratch)
 	struct recorded_file *file = ahead->file;
 	struct ahead_batch *batch = ahead->coming;
 
-	(void)scratch;
 	for (batch->count = 0; batch->count < BATCH_PACKETS && file->has_info; batch->count++) {
 		batch->at[batch->count] = (struct found_packet){
 			.info = file->info,

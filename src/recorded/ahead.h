@@ -10,8 +10,7 @@
  * The coordinator calls all functions.  A job goes from packet to packet of the file; meanwhile the
  * coordinator uses nothing of it but its parts.
  */
-#ifndef SILLAGE_RECORDED_AHEAD_H
-#define SILLAGE_RECORDED_AHEAD_H
+#pragma once
 
 #include "recorded/recorded.h"
 
@@ -36,5 +35,3 @@ void ahead_next(struct ahead *ahead);
 /* What could not be read before the current packet, or at the end; the caller frees it.  NULL:
  * nothing, or already taken. */
 char *ahead_take_fault(struct ahead *ahead);
-
-#endif

@@ -261,9 +261,7 @@ char *recorded_take_fault(struct recorded_file *file)
 
 static void file_fini(struct recorded_file *file)
 {
-	for (size_t i = 0; i < file->parts.count; i++) {
-		struct recorded_part *part = &file->parts.at[i];
-
+	VEC_EACH(&file->parts, part) {
 		if (part->mapped) {
 			(void)munmap(part->mapped, part->size);
 		}
@@ -345,13 +343,7 @@ static bool same_stream(const struct recorded_file *a, const struct recorded_fil
 	       (left->instance_id != UINT64_MAX || left->cpu_id != UINT64_MAX);
 }
 
-static int by_time(const void *left, const void *right)
-{
-	const struct packet_info *a = &((const struct recorded_file *)left)->info;
-	const struct packet_info *b = &((const struct recorded_file *)right)->info;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_time, struct recorded_file, UP(info.begin))
 
 /* Makes file @i and all later files of the same stream one file with parts in order of time.  The
  * later ones become empty. */
@@ -367,9 +359,7 @@ static void take_parts(struct recorded_files *files, size_t i)
 			memset(&files->at.at[k], 0, sizeof(files->at.at[k]));
 		}
 	}
-	if (group.at.count > 1) {
-		qsort(group.at.at, group.at.count, sizeof(group.at.at[0]), by_time);
-	}
+	vec_sort(&group.at, by_time);
 	for (size_t k = 1; k < group.at.count; k++) {
 		struct recorded_file *part = &group.at.at[k];
 
@@ -426,8 +416,5 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 
 void recorded_files_fini(struct recorded_files *files)
 {
-	for (size_t i = 0; i < files->at.count; i++) {
-		file_fini(&files->at.at[i]);
-	}
-	vec_fini(&files->at);
+	vec_fini_each(&files->at, file_fini);
 }

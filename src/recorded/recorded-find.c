@@ -168,20 +168,84 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 	return r;
 }
 
+/* ---- sessions ---- */
+
+/* S of S/kernel, S/ust, S/ust/uid/... and S/ust/pid/...; NULL: it is another directory. */
+static char *session_place(const char *name)
+{
+	static const char *const ends[] = { "kernel", "ust", "ust/uid/", "ust/pid/" };
+	const char *found = NULL;
+
+	for (const char *at = name; at; at = strchr(at, '/')) {
+		at += *at == '/';
+		for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+			size_t len = strlen(ends[i]);
+
+			if (strncmp(at, ends[i], len) == 0 &&
+			    (ends[i][len - 1] == '/' || !at[len])) {
+				found = at;
+			}
+		}
+	}
+	return !found          ? NULL
+	       : found == name ? mem_strdup(".")
+			       : mem_printf("%.*s", (int)(found - name - 1), name);
+}
+
+static void add_session(const char *dir, struct beside *beside)
+{
+	struct recorded_paths all = { 0 };
+	struct err err; /* what cannot be read is not beside it */
+
+	(void)recorded_find(dir, &all, &err);
+	for (size_t i = 0; i < all.at.count; i++) {
+		struct metadata_stream *metadata = metadata_stream_new();
+
+		if (recorded_read_metadata(&all.at.at[i], metadata, &err) == 0) {
+			beside_add(beside, metadata_stream_types(metadata));
+		}
+		metadata_stream_free(metadata);
+	}
+	recorded_paths_fini(&all);
+}
+
+void recorded_session_of(const struct recorded_path *path, struct recorded_session *session)
+{
+	static const char *const parts[] = { "kernel", "ust", "archives" };
+	char *place = session_place(path->name);
+
+	if (place && session->place && strcmp(place, session->place) == 0) {
+		free(place);
+		return;
+	}
+	recorded_session_fini(session);
+	session->place = place;
+	for (size_t i = 0; place && i < sizeof(parts) / sizeof(parts[0]); i++) {
+		char *dir = mem_printf("%s/%s", place, parts[i]);
+
+		add_session(dir, &session->beside);
+		free(dir);
+	}
+}
+
+void recorded_session_fini(struct recorded_session *session)
+{
+	free(session->place);
+	session->place = NULL;
+	beside_fini(&session->beside);
+}
+
 void recorded_paths_fini(struct recorded_paths *paths)
 {
-	for (size_t i = 0; i < paths->at.count; i++) {
-		struct recorded_path *path = &paths->at.at[i];
-
-		for (size_t k = 0; k < path->dirs.count; k++) {
-			free(path->dirs.at[k]);
-		}
+	VEC_EACH(&paths->at, path) {
+		vec_free_each(&path->dirs, free);
 		for (size_t k = 0; k < path->lost.count; k++) {
 			free(path->lost.at[k].file);
 			free(path->lost.at[k].why);
 		}
-		vec_fini(&path->dirs);
 		vec_fini(&path->lost);
+		free(path->host);
+		free(path->session);
 		free(path->name);
 	}
 	vec_fini(&paths->at);
@@ -189,13 +253,14 @@ void recorded_paths_fini(struct recorded_paths *paths)
 
 void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from)
 {
-	for (size_t i = 0; i < from->at.count; i++) {
-		const struct recorded_path *path = &from->at.at[i];
+	VEC_EACH(&from->at, path) {
 		struct recorded_path *copy = vec_push(&to->at);
 
 		*copy = (struct recorded_path){ .name = mem_strdup(path->name),
 						.span = path->span,
 						.from = path->from };
+		copy->host = path->host ? mem_strdup(path->host) : NULL;
+		copy->session = path->session ? mem_strdup(path->session) : NULL;
 		for (size_t k = 0; k < path->dirs.count; k++) {
 			*vec_push(&copy->dirs) = mem_strdup(path->dirs.at[k]);
 		}

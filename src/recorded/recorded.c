@@ -19,7 +19,6 @@
 #include "ctf/clock.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
-#include "engine/trace.h"
 
 /* ---- metadata ---- */
 
@@ -275,8 +274,7 @@ static void tell_lost(struct play *play, size_t i, size_t part, uint64_t offset)
 /* Counts those of streams without any packet, which have no file. */
 static void count_lost(struct play *play)
 {
-	for (size_t k = 0; k < play->path->lost.count; k++) {
-		const struct recorded_lost *lost = &play->path->lost.at[k];
+	VEC_EACH(&play->path->lost, lost) {
 		bool has_file = false;
 
 		for (size_t i = 0; i < play->files.at.count; i++) {
@@ -377,8 +375,7 @@ static bool feed_all(struct play *play)
 
 static void open_streams(struct play *play)
 {
-	for (size_t i = 0; i < play->files.at.count; i++) {
-		struct recorded_file *file = &play->files.at.at[i];
+	VEC_EACH(&play->files.at, file) {
 		struct source source = { .stream = stream_new(play->trace, file->name) };
 
 		for (size_t k = 0; k < file->parts.count; k++) {
@@ -407,6 +404,10 @@ int recorded_analyze(const struct recorded_path *path, const struct recorded_run
 	if (r < 0) {
 		trace_free(play.trace);
 		return r;
+	}
+	if (run->session) {
+		recorded_session_of(path, run->session);
+		trace_set_beside(play.trace, &run->session->beside.all);
 	}
 	play.plan = trace_plan(play.trace);
 	play.decoder = mem_alloc(sizeof(*play.decoder));

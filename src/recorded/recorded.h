@@ -21,8 +21,7 @@
  * of the stream's end.  Errors are a missing directory, unreadable metadata, or files that cannot
  * be opened.
  */
-#ifndef SILLAGE_RECORDED_RECORDED_H
-#define SILLAGE_RECORDED_RECORDED_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -35,6 +34,7 @@
 #include "ctf/decoder.h"
 #include "ctf/metadata/metadata.h"
 #include "ctf/packet-index.h"
+#include "engine/contract/beside.h"
 #include "engine/trace.h"
 
 struct engine;
@@ -54,6 +54,8 @@ struct recorded_lost {
  */
 struct recorded_path {
 	char *name; /* for messages: the directory, or where it would be without rotation */
+	/* Of a copy: what its relay calls them, as a live run does; NULL: as its metadata does. */
+	char *host, *session;
 	VEC(char *) dirs;
 	VEC(struct recorded_lost) lost; /* in order of their places, for each file */
 	/* Of a copy of a part: the times of all that there was; last is 0: the copy is whole. */
@@ -69,6 +71,15 @@ struct recorded_paths {
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err);
 void recorded_paths_fini(struct recorded_paths *paths);
 void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from);
+
+/* What the traces of a session record together: those of S/kernel and S/ust. */
+struct recorded_session {
+	char *place; /* S; NULL: the trace that was asked about last lies in no such directory */
+	struct beside beside;
+};
+/* Fills @session with that of the trace, unless it is the same as before. */
+void recorded_session_of(const struct recorded_path *path, struct recorded_session *session);
+void recorded_session_fini(struct recorded_session *session);
 
 /* Feeds the metadata file of the newest chunk to @metadata. */
 int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,
@@ -157,6 +168,9 @@ struct recorded_run {
 	/* Bytes done and in all; may be NULL. */
 	void (*progress)(void *user, uint64_t done, uint64_t total);
 	const atomic_bool *stop; /* set by a signal: finish with what was read */
+	/* Of the trace before, and then of this one; NULL: what the other traces of its session
+	 * record is of no interest. */
+	struct recorded_session *session;
 	/* Called when that leaves packets unread, before the total; may be NULL. */
 	void (*on_stop)(void *user);
 	/* Called after the metadata and before any stream; a negative result, with the reason, ends
@@ -168,5 +182,3 @@ struct recorded_run {
 /* Feeds one trace to the engine, up to its total. */
 int recorded_analyze(const struct recorded_path *path, const struct recorded_run *run,
 		     struct err *err);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * replay-clocks: metadata whose clocks are moved, so that a trace begins at another time.
  */
-#ifndef SILLAGE_REPLAY_REPLAY_CLOCKS_H
-#define SILLAGE_REPLAY_REPLAY_CLOCKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@
 /* A copy of metadata text, in TSDL as LTTng writes it or in JSON, with the offset of each clock
  * moved by @shift_ns.  From malloc(). */
 char *replay_clocks_shift(const char *text, size_t len, int64_t shift_ns, size_t *ret_len);
-
-#endif

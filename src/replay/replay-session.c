@@ -7,6 +7,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,17 +17,57 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/units.h"
 #include "replay/replay-clocks.h"
 #include "replay/replay-state.h"
 
-#define NS_PER_S    UINT64_C(1000000000)
+#define WAIT_MS     100 /* how soon a signal is noticed */
 #define DATA_WAIT_S 30
 #define NO_PACKET   UINT64_MAX
 
 /* ---- sockets ---- */
 
-int replay_connect(const struct url *url, uint16_t port, struct err *err)
+/* Until the socket is ready.  A relay that does not answer is left soon after a signal. */
+static int wait_for(struct replay *replay, int fd, short events)
 {
+	struct pollfd socket = { .fd = fd, .events = events };
+	uint64_t begin = now_monotonic_ns();
+
+	while (poll(&socket, 1, WAIT_MS) <= 0) {
+		if (now_must_hang_up(begin)) {
+			return err_raise(&replay->err, -EINTR,
+					 "interrupted: the relay does not answer");
+		}
+	}
+	return 0;
+}
+
+static int connect_to(struct replay *replay, const struct addrinfo *at)
+{
+	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r = 0;
+	socklen_t len = sizeof(r);
+
+	if (fd < 0) {
+		return -errno;
+	}
+	if (connect(fd, at->ai_addr, at->ai_addrlen) < 0) {
+		r = errno;
+	}
+	if (r == EINPROGRESS) {
+		r = wait_for(replay, fd, POLLOUT) < 0 ? EINTR : 0;
+		if (r == 0) {
+			(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &r, &len);
+		}
+	}
+	if (r != 0) {
+		(void)close(fd);
+	}
+	return r == 0 ? fd : -r;
+}
+
+int replay_connect(struct replay *replay, uint16_t port)
+{
+	const struct url *url = replay->config->relay;
 	struct addrinfo hints = { .ai_family = url->family, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
 	char service[8];
@@ -35,19 +76,16 @@ int replay_connect(const struct url *url, uint16_t port, struct err *err)
 	(void)snprintf(service, sizeof(service), "%u", port);
 	r = getaddrinfo(url->host, service, &hints, &found);
 	if (r != 0) {
-		return err_raise(err, -ENOENT, "relay %s: %s", url->host, gai_strerror(r));
+		return err_raise(&replay->err, -ENOENT, "relay %s: %s", url->host, gai_strerror(r));
 	}
-	for (const struct addrinfo *at = found; at && fd < 0; at = at->ai_next) {
-		fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		r = fd < 0 || connect(fd, at->ai_addr, at->ai_addrlen) < 0 ? -errno : 0;
-		if (fd >= 0 && r < 0) {
-			(void)close(fd);
-			fd = -1;
-		}
+	for (const struct addrinfo *at = found; at && fd < 0 && fd != -EINTR; at = at->ai_next) {
+		fd = connect_to(replay, at);
 	}
 	freeaddrinfo(found);
 	if (fd < 0) {
-		return err_raise(err, r, "relay %s:%u: %s", url->host, port, strerror(-r));
+		return fd == -EINTR ? fd
+				    : err_raise(&replay->err, fd, "relay %s:%u: %s", url->host,
+						port, strerror(-fd));
 	}
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	return fd;
@@ -56,40 +94,49 @@ int replay_connect(const struct url *url, uint16_t port, struct err *err)
 int replay_send(struct replay *replay, int fd, const void *bytes, size_t len)
 {
 	size_t done = 0;
+	int r = 0;
 
-	while (done < len) {
+	assert(fd >= 0);
+	while (r == 0 && done < len) {
 		ssize_t put = send(fd, (const char *)bytes + done, len - done, MSG_NOSIGNAL);
 
-		if (put < 0 && errno == EINTR) {
-			continue;
+		if (put < 0 && (errno == EINTR || errno == EAGAIN)) {
+			r = wait_for(replay, fd, POLLOUT);
+		} else if (put <= 0) {
+			r = err_raise(&replay->err, -EIO, "sending to the relay: %s",
+				      strerror(errno));
+		} else {
+			done += (size_t)put;
 		}
-		if (put <= 0) {
-			return err_raise(&replay->err, -EIO, "sending to the relay: %s",
-					 strerror(errno));
-		}
-		done += (size_t)put;
 	}
-	return 0;
+	return r;
+}
+
+ssize_t replay_receive(struct replay *replay, int fd, void *bytes, size_t len)
+{
+	ssize_t got = -1;
+	int r = 0;
+
+	assert(len > 0);
+	while (r == 0 && (got = recv(fd, bytes, len, 0)) < 0 &&
+	       (errno == EINTR || errno == EAGAIN)) {
+		r = wait_for(replay, fd, POLLIN);
+	}
+	if (r == 0 && got <= 0) {
+		r = err_raise(&replay->err, -EIO, "the relay closed the connection%s%s",
+			      got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
+	}
+	return r < 0 ? r : got;
 }
 
 static int receive_all(struct replay *replay, void *bytes, size_t len)
 {
-	size_t done = 0;
+	ssize_t got = 0;
 
-	while (done < len) {
-		ssize_t got = recv(replay->control, (char *)bytes + done, len - done, 0);
-
-		if (got < 0 && errno == EINTR) {
-			continue;
-		}
-		if (got <= 0) {
-			return err_raise(&replay->err, -EIO,
-					 "the relay closed the control connection%s%s",
-					 got < 0 ? ": " : "", got < 0 ? strerror(errno) : "");
-		}
-		done += (size_t)got;
+	for (size_t done = 0; done < len && got >= 0; done += (size_t)got) {
+		got = replay_receive(replay, replay->control, (char *)bytes + done, len - done);
 	}
-	return 0;
+	return got < 0 ? (int)got : 0;
 }
 
 int replay_send_message(struct replay *replay)
@@ -351,9 +398,7 @@ static int leave_chunk(struct replay *replay)
 	int r;
 
 	positions[count++] = (struct producer_position){ .stream = replay->metadata_handle };
-	for (size_t i = 0; i < replay->streams.count; i++) {
-		const struct replay_stream *stream = &replay->streams.at[i];
-
+	VEC_EACH(&replay->streams, stream) {
 		if (stream->sent > 0) {
 			positions[count].stream = stream->handle;
 			positions[count++].seq_num = stream->last_seq_num + 1;

@@ -4,8 +4,7 @@
  * replay-session.c opens and closes the session and its streams; replay.c sends the packets.  All
  * functions return 0, or a negative errno with replay->err set.
  */
-#ifndef SILLAGE_REPLAY_REPLAY_STATE_H
-#define SILLAGE_REPLAY_REPLAY_STATE_H
+#pragma once
 
 #include "recorded/recorded.h"
 #include "relay/producer.h"
@@ -39,9 +38,12 @@ struct replay {
 	struct err err;
 };
 
-/* Connects to the first address of the host that accepts; returns the descriptor. */
-int replay_connect(const struct url *url, uint16_t port, struct err *err);
+/* Connects to the first address of the relay's host that accepts; returns the descriptor.  None of
+ * these functions waits for long after a signal: they fail with -EINTR. */
+int replay_connect(struct replay *replay, uint16_t port);
 int replay_send(struct replay *replay, int fd, const void *bytes, size_t len);
+/* At least a byte, at most @len; returns how many. */
+ssize_t replay_receive(struct replay *replay, int fd, void *bytes, size_t len);
 /* Sends replay->message on the control connection. */
 int replay_send_message(struct replay *replay);
 /* Reads reply codes of indexes and beacons until at most @left are outstanding. */
@@ -52,5 +54,3 @@ int replay_open(struct replay *replay);
 int replay_send_metadata(struct replay *replay);
 /* Waits until the relay has all data, then closes the session. */
 int replay_close(struct replay *replay);
-
-#endif

@@ -36,11 +36,10 @@ static int viewer_exchange(struct replay *replay, int fd, struct viewer *viewer,
 	while (r >= 0) {
 		size_t len;
 		uint8_t *into = viewer_want(viewer, &len);
-		ssize_t got = recv(fd, into, len, 0);
+		ssize_t got = replay_receive(replay, fd, into, len);
 
-		if (got <= 0) {
-			return err_raise(&replay->err, -EIO,
-					 "the relay's live port: connection lost");
+		if (got < 0) {
+			return err_note(&replay->err, (int)got, "the relay's live port");
 		}
 		r = viewer_fed(viewer, (size_t)got, reply, &replay->err);
 		if (r > 0 && reply->command == until) {
@@ -66,7 +65,7 @@ static int wait_viewer(struct replay *replay)
 	uint16_t control = url->port ? url->port : CONTROL_PORT;
 	struct viewer_reply reply = { 0 };
 	struct viewer viewer;
-	int fd = replay_connect(url, (uint16_t)(control + 2), &replay->err);
+	int fd = replay_connect(replay, (uint16_t)(control + 2));
 	int r = fd < 0 ? fd : 0;
 
 	viewer_init(&viewer);
@@ -104,9 +103,7 @@ static uint64_t first_begin(const struct recorded *trace)
 {
 	uint64_t first = UINT64_MAX;
 
-	for (size_t i = 0; i < trace->files.at.count; i++) {
-		const struct recorded_file *file = &trace->files.at.at[i];
-
+	VEC_EACH(&trace->files.at, file) {
 		if (file->has_info && file_ns(file, file->info.begin) < first) {
 			first = file_ns(file, file->info.begin);
 		}
@@ -146,6 +143,7 @@ static int beacon(struct replay *replay, size_t i, uint64_t now_ns)
 	struct clock clock;
 	uint64_t cycles;
 
+	assert(i < replay->streams.count && replay->streams.count == replay->trace.files.at.count);
 	/* The relay drops beacons before the first packet; after the last one the class is unknown.
 	 */
 	if (stream->sent == 0 || !file->info.stream) {
@@ -357,8 +355,15 @@ static int replay_once(struct replay *replay)
 	}
 	choose_names(replay);
 	replay->first_ns = first_begin(&replay->trace);
-	replay->control = replay_connect(url, control, &replay->err);
-	replay->data = replay->control < 0 ? -1 : replay_connect(url, data, &replay->err);
+	replay->control = replay_connect(replay, control);
+	replay->data = replay->control < 0 ? -1 : replay_connect(replay, data);
+	if (replay->control >= 0 && replay->data < 0 && url->second_port == 0) {
+		(void)err_note(
+			&replay->err, replay->data,
+			"port %u answers, the one behind it for data does not (is it the relay's "
+			"live port? --to takes that of control, %u)",
+			control, CONTROL_PORT);
+	}
 	r = replay->control < 0 ? replay->control : replay->data < 0 ? replay->data : 0;
 	r = r < 0 ? r : replay_open(replay);
 	r = r < 0 || !replay->config->wait_viewer ? r : wait_viewer(replay);

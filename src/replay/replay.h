@@ -17,12 +17,10 @@
  *
  * One thread and one pair of connections per trace; all calls block.
  */
-#ifndef SILLAGE_REPLAY_REPLAY_H
-#define SILLAGE_REPLAY_REPLAY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -45,5 +43,3 @@ struct replay_config {
 
 /* Replays all of @traces at the same time.  Negative if any failed; failures were reported. */
 int replay_run(const struct replay_config *config, const struct recorded_paths *traces);
-
-#endif

@@ -3,6 +3,7 @@
  */
 #include "run/check-names.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +24,6 @@ static int look_up_period(struct names *names, const void *period)
 	return names_period(names, period);
 }
 
-static struct event_names names_of(const struct metadata *metadata)
-{
-	const struct env_entry *domain = metadata_env(metadata, "domain");
-	const char **at = mem_alloc((metadata->event_count + 1) * sizeof(*at));
-	struct event_names names = { .at = at, .domain = domain ? domain->text : NULL };
-
-	for (const struct event_class *class = metadata->events; class; class = class->next) {
-		at[names.count++] = class->name;
-	}
-	return names;
-}
-
 static int check_trigger(const struct options *options, const struct actions *actions,
 			 size_t trigger, const struct metadata *const *traces, size_t count,
 			 struct err *err)
@@ -42,8 +31,9 @@ static int check_trigger(const struct options *options, const struct actions *ac
 	struct event_names *names = mem_alloc((count + 1) * sizeof(*names));
 	int r;
 
+	assert(trigger < actions_count(actions));
 	for (size_t i = 0; i < count; i++) {
-		names[i] = names_of(traces[i]);
+		names[i] = missing_names_of(traces[i]);
 	}
 	r = actions_check(actions, trigger, names, count, &options->periods, err);
 	for (size_t i = 0; i < count; i++) {
@@ -106,6 +96,7 @@ static int check_label(const struct label_source *source, const struct label_set
 {
 	int r = names_in_any(traces, count, look_up_label, source, err);
 
+	assert(source->label < labels->all.count);
 	return r < 0 ? err_note(err, r, "--label %s", labels->all.at[source->label].name) : 0;
 }
 
@@ -139,6 +130,7 @@ static void note_item(struct lacking *lacking, bool *is_left_out, int r, const s
 	*is_left_out = r < 0 && !lacking->only_looks;
 	lacking->measures++;
 	lacking->has += r == 0;
+	assert(lacking->has <= lacking->measures);
 	if (r < 0) {
 		note_lack(lacking, err, what, name);
 	}
@@ -191,18 +183,14 @@ static void look_at_model(struct lacking *lacking, const struct period_set *set,
 {
 	struct err err;
 
-	for (size_t i = 0; i < set->all.count; i++) {
-		struct period *period = set->all.at[i];
-
+	VEC_EACH_OF(&set->all, period) {
 		if (is_of(period->model, lacking)) {
 			note_item(lacking, &period->is_left_out,
 				  check_period(period, traces, count, &err), &err, "period",
 				  period->name);
 		}
 	}
-	for (size_t i = 0; i < set->jobs.count; i++) {
-		struct job_spec *job = set->jobs.at[i];
-
+	VEC_EACH_OF(&set->jobs, job) {
 		if (is_of(job->model, lacking)) {
 			note_item(lacking, &job->is_left_out,
 				  check_job_spec(job, traces, count, &err), &err, "job", job->name);
@@ -294,10 +282,7 @@ int run_check_names(const struct options *options, const struct actions *actions
 	if (traces.count > 0) {
 		r = check_all(options, actions, traces.at, traces.count, err);
 	}
-	for (size_t i = 0; i < streams.count; i++) {
-		metadata_stream_free(streams.at[i]);
-	}
-	vec_fini(&streams);
+	vec_free_each(&streams, metadata_stream_free);
 	vec_fini(&traces);
 	return r;
 }
@@ -355,9 +340,7 @@ void run_check_live_names(void *live_names, const struct metadata *const *traces
 	struct err err;
 
 	warn_of_models(names, traces, count, warn, user);
-	for (size_t i = 0; i < periods->labels.sources.count; i++) {
-		const struct label_source *source = periods->labels.sources.at[i];
-
+	VEC_EACH_OF(&periods->labels.sources, source) {
 		if (!source->model &&
 		    check_label(source, &periods->labels, traces, count, &err) < 0) {
 			warn_of(names, number, err.text, warn, user);

@@ -4,8 +4,7 @@
  *
  * One trace that has them is enough: a session's kernel and user-space events are two traces.
  */
-#ifndef SILLAGE_RUN_CHECK_NAMES_H
-#define SILLAGE_RUN_CHECK_NAMES_H
+#pragma once
 
 #include "run/run.h"
 
@@ -28,5 +27,3 @@ typedef void live_names_warn(void *user, const char *text);
 void run_check_live_names(void *live_names, const struct metadata *const *traces, size_t count,
 			  live_names_warn *warn, void *user);
 void run_live_names_fini(struct live_names *names);
-
-#endif

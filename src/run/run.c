@@ -5,11 +5,11 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
 #include "baseline/baseline.h"
@@ -19,6 +19,7 @@
 #include "live/loop.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
+#include "run/check-selection.h"
 #include "run/say.h"
 #include "trigger/actions.h"
 
@@ -50,17 +51,23 @@ void run_stop_on_signals(void)
 
 /* ---- traces ---- */
 
-void run_identify(struct trace_identity *identity, const struct metadata *types, const char *path)
+static char *copy_of(const char *first, const struct env_entry *second)
+{
+	return mem_strdup_if(first ? first : second ? second->text : NULL);
+}
+
+void run_identify(struct trace_identity *identity, const struct metadata *types,
+		  const struct recorded_path *path)
 {
 	const struct env_entry *host = metadata_env(types, "hostname");
 	const struct env_entry *session = metadata_env(types, "trace_name");
 	const struct env_entry *domain = metadata_env(types, "domain");
 
 	output_trace_fini(identity);
-	identity->host = host && host->text ? mem_strdup(host->text) : NULL;
-	identity->session = session && session->text ? mem_strdup(session->text) : NULL;
-	identity->domain = domain && domain->text ? mem_strdup(domain->text) : NULL;
-	identity->path = mem_strdup(path);
+	identity->host = copy_of(path->host, host);
+	identity->session = copy_of(path->session, session);
+	identity->domain = copy_of(NULL, domain);
+	identity->path = mem_strdup(path->name);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
 }
@@ -249,6 +256,7 @@ int run_find(const struct options *options, const char *arg, struct recorded_pat
 	new = vec_push(&all_fetched);
 	*new = (struct fetched){ .arg = arg };
 	new->r = fetch(options, arg, &new->paths, &new->err);
+	assert(new == &all_fetched.at[all_fetched.count - 1]); /* it has not moved */
 	recorded_paths_copy(paths, &new->paths);
 	*err = new->err;
 	return new->r;
@@ -294,6 +302,7 @@ void run_add_cpu(const struct analysis *list[ANALYSES_MAX])
 		}
 		list[count++] = analyses[i];
 	}
+	assert(!old[from] && count < ANALYSES_MAX);
 	list[count] = NULL;
 }
 
@@ -333,6 +342,7 @@ static struct gate *gate_of(const struct options *options, const struct actions 
 	struct gate *gate = gate_new(options->strict);
 	size_t count = actions_count(actions);
 
+	assert(options->fails.count <= count);
 	for (size_t i = 0; i < count; i++) {
 		gate_add(gate, trigger_name(actions_trigger(actions, i)),
 			 i >= count - options->fails.count);
@@ -345,6 +355,7 @@ int run_actions(const struct options *options, struct actions **ret_actions, str
 	struct actions *actions = actions_new(say);
 	int r = add_all(options, actions, err);
 
+	r = r < 0 ? r : run_check_selection(options, actions, err);
 	r = r < 0 ? r : baseline_check(options, actions, err);
 	*ret_actions = NULL;
 	if (options->dry_run) {
@@ -373,11 +384,17 @@ int run_end_gate(const struct options *options, const struct gate *gate, int sta
 {
 	const char *failure = status == EXIT_DONE ? NULL
 			      : status > 128      ? "interrupted before all was read"
-						  : "the run failed: see standard error";
+						  : "the run failed";
+	char last[SAY_BYTES], why[SAY_BYTES + 32];
 	struct err err;
 
 	if (!gate) {
 		return status;
+	}
+	say_last(last);
+	if (status != EXIT_DONE && status <= 128 && last[0]) {
+		(void)snprintf(why, sizeof(why), "the run failed: %s", last);
+		failure = why;
 	}
 	if (options->verbosity >= 0) {
 		gate_say(gate, say);
@@ -420,6 +437,12 @@ void run_fill_lists(const struct options *options, const struct actions *actions
 	config->wants_containers =
 		config->wants_places || (actions && actions_use_containers(actions));
 	config->wants_order = actions;
+}
+
+void run_list_containers(struct output *output, struct engine_config *config)
+{
+	output->hides_containers |= !config->wants_containers;
+	config->wants_containers = true;
 }
 
 void run_partial_file_setup(const struct options *options, const struct engine_config *config,
@@ -526,6 +549,8 @@ void run_fill_loop(const struct options *options, struct loop_config *config)
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
 	config->metrics = options->metrics;
+	config->has_small_metrics =
+		options->metrics_profile && strcmp(options->metrics_profile, "small") == 0;
 	config->web = options->web;
 	config->verbosity = options->verbosity;
 	config->say = say;

@@ -5,8 +5,7 @@
  * Functions that return int without saying more return 0, or a negative errno with the reason in
  * @err.  Only run_output() and run_checkpoint_file() print.
  */
-#ifndef SILLAGE_RUN_RUN_H
-#define SILLAGE_RUN_RUN_H
+#pragma once
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -64,7 +63,8 @@ bool run_misses_range(const struct report *total, const struct engine_config *co
 
 /* Fills @identity from the trace's metadata.  It frees what @identity held, so that must be zeroed
  * or filled. */
-void run_identify(struct trace_identity *identity, const struct metadata *types, const char *path);
+void run_identify(struct trace_identity *identity, const struct metadata *types,
+		  const struct recorded_path *path);
 
 /* ---- the engine's configuration ---- */
 
@@ -92,6 +92,8 @@ int run_gate(const struct options *options, struct actions *actions, int status)
 struct gate;
 int run_end_gate(const struct options *options, const struct gate *gate, int status);
 /* What a file of partials or checkpoints records about the run; the caller finishes it. */
+/* Reports list containers for others than the output, which shows them only if it did before. */
+void run_list_containers(struct output *output, struct engine_config *config);
 void run_partial_file_setup(const struct options *options, const struct engine_config *config,
 			    struct partial_file_setup *ret);
 /* The file of --state; NULL without that option.  @config has the analyses of the run. */
@@ -116,5 +118,3 @@ int run_output(const struct options *options, struct output *output,
 /* The exit status of a run whose output, or anything else, failed.  Says why, unless the reader of
  * a pipe has ended. */
 int run_failed(const struct output *output, const struct err *err);
-
-#endif

@@ -3,6 +3,7 @@
  */
 #include "run/storing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,12 +88,13 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 	    also_of(options, &windows.keep, &windows.also_ns, err) < 0) {
 		return -EINVAL;
 	}
+	assert(!storing_in(output));
 	*also = (struct output){ .sink = &sink_store, .analyses = options->analyses };
 	r = store_open(&windows, (struct store **)&also->state, err);
 	if (r == 0) {
 		*vec_push(&output->also) = also;
-		output->hides_containers = !config->wants_containers;
-		config->wants_containers = config->wants_views = config->wants_windows = true;
+		run_list_containers(output, config);
+		config->wants_views = config->wants_windows = true;
 	}
 	return r;
 }

@@ -1,8 +1,7 @@
 /*
  * storing: --store of live and analyze, and how long windows stay.
  */
-#ifndef SILLAGE_RUN_STORING_H
-#define SILLAGE_RUN_STORING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 struct store *storing_in(const struct output *output);
 /* Waits until all is stored; says what is lost.  Negative: some is. */
 int storing_close(const struct options *options, struct output *output);
-
-#endif

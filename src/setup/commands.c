@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "base/units.h"
+#include "text/plain.h"
 
 #define CHANNEL "sillage"
 
@@ -81,7 +82,7 @@ static void add_contexts(struct command_lines *lines, const char *session, const
 	const char *const head[] = { "lttng", "add-context", domain, "-s", session, "-c", CHANNEL };
 
 	if (contexts->at.count > 0) {
-		vec_append(&words, head, sizeof(head) / sizeof(head[0]));
+		vec_append(&words, head, ARRAY_COUNT(head));
 		for (size_t i = 0; i < contexts->at.count; i++) {
 			*vec_push(&words) = "-t";
 			*vec_push(&words) = contexts->at.at[i];
@@ -167,26 +168,6 @@ void commands_make(struct command_lines *lines, const struct wanted *wanted,
 
 /* ---- text ---- */
 
-static void print_word(const char *word, FILE *out)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_.,:/=+@";
-
-	if (*word && word[strspn(word, plain)] == '\0') {
-		(void)fputs(word, out);
-		return;
-	}
-	(void)fputc('\'', out);
-	for (; *word; word++) {
-		if (*word == '\'') {
-			(void)fputs("'\\''", out);
-		} else {
-			(void)fputc(*word, out);
-		}
-	}
-	(void)fputc('\'', out);
-}
-
 void commands_print(const struct command_line *line, FILE *out)
 {
 	assert(line->words.count > 1 && !line->words.at[line->words.count - 1]);
@@ -194,20 +175,15 @@ void commands_print(const struct command_line *line, FILE *out)
 		if (i > 0) {
 			(void)fputc(' ', out);
 		}
-		print_word(line->words.at[i], out);
+		plain_shell_word(out, line->words.at[i]);
 	}
 	(void)fputc('\n', out);
 }
 
 void commands_fini(struct command_lines *lines)
 {
-	for (size_t i = 0; i < lines->at.count; i++) {
-		struct command_line *line = &lines->at.at[i];
-
-		for (size_t k = 0; k < line->words.count; k++) {
-			free(line->words.at[k]);
-		}
-		vec_fini(&line->words);
+	VEC_EACH(&lines->at, line) {
+		vec_free_each(&line->words, free);
 	}
 	vec_fini(&lines->at);
 }

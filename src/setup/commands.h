@@ -1,8 +1,7 @@
 /*
  * commands: the `lttng` commands that make a session which records what is wanted.
  */
-#ifndef SILLAGE_SETUP_COMMANDS_H
-#define SILLAGE_SETUP_COMMANDS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -39,5 +38,3 @@ void commands_add(struct command_lines *lines, const char *const *words);
 /* A line for a shell. */
 void commands_print(const struct command_line *line, FILE *out);
 void commands_fini(struct command_lines *lines);
-
-#endif

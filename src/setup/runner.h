@@ -4,8 +4,7 @@
  * All run in a process group of their own: the terminal's ^C ends this program, which then ends
  * them in order.  All but runner_begin() and runner_read() block.
  */
-#ifndef SILLAGE_SETUP_RUNNER_H
-#define SILLAGE_SETUP_RUNNER_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -59,5 +58,3 @@ int runner_start(const char *const *words, const char *env, const char *log, pid
 		 struct err *err);
 /* True once: a child has ended. */
 bool runner_has_ended(pid_t pid);
-
-#endif

@@ -11,8 +11,7 @@
  * more is being filled, and one is in the reader's hands.  Sizes and counts are powers of two, as
  * LTTng has it.  Of all that fit, the least memory is taken, in the fewest sub-buffers.
  */
-#ifndef SILLAGE_SETUP_SIZES_H
-#define SILLAGE_SETUP_SIZES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ struct sizes {
 
 /* False: no buffers of SIZES_CPU_MAX or less hold @bytes.  @timer_ns is not 0. */
 bool sizes_fit(uint64_t bytes, uint64_t away_ns, uint64_t timer_ns, struct sizes *ret_sizes);
-
-#endif

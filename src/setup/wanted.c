@@ -24,10 +24,7 @@ static void add(struct wanted_names *names, const char *name)
 
 static void clear(struct wanted_names *names)
 {
-	for (size_t i = 0; i < names->at.count; i++) {
-		free(names->at.at[i]);
-	}
-	vec_fini(&names->at);
+	vec_free_each(&names->at, free);
 }
 
 /* ---- events ---- */
@@ -56,7 +53,7 @@ static void add_kernel(struct wanted *wanted, const char *event)
 		wanted->all_calls = true;
 		return;
 	}
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		if (starts_with(event, prefixes[i])) {
 			const char *call = event + strlen(prefixes[i]);
 
@@ -113,6 +110,14 @@ static void add_contexts(struct wanted *wanted, const struct plan_request *reque
 	}
 }
 
+/* Events of user space are of threads: without these one cannot be told from another later. */
+static void add_user(struct wanted *wanted, const char *event)
+{
+	add(&wanted->user, event);
+	add(&wanted->user_contexts, "vpid");
+	add(&wanted->user_contexts, "vtid");
+}
+
 /* ---- all ---- */
 
 /* Whether the engine's own events, which come first, are of use: not where periods and jobs are
@@ -147,7 +152,7 @@ void wanted_find(struct wanted *wanted, const struct analysis *const *list,
 		const struct plan_request *request = &setup.requests[i];
 
 		if (is_of_user(request)) {
-			add(&wanted->user, request->event);
+			add_user(wanted, request->event);
 		} else {
 			add_kernel(wanted, request->event);
 		}
@@ -168,7 +173,7 @@ void wanted_add_user(struct wanted *wanted, const char *pattern)
 	if (wanted->user.at.count == 1 && strcmp(wanted->user.at.at[0], "*") == 0) {
 		clear(&wanted->user);
 	}
-	add(&wanted->user, pattern);
+	add_user(wanted, pattern);
 }
 
 bool wanted_has_kernel(const struct wanted *wanted)

@@ -4,8 +4,7 @@
  * They come from the requests that the engine makes for a run with these analyses, so they are
  * always what the analyses bind.
  */
-#ifndef SILLAGE_SETUP_WANTED_H
-#define SILLAGE_SETUP_WANTED_H
+#pragma once
 
 #include "base/vec.h"
 #include "engine/contract/analysis.h"
@@ -30,5 +29,3 @@ void wanted_drop_kernel(struct wanted *wanted);
 /* Many events: all system calls, or patterns. */
 bool wanted_is_much(const struct wanted *wanted);
 void wanted_fini(struct wanted *wanted);
-
-#endif

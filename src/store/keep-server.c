@@ -104,9 +104,7 @@ static bool is_old(const struct server_pass *s, uint64_t day, uint64_t age_ns)
 static bool has_windows(const struct server_pass *s, uint64_t level, uint64_t day)
 {
 	assert(level > 0);
-	for (size_t i = 0; i < s->partitions.count; i++) {
-		const struct server_partition *one = &s->partitions.at[i];
-
+	VEC_EACH(&s->partitions, one) {
 		if (one->level == level && one->day == day && strcmp(one->table, "windows") == 0) {
 			return true;
 		}
@@ -142,10 +140,8 @@ static int count_slot(struct server_pass *s, struct store_reader *reader,
 			       " AND begin >= ? AND begin < ? AND trace = ?",
 			       &found, s->err);
 
-	(void)sqlite3_bind_int64(found, 1, (int64_t)merge->level);
-	(void)sqlite3_bind_int64(found, 2, (int64_t)begin);
-	(void)sqlite3_bind_int64(found, 3, (int64_t)(begin + merge->length_ns));
-	(void)sqlite3_bind_int64(found, 4, reader->traces.at[window->trace].number);
+	sqlite_bind(found, 1, merge->level, begin, begin + merge->length_ns,
+		    reader->traces.at[window->trace].number);
 	if (r == 0 && sqlite3_step(found) != SQLITE_ROW) {
 		r = sqlite_failed(reader->db, reader->path, s->err);
 	}
@@ -337,7 +333,7 @@ static int keep_other(struct server_pass *s, const struct server_partition *one)
 	const struct store_keep *keep = s->pass->keep;
 	bool is_other = false;
 
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
 		is_other |= strcmp(one->table, tables[i]) == 0;
 	}
 	if (one->level > 0) {

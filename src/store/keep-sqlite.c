@@ -5,8 +5,6 @@
  * read, so that nobody writes in between; others wait for it, so it is short.
  */
 #include <assert.h>
-#include <errno.h>
-#include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/units.h"
@@ -42,9 +40,7 @@ static int find_old(struct file_pass *f, uint64_t level, uint64_t before, struct
 			       " AND begin < ? ORDER BY begin, trace LIMIT ?",
 			       &rows, f->err);
 
-	(void)sqlite3_bind_int64(rows, 1, (int64_t)level);
-	(void)sqlite3_bind_int64(rows, 2, (int64_t)before);
-	(void)sqlite3_bind_int64(rows, 3, KEEP_WINDOWS_MAX);
+	sqlite_bind(rows, 1, level, before, KEEP_WINDOWS_MAX);
 	while (r == 0 && (step = sqlite3_step(rows)) == SQLITE_ROW) {
 		if ((uint64_t)sqlite3_column_int64(rows, 2) <= before) {
 			*vec_push(&ret->at) =
@@ -71,9 +67,7 @@ static int find_in_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint
 			       &rows, f->err);
 
 	assert(f->level_count <= KEEP_LENGTHS_MAX);
-	(void)sqlite3_bind_int64(rows, 2, (int64_t)begin);
-	(void)sqlite3_bind_int64(rows, 3, (int64_t)(begin + length_ns));
-	(void)sqlite3_bind_int64(rows, 4, trace);
+	sqlite_bind(rows, 2, begin, begin + length_ns, trace);
 	for (size_t i = 0; r == 0 && i < f->level_count && step == SQLITE_DONE; i++) {
 		if (length_ns % f->levels[i] != 0) {
 			continue;
@@ -189,18 +183,14 @@ static int keep_level(struct file_pass *f, uint64_t level)
 static int read_levels(struct file_pass *f)
 {
 	sqlite3_stmt *next = NULL;
-	size_t *count = &f->level_count;
+	uint64_t level = 0;
 	int r = sqlite_prepare(f->reader->db, f->reader->path, SQLITE_NEXT_LEVEL, &next, f->err);
 
-	for (*count = 0; r == 0 && *count < KEEP_LENGTHS_MAX; (*count)++) {
-		(void)sqlite3_bind_int64(next, 1, *count ? (int64_t)f->levels[*count - 1] : 0);
-		if (sqlite3_step(next) != SQLITE_ROW) {
-			r = sqlite_failed(f->reader->db, f->reader->path, f->err);
-		} else if (sqlite3_column_type(next, 0) == SQLITE_NULL) {
-			break;
-		}
-		f->levels[*count] = (uint64_t)sqlite3_column_int64(next, 0);
-		(void)sqlite3_reset(next);
+	f->level_count = 0;
+	while (r == 0 && f->level_count < KEEP_LENGTHS_MAX &&
+	       (r = sqlite_next_level(f->reader->db, f->reader->path, next, &level, f->err)) == 0 &&
+	       level > 0) {
+		f->levels[f->level_count++] = level;
 	}
 	(void)sqlite3_finalize(next);
 	return r;

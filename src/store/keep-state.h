@@ -1,8 +1,7 @@
 /*
  * keep-state: what the parts of a pass share (keep.h): keep.c, and one file for each database.
  */
-#ifndef SILLAGE_STORE_KEEP_STATE_H
-#define SILLAGE_STORE_KEEP_STATE_H
+#pragma once
 
 #include "output/rollup.h"
 #include "store/keep.h"
@@ -57,5 +56,3 @@ bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
 /* keep-sqlite.c, keep-server.c */
 int keep_pass_file(const struct keep_pass *pass, const char *path, struct err *err);
 int keep_pass_server(const struct keep_pass *pass, struct err *err);
-
-#endif

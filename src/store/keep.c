@@ -29,7 +29,7 @@ static int parse_time(const char *text, size_t len, uint64_t *ret)
 	}
 	memcpy(word, text, len);
 	word[len] = '\0';
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
 		unsigned long long number = strtoull(word, &rest, 10);
 
 		if (word[0] >= '0' && word[0] <= '9' && rest[0] == units[i].letter && !rest[1]) {

@@ -12,8 +12,7 @@
  * slot is merged when all of it is old.  A pass may be cut anywhere: no moment is lost, and each
  * counts once (reader.h).
  */
-#ifndef SILLAGE_STORE_KEEP_H
-#define SILLAGE_STORE_KEEP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ struct keep_pass {
 
 /* Merges and removes all that is due.  Fails as store_reader_open(). */
 int store_keep_pass(const struct keep_pass *pass, struct err *err);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * It has connections of its own, so that nobody waits for it but other writers of a file, shortly.
  */
-#ifndef SILLAGE_STORE_KEEPER_H
-#define SILLAGE_STORE_KEEPER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64
 			  void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
 /* @has_time: does all that is due first, until @stop.  NULL is fine. */
 void keeper_free(struct keeper *keeper, bool has_time);
-
-#endif

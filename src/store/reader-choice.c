@@ -10,21 +10,14 @@
 
 /* ---- times ---- */
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct span *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_begin, struct span, UP(begin))
 
 /* What overlaps or meets becomes one. */
 static void unite(struct spans *spans)
 {
 	size_t kept = 0;
 
-	if (spans->at.count > 1) {
-		qsort(spans->at.at, spans->at.count, sizeof(spans->at.at[0]), by_begin);
-	}
+	vec_sort(&spans->at, by_begin);
 	for (size_t i = 0; i < spans->at.count; i++) {
 		struct span *last = kept > 0 ? &spans->at.at[kept - 1] : NULL;
 
@@ -104,10 +97,7 @@ void reader_choice_init(struct reader_choice *choice, struct store_reader *reade
 void reader_choice_fini(struct reader_choice *choice)
 {
 	for (size_t i = 0; i < choice->reader->traces.count; i++) {
-		for (size_t g = 0; g < choice->traces[i].at.count; g++) {
-			choice_group_fini(&choice->traces[i].at.at[g]);
-		}
-		vec_fini(&choice->traces[i].at);
+		vec_fini_each(&choice->traces[i].at, choice_group_fini);
 	}
 	free(choice->traces);
 	free(choice->text);
@@ -221,9 +211,7 @@ static int take_range(struct reader_choice *choice, const struct choice_source *
 	if (r == 0) {
 		uint64_t end = range->end < INT64_MAX ? range->end : INT64_MAX;
 
-		(void)sqlite3_bind_int64(rows, 1, (int64_t)level);
-		(void)sqlite3_bind_int64(rows, 2, (int64_t)range->begin);
-		(void)sqlite3_bind_int64(rows, 3, (int64_t)end);
+		sqlite_bind(rows, 1, level, range->begin, end);
 		while ((step = sqlite3_step(rows)) == SQLITE_ROW) {
 			take(choice, source, level, rows);
 		}
@@ -250,8 +238,7 @@ static int find_lists(const struct choice_source *source, uint64_t level, uint32
 	assert(trace < reader->traces.count);
 	*ret = STORE_HEAD;
 	while (r == 0 && goes_on) {
-		(void)sqlite3_bind_int64(next, 1, reader->traces.at[trace].number);
-		(void)sqlite3_bind_int64(next, 2, (int64_t)level);
+		sqlite_bind(next, 1, reader->traces.at[trace].number, level);
 		(void)sqlite3_bind_text(next, 3, last, -1, SQLITE_TRANSIENT);
 		r = sqlite3_step(next) == SQLITE_ROW ? 0
 						     : sqlite_failed(reader->db, reader->path, err);
@@ -309,9 +296,7 @@ int reader_choice_take(struct reader_choice *choice, const struct choice_source 
 		r = take_range(choice, source, level, &rest.at.at[i], err);
 	}
 	for (size_t i = 0; i < traces; i++) {
-		for (size_t g = 0; g < choice->traces[i].at.count; g++) {
-			struct choice_group *group = &choice->traces[i].at.at[g];
-
+		VEC_EACH(&choice->traces[i].at, group) {
 			vec_append(&group->covered.at, group->fresh.at.at, group->fresh.at.count);
 			unite(&group->covered);
 			group->fresh.at.count = 0;
@@ -323,18 +308,7 @@ int reader_choice_take(struct reader_choice *choice, const struct choice_source 
 
 /* ---- the result ---- */
 
-static int by_trace(const void *left, const void *right)
-{
-	const struct store_window *a = left, *b = right;
-
-	if (a->trace != b->trace) {
-		return a->trace < b->trace ? -1 : 1;
-	}
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->group < b->group ? -1 : a->group > b->group;
-}
+ORDER(by_trace, struct store_window, UP(trace) UP(begin) UP(group))
 
 void reader_choice_windows(struct reader_choice *choice, struct store_windows *ret)
 {
@@ -362,7 +336,5 @@ void reader_choice_windows(struct reader_choice *choice, struct store_windows *r
 			}
 		}
 	}
-	if (ret->at.count > 1) {
-		qsort(ret->at.at, ret->at.count, sizeof(ret->at.at[0]), by_trace);
-	}
+	vec_sort(&ret->at, by_trace);
 }

@@ -11,8 +11,7 @@
  *     group 0 (head, cpu)        | 1s            | 1s            |
  *     group 1 (sched)            | 10ms  | 10ms  | 1s            |
  */
-#ifndef SILLAGE_STORE_READER_CHOICE_H
-#define SILLAGE_STORE_READER_CHOICE_H
+#pragma once
 
 #include "store/reader-state.h"
 
@@ -64,5 +63,3 @@ int reader_choice_take(struct reader_choice *choice, const struct choice_source 
 uint32_t reader_choice_global(const struct choice_source *source, uint32_t trace);
 /* Adds what was taken, by trace and time. */
 void reader_choice_windows(struct reader_choice *choice, struct store_windows *ret);
-
-#endif

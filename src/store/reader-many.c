@@ -28,7 +28,7 @@ static int by_name(const void *left, const void *right)
 					 { a->id, b->id } };
 	int order = 0;
 
-	for (size_t i = 0; order == 0 && i < sizeof(texts) / sizeof(texts[0]); i++) {
+	for (size_t i = 0; order == 0 && i < ARRAY_COUNT(texts); i++) {
 		order = by_text(texts[i][0], texts[i][1]);
 	}
 	return order;
@@ -56,16 +56,12 @@ static void find_traces(struct store_reader *reader)
 			}
 		}
 	}
-	if (reader->traces.count > 1) {
-		qsort(reader->traces.at, reader->traces.count, sizeof(reader->traces.at[0]),
-		      by_name);
-	}
+	vec_sort(&reader->traces, by_name);
 }
 
 static void number_traces(struct store_reader *reader)
 {
-	for (size_t m = 0; m < reader->members.count; m++) {
-		struct reader_member *member = &reader->members.at[m];
+	VEC_EACH(&reader->members, member) {
 		const struct store_reader *one = member->reader;
 
 		member->global = mem_alloc((one->traces.count + 1) * sizeof(*member->global));

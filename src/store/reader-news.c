@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "store/clickhouse/clickhouse-news.h"
-#include "store/sqlite/sqlite-read.h"
+#include "store/reader-state.h"
 #include "store/store.h"
 
 #define BUSY_MS    1000
@@ -34,13 +34,9 @@ struct store_news {
 
 static int prepare_all(struct store_news *news, struct err *err)
 {
-	const struct {
-		sqlite3_stmt **statement;
-		const char *sql;
-	} all[] = {
+	const struct sqlite_statement all[] = {
 		{ &news->version, "PRAGMA data_version" },
-		{ &news->new_traces, "SELECT trace, host, session, domain, path, id, uuid"
-				     " FROM traces WHERE trace > ? ORDER BY trace" },
+		{ &news->new_traces, READER_TRACES " WHERE trace > ? ORDER BY trace" },
 		{ &news->next_level, SQLITE_NEXT_LEVEL },
 		{ &news->windows, "SELECT begin, \"end\", complete FROM windows WHERE trace = ?"
 				  " AND level = ? AND begin >= ? AND begin < ? ORDER BY begin" },
@@ -54,15 +50,10 @@ static int prepare_all(struct store_news *news, struct err *err)
 		  "SELECT begin FROM windows WHERE level = ? ORDER BY level, begin LIMIT 1" },
 		{ &news->last, "SELECT max(\"end\") FROM windows WHERE level = ?1 AND begin >="
 			       " (SELECT max(begin) FROM windows WHERE level = ?1) - ?1" },
-		{ &news->gaps, "SELECT begin, \"end\", windows, why FROM gaps"
-			       " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2" },
+		{ &news->gaps, READER_GAPS },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
-		r = sqlite_prepare(news->db, news->path, all[i].sql, all[i].statement, err);
-	}
-	return r;
+	return sqlite_prepare_all(news->db, news->path, all, ARRAY_COUNT(all), err);
 }
 
 static int open_file(struct store_news *news, const char *url, struct err *err)
@@ -103,23 +94,13 @@ int store_news_open(const char *url, const atomic_bool *stop, struct store_news 
 	return 0;
 }
 
-static void trace_fini(struct store_trace *trace)
-{
-	output_trace_fini(&trace->identity);
-	free(trace->id);
-	free(trace->uuid);
-}
-
 void store_news_close(struct store_news *news)
 {
 	if (!news) {
 		return;
 	}
 	clickhouse_news_close(news->server);
-	for (size_t i = 0; i < news->traces.count; i++) {
-		trace_fini(&news->traces.at[i]);
-	}
-	vec_fini(&news->traces);
+	vec_fini_each(&news->traces, reader_trace_fini);
 	sqlite_close(news->db);
 	free(news->path);
 	free(news);
@@ -157,13 +138,6 @@ static int end(struct store_news *news, sqlite3_stmt *statement, int step, struc
 	return r;
 }
 
-static char *text_at(sqlite3_stmt *row, int at)
-{
-	const char *text = (const char *)sqlite3_column_text(row, at);
-
-	return text ? mem_strdup(text) : NULL;
-}
-
 static int find_traces(struct store_news *news, struct err *err)
 {
 	sqlite3_stmt *row = news->new_traces;
@@ -172,36 +146,21 @@ static int find_traces(struct store_news *news, struct err *err)
 
 	(void)sqlite3_bind_int64(row, 1, count > 0 ? news->traces.at[count - 1].number : INT64_MIN);
 	while ((step = sqlite3_step(row)) == SQLITE_ROW) {
-		*vec_push(&news->traces) = (struct store_trace){
-			.number = sqlite3_column_int64(row, 0),
-			.id = text_at(row, 5),
-			.uuid = text_at(row, 6),
-			.identity = { .host = text_at(row, 1),
-				      .session = text_at(row, 2),
-				      .domain = text_at(row, 3),
-				      .path = text_at(row, 4) },
-		};
+		*vec_push(&news->traces) = reader_trace_of(row);
 	}
 	return end(news, row, step, err);
 }
 
 static int find_levels(struct store_news *news, struct err *err)
 {
-	sqlite3_stmt *next = news->next_level;
-	uint64_t last = 0;
+	uint64_t level = 0;
 	int r = 0;
 
-	for (news->level_count = 0; r == 0 && news->level_count < LEVELS_MAX;) {
-		int step;
-
-		(void)sqlite3_bind_int64(next, 1, (int64_t)last);
-		step = sqlite3_step(next);
-		last = step == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(next, 0) : 0;
-		r = end(news, next, step, err);
-		if (last == 0) {
-			break;
-		}
-		news->levels[news->level_count++] = last;
+	news->level_count = 0;
+	while (news->level_count < LEVELS_MAX &&
+	       (r = sqlite_next_level(news->db, news->path, news->next_level, &level, err)) == 0 &&
+	       level > 0) {
+		news->levels[news->level_count++] = level;
 	}
 	return r;
 }
@@ -214,11 +173,6 @@ static bool is_other_file(const struct store_news *news)
 	       now.st_dev != news->file.st_dev;
 }
 
-static char *copy_of(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
 static int look_at_server(struct store_news *news, struct err *err)
 {
 	int r = clickhouse_news_traces(news->server, err);
@@ -227,11 +181,11 @@ static int look_at_server(struct store_news *news, struct err *err)
 	while (r == 0 && (trace = clickhouse_news_trace(news->server, news->traces.count))) {
 		*vec_push(&news->traces) = (struct store_trace){
 			.id = mem_strdup(trace->id),
-			.uuid = copy_of(trace->uuid),
-			.identity = { .host = copy_of(trace->host),
-				      .session = copy_of(trace->session),
-				      .domain = copy_of(trace->domain),
-				      .path = copy_of(trace->path) },
+			.uuid = mem_strdup_if(trace->uuid),
+			.identity = { .host = mem_strdup_if(trace->host),
+				      .session = mem_strdup_if(trace->session),
+				      .domain = mem_strdup_if(trace->domain),
+				      .path = mem_strdup_if(trace->path) },
 		};
 	}
 	return r < 0 ? r : 1;
@@ -268,11 +222,8 @@ static void bind_range(const struct store_news *news, sqlite3_stmt *statement,
 	uint64_t before = range->end < INT64_MAX ? range->end : INT64_MAX;
 
 	assert(range->trace < news->traces.count);
-	(void)sqlite3_bind_int64(statement, 1, news->traces.at[range->trace].number);
-	(void)sqlite3_bind_int64(statement, 2, (int64_t)level);
-	(void)sqlite3_bind_int64(statement, 3,
-				 (int64_t)(range->begin < INT64_MAX ? range->begin : INT64_MAX));
-	(void)sqlite3_bind_int64(statement, 4, (int64_t)before);
+	sqlite_bind(statement, 1, news->traces.at[range->trace].number, level,
+		    (int64_t)(range->begin < INT64_MAX ? range->begin : INT64_MAX), before);
 }
 
 static int windows_of(struct store_news *news, const struct store_news_range *range, uint64_t level,
@@ -423,19 +374,9 @@ int store_news_gaps(struct store_news *news, uint64_t begin, uint64_t end_, stor
 		    void *user, struct err *err)
 {
 	sqlite3_stmt *gaps = news->gaps;
-	int step;
 
 	if (news->server) {
 		return clickhouse_news_gaps(news->server, begin, end_, each, user, err);
 	}
-	(void)sqlite3_bind_int64(gaps, 1, (int64_t)begin);
-	(void)sqlite3_bind_int64(gaps, 2, end_ < INT64_MAX ? (int64_t)end_ : INT64_MAX);
-	while ((step = sqlite3_step(gaps)) == SQLITE_ROW) {
-		const char *why = (const char *)sqlite3_column_text(gaps, 3);
-
-		each(user, (uint64_t)sqlite3_column_int64(gaps, 0),
-		     (uint64_t)sqlite3_column_int64(gaps, 1),
-		     (uint64_t)sqlite3_column_int64(gaps, 2), why ? why : "");
-	}
-	return end(news, gaps, step, err);
+	return end(news, gaps, reader_step_gaps(gaps, begin, end_, each, user), err);
 }

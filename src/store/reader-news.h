@@ -5,8 +5,7 @@
  * a writer would wait for.  Windows land in the order of time in each trace, as a rule; between
  * traces there is no order.
  */
-#ifndef SILLAGE_STORE_READER_NEWS_H
-#define SILLAGE_STORE_READER_NEWS_H
+#pragma once
 
 #include "store/reader.h"
 #include "store/rows/news.h"
@@ -48,5 +47,3 @@ int store_news_span(struct store_news *news, uint64_t *ret_first, uint64_t *ret_
 /* Windows in [begin, end) that were lost before they came to the store. */
 int store_news_gaps(struct store_news *news, uint64_t begin, uint64_t end, store_gap_fn *each,
 		    void *user, struct err *err);
-
-#endif

@@ -35,19 +35,13 @@ static void add_level(struct levels *levels, uint64_t level)
 static int read_levels(struct store_reader *reader, struct levels *ret, struct err *err)
 {
 	sqlite3_stmt *next = NULL;
-	int64_t last = 0;
+	uint64_t level = 0;
 	int r = sqlite_prepare(reader->db, reader->path, SQLITE_NEXT_LEVEL, &next, err);
 
-	while (r == 0) {
-		(void)sqlite3_bind_int64(next, 1, last);
-		if (sqlite3_step(next) != SQLITE_ROW) {
-			r = sqlite_failed(reader->db, reader->path, err);
-		} else if (sqlite3_column_type(next, 0) == SQLITE_NULL) {
-			break;
-		}
-		last = sqlite3_column_int64(next, 0);
-		add_level(ret, (uint64_t)last);
-		(void)sqlite3_reset(next);
+	while (r == 0 &&
+	       (r = sqlite_next_level(reader->db, reader->path, next, &level, err)) == 0 &&
+	       level > 0) {
+		add_level(ret, level);
 	}
 	(void)sqlite3_finalize(next);
 	return r;
@@ -124,9 +118,7 @@ static int fetch_rows(const struct choice_source *source, const struct levels *l
 		struct span span = { UINT64_MAX, 0 };
 		uint64_t lists = 0;
 
-		for (size_t i = 0; i < windows->at.count; i++) {
-			const struct store_window *window = &windows->at.at[i];
-
+		VEC_EACH(&windows->at, window) {
 			if (window->level == levels->at.at[l] && window->member == source->member) {
 				span.begin =
 					window->begin < span.begin ? window->begin : span.begin;
@@ -189,6 +181,22 @@ int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64
 	return r;
 }
 
+int reader_step_gaps(sqlite3_stmt *gaps, uint64_t begin, uint64_t end, store_gap_fn *each,
+		     void *user)
+{
+	int step;
+
+	sqlite_bind(gaps, 1, begin, end < INT64_MAX ? end : INT64_MAX);
+	while ((step = sqlite3_step(gaps)) == SQLITE_ROW) {
+		const char *why = (const char *)sqlite3_column_text(gaps, 3);
+
+		each(user, (uint64_t)sqlite3_column_int64(gaps, 0),
+		     (uint64_t)sqlite3_column_int64(gaps, 1),
+		     (uint64_t)sqlite3_column_int64(gaps, 2), why ? why : "");
+	}
+	return step;
+}
+
 int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
 		      void *user, struct err *err)
 {
@@ -198,19 +206,8 @@ int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 	if (reader->members.count > 0) {
 		return reader_many_gaps(reader, begin, end, each, user, err);
 	}
-	r = sqlite_prepare(reader->db, reader->path,
-			   "SELECT begin, \"end\", windows, why FROM gaps"
-			   " WHERE \"end\" > ? AND begin < ? ORDER BY 1, 2",
-			   &gaps, err);
-	(void)sqlite3_bind_int64(gaps, 1, (int64_t)begin);
-	(void)sqlite3_bind_int64(gaps, 2, end < INT64_MAX ? (int64_t)end : INT64_MAX);
-	while (r == 0 && (step = sqlite3_step(gaps)) == SQLITE_ROW) {
-		const char *why = (const char *)sqlite3_column_text(gaps, 3);
-
-		each(user, (uint64_t)sqlite3_column_int64(gaps, 0),
-		     (uint64_t)sqlite3_column_int64(gaps, 1),
-		     (uint64_t)sqlite3_column_int64(gaps, 2), why ? why : "");
-	}
+	r = sqlite_prepare(reader->db, reader->path, READER_GAPS, &gaps, err);
+	step = r == 0 ? reader_step_gaps(gaps, begin, end, each, user) : step;
 	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, err);
 	(void)sqlite3_finalize(gaps);
 	return r;

@@ -2,8 +2,7 @@
  * reader-state: the inside of a reader, shared by reader.c (one window), reader-plan.c and
  * reader-choice.c (which windows).
  */
-#ifndef SILLAGE_STORE_READER_STATE_H
-#define SILLAGE_STORE_READER_STATE_H
+#pragma once
 
 #include "base/arena.h"
 #include "engine/tables/columns.h"
@@ -14,7 +13,8 @@
 struct read_table {
 	struct store_column columns[STORE_COLUMNS_MAX];
 	size_t count;
-	uint16_t lacks; /* bit by bit the figures that the store does not have */
+	uint16_t lacks;     /* bit by bit the figures that the store does not have */
+	uint16_t unwritten; /* the same, of the last window that was read */
 	struct columns kinds;
 	struct sqlite_cursor cursor;
 	VEC(struct store_row) rows; /* of the last window that was read */
@@ -53,6 +53,16 @@ struct store_reader {
 /* Whether rows of table @t of analyses[a] are needed: those of processes are made of those of
  * threads. */
 bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t);
+/* A trace, of a row of READER_TRACES; and its end. */
+#define READER_TRACES "SELECT trace, host, session, domain, path, id, uuid FROM traces"
+struct store_trace reader_trace_of(sqlite3_stmt *row);
+void reader_trace_fini(struct store_trace *trace);
+/* The gaps in a range, of a statement READER_GAPS; returns what sqlite3_step() did last. */
+#define READER_GAPS                                                                                \
+	"SELECT begin, \"end\", windows, why FROM gaps WHERE \"end\" > ? AND begin < ? ORDER BY "  \
+	"1, 2"
+int reader_step_gaps(sqlite3_stmt *gaps, uint64_t begin, uint64_t end, store_gap_fn *each,
+		     void *user);
 /* reader-many.c: of several stores. */
 void reader_many_close(struct store_reader *reader);
 int reader_many_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
@@ -65,5 +75,3 @@ int reader_many_read(struct store_reader *reader, const struct store_window *win
 bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis);
 /* "cpu,sched" bit by bit, by number in analyses[]. */
 uint64_t store_reader_lists(const char *text);
-
-#endif

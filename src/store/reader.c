@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,36 +13,41 @@
 #include "base/arena.h"
 #include "engine/tables/columns.h"
 #include "store/reader-state.h"
+#include "store/rows/head.h"
 #include "store/store.h"
 
 /* ---- opening ---- */
 
-static char *column_text(sqlite3_stmt *statement, int at)
+struct store_trace reader_trace_of(sqlite3_stmt *row)
 {
-	const char *text = (const char *)sqlite3_column_text(statement, at);
+	return (struct store_trace){
+		.number = sqlite3_column_int64(row, 0),
+		.id = sqlite_text(row, 5),
+		.uuid = sqlite_text(row, 6),
+		.identity = { .host = sqlite_text(row, 1),
+			      .session = sqlite_text(row, 2),
+			      .domain = sqlite_text(row, 3),
+			      .path = sqlite_text(row, 4) },
+	};
+}
 
-	return text ? mem_strdup(text) : NULL;
+void reader_trace_fini(struct store_trace *trace)
+{
+	output_trace_fini(&trace->identity);
+	free(trace->id);
+	free(trace->uuid);
 }
 
 static int read_traces(struct store_reader *reader, struct err *err)
 {
 	sqlite3_stmt *all = NULL;
 	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT trace, host, session, domain, path, id, uuid FROM traces"
-			       " ORDER BY host, session, domain, path, id",
-			       &all, err);
+			       READER_TRACES " ORDER BY host, session, domain, path, id", &all,
+			       err);
 	int step = SQLITE_DONE;
 
 	while (r == 0 && (step = sqlite3_step(all)) == SQLITE_ROW) {
-		*vec_push(&reader->traces) = (struct store_trace){
-			.number = sqlite3_column_int64(all, 0),
-			.id = column_text(all, 5),
-			.uuid = column_text(all, 6),
-			.identity = { .host = column_text(all, 1),
-				      .session = column_text(all, 2),
-				      .domain = column_text(all, 3),
-				      .path = column_text(all, 4) },
-		};
+		*vec_push(&reader->traces) = reader_trace_of(all);
 	}
 	r = r < 0 || step == SQLITE_DONE ? r : sqlite_failed(reader->db, reader->path, err);
 	(void)sqlite3_finalize(all);
@@ -64,6 +68,13 @@ static int open_table(struct store_reader *reader, size_t a, size_t t, struct er
 	if (columns) {
 		r = sqlite_cursor_open(reader->db, reader->path, name, columns, &table->cursor,
 				       err);
+	}
+	for (unsigned int c = 0; c < table->kinds.count; c++) {
+		uint16_t sum_of = analyses[a]->tables[t].columns[c].sum_of;
+
+		if (sum_of && !(table->lacks & sum_of)) {
+			table->lacks &= (uint16_t) ~(1u << c);
+		}
 	}
 	free(columns);
 	return r;
@@ -160,6 +171,7 @@ static void empty_rows(struct read_table *table)
 	}
 	table->rows.count = 0;
 	table->shown.count = 0;
+	table->unwritten = 0;
 }
 
 void store_reader_close(struct store_reader *reader)
@@ -187,12 +199,7 @@ void store_reader_close(struct store_reader *reader)
 			}
 		}
 	}
-	for (size_t i = 0; i < reader->traces.count; i++) {
-		output_trace_fini(&reader->traces.at[i].identity);
-		free(reader->traces.at[i].id);
-		free(reader->traces.at[i].uuid);
-	}
-	vec_fini(&reader->traces);
+	vec_fini_each(&reader->traces, reader_trace_fini);
 	vec_fini(&reader->report_tables);
 	vec_fini(&reader->missing);
 	vec_fini(&reader->known_views);
@@ -326,6 +333,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 			return err_raise(err, -EINVAL, "%s: damaged: a row of %s is impossible",
 					 reader->path, of->key ? of->key : "the totals");
 		}
+		table->unwritten |= row->unwritten;
 		if (reader->selection && !is_row_wanted(reader->selection, of, row)) {
 			columns_empty(&table->kinds, row->values);
 			table->rows.count--;
@@ -339,9 +347,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 static void show_rows(struct read_table *table)
 {
 	assert(table->shown.count == 0);
-	for (size_t i = 0; i < table->rows.count; i++) {
-		struct store_row *row = &table->rows.at[i];
-
+	VEC_EACH(&table->rows, row) {
 		row->row.values = row->values;
 		row->row.thread = row->row.thread ? &row->view : NULL;
 		row->row.instance = row->row.instance ? &row->instance : NULL;
@@ -384,21 +390,6 @@ static bool has_unknown_cpus(const struct selection *selection, const struct rea
 	return false;
 }
 
-/* "cpu.2:7 ": of the columns that are unknown. */
-static uint16_t unknown_of(const char *unknown, const struct analysis *analysis, size_t table)
-{
-	char word[STORE_NAME_MAX];
-	const char *at;
-
-	(void)snprintf(word, sizeof(word), "%s.%zu:", analysis->name, table);
-	for (at = unknown; (at = strstr(at, word)); at++) {
-		if (at == unknown || at[-1] == ' ') {
-			return (uint16_t)strtoul(at + strlen(word), NULL, 10);
-		}
-	}
-	return 0;
-}
-
 static bool is_word_of(const char *lists, const char *name)
 {
 	size_t len = strlen(name);
@@ -417,7 +408,7 @@ uint64_t store_reader_lists(const char *text)
 	uint64_t lists = 0;
 
 	for (size_t a = 0; analyses[a]; a++) {
-		lists |= is_word_of(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
+		lists |= store_head_names(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
 	}
 	return lists;
 }
@@ -440,7 +431,6 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 	for (size_t t = 0; r == 0 && t < TABLES_MAX && reader->tables[a][t]; t++) {
 		struct read_table *table = reader->tables[a][t];
 		const struct table *of = &analyses[a]->tables[t];
-		uint16_t unwritten = 0;
 
 		if (scope_is_of_pairs(of->scope) || is_left_out(reader, a, t)) {
 			continue;
@@ -450,7 +440,7 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 		if (of->scope == SCOPE_TRACE && table->rows.count == 0) {
 			/* The trace always has its row. */
 			memset(vec_push(&table->rows), 0, sizeof(table->rows.at[0]));
-			unwritten = ALL_COLUMNS;
+			table->unwritten = ALL_COLUMNS;
 		}
 		show_rows(table);
 		*vec_push(&reader->report_tables) = (struct report_table){
@@ -458,34 +448,13 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 			.table = of,
 			.rows = table->shown.at,
 			.row_count = table->shown.count,
-			.unknown = table->lacks | unwritten | unknown_of(unknown, analyses[a], t),
+			.unknown = table->lacks | table->unwritten |
+				   store_head_unknown(unknown, analyses[a], t),
 			.is_whole = is_whole(reader->selection, of) ||
 				    has_unknown_cpus(reader->selection, table, of)
 		};
 	}
 	return r;
-}
-
-/* The text of an event that is missing.  As everywhere, such texts outlive reports and those who
- * made them: there are few, and they stay. */
-static const char *event_text(const char *text, size_t len)
-{
-	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static VEC(const char *) known;
-	const char *found = NULL;
-
-	(void)pthread_mutex_lock(&mutex);
-	for (size_t i = 0; i < known.count && !found; i++) {
-		if (strlen(known.at[i]) == len && memcmp(known.at[i], text, len) == 0) {
-			found = known.at[i];
-		}
-	}
-	if (!found) {
-		found = mem_printf("%.*s", (int)len, text);
-		*vec_push(&known) = found;
-	}
-	(void)pthread_mutex_unlock(&mutex);
-	return found;
 }
 
 /* Lines of "cpu:sched_switch". */
@@ -501,7 +470,7 @@ static void read_missing(struct store_reader *reader, uint64_t lists, const char
 			    lists >> a & 1) {
 				*vec_push(&reader->missing) = (struct missing_event){
 					.analysis = analyses[a],
-					.event = event_text(colon + 1, (size_t)(end - colon - 1)),
+					.event = missing_kept(colon + 1, (size_t)(end - colon - 1)),
 				};
 			}
 		}
@@ -590,8 +559,8 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	}
 	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = window->begin };
 	read_head(reader->heads.scan, window, ret);
-	missing = column_text(reader->heads.scan, 11);
-	unknown = column_text(reader->heads.scan, 12);
+	missing = sqlite_text(reader->heads.scan, 11);
+	unknown = sqlite_text(reader->heads.scan, 12);
 	arena_reset(&reader->texts);
 	reader->report_tables.count = 0;
 	r = missing && unknown ? read_views(reader, &place, err)

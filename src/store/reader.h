@@ -6,8 +6,7 @@
  * into those, and shorter or longer ones only where there are no such: each moment of a trace once
  * for each analysis.
  */
-#ifndef SILLAGE_STORE_READER_H
-#define SILLAGE_STORE_READER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -83,5 +82,3 @@ int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
  * windows may be of one time, with other analyses each: a rollup puts them together. */
 int store_reader_read(struct store_reader *reader, const struct store_window *window,
 		      struct report *ret, struct err *err);
-
-#endif

@@ -11,7 +11,6 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/now.h"
 #include "base/process/thread.h"
 #include "base/units.h"
 #include "store/clickhouse/clickhouse-writer.h"

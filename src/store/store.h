@@ -12,8 +12,7 @@
  * Windows stored + windows in the spool + windows lost = windows closed, always; store_close() says
  * them.
  */
-#ifndef SILLAGE_STORE_STORE_H
-#define SILLAGE_STORE_STORE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ int store_close(struct store *store, struct store_account *ret_account);
 
 /* A sink whose output has the store as its state.  It has no file. */
 extern const struct sink sink_store;
-
-#endif

@@ -36,6 +36,7 @@ bool due_note(struct due_trace *trace, const struct store_news_window *window,
 
 		trace->known = known > trace->known ? known : trace->known;
 	}
+	assert(trace->has_last);
 	return !is_new || window->begin >= trace->position;
 }
 

@@ -10,8 +10,7 @@
  * left is due when nothing has come for a while (DUE_LAG_NS and the length of a stored window): at
  * once if the clock is past its end, else when so much time has passed as is left of it.
  */
-#ifndef SILLAGE_STORED_DUE_H
-#define SILLAGE_STORED_DUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ uint64_t due_until(const struct due_trace *trace, uint64_t interval_ns,
 
 /* @time, or the next multiple of @interval_ns. */
 uint64_t due_round_up(uint64_t time, uint64_t interval_ns);
-
-#endif

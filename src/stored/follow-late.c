@@ -5,6 +5,7 @@
  * the windows in the last hour of what was printed are counted, from time to time: more than before
  * are late.
  */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ static int count(struct follow *follow, struct late_ranges *ranges, struct err *
 
 static struct followed *followed_by(struct follow *follow, const struct store_news_range *range)
 {
+	assert(range->trace < follow->of_news.count);
 	return &follow->traces.at[follow->of_news.at[range->trace]];
 }
 
@@ -111,6 +113,7 @@ static void say_gap(void *user, uint64_t begin, uint64_t end, uint64_t windows, 
 		memmove(follow->gaps.at, follow->gaps.at + follow->gaps.count,
 			follow->gaps.count * sizeof(follow->gaps.at[0]));
 	}
+	assert(follow->gaps.count < FOLLOW_GAPS_MAX);
 	*vec_push(&follow->gaps) = hash;
 	if (follow->view) {
 		history_view_lost(follow->view);

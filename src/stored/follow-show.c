@@ -1,10 +1,34 @@
 /*
  * follow-show: which windows are due, and the way from the store to the output; see follow-state.h.
  */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "run/say.h"
 #include "stored/follow-state.h"
+#include "stored/stored.h"
+
+/* ---- traces ---- */
+
+uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
+{
+	struct followed *new;
+
+	for (size_t i = f->traces.count; i-- > 0;) {
+		if (strcmp(f->traces.at[i].id, trace->id) == 0) {
+			return (uint32_t)i;
+		}
+	}
+	new = vec_push(&f->traces);
+	*new = (struct followed){
+		.id = mem_strdup(trace->id),
+		.name = output_trace_text(&trace->identity, false),
+		.is_wanted = stored_wants(&f->options, &trace->identity),
+		.number = UINT32_MAX,
+		.due = { .since = f->begin, .position = f->begin },
+	};
+	return (uint32_t)f->traces.count - 1;
+}
 
 /* ---- what is due ---- */
 
@@ -45,8 +69,7 @@ bool follow_choose(struct follow *f, bool is_end)
 	uint64_t all = is_joint ? all_until(f, is_end) : 0;
 	bool is_any = false;
 
-	for (size_t i = 0; i < f->traces.count; i++) {
-		struct followed *trace = &f->traces.at[i];
+	VEC_EACH(&f->traces, trace) {
 		struct due_trace *due = &trace->due;
 
 		trace->shown = 0;
@@ -70,6 +93,7 @@ struct due_batch {
 
 static struct followed *followed_in(const struct due_batch *batch, uint32_t trace)
 {
+	assert(trace < batch->of_reader.count);
 	return &batch->follow->traces.at[batch->of_reader.at[trace]];
 }
 
@@ -136,6 +160,7 @@ static int choose_windows(struct due_batch *batch)
 			end = trace->due_at > end ? trace->due_at : end;
 		}
 	}
+	assert(batch->of_reader.count == h->trace_count);
 	end = end < f->end ? end : f->end;
 	r = begin < end ? store_reader_windows(h->reader, h->wanted, f->options.interval_ns, begin,
 					       end, windows, &h->err)
@@ -156,8 +181,7 @@ static int choose_windows(struct due_batch *batch)
 /* All that was due is shown; or it is no longer there. */
 static void end_batch(struct follow *f)
 {
-	for (size_t i = 0; i < f->traces.count; i++) {
-		struct followed *trace = &f->traces.at[i];
+	VEC_EACH(&f->traces, trace) {
 		struct due_trace *due = &trace->due;
 
 		if (!trace->is_wanted || trace->due_at <= due->position) {
@@ -194,11 +218,7 @@ static void want(const struct follow *f, struct store_reader *reader)
 	if (f->view) {
 		history_view_want(f->view, reader);
 	} else {
-		store_reader_want(reader, f->output->analyses, &f->options.selection,
-				  f->options.display.per == PER_CONTAINER);
-		if (f->options.has_analyses) {
-			store_reader_say_all(reader);
-		}
+		stored_want(&f->options, f->output->analyses, reader);
 	}
 }
 
@@ -213,6 +233,7 @@ int follow_show(struct follow *f, struct err *err)
 	struct stored_history *h = &batch.history;
 	int r = store_reader_open(f->options.args[0], f->stop, &h->reader, &h->err);
 
+	assert(f->has_range);
 	if (r == 0) {
 		want(f, h->reader);
 		history_choose_traces(h);

@@ -6,8 +6,7 @@
  *   follow-late.c   what came too late, or never came to the store
  *   due.c           when a window is due
  */
-#ifndef SILLAGE_STORED_FOLLOW_STATE_H
-#define SILLAGE_STORED_FOLLOW_STATE_H
+#pragma once
 
 #include "store/reader-news.h"
 #include "stored/due.h"
@@ -82,5 +81,3 @@ int follow_show(struct follow *follow, struct err *err);
 int follow_late(struct follow *follow, struct err *err);
 /* Says how many came too late, if it is time for it, or @is_end. */
 void follow_say_late(struct follow *follow, bool is_end);
-
-#endif

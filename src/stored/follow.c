@@ -17,11 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/now.h"
-#include "run/run.h"
 #include "run/say.h"
 #include "stored/follow-state.h"
 #include "stored/stored.h"
@@ -33,43 +31,22 @@ static volatile sig_atomic_t has_hangup;
 
 static void on_alarm(int number)
 {
-	(void)number;
 	must_leave = true;
 }
 
 static void on_hangup(int number)
 {
-	(void)number;
 	has_hangup = 1;
 }
 
 /* ---- traces ---- */
-
-uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
-{
-	struct followed *new;
-
-	for (size_t i = f->traces.count; i-- > 0;) {
-		if (strcmp(f->traces.at[i].id, trace->id) == 0) {
-			return (uint32_t)i;
-		}
-	}
-	new = vec_push(&f->traces);
-	*new = (struct followed){
-		.id = mem_strdup(trace->id),
-		.name = output_trace_text(&trace->identity, false),
-		.is_wanted = stored_wants(&f->options, &trace->identity),
-		.number = UINT32_MAX,
-		.due = { .since = f->begin, .position = f->begin },
-	};
-	return (uint32_t)f->traces.count - 1;
-}
 
 static void find_traces(struct follow *f)
 {
 	size_t count;
 	const struct store_trace *traces = store_news_traces(f->news, &count);
 
+	assert(f->of_news.count <= count); /* news of an open store only grow */
 	while (f->of_news.count < count) {
 		uint32_t at = follow_trace(f, &traces[f->of_news.count]);
 
@@ -96,6 +73,7 @@ static int find_range(struct follow *f, struct err *err)
 	uint64_t ignored;
 	int r = store_news_span(f->news, &span.first, &span.last, err);
 
+	assert(!f->has_range);
 	if (r < 0 || span.last == 0) {
 		return r;
 	}
@@ -125,8 +103,10 @@ static int find_range(struct follow *f, struct err *err)
 static void on_window(void *user, uint32_t trace, const struct store_news_window *window)
 {
 	struct follow *f = user;
-	struct followed *to = &f->traces.at[f->of_news.at[trace]];
+	struct followed *to;
 
+	assert(trace < f->of_news.count);
+	to = &f->traces.at[f->of_news.at[trace]];
 	f->newest = window->end > f->newest ? window->end : f->newest;
 	if (window->begin >= f->end) {
 		uint64_t end = due_round_up(f->end, f->options.interval_ns);
@@ -359,9 +339,7 @@ static bool is_done(const struct follow *f)
 	    (f->newest < f->end && now < f->end + DUE_LAG_NS)) {
 		return false;
 	}
-	for (size_t i = 0; i < f->traces.count; i++) {
-		const struct followed *trace = &f->traces.at[i];
-
+	VEC_EACH(&f->traces, trace) {
 		if (trace->is_wanted && (due_is_pending(&trace->due) ||
 					 (!trace->is_past && trace->due.position < f->end &&
 					  !due_is_idle(&trace->due, &f->clock)))) {
@@ -376,11 +354,21 @@ static void wait(struct follow *f)
 {
 	struct pollfd out = { .fd = f->output->fd, .events = 0 };
 	uint64_t ns = f->waits > FOLLOW_EVERY_NS ? f->waits : FOLLOW_EVERY_NS;
+	struct timespec rest;
+	sigset_t all, before;
 
+	assert(!f->output->failure);
 	ns = ns < FOLLOW_EVERY_MAX_NS ? ns : FOLLOW_EVERY_MAX_NS;
-	if (poll(&out, 1, (int)(ns / NS_PER_MS)) > 0 && (out.revents & POLLERR)) {
+	rest = (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+				  .tv_nsec = (long)(ns % NS_PER_S) };
+	/* One that comes between the question and the wait ends the wait, too. */
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, &before);
+	if (!run_stop && !has_hangup && ppoll(&out, 1, &rest, &before) > 0 &&
+	    (out.revents & POLLERR)) {
 		f->output->failure = EPIPE;
 	}
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	if (has_hangup) {
 		has_hangup = 0;
 		if (output_reopen(f->output, &f->err) < 0) {

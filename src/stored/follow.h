@@ -1,8 +1,7 @@
 /*
  * follow: `history --follow`: the windows of a store, as they land.
  */
-#ifndef SILLAGE_STORED_FOLLOW_H
-#define SILLAGE_STORED_FOLLOW_H
+#pragma once
 
 #include "run/run.h"
 
@@ -10,5 +9,3 @@ struct output;
 
 /* Until a signal, --until, or nobody reads @output.  Returns the exit status. */
 int follow_store(const struct options *options, struct output *output);
-
-#endif

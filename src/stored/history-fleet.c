@@ -16,7 +16,6 @@
 #include "fleet/fleet-output.h"
 #include "run/run.h"
 #include "run/say.h"
-#include "store/reader.h"
 #include "stored/stored.h"
 #include "trigger/actions.h"
 
@@ -137,10 +136,10 @@ static uint64_t own_interval(const struct history_view *v)
 {
 	uint64_t *shortest = mem_alloc((v->trace_count + 1) * sizeof(*shortest)), longest = 1;
 
-	for (size_t i = 0; i < v->windows.at.count; i++) {
-		const struct store_window *window = &v->windows.at.at[i];
+	VEC_EACH(&v->windows.at, window) {
 		uint64_t *at = &shortest[window->trace];
 
+		assert(window->trace < v->trace_count);
 		*at = *at == 0 || window->level < *at ? window->level : *at;
 	}
 	for (size_t i = 0; i < v->trace_count; i++) {
@@ -153,31 +152,16 @@ static uint64_t own_interval(const struct history_view *v)
 static int choose_windows(struct history_view *v)
 {
 	const struct options *options = v->options;
-	struct units_span span;
-	uint64_t begin, end, lost = 0;
+	uint64_t lost = 0;
 	/* Triggers without -i look at the windows as they were stored: the shortest. */
 	uint64_t wanted = options->has_interval                         ? options->interval_ns
 			  : v->actions && actions_count(v->actions) > 0 ? 1
 									: UINT64_MAX;
-	int r = store_reader_span(v->reader, &span.first, &span.last, &v->err);
+	int r = stored_windows(options, v->reader, v->wanted, wanted, &v->windows, &lost, &v->err);
 
-	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &v->err);
-	r = r < 0 ? r
-		  : store_reader_windows(v->reader, v->wanted, wanted, begin, end, &v->windows,
-					 &v->err);
-	r = r < 0 ? r : stored_say_gaps(v->reader, begin, end, &lost, &v->err);
-	if (r == 0 && v->windows.at.count == 0) {
-		r = err_raise(&v->err, -ENOENT, "%s: it has no such windows",
-			      store_reader_name(v->reader));
-	}
 	if (r == 0) {
 		v->interval_ns = wanted == 1 ? own_interval(v) : wanted;
-	}
-	if (r == 0 && v->interval_ns < UINT64_MAX && options->verbosity >= 0) {
-		stored_say_longer(v->reader, &v->windows, v->interval_ns);
-	}
-	if (r == 0 && options->verbosity >= 0) {
-		stored_say_short(v->reader, &v->windows);
+		stored_say_windows(options, v->reader, &v->windows, v->interval_ns);
 	}
 	if (r == 0 && lost > 0 && v->actions && actions_gate(v->actions)) {
 		gate_lost(actions_gate(v->actions), "windows are missing in the store");
@@ -186,15 +170,7 @@ static int choose_windows(struct history_view *v)
 }
 
 /* So slots come in order, too, and a store reads windows fastest in their own order. */
-static int by_time(const void *left, const void *right)
-{
-	const struct store_window *a = left, *b = right;
-
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->trace < b->trace ? -1 : a->trace > b->trace;
-}
+ORDER(by_time, struct store_window, UP(begin) UP(trace))
 
 /* ---- output ---- */
 
@@ -235,10 +211,11 @@ static int go_through(struct history_view *v)
 	struct report report;
 	int r = 0;
 
-	qsort(v->windows.at.at, v->windows.at.count, sizeof(v->windows.at.at[0]), by_time);
+	vec_sort(&v->windows.at, by_time);
 	for (size_t i = 0; r == 0 && i < v->windows.at.count && !run_stop; i++) {
 		const struct store_window *window = &v->windows.at.at[i];
 
+		assert(window->trace < v->trace_count && v->wanted[window->trace]);
 		r = store_reader_read(v->reader, window, &report, &v->err);
 		if (r == 0) {
 			v->summary.events += report.events;
@@ -270,6 +247,7 @@ static void make_fleet(struct history_view *v, bool has_no_total)
 				       .show = show,
 				       .user = v };
 
+	assert(!v->fleet && v->interval_ns > 0);
 	if (v->actions) {
 		actions_set_interval(v->actions, v->interval_ns);
 		v->triggers = fleet_triggers_new(v->actions, v->output, &v->all);

@@ -2,8 +2,7 @@
  * history-fleet: `history --per host`: the hosts of a store side by side, and triggers over them
  * (src/fleet).
  */
-#ifndef SILLAGE_STORED_HISTORY_FLEET_H
-#define SILLAGE_STORED_HISTORY_FLEET_H
+#pragma once
 
 #include "options/options.h"
 #include "output/sink.h"
@@ -42,5 +41,3 @@ void history_view_lost(struct history_view *view);
 /* The end of all: the exit status, given that of the run so far. */
 int history_view_end(struct history_view *view, int status);
 void history_view_free(struct history_view *view); /* NULL is fine */
-
-#endif

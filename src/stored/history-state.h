@@ -2,8 +2,7 @@
  * history-state: windows of a store on their way to the output, shared by history.c (what is there)
  * and follow.c (what lands).
  */
-#ifndef SILLAGE_STORED_HISTORY_STATE_H
-#define SILLAGE_STORED_HISTORY_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -43,5 +42,3 @@ void history_sort(struct store_windows *windows, uint64_t interval_ns);
 int history_show(struct stored_history *h);
 /* Frees all but the options and the output; the reader, too. */
 void history_fini(struct stored_history *h);
-
-#endif

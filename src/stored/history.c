@@ -15,7 +15,6 @@
 #include "output/rollup.h"
 #include "run/run.h"
 #include "run/say.h"
-#include "stored/follow.h"
 #include "stored/history-fleet.h"
 #include "stored/history-state.h"
 #include "stored/history.h"
@@ -86,8 +85,10 @@ static uint64_t slot_of(const struct stored_history *h, const struct store_windo
 /* A long window of the trace is over. */
 static void end_long(struct stored_history *h, uint32_t trace)
 {
-	const struct report *window = rollup_take(h->longs[trace]);
+	const struct report *window;
 
+	assert(trace < h->trace_count && h->longs[trace]);
+	window = rollup_take(h->longs[trace]);
 	if (!window) {
 		return;
 	}
@@ -115,6 +116,7 @@ static int add_window(struct stored_history *h, const struct store_window *windo
 	if (r < 0) {
 		return r;
 	}
+	assert(window->trace < h->trace_count && h->wanted[window->trace]);
 	if (!h->longs[window->trace]) {
 		h->longs[window->trace] = long_new(h, h->options->interval_ns);
 		h->totals[window->trace] = long_new(h, h->options->interval_ns);
@@ -190,32 +192,25 @@ static int go_through(struct stored_history *h, const struct trace_identity *all
 
 static uint64_t sorted_ns; /* the length of a slot, for by_slot() */
 
-static int by_slot(const void *left, const void *right)
+static uint64_t sorted_slot(const struct store_window *window)
 {
-	const struct store_window *a = left, *b = right;
-	uint64_t x = a->begin / sorted_ns, y = b->begin / sorted_ns;
-
-	if (x != y) {
-		return x < y ? -1 : 1;
-	}
-	if (a->trace != b->trace) {
-		return a->trace < b->trace ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
+	return window->begin / sorted_ns;
 }
+
+ORDER(by_slot, struct store_window, UP_OF(sorted_slot) UP(trace) UP(begin))
 
 void history_sort(struct store_windows *windows, uint64_t interval_ns)
 {
+	assert(interval_ns > 0);
 	sorted_ns = interval_ns;
-	if (windows->at.count > 1) {
-		qsort(windows->at.at, windows->at.count, sizeof(windows->at.at[0]), by_slot);
-	}
+	vec_sort(&windows->at, by_slot);
 }
 
 /* ---- what is there ---- */
 
 void history_choose_traces(struct stored_history *h)
 {
+	assert(!h->wanted && !h->longs && !h->totals);
 	h->traces = store_reader_traces(h->reader, &h->trace_count);
 	h->wanted = stored_wanted(h->options, h->reader);
 	h->longs = mem_alloc((h->trace_count + 1) * sizeof(*h->longs));
@@ -225,27 +220,12 @@ void history_choose_traces(struct stored_history *h)
 static int choose_windows(struct stored_history *h)
 {
 	const struct options *options = h->options;
-	struct units_span span;
-	uint64_t begin, end, ignored = 0;
-	int r = store_reader_span(h->reader, &span.first, &span.last, &h->err);
+	uint64_t interval = options->has_interval ? options->interval_ns : UINT64_MAX, ignored = 0;
+	int r = stored_windows(options, h->reader, h->wanted, interval, &h->windows, &ignored,
+			       &h->err);
 
-	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, &h->err);
-	if (r < 0) {
-		return r;
-	}
-	r = store_reader_windows(h->reader, h->wanted,
-				 options->has_interval ? options->interval_ns : UINT64_MAX, begin,
-				 end, &h->windows, &h->err);
-	r = r < 0 ? r : stored_say_gaps(h->reader, begin, end, &ignored, &h->err);
-	if (r == 0 && options->has_interval && options->verbosity >= 0) {
-		stored_say_longer(h->reader, &h->windows, options->interval_ns);
-	}
-	if (r == 0 && options->verbosity >= 0) {
-		stored_say_short(h->reader, &h->windows);
-	}
-	if (r == 0 && h->windows.at.count == 0) {
-		r = err_raise(&h->err, -ENOENT, "%s: it has no such windows",
-			      store_reader_name(h->reader));
+	if (r == 0) {
+		stored_say_windows(options, h->reader, &h->windows, interval);
 	}
 	return r;
 }
@@ -299,11 +279,7 @@ int history_past(const struct options *given, struct output *output)
 		say("%s", h.err.text);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	store_reader_want(h.reader, output->analyses, &options.selection,
-			  options.display.per == PER_CONTAINER);
-	if (options.has_analyses) {
-		store_reader_say_all(h.reader);
-	}
+	stored_want(&options, output->analyses, h.reader);
 	history_choose_traces(&h);
 	r = choose_windows(&h);
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;

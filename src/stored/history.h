@@ -1,8 +1,7 @@
 /*
  * history: what a store has, as the run that stored it printed it.
  */
-#ifndef SILLAGE_STORED_HISTORY_H
-#define SILLAGE_STORED_HISTORY_H
+#pragma once
 
 #include "options/options.h"
 #include "output/sink.h"
@@ -10,5 +9,3 @@
 /* Shows the windows that the options ask for, of one trace after the other.  Returns the exit
  * status, and has said what fails. */
 int history_past(const struct options *options, struct output *output);
-
-#endif

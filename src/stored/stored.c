@@ -3,10 +3,13 @@
  */
 #include "stored/stored.h"
 
+#include <assert.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 
 #include "base/units.h"
+#include "run/run.h"
 #include "run/say.h"
 
 static bool matches(const char *pattern, const char *text)
@@ -29,6 +32,15 @@ bool *stored_wanted(const struct options *options, struct store_reader *reader)
 		wanted[i] = stored_wants(options, &traces[i].identity);
 	}
 	return wanted;
+}
+
+void stored_want(const struct options *options, const struct analysis *const *list,
+		 struct store_reader *reader)
+{
+	store_reader_want(reader, list, &options->selection, options->display.per == PER_CONTAINER);
+	if (options->has_analyses) {
+		store_reader_say_all(reader);
+	}
 }
 
 struct said_gaps {
@@ -56,15 +68,29 @@ int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 	return r;
 }
 
-void stored_say_longer(struct store_reader *reader, const struct store_windows *windows,
+int stored_windows(const struct options *options, struct store_reader *reader, const bool *wanted,
+		   uint64_t interval_ns, struct store_windows *ret, uint64_t *ret_lost,
+		   struct err *err)
+{
+	struct units_span span;
+	uint64_t begin, end;
+	int r = store_reader_span(reader, &span.first, &span.last, err);
+
+	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, err);
+	r = r < 0 ? r : store_reader_windows(reader, wanted, interval_ns, begin, end, ret, err);
+	r = r < 0 ? r : stored_say_gaps(reader, begin, end, ret_lost, err);
+	return r == 0 && ret->at.count == 0 ? err_raise(err, -ENOENT, "%s: it has no such windows",
+							store_reader_name(reader))
+					    : r;
+}
+
+static void say_longer(struct store_reader *reader, const struct store_windows *windows,
 		       uint64_t interval_ns)
 {
 	uint64_t begin = UINT64_MAX, end = 0, level = 0;
 	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
-	for (size_t i = 0; i < windows->at.count; i++) {
-		const struct store_window *window = &windows->at.at[i];
-
+	VEC_EACH(&windows->at, window) {
 		if (interval_ns % window->level != 0) {
 			begin = window->begin < begin ? window->begin : begin;
 			end = window->end > end ? window->end : end;
@@ -89,6 +115,7 @@ static size_t add_times(const struct store_windows *windows, size_t at,
 {
 	size_t i = at;
 
+	assert(at < windows->at.count);
 	for (; i < windows->at.count && windows->at.at[i].trace == windows->at.at[at].trace; i++) {
 		const struct store_window *window = &windows->at.at[i];
 
@@ -125,7 +152,7 @@ static bool say_short(const struct store_reader *reader, const struct store_wind
 	return is_any;
 }
 
-void stored_say_short(struct store_reader *reader, const struct store_windows *windows)
+static void say_all_short(struct store_reader *reader, const struct store_windows *windows)
 {
 	size_t traces = 0;
 
@@ -139,5 +166,16 @@ void stored_say_short(struct store_reader *reader, const struct store_windows *w
 	if (traces > SHORT_TRACES_MAX) {
 		say("%s: so it is with %zu more traces", store_reader_name(reader),
 		    traces - SHORT_TRACES_MAX);
+	}
+}
+
+void stored_say_windows(const struct options *options, struct store_reader *reader,
+			const struct store_windows *windows, uint64_t interval_ns)
+{
+	if (options->verbosity >= 0 && interval_ns < UINT64_MAX) {
+		say_longer(reader, windows, interval_ns);
+	}
+	if (options->verbosity >= 0) {
+		say_all_short(reader, windows);
 	}
 }

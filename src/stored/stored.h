@@ -1,8 +1,7 @@
 /*
  * stored: which traces and windows of a store the options ask for.
  */
-#ifndef SILLAGE_STORED_STORED_H
-#define SILLAGE_STORED_STORED_H
+#pragma once
 
 #include "options/options.h"
 #include "store/reader.h"
@@ -11,16 +10,20 @@
 bool stored_wants(const struct options *options, const struct trace_identity *trace);
 /* By trace, whether --host and --session want it; from malloc(). */
 bool *stored_wanted(const struct options *options, struct store_reader *reader);
-/* Says where windows are longer than asked: of old times a store may have such only
- * (--store-keep). */
-void stored_say_longer(struct store_reader *reader, const struct store_windows *windows,
-		       uint64_t interval_ns);
-/* Says which analyses the windows lack, though others of their trace have them, or the user named
- * them. */
-void stored_say_short(struct store_reader *reader, const struct store_windows *windows);
+/* Asks the reader for these analyses, as the options want them. */
+void stored_want(const struct options *options, const struct analysis *const *list,
+		 struct store_reader *reader);
+/* Finds the windows of --since and --until of the traces that are @wanted, and says which of them
+ * were lost, as stored_say_gaps().  -ENOENT: there is none. */
+int stored_windows(const struct options *options, struct store_reader *reader, const bool *wanted,
+		   uint64_t interval_ns, struct store_windows *ret, uint64_t *ret_lost,
+		   struct err *err);
+/* Says where windows are longer than asked (of old times a store may have such only: --store-keep),
+ * unless @interval_ns is UINT64_MAX, and which analyses they lack, though others of their trace
+ * have them, or the user named them. */
+void stored_say_windows(const struct options *options, struct store_reader *reader,
+			const struct store_windows *windows, uint64_t interval_ns);
 /* Says which windows in [begin, end) were lost, and adds how many to *ret_windows; after
  * store_reader_windows().  Negative: they cannot be read. */
 int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 		    uint64_t *ret_windows, struct err *err);
-
-#endif

@@ -11,6 +11,7 @@
 
 #include "base/text/utf8.h"
 #include "base/units.h"
+#include "base/vec.h"
 
 void plain_report(char *text, size_t len)
 {
@@ -47,7 +48,7 @@ static bool is_invisible(uint32_t code)
 		{ 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
 	};
 
-	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(ranges); i++) {
 		if (code >= ranges[i].first && code <= ranges[i].last) {
 			return true;
 		}
@@ -91,4 +92,24 @@ void plain_progress(const char *fmt, ...)
 void plain_clear_progress(void)
 {
 	(void)fputs("\r\033[K", stderr);
+}
+
+void plain_shell_word(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789-_.,:/=+@";
+
+	if (*word && word[strspn(word, plain)] == '\0') {
+		(void)fputs(word, out);
+		return;
+	}
+	(void)fputc('\'', out);
+	for (; *word; word++) {
+		if (*word == '\'') {
+			(void)fputs("'\\''", out);
+		} else {
+			(void)fputc(*word, out);
+		}
+	}
+	(void)fputc('\'', out);
 }

@@ -6,11 +6,11 @@
  * So the streams that go to people pass through here (output/sink.h, run/say.h), whatever was
  * printed on them; nobody who prints has to think of it.
  */
-#ifndef SILLAGE_TEXT_PLAIN_H
-#define SILLAGE_TEXT_PLAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* In the text of a report: what follows is bold, or as before.  In a name they do no more. */
 #define PLAIN_BOLD   "\016"
@@ -25,8 +25,9 @@ void plain_report(char *text, size_t len);
  */
 void plain_message(char *text);
 
+/* A word for a shell, in quotes where it needs them. */
+void plain_shell_word(FILE *out, const char *word);
+
 /* On standard error, in place of what this function put there before. */
 void plain_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void plain_clear_progress(void);
-
-#endif

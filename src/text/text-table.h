@@ -10,8 +10,7 @@
  * come from traces and hold any bytes: what could be a command to a terminal is replaced
  * (units_letter()), here and nowhere else in these tables.  Widths are letters of the screen.
  */
-#ifndef SILLAGE_TEXT_TEXT_TABLE_H
-#define SILLAGE_TEXT_TEXT_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void text_share(struct text_table *table, double share, int decimals);
 void text_end(struct text_table *table);
 /* "... and 5 more", if fewer than @count are shown. */
 void text_more(FILE *out, size_t count, size_t shown);
-
-#endif

@@ -113,14 +113,9 @@ void actions_free(struct actions *actions)
 		return;
 	}
 	finish(actions);
-	for (size_t i = 0; i < actions->rules.count; i++) {
-		struct rule *rule = actions->rules.at[i];
-
+	VEC_EACH_OF(&actions->rules, rule) {
 		trigger_free(rule->trigger);
-		for (size_t k = 0; k < rule->commands.count; k++) {
-			free(rule->commands.at[k]);
-		}
-		vec_fini(&rule->commands);
+		vec_free_each(&rule->commands, free);
 		free(rule);
 	}
 	vec_fini(&actions->rules);
@@ -164,7 +159,7 @@ static bool take_capture(struct rule *rule, const char *action)
 	if (strncmp(action, "capture", strlen("capture")) != 0) {
 		return false;
 	}
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(names); i++) {
 		if (strncmp(at, names[i].name, strlen(names[i].name)) == 0) {
 			extras |= names[i].extra;
 			at += strlen(names[i].name);
@@ -234,12 +229,21 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 	const struct trigger *trigger = actions->rules.at[at]->trigger;
 	struct missing_events missing = { 0 };
 	char *text, *commands;
-	bool can_hold = false;
+	bool can_hold = false, has_near = false;
 
 	assert(at < actions->rules.count);
 	for (size_t i = 0; i < count && !can_hold; i++) {
-		missing.at.count = 0;
-		can_hold = trigger_can_hold(trigger, &traces[i], periods, &missing);
+		struct missing_events of = { 0 };
+
+		can_hold = trigger_can_hold(trigger, &traces[i], periods, &of);
+		if (!has_near) { /* what the trace says that the user may have meant tells more */
+			missing.at.count = 0;
+			vec_append(&missing.at, of.at.at, of.at.count);
+		}
+		for (size_t k = 0; k < of.at.count; k++) {
+			has_near |= of.at.at[k].near != NULL;
+		}
+		vec_fini(&of.at);
 	}
 	if (!can_hold && missing.at.count == 0) {
 		(void)err_raise(err, -ENOENT, "trigger \"%.100s\" cannot hold: %s",
@@ -250,10 +254,11 @@ int actions_check(const struct actions *actions, size_t at, const struct event_n
 					: "no --period is given");
 	} else if (!can_hold) {
 		text = missing_text(missing.at.at, missing.at.count, false);
-		commands = missing_commands(missing.at.at, missing.at.count, "; ", SIZE_MAX);
+		commands = missing_commands(count == 1 ? traces[0].tracer : NULL, missing.at.at,
+					    missing.at.count, "; ", SIZE_MAX);
 		(void)err_raise(err, -ENOENT,
-				"trigger \"%.100s\" cannot hold: not recorded: %.120s: %.200s",
-				trigger_name(trigger), text, commands);
+				"trigger \"%.100s\" cannot hold: not recorded: %.120s%s%.200s",
+				trigger_name(trigger), text, commands[0] ? ": " : "", commands);
 		free(text);
 		free(commands);
 	}

@@ -26,8 +26,7 @@
  *     do = capture
  *     do = exec logger -t sillage "$SILLAGE_SAYS"
  */
-#ifndef SILLAGE_TRIGGER_ACTIONS_H
-#define SILLAGE_TRIGGER_ACTIONS_H
+#pragma once
 
 #include "trigger/gate.h"
 #include "trigger/trigger.h"
@@ -105,5 +104,3 @@ void actions_poll(struct actions *actions);
  * those that fire. */
 void actions_report(struct actions *actions, struct output *output,
 		    const struct trace_identity *trace, const struct report *report, void *context);
-
-#endif

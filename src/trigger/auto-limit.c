@@ -20,6 +20,7 @@
 #define AUTO_FIT_MIN 10      /* fewer excesses: their law is taken as exponential */
 #define SHAPE_MIN    (-0.95) /* at -1 the likelihood has no maximum */
 #define SHAPE_MAX    1.0     /* beyond, the law has no mean */
+#define REAL_MAX     1e60    /* of a checkpoint */
 
 struct excess {
 	double y;    /* over the level t */
@@ -171,10 +172,7 @@ static void fit(struct auto_limit *limit)
 		-0.9999, -0.99, -0.95, -0.9, -0.8, -0.6, -0.4, -0.2, -0.05
 	};
 	static const double by_mean[] = { 0.02, 0.1, 0.3, 0.7, 1.5, 4, 12 };
-	enum {
-		BELOW = sizeof(by_most) / sizeof(by_most[0]),
-		ABOVE = sizeof(by_mean) / sizeof(by_mean[0])
-	};
+	enum { BELOW = ARRAY_COUNT(by_most), ABOVE = ARRAY_COUNT(by_mean) };
 	double x[BELOW + ABOVE], sum = 0, most = 0;
 	struct fit best, other;
 	size_t at = 0;
@@ -211,12 +209,7 @@ static void fit(struct auto_limit *limit)
 
 /* ---- the limit ---- */
 
-static int by_size(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return a < b ? -1 : a > b;
-}
+ORDER_VALUES(by_size, double)
 
 /* The excess that at most twice the share q of the values exceeded.  Where a figure has few
  * different values no smooth law says how often the next one comes. */
@@ -352,18 +345,6 @@ uint64_t auto_limit_warms_up(const struct auto_limit *limit)
 
 /* ---- checkpoints ---- */
 
-static void codec_double(struct codec *codec, double *value)
-{
-	uint64_t bits;
-
-	memcpy(&bits, value, sizeof(bits));
-	codec_u64(codec, &bits);
-	memcpy(value, &bits, sizeof(bits));
-	if (!codec_check(codec, isfinite(*value) && fabs(*value) <= 1e60)) {
-		*value = 0;
-	}
-}
-
 static void codec_size(struct codec *codec, size_t *value, size_t most)
 {
 	uint64_t bits = *value;
@@ -383,7 +364,7 @@ static void codec_excesses(struct auto_limit *limit, struct codec *codec)
 	for (size_t i = 0; i < limit->excess_count && !codec->is_wrong; i++) {
 		struct excess *excess = &limit->excesses[(limit->oldest + i) % AUTO_EXCESSES_MAX];
 
-		codec_double(codec, &excess->y);
+		codec_real(codec, &excess->y, REAL_MAX);
 		codec_u64(codec, &excess->at);
 		codec_bool(codec, &excess->is_cut);
 		codec_check(codec,
@@ -400,10 +381,10 @@ static void codec_mean(struct auto_limit *limit, struct codec *codec)
 	codec_size(codec, &limit->part_count, wanted);
 	codec_size(codec, &limit->part_next, wanted > 0 ? wanted - 1 : 0);
 	codec_size(codec, &limit->in_part, wanted > 0 ? part_values(limit) - 1 : 0);
-	codec_double(codec, &limit->part);
+	codec_real(codec, &limit->part, REAL_MAX);
 	codec_check(codec, has_mean(limit) || limit->part_next == limit->part_count);
 	for (size_t i = 0; i < limit->part_count; i++) {
-		codec_double(codec, &limit->parts[i]);
+		codec_real(codec, &limit->parts[i], REAL_MAX);
 	}
 }
 
@@ -413,7 +394,7 @@ void auto_limit_codec(struct auto_limit *limit, struct codec *codec)
 
 	codec_check(codec, warm < AUTO_WARM_UP);
 	for (size_t i = 0; i < warm && !codec->is_wrong; i++) {
-		codec_double(codec, codec_at(codec, &limit->warm, i));
+		codec_real(codec, codec_at(codec, &limit->warm, i), REAL_MAX);
 	}
 	codec_u64(codec, &limit->count);
 	codec_u64(codec, &limit->since);
@@ -422,10 +403,10 @@ void auto_limit_codec(struct auto_limit *limit, struct codec *codec)
 						 limit->since < limit->count && warm == 0));
 	codec_excesses(limit, codec);
 	codec_size(codec, &limit->unfitted, SIZE_MAX);
-	codec_double(codec, &limit->level);
-	codec_double(codec, &limit->scale);
-	codec_double(codec, &limit->shape);
-	codec_double(codec, &limit->limit);
+	codec_real(codec, &limit->level, REAL_MAX);
+	codec_real(codec, &limit->scale, REAL_MAX);
+	codec_real(codec, &limit->shape, REAL_MAX);
+	codec_real(codec, &limit->limit, REAL_MAX);
 	codec_bool(codec, &limit->was_beyond);
 	codec_check(codec, limit->scale >= 0 && limit->shape >= SHAPE_MIN &&
 				   limit->shape <= SHAPE_MAX && limit->limit >= limit->level);

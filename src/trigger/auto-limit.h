@@ -18,11 +18,9 @@
  * first D values only make the mean.  A limit for values below (FIGURE < auto(q)) is that of the
  * negative values.
  */
-#ifndef SILLAGE_TRIGGER_AUTO_LIMIT_H
-#define SILLAGE_TRIGGER_AUTO_LIMIT_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/codec.h"
@@ -48,5 +46,3 @@ uint64_t auto_limit_warms_up(const struct auto_limit *limit);
 
 /* Writes what it has learnt, or reads it into a new one of the same setup. */
 void auto_limit_codec(struct auto_limit *limit, struct codec *codec);
-
-#endif

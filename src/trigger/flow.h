@@ -4,8 +4,7 @@
  *     engine ──► rollup ──► phases ──► output, and the outputs beside it
  *        └─────► triggers, which see the figures of phases, too
  */
-#ifndef SILLAGE_TRIGGER_FLOW_H
-#define SILLAGE_TRIGGER_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ struct flow {
 };
 
 void flow_report(const struct flow *flow, const struct report *report);
-
-#endif

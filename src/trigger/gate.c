@@ -53,13 +53,8 @@ void gate_free(struct gate *gate)
 	if (!gate) {
 		return;
 	}
-	for (size_t i = 0; i < gate->cases.count; i++) {
-		struct gate_case *one = &gate->cases.at[i];
-
-		for (size_t k = 0; k < one->firings.count; k++) {
-			free(one->firings.at[k]);
-		}
-		vec_fini(&one->firings);
+	VEC_EACH(&gate->cases, one) {
+		vec_free_each(&one->firings, free);
 		free(one->name);
 		free(one->skipped);
 	}
@@ -69,10 +64,7 @@ void gate_free(struct gate *gate)
 	vec_fini(&gate->cases);
 	vec_fini(&gate->losses);
 	vec_fini(&gate->missing.at);
-	for (size_t i = 0; i < gate->others.count; i++) {
-		free(gate->others.at[i]);
-	}
-	vec_fini(&gate->others);
+	vec_free_each(&gate->others, free);
 	free(gate);
 }
 
@@ -205,9 +197,7 @@ static char *loss_text(const struct gate *gate)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	for (size_t i = 0; i < gate->losses.count; i++) {
-		const struct gate_loss *loss = &gate->losses.at[i];
-
+	VEC_EACH(&gate->losses, loss) {
 		(void)fprintf(out,
 			      "%s: %" PRIu64 " events discarded, %" PRIu64 " packets lost, %" PRIu64
 			      " packets bad, %" PRIu64 " events late\n",
@@ -222,9 +212,7 @@ static char *loss_text(const struct gate *gate)
 	for (size_t i = 0; i < gate->others.count; i++) {
 		(void)fprintf(out, "%s\n", gate->others.at[i]);
 	}
-	for (size_t i = 0; i < gate->cases.count; i++) {
-		const struct gate_case *one = &gate->cases.at[i];
-
+	VEC_EACH(&gate->cases, one) {
 		if (one->fails && is_skipped(one)) {
 			(void)fprintf(out, "not evaluated: %s: %s\n", one->name, one->skipped);
 		}
@@ -246,9 +234,7 @@ void gate_say_lost(const struct gate *gate, void (*say)(const char *fmt, ...))
 void gate_say(const struct gate *gate, void (*say)(const char *fmt, ...))
 {
 
-	for (size_t i = 0; i < gate->cases.count; i++) {
-		const struct gate_case *one = &gate->cases.at[i];
-
+	VEC_EACH(&gate->cases, one) {
 		if (one->fails && one->fired > 0) {
 			say("--fail \"%s\": held (times: %" PRIu64 "), first: %s", one->name,
 			    one->fired, one->firings.at[0]);

@@ -8,8 +8,7 @@
  * A trigger fails no run: its case passes and says when it fired.  A condition that could never be
  * evaluated is a skipped case; with --strict it counts as missing data.
  */
-#ifndef SILLAGE_TRIGGER_GATE_H
-#define SILLAGE_TRIGGER_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void gate_say(const struct gate *gate,
 int gate_write_junit(const struct gate *gate, const char *path, const char *failure,
 		     struct err *err);
 int gate_write_tap(const struct gate *gate, const char *path, const char *failure, struct err *err);
-
-#endif

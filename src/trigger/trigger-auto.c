@@ -67,9 +67,7 @@ bool auto_parse(struct scan *scan, struct condition *c)
 static struct auto_row *find(const struct trace_state *state, const struct condition *c,
 			     struct which_identity key)
 {
-	for (size_t i = 0; i < state->autos.count; i++) {
-		struct auto_row *row = &state->autos.at[i];
-
+	VEC_EACH(&state->autos, row) {
 		if (row->condition == c && row->key.of == key.of && row->key.which == key.which) {
 			return row;
 		}
@@ -98,9 +96,7 @@ static struct auto_row *place_of(const struct trigger *trigger, struct trace_sta
 	if (row) {
 		return row;
 	}
-	for (size_t i = 0; i < state->autos.count; i++) {
-		struct auto_row *other = &state->autos.at[i];
-
+	VEC_EACH(&state->autos, other) {
 		if (other->condition == c) {
 			count++;
 			oldest = !oldest || other->seen < oldest->seen ? other : oldest;
@@ -173,9 +169,7 @@ const struct auto_row *auto_find(const struct trace_state *state, const struct c
 
 bool auto_has_any(const struct trace_state *state, const struct condition *c, uint64_t now)
 {
-	for (size_t i = 0; i < state->autos.count; i++) {
-		const struct auto_row *row = &state->autos.at[i];
-
+	VEC_EACH(&state->autos, row) {
 		if (row->condition == c && row->seen == now && row->has_limit) {
 			return true;
 		}

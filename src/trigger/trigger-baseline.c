@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -201,8 +200,7 @@ void baseline_window_init(struct baseline_window *window, const struct trigger *
 	if (trigger->subject) {
 		fold_subject(window, trigger, report);
 	}
-	for (size_t i = 0; i < trigger->all.count; i++) {
-		const struct condition *c = trigger->all.at[i];
+	VEC_EACH_OF(&trigger->all, c) {
 		bool is_of_subject = trigger->subject && trigger->subject->table == c->figure.table;
 		const struct report_table *table = figure_table(&c->figure, report);
 		struct baseline_part part = { .condition = c, .fold = window->subject };

@@ -2,7 +2,6 @@
  * trigger-describe: what the text of a trigger means, for `sillage triggers --check`.
  */
 #include <inttypes.h>
-#include <math.h>
 
 #include "base/limits.h"
 #include "base/units.h"

@@ -2,8 +2,7 @@
  * trigger-parts: the parts of a trigger.  trigger-parse.c makes them from text, trigger-uses.c says
  * what they need, trigger.c evaluates them, with trigger-auto.c and trigger-baseline.c below it.
  */
-#ifndef SILLAGE_TRIGGER_TRIGGER_PARTS_H
-#define SILLAGE_TRIGGER_TRIGGER_PARTS_H
+#pragma once
 
 #include "base/codec.h"
 #include "base/mem.h"
@@ -29,6 +28,7 @@ struct condition {
 	uint64_t drift_ns; /* 0: none */
 	bool is_baseline;  /* the limit is so many times what is usual in this hour of the day: */
 	double factor;
+	bool has_row; /* some window of some trace had a row that WHICH names, or it names none */
 };
 
 /* The state of the trigger for one row; all 0 is the state of a new row. */
@@ -140,5 +140,3 @@ const struct baseline_bound *baseline_find(const struct baseline_window *window,
 					   const struct condition *c, const struct report_row *row);
 /* Whether any row has a limit and a value. */
 bool baseline_has_any(const struct baseline_window *window, const struct condition *c);
-
-#endif

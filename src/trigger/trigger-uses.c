@@ -7,6 +7,11 @@
 #include "phases/phases.h"
 #include "trigger/trigger-parts.h"
 
+void trigger_figures(const struct trigger *trigger, struct figure_list *ret)
+{
+	vec_append(&ret->at, trigger->figures.at.at, trigger->figures.at.count);
+}
+
 bool trigger_uses_phases(const struct trigger *trigger)
 {
 	bool uses = false;

@@ -245,6 +245,35 @@ static bool is_measured(const struct condition *c, const struct trigger_context 
 	return !figure_is_unknown(&c->figure, context->report);
 }
 
+/* Notes which rows there are.  What an event is called is known before: see trigger-uses.c. */
+static void note_rows(struct condition *c, const struct report *report)
+{
+	const struct report_table *table;
+
+	if (c->kind != NODE_COMPARE) {
+		note_rows(c->left, report);
+		note_rows(c->right, report);
+		return;
+	}
+	c->has_row |=
+		c->figure.table->scope == SCOPE_EVENT || (!c->figure.has_id && !c->figure.pattern);
+	table = c->has_row ? NULL : figure_table(&c->figure, report);
+	for (size_t r = 0; table && r < table->row_count && !c->has_row; r++) {
+		c->has_row = which_chooses(&c->figure, &table->rows[r]);
+	}
+}
+
+/* The first comparison whose row never was there; NULL: there is none. */
+static const struct condition *rowless(const struct trigger *trigger)
+{
+	for (size_t i = 0; i < trigger->when_count; i++) {
+		if (!trigger->all.at[i]->has_row) {
+			return trigger->all.at[i];
+		}
+	}
+	return NULL;
+}
+
 /* ---- states ---- */
 
 static struct trace_state *state_of(struct trigger *trigger, const struct trace_identity *trace)
@@ -263,15 +292,7 @@ static struct trace_state *state_of(struct trigger *trigger, const struct trace_
 	return state;
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const struct which_identity *a = left, *b = right;
-
-	if (a->of != b->of) {
-		return a->of < b->of ? -1 : 1;
-	}
-	return a->which < b->which ? -1 : a->which > b->which;
-}
+ORDER(by_key, struct which_identity, UP(of) UP(which))
 
 /* The evaluation of one window of a trace. */
 struct evaluation {
@@ -376,10 +397,7 @@ static void step_rows(const struct evaluation *evaluation, struct trigger_contex
 			step(evaluation, context, evaluation->old[i], false);
 		}
 	}
-	if (evaluation->state->rows.count > 0) {
-		qsort(evaluation->state->rows.at, evaluation->state->rows.count,
-		      sizeof(*evaluation->state->rows.at), by_key);
-	}
+	vec_sort(&evaluation->state->rows, by_key);
 }
 
 bool trigger_skips(const struct trigger *trigger, const struct report *report)
@@ -401,6 +419,7 @@ static void evaluate(struct trigger *trigger, const struct trace_identity *trace
 	context.state = evaluation.state;
 	auto_take_window(trigger, evaluation.state, report);
 	evaluation.state->was_measured |= is_measured(trigger->when, &context);
+	note_rows(trigger->when, report);
 	evaluation.old = evaluation.state->rows.at;
 	evaluation.old_count = evaluation.state->rows.count;
 	memset(&evaluation.state->rows, 0, sizeof(evaluation.state->rows));
@@ -450,6 +469,7 @@ void trigger_set_interval(struct trigger *trigger, uint64_t ns)
 
 bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 {
+	const struct condition *lacks = rowless(trigger);
 	uint64_t least = UINT64_MAX;
 
 	for (size_t i = 0; i < trigger->states.count; i++) {
@@ -463,12 +483,14 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 		(void)snprintf(why, size,
 			       "auto() has no limit yet: %" PRIu64 " more windows are needed",
 			       least);
+	} else if (trigger_measured_in(trigger) > 0 && lacks) {
+		(void)snprintf(why, size, "no window has such a row: %s", lacks->figure.text);
 	} else {
 		(void)snprintf(why, size,
 			       trigger->uses_baseline ? "no window had its figures and a baseline"
 						      : "no window had its figures");
 	}
-	return trigger_measured_in(trigger) > 0;
+	return trigger_measured_in(trigger) > 0 && !lacks;
 }
 
 size_t trigger_measured_in(const struct trigger *trigger)

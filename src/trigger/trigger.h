@@ -42,8 +42,7 @@
  * Triggers see closed windows only, so that they are exact.  With `complete` they skip windows in
  * which anything is missing.
  */
-#ifndef SILLAGE_TRIGGER_TRIGGER_H
-#define SILLAGE_TRIGGER_TRIGGER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -89,6 +88,8 @@ void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 bool trigger_uses_phases(const struct trigger *trigger);
 /* Sets used[i][k] for each table k of analyses[i] that it compares figures of. */
 void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][TABLES_MAX]);
+/* Adds its figures. */
+void trigger_figures(const struct trigger *trigger, struct figure_list *ret);
 /* Whether a figure of it is in a list of containers. */
 bool trigger_uses_containers(const struct trigger *trigger);
 
@@ -119,8 +120,8 @@ void trigger_baselines(const struct trigger *trigger, struct figure_list *ret);
 /* The length of whole windows, which alone have values for auto(); 0: all have. */
 void trigger_set_interval(struct trigger *trigger, uint64_t ns);
 
-/* Whether some window had all that decides if the condition holds; if not, @why says what lacked.
- */
+/* Whether some window had all that decides if the condition holds, and each row that it names was
+ * in some window; if not, @why says what lacked. */
 bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size);
 /* In how many traces, or on how many hosts, some window had that. */
 size_t trigger_measured_in(const struct trigger *trigger);
@@ -132,5 +133,3 @@ void trigger_codec(struct trigger *trigger, const struct trace_identity *trace,
 
 /* Prints for people what it looks at, and how. */
 void trigger_describe(const struct trigger *trigger, FILE *out);
-
-#endif

@@ -4,8 +4,7 @@
  * A daemon is found by its program and a text in its command line, which nobody else's has: a
  * process number that was written down may be somebody else's by now.
  */
-#ifndef SILLAGE_WATCH_DAEMONS_H
-#define SILLAGE_WATCH_DAEMONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct relay_ports {
  * there is none.  -EINTR: @must_stop returned true. */
 int daemons_start_relay(const char *dir, bool (*must_stop)(void), struct relay_ports *ports,
 			pid_t *ret_pid, struct err *err);
-
-#endif

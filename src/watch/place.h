@@ -12,8 +12,7 @@
  *
  * The base is locked while runs begin and end, since these start and stop the session daemon.
  */
-#ifndef SILLAGE_WATCH_PLACE_H
-#define SILLAGE_WATCH_PLACE_H
+#pragma once
 
 #include "base/err.h"
 
@@ -43,5 +42,3 @@ void place_fini(struct place *place);
  * started it and it has no session left; then the base, if it is empty.  @dir: the run's.  Nothing
  * happens if it is not there.  The base is not locked. */
 void place_clear(const char *dir);
-
-#endif

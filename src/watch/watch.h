@@ -9,8 +9,7 @@
  * A session daemon that runs is used and left as it is.  If none does, one is started; it ends with
  * the last session.
  */
-#ifndef SILLAGE_WATCH_WATCH_H
-#define SILLAGE_WATCH_WATCH_H
+#pragma once
 
 #include "setup/wanted.h"
 
@@ -33,5 +32,3 @@ struct watch *watch_new(const struct watch_config *config, struct err *err);
 const char *watch_url(const struct watch *watch);
 /* Ends all of it.  NULL is fine. */
 void watch_free(struct watch *watch);
-
-#endif

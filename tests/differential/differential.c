@@ -277,8 +277,6 @@ static struct side *side_of(struct comparison *c, const bt_stream *stream)
 static bt_graph_simple_sink_component_initialize_func_status
 sink_init(bt_message_iterator *iterator, void *user)
 {
-	(void)iterator;
-	(void)user;
 	return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
 }
 

@@ -31,7 +31,6 @@ static void print_text(const uint8_t *bytes, uint64_t len)
 
 static void on_leaf(void *user, const struct type *type, const struct value *value)
 {
-	(void)user;
 	(void)putchar(' ');
 	switch (type->kind) {
 	case TYPE_FLOAT:
@@ -240,7 +239,6 @@ static void print_location(const struct printer *p, const char *key, const struc
 			return;
 		}
 	}
-	(void)p;
 	printf("\"path\":[");
 	for (size_t i = 0; i < path->count; i++) {
 		printf("%s\"%s\"", i ? "," : "", type_name(path->names[i]));

@@ -16,7 +16,6 @@ enum { OWN_ENTRY = RECORD_OWN, OWN_EXIT, OWN_WOKEN }; /* the kinds of record */
 static void on_call(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t kind)
 {
-	(void)state;
 	worker_emit(worker, event->ts, worker_tid(worker), kind);
 }
 
@@ -26,7 +25,6 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	enum { TID, SUCCESS }; /* the order of the fields in the need */
 	int64_t tid = event_i64(event, TID, 0);
 
-	(void)state;
 	if (wake_source_kind(worker_wakes(worker), wake_event) == WAKE_SOURCE &&
 	    wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		worker_note_current(worker,
@@ -59,7 +57,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 				  .cpu = UINT64_MAX,
 				  .thread = thread };
 
-	(void)numbers;
 	if (record->kind != OWN_WOKEN) {
 		futex->in_call = record->kind == OWN_ENTRY;
 	} else if (futex->begin != 0) {
@@ -80,7 +77,6 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 {
 	struct futex *futex = shard_thread_state(shard, thread);
 
-	(void)in;
 	shard_trace_row(shard, TOTALS)[UNWOKEN] += futex->begin != 0;
 	futex->begin = 0;
 }

@@ -20,7 +20,6 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	enum { TID, SUCCESS }; /* the order of the fields in the need */
 	int64_t tid = event_i64(event, TID, 0);
 
-	(void)state;
 	if (wake_source_kind(worker_wakes(worker), wake_event) == WAKE_SOURCE &&
 	    wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
 		worker_note_current(worker,
@@ -49,7 +48,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	struct nap *nap = shard_thread_state(shard, thread);
 	uint64_t ns = record->ts - nap->begin;
 
-	(void)numbers;
 	if (nap->begin == 0) {
 		return;
 	}
@@ -68,7 +66,6 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 {
 	struct nap *nap = shard_thread_state(shard, thread);
 
-	(void)in;
 	shard_trace_row(shard, TOTALS)[UNWOKEN] += nap->begin != 0;
 	nap->begin = 0;
 }

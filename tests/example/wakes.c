@@ -11,8 +11,6 @@ static void on_wakeup(struct worker *worker, void *state, const struct trace_eve
 {
 	enum { TARGET_CPU }; /* the order of the fields in the need */
 
-	(void)state;
-	(void)user;
 	worker_keyed_row(worker, CPUS, event_u64(event, TARGET_CPU, 0), NULL, 0)[WAKEUPS]++;
 }
 

@@ -5,12 +5,9 @@
  * each over its corpus, as a test.  All check only that nothing is done that must not be:
  * the sanitizers, assertions and limits are the oracle.
  */
-#ifndef SILLAGE_TESTS_FUZZ_H
-#define SILLAGE_TESTS_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#endif

@@ -93,7 +93,6 @@ static void on_report(void *user, const struct report *report)
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
-	(void)user;
 	if (!warning->message[0]) {
 		abort();
 	}

@@ -23,8 +23,6 @@ static void on_report(void *user, const struct report *report)
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
-	(void)user;
-	(void)warning;
 }
 
 static struct period_set *periods(void)

@@ -20,18 +20,14 @@ struct owner {
 
 static void on_attached(void *user)
 {
-	(void)user;
 }
 
 static void on_refused(void *user, uint32_t status)
 {
-	(void)user;
-	(void)status;
 }
 
 static void *on_stream(void *user, const struct viewer_stream *stream)
 {
-	(void)stream;
 	return user;
 }
 
@@ -39,7 +35,6 @@ static void on_metadata(void *user, uint64_t trace, const uint8_t *bytes, uint64
 {
 	uint64_t sum = trace;
 
-	(void)user;
 	for (uint64_t i = 0; i < len; i++) {
 		sum += bytes[i]; /* a sanitizer sees whether they are there */
 	}
@@ -51,7 +46,6 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 {
 	struct owner *owner = user;
 
-	(void)stream;
 	if (len != (index->content_bits + 7) / 8) {
 		abort();
 	}
@@ -62,9 +56,6 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 static void on_packet_lost(void *user, void *stream, const struct viewer_index *index,
 			   const char *why)
 {
-	(void)index;
-	(void)user;
-	(void)stream;
 	if (!*why) {
 		abort();
 	}
@@ -72,27 +63,18 @@ static void on_packet_lost(void *user, void *stream, const struct viewer_index *
 
 static void on_idle(void *user, void *stream, bool has_beacon, uint64_t cycles)
 {
-	(void)user;
-	(void)stream;
-	(void)has_beacon;
-	(void)cycles;
 }
 
 static void on_stream_end(void *user, void *stream)
 {
-	(void)user;
-	(void)stream;
 }
 
 static void on_end(void *user, enum client_end end)
 {
-	(void)user;
-	(void)end;
 }
 
 static bool may_fetch(void *user, void *stream)
 {
-	(void)stream;
 	return !((struct owner *)user)->is_full;
 }
 

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import resource
+import shlex
 import shutil
 import signal
 import socket
@@ -156,6 +157,35 @@ def test_jobs(t):
             data = page.read()
         # Which jobs ran: the thread's loop is the first that it lists.
         assert 'timerfd' in data and data.index('"found":[{') < data.index('sched_waking tid=$tid; sched_in; syscall_exit_read'), data[:300]
+
+
+def test_user_space(t):
+    """What a capture of user space lacks is said: no thread is explained without the kernel's trace."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'count.events > 0 every 1h', '--on-trigger', 'capture,report',
+                  '--history', '10s', '--before', '300ms', '--after', '50ms', '--capture-dir', into, relay.live)
+    t.play(live, relay, os.path.join(t.data, 'ust'), '--session', 'u', '--hostname', 'h', '--live-timer', '100ms')
+    made = captured(finished(live))
+    assert made and not made[0]['report'], made
+    assert 'h/u: no report of this capture: only a trace of the kernel' in live.said(), live.said()
+
+def test_measured(t):
+    """What looks at a capture measures what the run did: the command that is printed, and what capture.json has."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    period = "span = sillage_test:scalars; sillage_test:texts"
+    live = t.live('-a', 'count', '-i', '100ms', '--from', 'beginning', '--period', period, '--cpu', '0,1', '--trigger', 'count.events > 10',
+                  '--history', '10s', '--capture-dir', into, relay.live)
+    t.play(live, relay, 'ust', '--session', 'm', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+    capture, = captured(finished(live))
+    line = next(one for one in live.said().splitlines() if 'look at it with: ' in one)
+    command = line.split('look at it with: ', 1)[1]
+    words = shlex.split(command)
+    assert words[:2] == ['sillage', 'analyze'] and words[-1] == capture['path'], command
+    assert words[words.index('--period') + 1] == period and words[words.index('--cpu') + 1] == '0,1', command
+    assert described(capture['path'])['asked'] == command[len('sillage analyze '):-len(capture['path'])].strip(), command
+    found = subprocess.run([t.sillage, *words[1:-1], '-q', '-f', 'json', words[-1]], stdout=subprocess.PIPE, check=True)
+    total = [json.loads(one) for one in found.stdout.decode().splitlines()][-2]
+    assert [row['name'] for row in total['periods']['by_name']] == ['span'], total['periods']
 
 
 def test_snapshot(t):

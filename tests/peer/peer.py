@@ -1280,9 +1280,26 @@ def test_metrics(t):
         assert value('sillage_syscalls_by_name_time_seconds_count', name=call['name']) == call['time']['count']
         assert value('sillage_syscalls_by_name_time_seconds_bucket', name=call['name'],
                      le='+Inf') == call['time']['count']
+    bounds = sorted(float(dict(labels)['le']) for labels in found['sillage_sched_wake_seconds_bucket'])
+    assert all(b / a < 1.2503 for a, b in zip(bounds, bounds[1:-1])) and bounds[-2] > 30, bounds
     below = sum(count for power, count in total['sched']['wake']['log2'].items() if int(power) < 15)
-    assert value('sillage_sched_wake_seconds_bucket', le='%.9f' % ((2**15 - 1) / 1e9)) == below
-    assert len(found['sillage_cpu_threads_run_seconds_last_window']) <= 10
+    assert value('sillage_sched_wake_seconds_bucket', le='%.9f' % max(one for one in bounds if one * 1e9 < 2**15)) <= below
+    for quantile, key in ((0.5, 'p50_ns'), (0.99, 'p99_ns')):
+        rank = quantile * total['sched']['wake']['count']
+        within = min(one for one in bounds if value('sillage_sched_wake_seconds_bucket', le='%.9f' % one if one < 1e9 else '+Inf') >= rank)
+        assert within * 1e9 / 1.2503 <= total['sched']['wake'][key] <= within * 1e9 * 1.016, (quantile, within, total['sched']['wake'])
+    processes = collections.Counter()
+    for row in total['cpu']['processes']:
+        processes[row['comm']] += row['run_ns']
+    run = {dict(labels).get('comm'): seconds for labels, seconds in found['sillage_cpu_processes_run_seconds_total'].items()}
+    assert run and abs(sum(run.values()) * 1e9 - sum(processes.values())) < len(run), (run, processes)
+    # A window has the names that were known then, so only all of them together are the total's.
+    for part, scale in (('count', 1), ('sum_ns', 1e9)):
+        shown = found['sillage_sched_processes_wake_seconds_' + part.replace('_ns', '')]
+        wanted = sum(row['wake'].get(part, 0) for row in total['sched']['processes'])
+        assert wanted and abs(sum(shown.values()) * scale - wanted) < len(shown), (part, shown, wanted)
+    assert any('pid_ns' in dict(labels) for labels in found['sillage_cpu_containers_run_seconds_total']), found
+    assert 'containers' not in total['cpu'], 'text has lists of containers that were not asked for'
     assert found['sillage_relay_up'] == {frozenset({('relay', '%s:%d' % (relay.host, relay.port + 2))}): 1}
     assert len(text.splitlines()) < 6000 and 'path=' not in text and 'rank=' not in text, len(text.splitlines())
     kind, text = fetch(port, Accept='application/openmetrics-text; version=1.0.0')
@@ -1333,23 +1350,28 @@ def test_missing(t):
 
 
 def test_dashboard(t):
-    """The command that contrib/prometheus.yml names serves every figure of the panels, and the unit's does."""
+    """The command that contrib/prometheus.yml names serves every figure of the panels; the unit's does, but those of
+    panels that say that they are of the full profile."""
     contrib = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'contrib')
     with open(os.path.join(contrib, 'grafana', 'prometheus.json')) as file:
         panels = json.load(file)['panels']
-    asked = {name: panel['title'] for panel in panels for target in panel['targets']
-             for name in re.findall(r'\bsillage_\w+', target['expr'])}
     for name in ('prometheus.yml', 'sillage.service'):
         with open(os.path.join(contrib, name)) as file:
-            command = re.search(r'sillage live (.*?)--metrics', file.read().replace('\\\n', ' ')).group(1).split()
+            words = re.search(r'sillage live (.*?) --metrics \S+( --metrics-profile \w+)?', file.read().replace('\\\n', ' ')).groups()
+        command = ' '.join(one for one in words if one).split()
         relay, port = t.relay(), free_ports()
         live = t.live(*command, '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port, relay.live)
         t.play(live, relay, 'io-mix', '--session', 'm', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
         live.wait_for(lambda one: totals(one.lines()))
         found = samples(fetch(port)[1])
+        asked = {name: panel['title'] for panel in panels for target in panel['targets']
+                 if '--metrics-profile' not in command or '--metrics-profile full' not in panel.get('description', '')
+                 for name in re.findall(r'\bsillage_\w+', target['expr'])}
         # A native histogram has no suffix, and only a scrape by protobuf (test_metrics) has it.
         missing = {one: title for one, title in asked.items() if one not in found and one + '_bucket' not in found}
         assert len(asked) > 8 and not missing, (name, missing)
+        series = sum(len(labels) for labels in found.values())
+        assert (series <= 300) == (name == 'sillage.service'), (name, series)
         live.finish(signal.SIGTERM)
 
 
@@ -1483,7 +1505,7 @@ def test_windows_limit(t):
     live = t.live('-i', '50ms', '--windows', '3', '--from', 'beginning', relay.live)
     replay = t.replay(relay, 'burst', '--session', 'n', '--hostname', 'h', '--wait-viewer', '--linger', LONG)
     lines = live.finish()
-    assert len([line for line in lines if line['type'] == 'window']) >= 3
+    assert len([line for line in lines if line['type'] == 'window']) == 3, lines
     replay.kill()
 
 
@@ -1512,6 +1534,8 @@ def test_wrong_port(t):
         live.finish(signal.SIGTERM, status=0)
     found = subprocess.run([t.sillage, 'list', relay.live], stderr=subprocess.PIPE)
     assert found.returncode == 0, found.stderr
+    found = subprocess.run([t.sillage, 'replay', '-q', os.path.join(t.data, 'ust'), '--to', relay.live], stderr=subprocess.PIPE)
+    assert found.returncode == 1 and b'--to takes that of control, 5342' in found.stderr, found.stderr
 
 
 def test_as_now(t):
@@ -1880,6 +1904,28 @@ def run_one(name, function, paths):
     word = 'not ok' if outcome.startswith('not ok') else outcome.split()[0]
     print('%s %s: %s (%.1f s)' % (word, name[5:], outcome, time.time() - begin), flush=True)
     return word
+
+
+def test_beside(t):
+    """What one trace of a session records is not missing in the other; of a name that is like one of its events live asks."""
+    relay, folder = t.relay(), os.path.join(t.scratch, 'both')
+    events = {'app:begin': (), 'app:end': ()}
+    own = lambda data: data.replace(bytes(range(1, 17)), bytes(range(2, 18)))
+    users = [models.made_event(10**9 + i * 10**7, 10, 11, ('app:begin', 'app:end')[i % 2], events=events)[1] for i in range(60)]
+    text = models.made_metadata(events).replace('01020304-0506-0708-090a-0b0c0d0e0f10', '02030405-0607-0809-0a0b-0c0d0e0f1011')
+    models.synthetic.Made(folder, 'ust', [own(models.synthetic.packet(0, 0, 10**9, 16 * 10**8, users))], text)
+    switches = [models.synthetic.switch(10**9 + i * 10**7, i % 2 * 11, (1 - i % 2) * 11) for i in range(60)]
+    models.synthetic.Made(folder, 'kernel', [models.synthetic.packet(0, 0, 10**9, 16 * 10**8, switches)])
+    live = t.live('-a', 'cpu,ust,jobs,periods', '-i', '100ms', '--from', 'beginning', '--job', 'j = app:begin; app:end', '--period',
+                  'p = app:begni; app:end', relay.live)
+    t.replay(relay, folder, '--session', 's', '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', '3s')
+    live.wait_for(lambda one: len(totals(one.lines())) == 2)
+    found = {line['trace']['domain']: line for line in totals(live.finish(signal.SIGTERM))}
+    assert set(found) == {'kernel', 'ust'}, found
+    for domain, total in found.items():
+        lacks = {name: total[name].get('missing') for name in ('cpu', 'ust', 'jobs', 'periods')}
+        assert lacks == {'cpu': None, 'ust': None, 'jobs': None, 'periods': [{'event': 'app:begni', 'near': 'app:begin'}]}, (domain, lacks)
+    assert found['kernel']['cpu']['busy_ns'] and found['ust']['cpu']['busy_ns'] is None and found['ust']['jobs']['ended'] == 30, found
 
 
 def main(functions):

@@ -371,19 +371,46 @@ def test_figures(t):
     check_drawn(shown, known)
     last = known[-1]
     cpu, sched, length = last['cpu'], last['sched'], last['end'] - last['begin']
-    assert shown['notes']['cpus'].strip() == 'busy %.1f %% of %d CPUs' % (100 * cpu['busy_ns'] / (cpu['busy_ns'] + cpu['idle_ns']), len(cpu['cpus'])), (shown['notes'], cpu)
+    of_all = cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns']
+    assert shown['notes']['cpus'].strip() == 'busy %.1f %% of %d CPUs' % (100 * cpu['busy_ns'] / (cpu['busy_ns'] + cpu['idle_ns']), len(cpu['cpus'])) + (
+        ', unknown %.1f %%' % (100 * cpu['unknown_ns'] / of_all) if cpu['unknown_ns'] else ''), (shown['notes'], cpu)
     if sched['wake']['count']:
         wanted = 'now: p50 %s, p99 %s, longest %s, %d wake-ups; ' % (*(short(sched['wake'][key + '_ns']) for key in ('p50', 'p99', 'max')), sched['wake']['count'])
         assert shown['notes']['wake'].startswith(wanted), (shown['notes'], wanted)
-    # A list without rows is not replaced.
     listed = lambda window: [['%s (%d)' % (one['comm'], one['tid']), '%.1f %%' % (100 * one['run_ns'] / length), str(one['switches']), short(one['longest_ns'])]
                              for one in window['cpu']['threads'][:ROWS] if 'tid' in one]
-    waited = lambda window: [['%s (%d)' % (one['comm'], one['tid']), *(short(one['wake'][key + '_ns']) for key in ('p50', 'p99', 'max')), str(one['wake']['count'])]
-                             for one in window['sched']['threads'][:ROWS] if one['wake']['count'] and 'tid' in one]
+    waited = lambda window: [['%s (%d)' % (one['comm'], one['tid']), short(one['waited_ns']), short(max(one[key].get('max_ns', 0) for key in ('wake', 'requeue'))),
+                              str(one['wake']['count']), str(one['requeue']['count'])]
+                             for one in window['sched']['threads'][:ROWS] if 'tid' in one]
     for key, rows_of in (('threads', listed), ('waits', waited)):
-        wanted = [rows_of(window) for window in known if rows_of(window)][-1]
-        assert [row for row in shown['rows'][key] if '(' in row[0]] == wanted, (key, shown['rows'][key], wanted)
+        assert [row for row in shown['rows'][key] if '(' in row[0]] == rows_of(last), (key, shown['rows'][key], rows_of(last))
+    assert all(row['waited_ns'] == row['wake'].get('sum_ns', 0) + row['requeue'].get('sum_ns', 0) for window in known for row in window['sched']['threads'])
+    assert any(row['waited_ns'] for window in known for row in window['sched']['threads'])
     live.finish(signal.SIGTERM)
+
+
+def test_silent_window(t):
+    """A window without events has no rows of the one before, under its own time."""
+    if not browser.program():
+        raise peer.Skip('chromium is not installed')
+    live, port = served(t)
+    with browser.Browser() as page:
+        page.call('Page.navigate', url='http://localhost:%d/' % port)
+        rows = "['threads', 'waits'].map((key) => [...traces.values()][0].parts.get(key)).map((one) => one ? one.querySelectorAll('td').length : 0)"
+        peer.wait_until(lambda: page.evaluate('document.getElementById("link") && document.getElementById("link").textContent') == 'connected')
+        known = """[...traces.values()].some((one) => {
+            const line = one.windows.find((line) => line.cpu.threads.length && line.sched.threads.length);
+            window.full = line && {...line, seq: 1000};
+            return line;
+        })"""
+        peer.wait_until(lambda: page.evaluate('Boolean(%s)' % known))
+        live.finish(signal.SIGTERM)
+        page.evaluate('onWindow(full)')
+        assert all(page.evaluate(rows)), page.evaluate(rows)
+        page.evaluate("onWindow({...full, seq: 1001, cpu: {...full.cpu, threads: []}, sched: {...full.sched, threads: [], wake: {count: 0}}})")
+        assert page.evaluate(rows) == [0, 0], page.evaluate(rows)
+        says = page.evaluate("[...document.querySelectorAll('.part')].map((one) => one.textContent).join(' ')")
+        assert says.count('none in this window') == 2 and 'no wake-up in this window' in says, says
 
 
 CONNECTIONS_MAX = 64  # SERVER_CONNECTIONS_MAX

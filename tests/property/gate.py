@@ -22,6 +22,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import guard  # noqa: E402
 
 HOLDS, NEVER = 'count.events > 1', 'count.rate > 900G'
+NOBODY = 'cpu.threads[comm=burts-1].run > 900%'
+EITHER = 'cpu.threads[comm=burst-1].run > 900% or ' + NOBODY
 
 
 def run(sillage, *words):
@@ -95,6 +97,15 @@ def check_status(sillage, data, folder):
             (['--fail', 'cpu.busy > auto(1e-3)', burst], 0, {'fail: cpu.busy > auto(1e-3)': 'skip'}),
             (['--strict', '--fail', 'cpu.busy > auto(1e-3)', burst], 4,
              {'fail: cpu.busy > auto(1e-3)': 'skip', 'nothing is missing': 'not ok'}),
+            # A name that no row has, and one that has a row.
+            (['--fail', NOBODY, burst], 0, {'fail: ' + NOBODY: 'skip'}),
+            (['--trigger', NOBODY, '--strict', burst], 0, {'trigger: ' + NOBODY: 'skip', 'nothing is missing': 'ok'}),
+            (['--strict', '--fail', NOBODY, burst], 4, {'fail: ' + NOBODY: 'skip', 'nothing is missing': 'not ok'}),
+            (['--strict', '--fail', EITHER, burst], 4, {'fail: ' + EITHER: 'skip', 'nothing is missing': 'not ok'}),
+            (['--strict', '--fail', NOBODY.replace('burts', 'burst'), burst], 0,
+             {'fail: ' + NOBODY.replace('burts', 'burst'): 'ok', 'nothing is missing': 'ok'}),
+            (['--comm', 'burst-1', '--strict', '--fail', 'cpu.cpu[1].busy > 900%', burst], 0,
+             {'fail: cpu.cpu[1].busy > 900%': 'ok', 'nothing is missing': 'ok'}),
             (['--fail', NEVER, empty], 0, {'fail: ' + NEVER: 'skip'}),
             (['--strict', '--fail', NEVER, empty], 4, {'fail: ' + NEVER: 'skip', 'nothing is missing': 'not ok'}),
             # Failures go before all.
@@ -112,6 +123,10 @@ def check_status(sillage, data, folder):
         has_bailed = by_tap.pop('bail', None) is not None
         if has_bailed != (status == 1) or has_bailed != (by_junit.pop('the run came to its end', 'ok') == 'bail'):
             yield what + 'a run that failed and the files differ'
+        with open(junit) as file:
+            reasons = re.findall(r'<error message="(.*?)"', file.read())
+        if has_bailed and not (reasons[0].startswith('the run failed: ') and ': ' in reasons[0][16:]):
+            yield what + 'the reason is not in the file: %s' % reasons
         if cases and by_tap != cases or by_tap != {re.sub(r'[^ -~]', '?', name): kind for name, kind in by_junit.items()}:
             yield what + 'cases are %s and %s' % (by_tap, by_junit)
         if run(sillage, *words, '--tap', '-')[1] != text:
@@ -123,6 +138,12 @@ def check_status(sillage, data, folder):
         if (b'--strict: not recorded: sched_switch' in done.stderr) == is_there:
             yield 'missing in %d traces: %s' % (1 + len(traces), done.stderr.decode())
     for words in (['--fail', 'cpu'], ['--fail', 'cpu.busy > auto(3)'], ['--junit', 'x'], ['--tap', 'x'], ['--trigger-interval', '1ms'],
+                  # What the selection leaves out is refused, as a gate, a trigger and a limit of a file.
+                  *(['--comm', 'a*,b', '--fail', 'cpu.threads[comm=%s].run > 1%%' % one] for one in ('c', 'c*')),
+                  ['--comm', 'a', '--trigger', 'cpu.busy > 1% until cpu.threads[comm=b].run > 1%'],
+                  ['--tid', '5,6', '--fail', 'cpu.threads[7].run > 1%'], ['--tid', '5', '--fail', 'cpu.threads[tid=6].run > 1%'],
+                  ['--pid', '5', '--fail', 'cpu.processes[6].run > 1%'], ['--pid', '5', '--fail', 'cpu.threads[pid=6*].run > 1%'],
+                  ['--cpu', '0', '--fail', 'cpu.cpu[1].busy > 1%'],
                   ['--strict', '--junit', '-', '--tap', '-'], ['--strict', '--junit', 'x', '--tap', 'x'],
                   ['--strict', '--tap', 'x', '-o', 'x'], ['--strict', '--junit', 'x', '-o', 'x']):
         if run(sillage, *words, burst)[0] != 2:

@@ -161,6 +161,7 @@ def mute(folder, data):
     yield ['history', store], (1,)
     yield ['history', '--follow', store], (0,)
     yield ['analyze', '-q', '-i', '1s', '--store', store, small], None
+    yield ['replay', small, '--to', 'net://127.0.0.1:%d:%d' % (port, port)], (1,)
 
 
 def check_all(sillage, data, folder, is_short):

@@ -113,7 +113,7 @@ class Made:
 
     def __init__(self, scratch, name, streams, text=None, offset=0):
         self.path = os.path.join(scratch, name)
-        os.mkdir(self.path)
+        os.makedirs(self.path)
         with open(os.path.join(self.path, 'metadata'), 'w') as file:
             file.write(metadata(offset) if text is None else text)
         for i, data in enumerate(streams):

@@ -180,9 +180,26 @@ def check_spread(what, change, sides, seconds):
         check(change['d'] is None and change['p'] is None, what, 'has a distance without buckets')
 
 
+# Calls that wait for what others do; "wait" is the operation of files that has those on descriptors.
+WAITS = set('accept accept4 clock_nanosleep epoll_pwait epoll_pwait2 epoll_wait futex futex_wait futex_waitv io_getevents '
+            'io_pgetevents io_uring_enter msgrcv mq_timedreceive nanosleep pause poll ppoll pselect6 restart_syscall '
+            'rt_sigsuspend rt_sigtimedwait select semtimedop sigsuspend wait wait4 waitid waitpid'.split())
+
+
+def check_rests(change):
+    """Idle time, time asleep in calls and unknown time are no cost; they say so."""
+    analysis, of, name = place_of(change)
+    waits = re.sub('_time(32|64)$', '', name.split('/')[0]) in WAITS
+    rests = (analysis in ('cpu', 'lost') and change['key'] in ('idle_ns', 'unknown_ns')
+             or (analysis == 'syscalls' and change['key'] in ('off_cpu_ns', 'time') and (of != 'by_name' or waits))
+             or (analysis, of) == ('files', 'operations') and change['key'] in ('time', 'error_time') and waits
+             or (analysis, of, change['key']) == ('jobs', 'parts', 'unknown'))
+    check(change.get('rests', False) == rests, change['figure'], 'rests', change.get('rests'))
+
+
 def place_of(change):
     name = [value for key, value in change.items()
-            if key not in ('type', 'figure', 'analysis', 'list', 'key', 'kind', 'unit', 'only', 'count', 'a', 'b',
+            if key not in ('type', 'figure', 'analysis', 'list', 'key', 'kind', 'unit', 'rests', 'only', 'count', 'a', 'b',
                            'difference', 'change', 'd', 'p') and not key.endswith('_ns')]
     return change['analysis'], change.get('list'), name[0] if name else ''
 
@@ -225,7 +242,9 @@ def check_changes(text, totals):
     for one in changes:
         value = one['sum_ns'] if one['kind'] == 'spread' else one
         size = value['difference'] if value['difference'] is not None else (value['a'] or 0) + (value['b'] or 0)
-        costs.append((one['kind'] == 'level', ('ns', 'bytes', 'count').index(one['unit']), -abs(size)))
+        check_rests(one)
+        unit = 3 if one.get('rests') else ('ns', 'bytes', 'count').index(one['unit'])
+        costs.append((one['kind'] == 'level', unit, -abs(size)))
     for one, other in zip(costs, costs[1:]):
         check(one[:2] < other[:2] or (one[:2] == other[:2] and one[2] <= other[2] + 1e-8 * abs(other[2])), 'order', one, other)
     return len(changes)
@@ -263,6 +282,17 @@ def check_pair(pair):
     check(all(one['difference'] == 0 for one in same if one['type'] == 'change' and one['kind'] == 'rate'),
           'a trace differs from itself')
     return count
+
+
+def check_order_of_text(pair):
+    """What costs comes before idle and waiting time; a file is there once, unless --per asks for all."""
+    text = run(pair.sillage, 'compare', '-n', '0', *pair.traces)[0]
+    titles = [line.split(',')[0] for line in text.splitlines() if line[:1].isupper() and not line.startswith(('A ', 'B '))]
+    same = [title for title in ('TIME', 'BYTES', 'COUNTS', 'DISTRIBUTIONS', 'IDLE', 'CALLS THAT WAIT', 'MAXIMA AND LEVELS') if title in titles]
+    check([title for title in titles if title in same] == same, 'order', titles)
+    cost, rest = text.split('\nIDLE, ASLEEP', 1)
+    check('cpu.idle_ns' in rest and 'cpu.idle_ns' not in cost and 'off_cpu_ns' not in re.sub(r'by_name\[name=\w+\].off_cpu_ns', '', cost), 'idle')
+    check('files.files[' in text and 'files.fds[' not in text, 'files twice')
 
 
 def check_store(pair, folder):
@@ -512,6 +542,8 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 pair = Pair(args.sillage, folder, *(os.path.join(args.data, name) for name in names))
                 said = ['%d changes' % check_pair(pair)]
+                if names[0] != names[1]:
+                    check_order_of_text(pair)
                 if number == 0:
                     said.append('%d limits' % check_limits(pair))
                     check_unmeasured(pair, folder)

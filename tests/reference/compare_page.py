@@ -19,7 +19,8 @@ import browser
 
 UNITS = {'ns': 1, 'us': 1e3, 'ms': 1e6, 's': 1e9, 'B': 1, 'KiB': 1 << 10, 'MiB': 1 << 20, 'GiB': 1 << 30, '': 1}
 PARTS = ('count', 'sum_ns', 'mean_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'max_ns')
-SECTIONS = {('rate', 'ns'): 'TIME', ('rate', 'bytes'): 'BYTES', ('rate', 'count'): 'COUNTS', 'spread': 'DISTRIBUTIONS', 'level': 'MAXIMA'}
+SECTIONS = {('rate', 'ns'): 'TIME', ('rate', 'bytes'): 'BYTES', ('rate', 'count'): 'COUNTS', 'spread': 'DISTRIBUTIONS', 'level': 'MAXIMA',
+            ('rate', True): 'IDLE', ('spread', True): 'CALLS'}
 
 
 def check(condition, *what):
@@ -34,6 +35,8 @@ def run(sillage, *args, status=0):
 
 
 def section_of(change):
+    if change.get('rests'):
+        return SECTIONS[change['kind'], True]
     return SECTIONS[change['kind'] if change['kind'] != 'rate' else ('rate', change['unit'])]
 
 

@@ -12,6 +12,7 @@ usage: discovery.py SILLAGE [--tile PROGRAM] TRACE...      directories with kern
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -94,11 +95,29 @@ def check_tiled(sillage, tile, name):
         check(found[0] and found[0] == found[1], name, 'five times:', found[1][:1], 'not', found[0][:1])
 
 
+def check_old(sillage, name):
+    """A kernel before 4.14 has other bits for the states that sleep: the pattern has those."""
+    with tempfile.TemporaryDirectory(prefix='sillage-discovery-') as scratch:
+        old = os.path.join(scratch, 'old')
+        shutil.copytree(os.path.join(name, 'kernel'), old)
+        with open(os.path.join(old, 'metadata'), 'r+b') as file:
+            text = file.read()
+            release = re.search(rb'kernel_release = "(\d+\.\d+)', text)
+            file.seek(release.start(1))
+            file.write(b'4.8.0'[:len(release[1])].ljust(len(release[1]), b'0'))
+        of = [json.loads(run(sillage, 'report', '--discover', '-f', 'json', trace).splitlines()[-1])['jobs']
+              for trace in (os.path.join(name, 'kernel'), old)]
+        check(of[0] and [job['count'] for job in of[0]] == [job['count'] for job in of[1]], name, 'an old kernel:', of[1][:1])
+        check(all('prev_state&207' not in job['job'] for job in of[1]) and any('prev_state&143' in job['job'] for job in of[1]),
+              name, 'the states of another kernel:', of[1][:1])
+
+
 def main():
     sillage, traces = sys.argv[1], sys.argv[2:]
     if traces[0] == '--tile':
         check_tiled(sillage, traces[1], traces[2])
         traces = traces[2:]
+        check_old(sillage, traces[0])
     for trace in traces:
         check_trace(sillage, trace)
 

@@ -99,7 +99,7 @@ def figures_of_report(jobs, period):
     figures = {'ended': len(ended), 'duration sum': sum(one['end'] - one['begin'] for one in ended),
                'duration max': max((one['end'] - one['begin'] for one in ended), default=None),
                'duration min': min((one['end'] - one['begin'] for one in ended), default=None),
-               'open': jobs['open_count'], 'cut': jobs['cut'], 'misses': jobs.get('misses', 0)}
+               'open': jobs['open_count'], 'cut': jobs['cut'], 'overlapped': jobs['overlapped'], 'misses': jobs.get('misses', 0)}
     for part, states in PARTS.items():
         figures[part] = sum(jobs.get(state, 0) for state in states)
     if ended and all('response_ns' in one for one in ended):
@@ -124,7 +124,7 @@ def figures_of_rolling(jobs, name):
         value = row.get(key) or {}
         return value.get(figure) if value.get('count') else None
 
-    figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0),
+    figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0), 'overlapped': job.get('overlapped', 0),
                'open': job.get('open', 0) + job.get('abandoned', 0),
                'misses': (job.get('misses') or 0) + (job.get('open_misses') or 0)}  # null: no deadline
     if job.get('skipped') is not None:  # null: the trace has no expiries of timers

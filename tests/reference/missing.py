@@ -55,7 +55,7 @@ COLUMNS = {
     ('io', 'threads'): {'reads': (READS,), 'read_ns': (READS, ENTRIES), 'write_bytes': (WRITES,)},
     ('io', 'processes'): {'reads': (READS,), 'read_ns': (READS, ENTRIES), 'write_bytes': (WRITES,)},
     ('files', 'operations'): {'calls': (EXITS,), 'time': (EXITS, ENTRIES)},
-    ('sched', 'threads'): {'wake': (SWITCH, WAKE), 'requeue': (SWITCH,)},
+    ('sched', 'threads'): {'wake': (SWITCH, WAKE), 'requeue': (SWITCH,), 'waited_ns': (SWITCH, WAKE)},
     ('sched', 'cpus'): {'waited_ns': (SWITCH, WAKE)},
     ('syscalls', 'by_name'): {'calls': (ENTRIES, EXITS), 'off_cpu_ns': (ENTRIES, EXITS, SWITCH)},
     ('irq', 'soft'): {'time': SOFT, 'raise': SOFT + (('irq_softirq_raise', 'softirq_raise'),)},

@@ -301,6 +301,28 @@ def check_wheel(page, report):
     near(view(page), [min(one + moved, length - (1 - i) * length * 0.8) for i, one in enumerate(before)], 'sideways')
 
 
+def check_cpu_rows(page, report):
+    """A thread on a CPU never has the colour of a state, or one like it; its name stands in its interval."""
+    states, threads = page.evaluate('''(() => {
+        const pen = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+        const rgb = (colour) => {
+            pen.fillStyle = colour;
+            pen.fillRect(0, 0, 1, 1);
+            return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
+        };
+        return [Object.values(colours).filter((one) => one).map(rgb), [...Array(300).keys()].map(hue).concat(OTHERS).map(rgb)];
+    })()''')
+    near_ = min((sum((x - y) ** 2 for x, y in zip(a, b)) ** 0.5, a, b) for a in states for b in threads)
+    assert near_[0] > 45, near_
+    lane, begin, end, says = page.evaluate('''rows.map((row, lane) => [lane, row]).filter(([, row]) => row.kind === 'cpu').flatMap(([lane, row]) =>
+        [...row.begins.keys()].filter((i) => row.state[i] === USER && !row.isSum[i]).map((i) => [lane, row.begins[i], row.until(i), who(row.who[i])]))
+        .sort((a, b) => b[2] - b[1] - a[2] + a[1])[0]''')
+    page.evaluate('look(%d, %d)' % (begin, end - begin))
+    found, _, _ = page_figures.texts(page, 'chart.canvas', 'chart.again()')
+    assert [text for text, x, y in found if text == says and x > page_figures.NAMES and lane * 18 < y < lane * 18 + 18], (says, found)
+    page.evaluate('look(0, %d)' % (report['end'] - report['begin']))
+
+
 def check_print(page):
     """In print controls are left out, and what is drawn is dark, also where the screen is dark."""
     page.media('screen', prefers_color_scheme='dark')
@@ -409,6 +431,7 @@ def check(sillage, trace, page, scratch):
     check_execution_keys(page, report)
     check_table_keys(page, report)
     check_placeless(page)
+    check_cpu_rows(page, report)
     check_draws(page)
     check_lengths(page, 'duration')
     check_times(page, report)

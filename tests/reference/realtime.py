@@ -191,15 +191,20 @@ class Plain:
         return begin, 'unknown', signal
 
 
-def grid(found, period):
+def grid(found, period, ends):
     """Arrivals of one thread's executions, those that are not known on the grid; by the definition, one by one."""
     known = [arrival for _, (arrival, how) in found if how != 'unknown'] or [begin for (_, begin), _ in found]
     phases = sorted(arrival % period for arrival in known)
     phase = max(phases, key=lambda one: (sum((other - one) % period < period // 8 for other in phases), -one))
+    before = None
     for (tid, begin), (arrival, how) in found:
         late = (begin - phase) % period
         late = 0 if late >= period - period // 8 else late
-        yield (tid, begin), (arrival, how) if how != 'unknown' else (begin - late, 'period')
+        if before and 0 <= begin - before[0] <= period // 8 and before[1] + period <= begin:
+            late = begin - before[1] - period  # it did not sleep since the one before
+        arrival, how = (arrival, how) if how != 'unknown' else (begin - late, 'period')
+        before = ends[tid, begin], arrival
+        yield (tid, begin), (arrival, how)
 
 
 def check_arrivals(sillage, trace, plain):
@@ -213,11 +218,12 @@ def check_arrivals(sillage, trace, plain):
             jobs = deep.report(sillage, trace, '--job', pattern, '--worst', '0', *args)['jobs']
             ours = {(one['thread']['tid'], one['begin']): (one['arrival'], one['arrival_from'])
                     for one in jobs['longest'] + jobs['open']}
+            ends = {(one['thread']['tid'], one['begin']): one['end'] for one in jobs['longest'] + jobs['open']}
             if args:
                 by_tid = collections.defaultdict(list)
                 for one in sorted(wanted.items()):
                     by_tid[one[0][0]].append(one)
-                wanted = {key: value for found in by_tid.values() for key, value in grid(found, 5000000)}
+                wanted = {key: value for found in by_tid.values() for key, value in grid(found, 5000000, ends)}
             deep.same('executions of %s' % call, sorted(ours), sorted(wanted))
             for key in wanted:
                 deep.same('the arrival of %r (%s)' % (key, call), ours[key], wanted[key])

@@ -103,6 +103,7 @@ class Sched:
                 kind = 'wake' if phase == 'wait' else 'requeue'
                 book.sample('sched', kind, ns=waited)
                 book.sample('sched', 'threads', thread, kind, ns=waited)
+                book.add('sched', 'threads', thread, 'waited_ns', by=waited)
                 book.add('sched', 'cpus', cpu, 'waited_ns', by=waited)
                 if phase == 'wait':
                     book.sample('sched', 'cpus', cpu, 'wake', ns=waited)

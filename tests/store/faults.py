@@ -102,7 +102,7 @@ def check_refused(sillage, trace, scratch, store):
         db.execute('CREATE TABLE a(b)')
     newer = copied(store, os.path.join(scratch, 'newer.db'))
     with connected(newer) as db:
-        db.execute('PRAGMA user_version = 2')
+        db.execute('PRAGMA user_version = 3')
     for command in (['analyze', '-q', '-o', '/dev/null', trace, '--store'], ['history', '-o', '/dev/null']):
         refused('scheme', 2, [sillage, *command, 'postgres://host/base'], 'is no store')
         refused('text', 2, [sillage, *command, text], 'is no store')

@@ -101,11 +101,21 @@ def lacks(report, analysis, event):
     return any(one['event'] == event for one in report.get(analysis, {}).get('missing', ()))
 
 
+def covered(spans):
+    """The time that they cover."""
+    length, until = 0, 0
+    for begin, end in sorted(spans):
+        length += max(0, end - max(begin, until))
+        until = max(until, end)
+    return length
+
+
 def figures_of(reports):
     """By host: of the windows or totals of its traces at one time."""
-    length = max(report['end'] for report in reports) - min(report['begin'] for report in reports)
+    length = covered([(report['begin'], report['end']) for report in reports])
     busy, idle, unknown = (total(reports, 'cpu', key) for key in ('busy_ns', 'idle_ns', 'unknown_ns'))
-    whole = None if busy is None else busy + idle + unknown
+    whole = None if busy is None else busy + idle
+    known = whole / (whole + unknown) if whole else 1  # the share of the CPUs' time of which is known what ran
     wake = spread([report.get('sched', {}).get('wake') for report in reports])
     with_calls = [report for report in reports if not lacks(report, 'syscalls', 'syscall_*')]
     with_switches = [report for report in reports if not lacks(report, 'cpu', 'sched_switch')]
@@ -127,14 +137,15 @@ def figures_of(reports):
         'syscalls.errors.rate': share(errors, length / SECOND),
         'syscalls.by_name[name=read].time.max': reads and reads['max'],
         'io.read_bytes.rate': share(bytes_read, length / SECOND),
-        'cpu.threads[comm=b*].run': share(of_rows('threads', 'run_ns', lambda row: row.get('comm', '').startswith('b')), length),
+        'known': known, 'covered': length,
+        'cpu.threads[comm=b*].run': share(of_rows('threads', 'run_ns', lambda row: row.get('comm', '').startswith('b')), length * known),
         'cpu.process.switches': of_rows('processes', 'switches', lambda row: True),
         'memory.allocated_pages': total(reports, 'memory', 'allocated_pages'),
         'count.rate': total(reports, 'count', 'events') * SECOND / length,
         'count.by_name[name=sched_*]': sum(count for names in by_name for name, count in names.items() if name.startswith('sched_')),
         'ust.processes.events': sum(row['events'] for row in rows_of(with_users, 'ust', 'processes')) if with_users else None,
         'faults.major': total(reports, 'faults', 'major'),
-        'cpu.cpus[1].busy': share(of_rows('cpus', 'busy_ns', lambda row: row['cpu'] == 1), length),
+        'cpu.cpus[1].busy': share(of_rows('cpus', 'busy_ns', lambda row: row['cpu'] == 1), length * known),
     }
 
 
@@ -157,13 +168,18 @@ def check_table(what, table, expected):
     if set(rows) != set(expected):
         fail(what, 'rows', sorted(rows), 'expected', sorted(expected))
     for at, (name, column) in enumerate(zip(names, table['figures'])):
-        values = [figures[name] for figures in expected.values() if figures[name] is not None]
+        judged = {row for row, figures in expected.items() if figures.get('known', 1) >= 0.9}
+        values = [expected[row][name] for row in judged if expected[row][name] is not None]
         median, width, may_be_far = robust(values)
         if column['known'] != len(values) or not near(column['median'], median) or not near(column['spread'], width):
             fail(what, name, column, 'expected', len(values), median, width)
         for row, figures in expected.items():
             value, found = figures[name], rows[row]['values'][at]
-            distance = None if value is None or width is None else (value - median) / width if width else 0
+            if not near(rows[row]['known'], figures.get('known', 1)) or rows[row]['judged'] != (row in judged):
+                fail(what, row, 'known', rows[row]['known'], rows[row]['judged'], 'expected', figures.get('known', 1))
+            if rows[row]['covered_ns'] != figures.get('covered', rows[row]['covered_ns']):
+                fail(what, row, 'covers', rows[row]['covered_ns'], 'expected', figures['covered'])
+            distance = None if value is None or width is None or row not in judged else (value - median) / width if width else 0
             if not near(found, value) or not near(rows[row]['distances'][at], distance, 1e-3 if distance else 0):
                 if distance is None or abs(rows[row]['distances'][at] - distance) > 0.001 + 1e-5 * abs(distance) or not near(found, value):
                     fail(what, row, name, found, rows[row]['distances'][at], 'expected', value, distance)
@@ -258,7 +274,7 @@ class Test:
     # ---- stores made row by row ----
 
     def make_store(self, name, hosts, figures, level=SECOND):
-        """@figures: (host, second) -> (busy, {tid: run}, complete) in shares of a second of one CPU."""
+        """@figures: (host, second) -> (busy, {tid: run}, complete[, unknown]) in shares of a second of one CPU."""
         path = os.path.join(self.scratch, name)
         if os.path.exists(path):
             os.unlink(path)
@@ -269,12 +285,14 @@ class Test:
             for number, host in enumerate(hosts):
                 db.execute('INSERT INTO traces (trace, id, host, session, domain, path) VALUES (?, ?, ?, ?, ?, ?)',
                            (number + 1, 'id %d' % number, host, 's', 'kernel', '/p'))
-            for (host, second), (busy, threads, complete) in figures.items():
+            for (host, second), (busy, threads, complete, *rest) in figures.items():
+                unknown = int(rest[0] * level) if rest else 0
                 key = (level, second * SECOND, hosts.index(host) + 1)
                 db.execute('INSERT INTO windows VALUES (?, ?, ?, ?, ?, NULL, 9, 0, 0, 0, 0, ?, ?, ?)',
                            key + (second * SECOND + level, complete, 'cpu', '', ''))
                 if busy is not None:
-                    db.execute('INSERT INTO cpu_totals VALUES (?, ?, ?, ?, ?, 0)', key + (int(busy * level), level - int(busy * level)))
+                    db.execute('INSERT INTO cpu_totals VALUES (?, ?, ?, ?, ?, ?)',
+                               key + (int(busy * level), level - int(busy * level) - unknown, unknown))
                 for tid, share in threads.items():
                     db.execute('INSERT INTO cpu_threads VALUES (?, ?, ?, ?, 0, ?, ?, NULL, 0, ?, 1, 0, 0, 1)',
                                key + (tid, tid, 'work%d' % tid, int(share * level)))
@@ -316,6 +334,37 @@ class Test:
         found = self.fleet('--figure', 'cpu.busy', '--figure', 'cpu.threads.run', '--comm', 'x', store=store)[1]
         if [column.get('whole_system') for column in found['figures']] != [True, None]:
             fail('selection:', found['figures'])
+
+    def check_known(self):
+        """Shares are of the time that is known; of whom too little is known is not judged; a hole is one."""
+        hosts = ['node%d' % number for number in range(5)] + ['half', 'most', 'holes']
+        figures = {(host, 100 + second): (0.4 + 0.01 * (number % 3), {}, 1) for number, host in enumerate(hosts[:5]) for second in range(20)}
+        figures.update({('half', 100 + second): (0.1, {1: 0.05}, 0, 0.5) for second in range(20)})
+        figures.update({('most', 100 + second): (0.76, {1: 0.38}, 0, 0.05) for second in range(20)})
+        figures.update({('holes', 100 + second): (0.4, {1: 0.15}, 1) for second in range(20) if second < 6 or second > 11})
+        store = self.make_store('known.db', hosts, figures)
+        table = [line for line in self.fleet('--figure', 'cpu.busy', '--figure', 'cpu.threads.run', '--figure', 'cpu.unknown', store=store)
+                 if line['type'] == 'fleet-total'][0]
+        rows = {row['host']: row for row in table['rows']}
+        for host, values, known, is_far, complete in (('half', (0.2, 0.1, 0.5), 0.5, False, False), ('most', (0.8, 0.4, 0.05), 0.95, True, False),
+                                                      ('holes', (0.4, 0.15, 0), 1, False, False), ('node0', (0.4, 0, 0), 1, False, True)):
+            row = rows[host]
+            if row['covered_ns'] != (14 if host == 'holes' else 20) * SECOND or not all(map(near, row['values'], values)) or not near(row['known'], known) or row['complete'] != complete:
+                fail('known:', row)
+            if ('cpu.busy' in row['far']) != is_far or (row['distances'][0] is None) != (known < 0.9) or row['judged'] != (known >= 0.9):
+                fail('known: judged', row)
+        if [column['known'] for column in table['figures']] != [7, 7, 7]:
+            fail('known: columns', table['figures'])
+        text = run(self.sillage, 'history', '--per', 'host', '--figure', 'cpu.busy', store)[1]
+        for says in ('half *', 'holes *', '  * something is missing in it', 'not judged: half * (50.0 %)\n'):
+            if says not in text:
+                fail('known: text lacks', says, text)
+        total = [line for line in lines(self.sillage, 'history', '-q', '-f', 'json', '--host', 'holes', store) if line['type'] == 'total'][0]
+        if total['covered_ns'] != 14 * SECOND or total['end'] - total['begin'] != 20 * SECOND:
+            fail('known: total', total)
+        text = run(self.sillage, 'history', '-a', 'cpu', '--host', 'holes', store)[1]
+        if '! incomplete  ! only 14.0 s of 20.0 s' not in text or '  15.0 %' not in text:
+            fail('known: history', text)
 
     # ---- triggers ----
 
@@ -519,7 +568,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='sillage-fleet-') as scratch:
         test = Test(*sys.argv[1:3], scratch)
         test.make_traces()
-        for check in (test.check_figures, test.check_merged, test.check_containers, test.check_far, test.check_width, test.check_options, test.check_gate,
+        for check in (test.check_figures, test.check_merged, test.check_containers, test.check_far, test.check_known, test.check_width, test.check_options, test.check_gate,
                       test.check_triggers):
             check()
     idle = [rule.text for rule in RULES if not rule.fired and '7 hosts' not in rule.text]

@@ -56,7 +56,7 @@ def figures(line):
     cpu, sched, io = line['cpu'], line['sched'], line['io']
     found = {'events': line['count']['events'], 'discarded': line['count']['discarded'], 'by_name': line['count']['by_name'],
              'cpu_threads': threads(cpu['threads'], 'switches', 'migrations', 'preemptions'),
-             'sched_threads': threads(sched['threads'], 'wake', 'requeue'),
+             'sched_threads': threads(sched['threads'], 'wake', 'requeue', 'waited_ns'),
              'io_threads': threads(io['threads'], 'read_bytes', 'write_bytes', 'reads', 'writes', 'errors')}
     found.update({key: sched[key] for key in ('wakeups', 'unexplained', 'wake', 'requeue', 'fork')})
     return dict(found, **{key: io[key] for key in ('read_bytes', 'write_bytes')})

@@ -23,8 +23,6 @@ void __wrap__mark_point(const char *file, int line);
 
 void __wrap__mark_point(const char *file, int line)
 {
-	(void)file;
-	(void)line;
 }
 
 int main(void)
@@ -112,6 +110,7 @@ int main(void)
 	srunner_add_suite(runner, suite_longer());
 	srunner_add_suite(runner, suite_commands());
 	srunner_add_suite(runner, suite_due());
+	srunner_add_suite(runner, suite_follow());
 	srunner_add_suite(runner, suite_keep());
 	srunner_add_suite(runner, suite_schema());
 	srunner_add_suite(runner, suite_ranges());

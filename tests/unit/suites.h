@@ -1,8 +1,7 @@
 /*
  * suites: one per test file, run by main.c.
  */
-#ifndef SILLAGE_TESTS_UNIT_SUITES_H
-#define SILLAGE_TESTS_UNIT_SUITES_H
+#pragma once
 
 #include <check.h>
 #include <stdbool.h>
@@ -93,6 +92,7 @@ Suite *suite_server(void);
 Suite *suite_longer(void);
 Suite *suite_commands(void);
 Suite *suite_due(void);
+Suite *suite_follow(void);
 Suite *suite_keep(void);
 Suite *suite_schema(void);
 Suite *suite_ranges(void);
@@ -101,5 +101,3 @@ Suite *suite_tracks(void);
 Suite *suite_fleet_rows(void);
 Suite *suite_store_reader(void);
 Suite *suite_place(void);
-
-#endif

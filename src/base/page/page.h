@@ -7,8 +7,7 @@
  * Data are JSON in a script element.  They hold names from untrusted traces: none may end the
  * element.
  */
-#ifndef SILLAGE_BASE_PAGE_H
-#define SILLAGE_BASE_PAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -21,5 +20,3 @@ void page_end(const unsigned char *page, FILE *out);
 void page_put(const char *data, size_t len, FILE *out);
 /* How many bytes it takes in the page. */
 size_t page_size(const char *data, size_t len);
-
-#endif

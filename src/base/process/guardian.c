@@ -30,7 +30,7 @@ static void leave_the_others(int pipe, int kept_fd)
 	int high_pipe = fcntl(pipe, F_DUPFD, KEPT_FD + 1);
 	int high_kept = kept_fd < 0 ? -1 : fcntl(kept_fd, F_DUPFD, KEPT_FD + 1);
 
-	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(ignored); i++) {
 		(void)signal(ignored[i], SIG_IGN);
 	}
 	(void)setsid();

@@ -6,8 +6,7 @@
  * It is deaf to the signals of the terminal, and has none of this process's files open but one, so
  * that no reader waits for its end.
  */
-#ifndef SILLAGE_BASE_PROCESS_GUARDIAN_H
-#define SILLAGE_BASE_PROCESS_GUARDIAN_H
+#pragma once
 
 #include "base/err.h"
 
@@ -19,5 +18,3 @@ struct guardian *guardian_new(void (*work)(const void *user), const void *user, 
 			      struct err *err);
 /* Has it do its work now, and returns when that is done.  NULL is fine. */
 void guardian_free(struct guardian *guardian);
-
-#endif

@@ -10,9 +10,6 @@
 
 static int remove_one(const char *path, const struct stat *found, int type, struct FTW *level)
 {
-	(void)found;
-	(void)type;
-	(void)level;
 	(void)remove(path);
 	return 0;
 }

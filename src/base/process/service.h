@@ -4,8 +4,7 @@
  * libsystemd is loaded where $NOTIFY_SOCKET names a manager, and nowhere else: linked, it and its
  * libraries would cost each run 7 ms of start-up.  Any thread.
  */
-#ifndef SILLAGE_BASE_PROCESS_SERVICE_H
-#define SILLAGE_BASE_PROCESS_SERVICE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@
 void service_notify(const char *state);
 /* How often the manager wants "WATCHDOG=1", in us; 0: never. */
 uint64_t service_watchdog_us(void);
-
-#endif

@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <stddef.h>
 
+#include "base/vec.h"
+
 int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg)
 {
 	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS };
@@ -13,7 +15,7 @@ int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg)
 	int r;
 
 	(void)sigfillset(&blocked);
-	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(faults); i++) {
 		(void)sigdelset(&blocked, faults[i]);
 	}
 	(void)pthread_sigmask(SIG_BLOCK, &blocked, &before);

@@ -4,13 +4,10 @@
  * Handlers run in the first thread only: none is at work in another thread while that one takes
  * away what they use.
  */
-#ifndef SILLAGE_BASE_PROCESS_THREAD_H
-#define SILLAGE_BASE_PROCESS_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
 /* As pthread_create().  Faults of the thread itself, such as SIGBUS, still reach their handlers.
  * Programs that the thread starts inherit its mask. */
 int thread_start(pthread_t *ret_thread, void *(*run)(void *arg), void *arg);
-
-#endif

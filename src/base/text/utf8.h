@@ -1,8 +1,7 @@
 /*
  * utf8: text that may hold any bytes, such as names of threads, as valid UTF-8.
  */
-#ifndef SILLAGE_BASE_TEXT_UTF8_H
-#define SILLAGE_BASE_TEXT_UTF8_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ size_t utf8_length(const unsigned char *at);
  * What is no UTF-8 is replaced; what has no room is cut off.  Returns the length.
  */
 size_t utf8_copy(char *to, size_t room, const void *from, size_t len);
-
-#endif

@@ -199,10 +199,7 @@ static int read_sides(struct comparing *c)
 
 static void comparing_fini(struct comparing *c)
 {
-	for (size_t i = 0; i < c->limits.count; i++) {
-		limit_free(c->limits.at[i]);
-	}
-	vec_fini(&c->limits);
+	vec_free_each(&c->limits, limit_free);
 	comparison_fini(&c->comparison);
 	profile_free(c->side[0]);
 	profile_free(c->side[1]);

@@ -12,7 +12,6 @@
 
 #include "base/units.h"
 #include "engine/engine.h"
-#include "engine/trace.h"
 #include "output/rollup.h"
 #include "output/shown.h"
 #include "recorded/recorded.h"
@@ -28,7 +27,8 @@ struct compared_side {
 	struct options options; /* with the side's own range */
 	const struct analysis *const *list;
 	struct profile *profile;
-	const char *name; /* of what is being read */
+	const char *name;                /* of what is being read */
+	struct recorded_session session; /* the same */
 	struct err *err;
 };
 
@@ -66,9 +66,6 @@ static void on_warning(void *user, const struct engine_warning *warning)
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
-	(void)user;
-	(void)trace;
-	(void)err;
 	return 0;
 }
 
@@ -112,7 +109,9 @@ static int fill_config(const struct compared_side *side, struct engine_config *r
 static int analyze_one(struct compared_side *side, const struct recorded_path *path)
 {
 	struct engine_config config;
-	struct recorded_run run = { .user = side, .stop = &run_stop, .on_trace = on_trace };
+	struct recorded_run run = {
+		.user = side, .stop = &run_stop, .session = &side->session, .on_trace = on_trace
+	};
 	int r;
 
 	assert(path->name);
@@ -141,6 +140,7 @@ static int read_traces(struct compared_side *side, const char *arg)
 	for (size_t i = 0; r == 0 && i < paths.at.count && !run_stop; i++) {
 		r = analyze_one(side, &paths.at.at[i]);
 	}
+	recorded_session_fini(&side->session);
 	recorded_paths_fini(&paths);
 	return r;
 }

@@ -7,8 +7,7 @@
  *
  * Behind traces and stores may stand a range: @BEGIN..END, either of them may be left out.
  */
-#ifndef SILLAGE_CMD_COMPARE_SIDE_H
-#define SILLAGE_CMD_COMPARE_SIDE_H
+#pragma once
 
 #include "compare/profile.h"
 #include "options/options.h"
@@ -20,5 +19,3 @@ enum side_kind { SIDE_TRACES, SIDE_STORE, SIDE_JSON };
 
 /* What it is, or would be if it were there. */
 enum side_kind side_kind(const char *arg);
-
-#endif

@@ -4,7 +4,6 @@
 #include "cmd/found/found.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/units.h"
 #include "deep/reader.h"

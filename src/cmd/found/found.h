@@ -4,8 +4,7 @@
  *     report --discover   of a recorded trace, with its report
  *     top                 of the last packets of a live session, which a capture holds
  */
-#ifndef SILLAGE_CMD_FOUND_FOUND_H
-#define SILLAGE_CMD_FOUND_FOUND_H
+#pragma once
 
 #include "deep/report/report.h"
 #include "discovery/discovery.h"
@@ -23,5 +22,3 @@ struct report_found *found_rows(const struct discovery *discovery, size_t top, s
 /* What the traces in the directory show, as text for people, which the caller frees.  It takes
  * seconds at most; it ends early once @stop is set. */
 char *found_in_capture(const char *path, const atomic_bool *stop);
-
-#endif

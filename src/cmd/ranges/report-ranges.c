@@ -38,14 +38,10 @@ static void on_report(void *user, const struct report *report)
 static void on_warning(void *user, const struct engine_warning *warning)
 {
 	(void)user; /* said when the timeline was built */
-	(void)warning;
 }
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
-	(void)user;
-	(void)trace;
-	(void)err;
 	return 0;
 }
 

@@ -1,8 +1,7 @@
 /*
  * report-ranges: what to explain of a trace that is too large to be explained as a whole.
  */
-#ifndef SILLAGE_CMD_RANGES_REPORT_RANGES_H
-#define SILLAGE_CMD_RANGES_REPORT_RANGES_H
+#pragma once
 
 #include "deep/report/report.h"
 #include "options/options.h"
@@ -18,5 +17,3 @@ uint64_t report_ranges_timeline(const struct options *options);
 int report_ranges_choose(const struct options *options, const struct recorded_path *path,
 			 uint64_t begin, uint64_t end, struct report_range ret[REPORT_RANGES_MAX],
 			 struct err *err);
-
-#endif

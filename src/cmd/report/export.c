@@ -22,6 +22,7 @@
 #include "perfetto/windows.h"
 #include "perfetto/writer.h"
 #include "recorded/recorded.h"
+#include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
 
@@ -68,7 +69,6 @@ static int add_windows(const struct options *options, struct output *output,
 
 static void warn(void *user, const char *message)
 {
-	(void)user;
 	say("%s", message);
 }
 
@@ -129,6 +129,11 @@ static int add_traces(const struct options *options, struct perfetto *writer, bo
 			say("%s", err.text);
 			status = EXIT_FAILED;
 		}
+	}
+	if (run_check_names(options, NULL, &paths, &err) < 0) {
+		say("%s", err.text);
+		recorded_paths_fini(&paths);
+		return EXIT_FAILED;
 	}
 	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
 		if (add_trace(options, writer, &paths.at.at[i], quiet) != EXIT_DONE) {

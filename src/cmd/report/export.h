@@ -1,8 +1,7 @@
 /*
  * export: traces and reports in Perfetto's format: the command, and `report -f perfetto`.
  */
-#ifndef SILLAGE_CMD_REPORT_EXPORT_H
-#define SILLAGE_CMD_REPORT_EXPORT_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -18,5 +17,3 @@ struct perfetto *export_begin(const struct options *options, struct output *outp
 int export_report(struct perfetto *writer, const struct recorded_path *path,
 		  const struct deep_report *report);
 void export_end(struct perfetto *writer); /* NULL is fine */
-
-#endif

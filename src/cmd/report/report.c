@@ -160,6 +160,33 @@ struct extent {
 	size_t count, at;
 };
 
+/* A trace without switches has nothing to explain: says who could record them. */
+static void say_unexplained(const struct recorded_path *path)
+{
+	const struct lacks_event *lacks = &timeline_events[LACKS_SWITCHES];
+	struct metadata_stream *metadata = metadata_stream_new();
+	struct recorded_session session = { 0 };
+	const char *tracer = NULL;
+	struct err err; /* the timeline was built of it */
+
+	if (recorded_read_metadata(path, metadata, &err) == 0) {
+		tracer = metadata_other_tracer(metadata_stream_types(metadata));
+	}
+	recorded_session_of(path, &session);
+	if (missing_has_event(&session.beside.all, lacks->event)) {
+		say("%s: nothing to explain: %s is in the kernel's trace, beside it", path->name,
+		    lacks->event);
+	} else if (tracer) {
+		say("%s: not recorded: %s: nothing to explain, and %s does not record it",
+		    path->name, lacks->event, tracer);
+	} else {
+		say("%s: not recorded: %s: nothing to explain; to record it: %s", path->name,
+		    lacks->event, lacks->command);
+	}
+	recorded_session_fini(&session);
+	metadata_stream_free(metadata);
+}
+
 /* Builds the timeline, and with --begin a second one of the same length before it, to compare. */
 static int build_timelines(const struct options *options, const struct reader_setup *setup,
 			   const struct extent *scope, struct deep_report *report)
@@ -176,8 +203,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 		return EXIT_FAILED;
 	}
 	if (report->timeline->lacks >> LACKS_SWITCHES & 1) {
-		say("%s: not recorded: %s: nothing to explain; to record it: %s", name,
-		    timeline_events[LACKS_SWITCHES].event, timeline_events[LACKS_SWITCHES].command);
+		say_unexplained(setup->path);
 		return EXIT_DONE;
 	}
 	if (report->timeline->begin >= report->timeline->end) {

@@ -110,9 +110,7 @@ static uint64_t bytes_of_cpu(const struct streams *streams, uint64_t cpu, uint64
 	uint64_t sum = 0;
 
 	assert_hot(begin <= end);
-	for (size_t i = 0; i < streams->at.count; i++) {
-		const struct stream_of *stream = &streams->at.at[i];
-
+	VEC_EACH(&streams->at, stream) {
 		if (stream->cpu == cpu) {
 			sum += bytes_until(stream, end, true) - bytes_until(stream, begin, false);
 		}
@@ -125,9 +123,7 @@ static uint64_t span_of(const struct streams *streams)
 {
 	uint64_t first = UINT64_MAX, last = 0;
 
-	for (size_t i = 0; i < streams->at.count; i++) {
-		const struct stream_of *stream = &streams->at.at[i];
-
+	VEC_EACH(&streams->at, stream) {
 		if (stream->at.count > 0) {
 			uint64_t end = stream->at.at[stream->at.count - 1].end;
 
@@ -143,9 +139,7 @@ static uint64_t most_of(const struct streams *streams, uint64_t away_ns)
 {
 	uint64_t most = 0, span = span_of(streams);
 
-	for (size_t i = 0; i < streams->at.count; i++) {
-		const struct stream_of *stream = &streams->at.at[i];
-
+	VEC_EACH(&streams->at, stream) {
 		for (size_t p = 0; p < stream->at.count; p++) {
 			uint64_t begin = stream->at.at[p].begin, end = stream->at.at[p].end;
 			uint64_t since = end > away_ns ? end - away_ns : 0, sums[2];

@@ -1,8 +1,7 @@
 /*
  * rate: --rate of setup: how much one CPU records in the time of --away, and buffers for it.
  */
-#ifndef SILLAGE_CMD_SETUP_RATE_H
-#define SILLAGE_CMD_SETUP_RATE_H
+#pragma once
 
 #include "base/err.h"
 #include "options/options.h"
@@ -25,5 +24,3 @@ int rate_sizes(const struct options *options, const struct rate *rate,
 /* Comments: how much memory that is, and what it holds. */
 void rate_print(const struct options *options, const struct rate *rate,
 		const struct commands_config *config, bool has_kernel, bool has_user);
-
-#endif

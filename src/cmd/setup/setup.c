@@ -3,16 +3,18 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cmd.h"
 #include "cmd/setup/rate.h"
 #include "cmd/setup/setup.h"
+#include "run/asked.h"
 #include "run/run.h"
 #include "run/say.h"
 #include "setup/commands.h"
 #include "setup/missing.h"
 #include "setup/runner.h"
+#include "text/plain.h"
 
 #define US_NS 1000
 
@@ -55,67 +57,18 @@ static int check(const struct options *options)
 	return EXIT_DONE;
 }
 
-static void add_word(struct command_line *line, char *word)
-{
-	*vec_push(&line->words) = word;
-}
-
-static void add_option(struct command_line *line, const char *name, const char *value)
-{
-	add_word(line, mem_strdup(name));
-	add_word(line, mem_strdup(value));
-}
-
-/* What is measured, as the user gave it. */
-static void add_asked(struct command_line *line, const struct period_set *set)
-{
-	for (size_t i = 0; i < set->models.count; i++) {
-		add_option(line, "--model", set->models.at[i]);
-	}
-	for (size_t i = 0; i < set->labels.sources.count; i++) {
-		if (!set->labels.sources.at[i]->model) {
-			add_option(line, "--label", set->labels.sources.at[i]->text);
-		}
-	}
-	for (size_t i = 0; i < set->all.count; i++) {
-		if (!set->all.at[i]->model) {
-			add_option(line, "--period", set->all.at[i]->text);
-		}
-	}
-	for (size_t i = 0; i < set->jobs.count; i++) {
-		if (!set->jobs.at[i]->model) {
-			add_option(line, "--job", set->jobs.at[i]->text);
-		}
-	}
-}
-
 /* What follows the commands: how to look, and how to end. */
 static void print_next(const struct options *options, const char *session)
 {
-	struct command_lines lines = { 0 };
-	struct command_line *line = vec_push(&lines.at);
-	char *names = mem_strdup("");
+	char *asked = asked_text(options);
+	char *url = mem_printf("net://%s/host/*/%s*",
+			       options->relay ? "HOST-OF-THE-RELAY" : "localhost", session);
 
-	for (size_t i = 0; options->analyses[i]; i++) {
-		char *longer =
-			mem_printf("%s%s%s", names, i == 0 ? "" : ",", options->analyses[i]->name);
-
-		free(names);
-		names = longer;
-	}
-	*line = (struct command_line){ 0 };
-	add_option(line, "sillage", "live");
-	add_option(line, "-a", names);
-	add_asked(line, &options->periods);
-	add_option(line, "--from", "beginning");
-	add_word(line, mem_printf("net://%s/host/*/%s*",
-				  options->relay ? "HOST-OF-THE-RELAY" : "localhost", session));
-	add_word(line, NULL);
-	printf("# then: ");
-	commands_print(line, stdout);
-	printf("# at the end: lttng destroy %s\n", session);
-	commands_fini(&lines);
-	free(names);
+	printf("# then: sillage live %s --from beginning ", asked);
+	plain_shell_word(stdout, url);
+	printf("\n# at the end: lttng destroy %s\n", session);
+	free(url);
+	free(asked);
 }
 
 static int print_all(const struct command_lines *lines)

@@ -1,8 +1,7 @@
 /*
  * setup: what `setup` and `watch` share.
  */
-#ifndef SILLAGE_CMD_SETUP_SETUP_H
-#define SILLAGE_CMD_SETUP_SETUP_H
+#pragma once
 
 #include "cmd/cmd.h"
 #include "setup/wanted.h"
@@ -11,5 +10,3 @@
 bool setup_must_stop(void);
 /* What the options have recorded; @wanted is zeroed.  EXIT_USAGE: nothing, which was said. */
 int setup_wanted(const struct options *options, struct wanted *wanted);
-
-#endif

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include "browse/browse.h"
 #include "capture/capture-write.h"
 #include "cmd/analyze.h"
-#include "cmd/cmd.h"
 #include "cmd/found/found.h"
 #include "cmd/live.h"
 #include "cmd/top/top.h"
@@ -45,7 +43,6 @@ static void say_on_screen(const char *line)
 static void on_report(struct output *output, const struct trace_identity *trace,
 		      const struct report *report)
 {
-	(void)output;
 	if (view_add(view, trace, report)) {
 		screen_draw(view);
 	}
@@ -54,8 +51,6 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 static void on_warning(struct output *output, const struct trace_identity *trace,
 		       const struct engine_warning *warning)
 {
-	(void)output;
-	(void)trace;
 	view_say(view, warning->message);
 	screen_draw(view);
 }
@@ -65,8 +60,6 @@ static void on_trigger(struct output *output, const struct trace_identity *trace
 {
 	char says[400];
 
-	(void)output;
-	(void)trace;
 	notice_trigger_text(event, says, sizeof(says));
 	say("trigger %s: %s", event->name, says);
 }
@@ -96,7 +89,6 @@ static atomic_bool is_leaving;
 
 static void on_written(void *user, struct capture_order *order)
 {
-	(void)user;
 	if (order->path) {
 		order->found = found_in_capture(order->path, &is_leaving);
 		remove_tree(order->path);
@@ -106,7 +98,6 @@ static void on_written(void *user, struct capture_order *order)
 static void on_captured(void *user, const struct capture_order *order)
 {
 	assert(view);
-	(void)user;
 	view_show_jobs(view, order->found ? order->found : order->err.text);
 	screen_draw(view);
 }
@@ -272,13 +263,18 @@ static int run(const struct options *options)
 {
 	struct err err;
 
-	if (!top_has_terminal()) {
-		say("top needs a terminal; `live` and `analyze` do not");
-		return EXIT_FAILED;
-	}
 	if (browse_check(options, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
+	}
+	if (!top_has_terminal()) {
+		for (size_t i = 0; options->args[i]; i++) { /* what is wrong anywhere */
+			if (!strchr(options->args[i], ':') && access(options->args[i], F_OK) < 0) {
+				say("%s: %s", options->args[i], strerror(errno));
+			}
+		}
+		say("top needs a terminal; `live` and `analyze` do not");
+		return EXIT_FAILED;
 	}
 	return browse_is_store(options->args[0]) ? browse_store(options)
 	       : is_url(options->args[0])        ? follow_alone(options)

@@ -1,8 +1,7 @@
 /*
  * top: the full screen of `top`, for `watch`.
  */
-#ifndef SILLAGE_CMD_TOP_H
-#define SILLAGE_CMD_TOP_H
+#pragma once
 
 #include "cmd/cmd.h"
 
@@ -10,5 +9,3 @@
 bool top_has_terminal(void);
 /* As live_follow(), on the full screen, where @note stands until a key is pressed; "": nothing. */
 int top_follow(const struct options *options, const char **args, const char *note);
-
-#endif

@@ -4,8 +4,7 @@
  * Failure leaves by longjmp to ctf2_feed(), which frees the fragment's JSON; the arena owns the
  * types.
  */
-#ifndef SILLAGE_CTF_METADATA_CTF2_PARSER_H
-#define SILLAGE_CTF_METADATA_CTF2_PARSER_H
+#pragma once
 
 #include <json-c/json.h>
 #include <setjmp.h>
@@ -81,5 +80,3 @@ const struct type_path *ctf2_location(struct ctf2 *p, struct json_object *class,
 /* A field class, or the name of one.  @key: its place, for messages. */
 const struct type *ctf2_type(struct ctf2 *p, struct json_object *class, const char *key);
 void ctf2_add_alias(struct ctf2 *p, const char *name, const struct type *type);
-
-#endif

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/vec.h"
 #include "ctf/metadata/ctf2-parser.h"
 
 uint32_t ctf2_alignment(struct ctf2 *p, struct json_object *class, const char *key)
@@ -37,7 +38,7 @@ static uint16_t role_named(const char *name)
 		{ "event-record-class-id", ROLE_EVENT_CLASS_ID },
 	};
 
-	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(roles); i++) {
 		if (strcmp(name, roles[i].name) == 0) {
 			return roles[i].role;
 		}
@@ -70,7 +71,7 @@ enum encoding ctf2_encoding(struct ctf2 *p, struct json_object *class)
 					     [UTF_32BE] = "utf-32be" };
 	const char *name = ctf2_find_text(p, class, "encoding");
 
-	for (unsigned int i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned int i = 0; name && i < ARRAY_COUNT(names); i++) {
 		if (strcmp(name, names[i]) == 0) {
 			return (enum encoding)i;
 		}

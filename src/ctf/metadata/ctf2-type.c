@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/vec.h"
 #include "ctf/metadata/ctf2-parser.h"
 
 /* ---- names of field classes ---- */
@@ -302,7 +303,6 @@ static void parse_members(struct ctf2 *p, struct json_object *class, struct type
 static void parse_member(struct ctf2 *p, struct json_object *member, struct type *type, size_t i,
 			 struct type_field *field)
 {
-	(void)i;
 	field->name = ctf2_name(p, ctf2_need_text(p, member, "name"));
 	field->type = ctf2_type(p, ctf2_find(member, "field-class"), "field-class");
 	type->align_bits = larger(type->align_bits, field->type->align_bits);
@@ -418,7 +418,7 @@ static const struct type *parse_class(struct ctf2 *p, struct json_object *class)
 	const char *name = ctf2_need_text(p, class, "type");
 	struct type *type = arena_alloc(p->arena, sizeof(*type));
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		if (strcmp(name, kinds[i].name) == 0) {
 			type->roles = ctf2_roles(p, class);
 			kinds[i].parse(p, class, type);

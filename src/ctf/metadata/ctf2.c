@@ -377,7 +377,7 @@ static void parse_fragment(struct ctf2 *p, struct json_object *fragment)
 	if (p->metadata.major == 0) {
 		ctf2_fail(p, "the first fragment must be the preamble");
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		if (strcmp(type, kinds[i].type) == 0) {
 			kinds[i].parse(p, fragment);
 			return;

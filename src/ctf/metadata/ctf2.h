@@ -13,8 +13,7 @@
  *
  * Ownership: the parser owns the JSON of one fragment while it parses it; the arena owns the types.
  */
-#ifndef SILLAGE_CTF_METADATA_CTF2_H
-#define SILLAGE_CTF_METADATA_CTF2_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ int ctf2_feed(struct ctf2 *ctf2, const char *text, size_t len, struct err *err);
 bool ctf2_is_inside(const struct ctf2 *ctf2);
 
 const struct metadata *ctf2_metadata(const struct ctf2 *ctf2);
-
-#endif

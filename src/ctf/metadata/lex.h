@@ -11,8 +11,7 @@
  *
  * Invariant: at <= end; the token's text lies within the text.
  */
-#ifndef SILLAGE_CTF_METADATA_LEX_H
-#define SILLAGE_CTF_METADATA_LEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ size_t lex_declaration(struct lex_scan *scan, const char *text, size_t len);
 
 /* Line ends from @from up to @to. */
 unsigned int lex_lines(const char *from, const char *to);
-
-#endif

@@ -16,8 +16,7 @@
  * with it is an error with the place, and limits.h bounds the memory.  What is wrong and can be
  * read is a note (type.h).
  */
-#ifndef SILLAGE_CTF_METADATA_METADATA_H
-#define SILLAGE_CTF_METADATA_METADATA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ bool metadata_stream_ends_packet(const struct metadata_stream *stream);
 /* The types so far.  They and the arena live as long as the stream. */
 const struct metadata *metadata_stream_types(const struct metadata_stream *stream);
 struct arena *metadata_stream_arena(struct metadata_stream *stream);
-
-#endif

@@ -3,8 +3,6 @@
  */
 #include "ctf/metadata/text.h"
 
-#include <stdbool.h>
-
 #include "base/check.h"
 
 #define REPLACEMENT 0xFFFDu

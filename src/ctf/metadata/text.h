@@ -1,8 +1,7 @@
 /*
  * text: conversion to UTF-8 from the other encodings of CTF 2 (RFC 3629, RFC 2781).
  */
-#ifndef SILLAGE_CTF_METADATA_TEXT_H
-#define SILLAGE_CTF_METADATA_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@
  * not UTF_8.
  */
 size_t text_to_utf8(enum encoding encoding, const uint8_t *bytes, size_t len, uint8_t *out);
-
-#endif

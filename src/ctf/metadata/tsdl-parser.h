@@ -3,8 +3,7 @@
  *
  * Failure leaves by longjmp to tsdl_feed(): the input is untrusted and every step can fail.
  */
-#ifndef SILLAGE_CTF_METADATA_TSDL_PARSER_H
-#define SILLAGE_CTF_METADATA_TSDL_PARSER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -81,5 +80,3 @@ uint64_t tsdl_constant(struct tsdl *p);
 /* The value after `=`: identifiers with dots and arrows, numbers or a string, as text. */
 char *tsdl_value_text(struct tsdl *p);
 char *tsdl_string(struct tsdl *p);
-
-#endif

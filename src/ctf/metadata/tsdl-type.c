@@ -7,11 +7,11 @@
 #include "ctf/metadata/tsdl-parser.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/vec.h"
 
 /* ---- declarators: names, arrays, sequences ---- */
 
@@ -349,7 +349,7 @@ static const struct type *keyword_type(struct tsdl *p)
 		{ "struct", parse_struct },     { "variant", parse_variant },
 	};
 
-	for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(keywords); i++) {
 		if (tsdl_accept_word(p, keywords[i].word)) {
 			return keywords[i].parse(p);
 		}

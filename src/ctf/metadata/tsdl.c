@@ -286,7 +286,6 @@ static void set_env(struct tsdl *p, void *block, const char *name, bool is_type)
 {
 	struct env_entry *entry = arena_alloc(p->arena, sizeof(*entry));
 
-	(void)block;
 	if (is_type) {
 		tsdl_fail(p, "the environment holds strings and integers only");
 	}
@@ -412,8 +411,6 @@ static void parse_event(struct tsdl *p)
 
 static void set_nothing(struct tsdl *p, void *block, const char *name, bool is_type)
 {
-	(void)block;
-	(void)name;
 	skip_attribute(p, is_type);
 }
 

@@ -15,8 +15,7 @@
  *
  * Invariant: between declarations only the root scope is open.  tsdl_metadata() only gains members.
  */
-#ifndef SILLAGE_CTF_METADATA_TSDL_H
-#define SILLAGE_CTF_METADATA_TSDL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ struct tsdl *tsdl_new(struct arena *arena, struct metadata_notes *notes);
 int tsdl_feed(struct tsdl *tsdl, const char *text, size_t len, size_t *ret_used, struct err *err);
 
 const struct metadata *tsdl_metadata(const struct tsdl *tsdl);
-
-#endif

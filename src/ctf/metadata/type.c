@@ -42,6 +42,18 @@ const struct env_entry *metadata_env(const struct metadata *metadata, const char
 	return entry;
 }
 
+/* LTTng has always named itself and its domain. */
+const char *metadata_other_tracer(const struct metadata *metadata)
+{
+	const struct env_entry *tracer = metadata_env(metadata, "tracer_name");
+	const struct env_entry *domain = metadata_env(metadata, "domain");
+
+	if (tracer && tracer->text) {
+		return strncmp(tracer->text, "lttng", 5) == 0 ? NULL : tracer->text;
+	}
+	return domain && domain->text ? NULL : "its tracer";
+}
+
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name)
 {
 	const struct clock_class *clock = metadata->clocks;

@@ -15,8 +15,7 @@
  * underscore that CTF 1.8 puts in front (CTF 1.8.3, section 7.3.2).  CTF 2 puts nothing in front,
  * so its parser adds an underscore to each name that starts with one.
  */
-#ifndef SILLAGE_CTF_METADATA_TYPE_H
-#define SILLAGE_CTF_METADATA_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -197,6 +196,9 @@ unsigned int type_encoding_unit(enum encoding encoding);
 
 /* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
+/* The name of the tracer, or "its tracer", if that is not LTTng, whose commands then change
+ * nothing; NULL: it is. */
+const char *metadata_other_tracer(const struct metadata *metadata);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 
@@ -233,5 +235,3 @@ bool type_is_text(const struct type *element);
  * Parsers call it for each type if CHECKS_ON.
  */
 void type_check(const struct type *type);
-
-#endif

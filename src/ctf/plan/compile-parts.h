@@ -2,8 +2,7 @@
  * compile-parts: what the files of the compiler share: compile.c, compile-path.c and
  * compile-variant.c.
  */
-#ifndef SILLAGE_CTF_PLAN_COMPILE_PARTS_H
-#define SILLAGE_CTF_PLAN_COMPILE_PARTS_H
+#pragma once
 
 #include "ctf/plan/compile.h"
 
@@ -27,5 +26,3 @@ void compile_variant(struct compile *c, struct node *node, const struct type *ty
  */
 const struct node *compile_resolve(struct compile *c, const struct type_path *path,
 				   const char *what);
-
-#endif

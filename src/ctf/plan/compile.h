@@ -14,8 +14,7 @@
  * steps.  Types are untrusted: limits.h bounds depth, fields, steps, slots and path targets.  What
  * exceeds them leaves by @fail with a message.
  */
-#ifndef SILLAGE_CTF_PLAN_COMPILE_H
-#define SILLAGE_CTF_PLAN_COMPILE_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdbool.h>
@@ -93,5 +92,3 @@ struct compile {
 const struct step *compile_steps(struct compile *c, enum root first,
 				 const struct type *const *types, size_t type_count,
 				 uint32_t modulus, uint32_t remainder);
-
-#endif

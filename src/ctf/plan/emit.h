@@ -9,8 +9,7 @@
  * Invariants: modulus is a power of two and remainder < modulus; the next field is remainder bits
  * behind a multiple of modulus.  A load's end is within the size of its NEED.
  */
-#ifndef SILLAGE_CTF_PLAN_EMIT_H
-#define SILLAGE_CTF_PLAN_EMIT_H
+#pragma once
 
 #include "ctf/plan/compile.h"
 
@@ -35,5 +34,3 @@ uint16_t emit_new_slot(struct compile *c);
 /* The load for an integer at the current position, and the flags of its step. */
 enum step_op emit_integer_op(const struct compile *c, const struct type *type);
 uint8_t emit_value_flags(const struct compile *c, const struct type *type);
-
-#endif

@@ -11,8 +11,7 @@
  * A new class within the entries of an earlier plan (a hole, or an id declared twice) makes a copy.
  * All of it lives in the arena; failure leaves by longjmp to plan_build().
  */
-#ifndef SILLAGE_CTF_PLAN_PLAN_BUILDER_H
-#define SILLAGE_CTF_PLAN_PLAN_BUILDER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -77,5 +76,3 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 
 /* Finds the shorter forms of a class, which decoder_each() uses in place of its steps. */
 void plan_find_fast(struct plan_builder *b, struct plan_event *event);
-
-#endif

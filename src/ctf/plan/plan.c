@@ -13,6 +13,14 @@
 #include "base/limits.h"
 #include "ctf/plan/plan-builder.h"
 
+bool plan_takes(const char *event, const char *name)
+{
+	size_t len = strlen(event);
+
+	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
+						: strcmp(name, event) == 0;
+}
+
 /* ---- the builder ---- */
 
 static void index_requests(struct plan_builder *builder)
@@ -172,16 +180,7 @@ static void add_to_table(struct plan_builder *b, struct built_stream *built,
 	}
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct plan_event *a = *(struct plan_event *const *)left;
-	const struct plan_event *b = *(struct plan_event *const *)right;
-
-	if (a->class->id != b->class->id) {
-		return a->class->id < b->class->id ? -1 : 1;
-	}
-	return a->index < b->index ? -1 : a->index > b->index;
-}
+ORDER_POINTERS(by_id, struct plan_event, UP(class->id) UP(index))
 
 /* Ids too large for a table by id: a sorted list, which the plan owns. */
 static void make_sparse(struct plan_builder *b, const struct plan *plan, struct plan_stream *stream,

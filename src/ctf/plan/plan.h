@@ -29,8 +29,7 @@
  * is that of the new classes.  plan-class.c compiles classes, plan.c makes the tables by id, and
  * plan-check.c states the invariants.
  */
-#ifndef SILLAGE_CTF_PLAN_PLAN_H
-#define SILLAGE_CTF_PLAN_PLAN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -272,11 +271,11 @@ void plan_unref(struct plan *plan); /* NULL is fine */
 
 const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
 
+/* Whether a request for @event takes events of this name. */
+bool plan_takes(const char *event, const char *name);
 /* Whether the metadata declares an event class of this name. */
 bool plan_has_event(const struct plan *plan, const char *name);
 struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id);
 
 /* Asserts all invariants of a finished plan.  plan_build() calls it if CHECKS_ON. */
 void plan_check(const struct plan *plan);
-
-#endif

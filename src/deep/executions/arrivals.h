@@ -4,8 +4,7 @@
  * The rules are in kernel/release.h.  The events of a trace come in order; the timeline tells which
  * wake-ups ended a sleep.
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_ARRIVALS_H
-#define SILLAGE_DEEP_EXECUTIONS_ARRIVALS_H
+#pragma once
 
 #include "deep/executions/owners.h"
 #include "deep/reader.h"
@@ -36,5 +35,3 @@ void arrivals_lose(struct arrivals *arrivals, uint64_t ts);
 /* The tid has a new thread; a thread has another tid. */
 void arrivals_forget(struct arrivals *arrivals, int32_t tid);
 void arrivals_rename(struct arrivals *arrivals, int32_t from, int32_t to);
-
-#endif

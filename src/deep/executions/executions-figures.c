@@ -80,12 +80,7 @@ static void sort(struct execution **all, size_t count, key_fn *const *keys, size
 	free(items);
 }
 
-static int by_number(const void *left, const void *right)
-{
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-	return a < b ? -1 : a > b;
-}
+ORDER_VALUES(by_number, uint64_t)
 
 /* ---- durations ---- */
 
@@ -180,6 +175,14 @@ static uint64_t densest(const uint64_t *phases, size_t count, uint64_t period)
 	return phases[best];
 }
 
+/* Whether the thread did not sleep between two executions, and the second one was due before it
+ * began. */
+static bool comes_next(const struct execution *before, const struct execution *one, uint64_t period)
+{
+	return one->begin >= before->end && one->begin - before->end <= period / PHASE_PARTS &&
+	       one->begin - before->arrival.ts >= period;
+}
+
 /* Gives arrivals on the grid of the period to those that have none. */
 static void note_grid(struct execution **all, size_t count, uint64_t period)
 {
@@ -205,13 +208,18 @@ static void note_grid(struct execution **all, size_t count, uint64_t period)
 		struct arrival *arrival = &all[i]->arrival;
 		uint64_t late = (all[i]->begin % period + period - phase) % period;
 
-		/* What begins a little before the grid is early, not late by nearly a period. */
-		if (arrival->from == ARRIVAL_UNKNOWN) {
-			late = late >= period - period / PHASE_PARTS || late > all[i]->begin ? 0
-											     : late;
-			arrival->from = ARRIVAL_GRID;
-			arrival->ts = all[i]->begin - late;
+		if (arrival->from != ARRIVAL_UNKNOWN) {
+			continue;
 		}
+		/* What begins a little before the grid is early, not late by nearly a period. */
+		if (late >= period - period / PHASE_PARTS || late > all[i]->begin) {
+			late = 0;
+		}
+		if (i > 0 && comes_next(all[i - 1], all[i], period)) {
+			late = all[i]->begin - all[i - 1]->arrival.ts - period;
+		}
+		arrival->from = ARRIVAL_GRID;
+		arrival->ts = all[i]->begin - late;
 	}
 	free(phases);
 }
@@ -366,18 +374,7 @@ static int by_response(const void *left, const void *right)
 }
 
 /* Most misses first, then most time. */
-static int by_misses(const void *left, const void *right)
-{
-	const struct executions_group *a = left, *b = right;
-
-	if (a->sum.misses != b->sum.misses) {
-		return a->sum.misses > b->sum.misses ? -1 : 1;
-	}
-	if (a->sum.total_ns != b->sum.total_ns) {
-		return a->sum.total_ns > b->sum.total_ns ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER(by_misses, struct executions_group, DOWN(sum.misses) DOWN(sum.total_ns) UP(thread))
 
 static int by_urgency(const void *left, const void *right)
 {
@@ -420,15 +417,7 @@ size_t executions_worst(const struct executions *executions, const struct execut
 	return all + open;
 }
 
-static int by_span(const void *left, const void *right)
-{
-	const struct executions_span *a = left, *b = right;
-
-	if (a->thread != b->thread) {
-		return a->thread < b->thread ? -1 : 1;
-	}
-	return a->is.begin < b->is.begin ? -1 : a->is.begin > b->is.begin;
-}
+ORDER(by_span, struct executions_span, UP(thread) UP(is.begin))
 
 /* @all: by thread, unless executions go from one thread to another. */
 static void note_spans(struct executions *executions, struct execution *const *all, size_t count)
@@ -449,8 +438,7 @@ static void note_spans(struct executions *executions, struct execution *const *a
 		}
 	}
 	if (is_across) {
-		qsort(executions->spans.at, executions->spans.count, sizeof(*executions->spans.at),
-		      by_span);
+		vec_sort(&executions->spans, by_span);
 	}
 }
 
@@ -462,10 +450,9 @@ static void note_worst(const struct executions *executions, struct execution *al
 		*vec_push(ret) = &all[i];
 	}
 	if (executions_have_responses(executions)) {
-		sort(ret->at, count, worst_first, sizeof(worst_first) / sizeof(worst_first[0]));
+		sort(ret->at, count, worst_first, ARRAY_COUNT(worst_first));
 	} else {
-		sort(ret->at, count, longest_first,
-		     sizeof(longest_first) / sizeof(longest_first[0]));
+		sort(ret->at, count, longest_first, ARRAY_COUNT(longest_first));
 	}
 }
 
@@ -484,7 +471,7 @@ void executions_add_up(struct executions *executions)
 				 ? &executions->all.at[i]
 				 : &executions->open.at[i - executions->all.count];
 	}
-	sort(all, count, by_place, sizeof(by_place) / sizeof(by_place[0]));
+	sort(all, count, by_place, ARRAY_COUNT(by_place));
 	lengths = mem_alloc(count * sizeof(*lengths));
 	for (size_t i = 1; i <= count; i++) {
 		if (i == count || all[i]->group != all[first]->group) {
@@ -496,8 +483,8 @@ void executions_add_up(struct executions *executions)
 	note_spans(executions, all, count);
 	free(all);
 	free(lengths);
-	qsort(executions->groups.at, executions->groups.count, sizeof(*executions->groups.at),
-	      executions_have_responses(executions) ? by_urgency : by_misses);
+	vec_sort(&executions->groups,
+		 executions_have_responses(executions) ? by_urgency : by_misses);
 	note_worst(executions, executions->all.at, executions->all.count, &executions->worst);
 	note_worst(executions, executions->open.at, executions->open.count,
 		   &executions->worst_open);

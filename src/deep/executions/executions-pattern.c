@@ -29,7 +29,7 @@ static size_t request_of(struct executions_requests *requests, const char *event
 		i++;
 	}
 	if (i == requests->count) {
-		assert(i < sizeof(requests->at) / sizeof(requests->at[0]));
+		assert(i < ARRAY_COUNT(requests->at));
 		requests->at[requests->count].event = event;
 		requests->at[requests->count].group = (uint16_t)requests->count;
 		requests->count++;

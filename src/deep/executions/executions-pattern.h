@@ -1,8 +1,7 @@
 /*
  * executions-pattern: from a pattern to requests, for executions.c, which matches events.
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_PATTERN_H
-#define SILLAGE_DEEP_EXECUTIONS_PATTERN_H
+#pragma once
 
 #include "ctf/plan/plan.h"
 #include "deep/executions/arrivals.h"
@@ -45,5 +44,3 @@ void executions_pattern_init(struct executions_pattern *pattern, const struct jo
  * event has conditions on too many fields. */
 int executions_pattern_request(struct executions_pattern *pattern,
 			       struct executions_requests *requests, struct err *err);
-
-#endif

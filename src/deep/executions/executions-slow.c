@@ -167,16 +167,7 @@ static uint64_t length_of(const struct execution *one)
 }
 
 /* Of equal length: the earlier ones are slow. */
-static int by_begin(const void *left, const void *right)
-{
-	const struct execution *a = *(const struct execution *const *)left;
-	const struct execution *b = *(const struct execution *const *)right;
-
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER_POINTERS(by_begin, struct execution, UP(begin) UP(thread))
 
 static int by_more(const void *left, const void *right)
 {
@@ -224,14 +215,10 @@ static void compare(const struct finder *finder, struct executions_slow *slow)
 			 (struct executions_slow_part){ .kind = EXECUTIONS_SLOW_RIVAL, .rival = i },
 			 times->of[0], times->of[1]);
 	}
-	for (size_t i = 0; i < finder->calls.count; i++) {
-		const struct executions_slow_part *part = &finder->calls.at[i];
-
+	VEC_EACH(&finder->calls, part) {
 		add_part(slow, *part, part->slow_ns, part->rest_ns);
 	}
-	if (slow->parts.count > 0) {
-		qsort(slow->parts.at, slow->parts.count, sizeof(*slow->parts.at), by_more);
-	}
+	vec_sort(&slow->parts, by_more);
 }
 
 /* In order of time, so that timelines are read from front to back. */
@@ -241,9 +228,7 @@ static void add_all(struct finder *finder, const struct executions *executions,
 	VEC(const struct execution *) equal = { 0 };
 	size_t longer = 0;
 
-	for (size_t i = 0; i < executions->all.count; i++) {
-		const struct execution *one = &executions->all.at[i];
-
+	VEC_EACH(&executions->all, one) {
 		if (length_of(one) == slow->shortest_ns) {
 			*vec_push(&equal) = one;
 			continue;
@@ -254,7 +239,7 @@ static void add_all(struct finder *finder, const struct executions *executions,
 	}
 	assert(longer < slow->slow);
 	assert(longer + equal.count >= slow->slow);
-	qsort(equal.at, equal.count, sizeof(*equal.at), by_begin);
+	vec_sort(&equal, by_begin);
 	for (size_t i = 0; i < equal.count; i++) {
 		finder->is_rest = longer + i >= slow->slow;
 		add_execution(finder, equal.at[i]);

@@ -6,8 +6,7 @@
  *     each of them          states, threads that had its CPU, calls that it slept in ── sums
  *     the difference of the means of each part, largest first
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_SLOW_H
-#define SILLAGE_DEEP_EXECUTIONS_SLOW_H
+#pragma once
 
 #include "deep/executions/executions.h"
 
@@ -40,5 +39,3 @@ struct executions_slow {
 void executions_slow_find(const struct executions *executions, const struct timeline *timeline,
 			  struct executions_slow *slow);
 void executions_slow_fini(struct executions_slow *slow);
-
-#endif

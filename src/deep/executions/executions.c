@@ -129,6 +129,17 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 			      &matcher->hints[thread]);
 }
 
+/* The event would begin an execution, but for the one that has begun. */
+static void count_overlap(struct matcher *matcher, const struct reader_event *event, int32_t tid,
+			  const struct follower *machine)
+{
+	if (event->ts >= matcher->timeline->begin && event->ts <= matcher->timeline->end &&
+	    owners_at(&matcher->owners, tid, matcher->config->who, machine->begin, event->ts) !=
+		    NOBODY) {
+		matcher->executions->overlapped++;
+	}
+}
+
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
@@ -143,6 +154,9 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 		machine = *at;
 	}
 	if (!matches(&matcher->pattern->at[machine.next], event, tid, current)) {
+		if (machine.next > 0 && matches(&matcher->pattern->at[0], event, tid, current)) {
+			count_overlap(matcher, event, tid, &machine);
+		}
 		return;
 	}
 	if (machine.next == 0) {
@@ -452,15 +466,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	return 0;
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct execution *a = left, *b = right;
-
-	if (a->thread != b->thread) {
-		return a->thread < b->thread ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_place, struct execution, UP(thread) UP(begin))
 
 struct found {
 	struct execution *at;
@@ -475,8 +481,8 @@ static size_t keep_within(struct found inner, struct found outer)
 	if (inner.count == 0 || outer.count == 0) {
 		return 0;
 	}
-	qsort(inner.at, inner.count, sizeof(*inner.at), by_place);
-	qsort(outer.at, outer.count, sizeof(*outer.at), by_place);
+	vec_sort(&inner, by_place);
+	vec_sort(&outer, by_place);
 	for (size_t i = 0; i < inner.count; i++) {
 		struct execution one = inner.at[i];
 

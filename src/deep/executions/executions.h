@@ -23,8 +23,7 @@
  *     any ── gap on its CPU ──> 0                            counted (cut)
  *     any ── the thread ends, or the range ──> 0             open execution
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_H
-#define SILLAGE_DEEP_EXECUTIONS_H
+#pragma once
 
 #include "deep/executions/arrivals.h"
 #include "deep/path.h"
@@ -102,7 +101,8 @@ struct executions {
 	 * first, of these what missed it, then by the urgency of the thread, then by response. */
 	execution_list worst, worst_open;
 	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
-	uint64_t cut; /* open where events are missing: dropped, they may have ended there */
+	uint64_t cut;        /* open where events are missing: dropped, they may have ended there */
+	uint64_t overlapped; /* events that would begin one while the thread's is open */
 	/* What no thread came to, if none executed the whole pattern: an event of it, counted from
 	 * 1 on; 0: some did */
 	size_t missing;
@@ -136,5 +136,3 @@ bool executions_have_responses(const struct executions *executions);
 
 /* For executions.c: sorts the executions and fills the figures. */
 void executions_add_up(struct executions *executions);
-
-#endif

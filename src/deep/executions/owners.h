@@ -3,8 +3,7 @@
  *
  * Two threads may have one tid: one after the other, or if one takes the tid of its leader (exec).
  */
-#ifndef SILLAGE_DEEP_EXECUTIONS_OWNERS_H
-#define SILLAGE_DEEP_EXECUTIONS_OWNERS_H
+#pragma once
 
 #include "base/hash.h"
 #include "deep/timeline.h"
@@ -34,5 +33,3 @@ uint32_t owners_at(const struct owners *owners, int32_t tid, const char *who, ui
 /* The thread that had this tid before @until, lived at @begin and is @who.  NOBODY: none. */
 uint32_t owners_since(const struct owners *owners, int32_t tid, const char *who, uint64_t begin,
 		      uint64_t until);
-
-#endif

@@ -6,8 +6,7 @@
  * The order of equal keys is kept.  So sorting by one key and then by another one sorts by both,
  * the last one first.
  */
-#ifndef SILLAGE_DEEP_RADIX_H
-#define SILLAGE_DEEP_RADIX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ struct radix_item {
 
 /* It takes memory for as many items again. */
 void radix_sort(struct radix_item *items, size_t count);
-
-#endif

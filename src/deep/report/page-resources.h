@@ -4,8 +4,7 @@
  * Intervals of a resource may overlap, so they are not added up as those of threads are.  If there
  * is no room for all, the longest ones of a row are drawn, and the row says how many there are.
  */
-#ifndef SILLAGE_DEEP_REPORT_PAGE_RESOURCES_H
-#define SILLAGE_DEEP_REPORT_PAGE_RESOURCES_H
+#pragma once
 
 #include "deep/report/report-print.h"
 #include "deep/resources/resources.h"
@@ -16,5 +15,3 @@ size_t page_resources_rows(const struct deep_report *report, size_t most,
 			   const struct resource *rows[PAGE_RESOURCES_ROWS]);
 /* The array "resources", with about @room intervals.  The report has resources. */
 void page_resources_put(struct printer *p, size_t room);
-
-#endif

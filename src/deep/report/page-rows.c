@@ -134,12 +134,7 @@ struct cut {
 	VEC(struct share) shares;
 };
 
-static int by_who(const void *left, const void *right)
-{
-	const struct share *a = left, *b = right;
-
-	return a->who < b->who ? -1 : a->who > b->who;
-}
+ORDER(by_who, struct share, UP(who))
 
 /* Who has most of the time of the open piece. */
 static void find_who(struct cut *cut)
@@ -149,7 +144,7 @@ static void find_who(struct cut *cut)
 	if (cut->shares.count == 0) {
 		return;
 	}
-	qsort(cut->shares.at, cut->shares.count, sizeof(*cut->shares.at), by_who);
+	vec_sort(&cut->shares, by_who);
 	while (i < cut->shares.count) {
 		uint32_t who = cut->shares.at[i].who;
 		uint64_t ns = 0;

@@ -11,8 +11,7 @@
  *
  * A row borrows what it shows.
  */
-#ifndef SILLAGE_DEEP_REPORT_PAGE_ROWS_H
-#define SILLAGE_DEEP_REPORT_PAGE_ROWS_H
+#pragma once
 
 #include "deep/path.h"
 #include "deep/timeline.h"
@@ -54,5 +53,3 @@ void page_rows_fit(struct page_row *rows, size_t count, const struct path_spans 
 typedef void page_row_take(void *user, const struct page_piece *piece);
 void page_row_each(const struct page_row *row, const struct path_spans *chosen, page_row_take *take,
 		   void *user);
-
-#endif

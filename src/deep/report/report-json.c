@@ -2,7 +2,6 @@
  * report-json: see report.h; a report as JSON, for users and for a page.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -140,9 +139,7 @@ static void put_changes(struct printer *p)
 	json_u64(&p->json, p->names ? "changed_ns" : "changed_at",
 		 p->report->changed_at - (p->names ? p->timeline->begin : 0));
 	json_open(&p->json, "changes", '[');
-	for (size_t i = 0; i < p->report->changes.count; i++) {
-		const struct report_change *change = &p->report->changes.at[i];
-
+	VEC_EACH(&p->report->changes, change) {
 		json_open(&p->json, NULL, '{');
 		put_who(p, "thread", change->thread);
 		json_fixed(&p->json, "before", change->before);
@@ -174,8 +171,7 @@ static void put_segments(struct printer *p)
 	const struct path *path = &p->report->path;
 
 	json_open(&p->json, "segments", '[');
-	for (size_t i = 0; i < path->segments.count; i++) {
-		const struct path_segment *segment = &path->segments.at[i];
+	VEC_EACH(&path->segments, segment) {
 		bool runs = segment->state == STATE_USER;
 
 		json_open(&p->json, NULL, '{');
@@ -430,6 +426,7 @@ static void put_jobs(struct printer *p)
 	}
 	put_figures(p, &jobs->sum);
 	json_u64(&p->json, "cut", jobs->cut);
+	json_u64(&p->json, "overlapped", jobs->overlapped);
 	json_open(&p->json, "threads", '[');
 	for (size_t i = 0; i < deep_report_rows(jobs->groups.count, p->most); i++) {
 		json_open(&p->json, NULL, '{');
@@ -477,6 +474,7 @@ void report_json_put(struct printer *p, const char *key)
 
 	json_open(&p->json, key, '{');
 	json_text(&p->json, "type", "report");
+	json_version(&p->json);
 	json_text(&p->json, "trace", report->name);
 	if (report->why) {
 		json_text(&p->json, "triggers", report->why);

@@ -14,15 +14,6 @@
 #include "deep/report/report-print.h"
 #include "deep/resources/resources.h"
 
-uint32_t page_names_of(struct page_names *names, uint32_t index)
-{
-	if (names->numbers[index] == 0) {
-		*vec_push(&names->named) = index;
-		names->numbers[index] = (uint32_t)names->named.count;
-	}
-	return names->numbers[index] - 1;
-}
-
 static void names_reset(struct page_names *names, size_t count)
 {
 	free(names->numbers);
@@ -135,12 +126,7 @@ static void choose(struct drawing *d, uint64_t begin, uint64_t end)
 	}
 }
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct path_span *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_begin, struct path_span, UP(begin))
 
 static void join_overlapping(struct path_spans *spans)
 {
@@ -149,7 +135,7 @@ static void join_overlapping(struct path_spans *spans)
 	if (spans->at.count == 0) {
 		return;
 	}
-	qsort(spans->at.at, spans->at.count, sizeof(*spans->at.at), by_begin);
+	vec_sort(&spans->at, by_begin);
 	for (size_t i = 1; i < spans->at.count; i++) {
 		struct path_span *last = &spans->at.at[count];
 

@@ -4,8 +4,7 @@
  *     report.html, report-*.js ── embed.py, during the build ──> deep_page[]
  *     report ── report-page.c ──> data, in place of @DATA@
  */
-#ifndef SILLAGE_DEEP_REPORT_PAGE_H
-#define SILLAGE_DEEP_REPORT_PAGE_H
+#pragma once
 
 extern const unsigned char deep_page[]; /* zero-terminated */
 
@@ -18,5 +17,3 @@ extern const unsigned char deep_page[]; /* zero-terminated */
 #define PAGE_BARS      5000    /* executions */
 #define PAGE_ROWS      1000    /* of a table */
 #define PAGE_WORST     100     /* executions with a path of their own */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * report-print: what report-json.c and report-page.c share.
  */
-#ifndef SILLAGE_DEEP_REPORT_PRINT_H
-#define SILLAGE_DEEP_REPORT_PRINT_H
+#pragma once
 
 #include "base/json.h"
 #include "deep/report/report.h"
@@ -12,7 +11,14 @@ struct page_names {
 	VEC(uint32_t) named; /* indexes in the timeline */
 	uint32_t *numbers;   /* by index: the number plus one; 0: not named yet */
 };
-uint32_t page_names_of(struct page_names *names, uint32_t index);
+static inline uint32_t page_names_of(struct page_names *names, uint32_t index)
+{
+	if (names->numbers[index] == 0) {
+		*vec_push(&names->named) = index;
+		names->numbers[index] = (uint32_t)names->named.count;
+	}
+	return names->numbers[index] - 1;
+}
 
 struct printer {
 	struct json json;
@@ -27,5 +33,3 @@ struct printer {
 
 /* Prints the report as an object. */
 void report_json_put(struct printer *p, const char *key);
-
-#endif

@@ -3,7 +3,6 @@
  */
 #include "deep/report/report-resources.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -172,8 +171,7 @@ static void put_kind(const struct deep_report *report, enum resource_kind kind, 
 
 	(void)fputc('\n', out);
 	text_head(&table);
-	for (size_t i = 0; i < resources->all.count; i++) {
-		const struct resource *one = resources->all.at[i];
+	VEC_EACH_OF(&resources->all, one) {
 		char text[NAME_ROOM];
 
 		if (one->kind != kind || (count++ >= most && most > 0)) {
@@ -393,9 +391,7 @@ static void put_longest(const struct writer *w, const struct resource *one)
 {
 	const struct resource_interval *longest = NULL;
 
-	for (size_t i = 0; i < one->intervals.count; i++) {
-		const struct resource_interval *other = &one->intervals.at[i];
-
+	VEC_EACH(&one->intervals, other) {
 		if (!longest || other->end - other->begin > longest->end - longest->begin) {
 			longest = other;
 		}

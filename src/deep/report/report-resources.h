@@ -1,8 +1,7 @@
 /*
  * report-resources: the timers, futexes and message queues of a report, as text and JSON.
  */
-#ifndef SILLAGE_DEEP_REPORT_RESOURCES_H
-#define SILLAGE_DEEP_REPORT_RESOURCES_H
+#pragma once
 
 #include "deep/report/report-print.h"
 
@@ -11,5 +10,3 @@ void report_resources_text(const struct deep_report *report, size_t most, FILE *
 /* The object "resources" (doc/json.md).  Of a page: without intervals and threads, names in place
  * of addresses, the first pairs, and what the page says besides the figures. */
 void report_resources_json(struct printer *p);
-
-#endif

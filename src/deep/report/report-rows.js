@@ -17,8 +17,9 @@ function paint(colour) {
 	}
 	return paletteOf.get(colour);
 }
-function hue(n) { return n < 0 ? colours.unknown : 'hsl(' + (n * 137.5) % 360 + ' 45% 52%)'; }
-const OTHERS = '#9fb0a6'; /* of a CPU's sum: threads that are not named */
+/* Of a thread on a CPU: pale, and no hue near those of new and blocked, as no state is. */
+function hue(n) { return n < 0 ? colours.unknown : 'hsl(' + (245 + (n * 179.2) % 290) % 360 + ' 65% 78%)'; }
+const OTHERS = '#b8a98f'; /* of a CPU's sum: threads that are not named */
 
 /* Of times by colour: the colour that has most; 0: none. */
 function mostOf(parts) {
@@ -161,6 +162,18 @@ function makeRows() {
 
 /* ---- drawing a row ---- */
 
+const INK = '#1c2127'; /* on pale colours, in both colour schemes */
+
+/* The name of who has a CPU, where the piece has room for it. */
+function drawName(context, row, i, left, right, middle) {
+	const room = right - left - 6;
+	if (row.kind !== 'cpu' || row.state[i] !== USER || row.isSum[i] || room < 15 || row.who[i] < 0) return;
+	const text = [who(row.who[i]), data.names[row.who[i]].comm].find((one) => one && context.measureText(one).width <= room);
+	if (!text) return;
+	context.fillStyle = INK;
+	context.fillText(text, left + 3, middle);
+}
+
 /* Sums that are wide enough are columns of shares.  Pieces narrower than a pixel share one pixel,
  * in the colour that covers most of its time. */
 function drawPieces(context, row, top, high, x, view) {
@@ -194,6 +207,7 @@ function drawPieces(context, row, top, high, x, view) {
 			context.fillStyle = palette[colour];
 			context.fillRect(left, y, right - left, share);
 		});
+		drawName(context, row, i, left, right, top + high / 2);
 	}
 	flush();
 }

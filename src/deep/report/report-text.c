@@ -3,7 +3,6 @@
  */
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -186,9 +185,7 @@ static void put_changes(const struct deep_report *report, FILE *out)
 	}
 	(void)fputc('\n', out);
 	text_head(&table);
-	for (size_t i = 0; i < report->changes.count; i++) {
-		const struct report_change *change = &report->changes.at[i];
-
+	VEC_EACH(&report->changes, change) {
 		put_who(&table, report, change->thread);
 		text_share(&table, change->before, 1);
 		text_share(&table, change->after, 1);
@@ -405,7 +402,7 @@ static void put_arrivals(const struct executions_figures *sum, FILE *out)
 	const char *before = "  arrivals:";
 	char text[UNITS_TEXT_MAX];
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
 		if (sum->arrivals[rows[i].from] > 0) {
 			(void)fprintf(out, "%s %s %s", before,
 				      units_count(text, sum->arrivals[rows[i].from]), rows[i].text);

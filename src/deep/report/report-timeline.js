@@ -242,7 +242,7 @@ function timeline() {
 	into.dataset.lanes = rows.length;
 	controls(into);
 	help(into);
-	key(coloured(states.slice(0, 9)), into);
+	key([...coloured(states.slice(0, 9)), ['on a CPU: pale, a colour for each thread', hue(0)], ['others on a CPU', OTHERS]], into);
 	chart = drawing(into, rows.length * LANE + AXIS, drawTimeline, (x, y, width) => {
 		const row = rows[Math.floor(y / LANE)], i = row ? pieceAt(row, x, y, width) : -1;
 		return i < 0 ? row && x < namesWidth(width) ? row.name : '' : row.text(i).join('\n');

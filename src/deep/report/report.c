@@ -10,15 +10,7 @@
 
 /* ---- threads ---- */
 
-static int by_run(const void *left, const void *right)
-{
-	const struct report_thread *a = left, *b = right;
-
-	if (a->run_ns != b->run_ns) {
-		return a->run_ns > b->run_ns ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER(by_run, struct report_thread, DOWN(run_ns) UP(thread))
 
 static void list_threads(struct deep_report *report)
 {
@@ -37,27 +29,12 @@ static void list_threads(struct deep_report *report)
 		}
 		*vec_push(&report->threads) = row;
 	}
-	if (report->threads.count > 0) {
-		qsort(report->threads.at, report->threads.count, sizeof(*report->threads.at),
-		      by_run);
-	}
+	vec_sort(&report->threads, by_run);
 }
 
 /* ---- waits ---- */
 
-static int by_length(const void *left, const void *right)
-{
-	const struct report_wait *a = left, *b = right;
-	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
-
-	if (a_ns != b_ns) {
-		return a_ns > b_ns ? -1 : 1;
-	}
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
+ORDER(by_length, struct report_wait, LONGER UP(begin) UP(thread))
 
 static bool waits(unsigned int state)
 {
@@ -110,22 +87,18 @@ static void list_waits(struct deep_report *report, size_t most)
 		}
 	}
 	if (most == 0 && report->waits.count > 0) {
-		qsort(report->waits.at, report->waits.count, sizeof(*report->waits.at), by_length);
+		vec_sort(&report->waits, by_length);
 	}
 }
 
 /* ---- changes ---- */
 
-static int by_change(const void *left, const void *right)
+static double size_of(const struct report_change *change)
 {
-	const struct report_change *a = left, *b = right;
-	double a_change = fabs(a->after - a->before), b_change = fabs(b->after - b->before);
-
-	if (a_change != b_change) {
-		return a_change > b_change ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
+	return fabs(change->after - change->before);
 }
+
+ORDER(by_change, struct report_change, DOWN_OF(size_of) UP(thread))
 
 static double run_share(const struct deep_thread *thread, uint64_t begin, uint64_t end)
 {
@@ -193,10 +166,7 @@ static void list_changes(struct deep_report *report, size_t most)
 	} else {
 		report->changed_at = 0;
 	}
-	if (report->changes.count > 0) {
-		qsort(report->changes.at, report->changes.count, sizeof(*report->changes.at),
-		      by_change);
-	}
+	vec_sort(&report->changes, by_change);
 	report->changes.count = deep_report_rows(report->changes.count, most);
 }
 
@@ -243,26 +213,9 @@ static void explain_worst(struct deep_report *report)
 
 /* ---- victims ---- */
 
-static int by_wait(const void *left, const void *right)
-{
-	const struct finding *a = left, *b = right;
+ORDER(by_wait, struct finding, UP(kind) UP(since))
 
-	if (a->kind != b->kind) {
-		return a->kind < b->kind ? -1 : 1;
-	}
-	return a->since < b->since ? -1 : a->since > b->since;
-}
-
-static int by_finding_length(const void *left, const void *right)
-{
-	const struct finding *a = left, *b = right;
-	uint64_t a_ns = a->end - a->begin, b_ns = b->end - b->begin;
-
-	if (a_ns != b_ns) {
-		return a_ns > b_ns ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
+ORDER(by_finding_length, struct finding, LONGER UP(begin))
 
 /* How bad a kind is: without bound, by a lock, by the scheduler. */
 static unsigned int badness(enum inversion kind)
@@ -299,20 +252,12 @@ static void add_victim(struct deep_report *report, uint32_t thread, struct rival
 }
 
 /* Those that only the dispatch of a CPU delayed come last: that is every real-time thread. */
-static int by_urgency(const void *left, const void *right)
+static bool is_waiting(const struct report_victim *victim)
 {
-	const struct report_victim *a = left, *b = right;
-	bool a_waits = a->longest.kind != INVERSION_DISPATCH;
-	bool b_waits = b->longest.kind != INVERSION_DISPATCH;
-
-	if (a_waits != b_waits) {
-		return a_waits ? -1 : 1;
-	}
-	if (a->prio != b->prio) {
-		return a->prio < b->prio ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
+	return victim->longest.kind != INVERSION_DISPATCH;
 }
+
+ORDER(by_urgency, struct report_victim, DOWN_OF(is_waiting) UP(prio) UP(thread))
 
 static void find_inversions(const struct deep_report *report, uint32_t thread,
 			    const struct path *path, struct rivals *rivals)
@@ -346,10 +291,7 @@ static void list_victims(struct deep_report *report)
 		path_fini(&path);
 		path_fini_rivals(&rivals);
 	}
-	if (report->victims.count > 0) {
-		qsort(report->victims.at, report->victims.count, sizeof(*report->victims.at),
-		      by_urgency);
-	}
+	vec_sort(&report->victims, by_urgency);
 }
 
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most)

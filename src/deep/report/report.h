@@ -10,8 +10,7 @@
  * deep_report_fill() makes everything else.  Rows refer to threads by their index in the timeline,
  * which the report owns.
  */
-#ifndef SILLAGE_DEEP_REPORT_H
-#define SILLAGE_DEEP_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -144,5 +143,3 @@ uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu
 			  uint64_t *ret_unknown);
 /* The thread that ran longest on the CPU during the wait; NOBODY: none. */
 uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait);
-
-#endif

@@ -8,7 +8,6 @@
 
 #include "deep/resources/futexes.h"
 #include "deep/resources/rows.h"
-#include "deep/resources/track.h"
 
 enum {
 	OP_WAKE = 1,
@@ -179,15 +178,7 @@ struct sleeper {
 };
 
 /* The kernel's order: real-time threads by priority, then by entry. */
-static int by_queue(const void *left, const void *right)
-{
-	const struct sleeper *a = left, *b = right;
-
-	if (a->prio != b->prio) {
-		return a->prio < b->prio ? -1 : 1;
-	}
-	return a->place < b->place ? -1 : a->place > b->place;
-}
+ORDER(by_queue, struct sleeper, UP(prio) UP(place))
 
 static int32_t prio_of(const struct track *track, int32_t tid, uint64_t ts)
 {
@@ -229,9 +220,7 @@ static void move(struct track *track, const struct task *mover, uint64_t count, 
 							    .place = i };
 		}
 	}
-	if (all.count > 0) {
-		qsort(all.at, all.count, sizeof(*all.at), by_queue);
-	}
+	vec_sort(&all, by_queue);
 	for (size_t i = 0; i < all.count && i < count; i++) {
 		move_one(track, mover, all.at[i].task, ts);
 	}

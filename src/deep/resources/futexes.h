@@ -1,8 +1,7 @@
 /*
  * futexes: what calls on futexes mean; see resources.h.
  */
-#ifndef SILLAGE_DEEP_RESOURCES_FUTEXES_H
-#define SILLAGE_DEEP_RESOURCES_FUTEXES_H
+#pragma once
 
 #include "deep/resources/track.h"
 
@@ -10,5 +9,3 @@ void futexes_enter(struct track *track, const struct reader_event *event, unsign
 void futexes_leave(struct track *track, struct task *task, const struct reader_event *event);
 /* The thread's wait ends with this outcome at @ts. */
 void futexes_end_wait(struct track *track, struct task *task, uint64_t ts, enum outcome outcome);
-
-#endif

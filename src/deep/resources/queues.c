@@ -11,7 +11,6 @@
 #include "base/limits.h"
 #include "deep/resources/queues.h"
 #include "deep/resources/rows.h"
-#include "deep/resources/track.h"
 
 /* Processes that inherit descriptors from each other. */
 #define ANCESTORS_MAX 16

@@ -1,8 +1,7 @@
 /*
  * queues: what calls on POSIX message queues mean; see resources.h.
  */
-#ifndef SILLAGE_DEEP_RESOURCES_QUEUES_H
-#define SILLAGE_DEEP_RESOURCES_QUEUES_H
+#pragma once
 
 #include "deep/resources/track.h"
 
@@ -15,5 +14,3 @@ void queues_close(struct track *track, const struct reader_event *event);
 void queues_file(struct track *track, const struct reader_event *event);
 /* The thread that receives was woken by a sender, or is not any more. */
 void queues_handed(const struct track *track, struct track_call *call, bool is_handed);
-
-#endif

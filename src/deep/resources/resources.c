@@ -126,7 +126,7 @@ static const struct {
 	{ { .event = "syscall_exit_mq_timedreceive", .fields = EXIT_FIELDS }, ON_MQ_RECEIVE_EXIT },
 	{ { .event = "syscall_entry_close", .fields = { "fd" } }, ON_CLOSE },
 };
-#define WANTED (sizeof(wanted) / sizeof(wanted[0]))
+#define WANTED ARRAY_COUNT(wanted)
 
 /* ---- threads ---- */
 

@@ -15,8 +15,7 @@
  *
  * Memory is bounded: `dropped` counts what was left out (base/limits.h).
  */
-#ifndef SILLAGE_DEEP_RESOURCES_H
-#define SILLAGE_DEEP_RESOURCES_H
+#pragma once
 
 #include "deep/reader.h"
 #include "deep/timeline.h"
@@ -150,5 +149,3 @@ extern const struct resource_lacks resources_lacks[RESOURCE_KINDS];
 int resources_find(const struct reader_setup *setup, const struct timeline *timeline,
 		   const bool *scope, struct resources *resources, struct err *err);
 void resources_fini(struct resources *resources);
-
-#endif

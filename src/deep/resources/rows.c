@@ -8,7 +8,6 @@
 #include "base/limits.h"
 #include "deep/resources/rows.h"
 #include "deep/resources/timers.h"
-#include "deep/resources/track.h"
 
 static uint64_t key_of(enum resource_kind kind, int64_t pid, uint64_t address, const char *name)
 {
@@ -66,7 +65,7 @@ uint32_t rows_resource(struct track *track, enum resource_kind kind, int64_t pid
 	made->kind = kind;
 	made->pid = name ? -1 : pid;
 	made->address = name ? 0 : address;
-	made->name = name ? mem_strdup(name) : NULL;
+	made->name = mem_strdup_if(name);
 	made->next = first;
 	made->state = RESOURCE_STATES;
 	made->setter = NOBODY;
@@ -195,47 +194,11 @@ void rows_touch(const struct track *track, uint32_t resource, uint32_t thread, u
 
 /* ---- order ---- */
 
-static int by_begin(const void *left, const void *right)
-{
-	const struct resource_interval *a = left, *b = right;
+ORDER(by_begin, struct resource_interval, UP(begin) UP(end) UP(who))
 
-	if (a->begin != b->begin) {
-		return a->begin < b->begin ? -1 : 1;
-	}
-	if (a->end != b->end) {
-		return a->end < b->end ? -1 : 1;
-	}
-	return a->who < b->who ? -1 : a->who > b->who;
-}
+ORDER(by_use, struct resource_member, DOWN(total_ns) UP(thread))
 
-static int by_use(const void *left, const void *right)
-{
-	const struct resource_member *a = left, *b = right;
-
-	if (a->total_ns != b->total_ns) {
-		return a->total_ns > b->total_ns ? -1 : 1;
-	}
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
-
-static int by_total(const void *left, const void *right)
-{
-	const struct resource_pair *a = left, *b = right;
-
-	if (a->total_ns != b->total_ns || a->times != b->times) {
-		return a->total_ns > b->total_ns ||
-				       (a->total_ns == b->total_ns && a->times > b->times)
-			       ? -1
-			       : 1;
-	}
-	if (a->who != b->who) {
-		return a->who < b->who ? -1 : 1;
-	}
-	if (a->by != b->by) {
-		return a->by < b->by ? -1 : 1;
-	}
-	return a->is_sender - b->is_sender;
-}
+ORDER(by_total, struct resource_pair, DOWN(total_ns) DOWN(times) UP(who) UP(by) UP(is_sender))
 
 static uint64_t weight(const struct resource *resource)
 {
@@ -282,13 +245,6 @@ static void free_resource(struct resource *resource)
 	free(resource);
 }
 
-#define sort(v, order)                                                                             \
-	do {                                                                                       \
-		if ((v)->count > 0) {                                                              \
-			qsort((v)->at, (v)->count, sizeof(*(v)->at), order);                       \
-		}                                                                                  \
-	} while (0)
-
 void rows_finish(struct track *track)
 {
 	struct resources *resources = track->resources;
@@ -301,19 +257,16 @@ void rows_finish(struct track *track)
 			free_resource(one);
 			continue;
 		}
-		sort(&one->intervals, by_begin);
-		sort(&one->members, by_use);
-		sort(&one->pairs, by_total);
+		vec_sort(&one->intervals, by_begin);
+		vec_sort(&one->members, by_use);
+		vec_sort(&one->pairs, by_total);
 		resources->all.at[count++] = one;
 	}
 	resources->all.count = count;
-	sort(&resources->all, by_weight);
+	vec_sort(&resources->all, by_weight);
 }
 
 void resources_fini(struct resources *resources)
 {
-	for (size_t i = 0; i < resources->all.count; i++) {
-		free_resource(resources->all.at[i]);
-	}
-	vec_fini(&resources->all);
+	vec_free_each(&resources->all, free_resource);
 }

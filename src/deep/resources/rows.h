@@ -1,8 +1,7 @@
 /*
  * rows: rows of resources and of their threads, intervals and pairs; see resources.h.
  */
-#ifndef SILLAGE_DEEP_RESOURCES_ROWS_H
-#define SILLAGE_DEEP_RESOURCES_ROWS_H
+#pragma once
 
 #include "deep/resources/track.h"
 
@@ -23,5 +22,3 @@ uint64_t rows_part(const struct track *track, uint64_t begin, uint64_t end);
 void rows_touch(const struct track *track, uint32_t resource, uint32_t thread, uint64_t ts);
 /* Drops what is not touched, and sorts. */
 void rows_finish(struct track *track);
-
-#endif

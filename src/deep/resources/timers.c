@@ -10,7 +10,6 @@
  */
 #include "deep/resources/timers.h"
 #include "deep/resources/rows.h"
-#include "deep/resources/track.h"
 
 void timers_lose(struct resource *timer)
 {

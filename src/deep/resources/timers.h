@@ -1,8 +1,7 @@
 /*
  * timers: what events of hrtimers mean; see resources.h.
  */
-#ifndef SILLAGE_DEEP_RESOURCES_TIMERS_H
-#define SILLAGE_DEEP_RESOURCES_TIMERS_H
+#pragma once
 
 #include "deep/resources/track.h"
 
@@ -11,5 +10,3 @@ void timers_take(struct track *track, const struct reader_event *event, unsigned
 void timers_wake(struct track *track, uint32_t timer, int32_t tid, uint64_t ts);
 void timers_lose(struct resource *timer);
 void timers_finish(struct track *track);
-
-#endif

@@ -3,11 +3,8 @@
  */
 #include "deep/resources/track.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
-
-#include "deep/resources/rows.h"
 
 void track_init(struct track *track)
 {

@@ -1,8 +1,7 @@
 /*
  * track: state while resources are found, see resources.h.
  */
-#ifndef SILLAGE_DEEP_RESOURCES_TRACK_H
-#define SILLAGE_DEEP_RESOURCES_TRACK_H
+#pragma once
 
 #include "base/hash.h"
 #include "deep/executions/owners.h"
@@ -139,5 +138,3 @@ enum { EXIT_RET };
 enum { FUTEX2_UADDR, FUTEX2_FLAGS };
 enum { QUEUE_NAME };
 enum { QUEUE_DESCRIPTOR, QUEUE_BYTES };
-
-#endif

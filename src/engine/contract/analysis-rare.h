@@ -1,8 +1,7 @@
 /*
  * analysis-rare: what few analyses have, behind the one pointer analysis.rare.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_ANALYSIS_RARE_H
-#define SILLAGE_ENGINE_CONTRACT_ANALYSIS_RARE_H
+#pragma once
 
 #include "engine/contract/analysis.h"
 
@@ -35,6 +34,10 @@ struct analysis_rare {
 	 * are unknown. */
 	bool (*missing_of)(const struct period_set *periods, const struct event_names *names,
 			   struct missing_events *ret);
+	/* Whether what is wanted needs an essential, which is one of the analysis.  NULL: it
+	 * does. */
+	bool (*needs_essential)(const struct period_set *periods,
+				const struct essential *essential);
 	/* Whether some of what is wanted, with a name that matches the pattern (NULL: any), has the
 	 * figure.  NULL: all have. */
 	bool (*is_asked)(const struct period_set *periods, size_t table, unsigned int column,
@@ -90,5 +93,3 @@ void analysis_checkpoint(const struct analysis *analysis, const struct checkpoin
 			 void *state);
 /* Asserts what the descriptor promises; called once for each analysis of a run. */
 void analysis_check(const struct analysis *analysis);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * doc/adding-an-analysis.md is the tutorial.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_ANALYSIS_H
-#define SILLAGE_ENGINE_CONTRACT_ANALYSIS_H
+#pragma once
 
 #include "engine/contract/need.h"
 #include "engine/contract/record.h"
@@ -145,5 +144,3 @@ struct analysis {
 extern const struct analysis *const analyses[];
 
 #define ANALYSES_MAX 32
-
-#endif

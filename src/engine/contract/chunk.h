@@ -7,8 +7,7 @@
  *
  * Times of a packet: floor <= begin <= end.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_CHUNK_H
-#define SILLAGE_ENGINE_CONTRACT_CHUNK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ struct chunk {
 
 /* Frees what the chunk owns, not the chunk itself. */
 void chunk_fini(struct chunk *chunk);
-
-#endif

@@ -5,8 +5,7 @@
  * to be seen in time order, and adds to keyed rows what needs no order.  It allocates nothing
  * itself, and never fails.  Records are emitted in time order.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_HANDLER_H
-#define SILLAGE_ENGINE_CONTRACT_HANDLER_H
+#pragma once
 
 #include "engine/contract/analysis.h"
 #include "kernel/wake-source.h"
@@ -116,5 +115,3 @@ uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t i
  * This is a hint: it may get them all the same.  It starts each chunk awake.
  */
 void worker_rest(struct worker *worker, bool rests);
-
-#endif

@@ -5,8 +5,7 @@
  * touches nothing but what the shard gives.  Rows are those of the open window, and are added to;
  * the engine closes windows and adds them to totals.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_MERGE_H
-#define SILLAGE_ENGINE_CONTRACT_MERGE_H
+#pragma once
 
 #include "engine/contract/analysis.h"
 #include "engine/contract/row.h"
@@ -130,5 +129,3 @@ uint64_t shard_cpu_id(const struct cpu *cpu);
 
 /* The periods that the user named; NULL: none. */
 const struct period_set *shard_periods(const struct shard *shard);
-
-#endif

@@ -4,30 +4,40 @@
 #include "engine/contract/missing.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "ctf/metadata/type.h"
+#include "query/nearest.h"
 
 /* ---- names ---- */
-
-static bool is_match(const char *event, const char *name)
-{
-	size_t len = strlen(event);
-
-	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
-						: strcmp(name, event) == 0;
-}
 
 bool missing_has_event(const struct event_names *names, const char *event)
 {
 	for (size_t i = 0; i < names->count; i++) {
-		if (is_match(event, names->at[i])) {
+		if (plan_takes(event, names->at[i])) {
 			return true;
 		}
 	}
 	return false;
+}
+
+struct event_names missing_names_of(const struct metadata *types)
+{
+	const struct env_entry *domain = metadata_env(types, "domain");
+	const char **at = mem_alloc((types->event_count + 1) * sizeof(*at));
+	struct event_names names = { .at = at,
+				     .domain = domain ? domain->text : NULL,
+				     .tracer = metadata_other_tracer(types) };
+
+	for (const struct event_class *class = types->events; class; class = class->next) {
+		at[names.count++] = class->name;
+	}
+	assert(names.count == types->event_count);
+	return names;
 }
 
 /* The name of the call in syscall_entry_X and syscall_exit_X; NULL: it is no system call. */
@@ -35,7 +45,7 @@ static const char *call_of(const char *event)
 {
 	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_" };
 
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(prefixes); i++) {
 		if (strncmp(event, prefixes[i], strlen(prefixes[i])) == 0) {
 			return event + strlen(prefixes[i]);
 		}
@@ -48,7 +58,7 @@ static bool has_calls(const struct event_names *names)
 	static const char *const calls[] = { "syscall_*", "compat_syscall_*", "sys_*",
 					     "compat_sys_*", "exit_syscall" };
 
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(calls); i++) {
 		if (missing_has_event(names, calls[i])) {
 			return true;
 		}
@@ -69,6 +79,59 @@ void missing_add(struct missing_events *events, const struct analysis *analysis,
 	*vec_push(&events->at) = (struct missing_event){ .analysis = analysis, .event = event };
 }
 
+const char *missing_kept(const char *text, size_t len)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static VEC(const char *) known;
+	const char *found = NULL;
+
+	(void)pthread_mutex_lock(&mutex);
+	for (size_t i = 0; i < known.count && !found; i++) {
+		if (strlen(known.at[i]) == len && memcmp(known.at[i], text, len) == 0) {
+			found = known.at[i];
+		}
+	}
+	if (!found) {
+		found = mem_printf("%.*s", (int)len, text);
+		*vec_push(&known) = found;
+	}
+	(void)pthread_mutex_unlock(&mutex);
+	return found;
+}
+
+/* Here or beside. */
+static const char *nearest(const struct event_names *names, const char *event)
+{
+	const char *found = NULL;
+
+	for (; names && !found; names = names->beside) {
+		const char **words = mem_alloc((names->count + 1) * sizeof(*words));
+
+		for (size_t i = 0; i < names->count; i++) {
+			words[i] = names->at[i];
+		}
+		found = nearest_word(event, words, (unsigned int)strlen(event) / 4 + 1);
+		free(words);
+	}
+	return found ? missing_kept(found, strlen(found)) : NULL;
+}
+
+void missing_lack(const struct event_names *names, const struct analysis *analysis,
+		  const char *event, struct missing_events *ret)
+{
+	if (names->beside && missing_has_event(names->beside, event)) {
+		return;
+	}
+	missing_add(ret, analysis, event);
+	for (size_t i = 0; i < ret->at.count; i++) {
+		struct missing_event *one = &ret->at.at[i];
+
+		if (!one->near && one->analysis == analysis && strcmp(one->event, event) == 0) {
+			one->near = nearest(names, event);
+		}
+	}
+}
+
 static bool is_recorded(const struct event_names *names, const struct essential *essential)
 {
 	if (essential->domain &&
@@ -81,6 +144,26 @@ static bool is_recorded(const struct event_names *names, const struct essential 
 		}
 	}
 	return false;
+}
+
+/* Whether it says more than that the trace is another one than the analysis is about: events that
+ * the user names are of any tracer, and no other one has those of the kernel. */
+static bool is_lacking(const struct event_names *names, const struct analysis *analysis,
+		       const struct essential *essential)
+{
+	bool is_of_kernel = !names->tracer && (!names->domain || strcmp(names->domain, "ust") != 0);
+
+	return (is_of_kernel || !analysis_rare(analysis)->missing_of) &&
+	       !(names->beside && is_recorded(names->beside, essential));
+}
+
+/* Whether what is wanted has no other source than the essential. */
+static bool is_needed(const struct analysis *analysis, const struct period_set *periods,
+		      const struct essential *essential)
+{
+	const struct analysis_rare *rare = analysis_rare(analysis);
+
+	return !rare->needs_essential || rare->needs_essential(periods, essential);
 }
 
 static void mark_unknown(const struct essential *essential, uint16_t unknown[TABLES_MAX])
@@ -138,7 +221,8 @@ bool missing_figure(const struct event_names *names, const struct analysis *anal
 
 		mark_unknown(essential, unknown);
 		mark_processes(analysis, unknown);
-		if (unknown[table] >> column & 1 && !is_recorded(names, essential)) {
+		if (unknown[table] >> column & 1 && !is_recorded(names, essential) &&
+		    is_needed(analysis, periods, essential)) {
 			add_essential(names, analysis, essential, ret);
 			is_unknown = true;
 		}
@@ -179,9 +263,13 @@ void missing_find(const struct event_names *names, const struct analysis *const 
 		for (size_t i = 0; i < analysis->essential_count; i++) {
 			const struct essential *essential = &analysis->essentials[i];
 
-			if (!is_recorded(names, essential)) {
+			if (is_recorded(names, essential) ||
+			    !is_needed(analysis, periods, essential)) {
+				continue;
+			}
+			mark_unknown(essential, ret->unknown[a]);
+			if (is_lacking(names, analysis, essential)) {
 				add_essential(names, analysis, essential, &ret->events);
-				mark_unknown(essential, ret->unknown[a]);
 			}
 		}
 		if (!knows_of(analysis, periods, names, &ret->events)) {
@@ -303,21 +391,25 @@ static bool is_again(const struct missing_event *events, size_t at, unsigned int
 	return false;
 }
 
-char *missing_commands(const struct missing_event *events, size_t count, const char *between,
-		       size_t most)
+char *missing_commands(const char *tracer, const struct missing_event *events, size_t count,
+		       const char *between, size_t most)
 {
 	char *text = NULL;
 	size_t size, len = 0; /* of the last command */
 	FILE *out = open_memstream(&text, &size);
 	bool any = false;
 
-	for (unsigned int kind = 0; kind < KINDS; kind++) {
+	if (tracer) {
+		(void)fprintf(out, "in the configuration of %s, which is not LTTng", tracer);
+	}
+	for (unsigned int kind = tracer ? KINDS : 0; kind < KINDS; kind++) {
 		bool is_first = true; /* in its command */
 
 		for (size_t i = 0; i < count; i++) {
 			const char *name, *quote;
 
-			if (kind_of(&events[i], &name) != kind || is_again(events, i, kind, name)) {
+			if (events[i].near || kind_of(&events[i], &name) != kind ||
+			    is_again(events, i, kind, name)) {
 				continue;
 			}
 			quote = strchr(name, '*') ? "'" : "";
@@ -338,7 +430,7 @@ char *missing_commands(const struct missing_event *events, size_t count, const c
 
 /* An event in the text. */
 struct named {
-	const char *event;
+	const char *event, *near;
 	uint32_t users; /* analyses that need it, bit by bit in the order in which they first appear
 			 */
 	bool is_again;  /* it was listed before, for another analysis */
@@ -356,7 +448,9 @@ static void name_all(const struct missing_event *events, size_t count, struct na
 		while (strcmp(events[first].event, events[i].event) != 0) {
 			first++;
 		}
-		ret[i] = (struct named){ .event = events[i].event, .is_again = first < i };
+		ret[i] = (struct named){ .event = events[i].event,
+					 .near = events[i].near,
+					 .is_again = first < i };
 		ret[first].users |= UINT32_C(1) << number;
 	}
 }
@@ -397,6 +491,9 @@ static void put_group(FILE *out, struct named *named, size_t count, size_t at)
 				      strcmp(named[i].event, MISSING_USER) == 0
 					      ? "user-space events"
 					      : named[i].event);
+			if (named[i].near) {
+				(void)fprintf(out, " (did you mean \"%s\"?)", named[i].near);
+			}
 		}
 	}
 	if (group > NAMED_MAX) {

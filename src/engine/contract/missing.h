@@ -7,8 +7,7 @@
  *     names of event classes ──┐
  *     analysis.essentials ─────┴─ missing_find() ──► missing events, unknown columns
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_MISSING_H
-#define SILLAGE_ENGINE_CONTRACT_MISSING_H
+#pragma once
 
 #include "base/vec.h"
 #include "engine/contract/analysis-rare.h"
@@ -17,8 +16,14 @@
 struct event_names {
 	const char *const *at;
 	size_t count;
-	const char *domain; /* of the trace; NULL: it names none */
+	const char *domain;               /* of the trace; NULL: it names none */
+	const char *tracer;               /* of the trace, if it is not LTTng; NULL: it is */
+	const struct event_names *beside; /* other traces of its session; NULL: there are none */
 };
+
+struct metadata;
+/* The names of a trace, which borrow from @types; at[] is from malloc(). */
+struct event_names missing_names_of(const struct metadata *types);
 
 /* Whether the trace has an event of this name, or whose name starts with what is before a "*". */
 bool missing_has_event(const struct event_names *names, const char *event);
@@ -29,6 +34,9 @@ struct missing_event {
 	/* As lttng names it; MISSING_SYSCALLS: no system call is recorded; MISSING_USER: no event
 	 * of user space is. */
 	const char *event;
+	/* A name that the user may have meant, of an event that is recorded; it stays
+	 * (missing_kept). NULL: there is none. */
+	const char *near;
 };
 #define MISSING_SYSCALLS "syscall_*"
 #define MISSING_USER     "*"
@@ -45,6 +53,12 @@ struct missing {
 
 /* Adds the event to those of the analysis, if it is not there yet. */
 void missing_add(struct missing_events *events, const struct analysis *analysis, const char *event);
+/* The trace does not have it: the same, unless a trace beside it has. */
+void missing_lack(const struct event_names *names, const struct analysis *analysis,
+		  const char *event, struct missing_events *ret);
+/* The same text, which outlives whoever says that something is missing: there are few, and they
+ * stay. */
+const char *missing_kept(const char *text, size_t len);
 /* Leaves those that are among these, too.  Kernel and user space of one session never record the
  * same: what some trace has is not missing. */
 void missing_keep(struct missing_events *events, const struct missing_event *these, size_t count);
@@ -71,17 +85,19 @@ bool missing_is_whole(const struct table *table, uint16_t unknown);
 
 /* ---- what users are told ---- */
 
-/* The command that records the event: "lttng enable-event -k sched_switch". */
+/* The command that records the event: "lttng enable-event -k sched_switch".  There is none where
+ * the user may have meant another one (near). */
 #define MISSING_COMMAND_BYTES 320
 void missing_command(const struct missing_event *event, char text[MISSING_COMMAND_BYTES]);
 
 /* Both return a text from malloc(). */
 
-/* "sched_switch (cpu, sched); syscall_* (io)"; the analyses only if @names_analyses. */
+/* "sched_switch (cpu, sched); syscall_* (io); a:b (did you mean \"a:c\"?) (periods)"; the analyses
+ * only if
+ * @names_analyses. */
 char *missing_text(const struct missing_event *events, size_t count, bool names_analyses);
 /* The commands that record all of it, with @between between them; lists are divided so that no
- * command is longer than @most, if that is possible. */
-char *missing_commands(const struct missing_event *events, size_t count, const char *between,
-		       size_t most);
-
-#endif
+ * command is longer than @most, if that is possible.  @tracer: of event_names; for others than
+ * LTTng there is no command, and the text says that.  "": no event has one. */
+char *missing_commands(const char *tracer, const struct missing_event *events, size_t count,
+		       const char *between, size_t most);

@@ -1,8 +1,7 @@
 /*
  * need: which events and fields an analysis wants decoded, and which of them its figures need.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_NEED_H
-#define SILLAGE_ENGINE_CONTRACT_NEED_H
+#pragma once
 
 #include "ctf/plan/plan.h"
 #include "engine/contract/report-shape.h"
@@ -37,7 +36,7 @@ struct need {
 };
 
 /* A member of struct analysis: .needs and .need_count, of an array. */
-#define WITH_NEEDS(array) .needs = (array), .need_count = sizeof(array) / sizeof((array)[0])
+#define WITH_NEEDS(array) .needs = (array), .need_count = ARRAY_COUNT(array)
 
 /* ---- what has to be recorded ---- */
 
@@ -57,11 +56,8 @@ struct essential {
 };
 
 /* A member of struct analysis, of an array. */
-#define WITH_ESSENTIALS(array)                                                                     \
-	.essentials = (array), .essential_count = sizeof(array) / sizeof((array)[0])
+#define WITH_ESSENTIALS(array) .essentials = (array), .essential_count = ARRAY_COUNT(array)
 
 #define ANY_EVENT(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define ALL_COLUMNS    ((uint16_t)((1u << COLUMNS_MAX) - 1))
 #define COLUMN(name)   ((uint16_t)(1u << (name)))
-
-#endif

@@ -73,8 +73,7 @@
  *
  * Two partials of a stream never overlap in time, but for late events.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_PARTIAL_H
-#define SILLAGE_ENGINE_CONTRACT_PARTIAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -334,5 +333,3 @@ void partial_take_slice(struct partial *partial, struct slice *slice, struct par
 /* All groups of the draft were moved: notes the order in which their records were made, and empties
  * the draft. */
 void partial_take_order(struct partial *partial, struct partial *draft);
-
-#endif

@@ -5,8 +5,7 @@
  * order and links those of one group (partial.h).  The merger reads the records of a thread from
  * all streams in one order: by time, then by stream, then by position.  Fixed width, no pointers.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_RECORD_H
-#define SILLAGE_ENGINE_CONTRACT_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -78,5 +77,3 @@ struct record {
 };
 
 _Static_assert(sizeof(struct record) == 32, "two records to a cache line");
-
-#endif

@@ -5,8 +5,7 @@
  * storage, for the open window and for the total.  It closes windows, adds them to totals, sorts
  * and reports.  So windows add up to totals, and live equals recorded, for every analysis.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_REPORT_SHAPE_H
-#define SILLAGE_ENGINE_CONTRACT_REPORT_SHAPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,12 +27,23 @@ enum column_kind {
 	COLUMN_HISTOGRAM, /* durations: count, sum, extremes, percentiles; see row.h */
 };
 
+/* Time that costs nothing where it grows: nothing ran, or nobody knows what. */
+enum rest {
+	REST_NONE,
+	REST_ALL,      /* idle, asleep or unknown */
+	REST_OF_CALLS, /* in rows of calls that wait for what others do (syscall_waits) */
+};
+
 struct column {
 	const char *key;   /* in JSON; ends with its unit: _ns, _bytes */
 	const char *title; /* in text; NULL: not shown */
 	enum unit unit;
 	enum column_kind kind;
 	bool is_share; /* text: also as a share of the window, with a bar */
+	uint8_t rest;  /* enum rest */
+	/* By bit the columns of the row that it adds up, of distributions their sums; 0: none.  A
+	 * store that does not have the column has it from them. */
+	uint16_t sum_of;
 };
 
 enum scope {
@@ -77,7 +87,8 @@ static inline bool scope_is_of_containers(enum scope scope)
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
 	enum scope scope;
-	/* Rows are sorted by the sum of these columns (histograms: their sum), largest first. */
+	/* Rows are sorted by the sum of these columns (histograms: their sum), largest first.  A
+	 * single column that is no histogram is the first of those that are shown. */
 	uint32_t sort_mask;
 	struct column columns[COLUMNS_MAX]; /* ends at the first without a key */
 	/* SCOPE_KEYED, SCOPE_LONGEST: what number and name are called; NULL: there is none. */
@@ -124,5 +135,3 @@ struct instance {
 #define CONTAINERS_TABLE                                                                           \
 	.key = "containers", .scope = SCOPE_CONTAINER, .id_key = "pid_ns", .name_key = "name",     \
 	.title = "CONTAINER"
-
-#endif

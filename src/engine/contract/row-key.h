@@ -3,8 +3,7 @@
  *
  * Keys are compared byte by byte, so that the name is zeroed up to its end.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_ROW_KEY_H
-#define SILLAGE_ENGINE_CONTRACT_ROW_KEY_H
+#pragma once
 
 #include <string.h>
 
@@ -57,5 +56,3 @@ static inline bool row_key_equal(const struct row_key *a, const struct row_key *
 {
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * A sum is the word itself.  For a histogram the word is a pointer that the row owns, NULL while
  * the histogram has no value.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_ROW_H
-#define SILLAGE_ENGINE_CONTRACT_ROW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -40,5 +39,3 @@ static inline void column_raise(uint64_t *row, unsigned int column, uint64_t val
 {
 	row[column] = value > row[column] ? value : row[column];
 }
-
-#endif

@@ -2,8 +2,7 @@
  * setup: the parameters of a run: analyses, windows, range.  All traces and threads of a process
  * share one setup.  It is immutable once setup_init() has filled it.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_SETUP_H
-#define SILLAGE_ENGINE_CONTRACT_SETUP_H
+#pragma once
 
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/partial.h"
@@ -91,5 +90,3 @@ int64_t setup_window(const struct setup *setup, uint64_t ts);
 #define REQUEST_SWITCH 0
 void setup_init(struct setup *setup, const struct need *base, size_t base_count);
 void setup_fini(struct setup *setup);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * untrusted: records and states that come from files: their bytes are checked before they are used.
  */
-#ifndef SILLAGE_ENGINE_CONTRACT_UNTRUSTED_H
-#define SILLAGE_ENGINE_CONTRACT_UNTRUSTED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline void row_key_codec(struct codec *codec, struct row_key *key)
 		key->name[ROW_KEY_NAME_BYTES - 1] = 0;
 	}
 }
-
-#endif

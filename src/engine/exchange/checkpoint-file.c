@@ -3,7 +3,6 @@
  */
 #include "engine/exchange/checkpoint-file.h"
 #include "engine/exchange/checkpoint.h"
-#include "engine/trace.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -294,17 +293,14 @@ void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t
 	}
 }
 
-static char *copy_of(const char *text)
-{
-	return text ? mem_strdup(text) : NULL;
-}
-
 static struct partial_file_trace copy_of_identity(const struct partial_file_trace *identity)
 {
-	return (struct partial_file_trace){ .host = copy_of(identity->host),
-					    .session = copy_of(identity->session),
-					    .domain = copy_of(identity->domain),
-					    .path = copy_of(identity->path),
+	return (struct partial_file_trace){ .host = mem_strdup_if(identity->host),
+					    .session = mem_strdup_if(identity->session),
+					    .domain = mem_strdup_if(identity->domain),
+					    .path = mem_strdup_if(identity->path),
+					    .tracer = mem_strdup_if(identity->tracer),
+					    .beside = mem_strdup_if(identity->beside),
 					    .range_begin = identity->range_begin,
 					    .range_end = identity->range_end };
 }

@@ -19,11 +19,9 @@
  * PATH.1 stays as it is.  checkpoint_file_begin_save() does this in a thread of its
  * own, on a copy.
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
-#define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_FILE_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/codec.h"
 #include "base/err.h"
@@ -87,5 +85,3 @@ bool checkpoint_file_is_saving(const struct checkpoint_file *checkpoint_file);
 int checkpoint_file_end_save(struct checkpoint_file *checkpoint_file, struct err *err);
 /* Bytes of all checkpoints, before compression. */
 uint64_t checkpoint_file_bytes(const struct checkpoint_file *checkpoint_file);
-
-#endif

@@ -2,7 +2,6 @@
  * checkpoint-streams: the coordinator's part of each stream; see checkpoint.h.
  */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "engine/engine-state.h"

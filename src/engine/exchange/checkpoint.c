@@ -4,7 +4,6 @@
 #include "engine/exchange/checkpoint.h"
 
 #include <assert.h>
-#include <errno.h>
 
 #include "base/limits.h"
 #include "engine/contract/untrusted.h"

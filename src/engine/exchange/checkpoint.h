@@ -20,8 +20,7 @@
  * between fields, and analyses check their own states (on_checkpoint,
  * on_trace_checkpoint, or a description of fields).
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
-#define SILLAGE_ENGINE_EXCHANGE_CHECKPOINT_H
+#pragma once
 
 #include "base/codec.h"
 #include "base/err.h"
@@ -44,5 +43,3 @@ void checkpoint_tables(struct tables *tables, const struct checkpoint *checkpoin
  * their packets continue them as after a reconnect.  On codec->is_wrong the trace can only be
  * freed. */
 void checkpoint_trace(struct trace *trace, struct codec *codec);
-
-#endif

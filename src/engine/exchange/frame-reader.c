@@ -144,7 +144,6 @@ static void run(struct job *job, void *scratch)
 {
 	struct frame_slot *slot = (struct frame_slot *)job;
 
-	(void)scratch;
 	slot->r = unpack(slot);
 	if (slot->r == 0) {
 		read_partial(slot);

@@ -12,8 +12,7 @@
  * The coordinator gets frames in the order of the file, whatever the order of the jobs.  With one
  * worker or none it unpacks all frames itself.
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_FRAME_READER_H
-#define SILLAGE_ENGINE_EXCHANGE_FRAME_READER_H
+#pragma once
 
 #include <stdio.h>
 
@@ -50,5 +49,3 @@ int frame_reader_next(struct frame_reader *in, struct engine *engine,
 
 /* Drops frames that were read ahead.  Call it before the engine is freed. */
 void frame_reader_drop(struct frame_reader *in, struct engine *engine);
-
-#endif

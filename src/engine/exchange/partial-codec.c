@@ -424,7 +424,7 @@ int partial_codec(struct codec *codec, struct partial *partial, const struct par
 	assert(!codec_reads(codec) || (rules && err));
 	assert(!codec_reads(codec) || partial->slices.count == 0);
 	assert(!codec_reads(codec) || partial->records.count == 0);
-	for (size_t i = 0; r == 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(parts); i++) {
 		r = parts[i](&work);
 		if (codec->is_wrong) {
 			r = err_raise(err, -EINVAL, "it is cut, or has an impossible value");

@@ -17,8 +17,7 @@
  * What is read is untrusted.  Everything that the merger or an analysis uses as an index, a length
  * or a text is checked here first, or by the analysis (struct untrusted_record).
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
-#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_CODEC_H
+#pragma once
 
 #include "base/codec.h"
 #include "base/err.h"
@@ -42,5 +41,3 @@ int partial_codec(struct codec *codec, struct partial *partial, const struct par
 /* Parts that a checkpoint of the merger has, too (checkpoint.h). */
 void partial_codec_segment(struct codec *codec, struct segment *segment);
 void partial_codec_rename(struct codec *codec, struct rename *rename);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * partial-file-frames: what writing (partial-file.c) and reading (partial-file-read.c) share.
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
-#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_FRAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ enum frame_kind {
 uint64_t partial_file_form(const struct analysis *analysis);
 
 void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *trace);
-
-#endif

@@ -366,8 +366,12 @@ static int begin(struct partial_reader *in, struct err *err)
 		return r;
 	}
 	if (le32toh(version) != PARTIAL_FILE_VERSION) {
-		return err_raise(err, -EINVAL, "version %u; this sillage reads version %d",
-				 le32toh(version), PARTIAL_FILE_VERSION);
+		return err_raise(
+			err, -EINVAL,
+			"version %u, of another sillage; this one reads version %d: go on with "
+			"that one, or make the file again (map), or remove it and begin again "
+			"(--state)",
+			le32toh(version), PARTIAL_FILE_VERSION);
 	}
 	r = next_frame(in, &frame, err);
 	return r < 0 ? r : take_setup(in, &frame, err);

@@ -18,10 +18,7 @@
 
 void partial_file_setup_fini(struct partial_file_setup *setup)
 {
-	for (size_t i = 0; i < setup->periods.count; i++) {
-		free(setup->periods.at[i]);
-	}
-	vec_fini(&setup->periods);
+	vec_free_each(&setup->periods, free);
 	free(setup->selection);
 	setup->selection = NULL;
 }
@@ -58,6 +55,8 @@ void partial_file_trace_fini(struct partial_file_trace *trace)
 	free(trace->session);
 	free(trace->domain);
 	free(trace->path);
+	free(trace->tracer);
+	free(trace->beside);
 	*trace = (struct partial_file_trace){ 0 };
 }
 
@@ -278,6 +277,8 @@ void partial_file_trace_codec(struct codec *codec, struct partial_file_trace *tr
 	codec_text(codec, &trace->session);
 	codec_text(codec, &trace->domain);
 	codec_text(codec, &trace->path);
+	codec_text(codec, &trace->tracer);
+	codec_text(codec, &trace->beside);
 	codec_each(codec, &trace->range_begin, &trace->range_end);
 }
 

@@ -25,8 +25,7 @@
  *     trace ── engine ── partial_writer ──► file ──► partial_reader ── trace ── reports
  *              packed by workers                     frame-reader.h: unpacked by workers
  */
-#ifndef SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
-#define SILLAGE_ENGINE_EXCHANGE_PARTIAL_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,6 +50,8 @@ bool partial_file_setup_same(const struct partial_file_setup *a,
 /* Identifies a trace.  Texts are owned, and may be NULL. */
 struct partial_file_trace {
 	char *host, *session, *domain, *path;
+	char *tracer; /* as in struct event_names */
+	char *beside; /* beside_text() of its session */
 	uint64_t range_begin, range_end;
 };
 void partial_file_trace_fini(struct partial_file_trace *trace);
@@ -113,5 +114,3 @@ struct partial_intake;
 struct partial_intake *partial_intake_new(struct trace *trace);
 void partial_intake_free(struct partial_intake *intake);
 int partial_intake_take(struct partial_intake *intake, struct codec *frame, struct err *err);
-
-#endif

@@ -37,8 +37,7 @@
  * Invariants: a CPU's segments are in time order, do not overlap, and end at `since` or before;
  * its changes are in time order (cpus_check()).
  */
-#ifndef SILLAGE_ENGINE_MERGER_CPUS_H
-#define SILLAGE_ENGINE_MERGER_CPUS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ bool cpus_is_sound(const struct cpu *cpu);
 
 /* Asserts the invariants of one CPU that has an owner. */
 void cpus_check(const struct cpu *cpu);
-
-#endif

@@ -23,8 +23,7 @@
  *
  * A trace without sched_switch has no holes: programs may be silent for any time.
  */
-#ifndef SILLAGE_ENGINE_MERGER_HOLES_H
-#define SILLAGE_ENGINE_MERGER_HOLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ bool holes_is_next(const struct merger *merger, uint64_t bound);
 uint64_t holes_bound(const struct merger *merger);
 /* All records before the hole are applied: applies it. */
 void holes_apply(struct merger *merger);
-
-#endif

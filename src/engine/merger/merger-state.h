@@ -5,8 +5,7 @@
  * class names, and write the shards and accumulators in `tables`, the records of partials that
  * have an entry in the round, and `tasks_left`.
  */
-#ifndef SILLAGE_ENGINE_MERGER_MERGER_STATE_H
-#define SILLAGE_ENGINE_MERGER_MERGER_STATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -115,5 +114,3 @@ bool merger_is_sound(const struct merger *merger);
 
 /* Asserts the invariants between rounds and between calls; costs a walk over all that is held. */
 void merger_check(const struct merger *merger);
-
-#endif

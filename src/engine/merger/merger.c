@@ -37,11 +37,8 @@ static void stream_free(struct merger_stream *stream)
 	for (size_t i = 0; i < stream->early.count; i++) {
 		partial_free(stream->early.at[i].partial);
 	}
-	for (size_t i = 0; i < stream->ready.count; i++) {
-		partial_free(stream->ready.at[i]);
-	}
+	vec_free_each(&stream->ready, partial_free);
 	vec_fini(&stream->early);
-	vec_fini(&stream->ready);
 	free(stream);
 }
 
@@ -51,11 +48,8 @@ void merger_free(struct merger *merger)
 		return;
 	}
 	assert(merger->tasks_running == 0);
-	for (size_t i = 0; i < merger->streams.count; i++) {
-		stream_free(merger->streams.at[i]);
-	}
+	vec_free_each(&merger->streams, stream_free);
 	partial_free(merger->stitched);
-	vec_fini(&merger->streams);
 	vec_fini(&merger->order);
 	vec_fini(&merger->renames);
 	coverage_fini(&merger->coverage);
@@ -72,9 +66,14 @@ void merger_set_classes(struct merger *merger, const struct plan *plan)
 	tables_set_classes(&merger->tables, plan);
 }
 
-void merger_set_domain(struct merger *merger, const char *domain)
+void merger_set_domain(struct merger *merger, const char *domain, const char *tracer)
 {
-	tables_set_domain(&merger->tables, domain);
+	tables_set_domain(&merger->tables, domain, tracer);
+}
+
+void merger_set_beside(struct merger *merger, const struct event_names *beside)
+{
+	tables_set_beside(&merger->tables, beside);
 }
 
 int merger_check_classes(const struct merger *merger, const struct plan *plan, struct err *err)

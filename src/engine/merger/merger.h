@@ -37,8 +37,7 @@
  *   - each CPU has at most one owner: the stream whose switches decide which thread runs there;
  *   - a round never goes beyond the end of the open window, and one round runs at a time.
  */
-#ifndef SILLAGE_ENGINE_MERGER_MERGER_H
-#define SILLAGE_ENGINE_MERGER_MERGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -77,8 +76,10 @@ void merger_wait(struct merger *merger);
 
 /* Event names by class index, from the newest plan.  Plans only ever add classes. */
 void merger_set_classes(struct merger *merger, const struct plan *plan);
-/* The domain that the trace's environment names; NULL: none. */
-void merger_set_domain(struct merger *merger, const char *domain);
+/* The domain that the trace's environment names, NULL: none; its tracer, NULL: LTTng. */
+void merger_set_domain(struct merger *merger, const char *domain, const char *tracer);
+/* The events of other traces of its session (engine/contract/beside.h). */
+void merger_set_beside(struct merger *merger, const struct event_names *beside);
 /* The next class has this name. */
 void merger_add_class(struct merger *merger, const char *name);
 /* -EINVAL: the plan's classes differ from those that the merger knows.  (It may know fewer.) */
@@ -163,5 +164,3 @@ struct merger_account {
 	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies; /* applied */
 };
 const struct merger_account *merger_account(const struct merger *merger);
-
-#endif

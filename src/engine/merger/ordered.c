@@ -56,19 +56,8 @@ static void sort_digit(struct ordered_at *to, const struct ordered_at *from, siz
 }
 
 /* Events of one thread lie in one array, in the order they were noted. */
-static int by_thread(const void *left, const void *right)
-{
-	const struct ordered *a = ((const struct ordered_at *)left)->ordered;
-	const struct ordered *b = ((const struct ordered_at *)right)->ordered;
-
-	if (a->thread->view.tid != b->thread->view.tid) {
-		return a->thread->view.tid < b->thread->view.tid ? -1 : 1;
-	}
-	if (a->thread->incarnation != b->thread->incarnation) {
-		return a->thread->incarnation < b->thread->incarnation ? -1 : 1;
-	}
-	return a < b ? -1 : a > b;
-}
+ORDER(by_thread, struct ordered_at,
+      UP(ordered->thread->view.tid) UP(ordered->thread->incarnation) UP(ordered))
 
 /* Sorts events at one time by thread: the order in which shards noted them depends on the streams.
  */

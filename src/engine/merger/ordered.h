@@ -14,8 +14,7 @@
  * This is the only part of merging that does not run in parallel.  An analysis should do what
  * concerns one thread in on_record().
  */
-#ifndef SILLAGE_ENGINE_MERGER_ORDERED_H
-#define SILLAGE_ENGINE_MERGER_ORDERED_H
+#pragma once
 
 #include "engine/tables/tables.h"
 
@@ -25,5 +24,3 @@ void ordered_fini(struct tables *tables);
 
 /* Calls on_ordered() for the events of a round whose shards are done. */
 void ordered_run(struct tables *tables);
-
-#endif

@@ -7,8 +7,7 @@
  * all records before the bound are applied: in time order, behind all others of its ns.  Where
  * switches are lost, the thread may be switched in elsewhere before: then it is reported at once.
  */
-#ifndef SILLAGE_ENGINE_MERGER_ROUND_APPLY_H
-#define SILLAGE_ENGINE_MERGER_ROUND_APPLY_H
+#pragma once
 
 #include "engine/merger/round.h"
 
@@ -41,5 +40,3 @@ void round_apply_begin(struct shard *shard, const struct thread *thread);
 void round_apply_end(struct shard *shard, const struct round *round);
 /* Those of all threads are applied: the same of the threads that had none. */
 void round_apply_leaving(struct shard *shard, const struct round *round);
-
-#endif

@@ -94,19 +94,8 @@ void round_lose(struct merger *merger, uint64_t packets)
 
 /* ---- the order of streams, which does not depend on their arrival ---- */
 
-static int by_identity(const void *left, const void *right)
-{
-	const struct merger_stream *a = *(struct merger_stream *const *)left;
-	const struct merger_stream *b = *(struct merger_stream *const *)right;
-
-	if (a->identity.class_id != b->identity.class_id) {
-		return a->identity.class_id < b->identity.class_id ? -1 : 1;
-	}
-	if (a->identity.cpu_id != b->identity.cpu_id) {
-		return a->identity.cpu_id < b->identity.cpu_id ? -1 : 1;
-	}
-	return a->ordinal < b->ordinal ? -1 : a->ordinal > b->ordinal;
-}
+ORDER_POINTERS(by_identity, struct merger_stream,
+	       UP(identity.class_id) UP(identity.cpu_id) UP(ordinal))
 
 static void order_streams(struct merger *merger)
 {
@@ -115,7 +104,7 @@ static void order_streams(struct merger *merger)
 	}
 	merger->order.count = 0;
 	vec_append(&merger->order, merger->streams.at, merger->streams.count);
-	qsort(merger->order.at, merger->order.count, sizeof(merger->order.at[0]), by_identity);
+	vec_sort(&merger->order, by_identity);
 }
 
 /* ---- entries ---- */
@@ -236,7 +225,6 @@ static void run_task(struct job *job, void *scratch)
 	struct merger_task *task = (struct merger_task *)job;
 	unsigned int left;
 
-	(void)scratch;
 	run_shards(task);
 	left = atomic_fetch_sub_explicit(&task->merger->tasks_left, 1, memory_order_acq_rel);
 	assert(left > 0);

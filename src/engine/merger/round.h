@@ -37,8 +37,7 @@
  * is the stitched partial, whose records the merger itself made.  No record at the bound or later
  * is applied, except for a rename: see struct round.
  */
-#ifndef SILLAGE_ENGINE_MERGER_ROUND_H
-#define SILLAGE_ENGINE_MERGER_ROUND_H
+#pragma once
 
 #include "engine/tables/shard.h"
 
@@ -92,5 +91,3 @@ void round_run_shard(struct shard *shard, const struct round *round, unsigned in
 /* Adds the tallies of every @step-th entry from @first on. */
 void round_count_shard(struct shard *shard, const struct round *round, size_t first, size_t step,
 		       const uint32_t *class_names);
-
-#endif

@@ -23,17 +23,12 @@
  * Invariant: while the open window is in the range, window_begin < close_at <= window_end, and
  * every round's bound is at most window_end, except for the round that ends the trace.
  */
-#ifndef SILLAGE_ENGINE_MERGER_WINDOW_H
-#define SILLAGE_ENGINE_MERGER_WINDOW_H
+#pragma once
 
 #include <stdint.h>
-
-struct merger;
 
 /* ns: the end of the window of this length that @ts lies in. */
 uint64_t window_end_of(uint64_t interval_ns, uint64_t ts);
 
 /* ns: how far the watermark may go before a CPU whose stream begins at @begin is given up. */
 uint64_t window_initial_limit(uint64_t begin);
-
-#endif

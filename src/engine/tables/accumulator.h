@@ -5,8 +5,7 @@
  * accumulator, so it stays in cache.  What accumulators hold is added to the trace's tables when a
  * window closes.
  */
-#ifndef SILLAGE_ENGINE_TABLES_ACCUMULATOR_H
-#define SILLAGE_ENGINE_TABLES_ACCUMULATOR_H
+#pragma once
 
 #include "base/mem.h"
 #include "engine/tables/keyed.h"
@@ -75,5 +74,3 @@ void accumulators_join(struct tables *tables);
 
 /* Asserts what has to hold for all accumulators between two rounds. */
 void accumulators_check(const struct tables *tables);
-
-#endif

@@ -8,8 +8,7 @@
  * (maximum, last value, histogram) are listed in `special` and come first; they leave 0 behind, so
  * that the loop adds nothing for them.
  */
-#ifndef SILLAGE_ENGINE_TABLES_COLUMNS_H
-#define SILLAGE_ENGINE_TABLES_COLUMNS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ void columns_empty(const struct columns *columns, uint64_t *row);
 
 /* Asserts that the counts, the kinds and the list of special columns agree. */
 void columns_check(const struct columns *columns);
-
-#endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "engine/tables/tables.h"
 
 /* ---- lifecycle ---- */

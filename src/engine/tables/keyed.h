@@ -5,8 +5,7 @@
  * trace's, which also have the totals.  Keys come from traces, so their number is bounded: beyond
  * KEYED_ROWS_MAX rows of a table, all others share one row.
  */
-#ifndef SILLAGE_ENGINE_TABLES_KEYED_H
-#define SILLAGE_ENGINE_TABLES_KEYED_H
+#pragma once
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -50,13 +49,11 @@ static inline bool keyed_ref_equal(struct keyed_ref a, struct keyed_ref b)
 
 static inline bool keyed_refs_is_used(const void *unused, const struct keyed_ref *ref)
 {
-	(void)unused;
 	return ref->keyed;
 }
 
 static inline struct keyed_ref keyed_refs_key(const void *unused, const struct keyed_ref *ref)
 {
-	(void)unused;
 	return *ref;
 }
 
@@ -107,5 +104,3 @@ void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[
 
 /* Asserts that each row is found by its key, and that counts, flags and lists agree. */
 void keyed_check(const struct keyed_rows *keyed_rows);
-
-#endif

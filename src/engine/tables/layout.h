@@ -24,8 +24,7 @@
  * copied, so it is left out: thread_window_at equals thread_total_at, and analyses add to the
  * total.
  */
-#ifndef SILLAGE_ENGINE_TABLES_LAYOUT_H
-#define SILLAGE_ENGINE_TABLES_LAYOUT_H
+#pragma once
 
 #include "engine/contract/setup.h"
 #include "engine/tables/columns.h"
@@ -65,5 +64,3 @@ static inline uint64_t *thread_total(const struct layout *layout, struct thread 
 
 void layout_init(struct layout *layout, const struct setup *setup, const struct tables *tables);
 void layout_fini(struct layout *layout);
-
-#endif

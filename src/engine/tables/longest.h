@@ -4,8 +4,7 @@
  * Instances that are equally long have an order, too.  So which are kept does not depend on the
  * order in which shards and workers found them.
  */
-#ifndef SILLAGE_ENGINE_TABLES_LONGEST_H
-#define SILLAGE_ENGINE_TABLES_LONGEST_H
+#pragma once
 
 #include "base/limits.h"
 #include "base/mem.h"
@@ -73,5 +72,3 @@ void longest_free(const struct layout *layout, struct longest *longest);
 bool longest_is_sound(const struct longest *longest, bool is_collected);
 /* Asserts the same, one fact after the other. */
 void longest_check(const struct longest *longest, bool is_collected);
-
-#endif

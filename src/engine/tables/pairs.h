@@ -14,8 +14,7 @@
  * Only on_ordered() adds to pairs, which is serial: which rows there are depends on the events
  * alone.
  */
-#ifndef SILLAGE_ENGINE_TABLES_PAIRS_H
-#define SILLAGE_ENGINE_TABLES_PAIRS_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -49,13 +48,11 @@ struct pair_ref {
 
 static inline bool pair_refs_is_used(const void *unused, const struct pair_ref *ref)
 {
-	(void)unused;
 	return ref->after != 0;
 }
 
 static inline int64_t pair_refs_key(const void *unused, const struct pair_ref *ref)
 {
-	(void)unused;
 	return (int64_t)((uint64_t)ref->of << 32 | ref->by);
 }
 
@@ -112,5 +109,3 @@ void report_pairs(struct tables *tables, struct listing *listing);
 
 /* Whether members, rows and lists agree.  For what was read from a checkpoint. */
 bool pairs_are_sound(const struct pairs *pairs);
-
-#endif

@@ -346,6 +346,7 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 		close_shards(tables);
 	}
 	tables_find_missing(tables);
+	report->tracer = tables->tracer;
 	report->missing = tables->missing.events.at.at;
 	report->missing_count = tables->missing.events.at.count;
 	for (size_t a = 0; a < setup->analysis_count; a++) {
@@ -380,19 +381,13 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 
 void report_memory_fini(struct report_memory *memory)
 {
-	for (size_t i = 0; i < memory->lists.count; i++) {
-		free(memory->lists.at[i]);
-	}
+	vec_free_each(&memory->lists, free);
 	for (size_t i = 0; i < memory->processes.count; i++) {
 		columns_empty(memory->processes.at[i].columns, memory->processes.at[i].row);
 		free(memory->processes.at[i].memory);
 	}
-	for (size_t i = 0; i < memory->labels.count; i++) {
-		free(memory->labels.at[i]);
-	}
-	vec_fini(&memory->labels);
+	vec_free_each(&memory->labels, free);
 	vec_fini(&memory->processes);
 	vec_fini(&memory->views);
-	vec_fini(&memory->lists);
 	vec_fini(&memory->tables);
 }

@@ -8,8 +8,7 @@
  * Rows point into the tables and into the report's own memory.  So they are valid until the next
  * round or the end of the report, whichever comes first.
  */
-#ifndef SILLAGE_ENGINE_TABLES_REPORT_BUILD_H
-#define SILLAGE_ENGINE_TABLES_REPORT_BUILD_H
+#pragma once
 
 #include "base/mem.h"
 #include "engine/tables/columns.h"
@@ -37,5 +36,3 @@ struct report_memory {
 void tables_report(struct tables *tables, bool total, struct report *report,
 		   struct report_memory *memory);
 void report_memory_fini(struct report_memory *memory);
-
-#endif

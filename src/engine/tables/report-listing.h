@@ -2,8 +2,7 @@
  * report-listing: one table of a report while it is filled; shared by report-build.c and
  * report-threads.c.
  */
-#ifndef SILLAGE_ENGINE_TABLES_REPORT_LISTING_H
-#define SILLAGE_ENGINE_TABLES_REPORT_LISTING_H
+#pragma once
 
 #include "engine/tables/tables.h"
 #include "kernel/thread-identity.h"
@@ -57,5 +56,3 @@ const char *report_container_name(const struct tables *tables, const struct sele
 void report_threads(struct tables *tables, const struct listings *listings, bool total);
 /* Lists the threads of which something else is known than the last time. */
 void report_views(struct tables *tables, struct report_memory *memory);
-
-#endif

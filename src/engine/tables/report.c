@@ -111,6 +111,7 @@ size_t report_copy(struct report *ret, const struct report *from, struct arena *
 	copy_missing(arena, ret);
 	ret->views = arena_copy(arena, from->views, from->view_count * sizeof(*from->views));
 	ret->parts = arena_copy(arena, from->parts, from->part_count * sizeof(*from->parts));
+	ret->spans = arena_copy(arena, from->spans, from->span_count * sizeof(*from->spans));
 	return bytes;
 }
 

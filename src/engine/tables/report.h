@@ -4,8 +4,7 @@
  * Rows are sorted, largest figure first.  A row without a value is left out, except of the trace
  * and of a CPU.  Of many rows, only the first engine_config.top are in order.
  */
-#ifndef SILLAGE_ENGINE_TABLES_REPORT_H
-#define SILLAGE_ENGINE_TABLES_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,6 +79,10 @@ struct report_part {
 	uint64_t known_ns, of_ns; /* the time that has it, and that of all windows */
 };
 
+struct report_span {
+	uint64_t begin, end; /* ns */
+};
+
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
 
 struct report {
@@ -97,6 +100,7 @@ struct report {
 	const struct report_table *tables; /* all of one analysis are adjacent */
 	size_t missing_count;
 	const struct missing_event *missing; /* what the trace does not record, by analysis */
+	const char *tracer;                  /* that could, as in struct event_names; it stays */
 	/* Only if the engine is asked for it: whatever has rows in this window or in others. */
 	size_t view_count;
 	const struct report_view *views;
@@ -106,7 +110,22 @@ struct report {
 	uint32_t group;
 	size_t part_count;
 	const struct report_part *parts;
+	/* Of windows put together, with holes between them: the times that they cover, in order.
+	 * None: all from begin to end. */
+	size_t span_count;
+	const struct report_span *spans;
 };
+
+/* The time that it is about, without holes; ns. */
+static inline uint64_t report_covered_ns(const struct report *report)
+{
+	uint64_t ns = report->span_count > 0 ? 0 : report->end - report->begin;
+
+	for (size_t i = 0; i < report->span_count; i++) {
+		ns += report->spans[i].end - report->spans[i].begin;
+	}
+	return ns;
+}
 
 /* Whether figures of the analysis are those of a part of the time. */
 static inline bool report_part_is_short(const struct report_part *part)
@@ -117,7 +136,7 @@ static inline bool report_part_is_short(const struct report_part *part)
 /* The time that its figures of the analysis are of; ns. */
 static inline double report_known_ns(const struct report *report, const struct analysis *analysis)
 {
-	double ns = (double)(report->end - report->begin);
+	double ns = (double)report_covered_ns(report);
 
 	for (size_t i = 0; i < report->part_count; i++) {
 		const struct report_part *part = &report->parts[i];
@@ -166,5 +185,3 @@ void report_sort_rows(struct report_row *rows, size_t count, size_t top);
 /* The same for rows of one table whose values changed. */
 void report_sort(const struct table *table, const struct display *display, struct report_row *rows,
 		 size_t count, size_t top);
-
-#endif

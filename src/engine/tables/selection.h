@@ -4,11 +4,9 @@
  * What a selection of threads and CPUs leaves out is never added up (shard.c).  Tables that
  * it does not concern (table.of_all) stay those of all.  NULL in place of a selection: all.
  */
-#ifndef SILLAGE_ENGINE_TABLES_SELECTION_H
-#define SILLAGE_ENGINE_TABLES_SELECTION_H
+#pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/histogram.h"
@@ -71,5 +69,3 @@ bool selection_wants_thread(const struct selection *s, const struct thread_view 
 /* The keyed row of an interrupt, by number or name. */
 bool selection_wants_irq(const struct selection *s, const struct table *table, uint64_t id,
 			 const char *name);
-
-#endif

@@ -2,7 +2,6 @@
  * shard-threads: the life of a shard's threads: memory, keys, CPUs, forks, renames, and their end.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "base/limits.h"
 #include "engine/tables/tables.h"
 
@@ -38,10 +37,7 @@ void shard_fini_threads(struct shard *shard)
 
 void shard_fini(struct shard *shard)
 {
-	for (size_t i = 0; i < shard->blocks.count; i++) {
-		free(shard->blocks.at[i]);
-	}
-	vec_fini(&shard->blocks);
+	vec_free_each(&shard->blocks, free);
 	slots_fini(&shard->slots);
 	vec_fini(&shard->dead);
 	vec_fini(&shard->oncpus);

@@ -31,8 +31,7 @@
  * next one to need the shard calls shard_close_window(): usually its task, so that workers share
  * the work and the threads are in their caches.
  */
-#ifndef SILLAGE_ENGINE_TABLES_SHARD_H
-#define SILLAGE_ENGINE_TABLES_SHARD_H
+#pragma once
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -187,13 +186,11 @@ struct slot {
 
 static inline bool slots_is_used(const void *unused, const struct slot *slot)
 {
-	(void)unused;
 	return slot->round != 0;
 }
 
 static inline int64_t slots_key(const void *unused, const struct slot *slot)
 {
-	(void)unused;
 	return slot->key;
 }
 
@@ -360,5 +357,3 @@ void shard_lose(struct shard *shard, uint64_t ts);
 bool shard_is_sound(const struct shard *shard, unsigned int number);
 /* Asserts the same, one fact after the other. */
 void shard_check(const struct shard *shard, unsigned int number);
-
-#endif

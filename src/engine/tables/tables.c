@@ -129,20 +129,31 @@ void tables_add_class(struct tables *tables, const char *name)
 	*vec_push(&tables->class_names) = name_id(tables, name);
 }
 
-void tables_set_domain(struct tables *tables, const char *domain)
+void tables_set_domain(struct tables *tables, const char *domain, const char *tracer)
 {
 	free(tables->domain);
-	tables->domain = domain ? mem_strdup(domain) : NULL;
+	tables->domain = mem_strdup_if(domain);
+	tables->tracer = tracer ? missing_kept(tracer, strlen(tracer)) : NULL;
+	tables->missing_names = SIZE_MAX;
+}
+
+void tables_set_beside(struct tables *tables, const struct event_names *beside)
+{
+	tables->beside = beside;
 	tables->missing_names = SIZE_MAX;
 }
 
 void tables_find_missing(struct tables *tables)
 {
 	const struct setup *setup = tables->layout.setup;
-	struct event_names names = { .count = tables->names.count, .domain = tables->domain };
+	struct event_names names = { .count = tables->names.count,
+				     .domain = tables->domain,
+				     .tracer = tables->tracer,
+				     .beside = tables->beside };
+	size_t known = names.count + (names.beside ? names.beside->count : 0);
 	const char **texts;
 
-	if (tables->missing_names == names.count) {
+	if (tables->missing_names == known) {
 		return;
 	}
 	texts = mem_alloc((names.count + 1) * sizeof(*texts));
@@ -152,7 +163,7 @@ void tables_find_missing(struct tables *tables)
 	names.at = texts;
 	missing_find(&names, setup->analyses, setup->analysis_count, setup->periods,
 		     &tables->missing);
-	tables->missing_names = names.count;
+	tables->missing_names = known;
 	free(texts);
 }
 

@@ -11,8 +11,7 @@
  *
  * Threads are the exception: a shard closes its window when it is needed next (shard.h).
  */
-#ifndef SILLAGE_ENGINE_TABLES_TABLES_H
-#define SILLAGE_ENGINE_TABLES_TABLES_H
+#pragma once
 
 #include "base/hash.h"
 #include "base/mem.h"
@@ -84,10 +83,12 @@ struct tables {
 	struct thread *other; /* the sum of shards' others, for a report; NULL: none yet */
 	VEC(struct event_name *) names; /* by name id */
 	struct name_ids name_ids;
-	VEC(uint32_t) class_names; /* name id by class index */
-	char *domain;              /* of the trace; NULL: it names none */
-	struct missing missing;    /* for so many names, and that domain: */
-	size_t missing_names;      /* SIZE_MAX: to be found */
+	VEC(uint32_t) class_names;        /* name id by class index */
+	char *domain;                     /* of the trace, as that of struct event_names */
+	const char *tracer;               /* the same; it stays (missing_kept) */
+	const struct event_names *beside; /* the same */
+	struct missing missing;           /* for so many names, here and beside, and that domain: */
+	size_t missing_names;             /* SIZE_MAX: to be found */
 	struct keyed_rows keyed_rows;
 	struct longest *longest, *longest_total; /* of the open window, and of those closed */
 	struct pairs pairs;
@@ -104,7 +105,10 @@ struct cpu *tables_cpu(struct tables *tables, uint64_t id); /* made when new */
 void tables_set_classes(struct tables *tables, const struct plan *plan);
 void tables_add_class(struct tables *tables, const char *name);
 bool tables_has_event(const struct tables *tables, const char *name); /* among the classes */
-void tables_set_domain(struct tables *tables, const char *domain);    /* may be NULL */
+/* Both may be NULL. */
+void tables_set_domain(struct tables *tables, const char *domain, const char *tracer);
+/* Of other traces; may grow, and outlives the tables; NULL: there are none. */
+void tables_set_beside(struct tables *tables, const struct event_names *beside);
 /* Brings `missing` up to date. */
 void tables_find_missing(struct tables *tables);
 
@@ -123,5 +127,3 @@ void tables_close_window(struct tables *tables, bool keep);
 
 /* Asserts what has to hold between two rounds.  It walks over everything: see CHECKS_ON. */
 void tables_check(const struct tables *tables);
-
-#endif

@@ -36,7 +36,6 @@ static bool is_within(const struct worker *worker, uint64_t ts)
 	assert_hot(worker->has_slice);
 	assert_hot(worker->slice_begin_ns <= ts);
 	assert_hot(ts < worker->slice_end_ns);
-	(void)ts;
 	return worker->since >= worker->slice_begin_ns;
 }
 
@@ -309,8 +308,6 @@ void worker_on_switch(struct worker *worker, void *state, const struct trace_eve
 	const struct value *v = event->values;
 	char prev_scratch[NAME_BYTES], next_scratch[NAME_BYTES];
 
-	(void)state;
-	(void)user;
 	if (!worker->chunk->has_switches || !(event->present & (1u << PREV_TID)) ||
 	    !(event->present & (1u << NEXT_TID))) {
 		return;
@@ -385,8 +382,6 @@ void worker_on_fork(struct worker *worker, void *state, const struct trace_event
 	struct record *record;
 	uint32_t group;
 
-	(void)state;
-	(void)user;
 	if (!(event->present & (1u << TID))) {
 		return;
 	}
@@ -441,8 +436,6 @@ void worker_on_exec(struct worker *worker, void *state, const struct trace_event
 	char scratch[NAME_BYTES];
 	uint32_t group;
 
-	(void)state;
-	(void)user;
 	if (!(event->present & (1u << TID)) || tid == 0) {
 		return;
 	}
@@ -483,8 +476,6 @@ void worker_on_process(struct worker *worker, void *state, const struct trace_ev
 	uint32_t index;
 	char scratch[NAME_BYTES];
 
-	(void)state;
-	(void)user;
 	if (!(event->present & (1u << TID)) || !(event->present & (1u << PID)) || tid == 0) {
 		return;
 	}
@@ -508,8 +499,6 @@ void worker_on_container(struct worker *worker, void *state, const struct trace_
 	int32_t tid = (int32_t)event_i64(event, TID, 0);
 	struct record *record;
 
-	(void)state;
-	(void)user;
 	if (!event_has(event, LEVEL) || tid == 0 || inum == 0 || inum > UINT32_MAX) {
 		return;
 	}

@@ -19,7 +19,6 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	struct guard *guard = current;
 	const uint8_t *at = info->si_addr;
 
-	(void)context;
 	if (guard && at >= guard->begin && at < guard->end) {
 		siglongjmp(guard->jump, 1);
 	}

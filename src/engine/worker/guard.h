@@ -14,8 +14,7 @@
  *     }
  *     guard_leave();
  */
-#ifndef SILLAGE_ENGINE_WORKER_GUARD_H
-#define SILLAGE_ENGINE_WORKER_GUARD_H
+#pragma once
 
 #include <setjmp.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ struct guard {
 /* A thread has at most one guard at a time. */
 void guard_enter(struct guard *guard, const void *bytes, size_t len);
 void guard_leave(void);
-
-#endif

@@ -61,7 +61,7 @@ uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 	uint64_t numbers[ROW_KEY_NAME_BYTES / sizeof(uint64_t)];
 
 	memcpy(numbers, key.name, sizeof(key.name));
-	return worker_numbers(worker, numbers, sizeof(numbers) / sizeof(numbers[0]));
+	return worker_numbers(worker, numbers, ARRAY_COUNT(numbers));
 }
 
 /* ---- keyed rows ---- */

@@ -4,7 +4,6 @@
 #include "engine/worker/records.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "query/fields.h"

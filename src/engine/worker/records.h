@@ -4,8 +4,7 @@
  * They lie in the worker's draft, in the order they are made, until the slice ends.  A group is
  * referred to by its index in the draft, a record by its number in the chunk.
  */
-#ifndef SILLAGE_ENGINE_WORKER_RECORDS_H
-#define SILLAGE_ENGINE_WORKER_RECORDS_H
+#pragma once
 
 #include <string.h>
 
@@ -83,5 +82,3 @@ static inline struct record *worker_add(struct worker *worker, uint32_t group, u
 	index = partial_add_record(worker->draft, group, ts, kind);
 	return &worker->draft->records.at[index];
 }
-
-#endif

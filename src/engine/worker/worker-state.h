@@ -2,8 +2,7 @@
  * worker-state: what the parts of the worker share: worker.c (packets, events, slices), records.c
  * (groups and records), cpu.c (which thread runs) and handlers.c (what handlers of analyses call).
  */
-#ifndef SILLAGE_ENGINE_WORKER_WORKER_STATE_H
-#define SILLAGE_ENGINE_WORKER_WORKER_STATE_H
+#pragma once
 
 #include "base/hash.h"
 #include "ctf/clock.h"
@@ -114,5 +113,3 @@ void worker_note_gap(struct worker *worker, uint64_t ts);
 void worker_to_slice(struct worker *worker, uint64_t ts);
 /* The chunk ends: notes which thread runs. */
 void worker_note_last(struct worker *worker);
-
-#endif

@@ -34,8 +34,7 @@
  * its records are made in time order, and time stamps are never outside their packet nor before
  * that of the event before.  What cannot be decoded is a gap and a fault, never an error.
  */
-#ifndef SILLAGE_ENGINE_WORKER_WORKER_H
-#define SILLAGE_ENGINE_WORKER_WORKER_H
+#pragma once
 
 #include "engine/contract/chunk.h"
 #include "engine/contract/setup.h"
@@ -50,5 +49,3 @@ void worker_free(struct worker *worker); /* NULL is fine */
 
 /* Fills in chunk->partial.  Never fails: what cannot be decoded is in the faults of the partial. */
 void worker_run_chunk(struct worker *worker, struct chunk *chunk);
-
-#endif

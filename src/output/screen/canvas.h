@@ -3,8 +3,7 @@
  *
  * Nothing is drawn beyond it, however small it is.
  */
-#ifndef SILLAGE_OUTPUT_SCREEN_CANVAS_H
-#define SILLAGE_OUTPUT_SCREEN_CANVAS_H
+#pragma once
 
 #include "output/screen/view.h"
 
@@ -21,5 +20,3 @@ void canvas_put_at(const struct canvas *canvas, int line, int column, enum view_
 
 /* The next line, from its begin. */
 void canvas_put_line(struct canvas *canvas, enum view_style style, const char *text);
-
-#endif

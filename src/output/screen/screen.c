@@ -64,7 +64,7 @@ int screen_open(struct err *err)
 	}
 	is_open = true;
 	(void)atexit(restore);
-	for (size_t i = 0; i < sizeof(fatal) / sizeof(fatal[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(fatal); i++) {
 		(void)signal(fatal[i], on_fatal);
 	}
 	(void)cbreak();
@@ -106,10 +106,9 @@ static void put(void *user, int line, int column, enum view_style style, const c
 		[STYLE_PHASE + 5] = COLOR_PAIR(8),
 	};
 
-	(void)user;
 	assert(line >= 0 && line < LINES);
 	assert(column >= 0 && column < COLS);
-	assert((size_t)style < sizeof(attributes) / sizeof(attributes[0]));
+	assert((size_t)style < ARRAY_COUNT(attributes));
 	(void)attrset((int)attributes[style]);
 	(void)mvaddstr(line, column, text);
 }
@@ -155,7 +154,7 @@ static int key_of(int key)
 		{ KEY_BTAB, VIEW_KEY_BACK_TAB },
 	};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(keys); i++) {
 		if (keys[i].theirs == key) {
 			return keys[i].ours;
 		}

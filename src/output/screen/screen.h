@@ -3,8 +3,7 @@
  *
  * There is one terminal, so these functions have no object.
  */
-#ifndef SILLAGE_OUTPUT_SCREEN_SCREEN_H
-#define SILLAGE_OUTPUT_SCREEN_SCREEN_H
+#pragma once
 
 #include "base/err.h"
 #include "output/screen/view.h"
@@ -20,5 +19,3 @@ void screen_draw(struct view *view);
 /* Passes the keys that were pressed to the view.  False: the user quits, or the terminal is gone.
  */
 bool screen_keys(struct view *view);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * If they do not all fit, those around the shown one, with < and > where some are left out.
  */
-#ifndef SILLAGE_OUTPUT_SCREEN_TABS_H
-#define SILLAGE_OUTPUT_SCREEN_TABS_H
+#pragma once
 
 #include "output/screen/canvas.h"
 
@@ -19,5 +18,3 @@ void tabs_draw_groups(struct canvas *canvas, const struct snapshot *snapshot,
 /* The lists of the chosen one. */
 void tabs_draw_lists(const struct view *view, struct canvas *canvas,
 		     const struct snapshot *snapshot, const struct analysis *chosen);
-
-#endif

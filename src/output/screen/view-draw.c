@@ -47,7 +47,7 @@ static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
 /* When the window was, and how much was in it. */
 static void window_text(char *text, size_t size, const struct report *report, bool has_date)
 {
-	uint64_t length = report->end - report->begin;
+	uint64_t length = report_covered_ns(report);
 	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
 	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
 		lag[UNITS_TEXT_MAX] = "", date[UNITS_TEXT_MAX] = "";
@@ -92,35 +92,55 @@ static void draw_header(const struct view *view, struct canvas *canvas,
 	}
 }
 
-static void draw_bar(const struct canvas *canvas, int line, int column, int width, uint64_t cpu,
-		     double share)
+/* The figure of a row that has this key; 0: the table has none. */
+static uint64_t figure_of(const struct table *table, const struct report_row *row, const char *key)
 {
-	char text[VIEW_LINE_MAX], bar[VIEW_LINE_MAX];
-	int room = width - 8 - 9, filled;
+	for (unsigned int c = 0; c < COLUMNS_MAX && table->columns[c].key; c++) {
+		if (strcmp(table->columns[c].key, key) == 0) {
+			return row->values[c];
+		}
+	}
+	return 0;
+}
 
-	room = room < 1 ? 1 : room > (int)sizeof(bar) - 1 ? (int)sizeof(bar) - 1 : room;
-	filled = (int)(share * room + 0.5);
-	filled = filled > room ? room : filled;
-	memset(bar, '|', (size_t)filled);
-	bar[filled] = '\0';
-	(void)snprintf(text, sizeof(text), "%4" PRIu64 " [%*s%6.1f%%]", cpu, room, "", share * 100);
+static const char *fill(char text[VIEW_LINE_MAX], char letter, int count)
+{
+	assert(count < VIEW_LINE_MAX);
+	memset(text, letter, (size_t)count);
+	text[count] = '\0';
+	return text;
+}
+
+/* "|||||    ???": busy, idle, unknown.  The number is the share of the time that is known. */
+static void draw_bar(const struct canvas *canvas, int line, int column, int width,
+		     const struct table *table, const struct report_row *cpu)
+{
+	double busy = (double)figure_of(table, cpu, "busy_ns");
+	double known = busy + (double)figure_of(table, cpu, "idle_ns");
+	double all = known + (double)figure_of(table, cpu, "unknown_ns");
+	char text[VIEW_LINE_MAX], share[16] = "     ? ";
+	int room = width - 8 - 9, bar, gap;
+
+	room = room < 1 ? 1 : room > VIEW_LINE_MAX / 2 ? VIEW_LINE_MAX / 2 : room;
+	gap = all > known ? (int)((all - known) / all * room + 0.999) : 0;
+	bar = all > 0 ? (int)(busy / all * room + 0.5) : 0;
+	bar = bar < room - gap ? bar : room - gap;
+	assert(gap >= 0 && gap <= room && bar >= 0);
+	if (known > 0) {
+		(void)snprintf(share, sizeof(share), "%6.1f%%", busy / known * 100);
+	}
+	(void)snprintf(text, sizeof(text), "%4" PRIu64 " [%*s%.7s]", cpu->id, room, "", share);
 	canvas_put_at(canvas, line, column, STYLE_PLAIN, text);
-	canvas_put_at(canvas, line, column + 6, STYLE_BAR, bar);
+	canvas_put_at(canvas, line, column + 6, STYLE_BAR, fill(text, '|', bar));
+	canvas_put_at(canvas, line, column + 6 + room - gap, STYLE_DIM, fill(text, '?', gap));
 }
 
-static int by_id(const void *left, const void *right)
-{
-	const struct report_row *a = *(const struct report_row *const *)left;
-	const struct report_row *b = *(const struct report_row *const *)right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
+ORDER_POINTERS(by_id, struct report_row, UP(id))
 
 /* CPUs side by side, as many as their lines have room for. */
 static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 {
 	const struct report_table *table = snapshot_table(snapshot, "cpu", SCOPE_CPU);
-	uint64_t length = snapshot->report.end - snapshot->report.begin;
 	const struct report_row **rows;
 	int across, lines, width;
 
@@ -141,7 +161,7 @@ static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 	width = canvas->columns / across;
 	for (size_t i = 0; i < table->row_count && (int)i / across < lines; i++) {
 		draw_bar(canvas, canvas->line + (int)i / across, (int)i % across * width, width,
-			 rows[i]->id, length ? (double)rows[i]->values[0] / (double)length : 0);
+			 table->table, rows[i]);
 	}
 	lines = ((int)table->row_count + across - 1) / across < lines
 			? ((int)table->row_count + across - 1) / across
@@ -322,14 +342,19 @@ static void draw_missing(struct canvas *canvas, const struct analysis *analysis,
 		count++;
 	}
 	if (count == 0) {
-		canvas_put_line(canvas, STYLE_DIM, "nothing was asked for");
+		canvas_put_line(
+			canvas, STYLE_DIM,
+			analysis_rare(analysis)->missing_of
+				? "nothing was asked for, or another trace of the session has it"
+				: "another trace of the session has it");
 		return;
 	}
 	says = missing_text(events + first, count, false);
 	(void)snprintf(text, sizeof(text), "not recorded: %s", says);
 	canvas_put_line(canvas, STYLE_WARNING, text);
 	free(says);
-	says = missing_commands(events + first, count, "\n", (size_t)canvas->columns);
+	says = missing_commands(snapshot->report.tracer, events + first, count, "\n",
+				(size_t)canvas->columns);
 	for (char *line = says, *rest = says; line; line = rest) {
 		(void)strsep(&rest, "\n");
 		canvas_put_line(canvas, STYLE_PLAIN, line);
@@ -414,7 +439,7 @@ static void draw_detail(const struct view *view, struct canvas *canvas,
 	static const enum scope scopes[] = { SCOPE_THREAD, SCOPE_KEYED, SCOPE_LONGEST };
 
 	canvas_put_line(canvas, STYLE_BOLD, view->detail_name);
-	for (size_t s = 0; s < sizeof(scopes) / sizeof(scopes[0]); s++) {
+	for (size_t s = 0; s < ARRAY_COUNT(scopes); s++) {
 		for (size_t t = 0; t < snapshot->report.table_count; t++) {
 			const struct report_table *table = &snapshot->report.tables[t];
 
@@ -491,10 +516,10 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 	};
 
 	canvas->line++;
-	for (size_t i = view->browses; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = view->browses; i < ARRAY_COUNT(lines); i++) {
 		canvas_put_line(canvas, STYLE_PLAIN, lines[i]);
 	}
-	for (size_t i = 0; view->browses && i < sizeof(more) / sizeof(more[0]); i++) {
+	for (size_t i = 0; view->browses && i < ARRAY_COUNT(more); i++) {
 		canvas_put_line(canvas, STYLE_PLAIN, more[i]);
 	}
 }

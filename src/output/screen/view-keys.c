@@ -261,7 +261,7 @@ static bool move_key(struct view *view, int key)
 		{ VIEW_KEY_END, VIEW_LAST }, { 't', VIEW_NEXT_TRACE },
 	};
 
-	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(moves); i++) {
 		if (moves[i].key == key) {
 			view_ask(view, moves[i].move);
 			return true;

@@ -5,8 +5,7 @@
  *   view-draw.c  drawing, on a canvas.h, with tabs.h
  *   view-keys.c  keys
  */
-#ifndef SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H
-#define SILLAGE_OUTPUT_SCREEN_VIEW_STATE_H
+#pragma once
 
 #include "base/mem.h"
 #include "output/format.h"
@@ -79,5 +78,3 @@ size_t view_group(const struct snapshot *snapshot, size_t group);
 /* Fills @listing; the caller frees its rows. */
 void view_list(const struct view *view, const struct report_table *table,
 	       struct view_listing *listing);
-
-#endif

@@ -22,13 +22,8 @@ struct view *view_new(void)
 
 static void free_traces(struct view *view)
 {
-	for (size_t t = 0; t < view->traces.count; t++) {
-		struct view_trace *trace = view->traces.at[t];
-
-		for (size_t i = 0; i < trace->windows.count; i++) {
-			snapshot_free(trace->windows.at[i]);
-		}
-		vec_fini(&trace->windows);
+	VEC_EACH_OF(&view->traces, trace) {
+		vec_free_each(&trace->windows, snapshot_free);
 		free(trace->key);
 		free(trace->host);
 		free(trace->session);

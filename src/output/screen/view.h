@@ -13,8 +13,7 @@
  * While it is paused or shows an older window, new windows are stored but not shown.  It draws text
  * through a function, so that any surface will do: screen.c, the unit tests.
  */
-#ifndef SILLAGE_OUTPUT_SCREEN_VIEW_H
-#define SILLAGE_OUTPUT_SCREEN_VIEW_H
+#pragma once
 
 #include "output/snapshot.h"
 
@@ -102,5 +101,3 @@ enum view_move view_take_move(struct view *view, const char **ret_time);
 bool view_key(struct view *view, int key);
 /* Draws all of it; the surface is empty. */
 void view_draw(struct view *view, int lines, int columns, view_put *put, void *user);
-
-#endif

@@ -21,10 +21,16 @@ void json_known_missing(struct json *json, const struct report *report,
 			json_open(json, "missing", '[');
 			is_open = true;
 		}
-		missing_command(missing, command);
 		json_open(json, NULL, '{');
 		json_text(json, "event", missing->event);
-		json_text(json, "command", command);
+		if (missing->near) {
+			json_text(json, "near", missing->near);
+		} else if (report->tracer) {
+			json_text(json, "tracer", report->tracer);
+		} else {
+			missing_command(missing, command);
+			json_text(json, "command", command);
+		}
 		json_close(json, '}');
 	}
 	if (is_open) {

@@ -2,8 +2,7 @@
  * json-known: what a report does not know, as members of its line: what was not recorded, not
  * selected, or not stored.
  */
-#ifndef SILLAGE_OUTPUT_SINKS_JSON_KNOWN_H
-#define SILLAGE_OUTPUT_SINKS_JSON_KNOWN_H
+#pragma once
 
 #include "output/sink.h"
 
@@ -17,5 +16,3 @@ void json_known_missing(struct json *json, const struct report *report,
 void json_known_whole(struct json *json, const struct report *report, size_t first);
 /* What only a part of the time has; left out if nothing is. */
 void json_known_parts(struct json *json, const struct output *output, const struct report *report);
-
-#endif

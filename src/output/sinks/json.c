@@ -15,7 +15,6 @@
 #include "output/notice.h"
 #include "output/sinks/json-known.h"
 #include "phases/phases.h"
-#include "version.h"
 
 static void put_trace(struct json *json, const struct trace_identity *trace)
 {
@@ -43,7 +42,7 @@ static void start(struct output *output)
 	struct json json;
 
 	json_begin_object(&json, output->out, "start");
-	json_text(&json, "version", SILLAGE_VERSION);
+	json_version(&json);
 	json_open(&json, "analyses", '[');
 	for (size_t i = 0; output->analyses[i]; i++) {
 		json_text(&json, NULL, output->analyses[i]->name);
@@ -353,6 +352,9 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	}
 	json_moment(&json, "begin", report->begin);
 	json_moment(&json, "end", report->end);
+	if (report->span_count > 0) {
+		json_u64(&json, "covered_ns", report_covered_ns(report));
+	}
 	if (report->kind == REPORT_WINDOW) {
 		json_bool(&json, "complete", report->complete);
 	} else if (report->kind == REPORT_SO_FAR) {

@@ -11,8 +11,7 @@
  * written with json_end_line() and has no newline within, so that readers may take a line at a
  * time.
  */
-#ifndef SILLAGE_OUTPUT_SINKS_JSON_H
-#define SILLAGE_OUTPUT_SINKS_JSON_H
+#pragma once
 
 #include "output/sink.h"
 
@@ -24,5 +23,3 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 void json_capture(FILE *out, const struct capture_result *capture);
 /* The keys of each analysis, for doc/json.md. */
 void json_describe(FILE *out, const struct analysis *const *list);
-
-#endif

@@ -10,7 +10,6 @@
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
 #include "output/format.h"
-#include "output/sink.h"
 #include "version.h"
 
 /* ---- description ---- */
@@ -47,7 +46,7 @@ static const char *class_of(const struct column *column)
 static const char *const histogram_titles[] = {
 	"count", "minimum", "average", "maximum", "standard deviation", "99th percentile"
 };
-#define HISTOGRAM_TITLES (sizeof(histogram_titles) / sizeof(histogram_titles[0]))
+#define HISTOGRAM_TITLES ARRAY_COUNT(histogram_titles)
 
 static void put_column_of(struct json *json, const struct column *column)
 {
@@ -363,7 +362,6 @@ static void start(struct output *output)
 static void report_tables(struct output *output, const struct trace_identity *trace,
 			  const struct report *report)
 {
-	(void)trace;
 	for (size_t i = 0; report->kind == REPORT_TOTAL && i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];
 
@@ -375,7 +373,6 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 
 static void end(struct output *output, const struct run_summary *summary)
 {
-	(void)summary;
 	json_close(output->state, ']');
 	json_close(output->state, '}');
 	json_end_line(output->state);

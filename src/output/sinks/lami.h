@@ -9,8 +9,7 @@
  *
  * output.state points to a struct json, which the sink writes with.
  */
-#ifndef SILLAGE_OUTPUT_SINKS_LAMI_H
-#define SILLAGE_OUTPUT_SINKS_LAMI_H
+#pragma once
 
 #include "output/sink.h"
 
@@ -18,5 +17,3 @@ extern const struct sink sink_lami;
 
 /* Describes the table classes of @list (lami --metadata). */
 void lami_describe(FILE *out, const struct analysis *const *list);
-
-#endif

@@ -12,6 +12,7 @@
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/notice.h"
+#include "output/sinks/text-distributions.h"
 #include "phases/phases.h"
 #include "text/text-table.h"
 
@@ -20,8 +21,7 @@
 #define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut */
 #define PATH_WIDTH  52 /* paths, on a wide terminal */
 #define BAR_WIDTH   16
-#define WHO_WIDTH   41 /* when an instance ended, and its thread */
-#define FREQ_WIDTH  40
+#define WHO_WIDTH   41  /* when an instance ended, and its thread */
 #define WIDE        100 /* terminals at least this wide show bars */
 #define PROSE_WIDTH 120
 
@@ -102,91 +102,6 @@ static void put_figures(FILE *out, const struct report_table *table)
 	}
 }
 
-/* ---- distributions ---- */
-
-/* A line of a distribution: @count values; the longest line has @most. */
-static void put_bar(FILE *out, uint64_t begin, uint64_t end, uint64_t count, uint64_t most)
-{
-	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX];
-	int filled = (int)((double)count / (double)most * FREQ_WIDTH + 0.5);
-
-	(void)fprintf(out, "  %9s .. %-9s %10s  ", units_ns(low, begin),
-		      end > begin ? units_ns(high, end) : "", units_count(text, count));
-	for (int k = 0; k < filled; k++) {
-		(void)fputc('|', out);
-	}
-	(void)fputc('\n', out);
-}
-
-static uint64_t most_of(const uint64_t *counts, uint64_t count)
-{
-	uint64_t most = 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		most = counts[i] > most ? counts[i] : most;
-	}
-	return most;
-}
-
-static void put_powers(FILE *out, const struct histogram *histogram)
-{
-	uint64_t powers[HISTOGRAM_POWERS], most;
-	unsigned int first = HISTOGRAM_POWERS, last = 0;
-
-	histogram_powers(histogram, powers);
-	most = most_of(powers, HISTOGRAM_POWERS);
-	for (unsigned int i = 0; i < HISTOGRAM_POWERS; i++) {
-		first = powers[i] > 0 && i < first ? i : first;
-		last = powers[i] > 0 ? i : last;
-	}
-	for (unsigned int i = first; i <= last; i++) {
-		put_bar(out, (uint64_t)1 << i, i < 63 ? (uint64_t)2 << i : 0, powers[i], most);
-	}
-}
-
-static void put_bins(FILE *out, const struct histogram *histogram, uint64_t count)
-{
-	uint64_t counts[HISTOGRAM_BINS_MAX], most;
-	double width = (double)(histogram->max - histogram->min) / (double)count;
-
-	histogram_bins(histogram, counts, count);
-	most = most_of(counts, count);
-	for (uint64_t i = 0; i < count; i++) {
-		put_bar(out, histogram->min + (uint64_t)(width * (double)i),
-			histogram->min + (uint64_t)(width * (double)(i + 1)), counts[i], most);
-	}
-}
-
-/* The distributions in the rows of a table that are shown. */
-static void put_freq(FILE *out, const struct output *output, const struct report_table *table)
-{
-	size_t top =
-		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
-	char name[CELL_MAX], title[2 * CELL_MAX];
-
-	for (size_t r = 0; r < top; r++) {
-		for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
-			const struct column *column = &table->table->columns[i];
-			const struct histogram *histogram =
-				column->kind == COLUMN_HISTOGRAM
-					? column_histogram(table->rows[r].values, i)
-					: NULL;
-
-			if (histogram) {
-				format_row(name, table->table, &table->rows[r], CELL_MAX - 1);
-				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
-					       name[0] ? " of " : "", name);
-				(void)fprintf(out, "  %s\n", title);
-				if (output->bins > 0) {
-					put_bins(out, histogram, output->bins);
-				} else {
-					put_powers(out, histogram);
-				}
-			}
-		}
-	}
-}
-
 /* ---- tables ---- */
 
 #define LABELS_LOOKED_AT 10 /* rows: a table may have thousands */
@@ -249,13 +164,16 @@ static void add_column(text_columns *columns, const char *title, int width, int 
 	(void)snprintf(column->title, sizeof(column->title), "%s", title);
 }
 
-static void add_cells(text_columns *columns, const struct output *output, const struct cell *cells,
-		      size_t count)
+/* Of pairs many threads wait at a time: their shares are of the window, and may be above 100 %. */
+static void add_cells(text_columns *columns, const struct output *output, const struct table *table,
+		      const struct cell *cells, size_t count)
 {
+	const char *share = scope_is_of_pairs(table->scope) ? "OF TIME" : "SHARE";
+
 	for (size_t i = 0; i < count; i++) {
 		add_column(columns, format_title(&cells[i]), 10, 1, false);
 		if (cells[i].column->is_share) {
-			add_column(columns, "SHARE", 8, 1, false);
+			add_column(columns, share, 8, 1, false);
 			if (output->columns >= WIDE) {
 				add_column(columns, "", BAR_WIDTH, 2, true);
 			}
@@ -268,7 +186,7 @@ static void add_columns(text_columns *columns, const struct output *output,
 			size_t count)
 {
 	add_column(columns, format_title_of(table), names, 2, true);
-	add_cells(columns, output, cells, count);
+	add_cells(columns, output, table->table, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
 		add_column(columns, "ENDED", 12, 2, true);
 		add_column(columns, "THREAD (TID)", WHO_WIDTH - 16, 2, true);
@@ -334,7 +252,8 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
 	int names = name_width(output, table);
-	size_t shown = cells_shown(output, table, names, cells, format_parts(table, cells));
+	size_t all = format_parts(table, cells);
+	size_t shown = cells_shown(output, table, names, cells, all);
 	struct text_table to = { .out = out,
 				 .bold = output_bold(output),
 				 .plain = output_normal(output) };
@@ -343,6 +262,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	if (count == 0) {
 		return;
 	}
+	format_keep_order(table, output->display, cells, all, shown);
 	add_columns(&columns, output, table, names, cells, shown);
 	to.columns = columns.at;
 	to.count = columns.count;
@@ -388,7 +308,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_TOTAL] = "total  ",
 		[REPORT_SO_FAR] = "total so far  ",
 	};
-	uint64_t length = report->end - report->begin;
+	uint64_t length = report_covered_ns(report);
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
@@ -408,6 +328,10 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	}
 	if (!report->complete) {
 		(void)fputs("  ! incomplete", out);
+	}
+	if (report->span_count > 0) {
+		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, length),
+			      units_ns(end, report->end - report->begin));
 	}
 	put_losses(out, report);
 	(void)fputc('\n', out);
@@ -450,9 +374,11 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 	put_wrapped(out, output, "not recorded:", text);
 	free(text);
 	if (report->kind != REPORT_WINDOW || report->seq == 0) {
-		text = missing_commands(report->missing, report->missing_count, "\n  ",
-					prose_width(output) - 2);
-		(void)fprintf(out, "to record it:\n  %s\n", text);
+		text = missing_commands(report->tracer, report->missing, report->missing_count,
+					"\n  ", prose_width(output) - 2);
+		if (text[0]) {
+			(void)fprintf(out, "to record it:\n  %s\n", text);
+		}
 		free(text);
 	}
 }
@@ -531,7 +457,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 			put_rows(out, output, report, table);
 		}
 		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
-			put_freq(out, output, table);
+			text_put_distributions(out, output, table);
 		}
 	}
 	(void)fputc('\n', out);

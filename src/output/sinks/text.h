@@ -10,11 +10,8 @@
  *
  * Lines are as wide as the terminal, else 120 columns; cells that do not fit are left out.
  */
-#ifndef SILLAGE_OUTPUT_SINKS_TEXT_H
-#define SILLAGE_OUTPUT_SINKS_TEXT_H
+#pragma once
 
 #include "output/sink.h"
 
 extern const struct sink sink_text;
-
-#endif

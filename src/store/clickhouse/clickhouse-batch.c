@@ -6,7 +6,6 @@
 #include "store/rows/head.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,7 +260,7 @@ static void put_head(struct clickhouse_encoder *encoder, const struct store_item
 	} else {
 		put_null(part);
 	}
-	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(figures); i++) {
 		put_number(part, (int64_t)figures[i]);
 	}
 	put_known_text(part, head.lists);

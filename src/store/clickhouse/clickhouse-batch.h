@@ -1,8 +1,7 @@
 /*
  * clickhouse-batch: rows of some windows, as statements that are ready to be sent.
  */
-#ifndef SILLAGE_STORE_CLICKHOUSE_BATCH_H
-#define SILLAGE_STORE_CLICKHOUSE_BATCH_H
+#pragma once
 
 #include "store/clickhouse/clickhouse-tables.h"
 #include "store/rows/item.h"
@@ -37,5 +36,3 @@ void clickhouse_encode_gap(struct clickhouse_encoder *encoder, const struct stor
 			   struct clickhouse_batch *batch);
 /* A batch was lost: traces have to be named again. */
 void clickhouse_encoder_forget(struct clickhouse_encoder *encoder);
-
-#endif

@@ -11,13 +11,12 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "store/clickhouse/clickhouse-rows.h"
 #include "store/clickhouse/clickhouse-tables.h"
-#include "store/clickhouse/http.h"
 #include "store/clickhouse/mirror-rows.h"
 #include "store/rows/item.h"
 
 #define RANGES_MAX 200 /* in one statement */
-#define FIELDS_MAX 6
 
 struct news_trace {
 	char id[STORE_TRACE_TEXT];
@@ -32,91 +31,6 @@ struct clickhouse_news {
 	VEC(struct clickhouse_trace) traces;
 	VEC(struct news_trace) by_id; /* sorted */
 };
-
-/* ---- answers ---- */
-
-/* False: the row is impossible. */
-typedef bool take_fn(void *user, char *const *fields, const size_t *lens);
-
-/* Rows of an answer, @count fields each. */
-struct rows {
-	const char *name;
-	size_t count;
-	take_fn *take;
-	void *user;
-	VEC(char) rest; /* of a row whose end has not come */
-};
-
-static int damaged(const struct rows *rows, struct err *err)
-{
-	return err_raise(err, -EREMOTEIO, "%s: damaged: a row is impossible", rows->name);
-}
-
-static int take_row(struct rows *rows, char *line, size_t len, struct err *err)
-{
-	char *fields[FIELDS_MAX];
-	size_t lens[FIELDS_MAX], count = 0;
-
-	assert(rows->count <= FIELDS_MAX);
-	for (char *at = line, *end = line + len;; at++) {
-		char *tab = memchr(at, '\t', (size_t)(end - at));
-
-		if (count == rows->count) {
-			return damaged(rows, err);
-		}
-		fields[count] = at;
-		lens[count++] = (size_t)((tab ? tab : end) - at);
-		if (!tab) {
-			break;
-		}
-		at = tab;
-	}
-	if (count != rows->count) {
-		return damaged(rows, err);
-	}
-	line[len] = '\0';
-	for (size_t i = 0; i < count; i++) {
-		fields[i][lens[i]] = '\0';
-	}
-	return rows->take(rows->user, fields, lens) ? 0 : damaged(rows, err);
-}
-
-static int on_data(void *user, const char *data, size_t len, struct err *err)
-{
-	struct rows *rows = user;
-	size_t begin = 0;
-	char *end;
-	int r = 0;
-
-	if (rows->rest.count + len > CLICKHOUSE_ROW_BYTES_MAX) {
-		return damaged(rows, err);
-	}
-	vec_append(&rows->rest, data, len);
-	while (r == 0 && begin < rows->rest.count &&
-	       (end = memchr(rows->rest.at + begin, '\n', rows->rest.count - begin))) {
-		size_t row = (size_t)(end - rows->rest.at) - begin;
-
-		r = take_row(rows, rows->rest.at + begin, row, err);
-		begin += row + 1;
-	}
-	memmove(rows->rest.at, rows->rest.at + begin, rows->rest.count - begin);
-	rows->rest.count -= begin;
-	return r;
-}
-
-static int ask(struct clickhouse_news *news, const char *statement, size_t fields, take_fn *take,
-	       void *user, struct err *err)
-{
-	struct rows rows = { .name = news->url.shown, .count = fields, .take = take, .user = user };
-	const struct http_request request = {
-		.body = statement, .len = strlen(statement), .on_data = on_data, .user = &rows
-	};
-	int r = http_run(news->http, &request, 1, err);
-
-	r = r == 0 && rows.rest.count > 0 ? damaged(&rows, err) : r;
-	vec_fini(&rows.rest);
-	return r;
-}
 
 /* ---- opening ---- */
 
@@ -147,9 +61,7 @@ void clickhouse_news_close(struct clickhouse_news *news)
 	}
 	http_free(news->http);
 	clickhouse_url_fini(&news->url);
-	for (size_t i = 0; i < news->traces.count; i++) {
-		const struct clickhouse_trace *trace = &news->traces.at[i];
-
+	VEC_EACH(&news->traces, trace) {
 		free(trace->id);
 		free(trace->uuid);
 		free(trace->host);
@@ -170,11 +82,7 @@ const char *clickhouse_news_name(const struct clickhouse_news *news)
 
 /* ---- traces ---- */
 
-static int by_id(const void *left, const void *right)
-{
-	return strcmp(((const struct news_trace *)left)->id,
-		      ((const struct news_trace *)right)->id);
-}
+ORDER(by_id, struct news_trace, UP_TEXT(id))
 
 static const struct news_trace *find(const struct clickhouse_news *news, const char *id)
 {
@@ -195,7 +103,7 @@ static char *text_of(char *field, size_t len)
 	return mem_strdup(field);
 }
 
-static bool take_trace(void *user, char *const *fields, const size_t *lens)
+static int take_trace(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
 	struct clickhouse_news *news = user;
 
@@ -258,19 +166,18 @@ int clickhouse_news_traces(struct clickhouse_news *news, struct err *err)
 		free(state);
 		return r;
 	}
-	r = ask(news,
+	r = clickhouse_rows(
+		news->http,
 		"SELECT `trace`, `uuid`, `host`, `session`, `domain`, `path` FROM `traces` FINAL"
 		" FORMAT TabSeparated",
-		6, take_trace, news, err);
+		NULL, 6, take_trace, news, err);
 	for (size_t i = known; i < news->traces.count; i++) {
 		struct news_trace *one = vec_push(&news->by_id);
 
 		one->number = (uint32_t)i;
 		(void)snprintf(one->id, sizeof(one->id), "%s", news->traces.at[i].id);
 	}
-	if (news->by_id.count > 1) {
-		qsort(news->by_id.at, news->by_id.count, sizeof(news->by_id.at[0]), by_id);
-	}
+	vec_sort(&news->by_id, by_id);
 	assert(news->by_id.count == news->traces.count);
 	free(news->traces_state);
 	news->traces_state = r < 0 ? (free(state), NULL) : state;
@@ -340,7 +247,7 @@ struct news_windows {
 	void *user;
 };
 
-static bool take_window(void *user, char *const *fields, const size_t *lens)
+static int take_window(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
 	const struct news_windows *windows = user;
 	const struct news_trace *trace = find(windows->news, fields[0]);
@@ -371,7 +278,7 @@ int clickhouse_news_windows(struct clickhouse_news *news, const struct store_new
 				     "ORDER BY `trace`, `level`, `begin`, `version` DESC"
 				     " LIMIT 1 BY `trace`, `level`, `begin`");
 
-		r = ask(news, statement, 5, take_window, &windows, err);
+		r = clickhouse_rows(news->http, statement, NULL, 5, take_window, &windows, err);
 		free(statement);
 	}
 	return r;
@@ -384,7 +291,7 @@ struct counts {
 	uint64_t *ret;
 };
 
-static bool take_count(void *user, char *const *fields, const size_t *lens)
+static int take_count(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
 	const struct counts *counts = user;
 	const struct news_trace *trace = find(counts->news, fields[0]);
@@ -413,7 +320,7 @@ int clickhouse_news_count(struct clickhouse_news *news, const struct store_news_
 		char *statement = statement_of(news, "SELECT `trace`, uniqExact(`level`, `begin`)",
 					       ranges + at, some, "GROUP BY `trace`");
 
-		r = ask(news, statement, 2, take_count, &counts, err);
+		r = clickhouse_rows(news->http, statement, NULL, 2, take_count, &counts, err);
 		free(statement);
 	}
 	return r;
@@ -425,7 +332,7 @@ struct next {
 	uint64_t count, begin;
 };
 
-static bool take_next(void *user, char *const *fields, const size_t *lens)
+static int take_next(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
 	struct next *next = user;
 
@@ -454,7 +361,7 @@ int clickhouse_news_next(struct clickhouse_news *news, const struct store_news_r
 					 is_last ? "SELECT count(), max(`begin`)"
 						 : "SELECT count(), min(`begin`)",
 					 &near, 1, "");
-		r = ask(news, statement, 2, take_next, &next, err);
+		r = clickhouse_rows(news->http, statement, NULL, 2, take_next, &next, err);
 		free(statement);
 	}
 	*ret_begin = next.begin;
@@ -467,7 +374,7 @@ struct news_span {
 	uint64_t first, last;
 };
 
-static bool take_span(void *user, char *const *fields, const size_t *lens)
+static int take_span(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
 	struct news_span *span = user;
 
@@ -479,11 +386,11 @@ int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint
 			 struct err *err)
 {
 	struct news_span span = { 0, 0 };
-	int r = news->has_windows
-			? ask(news,
-			      "SELECT min(`begin`), max(`end`) FROM `windows` FORMAT TabSeparated",
-			      2, take_span, &span, err)
-			: 0;
+	int r = news->has_windows ? clickhouse_rows(news->http,
+						    "SELECT min(`begin`), max(`end`) FROM "
+						    "`windows` FORMAT TabSeparated",
+						    NULL, 2, take_span, &span, err)
+				  : 0;
 
 	*ret_first = span.first;
 	*ret_last = span.last;
@@ -495,7 +402,7 @@ struct gaps {
 	void *user;
 };
 
-static bool take_gap(void *user, char *const *fields, const size_t *lens)
+static int take_gap(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
 	const struct gaps *gaps = user;
 	uint64_t begin, end, windows;
@@ -527,7 +434,7 @@ int clickhouse_news_gaps(struct clickhouse_news *news, uint64_t begin, uint64_t 
 			       " ORDER BY `begin`, `end` FORMAT TabSeparated",
 			       begin < INT64_MAX ? begin : INT64_MAX,
 			       end < INT64_MAX ? end : INT64_MAX);
-	r = ask(news, statement, 4, take_gap, &gaps, err);
+	r = clickhouse_rows(news->http, statement, NULL, 4, take_gap, &gaps, err);
 	free(statement);
 	return r;
 }

@@ -5,8 +5,7 @@
  * A server has no order in which windows came: they are looked for by trace and begin, each time
  * with few statements, so callers ask for what is near to the newest ones, as a rule.
  */
-#ifndef SILLAGE_STORE_CLICKHOUSE_NEWS_H
-#define SILLAGE_STORE_CLICKHOUSE_NEWS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int clickhouse_news_span(struct clickhouse_news *news, uint64_t *ret_first, uint
 			 struct err *err);
 int clickhouse_news_gaps(struct clickhouse_news *news, uint64_t begin, uint64_t end,
 			 clickhouse_gap_fn *each, void *user, struct err *err);
-
-#endif

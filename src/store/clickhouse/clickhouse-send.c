@@ -52,9 +52,7 @@ static int send_parts(struct clickhouse_link *link, const struct clickhouse_batc
 	VEC(struct http_request) requests = { 0 };
 	int r;
 
-	for (size_t i = 0; i < batch->parts.count; i++) {
-		const struct clickhouse_part *part = &batch->parts.at[i];
-
+	VEC_EACH(&batch->parts, part) {
 		if (is_wanted(part->table)) {
 			*vec_push(&requests) = (struct http_request){ .body = part->body.at,
 								      .len = part->body.count };

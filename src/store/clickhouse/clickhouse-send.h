@@ -1,8 +1,7 @@
 /*
  * clickhouse-send: sends batches to a server, whose tables it makes where they lack.
  */
-#ifndef SILLAGE_STORE_CLICKHOUSE_SEND_H
-#define SILLAGE_STORE_CLICKHOUSE_SEND_H
+#pragma once
 
 #include "store/clickhouse/clickhouse-batch.h"
 
@@ -21,5 +20,3 @@ int clickhouse_send(struct clickhouse_link *link, const struct clickhouse_batch 
 		    struct err *err);
 /* Of a batch that the server refuses: which traces it names, if it takes that. */
 void clickhouse_send_traces(struct clickhouse_link *link, const struct clickhouse_batch *batch);
-
-#endif

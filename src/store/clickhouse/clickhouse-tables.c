@@ -38,7 +38,7 @@ static void add(struct clickhouse_table *table, const char *name, size_t len,
 {
 	struct clickhouse_column *column = &table->columns[table->count++];
 
-	assert(table->count <= sizeof(table->columns) / sizeof(table->columns[0]));
+	assert(table->count <= ARRAY_COUNT(table->columns));
 	(void)snprintf(column->name, sizeof(column->name), "%.*s", (int)len, name);
 	column->type = type;
 	column->is_key = is_key;
@@ -316,27 +316,26 @@ static int begin_store(struct http *http, const struct clickhouse_url *url, stru
 	return r;
 }
 
-static int check_version(struct http *http, const struct clickhouse_url *url, bool *ret_is_begun,
-			 struct err *err)
+/* 0: there is none yet. */
+static int find_version(struct http *http, const struct clickhouse_url *url,
+			unsigned long long *ret, struct err *err)
 {
 	char *found = NULL;
 	int r = http_ask(http,
 			 "SELECT max(`version`) FROM `store` WHERE `id` = 'sillage'"
 			 " FORMAT TabSeparated",
 			 false, &found, err);
-	unsigned long long version;
 
 	if (r < 0) {
 		return r;
 	}
-	version = strtoull(found, NULL, 10);
+	*ret = strtoull(found, NULL, 10);
 	free(found);
-	*ret_is_begun = version > 0;
-	if (version > STORE_VERSION) {
+	if (*ret > STORE_VERSION) {
 		return err_raise(err, -EINVAL,
 				 "%s: a store of version %llu, of a newer sillage; this one knows "
 				 "version %d",
-				 url->shown, version, STORE_VERSION);
+				 url->shown, *ret, STORE_VERSION);
 	}
 	return 0;
 }
@@ -348,7 +347,7 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 			       " FROM system.tables WHERE `database` = '%s' FORMAT TabSeparated",
 			       url->database);
 	char *tables = NULL;
-	bool is_begun = false;
+	unsigned long long version = 0;
 	int r = http_ask(http, ask, true, &tables, err);
 
 	free(ask);
@@ -363,11 +362,12 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 		r = err_raise(err, -EINVAL, "%s: a database, but no store of sillage", url->shown);
 	}
 	if (r == 0 && *tables) {
-		r = check_version(http, url, &is_begun, err);
+		r = find_version(http, url, &version, err);
 	}
-	if (r == 0 && !is_begun) {
-		r = may_make ? begin_store(http, url, err)
-			     : err_raise(err, -ENOENT, "%s: is no store: it is empty", url->shown);
+	if (r == 0 && may_make && version < STORE_VERSION) {
+		r = begin_store(http, url, err);
+	} else if (r == 0 && version == 0) {
+		r = err_raise(err, -ENOENT, "%s: is no store: it is empty", url->shown);
 	}
 	free(tables);
 	return r;

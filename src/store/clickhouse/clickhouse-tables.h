@@ -8,8 +8,7 @@
  * written below.  A window has a head, a row of `windows`, for each list of analyses that runs had:
  * `run` is that list.
  */
-#ifndef SILLAGE_STORE_CLICKHOUSE_TABLES_H
-#define SILLAGE_STORE_CLICKHOUSE_TABLES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ bool clickhouse_take_int(const char *text, size_t len, int64_t *ret);
 bool clickhouse_take_version(const char *text, size_t len, uint64_t *ret);
 /* A time in ns since the epoch, or a length. */
 bool clickhouse_take_ns(const char *text, size_t len, uint64_t *ret);
-
-#endif

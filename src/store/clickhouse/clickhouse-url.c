@@ -49,7 +49,7 @@ static int take_number(const char *name, const char *value, struct clickhouse_ur
 		{ "spool-size", units_parse_size, &url->spool_bytes },
 	};
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
 		if (strcmp(all[i].name, name) == 0) {
 			if (all[i].parse(value, all[i].to) < 0 || *all[i].to == 0) {
 				return err_raise(err, -EINVAL, "%s: %s=%s: no %s", url->shown, name,
@@ -209,7 +209,7 @@ void clickhouse_url_fini(struct clickhouse_url *url)
 	char *const all[] = { url->shown, url->address,  url->database, url->user,
 			      url->ca,    url->password, url->spool,    url->cluster };
 
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
 		free(all[i]);
 	}
 	*url = (struct clickhouse_url){ 0 };

@@ -12,8 +12,7 @@
  *     spool-size=SIZE     at most so much (1G)
  *     cluster=NAME        the server is a shard of this cluster: DATABASE_all shows what all have
  */
-#ifndef SILLAGE_STORE_CLICKHOUSE_URL_H
-#define SILLAGE_STORE_CLICKHOUSE_URL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct clickhouse_url {
  * read. */
 int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err);
 void clickhouse_url_fini(struct clickhouse_url *url);
-
-#endif

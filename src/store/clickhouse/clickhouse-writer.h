@@ -5,8 +5,7 @@
  *
  * All functions belong to one thread at a time; events come from it and from the sender's.
  */
-#ifndef SILLAGE_STORE_CLICKHOUSE_WRITER_H
-#define SILLAGE_STORE_CLICKHOUSE_WRITER_H
+#pragma once
 
 #include "base/err.h"
 #include "store/clickhouse/sender.h"
@@ -34,5 +33,3 @@ void clickhouse_writer_flush(struct clickhouse_writer *writer);
 /* After that: tries to note windows that were lost. */
 void clickhouse_writer_note(struct clickhouse_writer *writer, const struct store_gap *gap);
 void clickhouse_writer_close(struct clickhouse_writer *writer);
-
-#endif

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 /* One interface, whatever library it uses for TLS.  Debian 12 has both. */
 static const char *const files[] = { "libcurl-gnutls.so.4", "libcurl.so.4" };
 
@@ -29,7 +31,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static bool find_all(void *file)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
 		void *found = dlsym(file, functions[i].name);
 
 		if (!found) {
@@ -43,7 +45,7 @@ static bool find_all(void *file)
 /* It stays as long as the process: threads of it may run. */
 static void load(void)
 {
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !is_loaded; i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(files) && !is_loaded; i++) {
 		void *file = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
 
 		is_loaded = file && find_all(file);

@@ -4,8 +4,7 @@
  * Linked, it and the thirty libraries that it needs would cost each run of sillage 24 of 42 ms of
  * start-up; few runs have such a URL.
  */
-#ifndef SILLAGE_STORE_CURL_LIBRARY_H
-#define SILLAGE_STORE_CURL_LIBRARY_H
+#pragma once
 
 #include <curl/curl.h>
 
@@ -47,5 +46,3 @@ int curl_library_load(struct err *err);
 
 /* After curl_library_load(). */
 const struct curl_library *curl_library(void);
-
-#endif

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/units.h"
 #include "store/clickhouse/curl-library.h"
 
@@ -18,6 +19,7 @@
 #define STATUS_OK      200
 
 struct transfer {
+	struct http *http;
 	CURL *easy;
 	const struct http_request *request; /* NULL: it is free */
 	char error[CURL_ERROR_SIZE];
@@ -33,6 +35,7 @@ struct http {
 	CURLM *multi;
 	struct curl_slist *headers;
 	char *with_database, *without;
+	uint64_t heard; /* monotonic ns: when the server last said something */
 	struct transfer transfers[HTTP_PARALLEL];
 };
 
@@ -46,6 +49,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 	long status = 0;
 
 	assert_hot(transfer->request);
+	transfer->http->heard = now_monotonic_ns();
 	(void)curl->easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
 	if (status == STATUS_OK && transfer->request->on_data) {
 		transfer->failure = transfer->request->on_data(transfer->request->user, data, len,
@@ -99,6 +103,7 @@ struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop)
 		mem_printf("%s?wait_end_of_query=1&send_progress_in_http_headers=1", url->address);
 	http->with_database = mem_printf("%s&database=%s", http->without, url->database);
 	for (size_t i = 0; i < HTTP_PARALLEL; i++) {
+		http->transfers[i].http = http;
 		http->transfers[i].easy = curl->easy_init();
 		set_up(http, http->transfers[i].easy);
 	}
@@ -120,6 +125,11 @@ void http_free(struct http *http)
 	free(http->with_database);
 	free(http->without);
 	free(http);
+}
+
+const char *http_name(const struct http *http)
+{
+	return http->url->shown;
 }
 
 static void begin(struct http *http, struct transfer *transfer, const struct http_request *request)
@@ -183,7 +193,7 @@ static bool refuses_for_good(const char *said)
 	};
 	long code = strncmp(said, "Code: ", 6) == 0 ? strtol(said + 6, NULL, 10) : 0;
 
-	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(codes); i++) {
 		if (codes[i] == code) {
 			return true;
 		}
@@ -268,6 +278,7 @@ int http_run(struct http *http, const struct http_request *requests, size_t coun
 	size_t next = 0, running = 0;
 	int r = 0;
 
+	http->heard = now_monotonic_ns();
 	while (r == 0 && (next < count || running > 0)) {
 		int active;
 
@@ -282,7 +293,8 @@ int http_run(struct http *http, const struct http_request *requests, size_t coun
 		if (r == 0 && active > 0 && (size_t)active == running) {
 			(void)curl->multi_poll(http->multi, NULL, 0, HTTP_POLL_MS, NULL);
 		}
-		if (r == 0 && running > 0 && http->stop && atomic_load(http->stop)) {
+		if (r == 0 && running > 0 && http->stop &&
+		    (atomic_load(http->stop) || now_must_hang_up(http->heard))) {
 			r = err_raise(err, -EINTR, "%s: interrupted", http->url->shown);
 		}
 	}

@@ -3,8 +3,7 @@
  *
  * All functions belong to one thread at a time.
  */
-#ifndef SILLAGE_STORE_HTTP_H
-#define SILLAGE_STORE_HTTP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -25,9 +24,11 @@ struct http_request {
 	void *user;
 };
 
-/* @stop: becomes true if the caller wants to end; NULL: never.  Both outlive it. */
+/* @stop: becomes true if the caller wants to end; NULL: never, and a server may be silent for long
+ * after a signal.  Both outlive it. */
 struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop);
-void http_free(struct http *http); /* NULL is fine */
+void http_free(struct http *http);              /* NULL is fine */
+const char *http_name(const struct http *http); /* of the server, for messages */
 
 /*
  * Makes all requests, several at a time, and waits for them.  Negative: one failed, with the
@@ -44,5 +45,3 @@ int http_run(struct http *http, const struct http_request *requests, size_t coun
 /* One statement, whose answer is short: a text that the caller frees.  Fails as above. */
 int http_ask(struct http *http, const char *statement, bool has_no_database, char **ret,
 	     struct err *err);
-
-#endif

@@ -15,11 +15,6 @@
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
 
-int mirror_rows_damaged(const struct mirror_rows *rows, struct err *err)
-{
-	return err_raise(err, -EREMOTEIO, "damaged: a row of %s is impossible", rows->table->name);
-}
-
 /* ---- fields ---- */
 
 size_t mirror_unescape(char *text, size_t len)
@@ -100,9 +95,7 @@ static int take_field(struct mirror_rows *rows, size_t at, char *text, size_t le
 
 static void bind_window(const struct mirror_rows *rows, sqlite3_stmt *to)
 {
-	(void)sqlite3_bind_int64(to, 1, rows->level);
-	(void)sqlite3_bind_int64(to, 2, rows->begin);
-	(void)sqlite3_bind_int64(to, 3, rows->trace);
+	sqlite_bind(to, 1, rows->level, rows->begin, rows->trace);
 }
 
 /* The window that a row is of, and the row's version.  check_columns() has seen to it that the
@@ -133,10 +126,7 @@ static bool take_place(struct mirror_rows *rows, char *const *fields, const size
 
 int mirror_rows_prepare(struct mirror *mirror, struct err *err)
 {
-	const struct {
-		sqlite3_stmt **to;
-		const char *text;
-	} all[] = {
+	const struct sqlite_statement all[] = {
 		{ &mirror->find_version, "SELECT version FROM windows WHERE level = ? AND begin = ?"
 					 " AND trace = ?" },
 		{ &mirror->find_others, "SELECT version, analyses FROM other_heads WHERE level = ?"
@@ -157,15 +147,13 @@ int mirror_rows_prepare(struct mirror *mirror, struct err *err)
 			   " version)) STRICT, WITHOUT ROWID",
 			   err);
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
-		r = sqlite_prepare(mirror->db, mirror->url.shown, all[i].text, all[i].to, err);
-	}
-	return r;
+	return r < 0 ? r
+		     : sqlite_prepare_all(mirror->db, mirror->url.shown, all, ARRAY_COUNT(all),
+					  err);
 }
 
 void mirror_rows_fini(struct mirror_rows *rows)
 {
-	vec_fini(&rows->rest);
 	vec_fini(&rows->others);
 }
 
@@ -199,13 +187,6 @@ static bool is_number(const struct mirror_rows *rows, char *const *fields, const
 
 	free(text);
 	return is_so;
-}
-
-static char *text_of(sqlite3_stmt *row, int at)
-{
-	const char *text = (const char *)sqlite3_column_text(row, at);
-
-	return mem_strdup(text ? text : "");
 }
 
 static int put_other(struct mirror_rows *rows, const struct store_head *all, const char *lists,
@@ -243,7 +224,9 @@ static int take_older_head(struct mirror_rows *rows, char *const *fields, const 
 	    is_number(rows, fields, lens, "end", sqlite3_column_int64(find, 3)) &&
 	    is_number(rows, fields, lens, "complete", sqlite3_column_int64(find, 4)) &&
 	    is_number(rows, fields, lens, "events", sqlite3_column_int64(find, 5))) {
-		head = (struct store_head){ text_of(find, 0), text_of(find, 1), text_of(find, 2) };
+		head = (struct store_head){ sqlite_text_or_empty(find, 0),
+					    sqlite_text_or_empty(find, 1),
+					    sqlite_text_or_empty(find, 2) };
 		store_head_others(&older, head.lists, &others);
 		store_head_join(&head, &others);
 	}
@@ -313,69 +296,31 @@ static bool is_row_current(struct mirror_rows *rows)
 	return rows->own_version >= rows->version;
 }
 
-static int take_row(struct mirror_rows *rows, char *line, size_t len, struct err *err)
+int mirror_rows_take(void *user, char *const *fields, const size_t *lens, struct err *err)
 {
-	char *fields[STORE_COLUMNS_MAX + 4];
-	size_t lens[STORE_COLUMNS_MAX + 4], count = 0;
-	int r;
+	struct mirror_rows *rows = user;
+	int r = 1;
 
-	assert(rows->table->count <= sizeof(fields) / sizeof(fields[0]));
-	for (char *at = line, *end = line + len;; at++) {
-		char *tab = memchr(at, '\t', (size_t)(end - at));
-
-		if (count == rows->table->count) {
-			return mirror_rows_damaged(rows, err);
-		}
-		fields[count] = at;
-		lens[count++] = (size_t)((tab ? tab : end) - at);
-		if (!tab) {
-			break;
-		}
-		at = tab;
-	}
-	if (count != rows->table->count) {
-		return mirror_rows_damaged(rows, err);
-	}
 	if ((rows->of_windows || rows->of_heads) && !take_place(rows, fields, lens)) {
-		return mirror_rows_damaged(rows, err);
-	}
-	if (rows->of_windows && !is_row_current(rows)) {
 		return 0;
 	}
+	if (rows->of_windows && !is_row_current(rows)) {
+		return 1;
+	}
 	if (rows->of_heads && rows->is_same_window) {
-		return rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
+		r = rows->trace < 0 ? 0 : take_older_head(rows, fields, lens, err);
+		return r < 0 ? r : 1;
 	}
 	if (rows->of_heads && (r = forget_others(rows, err)) < 0) {
 		return r;
 	}
 	r = 1;
-	for (size_t i = 0; r > 0 && i < count; i++) {
+	for (size_t i = 0; r > 0 && i < rows->table->count; i++) {
 		r = take_field(rows, i, fields[i], lens[i]);
 	}
-	if (r < 0) {
-		return mirror_rows_damaged(rows, err);
+	if (r != 1) { /* of no trace that is wanted; or impossible */
+		return r == 0;
 	}
-	return r > 0 ? step(rows, rows->insert, err) : 0;
-}
-
-int mirror_rows_take(void *user, const char *data, size_t len, struct err *err)
-{
-	struct mirror_rows *rows = user;
-	size_t begin = 0;
-	char *end;
-	int r = 0;
-
-	if (rows->rest.count + len > CLICKHOUSE_ROW_BYTES_MAX) {
-		return mirror_rows_damaged(rows, err);
-	}
-	vec_append(&rows->rest, data, len);
-	while (r == 0 && begin < rows->rest.count &&
-	       (end = memchr(rows->rest.at + begin, '\n', rows->rest.count - begin))) {
-		r = take_row(rows, rows->rest.at + begin, (size_t)(end - rows->rest.at) - begin,
-			     err);
-		begin = (size_t)(end - rows->rest.at) + 1;
-	}
-	memmove(rows->rest.at, rows->rest.at + begin, rows->rest.count - begin);
-	rows->rest.count -= begin;
-	return r;
+	r = step(rows, rows->insert, err);
+	return r < 0 ? r : 1;
 }

@@ -2,8 +2,7 @@
  * mirror-rows: rows that a server of ClickHouse sends, in its format TabSeparated, go into a table
  * of the mirror.  Internal to the mirror.
  */
-#ifndef SILLAGE_STORE_MIRROR_ROWS_H
-#define SILLAGE_STORE_MIRROR_ROWS_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdbool.h>
@@ -41,7 +40,6 @@ struct mirror_rows {
 	bool of_heads;        /* they are the heads, the newest of each window first */
 	bool of_windows;      /* only of those whose heads are there */
 	const char *analysis; /* of these rows; NULL: of all analyses */
-	VEC(char) rest;       /* of a row whose end has not come */
 	/* The window of the last row, and that row's version. */
 	int64_t level, begin, trace;
 	uint64_t own_version;
@@ -55,14 +53,9 @@ struct mirror_rows {
 int mirror_rows_prepare(struct mirror *mirror, struct err *err);
 void mirror_rows_fini(struct mirror_rows *rows);
 
-/* Says that a row is impossible. */
-int mirror_rows_damaged(const struct mirror_rows *rows, struct err *err);
 /* Takes "\t", "\n", "\\", "\0" and the like back, in place.  Returns the length that is left. */
 size_t mirror_unescape(char *text, size_t len);
 /* The number of the trace in the mirror; -1: it is none that is wanted. */
 int64_t mirror_trace_number(const struct mirror *mirror, const char *name, size_t len);
-/* Takes a piece of a reply, from @user, a mirror_rows; lines may be cut anywhere.  -EREMOTEIO if it
- * is damaged. */
-int mirror_rows_take(void *user, const char *data, size_t len, struct err *err);
-
-#endif
+/* Takes a row of a reply (clickhouse_row); @user: a mirror_rows. */
+int mirror_rows_take(void *user, char *const *fields, const size_t *lens, struct err *err);

@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "store/clickhouse/clickhouse-rows.h"
 #include "store/clickhouse/mirror-rows.h"
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite.h"
@@ -163,7 +164,6 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 {
 	struct clickhouse_table *table = table_of(mirror, number);
 	struct mirror_rows rows = { .mirror = mirror, .table = table };
-	struct http_request request = { .on_data = mirror_rows_take, .user = &rows };
 	char *select, *insert;
 	int r;
 
@@ -177,14 +177,11 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 	}
 	select = select_text(mirror, table, where);
 	insert = insert_text(table);
-	request.body = select;
-	request.len = strlen(select);
 	r = sqlite_run(mirror->db, mirror->url.shown, "BEGIN", err);
 	r = r < 0 ? r : sqlite_prepare(mirror->db, mirror->url.shown, insert, &rows.insert, err);
-	r = r < 0 ? r : http_run(mirror->http, &request, 1, err);
-	if (r == 0 && rows.rest.count > 0) {
-		r = mirror_rows_damaged(&rows, err);
-	}
+	r = r < 0 ? r
+		  : clickhouse_rows(mirror->http, select, table->name, table->count,
+				    mirror_rows_take, &rows, err);
 	(void)sqlite3_finalize(rows.insert);
 	r = r < 0 ? r : sqlite_run(mirror->db, mirror->url.shown, "COMMIT", err);
 	mirror_rows_fini(&rows);
@@ -282,10 +279,7 @@ static int number_traces(struct mirror *mirror, const char *lines, struct err *e
 		}
 		*vec_push(&mirror->traces) = mem_printf("%.*s", STORE_TRACE_TEXT - 1, at);
 	}
-	if (mirror->traces.count > 1) {
-		qsort(mirror->traces.at, mirror->traces.count, sizeof(mirror->traces.at[0]),
-		      by_name);
-	}
+	vec_sort(&mirror->traces, by_name);
 	for (size_t i = 0; i < mirror->traces.count; i++) {
 		if (kept > 0 && strcmp(mirror->traces.at[kept - 1], mirror->traces.at[i]) == 0) {
 			free(mirror->traces.at[i]); /* two servers of a cluster have it */
@@ -409,10 +403,7 @@ void mirror_close(struct mirror *mirror)
 	for (size_t i = 0; i < CLICKHOUSE_TABLES_MAX; i++) {
 		free(mirror->tables[i]);
 	}
-	for (size_t i = 0; i < mirror->traces.count; i++) {
-		free(mirror->traces.at[i]);
-	}
-	vec_fini(&mirror->traces);
+	vec_free_each(&mirror->traces, free);
 	free(mirror->wanted);
 	sqlite_close(mirror->db);
 	http_free(mirror->http);

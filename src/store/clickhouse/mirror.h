@@ -5,8 +5,7 @@
  * So there is one reader (store/reader.h).  Traces are there from the beginning, the heads of
  * windows after mirror_heads(), and their rows after mirror_rows().
  */
-#ifndef SILLAGE_STORE_MIRROR_H
-#define SILLAGE_STORE_MIRROR_H
+#pragma once
 
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -39,5 +38,3 @@ int mirror_threads(struct mirror *mirror, uint64_t level, uint64_t begin, uint64
 /* Fetches their rows of one list. */
 int mirror_rows(struct mirror *mirror, size_t analysis, size_t table, uint64_t level,
 		uint64_t begin, uint64_t end, struct err *err);
-
-#endif

@@ -8,8 +8,7 @@
  * reader: the heads of its windows are sent when all other rows are there.  A batch whose sending
  * was cut is sent again; its rows replace themselves.
  */
-#ifndef SILLAGE_STORE_SENDER_H
-#define SILLAGE_STORE_SENDER_H
+#pragma once
 
 #include "store/clickhouse/clickhouse-batch.h"
 
@@ -42,5 +41,3 @@ uint64_t sender_settled(struct sender *sender);
 bool sender_has_lost(struct sender *sender);
 /* Ends when all is sent, or waits in the spool, or is lost.  NULL is fine. */
 void sender_close(struct sender *sender);
-
-#endif

@@ -81,10 +81,7 @@ static char *own_path(const char *in, const struct clickhouse_url *url, unsigned
 
 static int prepare_all(struct spool *spool, struct err *err)
 {
-	const struct {
-		sqlite3_stmt **statement;
-		const char *sql;
-	} all[] = {
+	const struct sqlite_statement all[] = {
 		{ &spool->put, "INSERT INTO batches(number, windows, begin, \"end\", rows,"
 			       " lost, lost_begin, lost_end, why, bytes)"
 			       " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
@@ -98,12 +95,8 @@ static int prepare_all(struct spool *spool, struct err *err)
 		{ &spool->drop_parts, "DELETE FROM parts WHERE number = ?" },
 		{ &spool->windows, "SELECT sum(windows) FROM batches WHERE number >= ?" },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
-		r = sqlite_prepare(spool->db, spool->path, all[i].sql, all[i].statement, err);
-	}
-	return r;
+	return sqlite_prepare_all(spool->db, spool->path, all, ARRAY_COUNT(all), err);
 }
 
 static int begin_file(struct spool *spool, const struct clickhouse_url *url, struct err *err)
@@ -279,8 +272,7 @@ static int put_part(struct spool *spool, const struct clickhouse_batch *batch, s
 
 	assert(!ZSTD_isError(len));
 	assert(table);
-	(void)sqlite3_bind_int64(spool->put_part, 1, batch->number);
-	(void)sqlite3_bind_int64(spool->put_part, 2, (int64_t)nth);
+	sqlite_bind(spool->put_part, 1, batch->number, nth);
 	(void)sqlite3_bind_text(spool->put_part, 3, table->name, -1, SQLITE_STATIC);
 	(void)sqlite3_bind_int64(spool->put_part, 4, (int64_t)part->body.count);
 	(void)sqlite3_bind_blob64(spool->put_part, 5, packed, len, SQLITE_STATIC);
@@ -311,7 +303,7 @@ static int put_batch(struct spool *spool, const struct clickhouse_batch *batch, 
 	};
 	int at = 0;
 
-	for (; at < (int)(sizeof(figures) / sizeof(figures[0])); at++) {
+	for (; at < (int)ARRAY_COUNT(figures); at++) {
 		(void)sqlite3_bind_int64(put, at + 1, figures[at]);
 	}
 	(void)sqlite3_bind_text(put, at + 1, batch->gap.why, -1, SQLITE_STATIC);

@@ -4,8 +4,7 @@
  * One process has a file at a time.  A run that died leaves its file, and the next one that has the
  * same store sends what is there.
  */
-#ifndef SILLAGE_STORE_SPOOL_H
-#define SILLAGE_STORE_SPOOL_H
+#pragma once
 
 #include "store/clickhouse/clickhouse-batch.h"
 
@@ -35,5 +34,3 @@ int spool_set_aside(struct spool *spool, int64_t number, const char *why, struct
 int spool_drop(struct spool *spool, int64_t number, struct err *err);
 /* Windows in batches from @number on. */
 uint64_t spool_windows(const struct spool *spool, int64_t number);
-
-#endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/tables/columns.h"
 #include "store/rows/schema.h"
 
 static void name_lists(const struct report *report, FILE *out)
@@ -34,13 +35,66 @@ static void name_unknown(const struct report *report, FILE *out)
 {
 	for (size_t i = 0; i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];
+		const struct column *columns = table->table->columns;
+		char name[STORE_NAME_MAX], before = ':';
 
-		if (table->unknown) {
-			(void)fprintf(out, "%s.%zu:%u ", table->analysis->name,
-				      (size_t)(table->table - table->analysis->tables),
-				      table->unknown);
+		if (!table->unknown) {
+			continue;
+		}
+		store_table_name(table->analysis, (size_t)(table->table - table->analysis->tables),
+				 name);
+		(void)fprintf(out, "%s.%s", table->analysis->name, name);
+		for (unsigned int c = 0; c < column_count(table->table); c++) {
+			if (report_is_unknown(table, c)) {
+				(void)fprintf(out, "%c%s", before, columns[c].key);
+				before = ',';
+			}
+		}
+		(void)fputs(before == ':' ? ": " : " ", out);
+	}
+}
+
+/* Behind "cpu.2:" or "cpu.cpu_threads:" of the text; NULL: it is not there. */
+static const char *behind(const char *text, const char *analysis, const char *table)
+{
+	char word[2 * STORE_NAME_MAX];
+	const char *at;
+
+	(void)snprintf(word, sizeof(word), "%s.%s:", analysis, table);
+	for (at = text; (at = strstr(at, word)); at++) {
+		if (at == text || at[-1] == ' ') {
+			return at + strlen(word);
 		}
 	}
+	return NULL;
+}
+
+uint16_t store_head_unknown(const char *unknown, const struct analysis *analysis, size_t t)
+{
+	const struct table *table = &analysis->tables[t];
+	char name[STORE_NAME_MAX], number[24];
+	uint16_t ret = 0;
+	const char *at;
+
+	(void)snprintf(number, sizeof(number), "%zu", t);
+	at = behind(unknown, analysis->name, number);
+	if (at) {
+		return (uint16_t)strtoul(at, NULL, 10);
+	}
+	store_table_name(analysis, t, name);
+	for (at = behind(unknown, analysis->name, name); at && *at && *at != ' ';
+	     at += *at == ',') {
+		size_t len = strcspn(at, ", ");
+
+		for (unsigned int c = 0; c < column_count(table); c++) {
+			bool is_it = strlen(table->columns[c].key) == len &&
+				     memcmp(table->columns[c].key, at, len) == 0;
+
+			ret |= (uint16_t)(is_it ? 1u << c : 0);
+		}
+		at += len;
+	}
+	return ret;
 }
 
 void store_head_of(const struct report *report, struct store_head *ret)
@@ -92,8 +146,8 @@ void store_head_join(struct store_head *to, const struct store_head *more)
 	*to = (struct store_head){ lists, missing, unknown };
 }
 
-/* Whether a word such as "cpu.1:7", of which the first @len bytes count, is of an analysis that
- * is not in the list. */
+/* Whether a word such as "cpu.cpu_cpus:busy_ns", of which the first @len bytes count, is of an
+ * analysis that is not in the list. */
 static bool is_other(const char *word, size_t len, const char *lists)
 {
 	char name[STORE_NAME_MAX];

@@ -1,8 +1,7 @@
 /*
  * head: what a window says of itself beside its figures.
  */
-#ifndef SILLAGE_STORE_ROWS_HEAD_H
-#define SILLAGE_STORE_ROWS_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,11 +11,15 @@
 struct store_head {
 	char *lists;   /* "count,cpu": what was analysed */
 	char *missing; /* "cpu:sched_switch", a line each: what is not recorded */
-	char *unknown; /* "cpu.1:7 ": columns that are not known, by analysis and table */
+	char *unknown; /* "cpu.cpu_threads:run_ns,prio ": columns that are not known, by table */
 };
 
 void store_head_of(const struct report *report, struct store_head *ret);
 void store_head_fini(struct store_head *head);
+
+/* Of such a text: the columns of table @t that are unknown, bit by bit.  In stores of sillage 0.1.0
+ * it is "cpu.2:7 ": tables and columns by number, so new ones come last. */
+uint16_t store_head_unknown(const char *unknown, const struct analysis *analysis, size_t t);
 
 /* Whether "count,cpu" names the analysis. */
 bool store_head_names(const char *lists, const char *name);
@@ -24,5 +27,3 @@ bool store_head_names(const char *lists, const char *name);
 void store_head_others(const struct store_head *before, const char *lists, struct store_head *ret);
 /* Adds what @more has, of other analyses. */
 void store_head_join(struct store_head *to, const struct store_head *more);
-
-#endif

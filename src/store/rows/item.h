@@ -3,8 +3,7 @@
  *
  * Reports are valid during a callback only, and the writer is another thread.
  */
-#ifndef SILLAGE_STORE_ITEM_H
-#define SILLAGE_STORE_ITEM_H
+#pragma once
 
 #include "base/arena.h"
 #include "output/sink.h"
@@ -47,5 +46,3 @@ struct store_item *store_item_trigger(const struct trace_identity *trace,
 				      const struct trigger_event *event);
 struct store_item *store_item_capture(const struct capture_result *capture);
 void store_item_free(struct store_item *item);
-
-#endif

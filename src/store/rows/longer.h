@@ -7,8 +7,7 @@
  *
  * What is not whole has no long window: a reader takes the short ones there (reader.h).
  */
-#ifndef SILLAGE_STORE_ROWS_LONGER_H
-#define SILLAGE_STORE_ROWS_LONGER_H
+#pragma once
 
 #include "store/rows/item.h"
 
@@ -19,5 +18,3 @@ struct longer *longer_new(uint64_t length_ns, uint64_t top);
 void longer_free(struct longer *longer); /* NULL is fine */
 /* Adds a window.  The long one that it completes, which the caller frees; NULL: none. */
 struct store_item *longer_add(struct longer *longer, const struct store_item *item);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * news: what readers of both databases say of windows that land in a store (reader-news.h).
  */
-#ifndef SILLAGE_STORE_NEWS_H
-#define SILLAGE_STORE_NEWS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct store_news_range {
 };
 
 typedef void store_news_fn(void *user, uint32_t trace, const struct store_news_window *window);
-
-#endif

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -84,7 +83,7 @@ static void add_histogram(struct columns_of *columns, const char *key, uint8_t a
 	};
 	char name[STORE_NAME_MAX];
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+	for (size_t i = 0; i < ARRAY_COUNT(parts); i++) {
 		(void)snprintf(name, sizeof(name), "%s_%s", key, parts[i].name);
 		add(columns, name, parts[i].role, at, parts[i].role >= STORE_BUCKETS);
 	}
@@ -541,6 +540,23 @@ static void take_cell(const struct store_column *column, const struct store_cell
 	}
 }
 
+/* What the row's writer did not know: it is not 0.  Sums of other columns are made of those. */
+static void take_unwritten(const struct table *table, const struct store_column *columns,
+			   size_t count, const struct store_cell *cells, struct store_row *ret)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct column *of = &table->columns[columns[i].at];
+		bool is_figure = columns[i].role == STORE_VALUE || columns[i].role == STORE_COUNT;
+
+		if (columns[i].role == STORE_VALUE && of->sum_of) {
+			ret->values[columns[i].at] = report_sort_value(
+				table, (struct report_order){ .mask = of->sum_of }, &ret->row);
+		} else if (is_figure && cells[i].is_null) {
+			ret->unwritten |= (uint16_t)(1u << columns[i].at);
+		}
+	}
+}
+
 int store_take_row(const struct table *table, const struct store_column *columns, size_t count,
 		   const struct store_cell *cells, struct arena *names, struct store_row *ret)
 {
@@ -557,6 +573,7 @@ int store_take_row(const struct table *table, const struct store_column *columns
 		}
 	}
 	ret->row.values = ret->values;
+	take_unwritten(table, columns, count, cells, ret);
 	ret->row.label = ret->label;
 	if (table->scope == SCOPE_LONGEST) {
 		ret->row.instance = &ret->instance;

@@ -8,14 +8,13 @@
  * A cell is a number or a text.  store_cells() makes them of a row of a report, store_take_row()
  * makes a row of them again.  What is read is untrusted: a damaged histogram is a fault.
  */
-#ifndef SILLAGE_STORE_SCHEMA_H
-#define SILLAGE_STORE_SCHEMA_H
+#pragma once
 
 #include <stdio.h>
 
 #include "engine/tables/report.h"
 
-#define STORE_VERSION     1
+#define STORE_VERSION     2 /* 1: that of sillage 0.1.0, which is read and gone on with */
 #define STORE_NAME_MAX    64
 #define STORE_COLUMNS_MAX (16 + 8 * COLUMNS_MAX)
 
@@ -97,11 +96,10 @@ struct store_row {
 	const char *name, *label; /* in the caller's arena; label: NULL: none */
 	char keyed[ROW_KEY_NAME_BYTES];
 	uint64_t values[COLUMNS_MAX];
+	uint16_t unwritten; /* bit by bit the figures that an older version did not know */
 };
 
 /* Makes a row of cells; @ret is not moved afterwards.  -EINVAL: they are damaged.  The histograms
  * belong to the caller (columns_empty()). */
 int store_take_row(const struct table *table, const struct store_column *columns, size_t count,
 		   const struct store_cell *cells, struct arena *names, struct store_row *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * store-url: what a store is called.
  */
-#ifndef SILLAGE_STORE_ROWS_STORE_URL_H
-#define SILLAGE_STORE_ROWS_STORE_URL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
 bool store_is_clickhouse(const char *url);
 /* The file of "sqlite:FILE" or "FILE.db"; NULL: it is none.  @ret_why says why. */
 const char *store_file_of(const char *url, struct err *ret_why);
-
-#endif

@@ -76,9 +76,7 @@ int sqlite_cursor_seek(struct sqlite_cursor *cursor, const struct sqlite_place *
 		}
 	}
 	(void)sqlite3_reset(cursor->scan);
-	(void)sqlite3_bind_int64(cursor->scan, 1, place->level);
-	(void)sqlite3_bind_int64(cursor->scan, 2, place->begin);
-	(void)sqlite3_bind_int64(cursor->scan, 3, place->trace);
+	sqlite_bind(cursor->scan, 1, place->level, place->begin, place->trace);
 	cursor->is_open = true;
 	cursor->at = *place;
 	r = step(cursor);

@@ -4,8 +4,7 @@
  * A cursor goes through a table once, if the windows that are asked for come in their order; it
  * looks for a window again only where that is far ahead, or behind.
  */
-#ifndef SILLAGE_STORE_SQLITE_READ_H
-#define SILLAGE_STORE_SQLITE_READ_H
+#pragma once
 
 #include "store/sqlite/sqlite.h"
 
@@ -30,5 +29,3 @@ char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_colum
 /* The cells of the row that the cursor is at; texts are valid until it goes on. */
 void sqlite_cells(const struct sqlite_cursor *cursor, const struct store_column *columns,
 		  size_t count, struct store_cell *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * sqlite-write-state: the inside of a writer, shared by sqlite-write.c (rows) and sqlite-tables.c
  * (the tables of the analyses).
  */
-#ifndef SILLAGE_STORE_SQLITE_WRITE_STATE_H
-#define SILLAGE_STORE_SQLITE_WRITE_STATE_H
+#pragma once
 
 #include "store/rows/item.h"
 #include "store/sqlite/sqlite-write.h"
@@ -35,5 +34,3 @@ struct sqlite_writer {
 /* The table of an analysis, which is made, or gets columns, where it lacks. */
 int sqlite_table_at(struct sqlite_writer *writer, size_t a, size_t t, struct written **ret,
 		    struct err *err);
-
-#endif

@@ -4,7 +4,6 @@
 #include "store/sqlite/sqlite-write.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
@@ -16,10 +15,7 @@
 
 static int prepare_all(struct sqlite_writer *writer, struct err *err)
 {
-	const struct {
-		sqlite3_stmt **statement;
-		const char *sql;
-	} all[] = {
+	const struct sqlite_statement all[] = {
 		{ &writer->put_trace,
 		  "INSERT INTO traces(id, uuid, host, session, domain, path) VALUES(?, ?, ?, ?, ?, "
 		  "?)"
@@ -46,12 +42,8 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 		{ &writer->put_gap,
 		  "INSERT INTO gaps(begin, \"end\", windows, why) VALUES(?, ?, ?, ?)" },
 	};
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(all) / sizeof(all[0]); i++) {
-		r = sqlite_prepare(writer->db, writer->path, all[i].sql, all[i].statement, err);
-	}
-	return r;
+	return sqlite_prepare_all(writer->db, writer->path, all, ARRAY_COUNT(all), err);
 }
 
 #define WAL_TRIES    500
@@ -138,9 +130,7 @@ static void bind_text(sqlite3_stmt *statement, int at, const char *text)
 
 static void bind_place(sqlite3_stmt *statement, const struct sqlite_place *place)
 {
-	(void)sqlite3_bind_int64(statement, 1, place->level);
-	(void)sqlite3_bind_int64(statement, 2, place->begin);
-	(void)sqlite3_bind_int64(statement, 3, place->trace);
+	sqlite_bind(statement, 1, place->level, place->begin, place->trace);
 }
 
 static int put_row(struct sqlite_writer *writer, const struct written *table,
@@ -201,12 +191,9 @@ static int put_thread(struct sqlite_writer *writer, const struct report_view *vi
 	sqlite3_stmt *put = writer->put_thread;
 
 	bind_place(put, place);
-	(void)sqlite3_bind_int64(put, 4, (int32_t)(view->id >> 32));
-	(void)sqlite3_bind_int64(put, 5, (uint32_t)view->id);
-	(void)sqlite3_bind_int64(put, 6, (int32_t)(view->was >> 32));
-	(void)sqlite3_bind_int64(put, 7, (uint32_t)view->was);
-	(void)sqlite3_bind_int64(put, 8, view->is_reused);
-	(void)sqlite3_bind_int64(put, 9, view->view.pid);
+	sqlite_bind(put, 4, (int32_t)(view->id >> 32), (uint32_t)view->id,
+		    (int32_t)(view->was >> 32), (uint32_t)view->was, view->is_reused,
+		    view->view.pid);
 	bind_text(put, 10, view->view.comm);
 	if (view->view.has_prio) {
 		(void)sqlite3_bind_int64(put, 11, view->view.prio);
@@ -240,8 +227,7 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 		store_head_join(&head, stays);
 	}
 	bind_place(put, place);
-	(void)sqlite3_bind_int64(put, 4, (int64_t)report->end);
-	(void)sqlite3_bind_int64(put, 5, report->complete);
+	sqlite_bind(put, 4, report->end, report->complete);
 	if (report->has_lag) {
 		(void)sqlite3_bind_int64(put, 6, report->lag_ns);
 	} else {
@@ -296,13 +282,6 @@ static int remove_rows(struct sqlite_writer *writer, const char *lists,
 	return r < 0 ? r : sqlite_step(writer->db, writer->path, writer->remove_threads, err);
 }
 
-static char *text_of(sqlite3_stmt *row, int at)
-{
-	const char *text = (const char *)sqlite3_column_text(row, at);
-
-	return mem_strdup(text ? text : "");
-}
-
 /* The caller frees the texts of the result. */
 static int find_before(struct sqlite_writer *writer, const struct sqlite_place *place,
 		       struct window_before *ret, struct err *err)
@@ -318,8 +297,9 @@ static int find_before(struct sqlite_writer *writer, const struct sqlite_place *
 					       .is_complete = sqlite3_column_int64(row, 0),
 					       .events = (uint64_t)sqlite3_column_int64(row, 2),
 					       .end = (uint64_t)sqlite3_column_int64(row, 3),
-					       .head = { text_of(row, 1), text_of(row, 4),
-							 text_of(row, 5) } };
+					       .head = { sqlite_text_or_empty(row, 1),
+							 sqlite_text_or_empty(row, 4),
+							 sqlite_text_or_empty(row, 5) } };
 	} else if (found != SQLITE_DONE) {
 		r = sqlite_failed(writer->db, writer->path, err);
 	}
@@ -433,9 +413,7 @@ static int put_loss(struct sqlite_writer *writer, const struct store_item *item,
 	(void)sqlite3_bind_int64(put, 1, trace);
 	bind_text(put, 2, item->name);
 	bind_text(put, 3, item->stream ? item->stream : "");
-	(void)sqlite3_bind_int64(put, 4, item->packet);
-	(void)sqlite3_bind_int64(put, 5, (int64_t)item->begin);
-	(void)sqlite3_bind_int64(put, 6, (int64_t)item->end);
+	sqlite_bind(put, 4, item->packet, item->begin, item->end);
 	bind_text(put, 7, item->text);
 	return sqlite_step(writer->db, writer->path, put, err);
 }
@@ -447,8 +425,7 @@ static int put_trigger(struct sqlite_writer *writer, const struct store_item *it
 
 	(void)sqlite3_bind_int64(put, 1, trace);
 	bind_text(put, 2, item->name);
-	(void)sqlite3_bind_int64(put, 3, (int64_t)item->end);
-	(void)sqlite3_bind_int64(put, 4, (int64_t)item->begin);
+	sqlite_bind(put, 3, item->end, item->begin);
 	bind_text(put, 5, item->text);
 	return sqlite_step(writer->db, writer->path, put, err);
 }
@@ -459,8 +436,7 @@ static int put_capture(struct sqlite_writer *writer, const struct store_item *it
 
 	bind_text(put, 1, item->host ? item->host : "");
 	bind_text(put, 2, item->session ? item->session : "");
-	(void)sqlite3_bind_int64(put, 3, (int64_t)item->begin);
-	(void)sqlite3_bind_int64(put, 4, (int64_t)item->end);
+	sqlite_bind(put, 3, item->begin, item->end);
 	bind_text(put, 5, item->path ? item->path : "");
 	bind_text(put, 6, item->text);
 	return sqlite_step(writer->db, writer->path, put, err);
@@ -470,9 +446,7 @@ static int put_gap(struct sqlite_writer *writer, const struct store_gap *gap, st
 {
 	sqlite3_stmt *put = writer->put_gap;
 
-	(void)sqlite3_bind_int64(put, 1, (int64_t)gap->begin);
-	(void)sqlite3_bind_int64(put, 2, (int64_t)gap->end);
-	(void)sqlite3_bind_int64(put, 3, (int64_t)gap->windows);
+	sqlite_bind(put, 1, gap->begin, gap->end, gap->windows);
 	bind_text(put, 4, gap->why);
 	return sqlite_step(writer->db, writer->path, put, err);
 }
@@ -560,7 +534,7 @@ int sqlite_writer_remove_others(struct sqlite_writer *writer, uint64_t before, s
 	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(tables); i++) {
 		char *sql = mem_printf("DELETE FROM %s WHERE \"end\" <= %" PRIu64
 				       " AND begin < %" PRIu64,
 				       tables[i], before, before);

@@ -3,8 +3,7 @@
  *
  * All functions belong to one thread at a time.
  */
-#ifndef SILLAGE_STORE_SQLITE_WRITE_H
-#define SILLAGE_STORE_SQLITE_WRITE_H
+#pragma once
 
 #include "base/err.h"
 #include "store/rows/item.h"
@@ -36,5 +35,3 @@ int sqlite_writer_remove(struct sqlite_writer *writer, const struct sqlite_place
 			 struct err *err);
 /* Removes losses, triggers, captures and gaps that ended by then. */
 int sqlite_writer_remove_others(struct sqlite_writer *writer, uint64_t before, struct err *err);
-
-#endif

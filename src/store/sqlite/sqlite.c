@@ -172,6 +172,48 @@ int sqlite_step(sqlite3 *db, const char *path, sqlite3_stmt *statement, struct e
 	return r;
 }
 
+int sqlite_prepare_all(sqlite3 *db, const char *path, const struct sqlite_statement *all,
+		       size_t count, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = sqlite_prepare(db, path, all[i].sql, all[i].ret, err);
+	}
+	return r;
+}
+
+int sqlite_next_level(sqlite3 *db, const char *path, sqlite3_stmt *next, uint64_t *level,
+		      struct err *err)
+{
+	int r;
+
+	sqlite_bind(next, 1, *level);
+	r = sqlite3_step(next) == SQLITE_ROW ? 0 : sqlite_failed(db, path, err);
+	*level = r == 0 ? (uint64_t)sqlite3_column_int64(next, 0) : 0; /* of NULL that is 0 */
+	(void)sqlite3_reset(next);
+	return r;
+}
+
+void sqlite_bind_(sqlite3_stmt *statement, int at, const int64_t *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		(void)sqlite3_bind_int64(statement, at + (int)i, values[i]);
+	}
+}
+
+char *sqlite_text(sqlite3_stmt *row, int at)
+{
+	return mem_strdup_if((const char *)sqlite3_column_text(row, at));
+}
+
+char *sqlite_text_or_empty(sqlite3_stmt *row, int at)
+{
+	char *text = sqlite_text(row, at);
+
+	return text ? text : mem_strdup("");
+}
+
 void sqlite_close(sqlite3 *db)
 {
 	sqlite3_stmt *statement;

@@ -10,8 +10,7 @@
  *
  * `level` is the length of a window in ns, `trace` a number that `traces` gives.
  */
-#ifndef SILLAGE_STORE_SQLITE_H
-#define SILLAGE_STORE_SQLITE_H
+#pragma once
 
 #include <sqlite3.h>
 
@@ -42,14 +41,32 @@ int sqlite_failed(sqlite3 *db, const char *path, struct err *err);
 int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err);
 int sqlite_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stmt **ret,
 		   struct err *err);
+/* The same for several. */
+struct sqlite_statement {
+	sqlite3_stmt **ret;
+	const char *sql;
+};
+int sqlite_prepare_all(sqlite3 *db, const char *path, const struct sqlite_statement *all,
+		       size_t count, struct err *err);
 /* Runs a statement, without what rows it gives, and makes it ready for the next time. */
 int sqlite_step(sqlite3 *db, const char *path, sqlite3_stmt *statement, struct err *err);
+/* Binds whole numbers to the parameters of a statement from @at on. */
+#define sqlite_bind(statement, at, ...)                                                            \
+	sqlite_bind_(statement, at, (const int64_t[]){ __VA_ARGS__ },                              \
+		     ARRAY_COUNT(((const int64_t[]){ __VA_ARGS__ })))
+void sqlite_bind_(sqlite3_stmt *statement, int at, const int64_t *values, size_t count);
+/* A copy of a column's text, from malloc(); of NULL that is NULL, or the empty text. */
+char *sqlite_text(sqlite3_stmt *row, int at);
+char *sqlite_text_or_empty(sqlite3_stmt *row, int at);
 /* Ends all statements, too.  NULL is allowed. */
 void sqlite_close(sqlite3 *db);
 /* The next length of windows behind a length; NULL: there is no more.  A file of others may hold
  * anything in the column: only whole numbers are lengths, so that a walk over them ends. */
 #define SQLITE_NEXT_LEVEL                                                                          \
 	"SELECT min(level) FROM windows WHERE level > ? AND typeof(level) = 'integer'"
+/* *@level: the one before, from 0 on, and then the next one, or 0. */
+int sqlite_next_level(sqlite3 *db, const char *path, sqlite3_stmt *next, uint64_t *level,
+		      struct err *err);
 
 /* Whether a column of this name is among the rows of a statement that lists names. */
 bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
@@ -62,5 +79,3 @@ int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, st
  * is: what another user begins to write then is not seen.  -EROFS: a writer's files are there.
  */
 int sqlite_open_read(const char *path, sqlite3 **ret, bool *ret_is_new, struct err *err);
-
-#endif

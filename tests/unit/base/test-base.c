@@ -9,6 +9,8 @@
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
+#include "base/limits.h"
+#include "base/now.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/url.h"
@@ -471,6 +473,21 @@ START_TEST(is_plain)
 }
 END_TEST
 
+START_TEST(hangs_up)
+{
+	const uint64_t now = now_monotonic_ns(), hour = 3600 * NS_PER_S;
+
+	ck_assert(!now_must_hang_up(0)); /* no signal came, however long it is silent */
+	now_leave_at_ns = now + hour + STOP_PATIENCE_NS;
+	ck_assert(!now_must_hang_up(0)); /* one has just come */
+	now_leave_at_ns = now - STOP_SILENCE_NS + STOP_PATIENCE_NS;
+	ck_assert(now_must_hang_up(0));
+	ck_assert(now_must_hang_up(now - STOP_SILENCE_NS));
+	ck_assert(!now_must_hang_up(now + hour)); /* it has just said something */
+	now_leave_at_ns = 0;
+}
+END_TEST
+
 Suite *suite_base(void)
 {
 	Suite *suite = suite_create("base");
@@ -491,6 +508,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, converts_clocks);
 	tcase_add_loop_test(tcase, selects_first, 2, 60);
 	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
+	tcase_add_test(tcase, hangs_up);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -1,8 +1,7 @@
 /*
  * fixture: metadata text to a plan and a decoder, for the tests of this folder.
  */
-#ifndef SILLAGE_TESTS_UNIT_CTF_FIXTURE_H
-#define SILLAGE_TESTS_UNIT_CTF_FIXTURE_H
+#pragma once
 
 #include <check.h>
 #include <string.h>
@@ -72,5 +71,3 @@ static inline void fixture_start(struct fixture *f, const void *packet, size_t b
 		      err.text);
 	decoder_start(f->d, f->plan, &info, packet, bytes);
 }
-
-#endif

@@ -198,7 +198,6 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 {
 	struct seen *seen = user;
 
-	(void)type;
 	*vec_push(&seen->values) = *value;
 }
 

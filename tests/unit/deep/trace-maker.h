@@ -5,8 +5,7 @@
  *
  * Events go to the packet that is made next, packets to the stream that is made next.
  */
-#ifndef SILLAGE_TESTS_UNIT_DEEP_TRACE_MAKER_H
-#define SILLAGE_TESTS_UNIT_DEEP_TRACE_MAKER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -53,5 +52,3 @@ void maker_queue_exit(struct trace_maker *maker, uint64_t ts, bool is_send, int6
 
 void maker_packet(struct trace_maker *maker, uint32_t cpu, uint64_t seq_num, uint64_t discarded);
 void maker_stream(struct trace_maker *maker, const char *name);
-
-#endif

@@ -4,8 +4,7 @@
  * The clock has nanoseconds, windows are 1000 ns long.  Packets have a sequence number and a
  * counter of discarded events of 8 bits, which wraps.
  */
-#ifndef SILLAGE_TESTS_UNIT_ENGINE_ENGINE_FIXTURE_H
-#define SILLAGE_TESTS_UNIT_ENGINE_ENGINE_FIXTURE_H
+#pragma once
 
 #include <check.h>
 
@@ -47,5 +46,3 @@ void engine_fixture_packet(struct engine_fixture *fixture, struct stream *stream
 			   const struct made_packet *packet);
 
 unsigned int engine_fixture_warned(const struct engine_fixture *fixture, const char *what);
-
-#endif

@@ -40,7 +40,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 {
 	uint64_t *count = shard_thread_state(shard, thread);
 
-	(void)numbers;
 	(*count)++;
 	switch (record->kind) {
 	case RECORD_SAY:
@@ -64,34 +63,27 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
-	(void)shard;
 	say("in %d %" PRIu64 "\n", thread->view.tid, in->ts);
 }
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	(void)shard;
 	say("out %d %" PRIu64 "%s\n", thread->view.tid, out->ts, out->is_tie ? " tie" : "");
 }
 
 static void on_run(struct shard *shard, struct thread *thread, const struct run_part *part)
 {
-	(void)shard;
 	say("run %d %" PRIu64 "\n", thread->view.tid, part->ns);
 }
 
 static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	(void)shard;
 	say("fork %d %" PRIu64 "\n", thread->view.tid, ts);
 }
 
 static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
 		    enum seen how)
 {
-	(void)shard;
-	(void)ts;
-	(void)cpu;
 	if (how == SEEN_FIRST) {
 		say("initial %d %s\n", thread->view.tid, thread->view.comm);
 	}
@@ -99,8 +91,6 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 
 static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
-	(void)shard;
-	(void)ts;
 	if (what & DOUBT_EVENTS) {
 		say("gap %d\n", thread->view.tid);
 	}
@@ -110,7 +100,6 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 {
 	uint64_t *count = state;
 
-	(void)shard;
 	(*count)++;
 	say("ordered %d %" PRIu64 " %" PRIu64 "\n", ordered->thread->view.tid, ordered->ts,
 	    ordered->words[0]);
@@ -123,25 +112,18 @@ static void on_trace_checkpoint(const struct checkpoint *checkpoint, void *state
 
 static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns)
 {
-	(void)shard;
-	(void)cpu;
 	current->cpu_ns[kind] += ns;
 }
 
 static void on_slice(struct shard *shard, const struct slice *slice,
 		     const struct stream_identity *stream, uint64_t late_events)
 {
-	(void)shard;
-	(void)slice;
-	(void)stream;
 	current->slices++;
 	current->late += late_events;
 }
 
 static void on_tally(struct shard *shard, uint32_t event_name, uint64_t count)
 {
-	(void)shard;
-	(void)event_name;
 	current->tallied += count;
 }
 

@@ -9,8 +9,7 @@
  *
  * The tid of an unknown thread is -1.  Windows are 1000 ns long.
  */
-#ifndef SILLAGE_TESTS_UNIT_ENGINE_MERGER_FIXTURE_H
-#define SILLAGE_TESTS_UNIT_ENGINE_MERGER_FIXTURE_H
+#pragma once
 
 #include <check.h>
 
@@ -94,5 +93,3 @@ void maker_take(struct maker *maker, struct merger_stream *stream);
 
 /* A partial with @events events and nothing else, in window begin / WINDOW_NS. */
 void fixture_take(struct merger_stream *stream, uint64_t begin, uint64_t end, uint64_t events);
-
-#endif

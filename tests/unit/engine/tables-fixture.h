@@ -1,8 +1,7 @@
 /*
  * tables-fixture: an analysis with a table of each scope, and tables for it.
  */
-#ifndef SILLAGE_TESTS_UNIT_ENGINE_TABLES_FIXTURE_H
-#define SILLAGE_TESTS_UNIT_ENGINE_TABLES_FIXTURE_H
+#pragma once
 
 #include "engine/tables/tables.h"
 
@@ -115,5 +114,3 @@ static inline const uint64_t *fixture_total(struct fixture *fixture, struct thre
 {
 	return thread_total(&fixture->tables.layout, thread);
 }
-
-#endif

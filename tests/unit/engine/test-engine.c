@@ -184,10 +184,6 @@ enum { OWN_WORDS = RECORD_OWN, OWN_NUMBER, OWN_TEXT };
 static void ignore_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 			  struct thread *thread)
 {
-	(void)shard;
-	(void)record;
-	(void)numbers;
-	(void)thread;
 }
 
 static const struct analysis shaped = {

@@ -186,7 +186,6 @@ static struct partial_file_setup setup_of(const struct engine_fixture *fixture)
 {
 	struct partial_file_setup setup = { .interval_ns = 1000, .wants_windows = true };
 
-	(void)fixture;
 	for (size_t i = 0; analyses[i]; i++) {
 		setup.analyses[i] = analyses[i];
 	}

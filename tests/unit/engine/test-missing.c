@@ -98,11 +98,11 @@ START_TEST(marks_columns)
 {
 	const struct analysis *cpu = named("cpu");
 
-	/* wakeups, unexplained, races, wake, requeue, fork; of threads wake, requeue */
+	/* wakeups, unexplained, races, wake, requeue, fork; of threads wake, requeue, waited */
 	ck_assert_uint_eq(unknown_of("sched_waking", SCOPE_TRACE) & 0x3F, 0x3E);
 	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_TRACE) & 0x3F, 0x2F);
-	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_THREAD) & 3, 1);
-	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_PROCESS) & 3, 1); /* made from threads */
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_THREAD) & 7, 5);
+	ck_assert_uint_eq(unknown_of("sched_switch", SCOPE_PROCESS) & 7, 5); /* made from threads */
 	/* A priority is no figure. */
 	ck_assert(missing_is_whole(&cpu->tables[2], ALL_COLUMNS));
 	ck_assert(missing_is_whole(&cpu->tables[2], ALL_COLUMNS ^ 1 << 3));
@@ -150,6 +150,91 @@ START_TEST(looks_at_periods)
 }
 END_TEST
 
+/* What another trace of the session has is not missing, and not known either. */
+START_TEST(looks_beside)
+{
+	static const char *const other[] = { "sched_switch", "a:end" };
+	struct event_names beside = { .at = other, .count = 2, .domain = "ust" };
+	const char *at[] = { "a:begin" };
+	struct event_names names = { .at = at, .count = 1, .beside = &beside };
+	const struct analysis *list[] = { named("cpu"), named("sched"), named("ust"),
+					  named("periods") };
+	struct period_set periods = { 0 };
+	struct missing missing = { 0 };
+	struct err err;
+	char *text;
+
+	ck_assert_int_eq(period_add(&periods, "one = a:begin; a:end", &err), 0);
+	missing_find(&names, list, 4, &periods, &missing);
+	text = missing_text(missing.events.at.at, missing.events.at.count, true);
+	ck_assert_str_eq(text, "sched_waking, sched_process_fork (sched)");
+	free(text);
+	ck_assert(missing_is_whole(&list[0]->tables[0], missing.unknown[0][0]));
+	ck_assert(missing_is_whole(&list[2]->tables[0], missing.unknown[2][0]));
+	ck_assert(missing_is_whole(&list[3]->tables[0], missing.unknown[3][0]));
+	missing_fini(&missing);
+	period_set_fini(&periods);
+}
+END_TEST
+
+/* Jobs of user space lack nothing of the kernel's; a period tells when they arrive. */
+START_TEST(looks_at_jobs)
+{
+	static const char events[] = "a:begin a:end";
+	struct period_set asked = { 0 };
+	const char *at[] = { "a:begin", "a:end" };
+	struct event_names names = { .at = at, .count = 2, .domain = "ust" };
+	struct missing_events ignored = { 0 };
+	struct err err;
+
+	ck_assert_int_eq(period_add_job(&asked, "one = a:begin; a:end", &err), 0);
+	ck_assert_str_eq(missing_of("jobs", events, "ust", &asked), "");
+	ck_assert_str_eq(missing_of("jobs", "a:begin", "ust", &asked), "a:end");
+	ck_assert_str_eq(missing_of("jobs", events, "kernel", &asked),
+			 "sched_switch sched_waking timer_hrtimer_expire_entry");
+	ck_assert(missing_figure(&names, named("jobs"), 1, 10, &asked, &ignored)); /* response */
+	period_set_fini(&asked);
+	asked = (struct period_set){ 0 };
+	ck_assert_int_eq(period_add_job(&asked, "one = a:begin; a:end; every 5ms", &err), 0);
+	ck_assert(!missing_figure(&names, named("jobs"), 1, 10, &asked, &ignored));
+	ck_assert_str_eq(missing_of("jobs", events, "kernel", &asked), "sched_switch sched_waking");
+	period_set_fini(&asked);
+	vec_fini(&ignored.at);
+}
+END_TEST
+
+/* Only LTTng takes commands of LTTng. */
+START_TEST(names_the_tracer)
+{
+	const struct missing_event event = { named("cpu"), "sched_switch" };
+	char *text = missing_commands("barectf", &event, 1, "; ", SIZE_MAX);
+
+	ck_assert_str_eq(text, "in the configuration of barectf, which is not LTTng");
+	free(text);
+}
+END_TEST
+
+/* A name that the user may have meant is asked for, in place of a command. */
+START_TEST(names_what_is_near)
+{
+	static const char *const other[] = { "svc:begin" };
+	struct event_names beside = { .at = other, .count = 1 };
+	struct event_names names = { .beside = &beside };
+	struct missing_events events = { 0 };
+	char *text;
+
+	missing_lack(&names, named("periods"), "svc:begn", &events);
+	missing_lack(&names, named("periods"), "svc:other", &events);
+	text = missing_text(events.at.at, events.at.count, true);
+	ck_assert_str_eq(text, "svc:begn (did you mean \"svc:begin\"?), svc:other (periods)");
+	free(text);
+	text = missing_commands(NULL, events.at.at, events.at.count, "; ", SIZE_MAX);
+	ck_assert_str_eq(text, "lttng enable-event -u svc:other");
+	free(text);
+	vec_fini(&events.at);
+}
+END_TEST
+
 START_TEST(says_what_to_do)
 {
 	const struct missing_event events[] = {
@@ -170,13 +255,13 @@ START_TEST(says_what_to_do)
 	text = missing_text(events, 1, false);
 	ck_assert_str_eq(text, "sched_switch");
 	free(text);
-	text = missing_commands(events, count, "; ", SIZE_MAX);
+	text = missing_commands(NULL, events, count, "; ", SIZE_MAX);
 	ck_assert_str_eq(text, "lttng enable-event -k sched_switch,sched_waking; "
 			       "lttng enable-event -k --syscall futex; "
 			       "lttng enable-event -k --syscall --all; "
 			       "lttng enable-event -u a:b,'a:*',a:c,a:d,'*'");
 	free(text);
-	text = missing_commands(events, 4, "\n", 40);
+	text = missing_commands(NULL, events, 4, "\n", 40);
 	ck_assert_str_eq(text, "lttng enable-event -k sched_switch\n"
 			       "lttng enable-event -k sched_waking\n"
 			       "lttng enable-event -k --syscall --all");
@@ -230,6 +315,10 @@ Suite *suite_missing(void)
 	tcase_add_test(tests, marks_columns);
 	tcase_add_test(tests, looks_at_one_figure);
 	tcase_add_test(tests, looks_at_periods);
+	tcase_add_test(tests, looks_beside);
+	tcase_add_test(tests, looks_at_jobs);
+	tcase_add_test(tests, names_the_tracer);
+	tcase_add_test(tests, names_what_is_near);
 	tcase_add_test(tests, says_what_to_do);
 	tcase_add_test(tests, grows);
 	suite_add_tcase(suite, tests);

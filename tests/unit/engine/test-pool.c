@@ -31,7 +31,6 @@ static void *make_scratch(void *user)
 
 static void free_scratch(void *scratch)
 {
-	(void)scratch;
 }
 
 static struct pool *new_pool(unsigned int workers)
@@ -75,7 +74,6 @@ static unsigned int dropped;
 
 static void drop(struct job *job)
 {
-	(void)job;
 	dropped++;
 }
 

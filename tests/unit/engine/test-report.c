@@ -374,7 +374,6 @@ static void some(struct fixture *fixture)
 
 static struct row_key key_of_index(const struct shard *shard, uint32_t index)
 {
-	(void)shard;
 	return (struct row_key){ .id = index };
 }
 

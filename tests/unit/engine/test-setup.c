@@ -12,10 +12,6 @@
 static void handle(struct worker *worker, void *state, const struct trace_event *event,
 		   uint32_t user)
 {
-	(void)worker;
-	(void)state;
-	(void)event;
-	(void)user;
 }
 
 static void handle_base(struct worker *worker, void *state, const struct trace_event *event,
@@ -26,10 +22,6 @@ static void handle_base(struct worker *worker, void *state, const struct trace_e
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
-	(void)worker;
-	(void)state;
-	(void)ts;
-	(void)is_over;
 }
 
 static const struct need base[] = { { "sched_switch", { "next_tid" }, handle_base, 0 } };
@@ -39,7 +31,6 @@ static const struct need few[] = { { "a", { "x" }, handle, 7 },
 /* Two events that a user wants. */
 static size_t needs_of(const struct period_set *periods, struct need **ret)
 {
-	(void)periods;
 	*ret = mem_alloc(2 * sizeof(**ret));
 	(*ret)[0] = (struct need){ .event = "c", .on_event = handle };
 	(*ret)[1] = (struct need){ .event = "c", .on_event = handle };

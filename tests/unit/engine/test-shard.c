@@ -153,8 +153,6 @@ static unsigned int ends;
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
 {
-	(void)shard;
-	(void)thread;
 	ends += (unsigned int)end;
 }
 
@@ -238,7 +236,6 @@ static unsigned int forgotten;
 
 static void on_forget(void *state)
 {
-	(void)state;
 	forgotten++;
 }
 

@@ -60,7 +60,6 @@ static void on_thing(struct worker *worker, void *state, const struct trace_even
 	struct things *things = state;
 	struct record *record = worker_emit(worker, event->ts, worker_tid(worker), OWN_THING);
 
-	(void)user;
 	record->arg64 = event->values[0].u;
 	worker_note_current(worker, record);
 	worker_keyed_row(worker, 0, event->values[0].u, "thing", 5)[0] += 1;

@@ -298,6 +298,10 @@ START_TEST(decodes_states)
 	ck_assert_int_eq(task_state_is_dead(prev_state, states), meanings[_i].meaning == 'D');
 	ck_assert_int_eq(task_state_sleeps(prev_state, states), meanings[_i].meaning == 'S');
 	ck_assert_int_eq(task_state_is_preempted(prev_state, states), meanings[_i].meaning == 'P');
+	if (meanings[_i].meaning != 'D' && prev_state != 512) {
+		ck_assert_int_eq((prev_state & task_state_sleep_bits(states)) != 0,
+				 meanings[_i].meaning == 'S');
+	}
 }
 END_TEST
 

@@ -2,6 +2,7 @@
  * metrics: what is written of made-up windows, and that rows and traces are bounded.
  */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,8 +40,8 @@ static void make_window(uint64_t second)
 		(void)made_row(&made, cpu, 0, "");
 		*made_value(&made, "busy_ns") = cpu == 0 ? MADE_NS_PER_S : MADE_NS_PER_S / 2;
 	}
-	(void)made_table(&made, "cpu", SCOPE_THREAD, NULL);
-	(void)made_row(&made, 0, 42, "a\"b\xE9");
+	(void)made_table(&made, "cpu", SCOPE_PROCESS, NULL);
+	(void)made_row(&made, 42, 42, "a\"b\xE9");
 	*made_value(&made, "run_ns") = MADE_NS_PER_S / 4;
 	(void)made_table(&made, "irq", SCOPE_KEYED, "hard");
 	made_row(&made, 17, 0, "")->name = "nic\\0";
@@ -59,7 +60,7 @@ static char *text_after(unsigned int windows, bool is_open_metrics)
 	const struct trace_identity trace = { .host = (char *)"web\"1",
 					      .session = (char *)"s",
 					      .domain = (char *)"kernel" };
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(METRICS_FULL);
 	char *text;
 	size_t len;
 
@@ -93,9 +94,15 @@ static const char *const lines[] = {
 	",irq=\"17\",name=\"nic\\\\0\",le=\"0.000004095\"} 2\n",
 	",le=\"+Inf\"} 2\n",
 	"\nsillage_irq_hard_time_seconds_sum{" TRACE ",irq=\"17\",name=\"nic\\\\0\"} 0.000006000\n",
-	/* threads: of the last window only */
-	"\nsillage_cpu_threads_run_seconds_last_window{" TRACE
-	",tid=\"42\",comm=\"a\\\"b?\"} 0.250000000\n",
+	/* processes: by name, added up as all else is */
+	"\n# TYPE sillage_cpu_processes_run_seconds_total counter\n",
+	"\nsillage_cpu_processes_run_seconds_total{" TRACE ",comm=\"a\\\"b?\"} 0.500000000\n",
+	/* what is not added up says so, and all say the unit that is shown */
+	"\n# HELP sillage_cpu_processes_longest_seconds cpu.processes.longest, seconds, the "
+	"largest of "
+	"all windows so far, by the name of the process\n",
+	"\n# HELP sillage_cpu_busy_seconds_total cpu.busy, seconds, added up over windows\n",
+	"\n# HELP sillage_lag_seconds from the end of the last window to its report\n",
 };
 
 START_TEST(writes_lines)
@@ -134,7 +141,7 @@ END_TEST
 START_TEST(bounds_rows)
 {
 	const struct trace_identity trace = { .host = (char *)"h" };
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(METRICS_FULL);
 	char *text;
 	size_t len;
 
@@ -157,29 +164,265 @@ START_TEST(bounds_rows)
 }
 END_TEST
 
-/* Labels are the same in each scrape: no rank; paths would be without end. */
-START_TEST(has_steady_series)
+/* A window of processes by number: each has run for as many ns as it has a number. */
+static void make_processes(const char *const *comms, const uint64_t *run_ns, size_t count)
 {
-	const struct trace_identity trace = { .host = (char *)"h" };
-	struct metrics *metrics = metrics_new();
-	char *text;
+	made_window(&made, 1);
+	(void)made_table(&made, "cpu", SCOPE_PROCESS, NULL);
+	for (size_t i = 0; i < count; i++) {
+		struct report_row *row = made_row(&made, 100 + i, (int32_t)(100 + i), comms[i]);
+
+		*made_value(&made, "run_ns") = run_ns[i];
+		row->sort = run_ns[i];
+	}
+}
+
+static char *text_of(const struct metrics *metrics)
+{
 	size_t len;
 
-	made_window(&made, 1);
-	(void)made_table(&made, "cpu", SCOPE_THREAD, NULL);
-	for (unsigned int i = 0; i < 3; i++) {
-		(void)made_row(&made, 0, i < 2 ? 7 : 8, "a");
-		*made_value(&made, "run_ns") = MADE_NS_PER_S / 4;
-	}
+	return metrics_text(metrics, false, &len);
+}
+
+/* Labels are the same in each scrape: no pid, no rank; paths would be without end. */
+START_TEST(has_steady_series)
+{
+	static const char *const comms[] = { "a", "b", "a" };
+	static const uint64_t run_ns[] = { MADE_NS_PER_S / 4, MADE_NS_PER_S / 4,
+					   MADE_NS_PER_S / 2 };
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_FULL);
+	char *text;
+
+	make_processes(comms, run_ns, 3);
 	(void)made_table(&made, "files", SCOPE_KEYED, "files");
 	made_row(&made, 0, 0, "")->name = "/etc/passwd";
 	*made_value(&made, "reads") = 1;
 	metrics_add(metrics, &trace, &made.report);
-	text = metrics_text(metrics, false, &len);
-	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_threads_run_seconds_last_window{"), 2);
-	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",tid=\"7\",comm=\"a\"} 0.500000000\n"));
-	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",tid=\"8\",comm=\"a\"} 0.250000000\n"));
+	metrics_add(metrics, &trace, &made.report);
+	text = text_of(metrics);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_processes_run_seconds_total{"), 2);
+	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",comm=\"a\"} 1.500000000\n"));
+	ck_assert_ptr_nonnull(strstr(text, "{host=\"h\",comm=\"b\"} 0.500000000\n"));
 	ck_assert_ptr_null(strstr(text, "passwd"));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* Those names are shown that ran most lately.  One that comes again has its sum: it did not go
+ * back to 0. */
+START_TEST(shows_names_that_run)
+{
+	static char names[METRICS_NAMES_SHOWN + 1][12];
+	const char *comms[METRICS_NAMES_SHOWN + 1];
+	uint64_t run_ns[METRICS_NAMES_SHOWN + 1];
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_FULL);
+	char *text, sum[64];
+
+	for (size_t i = 0; i <= METRICS_NAMES_SHOWN; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "n%zu", i);
+		comms[i] = names[i];
+		run_ns[i] = 1000 * (i + 1);
+	}
+	for (unsigned int window = 0; window < 200; window++) {
+		make_processes(comms, run_ns, METRICS_NAMES_SHOWN + 1);
+		metrics_add(metrics, &trace, &made.report);
+		if (window == 99) { /* n0 ran least so far, and most from now on */
+			text = text_of(metrics);
+			ck_assert_ptr_null(strstr(text, "comm=\"n0\""));
+			free(text);
+			run_ns[0] = 1000 * METRICS_NAMES_SHOWN;
+		}
+	}
+	text = text_of(metrics);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_processes_run_seconds_total{"),
+			  METRICS_NAMES_SHOWN);
+	(void)snprintf(sum, sizeof(sum), "comm=\"n0\"} %.9f\n", 1e-4 * (METRICS_NAMES_SHOWN + 1));
+	ck_assert_ptr_nonnull(strstr(text, sum));
+	ck_assert_ptr_null(strstr(text, "comm=\"n1\""));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* Where there are too many names, those that have not run for long make room. */
+START_TEST(forgets_names)
+{
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_SMALL);
+	static char names[2 * METRICS_NAMES_MAX][12];
+	const char *comms[METRICS_NAMES_MAX];
+	uint64_t run_ns[METRICS_NAMES_MAX];
+	char *text, sum[64];
+
+	for (unsigned int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < METRICS_NAMES_MAX; i++) {
+			size_t at = round * METRICS_NAMES_MAX + i;
+
+			(void)snprintf(names[at], sizeof(names[at]), "n%zu", at);
+			comms[i] = names[at];
+			run_ns[i] = 1000000 - at;
+		}
+		make_processes(comms, run_ns, METRICS_NAMES_MAX);
+		metrics_add(metrics, &trace, &made.report);
+		make_processes(comms, run_ns, 1);
+		for (unsigned int window = 0; window < 1000; window++) {
+			metrics_add(metrics, &trace, &made.report);
+		}
+	}
+	text = text_of(metrics);
+	(void)snprintf(sum, sizeof(sum), "comm=\"n%u\"} %.9f\n", METRICS_NAMES_MAX,
+		       1001 * (1e6 - METRICS_NAMES_MAX) / 1e9);
+	ck_assert_ptr_nonnull(strstr(text, sum));
+	ck_assert_ptr_null(strstr(text, "other=\"all\""));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* All lists of all analyses, with more rows than a host has. */
+static void make_busy_host(void)
+{
+	enum { TABLES = 128, ROWS = 1000 };
+	static struct report_table tables[TABLES];
+	static struct report_row rows[ROWS];
+	static struct thread_view threads[ROWS];
+	static const uint64_t values[COLUMNS_MAX];
+	static char names[ROWS][12];
+
+	made_window(&made, 1);
+	made.report.tables = tables;
+	made.report.has_lag = true;
+	for (size_t i = 0; i < ROWS; i++) {
+		(void)snprintf(names[i], sizeof(names[i]), "n%zu", i);
+		threads[i] = (struct thread_view){ .tid = (int32_t)i + 1, .pid = (int32_t)i + 1 };
+		(void)snprintf(threads[i].comm, sizeof(threads[i].comm), "n%zu", i);
+		rows[i] = (struct report_row){ .id = i,
+					       .sort = ROWS - i,
+					       .owner = (int64_t)i,
+					       .name = names[i],
+					       .by = names[i],
+					       .thread = &threads[i],
+					       .values = values };
+	}
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
+			const struct table *table = &analyses[a]->tables[t];
+
+			ck_assert_uint_lt(made.report.table_count, TABLES);
+			tables[made.report.table_count++] =
+				(struct report_table){ .analysis = analyses[a],
+						       .table = table,
+						       .rows = rows,
+						       .row_count = table->scope == SCOPE_TRACE ? 1
+								    : table->scope == SCOPE_LONGEST
+									    ? 0
+									    : ROWS };
+		}
+	}
+}
+
+START_TEST(bounds_the_small_profile)
+{
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_SMALL);
+	char *text;
+
+	make_busy_host();
+	metrics_add(metrics, &trace, &made.report);
+	text = text_of(metrics);
+	ck_assert_msg(lines_with(text, "{host=\"h\"") <= METRICS_SMALL_SERIES, "%zu series",
+		      lines_with(text, "{host=\"h\""));
+	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_processes_run_seconds_total{"), 20);
+	ck_assert_ptr_nonnull(strstr(text, "comm=\"n0\"")); /* those that had most */
+	ck_assert_uint_gt(lines_with(text, "\nsillage_sched_wake_seconds_bucket{"), 70);
+	ck_assert_ptr_nonnull(strstr(text, "\n# TYPE sillage_syscalls_time_seconds summary\n"));
+	ck_assert_uint_eq(lines_with(text, "\nsillage_syscalls_time_seconds_sum{"), 1);
+	ck_assert_uint_gt(lines_with(text, "\nsillage_block_disks_busy_seconds_total{"), 1);
+	ck_assert_ptr_null(strstr(text, "_by_name"));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* Each figure of each list says the unit that it is shown in, and what it is of. */
+START_TEST(says_units)
+{
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_FULL);
+	size_t families = 0;
+	char *text;
+
+	make_busy_host();
+	metrics_add(metrics, &trace, &made.report);
+	text = text_of(metrics);
+	for (char *rest = text, *line; (line = strsep(&rest, "\n"));) {
+		char *name = strncmp(line, "# HELP ", 7) == 0 ? line + 7 : NULL;
+		const char *help = name ? strchr(name, ' ') : NULL;
+		bool is_figure = name && strchr(help, '.');
+
+		if (!is_figure) {
+			continue;
+		}
+		name[help - name] = '\0';
+		families++;
+		help++;
+		ck_assert_msg(!strstr(name, "_seconds") == !strstr(help, ", seconds, "), "%s: %s",
+			      name, help);
+		ck_assert_msg(!strstr(help, "_ns"), "%s: %s", name, help);
+		ck_assert_msg(strstr(help, "windows") || strstr(help, "window only") ||
+				      strstr(help, "distribution"),
+			      "%s: %s", name, help);
+	}
+	ck_assert_uint_gt(families, 200);
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
+/* Of a trace classic buckets are at most 25 % wide, and exact; of rows they double. */
+START_TEST(has_fine_buckets)
+{
+	static const uint64_t samples[] = { 999, 1500, 1501, 18900000, 19000000, 40000000000 };
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_FULL);
+	uint64_t *wake;
+	double last = 0, bound;
+	unsigned int buckets = 0;
+	char *text, *at;
+
+	made_window(&made, 1);
+	(void)made_table(&made, "sched", SCOPE_TRACE, NULL);
+	(void)made_row(&made, 0, 0, "");
+	wake = made_value(&made, "wake");
+	for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+		column_add(made.values[0], (unsigned int)(wake - made.values[0]), samples[i]);
+	}
+	metrics_add(metrics, &trace, &made.report);
+	histogram_free((struct histogram *)(uintptr_t)*wake);
+	text = text_of(metrics);
+	for (at = text; (at = strstr(at, "\nsillage_sched_wake_seconds_bucket{")); at++) {
+		uint64_t below = 0, count = strtoull(strstr(at, "} ") + 2, NULL, 10);
+
+		bound = strtod(strstr(at, "le=\"") + 4, NULL);
+		if (isinf(bound)) {
+			break;
+		}
+		ck_assert_msg(last == 0 || (bound > last && bound <= last * 1.2503), "%g after %g",
+			      bound, last);
+		for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+			/* A value counts where its own bucket ends, 1.6 % above it at most. */
+			below += (double)samples[i] * 1.016 / 1e9 <= bound;
+		}
+		ck_assert_uint_ge(count, below);
+		last = bound;
+		buckets++;
+	}
+	ck_assert_uint_gt(buckets, 70);
+	ck_assert(last > 34);
+	ck_assert_ptr_nonnull(strstr(text, "sillage_sched_wake_seconds_count{host=\"h\"} 6\n"));
 	free(text);
 	metrics_free(metrics);
 }
@@ -188,7 +431,7 @@ END_TEST
 START_TEST(tells_what_it_does)
 {
 	const struct trace_identity trace = { .host = (char *)"h" };
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(METRICS_FULL);
 	char *text;
 	size_t len;
 
@@ -217,28 +460,38 @@ START_TEST(tells_what_it_does)
 }
 END_TEST
 
-/* The trace that was silent for the longest time goes. */
+/* However many are followed, each keeps its sums.  Of those that have ended, the ones that were
+ * silent for the longest time go. */
 START_TEST(bounds_traces)
 {
-	struct metrics *metrics = metrics_new();
-	char *text;
-	size_t len;
+	enum { EXTRA = 10 };
+	struct metrics *metrics = metrics_new(METRICS_SMALL);
+	char name[24], *text;
+	const struct trace_identity trace = { .session = name };
 
 	made_window(&made, 1);
-	for (unsigned int i = 0; i < METRICS_TRACES_MAX + 1; i++) {
-		char name[24];
-		const struct trace_identity trace = { .session = name };
-		const struct trace_identity first = { .session = (char *)"s0" };
-
-		(void)snprintf(name, sizeof(name), "s%u", i);
+	for (unsigned int i = 0; i < 2 * (METRICS_ENDED_MAX + EXTRA); i++) {
+		(void)snprintf(name, sizeof(name), "s%u", i / 2);
+		if (i % 2 == 0) {
+			metrics_follow(metrics, &trace, true);
+		}
 		metrics_add(metrics, &trace, &made.report);
-		metrics_add(metrics, &first, &made.report);
 	}
-	text = metrics_text(metrics, false, &len);
-	ck_assert_uint_eq(lines_with(text, "\nsillage_windows_total{"), METRICS_TRACES_MAX);
-	ck_assert_ptr_nonnull(strstr(text, "session=\"s0\""));
-	ck_assert_ptr_null(strstr(text, "session=\"s1\""));
-	ck_assert_ptr_nonnull(strstr(text, "session=\"s2\""));
+	text = text_of(metrics);
+	ck_assert_uint_eq(lines_with(text, "\"} 2\n"), METRICS_ENDED_MAX + EXTRA);
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_traces_removed_total 0\n"));
+	free(text);
+	for (unsigned int i = 0; i < METRICS_ENDED_MAX + EXTRA; i++) {
+		(void)snprintf(name, sizeof(name), "s%u", i);
+		metrics_follow(metrics, &trace, false);
+	}
+	(void)snprintf(name, sizeof(name), "new");
+	metrics_add(metrics, &trace, &made.report);
+	text = text_of(metrics);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_windows_total{"), METRICS_ENDED_MAX);
+	ck_assert_ptr_null(strstr(text, "session=\"s0\""));
+	ck_assert_ptr_nonnull(strstr(text, "session=\"s11\""));
+	ck_assert_ptr_nonnull(strstr(text, "\nsillage_traces_removed_total 11\n"));
 	free(text);
 	metrics_free(metrics);
 }
@@ -249,7 +502,7 @@ START_TEST(leaves_out_what_is_unknown)
 {
 	static const struct trace_identity trace = { .host = (char *)"h" };
 	const struct missing_event missing = { made_analysis("cpu"), "sched_switch" };
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(METRICS_FULL);
 	char *text;
 	size_t len;
 
@@ -324,7 +577,7 @@ END_TEST
 START_TEST(writes_messages)
 {
 	const struct trace_identity trace = { .host = (char *)"a\"\\b" };
-	struct metrics *metrics = metrics_new();
+	struct metrics *metrics = metrics_new(METRICS_FULL);
 	size_t len, at = 0, families = 0;
 	char *bytes;
 
@@ -367,6 +620,11 @@ Suite *suite_metrics(void)
 	tcase_add_test(tcase, leaves_out_what_is_unknown);
 	tcase_add_test(tcase, bounds_rows);
 	tcase_add_test(tcase, has_steady_series);
+	tcase_add_test(tcase, shows_names_that_run);
+	tcase_add_test(tcase, forgets_names);
+	tcase_add_test(tcase, bounds_the_small_profile);
+	tcase_add_test(tcase, says_units);
+	tcase_add_test(tcase, has_fine_buckets);
 	tcase_add_test(tcase, tells_what_it_does);
 	tcase_add_test(tcase, bounds_traces);
 	suite_add_tcase(suite, tcase);

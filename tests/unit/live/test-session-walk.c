@@ -31,6 +31,7 @@ static const char metadata[] =
 struct bench {
 	struct engine *engine;
 	struct session session;
+	struct beside beside;
 	char log[100];     /* what was done with each packet, a letter each */
 	unsigned int lost; /* warnings of lost packets */
 	uint64_t events;
@@ -39,23 +40,14 @@ struct bench {
 static void on_attach(void *user, const struct trace_identity *trace, bool is_attach,
 		      const char *reason)
 {
-	(void)user;
-	(void)trace;
-	(void)is_attach;
-	(void)reason;
 }
 
 static void on_say(void *user, int verbosity, const char *text)
 {
-	(void)user;
-	(void)verbosity;
-	(void)text;
 }
 
 static void on_session(void *user, struct session *session)
 {
-	(void)user;
-	(void)session;
 }
 
 static void on_progress(void *user)
@@ -104,6 +96,7 @@ static void setup(struct bench *b)
 						   .on_change = on_session,
 						   .on_progress = on_progress,
 						   .on_finished = on_session };
+	b->session.beside = &b->beside;
 }
 
 static void teardown(struct bench *b)
@@ -113,6 +106,7 @@ static void teardown(struct bench *b)
 	vec_fini(&b->session.streams);
 	decoder_free(b->session.decoder);
 	engine_free(b->engine);
+	beside_fini(&b->beside);
 }
 
 static void send_metadata(struct bench *b)

@@ -29,6 +29,7 @@ static const char metadata[] =
 struct bench {
 	struct engine *engine;
 	struct session session;
+	struct beside beside;
 	char log[1000]; /* what the owner was told, a word each */
 };
 
@@ -40,7 +41,6 @@ static void note(struct bench *b, const char *word)
 static void on_attach(void *user, const struct trace_identity *trace, bool is_attach,
 		      const char *reason)
 {
-	(void)reason;
 	ck_assert_str_eq(trace->domain, "kernel");
 	note(user, is_attach ? "attach" : "detach");
 }
@@ -56,8 +56,6 @@ static void on_say(void *user, int verbosity, const char *text)
 
 static void on_session(void *user, struct session *session)
 {
-	(void)user;
-	(void)session;
 }
 
 static void on_progress(void *user)
@@ -118,6 +116,7 @@ static void setup(struct bench *b)
 						   .on_change = on_session,
 						   .on_progress = on_progress,
 						   .on_finished = on_session };
+	b->session.beside = &b->beside;
 	strcpy(b->session.listed.host, "h");
 	strcpy(b->session.listed.name, "s");
 }
@@ -129,6 +128,7 @@ static void teardown(struct bench *b)
 	vec_fini(&b->session.streams);
 	decoder_free(b->session.decoder);
 	engine_free(b->engine);
+	beside_fini(&b->beside);
 }
 
 static void *stream(struct bench *b, uint64_t id, uint64_t trace_id)

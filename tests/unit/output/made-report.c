@@ -21,7 +21,9 @@ const struct analysis made_analysis = {
 			.key = "cpus",
 			.scope = SCOPE_CPU,
 			.sort_mask = 1,
-			.columns = { { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true } },
+			.columns = { { "busy_ns", "BUSY", UNIT_NS, COLUMN_SUM, true },
+				     { "idle_ns", "IDLE", UNIT_NS },
+				     { "unknown_ns", "UNKNOWN", UNIT_NS } },
 		},
 		[MADE_THREADS] = {
 			.key = "threads",
@@ -106,7 +108,17 @@ void made_cpu(struct made *made, uint64_t cpu, uint64_t busy_ns)
 	size_t i = add_row(made, MADE_CPUS, cpu);
 
 	made->values[MADE_CPUS][i][0] = busy_ns;
+	made->values[MADE_CPUS][i][1] = made->report.end - made->report.begin - busy_ns;
 	made->values[MADE_TOTALS][0][0] += busy_ns;
+}
+
+void made_unknown(struct made *made, uint64_t ns)
+{
+	uint64_t *last = made->values[MADE_CPUS][made->tables[MADE_CPUS].row_count - 1];
+
+	assert(last[1] >= ns);
+	last[1] -= ns;
+	last[2] += ns;
 }
 
 void made_thread(struct made *made, int32_t tid, const char *comm, uint64_t run_ns,

@@ -3,8 +3,7 @@
  *
  * Rows are added by hand; the report points into struct made, which must not move.
  */
-#ifndef SILLAGE_TESTS_UNIT_OUTPUT_MADE_REPORT_H
-#define SILLAGE_TESTS_UNIT_OUTPUT_MADE_REPORT_H
+#pragma once
 
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -31,11 +30,11 @@ struct made {
 void made_init(struct made *made, uint64_t seq, uint64_t begin, uint64_t end);
 void made_fini(struct made *made);
 
+/* It is idle for the rest of the window; of that of the last one @ns are unknown. */
 void made_cpu(struct made *made, uint64_t cpu, uint64_t busy_ns);
+void made_unknown(struct made *made, uint64_t ns);
 /* Its row has the switches, one of which waited for @latency_ns. */
 void made_thread(struct made *made, int32_t tid, const char *comm, uint64_t run_ns,
 		 uint64_t switches, uint64_t latency_ns);
 void made_file(struct made *made, uint64_t id, const char *name, uint64_t bytes);
 void made_wait(struct made *made, int32_t tid, uint64_t end, uint64_t ns);
-
-#endif

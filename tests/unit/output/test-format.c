@@ -141,6 +141,55 @@ START_TEST(writes_histograms)
 }
 END_TEST
 
+/* Whoever reads a list sees by what it is sorted: a column that comes first, or several that are
+ * shown and are no distributions, whose sums are not. */
+START_TEST(shows_what_sorts)
+{
+	for (size_t a = 0; analyses[a]; a++) {
+		for (size_t t = 0; t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
+			const struct table *table = &analyses[a]->tables[t];
+			const struct report_table rows = { .analysis = analyses[a],
+							   .table = table };
+			bool is_one = (table->sort_mask & (table->sort_mask - 1)) == 0;
+			struct cell cells[CELLS_MAX];
+			size_t count = format_parts(&rows, cells);
+
+			for (uint32_t mask = table->sort_mask; mask != 0; mask &= mask - 1) {
+				const struct column *column = &table->columns[__builtin_ctz(mask)];
+
+				ck_assert_msg(column->title, "%s.%s", analyses[a]->name,
+					      column->key);
+				ck_assert_msg(is_one || table->shows_means ||
+						      column->kind != COLUMN_HISTOGRAM,
+					      "%s.%s", analyses[a]->name, column->key);
+				ck_assert(count > 0 &&
+					  (!is_one || column->kind == COLUMN_HISTOGRAM ||
+					   cells[0].column == column));
+			}
+		}
+	}
+}
+END_TEST
+
+/* In a narrow line the part that rows are sorted by takes the place of the last one. */
+START_TEST(keeps_what_sorts)
+{
+	const struct report_table rows = { .analysis = &made_analysis,
+					   .table = &made_analysis.tables[MADE_THREADS] };
+	const struct display display = { .sort = "latency", .sort_part = HISTOGRAM_P50 };
+	struct cell cells[CELLS_MAX];
+	size_t count = format_parts(&rows, cells);
+
+	format_keep_order(&rows, NULL, cells, count, 3);
+	ck_assert_str_eq(cells[0].title, "RUN");
+	ck_assert_str_eq(cells[2].title, "MOST");
+	format_keep_order(&rows, &display, cells, count, 3);
+	ck_assert_str_eq(cells[1].title, "SWITCHES");
+	ck_assert_str_eq(cells[2].title, "P50");
+	format_keep_order(&rows, &display, cells, count, 0);
+}
+END_TEST
+
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 Suite *suite_format(void)
@@ -153,6 +202,8 @@ Suite *suite_format(void)
 	tcase_add_loop_test(tcase, cuts_names, 0, COUNT(names));
 	tcase_add_test(tcase, writes_cells);
 	tcase_add_test(tcase, writes_histograms);
+	tcase_add_test(tcase, shows_what_sorts);
+	tcase_add_test(tcase, keeps_what_sorts);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

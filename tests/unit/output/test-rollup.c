@@ -150,7 +150,6 @@ static void look_at_others(struct shown *shown, const struct report *report)
 	const struct report_table *files = &report->tables[MADE_FILES];
 	const struct report_table *waits = &report->tables[MADE_WAITS];
 
-	(void)shown;
 	ck_assert_uint_eq(files->row_count, 2); /* one name, one id; one name, another id */
 	ck_assert_uint_eq(files->rows[0].values[0], 5 * 30);
 	ck_assert_str_eq(files->rows[0].name, "/a");
@@ -267,6 +266,44 @@ START_TEST(joins_what_is_known)
 }
 END_TEST
 
+#define MOMENTS 64
+
+/* The times that windows cover, in whatever order they come; with a hole nothing is complete. */
+START_TEST(knows_what_is_covered)
+{
+	struct rollup *rollup = rollup_new(1, 0, NULL, false);
+	uint64_t random = (uint64_t)_i + 1;
+
+	rollup_join(rollup);
+	for (int round = 0; round < 50; round++) {
+		bool covered[MOMENTS + 1] = { false };
+		size_t spans = 0, moments = 0, count = 1 + draw(&random) % 12;
+		const struct report *report;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t begin = draw(&random) % (MOMENTS - 8);
+			struct report window = { .begin = begin,
+						 .end = begin + 1 + draw(&random) % 8,
+						 .complete = true };
+
+			for (uint64_t at = window.begin; at < window.end; at++) {
+				covered[at] = true;
+			}
+			rollup_add(rollup, &window, 1 + (uint32_t)i);
+		}
+		for (size_t i = 0; i < MOMENTS; i++) {
+			moments += covered[i];
+			spans += covered[i] && !covered[i + 1];
+		}
+		report = rollup_take(rollup);
+		ck_assert_uint_eq(report_covered_ns(report), moments);
+		ck_assert_uint_eq(report->span_count, spans > 1 ? spans : 0);
+		ck_assert_int_eq(report->complete, spans == 1);
+	}
+	rollup_free(rollup);
+}
+END_TEST
+
 Suite *suite_rollup(void)
 {
 	Suite *suite = suite_create("rollup");
@@ -277,6 +314,7 @@ Suite *suite_rollup(void)
 	tcase_add_test(tcase, knows_what_is_missing);
 	tcase_add_test(tcase, ends_with_a_total);
 	tcase_add_test(tcase, joins_what_is_known);
+	tcase_add_loop_test(tcase, knows_what_is_covered, 0, 4);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

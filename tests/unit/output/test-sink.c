@@ -17,7 +17,6 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 {
 	struct heard *heard = output->state;
 
-	(void)trace;
 	heard->reports++;
 	heard->tables = report->table_count;
 	heard->rows = 0;
@@ -29,17 +28,12 @@ static void on_report(struct output *output, const struct trace_identity *trace,
 static void on_trigger(struct output *output, const struct trace_identity *trace,
 		       const struct trigger_event *event)
 {
-	(void)trace;
-	(void)event;
 	((struct heard *)output->state)->triggers++;
 }
 
 static void on_attach(struct output *output, const struct trace_identity *trace, bool is_attach,
 		      const char *reason)
 {
-	(void)trace;
-	(void)is_attach;
-	(void)reason;
 	((struct heard *)output->state)->attached++;
 }
 

@@ -344,6 +344,31 @@ START_TEST(shows_one_trace)
 }
 END_TEST
 
+/* What is unknown is not idle: the bar says how much it is, and the number is of the rest. */
+START_TEST(draws_unknown_time)
+{
+	static const struct trace_identity trace = { .host = (char *)"h" };
+	static struct made made;
+	struct view *view = view_new();
+	const struct grid *grid;
+
+	made_init(&made, 0, 0, 1000000000);
+	made_cpu(&made, 0, 250000000);
+	made_unknown(&made, 500000000);
+	made_cpu(&made, 1, 0);
+	made_unknown(&made, 1000000000);
+	ck_assert(view_add(view, &trace, &made.report));
+	grid = draw(view, 24, 80);
+	/* 23 letters: a quarter busy, half unknown */
+	ck_assert_msg(strstr(grid->text[1], "   0 [||||||     ????????????  50.0%]"), "%s",
+		      grid->text[1]);
+	ck_assert_msg(strstr(grid->text[1], "   1 [???????????????????????     ? ]"), "%s",
+		      grid->text[1]);
+	view_free(view);
+	made_fini(&made);
+}
+END_TEST
+
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 /* In place of rows that cannot be known: why, and what to do. */
@@ -538,6 +563,7 @@ Suite *suite_view(void)
 	TCase *tcase = tcase_create("view");
 
 	tcase_add_test(tcase, draws_windows);
+	tcase_add_test(tcase, draws_unknown_time);
 	tcase_add_test(tcase, keeps_figures);
 	tcase_add_loop_test(tcase, fits_any_size, 0, COUNT(sizes));
 	tcase_add_test(tcase, marks_what_has_no_room);

@@ -1,8 +1,7 @@
 /*
  * expression-print: a tree as the text of an expression, for tests: it means the same tree.
  */
-#ifndef SILLAGE_TESTS_EXPRESSION_PRINT_H
-#define SILLAGE_TESTS_EXPRESSION_PRINT_H
+#pragma once
 
 #include "query/expression.h"
 
@@ -13,5 +12,3 @@ void expression_print(const struct expression *is, enum expression_form form,
 /* Parses a text, prints its tree, and parses that; aborts if the two trees differ.  False: it is
  * not valid. */
 bool expression_print_check(const char *text, enum expression_form form);
-
-#endif

@@ -218,6 +218,7 @@ static const char names_metadata[] =
 	"/* CTF 1.8 */\n"
 	"typealias integer { size = 32; align = 8; signed = true; } := int32_t;\n"
 	"trace { major = 1; minor = 8; byte_order = le; };\n"
+	"env { domain = \"kernel\"; };\n"
 	"stream { id = 0; event.header := struct { int32_t id; };\n"
 	"	event.context := struct { int32_t _tid; string _procname; }; };\n"
 	"event { name = sched_switch; id = 0; stream_id = 0; fields := struct {\n"

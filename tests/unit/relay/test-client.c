@@ -34,35 +34,27 @@ static void on_refused(void *user, uint32_t status)
 
 static void *on_stream(void *user, const struct viewer_stream *stream)
 {
-	(void)stream;
 	((struct seen *)user)->streams++;
 	return user;
 }
 
 static void on_metadata(void *user, uint64_t trace, const uint8_t *bytes, uint64_t len)
 {
-	(void)trace;
-	(void)bytes;
-	(void)len;
 	((struct seen *)user)->metadata++;
 }
 
 static bool on_metadata_end(void *user, uint64_t trace)
 {
-	(void)trace;
 	return !((struct seen *)user)->is_begun;
 }
 
 static bool ends_packet(void *user, uint64_t trace)
 {
-	(void)user;
-	(void)trace;
 	return false;
 }
 
 static void on_stream_broken(void *user, void *stream, uint32_t status)
 {
-	(void)stream;
 	ck_assert_uint_ne(status, INDEX_OK);
 	((struct seen *)user)->broken++;
 }
@@ -75,7 +67,6 @@ static void on_new_streams_broken(void *user, uint32_t status)
 
 static void on_unfetched(void *user, void *stream, const struct viewer_index *index)
 {
-	(void)stream;
 	ck_assert_uint_eq(index->status, INDEX_OK);
 	((struct seen *)user)->unfetched++;
 }
@@ -83,7 +74,6 @@ static void on_unfetched(void *user, void *stream, const struct viewer_index *in
 static void on_packet(void *user, void *stream, const struct viewer_index *index, uint8_t *bytes,
 		      uint64_t len)
 {
-	(void)stream;
 	ck_assert_uint_eq(len, (index->content_bits + 7) / 8);
 	free(bytes);
 	((struct seen *)user)->packets++;
@@ -92,22 +82,18 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 static void on_packet_lost(void *user, void *stream, const struct viewer_index *index,
 			   const char *why)
 {
-	(void)index;
-	(void)stream;
 	ck_assert_uint_gt(strlen(why), 0);
 	((struct seen *)user)->lost++;
 }
 
 static void on_idle(void *user, void *stream, bool has_beacon, uint64_t cycles)
 {
-	(void)stream;
 	((struct seen *)user)->idle++;
 	((struct seen *)user)->beacon = has_beacon ? cycles : ((struct seen *)user)->beacon;
 }
 
 static void on_stream_end(void *user, void *stream)
 {
-	(void)stream;
 	((struct seen *)user)->ends++;
 }
 
@@ -119,7 +105,6 @@ static void on_end(void *user, enum client_end end)
 
 static bool may_fetch(void *user, void *stream)
 {
-	(void)stream;
 	return !((struct seen *)user)->is_full;
 }
 

@@ -18,19 +18,16 @@ struct bench {
 
 static void ignore_attached(void *user)
 {
-	(void)user;
 }
 
 static void *on_stream(void *user, const struct viewer_stream *stream)
 {
-	(void)stream;
 	return user;
 }
 
 static void on_packet(void *user, void *stream, const struct viewer_index *index, uint8_t *bytes,
 		      uint64_t len)
 {
-	(void)stream;
 	ck_assert_uint_eq(len, index->content_bits / 8);
 	free(bytes);
 	((struct bench *)user)->packets++;
@@ -39,24 +36,15 @@ static void on_packet(void *user, void *stream, const struct viewer_index *index
 static void on_packet_lost(void *user, void *stream, const struct viewer_index *index,
 			   const char *why)
 {
-	(void)index;
-	(void)stream;
-	(void)why;
 	((struct bench *)user)->lost++;
 }
 
 static void on_idle(void *user, void *stream, bool has_beacon, uint64_t cycles)
 {
-	(void)user;
-	(void)stream;
-	(void)has_beacon;
-	(void)cycles;
 }
 
 static bool may_fetch(void *user, void *stream)
 {
-	(void)user;
-	(void)stream;
 	return true;
 }
 
@@ -64,8 +52,6 @@ static enum client_wish wants_packet(void *user, void *stream, const struct view
 {
 	struct bench *b = user;
 
-	(void)stream;
-	(void)index;
 	return b->wishes[b->wished++];
 }
 
@@ -74,8 +60,6 @@ static void on_look(void *user, void *stream, const struct viewer_index *index,
 {
 	struct bench *b = user;
 
-	(void)stream;
-	(void)index;
 	ck_assert_ptr_nonnull(bytes);
 	b->looks++;
 	b->looked_len = len;

@@ -36,7 +36,6 @@ static void on_stored(void *user, uint64_t windows, uint64_t rows)
 {
 	struct account *account = user;
 
-	(void)rows;
 	account->stored += windows;
 }
 

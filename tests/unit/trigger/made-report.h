@@ -4,8 +4,7 @@
  *
  * The storage is static: one made-up window exists at a time.
  */
-#ifndef SILLAGE_TESTS_UNIT_LIVE_MADE_REPORT_H
-#define SILLAGE_TESTS_UNIT_LIVE_MADE_REPORT_H
+#pragma once
 
 #include <stdio.h>
 #include <string.h>
@@ -103,5 +102,3 @@ static inline uint64_t *made_value(struct made *made, const char *key)
 	ck_abort_msg("no column %s", key);
 	return NULL;
 }
-
-#endif

@@ -33,8 +33,6 @@ static void say(const char *fmt, ...)
 static void print(struct output *output, const struct trace_identity *identity,
 		  const struct trigger_event *event)
 {
-	(void)output;
-	(void)identity;
 	ck_assert_uint_gt(event->count, 0);
 	printed++;
 }
@@ -42,8 +40,6 @@ static void print(struct output *output, const struct trace_identity *identity,
 static void capture(void *context, const struct trace_identity *identity,
 		    const struct trigger_event *event, unsigned int extras)
 {
-	(void)identity;
-	(void)event;
 	ck_assert_ptr_eq(context, &made);
 	captured++;
 	reports += extras;
