@@ -75,21 +75,19 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 	account_slice(merger, slice, late);
 }
 
-void round_lose(struct merger *merger, uint64_t packets)
+void round_lose(struct merger *merger, const struct stream_identity *stream,
+		const struct slice *slice)
 {
-	const struct stream_identity nobody = { .class_id = UINT64_MAX,
-						.cpu_id = UINT64_MAX,
-						.instance_id = UINT64_MAX };
-	const struct slice slice = { .lost_packets = packets };
 	struct shard *shard = &merger->tables.shards[0];
 
 	assert(merger->tasks_running == 0); /* they use the shard */
+	assert(slice->events == 0);
 	if (merger->tables.layout.selects) {
-		shard_select_cpu(shard, nobody.cpu_id);
+		shard_select_cpu(shard, stream->cpu_id);
 	}
-	shard_each_rare_with(shard, on_slice, (shard, &slice, &nobody, 0));
+	shard_each_rare_with(shard, on_slice, (shard, slice, stream, 0));
 	shard->left_out = 0;
-	account_slice(merger, &slice, 0);
+	account_slice(merger, slice, 0);
 }
 
 /* ---- the order of streams, which does not depend on their arrival ---- */
