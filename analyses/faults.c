@@ -85,6 +85,10 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	struct fault *fault = shard_thread_state(shard, thread);
 
 	if (!out->is_tie) {
+		if ((out->flags & RECORD_STOPPED) && fault->begin != 0 && fault->left == 0) {
+			count(shard, thread, MINOR); /* a signal comes behind the fault */
+			fault->begin = 0;
+		}
 		fault->begin = fault->left != 0 ? 0 : fault->begin; /* as above */
 		fault->left = fault->begin != 0 && (out->flags & RECORD_SLEEPS) ? out->ts : 0;
 	}
@@ -109,6 +113,8 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 static const struct need needs[] = {
 	{ USER_FAULT, { "context.tid" }, on_event, OWN_USER },
 	{ "x86_exceptions_page_fault_kernel", { "context.tid" }, on_event, OWN_KERNEL },
+	/* Signals come behind the fault, too, before a stop or a core dump. */
+	{ "signal_deliver", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
 	{ "syscall_entry_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
 	{ "compat_syscall_entry_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },
 	{ "sys_*", { "context.tid" }, on_event, OWN_ENTRY, .may_rest = true },

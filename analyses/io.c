@@ -20,6 +20,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 #include "kernel/call-pairing.h"
+#include "kernel/call-result.h"
 #include "kernel/file-calls.h"
 
 enum { TOTALS, THREADS, PROCESSES, CONTAINERS };
@@ -53,7 +54,7 @@ _Static_assert(FILE_CALL_UNNAMED == CALL_UNNAMED, "enum file_call identifies cal
 
 struct open_call {
 	struct call_pairing pairing;
-	uint64_t message_bytes;
+	uint64_t extent; /* file_call_extent() */
 	/* Merger's half: when the last on-CPU interval began that showed that no call was open. */
 	uint64_t no_open_ts;
 };
@@ -62,14 +63,13 @@ struct ended_call {
 	uint8_t call;
 	bool has_ret, has_duration;
 	int64_t ret;
-	uint64_t ns, message_bytes;
+	uint64_t ns, extent;
 };
 
 static void add_call(uint64_t figures[FIGURES], const struct ended_call *ended)
 {
 	uint8_t operation = operations[ended->call];
-	uint64_t bytes =
-		file_call_bytes(ended->call, ended->has_ret, ended->ret, ended->message_bytes);
+	uint64_t bytes = file_call_bytes(ended->call, ended->has_ret, ended->ret, ended->extent);
 	uint64_t ns = ended->has_duration ? ended->ns : 0;
 
 	if (operation != OP_WRITE) {
@@ -82,7 +82,7 @@ static void add_call(uint64_t figures[FIGURES], const struct ended_call *ended)
 		figures[WRITE_NS] += ns;
 		figures[WRITES]++;
 	}
-	figures[ERRORS] += ended->has_ret && ended->ret < 0;
+	figures[ERRORS] += ended->has_ret && call_failed(ended->ret);
 }
 
 /* What an exit ends, if anything: true if @ret_ended is a call to count. */
@@ -93,7 +93,7 @@ static bool end_call(const struct open_call *open, const struct ended_call *exit
 	if (call_ends(&open->pairing, exit->call)) {
 		ret_ended->call = (uint8_t)open->pairing.id;
 		ret_ended->has_duration = call_duration(&open->pairing, ts, &ret_ended->ns);
-		ret_ended->message_bytes = open->message_bytes;
+		ret_ended->extent = open->extent;
 	}
 	return operations[ret_ended->call] != OP_NONE;
 }
@@ -108,19 +108,19 @@ struct io_worker {
 	uint64_t sums[FIGURES];
 };
 
-enum { ENTRY_MESSAGE_BYTES, ENTRY_TID };
+enum { ENTRY_ARG, ENTRY_ARG2, ENTRY_TID };
 enum { EXIT_RET, EXIT_TID };
 enum { OTHER_TID };
 
 static void emit_open(struct worker *worker, const struct open_call *open, uint64_t ts, int32_t tid)
 {
-	uint64_t numbers[2] = { open->pairing.entry_ts, open->message_bytes };
+	uint64_t numbers[2] = { open->pairing.entry_ts, open->extent };
 	struct record *record = worker_emit(worker, ts, tid, OWN_OPEN);
 
 	record->arg16 = (uint16_t)open->pairing.id;
-	if (open->message_bytes <= INT32_MAX) {
+	if (open->extent <= INT32_MAX) {
 		record->arg16 |= IS_SHORT;
-		record->arg32 = (int32_t)open->message_bytes;
+		record->arg32 = (int32_t)open->extent;
 		record->arg64 = open->pairing.entry_ts;
 	} else {
 		record->arg64 = worker_numbers(worker, numbers, 2);
@@ -167,7 +167,8 @@ static void on_call_entry(struct worker *worker, void *state, const struct trace
 			  uint32_t call)
 {
 	struct io_worker *io = state;
-	struct open_call open = { .message_bytes = event_u64(event, ENTRY_MESSAGE_BYTES, 0) };
+	struct open_call open = { .extent = file_call_extent(call, event_i64(event, ENTRY_ARG, 0),
+							     event_i64(event, ENTRY_ARG2, -1)) };
 
 	call_enter(&open.pairing, call, event->ts, 0);
 	if (!worker_sees_switches(worker)) {
@@ -317,7 +318,7 @@ static void merge_open(struct shard *shard, struct open_call *open, const struct
 		return; /* from the CPU that it left in the ns in which it came to this one */
 	}
 	call_enter(&open->pairing, (uint8_t)record->arg16, entry_ts, shard_channel(shard));
-	open->message_bytes = is_short ? (uint64_t)record->arg32 : numbers[record->arg64 + 1];
+	open->extent = is_short ? (uint64_t)record->arg32 : numbers[record->arg64 + 1];
 }
 
 static void merge_exit(struct shard *shard, struct thread *thread, struct open_call *open,
@@ -360,7 +361,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	uint8_t call = (uint8_t)open->pairing.id;
 
 	codec_each(codec, &call, &open->pairing.is_open, &open->pairing.is_tainted,
-		   &open->pairing.entry_ts, &open->message_bytes, &open->pairing.channel,
+		   &open->pairing.entry_ts, &open->extent, &open->pairing.channel,
 		   &open->no_open_ts);
 	open->pairing.id = codec_check(codec, call <= CALL_OTHER) ? call : CALL_OTHER;
 }
@@ -408,9 +409,9 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 	}
 }
 
-#define ENTRY(event_, call)                                                                        \
+#define ENTRY(event_, call, arg, arg2)                                                             \
 	{                                                                                          \
-		event_, { "msg_len", "context.tid" }, on_call_entry, call                          \
+		event_, { arg, arg2, "context.tid" }, on_call_entry, call                          \
 	}
 #define EXIT(event_, call)                                                                         \
 	{                                                                                          \
@@ -423,11 +424,11 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 	}
 
 static const struct need needs[] = {
-#define X(name, ...)                                                                               \
-	ENTRY("syscall_entry_" #name, FILE_CALL_##name),                                           \
-		ENTRY("compat_syscall_entry_" #name, FILE_CALL_##name),                            \
-		ENTRY("sys_" #name, FILE_CALL_##name),                                             \
-		ENTRY("compat_sys_" #name, FILE_CALL_##name),                                      \
+#define X(name, operation, effect, fd, fd2, arg, arg2, path)                                       \
+	ENTRY("syscall_entry_" #name, FILE_CALL_##name, arg, arg2),                                \
+		ENTRY("compat_syscall_entry_" #name, FILE_CALL_##name, arg, arg2),                 \
+		ENTRY("sys_" #name, FILE_CALL_##name, arg, arg2),                                  \
+		ENTRY("compat_sys_" #name, FILE_CALL_##name, arg, arg2),                           \
 		EXIT("syscall_exit_" #name, FILE_CALL_##name),                                     \
 		EXIT("compat_syscall_exit_" #name, FILE_CALL_##name),
 	MOVING_CALLS(X)

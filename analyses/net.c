@@ -9,7 +9,10 @@
 #include "engine/contract/handler.h"
 
 enum { INTERFACES };
-enum { RX_BYTES, TX_BYTES, RX_PACKETS, TX_PACKETS, TX_DROPS };
+enum { RX_BYTES, TX_BYTES, RX_PACKETS, TX_PACKETS, TX_DROPS, TX_BUSY };
+
+/* What a driver returns: the packet is queued, although there is congestion; it will come again. */
+enum { TX_OK = 0, XMIT_CONGESTION = 2, DRIVER_BUSY = 0x10, DRIVER_LOCKED = 0x20 };
 
 static void on_receive(struct worker *worker, void *state, const struct trace_event *event,
 		       uint32_t user)
@@ -36,12 +39,19 @@ static void on_send(struct worker *worker, void *state, const struct trace_event
 		return;
 	}
 	row = worker_keyed_row(worker, INTERFACES, 0, name->bytes, name->len);
-	if (event_u64(event, RC, 0) != 0) {
+	switch (event_i64(event, RC, TX_OK)) {
+	case TX_OK:
+	case XMIT_CONGESTION:
+		row[TX_PACKETS]++;
+		row[TX_BYTES] += event_u64(event, LEN, 0);
+		break;
+	case DRIVER_BUSY:
+	case DRIVER_LOCKED:
+		row[TX_BUSY]++;
+		break;
+	default:
 		row[TX_DROPS]++;
-		return;
 	}
-	row[TX_PACKETS]++;
-	row[TX_BYTES] += event_u64(event, LEN, 0);
 }
 
 static const struct need needs[] = {
@@ -54,7 +64,8 @@ static const struct essential essentials[] = {
 	{ ANY_EVENT("net_if_receive_skb", "netif_receive_skb"),
 	  { [INTERFACES] = COLUMN(RX_BYTES) | COLUMN(RX_PACKETS) } },
 	{ ANY_EVENT("net_dev_xmit"),
-	  { [INTERFACES] = COLUMN(TX_BYTES) | COLUMN(TX_PACKETS) | COLUMN(TX_DROPS) } },
+	  { [INTERFACES] =
+		    COLUMN(TX_BYTES) | COLUMN(TX_PACKETS) | COLUMN(TX_DROPS) | COLUMN(TX_BUSY) } },
 };
 
 const struct analysis analysis_net = {
@@ -77,6 +88,7 @@ const struct analysis analysis_net = {
 				[RX_PACKETS] = { "rx_packets", "PACKETS IN", UNIT_COUNT },
 				[TX_PACKETS] = { "tx_packets", "OUT", UNIT_COUNT },
 				[TX_DROPS] = { "tx_drops", "NOT SENT", UNIT_COUNT },
+				[TX_BUSY] = { "tx_busy", NULL, UNIT_COUNT },
 			},
 		},
 	},

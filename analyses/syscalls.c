@@ -19,6 +19,7 @@
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
 #include "kernel/call-pairing.h"
+#include "kernel/call-result.h"
 #include "kernel/syscall-names.h"
 
 enum { TOTALS, CALLS, ERRNOS, THREADS, PROCESSES, LONGEST, CONTAINERS };
@@ -38,8 +39,6 @@ enum {
 enum { COUNT, ERRORS, BLOCKED_NS, TIME };
 
 enum { OWN_CALL = RECORD_OWN, OWN_OPEN, OWN_EXIT, OWN_OVERWRITTEN };
-
-#define ERRNO_MAX 4095 /* Linux's: negative values beyond it are results */
 
 enum { EXIT_RET, EXIT_TID };
 enum { ENTRY_TID };
@@ -207,9 +206,21 @@ static void note_longest(struct shard *shard, struct thread *thread,
 					  .keyed = key_of_class(shard, ended->class) });
 }
 
+static bool has_failed(const struct shard *shard, const struct syscall_ended *ended)
+{
+	bool is_compat;
+	const char *name;
+
+	if (!ended->has_ret || !call_failed(ended->ret)) {
+		return false;
+	}
+	name = syscall_name(shard_event_name(shard, ended->class), &is_compat);
+	return !name || !call_has_no_result(name);
+}
+
 static void add_call(struct shard *shard, struct thread *thread, const struct syscall_ended *ended)
 {
-	bool is_error = ended->has_ret && ended->ret < 0 && ended->ret >= -ERRNO_MAX;
+	bool is_error = has_failed(shard, ended);
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
 
 	totals[TOTAL_CALLS]++;

@@ -38,6 +38,12 @@ def main():
         status, said = check(program, figure + ' > 1')
         if status != 1 or why not in said:
             bad.append('%s: status %d: %s; expected: %s' % (figure, status, said.strip(), why))
+    # What is no file is an expression, also where it lacks a comparison.
+    for expression, why in (('x == 5ms', 'no analysis has'), ('cpu.busy = 1', 'expected >'), ('cpu.busy', 'expected >'),
+                            ('cpu', 'cpu: No such file')):
+        status, said = check(program, expression)
+        if status != 1 or why not in said:
+            bad.append('%s: status %d: %s' % (expression, status, said.strip()))
     for one in bad:
         print('not ok: ' + one)
     print('%s figures: %d examples' % ('not ok' if bad else 'ok', len(figures + refused + values)))

@@ -43,7 +43,7 @@ def plant(root):
 
 WANTED = ('src/base/err.c: line \\d+: src/base may not include engine/engine.h', 'src/base includes itself by way of',
           'src/base/mem.c: line \\d+: a function of 70\\d lines', 'src/base/mem.c: longer than \\d+ lines',
-          'doc/ci.md: line \\d+: \\d+ columns wide', '^meson.build: line \\d+: \\d+ columns wide', 'src/kernel has 2\\d modules, at most',
+          'doc/ci.md: line \\d+: \\d+ columns wide', '^meson.build: line \\d+: \\d+ columns wide', 'src/kernel has \\d+ modules, at most',
           'analysis.h: an analysis has 3\\d hooks, at most', 'analysis.h: 1\\d\\d lines of contract, at most',
           'src/ctf has 0.\\d+ assertions a function, at least', 'doc/ci.md: .*says "shelf"',
           'src/fleet/fleet.c: store/sqlite/sqlite-write-state.h belongs to its room',

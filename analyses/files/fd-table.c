@@ -67,6 +67,7 @@ struct fd_tables {
 	struct fd_tables_by_key by_key;
 	struct fd_owners owners; /* keys by FD_KEY_ADDRESS() */
 	size_t held;             /* entries and tables */
+	uint64_t now;            /* ns */
 	uint32_t dumps;          /* state dumps that have begun */
 };
 
@@ -79,6 +80,7 @@ static void empty_table(struct fd_tables *tables, struct fd_table *table)
 {
 	HASH_EACH(fd_entries, &table->entries, one) {
 		fd_file_unref(one->value.file);
+		fd_file_unref(one->value.former);
 	}
 	assert(tables->held >= table->entries.used);
 	tables->held -= table->entries.used;
@@ -145,26 +147,70 @@ static struct fd_entry *entry_of(const struct fd_table *table, int32_t fd)
 	return table ? fd_entries_get(&table->entries, (uint32_t)fd) : NULL;
 }
 
+struct fd_entry *fd_known(struct fd_tables *tables, uint64_t key, int32_t fd)
+{
+	return entry_of(table_of(tables, key), fd);
+}
+
 struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd)
 {
-	struct fd_entry *entry = entry_of(table_of(tables, key), fd);
+	struct fd_entry *entry = fd_known(tables, key, fd);
 
 	return entry && entry->file ? entry : NULL;
 }
 
-/* Replaces the entry by a copy of @entry, and takes over the reference to its file.  Both entries
- * may have the same file. */
+struct fd_file *fd_file_at(const struct fd_entry *entry, uint64_t ts)
+{
+	if (entry->since <= ts) {
+		return entry->file;
+	}
+	return entry->former_since <= ts ? entry->former : NULL;
+}
+
+void fd_tables_at(struct fd_tables *tables, uint64_t ts)
+{
+	tables->now = ts;
+}
+
+/* The entry becomes a copy of @entry, which takes over what was there as the former file. */
+static void replace_entry(struct fd_entry *old, const struct fd_entry *entry)
+{
+	struct fd_file *former = old->former;
+
+	*old = (struct fd_entry){ .file = entry->file,
+				  .former = old->file,
+				  .since = entry->since,
+				  .former_since = old->since,
+				  .dump = entry->dump,
+				  .closes_on_exec = entry->closes_on_exec };
+	fd_file_unref(former);
+}
+
+/* Replaces the entry by @entry, and takes over the reference to its file.  Both entries may have
+ * the same file. */
 static void put_entry(struct fd_tables *tables, struct fd_table *table, int32_t fd,
 		      const struct fd_entry *entry)
 {
 	struct fd_entry *old = entry_of(table, fd);
 
 	if (old) {
-		fd_file_unref(old->file);
-		*old = *entry;
+		replace_entry(old, entry);
 	} else if (tables->held < FDS_MAX && table->entries.used < FDS_OF_ONE_MAX) {
 		*fd_entries_put(&table->entries, (uint32_t)fd, NULL) = *entry;
 		tables->held++;
+	} else {
+		fd_file_unref(entry->file);
+		fd_file_unref(entry->former);
+	}
+}
+
+static void put_since(struct fd_tables *tables, uint64_t key, int32_t fd,
+		      const struct fd_entry *entry)
+{
+	struct fd_table *table = table_for(tables, key);
+
+	if (table) {
+		put_entry(tables, table, fd, entry);
 	} else {
 		fd_file_unref(entry->file);
 	}
@@ -173,16 +219,16 @@ static void put_entry(struct fd_tables *tables, struct fd_table *table, int32_t 
 void fd_put(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
 	    bool closes_on_exec)
 {
-	struct fd_table *table = table_for(tables, key);
+	put_since(tables, key, fd,
+		  &(struct fd_entry){ .file = file,
+				      .since = tables->now,
+				      .dump = tables->dumps,
+				      .closes_on_exec = closes_on_exec });
+}
 
-	if (table) {
-		put_entry(tables, table, fd,
-			  &(struct fd_entry){ .file = file,
-					      .dump = tables->dumps,
-					      .closes_on_exec = closes_on_exec });
-	} else {
-		fd_file_unref(file);
-	}
+void fd_put_known(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file)
+{
+	put_since(tables, key, fd, &(struct fd_entry){ .file = file, .dump = tables->dumps });
 }
 
 void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
@@ -197,7 +243,10 @@ void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd
 	    !(entry->file && entry->file->kind == FD_UNKNOWN)) {
 		fd_file_unref(file);
 	} else {
-		fd_put(tables, key, fd, file, closes_on_exec);
+		put_since(tables, key, fd,
+			  &(struct fd_entry){ .file = file,
+					      .dump = tables->dumps,
+					      .closes_on_exec = closes_on_exec });
 	}
 }
 
@@ -210,8 +259,7 @@ void fd_close(struct fd_tables *tables, uint64_t key, int32_t fd)
 
 static void close_entry(const struct fd_tables *tables, struct fd_entry *entry)
 {
-	fd_file_unref(entry->file);
-	*entry = (struct fd_entry){ .dump = tables->dumps };
+	replace_entry(entry, &(struct fd_entry){ .since = tables->now, .dump = tables->dumps });
 }
 
 void fd_close_range(struct fd_tables *tables, uint64_t key, uint32_t first, uint32_t last,
@@ -223,8 +271,8 @@ void fd_close_range(struct fd_tables *tables, uint64_t key, uint32_t first, uint
 		return;
 	}
 	HASH_EACH(fd_entries, &table->entries, one) {
-		if (one->key < first || one->key > last) {
-			continue;
+		if (one->key < first || one->key > last || one->key > INT32_MAX) {
+			continue; /* the working directory stays */
 		}
 		if (on_exec) {
 			one->value.closes_on_exec = true;
@@ -259,9 +307,9 @@ static void copy_missing(struct fd_tables *tables, struct fd_table *to, const st
 		if (!one->value.file || entry_of(to, (int32_t)one->key)) {
 			continue;
 		}
-		entry = one->value;
-		entry.keyed = NULL;
-		(void)fd_file_ref(entry.file);
+		entry = (struct fd_entry){ .file = fd_file_ref(one->value.file),
+					   .dump = one->value.dump,
+					   .closes_on_exec = one->value.closes_on_exec };
 		put_entry(tables, to, (int32_t)one->key, &entry);
 	}
 }
@@ -332,32 +380,42 @@ void fd_dump_owner(struct fd_tables *tables, uint64_t address, uint64_t key)
 
 /* ---- checkpoints ---- */
 
-static void entry_codec(struct codec *codec, struct fd_entry *entry)
+#define ENTRY_BYTES 27 /* of one that is closed, with its number */
+
+static void file_codec(struct codec *codec, struct fd_file **file)
 {
-	bool is_open = entry->file != NULL;
-	uint8_t kind = is_open ? entry->file->kind : FD_UNKNOWN;
+	bool is_open = *file != NULL;
+	uint8_t kind = is_open ? (*file)->kind : FD_UNKNOWN;
 	char *name = NULL;
 
-	codec_each(codec, &entry->dump, &entry->closes_on_exec, &is_open);
+	codec_bool(codec, &is_open);
 	if (!is_open) {
 		return;
 	}
 	codec_u8(codec, &kind);
 	if (!codec_reads(codec)) {
-		codec_put_text(codec, entry->file->name);
+		codec_put_text(codec, (*file)->name);
 		return;
 	}
 	codec_text(codec, &name);
 	if (codec_check(codec, kind < FD_KINDS)) {
-		entry->file = fd_file_new((enum fd_kind)kind, name ? name : "");
+		*file = fd_file_new((enum fd_kind)kind, name ? name : "");
 	}
 	free(name);
+}
+
+static void entry_codec(struct codec *codec, struct fd_entry *entry)
+{
+	codec_each(codec, &entry->dump, &entry->closes_on_exec, &entry->since,
+		   &entry->former_since);
+	file_codec(codec, &entry->file);
+	file_codec(codec, &entry->former);
 }
 
 static void write_table(struct codec *codec, uint64_t key, struct fd_table *table)
 {
 	codec_each(codec, &key, &table->threads);
-	(void)codec_count(codec, table->entries.used, 10);
+	(void)codec_count(codec, table->entries.used, ENTRY_BYTES);
 	HASH_EACH(fd_entries, &table->entries, one) {
 		uint32_t fd = one->key & UINT32_MAX;
 
@@ -379,7 +437,7 @@ static void read_table(struct codec *codec, struct fd_tables *tables)
 		return;
 	}
 	codec_u32(codec, &table->threads);
-	count = codec_count(codec, 0, 10);
+	count = codec_count(codec, 0, ENTRY_BYTES);
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct fd_entry entry = { 0 };
 		uint32_t fd = 0;
@@ -395,7 +453,7 @@ void fd_tables_codec(struct codec *codec, struct fd_tables *tables)
 	size_t count = codec_count(codec, tables->by_key.used, 16);
 	uint64_t key = 0, owner = 0;
 
-	codec_u32(codec, &tables->dumps);
+	codec_each(codec, &tables->dumps, &tables->now);
 	if (codec_reads(codec)) {
 		for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 			read_table(codec, tables);

@@ -17,6 +17,9 @@
  *   Beyond that, new entries are dropped.
  * - An entry without a file says that the descriptor is closed.  A missing entry says nothing.
  * - A row belongs to one process, so a copied entry has none.
+ *
+ * A call may sleep while another thread gives its descriptor away: it uses the file of its entry.
+ * So an entry keeps the file before the last change, and when each of the two began.
  */
 #pragma once
 
@@ -45,11 +48,16 @@ struct fd_file *fd_file_ref(struct fd_file *file);
 void fd_file_unref(struct fd_file *file); /* NULL is fine */
 
 struct fd_entry {
-	struct fd_file *file;    /* NULL: was closed */
-	struct keyed_row *keyed; /* its row, NULL: not requested yet */
-	uint32_t dump;           /* state dumps that had begun when it was set */
+	struct fd_file *file;         /* NULL: was closed */
+	struct keyed_row *keyed;      /* its row, NULL: not requested yet */
+	struct fd_file *former;       /* NULL: was closed, or is not known */
+	uint64_t since, former_since; /* ns; 0: since before the trace, as far as is known */
+	uint32_t dump;                /* state dumps that had begun when it was set */
 	bool closes_on_exec;
 };
+
+/* The working directory, as the kernel numbers it. */
+#define FD_DIRECTORY (-100)
 
 /* All tables of one trace. */
 struct fd_tables;
@@ -68,9 +76,17 @@ void fd_tables_codec(struct codec *codec, struct fd_tables *tables);
 
 /* The entry of an open descriptor, valid until the next change; NULL: nothing is known of it. */
 struct fd_entry *fd_find(struct fd_tables *tables, uint64_t key, int32_t fd);
+/* The same, also of one that is closed. */
+struct fd_entry *fd_known(struct fd_tables *tables, uint64_t key, int32_t fd);
+/* What the descriptor led to at @ts, if the entry knows; NULL: nothing is known of that. */
+struct fd_file *fd_file_at(const struct fd_entry *entry, uint64_t ts);
+/* What changes from here on changes at @ts. */
+void fd_tables_at(struct fd_tables *tables, uint64_t ts);
 /* The descriptor leads to @file from here on; takes over the reference to it. */
 void fd_put(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
 	    bool closes_on_exec);
+/* The same, and it always did, as far as is known. */
+void fd_put_known(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file);
 /* The same, as a state dump says it. */
 void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
 		   bool closes_on_exec);

@@ -103,7 +103,7 @@ static uint64_t bytes_of(const struct ordered_call *call)
 
 static bool has_failed(const struct ordered_call *call)
 {
-	return (call->flags & CALL_HAS_RET) && call->ret < 0;
+	return (call->flags & CALL_HAS_RET) && call_failed(call->ret);
 }
 
 /* Counts a read, a write, or neither if the call moves no bytes. */
@@ -166,23 +166,35 @@ static void add_use(struct shard *shard, struct files *files, const struct order
 	}
 }
 
-static struct use use_of(struct files *files, const struct ordered_call *call, int32_t fd,
-			 bool is_write)
+static void find_file(struct files *files, const struct ordered *ordered, struct use *use)
+{
+	const struct ordered_call *call = use->call;
+	bool shows_socket = file_calls[call->call].effect == DOES_SOCKET_USE;
+	uint64_t entered = ordered->ts - (call->flags & CALL_HAS_NS ? call->ns : 0);
+	struct fd_entry *entry = use->fd < 0 ? NULL : fd_known(files->tables, call->key, use->fd);
+	struct fd_file *file = entry ? fd_file_at(entry, entered) : NULL;
+
+	if (entry && entry->since > entered) { /* it was given away meanwhile */
+		entry = NULL;
+	} else if (use->fd >= 0 && shows_socket && (!file || file->kind == FD_UNKNOWN)) {
+		fd_put_known(files->tables, call->key, use->fd,
+			     fd_file_ref(unnamed_file(files, FD_SOCKET)));
+		entry = fd_find(files->tables, call->key, use->fd);
+		file = entry ? entry->file : NULL;
+	}
+	use->entry = file ? entry : NULL;
+	use->file = file ? file : unnamed_file(files, shows_socket ? FD_SOCKET : FD_UNKNOWN);
+}
+
+static struct use use_of(struct files *files, const struct ordered *ordered,
+			 const struct ordered_call *call, int32_t fd, bool is_write)
 {
 	struct use use = { .call = call, .fd = fd, .is_write = is_write, .bytes = bytes_of(call) };
-	bool shows_socket = file_calls[call->call].effect == DOES_SOCKET_USE;
 
 	if (!(call->flags & CALL_HAS_ENTRY)) {
 		use.fd = -1;
 	}
-	use.entry = use.fd < 0 ? NULL : fd_find(files->tables, call->key, fd);
-	if (use.fd >= 0 && shows_socket && (!use.entry || use.entry->file->kind == FD_UNKNOWN)) {
-		fd_put(files->tables, call->key, fd, fd_file_ref(unnamed_file(files, FD_SOCKET)),
-		       false);
-		use.entry = fd_find(files->tables, call->key, fd);
-	}
-	use.file = use.entry ? use.entry->file
-			     : unnamed_file(files, shows_socket ? FD_SOCKET : FD_UNKNOWN);
+	find_file(files, ordered, &use);
 	return use;
 }
 
@@ -198,26 +210,47 @@ static void set_fd(struct files *files, const struct ordered_call *call, int64_t
 	}
 }
 
-/* The file of a path, which may be relative to the directory of a descriptor. */
+/* The path behind that of the directory, if it is relative and that is known; in @text, or @path.
+ */
+static const char *behind_directory(struct files *files, const struct ordered_call *call,
+				    const char *path, char *text, size_t size)
+{
+	const struct fd_entry *base = NULL;
+
+	if (path[0] != '/') {
+		base = fd_find(files->tables, call->key, call->fd >= 0 ? call->fd : FD_DIRECTORY);
+	}
+	if (!base) {
+		return path;
+	}
+	(void)snprintf(text, size, "%s/%s", base->file->name, path);
+	return text;
+}
+
+#define PATH_ROOM (2 * FILE_NAME_MAX + 2)
+
+static const char *path_of(const struct ordered_call *call)
+{
+	return call->flags & CALL_HAS_OUT || !call->path ? "" : call->path;
+}
+
+static struct fd_file *file_of_path(const char *path)
+{
+	size_t len = strlen(path);
+
+	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? path + len - FILE_NAME_MAX : path);
+}
+
+/* The file of a path, which may be relative to a directory. */
 static struct fd_file *opened_file(struct files *files, const struct ordered_call *call)
 {
-	const char *path = call->flags & CALL_HAS_OUT || !call->path ? "" : call->path;
-	const struct fd_entry *base = NULL;
-	char text[2 * FILE_NAME_MAX + 2];
-	size_t len;
+	char text[PATH_ROOM];
+	const char *path = path_of(call);
 
-	if (path[0] != '/' && call->fd >= 0) {
-		base = fd_find(files->tables, call->key, call->fd);
-	}
 	if (!path[0]) {
 		return fd_file_ref(unnamed_file(files, FD_FILE));
 	}
-	if (base) {
-		(void)snprintf(text, sizeof(text), "%s/%s", base->file->name, path);
-		path = text;
-	}
-	len = strlen(path);
-	return fd_file_new(FD_FILE, len > FILE_NAME_MAX ? path + len - FILE_NAME_MAX : path);
+	return file_of_path(behind_directory(files, call, path, text, sizeof(text)));
 }
 
 static struct fd_file *peer_file(struct files *files, enum fd_kind kind,
@@ -300,6 +333,48 @@ static void apply_fcntl(struct files *files, const struct ordered_call *call)
 	}
 }
 
+/* Takes "." and ".." out of an absolute path, in place: a program may go up and down for ever. */
+static void shorten(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from;) {
+		size_t len = strcspn(++from, "/"); /* behind a slash */
+
+		if (len == 2 && from[0] == '.' && from[1] == '.') {
+			while (to > path && *--to != '/') {
+			}
+		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
+			*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+	}
+	*to = 0;
+}
+
+static void apply_chdir(struct files *files, const struct ordered_call *call)
+{
+	const struct fd_entry *entry =
+		call->fd >= 0 ? fd_find(files->tables, call->key, call->fd) : NULL;
+	struct fd_file *file = entry ? fd_file_ref(entry->file) : NULL;
+	char text[PATH_ROOM];
+	const char *path;
+
+	if (call->fd < 0 && path_of(call)[0]) {
+		path = behind_directory(files, call, path_of(call), text, sizeof(text));
+		if (path != text) {
+			(void)snprintf(text, sizeof(text), "%s", path);
+		}
+		if (text[0] == '/') {
+			shorten(text);
+		}
+		file = file_of_path(text);
+	}
+	fd_put(files->tables, call->key, FD_DIRECTORY, file, false);
+}
+
 /* Applies a call that succeeded, or does its work although it failed. */
 static void apply_effect(struct files *files, const struct ordered_call *call)
 {
@@ -348,6 +423,9 @@ static void apply_effect(struct files *files, const struct ordered_call *call)
 	case DOES_CLOSE:
 		fd_close(files->tables, call->key, call->fd);
 		break;
+	case DOES_CHDIR:
+		apply_chdir(files, call);
+		break;
 	case DOES_CLOSE_RANGE:
 		fd_close_range(files->tables, call->key, (uint32_t)call->fd, (uint32_t)call->fd2,
 			       call->arg & RANGE_ON_EXEC);
@@ -393,13 +471,13 @@ static void on_call(struct shard *shard, struct files *files, const struct order
 	enum operation operation = (enum operation)file_calls[call->call].operation;
 	bool opens = file_calls[call->call].effect == DOES_OPEN;
 	bool moves = moves_bytes(file_calls[call->call].operation);
-	struct use use = use_of(files, call, call->fd, operation == OP_WRITE);
+	struct use use = use_of(files, ordered, call, call->fd, operation == OP_WRITE);
 
 	if (moves || (operation == OP_SYNC && use.fd >= 0)) {
 		add_use(shard, files, ordered, &use, moves);
 	}
 	if (operation == OP_BOTH) {
-		struct use other = use_of(files, call, call->fd2, true);
+		struct use other = use_of(files, ordered, call, call->fd2, true);
 
 		add_use(shard, files, ordered, &other, true);
 	}
@@ -436,6 +514,7 @@ void files_use_ordered(struct shard *shard, void *state, const struct ordered *o
 	if (!files->tables) {
 		files->tables = fd_tables_new();
 	}
+	fd_tables_at(files->tables, ordered->ts);
 	switch (ordered->kind) {
 	case ORDERED_CALL:
 		memcpy(&call, words, sizeof(call));

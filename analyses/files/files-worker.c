@@ -86,6 +86,11 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 			       .arg2 = (int32_t)event_i64(event, ENTRY_ARG2, 0),
 			       .call = (uint8_t)user,
 			       .flags = CALL_HAS_ENTRY };
+	if (file_call_results[user] == RETURNS_RECEIVED) { /* nearly always 0 */
+		open->arg = (int64_t)file_call_extent(user, open->arg,
+						      event_i64(event, ENTRY_ARG2, -1));
+		open->arg2 = 0;
+	}
 	if (event_has(event, ENTRY_PATH)) {
 		open->path_len = copy_path(files->path, event_text(event, ENTRY_PATH));
 	}

@@ -52,7 +52,7 @@ static struct row_key key_of_operation(const struct shard *shard, uint32_t opera
 static void add_operation(struct shard *shard, const struct call *call)
 {
 	uint8_t operation = file_calls[call->call].operation;
-	bool failed = (call->flags & CALL_HAS_RET) && call->ret < 0;
+	bool failed = (call->flags & CALL_HAS_RET) && call_failed(call->ret);
 	uint64_t *row;
 
 	if (operation == OP_NONE) {

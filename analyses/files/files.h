@@ -11,7 +11,7 @@
  *     files-use.c      trace    all calls as ordered events: the descriptor table of the process
  *                               says which file a call used (fd-table.h)
  *
- * A call is charged to what its descriptor led to when the call returned.
+ * A call is charged to what its descriptor led to when the call was entered.
  *
  * A path lies beside the record of its call.  The ordered event of a call points to it there, or
  * owns a copy if entry and exit were paired by the shard (owns_path).  A partial lives until the
@@ -24,6 +24,7 @@
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 #include "kernel/call-pairing.h"
+#include "kernel/call-result.h"
 #include "kernel/file-calls.h"
 
 enum { TOTALS, BY_OPERATION, BY_KIND, BY_FILE, BY_FD, THREADS, PROCESSES, LONGEST };

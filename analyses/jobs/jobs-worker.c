@@ -130,23 +130,21 @@ const struct need jobs_needs[JOBS_NEEDS] = {
 
 /* Whether the event meets the definition; *tid is the thread that its conditions name. */
 static bool holds(const struct definition *is, const struct job_event *fields,
-		  const struct trace_event *event, int32_t *tid)
+		  const struct fields_event *event, int32_t *tid)
 {
 	bool has_tid = false;
 
 	for (size_t i = 0; i < is->count; i++) {
 		const struct pattern_condition *condition = &is->conditions[i];
-		uint8_t field = fields->conditions[i];
-		const struct value *value = &event->values[field];
+		struct query_value value;
 
-		if (!event_has(event, field)) {
+		if (!fields_get(event, fields->conditions[i], &value)) {
 			return false;
 		}
-		if (condition->is_tid && !has_tid) {
-			*tid = (int32_t)value->i;
+		if (condition->is_tid && !has_tid && value.kind == QUERY_NUMBER) {
+			*tid = (int32_t)value.is.i;
 			has_tid = true;
-		} else if (!pattern_condition_holds(condition, value, event->is_signed >> field & 1,
-						    *tid)) {
+		} else if (!pattern_condition_holds(condition, &value, *tid)) {
 			return false;
 		}
 	}
@@ -155,7 +153,7 @@ static bool holds(const struct definition *is, const struct job_event *fields,
 
 /* The words of a record: where the items of its group are, or the CPU. */
 static uint64_t match_words(struct worker *worker, const struct job_spec *job,
-			    const struct job_event *at, const struct trace_event *event)
+			    const struct job_event *at, const struct fields_event *event)
 {
 	uint64_t words[MATCH_WORDS_MAX] = { [MATCH_CPU] = worker_cpu(worker) };
 	size_t count;
@@ -176,6 +174,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	size_t number = user / MATCH_DEFINITIONS, at = user % MATCH_DEFINITIONS;
 	const struct job_spec *job = worker_periods(worker)->jobs.at[number];
 	const struct definition *is = &job->is->events[at];
+	const struct fields_event of = labels_event(&job->events[at].fields, event);
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;
@@ -186,7 +185,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	}
 	jobs->met[number].class = event->class;
 	jobs->met[number].at = at;
-	if (!holds(is, &job->events[at], event, &tid)) {
+	if (!holds(is, &job->events[at], &of, &tid)) {
 		return;
 	}
 	if (!is->has_tid) {
@@ -195,7 +194,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	if (tid <= 0 && tid != TID_CURRENT) {
 		return; /* of an unknown thread, or the idle one */
 	}
-	words = match_words(worker, job, &job->events[at], event);
+	words = match_words(worker, job, &job->events[at], &of);
 	record = worker_emit(worker, event->ts, tid, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = words;

@@ -8,15 +8,14 @@
 #include "analyses/labels/labels.h"
 
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
-			    const struct trace_event *event)
+			    const struct fields_event *event)
 {
 	for (size_t i = 0; i < what->count; i++) {
 		const struct pattern_condition *condition = &what->conditions[i];
+		struct query_value value;
 
-		if (!event_has(event, fields[i]) ||
-		    (!condition->is_tid &&
-		     !pattern_condition_holds(condition, &event->values[fields[i]],
-					      event->is_signed >> fields[i] & 1, 0))) {
+		if (!fields_get(event, fields[i], &value) ||
+		    (!condition->is_tid && !pattern_condition_holds(condition, &value, 0))) {
 			return false;
 		}
 	}
@@ -49,28 +48,26 @@ static void put(struct label_text *text, const void *bytes, size_t len)
 }
 
 /* Adds the value of a field; false: the event lacks it. */
-static bool put_value(struct label_text *text, const struct trace_event *event, uint8_t field)
+static bool put_value(struct label_text *text, const struct fields_event *event, uint8_t field,
+		      bool by_label)
 {
-	const struct value *value = &event->values[field];
-	char number[24];
+	char number[QUERY_NUMBER_BYTES];
+	struct query_value value;
+	const char *is;
+	size_t len;
 
-	if (event_has(event, field)) {
-		int len = snprintf(number, sizeof(number),
-				   event->is_signed & (1u << field) ? "%" PRId64 : "%" PRIu64,
-				   value->u);
-
-		put(text, number, (size_t)len);
-	} else if (event_has(event, field + 1u)) {
-		put(text, value[1].bytes, strnlen((const char *)value[1].bytes, value[1].len));
-	} else {
+	if (!fields_get(event, field, &value)) {
 		return false;
 	}
+	is = query_value_text(&value, by_label, number, &len);
+	put(text, is, len);
 	return true;
 }
 
-/* Writes the id of a label; false: the event lacks part of it. */
+/* Writes the id of a label; false: the event lacks part of it.  The number of an enumeration is
+ * part of an id: another event may have it without labels. */
 static bool put_id(char id[ID_BYTES], const struct label *label, const struct label_at *at,
-		   const struct trace_event *event)
+		   const struct fields_event *event)
 {
 	struct label_text text = { .at = id, .room = ID_BYTES - 1 };
 
@@ -79,7 +76,7 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 		if (i > 0) {
 			put(&text, ",", 1);
 		}
-		if (!put_value(&text, event, at->keys[i])) {
+		if (!put_value(&text, event, at->keys[i], false)) {
 			return false;
 		}
 	}
@@ -98,7 +95,7 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 /* Writes "size=5", as much as fits, or the id of a label; "": the event lacks it. */
 static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 		     const struct label_use *use, const struct label_at *at,
-		     const struct trace_event *event)
+		     const struct fields_event *event)
 {
 	struct label_text text = { .at = item, .room = ITEM_BYTES - 1 };
 	const char *name = label_use_name(set, use);
@@ -108,7 +105,7 @@ static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 	put(&text, name, strlen(name));
 	put(&text, "=", 1);
 	if (use->label < 0) {
-		if (!put_value(&text, event, at->keys[0])) {
+		if (!put_value(&text, event, at->keys[0], true)) {
 			item[0] = '\0';
 		}
 	} else if (put_id(id, &set->all.at[use->label], at, event)) {
@@ -120,7 +117,7 @@ static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 
 size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,
 			const struct label_group *group, const struct label_at *at,
-			const struct trace_event *event)
+			const struct fields_event *event)
 {
 	char *to = (char *)(words + 1);
 	char item[ITEM_BYTES];
@@ -139,11 +136,12 @@ size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set
 
 /* ---- names ---- */
 
-static void note_name(struct worker *worker, const struct trace_event *event, uint32_t number,
+static void note_name(struct worker *worker, const struct trace_event *at, uint32_t number,
 		      uint64_t entity, unsigned int kind)
 {
 	const struct label_set *labels = &worker_periods(worker)->labels;
 	const struct label_source *source = labels->sources.at[number];
+	const struct fields_event event = labels_event(&source->fields, at);
 	int of = source->value.label;
 	uint64_t words[LABEL_WORDS_MAX] = { 0 };
 	char *name = (char *)(words + LABEL_TEXT);
@@ -152,11 +150,11 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 	struct record *record;
 
 	if (!put_id((char *)(words + LABEL_ID), &labels->all.at[source->label], &source->id,
-		    event)) {
+		    &event)) {
 		return;
 	}
-	has_name = of < 0 ? put_value(&text, event, source->value_at.keys[0])
-			  : put_id(name, &labels->all.at[of], &source->value_at, event);
+	has_name = of < 0 ? put_value(&text, &event, source->value_at.keys[0], true)
+			  : put_id(name, &labels->all.at[of], &source->value_at, &event);
 	if (!has_name) {
 		return;
 	}
@@ -164,7 +162,7 @@ static void note_name(struct worker *worker, const struct trace_event *event, ui
 		memset(name + text.room - 3, '.', 3);
 	}
 	words[LABEL_LEN] = strlen(name);
-	record = worker_emit_entity(worker, event->ts, entity, kind);
+	record = worker_emit_entity(worker, at->ts, entity, kind);
 	record->arg16 = (uint16_t)number;
 	record->arg64 = worker_numbers(worker, words, LABEL_TEXT + words[LABEL_LEN] / 8 + 1);
 }
@@ -174,8 +172,9 @@ void labels_note(struct worker *worker, const struct trace_event *event, uint32_
 		 uint64_t entity, unsigned int kind)
 {
 	const struct label_source *from = worker_periods(worker)->labels.sources.at[source];
+	const struct fields_event of = labels_event(&from->fields, event);
 
-	if (labels_conditions_hold(from->what, from->conditions, event)) {
+	if (labels_conditions_hold(from->what, from->conditions, &of)) {
 		note_name(worker, event, source, entity, kind);
 	}
 }

@@ -41,20 +41,26 @@ enum { LABEL_LEN, LABEL_ID, LABEL_TEXT = LABEL_ID + ID_BYTES / sizeof(uint64_t) 
 
 /* ---- labels-worker.c ---- */
 
+/* The event, of which these fields were asked for. */
+static inline struct fields_event labels_event(const struct fields *fields,
+					       const struct trace_event *event)
+{
+	return (struct fields_event){ fields, event->class, event->binding, event->values };
+}
 /* Whether the event meets all conditions but those with $tid. */
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
-			    const struct trace_event *event);
+			    const struct fields_event *event);
 /* The process that the event's contexts name; 0: none does. */
-static inline int64_t labels_process(const struct trace_event *event,
+static inline int64_t labels_process(const struct fields_event *event,
 				     const struct process_fields *process)
 {
-	return event_i64(event, process->vpid, event_i64(event, process->pid, 0));
+	return fields_i64(event, process->vpid, fields_i64(event, process->pid, 0));
 }
 /* Fills the items of a group, whose fields the event has at @at; returns how many words they are.
  */
 size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,
 			const struct label_group *group, const struct label_at *at,
-			const struct trace_event *event);
+			const struct fields_event *event);
 /* Adds a need for each event that tells names, with the source as `user`; returns how many. */
 size_t labels_needs_of(const struct label_set *set, handler_fn *on_label, struct need *needs);
 /* The rest of that handler: emits a record of this kind with the source in arg16, if the event

@@ -7,9 +7,26 @@
 
 /* ---- what an event says ---- */
 
+/* What is shown of a key. */
+static void fill_value(uint64_t value[VALUE_WORDS], const struct query_value *has)
+{
+	char number[QUERY_NUMBER_BYTES];
+	size_t len;
+	const char *text;
+
+	if (has->kind == QUERY_NUMBER && has->type->label_count == 0) {
+		value[VALUE_KIND] = has->is_signed ? VALUE_SIGNED : VALUE_UNSIGNED;
+		value[VALUE_FIRST] = has->is.u;
+		return;
+	}
+	text = query_value_text(has, true, number, &len);
+	memcpy(value + VALUE_FIRST, text, len < VALUE_TEXT_BYTES ? len : VALUE_TEXT_BYTES);
+	value[VALUE_KIND] = VALUE_TEXT;
+}
+
 /* Adds keys to a hash, and fills their values, if they are wanted.  False: the event lacks one. */
 static bool fill_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
-		      size_t count, const struct trace_event *event, uint64_t *hash,
+		      size_t count, const struct fields_event *event, uint64_t *hash,
 		      uint64_t *values)
 {
 	uint64_t unused[VALUE_WORDS], cpu = worker_cpu(worker);
@@ -17,6 +34,7 @@ static bool fill_keys(struct worker *worker, const struct period_side *side, con
 	for (size_t i = 0; i < count; i++) {
 		uint64_t *value = values ? values + i * VALUE_WORDS : unused;
 		uint8_t field = keys[i];
+		struct query_value has;
 
 		if (field == FIELD_CPU) {
 			*hash = hash_bytes(*hash, &cpu, sizeof(cpu));
@@ -33,19 +51,11 @@ static bool fill_keys(struct worker *worker, const struct period_side *side, con
 			if (pid == 0) {
 				return false;
 			}
-		} else if (event_has(event, field)) {
-			*hash = hash_bytes(*hash, &event->values[field].u, sizeof(uint64_t));
-			value[VALUE_FIRST] = event->values[field].u;
-			value[VALUE_KIND] =
-				event->is_signed & (1u << field) ? VALUE_SIGNED : VALUE_UNSIGNED;
-		} else if (event_has(event, field + 1u)) {
-			const struct value *text = &event->values[field + 1];
-			size_t len = strnlen((const char *)text->bytes, text->len);
-
-			*hash = hash_bytes(*hash, text->bytes, len);
-			memcpy(value + VALUE_FIRST, text->bytes,
-			       len < VALUE_TEXT_BYTES ? len : VALUE_TEXT_BYTES);
-			value[VALUE_KIND] = VALUE_TEXT;
+		} else if (fields_get(event, field, &has)) {
+			*hash = query_value_hash(*hash, &has);
+			if (values) {
+				fill_value(value, &has);
+			}
 		} else {
 			return false;
 		}
@@ -57,7 +67,9 @@ static int32_t thread_of(struct worker *worker, const struct period_side *side,
 			 const struct trace_event *event)
 {
 	if (side->thread != FIELD_NONE) {
-		return (int32_t)event_i64(event, side->thread, 0);
+		const struct fields_event of = labels_event(&side->fields, event);
+
+		return (int32_t)fields_i64(&of, side->thread, 0);
 	}
 	return worker_thread_of(worker, event, &side->running);
 }
@@ -83,8 +95,9 @@ static const struct period *period_of(const struct worker *worker, uint32_t user
 static bool is_step(const struct worker *worker, const struct trace_event *event, uint32_t user)
 {
 	const struct period_side *side = &period_of(worker, user)->steps[user >> STEP_SHIFT];
+	const struct fields_event of = labels_event(&side->fields, event);
 
-	return labels_conditions_hold(side->what, side->conditions, event);
+	return labels_conditions_hold(side->what, side->conditions, &of);
 }
 
 static void note_step(struct worker *worker, const struct trace_event *event, uint32_t user)
@@ -92,20 +105,21 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	const struct period *period = period_of(worker, user);
 	size_t step = user >> STEP_SHIFT;
 	const struct period_side *side = &period->steps[step];
+	const struct fields_event of = labels_event(&side->fields, event);
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	struct record *record;
 	size_t count = periods_word_items(period);
 	int32_t tid;
 
 	if ((step > 0 && !fill_keys(worker, side, side->before, period->links[step - 1].key_count,
-				    event, &words[WORD_KEY], NULL)) ||
+				    &of, &words[WORD_KEY], NULL)) ||
 	    (step + 1 < period->step_count &&
-	     !fill_keys(worker, side, side->after, period->links[step].key_count, event,
+	     !fill_keys(worker, side, side->after, period->links[step].key_count, &of,
 			&words[WORD_AFTER], NULL))) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
-				  side->groups, event);
+				  side->groups, &of);
 	tid = thread_of(worker, side, event); /* which may make a record, too */
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
 	note_thread(worker, record, tid);
@@ -128,6 +142,7 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	const struct period *period = period_of(worker, user);
 	bool is_end = user >> STEP_SHIFT;
 	const struct period_side *side = &period->steps[is_end];
+	const struct fields_event of = labels_event(&side->fields, event);
 	unsigned int kind = is_end ? OWN_END : OWN_BEGIN;
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	size_t count = periods_word_items(period);
@@ -135,11 +150,11 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	int32_t tid;
 
 	if (!fill_keys(worker, side, is_end ? side->before : side->after,
-		       period->links[0].key_count, event, &words[WORD_KEY], words + WORD_VALUES)) {
+		       period->links[0].key_count, &of, &words[WORD_KEY], words + WORD_VALUES)) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
-				  side->groups, event);
+				  side->groups, &of);
 	tid = thread_of(worker, side, event); /* which may make a record, too */
 	if (period->by_thread) {
 		record = worker_emit(worker, event->ts, tid, kind);

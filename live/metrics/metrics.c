@@ -9,21 +9,34 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/text/utf8.h"
 #include "engine/contract/row-key.h"
 #include "output/notice.h"
 
 /* ---- labels ---- */
 
+/* A byte that cannot stand in a label as it is: no two values become the same. */
+static void put_bytes(FILE *out, const char *at, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		(void)fprintf(out, UTF8_REPLACEMENT "%02x", (unsigned char)at[i]);
+	}
+}
+
 void metrics_add_label(FILE *out, bool *is_first, const char *name, const char *value)
 {
 	(void)fprintf(out, "%s%s=\"", *is_first ? "" : ",", name);
 	*is_first = false;
-	for (const unsigned char *at = (const unsigned char *)value; *at; at++) {
-		if (*at == '"' || *at == '\\') {
-			(void)fprintf(out, "\\%c", *at);
+	for (const char *at = value; *at;) {
+		struct utf8_letter letter = utf8_letter_at(at);
+
+		if (!letter.is_plain || strncmp(at, UTF8_REPLACEMENT, letter.bytes) == 0) {
+			put_bytes(out, at, letter.bytes);
 		} else {
-			(void)fputc(*at < 0x20 || *at >= 0x7F ? '?' : *at, out);
+			(void)fprintf(out, "%s%.*s", *at == '"' || *at == '\\' ? "\\" : "",
+				      (int)letter.bytes, at);
 		}
+		at += letter.bytes;
 	}
 	(void)fputc('"', out);
 }

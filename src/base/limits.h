@@ -105,8 +105,16 @@
 #define RELEASE_THREADS_MAX 131072
 /* PID namespaces whose names are known from traces, in each of 64 shards; others have numbers. */
 #define CONTAINERS_NAMED_MAX 1024
-/* Requests of block devices that have not completed.  Queues hold some thousands. */
-#define REQUESTS_MAX 65536
+/* Requests of a block device that have not completed.  Queues hold some thousands. */
+#define REQUESTS_MAX 8192
+/* Channels that are known to have events of requests; beyond that, all are taken for such. */
+#define BLOCK_CHANNELS_MAX 64
+/* A request that is open for longer has lost its completion.  Drivers give a request up after 30 s,
+ * and try a few times. */
+#define REQUEST_OPEN_MAX_NS (300 * NS_PER_S)
+/* A completion so shortly before the issue may be its own: clocks of CPUs differ by microseconds.
+ */
+#define EARLY_END_NS 100000
 /* Longest instances of a list: as many are stored as are shown, within these bounds. */
 #define LONGEST_MIN 10
 #define LONGEST_MAX 1000

@@ -270,18 +270,57 @@ const char *units_count(char text[UNITS_TEXT_MAX], uint64_t count)
 	return text;
 }
 
-const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns)
+static struct tm local_of(uint64_t ns)
 {
 	time_t seconds = (time_t)(ns / NS_PER_S);
 	struct tm tm;
-	size_t len;
 
 	if (!localtime_r(&seconds, &tm)) {
 		memset(&tm, 0, sizeof(tm));
 	}
-	len = strftime(text, UNITS_TEXT_MAX, "%H:%M:%S", &tm);
+	return tm;
+}
+
+const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+	const struct tm tm = local_of(ns);
+	size_t len = strftime(text, UNITS_TEXT_MAX, "%H:%M:%S", &tm);
+
 	(void)snprintf(text + len, UNITS_TEXT_MAX - len, ".%09" PRIu64, ns % NS_PER_S);
 	return text;
+}
+
+struct units_times units_times_of(uint64_t begin, uint64_t end)
+{
+	const struct tm first = local_of(begin), last = local_of(end);
+
+	return (struct units_times){
+		.has_day = first.tm_yday != last.tm_yday || first.tm_year != last.tm_year,
+		.has_zone = first.tm_gmtoff != last.tm_gmtoff,
+	};
+}
+
+const char *units_time(char text[UNITS_TEXT_MAX], struct units_times times, uint64_t ns)
+{
+	const struct tm tm = local_of(ns);
+	size_t len = strftime(text, UNITS_TEXT_MAX,
+			      times.has_day ? "%Y-%m-%d %H:%M:%S" : "%H:%M:%S", &tm);
+	unsigned long minutes = (unsigned long)labs(tm.tm_gmtoff) / 60;
+
+	len += (size_t)snprintf(text + len, UNITS_TEXT_MAX - len, ".%0*u", times.has_us ? 6 : 3,
+				(unsigned int)(ns % NS_PER_S / (times.has_us ? 1000 : NS_PER_MS)));
+	if (times.has_zone) {
+		(void)snprintf(text + len, UNITS_TEXT_MAX - len, "%c%02lu:%02lu",
+			       tm.tm_gmtoff < 0 ? '-' : '+', minutes / 60 % 100, minutes % 60);
+	}
+	return text;
+}
+
+int units_time_width(struct units_times times)
+{
+	return (int)strlen("14:03:07.250") + (times.has_us ? 3 : 0) +
+	       (times.has_day ? (int)strlen("2026-11-24 ") : 0) +
+	       (times.has_zone ? (int)strlen("+01:00") : 0);
 }
 
 const char *units_iso(char text[UNITS_TEXT_MAX], uint64_t ns)

@@ -3,6 +3,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -35,18 +37,25 @@ int units_parse_time(const char *text, const struct units_span *span, uint64_t *
 /* Whether @text has the first form, which needs a day. */
 int units_time_needs_day(const char *text);
 
-#define UNITS_TEXT_MAX 32
+#define UNITS_TEXT_MAX 40
 /* "1.2 GiB", "3.4 ms", "12,345".  They return @text, for use in printf. */
 const char *units_bytes(char text[UNITS_TEXT_MAX], uint64_t bytes);
 const char *units_ns(char text[UNITS_TEXT_MAX], uint64_t ns);
 const char *units_count(char text[UNITS_TEXT_MAX], uint64_t count);
 /* "14:03:07.250000000", local time. */
 const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns);
+/*
+ * How local times of one text are written, so that none is mistaken for another: with the day if
+ * they are of several days, and with the offset from UTC if that changes between them.
+ */
+struct units_times {
+	bool has_day, has_zone;
+	bool has_us; /* with microseconds; else milliseconds */
+};
+struct units_times units_times_of(uint64_t begin, uint64_t end);
+/* "14:03:07.250", "2026-11-24 14:03:07.250", "14:03:07.250+01:00", or both. */
+const char *units_time(char text[UNITS_TEXT_MAX], struct units_times times, uint64_t ns);
+/* How many letters that are. */
+int units_time_width(struct units_times times);
 /* "2026-11-24T08:01:02.123456789Z", in UTC. */
 const char *units_iso(char text[UNITS_TEXT_MAX], uint64_t ns);
-
-/* A printable letter of an untrusted name: control characters would reach the terminal. */
-static inline char units_letter(char letter)
-{
-	return (unsigned char)letter < 0x20 || (unsigned char)letter >= 0x7F ? '?' : letter;
-}

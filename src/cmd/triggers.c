@@ -11,10 +11,17 @@
 #include "text/plain.h"
 #include "trigger/actions.h"
 
-/* What is no file and has a comparison is an expression. */
+/* What is no file, and has a comparison or begins like a figure, is an expression. */
 static bool is_expression(const char *text)
 {
-	return access(text, F_OK) != 0 && strpbrk(text, "<>");
+	size_t len = strcspn(text, ".");
+	bool is_figure = strpbrk(text, "<>=! ");
+
+	for (size_t i = 0; text[len] && analyses[i]; i++) {
+		is_figure |= strlen(analyses[i]->name) == len &&
+			     strncmp(analyses[i]->name, text, len) == 0;
+	}
+	return access(text, F_OK) != 0 && is_figure;
 }
 
 static void describe(const struct options *options, const struct actions *actions, FILE *out)
@@ -41,7 +48,7 @@ static void print(const struct options *options, const struct actions *actions)
 
 	describe(options, actions, out);
 	(void)fclose(out);
-	plain_report(text, len);
+	(void)plain_report(text, len);
 	(void)fputs(text, stdout);
 	free(text);
 }

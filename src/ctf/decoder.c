@@ -37,16 +37,27 @@ int decoder_fault(const struct decoder *d, struct err *err)
 
 /* ---- loads ---- */
 
+/* Bytes to load from. */
+struct room {
+	const uint8_t *data;
+	uint64_t end_bits;
+};
+
+static inline struct room room_of(const struct decoder *d)
+{
+	return (struct room){ .data = d->data, .end_bits = d->end_bits };
+}
+
 /* Bits are numbered from the low end of each byte in LE, from the high end in BE. */
-static uint64_t load_bits(const struct decoder *d, bool is_be, uint64_t at_bits, unsigned int size)
+static uint64_t load_bits(struct room room, bool is_be, uint64_t at_bits, unsigned int size)
 {
 	uint64_t value = 0;
 
 	assert_hot(size >= 1 && size <= 64);
-	assert_hot(at_bits + size <= d->end_bits);
+	assert_hot(at_bits + size <= room.end_bits);
 	/* Most lie within eight bytes of the packet. */
-	if (at_bits % 8 + size <= 64 && at_bits / 8 + 8 <= d->end_bits / 8) {
-		value = DECODE_LOAD(uint64_t, d->data + at_bits / 8);
+	if (at_bits % 8 + size <= 64 && at_bits / 8 + 8 <= room.end_bits / 8) {
+		value = DECODE_LOAD(uint64_t, room.data + at_bits / 8);
 		if (is_be == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)) {
 			value = __builtin_bswap64(value);
 		}
@@ -57,7 +68,7 @@ static uint64_t load_bits(const struct decoder *d, bool is_be, uint64_t at_bits,
 		uint64_t bit = at_bits + done;
 		unsigned int in_byte = (unsigned int)(bit % 8);
 		unsigned int take = 8 - in_byte < size - done ? 8 - in_byte : size - done;
-		unsigned int byte = d->data[bit / 8], mask;
+		unsigned int byte = room.data[bit / 8], mask;
 
 		assert_hot(take >= 1 && take <= 8);
 		mask = (1u << take) - 1;
@@ -81,13 +92,13 @@ static uint64_t reverse_bits(uint64_t value, unsigned int size)
 	return reversed;
 }
 
-uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits)
+static uint64_t load_integer(struct room room, const struct step *step, uint64_t at_bits)
 {
 	unsigned int size = (unsigned int)step->size_bits;
 	uint64_t value;
 
 	assert(size >= 1 && size <= 64);
-	value = load_bits(d, step->flags & STEP_BE, at_bits, size);
+	value = load_bits(room, step->flags & STEP_BE, at_bits, size);
 	if (step->flags & STEP_REVERSED) {
 		value = reverse_bits(value, size);
 	}
@@ -98,26 +109,26 @@ uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t
 }
 
 /* @size bits of a wider number, from its bit @low up. */
-static uint64_t part_of(const struct decoder *d, const struct step *step, uint64_t at_bits,
-			uint64_t low, unsigned int size)
+static uint64_t part_of(struct room room, const struct step *step, uint64_t at_bits, uint64_t low,
+			unsigned int size)
 {
 	bool is_be = step->flags & STEP_BE;
 
-	return load_bits(d, is_be, at_bits + (is_be ? step->size_bits - low - size : low), size);
+	return load_bits(room, is_be, at_bits + (is_be ? step->size_bits - low - size : low), size);
 }
 
 /*
  * Any other interchange format of IEEE 754-2008 (table 3.5), rounded to a double:
  * sign, w bits of exponent, fraction; w is 5 of 16 and 15 of 128 bits.
  */
-static double wide_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
+static double wide_float(struct room room, const struct step *step, uint64_t at_bits)
 {
 	uint64_t size = step->size_bits;
 	unsigned int w = size == 16 ? 5 : (unsigned int)(round(4 * log2((double)size)) - 13);
 	uint64_t fraction_bits = size - 1 - w;
 	unsigned int top = fraction_bits < 60 ? (unsigned int)fraction_bits : 60;
-	uint64_t exponent = part_of(d, step, at_bits, fraction_bits, w);
-	uint64_t fraction = part_of(d, step, at_bits, fraction_bits - top, top);
+	uint64_t exponent = part_of(room, step, at_bits, fraction_bits, w);
+	uint64_t fraction = part_of(room, step, at_bits, fraction_bits - top, top);
 	int64_t bias = (INT64_C(1) << (w - 1)) - 1;
 	double value;
 
@@ -129,17 +140,17 @@ static double wide_float(const struct decoder *d, const struct step *step, uint6
 		scale = scale < -4096 ? -4096 : scale > 4096 ? 4096 : scale;
 		value = ldexp((double)(fraction | (uint64_t)(exponent != 0) << top), (int)scale);
 	}
-	return part_of(d, step, at_bits, size - 1, 1) ? -value : value;
+	return part_of(room, step, at_bits, size - 1, 1) ? -value : value;
 }
 
-double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
+static double load_float(struct room room, const struct step *step, uint64_t at_bits)
 {
 	uint64_t bits;
 
 	if (step->size_bits != 32 && step->size_bits != 64) {
-		return wide_float(d, step, at_bits);
+		return wide_float(room, step, at_bits);
 	}
-	bits = decoder_bits(d, step, at_bits);
+	bits = load_integer(room, step, at_bits);
 	if (step->size_bits == 32) {
 		uint32_t narrow = (uint32_t)bits;
 		float number;
@@ -148,6 +159,35 @@ double decoder_float(const struct decoder *d, const struct step *step, uint64_t 
 		return (double)number;
 	}
 	return DECODE_LOAD(double, &bits);
+}
+
+uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits)
+{
+	return load_integer(room_of(d), step, at_bits);
+}
+
+double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits)
+{
+	return load_float(room_of(d), step, at_bits);
+}
+
+bool decoder_element(const struct plan_field *row, const struct value *value, uint64_t index,
+		     struct value *element)
+{
+	const struct type *type = row->type->element;
+	const struct step step = { .flags = row->flags, .size_bits = type_row_bits(type) };
+	const struct room room = { .data = value->bytes, .end_bits = value->len * 8 };
+
+	assert(type_is_row(row->type));
+	if (index >= room.end_bits / step.size_bits) {
+		return false;
+	}
+	if (type->kind == TYPE_FLOAT) {
+		element->f = load_float(room, &step, index * step.size_bits);
+	} else {
+		element->u = load_integer(room, &step, index * step.size_bits);
+	}
+	return true;
 }
 
 /* ---- steps ---- */
@@ -178,21 +218,46 @@ static void store(struct decoder *d, const struct step *step, const struct value
 	}
 }
 
-/* Converts @value's @len bytes to UTF-8, if they are requested. */
-static void convert(struct decoder *d, const struct step *step, struct value *value)
+/* Room for all that the packet can hold, aligned and converted, so values can point into it. */
+static void make_text_room(struct decoder *d)
 {
-	enum encoding encoding = (enum encoding)(step->flags >> STEP_ENCODING_SHIFT);
-	size_t room = (size_t)TEXT_UTF8_BYTES_MAX(d->end_bits / 8);
+	size_t bytes = (size_t)(d->end_bits / 8), room = bytes + (size_t)TEXT_UTF8_BYTES_MAX(bytes);
 
-	if (encoding == UTF_8 || (step->slot == SLOT_NONE && !d->visit)) {
-		return;
-	}
-	/* Room for all text that the packet can hold, so values can point into it. */
 	if (room > d->text_room) {
 		assert(d->text_used == 0);
 		d->text = mem_realloc(d->text, room);
 		d->text_room = room;
 	}
+}
+
+/* Copies elements that do not begin at a byte: @value's @len bytes of them. */
+static void realign(struct decoder *d, const struct step *step, struct value *value)
+{
+	uint8_t *to;
+
+	if (d->at_bits % 8 == 0 || (step->slot == SLOT_NONE && !d->visit)) {
+		return;
+	}
+	make_text_room(d);
+	assert(value->len <= d->text_room - d->text_used);
+	to = d->text + d->text_used;
+	for (uint64_t i = 0; i < value->len; i++) {
+		to[i] = (uint8_t)load_bits(room_of(d), step->flags & STEP_BE, d->at_bits + 8 * i,
+					   8);
+	}
+	value->bytes = to;
+	d->text_used += value->len;
+}
+
+/* Converts @value's @len bytes to UTF-8, if they are requested. */
+static void convert(struct decoder *d, const struct step *step, struct value *value)
+{
+	enum encoding encoding = (enum encoding)(step->flags >> STEP_ENCODING_SHIFT);
+
+	if (encoding == UTF_8 || (step->slot == SLOT_NONE && !d->visit)) {
+		return;
+	}
+	make_text_room(d);
 	assert(TEXT_UTF8_BYTES_MAX(value->len) <= d->text_room - d->text_used);
 	value->len = text_to_utf8(encoding, value->bytes, value->len, d->text + d->text_used);
 	value->bytes = d->text + d->text_used;
@@ -272,16 +337,16 @@ static int run_leb128(struct decoder *d, const struct step *step)
 static int run_sequence(struct decoder *d, const struct step *step)
 {
 	uint64_t count = step->ref == SLOT_NONE ? step->count : d->values[step->ref].u;
-	struct value value = { .bytes = d->data + d->at_bits / 8, .len = count };
+	struct value value = { .bytes = d->data + d->at_bits / 8 };
 
 	assert_hot(step->size_bits > 0);
 	if (d->at_bits > d->end_bits || count > (d->end_bits - d->at_bits) / step->size_bits) {
 		return decoder_fail(d, "a sequence passes the end of the content", count);
 	}
+	value.len = count * step->size_bits / 8;
+	realign(d, step, &value);
 	if (step->flags & STEP_TEXT) {
 		convert(d, step, &value);
-	} else {
-		value.len = count * step->size_bits / 8;
 	}
 	store(d, step, &value);
 	d->at_bits += count * step->size_bits;

@@ -472,6 +472,10 @@ static inline __attribute__((always_inline)) int decoder_each(struct decoder *d,
 	return decoder_pass(d, passed, on_event, user, event);
 }
 
+/* An element, a number, of a row's value; false: it has fewer. */
+bool decoder_element(const struct plan_field *row, const struct value *value, uint64_t index,
+		     struct value *element);
+
 uint64_t decoder_bits(const struct decoder *d, const struct step *step, uint64_t at_bits);
 double decoder_float(const struct decoder *d, const struct step *step, uint64_t at_bits);
 
@@ -522,5 +526,6 @@ static inline void decoder_copy(struct decoder *d, const struct plan_event *clas
 {
 	for (uint32_t i = 0; i < class->copy_count; i++) {
 		d->values[class->copies[i].to] = d->values[class->copies[i].from];
+		d->values[class->copies[i].to].i += class->copies[i].add;
 	}
 }

@@ -14,10 +14,9 @@
 #include "recorded/recorded.h"
 
 void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
-		       const struct plan_request *requests, struct recorded_file *file)
+		       struct recorded_file *file)
 {
 	*cursor = (struct batch_cursor){ .plan = plan,
-					 .requests = requests,
 					 .file = file,
 					 .decoder = mem_alloc(sizeof(*cursor->decoder)),
 					 .cpu = UINT64_MAX };
@@ -229,18 +228,21 @@ static bool begin_packet(struct batch *batch, struct batch_cursor *cursor)
 
 /* ---- events ---- */
 
+static bool is_bytes(const struct plan_field *field)
+{
+	return field->type && (field->kind == TYPE_STRING || field->kind == TYPE_ARRAY ||
+			       field->kind == TYPE_SEQUENCE);
+}
+
 /* Converted text lives in the decoder until the next event: the batch copies it. */
-static void keep_text(struct batch *batch, const struct batch_cursor *cursor,
+static void keep_text(struct batch *batch, const struct decoder *d, const struct plan_event *class,
 		      const struct plan_binding *binding, struct value *values)
 {
-	const struct plan_request *request = &cursor->requests[binding->request];
-	const struct decoder *d = cursor->decoder;
-
 	for (uint32_t i = 0; i < batch_value_count(binding); i++) {
 		const uint8_t *at = values[i].bytes;
 
-		if ((binding->present >> i & 1) && request->fields[i][0] == PLAN_TEXT[0] &&
-		    at >= d->text && at < d->text + d->text_used) {
+		if (is_bytes(plan_field_of(class, binding, i)) && at >= d->text &&
+		    at < d->text + d->text_used) {
 			values[i].bytes = arena_copy(&batch->text, at, values[i].len);
 		}
 	}
@@ -259,7 +261,7 @@ static void add_event(struct batch *batch, struct batch_cursor *cursor,
 
 		vec_append(&batch->values, &d->values[binding->base], count);
 		if (d->text_used > 0) {
-			keep_text(batch, cursor, binding,
+			keep_text(batch, d, class, binding,
 				  &batch->values.at[batch->values.count - count]);
 		}
 	}

@@ -58,7 +58,6 @@ static inline uint32_t batch_value_count(const struct plan_binding *binding)
 /* A stream, and the place where it is decoded. */
 struct batch_cursor {
 	const struct plan *plan;
-	const struct plan_request *requests;
 	struct recorded_file *file;
 	struct decoder *decoder;
 	struct decoder_passed passed_over; /* counts by class, which are unused here */
@@ -82,7 +81,7 @@ struct batch_cursor {
 
 /* The plan is made for @requests; all arguments must outlive the cursor. */
 void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
-		       const struct plan_request *requests, struct recorded_file *file);
+		       struct recorded_file *file);
 void batch_cursor_fini(struct batch_cursor *cursor);
 
 /* Decodes the next events.  Those that the cursor decoded before become invalid. */

@@ -50,7 +50,7 @@ static uint32_t call_of(const struct build *build, const struct reader_event *ev
 		indexes_put(calls, has_futex ? futex : UINT64_MAX - event->class->index, &is_new);
 
 	if (is_new) {
-		const char *name = syscall_name(event->class->class->name, &is_compat);
+		const char *name = syscall_name(event->class->name, &is_compat);
 
 		*at = (uint32_t)build->timeline->calls.count;
 		*vec_push(&build->timeline->calls) =

@@ -244,7 +244,7 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		struct reader_source *source = &reader->sources[i];
 
 		reader->cpu_count += is_first_of_cpu(reader, i);
-		batch_cursor_init(&source->cursor, reader->trace.plan, requests,
+		batch_cursor_init(&source->cursor, reader->trace.plan,
 				  &reader->trace.files.at.at[i]);
 		source->batch = mem_alloc(sizeof(*source->batch)); /* empty, and not the last */
 		source->first = UINT64_MAX;

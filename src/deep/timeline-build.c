@@ -8,23 +8,7 @@
 
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
-
-static unsigned int env_number(const struct metadata *metadata, const char *name)
-{
-	const struct env_entry *entry = metadata_env(metadata, name);
-
-	return entry && !entry->text ? (unsigned int)entry->number : 0;
-}
-
-/* Before lttng-modules 2.7.1 wake-ups carry the kernel's own value (doc/definitions.md, 0.4). */
-int32_t timeline_wake_prio_offset(const struct metadata *metadata)
-{
-	unsigned int version = env_number(metadata, "tracer_major") * 10000 +
-			       env_number(metadata, "tracer_minor") * 100 +
-			       env_number(metadata, "tracer_patchlevel");
-
-	return version > 0 && version < 20701 ? 100 : 0;
-}
+#include "kernel/tracer.h"
 
 ORDER(by_since, struct cpu_initial, UP(since) UP(cpu))
 
@@ -267,7 +251,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 		plan = reader_plan(reader);
 		build.timeline->lacks = timeline_lacks(plan);
 		build.states = task_state_encoding(plan->metadata);
-		build.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
+		build.wake_prio_offset = tracer_wake_prio_offset(plan->metadata);
 		build.wakes = wake_source_of(plan);
 		read_all(&build, reader, end, max_bytes);
 		if (CHECKS_ON) {

@@ -256,7 +256,7 @@ const struct lacks_event timeline_events[LACKS] = {
 static bool has_any(const struct plan *plan, const char *const *any)
 {
 	for (uint32_t c = 0; c < plan->class_count; c++) {
-		const char *name = plan->classes[c]->class->name;
+		const char *name = plan->classes[c]->name;
 
 		for (size_t i = 0; any[i]; i++) {
 			if (plan_takes(any[i], name)) {

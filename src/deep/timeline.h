@@ -163,10 +163,7 @@ struct lacks_event {
 };
 extern const struct lacks_event timeline_events[LACKS];
 
-struct metadata;
 struct plan;
-/* What to subtract from the priority in wake-ups to have that of switches. */
-int32_t timeline_wake_prio_offset(const struct metadata *metadata);
 /* Bit by bit the events that are not recorded. */
 uint32_t timeline_lacks(const struct plan *plan);
 

@@ -12,6 +12,7 @@
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
 #include "engine/warn.h"
+#include "kernel/perf-names.h"
 
 /* Recorded, at the end; live, after the first window, since what is selected may still come. */
 static void warn_unmatched(struct trace *trace, const struct report *report)
@@ -67,6 +68,7 @@ static void new_metadata(struct trace *trace)
 	trace->builder =
 		plan_builder_new(metadata_stream_arena(trace->metadata), engine->setup.requests,
 				 engine->setup.request_count, false);
+	plan_builder_rename(trace->builder, &perf_names);
 }
 
 struct trace *trace_new(struct engine *engine, void *user)

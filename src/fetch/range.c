@@ -77,9 +77,7 @@ static char *url_of(const struct url *url, const char *host, const char *session
 	}
 	text = mem_printf("%.*s://%s%s%s%s/host/%s/%s", (int)(scheme_end - url->text), url->text,
 			  is_v6 ? "[" : "", url->host, is_v6 ? "]" : "", port, host, session);
-	for (char *at = text; *at; at++) {
-		*at = units_letter(*at);
-	}
+	plain_message(text);
 	return text;
 }
 
@@ -180,8 +178,8 @@ static void add_paths(struct range_job *job, const struct fetched_session *sessi
 		struct recorded_path *path = vec_push(&paths->at);
 
 		assert(trace->dir);
-		for (char *at = trace->path; at && *at; at++) {
-			*at = units_letter(*at);
+		if (trace->path) {
+			plain_message(trace->path);
 		}
 		*path = (struct recorded_path){ .host = mem_strdup(session->host),
 						.session = mem_strdup(session->session),

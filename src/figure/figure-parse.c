@@ -3,13 +3,111 @@
  */
 #include <assert.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/units.h"
 #include "figure/figure.h"
 #include "figure/which.h"
 #include "phases/phases.h"
+#include "query/nearest.h"
+
+/* ---- what was meant ---- */
+
+typedef VEC(char *) word_list;
+
+/* Adds a name as it is written: "busy" of busy_ns. */
+static void add_word(word_list *words, const char *key)
+{
+	size_t len = strlen(key);
+	bool has_unit = len > 3 && strcmp(key + len - 3, "_ns") == 0;
+
+	*vec_push(words) = mem_printf("%.*s", (int)(has_unit ? len - 3 : len), key);
+}
+
+static char *list_of(const word_list *words)
+{
+	char *text = mem_strdup("");
+
+	for (size_t i = 0; i < words->count; i++) {
+		char *longer = mem_printf("%s%s%s", text, i > 0 ? ", " : "", words->at[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* Raises "PROBLEM", with what was probably meant, or with all words; frees the words. */
+static bool fail_with(const struct scan *scan, word_list *words, const char *name,
+		      const char *problem)
+{
+	const char *near;
+	char *listed = list_of(words);
+
+	*vec_push(words) = NULL;
+	near = nearest_word(name, (const char *const *)words->at,
+			    (unsigned int)strlen(name) / 4 + 1);
+	(void)(near ? scan_fail(scan, "%s; did you mean \"%s\"?", problem, near)
+		    : scan_fail(scan, "%s; there is %s", problem, listed));
+	free(listed);
+	vec_free_each(words, free);
+	return false;
+}
+
+static void add_columns(word_list *words, const struct table *table)
+{
+	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
+		if (table->columns[i].kind != COLUMN_PRIO) {
+			add_word(words, table->columns[i].key);
+		}
+	}
+}
+
+/* No figure and no list of an analysis has the name. */
+static bool fail_figure(const struct scan *scan, const struct analysis *analysis, const char *name)
+{
+	word_list words = { 0 };
+	char problem[128];
+
+	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
+		const struct table *table = &analysis->tables[t];
+
+		if (table->scope == SCOPE_TRACE) {
+			add_columns(&words, table);
+		} else if (table->key && table->scope != SCOPE_LONGEST) {
+			add_word(&words, table->key);
+		}
+	}
+	(void)snprintf(problem, sizeof(problem), "%s has no figure and no list of this name",
+		       analysis->name);
+	return fail_with(scan, &words, name, problem);
+}
+
+static bool fail_column(const struct scan *scan, const struct analysis *analysis,
+			const struct table *list, const char *name)
+{
+	word_list words = { 0 };
+	char problem[128];
+
+	add_columns(&words, list);
+	(void)snprintf(problem, sizeof(problem), "%s.%s has no such column", analysis->name,
+		       list->key);
+	return fail_with(scan, &words, name, problem);
+}
+
+static bool fail_analysis(const struct scan *scan, const char *name)
+{
+	word_list words = { 0 };
+
+	for (size_t i = 0; analyses[i]; i++) {
+		add_word(&words, analyses[i]->name);
+	}
+	add_word(&words, analysis_phase.name);
+	return fail_with(scan, &words, name, "no analysis has this name");
+}
 
 /* ---- columns and lists ---- */
 
@@ -70,40 +168,6 @@ static const struct table *find_list(const struct analysis *analysis, const char
 	return NULL;
 }
 
-#define NAMES_BYTES 330
-
-/* Adds "busy, idle": the columns that a figure can name, as users write them. */
-static void name_columns(char text[NAMES_BYTES], const struct table *table)
-{
-	for (unsigned int i = 0; i < COLUMNS_MAX && table->columns[i].key; i++) {
-		const char *key = table->columns[i].key;
-		size_t len = strlen(key), used = strlen(text);
-
-		len -= len > 3 && strcmp(key + len - 3, "_ns") == 0 ? 3 : 0;
-		if (table->columns[i].kind != COLUMN_PRIO) {
-			(void)snprintf(text + used, NAMES_BYTES - used, "%s%.*s", used ? ", " : "",
-				       (int)len, key);
-		}
-	}
-}
-
-/* All that may follow "cpu.". */
-static void name_all(char text[NAMES_BYTES], const struct analysis *analysis)
-{
-	text[0] = '\0';
-	for (size_t t = 0; t < TABLES_MAX && analysis->tables[t].columns[0].key; t++) {
-		const struct table *table = &analysis->tables[t];
-		size_t used = strlen(text);
-
-		if (table->scope == SCOPE_TRACE) {
-			name_columns(text, table);
-		} else if (table->scope != SCOPE_LONGEST) {
-			(void)snprintf(text + used, NAMES_BYTES - used, "%s%s", used ? ", " : "",
-				       table->key);
-		}
-	}
-}
-
 /* ---- one figure ---- */
 
 static bool take_part(struct scan *scan, struct figure *figure, const char *name)
@@ -132,7 +196,7 @@ static bool goes_on_as_list(const struct scan *scan, const struct figure *figure
 
 static bool take_list(struct scan *scan, struct figure *figure, const struct table *list)
 {
-	char name[64], has[NAMES_BYTES] = "";
+	char name[64] = "";
 
 	if (*scan->at == '[' && !which_parse(scan, list, figure)) {
 		return false;
@@ -145,17 +209,18 @@ static bool take_list(struct scan *scan, struct figure *figure, const struct tab
 		return scan_fail(scan, "expected .COLUMN");
 	}
 	scan->at++;
-	name_columns(has, list);
-	return (scan_name(scan, name, sizeof(name)) && find_column(figure, list, name)) ||
-	       scan_fail(scan, "%s.%s has no such column; it has %s", figure->analysis->name,
-			 list->key, has);
+	if (scan_name(scan, name, sizeof(name)) && find_column(figure, list, name)) {
+		return true;
+	}
+	scan->at -= strlen(name);
+	return fail_column(scan, figure->analysis, list, name);
 }
 
 /* The column of a list, or of the trace. */
 static bool take_column(struct scan *scan, struct figure *figure)
 {
 	const struct table *list;
-	char name[64], has[NAMES_BYTES];
+	char name[64];
 
 	if (!scan_name(scan, name, sizeof(name))) {
 		return scan_fail(scan, "expected a figure of %s", figure->analysis->name);
@@ -173,9 +238,7 @@ static bool take_column(struct scan *scan, struct figure *figure)
 	}
 	if (!list) {
 		scan->at -= strlen(name);
-		name_all(has, figure->analysis);
-		return scan_fail(scan, "%s has no figure and no list of this name; it has %s",
-				 figure->analysis->name, has);
+		return fail_figure(scan, figure->analysis, name);
 	}
 	return take_list(scan, figure, list);
 }
@@ -197,7 +260,7 @@ static bool take_analysis(struct scan *scan, struct figure *figure)
 	}
 	if (!figure->analysis) {
 		scan->at = begin;
-		return scan_fail(scan, "no analysis has this name");
+		return fail_analysis(scan, name);
 	}
 	if (*scan->at != '.') {
 		return scan_fail(scan, "expected .FIGURE");

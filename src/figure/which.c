@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/units.h"
+#include "base/text/utf8.h"
 #include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
 
@@ -129,12 +129,17 @@ static const char *value_end(const char *at, char closes)
 	return *at ? at : NULL;
 }
 
-/* Whether some number's name, or the number itself, matches. */
+/* Whether some number's name, or the number itself, matches.  Beside large ones that have a name
+ * there are others. */
 static bool some_id_matches(const struct table *list, const char *pattern)
 {
 	char number[24];
 
-	for (uint64_t id = 0; id < NAMED_IDS; id++) {
+	if (list->id_named && strspn(pattern, "0123456789*?") == strlen(pattern)) {
+		return pattern[0];
+	}
+	for (size_t i = 0; list->id_named ? list->id_named(i) != UINT64_MAX : i < NAMED_IDS; i++) {
+		uint64_t id = list->id_named ? list->id_named(i) : i;
 		const char *name = list->id_name(id);
 
 		(void)snprintf(number, sizeof(number), "%" PRIu64, id);
@@ -467,11 +472,11 @@ void which_print(const struct table *table, const char *name, FILE *out)
 	const char *key = which_name_key(table), *quote = is_plain(name) ? "" : "\"";
 
 	(void)fprintf(out, "[%s%s%s", key ? key : "", key ? "=" : "", quote);
-	for (; *name; name++) {
+	while (*name) {
 		if (strchr("\"\\*?[", *name)) {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(units_letter(*name), out);
+		name += utf8_put(out, name);
 	}
 	(void)fprintf(out, "%s]", quote);
 }

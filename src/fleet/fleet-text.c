@@ -20,7 +20,6 @@
 #include "text/text-table.h"
 
 #define FLEET_COLUMNS_MAX (FLEET_FIGURES_MAX + 2) /* columns */
-#define NAME_WIDTH        40                      /* of hosts and containers, at most */
 #define VALUE_WIDTH       10                      /* at least */
 #define DISTANCE_WIDTH    10                      /* "  +12.1 !" */
 #define FAR_TITLE         "FAR FROM THE OTHERS IN"
@@ -45,12 +44,11 @@ static void row_name(char text[2 * CELL_MAX], const struct fleet_row *row)
 	if (row->container && row->container_id != ROW_KEY_NO_ID) {
 		(void)snprintf(id, sizeof(id), "%" PRIu64, row->container_id);
 	}
-	(void)snprintf(text, CELL_MAX, "%.*s", CELL_MAX - 1, row->host);
+	(void)snprintf(text, CELL_MAX, "%.*s", CELL_MAX - 4, row->host);
 	if (row->container) {
 		(void)snprintf(text + strlen(text), CELL_MAX, "/%s",
 			       row->container[0] ? row->container : id);
 	}
-	format_cut(text, NAME_WIDTH);
 	(void)strcat(text, row->is_complete ? "" : " *");
 }
 
@@ -404,6 +402,7 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 				       .count = output->top > 0 && output->top < table->row_count
 							? output->top
 							: table->row_count };
+	const struct units_times times = units_times_of(table->begin, table->end);
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < table->figures->at.count; i++) {
@@ -412,10 +411,10 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 			layout.is_unknown[i] &= !table->rows[k].cells[i].is_known;
 		}
 	}
-	(void)fprintf(layout.out, "%sfleet%s  %s%.12s .. %.12s  %zu host%s\n", layout.bold,
-		      layout.plain, table->is_total ? "total  " : "",
-		      units_clock(begin, table->begin), units_clock(end, table->end),
-		      table->host_count, table->host_count == 1 ? "" : "s");
+	(void)fprintf(layout.out, "%sfleet%s  %s%s .. %s  %zu host%s\n", layout.bold, layout.plain,
+		      table->is_total ? "total  " : "", units_time(begin, times, table->begin),
+		      units_time(end, times, table->end), table->host_count,
+		      table->host_count == 1 ? "" : "s");
 	put_figures(&layout, "not known of any host", layout.is_unknown);
 	if (table->row_count > 0) {
 		fit(&layout);

@@ -48,6 +48,7 @@ enum effect {
 	DOES_CLOSE,
 	DOES_CLOSE_RANGE, /* from the first descriptor to the second; flags */
 	DOES_SOCKET_USE,  /* shows that the descriptor is a socket */
+	DOES_CHDIR,       /* relative paths are behind the path, or behind that of the descriptor */
 };
 
 #define NO "-" /* no argument has this name */
@@ -59,8 +60,8 @@ enum effect {
 	X(readv, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                      \
 	X(preadv, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                     \
 	X(preadv2, OP_READ, DOES_NOTHING, "fd", NO, NO, NO, NO)                                    \
-	X(recvfrom, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                \
-	X(recvmsg, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                 \
+	X(recvfrom, OP_READ, DOES_SOCKET_USE, "fd", NO, "flags", "size", NO)                       \
+	X(recvmsg, OP_READ, DOES_SOCKET_USE, "fd", NO, "flags", NO, NO)                            \
 	X(recvmmsg, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                                \
 	X(recvmmsg_time32, OP_READ, DOES_SOCKET_USE, "fd", NO, NO, NO, NO)                         \
 	X(mq_timedreceive, OP_READ, DOES_NOTHING, "mqdes", NO, NO, NO, NO)                         \
@@ -116,6 +117,8 @@ enum effect {
 	X(perf_event_open, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                 \
 	X(pidfd_open, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                      \
 	X(io_uring_setup, OP_OPEN, DOES_ANON, NO, NO, NO, NO, NO)                                  \
+	X(chdir, OP_NONE, DOES_CHDIR, NO, NO, NO, NO, "@filename")                                 \
+	X(fchdir, OP_NONE, DOES_CHDIR, "fd", NO, NO, NO, NO)                                       \
 	X(close, OP_CLOSE, DOES_CLOSE, "fd", NO, NO, NO, NO)                                       \
 	X(close_range, OP_CLOSE, DOES_CLOSE_RANGE, "fd", "max_fd", "flags", NO, NO)                \
 	X(sync, OP_SYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                                         \
@@ -165,26 +168,47 @@ enum file_call {
 
 _Static_assert(FILE_CALL_COUNT < 256, "a byte holds a call, or a value that is none");
 
-/* What a successful call returns: a number of bytes or of messages, or nothing. */
-enum { RETURNS_BYTES, RETURNS_MESSAGES, RETURNS_NOTHING };
+/* What a successful call returns: a number of bytes or of messages, nothing, or bytes of which its
+ * flags say whether they were received. */
+enum { RETURNS_BYTES, RETURNS_MESSAGES, RETURNS_NOTHING, RETURNS_RECEIVED };
 static const uint8_t file_call_results[FILE_CALL_COUNT + 1] = {
 	[FILE_CALL_recvmmsg] = RETURNS_MESSAGES,
 	[FILE_CALL_recvmmsg_time32] = RETURNS_MESSAGES,
 	[FILE_CALL_sendmmsg] = RETURNS_MESSAGES,
 	[FILE_CALL_mq_timedsend] = RETURNS_NOTHING,
 	[FILE_CALL_mq_timedsend_time32] = RETURNS_NOTHING,
+	[FILE_CALL_recvfrom] = RETURNS_RECEIVED,
+	[FILE_CALL_recvmsg] = RETURNS_RECEIVED,
 };
 
-/* The bytes that a call moved.  @message_bytes: the size of the message of a RETURNS_NOTHING call.
+/*
+ * What file_call_bytes() has to know of the entry.  Of a message the size.  Of what is received the
+ * limit plus 1, or 0 for none: MSG_PEEK leaves all where it is, and with MSG_TRUNC the result may
+ * be more than there is room for.  @arg2: -1: there is none.
  */
+static inline uint64_t file_call_extent(unsigned int call, int64_t arg, int64_t arg2)
+{
+	enum { PEEKS = 2, TELLS_MORE = 0x20 };
+
+	if (file_call_results[call] != RETURNS_RECEIVED) {
+		return file_call_results[call] == RETURNS_NOTHING ? (uint64_t)arg : 0;
+	}
+	return arg & PEEKS ? 1 : arg & TELLS_MORE ? (uint64_t)arg2 + 1 : 0;
+}
+
+/* The bytes that a call moved; @extent: file_call_extent() of its entry. */
 static inline uint64_t file_call_bytes(unsigned int call, bool has_ret, int64_t ret,
-				       uint64_t message_bytes)
+				       uint64_t extent)
 {
 	if (!has_ret || ret < 0) {
 		return 0;
 	}
-	if (file_call_results[call] == RETURNS_BYTES) {
+	switch (file_call_results[call]) {
+	case RETURNS_BYTES:
 		return (uint64_t)ret;
+	case RETURNS_RECEIVED:
+		return extent == 0 || (uint64_t)ret < extent ? (uint64_t)ret : extent - 1;
+	default:
+		return file_call_results[call] == RETURNS_NOTHING && ret == 0 ? extent : 0;
 	}
-	return file_call_results[call] == RETURNS_NOTHING && ret == 0 ? message_bytes : 0;
 }

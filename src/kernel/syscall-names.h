@@ -3,7 +3,8 @@
  *
  * LTTng 2.6 and later write syscall_entry_X and syscall_exit_X.  Before, the entry was sys_X, and
  * one exit_syscall, which names no call, served all calls.  The events of a 32-bit program on a
- * 64-bit kernel start with "compat_"; the labels of its calls end with "/32".
+ * 64-bit kernel start with "compat_"; the labels of its calls end with "/32".  perf has names of
+ * its own (perf-names.h).
  */
 #pragma once
 
@@ -20,7 +21,8 @@
 /* The part of an event's name that is the call's; NULL: it names none. */
 static inline const char *syscall_name(const char *event, bool *ret_is_compat)
 {
-	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_", "sys_" };
+	static const char *const prefixes[] = { "syscall_entry_", "syscall_exit_", "sys_",
+						"syscalls:sys_enter_", "syscalls:sys_exit_" };
 
 	*ret_is_compat = strncmp(event, "compat_", 7) == 0;
 	event += *ret_is_compat ? 7 : 0;

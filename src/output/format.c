@@ -5,14 +5,19 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
+#include "text/text-table.h"
 
 /* ---- values ---- */
 
@@ -281,28 +286,26 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 	}
 }
 
-void format_cut(char *text, int width)
-{
-	assert(width > 2);
-	if ((int)strlen(text) > width) {
-		memcpy(text + width - 2, "..", sizeof(".."));
-	}
-}
-
 /* The end of a path distinguishes it from others, so that is what is shown; not of what has a
  * label. */
 static void fit(char text[CELL_MAX], const char *whole, const char *label, int width)
 {
 	const char *path = label ? NULL : strchr(whole, '/');
-	int len = (int)strlen(whole), head = path ? (int)(path - whole) : 0;
+	int head = path ? (int)(path - whole) : 0, len = utf8_columns(whole);
 	int room = width - head - 2; /* for the end of the path, after two dots */
 
 	assert(width < CELL_MAX);
 	if (len <= width || !path || room < 4) {
-		(void)snprintf(text, CELL_MAX, "%.*s", CELL_MAX - 1, whole);
-		format_cut(text, width);
+		(void)snprintf(text, CELL_MAX, "%.*s", (int)utf8_fit(whole, CELL_MAX, CELL_MAX - 1),
+			       whole);
+		text_cut(text, width);
 	} else {
-		(void)snprintf(text, CELL_MAX, "%.*s..%s", head, whole, whole + len - room);
+		const char *end = path;
+
+		while (utf8_columns(end) > room) {
+			end += utf8_letter_at(end).bytes;
+		}
+		(void)snprintf(text, CELL_MAX, "%.*s..%s", head, whole, end);
 	}
 }
 
@@ -321,12 +324,12 @@ static void join(char text[CELL_MAX], char of[CELL_MAX], const char *word, char 
 		 int width)
 {
 	int room = width - (int)strlen(word), half = room / 2;
-	int of_len = (int)strlen(of), with_len = (int)strlen(with);
+	int of_len = utf8_columns(of), with_len = utf8_columns(with);
 
 	assert(room > 0);
 	if (of_len + with_len > room) {
-		format_cut(of, of_len > half ? (with_len < half ? room - with_len : half) : of_len);
-		format_cut(with, room - (int)strlen(of));
+		text_cut(of, of_len > half ? (with_len < half ? room - with_len : half) : of_len);
+		text_cut(with, room - utf8_columns(of));
 	}
 	(void)snprintf(text, CELL_MAX, "%.*s%s%.*s", CELL_MAX / 2 - 3, of, word, CELL_MAX / 2 - 3,
 		       with);
@@ -393,7 +396,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_EVENT:
 		(void)snprintf(text, CELL_MAX, "%s", row->name);
-		format_cut(text, width);
+		text_cut(text, width);
 		break;
 	case SCOPE_THREAD:
 		format_thread(text, row->thread, row->thread->tid);
@@ -403,7 +406,7 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		break;
 	case SCOPE_CONTAINER:
 		format_container(text, row);
-		format_cut(text, width);
+		text_cut(text, width);
 		break;
 	case SCOPE_KEYED:
 		keyed_text(keyed, table, row, row->id);
@@ -423,4 +426,60 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 		}
 		break;
 	}
+}
+
+/* ---- widths ---- */
+
+struct name {
+	char cut[CELL_MAX], whole[CELL_MAX];
+};
+
+static int by_cut(const void *left, const void *right)
+{
+	const struct name *a = left, *b = right;
+	int by = strcmp(a->cut, b->cut);
+
+	return by ? by : strcmp(a->whole, b->whole);
+}
+
+/* Whether names that differ are cut to the same text. */
+static bool are_mixed_up(const struct table *table, const struct report_row *const *rows,
+			 size_t count, int width)
+{
+	struct name *names = mem_alloc((count + 1) * sizeof(*names));
+	bool is_mixed = false;
+
+	for (size_t i = 0; i < count; i++) {
+		format_row(names[i].cut, table, rows[i], width);
+		format_row(names[i].whole, table, rows[i], FORMAT_WHOLE_NAME);
+	}
+	qsort(names, count, sizeof(*names), by_cut);
+	for (size_t i = 1; i < count && !is_mixed; i++) {
+		is_mixed = strcmp(names[i - 1].cut, names[i].cut) == 0 &&
+			   strcmp(names[i - 1].whole, names[i].whole) != 0;
+	}
+	free(names);
+	return is_mixed;
+}
+
+int format_names_width(const struct table *table, const struct report_row *const *rows,
+		       size_t count, int usual, unsigned int most)
+{
+	int longest = 0, width = usual;
+	char text[CELL_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		int columns;
+
+		format_row(text, table, rows[i], FORMAT_WHOLE_NAME);
+		columns = utf8_columns(text);
+		longest = columns > longest ? columns : longest;
+	}
+	if (longest <= usual || most == UINT_MAX) {
+		return longest > usual ? longest : usual;
+	}
+	while (width < longest && width < (int)most && are_mixed_up(table, rows, count, width)) {
+		width++;
+	}
+	return width;
 }

@@ -7,8 +7,8 @@
  *     column   key "run_ns"       one cell     803 ms
  *     column   key "latency"      parts        COUNT  MEAN  P99  MAX  TOTAL  P50  MIN  STDEV
  *
- * Texts are cut to CELL_MAX bytes.  Names come from traces and may hold any bytes; whoever prints
- * them makes them harmless (units_letter()).
+ * Widths are columns of a terminal.  Names come from traces and may hold any bytes; whoever prints
+ * them makes them harmless (base/text/utf8.h).
  */
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "engine/tables/report.h"
 #include "figure/figure.h"
 
-#define CELL_MAX 64
+#define CELL_MAX 320 /* bytes; each name fits */
 
 /* A column, or one part of it if it is a histogram. */
 struct cell {
@@ -49,12 +49,17 @@ const char *format_title_of(const struct report_table *rows);
 bool format_names_containers(const struct report_table *rows);
 /* What is written beside figures that a selection does not concern (report_table.is_whole). */
 #define FORMAT_WHOLE "whole system"
-/* The name of a row, at most @width bytes.  A longer name is cut, which two dots show; of a path
+/* The name of a row, at most @width columns.  A longer name is cut, which two dots show; of a path
  * they stand before its end. */
 void format_row(char text[CELL_MAX], const struct table *table, const struct report_row *row,
 		int width);
-/* Cuts a text that is longer than @width bytes; it ends with two dots then. */
-void format_cut(char *text, int width);
+#define FORMAT_WHOLE_NAME (CELL_MAX - 1) /* a width that cuts no name */
+/*
+ * The width of a column for the names of these rows: @usual, or more if names would be cut to the
+ * same text, at most @most; UINT_MAX: no name is cut at all.
+ */
+int format_names_width(const struct table *table, const struct report_row *const *rows,
+		       size_t count, int usual, unsigned int most);
 /* "comm (id)"; with what is known if not all is. */
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id);
 void format_value(char text[CELL_MAX], enum unit unit, uint64_t value);

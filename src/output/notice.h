@@ -25,8 +25,8 @@ struct trigger_value {
 	double baseline;     /* NAN: they are too few, */
 	unsigned int days;   /* that have the row */
 	enum op op;
-	char row[64]; /* the row, as text; "": the trace as a whole */
-	int64_t tid;  /* the row's thread; below 0: none, or unknown */
+	char row[320]; /* the row, as text (format_row()); "": the trace as a whole */
+	int64_t tid;   /* the row's thread; below 0: none, or unknown */
 };
 
 #define TRIGGER_VALUES_MAX 16

@@ -13,14 +13,14 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "output/shown.h"
 #include "output/sinks/text.h"
 #include "output/whole.h"
 #include "phases/phases.h"
 #include "text/plain.h"
 
-#define COLUMNS_LEAST     20
-#define COLUMNS_UNLIMITED (1u << 20) /* width of text in a file or a pipe: nothing is left out */
+#define COLUMNS_LEAST 20
 
 static const struct sink *const sinks[] = { &sink_text, &sink_json, NULL };
 
@@ -42,14 +42,14 @@ static unsigned int width_of(const struct output *output)
 	struct winsize size;
 
 	wanted = output->has_width ? output->width : wanted;
-	if (wanted > 0 && wanted < COLUMNS_UNLIMITED) {
+	if (wanted > 0 && wanted < OUTPUT_COLUMNS_ALL) {
 		return wanted > COLUMNS_LEAST ? (unsigned int)wanted : COLUMNS_LEAST;
 	}
 	if (!output->has_width && output->is_terminal &&
 	    ioctl(output->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
 		return size.ws_col;
 	}
-	return COLUMNS_UNLIMITED;
+	return OUTPUT_COLUMNS_ALL;
 }
 
 static void look_at_terminal(struct output *output)
@@ -98,18 +98,40 @@ static bool is_mark(const struct output *output, char byte)
 	return output->has_colour && (byte == PLAIN_BOLD[0] || byte == PLAIN_NORMAL[0]);
 }
 
-/* Up to the next mark.  Returns how much of it was written; failures are noted. */
+/* How many bytes at the end are the begin of a letter, which other bytes may complete. */
+static size_t begun(const char *text, size_t len)
+{
+	size_t back = 0;
+
+	while (back < len && back < 3 && ((unsigned char)text[len - 1 - back] & 0xC0) == 0x80) {
+		back++;
+	}
+	return back < len && (unsigned char)text[len - 1 - back] >= 0xC0 &&
+			       utf8_letter_at(text + len - 1 - back).bytes < back + 1
+		       ? back + 1
+		       : 0;
+}
+
+/* Up to the next mark.  Returns how much of it was taken; failures are noted.  A letter that the
+ * bytes end within waits for the next ones. */
 static size_t write_plain(struct output *output, const char *bytes, size_t len)
 {
 	char text[4096];
-	size_t count = 0;
+	size_t held = output->held_count, taken = 0, count;
 
-	while (count < len && count < sizeof(text) && !is_mark(output, bytes[count])) {
-		text[count] = bytes[count];
-		count++;
+	memcpy(text, output->held, held);
+	while (taken < len && held + taken < sizeof(text) - 1 && !is_mark(output, bytes[taken])) {
+		text[held + taken] = bytes[taken];
+		taken++;
 	}
-	plain_report(text, count);
-	return write_bytes(output, text, count) ? count : 0;
+	count = held + taken;
+	text[count] = '\0';
+	output->held_count =
+		taken == len || !is_mark(output, bytes[taken]) ? begun(text, count) : 0;
+	memcpy(output->held, text + count - output->held_count, output->held_count);
+	count -= output->held_count;
+	text[count] = '\0';
+	return write_bytes(output, text, plain_report(text, count)) ? taken : 0;
 }
 
 static ssize_t write_through(void *cookie, const char *bytes, size_t len)
@@ -208,6 +230,7 @@ int output_close(struct output *output, struct err *err)
 			       : err_raise(err, named, "cannot write to %s: %s", output->path,
 					   strerror(-named));
 	}
+	output->held_count = 0; /* a letter that did not end */
 	(void)fclose(output->out);
 	if (output->path && close(output->fd) < 0 && r == 0) {
 		r = err_raise(err, -errno, "closing %s: %s", output->path, strerror(errno));

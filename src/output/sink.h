@@ -30,6 +30,8 @@ struct trace_identity {
 	uint8_t uuid[16];
 };
 
+#define OUTPUT_COLUMNS_ALL (1u << 20) /* width of text in a file or a pipe: nothing is left out */
+
 struct output {
 	const struct sink *sink;
 	FILE *out;        /* writes to fd, and records why that failed */
@@ -37,8 +39,10 @@ struct output {
 	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
 	bool is_text;     /* for people: nothing but plain text reaches the file (text/plain.h) */
-	bool is_whole;    /* the file appears at the end, if anything was written (whole.h) */
-	bool is_unnamed;  /* so far */
+	char held[4];     /* is_text: the begin of a letter, which was not written yet */
+	size_t held_count;
+	bool is_whole;   /* the file appears at the end, if anything was written (whole.h) */
+	bool is_unnamed; /* so far */
 	bool has_written;
 	uint64_t top;       /* rows per table; 0: all */
 	bool shows_freq;    /* text: distributions as bars, */

@@ -23,6 +23,7 @@
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
+#include "kernel/tracer.h"
 #include "perfetto/trace-kernel.h"
 #include "perfetto/tracks.h"
 
@@ -228,7 +229,7 @@ static const char *label_of(struct kernel *kernel, const struct plan_event *clas
 	char name[LABEL_MAX], clean[LABEL_MAX];
 
 	if (!kernel->labels[class->index]) {
-		syscall_label(class->class->name, name, sizeof(name));
+		syscall_label(class->name, name, sizeof(name));
 		(void)utf8_copy(clean, sizeof(clean), name, sizeof(name));
 		kernel->labels[class->index] = mem_printf("B|0|%s", clean);
 	}
@@ -299,8 +300,9 @@ static void on_loss(struct kernel *kernel, const struct reader_event *event)
 
 /* ---- switches ---- */
 
+/* The viewer decodes states by the kernel's release. */
 static void fill_switch(struct perfetto_event *event, Perfetto__SchedSwitchFtraceEvent *made,
-			const struct reader_event *from)
+			const struct reader_event *from, uint16_t states)
 {
 	enum { PREV_COMM, PREV_TID, PREV_PRIO, PREV_STATE, NEXT_COMM, NEXT_TID, NEXT_PRIO };
 	const struct value *v = from->values;
@@ -312,7 +314,9 @@ static void fill_switch(struct perfetto_event *event, Perfetto__SchedSwitchFtrac
 	made->prev_pid = (int32_t)v[PREV_TID].i;
 	made->has_prev_prio = reader_has(from, PREV_PRIO);
 	made->prev_prio = made->has_prev_prio ? (int32_t)v[PREV_PRIO].i + PRIO_OFFSET : 0;
-	made->prev_state = reader_has(from, PREV_STATE) ? v[PREV_STATE].i : STATE_IS_UNKNOWN;
+	made->prev_state = reader_has(from, PREV_STATE)
+				   ? (int64_t)task_state_of_kernel(v[PREV_STATE].u, states)
+				   : STATE_IS_UNKNOWN;
 	if (reader_has(from, NEXT_COMM)) {
 		trace_name(event->names[1], &v[NEXT_COMM]);
 		made->next_comm = event->names[1];
@@ -348,7 +352,7 @@ static void on_switch(struct kernel *kernel, struct kernel_cpu *cpu,
 			end_call(kernel, cpu, event->ts, prev);
 		}
 		made = add_switch(kernel, cpu, event->ts, &added);
-		fill_switch(added, made, event);
+		fill_switch(added, made, event, kernel->states);
 	}
 	set_running(cpu, event->ts, next);
 	if (reader_has(event, NEXT_COMM)) {
@@ -591,7 +595,7 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 		return -EINVAL;
 	}
 	kernel.states = task_state_encoding(plan->metadata);
-	kernel.wake_prio_offset = timeline_wake_prio_offset(plan->metadata);
+	kernel.wake_prio_offset = tracer_wake_prio_offset(plan->metadata);
 	kernel.wakes = wake_source_of(plan);
 	kernel.labels = mem_alloc((plan->class_count + 1) * sizeof(*kernel.labels));
 	kernel.processes = processes_new(writer);

@@ -29,8 +29,11 @@ static const char *env_text(const struct metadata *metadata, const char *name)
 static bool is_kernel(const struct plan *plan)
 {
 	const char *domain = env_text(plan->metadata, "domain");
+	const char *tracer = env_text(plan->metadata, "tracer_name");
 
-	return (domain && strcmp(domain, "kernel") == 0) || plan_has_event(plan, "sched_switch");
+	/* perf names this domain for whatever it records. */
+	return plan_has_event(plan, "sched_switch") || (domain && strcmp(domain, "kernel") == 0 &&
+							!(tracer && strcmp(tracer, "perf") == 0));
 }
 
 int trace_write(struct perfetto *writer, struct trace_export *export, struct err *err)

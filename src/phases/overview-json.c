@@ -3,6 +3,7 @@
  */
 #include "base/json.h"
 #include "phases/overview.h"
+#include "phases/phases.h"
 
 static void put_part(struct json *json, const struct overview *overview, const struct part *part)
 {
@@ -63,7 +64,7 @@ static void put_series(struct json *json, const struct overview *overview)
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "name", series[i].name);
-		json_text(json, "unit", series[i].is_share ? "share" : "1/s");
+		json_text(json, "unit", phases_unit_name(series[i].is_share, series[i].unit));
 		json_open(json, "values", '[');
 		for (size_t s = 0; s < overview_slices(overview); s++) {
 			json_real(json, NULL, series[i].values[s]);

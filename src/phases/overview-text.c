@@ -7,19 +7,11 @@
 
 #include "base/units.h"
 #include "phases/overview.h"
+#include "phases/phases.h"
 #include "text/text-table.h"
 
 #define PROCESSES_SHOWN 2
-#define NAME_SHOWN      22
 #define LEAST_SHARE     0.005 /* of unknown time: less is as good as none */
-
-static void put_name(const char *name, FILE *out)
-{
-	bool is_long = strlen(name) > NAME_SHOWN;
-
-	text_put(out, name, is_long ? NAME_SHOWN : -1);
-	(void)fputs(is_long ? ".." : "", out);
-}
 
 static void put_value(const struct overview_series *series, double value, FILE *out)
 {
@@ -28,7 +20,7 @@ static void put_value(const struct overview_series *series, double value, FILE *
 	if (series->is_share) {
 		(void)fprintf(out, "%.0f %%", 100 * value);
 	} else {
-		(void)fprintf(out, "%s/s", units_count(text, (uint64_t)(value + 0.5)));
+		(void)fputs(phases_rate_text(text, series->unit, value), out);
 	}
 }
 
@@ -56,7 +48,7 @@ static void put_processes(const struct overview *overview, const struct part *pa
 
 	for (size_t i = 0; i < count; i++) {
 		(void)fputs(i > 0 ? ", " : "", out);
-		put_name(list[i].name, out);
+		text_put(out, list[i].name, -1);
 		(void)fprintf(out, " %.0f %%", 100 * list[i].ns / ns);
 	}
 }
@@ -90,11 +82,12 @@ static void put_change(const struct overview *overview, const struct part *befor
 }
 
 /* The start and length of a time. */
-static void put_time(struct text_table *table, uint64_t begin, uint64_t ns)
+static void put_time(struct text_table *table, struct units_times times, uint64_t begin,
+		     uint64_t ns)
 {
 	char text[UNITS_TEXT_MAX];
 
-	text_cell_format(table, "%.12s", units_clock(text, begin));
+	text_cell(table, units_time(text, times, begin));
 	text_cell(table, units_ns(text, ns));
 }
 
@@ -108,6 +101,12 @@ static void put_share(struct text_table *table, double share, double least)
 	}
 }
 
+static struct units_times times_of(const struct overview *overview)
+{
+	return units_times_of(overview_time(overview, 0),
+			      overview_time(overview, overview_slices(overview)));
+}
+
 static void put_phase(struct text_table *table, const struct overview *overview,
 		      const struct part *phases, size_t at)
 {
@@ -117,7 +116,7 @@ static void put_phase(struct text_table *table, const struct overview *overview,
 	double busy = mean_of(overview, part, "busy"), unknown = mean_of(overview, part, "unknown");
 
 	text_cell_format(table, "%zu", at + 1);
-	put_time(table, begin, ns);
+	put_time(table, times_of(overview), begin, ns);
 	put_share(table, busy, 0);
 	put_share(table, busy < 0 ? -1 : unknown, LEAST_SHARE);
 	text_cell(table, "");
@@ -174,22 +173,22 @@ ORDER(by_begin, struct rectangle, UP(aggregate.first) UP(aggregate.node))
 
 ORDER(by_ran, struct rectangle, DOWN(ran) UP(aggregate.first) UP(aggregate.node))
 
-static void put_aggregate(struct text_table *table, const struct tree *tree,
-			  const struct aggregate *aggregate)
+static void put_aggregate(struct text_table *table, struct units_times times,
+			  const struct tree *tree, const struct aggregate *aggregate)
 {
 	uint64_t begin = tree_time(tree, aggregate->first);
 	size_t count;
 	const struct tree_node *nodes = tree_nodes(tree, &count), *node = &nodes[aggregate->node];
 
-	put_time(table, begin, tree_time(tree, aggregate->last + 1) - begin);
+	put_time(table, times, begin, tree_time(tree, aggregate->last + 1) - begin);
 	text_share(table, tree_share(tree, aggregate, 0), 0);
 	put_share(table, tree_share(tree, aggregate, 2), LEAST_SHARE);
 	text_cell(table, "");
 	if (node->parent > 0) {
-		put_name(nodes[node->parent].name, table->out);
+		text_put(table->out, nodes[node->parent].name, -1);
 		(void)fputs(": ", table->out);
 	}
-	put_name(node->name, table->out);
+	text_put(table->out, node->name, -1);
 	text_end(table);
 }
 
@@ -211,13 +210,14 @@ static size_t rectangles_of(const struct tree *tree, const struct aggregates *al
 	return count;
 }
 
-static void put_tree(const struct tree *tree, bool is_cpu, size_t top, FILE *out)
+static void put_tree(const struct tree *tree, struct units_times times, bool is_cpu, size_t top,
+		     FILE *out)
 {
 	const struct hierarchies *all = tree_hierarchies(tree);
 	const struct aggregates *chosen = &all->at.at[all->chosen];
-	struct text_table table =
-		text_table_of(out, "  BEGIN<12|  DURATION>9|  %s>6| UNKNOWN>7|  %s<",
-			      is_cpu ? "BUSY" : "RUN", is_cpu ? "CPU" : "PROCESS OR THREAD");
+	struct text_table table = text_table_of(
+		out, "  BEGIN<%d|  DURATION>9|  %s>6| UNKNOWN>7|  %s<", units_time_width(times),
+		is_cpu ? "BUSY" : "RUN", is_cpu ? "CPU" : "PROCESS OR THREAD");
 	size_t count = chosen->at.count, shown;
 	struct rectangle *rectangles = mem_alloc(count * sizeof(*rectangles));
 
@@ -231,7 +231,7 @@ static void put_tree(const struct tree *tree, bool is_cpu, size_t top, FILE *out
 	text_head(&table);
 	shown = rectangles_of(tree, chosen, top, rectangles);
 	for (size_t i = 0; i < shown; i++) {
-		put_aggregate(&table, tree, &rectangles[i].aggregate);
+		put_aggregate(&table, times, tree, &rectangles[i].aggregate);
 	}
 	if (shown < count) {
 		(void)fprintf(out, "  ... and %zu that ran less\n", count - shown);
@@ -244,14 +244,17 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 	const struct partition *partition = overview_chosen(overview);
 	size_t slices = overview_slices(overview), count;
 	const struct part *phases = overview_phases(overview, &count);
+	const struct units_times times = times_of(overview);
 	struct text_table table =
-		text_table_of(out, "  #>4|  BEGIN<12|  DURATION>9|  BUSY>6| UNKNOWN>7|  %s<",
+		text_table_of(out, "  #>4|  BEGIN<%d|  DURATION>9|  BUSY>6| UNKNOWN>7|  %s<",
+			      units_time_width(times),
 			      mean_of(overview, phases, "busy") >= 0 ? "RAN MOST" : "RATES");
 	char begin[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
 	(void)fprintf(
 		out, "%s: from %s, %s in %zu slice%s: %zu phase%s at p %.4f\n\n", path,
-		units_clock(begin, overview_time(overview, 0)),
+		times.has_day ? units_time(begin, times, overview_time(overview, 0))
+			      : units_clock(begin, overview_time(overview, 0)),
 		units_ns(length, overview_time(overview, slices) - overview_time(overview, 0)),
 		slices, slices == 1 ? "" : "s", count, count == 1 ? "" : "s", partition->p);
 	table.hangs = false;
@@ -262,8 +265,8 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 	put_partitions(overview, top, out);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		if (overview_tree(overview, (enum tree_kind)i)) {
-			put_tree(overview_tree(overview, (enum tree_kind)i), i == TREE_CPU, top,
-				 out);
+			put_tree(overview_tree(overview, (enum tree_kind)i), times, i == TREE_CPU,
+				 top, out);
 		}
 	}
 }

@@ -182,6 +182,7 @@ static void add_figures(struct overview *overview, size_t slice, const struct re
 		}
 		series = series_of(overview, table->table, i, table->analysis->name, column->title,
 				   UINT64_MAX);
+		series->unit = column->unit;
 		series->values[slice] = (double)table->rows[0].values[i] / seconds;
 	}
 }

@@ -44,7 +44,8 @@ struct overview_series {
 	char *name;          /* "CPU 1 busy", "syscalls: calls" */
 	const char *figure;  /* "busy", or a column's title */
 	uint64_t cpu;        /* UINT64_MAX: all */
-	bool is_share;       /* of time; else a rate a second */
+	bool is_share;       /* of time; else a rate a second ... */
+	enum unit unit;      /* ... of this */
 	bool is_counterpart; /* says the opposite of another series: idle */
 	double most;         /* the largest value; a rate is divided by it in the model */
 	double *values;      /* shares from 0 to 1, or rates */

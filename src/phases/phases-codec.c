@@ -8,8 +8,14 @@
 
 static void series_codec(struct codec *codec, struct phases_series *series)
 {
+	uint8_t kind = (uint8_t)(series->is_share | (unsigned int)series->unit << 1);
+
 	codec_text(codec, &series->name);
-	codec_bool(codec, &series->is_share);
+	codec_u8(codec, &kind);
+	if (codec_check(codec, kind >> 1 <= UNIT_NS)) {
+		series->is_share = kind & 1;
+		series->unit = (enum unit)(kind >> 1);
+	}
 	codec_bool(codec, &series->is_counterpart);
 	codec_real(codec, &series->scale, DBL_MAX);
 	codec_real(codec, &series->sum, DBL_MAX);

@@ -13,9 +13,10 @@
 struct phases_series {
 	char *name;
 	bool is_share, is_counterpart;
-	double scale; /* a power of two that its values are divided by; 0: none came */
-	double sum;   /* over the phase that goes on, of divided values */
-	double value; /* in the window that is being taken */
+	enum unit unit; /* of a rate */
+	double scale;   /* a power of two that its values are divided by; 0: none came */
+	double sum;     /* over the phase that goes on, of divided values */
+	double value;   /* in the window that is being taken */
 };
 
 /* A cut of the best partition, and in how many partitions it was, one after the other. */

@@ -75,6 +75,26 @@ void phases_free(struct phases *phases)
 
 /* Series come in much the same order in each window: the search begins at @from.  NULL: there are
  * too many. */
+const char *phases_rate_text(char text[UNITS_TEXT_MAX], enum unit unit, double rate)
+{
+	uint64_t whole = (uint64_t)(rate + 0.5);
+	size_t len;
+
+	(void)(unit == UNIT_NS      ? units_ns(text, whole)
+	       : unit == UNIT_BYTES ? units_bytes(text, whole)
+				    : units_count(text, whole));
+	len = strlen(text);
+	(void)snprintf(text + len, UNITS_TEXT_MAX - len, "/s");
+	return text;
+}
+
+const char *phases_unit_name(bool is_share, enum unit unit)
+{
+	static const char *const names[] = { "1/s", "B/s", "ns/s" };
+
+	return is_share ? "share" : names[unit];
+}
+
 static struct phases_series *series_of(struct phases *phases, size_t from, const char *name)
 {
 	struct phases_series *series;
@@ -138,7 +158,8 @@ static void add_cpus(struct phases *phases, const struct report_table *table)
 }
 
 /* A rate is divided by the power of two at or above the largest one so far. */
-static void add_rate(struct phases *phases, size_t at, const char *name, double rate)
+static void add_rate(struct phases *phases, size_t at, const char *name, enum unit unit,
+		     double rate)
 {
 	struct phases_series *series = series_of(phases, at, name);
 	size_t number;
@@ -149,6 +170,7 @@ static void add_rate(struct phases *phases, size_t at, const char *name, double 
 	}
 	number = (size_t)(series - phases->series.at);
 	series->value = rate;
+	series->unit = unit;
 	if (rate <= series->scale || rate <= 0) {
 		return;
 	}
@@ -178,7 +200,7 @@ static void add_figures(struct phases *phases, const struct report *report)
 			    !report_is_unknown(table, i)) {
 				(void)snprintf(name, sizeof(name), "%s: %s", table->analysis->name,
 					       columns[i].title);
-				add_rate(phases, at++, name,
+				add_rate(phases, at++, name, columns[i].unit,
 					 (double)table->rows[0].values[i] / seconds);
 			}
 		}
@@ -228,6 +250,7 @@ static void add_record(struct phases *phases, uint64_t slices, uint64_t end, boo
 		means[record->mean_count] = (struct phase_mean){
 			.series = series->name,
 			.is_share = series->is_share,
+			.unit = series->unit,
 			.is_counterpart = series->is_counterpart,
 			.mean = fmax(series->sum, 0) * series->scale / (double)slices,
 		};

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/codec.h"
+#include "base/units.h"
 #include "engine/tables/report.h"
 
 #define PHASES_STAY   3
@@ -35,7 +36,8 @@ struct phases;
 /* The mean of a series over a phase. */
 struct phase_mean {
 	const char *series;  /* "CPU 1 busy", "syscalls calls" */
-	bool is_share;       /* of time; else a rate a second */
+	bool is_share;       /* of time; else a rate a second ... */
+	enum unit unit;      /* ... of this */
 	bool is_counterpart; /* says the opposite of another series: idle */
 	double mean;
 };
@@ -53,6 +55,11 @@ struct phase_record {
 	const struct phase_mean *change;
 	double before;
 };
+
+/* "1,234/s", "2.80 s/s", "1.2 MiB/s". */
+const char *phases_rate_text(char text[UNITS_TEXT_MAX], enum unit unit, double rate);
+/* The unit of a series in JSON: "share", "1/s", "B/s", "ns/s". */
+const char *phases_unit_name(bool is_share, enum unit unit);
 
 struct phases *phases_new(void);
 void phases_free(struct phases *phases); /* NULL is fine */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "phases/phases.h"
 
 #define WAITS_MAX 64
 
@@ -191,6 +192,7 @@ static char *describe(const struct ranges *ranges, const struct part *part, cons
 {
 	const struct part all = all_of(ranges);
 	const struct overview_series *most = NULL;
+	char text[2][UNITS_TEXT_MAX];
 	double largest = 0, here, there;
 	size_t count;
 	const struct overview_series *series = overview_series(ranges->overview, &count);
@@ -209,6 +211,11 @@ static char *describe(const struct ranges *ranges, const struct part *part, cons
 	}
 	if (!most) {
 		return mem_strdup(what);
+	}
+	if (!most->is_share && most->unit != UNIT_COUNT) {
+		return mem_printf("%s: %s %s, in all %s", what, most->name,
+				  phases_rate_text(text[0], most->unit, overview_mean(most, part)),
+				  phases_rate_text(text[1], most->unit, overview_mean(most, &all)));
 	}
 	here = overview_mean(most, part);
 	there = overview_mean(most, &all);

@@ -21,7 +21,7 @@ struct form {
 	const char *clause; /* what is expected where one of them begins */
 	size_t most;        /* events */
 	bool is_list;       /* events follow each other; else more than two have "then" */
-	bool has_models, has_elements;
+	bool has_models;
 	/* What is expected, and where the option does not allow something, why not. */
 	const char *name, *more, *fewer, *no_who, *no_tid;
 };
@@ -49,9 +49,6 @@ static const struct form forms[FORMS] = {
 			 .name = "NAME = EVENT key=FIELD name=FIELD",
 			 .no_who = "no @ before: an id belongs to no thread",
 			 .no_tid = "no $tid before: an id belongs to no thread" },
-	[FORM_ALL] = { OF_PERIODS, .has_elements = true,
-		       .clauses = BY | THEN | EACH | GROUP | WITHIN | DEADLINE | EVERY,
-		       .clause = "a clause" },
 };
 
 struct parser;
@@ -104,12 +101,10 @@ static int take_element(struct parser *p, char field[PATTERN_WORD_BYTES])
 	char text[32] = "";
 	int r;
 
-	if (!p->form->has_elements) {
-		return expected(p, "no element of an array: they cannot be compared");
-	}
 	(void)scan_take(&p->scan, "[");
 	r = scan_number(&p->scan, &number);
-	if (r < 0 || number.is_real || number.real < 0 || !scan_take(&p->scan, "]")) {
+	if (r < 0 || number.is_real || number.real < 0 || number.real >= QUERY_ELEMENT_NONE ||
+	    !scan_take(&p->scan, "]")) {
 		return expected(p, "the number of an element and ]");
 	}
 	(void)snprintf(text, sizeof(text), "[%llu]", (unsigned long long)number.whole);
@@ -146,16 +141,13 @@ static int take_field(struct parser *p, const char *what, char field[PATTERN_WOR
 static int take_condition(struct parser *p, struct definition *definition)
 {
 	struct pattern_condition *condition = &definition->conditions[definition->count];
-	char field[PATTERN_WORD_BYTES] = "";
 	int r;
 
 	if (definition->count == CONDITIONS_MAX) {
 		return expected(p, "no more than eight conditions");
 	}
-	r = take_field(p, "a field", field);
+	r = take_field(p, "a field", condition->field);
 	r = r < 0 ? r : pattern_parse(&p->scan, condition);
-	(void)snprintf(condition->field, sizeof(condition->field), "%s%s",
-		       condition->is_text ? PLAN_TEXT : "", field);
 	definition->has_tid |= condition->is_tid;
 	definition->count++;
 	return r == 0 && condition->is_tid && p->form->no_tid ? expected(p, p->form->no_tid) : r;

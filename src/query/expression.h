@@ -23,7 +23,6 @@ enum expression_form {
 	FORM_EXECUTION, /* a job of a report: it may go from one thread to another */
 	FORM_AROUND,    /* what executions of a report lie in */
 	FORM_LABEL,
-	FORM_ALL, /* a period with all that the language has, for tests of it */
 	FORMS
 };
 

@@ -3,51 +3,67 @@
  */
 #include "query/fields.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-uint8_t fields_want(struct fields *fields, const char *prefix, const char *name)
+/* The index of an element of what a plan_request asks for so. */
+static uint8_t want(struct fields *fields, const char *name, uint32_t element)
 {
-	char text[sizeof(fields->names[0])];
-
-	(void)snprintf(text, sizeof(text), "%s%s", prefix, name);
 	for (size_t i = 0; i < fields->count; i++) {
-		if (strcmp(fields->names[i], text) == 0) {
+		if (strcmp(fields->names[i], name) == 0 && fields->elements[i] == element) {
 			return (uint8_t)i;
 		}
 	}
 	if (fields->count == PLAN_FIELDS_MAX) {
 		return FIELD_NONE;
 	}
-	strcpy(fields->names[fields->count], text);
+	strcpy(fields->names[fields->count], name);
 	fields->at[fields->count] = fields->names[fields->count];
+	fields->elements[fields->count] = element;
 	return (uint8_t)fields->count++;
+}
+
+uint8_t fields_want(struct fields *fields, const char *prefix, const char *name)
+{
+	char text[sizeof(fields->names[0])];
+
+	(void)snprintf(text, sizeof(text), "%s%s", prefix, name);
+	return want(fields, text, QUERY_ELEMENT_NONE);
+}
+
+size_t fields_split(const char *field, uint32_t *ret_element)
+{
+	size_t len = strlen(field), digits = 0;
+
+	*ret_element = QUERY_ELEMENT_NONE;
+	while (digits + 2 < len && isdigit((unsigned char)field[len - 2 - digits])) {
+		digits++;
+	}
+	if (digits == 0 || field[len - 1] != ']' || field[len - 2 - digits] != '[') {
+		return len;
+	}
+	*ret_element = (uint32_t)strtoul(field + len - 1 - digits, NULL, 10);
+	return len - 2 - digits;
+}
+
+static uint8_t want_any(struct fields *fields, const char *name)
+{
+	char text[sizeof(fields->names[0])];
+	uint32_t element;
+
+	(void)snprintf(text, sizeof(text), "%s%.*s", PLAN_ANY, (int)fields_split(name, &element),
+		       name);
+	return want(fields, text, element);
 }
 
 uint8_t fields_want_any(struct fields *fields, const char *name)
 {
-	uint8_t at = (uint8_t)fields->count;
-
 	if (strcmp(name, "$cpu") == 0 || strcmp(name, "$pid") == 0) {
 		return name[1] == 'c' ? FIELD_CPU : FIELD_PROCESS;
 	}
-	for (size_t i = 0; i + 1 < fields->count; i++) {
-		if (strcmp(fields->names[i], name) == 0 &&
-		    fields->names[i + 1][0] == PLAN_TEXT[0] &&
-		    strcmp(fields->names[i + 1] + 1, name) == 0) {
-			return (uint8_t)i;
-		}
-	}
-	if (fields->count + 2 > PLAN_FIELDS_MAX) {
-		return FIELD_NONE;
-	}
-	for (unsigned int i = 0; i < 2; i++) {
-		(void)snprintf(fields->names[at + i], sizeof(fields->names[0]), "%s%s",
-			       i ? PLAN_TEXT : "", name);
-		fields->at[at + i] = fields->names[at + i];
-	}
-	fields->count += 2;
-	return at;
+	return want_any(fields, name);
 }
 
 bool fields_want_conditions(struct fields *fields, const struct definition *what,
@@ -56,7 +72,7 @@ bool fields_want_conditions(struct fields *fields, const struct definition *what
 	bool fits = true;
 
 	for (size_t i = 0; i < what->count; i++) {
-		conditions[i] = fields_want(fields, "", what->conditions[i].field);
+		conditions[i] = want_any(fields, what->conditions[i].field);
 		fits &= conditions[i] != FIELD_NONE;
 	}
 	return fits;

@@ -9,12 +9,23 @@
 
 #include "base/limits.h"
 #include "ctf/metadata/type.h"
-#include "ctf/plan/plan.h"
+#include "kernel/perf-names.h"
 #include "query/nearest.h"
 
 static const char context[] = "context.";
 
 /* ---- events ---- */
+
+/* Whether it is LTTng's name of an event of perf. */
+static bool is_of_perf(const struct metadata *metadata, const char *event,
+		       const struct event_class *class)
+{
+	const struct env_entry *domain = metadata_env(metadata, "domain");
+	char name[PLAN_NAME_BYTES];
+
+	return perf_names_event(domain ? domain->text : NULL, class->name, name) &&
+	       plan_takes(event, name);
+}
 
 /* The event that was probably meant: it contains the word, or few letters differ. */
 static const char *suggest_event(const struct metadata *metadata, const char *event)
@@ -64,7 +75,7 @@ int names_event(struct names *names, const char *event)
 {
 	for (const struct event_class *class = names->metadata->events; class;
 	     class = class->next) {
-		if (plan_takes(event, class->name)) {
+		if (plan_takes(event, class->name) || is_of_perf(names->metadata, event, class)) {
 			names->found++;
 			return 0;
 		}
@@ -89,10 +100,21 @@ static struct parts parts_of(const struct metadata *metadata, const struct event
 			       .is_context = { false, true, true } };
 }
 
-/* What a field is, in the order in which an error names it.  The plan gives numbers and texts; what
- * else a field may be nothing is compared with. */
-enum { IS_NUMBER = 1, IS_ENUM = 2, IS_TEXT = 4, IS_REAL = 8, IS_ARRAY = 16, IS_PARTS = 32 };
-#define IS_COMPARED (IS_NUMBER | IS_ENUM | IS_TEXT)
+/* What a field is: what is compared first, then the rest in the order in which an error names it.
+ */
+enum {
+	IS_NUMBER = 1,
+	IS_ENUM = 2,
+	IS_REAL = 4,
+	IS_TEXT = 8,
+	IS_ARRAY = 16,
+	IS_STRUCT = 32,
+	IS_VARIANT = 64,
+	IS_OTHERS = 128, /* an array that no element of is compared */
+	IS_SHORT = 256,  /* an array without this element */
+	IS_ONE = 512,    /* no array, but of one element was asked */
+};
+#define IS_COMPARED (IS_NUMBER | IS_ENUM | IS_REAL | IS_TEXT)
 
 static unsigned int kind_of(const struct type *type)
 {
@@ -107,35 +129,104 @@ static unsigned int kind_of(const struct type *type)
 		return IS_TEXT;
 	case TYPE_ARRAY:
 	case TYPE_SEQUENCE:
-		return type_is_text(type->element) ? IS_TEXT : IS_ARRAY;
+		return type_is_text(type->element) ? IS_TEXT
+		       : type_is_row(type)         ? IS_ARRAY
+						   : IS_OTHERS;
 	case TYPE_STRUCT:
+		return IS_STRUCT;
 	case TYPE_VARIANT:
 		break;
 	}
-	return IS_PARTS;
+	return IS_VARIANT;
 }
 
-/* Which kinds of a field some event of this name has. */
-static unsigned int kinds_of(const struct metadata *metadata, const char *event, const char *field)
+static unsigned int kind_of_element(const struct type *type, uint32_t element)
 {
-	bool in_context = strncmp(field, context, sizeof(context) - 1) == 0;
-	const char *name = field + (in_context ? sizeof(context) - 1 : 0);
-	unsigned int kinds = 0;
+	unsigned int kind = kind_of(type);
+
+	if (element == QUERY_ELEMENT_NONE || kind == IS_OTHERS) {
+		return kind;
+	}
+	if (kind != IS_ARRAY) {
+		return IS_ONE;
+	}
+	return type->kind == TYPE_ARRAY && element >= type->length ? IS_SHORT
+								   : kind_of(type->element);
+}
+
+/* A field, or an element of one, as the user named it. */
+struct asked_field {
+	const char *event, *field, *name;
+	size_t len; /* of the name without "context." and "[N]" */
+	bool in_context;
+	uint32_t element;
+};
+
+static struct asked_field asked_of(const char *event, const char *field)
+{
+	struct asked_field asked = { .event = event, .field = field, .name = field };
+
+	asked.len = fields_split(field, &asked.element);
+	asked.in_context = strncmp(field, context, sizeof(context) - 1) == 0;
+	if (asked.in_context) {
+		asked.name += sizeof(context) - 1;
+		asked.len -= sizeof(context) - 1;
+	}
+	return asked;
+}
+
+/* The field as a class has it, by its own name or by that of perf; without a name: the class is
+ * another event, or lacks it. */
+static struct asked_field asked_in(const struct metadata *metadata, const struct asked_field *asked,
+				   const struct event_class *class)
+{
+	int16_t unused;
+	const char *field = plan_takes(asked->event, class->name) ? asked->field
+			    : is_of_perf(metadata, asked->event, class)
+				    ? perf_names_field(asked->field, &unused)
+				    : NULL;
+
+	return field ? asked_of(asked->event, field) : (struct asked_field){ .name = NULL };
+}
+
+/* The next type that some event of this name gives the field; @at: 0 at first.  NULL: no other. */
+static const struct type *next_type(const struct metadata *metadata,
+				    const struct asked_field *asked, size_t *at)
+{
+	size_t number = 0;
 
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
 		const struct parts parts = parts_of(metadata, class);
+		const struct asked_field as = asked_in(metadata, asked, class);
 
-		for (size_t p = 0; plan_takes(event, class->name) && p < 3; p++) {
-			const struct type *part = parts.at[p];
+		for (size_t p = 0; as.name && p < 3; p++) {
+			const struct type *part =
+				parts.is_context[p] == as.in_context ? parts.at[p] : NULL;
 
-			for (size_t i = 0;
-			     part && parts.is_context[p] == in_context && i < part->field_count;
-			     i++) {
-				if (strcmp(type_name(part->fields[i].name), name) == 0) {
-					kinds |= kind_of(part->fields[i].type);
+			for (size_t i = 0; part && i < part->field_count; i++) {
+				const char *name = type_name(part->fields[i].name);
+
+				if (strncmp(name, as.name, as.len) == 0 && !name[as.len] &&
+				    number++ == *at) {
+					*at = number;
+					return part->fields[i].type;
 				}
 			}
 		}
+	}
+	return NULL;
+}
+
+/* Which kinds the field has in some event of this name. */
+static unsigned int kinds_of(const struct metadata *metadata, const char *event, const char *field)
+{
+	const struct asked_field asked = asked_of(event, field);
+	const struct type *type;
+	unsigned int kinds = 0;
+	size_t at = 0;
+
+	while ((type = next_type(metadata, &asked, &at))) {
+		kinds |= kind_of_element(type, asked.element);
 	}
 	return kinds;
 }
@@ -190,11 +281,15 @@ static int look_up(struct names *names, const char *event, const char *field, un
 {
 	static const char *const kind_names[] = {
 		"a number",
-		"an enumeration: its labels are not compared, write the number",
+		"an enumeration",
+		"a floating-point number",
 		"a text",
-		"a floating-point number, which cannot be compared",
-		"an array of numbers, which cannot be compared",
-		"made of parts, which cannot be compared",
+		"an array of numbers: write which element, as [0]",
+		"a struct, whose members cannot be compared",
+		"a variant, whose options cannot be compared",
+		"an array of what cannot be compared",
+		"an array of fewer elements",
+		"no array of numbers",
 	};
 	unsigned int kinds = kinds_of(names->metadata, event, field);
 
@@ -207,20 +302,57 @@ static int look_up(struct names *names, const char *event, const char *field, un
 		     : lacks_field(names, event, field);
 }
 
-/* @field: as in a plan_request.  What compares numbers needs a number, what compares text a text.
- */
-static int look_up_field(struct names *names, const char *event, const char *field)
-{
-	bool wants_text = field[0] == PLAN_TEXT[0];
-
-	return look_up(names, event, field + wants_text,
-		       wants_text ? IS_TEXT : IS_NUMBER | IS_ENUM);
-}
-
-/* A field that may be of either kind. */
+/* What is a key, or in a group. */
 static int look_up_any(struct names *names, const char *event, const char *field)
 {
 	return look_up(names, event, field, IS_COMPARED);
+}
+
+/* A text that is compared with an enumeration is one of its labels. */
+static int look_up_label(struct names *names, const char *event,
+			 const struct pattern_condition *condition)
+{
+	const struct asked_field asked = asked_of(event, condition->field);
+	VEC(const char *) labels = { 0 };
+	const struct type *type;
+	const char *near;
+	bool has_it = false;
+	size_t at = 0;
+
+	while ((type = next_type(names->metadata, &asked, &at))) {
+		type = asked.element == QUERY_ELEMENT_NONE ? type : type->element;
+		for (size_t i = 0; type && i < type->label_count; i++) {
+			has_it |= strcmp(type->labels[i].name, condition->text) == 0;
+			*vec_push(&labels) = type->labels[i].name;
+		}
+	}
+	*vec_push(&labels) = NULL;
+	near = nearest_word(condition->text, labels.at,
+			    (unsigned int)strlen(condition->text) / 2 + 1);
+	vec_fini(&labels);
+	return has_it ? 0
+	       : near ? err_raise(names->err, -ENOENT,
+				  "the field \"%s\" of \"%s\" has no label \"%s\"; did you mean "
+				  "\"%.100s\"?",
+				  condition->field, event, condition->text, near)
+		      : err_raise(names->err, -ENOENT,
+				  "the field \"%s\" of \"%s\" has no label \"%s\"",
+				  condition->field, event, condition->text);
+}
+
+static int look_up_condition(struct names *names, const char *event,
+			     const struct pattern_condition *condition)
+{
+	unsigned int wanted = condition->is_text    ? IS_TEXT | IS_ENUM
+			      : condition->is_tid   ? IS_NUMBER
+			      : condition->has_mask ? IS_NUMBER | IS_ENUM
+						    : IS_NUMBER | IS_ENUM | IS_REAL;
+	int r = look_up(names, event, condition->field, wanted);
+
+	return r == 0 && condition->is_text && !condition->regex &&
+			       !(kinds_of(names->metadata, event, condition->field) & IS_TEXT)
+		       ? look_up_label(names, event, condition)
+		       : r;
 }
 
 /* ---- definitions and periods ---- */
@@ -230,25 +362,24 @@ int names_definition(struct names *names, const struct definition *definition)
 	int r = names_event(names, definition->event);
 
 	for (size_t i = 0; r == 0 && i < definition->count; i++) {
-		r = look_up_field(names, definition->event, definition->conditions[i].field);
+		r = look_up_condition(names, definition->event, &definition->conditions[i]);
 	}
 	return r;
 }
 
-static int look_up_keys(struct names *names, const struct period_side *side,
-			const uint8_t keys[PERIOD_KEYS_MAX], size_t count)
+/* The keys of a link, as the event before it or the one after it has them. */
+static int look_up_keys(struct names *names, const char *event, const struct expression_link *link,
+			bool is_end)
 {
-	const char *event = side->what->event;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		bool has_pid = keys[i] == FIELD_PROCESS &&
-			       kinds_of(names->metadata, event, "context.pid") != 0;
+	for (size_t i = 0; r == 0 && i < link->key_count; i++) {
+		const char *key = is_end ? link->keys[i].end : link->keys[i].begin;
+		bool is_pid = strcmp(key, "$pid") == 0;
+		bool has_pid = is_pid && kinds_of(names->metadata, event, "context.pid") != 0;
 
-		if (keys[i] != FIELD_CPU && !has_pid) {
-			r = look_up_any(names, event,
-					keys[i] == FIELD_PROCESS ? "context.vpid"
-								 : side->fields.names[keys[i]]);
+		if (strcmp(key, "$cpu") != 0 && !has_pid) {
+			r = look_up_any(names, event, is_pid ? "context.vpid" : key);
 		}
 	}
 	return r;
@@ -306,16 +437,13 @@ static int look_up_group(struct names *names, const struct event_list *events,
 
 static int look_up_step(struct names *names, const struct period *period, size_t step)
 {
-	const struct period_side *side = &period->steps[step];
-	int r = 0;
+	const struct expression_link *links = period->is->links;
+	const char *event = period->steps[step].what->event;
+	int r = step > 0 ? look_up_keys(names, event, &links[step - 1], true) : 0;
 
-	if (step > 0) {
-		r = look_up_keys(names, side, side->before, period->links[step - 1].key_count);
-	}
-	if (r == 0 && step + 1 < period->step_count) {
-		r = look_up_keys(names, side, side->after, period->links[step].key_count);
-	}
-	return r;
+	return r == 0 && step + 1 < period->step_count
+		       ? look_up_keys(names, event, &links[step], false)
+		       : r;
 }
 
 int names_period(struct names *names, const struct period *period)
@@ -352,7 +480,7 @@ int names_label(struct names *names, const struct label_source *source)
 
 	for (size_t i = 0; r == 0 && i < LABEL_KEYS_MAX; i++) {
 		if (i < source->key_count) {
-			r = look_up_any(names, event, source->fields.names[source->id.keys[i]]);
+			r = look_up_any(names, event, source->is->key.fields[i]);
 		}
 		if (r == 0 && i < source->value.is->count) {
 			r = look_up_any(names, event, source->value.is->fields[i]);

@@ -4,6 +4,7 @@
 #include "query/pattern.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -139,11 +140,8 @@ void pattern_fini(struct definition *definition)
 
 /* ---- matching ---- */
 
-static bool text_holds(const struct pattern_condition *condition, const struct value *value)
+static bool is_text(const struct pattern_condition *condition, const char *text, size_t len)
 {
-	const char *text = (const char *)value->bytes;
-	size_t len = strnlen(text, value->len);
-
 	if (condition->regex) {
 		regmatch_t whole = { .rm_so = 0, .rm_eo = (regoff_t)len };
 
@@ -152,11 +150,44 @@ static bool text_holds(const struct pattern_condition *condition, const struct v
 	return len == strlen(condition->text) && memcmp(text, condition->text, len) == 0;
 }
 
-/* -1, 0, 1: the bits of a whole number are less than, equal to, or more than the other number. They
- * are signed if their field is, or if the other one is negative. */
-static int order(uint64_t bits, bool is_signed, const struct scan_number *number)
+/* Of an enumeration one of the labels of its number has to be the text. */
+static bool text_holds(const struct pattern_condition *condition, const struct query_value *value)
 {
-	bool is_negative = (is_signed || number->real < 0) && (int64_t)bits < 0;
+	const char *text = (const char *)value->is.bytes;
+	bool is_found = false;
+	size_t at = 0;
+
+	if (value->kind == QUERY_TEXT) {
+		is_found = is_text(condition, text, strnlen(text, value->is.len));
+	} else if (value->kind == QUERY_REAL || value->type->kind != TYPE_ENUM) {
+		return false;
+	}
+	while (value->kind == QUERY_NUMBER && !is_found && (text = query_value_label(value, &at))) {
+		is_found = is_text(condition, text, strlen(text));
+	}
+	return is_found == (condition->op == OP_EQ);
+}
+
+/* -1, 0, 1: the field is less than, equal to, or more than the number; UNORDERED: none of them. */
+enum { UNORDERED = 2 };
+
+/* A double of the field's own precision: 0.1 is 0.1 of a field of 32 bits, too. */
+static int order_real(const struct query_value *value, double number)
+{
+	double real = value->type->size_bits == 32 ? (double)(float)number : number;
+
+	return isnan(value->is.f) ? UNORDERED : value->is.f < real ? -1 : value->is.f > real;
+}
+
+/* An unsigned field equals a negative number of the same 64 bits, and is more than all others. */
+static int order_whole(const struct query_value *value, const struct pattern_condition *condition)
+{
+	const struct scan_number *number = &condition->number;
+	uint64_t bits =
+		value->is.u & (condition->has_mask ? (uint64_t)condition->mask.whole : UINT64_MAX);
+	bool is_equality = condition->op == OP_EQ || condition->op == OP_NE;
+	bool is_negative =
+		(value->is_signed || (is_equality && number->real < 0)) && (int64_t)bits < 0;
 
 	/* A real number is not whole, or beyond all whole ones: a double's precision will do. */
 	if (number->is_real) {
@@ -170,33 +201,44 @@ static int order(uint64_t bits, bool is_signed, const struct scan_number *number
 	return bits < (uint64_t)number->whole ? -1 : bits > (uint64_t)number->whole;
 }
 
-bool pattern_condition_holds(const struct pattern_condition *condition, const struct value *value,
-			     bool is_signed, int32_t tid)
+static int order(const struct query_value *value, const struct pattern_condition *condition)
 {
-	uint64_t bits = value->u;
+	switch (value->kind) {
+	case QUERY_NUMBER:
+		return order_whole(value, condition);
+	case QUERY_REAL:
+		return condition->has_mask ? UNORDERED : order_real(value, condition->number.real);
+	case QUERY_TEXT:
+		break;
+	}
+	return UNORDERED;
+}
+
+bool pattern_condition_holds(const struct pattern_condition *condition,
+			     const struct query_value *value, int32_t tid)
+{
 	int by;
 
 	if (condition->is_tid) {
-		return value->i == tid;
+		return value->kind == QUERY_NUMBER && value->is.i == tid;
 	}
 	if (condition->is_text) {
-		return text_holds(condition, value) == (condition->op == OP_EQ);
+		return text_holds(condition, value);
 	}
-	bits &= condition->has_mask ? (uint64_t)condition->mask.whole : UINT64_MAX;
-	by = order(bits, is_signed, &condition->number);
+	by = order(value, condition);
 	switch (condition->op) {
 	case OP_EQ:
 		return by == 0;
 	case OP_NE:
 		return by != 0;
 	case OP_LT:
-		return by < 0;
+		return by == -1;
 	case OP_LE:
-		return by <= 0;
+		return by == -1 || by == 0;
 	case OP_GT:
-		return by > 0;
+		return by == 1;
 	case OP_GE:
 		break;
 	}
-	return by >= 0;
+	return by == 1 || by == 0;
 }

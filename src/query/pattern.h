@@ -9,8 +9,8 @@
 
 #include <regex.h>
 
-#include "ctf/plan/plan.h"
 #include "query/scan.h"
+#include "query/value.h"
 
 #define PATTERN_WORD_BYTES 64
 #define PATTERN_TEXT_BYTES 128 /* of a text or regular expression that a field is compared with */
@@ -22,12 +22,11 @@
 enum condition_op { OP_EQ, OP_NE, OP_LT, OP_LE, OP_GT, OP_GE };
 
 struct pattern_condition {
-	char field[1 +
-		   PATTERN_WORD_BYTES]; /* as in a plan_request: PLAN_TEXT before a text field */
-	enum condition_op op;           /* of texts OP_EQ or OP_NE */
-	bool is_tid;                    /* the value is $tid */
-	bool is_text;                   /* it is `text`: */
-	regex_t *regex;                 /* which is a regular expression; NULL: it is not */
+	char field[PATTERN_WORD_BYTES];
+	enum condition_op op; /* of texts OP_EQ or OP_NE */
+	bool is_tid;          /* the value is $tid */
+	bool is_text;         /* it is `text`: */
+	regex_t *regex;       /* which is a regular expression; NULL: it is not */
 	bool has_mask;
 	struct scan_number mask, number;
 	char text[PATTERN_TEXT_BYTES];
@@ -53,6 +52,6 @@ extern const struct pattern_model pattern_models[];
 int pattern_parse(struct scan *scan, struct pattern_condition *condition);
 void pattern_fini(struct definition *definition);
 
-/* Whether a field's value meets a condition.  @is_signed: of a number; @tid: the value of $tid. */
-bool pattern_condition_holds(const struct pattern_condition *condition, const struct value *value,
-			     bool is_signed, int32_t tid);
+/* Whether a field's value meets a condition.  @tid: the value of $tid. */
+bool pattern_condition_holds(const struct pattern_condition *condition,
+			     const struct query_value *value, int32_t tid);

@@ -19,6 +19,7 @@
 #include "ctf/clock.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
+#include "kernel/perf-names.h"
 
 /* ---- metadata ---- */
 
@@ -116,6 +117,7 @@ int recorded_open_for(const struct recorded_path *path, const struct plan_reques
 	}
 	trace->builder = plan_builder_new(metadata_stream_arena(trace->metadata), requests,
 					  request_count, false);
+	plan_builder_rename(trace->builder, &perf_names);
 	r = plan_build(trace->builder, metadata_stream_types(trace->metadata), &trace->plan, err);
 	if (r < 0) {
 		return err_note(err, r, "%s/metadata", path->dirs.at[path->dirs.count - 1]);

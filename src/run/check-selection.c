@@ -15,6 +15,7 @@ static int check(const struct options *options, const struct figure *figure, str
 {
 	char *selection;
 
+	assert(figure->table);
 	if (which_is_selected(figure, &options->selection)) {
 		return 0;
 	}

@@ -390,19 +390,6 @@ static bool has_unknown_cpus(const struct selection *selection, const struct rea
 	return false;
 }
 
-static bool is_word_of(const char *lists, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = lists; at; at = strchr(at, ',')) {
-		at += *at == ',';
-		if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
-			return true;
-		}
-	}
-	return false;
-}
-
 uint64_t store_reader_lists(const char *text)
 {
 	uint64_t lists = 0;

@@ -5,74 +5,37 @@
 
 #include <assert.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text/utf8.h"
-#include "base/units.h"
-#include "base/vec.h"
 
-void plain_report(char *text, size_t len)
+size_t plain_report(char *text, size_t len)
 {
-	for (size_t i = 0; i < len; i++) {
-		text[i] = text[i] == '\n' ? '\n' : units_letter(text[i]);
-	}
-}
+	size_t put = 0;
 
-/* ---- messages ---- */
+	assert(text[len] == '\0');
+	for (size_t at = 0; at < len;) {
+		struct utf8_letter letter = utf8_letter_at(text + at);
 
-static uint32_t code_point(const unsigned char *at, size_t len)
-{
-	uint32_t code = at[0] & (0xFFu >> (len + 1));
-
-	assert(len >= 2 && len <= 4);
-	for (size_t i = 1; i < len; i++) {
-		code = code << 6 | (at[i] & 0x3F);
-	}
-	return code;
-}
-
-/* The blocks of Unicode's "Cc", "Cf", "Zl", "Zp" and variation selectors, but for a few letters
- * within them. */
-static bool is_invisible(uint32_t code)
-{
-	static const struct {
-		uint32_t first, last;
-	} ranges[] = {
-		{ 0x80, 0x9F },       { 0xAD, 0xAD },       { 0x34F, 0x34F },
-		{ 0x600, 0x605 },     { 0x61C, 0x61C },     { 0x6DD, 0x6DD },
-		{ 0x70F, 0x70F },     { 0x180B, 0x180F },   { 0x200B, 0x200F },
-		{ 0x2028, 0x202E },   { 0x2060, 0x206F },   { 0xFE00, 0xFE0F },
-		{ 0xFEFF, 0xFEFF },   { 0xFFF0, 0xFFFB },   { 0x1BCA0, 0x1BCA3 },
-		{ 0x1D173, 0x1D17A }, { 0xE0000, 0xE0FFF },
-	};
-
-	for (size_t i = 0; i < ARRAY_COUNT(ranges); i++) {
-		if (code >= ranges[i].first && code <= ranges[i].last) {
-			return true;
+		if (letter.is_plain) {
+			memmove(text + put, text + at, letter.bytes);
+			put += letter.bytes;
+		} else {
+			text[put++] = text[at] == '\n' ? '\n' : '?';
 		}
+		at += letter.bytes > 0 ? letter.bytes : 1;
 	}
-	return false;
+	text[put] = '\0';
+	return put;
 }
 
 void plain_message(char *text)
 {
-	char *to = text;
-
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t len = *at < 0x80 ? 1 : utf8_length(at);
-
-		if (len > 1 && !is_invisible(code_point(at, len))) {
-			memmove(to, at, len);
-			to += len;
-		} else {
-			*to++ = units_letter((char)*at);
-			len = len > 0 ? len : 1;
-		}
-		at += len;
+	for (char *at = text; *at; at++) {
+		*at = *at == '\n' ? '?' : *at;
 	}
-	*to = '\0';
+	(void)plain_report(text, strlen(text));
 }
 
 /* ---- progress ---- */

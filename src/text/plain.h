@@ -16,13 +16,14 @@
 #define PLAIN_BOLD   "\016"
 #define PLAIN_NORMAL "\017"
 
-/* Of reports: whatever is no printable ASCII and no end of a line becomes '?'. */
-void plain_report(char *text, size_t len);
 /*
- * Of a message in one line, in place: printable UTF-8 stays, for paths are in the user's language.
- * Control characters (C0, C1), what is no UTF-8, and what shows nothing itself but changes how
- * other text looks (directions, joiners, tags) become '?'.  It does not get longer.
+ * Of reports, in place: printable UTF-8 and ends of lines stay, for names and paths are in the
+ * user's language.  Control characters (C0, C1), what is no UTF-8, and what shows nothing itself
+ * but changes how other text looks (directions, joiners, tags) become '?'.  A 0 has to be behind
+ * the text.  Returns the length, which is not more than before.
  */
+size_t plain_report(char *text, size_t len);
+/* The same of a message in one line. */
 void plain_message(char *text);
 
 /* A word for a shell, in quotes where it needs them. */

@@ -7,19 +7,55 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/text/utf8.h"
 #include "base/units.h"
 
-#define CELL_TEXT_MAX    128
+#define CELL_TEXT_MAX    512
 #define COLUMNS_TEXT_MAX 512
 
 void text_put(FILE *out, const char *text, int width)
 {
+	size_t end = width < 0 ? strlen(text) : utf8_fit(text, width, SIZE_MAX);
 	int used = 0;
 
-	for (; text[used] && (width < 0 || used < width); used++) {
-		(void)fputc(units_letter(text[used]), out);
+	for (const char *at = text; at < text + end;) {
+		used += utf8_letter_at(at).columns;
+		at += utf8_put(out, at);
 	}
 	(void)fprintf(out, "%*s", width > used ? width - used : 0, "");
+}
+
+/* The " (NUMBER)" at the end of a text, or its end. */
+static const char *number_of(const char *text)
+{
+	const char *end = text + strlen(text), *at = end;
+
+	if (at == text || *--at != ')') {
+		return end;
+	}
+	while (at > text && at[-1] >= '0' && at[-1] <= '9') {
+		at--;
+	}
+	return at - 2 > text && at[-1] == '(' && at[-2] == ' ' && *at != ')' ? at - 2 : end;
+}
+
+void text_cut(char *text, int width)
+{
+	const char *number = number_of(text);
+	int room = width - 2 - (int)strlen(number);
+	size_t at;
+
+	assert(width > 2);
+	if (utf8_columns(text) <= width) {
+		return;
+	}
+	if (room < 1) {
+		number = text + strlen(text);
+		room = width - 2;
+	}
+	at = utf8_fit(text, room, SIZE_MAX);
+	memmove(text + at + 2, number, strlen(number) + 1);
+	memcpy(text + at, "..", 2);
 }
 
 void text_line(FILE *out, const char *text)
@@ -93,13 +129,19 @@ void text_head(struct text_table *table)
 void text_cell(struct text_table *table, const char *text)
 {
 	const struct text_column *column = column_of(table, table->next++);
-	int len = (int)strlen(text);
+	int len = utf8_columns(text);
 
 	(void)fprintf(table->out, "%*s", column->gap, "");
 	if (column->is_left) {
 		bool is_whole =
 			table->next == table->count && (column->width == 0 || len < column->width);
+		char cut[CELL_TEXT_MAX];
 
+		if (!is_whole && len > column->width && *number_of(text)) {
+			(void)snprintf(cut, sizeof(cut), "%s", text);
+			text_cut(cut, column->width);
+			text = cut;
+		}
 		text_put(table->out, text, is_whole ? -1 : column->width);
 	} else {
 		(void)fprintf(table->out, "%*s", column->width > len ? column->width - len : 0, "");

@@ -8,7 +8,7 @@
  *
  * A table is a list of columns and the place of the next cell.  It allocates nothing.  Texts may
  * come from traces and hold any bytes: what could be a command to a terminal is replaced
- * (units_letter()), here and nowhere else in these tables.  Widths are letters of the screen.
+ * (base/text/utf8.h), here and nowhere else in these tables.  Widths are columns of the screen.
  */
 #pragma once
 
@@ -47,8 +47,11 @@ struct text_table {
 struct text_table text_table_of(FILE *out, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* At most @width letters of the text, and blanks up to there; -1: all of it. */
+/* At most @width columns of the text, and blanks up to there; -1: all of it. */
 void text_put(FILE *out, const char *text, int width);
+
+/* Cuts a text that is wider; it ends with two dots then.  Of "NAME (NUMBER)" the number stays. */
+void text_cut(char *text, int width);
 
 /* All of the text, and the end of the line. */
 void text_line(FILE *out, const char *text);

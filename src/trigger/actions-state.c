@@ -14,7 +14,14 @@ void actions_end_gate(struct actions *actions)
 	char why[160];
 
 	for (size_t i = 0; gate && i < actions_count(actions); i++) {
-		if (!trigger_was_measured(actions_trigger(actions, i), why, sizeof(why))) {
+		const struct trigger *trigger = actions_trigger(actions, i);
+
+		if (trigger_was_measured(trigger, why, sizeof(why))) {
+			continue;
+		}
+		if (trigger_lacks_row(trigger)) {
+			gate_mistaken(gate, i, why);
+		} else {
 			gate_skip(gate, i, why);
 		}
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 #include "engine/tables/report.h"
 #include "output/sink.h"
@@ -22,6 +23,7 @@ struct gate_case {
 	bool fails;
 	uint64_t fired;
 	char *skipped;       /* why it was not evaluated; NULL: it was */
+	bool is_mistaken;    /* it names what is not there */
 	VEC(char *) firings; /* the first ones */
 };
 
@@ -117,6 +119,12 @@ void gate_skip(struct gate *gate, size_t number, const char *why)
 	gate->cases.at[number].skipped = mem_strdup(why);
 }
 
+void gate_mistaken(struct gate *gate, size_t number, const char *why)
+{
+	gate_skip(gate, number, why);
+	gate->cases.at[number].is_mistaken = true;
+}
+
 static struct gate_loss *loss_of(struct gate *gate, const struct trace_identity *trace)
 {
 	char *name = output_trace_text(trace, true);
@@ -169,12 +177,18 @@ static bool is_skipped(const struct gate_case *one)
 	return one->skipped && one->fired == 0;
 }
 
+/* For --strict. */
+static bool is_unmeasured(const struct gate_case *one)
+{
+	return is_skipped(one) && (one->fails || one->is_mistaken);
+}
+
 static bool has_lost(const struct gate *gate)
 {
 	bool unmeasured = false;
 
 	for (size_t i = 0; i < gate->cases.count; i++) {
-		unmeasured |= gate->cases.at[i].fails && is_skipped(&gate->cases.at[i]);
+		unmeasured |= is_unmeasured(&gate->cases.at[i]);
 	}
 	return unmeasured || gate->losses.count > 0 || gate->missing.at.count > 0 ||
 	       gate->others.count > 0;
@@ -213,7 +227,7 @@ static char *loss_text(const struct gate *gate)
 		(void)fprintf(out, "%s\n", gate->others.at[i]);
 	}
 	VEC_EACH(&gate->cases, one) {
-		if (one->fails && is_skipped(one)) {
+		if (is_unmeasured(one)) {
 			(void)fprintf(out, "not evaluated: %s: %s\n", one->name, one->skipped);
 		}
 	}
@@ -238,7 +252,7 @@ void gate_say(const struct gate *gate, void (*say)(const char *fmt, ...))
 		if (one->fails && one->fired > 0) {
 			say("--fail \"%s\": held (times: %" PRIu64 "), first: %s", one->name,
 			    one->fired, one->firings.at[0]);
-		} else if (is_skipped(one) && !(gate->is_strict && one->fails)) {
+		} else if (is_skipped(one) && !(gate->is_strict && is_unmeasured(one))) {
 			say("%s\"%s\" was never evaluated: %s", one->fails ? "--fail " : "trigger ",
 			    one->name, one->skipped);
 		}
@@ -273,10 +287,10 @@ static int write_file(const struct gate *gate, const char *path, const char *fai
 	return r;
 }
 
-/* Names are untrusted: what is no printable ASCII is replaced. */
+/* Names are untrusted: what is no plain text is replaced. */
 static void put_xml(FILE *out, const char *text)
 {
-	for (; *text; text++) {
+	for (size_t bytes = 1; *text; text += bytes, bytes = 1) {
 		switch (*text) {
 		case '<':
 			(void)fputs("&lt;", out);
@@ -294,7 +308,7 @@ static void put_xml(FILE *out, const char *text)
 			(void)fputs("&#10;", out);
 			break;
 		default:
-			(void)fputc(units_letter(*text), out);
+			bytes = utf8_put(out, text);
 		}
 	}
 }
@@ -379,19 +393,19 @@ static void write_junit(const struct gate *gate, const char *failure, FILE *out)
 /* One line; # would begin a directive. */
 static void put_tap(FILE *out, const char *text)
 {
-	for (; *text; text++) {
+	while (*text) {
 		if (*text == '#' || *text == '\\') {
 			(void)fputc('\\', out);
 		}
-		(void)fputc(units_letter(*text), out);
+		text += utf8_put(out, text);
 	}
 }
 
 static void put_diagnostic(FILE *out, const char *text)
 {
 	(void)fputs("# ", out);
-	for (; *text && *text != '\n'; text++) {
-		(void)fputc(units_letter(*text), out);
+	while (*text && *text != '\n') {
+		text += utf8_put(out, text);
 	}
 	(void)fputc('\n', out);
 }

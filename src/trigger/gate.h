@@ -6,7 +6,8 @@
  *     --junit, --tap files in which each condition, each trigger and --strict is a test case
  *
  * A trigger fails no run: its case passes and says when it fired.  A condition that could never be
- * evaluated is a skipped case; with --strict it counts as missing data.
+ * evaluated is a skipped case; with --strict it counts as missing data, and so does a trigger that
+ * names what is not there.
  */
 #pragma once
 
@@ -32,8 +33,10 @@ void gate_fired(struct gate *gate, size_t number, const struct trace_identity *t
 		const struct trigger_event *event);
 /* The same, where @says is all that there is to say. */
 void gate_held(struct gate *gate, size_t number, const char *says);
-/* It could not be evaluated in any window. */
+/* It could not be evaluated in any window.  Of a trigger that is missing data for --strict only if
+ * it never can be: gate_mistaken(). */
 void gate_skip(struct gate *gate, size_t number, const char *why);
+void gate_mistaken(struct gate *gate, size_t number, const char *why);
 /* Looks for what is missing in the trace.  Call it with all reports. */
 void gate_report(struct gate *gate, const struct trace_identity *trace,
 		 const struct report *report);

@@ -204,7 +204,8 @@ static bool comparison_holds(const struct condition *c, const struct trigger_con
 		if (table->table->scope == SCOPE_PROCESS) {
 			named.by = NULL; /* its container is there only if it is shown */
 		}
-		format_row(value->row, table->table, &named, CELL_MAX - 1);
+		_Static_assert(sizeof(value->row) >= CELL_MAX, "a name fits");
+		format_row(value->row, table->table, &named, FORMAT_WHOLE_NAME);
 		value->tid = figure->table->scope == SCOPE_THREAD ? row->thread->tid : -1;
 	}
 	if (c->is_baseline) {
@@ -491,6 +492,11 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 						      : "no window had its figures");
 	}
 	return trigger_measured_in(trigger) > 0 && !lacks;
+}
+
+bool trigger_lacks_row(const struct trigger *trigger)
+{
+	return trigger_measured_in(trigger) > 0 && rowless(trigger);
 }
 
 size_t trigger_measured_in(const struct trigger *trigger)

@@ -123,6 +123,8 @@ void trigger_set_interval(struct trigger *trigger, uint64_t ns);
 /* Whether some window had all that decides if the condition holds, and each row that it names was
  * in some window; if not, @why says what lacked. */
 bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size);
+/* Whether a row that it names was in none, although there were windows that could have it. */
+bool trigger_lacks_row(const struct trigger *trigger);
 /* In how many traces, or on how many hosts, some window had that. */
 size_t trigger_measured_in(const struct trigger *trigger);
 

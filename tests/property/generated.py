@@ -31,13 +31,15 @@ USUAL = '''struct {
 HEADERS = {'plain': PLAIN, 'compact': USUAL % (5, 1, 30, 31, 27, 1), 'large': USUAL % (16, 8, 65534, 65535, 32, 8)}
 Layout = collections.namedtuple('Layout', 'header, order, is_aligned', defaults=('<', False))
 ARGUMENTS = {
-    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),),
+    'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),), 'rt_sigreturn': (),
+    'recvfrom': (('s32', 'fd'), ('s64', 'size'), ('s32', 'flags')), 'recvmsg': (('s32', 'fd'), ('s32', 'flags')),
     'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
     'futex': (), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
     'openat': (('s32', 'dfd'), ('text', 'filename'), ('s32', 'flags')),
     'socket': (('s32', 'family'), ('s32', 'type')), 'close': (('s32', 'fd'),),
     'dup': (('s32', 'fildes'),), 'dup3': (('s32', 'oldfd'), ('s32', 'newfd'), ('s32', 'flags')),
     'fcntl': (('s32', 'fd'), ('s32', 'cmd'), ('s64', 'arg')),
+    'chdir': (('text', 'filename'),), 'fchdir': (('s32', 'fd'),),
     'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
 }
 CALLS = tuple(ARGUMENTS)
@@ -66,18 +68,17 @@ FIELDS = {
     'mm_vmscan_direct_reclaim_end': (('s64', 'nr_reclaimed'),),
     'net_if_receive_skb': (('s32', 'len'), ('text', 'name')),
     'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('text', 'name')),
-    'block_rq_insert': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
-    'block_rq_complete': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs'),
-                          ('s32', 'error')),
+    'block_rq_requeue': (('s32', 'dev'), ('s64', 'sector'), ('s32', 'nr_sector'), ('s32', 'rwbs')),
 }
-FIELDS['block_rq_requeue'] = FIELDS['block_rq_insert']
-FIELDS['block_rq_issue'] = FIELDS['block_rq_insert'] + (('s32', 'tid'),)
+FIELDS['block_rq_complete'] = FIELDS['block_rq_requeue'] + (('s32', 'error'),)
+FIELDS['block_rq_insert'] = FIELDS['block_rq_issue'] = FIELDS['block_rq_requeue'] + (('s32', 'tid'),)
 FIELDS['x86_exceptions_page_fault_user'] = (('s64', 'address'), ('s64', 'ip'), ('s64', 'error_code'))
 FIELDS['x86_exceptions_page_fault_kernel'] = FIELDS['x86_exceptions_page_fault_user']
 FIELDS['timer_hrtimer_start'] = (('s64', 'hrtimer'), ('s64', 'expires'), ('s64', 'softexpires'))
 FIELDS['timer_hrtimer_expire_entry'] = (('s64', 'hrtimer'), ('s64', 'now'))
 FIELDS['timer_hrtimer_expire_exit'] = (('s64', 'hrtimer'),)
 FIELDS['signal_generate'] = (('s32', 'sig'), ('s32', 'pid'), ('s32', 'result'))
+FIELDS['signal_deliver'] = (('s32', 'sig'), ('s32', 'errno'), ('s32', 'code'))
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -90,14 +91,16 @@ FIELDS['exit_syscall'] = (('s64', 'ret'),)
 FIELDS['sched_wakeup_new'] = FIELDS['sched_wakeup']
 FIELDS['lttng_statedump_block_device'] = (('s32', 'dev'), ('text', 'diskname'))
 UST_FIELDS = {'app:begin': (('s32', 'id'),), 'app:end': (('s32', 'id'),), 'app:log': (('text', 'msg'),),
-              'lib:call': (), 'lib:size': (('s64', 'size'),)}
-LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3}
+              'lib:call': (), 'lib:size': (('s64', 'size'),), 'lttng_jul:event': (('text', 'logger_name'), ('s32', 'int_loglevel')),
+              'lttng_python:event': (('text', 'logger_name'), ('s32', 'int_loglevel'))}
+LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3, 'lttng_jul:event': 13, 'lttng_python:event': 13}
+AGENTS = {'lttng_jul:event': 1000000, 'lttng_python:event': 3000000}  # what is added to their levels
 IDS = {name: i for i, name in enumerate({**FIELDS, **UST_FIELDS})}
 CONTEXTS = (('s32', 'tid'), ('s32', 'pid'), ('comm', 'procname'))
 UST_CONTEXTS = (('s32', 'vtid'), ('s32', 'vpid'), ('comm', 'procname'))
 START = 10**18  # ns
 PAUSES = (900_000_000, 10**9, 10**9 + 1, 1_300_000_000, 2_100_000_000)  # beyond 1 s they are holes
-STATES = (1, 1, 1, 2, 0, 0x100)  # of a thread that leaves a CPU: it sleeps (1, 2), or is preempted
+STATES = (1, 1, 1, 1, 2, 2, 0, 0, 0x100, 0x100, 4, 8, 0x80)  # a thread sleeps (1, 2), is preempted, or is stopped
 
 
 def choose_layout(rng):
@@ -223,7 +226,7 @@ class Schedule:
             calls, odds = (thread.call, thread.former or thread.call, self.rng.choice(self.calls)), (65, 30, 5)
             call, style = self.rng.choices(calls, odds)[0], self.rng.choice(self.styles)
             self.add(cpu, 'exit_syscall' if style == 'old' else style + 'syscall_exit_' + call,
-                     self.rng.choice((-11, -9, 0, 1, 2, 3, 3, 4096)))
+                     self.rng.choice((-11, -9, -512, 0, 1, 2, 3, 3, 4096)))
             thread.call = None
         else:
             thread.former, thread.call = thread.call or thread.former, self.rng.choice(self.calls)
@@ -233,9 +236,9 @@ class Schedule:
 
     def argument(self, kind, field):
         if kind == 'text':
-            return self.rng.choice(('/etc/passwd', 'relative', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
+            return self.rng.choice(('/etc/passwd', 'relative', '../up/.', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
         return self.rng.choice({
-            'flags': (0, 4, 0o2000000), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
+            'flags': (0, 4, 2, 0x20, 0o2000000), 'size': (0, 2, 4096), 'type': (1, 0o2000001), 'family': (1, 2, 10, 16),
             'cmd': (0, 1, 2, 1030), 'arg': (0, 1), 'msg_len': (5, 77), 'dfd': (-100, 3)}.get(field, (0, 1, 2, 3, 4)))
 
     def queue(self, tid):
@@ -294,7 +297,7 @@ class Schedule:
 
     def packet(self, cpu):
         name = self.rng.choice(('net_if_receive_skb', 'net_dev_xmit'))
-        code = (self.rng.choice((0, 0, 16)),) if name == 'net_dev_xmit' else ()
+        code = (self.rng.choice((0, 0, 1, 2, 16, 32, -12)),) if name == 'net_dev_xmit' else ()
         self.add(cpu, name, *code, self.rng.randrange(2000), self.rng.choice(('lo', 'eth0')))
 
     def fault(self, cpu):
@@ -302,17 +305,23 @@ class Schedule:
         is_user = self.rng.random() < (0.1 if self.running[cpu].call else 0.9)
         self.add(cpu, 'x86_exceptions_page_fault_' + ('user' if is_user else 'kernel'),
                  self.rng.randrange(1 << 47), self.rng.randrange(1 << 47), self.rng.choice((4, 6, 20)))
+        if self.rng.random() < 0.1:
+            self.add(cpu, 'signal_deliver', 11, 0, 1)
         if is_user and self.rng.random() < 0.4:
             self.now += self.rng.choice((0, 1000))
             self.switch(cpu)
 
     def request(self, cpu):
-        name = self.rng.choice([name for name in FIELDS if name.startswith('block_rq')])
-        more = {'block_rq_complete': (self.rng.choice((0, 0, -5)),),
-                'block_rq_issue': (self.running[cpu].tid if self.running[cpu] else 0,)}.get(name, ())
+        """Reads, writes, discards, flushes, commands, zeroes and appends to zones, which merge, and complete in parts."""
+        what = self.rng.choice(('insert', 'issue', 'issue', 'complete', 'complete', 'requeue'))
+        tid = self.running[cpu].tid if self.running[cpu] else 0
+        more = {'complete': (self.rng.choice((0, 0, -5)),), 'requeue': ()}.get(what, (tid,))
+        sector, rwbs = self.rng.randrange(4) * 8, self.rng.choice((1, 1 | 32, 2, 4, 4 | 8, 256 | 1024, 0))
+        size = 0 if rwbs & 256 else self.rng.choice((0, 8, 8, 16, 24))
+        if what == 'complete' and (size == 0 or rwbs == 0) and self.rng.random() < 0.7:
+            sector = -1
         self.now += 1
-        self.add(cpu, name, self.rng.choice((8 << 20, 8 << 20 | 16)), self.rng.randrange(4) * 8,
-                 self.rng.choice((0, 8, 16)), self.rng.choice((1, 2, 4, 256)), *more)
+        self.add(cpu, 'block_rq_' + what, self.rng.choice((8 << 20, 8 << 20 | 16)), sector, size, rwbs, *more)
         self.now += 1
 
     def fork(self, cpu):
@@ -440,10 +449,17 @@ def pack(rng, layout, begin, events):
     return packing.body
 
 
-def packets(rng, layout, stream, cpu, events, loses, stops=()):
+class Lost:
+    """What is missing: events by time and CPU; and the channel of each event that is there or not."""
+
+    def __init__(self):
+        self.events, self.channels = set(), {}
+
+
+def packets(rng, layout, stream, cpu, events, loses, stops=(), lost=None):
     """
     The bytes of a stream of events: (ts, name, values, kinds and values of the context).  With @loses, some packets
-    are missing and some events discarded.  At @stops a packet ends, and the next one begins with its first event.
+    are missing and some events discarded; @lost gets the events in the former.  At @stops a packet ends, and the next one begins with its first event.
     """
     out, seq, discarded = b'', 0, 0
     begin = events[0][0] if events else START
@@ -459,6 +475,8 @@ def packets(rng, layout, stream, cpu, events, loses, stops=()):
         data = synthetic.packet(cpu, seq, begin, end, [pack(rng, layout, begin, now)], discarded, stream, layout.order)
         if not (loses and rng.random() < 0.1):
             out += data
+        elif lost is not None:
+            lost.events.update((event[0], cpu) for event in now)
         seq, begin = seq + 1, end
         if stop is not None and events and events[0][0] > stop:
             begin = events[0][0]
@@ -483,8 +501,8 @@ def write(path, text, streams):
 AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'x86', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
 
 
-def make(rng, path, loses):
-    """Writes a trace; its events as the reference wants them."""
+def make(rng, path, loses, lost=None):
+    """Writes a trace; its events as the reference wants them.  @lost: tells which are missing."""
     schedule, apart, layout = Schedule(rng), rng.random() < 0.3, choose_layout(rng)
     away = {kind for kind in AWAY if rng.random() < 0.5} if apart else ()
     streams = {(0, cpu): [] for cpu in schedule.running}
@@ -498,10 +516,12 @@ def make(rng, path, loses):
         streams[stream, cpu].append((ts, name, values, [(kind, runs[key]) for kind, key in contexts[stream]]))
         told = ''.join(', context_%s = %s' % (key, runs[key]) for _, key in contexts[stream])
         ordered.append((ts, stream, cpu, i, name, say(name, values) + told))
+        if lost is not None:
+            lost.channels[name] = stream
     names = ['s%d' % i for i in range(len(streams))]
     rng.shuffle(names)
     write(path, metadata(layout, contexts, calls=schedule.calls), {
-        name: packets(rng, layout, stream, cpu, events, loses, schedule.stops)
+        name: packets(rng, layout, stream, cpu, events, loses, schedule.stops, lost)
         for name, ((stream, cpu), events) in zip(names, streams.items())})
     return [(ts, name, cpu, text) for ts, _, cpu, _, name, text in sorted(ordered)]
 

@@ -24,6 +24,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import cuts
 import generated
 import jobs
+import lossy
 import preempt
 import reference
 
@@ -419,11 +420,20 @@ def check_ust(sillage, rng, path, loses):
     processes = {(row.get('vpid'), row.get('procname')): row['events'] for row in total['ust']['processes']}
     if processes != collections.Counter((told.get('vpid'), told.get('procname')) for _, _, _, told in events):
         return 'events by process are not those of the trace'
+    levels = {row['level']: row['events'] for row in total['ust']['levels']}
+    loggers = {row['logger']: row['events'] for row in total['ust']['loggers']}
+    of_agents = [event for event in events if event[1] in generated.AGENTS]
+    if levels != collections.Counter(generated.AGENTS[name] + values[1] if name in generated.AGENTS else generated.LEVELS.get(name, 15)
+                                     for _, name, values, _ in events):
+        return 'events by level are not those of the trace: %s' % levels
+    if loggers != collections.Counter(values[0] for _, _, values, _ in of_agents):
+        return 'events by logger are not those of the trace: %s' % loggers
     return None
 
 
 def check(sillage, rng, path, loses):
-    events = generated.make(rng, path, loses)
+    lost = generated.Lost()
+    events = generated.make(rng, path, loses, lost)
     renamed = any(name == 'sched_process_exec' and reference.number(text, 'tid') != reference.number(text, 'old_tid')
                   for _, name, _, text in events)
     lines = report_of(sillage, rng, path, PERIODS, renamed)
@@ -452,6 +462,9 @@ def check(sillage, rng, path, loses):
             sillage, path, total)
         if fault:
             return 'executions in a report: ' + fault
+    fault = loses and lossy.requests_differ(path, events, lost, total)
+    if fault:
+        return 'requests where events are lost: ' + fault
     if not whole_cpus(lines):
         return "a CPU's times are not the window"
     if not loses and not has_late_head(events) and not reference.check(sillage, path, events):

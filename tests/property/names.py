@@ -2,9 +2,9 @@
 """names: whatever names hold, what people read is plain text.
 
 Goal    Names of threads, files, hosts, events and triggers, paths, and what stores, files and servers say come
-        from others.  On standard output, in files of -o and on a terminal, text has printable ASCII and ends
-        of lines, and on a terminal beside these the two sequences of bold titles; messages have valid UTF-8
-        without control characters and marks that are not seen; JSON and files of test cases escape them.
+        from others.  Text on standard output, in files of -o and on a terminal, and messages, are valid UTF-8
+        without control characters but ends of lines, and without marks that are not seen; a terminal gets
+        beside these the two sequences of bold titles; JSON and files of test cases escape them.
 Method  A trace whose names are replaced by hostile ones of the same length (escape sequences, C1, invalid UTF-8, ends
         of lines, marks of direction), and a store, a comparison and triggers made of that.  All commands that
         print text, each with what makes it print names in another place.
@@ -80,16 +80,6 @@ class Speaker(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
-
-
-def faults_of_text(data):
-    bad = sorted(set(data) - set(range(0x20, 0x7F)) - {0x0A})
-    return 'bytes %s in %r' % (bad, around(data, bytes(bad))) if bad else None
-
-
-def around(data, bad):
-    at = next(i for i, byte in enumerate(data) if byte in bad)
-    return data[max(0, at - 30):at + 30]
 
 
 def faults_of_message(data):
@@ -190,14 +180,14 @@ class Test:
 
     def check_text(self, words):
         status, out, said = self.run(words)
-        wrong = faults_of_text(out) or faults_of_message(said)
+        wrong = faults_of_message(out) or faults_of_message(said)
         if not wrong and (status not in (0, 3) or len(out) < 40):
             wrong = 'status %d: %r' % (status, said[:500])
         return wrong and '%r: %s' % (words, wrong)
 
     def check_message(self, words):
         status, out, said = self.run(words)
-        wrong = faults_of_message(said) or faults_of_text(out) or (None if said or status == 0 else 'status %d without a word' % status)
+        wrong = faults_of_message(said) or faults_of_message(out) or (None if said or status == 0 else 'status %d without a word' % status)
         return wrong and '%r: %s' % (words, wrong)
 
     def check_json(self, words):
@@ -207,7 +197,7 @@ class Test:
 
     def check_terminal(self, words):
         seen = on_terminal([self.sillage, *words])
-        wrong = faults_of_text(seen.replace(b'\r', b'').replace(b'\x1b[K', b''))  # of progress
+        wrong = faults_of_message(seen.replace(b'\r', b'').replace(b'\x1b[K', b''))  # of progress
         return wrong and '%r on a terminal: %s' % (words, wrong)
 
     def check_files(self):
@@ -221,7 +211,7 @@ class Test:
         for name, path in names.items():
             with open(path, 'rb') as file:
                 data = file.read()
-            wrong = faults_of_text(data) or (len(data) < 100 and 'too short')
+            wrong = faults_of_message(data) or (len(data) < 100 and 'too short')
             if wrong:
                 yield '%s: %s' % (name, wrong)
 

@@ -76,12 +76,13 @@ IDS = {name: i for i, (name, _) in enumerate(EVENTS)}
 
 def metadata(offset):
     text = HEADER % offset
-    for name, fields in EVENTS:
-        body = ''.join('%s _%s%s; ' % (FIELD[kind], field, '[16]' if kind == 'comm' else '')
-                       for kind, field in fields)
-        text += 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (
-            name, IDS[name], body)
-    return text
+    return text + ''.join(declared(IDS[name], name, fields) for name, fields in EVENTS)
+
+
+def declared(number, name, fields):
+    """An event class more, for the metadata."""
+    body = ''.join('%s _%s%s; ' % (FIELD[kind], field, '[16]' if kind == 'comm' else '') for kind, field in fields)
+    return 'event { name = "%s"; id = %d; stream_id = 0; fields := struct { %s}; };\n' % (name, number, body)
 
 
 def event(ts, name, *values):

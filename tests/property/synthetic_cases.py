@@ -18,6 +18,7 @@ import traceback
 
 import synthetic
 import synthetic_arrivals
+import synthetic_calls
 import synthetic_figures
 import synthetic_gaps
 import synthetic_holes
@@ -26,11 +27,13 @@ import synthetic_legal
 import synthetic_pairs
 import synthetic_relays
 import synthetic_reports
+import synthetic_requests
 import synthetic_threads
 import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
-           synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs)
+           synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs, synthetic_requests,
+           synthetic_calls)
 
 
 def cases():

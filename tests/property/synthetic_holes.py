@@ -78,7 +78,7 @@ def test_no_switch_before_a_hole(scratch):
 
 
 def test_interrupts_and_requests(scratch):
-    """What is open at a hole is dropped: an interrupt, and a request of a disk."""
+    """What is open at a hole is cut: an interrupt, and a request of a disk, which has no time."""
     made = Made(scratch, 'dropped', [
         packet(0, 0, 0, 100, [switch(0, 3, 7), event(10, 'block_rq_issue', 8, 64, 8, 4), event(20, 'irq_handler_entry', 5, 'x')]) +
         packet(0, 1, 5 * S, 5 * S + 100, [event(5 * S + 10, 'irq_handler_exit', 5, 1), event(5 * S + 20, 'block_rq_complete', 8, 64, 8, 4, 0),
@@ -86,8 +86,8 @@ def test_interrupts_and_requests(scratch):
     for way in WAYS:
         total = total_of(made, '-a', 'irq,block', *way)
         same((total['irq']['unmatched'], total['irq']['hard_ns']), (2, 0))
-        same((total['block']['requests'], total['block']['orphans']), (0, 1))
-        same([disk['busy_ns'] for disk in total['block']['disks']], [90])
+        same([total['block'][key] for key in ('requests', 'orphans', 'cut')], [1, 0, 1])
+        same([(disk['busy_ns'], disk['time']['count']) for disk in total['block']['disks']], [(90, 0)])
 
 
 def test_no_switches_no_hole(scratch):

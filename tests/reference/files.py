@@ -8,6 +8,7 @@ import re
 CLOEXEC = 0o2000000
 DISK, NET, OTHER, UNKNOWN = 'disk', 'net', 'other', 'unknown'
 NAME_MAX = 255
+DIRECTORY = -100  # AT_FDCWD: the working directory
 
 
 def number(text, field):
@@ -48,7 +49,8 @@ def calls():
                  sendfile=('both', ('in_fd', 'out_fd')), sendfile64=('both', ('in_fd', 'out_fd')),
                  copy_file_range=('both', ('fd_in', 'fd_out')), openat=('open', ('dfd',)),
                  dup=('open', ('fildes',)), dup2=('open', ('oldfd', 'newfd')),
-                 dup3=('open', ('oldfd', 'newfd')), fcntl=(None, ('fd',)))
+                 dup3=('open', ('oldfd', 'newfd')), fcntl=(None, ('fd',)),
+                 chdir=(None, ()), fchdir=(None, ('fd',)))
     return found
 
 
@@ -62,9 +64,35 @@ def family_of(number_):
     return {2: 'inet', 10: 'inet', 1: 'unix'}.get(number_, 'socket')
 
 
+def failed(ret):
+    """-512 to -516 are the kernel's own: the call begins again, no program sees them."""
+    return ret is not None and -4095 <= ret < 0 and not -516 <= ret <= -512
+
+
+def moved(call, entry, ret):
+    """The bytes that a call moved; what is peeked at stays where it is, and a truncated message is as long as its room."""
+    if ret is None or ret < 0 or 'mmsg' in call:
+        return 0
+    if 'mq_timedsend' in call:
+        return (number(entry, 'msg_len') or 0) if entry and ret == 0 else 0
+    if call in ('recvfrom', 'recvmsg') and entry:
+        flags, size = number(entry, 'flags') or 0, number(entry, 'size')
+        return 0 if flags & 2 else min(ret, size) if flags & 0x20 and size is not None else ret
+    return ret
+
+
 class Entry:
-    def __init__(self, file, dump, cloexec):
-        self.file, self.dump, self.cloexec = file, dump, bool(cloexec)
+    """What a descriptor leads to (None: it is closed) since when, and what it led to before that, since when."""
+
+    def __init__(self, file, dump, cloexec, since=0, old=None):
+        self.file, self.dump, self.cloexec, self.since = file, dump, cloexec, since
+        self.former, self.former_since = (old.file, old.since) if old else (None, 0)
+
+    def close(self, dump, since):
+        self.__init__(None, dump, False, since, Entry(self.file, 0, False, self.since))
+
+    def at(self, ns):
+        return self.file if self.since <= ns else self.former if self.former_since <= ns else None
 
 
 class Table:
@@ -81,7 +109,7 @@ class Files:
     def __init__(self):
         self.tables, self.owners, self.dumps = {}, {}, 0
         self.pids, self.open = {}, {}
-        self.pending, self.time = [], None
+        self.pending, self.time, self.now = [], None, 0
 
     # ---- one order ----
 
@@ -94,6 +122,7 @@ class Files:
 
     def settle(self):
         for _, what, arguments in sorted(self.pending, key=lambda one: one[0]):
+            self.now = self.time
             what(*arguments)
         self.pending = []
 
@@ -106,15 +135,16 @@ class Files:
         entry = self.tables[key].entries.get(fd) if key in self.tables else None
         return entry if entry and entry.file else None
 
-    def put(self, key, fd, file, cloexec=False):
-        if fd >= 0 and key is not None:
-            self.table(key).entries[fd] = Entry(file, self.dumps, cloexec)
+    def put(self, key, fd, file, cloexec=False, since=None):
+        if (fd >= 0 or fd == DIRECTORY) and key is not None:
+            entries = self.table(key).entries
+            entries[fd] = Entry(file, self.dumps, cloexec, self.now if since is None else since, entries.get(fd))
 
     def put_dumped(self, key, fd, file, cloexec):
         key = self.owners.get(key, key)
         entry = self.tables[key].entries.get(fd) if key in self.tables else None
         if not (entry and entry.dump == self.dumps and not (entry.file and entry.file[0] == 'unknown')):
-            self.put(key, fd, file, cloexec)
+            self.put(key, fd, file, cloexec, since=0)
 
     def join(self, former, key):
         table = self.table(key)
@@ -137,7 +167,7 @@ class Files:
     def executed(self, key):
         for entry in self.tables[key].entries.values() if key in self.tables else ():
             if entry.cloexec:
-                entry.file, entry.dump, entry.cloexec = None, self.dumps, False
+                entry.close(self.dumps, self.now)
 
     def dump_begins(self):
         self.dumps += 1
@@ -224,12 +254,11 @@ class Files:
     def ended(self, ns, thread, call, took, entry, exit_, book):
         operation, _ = CALLS[call]
         ret = number(exit_, 'ret')
-        failed = ret is not None and ret < 0
         if operation:
             book.add('files', 'operations', operation, 'calls')
-            book.add('files', 'operations', operation, 'errors', by=failed)
+            book.add('files', 'operations', operation, 'errors', by=failed(ret))
             if took is not None:
-                book.sample('files', 'operations', operation, 'error_time' if failed else 'time', ns=took)
+                book.sample('files', 'operations', operation, 'error_time' if failed(ret) else 'time', ns=took)
         if operation not in ('wait', 'async'):
             self.later(ns, thread, self.done, thread, self.key(thread), call, took, entry, exit_, book)
 
@@ -238,11 +267,8 @@ class Files:
         ret = number(exit_, 'ret')
         fds = [number(entry, field) if entry else -1 for field in fields] or [-1]
         fds = [-1 if fd is None else fd for fd in fds]
-        failed = ret is not None and ret < 0
-        size = ret if ret is not None and ret > 0 and 'mmsg' not in call else 0
-        if 'mq_timedsend' in call:
-            size = number(entry, 'msg_len') if entry and ret == 0 else 0
-        use = {'key': key, 'thread': thread, 'failed': failed, 'size': size, 'took': took,
+        size = moved(call, entry, ret)
+        use = {'key': key, 'thread': thread, 'failed': failed(ret), 'size': size, 'took': took,
                'is_socket': call in SOCKET_CALLS, 'book': book}
         if operation in ('read', 'both'):
             self.use(fds[0], 'read', **use)
@@ -254,11 +280,13 @@ class Files:
             self.effect(key, call, fds, ret, entry, exit_, book)
 
     def use(self, fd, what, key, thread, failed, size, took, is_socket, book):
-        entry = self.find(key, fd) if fd >= 0 else None
-        if fd >= 0 and is_socket and (not entry or entry.file[0] == 'unknown'):
-            self.put(key, fd, ('socket', '(socket)'))
+        entry, entered = self.tables[key].entries.get(fd) if fd >= 0 and key in self.tables else None, self.now - (took or 0)
+        file = entry.at(entered) if entry else None
+        if fd >= 0 and is_socket and (not entry or entry.since <= entered) and (not file or file[0] == 'unknown'):
+            self.put(key, fd, ('socket', '(socket)'), since=0)
             entry = self.find(key, fd)
-        kind, path = entry.file if entry else ('socket', '(socket)') if is_socket else ('unknown', '(unknown)')
+            file = entry.file if entry else None
+        kind, path = file or (('socket', '(socket)') if is_socket else ('unknown', '(unknown)'))
         rows = [('files', path)]
         if fd >= 0:
             rows.append(('fds', (key if isinstance(key, int) else -1, fd, path)))
@@ -288,7 +316,7 @@ class Files:
         if call in ('open', 'openat', 'creat'):
             path = string(entry, 'filename') or string(entry, 'pathname') or ''
             path = path[-NAME_MAX:]
-            base = self.find(key, fds[0]) if fds[0] >= 0 and not path.startswith('/') else None
+            base = self.find(key, fds[0] if fds[0] >= 0 else DIRECTORY) if not path.startswith('/') else None
             path = ((base.file[1] + '/' if base else '') + path)[-NAME_MAX:] if path else '(file)'
             book.add('files', 'files', path, 'opens')
             self.put(key, ret, ('file', path), flags & CLOEXEC)
@@ -308,19 +336,35 @@ class Files:
             self.put(key, ret, self.peer(kind, exit_, 'sport'), flags & CLOEXEC)
         elif call in ('dup', 'dup2', 'dup3', 'fcntl'):
             self.duplicate(key, call, fds, ret, entry, flags)
+        elif call in ('chdir', 'fchdir'):
+            self.changed(key, call, fds, string(entry, 'filename') or '')
         elif call == 'close_range':
             for fd, old in self.tables[key].entries.items() if key in self.tables else ():
-                if fds[0] <= fd <= number(entry, 'max_fd'):
+                if fds[0] <= fd <= number(entry, 'max_fd') and fd >= 0:
                     if flags & 4:
                         old.cloexec = True
                     else:
-                        old.file, old.dump, old.cloexec = None, self.dumps, False
+                        old.close(self.dumps, self.now)
         elif call == 'memfd_create':
             self.put(key, ret, ('file', 'memory:' + string(entry, 'uname')), flags & 1)
         elif call == 'mq_open':
             self.put(key, ret, ('anon', 'mqueue:' + string(entry, 'u_name')), True)
         elif CALLS[call][0] == 'open' and call not in ('connect',):
             self.put(key, ret, ('anon', 'anon:' + call), flags & CLOEXEC)
+
+    def changed(self, key, call, fds, path):
+        """The working directory is another one."""
+        old = self.find(key, fds[0] if call == 'fchdir' else DIRECTORY)
+        file = old.file if call == 'fchdir' and old else None
+        if call == 'chdir' and path:
+            path = path[-NAME_MAX:]
+            path = path if path.startswith('/') or not old else old.file[1] + '/' + path
+            parts = []
+            for part in path.split('/')[1:] if path.startswith('/') else ():
+                parts = parts[:-1] if part == '..' else parts if part in ('', '.') else parts + [part]
+            path = ''.join('/' + part for part in parts) if path.startswith('/') else path
+            file = 'file', path[-NAME_MAX:]
+        self.put(key, DIRECTORY, file)
 
     def duplicate(self, key, call, fds, ret, entry, flags):
         command = number(entry, 'cmd') if call == 'fcntl' else None

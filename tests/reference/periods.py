@@ -20,7 +20,8 @@ from files import number, string
 KNOWN = (
     'irq = irq_handler_entry; irq_handler_exit; by $cpu, irq; group irq',
     'soft = irq_softirq_entry; irq_softirq_exit; by $cpu, vec; group vec',
-    'disk = block_rq_issue; block_rq_complete; by dev, sector',
+    'disk = block_rq_issue nr_sector>0; block_rq_complete nr_sector>0; by dev, sector',
+    'flush = block_rq_issue rwbs=1280; block_rq_complete rwbs=1280; by dev',
     'call = syscall_entry_writev; syscall_exit_writev',
 )
 # Name, begin and end as (event, what must hold), keys, group, within.  A thread: 'tid', or a field's.
@@ -75,8 +76,9 @@ def check_known(sillage, trace):
     if times.get('call', {}).get('sum_ns', 0) != calls.get('writev', {}).get('sum_ns', 0):
         faults.append('writev')
     disks = sum(row['time'].get('sum_ns', 0) for row in total['block']['disks'])
-    if not total['block']['orphans'] and times.get('disk', {}).get('sum_ns', 0) != disks:
-        faults.append('disk: %s, block has %d' % (times.get('disk'), disks))
+    ours = sum(times.get(name, {}).get('sum_ns', 0) for name in ('disk', 'flush'))
+    if not total['block']['orphans'] and ours != disks:
+        faults.append('disk, flush: %d, block has %d' % (ours, disks))
     return faults
 
 

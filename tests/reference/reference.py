@@ -17,6 +17,7 @@ import subprocess
 import sys
 
 import sequential
+import files
 from files import ENTRY, EXIT, number, string
 
 INTERVAL = 100_000_000
@@ -231,19 +232,15 @@ class Reference:
         self.others.switch(ns, cpu, self.threads.get(prev) if prev else None,
                            self.threads[next_] if next_ else None, text)
 
-    def call(self, ns, thread, name, ret, entry, length):
+    def call(self, ns, thread, name, ret, entry, said):
         row, window = collections.Counter(), self.window(ns)
-        size = 0
-        if ret is not None and ret > 0 and 'mmsg' not in name and 'mq_timedsend' not in name:
-            size = ret
-        if 'mq_timedsend' in name and ret == 0:
-            size = length or 0
+        size = files.moved(name, said, ret)
         for kind, calls in (('read', READ | BOTH), ('write', WRITE | BOTH)):
             if name in calls:
                 row[kind + '_bytes'] += size
                 row[kind + 's'] += 1
                 row[kind + '_ns'] += ns - entry if entry is not None else 0
-        row['errors'] += ret is not None and ret < 0
+        row['errors'] += files.failed(ret)
         window.rows[thread].update(row)
 
     def syscall(self, ns, name, cpu, text):
@@ -251,7 +248,7 @@ class Reference:
         if not thread or not (entry or exit_ or name == 'exit_syscall'):
             return
         if entry:
-            thread.open = (entry.group(1), ns, number(text, 'msg_len'))
+            thread.open = (entry.group(1), ns, text)
             return
         named = exit_.group(1) if exit_ else None
         opened, thread.open = thread.open, None

@@ -28,9 +28,10 @@ class Book:
         self.samples[path].append(ns)
 
     def fix(self, tid_of):
-        """The window, or the trace, is over: instances have the tids that threads had then."""
+        """The window, or the trace, is over: instances have the tids that threads had then; or that an event had."""
         for name, instances in self.longest.items():
-            self.longest[name] = [(ns, end, tid_of(thread), more) for ns, end, thread, more in instances]
+            self.longest[name] = [(ns, end, (thread or None) if isinstance(thread, int) else tid_of(thread), more)
+                                  for ns, end, thread, more in instances]
 
 
 def merged(books):
@@ -73,6 +74,11 @@ class Sched:
         if state & 0x8F or (state == 512 and self.release >= (3, 9)):
             return 'sleep'
         return 'ready'
+
+    def stops(self, state):
+        """Asleep, but in no wait: stopped, traced, parked, or for a core dump."""
+        waits = state & 3 and not ((4, 2) <= self.release < (4, 14) and state & 1024)
+        return self.leaves(state) == 'sleep' and not waits
 
     def is_preempted(self, state):
         marks = [mark for release, mark in self.STATES if self.release >= release]
@@ -194,7 +200,7 @@ class Syscalls:
     @staticmethod
     def done(ns, thread, opened, ret, book):
         call, entry, off, is_tainted = opened
-        error = ret is not None and -4095 <= ret < 0
+        error = files.failed(ret) and call.split('/')[0] not in ('rt_sigreturn', 'sigreturn')
         for path in ((), ('by_name', call), ('threads', thread)):
             book.add('syscalls', *path, 'calls')
             book.add('syscalls', *path, 'errors', by=error)
@@ -322,100 +328,204 @@ class Net:
             book.add('net', 'interfaces', interface, 'rx_bytes', by=number(text, 'len'))
         elif name == 'net_dev_xmit':
             interface = string(text, 'name')
-            if number(text, 'rc') != 0:
-                book.add('net', 'interfaces', interface, 'tx_drops')
+            if number(text, 'rc') not in (0, 2):  # 2: taken, with congestion; 16, 32: it comes again
+                book.add('net', 'interfaces', interface, 'tx_busy' if number(text, 'rc') in (16, 32) else 'tx_drops')
                 return
             book.add('net', 'interfaces', interface, 'tx_packets')
             book.add('net', 'interfaces', interface, 'tx_bytes', by=number(text, 'len'))
 
 
+class Request:
+    """One that is open: waiting (inserted), in flight, or requeued."""
+
+    def __init__(self, ns, sector, count, rwbs, tid):
+        self.since, self.sector, self.count, self.left, self.rwbs, self.tid = ns, sector, count, count, rwbs, tid
+        self.insert, self.phase, self.is_cut, self.failed = None, None, False, False
+
+    def kind(self):
+        if self.count > 0:
+            return 'at', self.rwbs & 7
+        return ('flush',) if self.rwbs & (256 | 1024) else ('command', self.rwbs & 7)
+
+    def has_place(self):
+        return self.count > 0 and self.rwbs & 7 != 0
+
+    def within(self, other):
+        return other.sector <= self.sector and self.sector + self.count <= other.sector + other.count
+
+
 class Block:
-    def __init__(self):
-        self.names, self.open, self.since = {}, {}, {}
+    """By definitions.md, 4.7: the requests of each device in a list, as they came."""
+    TOO_LONG, TOO_EARLY, NO_SECTOR = 300 * 10**9, 100_000, 2**64 - 1
+
+    def __init__(self, reference, names):
+        self.reference, self.repeats = reference, 'block_rq_requeue' not in names
+        self.names, self.since, self.orphans = {}, {}, collections.defaultdict(list)
+        self.open = collections.defaultdict(list)
 
     def depth(self, dev):
-        return sum(1 for (d, _), request in self.open.items() if d == dev and request['issue'])
+        return sum(one.phase == 'flight' and not one.is_cut for one in self.open[dev])
 
     def path(self, dev):
         return ('block', 'disks', self.names.get(dev, '(%d,%d)' % (dev >> 20, dev & 0xFFFFF)))
 
     def advance(self, ns, dev, book):
-        depth = self.depth(dev)
-        if depth:
-            book.add(*self.path(dev), 'busy_ns', by=ns - self.since[dev])
-            book.add(*self.path(dev), 'depth_ns', by=depth * (ns - self.since[dev]))
-            self.deepest(dev, depth if ns > self.since[dev] else 0, book)
-        self.since[dev] = ns
+        """Time goes on: what is open for too long is forgotten at its time."""
+        while self.open[dev] and ns - self.open[dev][0].since >= self.TOO_LONG:
+            oldest = self.open[dev][0]
+            self.account(oldest.since + self.TOO_LONG, dev, book)
+            self.open[dev].pop(0)
+            book.add('block', 'cut', by=oldest.phase != 'waiting' and not oldest.is_cut)
+        self.account(ns, dev, book)
 
-    def event(self, ns, name, text, book):
-        if name == 'lttng_statedump_block_device':
-            self.names[number(text, 'dev')] = string(text, 'diskname')
-        if name not in ('block_rq_insert', 'block_rq_issue', 'block_rq_complete', 'block_rq_requeue'):
-            return
-        dev, sector, count = (number(text, key) for key in ('dev', 'sector', 'nr_sector'))
-        self.advance(ns, dev, book)
-        request = self.open.get((dev, sector))
-        if name == 'block_rq_insert' and not request:
-            self.open[dev, sector] = {'insert': ns, 'issue': None, 'requeued': False}
-        elif name == 'block_rq_issue':
-            self.issue(ns, dev, sector, count, text, book)
-        elif name == 'block_rq_requeue' and request and request['issue']:
-            request['requeued'] = True
-            book.add('block', 'requeues')
-        elif name == 'block_rq_complete':
-            self.complete(ns, dev, sector, count, text, book)
-        self.deepest(dev, self.depth(dev), book)
-
-    def hole(self, begin, book):
-        for dev in self.since:
-            self.advance(begin, dev, book)
-        self.open.clear()
+    def account(self, ns, dev, book):
+        depth, since = self.depth(dev), self.since.get(dev, ns)
+        if depth and ns > since:
+            book.add(*self.path(dev), 'busy_ns', by=ns - since)
+            book.add(*self.path(dev), 'depth_ns', by=depth * (ns - since))
+            self.deepest(dev, depth, book)
+        self.since[dev] = max(ns, since)
 
     def deepest(self, dev, depth, book):
         path = self.path(dev) + ('depth_max',)
         book.most[path] = max(book.most[path], depth)
 
-    def issue(self, ns, dev, sector, count, text, book):
-        request = self.open.setdefault((dev, sector), {'insert': None, 'issue': None,
-                                                       'requeued': False})
-        if request['issue'] and request['requeued']:
-            request['requeued'] = False
-            return
-        if request['issue']:
-            book.add('block', 'replaced')
-        request.update(issue=ns, sectors=count, left=count, rwbs=number(text, 'rwbs'))
-        if request['insert'] is not None:
-            book.sample(*self.path(dev), 'queued', ns=ns - request['insert'])
+    def find(self, dev, like, *phases):
+        alike = [one for one in self.open[dev] if one.phase in phases and one.kind() == like.kind() and
+                 (not like.has_place() or one.sector == like.sector)]
+        if like.kind() == ('at', 0):
+            alike = [one for one in alike if one.sector == like.sector] or alike
+        alike = [one for one in alike if one.left == like.count] or alike
+        return ([one for one in alike if not one.is_cut] + alike + [None])[0]
 
-    def complete(self, ns, dev, sector, count, text, book):
-        request = self.open.get((dev, sector))
-        if not request or not request['issue']:
-            book.add('block', 'orphans')
+    def event(self, ns, name, text, book):
+        if name == 'lttng_statedump_block_device':
+            self.names[number(text, 'dev')] = string(text, 'diskname')
+        what = name[len('block_rq_'):] if name.startswith('block_rq_') else None
+        if what not in ('insert', 'issue', 'complete', 'requeue'):
             return
-        del self.open[dev, sector]
-        if 0 < count < request['left']:
-            request['left'] -= count
-            book.add('block', 'replaced', by=bool(self.open.get((dev, sector + count), {}).get('issue')))
-            self.open[dev, sector + count] = request
+        dev = number(text, 'dev')
+        asked = Request(ns, number(text, 'sector') % 2**64, number(text, 'nr_sector'), number(text, 'rwbs'),
+                        number(text, 'tid') or 0)
+        self.advance(ns, dev, book)
+        getattr(self, what)(dev, asked, text, book)
+        self.deepest(dev, self.depth(dev), book)
+
+    def add(self, dev, request, phase):
+        request.phase = phase
+        self.open[dev].append(request)
+
+    def insert(self, dev, asked, _text, _book):
+        if not self.find(dev, asked, 'requeued'):
+            self.add(dev, asked, 'waiting')
+
+    def take_inserted(self, dev, asked):
+        """The same one, or all of which it was put together."""
+        same = self.find(dev, asked, 'waiting')
+        if same and (same.count >= asked.count or not asked.has_place()):
+            taken = [same]
+        else:
+            taken = [one for one in self.open[dev] if one.phase == 'waiting' and asked.has_place() and
+                     one.kind() == asked.kind() and one.within(asked)]
+        if taken:
+            asked.insert, asked.tid = taken[0].since, taken[0].tid or asked.tid
+        self.open[dev] = [one for one in self.open[dev] if one not in taken]
+
+    def issue(self, dev, asked, text, book):
+        again = self.find(dev, asked, 'requeued')
+        if not again and self.repeats:
+            again = self.find(dev, asked, 'flight')
+            again = again if again and again.left == asked.count else None
+        self.take_inserted(dev, asked)
+        if again:
+            again.phase = 'flight'
             return
-        took, rwbs, size = ns - request['issue'], request['rwbs'], request['sectors'] * 512
+        if asked.insert is not None:
+            book.sample(*self.path(dev), 'queued', ns=asked.since - asked.insert)
+        asked.is_cut = self.ended_early(dev, asked)
+        book.add('block', 'cut', by=asked.is_cut)
+        self.add(dev, asked, 'flight')
+        thread = self.reference.thread(number(text, 'tid')) if number(text, 'tid') else None
+        if thread:
+            book.add('block', 'threads', thread, 'requests')
+            moved = self.moved(asked)
+            if moved:
+                book.add('block', 'threads', thread, moved + '_bytes', by=asked.count * 512)
+
+    def ended_early(self, dev, asked):
+        for orphan in self.orphans[dev]:
+            if asked.since - orphan.since <= self.TOO_EARLY and orphan.kind() == asked.kind() and (
+                    not asked.has_place() or (orphan.sector, orphan.count) == (asked.sector, asked.count)):
+                self.orphans[dev].remove(orphan)
+                return True
+        return False
+
+    def requeue(self, dev, asked, _text, book):
+        found = self.find(dev, asked, 'flight')
+        if found:
+            found.phase = 'requeued'
+            book.add('block', 'requeues')
+
+    def ended(self, dev, part):
+        """What a completion is of."""
+        def any_of(like):
+            return self.find(dev, like, 'flight') or self.find(dev, like, 'requeued') or self.find(dev, like, 'waiting')
+
+        if part.sector != self.NO_SECTOR:
+            return any_of(part)
+        return any_of(Request(0, part.sector, 0, part.rwbs, 0)) or (any_of(part) if part.count else None)
+
+    def complete(self, dev, part, text, book):
+        found, failed = self.ended(dev, part), bool(number(text, 'error') or number(text, 'errors'))
+        if not found or found.phase == 'waiting':
+            if found:
+                self.open[dev].remove(found)
+            self.orphans[dev] = [part] + self.orphans[dev][:3]
+            is_empty = part.count == 0 and part.rwbs & 7 and part.sector != self.NO_SECTOR
+            book.add('block', 'orphans', by=not is_empty)
+            return
+        found.failed |= failed
+        if found.has_place() and part.count < found.left:
+            found.sector, found.left = found.sector + part.count, found.left - part.count
+            return
+        self.open[dev].remove(found)
+        self.done(part.since, dev, found, book)
+
+    @staticmethod
+    def moved(request):
+        if request.rwbs & 2 or request.kind() == ('flush',):
+            return None
+        return 'write' if request.rwbs & 1 else 'read' if request.rwbs & 4 else None
+
+    def done(self, ns, dev, request, book):
+        took, size, moved = ns - request.since, request.count * 512, self.moved(request)
         book.add('block', 'requests')
         book.add(*self.path(dev), 'requests')
-        book.add(*self.path(dev), 'errors', by=bool(number(text, 'error') or number(text, 'errors')))
-        book.sample(*self.path(dev), 'time', ns=took)
-        if rwbs & 2:
+        book.add(*self.path(dev), 'errors', by=request.failed)
+        if request.rwbs & 2:
             book.add('block', 'discards')
-        elif rwbs & 256 and size == 0:
+        elif request.kind() == ('flush',):
             book.add('block', 'flushes')
-        elif rwbs & 1:
-            book.add(*self.path(dev), 'write_bytes', by=size)
-            book.sample(*self.path(dev), 'write_time', ns=took)
-        elif rwbs & 4:
-            book.add(*self.path(dev), 'read_bytes', by=size)
-            book.sample(*self.path(dev), 'read_time', ns=took)
+        if moved:
+            book.add(*self.path(dev), moved + '_bytes', by=size)
+        if request.is_cut:
+            return
+        book.sample(*self.path(dev), 'time', ns=took)
+        if moved:
+            book.sample(*self.path(dev), moved + '_time', ns=took)
+        book.longest['block'].append((took, ns, request.tid, (self.path(dev)[2], size)))
+
+    def cut(self, ns, book):
+        """Completions may be missing: at a loss, at its end, and in a hole."""
+        for dev in list(self.open):
+            self.advance(ns, dev, book)
+            self.open[dev] = [one for one in self.open[dev] if one.phase != 'waiting']
+            for one in self.open[dev]:
+                book.add('block', 'cut', by=not one.is_cut)
+                one.is_cut = True
 
     def end_window(self, end, book):
-        for dev in self.since:
+        for dev in list(self.open):
             self.advance(end, dev, book)
             book.last[self.path(dev) + ('in_flight',)] = self.depth(dev)
 
@@ -439,7 +549,7 @@ class Faults:
 
     def event(self, ns, name, thread, text, book):
         call = Syscalls.EVENT.match(name)
-        if call and call.group(2) != 'syscall_exit_':
+        if (call and call.group(2) != 'syscall_exit_') or name == 'signal_deliver':
             self.goes_on(thread, book)
         elif name == 'x86_exceptions_page_fault_kernel':
             self.count(thread, 'kernel', book)
@@ -468,7 +578,7 @@ class Sequential:
     def __init__(self, reference, release, names):
         self.reference, self.books = reference, collections.defaultdict(Book)
         self.sched, self.syscalls = Sched(reference, release, names), Syscalls()
-        self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block()
+        self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
 
     def is_elsewhere(self, prev, cpu):
@@ -481,6 +591,8 @@ class Sequential:
         elsewhere = self.is_elsewhere(prev, cpu)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
+        if prev and not elsewhere and self.sched.stops(state):
+            self.faults.goes_on(prev, book)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
     def died(self, thread):
@@ -504,7 +616,7 @@ class Sequential:
         self.syscalls.hole()
         self.irq.hole(book)
         self.memory.begun.clear()
-        self.block.hole(begin, book)
+        self.block.cut(begin, book)
         self.files.hole()
         self.faults.open.clear()
 
@@ -539,7 +651,7 @@ def flat(line):
                 continue
             if not isinstance(value, list):
                 figures((analysis,), {key: value})
-            elif key not in ('processes', 'longest') and (analysis, key) != ('block', 'threads'):
+            elif key not in ('processes', 'longest'):
                 for row in value:
                     ids = tuple(row[name] for name in IDS if name in row)
                     ids = (row['pid'],) + ids if key == 'fds' else ids
@@ -578,13 +690,14 @@ def spread_differs(spread, samples):
     return None
 
 
-LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret'), 'faults': ('cpu',)}
+LONGEST = {'sched': ('cpu', 'prio', 'waker_tid'), 'syscalls': ('name', 'ret'), 'faults': ('cpu',),
+           'block': ('disk', 'bytes')}
 
 
 def longest_differ(line, book):
     for name, keys in LONGEST.items():
         ours = [(row['ns'], row['end'], row.get('tid'), tuple(row[key] for key in keys))
-                for row in line[name]['longest']]
+                for row in line[name].get('longest', ())]
         all_ = sorted(book.longest[name], key=lambda one: (-one[0], one[1], -1 if one[2] is None else one[2]))
         if [one[:3] for one in ours] != [one[:3] for one in all_[:10]] or set(ours) - set(all_):
             yield '%s longest: %s, the reference has %s' % (name, ours[:4], all_[:4])

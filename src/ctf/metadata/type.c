@@ -159,6 +159,25 @@ bool type_is_text(const struct type *element)
 	       element->align_bits <= 8 && !element->is_variable;
 }
 
+uint64_t type_row_bits(const struct type *element)
+{
+	bool is_number = element->kind == TYPE_INT || element->kind == TYPE_ENUM ||
+			 element->kind == TYPE_FLOAT;
+
+	return is_number && !element->is_variable && element->size_bits % element->align_bits == 0
+		       ? element->size_bits
+		       : 0;
+}
+
+bool type_is_row(const struct type *type)
+{
+	uint64_t bits = type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE
+				? type_row_bits(type->element)
+				: 0;
+
+	return bits > 0 && bits % 8 == 0;
+}
+
 /* ---- invariants ---- */
 
 static void check_fields(const struct type *type)

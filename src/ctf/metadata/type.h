@@ -229,6 +229,10 @@ static inline bool type_is_timestamp(const struct type *type, uint32_t major)
 
 /* Whether an array of @element is text. */
 bool type_is_text(const struct type *element);
+/* The size of an array's elements that is constant and keeps them aligned; 0: they have none. */
+uint64_t type_row_bits(const struct type *element);
+/* Whether it is an array whose elements lie one behind the other, in whole bytes. */
+bool type_is_row(const struct type *type);
 
 /*
  * Asserts the invariants of one finished type; its parts were checked when they were finished.

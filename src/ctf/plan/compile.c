@@ -107,7 +107,7 @@ static void walk_integer(struct compile *c, struct node *node, const struct type
 	} else {
 		if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
 			step = emit_load(c, emit_integer_op(c, type), type->size_bits, slot);
-			step->flags = emit_value_flags(c, type);
+			step->flags = emit_value_flags(c->native, type);
 			step->type = type;
 		}
 		emit_advance(c, type->size_bits);
@@ -122,7 +122,7 @@ static void walk_float(struct compile *c, const struct type *type, uint16_t slot
 	if (c->emitting && (slot != SLOT_NONE || c->visit_all)) {
 		struct step *step = emit_load(c, STEP_FLOAT, type->size_bits, slot);
 
-		step->flags = emit_value_flags(c, type);
+		step->flags = emit_value_flags(c->native, type);
 		step->type = type;
 	}
 	emit_advance(c, type->size_bits);
@@ -153,26 +153,6 @@ static void walk_struct(struct compile *c, struct node *node, const struct type 
 		frame.field_count = i + 1;
 	}
 	c->frames = frame.outer;
-}
-
-/* The size of elements that is constant and keeps them aligned, so no loop is needed; else 0. */
-static uint64_t fixed_size(const struct type *type)
-{
-	switch (type->kind) {
-	case TYPE_INT:
-	case TYPE_ENUM:
-	case TYPE_FLOAT:
-		return !type->is_variable && type->size_bits % type->align_bits == 0
-			       ? type->size_bits
-			       : 0;
-	case TYPE_STRING:
-	case TYPE_STRUCT:
-	case TYPE_VARIANT:
-	case TYPE_ARRAY:
-	case TYPE_SEQUENCE:
-		return 0;
-	}
-	return 0;
 }
 
 /* One loop over all elements; each turn starts at an unknown position. */
@@ -238,9 +218,10 @@ static void walk_row(struct compile *c, const struct type *type, const struct no
 		step->slot = slot;
 		step->size_bits = stride;
 		step->type = type;
-		step->flags = type_is_text(type->element)
-				      ? (uint8_t)(STEP_TEXT | type->encoding << STEP_ENCODING_SHIFT)
-				      : 0;
+		step->flags = emit_value_flags(c->native, type->element) & STEP_BE;
+		if (type_is_text(type->element)) {
+			step->flags |= (uint8_t)(STEP_TEXT | type->encoding << STEP_ENCODING_SHIFT);
+		}
 	}
 	if (low_bit < c->modulus) {
 		c->modulus = low_bit;
@@ -250,7 +231,7 @@ static void walk_row(struct compile *c, const struct type *type, const struct no
 
 static void walk_array(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
 {
-	uint64_t stride = fixed_size(type->element);
+	uint64_t stride = type_row_bits(type->element);
 	bool is_text = type_is_text(type->element);
 	bool is_bytes = stride == 8 && type->element->align_bits <= 8;
 
@@ -276,7 +257,7 @@ static void walk_sequence(struct compile *c, struct node *node, const struct typ
 			  uint16_t slot)
 {
 	const struct node *length = compile_resolve(c, type->length_path, "length");
-	uint64_t stride = fixed_size(type->element);
+	uint64_t stride = type_row_bits(type->element);
 
 	emit_align(c, type->align_bits);
 	if (stride == 0 || (c->visit_all && !type_is_text(type->element))) {
@@ -333,20 +314,19 @@ void compile_walk(struct compile *c, struct node *node, const struct type *type,
 
 /* ---- roots ---- */
 
-/* Whether a value of this type can be loaded as text, or as a number. */
-static bool is_loadable(const struct type *type, bool as_text)
+bool compile_loads(const struct type *type, enum want_kind kind)
 {
 	switch (type->kind) {
 	case TYPE_INT:
 	case TYPE_ENUM:
+		return kind != WANT_TEXT;
 	case TYPE_FLOAT:
-		return !as_text;
+		return kind == WANT_ANY;
 	case TYPE_STRING:
-		return as_text;
+		return kind != WANT_NUMBER;
 	case TYPE_ARRAY:
 	case TYPE_SEQUENCE:
-		return as_text && fixed_size(type->element) > 0 &&
-		       fixed_size(type->element) % 8 == 0;
+		return kind != WANT_NUMBER && type_is_row(type);
 	case TYPE_STRUCT:
 	case TYPE_VARIANT:
 		return false;
@@ -362,10 +342,9 @@ static uint16_t wanted_slot(struct compile *c, const char *name, const struct ty
 	for (size_t i = 0; i < c->want_count; i++) {
 		struct compile_want *want = &c->wants[i];
 
-		if (want->root == root && strcmp(want->name, name) == 0 && !want->found &&
-		    is_loadable(type, want->is_text)) {
-			want->found = c->emitting;
-			want->is_signed = type->is_signed;
+		if (want->root == root && strcmp(want->name, name) == 0 && !want->type &&
+		    compile_loads(type, want->kind)) {
+			want->type = c->emitting ? type : NULL;
 			return want->slot;
 		}
 	}

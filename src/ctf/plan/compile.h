@@ -33,13 +33,19 @@ struct node {
 };
 
 /* A field that an analysis requested. */
+enum want_kind { WANT_NUMBER, WANT_TEXT, WANT_ANY }; /* WANT_TEXT: or the elements of a row */
 struct compile_want {
 	enum root root; /* ROOT_FIELDS, or ROOT_EVENT_CONTEXT for both contexts */
 	const char *name;
-	bool is_text; /* or an array's bytes; false: a number */
+	enum want_kind kind;
 	uint16_t slot;
-	bool found, is_signed;
+	int16_t add;             /* to its number */
+	bool is_copy;            /* of another want's */
+	const struct type *type; /* what was found; NULL: nothing */
 };
+
+/* Whether a value of this type can be loaded as this kind. */
+bool compile_loads(const struct type *type, enum want_kind kind);
 
 struct compile {
 	/* set by the caller */

@@ -116,9 +116,9 @@ uint16_t emit_new_slot(struct compile *c)
 	return c->slot_next++;
 }
 
-static enum byte_order order_of(const struct compile *c, const struct type *type)
+static enum byte_order order_of(enum byte_order native, const struct type *type)
 {
-	return type->order == ORDER_NATIVE ? c->native : type->order;
+	return type->order == ORDER_NATIVE ? native : type->order;
 }
 
 static bool is_machine_order(enum byte_order order)
@@ -131,7 +131,7 @@ enum step_op emit_integer_op(const struct compile *c, const struct type *type)
 	bool at_byte = c->modulus >= 8 && c->remainder % 8 == 0;
 
 	if (at_byte && !type->is_reversed &&
-	    (is_machine_order(order_of(c, type)) || type->size_bits == 8)) {
+	    (is_machine_order(order_of(c->native, type)) || type->size_bits == 8)) {
 		switch (type->size_bits) {
 		case 8:
 			return type->is_signed ? STEP_S8 : STEP_U8;
@@ -146,9 +146,9 @@ enum step_op emit_integer_op(const struct compile *c, const struct type *type)
 	return STEP_BITS;
 }
 
-uint8_t emit_value_flags(const struct compile *c, const struct type *type)
+uint8_t emit_value_flags(enum byte_order native, const struct type *type)
 {
 	return (uint8_t)((type->is_signed ? STEP_SIGNED : 0) |
-			 (order_of(c, type) == ORDER_BE ? STEP_BE : 0) |
+			 (order_of(native, type) == ORDER_BE ? STEP_BE : 0) |
 			 (type->is_reversed ? STEP_REVERSED : 0));
 }

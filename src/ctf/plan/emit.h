@@ -31,6 +31,7 @@ void emit_forget_position(struct compile *c, uint32_t modulus);
 
 uint16_t emit_new_slot(struct compile *c);
 
-/* The load for an integer at the current position, and the flags of its step. */
+/* The load for an integer at the current position, and the flags of the step of a number in a trace
+ * of this byte order. */
 enum step_op emit_integer_op(const struct compile *c, const struct type *type);
-uint8_t emit_value_flags(const struct compile *c, const struct type *type);
+uint8_t emit_value_flags(enum byte_order native, const struct type *type);

@@ -44,9 +44,10 @@ struct plan_builder {
 	const struct plan_request *requests;
 	size_t request_count;
 	bool visit_all;
-	struct request_names names; /* the first request for exactly this name ... */
-	uint32_t *next_same;        /* ... and the next for the same name; UINT32_MAX: none */
-	VEC(uint32_t) patterns;     /* the other requests, in order */
+	const struct plan_names *renames; /* NULL: there are no other names */
+	struct request_names names;       /* the first request for exactly this name ... */
+	uint32_t *next_same;              /* ... and the next for the same name; UINT32_MAX: none */
+	VEC(uint32_t) patterns;           /* the other requests, in order */
 	struct event_wants wants;
 
 	/* The packet header; of `header` only the members about it are set. */

@@ -203,10 +203,14 @@ static void check_bindings(const struct plan_event *event)
 	for (uint32_t i = 0; i < event->binding_count; i++) {
 		assert(i == 0 || event->bindings[i].request > event->bindings[i - 1].request);
 		assert(event->bindings[i].base <= PLAN_SLOTS_MAX);
-		assert(!(event->bindings[i].is_signed & ~event->bindings[i].present));
+		for (unsigned int f = 0; f < PLAN_FIELDS_MAX; f++) {
+			assert(!(event->bindings[i].present >> f & 1) ||
+			       plan_field_of(event, &event->bindings[i], f)->type);
+		}
 	}
 	for (uint32_t i = 0; i < event->copy_count; i++) {
-		assert(event->copies[i].from < event->copies[i].to);
+		assert(event->copies[i].from < event->copies[i].to ||
+		       (event->copies[i].from == event->copies[i].to && event->copies[i].add));
 		assert(event->copies[i].to < PLAN_SLOTS_MAX);
 	}
 }

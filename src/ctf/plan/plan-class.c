@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "ctf/plan/emit.h"
 #include "ctf/plan/plan-builder.h"
 
 /* ---- lookups in compiled structs ---- */
@@ -130,7 +131,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 {
 	struct compile_want uuid = { .root = ROOT_PACKET_HEADER,
 				     .name = uuid_member(m),
-				     .is_text = true };
+				     .kind = WANT_TEXT };
 	struct plan *plan = &b->header;
 	struct compile c;
 
@@ -145,7 +146,7 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 	b->header_slots = c.slot_next;
 	b->header_modulus = c.modulus;
 	b->header_remainder = c.remainder;
-	plan->slot_uuid = uuid.found ? uuid.slot : SLOT_NONE;
+	plan->slot_uuid = uuid.type ? uuid.slot : SLOT_NONE;
 	plan->slot_magic = slot_of(m, &b->header_node, "magic", ROLE_MAGIC);
 	plan->slot_stream_id = slot_of(m, &b->header_node, "stream_id", ROLE_STREAM_CLASS_ID);
 	plan->slot_instance_id = slot_of(m, &b->header_node, "stream_instance_id", ROLE_STREAM_ID);
@@ -360,43 +361,76 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 
 /* ---- event classes ---- */
 
-static void add_wants(struct plan_builder *b, size_t i, const char *name, uint16_t *slot,
-		      struct event_wants *ew)
+/* An event class by its own name and by the one that requests may have for it. */
+struct class_names {
+	const char *own, *other; /* the same, if it has no other */
+};
+
+/* Whether the request has the class by its other name. */
+static bool is_by_other(const struct plan_request *request, const struct class_names *name)
+{
+	return !plan_takes(request->event, name->own);
+}
+
+static void add_wants(struct plan_builder *b, size_t i, const struct class_names *name,
+		      uint16_t *slot, struct event_wants *ew)
 {
 	static const char context[] = "context.";
 	static const size_t context_len = sizeof(context) - 1;
 	const struct plan_request *request = &b->requests[i];
+	bool by_other = is_by_other(request, name);
 
 	*vec_push(&ew->bindings) = (struct plan_binding){
 		.request = (uint16_t)i,
 		.base = *slot,
-		.user = request->user_of ? request->user_of(name) : request->user,
+		.user = request->user_of ? request->user_of(name->other) : request->user,
 	};
 	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
-		bool is_text = request->fields[f][0] == PLAN_TEXT[0];
-		const char *field = request->fields[f] + is_text;
-		bool in_context = strncmp(field, context, context_len) == 0;
+		char first = request->fields[f][0];
+		enum want_kind kind = first == PLAN_TEXT[0]  ? WANT_TEXT
+				      : first == PLAN_ANY[0] ? WANT_ANY
+							     : WANT_NUMBER;
+		const char *asked = request->fields[f] + (kind != WANT_NUMBER);
+		int16_t add = 0;
+		const char *field = by_other ? b->renames->field(asked, &add) : asked;
+		bool in_context = field && strncmp(field, context, context_len) == 0;
 
 		*vec_push(&ew->wants) = (struct compile_want){
 			.root = in_context ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
-			.name = in_context ? field + context_len : field,
-			.is_text = is_text,
+			.name = in_context ? field + context_len
+				: field    ? field
+					   : "",
+			.kind = kind,
 			.slot = (*slot)++,
+			.add = add,
 		};
 	}
 }
 
-/* The index in b->patterns, from @at on, of the next request whose pattern matches @name. */
-static size_t next_pattern(const struct plan_builder *b, size_t at, const char *name)
+/* The index in b->patterns, from @at on, of the next request whose pattern matches a name. */
+static size_t next_pattern(const struct plan_builder *b, size_t at, const struct class_names *name)
 {
 	for (; at < b->patterns.count; at++) {
 		const char *pattern = b->requests[b->patterns.at[at]].event;
 
-		if (strncmp(pattern, name, strlen(pattern) - 1) == 0) {
+		if (plan_takes(pattern, name->own) || plan_takes(pattern, name->other)) {
 			break;
 		}
 	}
 	return at;
+}
+
+/* The first request for exactly this name; UINT32_MAX: there is none. */
+static uint32_t first_exact(struct plan_builder *b, const char *name)
+{
+	uint32_t *found = request_names_get(&b->names, name);
+
+	return found ? *found : UINT32_MAX;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
 }
 
 static bool is_in_domain(const struct plan_builder *b, const struct plan_request *request)
@@ -409,31 +443,48 @@ static bool is_in_domain(const struct plan_builder *b, const struct plan_request
 }
 
 /*
- * All requests that match the name, in their order: those for exactly this name, which a hash table
+ * All requests that match a name, in their order: those for exactly this name, which a hash table
  * finds, and those with a pattern.
  */
-static void collect_wants(struct plan_builder *b, const char *name, uint16_t slot,
+static void collect_wants(struct plan_builder *b, const struct class_names *name, uint16_t slot,
 			  struct event_wants *ew)
 {
-	uint32_t *found = request_names_get(&b->names, name);
-	uint32_t exact = found ? *found : UINT32_MAX;
+	uint32_t exact[2] = { first_exact(b, name->own),
+			      name->other == name->own ? UINT32_MAX : first_exact(b, name->other) };
 	size_t pattern = next_pattern(b, 0, name);
 	uint32_t group = UINT32_MAX;
 
-	while (exact != UINT32_MAX || pattern < b->patterns.count) {
+	while (exact[0] != UINT32_MAX || exact[1] != UINT32_MAX || pattern < b->patterns.count) {
 		uint32_t other = pattern < b->patterns.count ? b->patterns.at[pattern] : UINT32_MAX;
-		uint32_t i = exact < other ? exact : other;
+		uint32_t i = least(other, least(exact[0], exact[1]));
 
 		if (b->requests[i].group != group && is_in_domain(b, &b->requests[i])) {
 			group = b->requests[i].group;
 			add_wants(b, i, name, &slot, ew);
 		}
-		if (i == exact) {
-			exact = b->next_same[i];
+		if (i == exact[0] || i == exact[1]) {
+			exact[i != exact[0]] = b->next_same[i];
 		} else {
 			pattern = next_pattern(b, pattern + 1, name);
 		}
 	}
+}
+
+/* The want before @i that the walk found this field for; NULL: there is none. */
+static const struct compile_want *shared(const struct event_wants *ew, size_t i)
+{
+	const struct compile_want *want = &ew->wants.at[i];
+
+	for (size_t k = 0; k < i && !want->type; k++) {
+		const struct compile_want *first = &ew->wants.at[k];
+
+		if (first->type && !first->is_copy && first->root == want->root &&
+		    compile_loads(first->type, want->kind) &&
+		    strcmp(first->name, want->name) == 0) {
+			return first;
+		}
+	}
+	return NULL;
 }
 
 /* The walk finds a field for its first request; the others get a copy. */
@@ -442,24 +493,40 @@ static void share_found(struct event_wants *ew)
 	ew->copies.count = 0;
 	for (size_t i = 0; i < ew->wants.count; i++) {
 		struct compile_want *want = &ew->wants.at[i];
+		const struct compile_want *first = shared(ew, i);
 
-		for (size_t k = 0; k < i && !want->found; k++) {
-			const struct compile_want *first = &ew->wants.at[k];
+		if (first) {
+			want->type = first->type;
+			want->is_copy = true;
+			*vec_push(&ew->copies) =
+				(struct plan_copy){ first->slot, want->slot, want->add };
+		}
+	}
+	for (size_t i = 0; i < ew->wants.count; i++) {
+		const struct compile_want *want = &ew->wants.at[i];
 
-			if (first->found && first->root == want->root &&
-			    first->is_text == want->is_text &&
-			    strcmp(first->name, want->name) == 0) {
-				want->found = true;
-				want->is_signed = first->is_signed;
-				*vec_push(&ew->copies) =
-					(struct plan_copy){ .from = first->slot, .to = want->slot };
-			}
+		if (want->type && !want->is_copy && want->add) {
+			*vec_push(&ew->copies) =
+				(struct plan_copy){ want->slot, want->slot, want->add };
 		}
 	}
 }
 
-static void note_found(struct plan_builder *b, struct event_wants *ew)
+static struct plan_field field_of(const struct plan_builder *b, const struct type *type)
 {
+	bool is_row = type->kind == TYPE_ARRAY || type->kind == TYPE_SEQUENCE;
+
+	return (struct plan_field){
+		.type = type,
+		.kind = (uint8_t)type->kind,
+		.flags = emit_value_flags(b->metadata->order, is_row ? type->element : type),
+	};
+}
+
+/* Returns what the fields of all bindings are. */
+static const struct plan_field *note_found(struct plan_builder *b, struct event_wants *ew)
+{
+	struct plan_field *fields = arena_alloc(b->arena, (ew->wants.count + 1) * sizeof(*fields));
 	size_t want = 0;
 
 	for (size_t i = 0; i < ew->bindings.count; i++) {
@@ -467,17 +534,35 @@ static void note_found(struct plan_builder *b, struct event_wants *ew)
 		const struct plan_request *request = &b->requests[binding->request];
 
 		for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++, want++) {
-			binding->present |= (uint16_t)(ew->wants.at[want].found << f);
-			binding->is_signed |= (uint16_t)(ew->wants.at[want].is_signed << f);
+			const struct type *type = ew->wants.at[want].type;
+
+			if (type) {
+				binding->present |= (uint16_t)(1u << f);
+				fields[want] = field_of(b, type);
+			}
 		}
 	}
 	assert(want == ew->wants.count);
+	return fields;
+}
+
+static struct class_names names_of(struct plan_builder *b, const char *name)
+{
+	const struct env_entry *domain = metadata_env(b->metadata, "domain");
+	struct class_names is = { .own = name, .other = name };
+	char other[PLAN_NAME_BYTES];
+
+	if (b->renames && b->renames->event(domain ? domain->text : NULL, name, other)) {
+		is.other = arena_copy(b->arena, other, strlen(other) + 1);
+	}
+	return is;
 }
 
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built)
 {
 	const struct plan_stream *stream = &built->plan;
+	const struct class_names name = names_of(b, class->name);
 	struct event_wants *ew = &b->wants;
 	struct compile *c = &built->compile;
 	const struct type *types[3] = { stream->class->event_context, class->context,
@@ -489,7 +574,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	assert(stream->class);
 	ew->bindings.count = 0;
 	ew->wants.count = 0;
-	collect_wants(b, class->name, base, ew);
+	collect_wants(b, &name, base, ew);
 	if (base + ew->wants.count > PLAN_SLOTS_MAX) {
 		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields requested",
 				class->name);
@@ -507,12 +592,13 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 		c, ROOT_STREAM_EVENT_CONTEXT, types, 3,
 		stream->header == HEADER_COMPACT || stream->header == HEADER_LARGE ? 8 : 1, 0);
 	share_found(ew);
-	note_found(b, ew);
+	event->fields = note_found(b, ew);
 	event->copies =
 		arena_copy(b->arena, ew->copies.at, ew->copies.count * sizeof(*ew->copies.at));
 	event->copy_count = (uint32_t)ew->copies.count;
 	event->class = class;
 	event->stream = stream->class;
+	event->name = name.other;
 	event->index = class->index;
 	event->uses_header = c->uses_event_header;
 	event->steps = steps;

@@ -64,6 +64,12 @@ struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_req
 	return builder;
 }
 
+void plan_builder_rename(struct plan_builder *builder, const struct plan_names *names)
+{
+	assert(builder->class_count == 0);
+	builder->renames = names;
+}
+
 void plan_builder_free(struct plan_builder *builder)
 {
 	if (!builder) {
@@ -455,7 +461,8 @@ const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id)
 bool plan_has_event(const struct plan *plan, const char *name)
 {
 	for (uint32_t i = 0; i < plan->class_count; i++) {
-		if (strcmp(plan->classes[i]->class->name, name) == 0) {
+		if (strcmp(plan->classes[i]->class->name, name) == 0 ||
+		    strcmp(plan->classes[i]->name, name) == 0) {
 			return true;
 		}
 	}

@@ -109,10 +109,12 @@ struct value {
 /*
  * A request: fields of all classes whose name is @event ("*" at its end matches any rest).  A field
  * is a member of the payload, or of the event contexts if written "context.NAME".  "NAME" requests
- * a number and "@NAME" text or a row of elements; a field of the other kind does not match.  A
- * class that lacks a field is still bound, and plan_binding.present says so.
+ * a number, "@NAME" text or a row of elements, and "?NAME" any of them, as plan_field says; a field
+ * of another kind does not match.  A class that lacks a field is still bound, and
+ * plan_binding.present says so.
  */
 #define PLAN_TEXT       "@"
+#define PLAN_ANY        "?"
 #define PLAN_FIELDS_MAX 16
 struct plan_request {
 	const char *event;
@@ -125,16 +127,24 @@ struct plan_request {
 };
 
 struct plan_binding {
-	uint16_t request;   /* index of the request */
-	uint16_t base;      /* slot of its first field; the others follow */
-	uint16_t present;   /* bit i: the class has field i */
-	uint16_t is_signed; /* bit i: field i is a signed integer */
-	uint32_t user;      /* as the request says */
+	uint16_t request; /* index of the request */
+	uint16_t base;    /* slot of its first field; the others follow */
+	uint16_t present; /* bit i: the class has field i */
+	uint32_t user;    /* as the request says */
 };
 
-/* A field of several requests is loaded once and copied for the others. */
+/* What a requested field is, where a class has it. */
+struct plan_field {
+	const struct type *type; /* NULL: the class lacks it */
+	uint8_t kind;            /* enum type_kind, of the type */
+	uint8_t flags;           /* of a step that loads it, or an element of its row */
+};
+
+/* A field of several requests is loaded once and copied for the others.  Last come those that stay
+ * where they are, and are numbers to which something is added. */
 struct plan_copy {
 	uint16_t from, to; /* slots */
+	int16_t add;
 };
 
 struct plan_event {
@@ -146,8 +156,10 @@ struct plan_event {
 	uint32_t fast_count, binding_count, copy_count;
 	uint32_t index; /* of the class in the trace */
 	const struct event_class *class;
+	const char *name; /* of the class, or the one that requests have for it (plan_names) */
 	const struct step *steps;
-	bool uses_header; /* a path leads to a field of the event header */
+	const struct plan_field *fields; /* see plan_field_of() */
+	bool uses_header;                /* a path leads to a field of the event header */
 	bool is_fixed;
 	bool is_fast;        /* is_fixed, of whole bytes, and all loads are in fast */
 	uint8_t use;         /* enum plan_use */
@@ -261,6 +273,20 @@ void plan_builder_free(struct plan_builder *builder);
 /* The packets of the trace have another UUID than the metadata.  Before @plan is shared. */
 void plan_ignore_uuid(struct plan_builder *builder, struct plan *plan);
 
+/*
+ * Other names of a trace's events and fields: a class is bound to requests of its own name, and to
+ * those of its other one, whose fields are looked up by theirs.
+ */
+#define PLAN_NAME_BYTES 128
+struct plan_names {
+	/* False: it has no other.  @domain: of the trace's environment, NULL: it has none. */
+	bool (*event)(const char *domain, const char *name, char ret[PLAN_NAME_BYTES]);
+	/* NULL: the class lacks it; *ret_add is added to its number. */
+	const char *(*field)(const char *field, int16_t *ret_add);
+};
+/* Before the first plan; @names must outlive the builder. */
+void plan_builder_rename(struct plan_builder *builder, const struct plan_names *names);
+
 /* A plan for all of @metadata, with one reference; -EINVAL or -ENOMEM.  What it takes for granted
  * and the metadata does not say becomes a note there. */
 int plan_build(struct plan_builder *builder, const struct metadata *metadata,
@@ -271,9 +297,17 @@ void plan_unref(struct plan *plan); /* NULL is fine */
 
 const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
 
+/* What field @field of the binding's request is in this class, whose binding it is. */
+static inline const struct plan_field *plan_field_of(const struct plan_event *class,
+						     const struct plan_binding *binding,
+						     unsigned int field)
+{
+	return &class->fields[(unsigned int)(binding->base - class->bindings->base) + field];
+}
+
 /* Whether a request for @event takes events of this name. */
 bool plan_takes(const char *event, const char *name);
-/* Whether the metadata declares an event class of this name. */
+/* Whether the metadata declares an event class of this name, its own or the other one. */
 bool plan_has_event(const struct plan *plan, const char *name);
 struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id);
 

@@ -13,9 +13,8 @@
 /* One event of a pattern. */
 struct executions_part {
 	const struct definition *is;
-	size_t request;                 /* index of the request that has the event's fields */
-	uint8_t fields[CONDITIONS_MAX]; /* index of the request's field, by condition */
-	uint8_t tid_field;              /* the context that names the running thread */
+	const struct job_event *of; /* its fields, which the request has */
+	size_t request;             /* its index */
 };
 
 struct executions_pattern {
@@ -40,7 +39,6 @@ struct executions_requests {
 /* Makes the parts of a job, which has to outlive them. */
 void executions_pattern_init(struct executions_pattern *pattern, const struct job_spec *job);
 
-/* Fills @requests, which points into @pattern, and the pattern's indexes into it.  -EINVAL: an
- * event has conditions on too many fields. */
-int executions_pattern_request(struct executions_pattern *pattern,
-			       struct executions_requests *requests, struct err *err);
+/* Fills @requests, which points into the pattern's job. */
+void executions_pattern_request(const struct executions_pattern *pattern,
+				struct executions_requests *requests);

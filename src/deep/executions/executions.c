@@ -46,19 +46,28 @@ struct matcher {
 
 /* ---- matching ---- */
 
+static struct fields_event fields_of(const struct executions_part *part,
+				     const struct reader_event *as)
+{
+	return (struct fields_event){ &part->of->fields, as->class, as->binding, as->values };
+}
+
 /* Whether the event is the definition's, for thread @tid; @current runs on the event's CPU. */
 static bool matches(const struct executions_part *part, const struct reader_event *event,
 		    int32_t tid, int32_t current)
 {
 	struct reader_event as;
+	struct fields_event of;
 
 	if ((!part->is->has_tid && tid != current) || !reader_as(event, part->request, &as)) {
 		return false;
 	}
+	of = fields_of(part, &as);
 	for (size_t i = 0; i < part->is->count; i++) {
-		if (!reader_has(&as, part->fields[i]) ||
-		    !pattern_condition_holds(&part->is->conditions[i], &as.values[part->fields[i]],
-					     as.binding->is_signed >> part->fields[i] & 1, tid)) {
+		struct query_value value;
+
+		if (!fields_get(&of, part->of->conditions[i], &value) ||
+		    !pattern_condition_holds(&part->is->conditions[i], &value, tid)) {
 			return false;
 		}
 	}
@@ -345,8 +354,9 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 		const struct executions_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 
-		if (reader_as(event, part->request, &as) && reader_has(&as, part->tid_field)) {
-			return (int32_t)as.values[part->tid_field].i;
+		if (reader_as(event, part->request, &as) &&
+		    reader_has(&as, part->of->running.tid)) {
+			return (int32_t)as.values[part->of->running.tid].i;
 		}
 	}
 	return runs;
@@ -374,12 +384,19 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
 		const struct executions_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
+		struct fields_event of;
 
-		for (size_t i = 0; part->is->has_tid && i < part->is->count; i++) {
+		if (!part->is->has_tid || !reader_as(event, part->request, &as)) {
+			continue;
+		}
+		of = fields_of(part, &as);
+		for (size_t i = 0; i < part->is->count; i++) {
+			struct query_value value;
+
 			if (part->is->conditions[i].is_tid &&
-			    reader_as(event, part->request, &as) &&
-			    reader_has(&as, part->fields[i])) {
-				tried[count++] = (int32_t)as.values[part->fields[i]].i;
+			    fields_get(&of, part->of->conditions[i], &value) &&
+			    value.kind == QUERY_NUMBER) {
+				tried[count++] = (int32_t)value.is.i;
 			}
 		}
 	}
@@ -434,13 +451,9 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	struct executions_pattern pattern;
 	struct reader *reader;
 	struct executions_requests requests;
-	int r;
 
 	executions_pattern_init(&pattern, config->job);
-	r = executions_pattern_request(&pattern, &requests, err);
-	if (r < 0) {
-		return r;
-	}
+	executions_pattern_request(&pattern, &requests);
 	reader = reader_open(&quiet, requests.at, requests.count, err);
 	if (!reader) {
 		return -EIO;

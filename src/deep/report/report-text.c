@@ -44,11 +44,29 @@ static void put_who(struct text_table *table, const struct deep_report *report, 
 	text_cell(table, who(text, report, index));
 }
 
-static void put_clock(struct text_table *table, uint64_t ts)
+static struct units_times times_of(const struct deep_report *report)
+{
+	return units_times_of(report->timeline->begin, report->timeline->end);
+}
+
+static const char *us_text(char text[UNITS_TEXT_MAX], const struct deep_report *report, uint64_t ts)
+{
+	struct units_times times = times_of(report);
+
+	times.has_us = true;
+	return units_time(text, times, ts);
+}
+
+static int clock_width(const struct deep_report *report)
+{
+	return units_time_width(times_of(report));
+}
+
+static void put_clock(struct text_table *table, const struct deep_report *report, uint64_t ts)
 {
 	char text[UNITS_TEXT_MAX];
 
-	text_cell_format(table, "%.12s", units_clock(text, ts));
+	text_cell(table, units_time(text, times_of(report), ts));
 }
 
 static void put_lacks(const struct timeline *timeline, FILE *out)
@@ -72,8 +90,8 @@ static void put_range(const struct deep_report *report, FILE *out)
 		text_line(out, report->ranges[report->range].why);
 	}
 	if (report->timeline->is_cut) {
-		(void)fprintf(out, "cut at %.15s: more does not fit into memory (--max-memory)\n",
-			      units_clock(end, report->timeline->end));
+		(void)fprintf(out, "cut at %s: more does not fit into memory (--max-memory)\n",
+			      us_text(end, report, report->timeline->end));
 	}
 }
 
@@ -83,8 +101,8 @@ static void put_head(const struct deep_report *report, FILE *out)
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 	char events[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "%s  %.15s .. %.15s, %s  %s events", report->name,
-		      units_clock(begin, timeline->begin), units_clock(end, timeline->end),
+	(void)fprintf(out, "%s  %s .. %s, %s  %s events", report->name,
+		      us_text(begin, report, timeline->begin), us_text(end, report, timeline->end),
 		      units_ns(length, timeline->end - timeline->begin),
 		      units_count(events, timeline->events));
 	if (timeline->gaps > 0) {
@@ -153,8 +171,8 @@ static const char *why(char text[WHO_MAX], const struct deep_report *report,
 static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct text_table table = text_table_of(
-		out,
-		"  WAITED LONGEST FOR A CPU<24| FOR>8|  SINCE<12| WOKEN BY<15| WHO RAN THERE<");
+		out, "  WAITED LONGEST FOR A CPU<24| FOR>8|  SINCE<%d| WOKEN BY<15| WHO RAN THERE<",
+		clock_width(report));
 	size_t shown = deep_report_rows(report->waits.count, most);
 
 	(void)fputc('\n', out);
@@ -166,7 +184,7 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 
 		put_who(&table, report, wait->thread);
 		text_ns(&table, wait->end - wait->begin);
-		put_clock(&table, wait->begin);
+		put_clock(&table, report, wait->begin);
 		text_cell(&table, why(text, report, wait));
 		text_cell(&table, rival != NOBODY ? comm(text, report, rival) : "-");
 		text_end(&table);
@@ -177,8 +195,8 @@ static void put_changes(const struct deep_report *report, FILE *out)
 {
 	char since[UNITS_TEXT_MAX];
 	struct text_table table =
-		text_table_of(out, "  WHAT CHANGED IN WHO RAN<24| BEFORE>8| AFTER>8|  since %.15s<",
-			      units_clock(since, report->changed_at));
+		text_table_of(out, "  WHAT CHANGED IN WHO RAN<24| BEFORE>8| AFTER>8|  since %s<",
+			      us_text(since, report, report->changed_at));
 
 	if (report->changes.count == 0) {
 		return;
@@ -274,8 +292,9 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 static void put_findings(const struct deep_report *report, const char *title,
 			 const struct finding *findings, size_t count, size_t most, FILE *out)
 {
-	struct text_table table = text_table_of(
-		out, "  %s<24| FOR>8|  SINCE<12| KIND<10| DELAYS (WAIT IN)<19", title);
+	struct text_table table =
+		text_table_of(out, "  %s<24| FOR>8|  SINCE<%d| KIND<10| DELAYS (WAIT IN)<19", title,
+			      clock_width(report));
 	size_t shown = deep_report_rows(count, most);
 
 	if (count == 0) {
@@ -289,7 +308,7 @@ static void put_findings(const struct deep_report *report, const char *title,
 
 		put_who(&table, report, findings[i].rival);
 		text_ns(&table, findings[i].end - findings[i].begin);
-		put_clock(&table, findings[i].begin);
+		put_clock(&table, report, findings[i].begin);
 		text_cell(&table, path_inversion_name(findings[i].kind));
 		text_cell_format(
 			&table, "%s%s%.40s%s",
@@ -353,12 +372,12 @@ static void put_executions(const struct deep_report *report, const char *title,
 		has_responses
 			? text_table_of(
 				  out,
-				  "  %s<19| RESPONSE>8| FOR>8|  SINCE<12| RUN>8| WAITED>8| SLEPT>8",
-				  title)
+				  "  %s<19| RESPONSE>8| FOR>8|  SINCE<%d| RUN>8| WAITED>8| SLEPT>8",
+				  title, clock_width(report))
 			: text_table_of(
 				  out,
-				  "  %s<19| FOR>8|  SINCE<12| RUN>8| WAITED>8| PREEMPT>8| SLEPT>8",
-				  title);
+				  "  %s<19| FOR>8|  SINCE<%d| RUN>8| WAITED>8| PREEMPT>8| SLEPT>8",
+				  title, clock_width(report));
 	size_t shown = deep_report_rows(all->count, most);
 	char text[WHO_MAX];
 
@@ -372,7 +391,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 			text_ns(&table, one->response_ns);
 		}
 		text_ns(&table, one->end - one->begin);
-		put_clock(&table, one->begin);
+		put_clock(&table, report, one->begin);
 		text_ns(&table, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
 					one->ns[STATE_SOFTIRQ]);
 		text_ns(&table, waited + (has_responses ? one->ns[STATE_PREEMPTED] : 0));
@@ -554,8 +573,8 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 		of.path = worst->path;
 		of.parts = worst->parts;
 		of.rivals = worst->rivals;
-		(void)fprintf(out, "\nWORST EXECUTION %zu: %s since %.15s\n  response %s%s", i + 1,
-			      who(name, report, one->thread), units_clock(text[0], one->begin),
+		(void)fprintf(out, "\nWORST EXECUTION %zu: %s since %s\n  response %s%s", i + 1,
+			      who(name, report, one->thread), us_text(text[0], report, one->begin),
 			      units_ns(text[1], one->response_ns), one->is_open ? " so far" : "");
 		if (one->begin > one->arrival.ts) {
 			(void)fprintf(out, ", began %s after its arrival",
@@ -570,8 +589,10 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 static void put_victims(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct text_table table =
-		text_table_of(out, "  WHO WAS DELAYED<16| PRIO>5| WAITS>5| UNBOUND>8| DIRECT>8| "
-				   "DISPATCH>8| LONGEST>8|  SINCE<12");
+		text_table_of(out,
+			      "  WHO WAS DELAYED<16| PRIO>5| WAITS>5| UNBOUND>8| DIRECT>8| "
+			      "DISPATCH>8| LONGEST>8|  SINCE<%d",
+			      clock_width(report));
 	size_t count = report->victims.count, shown = deep_report_rows(count, most);
 
 	if (count == 0) {
@@ -589,7 +610,7 @@ static void put_victims(const struct deep_report *report, size_t most, FILE *out
 		text_ns(&table, victim->ns[INVERSION_DIRECT]);
 		text_ns(&table, victim->ns[INVERSION_DISPATCH]);
 		text_ns(&table, victim->longest.end - victim->longest.begin);
-		put_clock(&table, victim->longest.begin);
+		put_clock(&table, report, victim->longest.begin);
 		text_end(&table);
 	}
 	text_more(out, count, shown);

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "kernel/call-result.h"
+
 void track_init(struct track *track)
 {
 	owners_init(&track->owners, track->timeline);
@@ -124,9 +126,6 @@ void track_drop_call(struct track *track, struct task *task)
 
 enum outcome track_outcome(int64_t ret)
 {
-	/* The kernel's own codes by which a call begins again after a signal. */
-	enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
-
 	if (ret >= 0) {
 		return OUTCOME_DONE;
 	}
@@ -136,7 +135,5 @@ enum outcome track_outcome(int64_t ret)
 	if (ret == -ETIMEDOUT) {
 		return OUTCOME_TIMED_OUT;
 	}
-	return ret == -EINTR || (ret <= -RESTART_FIRST && ret >= -RESTART_LAST)
-		       ? OUTCOME_INTERRUPTED
-		       : OUTCOME_FAILED;
+	return ret == -EINTR || call_restarts(ret) ? OUTCOME_INTERRUPTED : OUTCOME_FAILED;
 }

@@ -67,6 +67,8 @@ struct analysis_rare {
 			       int32_t tid, uint64_t ts);
 	/* The window ends at @end.  Called after the ordered events before that. */
 	void (*on_ordered_window_end)(struct shard *shard, void *state, uint64_t end);
+	/* Nothing was traced for a while, from @ts on.  Called after the ordered events before. */
+	void (*on_ordered_hole)(struct shard *shard, void *state, uint64_t ts);
 	/* A CPU spent @ns in this way. */
 	void (*on_cpu)(struct shard *shard, struct cpu *cpu, enum run_kind kind, uint64_t ns);
 	/* What fell into one window of one stream, before its records. */

@@ -47,6 +47,8 @@ int32_t worker_tid(const struct worker *worker);
 bool worker_sees_switches(const struct worker *worker);
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t worker_cpu(const struct worker *worker);
+/* In analysis_rare.on_lost(): when what is missing ends, in ns. */
+uint64_t worker_gap_end(const struct worker *worker);
 /* Whether the trace has events of this name. */
 bool worker_has_event(const struct worker *worker, const char *name);
 /* Which of its events is the wake-up.  WAKE_ROWS(WAKE_NEED, handler, fields...) are the needs

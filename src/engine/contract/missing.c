@@ -11,14 +11,20 @@
 
 #include "base/mem.h"
 #include "ctf/metadata/type.h"
+#include "ctf/plan/plan.h"
+#include "kernel/perf-names.h"
 #include "query/nearest.h"
 
 /* ---- names ---- */
 
 bool missing_has_event(const struct event_names *names, const char *event)
 {
+	char other[PLAN_NAME_BYTES];
+
 	for (size_t i = 0; i < names->count; i++) {
-		if (plan_takes(event, names->at[i])) {
+		if (plan_takes(event, names->at[i]) ||
+		    (perf_names_event(names->domain, names->at[i], other) &&
+		     plan_takes(event, other))) {
 			return true;
 		}
 	}

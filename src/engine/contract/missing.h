@@ -93,8 +93,7 @@ void missing_command(const struct missing_event *event, char text[MISSING_COMMAN
 /* Both return a text from malloc(). */
 
 /* "sched_switch (cpu, sched); syscall_* (io); a:b (did you mean \"a:c\"?) (periods)"; the analyses
- * only if
- * @names_analyses. */
+ * only if @names_analyses. */
 char *missing_text(const struct missing_event *events, size_t count, bool names_analyses);
 /* The commands that record all of it, with @between between them; lists are divided so that no
  * command is longer than @most, if that is possible.  @tracer: of event_names; for others than

@@ -16,8 +16,8 @@ struct trace_event {
 	uint64_t ts; /* ns since the epoch, never less than the event before */
 	const struct plan_event *class;
 	const struct value *values;
+	const struct plan_binding *binding;
 	uint16_t present; /* bit i: the class has field i, of the kind that was asked for */
-	uint16_t is_signed;
 };
 
 typedef void handler_fn(struct worker *worker, void *state, const struct trace_event *event,
@@ -25,7 +25,8 @@ typedef void handler_fn(struct worker *worker, void *state, const struct trace_e
 
 struct need {
 	const char *event; /* a name, or a prefix and "*" */
-	/* "name": as a number; "@name": as text or bytes; "context.name": of the context. */
+	/* "name": as a number; "@name": as text or bytes; "?name": as what it is (plan_field_of());
+	 * "context.name": of the context. */
 	const char *fields[PLAN_FIELDS_MAX];
 	handler_fn *on_event;
 	uint32_t user;      /* given to the handler */

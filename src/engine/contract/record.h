@@ -59,11 +59,16 @@ enum record_kind {
  * gone on, and may have yielded. */
 #define RECORD_SLEEPS    16u
 #define RECORD_PREEMPTED 32u
+/* The same, with RECORD_SLEEPS: it is stopped, traced or parked, and waits for nothing itself. */
+#define RECORD_STOPPED 128u
 /* RECORD_IN: the priority when it was switched in, an int8_t. */
 #define RECORD_PRIO_SHIFT 8
 /* RECORD_CONTAINER: the thread is the first process of the namespace.  RECORD_FORK: it came from
  * another namespace, so it may be. */
 #define RECORD_ENTERS 1u
+/* RECORD_PROCESS: the statedump says so once for each level of namespaces: one that is known from
+ * another level still counts. */
+#define RECORD_BY_LEVEL 2u
 
 struct record {
 	uint64_t ts; /* ns since the epoch */

@@ -97,7 +97,10 @@ struct table {
 	 * the second one is called, whose number is called owner_key. */
 	const char *by_key;
 	const char *(*id_name)(uint64_t id); /* a name for the number, or NULL; may be NULL */
-	const char *title;                   /* in text: what the rows are; NULL: by scope */
+	/* The numbers that have names, from i = 0 on, UINT64_MAX behind the last; NULL: they are
+	 * small. */
+	uint64_t (*id_named)(size_t i);
+	const char *title; /* in text: what the rows are; NULL: by scope */
 	/* SCOPE_PROCESS: the analysis has a table of containers, too.  By container, its rows say
 	 * which one they are in. */
 	bool has_containers;

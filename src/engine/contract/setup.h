@@ -26,6 +26,7 @@ struct selection;
 	each(on_no_open_calls);                                                                    \
 	each(on_initial_cpu);                                                                      \
 	each(on_ordered_window_end);                                                               \
+	each(on_ordered_hole);                                                                     \
 	each(on_cpu);                                                                              \
 	each(on_slice);                                                                            \
 	each(on_tally);

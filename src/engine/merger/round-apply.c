@@ -352,7 +352,9 @@ static void apply(struct applying *at, const struct record *record)
 		break;
 	case RECORD_PROCESS:
 		apply_pid(thread, at->group);
-		thread->view.container_level = 0; /* what the statedump says next counts */
+		if (!(record->arg16 & RECORD_BY_LEVEL)) {
+			thread->view.container_level = 0; /* what the statedump says next counts */
+		}
 		if (at->selects) {
 			shard_select(at->shard, thread, at->entry->source.cpu_id);
 		}

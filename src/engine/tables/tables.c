@@ -202,6 +202,11 @@ void tables_lose(struct tables *tables, uint64_t ts)
 		lose_unknown(tables, KEY_CPU(one->value->number), ts);
 	}
 	lose_unknown(tables, KEY_NOBODY, ts);
+	each_analysis_with(tables->layout.setup, on_ordered_hole, a) {
+		tables->whole.running = a;
+		tables->layout.setup->analyses[a]->rare->on_ordered_hole(&tables->whole,
+									 tables->states[a], ts);
+	}
 }
 
 /* ---- windows ---- */

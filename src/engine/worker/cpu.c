@@ -200,6 +200,7 @@ static uint8_t leaving_flags(uint64_t state, uint16_t form)
 {
 	return (uint8_t)((task_state_is_dead(state, form) ? RECORD_DEAD : 0) |
 			 (task_state_sleeps(state, form) ? RECORD_SLEEPS : 0) |
+			 (task_state_is_stopped(state, form) ? RECORD_STOPPED : 0) |
 			 (task_state_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
 }
 
@@ -283,7 +284,7 @@ static void find_layout(struct worker *worker, const struct plan_event *class)
 	assert(!worker->switches.class);
 	assert(class->binding_count > 0);
 	worker->switches.is_sought = true;
-	if (!class->is_fast || class->binding_count != 1) {
+	if (!class->is_fast || class->binding_count != 1 || class->copy_count > 0) {
 		return;
 	}
 	for (unsigned int i = 0; i < class->fast_count; i++) {
@@ -467,54 +468,80 @@ void worker_on_exec(struct worker *worker, void *state, const struct trace_event
 	}
 }
 
+/* A namespace that the thread is visible in.  Events of one thread may be in different chunks: the
+ * merger tells which one counts. */
+struct visible_in {
+	uint64_t level, inum;
+	int64_t vtid, vpid;
+};
+
+static void add_container(struct worker *worker, uint64_t ts, int32_t tid,
+			  const struct visible_in *in)
+{
+	struct record *record;
+
+	if (tid == 0 || in->inum == 0 || in->inum > UINT32_MAX) {
+		return;
+	}
+	record = worker_add(worker, worker_group_of(worker, tid), ts, RECORD_CONTAINER);
+	record->arg64 = in->level;
+	record->arg32 = (int32_t)in->inum;
+	record->arg16 = in->vpid == 1 && in->vtid == 1 ? RECORD_ENTERS : 0;
+}
+
+/* Of LTTng up to 2.11 it says the namespace, too, one event for each level. */
 void worker_on_process(struct worker *worker, void *state, const struct trace_event *event,
 		       uint32_t user)
 {
-	enum { NAME, TID, PID };
+	enum { NAME, TID, PID, VPID, LEVEL, INUM, VTID };
 	int32_t tid = (int32_t)event->values[TID].i;
+	bool by_level = event_has(event, LEVEL) && event_u64(event, INUM, 0) != 0;
 	struct group *group;
 	uint32_t index;
 	char scratch[NAME_BYTES];
 
-	if (!(event->present & (1u << TID)) || !(event->present & (1u << PID)) || tid == 0) {
+	if (!event_has(event, TID) || !event_has(event, PID) || tid == 0) {
 		return;
 	}
 	index = worker_group_new(worker, tid);
 	group = worker_group(worker, index);
 	group->is_weak = true;
 	group->pid = (int32_t)event->values[PID].u;
-	if (event->present & (1u << NAME)) {
+	if (event_has(event, NAME)) {
 		worker_group_set_name(group, worker_name_bytes(&event->values[NAME], scratch));
 	}
-	(void)worker_add(worker, index, event->ts, RECORD_PROCESS);
+	worker_add(worker, index, event->ts, RECORD_PROCESS)->arg16 =
+		by_level ? RECORD_BY_LEVEL : 0;
+	if (by_level) {
+		add_container(worker, event->ts, tid,
+			      &(struct visible_in){ .level = event_u64(event, LEVEL, 0),
+						    .inum = event_u64(event, INUM, 0),
+						    .vtid = event_i64(event, VTID, 0),
+						    .vpid = event_i64(event, VPID, 0) });
+	}
 }
 
-/* One event for each level of namespaces, the thread's own first.  Events of one thread may be in
- * different chunks: the merger tells which one counts. */
+/* One event for each level of namespaces, the thread's own first. */
 void worker_on_container(struct worker *worker, void *state, const struct trace_event *event,
 			 uint32_t user)
 {
 	enum { TID, VPID, LEVEL, INUM, VTID };
-	uint64_t inum = event_u64(event, INUM, 0);
-	int32_t tid = (int32_t)event_i64(event, TID, 0);
-	struct record *record;
 
-	if (!event_has(event, LEVEL) || tid == 0 || inum == 0 || inum > UINT32_MAX) {
-		return;
+	if (event_has(event, LEVEL)) {
+		add_container(worker, event->ts, (int32_t)event_i64(event, TID, 0),
+			      &(struct visible_in){ .level = event_u64(event, LEVEL, 0),
+						    .inum = event_u64(event, INUM, 0),
+						    .vtid = event_i64(event, VTID, 0),
+						    .vpid = event_i64(event, VPID, 0) });
 	}
-	record = worker_add(worker, worker_group_of(worker, tid), event->ts, RECORD_CONTAINER);
-	record->arg64 = event_u64(event, LEVEL, 0);
-	record->arg32 = (int32_t)inum;
-	record->arg16 = event_i64(event, VPID, 0) == 1 && event_i64(event, VTID, 0) == 1
-				? RECORD_ENTERS
-				: 0;
 }
 
 /* ---- gaps and ends ---- */
 
-void worker_note_gap(struct worker *worker, uint64_t ts)
+void worker_note_gap(struct worker *worker, uint64_t ts, uint64_t end)
 {
 	ts = ts < worker->last_ts ? worker->last_ts : ts;
+	worker->gap_end = end < ts ? ts : end;
 	worker_to_slice(worker, ts);
 	worker_end_oncpu(worker, ts, false);
 	tell_lost(worker, ts, false);

@@ -37,6 +37,11 @@ void worker_rest(struct worker *worker, bool rests)
 		worker->setup->may_rest & ~worker->resting ? SKIP_PASS : SKIP_REST;
 }
 
+uint64_t worker_gap_end(const struct worker *worker)
+{
+	return worker->gap_end;
+}
+
 uint64_t worker_cpu(const struct worker *worker)
 {
 	return worker->chunk->cpu_id;

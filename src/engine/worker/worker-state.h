@@ -77,6 +77,7 @@ struct worker {
 	uint32_t resting; /* analyses, by bit */
 
 	uint64_t last_ts; /* ns: no later event or record of the stream is older */
+	uint64_t gap_end; /* ns: of the gap that on_lost() tells of */
 	uint64_t last_cycles;
 
 	/* which thread runs */
@@ -107,8 +108,8 @@ handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process, 
 
 /* Tells the analyses that the on-CPU interval ends, or only (@is_window) the window. */
 void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);
-/* Events are missing from @ts on. */
-void worker_note_gap(struct worker *worker, uint64_t ts);
+/* Events are missing from @ts to @end. */
+void worker_note_gap(struct worker *worker, uint64_t ts, uint64_t end);
 /* Opens the slice that @ts lies in, unless it is open. */
 void worker_to_slice(struct worker *worker, uint64_t ts);
 /* The chunk ends: notes which thread runs. */

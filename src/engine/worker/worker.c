@@ -31,7 +31,10 @@ const struct need worker_needs[WORKER_NEEDS] = {
 	  worker_on_fork,
 	  0 },
 	{ "sched_process_exec", { "@filename", "tid", "old_tid" }, worker_on_exec, 0 },
-	{ "lttng_statedump_process_state", { "@name", "tid", "pid" }, worker_on_process, 0 },
+	{ "lttng_statedump_process_state",
+	  { "@name", "tid", "pid", "vpid", "ns_level", "ns_inum", "vtid" },
+	  worker_on_process,
+	  0 },
 	{ "lttng_statedump_process_pid_ns",
 	  { "tid", "vpid", "ns_level", "ns_inum", "vtid" },
 	  worker_on_container,
@@ -189,8 +192,8 @@ static void dispatch(struct worker *worker, const struct plan_event *class, uint
 		const struct route *route = &routes[binding->request];
 
 		event.values = &worker->decoder.values[binding->base];
+		event.binding = binding;
 		event.present = binding->present;
-		event.is_signed = binding->is_signed;
 		worker->analysis = route->analysis;
 		route->on_event(worker, worker->states + route->state, &event, binding->user);
 	}
@@ -256,7 +259,7 @@ static void packet_fault(struct worker *worker, const struct packet *packet, con
 
 	fault->packet = packet->number;
 	(void)snprintf(fault->text, sizeof(fault->text), "%.190s", text);
-	worker_note_gap(worker, floor);
+	worker_note_gap(worker, floor, packet->end == PACKET_END_UNKNOWN ? floor : packet->end);
 	worker_to_slice(worker, ts);
 	worker->slice.bad_packets += !worker->has_left;
 }
@@ -463,7 +466,7 @@ static void worker_packet(struct worker *worker, const struct packet *packet)
 	assert(packet->floor <= packet->begin);
 	assert(packet->begin <= packet->end);
 	if (packet->has_gap) {
-		worker_note_gap(worker, packet->floor);
+		worker_note_gap(worker, packet->floor, packet->begin);
 		count_lost(worker, packet);
 	}
 	if (packet->size == 0) {

@@ -3,30 +3,24 @@
  */
 #include "output/screen/canvas.h"
 
-#include <assert.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "base/units.h"
+#include "base/text/utf8.h"
 #include "output/screen/view-state.h"
+#include "text/plain.h"
 
 void canvas_put_at(const struct canvas *canvas, int line, int column, enum view_style style,
 		   const char *text)
 {
 	char cut[VIEW_LINE_MAX];
-	size_t len = strlen(text), room;
 
 	column = column < 0 ? 0 : column;
 	if (line < 0 || line >= canvas->lines || column >= canvas->columns) {
 		return;
 	}
-	room = (size_t)(canvas->columns - column);
-	room = room < sizeof(cut) ? room : sizeof(cut) - 1;
-	len = len < room ? len : room;
-	for (size_t i = 0; i < len; i++) {
-		cut[i] = units_letter(text[i]);
-	}
-	assert(len < sizeof(cut));
-	cut[len] = '\0';
+	(void)snprintf(cut, sizeof(cut), "%.*s",
+		       (int)utf8_fit(text, canvas->columns - column, sizeof(cut) - 1), text);
+	plain_message(cut);
 	canvas->put(canvas->user, line, column, style, cut);
 }
 

@@ -6,10 +6,12 @@
 #include <assert.h>
 #include <curses.h>
 #include <errno.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <term.h>
 #include <termios.h>
@@ -48,7 +50,10 @@ int screen_open(struct err *err)
 		return err_raise(err, -ENOTTY, "top needs a terminal; `live` and `analyze` do not");
 	}
 	(void)tcgetattr(STDIN_FILENO, &before);
-	(void)setlocale(LC_CTYPE, "");
+	/* Names are UTF-8, on this terminal as in files (text/plain.h). */
+	if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
+		(void)setlocale(LC_CTYPE, "C.UTF-8");
+	}
 	(void)setenv("ESCDELAY", "50", 0);
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen) {

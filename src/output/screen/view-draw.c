@@ -17,49 +17,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/text/utf8.h"
 #include "base/units.h"
 #include "engine/tables/columns.h"
 #include "output/screen/canvas.h"
 #include "output/screen/tabs.h"
 #include "output/screen/view-state.h"
+#include "text/text-table.h"
 
-#define NAME_WIDTH    25
+#define NAME_WIDTH    25 /* of names, usually */
 #define CELL_WIDTH    11
+#define CELLS_LEAST   3  /* that names leave room for */
 #define BAR_WIDTH_MIN 22 /* columns of a CPU */
 #define BAR_LINES_MAX 8  /* of all CPUs */
 #define NAME_ROOM_MIN 12 /* of a trace */
 #define PHASES_FROM   28 /* the column where the letters of phases begin */
-
-/* "2026-11-24 ", local. */
-static void date_text(char text[UNITS_TEXT_MAX], uint64_t ns)
-{
-	time_t seconds = (time_t)(ns / NS_PER_S);
-	struct tm tm;
-
-	text[0] = '\0';
-	if (localtime_r(&seconds, &tm)) {
-		(void)strftime(text, UNITS_TEXT_MAX, "%Y-%m-%d ", &tm);
-	}
-}
 
 /* When the window was, and how much was in it. */
 static void window_text(char *text, size_t size, const struct report *report, bool has_date)
 {
 	uint64_t length = report_covered_ns(report);
 	uint64_t rate = length > 0 ? (uint64_t)((double)report->events * 1e9 / (double)length) : 0;
+	struct units_times times = units_times_of(report->begin, report->end);
 	char begin[UNITS_TEXT_MAX], lasts[UNITS_TEXT_MAX], events[UNITS_TEXT_MAX],
-		lag[UNITS_TEXT_MAX] = "", date[UNITS_TEXT_MAX] = "";
+		lag[UNITS_TEXT_MAX] = "";
 
-	if (has_date) {
-		date_text(date, report->begin);
-	}
+	times.has_day |= has_date;
 	if (report->has_lag) {
 		(void)units_ns(lag, report->lag_ns > 0 ? (uint64_t)report->lag_ns : 0);
 	}
-	(void)snprintf(text, size, "  %s%.12s + %s  %s events/s%s%s%s", date,
-		       units_clock(begin, report->begin), units_ns(lasts, length),
+	(void)snprintf(text, size, "  %s + %s  %s events/s%s%s%s",
+		       units_time(begin, times, report->begin), units_ns(lasts, length),
 		       units_count(events, rate), lag[0] ? "  lag " : "", lag,
 		       report->complete ? "" : "  ! incomplete");
 }
@@ -82,12 +71,12 @@ static void draw_header(const struct view *view, struct canvas *canvas,
 		(void)snprintf(paused, sizeof(paused), " window %zu of %zu, paused ", at + 1,
 			       count);
 	}
-	room = canvas->columns - (int)strlen(window) - (int)strlen(paused);
-	format_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
+	room = canvas->columns - utf8_columns(window) - utf8_columns(paused);
+	text_cut(name, room > NAME_ROOM_MIN ? room : NAME_ROOM_MIN);
 	(void)snprintf(text, sizeof(text), "%s%s", name, window);
 	canvas_put_line(canvas, STYLE_BOLD, text);
 	if (paused[0]) {
-		canvas_put_at(canvas, 0, canvas->columns - (int)strlen(paused), STYLE_CHOSEN,
+		canvas_put_at(canvas, 0, canvas->columns - utf8_columns(paused), STYLE_CHOSEN,
 			      paused);
 	}
 }
@@ -263,12 +252,17 @@ static void draw_figures(struct canvas *canvas, const struct snapshot *snapshot,
 	canvas_put_line(canvas, STYLE_PLAIN, text);
 }
 
-static size_t cells_that_fit(const struct canvas *canvas, size_t count)
+/* Sets the width of the names of the listing; returns how many cells fit beside them. */
+static size_t fit_columns(const struct canvas *canvas, struct view_listing *listing)
 {
-	int room = (canvas->columns - NAME_WIDTH) / CELL_WIDTH;
+	int room = canvas->columns - CELLS_LEAST * CELL_WIDTH;
 
+	listing->names =
+		format_names_width(listing->table->table, listing->rows.at, listing->rows.count,
+				   NAME_WIDTH, room > NAME_WIDTH ? (unsigned int)room : 0);
+	room = (canvas->columns - listing->names) / CELL_WIDTH;
 	room = room < 0 ? 0 : room;
-	return count < (size_t)room ? count : (size_t)room;
+	return listing->cell_count < (size_t)room ? listing->cell_count : (size_t)room;
 }
 
 /* The first cell on the screen: the user's, else so that the one that rows are sorted by is there.
@@ -289,11 +283,12 @@ static void draw_row(const struct canvas *canvas, int line, const struct view_li
 		     const struct report_row *row, size_t first, size_t fit, enum view_style style)
 {
 	char text[VIEW_LINE_MAX], value[CELL_MAX];
-	int used;
+	int used, blanks;
 
 	assert(first + fit <= listing->cell_count);
-	format_row(value, listing->table->table, row, NAME_WIDTH);
-	used = snprintf(text, sizeof(text), "%-*.*s", NAME_WIDTH, NAME_WIDTH, value);
+	format_row(value, listing->table->table, row, listing->names);
+	blanks = listing->names - utf8_columns(value);
+	used = snprintf(text, sizeof(text), "%s%*s", value, blanks > 0 ? blanks : 0, "");
 	for (size_t i = first; i < first + fit && used < (int)sizeof(text) - CELL_MAX; i++) {
 		format_cell(value, &listing->cells[i], row);
 		used += snprintf(text + used, sizeof(text) - (size_t)used, " %10s", value);
@@ -302,8 +297,9 @@ static void draw_row(const struct canvas *canvas, int line, const struct view_li
 		format_thread(value, row->thread, row->thread->tid);
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "  %s", value);
 	}
-	(void)snprintf(text + used, sizeof(text) - (size_t)used, "%*s",
-		       canvas->columns > used ? canvas->columns - used : 0, "");
+	blanks = canvas->columns - utf8_columns(text);
+	(void)snprintf(text + used, sizeof(text) - (size_t)used, "%*s", blanks > 0 ? blanks : 0,
+		       "");
 	canvas_put_at(canvas, line, 0, style, text);
 }
 
@@ -315,12 +311,12 @@ static void draw_head(struct canvas *canvas, const struct view_listing *listing,
 
 	(void)snprintf(text, sizeof(text), "%s%s", format_title_of(listing->table),
 		       listing->table->is_whole ? " (" FORMAT_WHOLE ")" : "");
-	format_cut(text, NAME_WIDTH);
+	text_cut(text, listing->names);
 	canvas_put_at(canvas, canvas->line, 0, STYLE_BOLD, text);
 	for (size_t i = first; i < first + fit; i++) {
 		(void)snprintf(text, sizeof(text), " %9s%c", format_title(&listing->cells[i]),
 			       i == sort ? mark : ' ');
-		canvas_put_at(canvas, canvas->line, NAME_WIDTH + (int)(i - first) * CELL_WIDTH,
+		canvas_put_at(canvas, canvas->line, listing->names + (int)(i - first) * CELL_WIDTH,
 			      i == sort ? STYLE_CHOSEN : STYLE_BOLD, text);
 	}
 	canvas->line++;
@@ -370,7 +366,7 @@ static void draw_table(struct view *view, struct canvas *canvas, const struct sn
 	size_t fit, first;
 
 	view_list(view, table, &listing);
-	fit = cells_that_fit(canvas, listing.cell_count);
+	fit = fit_columns(canvas, &listing);
 	first = first_cell(view, &listing, fit);
 	draw_head(canvas, &listing, first, fit, view->sort, view->is_reversed ? '^' : 'v');
 	room = room < 1 ? 1 : room;
@@ -411,24 +407,25 @@ static void draw_thread_rows(const struct view *view, struct canvas *canvas,
 			     const struct report_table *table)
 {
 	struct view_listing listing = { .table = table };
-	bool is_first = true;
 	char text[CELL_MAX];
 	size_t fit;
 
 	listing.cell_count = format_parts(table, listing.cells);
-	fit = cells_that_fit(canvas, listing.cell_count);
-	for (size_t i = 0; i < table->row_count && canvas->line < canvas->lines - 1; i++) {
-		if (!is_about(view, table, &table->rows[i])) {
-			continue;
+	for (size_t i = 0; i < table->row_count; i++) {
+		if (is_about(view, table, &table->rows[i])) {
+			*vec_push(&listing.rows) = &table->rows[i];
 		}
-		if (is_first) {
-			tab_text(text, table);
-			canvas_put_line(canvas, STYLE_DIM, text);
-			draw_head(canvas, &listing, 0, fit, SIZE_MAX, ' ');
-			is_first = false;
-		}
-		draw_row(canvas, canvas->line++, &listing, &table->rows[i], 0, fit, STYLE_PLAIN);
 	}
+	fit = fit_columns(canvas, &listing);
+	if (listing.rows.count > 0 && canvas->line < canvas->lines - 1) {
+		tab_text(text, table);
+		canvas_put_line(canvas, STYLE_DIM, text);
+		draw_head(canvas, &listing, 0, fit, SIZE_MAX, ' ');
+	}
+	for (size_t i = 0; i < listing.rows.count && canvas->line < canvas->lines - 1; i++) {
+		draw_row(canvas, canvas->line++, &listing, listing.rows.at[i], 0, fit, STYLE_PLAIN);
+	}
+	vec_fini(&listing.rows);
 }
 
 /* All that the window's tables have about the thread.  Single instances may be many, so they come
@@ -457,7 +454,7 @@ static void next_piece(const struct canvas *canvas, const char **rest, char piec
 	size_t len = strcspn(*rest, "\n");
 	size_t room = canvas->columns > 1 ? (size_t)canvas->columns : 1;
 
-	room = room < VIEW_LINE_MAX ? room : VIEW_LINE_MAX - 1;
+	room = utf8_fit(*rest, (int)room, VIEW_LINE_MAX - 1);
 	len = len < room ? len : room;
 	memcpy(piece, *rest, len);
 	piece[len] = '\0';

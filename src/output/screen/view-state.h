@@ -11,7 +11,7 @@
 #include "output/format.h"
 #include "output/screen/view.h"
 
-#define VIEW_LINE_MAX   512
+#define VIEW_LINE_MAX   1024
 #define VIEW_FILTER_MAX 32
 #define VIEW_TIME_MAX   40
 #define VIEW_MOVES_MAX  32
@@ -61,6 +61,7 @@ struct view_listing {
 	struct cell cells[CELLS_MAX];
 	size_t cell_count;
 	VEC(const struct report_row *) rows;
+	int names; /* width of their column; set where they are drawn */
 };
 
 /* The owner is asked for a move; of more than some, the newest are forgotten. */

@@ -290,7 +290,7 @@ void view_list(const struct view *view, const struct report_table *table,
 	listing->cell_count = format_parts(table, listing->cells);
 	assert(listing->cell_count <= CELLS_MAX);
 	for (size_t i = 0; i < table->row_count; i++) {
-		format_row(text, table->table, &table->rows[i], CELL_MAX - 1);
+		format_row(text, table->table, &table->rows[i], FORMAT_WHOLE_NAME);
 		if (matches(text, view->filter)) {
 			*vec_push(&listing->rows) = &table->rows[i];
 		}

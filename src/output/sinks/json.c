@@ -483,7 +483,8 @@ static void phase_line(struct output *output, const struct trace_identity *trace
 	for (size_t i = 0; i < phase->mean_count; i++) {
 		json_open(&json, NULL, '{');
 		json_text(&json, "series", phase->means[i].series);
-		json_text(&json, "unit", phase->means[i].is_share ? "share" : "1/s");
+		json_text(&json, "unit",
+			  phases_unit_name(phase->means[i].is_share, phase->means[i].unit));
 		json_real(&json, "mean", phase->means[i].mean);
 		json_close(&json, '}');
 	}

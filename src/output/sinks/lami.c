@@ -233,7 +233,7 @@ static void put_who(struct json *json, const struct table *table, const struct r
 	} else if (strcmp(object, "irq") == 0) {
 		put_irq(json, table, row, id, row->name);
 	} else if (strcmp(object, "string") == 0) {
-		format_row(text, table, row, CELL_MAX - 1);
+		format_row(text, table, row, FORMAT_WHOLE_NAME);
 		put_object(json, "string");
 		json_text(json, "value", text);
 		json_close(json, '}');

@@ -4,6 +4,7 @@
 #include "output/sinks/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,16 +13,18 @@
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/notice.h"
-#include "output/sinks/text-distributions.h"
+#include "output/sinks/text-freq.h"
 #include "phases/phases.h"
 #include "text/text-table.h"
 
 /* In columns. */
 #define PAIR_WIDTH  46 /* of both names of a pair */
-#define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut */
+#define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut on a terminal ... */
+#define CELLS_LEAST 36 /* ... but not to the same text, as long as so much is left */
 #define PATH_WIDTH  52 /* paths, on a wide terminal */
 #define BAR_WIDTH   16
-#define WHO_WIDTH   41  /* when an instance ended, and its thread */
+#define WHO_WIDTH   25  /* "comm (tid)" */
+#define WIDER       140 /* here lists of instances say when each began, to the microsecond */
 #define WIDE        100 /* terminals at least this wide show bars */
 #define PROSE_WIDTH 120
 
@@ -106,8 +109,8 @@ static void put_figures(FILE *out, const struct report_table *table)
 
 #define LABELS_LOOKED_AT 10 /* rows: a table may have thousands */
 
-/* The width of the names' column; wide terminals have room for paths and labels. */
-static int name_width(const struct output *output, const struct report_table *of)
+/* The usual width of the names' column; wide terminals have room for paths and labels. */
+static int usual_width(const struct output *output, const struct report_table *of)
 {
 	const struct table *table = of->table;
 	bool is_path = table->name_key && strcmp(table->name_key, "path") == 0;
@@ -124,6 +127,21 @@ static int name_width(const struct output *output, const struct report_table *of
 	return is_path && output->columns >= WIDE ? PATH_WIDTH : NAME_WIDTH;
 }
 
+static int name_width(const struct output *output, const struct report_table *of, size_t count)
+{
+	const struct report_row **rows = mem_alloc((count + 1) * sizeof(*rows));
+	int usual = usual_width(output, of), width;
+	unsigned int most = output->columns > CELLS_LEAST ? output->columns - CELLS_LEAST : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		rows[i] = &of->rows[i];
+	}
+	width = format_names_width(of->table, rows, count, usual,
+				   output->columns == OUTPUT_COLUMNS_ALL ? UINT_MAX : most);
+	free(rows);
+	return width;
+}
+
 static int cell_width(const struct output *output, const struct column *column)
 {
 	int share = output->columns >= WIDE ? 9 + 2 + BAR_WIDTH : 9;
@@ -131,11 +149,35 @@ static int cell_width(const struct output *output, const struct column *column)
 	return 11 + (column->is_share ? share : 0);
 }
 
-/* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
-static size_t cells_shown(const struct output *output, const struct report_table *table, int names,
-			  const struct cell *cells, size_t count)
+static bool shows_begin(const struct output *output)
 {
-	int used = 2 + names + (table->table->scope == SCOPE_LONGEST ? WHO_WIDTH : 0);
+	return output->columns >= WIDER;
+}
+
+/* How the times of a report are written. */
+static struct units_times times_of(const struct output *output, const struct report *report)
+{
+	struct units_times times = units_times_of(report->begin, report->end);
+
+	times.has_us = shows_begin(output);
+	return times;
+}
+
+/* When an instance was, and its thread. */
+static int moment_width(const struct output *output, const struct report *report)
+{
+	int time = 2 + units_time_width(times_of(output, report));
+
+	return time * (shows_begin(output) ? 2 : 1) + 2 + WHO_WIDTH;
+}
+
+/* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
+static size_t cells_shown(const struct output *output, const struct report *report,
+			  const struct report_table *table, int names, const struct cell *cells,
+			  size_t count)
+{
+	int used = 2 + names +
+		   (table->table->scope == SCOPE_LONGEST ? moment_width(output, report) : 0);
 
 	for (size_t i = 0; i < count; i++) {
 		used += cell_width(output, cells[i].column);
@@ -149,9 +191,10 @@ static size_t cells_shown(const struct output *output, const struct report_table
 typedef VEC(struct text_column) text_columns;
 
 /* What is left of the line for the keys of an instance. */
-static int by_width(const struct output *output, int names, size_t cells)
+static int by_width(const struct output *output, const struct report *report, int names,
+		    size_t cells)
 {
-	int used = 2 + names + (int)cells * 11 + WHO_WIDTH + 2;
+	int used = 2 + names + (int)cells * 11 + moment_width(output, report) + 2;
 
 	return used < (int)output->columns ? (int)output->columns - used : 0;
 }
@@ -182,16 +225,21 @@ static void add_cells(text_columns *columns, const struct output *output, const 
 }
 
 static void add_columns(text_columns *columns, const struct output *output,
-			const struct report_table *table, int names, const struct cell *cells,
-			size_t count)
+			const struct report *report, const struct report_table *table, int names,
+			const struct cell *cells, size_t count)
 {
 	add_column(columns, format_title_of(table), names, 2, true);
 	add_cells(columns, output, table->table, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
-		add_column(columns, "ENDED", 12, 2, true);
-		add_column(columns, "THREAD (TID)", WHO_WIDTH - 16, 2, true);
+		int width = units_time_width(times_of(output, report));
+
+		if (shows_begin(output)) {
+			add_column(columns, "BEGAN", width, 2, true);
+		}
+		add_column(columns, "ENDED", width, 2, true);
+		add_column(columns, "THREAD (TID)", WHO_WIDTH, 2, true);
 		if (table->table->by_key) {
-			add_column(columns, "BY", by_width(output, names, count), 2, true);
+			add_column(columns, "BY", by_width(output, report, names, count), 2, true);
 		}
 	}
 	if (table->is_whole) {
@@ -199,20 +247,26 @@ static void add_columns(text_columns *columns, const struct output *output,
 	}
 }
 
-static void put_who(struct text_table *table, const struct report_row *row)
+static void put_who(struct text_table *table, const struct output *output,
+		    const struct report *report, const struct report_row *row)
 {
-	char text[CELL_MAX] = "", ended[UNITS_TEXT_MAX];
+	const struct units_times times = times_of(output, report);
+	const struct instance *one = row->instance;
+	char text[CELL_MAX] = "", time[UNITS_TEXT_MAX];
 
 	if (row->thread) {
 		format_thread(text, row->thread, row->thread->tid);
-	} else if (row->instance->cpu != UINT64_MAX) {
-		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, row->instance->cpu);
+	} else if (one->cpu != UINT64_MAX) {
+		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, one->cpu);
 	}
-	text_cell_format(table, "%.12s", units_clock(ended, row->instance->end));
-	format_cut(text, WHO_WIDTH - 16);
+	if (shows_begin(output)) {
+		text_cell(table, units_time(time, times, one->end - one->ns));
+	}
+	text_cell(table, units_time(time, times, one->end));
+	text_cut(text, WHO_WIDTH);
 	text_cell(table, text);
-	if (row->instance->by[0]) {
-		text_cell(table, row->instance->by);
+	if (one->by[0]) {
+		text_cell(table, one->by);
 	}
 }
 
@@ -240,7 +294,7 @@ static void put_row(struct text_table *to, const struct output *output, const st
 		}
 	}
 	if (row->instance) {
-		put_who(to, row);
+		put_who(to, output, report, row);
 	}
 	text_end(to);
 }
@@ -251,9 +305,9 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	size_t count =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	struct cell cells[CELLS_MAX];
-	int names = name_width(output, table);
+	int names = name_width(output, table, count);
 	size_t all = format_parts(table, cells);
-	size_t shown = cells_shown(output, table, names, cells, all);
+	size_t shown = cells_shown(output, report, table, names, cells, all);
 	struct text_table to = { .out = out,
 				 .bold = output_bold(output),
 				 .plain = output_normal(output) };
@@ -263,7 +317,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 		return;
 	}
 	format_keep_order(table, output->display, cells, all, shown);
-	add_columns(&columns, output, table, names, cells, shown);
+	add_columns(&columns, output, report, table, names, cells, shown);
 	to.columns = columns.at;
 	to.count = columns.count;
 	text_head(&to);
@@ -308,15 +362,16 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_TOTAL] = "total  ",
 		[REPORT_SO_FAR] = "total so far  ",
 	};
+	const struct units_times times = units_times_of(report->begin, report->end);
 	uint64_t length = report_covered_ns(report);
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
 	put_trace_name(out, trace);
 	/* People need milliseconds; JSON has all digits. */
-	(void)fprintf(out, "%s  %s%.12s .. %.12s  %s events/s", output_normal(output),
-		      kinds[report->kind], units_clock(begin, report->begin),
-		      units_clock(end, report->end),
+	(void)fprintf(out, "%s  %s%s .. %s  %s events/s", output_normal(output),
+		      kinds[report->kind], units_time(begin, times, report->begin),
+		      units_time(end, times, report->end),
 		      units_count(rate, length > 0 ? (uint64_t)((double)report->events * 1e9 /
 								(double)length)
 						   : 0));
@@ -457,7 +512,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 			put_rows(out, output, report, table);
 		}
 		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
-			text_put_distributions(out, output, table);
+			text_freq_put(out, output, table);
 		}
 	}
 	(void)fputc('\n', out);
@@ -475,7 +530,9 @@ static void put_trigger_hosts(FILE *out, const struct trigger_event *event)
 		notice_trigger_text(on->event, says, sizeof(says));
 		(void)fputs("\n    ", out);
 		text_put(out, on->host, -1);
-		(void)fprintf(out, "  since %.12s: ", units_clock(begin, on->event->begin));
+		(void)fprintf(out, "  since %s: ",
+			      units_time(begin, units_times_of(on->event->begin, on->event->end),
+					 on->event->begin));
 		text_put(out, says, -1);
 	}
 	(void)fputs("\n\n", out);
@@ -491,7 +548,8 @@ static void put_trigger(struct output *output, const struct trace_identity *trac
 	text_put(output->out, event->name, -1);
 	(void)fprintf(output->out, "%s  ", output_normal(output));
 	put_trace_name(output->out, trace);
-	(void)fprintf(output->out, "  since %.12s, %s: ", units_clock(begin, event->begin),
+	(void)fprintf(output->out, "  since %s, %s: ",
+		      units_time(begin, units_times_of(event->begin, event->end), event->begin),
 		      units_ns(lasted, event->end - event->begin));
 	if (event->host_count > 0) {
 		put_trigger_hosts(output->out, event);
@@ -510,7 +568,7 @@ static void put_mean(FILE *out, const struct phase_mean *series, double mean)
 	if (series->is_share) {
 		(void)fprintf(out, "%.1f %%", 100 * mean);
 	} else {
-		(void)fprintf(out, "%s/s", units_count(text, (uint64_t)(mean + 0.5)));
+		(void)fputs(phases_rate_text(text, series->unit, mean), out);
 	}
 }
 
@@ -545,8 +603,9 @@ static void put_phase(struct output *output, const struct trace_identity *trace,
 	(void)fprintf(out, "%s~ phase %" PRIu64 "%s  ", output_bold(output), phase->number,
 		      output_normal(output));
 	put_trace_name(out, trace);
-	(void)fprintf(out, "  %s %.12s, %s %s", phase->is_open ? "since" : "from",
-		      units_clock(begin, phase->begin), phase->is_open ? "so far" : "for",
+	(void)fprintf(out, "  %s %s, %s %s", phase->is_open ? "since" : "from",
+		      units_time(begin, units_times_of(phase->begin, phase->end), phase->begin),
+		      phase->is_open ? "so far" : "for",
 		      units_ns(lasted, phase->end - phase->begin));
 	if (phase->is_open && phase->change) {
 		(void)fprintf(out, ": %s ", phase->change->series);

@@ -57,7 +57,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 		return transfer->failure < 0 ? 0 : len;
 	}
 	for (size_t i = 0; i < len && transfer->said_len < SAID_BYTES_MAX - 1; i++) {
-		transfer->said[transfer->said_len++] = units_letter(data[i]);
+		transfer->said[transfer->said_len++] = data[i] ? data[i] : '?';
 	}
 	return len;
 }

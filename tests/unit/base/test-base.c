@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/text/utf8.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "relay/url.h"
@@ -447,13 +449,13 @@ static const struct {
 	{ "a b~", "a b~", "a b~" },
 	{ "a\nb", "a?b", "a\nb" },
 	{ "\033]0;x\007\x7F\t", "?]0;x???", "?]0;x???" },
-	{ "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80",
-	  "?????????" },
+	{ "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\n", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80?",
+	  "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\n" },
 	{ "\xC2\x9B"
 	  "1m\x9B",
-	  "?1m?", "??1m?" },
-	{ "\xE2\x80\xAE", "?", "???" },
-	{ "\xF3\xA0\x81\x81", "?", "????" },
+	  "?1m?", "?1m?" },
+	{ "\xE2\x80\xAE", "?", "?" },
+	{ "\xF3\xA0\x81\x81", "?", "?" },
 	{ "\xC3", "?", "?" },
 	{ "\xF0\x9F\x98", "???", "???" },
 	{ "\xED\xA0\x80\xC0\x80", "?????", "?????" },
@@ -464,12 +466,80 @@ START_TEST(is_plain)
 	char text[64];
 
 	(void)snprintf(text, sizeof(text), "%s", plains[_i].text);
-	plain_report(text, strlen(text));
+	ck_assert_uint_eq(plain_report(text, strlen(text)), strlen(plains[_i].report));
 	ck_assert_str_eq(text, plains[_i].report);
 	(void)snprintf(text, sizeof(text), "%s", plains[_i].text);
 	plain_message(text);
 	ck_assert_str_eq(text, plains[_i].message);
 	ck_assert_uint_le(strlen(text), strlen(plains[_i].text));
+}
+END_TEST
+
+/* ---- times of one text ---- */
+
+#define AUTUMN UINT64_C(1792889998) /* 2026-10-25, 2:59:58 CEST */
+
+static const struct {
+	uint64_t begin, end; /* s */
+	bool has_us;
+	const char *texts[2];
+} spans[] = {
+	{ AUTUMN - 60, AUTUMN, false, { "02:58:58.250", "02:59:58.250" } },
+	{ AUTUMN, AUTUMN + 4, false, { "02:59:58.250+02:00", "02:00:02.250+01:00" } },
+	{ AUTUMN + 7204, AUTUMN + 7205, true, { "04:00:02.250000", "04:00:03.250000" } },
+	{ 1795219200,
+	  1795219200 + 259500,
+	  false,
+	  { "2026-11-21 01:00:00.250", "2026-11-24 01:05:00.250" } },
+	{ AUTUMN,
+	  AUTUMN + 86400,
+	  true,
+	  { "2026-10-25 02:59:58.250000+02:00", "2026-10-26 01:59:58.250000+01:00" } },
+};
+
+START_TEST(tells_times_apart)
+{
+	uint64_t at[] = { spans[_i].begin * NS_PER_S + 250 * NS_PER_MS,
+			  spans[_i].end * NS_PER_S + 250 * NS_PER_MS };
+	struct units_times times;
+	char text[UNITS_TEXT_MAX];
+
+	(void)setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	times = units_times_of(at[0], at[1]);
+	times.has_us = spans[_i].has_us;
+	for (unsigned int i = 0; i < 2; i++) {
+		ck_assert_str_eq(units_time(text, times, at[i]), spans[_i].texts[i]);
+		ck_assert_int_eq(units_time_width(times), (int)strlen(text));
+	}
+	(void)unsetenv("TZ");
+	tzset();
+}
+END_TEST
+
+/* Texts, how many columns they take, and how many of their bytes fit into 4. */
+static const struct {
+	const char *text;
+	int columns;
+	size_t fits;
+} widths[] = {
+	{ "", 0, 0 },
+	{ "abcde", 5, 4 },
+	{ "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 5, 8 },
+	{ "\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E", 6, 6 },
+	{ "abc\xE6\x97\xA5", 5, 3 },
+	{ "e\xCC\x81"
+	  "bcde",
+	  5, 6 },
+	{ "\xF0\x9F\x98\x80\xF0\x9F\x98\x80.", 5, 8 },
+	{ "\xFF\n\xE2\x80\xAE\xE2\x80", 5, 6 }, /* five times ? */
+};
+
+START_TEST(has_width)
+{
+	ck_assert_int_eq(utf8_columns(widths[_i].text), widths[_i].columns);
+	ck_assert_uint_eq(utf8_fit(widths[_i].text, 4, SIZE_MAX), widths[_i].fits);
+	ck_assert_uint_le(utf8_fit(widths[_i].text, 4, 3), 3);
 }
 END_TEST
 
@@ -493,6 +563,8 @@ Suite *suite_base(void)
 	Suite *suite = suite_create("base");
 	TCase *tcase = tcase_create("base");
 
+	tcase_add_loop_test(tcase, has_width, 0, COUNT(widths));
+	tcase_add_loop_test(tcase, tells_times_apart, 0, COUNT(spans));
 	tcase_add_loop_test(tcase, parses_sizes, 0, COUNT(sizes));
 	tcase_add_loop_test(tcase, parses_durations, 0, COUNT(durations));
 	tcase_add_test(tcase, parses_times);

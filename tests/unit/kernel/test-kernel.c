@@ -278,16 +278,24 @@ END_TEST
 static const struct {
 	uint16_t states;
 	uint64_t prev_state;
-	char meaning; /* Dead, Sleeps, Preempted, or - */
+	char meaning; /* Dead, Sleeps, sTopped, Preempted, or - */
 } meanings[] = {
-	{ TASK_STATES_4_14, 0, '-' },     { TASK_STATES_4_14, 1, 'S' },
-	{ TASK_STATES_4_14, 2, 'S' },     { TASK_STATES_4_14, 0x10, 'D' },
-	{ TASK_STATES_4_14, 0x20, 'D' },  { TASK_STATES_4_14, 0x100, 'P' },
-	{ TASK_STATES_4_14, 0x81, 'S' },  { TASK_STATES_4_8, 4096, 'P' },
-	{ TASK_STATES_4_8, 1, 'S' },      { TASK_STATES_4_8, 0x40, 'D' },
-	{ TASK_STATES_4_2, 2048, 'P' },   { TASK_STATES_3_9, 1024, 'P' },
-	{ TASK_STATES_3_9, 512, 'S' },    { TASK_STATES_3_2, 512, 'P' },
-	{ TASK_STATES_OLDEST, 512, '-' },
+	{ TASK_STATES_4_14, 0, '-' },          { TASK_STATES_4_14, 1, 'S' },
+	{ TASK_STATES_4_14, 2, 'S' },          { TASK_STATES_4_14, 0x10, 'D' },
+	{ TASK_STATES_4_14, 0x20, 'D' },       { TASK_STATES_4_14, 0x100, 'P' },
+	{ TASK_STATES_4_14, 0x81, 'S' },       { TASK_STATES_4_8, 4096, 'P' },
+	{ TASK_STATES_4_8, 1, 'S' },           { TASK_STATES_4_8, 0x40, 'D' },
+	{ TASK_STATES_4_2, 2048, 'P' },        { TASK_STATES_3_9, 1024, 'P' },
+	{ TASK_STATES_3_9, 512, 'T' },         { TASK_STATES_3_2, 512, 'P' },
+	{ TASK_STATES_OLDEST, 512, '-' },      { TASK_STATES_4_14_RAW, 0, '-' },
+	{ TASK_STATES_4_14_RAW, 0x1000, 'P' }, { TASK_STATES_4_14_RAW, 0x80, 'D' },
+	{ TASK_STATES_4_14_RAW, 0x10, 'D' },   { TASK_STATES_4_14_RAW, 0x20, 'D' },
+	{ TASK_STATES_4_14_RAW, 0x102, 'S' },  { TASK_STATES_4_14_RAW, 0x402, 'T' },
+	{ TASK_STATES_4_14_RAW, 0x40, 'T' },   { TASK_STATES_4_14, 4, 'T' },
+	{ TASK_STATES_4_14, 8, 'T' },          { TASK_STATES_4_14, 0x40, 'T' },
+	{ TASK_STATES_4_14, 0x80, 'T' },       { TASK_STATES_4_8, 130, 'S' },
+	{ TASK_STATES_4_8, 1026, 'T' },        { TASK_STATES_4_8, 4, 'T' },
+	{ TASK_STATES_4_8, 512, 'T' },         { TASK_STATES_3_9, 1024, 'P' },
 };
 
 START_TEST(decodes_states)
@@ -296,11 +304,13 @@ START_TEST(decodes_states)
 	uint16_t states = meanings[_i].states;
 
 	ck_assert_int_eq(task_state_is_dead(prev_state, states), meanings[_i].meaning == 'D');
-	ck_assert_int_eq(task_state_sleeps(prev_state, states), meanings[_i].meaning == 'S');
+	ck_assert_int_eq(task_state_sleeps(prev_state, states),
+			 meanings[_i].meaning == 'S' || meanings[_i].meaning == 'T');
+	ck_assert_int_eq(task_state_is_stopped(prev_state, states), meanings[_i].meaning == 'T');
 	ck_assert_int_eq(task_state_is_preempted(prev_state, states), meanings[_i].meaning == 'P');
 	if (meanings[_i].meaning != 'D' && prev_state != 512) {
 		ck_assert_int_eq((prev_state & task_state_sleep_bits(states)) != 0,
-				 meanings[_i].meaning == 'S');
+				 meanings[_i].meaning == 'S' || meanings[_i].meaning == 'T');
 	}
 }
 END_TEST

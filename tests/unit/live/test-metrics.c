@@ -43,6 +43,12 @@ static void make_window(uint64_t second)
 	(void)made_table(&made, "cpu", SCOPE_PROCESS, NULL);
 	(void)made_row(&made, 42, 42, "a\"b\xE9");
 	*made_value(&made, "run_ns") = MADE_NS_PER_S / 4;
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = { "\xC3\xA4", "\t", "\xEF\xBF\xBD" };
+
+		(void)made_row(&made, 0, 43 + (int64_t)i, names[i]);
+		*made_value(&made, "run_ns") = MADE_NS_PER_S / 2;
+	}
 	(void)made_table(&made, "irq", SCOPE_KEYED, "hard");
 	made_row(&made, 17, 0, "")->name = "nic\\0";
 	column_add(made.values[made.row_count - 1],
@@ -94,9 +100,18 @@ static const char *const lines[] = {
 	",irq=\"17\",name=\"nic\\\\0\",le=\"0.000004095\"} 2\n",
 	",le=\"+Inf\"} 2\n",
 	"\nsillage_irq_hard_time_seconds_sum{" TRACE ",irq=\"17\",name=\"nic\\\\0\"} 0.000006000\n",
-	/* processes: by name, added up as all else is */
+	/* processes: by name, added up as all else is; letters stay, no two names become the same
+	 */
 	"\n# TYPE sillage_cpu_processes_run_seconds_total counter\n",
-	"\nsillage_cpu_processes_run_seconds_total{" TRACE ",comm=\"a\\\"b?\"} 0.500000000\n",
+	"\nsillage_cpu_processes_run_seconds_total{" TRACE ",comm=\"a\\\"b\xEF\xBF\xBD"
+	"e9\"} 0.500000000\n",
+	",comm=\"\xC3\xA4\"} 1.000000000\n",
+	",comm=\"\xEF\xBF\xBD"
+	"09\"} 1.000000000\n",
+	",comm=\"\xEF\xBF\xBD"
+	"ef\xEF\xBF\xBD"
+	"bf\xEF\xBF\xBD"
+	"bd\"} 1.000000000\n",
 	/* what is not added up says so, and all say the unit that is shown */
 	"\n# HELP sillage_cpu_processes_longest_seconds cpu.processes.longest, seconds, the "
 	"largest of "

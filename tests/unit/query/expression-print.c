@@ -99,7 +99,7 @@ static void put_condition(struct out *out, const struct pattern_condition *condi
 					   [OP_LE] = "<=", [OP_GT] = ">",  [OP_GE] = ">=" };
 
 	put(out, " ");
-	put_word(out, condition->field + condition->is_text, false);
+	put_word(out, condition->field, false);
 	if (condition->has_mask) {
 		put(out, "&");
 		put_number(out, &condition->mask);
@@ -178,7 +178,7 @@ static void put_link(struct out *out, const struct expression_link *link)
 
 static void put_events(struct out *out, const struct expression *is, enum expression_form form)
 {
-	bool is_period = form == FORM_PERIOD || form == FORM_ALL;
+	bool is_period = form == FORM_PERIOD;
 
 	if (is->model) {
 		put(out, "%s", is->model->name);

@@ -1,16 +1,16 @@
 /*
- * text-distributions: see text-distributions.h.
+ * text-freq: see text-freq.h.
  */
-#include "output/sinks/text-distributions.h"
+#include "output/sinks/text-freq.h"
 
-#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "base/units.h"
-#include "engine/engine.h"
 #include "engine/tables/columns.h"
 #include "output/format.h"
 
-#define FREQ_WIDTH 40 /* of the longest bar, in columns */
+#define FREQ_WIDTH 40 /* columns of the longest line */
 
 /* A line of a distribution: @count values; the longest line has @most. */
 static void put_bar(FILE *out, uint64_t begin, uint64_t end, uint64_t count, uint64_t most)
@@ -18,7 +18,6 @@ static void put_bar(FILE *out, uint64_t begin, uint64_t end, uint64_t count, uin
 	char low[UNITS_TEXT_MAX], high[UNITS_TEXT_MAX], text[UNITS_TEXT_MAX];
 	int filled = (int)((double)count / (double)most * FREQ_WIDTH + 0.5);
 
-	assert(most > 0 && count <= most && filled <= FREQ_WIDTH);
 	(void)fprintf(out, "  %9s .. %-9s %10s  ", units_ns(low, begin),
 		      end > begin ? units_ns(high, end) : "", units_count(text, count));
 	for (int k = 0; k < filled; k++) {
@@ -66,8 +65,7 @@ static void put_bins(FILE *out, const struct histogram *histogram, uint64_t coun
 	}
 }
 
-void text_put_distributions(FILE *out, const struct output *output,
-			    const struct report_table *table)
+void text_freq_put(FILE *out, const struct output *output, const struct report_table *table)
 {
 	size_t top =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
@@ -82,7 +80,7 @@ void text_put_distributions(FILE *out, const struct output *output,
 					: NULL;
 
 			if (histogram) {
-				format_row(name, table->table, &table->rows[r], CELL_MAX - 1);
+				format_row(name, table->table, &table->rows[r], FORMAT_WHOLE_NAME);
 				(void)snprintf(title, sizeof(title), "%s%s%s", column->key,
 					       name[0] ? " of " : "", name);
 				(void)fprintf(out, "  %s\n", title);

@@ -1,0 +1,9 @@
+/*
+ * text-freq: distributions as lines of text, for the text sink.
+ */
+#pragma once
+
+#include "output/sink.h"
+
+/* The distributions in the rows of a table that are shown. */
+void text_freq_put(FILE *out, const struct output *output, const struct report_table *table);

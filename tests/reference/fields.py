@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""fields: conditions, keys and groups on fields of every kind, as definitions.md 1.1 says.
+
+Made-up traces in both byte orders, with headers that the decoder knows and others: whole numbers of any size and
+place, floating point, enumerations whose labels overlap, texts, arrays and sequences of them.  Conditions are made
+up, too, with the bounds of each field among their numbers; Python's exact arithmetic says which events meet them.
+
+usage: fields.py SILLAGE [--seed N] [--count N]
+"""
+import argparse
+import collections
+import fractions
+import json
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+EVENTS = 40
+WORDS = ('red', 'green', 'blue', '7', 'a b', 'ä', '')
+OPS = ('=', '!=', '<', '<=', '>', '>=')
+LABELS = (('OFF', 0, 0), ('LOW', 1, 9), ('on', 5, 120), ('TOP', 100, 127))
+BELOW = (('UNDER', -128, -1), *LABELS)
+
+
+class Bits:
+    """Bits of a packet, from the low end of each byte or from the high one."""
+
+    def __init__(self, order):
+        self.order, self.bits = order, []
+
+    def align(self, bits):
+        self.bits += [0] * (-len(self.bits) % bits)
+
+    def put(self, value, size, order=None):
+        order = order or self.order
+        if len(self.bits) % 8 == 0 and size % 8 == 0 and order != self.order:
+            value = int.from_bytes((value % (1 << size)).to_bytes(size // 8, 'big'), 'little')
+        for i in range(size):
+            self.bits.append(value >> (i if self.order == 'le' else size - 1 - i) & 1)
+
+    def data(self):
+        self.align(8)
+        out = bytearray()
+        for at in range(0, len(self.bits), 8):
+            eight = self.bits[at:at + 8]
+            out.append(sum(bit << (i if self.order == 'le' else 7 - i) for i, bit in enumerate(eight)))
+        return bytes(out)
+
+
+class Whole:
+    def __init__(self, size, signed, align=8, order='', labels=()):
+        self.size, self.signed, self.align, self.order, self.labels = size, signed, align, order, labels
+
+    def declare(self, name):
+        number = 'integer { size = %d; align = %d; signed = %s; %s}' % (
+            self.size, self.align, str(self.signed).lower(), 'byte_order = %s; ' % self.order if self.order else '')
+        listed = ', '.join('"%s" = %d ... %d' % label for label in self.labels)
+        return '%s %s' % ('enum : %s { %s }' % (number, listed) if self.labels else number, name)
+
+    def bounds(self):
+        return (-(1 << self.size - 1), (1 << self.size - 1) - 1) if self.signed else (0, (1 << self.size) - 1)
+
+    def draw(self, rng):
+        low, high = self.bounds()
+        near = [low, high, 0, 1, high // 2 + 1, *(n for _, a, b in self.labels for n in (a, b))]
+        return rng.choice(near) if rng.random() < .5 else rng.randrange(max(low, -200), min(high, 200) + 1)
+
+    def put(self, bits, value):
+        bits.align(self.align)
+        bits.put(value, self.size, self.order)
+
+    def literal(self, rng):
+        value = self.draw(rng) + rng.choice((0, 0, -1, 1))
+        value = min(max(value, -(1 << 63)), (1 << 64) - 1)
+        return fractions.Fraction(value), hex(value) if value > 0 and rng.random() < .5 else str(value)
+
+    def text(self, value):
+        return next((name for name, low, high in self.labels if low <= value <= high), str(value))
+
+    def compare(self, value, operator, number, mask):
+        value = value % (1 << 64) & mask if mask is not None else value
+        if not self.signed and number < 0 and operator in ('=', '!='):
+            number += 1 << 64
+        return holds(value, operator, number)
+
+
+class Real:
+    labels = ()
+
+    def __init__(self, size, order):
+        self.size, self.order = size, order
+
+    def declare(self, name):
+        parts = (8, 24) if self.size == 32 else (11, 53)
+        return 'floating_point { exp_dig = %d; mant_dig = %d; align = 8; byte_order = %s; } %s' % (*parts, self.order, name)
+
+    def as_field(self, value):
+        """The nearest that the field can have."""
+        try:
+            return struct.unpack('<f', struct.pack('<f', value))[0] if self.size == 32 else value
+        except OverflowError:
+            return math.copysign(math.inf, value)
+
+    def draw(self, rng):
+        return self.as_field(rng.choice((0.0, -0.0, 1.0, -2.5, 0.1, -0.1, 1e-7, 3e38, float(1 << 53), math.inf, -math.inf, math.nan,
+                                         rng.uniform(-9, 9), float(rng.randrange(-9, 9)))))
+
+    def put(self, bits, value):
+        bits.align(8)
+        code = '<f' if self.size == 32 else '<d'
+        bits.put(int.from_bytes(struct.pack(code, value), 'little'), self.size, self.order)
+
+    def literal(self, rng):
+        value = self.draw(rng)
+        value = value if math.isfinite(value) else 0.25
+        text = ('%d' if value == int(value) and abs(value) < 1e15 else '%.17g') % value if rng.random() < .7 else '0.1'
+        return fractions.Fraction(self.as_field(float(text))), text
+
+    def text(self, value):
+        for digits in range(6 if self.size == 32 else 15, 18):
+            text = '%.*g' % (digits, value)
+            if self.as_field(float(text)) == value:
+                break
+        return text
+
+    @staticmethod
+    def compare(value, operator, number, _):
+        if math.isnan(value):
+            return operator == '!='
+        return holds(value, operator, number)
+
+
+class Text:
+    def __init__(self, length):
+        self.length = length
+
+    def declare(self, name):
+        return ('integer { size = 8; align = 8; encoding = UTF8; } %s[%d]' % (name, self.length)) if self.length else 'string %s' % name
+
+    @staticmethod
+    def draw(rng):
+        return rng.choice(WORDS)
+
+    def put(self, bits, value):
+        bits.align(8)
+        data = value.encode().ljust(self.length, b'\0') if self.length else value.encode() + b'\0'
+        for byte in data:
+            bits.put(byte, 8)
+
+    @staticmethod
+    def text(value):
+        return value
+
+
+class Row:
+    """Of @length elements, or of as many as a field before it says."""
+
+    def __init__(self, of, length):
+        self.of, self.length = of, length
+
+    def declare(self, name):
+        return self.of.declare(name + ('[%d]' % self.length if self.length else '[_%s_count]' % name))
+
+    def draw(self, rng):
+        return [self.of.draw(rng) for _ in range(self.length or rng.randrange(4))]
+
+    def put(self, bits, value):
+        for one in value:
+            self.of.put(bits, one)
+
+
+def holds(value, operator, number):
+    return {'=': value == number, '!=': value != number, '<': value < number, '<=': value <= number,
+            '>': value > number, '>=': value >= number}[operator]
+
+
+def draw_fields(rng, order):
+    """By name; those without an alignment of whole bytes have the byte order of the trace."""
+    either = lambda: rng.choice(('le', 'be'))
+    fields = {'bit%d' % i: Whole(rng.randrange(2, 33), rng.random() < .5, 1) for i in range(3)}
+    fields['odd'] = Row(Whole(16, True, 1), 2)
+    fields.update(('w%d%s' % (size, 's' if signed else 'u'), Whole(size, signed, 8, either()))
+                  for size in (8, 16, 32, 64) for signed in (False, True))
+    fields.update(('r%d%s' % (size, order), Real(size, order)) for size in (32, 64) for order in ('le', 'be'))
+    fields.update(state=Whole(8, False, 8, '', LABELS), level=Whole(32, True, 8, either(), BELOW), fixed=Text(6), free=Text(0))
+    fields.update(three=Row(Whole(rng.choice((16, 64)), rng.random() < .5, 8, either()), 3), some=Row(Real(rng.choice((32, 64)), either()), 0),
+                  states=Row(Whole(8, True, 8, '', BELOW), 2))
+    del order
+    return fields
+
+
+HEADS = {False: 'struct { integer { size = 8; } id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; } align(8)',
+         True: 'struct { enum : integer { size = 5; } { compact = 0 ... 30, extended = 31 } id; variant <id> {'
+               ' struct { integer { size = 27; map = clock.c.value; } timestamp; } compact;'
+               ' struct { integer { size = 32; align = 8; } id; integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;'
+               ' } v; } align(8)'}
+
+
+def write(folder, rng):
+    """A trace.  Returns its fields, and the values of each event."""
+    order = rng.choice(('le', 'be'))
+    compact = order == 'le' and rng.random() < .7
+    fields = draw_fields(rng, order)
+    declared = ''.join('integer { size = 8; align = 8; } _%s_count; ' % name if isinstance(kind, Row) and not kind.length else ''
+                       for name, kind in fields.items())
+    declared += ' '.join(kind.declare('_' + name) + ';' if not isinstance(kind, Row) or kind.length else kind.declare(name).replace(' ' + name, ' _' + name, 1) + ';'
+                         for name, kind in fields.items())
+    with open(os.path.join(folder, 'metadata'), 'w', encoding='utf-8') as file:
+        file.write('/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = %s; };\nenv { domain = "ust"; };\n'
+                   'clock { name = c; freq = 1000000000; };\n'
+                   'stream { event.header := %s; event.context := struct { integer { size = 32; align = 8; signed = true; } _vtid; }; };\n'
+                   'event { name = ev; id = 0; fields := struct { integer { size = 32; align = 8; } n; %s }; };\n'
+                   'event { name = end; id = 1; fields := struct { integer { size = 32; align = 8; } n; '
+                   'floating_point { exp_dig = 11; mant_dig = 53; align = 8; } real; }; };\n' % (order, HEADS[compact], declared))
+    bits, events = Bits(order), []
+    for n in range(EVENTS):
+        values = {name: kind.draw(rng) for name, kind in fields.items()}
+        events.append(values)
+        for number in (0, 1):
+            bits.align(8)
+            if compact:
+                bits.put(number, 5)
+                bits.put(1000 + 10 * n + number, 27)
+            else:
+                bits.put(number, 8)
+                bits.put(1000 + 10 * n + number, 64)
+            bits.put(7, 32)
+            bits.put(n, 32)
+            if number == 1:
+                Real(64, order).put(bits, float(values['w8s']))
+                continue
+            for name, kind in fields.items():
+                if isinstance(kind, Row) and not kind.length:
+                    bits.align(8)
+                    bits.put(len(values[name]), 8)
+            for name, kind in fields.items():
+                kind.put(bits, values[name])
+    with open(os.path.join(folder, 's'), 'wb') as file:
+        file.write(bits.data())
+    return fields, events
+
+
+def draw_place(rng, fields):
+    """A field or an element: (its text, its kind, how to get its value; None: the event lacks it)."""
+    name = rng.choice(list(fields))
+    kind = fields[name]
+    if not isinstance(kind, Row):
+        return name, kind, lambda values: values[name]
+    element = rng.randrange(kind.length or 4)
+    return '%s[%d]' % (name, element), kind.of, lambda values: values[name][element] if element < len(values[name]) else None
+
+
+def quoted(text):
+    return '"%s"' % text
+
+
+def draw_condition(rng, fields):
+    """(text, function that says whether it holds of an event)."""
+    name, kind, get = draw_place(rng, fields)
+    if isinstance(kind, Text) or (kind.labels and rng.random() < .5):
+        equal, regex = rng.random() < .5, rng.random() < .4
+        word = rng.choice(('e', '^o', 'n$', '[A-Z]')) if regex else rng.choice(WORDS if isinstance(kind, Text) else [label[0] for label in kind.labels])
+
+        def is_word(values):
+            value = get(values)
+            has = [value] if isinstance(kind, Text) else [label for label, low, high in kind.labels if value is not None and low <= value <= high]
+            return value is not None and any(re.search(word, one) if regex else one == word for one in has) == equal
+        sign = ('' if equal else '!') + ('~/%s/' % word if regex else '=%s' % quoted(word))
+        return name + sign, is_word
+    operator = rng.choice(OPS)
+    number, text = kind.literal(rng)
+    mask = rng.choice((0xF, 0x80, 0xFFFF)) if isinstance(kind, Whole) and rng.random() < .2 else None
+    sign = '&0x%x' % mask if mask is not None else ''
+
+    def is_number(values):
+        value = get(values)
+        return value is not None and kind.compare(value, operator, number, mask)
+    return name + sign + operator + text, is_number
+
+
+def total_of(sillage, folder, analysis, words):
+    out = subprocess.run([sillage, 'analyze', '-q', '-n', '0', '-a', analysis, '-f', 'json', *words, folder], stdout=subprocess.PIPE,
+                         check=True).stdout.decode()
+    total = next(line for line in map(json.loads, out.splitlines()) if line['type'] == 'total')
+    rows = total[analysis]['jobs' if analysis == 'jobs' else 'by_name']
+    return {row['name']: row['duration' if analysis == 'jobs' else 'time']['count'] for row in rows}
+
+
+def check(sillage, seed):
+    """What is wrong, as texts."""
+    rng, faults = random.Random(seed), []
+    with tempfile.TemporaryDirectory() as folder:
+        fields, events = write(folder, rng)
+        asked = [draw_condition(rng, fields) for _ in range(60)]
+        wanted = {'c%d' % i: sum(map(is_met, events)) for i, (_, is_met) in enumerate(asked)}
+        periods = [word for i, (text, _) in enumerate(asked) for word in ('--period', 'c%d = ev %s; end; by n' % (i, text))]
+        jobs = [word for i, (text, _) in enumerate(asked[:16]) for word in ('--job', 'c%d = ev %s; end' % (i, text))]
+        for analysis, words, count in (('periods', periods, 60), ('jobs', jobs, 16)):
+            found = total_of(sillage, folder, analysis, words)
+            faults += ['%s: %s: %d, found %d' % (analysis, asked[i][0], wanted['c%d' % i], found.get('c%d' % i, 0))
+                       for i in range(count) if found.get('c%d' % i, 0) != wanted['c%d' % i]]
+        for i in range(12):
+            name, kind, get = draw_place(rng, fields)
+            rows = collections.Counter('x' if get(values) is None else 'x %s=%s' % (name, kind.text(get(values))) for values in events)
+            found = total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by n; group %s' % name])
+            faults += ['group %s: %s, found %s' % (name, rows, found)] if found != rows else []
+        for words, of in (('w8s=real', 'equal numbers of two kinds'), ('n, w8s=real', 'two keys')):
+            found = total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by %s' % words])
+            faults += ['by %s (%s): %s' % (words, of, found)] if found != {'x': EVENTS} else []
+    return faults
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sillage')
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--count', type=int, default=6)
+    options = parser.parse_args()
+    failed = 0
+    for seed in range(options.seed, options.seed + options.count):
+        faults = check(options.sillage, seed)
+        for fault in faults:
+            print('# seed %d: %s' % (seed, fault))
+        failed += len(faults) > 0
+    print('%s fields: %d traces' % ('not ok' if failed else 'ok', options.count))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
