@@ -5,6 +5,7 @@ usage: ctf2.py EVENTS [--pair TRACE...] [--read TRACE...]
 
   - Made-up traces with every field class of CTF2-SPEC-2.0, read by both; what they must
     hold is also known here, value by value.
+  - Random traces (made.py) with every optional part of the language: they hold what was written.
   - --pair: traces of CTF 1.8 whose metadata is said again in CTF 2: the same events.
   - --read: traces of CTF 2, read by both.
 
@@ -16,6 +17,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+
+import made
 
 NATURAL = {"little-endian": "first-to-last", "big-endian": "last-to-first"}
 
@@ -467,6 +470,11 @@ def made_up(events, tmp):
     return checked + headers(events, tmp)
 
 
+def random_traces(events, tmp, seeds):
+    paths = [os.path.join(tmp, 'made-%d' % seed) for seed in range(seeds)]
+    return sum(made.compare(events, path, made.make(path, seed, 2)) for seed, path in enumerate(paths))
+
+
 def headers(events, tmp):
     """Ids and time stamps by role, in odd places and of variable length; several events."""
     stamp = {"type": "variable-length-unsigned-integer", "roles": ["default-clock-timestamp"]}
@@ -517,7 +525,7 @@ def main():
         print("skipped: no traces")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as tmp:
-        checked += made_up(events, tmp)
+        checked += made_up(events, tmp) + random_traces(events, tmp, 200)
         for arg in rest:
             if arg.startswith("--"):
                 mode = arg

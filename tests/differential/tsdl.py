@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """tsdl: made-up traces in the corners of CTF 1.8, decoded by us and by libbabeltrace2.
 
-usage: tsdl.py DIFFERENTIAL
+usage: tsdl.py DIFFERENTIAL EVENTS [SEEDS]
 
 The language is used as no tracer does: every way to name, nest and scope a type; integers of
 each size at each bit, in both byte orders; several stream classes and clocks; no ids, no packet
 header or context.  Each stream is random bytes long enough for its events, which are of one
 size or end themselves; what they mean is for libbabeltrace2 to say.
+
+Random traces (made.py) are compared with libbabeltrace2, as far as it takes the language and does
+not die of it, and with what was written.
 """
 import os
 import random
@@ -14,6 +17,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+
+import made
 
 UUID = bytes(range(16))
 HEAD = '''/* CTF 1.8 */
@@ -191,6 +196,23 @@ event { name = bare; fields := struct {
     return text, [body]
 
 
+def random_traces(differential, events, tmp, seeds):
+    """Those of whole TSDL have the values that were written; of the others libbabeltrace2 says the same."""
+    lines = equal = 0
+    for seed in range(seeds):
+        for is_plain in (False, True):
+            path = os.path.join(tmp, 'made-%d-%s' % (seed, is_plain))
+            lines += made.compare(events, path, made.make(path, seed, 1, is_plain))
+        r = subprocess.run([differential, path], capture_output=True, check=False, text=True)
+        if r.returncode == 0:
+            equal += 1
+        elif r.returncode > 0 and 'babeltrace2 cannot read it' not in r.stderr:
+            sys.exit(r.stderr + r.stdout)
+    print('%d random traces: %d lines as written, %d equal in libbabeltrace2' % (2 * seeds, lines, equal))
+    if equal < seeds * 9 // 10:
+        sys.exit('libbabeltrace2 takes too few of them')
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         paths = []
@@ -204,6 +226,7 @@ def main():
                 with open(os.path.join(path, 'stream%d' % i), 'wb') as f:
                     f.write(raw)
             paths.append(path)
+        random_traces(sys.argv[1], sys.argv[2], tmp, int(sys.argv[3]) if len(sys.argv) > 3 else 150)
         sys.exit(subprocess.run([sys.argv[1], *paths], check=False).returncode)
 
 

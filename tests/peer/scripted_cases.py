@@ -41,6 +41,8 @@ def load(data, events=None):
     for name, path in (('kernel', ('small-packets', 'kernel')), ('ust', ('ust',))):
         traces['%s-unnamed' % name] = Trace(os.path.join(data, *path), name)
         traces['%s-unnamed' % name].metadata = re.sub(rb'uuid = "[^"]*";', b'', text_of(traces[name].metadata))
+    traces['other'] = Trace(os.path.join(data, 'small-packets', 'kernel'))
+    traces['other'].metadata = re.sub(rb'uuid = "[^"]*";', b'uuid = "%s";' % (b'1' * 32), text_of(traces['kernel'].metadata), 1)
     if events:
         traces['ctf2'] = Trace(os.path.join(data, 'small-packets', 'kernel'))
         traces['ctf2'].metadata = subprocess.run([events, '--ctf2', os.path.join(data, 'small-packets', 'kernel')],
@@ -719,7 +721,7 @@ def restart_both(relay):
     relay.restart([Session('s', second.traces, number=1, first_id=10), Session('s', first.traces, number=2, first_id=50)])
 
 
-# ---- traces without UUID ----
+# ---- traces without UUID, or with another one than their packets ----
 
 def unnamed(*names):
     def sessions(traces):
@@ -729,6 +731,8 @@ def unnamed(*names):
 
 def without_uuid():
     yield Case('unnamed', sessions=unnamed('kernel'))
+    for name, rules in (('other-uuid', list), ('other-uuid-lost', lambda: [Rule(PACKET, close_before, nth=9)])):
+        yield Case(name, rules, says='another UUID than its metadata', sessions=lambda traces: [Session('s', [traces['other']])])
     for names in (('kernel',), ('ust',), ('kernel', 'ust')):
         for nth in (1, 5, 9):
             yield Case('unnamed-lost-%s-%d' % ('-'.join(names), nth), lambda nth=nth: [Rule(PACKET, close_before, nth=nth)],

@@ -195,8 +195,8 @@ def states(trace, ust, folder):
 
 def cut(data):
     places = sorted({place + by for pair in frames(data) for place in pair for by in (-1, 0, 1, 9)} | set(range(30)))
-    # A frame of one byte ends a trace, which then has its total (or the file, which is not cut then).
-    ends = [end for at, end in frames(data) if struct.unpack_from('<I', data, at)[0] == 1]
+    # FRAME_FINISH ends a trace, which then has its total.
+    ends = [end for at, end in frames(data) if data[at + 8] == 8]
     wrong = [at for at in places if at < len(data) and not refused(data[:at], '', sum(end <= at for end in ends))]
     note('a file that is cut (%d places)' % len(places), not wrong)
 

@@ -548,7 +548,7 @@ static void note_misfit(struct merger *merger, const struct cpu *cpu, const stru
 	uint32_t record;
 
 	merger->window_has_gap = true;
-	round_count_misfit(merger, cpu->owner);
+	round_count(merger, &cpu->owner->identity, &(const struct slice){ .misfits = 1 });
 	if (segment->tid != 0) {
 		record = partial_add_record(merger->stitched, stitched_group(merger, segment->tid),
 					    segment->end, RECORD_GAP);

@@ -81,32 +81,19 @@ static void apply_slice(struct merger *merger, const struct merger_stream *strea
 	account_slice(merger, slice, late);
 }
 
-/* What no slice of the stream counts. */
-static void add_counts(struct merger *merger, const struct slice *counts,
-		       const struct stream_identity *stream)
+void round_count(struct merger *merger, const struct stream_identity *stream,
+		 const struct slice *slice)
 {
 	struct shard *shard = &merger->tables.shards[0];
 
 	assert(merger->tasks_running == 0); /* they use the shard */
+	assert(slice->events == 0);
 	if (merger->tables.layout.selects) {
 		shard_select_cpu(shard, stream->cpu_id);
 	}
-	shard_each_rare_with(shard, on_slice, (shard, counts, stream, 0));
+	shard_each_rare_with(shard, on_slice, (shard, slice, stream, 0));
 	shard->left_out = 0;
-	account_slice(merger, counts, 0);
-}
-
-void round_lose(struct merger *merger, uint64_t packets)
-{
-	add_counts(merger, &(const struct slice){ .lost_packets = packets },
-		   &(const struct stream_identity){ .class_id = UINT64_MAX,
-						    .cpu_id = UINT64_MAX,
-						    .instance_id = UINT64_MAX });
-}
-
-void round_count_misfit(struct merger *merger, const struct merger_stream *stream)
-{
-	add_counts(merger, &(const struct slice){ .misfits = 1 }, &stream->identity);
+	account_slice(merger, slice, 0);
 }
 
 /* ---- the order of streams, which does not depend on their arrival ---- */

@@ -43,6 +43,8 @@
 
 struct merger;
 struct merger_stream;
+struct slice;
+struct stream_identity;
 
 /* A slice that takes part in a round. */
 struct round_entry {
@@ -77,10 +79,9 @@ int64_t round_last(const struct merger *merger);
  */
 void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bool closed);
 
-/* Adds lost packets of no stream to the open window. */
-void round_lose(struct merger *merger, uint64_t packets);
-/* The same of a switch of the stream that does not fit. */
-void round_count_misfit(struct merger *merger, const struct merger_stream *stream);
+/* Adds what no slice with events counts, losses and misfits, to the open window. */
+void round_count(struct merger *merger, const struct stream_identity *stream,
+		 const struct slice *slice);
 
 /* Asserts the invariants of the round that has begun. */
 void round_check(const struct merger *merger);

@@ -477,18 +477,43 @@ void merger_lose(struct merger *merger, uint64_t packets)
 	merger->unplaced += packets;
 }
 
-/* Adds what no stream can say to the open window; without one, to the total. */
+/* What a trace without an event has lost; false: nothing. */
+static bool lose_unstarted(struct merger *merger)
+{
+	bool any = false;
+
+	for (size_t i = 0; !merger->has_started && i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
+
+		for (size_t k = 0; k < stream->ready.count; k++) {
+			const struct partial *partial = stream->ready.at[k];
+
+			for (size_t s = 0; s < partial->slices.count; s++) {
+				round_count(merger, &stream->identity, &partial->slices.at[s]);
+				any = true;
+			}
+		}
+	}
+	return any;
+}
+
+/* Adds what no window has and no stream can say to the open window; without one, to the total. */
 static void lose_unplaced(struct merger *merger)
 {
+	const struct stream_identity nobody = { .class_id = UINT64_MAX,
+						.cpu_id = UINT64_MAX,
+						.instance_id = UINT64_MAX };
 	bool is_open = merger->has_started && in_range(merger) && !merger->is_before_range &&
 		       merger->last_ts >= merger->window_begin;
+	bool any = lose_unstarted(merger);
 
 	if (merger->unplaced > 0) {
-		round_lose(merger, merger->unplaced);
+		round_count(merger, &nobody, &(struct slice){ .lost_packets = merger->unplaced });
 		merger->unplaced = 0;
-		if (!is_open) {
-			tables_close_window(&merger->tables, true);
-		}
+		any = true;
+	}
+	if (any && !is_open) {
+		tables_close_window(&merger->tables, true);
 	}
 }
 

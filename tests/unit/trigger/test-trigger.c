@@ -17,7 +17,8 @@ static const struct {
 	{ "cpu", "column 4", "expected .FIGURE" },
 	{ "nothing.busy > 1%", "column 1", "no analysis has this name" },
 	{ "cpu.busyness > 1%", "column 5",
-	  "no figure and no list of this name; there is busy, idle, unknown, irq, used, cpus, threads" },
+	  "no figure and no list of this name; there is busy, idle, unknown, irq, used, cpus, "
+	  "threads" },
 	{ "cpu.busy", "column 9", "expected >, >=, < or <=" },
 	{ "cpu.busy = 3", "column 10", "expected >, >=, < or <=" },
 	{ "cpu.busy >", "column 11", "expected a value" },
