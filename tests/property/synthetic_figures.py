@@ -241,7 +241,7 @@ def test_periods(scratch):
             ('y = a c<<1; b', 'column 9: expected a number'),
             ('x = sched_in a=1, b=1, c=1, d=1, e=1, f=1, g=1, h=1; b', 'expected no more than seven conditions'),
             ('x' * 40 + ' = a; b', 'expected a name of at most 31 characters'),
-            ('x = a c1=1, c2=1, c3=1, c4=1, c5=1, c6=1, c7=1, c8=1; b; by d, e, f; group g, h', 'expected fewer fields')):
+            ('x = a; b c1=1, c2=1, c3=1, c4=1, c5=1, c6=1, c7=1, c8=1; by d, e, f; then c; by g, h, i; group j', 'expected fewer fields')):
         status, _, err = run('analyze', '--period', spec, made.path)
         assert status == 2 and said in err, (spec, err)
     outer = ('--period', 'y = a; b; by c')
