@@ -192,27 +192,27 @@ static char *session_place(const char *name)
 			       : mem_printf("%.*s", (int)(found - name - 1), name);
 }
 
-static void add_session(const char *dir, struct beside *beside)
+/* Nothing is beside a single trace, whose metadata need not be read twice then. */
+static void add_session(const struct recorded_paths *all, struct beside *beside)
 {
-	struct recorded_paths all = { 0 };
 	struct err err; /* what cannot be read is not beside it */
 
-	(void)recorded_find(dir, &all, &err);
-	for (size_t i = 0; i < all.at.count; i++) {
+	for (size_t i = 0; all->at.count > 1 && i < all->at.count; i++) {
 		struct metadata_stream *metadata = metadata_stream_new();
 
-		if (recorded_read_metadata(&all.at.at[i], metadata, &err) == 0) {
+		if (recorded_read_metadata(&all->at.at[i], metadata, &err) == 0) {
 			beside_add(beside, metadata_stream_types(metadata));
 		}
 		metadata_stream_free(metadata);
 	}
-	recorded_paths_fini(&all);
 }
 
 void recorded_session_of(const struct recorded_path *path, struct recorded_session *session)
 {
 	static const char *const parts[] = { "kernel", "ust", "archives" };
 	char *place = session_place(path->name);
+	struct recorded_paths all = { 0 };
+	struct err err;
 
 	if (place && session->place && strcmp(place, session->place) == 0) {
 		free(place);
@@ -223,9 +223,11 @@ void recorded_session_of(const struct recorded_path *path, struct recorded_sessi
 	for (size_t i = 0; place && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		char *dir = mem_printf("%s/%s", place, parts[i]);
 
-		add_session(dir, &session->beside);
+		(void)recorded_find(dir, &all, &err);
 		free(dir);
 	}
+	add_session(&all, &session->beside);
+	recorded_paths_fini(&all);
 }
 
 void recorded_session_fini(struct recorded_session *session)
