@@ -239,6 +239,9 @@ static struct rollup_row *process_of(const struct rollup *rollup, struct rollup_
 	}
 	if (leader && view.pid >= 0) {
 		row->view = *leader;
+		if (leader->container == 0) { /* stores have it of threads only */
+			row->view.container = thread->view.container;
+		}
 		return row;
 	}
 	name_process(row, thread);

@@ -311,7 +311,7 @@ bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t)
 {
 	const struct table *table = &analyses[a]->tables[t];
 
-	return !is_left_out(reader, a, t) && table->scope != SCOPE_PROCESS &&
+	return !is_left_out(reader, a, t) &&
 	       (table->scope != SCOPE_CONTAINER || reader->only || reader->wants_containers);
 }
 

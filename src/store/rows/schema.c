@@ -174,6 +174,7 @@ size_t store_columns(const struct analysis *analysis, const struct table *table,
 	case SCOPE_PROCESS:
 		add_key(&columns, "pid", STORE_PID, false);
 		add(&columns, "comm", STORE_COMM, 0, true);
+		add(&columns, "comm_of", STORE_COMM_OF, 0, false);
 		break;
 	case SCOPE_CONTAINER:
 		add_key(&columns, "pid_ns", STORE_ID, false);
@@ -348,6 +349,8 @@ static struct store_cell row_cell(const struct store_column *column, const struc
 		return view ? number_cell((uint64_t)view->pid) : no_cell;
 	case STORE_COMM:
 		return view ? text_cell(view->comm) : no_cell;
+	case STORE_COMM_OF:
+		return number_cell((uint64_t)(int64_t)row->named_by);
 	case STORE_PRIO:
 		return view && view->has_prio ? number_cell((uint64_t)(int64_t)view->prio)
 					      : no_cell;
@@ -527,6 +530,9 @@ static void take_cell(const struct store_column *column, const struct store_cell
 	case STORE_COMM:
 		take_text(ret->view.comm, sizeof(ret->view.comm), cell);
 		break;
+	case STORE_COMM_OF:
+		ret->row.named_by = cell->is_null ? -1 : (int32_t)cell->number;
+		break;
 	case STORE_PRIO:
 		ret->view.has_prio = !cell->is_null;
 		ret->view.prio = (int32_t)cell->number;
@@ -585,6 +591,7 @@ int store_take_row(const struct table *table, const struct store_column *columns
 	} else if (table->scope == SCOPE_EVENT) {
 		ret->row.name = ret->name;
 	} else if (table->scope == SCOPE_PROCESS) {
+		ret->view.tid = -1;
 		ret->row.id = (uint64_t)ret->view.pid;
 		ret->row.thread = &ret->view;
 	}

@@ -28,6 +28,7 @@ enum store_role {
 	STORE_NTH, /* of the threads that had the tid */
 	STORE_PID,
 	STORE_COMM,
+	STORE_COMM_OF, /* of a process: row.named_by; NULL: not known (older versions) */
 	STORE_PRIO,
 	STORE_CONTAINER,
 	/* Of single instances. */
