@@ -199,11 +199,13 @@ event { name = bare; fields := struct {
 def random_traces(differential, events, tmp, seeds):
     """Those of whole TSDL have the values that were written; of the others libbabeltrace2 says the same."""
     lines = equal = 0
+    # The library dies of some: by a signal, also in a build that would report it.
+    dying = dict(os.environ, ASAN_OPTIONS=os.environ.get('ASAN_OPTIONS', '') + ':handle_segv=0:handle_abort=0:handle_sigfpe=0:handle_sigbus=0')
     for seed in range(seeds):
         for is_plain in (False, True):
             path = os.path.join(tmp, 'made-%d-%s' % (seed, is_plain))
             lines += made.compare(events, path, made.make(path, seed, 1, is_plain))
-        r = subprocess.run([differential, path], capture_output=True, check=False, text=True)
+        r = subprocess.run([differential, path], capture_output=True, check=False, text=True, env=dying)
         if r.returncode == 0:
             equal += 1
         elif r.returncode > 0 and 'babeltrace2 cannot read it' not in r.stderr:

@@ -292,7 +292,7 @@ class Test:
                 db.execute('INSERT INTO windows VALUES (?, ?, ?, ?, ?, NULL, 9, 0, 0, 0, 0, ?, ?, ?)',
                            key + (second * SECOND + level, complete, 'cpu', '', ''))
                 if busy is not None:
-                    db.execute('INSERT INTO cpu_totals VALUES (?, ?, ?, ?, ?, ?)',
+                    db.execute('INSERT INTO cpu_totals (level, begin, trace, busy_ns, idle_ns, unknown_ns) VALUES (?, ?, ?, ?, ?, ?)',
                                key + (int(busy * level), level - int(busy * level) - unknown, unknown))
                 for tid, share in threads.items():
                     db.execute('INSERT INTO cpu_threads VALUES (?, ?, ?, ?, 0, ?, ?, NULL, 0, ?, 1, 0, 0, 1)',

@@ -138,8 +138,8 @@ static bool unpack_text(struct metadata_stream *stream, size_t *at)
  */
 static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *err)
 {
-	const char *raw = stream->raw.at + *at;
 	size_t len = stream->raw.count - *at;
+	const char *raw = len > 0 ? stream->raw.at + *at : NULL;
 	uint32_t packet_bytes;
 	bool is_be;
 	int r;
