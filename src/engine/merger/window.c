@@ -13,6 +13,7 @@
 #include "engine/merger/cpus.h"
 #include "engine/merger/holes.h"
 #include "engine/merger/merger-state.h"
+#include "engine/merger/ordered.h"
 #include "engine/stats.h"
 
 /* ---- bounds ---- */
@@ -298,6 +299,7 @@ static void apply_rename(struct merger *merger)
 	assert(merger->tasks_running == 0); /* the thread moves from shard to shard */
 	assert(merger->renames.count > 0);
 	tables_rename_thread(&merger->tables, &merger->renames.at[0]);
+	ordered_run(&merger->tables); /* of the threads that end; a checkpoint may come next */
 	memmove(merger->renames.at, merger->renames.at + 1,
 		--merger->renames.count * sizeof(merger->renames.at[0]));
 }
