@@ -427,7 +427,7 @@ def check_ust(sillage, rng, path, loses):
     if processes != collections.Counter((told.get('vpid'), told.get('procname')) for _, _, _, told in events):
         return 'events by process are not those of the trace'
     levels = {row['level']: row['events'] for row in total['ust']['levels']}
-    loggers = {row['logger']: row['events'] for row in total['ust']['loggers']}
+    loggers = {row.get('logger', ''): row['events'] for row in total['ust']['loggers']}
     of_agents = [event for event in events if event[1] in generated.AGENTS]
     if levels != collections.Counter(generated.AGENTS[name] + values[1] if name in generated.AGENTS else generated.LEVELS.get(name, 15)
                                      for _, name, values, _ in events):

@@ -366,7 +366,7 @@ class Test:
             fail('older: it is refused')
         if not int(self.server.ask('SELECT count() FROM law.cpu_threads FINAL WHERE longest_ns > 0')):
             fail('older: it did not grow')
-        self.server.ask("INSERT INTO law.store (id, version) VALUES ('sillage', 2)")
+        self.server.ask("INSERT INTO law.store (id, version) VALUES ('sillage', 3)")
         self.refuse('newer', 2, 'newer sillage', *self.history(self.server.url('law'))[::2])
 
     def check_replies(self):
