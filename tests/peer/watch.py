@@ -392,7 +392,7 @@ def test_screen(t):
             pass
         return all(word in seen for word in words)
 
-    wait_until(lambda: shows(b'only user space is recorded', b'PROCESS', b'app', b'trigger'), lambda: 'seen: %r' % seen)
+    wait_until(lambda: shows(b'only user space is recorded', b'PID THREAD', b'app', b'trigger'), lambda: 'seen: %r' % seen)
     os.write(leader, b'q')
     wait_until(lambda: shows() and process.poll() is not None, 'it does not quit')
     os.close(leader)
