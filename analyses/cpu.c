@@ -307,6 +307,9 @@ static const struct need needs[] = {
 
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch") },
+	{ ANY_EVENT("irq_handler_entry", "irq_softirq_entry", "softirq_entry"),
+	  { [TOTALS] = COLUMN(IRQ) | COLUMN(USED), [CPUS] = COLUMN(IRQ) | COLUMN(USED) },
+	  .is_extra = true },
 };
 
 const struct analysis analysis_cpu = {

@@ -138,8 +138,8 @@ static bool unpack_text(struct metadata_stream *stream, size_t *at)
  */
 static int unpack_one(struct metadata_stream *stream, size_t *at, struct err *err)
 {
+	const char *raw = stream->raw.at + *at;
 	size_t len = stream->raw.count - *at;
-	const char *raw = len > 0 ? stream->raw.at + *at : NULL;
 	uint32_t packet_bytes;
 	bool is_be;
 	int r;
@@ -216,11 +216,14 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 	}
 	stream->total += len;
 	vec_append(&stream->raw, bytes, len);
-	do {
+	while (at < stream->raw.count) { /* there may be none, and no array */
 		r = unpack_one(stream, &at, err);
-	} while (r > 0);
-	if (r < 0) {
-		return r;
+		if (r < 0) {
+			return r;
+		}
+		if (r == 0) {
+			break;
+		}
 	}
 	assert(at <= stream->raw.count);
 	if (at > 0) {

@@ -274,7 +274,7 @@ void missing_find(const struct event_names *names, const struct analysis *const 
 				continue;
 			}
 			mark_unknown(essential, ret->unknown[a]);
-			if (is_lacking(names, analysis, essential)) {
+			if (!essential->is_extra && is_lacking(names, analysis, essential)) {
 				add_essential(names, analysis, essential, &ret->events);
 			}
 		}

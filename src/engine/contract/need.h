@@ -55,6 +55,7 @@ struct essential {
 	 * has those of the table of threads. */
 	uint16_t columns[TABLES_MAX];
 	const char *domain; /* only traces of this domain ("ust") have them; NULL: all */
+	bool is_extra;      /* advised only where one of the figures is asked for by name */
 };
 
 /* A member of struct analysis, of an array. */
