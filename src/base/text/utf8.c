@@ -4,8 +4,11 @@
 #include "base/text/utf8.h"
 
 #include <assert.h>
+#include <locale.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+#include <wchar.h>
 
 size_t utf8_length(const unsigned char *at)
 {
@@ -41,7 +44,7 @@ struct code_range {
 };
 
 /* The blocks of Unicode's "Cc", "Cf", "Zl", "Zp" and variation selectors, but for a few letters
- * within them. */
+ * within them: libc does not tell that they change how other text looks. */
 static const struct code_range unseen[] = {
 	{ 0x80, 0x9F },       { 0xAD, 0xAD },     { 0x34F, 0x34F },     { 0x600, 0x605 },
 	{ 0x61C, 0x61C },     { 0x6DD, 0x6DD },   { 0x70F, 0x70F },     { 0x180B, 0x180F },
@@ -50,37 +53,37 @@ static const struct code_range unseen[] = {
 	{ 0xE0000, 0xE0FFF },
 };
 
-/* The blocks whose East Asian width is "W" or "F". */
-static const struct code_range wide[] = {
-	{ 0x1100, 0x115F },   { 0x231A, 0x231B },   { 0x2329, 0x232A },   { 0x23E9, 0x23EC },
-	{ 0x2E80, 0x303E },   { 0x3041, 0x3247 },   { 0x3250, 0x4DBF },   { 0x4E00, 0xA4CF },
-	{ 0xA960, 0xA97F },   { 0xAC00, 0xD7A3 },   { 0xF900, 0xFAFF },   { 0xFE10, 0xFE19 },
-	{ 0xFE30, 0xFE6F },   { 0xFF01, 0xFF60 },   { 0xFFE0, 0xFFE6 },   { 0x16FE0, 0x1B2FF },
-	{ 0x1F300, 0x1F320 }, { 0x1F32D, 0x1F335 }, { 0x1F337, 0x1F37C }, { 0x1F3A0, 0x1F3CA },
-	{ 0x1F400, 0x1F43E }, { 0x1F442, 0x1F4FC }, { 0x1F5FB, 0x1F64F }, { 0x1F680, 0x1F6C5 },
-	{ 0x1F90C, 0x1F93A }, { 0x1F947, 0x1F9FF }, { 0x20000, 0x3FFFD },
-};
-
-/* The larger blocks of "Mn" and "Me": marks of scripts in wide use. */
-static const struct code_range joining[] = {
-	{ 0x300, 0x36F },   { 0x483, 0x489 },   { 0x591, 0x5BD },   { 0x610, 0x61A },
-	{ 0x64B, 0x65F },   { 0x6D6, 0x6DC },   { 0x6DF, 0x6E4 },   { 0x8E3, 0x902 },
-	{ 0x941, 0x948 },   { 0x951, 0x957 },   { 0xE34, 0xE3A },   { 0xE47, 0xE4E },
-	{ 0x1160, 0x11FF }, { 0x1AB0, 0x1ACE }, { 0x1DC0, 0x1DFF }, { 0x20D0, 0x20F0 },
-	{ 0x302A, 0x302D }, { 0x3099, 0x309A }, { 0xFE20, 0xFE2F },
-};
-
-static bool is_in(const struct code_range *ranges, size_t count, uint32_t code)
+static bool is_unseen(uint32_t code)
 {
-	for (size_t i = 0; i < count && ranges[i].first <= code; i++) {
-		if (code <= ranges[i].last) {
+	for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]) && unseen[i].first <= code; i++) {
+		if (code <= unseen[i].last) {
 			return true;
 		}
 	}
 	return false;
 }
 
-#define IS_IN(ranges, code) is_in(ranges, sizeof(ranges) / sizeof((ranges)[0]), code)
+/* As libc knows them: names are UTF-8 whatever the user's locale is. */
+static locale_t widths;
+
+static void load_widths(void)
+{
+	widths = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
+
+/* What libc does not know, or no letter if it has no such locale, takes one column. */
+static int columns_of(uint32_t code)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	locale_t before;
+	int columns;
+
+	(void)pthread_once(&once, load_widths);
+	before = uselocale(widths);
+	columns = wcwidth((wchar_t)code);
+	(void)uselocale(before);
+	return columns < 0 ? 1 : columns;
+}
 
 struct utf8_letter utf8_letter_at(const char *text)
 {
@@ -95,9 +98,9 @@ struct utf8_letter utf8_letter_at(const char *text)
 	}
 	code = code_point(at, len);
 	letter.bytes = len;
-	letter.is_plain = !IS_IN(unseen, code);
+	letter.is_plain = !is_unseen(code);
 	if (letter.is_plain) {
-		letter.columns = IS_IN(joining, code) ? 0 : IS_IN(wide, code) ? 2 : 1;
+		letter.columns = columns_of(code);
 	}
 	return letter;
 }

@@ -532,6 +532,9 @@ static const struct {
 	  "bcde",
 	  5, 6 },
 	{ "\xF0\x9F\x98\x80\xF0\x9F\x98\x80.", 5, 8 },
+	{ "\xE0\xAE\x95\xE0\xAF\x8D"
+	  "bcde",
+	  5, 9 },                               /* a letter of Tamil with its mark */
 	{ "\xFF\n\xE2\x80\xAE\xE2\x80", 5, 6 }, /* five times ? */
 };
 
