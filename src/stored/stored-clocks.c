@@ -87,25 +87,14 @@ static int count_back(const struct stored_range *range, uint32_t trace, uint64_t
 	return r;
 }
 
-static int by_trace(const void *left, const void *right)
-{
-	const struct store_window *a = left, *b = right;
-
-	if (a->trace != b->trace) {
-		return a->trace < b->trace ? -1 : 1;
-	}
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
 int stored_count_back(const struct stored_range *range, uint64_t interval_ns,
 		      struct store_windows *windows, struct err *err)
 {
 	uint64_t length = range->newest - range->begin;
 	size_t count;
 	const struct store_trace *traces = store_reader_traces(range->reader, &count);
-	int r = 0;
-
 	uint64_t *newest;
+	int r = 0;
 
 	if (!stored_counts_back(range->options) || range->begin > range->newest) {
 		return r;
@@ -123,8 +112,5 @@ int stored_count_back(const struct stored_range *range, uint64_t interval_ns,
 		}
 	}
 	free(newest);
-	if (windows->at.count > 1) {
-		qsort(windows->at.at, windows->at.count, sizeof(windows->at.at[0]), by_trace);
-	}
 	return r;
 }
