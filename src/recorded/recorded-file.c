@@ -264,6 +264,23 @@ const uint8_t *recorded_map_file(struct recorded_part *part)
 	return part->mapped;
 }
 
+uint8_t *recorded_start(const struct recorded_file *file, const struct plan *plan,
+			struct decoder *decoder, size_t most)
+{
+	size_t size = (size_t)(file->info.content_bits + 7) / 8;
+	uint8_t *bytes;
+
+	assert(file->has_info);
+	size = size < most ? size : most;
+	bytes = mem_alloc(size + 1);
+	if (pread(file->fd, bytes, size, (off_t)file->offset) != (ssize_t)size) {
+		free(bytes);
+		return NULL;
+	}
+	decoder_start(decoder, plan, &file->info, bytes, size);
+	return bytes;
+}
+
 char *recorded_take_fault(struct recorded_file *file)
 {
 	char *fault = file->fault;
@@ -474,27 +491,23 @@ static void join_streams(struct recorded_files *files)
 	files->at.count = count;
 }
 
+#define FIRST_EVENT_BYTES 65536
+
 /* The time of the first packet, or of its first event; false: it has none. */
 static bool first_time(const struct recorded_file *file, const struct plan *plan,
 		       struct decoder *decoder, uint64_t *ret_cycles)
 {
-	const struct packet_info *info = &file->info;
-	size_t size = (size_t)(info->content_bits + 7) / 8;
 	struct ctf_event event = { 0 };
 	uint8_t *bytes;
 	bool has;
 
-	*ret_cycles = info->begin;
-	if (info->has_begin) {
+	*ret_cycles = file->info.begin;
+	if (file->info.has_begin) {
 		return true;
 	}
-	bytes = mem_alloc(size + 1);
-	has = pread(file->fd, bytes, size, (off_t)file->offset) == (ssize_t)size;
-	if (has) {
-		decoder_start(decoder, plan, info, bytes, size);
-		has = decoder_next(decoder, &event) > 0;
-		*ret_cycles = event.cycles;
-	}
+	bytes = recorded_start(file, plan, decoder, FIRST_EVENT_BYTES);
+	has = bytes && decoder_next(decoder, &event) > 0;
+	*ret_cycles = event.cycles;
 	free(bytes);
 	return has;
 }

@@ -188,16 +188,11 @@ static void add_time(const struct packet_info *info, uint64_t cycles, uint64_t *
 static void add_events(struct recorded *trace, const struct recorded_file *file, uint64_t *begin,
 		       uint64_t *end)
 {
-	const struct packet_info info = file->info;
-	size_t size = (size_t)(info.content_bits + 7) / 8;
-	uint8_t *bytes = mem_alloc(size + 1);
+	uint8_t *bytes = recorded_start(file, trace->plan, trace->decoder, SIZE_MAX);
 	struct ctf_event event = { 0 };
 
-	if (pread(file->fd, bytes, size, (off_t)file->offset) == (ssize_t)size) {
-		decoder_start(trace->decoder, trace->plan, &info, bytes, size);
-		while (!now_must_leave() && decoder_next(trace->decoder, &event) > 0) {
-			add_time(&info, event.cycles, begin, end);
-		}
+	while (bytes && !now_must_leave() && decoder_next(trace->decoder, &event) > 0) {
+		add_time(&file->info, event.cycles, begin, end);
 	}
 	free(bytes);
 }

@@ -140,6 +140,11 @@ void recorded_next(struct recorded_file *file, const struct plan *plan, struct d
 /* Maps a part into memory until the files are freed; NULL: the system refuses. */
 const uint8_t *recorded_map_file(struct recorded_part *part);
 
+/* Starts to decode the current packet, of which @most bytes are read.  The bytes, which the caller
+ * frees when the decoder is done with them; NULL: they cannot be read. */
+uint8_t *recorded_start(const struct recorded_file *file, const struct plan *plan,
+			struct decoder *decoder, size_t most);
+
 /* Takes the fault, which the caller frees; NULL: none. */
 char *recorded_take_fault(struct recorded_file *file);
 
