@@ -89,11 +89,15 @@ struct utf8_letter utf8_letter_at(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	struct utf8_letter letter = { .bytes = *at > 0, .columns = 1 };
-	size_t len = utf8_length(at);
+	size_t len;
 	uint32_t code;
 
-	if (len == 0) {
+	if (*at < 0x80) { /* nearly all are */
 		letter.is_plain = *at >= 0x20 && *at < 0x7F;
+		return letter;
+	}
+	len = utf8_length(at);
+	if (len == 0) {
 		return letter;
 	}
 	code = code_point(at, len);
@@ -109,7 +113,11 @@ size_t utf8_put(FILE *out, const char *at)
 {
 	struct utf8_letter letter = utf8_letter_at(at);
 
-	(void)fwrite(letter.is_plain ? at : "?", letter.is_plain ? letter.bytes : 1, 1, out);
+	if (letter.bytes > 1 && letter.is_plain) {
+		(void)fwrite(at, letter.bytes, 1, out);
+	} else {
+		(void)fputc(letter.is_plain ? *at : '?', out);
+	}
 	return letter.bytes;
 }
 

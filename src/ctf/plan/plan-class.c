@@ -413,7 +413,8 @@ static size_t next_pattern(const struct plan_builder *b, size_t at, const struct
 	for (; at < b->patterns.count; at++) {
 		const char *pattern = b->requests[b->patterns.at[at]].event;
 
-		if (plan_takes(pattern, name->own) || plan_takes(pattern, name->other)) {
+		if (plan_takes(pattern, name->own) ||
+		    (name->other != name->own && plan_takes(pattern, name->other))) {
 			break;
 		}
 	}
