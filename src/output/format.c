@@ -430,6 +430,8 @@ void format_row(char text[CELL_MAX], const struct table *table, const struct rep
 
 /* ---- widths ---- */
 
+#define NAMES_COMPARED 1000 /* rows, from the first on: a table may have many thousands */
+
 struct name {
 	char cut[CELL_MAX], whole[CELL_MAX];
 };
@@ -465,7 +467,8 @@ static bool are_mixed_up(const struct table *table, const struct report_row *con
 int format_names_width(const struct table *table, const struct report_row *const *rows,
 		       size_t count, int usual, unsigned int most)
 {
-	int longest = 0, width = usual;
+	int longest = 0, narrow = usual, wide;
+	size_t compared = count < NAMES_COMPARED ? count : NAMES_COMPARED;
 	char text[CELL_MAX];
 
 	for (size_t i = 0; i < count; i++) {
@@ -478,8 +481,19 @@ int format_names_width(const struct table *table, const struct report_row *const
 	if (longest <= usual || most == UINT_MAX) {
 		return longest > usual ? longest : usual;
 	}
-	while (width < longest && width < (int)most && are_mixed_up(table, rows, count, width)) {
-		width++;
+	wide = longest < (int)most ? longest : (int)most;
+	if (wide <= usual || !are_mixed_up(table, rows, compared, usual)) {
+		return usual;
 	}
-	return width;
+	/* Names are mixed up at one, and as far apart as may be at the other. */
+	while (wide - narrow > 1) {
+		int width = narrow + (wide - narrow) / 2;
+
+		if (are_mixed_up(table, rows, compared, width)) {
+			narrow = width;
+		} else {
+			wide = width;
+		}
+	}
+	return wide;
 }
