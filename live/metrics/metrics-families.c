@@ -319,23 +319,21 @@ static void put_missing(const struct families *f)
 	}
 }
 
+/* Each once: misfits are anomalies. */
 static void put_losses(const struct families *f)
 {
-	static const char *const kinds[] = { "discarded_events", "lost_packets", "bad_packets",
-					     "late_events" };
-
-	put_family(f, "sillage_losses", METRICS_COUNTER, "what is missing in the windows reported");
+	put_family(f, "sillage_losses", METRICS_COUNTER,
+		   "what is missing in the windows reported, or does not fit");
 	for (size_t t = 0; t < f->metrics->traces.count; t++) {
 		const struct metrics_trace *trace = f->metrics->traces.at[t];
-		const uint64_t values[] = { trace->discarded, trace->lost_packets,
-					    trace->bad_packets, trace->late_events };
 
-		for (size_t k = 0; k < ARRAY_COUNT(kinds); k++) {
+		for (int k = 0; k <= LOSS_ANOMALIES; k++) {
 			char label[40];
 
-			(void)snprintf(label, sizeof(label), "kind=\"%s\"", kinds[k]);
+			(void)snprintf(label, sizeof(label), "kind=\"%s%s\"", report_lost_keys[k],
+				       k == LOSS_EVENTS ? "_events" : "");
 			put_number(f, &(const struct metrics_labels){ trace->labels, label },
-				   values[k], UNIT_COUNT);
+				   trace->lost.of[k], UNIT_COUNT);
 		}
 	}
 }

@@ -38,7 +38,7 @@ struct total_table {
 struct metrics_trace {
 	char *labels; /* host="...",session="...",domain="..." */
 	uint64_t events, windows;
-	uint64_t discarded, lost_packets, bad_packets, late_events;
+	struct losses lost;
 	uint64_t reported; /* metrics.windows at its last window */
 	double end_s, lag_s;
 	bool has_lag;

@@ -374,10 +374,7 @@ void metrics_add(struct metrics *metrics, const struct trace_identity *identity,
 	trace = trace_of(metrics, identity);
 	trace->events += report->events;
 	trace->windows++;
-	trace->discarded += report->discarded;
-	trace->lost_packets += report->lost_packets;
-	trace->bad_packets += report->bad_packets;
-	trace->late_events += report->late_events;
+	report_lost_add(&trace->lost, &report->lost);
 	trace->reported = ++metrics->windows;
 	trace->end_s = (double)report->end / 1e9;
 	trace->has_lag = report->has_lag;

@@ -115,9 +115,14 @@ const char *cells_who_lacks(const struct unmeasured *one)
 
 char *cells_side(const struct profile *profile)
 {
-	char time[UNITS_TEXT_MAX], begin[UNITS_TEXT_MAX];
+	char time[UNITS_TEXT_MAX], begin[UNITS_TEXT_MAX], *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
 
-	return mem_printf("%zu trace%s from %s, %s", profile->traces,
-			  profile->traces == 1 ? "" : "s", units_iso(begin, profile->begin),
-			  units_ns(time, profile->covered_ns));
+	(void)fprintf(out, "%zu trace%s from %s, %s", profile->traces,
+		      profile->traces == 1 ? "" : "s", units_iso(begin, profile->begin),
+		      units_ns(time, profile->covered_ns));
+	report_lost_print(out, &profile->lost);
+	(void)fclose(out);
+	return text;
 }

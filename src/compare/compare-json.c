@@ -16,6 +16,11 @@ static void put_side(struct json *json, const char *key, const struct profile *p
 	json_moment(json, "begin", profile->begin);
 	json_moment(json, "end", profile->end);
 	json_u64(json, "covered_ns", profile->covered_ns);
+	for (int i = 0; i < LOSSES; i++) {
+		if (profile->lost.of[i] > 0) {
+			json_u64(json, report_lost_keys[i], profile->lost.of[i]);
+		}
+	}
 	json_close(json, '}');
 }
 

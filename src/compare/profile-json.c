@@ -328,27 +328,25 @@ static int take_analysis(const struct lines *lines, struct profile *profile,
 	return r;
 }
 
-/* Losses are figures of `count`. */
+/* Losses are figures of `count`; anomalies are also in the line, if there are any. */
 static int take_losses(const struct lines *lines, struct profile *profile, struct json_object *line)
 {
-	const struct {
-		const char *key;
-		uint64_t *to;
-	} losses[] = { { "discarded", &profile->discarded },
-		       { "lost_packets", &profile->lost_packets },
-		       { "bad_packets", &profile->bad_packets },
-		       { "late_events", &profile->late_events } };
 	struct json_object *count = member(line, "count");
+	struct losses lost = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(losses); i++) {
-		struct json_object *value = count ? member(count, losses[i].key) : NULL;
-		uint64_t number = 0;
+	for (int i = 0; r == 0 && i < LOSSES; i++) {
+		struct json_object *value =
+			i < LOSS_ANOMALIES ? NULL : member(line, report_lost_keys[i]);
 
-		r = value ? take_number(lines, losses[i].key, value, &number) : 0;
-		*losses[i].to += number;
-		profile->knows_losses &= value != NULL;
+		value = !value && count ? member(count, report_lost_keys[i]) : value;
+		r = value ? take_number(lines, report_lost_keys[i], value, &lost.of[i]) : 0;
+		profile->knows_losses &= value != NULL || i >= LOSS_ANOMALIES;
 	}
+	if (r == 0 && lost.of[LOSS_MISFITS] > lost.of[LOSS_ANOMALIES]) {
+		return fail(lines, report_lost_keys[LOSS_MISFITS], "disagree with the anomalies");
+	}
+	report_lost_add(&profile->lost, &lost);
 	return r;
 }
 

@@ -236,10 +236,7 @@ void profile_add_report(struct profile *profile, const struct report *report)
 		}
 	}
 	profile_add_trace(profile, report->missing, report->missing_count);
-	profile->discarded += report->discarded;
-	profile->lost_packets += report->lost_packets;
-	profile->bad_packets += report->bad_packets;
-	profile->late_events += report->late_events;
+	report_lost_add(&profile->lost, &report->lost);
 }
 
 /* ---- time ---- */

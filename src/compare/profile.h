@@ -52,7 +52,7 @@ struct profile {
 	VEC(char *) texts;             /* that they point to */
 	size_t traces;
 	uint64_t begin, end, covered_ns; /* ns; the time that some trace covers */
-	uint64_t discarded, lost_packets, bad_packets, late_events;
+	struct losses lost;
 	bool knows_losses;     /* whether these counts are known */
 	uint64_t lost_windows; /* of a store: that never came to it */
 };

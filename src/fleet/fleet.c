@@ -15,17 +15,12 @@ struct fleet_trace {
 	struct rollup *slot, *total; /* NULL: no window yet */
 };
 
-/* What the windows of a host lost. */
-struct fleet_lost {
-	uint64_t discarded, packets, bad_packets, late_events;
-};
-
 struct fleet_host {
 	char *name;
 	VEC(size_t) traces;
 	uint64_t seen, before; /* ns: end of its last window, and of the last one before the slot */
 	bool is_open;          /* it has a window in the slot */
-	struct fleet_lost lost;
+	struct losses lost;    /* by its windows so far */
 };
 
 struct fleet {
@@ -110,10 +105,8 @@ static void total_so_far(struct fleet *fleet, struct fleet_host *host, const str
 	struct report total = *window;
 
 	total.kind = REPORT_TOTAL;
-	total.discarded = host->lost.discarded += window->discarded;
-	total.lost_packets = host->lost.packets += window->lost_packets;
-	total.bad_packets = host->lost.bad_packets += window->bad_packets;
-	total.late_events = host->lost.late_events += window->late_events;
+	report_lost_add(&host->lost, &window->lost);
+	total.lost = host->lost;
 	fleet_triggers_total(fleet->config.triggers, host->name, &total);
 }
 

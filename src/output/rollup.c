@@ -387,12 +387,7 @@ static void add_figures(struct report *to, const struct report *from)
 		to->lag_ns = from->lag_ns;
 	}
 	to->events += from->events;
-	to->discarded += from->discarded;
-	to->lost_packets += from->lost_packets;
-	to->bad_packets += from->bad_packets;
-	to->late_events += from->late_events;
-	to->anomalies += from->anomalies;
-	to->misfits += from->misfits;
+	report_lost_add(&to->lost, &from->lost);
 }
 
 /* ---- groups ---- */

@@ -82,9 +82,15 @@ static int open_table(struct store_reader *reader, size_t a, size_t t, struct er
 
 static int open_tables(struct store_reader *reader, struct err *err)
 {
-	int r = sqlite_cursor_open(reader->db, reader->path, "windows",
-				   ", \"end\", complete, lag_ns, events, discarded, lost_packets,"
-				   " bad_packets, late_events, analyses, missing, unknown",
+	static const struct store_column columns[] = {
+		{ .name = "end" },         { .name = "complete" },     { .name = "events" },
+		{ .name = "discarded" },   { .name = "lost_packets" }, { .name = "bad_packets" },
+		{ .name = "late_events" }, { .name = "anomalies" },    { .name = "misfits" },
+		{ .name = "missing" },     { .name = "unknown" },
+	};
+	uint16_t none;
+	char *list = sqlite_columns_of(reader->db, "windows", columns, ARRAY_COUNT(columns), &none);
+	int r = sqlite_cursor_open(reader->db, reader->path, "windows", list ? list : "",
 				   &reader->heads, err);
 
 	r = r < 0 ? r
@@ -92,6 +98,7 @@ static int open_tables(struct store_reader *reader, struct err *err)
 				       ", tid, nth, was_tid, was_nth, is_reused, pid, comm, prio,"
 				       " container",
 				       &reader->views, err);
+	free(list);
 	for (size_t a = 0; r == 0 && analyses[a]; a++) {
 		for (size_t t = 0;
 		     r == 0 && t < TABLES_MAX && analyses[a]->tables[t].columns[0].key; t++) {
@@ -499,11 +506,10 @@ static void read_head(sqlite3_stmt *at, const struct store_window *window, struc
 	if (!(window->lists & STORE_HEAD)) {
 		return; /* another window of this time has them */
 	}
-	ret->events = (uint64_t)sqlite3_column_int64(at, 5);
-	ret->discarded = (uint64_t)sqlite3_column_int64(at, 6);
-	ret->lost_packets = (uint64_t)sqlite3_column_int64(at, 7);
-	ret->bad_packets = (uint64_t)sqlite3_column_int64(at, 8);
-	ret->late_events = (uint64_t)sqlite3_column_int64(at, 9);
+	ret->events = (uint64_t)sqlite3_column_int64(at, 4);
+	for (int i = 0; i < LOSSES; i++) {
+		ret->lost.of[i] = (uint64_t)sqlite3_column_int64(at, 5 + i);
+	}
 }
 
 /* Which of the expected analyses the time of this window has. */
@@ -530,6 +536,7 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 {
 	struct sqlite_place place;
 	char *missing, *unknown;
+	bool is_whole;
 	int r;
 
 	if (reader->members.count > 0) {
@@ -550,8 +557,9 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	unknown = sqlite_text(reader->heads.scan, 12);
 	arena_reset(&reader->texts);
 	reader->report_tables.count = 0;
-	r = missing && unknown ? read_views(reader, &place, err)
-			       : err_raise(err, -EINVAL, "%s: damaged", reader->path);
+	is_whole = missing && unknown && ret->lost.of[LOSS_MISFITS] <= ret->lost.of[LOSS_ANOMALIES];
+	r = is_whole ? read_views(reader, &place, err)
+		     : err_raise(err, -EINVAL, "%s: damaged", reader->path);
 	for (size_t a = 0; r == 0 && analyses[a]; a++) {
 		if (window->lists >> a & 1) {
 			r = read_analysis(reader, a, unknown, &place, err);

@@ -30,7 +30,7 @@ struct gate_case {
 /* What is missing in a trace, as its last report has it. */
 struct gate_loss {
 	char *trace;
-	uint64_t discarded, lost_packets, bad_packets, late_events, anomalies;
+	struct losses lost;
 };
 
 struct gate {
@@ -143,8 +143,6 @@ static struct gate_loss *loss_of(struct gate *gate, const struct trace_identity 
 
 void gate_report(struct gate *gate, const struct trace_identity *trace, const struct report *report)
 {
-	struct gate_loss *loss;
-
 	if (report->kind == REPORT_WINDOW) {
 		return; /* totals have it, too */
 	}
@@ -154,17 +152,9 @@ void gate_report(struct gate *gate, const struct trace_identity *trace, const st
 		vec_append(&gate->missing.at, report->missing, report->missing_count);
 	}
 	gate->has_total = true;
-	if (report->discarded + report->lost_packets + report->bad_packets + report->late_events +
-		    report->anomalies ==
-	    0) {
-		return;
+	if (report_lost_any(&report->lost)) {
+		loss_of(gate, trace)->lost = report->lost;
 	}
-	loss = loss_of(gate, trace);
-	loss->discarded = report->discarded;
-	loss->lost_packets = report->lost_packets;
-	loss->bad_packets = report->bad_packets;
-	loss->late_events = report->late_events;
-	loss->anomalies = report->anomalies;
 }
 
 void gate_lost(struct gate *gate, const char *says)
@@ -214,14 +204,8 @@ static char *loss_text(const struct gate *gate)
 	FILE *out = open_memstream(&text, &size);
 
 	VEC_EACH(&gate->losses, loss) {
-		(void)fprintf(out,
-			      "%s: %" PRIu64 " events discarded, %" PRIu64 " packets lost, %" PRIu64
-			      " packets bad, %" PRIu64 " events late",
-			      loss->trace, loss->discarded, loss->lost_packets, loss->bad_packets,
-			      loss->late_events);
-		if (loss->anomalies > 0) {
-			(void)fprintf(out, ", %" PRIu64 " anomalies", loss->anomalies);
-		}
+		(void)fprintf(out, "%s: ", loss->trace);
+		report_lost_list(out, &loss->lost);
 		(void)fputc('\n', out);
 	}
 	if (gate->missing.at.count > 0) {

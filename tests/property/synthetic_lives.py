@@ -3,6 +3,7 @@
 A tid is a life: whatever comes of it behind its end is of another thread, fork seen or not.
 """
 import json
+import os
 
 from synthetic import (complains, event, Made, metadata, packet, report_of, run, same, switch, thread, total_of)
 
@@ -91,6 +92,25 @@ def test_switch_that_does_not_fit(scratch):
     complains(4, '1 anomalies', 'analyze', '-q', '-f', 'json', '-a', 'cpu', '--strict', '-o', '/dev/null', made.path)
     status, out, _ = run('analyze', '-a', 'cpu', made.path)
     same((status, '! 1 switches do not fit' in out), (0, True))
+    check_carried(scratch, made)
+
+
+def check_carried(scratch, made):
+    """Whoever keeps windows or compares totals has it as who analysed them."""
+    fits = Made(scratch, 'fits', [packet(0, 0, 0, 101 * MS, [named(0, 0, '', 7, 'a'), named(101 * MS, 7, 'a', 0, '')])])
+    store, text = (os.path.join(scratch, 'misfit.' + end) for end in ('db', 'json'))
+    same(run('analyze', '-q', '-a', 'cpu', '-i', '20ms', '-f', 'json', '-o', text, '--store', store, made.path)[0], 0)
+    total = [json.loads(line) for line in run('history', '-q', '-a', 'cpu', '-f', 'json', store)[1].splitlines()][-2]
+    same([total.get(key) for key in ('type', 'anomalies', 'misfits')], ['total', 1, 1])
+    same('! 1 switches do not fit' in run('history', '-q', '-a', 'cpu', '-i', '20ms', store)[1], True)
+    for one in (store, text, made.path):
+        sides = run('compare', '-q', '-a', 'cpu', one, fits.path)[1].splitlines()[:2]
+        same(['! 1 switches do not fit' in side for side in sides], [True, False])
+        side = json.loads(run('compare', '-q', '-a', 'cpu', '-f', 'json', fits.path, one)[1].splitlines()[0])
+        same([(side[of].get('anomalies'), side[of].get('misfits')) for of in 'ab'], [(None, None), (1, 1)])
+        said = [line for line in run('compare', '-q', '-a', 'cpu', '--strict', fits.path, one)[2].splitlines() if 'anomal' in line]
+        same((len(said), 'strict: %s: ' % one in said[0]), (1, True))
+    complains(4, ', 1 anomalies', 'history', '-q', '--per', 'host', '--fail', 'cpu.busy > 1s', '--strict', store)
 
 
 def test_tracked_process(scratch):

@@ -289,7 +289,7 @@ class Test:
             for (host, second), (busy, threads, complete, *rest) in figures.items():
                 unknown = int(rest[0] * level) if rest else 0
                 key = (level, second * SECOND, hosts.index(host) + 1)
-                db.execute('INSERT INTO windows VALUES (?, ?, ?, ?, ?, NULL, 9, 0, 0, 0, 0, ?, ?, ?)',
+                db.execute('INSERT INTO windows VALUES (?, ?, ?, ?, ?, NULL, 9, 0, 0, 0, 0, ?, ?, ?, 0, 0)',
                            key + (second * SECOND + level, complete, 'cpu', '', ''))
                 if busy is not None:
                     db.execute('INSERT INTO cpu_totals (level, begin, trace, busy_ns, idle_ns, unknown_ns) VALUES (?, ?, ?, ?, ?, ?)',

@@ -98,13 +98,13 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 		gate_lost(c->gate, text);
 		free(text);
 	}
-	if (side->discarded + side->lost_packets + side->bad_packets + side->late_events > 0) {
-		text = mem_printf("%s: %llu events discarded, %llu packets lost, %llu packets bad, "
-				  "%llu events late",
-				  side->name, (unsigned long long)side->discarded,
-				  (unsigned long long)side->lost_packets,
-				  (unsigned long long)side->bad_packets,
-				  (unsigned long long)side->late_events);
+	if (report_lost_any(&side->lost)) {
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		(void)fprintf(out, "%s: ", side->name);
+		report_lost_list(out, &side->lost);
+		(void)fclose(out);
 		gate_lost(c->gate, text);
 		free(text);
 	}

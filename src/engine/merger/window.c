@@ -96,12 +96,12 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 		.has_lag = now_ns != 0,
 		.lag_ns = (int64_t)(now_ns - end),
 		.events = applied->events,
-		.discarded = applied->discarded,
-		.lost_packets = applied->lost_packets,
-		.bad_packets = applied->bad_packets,
-		.late_events = merger->window_late,
-		.anomalies = applied->anomalies,
-		.misfits = applied->misfits,
+		.lost = { { [LOSS_EVENTS] = applied->discarded,
+			    [LOSS_PACKETS] = applied->lost_packets,
+			    [LOSS_BAD_PACKETS] = applied->bad_packets,
+			    [LOSS_LATE] = merger->window_late,
+			    [LOSS_ANOMALIES] = applied->anomalies,
+			    [LOSS_MISFITS] = applied->misfits } },
 	};
 
 	tables_collect(&merger->tables);
@@ -556,12 +556,12 @@ void merger_emit_total(struct merger *merger, bool so_far)
 			    merger->closed_end <= merger->cut_at,
 		.is_cut = merger->closed_end > merger->cut_at,
 		.events = merger->total_events,
-		.discarded = merger->account.discarded,
-		.lost_packets = merger->account.lost_packets,
-		.bad_packets = merger->account.bad_packets,
-		.late_events = merger->account.late_events,
-		.anomalies = merger->account.anomalies,
-		.misfits = merger->account.misfits,
+		.lost = { { [LOSS_EVENTS] = merger->account.discarded,
+			    [LOSS_PACKETS] = merger->account.lost_packets,
+			    [LOSS_BAD_PACKETS] = merger->account.bad_packets,
+			    [LOSS_LATE] = merger->account.late_events,
+			    [LOSS_ANOMALIES] = merger->account.anomalies,
+			    [LOSS_MISFITS] = merger->account.misfits } },
 	};
 
 	merger_wait(merger); /* tasks change names and priorities */

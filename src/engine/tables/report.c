@@ -4,9 +4,11 @@
 #include "engine/tables/report.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/units.h"
 #include "engine/tables/columns.h"
 
 static const char *copy_text(struct arena *arena, const char *text)
@@ -132,4 +134,65 @@ void report_copy_fini(struct report *copy)
 		}
 	}
 	copy->table_count = 0;
+}
+
+/* ---- losses ---- */
+
+const char *const report_lost_keys[LOSSES] = {
+	[LOSS_EVENTS] = "discarded",        [LOSS_PACKETS] = "lost_packets",
+	[LOSS_BAD_PACKETS] = "bad_packets", [LOSS_LATE] = "late_events",
+	[LOSS_ANOMALIES] = "anomalies",     [LOSS_MISFITS] = "misfits",
+};
+
+void report_lost_add(struct losses *to, const struct losses *from)
+{
+	assert(from->of[LOSS_MISFITS] <= from->of[LOSS_ANOMALIES]);
+	for (int i = 0; i < LOSSES; i++) {
+		to->of[i] += from->of[i];
+	}
+}
+
+bool report_lost_any(const struct losses *losses)
+{
+	uint64_t any = 0;
+
+	for (int i = 0; i < LOSSES; i++) {
+		any |= losses->of[i];
+	}
+	return any != 0;
+}
+
+void report_lost_print(FILE *out, const struct losses *losses)
+{
+	static const char *const words[LOSSES] = {
+		[LOSS_EVENTS] = "events discarded",
+		[LOSS_PACKETS] = "packets lost",
+		[LOSS_BAD_PACKETS] = "bad packets",
+		[LOSS_LATE] = "events late",
+		[LOSS_MISFITS] = "switches do not fit: filtered, or lost unseen",
+	};
+	char text[UNITS_TEXT_MAX];
+	uint64_t moved = losses->of[LOSS_ANOMALIES] - losses->of[LOSS_MISFITS];
+
+	for (int i = 0; i < LOSSES; i++) {
+		if (words[i] && losses->of[i] > 0) {
+			(void)fprintf(out, "  ! %s %s", units_count(text, losses->of[i]), words[i]);
+		}
+	}
+	if (moved > 0) {
+		(void)fprintf(out, "  ! %s times moved", units_count(text, moved));
+	}
+}
+
+void report_lost_list(FILE *out, const struct losses *losses)
+{
+	const uint64_t *of = losses->of;
+
+	(void)fprintf(out,
+		      "%" PRIu64 " events discarded, %" PRIu64 " packets lost, %" PRIu64
+		      " packets bad, %" PRIu64 " events late",
+		      of[LOSS_EVENTS], of[LOSS_PACKETS], of[LOSS_BAD_PACKETS], of[LOSS_LATE]);
+	if (of[LOSS_ANOMALIES] > 0) {
+		(void)fprintf(out, ", %" PRIu64 " anomalies", of[LOSS_ANOMALIES]);
+	}
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
@@ -85,6 +86,22 @@ struct report_span {
 	uint64_t begin, end; /* ns */
 };
 
+/* What is missing, or wrong, by kind (definitions, 4.2).  Whoever carries one kind carries all:
+ * reports, stores, profiles, metrics, gates. */
+enum loss_kind {
+	LOSS_EVENTS, /* discarded by the tracer */
+	LOSS_PACKETS,
+	LOSS_BAD_PACKETS,
+	LOSS_LATE,      /* events that came after their window */
+	LOSS_ANOMALIES, /* times that were moved, and ... */
+	LOSS_MISFITS,   /* ... switches of another thread than was there (definitions, 2.1) */
+	LOSSES,
+};
+
+struct losses {
+	uint64_t of[LOSSES];
+};
+
 enum report_kind { REPORT_WINDOW, REPORT_TOTAL, REPORT_SO_FAR };
 
 struct report {
@@ -97,9 +114,7 @@ struct report {
 	bool has_lag;
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */
-	uint64_t discarded, lost_packets, bad_packets, late_events;
-	uint64_t anomalies;   /* times that were moved, and ... */
-	uint64_t misfits;     /* ... switches of another thread than was there (definitions, 2.1) */
+	struct losses lost;
 	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */
@@ -120,6 +135,17 @@ struct report {
 	size_t span_count;
 	const struct report_span *spans;
 };
+
+/* What a kind is called in JSON, as columns of stores, and in metrics. */
+extern const char *const report_lost_keys[LOSSES];
+
+void report_lost_add(struct losses *to, const struct losses *from);
+bool report_lost_any(const struct losses *losses);
+/* "  ! 12 events discarded  ! 1 packets lost": those that there are. */
+void report_lost_print(FILE *out, const struct losses *losses);
+/* "12 events discarded, 0 packets lost, 0 packets bad, 0 events late", and anomalies if there are
+ * any. */
+void report_lost_list(FILE *out, const struct losses *losses);
 
 /* A total of nothing has no time: 0 is in 1970. */
 static inline bool report_has_time(const struct report *report)

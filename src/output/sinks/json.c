@@ -381,9 +381,9 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
-	if (report->anomalies > 0) {
-		json_u64(&json, "anomalies", report->anomalies);
-		json_u64(&json, "misfits", report->misfits);
+	if (report->lost.of[LOSS_ANOMALIES] > 0) {
+		json_u64(&json, "anomalies", report->lost.of[LOSS_ANOMALIES]);
+		json_u64(&json, "misfits", report->lost.of[LOSS_MISFITS]);
 	}
 	json_known_parts(&json, output, report);
 	put_tables(&json, output, report);

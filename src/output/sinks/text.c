@@ -328,32 +328,6 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	vec_fini(&columns);
 }
 
-static void put_losses(FILE *out, const struct report *report)
-{
-	char text[UNITS_TEXT_MAX];
-
-	if (report->discarded > 0) {
-		(void)fprintf(out, "  ! %s events discarded", units_count(text, report->discarded));
-	}
-	if (report->lost_packets > 0) {
-		(void)fprintf(out, "  ! %s packets lost", units_count(text, report->lost_packets));
-	}
-	if (report->bad_packets > 0) {
-		(void)fprintf(out, "  ! %s bad packets", units_count(text, report->bad_packets));
-	}
-	if (report->late_events > 0) {
-		(void)fprintf(out, "  ! %s events late", units_count(text, report->late_events));
-	}
-	if (report->misfits > 0) {
-		(void)fprintf(out, "  ! %s switches do not fit: filtered, or lost unseen",
-			      units_count(text, report->misfits));
-	}
-	if (report->anomalies > report->misfits) {
-		(void)fprintf(out, "  ! %s times moved",
-			      units_count(text, report->anomalies - report->misfits));
-	}
-}
-
 static void put_trace_name(FILE *out, const struct trace_identity *trace)
 {
 	char *text = output_trace_text(trace, false);
@@ -400,7 +374,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, length),
 			      units_ns(end, report->end - report->begin));
 	}
-	put_losses(out, report);
+	report_lost_print(out, &report->lost);
 	(void)fputc('\n', out);
 }
 

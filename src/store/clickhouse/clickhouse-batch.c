@@ -241,13 +241,19 @@ static void put_thread(struct clickhouse_encoder *encoder, const struct store_it
 	end_row(batch, part, version);
 }
 
+static void put_losses(struct clickhouse_part *part, const struct report *report, int first,
+		       int end)
+{
+	for (int i = first; i < end; i++) {
+		put_number(part, (int64_t)report->lost.of[i]);
+	}
+}
+
 static void put_head(struct clickhouse_encoder *encoder, const struct store_item *item,
 		     uint64_t version, struct clickhouse_batch *batch)
 {
 	struct clickhouse_part *part = part_of(encoder, batch, CLICKHOUSE_WINDOWS);
 	const struct report *report = &item->report;
-	const uint64_t figures[] = { report->events, report->discarded, report->lost_packets,
-				     report->bad_packets, report->late_events };
 	struct store_head head;
 
 	store_head_of(report, &head);
@@ -260,12 +266,12 @@ static void put_head(struct clickhouse_encoder *encoder, const struct store_item
 	} else {
 		put_null(part);
 	}
-	for (size_t i = 0; i < ARRAY_COUNT(figures); i++) {
-		put_number(part, (int64_t)figures[i]);
-	}
+	put_number(part, (int64_t)report->events);
+	put_losses(part, report, LOSS_EVENTS, LOSS_ANOMALIES);
 	put_known_text(part, head.lists);
 	put_known_text(part, head.missing);
 	put_known_text(part, head.unknown);
+	put_losses(part, report, LOSS_ANOMALIES, LOSSES);
 	store_head_fini(&head);
 	end_row(batch, part, version);
 }

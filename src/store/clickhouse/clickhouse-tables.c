@@ -22,7 +22,8 @@ static const struct {
 	[CLICKHOUSE_WINDOWS] = { "windows",
 				 "*level:i *begin:i *trace:u *run:t end:i complete:i"
 				 " lag_ns:I events:i discarded:i lost_packets:i bad_packets:i"
-				 " late_events:i analyses:t missing:t unknown:t" },
+				 " late_events:i analyses:t missing:t unknown:t"
+				 " anomalies:I misfits:I" },
 	[CLICKHOUSE_THREADS] = { "threads", "*level:i *begin:i *trace:u *tid:i *nth:i was_tid:i"
 					    " was_nth:i is_reused:i pid:i comm:t prio:I"
 					    " container:i" },

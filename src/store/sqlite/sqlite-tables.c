@@ -39,28 +39,35 @@ static int make_table(struct sqlite_writer *writer, const char *name, const stru
 	return r;
 }
 
-/* A store of an older version lacks columns that analyses have got since. */
-static int grow_table(struct sqlite_writer *writer, const char *name, const struct written *table,
-		      struct err *err)
+/* A store of an older version lacks columns that tables have got since. */
+static int grow_table(struct sqlite_writer *writer, const char *name, const struct store_column *of,
+		      size_t count, struct err *err)
 {
 	sqlite3_stmt *columns = NULL;
 	char *sql = mem_printf("SELECT name FROM pragma_table_info('%s')", name);
 	int r = sqlite_prepare(writer->db, writer->path, sql, &columns, err);
 
 	free(sql);
-	for (size_t i = 0; r == 0 && i < table->count; i++) {
-		if (sqlite_has_column(columns, table->columns[i].name)) {
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (sqlite_has_column(columns, of[i].name)) {
 			continue;
 		}
 		(void)sqlite3_reset(columns);
-		sql = mem_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name,
-				 table->columns[i].name,
-				 table->columns[i].is_text ? "TEXT" : "INTEGER");
+		sql = mem_printf("ALTER TABLE \"%s\" ADD COLUMN \"%s\" %s", name, of[i].name,
+				 of[i].is_text ? "TEXT" : "INTEGER");
 		r = sqlite_run(writer->db, writer->path, sql, err);
 		free(sql);
 	}
 	(void)sqlite3_finalize(columns);
 	return r;
+}
+
+int sqlite_grow_first(struct sqlite_writer *writer, struct err *err)
+{
+	static const struct store_column of_windows[] = { { .name = "anomalies" },
+							  { .name = "misfits" } };
+
+	return grow_table(writer, "windows", of_windows, ARRAY_COUNT(of_windows), err);
 }
 
 static int prepare_table(struct sqlite_writer *writer, const char *name, struct written *table,
@@ -105,7 +112,7 @@ int sqlite_table_at(struct sqlite_writer *writer, size_t a, size_t t, struct wri
 	table->count = store_columns(analyses[a], &analyses[a]->tables[t], table->columns);
 	store_table_name(analyses[a], t, name);
 	r = make_table(writer, name, table, err);
-	r = r < 0 ? r : grow_table(writer, name, table, err);
+	r = r < 0 ? r : grow_table(writer, name, table->columns, table->count, err);
 	r = r < 0 ? r : prepare_table(writer, name, table, err);
 	if (r < 0) {
 		free(table);

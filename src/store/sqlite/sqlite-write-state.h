@@ -31,6 +31,8 @@ struct sqlite_writer {
 	uint64_t rows; /* of the transaction */
 };
 
+/* Gives the tables that no analysis has the columns that they lack. */
+int sqlite_grow_first(struct sqlite_writer *writer, struct err *err);
 /* The table of an analysis, which is made, or gets columns, where it lacks. */
 int sqlite_table_at(struct sqlite_writer *writer, size_t a, size_t t, struct written **ret,
 		    struct err *err);

@@ -25,7 +25,7 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 		  "SELECT complete, analyses, events, \"end\", missing, unknown"
 		  " FROM windows WHERE level = ? AND begin = ? AND trace = ?" },
 		{ &writer->put_window, "INSERT OR REPLACE INTO windows(" SQLITE_WINDOWS
-				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
+				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &writer->put_thread, "INSERT OR REPLACE INTO threads(" SQLITE_THREADS
 				       ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &writer->remove_threads,
@@ -90,6 +90,7 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 	r = r < 0 ? r : sqlite_run(writer->db, path, "BEGIN IMMEDIATE", err);
 	r = r < 0 ? r : sqlite_run(writer->db, path, version, err);
 	r = r < 0 ? r : sqlite_run(writer->db, path, sqlite_first_tables, err);
+	r = r < 0 ? r : sqlite_grow_first(writer, err);
 	r = r < 0 ? r : sqlite_run(writer->db, path, "COMMIT", err);
 	r = r < 0 ? r : prepare_all(writer, err);
 	if (r < 0) {
@@ -217,8 +218,7 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 		    struct err *err)
 {
 	sqlite3_stmt *put = writer->put_window;
-	const uint64_t figures[] = { report->events, report->discarded, report->lost_packets,
-				     report->bad_packets, report->late_events };
+	const uint64_t *lost = report->lost.of;
 	struct store_head head;
 	int r;
 
@@ -233,12 +233,13 @@ static int put_head(struct sqlite_writer *writer, const struct report *report,
 	} else {
 		(void)sqlite3_bind_null(put, 6);
 	}
-	for (int i = 0; i < 5; i++) {
-		(void)sqlite3_bind_int64(put, 7 + i, (int64_t)figures[i]);
-	}
+	sqlite_bind(put, 7, (int64_t)report->events, (int64_t)lost[LOSS_EVENTS],
+		    (int64_t)lost[LOSS_PACKETS], (int64_t)lost[LOSS_BAD_PACKETS],
+		    (int64_t)lost[LOSS_LATE]);
 	bind_text(put, 12, head.lists);
 	bind_text(put, 13, head.missing);
 	bind_text(put, 14, head.unknown);
+	sqlite_bind(put, 15, (int64_t)lost[LOSS_ANOMALIES], (int64_t)lost[LOSS_MISFITS]);
 	writer->rows++;
 	r = sqlite_step(writer->db, writer->path, put, err);
 	store_head_fini(&head);

@@ -243,7 +243,8 @@ const char sqlite_first_tables[] =
 	"CREATE TABLE IF NOT EXISTS windows(level INTEGER, begin INTEGER, trace INTEGER,"
 	" \"end\" INTEGER, complete INTEGER, lag_ns INTEGER, events INTEGER, discarded INTEGER,"
 	" lost_packets INTEGER, bad_packets INTEGER, late_events INTEGER, analyses TEXT,"
-	" missing TEXT, unknown TEXT, PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
+	" missing TEXT, unknown TEXT, anomalies INTEGER, misfits INTEGER,"
+	" PRIMARY KEY(level, begin, trace)) STRICT, WITHOUT ROWID;"
 	/* Those of one trace, next to a time. */
 	"CREATE INDEX IF NOT EXISTS windows_of_traces ON windows(trace, level, begin);"
 	/* Which analyses windows of one length have. */

@@ -22,7 +22,7 @@
 /* The columns of windows and threads, in the order of the tables. */
 #define SQLITE_WINDOWS                                                                             \
 	"level, begin, trace, \"end\", complete, lag_ns, events, discarded, lost_packets, "        \
-	"bad_packets, late_events, analyses, missing, unknown"
+	"bad_packets, late_events, analyses, missing, unknown, anomalies, misfits"
 #define SQLITE_THREADS                                                                             \
 	"level, begin, trace, tid, nth, was_tid, was_nth, is_reused, pid, comm, prio, container"
 

@@ -74,14 +74,15 @@ static void on_report(void *user, const struct report *report)
 {
 	struct engine_fixture *fixture = user;
 
-	*vec_push(&fixture->reports) = (struct seen_report){ .kind = report->kind,
-							     .begin = report->begin,
-							     .end = report->end,
-							     .events = report->events,
-							     .discarded = report->discarded,
-							     .lost_packets = report->lost_packets,
-							     .figures = hash_tables(report),
-							     .complete = report->complete };
+	*vec_push(&fixture->reports) =
+		(struct seen_report){ .kind = report->kind,
+				      .begin = report->begin,
+				      .end = report->end,
+				      .events = report->events,
+				      .discarded = report->lost.of[LOSS_EVENTS],
+				      .lost_packets = report->lost.of[LOSS_PACKETS],
+				      .figures = hash_tables(report),
+				      .complete = report->complete };
 }
 
 static void on_warning(void *user, const struct engine_warning *warning)

@@ -154,12 +154,13 @@ static void emit(void *user, const struct report *report)
 {
 	struct fixture *fixture = user;
 
-	*vec_push(&fixture->reports) = (struct fixture_report){ .kind = report->kind,
-								.begin = report->begin,
-								.end = report->end,
-								.events = report->events,
-								.late_events = report->late_events,
-								.complete = report->complete };
+	*vec_push(&fixture->reports) =
+		(struct fixture_report){ .kind = report->kind,
+					 .begin = report->begin,
+					 .end = report->end,
+					 .events = report->events,
+					 .late_events = report->lost.of[LOSS_LATE],
+					 .complete = report->complete };
 }
 
 static void submit(void *user, struct job *job)

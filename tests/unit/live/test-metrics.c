@@ -459,7 +459,8 @@ START_TEST(tells_what_it_does)
 	metrics_own_set(metrics, METRICS_RELAY_UP, "r:1", 1);
 	metrics_own_set(metrics, METRICS_RELAY_UP, "r:1", 0);
 	made_window(&made, 1);
-	made.report.lost_packets = 5;
+	made.report.lost =
+		(struct losses){ { [LOSS_PACKETS] = 5, [LOSS_ANOMALIES] = 3, [LOSS_MISFITS] = 2 } };
 	metrics_add(metrics, &trace, &made.report);
 	metrics_add(metrics, &trace, &made.report);
 	text = metrics_text(metrics, false, &len);
@@ -470,6 +471,9 @@ START_TEST(tells_what_it_does)
 	ck_assert_ptr_nonnull(strstr(text, "\nsillage_relay_up{relay=\"r:1\"} 0\n"));
 	ck_assert_ptr_nonnull(
 		strstr(text, "\nsillage_losses_total{host=\"h\",kind=\"lost_packets\"} 10\n"));
+	ck_assert_ptr_nonnull(
+		strstr(text, "\nsillage_losses_total{host=\"h\",kind=\"anomalies\"} 6\n"));
+	ck_assert_ptr_null(strstr(text, "kind=\"misfits\"")); /* they are anomalies */
 	free(text);
 	metrics_free(metrics);
 }

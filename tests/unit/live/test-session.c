@@ -74,12 +74,12 @@ static void on_report(void *user, const struct report *report)
 		char total[40];
 
 		(void)snprintf(total, sizeof(total), "total=%u", (unsigned int)report->events);
-		if (report->lost_packets > 0) {
+		if (report->lost.of[LOSS_PACKETS] > 0) {
 			(void)snprintf(total + strlen(total), sizeof(total) - strlen(total),
-				       ",%u lost", (unsigned int)report->lost_packets);
+				       ",%u lost", (unsigned int)report->lost.of[LOSS_PACKETS]);
 			/* What the tables say is what the report says. */
 			ck_assert_uint_eq(report->tables[0].rows[0].values[2],
-					  report->lost_packets);
+					  report->lost.of[LOSS_PACKETS]);
 		}
 		note(b, total);
 	}
