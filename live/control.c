@@ -20,9 +20,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/server/listener.h"
 #include "output/notice.h"
 #include "output/sink.h"
+#include "server/listener.h"
 
 struct control_client {
 	struct control *control;

@@ -21,9 +21,9 @@
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics/metrics.h"
-#include "live/server/repeat.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
+#include "server/repeat.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 
@@ -371,22 +371,6 @@ static void add_output(struct loop *loop, const struct sink *sink, void *state,
 	*vec_push(&loop->config->output->also) = output;
 }
 
-static int start_web(struct loop *loop, struct err *err)
-{
-	char host[URL_HOST_BYTES];
-	uint16_t port;
-	int r = url_split_listen("--web", loop->config->web, host, &port, err);
-
-	if (r == 0) {
-		loop->web = web_new(loop->base, host, port, loop->config->say, err);
-		r = loop->web ? 0 : -EIO;
-	}
-	if (r == 0) {
-		add_output(loop, &sink_web, loop->web, loop->config->output->display);
-	}
-	return r;
-}
-
 /* Starts the servers that others may connect to. */
 static int start_servers(struct loop *loop, struct err *err)
 {
@@ -409,8 +393,12 @@ static int start_servers(struct loop *loop, struct err *err)
 					trigger_name(actions_trigger(config->actions, i)), 0);
 		}
 	}
-	if (config->web && start_web(loop, err) < 0) {
-		return -EIO;
+	if (config->web) {
+		loop->web = web_new(loop->base, config->web, config->say, err);
+		if (!loop->web) {
+			return -EIO;
+		}
+		add_output(loop, &sink_web, loop->web, config->output->display);
 	}
 	if (config->control) {
 		loop->control =

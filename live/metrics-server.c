@@ -12,8 +12,7 @@
 #include "base/mem.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
-#include "live/server/server.h"
-#include "relay/url.h"
+#include "server/server.h"
 
 struct metrics_server {
 	struct server *server;
@@ -59,23 +58,23 @@ static void on_request(struct evhttp_request *request, void *arg)
 	if (path && strcmp(path, "/metrics") == 0) {
 		send_metrics(arg, request);
 	} else {
-		evhttp_send_error(request, HTTP_NOTFOUND, "only /metrics exists");
+		server_refuse(request, HTTP_NOTFOUND, "only /metrics exists");
 	}
 }
 
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
 					  const struct metrics *metrics, struct err *err)
 {
-	struct metrics_server *server;
-	char host[URL_HOST_BYTES];
-	uint16_t port = 0;
+	struct metrics_server *server = mem_alloc(sizeof(*server));
+	const struct server_config config = {
+		.name = "--metrics",
+		.address = address,
+		.on_request = on_request,
+		.user = server,
+	};
 
-	if (url_split_listen("--metrics", address, host, &port, err) < 0) {
-		return NULL;
-	}
-	server = mem_alloc(sizeof(*server));
 	server->metrics = metrics;
-	server->server = server_new(base, "--metrics", host, port, on_request, server, err);
+	server->server = server_new(base, &config, err);
 	if (!server->server) {
 		metrics_server_free(server);
 		return NULL;

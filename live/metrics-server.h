@@ -2,7 +2,7 @@
  * metrics-server: serves metrics over HTTP.
  *
  * GET /metrics gets the text format 0.0.4, OpenMetrics 1.0.0 or protobuf, whichever the client
- * prefers; all other paths get 404.  What clients may do is bounded (live/server/server.h).
+ * prefers; all other paths get 404.  What clients may do is bounded (server/server.h).
  */
 #pragma once
 
@@ -12,8 +12,8 @@ struct event_base;
 struct metrics;
 struct metrics_server;
 
-/* Listens on "[HOST]:PORT" (HOST empty: loopback; "[::1]:9100").  NULL with the reason.  @metrics
- * must outlive the server. */
+/* Listens on [HOST]:PORT (server/address.h).  NULL with the reason.  @metrics must outlive the
+ * server. */
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
 					  const struct metrics *metrics, struct err *err);
 void metrics_server_free(struct metrics_server *server); /* NULL is fine */

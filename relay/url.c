@@ -160,25 +160,3 @@ bool url_matches(const struct url *url, const char *host, const char *session)
 	return (!url->target || fnmatch(url->target, host, 0) == 0) &&
 	       (!url->session || fnmatch(url->session, session, 0) == 0);
 }
-
-int url_split_listen(const char *option, const char *address, char host[URL_HOST_BYTES],
-		     uint16_t *ret_port, struct err *err)
-{
-	const char *colon = strrchr(address, ':');
-	size_t len = colon ? (size_t)(colon - address) : 0;
-	char *past;
-	unsigned long port = colon ? strtoul(colon + 1, &past, 10) : 0;
-
-	if (!colon || colon[1] < '0' || colon[1] > '9' || *past || port > UINT16_MAX ||
-	    len >= URL_HOST_BYTES) {
-		return err_raise(err, -EINVAL, "%s: \"%s\" is not [HOST]:PORT", option, address);
-	}
-	if (len >= 2 && address[0] == '[' && address[len - 1] == ']') {
-		address++;
-		len -= 2;
-	}
-	(void)snprintf(host, URL_HOST_BYTES, "%.*s", len > 0 ? (int)len : 9,
-		       len > 0 ? address : "127.0.0.1");
-	*ret_port = (uint16_t)port;
-	return 0;
-}

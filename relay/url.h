@@ -27,9 +27,4 @@ int url_parse(const char *text, struct url *ret_url, struct err *err);
 void url_fini(struct url *url);
 /* Whether @text begins like a URL of a relay, as no path does. */
 bool url_is_one(const char *text);
-/* Splits "[HOST]:PORT", the value of @option, to listen on: brackets around an IPv6 address;
- * without a host it is loopback.  -EINVAL with the reason. */
-#define URL_HOST_BYTES 256
-int url_split_listen(const char *option, const char *address, char host[URL_HOST_BYTES],
-		     uint16_t *ret_port, struct err *err);
 bool url_matches(const struct url *url, const char *host, const char *session);

@@ -269,10 +269,15 @@ function follow() {
 	source.onerror = () => {
 		link.textContent = 'no connection; trying again';
 		link.className = 'lost';
-		if (source.readyState === EventSource.CLOSED) { // refused: there are too many viewers
+		if (source.readyState === EventSource.CLOSED) { // refused
 			setTimeout(follow, 5000);
 		}
 	};
+	on('away', () => { // by itself it would come back, in the place of another one
+		source.close();
+		link.textContent = 'this page gave way to another one; reload it to go on';
+		link.className = 'lost';
+	});
 	on('window', onWindow);
 	on('trigger', onTrigger);
 	on('capture', onCapture);

@@ -23,9 +23,9 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/units.h"
-#include "live/server/repeat.h"
-#include "live/server/server.h"
 #include "live/web/web-state.h"
+#include "server/repeat.h"
+#include "server/server.h"
 
 /* Only what this server has, and nothing written into the page runs. */
 #define PAGE_POLICY                                                                                \
@@ -59,7 +59,6 @@ struct web_server {
 	const struct web *web;
 	struct event *timer; /* pending while a viewer lacks items */
 	VEC(struct web_viewer *) viewers;
-	bool is_loopback;
 	struct told told[FATES];
 };
 
@@ -228,16 +227,6 @@ static void add_headers(struct evhttp_request *request, const char *type, const 
 	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
 }
 
-static void refuse(struct evhttp_request *request, int status, const char *why)
-{
-	struct evbuffer *body = evbuffer_new();
-
-	(void)evbuffer_add_printf(body, "%s\n", why);
-	add_headers(request, "text/plain; charset=utf-8", PAGE_POLICY);
-	evhttp_send_reply(request, status, NULL, body);
-	evbuffer_free(body);
-}
-
 static void send_text(struct evhttp_request *request, const char *type, const unsigned char *text)
 {
 	struct evbuffer *body = evbuffer_new();
@@ -258,18 +247,15 @@ static void send_events(struct web_server *server, struct evhttp_request *reques
 	struct web_viewer *viewer;
 
 	if (evhttp_request_get_command(request) != EVHTTP_REQ_GET) {
-		refuse(request, HTTP_BADMETHOD, "only GET");
-		return;
-	}
-	if (server->viewers.count >= WEB_VIEWERS_MAX) {
-		refuse(request, HTTP_SERVUNAVAIL, "there are as many viewers as there may be");
+		server_refuse(request, HTTP_BADMETHOD, "only GET");
 		return;
 	}
 	viewer = mem_alloc(sizeof(*viewer));
 	viewer->server = server;
 	viewer->request = request;
+	/* An older one may give way, which is heard of by on_close(). */
+	server_keep(server->server, request, "event: away\ndata: {}\n\n", on_close, viewer);
 	*vec_push(&server->viewers) = viewer;
-	server_keep(server->server, request, on_close, viewer);
 	/* It says nothing more, and what it says all the same is not kept.  If nothing comes that
 	 * it lacks, the time of libevent holds. */
 	bufferevent_setwatermark(buffer, EV_READ, 0, SERVER_HEADERS_MAX);
@@ -303,8 +289,9 @@ static void send_capture(const struct web *web, struct evhttp_request *request, 
 	struct stat found;
 
 	if (fd < 0 || fstat(fd, &found) < 0 || !S_ISREG(found.st_mode) || found.st_size == 0) {
-		refuse(request, HTTP_NOTFOUND,
-		       path ? "the report is gone" : "no capture of this run has a report of it");
+		server_refuse(request, HTTP_NOTFOUND,
+			      path ? "the report is gone"
+				   : "no capture of this run has a report of it");
 		if (fd >= 0) {
 			(void)close(fd);
 		}
@@ -312,29 +299,12 @@ static void send_capture(const struct web *web, struct evhttp_request *request, 
 	}
 	body = evbuffer_new();
 	if (evbuffer_add_file(body, fd, 0, found.st_size) < 0) {
-		refuse(request, HTTP_INTERNAL, "the report cannot be read");
+		server_refuse(request, HTTP_INTERNAL, "the report cannot be read");
 	} else {
 		add_headers(request, "text/html; charset=utf-8", REPORT_POLICY);
 		evhttp_send_reply(request, HTTP_OK, NULL, body);
 	}
 	evbuffer_free(body);
-}
-
-/* A page of another site whose name is made to lead here (DNS rebinding) still says that name. */
-static bool is_for_us(const struct web_server *server, struct evhttp_request *request)
-{
-	static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
-	const char *host = evhttp_find_header(evhttp_request_get_input_headers(request), "Host");
-
-	for (size_t i = 0; host && i < ARRAY_COUNT(names); i++) {
-		size_t len = strlen(names[i]);
-
-		if (strncasecmp(host, names[i], len) == 0 &&
-		    (host[len] == '\0' || host[len] == ':')) {
-			return true;
-		}
-	}
-	return !server->is_loopback;
 }
 
 static void on_request(struct evhttp_request *request, void *arg)
@@ -352,10 +322,6 @@ static void on_request(struct evhttp_request *request, void *arg)
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
 	const char *path = uri ? evhttp_uri_get_path(uri) : NULL;
 
-	if (!is_for_us(server, request)) {
-		refuse(request, 403, "this is served to localhost only");
-		return;
-	}
 	for (size_t i = 0; path && i < ARRAY_COUNT(files); i++) {
 		if (strcmp(path, files[i].path) == 0) {
 			send_text(request, files[i].type, files[i].text);
@@ -367,22 +333,26 @@ static void on_request(struct evhttp_request *request, void *arg)
 	} else if (path && strncmp(path, capture, strlen(capture)) == 0) {
 		send_capture(server->web, request, path + strlen(capture));
 	} else {
-		refuse(request, HTTP_NOTFOUND, "there is nothing here; the page is /");
+		server_refuse(request, HTTP_NOTFOUND, "there is nothing here; the page is /");
 	}
 }
 
 /* ---- the server ---- */
 
-struct web_server *web_server_new(struct event_base *base, const char *host, uint16_t port,
+struct web_server *web_server_new(struct event_base *base, const char *address,
 				  const struct web *web, struct err *err)
 {
 	struct web_server *server = mem_alloc(sizeof(*server));
+	const struct server_config config = {
+		.name = "--web",
+		.address = address,
+		.on_request = on_request,
+		.user = server,
+	};
 
 	server->web = web;
-	server->is_loopback = strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
-			      strcasecmp(host, "localhost") == 0;
 	server->timer = event_new(base, -1, 0, on_timer, server);
-	server->server = server_new(base, "--web", host, port, on_request, server, err);
+	server->server = server_new(base, &config, err);
 	if (!server->server) {
 		web_server_free(server);
 		return NULL;

@@ -192,13 +192,12 @@ const struct sink sink_web = {
 	.capture = on_capture,
 };
 
-struct web *web_new(struct event_base *base, const char *host, uint16_t port, web_say *say,
-		    struct err *err)
+struct web *web_new(struct event_base *base, const char *address, web_say *say, struct err *err)
 {
 	struct web *web = mem_alloc(sizeof(*web));
 
 	web->say = say;
-	web->server = web_server_new(base, host, port, web, err);
+	web->server = web_server_new(base, address, web, err);
 	if (!web->server) {
 		web_free(web);
 		return NULL;

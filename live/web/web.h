@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "base/err.h"
 
 struct event_base;
@@ -22,9 +20,8 @@ struct web;
 
 typedef void web_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Listens there; @say tells what viewers do.  NULL with the reason. */
-struct web *web_new(struct event_base *base, const char *host, uint16_t port, web_say *say,
-		    struct err *err);
+/* Listens on [HOST]:PORT (server/address.h); @say tells what viewers do.  NULL with the reason. */
+struct web *web_new(struct event_base *base, const char *address, web_say *say, struct err *err);
 void web_free(struct web *web);
 
 /* Takes windows, traces that come and go, triggers and captures; the state is a struct web.  The

@@ -124,8 +124,9 @@
 #define VIEW_BYTES_MAX ((size_t)256 << 20)
 
 /* HTTP servers: bytes of a request, and seconds for all of it; connections at once, where the limit
- * of descriptors allows it; those that the kernel may hold ready, and how long it holds them when
- * there are no descriptors; between two lines of one kind, and kinds of lines of libevent. */
+ * of descriptors allows it (half of them may be answers without an end); those that the kernel may
+ * hold ready, and how long it holds them when there are no descriptors; between two lines of one
+ * kind, and kinds of lines of libevent. */
 #define SERVER_HEADERS_MAX     8192
 #define SERVER_REQUEST_S       10
 #define SERVER_CONNECTIONS_MAX 64
@@ -145,11 +146,10 @@
 #define METRICS_NAMES_SHOWN      40
 #define METRICS_SMALL_SERIES     300
 
-/* --web: viewers at once; bytes that wait for one of them, here and in the kernel, after which it
+/* --web: bytes that wait for one of them, here and in the kernel, after which it
  * gets the newest state only; seconds after which one that takes nothing is left; how often viewers
  * get what is new; rows of each list, and CPUs; traces and notices that a new viewer gets; reports
  * that can be opened. */
-#define WEB_VIEWERS_MAX 32
 #define WEB_PENDING_MAX (256 << 10)
 #define WEB_KERNEL_MAX  (64 << 10) /* the kernel doubles it */
 #define WEB_STUCK_S     10

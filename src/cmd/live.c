@@ -21,6 +21,7 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "run/storing.h"
+#include "server/address.h"
 #include "store/store.h"
 #include "trigger/actions.h"
 
@@ -232,10 +233,9 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 /* An address that is no address is wrong usage, before anything begins. */
 static int check_listen(const char *option, const char *address, struct err *err)
 {
-	char host[URL_HOST_BYTES];
-	uint16_t port;
+	struct address parsed;
 
-	return address ? url_split_listen(option, address, host, &port, err) : 0;
+	return address ? address_parse(option, address, &parsed, err) : 0;
 }
 
 int live_follow(const struct options *options, const char **args, const struct live_screen *screen)

@@ -8,9 +8,10 @@
  * evhttp shows no connection before its first request.  It lets us make the bufferevent of one, and
  * makes itself the owner of its callbacks: look() finds the connection there, once evhttp has it.
  */
-#include "live/server/server.h"
+#include "server/server.h"
 
 #include <assert.h>
+#include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -23,8 +24,9 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "base/vec.h"
-#include "live/server/listener.h"
-#include "live/server/repeat.h"
+#include "server/address.h"
+#include "server/listener.h"
+#include "server/repeat.h"
 
 enum server_link_state { LINK_ASKS, LINK_IS_ANSWERED, LINK_IS_KEPT };
 
@@ -35,20 +37,24 @@ struct server_link {
 	struct evhttp_connection *connection; /* NULL: fresh */
 	enum server_link_state state;
 	uint64_t since_ns; /* monotonic: it is in this state */
+	/* What is kept: */
+	struct evhttp_request *request;
+	const char *last;
 	server_close_fn *on_close;
 	void *user;
 };
 
 struct server {
+	struct server_config config; /* its address is in `address` */
+	struct address address;
+	bool is_loopback;
 	struct evhttp *http;
-	struct listener *listener;
+	struct listener *listeners[ADDRESS_SOCKETS_MAX];
+	size_t listener_count;
 	struct event *look, *timer;
-	const char *name;
-	server_request_fn *on_request;
-	void *user;
 	VEC(struct server_link *) links;
-	size_t most;
-	struct repeat slow, crowded;
+	size_t most, most_kept; /* connections; answers without an end */
+	struct repeat slow, crowded, gave_way;
 };
 
 /* ---- connections ---- */
@@ -113,7 +119,7 @@ static void make_room(struct server *server)
 			return;
 		}
 		repeat_say(&server->crowded, "%s: there are %zu connections: the oldest is closed",
-			   server->name, server->most);
+			   server->config.name, server->most);
 		evhttp_connection_free(server->links.at[oldest]->connection);
 	}
 }
@@ -156,8 +162,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 		if (link->connection && link->state == LINK_ASKS &&
 		    now - link->since_ns >= SERVER_REQUEST_S * NS_PER_S) {
-			repeat_say(&server->slow, "%s: no whole request within %d s", server->name,
-				   SERVER_REQUEST_S);
+			repeat_say(&server->slow, "%s: no whole request within %d s",
+				   server->config.name, SERVER_REQUEST_S);
 			evhttp_connection_free(link->connection);
 		}
 	}
@@ -213,19 +219,112 @@ static void on_request(struct evhttp_request *request, void *arg)
 
 	set_state(link, LINK_IS_ANSWERED);
 	evhttp_request_set_on_complete_cb(request, on_answered, link);
-	server->on_request(request, server->user);
+	if (server->is_loopback &&
+	    !address_is_asked_for(
+		    &server->address,
+		    evhttp_find_header(evhttp_request_get_input_headers(request), "Host"))) {
+		server_refuse(request, 403, "this is served to localhost only");
+		return;
+	}
+	server->config.on_request(request, server->config.user);
 }
 
-void server_keep(struct server *server, struct evhttp_request *request, server_close_fn *on_closed,
-		 void *user)
-{
-	struct server_link *link = link_of(server, request);
+/* ---- answers without an end ---- */
 
-	assert(link->state == LINK_IS_ANSWERED);
+static const char *peer_of(const struct server_link *link)
+{
+	char *address = NULL;
+	ev_uint16_t port = 0;
+
+	evhttp_connection_get_peer(link->connection, &address, &port);
+	return address ? address : "";
+}
+
+static size_t kept_of(const struct server *server, const char *peer)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < server->links.count; i++) {
+		const struct server_link *link = server->links.at[i];
+
+		count += link->state == LINK_IS_KEPT && strcmp(peer_of(link), peer) == 0;
+	}
+	return count;
+}
+
+/* Of the peer that has most, the oldest; NULL: there is none, or room for one more. */
+static struct server_link *last_of_crowd(const struct server *server)
+{
+	struct server_link *found = NULL;
+	size_t of_found = 0, all = 0;
+
+	for (size_t i = 0; i < server->links.count; i++) {
+		struct server_link *link = server->links.at[i];
+		size_t of_link;
+
+		if (link->state != LINK_IS_KEPT) {
+			continue;
+		}
+		all++;
+		of_link = kept_of(server, peer_of(link));
+		if (!found || of_link > of_found ||
+		    (of_link == of_found && link->since_ns < found->since_ns)) {
+			found = link;
+			of_found = of_link;
+		}
+	}
+	return all < server->most_kept ? NULL : found;
+}
+
+/* Its owner has let it go: the answer ends as any other. */
+static void give_way(struct server_link *link)
+{
+	struct evhttp_request *request = link->request;
+	struct evbuffer *last = evbuffer_new();
+
+	assert(link->state == LINK_IS_KEPT);
+	link->on_close(link->connection, link->user);
+	link->on_close = NULL;
+	(void)evbuffer_add(last, link->last, strlen(link->last));
+	set_state(link, LINK_IS_ANSWERED);
+	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	evhttp_send_reply_chunk(request, last);
+	evhttp_send_reply_end(request);
+	evbuffer_free(last);
+}
+
+void server_keep(struct server *server, struct evhttp_request *request, const char *last,
+		 server_close_fn *on_closed, void *user)
+{
+	struct server_link *link = link_of(server, request), *other = last_of_crowd(server);
+
+	assert(link->state == LINK_IS_ANSWERED && link != other);
+	if (other) {
+		repeat_say(&server->gave_way,
+			   "%s: %zu look: the oldest on %s has to give way to one on %s",
+			   server->config.name, server->most_kept, peer_of(other), peer_of(link));
+		give_way(other);
+	}
 	evhttp_request_set_on_complete_cb(request, NULL, NULL);
+	link->request = request;
+	link->last = last;
 	link->on_close = on_closed;
 	link->user = user;
 	set_state(link, LINK_IS_KEPT);
+}
+
+void server_refuse(struct evhttp_request *request, int status, const char *why)
+{
+	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+	struct evbuffer *body = evbuffer_new();
+
+	(void)evbuffer_add_printf(body, "%s\n", why);
+	(void)evhttp_add_header(headers, "Content-Type", "text/plain; charset=utf-8");
+	(void)evhttp_add_header(headers, "Content-Security-Policy", "default-src 'none'");
+	(void)evhttp_add_header(headers, "X-Content-Type-Options", "nosniff");
+	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
+	evhttp_send_reply(request, status, NULL, body);
+	evbuffer_free(body);
 }
 
 /* ---- the server ---- */
@@ -241,23 +340,9 @@ static size_t most_connections(void)
 	return share > 0 ? share : 1;
 }
 
-struct server *server_new(struct event_base *base, const char *name, const char *host,
-			  uint16_t port, server_request_fn *on_request_of, void *user,
-			  struct err *err)
+static void start_http(struct server *server, struct event_base *base,
+		       const struct address_sockets *sockets)
 {
-	int fd = listener_bind(name, host, port, err);
-	struct server *server;
-
-	if (fd < 0) {
-		return NULL;
-	}
-	server = mem_alloc(sizeof(*server));
-	server->name = name;
-	server->on_request = on_request_of;
-	server->user = user;
-	server->most = most_connections();
-	server->look = event_new(base, -1, 0, on_look, server);
-	server->timer = event_new(base, -1, 0, on_timer, server);
 	server->http = evhttp_new(base);
 	evhttp_set_allowed_methods(server->http, EVHTTP_REQ_GET | EVHTTP_REQ_HEAD);
 	evhttp_set_max_headers_size(server->http, SERVER_HEADERS_MAX);
@@ -265,8 +350,36 @@ struct server *server_new(struct event_base *base, const char *name, const char 
 	evhttp_set_timeout(server->http, SERVER_REQUEST_S);
 	evhttp_set_bevcb(server->http, on_accept, server);
 	evhttp_set_gencb(server->http, on_request, server);
-	server->listener = listener_new(base, fd, name, NULL, NULL);
-	(void)evhttp_bind_listener(server->http, listener_lend(server->listener));
+	for (size_t i = 0; i < sockets->count; i++) {
+		struct listener *listener =
+			listener_new(base, sockets->fds[i], server->config.name, NULL, NULL);
+
+		(void)evhttp_bind_listener(server->http, listener_lend(listener));
+		server->listeners[server->listener_count++] = listener;
+	}
+}
+
+struct server *server_new(struct event_base *base, const struct server_config *config,
+			  struct err *err)
+{
+	struct address_sockets sockets;
+	struct address address;
+	struct server *server;
+
+	if (address_parse(config->name, config->address, &address, err) < 0 ||
+	    address_listen(config->name, &address, false, &sockets, err) < 0) {
+		return NULL;
+	}
+	server = mem_alloc(sizeof(*server));
+	server->config = *config;
+	server->config.address = NULL; /* it need not live on */
+	server->address = address;
+	server->is_loopback = sockets.is_loopback;
+	server->most = most_connections();
+	server->most_kept = server->most > 1 ? server->most / 2 : 1;
+	server->look = event_new(base, -1, 0, on_look, server);
+	server->timer = event_new(base, -1, 0, on_timer, server);
+	start_http(server, base, &sockets);
 	return server;
 }
 
@@ -276,7 +389,9 @@ void server_free(struct server *server)
 		return;
 	}
 	look(server);
-	listener_free(server->listener);
+	for (size_t i = 0; i < server->listener_count; i++) {
+		listener_free(server->listeners[i]);
+	}
 	evhttp_free(server->http); /* closes all connections */
 	assert(server->links.count == 0);
 	vec_fini(&server->links);

@@ -1,10 +1,15 @@
 /*
  * server: HTTP for those who look: the page and the metrics.
  *
+ * A server that only programs of this host can reach answers those who ask for loopback, or for the
+ * host as it was given (address.h).
+ *
  * What libevent does not bound is bounded here, for whoever connects may be anybody on the host:
  *
  *     connections    SERVER_CONNECTIONS_MAX, and an eighth of the descriptors at most: then the
  *                    one that has been without a whole request for longest has to go
+ *     answers        half of that without an end: then the oldest of the peer that has most gives
+ *                    way, so that nobody is kept out by others
  *     a request      SERVER_HEADERS_MAX bytes, and all of it within SERVER_REQUEST_S
  *     descriptors    see listener.h
  *     messages       one a minute of each kind (repeat.h)
@@ -12,8 +17,6 @@
  * Everything runs in the thread of the event loop.
  */
 #pragma once
-
-#include <stdint.h>
 
 #include "base/err.h"
 
@@ -25,13 +28,22 @@ struct server;
 typedef void server_request_fn(struct evhttp_request *request, void *user);
 typedef void server_close_fn(struct evhttp_connection *connection, void *user);
 
-/* Serves requests of GET and HEAD.  @name: the option, for messages.  NULL with the reason. */
-struct server *server_new(struct event_base *base, const char *name, const char *host,
-			  uint16_t port, server_request_fn *on_request, void *user,
+struct server_config {
+	const char *name;    /* the option, for messages; it must outlive the server */
+	const char *address; /* [HOST]:PORT, see address.h */
+	server_request_fn *on_request;
+	void *user;
+};
+
+/* Serves requests of GET and HEAD.  NULL with the reason. */
+struct server *server_new(struct event_base *base, const struct server_config *config,
 			  struct err *err);
 void server_free(struct server *server); /* closes all connections; NULL is fine */
 
+/* Answers with @status and a line of text. */
+void server_refuse(struct evhttp_request *request, int status, const char *why);
+
 /* The answer to this request has no end: its connection stays as long as its owner wants, who is
- * told before it is freed. */
-void server_keep(struct server *server, struct evhttp_request *request, server_close_fn *on_close,
-		 void *user);
+ * told before it is freed, or gives way: then @last, a string that must outlive it, ends it. */
+void server_keep(struct server *server, struct evhttp_request *request, const char *last,
+		 server_close_fn *on_close, void *user);

@@ -8,9 +8,6 @@
 #pragma once
 
 #include <event2/listener.h>
-#include <stdint.h>
-
-#include "base/err.h"
 
 struct listener;
 
@@ -18,8 +15,6 @@ struct listener;
  * it must outlive the listener. */
 struct listener *listener_new(struct event_base *base, evutil_socket_t fd, const char *name,
 			      evconnlistener_cb on_accept, void *user);
-/* A descriptor that listens on the first address of the host; or -errno with the reason. */
-int listener_bind(const char *name, const char *host, uint16_t port, struct err *err);
 void listener_free(struct listener *listener); /* closes the socket; NULL is fine */
 
 /* Lends the socket to evhttp_bind_listener(), which sets a function of its own and frees it at its

@@ -1,21 +1,16 @@
 /*
  * listener: see listener.h.
  */
-#include "live/server/listener.h"
+#include "server/listener.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <event2/event.h>
-#include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "live/server/repeat.h"
+#include "server/repeat.h"
 
 struct listener {
 	struct listener *next;
@@ -100,42 +95,4 @@ struct evconnlistener *listener_lend(struct listener *listener)
 	assert(!listener->is_lent);
 	listener->is_lent = true;
 	return listener->own;
-}
-
-static int bind_to(const struct addrinfo *address)
-{
-	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int on = 1, why;
-
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-	    bind(fd, address->ai_addr, address->ai_addrlen) == 0 &&
-	    listen(fd, SERVER_BACKLOG) == 0) {
-		return fd;
-	}
-	why = errno;
-	if (fd >= 0) {
-		(void)close(fd);
-	}
-	return -why;
-}
-
-int listener_bind(const char *name, const char *host, uint16_t port, struct err *err)
-{
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-					.ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL;
-	char number[8];
-	int r, fd;
-
-	(void)snprintf(number, sizeof(number), "%u", port);
-	r = getaddrinfo(host, number, &hints, &found);
-	if (r != 0) {
-		return err_raise(err, -EINVAL, "%s: cannot listen on %s port %u: %s", name, host,
-				 port, gai_strerror(r));
-	}
-	fd = bind_to(found);
-	freeaddrinfo(found);
-	return fd >= 0 ? fd
-		       : err_raise(err, fd, "%s: cannot listen on %s port %u: %s", name, host, port,
-				   strerror(-fd));
 }

@@ -1,7 +1,7 @@
 /*
  * repeat: see repeat.h.
  */
-#include "live/server/repeat.h"
+#include "server/repeat.h"
 
 #include <event2/event.h>
 #include <stdarg.h>

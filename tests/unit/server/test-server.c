@@ -1,0 +1,223 @@
+/*
+ * server: lines that are said once a minute, where servers listen, and whom they answer.
+ */
+#include <errno.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "server/address.h"
+#include "server/repeat.h"
+#include "suites.h"
+
+static char said[4][200];
+static size_t said_count;
+
+__attribute__((format(printf, 1, 2))) static void on_line(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(said[said_count++ % 4], sizeof(said[0]), fmt, args);
+	va_end(args);
+}
+
+START_TEST(says_once_a_minute)
+{
+	struct repeat repeat = { .count = 0 };
+
+	said_count = 0;
+	repeat_say_to(on_line);
+	for (int i = 0; i < 1000; i++) {
+		repeat_say(&repeat, "number %d", i);
+	}
+	ck_assert_uint_eq(said_count, 1);
+	ck_assert_str_eq(said[0], "number 0");
+	ck_assert_uint_eq(repeat_take(&repeat, false), 0);
+	repeat.said_ns = 1; /* long ago */
+	repeat_say(&repeat, "again");
+	ck_assert_str_eq(said[1], "again (1000 times)");
+	repeat_say(&repeat, "once more");
+	ck_assert_uint_eq(repeat_take(&repeat, true), 1); /* the end does not wait */
+	ck_assert_uint_eq(repeat_take(&repeat, true), 0);
+	ck_assert_uint_eq(said_count, 2);
+	repeat_say_to(NULL);
+}
+END_TEST
+
+START_TEST(is_silent_without_a_speaker)
+{
+	struct repeat repeat = { .count = 0 };
+
+	said_count = 0;
+	repeat_say(&repeat, "nobody hears it");
+	ck_assert_uint_eq(said_count, 0);
+}
+END_TEST
+
+static const struct {
+	const char *address, *why;
+} unheard[] = {
+	{ "192.0.2.1:1", "--x: cannot listen on 192.0.2.1 port 1: " },
+	{ "[2001:db8::1]:1", "--x: cannot listen on 2001:db8::1 port 1: " },
+	{ "host.invalid:80", "--x: cannot listen on host.invalid port 80: " },
+};
+
+START_TEST(says_why_not)
+{
+	struct address_sockets sockets;
+	struct address address;
+	struct err err;
+
+	ck_assert_int_eq(address_parse("--x", unheard[_i].address, &address, &err), 0);
+	ck_assert_int_lt(address_listen("--x", &address, false, &sockets, &err), 0);
+	ck_assert(strncmp(err.text, unheard[_i].why, strlen(unheard[_i].why)) == 0);
+	ck_assert_uint_gt(strlen(err.text), strlen(unheard[_i].why)); /* there is a reason */
+}
+END_TEST
+
+static const char *const no_addresses[] = { "",     "x",       "80",   "x:", "x:y",
+					    "x:1y", "x:65536", "x:-1", ":0", "x: 1" };
+
+START_TEST(knows_an_address)
+{
+	struct address address;
+	struct err err;
+
+	ck_assert_int_eq(address_parse("--x", no_addresses[_i], &address, &err), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(err.text, "is not [HOST]:PORT"));
+}
+END_TEST
+
+/* At the first port that is free of some. */
+static void listen_somewhere(const char *host, bool loopback_only, struct address_sockets *sockets)
+{
+	struct address address;
+	struct err err;
+	char text[64];
+	int r = -EADDRINUSE;
+
+	for (unsigned int port = 18000 + (unsigned int)getpid() % 1000; r == -EADDRINUSE; port++) {
+		(void)snprintf(text, sizeof(text), "%s:%u", host, port);
+		ck_assert_int_eq(address_parse("--x", text, &address, &err), 0);
+		r = address_listen("--x", &address, loopback_only, sockets, &err);
+	}
+	ck_assert_msg(r == 0, "%s: %s", host, err.text);
+}
+
+static const struct {
+	const char *host;
+	bool is_loopback;
+	size_t least;
+} heard[] = {
+	{ "", true, 1 },          { "localhost", true, 1 }, { "127.0.0.1", true, 1 },
+	{ "127.1.2.3", true, 1 }, { "0.0.0.0", false, 1 },
+};
+
+START_TEST(listens)
+{
+	struct address_sockets sockets;
+	bool has_four = false;
+
+	listen_somewhere(heard[_i].host, false, &sockets);
+	ck_assert(sockets.is_loopback == heard[_i].is_loopback);
+	ck_assert_uint_ge(sockets.count, heard[_i].least);
+	for (size_t i = 0; i < sockets.count; i++) {
+		struct sockaddr_storage own;
+		socklen_t len = sizeof(own);
+
+		ck_assert_int_eq(getsockname(sockets.fds[i], (struct sockaddr *)&own, &len), 0);
+		has_four |= own.ss_family == AF_INET;
+		(void)close(sockets.fds[i]);
+	}
+	ck_assert(has_four);
+}
+END_TEST
+
+/* Where there is IPv6, both are had, or neither. */
+START_TEST(both_loopbacks)
+{
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+	socklen_t len = sizeof(six);
+	struct address_sockets sockets;
+	struct address address = { .host = "" };
+	struct err err;
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&six, sizeof(six)) < 0) {
+		return; /* there is none here */
+	}
+	(void)listen(fd, 1);
+	ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&six, &len), 0);
+	address.port = ntohs(six.sin6_port);
+	ck_assert_int_eq(address_listen("--x", &address, true, &sockets, &err), -EADDRINUSE);
+	ck_assert_ptr_nonnull(strstr(err.text, "cannot listen on ::1 port "));
+	(void)close(fd);
+	listen_somewhere("", true, &sockets);
+	ck_assert_uint_eq(sockets.count, 2);
+	(void)close(sockets.fds[0]);
+	(void)close(sockets.fds[1]);
+	address = (struct address){ .host = "::", .port = 18000 };
+	ck_assert_int_eq(address_listen("--x", &address, true, &sockets, &err), -EPERM);
+}
+END_TEST
+
+static const struct {
+	const char *host, *asked;
+	bool is_ours;
+} hosts[] = {
+	{ "", NULL, false },
+	{ "", "", false },
+	{ "", "localhost", true },
+	{ "", "LocalHost:80", true },
+	{ "", "localhost:", true },
+	{ "", "localhost:80x", false },
+	{ "", "localhost.evil.example", false },
+	{ "", "evil.example", false },
+	{ "", "127.0.0.1", true },
+	{ "", "127.9.9.9:65535", true },
+	{ "", "127.0.0.1.evil.example", false },
+	{ "", "128.0.0.1", false },
+	{ "", "127.1", false },
+	{ "", "[::1]:80", true },
+	{ "", "[::1", false },
+	{ "", "[::1]x", false },
+	{ "", "[::2]", false },
+	{ "", "::1", false },
+	{ "", ":80", false },
+	{ "here.example", "HERE.example:80", true },
+	{ "here.example", "localhost", true },
+	{ "here.example", "there.example", false },
+};
+
+START_TEST(knows_who_is_asked_for)
+{
+	struct address address = { .port = 80 };
+
+	(void)snprintf(address.host, sizeof(address.host), "%s", hosts[_i].host);
+	ck_assert_msg(address_is_asked_for(&address, hosts[_i].asked) == hosts[_i].is_ours,
+		      "%s, asked for %s", hosts[_i].host,
+		      hosts[_i].asked ? hosts[_i].asked : "nobody");
+}
+END_TEST
+
+Suite *suite_server(void)
+{
+	Suite *suite = suite_create("server");
+	TCase *tcase = tcase_create("server");
+
+	tcase_add_test(tcase, says_once_a_minute);
+	tcase_add_test(tcase, is_silent_without_a_speaker);
+	tcase_add_loop_test(tcase, says_why_not, 0, ARRAY_COUNT(unheard));
+	tcase_add_loop_test(tcase, knows_an_address, 0, ARRAY_COUNT(no_addresses));
+	tcase_add_loop_test(tcase, listens, 0, ARRAY_COUNT(heard));
+	tcase_add_test(tcase, both_loopbacks);
+	tcase_add_loop_test(tcase, knows_who_is_asked_for, 0, ARRAY_COUNT(hosts));
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
