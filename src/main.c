@@ -18,6 +18,7 @@
 #include "cmd/cmd.h"
 #include "output/sinks/json.h"
 #include "run/say.h"
+#include "store/clickhouse/clickhouse-url.h"
 #include "store/rows/schema.h"
 #include "version.h"
 
@@ -177,6 +178,7 @@ int main(int argc, char **argv)
 	const struct command *command = name ? find(name) : NULL;
 	int status;
 
+	clickhouse_url_take_password();
 	(void)setlocale(LC_CTYPE, "");
 	raise_file_limit();
 	(void)signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like others */

@@ -107,6 +107,39 @@ def check_full_spool(sillage, trace, scratch):
     print('ok a full disk of the spool: %d windows, %d spooled, %d lost' % (closed, spooled, lost))
 
 
+def check_secrets(sillage, trace, scratch):
+    """A spool is for its owner alone, in folders that are; programs that are started have no password of a store."""
+    tools, seen = os.path.join(scratch, 'tools'), os.path.join(scratch, 'environments')
+    os.mkdir(tools)
+    with open(os.path.join(tools, 'lttng'), 'w') as file:
+        file.write('#!/bin/sh\nenv >>%s\nexit 1\n' % seen)
+    os.chmod(file.name, 0o755)
+    environment = dict(os.environ, SILLAGE_STORE_PASSWORD='se/cr:t', PATH=tools + ':' + os.environ['PATH'])
+    for before in (None, 0o644):
+        with Errors() as fake:
+            place = os.path.join(scratch, 'above%s' % before, 'folder')
+            spool = os.path.join(place, 'spool.db')
+            if before:
+                os.makedirs(place)
+                os.close(os.open(spool, os.O_CREAT, before))
+            url = 'clickhouse://me@127.0.0.1:%d/a?every=10ms&timeout=1h&spool=%s' % (fake.port, spool)
+            done = subprocess.run([sillage, 'analyze', '-v', '-o', '/dev/null', *LISTS, '--store', url, '--trigger', 'cpu.busy > 0 every 1h',
+                                   '--on-trigger', 'exec env >>%s; cat /proc/$PPID/environ >>%s' % (seen, seen), trace],
+                                  env=environment, stderr=subprocess.PIPE, text=True, umask=0o022)
+            closed, _, spooled, _ = account(done.stderr)
+            if closed == 0 or closed != spooled:
+                fail('secrets: exit %d, %s' % (done.returncode, done.stderr))
+            if os.stat(spool).st_mode & 0o777 != 0o600 or (not before and any(
+                    os.stat(one).st_mode & 0o777 != 0o700 for one in (place, os.path.dirname(place)))):
+                fail('others may read the spool')
+    subprocess.run([sillage, 'setup', '--run', '-a', 'cpu'], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(seen, 'rb') as file:
+        text = file.read()
+    if text.count(b'SILLAGE_TRIGGER=') != 2 or text.count(b'PATH=') < 5 or b'se/cr' in text or b'SILLAGE_STORE_PASSWORD=s' in text:
+        fail('a program was told the password: %s' % text.decode(errors='replace'))
+    print('ok secrets: spools of mode 0600, and an environment without a password')
+
+
 def check_rights(sillage, trace, scratch, store):
     """One line each, and status 1."""
     if os.geteuid() == 0:
@@ -282,6 +315,7 @@ def main():
         check_late_file(sillage, late, scratch)
         check_rights(sillage, trace, scratch, store)
         check_odd_lengths(sillage, scratch, store)
+        check_secrets(sillage, trace, scratch)
         if has_mounts:
             check_full_file(sillage, trace, scratch)
             check_full_spool(sillage, trace, scratch)

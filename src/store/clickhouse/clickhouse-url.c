@@ -143,11 +143,24 @@ static char *part_of(CURLU *parts, CURLUPart which, unsigned int flags)
 	return copy;
 }
 
+static char *given_password; /* of the environment; NULL: none */
+
+void clickhouse_url_take_password(void)
+{
+	char *value = getenv("SILLAGE_STORE_PASSWORD");
+
+	if (value) {
+		free(given_password);
+		given_password = mem_strdup(value);
+		explicit_bzero(value, strlen(value)); /* /proc/PID/environ has it, too */
+		(void)unsetenv("SILLAGE_STORE_PASSWORD");
+	}
+}
+
 static int take_parts(CURLU *parts, struct clickhouse_url *url, struct err *err)
 {
 	char *host = part_of(parts, CURLUPART_HOST, 0), *port = part_of(parts, CURLUPART_PORT, 0);
 	char *path = part_of(parts, CURLUPART_PATH, 0), *query = part_of(parts, CURLUPART_QUERY, 0);
-	const char *environment = getenv("SILLAGE_STORE_PASSWORD");
 	int r = 0;
 
 	url->database = mem_strdup(path && path[0] == '/' ? path + 1 : "");
@@ -155,8 +168,8 @@ static int take_parts(CURLU *parts, struct clickhouse_url *url, struct err *err)
 	url->password = part_of(parts, CURLUPART_PASSWORD, CURLU_URLDECODE);
 	url->shown = mem_printf("clickhouse://%s%s%s/%s", host ? host : "", port ? ":" : "",
 				port ? port : "", url->database);
-	if (!url->password && environment) {
-		url->password = mem_strdup(environment);
+	if (!url->password && given_password) {
+		url->password = mem_strdup(given_password);
 	}
 	if (!host || !is_name(url->database)) {
 		r = err_raise(err, -EINVAL,

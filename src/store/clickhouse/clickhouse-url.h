@@ -28,6 +28,9 @@ struct clickhouse_url {
 	bool is_https;
 };
 
+/* Takes $SILLAGE_STORE_PASSWORD out of the environment, which programs that are started inherit,
+ * and keeps it for URLs without a password.  Before other threads are. */
+void clickhouse_url_take_password(void);
 /* -EINVAL: it is none; -ENOENT: libcurl is not installed; -errno: the password's file cannot be
  * read. */
 int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct err *err);

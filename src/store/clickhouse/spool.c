@@ -167,6 +167,24 @@ static int count_all(struct spool *spool, struct err *err)
 	return r;
 }
 
+/* Its rows are for its owner alone, wherever it is.  The file is not opened for that: to close it
+ * again would free the locks that another spool of this process has on it. */
+static void make_private(const char *path)
+{
+	char *above = mem_strdup(path), *last = strrchr(above, '/');
+	struct stat file;
+
+	if (last && last > above) {
+		*last = '\0';
+		make_folders(above);
+	}
+	free(above);
+	if (mknod(path, S_IFREG | 0600, 0) < 0 && stat(path, &file) == 0 && S_ISREG(file.st_mode) &&
+	    file.st_uid == geteuid()) {
+		(void)chmod(path, 0600);
+	}
+}
+
 /* The file is locked as long as it is open. */
 static int open_at(char *path, const struct clickhouse_url *url, struct spool **ret,
 		   struct err *err)
@@ -176,6 +194,7 @@ static int open_at(char *path, const struct clickhouse_url *url, struct spool **
 
 	spool->path = path;
 	spool->most = url->spool_bytes;
+	make_private(path);
 	if (sqlite3_open_v2(path, &spool->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) != SQLITE_OK) {
@@ -217,7 +236,6 @@ int spool_open(const struct clickhouse_url *url, struct spool **ret, struct err 
 				 "%s: no place for a spool: neither spool=FILE nor HOME is given",
 				 url->shown);
 	}
-	make_folders(in);
 	/* Another process may have the first. */
 	for (unsigned int nth = 0; r == -EBUSY && nth < SPOOLS_MAX; nth++) {
 		r = open_at(own_path(in, url, nth), url, ret, err);

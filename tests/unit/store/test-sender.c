@@ -140,7 +140,7 @@ START_TEST(loses)
 	char *text;
 
 	ck_assert_ptr_nonnull(mkdtemp(folder));
-	text = _i == 0 ? mem_strdup("spool=/nowhere/spool.db")
+	text = _i == 0 ? mem_strdup("spool=/dev/null/spool.db")
 		       : mem_printf("spool=%s/s.db&spool-size=1", folder);
 	run(text, &account, true);
 	ck_assert_uint_eq(account.lost, 2 * TRACE_WINDOWS);
