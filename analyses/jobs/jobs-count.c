@@ -145,12 +145,9 @@ static void note_worst(struct shard *shard, const struct ordered *ordered,
 		.cpu = (ordered->words[0] >> 8) - 1,
 		.thread = ordered->thread,
 	};
-	char named[NAMED_BYTES];
 
 	if (shard_is_long(shard, WORST, response)) {
-		labels_put_name(named, job->name, items);
-		instance.keyed = row_key_of(0, named, strlen(named));
-		(void)labels_add_ids(instance.by, &job->group, items);
+		(void)labels_name_instance(&instance, job->name, &job->group, items);
 		shard_longest(shard, WORST, &instance);
 	}
 }
@@ -327,7 +324,7 @@ char *jobs_count_label_of(const void *state, const struct period_set *asked, siz
 	const struct job_spec *job = asked ? job_called(asked, name, len) : NULL;
 	struct labels_row row = { .items = table == WORST ? by
 							  : name + len + strspn(name + len, " "),
-				  .has_ids_only = table == WORST };
+				  .has_ids_only = table == WORST && name[len] };
 
 	if (!job || job->group.count == 0 || !row.items) {
 		return NULL;

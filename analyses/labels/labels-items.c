@@ -68,14 +68,18 @@ bool labels_add_item(char text[INSTANCE_BY_BYTES], const char *item)
 	return true;
 }
 
-bool labels_add_ids(char text[INSTANCE_BY_BYTES], const struct label_group *group,
-		    const struct items *items)
+bool labels_name_instance(struct instance *instance, const char *name,
+			  const struct label_group *group, const struct items *items)
 {
-	bool fits = true;
+	char named[NAMED_BYTES];
+	bool fits = true, has_all;
 
+	labels_put_name(named, name, items);
+	has_all = strlen(named) < ROW_KEY_NAME_BYTES;
+	instance->keyed = row_key_of(0, has_all ? named : name, NAMED_BYTES);
 	for (size_t i = 0; fits && i < group->count; i++) {
-		if (group->uses[i].label >= 0 && items->at[i]) {
-			fits = labels_add_item(text, items->at[i]);
+		if (items->at[i] && (group->uses[i].label >= 0 || !has_all)) {
+			fits = labels_add_item(instance->by, items->at[i]);
 		}
 	}
 	return fits;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyses/labels/labels.h"
+#include "base/hash.h"
 
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
 			    const struct fields_event *event)
@@ -47,6 +48,13 @@ static void put(struct label_text *text, const void *bytes, size_t len)
 	text->len += len;
 }
 
+static void end(struct label_text *text)
+{
+	if (text->len > text->room) {
+		hash_brief_end(text->at, text->room + 1, text->hash);
+	}
+}
+
 /* Adds the value of a field; false: the event lacks it. */
 static bool put_value(struct label_text *text, const struct fields_event *event, uint8_t field,
 		      bool by_label)
@@ -86,13 +94,11 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 
 		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
 	}
-	if (text.len > text.room) {
-		(void)snprintf(id + ID_BYTES - 18, 18, "~%016" PRIx64, text.hash);
-	}
+	end(&text);
 	return text.len > 0;
 }
 
-/* Writes "size=5", as much as fits, or the id of a label; "": the event lacks it. */
+/* Writes "size=5", or the id of a label; "": the event lacks it. */
 static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 		     const struct label_use *use, const struct label_at *at,
 		     const struct fields_event *event)
@@ -108,6 +114,7 @@ static void put_item(char item[ITEM_BYTES], const struct label_set *set,
 		if (!put_value(&text, event, at->keys[0], true)) {
 			item[0] = '\0';
 		}
+		end(&text);
 	} else if (put_id(id, &set->all.at[use->label], at, event)) {
 		put(&text, id, strlen(id));
 	} else {

@@ -22,13 +22,13 @@
 /*
  * Items as words beside a record: "size=5" or "callback=94@12" for each use of a group.  First a
  * word with the lengths, ITEM_BITS for each; 0: the event lacks it.  Then texts that end in a 0,
- * one after the other.
+ * one after the other.  Longer ones than that, and ids, end in a hash (base/hash.h).
  */
 #define ITEM_BYTES  96 /* its zero included */
 #define ITEM_BITS   16
 #define ITEMS_WORDS (1 + LABEL_GROUP_MAX * ITEM_BYTES / sizeof(uint64_t))
 
-/* An id of a label as text: "94", or "94@12" if it is of process 12.  Longer ones end in a hash. */
+/* An id of a label as text: "94", or "94@12" if it is of process 12. */
 #define ID_BYTES 64
 _Static_assert(LABEL_NAME_BYTES + ID_BYTES <= ITEM_BYTES, "NAME=ID fits an item");
 
@@ -83,9 +83,10 @@ void labels_items_codec(struct codec *codec, struct items *items);
 void labels_put_name(char named[NAMED_BYTES], const char *name, const struct items *items);
 /* Adds an item to a text, if all of it fits: part of one is another one's text. */
 bool labels_add_item(char text[INSTANCE_BY_BYTES], const char *item);
-/* Adds the ids of a group; false: the text has no room for all. */
-bool labels_add_ids(char text[INSTANCE_BY_BYTES], const struct label_group *group,
-		    const struct items *items);
+/* Gives an instance the name, and begins its text with the ids of the group; if the name with all
+ * items does not fit a key, with the other items, too.  False: the text has no room for all. */
+bool labels_name_instance(struct instance *instance, const char *name,
+			  const struct label_group *group, const struct items *items);
 /* Whether so many words are items. */
 bool labels_are_items(const uint64_t *words, uint64_t count);
 

@@ -21,8 +21,13 @@ static void fill_value(uint64_t value[VALUE_WORDS], const struct query_value *ha
 		return;
 	}
 	text = query_value_text(has, true, number, &len);
-	memcpy(value + VALUE_FIRST, text, len < VALUE_TEXT_BYTES ? len : VALUE_TEXT_BYTES);
 	value[VALUE_KIND] = VALUE_TEXT;
+	if (len > VALUE_TEXT_BYTES) {
+		value[VALUE_KIND] = hash_bytes(0, text, len);
+		value[VALUE_KIND] += value[VALUE_KIND] < VALUE_KINDS ? VALUE_KINDS : 0;
+		len = VALUE_TEXT_BYTES;
+	}
+	memcpy(value + VALUE_FIRST, text, len);
 }
 
 /* Adds keys to a hash, and fills their values, if they are wanted.  False: the event lacks one. */

@@ -2,6 +2,7 @@
  * periods: see periods.h; periods of two events, and the rows of all.
  */
 #include "analyses/periods/periods.h"
+#include "base/hash.h"
 #include "engine/contract/untrusted.h"
 
 #include <inttypes.h>
@@ -68,9 +69,14 @@ static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, 
 	const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
 	const char *name = period->is->links[0].keys[i].begin;
 
-	if (value[VALUE_KIND] == VALUE_TEXT) {
-		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%.*s", name, (int)VALUE_TEXT_BYTES,
-			       (const char *)(value + VALUE_FIRST));
+	if (value[VALUE_KIND] >= VALUE_TEXT) {
+		char is[VALUE_TEXT_BYTES + HASH_END_BYTES + 1] = { 0 };
+
+		memcpy(is, value + VALUE_FIRST, VALUE_TEXT_BYTES);
+		if (value[VALUE_KIND] >= VALUE_KINDS) {
+			hash_brief_end(is, sizeof(is), value[VALUE_KIND]);
+		}
+		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%s", name, is);
 	} else {
 		(void)snprintf(text, INSTANCE_BY_BYTES,
 			       value[VALUE_KIND] == VALUE_SIGNED ? "%s=%" PRId64 : "%s=%" PRIu64,
@@ -78,17 +84,17 @@ static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, 
 	}
 }
 
-/* "dev=8 sector=5" behind ids. */
-static void values_text(char text[INSTANCE_BY_BYTES], const struct period *period,
-			const struct ended *ended)
+/* Its name, and "dev=8 sector=5" behind ids. */
+static void name_instance(struct instance *instance, const struct period *period,
+			  const struct ended *ended)
 {
-	bool fits = labels_add_ids(text, &period->group, ended->items);
+	bool fits = labels_name_instance(instance, period->name, &period->group, ended->items);
 	size_t count = period->is_chain ? 0 : period->links[0].key_count;
 	char key[INSTANCE_BY_BYTES];
 
 	for (size_t i = 0; fits && i < count; i++) {
 		key_text(key, period, i, ended);
-		fits = labels_add_item(text, key);
+		fits = labels_add_item(instance->by, key);
 	}
 }
 
@@ -183,19 +189,17 @@ static uint64_t *row_of(struct shard *shard, const struct ended *ended, const ch
 	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, name));
 }
 
-static void note_longest(struct shard *shard, const struct ended *ended, const char *name,
-			 uint64_t ns)
+static void note_longest(struct shard *shard, const struct ended *ended, uint64_t ns)
 {
 	const struct period *period = shard_periods(shard)->all.at[ended->period];
 	struct instance instance = { .ns = ns,
 				     .end = ended->end,
 				     .cpu = ended->cpu,
 				     .thread = ended->thread,
-				     .keyed = row_key_of(0, name, strlen(name)),
 				     .has_begun_by = !ended->thread && ended->begun_by >= 0 };
 
 	instance.begun_by = instance.has_begun_by ? ended->begun_by : 0;
-	values_text(instance.by, period, ended);
+	name_instance(&instance, period, ended);
 	shard_longest(shard, LONGEST, &instance);
 }
 
@@ -217,7 +221,7 @@ void periods_add(struct shard *shard, const struct ended *ended)
 		column_add(shard_thread_row(shard, ended->thread, THREADS), TIME, ns);
 	}
 	if (shard_is_long(shard, LONGEST, ns)) {
-		note_longest(shard, ended, name, ns);
+		note_longest(shard, ended, ns);
 	}
 }
 
@@ -435,7 +439,7 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 	struct labels_row row = { .items = name + len + strspn(name + len, " ") };
 
 	if (table == LONGEST) {
-		row = (struct labels_row){ .items = by, .has_ids_only = true };
+		row = (struct labels_row){ .items = by, .has_ids_only = name[len] };
 	}
 	if (!period || period->group.count == 0 || !row.items) {
 		return NULL;

@@ -48,6 +48,18 @@ static inline uint64_t hash_text(uint64_t hash, const char *text)
 	return hash_bytes(hash, text, strlen(text));
 }
 
+/*
+ * Texts of any length in rooms of a fixed size, as keys: of a longer one "~" and the hash of all of
+ * it stand for the end, so that texts that differ stay different.
+ *
+ * Copies a text, of which @len bytes or those up to a zero count, to @room bytes; zeroes fill what
+ * is left, one at least.  @room > HASH_END_BYTES.
+ */
+#define HASH_END_BYTES 17 /* "~0123456789abcdef" */
+void hash_brief(char *to, size_t room, const void *text, size_t len);
+/* The same of a text whose first room - 1 bytes are there already, and whose hash is known. */
+void hash_brief_end(char *to, size_t room, uint64_t hash);
+
 /* The high half takes part: what has keys such as `of << 40 | by` may be a small table. */
 static inline uint32_t hash_u64(uint64_t key)
 {

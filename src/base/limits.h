@@ -88,8 +88,8 @@
 #define PERIODS_MAX        256
 #define PERIODS_OPEN_MAX   1024
 #define PERIODS_CHAINS_MAX 65536
-/* Labels of --label; names of ids that a trace tells, and the bytes of one: symbols of C++ have
- * hundreds. */
+/* Labels of --label; names of ids that a trace tells, and the bytes of one, or of a row that an
+ * event names: symbols of C++ have hundreds. */
 #define LABELS_MAX           64
 #define LABELS_KNOWN_MAX     65536
 #define LABEL_TEXT_BYTES_MAX 1024

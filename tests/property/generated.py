@@ -573,7 +573,7 @@ def make_ust(rng, path, loses):
     for _ in range(rng.randrange(30, 600)):
         now += rng.choice(steps)
         name, (_, cpu) = rng.choice(list(UST_FIELDS)), rng.choice(list(streams))
-        values = [rng.choice(('', 'x', 'hello')) if kind == 'text' else rng.randrange(4) for kind, _ in UST_FIELDS[name]]
+        values = [rng.choice(('', 'x', LONG_NAME + 'a', LONG_NAME + 'b')) if kind == 'text' else rng.randrange(4) for kind, _ in UST_FIELDS[name]]
         runs = dict(zip(('vtid', 'vpid', 'procname'), rng.choice(threads)))
         streams[int(name in away), cpu].append((now, name, values, [(kind, runs[key]) for kind, key in contexts]))
         events.append((now, name, values, {key: runs[key] for _, key in contexts}))

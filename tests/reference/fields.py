@@ -22,6 +22,7 @@ import tempfile
 
 EVENTS = 40
 WORDS = ('red', 'green', 'blue', '7', 'a b', 'ä', '')
+LONG = tuple(begin + end for begin in ('a-name-that-is-as-long', 'é' * 15, 'x' + 'ö' * 60) for end in ('', '/1', '/2'))
 OPS = ('=', '!=', '<', '<=', '>', '>=')
 LABELS = (('OFF', 0, 0), ('LOW', 1, 9), ('on', 5, 120), ('TOP', 100, 127))
 BELOW = (('UNDER', -128, -1), *LABELS)
@@ -142,9 +143,8 @@ class Text:
     def declare(self, name):
         return ('integer { size = 8; align = 8; encoding = UTF8; } %s[%d]' % (name, self.length)) if self.length else 'string %s' % name
 
-    @staticmethod
-    def draw(rng):
-        return rng.choice(WORDS)
+    def draw(self, rng):
+        return rng.choice(WORDS if self.length else WORDS + LONG)
 
     def put(self, bits, value):
         bits.align(8)
@@ -283,11 +283,47 @@ def draw_condition(rng, fields):
     return name + sign + operator + text, is_number
 
 
-def total_of(sillage, folder, analysis, words):
+def figures_of(sillage, folder, analysis, words):
     out = subprocess.run([sillage, 'analyze', '-q', '-n', '0', '-a', analysis, '-f', 'json', *words, folder], stdout=subprocess.PIPE,
                          check=True).stdout.decode()
-    total = next(line for line in map(json.loads, out.splitlines()) if line['type'] == 'total')
-    rows = total[analysis]['jobs' if analysis == 'jobs' else 'by_name']
+    return next(line for line in map(json.loads, out.splitlines()) if line['type'] == 'total')[analysis]
+
+
+def begins(rows):
+    """Without the hashes that end long names: how often there are which begins and counts."""
+    return collections.Counter((re.sub('~[0-9a-f]{16}$', '~', name), count) for name, count in rows.items())
+
+
+def brief(text, room, most=None):
+    """A text that has @most bytes, or so many as there is room for; a hash is the end of a longer one."""
+    raw = text.encode()
+    return text if len(raw) <= (most or room) else raw[:room - 17].decode(errors='ignore') + '~'
+
+
+def long_faults(sillage, folder, events):
+    """Texts of any length, as keys and as groups: those that differ are shown as different ones."""
+    texts, faults = [values['free'] for values in events], []
+    found = figures_of(sillage, folder, 'periods', ['--period', 'x = ev; ev; by free'])['longest']
+    for row, at in ((row, (row['begin'] - 1000) // 10) for row in found):
+        shown, _, end = row['by'].partition('~')
+        is_right = shown + '~' * bool(end) == 'free=' + brief(texts[at], 33, 16)
+        faults += [] if is_right else ['by free: %s, of %s' % (row['by'], texts[at])]
+    shown, are = {row['by'] for row in found}, {texts[(row['begin'] - 1000) // 10] for row in found}
+    faults += ['by free: %s of %s' % (shown, are)] if len(shown) != len(are) else []
+    found = figures_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by n; group free'])['longest']
+    for row, at in ((row, (row['begin'] - 1000) // 10) for row in found):
+        name = 'x free=' + texts[at]
+        fits = len(name.encode()) < 32
+        item = brief('free=' + texts[at], 95)
+        by = re.sub('~[0-9a-f]{16}', '~', row.get('by', ''))
+        wanted = (name if fits else 'x', ('' if fits else item + ' ') + 'n=%d' % at)
+        if (row['name'], by) != wanted and (row['name'], by) != ('x', item):
+            faults.append('group free: %s, wanted %s' % ((row['name'], by), wanted))
+    return faults
+
+
+def total_of(sillage, folder, analysis, words):
+    rows = figures_of(sillage, folder, analysis, words)['jobs' if analysis == 'jobs' else 'by_name']
     return {row['name']: row['duration' if analysis == 'jobs' else 'time']['count'] for row in rows}
 
 
@@ -307,8 +343,11 @@ def check(sillage, seed):
         for i in range(12):
             name, kind, get = draw_place(rng, fields)
             rows = collections.Counter('x' if get(values) is None else 'x %s=%s' % (name, kind.text(get(values))) for values in events)
-            found = total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by n; group %s' % name])
+            rows = collections.Counter((' '.join([head, brief(item, 95)] if item else [head]), count)
+                                       for (head, _, item), count in ((text.partition(' '), count) for text, count in rows.items()))
+            found = begins(total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by n; group %s' % name]))
             faults += ['group %s: %s, found %s' % (name, rows, found)] if found != rows else []
+        faults += long_faults(sillage, folder, events)
         for words, of in (('w8s=real', 'equal numbers of two kinds'), ('n, w8s=real', 'two keys')):
             found = total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by %s' % words])
             faults += ['by %s (%s): %s' % (words, of, found)] if found != {'x': EVENTS} else []

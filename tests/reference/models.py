@@ -25,6 +25,7 @@ import synthetic
 from files import number
 
 NAME_MAX = 1023  # bytes of a name that are kept
+NAMED_MAX = 31  # bytes of the name of one of the longest
 BY_MAX = 95  # bytes of what tells an instance from others
 LONGEST_MAX = 1000
 HASH = '~' + '0' * 16
@@ -110,7 +111,8 @@ class Plain:
             self.counts['ended'] += 1
             self.rows[(what, tuple(items))].append(ns - begin)
             pairs = [pair for pair in links[0] or [] if pair != '$tid'] if len(events) == 2 and not each else []
-            self.instances.append((ns - begin, ns, what, [item for item in items if item and item[1]],
+            is_long = len(self.named(what, items)[0].encode('utf-8', 'surrogateescape')) > NAMED_MAX
+            self.instances.append((ns - begin, ns, what, [item for item in items if item and (item[1] or is_long)],
                                    ['%s=%s' % (pair[0], self.value(text, pair[1])) for pair in pairs]))
 
     def shown(self):
@@ -144,7 +146,7 @@ class Plain:
                     break
                 texts.append(text)
                 if not isinstance(item, str):
-                    called = self.called(item[1], item[2])
+                    called = self.called(item[1], item[2]) if item[1] else None
                     any_known |= called is not None
                     label += ' ' + (called if called is not None else text)
             found.append((ns, end, what, ' '.join(texts), label if any_known else None))

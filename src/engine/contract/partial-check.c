@@ -99,6 +99,7 @@ static void check_references(const struct partial *partial)
 	}
 	for (size_t i = 0; i < partial->keyed_rows.count; i++) {
 		assert(partial->keyed_rows.at[i].numbers < partial->numbers.count);
+		assert(partial->keyed_rows.at[i].name < partial->numbers.count);
 	}
 	if (partial->initial == INITIAL_GAP) {
 		assert(partial->initial_group < partial->groups.count);

@@ -206,6 +206,7 @@ struct slice_row {
 	uint8_t analysis, table;
 	uint32_t next;    /* worker: row with the same hash, RECORD_NONE: the last */
 	uint32_t numbers; /* index of the first of its columns */
+	uint32_t name;    /* index of the whole name, if the key has part of it; 0: it has all */
 	struct row_key key;
 };
 

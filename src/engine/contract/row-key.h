@@ -12,21 +12,25 @@
 #define ROW_KEY_NAME_BYTES 32
 struct row_key {
 	uint64_t id;
-	char name[ROW_KEY_NAME_BYTES]; /* cut if longer; zeroes up to its end */
+	char name[ROW_KEY_NAME_BYTES]; /* as hash_brief() makes it: zeroes up to its end */
 };
 
 /* The id of a key that is a name only. */
 #define ROW_KEY_NO_ID ((uint64_t)1 << 63)
 
-/* The name ends at @len or at its zero, and is cut if it is longer than a key has room for.  @name
- * may be NULL. */
+/* The name ends at @len or at its zero; of one that has no room a hash is the end.  @name may be
+ * NULL. */
 static inline struct row_key row_key_of(uint64_t id, const void *name, size_t len)
 {
 	struct row_key key = { .id = id };
 
 	if (name) {
-		len = len < ROW_KEY_NAME_BYTES - 1 ? len : ROW_KEY_NAME_BYTES - 1;
-		memcpy(key.name, name, strnlen(name, len));
+		len = strnlen(name, len);
+		if (len < ROW_KEY_NAME_BYTES) {
+			memcpy(key.name, name, len);
+		} else {
+			hash_brief(key.name, ROW_KEY_NAME_BYTES, name, len);
+		}
 	}
 	return key;
 }

@@ -2,6 +2,7 @@
  * partial-codec: see partial-codec.h.
  */
 #include "engine/exchange/partial-codec.h"
+#include "base/limits.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -344,25 +345,37 @@ static uint32_t columns_of(const struct setup *setup, const struct slice_row *ke
 	return table->scope == SCOPE_KEYED ? count : 0;
 }
 
+/* Whether what the row calls its whole name ends, and is one. */
+static bool has_whole_name(const struct partial *partial, const struct slice_row *keyed)
+{
+	size_t room = (partial->numbers.count - keyed->name) * sizeof(uint64_t);
+	const char *name = (const char *)(partial->numbers.at + keyed->name);
+	size_t len = keyed->name > 0 ? strnlen(name, room) : 0;
+
+	return keyed->name == 0 ||
+	       (len >= ROW_KEY_NAME_BYTES && len < room && len < LABEL_TEXT_BYTES_MAX);
+}
+
 static bool is_keyed(const struct work *work, const struct slice_row *keyed)
 {
 	uint32_t columns = columns_of(work->rules->setup, keyed);
 	size_t numbers = work->partial->numbers.count;
 
-	return columns > 0 && numbers >= columns && keyed->numbers <= numbers - columns;
+	return columns > 0 && numbers >= columns && keyed->numbers <= numbers - columns &&
+	       keyed->name < numbers && has_whole_name(work->partial, keyed);
 }
 
 static int keyed_codec(struct work *work)
 {
 	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	size_t count = codec_count(codec, partial->keyed_rows.count, 14 + ROW_KEY_NAME_BYTES);
+	size_t count = codec_count(codec, partial->keyed_rows.count, 18 + ROW_KEY_NAME_BYTES);
 	uint64_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {
 		struct slice_row *keyed = codec_at(codec, &partial->keyed_rows, i);
 
-		codec_each(codec, &keyed->analysis, &keyed->table, &keyed->numbers);
+		codec_each(codec, &keyed->analysis, &keyed->table, &keyed->numbers, &keyed->name);
 		row_key_codec(codec, &keyed->key);
 		if (codec_reads(codec) && !is_keyed(work, keyed)) {
 			return REFUSE(work, "keyed row %zu: no such table, or no numbers", i);

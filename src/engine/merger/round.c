@@ -31,9 +31,15 @@ static void add_keyed_rows(struct merger *merger, const struct partial *partial,
 		const struct columns *columns =
 			&merger->tables.layout.keyed_columns[keyed->analysis][keyed->table];
 		uint64_t *numbers = partial->numbers.at + keyed->numbers;
+		struct keyed_row *row;
 
 		shard->running = keyed->analysis;
-		columns_add(columns, shard_keyed_row(shard, keyed->table, &keyed->key), numbers);
+		row = shard_keyed(shard, keyed->table, &keyed->key);
+		columns_add(columns, row->window, numbers);
+		/* Beyond the bound it is the row of all others, which has its own name. */
+		if (keyed->name > 0 && row_key_equal(&row->key, &keyed->key)) {
+			keyed_label(row, (const char *)(partial->numbers.at + keyed->name));
+		}
 	}
 }
 

@@ -136,27 +136,15 @@ struct keyed_row *shard_keyed(struct shard *shard, unsigned int table, const str
 			  (unsigned int)shard->running, table, key);
 }
 
-/* A name that does not fit into a key becomes a hash of all of it and its end. */
-static struct row_key key_of_name(uint64_t id, const char *name)
-{
-	size_t len = strlen(name);
-	char text[ROW_KEY_NAME_BYTES];
-
-	if (len < ROW_KEY_NAME_BYTES) {
-		return row_key_of(id, name, len);
-	}
-	(void)snprintf(text, sizeof(text), "%016" PRIx64 "%s", hash_text(0, name), name + len - 15);
-	return row_key_of(id, text, sizeof(text));
-}
-
 struct keyed_row *shard_keyed_named(struct shard *shard, unsigned int table, uint64_t id,
 				    const char *name)
 {
-	struct row_key key = key_of_name(id, name);
+	size_t len = strlen(name);
+	struct row_key key = row_key_of(id, name, len);
 	struct keyed_row *keyed = shard_keyed(shard, table, &key);
 
 	/* Beyond the bound it is the row of all others, which has its own name. */
-	if (strlen(name) >= ROW_KEY_NAME_BYTES && row_key_equal(&keyed->key, &key)) {
+	if (len >= ROW_KEY_NAME_BYTES && row_key_equal(&keyed->key, &key)) {
 		keyed_label(keyed, name);
 	}
 	return keyed;

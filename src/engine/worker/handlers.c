@@ -76,6 +76,19 @@ uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 
 /* ---- keyed rows ---- */
 
+/* Puts a name that is longer than a key beside the rows; returns its index. */
+static uint32_t put_name(struct partial *partial, const void *name, size_t len)
+{
+	uint64_t words[LABEL_TEXT_BYTES_MAX / sizeof(uint64_t)];
+	uint32_t at = (uint32_t)partial->numbers.count;
+
+	hash_brief((char *)words, sizeof(words), name, len);
+	for (size_t i = 0; i <= strlen((char *)words) / sizeof(*words); i++) {
+		*vec_push(&partial->numbers) = words[i];
+	}
+	return at;
+}
+
 /* Adds a row of zeroes at the start of the chain @first; returns its index. */
 static uint32_t add_keyed(struct worker *worker, unsigned int table, const struct row_key *key,
 			  uint32_t *first)
@@ -117,6 +130,11 @@ uint64_t *worker_keyed_row(struct worker *worker, unsigned int table, uint64_t i
 	}
 	if (at == RECORD_NONE) {
 		at = add_keyed(worker, table, &key, first);
+		if (name && strnlen(name, len) >= ROW_KEY_NAME_BYTES) {
+			uint32_t whole = put_name(worker->partial, name, len);
+
+			worker->partial->keyed_rows.at[at].name = whole;
+		}
 	}
 	return worker->partial->numbers.at + worker->partial->keyed_rows.at[at].numbers;
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -147,6 +148,41 @@ START_TEST(repairs_text)
 			       "\xEF\xBF\xBD \xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\","
 			       "\"b\":18446744073709551615,\"c\":-9223372036854775808}");
 	free(text);
+}
+END_TEST
+
+/* Of a text that has no room a hash is the end, and no letter is cut in two. */
+START_TEST(shortens_texts)
+{
+	static const struct {
+		const char *text, *begin;
+	} texts[] = {
+		{ "", "" },
+		{ "0123456789012345678901234567890", "0123456789012345678901234567890" },
+		{ "01234567890123456789012345678901", "01234567890123~" },
+		{ "01234567890123456789012345678902", "01234567890123~" },
+		{ "0123456789012\xC3\xA9-12345678901234567", "0123456789012~" },
+		{ "0123456789\xF0\x9F\x98\x80-12345678901234567", "0123456789\xF0\x9F\x98\x80~" },
+		{ "01234567890123\xC3\xA9-2345678901234567", "01234567890123~" },
+		{ "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80-23456789012345678",
+		  "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80~" },
+	};
+	char keys[ARRAY_COUNT(texts)][32];
+
+	for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+		size_t len = strlen(texts[i].begin);
+
+		memset(keys[i], 'x', sizeof(keys[i]));
+		hash_brief(keys[i], sizeof(keys[i]), texts[i].text, strlen(texts[i].text));
+		ck_assert_int_eq(memcmp(keys[i], texts[i].begin, len), 0);
+		ck_assert_uint_eq(strlen(keys[i]), len + (strlen(texts[i].text) > 31 ? 16 : 0));
+		for (size_t k = strlen(keys[i]); k < sizeof(keys[i]); k++) {
+			ck_assert_int_eq(keys[i][k], 0);
+		}
+		for (size_t k = 0; k < i; k++) {
+			ck_assert_str_ne(keys[i], keys[k]);
+		}
+	}
 }
 END_TEST
 
@@ -574,6 +610,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_figures);
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
+	tcase_add_test(tcase, shortens_texts);
 	tcase_add_test(tcase, writes_json);
 	tcase_add_test(tcase, writes_all_of_a_text);
 	tcase_add_test(tcase, histograms_values);
