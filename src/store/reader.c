@@ -500,7 +500,7 @@ static int read_views(struct store_reader *reader, const struct sqlite_place *pl
 
 static void read_head(sqlite3_stmt *at, const struct store_window *window, struct report *ret)
 {
-	ret->end = (uint64_t)sqlite3_column_int64(at, 2);
+	ret->end = (uint64_t)sqlite3_column_int64(at, 2) - window->ahead_ns;
 	ret->complete = sqlite3_column_int(at, 3);
 	ret->group = window->group;
 	if (!(window->lists & STORE_HEAD)) {
@@ -542,7 +542,7 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	if (reader->members.count > 0) {
 		return reader_many_read(reader, window, ret, err);
 	}
-	assert(window->trace < reader->traces.count);
+	assert(window->trace < reader->traces.count && window->ahead_ns <= window->begin);
 	place = (struct sqlite_place){ (int64_t)window->level, (int64_t)window->begin,
 				       reader->traces.at[window->trace].number };
 	r = sqlite_cursor_seek(&reader->heads, &place);
@@ -551,7 +551,7 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 			     : err_raise(err, -EINVAL, "%s: damaged: a window is missing",
 					 reader->path);
 	}
-	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = window->begin };
+	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = store_window_at(window) };
 	read_head(reader->heads.scan, window, ret);
 	missing = sqlite_text(reader->heads.scan, 11);
 	unknown = sqlite_text(reader->heads.scan, 12);

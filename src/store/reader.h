@@ -30,8 +30,16 @@ struct store_window {
 	uint64_t expected; /* the analyses that windows of the trace should have */
 	uint32_t group;    /* report.group */
 	uint32_t member;   /* of several stores, the one that has it */
+	/* Its clock is ahead by so many ns: its report is that much earlier than it is stored. */
+	uint64_t ahead_ns;
 };
 #define STORE_HEAD (UINT64_C(1) << 63)
+
+/* Where it counts. */
+static inline uint64_t store_window_at(const struct store_window *window)
+{
+	return window->begin - window->ahead_ns;
+}
 
 struct store_windows {
 	VEC(struct store_window) at;

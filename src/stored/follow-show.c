@@ -37,25 +37,22 @@ uint32_t follow_trace(struct follow *f, const struct store_trace *trace)
 static uint64_t all_until(struct follow *f, bool is_end)
 {
 	uint64_t interval = f->options.interval_ns, most = 0, least = UINT64_MAX, level = 0, until;
-	uint64_t most_of_any = 0;
 
-	for (size_t i = 0; i < f->traces.count; i++) {
-		const struct due_trace *due = &f->traces.at[i].due;
+	VEC_EACH(&f->traces, trace) {
+		const struct due_trace *due = &trace->due;
+		uint64_t end = due->last_end - trace->ahead_ns;
 
-		if (!f->traces.at[i].is_wanted || !due->has_last) {
+		if (!trace->is_wanted || !due->has_last) {
 			continue;
 		}
-		if (due->last_end <= f->clock.wall + CLOCK_OFF_NS) {
-			most = due->last_end > most ? due->last_end : most;
-		}
-		most_of_any = due->last_end > most_of_any ? due->last_end : most_of_any;
+		most = end > most ? end : most;
 		level = due->level > level ? due->level : level;
 		if (!due_is_idle(due, &f->clock)) {
-			least = due->known < least ? due->known : least;
+			uint64_t known = due->known - trace->ahead_ns;
+
+			least = known < least ? known : least;
 		}
 	}
-	/* A host whose clock is ahead does not take the others' windows away. */
-	most = is_end || most == 0 ? most_of_any : most;
 	if (f->clock.now - f->after.at >= DUE_LAG_NS + level) {
 		f->before = f->after;
 		f->after.at = f->clock.now;
@@ -71,7 +68,7 @@ static uint64_t all_until(struct follow *f, bool is_end)
 /* Whether something is due. */
 bool follow_choose(struct follow *f, bool is_end)
 {
-	bool is_joint = f->options.merged || f->view;
+	bool is_joint = follow_is_joint(f);
 	uint64_t all = is_joint ? all_until(f, is_end) : 0;
 	bool is_any = false;
 
@@ -81,8 +78,8 @@ bool follow_choose(struct follow *f, bool is_end)
 		trace->shown = 0;
 		trace->due_at = !is_joint
 					? due_until(due, f->options.interval_ns, &f->clock, is_end)
-				: all > due->position ? all
-						      : due->position;
+				: all + trace->ahead_ns > due->position ? all + trace->ahead_ns
+									: due->position;
 		is_any |= trace->is_wanted && due_is_pending(due) &&
 			  trace->due_at > due->position && due->last_end > due->position;
 	}
@@ -111,8 +108,8 @@ static void advance(struct followed *trace, uint64_t position)
 /* A long window is shown: whatever comes next, it is not shown again. */
 static void advance_all(struct follow *f, uint64_t begin)
 {
-	for (size_t i = 0; i < f->traces.count; i++) {
-		advance(&f->traces.at[i], due_round_up(begin + 1, f->options.interval_ns));
+	VEC_EACH(&f->traces, trace) {
+		advance(trace, due_round_up(begin + 1, f->options.interval_ns) + trace->ahead_ns);
 	}
 }
 
@@ -176,7 +173,8 @@ static int choose_windows(struct due_batch *batch)
 
 		if (windows->at.at[i].begin >= trace->due.position &&
 		    windows->at.at[i].begin < trace->due_at) {
-			windows->at.at[kept++] = windows->at.at[i];
+			windows->at.at[kept] = windows->at.at[i];
+			windows->at.at[kept++].ahead_ns = trace->ahead_ns;
 			trace->shown++;
 		}
 	}

@@ -30,6 +30,9 @@ struct followed {
 	size_t shown;    /* how many of it they are */
 	uint32_t number; /* --per host: that of the view */
 	uint64_t seq;    /* of the next long window */
+	/* --merged, --per host: its clock is ahead by so many long windows, in ns: its windows
+	 * count that much earlier.  All else is in its own time. */
+	uint64_t ahead_ns;
 	/* Windows of one length that were in a time whose windows are printed, if they were
 	 * counted. */
 	bool is_count;
@@ -69,6 +72,11 @@ struct follow {
 	struct err err;
 };
 
+/* Whether the windows of all traces are put together. */
+static inline bool follow_is_joint(const struct follow *follow)
+{
+	return follow->options.merged || follow->options.per_host;
+}
 /* The index in @follow->traces of a trace, which is added if it is new. */
 uint32_t follow_trace(struct follow *follow, const struct store_trace *trace);
 /* Notes up to where windows are due; whether some are.  @is_end: all that is there is. */

@@ -41,28 +41,45 @@ static void on_hangup(int number)
 
 /* ---- traces ---- */
 
+/* Windows that have ended in the future are those of a clock that is ahead: joint windows have them
+ * where they would be without that. */
+static bool note_ahead(const struct follow *f, struct followed *trace, uint64_t newest,
+		       uint64_t of_all)
+{
+	if (!follow_is_joint(f) || newest <= of_all + CLOCK_OFF_NS) {
+		return false;
+	}
+	trace->ahead_ns = stored_ahead_ns(newest, of_all, f->options.interval_ns);
+	return true;
+}
+
 /* A trace whose newest window is not near that of all counts back from its own. */
 static int count_back(struct follow *f, uint32_t number, const struct store_trace *trace,
 		      struct followed *to, struct err *err)
 {
 	const struct store_news_range all = { .trace = number, .end = UINT64_MAX };
+	bool is_back = f->begin <= f->newest && !f->options.end &&
+		       (!f->options.begin || f->options.begin[0] == '-');
 	uint64_t newest, length = f->newest - f->begin;
 	int r;
 
-	if (!to->is_wanted || f->begin > f->newest || f->options.end ||
-	    (f->options.begin && f->options.begin[0] != '-')) {
+	if (!to->is_wanted || !(is_back || follow_is_joint(f))) {
 		return 0;
 	}
 	r = store_news_next(f->news, &all, UINT64_MAX, true, &newest, err);
-	if (r > 0 && (newest < f->begin || newest > f->newest + CLOCK_OFF_NS)) {
-		if (f->options.verbosity >= 0) {
-			stored_say_off(&trace->identity, newest, f->newest);
-		}
+	if (r <= 0 || !(note_ahead(f, to, newest, f->newest) ||
+			(is_back && (newest < f->begin || newest > f->newest + CLOCK_OFF_NS)))) {
+		return r < 0 ? r : 0;
+	}
+	if (f->options.verbosity >= 0) {
+		stored_say_off(&trace->identity, newest, f->newest);
+	}
+	if (is_back) {
 		to->due.since = newest > length ? newest - length : 0;
 		to->due.since -= to->due.since % f->options.interval_ns;
 		to->due.position = to->due.since;
 	}
-	return r < 0 ? r : 0;
+	return 0;
 }
 
 static int find_traces(struct follow *f, struct err *err)
@@ -139,7 +156,15 @@ static void on_window(void *user, uint32_t trace, const struct store_news_window
 
 	assert(trace < f->of_news.count);
 	to = &f->traces.at[f->of_news.at[trace]];
-	f->newest = window->end > f->newest ? window->end : f->newest;
+	if (window->end <= f->clock.wall + CLOCK_OFF_NS) {
+		f->newest = window->end > f->newest ? window->end : f->newest;
+	} else if (to->ahead_ns == 0 && note_ahead(f, to, window->end, f->clock.wall) &&
+		   f->options.verbosity >= 0) {
+		size_t count;
+
+		stored_say_off(&store_news_traces(f->news, &count)[trace].identity, window->end,
+			       f->clock.wall);
+	}
 	if (window->begin >= f->end) {
 		uint64_t end = due_round_up(f->end, f->options.interval_ns);
 

@@ -170,7 +170,7 @@ static int choose_windows(struct history_view *v)
 }
 
 /* So slots come in order, too, and a store reads windows fastest in their own order. */
-ORDER(by_time, struct store_window, UP(begin) UP(trace))
+ORDER(by_time, struct store_window, UP_OF(store_window_at) UP(trace))
 
 /* ---- output ---- */
 
@@ -386,7 +386,7 @@ static void end_slot(struct history_view *v, const struct store_window *last,
 		     void (*shown)(void *user, uint64_t begin, uint64_t events), void *user)
 {
 	fleet_end_slot(v->fleet);
-	shown(user, last->begin, v->summary.events);
+	shown(user, store_window_at(last), v->summary.events);
 	v->summary.events = 0;
 }
 
@@ -403,7 +403,8 @@ int history_view_show(struct history_view *v, struct store_reader *reader,
 	for (size_t i = 0; r == 0 && i < windows->at.count && !*stop; i++) {
 		const struct store_window *window = &windows->at.at[i];
 
-		if (last && last->begin / v->interval_ns != window->begin / v->interval_ns) {
+		if (last && store_window_at(last) / v->interval_ns !=
+				    store_window_at(window) / v->interval_ns) {
 			end_slot(v, last, shown, user);
 			(void)output_check(v->output, err);
 		}

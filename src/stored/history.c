@@ -79,7 +79,7 @@ static void show_total(struct stored_history *h, const struct trace_identity *tr
 
 static uint64_t slot_of(const struct stored_history *h, const struct store_window *window)
 {
-	return h->options->has_interval ? window->begin / h->options->interval_ns : 0;
+	return h->options->has_interval ? store_window_at(window) / h->options->interval_ns : 0;
 }
 
 /* A long window of the trace is over. */
@@ -194,7 +194,7 @@ static uint64_t sorted_ns; /* the length of a slot, for by_slot() */
 
 static uint64_t sorted_slot(const struct store_window *window)
 {
-	return window->begin / sorted_ns;
+	return store_window_at(window) / sorted_ns;
 }
 
 ORDER(by_slot, struct store_window, UP_OF(sorted_slot) UP(trace) UP(begin))

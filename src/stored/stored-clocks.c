@@ -5,6 +5,7 @@
  * future.  A trace without a window in that range counts back from its own newest one, if that is
  * not older than a day; and so does one whose windows are in the future.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,12 @@ void stored_cap_span(struct units_span *span)
 bool stored_counts_back(const struct options *options)
 {
 	return options->begin && options->begin[0] == '-' && !options->end;
+}
+
+uint64_t stored_ahead_ns(uint64_t newest, uint64_t of_all, uint64_t interval_ns)
+{
+	assert(newest >= of_all && interval_ns > 0);
+	return (newest - of_all + interval_ns / 2) / interval_ns * interval_ns;
 }
 
 void stored_say_off(const struct trace_identity *trace, uint64_t newest, uint64_t of_all)
@@ -61,6 +68,30 @@ static void drop_before(struct store_windows *windows, uint32_t trace, uint64_t 
 		}
 	}
 	windows->at.count = kept;
+}
+
+/* Its windows are put together with those of others. */
+static void move_back(const struct stored_range *range, uint32_t trace, const uint64_t *newest,
+		      uint64_t interval_ns, struct store_windows *windows)
+{
+	bool is_joint = range->options->merged || range->options->per_host;
+	uint64_t of_all = 0;
+	size_t count;
+
+	(void)store_reader_traces(range->reader, &count);
+	for (size_t i = 0; i < count; i++) {
+		bool is_off = newest[i] > range->newest + CLOCK_OFF_NS;
+
+		of_all = !is_off && newest[i] > of_all ? newest[i] : of_all;
+	}
+	of_all = of_all > 0 ? of_all : range->newest;
+	VEC_EACH(&windows->at, window) {
+		if (is_joint && window->trace == trace && interval_ns < UINT64_MAX) {
+			window->ahead_ns = stored_ahead_ns(
+				newest[trace], of_all,
+				interval_ns > window->level ? interval_ns : window->level);
+		}
+	}
 }
 
 /* The trace has no window in the range. */
@@ -109,6 +140,7 @@ int stored_count_back(const struct stored_range *range, uint64_t interval_ns,
 		} else if (newest[i] > range->newest + CLOCK_OFF_NS) {
 			stored_say_off(&traces[i].identity, newest[i], range->newest);
 			drop_before(windows, i, newest[i] - length);
+			move_back(range, i, newest, interval_ns, windows);
 		}
 	}
 	free(newest);

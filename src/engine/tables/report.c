@@ -1,5 +1,5 @@
 /*
- * report: copies; see report.h.
+ * report: copies, and losses; see report.h.
  */
 #include "engine/tables/report.h"
 
