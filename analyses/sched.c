@@ -38,14 +38,14 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 	record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
 	record->arg64 = worker_cpu(worker);
 	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : WAKE_TENTATIVE));
-	worker_note_current(worker, record);
+	worker_note_waker(worker, record);
 }
 
 /* ---- merger's half ---- */
 
 struct sched_thread {
 	struct thread_phase phase;
-	/* WAIT or pending: the thread that was current where the wake-up came from, -1: unknown. */
+	/* WAIT or pending: the thread that woke it, 0: none, -1: unknown. */
 	int32_t waker;
 };
 
@@ -194,6 +194,7 @@ const struct analysis analysis_sched = {
 	WITH_ESSENTIALS(essentials),
 	.thread_state_size = sizeof(struct sched_thread),
 	.uses_threads = true,
+	.names_wakers = true,
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,

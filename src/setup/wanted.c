@@ -133,8 +133,7 @@ static bool needs_kernel(const struct setup *setup)
 			     (analysis->need_count == 0 || analysis->needs[0].is_extra) &&
 			     !analysis_rare(analysis)->needs_of;
 	}
-	for (size_t i = setup->uses_threads || setup->follows_rt ? WORKER_NEEDS : 0;
-	     i < setup->request_count; i++) {
+	for (size_t i = setup->base_count; i < setup->request_count; i++) {
 		is_needed |= !is_of_user(&setup->requests[i]);
 	}
 	return is_needed;
@@ -153,7 +152,7 @@ void wanted_find(struct wanted *wanted, const struct analysis *const *list,
 	for (size_t i = 0; i < setup.request_count; i++) {
 		const struct plan_request *request = &setup.requests[i];
 
-		if (request->is_extra || (setup.follows_rt && i < WORKER_NEEDS)) {
+		if (request->is_extra || (setup.follows_rt && i < setup.base_count)) {
 			continue;
 		}
 		if (is_of_user(request)) {

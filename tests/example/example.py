@@ -43,15 +43,18 @@ class Programs(sequential.Sequential):
 
     def switch(self, ns, cpu, prev, next_, text):
         """@prev leaves to 'sleep', 'dead' or 'ready'; None: nobody leaves."""
+        self.contexts.switch(cpu, text)
         prev = None if self.is_elsewhere(prev, cpu) else prev
         for program in self.programs:
             program.switch(ns, cpu, prev, self.sched.leaves(number(text, 'prev_state')), next_, self.book(ns))
 
     def event(self, ns, name, cpu, text, thread):
+        self.contexts.event(name, cpu, text)
         for program in self.programs:
             program.event(ns, name, cpu, text, thread, self.book(ns))
 
     def hole(self, begin):
+        self.contexts.hole()
         for program in self.programs:
             program.hole()
 

@@ -2,7 +2,7 @@
  * futex: how long threads sleep in the system call futex, and by whom they are woken.
  *
  * A sleep begins when its thread leaves the CPU to sleep in a call, and ends with the wake-up.  An
- * interrupt that wakes passes for the thread that it stopped; on an idle CPU it is no thread.
+ * interrupt is no thread, and neither is an idle CPU.
  */
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
@@ -27,8 +27,7 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 
 	if (wake_source_kind(worker_wakes(worker), wake_event) == WAKE_SOURCE &&
 	    wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
-		worker_note_current(worker,
-				    worker_emit(worker, event->ts, (int32_t)tid, OWN_WOKEN));
+		worker_note_waker(worker, worker_emit(worker, event->ts, (int32_t)tid, OWN_WOKEN));
 	}
 }
 
@@ -100,6 +99,7 @@ const struct analysis analysis_futex = {
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
+	.names_wakers = true,
 	.thread_state_size = sizeof(struct futex),
 	.on_record = on_record,
 	.on_switch_in = on_switch_in,

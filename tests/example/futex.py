@@ -28,18 +28,19 @@ class Plain:
         elif [name] == self.source and number(text, 'tid') and number(text, 'success') != 0:
             woken = self.reference.thread(number(text, 'tid'))
             if self.begin.get(woken, ns) < ns:  # in the ns in which it leaves its CPU, it still runs
-                self.wake(ns, woken, self.reference.current.get(cpu), ns - self.begin.pop(woken), book)
+                waker = self.reference.others.contexts.waker(cpu, text, self.reference.current.get(cpu))
+                self.wake(ns, woken, waker, ns - self.begin.pop(woken), book)
 
     @staticmethod
     def wake(ns, woken, waker, took, book):
         book.sample('futex', 'sleeps', ns=took)
         book.sample('futex', 'threads', woken, 'sleeps', ns=took)
-        if waker:
+        if waker > 0:
             book.add('futex', 'wakers', waker, 'sleeps')
             book.add('futex', 'wakers', waker, 'sleeps_ns', by=took)
         else:
             book.add('futex', 'by_no_thread')
-        book.longest['futex'].append((took, ns, woken, (-1 if waker is None else waker,)))
+        book.longest['futex'].append((took, ns, woken, (waker,)))
 
     def hole(self):
         self.in_call.clear()

@@ -22,8 +22,7 @@ static void on_wake(struct worker *worker, void *state, const struct trace_event
 
 	if (wake_source_kind(worker_wakes(worker), wake_event) == WAKE_SOURCE &&
 	    wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
-		worker_note_current(worker,
-				    worker_emit(worker, event->ts, (int32_t)tid, OWN_WOKEN));
+		worker_note_waker(worker, worker_emit(worker, event->ts, (int32_t)tid, OWN_WOKEN));
 	}
 }
 
@@ -87,6 +86,7 @@ const struct analysis analysis_naps = {
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
+	.names_wakers = true,
 	.thread_state_size = sizeof(struct nap),
 	.on_record = on_record,
 	.on_switch_in = on_switch_in,

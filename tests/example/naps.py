@@ -25,8 +25,8 @@ class Plain:
             took = ns - self.begin.pop(woken)
             book.sample('naps', 'naps', ns=took)
             book.sample('naps', 'threads', woken, 'naps', ns=took)
-            waker = self.reference.current.get(cpu)
-            book.longest['naps'].append((took, ns, woken, (-1 if waker is None else waker,)))
+            waker = self.reference.others.contexts.waker(cpu, text, self.reference.current.get(cpu))
+            book.longest['naps'].append((took, ns, woken, (waker,)))
 
     def hole(self):
         self.begin.clear()

@@ -286,6 +286,8 @@ class Schedule:
         more = {'irq_handler_entry': ('line%d' % number,),
                 'irq_handler_exit': (self.rng.randrange(2),)}.get(name, ())
         self.add(cpu, name, number, *more)
+        if name.endswith('entry') and self.rng.random() < 0.5:
+            self.wake(cpu)
 
     def page(self, cpu):
         name = self.rng.choice([name for name in FIELDS if 'mm_' in name])
@@ -353,7 +355,7 @@ class Schedule:
         self.now += 1
 
     def rename(self, cpu):
-        self.running[cpu].comm = 'named%d' % self.rng.randrange(3)
+        self.running[cpu].comm = self.rng.choice(('named0', 'named1', 'ksoftirqd/0'))
         self.running[cpu].prio = self.rng.choice((20, -2, 39))
 
     def dump(self, cpu):
@@ -547,7 +549,7 @@ def make(rng, path, loses, lost=None, damage=None):
         stream = int(any(name.startswith(kind) for kind in away))
         streams[stream, cpu].append((ts, name, values, [(kind, runs[key]) for kind, key in contexts[stream]]))
         told = ''.join(', context_%s = %s' % (key, runs[key]) for _, key in contexts[stream])
-        ordered.append((ts, stream, cpu, i, name, say(name, values) + told))
+        ordered.append((ts, stream, cpu, i, name, say(name, values) + told + ', channel_ = %d' % stream))
         if lost is not None:
             lost.channels[name] = stream
     names = ['s%d' % i for i in range(len(streams))]

@@ -239,6 +239,41 @@ def test_wakers_apart(scratch):
         same([(row['ns'], row.get('waker_tid')) for row in longest], [(20, -1), (10, 7), (5, 0)])
 
 
+WAKES = (  # the thread that runs; the events around the wake-up; the waker
+    ('app', (), 7), ('app', ('irq_handler_entry',), 0), ('app', ('irq_handler_entry', 'irq_handler_exit'), 7),
+    ('app', ('irq_softirq_entry',), 0), ('app', ('irq_softirq_entry', 'irq_handler_entry', 'irq_handler_exit'), 0),
+    ('app', ('irq_softirq_entry', 'irq_softirq_exit'), 7), ('app', ('irq_softirq_exit', 'irq_softirq_entry'), 0),
+    ('app', ('timer_hrtimer_expire_entry',), 0), ('ksoftirqd/0', ('irq_softirq_entry',), 7),
+    ('ksoftirqd/0', ('irq_softirq_entry', 'irq_handler_entry'), 0))
+
+
+def test_wakers_in_interrupts(scratch):
+    """
+    An interrupt that wakes is no thread, but for a soft one in ksoftirqd: whether the entry, the
+    switch before and the wake-up lie in one chunk or in many, and in whatever channel switches are.
+    """
+    text, more = apart('sched_switch'), {'irq_handler_entry': (5, 'x'), 'irq_handler_exit': (5, 1)}
+    for i, (comm, around, waker) in enumerate(WAKES):
+        around = [event(50 + at, name, *more.get(name, (3,))) for at, name in enumerate(around)]
+        comes = event(20, 'sched_switch', 't3', 3, 20, 1, comm, 7, 20)
+        leaves = event(300, 'sched_switch', comm, 7, 20, 1, 't3', 3, 20)
+        other = packet(1, 0, 0, 400, [switch(10, 9, 0), switch(90, 0, 9), switch(100, 9, 0)])
+        wakes = event(70, 'sched_waking', 9)
+        for name, first in ('comes', [comes]), ('initial', []):
+            parts = [first, around, [wakes], [leaves]]
+            packets = b''.join(packet(0, seq, at, at + 9, part) for seq, (at, part) in enumerate(
+                zip((20, 50, 70, 300), parts)))
+            calm = b''.join(packet(0, seq, at, at + 9, part) for seq, (at, part) in enumerate(
+                zip((50, 70), parts[1:3])))
+            switches = packet(0, 0, 20, 301, first + [leaves])
+            for kind, made in ('one', Made(scratch, 'in%d%s1' % (i, name), [packet(0, 0, 0, 400, sum(parts, [])), other])), \
+                    ('cut', Made(scratch, 'in%d%s2' % (i, name), [packets, other])), \
+                    ('apart', Made(scratch, 'in%d%s3' % (i, name), [channel(1, switches), channel(1, other), calm], text)):
+                for chunk in '1', '1M':
+                    longest = total_of(made, '-a', 'sched', '--chunk-size', chunk)['sched']['longest']
+                    same((i, name, kind, [row['waker_tid'] for row in longest if row['tid'] == 9]), (i, name, kind, [waker]))
+
+
 def test_switches_twice(scratch):
     """
     Two channels have switches: the first tells which thread runs, whether the other brings any and

@@ -185,6 +185,7 @@ class Reference:
                 is_lost = self.holes and ns > self.holes[0][0]
                 self.current[cpu] = None if is_lost else number(text, 'prev_tid')
                 self.since[cpu] = self.came[cpu] = self.begin
+                self.others.contexts.first(cpu, text)
                 if self.current[cpu]:
                     thread = self.thread(self.current[cpu])
                     thread.cpu = cpu

@@ -8,6 +8,7 @@ import math
 import re
 
 import files
+import wakers
 from files import number, string
 
 
@@ -51,7 +52,7 @@ def merged(books):
 class Sched:
     STATES = (((4, 14), 0x100), ((4, 8), 4096), ((4, 2), 2048), ((3, 9), 1024), ((3, 2), 512))
 
-    def __init__(self, reference, release, names):
+    def __init__(self, reference, release, names, contexts=None):
         self.reference, self.release = reference, release
         self.names = names
         for source in ('sched_ttwu', 'sched_waking', 'sched_wakeup'):
@@ -61,7 +62,7 @@ class Sched:
         else:
             self.source = None
         self.phase, self.since, self.pending, self.left = {}, {}, {}, {}
-        self.tentative, self.waker = set(), {}
+        self.tentative, self.waker, self.contexts = set(), {}, contexts
 
     def started(self, thread):
         self.phase[thread] = 'running'
@@ -143,24 +144,23 @@ class Sched:
                 self.phase[thread], self.since[thread] = 'new', ns
         elif name == self.source:
             book.add('sched', 'wakeups')
-            self.wake(ns, cpu, tid, thread, phase, book)
+            self.wake(ns, cpu, tid, thread, phase, text, book)
         elif name == 'sched_wakeup':
             self.pending.pop(thread, None)
 
-    def wake(self, ns, cpu, tid, thread, phase, book):
+    def wake(self, ns, cpu, tid, thread, phase, text, book):
         where = [c for c, current in self.reference.current.items() if current == tid]
         if where:
             if cpu not in where:
-                self.pending[thread], self.waker[thread] = ns, self.who(cpu)
+                self.pending[thread], self.waker[thread] = ns, self.who(cpu, text)
                 book.add('sched', 'races')
         elif phase in (None, 'blocked') or thread in self.tentative:
             self.phase[thread], self.since[thread] = 'wait', ns
-            self.waker[thread] = self.who(cpu)
+            self.waker[thread] = self.who(cpu, text)
             self.tentative.discard(thread)
 
-    def who(self, cpu):
-        tid = self.reference.current.get(cpu)
-        return -1 if tid is None else tid
+    def who(self, cpu, text):
+        return self.contexts.waker(cpu, text, self.reference.current.get(cpu))
 
 
 class Syscalls:
@@ -577,7 +577,8 @@ class Sequential:
 
     def __init__(self, reference, release, names):
         self.reference, self.books = reference, collections.defaultdict(Book)
-        self.sched, self.syscalls = Sched(reference, release, names), Syscalls()
+        self.contexts = wakers.Contexts(names, False)
+        self.sched, self.syscalls = Sched(reference, release, names, self.contexts), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
 
@@ -589,6 +590,7 @@ class Sequential:
         state = number(text, 'prev_state')
         book = self.books[ns // self.reference.interval]
         elsewhere = self.is_elsewhere(prev, cpu)
+        self.contexts.switch(cpu, text)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
         if prev and not elsewhere and self.sched.stops(state):
@@ -601,6 +603,7 @@ class Sequential:
 
     def event(self, ns, name, cpu, text, thread):
         book = self.books[ns // self.reference.interval]
+        self.contexts.event(name, cpu, text)
         self.sched.event(ns, name, cpu, text, book)
         self.syscalls.event(ns, name, thread, text, book)
         self.irq.event(ns, name, cpu, text, book)
@@ -613,6 +616,7 @@ class Sequential:
     def hole(self, begin):
         """Nothing is known from @begin on."""
         book = self.books[begin // self.reference.interval]
+        self.contexts.hole()
         self.sched.hole()
         self.syscalls.hole()
         self.irq.hole(book)

@@ -81,6 +81,7 @@ struct analysis {
 	const struct essential *essentials;
 	size_t essential_count;
 	bool uses_threads;        /* the merger's half is called for threads and switches */
+	bool names_wakers;        /* it calls worker_note_waker() */
 	size_t worker_state_size; /* zeroed at the start of each chunk */
 	size_t thread_state_size; /* zeroed when a thread, or an entity, appears */
 	size_t trace_state_size;  /* zeroed when the trace begins; for on_ordered */

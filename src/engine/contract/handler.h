@@ -98,6 +98,8 @@ uint64_t worker_text(struct worker *worker, const void *text, size_t len);
 /* Puts the tid of the current thread into arg32 of the record emitted last, or -1 if it will never
  * be known. */
 void worker_note_current(struct worker *worker, struct record *record);
+/* The same of a wake-up: 0 if an interrupt did it.  For analyses with names_wakers. */
+void worker_note_waker(struct worker *worker, struct record *record);
 /*
  * Marks the thread's time on this CPU: its first system call event shows that no call entered
  * before is still open.  False: it began in another chunk, so the handler emits a record of its

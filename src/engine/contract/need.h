@@ -33,8 +33,9 @@ struct need {
 	const char *domain; /* only in traces of this domain ("ust"); NULL: in all */
 	/* If not NULL: gives the handler's `user` by the event's name. */
 	uint32_t (*user_of)(const char *event);
-	bool is_extra; /* taken where it is recorded; nobody is advised to record it for that */
-	bool may_rest; /* not wanted while the analysis rests (worker_rest()) */
+	bool is_extra;     /* taken where it is recorded; nobody is advised to record it for that */
+	bool may_rest;     /* not wanted while the analysis rests (worker_rest()) */
+	bool is_of_wakers; /* of the engine: for analyses that have names_wakers */
 };
 
 /* A member of struct analysis: .needs and .need_count, of an array. */

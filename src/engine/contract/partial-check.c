@@ -92,7 +92,7 @@ static void check_made(const struct partial *partial)
 static void check_references(const struct partial *partial)
 {
 	for (size_t i = 0; i < partial->currents.count; i++) {
-		uint32_t number = partial->currents.at[i];
+		uint32_t number = partial->currents.at[i].number;
 
 		assert(number < partial->made.count);
 		assert(partial->records.at[partial->made.at[number]].kind >= RECORD_OWN);
@@ -173,7 +173,7 @@ static void check_order(const struct partial *partial)
 	}
 	assert(last <= partial->records_until);
 	for (size_t i = 1; i < partial->currents.count; i++) {
-		assert(partial->currents.at[i] > partial->currents.at[i - 1]);
+		assert(partial->currents.at[i].number > partial->currents.at[i - 1].number);
 	}
 	for (size_t i = 1; i < partial->renames.count; i++) {
 		assert(partial->renames.at[i].ts >= partial->renames.at[i - 1].ts);

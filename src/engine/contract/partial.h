@@ -51,7 +51,7 @@
  *   tallies     [ class, count | ...                    ][ class, count | ...    ]
  *
  *   made        [ 4 0 5 1 ... ]    made[n]: where the n-th record of the chunk lies
- *   currents    [ 1 3 ... ]        such n: the merger is to fill in the thread that ran
+ *   currents    [ 1 3 ... ]        such n: the merger is to fill in the thread that ran, or woke
  *   segments, renames, faults      of the whole chunk, in time order
  *   chains      [ first group by shard ] [ ... ]    empty until the merger adds one
  *
@@ -82,6 +82,7 @@
 #include "base/mem.h"
 #include "engine/contract/record.h"
 #include "engine/contract/row-key.h"
+#include "kernel/wake-context.h"
 
 #define NAME_BYTES 16 /* of a comm in the kernel, including its zero */
 
@@ -210,6 +211,13 @@ struct slice_row {
 	struct row_key key;
 };
 
+/* A record whose arg32 the merger makes the thread that ran.  It is one that woke another, not an
+ * interrupt, if fewer were open when the chunk began (wake_depth_limit()). */
+struct current {
+	uint32_t number; /* in made */
+	uint32_t limits[WAKE_CONTEXTS];
+};
+
 /* What is wrong with a packet, for a warning. */
 struct partial_fault {
 	uint64_t packet; /* number in its stream */
@@ -232,11 +240,13 @@ struct partial {
 	enum run_kind tail;
 	bool tail_is_doubted;         /* the last switch does not fit */
 	bool tail_is_first;           /* the chunk has one switch: the merger knows if it fits */
+	bool tail_serves;             /* soft interrupts are the work of the last thread */
 	bool initial_has_prio;        /* else the initial thread has no name either */
 	uint64_t initial_ts, tail_ts; /* ns */
 	uint32_t initial_group; /* INITIAL_GAP: whose record tells the initial thread of the gap */
 	int32_t initial_tid, initial_prio, tail_tid;
 	char initial_name[NAME_BYTES];
+	struct wake_depth depths[WAKE_CONTEXTS]; /* what the chunk does to open interrupts */
 	VEC(struct slice) slices;
 	VEC(struct tally) tallies;
 	VEC(struct group) groups;
@@ -245,7 +255,7 @@ struct partial {
 	VEC(uint32_t) made;    /* indexes of records, in the order they were made */
 	VEC(uint64_t) numbers; /* words of records and columns of keyed rows */
 	VEC(struct slice_row) keyed_rows;
-	VEC(uint32_t) currents; /* indexes into made: records whose arg32 is to be the thread */
+	VEC(struct current) currents;
 	VEC(struct segment) segments;
 	VEC(struct rename) renames;
 	VEC(struct partial_fault) faults;

@@ -11,13 +11,22 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
+static bool is_wanted(const struct setup *setup, const struct need *need)
+{
+	return !need->is_of_wakers || setup->names_wakers;
+}
+
 static void add_needs(struct setup *setup, const struct need *needs, size_t count, uint8_t analysis,
 		      uint16_t group)
 {
 	assert(analysis < ANALYSES_MAX);
 	for (size_t i = 0; i < count; i++) {
-		size_t at = setup->request_count++;
+		size_t at;
 
+		if (!is_wanted(setup, &needs[i])) {
+			continue;
+		}
+		at = setup->request_count++;
 		assert(needs[i].event);
 		assert(needs[i].on_event);
 
@@ -69,7 +78,7 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		setup->window_ns *= INTERVALS_UNSEEN;
 	}
 	setup->state_size = 0;
-	setup->has_ordered = false;
+	setup->has_ordered = setup->names_wakers = false;
 	setup->may_rest = setup->oncpu_ends_of_rt = 0;
 	find_callers(setup);
 	setup->partial_cache = partial_cache_new((setup->jobs + 1) * CHUNKS_PER_WORKER);
@@ -78,6 +87,7 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 		uses_threads |= setup->analyses[i]->uses_threads;
 		setup->oncpu_ends_of_rt |= (uint32_t)setup->analyses[i]->oncpu_end_is_for_rt << i;
 		setup->has_ordered |= setup->analyses[i]->on_ordered != NULL;
+		setup->names_wakers |= setup->analyses[i]->names_wakers;
 		total += setup->analyses[i]->need_count;
 		if (analysis_rare(setup->analyses[i])->needs_of) {
 			wanted_count[i] = analysis_rare(setup->analyses[i])
@@ -89,14 +99,17 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 	}
 	setup->uses_threads = uses_threads;
 	setup->follows_rt = !uses_threads && setup->oncpu_ends_of_rt != 0;
-	total += uses_threads || setup->follows_rt ? base_count : 0;
+	for (size_t i = 0; (uses_threads || setup->follows_rt) && i < base_count; i++) {
+		total += is_wanted(setup, &base[i]);
+	}
 	setup->requests = mem_alloc((total + 1) * sizeof(*setup->requests));
 	setup->routes = mem_alloc((total + 1) * sizeof(*setup->routes));
 	setup->request_count = 0;
 	if (uses_threads || setup->follows_rt) {
 		add_needs(setup, base, base_count, 0, 0);
 	}
-	for (size_t i = 0; setup->follows_rt && i < base_count; i++) {
+	setup->base_count = setup->request_count;
+	for (size_t i = 0; setup->follows_rt && i < setup->base_count; i++) {
 		setup->requests[i].may_rest = true;
 		setup->may_rest |= SETUP_BASE_RESTS;
 	}

@@ -77,8 +77,10 @@ struct setup {
 	struct plan_request *requests;
 	struct route *routes; /* the route of each request */
 	size_t request_count;
+	size_t base_count; /* the first of them: the engine's own */
 	bool uses_threads; /* else no analysis needs to know which thread runs */
 	bool has_ordered;  /* some analysis has on_ordered() */
+	bool names_wakers; /* some analysis does */
 	struct callers callers;
 	uint32_t oncpu_ends_of_rt; /* analyses with oncpu_end_is_for_rt, by bit */
 	bool follows_rt; /* no analysis uses threads, but who runs is followed where that counts */

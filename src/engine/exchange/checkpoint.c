@@ -122,10 +122,12 @@ static struct partial *remains_of(const struct partial *from)
 	}
 	copy_records(from, to, numbers);
 	for (size_t i = from->currents_told; i < from->currents.count; i++) {
-		uint32_t at = from->made.at[from->currents.at[i]];
+		struct current current = from->currents.at[i];
+		uint32_t at = from->made.at[current.number];
 
 		if (numbers[at] != RECORD_NONE) {
-			*vec_push(&to->currents) = numbers[at];
+			current.number = numbers[at];
+			*vec_push(&to->currents) = current;
 		}
 	}
 	assert(to->made.count == to->records.count);
@@ -220,7 +222,7 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 		   &stream->owns_cpu, &stream->next_seq, &stream->until, &stream->has_until,
 		   &stream->known_seq);
 	codec_each(codec, &stream->known_ts, &stream->has_known, &stream->end_seq,
-		   &stream->has_stitched);
+		   &stream->has_stitched, &stream->depths[WAKE_HARD], &stream->depths[WAKE_SOFT]);
 	if (codec_reads(codec) && stream->is_identified && stream->identity.cpu_id != UINT64_MAX) {
 		stream->cpu = tables_cpu(&stream->merger->tables, stream->identity.cpu_id);
 		if (stream->owns_cpu &&
@@ -253,7 +255,7 @@ static void running_codec(struct codec *codec, struct cpu *cpu)
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct running_change *change = codec_at(codec, &cpu->running, i);
 
-		codec_each(codec, &change->ts, &change->key);
+		codec_each(codec, &change->ts, &change->key, &change->serves);
 	}
 }
 
@@ -269,7 +271,7 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	codec_each(codec, &cpu->tid, &cpu->since, &cpu->unknown_from, &cpu->initial_limit,
 		   &cpu->initial_since, &cpu->has_initial, &cpu->initial_is_new,
 		   &cpu->initial_has_prio);
-	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio, &cpu->is_doubted);
+	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio, &cpu->is_doubted, &cpu->serves);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	running_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count;

@@ -39,6 +39,15 @@ static int ends_codec(struct work *work)
 	codec_each(codec, &partial->tail_ts, &partial->initial_group, &partial->initial_tid,
 		   &partial->initial_prio, &partial->tail_tid);
 	codec_bytes(codec, partial->initial_name, NAME_BYTES);
+	codec_bool(codec, &partial->tail_serves);
+	for (unsigned int i = 0; i < WAKE_CONTEXTS; i++) {
+		struct wake_depth *depth = &partial->depths[i];
+
+		codec_each(codec, &depth->change, &depth->least);
+		if (codec_reads(codec) && (depth->least < 0 || depth->change > depth->least)) {
+			return REFUSE(work, "impossible depths of interrupts");
+		}
+	}
 	if (codec_reads(codec) && (initial > INITIAL_GAP || tail >= RUN_KINDS)) {
 		return REFUSE(work, "initial %u or tail %u is no known kind", initial, tail);
 	}
@@ -261,15 +270,18 @@ static int numbers_codec(struct work *work)
 {
 	struct codec *codec = work->codec;
 	struct partial *partial = work->partial;
-	size_t count = codec_count(codec, partial->currents.count, sizeof(uint32_t));
+	size_t count = codec_count(codec, partial->currents.count, 12);
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t *index = codec_at(codec, &partial->currents, i);
+		struct current *current = codec_at(codec, &partial->currents, i);
+		uint32_t number;
 
-		codec_u32(codec, index);
-		if (codec_reads(codec) && (*index >= partial->made.count ||
-					   partial_made(partial, *index)->kind < RECORD_OWN)) {
-			return REFUSE(work, "record %u cannot ask for the current thread", *index);
+		codec_each(codec, &current->number, &current->limits[WAKE_HARD],
+			   &current->limits[WAKE_SOFT]);
+		number = current->number;
+		if (codec_reads(codec) && (number >= partial->made.count ||
+					   partial_made(partial, number)->kind < RECORD_OWN)) {
+			return REFUSE(work, "record %u cannot ask for the current thread", number);
 		}
 	}
 	count = codec_count(codec, partial->numbers.count, sizeof(uint64_t));
@@ -310,8 +322,8 @@ static int check_records(struct work *work)
 	}
 	currents = mem_alloc(partial->records.count + 1);
 	for (size_t i = 0; i < partial->currents.count; i++) {
-		assert(partial->currents.at[i] < partial->made.count); /* numbers_codec() */
-		currents[partial->made.at[partial->currents.at[i]]] = 1;
+		assert(partial->currents.at[i].number < partial->made.count); /* numbers_codec() */
+		currents[partial->made.at[partial->currents.at[i].number]] = 1;
 	}
 	for (size_t i = 0; r == 0 && i < partial->records.count; i++) {
 		const struct record *record = &partial->records.at[i];

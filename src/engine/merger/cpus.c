@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/limits.h"
+#include "engine/merger/cpus-running.h"
 #include "engine/merger/merger-state.h"
 #include "engine/merger/round.h"
 
@@ -32,38 +34,6 @@ static void add_segment(struct cpu *cpu, uint64_t end, bool is_broken)
 	}
 }
 
-/* ---- groups of records without a thread ---- */
-
-/* Keys that stand for a thread as yet unknown belong to no shard. */
-static bool key_has_shard(int64_t key)
-{
-	return key != KEY_INITIAL && key != KEY_LOST;
-}
-
-/* A new group with @key in one of the partial's slices. */
-static uint32_t new_group(struct partial *partial, struct slice *slice, int64_t key)
-{
-	uint32_t group = partial_add_group(partial, key);
-
-	partial_chain_group(partial, slice, group);
-	return group;
-}
-
-/* Gives the slice's unresolved groups their keys: @initial for KEY_INITIAL, @lost for KEY_LOST. */
-static void resolve_groups(struct partial *partial, struct slice *slice, int64_t initial,
-			   int64_t lost)
-{
-	assert(key_has_shard(initial));
-	assert(key_has_shard(lost));
-	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
-		struct group *group = &partial->groups.at[i];
-
-		group->key = group->key == KEY_INITIAL ? initial : lost;
-		partial_chain_group(partial, slice, i);
-	}
-	slice->shards[SHARDS + 1] = slice->shards[SHARDS]; /* no group is unresolved now */
-}
-
 /* The key of the thread that runs from `since` on. */
 static int64_t current_key(const struct cpu *cpu)
 {
@@ -73,31 +43,17 @@ static int64_t current_key(const struct cpu *cpu)
 	return cpu->tid == 0 ? KEY_NOBODY : cpu->tid;
 }
 
-/*
- * From @ts on the thread with @key runs.  Partials from workers have their changes in order; those
- * from untrusted files may not, so a change never goes back behind the last one.  Of several
- * changes at one time the last counts.
- */
-static void add_change(struct cpu *cpu, uint64_t ts, int64_t key)
-{
-	uint64_t last = cpu->running.count == 0 ? 0 : cpu->running.at[cpu->running.count - 1].ts;
-
-	*vec_push(&cpu->running) =
-		(struct running_change){ .ts = ts > last ? ts : last, .key = key };
-}
-
 /* The records before the chunk's first evidence belong to the CPU's current thread. */
 static void resolve_initial_records(const struct cpu *cpu, struct partial *partial)
 {
 	assert(cpu->state != CPU_INITIAL);
 	for (size_t i = 0; i < partial->currents.count; i++) {
-		partial_made(partial, partial->currents.at[i])->arg32 =
-			cpu->state == CPU_KNOWN ? cpu->tid : -1;
+		cpus_fill_current(partial, i, cpu->state == CPU_KNOWN ? cpu->tid : -1, cpu->serves);
 	}
 	partial->currents_told = partial->currents.count;
 	for (size_t i = 0; i < partial->slices.count; i++) {
-		resolve_groups(partial, &partial->slices.at[i], current_key(cpu),
-			       KEY_CPU(cpu->number));
+		cpus_resolve_groups(partial, &partial->slices.at[i], current_key(cpu),
+				    KEY_CPU(cpu->number));
 	}
 }
 
@@ -141,14 +97,14 @@ void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 void cpus_pass_hole(struct cpu *cpu, uint64_t ts)
 {
 	cpu->unknown_from = ts;
-	add_change(cpu, ts, KEY_CPU(cpu->number));
+	cpus_add_change(cpu, ts, KEY_CPU(cpu->number), false);
 }
 
 /* A new group with @key in the stitched partial, for one record. */
 static uint32_t stitched_group(struct merger *merger, int64_t key)
 {
 	assert(merger->stitched->slices.count == 1); /* round_begin() has emptied it */
-	return new_group(merger->stitched, &merger->stitched->slices.at[0], key);
+	return cpus_new_group(merger->stitched, &merger->stitched->slices.at[0], key);
 }
 
 /* Notes what the first evidence says of the initial thread, for add_initial_record(). */
@@ -182,9 +138,10 @@ static void decide_initial(struct merger_stream *stream, const struct partial *p
 	}
 	cpu->state = CPU_KNOWN;
 	cpu->tid = partial->initial_tid;
+	cpu->serves = partial->initial_has_prio && wake_thread_serves(partial->initial_name);
 	cpu->initial_since = is_late ? stream->identity.begin : 0;
 	cpu->has_initial = true;
-	add_change(cpu, cpu->initial_since, current_key(cpu));
+	cpus_add_change(cpu, cpu->initial_since, current_key(cpu), cpu->serves);
 	resolve_waiting(cpu);
 	note_initial(cpu, partial);
 }
@@ -275,6 +232,7 @@ static void take_from_owner(struct merger_stream *stream, struct partial *partia
 	cpu->state = partial->tail == RUN_UNKNOWN ? CPU_UNKNOWN : CPU_KNOWN;
 	cpu->is_doubted = partial->tail_is_doubted || (partial->tail_is_first && is_broken);
 	cpu->tid = partial->tail == RUN_THREAD ? partial->tail_tid : 0;
+	cpu->serves = partial->tail_serves;
 	cpu->since = partial->tail_ts > cpu->since ? partial->tail_ts : cpu->since;
 }
 
@@ -290,9 +248,30 @@ static void add_rename(struct merger *merger, const struct rename *rename)
 	merger->renames.at[at] = *rename;
 }
 
+/*
+ * Which of the chunk's records are of a time in an interrupt, and what is open behind it.  None is
+ * where the stream has been silent for longer than any lasts.
+ */
+static void tell_depths(struct merger_stream *stream, struct partial *partial)
+{
+	bool is_silent = partial->covered_from - partial->begin > HOLE_NS;
+
+	for (unsigned int kind = 0; kind < WAKE_CONTEXTS; kind++) {
+		uint32_t before = is_silent ? 0 : stream->depths[kind];
+
+		for (size_t i = 0; i < partial->currents.count; i++) {
+			uint32_t *limit = &partial->currents.at[i].limits[kind];
+
+			*limit = before >= *limit ? 0 : WAKE_NEVER;
+		}
+		stream->depths[kind] = wake_depth_after(partial->depths[kind], before);
+	}
+}
+
 void cpus_take(struct merger_stream *stream, struct partial *partial)
 {
 	assert(stream->merger->has_started);
+	tell_depths(stream, partial);
 	for (size_t i = 0; i < partial->renames.count; i++) {
 		add_rename(stream->merger, &partial->renames.at[i]);
 	}
@@ -301,216 +280,6 @@ void cpus_take(struct merger_stream *stream, struct partial *partial)
 		if (CHECKS_ON) {
 			cpus_check(stream->cpu);
 		}
-	}
-}
-
-/* ---- streams whose records name no thread ---- */
-
-/* The changes that one record of the owner means. */
-static void note_change(struct cpu *cpu, const struct partial *partial, const struct record *record)
-{
-	switch (record->kind) {
-	case RECORD_IN:
-	case RECORD_ON:
-		add_change(cpu, record->ts, partial->groups.at[record->group].key);
-		if (record->arg16 & RECORD_LEFT) {
-			add_change(cpu, record->ts + record->arg64, KEY_NOBODY);
-		}
-		break;
-	case RECORD_OUT:
-		add_change(cpu, record->ts, KEY_NOBODY);
-		break;
-	case RECORD_RESET_UNKNOWN: /* one at each gap, whether a thread ran or not */
-		add_change(cpu, record->ts, KEY_CPU(cpu->number));
-		break;
-	default:
-		break;
-	}
-}
-
-/* Extends the CPU's changes by the owner's records before @bound. */
-static void extend_running(struct cpu *cpu, struct partial *partial, uint64_t bound)
-{
-	for (size_t i = 0; i < partial->made.count; i++) {
-		const struct record *record = partial_made(partial, i);
-
-		if (record->ts >= partial->running_until && record->ts < bound) {
-			note_change(cpu, partial, record);
-		}
-	}
-	partial->running_until = bound > partial->running_until ? bound : partial->running_until;
-}
-
-/* The key of the thread that runs at @ts.  @at is where the search for the time before ended; times
- * come in order. */
-static int64_t key_at(const struct cpu *cpu, size_t *at, uint64_t ts)
-{
-	assert_hot(*at <= cpu->running.count);
-	while (*at < cpu->running.count && cpu->running.at[*at].ts <= ts) {
-		(*at)++;
-	}
-	return *at > 0 ? cpu->running.at[*at - 1].key : KEY_CPU(cpu->number);
-}
-
-/* Moves the records before @bound of one unresolved group to groups of the threads that ran. */
-static void resolve_by_running(struct merger_stream *stream, struct partial *partial,
-			       struct slice *slice, uint32_t from, uint64_t bound)
-{
-	const struct cpu *cpu = stream->cpu;
-	uint32_t to = RECORD_NONE, i = partial->groups.at[from].first;
-	size_t at = 0;
-
-	while (i != RECORD_NONE && partial->records.at[i].ts < bound) {
-		uint32_t next = partial->records.at[i].next;
-		int64_t key = KEY_CPU(cpu->number);
-
-		if (partial->groups.at[from].key == KEY_INITIAL) {
-			key = key_at(cpu, &at, partial->records.at[i].ts);
-		}
-		if (to == RECORD_NONE || partial->groups.at[to].key != key) {
-			to = new_group(partial, slice, key);
-		}
-		partial_chain(partial, to, i);
-		i = next;
-	}
-	partial->groups.at[from].first = i;
-}
-
-/* Fills the thread that ran into the records before @bound that ask for it. */
-static void fill_currents(const struct cpu *cpu, struct partial *partial, uint64_t bound)
-{
-	size_t at = 0;
-
-	assert(partial->currents_told <= partial->currents.count);
-	for (; partial->currents_told < partial->currents.count; partial->currents_told++) {
-		struct record *record =
-			partial_made(partial, partial->currents.at[partial->currents_told]);
-		int64_t key;
-
-		if (record->ts >= bound) {
-			return;
-		}
-		key = cpu && cpu->owner ? key_at(cpu, &at, record->ts) : KEY_INITIAL;
-		record->arg32 = key == KEY_NOBODY ? 0 : key < KEY_INITIAL ? (int32_t)key : -1;
-	}
-}
-
-/* Where the CPU has no owner, no thread is ever known. */
-static void resolve_slice(struct merger_stream *stream, struct partial *partial,
-			  struct slice *slice, uint64_t bound)
-{
-	int64_t unknown = stream->cpu ? KEY_CPU(stream->cpu->number) : KEY_NOBODY;
-
-	if (!stream->cpu || !stream->cpu->owner) {
-		resolve_groups(partial, slice, unknown, unknown);
-		return;
-	}
-	for (uint32_t i = slice->shards[SHARDS]; i < slice->shards[SHARDS + 1]; i++) {
-		resolve_by_running(stream, partial, slice, i, bound);
-	}
-}
-
-/* Whether the stream holds a record without a thread. */
-static bool is_unresolved(const struct merger_stream *stream)
-{
-	for (size_t p = 0; !stream->owns_cpu && p < stream->ready.count; p++) {
-		const struct partial *partial = stream->ready.at[p];
-
-		if (partial->currents_told < partial->currents.count) {
-			return true;
-		}
-		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
-			const struct slice *slice = &partial->slices.at[s];
-
-			if (slice->shards[SHARDS] < slice->shards[SHARDS + 1]) {
-				return true;
-			}
-		}
-	}
-	return false;
-}
-
-static void resolve_stream(struct merger_stream *stream, uint64_t bound)
-{
-	for (size_t p = 0; p < stream->ready.count; p++) {
-		struct partial *partial = stream->ready.at[p];
-
-		for (size_t s = partial->slices_used; s < partial->slices.count; s++) {
-			resolve_slice(stream, partial, &partial->slices.at[s], bound);
-		}
-		fill_currents(stream->cpu, partial, bound);
-	}
-}
-
-/* Drops all changes before the one that holds at @bound. */
-static void cut_running(struct cpu *cpu, uint64_t bound)
-{
-	size_t first = 0;
-
-	while (first + 1 < cpu->running.count && cpu->running.at[first + 1].ts < bound) {
-		first++;
-	}
-	if (first == 0) {
-		return;
-	}
-	cpu->running.count -= first;
-	memmove(cpu->running.at, cpu->running.at + first,
-		cpu->running.count * sizeof(cpu->running.at[0]));
-}
-
-static void extend_all_running(struct merger *merger, uint64_t bound)
-{
-	for (size_t i = 0; i < merger->streams.count; i++) {
-		struct merger_stream *stream = merger->streams.at[i];
-
-		for (size_t p = 0; stream->owns_cpu && p < stream->ready.count; p++) {
-			extend_running(stream->cpu, stream->ready.at[p], bound);
-		}
-	}
-}
-
-/* While no stream needs the list of changes, it only has the state at the end of what was used. */
-void cpus_forget(struct merger_stream *stream, const struct partial *partial)
-{
-	struct cpu *cpu = stream->cpu;
-	int64_t key;
-
-	if (!stream->owns_cpu || stream->merger->needs_running ||
-	    partial->initial == INITIAL_NONE ||
-	    (cpu->unknown_from > 0 && partial->tail_ts <= cpu->unknown_from)) {
-		return;
-	}
-	key = partial->tail == RUN_THREAD ? partial->tail_tid
-	      : partial->tail == RUN_IDLE ? KEY_NOBODY
-					  : KEY_CPU(cpu->number);
-	cpu->running.count = 0;
-	add_change(cpu, partial->tail_ts, key);
-}
-
-void cpus_note_running(struct merger *merger)
-{
-	extend_all_running(merger, merger->last_bound);
-}
-
-void cpus_resolve(struct merger *merger, uint64_t bound)
-{
-	bool any = false;
-
-	assert(merger->is_round_open);
-	for (size_t i = 0; merger->setup->uses_threads && i < merger->streams.count; i++) {
-		any |= is_unresolved(merger->streams.at[i]);
-	}
-	merger->needs_running |= any;
-	if (merger->needs_running) {
-		extend_all_running(merger, bound);
-	}
-	for (size_t i = 0; any && i < merger->streams.count; i++) {
-		if (!merger->streams.at[i]->owns_cpu) {
-			resolve_stream(merger->streams.at[i], bound);
-		}
-	}
-	if (merger->needs_running) {
-		merger_each_cpu(merger, cpu, cut_running(cpu, bound));
 	}
 }
 

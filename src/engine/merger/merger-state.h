@@ -37,11 +37,12 @@ struct merger_stream {
 			      */
 	uint64_t end_seq;    /* the stream ends after so many chunks, UINT64_MAX: not yet */
 
-	VEC(struct held) early;      /* out of sequence, in any order */
-	VEC(struct partial *) ready; /* in sequence, not used up */
-	size_t waiting;              /* the last ones of these are not stitched (holes.h) */
-	bool has_stitched;           /* at least one was */
-	bool is_cut;                 /* the run stops, and it had not ended */
+	VEC(struct held) early;         /* out of sequence, in any order */
+	VEC(struct partial *) ready;    /* in sequence, not used up */
+	size_t waiting;                 /* the last ones of these are not stitched (holes.h) */
+	bool has_stitched;              /* at least one was */
+	bool is_cut;                    /* the run stops, and it had not ended */
+	uint32_t depths[WAKE_CONTEXTS]; /* interrupts open behind the last that was stitched */
 };
 
 /* A part of a round that one worker does. */

@@ -37,6 +37,7 @@ enum cpu_state {
 struct running_change {
 	uint64_t ts;
 	int64_t key;
+	bool serves; /* soft interrupts are the work of that thread */
 };
 
 struct cpu {
@@ -45,6 +46,7 @@ struct cpu {
 	struct merger_stream *owner; /* the stream whose switches count; NULL: none */
 	enum cpu_state state;        /* from `since` on */
 	int32_t tid;
+	bool serves;            /* CPU_KNOWN: soft interrupts are its work */
 	bool is_doubted;        /* CPU_KNOWN: whoever it is, its time is unknown (merger/cpus.h) */
 	uint64_t since;         /* ns: end of the last segment charged */
 	uint64_t unknown_from;  /* ns: begin of the last hole that rounds came to; 0: none */

@@ -258,8 +258,10 @@ static inline __attribute__((always_inline)) void take_switch(struct worker *wor
 		group = leaving_group(worker, s);
 	}
 	leave(worker, s, flags, group);
+	worker_close_contexts(worker);
 	worker->known = KNOWN_TID;
 	worker->tid = s->next;
+	worker->serves = wake_thread_serves(s->next_comm);
 	worker->oncpu = SIZE_MAX;
 	worker->group = RECORD_NONE;
 	if (s->next != 0) {
@@ -440,9 +442,11 @@ static void continue_as(struct worker *worker, uint64_t ts, int32_t former, int3
 	if (worker->known == KNOWN_NOT) {
 		tell_lost(worker, ts, true);
 	}
+	worker_close_contexts(worker);
 	worker->fit = fit_of(worker, is_broken);
 	worker->known = KNOWN_TID;
 	worker->tid = tid;
+	worker->serves = false;
 	worker->group = group;
 	worker->oncpu = worker_records(worker);
 	(void)worker_add(worker, group, ts, RECORD_ON);
@@ -564,6 +568,7 @@ void worker_note_gap(struct worker *worker, uint64_t ts, uint64_t end)
 	worker->gap_end = end < ts ? ts : end;
 	worker_to_slice(worker, ts);
 	worker_end_oncpu(worker, ts, false);
+	worker_close_contexts(worker);
 	tell_lost(worker, ts, false);
 	if (!worker->chunk->has_switches) {
 		if (worker->setup->uses_threads) {
@@ -602,6 +607,7 @@ void worker_note_last(struct worker *worker)
 	worker->partial->tail_is_doubted = worker->fit == FITS_NOT;
 	worker->partial->tail_is_first = worker->fit == FITS_FIRST;
 	worker->partial->tail_tid = worker->tid;
+	worker->partial->tail_serves = worker->serves;
 	worker->partial->tail_ts = worker->since;
 	worker->partial->records_until =
 		worker->since > worker->last_ts ? worker->since : worker->last_ts;

@@ -193,7 +193,9 @@ void worker_note_current(struct worker *worker, struct record *record)
 	assert_hot(record->kind >= RECORD_OWN);
 	record->arg32 = worker->known == KNOWN_TID ? worker->tid : -1;
 	if (worker->known == KNOWN_INITIAL) {
-		*vec_push(&worker->partial->currents) = (uint32_t)worker_records(worker) - 1;
+		*vec_push(&worker->partial->currents) =
+			(struct current){ .number = (uint32_t)worker_records(worker) - 1,
+					  .limits = { WAKE_NEVER, WAKE_NEVER } };
 	}
 }
 

@@ -85,6 +85,7 @@ struct worker {
 	uint32_t resting;    /* analyses, by bit */
 	uint32_t oncpu_ends; /* the same: whose on_oncpu_end is called */
 	bool is_rt;          /* the kernel preempts soft interrupts */
+	uint8_t contexts;    /* interrupts that are followed, by bit of contexts.c; 0: none yet */
 
 	uint64_t last_ts; /* ns: no later event or record of the stream is older */
 	uint64_t gap_end; /* ns: of the gap that on_lost() tells of */
@@ -97,6 +98,7 @@ struct worker {
 	int32_t tid;
 	uint64_t since; /* ns: time of the CPU is charged up to here; not in KNOWN_INITIAL */
 	uint32_t group; /* of tid in this slice, RECORD_NONE: not looked up yet */
+	bool serves;    /* soft interrupts are its work */
 	size_t oncpu;   /* number of the IN or ON record of tid; SIZE_MAX: none in this chunk */
 	uint32_t
 		initial_group; /* index in the draft of partial->initial_group, RECORD_NONE: none */
@@ -115,7 +117,19 @@ void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *f
 void worker_set_states(struct worker *worker, uint16_t form);
 
 /* The handlers of worker_needs. */
-handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process, worker_on_container;
+handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process, worker_on_container,
+	worker_on_context;
+/* `user` of those of worker_on_context(). */
+uint32_t worker_vector_user(const char *event);
+#define CONTEXT_ENDS 0x100 /* beside the number of its pair of events */
+
+/* No interrupt is open: a switch, or what is missing, shows it. */
+static inline void worker_close_contexts(struct worker *worker)
+{
+	for (unsigned int i = 0; i < WAKE_CONTEXTS; i++) {
+		worker->partial->depths[i] = WAKE_DEPTH_CLOSED;
+	}
+}
 
 /* Tells the analyses that the on-CPU interval ends, or only (@is_window) the window. */
 void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);

@@ -20,6 +20,14 @@
 
 /* ---- needs ---- */
 
+#define CONTEXT_NEED(event, ...)                                                                   \
+	{                                                                                          \
+		event, { NULL }, worker_on_context, .is_extra = true, .is_of_wakers = true,        \
+						    __VA_ARGS__                                    \
+	}
+#define PAIR_NEEDS(number, entry, exit, kind)                                                      \
+	CONTEXT_NEED(entry, .user = (number)), CONTEXT_NEED(exit, .user = (number) | CONTEXT_ENDS),
+
 const struct need worker_needs[WORKER_NEEDS] = {
 	{ "sched_switch",
 	  { "@prev_comm", "prev_tid", "prev_prio", "prev_state", "@next_comm", "next_tid",
@@ -39,6 +47,7 @@ const struct need worker_needs[WORKER_NEEDS] = {
 	  { "tid", "vpid", "ns_level", "ns_inum", "vtid" },
 	  worker_on_container,
 	  0 },
+	WAKE_PAIRS_OF(PAIR_NEEDS) CONTEXT_NEED(WAKE_VECTORS, .user_of = worker_vector_user),
 };
 
 /* ---- lifecycle ---- */
@@ -509,6 +518,8 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->known = KNOWN_INITIAL;
 	worker->fit = FITS_NOBODY;
 	worker->tid = 0;
+	worker->serves = false;
+	worker->contexts = 0;
 	worker->since = chunk->begin;
 	worker->switches = (struct switch_layout){ 0 };
 	worker->oncpu = SIZE_MAX;

@@ -280,8 +280,10 @@ void maker_run(struct maker *maker, int64_t key, uint64_t ts, uint64_t ns)
 
 void maker_current(struct maker *maker, uint64_t ts)
 {
-	*vec_push(&maker->partial->currents) =
-		(uint32_t)(maker->partial->made.count + maker->draft->records.count);
+	*vec_push(&maker->partial->currents) = (struct current){
+		.number = (uint32_t)(maker->partial->made.count + maker->draft->records.count),
+		.limits = { WAKE_NEVER, WAKE_NEVER },
+	};
 	(void)maker_add(maker, KEY_NOBODY, ts, RECORD_CURRENT, 0);
 }
 

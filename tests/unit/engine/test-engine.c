@@ -164,7 +164,9 @@ START_TEST(refuses_wrong_partials)
 	WRONG(bad->records.at[0].kind = UINT8_MAX);
 	WRONG(bad->records.at[0].arg64 = 15); /* numbers end before all that it has */
 	WRONG(bad->records.at[0].arg64 = UINT64_MAX);
-	WRONG(*vec_push(&bad->currents) = 1);
+	WRONG(*vec_push(&bad->currents) = (struct current){ .number = 1 });
+	WRONG(bad->depths[WAKE_HARD].least = -1);
+	WRONG(bad->depths[WAKE_SOFT].change = 1);
 	WRONG(bad->keyed_rows.at[0].numbers = 16);
 	WRONG(bad->keyed_rows.at[0].table = 0); /* the totals */
 	WRONG(bad->keyed_rows.at[0].analysis = UINT8_MAX);

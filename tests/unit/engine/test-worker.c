@@ -563,7 +563,7 @@ START_TEST(currents_are_of_initial_thread)
 	(void)put_packet(&run, 1000, 1050, 1900);
 	partial = decode(&run);
 	ck_assert_uint_eq(partial->currents.count, 1);
-	ck_assert_uint_eq(partial->currents.at[0], 0);
+	ck_assert_uint_eq(partial->currents.at[0].number, 0);
 	ck_assert_int_eq(partial->records.at[partial->made.at[0]].arg32, -1);
 	for (size_t i = 0; i < partial->records.count; i++) {
 		if (partial->records.at[i].kind == OWN_THING && partial->records.at[i].arg64 == 2) {

@@ -9,6 +9,7 @@
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
+#include "kernel/wake-context.h"
 #include "kernel/wake-source.h"
 #include "suites.h"
 
@@ -211,6 +212,46 @@ START_TEST(finds_the_wake_up)
 END_TEST
 
 /* Neither the idle thread nor what is no tid is woken, nor anyone without success. */
+/* A part of a stream does to the count before it what its events do one by one. */
+START_TEST(counts_open_interrupts_in_parts)
+{
+	static const char *const parts[] = { "",   "+",   "-", "+-",   "--+",
+					     "-+", "++-", "0", "+0-+", "0-" };
+	const char *what = parts[_i];
+
+	for (uint32_t before = 0; before < 4; before++) {
+		struct wake_depth depth = { 0 };
+		uint32_t open = before;
+
+		for (size_t at = 0; what[at]; at++) {
+			if (what[at] == '+') {
+				open++;
+				wake_depth_enter(&depth);
+			} else if (what[at] == '-') {
+				open -= open > 0;
+				wake_depth_leave(&depth);
+			} else {
+				open = 0;
+				depth = WAKE_DEPTH_CLOSED;
+			}
+			ck_assert_uint_eq(wake_depth_after(depth, before), open);
+			ck_assert_int_eq(before >= wake_depth_limit(depth), open > 0);
+		}
+	}
+}
+END_TEST
+
+START_TEST(finds_the_waker)
+{
+	ck_assert_int_eq(wake_context_waker(false, false, 7, false), 7);
+	ck_assert_int_eq(wake_context_waker(true, false, 7, true), 0);
+	ck_assert_int_eq(wake_context_waker(false, true, 7, false), 0);
+	ck_assert_int_eq(wake_context_waker(false, true, 7, wake_thread_serves("ksoftirqd/3")), 7);
+	ck_assert_int_eq(wake_context_waker(false, true, -1, false), -1);
+	ck_assert_int_eq(wake_context_waker(true, true, -1, false), 0);
+}
+END_TEST
+
 START_TEST(ignores_wake_ups)
 {
 	ck_assert(wake_source_wakes(1, 1));
@@ -328,6 +369,8 @@ Suite *suite_kernel(void)
 	tcase_add_test(tcase, shares_the_unnamed_exit);
 	tcase_add_loop_test(tcase, finds_the_wake_up, 0, sizeof(sources) / sizeof(sources[0]));
 	tcase_add_test(tcase, ignores_wake_ups);
+	tcase_add_loop_test(tcase, counts_open_interrupts_in_parts, 0, 10);
+	tcase_add_test(tcase, finds_the_waker);
 	tcase_add_loop_test(tcase, takes_tids, 0, sizeof(execs) / sizeof(execs[0]));
 	tcase_add_loop_test(tcase, names_processes, 0, sizeof(named) / sizeof(named[0]));
 	tcase_add_loop_test(tcase, decodes_states, 0, sizeof(meanings) / sizeof(meanings[0]));
