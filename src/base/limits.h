@@ -12,6 +12,12 @@
 #include "base/check.h"
 #include "base/units.h"
 
+/* A run that has peers may hold so much for them, whatever --max-memory says: a packet of LTTng,
+ * and what it takes to analyse it.  Of a packet that is larger than a part of --max-memory only the
+ * loss is known: others need room, too. */
+#define ACCOUNT_BYTES_MIN   ((uint64_t)32 << 20)
+#define ACCOUNT_PACKET_PART 4
+
 /* Arenas: a small first block, since most are small; large ones later, to amortise calloc. */
 #define ARENA_BLOCK_BYTES_MIN ((size_t)4096)
 #define ARENA_BLOCK_BYTES_MAX ((size_t)1 << 20)

@@ -4,12 +4,14 @@
  * engine.c takes what workers did, trace.c owns metadata and plans, stream.c cuts chunks, warn.c
  * reports.  engine/exchange reads and writes the same members for checkpoints.
  *
- * Invariants: the sum of trace.in_flight equals the pool's JOB_WORKERs; chunk_held is the sum of
- * chunk.bytes of all chunks that are filling or in flight; a stream that is away was identified
- * and has not ended; only a stream that handed its place to another has no merger stream.
+ * Invariants: the sum of trace.in_flight equals the pool's JOB_WORKERs; the account's chunks are
+ * the sum of chunk.bytes of all chunks that are filling or in flight; a stream that is away was
+ * identified and has not ended; only a stream that handed its place to another has no merger
+ * stream.
  */
 #pragma once
 
+#include "base/account.h"
 #include "engine/engine.h"
 #include "engine/pool.h"
 #include "engine/stream.h"
@@ -24,7 +26,8 @@ struct engine {
 	struct setup setup;
 	struct pool *pool;
 	VEC(struct trace *) traces;
-	uint64_t chunk_held; /* bytes of packets in chunks, filling or in flight */
+	struct account *account; /* the caller's, or our own: */
+	struct account own;
 };
 
 struct trace {

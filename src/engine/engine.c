@@ -27,6 +27,8 @@ struct engine *engine_new(const struct engine_config *config)
 	assert(config->interval_ns > 0);
 	assert(config->range_begin < config->range_end);
 	engine->config = *config;
+	account_init(&engine->own, config->max_memory, 0, false);
+	engine->account = config->account ? config->account : &engine->own;
 	while (config->analyses[engine->setup.analysis_count]) {
 		size_t i = engine->setup.analysis_count++;
 
@@ -43,6 +45,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.range_end = config->range_end;
 	engine->setup.jobs = config->jobs;
 	engine->setup.stats = config->stats;
+	engine->setup.account = engine->account;
 	engine->setup.top = config->top;
 	engine->setup.selection = config->selection;
 	engine->setup.periods = config->periods;
@@ -71,7 +74,7 @@ void engine_free(struct engine *engine)
 	while (engine->traces.count > 0) {
 		trace_free(engine->traces.at[0]);
 	}
-	assert(engine->chunk_held == 0);
+	assert(engine_held_bytes(engine) == 0);
 	pool_free(engine->pool, drop_job);
 	setup_fini(&engine->setup);
 	vec_fini(&engine->traces);
@@ -85,12 +88,13 @@ int engine_event_fd(struct engine *engine)
 
 uint64_t engine_held_bytes(const struct engine *engine)
 {
-	uint64_t held = engine->chunk_held;
+	return account_of(engine->account, ACCOUNT_CHUNKS) +
+	       account_of(engine->account, ACCOUNT_PARTIALS);
+}
 
-	for (size_t i = 0; i < engine->traces.count; i++) {
-		held += merger_held_bytes(engine->traces.at[i]->merger);
-	}
-	return held;
+struct account *engine_account(const struct engine *engine)
+{
+	return engine->account;
 }
 
 size_t engine_in_flight(const struct engine *engine)
@@ -103,7 +107,7 @@ bool engine_has_room(const struct engine *engine)
 	unsigned int workers = pool_workers(engine->pool);
 
 	return pool_in_flight_of(engine->pool, JOB_WORKER) < (workers + 1) * CHUNKS_PER_WORKER &&
-	       engine_held_bytes(engine) < engine->config.max_memory;
+	       account_has_room(engine->account, 1);
 }
 
 /* ---- finished jobs ---- */
@@ -177,12 +181,11 @@ static void take_chunk(struct engine *engine, struct chunk_job *job)
 	struct partial *partial = job->chunk.partial;
 
 	assert(trace->in_flight > 0);
-	assert(engine->chunk_held >= job->chunk.bytes);
 	assert(job->source->trace == trace);
 	assert(job->seq < job->source->submitted);
 	assert(partial);
 	trace->in_flight--;
-	engine->chunk_held -= job->chunk.bytes;
+	account_give(engine->account, ACCOUNT_CHUNKS, job->chunk.bytes);
 	for (size_t i = 0; i < partial->faults.count; i++) {
 		warn_of_fault(job, &partial->faults.at[i]);
 	}
@@ -230,10 +233,13 @@ bool engine_reap(struct engine *engine, bool wait)
 	return true;
 }
 
+/* Of what others leave to the engine. */
 static enum merger_room room_of(const struct engine *engine)
 {
-	uint64_t held = engine_held_bytes(engine), most = engine->config.max_memory;
+	uint64_t held = engine_held_bytes(engine), most = engine->account->soft;
+	uint64_t others = account_held(engine->account) - held;
 
+	most -= others < most ? others : most;
 	return held >= most ? ROOM_NONE : held >= most / 4 ? ROOM_LITTLE : ROOM_ENOUGH;
 }
 
@@ -328,12 +334,14 @@ static void check_stream(const struct stream *stream)
 static void engine_check(const struct engine *engine)
 {
 	size_t in_flight = 0;
-	uint64_t filling = 0;
+	uint64_t filling = 0, partials = 0;
+	uint64_t chunks = account_of(engine->account, ACCOUNT_CHUNKS);
 
 	for (size_t i = 0; i < engine->traces.count; i++) {
 		const struct trace *trace = engine->traces.at[i];
 
 		in_flight += trace->in_flight;
+		partials += merger_held_bytes(trace->merger);
 		for (size_t k = 0; k < trace->streams.count; k++) {
 			const struct stream *stream = trace->streams.at[k];
 
@@ -342,8 +350,9 @@ static void engine_check(const struct engine *engine)
 		}
 	}
 	assert(in_flight == pool_in_flight_of(engine->pool, JOB_WORKER));
-	assert(engine->chunk_held >= filling);
-	assert(in_flight > 0 || engine->chunk_held == filling);
+	assert(chunks >= filling);
+	assert(in_flight > 0 || chunks == filling);
+	assert(account_of(engine->account, ACCOUNT_PARTIALS) == partials);
 }
 
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns)

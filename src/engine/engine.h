@@ -39,6 +39,7 @@
 #include "engine/stats.h"
 #include "engine/tables/report.h"
 
+struct account;
 struct engine;
 struct retained;
 struct trace;
@@ -95,6 +96,9 @@ struct engine_config {
 	unsigned int jobs;
 	uint64_t chunk_bytes;
 	uint64_t max_memory;
+	/* Of this process, with a bound of its own; NULL: the engine has one of max_memory.  Must
+	 * outlive the engine. */
+	struct account *account;
 	size_t top;                        /* rows of each table that the output uses, 0: all */
 	const struct selection *selection; /* NULL: all rows; must outlive the engine */
 	const struct period_set *periods;  /* NULL: none; must outlive the engine */
@@ -118,8 +122,10 @@ void engine_free(struct engine *engine);
  * wall clock, for the lag of live windows; 0: recorded. */
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
 
-/* Bytes of packets and partials in memory, and whether the caller may bring more. */
+/* Bytes of packets and partials in memory, the account that they are in, and whether the caller
+ * may bring more. */
 uint64_t engine_held_bytes(const struct engine *engine);
+struct account *engine_account(const struct engine *engine);
 bool engine_has_room(const struct engine *engine);
 /* Waits until there is room, or until nothing is in flight that could free some. */
 void engine_make_room(struct engine *engine);

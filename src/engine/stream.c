@@ -471,7 +471,7 @@ void stream_packet(struct stream *stream, const struct stream_input *input)
 	}
 	*vec_push(&stream->filling->chunk.packets) = packet;
 	stream->filling->chunk.bytes += packet.size;
-	engine->chunk_held += packet.size;
+	account_take(engine->account, ACCOUNT_CHUNKS, packet.size);
 	/* Without an end, the begin is the earliest time of what follows. */
 	note_packet(stream, info, packet.end == PACKET_END_UNKNOWN ? packet.begin : packet.end);
 	if (stream->filling->chunk.bytes >= engine->config.chunk_bytes) {

@@ -114,8 +114,8 @@ static void drain(struct trace *trace)
 static void free_filling(struct stream *stream)
 {
 	if (stream->filling) {
-		assert(stream->trace->engine->chunk_held >= stream->filling->chunk.bytes);
-		stream->trace->engine->chunk_held -= stream->filling->chunk.bytes;
+		account_give(stream->trace->engine->account, ACCOUNT_CHUNKS,
+			     stream->filling->chunk.bytes);
 		chunk_job_free(stream->filling);
 		stream->filling = NULL;
 	}

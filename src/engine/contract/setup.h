@@ -70,6 +70,7 @@ struct setup {
 	uint64_t range_begin, range_end;
 	unsigned int jobs;                 /* workers in the pool */
 	struct stats *stats;               /* NULL: none are kept */
+	struct account *account;           /* of partials; NULL: nobody counts */
 	size_t top;                        /* rows of a table that have to be sorted, 0: all */
 	const struct selection *selection; /* NULL: all rows */
 	const struct period_set *periods;  /* defined by the user; NULL: none */

@@ -171,7 +171,7 @@ static void hold(struct merger *merger, struct partial *partial)
 {
 	assert(partial->held_bytes == 0); /* counted once */
 	partial->held_bytes = partial_bytes(partial);
-	merger->held_bytes += partial->held_bytes;
+	merger_hold(merger, partial);
 }
 
 /* ---- streams ---- */

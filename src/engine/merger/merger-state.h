@@ -60,10 +60,10 @@ struct merger {
 	struct tables tables;
 	VEC(struct merger_stream *) streams;
 	VEC(struct merger_stream *) order; /* sorted by identity; empty: to be rebuilt */
-	size_t held_bytes;
-	VEC(struct rename) renames; /* not yet applied, in time order */
-	struct coverage coverage;   /* by the packets of all streams */
-	VEC(uint64_t) holes;        /* ns: begins of those not yet applied, in time order */
+	size_t held_bytes;                 /* of partials; the account has them, too */
+	VEC(struct rename) renames;        /* not yet applied, in time order */
+	struct coverage coverage;          /* by the packets of all streams */
+	VEC(uint64_t) holes;               /* ns: begins of those not yet applied, in time order */
 
 	/* the round */
 	struct round round;
@@ -113,6 +113,9 @@ struct merger {
  * one: these bytes are untrusted, so a violation is an error there.
  */
 bool merger_is_sound(const struct merger *merger);
+/* Counts its memory, or no longer. */
+void merger_hold(struct merger *merger, const struct partial *partial);
+void merger_let_go(struct merger *merger, const struct partial *partial);
 
 /* Asserts the invariants between rounds and between calls; costs a walk over all that is held. */
 void merger_check(const struct merger *merger);

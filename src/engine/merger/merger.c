@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "engine/merger/cpus.h"
 #include "engine/merger/holes.h"
@@ -47,6 +48,7 @@ void merger_free(struct merger *merger)
 	if (!merger) {
 		return;
 	}
+	account_give(merger->setup->account, ACCOUNT_PARTIALS, merger->held_bytes);
 	assert(merger->tasks_running == 0);
 	vec_free_each(&merger->streams, stream_free);
 	partial_free(merger->stitched);
@@ -303,7 +305,7 @@ void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *par
 	if (merger->setup->has_ordered) { /* each record may become an ordered event */
 		partial->held_bytes += partial->records.count * sizeof(struct ordered);
 	}
-	merger->held_bytes += partial->held_bytes;
+	merger_hold(merger, partial);
 	*vec_push(&stream->early) = (struct held){ .partial = partial, .seq = seq };
 	take_early(stream);
 	if (CHECKS_ON) {
@@ -312,6 +314,19 @@ void merger_take(struct merger_stream *stream, uint64_t seq, struct partial *par
 }
 
 /* ---- figures ---- */
+
+void merger_hold(struct merger *merger, const struct partial *partial)
+{
+	merger->held_bytes += partial->held_bytes;
+	account_take(merger->setup->account, ACCOUNT_PARTIALS, partial->held_bytes);
+}
+
+void merger_let_go(struct merger *merger, const struct partial *partial)
+{
+	assert(merger->held_bytes >= partial->held_bytes);
+	merger->held_bytes -= partial->held_bytes;
+	account_give(merger->setup->account, ACCOUNT_PARTIALS, partial->held_bytes);
+}
 
 size_t merger_held_bytes(const struct merger *merger)
 {

@@ -392,8 +392,7 @@ void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bo
 			pass_slices(partial, last);
 		}
 		if (is_used_up(partial, last, closed ? UINT64_MAX : bound)) {
-			assert(merger->held_bytes >= partial->held_bytes);
-			merger->held_bytes -= partial->held_bytes;
+			merger_let_go(merger, partial);
 			cpus_forget(stream, partial);
 			stream->waiting -= i >= stitched;
 			partial_cache_put(merger->setup->partial_cache, partial);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/account.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/histogram.h"
@@ -597,6 +598,38 @@ START_TEST(hangs_up)
 }
 END_TEST
 
+START_TEST(accounts)
+{
+	const uint64_t most = ACCOUNT_BYTES_MIN * 4;
+	struct account account;
+
+	account_init(&account, most + 1000, 1000, true);
+	ck_assert(account_fits(&account, most) && !account_fits(&account, most + 1));
+	ck_assert(account_has_room(&account, most * 3 / 4));
+	ck_assert(!account_has_room(&account, most * 3 / 4 + 1));
+	ck_assert(!account_fits(&account, UINT64_MAX)); /* no sum of it and what is held */
+	account_take(&account, ACCOUNT_HISTORY, most);  /* which has a part of its own */
+	ck_assert_uint_eq(account_held(&account), 0);
+	account_take(&account, ACCOUNT_WAITING, most / 8);
+	account_take(&account, ACCOUNT_CHUNKS, most / 2);
+	ck_assert(account_fits_part(&account, ACCOUNT_WAITING, 4, most / 8));
+	ck_assert(!account_fits_part(&account, ACCOUNT_WAITING, 4, most / 8 + 1));
+	account_take(&account, ACCOUNT_CHUNKS, most); /* more than there is: all is refused */
+	ck_assert(!account_fits(&account, 0) && !account_has_room(&account, 0));
+	ck_assert(!account_fits_part(&account, ACCOUNT_WAITING, 4, 0));
+	account_give(&account, ACCOUNT_CHUNKS, most + most / 2);
+	ck_assert_uint_eq(account_held(&account), most / 8);
+	/* However little is asked for: one packet, and what is in the way waits before that. */
+	account_init(&account, 1000, 0, true);
+	ck_assert(account_fits(&account, ACCOUNT_BYTES_MIN) && !account_has_room(&account, 1001));
+	account_init(&account, 1000, 0, false);
+	ck_assert(account_has_room(&account, 1000) && !account_fits(&account, 1001));
+	account_take(NULL, ACCOUNT_ROWS, 1);
+	account_give(NULL, ACCOUNT_ROWS, 1);
+	ck_assert(account_fits(NULL, UINT64_MAX));
+}
+END_TEST
+
 Suite *suite_base(void)
 {
 	Suite *suite = suite_create("base");
@@ -621,6 +654,7 @@ Suite *suite_base(void)
 	tcase_add_loop_test(tcase, selects_first, 2, 60);
 	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
 	tcase_add_test(tcase, hangs_up);
+	tcase_add_test(tcase, accounts);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
