@@ -25,7 +25,8 @@ CTF = ('ctf/metadata/', 'ctf/plan/', 'ctf/')
 CONTRACT = ('engine/contract/',)
 # What each room may include beside itself; a name that ends in / is a room, others are files.
 ROOMS = {
-    'src/base': ('base/text/', 'version.h'),
+    'src/base': ('base/text/', 'base/probes/', 'version.h'),
+    'src/base/probes': (),
     'src/base/page': (),
     'src/base/text': (),
     'src/base/process': ('base/',),
@@ -120,7 +121,7 @@ NEVER = (
 PRIVATE = re.compile(r'.*-(?:state|parts)\.h')
 FRIENDS = {('src/engine/exchange', 'engine/merger/merger-state.h'): 'checkpoints and partials of the merger'}
 # Headers that are included several times.
-READ_AGAIN = ('src/base/probe-points.h', 'tests/peer/app-tracepoints.h')
+READ_AGAIN = ('src/base/probes/probe-points.h', 'tests/peer/app-tracepoints.h')
 # Functions whose names are given from outside, with the reason.
 NAMES_GIVEN = {'main': 'by C', 'LLVMFuzzerTestOneInput': 'by libFuzzer', 'say': 'the program speaks'}
 MODULES_MAX = 16

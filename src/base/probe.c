@@ -3,7 +3,7 @@
  */
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #define LTTNG_UST_TRACEPOINT_PROBE_DYNAMIC_LINKAGE
-#include "base/probe-points.h"
+#include "base/probes/probe-points.h"
 
 #include "base/probe.h"
 

@@ -5,10 +5,10 @@
 #define LTTNG_UST_TRACEPOINT_PROVIDER sillage
 
 #undef LTTNG_UST_TRACEPOINT_INCLUDE
-#define LTTNG_UST_TRACEPOINT_INCLUDE "base/probe-points.h"
+#define LTTNG_UST_TRACEPOINT_INCLUDE "base/probes/probe-points.h"
 
-#if !defined(SILLAGE_BASE_PROBE_POINTS_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
-#define SILLAGE_BASE_PROBE_POINTS_H
+#if !defined(SILLAGE_BASE_PROBES_PROBE_POINTS_H) || defined(LTTNG_UST_TRACEPOINT_HEADER_MULTI_READ)
+#define SILLAGE_BASE_PROBES_PROBE_POINTS_H
 
 #include <lttng/tracepoint.h>
 #include <stdint.h>

@@ -2,4 +2,4 @@
  * probe-provider: sillage-probe.so, which brings LTTng-UST to a sillage that is to be traced.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
-#include "base/probe-points.h"
+#include "base/probes/probe-points.h"
