@@ -291,6 +291,8 @@
 #define KEEP_WINDOWS_MAX 256
 /* How often --store-keep looks for what is old. */
 #define KEEP_EVERY_S 10
+/* A row of a store, whoever wrote it: the largest of ours has the buckets of some histograms. */
+#define STORE_ROW_BYTES_MAX (1 << 20)
 /* Lengths of windows in one store; others stay. */
 #define KEEP_LENGTHS_MAX 32
 /* A store in ClickHouse: what one batch gathers, and batches that wait for the sender. */
@@ -301,9 +303,8 @@
 #define CLICKHOUSE_RETRY_MS     1000
 #define CLICKHOUSE_RETRY_MAX_MS 30000
 #define CLICKHOUSE_CLOSE_S      10
-/* A row that is read, and the traces that a statement names. */
-#define CLICKHOUSE_ROW_BYTES_MAX ((size_t)16 << 20)
-#define CLICKHOUSE_NAMED_MAX     1000
+/* The traces that a statement names. */
+#define CLICKHOUSE_NAMED_MAX 1000
 /* Requests at a time, how often they look whether the user wants to end, and short answers. */
 #define HTTP_PARALLEL         4
 #define HTTP_POLL_MS          200

@@ -142,6 +142,18 @@ def check_damaged(sillage, scratch, store):
             fail('%s: exit %d, %s' % (change, code, said))
 
 
+def check_long(sillage, scratch, store):
+    """A text that no store of ours has: refused before it is in memory, whichever column has it."""
+    for table, column in (('traces', 'host'), ('windows', 'missing'), ('threads', 'comm')):
+        path = copied(store, os.path.join(scratch, 'long.db'))
+        with connected(path) as db:
+            db.execute('UPDATE "%s" SET "%s" = ? WHERE trace = 1 AND %s' % (
+                table, column, 'true' if table == 'traces' else 'begin = (SELECT max(begin) FROM "%s")' % table), ('x' * (2 << 20),))
+        # A host's figures need no names.
+        for command in (['history', '-a', 'cpu'], ['compare', store], ['history', '--per', 'host'])[:2 if column == 'comm' else 3]:
+            refused('long %s' % column, 1, [sillage, *command, '-q', path], 'too big')
+
+
 def check_names(sillage, scratch, store):
     hostile = copied(store, os.path.join(scratch, "it's \"quoted\"; DROP TABLE windows; --.db"))
     name = "'; DROP TABLE traces; --\x1b[31m\""
@@ -166,6 +178,7 @@ def main():
         check_refused(sillage, trace, scratch, store)
         check_older(sillage, trace, scratch, store, whole)
         check_damaged(sillage, scratch, store)
+        check_long(sillage, scratch, store)
         check_names(sillage, scratch, store)
     print('ok store faults')
 

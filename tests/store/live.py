@@ -26,6 +26,7 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'peer'))
+import lies  # noqa: E402
 import peer  # noqa: E402
 import server  # noqa: E402
 
@@ -144,7 +145,7 @@ def test_identity(t):
 
 
 class Misbehaving:
-    """Answers what a store asks at first as an empty server does; then @how is what comes of INSERT."""
+    """Answers questions as an honest server does; @how is what comes of INSERT."""
 
     def __init__(self, how):
         self.how, self.links, self.ends, self.taken = how, [], False, []
@@ -174,7 +175,8 @@ class Misbehaving:
                     data += link.recv(65536)
                 body, data = data[:length], data[length:]
                 if body.startswith(b'INSERT INTO `store`') or not body.startswith(b'INSERT'):
-                    link.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
+                    answer = lies.honest(body.decode())
+                    link.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s' % (len(answer), answer.encode()))
                 elif self.how == 'hangs':
                     threading.Event().wait()  # for ever: the thread is a daemon
                 elif self.how == 'half':
@@ -208,6 +210,18 @@ def test_misbehaving(t):
         assert [line['count'] for line in lines if line['type'] == 'total'] == [expected['count']]
         assert os.path.getsize(spool) > 0
         fake.close()
+
+
+def test_lies(t):
+    """Whatever a server answers, also at the start: live goes on, and windows wait on disk."""
+    for name, (answer, text) in lies.LIES.items():
+        fake = lies.Server(answer)
+        url = fake.url('&every=10ms&spool=' + os.path.join(t.scratch, name.replace(' ', '-') + '.db'))
+        live, lines = follow(t, t.relay(), url)
+        closed, stored, spooled, lost = server.account(live.said())
+        assert closed == sum(line['type'] == 'window' for line in lines) == spooled and stored == lost == 0, (name, live.said())
+        assert text in live.said() or 'too slow' in live.said(), (name, live.said())
+        fake.shutdown()
 
 
 def test_state(t):

@@ -57,7 +57,7 @@ static int on_data(void *user, const char *data, size_t len, struct err *err)
 	char *end;
 	int r = 0;
 
-	if (rows->rest.count + len > CLICKHOUSE_ROW_BYTES_MAX) {
+	if (rows->rest.count + len > STORE_ROW_BYTES_MAX) {
 		return damaged(rows, err);
 	}
 	vec_append(&rows->rest, data, len);

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "store/clickhouse/clickhouse-proof.h"
+
 static int make_tables(struct clickhouse_link *link, const struct clickhouse_batch *batch,
 		       struct err *err)
 {
@@ -71,6 +73,7 @@ static int send_once(struct clickhouse_link *link, const struct clickhouse_batch
 
 	r = r < 0 ? r : send_parts(link, batch, is_no_head, err);
 	r = r < 0 ? r : send_parts(link, batch, is_head, err);
+	r = r < 0 ? r : clickhouse_prove(link->http, batch, err);
 	if (r < 0) { /* it may be another server when it comes back */
 		link->is_checked = link->is_joined = false;
 		memset(link->has_table, 0, sizeof(link->has_table));

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 #include "store/rows/item.h"
 
 /* ---- columns ---- */
@@ -341,17 +342,40 @@ static int find_version(struct http *http, const struct clickhouse_url *url,
 	return 0;
 }
 
+/* The tables of the database, a line each, and one that shows that a server of ClickHouse answers:
+ * pages of proxies have a status of 200, too. */
+static int find_tables(struct http *http, const struct clickhouse_url *url, char **ret,
+		       bool *ret_is_empty, struct err *err)
+{
+	unsigned long long number = now_monotonic_ns();
+	char *ask = mem_printf("SELECT concat(`name`, if(`engine` = 'Distributed', ' of all', ''))"
+			       " FROM system.tables WHERE `database` = '%s'"
+			       " UNION ALL SELECT concat('+ ', toString(%llu + 1))"
+			       " FORMAT TabSeparated",
+			       url->database, number);
+	char *proof = mem_printf("+ %llu", number + 1);
+	int r = http_ask(http, ask, true, ret, err);
+
+	if (r == 0 && !clickhouse_has_line(*ret, proof)) {
+		free(*ret);
+		*ret = NULL;
+		r = err_raise(err, -EREMOTEIO, "%s: does not answer as a ClickHouse server does",
+			      url->shown);
+	}
+	*ret_is_empty = r == 0 && strlen(*ret) == strlen(proof) + 1;
+	free(ask);
+	free(proof);
+	return r;
+}
+
 int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool may_make,
 		     struct err *err)
 {
-	char *ask = mem_printf("SELECT concat(`name`, if(`engine` = 'Distributed', ' of all', ''))"
-			       " FROM system.tables WHERE `database` = '%s' FORMAT TabSeparated",
-			       url->database);
 	char *tables = NULL;
 	unsigned long long version = 0;
-	int r = http_ask(http, ask, true, &tables, err);
+	bool is_empty;
+	int r = find_tables(http, url, &tables, &is_empty, err);
 
-	free(ask);
 	if (r == 0 && clickhouse_has_line(tables, "store of all")) {
 		if (may_make) {
 			r = err_raise(err, -EINVAL,
@@ -359,14 +383,19 @@ int clickhouse_check(struct http *http, const struct clickhouse_url *url, bool m
 				      "database of one",
 				      url->shown);
 		}
-	} else if (r == 0 && *tables && !clickhouse_has_line(tables, "store")) {
+	} else if (r == 0 && !is_empty && !clickhouse_has_line(tables, "store")) {
 		r = err_raise(err, -EINVAL, "%s: a database, but no store of sillage", url->shown);
 	}
-	if (r == 0 && *tables) {
+	if (r == 0 && !is_empty) {
 		r = find_version(http, url, &version, err);
 	}
 	if (r == 0 && may_make && version < STORE_VERSION) {
 		r = begin_store(http, url, err);
+		r = r < 0 ? r : find_version(http, url, &version, err);
+		if (r == 0 && version < STORE_VERSION) {
+			r = err_raise(err, -EREMOTEIO, "%s: took a row and does not have it",
+				      url->shown);
+		}
 	} else if (r == 0 && version == 0) {
 		r = err_raise(err, -ENOENT, "%s: is no store: it is empty", url->shown);
 	}

@@ -60,7 +60,7 @@ static int take_number(const char *name, const char *value, struct clickhouse_ur
 	}
 	return err_raise(err, -EINVAL,
 			 "%s: \"%s\" is no option of a store: https, ca, password-file, timeout, "
-			 "every, spool, spool-size, cluster",
+			 "every, spool, spool-size, proxy, cluster",
 			 url->shown, name);
 }
 
@@ -97,6 +97,8 @@ static int take_option(char *option, struct clickhouse_url *url, struct err *err
 		replace_text(&url->ca, value);
 	} else if (strcmp(option, "spool") == 0 && *value) {
 		replace_text(&url->spool, value);
+	} else if (strcmp(option, "proxy") == 0 && *value) {
+		replace_text(&url->proxy, value);
 	} else if (strcmp(option, "cluster") == 0 && is_name(value)) {
 		replace_text(&url->cluster, value);
 	} else if (strcmp(option, "password-file") == 0 && *value) {
@@ -219,8 +221,8 @@ int clickhouse_url_parse(const char *text, struct clickhouse_url *ret, struct er
 
 void clickhouse_url_fini(struct clickhouse_url *url)
 {
-	char *const all[] = { url->shown, url->address,  url->database, url->user,
-			      url->ca,    url->password, url->spool,    url->cluster };
+	char *const all[] = { url->shown,    url->address, url->database, url->user,   url->ca,
+			      url->password, url->spool,   url->proxy,    url->cluster };
 
 	for (size_t i = 0; i < ARRAY_COUNT(all); i++) {
 		free(all[i]);

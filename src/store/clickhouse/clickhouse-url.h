@@ -10,6 +10,7 @@
  *     every=DURATION      how long windows are gathered (1s)
  *     spool=FILE          where windows wait while the server is away
  *     spool-size=SIZE     at most so much (1G)
+ *     proxy=URL           a proxy to go through; that of the environment is not used
  *     cluster=NAME        the server is a shard of this cluster: DATABASE_all shows what all have
  */
 #pragma once
@@ -23,7 +24,7 @@ struct clickhouse_url {
 	char *shown;    /* for messages: without user, password and options */
 	char *address;  /* "http://host:port/" */
 	char *database; /* letters, digits and _ */
-	char *user, *password, *ca, *spool, *cluster; /* NULL: not given */
+	char *user, *password, *ca, *spool, *proxy, *cluster; /* NULL: not given */
 	uint64_t timeout_ns, every_ns, spool_bytes;
 	bool is_https;
 };

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -25,7 +26,8 @@ struct transfer {
 	char error[CURL_ERROR_SIZE];
 	char said[SAID_BYTES_MAX]; /* what the server gave as its reason */
 	size_t said_len;
-	int failure; /* of on_data() */
+	long exception; /* the server's code of an error, which a status may not show; 0: none */
+	int failure;    /* of on_data() */
 	struct err why;
 };
 
@@ -62,6 +64,23 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 	return len;
 }
 
+/* A proxy may answer in the server's place, and a server ends statements after their status. */
+static size_t on_header(char *line, size_t size, size_t count, void *arg)
+{
+	static const char name[] = "X-ClickHouse-Exception-Code:";
+	struct transfer *transfer = arg;
+	size_t len = size * count;
+	char code[16] = "";
+
+	assert_hot(transfer->request);
+	if (len > strlen(name) && strncasecmp(line, name, strlen(name)) == 0) {
+		(void)snprintf(code, sizeof(code), "%.*s", (int)(len - strlen(name)),
+			       line + strlen(name));
+		transfer->exception = strtol(code, NULL, 10);
+	}
+	return len;
+}
+
 static void set_up(struct http *http, CURL *easy)
 {
 	const struct curl_library *curl = curl_library();
@@ -73,6 +92,9 @@ static void set_up(struct http *http, CURL *easy)
 	(void)curl->easy_setopt(easy, CURLOPT_POST, 1L);
 	(void)curl->easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
 	(void)curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+	(void)curl->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+	/* Not that of the environment: it would get user and password. */
+	(void)curl->easy_setopt(easy, CURLOPT_PROXY, url->proxy ? url->proxy : "");
 	/* What is silent for so long is away. */
 	(void)curl->easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
 	(void)curl->easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)seconds);
@@ -140,12 +162,14 @@ static void begin(struct http *http, struct transfer *transfer, const struct htt
 	assert(!transfer->request);
 	transfer->request = request;
 	transfer->said_len = 0;
+	transfer->exception = 0;
 	transfer->failure = 0;
 	transfer->error[0] = '\0';
 	(void)curl->easy_setopt(easy, CURLOPT_URL,
 				request->has_no_database ? http->without : http->with_database);
 	(void)curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
 	(void)curl->easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	(void)curl->easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
 	(void)curl->easy_setopt(easy, CURLOPT_PRIVATE, transfer);
 	(void)curl->easy_setopt(easy, CURLOPT_POSTFIELDS, request->body);
 	(void)curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
@@ -170,7 +194,7 @@ static const char *reason_of(struct transfer *transfer)
 
 /* The server's own codes of errors, "Code: 27, ...": what a statement says cannot be taken.  Its
  * statuses differ by version, and proxies have some of their own. */
-static bool refuses_for_good(const char *said)
+static bool refuses_for_good(long code)
 {
 	static const int codes[] = {
 		6,   /* CANNOT_PARSE_TEXT */
@@ -191,14 +215,25 @@ static bool refuses_for_good(const char *said)
 		349, /* CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN */
 		376, /* CANNOT_PARSE_UUID */
 	};
-	long code = strncmp(said, "Code: ", 6) == 0 ? strtol(said + 6, NULL, 10) : 0;
-
 	for (size_t i = 0; i < ARRAY_COUNT(codes); i++) {
 		if (codes[i] == code) {
 			return true;
 		}
 	}
 	return false;
+}
+
+static long code_of(const struct transfer *transfer)
+{
+	return transfer->exception || strncmp(transfer->said, "Code: ", 6) != 0
+		       ? transfer->exception
+		       : strtol(transfer->said + 6, NULL, 10);
+}
+
+/* In spite of its status: what changes something is answered with nothing. */
+static bool has_failed(const struct transfer *transfer)
+{
+	return transfer->exception != 0 || transfer->said_len > 0;
 }
 
 static int end(struct http *http, struct transfer *transfer, CURLcode code, struct err *err)
@@ -221,14 +256,14 @@ static int end(struct http *http, struct transfer *transfer, CURLcode code, stru
 	if (status == 401 || status == 403) {
 		return err_raise(err, -EACCES, "%s: %s", name, reason_of(transfer));
 	}
-	if (status != STATUS_OK) {
+	if (status != STATUS_OK || has_failed(transfer)) {
 		const char *reason = reason_of(transfer);
-		int r = refuses_for_good(transfer->said)                  ? -EBADMSG
+		int r = refuses_for_good(code_of(transfer))               ? -EBADMSG
 			: status == 502 || status == 503 || status == 504 ? -EIO
 									  : -EREMOTEIO;
 
-		return err_raise(err, r, "%s: status %ld%s%s", name, status, *reason ? ": " : "",
-				 reason);
+		return err_raise(err, r, "%s: status %ld%s%s", name, status,
+				 *reason ? ": " : ", and an error", reason);
 	}
 	return 0;
 }

@@ -375,7 +375,7 @@ int sender_open(const struct clickhouse_url *url, bool may_wait, const struct se
 		r = clickhouse_join_cluster(sender->link.http, url, err);
 		sender->link.is_joined = r == 0;
 	}
-	if (r == -EIO && !may_wait) { /* it may come yet */
+	if (r < 0 && !may_wait) { /* whatever it answers now, it may be right later */
 		r = 0;
 		open_spool(sender);
 		events->say("%s: windows %s", err->text,

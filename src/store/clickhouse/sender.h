@@ -27,8 +27,8 @@ struct sender_events {
 
 /*
  * Looks whether the server is there, and starts.  @may_wait: the caller can wait for a server that
- * is slow; then it has to be there now.  -errno: it is not, knows no such user, or has another
- * version.
+ * is slow; then it has to be there now, and -errno says that it is not, knows no such user, or has
+ * another version.  Else windows go to the spool, whatever it answers.
  */
 int sender_open(const struct clickhouse_url *url, bool may_wait, const struct sender_events *events,
 		struct sender **ret, struct err *err);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 
 #define BUSY_MS 10000 /* another viewer writes the same file */
@@ -94,6 +95,7 @@ int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, st
 	}
 	if (r == 0) {
 		(void)sqlite3_busy_timeout(*ret, BUSY_MS);
+		(void)sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, STORE_ROW_BYTES_MAX);
 		r = check(*ret, path, ret_is_new, err);
 	}
 	if (r < 0) {
