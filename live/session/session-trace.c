@@ -109,14 +109,19 @@ static bool can_be_saved(const struct live_trace *trace, uint8_t ret_uuid[16])
 	       trace_uuid(trace->trace, ret_uuid);
 }
 
-static void put_checkpoint(struct live_trace *trace, const uint8_t uuid[16])
+/* As the state calls it; it borrows the names. */
+static struct partial_file_trace saved_identity(const struct live_trace *trace)
 {
-	const struct partial_file_trace identity = { .host = trace->identity.host,
-						     .session = trace->identity.session,
-						     .domain = trace->identity.domain,
-						     .path = trace->identity.path,
-						     .range_end = UINT64_MAX };
+	return (struct partial_file_trace){ .host = trace->identity.host,
+					    .session = trace->identity.session,
+					    .domain = trace->identity.domain,
+					    .path = trace->identity.path,
+					    .range_end = UINT64_MAX };
+}
 
+static void put_checkpoint(struct live_trace *trace, const uint8_t uuid[16], bool stays_open)
+{
+	const struct partial_file_trace identity = saved_identity(trace);
 	struct codec_out beside = { 0 }, phases = { 0 }, attached = { 0 };
 	struct codec codec = { .out = &phases };
 
@@ -129,7 +134,7 @@ static void put_checkpoint(struct live_trace *trace, const uint8_t uuid[16])
 	checkpoint_file_add_part(&beside, &phases);
 	checkpoint_file_add_part(&beside, &attached);
 	checkpoint_file_put(trace->session->owner.checkpoint_file, uuid, trace->trace, &identity,
-			    &beside);
+			    &beside, stays_open);
 	vec_fini(&beside.bytes);
 }
 
@@ -140,27 +145,27 @@ void session_trace_checkpoint(struct live_trace *trace)
 	assert(trace->session->owner.checkpoint_file);
 	if (can_be_saved(trace, uuid)) {
 		trace_pause(trace->trace, now_wall_ns());
-		put_checkpoint(trace, uuid);
-		checkpoint_file_stays_open(trace->session->owner.checkpoint_file, uuid,
-					   trace->trace);
+		put_checkpoint(trace, uuid, true);
 	}
 }
 
 /* Saves a checkpoint for another run; false: the session is over, or nothing can be saved. */
 static bool save_last(struct live_trace *trace, bool is_over)
 {
+	const struct partial_file_trace identity = saved_identity(trace);
 	uint8_t uuid[16];
 
 	if (!can_be_saved(trace, uuid)) {
 		return false;
 	}
 	if (is_over) {
-		checkpoint_file_drop(trace->session->owner.checkpoint_file, uuid, trace->trace);
+		checkpoint_file_drop(trace->session->owner.checkpoint_file, uuid, &identity,
+				     trace->trace);
 		return false;
 	}
 	trace_pause(trace->trace, now_wall_ns());
 	(void)trace_total_so_far(trace->trace);
-	put_checkpoint(trace, uuid);
+	put_checkpoint(trace, uuid, false);
 	return true;
 }
 
@@ -380,6 +385,7 @@ static void begin_trace(struct live_trace *trace)
 static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 {
 	struct session *session = trace->session;
+	struct partial_file_trace identity;
 	struct codec beside;
 	struct err err;
 	int r;
@@ -391,8 +397,9 @@ static void new_trace(struct live_trace *trace, const uint8_t uuid[16])
 	if (!session->owner.checkpoint_file) {
 		return;
 	}
-	r = checkpoint_file_restore(session->owner.checkpoint_file, uuid, trace->trace, &beside,
-				    &err);
+	identity = saved_identity(trace);
+	r = checkpoint_file_restore(session->owner.checkpoint_file, uuid, &identity, trace->trace,
+				    &beside, &err);
 	if (r < 0) { /* a partly restored trace is of no use */
 		trace_free(trace->trace);
 		begin_trace(trace);

@@ -132,7 +132,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
 			      a->path);
 	} else if (a->checkpoint_file) {
-		r = checkpoint_file_restore(a->checkpoint_file, uuid, trace, &beside, err);
+		r = checkpoint_file_restore(a->checkpoint_file, uuid, NULL, trace, &beside, err);
 	}
 	if (r > 0) {
 		restore_beside(a, &beside);
@@ -195,7 +195,7 @@ static void on_pause(void *user, struct trace *trace)
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */
 	save_beside(a, &beside);
-	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity, &beside);
+	checkpoint_file_put(a->checkpoint_file, uuid, trace, &identity, &beside, false);
 	a->has_checkpoint = true;
 	vec_fini(&beside.bytes);
 	free(beside_names);

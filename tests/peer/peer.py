@@ -1030,6 +1030,42 @@ def test_state(t):
     assert done.stdout == b'', done.stdout
 
 
+def test_state_of_one_uuid(t):
+    """Two sessions of one UUID, open at the same time, with --state: what they count is what was played, also if
+    the run is stopped while both are open, and the next one goes on."""
+    relay, state = t.relay(), os.path.join(t.scratch, 'twins')
+    one = t.analyze('burst', '-a', 'count')['count']['events']
+    args = ('-a', 'count,cpu', '-i', '100ms', '--from', 'beginning', '--state', state, '--state-every', '20ms', relay.live)
+    lives, replays = [t.live(*args)], []
+
+    def counted(live, session):
+        return sum(line['count']['events'] for line in live.lines() if line['type'] == 'window' and line['trace']['session'] == session)
+
+    def inode():
+        return os.stat(state).st_ino if os.path.exists(state) else None
+
+    for number, session in enumerate(('a', 'b', 'c')):
+        replays.append(t.replay(relay, 'burst', '--session', session, '--hostname', 'h', '--speed', '0', '--wait-viewer', '--linger', LONG,
+                                '--live-timer', '100ms'))
+        lives[0].wait_for(lambda live: counted(live, session) > one // 2)  # and so its state was saved
+        mark = inode()
+        wait_until(lambda: inode() not in (None, mark), 'the state is not saved')
+        if number == 1:  # stopped while both are open
+            first = lives[0].finish(signal.SIGTERM)
+            lives[0] = t.live(*args)
+            lives[0].wait_for(lambda live: live.said().count('goes on from ' + state) == 2)
+    for session, process in zip('abc', replays):
+        t.stop_replay(process, relay, 'burst', session)
+    lives[0].wait_for(lambda live: len(totals(live.lines())) == 3)
+    lines = first + lives[0].finish(signal.SIGTERM)
+    for session in 'abc':
+        found = [line for line in lines if line.get('trace', {}).get('session') == session]
+        windows = sum(line['count']['events'] for line in found if line['type'] == 'window')
+        total = totals(found)[-1]['count']['events']
+        assert (windows, total) == (one, one), (session, windows, total, one)
+    assert subprocess.run([t.sillage, 'merge', state], stdout=subprocess.PIPE, check=True).stdout == b'', 'something is left'
+
+
 class Screen:
     """A terminal of its own, by tmux: what is on it, keys pressed on it, its size."""
 

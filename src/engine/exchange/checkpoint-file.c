@@ -230,29 +230,49 @@ bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file)
 	return checkpoint_file->all.count > 0;
 }
 
-static struct saved_trace *find(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16])
+static bool is_same(const char *a, const char *b)
 {
-	for (size_t i = 0; i < checkpoint_file->all.count; i++) {
-		if (memcmp(checkpoint_file->all.at[i].uuid, uuid,
-			   sizeof(checkpoint_file->all.at[i].uuid)) == 0) {
-			return &checkpoint_file->all.at[i];
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+/* Of the trace that is open; else that of no open one, with the same UUID, and the same names
+ * unless @identity is NULL.  *ret_open: there is one of the UUID, of another open trace. */
+static struct saved_trace *find(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
+				const struct trace *trace,
+				const struct partial_file_trace *identity, bool *ret_open)
+{
+	struct saved_trace *found = NULL;
+
+	VEC_EACH(&checkpoint_file->all, saved) {
+		bool is_named = !identity || (is_same(saved->identity.host, identity->host) &&
+					      is_same(saved->identity.session, identity->session));
+
+		if (memcmp(saved->uuid, uuid, sizeof(saved->uuid)) != 0) {
+			continue;
 		}
+		if (saved->open && saved->open == trace) {
+			return saved;
+		}
+		*ret_open |= saved->open != NULL;
+		found = !saved->open && is_named ? saved : found;
 	}
-	return NULL;
+	return found;
 }
 
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			    struct trace *trace, struct codec *ret_beside, struct err *err)
+			    const struct partial_file_trace *identity, struct trace *trace,
+			    struct codec *ret_beside, struct err *err)
 {
-	const struct saved_trace *saved = find(checkpoint_file, uuid);
+	bool is_open = false;
+	struct saved_trace *saved = find(checkpoint_file, uuid, trace, identity, &is_open);
 	struct codec codec;
 	size_t beside;
 
 	*ret_beside = (struct codec){ 0 };
-	if (!saved) {
+	if (!saved && !is_open) {
 		return 0;
 	}
-	if (saved->open) { /* all of it is counted there */
+	if (!saved) { /* all of it is counted there */
 		return err_raise(err, -EEXIST, "%s has a trace of the same UUID, which is open",
 				 checkpoint_file->path);
 	}
@@ -266,6 +286,7 @@ int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8
 		return err_raise(err, -EINVAL, "%s: the checkpoint of the trace cannot be used",
 				 checkpoint_file->path);
 	}
+	saved->open = trace;
 	*ret_beside = codec;
 	return 1;
 }
@@ -288,15 +309,6 @@ struct codec checkpoint_file_take_part(struct codec *beside)
 	return (struct codec){ .at = at, .left = at ? size : 0 };
 }
 
-void checkpoint_file_stays_open(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-				const struct trace *trace)
-{
-	struct saved_trace *saved = find(checkpoint_file, uuid);
-
-	assert(saved && trace);
-	saved->open = trace;
-}
-
 static void drop(struct checkpoint_file *checkpoint_file, struct saved_trace *saved)
 {
 	saved_trace_fini(saved);
@@ -304,11 +316,12 @@ static void drop(struct checkpoint_file *checkpoint_file, struct saved_trace *sa
 }
 
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			  const struct trace *trace)
+			  const struct partial_file_trace *identity, const struct trace *trace)
 {
-	struct saved_trace *saved = find(checkpoint_file, uuid);
+	bool ignored;
+	struct saved_trace *saved = find(checkpoint_file, uuid, trace, identity, &ignored);
 
-	if (saved && (!saved->open || saved->open == trace)) {
+	if (saved) {
 		drop(checkpoint_file, saved);
 	}
 }
@@ -327,16 +340,16 @@ static struct partial_file_trace copy_of_identity(const struct partial_file_trac
 
 void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
 			 struct trace *trace, const struct partial_file_trace *identity,
-			 const struct codec_out *beside)
+			 const struct codec_out *beside, bool stays_open)
 {
 	struct codec_out out = { 0 };
 	struct codec codec = { .out = &out };
-	struct saved_trace *saved = find(checkpoint_file, uuid);
+	bool ignored;
+	struct saved_trace *saved = find(checkpoint_file, uuid, trace, identity, &ignored);
 
 	if (saved) {
 		drop(checkpoint_file, saved);
 	}
-	assert(!find(checkpoint_file, uuid)); /* one of each */
 	saved = vec_push(&checkpoint_file->all);
 	memset(saved, 0, sizeof(*saved));
 	memcpy(saved->uuid, uuid, sizeof(saved->uuid));
@@ -347,6 +360,7 @@ void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t 
 		vec_append(&out.bytes, beside->bytes.at, beside->bytes.count);
 	}
 	saved->identity = copy_of_identity(identity);
+	saved->open = stays_open ? trace : NULL;
 	saved->bytes.at = out.bytes.at;
 	saved->bytes.count = out.bytes.count;
 	saved->bytes.room = out.bytes.room;

@@ -9,8 +9,9 @@
  *       each that ends:                     checkpoint_file_drop
  *     checkpoint_file_save
  *
- * The UUID identifies a trace.  Traces that do not come in this run, or fail, keep their
- * checkpoints.  `sillage merge` shows the contents of the file.
+ * The UUID identifies a trace, with the names of host and session: two sessions that are played
+ * from one trace are two, open at the same time or not.  Traces that do not come in this run, or
+ * fail, keep their checkpoints.  `sillage merge` shows the contents of the file.
  *
  *     write PATH.new ─► fsync ─► link PATH to PATH.1 ─► rename PATH.new to PATH ─► fsync of DIR
  *
@@ -52,23 +53,22 @@ const char *checkpoint_file_note(const struct checkpoint_file *checkpoint_file);
 bool checkpoint_file_any(const struct checkpoint_file *checkpoint_file);
 
 /*
- * Reads the checkpoint of the trace with @uuid into @trace, which is new.  1: done; 0: the file has
- * none; -EINVAL: it is damaged, and @trace can only be freed; -EEXIST: it is that of another trace,
- * which is open in this process.  @ret_beside: what was put beside the
+ * Reads the checkpoint of the trace with @uuid and the names of @identity (NULL: any) into @trace,
+ * which is new, and which is the one that is open with it from then on.  1: done; 0: the file has
+ * none; -EINVAL: it is damaged, and @trace can only be freed; -EEXIST: there is only that of
+ * another trace, which is open in this process.  @ret_beside: what was put beside the
  * trace, borrowed until the file changes; nothing is left in it if nothing was.
  */
 int checkpoint_file_restore(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			    struct trace *trace, struct codec *ret_beside, struct err *err);
+			    const struct partial_file_trace *identity, struct trace *trace,
+			    struct codec *ret_beside, struct err *err);
 
-/* Adds the checkpoint of a paused trace, or replaces the one with its UUID.  @beside: what the
+/* Adds the checkpoint of a paused trace, or replaces the one that is its own.  @stays_open: it goes
+ * on, and no other trace continues from it in this process.  @beside: what the
  * caller knows of the trace and the engine does not; NULL: nothing. */
 void checkpoint_file_put(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
 			 struct trace *trace, const struct partial_file_trace *identity,
-			 const struct codec_out *beside);
-
-/* The trace whose checkpoint was put goes on: no other trace continues from it in this process. */
-void checkpoint_file_stays_open(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-				const struct trace *trace);
+			 const struct codec_out *beside, bool stays_open);
 
 /* What is beside a trace has parts, in a fixed order; an empty one is one that nobody wrote. */
 /* Adds a part to @beside and frees it. */
@@ -78,7 +78,7 @@ struct codec checkpoint_file_take_part(struct codec *beside);
 
 /* The trace has ended: removes its checkpoint, if any, but not that of another one that is open. */
 void checkpoint_file_drop(struct checkpoint_file *checkpoint_file, const uint8_t uuid[16],
-			  const struct trace *trace);
+			  const struct partial_file_trace *identity, const struct trace *trace);
 
 /* Writes the file; -errno, with the reason.  Waits for checkpoint_file_begin_save(). */
 int checkpoint_file_save(struct checkpoint_file *checkpoint_file, struct err *err);

@@ -173,7 +173,7 @@ static void save(const char *path, unsigned int packets, bool in_thread)
 	add_packets(&fixture, streams, 0, packets);
 	trace_pause(fixture.trace, 0);
 	ck_assert_int_eq(open_file(path, 1000, &file, &err), 0);
-	checkpoint_file_put(file, uuid, fixture.trace, &identity, NULL);
+	checkpoint_file_put(file, uuid, fixture.trace, &identity, NULL, false);
 	ck_assert_uint_gt(checkpoint_file_bytes(file), 100);
 	if (in_thread) {
 		checkpoint_file_begin_save(file);
@@ -196,8 +196,8 @@ static uint64_t saved_events(const struct checkpoint_file *file)
 	struct err err;
 
 	engine_fixture_init(&fixture);
-	(void)checkpoint_file_restore((struct checkpoint_file *)file, uuid, fixture.trace, &beside,
-				      &err);
+	(void)checkpoint_file_restore((struct checkpoint_file *)file, uuid, NULL, fixture.trace,
+				      &beside, &err);
 	events = trace_account(fixture.trace)->events;
 	engine_fixture_fini(&fixture);
 	return events;
@@ -324,14 +324,19 @@ START_TEST(open_trace_keeps_its_state)
 	add_packets(&first, streams, 0, 2);
 	trace_pause(first.trace, 0);
 	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
-	checkpoint_file_put(file, uuid, first.trace, &identity, NULL);
-	checkpoint_file_stays_open(file, uuid, first.trace);
-	ck_assert_int_eq(checkpoint_file_restore(file, uuid, second.trace, &beside, &err), -EEXIST);
-	checkpoint_file_put(file, uuid, second.trace, &identity, NULL);
-	checkpoint_file_stays_open(file, uuid, second.trace);
-	checkpoint_file_drop(file, uuid, first.trace);
+	checkpoint_file_put(file, uuid, first.trace, &identity, NULL, true);
+	ck_assert_int_eq(checkpoint_file_restore(file, uuid, NULL, second.trace, &beside, &err),
+			 -EEXIST);
+	identity.session = (char *)"b";
+	checkpoint_file_put(file, uuid, second.trace, &identity, NULL, false);
+	ck_assert_int_eq(
+		checkpoint_file_restore(file, uuid, &identity, second.trace, &beside, &err), 1);
+	checkpoint_file_drop(file, uuid, &identity, second.trace);
 	ck_assert(checkpoint_file_any(file));
-	checkpoint_file_drop(file, uuid, second.trace);
+	identity.session = NULL;
+	checkpoint_file_drop(file, uuid, &identity, second.trace);
+	ck_assert(checkpoint_file_any(file));
+	checkpoint_file_drop(file, uuid, &identity, first.trace);
 	ck_assert(!checkpoint_file_any(file));
 	checkpoint_file_free(file);
 	engine_fixture_fini(&first);
@@ -361,7 +366,7 @@ START_TEST(keeps_what_can_be_used)
 	}
 	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
 	engine_fixture_init(&fixture);
-	ck_assert_int_eq(checkpoint_file_restore(file, uuid, fixture.trace, &beside, &err),
+	ck_assert_int_eq(checkpoint_file_restore(file, uuid, NULL, fixture.trace, &beside, &err),
 			 is_damaged ? 1 : -EINVAL);
 	for (int times = 0; times < 2; times++) {
 		if (in_thread) {
