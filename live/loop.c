@@ -21,6 +21,7 @@
 #include "live/loop-state.h"
 #include "live/metrics-server.h"
 #include "live/metrics/metrics.h"
+#include "live/session/turn.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
 #include "server/repeat.h"
@@ -177,7 +178,7 @@ static void step(struct loop *loop)
 	engine_step(loop->engine, false, now_wall_ns());
 	for (size_t r = 0; r < loop->relays.count && !loop->is_stopping; r++) {
 		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
-			session_tick(loop->relays.at[r]->sessions.at[i]); /* room may be free now */
+			session_tick_starved(loop->relays.at[r]->sessions.at[i]);
 		}
 	}
 }
@@ -489,7 +490,16 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 		loop_add_relay(&loop, &config->urls[i]);
 	}
 	service_notify("READY=1");
-	(void)event_base_dispatch(loop.base);
+	while (!loop.is_stopping) {
+		int r;
+
+		turn_begin();
+		r = event_base_loop(loop.base, EVLOOP_ONCE);
+		turn_end();
+		if (r != 0) {
+			break;
+		}
+	}
 	service_notify("STOPPING=1");
 	finish_all(&loop);
 	loop_step_captures(&loop, true);
@@ -500,6 +510,7 @@ int loop_run(const struct loop_config *config, struct run_summary *summary, stru
 	}
 	*summary = loop.ended;
 	summary->is_live = true;
+	summary->turn_ns = turn_longest_ns();
 	*err = loop.err;
 	loop_fini(&loop);
 	return loop.has_failed ? -EIO : 0;

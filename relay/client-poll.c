@@ -1,6 +1,8 @@
 /*
  * client-poll: when the next request is due, also after errors; see client.h.
  */
+#include <assert.h>
+
 #include "base/limits.h"
 #include "relay/client-state.h"
 
@@ -77,10 +79,119 @@ bool client_attach_again(struct client *client, const char *why)
 	return true;
 }
 
-bool client_wants_index(const struct client *client, const struct client_stream *stream)
+/* ---- who is due ---- */
+
+static void swap(struct client *client, size_t a, size_t b)
 {
-	return stream->state == STREAM_IDLE && !stream->index_asked &&
-	       client->config.events->may_fetch(client->config.user, stream->user);
+	struct client_stream *stream = client->idle.at[a];
+
+	client->idle.at[a] = client->idle.at[b];
+	client->idle.at[b] = stream;
+}
+
+static bool is_due_before(const struct client *client, size_t a, size_t b)
+{
+	const struct client_stream *one = client->idle.at[a], *other = client->idle.at[b];
+
+	return one->due != other->due ? one->due < other->due : one->number < other->number;
+}
+
+void client_poll(struct client *client, struct client_stream *stream)
+{
+	size_t at = client->idle.count;
+
+	assert(stream->state == STREAM_IDLE && !stream->index_asked);
+	*vec_push(&client->idle) = stream;
+	for (; at > 0 && is_due_before(client, at, (at - 1) / 2); at = (at - 1) / 2) {
+		swap(client, at, (at - 1) / 2);
+	}
+}
+
+static struct client_stream *take_first(struct client *client)
+{
+	struct client_stream *first = client->idle.at[0];
+	size_t at = 0, least;
+
+	client->idle.at[0] = client->idle.at[--client->idle.count];
+	for (;;) {
+		least = at;
+		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++) {
+			if (child < client->idle.count && is_due_before(client, child, least)) {
+				least = child;
+			}
+		}
+		if (least == at) {
+			return first;
+		}
+		swap(client, at, least);
+		at = least;
+	}
+}
+
+/* Those that starve are asked about at each call: the owner calls when there may be room. */
+static bool feed_starved(struct client *client,
+			 void (*ask)(struct client *client, struct client_stream *stream))
+{
+	__typeof__(client->starved) before = client->starved;
+	struct client_stream *stream;
+	bool asks_any = false;
+
+	client->starved.first = NULL;
+	while ((stream = queue_pop(&before))) {
+		if (client->config.events->may_fetch(client->config.user, stream->user)) {
+			ask(client, stream);
+			asks_any = true;
+		} else {
+			queue_push(&client->starved, stream);
+		}
+	}
+	return asks_any;
+}
+
+bool client_poll_due(struct client *client, uint64_t now,
+		     void (*ask)(struct client *client, struct client_stream *stream))
+{
+	bool asks_any = feed_starved(client, ask);
+
+	while (client->idle.count > 0 && client->idle.at[0]->due <= now) {
+		struct client_stream *stream = take_first(client);
+
+		assert(stream->state == STREAM_IDLE);
+		if (client->config.events->may_fetch(client->config.user, stream->user)) {
+			ask(client, stream);
+			asks_any = true;
+		} else {
+			queue_push(&client->starved, stream);
+		}
+	}
+	if (client->starved.first) {
+		client->progress = now; /* it is this program that waits */
+	}
+	return asks_any;
+}
+
+void client_trace_set(struct client *client, struct client_trace *trace, enum metadata_state state)
+{
+	client->needed -= trace->state == META_NEEDED;
+	trace->state = state;
+	client->needed += trace->state == META_NEEDED;
+	assert(client->needed <= client->traces.count);
+}
+
+struct client_trace *client_trace_of(struct client *client, uint64_t id)
+{
+	bool is_new;
+	size_t *at = client_traces_put(&client->trace_by_id, id, &is_new);
+	struct client_trace *trace;
+
+	if (!is_new) {
+		return &client->traces.at[*at];
+	}
+	*at = client->traces.count;
+	trace = vec_push(&client->traces);
+	*trace = (struct client_trace){ .id = id };
+	client_trace_set(client, trace, META_NEEDED);
+	return trace;
 }
 
 uint64_t client_due(const struct client *client)
@@ -91,14 +202,10 @@ uint64_t client_due(const struct client *client)
 	if (client->state == CLIENT_STARTING || client->state == CLIENT_ENDED) {
 		return UINT64_MAX;
 	}
-	for (size_t i = 0; i < client->streams.count; i++) {
-		const struct client_stream *stream = client->streams.at[i];
-
-		if (stream->due < due && client_wants_index(client, stream)) {
-			due = stream->due;
-		}
+	if (client->idle.count > 0 && client->idle.at[0]->due < due) {
+		due = client->idle.at[0]->due;
 	}
-	for (size_t i = 0; i < client->traces.count; i++) {
+	for (size_t i = 0; client->needed > 0 && i < client->traces.count; i++) {
 		const struct client_trace *trace = &client->traces.at[i];
 
 		if (trace->state == META_NEEDED && trace->has_stream && trace->due < due) {
@@ -111,4 +218,14 @@ uint64_t client_due(const struct client *client)
 uint32_t client_minor(const struct client *client)
 {
 	return client->viewer->minor;
+}
+
+bool client_is_draining(const struct client *client)
+{
+	return client->state == CLIENT_DRAINING || client->state == CLIENT_ENDED;
+}
+
+bool client_stream_failed(const struct client *client)
+{
+	return client->stream_failed;
 }

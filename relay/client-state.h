@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/hash.h"
+#include "base/queue.h"
 #include "relay/client.h"
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -17,20 +18,23 @@ enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STR
 
 struct client_stream {
 	uint64_t id, trace_id;
+	size_t number; /* in client.streams */
+	size_t trace;  /* in client.traces */
 	void *user;
 	enum stream_state state;
-	bool index_asked;          /* an index request is in flight */
-	uint64_t due;              /* ns: when to request the next index */
-	uint64_t beacon;           /* time stamp of the last beacon, cycles */
-	uint64_t heard;            /* ns: when the last beacon or packet arrived */
-	unsigned int retries;      /* consecutive ones */
-	unsigned int errors;       /* consecutive replies of no use to an index request */
-	unsigned int announced;    /* how often */
-	uint64_t name;             /* a hash of its path and channel */
-	struct viewer_index index; /* HELD, FETCHING */
-	bool is_look, has_looked;  /* FETCHING: its first bytes only; they were fetched */
-	uint8_t *bytes;            /* FETCHING: the packet so far */
-	uint64_t len, done;        /* of bytes: size, and what has arrived */
+	bool index_asked;           /* an index request is in flight */
+	uint64_t due;               /* ns: when to request the next index */
+	uint64_t beacon;            /* time stamp of the last beacon, cycles */
+	uint64_t heard;             /* ns: when the last beacon or packet arrived */
+	unsigned int retries;       /* consecutive ones */
+	unsigned int errors;        /* consecutive replies of no use to an index request */
+	unsigned int announced;     /* how often */
+	uint64_t name;              /* a hash of its path and channel */
+	struct viewer_index index;  /* HELD, FETCHING */
+	bool is_look, has_looked;   /* FETCHING: its first bytes only; they were fetched */
+	uint8_t *bytes;             /* FETCHING: the packet so far */
+	uint64_t len, done;         /* of bytes: size, and what has arrived */
+	struct client_stream *next; /* HELD: in client.held; IDLE: in client.starved */
 };
 
 enum metadata_state { META_CURRENT, META_NEEDED, META_ASKED, META_FINAL };
@@ -46,6 +50,7 @@ struct client_trace {
 };
 
 HASH_MAP(client_streams, struct client_stream *)
+HASH_MAP(client_traces, size_t)
 
 enum client_state { CLIENT_STARTING, CLIENT_RUNNING, CLIENT_DRAINING, CLIENT_ENDED };
 
@@ -66,8 +71,16 @@ struct client {
 	uint64_t progress;               /* ns: when the last data or beacon arrived */
 	VEC(struct client_stream *) streams;
 	struct client_streams by_id;
-	VEC(struct client_trace) traces;
+	VEC(struct client_trace) traces; /* only ever grows */
+	struct client_traces trace_by_id;
 	size_t live_streams; /* not DONE */
+
+	/* Work for a reply does not grow with the number of streams.  Each IDLE stream is in `idle`
+	 * or in `starved`, each HELD one in `held`. */
+	VEC(struct client_stream *) idle;    /* a heap by due */
+	QUEUE(struct client_stream) starved; /* due, and may_fetch() said no */
+	QUEUE(struct client_stream) held;
+	size_t needed; /* traces that are NEEDED */
 };
 
 /* ---- client-poll.c ---- */
@@ -84,4 +97,11 @@ bool client_new_streams_error(struct client *client, uint64_t now);
  * would no longer have the session.  True: the connection is given up for that, because of @why, a
  * string constant. */
 bool client_attach_again(struct client *client, const char *why);
-bool client_wants_index(const struct client *client, const struct client_stream *stream);
+/* The stream is IDLE: its next index is requested once that is due. */
+void client_poll(struct client *client, struct client_stream *stream);
+/* Requests an index of each stream for which that is due, by @ask; false: of none. */
+bool client_poll_due(struct client *client, uint64_t now,
+		     void (*ask)(struct client *client, struct client_stream *stream));
+/* The trace with this id; it is made if it is new. */
+struct client_trace *client_trace_of(struct client *client, uint64_t id);
+void client_trace_set(struct client *client, struct client_trace *trace, enum metadata_state state);

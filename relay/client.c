@@ -46,7 +46,9 @@ void client_free(struct client *client)
 	}
 	vec_fini(&client->streams);
 	vec_fini(&client->traces);
+	vec_fini(&client->idle);
 	client_streams_fini(&client->by_id);
+	client_traces_fini(&client->trace_by_id);
 	free(client);
 }
 
@@ -69,16 +71,6 @@ uint64_t client_announced(const struct client *client)
 	return client->announced;
 }
 
-bool client_is_draining(const struct client *client)
-{
-	return client->state == CLIENT_DRAINING || client->state == CLIENT_ENDED;
-}
-
-bool client_stream_failed(const struct client *client)
-{
-	return client->stream_failed;
-}
-
 void client_abandon(struct client *client)
 {
 	for (size_t i = 0; i < client->streams.count; i++) {
@@ -93,20 +85,6 @@ void client_abandon(struct client *client)
 
 /* ---- streams and traces ---- */
 
-static struct client_trace *find_trace(struct client *client, uint64_t id)
-{
-	struct client_trace *trace;
-
-	for (size_t i = 0; i < client->traces.count; i++) {
-		if (client->traces.at[i].id == id) {
-			return &client->traces.at[i];
-		}
-	}
-	trace = vec_push(&client->traces);
-	*trace = (struct client_trace){ .id = id, .state = META_NEEDED };
-	return trace;
-}
-
 static struct client_stream *find_stream(const struct client *client, uint64_t id)
 {
 	struct client_stream **at = client_streams_get(&client->by_id, id);
@@ -117,7 +95,7 @@ static struct client_stream *find_stream(const struct client *client, uint64_t i
 static void add_metadata_stream(struct client *client, const struct viewer_stream *announced,
 				uint64_t now)
 {
-	struct client_trace *trace = find_trace(client, announced->trace_id);
+	struct client_trace *trace = client_trace_of(client, announced->trace_id);
 
 	if (trace->has_any && trace->stream_id != announced->id) {
 		client->wrong = "another metadata stream is announced for a trace that has one";
@@ -126,7 +104,7 @@ static void add_metadata_stream(struct client *client, const struct viewer_strea
 	trace->stream_id = announced->id;
 	trace->has_stream = true;
 	if (trace->state != META_ASKED) {
-		trace->state = META_NEEDED;
+		client_trace_set(client, trace, META_NEEDED);
 		trace->due = now;
 	}
 }
@@ -162,8 +140,8 @@ static void add_stream(struct client *client, const struct viewer_stream *announ
 	if (known && !is_read_again(client, known, announced, name)) {
 		return;
 	}
-	(void)find_trace(client, announced->trace_id);
 	stream = mem_alloc(sizeof(*stream));
+	stream->trace = (size_t)(client_trace_of(client, announced->trace_id) - client->traces.at);
 	*at = stream;
 	stream->id = announced->id;
 	stream->trace_id = announced->trace_id;
@@ -171,7 +149,9 @@ static void add_stream(struct client *client, const struct viewer_stream *announ
 	stream->announced = known ? known->announced + 1 : 1;
 	stream->due = now;
 	stream->user = client->config.events->on_stream(client->config.user, announced);
+	stream->number = client->streams.count;
 	*vec_push(&client->streams) = stream;
+	client_poll(client, stream);
 	client->live_streams++;
 	client->progress = now;
 }
@@ -195,6 +175,7 @@ static void ask_index(struct client *client, struct client_stream *stream)
 	assert(stream->state == STREAM_IDLE || stream->state == STREAM_FETCHING);
 	viewer_get_index(client->viewer, stream->id, stream->id);
 	stream->index_asked = true;
+	stream->state = stream->state == STREAM_IDLE ? STREAM_ASKED : stream->state;
 }
 
 static void ask_metadata(struct client *client, struct client_trace *trace)
@@ -203,7 +184,7 @@ static void ask_metadata(struct client *client, struct client_trace *trace)
 	viewer_get_metadata(client->viewer, trace->stream_id, trace->id,
 			    !trace->has_any || client->config.events->ends_packet(
 						       client->config.user, trace->id));
-	trace->state = META_ASKED;
+	client_trace_set(client, trace, META_ASKED);
 }
 
 static void ask_new_streams(struct client *client, uint64_t now)
@@ -253,15 +234,15 @@ static void fetch(struct client *client, struct client_stream *stream)
 	}
 }
 
-/* Does what the owner wants of the packet whose index is held, if that is possible now. */
-static void take_held(struct client *client, struct client_stream *stream)
+/* Does what the owner wants of the packet whose index is held; false: that is not possible now. */
+static bool take_held(struct client *client, struct client_stream *stream)
 {
 	const struct client_events *events = client->config.events;
 	enum client_wish wish = CLIENT_FETCH;
 
 	assert(stream->state == STREAM_HELD);
 	if (client->fetching == RELAY_IN_FLIGHT_MAX) {
-		return;
+		return false;
 	}
 	if (events->wants_packet) {
 		wish = events->wants_packet(client->config.user, stream->user, &stream->index);
@@ -269,19 +250,41 @@ static void take_held(struct client *client, struct client_stream *stream)
 	if (wish == CLIENT_PASS) {
 		stream->state = STREAM_IDLE;
 		stream->due = 0; /* the next tick requests the next index */
+		client_poll(client, stream);
 	} else if (wish != CLIENT_WAIT) {
 		stream->is_look = wish == CLIENT_LOOK && !stream->has_looked;
 		fetch(client, stream);
 	}
+	return wish != CLIENT_WAIT;
 }
 
+static void hold(struct client *client, struct client_stream *stream)
+{
+	stream->state = STREAM_HELD;
+	if (!take_held(client, stream)) {
+		queue_push(&client->held, stream);
+	}
+}
+
+/* Those that have to wait stay before those that were not asked about. */
 static void take_all_held(struct client *client)
 {
-	for (size_t i = 0; i < client->streams.count && client->fetching < RELAY_IN_FLIGHT_MAX;
-	     i++) {
-		if (client->streams.at[i]->state == STREAM_HELD) {
-			take_held(client, client->streams.at[i]);
+	struct client_stream **link = &client->held.first, *last = NULL;
+
+	while (*link && client->fetching < RELAY_IN_FLIGHT_MAX) {
+		struct client_stream *stream = *link, *next = stream->next;
+
+		stream->next = NULL;
+		if (take_held(client, stream)) {
+			*link = next;
+		} else {
+			stream->next = next;
+			last = stream;
+			link = &stream->next;
 		}
+	}
+	if (!*link && last) {
+		client->held.last = last;
 	}
 }
 
@@ -302,7 +305,7 @@ static const char *check_index(const struct viewer_index *index)
 static void take_flags(struct client *client, struct client_stream *stream, uint32_t flags,
 		       uint64_t now)
 {
-	struct client_trace *trace = find_trace(client, stream->trace_id);
+	struct client_trace *trace = &client->traces.at[stream->trace];
 
 	if (flags & VIEWER_FLAG_NEW_STREAM) {
 		ask_new_streams(client, now);
@@ -310,7 +313,7 @@ static void take_flags(struct client *client, struct client_stream *stream, uint
 	trace->is_promised |= (flags & VIEWER_FLAG_NEW_METADATA) != 0;
 	/* The relay sets the flag even while it has no metadata at all: no busy loop then. */
 	if ((flags & VIEWER_FLAG_NEW_METADATA) && trace->state == META_CURRENT) {
-		trace->state = META_NEEDED;
+		client_trace_set(client, trace, META_NEEDED);
 		trace->due = now;
 	}
 	if (trace->state == META_NEEDED && trace->has_stream && trace->due <= now) {
@@ -329,12 +332,12 @@ static void index_ok(struct client *client, struct client_stream *stream,
 			client->config.user, stream->user,
 			index->end > 0 && index->begin <= index->end ? index : NULL, wrong);
 		stream->due = 0;
+		client_poll(client, stream);
 		return;
 	}
 	stream->index = *index;
-	stream->state = STREAM_HELD;
 	stream->has_looked = false;
-	take_held(client, stream);
+	hold(client, stream);
 }
 
 /* Some relays answer so for a while after a clear. */
@@ -342,6 +345,7 @@ static void index_refused(struct client *client, struct client_stream *stream, u
 			  uint64_t now)
 {
 	if (client_stream_error(stream, now)) {
+		client_poll(client, stream);
 		return;
 	}
 	if (client_attach_again(client,
@@ -375,11 +379,13 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 		stream->errors = 0;
 		client->config.events->on_idle(client->config.user, stream->user, true, index->end);
 		client_stream_idle(client, stream, index->end, now);
+		client_poll(client, stream);
 		return;
 	case INDEX_RETRY:
 		stream->errors = 0;
 		client->config.events->on_idle(client->config.user, stream->user, false, 0);
 		client_stream_retry(client, stream, now);
+		client_poll(client, stream);
 		return;
 	case INDEX_HUP:
 	case INDEX_EOF:
@@ -402,8 +408,7 @@ static void end_look(struct client *client, struct client_stream *stream)
 	stream->bytes = NULL;
 	client->fetching--;
 	stream->has_looked = true;
-	stream->state = STREAM_HELD;
-	take_held(client, stream);
+	hold(client, stream);
 }
 
 static void on_packet(struct client *client, const struct viewer_reply *reply, uint64_t now)
@@ -437,6 +442,10 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 	client->fetching--;
 	stream->state = stream->index_asked ? STREAM_ASKED : STREAM_IDLE;
 	stream->due = now;
+	if (stream->state == STREAM_IDLE) {
+		client_poll(client, stream);
+	}
+	take_all_held(client);
 }
 
 /* All metadata that the relay has now is here, or none.  It is asked for again soon if there must
@@ -446,7 +455,7 @@ static void metadata_is_current(struct client *client, struct client_trace *trac
 	bool is_whole = trace->has_any &&
 			client->config.events->on_metadata_end(client->config.user, trace->id);
 
-	trace->state = is_whole ? META_CURRENT : META_NEEDED;
+	client_trace_set(client, trace, is_whole ? META_CURRENT : META_NEEDED);
 	trace->due = now + client->poll_ns;
 }
 
@@ -458,7 +467,7 @@ static bool is_denied(struct client *client, struct client_trace *trace, uint64_
 		return false;
 	}
 	trace->denied++;
-	trace->state = META_NEEDED;
+	client_trace_set(client, trace, META_NEEDED);
 	trace->due = now + client->poll_ns;
 	if (client->config.events->on_metadata_due) {
 		client->config.events->on_metadata_due(client->config.user, trace->id);
@@ -468,7 +477,7 @@ static bool is_denied(struct client *client, struct client_trace *trace, uint64_
 
 static void on_metadata(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
-	struct client_trace *trace = find_trace(client, reply->tag);
+	struct client_trace *trace = client_trace_of(client, reply->tag);
 
 	switch ((enum viewer_metadata_status)reply->status) {
 	case METADATA_OK:
@@ -490,7 +499,7 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 		break;
 	case METADATA_ERROR: /* the usual end: the stream is closed and read completely */
 		metadata_is_current(client, trace, now);
-		trace->state = META_FINAL;
+		client_trace_set(client, trace, META_FINAL);
 		return;
 	}
 	metadata_is_current(client, trace, now);
@@ -616,12 +625,12 @@ static void check_end(struct client *client, uint64_t now)
 
 void client_tick(struct client *client, uint64_t now)
 {
-	bool asks_any = false;
+	bool asks_any;
 
 	if (client->state != CLIENT_RUNNING && client->state != CLIENT_DRAINING) {
 		return;
 	}
-	for (size_t i = 0; i < client->traces.count; i++) {
+	for (size_t i = 0; client->needed > 0 && i < client->traces.count; i++) {
 		struct client_trace *trace = &client->traces.at[i];
 
 		if (trace->state == META_NEEDED && trace->has_stream && trace->due <= now) {
@@ -629,18 +638,7 @@ void client_tick(struct client *client, uint64_t now)
 		}
 	}
 	take_all_held(client);
-	for (size_t i = 0; i < client->streams.count; i++) {
-		struct client_stream *stream = client->streams.at[i];
-
-		if (stream->state == STREAM_IDLE && stream->due <= now &&
-		    !client_wants_index(client, stream)) {
-			client->progress = now; /* it is this program that waits */
-		} else if (stream->due <= now && client_wants_index(client, stream)) {
-			ask_index(client, stream);
-			stream->state = STREAM_ASKED;
-			asks_any = true;
-		}
-	}
+	asks_any = client_poll_due(client, now, ask_index);
 	/* Sent early if index requests go out anyway, which saves a wake-up. */
 	if (client->new_streams_due <= now + (asks_any ? STREAMS_NS : 0)) {
 		ask_new_streams(client, now);

@@ -18,6 +18,7 @@
 #include "base/now.h"
 #include "base/probe.h"
 #include "live/session/resolve.h"
+#include "live/session/turn.h"
 
 struct relay_connection {
 	const struct relay_connection_events *events;
@@ -33,6 +34,7 @@ struct relay_connection {
 	bool is_waiting; /* for a reply */
 	uint64_t heard;  /* monotonic ns, while waiting: the last bytes, or the request */
 	struct event *reading, *writing, *timer; /* the first two only with a socket */
+	struct event *more;  /* fires in the next turn: bytes are left in `ahead` */
 	uint8_t ahead[4096]; /* received but not yet used: several small replies together */
 	size_t ahead_used, ahead_count;
 	bool is_drained; /* the last receive has emptied the socket */
@@ -44,6 +46,7 @@ struct relay_connection {
 static void close_socket(struct relay_connection *connection)
 {
 	if (connection->fd >= 0) {
+		(void)event_del(connection->more);
 		event_free(connection->reading);
 		event_free(connection->writing);
 		(void)close(connection->fd);
@@ -155,8 +158,11 @@ static void fail_closed(struct relay_connection *connection, int code)
 	fail(connection);
 }
 
-/* One receive; false when nothing more is available or the connection is closed. */
-static bool receive(struct relay_connection *connection)
+enum received { RECEIVED, RECEIVED_ALL, RECEIVED_END };
+
+/* One receive.  RECEIVED_ALL: nothing is available now; RECEIVED_END: the connection is closed, and
+ * may be freed. */
+static enum received receive(struct relay_connection *connection)
 {
 	struct viewer_reply reply;
 	bool is_freed = false;
@@ -166,11 +172,11 @@ static bool receive(struct relay_connection *connection)
 	ssize_t got = get_bytes(connection, into, len);
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-		return false;
+		return RECEIVED_ALL;
 	}
 	if (got <= 0) {
 		fail_closed(connection, got == 0 ? 0 : errno);
-		return false;
+		return RECEIVED_END;
 	}
 	connection->has_heard = true;
 	connection->is_wrong = false;
@@ -180,7 +186,7 @@ static bool receive(struct relay_connection *connection)
 		connection->is_freed = &is_freed;
 		r = connection->events->on_reply(connection->user, &reply, &connection->err);
 		if (is_freed) {
-			return false;
+			return RECEIVED_END;
 		}
 		connection->is_freed = NULL;
 		watch_silence(connection);
@@ -188,26 +194,39 @@ static bool receive(struct relay_connection *connection)
 	if (r < 0) {
 		connection->is_wrong = true;
 		fail(connection);
-		return false;
+		return RECEIVED_END;
 	}
-	return true;
+	return RECEIVED;
+}
+
+/* Other connections have their turn after so many receives, and all of them end with the turn of
+ * the loop. */
+static void receive_some(struct relay_connection *connection)
+{
+	const struct timeval next_turn = { 0 };
+	enum received received = RECEIVED;
+
+	connection->is_drained = false;
+	connection->heard = now_monotonic_ns();
+	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX && received == RECEIVED; i++) {
+		received = i > 0 && turn_is_spent() ? RECEIVED_ALL : receive(connection);
+	}
+	if (received == RECEIVED_END) {
+		return;
+	}
+	if (connection->ahead_used < connection->ahead_count) {
+		/* The socket does not become readable for bytes that are already here.  An event
+		 * that is made active would be served before the loop looks at others. */
+		(void)event_add(connection->more, &next_turn);
+	}
+	if (connection->events->on_pause) {
+		connection->events->on_pause(connection->user);
+	}
 }
 
 static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
-	struct relay_connection *connection = arg;
-
-	connection->is_drained = false;
-	connection->heard = now_monotonic_ns();
-	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX; i++) {
-		if (!receive(connection)) {
-			return;
-		}
-	}
-	if (connection->ahead_used < connection->ahead_count) {
-		/* The socket does not become readable for bytes that are already here. */
-		event_active(connection->reading, EV_READ, 0);
-	}
+	receive_some(arg);
 }
 
 static void try_address(struct relay_connection *connection);
@@ -344,6 +363,7 @@ struct relay_connection *relay_connection_new(struct event_base *base,
 	connection->fd = -1;
 	viewer_init(&connection->viewer);
 	connection->timer = event_new(base, -1, 0, on_silence, connection);
+	connection->more = event_new(base, -1, 0, on_readable, connection);
 	(void)event_add(connection->timer, &limit);
 	connection->resolving = resolve_start(base, address->host, address->port, address->family,
 					      on_resolved, connection);
@@ -361,6 +381,7 @@ void relay_connection_free(struct relay_connection *connection)
 	resolve_cancel(connection->resolving);
 	close_socket(connection);
 	event_free(connection->timer);
+	event_free(connection->more);
 	if (connection->addresses) {
 		freeaddrinfo(connection->addresses);
 	}

@@ -36,6 +36,9 @@ struct relay_connection_events {
 	void (*on_connected)(void *user);
 	/* Negative: drop the connection, with @err as the reason. */
 	int (*on_reply)(void *user, const struct viewer_reply *reply, struct err *err);
+	/* All replies that are here, or as many as may be taken at once, were passed on.  May be
+	 * NULL. */
+	void (*on_pause)(void *user);
 	/* The connection was lost or could not be made. */
 	void (*on_closed)(void *user, const struct err *err);
 };

@@ -28,6 +28,17 @@
 
 /* ---- packets ---- */
 
+void session_hear(struct live_stream *stream)
+{
+	stream->heard = now_monotonic_ns();
+	if (stream->is_excluded) {
+		stream->is_excluded = false;
+		if (!stream->is_ended) {
+			stream_exclude(stream->stream, false);
+		}
+	}
+}
+
 /* Over a slow connection a chunk fills slowly; windows must not wait for that. */
 static void flush_old(struct live_stream *stream)
 {
@@ -157,7 +168,7 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	struct live_trace *trace = stream->trace;
 
 	trace->session->account.fetched_bytes += len;
-	stream->heard = now_monotonic_ns();
+	session_hear(stream);
 	if (stream->is_recalled) {
 		session_recall_take(stream, bytes, len);
 	} else if (trace->has_failed) {
@@ -340,7 +351,7 @@ void session_check_waiting(struct session *session)
 /* A stream that has ended is announced once more: all its packets may come again. */
 static void read_again(struct session *session, uint64_t id)
 {
-	for (size_t i = 0; i < session->streams.count; i++) {
+	for (size_t i = 0; session->has_ended_streams && i < session->streams.count; i++) {
 		struct live_stream *stream = session->streams.at[i];
 
 		if (stream->id == id && stream->is_ended && stream->stream) {
@@ -399,7 +410,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 		return;
 	}
 	if (has_beacon && cycles > stream->beacon && is_ready(stream->trace)) {
-		stream->heard = now_monotonic_ns();
+		session_hear(stream);
 		stream->beacon = cycles;
 		stream_known(stream->stream, cycles);
 	}
@@ -411,7 +422,7 @@ void session_on_stream_end(void *user, void *arg)
 	struct live_stream *stream = arg;
 
 	session_say(user, 1, "stream %s ended", stream->name);
-	stream->is_ended = true;
+	stream->is_ended = stream->trace->session->has_ended_streams = true;
 	if (is_ready(stream->trace)) {
 		stream_end(stream->stream);
 	}
@@ -454,6 +465,7 @@ bool session_may_fetch(void *user, void *arg)
 	if (engine_has_room(engine)) {
 		return stream->trace->waiting.count < WAITING_PACKETS_MAX;
 	}
+	session->has_starved = true;
 	probe_back_pressure(engine_in_flight(engine));
 	return engine_in_flight(engine) == 0 && stream->stream &&
 	       stream_until(stream->stream) <= trace_watermark(stream->trace->trace);

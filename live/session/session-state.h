@@ -42,6 +42,7 @@ struct live_stream {
 	uint64_t beacon;       /* cycles: the last one */
 	bool has_packet;
 	bool is_ended;
+	bool is_excluded; /* windows do not wait for it: it is silent */
 	enum walk walk;
 	uint64_t walk_begun;       /* monotonic ns; 0: not yet */
 	struct stream_place place; /* WALK_TO_PLACE, with the next two */
@@ -73,6 +74,8 @@ struct session {
 	uint64_t retry_at;    /* monotonic ns: SESSION_REFUSED, SESSION_AWAY: when to try again */
 	uint64_t retry_ns;    /* the pause before that, which doubles */
 	uint64_t attached_at; /* monotonic ns */
+	uint64_t looked_at;   /* monotonic ns: when all streams were last walked over */
+	bool has_starved;     /* since the last tick: a request waits for room in the engine */
 	bool said_watched;    /* another viewer has it: was reported */
 	bool is_listed;
 	uint64_t orphaned_at;    /* monotonic ns: see session_is_orphaned(); 0: it is not */
@@ -90,6 +93,7 @@ struct session {
 	VEC(struct live_trace *) traces;
 	struct beside *beside; /* what they record together, and other sessions of this name */
 	VEC(struct live_stream *) streams;
+	bool has_ended_streams;     /* of these; one may be announced again */
 	struct run_summary account; /* figures of finished traces, and of all connections */
 	VEC(uint8_t) read_uuids;    /* see session_read_uuids() */
 };
@@ -97,6 +101,9 @@ struct session {
 /* Reports a line about the session. */
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* Something came of the stream. */
+void session_hear(struct live_stream *stream);
 
 /* ---- session-feed.c: client_events of a session (relay/client.h) ---- */
 

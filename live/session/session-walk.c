@@ -95,7 +95,7 @@ enum client_wish session_wants_packet(void *user, void *arg, const struct viewer
 	if (stream->walk == WALK_TO_PLACE) {
 		if (!may_be_new(stream, index)) {
 			stream->seq_num += stream->seq_num != UINT64_MAX;
-			stream->heard = now_monotonic_ns();
+			session_hear(stream);
 			stream->trace->session->account.passed_packets++;
 			return session_recall_wants(stream, index) ? CLIENT_FETCH : CLIENT_PASS;
 		}

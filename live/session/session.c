@@ -17,6 +17,7 @@
 
 #define NS_PER_S            UINT64_C(1000000000)
 #define STEADY_NS           (5 * NS_PER_S) /* after this a connection counts as stable */
+#define LOOK_NS             (NS_PER_S / 20)
 #define ORPHANED_NS         (2 * NS_PER_S) /* see session_is_orphaned() */
 #define STREAM_FAILURES_MAX 2              /* connections; then what fails is given up */
 
@@ -30,10 +31,10 @@ static void set_state(struct session *session, enum session_state state)
 
 /* ---- the connection ---- */
 
-/* Windows do not wait for streams that are silent for longer than the grace period. */
-static void exclude_silent(struct session *session)
+/* Windows do not wait for streams that are silent for longer than the grace period.  They do again
+ * as soon as something is heard (session_hear()). */
+static void exclude_silent(struct session *session, uint64_t now)
 {
-	uint64_t now = now_monotonic_ns();
 	uint64_t limit = session->owner.grace_ns;
 	uint64_t timers = session->listed.live_timer_us * UINT64_C(2000);
 
@@ -41,9 +42,20 @@ static void exclude_silent(struct session *session)
 	for (size_t i = 0; i < session->streams.count; i++) {
 		struct live_stream *stream = session->streams.at[i];
 
-		if (stream->stream && !stream->is_ended) {
-			stream_exclude(stream->stream, now - stream->heard > limit);
+		if (stream->stream && !stream->is_ended && now - stream->heard > limit) {
+			stream->is_excluded = true;
+			stream_exclude(stream->stream, true);
 		}
+	}
+}
+
+/* What walks over all streams and traces of the session. */
+static void look_around(struct session *session, uint64_t now)
+{
+	if (now - session->looked_at >= LOOK_NS) {
+		session->looked_at = now;
+		exclude_silent(session, now);
+		session_check_waiting(session);
 	}
 }
 
@@ -181,12 +193,12 @@ static void go_on(struct session *session)
 
 	assert(session->connection);
 	assert(session->client);
+	session->has_starved = false;
 	client_tick(session->client, now);
 	if (session->is_finishing) {
 		return;
 	}
-	exclude_silent(session);
-	session_check_waiting(session);
+	look_around(session, now);
 	relay_connection_send(session->connection);
 	due = client_due(session->client);
 	left = due > now ? due - now : 0;
@@ -260,14 +272,19 @@ static int on_reply(void *user, const struct viewer_reply *reply, struct err *er
 	if (r < 0) {
 		return r;
 	}
-	if (!session->is_finishing) {
-		go_on(session);
-	}
 	if (session->is_finishing) {
 		session->is_finishing = false;
 		finish_connection(session);
+	} else {
+		relay_connection_send(session->connection); /* what the reply made it request */
 	}
 	return 0;
+}
+
+/* What is due is looked for once for all replies that came together. */
+static void on_pause(void *user)
+{
+	session_tick(user);
 }
 
 /* What the lost connection says about the relay.  False: attaching again would not help. */
@@ -307,6 +324,7 @@ static void on_closed(void *user, const struct err *err)
 static const struct relay_connection_events relay_connection_events = {
 	.on_connected = on_connected,
 	.on_reply = on_reply,
+	.on_pause = on_pause,
 	.on_closed = on_closed,
 };
 
@@ -379,6 +397,13 @@ void session_tick(struct session *session)
 			session->is_finishing = false;
 			finish_connection(session);
 		}
+	}
+}
+
+void session_tick_starved(struct session *session)
+{
+	if (session->has_starved || session->recall.is_due || session->is_behind_limit) {
+		session_tick(session);
 	}
 }
 

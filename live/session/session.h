@@ -142,8 +142,10 @@ void session_set_listed(struct session *session, bool is_listed);
  * it was refused, after @wait_ns if its connection was lost. */
 void session_check_listed(struct session *session, uint64_t wait_ns);
 
-/* Makes the requests that are due; call it also when the engine may have room again. */
+/* Makes the requests that are due. */
 void session_tick(struct session *session);
+/* The engine may have room again: makes those that waited for that. */
+void session_tick_starved(struct session *session);
 
 /* A window of one of its traces was reported @lag_ns after its end.  May be called from a report.
  */

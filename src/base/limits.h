@@ -193,6 +193,9 @@
 #define RELAY_QUIET_S 3
 /* Receives on one connection before other connections are served. */
 #define RELAY_RECEIVES_MAX 64
+/* How long one turn of the event loop may last before what is left goes on in the next one.  A
+ * single piece of work is not cut: it may take as long again. */
+#define TURN_NS (20 * NS_PER_MS)
 /* How long a stream that may be an earlier one waits for metadata before all of it is fetched. */
 #define WALK_METADATA_NS (10 * NS_PER_S)
 /* Connections of a session that end because the relay broke the protocol, without a new packet. */

@@ -115,6 +115,7 @@ static int follow(const struct options *options, struct loop_config *config,
 		summary.exit = run_failed(output, &err);
 	}
 	if (options->stats) {
+		config->engine.stats->turn_ns = summary.turn_ns;
 		stats_print(config->engine.stats, summary.events, summary.packets, summary.bytes,
 			    summary.wall_ns, say);
 	}

@@ -46,6 +46,9 @@ void stats_print(const struct stats *stats, uint64_t events, uint64_t packets, u
 	    100.0 * (double)read / (double)all);
 	say("stats: at most %" PRIu64 " jobs in flight, %.1f MiB held", stats->jobs_max,
 	    (double)stats->held_max / 1048576);
+	if (stats->turn_ns > 0) {
+		say("stats: longest turn of the loop %.1f ms", ms(stats->turn_ns));
+	}
 	if (stats->lag) {
 		say("stats: lag of windows: p50 %.1f ms, p95 %.1f ms, p99 %.1f ms, max %.1f ms",
 		    ms(histogram_percentile(stats->lag, 500)),

@@ -18,6 +18,7 @@ struct stats {
 	uint64_t windows;
 	bool jobs_are_coordinator;   /* no workers: jobs ran there, too */
 	uint64_t jobs_max, held_max; /* peaks: jobs in the pool, bytes in memory */
+	uint64_t turn_ns;            /* of a live run: the longest turn of its loop; 0: none */
 	struct histogram *lag;       /* ns, of live windows; NULL: no window had any */
 };
 

@@ -72,6 +72,7 @@ struct run_summary {
 	 * fetched: they are before --from, or an earlier connection, or the run that was resumed,
 	 * had them. */
 	bool is_live;
+	uint64_t turn_ns; /* processor time of the longest turn of the loop */
 	uint64_t announced, duplicates, unfetched_packets, lost_packets;
 	uint64_t fetched_bytes, passed_packets;
 };

@@ -199,6 +199,7 @@ static void held_codec(struct merger_stream *stream, struct codec *codec)
 	}
 	count = codec_count(codec, stream->ready.count, 8);
 	stream->waiting = codec_count(codec, stream->waiting, 8);
+	merger->waiting += codec_reads(codec) ? stream->waiting : 0;
 	for (size_t i = 0; i < count && codec_check(codec, stream->waiting <= count); i++) {
 		if (codec_reads(codec)) {
 			*vec_push(&stream->ready) = partial_new();
@@ -235,6 +236,7 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 	stream->owns_cpu = stream->owns_cpu && stream->cpu && stream->cpu->owner == stream;
 	/* A stream without a packet comes again as a new one. */
 	stream->is_ended |= codec_reads(codec) && !stream->is_identified;
+	stream->merger->lowest = NULL;
 }
 
 /* ---- CPUs ---- */

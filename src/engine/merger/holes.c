@@ -40,6 +40,7 @@ void holes_stitch(struct merger_stream *stream, uint64_t known)
 			return;
 		}
 		stream->waiting--;
+		stream->merger->waiting--;
 		stream->has_stitched = true;
 		cpus_take(stream, partial);
 	}
@@ -47,7 +48,7 @@ void holes_stitch(struct merger_stream *stream, uint64_t known)
 
 static void stitch_all(struct merger *merger, uint64_t known)
 {
-	for (size_t i = 0; i < merger->streams.count; i++) {
+	for (size_t i = 0; merger->waiting > 0 && i < merger->streams.count; i++) {
 		holes_stitch(merger->streams.at[i], known);
 	}
 }

@@ -147,14 +147,30 @@ static uint32_t count_initial(const struct merger *merger)
 	return count;
 }
 
+static void check_lowest(const struct merger *merger)
+{
+	const struct merger_stream *lowest = merger->lowest;
+
+	for (size_t i = 0; lowest && i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
+
+		assert(stream->is_ended || stream->is_excluded || !lowest->has_until ||
+		       (stream->has_until && stream->until >= lowest->until));
+	}
+	assert(!lowest || (!lowest->is_ended && !lowest->is_excluded));
+}
+
 void merger_check(const struct merger *merger)
 {
-	size_t held = 0;
+	size_t held = 0, waiting = 0;
 
 	for (size_t i = 0; i < merger->streams.count; i++) {
 		check_stream(merger, merger->streams.at[i], i);
 		held += bytes_of(merger->streams.at[i]);
+		waiting += merger->streams.at[i]->waiting;
 	}
+	check_lowest(merger);
+	assert(merger->waiting == waiting);
 	assert(merger->held_bytes == held);
 	assert(merger->initial_count == count_initial(merger));
 	assert(renames_in_order(merger));

@@ -60,6 +60,8 @@ struct merger {
 	struct tables tables;
 	VEC(struct merger_stream *) streams;
 	VEC(struct merger_stream *) order; /* sorted by identity; empty: to be rebuilt */
+	struct merger_stream *lowest;      /* holds the watermark back; NULL: to be found */
+	size_t waiting;                    /* partials of all streams that are not stitched */
 	size_t held_bytes;                 /* of partials; the account has them, too */
 	VEC(struct rename) renames;        /* not yet applied, in time order */
 	struct coverage coverage;          /* by the packets of all streams */

@@ -126,6 +126,7 @@ struct merger_stream *merger_stream_new(struct merger *merger)
 	stream->end_seq = UINT64_MAX;
 	*vec_push(&merger->streams) = stream;
 	merger->order.count = 0;
+	merger->lowest = stream;
 	return stream;
 }
 
@@ -182,6 +183,16 @@ const struct stream_identity *merger_stream_identity(const struct merger_stream 
 	return stream->is_identified ? &stream->identity : NULL;
 }
 
+/* The stream has come further, or does not count any more.  Whichever is found to hold the
+ * watermark back stays so until then: streams that hear of one moment one after the other are
+ * walked over few times. */
+static void let_go(struct merger_stream *stream)
+{
+	if (stream->merger->lowest == stream) {
+		stream->merger->lowest = NULL;
+	}
+}
+
 /* Applies what was said of the stream's future, once the chunks before that are merged. */
 static void apply_known(struct merger_stream *stream)
 {
@@ -191,10 +202,12 @@ static void apply_known(struct merger_stream *stream)
 		}
 		stream->has_until = true;
 		stream->has_known = false;
+		let_go(stream);
 	}
 	assert(!stream->is_ended || stream->end_seq <= stream->next_seq);
 	if (stream->end_seq <= stream->next_seq) {
 		stream->is_ended = true;
+		let_go(stream);
 	}
 }
 
@@ -224,11 +237,13 @@ void merger_stream_reopen(struct merger_stream *stream)
 {
 	stream->end_seq = UINT64_MAX;
 	stream->is_ended = false;
+	stream->merger->lowest = NULL;
 }
 
 void merger_stream_exclude(struct merger_stream *stream, bool excluded)
 {
 	stream->is_excluded = excluded;
+	stream->merger->lowest = NULL;
 }
 
 uint64_t merger_stream_until(const struct merger_stream *stream)
@@ -266,10 +281,12 @@ static void take_in_sequence(struct merger_stream *stream, struct partial *parti
 	if (partial->end > stream->until || !stream->has_until) {
 		stream->until = partial->end;
 		stream->has_until = true;
+		let_go(stream);
 	}
 	coverage_add(&merger->coverage, partial->covered_from, partial->covered_until);
 	*vec_push(&stream->ready) = partial;
 	stream->waiting++;
+	merger->waiting++;
 	if (merger->has_started) {
 		holes_stitch(stream, 0);
 	}
@@ -357,20 +374,36 @@ void merger_cut(struct merger *merger)
 	}
 }
 
-uint64_t merger_watermark(const struct merger *merger)
+static bool holds_back(const struct merger_stream *stream)
 {
-	uint64_t low = UINT64_MAX;
+	return !stream->is_ended && !stream->is_excluded;
+}
+
+/* The last one of those that have come as far: they go on in their order. */
+static struct merger_stream *find_lowest(const struct merger *merger)
+{
+	struct merger_stream *lowest = NULL;
 
 	for (size_t i = 0; i < merger->streams.count; i++) {
-		const struct merger_stream *stream = merger->streams.at[i];
+		struct merger_stream *stream = merger->streams.at[i];
 
-		if (stream->is_ended || stream->is_excluded) {
-			continue;
+		if (holds_back(stream) && !stream->has_until) {
+			return stream;
 		}
-		if (!stream->has_until) {
-			return 0;
+		if (holds_back(stream) && (!lowest || stream->until <= lowest->until)) {
+			lowest = stream;
 		}
-		low = stream->until < low ? stream->until : low;
 	}
-	return low;
+	return lowest;
+}
+
+uint64_t merger_watermark(struct merger *merger)
+{
+	if (!merger->lowest) {
+		merger->lowest = find_lowest(merger);
+	}
+	if (!merger->lowest) {
+		return UINT64_MAX;
+	}
+	return merger->lowest->has_until ? merger->lowest->until : 0;
 }

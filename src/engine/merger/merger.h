@@ -154,7 +154,7 @@ uint64_t merger_silent_since(const struct merger *merger);
 
 /* Bytes of the partials that are held. */
 size_t merger_held_bytes(const struct merger *merger);
-uint64_t merger_watermark(const struct merger *merger);
+uint64_t merger_watermark(struct merger *merger);
 /* ns: the end of the last closed window; 0: none is closed. */
 uint64_t merger_closed_until(const struct merger *merger);
 

@@ -395,6 +395,7 @@ void round_forget(struct merger_stream *stream, int64_t last, uint64_t bound, bo
 			merger_let_go(merger, partial);
 			cpus_forget(stream, partial);
 			stream->waiting -= i >= stitched;
+			stream->merger->waiting -= i >= stitched;
 			partial_cache_put(merger->setup->partial_cache, partial);
 		} else {
 			stream->ready.at[kept++] = partial;

@@ -565,6 +565,7 @@ static void end(struct output *output, const struct run_summary *summary)
 		json_u64(&json, "lost_packets", summary->lost_packets);
 		json_u64(&json, "fetched_bytes", summary->fetched_bytes);
 		json_u64(&json, "passed_packets", summary->passed_packets);
+		json_u64(&json, "turn_max_ns", summary->turn_ns);
 	}
 	json_u64(&json, "wall_ns", summary->wall_ns);
 	if (summary->is_interrupted) {
