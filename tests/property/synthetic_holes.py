@@ -3,7 +3,7 @@
 Where tracing was stopped and started, who ran meanwhile is unknown: the same in windows of any length,
 in totals, and in reports.
 """
-from synthetic import (event, FIELD, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of,
+from synthetic import (apart, channel, event, FIELD, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of,
                        with_context)
 
 S = 10**9
@@ -195,3 +195,34 @@ def check_cut(made):
     for way in WAYS:
         row = total_of(made, '-a', 'jobs', '--job', 'r = ' + job, *way)['jobs']
         same((row['jobs'][0]['duration']['count'], row['jobs'][0]['cut'], row['jobs'][0]['open']), (1, 1, 0))
+
+
+def test_cpu_that_leaves(scratch):
+    """
+    Behind its last packet a CPU is absent, not idle, if the trace goes on for more than a second:
+    for any interval, and in a range that begins there.
+    """
+    busy = b''.join(packet(0, i, i * S, i * S + S, [switch(i * S, 0, 7), switch(i * S + 100, 7, 0)]) for i in range(10))
+    end = [packet(0, 10, 10 * S, 10 * S, [event(10 * S, 'sched_process_exit', 1)])]
+    for last, absent in (2 * S + S // 5, True), (9 * S - 1, True), (9 * S, False), (9 * S + 10, False):
+        leaves = packet(1, 0, 0, last, [switch(0, 0, 8), switch(100, 8, 0)])
+        made = Made(scratch, 'leaves-%d' % last, [busy + end[0], leaves])
+        there = last if absent else 10 * S
+        for way in WAYS:
+            total = total_of(made, '-a', 'cpu', *way)['cpu']
+            same([(row['cpu'], *times(row)) for row in total['cpus']],
+                 [(0, 1000, 10 * S - 1000, 0), (1, 100, there - 100, 0)])
+            same(times(total), (1100, 10 * S - 1000 + there - 100, 0))
+        windows = [line['cpu']['cpus'] for line in lines_of(made, '-a', 'cpu', '-i', '1s') if line['type'] == 'window'][:10]
+        same([[row['cpu'] for row in rows] for rows in windows],
+             [[0, 1]] * -(-there // S) + [[0]] * (10 - -(-there // S)))
+        same(times(windows[(there - 1) // S][1])[1] + times(windows[(there - 1) // S][1])[0], (there - 1) % S + 1)
+        if absent:
+            same([row['cpu'] for row in total_of(made, '--begin', '%dns' % last, '-a', 'cpu')['cpu']['cpus']], [0])
+            some = total_of(made, '--begin', '%dns' % (last - 40), '-a', 'cpu')['cpu']['cpus']
+            same([(row['cpu'], times(row)[1]) for row in some][1], (1, 40))
+    made = Made(scratch, 'leaves-not', [busy + end[0], packet(1, 0, 0, 2 * S, [switch(0, 0, 8), switch(100, 8, 0)]),
+                                        channel(1, packet(1, 0, 0, 10 * S, [event(50, 'sched_waking', 9)]))],
+                apart('sched_waking'))
+    same([(row['cpu'], *times(row)) for row in total_of(made, '-a', 'cpu')['cpu']['cpus']],
+         [(0, 1000, 10 * S - 1000, 0), (1, 100, 10 * S - 100, 0)])

@@ -273,7 +273,8 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 	codec_each(codec, &cpu->tid, &cpu->since, &cpu->unknown_from, &cpu->initial_limit,
 		   &cpu->initial_since, &cpu->has_initial, &cpu->initial_is_new,
 		   &cpu->initial_has_prio);
-	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio, &cpu->is_doubted, &cpu->serves);
+	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio, &cpu->is_doubted, &cpu->serves,
+		   &cpu->is_absent, &cpu->was_present);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	running_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count;

@@ -81,6 +81,56 @@ void cpus_give_up(struct merger *merger, struct cpu *cpu)
 	resolve_waiting(cpu);
 }
 
+void cpus_find_left(struct merger *merger)
+{
+	merger_each_cpu(merger, cpu, (cpu->has_left = true, cpu->heard_until = 0));
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		const struct merger_stream *stream = merger->streams.at[i];
+
+		if (stream->cpu) {
+			uint64_t until = merger_stream_until(stream);
+
+			stream->cpu->has_left &= stream->is_ended;
+			if (stream->cpu->heard_until < until) {
+				stream->cpu->heard_until = until;
+			}
+		}
+	}
+}
+
+/* Whether the trace goes on for long enough without a CPU that has left at @ts. */
+static bool goes_on_without(const struct merger *merger, uint64_t ts)
+{
+	return merger->last_ts > ts && merger->last_ts - ts > HOLE_NS;
+}
+
+bool cpus_are_decided(const struct merger *merger, uint64_t end)
+{
+	merger_each_cpu(merger, cpu, {
+		if (cpu->has_left && cpu->heard_until < end &&
+		    !goes_on_without(merger, cpu->heard_until)) {
+			return false;
+		}
+	});
+	return true;
+}
+
+/* ns: from then on it is absent; UINT64_MAX: it is not. */
+static uint64_t absent_from(const struct merger *merger, const struct cpu *cpu)
+{
+	return cpu->has_left && goes_on_without(merger, cpu->heard_until) ? cpu->heard_until
+									  : UINT64_MAX;
+}
+
+/* No evidence up to @ts says otherwise: the CPU's state lasts up to there, if the CPU does. */
+static void last_until(const struct merger *merger, struct cpu *cpu, uint64_t ts)
+{
+	uint64_t from = absent_from(merger, cpu);
+
+	add_segment(cpu, ts < from ? ts : from, false);
+	cpu->since = ts > cpu->since ? ts : cpu->since;
+}
+
 void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 {
 	if (cpu->state == CPU_INITIAL) {
@@ -89,7 +139,7 @@ void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 	if (cpu->since > ts) {
 		return; /* it was unknown before, by a gap, and the evidence after that is known */
 	}
-	add_segment(cpu, ts, false);
+	last_until(merger, cpu, ts);
 	cpu->state = CPU_UNKNOWN;
 	cpu->is_doubted = false;
 }
@@ -345,8 +395,9 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 		add_initial_cpu_record(merger, cpu);
 	}
 	if (closes && cpu->since < bound) {
-		add_segment(cpu, bound, false); /* no evidence up to the bound says otherwise */
+		last_until(merger, cpu, bound);
 	}
+	cpu->is_absent = closes && absent_from(merger, cpu) <= merger->window_begin;
 	assert(cpu->segments_used <= cpu->segments.count);
 	while (cpu->segments_used < cpu->segments.count) {
 		struct segment *segment = &cpu->segments.at[cpu->segments_used];

@@ -55,6 +55,14 @@ void cpus_take(struct merger_stream *stream, struct partial *partial);
 /* The initial thread of the CPU stays unknown: nothing names it in time. */
 void cpus_give_up(struct merger *merger, struct cpu *cpu);
 
+/*
+ * Finds the CPUs that have left: all of their streams have ended.  Such a CPU is absent, neither
+ * idle nor unknown, from where they ended, if the trace has an event more than HOLE_NS behind that.
+ */
+void cpus_find_left(struct merger *merger);
+/* Whether it is known of each CPU that has left before @end. */
+bool cpus_are_decided(const struct merger *merger, uint64_t end);
+
 /* A hole begins at @ts: who runs from there to the next evidence is unknown. */
 void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts);
 /* Rounds have come to the begin of the hole. */

@@ -278,7 +278,7 @@ static bool may_close(struct merger *merger, uint64_t end, uint64_t now_ns)
 		/* Not the wall clock, which may be set. */
 		merger->taken_ns = now_ns == 0 ? 0 : now_monotonic_ns();
 	}
-	return holes_are_decided(merger, end) &&
+	return holes_are_decided(merger, end) && cpus_are_decided(merger, end) &&
 	       (merger->last_ts >= end ||
 		(now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS));
 }
@@ -428,6 +428,7 @@ void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_n
 	}
 	if (end_open_round(merger, watermark, now_ns) && merger->streams.count > 0 &&
 	    watermark != UINT64_MAX && start(merger, watermark)) {
+		cpus_find_left(merger);
 		holes_advance(merger, watermark);
 		if (resolve_initial(merger, watermark)) {
 			advance(merger, room, watermark, now_ns);
@@ -531,6 +532,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 	has_started = start(merger, UINT64_MAX);
 	lose_unplaced(merger);
 	if (has_started) {
+		cpus_find_left(merger);
 		holes_advance(merger, UINT64_MAX);
 		(void)resolve_initial(merger, UINT64_MAX);
 		assert(merger->initial_count == 0); /* every limit is below that watermark */

@@ -42,13 +42,14 @@ struct report_row *report_add_row(struct listing *listing, const uint64_t *value
 
 /* ---- CPUs and event names ---- */
 
-/* A CPU always has a row. */
+/* A CPU has a row wherever it was there. */
 static void list_cpus(struct tables *tables, struct listing *listing)
 {
 	HASH_EACH(cpus, &tables->cpus, one) {
 		struct cpu *cpu = one->value;
 
-		if (cpu->owner && selection_wants_cpu(listing->selection, cpu->id)) {
+		if (cpu->owner && (!cpu->is_absent || (listing->total && cpu->was_present)) &&
+		    selection_wants_cpu(listing->selection, cpu->id)) {
 			report_add_row(listing, values_of(listing, &cpu->sums), true)->id = cpu->id;
 		}
 	}

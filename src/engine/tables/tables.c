@@ -253,6 +253,7 @@ static void close_cpus(struct tables *tables, bool keep)
 
 	HASH_EACH(cpus, &tables->cpus, one) {
 		close_sums(columns, &one->value->sums, keep);
+		one->value->was_present |= keep && !one->value->is_absent;
 	}
 }
 

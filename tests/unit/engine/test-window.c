@@ -224,7 +224,8 @@ START_TEST(gives_up_waiting_at_the_limit)
 }
 END_TEST
 
-/* An ended stream names no initial thread any more. */
+/* An ended stream names no initial thread any more.  Whether its CPU is absent, what comes tells.
+ */
 START_TEST(waits_for_no_ended_stream)
 {
 	struct fixture fixture = { 0 };
@@ -238,7 +239,12 @@ START_TEST(waits_for_no_ended_stream)
 	merger_advance(fixture.merger, ROOM_NONE, 0);
 	merger_stream_end(a, 1);
 	merger_advance(fixture.merger, ROOM_NONE, 0);
-	ck_assert_uint_eq(fixture.reports.count, 1);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	fixture_take(b, HOLE_NS + 2000, HOLE_NS + 2500, 1);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	ck_assert_uint_ge(fixture.reports.count, 1);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_UNKNOWN], 100);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_IDLE], 0);
 	fixture_fini(&fixture);
 }
 END_TEST
