@@ -11,6 +11,8 @@
  * The longest on-CPU interval: an open one counts in each window with its length so far.  So the
  * total, which has the maximum of all windows, is the same for windows of any length.
  */
+#include <string.h>
+
 #include "analyses/interrupts.h"
 #include "base/mem.h"
 #include "engine/contract/analysis-rare.h"
@@ -39,39 +41,139 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 
 /* ---- interrupts ---- */
 
-static void on_interrupt(struct worker *worker, void *state, const struct trace_event *event,
-			 unsigned int kind, uint32_t flags)
-{
-	enum { NUMBER };
+/*
+ * A worker adds up the interrupts that begin and end in one slice.  What they come to is one
+ * record, INTERRUPT_SUMS, before any other record of that CPU's interrupts:
+ *
+ *     slice ends      those that are open become records, INTERRUPT_OPEN: the merger pairs them
+ *     exit            without its entry in the sums: the merger may have it
+ *     events missing  those that are open are dropped
+ *
+ * Where it is not known whether the CPU is idle, where soft interrupts can be preempted, and where
+ * another stream may have interrupts of the CPU, each entry and exit is a record.
+ */
+enum interrupt_sums { INTERRUPT_SUMS = INTERRUPT_KINDS, INTERRUPT_OPEN };
 
-	if (event_has(event, NUMBER)) {
-		interrupt_stay(worker, state, event->ts);
-		worker_note_current(worker, interrupt_emit(worker, event->ts, kind, flags,
-							   event_u64(event, NUMBER, 0)));
+/* Words beside the records.  INTERRUPT_SUMS: own time of all, of those of an idle CPU, and what
+ * they lasted that are nested in no other of them; its arg16: how many were open at a time.
+ * INTERRUPT_OPEN: of an interrupt; its arg16 and arg32 are those of INTERRUPT_ENTRY. */
+enum { SUM_OWN, SUM_IDLE, SUM_OUTER, SUM_WORDS };
+enum { OPEN_SINCE, OPEN_NESTED, OPEN_NUMBER, OPEN_WORDS };
+
+struct cpu_worker {
+	struct interrupt_stays stays;
+	bool is_asked, adds; /* in this chunk, where it is known which thread runs */
+	uint32_t deepest;
+	uint64_t sums[SUM_WORDS];
+	struct interrupts open;
+};
+
+static void tell_interrupt(struct worker *worker, struct cpu_worker *own,
+			   const struct trace_event *event, unsigned int kind, uint32_t flags)
+{
+	interrupt_stay(worker, &own->stays, event->ts);
+	worker_note_current(worker,
+			    interrupt_emit(worker, event->ts, kind, flags, event_u64(event, 0, 0)));
+}
+
+static void tell_sums(struct worker *worker, struct cpu_worker *own, uint64_t ts)
+{
+	if (own->deepest > 0) {
+		(void)interrupt_emit(worker, ts, INTERRUPT_SUMS, own->deepest,
+				     worker_numbers(worker, own->sums, SUM_WORDS));
+		memset(own->sums, 0, sizeof(own->sums));
+		own->deepest = 0;
 	}
+}
+
+static void tell_open(struct worker *worker, struct cpu_worker *own, uint64_t ts)
+{
+	tell_sums(worker, own, ts);
+	for (uint32_t i = 0; i < own->open.depth; i++) {
+		const struct interrupt *one = &own->open.stack[i];
+		const uint64_t words[OPEN_WORDS] = { [OPEN_SINCE] = one->entry_ts,
+						     [OPEN_NESTED] = one->nested_ns,
+						     [OPEN_NUMBER] = one->number };
+
+		interrupt_emit(worker, ts, INTERRUPT_OPEN, one->is_soft ? INTERRUPT_SOFT : 0,
+			       worker_numbers(worker, words, OPEN_WORDS))
+			->arg32 = one->tid;
+	}
+	own->open.depth = 0;
+}
+
+/* Nothing is open where it does not: known threads become unknown in a gap only. */
+static bool adds_up(struct worker *worker, struct cpu_worker *own)
+{
+	if (!own->is_asked) {
+		own->is_asked = true;
+		own->adds = worker_has_cpu_alone(worker) && !worker_preempts_softirqs(worker);
+	}
+	return own->adds && worker_tid(worker) != TID_CURRENT;
 }
 
 static void on_entry(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
-	on_interrupt(worker, state, event, INTERRUPT_ENTRY, flags);
+	struct cpu_worker *own = state;
+
+	if (!event_has(event, 0)) {
+		return;
+	}
+	if (!adds_up(worker, own)) {
+		tell_interrupt(worker, own, event, INTERRUPT_ENTRY, flags);
+		return;
+	}
+	(void)interrupts_enter(&own->open, event->ts,
+			       &(struct interrupt){ .number = (uint32_t)event_u64(event, 0, 0),
+						    .tid = worker_tid(worker),
+						    .is_soft = flags & INTERRUPT_SOFT });
+	own->deepest = own->deepest < own->open.depth ? own->open.depth : own->deepest;
 }
 
 static void on_exit_(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t flags)
 {
-	on_interrupt(worker, state, event, INTERRUPT_EXIT, flags);
+	const struct interrupt like = { .number = (uint32_t)event_u64(event, 0, 0),
+					.is_soft = flags & INTERRUPT_SOFT };
+	struct cpu_worker *own = state;
+	const struct interrupt *over = NULL;
+
+	if (!event_has(event, 0)) {
+		return;
+	}
+	if (own->open.depth > 0) {
+		(void)interrupts_leave(&own->open, event->ts, &like, &over);
+	}
+	if (!over) {
+		tell_open(worker, own, event->ts);
+		tell_interrupt(worker, own, event, INTERRUPT_EXIT, flags);
+		return;
+	}
+	own->sums[SUM_OWN] += interrupt_own_ns(over);
+	own->sums[SUM_IDLE] += over->tid == 0 ? interrupt_own_ns(over) : 0;
+	own->sums[SUM_OUTER] += own->open.depth == 0 ? over->ns : 0;
+}
+
+static void on_slice_end(struct worker *worker, void *state, uint64_t ts)
+{
+	tell_open(worker, state, ts);
 }
 
 static void on_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window)
 {
-	interrupt_stay_ends(worker, state, ts, is_window);
+	struct cpu_worker *own = state;
+
+	interrupt_stay_ends(worker, &own->stays, ts, is_window);
 }
 
 static void on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
-	(void)state;
+	struct cpu_worker *own = state;
+
 	if (!is_over) {
+		own->open.depth = 0;
+		tell_sums(worker, own, ts);
 		(void)interrupt_emit(worker, ts, INTERRUPT_LOST, 0, 0);
 	}
 }
@@ -82,6 +184,39 @@ struct cpu_interrupts {
 	uint64_t irq_ns, idle_ns; /* in the open window: of all, and of those of an idle CPU */
 };
 
+static void add_interrupts(const struct shard *shard, struct cpu_interrupts *cpu, uint64_t ns,
+			   uint64_t idle_ns)
+{
+	if (!shard_leaves_out(shard, CPUS)) {
+		cpu->irq_ns += ns;
+		cpu->idle_ns += idle_ns;
+	}
+}
+
+/* Those in the sums came on top of what is open: the newest of that was interrupted by all. */
+static void add_sums(const struct shard *shard, struct cpu_interrupts *cpu, uint32_t deepest,
+		     const uint64_t sums[SUM_WORDS])
+{
+	struct interrupts *open = &cpu->interrupts;
+
+	(void)interrupts_trim(open, INTERRUPTS_NEST_MAX - deepest);
+	if (open->depth > 0 && open->stack[open->depth - 1].is_on) {
+		open->stack[open->depth - 1].nested_ns += sums[SUM_OUTER];
+	}
+	add_interrupts(shard, cpu, sums[SUM_OWN], sums[SUM_IDLE]);
+}
+
+static void reopen_interrupt(struct cpu_interrupts *cpu, const struct record *record,
+			     const uint64_t words[OPEN_WORDS])
+{
+	const struct interrupt like = { .number = (uint32_t)words[OPEN_NUMBER],
+					.tid = record->arg32,
+					.is_soft = record->arg16 & INTERRUPT_SOFT };
+
+	(void)interrupts_enter(&cpu->interrupts, words[OPEN_SINCE], &like);
+	cpu->interrupts.stack[cpu->interrupts.depth - 1].nested_ns = words[OPEN_NESTED];
+}
+
 static void end_interrupt(const struct shard *shard, struct cpu_interrupts *cpu,
 			  const struct record *record)
 {
@@ -90,9 +225,9 @@ static void end_interrupt(const struct shard *shard, struct cpu_interrupts *cpu,
 	const struct interrupt *over;
 
 	(void)interrupts_leave(&cpu->interrupts, record->ts, &like, &over);
-	if (over && !shard_leaves_out(shard, CPUS)) {
-		cpu->irq_ns += interrupt_own_ns(over);
-		cpu->idle_ns += over->tid == 0 ? interrupt_own_ns(over) : 0;
+	if (over) {
+		add_interrupts(shard, cpu, interrupt_own_ns(over),
+			       over->tid == 0 ? interrupt_own_ns(over) : 0);
 	}
 }
 
@@ -165,7 +300,6 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 					.tid = record->arg32,
 					.is_soft = record->arg16 & INTERRUPT_SOFT };
 
-	(void)numbers;
 	if (state->state != ONCPU_ENTITY) {
 		state->interrupts = mem_alloc(sizeof(*state->interrupts));
 		state->state = ONCPU_ENTITY;
@@ -180,6 +314,12 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	case INTERRUPT_STAY:
 		interrupts_run(&state->interrupts->interrupts, record->arg64, record->arg32);
 		break;
+	case INTERRUPT_SUMS:
+		add_sums(shard, state->interrupts, record->arg16, numbers + record->arg64);
+		break;
+	case INTERRUPT_OPEN:
+		reopen_interrupt(state->interrupts, record, numbers + record->arg64);
+		break;
 	default:
 		state->interrupts->interrupts.depth = 0;
 		break;
@@ -188,7 +328,15 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 static bool accepts(const struct untrusted_record *untrusted)
 {
-	return untrusted->record->kind < INTERRUPT_KINDS;
+	switch (untrusted->record->kind) {
+	case INTERRUPT_SUMS:
+		return untrusted_has(untrusted, SUM_WORDS) &&
+		       untrusted->record->arg16 <= INTERRUPTS_NEST_MAX;
+	case INTERRUPT_OPEN:
+		return untrusted_has(untrusted, OPEN_WORDS);
+	default:
+		return untrusted->record->kind < INTERRUPT_KINDS;
+	}
 }
 
 static void count_longest(struct shard *shard, struct thread *thread, const struct oncpu *oncpu,
@@ -317,7 +465,7 @@ const struct analysis analysis_cpu = {
 	.summary = "time of each CPU and thread, switches, migrations",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
-	.worker_state_size = sizeof(struct interrupt_stays),
+	.worker_state_size = sizeof(struct cpu_worker),
 	.on_oncpu_end = on_oncpu_end,
 	.oncpu_end_is_for_rt = true,
 	.on_record = on_record,
@@ -367,7 +515,7 @@ const struct analysis analysis_cpu = {
 		},
 		[CONTAINERS] = { CONTAINERS_TABLE, .sort_mask = 1u << RUN, FIGURES },
 	},
-	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run, .on_lost = on_lost },
+	.rare = &(const struct analysis_rare){ .on_cpu = on_cpu, .on_run = on_run, .on_lost = on_lost, .on_slice_end = on_slice_end },
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,
 	.on_seen = on_seen,

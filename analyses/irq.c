@@ -109,12 +109,17 @@ static void enter(struct shard *shard, struct irq_cpu *cpu, const struct record 
 		.tid = is_soft ? record->arg32 : -1,
 		.is_soft = is_soft,
 	};
+	uint32_t dropped;
 
 	if (is_soft) {
 		end_raise(shard, cpu, like.number, record->ts);
 	}
-	shard_trace_row(shard, TOTALS)[UNMATCHED] +=
-		interrupts_enter(&cpu->interrupts, record->ts, &like);
+	dropped = interrupts_enter(&cpu->interrupts, record->ts, &like);
+	shard_trace_row(shard, TOTALS)[UNMATCHED] += dropped;
+	if (dropped > 0) {
+		memmove(cpu->keys, cpu->keys + dropped,
+			(INTERRUPTS_NEST_MAX - dropped) * sizeof(cpu->keys[0]));
+	}
 	cpu->keys[cpu->interrupts.depth - 1] =
 		is_soft ? (struct row_key){ .id = like.number }
 			: row_key_of_numbers(like.number, numbers + record->arg64);

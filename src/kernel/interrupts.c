@@ -4,17 +4,26 @@
 #include "kernel/interrupts.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/check.h"
 
+uint32_t interrupts_trim(struct interrupts *cpu, uint32_t most)
+{
+	uint32_t dropped = cpu->depth > most ? cpu->depth - most : 0;
+
+	assert_hot(cpu->depth <= INTERRUPTS_NEST_MAX);
+	if (dropped > 0) {
+		cpu->depth = most;
+		memmove(cpu->stack, cpu->stack + dropped, most * sizeof(cpu->stack[0]));
+	}
+	return dropped;
+}
+
 uint32_t interrupts_enter(struct interrupts *cpu, uint64_t ts, const struct interrupt *like)
 {
-	uint32_t dropped = 0;
+	uint32_t dropped = interrupts_trim(cpu, INTERRUPTS_NEST_MAX - 1);
 
-	if (cpu->depth == INTERRUPTS_NEST_MAX) {
-		dropped = cpu->depth;
-		cpu->depth = 0;
-	}
 	cpu->stack[cpu->depth++] = (struct interrupt){ .entry_ts = ts,
 						       .since = ts,
 						       .number = like->number,

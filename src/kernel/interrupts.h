@@ -40,8 +40,11 @@ struct interrupts {
 	struct interrupt stack[INTERRUPTS_NEST_MAX];
 };
 
-/* An interrupt begins, with these number, is_soft and tid.  Returns how many were dropped: there
- * are too many, so exits are missing. */
+/* Drops the oldest, so that at most @most are left.  Returns how many were dropped. */
+uint32_t interrupts_trim(struct interrupts *cpu, uint32_t most);
+
+/* An interrupt begins, with these number, is_soft and tid.  Returns how many were dropped: if there
+ * are too many, the exit of the oldest is missing. */
 uint32_t interrupts_enter(struct interrupts *cpu, uint64_t ts, const struct interrupt *like);
 
 /* The newest with this number and is_soft ends, and those above it, which lack an exit, are

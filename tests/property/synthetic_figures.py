@@ -2,8 +2,10 @@
 
 Figures of each analysis, options that choose rows, triggers.
 """
+import collections
 import json
 import os
+import random
 import struct
 import time
 
@@ -129,6 +131,63 @@ def test_lost_irq(scratch):
         packet(0, 1, 60, 100, [event(70, 'irq_handler_exit', 5, 1)], discarded=3)])
     irq = total_of(trace, '-a', 'irq')['irq']
     same((irq['hard'], irq['hard_ns'], irq['unmatched']), ([], 0, 2))
+
+
+def test_interrupts_in_cpu(scratch):
+    """
+    Time in interrupts, nested up to too deep, without their exits or entries, around switches to
+    and from idle, and where events are missing: of each window, for any chunks, by a plain program.
+    """
+    rng = random.Random(5)
+    packets, stack, ns, lost, running = [], [], 0, 0, 0
+    wanted = collections.defaultdict(lambda: [0, 0])  # by window: of all, of those of idle CPUs
+    for seq in range(60):
+        events = []
+        if rng.random() < 0.1 and seq > 0:
+            lost, running = lost + 1, None
+            stack.clear()
+        ns = begin = ns + 10
+        deep = rng.choice((0.3, 0.5, 0.7))
+        for _ in range(rng.randrange(40)):
+            ns += rng.randrange(1, 30000)
+            kind, which = rng.choice(('handler', 'softirq')), rng.randrange(9)
+            what = rng.random()
+            if what < 0.2:
+                is_idle = rng.random() < 0.5
+                events.append(switch(ns, running or 0, 0 if is_idle else 7))
+                running = 0 if is_idle else 7
+            elif what < 0.2 + 0.8 * deep:
+                if len(stack) == 8:
+                    del stack[0]
+                stack.append([kind, which, ns, running, 0])
+                events.append(event(ns, 'irq_%s_entry' % kind, which, *(['eth0'] if kind == 'handler' else [])))
+            else:
+                if stack and rng.random() < 0.8:
+                    kind, which = stack[-rng.choice((1, 1, 1, len(stack)))][:2]
+                events.append(event(ns, 'irq_%s_exit' % kind, which, *([1] if kind == 'handler' else [])))
+                at = [i for i, one in enumerate(stack) if one[:2] == [kind, which]]
+                if at:
+                    _, _, entry, over, nested = stack[at[-1]]
+                    del stack[at[-1]:]
+                    if stack:
+                        stack[-1][4] += ns - entry
+                    wanted[ns // 10**6][0] += ns - entry - nested
+                    wanted[ns // 10**6][1] += (ns - entry - nested) * (over == 0)
+        packets.append(packet(0, seq, begin, ns + 5, events, discarded=lost))
+        ns += 5
+    assert len(wanted) > 10 and sum(idle for _, idle in wanted.values()) > 0
+    trace = Made(scratch, 'interrupts', [b''.join(packets)])
+    for args in (), ('--chunk-size', '1'), ('--chunk-size', '2000', '-j', '2'):
+        found = {}
+        for line in lines_of(trace, '-a', 'cpu', '-i', '1ms', *args):
+            if line['type'] == 'window':
+                cpu = line['cpu']
+                found[line['begin'] // 10**6] = [cpu['irq_ns'], cpu['used_ns'] - cpu['busy_ns']]
+        same({at: both for at, both in found.items() if both != [0, 0]},
+             {at: both for at, both in wanted.items() if both != [0, 0]})
+        total = total_of(trace, '-a', 'cpu', *args)['cpu']
+        same([total['irq_ns'], total['used_ns'] - total['busy_ns']],
+             [sum(column) for column in zip(*wanted.values())])
 
 
 def test_rows_chosen(scratch):

@@ -263,10 +263,10 @@ class Irq:
         self.raised.clear()
 
     def room(self, cpu, book):
-        """More than 8 levels: exits are missing."""
+        """More than 8 levels: the exit of the oldest is missing."""
         if len(self.stacks[cpu]) == 8:
-            book.add('irq', 'unmatched', by=8)
-            self.stacks[cpu].clear()
+            book.add('irq', 'unmatched')
+            del self.stacks[cpu][0]
 
     def leave(self, ns, cpu, kind, which, ret, book):
         stack = self.stacks[cpu]

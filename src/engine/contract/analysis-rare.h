@@ -54,6 +54,10 @@ struct analysis_rare {
 	 * streams that show switches, and if the event is in the same chunk. */
 	void (*on_lost)(struct worker *worker, void *state, uint64_t ts, bool is_over);
 
+	/* The open slice ends, at @ts: its window does, or the chunk.  Emit what was gathered in
+	 * it, with that time stamp.  Unlike on_oncpu_end() it costs nothing at switches. */
+	void (*on_slice_end)(struct worker *worker, void *state, uint64_t ts);
+
 	/* ---- the merger's half ---- */
 
 	/* The thread ran for @ns more, from @ts on.  Such a part may come after a switch in on

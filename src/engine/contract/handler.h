@@ -47,6 +47,8 @@ int32_t worker_tid(const struct worker *worker);
 bool worker_sees_switches(const struct worker *worker);
 /* Whether soft interrupts run in threads that can be preempted. */
 bool worker_preempts_softirqs(const struct worker *worker);
+/* Whether no other stream of the trace can have events of its CPU, as far as metadata tells. */
+bool worker_has_cpu_alone(const struct worker *worker);
 /* The CPU of the stream, UINT64_MAX: none. */
 uint64_t worker_cpu(const struct worker *worker);
 /* In analysis_rare.on_lost(): when what is missing ends, in ns. */

@@ -22,6 +22,7 @@ struct selection;
 /* The same of analysis.rare. */
 #define RARE_HOOKS(each)                                                                           \
 	each(on_lost);                                                                             \
+	each(on_slice_end);                                                                        \
 	each(on_run);                                                                              \
 	each(on_end);                                                                              \
 	each(on_no_open_calls);                                                                    \

@@ -23,6 +23,17 @@ void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window)
 	}
 }
 
+void worker_end_slice(struct worker *worker, uint64_t ts)
+{
+	const struct setup *setup = worker->setup;
+
+	each_analysis_with(setup, on_slice_end, i) {
+		worker->analysis = (uint8_t)i;
+		setup->analyses[i]->rare->on_slice_end(
+			worker, worker->states + setup->state_offsets[i], ts);
+	}
+}
+
 static enum run_kind run_kind_of(const struct worker *worker)
 {
 	if (worker->known != KNOWN_TID) {

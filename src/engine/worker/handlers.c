@@ -47,6 +47,11 @@ uint64_t worker_gap_end(const struct worker *worker)
 	return worker->gap_end;
 }
 
+bool worker_has_cpu_alone(const struct worker *worker)
+{
+	return worker->plan->stream_count == 1 && worker->chunk->cpu_id != UINT64_MAX;
+}
+
 uint64_t worker_cpu(const struct worker *worker)
 {
 	return worker->chunk->cpu_id;

@@ -133,6 +133,8 @@ static inline void worker_close_contexts(struct worker *worker)
 
 /* Tells the analyses that the on-CPU interval ends, or only (@is_window) the window. */
 void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);
+/* Tells them that the slice ends. */
+void worker_end_slice(struct worker *worker, uint64_t ts);
 /* Events are missing from @ts to @end. */
 void worker_note_gap(struct worker *worker, uint64_t ts, uint64_t end);
 /* Opens the slice that @ts lies in, unless it is open. */

@@ -81,7 +81,8 @@ void worker_free(struct worker *worker)
 
 /* ---- slices ---- */
 
-static void close_slice(struct worker *worker)
+/* The open slice, if there is one, ends at @ts; no record of it is later. */
+static void close_slice(struct worker *worker, uint64_t ts)
 {
 	struct slice *slice = &worker->slice;
 	const struct partial *partial = worker->partial;
@@ -91,7 +92,8 @@ static void close_slice(struct worker *worker)
 	}
 	assert(partial->slices.count == 0 ||
 	       partial->slices.at[partial->slices.count - 1].window < slice->window);
-	worker_end_oncpu(worker, worker->slice_end_ns - 1, true);
+	worker_end_oncpu(worker, ts, true);
+	worker_end_slice(worker, ts);
 	slice->keyed_count = (uint32_t)worker->partial->keyed_rows.count - slice->keyed_first;
 	slice->tally_first = (uint32_t)worker->partial->tallies.count;
 	slice->tally_count = (uint32_t)worker->passed.seen_count;
@@ -161,7 +163,7 @@ static void open_slice(struct worker *worker, uint64_t ts)
 void worker_to_slice(struct worker *worker, uint64_t ts)
 {
 	if (!worker->has_slice || ts >= worker->slice_end_ns || ts < worker->slice_begin_ns) {
-		close_slice(worker);
+		close_slice(worker, worker->slice_end_ns - 1);
 		open_slice(worker, ts);
 	}
 }
@@ -610,7 +612,7 @@ void worker_run_chunk(struct worker *worker, struct chunk *chunk)
 		MADV_DONTNEED); /* pages count as memory of the process while they are mapped */
 	worker_end_oncpu(worker, end_of_oncpu(worker), false);
 	worker_note_last(worker);
-	close_slice(worker);
+	close_slice(worker, end_of_oncpu(worker));
 	if (CHECKS_ON) {
 		partial_check_worker(worker->partial, chunk->plan->class_count);
 	}
