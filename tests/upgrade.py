@@ -119,6 +119,31 @@ def check_unwritten(sillage, data, scratch):
         check(not goes_on or any(row['preemptions'] for row in totals['burst']['cpu']['threads']), 'the new rows')
 
 
+def check_tracer(sillage, data, scratch):
+    """A store has the tracer of a trace, for what history advises; one that was begun without it gets it from who goes on."""
+    trace, path = os.path.join(data, 'cases', 'perf-to-ctf'), os.path.join(scratch, 'tracer.db')
+    asked = ['-q', '-a', 'block,sched', '-f', 'json']
+
+    def lacks(*words):
+        total = [line for line in lines_of(run(sillage, *words)[1]) if line['type'] == 'total' and 'perf' in line['trace']['path']][0]
+        return [total[name]['missing'] for name in ('block', 'sched')]
+
+    wanted = lacks('analyze', *asked, trace)
+    check(all(one['tracer'] == 'perf' for missing in wanted for one in missing), 'analyze', wanted)
+    for goes_on in (False, True):
+        if goes_on:
+            with contextlib.closing(sqlite3.connect(path)) as db:
+                db.execute('ALTER TABLE traces DROP COLUMN tracer')
+                db.commit()
+            check('command' in lacks('history', *asked, path)[0][0], 'without a tracer')
+        for one in (trace, os.path.join(data, 'burst')):
+            check(run(sillage, 'analyze', *asked, '-i', '1s', '-o', os.devnull, '--store', path, one)[0] == 0, 'store', one)
+        check(lacks('history', *asked, path) == wanted, goes_on, 'history')
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            found = {tracer for tracer, in db.execute('SELECT tracer FROM traces')}
+            check(found == {'perf', 'lttng-modules 2.13.23'}, goes_on, found)
+
+
 def check_captures(sillage, data, scratch):
     with tarfile.open(os.path.join(data, 'upgrade', 'capture.tar.xz')) as packed:
         packed.extractall(scratch)
@@ -182,7 +207,7 @@ def check_json(sillage, data, scratch):
 def main():
     sillage, data = (os.path.abspath(path) for path in sys.argv[1:3])
     with tempfile.TemporaryDirectory(prefix='sillage-upgrade-') as scratch:
-        for part in (check_store, check_unwritten, check_captures, check_texts, check_refused, check_json):
+        for part in (check_store, check_unwritten, check_tracer, check_captures, check_texts, check_refused, check_json):
             part(sillage, data, scratch)
     for fault in faults[:30]:
         print('not ok:', *fault)

@@ -488,6 +488,7 @@ void session_trace_note_plan(struct live_trace *trace)
 	}
 	trace->has_plan = true;
 	trace->identity.has_uuid = trace_uuid(trace->trace, trace->identity.uuid);
+	trace->identity.tracer = metadata_tracer(plan->metadata);
 	domain = metadata_env(plan->metadata, "domain");
 	if (domain && domain->text && !trace->identity.domain) {
 		trace->identity.domain = mem_strdup(domain->text);

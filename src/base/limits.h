@@ -296,6 +296,10 @@
 #define KEEP_EVERY_S 10
 /* A row of a store, whoever wrote it: the largest of ours has the buckets of some histograms. */
 #define STORE_ROW_BYTES_MAX (1 << 20)
+/* Names of events that are missing, and of tracers, which stay for as long as the process runs: 1
+ * MiB.  A store of others may name any. */
+#define MISSING_KEPT_MAX   4096
+#define MISSING_KEPT_BYTES 300
 /* Lengths of windows in one store; others stay. */
 #define KEEP_LENGTHS_MAX 32
 /* A store in ClickHouse: what one batch gathers, and batches that wait for the sender. */

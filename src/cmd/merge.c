@@ -94,7 +94,8 @@ static int merge_trace(struct merging *m, const struct merge_source *source,
 	m->identity = (struct trace_identity){ .host = begun->host,
 					       .session = begun->session,
 					       .domain = begun->domain,
-					       .path = begun->path };
+					       .path = begun->path,
+					       .tracer = mem_strdup_if(begun->tracer) };
 	m->config.range_begin = begun->range_begin;
 	m->config.range_end = begun->range_end;
 	engine = engine_new(&m->config);

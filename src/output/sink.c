@@ -370,5 +370,6 @@ void output_trace_fini(struct trace_identity *identity)
 	free(identity->session);
 	free(identity->domain);
 	free(identity->path);
+	free(identity->tracer);
 	memset(identity, 0, sizeof(*identity));
 }

@@ -68,6 +68,7 @@ void run_identify(struct trace_identity *identity, const struct metadata *types,
 	identity->session = copy_of(path->session, session);
 	identity->domain = copy_of(NULL, domain);
 	identity->path = mem_strdup(path->name);
+	identity->tracer = metadata_tracer(types);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
 }

@@ -54,7 +54,10 @@ struct store_reader {
  * threads. */
 bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t);
 /* A trace, of a row of READER_TRACES; and its end. */
-#define READER_TRACES "SELECT trace, host, session, domain, path, id, uuid FROM traces"
+/* Stores of older versions have no tracer: then that of @none is meant, which is NULL. */
+#define READER_TRACES                                                                              \
+	"SELECT trace, host, session, domain, path, id, uuid, (SELECT tracer FROM traces AS own"   \
+	" WHERE own.trace = traces.trace) FROM traces, (SELECT NULL AS tracer) AS none"
 struct store_trace reader_trace_of(sqlite3_stmt *row);
 void reader_trace_fini(struct store_trace *trace);
 /* The gaps in a range, of a statement READER_GAPS; returns what sqlite3_step() did last. */

@@ -27,7 +27,8 @@ struct store_trace reader_trace_of(sqlite3_stmt *row)
 		.identity = { .host = sqlite_text(row, 1),
 			      .session = sqlite_text(row, 2),
 			      .domain = sqlite_text(row, 3),
-			      .path = sqlite_text(row, 4) },
+			      .path = sqlite_text(row, 4),
+			      .tracer = sqlite_text(row, 7) },
 	};
 }
 
@@ -451,6 +452,14 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 	return r;
 }
 
+/* A store of others may name any number: what is not kept has no name. */
+static const char *kept_event(const char *text, size_t len)
+{
+	const char *kept = missing_kept(text, len);
+
+	return kept ? kept : "(another event)";
+}
+
 /* Lines of "cpu:sched_switch". */
 static void read_missing(struct store_reader *reader, uint64_t lists, const char *text)
 {
@@ -464,7 +473,7 @@ static void read_missing(struct store_reader *reader, uint64_t lists, const char
 			    lists >> a & 1) {
 				*vec_push(&reader->missing) = (struct missing_event){
 					.analysis = analyses[a],
-					.event = missing_kept(colon + 1, (size_t)(end - colon - 1)),
+					.event = kept_event(colon + 1, (size_t)(end - colon - 1)),
 				};
 			}
 		}
@@ -569,6 +578,7 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 		read_missing(reader, window->lists, missing);
 	}
 	read_parts(reader, window);
+	ret->tracer = missing_tracer(reader->traces.at[window->trace].identity.tracer);
 	ret->tables = reader->report_tables.at;
 	ret->table_count = reader->report_tables.count;
 	ret->missing = reader->missing.at;

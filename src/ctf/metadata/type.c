@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "base/mem.h"
 
 const char *type_name(const char *declared)
 {
@@ -66,6 +67,18 @@ const char *metadata_other_tracer(const struct metadata *metadata)
 		return strncmp(tracer->text, "lttng", 5) == 0 ? NULL : tracer->text;
 	}
 	return domain && domain->text ? NULL : "its tracer";
+}
+
+char *metadata_tracer(const struct metadata *metadata)
+{
+	const struct env_entry *name = metadata_env(metadata, "tracer_name");
+	const char *text = name && name->text ? name->text : metadata_other_tracer(metadata);
+
+	return !text || !metadata_env(metadata, "tracer_major")
+		       ? mem_strdup_if(text)
+		       : mem_printf("%s %u.%u.%u", text, env_number(metadata, "tracer_major"),
+				    env_number(metadata, "tracer_minor"),
+				    env_number(metadata, "tracer_patchlevel"));
 }
 
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name)

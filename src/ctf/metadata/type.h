@@ -198,6 +198,9 @@ unsigned int type_encoding_unit(enum encoding encoding);
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);
 /* MAJOR * 10000 + MINOR * 100 + PATCHLEVEL by the trace's environment; 0: it names none. */
 uint32_t metadata_tracer_version(const struct metadata *metadata);
+/* The tracer's name and version, "lttng-modules 2.13.5", from malloc(); without a version, or a
+ * name, as far as there is one. */
+char *metadata_tracer(const struct metadata *metadata);
 /* The name of the tracer, or "its tracer", if that is not LTTng, whose commands then change
  * nothing; NULL: it is. */
 const char *metadata_other_tracer(const struct metadata *metadata);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "ctf/metadata/type.h"
 #include "ctf/plan/plan.h"
@@ -85,24 +87,40 @@ void missing_add(struct missing_events *events, const struct analysis *analysis,
 	*vec_push(&events->at) = (struct missing_event){ .analysis = analysis, .event = event };
 }
 
+HASH_MAP_TEXT(kept_texts, char *)
+
 const char *missing_kept(const char *text, size_t len)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	static VEC(const char *) known;
-	const char *found = NULL;
+	static struct kept_texts known;
+	char *copy = len <= MISSING_KEPT_BYTES ? mem_printf("%.*s", (int)len, text) : NULL;
+	char **found;
 
-	(void)pthread_mutex_lock(&mutex);
-	for (size_t i = 0; i < known.count && !found; i++) {
-		if (strlen(known.at[i]) == len && memcmp(known.at[i], text, len) == 0) {
-			found = known.at[i];
-		}
+	if (!copy) {
+		return NULL;
 	}
-	if (!found) {
-		found = mem_printf("%.*s", (int)len, text);
-		*vec_push(&known) = found;
+	(void)pthread_mutex_lock(&mutex);
+	found = kept_texts_get(&known, copy);
+	if (!found && known.used < MISSING_KEPT_MAX) {
+		found = kept_texts_put(&known, copy, NULL);
+		*found = copy;
+		copy = NULL;
 	}
 	(void)pthread_mutex_unlock(&mutex);
-	return found;
+	free(copy);
+	return found ? *found : NULL;
+}
+
+const char *missing_tracer(const char *text)
+{
+	const char *version = text ? strrchr(text, ' ') : NULL;
+
+	if (!text || strncmp(text, "lttng", 5) == 0) {
+		return NULL;
+	}
+	return missing_kept(text, version && version[1] >= '0' && version[1] <= '9'
+					  ? (size_t)(version - text)
+					  : strlen(text));
 }
 
 /* Here or beside. */

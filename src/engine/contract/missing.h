@@ -56,9 +56,11 @@ void missing_add(struct missing_events *events, const struct analysis *analysis,
 /* The trace does not have it: the same, unless a trace beside it has. */
 void missing_lack(const struct event_names *names, const struct analysis *analysis,
 		  const char *event, struct missing_events *ret);
-/* The same text, which outlives whoever says that something is missing: there are few, and they
- * stay. */
+/* The same text, which outlives whoever says that something is missing.  NULL: it is too long, or
+ * so many are kept that no other one is (MISSING_KEPT_MAX). */
 const char *missing_kept(const char *text, size_t len);
+/* The tracer of "barectf 3.0.1", as in struct event_names; it stays. */
+const char *missing_tracer(const char *text);
 /* Leaves those that are among these, too.  Kernel and user space of one session never record the
  * same: what some trace has is not missing. */
 void missing_keep(struct missing_events *events, const struct missing_event *these, size_t count);

@@ -320,6 +320,7 @@ static void name_trace(struct clickhouse_encoder *encoder, const struct store_it
 	put_text(part, item->session);
 	put_text(part, item->domain);
 	put_text(part, item->path);
+	put_text(part, item->tracer);
 	end_row(batch, part, version);
 }
 

@@ -19,7 +19,8 @@
 static const struct {
 	const char *name, *columns;
 } first_tables[CLICKHOUSE_FIRST_LIST] = {
-	[CLICKHOUSE_TRACES] = { "traces", "*trace:u uuid:T host:T session:T domain:T path:T" },
+	[CLICKHOUSE_TRACES] = { "traces", "*trace:u uuid:T host:T session:T domain:T path:T"
+					  " tracer:T" },
 	[CLICKHOUSE_WINDOWS] = { "windows",
 				 "*level:i *begin:i *trace:u *run:t end:i complete:i"
 				 " lag_ns:I events:i discarded:i lost_packets:i bad_packets:i"

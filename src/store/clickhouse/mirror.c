@@ -291,7 +291,7 @@ static int number_traces(struct mirror *mirror, const char *lines, struct err *e
 	return 0;
 }
 
-/* The fields of a line: trace, uuid, host, session, domain, path. */
+/* The fields of a line: trace, uuid, host, session, domain, path, tracer. */
 static int put_trace(struct mirror *mirror, char *line, sqlite3_stmt *put, struct err *err)
 {
 	int64_t number = mirror_trace_number(mirror, line, strcspn(line, "\t"));
@@ -299,7 +299,7 @@ static int put_trace(struct mirror *mirror, char *line, sqlite3_stmt *put, struc
 
 	assert(number >= 0);
 	(void)sqlite3_bind_int64(put, 1, number);
-	for (char *field; column <= 7 && (field = strsep(&line, "\t")); column++) {
+	for (char *field; column <= 8 && (field = strsep(&line, "\t")); column++) {
 		if (strcmp(field, "\\N") == 0) {
 			(void)sqlite3_bind_null(put, column);
 		} else {
@@ -308,7 +308,7 @@ static int put_trace(struct mirror *mirror, char *line, sqlite3_stmt *put, struc
 						SQLITE_STATIC);
 		}
 	}
-	return column == 8 ? sqlite_step(mirror->db, MIRROR_NAME, put, err) : damaged(mirror, err);
+	return column == 9 ? sqlite_step(mirror->db, MIRROR_NAME, put, err) : damaged(mirror, err);
 }
 
 static int name_traces(struct mirror *mirror, char *lines, struct err *err)
@@ -316,7 +316,7 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 	sqlite3_stmt *put = NULL;
 	int r = sqlite_prepare(mirror->db, mirror->url.shown,
 			       "INSERT OR REPLACE INTO traces(trace, id, uuid, host, session,"
-			       " domain, path) VALUES(?, ?, ?, ?, ?, ?, ?)",
+			       " domain, path, tracer) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
 			       &put, err);
 
 	r = r < 0 ? r : number_traces(mirror, lines, err);
@@ -333,17 +333,18 @@ static int name_traces(struct mirror *mirror, char *lines, struct err *err)
 
 static int find_traces(struct mirror *mirror, struct err *err)
 {
-	char *lines = NULL;
+	const char *known = mirror->tables[CLICKHOUSE_TRACES];
+	char *lines = NULL, *ask;
 	int r;
 
-	if (!mirror->tables[CLICKHOUSE_TRACES]) {
+	if (!known) {
 		return 0;
 	}
-	r = http_ask(
-		mirror->http,
-		"SELECT `trace`, `uuid`, `host`, `session`, `domain`, `path` FROM `traces` FINAL"
-		" FORMAT TabSeparated",
-		false, &lines, err);
+	ask = mem_printf("SELECT `trace`, `uuid`, `host`, `session`, `domain`, `path`, %s"
+			 " FROM `traces` FINAL FORMAT TabSeparated",
+			 clickhouse_has_line(known, "tracer") ? "`tracer`" : "NULL");
+	r = http_ask(mirror->http, ask, false, &lines, err);
+	free(ask);
 	r = r < 0 ? r : name_traces(mirror, lines, err);
 	free(lines);
 	return r;

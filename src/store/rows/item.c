@@ -66,6 +66,7 @@ static struct store_item *item_new(enum store_kind kind, const struct trace_iden
 		item->session = copy_text(item, trace->session);
 		item->domain = copy_text(item, trace->domain);
 		item->path = copy_text(item, trace->path);
+		item->tracer = copy_text(item, trace->tracer);
 	}
 	return item;
 }

@@ -19,10 +19,10 @@ struct store_item {
 	bool is_extra;                /* a window that others have, too: no account counts it */
 	char trace[STORE_TRACE_TEXT]; /* what the trace is called in stores; "": it is of none */
 	const char *uuid;             /* LTTng's; NULL: it has none */
-	const char *host, *session, *domain, *path; /* NULL: not known */
-	struct report report;                       /* a window */
-	uint64_t begin, end;                        /* all others */
-	const char *name, *text;                    /* what is lost, or a trigger; its JSON line */
+	const char *host, *session, *domain, *path, *tracer; /* NULL: not known */
+	struct report report;                                /* a window */
+	uint64_t begin, end;                                 /* all others */
+	const char *name, *text; /* what is lost, or a trigger; its JSON line */
 	const char *stream;
 	int64_t packet;
 };

@@ -96,7 +96,8 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 	const struct trace_identity identity = { .host = (char *)item->host,
 						 .session = (char *)item->session,
 						 .domain = (char *)item->domain,
-						 .path = (char *)item->path };
+						 .path = (char *)item->path,
+						 .tracer = (char *)item->tracer };
 	struct longer_slot *slot = slot_of(longer, item);
 	struct store_item *whole = NULL;
 

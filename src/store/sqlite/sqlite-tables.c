@@ -66,8 +66,10 @@ int sqlite_grow_first(struct sqlite_writer *writer, struct err *err)
 {
 	static const struct store_column of_windows[] = { { .name = "anomalies" },
 							  { .name = "misfits" } };
+	static const struct store_column of_traces[] = { { .name = "tracer", .is_text = true } };
+	int r = grow_table(writer, "windows", of_windows, ARRAY_COUNT(of_windows), err);
 
-	return grow_table(writer, "windows", of_windows, ARRAY_COUNT(of_windows), err);
+	return r < 0 ? r : grow_table(writer, "traces", of_traces, ARRAY_COUNT(of_traces), err);
 }
 
 static int prepare_table(struct sqlite_writer *writer, const char *name, struct written *table,

@@ -17,9 +17,10 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 {
 	const struct sqlite_statement all[] = {
 		{ &writer->put_trace,
-		  "INSERT INTO traces(id, uuid, host, session, domain, path) VALUES(?, ?, ?, ?, ?, "
-		  "?)"
-		  " ON CONFLICT(id) DO UPDATE SET domain = excluded.domain, path = excluded.path" },
+		  "INSERT INTO traces(id, uuid, host, session, domain, path, tracer)"
+		  " VALUES(?, ?, ?, ?, ?, ?, ?)"
+		  " ON CONFLICT(id) DO UPDATE SET domain = excluded.domain, path = excluded.path,"
+		  " tracer = coalesce(excluded.tracer, tracer)" },
 		{ &writer->find_trace, "SELECT trace FROM traces WHERE id = ?" },
 		{ &writer->find_window,
 		  "SELECT complete, analyses, events, \"end\", missing, unknown"
@@ -360,6 +361,7 @@ static int find_trace(struct sqlite_writer *writer, const struct store_item *ite
 	bind_text(writer->put_trace, 4, item->session);
 	bind_text(writer->put_trace, 5, item->domain);
 	bind_text(writer->put_trace, 6, item->path);
+	bind_text(writer->put_trace, 7, item->tracer);
 	r = sqlite_step(writer->db, writer->path, writer->put_trace, err);
 	if (r == 0) {
 		struct known_trace known = { 0 };

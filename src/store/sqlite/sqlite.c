@@ -241,7 +241,7 @@ bool sqlite_has_column(sqlite3_stmt *columns, const char *name)
 
 const char sqlite_first_tables[] =
 	"CREATE TABLE IF NOT EXISTS traces(trace INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
-	" uuid TEXT, host TEXT, session TEXT, domain TEXT, path TEXT) STRICT;"
+	" uuid TEXT, host TEXT, session TEXT, domain TEXT, path TEXT, tracer TEXT) STRICT;"
 	"CREATE TABLE IF NOT EXISTS windows(level INTEGER, begin INTEGER, trace INTEGER,"
 	" \"end\" INTEGER, complete INTEGER, lag_ns INTEGER, events INTEGER, discarded INTEGER,"
 	" lost_packets INTEGER, bad_packets INTEGER, late_events INTEGER, analyses TEXT,"

@@ -3,7 +3,7 @@
  *
  * Tables of the store, beside those of schema.h; times are ns since the epoch:
  *
- *     traces     trace, id, uuid, host, session, domain, path
+ *     traces     trace, id, uuid, host, session, domain, path, tracer
  *     windows    level, begin, trace, end, complete, lag_ns, events, ...
  *     threads    level, begin, trace, tid, nth, ...      what became known of a thread
  *     losses, triggers, captures, gaps

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "query/period.h"
 #include "suites.h"
@@ -306,6 +307,27 @@ START_TEST(grows)
 }
 END_TEST
 
+/* A store may name any number of events. */
+START_TEST(keeps_so_many)
+{
+	char text[24], longer[MISSING_KEPT_BYTES + 2];
+	const char *first = missing_kept("sched_switch!", strlen("sched_switch"));
+	size_t kept = 0;
+
+	for (int i = 0; i < 2 * MISSING_KEPT_MAX; i++) {
+		(void)snprintf(text, sizeof(text), "event %d", i);
+		kept += missing_kept(text, strlen(text)) != NULL;
+	}
+	ck_assert_uint_gt(kept, MISSING_KEPT_MAX / 2);
+	ck_assert_uint_lt(kept, MISSING_KEPT_MAX);
+	ck_assert_str_eq(first, "sched_switch");
+	ck_assert_ptr_eq(missing_kept("sched_switch", strlen("sched_switch")), first);
+	memset(longer, 'a', sizeof(longer));
+	ck_assert_ptr_null(missing_kept(longer, sizeof(longer)));
+	ck_assert_ptr_null(missing_tracer("lttng-modules 2.13.5"));
+}
+END_TEST
+
 Suite *suite_missing(void)
 {
 	Suite *suite = suite_create("missing");
@@ -320,6 +342,7 @@ Suite *suite_missing(void)
 	tcase_add_test(tests, names_the_tracer);
 	tcase_add_test(tests, names_what_is_near);
 	tcase_add_test(tests, says_what_to_do);
+	tcase_add_test(tests, keeps_so_many);
 	tcase_add_test(tests, grows);
 	suite_add_tcase(suite, tests);
 	return suite;
