@@ -40,8 +40,8 @@ static void print_usage(FILE *out)
 			      commands[i]->summary);
 	}
 	(void)fputs("  help     [COMMAND]            this text, or a command's options\n"
-		    "  help     json|store|completion  keys of JSON lines; tables of a store; for "
-		    "bash\n"
+		    "  help     json|store           keys of JSON lines; tables of a store\n"
+		    "  help     completion [SHELL]   what bash (also zsh, fish) completes\n"
 		    "  --version, -V                 the version\n\n"
 		    "URL is net://HOST[:PORT]/host/HOSTNAME/SESSION, or net://HOST[:PORT] for all\n"
 		    "sessions of a relay; HOSTNAME and SESSION may be patterns.  TRACE is a trace\n"
@@ -89,18 +89,22 @@ static int unknown_command(const char *name)
 	return EXIT_USAGE;
 }
 
-static void print_completion(void)
+static int print_completion(const char *shell)
 {
 	struct options_command with_options[COMMANDS + 1] = { 0 };
 
 	for (size_t i = 0; commands[i]; i++) {
-		with_options[i] =
-			(struct options_command){ commands[i]->name, commands[i]->options };
+		with_options[i] = (struct options_command){ commands[i]->name, commands[i]->summary,
+							    commands[i]->options };
 	}
-	options_print_completion(with_options, stdout);
+	if (!options_print_completion(shell, with_options, stdout)) {
+		say("no completion for \"%s\": there is bash, zsh and fish", shell);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
 }
 
-static int help(const char *name)
+static int help(const char *name, const char *shell)
 {
 	const struct command *command = name ? find(name) : NULL;
 
@@ -113,7 +117,7 @@ static int help(const char *name)
 	} else if (strcmp(name, "store") == 0) {
 		store_describe(stdout, analyses);
 	} else if (strcmp(name, "completion") == 0) {
-		print_completion();
+		return print_completion(shell);
 	} else if (!command) {
 		return unknown_command(name);
 	} else {
@@ -194,7 +198,7 @@ int main(int argc, char **argv)
 		status = run(command, argc - 1, (const char **)argv + 1);
 	} else if (strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 ||
 		   strcmp(name, "-h") == 0) {
-		status = help(argc > 2 ? argv[2] : NULL);
+		status = help(argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
 	} else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
 		(void)printf("sillage %s\n", SILLAGE_VERSION);
 		status = EXIT_DONE;

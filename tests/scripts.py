@@ -13,6 +13,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -249,20 +250,45 @@ def check_dumb_terminal():
     check('TERM=dumb', child.returncode == 1 and '"dumb" cannot place text' in child.stderr, child)
 
 
-def completed(*words):
-    script = 'source <("$0" help completion); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sillage; echo "${COMPREPLY[@]}"'
-    return subprocess.run(['bash', '-c', script, SILLAGE, *words], stdout=subprocess.PIPE, text=True).stdout.split()
+BASH = 'source <("$0" help completion); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sillage; echo "${COMPREPLY[@]}"'
+FISH = '$argv[1] help completion fish | source; complete -C "$argv[2..]" | string replace -r "\t.*" ""'
+# What is typed, and a tab; the screen has the expected word then, or this waits for it in vain.
+ZSH = """zmodload zsh/zpty
+zpty z zsh -f -i
+zpty -w z "PS1=; unsetopt zle_bracketed_paste prompt_sp; autoload -U compinit; compinit -u -D; source <($0 help completion zsh)
+bindkey '^I' complete-word; print -r -- re''ady"
+zpty -r z out '*ready*'
+zpty -w -n z "$1"$'\t'
+zpty -r -m z out "*$2*" && print -r -- $3
+zpty -d z"""
+
+
+def completed(shell, expected, *words):
+    line = ' '.join(words)
+    command = {'bash': ['bash', '-c', BASH, SILLAGE, *words], 'fish': ['fish', '-N', '-c', FISH, SILLAGE, line],
+               'zsh': ['zsh', '-f', '-c', ZSH, SILLAGE, line, ' '.join(words[:-1] + (expected,)), expected]}[shell]
+    try:
+        return subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=60).stdout.split()
+    except subprocess.TimeoutExpired:
+        return 'nothing'
 
 
 def check_completion():
-    for words, expected in ((('sillage', 'ov'), ['overview']), (('sillage', 'help', 'jso'), ['json']),
-                            (('sillage', 'live', '--phas'), ['--phases']),
-                            (('sillage', 'analyze', '-a', 'cpu,sc'), ['cpu,sched']),
-                            (('sillage', 'top', '--per', 'con'), ['container']),
-                            (('sillage', 'live', '--model', 'ro'), ['ros2']),
-                            (('sillage', 'analyze', '--sort', 'switch'), ['switches']),
-                            (('sillage', 'report', '--job', 'timer'), ['timerfd'])):
-        check('completion of %s' % ' '.join(words), completed(*words) == expected, completed(*words))
+    for shell in ('bash', 'fish', 'zsh'):
+        if not shutil.which(shell):
+            print('skipped: no %s' % shell)
+            continue
+        for words, expected in ((('sillage', 'ov'), 'overview'), (('sillage', 'help', 'jso'), 'json'),
+                                (('sillage', 'live', '--phas'), '--phases'),
+                                (('sillage', 'analyze', '-a', 'cpu,sc'), 'cpu,sched'),
+                                (('sillage', 'top', '--per', 'con'), 'container'),
+                                (('sillage', 'live', '--model', 'ro'), 'ros2'),
+                                (('sillage', 'analyze', '--sort', 'switch'), 'switches'),
+                                (('sillage', 'report', '--job', 'timer'), 'timerfd')):
+            found = completed(shell, expected, *words)
+            check('%s: completion of %s' % (shell, ' '.join(words)), found == [expected], found)
+    refused = run('help', 'completion', 'tcsh')
+    check('completion for tcsh', refused.returncode == 2 and 'bash, zsh and fish' in refused.stderr, refused)
 
 
 for test in (check_pipes, check_width, check_sort, check_key, check_help, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,

@@ -1,5 +1,5 @@
 /*
- * options-complete: the completion for bash, made from the table of options.
+ * options-complete: completions, made from the table of options; that for bash.
  *
  * It completes commands, options, and the values of options that have a list of words.  Of a value
  * with commas it completes the last element.  Anything else is completed as a file.
@@ -47,7 +47,7 @@ void options_list_figures(FILE *out)
 	(void)fputs("count sum min mean max stdev p50 p95 p99 p999", out);
 }
 
-static void put_words(const struct option *option, FILE *out)
+void options_print_words(const struct option *option, FILE *out)
 {
 	if (option->list) {
 		option->list(out);
@@ -75,7 +75,7 @@ static void put_values(FILE *out)
 			(void)fprintf(out, "-%c|", option->letter);
 		}
 		(void)fprintf(out, "--%s) values='", option->name);
-		put_words(option, out);
+		options_print_words(option, out);
 		(void)fputs("' ;;\n", out);
 	}
 	(void)fputs("    esac\n", out);
@@ -97,10 +97,10 @@ static void put_options(const struct options_command *command, FILE *out)
 	(void)fputs("' ;;\n", out);
 }
 
-void options_print_completion(const struct options_command *commands, FILE *out)
+static void print_bash(const struct options_command *commands, FILE *out)
 {
 	(void)fputs(
-		"# bash completion for sillage; made by `sillage help completion`.\n"
+		"# bash completion for sillage; made by `sillage help completion bash`.\n"
 		"_sillage() {\n"
 		"    local word=${COMP_WORDS[COMP_CWORD]} commands options='' values='' before=''\n"
 		"    commands='",
@@ -118,7 +118,7 @@ void options_print_completion(const struct options_command *commands, FILE *out)
 	for (size_t i = 0; commands[i].name; i++) {
 		put_options(&commands[i], out);
 	}
-	(void)fputs("    help) values=\"$commands json store completion\" ;;\n"
+	(void)fputs("    help) values=\"$commands " OPTIONS_HELP_WORDS "\" ;;\n"
 		    "    esac\n",
 		    out);
 	put_values(out);
@@ -137,4 +137,22 @@ void options_print_completion(const struct options_command *commands, FILE *out)
 		"}\n"
 		"complete -F _sillage sillage\n",
 		out);
+}
+
+bool options_print_completion(const char *shell, const struct options_command *commands, FILE *out)
+{
+	static const struct {
+		const char *shell;
+		void (*print)(const struct options_command *commands, FILE *out);
+	} shells[] = { { "bash", print_bash },
+		       { "zsh", options_print_zsh },
+		       { "fish", options_print_fish } };
+
+	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++) {
+		if (!shell || strcmp(shell, shells[i].shell) == 0) {
+			shells[i].print(commands, out);
+			return true;
+		}
+	}
+	return false;
 }

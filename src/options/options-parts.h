@@ -7,7 +7,8 @@
  *   options-custom.c   values that no kind covers
  *   options-model.c    labels and models, and where models are
  *   options-suggest.c  "did you mean"
- *   options-complete.c completion
+ *   options-complete.c completion, for bash
+ *   options-shells.c   ... for zsh and fish
  *
  * Values are borrowed from the argument vector's copies, which live as long as struct options.
  */
@@ -100,6 +101,20 @@ void options_choose(struct options *options, const bool chosen[ANALYSES_MAX]);
 void options_list_analyses(FILE *out);
 void options_list_models(FILE *out);
 void options_list_figures(FILE *out);
+/* The words that its value is one of, or made of. */
+void options_print_words(const struct option *option, FILE *out);
+/* What `help` explains beside commands. */
+#define OPTIONS_HELP_WORDS "json store completion"
+
+/* ---- options-shells.c ---- */
+
+void options_print_zsh(const struct options_command *commands, FILE *out);
+void options_print_fish(const struct options_command *commands, FILE *out);
+
+/* ---- options.c ---- */
+
+/* What an option's help says of this command; from malloc(). */
+char *options_own_help(const char *help, const char *command);
 
 /* ---- options-model.c ---- */
 

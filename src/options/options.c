@@ -518,7 +518,7 @@ static const char *part_for(const char *parts, const char *command, int *ret_len
 }
 
 /* The last bracket may have a part for each of some commands. */
-static void print_own(const char *help, const char *command, FILE *out)
+char *options_own_help(const char *help, const char *command)
 {
 	const char *open = strrchr(help, '('), *own;
 	bool has_parts = open && strchr(open, ':') && help[strlen(help) - 1] == ')';
@@ -529,12 +529,11 @@ static void print_own(const char *help, const char *command, FILE *out)
 		(void)is_for(open + 1, strcspn(open + 1, ":;)"), command, &is_list);
 	}
 	if (!is_list) {
-		(void)fprintf(out, "%s\n", help);
-		return;
+		return mem_strdup(help);
 	}
 	own = part_for(open + 1, command, &len);
-	(void)fprintf(out, "%.*s", (int)(open - help) - 1, help);
-	(void)fprintf(out, own ? " (%.*s)\n" : "\n", len, own);
+	return own ? mem_printf("%.*s (%.*s)", (int)(open - help) - 1, help, len, own)
+		   : mem_printf("%.*s", (int)(open - help) - 1, help);
 }
 
 #define GROUPS_FROM 20 /* options: fewer need no headings */
@@ -542,7 +541,7 @@ static void print_own(const char *help, const char *command, FILE *out)
 void options_print_help(unsigned int command, const char *name, FILE *out)
 {
 	const char *group = NULL, *shown = NULL;
-	char names[80];
+	char names[80], *help;
 	int width = 0, count = 0;
 
 	for (const struct option *option = options_table; option->name; option++) {
@@ -563,6 +562,8 @@ void options_print_help(unsigned int command, const char *name, FILE *out)
 		}
 		(void)option_names(names, sizeof(names), option);
 		(void)fprintf(out, "  %-*s  ", width, names);
-		print_own(option->help, name, out);
+		help = options_own_help(option->help, name);
+		(void)fprintf(out, "%s\n", help);
+		free(help);
 	}
 }

@@ -149,12 +149,13 @@ const char *options_command(unsigned int command);
 /* Prints the options of a command, a line each. */
 void options_print_help(unsigned int command, const char *name, FILE *out);
 
-/* Prints a completion for bash; @commands ends with a name of NULL. */
+/* Prints a completion for a shell, NULL: bash; @commands ends with a name of NULL.  False: there is
+ * none for that shell. */
 struct options_command {
-	const char *name;
+	const char *name, *summary;
 	unsigned int options;
 };
-void options_print_completion(const struct options_command *commands, FILE *out);
+bool options_print_completion(const char *shell, const struct options_command *commands, FILE *out);
 
 /* The one of @words (ends with NULL) that is most like @word; NULL: none is near. */
 const char *options_nearest(const char *word, const char *const *words);
