@@ -70,6 +70,33 @@ def check_width():
     check('COLUMNS that is no number', longest_line(columns='wide') == longest_line())
 
 
+def lists_of(*args, data=IO_MIX):
+    """The lists of text, by their first words and in order: ('THREAD', rows)."""
+    found = []
+    for line in run('analyze', '-q', *args, data).stdout.splitlines():
+        if re.match(r'  [A-Z]{3}', line):
+            found.append((line.split()[0], 0))
+        elif line.startswith('  ') and found and not line.startswith('  ...'):
+            found[-1] = found[-1][0], found[-1][1] + 1
+        elif not line:
+            found.append((None, 0))
+    return [one for one in found if one[0]]
+
+
+def check_brief():
+    """Text does not say the same twice, unless it is asked; what was asked for is there."""
+    kinds = lambda *args, **more: [kind for kind, _ in lists_of(*args, **more)]
+    check('by default', kinds() == ['CPU', 'THREAD', 'THREAD'], kinds())
+    check('events', kinds('-a', 'count,cpu') == ['EVENT', 'CPU', 'THREAD'], kinds('-a', 'count,cpu'))
+    ust = os.path.join(DATA, 'ust')
+    check('of a program', kinds(data=ust) == ['EVENT'], kinds(data=ust))
+    for words in (('--per', 'all'), ('--per', 'pid'), ('--sort', 'io.processes.reads')):
+        check(words, 'PROCESS' in kinds('-a', 'io', *words), kinds('-a', 'io', *words))
+    check('rows of totals', [rows for _, rows in lists_of('-a', 'count')] == [10])
+    check('rows of windows', {rows for _, rows in lists_of('-a', 'count', '-i', '100ms')[:-1]} == {5})
+    check('rows wanted', {rows for _, rows in lists_of('-a', 'count', '-i', '100ms', '-n', '7')} == {7})
+
+
 def shown_tids(key):
     text = run('analyze', '-q', '-a', 'cpu,sched', '--per', 'tid', '-n', '0', '--sort', key, IO_MIX).stdout
     tables, rows = [], None
@@ -291,7 +318,7 @@ def check_completion():
     check('completion for tcsh', refused.returncode == 2 and 'bash, zsh and fish' in refused.stderr, refused)
 
 
-for test in (check_pipes, check_width, check_sort, check_key, check_help, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
+for test in (check_pipes, check_width, check_brief, check_sort, check_key, check_help, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
              check_dumb_terminal, check_completion):
     test()
 sys.exit(1 if faults else 0)

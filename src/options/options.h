@@ -42,7 +42,7 @@ enum {
 /* A text of NULL: the option was not given. */
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
-	bool has_analyses;
+	bool has_analyses, has_per;
 	const char *format, *output, *begin, *end, *to;
 	bool has_format;
 	uint64_t interval_ns;

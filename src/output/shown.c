@@ -190,3 +190,57 @@ void shown_fini(struct shown *shown)
 	vec_fini(&shown->missing);
 	arena_fini(&shown->arena);
 }
+
+/* ---- in text, unless somebody asked for more ---- */
+
+#define WINDOW_ROWS 5 /* of a list: the next window is there soon */
+
+size_t shown_rows(const struct output *output, const struct report *report,
+		  const struct report_table *table)
+{
+	bool is_brief = !output->has_top && report->kind == REPORT_WINDOW;
+	uint64_t top = is_brief ? WINDOW_ROWS : output->top;
+
+	return top > 0 && top < table->row_count ? top : table->row_count;
+}
+
+/* Whether the analysis lists the same by thread. */
+static bool repeats_threads(const struct report *report, const struct report_table *table)
+{
+	enum scope scope = table->table->scope;
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *other = &report->tables[i];
+
+		if (other->analysis == table->analysis &&
+		    ((scope == SCOPE_PROCESS && other->table->scope == SCOPE_THREAD) ||
+		     (scope == SCOPE_PROCESS_PAIR && other->table->scope == SCOPE_PAIR))) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether something is known of another analysis. */
+static bool has_others(const struct report *report, const struct report_table *table)
+{
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *other = &report->tables[i];
+
+		if (other->analysis != table->analysis &&
+		    !missing_is_whole(other->table, other->unknown)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool shown_leaves_out(const struct output *output, const struct report *report,
+		      const struct report_table *table)
+{
+	bool is_sorted = output->display && output->display->sort_of == table->table;
+
+	return (!output->has_per && !is_sorted && repeats_threads(report, table)) ||
+	       (!output->has_analyses && table->table->scope == SCOPE_EVENT &&
+		has_others(report, table));
+}

@@ -30,3 +30,10 @@ struct shown {
 /* @shown is zeroed; it is valid as long as @report. */
 void shown_init(struct shown *shown, const struct output *output, const struct report *report);
 void shown_fini(struct shown *shown);
+
+/* Of text: how many rows of a list are shown, and whether it is left out since nobody asked for
+ * it: processes beside their threads, the names of events beside what happened. */
+size_t shown_rows(const struct output *output, const struct report *report,
+		  const struct report_table *table);
+bool shown_leaves_out(const struct output *output, const struct report *report,
+		      const struct report_table *table);

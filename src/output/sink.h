@@ -45,7 +45,9 @@ struct output {
 	bool is_whole;   /* the file appears at the end, if anything was written (whole.h) */
 	bool is_unnamed; /* so far */
 	bool has_written;
-	uint64_t top;       /* rows per table; 0: all */
+	uint64_t top; /* rows per table; 0: all */
+	/* Whether the user chose rows, lists and analyses: text leaves some out if not. */
+	bool has_top, has_per, has_analyses;
 	bool shows_freq;    /* text: distributions as bars, */
 	bool shows_buckets; /* JSON: distributions with all buckets */
 	uint64_t bins;      /* in so many bins of equal width; 0: powers of two */

@@ -65,13 +65,12 @@ static void put_bins(FILE *out, const struct histogram *histogram, uint64_t coun
 	}
 }
 
-void text_freq_put(FILE *out, const struct output *output, const struct report_table *table)
+void text_freq_put(FILE *out, const struct output *output, const struct report_table *table,
+		   size_t rows)
 {
-	size_t top =
-		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 	char name[CELL_MAX], title[2 * CELL_MAX];
 
-	for (size_t r = 0; r < top; r++) {
+	for (size_t r = 0; r < rows; r++) {
 		for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
 			const struct column *column = &table->table->columns[i];
 			const struct histogram *histogram =

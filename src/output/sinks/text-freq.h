@@ -5,5 +5,6 @@
 
 #include "output/sink.h"
 
-/* The distributions in the rows of a table that are shown. */
-void text_freq_put(FILE *out, const struct output *output, const struct report_table *table);
+/* The distributions in the first @rows rows of a table. */
+void text_freq_put(FILE *out, const struct output *output, const struct report_table *table,
+		   size_t rows);

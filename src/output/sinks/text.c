@@ -13,6 +13,7 @@
 #include "engine/tables/columns.h"
 #include "output/format.h"
 #include "output/notice.h"
+#include "output/shown.h"
 #include "output/sinks/text-freq.h"
 #include "phases/phases.h"
 #include "text/text-table.h"
@@ -302,8 +303,7 @@ static void put_row(struct text_table *to, const struct output *output, const st
 static void put_rows(FILE *out, const struct output *output, const struct report *report,
 		     const struct report_table *table)
 {
-	size_t count =
-		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
+	size_t count = shown_rows(output, report, table);
 	struct cell cells[CELLS_MAX];
 	int names = name_width(output, table, count);
 	size_t all = format_parts(table, cells);
@@ -477,8 +477,8 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		if (table->analysis != analysis) {
 			is_shown = is_any_known(table, report->table_count - i);
 		}
-		if (!is_shown) {
-			analysis = table->analysis;
+		if (!is_shown || shown_leaves_out(output, report, table)) {
+			analysis = is_shown ? analysis : table->analysis;
 			continue;
 		}
 		if (table->analysis != analysis) {
@@ -498,7 +498,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 			put_rows(out, output, report, table);
 		}
 		if (output->shows_freq && table->table->scope != SCOPE_LONGEST) {
-			text_freq_put(out, output, table);
+			text_freq_put(out, output, table, shown_rows(output, report, table));
 		}
 	}
 	(void)fputc('\n', out);
