@@ -97,6 +97,16 @@ def check_brief():
     check('rows wanted', {rows for _, rows in lists_of('-a', 'count', '-i', '100ms', '-n', '7')} == {7})
 
 
+def check_headings():
+    """Traces of the same names, as of several snapshots, have their paths in headings; others have not."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, data in (('snapshot-1', 'burst'), ('snapshot-2', 'burst'), ('other', 'io-mix')):
+            shutil.copytree(os.path.join(DATA, data), os.path.join(folder, name))
+        heads = [line.split('  ')[0] for line in run('analyze', '-q', '-a', 'count', '-n', '1', folder).stdout.splitlines() if line.startswith('testhost')]
+        places = ['testhost/burst/kernel in ' + os.path.join(folder, 'snapshot-%d' % i, 'kernel') for i in (1, 2)]
+        check('headings', sorted(heads) == sorted(places + ['testhost/io-mix/kernel']), heads)
+
+
 def shown_tids(key):
     text = run('analyze', '-q', '-a', 'cpu,sched', '--per', 'tid', '-n', '0', '--sort', key, IO_MIX).stdout
     tables, rows = [], None
@@ -318,7 +328,7 @@ def check_completion():
     check('completion for tcsh', refused.returncode == 2 and 'bash, zsh and fish' in refused.stderr, refused)
 
 
-for test in (check_pipes, check_width, check_brief, check_sort, check_key, check_help, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
+for test in (check_pipes, check_width, check_brief, check_headings, check_sort, check_key, check_help, check_times, check_numbers, check_words, check_whole_files, check_threads, check_longest,
              check_dumb_terminal, check_completion):
     test()
 sys.exit(1 if faults else 0)

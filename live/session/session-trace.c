@@ -32,6 +32,13 @@ void session_say(const struct session *session, int verbosity, const char *fmt, 
 	session->owner.say(session->owner.user, verbosity, text);
 }
 
+/* With buffers of each process a session has many traces of the same names. */
+static void set_path(struct live_trace *trace, const char *path)
+{
+	trace->identity.path = mem_strdup_if(path);
+	trace->identity.tells_path = path && strstr(path, "/pid/");
+}
+
 struct live_trace *session_find_trace(struct session *session, uint64_t relay_id, const char *path)
 {
 	struct live_trace *trace;
@@ -40,7 +47,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 		trace = session->traces.at[i];
 		if (!trace->is_away && trace->relay_id == relay_id) {
 			if (path && !trace->identity.path) {
-				trace->identity.path = mem_strdup(path);
+				set_path(trace, path);
 			}
 			return trace;
 		}
@@ -51,7 +58,7 @@ struct live_trace *session_find_trace(struct session *session, uint64_t relay_id
 	trace->session_id = session->listed.id;
 	trace->identity.host = mem_strdup(session->listed.host);
 	trace->identity.session = mem_strdup(session->listed.name);
-	trace->identity.path = mem_strdup_if(path);
+	set_path(trace, path);
 	*vec_push(&session->traces) = trace;
 	return trace;
 }

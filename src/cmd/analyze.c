@@ -46,6 +46,7 @@ struct analyze {
 	struct trace_identity identity;
 	struct trace *trace;
 	const struct recorded_path *found; /* the current trace */
+	bool tells_path;                   /* its path, since another one has its names */
 	const char *path;                  /* what it is called */
 	const struct engine_config *range; /* has the range of the current trace */
 	struct run_summary summary;
@@ -128,6 +129,7 @@ static int on_trace(void *user, struct trace *trace, struct err *err)
 	assert(a->path);
 	a->trace = trace;
 	run_identify(&a->identity, trace_plan(trace)->metadata, a->found);
+	a->identity.tells_path = a->tells_path;
 	if (a->checkpoint_file && !trace_uuid(trace, uuid)) {
 		r = err_raise(err, -EINVAL, "%s: the trace has no UUID, which --state needs",
 			      a->path);
@@ -334,7 +336,7 @@ static bool check_names(struct analyze *a, const struct recorded_paths *paths)
 static int analyze_all(struct analyze *a, struct engine_config *config)
 {
 	struct recorded_paths paths = { 0 };
-	bool is_refused;
+	bool is_refused, *alike = NULL;
 	int failed = 0;
 
 	for (size_t i = 0; a->options->args[i]; i++) {
@@ -345,6 +347,9 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 		}
 	}
 	is_refused = !check_names(a, &paths);
+	if (!is_refused && a->output->is_text) {
+		alike = run_find_alike(&paths);
+	}
 	for (size_t i = 0; i < paths.at.count && !is_refused; i++) {
 		if (run_signal_status() != 0) {
 			say("%s: interrupted before it was read", paths.at.at[i].name);
@@ -352,12 +357,15 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 		} else if (run_stop) {
 			break; /* the output cannot be written */
 		} else {
-			int r = analyze_one(a, config, &paths.at.at[i]);
+			int r;
 
+			a->tells_path = alike && alike[i];
+			r = analyze_one(a, config, &paths.at.at[i]);
 			failed = r < 0 ? EXIT_FAILED : failed;
 			a->summary.is_interrupted |= r == -EINTR;
 		}
 	}
+	free(alike);
 	recorded_paths_fini(&paths);
 	if (a->summary.is_interrupted) {
 		return run_signal_status();

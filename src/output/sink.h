@@ -26,7 +26,8 @@ struct trigger_event;
 /* The trace that a line is about.  Members that are NULL are not printed. */
 struct trace_identity {
 	char *host, *session, *domain, *path;
-	char *tracer; /* "lttng-modules 2.13.5" (metadata_tracer()); NULL: not known */
+	char *tracer;    /* "lttng-modules 2.13.5" (metadata_tracer()); NULL: not known */
+	bool tells_path; /* others of the run have the same names: the path is in headings */
 	bool has_uuid;
 	uint8_t uuid[16];
 };

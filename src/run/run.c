@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/exchange/checkpoint-file.h"
 #include "fetch/range.h"
+#include "figure/by-name.h"
 #include "live/loop.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
@@ -71,6 +72,42 @@ void run_identify(struct trace_identity *identity, const struct metadata *types,
 	identity->tracer = metadata_tracer(types);
 	identity->has_uuid = types->has_uuid;
 	memcpy(identity->uuid, types->uuid, sizeof(identity->uuid));
+}
+
+/* What the trace is called; "": it cannot be read. */
+static char *name_of(const struct recorded_path *path)
+{
+	struct metadata_stream *stream = metadata_stream_new();
+	struct trace_identity identity = { 0 };
+	char *name = NULL;
+	struct err err;
+
+	if (recorded_read_metadata(path, stream, &err) == 0) {
+		run_identify(&identity, metadata_stream_types(stream), path);
+		name = output_trace_text(&identity, false);
+		output_trace_fini(&identity);
+	}
+	metadata_stream_free(stream);
+	return name ? name : mem_strdup("");
+}
+
+bool *run_find_alike(const struct recorded_paths *paths)
+{
+	bool *alike = mem_alloc(paths->at.count + 1);
+	struct by_name names = { 0 };
+
+	for (size_t i = 0; i < paths->at.count && paths->at.count > 1 && !run_signal_status();
+	     i++) {
+		char *name = name_of(&paths->at.at[i]);
+		size_t *first = by_name_add(&names, name, sizeof(*first));
+
+		*first = *first > 0 ? *first : i + 1;
+		alike[i] = *first <= i;
+		alike[*first - 1] |= alike[i];
+		free(name);
+	}
+	by_name_fini(&names);
+	return alike;
 }
 
 static int take_time(const char *option, const char *text, const struct units_span *span,

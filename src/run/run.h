@@ -61,6 +61,9 @@ int run_range_in(const struct options *options, const struct units_span *span, u
 /* Whether a total shows that the trace has nothing in the range, which is an error. */
 bool run_misses_range(const struct report *total, const struct engine_config *config);
 
+/* Of each trace whether another one has the same host, session and domain; from malloc(). */
+bool *run_find_alike(const struct recorded_paths *paths);
+
 /* Fills @identity from the trace's metadata.  It frees what @identity held, so that must be zeroed
  * or filled. */
 void run_identify(struct trace_identity *identity, const struct metadata *types,

@@ -330,7 +330,7 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 
 static void put_trace_name(FILE *out, const struct trace_identity *trace)
 {
-	char *text = output_trace_text(trace, false);
+	char *text = output_trace_text(trace, trace->tells_path);
 
 	text_put(out, text, -1);
 	free(text);
