@@ -13,6 +13,7 @@
 #include "live/session/session.h"
 #include "trigger/actions.h"
 
+struct access;
 struct control;
 struct dump;
 struct loop_signals;
@@ -71,7 +72,8 @@ struct loop {
 		*watchdog_event, *state_event, *kept_event;
 	struct metrics *metrics; /* NULL: they are not served */
 	struct metrics_server *metrics_server;
-	struct web *web; /* NULL: no page is served */
+	struct web *web;       /* NULL: no page is served */
+	struct access *access; /* of both servers; NULL: no TLS, no users */
 	struct control *control;
 	struct output outputs[3]; /* of metrics, web and control, beside config->output */
 	size_t output_count;

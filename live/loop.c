@@ -24,6 +24,7 @@
 #include "live/session/turn.h"
 #include "live/web/web.h"
 #include "output/rollup.h"
+#include "server/access.h"
 #include "server/repeat.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
@@ -237,7 +238,11 @@ static void on_totals_signal(evutil_socket_t number, short what, void *arg)
 static void on_reopen_signal(evutil_socket_t number, short what, void *arg)
 {
 	struct loop *loop = arg;
+	struct err err;
 
+	if (loop->access && access_read_again(loop->access, &err) < 0) {
+		loop->config->say("%s: all is served as before", err.text);
+	}
 	if (output_reopen(loop->config->output, &loop->err) < 0) {
 		loop->has_failed = true;
 		loop_stop(loop);
@@ -353,6 +358,7 @@ static void loop_fini(struct loop *loop)
 	metrics_server_free(loop->metrics_server);
 	metrics_free(loop->metrics);
 	web_free(loop->web);
+	access_free(loop->access);
 	control_free(loop->control);
 	free(loop->url_seen);
 	free(loop->url_said);
@@ -378,11 +384,17 @@ static int start_servers(struct loop *loop, struct err *err)
 	const struct loop_config *config = loop->config;
 
 	repeat_say_to(config->say);
+	if (config->server_config) {
+		loop->access = access_new(loop->base, config->server_config, err);
+		if (!loop->access) {
+			return -EIO;
+		}
+	}
 	if (config->metrics) {
 		loop->metrics =
 			metrics_new(config->has_small_metrics ? METRICS_SMALL : METRICS_FULL);
-		loop->metrics_server =
-			metrics_server_new(loop->base, config->metrics, loop->metrics, err);
+		loop->metrics_server = metrics_server_new(loop->base, config->metrics, loop->access,
+							  loop->metrics, err);
 		if (!loop->metrics_server) {
 			return -EIO;
 		}
@@ -395,7 +407,12 @@ static int start_servers(struct loop *loop, struct err *err)
 		}
 	}
 	if (config->web) {
-		loop->web = web_new(loop->base, config->web, config->say, err);
+		const struct web_config web = { .address = config->web,
+						.access = loop->access,
+						.is_insecure = config->is_insecure,
+						.say = config->say };
+
+		loop->web = web_new(loop->base, &web, err);
 		if (!loop->web) {
 			return -EIO;
 		}

@@ -19,7 +19,7 @@
  * writer of captures) report through descriptors or are polled.
  *
  * Signals: SIGINT and SIGTERM stop, SIGUSR1 reports totals so far, SIGUSR2 captures, SIGHUP reopens
- * the output.
+ * the output, and reads the configuration of the servers again.
  */
 #pragma once
 
@@ -56,6 +56,8 @@ struct loop_config {
 	const char *metrics;       /* [HOST]:PORT to serve metrics on; NULL: none */
 	bool has_small_metrics;    /* else all that there are */
 	const char *web;           /* [HOST]:PORT to serve a page on; NULL: none */
+	const char *server_config; /* TLS and users of both, server/access.h; NULL: neither */
+	bool is_insecure;          /* the page may leave this host without users */
 	bool from_beginning;
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
 	struct checkpoint_file *checkpoint_file; /* to resume from and to save; NULL: none */

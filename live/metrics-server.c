@@ -63,7 +63,8 @@ static void on_request(struct evhttp_request *request, void *arg)
 }
 
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
-					  const struct metrics *metrics, struct err *err)
+					  struct access *access, const struct metrics *metrics,
+					  struct err *err)
 {
 	struct metrics_server *server = mem_alloc(sizeof(*server));
 	const struct server_config config = {
@@ -71,6 +72,8 @@ struct metrics_server *metrics_server_new(struct event_base *base, const char *a
 		.address = address,
 		.on_request = on_request,
 		.user = server,
+		.access = access,
+		.reach = SERVER_IS_OPEN,
 	};
 
 	server->metrics = metrics;

@@ -8,12 +8,14 @@
 
 #include "base/err.h"
 
+struct access;
 struct event_base;
 struct metrics;
 struct metrics_server;
 
-/* Listens on [HOST]:PORT (server/address.h).  NULL with the reason.  @metrics must outlive the
- * server. */
+/* Listens on [HOST]:PORT (server/address.h); @access: TLS and users; NULL: neither.  NULL with the
+ * reason.  It and @metrics must outlive the server. */
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
-					  const struct metrics *metrics, struct err *err);
+					  struct access *access, const struct metrics *metrics,
+					  struct err *err);
 void metrics_server_free(struct metrics_server *server); /* NULL is fine */

@@ -207,9 +207,6 @@ static void on_close(struct evhttp_connection *connection, void *arg)
 	}
 	assert(left + 1 == server->viewers.count);
 	server->viewers.count = left;
-	if (!evhttp_request_get_connection(viewer->request)) {
-		evhttp_send_reply_end(viewer->request); /* it is ours, and this frees it */
-	}
 	free(viewer);
 }
 
@@ -339,20 +336,22 @@ static void on_request(struct evhttp_request *request, void *arg)
 
 /* ---- the server ---- */
 
-struct web_server *web_server_new(struct event_base *base, const char *address,
+struct web_server *web_server_new(struct event_base *base, const struct web_config *config,
 				  const struct web *web, struct err *err)
 {
 	struct web_server *server = mem_alloc(sizeof(*server));
-	const struct server_config config = {
+	const struct server_config http = {
 		.name = "--web",
-		.address = address,
+		.address = config->address,
 		.on_request = on_request,
 		.user = server,
+		.access = config->access,
+		.reach = config->is_insecure ? SERVER_IS_OPEN : SERVER_STAYS,
 	};
 
 	server->web = web;
 	server->timer = event_new(base, -1, 0, on_timer, server);
-	server->server = server_new(base, &config, err);
+	server->server = server_new(base, &http, err);
 	if (!server->server) {
 		web_server_free(server);
 		return NULL;
@@ -363,15 +362,8 @@ struct web_server *web_server_new(struct event_base *base, const char *address,
 /* The last windows close when the loop is over: what its socket takes now is written. */
 static void finish(struct web_viewer *viewer)
 {
-	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
-	struct evbuffer *output = output_of(viewer);
-	evutil_socket_t fd = bufferevent_getfd(evhttp_connection_get_bufferevent(connection));
-
 	(void)feed(viewer);
-	(void)evbuffer_unfreeze(output, 1); /* the connection's own writer holds it */
-	while (evbuffer_get_length(output) > 0 && evbuffer_write(output, fd) > 0) {
-	}
-	(void)evbuffer_freeze(output, 1);
+	server_write_last(viewer->server->server, viewer->request);
 }
 
 void web_server_free(struct web_server *server)

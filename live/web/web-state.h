@@ -34,7 +34,7 @@ struct web {
 /* ---- web-server.c ---- */
 
 /* See web_new().  @web must outlive the server. */
-struct web_server *web_server_new(struct event_base *base, const char *address,
+struct web_server *web_server_new(struct event_base *base, const struct web_config *config,
 				  const struct web *web, struct err *err);
 void web_server_free(struct web_server *server); /* NULL is fine */
 /* A newer window takes the place of an item: those for which there was no room for it miss it. */

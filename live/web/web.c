@@ -192,12 +192,12 @@ const struct sink sink_web = {
 	.capture = on_capture,
 };
 
-struct web *web_new(struct event_base *base, const char *address, web_say *say, struct err *err)
+struct web *web_new(struct event_base *base, const struct web_config *config, struct err *err)
 {
 	struct web *web = mem_alloc(sizeof(*web));
 
-	web->say = say;
-	web->server = web_server_new(base, address, web, err);
+	web->say = config->say;
+	web->server = web_server_new(base, config, web, err);
 	if (!web->server) {
 		web_free(web);
 		return NULL;

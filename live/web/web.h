@@ -12,16 +12,26 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
+struct access;
 struct event_base;
 struct sink;
 struct web;
 
 typedef void web_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Listens on [HOST]:PORT (server/address.h); @say tells what viewers do.  NULL with the reason. */
-struct web *web_new(struct event_base *base, const char *address, web_say *say, struct err *err);
+struct web_config {
+	const char *address;   /* [HOST]:PORT (server/address.h) */
+	struct access *access; /* TLS and users; NULL: neither */
+	bool is_insecure;      /* others than this host may connect without */
+	web_say *say;          /* tells what viewers do */
+};
+
+/* NULL with the reason. */
+struct web *web_new(struct event_base *base, const struct web_config *config, struct err *err);
 void web_free(struct web *web);
 
 /* Takes windows, traces that come and go, triggers and captures; the state is a struct web.  The

@@ -141,6 +141,18 @@
 #define SERVER_SAY_S           60
 #define SERVER_LINES_MAX       8
 
+/* --server-config: pairs of name and password that are known, right and wrong; peers whose tries
+ * are counted; pairs that wait for their hash; tries of a peer that may come at once, and the
+ * seconds for one more.  A hash that mkpasswd(1) makes takes 16 MiB (yescrypt) or 5000 rounds
+ * (SHA-512), and some tens of milliseconds; these bounds, less than a second. */
+#define SERVER_CREDENTIALS_MAX 64
+#define SERVER_PEERS_MAX       64
+#define SERVER_TRIES_MAX       8
+#define SERVER_TRIES_BURST     5
+#define SERVER_TRY_S           1
+#define SERVER_HASH_BYTES      (32 << 20)
+#define SERVER_HASH_ROUNDS     500000
+
 /* --metrics: traces that have ended (the longest silent is dropped), series of one list (more rows
  * are summed up in one; a row has a series for each figure, and as many for a distribution), names
  * of processes whose sums are kept, and of them those that are shown; series of a trace in the

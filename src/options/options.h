@@ -69,7 +69,8 @@ struct options {
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	bool stats;
-	const char *metrics, *web;
+	const char *metrics, *web, *server_config;
+	bool is_insecure;
 	const char *metrics_profile; /* NULL: full */
 	struct selection selection;
 	struct display display;

@@ -586,6 +586,8 @@ void run_fill_loop(const struct options *options, struct loop_config *config)
 	config->duration_ns = options->duration_ns;
 	config->windows = options->windows;
 	config->metrics = options->metrics;
+	config->server_config = options->server_config;
+	config->is_insecure = options->is_insecure;
 	config->has_small_metrics =
 		options->metrics_profile && strcmp(options->metrics_profile, "small") == 0;
 	config->web = options->web;

@@ -70,7 +70,7 @@ static int listen_on(const struct addrinfo *address)
 	return -why;
 }
 
-static bool is_known(const struct addrinfo *first, const struct addrinfo *address)
+static bool is_earlier(const struct addrinfo *first, const struct addrinfo *address)
 {
 	for (; first != address; first = first->ai_next) {
 		if (first->ai_addrlen == address->ai_addrlen &&
@@ -81,8 +81,8 @@ static bool is_known(const struct addrinfo *first, const struct addrinfo *addres
 	return false;
 }
 
-static int refuse(const char *option, const struct addrinfo *address, uint16_t port, int why,
-		  struct err *err)
+static int say_why_not(const char *option, const struct addrinfo *address, uint16_t port, int why,
+		       struct err *err)
 {
 	char text[NI_MAXHOST] = "?";
 
@@ -107,14 +107,14 @@ static int listen_on_all(const char *option, const struct addrinfo *found, uint1
 	for (const struct addrinfo *at = found; at; at = at->ai_next) {
 		int fd;
 
-		if (is_known(found, at) || ret->count == ADDRESS_SOCKETS_MAX) {
+		if (is_earlier(found, at) || ret->count == ADDRESS_SOCKETS_MAX) {
 			continue;
 		}
 		fd = listen_on(at);
 		if (fd >= 0) {
 			ret->fds[ret->count++] = fd;
 		} else if (r == 0 || is_absent(r)) {
-			r = refuse(option, at, port, fd, err);
+			r = say_why_not(option, at, port, fd, err);
 		}
 	}
 	if (ret->count > 0 && is_absent(r)) {
@@ -148,7 +148,10 @@ int address_listen(const char *option, const struct address *address, bool loopb
 		ret->is_loopback &= is_loopback(at->ai_addr);
 	}
 	if (loopback_only && !ret->is_loopback) {
-		r = err_raise(err, -EPERM, "%s: others can connect to %s", option, address->host);
+		r = err_raise(err, -EPERM,
+			      "%s: others than this host can connect to %s: that needs "
+			      "--server-config with users, or --insecure",
+			      option, address->host);
 	} else {
 		r = listen_on_all(option, found, address->port, ret, err);
 	}

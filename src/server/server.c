@@ -1,9 +1,9 @@
 /*
  * server: see server.h.
  *
- *     taken ──► asks ──request──► is answered ──► asks ... ──► closed
- *                 │ too long, or room is needed: dropped          ▲
- *                 └───────────────────────────────────────────────┘
+ *     taken ──► asks ──request──► is checked ──► is answered ──► asks ... ──► closed
+ *                 │ too long, or room is needed: dropped                         ▲
+ *                 └──────────────────────────────────────────────────────────────┘
  *
  * evhttp shows no connection before its first request.  It lets us make the bufferevent of one, and
  * makes itself the owner of its callbacks: look() finds the connection there, once evhttp has it.
@@ -15,6 +15,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -24,11 +25,12 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "base/vec.h"
+#include "server/access.h"
 #include "server/address.h"
 #include "server/listener.h"
 #include "server/repeat.h"
 
-enum server_link_state { LINK_ASKS, LINK_IS_ANSWERED, LINK_IS_KEPT };
+enum server_link_state { LINK_ASKS, LINK_IS_CHECKED, LINK_IS_ANSWERED, LINK_IS_KEPT };
 
 /* A connection. */
 struct server_link {
@@ -37,8 +39,9 @@ struct server_link {
 	struct evhttp_connection *connection; /* NULL: fresh */
 	enum server_link_state state;
 	uint64_t since_ns; /* monotonic: it is in this state */
+	char who[64];      /* the user, if there are users; else the address of the peer */
+	struct evhttp_request *request; /* of what is checked or kept; else NULL */
 	/* What is kept: */
-	struct evhttp_request *request;
 	const char *last;
 	server_close_fn *on_close;
 	void *user;
@@ -85,6 +88,9 @@ static void on_close(struct evhttp_connection *connection, void *arg)
 	}
 	if (link->on_close) {
 		link->on_close(connection, link->user);
+	}
+	if (link->request && !evhttp_request_get_connection(link->request)) {
+		evhttp_send_reply_end(link->request); /* it is ours, and this frees it */
 	}
 	remove_link(server, i);
 }
@@ -176,7 +182,9 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 static struct bufferevent *on_accept(struct event_base *base, void *arg)
 {
 	struct server *server = arg;
-	struct bufferevent *buffer = bufferevent_socket_new(base, -1, 0);
+	struct bufferevent *buffer = server->config.access
+					     ? access_connection(server->config.access, base)
+					     : bufferevent_socket_new(base, -1, 0);
 	struct server_link *link = mem_alloc(sizeof(*link));
 
 	link->server = server;
@@ -212,42 +220,106 @@ static void on_answered(struct evhttp_request *request, void *arg)
 	set_state(arg, LINK_ASKS);
 }
 
+static const char *header_of(struct evhttp_request *request, const char *name)
+{
+	return evhttp_find_header(evhttp_request_get_input_headers(request), name);
+}
+
+static void answer(struct server *server, struct server_link *link, struct evhttp_request *request)
+{
+	set_state(link, LINK_IS_ANSWERED);
+	link->request = NULL;
+	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	server->config.on_request(request, server->config.user);
+}
+
+static void answer_nobody(struct server_link *link, struct evhttp_request *request,
+			  enum users_answer why)
+{
+	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+
+	set_state(link, LINK_IS_ANSWERED);
+	link->request = NULL;
+	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	if (why == USERS_REFUSED) {
+		(void)evhttp_add_header(headers, "Retry-After", "5");
+		server_refuse(request, 429, "too many tries");
+		return;
+	}
+	(void)evhttp_add_header(headers, "WWW-Authenticate",
+				"Basic realm=\"sillage\", charset=\"UTF-8\"");
+	server_refuse(request, 401, "only users are served");
+}
+
+static void check(struct server *server, struct server_link *link, struct evhttp_request *request)
+{
+	const struct access *access = server->config.access;
+	const char *name = link->who;
+	char *address = NULL;
+	ev_uint16_t port = 0;
+	enum users_answer found = USERS_KNOWN;
+
+	evhttp_connection_get_peer(link->connection, &address, &port);
+	(void)snprintf(link->who, sizeof(link->who), "%s", address ? address : "");
+	if (access && access_has_users(access)) {
+		found = users_ask(access_users(access), header_of(request, "Authorization"),
+				  link->who, &name);
+	}
+	if (found == USERS_WAITS) {
+		set_state(link, LINK_IS_CHECKED);
+		link->request = request;
+	} else if (found == USERS_KNOWN) {
+		if (name != link->who) {
+			(void)snprintf(link->who, sizeof(link->who), "%s", name);
+		}
+		answer(server, link, request);
+	} else {
+		answer_nobody(link, request, found);
+	}
+}
+
 static void on_request(struct evhttp_request *request, void *arg)
 {
 	struct server *server = arg;
 	struct server_link *link = link_of(server, request);
 
-	set_state(link, LINK_IS_ANSWERED);
-	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	assert(link->state == LINK_ASKS);
 	if (server->is_loopback &&
-	    !address_is_asked_for(
-		    &server->address,
-		    evhttp_find_header(evhttp_request_get_input_headers(request), "Host"))) {
+	    !address_is_asked_for(&server->address, header_of(request, "Host"))) {
+		set_state(link, LINK_IS_ANSWERED);
+		evhttp_request_set_on_complete_cb(request, on_answered, link);
 		server_refuse(request, 403, "this is served to localhost only");
 		return;
 	}
-	server->config.on_request(request, server->config.user);
+	check(server, link, request);
+}
+
+/* Those that wait are asked for again.  @is_new: who looks has to say again who it is. */
+static void on_access(void *arg, bool is_new)
+{
+	struct server *server = arg;
+
+	for (size_t i = server->links.count; i-- > 0;) {
+		struct server_link *link = server->links.at[i];
+
+		if (link->state == LINK_IS_CHECKED) {
+			check(server, link, link->request);
+		} else if (link->state == LINK_IS_KEPT && is_new) {
+			evhttp_connection_free(link->connection);
+		}
+	}
 }
 
 /* ---- answers without an end ---- */
 
-static const char *peer_of(const struct server_link *link)
-{
-	char *address = NULL;
-	ev_uint16_t port = 0;
-
-	evhttp_connection_get_peer(link->connection, &address, &port);
-	return address ? address : "";
-}
-
-static size_t kept_of(const struct server *server, const char *peer)
+static size_t kept_of(const struct server *server, const char *who)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < server->links.count; i++) {
 		const struct server_link *link = server->links.at[i];
 
-		count += link->state == LINK_IS_KEPT && strcmp(peer_of(link), peer) == 0;
+		count += link->state == LINK_IS_KEPT && strcmp(link->who, who) == 0;
 	}
 	return count;
 }
@@ -266,7 +338,7 @@ static struct server_link *last_of_crowd(const struct server *server)
 			continue;
 		}
 		all++;
-		of_link = kept_of(server, peer_of(link));
+		of_link = kept_of(server, link->who);
 		if (!found || of_link > of_found ||
 		    (of_link == of_found && link->since_ns < found->since_ns)) {
 			found = link;
@@ -285,6 +357,7 @@ static void give_way(struct server_link *link)
 	assert(link->state == LINK_IS_KEPT);
 	link->on_close(link->connection, link->user);
 	link->on_close = NULL;
+	link->request = NULL;
 	(void)evbuffer_add(last, link->last, strlen(link->last));
 	set_state(link, LINK_IS_ANSWERED);
 	evhttp_request_set_on_complete_cb(request, on_answered, link);
@@ -301,8 +374,8 @@ void server_keep(struct server *server, struct evhttp_request *request, const ch
 	assert(link->state == LINK_IS_ANSWERED && link != other);
 	if (other) {
 		repeat_say(&server->gave_way,
-			   "%s: %zu look: the oldest on %s has to give way to one on %s",
-			   server->config.name, server->most_kept, peer_of(other), peer_of(link));
+			   "%s: %zu look: the oldest of %s has to give way to one of %s",
+			   server->config.name, server->most_kept, other->who, link->who);
 		give_way(other);
 	}
 	evhttp_request_set_on_complete_cb(request, NULL, NULL);
@@ -325,6 +398,23 @@ void server_refuse(struct evhttp_request *request, int status, const char *why)
 	(void)evhttp_add_header(headers, "Cache-Control", "no-store");
 	evhttp_send_reply(request, status, NULL, body);
 	evbuffer_free(body);
+}
+
+void server_write_last(const struct server *server, struct evhttp_request *request)
+{
+	struct bufferevent *buffer =
+		evhttp_connection_get_bufferevent(evhttp_request_get_connection(request));
+	struct evbuffer *output = bufferevent_get_output(buffer);
+
+	(void)evbuffer_unfreeze(output, 1); /* the connection's own writer holds it */
+	if (server->config.access) {
+		access_write(buffer, output);
+	} else {
+		while (evbuffer_get_length(output) > 0 &&
+		       evbuffer_write(output, bufferevent_getfd(buffer)) > 0) {
+		}
+	}
+	(void)evbuffer_freeze(output, 1);
 }
 
 /* ---- the server ---- */
@@ -363,11 +453,13 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 			  struct err *err)
 {
 	struct address_sockets sockets;
+	bool has_users = config->access && access_has_users(config->access);
 	struct address address;
 	struct server *server;
 
 	if (address_parse(config->name, config->address, &address, err) < 0 ||
-	    address_listen(config->name, &address, false, &sockets, err) < 0) {
+	    address_listen(config->name, &address, !has_users && config->reach == SERVER_STAYS,
+			   &sockets, err) < 0) {
 		return NULL;
 	}
 	server = mem_alloc(sizeof(*server));
@@ -380,6 +472,18 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 	server->look = event_new(base, -1, 0, on_look, server);
 	server->timer = event_new(base, -1, 0, on_timer, server);
 	start_http(server, base, &sockets);
+	if (config->access) {
+		access_add_server(config->access, on_access, server);
+	}
+	if (!sockets.is_loopback && has_users && config->reach == SERVER_STAYS) {
+		access_need_users(config->access);
+	}
+	if (!sockets.is_loopback && !has_users) {
+		repeat_say(&(struct repeat){ 0 },
+			   "%s: whoever can connect to port %u can read it: --server-config has "
+			   "TLS and users",
+			   config->name, address.port);
+	}
 	return server;
 }
 
@@ -389,6 +493,9 @@ void server_free(struct server *server)
 		return;
 	}
 	look(server);
+	if (server->config.access) {
+		access_remove_server(server->config.access, server);
+	}
 	for (size_t i = 0; i < server->listener_count; i++) {
 		listener_free(server->listeners[i]);
 	}

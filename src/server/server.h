@@ -2,7 +2,8 @@
  * server: HTTP for those who look: the page and the metrics.
  *
  * A server that only programs of this host can reach answers those who ask for loopback, or for the
- * host as it was given (address.h).
+ * host as it was given (address.h).  With an access.h it speaks TLS, and where that has users, it
+ * answers none but these.
  *
  * What libevent does not bound is bounded here, for whoever connects may be anybody on the host:
  *
@@ -20,6 +21,8 @@
 
 #include "base/err.h"
 
+struct access;
+struct evbuffer;
 struct event_base;
 struct evhttp_connection;
 struct evhttp_request;
@@ -28,11 +31,19 @@ struct server;
 typedef void server_request_fn(struct evhttp_request *request, void *user);
 typedef void server_close_fn(struct evhttp_connection *connection, void *user);
 
+/* Where nobody has to say who he is, and others than this host can connect: */
+enum server_reach {
+	SERVER_STAYS,  /* it is refused */
+	SERVER_IS_OPEN /* it is served; once, a line says so */
+};
+
 struct server_config {
 	const char *name;    /* the option, for messages; it must outlive the server */
 	const char *address; /* [HOST]:PORT, see address.h */
 	server_request_fn *on_request;
 	void *user;
+	struct access *access; /* TLS and users; NULL: neither.  It must outlive the server */
+	enum server_reach reach;
 };
 
 /* Serves requests of GET and HEAD.  NULL with the reason. */
@@ -42,6 +53,9 @@ void server_free(struct server *server); /* closes all connections; NULL is fine
 
 /* Answers with @status and a line of text. */
 void server_refuse(struct evhttp_request *request, int status, const char *why);
+
+/* The loop is over: writes what the socket of a kept answer takes now. */
+void server_write_last(const struct server *server, struct evhttp_request *request);
 
 /* The answer to this request has no end: its connection stays as long as its owner wants, who is
  * told before it is freed, or gives way: then @last, a string that must outlive it, ends it. */

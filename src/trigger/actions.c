@@ -20,6 +20,7 @@
 #include "base/now.h"
 #include "base/probe.h"
 #include "output/sink.h"
+#include "settings/settings.h"
 
 extern char **environ;
 
@@ -350,22 +351,12 @@ struct trigger *actions_trigger(const struct actions *actions, size_t number)
 
 /* ---- files ---- */
 
+/* What is read of a file. */
 struct section {
-	char name[64];
+	struct actions *actions;
+	char name[SETTINGS_NAME_MAX + 1];
 	struct rule *rule; /* NULL: before its `when` */
 };
-
-static char *trim(char *text)
-{
-	size_t len;
-
-	text += strspn(text, " \t\r\n");
-	len = strlen(text);
-	while (len > 0 && strchr(" \t\r\n", text[len - 1])) {
-		text[--len] = '\0';
-	}
-	return text;
-}
 
 /* Checks that the section has all that it needs. */
 static int end_section(const struct section *section, struct err *err)
@@ -382,17 +373,19 @@ static int end_section(const struct section *section, struct err *err)
 	return 0;
 }
 
-static int take_setting(struct actions *actions, struct section *section, char *line,
+static int take_setting(void *user, const char *name, const char *key, const char *value,
 			struct err *err)
 {
-	char *equals = strchr(line, '='), *key, *value;
+	struct section *section = user;
+	struct actions *actions = section->actions;
 
-	if (!equals) {
-		return err_raise(err, -EINVAL, "expected [NAME], when = EXPR or do = ACTION");
+	if (!key) {
+		int r = end_section(section, err);
+
+		section->rule = NULL;
+		(void)snprintf(section->name, sizeof(section->name), "%s", name ? name : "");
+		return r;
 	}
-	*equals = '\0';
-	key = trim(line);
-	value = trim(equals + 1);
 	if (!section->name[0]) {
 		return err_raise(err, -EINVAL, "expected [NAME] before this");
 	}
@@ -408,52 +401,18 @@ static int take_setting(struct actions *actions, struct section *section, char *
 	return err_raise(err, -EINVAL, "\"%.20s\": expected one `when`, and `do` after it", key);
 }
 
-static int take_line(struct actions *actions, struct section *section, char *line, struct err *err)
-{
-	size_t len = strlen(line);
-	int r;
-
-	if (!line[0] || line[0] == '#') {
-		return 0;
-	}
-	if (line[0] != '[') {
-		return take_setting(actions, section, line, err);
-	}
-	r = end_section(section, err);
-	if (r < 0) {
-		return r;
-	}
-	if (line[len - 1] != ']' || len < 3 || len - 2 >= sizeof(section->name)) {
-		return err_raise(err, -EINVAL, "expected [NAME], with at most 63 characters");
-	}
-	*section = (struct section){ 0 };
-	memcpy(section->name, line + 1, len - 2);
-	return 0;
-}
-
 int actions_add_file(struct actions *actions, const char *path, struct err *err)
 {
+	struct section section = { .actions = actions };
 	FILE *file = fopen(path, "re");
-	struct section section = { 0 };
-	char *line = NULL;
-	size_t size = 0, number = 0;
-	struct err why;
-	int r = 0;
+	int r;
 
 	if (!file) {
 		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
 	}
-	while (r == 0 && getline(&line, &size, file) >= 0) {
-		number++;
-		r = take_line(actions, &section, trim(line), &why);
-	}
-	r = r == 0 ? end_section(&section, &why) : r;
-	free(line);
+	r = settings_read(file, path, take_setting, &section, err);
 	(void)fclose(file);
-	if (r < 0) {
-		return err_raise(err, r, "%s: line %zu: %s", path, number, why.text);
-	}
-	return 0;
+	return r;
 }
 
 /* ---- commands ---- */

@@ -100,7 +100,7 @@ def test_viewers(t):
             with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
                 stream.read()  # it ends
     assert 'Sanitizer' not in live.said(), live.said()
-    assert live.said().count('--web: 32 look: the oldest on 127.0.0.1 has to give way to one on 127.0.0.1') == 1, live.said()
+    assert live.said().count('--web: 32 look: the oldest of 127.0.0.1 has to give way to one of 127.0.0.1') == 1, live.said()
 
 
 def test_last(t):
@@ -152,7 +152,7 @@ def test_requests(t):
         assert b' 200 ' not in raw(port, bad), bad[:40]
     assert get(port, '/')[0] == 200
     live.finish(signal.SIGTERM)
-    for address, why in (('x', 'is not [HOST]:PORT'), ('8.8.8.8:80', 'cannot listen')):
+    for address, why in (('x', 'is not [HOST]:PORT'), ('8.8.8.8:80', 'others than this host can connect'), ('nohost.invalid:1', 'cannot listen on nohost.invalid port 1: ')):
         wrong = t.live('--web', address, 'net://localhost:1')
         assert peer.ended(wrong.process) != 0 and why in wrong.said(), wrong.said()
 

@@ -4,22 +4,18 @@
 #include "store/clickhouse/curl-library.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
+#include "base/process/library.h"
 #include "base/vec.h"
 
 /* One interface, whatever library it uses for TLS.  Debian 12 has both. */
 static const char *const files[] = { "libcurl-gnutls.so.4", "libcurl.so.4" };
 
-static const struct {
-	const char *name;
-	size_t at; /* in the table */
-} functions[] = {
+static const struct library_function functions[] = {
 #define X(name) { "curl_" #name, offsetof(struct curl_library, name) },
 	CURL_FUNCTIONS(X)
 #undef X
@@ -29,26 +25,10 @@ static struct curl_library library;
 static bool is_loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool find_all(void *file)
-{
-	for (size_t i = 0; i < ARRAY_COUNT(functions); i++) {
-		void *found = dlsym(file, functions[i].name);
-
-		if (!found) {
-			return false;
-		}
-		memcpy((char *)&library + functions[i].at, &found, sizeof(found));
-	}
-	return true;
-}
-
-/* It stays as long as the process: threads of it may run. */
 static void load(void)
 {
 	for (size_t i = 0; i < ARRAY_COUNT(files) && !is_loaded; i++) {
-		void *file = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-
-		is_loaded = file && find_all(file);
+		is_loaded = library_load(files[i], functions, ARRAY_COUNT(functions), &library);
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * server: lines that are said once a minute, where servers listen, and whom they answer.
+ * server: lines that are said once a minute, where servers listen, whom they answer.
  */
 #include <errno.h>
 #include <event2/event.h>
@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "server/address.h"
 #include "server/repeat.h"
+#include "server/users.h"
 #include "suites.h"
 
 static char said[4][200];
@@ -206,6 +207,49 @@ START_TEST(knows_who_is_asked_for)
 }
 END_TEST
 
+#define TAIL "$F5Jx5fExrKuPp53xLKQ..1$PmNgGTLMFjJn.URBv11CpTEm5RwlKtPjRtztKe6.b33"
+
+static const struct {
+	const char *name, *hash;
+	bool is_taken;
+} listed[] = {
+	{ "a", "$y$j9T" TAIL, true },
+	{ "a", "$y$jAT" TAIL, true },     /* 32 MiB */
+	{ "a", "$y$jBT" TAIL, false },    /* 64 */
+	{ "a", "$y$jFT" TAIL, false },    /* 1 GiB */
+	{ "a", "$y$jzz" TAIL, false },    /* overflows */
+	{ "a", "$y$j" TAIL, false },      /* neither */
+	{ "a", "$y$j9T/.." TAIL, false }, /* more passes */
+	{ "a", "$y$", false },
+	{ "a", "$6$salt$x", true },
+	{ "a", "$6$rounds=500000$salt$x", true },
+	{ "a", "$6$rounds=500001$salt$x", false },
+	{ "a", "$6$rounds=9999999999$salt$x", false },
+	{ "a", "$6$rounds=-1$salt$x", false },
+	{ "a", "$6$rounds=$salt$x", false },
+	{ "a", "$1$salt$x", false },
+	{ "a", "abJnggxhB/yWI", false },
+	{ "a", "secret", false },
+	{ "a", "", false },
+	{ "", "$6$salt$x", false },
+	{ "a:b", "$6$salt$x", false },
+	{ "b", "$6$salt$x", false }, /* it is there */
+};
+
+START_TEST(knows_a_hash)
+{
+	struct users_list *list = users_list_new();
+	struct err err;
+
+	ck_assert_int_eq(users_list_add(list, "b", "$6$salt$x", &err), 0);
+	ck_assert_msg((users_list_add(list, listed[_i].name, listed[_i].hash, &err) == 0) ==
+			      listed[_i].is_taken,
+		      "%s = %s", listed[_i].name, listed[_i].hash);
+	ck_assert_uint_eq(users_list_count(list), 1 + (size_t)listed[_i].is_taken);
+	users_list_free(list);
+}
+END_TEST
+
 Suite *suite_server(void)
 {
 	Suite *suite = suite_create("server");
@@ -218,6 +262,7 @@ Suite *suite_server(void)
 	tcase_add_loop_test(tcase, listens, 0, ARRAY_COUNT(heard));
 	tcase_add_test(tcase, both_loopbacks);
 	tcase_add_loop_test(tcase, knows_who_is_asked_for, 0, ARRAY_COUNT(hosts));
+	tcase_add_loop_test(tcase, knows_a_hash, 0, ARRAY_COUNT(listed));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

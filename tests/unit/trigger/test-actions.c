@@ -207,7 +207,7 @@ static const struct {
 	{ "[a]\nwhen = cpu.bus > 1%\n", "line 2: trigger \"cpu.bus > 1%\": column 5" },
 	{ "[]\n", "line 1: expected [NAME]" },
 	{ "[a\n", "line 1: expected [NAME]" },
-	{ "[a]\nnonsense\n", "line 2: expected [NAME], when" },
+	{ "[a]\nnonsense\n", "line 2: expected [NAME] or KEY = VALUE" },
 };
 
 START_TEST(reads_files)
