@@ -109,6 +109,7 @@ class Noting(sequential.Sequential):
         state = number(text, 'prev_state')
         elsewhere = prev and any(current == prev.tid for c, current in self.reference.current.items() if c != cpu)
         book = self.book(ns, next_)
+        self.contexts.switch(cpu, text)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
         if prev and not elsewhere and self.sched.stops(state):
@@ -117,6 +118,7 @@ class Noting(sequential.Sequential):
 
     def event(self, ns, name, cpu, text, thread):
         book = self.book(ns, thread)
+        self.contexts.event(name, cpu, text)
         woken = self.reference.thread(number(text, 'tid')) if name in WAKES and number(text, 'tid') else None
         self.sched.event(ns, name, cpu, text, self.book(ns, woken))
         self.syscalls.event(ns, name, thread, text, book)
