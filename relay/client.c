@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/account.h"
 #include "base/limits.h"
 
 /* In a row: a second, if polls are as far apart as can be. */
@@ -35,13 +36,27 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	return client;
 }
 
+/* The packet so far, which is not on its way any more. */
+static uint8_t *take_bytes(struct client *client, struct client_stream *stream)
+{
+	uint8_t *bytes = stream->bytes;
+
+	if (bytes) {
+		assert(client->fetching > 0);
+		client->fetching--;
+		account_give(client->config.account, ACCOUNT_FETCHES, stream->len);
+		stream->bytes = NULL;
+	}
+	return bytes;
+}
+
 void client_free(struct client *client)
 {
 	if (!client) {
 		return;
 	}
 	for (size_t i = 0; i < client->streams.count; i++) {
-		free(client->streams.at[i]->bytes);
+		free(take_bytes(client, client->streams.at[i]));
 		free(client->streams.at[i]);
 	}
 	vec_fini(&client->streams);
@@ -227,6 +242,7 @@ static void fetch(struct client *client, struct client_stream *stream)
 		abort();
 	}
 	client->fetching++;
+	account_take(client->config.account, ACCOUNT_FETCHES, stream->len);
 	ask_piece(client, stream);
 	if (!stream->is_look && stream->len <= RELAY_PIECE_BYTES &&
 	    client->config.events->may_fetch(client->config.user, stream->user)) {
@@ -404,9 +420,7 @@ static void end_look(struct client *client, struct client_stream *stream)
 	assert(!stream->index_asked);
 	client->config.events->on_look(client->config.user, stream->user, &stream->index,
 				       stream->bytes, stream->len);
-	free(stream->bytes);
-	stream->bytes = NULL;
-	client->fetching--;
+	free(take_bytes(client, stream));
 	stream->has_looked = true;
 	hold(client, stream);
 }
@@ -431,15 +445,13 @@ static void on_packet(struct client *client, const struct viewer_reply *reply, u
 			end_look(client, stream);
 			return;
 		}
-		events->on_packet(client->config.user, stream->user, &stream->index, stream->bytes,
-				  stream->len);
+		events->on_packet(client->config.user, stream->user, &stream->index,
+				  take_bytes(client, stream), stream->len);
 	} else {
-		free(stream->bytes);
+		free(take_bytes(client, stream));
 		events->on_packet_lost(client->config.user, stream->user, &stream->index,
 				       "the relay no longer has it (overwritten or cleared)");
 	}
-	stream->bytes = NULL;
-	client->fetching--;
 	stream->state = stream->index_asked ? STREAM_ASKED : STREAM_IDLE;
 	stream->due = now;
 	if (stream->state == STREAM_IDLE) {

@@ -48,6 +48,7 @@
 #include "base/mem.h"
 #include "relay/viewer.h"
 
+struct account;
 struct client;
 
 enum client_end {
@@ -110,7 +111,8 @@ struct client_config {
 	uint64_t session_id;
 	uint32_t seek; /* VIEWER_SEEK_... */
 	uint32_t live_timer_us;
-	bool gives_streams_up; /* attaching again has not helped: see client_stream_failed() */
+	struct account *account; /* of packets on their way; NULL: nobody counts */
+	bool gives_streams_up;   /* attaching again has not helped: see client_stream_failed() */
 	uint64_t phase_ns; /* a time of our clock at which the wall clock shows a whole second */
 	const struct client_events *events;
 	void *user;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/probe.h"
@@ -22,9 +23,7 @@
 #include "live/session/session-state.h"
 #include "relay/client.h"
 
-#define WAITING_SAID_NS     (UINT64_C(1000000000) * 5)
-#define WAITING_GIVEN_UP_NS (UINT64_C(1000000000) * 10)
-#define FILLING_NS          (UINT64_C(1000000000) / 20) /* a chunk is handed on after this */
+#define FILLING_NS (UINT64_C(1000000000) / 20) /* a chunk is handed on after this */
 
 /* ---- packets ---- */
 
@@ -154,8 +153,7 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 	}
 }
 
-/* Whether packets can be decoded now. */
-static bool is_ready(const struct live_trace *trace)
+bool session_is_ready(const struct live_trace *trace)
 {
 	assert(!trace->is_current || trace->has_plan || trace->has_failed);
 	return trace->is_current && trace->has_plan && !trace->has_failed;
@@ -174,12 +172,13 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	} else if (trace->has_failed) {
 		trace->dropped++;
 		free(bytes);
-	} else if (is_ready(trace)) {
+	} else if (session_is_ready(trace)) {
 		push_packet(stream, bytes, len, index);
 	} else {
 		*vec_push(&trace->waiting) = (struct session_waiting){
 			.stream = stream, .bytes = bytes, .len = len, .index = *index
 		};
+		account_take(session_memory(trace->session), ACCOUNT_WAITING, len);
 	}
 }
 
@@ -198,7 +197,7 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 		session->account.unfetched_packets++;
 	} else if (stream->trace->has_failed) {
 		stream->trace->dropped++;
-	} else if (is_ready(stream->trace)) {
+	} else if (session_is_ready(stream->trace)) {
 		lose_packets(stream, 1, why);
 	} else {
 		*vec_push(&stream->trace->waiting) =
@@ -213,13 +212,14 @@ static void push_waiting(struct live_trace *trace)
 {
 	struct session *session = trace->session;
 
-	assert(is_ready(trace));
+	assert(session_is_ready(trace));
 	for (size_t i = 0; i < trace->waiting.count; i++) {
 		const struct session_waiting *waiting = &trace->waiting.at[i];
 
 		if (waiting->lost) {
 			lose_packets(waiting->stream, waiting->packets, waiting->lost);
 		} else {
+			account_give(session_memory(session), ACCOUNT_WAITING, waiting->len);
 			push_packet(waiting->stream, waiting->bytes, waiting->len, &waiting->index);
 		}
 	}
@@ -293,59 +293,6 @@ bool session_ends_packet(void *user, uint64_t trace_id)
 	return trace->trace && !trace->has_failed && trace_metadata_ends_packet(trace->trace);
 }
 
-/* Of the packets that wait, only their number is kept. */
-static void give_waiting_up(struct live_trace *trace)
-{
-	struct session *session = trace->session;
-	VEC(struct session_waiting) lost = { 0 };
-
-	for (size_t i = 0; i < session->streams.count; i++) {
-		struct session_waiting one = { .stream = session->streams.at[i],
-					       .lost = "their metadata did not come" };
-
-		for (size_t k = 0; k < trace->waiting.count; k++) {
-			const struct session_waiting *waiting = &trace->waiting.at[k];
-
-			if (waiting->stream == one.stream) {
-				one.packets += waiting->lost ? waiting->packets : 1;
-			}
-		}
-		if (one.packets > 0) {
-			*vec_push(&lost) = one;
-		}
-	}
-	session_trace_drop_waiting(trace, NULL);
-	vec_append(&trace->waiting, lost.at, lost.count);
-	vec_fini(&lost);
-}
-
-void session_check_waiting(struct session *session)
-{
-	uint64_t now = now_monotonic_ns();
-
-	for (size_t i = 0; i < session->traces.count; i++) {
-		struct live_trace *trace = session->traces.at[i];
-
-		if (trace->waiting.count == 0) {
-			trace->waits_since = 0;
-			continue;
-		}
-		trace->waits_since = trace->waits_since ? trace->waits_since : now;
-		if (!trace->said_waiting && now - trace->waits_since > WAITING_SAID_NS) {
-			trace->said_waiting = true;
-			session_say(session, 0, "packets of %s wait: %s",
-				    trace->identity.path ? trace->identity.path : "a trace",
-				    trace->has_plan ? "their metadata is incomplete"
-						    : "they have no metadata yet");
-		}
-		if (trace->waiting.count >= WAITING_PACKETS_MAX &&
-		    now - trace->waits_since > WAITING_GIVEN_UP_NS) {
-			give_waiting_up(trace);
-			trace->waits_since = 0;
-		}
-	}
-}
-
 /* ---- streams ---- */
 
 /* A stream that has ended is announced once more: all its packets may come again. */
@@ -409,7 +356,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles)
 	if (!stream_flush(stream->stream) && !(has_beacon && cycles > stream->beacon)) {
 		return;
 	}
-	if (has_beacon && cycles > stream->beacon && is_ready(stream->trace)) {
+	if (has_beacon && cycles > stream->beacon && session_is_ready(stream->trace)) {
 		session_hear(stream);
 		stream->beacon = cycles;
 		stream_known(stream->stream, cycles);
@@ -423,7 +370,7 @@ void session_on_stream_end(void *user, void *arg)
 
 	session_say(user, 1, "stream %s ended", stream->name);
 	stream->is_ended = stream->trace->session->has_ended_streams = true;
-	if (is_ready(stream->trace)) {
+	if (session_is_ready(stream->trace)) {
 		stream_end(stream->stream);
 	}
 }
@@ -450,23 +397,4 @@ void session_on_new_streams_broken(void *user, uint32_t status)
 		    "streams that appear later are missing: the relay answers each request for new "
 		    "ones with status %" PRIu32,
 		    status);
-}
-
-/*
- * Back-pressure: without room in the engine only the stream that holds back all others may go on,
- * and only when no worker is about to make room.
- */
-bool session_may_fetch(void *user, void *arg)
-{
-	struct session *session = user;
-	struct live_stream *stream = arg;
-	struct engine *engine = session->owner.engine;
-
-	if (engine_has_room(engine)) {
-		return stream->trace->waiting.count < WAITING_PACKETS_MAX;
-	}
-	session->has_starved = true;
-	probe_back_pressure(engine_in_flight(engine));
-	return engine_in_flight(engine) == 0 && stream->stream &&
-	       stream_until(stream->stream) <= trace_watermark(stream->trace->trace);
 }

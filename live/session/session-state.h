@@ -1,10 +1,12 @@
 /*
  * session-state: shared by the parts of a session: session.c (connection and states),
- * session-feed.c (from the relay to the engine), session-walk.c (packets that are not fetched),
+ * session-feed.c (from the relay to the engine), session-room.c (what there is memory for),
+ * session-walk.c (packets that are not fetched),
  * session-recall.c (packets that are fetched once more) and session-trace.c (traces).
  */
 #pragma once
 
+#include "base/account.h"
 #include "ctf/clock.h"
 #include "engine/contract/beside.h"
 #include "engine/stream.h"
@@ -120,6 +122,14 @@ void session_on_new_streams_broken(void *user, uint32_t status);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
 void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);
+/* Whether packets can be decoded now. */
+bool session_is_ready(const struct live_trace *trace);
+
+/* ---- session-room.c ---- */
+
+struct account *session_memory(const struct session *session);
+/* What becomes of the packet of an index, which is to be fetched.  CLIENT_PASS: it is lost. */
+enum client_wish session_admit(struct live_stream *stream, const struct viewer_index *index);
 /* Reports packets that wait for their metadata for long; gives some up where memory is short. */
 void session_check_waiting(struct session *session);
 bool session_may_fetch(void *user, void *arg);

@@ -73,6 +73,7 @@ void session_trace_drop_waiting(struct live_trace *trace, const struct live_stre
 		if (stream && waiting->stream != stream) {
 			trace->waiting.at[left++] = *waiting;
 		} else {
+			account_give(session_memory(trace->session), ACCOUNT_WAITING, waiting->len);
 			free(waiting->bytes);
 		}
 	}

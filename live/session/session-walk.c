@@ -97,11 +97,12 @@ enum client_wish session_wants_packet(void *user, void *arg, const struct viewer
 			stream->seq_num += stream->seq_num != UINT64_MAX;
 			session_hear(stream);
 			stream->trace->session->account.passed_packets++;
-			return session_recall_wants(stream, index) ? CLIENT_FETCH : CLIENT_PASS;
+			return session_recall_wants(stream, index) ? session_admit(stream, index)
+								   : CLIENT_PASS;
 		}
 		stream->walk = WALK_OVER;
 	}
-	return wish;
+	return wish == CLIENT_FETCH ? session_admit(stream, index) : wish;
 }
 
 /* The stream may have to show its identity yet, and its trace may not be known: then the relay's

@@ -450,6 +450,7 @@ void session_connect(struct session *session, const struct viewer_session *liste
 				? VIEWER_SEEK_BEGINNING
 				: VIEWER_SEEK_LAST,
 		.live_timer_us = listed->live_timer_us,
+		.account = session_memory(session),
 		.gives_streams_up = session->stream_failures >= STREAM_FAILURES_MAX,
 		.phase_ns = phase_of_wall(),
 		.events = &client_events,

@@ -113,6 +113,7 @@ struct live_trace {
 	uint64_t since;       /* ns: where its first packet begins; 0: none was fed */
 	uint64_t waits_since; /* monotonic ns: since when, without new metadata */
 	bool said_waiting;    /* that they do was reported */
+	bool said_given_up;   /* that they are lost was reported */
 	uint64_t dropped;     /* packets lost because the metadata cannot be read */
 	uint64_t
 		unfetched; /* packets gone with the connection, of a trace that was not known yet */

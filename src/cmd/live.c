@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/now.h"
 #include "base/process/service.h"
 #include "baseline/baseline.h"
@@ -242,6 +243,7 @@ static int check_listen(const char *option, const char *address, struct err *err
 int live_follow(const struct options *options, const char **args, const struct live_screen *screen)
 {
 	struct loop_config config = { 0 };
+	struct account account;
 	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
 	struct url *urls = NULL;
@@ -258,6 +260,8 @@ int live_follow(const struct options *options, const char **args, const struct l
 	} else {
 		config.urls = urls;
 		run_fill_loop(options, &config);
+		account_init(&account, options->max_memory, 0, true);
+		config.engine.account = &account;
 		config.check_names = run_check_live_names;
 		config.names_user = &names;
 		names.actions = config.actions;

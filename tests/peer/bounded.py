@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""bounded: `sillage live` and relays that send more than there is memory for (scripted_relay.py).
+
+Each case is a relay that makes something grow, and is judged by one bound and one law:
+
+    memory      the most that the process had (VmHWM) is at most --max-memory and the constant of
+                the manual (sillage(1), --max-memory)
+    packets     those whose index the viewer was given = analysed + lost + left unread at the end
+    the end     a run that waits for more is asked to end once the relay is asked for nothing
+
+usage: bounded.py SILLAGE DATA [--only PATTERN] [--long] [-v]
+"""
+import argparse
+import fnmatch
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import scripted_relay as relays  # noqa: E402
+from scripted_relay import INDEX, PACKET, Packet, Relay, Session, Stream, Trace  # noqa: E402
+
+MIB = 1 << 20
+MOST = 64  # MiB, --max-memory
+QUIET_S = 2.5
+CASE_S = 120
+
+
+# ---- what is served ----
+
+class Zeros:
+    """Bytes with zeros behind them, which take no memory before they are sent."""
+
+    def __init__(self, data, size):
+        self.data, self.size = data, size
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, part):
+        begin, end, _ = part.indices(self.size)
+        data = self.data[begin:end]
+        return ZerosPart(data, end - begin)
+
+
+class ZerosPart(Zeros):
+    def __getitem__(self, part):
+        begin, end, _ = part.indices(self.size)
+        data = self.data[begin:end]
+        return data + bytes(end - begin - len(data))
+
+
+def made(like, name, count, size):
+    """A stream of packets of @size bytes that begin as @like does."""
+    stream = Stream.__new__(Stream)
+    stream.name, stream.packets = name, []
+    span = like.end - like.begin
+    for number in range(count):
+        head = bytearray(like.data)
+        begin, end = like.begin + number * span, like.end + number * span
+        struct.pack_into('<6Q', head, 32, begin, end, size * 8, size * 8, number, 0)
+        entry = (number * size, size * 8, size * 8, begin, end, 0, like.stream_class, like.instance, number)
+        stream.packets.append(Packet(stream, number, entry, Zeros(bytes(head), size)))
+    return stream
+
+
+def trace_of(like, streams, path='kernel', metadata=None):
+    trace = Trace.__new__(Trace)
+    trace.path, trace.streams = path, streams
+    trace.metadata = like.metadata if metadata is None else metadata
+    return trace
+
+
+def text_of(metadata):
+    """Without the headers of its packets."""
+    text = b''
+    while metadata[:4] == struct.pack('<I', 0x75D11D57):
+        content, size = struct.unpack('<II', metadata[24:32])
+        text += metadata[37:content // 8]
+        metadata = metadata[size // 8:]
+    return text + metadata
+
+
+# ---- cases ----
+
+class Case:
+    def __init__(self, name, sessions, says=None, rules=list, most=MOST, is_long=False, options=(), check=None,
+                 asks=(INDEX, PACKET), **relay_options):
+        self.name, self.sessions, self.says, self.rules, self.most = name, sessions, says, rules, most
+        self.is_long, self.options, self.check, self.asks = is_long, list(options), check, asks
+        self.relay_options = relay_options
+
+
+def without_metadata(like, traces):
+    """4 MiB each, of which a gigabyte and more could wait."""
+    streams = [made(like.packets()[0], 'channel0_%d' % k, 300 // traces, 4 * MIB) for k in range(traces)]
+    session = Session('s', [trace_of(like, [stream], 'kernel%d' % k) for k, stream in enumerate(streams)])
+    session.metadata_at = {number: 0 for number, _, stream in session.ids() if stream is None}
+    return [session]
+
+
+def big(like, size, count):
+    return [Session('s', [trace_of(like, [made(like.packets()[0], 'channel0_%d' % k, count, size) for k in range(8)])])]
+
+
+def cases(like):
+    for count in (1, 4):
+        yield Case('no-metadata-%d' % count, lambda count=count: without_metadata(like, count),
+                   says='there was no metadata for them')
+    # What has waited for ten seconds makes room for others.
+    yield Case('no-metadata-given-up', lambda: without_metadata(like, 2), says='are lost: no more of them can wait',
+               asks=(), is_long=True, check=lambda run: len(run.relay.delivered) > 16)
+    yield Case('packets-of-15M', lambda: big(like, 15 * MIB, 6))
+    yield Case('packets-of-256M', lambda: big(like, 256 * MIB, 1), says='larger than a quarter of --max-memory')
+
+
+# ---- a run ----
+
+class Wrong(Exception):
+    pass
+
+
+def constant_of_manual(root):
+    """MiB."""
+    with open(os.path.join(root, 'doc', 'sillage.1.scd')) as file:
+        text = ' '.join(file.read().split())
+    return int(re.search(r'a constant of (\d+) MiB', text).group(1))
+
+
+class Run:
+    def __init__(self, sillage, case, folder, constant):
+        self.sillage, self.case, self.folder = sillage, case, folder
+        self.bound = (case.most + constant) * MIB
+        self.peak = 0
+        self.relay = Relay(case.sessions(), case.rules(), **case.relay_options)
+        self.said, self.lines = '', []
+
+    def go(self):
+        try:
+            self.live()
+            self.judge()
+        finally:
+            self.relay.close()
+
+    def look(self, process):
+        try:
+            with open('/proc/%d/status' % process.pid) as file:
+                found = re.search(r'VmHWM:\s+(\d+) kB', file.read())
+        except OSError:
+            return
+        self.peak = max(self.peak, int(found.group(1)) << 10 if found else 0)
+        self.expect(self.peak <= self.bound, 'it had %d MiB, %d are allowed' % (self.peak // MIB, self.bound // MIB))
+
+    def is_quiet(self):
+        at = max((at for at, _, command, _ in self.relay.log[-10000:] if command in self.case.asks), default=None)
+        return at is not None and time.monotonic() - at > QUIET_S
+
+    def live(self):
+        words = [self.sillage, 'live', '-f', 'json', '--from', 'beginning', '-a', 'count,lost', '-j', '1', '--retry', '3s',
+                 '--max-memory', '%dM' % self.case.most, *self.case.options, 'net://127.0.0.1:%d' % self.relay.port]
+        paths = [os.path.join(self.folder, name) for name in ('out', 'err')]
+        begin, is_asked = time.monotonic(), False
+        with open(paths[0], 'wb') as out, open(paths[1], 'wb') as err:
+            process = subprocess.Popen(words, stdout=out, stderr=err)
+        try:
+            while process.poll() is None:
+                self.look(process)
+                time.sleep(0.02)
+                if not is_asked and (self.is_quiet() or self.case.check and self.case.check(self)):
+                    self.look(process)
+                    is_asked = True
+                    process.send_signal(signal.SIGTERM)
+                self.expect(time.monotonic() - begin < CASE_S, 'it does not end')
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            with open(paths[1], errors='replace') as err:
+                self.said = err.read()
+        with open(paths[0]) as out:
+            self.lines = [json.loads(line) for line in out]
+        self.status = process.returncode
+
+    def expect(self, fine, what):
+        if not fine:
+            raise Wrong('%s\n%s' % (what, self.said[-2000:]))
+
+    def judge(self):
+        for word in ('Sanitizer', 'runtime error:', 'Assertion', 'assertion'):
+            self.expect(word not in self.said, word)
+        self.expect(self.status == 0, 'exit status %d' % self.status)
+        self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
+        end = self.lines[-1]
+        given = len(self.relay.announced)
+        self.expect(given == end['packets'] + end['lost_packets'] + end['unfetched_packets'],
+                    '%d packets were announced, and the last line is %s' % (given, end))
+        self.expect(self.case.says is None or re.search(self.case.says, self.said), 'it does not say "%s"' % self.case.says)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sillage')
+    parser.add_argument('data')
+    parser.add_argument('--only', default='*')
+    parser.add_argument('--long', action='store_true')
+    parser.add_argument('--constant', type=int, help='in MiB, instead of that of the manual')
+    parser.add_argument('-v', '--verbose', action='store_true')
+    args = parser.parse_args()
+    constant = args.constant or constant_of_manual(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
+    like = Trace(os.path.join(args.data, 'small-packets', 'kernel'))
+    wrong = 0
+    for case in cases(like):
+        if not fnmatch.fnmatch(case.name, args.only) or case.is_long and not args.long:
+            continue
+        begin = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix='sillage-bounded-') as folder:
+            run = Run(args.sillage, case, folder, constant)
+            try:
+                run.go()
+                print('ok %s: %d MiB, %d packets (%.1f s)' % (case.name, run.peak // MIB, len(run.relay.announced),
+                                                              time.monotonic() - begin))
+            except Wrong as why:
+                wrong += 1
+                print('not ok %s: %s' % (case.name, why))
+            if args.verbose:
+                print(run.said)
+            sys.stdout.flush()
+    return 1 if wrong else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
