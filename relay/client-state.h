@@ -1,6 +1,6 @@
 /*
- * client-state: shared by the parts of the client: client.c (requests and replies) and
- * client-poll.c (when the next request is due, also after errors).
+ * client-state: shared by the parts of the client: client.c (requests and replies), client-fetch.c
+ * (packets) and client-poll.c (when the next request is due, also after errors).
  */
 #pragma once
 
@@ -82,6 +82,22 @@ struct client {
 	QUEUE(struct client_stream) held;
 	size_t needed; /* traces that are NEEDED */
 };
+
+/* ---- client.c ---- */
+
+/* NULL: none has this id. */
+struct client_stream *client_stream_of(const struct client *client, uint64_t id);
+void client_ask_index(struct client *client, struct client_stream *stream);
+
+/* ---- client-fetch.c ---- */
+
+/* The index of its next packet is here: does what the owner wants of it, at once or later. */
+void client_hold(struct client *client, struct client_stream *stream);
+/* The same for all for which it was not possible before. */
+void client_take_held(struct client *client);
+void client_on_packet(struct client *client, const struct viewer_reply *reply, uint64_t now);
+/* The packet so far, which is not on its way any more. */
+uint8_t *client_take_bytes(struct client *client, struct client_stream *stream);
 
 /* ---- client-poll.c ---- */
 

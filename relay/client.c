@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "base/account.h"
 #include "base/limits.h"
 
 /* In a row: a second, if polls are as far apart as can be. */
@@ -36,27 +35,13 @@ struct client *client_new(const struct client_config *config, struct viewer *vie
 	return client;
 }
 
-/* The packet so far, which is not on its way any more. */
-static uint8_t *take_bytes(struct client *client, struct client_stream *stream)
-{
-	uint8_t *bytes = stream->bytes;
-
-	if (bytes) {
-		assert(client->fetching > 0);
-		client->fetching--;
-		account_give(client->config.account, ACCOUNT_FETCHES, stream->len);
-		stream->bytes = NULL;
-	}
-	return bytes;
-}
-
 void client_free(struct client *client)
 {
 	if (!client) {
 		return;
 	}
 	for (size_t i = 0; i < client->streams.count; i++) {
-		free(take_bytes(client, client->streams.at[i]));
+		free(client_take_bytes(client, client->streams.at[i]));
 		free(client->streams.at[i]);
 	}
 	vec_fini(&client->streams);
@@ -100,7 +85,7 @@ void client_abandon(struct client *client)
 
 /* ---- streams and traces ---- */
 
-static struct client_stream *find_stream(const struct client *client, uint64_t id)
+struct client_stream *client_stream_of(const struct client *client, uint64_t id)
 {
 	struct client_stream **at = client_streams_get(&client->by_id, id);
 
@@ -184,7 +169,7 @@ static void end_stream(struct client *client, struct client_stream *stream)
 
 /* ---- requests ---- */
 
-static void ask_index(struct client *client, struct client_stream *stream)
+void client_ask_index(struct client *client, struct client_stream *stream)
 {
 	assert(!stream->index_asked);
 	assert(stream->state == STREAM_IDLE || stream->state == STREAM_FETCHING);
@@ -211,96 +196,6 @@ static void ask_new_streams(struct client *client, uint64_t now)
 		client->new_streams_due = now + (client->streams.count == 0  ? client->poll_ns
 						 : client->live_streams == 0 ? STREAMS_NS
 									     : 2 * STREAMS_NS);
-	}
-}
-
-static void ask_piece(struct client *client, struct client_stream *stream)
-{
-	uint64_t left = stream->len - stream->done;
-	uint32_t piece = left < RELAY_PIECE_BYTES ? (uint32_t)left : RELAY_PIECE_BYTES;
-
-	assert(stream->state == STREAM_FETCHING);
-	assert(stream->done < stream->len);
-	viewer_get_packet(client->viewer, stream->id, stream->index.offset + stream->done,
-			  stream->bytes + stream->done, piece, stream->id);
-}
-
-/* Fetches the packet whose index is held; if it has one piece, also requests the next index. */
-static void fetch(struct client *client, struct client_stream *stream)
-{
-	assert(stream->state == STREAM_HELD);
-	assert(client->fetching < RELAY_IN_FLIGHT_MAX);
-	stream->state = STREAM_FETCHING;
-	stream->len = (stream->index.content_bits + 7) / 8;
-	if (stream->is_look && stream->len > PACKET_HEAD_BYTES) {
-		stream->len = PACKET_HEAD_BYTES;
-	}
-	stream->done = 0;
-	assert(stream->len <= PACKET_BYTES_MAX); /* check_index() refused larger ones */
-	stream->bytes = malloc(stream->len);     /* not zeroed: pages are taken as bytes arrive */
-	if (!stream->bytes) {
-		abort();
-	}
-	client->fetching++;
-	account_take(client->config.account, ACCOUNT_FETCHES, stream->len);
-	ask_piece(client, stream);
-	if (!stream->is_look && stream->len <= RELAY_PIECE_BYTES &&
-	    client->config.events->may_fetch(client->config.user, stream->user)) {
-		ask_index(client, stream);
-	}
-}
-
-/* Does what the owner wants of the packet whose index is held; false: that is not possible now. */
-static bool take_held(struct client *client, struct client_stream *stream)
-{
-	const struct client_events *events = client->config.events;
-	enum client_wish wish = CLIENT_FETCH;
-
-	assert(stream->state == STREAM_HELD);
-	if (client->fetching == RELAY_IN_FLIGHT_MAX) {
-		return false;
-	}
-	if (events->wants_packet) {
-		wish = events->wants_packet(client->config.user, stream->user, &stream->index);
-	}
-	if (wish == CLIENT_PASS) {
-		stream->state = STREAM_IDLE;
-		stream->due = 0; /* the next tick requests the next index */
-		client_poll(client, stream);
-	} else if (wish != CLIENT_WAIT) {
-		stream->is_look = wish == CLIENT_LOOK && !stream->has_looked;
-		fetch(client, stream);
-	}
-	return wish != CLIENT_WAIT;
-}
-
-static void hold(struct client *client, struct client_stream *stream)
-{
-	stream->state = STREAM_HELD;
-	if (!take_held(client, stream)) {
-		queue_push(&client->held, stream);
-	}
-}
-
-/* Those that have to wait stay before those that were not asked about. */
-static void take_all_held(struct client *client)
-{
-	struct client_stream **link = &client->held.first, *last = NULL;
-
-	while (*link && client->fetching < RELAY_IN_FLIGHT_MAX) {
-		struct client_stream *stream = *link, *next = stream->next;
-
-		stream->next = NULL;
-		if (take_held(client, stream)) {
-			*link = next;
-		} else {
-			stream->next = next;
-			last = stream;
-			link = &stream->next;
-		}
-	}
-	if (!*link && last) {
-		client->held.last = last;
 	}
 }
 
@@ -353,7 +248,7 @@ static void index_ok(struct client *client, struct client_stream *stream,
 	}
 	stream->index = *index;
 	stream->has_looked = false;
-	hold(client, stream);
+	client_hold(client, stream);
 }
 
 /* Some relays answer so for a while after a clear. */
@@ -374,7 +269,7 @@ static void index_refused(struct client *client, struct client_stream *stream, u
 
 static void on_index(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
-	struct client_stream *stream = find_stream(client, reply->tag);
+	struct client_stream *stream = client_stream_of(client, reply->tag);
 	const struct viewer_index *index = &reply->index;
 
 	assert(stream && stream->index_asked); /* the tag is ours; streams are never removed */
@@ -412,52 +307,6 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 		break;
 	}
 	index_refused(client, stream, index->status, now);
-}
-
-/* The first bytes of the packet have come: asks the owner again. */
-static void end_look(struct client *client, struct client_stream *stream)
-{
-	assert(!stream->index_asked);
-	client->config.events->on_look(client->config.user, stream->user, &stream->index,
-				       stream->bytes, stream->len);
-	free(take_bytes(client, stream));
-	stream->has_looked = true;
-	hold(client, stream);
-}
-
-static void on_packet(struct client *client, const struct viewer_reply *reply, uint64_t now)
-{
-	struct client_stream *stream = find_stream(client, reply->tag);
-	const struct client_events *events = client->config.events;
-
-	assert(stream && stream->state == STREAM_FETCHING);
-	assert(client->fetching > 0);
-	client->progress = now;
-	if (reply->status == PACKET_OK) {
-		uint64_t left = stream->len - stream->done;
-
-		stream->done += left < RELAY_PIECE_BYTES ? left : RELAY_PIECE_BYTES;
-		if (stream->done < stream->len) {
-			ask_piece(client, stream);
-			return;
-		}
-		if (stream->is_look) {
-			end_look(client, stream);
-			return;
-		}
-		events->on_packet(client->config.user, stream->user, &stream->index,
-				  take_bytes(client, stream), stream->len);
-	} else {
-		free(take_bytes(client, stream));
-		events->on_packet_lost(client->config.user, stream->user, &stream->index,
-				       "the relay no longer has it (overwritten or cleared)");
-	}
-	stream->state = stream->index_asked ? STREAM_ASKED : STREAM_IDLE;
-	stream->due = now;
-	if (stream->state == STREAM_IDLE) {
-		client_poll(client, stream);
-	}
-	take_all_held(client);
 }
 
 /* All metadata that the relay has now is here, or none.  It is asked for again soon if there must
@@ -591,7 +440,7 @@ int client_reply(struct client *client, const struct viewer_reply *reply, uint64
 		on_index(client, reply, now);
 		break;
 	case VIEWER_GET_PACKET:
-		on_packet(client, reply, now);
+		client_on_packet(client, reply, now);
 		break;
 	case VIEWER_GET_METADATA:
 		on_metadata(client, reply, now);
@@ -649,8 +498,8 @@ void client_tick(struct client *client, uint64_t now)
 			ask_metadata(client, trace);
 		}
 	}
-	take_all_held(client);
-	asks_any = client_poll_due(client, now, ask_index);
+	client_take_held(client);
+	asks_any = client_poll_due(client, now, client_ask_index);
 	/* Sent early if index requests go out anyway, which saves a wake-up. */
 	if (client->new_streams_due <= now + (asks_any ? STREAMS_NS : 0)) {
 		ask_new_streams(client, now);
