@@ -1,8 +1,5 @@
 /*
- * resolve: turns host names into addresses without blocking the live loop.
- *
- * Only the C library's resolver knows all sources that the machine is configured for (files, DNS,
- * mDNS, LDAP), but it blocks.  So each lookup has a thread.  Numeric addresses need none.
+ * resolve: lookups of host names (base/process/lookup.h) as events of the live loop.
  */
 #pragma once
 

@@ -22,6 +22,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "base/units.h"
 #include "live/web/web-state.h"
 #include "server/repeat.h"
@@ -281,7 +282,8 @@ static const char *report_of(const struct web *web, const char *number)
 static void send_capture(const struct web *web, struct evhttp_request *request, const char *number)
 {
 	const char *path = report_of(web, number);
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
+	struct err ignored;
+	int fd = path ? foreign_open(path, O_NOFOLLOW, &ignored) : -1;
 	struct evbuffer *body;
 	struct stat found;
 

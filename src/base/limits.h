@@ -59,6 +59,14 @@
 /* After a signal, how long a peer may say nothing: a wait takes no CPU time, whatever is checked.
  */
 #define STOP_SILENCE_NS (NS_PER_S / 2)
+/* After a signal, how long what has to be finished may take: a capture that is written, a session
+ * to destroy, a last commit.  Less than what service managers and people wait before they kill. */
+#define STOP_LAST_NS (5 * NS_PER_S)
+/* How soon a wait sees a signal that did not interrupt it: another thread got it, or it came just
+ * before the wait began. */
+#define WAIT_POLL_MS 50
+/* After so long the user is told what is finished first. */
+#define LATE_NS NS_PER_S
 
 /* One packet.  LTTng sub-buffers are powers of two, seldom above 16 MiB. */
 #define PACKET_BYTES_MAX ((uint64_t)1 << 30)
@@ -183,10 +191,13 @@
 /* Commands of triggers: at the same time; how long each may run; how long when sillage ends. */
 #define ACTIONS_MAX         4
 #define ACTION_SECONDS_MAX  30
-#define ACTION_SECONDS_LAST 5
+#define ACTION_SECONDS_LAST 5 /* without a signal; with one it is STOP_LAST_NS in all */
 
 /* How long a capture waits for a silent trace, after the end of what it captures. */
 #define CAPTURE_WAIT_NS (10 * NS_PER_S)
+/* How long the report, or the file for Perfetto, of a capture may take: 100 times what one of 1 GiB
+ * does. */
+#define CAPTURE_EXTRA_SECONDS_MAX 600
 
 /* The control socket: clients, bytes of a request, and captures of one client. */
 #define CONTROL_CLIENTS_MAX  16
@@ -323,7 +334,7 @@
  * run if the server takes it more slowly. */
 #define CLICKHOUSE_RETRY_MS     1000
 #define CLICKHOUSE_RETRY_MAX_MS 30000
-#define CLICKHOUSE_CLOSE_S      10
+#define CLICKHOUSE_CLOSE_S      5
 /* The traces that a statement names. */
 #define CLICKHOUSE_NAMED_MAX 1000
 /* Requests at a time, how often they look whether the user wants to end, and short answers. */

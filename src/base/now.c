@@ -42,11 +42,26 @@ void now_leave_soon(void)
 					     now_monotonic_ns() + STOP_PATIENCE_NS);
 }
 
-bool now_must_hang_up(uint64_t heard)
+/* When the signal came; 0: none did. */
+static uint64_t signal_ns(void)
 {
 	uint64_t leave_at = atomic_load(&now_leave_at_ns);
-	uint64_t since = leave_at != 0 ? leave_at - STOP_PATIENCE_NS : 0;
 
-	since = heard > since ? heard : since;
-	return leave_at != 0 && now_monotonic_ns() >= since + STOP_SILENCE_NS;
+	return leave_at != 0 ? leave_at - STOP_PATIENCE_NS : 0;
+}
+
+bool now_must_end(void)
+{
+	uint64_t since = signal_ns();
+
+	return since != 0 && now_monotonic_ns() >= since + STOP_LAST_NS;
+}
+
+bool now_must_hang_up(uint64_t heard)
+{
+	uint64_t since = signal_ns();
+
+	return now_must_end() ||
+	       (since != 0 &&
+		now_monotonic_ns() >= (heard > since ? heard : since) + STOP_SILENCE_NS);
 }

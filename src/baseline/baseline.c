@@ -413,7 +413,7 @@ int baseline_close(struct baseline *b)
 		b->is_leaving = true;
 		(void)pthread_cond_signal(&b->has_work);
 		(void)pthread_mutex_unlock(&b->mutex);
-		(void)pthread_join(b->thread, NULL);
+		thread_join(b->thread, NULL);
 	}
 	r = b->has_failed && !b->is_live ? -EIO : 0;
 	vec_free_each(&b->hours, free_kept);

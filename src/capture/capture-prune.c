@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/process/foreign.h"
 #include "base/process/remove.h"
 
 #define OPEN_DIRS 16 /* descriptors that nftw() may use */
@@ -63,13 +65,12 @@ static bool is_ours(const char *description)
 {
 	static const char begins[] = "{\"sillage\":";
 	char found[sizeof(begins)] = "";
-	FILE *file = fopen(description, "re");
-	size_t got = file ? fread(found, 1, strlen(begins), file) : 0;
+	struct err ignored;
+	int fd = foreign_open(description, O_NOFOLLOW, &ignored);
+	ssize_t got = fd < 0 ? -1 : read(fd, found, strlen(begins));
 
-	if (file) {
-		(void)fclose(file);
-	}
-	return got == strlen(begins) && memcmp(found, begins, got) == 0;
+	(void)(fd >= 0 && close(fd));
+	return got == (ssize_t)strlen(begins) && strcmp(found, begins) == 0;
 }
 
 void capture_prune(const char *dir, uint64_t count, uint64_t bytes)

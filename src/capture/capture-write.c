@@ -19,7 +19,9 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/process/child.h"
 #include "base/process/remove.h"
+#include "base/units.h"
 #include "capture/capture-prune.h"
 #include "ctf/packet-index.h"
 #include "ctf/packet.h"
@@ -552,9 +554,9 @@ static bool run_self(char *const argv[], const char *made)
 	(void)sigemptyset(&none);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	if (posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0) {
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-		}
+	if (posix_spawn(&pid, "/proc/self/exe", NULL, &attributes, argv, environ) == 0 &&
+	    !child_wait(pid, CAPTURE_EXTRA_SECONDS_MAX * NS_PER_S, CHILD_LASTS, &status)) {
+		child_kill(pid, false);
 	}
 	(void)posix_spawnattr_destroy(&attributes);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {

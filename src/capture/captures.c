@@ -37,6 +37,7 @@ struct captures {
 	QUEUE(struct capture_order) queued, done;
 	size_t unwritten; /* queued, and the one being written */
 	bool is_stopping;
+	struct thread_last last;
 };
 
 /* ---- the thread ---- */
@@ -80,6 +81,7 @@ struct captures *captures_new(const struct captures_config *config)
 	struct captures *captures = mem_alloc(sizeof(*captures));
 
 	captures->config = *config;
+	captures->last = (struct thread_last){ .doing = "captures", .say = config->say };
 	captures->history = history_new(config->history_ns, config->history_bytes);
 	(void)pthread_mutex_init(&captures->mutex, NULL);
 	(void)pthread_cond_init(&captures->changed, NULL);
@@ -101,7 +103,7 @@ void captures_free(struct captures *captures)
 	captures->is_stopping = true;
 	(void)pthread_cond_broadcast(&captures->changed);
 	(void)pthread_mutex_unlock(&captures->mutex);
-	(void)pthread_join(captures->thread, NULL);
+	thread_join(captures->thread, &captures->last);
 	assert(captures->unwritten == 0);
 	while ((order = queue_pop(&captures->done))) {
 		capture_order_free(order);
@@ -128,7 +130,7 @@ struct capture_order *captures_done(struct captures *captures, bool wait)
 
 	(void)pthread_mutex_lock(&captures->mutex);
 	while (wait && !captures->done.first && captures->unwritten > 0) {
-		(void)pthread_cond_wait(&captures->changed, &captures->mutex);
+		thread_wait(&captures->changed, &captures->mutex, &captures->last);
 	}
 	order = queue_pop(&captures->done);
 	(void)pthread_mutex_unlock(&captures->mutex);

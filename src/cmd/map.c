@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "engine/engine.h"
@@ -258,7 +259,7 @@ static int map_into(const struct options *options, FILE *file)
 
 static int run(const struct options *options)
 {
-	FILE *file = stdout;
+	FILE *file;
 	struct err err;
 	uint64_t begin, end;
 	int status;
@@ -271,16 +272,14 @@ static int run(const struct options *options)
 		say("map writes binary data: use -o FILE or a pipe, not a terminal");
 		return EXIT_USAGE;
 	}
-	if (options->output) {
-		file = fopen(options->output, "we");
-		if (!file) {
-			say("cannot write to %s: %s", options->output, strerror(errno));
-			return EXIT_FAILED;
-		}
+	if (foreign_writer(options->output, &file, &err) < 0) {
+		say("cannot write to %s", err.text);
+		return run_signal_status() ? run_signal_status() : EXIT_FAILED;
 	}
 	status = map_into(options, file);
-	if (options->output && fclose(file) != 0 && status == EXIT_DONE) {
-		say("cannot write to %s: %s", options->output, strerror(errno));
+	if (fclose(file) != 0 && status == EXIT_DONE) {
+		say("cannot write to %s: %s", options->output ? options->output : "standard output",
+		    strerror(errno));
 		status = EXIT_FAILED;
 	}
 	return status;

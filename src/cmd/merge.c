@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "cmd/cmd.h"
 #include "engine/contract/beside.h"
 #include "engine/engine.h"
@@ -191,15 +192,14 @@ static int open_source(struct merging *m, const char *name)
 	struct merge_source source = { .name = is_stdin ? "standard input" : name };
 	int r;
 
-	source.file = is_stdin ? stdin : fopen(name, "re");
-	if (!source.file) {
-		return err_raise(&m->err, -errno, "%s: %s", name, strerror(errno));
+	r = is_stdin ? foreign_stdin(&source.file, &m->err)
+		     : foreign_stream(name, &source.file, &m->err);
+	if (r < 0) {
+		return r;
 	}
 	r = partial_reader_new(source.file, analyses, &source.in, &m->err);
 	if (r < 0) {
-		if (!is_stdin) {
-			(void)fclose(source.file);
-		}
+		(void)fclose(source.file);
 		return err_note(&m->err, r, "%s", source.name);
 	}
 	*vec_push(&m->sources) = source;
@@ -252,9 +252,7 @@ static void close_sources(struct merging *m)
 {
 	for (size_t i = 0; i < m->sources.count; i++) {
 		partial_reader_free(m->sources.at[i].in);
-		if (m->sources.at[i].file != stdin) {
-			(void)fclose(m->sources.at[i].file);
-		}
+		(void)fclose(m->sources.at[i].file);
 	}
 	vec_fini(&m->sources);
 	period_set_fini(&m->periods);

@@ -1,6 +1,7 @@
 /*
  * replay: plays recorded traces into a relay as live sessions.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -42,10 +43,9 @@ static int play(const struct options *options, const struct url *relay)
 	};
 	struct recorded_paths paths = { 0 };
 	int status = find_all(options->args, &paths);
+	int r = status == EXIT_DONE ? replay_run(&config, &paths) : 0;
 
-	if (status == EXIT_DONE && replay_run(&config, &paths) < 0) {
-		status = EXIT_FAILED;
-	}
+	status = r == -EINTR ? run_signal_status() : r < 0 ? EXIT_FAILED : status;
 	recorded_paths_fini(&paths);
 	return status;
 }

@@ -24,12 +24,24 @@ static bool is_expression(const char *text)
 	return access(text, F_OK) != 0 && is_figure;
 }
 
+/* What is checked, a file or an expression; NULL: not one. */
+static const char *subject_of(const struct options *options)
+{
+	const char *argument = options->args[0];
+
+	if (!options->has_check || (options->check && argument) || (argument && options->args[1])) {
+		return NULL;
+	}
+	return options->check ? options->check : argument;
+}
+
 static void describe(const struct options *options, const struct actions *actions, FILE *out)
 {
-	bool is_file = !is_expression(options->check);
+	const char *subject = subject_of(options);
+	bool is_file = !is_expression(subject);
 
 	if (is_file) {
-		(void)fprintf(out, "%s: %zu triggers\n", options->check, actions_count(actions));
+		(void)fprintf(out, "%s: %zu triggers\n", subject, actions_count(actions));
 	}
 	for (size_t i = 0; (!is_file || options->verbosity > 0) && i < actions_count(actions);
 	     i++) {
@@ -55,18 +67,18 @@ static void print(const struct options *options, const struct actions *actions)
 
 static int run(const struct options *options)
 {
-	struct actions *actions = actions_new(say);
+	const char *subject = subject_of(options);
+	struct actions *actions;
 	struct err err;
 	int r;
 
-	if (!options->check) {
-		say("triggers needs --check FILE or --check EXPR");
-		actions_free(actions);
+	if (!subject) {
+		say("triggers needs --check FILE or --check EXPR, one of them");
 		return EXIT_USAGE;
 	}
-	r = is_expression(options->check)
-		    ? actions_add(actions, NULL, options->check, "print", &err)
-		    : actions_add_file(actions, options->check, &err);
+	actions = actions_new(say);
+	r = is_expression(subject) ? actions_add(actions, NULL, subject, "print", &err)
+				   : actions_add_file(actions, subject, &err);
 	if (r < 0) {
 		say("%s", err.text);
 	} else {

@@ -159,7 +159,7 @@ void pool_free(struct pool *pool, void (*drop)(struct job *job))
 		(void)pthread_cond_broadcast(&pool->todo_is_filled);
 		(void)pthread_mutex_unlock(&pool->mutex);
 		for (unsigned int i = 0; i < pool->workers; i++) {
-			(void)pthread_join(pool->threads[i], NULL);
+			thread_join(pool->threads[i], NULL);
 		}
 		(void)pthread_mutex_destroy(&pool->mutex);
 		(void)pthread_cond_destroy(&pool->todo_is_filled);

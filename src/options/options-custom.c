@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "base/units.h"
 #include "figure/figure.h"
 #include "options/options-parts.h"
@@ -169,13 +170,13 @@ static bool take_container(struct selection *selection, char *line)
 
 int options_containers(struct options *options, const char *value, struct err *err)
 {
-	FILE *file = fopen(value, "re");
+	FILE *file;
 	char *line = NULL;
 	size_t size = 0, number = 0;
-	int r = 0;
+	int r = foreign_stream(value, &file, err);
 
-	if (!file) {
-		return err_raise(err, -errno, "%s: %s", value, strerror(errno));
+	if (r < 0) {
+		return r;
 	}
 	while (r == 0 && getline(&line, &size, file) >= 0) {
 		number++;

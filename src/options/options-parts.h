@@ -56,6 +56,8 @@ struct option {
 	const char *needs;       /* it has no effect without one of these options, commas between */
 	const char *group; /* the heading above it in a long help; NULL: that of the row before */
 	bool once;         /* two of them would look as if both counted */
+	bool may_lack; /* its value: another option may stand before it, which is then an argument
+			*/
 };
 
 /* ---- options-table.c ---- */

@@ -45,6 +45,7 @@
 #define LIST_OF(f)      .list = (f)
 #define NEEDS(options)  .needs = (options)
 #define ONCE            .once = true
+#define MAY_LACK        .may_lack = true
 #define GROUP(title)    .group = (title)
 
 static const char *const report_formats[] = { "text", "json", "html", "perfetto", NULL };
@@ -284,7 +285,7 @@ const struct option options_table[] = {
 	{ 0, "control", "SOCKET", "listen there for `sillage capture SOCKET`", FOR_FOLLOW,
 	  TEXT(control), NEEDS("history,before") },
 	{ 0, "check", "FILE|EXPR", "whether a file of triggers is right; what an expression means",
-	  FOR_TRIGGERS, TEXT(check) },
+	  FOR_TRIGGERS, TEXT(check), GIVEN(has_check), MAY_LACK },
 	{ 0, "mi-version", NULL, "print the version of LAMI", FOR_LAMI, FLAG(mi_version),
 	  GROUP("LAMI") },
 	{ 0, "metadata", NULL, "describe the tables", FOR_LAMI, FLAG(metadata) },

@@ -170,7 +170,7 @@ static int take_by_kind(struct options *options, const struct option *option, co
 int options_take(struct options *options, const struct option *option, const char *value,
 		 struct err *err)
 {
-	assert((option->argument != NULL) == (value != NULL));
+	assert((option->argument != NULL) == (value != NULL) || (option->may_lack && !value));
 	assert((option->kind == OPTION_CUSTOM) == (option->take != NULL));
 	if (option->given > 0) {
 		*((bool *)options + option->given) = true;

@@ -58,7 +58,10 @@ static void fill_popt(unsigned int command, struct poptOption *table)
 		if (option->commands & command) {
 			table->longName = option->name;
 			table->shortName = option->letter;
-			table->argInfo = option->argument ? POPT_ARG_STRING : POPT_ARG_NONE;
+			table->argInfo = !option->argument ? POPT_ARG_NONE
+					 : option->may_lack
+						 ? POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL
+						 : POPT_ARG_STRING;
 			table->val = i + 1;
 			table++;
 		}

@@ -82,7 +82,8 @@ struct options {
 	bool mi_version, metadata, test_compatibility;
 	VEC(const char *) triggers, trigger_files; /* the texts are borrowed */
 	const char *on_trigger;                    /* NULL: capture with a history, else print */
-	const char *check;
+	const char *check;                         /* NULL: the argument */
+	bool has_check;
 	const char *baseline; /* the store that triggers are compared with; NULL: none */
 	bool dry_run;
 	VEC(const char *) fails;      /* conditions that fail the run */

@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/process/foreign.h"
 #include "base/text/utf8.h"
 #include "output/shown.h"
 #include "output/sinks/text.h"
@@ -64,23 +65,10 @@ static void look_at_terminal(struct output *output)
 /* stdio remembers that a write failed, but not why. */
 static bool write_bytes(struct output *output, const char *bytes, size_t len)
 {
-	size_t done = 0;
+	int failure = foreign_write(output->fd, output->waits, bytes, len, &output->has_written);
 
-	while (done < len) {
-		ssize_t put = write(output->fd, bytes + done, len - done);
-
-		if (put < 0 && errno == EINTR) {
-			continue;
-		}
-		if (put < 0) {
-			output->failure = output->failure ? output->failure : errno;
-			return false;
-		}
-		assert((size_t)put <= len - done);
-		done += (size_t)put;
-		output->has_written = true;
-	}
-	return true;
+	output->failure = output->failure ? output->failure : failure;
+	return failure == 0;
 }
 
 const char *output_bold(const struct output *output)
@@ -160,11 +148,6 @@ static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 	return (ssize_t)len;
 }
 
-static int open_path(struct output *output, int flags)
-{
-	return open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
-}
-
 int output_open(struct output *output, struct err *err)
 {
 	static const cookie_io_functions_t functions = { .write = write_through };
@@ -174,12 +157,13 @@ int output_open(struct output *output, struct err *err)
 	output->fd = output->path && output->is_whole ? whole_open(output->path) : -1;
 	output->is_unnamed = output->fd >= 0;
 	if (!output->is_unnamed) {
-		output->fd = output->path ? open_path(output, O_TRUNC) : STDOUT_FILENO;
+		output->fd = output->path ? foreign_create(output->path, O_TRUNC) : STDOUT_FILENO;
 	}
 	if (output->fd < 0) {
-		return err_raise(err, -errno, "cannot write to %s: %s", output->path,
-				 strerror(errno));
+		return err_raise(err, output->fd, "cannot write to %s: %s", output->path,
+				 strerror(-output->fd));
 	}
+	output->waits = foreign_waits(output->fd);
 	output->out = fopencookie(output, "w", functions);
 	if (!output->out) {
 		return err_raise(err, -ENOMEM, "cannot write to %s: out of memory", output->path);
@@ -197,14 +181,15 @@ int output_reopen(struct output *output, struct err *err)
 	if (!output->path) {
 		return 0;
 	}
-	again = open_path(output, O_APPEND);
+	again = foreign_create(output->path, O_APPEND);
 	if (again < 0) {
-		return err_raise(err, -errno, "cannot open %s again: %s", output->path,
-				 strerror(errno));
+		return err_raise(err, again, "cannot open %s again: %s", output->path,
+				 strerror(-again));
 	}
 	(void)fflush(output->out); /* output_check() reports a failure */
 	(void)close(output->fd);
 	output->fd = again;
+	output->waits = foreign_waits(again);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ struct output {
 	const struct sink *sink;
 	FILE *out;        /* writes to fd, and records why that failed */
 	int fd;           /* changes when the file is opened again */
+	bool waits;       /* it is no file: its reader may be slow */
 	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
 	bool is_text;     /* for people: nothing but plain text reaches the file (text/plain.h) */

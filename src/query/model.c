@@ -9,17 +9,18 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/process/foreign.h"
 
 /* The whole file, with a 0 behind it; from malloc(). */
 static int read_all(const char *path, char **ret, struct err *err)
 {
-	FILE *file = fopen(path, "re");
+	FILE *file;
 	char *text;
 	size_t len;
-	int r = 0;
+	int r = foreign_stream(path, &file, err);
 
-	if (!file) {
-		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0) {
+		return r;
 	}
 	text = mem_alloc(MODEL_BYTES_MAX + 2);
 	len = fread(text, 1, MODEL_BYTES_MAX + 1, file);

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "ctf/clock.h"
 #include "recorded/recorded.h"
 
@@ -72,7 +73,7 @@ static int read_info(struct recorded_file *file, const struct plan *plan, struct
 
 static int read_index(struct recorded_part *part, struct err *err)
 {
-	int fd = open(part->index_path, O_RDONLY | O_CLOEXEC);
+	int fd = foreign_open(part->index_path, 0, err);
 	struct stat status;
 	uint8_t *bytes;
 	int r;
@@ -385,16 +386,12 @@ static int open_file(const char *dir, const char *name, const struct plan *plan,
 	struct recorded_part part = { .path = mem_printf("%s/%s", dir, name) };
 	struct recorded_file file = { 0 };
 	struct stat status = { 0 };
-	int r = 0;
 
-	part.fd = open(part.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe */
-	if (part.fd < 0 || fstat(part.fd, &status) < 0) {
-		r = err_raise(err, -errno, "%s: %s", part.path, strerror(errno));
-	}
-	if (r < 0 || !S_ISREG(status.st_mode)) {
-		if (part.fd >= 0) {
-			(void)close(part.fd);
-		}
+	part.fd = foreign_open(part.path, 0, err);
+	if (part.fd < 0 || fstat(part.fd, &status) < 0 || !S_ISREG(status.st_mode)) {
+		int r = part.fd == -EINVAL || part.fd >= 0 ? 0 : part.fd; /* no stream at all */
+
+		(void)(part.fd >= 0 && close(part.fd));
 		free(part.path);
 		return r;
 	}

@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "ctf/clock.h"
 #include "engine/engine.h"
 #include "engine/stream.h"
@@ -29,13 +30,12 @@ struct text {
 
 static int read_whole(const char *path, struct text *text, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = foreign_open(path, 0, err), r = 0;
 	char buffer[65536];
 	ssize_t got;
-	int r = 0;
 
 	if (fd < 0) {
-		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+		return fd;
 	}
 	/* One byte beyond the limit is enough to be refused. */
 	while (r == 0 && text->all.count <= METADATA_BYTES_MAX &&

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/process/lookup.h"
 #include "base/units.h"
 #include "replay/replay-clocks.h"
 #include "replay/replay-state.h"
@@ -68,13 +69,12 @@ static int connect_to(struct replay *replay, const struct addrinfo *at)
 int replay_connect(struct replay *replay, uint16_t port)
 {
 	const struct url *url = replay->config->relay;
-	struct addrinfo hints = { .ai_family = url->family, .ai_socktype = SOCK_STREAM };
 	struct addrinfo *found;
-	char service[8];
-	int fd = -1, one = 1, r;
+	int fd = -1, one = 1, r = lookup_wait(url->host, port, url->family, &found);
 
-	(void)snprintf(service, sizeof(service), "%u", port);
-	r = getaddrinfo(url->host, service, &hints, &found);
+	if (r == EAI_INTR) {
+		return err_raise(&replay->err, -EINTR, "relay %s: interrupted", url->host);
+	}
 	if (r != 0) {
 		return err_raise(&replay->err, -ENOENT, "relay %s: %s", url->host, gai_strerror(r));
 	}

@@ -35,6 +35,7 @@ struct replay {
 	uint64_t packets, bytes;           /* sent */
 	uint8_t *buffer;
 	size_t buffer_size;
+	int result; /* of its thread */
 	struct err err;
 };
 

@@ -402,7 +402,7 @@ static void say_done(const struct replay *replay, uint64_t wall)
 static void *replay_thread(void *arg)
 {
 	struct replay *replay = arg;
-	intptr_t r = 0;
+	int r = 0;
 
 	for (uint64_t i = 0; r == 0 && i < replay->config->loops && !*replay->config->stop; i++) {
 		uint64_t begin = now_monotonic_ns();
@@ -420,7 +420,8 @@ static void *replay_thread(void *arg)
 	producer_message_fini(&replay->message);
 	vec_fini(&replay->streams);
 	free(replay->buffer);
-	return (void *)r;
+	replay->result = r;
+	return NULL;
 }
 
 int replay_run(const struct replay_config *config, const struct recorded_paths *traces)
@@ -440,10 +441,8 @@ int replay_run(const struct replay_config *config, const struct recorded_paths *
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
-		void *result;
-
-		(void)pthread_join(threads[i], &result);
-		failed = (intptr_t)result < 0 ? -EIO : failed;
+		thread_join(threads[i], NULL);
+		failed = replays[i].result < 0 && failed != -EINTR ? replays[i].result : failed;
 	}
 	free(threads);
 	free(replays);

@@ -618,7 +618,7 @@ int run_failed(const struct output *output, const struct err *err)
 		return EXIT_CLOSED;
 	}
 	say("%s", err->text);
-	return EXIT_FAILED;
+	return output->failure == EINTR && run_stop ? run_signal_status() : EXIT_FAILED;
 }
 
 struct output run_output_of(const struct options *options)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/process/lookup.h"
 
 int address_parse(const char *option, const char *text, struct address *ret, struct err *err)
 {
@@ -129,16 +130,11 @@ static int listen_on_all(const char *option, const struct addrinfo *found, uint1
 int address_listen(const char *option, const struct address *address, bool loopback_only,
 		   struct address_sockets *ret, struct err *err)
 {
-	/* Not AI_PASSIVE: without a name these are the addresses of loopback. */
-	const struct addrinfo hints = { .ai_flags = AI_NUMERICSERV, .ai_socktype = SOCK_STREAM };
 	const char *host = address->host[0] ? address->host : NULL;
-	struct addrinfo *found = NULL;
-	char number[8];
-	int r;
+	struct addrinfo *found;
+	int r = lookup_wait(host, address->port, AF_UNSPEC, &found);
 
 	*ret = (struct address_sockets){ .is_loopback = true };
-	(void)snprintf(number, sizeof(number), "%u", address->port);
-	r = getaddrinfo(host, number, &hints, &found);
 	if (r != 0) {
 		return err_raise(err, -EINVAL, "%s: cannot listen on %s port %u: %s", option,
 				 host ? host : "loopback", address->port,

@@ -56,7 +56,7 @@ int settings_read(FILE *file, const char *path, settings_take_fn *take, void *us
 		r = take_line(section, trim(line), take, user, &why);
 	}
 	if (r == 0 && ferror(file)) {
-		r = err_raise(&why, -EIO, "cannot be read");
+		r = err_raise(&why, -EIO, "cannot be read: %s", strerror(errno));
 	}
 	r = r == 0 ? take(user, NULL, NULL, NULL, &why) : r;
 	free(line);

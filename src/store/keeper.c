@@ -103,7 +103,7 @@ void keeper_free(struct keeper *keeper, bool has_time)
 	keeper->is_leaving = !has_time;
 	(void)pthread_cond_signal(&keeper->ends);
 	(void)pthread_mutex_unlock(&keeper->mutex);
-	(void)pthread_join(keeper->thread, NULL);
+	thread_join(keeper->thread, NULL);
 	if (has_time && !*keeper->pass.stop) {
 		look(keeper);
 	}

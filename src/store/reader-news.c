@@ -13,7 +13,6 @@
 #include "store/reader-state.h"
 #include "store/store.h"
 
-#define BUSY_MS    1000
 #define LEVELS_MAX 64 /* lengths of windows: a store has a few */
 
 struct store_news {
@@ -71,9 +70,6 @@ static int open_file(struct store_news *news, const char *url, struct err *err)
 	r = r < 0 ? r : sqlite_open(path, SQLITE_OPEN_READONLY, &news->db, &is_new, err);
 	if (r == 0 && is_new) {
 		r = err_raise(err, -ENOENT, "%s: the store is empty yet", path);
-	}
-	if (r == 0) { /* it is looked at again soon, and the user may want to end */
-		(void)sqlite3_busy_timeout(news->db, BUSY_MS);
 	}
 	return r < 0 ? r : prepare_all(news, err);
 }

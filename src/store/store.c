@@ -396,12 +396,14 @@ struct store_account store_account(struct store *store)
 int store_close(struct store *store, struct store_account *ret_account)
 {
 	const struct store_account *account = &store->account;
+	struct thread_last last = { .doing = "the last windows of the store",
+				    .say = store->config.say };
 
 	(void)pthread_mutex_lock(&store->mutex);
 	store->is_closing = true;
 	(void)pthread_cond_signal(&store->has_items);
 	(void)pthread_mutex_unlock(&store->mutex);
-	(void)pthread_join(store->thread, NULL);
+	thread_join(store->thread, &last);
 	clickhouse_writer_flush(store->clickhouse);
 	/* Lost at the end; with a server that is away, nobody can be told. */
 	if (store->clickhouse && store->gap.windows > 0 && account->spooled == 0) {

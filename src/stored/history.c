@@ -277,7 +277,9 @@ int history_past(const struct options *given, struct output *output)
 	r = store_reader_open_many(options.args, &run_stop, &h.reader, &h.err);
 	if (r < 0) {
 		say("%s", h.err.text);
-		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+		return run_signal_status() != 0 ? run_signal_status()
+		       : r == -EINVAL           ? EXIT_USAGE
+						: EXIT_FAILED;
 	}
 	stored_want(&options, output->analyses, h.reader);
 	history_choose_traces(&h);

@@ -11,14 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/probe.h"
+#include "base/process/child.h"
+#include "base/process/foreign.h"
+#include "base/process/thread.h"
 #include "output/sink.h"
 #include "settings/settings.h"
 
@@ -69,13 +70,11 @@ static void reap(struct actions *actions, bool kills_all)
 	for (size_t i = 0; i < actions->running.count; i++) {
 		struct action_command *command = &actions->running.at[i];
 
-		assert(command->pid > 0);
-		if (waitpid(command->pid, NULL, WNOHANG) != 0) {
+		if (child_has_ended(command->pid, NULL)) {
 			continue;
 		}
 		if (kills_all || now_s() >= command->until_s) {
-			(void)kill(-command->pid, SIGKILL);
-			(void)waitpid(command->pid, NULL, 0);
+			child_kill(command->pid, true);
 			if (!kills_all) {
 				actions->say(
 					"a trigger's command took more than %d s and was killed",
@@ -97,13 +96,14 @@ void actions_poll(struct actions *actions)
 /* At the end commands get some more time to complete. */
 static void finish(struct actions *actions)
 {
-	const struct timespec moment = { .tv_nsec = 10000000 };
-	uint64_t until_s = now_s() + ACTION_SECONDS_LAST;
+	uint64_t begin = now_monotonic_ns(), end = begin + ACTION_SECONDS_LAST * NS_PER_S;
+	struct thread_last last = { .doing = "the commands of triggers", .say = actions->say };
 
-	actions_poll(actions);
-	while (actions->running.count > 0 && now_s() < until_s) {
-		(void)nanosleep(&moment, NULL);
-		actions_poll(actions);
+	for (size_t i = 0; i < actions->running.count; i++) {
+		while (!child_wait(actions->running.at[i].pid, LATE_NS, CHILD_LASTS, NULL) &&
+		       !now_must_end() && now_monotonic_ns() < end) {
+			thread_say_late(&last);
+		}
 	}
 	reap(actions, true);
 }
@@ -404,11 +404,11 @@ static int take_setting(void *user, const char *name, const char *key, const cha
 int actions_add_file(struct actions *actions, const char *path, struct err *err)
 {
 	struct section section = { .actions = actions };
-	FILE *file = fopen(path, "re");
-	int r;
+	FILE *file;
+	int r = foreign_stream(path, &file, err);
 
-	if (!file) {
-		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0) {
+		return r;
 	}
 	r = settings_read(file, path, take_setting, &section, err);
 	(void)fclose(file);

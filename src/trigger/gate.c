@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process/foreign.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "engine/tables/report.h"
@@ -260,18 +261,18 @@ static int write_file(const struct gate *gate, const char *path, const char *fai
 		      write_fn *write, struct err *err)
 {
 	bool is_stdout = strcmp(path, "-") == 0;
-	FILE *out = is_stdout ? stdout : fopen(path, "we");
-	int r = 0;
+	FILE *out;
+	int r = foreign_writer(is_stdout ? NULL : path, &out, err);
 
-	if (!out) {
-		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0) {
+		return r;
 	}
 	write(gate, failure, out);
 	if (fflush(out) != 0 || ferror(out)) {
 		r = err_raise(err, -EIO, "%s: %s", is_stdout ? "standard output" : path,
 			      strerror(errno));
 	}
-	if (!is_stdout && fclose(out) != 0 && r == 0) {
+	if (fclose(out) != 0 && r == 0) {
 		r = err_raise(err, -errno, "%s: %s", path, strerror(errno));
 	}
 	return r;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/process/foreign.h"
 #include "base/units.h"
 #include "engine/engine.h"
 #include "output/rollup.h"
@@ -220,17 +221,15 @@ static int read_store(struct compared_side *side, const char *url)
 static int read_json(struct compared_side *side, const char *path)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
-	FILE *in = is_stdin ? stdin : fopen(path, "re");
-	int r;
+	FILE *in;
+	int r = is_stdin ? foreign_stdin(&in, side->err) : foreign_stream(path, &in, side->err);
 
-	if (!in) {
-		return err_raise(side->err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0) {
+		return r;
 	}
 	r = profile_add_json(side->profile, side->list, in, side->err);
 	r = r < 0 ? err_note(side->err, r, "%s", path) : r;
-	if (!is_stdin) {
-		(void)fclose(in);
-	}
+	(void)fclose(in);
 	return r;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/process/foreign.h"
 #include "base/process/thread.h"
 
 struct saved_trace {
@@ -130,11 +131,11 @@ static int read_all(struct checkpoint_file *checkpoint_file, FILE *file,
 static int read_file(struct checkpoint_file *checkpoint_file, const char *path,
 		     const struct analysis *const *all, bool *ret_is_other, struct err *err)
 {
-	FILE *file = fopen(path, "re");
-	int r;
+	FILE *file;
+	int r = foreign_file(path, &file, err);
 
-	if (!file) {
-		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	if (r < 0) {
+		return r;
 	}
 	r = read_all(checkpoint_file, file, all, ret_is_other, err);
 	(void)fclose(file);
@@ -443,9 +444,9 @@ static int save_all(const struct checkpoint_file *checkpoint_file, const saved_v
 				 checkpoint_file->path);
 	}
 	fresh = mem_printf("%s.new", checkpoint_file->path);
-	file = fopen(fresh, "we");
-	if (!file) {
-		r = err_raise(err, -errno, "%s", strerror(errno));
+	r = foreign_writer(fresh, &file, err);
+	if (r < 0) {
+		(void)err_raise(err, r, "%s", strerror(-r)); /* the name comes below */
 	} else {
 		r = write_all(checkpoint_file, all, file, err);
 		if (fclose(file) != 0 && r == 0) {
@@ -523,7 +524,7 @@ int checkpoint_file_end_save(struct checkpoint_file *checkpoint_file, struct err
 		return 0;
 	}
 	if (save->has_thread) {
-		(void)pthread_join(save->thread, NULL);
+		thread_join(save->thread, NULL);
 	}
 	r = save->result;
 	checkpoint_file->is_whole |= r == 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process/foreign.h"
 #include "base/units.h"
 #include "store/clickhouse/curl-library.h"
 
@@ -19,17 +20,19 @@
 static int read_password(const char *path, struct clickhouse_url *url, struct err *err)
 {
 	char line[PASSWORD_BYTES_MAX] = "";
-	FILE *in = fopen(path, "re");
+	FILE *in;
+	int r = foreign_stream(path, &in, err);
 
-	if (!in || (!fgets(line, sizeof(line), in) && ferror(in))) {
-		int r = -errno;
-
-		if (in) {
-			(void)fclose(in);
-		}
-		return err_raise(err, r, "%s: %s: %s", url->shown, path, strerror(-r));
+	if (r < 0) {
+		return err_note(err, r, "%s", url->shown);
+	}
+	if (!fgets(line, sizeof(line), in) && ferror(in)) {
+		r = err_raise(err, -errno, "%s: %s: %s", url->shown, path, strerror(errno));
 	}
 	(void)fclose(in);
+	if (r < 0) {
+		return r;
+	}
 	line[strcspn(line, "\r\n")] = '\0';
 	free(url->password);
 	url->password = mem_strdup(line);

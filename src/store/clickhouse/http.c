@@ -88,6 +88,10 @@ static void set_up(struct http *http, CURL *easy)
 	uint64_t seconds = (url->timeout_ns + NS_PER_S - 1) / NS_PER_S;
 
 	(void)curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+	/* Its thread that resolves names is not waited for. */
+	(void)curl->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
 	(void)curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 	(void)curl->easy_setopt(easy, CURLOPT_POST, 1L);
 	(void)curl->easy_setopt(easy, CURLOPT_HTTPHEADER, http->headers);
@@ -328,8 +332,9 @@ int http_run(struct http *http, const struct http_request *requests, size_t coun
 		if (r == 0 && active > 0 && (size_t)active == running) {
 			(void)curl->multi_poll(http->multi, NULL, 0, HTTP_POLL_MS, NULL);
 		}
-		if (r == 0 && running > 0 && http->stop &&
-		    (atomic_load(http->stop) || now_must_hang_up(http->heard))) {
+		if (r == 0 && running > 0 &&
+		    (now_must_end() ||
+		     (http->stop && (atomic_load(http->stop) || now_must_hang_up(http->heard))))) {
 			r = err_raise(err, -EINTR, "%s: interrupted", http->url->shown);
 		}
 	}

@@ -24,8 +24,8 @@ struct http_request {
 	void *user;
 };
 
-/* @stop: becomes true if the caller wants to end; NULL: never, and a server may be silent for long
- * after a signal.  Both outlive it. */
+/* @stop: becomes true if the caller wants to end; NULL: never.  Then a server may be silent after a
+ * signal, but nothing goes on after now_must_end() (base/now.h).  Both outlive it. */
 struct http *http_new(const struct clickhouse_url *url, const atomic_bool *stop);
 void http_free(struct http *http);              /* NULL is fine */
 const char *http_name(const struct http *http); /* of the server, for messages */
@@ -38,7 +38,7 @@ const char *http_name(const struct http *http); /* of the server, for messages *
  *     -EACCES      it does not know user and password
  *     -EREMOTEIO   it refused a statement
  *     -EBADMSG     it refused what the statement says, and will always do so
- *     -EINTR       @stop
+ *     -EINTR       @stop, or a signal
  */
 int http_run(struct http *http, const struct http_request *requests, size_t count, struct err *err);
 

@@ -401,15 +401,18 @@ int sender_open(const struct clickhouse_url *url, bool may_wait, const struct se
 
 void sender_close(struct sender *sender)
 {
+	struct thread_last last = { .doing = "the last windows of the store" };
+
 	if (!sender) {
 		return;
 	}
 	if (sender->has_thread) {
+		last.say = sender->events.say;
 		(void)pthread_mutex_lock(&sender->mutex);
 		sender->is_closing = true;
 		(void)pthread_cond_signal(&sender->has_work);
 		(void)pthread_mutex_unlock(&sender->mutex);
-		(void)pthread_join(sender->thread, NULL);
+		thread_join(sender->thread, &last);
 		(void)pthread_mutex_destroy(&sender->mutex);
 		(void)pthread_cond_destroy(&sender->has_work);
 		(void)pthread_cond_destroy(&sender->has_room);

@@ -190,16 +190,12 @@ static int open_at(char *path, const struct clickhouse_url *url, struct spool **
 		   struct err *err)
 {
 	struct spool *spool = mem_alloc(sizeof(*spool));
-	int r = 0;
+	int r;
 
 	spool->path = path;
 	spool->most = url->spool_bytes;
 	make_private(path);
-	if (sqlite3_open_v2(path, &spool->db,
-			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK) {
-		r = sqlite_failed(spool->db, path, err);
-	}
+	r = sqlite_connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, &spool->db, err);
 	/* Before anything else: no other process sees the file, and no -shm is made. */
 	r = r < 0 ? r : sqlite_run(spool->db, path, "PRAGMA locking_mode = EXCLUSIVE", err);
 	r = r < 0 ? r : check_file(spool, url, err);

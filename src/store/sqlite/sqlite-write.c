@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/now.h"
 #include "store/rows/head.h"
 #include "store/sqlite/sqlite-write-state.h"
 
@@ -57,7 +58,7 @@ static int use_wal(sqlite3 *db, const char *path, struct err *err)
 	const struct timespec pause = { .tv_nsec = WAL_PAUSE_NS };
 	int r = SQLITE_BUSY;
 
-	for (unsigned int i = 0; r == SQLITE_BUSY && i < WAL_TRIES; i++) {
+	for (unsigned int i = 0; r == SQLITE_BUSY && i < WAL_TRIES && !now_must_end(); i++) {
 		if (i > 0) {
 			(void)nanosleep(&pause, NULL);
 		}

@@ -8,12 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
+#include "base/units.h"
 
-#define BUSY_MS 10000 /* another viewer writes the same file */
+#define BUSY_NS      (10 * NS_PER_S) /* another viewer writes the same file */
+#define BUSY_WAIT_US 5000
+#define STEPS        10000 /* of SQLite's machine between two looks: some 100 us */
 
 int sqlite_failed(sqlite3 *db, const char *path, struct err *err)
 {
@@ -23,11 +28,72 @@ int sqlite_failed(sqlite3 *db, const char *path, struct err *err)
 		return err_raise(err, -EINVAL, "%s: is no store, or is damaged: %s", path,
 				 sqlite3_errmsg(db));
 	}
+	if (code == SQLITE_INTERRUPT) {
+		return err_raise(err, -EINTR, "%s: interrupted", path);
+	}
 	return err_raise(err,
 			 code == SQLITE_FULL                                  ? -ENOSPC
 			 : code == SQLITE_CANTOPEN || code == SQLITE_READONLY ? -EROFS
 									      : -EIO,
 			 "%s: %s", path, sqlite3_errmsg(db));
+}
+
+/* ---- waits ---- */
+
+/* A view or a trigger of a hostile file may never end. */
+static int must_leave(void *is_reader)
+{
+	return is_reader ? now_must_hang_up(0) : now_must_end();
+}
+
+static __thread uint64_t busy_since; /* SQLite calls on_busy() until it is over */
+
+static int on_busy(void *is_reader, int count)
+{
+	busy_since = count == 0 ? now_monotonic_ns() : busy_since;
+	if (must_leave(is_reader) || now_monotonic_ns() > busy_since + BUSY_NS) {
+		return 0;
+	}
+	(void)usleep(BUSY_WAIT_US);
+	return 1;
+}
+
+/* A pipe would be opened for ever, in place of the file or of one that SQLite has beside it. */
+static int refuse_pipes(const char *path, struct err *err)
+{
+	static const char *const beside[] = { "", "-journal", "-wal", "-shm" };
+	struct stat found;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(beside); i++) {
+		char *name = mem_printf("%s%s", path, beside[i]);
+
+		if (stat(name, &found) == 0 && !S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) {
+			r = err_raise(err, -EINVAL, "%s: is a pipe or a device, and no file", name);
+		}
+		free(name);
+	}
+	return r;
+}
+
+int sqlite_connect(const char *path, int flags, sqlite3 **ret, struct err *err)
+{
+	void *is_reader = flags & SQLITE_OPEN_READONLY ? (void *)ret : NULL; /* only whether */
+	int r = refuse_pipes(path, err);
+
+	*ret = NULL;
+	if (r == 0 && sqlite3_open_v2(path, ret, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
+		r = err_raise(err, -EIO, "%s: %s", path,
+			      *ret ? sqlite3_errmsg(*ret) : "out of memory");
+	}
+	if (r < 0) {
+		(void)sqlite3_close(*ret);
+		*ret = NULL;
+		return r;
+	}
+	(void)sqlite3_busy_handler(*ret, on_busy, is_reader);
+	sqlite3_progress_handler(*ret, STEPS, must_leave, is_reader);
+	return 0;
 }
 
 int sqlite_run(sqlite3 *db, const char *path, const char *sql, struct err *err)
@@ -87,14 +153,9 @@ static int check(sqlite3 *db, const char *path, bool *ret_is_new, struct err *er
 
 int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, struct err *err)
 {
-	int r = 0;
+	int r = sqlite_connect(path, flags, ret, err);
 
-	if (sqlite3_open_v2(path, ret, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-		r = err_raise(err, -EIO, "%s: %s", path,
-			      *ret ? sqlite3_errmsg(*ret) : "out of memory");
-	}
 	if (r == 0) {
-		(void)sqlite3_busy_timeout(*ret, BUSY_MS);
 		(void)sqlite3_limit(*ret, SQLITE_LIMIT_LENGTH, STORE_ROW_BYTES_MAX);
 		r = check(*ret, path, ret_is_new, err);
 	}

@@ -70,6 +70,12 @@ int sqlite_next_level(sqlite3 *db, const char *path, sqlite3_stmt *next, uint64_
 
 /* Whether a column of this name is among the rows of a statement that lists names. */
 bool sqlite_has_column(sqlite3_stmt *columns, const char *name);
+/*
+ * Opens a database, whatever it is; @flags as sqlite3_open_v2().  Its statements hear a signal
+ * (base/now.h): those of a reader fail with -EINTR soon after it, those of a writer once nothing
+ * may take longer.  Elsewhere no file is opened.
+ */
+int sqlite_connect(const char *path, int flags, sqlite3 **ret, struct err *err);
 /* Opens the file; @flags as sqlite3_open_v2().  *ret_is_new: it is empty.  Else it is a store of a
  * version that this program can use. */
 int sqlite_open(const char *path, int flags, sqlite3 **ret, bool *ret_is_new, struct err *err);
