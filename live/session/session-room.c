@@ -1,12 +1,12 @@
 /*
  * session-room: which packets there is memory for (base/account.h).
  *
- *     has room                     ► fetched
- *     none below the soft bound    ► waits at the relay, while what is held may become less
- *     ... and holds up all others  ► fetched up to the bound, beyond it lost
- *     waits for its metadata       ► the same, but all of these have a part of the account only,
- *                                    and are given up after a time when that is short
- *     larger than a part           ► lost: others need room, too
+ *     has room                    ► fetched
+ *     has none                    ► waits at the relay, while what passes becomes less
+ *     ... and holds up all others ► fetched as far as there is a reserve, beyond it lost
+ *     has no metadata yet         ► fetched if it may wait here; what has waited for long is given
+ *                                   up where that part of the account is short
+ *     larger than a part          ► lost: others need room, too
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -57,8 +57,8 @@ static bool may_wait(const struct live_trace *trace, uint64_t bytes)
 	const struct account *account = session_memory(trace->session);
 
 	return trace->waiting.count < WAITING_PACKETS_MAX &&
-	       account_fits_part(account, ACCOUNT_WAITING, ACCOUNT_WAITING_PART,
-				 bytes + account_of(account, ACCOUNT_FETCHES));
+	       account_may_last_part(account, ACCOUNT_WAITING, ACCOUNT_WAITING_PART,
+				     bytes + account_of(account, ACCOUNT_FETCHES));
 }
 
 bool session_may_fetch(void *user, void *arg)
@@ -92,14 +92,14 @@ enum client_wish session_admit(struct live_stream *stream, const struct viewer_i
 		stream->trace->session->has_starved = true; /* unless it may */
 		return may_wait(stream->trace, bytes) ? CLIENT_FETCH : CLIENT_WAIT;
 	}
-	if (account_has_room(account, bytes)) {
+	if (account_has_room(account, bytes, false)) {
 		return CLIENT_FETCH;
 	}
 	wait_for_room(stream);
 	if (!holds_back(stream)) {
 		return CLIENT_WAIT;
 	}
-	if (account_fits(account, bytes)) {
+	if (account_has_room(account, bytes, true)) {
 		return CLIENT_FETCH;
 	}
 	return account_of(account, ACCOUNT_FETCHES) > 0
@@ -141,8 +141,8 @@ static bool is_in_the_way(const struct live_trace *trace)
 	const struct account *account = session_memory(trace->session);
 
 	return trace->waiting.count >= WAITING_PACKETS_MAX ||
-	       !account_fits_part(account, ACCOUNT_WAITING, ACCOUNT_WAITING_PART,
-				  account->most / ACCOUNT_WAITING_PART / 2);
+	       !account_may_last_part(account, ACCOUNT_WAITING, ACCOUNT_WAITING_PART,
+				      account->most / ACCOUNT_WAITING_PART / 2);
 }
 
 static const char *name_of(const struct live_trace *trace)

@@ -7,14 +7,17 @@
 
 void account_init(struct account *account, uint64_t bytes, uint64_t history, bool has_peers)
 {
-	uint64_t least = has_peers ? ACCOUNT_BYTES_MIN : 0;
+	uint64_t least = has_peers ? ACCOUNT_BYTES_MIN : 0, eighth;
 
 	assert(history <= bytes);
 	bytes -= history;
 	account->history = history;
 	account->most = bytes > least ? bytes : least;
-	account->soft = has_peers ? account->most - account->most / 4 : account->most;
-	account->soft = bytes < account->soft ? bytes : account->soft;
+	eighth = account->most / 8;
+	account->lasts = has_peers ? 3 * eighth : account->most;
+	account->holds_up = has_peers ? 5 * eighth : account->most;
+	account->passes = has_peers ? 3 * eighth : account->most;
+	account->passes = bytes < account->passes ? bytes : account->passes;
 	for (int kind = 0; kind < ACCOUNT_KINDS; kind++) {
 		atomic_init(&account->held[kind], 0);
 	}
@@ -44,14 +47,24 @@ uint64_t account_of(const struct account *account, enum account_kind kind)
 	return atomic_load_explicit(&account->held[kind], memory_order_relaxed);
 }
 
-uint64_t account_held(const struct account *account)
+static uint64_t sum(const struct account *account, int begin, int end)
 {
 	uint64_t held = 0;
 
-	for (int kind = 0; kind < ACCOUNT_HISTORY; kind++) {
+	for (int kind = begin; kind < end; kind++) {
 		held += account_of(account, (enum account_kind)kind);
 	}
 	return held;
+}
+
+uint64_t account_passing(const struct account *account)
+{
+	return sum(account, 0, ACCOUNT_WAITING);
+}
+
+uint64_t account_lasting(const struct account *account)
+{
+	return sum(account, ACCOUNT_WAITING, ACCOUNT_HISTORY);
 }
 
 static bool is_below(uint64_t held, uint64_t bytes, uint64_t bound)
@@ -59,19 +72,20 @@ static bool is_below(uint64_t held, uint64_t bytes, uint64_t bound)
 	return held <= bound && bytes <= bound - held;
 }
 
-bool account_has_room(const struct account *account, uint64_t bytes)
+bool account_has_room(const struct account *account, uint64_t bytes, bool holds_up)
 {
-	return !account || is_below(account_held(account), bytes, account->soft);
+	return !account || is_below(account_passing(account), bytes,
+				    holds_up ? account->holds_up : account->passes);
 }
 
-bool account_fits(const struct account *account, uint64_t bytes)
+bool account_may_last(const struct account *account, uint64_t bytes)
 {
-	return !account || is_below(account_held(account), bytes, account->most);
+	return !account || is_below(account_lasting(account), bytes, account->lasts);
 }
 
-bool account_fits_part(const struct account *account, enum account_kind kind, uint64_t part,
-		       uint64_t bytes)
+bool account_may_last_part(const struct account *account, enum account_kind kind, uint64_t part,
+			   uint64_t bytes)
 {
 	return !account || (is_below(account_of(account, kind), bytes, account->most / part) &&
-			    account_fits(account, bytes));
+			    account_may_last(account, bytes));
 }

@@ -5,12 +5,15 @@
  * gives it back where it is freed; both cost the same however much is held.  A length that a peer
  * announces is taken before there is a buffer for it.
  *
- *     0 ........................ soft ................. most
- *       all may bring more            |  only what         | nothing: it is refused, which is
- *                                     |  holds up the rest | said, and counted as lost
+ * What passes through (packets on their way, chunks, partials) and what lasts (metadata, sessions,
+ * what waits) have parts of their own: neither can take the memory without which the other one
+ * cannot go on.
  *
- * The packets of the history have a part of their own.  They can be dropped, so their owner looks
- * after it; what is left is for all others.
+ *     | lasts: 3/8 | passes: 3/8, all may bring more | 1/4: only what holds up the rest |  history
+ * |
+ *
+ * Beyond that it is refused, which is said, and counted as lost.  The packets of the history can be
+ * dropped, so their owner looks after that part.
  *
  * Any thread may take and give; one thread decides.
  */
@@ -22,9 +25,11 @@
 #include <stdint.h>
 
 enum account_kind {
+	/* What passes. */
 	ACCOUNT_CHUNKS,   /* packets, in chunks that fill or are at the workers */
 	ACCOUNT_PARTIALS, /* what workers made of them */
 	ACCOUNT_FETCHES,  /* packets on their way from a relay */
+	/* What lasts. */
 	ACCOUNT_WAITING,  /* packets that wait for their metadata */
 	ACCOUNT_METADATA, /* metadata on its way, its text, types and plans */
 	ACCOUNT_LISTS,    /* lists of sessions and streams on their way */
@@ -36,13 +41,15 @@ enum account_kind {
 };
 
 struct account {
-	uint64_t most, soft; /* bytes, without the history */
-	uint64_t history;    /* bytes of the history */
+	uint64_t most;                    /* bytes, without the history */
+	uint64_t lasts, passes, holds_up; /* the parts of it: of what lasts, of what passes, and
+					   * that with what holds up the rest */
+	uint64_t history;                 /* bytes of the history */
 	atomic_ullong held[ACCOUNT_KINDS];
 };
 
-/* All kinds together may take @bytes; the history @history of them.  @has_peers: a quarter is left
- * for what holds up the rest, and there is enough for one packet however few @bytes are. */
+/* All kinds together may take @bytes; the history @history of them.  @has_peers false: there is one
+ * part.  With peers there is enough for one packet however few @bytes are. */
 void account_init(struct account *account, uint64_t bytes, uint64_t history, bool has_peers);
 
 /* @account NULL: nobody counts. */
@@ -50,11 +57,13 @@ void account_take(struct account *account, enum account_kind kind, uint64_t byte
 void account_give(struct account *account, enum account_kind kind, uint64_t bytes);
 
 uint64_t account_of(const struct account *account, enum account_kind kind);
-/* Of all kinds but the history. */
-uint64_t account_held(const struct account *account);
-/* Whether @bytes more are below the soft bound, or may be taken at all. */
-bool account_has_room(const struct account *account, uint64_t bytes);
-bool account_fits(const struct account *account, uint64_t bytes);
-/* The same for a kind that may have a part of the account: most / @part. */
-bool account_fits_part(const struct account *account, enum account_kind kind, uint64_t part,
-		       uint64_t bytes);
+uint64_t account_passing(const struct account *account);
+uint64_t account_lasting(const struct account *account);
+
+/* Whether @bytes more may be brought to pass through; @holds_up: they hold up all others. */
+bool account_has_room(const struct account *account, uint64_t bytes, bool holds_up);
+/* Whether @bytes more may last. */
+bool account_may_last(const struct account *account, uint64_t bytes);
+/* The same for a kind that may have 1 / @part of all. */
+bool account_may_last_part(const struct account *account, enum account_kind kind, uint64_t part,
+			   uint64_t bytes);

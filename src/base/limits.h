@@ -17,8 +17,8 @@
  * loss is known: others need room, too. */
 #define ACCOUNT_BYTES_MIN   ((uint64_t)32 << 20)
 #define ACCOUNT_PACKET_PART 4
-/* The same of all packets that wait for metadata. */
-#define ACCOUNT_WAITING_PART 4
+/* The same of all packets that wait for metadata; larger ones wait at the relay. */
+#define ACCOUNT_WAITING_PART 8
 
 /* Arenas: a small first block, since most are small; large ones later, to amortise calloc. */
 #define ARENA_BLOCK_BYTES_MIN ((size_t)4096)

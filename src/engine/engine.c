@@ -107,7 +107,7 @@ bool engine_has_room(const struct engine *engine)
 	unsigned int workers = pool_workers(engine->pool);
 
 	return pool_in_flight_of(engine->pool, JOB_WORKER) < (workers + 1) * CHUNKS_PER_WORKER &&
-	       account_has_room(engine->account, 1);
+	       account_has_room(engine->account, 1, false);
 }
 
 /* ---- finished jobs ---- */
@@ -233,13 +233,10 @@ bool engine_reap(struct engine *engine, bool wait)
 	return true;
 }
 
-/* Of what others leave to the engine. */
 static enum merger_room room_of(const struct engine *engine)
 {
-	uint64_t held = engine_held_bytes(engine), most = engine->account->soft;
-	uint64_t others = account_held(engine->account) - held;
+	uint64_t held = engine_held_bytes(engine), most = engine->account->passes;
 
-	most -= others < most ? others : most;
 	return held >= most ? ROOM_NONE : held >= most / 4 ? ROOM_LITTLE : ROOM_ENOUGH;
 }
 

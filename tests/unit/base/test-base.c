@@ -600,33 +600,40 @@ END_TEST
 
 START_TEST(accounts)
 {
-	const uint64_t most = ACCOUNT_BYTES_MIN * 4;
+	const uint64_t most = ACCOUNT_BYTES_MIN * 4, eighth = most / 8;
 	struct account account;
 
 	account_init(&account, most + 1000, 1000, true);
-	ck_assert(account_fits(&account, most) && !account_fits(&account, most + 1));
-	ck_assert(account_has_room(&account, most * 3 / 4));
-	ck_assert(!account_has_room(&account, most * 3 / 4 + 1));
-	ck_assert(!account_fits(&account, UINT64_MAX)); /* no sum of it and what is held */
-	account_take(&account, ACCOUNT_HISTORY, most);  /* which has a part of its own */
-	ck_assert_uint_eq(account_held(&account), 0);
-	account_take(&account, ACCOUNT_WAITING, most / 8);
-	account_take(&account, ACCOUNT_CHUNKS, most / 2);
-	ck_assert(account_fits_part(&account, ACCOUNT_WAITING, 4, most / 8));
-	ck_assert(!account_fits_part(&account, ACCOUNT_WAITING, 4, most / 8 + 1));
-	account_take(&account, ACCOUNT_CHUNKS, most); /* more than there is: all is refused */
-	ck_assert(!account_fits(&account, 0) && !account_has_room(&account, 0));
-	ck_assert(!account_fits_part(&account, ACCOUNT_WAITING, 4, 0));
-	account_give(&account, ACCOUNT_CHUNKS, most + most / 2);
-	ck_assert_uint_eq(account_held(&account), most / 8);
+	ck_assert(account_has_room(&account, 3 * eighth, false));
+	ck_assert(!account_has_room(&account, 3 * eighth + 1, false));
+	ck_assert(account_has_room(&account, 5 * eighth, true));
+	ck_assert(!account_has_room(&account, 5 * eighth + 1, true));
+	ck_assert(!account_has_room(&account, UINT64_MAX, true));
+	ck_assert(account_may_last(&account, 3 * eighth));
+	ck_assert(!account_may_last(&account, 3 * eighth + 1));
+	/* No part takes from another one. */
+	account_take(&account, ACCOUNT_HISTORY, most);
+	account_take(&account, ACCOUNT_CHUNKS, most);
+	ck_assert(account_may_last(&account, 3 * eighth));
+	ck_assert(!account_has_room(&account, 0, true));
+	account_give(&account, ACCOUNT_CHUNKS, most);
+	account_take(&account, ACCOUNT_WAITING, eighth);
+	account_take(&account, ACCOUNT_METADATA, eighth);
+	ck_assert_uint_eq(account_passing(&account), 0);
+	ck_assert_uint_eq(account_lasting(&account), 2 * eighth);
+	ck_assert(account_may_last_part(&account, ACCOUNT_WAITING, 4, eighth));
+	ck_assert(!account_may_last_part(&account, ACCOUNT_WAITING, 8, 1));
+	ck_assert(!account_may_last_part(&account, ACCOUNT_WAITING, 4, eighth + 1));
+	ck_assert(!account_may_last_part(&account, ACCOUNT_SESSIONS, 1, eighth + 1));
 	/* However little is asked for: one packet, and what is in the way waits before that. */
 	account_init(&account, 1000, 0, true);
-	ck_assert(account_fits(&account, ACCOUNT_BYTES_MIN) && !account_has_room(&account, 1001));
+	ck_assert(account_has_room(&account, ACCOUNT_BYTES_MIN / ACCOUNT_PACKET_PART, true));
+	ck_assert(!account_has_room(&account, 1001, false));
 	account_init(&account, 1000, 0, false);
-	ck_assert(account_has_room(&account, 1000) && !account_fits(&account, 1001));
+	ck_assert(account_has_room(&account, 1000, false) && !account_may_last(&account, 1001));
 	account_take(NULL, ACCOUNT_ROWS, 1);
 	account_give(NULL, ACCOUNT_ROWS, 1);
-	ck_assert(account_fits(NULL, UINT64_MAX));
+	ck_assert(account_may_last(NULL, UINT64_MAX));
 }
 END_TEST
 
