@@ -495,6 +495,7 @@ static void relay_connect(struct relay *relay)
 	(void)event_add(relay->timer, &quiet);
 	relay->connection =
 		relay_connection_new(relay->loop->base, &relay->address, &relay_events, relay);
+	relay_connection_viewer(relay->connection)->account = engine_account(relay->loop->engine);
 }
 
 static void on_relay_timer(evutil_socket_t fd, short what, void *arg)

@@ -45,6 +45,7 @@ struct client_trace {
 	bool has_stream, has_any; /* the stream is known; some metadata arrived */
 	enum metadata_state state;
 	bool is_promised;    /* a flag told of more since some last arrived */
+	unsigned int pieces; /* little ones, without a pause */
 	unsigned int denied; /* replies that there is no more in spite of that, consecutive ones */
 	uint64_t due;        /* ns: META_NEEDED, when to request it */
 };

@@ -103,7 +103,7 @@ static void add_metadata_stream(struct client *client, const struct viewer_strea
 	}
 	trace->stream_id = announced->id;
 	trace->has_stream = true;
-	if (trace->state != META_ASKED) {
+	if (trace->state != META_ASKED && trace->state != META_FINAL) {
 		client_trace_set(client, trace, META_NEEDED);
 		trace->due = now;
 	}
@@ -336,6 +336,23 @@ static bool is_denied(struct client *client, struct client_trace *trace, uint64_
 	return true;
 }
 
+/* Until the relay has no more. */
+static void more_metadata(struct client *client, struct client_trace *trace, uint64_t len,
+			  uint64_t now)
+{
+	const struct client_events *events = client->config.events;
+
+	trace->pieces += len < RELAY_METADATA_LITTLE;
+	if (events->wants_metadata && !events->wants_metadata(client->config.user, trace->id)) {
+		client_trace_set(client, trace, META_FINAL);
+	} else if (trace->pieces > RELAY_METADATA_BURST) {
+		client_trace_set(client, trace, META_NEEDED);
+		trace->due = now + client->poll_ns;
+	} else {
+		ask_metadata(client, trace);
+	}
+}
+
 static void on_metadata(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
 	struct client_trace *trace = client_trace_of(client, reply->tag);
@@ -351,9 +368,10 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 		trace->denied = 0;
 		client->config.events->on_metadata(client->config.user, trace->id, reply->bytes,
 						   reply->len);
-		ask_metadata(client, trace); /* until the relay has no more */
+		more_metadata(client, trace, reply->len, now);
 		return;
 	case METADATA_NO_NEW:
+		trace->pieces = 0;
 		if (is_denied(client, trace, now)) {
 			return;
 		}

@@ -72,7 +72,10 @@ struct client_events {
 	void (*on_refused)(void *user, uint32_t status);
 	/* A data stream appeared.  The result is passed to the later calls about this stream. */
 	void *(*on_stream)(void *user, const struct viewer_stream *stream);
+	/* @bytes NULL: there was no memory for so many, and they are gone. */
 	void (*on_metadata)(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
+	/* Whether more of it is of any use; NULL: it is. */
+	bool (*wants_metadata)(void *user, uint64_t trace_id);
 	/* All that the relay has now was passed on.  False: it is not whole, so more will come. */
 	bool (*on_metadata_end)(void *user, uint64_t trace_id);
 	/* The relay has more than that after all, and does not hand it out yet.  May be NULL. */

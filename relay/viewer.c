@@ -20,8 +20,37 @@ void viewer_init(struct viewer *viewer)
 	memset(viewer, 0, sizeof(*viewer));
 }
 
+/* The reply takes @bytes; false: there is no memory for them. */
+static bool take_memory(struct viewer *viewer, enum account_kind kind, uint64_t bytes)
+{
+	assert(viewer->charged == 0);
+	if (bytes <= RELAY_RECEIVE_BYTES) {
+		return true;
+	}
+	if (!account_may_last(viewer->account, bytes)) {
+		return false;
+	}
+	viewer->kind = kind;
+	viewer->charged = bytes;
+	account_take(viewer->account, kind, bytes);
+	return true;
+}
+
+/* The reply was taken: what it needed goes back. */
+static void give_memory(struct viewer *viewer)
+{
+	if (viewer->charged > 0) {
+		account_give(viewer->account, viewer->kind, viewer->charged);
+		viewer->charged = 0;
+		vec_fini(&viewer->body);
+		vec_fini(&viewer->sessions);
+		vec_fini(&viewer->streams);
+	}
+}
+
 void viewer_fini(struct viewer *viewer)
 {
+	give_memory(viewer);
 	vec_fini(&viewer->out);
 	vec_fini(&viewer->pending);
 	vec_fini(&viewer->body);
@@ -205,28 +234,41 @@ uint8_t *viewer_want(struct viewer *viewer, size_t *ret_len)
 	if (!viewer->is_receiving) {
 		/* Unrequested bytes are an error, which viewer_fed() reports; until then they need
 		 * a place. */
+		give_memory(viewer);
+		viewer->is_refused = false;
 		viewer->is_receiving = viewer_pending(viewer) > 0;
 		viewer->need = viewer->is_receiving ? head_bytes(expected(viewer)->command) : 1;
 		viewer->body.count = 0;
 		viewer->has_head = false;
 	}
 	assert(viewer->need > 0);
-	/* Memory grows as bytes arrive, not as a length announces them. */
+	/* Memory grows as bytes arrive, not as a length announces them; nor beyond that. */
 	room = viewer->need < RELAY_RECEIVE_BYTES ? viewer->need : RELAY_RECEIVE_BYTES;
-	while (viewer->body.room < viewer->body.count + room) {
-		vec_grow_slow_((void **)&viewer->body.at, &viewer->body.room, 1);
+	if (viewer->body.room < viewer->body.count + room) {
+		size_t all = viewer->body.count + viewer->need, twice = 2 * viewer->body.room;
+
+		twice = twice < RELAY_RECEIVE_BYTES ? RELAY_RECEIVE_BYTES : twice;
+		vec_reserve(&viewer->body, twice < all ? twice : all);
 	}
-	*ret_len = room;
+	*ret_len = viewer->body.room - viewer->body.count < room
+			   ? viewer->body.room - viewer->body.count
+			   : room;
 	return viewer->body.at + viewer->body.count;
 }
 
-static int announce(struct viewer *viewer, uint64_t items, uint64_t item_bytes, uint64_t max,
-		    const char *what, struct err *err)
+/* @item_bytes on the way, and as many of @memory_bytes then. */
+static int announce(struct viewer *viewer, uint64_t items, uint64_t item_bytes,
+		    uint64_t memory_bytes, uint64_t max, const char *what, struct err *err)
 {
 	if (items > max) {
 		return err_raise(err, -EPROTO,
 				 "the relay announces %" PRIu64 " %s, the limit is %" PRIu64, items,
 				 what, max);
+	}
+	if (!take_memory(viewer, ACCOUNT_LISTS, items * (item_bytes + memory_bytes))) {
+		return err_raise(err, -ENOMEM,
+				 "a list of %" PRIu64 " %s does not fit into --max-memory", items,
+				 what);
 	}
 	viewer->count = (uint32_t)items;
 	viewer->need = items * item_bytes;
@@ -261,12 +303,16 @@ static bool has_long_sessions(const struct viewer *viewer)
 /* Minor 15: each session has a size of its own.  The body holds one session at a time. */
 static int sessions_head(struct viewer *viewer, uint32_t count, struct err *err)
 {
+	const uint64_t memory = 2 * sizeof(struct viewer_session); /* an array that doubles */
+	int r;
+
 	if (!has_long_sessions(viewer)) {
-		return announce(viewer, count, VIEWER_SESSION_BYTES, RELAY_SESSIONS_MAX, "sessions",
-				err);
+		return announce(viewer, count, VIEWER_SESSION_BYTES, memory, RELAY_SESSIONS_MAX,
+				"sessions", err);
 	}
-	if (announce(viewer, count, 0, RELAY_SESSIONS_MAX, "sessions", err) < 0) {
-		return -EPROTO;
+	r = announce(viewer, count, 0, memory, RELAY_SESSIONS_MAX, "sessions", err);
+	if (r < 0) {
+		return r;
 	}
 	viewer->sessions.count = 0;
 	viewer->sessions_left = count;
@@ -345,6 +391,25 @@ static int check_metadata(const struct viewer *viewer, struct err *err)
 			 *at);
 }
 
+/* What is made of metadata takes some times as much. */
+static int metadata_head(struct viewer *viewer, uint64_t len, struct err *err)
+{
+	if (len > METADATA_BYTES_MAX) {
+		return err_raise(err, -EPROTO,
+				 "the relay announces %" PRIu64
+				 " bytes of metadata, the limit is %zu",
+				 len, METADATA_BYTES_MAX);
+	}
+	viewer->is_refused = !account_may_last(viewer->account, len * METADATA_MEMORY_FACTOR) ||
+			     !take_memory(viewer, ACCOUNT_METADATA, len);
+	if (viewer->is_refused) {
+		viewer->skip = len;
+	} else {
+		viewer->need = len;
+	}
+	return 0;
+}
+
 /* The fixed part has arrived: decides what follows. */
 static int head(struct viewer *viewer, struct err *err)
 {
@@ -358,22 +423,16 @@ static int head(struct viewer *viewer, struct err *err)
 	case VIEWER_ATTACH_SESSION:
 		/* With any other status no streams follow, whatever the count says. */
 		return announce(viewer, wire_get_u32(at) == ATTACH_OK ? wire_get_u32(at + 4) : 0,
-				VIEWER_STREAM_BYTES, RELAY_STREAMS_MAX, "streams", err);
+				VIEWER_STREAM_BYTES, sizeof(struct viewer_stream),
+				RELAY_STREAMS_MAX, "streams", err);
 	case VIEWER_GET_NEW_STREAMS:
 		return announce(viewer, wire_get_u32(at) == STREAMS_OK ? wire_get_u32(at + 4) : 0,
-				VIEWER_STREAM_BYTES, RELAY_STREAMS_MAX, "streams", err);
+				VIEWER_STREAM_BYTES, sizeof(struct viewer_stream),
+				RELAY_STREAMS_MAX, "streams", err);
 	case VIEWER_GET_METADATA:
-		if (wire_get_u32(at + 8) != METADATA_OK) {
-			return 0;
-		}
-		if (wire_get_u64(at) > METADATA_BYTES_MAX) {
-			return err_raise(err, -EPROTO,
-					 "the relay announces %" PRIu64 " bytes of "
-					 "metadata, the limit is %zu",
-					 wire_get_u64(at), METADATA_BYTES_MAX);
-		}
-		viewer->need = wire_get_u64(at);
-		return 0;
+		return wire_get_u32(at + 8) == METADATA_OK
+			       ? metadata_head(viewer, wire_get_u64(at), err)
+			       : 0;
 	case VIEWER_GET_PACKET:
 		return packet_head(viewer, at, err);
 	case VIEWER_GET_NEXT_INDEX:
@@ -391,6 +450,9 @@ static void fill_lists(struct viewer *viewer, struct viewer_reply *reply)
 		viewer->sessions.count = 0;
 	}
 	viewer->streams.count = 0;
+	if (!is_list) {
+		vec_reserve(&viewer->streams, viewer->count);
+	}
 	for (uint32_t i = 0; i < viewer->count; i++) {
 		if (is_list && has_long_sessions(viewer)) {
 			break; /* session_more() has filled it */
@@ -444,9 +506,9 @@ static void complete(struct viewer *viewer, struct viewer_reply *reply)
 		break;
 	case VIEWER_GET_METADATA:
 		reply->status = wire_get_u32(at + 8);
-		reply->bytes = at + 12;
+		reply->bytes = viewer->is_refused ? NULL : at + 12;
 		reply->len = reply->status == METADATA_OK ? wire_get_u64(at) : 0;
-		assert(viewer->body.count == 12 + reply->len);
+		assert(viewer->is_refused || viewer->body.count == 12 + reply->len);
 		break;
 	}
 	viewer->count = 0;

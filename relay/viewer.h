@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/account.h"
 #include "base/err.h"
 #include "base/mem.h"
 #include "relay/wire.h"
@@ -39,8 +40,8 @@ struct viewer_reply {
 	const struct viewer_stream *streams;   /* ATTACH_SESSION, GET_NEW_STREAMS */
 	uint32_t count;                        /* of sessions or streams */
 	struct viewer_index index;             /* GET_NEXT_INDEX */
-	const uint8_t *bytes;                  /* GET_METADATA */
-	uint64_t len;                          /* of bytes */
+	const uint8_t *bytes; /* GET_METADATA; NULL: there was no memory for them */
+	uint64_t len;         /* of bytes */
 };
 
 struct viewer {
@@ -63,6 +64,12 @@ struct viewer {
 	size_t session_at;       /* ... the next one starts here in the body */
 	VEC(struct viewer_session) sessions;
 	VEC(struct viewer_stream) streams;
+
+	/* Of lists and metadata that are more than a connection may have anyway. */
+	struct account *account; /* the owner sets it; NULL: nobody counts */
+	enum account_kind kind;
+	uint64_t charged; /* bytes of `kind` that the reply takes */
+	bool is_refused;  /* the bytes of metadata are dropped */
 };
 
 void viewer_init(struct viewer *viewer);

@@ -192,7 +192,7 @@ static enum received receive(struct relay_connection *connection)
 		watch_silence(connection);
 	}
 	if (r < 0) {
-		connection->is_wrong = true;
+		connection->is_wrong = r != -ENOMEM; /* which is ours */
 		fail(connection);
 		return RECEIVED_END;
 	}

@@ -238,14 +238,23 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 {
 	struct live_trace *trace = session_find_trace(user, trace_id, NULL);
 	struct err err;
+	int r;
 
 	if (trace->has_failed) {
+		return;
+	}
+	if (!bytes) {
+		(void)err_raise(&err, -ENOMEM,
+				"%" PRIu64 " KiB of metadata do not fit into --max-memory",
+				len >> 10);
+		session_trace_fail(trace, &err);
 		return;
 	}
 	trace->is_current = false;
 	trace->waits_since = 0;
 	if (!trace->trace) {
 		vec_append(&trace->metadata, bytes, len);
+		account_take(session_memory(trace->session), ACCOUNT_METADATA, len);
 		session_trace_bind(trace); /* which may pass it over */
 		if (!trace->trace) {
 			return;
@@ -256,11 +265,20 @@ void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, ui
 	if (trace->history) {
 		history_metadata(trace->history, bytes, len);
 	}
-	if (trace_metadata(trace->trace, bytes, len, false, &err) < 0) {
+	r = trace_metadata(trace->trace, bytes, len, false, &err);
+	if (r < 0) {
 		session_trace_fail(trace, &err);
 	}
-	vec_fini(&trace->metadata);
+	if (r == -ENOMEM) {
+		trace_metadata_forget(trace->trace);
+	}
+	session_trace_drop_metadata(trace);
 	session_trace_note_plan(trace);
+}
+
+bool session_wants_metadata(void *user, uint64_t trace_id)
+{
+	return !session_find_trace(user, trace_id, NULL)->has_failed;
 }
 
 bool session_on_metadata_end(void *user, uint64_t trace_id)

@@ -73,8 +73,8 @@ bool session_may_fetch(void *user, void *arg)
 	return holds_back(stream);
 }
 
-static enum client_wish lose(struct live_stream *stream, const struct viewer_index *index,
-			     const char *why)
+static enum client_wish pass_as_lost(struct live_stream *stream, const struct viewer_index *index,
+				     const char *why)
 {
 	session_on_packet_lost(stream->trace->session, stream, index, why);
 	return CLIENT_PASS;
@@ -86,7 +86,7 @@ enum client_wish session_admit(struct live_stream *stream, const struct viewer_i
 	uint64_t bytes = (index->content_bits + 7) / 8;
 
 	if (bytes > account->most / ACCOUNT_PACKET_PART) {
-		return lose(stream, index, "it is larger than a quarter of --max-memory");
+		return pass_as_lost(stream, index, "it is larger than a quarter of --max-memory");
 	}
 	if (!session_is_ready(stream->trace) && !stream->trace->has_failed) {
 		stream->trace->session->has_starved = true; /* unless it may */
@@ -104,7 +104,7 @@ enum client_wish session_admit(struct live_stream *stream, const struct viewer_i
 	}
 	return account_of(account, ACCOUNT_FETCHES) > 0
 		       ? CLIENT_WAIT
-		       : lose(stream, index, "there is no memory for it (--max-memory)");
+		       : pass_as_lost(stream, index, "there is no memory for it (--max-memory)");
 }
 
 /* ---- packets that wait for their metadata ---- */
@@ -145,7 +145,7 @@ static bool is_in_the_way(const struct live_trace *trace)
 				      account->most / ACCOUNT_WAITING_PART / 2);
 }
 
-static const char *name_of(const struct live_trace *trace)
+static const char *path_of_trace(const struct live_trace *trace)
 {
 	return trace->identity.path ? trace->identity.path : "a trace";
 }
@@ -164,7 +164,7 @@ void session_check_waiting(struct session *session)
 		trace->waits_since = trace->waits_since ? trace->waits_since : now;
 		if (!trace->said_waiting && now - trace->waits_since > WAITING_SAID_NS) {
 			trace->said_waiting = true;
-			session_say(session, 0, "packets of %s wait: %s", name_of(trace),
+			session_say(session, 0, "packets of %s wait: %s", path_of_trace(trace),
 				    trace->has_plan ? "their metadata is incomplete"
 						    : "they have no metadata yet");
 		}
@@ -176,7 +176,7 @@ void session_check_waiting(struct session *session)
 				session_say(session, 0,
 					    "packets of %s are lost: no more of them can wait for "
 					    "metadata (--max-memory)",
-					    name_of(trace));
+					    path_of_trace(trace));
 			}
 		}
 	}

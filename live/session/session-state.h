@@ -119,6 +119,7 @@ void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
 void session_on_stream_broken(void *user, void *arg, uint32_t status);
 void session_on_new_streams_broken(void *user, uint32_t status);
+bool session_wants_metadata(void *user, uint64_t trace_id);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
 void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);
@@ -168,6 +169,8 @@ void session_trace_free(struct live_trace *trace);
 /* Attached again.  A trace that was not known yet when its connection was lost comes as a new one.
  */
 void session_trace_announced_again(struct live_trace *trace);
+/* Drops the metadata before its UUID is known. */
+void session_trace_drop_metadata(struct live_trace *trace);
 /* Drops the packets that wait for metadata; those of one stream, if @stream is not NULL. */
 void session_trace_drop_waiting(struct live_trace *trace, const struct live_stream *stream);
 void session_trace_account(const struct live_trace *trace, struct run_summary *summary);

@@ -80,6 +80,12 @@ void session_trace_drop_waiting(struct live_trace *trace, const struct live_stre
 	trace->waiting.count = left;
 }
 
+void session_trace_drop_metadata(struct live_trace *trace)
+{
+	account_give(session_memory(trace->session), ACCOUNT_METADATA, trace->metadata.count);
+	vec_fini(&trace->metadata);
+}
+
 void session_trace_free(struct live_trace *trace)
 {
 	if (trace->trace) {
@@ -90,7 +96,7 @@ void session_trace_free(struct live_trace *trace)
 	phases_free(trace->phases);
 	session_trace_drop_waiting(trace, NULL);
 	vec_fini(&trace->waiting);
-	vec_fini(&trace->metadata);
+	session_trace_drop_metadata(trace);
 	vec_fini(&trace->attached);
 	output_trace_fini(&trace->identity);
 	free(trace);
@@ -480,6 +486,11 @@ void session_trace_fail(struct live_trace *trace, const struct err *err)
 	(void)snprintf(warning.message, sizeof(warning.message),
 		       "the trace %.100s is skipped: %.350s",
 		       trace->identity.path ? trace->identity.path : "", err->text);
+	if (!trace->trace) {
+		session_trace_drop_metadata(trace);
+		session_say(trace->session, 0, "%s", warning.message);
+		return;
+	}
 	trace_warn(trace->trace, &warning);
 }
 

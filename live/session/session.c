@@ -169,6 +169,7 @@ static const struct client_events client_events = {
 	.on_refused = on_refused,
 	.on_stream = session_on_stream,
 	.on_metadata = session_on_metadata,
+	.wants_metadata = session_wants_metadata,
 	.on_metadata_end = session_on_metadata_end,
 	.on_metadata_due = session_on_metadata_due,
 	.ends_packet = session_ends_packet,
@@ -468,6 +469,7 @@ void session_connect(struct session *session, const struct viewer_session *liste
 						   &relay_connection_events, session);
 	session->client = client_new(&config, relay_connection_viewer(session->connection));
 	relay_connection_viewer(session->connection)->takes_any_length = session->takes_any_length;
+	relay_connection_viewer(session->connection)->account = session_memory(session);
 }
 
 void session_free(struct session *session)

@@ -47,7 +47,7 @@ uint64_t account_of(const struct account *account, enum account_kind kind)
 	return atomic_load_explicit(&account->held[kind], memory_order_relaxed);
 }
 
-static uint64_t sum(const struct account *account, int begin, int end)
+static uint64_t held_from(const struct account *account, int begin, int end)
 {
 	uint64_t held = 0;
 
@@ -59,12 +59,12 @@ static uint64_t sum(const struct account *account, int begin, int end)
 
 uint64_t account_passing(const struct account *account)
 {
-	return sum(account, 0, ACCOUNT_WAITING);
+	return held_from(account, 0, ACCOUNT_WAITING);
 }
 
 uint64_t account_lasting(const struct account *account)
 {
-	return sum(account, ACCOUNT_WAITING, ACCOUNT_HISTORY);
+	return held_from(account, ACCOUNT_WAITING, ACCOUNT_HISTORY);
 }
 
 static bool is_below(uint64_t held, uint64_t bytes, uint64_t bound)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/limits.h"
 
 struct arena_block {
@@ -24,6 +25,7 @@ void arena_fini(struct arena *arena)
 {
 	struct arena_block *block = arena->newest;
 
+	account_give(arena->account, ACCOUNT_METADATA, arena->total);
 	while (block) {
 		struct arena_block *older = block->older;
 
@@ -42,6 +44,7 @@ void arena_reset(struct arena *arena)
 		return;
 	}
 	arena->newest = newest->older;
+	arena->total -= newest->size;
 	arena_fini(arena);
 	memset(newest->bytes, 0, newest->used);
 	newest->used = 0;
@@ -72,6 +75,9 @@ static struct arena_block *block_new(struct arena *arena, size_t need)
 	if (arena->max && (size > arena->max || arena->total > arena->max - size)) {
 		return NULL;
 	}
+	if (!account_may_last(arena->account, size)) {
+		return NULL;
+	}
 	block = calloc(1, sizeof(*block) + size);
 	if (!block) {
 		return NULL;
@@ -80,6 +86,7 @@ static struct arena_block *block_new(struct arena *arena, size_t need)
 	block->older = arena->newest;
 	arena->newest = block;
 	arena->total += size;
+	account_take(arena->account, ACCOUNT_METADATA, size);
 	assert(!arena->max || arena->total <= arena->max);
 	return block;
 }

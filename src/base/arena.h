@@ -15,10 +15,14 @@
 #include <setjmp.h>
 #include <stddef.h>
 
+struct account;
+
 struct arena {
 	struct arena_block *newest;
-	size_t total;  /* bytes taken from the heap */
-	size_t max;    /* refuse to pass this; 0 = no limit */
+	size_t total; /* bytes taken from the heap */
+	size_t max;   /* refuse to pass this; 0 = no limit */
+	/* Whose metadata it is; refuses what may not last.  NULL = nobody counts. */
+	struct account *account;
 	jmp_buf *fail; /* where to go when memory is refused; NULL = abort */
 };
 

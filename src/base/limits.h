@@ -26,6 +26,8 @@
 
 /* Metadata text of one trace: thousands of UST event classes make 20 MB. */
 #define METADATA_BYTES_MAX ((size_t)256 << 20)
+/* Of its text, while it is read: as received, unpacked, and types. */
+#define METADATA_MEMORY_FACTOR 4
 /* Notes on what is wrong in the metadata of a trace and can be read; further ones are dropped. */
 #define METADATA_NOTES_MAX 20
 /* Memory that types and plans of one trace may take. */
@@ -233,6 +235,10 @@
 #define RELAY_RECEIVE_BYTES ((size_t)65536)
 /* A packet is fetched in pieces of at most this (doc/viewer-protocol.md, A19). */
 #define RELAY_PIECE_BYTES ((uint32_t)16 << 20)
+/* So many replies with little metadata each follow each other at once, then at the pace of polls.
+ */
+#define RELAY_METADATA_BURST  1000
+#define RELAY_METADATA_LITTLE 4096
 /* Packet requests in flight on one connection; eight keep it busy (doc/viewer-protocol.md, C). */
 #define RELAY_IN_FLIGHT_MAX 8
 

@@ -65,6 +65,7 @@ static void new_metadata(struct trace *trace)
 	struct engine *engine = trace->engine;
 
 	trace->metadata = metadata_stream_new();
+	metadata_stream_count(trace->metadata, engine->config.account);
 	trace->builder =
 		plan_builder_new(metadata_stream_arena(trace->metadata), engine->setup.requests,
 				 engine->setup.request_count, false);
@@ -247,6 +248,15 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 		}
 	}
 	return replan(trace, err);
+}
+
+void trace_metadata_forget(struct trace *trace)
+{
+	if (!trace->plan && trace->in_flight == 0) {
+		plan_builder_free(trace->builder);
+		metadata_stream_free(trace->metadata);
+		new_metadata(trace);
+	}
 }
 
 void trace_announced_again(struct trace *trace)

@@ -48,6 +48,9 @@ int trace_metadata(struct trace *trace, const void *bytes, size_t len, bool is_l
 /* Says what is noted of the metadata, each once. */
 void trace_warn_notes(struct trace *trace);
 
+/* It is unreadable: its memory goes back, unless packets were read with it. */
+void trace_metadata_forget(struct trace *trace);
+
 /* Starts with empty metadata: the relay sends all of it again after a reconnect. */
 void trace_metadata_restart(struct trace *trace);
 

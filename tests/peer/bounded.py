@@ -11,6 +11,7 @@ Each case is a relay that makes something grow, and is judged by one bound and o
 usage: bounded.py SILLAGE DATA [--only PATTERN] [--long] [-v]
 """
 import argparse
+import copy
 import fnmatch
 import json
 import os
@@ -91,10 +92,10 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, sessions, says=None, rules=list, most=MOST, is_long=False, options=(), check=None,
-                 asks=(INDEX, PACKET), **relay_options):
+                 asks=(INDEX, PACKET), judge=None, **relay_options):
         self.name, self.sessions, self.says, self.rules, self.most = name, sessions, says, rules, most
         self.is_long, self.options, self.check, self.asks = is_long, list(options), check, asks
-        self.relay_options = relay_options
+        self.relay_options, self.judge = relay_options, judge
 
 
 def without_metadata(like, traces):
@@ -103,6 +104,20 @@ def without_metadata(like, traces):
     session = Session('s', [trace_of(like, [stream], 'kernel%d' % k) for k, stream in enumerate(streams)])
     session.metadata_at = {number: 0 for number, _, stream in session.ids() if stream is None}
     return [session]
+
+
+def renamed(like, number):
+    stream = copy.copy(like)
+    stream.name = '%s_%d' % (like.name, number)
+    stream.packets = [copy.copy(packet) for packet in like.packets]
+    for packet in stream.packets:
+        packet.stream = stream
+    return stream
+
+
+def with_metadata(like, metadata):
+    """A trace of each."""
+    return [Session('s', [trace_of(like, [renamed(stream, k) for stream in like.streams], 'kernel%d' % k, one) for k, one in enumerate(metadata)])]
 
 
 def big(like, size, count):
@@ -115,7 +130,18 @@ def cases(like):
                    says='there was no metadata for them')
     # What has waited for ten seconds makes room for others.
     yield Case('no-metadata-given-up', lambda: without_metadata(like, 2), says='are lost: no more of them can wait',
-               asks=(), is_long=True, check=lambda run: len(run.relay.delivered) > 16)
+               asks=(), is_long=True, check=lambda run: len(run.relay.delivered) > 4)
+    text = text_of(like.metadata)
+    comments = text + b'/*' + b'x' * (250 * MIB) + b'*/'
+    yield Case('metadata-of-comments', lambda: with_metadata(like, [comments]), says='of metadata do not fit')
+    many = text + b'/*' + b'x' * (60 * MIB) + b'*/'
+    yield Case('metadata-12', lambda: with_metadata(like, [many] * 12), says='of metadata do not fit')
+    types = text + b''.join(b'typealias integer { size = 8; signed = 0; } := t%d;\n' % i for i in range(600000))
+    yield Case('metadata-of-types', lambda: with_metadata(like, [types] * 4), says='memory', metadata_piece=MIB)
+    # A viewer asks for more at once, but not for ever.
+    yield Case('metadata-of-bytes', lambda: with_metadata(like, [text]), metadata_piece=1, asks=(),
+               check=lambda run: len(run.relay.log) > 4000 or run.lasted() > 6, judge=lambda run: run.expect(
+                   len(run.relay.log) < 1500 + run.lasted() * 1000, '%d requests' % len(run.relay.log)))
     yield Case('packets-of-15M', lambda: big(like, 15 * MIB, 6))
     yield Case('packets-of-256M', lambda: big(like, 256 * MIB, 1), says='larger than a quarter of --max-memory')
 
@@ -148,6 +174,9 @@ class Run:
         finally:
             self.relay.close()
 
+    def lasted(self):
+        return time.monotonic() - self.begun
+
     def look(self, process):
         try:
             with open('/proc/%d/status' % process.pid) as file:
@@ -165,7 +194,7 @@ class Run:
         words = [self.sillage, 'live', '-f', 'json', '--from', 'beginning', '-a', 'count,lost', '-j', '1', '--retry', '3s',
                  '--max-memory', '%dM' % self.case.most, *self.case.options, 'net://127.0.0.1:%d' % self.relay.port]
         paths = [os.path.join(self.folder, name) for name in ('out', 'err')]
-        begin, is_asked = time.monotonic(), False
+        self.begun, is_asked = time.monotonic(), False
         with open(paths[0], 'wb') as out, open(paths[1], 'wb') as err:
             process = subprocess.Popen(words, stdout=out, stderr=err)
         try:
@@ -175,8 +204,10 @@ class Run:
                 if not is_asked and (self.is_quiet() or self.case.check and self.case.check(self)):
                     self.look(process)
                     is_asked = True
+                    if self.case.judge:
+                        self.case.judge(self)
                     process.send_signal(signal.SIGTERM)
-                self.expect(time.monotonic() - begin < CASE_S, 'it does not end')
+                self.expect(self.lasted() < CASE_S, 'it does not end')
         finally:
             if process.poll() is None:
                 process.kill()

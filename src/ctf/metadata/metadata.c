@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "ctf/metadata/ctf2.h"
@@ -26,6 +27,8 @@
 #define HEADER_AT_MINOR    36
 #define METADATA_MAGIC     0x75D11D57u
 
+#define TEXT_KEPT_BYTES ((size_t)65536)
+
 struct metadata_stream {
 	struct arena arena;
 	struct metadata_notes notes; /* in the arena */
@@ -36,6 +39,7 @@ struct metadata_stream {
 	VEC(char) all;               /* all text, if keeps_text */
 	bool keeps_text;
 	size_t total; /* bytes fed so far */
+	size_t held;  /* bytes of raw, text and all that the account has */
 	uint64_t packets;
 };
 
@@ -48,12 +52,45 @@ struct metadata_stream *metadata_stream_new(void)
 	return stream;
 }
 
+void metadata_stream_count(struct metadata_stream *stream, struct account *account)
+{
+	assert(stream->total == 0);
+	stream->arena.account = account;
+}
+
+/* Large arrays go back when they are empty: what is left of them is one declaration, at most. */
+static void count_text(struct metadata_stream *stream)
+{
+	struct account *account = stream->arena.account;
+
+	if (stream->raw.count == 0 && stream->raw.room > TEXT_KEPT_BYTES) {
+		vec_fini(&stream->raw);
+	}
+	if (stream->text.count == 0 && stream->text.room > TEXT_KEPT_BYTES) {
+		vec_fini(&stream->text);
+	}
+	account_give(account, ACCOUNT_METADATA, stream->held);
+	stream->held = stream->raw.room + stream->text.room + stream->all.room;
+	account_take(account, ACCOUNT_METADATA, stream->held);
+}
+
+/* Whether the arrays may take @len bytes more: twice the room that they have, at most. */
+static bool text_may_grow(const struct metadata_stream *stream, size_t len)
+{
+	size_t more = len;
+
+	more += stream->raw.count + len > stream->raw.room ? stream->raw.room + len : 0;
+	more += stream->text.count + len > stream->text.room ? stream->text.room + len : 0;
+	return account_may_last(stream->arena.account, more);
+}
+
 void metadata_stream_free(struct metadata_stream *stream)
 {
 	if (!stream) {
 		return;
 	}
 	ctf2_free(stream->ctf2);
+	account_give(stream->arena.account, ACCOUNT_METADATA, stream->held);
 	arena_fini(&stream->arena);
 	vec_fini(&stream->raw);
 	vec_fini(&stream->text);
@@ -214,6 +251,9 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 		return err_raise(err, -E2BIG, "more than %zu bytes of metadata",
 				 METADATA_BYTES_MAX);
 	}
+	if (!text_may_grow(stream, len)) {
+		return err_raise(err, -ENOMEM, "its metadata does not fit into --max-memory");
+	}
 	stream->total += len;
 	vec_append(&stream->raw, bytes, len);
 	while (at < stream->raw.count) { /* there may be none, and no array */
@@ -230,7 +270,9 @@ int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size
 		memmove(stream->raw.at, stream->raw.at + at, stream->raw.count - at);
 		stream->raw.count -= at;
 	}
-	return stream->text.count > 0 ? parse_text(stream, err) : 0;
+	r = stream->text.count > 0 ? parse_text(stream, err) : 0;
+	count_text(stream);
+	return r;
 }
 
 void metadata_stream_keep_text(struct metadata_stream *stream)

@@ -29,6 +29,9 @@ struct metadata_stream;
 
 struct metadata_stream *metadata_stream_new(void);
 void metadata_stream_free(struct metadata_stream *stream);
+/* Its memory is in the account, and refused if it may not last: -ENOMEM.  Before the first bytes.
+ */
+void metadata_stream_count(struct metadata_stream *stream, struct account *account);
 
 /* -EINVAL (with place and reason), -E2BIG or -ENOMEM; after an error the trace is unreadable. */
 int metadata_stream_feed(struct metadata_stream *stream, const void *bytes, size_t len,

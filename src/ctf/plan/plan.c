@@ -57,6 +57,7 @@ struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_req
 	assert(request_count < UINT16_MAX);
 	builder->arena = arena;
 	builder->scratch.max = METADATA_ARENA_BYTES_MAX;
+	builder->scratch.account = arena->account;
 	builder->requests = requests;
 	builder->request_count = request_count;
 	builder->visit_all = visit_all;
