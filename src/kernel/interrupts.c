@@ -20,51 +20,21 @@ uint32_t interrupts_trim(struct interrupts *cpu, uint32_t most)
 	return dropped;
 }
 
-uint32_t interrupts_enter(struct interrupts *cpu, uint64_t ts, const struct interrupt *like)
+uint32_t interrupts_leave_below(struct interrupts *cpu, uint64_t ts, const struct interrupt *like,
+				const struct interrupt **ret)
 {
-	uint32_t dropped = interrupts_trim(cpu, INTERRUPTS_NEST_MAX - 1);
+	uint32_t at = cpu->depth, depth = cpu->depth;
 
-	cpu->stack[cpu->depth++] = (struct interrupt){ .entry_ts = ts,
-						       .since = ts,
-						       .number = like->number,
-						       .tid = like->tid,
-						       .is_soft = like->is_soft,
-						       .is_on = true };
-	return dropped;
-}
-
-static void pause_at(struct interrupt *interrupt, uint64_t ts)
-{
-	interrupt->ns += ts > interrupt->since ? ts - interrupt->since : 0;
-	interrupt->is_on = false;
-}
-
-uint32_t interrupts_leave(struct interrupts *cpu, uint64_t ts, const struct interrupt *like,
-			  const struct interrupt **ret)
-{
-	uint32_t at = cpu->depth, dropped;
-	struct interrupt *over;
-
-	assert_hot(cpu->depth <= INTERRUPTS_NEST_MAX);
-	while (at > 0 && (cpu->stack[at - 1].is_soft != like->is_soft ||
-			  cpu->stack[at - 1].number != like->number)) {
+	assert_hot(depth <= INTERRUPTS_NEST_MAX);
+	while (at > 0 && !interrupt_is_like(&cpu->stack[at - 1], like)) {
 		at--;
 	}
-	*ret = NULL;
 	if (at == 0) {
+		*ret = NULL;
 		return 1;
 	}
-	dropped = cpu->depth - at;
-	cpu->depth = at - 1;
-	over = &cpu->stack[cpu->depth];
-	if (over->is_on) {
-		pause_at(over, ts);
-	}
-	if (cpu->depth > 0 && cpu->stack[cpu->depth - 1].is_on) {
-		cpu->stack[cpu->depth - 1].nested_ns += over->ns;
-	}
-	*ret = over;
-	return dropped;
+	*ret = interrupts_end(cpu, at - 1, ts);
+	return depth - at;
 }
 
 void interrupts_run(struct interrupts *cpu, uint64_t since, int32_t tid)
@@ -76,7 +46,7 @@ void interrupts_run(struct interrupts *cpu, uint64_t since, int32_t tid)
 			continue;
 		}
 		if (interrupt->is_on && interrupt->tid != tid) {
-			pause_at(interrupt, since);
+			interrupt_pause(interrupt, since);
 		} else if (!interrupt->is_on && interrupt->tid == tid) {
 			interrupt->is_on = true;
 			interrupt->since = since > interrupt->since ? since : interrupt->since;

@@ -45,13 +45,67 @@ uint32_t interrupts_trim(struct interrupts *cpu, uint32_t most);
 
 /* An interrupt begins, with these number, is_soft and tid.  Returns how many were dropped: if there
  * are too many, the exit of the oldest is missing. */
-uint32_t interrupts_enter(struct interrupts *cpu, uint64_t ts, const struct interrupt *like);
+static inline uint32_t interrupts_enter(struct interrupts *cpu, uint64_t ts,
+					const struct interrupt *like)
+{
+	uint32_t dropped = cpu->depth < INTERRUPTS_NEST_MAX
+				   ? 0
+				   : interrupts_trim(cpu, INTERRUPTS_NEST_MAX - 1);
+
+	cpu->stack[cpu->depth++] = (struct interrupt){ .entry_ts = ts,
+						       .since = ts,
+						       .number = like->number,
+						       .tid = like->tid,
+						       .is_soft = like->is_soft,
+						       .is_on = true };
+	return dropped;
+}
+
+static inline bool interrupt_is_like(const struct interrupt *interrupt,
+				     const struct interrupt *like)
+{
+	return interrupt->number == like->number && interrupt->is_soft == like->is_soft;
+}
+
+/* Its thread leaves the CPU, or it ends. */
+static inline void interrupt_pause(struct interrupt *interrupt, uint64_t ts)
+{
+	interrupt->ns += ts > interrupt->since ? ts - interrupt->since : 0;
+	interrupt->is_on = false;
+}
+
+/* The one at this place in the stack ends. */
+static inline const struct interrupt *interrupts_end(struct interrupts *cpu, uint32_t at,
+						     uint64_t ts)
+{
+	struct interrupt *over = &cpu->stack[at];
+
+	cpu->depth = at;
+	if (over->is_on) {
+		interrupt_pause(over, ts);
+	}
+	if (at > 0 && cpu->stack[at - 1].is_on) {
+		cpu->stack[at - 1].nested_ns += over->ns;
+	}
+	return over;
+}
+
+/* interrupts_leave() where it is not the newest. */
+uint32_t interrupts_leave_below(struct interrupts *cpu, uint64_t ts, const struct interrupt *like,
+				const struct interrupt **ret);
 
 /* The newest with this number and is_soft ends, and those above it, which lack an exit, are
  * dropped. Its place in the stack is cpu->depth then, where it still lies, with all of its time in
  * `ns`. Returns how many exits or entries are missing.  NULL in @ret: there was none. */
-uint32_t interrupts_leave(struct interrupts *cpu, uint64_t ts, const struct interrupt *like,
-			  const struct interrupt **ret);
+static inline uint32_t interrupts_leave(struct interrupts *cpu, uint64_t ts,
+					const struct interrupt *like, const struct interrupt **ret)
+{
+	if (cpu->depth == 0 || !interrupt_is_like(&cpu->stack[cpu->depth - 1], like)) {
+		return interrupts_leave_below(cpu, ts, like, ret);
+	}
+	*ret = interrupts_end(cpu, cpu->depth - 1, ts);
+	return 0;
+}
 
 static inline uint64_t interrupt_own_ns(const struct interrupt *interrupt)
 {

@@ -361,10 +361,12 @@ static void note_tracer(struct plan *plan, const struct metadata *m)
 /* A plan of all that has been built so far. */
 static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 {
+	static atomic_uint_fast64_t made;
 	struct plan *plan = mem_alloc(sizeof(*plan));
 
 	*plan = b->header;
 	plan->refs = 1;
+	plan->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
 	plan->metadata = m;
 	note_tracer(plan, m);
 	plan->slot_count = PLAN_SLOTS_MAX;

@@ -249,6 +249,7 @@ struct plan_stream {
 
 struct plan {
 	atomic_uint refs;
+	uint64_t serial; /* no other plan of the process has it; above 0 */
 	const struct metadata *metadata;
 	const struct step *header_steps; /* the packet header */
 	uint16_t slot_magic, slot_uuid, slot_stream_id, slot_instance_id;

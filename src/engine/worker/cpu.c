@@ -178,7 +178,8 @@ static __attribute__((noinline)) void leave_in_part(struct worker *worker, const
 }
 
 /* Nearly always the thread that was switched in last leaves, in the same slice. */
-static void leave(struct worker *worker, const struct switched *s, uint16_t flags, uint32_t group)
+static inline __attribute__((always_inline)) void
+leave(struct worker *worker, const struct switched *s, uint16_t flags, uint32_t group)
 {
 	uint64_t ns = s->ts - worker->since;
 	struct record *oncpu;

@@ -65,6 +65,7 @@ struct worker {
 	struct partial *partial;
 	struct partial *draft; /* groups and records of the open slice; its memory is reused */
 	const struct plan *plan;
+	uint64_t plan_serial;     /* of the plan that wakes, is_rt, contexts and states are of */
 	struct wake_source wakes; /* looked up when it is wanted */
 	struct clock clock;
 	uint8_t *states;

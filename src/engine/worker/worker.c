@@ -192,21 +192,25 @@ static void count_event(struct worker *worker, uint32_t index)
 	}
 }
 
+static inline void deliver(struct worker *worker, const struct plan_event *class,
+			   const struct plan_binding *binding, uint64_t ts)
+{
+	const struct route *route = &worker->setup->routes[binding->request];
+	const struct trace_event event = { .ts = ts,
+					   .class = class,
+					   .values = &worker->decoder.values[binding->base],
+					   .binding = binding,
+					   .present = binding->present };
+
+	worker->analysis = route->analysis;
+	route->on_event(worker, worker->states + route->state, &event, binding->user);
+}
+
 static void dispatch(struct worker *worker, const struct plan_event *class, uint64_t ts)
 {
-	const struct plan_binding *binding = class->bindings, *end = binding + class->binding_count;
-	const struct route *routes = worker->setup->routes;
-	struct trace_event event = { .ts = ts, .class = class };
-
 	decoder_copy(&worker->decoder, class);
-	for (; binding != end; binding++) {
-		const struct route *route = &routes[binding->request];
-
-		event.values = &worker->decoder.values[binding->base];
-		event.binding = binding;
-		event.present = binding->present;
-		worker->analysis = route->analysis;
-		route->on_event(worker, worker->states + route->state, &event, binding->user);
+	for (uint32_t i = 0; i < class->binding_count; i++) {
+		deliver(worker, class, &class->bindings[i], ts);
 	}
 }
 
@@ -297,7 +301,11 @@ static void on_plain_event(void *user, const struct ctf_event *event)
 	if (event->fields) {
 		decoder_load_fixed(&worker->decoder, event->class, event->fields);
 	}
-	dispatch(worker, event->class, worker->last_ts);
+	if (event->class->binding_count == 1 && event->class->copy_count == 0) {
+		deliver(worker, event->class, event->class->bindings, worker->last_ts);
+	} else {
+		dispatch(worker, event->class, worker->last_ts);
+	}
 }
 
 /* Goes through the events up to the first that is not in order, which it returns. */
@@ -496,12 +504,24 @@ static void worker_packet(struct worker *worker, const struct packet *packet)
 	}
 }
 
+/* Names are looked up in metadata once for all chunks of a plan. */
+static void learn_plan(struct worker *worker)
+{
+	if (worker->plan_serial != worker->plan->serial) {
+		worker->plan_serial = worker->plan->serial;
+		worker->wakes = (struct wake_source){ 0 };
+		worker->contexts = 0;
+		worker->is_rt = task_state_is_rt(worker->plan->metadata);
+		worker_set_states(worker, task_state_encoding(worker->plan->metadata));
+	}
+}
+
 /* No slice is open when a chunk begins: the first event finds that the limit is 0. */
 static void worker_reset(struct worker *worker, struct chunk *chunk)
 {
 	worker->chunk = chunk;
 	worker->plan = chunk->plan;
-	worker->wakes = (struct wake_source){ 0 };
+	learn_plan(worker);
 	assert(!worker->partial);
 	assert(!chunk->partial);
 	assert(worker->draft->groups.count == 0);
@@ -521,23 +541,18 @@ static void worker_reset(struct worker *worker, struct chunk *chunk)
 	worker->fit = FITS_NOBODY;
 	worker->tid = 0;
 	worker->serves = false;
-	worker->contexts = 0;
 	worker->since = chunk->begin;
 	worker->switches = (struct switch_layout){ 0 };
 	worker->oncpu = SIZE_MAX;
 	worker->group = RECORD_NONE;
 	worker->initial_group = RECORD_NONE;
 	worker->analysis = 0;
-	worker->resting = worker->setup->follows_rt && !task_state_is_rt(chunk->plan->metadata)
-				  ? SETUP_BASE_RESTS
-				  : 0;
-	worker->is_rt = task_state_is_rt(chunk->plan->metadata);
+	worker->resting = worker->setup->follows_rt && !worker->is_rt ? SETUP_BASE_RESTS : 0;
 	worker->oncpu_ends = worker->setup->callers.on_oncpu_end &
 			     ~(worker->is_rt ? 0 : worker->setup->oncpu_ends_of_rt);
 	worker->passed.unwanted = worker->resting && worker->setup->may_rest == SETUP_BASE_RESTS
 					  ? SKIP_REST
 					  : SKIP_PASS;
-	worker_set_states(worker, task_state_encoding(chunk->plan->metadata));
 	memset(worker->states, 0, worker->setup->state_size);
 	grow_tallies(worker, chunk->plan->class_count);
 }
