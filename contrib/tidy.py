@@ -87,7 +87,7 @@ ROOMS = {
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
     'src/compare': ('base/', 'text/', 'base/page/', 'figure/', 'kernel/', 'output/', 'engine/tables/', 'version.h') + CONTRACT,
     'src/fleet': ('base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
-    'src/setup': ('base/', 'text/', 'engine/worker/') + CTF + CONTRACT,
+    'src/setup': ('base/', 'base/process/', 'text/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
     'src/options': ('base/', 'base/process/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,

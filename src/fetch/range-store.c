@@ -51,7 +51,7 @@ void range_store_free(struct range_store *store)
 	if (!store) {
 		return;
 	}
-	guardian_free(store->guardian);
+	guardian_free(store->guardian, NULL);
 	free(store->dir);
 	free(store);
 }

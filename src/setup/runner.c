@@ -12,8 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/child.h"
 #include "base/units.h"
 
 #define COMMAND_NS (30 * NS_PER_S) /* lttng waits for programs that are traced */
@@ -123,42 +125,41 @@ static int judge(const struct runner *runner, int ended, struct err *err)
 
 int runner_end(struct runner *runner, bool kills, struct err *err)
 {
-	int status = 0;
+	int status = SIGKILL;
 
-	if (kills) {
-		(void)kill(runner->pid, SIGKILL);
-	}
-	while (waitpid(runner->pid, &status, 0) < 0 && errno == EINTR) {
+	/* Its output has ended, so it ends. */
+	if (kills || !child_wait(runner->pid, LATE_NS, CHILD_LEAVES, &status)) {
+		child_kill(runner->pid, false);
 	}
 	(void)close(runner->fd);
 	return judge(runner, status, err);
 }
 
-/* @must_stop: NULL: it need not. */
-static int run(const char *const *words, uint64_t limit_ns, bool (*must_stop)(void),
+static int run(const char *const *words, uint64_t limit_ns, enum child_patience patience,
 	       struct err *err)
 {
-	uint64_t end = now_monotonic_ns() + (limit_ns ? limit_ns : COMMAND_NS);
+	uint64_t end = now_monotonic_ns() + limit_ns;
 	struct runner runner;
 	bool is_open = true;
 	int r = runner_begin(&runner, words, err);
 
 	while (r == 0) {
 		struct pollfd input = { .fd = is_open ? runner.fd : -1, .events = POLLIN };
-		siginfo_t ended = { .si_pid = 0 };
+		int status;
+		bool has_ended = child_has_ended(runner.pid, &status);
 
-		(void)waitid(P_PID, (id_t)runner.pid, &ended, WEXITED | WNOHANG | WNOWAIT);
 		/* A daemon that it has started may hold the pipe open. */
-		while (is_open && poll(&input, 1, ended.si_pid ? 0 : POLL_MS) > 0) {
+		while (is_open && poll(&input, 1, has_ended ? 0 : POLL_MS) > 0) {
 			is_open = runner_read(&runner);
 		}
-		if (ended.si_pid) {
-			return runner_end(&runner, false, err);
+		if (has_ended) {
+			(void)close(runner.fd);
+			return judge(&runner, status, err);
 		}
 		if (!is_open) {
 			(void)poll(NULL, 0, 1);
 		}
-		if (must_stop && must_stop()) {
+		if (patience == CHILD_LEAVES ? now_is_leaving() : now_must_end()) {
 			(void)runner_end(&runner, true, err);
 			return err_raise(err, -EINTR, "interrupted");
 		}
@@ -171,16 +172,15 @@ static int run(const char *const *words, uint64_t limit_ns, bool (*must_stop)(vo
 	return r;
 }
 
-int runner_run(const char *const *words, uint64_t limit_ns, struct err *err)
+int runner_run(const char *const *words, struct err *err)
 {
-	return run(words, limit_ns, NULL, err);
+	return run(words, COMMAND_NS, CHILD_LEAVES, err);
 }
 
 int runner_destroy(const char *session, struct err *err)
 {
-	return runner_run(
-		(const char *const[]){ "lttng", "--no-sessiond", "destroy", session, NULL },
-		DESTROY_NS, err);
+	return run((const char *const[]){ "lttng", "--no-sessiond", "destroy", session, NULL },
+		   DESTROY_NS, CHILD_LASTS, err);
 }
 
 bool runner_has_sessions(void)
@@ -191,7 +191,15 @@ bool runner_has_sessions(void)
 				      "lttng --no-sessiond --mi xml list | grep -q '<session>'",
 				      NULL };
 
-	return runner_run(words, 0, &answer) == 0;
+	return run(words, DESTROY_NS, CHILD_LASTS, &answer) == 0;
+}
+
+bool runner_has_session(const char *session)
+{
+	struct err answer;
+	const char *const words[] = { "lttng", "--no-sessiond", "list", session, NULL };
+
+	return runner_run(words, &answer) == 0;
 }
 
 /* ---- several commands ---- */
@@ -217,7 +225,7 @@ static int run_each(const struct command_line *line, const struct runner_config 
 	for (name = strtok_r(names, ",", &rest); name && r != -EINTR;
 	     name = strtok_r(NULL, ",", &rest)) {
 		*last = name;
-		r = run((const char *const *)words.at, 0, config->must_stop, err);
+		r = run((const char *const *)words.at, COMMAND_NS, CHILD_LEAVES, err);
 		is_any |= r == 0;
 		if (r == -ECHILD) {
 			config->say("the kernel has no event %s, or it cannot be recorded: %s",
@@ -234,14 +242,14 @@ static int run_one(const struct command_line *line, const struct runner_config *
 {
 	int r;
 
-	if (config->must_stop()) {
+	if (now_is_leaving()) {
 		return err_raise(err, -EINTR, "interrupted");
 	}
 	if (config->out) {
 		commands_print(line, config->out);
 		(void)fflush(config->out);
 	}
-	r = run((const char *const *)line->words.at, 0, config->must_stop, err);
+	r = run((const char *const *)line->words.at, COMMAND_NS, CHILD_LEAVES, err);
 	if (r == -ECHILD && line->is_kernel && is_enable_event(line) &&
 	    strchr(line->words.at[line->words.count - 2], ',')) {
 		r = run_each(line, config, err);
@@ -279,7 +287,7 @@ int runner_run_all(const struct command_lines *lines, const struct runner_config
 int runner_start(const char *const *words, const char *env, const char *log, pid_t *ret_pid,
 		 struct err *err)
 {
-	int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	int fd = open(log, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	pid_t pid;
 
 	if (fd < 0) {
@@ -292,9 +300,4 @@ int runner_start(const char *const *words, const char *env, const char *log, pid
 	}
 	*ret_pid = pid;
 	return 0;
-}
-
-bool runner_has_ended(pid_t pid)
-{
-	return waitpid(pid, NULL, WNOHANG) == pid;
 }

@@ -15,11 +15,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/child.h"
+#include "base/process/foreign.h"
 #include "base/units.h"
 #include "setup/runner.h"
 
@@ -52,7 +53,8 @@ static bool is_daemon(const char *pid, const char *program, const char *mark)
 	char *path = mem_printf("/proc/%s/cmdline", pid);
 	char args[8192] = "";
 	struct stat found;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct err ignored;
+	int fd = foreign_open(path, 0, &ignored);
 	ssize_t len = fd < 0 || fstat(fd, &found) < 0 || found.st_uid != geteuid()
 			      ? 0
 			      : read(fd, args, sizeof(args) - 1);
@@ -90,7 +92,7 @@ void daemons_end(const char *program, const char *mark)
 	uint64_t begin = now_monotonic_ns(), now = begin;
 	bool is_any = send_to_all(program, mark, SIGTERM);
 
-	while (is_any && now < begin + 2 * END_NS) {
+	while (is_any && now < begin + 2 * END_NS && !now_must_end()) {
 		(void)poll(NULL, 0, POLL_MS);
 		now = now_monotonic_ns();
 		is_any = send_to_all(program, mark, now > begin + END_NS ? SIGKILL : 0);
@@ -172,14 +174,14 @@ static int start_on(const char *dir, const struct relay_ports *ports, pid_t *ret
 }
 
 /* 0: it listens.  -EAGAIN: it has ended, perhaps since a port was taken. */
-static int wait_for(struct relay_ports *ports, bool (*must_stop)(void), pid_t pid, struct err *err)
+static int wait_for(struct relay_ports *ports, pid_t pid, struct err *err)
 {
 	uint64_t end = now_monotonic_ns() + START_NS;
 
 	for (;;) {
 		bool does = listens(ports);
 
-		if (runner_has_ended(pid)) {
+		if (child_has_ended(pid, NULL)) {
 			return err_raise(err, -EAGAIN,
 					 "lttng-relayd (package lttng-tools) "
 					 "cannot be started");
@@ -187,7 +189,7 @@ static int wait_for(struct relay_ports *ports, bool (*must_stop)(void), pid_t pi
 		if (does) {
 			return 0;
 		}
-		if (must_stop()) {
+		if (now_is_leaving()) {
 			return err_raise(err, -EINTR, "interrupted");
 		}
 		if (now_monotonic_ns() > end) {
@@ -197,8 +199,7 @@ static int wait_for(struct relay_ports *ports, bool (*must_stop)(void), pid_t pi
 	}
 }
 
-int daemons_start_relay(const char *dir, bool (*must_stop)(void), struct relay_ports *ports,
-			pid_t *ret_pid, struct err *err)
+int daemons_start_relay(const char *dir, struct relay_ports *ports, pid_t *ret_pid, struct err *err)
 {
 	int r = -EAGAIN;
 
@@ -206,7 +207,7 @@ int daemons_start_relay(const char *dir, bool (*must_stop)(void), struct relay_p
 	for (int i = 0; i < ATTEMPTS && r == -EAGAIN; i++) {
 		r = find_ports(ports, err);
 		r = r < 0 ? r : start_on(dir, ports, ret_pid, err);
-		r = r < 0 ? r : wait_for(ports, must_stop, *ret_pid, err);
+		r = r < 0 ? r : wait_for(ports, *ret_pid, err);
 		*ret_pid = r == -EAGAIN ? -1 : *ret_pid;
 	}
 	return r;

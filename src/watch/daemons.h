@@ -24,6 +24,6 @@ struct relay_ports {
 };
 
 /* Starts a relay that keeps its data in @dir, and waits until it listens.  *ret_pid: a child; -1 if
- * there is none.  -EINTR: @must_stop returned true. */
-int daemons_start_relay(const char *dir, bool (*must_stop)(void), struct relay_ports *ports,
-			pid_t *ret_pid, struct err *err);
+ * there is none.  -EINTR: a signal came (base/now.h). */
+int daemons_start_relay(const char *dir, struct relay_ports *ports, pid_t *ret_pid,
+			struct err *err);

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,18 +15,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
 #include "base/process/remove.h"
 #include "setup/runner.h"
 #include "watch/daemons.h"
 
 #define RUN        "watch-" /* then what mkdtemp() makes */
+#define MAKING     "setup-" /* then the name of the session */
 #define DAEMON_PID "sessiond.pid"
+
+static const char *session_of(const char *dir)
+{
+	const char *name = strrchr(dir, '/') + 1;
+
+	return strncmp(name, MAKING, strlen(MAKING)) == 0 ? name + strlen(MAKING) : name;
+}
 
 const char *place_session(const struct place *place)
 {
 	assert(place->dir);
-	return strrchr(place->dir, '/') + 1;
+	return session_of(place->dir);
 }
 
 static char *pidfile_in(const char *base)
@@ -76,7 +87,12 @@ static int lock_base(const char *base)
 			(void)(fd >= 0 && close(fd));
 			return r;
 		}
-		while (flock(fd, LOCK_EX) < 0 && errno == EINTR) {
+		while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+			if (now_is_leaving()) {
+				(void)close(fd);
+				return -EINTR;
+			}
+			(void)poll(NULL, 0, WAIT_POLL_MS);
 		}
 		if (is_there(base, fd)) {
 			return fd;
@@ -131,15 +147,14 @@ static void leave(const char *base)
 }
 
 /* The base is locked. */
-static void clear(const char *base, const char *dir)
+static void clear(const char *dir)
 {
 	char *mark = mem_printf("%s/", dir);
 	struct err ignored;
 
-	(void)runner_destroy(strrchr(dir, '/') + 1, &ignored); /* it may never have been made */
+	(void)runner_destroy(session_of(dir), &ignored); /* it may never have been made */
 	daemons_end("lttng-relayd", mark);
 	remove_tree(dir);
-	leave(base);
 	free(mark);
 }
 
@@ -152,7 +167,8 @@ void place_clear(const char *dir)
 	lock = lock_base(base);
 	if (lock >= 0) {
 		if (access(dir, F_OK) == 0) {
-			clear(base, dir);
+			clear(dir);
+			leave(base);
 		}
 		(void)close(lock);
 	}
@@ -161,14 +177,14 @@ void place_clear(const char *dir)
 
 void place_sweep(const struct place *place, void (*say)(const char *fmt, ...))
 {
-	DIR *all = opendir(place->base);
+	DIR *all = place->base_lock >= 0 ? opendir(place->base) : NULL;
 	const struct dirent *entry;
 
-	assert(place->base_lock >= 0);
 	while (all && (entry = readdir(all))) {
 		int fd;
 
-		if (strncmp(entry->d_name, RUN, strlen(RUN)) != 0) {
+		if (strncmp(entry->d_name, RUN, strlen(RUN)) != 0 &&
+		    strncmp(entry->d_name, MAKING, strlen(MAKING)) != 0) {
 			continue;
 		}
 		fd = openat(dirfd(all), entry->d_name,
@@ -176,9 +192,9 @@ void place_sweep(const struct place *place, void (*say)(const char *fmt, ...))
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
 			char *dir = mem_printf("%s/%s", place->base, entry->d_name);
 
-			say("removing the session and the relay %s of a run that was killed",
-			    entry->d_name);
-			clear(place->base, dir);
+			say("removing the session%s %s of a run that was killed",
+			    entry->d_name[0] == RUN[0] ? " and the relay" : "", session_of(dir));
+			clear(dir); /* not what runs share: this one needs it */
 			free(dir);
 		}
 		(void)(fd >= 0 && close(fd));
@@ -188,13 +204,13 @@ void place_sweep(const struct place *place, void (*say)(const char *fmt, ...))
 
 /* ---- a run ---- */
 
-int place_make(struct place *place, struct err *err)
+int place_make(struct place *place, const char *session, struct err *err)
 {
-	char *dir = mem_printf("%s/" RUN "XXXXXX", place->base);
+	char *dir = session ? mem_printf("%s/" MAKING "%s", place->base, session)
+			    : mem_printf("%s/" RUN "XXXXXX", place->base);
 
 	assert(place->base_lock >= 0 && !place->dir);
-	/* A sweep may have removed an empty base. */
-	if ((mkdir(place->base, 0700) < 0 && errno != EEXIST) || !mkdtemp(dir)) {
+	if (session ? mkdir(dir, 0700) < 0 : !mkdtemp(dir)) {
 		int r = err_raise(err, -errno, "%s: %s", dir, strerror(errno));
 
 		free(dir);
@@ -208,6 +224,25 @@ int place_make(struct place *place, struct err *err)
 	return 0;
 }
 
+void place_leave(struct place *place)
+{
+	int lock = place->base_lock >= 0 ? -1 : lock_base(place->base);
+
+	assert(place->dir);
+	(void)rmdir(place->dir);
+	(void)rmdir(place->base); /* if no other run is there */
+	(void)(lock >= 0 && close(lock));
+}
+
+bool place_is_making(const struct place *place, const char *session)
+{
+	char *dir = mem_printf("%s/" MAKING "%s", place->base, session);
+	bool is_making = access(dir, F_OK) == 0;
+
+	free(dir);
+	return is_making;
+}
+
 void place_fini(struct place *place)
 {
 	if (place->base_lock >= 0 && !place->dir) {
@@ -217,4 +252,5 @@ void place_fini(struct place *place)
 	(void)(place->lock >= 0 && close(place->lock));
 	free(place->base);
 	free(place->dir);
+	*place = (struct place){ .base_lock = -1, .lock = -1 };
 }

@@ -5,6 +5,7 @@
  *         sessiond.pid                of the session daemon, if a run has started it
  *         watch-XXXXXX/               of a run; it is the name of its tracing session, too
  *             relay/, relay.log, ...
+ *         setup-SESSION/              of `setup --run` while it makes that session; empty
  *
  * A run holds a lock on its directory, and so does its guardian: once it is free, both are gone,
  * and the next run removes what they left.  The daemons of a run have its directory in their
@@ -13,6 +14,8 @@
  * The base is locked while runs begin and end, since these start and stop the session daemon.
  */
 #pragma once
+
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -29,11 +32,16 @@ char *place_daemon_pidfile(const struct place *place); /* the caller frees it */
 
 /* Locks the base, which is made if it is not there.  -errno with the reason. */
 int place_begin(struct place *place, struct err *err);
-/* Removes what runs left that are dead.  The base is locked. */
+/* Removes what runs left that are dead.  The base is locked, else nothing happens. */
 void place_sweep(const struct place *place,
 		 void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
-/* Makes the directory of this run.  The base is locked. */
-int place_make(struct place *place, struct err *err);
+/* Makes the directory of this run.  The base is locked.  @session: `setup --run` makes it; NULL: it
+ * has a name of its own. */
+int place_make(struct place *place, const char *session, struct err *err);
+/* Whether a `setup --run` makes this session, or one that was killed is being cleared up. */
+bool place_is_making(const struct place *place, const char *session);
+/* Forgets what was made: it stays, or is gone already.  No guardian and no sweep ends it then. */
+void place_leave(struct place *place);
 void place_unlock(struct place *place);
 /* Also gives up what was begun, if it has no directory yet. */
 void place_fini(struct place *place);

@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/process/child.h"
 #include "base/process/guardian.h"
+#include "base/process/thread.h"
 #include "setup/commands.h"
 #include "setup/missing.h"
 #include "setup/runner.h"
@@ -29,7 +31,7 @@ struct watch {
 static int need_daemon(const struct watch *watch, struct err *err)
 {
 	char *pidfile;
-	int r = runner_run((const char *const[]){ "lttng", "--no-sessiond", "list", NULL }, 0, err);
+	int r = runner_run((const char *const[]){ "lttng", "--no-sessiond", "list", NULL }, err);
 
 	if (r != -ECHILD) {
 		return r;
@@ -37,7 +39,7 @@ static int need_daemon(const struct watch *watch, struct err *err)
 	pidfile = place_daemon_pidfile(&watch->place);
 	r = runner_run((const char *const[]){ "lttng-sessiond", "--daemonize", "--pidfile", pidfile,
 					      NULL },
-		       0, err);
+		       err);
 	free(pidfile);
 	if (r < 0) {
 		return err_note(err, r,
@@ -68,7 +70,6 @@ static int run_commands(const struct watch *watch, const struct relay_ports *por
 	struct err no_kernel = { .text = "" };
 	const struct runner_config running = { .session = commands.session,
 					       .out = config->verbosity > 0 ? stderr : NULL,
-					       .must_stop = config->must_stop,
 					       .no_kernel = has_other ? &no_kernel : NULL,
 					       .say = config->say };
 	struct command_lines lines = { 0 };
@@ -98,7 +99,7 @@ static int begin(struct watch *watch, struct err *err)
 
 	place_sweep(&watch->place, watch->config->say);
 	r = need_daemon(watch, err);
-	r = r < 0 ? r : place_make(&watch->place, err);
+	r = r < 0 ? r : place_make(&watch->place, NULL, err);
 	if (r < 0) {
 		return r;
 	}
@@ -106,8 +107,7 @@ static int begin(struct watch *watch, struct err *err)
 	if (!watch->guardian) {
 		return -EIO;
 	}
-	r = daemons_start_relay(watch->place.dir, watch->config->must_stop, &ports, &watch->relay,
-				err);
+	r = daemons_start_relay(watch->place.dir, &ports, &watch->relay, err);
 	r = r < 0 ? r : run_commands(watch, &ports, err);
 	(void)gethostname(host, sizeof(host) - 1);
 	watch->url = mem_printf("net://127.0.0.1:%u/host/%s/%s", ports.live, host,
@@ -141,12 +141,15 @@ const char *watch_url(const struct watch *watch)
 
 void watch_free(struct watch *watch)
 {
+	struct thread_last last = { .doing = "the session and the relay of this run" };
+
 	if (!watch) {
 		return;
 	}
-	guardian_free(watch->guardian);
+	last.say = watch->config->say;
+	guardian_free(watch->guardian, &last);
 	if (watch->relay >= 0) {
-		(void)runner_has_ended(watch->relay);
+		(void)child_has_ended(watch->relay, NULL);
 	}
 	place_fini(&watch->place);
 	free(watch->url);

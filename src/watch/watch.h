@@ -18,7 +18,6 @@ struct watch;
 struct watch_config {
 	const struct wanted *wanted;
 	uint64_t live_timer_ns;
-	bool (*must_stop)(void); /* true: give up while it starts */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 	int verbosity; /* 1: also the commands, as they run */
 };

@@ -219,6 +219,66 @@ def test_all_killed(t):
     home.check_clean()
 
 
+def test_killed_alone(t):
+    """Nobody else records: what a run left that was killed with its guardian does not hinder the next one."""
+    home = Home(t)
+    home.app()
+    for with_daemon in False, True:
+        dies = home.watch(*UST)
+        dies.wait_events()
+        kill_all(home, dies.process, 'lttng-sessiond' if with_daemon else None)
+        dies.finish(status=-signal.SIGKILL)
+        after = home.watch(*UST)
+        after.wait_events()
+        assert after.said().count('of a run that was killed') == 1, after.said()
+        after.finish(signal.SIGINT)
+        home.check_clean()
+
+
+def kill_all(home, process, also=None):
+    """A run and its guardian, in an order in which neither can act."""
+    victims = [process.pid] + [pid for pid, command in home.ours().items()
+                               if ('sillage' in command.split()[0] and parent_of(pid) == process.pid)
+                               or (also and also in command.split()[0])]
+    assert len(victims) > 1, 'no guardian'
+    for pid in reversed(victims):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_setup_killed(t):
+    """`setup --run` that is killed while a command hangs: its session is removed, at once or by the next run."""
+    home, relay = Home(t, daemon=True), t.relay()
+    home.fake()
+    home.app()
+    words = [os.path.join(home.home, 'sillage'), 'setup', '--run', '-a', 'ust', '--ust', 'sillage_test:*',
+             '--relay', 'net://127.0.0.1:%d:%d' % (relay.port, relay.port + 1)]
+
+    def hangs():
+        home.env['FAKE_HANG'] = 'start'
+        process = home.start(*words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until(lambda: os.path.exists(home.env['FAKE_LOG'] + '.hangs'))
+        os.remove(home.env['FAKE_LOG'] + '.hangs')
+        home.env['FAKE_HANG'] = ''
+        assert home.sessions() == ['sillage'], home.sessions()
+        return process
+
+    process = hangs()
+    process.kill()
+    wait_until(lambda: not home.sessions() and not home.left(), 'its guardian removes nothing')
+    process = hangs()
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    assert process.returncode == 128 + signal.SIGTERM and not home.sessions(), (process.returncode, home.sessions())
+    process = hangs()
+    kill_all(home, process)
+    process.wait()
+    assert home.sessions() == ['sillage'], home.sessions()
+    for done, said in (0, 'removing the session sillage of a run that was killed'), (1, 'already exists'):
+        after = peer.run(home.user + words, env=home.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert after.returncode == done and said in after.stderr.decode(), after
+        assert home.sessions() == ['sillage'] and not home.left(), (home.sessions(), home.left())
+
+
 def parent_of(pid):
     with open('/proc/%d/status' % pid) as file:
         return int(re.search(r'PPid:\s+(\d+)', file.read()).group(1))

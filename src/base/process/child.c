@@ -32,9 +32,7 @@ bool child_has_ended(pid_t pid, int *ret_status)
 
 static bool is_over(enum child_patience patience)
 {
-	return patience == CHILD_LEAVES  ? now_is_leaving()
-	       : patience == CHILD_LASTS ? now_must_end()
-					 : false;
+	return patience == CHILD_LEAVES ? now_is_leaving() : now_must_end();
 }
 
 bool child_wait(pid_t pid, uint64_t limit_ns, enum child_patience patience, int *ret_status)

@@ -18,12 +18,11 @@ bool child_has_ended(pid_t pid, int *ret_status);
 enum child_patience {
 	CHILD_LEAVES, /* a signal (base/now.h) */
 	CHILD_LASTS,  /* STOP_LAST_NS after a signal: it is finished first */
-	CHILD_ENDS,   /* neither: it is one of those that clear up */
 };
 
 /*
  * Waits for its end, for @limit_ns at most (UINT64_MAX: there is no limit).  false: it has not
- * ended; child_kill() or child_leave() is next.
+ * ended.
  */
 bool child_wait(pid_t pid, uint64_t limit_ns, enum child_patience patience, int *ret_status);
 

@@ -9,10 +9,14 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
+#include "base/now.h"
+#include "base/process/child.h"
+#include "base/process/thread.h"
+#include "base/units.h"
 
 /* Its descriptors: the pipe, and the one that is kept. */
 enum { PIPE_FD = 3, KEPT_FD = 4 };
@@ -34,6 +38,7 @@ static void leave_the_others(int pipe, int kept_fd)
 		(void)signal(ignored[i], SIG_IGN);
 	}
 	(void)setsid();
+	atomic_store(&now_leave_at_ns, 0); /* what ends its parent does not end its work */
 	for (int fd = 0; fd < PIPE_FD; fd++) {
 		(void)dup2(null, fd);
 	}
@@ -86,14 +91,15 @@ struct guardian *guardian_new(void (*work)(const void *user), const void *user, 
 	return guardian;
 }
 
-void guardian_free(struct guardian *guardian)
+void guardian_free(struct guardian *guardian, struct thread_last *last)
 {
 	if (!guardian) {
 		return;
 	}
 	assert(guardian->pipe >= 0);
 	(void)close(guardian->pipe);
-	while (waitpid(guardian->pid, NULL, 0) < 0 && errno == EINTR) {
+	while (!child_wait(guardian->pid, LATE_NS, CHILD_LASTS, NULL) && !now_must_end()) {
+		thread_say_late(last);
 	}
 	free(guardian);
 }

@@ -16,5 +16,7 @@ struct guardian;
  * instance; -1: none.  NULL with the reason. */
 struct guardian *guardian_new(void (*work)(const void *user), const void *user, int kept_fd,
 			      struct err *err);
-/* Has it do its work now, and returns when that is done.  NULL is fine. */
-void guardian_free(struct guardian *guardian);
+/* Has it do its work now, and returns when that is done; after a signal it goes on alone once
+ * nothing may take longer.  @last: NULL: nothing is said.  NULL is fine for both. */
+struct thread_last;
+void guardian_free(struct guardian *guardian, struct thread_last *last);

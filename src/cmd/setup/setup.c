@@ -2,10 +2,14 @@
  * setup: prints, or runs, the `lttng` commands that record what analyses need.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+#include "base/process/guardian.h"
+#include "base/process/thread.h"
 #include "cmd/setup/rate.h"
 #include "cmd/setup/setup.h"
 #include "run/asked.h"
@@ -15,13 +19,9 @@
 #include "setup/missing.h"
 #include "setup/runner.h"
 #include "text/plain.h"
+#include "watch/place.h"
 
 #define US_NS 1000
-
-bool setup_must_stop(void)
-{
-	return run_stop;
-}
 
 int setup_wanted(const struct options *options, struct wanted *wanted)
 {
@@ -79,16 +79,54 @@ static int print_all(const struct command_lines *lines)
 	return EXIT_DONE;
 }
 
+static void clear(const void *dir)
+{
+	place_clear(dir);
+}
+
+/* What a run left half made is removed.  If this one is killed, its guardian does that, or else the
+ * next run. */
+static int begin(struct place *place, const char *session, struct guardian **guardian,
+		 struct err *err)
+{
+	int r = place_begin(place, err);
+
+	place_sweep(place, say);
+	while (r == 0 && place_is_making(place, session)) { /* or it is being removed */
+		place_fini(place);
+		(void)poll(NULL, 0, WAIT_POLL_MS);
+		r = run_stop ? err_raise(err, -EINTR, "interrupted") : place_begin(place, err);
+		place_sweep(place, say);
+	}
+	if (r < 0 || runner_has_session(session)) {
+		return r; /* not ours: `lttng create` says so */
+	}
+	r = place_make(place, session, err);
+	if (r == 0) {
+		*guardian = guardian_new(clear, place->dir, place->lock, err);
+		r = *guardian ? 0 : -EIO;
+		place_unlock(place); /* which the guardian needs */
+	}
+	return r;
+}
+
 static int run_all(const struct command_lines *lines, const char *session)
 {
-	const struct runner_config config = {
-		.session = session, .out = stdout, .must_stop = setup_must_stop, .say = say
-	};
+	const struct runner_config config = { .session = session, .out = stdout, .say = say };
+	struct thread_last last = { .doing = "the session that was begun", .say = say };
+	struct guardian *guardian = NULL;
+	struct place place;
 	struct err err;
 	int r;
 
 	run_stop_on_signals();
-	r = runner_run_all(lines, &config, &err);
+	r = begin(&place, session, &guardian, &err);
+	r = r < 0 ? r : runner_run_all(lines, &config, &err);
+	if (place.dir && r != -EINTR) {
+		place_leave(&place);
+	}
+	guardian_free(guardian, &last);
+	place_fini(&place);
 	if (r == -ECHILD) {
 		missing_kernel(&err);
 	}

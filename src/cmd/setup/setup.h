@@ -7,6 +7,5 @@
 #include "setup/wanted.h"
 
 /* A signal has come. */
-bool setup_must_stop(void);
 /* What the options have recorded; @wanted is zeroed.  EXIT_USAGE: nothing, which was said. */
 int setup_wanted(const struct options *options, struct wanted *wanted);

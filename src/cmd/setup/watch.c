@@ -53,7 +53,6 @@ static int run(const struct options *options)
 	struct wanted wanted = { 0 };
 	const struct watch_config config = { .wanted = &wanted,
 					     .live_timer_ns = options->live_timer_ns,
-					     .must_stop = setup_must_stop,
 					     .say = say_and_note,
 					     .verbosity = options->verbosity };
 	struct watch *watch = NULL;

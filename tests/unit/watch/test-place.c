@@ -59,7 +59,7 @@ START_TEST(makes_places)
 	ck_assert_int_eq(place_begin(&place, &err), 0);
 	ck_assert_int_eq(stat(place.base, &found), 0);
 	ck_assert_uint_eq(found.st_mode & 0777, 0700);
-	ck_assert_int_eq(place_make(&place, &err), 0);
+	ck_assert_int_eq(place_make(&place, NULL, &err), 0);
 	ck_assert_int_eq(strncmp(place.dir, place.base, strlen(place.base)), 0);
 	ck_assert_int_eq(strncmp(place_session(&place), "watch-", 6), 0);
 	place_unlock(&place);
@@ -68,7 +68,7 @@ START_TEST(makes_places)
 	ck_assert_int_eq(place_begin(&other, &err), 0);
 	place_sweep(&other, count);
 	ck_assert_uint_eq(spoken, 0);
-	ck_assert_int_eq(place_make(&other, &err), 0);
+	ck_assert_int_eq(place_make(&other, NULL, &err), 0);
 	ck_assert_str_ne(other.dir, place.dir);
 	ck_assert_int_eq(access(place.dir, F_OK), 0);
 	place_fini(&other);
