@@ -10,6 +10,7 @@
 #include "ctf/clock.h"
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
+#include "engine/sibling.h"
 #include "engine/warn.h"
 #include "kernel/task-state.h"
 
@@ -595,6 +596,7 @@ void stream_end(struct stream *stream)
 	if (stream->gap_lost < stream->owed) {
 		stream->gap_lost = stream->owed; /* it ends before they could come again */
 	}
+	sibling_identify(stream);
 	push_final_gap(stream);
 	if (stream->trace->is_live) {
 		note_unseen(stream, stream->gap_lost);

@@ -412,11 +412,16 @@ static void open_streams(struct play *play)
 		report_fault(source.stream, recorded_take_fault(file));
 		if (file->has_info) {
 			stream_expect(source.stream, &file->info);
-		} else {
-			stream_end(source.stream);
 		}
-		source.ahead = ahead_new(play->run->engine, file, play->plan);
 		*vec_push(&play->sources) = source;
+	}
+	for (size_t i = 0; i < play->sources.count; i++) {
+		struct recorded_file *file = &play->files.at.at[i];
+
+		if (!file->has_info) { /* others may tell what it was */
+			stream_end(play->sources.at[i].stream);
+		}
+		play->sources.at[i].ahead = ahead_new(play->run->engine, file, play->plan);
 	}
 }
 

@@ -3,6 +3,8 @@
 Where tracing was stopped and started, who ran meanwhile is unknown: the same in windows of any length,
 in totals, and in reports.
 """
+import os
+
 from synthetic import (apart, channel, event, FIELD, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of,
                        with_context)
 
@@ -226,3 +228,29 @@ def test_cpu_that_leaves(scratch):
                 apart('sched_waking'))
     same([(row['cpu'], *times(row)) for row in total_of(made, '-a', 'cpu')['cpu']['cpus']],
          [(0, 1000, 10 * S - 1000, 0), (1, 100, 10 * S - 100, 0)])
+
+
+def test_cpu_that_is_lost(scratch):
+    """
+    What was lost at the end of a stream may go on: unknown, not absent.  A stream of which no packet
+    can be read is that of the CPU in its name, if another's name is its CPU.
+    """
+    good = packet(0, 0, 0, 3 * S, [switch(0, 0, 7), switch(100, 7, 0)]) + packet(
+        0, 1, 3 * S, 5 * S, [switch(4 * S, 0, 7), switch(5 * S, 7, 0), event(5 * S, 'sched_process_exit', 1)])
+    whole = packet(1, 0, 0, S, [switch(0, 0, 8), switch(100, 8, 0)])
+    broken = {'magic': bytes(4) + whole[4:], 'head': whole[:40], 'uuid': whole[:4] + bytes(16) + whole[20:]}
+    for kind, data in broken.items():
+        made = Made(scratch, 'lost-' + kind, [good, data])
+        for way in WAYS:
+            total = total_of(made, '-a', 'cpu,lost', *way)
+            same([(row['cpu'], *times(row)) for row in total['cpu']['cpus']],
+                 [(0, 100 + S, 4 * S - 100, 0), (1, 0, 0, 5 * S)])
+            same([(row['cpu'], row['packets']) for row in total['lost']['streams']], [(1, 1)])
+    made = Made(scratch, 'lost-end', [good, whole + bytes(4) + packet(1, 1, S, S + 100, [])[4:]])
+    for way in WAYS:
+        same([(row['cpu'], *times(row)) for row in total_of(made, '-a', 'cpu', *way)['cpu']['cpus']],
+             [(0, 100 + S, 4 * S - 100, 0), (1, 100, S - 100, 4 * S)])
+    os.rename(os.path.join(made.path, 'channel0_0'), os.path.join(made.path, 'channel0_7'))  # no name says a CPU
+    with open(os.path.join(made.path, 'channel0_1'), 'wb') as file:
+        file.write(broken['magic'])
+    same([row['cpu'] for row in total_of(made, '-a', 'cpu')['cpu']['cpus']], [0])

@@ -115,11 +115,12 @@ bool cpus_are_decided(const struct merger *merger, uint64_t end)
 	return true;
 }
 
-/* ns: from then on it is absent; UINT64_MAX: it is not. */
+/* ns: from then on it is absent; UINT64_MAX: it is not.  What was lost at the end may go on. */
 static uint64_t absent_from(const struct merger *merger, const struct cpu *cpu)
 {
-	return cpu->has_left && goes_on_without(merger, cpu->heard_until) ? cpu->heard_until
-									  : UINT64_MAX;
+	return cpu->has_left && cpu->state == CPU_KNOWN && goes_on_without(merger, cpu->heard_until)
+		       ? cpu->heard_until
+		       : UINT64_MAX;
 }
 
 /* No evidence up to @ts says otherwise: the CPU's state lasts up to there, if the CPU does. */
@@ -140,8 +141,10 @@ void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 		return; /* it was unknown before, by a gap, and the evidence after that is known */
 	}
 	last_until(merger, cpu, ts);
-	cpu->state = CPU_UNKNOWN;
-	cpu->is_doubted = false;
+	if (absent_from(merger, cpu) > ts) {
+		cpu->state = CPU_UNKNOWN;
+		cpu->is_doubted = false;
+	}
 }
 
 void cpus_pass_hole(struct cpu *cpu, uint64_t ts)
