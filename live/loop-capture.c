@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/shell.h"
 #include "base/units.h"
 #include "capture/capture-write.h"
 #include "capture/captures.h"
@@ -188,7 +189,7 @@ static void say_lacking(const struct loop *loop, const struct capture_order *ord
 static void say_captured(struct loop *loop, const struct capture_order *order)
 {
 	const struct capture_result result = capture_order_result(order);
-	char bytes[UNITS_TEXT_MAX];
+	char bytes[UNITS_TEXT_MAX], *path;
 
 	if (loop->config->on_captured) {
 		loop->config->on_captured(loop->config->input_user, order);
@@ -198,13 +199,15 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 		loop->config->say("%s/%s: could not be captured: %s", order->host, order->session,
 				  order->err.text);
 	} else {
+		path = shell_path(order->path);
 		loop->config->say(
 			"%s/%s: captured %s%s into %s; look at it with: sillage %s%s%s %s",
 			order->host, order->session, units_bytes(bytes, order->bytes),
-			order->is_complete ? "" : " (some is missing: see its capture.json)",
-			order->path, order->has_kernel ? "report" : "analyze",
+			order->is_complete ? "" : " (some is missing: see its capture.json)", path,
+			order->has_kernel ? "report" : "analyze",
 			order->has_kernel || !order->asked ? "" : " ",
-			order->has_kernel || !order->asked ? "" : order->asked, order->path);
+			order->has_kernel || !order->asked ? "" : order->asked, path);
+		free(path);
 		say_lacking(loop, order);
 	}
 	output_capture(loop->config->output, &result);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/shell.h"
 #include "live/loop-state.h"
 #include "setup/runner.h"
 
@@ -77,7 +78,7 @@ void loop_on_late(void *user, const struct trace_identity *trace)
 {
 	struct loop *loop = user;
 	const struct loop_config *config = loop->config;
-	char here[HOST_NAME_MAX + 1] = "";
+	char here[HOST_NAME_MAX + 1] = "", *session = shell_word(trace->session);
 
 	(void)gethostname(here, sizeof(here) - 1);
 	if (config->regenerates && strcmp(trace->host, here) == 0) {
@@ -85,13 +86,14 @@ void loop_on_late(void *user, const struct trace_identity *trace)
 	} else if (config->regenerates) {
 		config->say("%s/%s: its state dump is missed, and it is not of this host: run "
 			    "there `lttng regenerate statedump -s %s`",
-			    trace->host, trace->session, trace->session);
+			    trace->host, trace->session, session);
 	} else if (config->verbosity >= 0) {
 		config->say("%s/%s: attached after its start: names of threads and open files are "
 			    "unknown until they change; `lttng regenerate statedump -s %s`, "
 			    "--regenerate or --from beginning tells them",
-			    trace->host, trace->session, trace->session);
+			    trace->host, trace->session, session);
 	}
+	free(session);
 }
 
 void loop_free_dumps(struct loop *loop)

@@ -55,7 +55,9 @@ static __thread uint64_t tree_bytes;
 
 static int add_bytes(const char *path, const struct stat *found, int type, struct FTW *level)
 {
-	tree_bytes += (uint64_t)found->st_size;
+	uint64_t on_disk = (uint64_t)found->st_blocks * 512; /* less, if it has holes */
+
+	tree_bytes += on_disk < (uint64_t)found->st_size ? on_disk : (uint64_t)found->st_size;
 	return 0;
 }
 

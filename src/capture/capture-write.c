@@ -225,13 +225,20 @@ static void file_put(struct file *file, const void *bytes, size_t len)
 	}
 }
 
+/* A hole: what a packet's header claims and the peer did not give takes no disk. */
 static void file_pad(struct file *file, uint64_t len)
 {
-	static const uint8_t zeros[4096];
+	if (file->failure == 0 && len > 0 && fseeko(file->out, (off_t)len, SEEK_CUR) < 0) {
+		file->failure = errno;
+	}
+}
 
-	for (uint64_t part; len > 0; len -= part) {
-		part = len < sizeof(zeros) ? len : sizeof(zeros);
-		file_put(file, zeros, (size_t)part);
+/* A hole at the end is part of the file. */
+static void file_end_at(struct file *file, uint64_t len)
+{
+	if (file->failure == 0 &&
+	    (fflush(file->out) != 0 || ftruncate(fileno(file->out), (off_t)len) < 0)) {
+		file->failure = errno;
 	}
 }
 
@@ -351,13 +358,14 @@ static int write_stream(const char *dir, const struct history_packet *packets, s
 		size = size < retained->len ? retained->len : size;
 		put_packet(&stream, &index, retained, offset, size);
 		offset += size;
+		written->bytes += retained->len;
 		note_written(retained, written);
 		if (i > 0) {
 			assert(packets[i - 1].retained->begin <= retained->begin);
 			count_missing(packets[i - 1].retained, retained, written);
 		}
 	}
-	written->bytes += offset;
+	file_end_at(&stream, offset);
 	written->streams++;
 	r = file_close(&stream, err);
 	r_index = file_close(&index, r < 0 ? &(struct err){ 0 } : err);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "base/shell.h"
 #include "base/units.h"
 #include "baseline/baseline.h"
 #include "cmd/analyze.h"
@@ -189,10 +190,13 @@ static void on_pause(void *user, struct trace *trace)
 		on_stop(a);
 	}
 	if (!trace_total_so_far(trace) && a->options->verbosity >= 0 && !now_has_left) {
+		char *state = shell_path(a->options->state);
+
 		clear_progress(a);
 		say("%s: no window is closed yet, so there is no total so far; `sillage merge %s` "
 		    "prints all that was read",
-		    a->path, a->options->state);
+		    a->path, state);
+		free(state);
 	}
 	add_account(a);
 	(void)trace_uuid(trace, uuid); /* on_trace() refuses traces without one */

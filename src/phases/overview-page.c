@@ -10,62 +10,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/page/page.h"
+#include "base/shell.h"
 #include "base/units.h"
 #include "phases/overview-html.h"
 #include "phases/overview.h"
-
-/* ---- the shell's words ---- */
-
-static bool is_plain(const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "_-./:,+@%=";
-
-	return word[0] != '\0' && word[strspn(word, plain)] == '\0';
-}
-
-/* Bytes that a terminal or a page may not show as they are. */
-static bool has_unprintable(const char *word)
-{
-	for (const char *at = word; *at; at++) {
-		if ((unsigned char)*at < 0x20 || (unsigned char)*at >= 0x7F) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A path as one word; one that starts with a dash would be taken for an option. */
-static char *quoted(const char *path)
-{
-	char *word = mem_printf("%s%s", path[0] == '-' ? "./" : "", path), *ret = NULL;
-	bool has_escapes = has_unprintable(word);
-	size_t len = 0;
-	FILE *out;
-
-	if (is_plain(word)) {
-		return word;
-	}
-	out = open_memstream(&ret, &len);
-	(void)fputs(has_escapes ? "$'" : "'", out);
-	for (const char *at = word; *at; at++) {
-		unsigned char byte = (unsigned char)*at;
-
-		if (has_escapes && (byte < 0x20 || byte >= 0x7F)) {
-			(void)fprintf(out, "\\%03o", byte);
-		} else if (has_escapes && (byte == '\'' || byte == '\\')) {
-			(void)fprintf(out, "\\%c", byte);
-		} else if (byte == '\'') {
-			(void)fputs("'\\''", out);
-		} else {
-			(void)fputc(byte, out);
-		}
-	}
-	(void)fputc('\'', out);
-	(void)fclose(out);
-	free(word);
-	return ret;
-}
 
 /* ---- data ---- */
 
@@ -229,7 +177,7 @@ static void put_trees(struct json *json, const struct overview *overview)
 static char *data_of(const struct overview *overview, const char *path, const char *source,
 		     size_t top, size_t *ret_len)
 {
-	char *data = NULL, *line = NULL, *word = source ? quoted(source) : NULL;
+	char *data = NULL, *line = NULL, *word = source ? shell_path(source) : NULL;
 	size_t line_len = 0;
 	FILE *out = open_memstream(&line, &line_len);
 	struct json json;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/shell.h"
 #include "ctf/metadata/type.h"
 #include "kernel/perf-names.h"
 #include "query/nearest.h"
@@ -55,7 +56,8 @@ static int lacks_event(const struct names *names, const char *event)
 	const char *call = strncmp(event, "syscall_entry_", 14) == 0  ? event + 14
 			   : strncmp(event, "syscall_exit_", 13) == 0 ? event + 13
 								      : NULL;
-	const char *quote = strpbrk(event, "* \"$&;|<>()[]{}#~\\") ? "'" : "";
+	char *word;
+	int r;
 
 	if (near) {
 		return err_raise(names->err, -ENOENT,
@@ -66,10 +68,11 @@ static int lacks_event(const struct names *names, const char *event)
 		return err_raise(names->err, -ENOENT, "%s recorded no event \"%s\"",
 				 metadata_other_tracer(names->metadata), event);
 	}
-	return err_raise(names->err, -ENOENT,
-			 "no event \"%s\" is recorded: lttng enable-event %s%s%s%s%s", event,
-			 strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", quote,
-			 call ? call : event, quote);
+	word = shell_word(call ? call : event);
+	r = err_raise(names->err, -ENOENT, "no event \"%s\" is recorded: lttng enable-event %s%s%s",
+		      event, strchr(event, ':') ? "-u " : "-k ", call ? "--syscall " : "", word);
+	free(word);
+	return r;
 }
 
 int names_event(struct names *names, const char *event)

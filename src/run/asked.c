@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/plain.h"
+#include "base/shell.h"
 
 static void put_option(FILE *out, const char *name, const char *value)
 {
 	(void)fprintf(out, " %s ", name);
-	plain_shell_word(out, value);
+	(void)shell_put(out, value);
 }
 
 /* What a model brings is not repeated. */

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/shell.h"
 #include "base/units.h"
-#include "text/plain.h"
 
 #define CHANNEL "sillage"
 
@@ -175,7 +175,7 @@ void commands_print(const struct command_line *line, FILE *out)
 		if (i > 0) {
 			(void)fputc(' ', out);
 		}
-		plain_shell_word(out, line->words.at[i]);
+		(void)shell_put(out, line->words.at[i]);
 	}
 	(void)fputc('\n', out);
 }

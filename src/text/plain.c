@@ -56,23 +56,3 @@ void plain_clear_progress(void)
 {
 	(void)fputs("\r\033[K", stderr);
 }
-
-void plain_shell_word(FILE *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789-_.,:/=+@";
-
-	if (*word && word[strspn(word, plain)] == '\0') {
-		(void)fputs(word, out);
-		return;
-	}
-	(void)fputc('\'', out);
-	for (; *word; word++) {
-		if (*word == '\'') {
-			(void)fputs("'\\''", out);
-		} else {
-			(void)fputc(*word, out);
-		}
-	}
-	(void)fputc('\'', out);
-}

