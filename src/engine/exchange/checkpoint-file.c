@@ -244,6 +244,7 @@ static struct saved_trace *find(struct checkpoint_file *checkpoint_file, const u
 {
 	struct saved_trace *found = NULL;
 
+	*ret_open = false;
 	VEC_EACH(&checkpoint_file->all, saved) {
 		bool is_named = !identity || (is_same(saved->identity.host, identity->host) &&
 					      is_same(saved->identity.session, identity->session));

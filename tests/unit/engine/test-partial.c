@@ -211,7 +211,9 @@ START_TEST(row_keys_end_with_their_name)
 {
 	static const char long_name[] = "a name that is longer than a key has room for";
 	struct row_key a = row_key_of(1, "sda1", 3), b = row_key_of(1, "sda\0x", 5);
-	struct row_key cut = row_key_of(1, long_name, sizeof(long_name));
+	volatile size_t len =
+		sizeof(long_name); /* GCC 12 warns of a copy that this length excludes */
+	struct row_key cut = row_key_of(1, long_name, len);
 
 	ck_assert(row_key_equal(&a, &b));
 	ck_assert_uint_eq(row_key_hash(&a), row_key_hash(&b));
