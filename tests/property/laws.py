@@ -77,9 +77,21 @@ def adds_up(lines, analyses):
 
 
 def whole_cpus(lines):
-    """Of each CPU busy + idle + unknown is the time of the window."""
-    return all(cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'] == line['end'] - line['begin']
-               for line in lines if line['type'] in ('window', 'total') for cpu in line['cpu']['cpus'])
+    """
+    Of each CPU busy + idle + unknown is the time of the window.  One that leaves has less in one window, and is in none
+    after it.
+    """
+    seen, left, is_right = set(), set(), True
+    for line in (line for line in lines if line['type'] in ('window', 'total')):
+        times = {cpu['cpu']: cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'] for cpu in line['cpu']['cpus']}
+        short = {cpu for cpu, ns in times.items() if ns < line['end'] - line['begin']}
+        is_right &= max(times.values(), default=0) <= line['end'] - line['begin']
+        if line['type'] == 'total':
+            return is_right and (short == left or not seen)
+        is_right &= not left & set(times)
+        left |= short | (seen - set(times))
+        seen |= set(times)
+    return is_right
 
 
 def bare(value):

@@ -53,7 +53,8 @@ def test_windows_in_a_hole(scratch):
 
 def test_short_pause(scratch):
     """Up to a second is no hole: a CPU that is idle has no packet."""
-    for pause, unknown in (S, 20), (S + 1, S + 1 + 40):  # 20: behind a switch that does not fit
+    # S + 160: up to the second switch, which does not fit, and behind it
+    for pause, unknown in (S, S + 160), (S + 1, S + 1 + 40):
         made = stopped(scratch, 'pause-%d' % pause, pause)
         for way in WAYS:
             same(times(total_of(made, *way)['cpu'])[2], unknown)

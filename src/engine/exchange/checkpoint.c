@@ -274,7 +274,7 @@ static void cpu_codec(struct merger *merger, struct codec *codec, struct cpu *cp
 		   &cpu->initial_since, &cpu->has_initial, &cpu->initial_is_new,
 		   &cpu->initial_has_prio);
 	codec_each(codec, &cpu->initial_tid, &cpu->initial_prio, &cpu->is_doubted, &cpu->serves,
-		   &cpu->is_absent, &cpu->was_present);
+		   &cpu->is_absent, &cpu->was_present, &cpu->is_unproven);
 	codec_bytes(codec, cpu->initial_name, NAME_BYTES);
 	running_codec(codec, cpu);
 	for (uint32_t i = 0; i < columns->count;
@@ -391,7 +391,7 @@ static void streams_codec(struct merger *merger, struct codec *codec)
 static void count_initial(struct merger *merger)
 {
 	merger->initial_count = 0;
-	merger_each_cpu(merger, cpu, merger->initial_count += cpu->state == CPU_INITIAL);
+	merger_each_cpu(merger, cpu, merger->initial_count += cpus_is_awaited(cpu));
 }
 
 /* Windows close up to the last event: it must be in the open window, or have a slice. */

@@ -72,13 +72,32 @@ static void resolve_waiting(struct cpu *cpu)
 
 /* ---- the initial thread ---- */
 
+bool cpus_is_awaited(const struct cpu *cpu)
+{
+	return cpu->state == CPU_INITIAL || cpu->is_unproven;
+}
+
 void cpus_give_up(struct merger *merger, struct cpu *cpu)
 {
-	assert(cpu->state == CPU_INITIAL);
+	assert(cpus_is_awaited(cpu));
 	assert(merger->initial_count > 0);
 	merger->initial_count--;
-	cpu->state = CPU_UNKNOWN;
-	resolve_waiting(cpu);
+	cpu->is_unproven = false;
+	if (cpu->state == CPU_INITIAL) {
+		cpu->state = CPU_UNKNOWN;
+		resolve_waiting(cpu);
+	}
+}
+
+/* What ends the interval that the first switch began comes at @ts.  If that does not fit, events
+ * are filtered: neither who left first nor who came was there all the time. */
+static void prove(struct merger *merger, struct cpu *cpu, uint64_t ts, bool fits)
+{
+	assert(cpu->segments_used == 0); /* no round has begun */
+	for (size_t i = 0; !fits && ts < cpu->initial_limit && i < cpu->segments.count; i++) {
+		cpu->segments.at[i].kind = RUN_UNKNOWN;
+	}
+	cpus_give_up(merger, cpu);
 }
 
 void cpus_find_left(struct merger *merger)
@@ -90,7 +109,7 @@ void cpus_find_left(struct merger *merger)
 		if (stream->cpu) {
 			uint64_t until = merger_stream_until(stream);
 
-			stream->cpu->has_left &= stream->is_ended;
+			stream->cpu->has_left &= stream->is_ended && !stream->is_cut;
 			if (stream->cpu->heard_until < until) {
 				stream->cpu->heard_until = until;
 			}
@@ -123,28 +142,20 @@ static uint64_t absent_from(const struct merger *merger, const struct cpu *cpu)
 		       : UINT64_MAX;
 }
 
-/* No evidence up to @ts says otherwise: the CPU's state lasts up to there, if the CPU does. */
-static void last_until(const struct merger *merger, struct cpu *cpu, uint64_t ts)
-{
-	uint64_t from = absent_from(merger, cpu);
-
-	add_segment(cpu, ts < from ? ts : from, false);
-	cpu->since = ts > cpu->since ? ts : cpu->since;
-}
-
 void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 {
-	if (cpu->state == CPU_INITIAL) {
+	if (cpus_is_awaited(cpu)) {
 		cpus_give_up(merger, cpu);
 	}
 	if (cpu->since > ts) {
 		return; /* it was unknown before, by a gap, and the evidence after that is known */
 	}
-	last_until(merger, cpu, ts);
-	if (absent_from(merger, cpu) > ts) {
-		cpu->state = CPU_UNKNOWN;
-		cpu->is_doubted = false;
+	if (cpu->has_left && cpu->heard_until <= ts) {
+		return; /* if there is anything behind the hole, it is absent there */
 	}
+	add_segment(cpu, ts, false);
+	cpu->state = CPU_UNKNOWN;
+	cpu->is_doubted = false;
 }
 
 void cpus_pass_hole(struct cpu *cpu, uint64_t ts)
@@ -182,8 +193,7 @@ static void decide_initial(struct merger_stream *stream, const struct partial *p
 		cpus_give_up(stream->merger, cpu);
 		return;
 	}
-	assert(stream->merger->initial_count > 0);
-	stream->merger->initial_count--;
+	cpu->is_unproven = true;
 	if (is_late && stream->identity.begin > cpu->since) {
 		cpu->state = CPU_UNKNOWN;
 		add_segment(cpu, stream->identity.begin, false);
@@ -241,20 +251,18 @@ static void drop_initial_gap(const struct cpu *cpu, struct partial *partial)
 	}
 }
 
-/* The time that the worker left to the merger, without what is accounted for already.  @fits: the
+/* Time that the worker left to the merger, without what is accounted for already.  @fits: the
  * chunk's first switch does. */
-static void add_segments(struct cpu *cpu, const struct partial *partial, bool fits)
+static void add_segment_of(struct cpu *cpu, const struct segment *left, bool fits)
 {
-	for (size_t i = 0; i < partial->segments.count; i++) {
-		struct segment segment = partial->segments.at[i];
+	struct segment segment = *left;
 
-		segment.end = segment.end > cpu->since ? segment.end : cpu->since;
-		if (segment.end > cpu->since || segment.is_broken) {
-			segment.begin = segment.begin < cpu->since ? cpu->since : segment.begin;
-			segment.kind = segment.is_first && !fits ? RUN_UNKNOWN : segment.kind;
-			*vec_push(&cpu->segments) = segment;
-			cpu->since = segment.end;
-		}
+	segment.end = segment.end > cpu->since ? segment.end : cpu->since;
+	if (segment.end > cpu->since || segment.is_broken) {
+		segment.begin = segment.begin < cpu->since ? cpu->since : segment.begin;
+		segment.kind = segment.is_first && !fits ? RUN_UNKNOWN : segment.kind;
+		*vec_push(&cpu->segments) = segment;
+		cpu->since = segment.end;
 	}
 }
 
@@ -262,7 +270,7 @@ static void add_segments(struct cpu *cpu, const struct partial *partial, bool fi
 static void take_from_owner(struct merger_stream *stream, struct partial *partial)
 {
 	struct cpu *cpu = stream->cpu;
-	bool is_broken;
+	bool is_broken, is_proof, is_first = cpu->state == CPU_INITIAL;
 
 	assert(cpu->owner == stream);
 	if (partial->initial != INITIAL_NONE && cpu->state == CPU_INITIAL) {
@@ -281,7 +289,17 @@ static void take_from_owner(struct merger_stream *stream, struct partial *partia
 		drop_initial_gap(cpu, partial);
 	}
 	add_segment(cpu, partial->initial_ts, is_broken);
-	add_segments(cpu, partial, !is_broken);
+	if (cpu->is_unproven && !is_first) {
+		prove(stream->merger, cpu, partial->initial_ts, !is_broken);
+	}
+	is_proof = cpu->is_unproven && partial->segments.count > 0;
+	for (size_t i = 0; i < partial->segments.count; i++) {
+		add_segment_of(cpu, &partial->segments.at[i], !is_broken);
+		if (is_proof && i == 0) {
+			prove(stream->merger, cpu, partial->segments.at[0].end,
+			      !partial->segments.at[0].is_broken);
+		}
+	}
 	cpu->state = partial->tail == RUN_UNKNOWN ? CPU_UNKNOWN : CPU_KNOWN;
 	cpu->is_doubted = partial->tail_is_doubted || (partial->tail_is_first && is_broken);
 	cpu->tid = partial->tail == RUN_THREAD ? partial->tail_tid : 0;
@@ -398,7 +416,11 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 		add_initial_cpu_record(merger, cpu);
 	}
 	if (closes && cpu->since < bound) {
-		last_until(merger, cpu, bound);
+		uint64_t from = absent_from(merger, cpu);
+
+		/* No evidence up to the bound says otherwise. */
+		add_segment(cpu, bound < from ? bound : from, false);
+		cpu->since = bound;
 	}
 	cpu->is_absent = closes && absent_from(merger, cpu) <= merger->window_begin;
 	assert(cpu->segments_used <= cpu->segments.count);

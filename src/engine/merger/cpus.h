@@ -52,7 +52,10 @@ struct partial;
 /* Stitches the next partial of a stream; the merger has started. */
 void cpus_take(struct merger_stream *stream, struct partial *partial);
 
-/* The initial thread of the CPU stays unknown: nothing names it in time. */
+/* Whether windows wait for the first switches of the CPU. */
+bool cpus_is_awaited(const struct cpu *cpu);
+/* They come too late, or not at all: its initial thread stays unknown, or its first switch is
+ * believed. */
 void cpus_give_up(struct merger *merger, struct cpu *cpu);
 
 /*

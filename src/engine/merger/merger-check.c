@@ -143,7 +143,7 @@ static uint32_t count_initial(const struct merger *merger)
 {
 	uint32_t count = 0;
 
-	merger_each_cpu(merger, cpu, count += cpu->state == CPU_INITIAL);
+	merger_each_cpu(merger, cpu, count += cpus_is_awaited(cpu));
 	return count;
 }
 

@@ -93,7 +93,7 @@ struct merger {
 	uint64_t taken_ns;      /* ... and when that number last grew (CLOCK_MONOTONIC) */
 	uint64_t cut_at;        /* ns: what is later is not all there; UINT64_MAX: it is */
 	uint64_t closed_end;    /* ns: end of the last closed window */
-	uint32_t initial_count; /* CPUs in CPU_INITIAL */
+	uint32_t initial_count; /* CPUs whose first switches are awaited (cpus.h) */
 	struct slice applied;   /* sums of slices in the open window */
 	uint64_t window_late;
 	uint64_t total_events;

@@ -253,7 +253,7 @@ uint64_t merger_stream_until(const struct merger_stream *stream)
 
 bool merger_stream_waits(const struct merger_stream *stream)
 {
-	return stream->owns_cpu && stream->cpu->state == CPU_INITIAL;
+	return stream->owns_cpu && cpus_is_awaited(stream->cpu);
 }
 
 /* ---- taking partials ---- */

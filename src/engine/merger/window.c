@@ -246,7 +246,7 @@ static bool start(struct merger *merger, uint64_t watermark)
 	return true;
 }
 
-/* Whether the initial thread of each CPU is known or given up. */
+/* Whether the first switches of each CPU are known or given up. */
 static bool resolve_initial(struct merger *merger, uint64_t watermark)
 {
 	if (merger->initial_count == 0) {
@@ -255,7 +255,7 @@ static bool resolve_initial(struct merger *merger, uint64_t watermark)
 	HASH_EACH(cpus, &merger->tables.cpus, one) {
 		struct cpu *cpu = one->value;
 
-		if (cpu->owner && cpu->state == CPU_INITIAL &&
+		if (cpu->owner && cpus_is_awaited(cpu) &&
 		    (watermark >= cpu->initial_limit ||
 		     (cpu->owner->is_ended && cpu->owner->waiting == 0))) {
 			cpus_give_up(merger, cpu);

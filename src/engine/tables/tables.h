@@ -48,12 +48,13 @@ struct cpu {
 	int32_t tid;
 	bool serves;          /* CPU_KNOWN: soft interrupts are its work */
 	bool is_doubted;      /* CPU_KNOWN: whoever it is, its time is unknown (merger/cpus.h) */
+	bool is_unproven;     /* CPU_KNOWN by its first switch, which no other has confirmed yet */
 	uint64_t since;       /* ns: end of the last segment charged */
 	uint64_t heard_until; /* ns: end of the last packet or beacon of any of its streams */
 	bool has_left;        /* none of these goes on */
 	bool is_absent, was_present; /* in all of the open window; in some window that is closed */
 	uint64_t unknown_from;       /* ns: begin of the last hole that rounds came to; 0: none */
-	uint64_t initial_limit;      /* ns: a watermark that ends CPU_INITIAL */
+	uint64_t initial_limit;      /* ns: a watermark that ends CPU_INITIAL, and is_unproven */
 	uint64_t initial_since;      /* has_initial: the CPU ran initial_tid from then on */
 	bool has_initial;            /* ... which was not told yet (on_initial_cpu) */
 	bool initial_is_new, initial_has_prio; /* what the first switch showed of ... */

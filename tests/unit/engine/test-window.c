@@ -153,7 +153,11 @@ START_TEST(late_time_counts_once)
 	maker_tail(&maker, 1100, 0);
 	maker_slice(&maker, 1, 1);
 	maker_take(&maker, stream);
-	merger_stream_known(stream, 1, 3000); /* a beacon ahead of the packets */
+	maker = maker_start(1200, 1200);
+	maker_initial(&maker, 1200, 0, NULL);
+	maker_tail(&maker, 1200, 0);
+	maker_take(&maker, stream);
+	merger_stream_known(stream, 2, 3000); /* a beacon ahead of the packets */
 	fixture_take(fixture_stream(&fixture, 1, 1, false), 1100, 3000, 1);
 	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
 	maker = maker_start(1200, 1900);
