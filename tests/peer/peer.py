@@ -1393,7 +1393,10 @@ def test_dashboard(t):
         panels = json.load(file)['panels']
     for name in ('prometheus.yml', 'sillage.service'):
         with open(os.path.join(contrib, name)) as file:
-            words = re.search(r'sillage live (.*?) --metrics \S+( --metrics-profile \w+)?', file.read().replace('\\\n', ' ')).groups()
+            text = file.read().replace('\\\n', ' ')
+        variables = dict(one.split('=', 1) for line in re.findall('(?m)^Environment=(.*)', text) for one in line.split())
+        text = re.sub(r'\$\{(\w+)\}', lambda found: variables[found.group(1)], text)
+        words = re.search(r'sillage live (.*?) --metrics \S+( --metrics-profile \w+)?', text).groups()
         command = ' '.join(one for one in words if one).split()
         relay, port = t.relay(), free_ports()
         live = t.live(*command, '-i', '100ms', '--from', 'beginning', '--metrics', ':%d' % port, relay.live)
