@@ -18,6 +18,7 @@ import urllib.request
 
 import guard
 import scripted_relay as relays
+from ports import free_ports
 from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAMES, PACKET, STREAMS, Rule, Session,
                             Trace, after, before, both, call, close_after, close_before, cut, delay, drip, hold, missing,
                             mute, patch, raw, split, tail, vanish)
@@ -632,12 +633,14 @@ def gone():
         relay.vanish()
         stop_later(relay, process)
 
-    more = {'law': None, 'status': None, 'is_slow': True, 'says_gone': True,
-            'options': {'--metrics': '127.0.0.1:0', '--retry': '1h'}}
-    yield Case('vanishes-while-idle', story=idle_story, sessions=idle, **more)
+    def more():
+        return {'law': None, 'status': None, 'is_slow': True, 'says_gone': True,
+                'options': {'--metrics': '127.0.0.1:%d' % free_ports(), '--retry': '1h'}}
+
+    yield Case('vanishes-while-idle', story=idle_story, sessions=idle, **more())
     for command, nth in ((ATTACH, 1), (INDEX, 1), (INDEX, 40), (PACKET, 20), (METADATA, 1)):
         yield Case('vanishes-at-%s-%d' % (NAMES[command], nth), lambda command=command, nth=nth: [
-            Rule(command, vanish, nth=nth)], story=stop_later, **more)
+            Rule(command, vanish, nth=nth)], story=stop_later, **more())
 
 
     yield Case('vanishes-and-comes-back', lambda: [Rule(PACKET, vanish, nth=30)], story=back_after(2), is_slow=True,
