@@ -203,7 +203,8 @@ def fill_store(sillage, data, machine):
                 ' GROUP BY level, begin, trace HAVING count() = 2')
     machine.ask("INSERT INTO board.gaps (begin, end, why, windows, version) SELECT min(begin), max(end), 'a test', 3, 1 FROM board.windows")
     for trace, host in HOSTS.items():
-        machine.ask('INSERT INTO board.traces SELECT trace, uuid, %s, session, domain, path, version + 1 FROM board.traces'
+        machine.ask('INSERT INTO board.traces (trace, uuid, host, session, domain, path, version)'
+                    ' SELECT trace, uuid, %s, session, domain, path, version + 1 FROM board.traces'
                     " WHERE session = '%s' OR path LIKE '%%/%s/%%'" % (quoted(host), trace, trace))
 
 
