@@ -336,30 +336,31 @@ def part(t, trace, name, wanted):
 
 
 def go_on(t, first, second, wanted):
-    """Runs for @first, then one that goes on with @second in another session; @wanted: the total of both."""
+    """Runs for @first, then one that goes on with @second in a session of the same name; @wanted: the total of both."""
     relay = t.relay()
     left = analyzed(t, first, '-a', 'count')[1]['count']['events']
 
-    def start(session):
+    def start():
         return t.live('-a', 'all', '-i', '10ms', '--from', 'beginning', '--state', os.path.join(t.scratch, 'state'),
-                      relay.live + '/host/h/' + session)
+                      relay.live + '/host/h/g')
 
-    replay = t.replay(relay, first, '--session', 'first', '--hostname', 'h', '--speed', '0', '--linger', LONG)
-    relay.wait_stored('first', first)
+    replay = t.replay(relay, first, '--session', 'g', '--hostname', 'h', '--speed', '0', '--linger', LONG)
+    relay.wait_stored('g', first)
     while left > 0:  # no figure shows when a run has all of what goes on
-        live = start('first')
+        live = start()
         live.wait_said('attached to')
         time.sleep(0.5)
         left -= live.finish(signal.SIGTERM)[-1]['events']
     assert left == 0, 'more events than there are'
     replay.terminate()
     assert ended(replay) == 0
-    live = start('second')
-    replay = t.replay(relay, second, '--session', 'second', '--hostname', 'h', '--speed', '0', '--wait-viewer',
+    relay.restart_empty()
+    live = start()
+    replay = t.replay(relay, second, '--session', 'g', '--hostname', 'h', '--speed', '0', '--wait-viewer',
                       '--linger', LONG)
     live.wait_said('attached to')
-    assert 'goes on from' in live.said()
-    t.stop_replay(replay, relay, second, 'second')
+    assert 'goes on from' in live.said(), live.said()
+    t.stop_replay(replay, relay, second, 'g')
     check_total(live.finish(), wanted)
     return live
 

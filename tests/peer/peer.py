@@ -130,6 +130,12 @@ class Relay:
         self.process.send_signal(number)
         ended(self.process)
 
+    def restart_empty(self):
+        """Has nothing any more."""
+        self.stop()
+        shutil.rmtree(os.path.join(self.scratch, 'relay'))
+        self.start()
+
     def wait_stored(self, session, trace, most=None):
         """Until all packets of @trace, a directory of streams, have come to the relay; @most: no more bytes of each."""
         wanted = {name: os.path.getsize(os.path.join(trace, name)) for name in os.listdir(trace)

@@ -464,7 +464,7 @@ def test_long_packet(t):
     for _ in range(10):  # it may always be through before it is stopped
         relay = relays.Relay([relays.Session('s', [relays.Trace(made.path)])])
         t.cleanups.append(relay.close)
-        live = t.live('-a', 'all', '-j', '0', '--from', 'beginning', relay.url('s'))
+        live = t.live('-a', 'all', '-j', '0', '--from', 'beginning', '--max-memory', '1G', relay.url('s'))
         if not caught_in_packet(live, relay, -(-size // 8 // relays.PIECE)):
             live.finish(signal.SIGTERM)
             continue
