@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ctf/packet.h"
+#include "ctf/plan/plan.h"
 #include "engine/engine-state.h"
 #include "engine/merger/merger.h"
+#include "engine/stream.h"
 
 /* The length of CHANNEL_ in CHANNEL_NUMBER; 0: it is no such name. */
 static size_t channel_len(const char *name, uint64_t *ret_number)
@@ -55,13 +58,40 @@ static bool sibling_find(const struct stream *stream, struct stream_identity *re
 	return found;
 }
 
+/* Goes on with the stream of this name that a run before had: packets that come later tell by their
+ * numbers what was lost, and it must not count twice.  False: none had, or several. */
+static bool resume(struct stream *stream)
+{
+	const struct trace *trace = stream->trace;
+	const struct stream_identity *identity = NULL;
+	struct packet_info info = { 0 };
+	struct stream_place place;
+
+	VEC_EACH(&trace->streams, other) {
+		if (((*other)->is_away || (*other)->may_return) &&
+		    strcmp((*other)->name, stream->name) == 0) {
+			if (identity) {
+				return false; /* the file had the packets of several */
+			}
+			identity = merger_stream_identity((*other)->merger);
+		}
+	}
+	if (identity) {
+		info.stream = plan_stream(trace->plan, identity->class_id);
+		info.cpu_id = identity->cpu_id;
+		info.instance_id = identity->instance_id;
+	}
+	return info.stream && stream_resume(stream, &info, &place);
+}
+
 void sibling_identify(struct stream *stream)
 {
 	const struct engine_export *exporter = stream->trace->engine->config.exporter;
 	struct stream_identity identity;
 
 	if (stream->gap_lost == 0 || stream->trace->is_live ||
-	    merger_stream_identity(stream->merger) || !sibling_find(stream, &identity)) {
+	    merger_stream_identity(stream->merger) || resume(stream) ||
+	    !sibling_find(stream, &identity)) {
 		return;
 	}
 	assert(stream->submitted == 0);

@@ -8,7 +8,8 @@
 
 struct stream;
 
-/* Of a recorded stream that is not identified and has lost packets: it is if a sibling is known, a
- * stream of another CPU whose name ends with the number of that.  It begins where the first of
- * these does. */
+/* Of a recorded stream that is not identified and has lost packets: it goes on with the one of its
+ * name that a run before had (--state); or it is identified if a sibling is known, a stream of
+ * another CPU whose name ends with the number of that.  Then it begins where the first of these
+ * does. */
 void sibling_identify(struct stream *stream);

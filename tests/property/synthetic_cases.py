@@ -27,6 +27,7 @@ import synthetic_legal
 import synthetic_lives
 import synthetic_packets
 import synthetic_pairs
+import synthetic_pieces
 import synthetic_relays
 import synthetic_reports
 import synthetic_requests
@@ -35,7 +36,7 @@ import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
            synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs, synthetic_requests,
-           synthetic_calls, synthetic_packets, synthetic_lives)
+           synthetic_calls, synthetic_packets, synthetic_lives, synthetic_pieces)
 
 
 def cases():

@@ -90,6 +90,7 @@ void checkpoint_trace(struct trace *trace, struct codec *codec)
 	assert(!trace->has_finished);
 	assert(!codec_reads(codec) || trace->streams.count == 0);
 	checkpoint_merger(trace->merger, codec);
+	codec_u64(codec, &trace->unplaced);
 	if (codec_check(codec, true)) {
 		streams_codec(trace, codec);
 	}

@@ -460,21 +460,6 @@ static void close_now(struct merger *merger, uint64_t bound, uint64_t now_ns)
 	(void)end_open_round(merger, UINT64_MAX, now_ns);
 }
 
-/* Closes all windows up to the last event, the last of them there. */
-static void close_rest(struct merger *merger, uint64_t now_ns)
-{
-	uint64_t last = merger->last_ts < merger->setup->range_end ? merger->last_ts
-								   : merger->setup->range_end;
-
-	while (in_range(merger) && merger->window_end <= last) {
-		close_now(merger, merger->window_end, now_ns);
-	}
-	if (in_range(merger) && last >= merger->window_begin) {
-		merger->close_at = last;
-		close_now(merger, UINT64_MAX, now_ns);
-	}
-}
-
 void merger_lose(struct merger *merger, uint64_t packets)
 {
 	merger->unplaced += packets;
@@ -500,38 +485,58 @@ static bool lose_unstarted(struct merger *merger)
 	return any;
 }
 
-/* Adds what no window has and no stream can say to the open window; without one, to the total. */
-static void lose_unplaced(struct merger *merger)
+/* Adds what no stream can say to the open window; false: nothing. */
+static bool lose_unplaced(struct merger *merger)
 {
 	const struct stream_identity nobody = { .class_id = UINT64_MAX,
 						.cpu_id = UINT64_MAX,
 						.instance_id = UINT64_MAX };
-	bool is_open = merger->has_started && in_range(merger) && !merger->is_before_range &&
-		       merger->last_ts >= merger->window_begin;
+
+	if (merger->unplaced == 0) {
+		return false;
+	}
+	round_count(merger, &nobody, &(struct slice){ .lost_packets = merger->unplaced });
+	merger->unplaced = 0;
+	return true;
+}
+
+/* Adds what no window has to the total. */
+static void lose_rest(struct merger *merger)
+{
 	bool any = lose_unstarted(merger);
 
-	if (merger->unplaced > 0) {
-		round_count(merger, &nobody, &(struct slice){ .lost_packets = merger->unplaced });
-		merger->unplaced = 0;
-		any = true;
-	}
-	if (any && !is_open) {
+	if (lose_unplaced(merger) || any) {
 		tables_close_window(&merger->tables, true);
+	}
+}
+
+/* Closes all windows up to the last event, the last of them there: what no stream can say is lost
+ * in that one, if it is reported, however far the windows were before. */
+static void close_rest(struct merger *merger, uint64_t now_ns)
+{
+	uint64_t last = merger->last_ts < merger->setup->range_end ? merger->last_ts
+								   : merger->setup->range_end;
+
+	while (in_range(merger) && merger->window_end <= last) {
+		close_now(merger, merger->window_end, now_ns);
+	}
+	if (in_range(merger) && last >= merger->window_begin) {
+		if (!merger->is_before_range) {
+			(void)lose_unplaced(merger);
+		}
+		merger->close_at = last;
+		close_now(merger, UINT64_MAX, now_ns);
 	}
 }
 
 void merger_finish(struct merger *merger, uint64_t now_ns)
 {
-	bool has_started;
-
 	if (CHECKS_ON) {
 		merger_check(merger);
 	}
 	merger_wait(merger);
 	(void)end_open_round(merger, UINT64_MAX, now_ns);
-	has_started = start(merger, UINT64_MAX);
-	lose_unplaced(merger);
-	if (has_started) {
+	if (start(merger, UINT64_MAX)) {
 		cpus_find_left(merger);
 		holes_advance(merger, UINT64_MAX);
 		(void)resolve_initial(merger, UINT64_MAX);
@@ -539,6 +544,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 		holes_cut(merger);
 		close_rest(merger, now_ns);
 	}
+	lose_rest(merger);
 	merger_emit_total(merger, false);
 	if (CHECKS_ON) {
 		merger_check(merger);
