@@ -40,6 +40,7 @@ struct browser {
 	char *id;                /* the shown trace; NULL: none yet */
 	bool has_range, has_window, follows, is_away;
 	bool says_shown;                 /* what is not as asked in the shown window */
+	uint64_t interval_ns;            /* of the shown long windows */
 	uint64_t begin, end;             /* of the range */
 	uint64_t at, shown_end;          /* the shown long window: its slot, and its end */
 	struct store_news_window newest; /* the newest window when it was shown, following */
@@ -153,7 +154,7 @@ static size_t shown_at(const struct browser *b)
 
 static uint64_t slot_of(const struct browser *b, uint64_t time)
 {
-	return time / b->options->interval_ns * b->options->interval_ns;
+	return time / b->interval_ns * b->interval_ns;
 }
 
 /* The newest of those that news gives. */
@@ -167,7 +168,8 @@ static void take_newest(void *user, uint32_t trace, const struct store_news_wind
 {
 	struct newest *newest = user;
 
-	if (!newest->is_any || window->end > newest->window.end) {
+	if (!newest->is_any || window->end > newest->window.end ||
+	    (window->end == newest->window.end && window->level < newest->window.level)) {
 		*newest = (struct newest){ true, trace, *window };
 	}
 }
@@ -223,11 +225,11 @@ static void say_shown(struct browser *b, const struct report *report,
 	size_t used = 0;
 
 	for (size_t i = 0; i < windows->at.count && used == 0; i++) {
-		if (b->options->interval_ns % windows->at.at[i].level != 0) {
+		if (b->interval_ns % windows->at.at[i].level != 0) {
 			used = (size_t)snprintf(text, sizeof(text),
 						"stored windows of %s do not fit into %s",
 						units_ns(level, windows->at.at[i].level),
-						units_ns(asked, b->options->interval_ns));
+						units_ns(asked, b->interval_ns));
 		}
 	}
 	for (size_t i = 0, count = 0; i < report->part_count && used < sizeof(text); i++) {
@@ -249,7 +251,7 @@ static void say_shown(struct browser *b, const struct report *report,
 static int read_window(struct browser *b, struct store_reader *reader, size_t trace, uint64_t slot)
 {
 	const struct options *options = b->options;
-	uint64_t begin = slot > b->begin ? slot : b->begin, end = slot + options->interval_ns;
+	uint64_t begin = slot > b->begin ? slot : b->begin, end = slot + b->interval_ns;
 	struct store_windows windows = { 0 };
 	bool by_container = options->display.per == PER_CONTAINER;
 	const struct output as = { .analyses = options->analyses,
@@ -257,7 +259,7 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 				   .top = VIEW_ROWS_MAX,
 				   .hides_containers = !by_container };
 	struct rollup *rollup =
-		rollup_new(options->interval_ns, VIEW_ROWS_MAX, &options->selection, by_container);
+		rollup_new(b->interval_ns, VIEW_ROWS_MAX, &options->selection, by_container);
 	struct report report;
 	size_t count;
 	const struct store_trace *traces = store_reader_traces(reader, &count);
@@ -266,8 +268,8 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 
 	assert(trace < count);
 	wanted[trace] = true;
-	r = store_reader_windows(reader, wanted, options->interval_ns, begin,
-				 end < b->end ? end : b->end, &windows, &b->err);
+	r = store_reader_windows(reader, wanted, b->interval_ns, begin, end < b->end ? end : b->end,
+				 &windows, &b->err);
 	for (size_t i = 0; r == 0 && i < windows.at.count; i++) {
 		r = store_reader_read(reader, &windows.at.at[i], &report, &b->err);
 		if (r == 0) {
@@ -279,7 +281,8 @@ static int read_window(struct browser *b, struct store_reader *reader, size_t tr
 		struct shown shown = { .sums = { 0 } };
 
 		shown_init(&shown, &as, whole);
-		view_show(b->view, &traces[trace].identity, &shown.report, "", b->traces.count);
+		view_show(b->view, &traces[trace].identity, &shown.report, "", shown_at(b),
+			  b->traces.count);
 		shown_fini(&shown);
 		say_shown(b, whole, &windows);
 		b->shown_end = whole->end;
@@ -304,6 +307,8 @@ static int show(struct browser *b, uint32_t trace, uint64_t begin)
 		stored_want(b->options, b->options->analyses, reader);
 		traces = store_reader_traces(reader, &count);
 	}
+	free(b->id);
+	b->id = id;
 	while (at < count && strcmp(traces[at].id, id) != 0) {
 		at++;
 	}
@@ -311,8 +316,6 @@ static int show(struct browser *b, uint32_t trace, uint64_t begin)
 		r = read_window(b, reader, at, slot_of(b, begin));
 	}
 	store_reader_close(reader);
-	free(b->id);
-	b->id = id;
 	return r;
 }
 
@@ -342,6 +345,11 @@ static int show_newest(struct browser *b)
 			return r;
 		}
 		b->newest = newest.window;
+		if (!b->options->has_interval) { /* a store of minutes is shown in minutes */
+			b->interval_ns = newest.window.level > b->options->interval_ns
+						 ? newest.window.level
+						 : b->options->interval_ns;
+		}
 		r = show(b, b->traces.at[at], begin);
 	}
 	b->follows = true;
@@ -373,19 +381,34 @@ static int move_on(struct browser *b, uint32_t trace, uint64_t from)
 	return r > 0 ? show(b, trace, begin) : r < 0 ? r : show_newest(b);
 }
 
-/* The same time of the next trace, if it is not the newest that is shown. */
-static int move_to_next_trace(struct browser *b, size_t at)
+/* The same time of another trace, if it is not the newest that is shown. */
+static int move_to_trace(struct browser *b, size_t at)
 {
-	uint32_t next = b->traces.at[(at + 1) % b->traces.count];
+	uint32_t other = b->traces.at[at];
 
 	assert(at < b->traces.count);
 	if (!b->follows) {
-		return move_back(b, next, b->at + b->options->interval_ns);
+		return move_back(b, other, b->at + b->interval_ns);
 	}
 	free(b->id);
-	b->id = mem_strdup(trace_at(b, next)->id);
+	b->id = mem_strdup(trace_at(b, other)->id);
 	b->has_window = false;
 	return show_newest(b);
+}
+
+/* The next trace whose host or session has the text in its name, after number @at. */
+static int move_to_named_trace(struct browser *b, size_t at, const char *text)
+{
+	for (size_t i = 1; i <= b->traces.count; i++) {
+		size_t other = (at + i) % b->traces.count;
+		const struct trace_identity *trace = &trace_at(b, b->traces.at[other])->identity;
+
+		if (view_trace_matches(trace->host, trace->session, text)) {
+			return move_to_trace(b, other);
+		}
+	}
+	view_say(b->view, "no host or session of the store has this in its name");
+	return 0;
 }
 
 static int move_to_time(struct browser *b, uint32_t trace, const char *text)
@@ -409,9 +432,9 @@ static int move_to_time(struct browser *b, uint32_t trace, const char *text)
 	return move_back(b, trace, time + 1);
 }
 
-static int move(struct browser *b, enum view_move move, const char *time)
+static int move(struct browser *b, enum view_move move, const char *text)
 {
-	uint64_t interval = b->options->interval_ns, far = VIEW_FAR * interval;
+	uint64_t interval = b->interval_ns, far = VIEW_FAR * interval;
 	size_t at = shown_at(b);
 	uint64_t after = b->at + interval > b->shown_end ? b->at + interval : b->shown_end;
 	uint32_t trace;
@@ -439,9 +462,13 @@ static int move(struct browser *b, enum view_move move, const char *time)
 		b->has_window = false;
 		return show_newest(b);
 	case VIEW_NEXT_TRACE:
-		return move_to_next_trace(b, at);
+		return move_to_trace(b, (at + 1) % b->traces.count);
+	case VIEW_LAST_TRACE:
+		return move_to_trace(b, (at + b->traces.count - 1) % b->traces.count);
+	case VIEW_TO_TRACE:
+		return move_to_named_trace(b, at, text);
 	case VIEW_TO_TIME:
-		return move_to_time(b, trace, time);
+		return move_to_time(b, trace, text);
 	default:
 		return 0;
 	}
@@ -500,7 +527,7 @@ static void show_status(struct browser *b)
 }
 
 /* One look, and what the user wants.  Negative: it cannot go on. */
-static int work(struct browser *b, enum view_move wanted, const char *time)
+static int work(struct browser *b, enum view_move wanted, const char *text)
 {
 	int r = look(b);
 
@@ -510,7 +537,7 @@ static int work(struct browser *b, enum view_move wanted, const char *time)
 		b->has_window &= !b->follows;
 	}
 	if (r >= 0 && b->has_range) {
-		r = wanted != VIEW_STAYS                      ? move(b, wanted, time)
+		r = wanted != VIEW_STAYS                      ? move(b, wanted, text)
 		    : !b->has_window || (b->follows && r > 0) ? show_newest(b)
 							      : 0;
 	}
@@ -534,12 +561,12 @@ static int browse(struct browser *b)
 	int r = 0;
 
 	while (r == 0 && goes_on && !run_stop) {
-		const char *host, *session, *time;
+		const char *host, *session, *text;
 		enum view_move wanted;
 
 		do {
-			wanted = view_take_move(b->view, &time);
-			r = work(b, wanted, time);
+			wanted = view_take_move(b->view, &text);
+			r = work(b, wanted, text);
 		} while (r == 0 && wanted != VIEW_STAYS && !run_stop);
 		if (view_asks_jobs(b->view, &host, &session)) {
 			view_show_jobs(b->view, "Jobs are found in events, which a store does not "
@@ -556,7 +583,10 @@ static int browse(struct browser *b)
 int browse_store(const struct options *given)
 {
 	struct options options = *given;
-	struct browser b = { .options = &options, .follows = true, .end = UINT64_MAX };
+	struct browser b = { .options = &options,
+			     .follows = true,
+			     .interval_ns = given->interval_ns,
+			     .end = UINT64_MAX };
 	uint64_t since, until;
 	int r;
 

@@ -66,6 +66,18 @@ def check_path(path):
     same('its parts', sum(spent(part) for part in path['parts']), path['end'] - path['begin'])
 
 
+def check_most(sillage, trace):
+    """-n holds for CPUs, too: the busiest are left."""
+    cpus = report(sillage, trace)['cpus']
+    busiest = sorted(cpus, key=lambda row: (-row['busy_ns'], row['cpu']))
+    for most in range(1, len(cpus) + 1):
+        same('CPUs of -n %d' % most, report(sillage, trace, '-n', str(most))['cpus'], busiest[:most] if most < len(cpus) else cpus)
+    out = subprocess.run([sillage, 'report', '-n', '1', trace], stdout=subprocess.PIPE, check=True).stdout.decode()
+    lines = [line for line in out.split('\n\n')[1].splitlines() if line]
+    same('their lines', [' '.join(line.split()[:2]) for line in lines],
+         ['CPU %d' % busiest[0]['cpu']] + ['... and'] * (len(cpus) > 1))
+
+
 def check_laws(sillage, trace):
     """States tile lives, paths tile ranges; who ran how long is what analyze says."""
     found = report(sillage, trace)
@@ -425,6 +437,7 @@ def main():
             if trace in only_truth:
                 continue
             check_laws(sillage, trace)
+            check_most(sillage, trace)
             if report(sillage, trace)['events'] < 300000:  # as many as babeltrace2 prints in a moment
                 check_kinds(sillage, trace)
             check_figures(sillage, trace)

@@ -153,9 +153,17 @@ def check_follows(test, whole):
     os.unlink(path)
     screen.wait_for('the store has gone')
     test.store(path, '10ms', *test.traces)
-    screen.shows(last, '(t: next)')
+    screen.shows(last)
+    screen.wait_for('t h trace ')
     screen.keys('End', 't')
     screen.wait_for('/containers/')
+    for part, name in (('MIGR', '/migrate/'), ('contain', '/containers/'), ('nobody', '/containers/')):
+        screen.keys('h')
+        screen.wait_for('go to host or session: ')
+        screen.keys('-l', '--', part)
+        screen.keys('Enter')
+        screen.wait_for(lambda text: name in text.split('\n')[0] and ('has this in its name' in text) == (part == 'nobody'))
+    screen.keys('End')
     os.kill(screen.pid(), signal.SIGTERM)
     screen.wait_for('status 0')
     screen.close()
@@ -163,9 +171,17 @@ def check_follows(test, whole):
     screen = Screen(test.scratch, test.sillage, 'top', '-i', '10ms', '--session', 'migrate', '--since', '%dns' % begins[5], '--until',
                     '%dns' % begins[9], path)
     text = screen.shows(begins[8])
-    assert '(t: next)' not in text, text
+    assert 't h trace' not in text, text
     screen.keys('Home')
     screen.shows(begins[5])
+    screen.keys('q')
+    screen.wait_for('status 0')
+    screen.close()
+    # A store of longer windows is shown in those.
+    path = test.store(test.path('minutes.db'), '2s')
+    screen = Screen(test.scratch, test.sillage, 'top', path)
+    text = screen.shows(begins_of(test, path, '2s')[-1])
+    assert 'do not fit' not in text, text
     screen.keys('q')
     screen.wait_for('status 0')
     screen.close()

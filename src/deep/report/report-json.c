@@ -101,14 +101,11 @@ static void put_ranges(struct printer *p)
 static void put_cpus(struct printer *p)
 {
 	json_open(&p->json, "cpus", '[');
-	for (size_t i = 0; i < p->timeline->cpus.count; i++) {
-		uint64_t unknown, busy;
-
-		busy = deep_report_busy(p->timeline, &p->timeline->cpus.at[i], &unknown);
+	VEC_EACH(&p->report->cpus, cpu) {
 		json_open(&p->json, NULL, '{');
-		json_u64(&p->json, "cpu", p->timeline->cpus.at[i].id);
-		json_u64(&p->json, "busy_ns", busy);
-		json_u64(&p->json, "unknown_ns", unknown);
+		json_u64(&p->json, "cpu", cpu->id);
+		json_u64(&p->json, "busy_ns", cpu->busy_ns);
+		json_u64(&p->json, "unknown_ns", cpu->unknown_ns);
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');

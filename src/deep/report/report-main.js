@@ -55,7 +55,8 @@ function head() {
 		(report.gaps ? ', ' + report.gaps + ' gaps' : '') +
 		(report.missing ? '; not recorded: ' + report.missing.map(m => m.event).join(', ') : ''), top);
 	if (report.triggers) element('p', 'Captured because of ' + report.triggers, top);
-	element('p', report.cpus.map((cpu) => 'CPU ' + cpu.cpu + ' ' + percent(cpu.busy_ns / end)).join('   '), top);
+	element('p', report.cpus.map((cpu) => 'CPU ' + cpu.cpu + ' ' + percent(cpu.busy_ns / end)).join('   ') +
+		(report.cpus.length < data.cpus.length ? '   and ' + count(data.cpus.length - report.cpus.length) + ' less busy ones' : ''), top);
 }
 function threads() {
 	const ns = (title, of) => [title, (row) => spent(of(row)), false, of];

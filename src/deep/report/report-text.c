@@ -95,6 +95,22 @@ static void put_range(const struct deep_report *report, FILE *out)
 	}
 }
 
+static void put_busy_cpus(const struct deep_report *report, FILE *out)
+{
+	double whole = (double)(report->timeline->end - report->timeline->begin);
+
+	VEC_EACH(&report->cpus, cpu) {
+		(void)fprintf(out, "  CPU %-3" PRIu64 " busy %5.1f %%", cpu->id,
+			      whole > 0 ? 100 * (double)cpu->busy_ns / whole : 0);
+		if (cpu->unknown_ns > 0) {
+			(void)fprintf(out, "  unknown %.1f %%",
+				      whole > 0 ? 100 * (double)cpu->unknown_ns / whole : 0);
+		}
+		(void)fputc('\n', out);
+	}
+	text_more(out, report->timeline->cpus.count, report->cpus.count);
+}
+
 static void put_head(const struct deep_report *report, FILE *out)
 {
 	const struct timeline *timeline = report->timeline;
@@ -117,19 +133,7 @@ static void put_head(const struct deep_report *report, FILE *out)
 		text_line(out, report->why);
 	}
 	(void)fputc('\n', out);
-	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		uint64_t unknown,
-			busy = deep_report_busy(timeline, &timeline->cpus.at[i], &unknown);
-		double whole = (double)(timeline->end - timeline->begin);
-
-		(void)fprintf(out, "  CPU %-3" PRIu64 " busy %5.1f %%", timeline->cpus.at[i].id,
-			      whole > 0 ? 100 * (double)busy / whole : 0);
-		if (unknown > 0) {
-			(void)fprintf(out, "  unknown %.1f %%",
-				      whole > 0 ? 100 * (double)unknown / whole : 0);
-		}
-		(void)fputc('\n', out);
-	}
+	put_busy_cpus(report, out);
 }
 
 static void put_threads(const struct deep_report *report, size_t most, FILE *out)

@@ -294,12 +294,52 @@ static void list_victims(struct deep_report *report)
 	vec_sort(&report->victims, by_urgency);
 }
 
+static struct report_cpu sum_cpu(const struct timeline *timeline, const struct deep_cpu *cpu)
+{
+	struct report_cpu row = { .id = cpu->id };
+
+	assert(cpu->oncpus.count > 0);
+	for (size_t i = 0; i < cpu->oncpus.count; i++) {
+		uint64_t begin = cpu->oncpus.at[i].begin;
+		uint64_t end =
+			i + 1 < cpu->oncpus.count ? cpu->oncpus.at[i + 1].begin : timeline->end;
+
+		begin = begin < timeline->begin ? timeline->begin : begin;
+		end = end > timeline->end ? timeline->end : end;
+		if (end <= begin) {
+			continue;
+		}
+		if (cpu->oncpus.at[i].thread == CPU_NOBODY) {
+			row.unknown_ns += end - begin;
+		} else if (cpu->oncpus.at[i].thread != CPU_IDLE) {
+			row.busy_ns += end - begin;
+		}
+	}
+	return row;
+}
+
+ORDER(by_busy, struct report_cpu, DOWN(busy_ns) UP(id))
+
+static void fill_cpus(struct deep_report *report, size_t most)
+{
+	const struct timeline *timeline = report->timeline;
+
+	for (size_t i = 0; i < timeline->cpus.count; i++) {
+		*vec_push(&report->cpus) = sum_cpu(timeline, &timeline->cpus.at[i]);
+	}
+	if (deep_report_rows(report->cpus.count, most) < report->cpus.count) {
+		vec_sort(&report->cpus, by_busy);
+		report->cpus.count = most;
+	}
+}
+
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 {
 	const struct timeline *timeline = report->timeline;
 
 	assert(timeline->begin < timeline->end);
 	assert(report->threads.count == 0); /* fills once */
+	fill_cpus(report, most);
 	list_threads(report);
 	list_waits(report, most);
 	list_changes(report, most);
@@ -325,6 +365,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 
 void deep_report_fini(struct deep_report *report)
 {
+	vec_fini(&report->cpus);
 	vec_fini(&report->threads);
 	vec_fini(&report->waits);
 	vec_fini(&report->changes);
@@ -348,32 +389,6 @@ void deep_report_fini(struct deep_report *report)
 }
 
 /* ---- for report-*.c ---- */
-
-uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu *cpu,
-			  uint64_t *ret_unknown)
-{
-	uint64_t busy = 0;
-
-	assert(cpu->oncpus.count > 0);
-	*ret_unknown = 0;
-	for (size_t i = 0; i < cpu->oncpus.count; i++) {
-		uint64_t begin = cpu->oncpus.at[i].begin;
-		uint64_t end =
-			i + 1 < cpu->oncpus.count ? cpu->oncpus.at[i + 1].begin : timeline->end;
-
-		begin = begin < timeline->begin ? timeline->begin : begin;
-		end = end > timeline->end ? timeline->end : end;
-		if (end <= begin) {
-			continue;
-		}
-		if (cpu->oncpus.at[i].thread == CPU_NOBODY) {
-			*ret_unknown += end - begin;
-		} else if (cpu->oncpus.at[i].thread != CPU_IDLE) {
-			busy += end - begin;
-		}
-	}
-	return busy;
-}
 
 uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait)
 {

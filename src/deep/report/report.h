@@ -20,6 +20,11 @@
 #include "deep/path.h"
 #include "deep/timeline.h"
 
+struct report_cpu {
+	uint64_t id;
+	uint64_t busy_ns, unknown_ns; /* of the range */
+};
+
 /* A thread's time in the range. */
 struct report_thread {
 	uint32_t thread;
@@ -88,6 +93,8 @@ struct deep_report {
 	size_t range_count, range; /* which of them this report is about */
 	/* The time before the range, as long as that, from the same trace; NULL: unknown. */
 	struct timeline *before;
+	VEC(struct report_cpu)
+	cpus; /* by number; of more than `most`, so many: the busiest first */
 	VEC(struct report_thread) threads; /* alive in the range, most running time first */
 	VEC(struct report_wait) waits;     /* longest first, at most `most` */
 	/* ns: when a capture's trigger started to hold, or where the range starts; 0: neither. */
@@ -138,8 +145,5 @@ static inline size_t deep_report_rows(size_t count, size_t most)
 	return most > 0 && count > most ? most : count;
 }
 
-/* Time in the range in which the CPU was busy, and in which it is unknown. */
-uint64_t deep_report_busy(const struct timeline *timeline, const struct deep_cpu *cpu,
-			  uint64_t *ret_unknown);
 /* The thread that ran longest on the CPU during the wait; NOBODY: none. */
 uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait);

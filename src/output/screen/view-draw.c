@@ -32,6 +32,7 @@
 #define BAR_WIDTH_MIN 22 /* columns of a CPU */
 #define BAR_LINES_MAX 8  /* of all CPUs */
 #define NAME_ROOM_MIN 12 /* of a trace */
+#define BUSIEST_MAX   8  /* CPUs without a bar that are named */
 #define PHASES_FROM   28 /* the column where the letters of phases begin */
 
 /* When the window was, and how much was in it. */
@@ -63,8 +64,7 @@ static void draw_header(const struct view *view, struct canvas *canvas,
 	int room;
 
 	window_text(window, sizeof(window), &snapshot->report, view->browses);
-	(void)snprintf(name, sizeof(name), "%s%s", snapshot->trace,
-		       view->traces.count > 1 || view->browsed > 1 ? " (t: next)" : "");
+	(void)snprintf(name, sizeof(name), "%s", snapshot->trace);
 	if (view->browses) {
 		(void)snprintf(paused, sizeof(paused), "%s", view->status);
 	} else if (view->at != WINDOW_NEWEST) {
@@ -126,6 +126,42 @@ static void draw_bar(const struct canvas *canvas, int line, int column, int widt
 
 ORDER_POINTERS(by_id, struct report_row, UP(id))
 
+/* What has no bar: how many, and the busiest of them.  The line has no more than it has room for.
+ */
+static void draw_more_cpus(struct canvas *canvas, const struct table *table,
+			   const struct report_row **rows, size_t shown, size_t count)
+{
+	char text[VIEW_LINE_MAX];
+	int used = snprintf(text, sizeof(text), "%zu of %zu CPUs have no bar (list: cpu cpus)",
+			    count - shown, count);
+
+	assert(shown < count);
+	for (size_t k = shown; k < count && k < shown + BUSIEST_MAX; k++) {
+		char one[64];
+		double known, busy;
+
+		for (size_t i = k + 1; i < count; i++) { /* the busiest of the rest to the front */
+			if (figure_of(table, rows[i], "busy_ns") >
+			    figure_of(table, rows[k], "busy_ns")) {
+				const struct report_row *other = rows[k];
+
+				rows[k] = rows[i];
+				rows[i] = other;
+			}
+		}
+		busy = (double)figure_of(table, rows[k], "busy_ns");
+		known = busy + (double)figure_of(table, rows[k], "idle_ns");
+		(void)snprintf(one, sizeof(one), "%s%" PRIu64 " %.1f%%",
+			       k == shown ? "; busiest: " : ", ", rows[k]->id,
+			       known > 0 ? busy / known * 100 : 0);
+		if (busy == 0 || used + (int)strlen(one) > canvas->columns) {
+			break;
+		}
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "%s", one);
+	}
+	canvas_put_line(canvas, STYLE_DIM, text);
+}
+
 /* CPUs side by side, as many as their lines have room for. */
 static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 {
@@ -156,6 +192,10 @@ static void draw_cpus(struct canvas *canvas, const struct snapshot *snapshot)
 			? ((int)table->row_count + across - 1) / across
 			: lines;
 	canvas->line += lines;
+	if ((size_t)lines * (size_t)across < table->row_count) {
+		draw_more_cpus(canvas, table->table, rows, (size_t)lines * (size_t)across,
+			       table->row_count);
+	}
 	free(rows);
 }
 
@@ -503,13 +543,13 @@ static void draw_help(const struct view *view, struct canvas *canvas)
 		"/                  show only names that contain a text (Esc: all)",
 		"space              pause, go on",
 		"left, right        a window back, a window on; Home, End: the oldest, the newest",
-		"t                  the next trace",
+		"t, T               the next trace, the one before",
+		"h                  to a trace by its host or session: a part of the name",
 		"q                  quit",
 	};
 	static const char *const more[] = {
 		"{ }                60 windows back, on",
-		"g                  to a time: 14:03:07, 2026-11-24T14:03:07, -10m (before the "
-		"newest)",
+		"g                  to a time: 14:03:07, 2026-11-24T14:03:07, -10m from the end",
 	};
 
 	canvas->line++;
@@ -530,15 +570,26 @@ static void draw_foot(const struct view *view, struct canvas *canvas)
 		(void)snprintf(text, sizeof(text), "show names with: %s_", view->filter);
 		canvas_put_at(canvas, line, 0, STYLE_BOLD, text);
 	} else if (view->mode == MODE_TIME) {
-		(void)snprintf(text, sizeof(text), "go to time: %s_", view->time);
+		(void)snprintf(text, sizeof(text), "go to time: %s_", view->typed);
+		canvas_put_at(canvas, line, 0, STYLE_BOLD, text);
+	} else if (view->mode == MODE_FIND) {
+		(void)snprintf(text, sizeof(text), "go to host or session: %s_", view->typed);
 		canvas_put_at(canvas, line, 0, STYLE_BOLD, text);
 	} else if (view->message[0]) {
 		canvas_put_at(canvas, line, 0, STYLE_WARNING, view->message);
 	} else {
+		size_t traces = view->browses ? view->browsed : view->traces.count;
+		char trace[64] = "";
+
+		if (traces > 1) {
+			(void)snprintf(trace, sizeof(trace), "t h trace %zu/%zu  ",
+				       (view->browses ? view->browsed_at : view->trace) + 1,
+				       traces);
+		}
 		(void)snprintf(text, sizeof(text),
-			       "q quit  ? help  1-9 Tab list  < > sort  [ ] columns  / filter%s%s  "
-			       "space pause%s",
-			       view->filter[0] ? ": " : "", view->filter,
+			       "q quit  ? help  %s/ filter%s%s  1-9 Tab list  < > sort  "
+			       "space pause%s  [ ] columns",
+			       trace, view->filter[0] ? ": " : "", view->filter,
 			       view->browses ? "  g time" : "");
 		canvas_put_at(canvas, line, 0, STYLE_DIM, text);
 	}

@@ -172,17 +172,46 @@ static void filter_key(struct view *view, int key)
 	view->chosen = 0;
 }
 
-static void time_key(struct view *view, int key)
+/* The next trace of such a name after the shown one, around the end. */
+static void show_named_trace(struct view *view)
 {
-	if (key == VIEW_KEY_ENTER) {
-		view->mode = MODE_TABLE;
-		if (view->time[0]) {
-			view_ask(view, VIEW_TO_TIME);
+	size_t count = view->traces.count;
+
+	for (size_t i = 1; i <= count; i++) {
+		size_t at = (view->trace + i) % count;
+
+		if (view_trace_matches(view->traces.at[at]->host, view->traces.at[at]->session,
+				       view->wanted)) {
+			view->trace = at;
+			view->at = WINDOW_NEWEST;
+			return;
 		}
-	} else if (key == VIEW_KEY_ESCAPE) {
-		view->mode = MODE_TABLE;
-	} else {
-		text_key(view->time, sizeof(view->time), key);
+	}
+	view_say(view, "no host or session has this in its name");
+}
+
+/* What is typed for a mode; an empty name repeats the last one. */
+static void typed_key(struct view *view, int key)
+{
+	bool is_time = view->mode == MODE_TIME;
+
+	if (key != VIEW_KEY_ENTER && key != VIEW_KEY_ESCAPE) {
+		text_key(view->typed, sizeof(view->typed), key);
+		return;
+	}
+	view->mode = MODE_TABLE;
+	if (key == VIEW_KEY_ESCAPE) {
+		return;
+	}
+	if (!is_time && view->typed[0]) {
+		memcpy(view->wanted, view->typed, sizeof(view->wanted));
+	}
+	if (is_time && view->typed[0]) {
+		view_ask(view, VIEW_TO_TIME);
+	} else if (!is_time && view->wanted[0] && view->browses) {
+		view_ask(view, VIEW_TO_TRACE);
+	} else if (!is_time && view->wanted[0]) {
+		show_named_trace(view);
 	}
 }
 
@@ -259,6 +288,7 @@ static bool move_key(struct view *view, int key)
 		{ VIEW_KEY_RIGHT, VIEW_ON }, { '{', VIEW_FAR_BACK },
 		{ '}', VIEW_FAR_ON },        { VIEW_KEY_HOME, VIEW_FIRST },
 		{ VIEW_KEY_END, VIEW_LAST }, { 't', VIEW_NEXT_TRACE },
+		{ 'T', VIEW_LAST_TRACE },
 	};
 
 	for (size_t i = 0; i < ARRAY_COUNT(moves); i++) {
@@ -268,7 +298,7 @@ static bool move_key(struct view *view, int key)
 		}
 	}
 	if (key == 'g') {
-		view->time[0] = '\0';
+		view->typed[0] = '\0';
 		view->mode = MODE_TIME;
 	}
 	return key == 'g';
@@ -295,8 +325,10 @@ static bool window_key(struct view *view, int key)
 		view->at = WINDOW_NEWEST;
 		return true;
 	case 't':
+	case 'T':
 		if (view->traces.count > 0) {
-			view->trace = (view->trace + 1) % view->traces.count;
+			view->trace = (view->trace + (key == 't' ? 1 : view->traces.count - 1)) %
+				      view->traces.count;
 			view->at = WINDOW_NEWEST;
 		}
 		return true;
@@ -312,8 +344,8 @@ bool view_key(struct view *view, int key)
 		filter_key(view, key);
 		return true;
 	}
-	if (view->mode == MODE_TIME) {
-		time_key(view, key);
+	if (view->mode == MODE_TIME || view->mode == MODE_FIND) {
+		typed_key(view, key);
 		return true;
 	}
 	if (key == 'q') {
@@ -321,6 +353,9 @@ bool view_key(struct view *view, int key)
 	}
 	if (key == '?') {
 		view->mode = view->mode == MODE_HELP ? MODE_TABLE : MODE_HELP;
+	} else if (key == 'h') {
+		view->typed[0] = '\0';
+		view->mode = MODE_FIND;
 	} else if (key == 'j') {
 		open_jobs(view);
 	} else if (window_key(view, key)) {

@@ -13,7 +13,7 @@
 
 #define VIEW_LINE_MAX   1024
 #define VIEW_FILTER_MAX 32
-#define VIEW_TIME_MAX   40
+#define VIEW_TYPED_MAX  64
 #define VIEW_MOVES_MAX  32
 #define WINDOW_NEWEST   SIZE_MAX
 
@@ -24,7 +24,7 @@ struct view_trace {
 	VEC(struct snapshot *) windows;
 };
 
-enum mode { MODE_TABLE, MODE_FILTER, MODE_TIME, MODE_DETAIL, MODE_HELP, MODE_JOBS };
+enum mode { MODE_TABLE, MODE_FILTER, MODE_TIME, MODE_FIND, MODE_DETAIL, MODE_HELP, MODE_JOBS };
 
 struct view {
 	VEC(struct view_trace *) traces;
@@ -43,16 +43,17 @@ struct view {
 	int64_t detail_pid; /* -1: unknown */
 	char detail_name[CELL_MAX];
 	bool asks_jobs;
-	char *jobs;      /* the answer; NULL: there is none yet */
-	size_t jobs_top; /* its first line on the screen */
+	char *jobs;                  /* the answer; NULL: there is none yet */
+	size_t jobs_top;             /* its first line on the screen */
+	char typed[VIEW_TYPED_MAX];  /* a time, or a part of a host's or session's name */
+	char wanted[VIEW_TYPED_MAX]; /* what was last looked for in such names */
 	char message[VIEW_LINE_MAX], waiting[VIEW_LINE_MAX];
 	/* Of windows that the owner has. */
 	bool browses;
-	size_t browsed; /* traces to choose from */
+	size_t browsed, browsed_at; /* traces to choose from; the shown one of them */
 	char status[80];
 	enum view_move moves[VIEW_MOVES_MAX]; /* that the owner has not taken */
 	size_t move_count;
-	char time[VIEW_TIME_MAX];
 };
 
 /* The rows of a list that match the filter, in the chosen order. */

@@ -168,7 +168,7 @@ static void keep_table(struct view *view, const struct table *shown)
 }
 
 void view_show(struct view *view, const struct trace_identity *trace, const struct report *report,
-	       const char *status, size_t traces)
+	       const char *status, size_t at, size_t traces)
 {
 	const struct snapshot *before = view_shown(view);
 	struct snapshot *snapshot = snapshot_new(trace, report, VIEW_ROWS_MAX);
@@ -176,7 +176,7 @@ void view_show(struct view *view, const struct trace_identity *trace, const stru
 	const struct table *shown = NULL;
 	size_t count;
 
-	assert(view->browses);
+	assert(view->browses && at < traces);
 	if (before && (table = view_table(before, view->table, &count))) {
 		shown = table->table;
 	}
@@ -185,6 +185,7 @@ void view_show(struct view *view, const struct trace_identity *trace, const stru
 	assert(view->traces.count == 1);
 	keep_table(view, shown);
 	view->browsed = traces;
+	view->browsed_at = at;
 	view_show_status(view, status);
 }
 
@@ -193,7 +194,7 @@ void view_show_status(struct view *view, const char *status)
 	(void)snprintf(view->status, sizeof(view->status), " %s ", status);
 }
 
-enum view_move view_take_move(struct view *view, const char **ret_time)
+enum view_move view_take_move(struct view *view, const char **ret_text)
 {
 	enum view_move move = view->move_count > 0 ? view->moves[0] : VIEW_STAYS;
 
@@ -201,7 +202,7 @@ enum view_move view_take_move(struct view *view, const char **ret_time)
 	if (view->move_count > 0) {
 		memmove(view->moves, view->moves + 1, --view->move_count * sizeof(view->moves[0]));
 	}
-	*ret_time = view->time;
+	*ret_text = move == VIEW_TO_TRACE ? view->wanted : view->typed;
 	return move;
 }
 
@@ -210,6 +211,11 @@ void view_ask(struct view *view, enum view_move move)
 	if (view->move_count < VIEW_MOVES_MAX) {
 		view->moves[view->move_count++] = move;
 	}
+}
+
+bool view_trace_matches(const char *host, const char *session, const char *text)
+{
+	return (host && strcasestr(host, text)) || (session && strcasestr(session, text));
 }
 
 /* ---- messages ---- */

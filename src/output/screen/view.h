@@ -81,21 +81,25 @@ enum view_move {
 	VIEW_LAST,
 	VIEW_PAUSES, /* or goes on */
 	VIEW_NEXT_TRACE,
-	VIEW_TO_TIME, /* which the user typed */
+	VIEW_LAST_TRACE, /* the one before */
+	VIEW_TO_TRACE,   /* the next one whose host or session has a text in it */
+	VIEW_TO_TIME,    /* which the user typed */
 };
 #define VIEW_FAR 60
 
 /* From now on the view is such a one. */
 void view_browse(struct view *view);
-/* Shows a copy of a window.  @status: of the window among others, for the header; @traces: how many
- * there are to choose from. */
+/* Shows a copy of a window.  @status: of the window among others, for the header; its trace is
+ * number @at of @traces to choose from. */
 void view_show(struct view *view, const struct trace_identity *trace, const struct report *report,
-	       const char *status, size_t traces);
+	       const char *status, size_t at, size_t traces);
 /* Changes the status alone. */
 void view_show_status(struct view *view, const char *status);
-/* The next move that keys asked for; VIEW_STAYS: there is none.  *ret_time: the text of
- * VIEW_TO_TIME, until the next key. */
-enum view_move view_take_move(struct view *view, const char **ret_time);
+/* The next move that keys asked for; VIEW_STAYS: there is none.  *ret_text: what was typed for
+ * VIEW_TO_TIME and VIEW_TO_TRACE, until the next key. */
+enum view_move view_take_move(struct view *view, const char **ret_text);
+/* Whether the name of a trace's host or session has the text in it. */
+bool view_trace_matches(const char *host, const char *session, const char *text);
 
 /* Handles a key: a character or enum view_key.  False: the user quits. */
 bool view_key(struct view *view, int key);

@@ -331,7 +331,7 @@ START_TEST(shows_one_trace)
 	press(view, " ");
 	add(view, "other", 8);
 	add(view, "h", 9);
-	ck_assert(has(view, "h/s (t: next)"));
+	ck_assert(has(view, "t h trace 1/2"));
 	ck_assert(has(view, "window 3 of 4"));
 	ck_assert(has(view, "66 events/s"));
 	press(view, "t");
@@ -340,6 +340,34 @@ START_TEST(shows_one_trace)
 	press(view, "t");
 	ck_assert(has(view, "h/s"));
 	ck_assert(has(view, "87 events/s"));
+	press(view, "T");
+	ck_assert(has(view, "other/s"));
+	view_free(view);
+}
+END_TEST
+
+/* By a part of the name of a host or session; nothing repeats the last one, around the end. */
+START_TEST(finds_a_host)
+{
+	static const char *const hosts[] = { "web1", "DB1", "db2" };
+	struct view *view = view_new();
+
+	for (uint64_t i = 0; i < 3; i++) {
+		add(view, hosts[i], i);
+	}
+	press(view, "hdbq");
+	ck_assert(has(view, "go to host or session: dbq_"));
+	ck_assert(view_key(view, VIEW_KEY_ENTER));
+	ck_assert(has(view, "no host or session has this") && has(view, "web1/s"));
+	for (int i = 0; i < 3; i++) {
+		press(view, i == 0 ? "hdb" : "h");
+		ck_assert(view_key(view, VIEW_KEY_ENTER));
+		ck_assert(has(view, i == 1 ? "db2/s" : "DB1/s"));
+		ck_assert(has(view, i == 1 ? "trace 3/3" : "trace 2/3"));
+	}
+	press(view, "hweb");
+	ck_assert(view_key(view, VIEW_KEY_ESCAPE));
+	ck_assert(has(view, "DB1/s"));
 	view_free(view);
 }
 END_TEST
@@ -364,6 +392,31 @@ START_TEST(draws_unknown_time)
 		      grid->text[1]);
 	ck_assert_msg(strstr(grid->text[1], "   1 [???????????????????????     ? ]"), "%s",
 		      grid->text[1]);
+	view_free(view);
+	made_fini(&made);
+}
+END_TEST
+
+/* CPUs without a bar are counted, and the busiest of them are named. */
+START_TEST(counts_cpus_without_bars)
+{
+	static const struct trace_identity trace = { .host = (char *)"h" };
+	static struct made made;
+	struct view *view = view_new();
+	const struct grid *grid;
+
+	made_init(&made, 0, 0, 1000000000);
+	for (uint64_t i = 0; i < 60; i++) {
+		made_cpu(&made, i, i == 50 ? 990000000 : i == 3 || i == 40 ? 500000000 : 0);
+	}
+	ck_assert(view_add(view, &trace, &made.report));
+	grid = draw(view, 24, 80);
+	ck_assert_int_eq(line_of(grid, "  17 ["), 6);
+	ck_assert_msg(strstr(grid->text[7], "42 of 60 CPUs have no bar (list: cpu cpus); "
+					    "busiest: 50 99.0%, 40 50.0%  "),
+		      "%s", grid->text[7]);
+	grid = draw(view, 60, 200);
+	ck_assert_int_lt(line_of(grid, "have no bar"), 0);
 	view_free(view);
 	made_fini(&made);
 }
@@ -530,12 +583,13 @@ START_TEST(browses)
 		made_init(&made, seq, seq * 1000000000, (seq + 1) * 1000000000);
 		made_thread(&made, 7, "seven", 300000000, 10, 5000);
 		made_wait(&made, 8, 77, 1234567);
-		view_show(view, &identity, &made.report, seq == 1 ? "following" : "paused", seq);
+		view_show(view, &identity, &made.report, seq == 1 ? "following" : "paused", seq - 1,
+			  seq);
 		made_fini(&made);
 		ck_assert(has(view, "seven (7)") && has(view, "h/s"));
 		ck_assert(has(view, "1970-01-01") &&
 			  has(view, seq == 1 ? "following " : "paused "));
-		ck_assert_int_eq(has(view, "(t: next)"), seq > 1);
+		ck_assert_int_eq(has(view, "t h trace 2/2"), seq > 1);
 	}
 	/* A time is text until it is entered; keys are letters meanwhile. */
 	press(view, "g-1q");
@@ -548,6 +602,10 @@ START_TEST(browses)
 	press(view, "g5");
 	ck_assert(view_key(view, VIEW_KEY_ESCAPE));
 	ck_assert_int_eq(view_take_move(view, &time), VIEW_STAYS);
+	press(view, "hweb");
+	ck_assert(view_key(view, VIEW_KEY_ENTER));
+	ck_assert_int_eq(view_take_move(view, &time), VIEW_TO_TRACE);
+	ck_assert_str_eq(time, "web");
 	press(view, "?");
 	ck_assert(has(view, "60 windows back, on"));
 	for (int i = 0; i < 100; i++) { /* nobody takes them: some are forgotten */
@@ -572,6 +630,8 @@ Suite *suite_view(void)
 	tcase_add_test(tcase, sorts_rows);
 	tcase_add_test(tcase, scrolls);
 	tcase_add_test(tcase, shows_one_trace);
+	tcase_add_test(tcase, finds_a_host);
+	tcase_add_test(tcase, counts_cpus_without_bars);
 	tcase_add_test(tcase, says_what_is_missing);
 	tcase_add_test(tcase, shows_phases);
 	tcase_add_test(tcase, asks_for_jobs);
