@@ -70,7 +70,7 @@ def lines_of(program, trace, *options):
 
 
 def check_figures(program, trace, events=None):
-    played = Played(events or reference.events_of(trace), *reference.declared(trace), reference.holes_of(trace))
+    played = Played(events or reference.events_of(trace), *reference.declared(trace), reference.Coverage(trace))
     whole = sequential.merged([book for _, book in sorted(played.others.books.items())])
     whole.fix(lambda thread: thread.tid)
     for line in lines_of(program, trace, '-i', '%dns' % reference.INTERVAL):

@@ -84,33 +84,62 @@ def events_of(trace):
 HOLE = 10**9  # no packet covers more than that
 
 
-def holes_of(trace):
-    """
-    Begin and end of each time that no packet of a trace covers, by the headers of packets in LTTng's layout, clock
-    of 1 GHz.  Only a trace that tells who runs has holes.
-    """
+class Packet(collections.namedtuple('Packet', 'begin, end, stream, cpu')):
+    """ns; the class of its stream, its CPU."""
+
+
+def packets_of(trace):
+    """The packets of each file, by their headers: of LTTng's layout, clock of 1 GHz."""
     with open(os.path.join(trace, 'metadata'), 'rb') as file:
-        text = file.read()
-    if b'"sched_switch"' not in text:
-        return []
+        text = unpacked(file.read())
     offset = re.search(rb'\boffset = (\d+);', text)
-    order, offset, covered = '>' if b'byte_order = be' in text else '<', int(offset.group(1)) if offset else 0, []
+    order, offset = '>' if b'byte_order = be' in text else '<', int(offset.group(1)) if offset else 0
+    context = 32 if b'stream_instance_id' in text else 24
     for name in os.listdir(trace):
         if name == 'metadata' or os.path.isdir(os.path.join(trace, name)):
             continue
         with open(os.path.join(trace, name), 'rb') as file:
-            data, at = file.read(), 0
+            data, at, packets = file.read(), 0, []
         while at < len(data):
-            begin, end, _, bits = struct.unpack_from(order + 'QQQQ', data, at + 24)
-            covered.append((begin + offset, end + offset))
+            begin, end, _, bits, _, _, cpu = struct.unpack_from(order + 'QQQQQQI', data, at + context)
+            packets.append(Packet(begin + offset, end + offset, struct.unpack_from(order + 'I', data, at + 20)[0], cpu))
             at += bits // 8
-    covered.sort()
-    holes, until = [], covered[0][1]
-    for begin, end in covered:
-        if begin - until > HOLE:
-            holes.append((until, begin))
-        until = max(until, end)
+        yield packets
+
+
+def uncovered(packets):
+    """Begin and end of each time that none of them covers, if that is a hole."""
+    holes, until = [], None
+    for packet in sorted(packets):
+        if until is not None and packet.begin - until > HOLE:
+            holes.append((until, packet.begin))
+        until = packet.end if until is None else max(until, packet.end)
     return holes
+
+
+class Coverage:
+    """What no packet of a trace covers.  Only a trace that tells who runs has holes, and CPUs that leave."""
+
+    def __init__(self, trace):
+        self.holes, self.ends, self.silences = [], {}, {}  # ns; by CPU; by CPU and channel: ends of its holes
+        with open(os.path.join(trace, 'metadata'), 'rb') as file:
+            if b'"sched_switch"' not in unpacked(file.read()):
+                return
+        files_ = [packets for packets in packets_of(trace) if packets]
+        self.holes = uncovered(packet for packets in files_ for packet in packets)
+        for packets in files_:
+            _, end, stream, cpu = packets[-1]
+            self.ends[cpu] = max(end, self.ends.get(cpu, 0))
+            self.silences[cpu, stream] = [end for _, end in uncovered(packets)]
+
+    def leaves(self, cpu, last):
+        """When it did, or None: the trace goes on up to @last without it."""
+        end = self.ends.get(cpu, last)
+        return end if last - end > HOLE else None
+
+
+def holes_of(trace):
+    return Coverage(trace).holes
 
 
 class Thread:
@@ -130,9 +159,9 @@ class Window:
 class Reference:
     PLAIN = sequential.Sequential  # the programs beside count, cpu and io
 
-    def __init__(self, events, release, names, holes=()):
-        self.events, self.interval = list(events), INTERVAL
-        self.holes, self.unknown = [hole for hole in holes if hole[0] >= self.events[0][0]], {}
+    def __init__(self, events, release, names, coverage=None):
+        self.events, self.interval, self.coverage = list(events), INTERVAL, coverage
+        self.holes, self.unknown = [hole for hole in coverage.holes if hole[0] >= self.events[0][0]] if coverage else [], {}
         self.now = self.begin = self.events[0][0]
         self.last = self.events[-1][0]
         self.windows = collections.defaultdict(Window)
@@ -148,8 +177,12 @@ class Reference:
             self.go_to(event[0])
             self.event(*event)
         self.others.end_window(self.last, self.at)
-        for cpu in self.current:
-            self.charge(cpu, self.last)
+        self.left = {}  # when CPUs did of which it was known what they ran
+        for cpu, tid in self.current.items():
+            left = coverage.leaves(cpu, self.last) if coverage and tid is not None else None
+            if left is not None:
+                self.left[cpu] = left
+            self.charge(cpu, self.last if left is None else left)
 
     def go_to(self, ns):
         """Ends the windows before."""
@@ -272,6 +305,7 @@ class Reference:
 
     def event(self, ns, name, cpu, text):
         self.now = ns
+        self.others.contexts.go_to(ns, cpu, text)
         self.window(ns).names[name] += 1
         if name == 'sched_switch':
             self.switch(ns, cpu, text)
@@ -356,7 +390,8 @@ def merge(windows):
     return whole
 
 
-def compare(what, line, window):
+def compare(what, line, window, left):
+    """@left: when CPUs did that are absent from then on."""
     differences = []
 
     def same(name, ours, theirs):
@@ -374,8 +409,9 @@ def compare(what, line, window):
     same('io', sorted((ours - theirs).elements(), key=str),
          sorted((theirs - ours).elements(), key=str))
     for cpu in line['cpu']['cpus']:
-        same('cpu %d adds up' % cpu['cpu'], cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'],
-             line['end'] - line['begin'])
+        there = max(min(line['end'], left.get(cpu['cpu'], line['end'])) - line['begin'], 0)
+        same('cpu %d adds up' % cpu['cpu'], cpu['busy_ns'] + cpu['idle_ns'] + cpu['unknown_ns'], there)
+        same('cpu %d is listed' % cpu['cpu'], True, there > 0 or line['end'] == line['begin'])
     same('busy is run', sum(row['run_ns'] for row in line['cpu']['threads']), line['cpu']['busy_ns'])
     return differences
 
@@ -415,7 +451,7 @@ def declared(trace):
 
 
 def check(sillage, trace, events=None):
-    reference = Reference(events or events_of(trace), *declared(trace), holes_of(trace))
+    reference = Reference(events or events_of(trace), *declared(trace), Coverage(trace))
     out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'all', '-i',
                           '%dns' % INTERVAL, trace],
                          stdout=subprocess.PIPE, check=True)
@@ -427,7 +463,7 @@ def check(sillage, trace, events=None):
     for line in lines:
         if line['type'] == 'window':
             window = reference.windows[line['begin'] // INTERVAL]
-            differences += compare('window %d' % line['seq'], line, window)
+            differences += compare('window %d' % line['seq'], line, window, reference.left)
             book = reference.others.books[line['begin'] // INTERVAL]
 
             def tid_of(thread):
@@ -436,7 +472,7 @@ def check(sillage, trace, events=None):
             book.fix(tid_of)
             differences += ['window %d: %s' % (line['seq'], text)
                             for text in sequential.differences(line, book, tid_of)]
-    differences += compare('total', total, merge(reference.windows.values()))
+    differences += compare('total', total, merge(reference.windows.values()), reference.left)
     differences += ['total: %s' % text for text in sequential.differences(
         total, whole, lambda thread: thread.tid)]
     if (total['begin'], total['end']) != (reference.begin, reference.last):

@@ -577,7 +577,7 @@ class Sequential:
 
     def __init__(self, reference, release, names):
         self.reference, self.books = reference, collections.defaultdict(Book)
-        self.contexts = wakers.Contexts(names, False)
+        self.contexts = wakers.Contexts(names, False, reference.coverage and reference.coverage.silences)
         self.sched, self.syscalls = Sched(reference, release, names, self.contexts), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)

@@ -11,14 +11,23 @@ VECTORS = 'x86_irq_vectors_'
 class Contexts:
     """The interrupts that are open on each CPU, by channel; the text of an event may say which that is."""
 
-    def __init__(self, names, is_rt):
+    def __init__(self, names, is_rt, silences=None):
         self.kinds = {pair: kind for pair, kind in PAIRS.items()
                       if {pair + '_entry', pair + '_exit'} <= set(names) and not (is_rt and kind == 'soft')}
         self.open, self.serves = collections.Counter(), {}  # by kind and place; CPUs whose thread is ksoftirqd
+        self.silences = {place: list(ends) for place, ends in (silences or {}).items()}
 
     @staticmethod
     def place(cpu, text):
         return cpu, number(text, 'channel_') or 0
+
+    def go_to(self, ns, cpu, text):
+        """An event comes there.  None is open any more where the channel was silent for more than a second."""
+        place = self.place(cpu, text)
+        ends = self.silences.get(place, [])
+        while ends and ends[0] <= ns:
+            self.open['hard', place] = self.open['soft', place] = 0
+            ends.pop(0)
 
     def event(self, name, cpu, text):
         if name == 'sched_process_exec' and number(text, 'tid') != number(text, 'old_tid') and number(text, 'old_tid'):
