@@ -168,6 +168,7 @@ class Reference:
         self.threads = {}
         self.born = 0
         self.current, self.since, self.came = {}, {}, {}
+        self.entered = {(ns, number(text, 'next_tid')) for ns, name, _, text in self.events if name == 'sched_switch'}
         self.others = self.PLAIN(self, release, names)
         self.heads()
         self.at, ahead = self.begin // INTERVAL, list(self.holes)

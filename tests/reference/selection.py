@@ -112,7 +112,7 @@ class Noting(sequential.Sequential):
         self.contexts.switch(cpu, text)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
-        if prev and not elsewhere and self.sched.stops(state):
+        if self.stays(ns, prev, elsewhere) and self.sched.stops(state):
             self.faults.goes_on(prev, self.book(ns, prev))
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 

@@ -586,6 +586,10 @@ class Sequential:
         """It may have come to another CPU in the same moment."""
         return prev and any(current == prev.tid for c, current in self.reference.current.items() if c != cpu)
 
+    def stays(self, ns, prev, elsewhere):
+        """It does not come to another CPU in the same moment, whichever of both switches is read first."""
+        return prev and not elsewhere and (ns, prev.tid) not in self.reference.entered
+
     def switch(self, ns, cpu, prev, next_, text):
         state = number(text, 'prev_state')
         book = self.books[ns // self.reference.interval]
@@ -593,7 +597,7 @@ class Sequential:
         self.contexts.switch(cpu, text)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
-        if prev and not elsewhere and self.sched.stops(state):
+        if self.stays(ns, prev, elsewhere) and self.sched.stops(state):
             self.faults.goes_on(prev, book)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
