@@ -87,7 +87,9 @@ static uint32_t cpu_index(const struct build *build, uint64_t id)
 	if (is_new) {
 		*at = (uint32_t)build->timeline->cpus.count;
 		cpu = vec_push(&build->timeline->cpus);
-		*cpu = (struct deep_cpu){ .id = id, .contexts = mem_alloc(sizeof(*cpu->contexts)) };
+		*cpu = (struct deep_cpu){ .id = id,
+					  .left = UINT64_MAX,
+					  .contexts = mem_alloc(sizeof(*cpu->contexts)) };
 		*vec_push(&cpu->oncpus) =
 			(struct cpu_oncpu){ .begin = build->timeline->begin, .thread = CPU_NOBODY };
 	}
@@ -260,7 +262,7 @@ void build_prio_was_set(const struct build *build, struct deep_thread *caller, u
 	}
 }
 
-/* ---- holes ---- */
+/* ---- holes, CPUs that leave ---- */
 
 void build_lose(struct build *build, uint64_t ts)
 {
@@ -279,4 +281,60 @@ void build_lose(struct build *build, uint64_t ts)
 			thread->phase.is_lost = true;
 		}
 	}
+}
+
+/* Nothing is known from @ts on of who ran there; what events have shown since then stays. */
+static void leave_thread(const struct build *build, uint32_t index, uint64_t id, uint64_t ts)
+{
+	struct deep_thread *thread = build_thread_at(build, index);
+	size_t at = thread->intervals.count;
+
+	if (thread_phase_runs(&thread->phase) && thread->phase.cpu == id) {
+		build_put_unknown(build, thread, ts);
+		return;
+	}
+	while (at > 0 && thread->intervals.at[at - 1].begin >= ts) {
+		at--;
+	}
+	if (at > 0 && at < thread->intervals.count && thread->intervals.at[at].begin > ts &&
+	    timeline_state_runs(thread->intervals.at[at - 1].state)) {
+		(void)vec_push(&thread->intervals);
+		memmove(&thread->intervals.at[at + 1], &thread->intervals.at[at],
+			(thread->intervals.count - 1 - at) * sizeof(*thread->intervals.at));
+		thread->intervals.at[at] = build_interval(STATE_UNKNOWN);
+		thread->intervals.at[at].begin = ts;
+	}
+}
+
+/* The last on-CPU interval begins behind @ts: a hole does, or its thread was seen elsewhere. */
+static bool is_behind(const struct build *build, const struct deep_cpu *cpu, uint64_t ts)
+{
+	uint64_t begin = cpu->oncpus.at[cpu->oncpus.count - 1].begin;
+
+	return begin > ts ||
+	       (begin == ts && build->hole_ts == ts && build_cpu_current(cpu) == CPU_NOBODY);
+}
+
+void build_leave(const struct build *build, uint64_t id, uint64_t ts)
+{
+	struct deep_cpu *cpu = build_cpu(build, id);
+	uint32_t who = CPU_IDLE;
+
+	while (cpu->oncpus.count > 0 && is_behind(build, cpu, ts)) {
+		cpu->oncpus.count--;
+	}
+	if (cpu->oncpus.count > 0) {
+		who = build_cpu_current(cpu);
+	}
+	if (who != CPU_NOBODY || cpu->is_doubted) {
+		cpu->left = ts;
+		cpu->contexts->count = 0;
+	}
+	if (who < CPU_NOBODY) {
+		leave_thread(build, who, id, ts);
+	}
+	if (cpu->oncpus.count == 0) {
+		*vec_push(&cpu->oncpus) = (struct cpu_oncpu){ .begin = ts };
+	}
+	build_oncpu(cpu, ts, CPU_NOBODY);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "base/limits.h"
 
 /* One stream of the trace. */
 struct reader_source {
@@ -15,7 +16,13 @@ struct reader_source {
 	uint32_t at; /* index of the batch's next event */
 	uint64_t events, first, last;
 	uint64_t since;            /* as in struct reader_event */
+	bool is_over;
 	struct reader_event event; /* the stream's next one */
+};
+
+/* All streams of a CPU are over. */
+struct departure {
+	uint64_t cpu, ts; /* the end of its last packet */
 };
 
 struct reader {
@@ -29,6 +36,7 @@ struct reader {
 	uint64_t given; /* ns: the time of the last event or hole that was given */
 	struct coverage coverage;
 	size_t cpu_count;
+	VEC(struct departure) departures; /* that reader_left() has not given */
 	reader_warn_fn *warn;
 	void *user;
 };
@@ -61,6 +69,56 @@ static void next_batch(struct reader *reader, struct reader_source *source)
 	source->first = batch->first_ts < source->first ? batch->first_ts : source->first;
 }
 
+/* The stream has ended: its CPU, too, if all others of it have. */
+static void end_source(struct reader *reader, struct reader_source *source)
+{
+	uint64_t until = 0;
+
+	source->is_over = true;
+	for (size_t i = 0; i < reader->count; i++) {
+		const struct reader_source *other = &reader->sources[i];
+
+		if (other->batch->cpu == source->batch->cpu) {
+			if (!other->is_over) {
+				return;
+			}
+			until = other->cursor.covered_until > until ? other->cursor.covered_until
+								    : until;
+		}
+	}
+	if (source->batch->cpu != UINT64_MAX) {
+		*vec_push(&reader->departures) = (struct departure){ source->batch->cpu, until };
+	}
+}
+
+bool reader_left(struct reader *reader, uint64_t now, uint64_t *ret_cpu, uint64_t *ret_ts)
+{
+	for (size_t i = 0; i < reader->departures.count; i++) {
+		const struct departure *one = &reader->departures.at[i];
+
+		if (now > one->ts && now - one->ts > HOLE_NS) {
+			*ret_cpu = one->cpu;
+			*ret_ts = one->ts;
+			reader->departures.at[i] =
+				reader->departures.at[--reader->departures.count];
+			return true;
+		}
+	}
+	return false;
+}
+
+uint64_t reader_left_bound(const struct reader *reader, uint64_t ts)
+{
+	uint64_t bound = 0;
+
+	for (size_t i = 0; i < reader->departures.count; i++) {
+		uint64_t left = reader->departures.at[i].ts;
+
+		bound = left < ts && left + HOLE_NS > bound ? left + HOLE_NS : bound;
+	}
+	return bound;
+}
+
 /* Goes to the stream's next event; false: it has no more. */
 static bool advance(struct reader *reader, struct reader_source *source)
 {
@@ -71,6 +129,7 @@ static bool advance(struct reader *reader, struct reader_source *source)
 		if (batch->is_last) {
 			source->events += batch->passed;
 			source->last = batch->last_ts;
+			end_source(reader, source);
 			return false;
 		}
 		next_batch(reader, source);
@@ -273,6 +332,7 @@ void reader_close(struct reader *reader)
 	free(reader->sources);
 	free(reader->heap);
 	coverage_fini(&reader->coverage);
+	vec_fini(&reader->departures);
 	recorded_close(&reader->trace);
 	free(reader);
 }

@@ -114,6 +114,21 @@ static int32_t urgency_of(const struct deep_thread *thread)
 	return prio;
 }
 
+/* Those that were absent all the time are not listed. */
+static void drop_absent(struct timeline *timeline)
+{
+	size_t kept = 0;
+
+	VEC_EACH(&timeline->cpus, cpu) {
+		if (cpu->left > timeline->begin) {
+			timeline->cpus.at[kept++] = *cpu;
+		} else {
+			timeline_fini_cpu(cpu);
+		}
+	}
+	timeline->cpus.count = kept;
+}
+
 /* Cuts the timeline to the range: it ends at @end. */
 static void clip(struct build *build, uint64_t end)
 {
@@ -124,6 +139,7 @@ static void clip(struct build *build, uint64_t end)
 	if (build->range_begin > timeline->begin) {
 		timeline->begin = build->range_begin;
 	}
+	drop_absent(timeline);
 	VEC_EACH_OF(&timeline->threads, thread) {
 		thread->urgency = urgency_of(thread);
 		if (thread->end > timeline->end) {
@@ -179,6 +195,33 @@ static void forget(const struct timeline *timeline, uint64_t ts)
 	}
 }
 
+/* At @now it is known of these CPUs that they have left.  Behind @end that is no matter. */
+static void take_departures(const struct build *build, struct reader *reader, uint64_t now,
+			    uint64_t end)
+{
+	uint64_t cpu, ts;
+
+	while (reader_left(reader, now, &cpu, &ts)) {
+		if (ts < end) {
+			build_leave(build, cpu, ts);
+		}
+	}
+}
+
+/* Whether a CPU has left shortly before @end, what comes behind it tells. */
+static void take_last_departures(const struct build *build, struct reader *reader, uint64_t end,
+				 bool has_more)
+{
+	struct reader_event event = { .ts = end };
+	struct reader_seen seen;
+
+	while (has_more && event.ts <= reader_left_bound(reader, end)) {
+		has_more = reader_next(reader, &event);
+	}
+	reader_seen(reader, &seen);
+	take_departures(build, reader, has_more ? event.ts : seen.last, end);
+}
+
 /* Returns the end of what has room in @max_bytes; at most @end. */
 static uint64_t take_all(struct build *build, struct reader *reader, uint64_t end,
 			 uint64_t max_bytes, bool *ret_has_more)
@@ -196,6 +239,7 @@ static uint64_t take_all(struct build *build, struct reader *reader, uint64_t en
 			}
 		}
 		put_initial(build, event.ts);
+		take_departures(build, reader, event.ts, end);
 		build_take(build, &event);
 	}
 	return end;
@@ -210,6 +254,7 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end, u
 	put_initial(build, end - 1);
 	reader_seen(reader, &seen);
 	build->timeline->events = seen.events;
+	take_last_departures(build, reader, end, has_more);
 	clip(build, has_more || seen.last > end ? end : seen.last);
 }
 

@@ -10,6 +10,12 @@
 #include "ctf/plan/plan.h"
 #include "kernel/wake-source.h"
 
+void timeline_fini_cpu(struct deep_cpu *cpu)
+{
+	vec_fini(&cpu->oncpus);
+	free(cpu->contexts);
+}
+
 void timeline_free(struct timeline *timeline)
 {
 	if (!timeline) {
@@ -22,9 +28,8 @@ void timeline_free(struct timeline *timeline)
 		free(timeline->threads.at[i]->contexts);
 		free(timeline->threads.at[i]);
 	}
-	for (size_t i = 0; i < timeline->cpus.count; i++) {
-		vec_fini(&timeline->cpus.at[i].oncpus);
-		free(timeline->cpus.at[i].contexts);
+	VEC_EACH(&timeline->cpus, cpu) {
+		timeline_fini_cpu(cpu);
 	}
 	vec_fini(&timeline->threads);
 	vec_fini(&timeline->cpus);

@@ -125,6 +125,7 @@ struct cpu_oncpu {
 
 struct deep_cpu {
 	uint64_t id;
+	uint64_t left; /* absent from then on (doc/definitions.md, 4.3): nobody; UINT64_MAX: never */
 	VEC(struct cpu_oncpu) oncpus; /* never empty */
 	/* State of the build. */
 	bool is_doubted;                /* the last switch did not fit, so nobody is known ... */
@@ -183,6 +184,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 				       uint64_t end, uint64_t max_bytes, struct err *err);
 /* The same, but only its begin and the initial threads of CPUs. */
 struct timeline *timeline_build_initial(const struct reader_setup *setup, struct err *err);
+void timeline_fini_cpu(struct deep_cpu *cpu);
 void timeline_free(struct timeline *timeline); /* NULL is fine */
 
 /* The next initial thread that was on its CPU at @ts; NULL: none.  *put: how many came before. */

@@ -298,6 +298,29 @@ static void on_loss(struct kernel *kernel, const struct reader_event *event)
 	}
 }
 
+/* CPUs that have left, as is known at @now: nobody runs there, as on one that is idle. */
+static void take_departures(struct kernel *kernel, struct reader *reader, uint64_t now)
+{
+	uint64_t id, ts;
+
+	while (reader_left(reader, now, &id, &ts)) {
+		struct kernel_cpu *cpu = cpu_of(kernel, id);
+
+		if (!cpu || is_unknown(cpu)) {
+			continue;
+		}
+		ts = ts > kernel->export->begin ? ts : kernel->export->begin;
+		if (!kernel->shows) {
+			set_running(cpu, ts, 0);
+			continue;
+		}
+		trace_kernel_end_interrupts(kernel, cpu, ts);
+		if (cpu->tid != 0) {
+			bridge(kernel, cpu, ts, 0, STATE_IS_UNKNOWN);
+		}
+	}
+}
+
 /* ---- switches ---- */
 
 /* The viewer decodes states by the kernel's release. */
@@ -572,6 +595,7 @@ static void begin_range(struct kernel *kernel)
 static void read_all(struct kernel *kernel, struct reader *reader)
 {
 	struct reader_event event;
+	struct reader_seen seen;
 
 	while (trace_next(kernel->export, reader, &event)) {
 		if (!kernel->shows && event.ts >= kernel->export->begin) {
@@ -579,8 +603,11 @@ static void read_all(struct kernel *kernel, struct reader *reader)
 			begin_range(kernel);
 		}
 		put_initial(kernel, event.ts);
+		take_departures(kernel, reader, event.ts);
 		take(kernel, &event);
 	}
+	reader_seen(reader, &seen);
+	take_departures(kernel, reader, seen.last);
 }
 
 int trace_write_kernel(struct perfetto *writer, struct trace_export *export, struct reader *reader,

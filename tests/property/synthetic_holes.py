@@ -4,9 +4,12 @@ Where tracing was stopped and started, who ran meanwhile is unknown: the same in
 in totals, and in reports.
 """
 import os
+import sys
 
-from synthetic import (apart, channel, event, FIELD, HEADER, lines_of, Made, metadata, packet, report_of, same, switch, thread, total_of,
-                       with_context)
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
+import perfetto_file
+from synthetic import (apart, channel, event, FIELD, HEADER, lines_of, Made, metadata, packet, report_of, run, same, switch, thread,
+                       total_of, with_context)
 
 S = 10**9
 WAYS = (('--chunk-size', '1'), ('--chunk-size', '1M'), ('-i', '100ms'), ('-i', '1s'), ('-i', '7s'),
@@ -200,11 +203,18 @@ def check_cut(made):
         same((row['jobs'][0]['duration']['count'], row['jobs'][0]['cut'], row['jobs'][0]['open']), (1, 1, 0))
 
 
+def cpus_of_report(made, *args):
+    return [(row['cpu'], row['busy_ns'], row['unknown_ns']) for row in report_of(made, *args)['cpus']]
+
+
 def test_cpu_that_leaves(scratch):
     """
     Behind its last packet a CPU is absent, not idle, if the trace goes on for more than a second:
     for any interval, and in a range that begins there.
     """
+    def ran(begin, end):
+        return sum(max(0, min(i * S + 100, end) - max(i * S, begin)) for i in range(10))
+
     busy = b''.join(packet(0, i, i * S, i * S + S, [switch(i * S, 0, 7), switch(i * S + 100, 7, 0)]) for i in range(10))
     end = [packet(0, 10, 10 * S, 10 * S, [event(10 * S, 'sched_process_exit', 1)])]
     for last, absent in (2 * S + S // 5, True), (9 * S - 1, True), (9 * S, False), (9 * S + 10, False):
@@ -220,6 +230,11 @@ def test_cpu_that_leaves(scratch):
         same([[row['cpu'] for row in rows] for rows in windows],
              [[0, 1]] * -(-there // S) + [[0]] * (10 - -(-there // S)))
         same(times(windows[(there - 1) // S][1])[1] + times(windows[(there - 1) // S][1])[0], (there - 1) % S + 1)
+        rows = [(0, 1000, 0), (1, 100, 0)]
+        same(cpus_of_report(made), rows)
+        before, behind = ran(0, last + 10), ran(last, 10 * S)
+        same(cpus_of_report(made, '--end', '%dns' % (last + 10)), [(0, before, 0), rows[1]])
+        same(cpus_of_report(made, '--begin', '%dns' % last), [(0, behind, 0), (1, 0, 0)][:2 - absent])
         if absent:
             same([row['cpu'] for row in total_of(made, '--begin', '%dns' % last, '-a', 'cpu')['cpu']['cpus']], [0])
             some = total_of(made, '--begin', '%dns' % (last - 40), '-a', 'cpu')['cpu']['cpus']
@@ -229,6 +244,30 @@ def test_cpu_that_leaves(scratch):
                 apart('sched_waking'))
     same([(row['cpu'], *times(row)) for row in total_of(made, '-a', 'cpu')['cpu']['cpus']],
          [(0, 1000, 10 * S - 1000, 0), (1, 100, 10 * S - 100, 0)])
+
+
+def test_thread_whose_cpu_leaves(scratch):
+    """It ran up to then; a report and an export say so, too, in any range.  It may come back elsewhere."""
+    busy = b''.join(packet(0, i, i * S, i * S + S, [switch(i * S, 0, 7), switch(i * S + 100, 7, 0)]) for i in range(9))
+    ends = {'gone': [switch(9 * S, 0, 7)], 'back': [switch(9 * S, 0, 8), switch(9 * S + 50, 8, 7)]}
+    for kind, events in ends.items():
+        last, begin = 2 * S + 50, 2 * S + 20
+        made = Made(scratch, 'thread-leaves-' + kind, [busy + packet(0, 9, 9 * S, 10 * S, events + [switch(10 * S, 7, 0)]),
+                                                       packet(1, 0, 0, last, [switch(10, 0, 8)])])
+        more = 50 if kind == 'back' else 0
+        for way in WAYS:
+            total = total_of(made, '-a', 'cpu', *way)['cpu']
+            same(([times(row) for row in total['cpus'] if row['cpu'] == 1], thread(total['threads'], 8)['run_ns']),
+                 ([(last - 10, 10, 0)], last - 10 + more))
+        for args, there in ((), last - 10), (('--begin', '%dns' % begin), last - begin), (('--end', '%dns' % (9 * S + S // 2)), last - 10):
+            report = report_of(made, *args)
+            same([(row['busy_ns'], row['unknown_ns']) for row in report['cpus'] if row['cpu'] == 1], [(there, 0)])
+            same([row['run_ns'] for row in report['threads'] if row['thread'].get('tid') == 8], [there + more])
+            same(run('export', '-q', '-o', os.path.join(scratch, 'export'), *args, made.path)[0], 0)
+            with open(os.path.join(scratch, 'export'), 'rb') as file:
+                found = [(one.ts, one.prev, one.next) for one in perfetto_file.File(file.read()).switches()
+                         if one.cpu == 1 and one.prev != one.next]
+            same(found, [(begin if args[:1] == ('--begin',) else 10, 0, 8), (last, 8, 0)])
 
 
 def test_cpu_that_is_lost(scratch):

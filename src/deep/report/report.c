@@ -306,6 +306,7 @@ static struct report_cpu sum_cpu(const struct timeline *timeline, const struct d
 
 		begin = begin < timeline->begin ? timeline->begin : begin;
 		end = end > timeline->end ? timeline->end : end;
+		end = end > cpu->left ? cpu->left : end;
 		if (end <= begin) {
 			continue;
 		}
