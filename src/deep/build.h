@@ -151,7 +151,8 @@ void build_prio_was_set(const struct build *build, struct deep_thread *caller, u
 
 /* Nothing was traced from @ts on: any thread may have done anything. */
 void build_lose(struct build *build, uint64_t ts);
-/* The CPU is absent from @ts on, which lies more than HOLE_NS behind, if it was known what it ran. */
+/* The CPU is absent from @ts on, which lies more than HOLE_NS behind, if it was known what it ran.
+ */
 void build_leave(const struct build *build, uint64_t id, uint64_t ts);
 
 /* ---- build-calls.c ---- */

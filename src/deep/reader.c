@@ -15,7 +15,7 @@ struct reader_source {
 	struct batch *batch;
 	uint32_t at; /* index of the batch's next event */
 	uint64_t events, first, last;
-	uint64_t since;            /* as in struct reader_event */
+	uint64_t since; /* as in struct reader_event */
 	bool is_over;
 	struct reader_event event; /* the stream's next one */
 };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
 #include "kernel/tracer.h"
@@ -16,66 +17,111 @@ ORDER(by_since, struct cpu_initial, UP(since) UP(cpu))
 enum { INITIAL_SWITCH, INITIAL_EXEC };
 
 /* Whether the event names the thread that ran before it: a switch, or an exec that takes its
- * leader's tid. */
-static bool names_initial(const struct reader_event *event, int32_t *ret_tid)
+ * leader's tid.  And the one that runs behind it. */
+static bool names_initial(const struct reader_event *event, int32_t *ret_tid, int32_t *ret_next)
 {
-	enum { PREV_COMM, PREV_TID };
+	enum { PREV_COMM, PREV_TID, NEXT_TID };
 	enum { TID, OLD_TID };
 	const struct value *values = event->values;
 
 	if (event->binding->request == INITIAL_SWITCH) {
 		*ret_tid = (int32_t)values[PREV_TID].i;
-		return reader_has(event, PREV_TID);
+		*ret_next = (int32_t)values[NEXT_TID].i;
+		return reader_has(event, PREV_TID) && reader_has(event, NEXT_TID);
 	}
 	*ret_tid = (int32_t)values[OLD_TID].i;
+	*ret_next = (int32_t)values[TID].i;
 	return thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0));
+}
+
+/* CPUs of which the first switch was not seen, and of which the second one was not. */
+struct initial_search {
+	struct timeline *timeline;
+	size_t awaited, unproven;
+};
+
+/* The first event that tells who ran on the CPU, or the second one, which has to fit. */
+static void take_initial(struct initial_search *search, struct deep_cpu *cpu,
+			 const struct reader_event *event)
+{
+	struct timeline *timeline = search->timeline;
+	int32_t tid = 0, next = 0;
+
+	if (cpu->initial == INITIAL_DECIDED ||
+	    (event->class && !names_initial(event, &tid, &next))) {
+		return;
+	}
+	if (cpu->initial == INITIAL_UNPROVEN) {
+		search->unproven--;
+		cpu->initial = INITIAL_DECIDED;
+		cpu->is_doubted = event->class && tid != cpu->doubted;
+		cpu->doubted = -1; /* whom its first switch names does not fit */
+		return;
+	}
+	search->awaited--;
+	cpu->initial = event->class ? INITIAL_UNPROVEN : INITIAL_DECIDED;
+	if (event->class) {
+		search->unproven++;
+		cpu->doubted = next;
+		*vec_push(&timeline->initial) = (struct cpu_initial){
+			.since = event->since < timeline->begin ? timeline->begin : event->since,
+			.cpu = event->cpu,
+			.tid = tid
+		};
+	}
+}
+
+/* Forgets the initial threads of CPUs whose second switch did not fit. */
+static void drop_doubted(const struct build *build)
+{
+	struct timeline *timeline = build->timeline;
+	size_t kept = 0;
+
+	VEC_EACH(&timeline->initial, initial) {
+		if (!build_cpu(build, initial->cpu)->is_doubted) {
+			timeline->initial.at[kept++] = *initial;
+		}
+	}
+	timeline->initial.count = kept;
 }
 
 /*
  * Finds the initial thread of each CPU: its first switch names it, unless events are missing before
- * that.  This reads the start of the trace without reports; the second reading reports.
+ * that, or the second one shows that events are filtered (doc/definitions.md, 2.1).  This reads the
+ * start of the trace without reports; the second reading reports.
  */
 static bool find_initial(struct build *build, const struct reader_setup *setup, struct err *err)
 {
 	static const struct plan_request initial_requests[] = {
 		[INITIAL_SWITCH] = { .event = "sched_switch",
-				     .fields = { "@prev_comm", "prev_tid" } },
+				     .fields = { "@prev_comm", "prev_tid", "next_tid" } },
 		[INITIAL_EXEC] = { .event = "sched_process_exec", .fields = { "tid", "old_tid" } },
 	};
 	const struct reader_setup quiet = { .path = setup->path };
 	struct timeline *timeline = build->timeline;
+	struct initial_search search = { .timeline = timeline };
 	struct reader *reader = reader_open(&quiet, initial_requests, 2, err);
-	struct reader_event event;
+	struct reader_event event = { 0 };
 	struct reader_seen seen;
-	size_t missing;
-	int32_t tid = 0;
 
 	if (!reader) {
 		return false;
 	}
-	missing = reader_cpu_count(reader);
+	search.awaited = reader_cpu_count(reader);
 	reader_seen(reader, &seen);
 	timeline->begin = seen.events > 0 ? seen.first : 0;
 	/* A switch after a hole does not tell who ran before it. */
-	while (missing > 0 && reader_next(reader, &event) && !event.is_hole) {
+	while ((search.awaited > 0 ||
+		(search.unproven > 0 && event.ts < timeline->begin + INITIAL_WAIT_NS)) &&
+	       reader_next(reader, &event) && !event.is_hole) {
 		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 
-		if (cpu->is_resolved || !build_sees_switches(&event) ||
-		    (event.class && !names_initial(&event, &tid))) {
-			continue;
-		}
-		cpu->is_resolved = true;
-		missing--;
-		if (event.class) {
-			*vec_push(&timeline->initial) =
-				(struct cpu_initial){ .since = event.since < timeline->begin
-								       ? timeline->begin
-								       : event.since,
-						      .cpu = event.cpu,
-						      .tid = tid };
+		if (build_sees_switches(&event)) {
+			take_initial(&search, cpu, &event);
 		}
 	}
 	reader_close(reader);
+	drop_doubted(build);
 	vec_sort(&timeline->initial, by_since);
 	return true;
 }

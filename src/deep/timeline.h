@@ -125,12 +125,13 @@ struct cpu_oncpu {
 
 struct deep_cpu {
 	uint64_t id;
-	uint64_t left; /* absent from then on (doc/definitions.md, 4.3): nobody; UINT64_MAX: never */
+	uint64_t
+		left; /* absent from then on (doc/definitions.md, 4.3): nobody; UINT64_MAX: never */
 	VEC(struct cpu_oncpu) oncpus; /* never empty */
 	/* State of the build. */
-	bool is_doubted;                /* the last switch did not fit, so nobody is known ... */
-	int32_t doubted;                /* ... but this tid was switched in */
-	bool is_resolved;               /* the initial thread was found, or cannot be */
+	bool is_doubted; /* the last switch did not fit, so nobody is known ... */
+	int32_t doubted; /* ... but this tid was switched in */
+	enum { INITIAL_AWAITED, INITIAL_UNPROVEN, INITIAL_DECIDED } initial;
 	struct context_stack *contexts; /* interrupts that are being handled */
 };
 

@@ -508,6 +508,10 @@ def check_damaged(sillage, rng, path, i):
         return '%s: %s' % (damage.__name__, found)
     finally:
         cuts.ANALYSES = 'all'
+    total = [line for line in lines if line['type'] == 'total'][0]
+    found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path]) if total['begin'] < total['end'] else None
+    if found and explained_differ(json.loads(found), True, total):
+        return "%s: a report's CPUs are not those of analyze" % damage.__name__
     return None if whole_cpus(lines) else "%s: a CPU's times are not the window" % damage.__name__
 
 

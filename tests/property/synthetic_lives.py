@@ -123,6 +123,7 @@ def test_tracked_process(scratch):
     for way in WAYS:
         total = total_of(made, '-a', 'cpu', *way)
         same((total['cpu']['idle_ns'], total['cpu']['unknown_ns'], total['misfits']), (0, 900 * MS, 9))
+    same([(row['busy_ns'], row['unknown_ns']) for row in report_of(made)['cpus']], [(0, 900 * MS)])
 
 
 def test_two_cpus(scratch):
