@@ -299,7 +299,7 @@ static void on_loss(struct kernel *kernel, const struct reader_event *event)
 }
 
 /* CPUs that have left, as is known at @now: nobody runs there, as on one that is idle. */
-static void take_departures(struct kernel *kernel, struct reader *reader, uint64_t now)
+static void idle_departed(struct kernel *kernel, struct reader *reader, uint64_t now)
 {
 	uint64_t id, ts;
 
@@ -603,11 +603,11 @@ static void read_all(struct kernel *kernel, struct reader *reader)
 			begin_range(kernel);
 		}
 		put_initial(kernel, event.ts);
-		take_departures(kernel, reader, event.ts);
+		idle_departed(kernel, reader, event.ts);
 		take(kernel, &event);
 	}
 	reader_seen(reader, &seen);
-	take_departures(kernel, reader, seen.last);
+	idle_departed(kernel, reader, seen.last);
 }
 
 int trace_write_kernel(struct perfetto *writer, struct trace_export *export, struct reader *reader,
