@@ -16,6 +16,7 @@ struct reader_source {
 	uint32_t at; /* index of the batch's next event */
 	uint64_t events, first, last;
 	uint64_t since; /* as in struct reader_event */
+	uint64_t cpu;   /* UINT64_MAX: unknown */
 	bool is_over;
 	struct reader_event event; /* the stream's next one */
 };
@@ -78,7 +79,7 @@ static void end_source(struct reader *reader, struct reader_source *source)
 	for (size_t i = 0; i < reader->count; i++) {
 		const struct reader_source *other = &reader->sources[i];
 
-		if (other->batch->cpu == source->batch->cpu) {
+		if (other->cpu == source->cpu) {
 			if (!other->is_over) {
 				return;
 			}
@@ -86,8 +87,8 @@ static void end_source(struct reader *reader, struct reader_source *source)
 								    : until;
 		}
 	}
-	if (source->batch->cpu != UINT64_MAX) {
-		*vec_push(&reader->departures) = (struct departure){ source->batch->cpu, until };
+	if (source->cpu != UINT64_MAX) {
+		*vec_push(&reader->departures) = (struct departure){ source->cpu, until };
 	}
 }
 
@@ -308,6 +309,9 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		source->batch = mem_alloc(sizeof(*source->batch)); /* empty, and not the last */
 		source->first = UINT64_MAX;
 		source->since = begin_if_late(&reader->trace.files.at.at[i]);
+		source->cpu = reader->trace.files.at.at[i].has_info
+				      ? reader->trace.files.at.at[i].info.cpu_id
+				      : UINT64_MAX;
 	}
 	reader->has_holes = plan_has_event(reader->trace.plan, "sched_switch");
 	for (size_t i = 0; i < reader->count; i++) {

@@ -244,6 +244,7 @@ def test_cpu_that_leaves(scratch):
                 apart('sched_waking'))
     same([(row['cpu'], *times(row)) for row in total_of(made, '-a', 'cpu')['cpu']['cpus']],
          [(0, 1000, 10 * S - 1000, 0), (1, 100, 10 * S - 100, 0)])
+    same(cpus_of_report(made), [(0, 1000, 0), (1, 100, 0)])
 
 
 def test_thread_whose_cpu_leaves(scratch):
