@@ -433,7 +433,11 @@ def caught_in_packet(live, relay, pieces):
     def used():
         return guard.Process(live.process.pid).cpu_s
 
-    wait_until(lambda: sum(entry[2] == PACKET for entry in relay.log) == pieces)
+    def has_come():
+        return sum(entry[2] == PACKET for entry in relay.log) == pieces
+
+    wait_until(lambda: has_come() or live.process.poll() is not None)
+    assert has_come(), 'it ended before it had the packet: %s' % live.said()
     before, asleep = used(), guard.Asleep(lambda: guard.alone(live.process.pid), period_s=0.05)
     while used() < before + 0.1:  # it decodes
         if asleep.now() > 0.5:
