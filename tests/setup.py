@@ -23,9 +23,10 @@ sys.dont_write_bytecode = True
 TRACES = ('burst', 'io-mix', 'lost-events', 'migrate')
 PERIOD = 'p = sched_switch; syscall_entry_read'
 
-# A stand-in for lttng, which notes its words, and fails where it is told to.
+# A stand-in for lttng, which notes its words, and fails where it is told to.  Sessions of $FAKE_HAS are there before.
 FAKE = '''#!/bin/sh
 echo "$*" >> "$FAKE_LOG"
+case "$*" in "--no-sessiond list "*) [ "$3" = "$FAKE_HAS" ] || { echo "Error: Session '$3' not found" >&2; exit 1; } ;; esac
 case "$1 $2" in *"$FAKE_FAIL"*) [ -z "$FAKE_FAIL" ] || { echo "Error: refused" >&2; exit 1; } ;; esac
 '''
 # Options of each command, with what their value is like; '': the option has none.
@@ -168,14 +169,16 @@ def check_run(sillage, scratch):
     with open(os.path.join(scratch, 'lttng'), 'w') as file:
         file.write(FAKE)
     os.chmod(file.name, 0o755)
-    env = dict(os.environ, PATH=scratch + ':' + os.environ['PATH'], FAKE_LOG=log, FAKE_FAIL='')
+    env = dict(os.environ, PATH=scratch + ':' + os.environ['PATH'], FAKE_LOG=log, FAKE_FAIL='', FAKE_HAS='', TMPDIR=scratch)
     asked = ['-a', 'sched,syscalls,ust', '--ust', "it's:*", '--session', 's', '--relay', 'net://relay:1:2']
 
     def noted():
+        """The commands of a run, which first asks whether there is such a session."""
         with open(log) as file:
             found = [line for line in file.read().splitlines()]
         os.remove(log)
-        return found
+        assert found[0] == '--no-sessiond list s', found
+        return found[1:]
 
     printed = [' '.join(words[1:]) for words in commands(sillage, *asked)[1]]
     done, ran = commands(sillage, *asked, '--run', env=env)
@@ -186,13 +189,16 @@ def check_run(sillage, scratch):
     found = noted()
     assert done.returncode == 1 and 'refused' in done.stderr.decode(), done
     assert found[-1].endswith('destroy s') and 'start s' not in found, found
-    env['FAKE_FAIL'] = 'create'
+    env.update(FAKE_FAIL='create', FAKE_HAS='s')
     done, ran = commands(sillage, *asked, '--run', env=env)
-    assert done.returncode == 1 and len(noted()) == 1, 'somebody else\'s session of this name was destroyed'
+    found = noted()
+    assert done.returncode == 1 and found == printed[:1], 'somebody else\'s session of this name was destroyed: %s' % found
     os.remove(os.path.join(scratch, 'lttng'))
     env['PATH'] = scratch
     done, _ = commands(sillage, *asked, '--run', env=env)
     assert done.returncode == 1 and 'lttng is not installed' in done.stderr.decode(), done
+    left = [name for place in os.listdir(scratch) if place.startswith('sillage-') for name in os.listdir(os.path.join(scratch, place))]
+    assert left == [], 'left in the place of runs: %s' % left
     print('ok --run')
 
 

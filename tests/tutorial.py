@@ -83,7 +83,8 @@ def check_live(sillage, root):
 
 
 LIVE = ('sillage watch -a cpu,sched', 'sillage live -a cpu,sched net://localhost', 'sillage top net://localhost')
-FAKE_LTTNG = '#!/bin/sh\necho "lttng $*" >>"$(dirname "$0")/log"\n'
+# It has no session before the first one is created.
+FAKE_LTTNG = '#!/bin/sh\n[ "$1 $2" != "--no-sessiond list" ] || exit 1\necho "lttng $*" >>"$(dirname "$0")/log"\n'
 
 
 def sentences(root):
@@ -100,7 +101,7 @@ def check_setup(command, sillage, root, scratch):
     with open(fake, 'w', encoding='utf-8') as file:
         file.write(FAKE_LTTNG)
     os.chmod(fake, 0o755)
-    run('PATH=%s:$PATH; %s' % (shlex.quote(scratch), command), sillage, root)
+    run('export TMPDIR=%s PATH=%s:$PATH; %s' % (shlex.quote(scratch), shlex.quote(scratch), command), sillage, root)
     with open(os.path.join(scratch, 'log'), encoding='utf-8') as file:
         ran = file.read().splitlines()
     printed = run(command.replace(' --run', ''), sillage, root)
