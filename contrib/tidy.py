@@ -95,7 +95,7 @@ ROOMS = {
     'src/run': ('base/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
                 'figure/', 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
     'src/stored': ('base/', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
-                   'fleet/') + CONTRACT,
+                   'fleet/', 'text/', 'base/text/') + CONTRACT,
     'src/browse': ('base/', 'base/process/', 'options/', 'run/', 'stored/', 'engine/', 'engine/tables/', 'output/',
                    'output/screen/', 'query/', 'store/') + CONTRACT,
     'src/cmd/compare': None,

@@ -331,6 +331,9 @@
  * MiB.  A store of others may name any. */
 #define MISSING_KEPT_MAX   4096
 #define MISSING_KEPT_BYTES 300
+/* Hosts whose tables `history` prints one after the other without being asked for them by name:
+ * some screens. */
+#define HISTORY_HOSTS_MAX 8
 /* Lengths of windows in one store; others stay. */
 #define KEEP_LENGTHS_MAX 32
 /* A store in ClickHouse: what one batch gathers, and batches that wait for the sender. */

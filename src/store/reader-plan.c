@@ -173,8 +173,29 @@ int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64
 	}
 	reader_choice_windows(&choice, ret);
 	reader_choice_fini(&choice);
+	vec_fini(&levels.at);
+	free(sources);
+	return r < 0 || reader->defers_rows ? r : store_reader_rows(reader, ret, err);
+}
+
+void store_reader_defer_rows(struct store_reader *reader)
+{
+	reader->defers_rows = true;
+}
+
+int store_reader_rows(struct store_reader *reader, const struct store_windows *windows,
+		      struct err *err)
+{
+	struct levels levels = { 0 };
+	struct choice_source *sources;
+	size_t count = list_sources(reader, &sources);
+	int r = 0;
+
+	VEC_EACH(&windows->at, window) {
+		add_level(&levels, window->level);
+	}
 	for (size_t m = 0; r == 0 && m < count; m++) {
-		r = fetch_rows(&sources[m], &levels, ret, err);
+		r = fetch_rows(&sources[m], &levels, windows, err);
 	}
 	vec_fini(&levels.at);
 	free(sources);

@@ -36,6 +36,7 @@ struct store_reader {
 	const struct analysis *const *list;
 	const struct selection *selection; /* NULL: all */
 	const bool (*only)[TABLES_MAX];    /* by analysis and table; NULL: all */
+	bool defers_rows;                  /* store_reader_defer_rows() */
 	bool says_all;                     /* store_reader_say_all() */
 	bool wants_containers;
 	bool needs_threads; /* what is known of threads (the table `threads`) */

@@ -80,6 +80,11 @@ int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t
  */
 int store_reader_windows(struct store_reader *reader, const bool *wanted, uint64_t interval_ns,
 			 uint64_t begin, uint64_t end, struct store_windows *ret, struct err *err);
+/* From now on store_reader_windows() does not copy the rows of a store on a server: then
+ * store_reader_rows() has to, before store_reader_read(). */
+void store_reader_defer_rows(struct store_reader *reader);
+int store_reader_rows(struct store_reader *reader, const struct store_windows *windows,
+		      struct err *err);
 /* Windows in [begin, end) that were lost before they came to the store; call it after
  * store_reader_windows().  Negative: it cannot be read. */
 typedef void store_gap_fn(void *user, uint64_t begin, uint64_t end, uint64_t windows,

@@ -16,6 +16,7 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "stored/history-fleet.h"
+#include "stored/history-many.h"
 #include "stored/history-state.h"
 #include "stored/history.h"
 #include "stored/stored.h"
@@ -269,6 +270,7 @@ int history_past(const struct options *given, struct output *output)
 	struct options options = *given;
 	struct stored_history h = { .options = &options, .output = output, .stop = &run_stop };
 	uint64_t begin = now_monotonic_ns();
+	bool is_many;
 	int r;
 
 	options.begin_option = "--since";
@@ -282,10 +284,15 @@ int history_past(const struct options *given, struct output *output)
 						: EXIT_FAILED;
 	}
 	stored_want(&options, output->analyses, h.reader);
+	store_reader_defer_rows(h.reader);
 	history_choose_traces(&h);
 	r = choose_windows(&h);
+	is_many = r == 0 && history_is_many(&h);
+	r = r < 0 || is_many ? r : store_reader_rows(h.reader, &h.windows, &h.err);
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-	if (r == 0) {
+	if (r == 0 && is_many) {
+		history_many(&h);
+	} else if (r == 0) {
 		output_start(output);
 		r = history_show(&h);
 		h.summary.exit = r < 0 ? EXIT_FAILED : EXIT_DONE;
@@ -303,7 +310,7 @@ int history_past(const struct options *given, struct output *output)
 	h.summary.exit = run_signal_status() != 0 ? run_signal_status() : h.summary.exit;
 	h.summary.is_interrupted = run_signal_status() != 0;
 	h.summary.wall_ns = now_monotonic_ns() - begin;
-	if (h.windows.at.count > 0) {
+	if (h.windows.at.count > 0 && !is_many) {
 		output_end(output, &h.summary);
 	}
 	history_fini(&h);

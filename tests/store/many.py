@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""many: a store of many hosts answers in what a screen has room for.
+
+Goal    `history` of more hosts than some screens have room for says how many there are, and which commands show
+        them together or one of them: these commands work, and have the options that were given.  JSON, --merged,
+        --host and fewer hosts are as ever.
+Method  A store of one trace, whose rows are copied by SQL to other hosts and to an hour later; the same in
+        ClickHouse, if there is a server, with the same answers, byte by byte.
+
+usage: many.py SILLAGE TRACE [--server]
+"""
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import server
+from database import connected
+
+HOSTS = 12
+HOUR = 3600 * 10**9
+
+
+def fail(*what):
+    raise SystemExit('not ok ' + ' '.join(str(one)[:2000] for one in what))
+
+
+class Sqlite:
+    def __init__(self, scratch):
+        self.url = os.path.join(scratch, 'fleet.db')
+
+    def ask(self, *statements):
+        with connected(self.url) as db:
+            return [db.execute(one).fetchall() for one in statements][-1]
+
+    def tables(self):
+        found = {name: [row[1] for row in self.ask('PRAGMA table_info("%s")' % name)]
+                 for name, in self.ask("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return {name: columns for name, columns in found.items() if {'level', 'begin', 'trace'} <= set(columns)}
+
+    def make_hosts(self):
+        (first,), = self.ask('SELECT min(trace) FROM traces')
+        self.ask(*('INSERT INTO traces (trace, id, uuid, host, session, domain, path) SELECT %d, %s, uuid, %s, session, domain,'
+                   ' path FROM traces WHERE trace = %d' % (1000 + i, "'%032x'" % i, "'web%02d'" % i, first) for i in range(HOSTS)))
+        return str(first), [str(1000 + i) for i in range(HOSTS)]
+
+
+class Clickhouse:
+    def __init__(self, scratch):
+        self.server = server.Server(os.path.join(scratch, 'server'))
+        self.url = self.server.url('fleet')
+
+    def ask(self, *statements):
+        for one in statements:
+            found = self.server.ask(one, 'fleet')
+        return [line.split('\t') for line in found.splitlines()]
+
+    def tables(self):
+        found = {}
+        for name, column in self.ask("SELECT table, name FROM system.columns WHERE database = 'fleet'"):
+            found.setdefault(name, []).append(column)
+        return {name: columns for name, columns in found.items() if {'level', 'begin', 'trace'} <= set(columns)}
+
+    def make_hosts(self):
+        (first,), = self.ask('SELECT trace FROM traces')
+        names = ["toUUID('00000000-0000-0000-0000-%012x')" % i for i in range(HOSTS)]
+        (columns,) = zip(*self.ask("SELECT name FROM system.columns WHERE database = 'fleet' AND table = 'traces'"))
+        for i, name in enumerate(names):
+            with_ = {'trace': name, 'host': "'web%02d'" % i}
+            self.ask('INSERT INTO traces (%s) SELECT %s FROM traces LIMIT 1' % (
+                ', '.join('`%s`' % one for one in columns), ', '.join(with_.get(one, '`%s`' % one) for one in columns)))
+        return "toUUID('%s')" % first, names
+
+
+def make(store, sillage, trace):
+    """web00 to web11 have the windows of one trace, of testhost, and again an hour later."""
+    code, _, said = server.run(sillage, 'analyze', '-q', '-a', 'cpu,sched,io,count', '-i', '50ms', '--store-also', 'none', '--store', store.url, trace)
+    if code != 0:
+        fail(said)
+    first, names = store.make_hosts()
+    for table, columns in store.tables().items():
+        for later in (0, HOUR):
+            for name in names:
+                own = {'trace': name, 'begin': '"begin" + %d' % later, 'end': '"end" + %d' % later}
+                store.ask('INSERT INTO "%s" (%s) SELECT %s FROM "%s" WHERE trace = %s%s' % (
+                    table, ', '.join('"%s"' % one for one in columns),
+                    ', '.join(own.get(one, '"%s"' % one) if one != 'end' or table == 'windows' else '"end"' for one in columns),
+                    table, first, ''))
+
+
+class Test:
+    def __init__(self, sillage, store):
+        self.sillage, self.store = sillage, store
+
+    def run(self, *words, status=0):
+        code, printed, said = server.run(self.sillage, *words)
+        if code != status:
+            fail(words, 'exit', code, said)
+        return printed
+
+    def history(self, *options):
+        return self.run('history', '-q', *options, self.store.url)
+
+    def check_history(self):
+        lines = self.history('-a', 'cpu', '-i', '1s', '-n', '3', '--host', 'web*').splitlines()
+        if sum(' total ' in line for line in lines) != HOSTS:
+            fail('--host: some hosts are not there')
+        first = 'testhost/burst/kernel  total'
+        printed = self.history('-a', 'cpu', '-n', '3', '--session', '*')
+        lines = printed.splitlines()
+        if len(lines) > 24 or max(map(len, lines)) > 80 + len(self.store.url) or '%d hosts' % (HOSTS + 1) not in lines[0]:
+            fail('history of many hosts:', printed)
+        if [line.split()[0] for line in lines[2:5]] != ['testhost', 'web00', 'web01'] or '%d more' % (HOSTS - 2) not in printed:
+            fail('hosts:', printed)
+        commands = [shlex.split(line) for line in lines if line.startswith('  sillage history ')]
+        if len(commands) != 4:
+            fail('commands:', printed)
+        for command, expected, count in zip(commands, ('fleet  total', '*  total', first, first), (1, 1, 1, HOSTS + 1)):
+            if [command[command.index(word) + 1] for word in ('-a', '--session')] != ['cpu', '*']:
+                fail('a command forgets its options:', command)
+            answer = self.run(*command[1:], '-q')
+            if not answer.startswith(expected) or answer.count(' total ') != count:
+                fail('answer of', command, answer)
+        totals = [line for line in map(json.loads, self.history('-f', 'json', '-a', 'cpu').splitlines()) if line['type'] == 'total']
+        if len(totals) != HOSTS + 1:
+            fail('JSON has', len(totals), 'totals')
+        for options in (('--merged',), ('--host', 'web0[0-3]'), ('--per', 'host')):
+            if 'sillage history' in self.history(*options):
+                fail(options, 'were not asked for')
+        return printed.replace(self.store.url, 'STORE')
+
+
+def answers(sillage, trace, store):
+    make(store, sillage, trace)
+    test = Test(sillage, store)
+    return [test.check_history()]
+
+
+def main():
+    sillage, trace = sys.argv[1:3]
+    with tempfile.TemporaryDirectory(prefix='sillage-many-') as scratch:
+        found = answers(sillage, trace, Sqlite(scratch))
+        print('ok a file')
+    if '--server' not in sys.argv:
+        return
+    if not shutil.which('clickhouse-server'):
+        print('# there is no clickhouse-server')
+        raise SystemExit(77)
+    with tempfile.TemporaryDirectory(prefix='sillage-many-', dir=server.in_memory()) as scratch:
+        store = Clickhouse(scratch)
+        with contextlib.closing(contextlib.ExitStack()) as stack:
+            stack.callback(store.server.kill)
+            if answers(sillage, trace, store) != found:
+                fail('a server answers something else than a file')
+    print('ok a server')
+
+
+if __name__ == '__main__':
+    main()
