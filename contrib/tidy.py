@@ -6,6 +6,7 @@ It prints figures of the structure and fails beyond their bounds:
   rooms       a folder holds few modules; includes point one way; there is no circle
   names       a public function's name starts with a word of its file, or with its room
   headers     a .c file with public functions has a header; both open with a comment
+  waits       what could wait deaf to a signal is called in one place
   contract    the three headers of an analysis are short, and its descriptor has few hooks
   functions   lengths; assertions for each function where state is merged and decoded
   prose       width of documents, comments and meson.build; cited documents exist; no dropped word
@@ -92,7 +93,7 @@ ROOMS = {
     'src/options': ('base/', 'base/process/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
-    'src/run': ('base/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
+    'src/run': ('base/', 'base/process/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
                 'figure/', 'engine/exchange/', 'engine/tables/', 'output/', 'relay/', 'store/', 'trigger/', 'fetch/', 'live/loop.h') + CONTRACT,
     'src/stored': ('base/', 'options/', 'run/', 'engine/', 'engine/tables/', 'output/', 'store/', 'store/rows/', 'trigger/',
                    'fleet/', 'text/', 'base/text/') + CONTRACT,
@@ -164,6 +165,32 @@ def include_name(path):
 
 def comments_of(text):
     return re.findall(r'/\*.*?\*/', text, re.S)
+
+
+# ---- waits ----
+
+# Calls that wait without a look at a signal: (the call, where it may stand, what makes it harmless).
+WAITS = (
+    (r'(?<![\w>.])(?:open|openat)\(', 'src/base/process/foreign.c', r'O_(?:DIRECTORY|TMPFILE|EXCL|RDWR|NONBLOCK)|"/dev/null"'),
+    (r'\bf(?:re)?open\(', 'src/base/process/foreign.c', r'"wx'),
+    (r'\bgetaddrinfo\(', 'src/base/process/lookup.c', None),
+    (r'\bwait(?:pid|id|3|4)?\((?:-?\d|P_|\w+->pid|pid)', 'src/base/process/child.c', None),
+    (r'\bpthread_(?:\w*join\w*)\(', 'src/base/process/thread.c', None),
+    (r'\bsqlite3_(?:open\w*|busy_\w+|progress_handler)\(', 'src/store/sqlite/sqlite.c', None),
+    (r'\bflock\(', None, 'LOCK_NB'),
+    (r'\beasy_perform\b', None, None),
+    (r'\b(?:system|popen|sleep|sem_wait|sigwait|lockf)\(', None, None),
+)
+
+
+def check_waits(path, text):
+    plain = re.sub(r'/\*.*?\*/|"[^"\n]*"', lambda found: re.sub(r'[^\n]', ' ', found.group(0)), text, flags=re.S)
+    for call, place, harmless in WAITS:
+        for found in re.finditer(call, plain):
+            statement = text[found.start():text.find(';', found.start())]
+            if path != place and not (harmless and re.search(harmless, statement)):
+                yield 'line %d: %s) may wait, and hears no signal%s' % (
+                    plain.count('\n', 0, found.start()) + 1, found.group(0), ': see ' + place if place else '')
 
 
 # ---- includes ----
@@ -452,7 +479,7 @@ def main():
         sum(path.endswith('.md') for path in texts),
         max((width for path, text in texts.items() if path.endswith('.md') for _, width in prose_widths(text)), default=0)))
     for path, text in sources.items():
-        complaints = list(check_includes(path, text))
+        complaints = list(check_includes(path, text)) + list(check_waits(path, text))
         complaints += ['line %d: a function of %d lines' % (one.line, one.lines)
                        for one in functions[path] if one.lines > FUNCTION_LINES_MAX]
         if text.count('\n') > FILE_LINES_MAX:

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/last.h"
 
 static const int numbers[] = { SIGINT, SIGTERM };
 
@@ -32,6 +33,7 @@ static void on_signal(int number)
 	int saved = errno;
 
 	now_leave_soon();
+	last_begin(number);
 	if (write(wake_fd, &one, sizeof(one)) < 0) {
 		/* It is readable already. */
 	}
@@ -43,6 +45,7 @@ struct loop_signals *loop_signals_new(struct event_base *base, event_callback_fn
 	struct loop_signals *signals = mem_alloc(sizeof(*signals));
 	const struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
+	last_prepare();
 	assert(wake_fd < 0);
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake_fd < 0) {

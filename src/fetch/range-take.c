@@ -51,7 +51,7 @@ void range_take_fail(struct reading *reading, int code, const char *fmt, ...)
 static int write_at(const char *path, uint64_t offset, const uint8_t *bytes, uint64_t len,
 		    uint64_t size)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t done = 0;
 	ssize_t put = 0;
 	int r = 0;

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/last.h"
 #include "base/units.h"
 #include "baseline/baseline.h"
 #include "engine/engine.h"
@@ -35,6 +36,7 @@ static void on_signal(int number)
 	stop_signal = number;
 	run_stop = true;
 	now_leave_soon();
+	last_begin(number);
 }
 
 int run_signal_status(void)
@@ -46,6 +48,7 @@ void run_stop_on_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 
+	last_prepare();
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
 }

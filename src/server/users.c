@@ -454,7 +454,7 @@ void users_free(struct users *users)
 	users->ends = true;
 	(void)pthread_cond_signal(&users->has_work);
 	(void)pthread_mutex_unlock(&users->mutex);
-	(void)pthread_join(users->thread, NULL); /* at most one hash */
+	thread_join(users->thread, NULL); /* at most one hash */
 	for (size_t i = 0; i < SERVER_CREDENTIALS_MAX; i++) {
 		forget_password(&users->credentials[i]);
 	}

@@ -305,6 +305,37 @@ def test_recalled(t):
     assert len(windows) > 20 and all(line['count'] == recorded[line['end']] for line in windows), len(windows)
 
 
+def busy_relay(t, into, *options, **more):
+    """A run that captures when the trigger of test_recalled fires."""
+    relay = t.relay()
+    live = t.live('-a', 'count', '-i', '20ms', '--from', 'beginning', '--trigger', 'cpu.thread[comm=burst-*].run > 95% for 60ms',
+                  '--history', '10s', '--before', '300ms', '--after', '50ms', '--capture-dir', into, *options, relay.live, **more)
+    t.replay(relay, 'burst', '--session', 'b', '--hostname', 'h', '--live-timer', '100ms', '--wait-viewer', '--linger', peer.LONG)
+    return live
+
+
+def test_pipe_among_captures(t):
+    """A pipe where another capture has its description is not waited for."""
+    into = os.path.join(t.scratch, 'captures')
+    os.makedirs(os.path.join(into, 'other'))
+    os.mkfifo(os.path.join(into, 'other', 'capture.json'))
+    live = busy_relay(t, into, '--on-trigger', 'capture', '--keep', '1')
+    live.wait_for(lambda one: len(captured(one.lines())) == 2)
+    live.finish(signal.SIGTERM)
+    assert os.path.exists(os.path.join(into, 'other', 'capture.json'))
+
+
+def test_report_stopped(t):
+    """The report of a capture does nothing: it has five seconds when the run ends, and the capture stays."""
+    into, never = os.path.join(t.scratch, 'captures'), os.path.join(os.path.dirname(t.app), 'never.so')
+    live = busy_relay(t, into, '--on-trigger', 'capture,report',
+                      env=dict(os.environ, LD_PRELOAD=never, SILLAGE_NEVER='report'))
+    peer.wait_until(lambda: os.path.isdir(into) and [name for name in os.listdir(into) if not name.startswith('.')])
+    made = captured(live.finish(signal.SIGTERM))
+    assert made and not any(capture['report'] for capture in made), made
+    assert 'ending: captures first' in live.said(), live.said()
+
+
 def test_recalled_before_start(t):
     """A capture begins before the viewer came, who follows from the present on."""
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')

@@ -7,12 +7,14 @@ refused without a signal.  What has to be finished first has five seconds, which
 command is interrupted at moments drawn at random.  A busy machine does not count: a command that
 has to end is judged by its CPU time and by how long it sleeps.
 
-usage: waits.py SILLAGE DATA [--resolver FILE] [--count N] [--seed S]
+usage: waits.py SILLAGE DATA [--never FILE] [--count N] [--seed S]
 """
 import argparse
 import contextlib
+import http.server
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -52,6 +54,43 @@ class Dripping:
             while True:
                 connection.sendall(b'1')
                 time.sleep(0.2)
+
+
+class Store(http.server.ThreadingHTTPServer):
+    """A new ClickHouse that answers what is asked of it at the start, and drips once it is given windows."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(('127.0.0.1', 0), Statement)
+        self.version = b''
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def handle_error(self, *_):
+        """A client that goes is nothing to say."""
+
+
+class Statement(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+
+    def do_POST(self):
+        statement = self.rfile.read(int(self.headers['Content-Length']))
+        number = re.search(rb'toString\((\d+) \+ 1\)', statement)
+        if statement.startswith(b'INSERT INTO `store`'):
+            self.server.version = statement.split()[-1] + b'\n'
+        elif statement.startswith(b'INSERT'):
+            self.wfile.write(HEAD)
+            while True:
+                self.wfile.write(b'1')
+                time.sleep(0.2)
+        answer = b'+ %d\n' % (int(number.group(1)) + 1) if number else b''
+        answer = self.server.version if b'FROM `store`' in statement else answer
+        self.send_response(200)
+        self.send_header('Content-Length', str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
 
 
 HEAD = b'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 1000000\r\n\r\n'
@@ -126,7 +165,7 @@ def pipes(data, folder):
     yield ['triggers', '--check', '/dev/zero']
 
 
-def peers(data, folder, resolver):
+def peers(data, folder, never):
     """(words, more of check()) of commands that wait for a peer."""
     mute, drip, slow = Mute().port, Dripping().port, Dripping(HEAD).port
     trace = os.path.join(data, 'burst')
@@ -142,9 +181,12 @@ def peers(data, folder, resolver):
         yield ['compare', store + '@1..2', store + '@3..4'], {}
         yield ['analyze', '-q', '-i', '1s', '--store', store, trace], {'asleep_s': LAST_S}
         yield ['live', '--store', store, 'net://127.0.0.1:%d' % mute], {'asleep_s': LAST_S, 'statuses': (0, -2, -15)}
-    if not resolver:
+    taken = 'clickhouse://127.0.0.1:%d/x?spool=%s' % (Store().server_address[1], os.path.join(folder, 'spool'))
+    yield ['analyze', '-q', '-i', '10ms', '--store', taken, trace], {'asleep_s': LAST_S, 'statuses': (0, 1, 128 + 15, 128 + 2),
+                                                                     'says': 'ending: the last windows of the store'}
+    if not never:
         return
-    more = {'env': dict(os.environ, LD_PRELOAD=resolver)}
+    more = {'env': dict(os.environ, LD_PRELOAD=never)}
     for words in (['list', 'net://nobody.invalid'], ['live', 'net://nobody.invalid'], ['report', 'net://nobody.invalid/host/h/s'],
                   ['replay', trace, '--to', 'net://nobody.invalid'], ['history', 'clickhouse://nobody.invalid/x'],
                   ['analyze', '-q', '-i', '1s', '--store', 'clickhouse://nobody.invalid/x', trace],
@@ -173,7 +215,7 @@ def check_output(sillage, words, number, folder):
             os.close(end)
 
 
-def check_waits(sillage, data, folder, resolver):
+def check_waits(sillage, data, folder, never):
     view, trigger, many = stores(sillage, data, folder)
     trace, turn = os.path.join(data, 'burst'), 0
 
@@ -189,7 +231,7 @@ def check_waits(sillage, data, folder, resolver):
         used = 0.3 if '/dev/zero' in words and 'merge' not in words else 0
         more = {'statuses': (1, -2, -15)} if '--junit' in words else {}
         yield one(words, used=used, **more) if '/dev/zero' not in words or used else None
-    for words, more in peers(data, folder, resolver):
+    for words, more in peers(data, folder, never):
         statuses = (0,) if words[0] == 'live' or '--follow' in words else None
         if '--web' in words or '--metrics' in words:
             statuses = 1,
@@ -198,6 +240,9 @@ def check_waits(sillage, data, folder, resolver):
         yield one([*words, view], 'of an endless view', used=0.3, threads=5, statuses=(0,) if '--follow' in words else None)
     yield one(['analyze', '-q', '-i', '100ms', '--store', trigger, trace], used=0.3, threads=5, asleep_s=LAST_S,
               statuses=(1,), says='ending: ')
+    if never:  # nothing hears a signal there but the last resort
+        yield one(['analyze', '-q', '--state', os.path.join(folder, 'state'), trace], used=0, asleep_s=3 * LAST_S,
+                  env=dict(os.environ, LD_PRELOAD=never, SILLAGE_NEVER='fsync'), says='ended at once')
     for words in (['history'], ['history', '--per', 'host']):
         yield one([*words, many], 'of many traces', used=0.3)
     for words in outputs(data):
@@ -271,7 +316,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('sillage')
     parser.add_argument('data')
-    parser.add_argument('--resolver', help='a library whose getaddrinfo() never ends')
+    parser.add_argument('--never', help='the library of never.c')
     parser.add_argument('--seed', type=int, default=int(time.time()))
     parser.add_argument('--count', type=int, default=2)
     args = parser.parse_args()
@@ -279,7 +324,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='sillage-waits-')
     wrong, tried = [], 0
     try:
-        for checks in (check_waits(args.sillage, args.data, folder, args.resolver),
+        for checks in (check_waits(args.sillage, args.data, folder, args.never),
                        check_random(args.sillage, args.data, folder, args.seed, args.count)):
             for one in checks:
                 tried += 1
