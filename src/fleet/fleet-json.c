@@ -49,6 +49,13 @@ static void put_cells(struct json *json, const struct fleet_table *table,
 		put_number(json, NULL, row->cells[i].is_known ? row->cells[i].value : NAN);
 	}
 	json_close(json, ']');
+	if (table->before) {
+		json_open(json, "before", '[');
+		for (size_t i = 0; i < table->figures->at.count; i++) {
+			put_number(json, NULL, row->cells[i].is_known ? row->cells[i].before : NAN);
+		}
+		json_close(json, ']');
+	}
 	json_open(json, "distances", '[');
 	for (size_t i = 0; i < table->figures->at.count; i++) {
 		if (row->cells[i].has_distance) {
@@ -88,13 +95,29 @@ static void put_row(struct json *json, const struct fleet_table *table, const st
 	json_close(json, '}');
 }
 
+static void put_names(struct json *json, const char *key, const char *const *names, size_t count)
+{
+	json_open(json, key, '[');
+	for (size_t i = 0; i < count; i++) {
+		json_text(json, NULL, names[i]);
+	}
+	json_close(json, ']');
+}
+
 void fleet_json(struct output *output, const struct fleet_table *table)
 {
 	struct json json;
 	size_t count =
 		output->top > 0 && output->top < table->row_count ? output->top : table->row_count;
 
-	json_begin_object(&json, output->out, table->is_total ? "fleet-total" : "fleet-window");
+	json_begin_object(&json, output->out,
+			  table->before     ? "fleet-change"
+			  : table->is_total ? "fleet-total"
+					    : "fleet-window");
+	if (table->before) {
+		json_moment(&json, "before_begin", fleet_before_begin(table->before));
+		json_moment(&json, "before_end", fleet_before_end(table->before));
+	}
 	if (!table->is_total) {
 		json_u64(&json, "seq", table->seq);
 	}
@@ -107,10 +130,10 @@ void fleet_json(struct output *output, const struct fleet_table *table)
 		put_row(&json, table, &table->rows[i]);
 	}
 	json_close(&json, ']');
-	json_open(&json, "absent", '[');
-	for (size_t i = 0; i < table->absent_count; i++) {
-		json_text(&json, NULL, table->absent[i]);
+	put_names(&json, "absent", table->absent, table->absent_count);
+	if (table->before) {
+		put_names(&json, "only_before", table->gone, table->gone_count);
+		put_names(&json, "only_after", table->added, table->new_count);
 	}
-	json_close(&json, ']');
 	json_end_object(&json);
 }

@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "figure/which.h"
+#include "fleet/fleet-before.h"
 
 struct fleet_rows {
 	const struct fleet_config *config;
 	VEC(struct fleet_row) rows;
-	VEC(const char *) absent;
+	VEC(const char *) absent, added, gone;
 	struct robust *columns;
 	bool *is_whole;
 	size_t hosts;
@@ -38,7 +39,7 @@ void fleet_rows_forget(struct fleet_rows *rows)
 		free((char *)rows->rows.at[i].container);
 	}
 	rows->rows.count = 0;
-	rows->absent.count = 0;
+	rows->absent.count = rows->added.count = rows->gone.count = 0;
 	rows->hosts = 0;
 }
 
@@ -50,6 +51,8 @@ void fleet_rows_free(struct fleet_rows *rows)
 	fleet_rows_forget(rows);
 	vec_fini(&rows->rows);
 	vec_fini(&rows->absent);
+	vec_fini(&rows->added);
+	vec_fini(&rows->gone);
 	free(rows->columns);
 	free(rows->is_whole);
 	free(rows);
@@ -144,6 +147,80 @@ void fleet_rows_add(struct fleet_rows *rows, const char *host, size_t traces,
 	}
 }
 
+/* ---- what changed ---- */
+
+/* False: there is nothing to compare it with. */
+static bool take_before(struct fleet_rows *rows, struct fleet_row *row, bool *seen)
+{
+	const struct fleet_before *before = rows->config->before;
+	size_t at = fleet_before_find(before, row->host);
+
+	if (at == SIZE_MAX) {
+		*vec_push(&rows->added) = row->host;
+		free(row->cells);
+		return false;
+	}
+	seen[at] = true;
+	row->is_judged &= before->hosts.at[at].is_judged;
+	for (size_t i = 0; i < rows->config->figures->at.count; i++) {
+		const struct fleet_cell *was = &before->hosts.at[at].cells[i];
+
+		row->cells[i].is_known &= was->is_known;
+		row->cells[i].before = was->value;
+	}
+	return true;
+}
+
+/* Rows get what they were; hosts of one of both times only are set aside. */
+static void match(struct fleet_rows *rows, struct fleet_table *table)
+{
+	const struct fleet_before *before = rows->config->before;
+	bool *seen = mem_alloc(before->hosts.count + 1);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->rows.count; i++) {
+		if (take_before(rows, &rows->rows.at[i], seen)) {
+			rows->rows.at[kept++] = rows->rows.at[i];
+		}
+	}
+	rows->rows.count = kept;
+	for (size_t i = 0; i < before->hosts.count; i++) {
+		if (!seen[i]) {
+			*vec_push(&rows->gone) = before->hosts.at[i].host;
+		}
+	}
+	free(seen);
+	table->before = before;
+	table->added = rows->added.at;
+	table->new_count = rows->added.count;
+	table->gone = rows->gone.at;
+	table->gone_count = rows->gone.count;
+}
+
+/* What is compared between hosts. */
+static double compared_value(const struct fleet_config *config, const struct fleet_cell *cell)
+{
+	return config->before ? cell->value - cell->before : cell->value;
+}
+
+/* A change is as inexact as what changed is: its spread is at least what that of the values would
+ * be (robust.h). */
+static void widen_spread(struct fleet_rows *rows, size_t figure, double *values)
+{
+	struct robust *column = &rows->columns[figure], level;
+	size_t count = 0;
+
+	VEC_EACH(&rows->rows, row) {
+		if (row->cells[figure].is_known && row->is_judged) {
+			values[count++] = row->cells[figure].before;
+		}
+	}
+	robust_take(values, count, &level);
+	if (level.count > 0) {
+		column->spread = fmax(column->spread, fabs(level.median) / 64);
+	}
+}
+
 /* ---- who is far ---- */
 
 static void compare(struct fleet_rows *rows, size_t figure, double *values)
@@ -156,17 +233,21 @@ static void compare(struct fleet_rows *rows, size_t figure, double *values)
 		const struct fleet_cell *cell = &rows->rows.at[i].cells[figure];
 
 		if (cell->is_known && rows->rows.at[i].is_judged) {
-			values[count++] = cell->value;
+			values[count++] = compared_value(rows->config, cell);
 		}
 	}
 	robust_take(values, count, column);
+	if (rows->config->before && robust_has_distance(column)) {
+		widen_spread(rows, figure, values);
+	}
 	for (size_t i = 0; i < rows->rows.count && robust_has_distance(column); i++) {
 		struct fleet_cell *cell = &rows->rows.at[i].cells[figure];
 
 		if (cell->is_known && rows->rows.at[i].is_judged) {
 			cell->has_distance = true;
-			cell->distance = robust_distance(column, cell->value);
-			cell->is_far = robust_is_far(column, cell->value);
+			cell->distance =
+				robust_distance(column, compared_value(rows->config, cell));
+			cell->is_far = robust_is_far(column, compared_value(rows->config, cell));
 		}
 	}
 }
@@ -177,11 +258,20 @@ struct order {
 	bool by_host;
 	size_t figure; /* SIZE_MAX: by distance */
 	size_t figures;
+	const struct fleet_config *config;
 };
 
 static int by_number(double a, double b)
 {
 	return a > b ? -1 : a < b;
+}
+
+/* The largest value, or change, is first. */
+static double order_value(const struct fleet_config *config, const struct fleet_cell *cell)
+{
+	double value = compared_value(config, cell);
+
+	return !cell->is_known ? -INFINITY : config->before ? fabs(value) : value;
 }
 
 static int by_name(const struct fleet_row *a, const struct fleet_row *b)
@@ -204,15 +294,14 @@ static int by_order(const void *left, const void *right, void *user)
 	if (!order->by_host && order->figure == SIZE_MAX) {
 		r = by_number(a->furthest, b->furthest);
 		for (size_t i = 0; r == 0 && i < order->figures; i++) {
-			r = by_number(a->cells[i].is_known ? a->cells[i].value : -INFINITY,
-				      b->cells[i].is_known ? b->cells[i].value : -INFINITY);
+			r = by_number(order_value(order->config, &a->cells[i]),
+				      order_value(order->config, &b->cells[i]));
 		}
 	} else if (!order->by_host) {
 		const struct fleet_cell *x = &a->cells[order->figure],
 					*y = &b->cells[order->figure];
 
-		r = by_number(x->is_known ? x->value : -INFINITY,
-			      y->is_known ? y->value : -INFINITY);
+		r = by_number(order_value(order->config, x), order_value(order->config, y));
 	}
 	return r != 0 ? r : by_name(a, b);
 }
@@ -222,7 +311,8 @@ static void sort(struct fleet_rows *rows)
 	const struct fleet_figures *figures = rows->config->figures;
 	struct order order = { .by_host = rows->config->by_host,
 			       .figure = rows->config->sort,
-			       .figures = figures->at.count };
+			       .figures = figures->at.count,
+			       .config = rows->config };
 
 	assert(order.figure == SIZE_MAX || order.figure < order.figures);
 	VEC_EACH(&rows->rows, row) {
@@ -256,6 +346,9 @@ void fleet_rows_show(struct fleet_rows *rows, bool is_total, uint64_t seq)
 				     .absent_count = rows->absent.count };
 
 	assert(rows->hosts > 0 || rows->rows.count == 0);
+	if (config->before) {
+		match(rows, &table);
+	}
 	for (size_t i = 0; i < config->figures->at.count; i++) {
 		compare(rows, i, values);
 	}

@@ -23,6 +23,7 @@
 #define VALUE_WIDTH       10                      /* at least */
 #define DISTANCE_WIDTH    10                      /* "  +12.1 !" */
 #define FAR_TITLE         "FAR FROM THE OTHERS IN"
+#define CHANGED_TITLE     "CHANGED MORE IN"
 
 struct fleet_layout {
 	FILE *out;
@@ -63,9 +64,16 @@ static bool is_shown(const struct fleet_layout *layout, size_t figure)
 static void cell_text(const struct fleet_layout *layout, size_t figure,
 		      const struct fleet_cell *cell, char text[CELL_MAX])
 {
+	const struct figure *of = &layout->table->figures->at.at[figure]->figure;
+	char before[CELL_MAX], after[CELL_MAX];
+
 	(void)snprintf(text, CELL_MAX, "-");
-	if (cell->is_known) {
-		format_figure(text, &layout->table->figures->at.at[figure]->figure, cell->value);
+	if (cell->is_known && layout->table->before) {
+		format_figure(before, of, cell->before);
+		format_figure(after, of, cell->value);
+		(void)snprintf(text, CELL_MAX, "%.30s > %.30s", before, after);
+	} else if (cell->is_known) {
+		format_figure(text, of, cell->value);
 	}
 }
 
@@ -175,7 +183,7 @@ static void begin_table(const struct fleet_layout *layout, struct text_table *ta
 		}
 	}
 	if (layout->has_far) {
-		add_column(table, columns, FAR_TITLE, 0);
+		add_column(table, columns, layout->table->before ? CHANGED_TITLE : FAR_TITLE, 0);
 	}
 	text_head(table);
 }
@@ -270,6 +278,17 @@ static void put_row(const struct fleet_layout *layout, struct text_table *table,
 	put_far_below(layout, row);
 }
 
+/* The median of changes has its sign. */
+static void other_text(const struct fleet_layout *layout, size_t figure, double value,
+		       bool is_median, char text[CELL_MAX])
+{
+	char plain[CELL_MAX];
+
+	format_figure(plain, &layout->table->figures->at.at[figure]->figure, value);
+	(void)snprintf(text, CELL_MAX, "%s%.60s",
+		       layout->table->before && is_median && value > 0 ? "+" : "", plain);
+}
+
 /* The line of all: the medians, or how far apart the others are. */
 static void put_others(const struct fleet_layout *layout, struct text_table *table,
 		       const char *name, bool is_median)
@@ -285,8 +304,8 @@ static void put_others(const struct fleet_layout *layout, struct text_table *tab
 		}
 		(void)snprintf(text, sizeof(text), "-");
 		if (is_median ? column->count > 0 : robust_has_distance(column)) {
-			format_figure(text, &layout->table->figures->at.at[i]->figure,
-				      is_median ? column->median : column->spread);
+			other_text(layout, i, is_median ? column->median : column->spread,
+				   is_median, text);
 		}
 		text_cell_format(table, "%s%*s", text, DISTANCE_WIDTH, "");
 	}
@@ -308,13 +327,14 @@ static void put_figures(const struct fleet_layout *layout, const char *what, con
 	free(first);
 }
 
-static void put_absent(const struct fleet_layout *layout)
+static void put_host_names(const struct fleet_layout *layout, const char *what,
+			   const char *const *hosts, size_t count)
 {
-	for (size_t i = 0; i < layout->table->absent_count; i++) {
-		(void)fputs(i == 0 ? "  no windows: " : ", ", layout->out);
-		text_put(layout->out, layout->table->absent[i], -1);
+	for (size_t i = 0; i < count; i++) {
+		(void)fprintf(layout->out, i == 0 ? "  %s: " : ", ", what);
+		text_put(layout->out, hosts[i], -1);
 	}
-	(void)fputs(layout->table->absent_count > 0 ? "\n" : "", layout->out);
+	(void)fputs(count > 0 ? "\n" : "", layout->out);
 }
 
 /* What is said of rows: that something is missing in them, or too much. */
@@ -390,6 +410,28 @@ static void put_table(const struct fleet_layout *layout)
 	put_incomplete(layout);
 }
 
+/* Which time, and of changes which time before. */
+static void put_title(const struct fleet_layout *layout)
+{
+	const struct fleet_table *table = layout->table;
+	uint64_t first = table->before ? fleet_before_begin(table->before) : table->begin;
+	uint64_t last = table->before ? fleet_before_end(table->before) : table->end;
+	const struct units_times times = units_times_of(first < table->begin ? first : table->begin,
+							last > table->end ? last : table->end);
+	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
+
+	(void)fprintf(layout->out, "%sfleet%s  ", layout->bold, layout->plain);
+	if (table->before) {
+		(void)fprintf(layout->out, "change  %s .. %s\n    to  ",
+			      units_time(begin, times, first), units_time(end, times, last));
+	} else {
+		(void)fputs(table->is_total ? "total  " : "", layout->out);
+	}
+	(void)fprintf(layout->out, "%s .. %s  %zu host%s\n", units_time(begin, times, table->begin),
+		      units_time(end, times, table->end), table->host_count,
+		      table->host_count == 1 ? "" : "s");
+}
+
 void fleet_text(struct output *output, const struct fleet_table *table)
 {
 	char *text = NULL;
@@ -402,8 +444,6 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 				       .count = output->top > 0 && output->top < table->row_count
 							? output->top
 							: table->row_count };
-	const struct units_times times = units_times_of(table->begin, table->end);
-	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX];
 
 	for (size_t i = 0; i < table->figures->at.count; i++) {
 		layout.is_unknown[i] = true;
@@ -411,17 +451,16 @@ void fleet_text(struct output *output, const struct fleet_table *table)
 			layout.is_unknown[i] &= !table->rows[k].cells[i].is_known;
 		}
 	}
-	(void)fprintf(layout.out, "%sfleet%s  %s%s .. %s  %zu host%s\n", layout.bold, layout.plain,
-		      table->is_total ? "total  " : "", units_time(begin, times, table->begin),
-		      units_time(end, times, table->end), table->host_count,
-		      table->host_count == 1 ? "" : "s");
+	put_title(&layout);
 	put_figures(&layout, "not known of any host", layout.is_unknown);
 	if (table->row_count > 0) {
 		fit(&layout);
 		put_table(&layout);
 	}
 	put_figures(&layout, FORMAT_WHOLE, table->is_whole);
-	put_absent(&layout);
+	put_host_names(&layout, "no windows", table->absent, table->absent_count);
+	put_host_names(&layout, "only before", table->gone, table->gone_count);
+	put_host_names(&layout, "only after", table->added, table->new_count);
 	(void)fputc('\n', layout.out);
 	(void)fclose(layout.out);
 	put_trimmed(output->out, text);

@@ -17,6 +17,7 @@
 struct fleet_cell {
 	bool is_known; /* else the host does not record it, or has no value of it */
 	double value;
+	double before; /* comparing: the value of the other table, which is known, too */
 	bool has_distance, is_far;
 	double distance;
 };
@@ -35,6 +36,10 @@ struct fleet_row {
 	double furthest;          /* the largest distance, without sign; below 0: none is known */
 };
 
+/*
+ * A table of changes, from a table before to another one: rows are the hosts of both, and what is
+ * far is the difference of their values.
+ */
 struct fleet_table {
 	bool is_total;
 	uint64_t seq; /* of windows, from 0 */
@@ -47,9 +52,21 @@ struct fleet_table {
 	const struct fleet_row *rows; /* sorted */
 	size_t absent_count;
 	const char *const *absent; /* hosts that have no window in this time */
+	/* Of changes: what the values were compared with, else NULL, and the hosts that are in one
+	 * of both tables only. */
+	const struct fleet_before *before;
+	size_t gone_count, new_count;
+	const char *const *gone, *const *added;
 };
 
 typedef void fleet_show_fn(void *user, const struct fleet_table *table);
+
+/* The total of another time, or of another store, to compare with. */
+struct fleet_before;
+struct fleet_before *fleet_before_new(const struct fleet_table *table); /* a copy */
+void fleet_before_free(struct fleet_before *before);                    /* NULL is fine */
+uint64_t fleet_before_begin(const struct fleet_before *before);
+uint64_t fleet_before_end(const struct fleet_before *before);
 
 struct fleet_config {
 	uint64_t interval_ns; /* of slots; UINT64_MAX: there is only the total */
@@ -57,8 +74,9 @@ struct fleet_config {
 	bool has_no_total;    /* nothing is kept of a slot that is over */
 	bool by_container;
 	const struct fleet_figures *figures;
-	size_t sort;  /* by one of them; SIZE_MAX: the furthest rows first, */
-	bool by_host; /* or by the names of hosts */
+	const struct fleet_before *before; /* of the same figures; NULL: nothing is compared */
+	size_t sort;                       /* by one of them; SIZE_MAX: the furthest rows first, */
+	bool by_host;                      /* or by the names of hosts */
 	const struct selection *selection;
 	struct fleet_triggers *triggers; /* NULL: none */
 	fleet_show_fn *show;             /* the table is valid until it returns */

@@ -168,6 +168,27 @@ static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_M
 		       : 0;
 }
 
+/* A comparison of hosts has a page of no sides, and no gate. */
+static int check_compared_hosts(const struct options *options, const bool given[OPTIONS_COUNT_MAX],
+				struct err *err)
+{
+	static const char *const of_hosts[] = { "figure", "width", NULL };
+	static const char *const of_sides[] = { "fail", "strict", "junit", "tap", NULL };
+	const char *found = first_given(given, options->per_host ? of_sides : of_hosts);
+
+	if (found) {
+		return err_raise(err, -EINVAL, "--%s has no effect with%s --per host", found,
+				 options->per_host ? "" : "out");
+	}
+	if (options->per_host && options->display.per == PER_CONTAINER) {
+		return err_raise(err, -EINVAL,
+				 "compare: hosts are compared as a whole: --per host");
+	}
+	return options->per_host && strcmp(options->format, "html") == 0
+		       ? err_raise(err, -EINVAL, "--format html has no effect with --per host")
+		       : 0;
+}
+
 /* What a side is, the command knows. */
 static void note_sides(struct options *options, const bool given[OPTIONS_COUNT_MAX])
 {
@@ -317,6 +338,7 @@ static int check_together(struct options *options, unsigned int command,
 	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
 	if (command == FOR_COMPARE) {
 		note_sides(options, given);
+		r = r < 0 ? r : check_compared_hosts(options, given, err);
 	}
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",

@@ -37,6 +37,9 @@ struct history_view {
 	struct actions *actions; /* NULL: no triggers */
 	struct fleet_triggers *triggers;
 	struct fleet *fleet;
+	const struct fleet_before *before; /* NULL: nothing is compared */
+	fleet_show_fn *show;               /* NULL: tables are printed */
+	void *user;
 	struct run_summary summary;
 	bool has_lost; /* windows are missing, as --strict knows */
 	struct err err;
@@ -174,7 +177,7 @@ ORDER(by_time, struct store_window, UP_OF(store_window_at) UP(trace))
 
 /* ---- output ---- */
 
-static void show(void *user, const struct fleet_table *table)
+static void print_table(void *user, const struct fleet_table *table)
 {
 	struct history_view *v = user;
 
@@ -240,12 +243,13 @@ static void make_fleet(struct history_view *v, bool has_no_total)
 				       .has_no_total = has_no_total,
 				       .by_container = v->by_container,
 				       .figures = &v->figures,
+				       .before = v->before,
 				       .sort = v->sort,
 				       .by_host = options->stored_sort &&
 						  strcmp(options->stored_sort, "host") == 0,
 				       .selection = &options->selection,
-				       .show = show,
-				       .user = v };
+				       .show = v->show ? v->show : print_table,
+				       .user = v->show ? v->user : v };
 
 	assert(!v->fleet && v->interval_ns > 0);
 	if (v->actions) {
@@ -350,6 +354,33 @@ int history_fleet(const struct options *given, struct output *output)
 	}
 	fini(&v);
 	return v.summary.exit;
+}
+
+int history_hosts(const struct options *options, struct output *output,
+		  const struct fleet_before *before, fleet_show_fn *show, void *user,
+		  struct err *err)
+{
+	struct history_view v = { .output = output, .before = before, .show = show, .user = user };
+	int r;
+
+	init(&v, options);
+	r = choose_figures(&v);
+	v.sort = SIZE_MAX;
+	for (size_t i = 0; r == 0 && i < v.figures.at.count; i++) {
+		figure_uses(&v.figures.at.at[i]->figure, v.used);
+	}
+	r = r < 0 ? r : choose_tables(&v);
+	r = r < 0 ? r : open_store(&v);
+	r = r < 0 ? r : choose_windows(&v);
+	if (r == 0) {
+		make_fleet(&v, false);
+		add_traces(&v);
+		r = go_through(&v);
+	}
+	r = r == 0 && run_stop ? err_raise(&v.err, -EINTR, "interrupted before all was read") : r;
+	*err = v.err;
+	fini(&v);
+	return r;
 }
 
 /* ---- following ---- */

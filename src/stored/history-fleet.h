@@ -4,12 +4,20 @@
  */
 #pragma once
 
+#include "fleet/fleet.h"
 #include "options/options.h"
 #include "output/sink.h"
 #include "store/reader.h"
 
 /* For run_output(). */
 int history_fleet(const struct options *options, struct output *output);
+
+/* The total of the hosts of the stores options->args, for a comparison: @before is that of the
+ * other side, or NULL; @show is called once, if there is any window.  Negative: @err says why;
+ * -EINVAL: what is asked for is wrong. */
+int history_hosts(const struct options *options, struct output *output,
+		  const struct fleet_before *before, fleet_show_fn *show, void *user,
+		  struct err *err);
 
 /*
  * ---- the same by and by, for --follow ----

@@ -3,7 +3,8 @@
 
 Goal    `history` of more hosts than some screens have room for says how many there are, and which commands show
         them together or one of them: these commands work, and have the options that were given.  JSON, --merged,
-        --host and fewer hosts are as ever.
+        --host and fewer hosts are as ever.  `compare --per host` finds the hosts that changed, with the values
+        that `history --per host` has of both times, distances by plain arithmetic, and hosts of one side only.
 Method  A store of one trace, whose rows are copied by SQL to other hosts and to an hour later; the same in
         ClickHouse, if there is a server, with the same answers, byte by byte.
 
@@ -14,7 +15,7 @@ import json
 import os
 import shlex
 import shutil
-import subprocess
+import statistics
 import sys
 import tempfile
 
@@ -85,7 +86,10 @@ def make(store, sillage, trace):
     for table, columns in store.tables().items():
         for later in (0, HOUR):
             for name in names:
+                odd = table == 'cpu_totals' and later and name in (names[3], names[7])
                 own = {'trace': name, 'begin': '"begin" + %d' % later, 'end': '"end" + %d' % later}
+                if odd:  # twice as busy
+                    own.update(busy_ns='"busy_ns" * 2', idle_ns='"idle_ns" - "busy_ns"')
                 store.ask('INSERT INTO "%s" (%s) SELECT %s FROM "%s" WHERE trace = %s%s' % (
                     table, ', '.join('"%s"' % one for one in columns),
                     ', '.join(own.get(one, '"%s"' % one) if one != 'end' or table == 'windows' else '"end"' for one in columns),
@@ -134,10 +138,53 @@ class Test:
         return printed.replace(self.store.url, 'STORE')
 
 
+    def check_compare(self):
+        begins = [int(row[0]) for row in self.store.ask('SELECT DISTINCT "begin" FROM windows ORDER BY "begin"')]
+        middle = begins[-1] - HOUR + 1
+        before, after = ['%s@%s' % (self.store.url, span) for span in ('..%dns' % middle, '%dns..' % middle)]
+        figures = ('--figure', 'cpu.busy', '--figure', 'sched.wake.p99', '--figure', 'io.read_bytes.rate')
+        (change,) = map(json.loads, self.run('compare', '--per', 'host', '-f', 'json', *figures, before, after).splitlines())
+        sides = [next(line for line in map(json.loads, self.history('--per', 'host', '-f', 'json', *figures, *options).splitlines())
+                      if line['type'] == 'fleet-total')
+                 for options in (('--until', '%dns' % middle), ('--since', '%dns' % middle))]
+        values = [{row['host']: row['values'] for row in side['rows']} for side in sides]
+        if change['type'] != 'fleet-change' or [row['host'] for row in change['rows'][:2]] != ['web03', 'web07']:
+            fail('compare:', [row['host'] for row in change['rows']])
+        for at, figure in enumerate(change['figures']):
+            both = [row['host'] for row in change['rows']]
+            found = sorted(values[1][host][at] - values[0][host][at] for host in both)
+            median = statistics.median(found)
+            apart = [abs(one - median) for one in found]
+            spread = 1.4826 * statistics.median(apart) or 1.2533 * statistics.mean(apart)
+            spread = max(spread, abs(statistics.median(values[0][host][at] for host in both)) / 64)
+            for row in change['rows']:
+                host = row['host']
+                if [row['before'][at], row['values'][at]] != [values[0][host][at], values[1][host][at]]:
+                    fail('compare:', host, figure, row)
+                distance = (row['values'][at] - row['before'][at] - median) / spread
+                if abs(distance - row['distances'][at]) > 0.001 + 1e-4 * abs(distance):
+                    fail('compare:', host, figure, row['distances'][at], 'expected', distance)
+                if (figure['figure'] in row['far']) != (host in ('web03', 'web07') and at == 0):
+                    fail('compare:', host, 'is far in', row['far'])
+        if change['only_before'] != ['testhost'] or change['only_after'] != [] or change['host_count'] != HOSTS:
+            fail('compare:', change['only_before'], change['only_after'], change['host_count'])
+        text = self.run('compare', '--per', 'host', '--width', '80', '-n', '3', before, after)
+        if max(map(len, text.splitlines())) > 80 or not text.splitlines()[4].startswith('  web03'):
+            fail('compare:', text)
+        for options, says in ((('--fail', 'cpu.busy > 1%'), 'no effect with --per host'), (('-f', 'html'), 'no effect with --per host')):
+            code, _, said = server.run(self.sillage, 'compare', '--per', 'host', *options, before, after)
+            if code != 2 or says not in said:
+                fail(options, code, said)
+        code, _, said = server.run(self.sillage, 'compare', '--figure', 'cpu.busy', before, after)
+        if code != 2 or 'without --per host' not in said:
+            fail('--figure', code, said)
+        return text
+
+
 def answers(sillage, trace, store):
     make(store, sillage, trace)
     test = Test(sillage, store)
-    return [test.check_history()]
+    return [test.check_history(), test.check_compare()]
 
 
 def main():

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/compare/hosts.h"
 #include "cmd/compare/side.h"
 #include "compare/compare-output.h"
 #include "compare/limit.h"
@@ -277,7 +278,7 @@ static int run(const struct options *options)
 	}
 	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
-	return run_output(options, &output, compare_into);
+	return run_output(options, &output, options->per_host ? compare_hosts : compare_into);
 }
 
 const struct command cmd_compare = {

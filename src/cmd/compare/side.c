@@ -235,8 +235,7 @@ static int read_json(struct compared_side *side, const char *path)
 
 /* ---- which of them ---- */
 
-/* Cuts @BEGIN..END off; it may be no part of the name of a file. */
-static void take_range(struct compared_side *side, char *name)
+void side_take_range(struct options *options, char *name)
 {
 	char *dots = NULL, *at;
 	struct stat ignored;
@@ -250,8 +249,10 @@ static void take_range(struct compared_side *side, char *name)
 	}
 	at -= at > name && at[-1] == '@'; /* a time may begin with one */
 	*at = *dots = '\0';
-	side->options.begin = at[1] ? at + 1 : NULL;
-	side->options.end = dots[2] ? dots + 2 : NULL;
+	options->begin_option = "begin of the range";
+	options->end_option = "end of the range";
+	options->begin = at[1] ? at + 1 : NULL;
+	options->end = dots[2] ? dots + 2 : NULL;
 }
 
 static bool is_store(const char *name)
@@ -277,11 +278,11 @@ static enum side_kind kind_of(const char *name)
 
 enum side_kind side_kind(const char *arg)
 {
-	struct compared_side ignored = { 0 };
+	struct options ignored = { 0 };
 	char *name = mem_strdup(arg);
 	enum side_kind kind;
 
-	take_range(&ignored, name);
+	side_take_range(&ignored, name);
 	kind = kind_of(name);
 	free(name);
 	return kind;
@@ -318,9 +319,7 @@ int side_read(const struct options *options, const char *arg, const struct analy
 	int r;
 
 	assert(arg && ret);
-	side.options.begin_option = "begin of the range";
-	side.options.end_option = "end of the range";
-	take_range(&side, name);
+	side_take_range(&side.options, name);
 	r = read_any(&side, name);
 	if (r == 0 && run_stop) {
 		r = err_raise(err, -EINTR, "%s: interrupted before all was read", arg);

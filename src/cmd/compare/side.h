@@ -15,6 +15,8 @@
 /* @list: the analyses that are compared; ends with NULL.  -EINVAL: it is used wrongly. */
 int side_read(const struct options *options, const char *arg, const struct analysis *const *list,
 	      struct profile **ret, struct err *err);
+/* Cuts @BEGIN..END off a name, into the options; it may be no part of the name of a file. */
+void side_take_range(struct options *options, char *name);
 enum side_kind { SIDE_TRACES, SIDE_STORE, SIDE_JSON };
 
 /* What it is, or would be if it were there. */
