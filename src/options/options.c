@@ -86,16 +86,14 @@ static const struct asked *asked_of(const struct asked *asked, const char *name)
 	return NULL;
 }
 
-/* The analyses of periods and jobs are chosen if, and only if, there are some to measure.
- * @may_have: also without, since figures of such a run are compared as they are. */
-static int choose_asked(struct options *options, bool may_have, struct err *err)
+int options_choose_asked(struct options *options, bool may_have, struct err *err)
 {
 	const struct asked all[] = {
 		{ "periods", "period to measure", "--period", options->periods.all.count },
 		{ "jobs", "job to follow", "--job", options->periods.jobs.count },
 		{ NULL, NULL, NULL, 0 },
 	};
-	bool chosen[ANALYSES_MAX] = { false }, others = false;
+	bool chosen[ANALYSES_MAX] = { false }, are_all = true;
 	const struct asked *empty = NULL;
 
 	for (size_t i = 0; analyses[i]; i++) {
@@ -104,16 +102,16 @@ static int choose_asked(struct options *options, bool may_have, struct err *err)
 		for (size_t k = 0; options->analyses[k]; k++) {
 			chosen[i] |= options->analyses[k] == analyses[i];
 		}
+		are_all &= chosen[i];
 		empty = asked && chosen[i] && asked->count == 0 && !may_have ? asked : empty;
 		chosen[i] = asked ? asked->count > 0 || (chosen[i] && may_have) : chosen[i];
-		others |= chosen[i];
 	}
 	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
 		return err_raise(err, -EINVAL,
 				 "--label has no effect without a --period or --job that groups "
 				 "by it");
 	}
-	if (empty && !others) {
+	if (empty && !are_all) {
 		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
 	}
 	options_choose(options, chosen);
@@ -349,7 +347,8 @@ static int check_together(struct options *options, unsigned int command,
 	}
 	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
 				  FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE))) {
-		r = choose_asked(options, command == FOR_COMPARE, err);
+		r = options_choose_asked(options, command == FOR_COMPARE || command == FOR_TOP,
+					 err);
 	}
 	if (r == 0 && options->hierarchy && strcmp(options->format, "html") == 0) {
 		return err_raise(err, -EINVAL,

@@ -145,6 +145,11 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		  struct err *err);
 void options_fini(struct options *options);
 
+/* Chooses the analyses of periods and jobs if, and only if, there are some to measure; -EINVAL: one
+ * was asked for that has none.  @may_have: also without, since what is shown was measured before.
+ */
+int options_choose_asked(struct options *options, bool may_have, struct err *err);
+
 /* The name of a command. */
 const char *options_command(unsigned int command);
 

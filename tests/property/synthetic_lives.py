@@ -126,6 +126,19 @@ def test_tracked_process(scratch):
     same([(row['busy_ns'], row['unknown_ns']) for row in report_of(made)['cpus']], [(0, 900 * MS)])
 
 
+def test_nothing_to_measure(scratch):
+    """Asked for among others, too.  A store has what was measured, also for `top`, which lacks a terminal only."""
+    made = Made(scratch, 'nothing', [packet(0, 0, 0, 200 * MS, [named(10 * MS, 0, '', 7, 'a'), named(90 * MS, 7, 'a', 0, '')])])
+    store = os.path.join(scratch, 'nothing.db')
+    for command in 'analyze', 'top', 'map', 'lami':
+        complains(2, 'no job to follow', command, '-a', 'cpu,jobs', made.path)
+        complains(2, 'no period to measure', command, '-a', 'periods', made.path)
+    same(run('analyze', '-q', '-a', 'all', made.path)[0], 0)
+    same(run('analyze', '-q', '-a', 'cpu', '--job', 'b = run-to-sleep', '--store', store, made.path)[0], 0)
+    same('b  ' in run('history', '-q', '-a', 'jobs', store)[1], True)
+    complains(1, 'needs a terminal', 'top', '-a', 'cpu,jobs', store)
+
+
 def test_two_cpus(scratch):
     """A thread is where it was switched in last, whatever the other CPU says later; it ends no interval there."""
     made = Made(scratch, 'two', [

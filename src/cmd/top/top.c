@@ -261,9 +261,12 @@ static bool is_url(const char *text)
 
 static int run(const struct options *options)
 {
+	bool is_store = browse_is_store(options->args[0]);
+	struct options asked = *options;
 	struct err err;
 
-	if (browse_check(options, &err) < 0) {
+	if (browse_check(options, &err) < 0 ||
+	    (!is_store && options_choose_asked(&asked, false, &err) < 0)) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
@@ -276,9 +279,9 @@ static int run(const struct options *options)
 		say("top needs a terminal; `live` and `analyze` do not");
 		return EXIT_FAILED;
 	}
-	return browse_is_store(options->args[0]) ? browse_store(options)
-	       : is_url(options->args[0])        ? follow_alone(options)
-						 : look(options);
+	return is_store                   ? browse_store(options)
+	       : is_url(options->args[0]) ? follow_alone(&asked)
+					  : look(&asked);
 }
 
 const struct command cmd_top = {
