@@ -128,29 +128,6 @@ static int send(struct server_pass *s)
 	return r;
 }
 
-/* Windows of the level in the slot of @window, and their events. */
-static int count_slot(struct server_pass *s, struct store_reader *reader,
-		      const struct store_window *window, const struct merge *merge,
-		      uint64_t *ret_windows, uint64_t *ret_events)
-{
-	uint64_t begin = window->begin / merge->length_ns * merge->length_ns;
-	sqlite3_stmt *found = NULL;
-	int r = sqlite_prepare(reader->db, reader->path,
-			       "SELECT count(*), sum(events) FROM windows WHERE level = ?"
-			       " AND begin >= ? AND begin < ? AND trace = ?",
-			       &found, s->err);
-
-	sqlite_bind(found, 1, merge->level, begin, begin + merge->length_ns,
-		    reader->traces.at[window->trace].number);
-	if (r == 0 && sqlite3_step(found) != SQLITE_ROW) {
-		r = sqlite_failed(reader->db, reader->path, s->err);
-	}
-	*ret_windows = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 0);
-	*ret_events = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 1);
-	(void)sqlite3_finalize(found);
-	return r;
-}
-
 static int note_gap(struct server_pass *s, const struct store_gap *gap)
 {
 	int r = s->batch->gap.windows > 0 ? send(s) : 0; /* a batch notes one */
@@ -159,22 +136,23 @@ static int note_gap(struct server_pass *s, const struct store_gap *gap)
 	return r;
 }
 
-/* A pass that was cut, or did not drop what it had merged, has left all that the long window has:
- * as many events.  Then nothing is late. */
+/* A pass that was cut, or did not drop what it had merged, has left all that the long window has.
+ */
 static int note_late(struct server_pass *s, struct store_reader *reader,
 		     const struct store_window *windows, size_t count, const struct merge *merge,
 		     const struct keep_slot *slot)
 {
 	uint64_t begin = windows->begin / merge->length_ns * merge->length_ns, late, events;
 	struct store_gap gap;
-	int r = count_slot(s, reader, windows, merge, &late, &events);
+	int r = keep_count(reader, merge->level, windows->trace, begin, begin + merge->length_ns,
+			   &late, &events, s->err);
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		/* It is taken. */
 		late -= windows[i].level == merge->level && !keep_is_again(windows, i);
 	}
-	if (r < 0 || events == slot->events ||
-	    !keep_is_late(s->pass, reader, slot, late, begin, merge->length_ns, &gap)) {
+	if (r < 0 ||
+	    !keep_is_late(s->pass, reader, slot, late, events, begin, merge->length_ns, &gap)) {
 		return r;
 	}
 	return note_gap(s, &gap);

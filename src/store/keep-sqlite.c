@@ -103,21 +103,25 @@ static int choose(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t l
 }
 
 static int note_late(struct file_pass *f, const struct keep_slot *slot,
-		     const struct place_list *places, uint64_t begin, uint64_t length_ns)
+		     const struct place_list *places, const struct store_window *window,
+		     uint64_t level, uint64_t length_ns)
 {
-	uint64_t shorter = 0;
+	uint64_t shorter = 0, ignored, events, begin = window->begin / length_ns * length_ns;
 	struct store_gap gap;
+	int r = keep_count(f->reader, level, window->trace, begin, begin + length_ns, &ignored,
+			   &events, f->err);
 
 	for (size_t i = 0; i < places->at.count; i++) {
 		shorter += (uint64_t)places->at.at[i].level < length_ns;
 	}
-	return keep_is_late(f->pass, f->reader, slot, shorter - slot->merged, begin, length_ns,
-			    &gap)
+	return r == 0 && keep_is_late(f->pass, f->reader, slot, shorter - slot->merged, events,
+				      begin, length_ns, &gap)
 		       ? sqlite_writer_add_gap(f->writer, &gap, f->err)
-		       : 0;
+		       : r;
 }
 
-static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t length_ns)
+static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64_t level,
+		      uint64_t length_ns)
 {
 	struct store_windows windows = { 0 };
 	struct place_list places = { 0 };
@@ -130,7 +134,9 @@ static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64
 		r = keep_merge(f->reader, windows.at.at, windows.at.count, length_ns, f->pass->top,
 			       &slot, f->err);
 	}
-	r = r < 0 ? r : note_late(f, &slot, &places, begin, length_ns);
+	if (r == 0 && slot.was_incomplete) {
+		r = note_late(f, &slot, &places, &windows.at.at[0], level, length_ns);
+	}
 	if (r == 0 && slot.mixed.windows > 0) {
 		r = sqlite_writer_add_gap(f->writer, &slot.mixed, f->err);
 	}
@@ -171,7 +177,7 @@ static int keep_level(struct file_pass *f, uint64_t level)
 			r = sqlite_writer_remove(f->writer, place, f->err);
 			f->windows++;
 		} else if (!is_done) {
-			r = merge_slot(f, place->trace, begin, length);
+			r = merge_slot(f, place->trace, begin, level, length);
 		}
 	}
 	vec_fini(&old.at);

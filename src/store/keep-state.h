@@ -47,10 +47,15 @@ bool keep_is_again(const struct store_window *windows, size_t at);
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
 	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err);
 
+/* Windows of a length that begin in [begin, end), and their events; @trace is its index. */
+int keep_count(struct store_reader *reader, uint64_t level, size_t trace, uint64_t begin,
+	       uint64_t end, uint64_t *ret_windows, uint64_t *ret_events, struct err *err);
+
 /* Whether shorter windows came when the long one was made already: @windows of them are in no long
- * one.  Says it; *ret is what the store has to note. */
+ * one.  @events: of all shorter windows of a length in the slot; if the long one has as many, it is
+ * made of them.  Says it; *ret is what the store has to note. */
 bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
-		  const struct keep_slot *slot, uint64_t windows, uint64_t begin,
+		  const struct keep_slot *slot, uint64_t windows, uint64_t events, uint64_t begin,
 		  uint64_t length_ns, struct store_gap *ret);
 
 /* keep-sqlite.c, keep-server.c */

@@ -11,6 +11,7 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "store/keep-state.h"
+#include "store/reader-state.h"
 #include "store/store.h"
 
 /* ---- the option ---- */
@@ -248,15 +249,35 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 	return r;
 }
 
+int keep_count(struct store_reader *reader, uint64_t level, size_t trace, uint64_t begin,
+	       uint64_t end, uint64_t *ret_windows, uint64_t *ret_events, struct err *err)
+{
+	sqlite3_stmt *found = NULL;
+	int r = sqlite_prepare(reader->db, reader->path,
+			       "SELECT count(*), sum(events) FROM windows WHERE level = ?"
+			       " AND begin >= ? AND begin < ? AND trace = ?",
+			       &found, err);
+
+	assert(trace < reader->traces.count && begin <= end);
+	sqlite_bind(found, 1, level, begin, end, reader->traces.at[trace].number);
+	if (r == 0 && sqlite3_step(found) != SQLITE_ROW) {
+		r = sqlite_failed(reader->db, reader->path, err);
+	}
+	*ret_windows = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 0);
+	*ret_events = r < 0 ? 0 : (uint64_t)sqlite3_column_int64(found, 1);
+	(void)sqlite3_finalize(found);
+	return r;
+}
+
 bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
-		  const struct keep_slot *slot, uint64_t windows, uint64_t begin,
+		  const struct keep_slot *slot, uint64_t windows, uint64_t events, uint64_t begin,
 		  uint64_t length_ns, struct store_gap *ret)
 {
 	*ret = (struct store_gap){ .begin = begin,
 				   .end = begin + length_ns,
 				   .windows = windows,
 				   .why = "they came after longer windows were made" };
-	if (!slot->was_incomplete || windows == 0) {
+	if (!slot->was_incomplete || windows == 0 || events == slot->events) {
 		return false; /* the same again, most likely */
 	}
 	pass->say("%s: %llu windows are left out: %s", store_reader_name(reader),

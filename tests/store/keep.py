@@ -124,6 +124,19 @@ def check_law(test, trace, keep, interval, lengths, expected):
     os.remove(whole)
 
 
+def slots_of(path, interval, length):
+    """The slots of long windows that short ones fill without a hole; and how many of them lack something."""
+    with connected(path) as db:
+        found = db.execute('SELECT begin, end, complete FROM windows WHERE level = ? ORDER BY begin', (interval * MS,)).fetchall()
+    filled = {}
+    for begin, end, complete in found:
+        slot = begin // (length * MS)
+        until, whole = filled.get(slot, (slot * length * MS, True))
+        filled[slot] = (end if begin == until else -1, whole and bool(complete))
+    slots = {slot: whole for slot, (until, whole) in filled.items() if until == (slot + 1) * length * MS}
+    return slots, sum(not whole for whole in slots.values())
+
+
 def check_also(test, trace, interval, length, *keep):
     """Longer windows beside the short ones: in each row what `analyze -i` stores, and the same history."""
     kept, whole = (os.path.join(test.scratch, name) for name in ('also.db', 'whole.db'))
@@ -135,6 +148,9 @@ def check_also(test, trace, interval, length, *keep):
         fail('the account counts long windows:', said, found)
     if found.get(length, 0) < 3 or (not keep and {one: found[one] for one in without} != without):
         fail(trace, 'has windows of', found, 'and without', without)
+    slots, incomplete = slots_of(whole, interval, length)
+    if not keep and found[length] != len(slots):
+        fail(trace, 'has', found[length], 'long windows in', len(slots), 'slots without a hole')
     lengths = [100, 200] if keep else [interval, 2 * interval, length, 2 * length]
     test.check_same(kept, whole, *('%dms' % one for one in lengths))
     count = check_rows(test, kept, trace, length)
@@ -144,9 +160,11 @@ def check_also(test, trace, interval, length, *keep):
         db.commit()
     if not keep and test.history(kept, '-i', '%dms' % length)[0] == test.history(whole, '-i', '%dms' % length)[0]:
         fail('the long windows are not read')
-    print('ok %s: %d windows of %d ms beside those of %d ms, %d rows' % (trace, found[length], length, interval, count))
+    print('ok %s: %d windows of %d ms beside those of %d ms, %d of them incomplete, %d rows' % (
+        trace, found[length], length, interval, incomplete, count))
     for path in (kept, whole):
         os.remove(path)
+    return incomplete
 
 
 def check_usual(test):
@@ -168,6 +186,25 @@ def check_usual(test):
         for path in (kept, whole):
             os.remove(path)
     print('ok minutes beside windows that divide them')
+
+
+def check_incomplete(test):
+    """A window that lacks something has its minute, which lacks it, too; when the short ones go, nothing is late."""
+    packets = [synthetic.packet(0, at, at * 10000 * MS, (at + 1) * 10000 * MS,
+                                [synthetic.switch(at * 10000 * MS + i * 100 * MS + 1, *((0, 7) if i % 2 else (7, 0))) for i in range(100)])
+               for at in range(25) if at != 9]
+    trace = synthetic.Made(test.scratch, 'incomplete', [b''.join(packets)], offset=0).path
+    if check_also(test, trace, 1000, 60000) == 0:
+        fail('no minute of', trace, 'is incomplete')
+    kept = os.path.join(test.scratch, 'merged.db')
+    said = test.store(trace, kept, '1s', '--store-keep', '1s:30s,1m:1h')
+    found = levels_of(kept)
+    if 'left out' in said or found.get(60000, 0) < 3 or found.get(1000, 0) != 70:
+        fail('merged:', found, said)
+    with connected(kept) as db:
+        if db.execute('SELECT count(*) FROM gaps').fetchone() != (0,):
+            fail('merged: there are gaps')
+    os.remove(kept)
 
 
 def check_mixed(test, trace):
@@ -455,6 +492,7 @@ def main():
         check_law(test, 'migrate/kernel', '10ms:20ms,20ms:100ms,100ms:1h', '10ms', ('100ms', '200ms'), [10, 20, 100])
         check_law(test, 'lost-events/kernel', '10ms:20ms,50ms:1h', '10ms', ('50ms', '1s'), [10, 50])
         check_also(test, 'burst/kernel', 100, 500)
+        check_incomplete(test)
         check_also(test, 'lost-events/kernel', 10, 50)
         check_also(test, 'migrate/kernel', 10, 20, '--store-keep', '10ms:20ms,20ms:100ms,100ms:1h')
         check_usual(test)

@@ -18,6 +18,7 @@
 struct longer_slot {
 	char trace[STORE_TRACE_TEXT];
 	struct rollup *rollup;
+	uint64_t ends;   /* of the slot */
 	uint64_t filled; /* until then, from the slot's begin; 0: the slot cannot become whole */
 };
 
@@ -106,15 +107,16 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 		rollup_free(slot->rollup);
 		slot->rollup = rollup_new(longer->length_ns, longer->top, NULL, false);
 		slot->filled = report->begin;
+		slot->ends = report->begin + longer->length_ns;
 	}
-	if (slot->filled == 0 || slot->filled != report->begin || !report->complete) {
+	if (slot->filled == 0 || slot->filled != report->begin || report->end > slot->ends) {
 		slot->filled = 0;
 		return NULL;
 	}
-	assert(slot->rollup);
+	assert(slot->rollup && slot->filled < slot->ends);
 	rollup_add(slot->rollup, report, 0);
 	slot->filled = report->end;
-	if (report->end % longer->length_ns == 0) {
+	if (report->end == slot->ends) {
 		whole = store_item_merged(&identity, item->trace, item->uuid, longer->length_ns,
 					  rollup_take(slot->rollup));
 		whole->is_extra = true;

@@ -2,8 +2,9 @@
  * longer: windows of a longer length, put together while the short ones are written (--store-also).
  *
  *     1 s  |||||||||||||||||||||||||||||||||||||
- *     1 m      |           |           |           each slot of which all is there, complete and
- *                                                  without a hole, becomes one, exactly
+ *     1 m      |           |           |           each slot of which all is there, without a
+ *                                                  hole, becomes one, exactly; it is as complete
+ *                                                  as the windows in it are
  *
  * What is not whole has no long window: a reader takes the short ones there (reader.h).
  */

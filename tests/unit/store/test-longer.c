@@ -16,7 +16,7 @@ static struct store_item *add(struct longer *longer, char *session, uint64_t beg
 	struct made made;
 
 	made_init(&made, 0, begin * NS_PER_S, end * NS_PER_S);
-	made.report.complete = true;
+	made.report.complete = begin != 301; /* one that is not */
 	item = store_item_window(&identity, &made.report);
 	whole = longer_add(longer, item);
 	store_item_free(item);
@@ -39,7 +39,15 @@ START_TEST(completes_slots)
 	ck_assert(whole->is_extra);
 	store_item_free(whole);
 	ck_assert_ptr_null(add(longer, b, 119, 121)); /* it is of no slot */
+	ck_assert_ptr_null(add(longer, b, 121, 180)); /* nor is that, though it ends with one */
 	ck_assert_ptr_null(add(longer, a, 150, 180)); /* the first half is missing */
+	/* As complete as what it is made of. */
+	ck_assert_ptr_null(add(longer, a, 300, 301));
+	whole = add(longer, a, 301, 360);
+	ck_assert_ptr_nonnull(whole);
+	ck_assert(!whole->report.complete);
+	ck_assert_uint_eq(whole->report.begin, 300 * NS_PER_S);
+	store_item_free(whole);
 	longer_free(longer);
 }
 END_TEST
