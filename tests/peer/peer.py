@@ -27,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -144,13 +145,22 @@ class Relay:
 
         def is_there():
             found = collections.Counter()
-            for place, _, names in os.walk(os.path.join(self.scratch, 'relay')):
+            for place, names in self.stored(session):
                 for name in names:
-                    if name in wanted and session in place:
+                    if name in wanted:
                         found[name] += os.path.getsize(os.path.join(place, name))
             return all(found[name] >= size for name, size in wanted.items())
 
         wait_until(is_there, 'not all of %s is sent' % trace)
+
+    def stored(self, session):
+        """Directories of what the relay has of @session, any with '', and the names of the files in each.  Of a path
+        only the session's part tells: any other, as that of the scratch directory, may have the session's name in it."""
+        out = os.path.join(self.scratch, 'relay')
+        for place, _, names in os.walk(out):
+            parts = os.path.relpath(place, out).split(os.sep)
+            if len(parts) > 1 and (not session or re.fullmatch(re.escape(session) + r'-\d{8}-\d{6}', parts[1])):
+                yield place, names
 
     def url(self, scheme):
         return '%s6://[%s]' % (scheme, self.host) if ':' in self.host else '%s://%s' % (scheme, self.host)
@@ -1932,6 +1942,12 @@ def test_ust_recorded(t):
     assert [counted(os.path.join(snaps, name)) for name in sorted(os.listdir(snaps))] == [150, 300]
 
 
+def where(failure):
+    """The line of a test that failed, and what it says if the failure says nothing."""
+    at = [frame for frame in traceback.extract_tb(failure.__traceback__) if os.sep + 'tests' + os.sep in frame.filename][-1]
+    return '%s:%d: %s' % (os.path.basename(at.filename), at.lineno, str(failure) or at.line)
+
+
 def run_one(name, function, paths):
     """Its outcome, as the first word of a line."""
     test = Test(*paths)
@@ -1945,7 +1961,7 @@ def run_one(name, function, paths):
     except Skip as skip:
         outcome = 'skipped (%s)' % skip
     except (AssertionError, subprocess.SubprocessError, KeyError, IndexError) as failure:
-        outcome = 'not ok: %s' % failure
+        outcome = 'not ok: %s' % where(failure)
     word = 'not ok' if outcome.startswith('not ok') else outcome.split()[0]
     print('%s %s: %s (%.1f s)' % (word, name[5:], outcome, time.time() - begin), flush=True)
     return word

@@ -484,8 +484,8 @@ def test_setup(t):
 
 def has_packets(relay, session):
     """Whether each stream of the session has a packet at the relay."""
-    sizes = [os.path.getsize(os.path.join(place, name)) for place, _, names in os.walk(os.path.join(relay.scratch, 'relay'))
-             for name in names if session in place and 'index' not in place and name != 'metadata']
+    sizes = [os.path.getsize(os.path.join(place, name)) for place, names in relay.stored(session)
+             for name in names if not name.endswith('.idx') and name != 'metadata']
     return bool(sizes) and min(sizes) > 0
 
 
