@@ -144,8 +144,14 @@ static struct session *find_away(const struct relay *relay, const struct viewer_
 	return found;
 }
 
+/* Of a session that was refused the next list tells again. */
 static void new_session(struct relay *relay, const struct viewer_session *listed)
 {
+	if (!account_may_last(engine_account(relay->loop->engine),
+			      ACCOUNT_SESSION_BYTES + ACCOUNT_ADVANCE_BYTES)) {
+		relay->refused.count++;
+		return;
+	}
 	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address);
 }
 
@@ -270,6 +276,18 @@ static bool has_only_exact_urls(const struct relay *relay)
 	return true;
 }
 
+static void say_refused(struct relay *relay)
+{
+	const struct loop_config *config = relay->loop->config;
+	size_t count = repeat_take(&relay->refused, false);
+
+	if (count > 0 && config->verbosity >= 0) {
+		config->say("%s:%u: %zu sessions are not followed: there is no memory for more "
+			    "(--max-memory)",
+			    relay->address.host, relay->address.port, count);
+	}
+}
+
 /* Reports once that the relay has no session yet that is wanted.  say_missing() names sessions. */
 static void say_empty(struct relay *relay, uint32_t listed)
 {
@@ -367,6 +385,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 		session_set_listed(relay->sessions.at[i], false);
 	}
 	prune_ended(relay, reply);
+	relay->refused.count = 0;
 	for (uint32_t i = 0; i < reply->count; i++) {
 		if (is_wanted(relay, &reply->sessions[i])) {
 			take_listed(relay, &reply->sessions[i]);
@@ -375,6 +394,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_check_listed(relay->sessions.at[i], relay->loop->config->retry_ns);
 	}
+	say_refused(relay);
 	say_missing(relay, reply);
 	say_empty(relay, reply->count);
 	relay->has_listed = relay->asks_last;

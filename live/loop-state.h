@@ -11,6 +11,7 @@
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/session/session.h"
+#include "server/repeat.h"
 #include "trigger/actions.h"
 
 struct access;
@@ -46,11 +47,12 @@ struct relay {
 	uint64_t retry_ns;   /* the pause before the next attempt, which doubles */
 	uint64_t down_since; /* monotonic ns */
 	bool said_down;
-	bool said_quiet;   /* that it does not answer */
-	bool said_empty;   /* that it has no sessions, or it had one */
-	bool is_connected; /* the connection stands, whether it answers or not */
-	bool asks_last;    /* the list now requested is newer than the last end of a session */
-	bool has_listed;   /* such a list has arrived */
+	bool said_quiet;       /* that it does not answer */
+	struct repeat refused; /* sessions that there is no memory for */
+	bool said_empty;       /* that it has no sessions, or it had one */
+	bool is_connected;     /* the connection stands, whether it answers or not */
+	bool asks_last;        /* the list now requested is newer than the last end of a session */
+	bool has_listed;       /* such a list has arrived */
 	VEC(struct session *) sessions;
 	VEC(struct relay_ended) ended; /* sessions that have ended and that the relay still lists */
 	VEC(struct relay_read) read;

@@ -27,7 +27,8 @@ static bool take_memory(struct viewer *viewer, enum account_kind kind, uint64_t 
 	if (bytes <= RELAY_RECEIVE_BYTES) {
 		return true;
 	}
-	if (!account_may_last(viewer->account, bytes)) {
+	if (kind == ACCOUNT_LISTS ? !account_may_list(viewer->account, bytes)
+				  : !account_may_last(viewer->account, bytes)) {
 		return false;
 	}
 	viewer->kind = kind;
@@ -399,6 +400,10 @@ static int metadata_head(struct viewer *viewer, uint64_t len, struct err *err)
 				 "the relay announces %" PRIu64
 				 " bytes of metadata, the limit is %zu",
 				 len, METADATA_BYTES_MAX);
+	}
+	if (viewer->advance) {
+		account_give(viewer->account, ACCOUNT_SESSIONS, *viewer->advance);
+		*viewer->advance = 0;
 	}
 	viewer->is_refused = !account_may_last(viewer->account, len * METADATA_MEMORY_FACTOR) ||
 			     !take_memory(viewer, ACCOUNT_METADATA, len);

@@ -68,6 +68,8 @@ struct viewer {
 	/* Of lists and metadata that are more than a connection may have anyway. */
 	struct account *account; /* the owner sets it; NULL: nobody counts */
 	enum account_kind kind;
+	/* What the account has of the owner's for metadata that has not come; NULL: nothing. */
+	uint64_t *advance;
 	uint64_t charged; /* bytes of `kind` that the reply takes */
 	bool is_refused;  /* the bytes of metadata are dropped */
 };

@@ -356,6 +356,7 @@ void *session_on_stream(void *user, const struct viewer_stream *announced)
 		stream->stream = stream_new(stream->trace->trace, stream->name);
 	}
 	*vec_push(&session->streams) = stream;
+	account_take(session_memory(session), ACCOUNT_SESSIONS, ACCOUNT_STREAM_BYTES);
 	note_short_programs(session, announced->path);
 	session_say(session, 1, "stream %s of %s", announced->channel, announced->path);
 	return stream;

@@ -31,6 +31,12 @@ struct account *session_memory(const struct session *session)
 	return engine_account(session->owner.engine);
 }
 
+void session_end_advance(struct session *session)
+{
+	account_give(session_memory(session), ACCOUNT_SESSIONS, session->advance);
+	session->advance = 0;
+}
+
 /* What is in its chunk goes to the workers: only what they have done makes room. */
 static void wait_for_room(struct live_stream *stream)
 {

@@ -91,7 +91,8 @@ struct session {
 	unsigned int stream_failures; /* connections given up because requests for a stream fail */
 	unsigned int useless; /* ... because the relay broke the protocol, and nothing new came */
 	struct recall recall;
-	bool skips; /* the next connection starts at the present, not where this ended */
+	uint64_t advance; /* bytes of the account, for metadata */
+	bool skips;       /* the next connection starts at the present, not where this ended */
 	VEC(struct live_trace *) traces;
 	struct beside *beside; /* what they record together, and other sessions of this name */
 	VEC(struct live_stream *) streams;
@@ -129,6 +130,8 @@ bool session_is_ready(const struct live_trace *trace);
 /* ---- session-room.c ---- */
 
 struct account *session_memory(const struct session *session);
+/* Its metadata has come, or does not come soon. */
+void session_end_advance(struct session *session);
 /* What becomes of the packet of an index, which is to be fetched.  CLIENT_PASS: it is lost. */
 enum client_wish session_admit(struct live_stream *stream, const struct viewer_index *index);
 /* Reports packets that wait for their metadata for long; gives some up where memory is short. */

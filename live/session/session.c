@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/now.h"
 #include "ctf/decoder.h"
 #include "engine/engine.h"
@@ -15,7 +16,6 @@
 #include "engine/trace.h"
 #include "relay/client.h"
 
-#define NS_PER_S            UINT64_C(1000000000)
 #define STEADY_NS           (5 * NS_PER_S) /* after this a connection counts as stable */
 #define LOOK_NS             (NS_PER_S / 20)
 #define ORPHANED_NS         (2 * NS_PER_S) /* see session_is_orphaned() */
@@ -56,7 +56,21 @@ static void look_around(struct session *session, uint64_t now)
 		session->looked_at = now;
 		exclude_silent(session, now);
 		session_check_waiting(session);
+		if (now - session->attached_at > ACCOUNT_ADVANCE_NS) {
+			session_end_advance(session);
+		}
 	}
+}
+
+static void drop_streams(struct session *session)
+{
+	account_give(session_memory(session), ACCOUNT_SESSIONS,
+		     session->streams.count * ACCOUNT_STREAM_BYTES);
+	VEC_EACH_OF(&session->streams, stream) {
+		free(stream->name);
+		free(stream);
+	}
+	session->streams.count = 0;
 }
 
 static void drop_connection(struct session *session)
@@ -66,6 +80,7 @@ static void drop_connection(struct session *session)
 	session->connection = NULL;
 	client_free(session->client);
 	session->client = NULL;
+	session_end_advance(session); /* who waits takes no room from others */
 	(void)event_del(session->timer);
 }
 
@@ -244,10 +259,8 @@ static void go_away(struct session *session)
 		} else {
 			stream->trace->unfetched += stream->unfetched;
 		}
-		free(stream->name);
-		free(stream);
 	}
-	session->streams.count = 0;
+	drop_streams(session);
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session->traces.at[i]->is_away = true;
 	}
@@ -425,6 +438,9 @@ struct session *session_new(const struct session_owner *owner, const struct view
 	struct session *session = mem_alloc(sizeof(*session));
 
 	session->owner = *owner;
+	session->advance = ACCOUNT_ADVANCE_BYTES;
+	account_take(session_memory(session), ACCOUNT_SESSIONS,
+		     ACCOUNT_SESSION_BYTES + session->advance);
 	session->address = *address;
 	session->decoder = mem_alloc(sizeof(*session->decoder));
 	session->timer = event_new(owner->base, -1, 0, on_timer, session);
@@ -470,6 +486,7 @@ void session_connect(struct session *session, const struct viewer_session *liste
 	session->client = client_new(&config, relay_connection_viewer(session->connection));
 	relay_connection_viewer(session->connection)->takes_any_length = session->takes_any_length;
 	relay_connection_viewer(session->connection)->account = session_memory(session);
+	relay_connection_viewer(session->connection)->advance = &session->advance;
 }
 
 void session_free(struct session *session)
@@ -478,10 +495,8 @@ void session_free(struct session *session)
 		return;
 	}
 	drop_connection(session);
-	for (size_t i = 0; i < session->streams.count; i++) {
-		free(session->streams.at[i]->name);
-		free(session->streams.at[i]);
-	}
+	drop_streams(session);
+	account_give(session_memory(session), ACCOUNT_SESSIONS, ACCOUNT_SESSION_BYTES);
 	vec_free_each(&session->traces, session_trace_free);
 	vec_fini(&session->streams);
 	besides_leave(session->owner.besides, session->beside);
@@ -568,11 +583,7 @@ void session_finish(struct session *session, const char *reason, bool is_over)
 		session_trace_free(session->traces.at[i]);
 	}
 	session->traces.count = 0;
-	for (size_t i = 0; i < session->streams.count; i++) {
-		free(session->streams.at[i]->name);
-		free(session->streams.at[i]);
-	}
-	session->streams.count = 0;
+	drop_streams(session);
 }
 
 void session_checkpoint(struct session *session)

@@ -14,10 +14,14 @@ void account_init(struct account *account, uint64_t bytes, uint64_t history, boo
 	account->history = history;
 	account->most = bytes > least ? bytes : least;
 	eighth = account->most / 8;
-	account->lasts = has_peers ? 3 * eighth : account->most;
-	account->holds_up = has_peers ? 5 * eighth : account->most;
-	account->passes = has_peers ? 3 * eighth : account->most;
-	account->passes = bytes < account->passes ? bytes : account->passes;
+	account->lists = account->lasts = account->passes = account->holds_up = account->most;
+	if (has_peers) {
+		account->passes = 3 * eighth < ACCOUNT_PASSES_MAX ? 3 * eighth : ACCOUNT_PASSES_MAX;
+		account->holds_up = account->passes + 2 * eighth;
+		account->lists = (account->most - account->holds_up) / 4;
+		account->lasts = account->most - account->holds_up - account->lists;
+		account->passes = bytes < account->passes ? bytes : account->passes;
+	}
 	for (int kind = 0; kind < ACCOUNT_KINDS; kind++) {
 		atomic_init(&account->held[kind], 0);
 	}
@@ -59,7 +63,7 @@ static uint64_t held_from(const struct account *account, int begin, int end)
 
 uint64_t account_passing(const struct account *account)
 {
-	return held_from(account, 0, ACCOUNT_WAITING);
+	return held_from(account, 0, ACCOUNT_LISTS);
 }
 
 uint64_t account_lasting(const struct account *account)
@@ -81,6 +85,11 @@ bool account_has_room(const struct account *account, uint64_t bytes, bool holds_
 bool account_may_last(const struct account *account, uint64_t bytes)
 {
 	return !account || is_below(account_lasting(account), bytes, account->lasts);
+}
+
+bool account_may_list(const struct account *account, uint64_t bytes)
+{
+	return !account || is_below(account_of(account, ACCOUNT_LISTS), bytes, account->lists);
 }
 
 bool account_may_last_part(const struct account *account, enum account_kind kind, uint64_t part,

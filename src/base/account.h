@@ -9,8 +9,10 @@
  * what waits) have parts of their own: neither can take the memory without which the other one
  * cannot go on.
  *
- *     | lasts: 3/8 | passes: 3/8, all may bring more | 1/4: only what holds up the rest |  history
- * |
+ *     | lasts: 3/8 | passes: 3/8, all may bring | 1/4: only what holds up others | history |
+ *
+ * A quarter of what lasts is for lists alone: without them nobody knows what there is to follow.
+ * Of a large account more than 3/8 last: what passes needs ACCOUNT_PASSES_MAX at most.
  *
  * Beyond that it is refused, which is said, and counted as lost.  The packets of the history can be
  * dropped, so their owner looks after that part.
@@ -30,9 +32,9 @@ enum account_kind {
 	ACCOUNT_PARTIALS, /* what workers made of them */
 	ACCOUNT_FETCHES,  /* packets on their way from a relay */
 	/* What lasts. */
+	ACCOUNT_LISTS,    /* lists of sessions and streams on their way */
 	ACCOUNT_WAITING,  /* packets that wait for their metadata */
 	ACCOUNT_METADATA, /* metadata on its way, its text, types and plans */
-	ACCOUNT_LISTS,    /* lists of sessions and streams on their way */
 	ACCOUNT_SESSIONS, /* connections, sessions, their traces and streams: a constant each */
 	ACCOUNT_OUTPUTS,  /* what waits for viewers of the page, or for a store */
 	ACCOUNT_ROWS,     /* rows of tables that a peer can make more of */
@@ -41,10 +43,11 @@ enum account_kind {
 };
 
 struct account {
-	uint64_t most;                    /* bytes, without the history */
-	uint64_t lasts, passes, holds_up; /* the parts of it: of what lasts, of what passes, and
-					   * that with what holds up the rest */
-	uint64_t history;                 /* bytes of the history */
+	uint64_t most; /* bytes, without the history */
+	uint64_t lists, lasts, passes,
+		holds_up; /* the parts of it: of lists, of what else lasts, of what passes, and
+			   * that with what holds up the rest */
+	uint64_t history; /* bytes of the history */
 	atomic_ullong held[ACCOUNT_KINDS];
 };
 
@@ -62,8 +65,9 @@ uint64_t account_lasting(const struct account *account);
 
 /* Whether @bytes more may be brought to pass through; @holds_up: they hold up all others. */
 bool account_has_room(const struct account *account, uint64_t bytes, bool holds_up);
-/* Whether @bytes more may last. */
+/* Whether @bytes more may last, of any kind but lists; and of these. */
 bool account_may_last(const struct account *account, uint64_t bytes);
+bool account_may_list(const struct account *account, uint64_t bytes);
 /* The same for a kind that may have 1 / @part of all. */
 bool account_may_last_part(const struct account *account, enum account_kind kind, uint64_t part,
 			   uint64_t bytes);

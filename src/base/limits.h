@@ -20,9 +20,23 @@
 /* The same of all packets that wait for metadata; larger ones wait at the relay. */
 #define ACCOUNT_WAITING_PART 8
 
+/* What passes through needs no more than this to keep all workers busy: the rest lasts. */
+#define ACCOUNT_PASSES_MAX ((uint64_t)256 << 20)
+/* A session with its connection and the tables of a trace, empty; what it has in advance for its
+ * metadata, of a kernel as a rule, until that has come or does not come soon; a stream; names and
+ * numbers of an event class beside its plan. */
+#define ACCOUNT_SESSION_BYTES     ((uint64_t)192 << 10)
+#define ACCOUNT_ADVANCE_BYTES     ((uint64_t)3 << 20)
+#define ACCOUNT_ADVANCE_NS        (5 * NS_PER_S)
+#define ACCOUNT_STREAM_BYTES      ((uint64_t)2 << 10)
+#define ACCOUNT_EVENT_CLASS_BYTES ((uint64_t)256)
+/* The same for a run that follows a relay and was given no --max-memory: 1 / so much of what it may
+ * have of the machine's memory, if that is more than the default. */
+#define LIVE_MEMORY_PART 8
+
 /* Arenas: a small first block, since most are small; large ones later, to amortise calloc. */
 #define ARENA_BLOCK_BYTES_MIN ((size_t)4096)
-#define ARENA_BLOCK_BYTES_MAX ((size_t)1 << 20)
+#define ARENA_BLOCK_BYTES_MAX ((size_t)1 << 18)
 
 /* Metadata text of one trace: thousands of UST event classes make 20 MB. */
 #define METADATA_BYTES_MAX ((size_t)256 << 20)

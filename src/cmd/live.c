@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "base/account.h"
+#include "base/limits.h"
 #include "base/now.h"
+#include "base/process/machine.h"
 #include "base/process/service.h"
 #include "baseline/baseline.h"
 #include "capture/captures.h"
@@ -232,6 +234,14 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 	return 0;
 }
 
+/* Fleets differ: what a process may have by default grows with the machine. */
+static uint64_t memory_of(const struct options *options)
+{
+	uint64_t part = machine_memory("") / LIVE_MEMORY_PART;
+
+	return options->has_max_memory || part < options->max_memory ? options->max_memory : part;
+}
+
 /* An address that is no address is wrong usage, before anything begins. */
 static int check_listen(const char *option, const char *address, struct err *err)
 {
@@ -260,7 +270,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 	} else {
 		config.urls = urls;
 		run_fill_loop(options, &config);
-		account_init(&account, options->max_memory, 0, true);
+		account_init(&account, memory_of(options), 0, true);
 		config.engine.account = &account;
 		config.check_names = run_check_live_names;
 		config.names_user = &names;

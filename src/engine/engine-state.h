@@ -44,6 +44,7 @@ struct trace {
 	size_t in_flight; /* chunks at the workers, or done and not reaped */
 	unsigned int warnings;
 	uint32_t notes_said; /* of the metadata */
+	uint32_t classes;    /* of events that the account has */
 	bool ignores_uuid;
 	uint64_t duplicates;   /* packets that came again */
 	uint64_t unplaced;     /* packets lost of streams that were never identified */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/chunk-job.h"
 #include "engine/engine-state.h"
@@ -141,6 +142,7 @@ void trace_free(struct trace *trace)
 		free(trace->streams.at[i]);
 	}
 	merger_free(trace->merger);
+	account_give(engine->account, ACCOUNT_METADATA, trace->classes * ACCOUNT_EVENT_CLASS_BYTES);
 	plan_unref(trace->plan);
 	plan_unref(trace->former_plan);
 	plan_builder_free(trace->builder);
@@ -198,6 +200,16 @@ bool trace_ignore_uuid(struct trace *trace)
 	return true;
 }
 
+/* The tables keep names and numbers of each. */
+static void count_classes(struct trace *trace, uint32_t count)
+{
+	if (count > trace->classes) {
+		account_take(trace->engine->account, ACCOUNT_METADATA,
+			     (count - trace->classes) * ACCOUNT_EVENT_CLASS_BYTES);
+		trace->classes = count;
+	}
+}
+
 static int replan(struct trace *trace, struct err *err)
 {
 	const struct metadata *types = metadata_stream_types(trace->metadata);
@@ -224,6 +236,7 @@ static int replan(struct trace *trace, struct err *err)
 	plan_unref(trace->plan);
 	trace->plan = plan;
 	merger_set_classes(trace->merger, plan);
+	count_classes(trace, plan->class_count);
 	trace_warn_notes(trace);
 	merger_set_domain(trace->merger, domain ? domain->text : NULL,
 			  metadata_other_tracer(types));

@@ -25,7 +25,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scripted_relay as relays  # noqa: E402
-from scripted_relay import INDEX, PACKET, Packet, Relay, Session, Stream, Trace  # noqa: E402
+from scripted_relay import INDEX, LIST, PACKET, Packet, Relay, Rule, Session, Stream, Trace, raw  # noqa: E402
 
 MIB = 1 << 20
 MOST = 64  # MiB, --max-memory
@@ -120,6 +120,22 @@ def with_metadata(like, metadata):
     return [Session('s', [trace_of(like, [renamed(stream, k) for stream in like.streams], 'kernel%d' % k, one) for k, one in enumerate(metadata)])]
 
 
+def small_sessions(like, count, ends):
+    sessions = []
+    for k in range(count):
+        stream = renamed(like.streams[1], k)
+        stream.packets = stream.packets[:3]
+        sessions.append(Session('s%d' % k, [trace_of(like, [stream])], number=k + 1, first_id=10 + 10 * k))
+        sessions[-1].is_over = ends
+    return sessions
+
+
+def listed(count):
+    session = Session('s', [], number=1)
+    one = relays.session_bytes(session, 15)
+    return struct.pack('>I', count) + b''.join(struct.pack('>Q', k) + one[8:] for k in range(count))
+
+
 def big(like, size, count):
     return [Session('s', [trace_of(like, [made(like.packets()[0], 'channel0_%d' % k, count, size) for k in range(8)])])]
 
@@ -142,6 +158,15 @@ def cases(like):
     yield Case('metadata-of-bytes', lambda: with_metadata(like, [text]), metadata_piece=1, asks=(),
                check=lambda run: len(run.relay.log) > 4000 or run.lasted() > 6, judge=lambda run: run.expect(
                    len(run.relay.log) < 1500 + run.lasted() * 1000, '%d requests' % len(run.relay.log)))
+    yield Case('sessions-1000', lambda: small_sessions(like, 1000, False), says='[0-9]+ sessions are not followed',
+               asks=(PACKET,))
+    # Those that end make room for others.
+    yield Case('sessions-taken-up', lambda: small_sessions(like, 100, True), asks=(), is_long=True,
+               check=lambda run: len(run.relay.announced) == 300)
+    for count, says in ((3000, 'sessions are not followed'), (65536, 'a list of 65536 sessions does not fit')):
+        yield Case('list-of-%d' % count, list, says=says, asks=(), options=['--retry', '1h'],
+                   rules=lambda count=count: [Rule(LIST, raw(listed(count)), nth=0)],
+                   check=lambda run: run.asked(LIST) > 1)
     yield Case('packets-of-15M', lambda: big(like, 15 * MIB, 6))
     yield Case('packets-of-256M', lambda: big(like, 256 * MIB, 1), says='larger than a quarter of --max-memory')
 
@@ -163,7 +188,8 @@ class Run:
     def __init__(self, sillage, case, folder, constant):
         self.sillage, self.case, self.folder = sillage, case, folder
         self.bound = (case.most + constant) * MIB
-        self.peak = 0
+        self.peak = self.read = 0  # bytes, and entries of the relay's log
+        self.asked_at = None
         self.relay = Relay(case.sessions(), case.rules(), **case.relay_options)
         self.said, self.lines = '', []
 
@@ -177,6 +203,9 @@ class Run:
     def lasted(self):
         return time.monotonic() - self.begun
 
+    def asked(self, command):
+        return sum(one == command for _, _, one, _ in self.relay.log)
+
     def look(self, process):
         try:
             with open('/proc/%d/status' % process.pid) as file:
@@ -187,8 +216,11 @@ class Run:
         self.expect(self.peak <= self.bound, 'it had %d MiB, %d are allowed' % (self.peak // MIB, self.bound // MIB))
 
     def is_quiet(self):
-        at = max((at for at, _, command, _ in self.relay.log[-10000:] if command in self.case.asks), default=None)
-        return at is not None and time.monotonic() - at > QUIET_S
+        while self.read < len(self.relay.log):
+            at, _, command, _ = self.relay.log[self.read]
+            self.asked_at = at if command in self.case.asks else self.asked_at
+            self.read += 1
+        return self.asked_at is not None and time.monotonic() - self.asked_at > QUIET_S
 
     def live(self):
         words = [self.sillage, 'live', '-f', 'json', '--from', 'beginning', '-a', 'count,lost', '-j', '1', '--retry', '3s',

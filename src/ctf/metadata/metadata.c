@@ -27,7 +27,7 @@
 #define HEADER_AT_MINOR    36
 #define METADATA_MAGIC     0x75D11D57u
 
-#define TEXT_KEPT_BYTES ((size_t)65536)
+#define TEXT_KEPT_BYTES ((size_t)16384)
 
 struct metadata_stream {
 	struct arena arena;
@@ -58,17 +58,21 @@ void metadata_stream_count(struct metadata_stream *stream, struct account *accou
 	stream->arena.account = account;
 }
 
-/* Large arrays go back when they are empty: what is left of them is one declaration, at most. */
+/* What is left of large arrays is one declaration, at most. */
+static void shrink(char **at, size_t count, size_t *room)
+{
+	if (*room > TEXT_KEPT_BYTES && count < *room / 4) {
+		*room = count + 1;
+		*at = mem_realloc(*at, *room);
+	}
+}
+
 static void count_text(struct metadata_stream *stream)
 {
 	struct account *account = stream->arena.account;
 
-	if (stream->raw.count == 0 && stream->raw.room > TEXT_KEPT_BYTES) {
-		vec_fini(&stream->raw);
-	}
-	if (stream->text.count == 0 && stream->text.room > TEXT_KEPT_BYTES) {
-		vec_fini(&stream->text);
-	}
+	shrink(&stream->raw.at, stream->raw.count, &stream->raw.room);
+	shrink(&stream->text.at, stream->text.count, &stream->text.room);
 	account_give(account, ACCOUNT_METADATA, stream->held);
 	stream->held = stream->raw.room + stream->text.room + stream->all.room;
 	account_take(account, ACCOUNT_METADATA, stream->held);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/account.h"
@@ -13,7 +14,9 @@
 #include "base/histogram.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/now.h"
+#include "base/process/machine.h"
 #include "base/shell.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
@@ -599,9 +602,54 @@ START_TEST(hangs_up)
 }
 END_TEST
 
+static void put(const char *root, const char *name, const char *text)
+{
+	char *path = mem_printf("%s/%s", root, name);
+	FILE *file;
+
+	for (char *slash = strchr(path + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		ck_assert(mkdir(path, 0700) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	file = fopen(path, "wxe");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_ge(fputs(text, file), 0);
+	ck_assert_int_eq(fclose(file), 0);
+	free(path);
+}
+
+/* Limits of groups, and of those around them; of a container that sees its own group as the root.
+ */
+START_TEST(memory_of_machine)
+{
+	char root[] = "/tmp/sillage-unit-XXXXXX";
+	char *remove;
+
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	ck_assert_uint_gt(machine_memory(""), 1 << 20);
+	ck_assert_uint_gt(machine_memory(root), 1 << 20); /* nothing is known there */
+	put(root, "proc/self/cgroup",
+	    "5:cpu,cpuacct:/x\n4:memory:/a/b\n1:name=systemd:/c\n0::/u/v\n");
+	put(root, "sys/fs/cgroup/u/v/memory.max", "max\n");
+	put(root, "sys/fs/cgroup/u/memory.max", "1048576\n");
+	put(root, "sys/fs/cgroup/c/memory.max", "4096\n");
+	ck_assert_uint_eq(machine_memory(root), 1 << 20);
+	put(root, "sys/fs/cgroup/memory/memory.limit_in_bytes", "524288\n");
+	ck_assert_uint_eq(machine_memory(root), 1 << 19);
+	put(root, "sys/fs/cgroup/memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+	put(root, "sys/fs/cgroup/memory.max", "99999999999999999999999\n");
+	ck_assert_uint_eq(machine_memory(root), 1 << 19);
+	remove = mem_printf("rm -r %s", root);
+	ck_assert_int_eq(system(remove), 0);
+	free(remove);
+}
+END_TEST
+
 START_TEST(accounts)
 {
-	const uint64_t most = ACCOUNT_BYTES_MIN * 4, eighth = most / 8;
+	const uint64_t most = ACCOUNT_BYTES_MIN * 4, eighth = most / 8, lasts = eighth * 9 / 4;
 	struct account account;
 
 	account_init(&account, most + 1000, 1000, true);
@@ -610,22 +658,24 @@ START_TEST(accounts)
 	ck_assert(account_has_room(&account, 5 * eighth, true));
 	ck_assert(!account_has_room(&account, 5 * eighth + 1, true));
 	ck_assert(!account_has_room(&account, UINT64_MAX, true));
-	ck_assert(account_may_last(&account, 3 * eighth));
-	ck_assert(!account_may_last(&account, 3 * eighth + 1));
+	ck_assert(account_may_last(&account, lasts) && !account_may_last(&account, lasts + 1));
+	ck_assert(account_may_list(&account, lasts / 3));
+	ck_assert(!account_may_list(&account, lasts / 3 + 1));
 	/* No part takes from another one. */
 	account_take(&account, ACCOUNT_HISTORY, most);
 	account_take(&account, ACCOUNT_CHUNKS, most);
-	ck_assert(account_may_last(&account, 3 * eighth));
+	account_take(&account, ACCOUNT_LISTS, lasts);
+	ck_assert(account_may_last(&account, lasts) && !account_may_list(&account, 0));
 	ck_assert(!account_has_room(&account, 0, true));
 	account_give(&account, ACCOUNT_CHUNKS, most);
 	account_take(&account, ACCOUNT_WAITING, eighth);
 	account_take(&account, ACCOUNT_METADATA, eighth);
 	ck_assert_uint_eq(account_passing(&account), 0);
 	ck_assert_uint_eq(account_lasting(&account), 2 * eighth);
-	ck_assert(account_may_last_part(&account, ACCOUNT_WAITING, 4, eighth));
+	ck_assert(account_may_last_part(&account, ACCOUNT_WAITING, 4, lasts - 2 * eighth));
 	ck_assert(!account_may_last_part(&account, ACCOUNT_WAITING, 8, 1));
-	ck_assert(!account_may_last_part(&account, ACCOUNT_WAITING, 4, eighth + 1));
-	ck_assert(!account_may_last_part(&account, ACCOUNT_SESSIONS, 1, eighth + 1));
+	ck_assert(!account_may_last_part(&account, ACCOUNT_WAITING, 4, lasts - 2 * eighth + 1));
+	ck_assert(!account_may_last_part(&account, ACCOUNT_SESSIONS, 16, eighth / 2 + 1));
 	/* However little is asked for: one packet, and what is in the way waits before that. */
 	account_init(&account, 1000, 0, true);
 	ck_assert(account_has_room(&account, ACCOUNT_BYTES_MIN / ACCOUNT_PACKET_PART, true));
@@ -697,6 +747,7 @@ Suite *suite_base(void)
 	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
 	tcase_add_test(tcase, hangs_up);
 	tcase_add_test(tcase, accounts);
+	tcase_add_test(tcase, memory_of_machine);
 	tcase_add_loop_test(tcase, quotes_for_shells, 0, COUNT(shell_words));
 	suite_add_tcase(suite, tcase);
 	return suite;
