@@ -117,6 +117,20 @@ class Options:
         text = self.run('--per', 'cpu', '--fail', 'cpu.threads[comm=x].run > +1%', status=2).err
         check('cpu.threads[comm=x].run is not compared with this --per' in text and text.count('\n') == 1, text)
 
+        found = self.run('--per', 'host', status=2)
+        check('is no store' in found.err and found.err.count('\n') == 1 and not found.out, found.err)
+
+    def for_hosts(self, *words):
+        """An option of --per host, which takes two stores (tests/store/fleet.py)."""
+        found = self.run(*words, status=2)
+        check(found.err == 'sillage: %s has no effect without --per host\n' % words[0] and not found.out, words, found.err)
+
+    def check_figure(self):
+        self.for_hosts('--figure', 'cpu.busy')
+
+    def check_width(self):
+        self.for_hosts('--width', '60')
+
     def check_fail(self):
         figure = next(one for one in self.base.changes if one['figure'] == 'count.events')
         bound = figure['change'] * 100
