@@ -7,6 +7,7 @@ It prints figures of the structure and fails beyond their bounds:
   names       a public function's name starts with a word of its file, or with its room
   headers     a .c file with public functions has a header; both open with a comment
   waits       what could wait deaf to a signal is called in one place
+  streams     what others named reaches a terminal by way of the filters (text/plain.h) alone
   contract    the three headers of an analysis are short, and its descriptor has few hooks
   functions   lengths; assertions for each function where state is merged and decoded
   prose       width of documents, comments and meson.build; cited documents exist; no dropped word
@@ -90,7 +91,7 @@ ROOMS = {
     'src/fleet': ('base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
     'src/setup': ('base/', 'base/process/', 'text/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
-    'src/options': ('base/', 'base/process/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
+    'src/options': ('base/', 'text/plain.h', 'base/process/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
     'src/run': ('base/', 'base/process/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',
@@ -183,14 +184,38 @@ WAITS = (
 )
 
 
+def code_of(text):
+    """Without comments and texts, which are blanks."""
+    return re.sub(r'/\*.*?\*/|"[^"\n]*"', lambda found: re.sub(r'[^\n]', ' ', found.group(0)), text, flags=re.S)
+
+
 def check_waits(path, text):
-    plain = re.sub(r'/\*.*?\*/|"[^"\n]*"', lambda found: re.sub(r'[^\n]', ' ', found.group(0)), text, flags=re.S)
+    plain = code_of(text)
     for call, place, harmless in WAITS:
         for found in re.finditer(call, plain):
             statement = text[found.start():text.find(';', found.start())]
             if path != place and not (harmless and re.search(harmless, statement)):
                 yield 'line %d: %s) may wait, and hears no signal%s' % (
                     plain.count('\n', 0, found.start()) + 1, found.group(0), ': see ' + place if place else '')
+
+
+# ---- streams ----
+
+# Who may write to standard output and error: what it writes there is filtered, or no other's text.
+STREAMS = {
+    'src/text/plain.c', 'src/run/say.c', 'src/output/screen/screen.c', 'src/cmd/triggers.c', 'src/cmd/list.c',
+    'src/cmd/capture.c', 'src/options/options-model.c',  # filters
+    'src/base/mem.c', 'src/main.c', 'src/cmd/lami.c', 'src/cmd/setup/rate.c', 'src/options/options-custom.c',  # texts of our own
+    'src/cmd/setup/setup.c', 'src/watch/watch.c',  # commands, quoted for a shell
+}
+
+
+def check_streams(path, text):
+    plain = code_of(text)
+    for found in re.finditer(r'\b(?:stdout|stderr)\b|(?<!\w)(?:v?printf|puts|putchar|perror)\(', plain):
+        if path not in STREAMS:
+            yield 'line %d: %s reaches the terminal beside the filters: see src/text/plain.h' % (
+                plain.count('\n', 0, found.start()) + 1, found.group(0).rstrip('('))
 
 
 # ---- includes ----
@@ -479,7 +504,7 @@ def main():
         sum(path.endswith('.md') for path in texts),
         max((width for path, text in texts.items() if path.endswith('.md') for _, width in prose_widths(text)), default=0)))
     for path, text in sources.items():
-        complaints = list(check_includes(path, text)) + list(check_waits(path, text))
+        complaints = [*check_includes(path, text), *check_waits(path, text), *check_streams(path, text)]
         complaints += ['line %d: a function of %d lines' % (one.line, one.lines)
                        for one in functions[path] if one.lines > FUNCTION_LINES_MAX]
         if text.count('\n') > FILE_LINES_MAX:

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -49,8 +48,7 @@ struct loop_signals *loop_signals_new(struct event_base *base, event_callback_fn
 	assert(wake_fd < 0);
 	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (wake_fd < 0) {
-		(void)fprintf(stderr, "sillage: cannot make an eventfd\n");
-		abort();
+		mem_lacks("an eventfd");
 	}
 	signals->event = event_new(base, wake_fd, EV_READ | EV_PERSIST, stop, user);
 	(void)event_add(signals->event, NULL);

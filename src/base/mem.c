@@ -4,12 +4,20 @@
 #include "base/mem.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void mem_exhausted(size_t size)
 {
 	(void)fprintf(stderr, "sillage: out of memory for %zu bytes\n", size);
+	abort();
+}
+
+void mem_lacks(const char *what)
+{
+	(void)fprintf(stderr, "sillage: cannot make %s: %s\n", what, strerror(errno));
 	abort();
 }
 

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,8 +85,7 @@ struct captures *captures_new(const struct captures_config *config)
 	(void)pthread_mutex_init(&captures->mutex, NULL);
 	(void)pthread_cond_init(&captures->changed, NULL);
 	if (thread_start(&captures->thread, write_orders, captures) != 0) {
-		(void)fprintf(stderr, "sillage: cannot start the thread that writes captures\n");
-		abort();
+		mem_lacks("the thread that writes captures");
 	}
 	return captures;
 }

@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -138,8 +137,7 @@ struct pool *pool_new(const struct pool_scratch *scratch, unsigned int workers)
 	pool->threads = mem_alloc(workers * sizeof(*pool->threads));
 	for (unsigned int i = 0; i < workers; i++) {
 		if (thread_start(&pool->threads[i], work, pool) != 0) {
-			(void)fprintf(stderr, "sillage: cannot start worker %u\n", i);
-			abort();
+			mem_lacks("a worker");
 		}
 	}
 	return pool;

@@ -12,6 +12,7 @@
 
 #include "options/options-parts.h"
 #include "query/model.h"
+#include "text/plain.h"
 
 #define SOURCE_DEPTH 3 /* folders between a source tree and the program */
 
@@ -69,8 +70,11 @@ static void each_model(void (*each)(void *user, const char *name, const char *pa
 static void print_one(void *user, const char *name, const char *path)
 {
 	char *summary = model_summary(path);
+	char *line = mem_printf("%-10s %s", name, summary ? summary : "");
 
-	(void)printf("%-10s %s\n", name, summary ? summary : "");
+	plain_message(line);
+	(void)puts(line);
+	free(line);
 	free(summary);
 }
 

@@ -414,16 +414,14 @@ struct users *users_new(struct event_base *base, users_change_fn *on_change, voi
 	users->user = user;
 	users->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (tls_library()->RAND_bytes_(users->key, sizeof(users->key)) != 1 || users->fd < 0) {
-		(void)fprintf(stderr, "sillage: no random bytes, or no eventfd\n");
-		abort();
+		mem_lacks("random bytes or an eventfd");
 	}
 	(void)pthread_mutex_init(&users->mutex, NULL);
 	(void)pthread_cond_init(&users->has_work, NULL);
 	users->event = event_new(base, users->fd, EV_READ | EV_PERSIST, on_hashed, users);
 	(void)event_add(users->event, NULL);
 	if (thread_start(&users->thread, run, users) != 0) {
-		(void)fprintf(stderr, "sillage: cannot start a thread\n");
-		abort();
+		mem_lacks("a thread");
 	}
 	return users;
 }
