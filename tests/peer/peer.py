@@ -137,18 +137,18 @@ class Relay:
         shutil.rmtree(os.path.join(self.scratch, 'relay'))
         self.start()
 
-    def wait_stored(self, session, trace, most=None):
-        """Until all packets of @trace, a directory of streams, have come to the relay; @most: no more bytes of each."""
+    def wait_stored(self, session, trace, most=None, before=None):
+        """Until all packets of @trace, a directory of streams, have come to the relay; @most: no more bytes of each;
+        @before: files() before that, for a relay that has had a session of this name."""
         wanted = {name: os.path.getsize(os.path.join(trace, name)) for name in os.listdir(trace)
                   if name not in ('index', 'metadata')}
         wanted = {name: min(size, most or size) for name, size in wanted.items()}
 
         def is_there():
             found = collections.Counter()
-            for place, names in self.stored(session):
-                for name in names:
-                    if name in wanted:
-                        found[name] += os.path.getsize(os.path.join(place, name))
+            for path, is_now in self.files(session).items():
+                if (before or {}).get(path) != is_now:
+                    found[os.path.basename(path)] += is_now[1]
             return all(found[name] >= size for name, size in wanted.items())
 
         wait_until(is_there, 'not all of %s is sent' % trace)
@@ -161,6 +161,17 @@ class Relay:
             parts = os.path.relpath(place, out).split(os.sep)
             if len(parts) > 1 and (not session or re.fullmatch(re.escape(session) + r'-\d{8}-\d{6}', parts[1])):
                 yield place, names
+
+    def files(self, session):
+        """Of each file of the session: when it was changed last, and its bytes.  A session that is made in the same
+        second as another one of its name has that one's files."""
+        found = {}
+        for place, names in self.stored(session):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    is_now = os.stat(os.path.join(place, name))
+                    found[os.path.join(place, name)] = is_now.st_mtime_ns, is_now.st_size
+        return found
 
     def url(self, scheme):
         return '%s6://[%s]' % (scheme, self.host) if ':' in self.host else '%s://%s' % (scheme, self.host)
@@ -270,8 +281,10 @@ class Test:
         return live
 
     def replay(self, relay, trace, *args):
+        before = relay.files('')
         process = subprocess.Popen([self.sillage, 'replay', '-q', os.path.join(self.data, trace),
                                     '--to', relay.control] + list(args))
+        process.before = before
         self.processes.append(process)
         return process
 
@@ -287,7 +300,7 @@ class Test:
         """Ends the session when all of @trace has been sent."""
         path = os.path.join(self.data, trace)
         kernel = os.path.join(path, 'kernel')
-        relay.wait_stored(session, kernel if os.path.isdir(kernel) else path)
+        relay.wait_stored(session, kernel if os.path.isdir(kernel) else path, before=process.before)
         process.terminate()
         assert ended(process) == 0, 'replay failed'
 
@@ -920,6 +933,16 @@ def test_two_sessions(t):
     found = {line['trace']['session']: line for line in totals(lines)}
     for session, trace in (('s1', 'burst'), ('s2', 'io-mix'), ('s3', 'small-packets')):
         assert figures(found[session]) == figures(t.analyze(trace, '-i', '100ms')), session
+
+
+def test_same_name(t):
+    """A session of the same name, on the same relay: each is followed as a whole."""
+    relay, wanted = t.relay(), t.analyze('small-packets', '-a', 'count')['count']
+    for _ in range(2):
+        live = t.live('-a', 'count', '--from', 'beginning', relay.live + '/host/h/again')
+        t.play(live, relay, 'small-packets', '--session', 'again', '--hostname', 'h', '--live-timer', '100ms', '--speed', '0.2')
+        found = [total['count'] for total in totals(live.finish())]
+        assert found == [wanted], (found, wanted)
 
 
 def test_watched(t):
