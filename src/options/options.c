@@ -190,12 +190,14 @@ static int check_compared_hosts(const struct options *options, const bool given[
 /* What a side is, the command knows. */
 static void note_sides(struct options *options, const bool given[OPTIONS_COUNT_MAX])
 {
-	static const char *const of_traces[] = { "period", "job",        "model",      "label",
-						 "jobs",   "chunk-size", "max-memory", NULL };
+	static const char *const of_traces[] = { "period", "job",        "model", "label",
+						 "jobs",   "chunk-size", NULL };
 	static const char *const of_stores[] = { "host", "session", NULL };
+	static const char *const of_both[] = { "max-memory", NULL };
 
 	options->of_traces = first_given(given, of_traces);
 	options->of_stores = first_given(given, of_stores);
+	options->of_both = first_given(given, of_both);
 }
 
 static bool is_any_given(const bool given[OPTIONS_COUNT_MAX], const char *names)

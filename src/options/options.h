@@ -127,7 +127,8 @@ struct options {
 	bool merged;            /* history: one report of all traces */
 	bool follow;            /* history: also what lands from now on */
 	bool per_host;          /* history: a row for each host */
-	const char *of_traces, *of_stores;     /* compare: one that is for such sides alone */
+	/* compare: one that is for such sides alone, or for them and not for JSON. */
+	const char *of_traces, *of_stores, *of_both;
 	VEC(const char *) figures;             /* of these rows; the texts are borrowed */
 	const char *stored_sort;               /* history: --sort as it was given */
 	const char *begin_option, *end_option; /* what messages call begin and end */

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "engine/contract/partial.h"
 #include "engine/tables/columns.h"
@@ -19,6 +20,9 @@ struct rollup_row {
 	struct instance instance;
 	char *name, *label, *keyed, *by; /* owned */
 	struct process_name named;       /* of a process */
+	bool is_ended;                   /* the sum of threads of a name (rollup_bound()) */
+	uint32_t bytes;                  /* of the account */
+	uint64_t seen;                   /* the window of the rollup that it was last in */
 	uint64_t values[COLUMNS_MAX];
 };
 
@@ -60,6 +64,7 @@ struct rollup_table {
 	const struct table *table;
 	uint16_t unknown; /* in the last short window */
 	bool is_whole;
+	size_t ended; /* rows that are sums of threads of a name */
 	struct columns columns;
 	struct rollup_rows by_key;
 	VEC(struct rollup_row *) all; /* of the window; single instances have no key */
@@ -84,6 +89,9 @@ struct rollup {
 	bool places;  /* rows of processes say which container they are in */
 	bool is_open; /* a long window has begun, and not ended */
 	uint64_t seq;
+	struct account *account; /* NULL: all rows stay */
+	uint64_t windows;        /* that were added */
+	uint64_t ended;          /* rows that were put together by name */
 	struct report report;
 	VEC(struct missing_event) missing;
 	VEC(struct report_table) shown;    /* a table of the report for each of tables */
@@ -103,7 +111,16 @@ struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report
 /* The row of a thread, or NULL. */
 struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id);
 
+/* Frees a row that is in no table any more. */
+void rollup_row_free(struct rollup *rollup, struct rollup_table *table, struct rollup_row *row);
+
 /* ---- rollup-threads.c ---- */
+
+/* The row takes memory, or more than before. */
+void rollup_charge(const struct rollup *rollup, const struct rollup_table *table,
+		   struct rollup_row *row);
+/* Keeps rows within the account, between two windows. */
+void rollup_fold(struct rollup *rollup);
 
 /* Applies what became known of threads to the rows of windows before. */
 void rollup_learn(struct rollup *rollup, const struct report *window);

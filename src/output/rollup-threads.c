@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 
+#include "base/limits.h"
 #include "engine/contract/row-key.h"
 #include "output/rollup-state.h"
 
@@ -158,7 +159,9 @@ void rollup_learn(struct rollup *rollup, const struct report *window)
 		for (size_t t = 0; t < rollup->tables.count; t++) {
 			learn(rollup->tables.at[t], &window->views[i]);
 		}
-		note(rollup, &window->views[i]);
+		if (!rollup->account) { /* else views are as many as threads are */
+			note(rollup, &window->views[i]);
+		}
 	}
 }
 
@@ -303,4 +306,178 @@ void rollup_group(struct rollup *rollup, struct rollup_table *table)
 	if (threads && table->table->has_containers && rollup->places) {
 		place_processes(rollup, table);
 	}
+}
+
+/*
+ * ---- within an account ----
+ *
+ * A range has a row for each thread that lived in it, and nobody knows how many those are.  When
+ * the account is full, those that did nothing for longest give way: what they did is added to the
+ * row of their name and container, so sums, maxima and distributions by name stay exact.
+ *
+ *     web-7 (4711)  web-7 (4712)  web-8 (4713)      ──►      web-7   web-8
+ */
+
+/* A row, its places in a table, in the index and in the report. */
+#define ROW_BYTES (sizeof(struct rollup_row) + 5 * sizeof(void *) + sizeof(struct report_row))
+
+HASH_MAP(rollup_seen, uint64_t) /* by the hash of a thread: the last window that it was in */
+
+void rollup_bound(struct rollup *rollup, struct account *account)
+{
+	assert(!rollup->is_open && account);
+	rollup->account = account;
+}
+
+uint64_t rollup_ended(const struct rollup *rollup)
+{
+	return rollup->ended;
+}
+
+void rollup_charge(const struct rollup *rollup, const struct rollup_table *table,
+		   struct rollup_row *row)
+{
+	uint64_t bytes = ROW_BYTES;
+
+	row->seen = rollup->windows;
+	if (!rollup->account) {
+		return;
+	}
+	for (uint32_t c = 0; table->columns.has_histograms && c < table->columns.count; c++) {
+		if (table->columns.kinds[c] == COLUMN_HISTOGRAM) {
+			bytes += histogram_bytes(
+				(const struct histogram *)(uintptr_t)row->values[c]);
+		}
+	}
+	account_take(rollup->account, ACCOUNT_ROWS, bytes);
+	account_give(rollup->account, ACCOUNT_ROWS, row->bytes);
+	row->bytes = (uint32_t)bytes;
+}
+
+/* Rows that can give way.  Joining, those of processes are no sums of threads. */
+static bool can_fold(const struct rollup *rollup, const struct rollup_table *table)
+{
+	return table->table->scope == SCOPE_THREAD ||
+	       (rollup->joins && table->table->scope == SCOPE_PROCESS);
+}
+
+/* A thread has a row in the table of each analysis, and all of them stay or go. */
+static void note_seen(const struct rollup *rollup, struct rollup_seen *seen)
+{
+	VEC_EACH_OF(&rollup->tables, table) {
+		for (size_t i = 0; can_fold(rollup, table) && i < table->all.count; i++) {
+			const struct rollup_row *row = table->all.at[i];
+			bool is_new;
+			uint64_t *last = rollup_seen_put(seen, rollup_row_hash(row), &is_new);
+
+			*last = is_new || row->seen > *last ? row->seen : *last;
+		}
+	}
+}
+
+ORDER_VALUES(by_window, uint64_t)
+
+/* Half of the threads were seen then or before; none of the last window. */
+static uint64_t find_cut(const struct rollup *rollup, struct rollup_seen *seen)
+{
+	VEC(uint64_t) windows = { 0 };
+	uint64_t cut;
+
+	HASH_EACH(rollup_seen, seen, one) {
+		*vec_push(&windows) = one->value;
+	}
+	vec_sort(&windows, by_window);
+	cut = windows.count > 0 ? windows.at[windows.count / 2] : 0;
+	vec_fini(&windows);
+	return cut < rollup->windows ? cut : rollup->windows - 1;
+}
+
+/* The row of all that have the name, and are in the same container. */
+static struct rollup_row *ended_of(struct rollup *rollup, struct rollup_table *table,
+				   const struct rollup_row *row)
+{
+	bool is_named = table->ended < KEYED_ROWS_MAX;
+	struct thread_view view = { .tid = -1, .pid = -1, .container = row->view.container };
+	struct report_row like = { .id = ROW_KEY_NO_ID | view.container, .keyed = view.comm };
+	size_t count = table->all.count;
+	struct rollup_row *ended;
+
+	assert(row->row.thread && !row->is_ended);
+	(void)snprintf(view.comm, sizeof(view.comm), "%s",
+		       is_named && row->view.comm[0] ? row->view.comm : "(ended)");
+	ended = rollup_row_of(table, &like, 0);
+	if (table->all.count > count) {
+		ended->view = view;
+		ended->row.thread = &ended->view;
+		ended->is_ended = true;
+		table->ended++;
+	}
+	rollup->ended++;
+	return ended;
+}
+
+static void fold_table(struct rollup *rollup, struct rollup_table *table, struct rollup_seen *seen,
+		       uint64_t cut)
+{
+	size_t count = table->all.count, kept = 0;
+
+	for (size_t i = 0; i < count; i++) { /* those that are made meanwhile come behind */
+		struct rollup_row *row = table->all.at[i], *ended;
+		const uint64_t *last = rollup_seen_get(seen, rollup_row_hash(row));
+
+		assert(last);
+		if (row->is_ended || *last > cut || !row->row.thread) {
+			table->all.at[kept++] = row;
+			continue;
+		}
+		(void)rollup_rows_remove(&table->by_key, NULL,
+					 rollup_rows_seek(&table->by_key, NULL, row));
+		ended = ended_of(rollup, table, row);
+		columns_move(&table->columns, ended->values, row->values);
+		rollup_charge(rollup, table, ended);
+		rollup_row_free(rollup, table, row);
+	}
+	memmove(table->all.at + kept, table->all.at + count,
+		(table->all.count - count) * sizeof(table->all.at[0]));
+	table->all.count -= count - kept;
+}
+
+/* Leaders of processes of which no thread has a row are not asked for any more. */
+static void forget_leaders(struct rollup *rollup)
+{
+	struct rollup_leaders kept = { 0 };
+
+	VEC_EACH_OF(&rollup->tables, table) {
+		for (size_t i = 0; table->table->scope == SCOPE_THREAD && i < table->all.count;
+		     i++) {
+			uint64_t pid = (uint64_t)table->all.at[i]->view.pid;
+			const struct thread_view *leader =
+				rollup_leaders_get(&rollup->leaders, pid);
+
+			if (leader) {
+				*rollup_leaders_put(&kept, pid, NULL) = *leader;
+			}
+		}
+	}
+	rollup_leaders_fini(&rollup->leaders);
+	rollup->leaders = kept;
+}
+
+void rollup_fold(struct rollup *rollup)
+{
+	struct rollup_seen seen = { 0 };
+	uint64_t cut;
+
+	if (!rollup->account || account_may_last(rollup->account, 0)) {
+		return;
+	}
+	note_seen(rollup, &seen);
+	cut = find_cut(rollup, &seen);
+	VEC_EACH_OF(&rollup->tables, table) {
+		if (can_fold(rollup, table)) {
+			fold_table(rollup, table, &seen, cut);
+		}
+	}
+	rollup_seen_fini(&seen);
+	forget_leaders(rollup);
 }

@@ -24,17 +24,23 @@ struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selecti
 	return rollup;
 }
 
-static void empty(struct rollup_table *table)
+void rollup_row_free(struct rollup *rollup, struct rollup_table *table, struct rollup_row *row)
+{
+	columns_empty(&table->columns, row->values);
+	account_give(rollup->account, ACCOUNT_ROWS, row->bytes);
+	free(row->name);
+	free(row->label);
+	free(row->keyed);
+	free(row->by);
+	free(row);
+}
+
+static void empty(struct rollup *rollup, struct rollup_table *table)
 {
 	for (size_t i = 0; i < table->all.count; i++) {
-		columns_empty(&table->columns, table->all.at[i]->values);
-		free(table->all.at[i]->name);
-		free(table->all.at[i]->label);
-		free(table->all.at[i]->keyed);
-		free(table->all.at[i]->by);
-		free(table->all.at[i]);
+		rollup_row_free(rollup, table, table->all.at[i]);
 	}
-	table->all.count = 0;
+	table->all.count = table->ended = 0;
 	table->rows.count = 0;
 	rollup_rows_clear(&table->by_key);
 }
@@ -45,7 +51,7 @@ void rollup_free(struct rollup *rollup)
 		return;
 	}
 	VEC_EACH_OF(&rollup->tables, table) {
-		empty(table);
+		empty(rollup, table);
 		rollup_rows_fini(&table->by_key);
 		columns_fini(&table->columns);
 		vec_fini(&table->all);
@@ -241,6 +247,7 @@ static void add_rows(struct rollup *rollup, struct rollup_table *table,
 				    source_in(from->table, &from->rows[i], source));
 		show_thread(row, &from->rows[i]);
 		columns_add(&table->columns, row->values, from->rows[i].values);
+		rollup_charge(rollup, table, row);
 	}
 }
 
@@ -306,11 +313,7 @@ static void drop_short(struct rollup *rollup, struct rollup_table *table)
 		if (is_kept) {
 			table->all.at[kept++] = table->all.at[i];
 		} else {
-			free(table->all.at[i]->name);
-			free(table->all.at[i]->label);
-			free(table->all.at[i]->keyed);
-			free(table->all.at[i]->by);
-			free(table->all.at[i]);
+			rollup_row_free(rollup, table, table->all.at[i]);
 		}
 	}
 	assert(kept <= table->all.count);
@@ -323,7 +326,7 @@ static void begin(struct rollup *rollup, const struct report *window)
 {
 	assert(!rollup->is_open);
 	for (size_t t = 0; t < rollup->tables.count; t++) {
-		empty(rollup->tables.at[t]);
+		empty(rollup, rollup->tables.at[t]);
 		rollup->tables.at[t]->unknown = UINT16_MAX;
 		rollup->tables.at[t]->is_whole = false;
 	}
@@ -410,6 +413,7 @@ static struct rollup *group_of(struct rollup *rollup, uint32_t group)
 	while (rollup->groups.count < group) {
 		*vec_push(&rollup->groups) = rollup_new(rollup->interval_ns, rollup->top,
 							rollup->selection, rollup->places);
+		rollup->groups.at[rollup->groups.count - 1]->account = rollup->account;
 	}
 	return rollup->groups.at[group - 1];
 }
@@ -533,6 +537,7 @@ void rollup_add(struct rollup *rollup, const struct report *window, uint32_t sou
 		begin(rollup, window);
 		rollup->missing.count = 0;
 	}
+	rollup->windows++;
 	add_figures(&rollup->report, window);
 	add_spans(rollup, window);
 	for (size_t i = 0; i < window->part_count; i++) {
@@ -559,6 +564,7 @@ void rollup_add(struct rollup *rollup, const struct report *window, uint32_t sou
 		add_rows(rollup, table, &window->tables[t], source);
 		drop_short(rollup, table);
 	}
+	rollup_fold(rollup);
 }
 
 void rollup_report(struct rollup *rollup, const struct report *report, rollup_show *show,

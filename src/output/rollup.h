@@ -18,6 +18,7 @@
  */
 #pragma once
 
+#include "base/account.h"
 #include "engine/tables/report.h"
 
 struct rollup;
@@ -39,6 +40,12 @@ void rollup_report(struct rollup *rollup, const struct report *report, rollup_sh
 /* From now on windows are of several traces at one time.  Rows of threads, processes, containers
  * and CPUs stay apart; those of names and numbers are added up. */
 void rollup_join(struct rollup *rollup);
+/* From now on rows are taken from the account (ACCOUNT_ROWS), which must outlive the rollup.  When
+ * it is full, threads that did nothing for longest have no rows of their own any more: there is one
+ * for each name and container, without a tid and a pid.  Reports have no views. */
+void rollup_bound(struct rollup *rollup, struct account *account);
+/* How many rows were put together so. */
+uint64_t rollup_ended(const struct rollup *rollup);
 /* Adds a window.  @source: the number of its trace from 1, when joining; else 0. */
 void rollup_add(struct rollup *rollup, const struct report *window, uint32_t source);
 /* The long window, which is over; NULL: none was begun. */

@@ -6,6 +6,7 @@
 
 #include <stdatomic.h>
 
+#include "base/account.h"
 #include "output/rollup.h"
 #include "output/sink.h"
 #include "run/run.h"
@@ -24,6 +25,8 @@ struct stored_history {
 	struct store_windows windows;
 	struct rollup **longs, **totals;      /* by trace; NULL: it has no window */
 	struct rollup *joined, *joined_total; /* of all traces, with --merged */
+	struct account account;               /* of the rows of all of them */
+	uint64_t ended;                       /* rows that were put together by name */
 	struct run_summary summary;
 	bool has_matched, has_unmatched; /* what the user selected, in some total */
 	struct err err;

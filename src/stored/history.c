@@ -23,10 +23,21 @@
 
 /* ---- output ---- */
 
-static struct rollup *long_new(const struct stored_history *h, uint64_t interval_ns)
+static struct rollup *long_new(struct stored_history *h, uint64_t interval_ns)
 {
-	return rollup_new(interval_ns, h->output->top, &h->options->selection,
-			  h->options->display.per == PER_CONTAINER);
+	struct rollup *rollup = rollup_new(interval_ns, h->output->top, &h->options->selection,
+					   h->options->display.per == PER_CONTAINER);
+
+	rollup_bound(rollup, &h->account);
+	return rollup;
+}
+
+/* Nobody asks for it any more. */
+static void long_free(struct stored_history *h, struct rollup **rollup)
+{
+	h->ended += *rollup ? rollup_ended(*rollup) : 0;
+	rollup_free(*rollup);
+	*rollup = NULL;
 }
 
 /* @index: of the trace; HISTORY_ALL: of all. */
@@ -140,6 +151,8 @@ static void end_trace(struct stored_history *h, uint32_t trace)
 	} else if (total) {
 		show_total(h, &h->traces[trace].identity, total);
 	}
+	long_free(h, &h->totals[trace]);
+	long_free(h, &h->longs[trace]);
 }
 
 static void end_all(struct stored_history *h, const struct trace_identity *all)
@@ -211,6 +224,7 @@ void history_sort(struct store_windows *windows, uint64_t interval_ns)
 
 void history_choose_traces(struct stored_history *h)
 {
+	account_init(&h->account, h->options->max_memory, 0, false);
 	assert(!h->wanted && !h->longs && !h->totals);
 	h->traces = store_reader_traces(h->reader, &h->trace_count);
 	h->wanted = stored_wanted(h->options, h->reader);
@@ -253,11 +267,17 @@ int history_show(struct stored_history *h)
 void history_fini(struct stored_history *h)
 {
 	for (size_t i = 0; i < h->trace_count; i++) {
-		rollup_free(h->longs[i]);
-		rollup_free(h->totals[i]);
+		long_free(h, &h->longs[i]);
+		long_free(h, &h->totals[i]);
 	}
-	rollup_free(h->joined);
-	rollup_free(h->joined_total);
+	long_free(h, &h->joined);
+	long_free(h, &h->joined_total);
+	if (h->ended > 0 && !h->on_window) {
+		say("%s: %llu rows of threads that did nothing for longest are put together by "
+		    "name: --max-memory says how many are kept",
+		    store_reader_name(h->reader), (unsigned long long)h->ended);
+	}
+	assert(account_lasting(&h->account) == 0);
 	free(h->wanted);
 	free(h->longs);
 	free(h->totals);

@@ -175,7 +175,9 @@ class Options:
         self.for_traces('--chunk-size', '64K')
 
     def check_max_memory(self):
-        self.for_traces('--max-memory', '1M')
+        if self.side.kind not in (TRACE, STORE):
+            return self.refused('--max-memory', '1M')
+        check(self.run('--max-memory', '1M').body == self.base.body, '--max-memory')
 
     def has(self, analysis, name):
         """The other side is JSON without it: it is said to be not compared."""

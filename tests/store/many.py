@@ -8,7 +8,10 @@ Goal    `history` of more hosts than some screens have room for says how many th
 Method  A store of one trace, whose rows are copied by SQL to other hosts and to an hour later; the same in
         ClickHouse, if there is a server, with the same answers, byte by byte.
 
-usage: many.py SILLAGE TRACE [--server]
+        With --rows: a range of many threads that come and go takes no more memory than --max-memory and a constant;
+        sums, and all that is by name, are what they are without a bound.
+
+usage: many.py SILLAGE TRACE [--server | --rows]
 """
 import contextlib
 import json
@@ -16,6 +19,7 @@ import os
 import shlex
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 
@@ -181,6 +185,67 @@ class Test:
         return text
 
 
+# ---- rows ----
+
+MIB = 1 << 20
+CONSTANT = 64 * MIB  # of a process, and of one window
+
+
+def peak(*command):
+    """What it printed and said, and its resident memory at most."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=out, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            fail(command, 'exit', process.returncode)
+        texts = []
+        for file in (out, said):
+            file.seek(0)
+            texts.append(file.read().decode())
+        return texts[0], texts[1], usage.ru_maxrss * 1024
+
+
+def check_rows(sillage, trace, store, windows=4000):
+    """Each window has threads that no other one has."""
+    code, _, said = server.run(sillage, 'analyze', '-q', '-a', 'cpu,sched', '-i', '1s', '--store-also', 'none', '--store', store.url, trace)
+    if code != 0:
+        fail(said)
+    (begin,), = store.ask('SELECT begin FROM windows ORDER BY events DESC LIMIT 1')
+    for table, columns in store.tables().items():
+        own = dict({'begin': str(begin) + ' + k * 1000000000'},
+                   **({'tid': 'tid + k * 1000', 'was_tid': 'was_tid + k * 1000', 'pid': 'CASE WHEN pid > 9 THEN pid + k * 1000 ELSE pid END'}
+                      if 'nth' in columns or table.endswith('processes') else {}),
+                   **({'end': str(begin) + ' + (k + 1) * 1000000000', 'complete': '1'} if table == 'windows' else {}))
+        store.ask('CREATE TABLE aside AS SELECT * FROM "%s" WHERE begin = %d' % (table, begin), 'DELETE FROM "%s"' % table,
+                  'INSERT INTO "%s" SELECT %s FROM aside, (WITH RECURSIVE c(k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM c WHERE k < %d)'
+                  ' SELECT k FROM c)' % (table, ', '.join(own.get(one, '"%s"' % one) for one in columns), windows - 1),
+                  'DROP TABLE aside')
+    bound = 8 * MIB
+    few, said, least = peak(sillage, 'history', '-f', 'json', '--max-memory', str(bound), store.url)
+    everything, silent, most = peak(sillage, 'history', '-f', 'json', '--max-memory', '2G', store.url)
+    if 'put together by name' not in said or silent:
+        fail('nothing says so:', said, silent)
+    if least > bound + CONSTANT or most < 2 * (bound + CONSTANT):
+        fail('memory: %d MiB with a bound of %d, %d without' % (least / MIB, bound / MIB, most / MIB))
+    totals = [next(line for line in map(json.loads, text.splitlines()) if line['type'] == 'total') for text in (few, everything)]
+    for analysis, keys in (('cpu', ('run_ns', 'switches', 'migrations')), ('sched', ('waited_ns',))):
+        a, b = (total[analysis]['threads'] for total in totals)
+        if len(a) * 3 > len(b):
+            fail(analysis, len(a), 'rows of', len(b))
+        for key in keys:
+            if sum(row[key] or 0 for row in a) != sum(row[key] or 0 for row in b):
+                fail('the sum of', key, 'is another one')
+        for total in totals:
+            del total[analysis]['threads'], total[analysis]['processes']
+    if totals[0] != totals[1]:
+        fail('another total:', totals)
+    by_name = [peak(sillage, 'history', '-f', 'json', '--per', 'comm', '--max-memory', size, store.url)[0] for size in (str(bound), '2G')]
+    if server.windows(by_name[0]) != server.windows(by_name[1]):
+        fail('--per comm is another one:', by_name[0], by_name[1])
+    print('ok rows: %d MiB with a bound of %d, %d without' % (least / MIB, bound / MIB, most / MIB))
+
+
 def answers(sillage, trace, store):
     make(store, sillage, trace)
     test = Test(sillage, store)
@@ -189,6 +254,10 @@ def answers(sillage, trace, store):
 
 def main():
     sillage, trace = sys.argv[1:3]
+    if '--rows' in sys.argv:
+        with tempfile.TemporaryDirectory(prefix='sillage-many-') as scratch:
+            check_rows(sillage, trace, Sqlite(scratch))
+        return
     with tempfile.TemporaryDirectory(prefix='sillage-many-') as scratch:
         found = answers(sillage, trace, Sqlite(scratch))
         print('ok a file')

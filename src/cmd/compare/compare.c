@@ -253,6 +253,11 @@ static int check_sides(const struct options *options, struct err *err)
 		return err_raise(err, -EINVAL, "--%s has no effect: neither A nor B is a store",
 				 options->of_stores);
 	}
+	if (options->of_both && !has_side(options, SIDE_STORE) && !has_side(options, SIDE_TRACES)) {
+		return err_raise(err, -EINVAL,
+				 "--%s has no effect: neither A nor B is a trace or a store",
+				 options->of_both);
+	}
 	if (of_traces && !has_side(options, SIDE_TRACES)) {
 		return err_raise(err, -EINVAL, "--%s has no effect: neither A nor B is a trace%s",
 				 of_traces,

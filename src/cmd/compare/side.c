@@ -174,8 +174,12 @@ static int add_windows(struct compared_side *side, struct store_reader *reader,
 		       const struct store_windows *windows)
 {
 	struct rollup *total = rollup_new(1, 0, &side->options.selection, false);
+	struct account account;
 	struct report report;
 	int r = 0;
+
+	account_init(&account, side->options.max_memory, 0, false);
+	rollup_bound(total, &account);
 
 	assert(windows->at.count > 0);
 	for (size_t i = 0; r == 0 && i < windows->at.count && !run_stop; i++) {

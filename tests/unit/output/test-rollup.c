@@ -304,6 +304,50 @@ START_TEST(knows_what_is_covered)
 }
 END_TEST
 
+/* Beyond the account, threads have one row for each name, and sums stay what they are. */
+START_TEST(keeps_within_the_account)
+{
+	struct rollup *rollup = rollup_new(UINT64_MAX, 0, NULL, false);
+	struct account account;
+	const struct report *total;
+	const struct report_table *table;
+	uint64_t run = 0, switches = 0, latencies = 0;
+	static struct made made;
+
+	account_init(&account, 64 << 10, 0, false);
+	rollup_bound(rollup, &account);
+	for (int32_t w = 0; w < 200; w++) {
+		made_init(&made, (uint64_t)w, (uint64_t)w * SHORT_NS, (uint64_t)(w + 1) * SHORT_NS);
+		made_thread(&made, 1, "always", 7, 1, 3);
+		for (int32_t i = 0; i < 20; i++) {
+			made_thread(&made, 100 + w * 20 + i, i % 2 ? "odd" : "even", 10, 2, 5);
+		}
+		rollup_add(rollup, &made.report, 0);
+		made_fini(&made);
+		/* One window's rows may be above it. */
+		ck_assert_uint_le(account_lasting(&account), (64 << 10) + 21 * 2000);
+	}
+	ck_assert_uint_gt(rollup_ended(rollup), 3000);
+	total = rollup_take(rollup);
+	table = &total->tables[MADE_THREADS];
+	ck_assert_uint_lt(table->row_count, 200);
+	for (size_t i = 0; i < table->row_count; i++) {
+		const struct report_row *row = &table->rows[i];
+
+		ck_assert(row->thread->tid != 1 || row->values[MADE_RUN] == 1400);
+		ck_assert(row->thread->tid >= 0 || row->thread->pid < 0);
+		run += row->values[MADE_RUN];
+		switches += row->values[MADE_SWITCHES];
+		latencies += column_histogram(row->values, MADE_LATENCY)->count;
+	}
+	ck_assert_uint_eq(run, 200 * (7 + 20 * 10));
+	ck_assert_uint_eq(switches, 200 * (1 + 20 * 2));
+	ck_assert_uint_eq(latencies, 200 * 21);
+	rollup_free(rollup);
+	ck_assert_uint_eq(account_lasting(&account), 0);
+}
+END_TEST
+
 Suite *suite_rollup(void)
 {
 	Suite *suite = suite_create("rollup");
@@ -315,6 +359,7 @@ Suite *suite_rollup(void)
 	tcase_add_test(tcase, ends_with_a_total);
 	tcase_add_test(tcase, joins_what_is_known);
 	tcase_add_loop_test(tcase, knows_what_is_covered, 0, 4);
+	tcase_add_test(tcase, keeps_within_the_account);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
