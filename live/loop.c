@@ -174,9 +174,26 @@ static void finish_all(struct loop *loop)
 
 /* ---- loop events ---- */
 
-static void step(struct loop *loop)
+static void on_progress(void *user)
+{
+	struct loop *loop = user;
+	struct timeval now = { 0 };
+
+	(void)event_add(loop->step_event, &now); /* one step for all events of this turn */
+}
+
+/* What does not fit into this turn goes on in the next one. */
+static void step_engine(struct loop *loop)
 {
 	engine_step(loop->engine, false, now_wall_ns());
+	if (engine_has_more(loop->engine)) {
+		on_progress(loop);
+	}
+}
+
+static void step(struct loop *loop)
+{
+	step_engine(loop);
 	for (size_t r = 0; r < loop->relays.count && !loop->is_stopping; r++) {
 		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
 			session_tick_starved(loop->relays.at[r]->sessions.at[i]);
@@ -189,14 +206,6 @@ static void on_engine(evutil_socket_t fd, short what, void *arg)
 	step(arg);
 }
 
-static void on_progress(void *user)
-{
-	struct loop *loop = user;
-	struct timeval now = { 0 };
-
-	(void)event_add(loop->step_event, &now); /* one step for all events of this turn */
-}
-
 /* Runs periodically, too: windows of idle traces close by time, and captures and commands of
  * triggers end on their own. */
 static void on_step(evutil_socket_t fd, short what, void *arg)
@@ -206,7 +215,7 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 	struct timeval again = { .tv_usec = has_triggers ? 100000 : 500000 };
 
 	if (loop->engine_event) {
-		engine_step(loop->engine, false, now_wall_ns());
+		step_engine(loop);
 	} else {
 		step(loop); /* without workers no event reports that room is free */
 	}

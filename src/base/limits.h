@@ -262,8 +262,12 @@
 #define THREADS_ENDED_MORE (THREADS_ENDED_MAX / 4)
 /* Threads that a checkpoint may have in one shard: pids end at 2^22, over 64 shards. */
 #define THREADS_OF_SHARD_MAX ((size_t)1 << 18)
-/* A jump of time over more windows than this closes one long window. */
-#define WINDOW_JUMP_MAX 100000
+/* More windows in a row than this without an event, which last for longer than that, are one: a
+ * machine that slept, a clock that was set, tracing that was stopped.  Fewer are cheap, and of
+ * short windows some seconds are what their user wants to see, up to a number of them. */
+#define WINDOWS_EMPTY_MAX     100
+#define WINDOWS_EMPTY_MAX_NS  (3 * NS_PER_S)
+#define WINDOWS_EMPTY_MAX_ANY 10000
 /* Trace time that windows wait for the first sched_switch of a CPU. */
 #define INITIAL_WAIT_NS (5 * NS_PER_S)
 

@@ -97,6 +97,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 	assert(span->begin < span->end);
 	memcpy(config.analyses, options->analyses, sizeof(config.analyses));
 	config.interval_ns = config.shown_interval_ns = overview_interval(span);
+	config.keeps_windows = true; /* they are its slices */
 	recorded.engine = engine_new(&config);
 	r = recorded_analyze(path, &recorded, err);
 	engine_free(recorded.engine);

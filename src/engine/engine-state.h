@@ -26,9 +26,14 @@ struct engine {
 	struct setup setup;
 	struct pool *pool;
 	VEC(struct trace *) traces;
+	size_t next;             /* the trace that is looked at next, modulo their number */
+	size_t left;             /* traces that the last step ended before; 0: it did all */
+	uint64_t pause_at;       /* monotonic ns: when this step ends; UINT64_MAX: with its work */
 	struct account *account; /* the caller's, or our own: */
 	struct account own;
 };
+
+bool engine_must_pause(const struct engine *engine);
 
 struct trace {
 	struct engine *engine;

@@ -36,6 +36,8 @@ struct engine *engine_new(const struct engine_config *config)
 		engine->setup.analyses[i] = config->analyses[i];
 	}
 	engine->setup.interval_ns = config->interval_ns;
+	engine->setup.shown_ns = config->shown_interval_ns;
+	engine->setup.keeps_windows = config->keeps_windows;
 	engine->setup.wants_windows = config->wants_windows;
 	engine->setup.wants_containers = config->wants_containers;
 	engine->setup.wants_places = config->wants_places;
@@ -260,20 +262,46 @@ static void warn_of_silence(struct trace *trace)
 	}
 }
 
+/* A step of a live run ends: the loop has others to look at. */
+bool engine_must_pause(const struct engine *engine)
+{
+	return engine->pause_at != UINT64_MAX && now_monotonic_ns() >= engine->pause_at;
+}
+
+/* True: it paused, and has more. */
+static bool advance_next(struct engine *engine, uint64_t now_ns)
+{
+	struct trace *trace = engine->traces.at[engine->next++ % engine->traces.count];
+	bool has_more;
+
+	if (trace->has_finished) {
+		return false;
+	}
+	has_more = merger_advance(trace->merger, room_of(engine), now_ns);
+	if (now_ns != 0) {
+		warn_of_silence(trace);
+	}
+	return has_more;
+}
+
 static void step(struct engine *engine, bool wait, uint64_t now_ns)
 {
 	pool_drain_event(engine->pool);
 	while (engine_reap(engine, wait)) {
 		wait = false;
 	}
-	for (size_t i = 0; i < engine->traces.count; i++) {
-		if (!engine->traces.at[i]->has_finished) {
-			merger_advance(engine->traces.at[i]->merger, room_of(engine), now_ns);
-		}
-		if (!engine->traces.at[i]->has_finished && now_ns != 0) {
-			warn_of_silence(engine->traces.at[i]);
-		}
+	engine->pause_at = now_ns == 0 ? UINT64_MAX : now_monotonic_ns() + TURN_NS;
+	if (engine->left == 0 || engine->left > engine->traces.count) {
+		engine->left = engine->traces.count;
 	}
+	do {
+		engine->left -= engine->left > 0 && !advance_next(engine, now_ns);
+	} while (engine->left > 0 && !engine_must_pause(engine));
+}
+
+bool engine_has_more(const struct engine *engine)
+{
+	return engine->left > 0;
 }
 
 /* CPU time of the coordinator that counts as something other than its merging. */

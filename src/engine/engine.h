@@ -86,6 +86,7 @@ struct engine_config {
 	uint64_t interval_ns;
 	/* Windows that the output combines from those and shows; 0: it shows those. */
 	uint64_t shown_interval_ns;
+	bool keeps_windows; /* each one is reported, also in a long row of empty ones */
 	uint64_t range_begin, range_end; /* ns; 0 and UINT64_MAX: all */
 	bool wants_windows;              /* else only totals */
 	bool wants_containers;           /* lists of containers */
@@ -121,6 +122,8 @@ void engine_free(struct engine *engine);
 /* Takes finished jobs and merges.  @wait: for at least one job, if any is in flight.  @now_ns: the
  * wall clock, for the lag of live windows; 0: recorded. */
 void engine_step(struct engine *engine, bool wait, uint64_t now_ns);
+/* A step of a live run ends after TURN_NS.  Whether the last one did: there is more to do. */
+bool engine_has_more(const struct engine *engine);
 
 /* Bytes of packets and partials in memory, the account that they are in, and whether the caller
  * may bring more. */

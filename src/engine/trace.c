@@ -73,12 +73,20 @@ static void new_metadata(struct trace *trace)
 	plan_builder_rename(trace->builder, &perf_names);
 }
 
+static bool step_is_over(void *user)
+{
+	const struct trace *trace = user;
+
+	return engine_must_pause(trace->engine);
+}
+
 struct trace *trace_new(struct engine *engine, void *user)
 {
 	struct merger_host host = {
 		.emit = on_merge_report,
 		.submit = submit_merge,
 		.wait = wait_for_job,
+		.must_pause = step_is_over,
 		.tasks_max = 2 * pool_workers(engine->pool),
 		.may_begin_late = !engine->config.expects_beginning,
 	};

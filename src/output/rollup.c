@@ -471,6 +471,19 @@ static void take_groups(struct rollup *rollup)
 	vec_sort(&rollup->missing, by_missing);
 }
 
+/* A row of empty windows that is alone is one of long windows. */
+static void count_empty(struct rollup *rollup)
+{
+	struct report *report = &rollup->report;
+
+	if (report->empty > 0) {
+		report->empty = (report->end - 1) / rollup->interval_ns -
+				report->begin / rollup->interval_ns + 1;
+		rollup->seq += report->empty - 1;
+		report->empty = report->empty > 1 ? report->empty : 0;
+	}
+}
+
 const struct report *rollup_take(struct rollup *rollup)
 {
 	if (!rollup->is_open) {
@@ -488,6 +501,7 @@ const struct report *rollup_take(struct rollup *rollup)
 								   .is_whole = table->is_whole };
 	}
 	take_groups(rollup);
+	count_empty(rollup);
 	rollup->report.tables = rollup->shown.at;
 	rollup->report.table_count = rollup->shown.count;
 	rollup->report.missing = rollup->missing.at;
@@ -536,6 +550,9 @@ void rollup_add(struct rollup *rollup, const struct report *window, uint32_t sou
 	if (!rollup->is_open) {
 		begin(rollup, window);
 		rollup->missing.count = 0;
+		rollup->report.empty = window->empty;
+	} else {
+		rollup->report.empty = 0;
 	}
 	rollup->windows++;
 	add_figures(&rollup->report, window);
@@ -571,6 +588,8 @@ void rollup_report(struct rollup *rollup, const struct report *report, rollup_sh
 		   void *user)
 {
 	if (rollup && report->kind == REPORT_WINDOW) {
+		assert(report->empty == 0 ||
+		       !rollup->is_open); /* it begins at a long one's begin */
 		rollup_add(rollup, report, 0);
 		rollup->spans.count = 1; /* the engine leaves no hole between its windows */
 		if (report->end / rollup->interval_ns >

@@ -174,9 +174,10 @@ static int merge_slot(struct server_pass *s, struct store_reader *reader,
 	if (slot.item && r == 0) {
 		clickhouse_encode(s->encoder, slot.item, s->batch);
 	}
-	if (slot.item) {
-		store_item_free(slot.item);
+	if (slot.row && slot.merged > 0 && r == 0) {
+		clickhouse_encode(s->encoder, slot.row, s->batch);
 	}
+	keep_slot_fini(&slot);
 	return r < 0 || s->batch->bytes < CLICKHOUSE_BATCH_BYTES ? r : send(s);
 }
 

@@ -146,9 +146,9 @@ static int merge_slot(struct file_pass *f, int64_t trace, uint64_t begin, uint64
 		}
 	}
 	r = r < 0 || !slot.item ? r : sqlite_writer_add(f->writer, slot.item, f->err);
-	if (slot.item) {
-		store_item_free(slot.item);
-	}
+	r = r < 0 || !slot.row || slot.merged == 0 ? r
+						   : sqlite_writer_add(f->writer, slot.row, f->err);
+	keep_slot_fini(&slot);
 	f->windows += places.at.count + 1;
 	vec_fini(&windows.at);
 	vec_fini(&places.at);

@@ -31,13 +31,18 @@ int keep_choose(struct store_reader *reader, size_t trace, uint64_t length_ns, u
 /* What became of the windows of one slot. */
 struct keep_slot {
 	struct store_item *item; /* the long window; NULL: it is there already */
-	size_t merged;           /* shorter windows in it */
-	bool was_incomplete;     /* a long window was there, and lacked something */
-	uint64_t events;         /* of that window */
+	/* A row of empty windows that begins in the slot and does not end there; NULL: none.  It
+	 * stays as it is. */
+	struct store_item *row;
+	size_t merged;       /* shorter windows in them */
+	bool was_incomplete; /* a long window was there, and lacked something */
+	uint64_t events;     /* of that window */
 	/* Windows that lack an analysis which others of the slot have, if there are any: the long
 	 * window is short of it. */
 	struct store_gap mixed;
 };
+
+void keep_slot_fini(struct keep_slot *slot);
 
 /* Whether windows[at] is there before, too: for other analyses. */
 bool keep_is_again(const struct store_window *windows, size_t at);

@@ -209,12 +209,23 @@ static uint64_t short_windows(const struct report *report, const struct store_wi
 	return found;
 }
 
+void keep_slot_fini(struct keep_slot *slot)
+{
+	if (slot->item) {
+		store_item_free(slot->item);
+	}
+	if (slot->row) {
+		store_item_free(slot->row);
+	}
+}
+
 int keep_merge(struct store_reader *reader, const struct store_window *windows, size_t count,
 	       uint64_t length_ns, uint64_t top, struct keep_slot *ret, struct err *err)
 {
 	struct rollup *rollup = rollup_new(length_ns, top, NULL, false);
 	size_t traces;
 	const struct store_trace *trace = &store_reader_traces(reader, &traces)[windows[0].trace];
+	const struct report *merged;
 	int r = 0;
 
 	assert(count > 0 && length_ns > 0);
@@ -230,12 +241,17 @@ int keep_merge(struct store_reader *reader, const struct store_window *windows, 
 				ret->events = report.events;
 			}
 			ret->merged += windows[i].level < length_ns && !keep_is_again(windows, i);
-			rollup_add(rollup, &report, 0);
+			if (report_fits(&report, length_ns)) {
+				rollup_add(rollup, &report, 0);
+				continue;
+			}
+			assert(!ret->row); /* what comes next begins behind the slot */
+			ret->row = store_item_merged(&trace->identity, trace->id, trace->uuid,
+						     length_ns, &report);
 		}
 	}
-	if (r == 0 && ret->merged > 0) {
-		const struct report *merged = rollup_take(rollup);
-
+	merged = r == 0 && ret->merged > 0 ? rollup_take(rollup) : NULL;
+	if (merged) {
 		ret->item = store_item_merged(&trace->identity, trace->id, trace->uuid, length_ns,
 					      merged);
 		ret->mixed = (struct store_gap){

@@ -507,6 +507,14 @@ static int read_views(struct store_reader *reader, const struct sqlite_place *pl
 	return r < 0 ? failed(reader, err) : 0;
 }
 
+/* Only a row of windows without an event is longer than its windows. */
+static uint64_t empty_windows(const struct store_window *window, const struct report *report)
+{
+	uint64_t length = window->end - window->begin;
+
+	return report->events == 0 && length > window->level ? length / window->level : 0;
+}
+
 static void read_head(sqlite3_stmt *at, const struct store_window *window, struct report *ret)
 {
 	ret->end = (uint64_t)sqlite3_column_int64(at, 2) - window->ahead_ns;
@@ -519,6 +527,7 @@ static void read_head(sqlite3_stmt *at, const struct store_window *window, struc
 	for (int i = 0; i < LOSSES; i++) {
 		ret->lost.of[i] = (uint64_t)sqlite3_column_int64(at, 5 + i);
 	}
+	ret->empty = empty_windows(window, ret);
 }
 
 /* Which of the expected analyses the time of this window has. */

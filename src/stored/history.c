@@ -94,6 +94,21 @@ static uint64_t slot_of(const struct stored_history *h, const struct store_windo
 	return h->options->has_interval ? store_window_at(window) / h->options->interval_ns : 0;
 }
 
+/* A row of empty windows that does not fit into a slot (report.h) is shown on its own. */
+static bool is_row(const struct stored_history *h, const struct store_window *window)
+{
+	uint64_t slot = h->options->has_interval ? h->options->interval_ns : UINT64_MAX;
+
+	return window->end - window->begin > window->level &&
+	       window->begin / slot != (window->end - 1) / slot;
+}
+
+static bool are_apart(const struct stored_history *h, const struct store_window *a,
+		      const struct store_window *b)
+{
+	return slot_of(h, a) != slot_of(h, b) || is_row(h, a) || is_row(h, b);
+}
+
 /* A long window of the trace is over. */
 static void end_long(struct stored_history *h, uint32_t trace)
 {
@@ -176,7 +191,7 @@ static int go_through(struct stored_history *h, const struct trace_identity *all
 	for (size_t i = 0; r == 0 && i < h->windows.at.count && !*h->stop; i++) {
 		const struct store_window *window = &h->windows.at.at[i];
 		bool is_other = last && last->trace != window->trace;
-		bool is_later = last && slot_of(h, last) != slot_of(h, window);
+		bool is_later = last && are_apart(h, last, window);
 
 		if (is_other || is_later) {
 			end_long(h, last->trace);

@@ -9,20 +9,24 @@ usage: turns.py SILLAGE DATA [NAME]
 """
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import guard  # noqa: E402
 from scripted_relay import (ATTACH, CONNECT, CREATE, INACTIVE, INDEX, LIST, METADATA, OK, PACKET, PAYLOAD,  # noqa: E402
-                            STREAMS, Session, Trace, session_bytes, stream_bytes)
+                            STREAMS, Packet, Relay, Session, Stream, Trace, session_bytes, stream_bytes)
+from synthetic import Made, packet, switch  # noqa: E402
 
 S = 10**9
 TURN_MAX_NS = 100 * 10**6
@@ -51,7 +55,10 @@ class Idle:
 
     def accept(self):
         while True:
-            sock, _ = self.listener.accept()
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:
+                return
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             threading.Thread(target=self.talk, args=(sock,), daemon=True).start()
 
@@ -171,6 +178,147 @@ def test_idle(sillage, data):
 
 def test_idle_many(sillage, data):
     idle(sillage, data, 16000, 8, 0.10)
+
+
+def test_jump(sillage, data):
+    """A beacon 27 hours later: one window, one line, one row; totals and history have it."""
+    jump, store = 27 * 3600, os.path.join(tempfile.mkdtemp(prefix='sillage-turns-'), 'store.db')
+    try:
+        for form in 'json', 'text':
+            relay = Idle(data, 4)
+            options = ['-i', '1s'] + (['--store', store] if form == 'json' else ['-f', 'text'])
+            live = Live(sillage, relay, *options)
+            if form == 'text':
+                jumped = jump_text(live, relay, jump)
+            else:
+                jumped = jump_json(live, relay, jump)
+            assert jump - 60 <= jumped <= jump + 60, jumped
+            relay.close()
+        out = subprocess.run([sillage, 'history', store, '-i', '1s', '-f', 'json'], check=True, stdout=subprocess.PIPE).stdout
+        rows = [line.get('empty_windows') for line in map(json.loads, out.splitlines()) if is_window(line)]
+        print('  history: %d windows' % len(rows))
+        assert len(rows) < 60 and sum(row is not None and row > jump - 60 for row in rows) == 1, rows
+    finally:
+        shutil.rmtree(os.path.dirname(store))
+
+
+def paused(folder, name, pause_ns):
+    """A trace of two CPUs that pauses once."""
+    streams = []
+    for cpu in range(2):
+        found, at = [], S + cpu
+        for seq in range(6):
+            at += {3: pause_ns}.get(seq, 0)
+            events = [switch(at + i * 10**7, 7 + i % 2, 8 - i % 2) for i in range(4)]
+            found.append(packet(cpu, seq, at, at + 4 * 10**7, events))
+            at += 4 * 10**7
+        streams.append(b''.join(found))
+    return Made(folder, name, streams).path
+
+
+class Served(Trace):
+    """Such a trace for a relay: its packets have no number of an instance."""
+
+    def __init__(self, path):
+        self.path = 'kernel'
+        with open(os.path.join(path, 'metadata'), 'rb') as file:
+            self.metadata = file.read()
+        self.streams = []
+        for name in 'channel0_0', 'channel0_1':
+            stream = Stream.__new__(Stream)
+            stream.name, stream.packets, at = name, [], 0
+            with open(os.path.join(path, name), 'rb') as file:
+                data = file.read()
+            while at < len(data):
+                number, begin, end, content, size, seq, discarded = struct.unpack_from('<I6Q', data, at + 20)
+                entry = (at, size, content, begin, end, discarded, number, 0, seq)
+                stream.packets.append(Packet(stream, len(stream.packets), entry, data[at:at + size // 8]))
+                at += size // 8
+            self.streams.append(stream)
+
+
+def parsed(words):
+    out = subprocess.run(words, check=True, stdout=subprocess.PIPE).stdout
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def rows_of(lines):
+    """What windows say, whatever they came from."""
+    leave = 'trace', 'lag_ns', 'seq'
+    return [{key: value for key, value in line.items() if key not in leave} for line in lines if is_window(line)]
+
+
+def totals_of(lines):
+    return [line['count'] for line in lines if line['type'] == 'total']
+
+
+def test_pause(sillage, data):
+    """A pause in a recorded trace: the same whatever the workers, live, and out of a store."""
+    folder = tempfile.mkdtemp(prefix='sillage-turns-')
+    try:
+        for number, (pause, empty) in enumerate(((5 * S, True), (60 * 10**6, False))):
+            path, store = paused(folder, 'p%d' % number, pause), os.path.join(folder, 's%d.db' % number)
+            analyze = [sillage, 'analyze', '-q', '-f', 'json', '-a', 'count,cpu', path]
+            wanted = parsed(analyze + ['-i', '1ms', '-j', '0', '--store', store])
+            windows = [line for line in wanted if is_window(line)]
+            rows = [line for line in windows if 'empty_windows' in line]
+            assert [row['empty_windows'] > pause // 10**6 for row in rows] == [True] * empty, rows
+            for before, line in zip(windows, windows[1:]):
+                assert line['begin'] == before['end'], line
+                assert line['seq'] == before['seq'] + before.get('empty_windows', 1), line
+            assert totals_of(wanted) == totals_of(parsed(analyze + ['-i', '1s']))
+            for span, fires in ('4s', empty), ('6s', False):  # it holds from the begin of a row to its end
+                gate = [*analyze, '-i', '1ms', '--fail', 'count.events < 1 for ' + span]
+                assert subprocess.run(gate, stdout=subprocess.DEVNULL, check=False).returncode == (3 if fires else 0), span
+            assert rows_of(parsed(analyze + ['-i', '1ms', '-j', '2'])) == rows_of(wanted)
+            history = [sillage, 'history', '-q', '-f', 'json', store, '-i']
+            stored = parsed(history + ['1ms'])
+            assert [(w['begin'], w['end'], w['events'] if 'events' in w else w['count'], w.get('empty_windows'))
+                    for w in rows_of(stored)] == [(w['begin'], w['end'], w['events'] if 'events' in w else w['count'],
+                                                   w.get('empty_windows')) for w in rows_of(wanted)]
+            longer = parsed(history + ['700ms'])
+            assert [line['begin'] for line in longer[1:] if is_window(line)] == sorted(
+                line['begin'] for line in longer if is_window(line)), longer
+            assert totals_of(longer) == totals_of(wanted)
+            merged = os.path.join(folder, 'm%d.db' % number)
+            parsed(analyze + ['-i', '1ms', '--store', merged, '--store-keep', '1ms:20ms,50ms:1h'])
+            kept = parsed([sillage, 'history', '-q', '-f', 'json', merged, '-i', '50ms'])
+            assert totals_of(kept) == totals_of(wanted)
+            assert [(row['begin'], row['end']) for row in kept if 'empty_windows' in row] == [
+                (row['begin'], row['end']) for row in rows], kept
+            relay = Relay([Session('s', [Served(path)])])
+            live = parsed([sillage, 'live', '-q', '-f', 'json', '-a', 'count,cpu', '--from', 'beginning', '-i', '1ms', '-j', '1',
+                           relay.url('s')])
+            relay.close()
+            assert rows_of(live) == rows_of(wanted), (rows_of(live), rows_of(wanted))
+            check_turn(live[-1])
+    finally:
+        shutil.rmtree(folder)
+
+
+def jump_json(live, relay, jump):
+    live.until(lambda line: is_window(line) and line['seq'] >= 2)
+    relay.jump_ns = jump * S
+    row = live.until(lambda line: 'empty_windows' in line)
+    later = live.until(is_window)
+    assert later['seq'] == row['seq'] + row['empty_windows'] and later['begin'] == row['end'], (row, later)
+    assert row['end'] - row['begin'] == row['empty_windows'] * S, row
+    end = live.stop()
+    total = [line for line in live.lines if line['type'] == 'total'][0]
+    assert total['count']['events'] == end['events'] and total['end'] >= row['end'], total
+    check_turn(end)
+    return row['empty_windows']
+
+
+def jump_text(live, relay, jump):
+    for line in live.process.stdout:
+        if b'events/s' in line:
+            relay.jump_ns = jump * S
+        elif b'windows without an event' in line:
+            live.process.send_signal(signal.SIGTERM)
+            live.process.stdout.read()
+            return int(line.split(b' windows without')[0].split()[-1])
+    raise AssertionError('no such line')
 
 
 def main():

@@ -79,6 +79,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 	config.analyses[0] = analysis_named("cpu");
 	config.analyses[1] = analysis_named("sched");
 	config.interval_ns = config.shown_interval_ns = overview_interval(span);
+	config.keeps_windows = true; /* they are its slices */
 	recorded.engine = engine_new(&config);
 	r = recorded_analyze(path, &recorded, err);
 	engine_free(recorded.engine);

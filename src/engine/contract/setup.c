@@ -77,6 +77,9 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 	if (!setup->wants_windows && setup->interval_ns <= UINT64_MAX / INTERVALS_UNSEEN) {
 		setup->window_ns *= INTERVALS_UNSEEN;
 	}
+	if (setup->shown_ns == 0 || setup->shown_ns % setup->window_ns != 0) {
+		setup->shown_ns = setup->window_ns;
+	}
 	setup->state_size = 0;
 	setup->has_ordered = setup->names_wakers = false;
 	setup->may_rest = setup->oncpu_ends_of_rt = 0;

@@ -62,7 +62,10 @@ struct setup {
 	uint64_t interval_ns;
 	uint64_t window_ns; /* length of a window; longer than the interval if no windows are shown
 			     */
-	bool wants_windows; /* else only the total is reported */
+	uint64_t shown_ns; /* a multiple of that: rows of empty windows begin and end at it; 0: that
+			    */
+	bool keeps_windows;    /* also long rows of empty ones, one by one */
+	bool wants_windows;    /* else only the total is reported */
 	bool wants_containers; /* reports list containers */
 	bool wants_places;     /* rows of processes say which container they are in */
 	bool wants_order;      /* all rows of reports are in order, not only the first @top */

@@ -61,6 +61,8 @@ struct merger_host {
 	void (*submit)(void *user, struct job *job);
 	/* Returns when some job has ended and the owner has handled it. */
 	void (*wait)(void *user);
+	/* Asked after each window: true returns from merger_advance().  NULL: never. */
+	bool (*must_pause)(void *user);
 	unsigned int tasks_max; /* at the same time; 0: there are no workers */
 	bool may_begin_late;    /* a stream without a packet may have had some before */
 };
@@ -128,9 +130,10 @@ enum merger_room {
 
 /*
  * Closes the windows that the watermark has passed.  Work may go on in the host's tasks when this
- * returns; the next call continues.  @now_ns: wall clock, for the lag; 0: a recorded trace.
+ * returns; the next call continues.  True: it paused, as the host asked.  @now_ns: wall clock, for
+ * the lag; 0: a recorded trace.
  */
-void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns);
+bool merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns);
 
 /* At the end: @packets of streams that were never identified are lost.  They count in the window
  * that is open then, or in the total alone. */

@@ -81,21 +81,35 @@ static void emit(struct merger *merger, struct report *report)
 	}
 }
 
+/* Whether anything counts in the open window so far. */
+static bool has_any(const struct merger *merger)
+{
+	const struct slice *applied = &merger->applied;
+
+	return applied->events + applied->discarded + applied->lost_packets + applied->bad_packets +
+		       merger->window_late >
+	       0;
+}
+
 static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 {
 	const struct slice *applied = &merger->applied;
+	uint64_t unit = merger->setup->shown_ns;
 	struct report report = {
 		.kind = REPORT_WINDOW,
-		.seq = merger->window_seq++,
+		.seq = merger->window_seq,
 		.begin = merger->window_begin,
 		.end = end,
-		.complete = !merger->window_has_gap && !merger->window_is_long &&
-			    !any_excluded(merger) && merger->window_late == 0 &&
-			    end <= merger->cut_at && !any_begins_late(merger) &&
+		.complete = !merger->window_has_gap && !any_excluded(merger) &&
+			    merger->window_late == 0 && end <= merger->cut_at &&
+			    !any_begins_late(merger) &&
 			    applied->discarded + applied->lost_packets + applied->bad_packets == 0,
 		.has_lag = now_ns != 0,
 		.lag_ns = (int64_t)(now_ns - end),
 		.events = applied->events,
+		.empty = merger->window_is_long && !has_any(merger)
+				 ? (end - merger->window_begin) / unit
+				 : 0,
 		.lost = { { [LOSS_EVENTS] = applied->discarded,
 			    [LOSS_PACKETS] = applied->lost_packets,
 			    [LOSS_BAD_PACKETS] = applied->bad_packets,
@@ -104,6 +118,9 @@ static void emit_window(struct merger *merger, uint64_t end, uint64_t now_ns)
 			    [LOSS_MISFITS] = applied->misfits } },
 	};
 
+	merger->window_seq += merger->window_is_long
+				      ? (end - merger->window_begin) / merger->setup->window_ns
+				      : 1;
 	tables_collect(&merger->tables);
 	emit(merger, &report);
 	probe_window(report.seq, report.begin, report.end, report.lag_ns);
@@ -155,34 +172,15 @@ static int64_t next_slice(const struct merger_stream *stream)
 	return INT64_MAX;
 }
 
-/* The earliest window that anything can still fall into. */
-static int64_t next_window_with_data(const struct merger *merger, uint64_t watermark)
-{
-	int64_t next = watermark == UINT64_MAX ? INT64_MAX
-					       : (int64_t)(watermark / merger->setup->window_ns);
-
-	for (size_t i = 0; i < merger->streams.count; i++) {
-		int64_t window = next_slice(merger->streams.at[i]);
-
-		next = window < next ? window : next;
-	}
-	return next;
-}
-
-/* Opens the window that begins at @begin; one that covers a jump of the clock is longer. */
-static void open_window(struct merger *merger, uint64_t begin, uint64_t watermark)
+/* Opens the window that begins at @begin. */
+static void open_window(struct merger *merger, uint64_t begin)
 {
 	const struct setup *setup = merger->setup;
-	int64_t next = next_window_with_data(merger, watermark);
 
 	merger->window_begin = begin;
 	merger->window_end = window_end_of(setup->window_ns, begin);
 	merger->window = (int64_t)(begin / setup->window_ns);
 	merger->window_is_long = false;
-	if (next != INT64_MAX && next - merger->window > WINDOW_JUMP_MAX) {
-		merger->window_end = (uint64_t)next * setup->window_ns;
-		merger->window_is_long = true;
-	}
 	if (begin < setup->range_begin) {
 		merger->is_before_range = true;
 		merger->window_end = setup->range_begin;
@@ -241,7 +239,7 @@ static bool start(struct merger *merger, uint64_t watermark)
 	}
 	merger->has_started = true;
 	merger->begin = merger->first_ts;
-	open_window(merger, merger->first_ts, watermark);
+	open_window(merger, merger->first_ts);
 	start_cpus(merger);
 	return true;
 }
@@ -266,6 +264,12 @@ static bool resolve_initial(struct merger *merger, uint64_t watermark)
 
 /* ---- advancing ---- */
 
+/* Whether a live trace has had no new event for so long that windows close without one. */
+static bool has_no_news(const struct merger *merger, uint64_t now_ns)
+{
+	return now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS;
+}
+
 /*
  * Whether the window that ends at @end may close, as far as events go.  A trace ends with its last
  * event: a window without an event at its end or later may be the last one, and shorter.  Only a
@@ -279,8 +283,72 @@ static bool may_close(struct merger *merger, uint64_t end, uint64_t now_ns)
 		merger->taken_ns = now_ns == 0 ? 0 : now_monotonic_ns();
 	}
 	return holes_are_decided(merger, end) && cpus_are_decided(merger, end) &&
-	       (merger->last_ts >= end ||
-		(now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS));
+	       (merger->last_ts >= end || has_no_news(merger, now_ns));
+}
+
+/* ns: the begin of the window of the next slice, or the end of the range. */
+static uint64_t next_data(const struct merger *merger)
+{
+	uint64_t window_ns = merger->setup->window_ns, data = merger->setup->range_end;
+	int64_t next = INT64_MAX;
+
+	for (size_t i = 0; i < merger->streams.count; i++) {
+		int64_t window = next_slice(merger->streams.at[i]);
+
+		next = window < next ? window : next;
+	}
+	if (next != INT64_MAX && (next < 0 || (uint64_t)next < data / window_ns)) {
+		data = next < 0 ? 0 : (uint64_t)next * window_ns;
+	}
+	return data;
+}
+
+/* ns: where a row of windows that nothing falls into up to @until ends; 0: each closes alone. */
+static uint64_t row_end(const struct merger *merger, uint64_t until)
+{
+	uint64_t unit = merger->setup->shown_ns, begin = merger->window_begin;
+	uint64_t end = until / unit * unit, count;
+
+	if (begin % unit != 0 || end <= begin) {
+		return 0;
+	}
+	count = (end - begin) / unit;
+	return count > WINDOWS_EMPTY_MAX_ANY ||
+			       (count > WINDOWS_EMPTY_MAX && end - begin > WINDOWS_EMPTY_MAX_NS)
+		       ? end
+		       : 0;
+}
+
+/* Whether the open window may close.  It becomes a long row of empty ones if that begins with it,
+ * whose end is known once the watermark has come there, or the trace is idle. */
+static bool closes_now(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+{
+	uint64_t data, end;
+
+	if (watermark < merger->window_end || !may_close(merger, merger->window_end, now_ns)) {
+		return false;
+	}
+	if (merger->window_is_long || merger->is_before_range || merger->setup->keeps_windows ||
+	    has_any(merger)) {
+		return true;
+	}
+	data = next_data(merger);
+	end = row_end(merger, data);
+	if (end > 0 && data > watermark) {
+		if (!has_no_news(merger, now_ns)) {
+			return false;
+		}
+		end = row_end(merger, watermark);
+	}
+	if (end > 0 && !may_close(merger, end, now_ns)) {
+		return false;
+	}
+	if (end > 0) {
+		assert(end > merger->window_end && end <= watermark);
+		merger->window_is_long = true;
+		merger->window_end = merger->close_at = end;
+	}
+	return true;
 }
 
 static bool in_range(const struct merger *merger)
@@ -305,7 +373,7 @@ static void apply_rename(struct merger *merger)
 }
 
 /* Ends the round that was begun, if any; false: its tasks are still running. */
-static bool end_open_round(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+static bool end_open_round(struct merger *merger, uint64_t now_ns)
 {
 	if (merger->tasks_running > 0) {
 		return false;
@@ -316,20 +384,19 @@ static bool end_open_round(struct merger *merger, uint64_t watermark, uint64_t n
 		merger->is_round_open = false;
 		end_round(merger, now_ns);
 		if (closes) {
-			open_window(merger, merger->closed_end, watermark);
+			open_window(merger, merger->closed_end);
 		}
 	}
 	return true;
 }
 
 /* Begins a round, and ends it if no tasks run it. */
-static void one_round(struct merger *merger, uint64_t bound, bool closes, uint64_t watermark,
-		      uint64_t now_ns)
+static void one_round(struct merger *merger, uint64_t bound, bool closes, uint64_t now_ns)
 {
 	assert(!merger->is_round_open);
 	merger->is_round_open = true;
 	round_begin(merger, bound, closes);
-	(void)end_open_round(merger, watermark, now_ns);
+	(void)end_open_round(merger, now_ns);
 }
 
 /* Nothing after the range is needed. */
@@ -363,88 +430,93 @@ static uint64_t next_bound(const struct merger *merger, uint64_t watermark, bool
 }
 
 /* A round up to the next rename, which is over when this returns. */
-static void round_to_rename(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+static void round_to_rename(struct merger *merger, uint64_t now_ns)
 {
-	one_round(merger, merger->renames.at[0].ts, false, watermark, now_ns);
+	one_round(merger, merger->renames.at[0].ts, false, now_ns);
 	merger_wait(merger);
 	apply_rename(merger);
-	(void)end_open_round(merger, watermark, now_ns);
+	(void)end_open_round(merger, now_ns);
 }
 
 /* A round up to the next hole, which is over when this returns. */
-static void round_to_hole(struct merger *merger, uint64_t watermark, uint64_t now_ns)
+static void round_to_hole(struct merger *merger, uint64_t now_ns)
 {
-	one_round(merger, holes_bound(merger), false, watermark, now_ns);
+	one_round(merger, holes_bound(merger), false, now_ns);
 	merger_wait(merger);
 	holes_apply(merger);
-	(void)end_open_round(merger, watermark, now_ns);
+	(void)end_open_round(merger, now_ns);
 }
 
 /* Applies the next rename or hole before @bound; false: there is none. */
-static bool stop_before(struct merger *merger, uint64_t bound, uint64_t watermark, uint64_t now_ns)
+static bool stop_before(struct merger *merger, uint64_t bound, uint64_t now_ns)
 {
 	bool is_hole = holes_is_next(merger, bound);
 
 	if (rename_is_next(merger, is_hole ? merger->holes.at[0] + 1 : bound)) {
-		round_to_rename(merger, watermark, now_ns);
+		round_to_rename(merger, now_ns);
 		return true;
 	}
 	if (is_hole) {
-		round_to_hole(merger, watermark, now_ns);
+		round_to_hole(merger, now_ns);
 	}
 	return is_hole;
 }
 
-static void advance(struct merger *merger, enum merger_room room, uint64_t watermark,
+static bool host_pauses(const struct merger *merger)
+{
+	return merger->host.must_pause && merger->host.must_pause(merger->host.user);
+}
+
+static bool advance(struct merger *merger, enum merger_room room, uint64_t watermark,
 		    uint64_t now_ns)
 {
 	while (in_range(merger) && merger->tasks_running == 0) {
-		bool closes = watermark >= merger->window_end &&
-			      may_close(merger, merger->window_end, now_ns);
+		bool closes = closes_now(merger, watermark, now_ns);
 		uint64_t bound = next_bound(merger, watermark, closes);
 
 		if (!closes && !is_round_due(merger, bound, room)) {
-			return;
+			return false;
 		}
-		if (stop_before(merger, bound, watermark, now_ns)) {
+		if (stop_before(merger, bound, now_ns)) {
 			continue;
 		}
-		one_round(merger, bound, closes, watermark, now_ns);
-		if (!closes) {
-			return;
+		one_round(merger, bound, closes, now_ns);
+		if (!closes || host_pauses(merger)) {
+			return closes;
 		}
 	}
 	if (!in_range(merger)) {
 		forget_rest(merger);
 	}
+	return false;
 }
 
-void merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns)
+bool merger_advance(struct merger *merger, enum merger_room room, uint64_t now_ns)
 {
 	uint64_t watermark = merger_watermark(merger);
+	bool pauses = false;
 
 	if (CHECKS_ON) {
 		merger_check(merger);
 	}
-	if (end_open_round(merger, watermark, now_ns) && merger->streams.count > 0 &&
+	if (end_open_round(merger, now_ns) && merger->streams.count > 0 &&
 	    watermark != UINT64_MAX && start(merger, watermark)) {
 		cpus_find_left(merger);
 		holes_advance(merger, watermark);
-		if (resolve_initial(merger, watermark)) {
-			advance(merger, room, watermark, now_ns);
-		}
+		pauses = resolve_initial(merger, watermark) &&
+			 advance(merger, room, watermark, now_ns);
 	}
 	if (CHECKS_ON) {
 		merger_check(merger);
 	}
+	return pauses;
 }
 
 void merger_drain(struct merger *merger, uint64_t now_ns)
 {
 	do {
 		merger_wait(merger);
-		merger_advance(merger, ROOM_ENOUGH, now_ns);
-	} while (merger->tasks_running > 0);
+	} while (merger_advance(merger, ROOM_ENOUGH, now_ns) || merger->tasks_running > 0);
 	assert(!merger->is_round_open); /* so that a checkpoint has all of it */
 }
 
@@ -453,11 +525,11 @@ void merger_drain(struct merger *merger, uint64_t now_ns)
 /* Rounds up to @bound; the last one closes the window at close_at. */
 static void close_now(struct merger *merger, uint64_t bound, uint64_t now_ns)
 {
-	while (stop_before(merger, bound, UINT64_MAX, now_ns)) {
+	while (stop_before(merger, bound, now_ns)) {
 	}
-	one_round(merger, bound, true, UINT64_MAX, now_ns);
+	one_round(merger, bound, true, now_ns);
 	merger_wait(merger);
-	(void)end_open_round(merger, UINT64_MAX, now_ns);
+	(void)end_open_round(merger, now_ns);
 }
 
 void merger_lose(struct merger *merger, uint64_t packets)
@@ -518,6 +590,7 @@ static void close_rest(struct merger *merger, uint64_t now_ns)
 								   : merger->setup->range_end;
 
 	while (in_range(merger) && merger->window_end <= last) {
+		(void)closes_now(merger, last, now_ns); /* a long row of empty ones is one */
 		close_now(merger, merger->window_end, now_ns);
 	}
 	if (in_range(merger) && last >= merger->window_begin) {
@@ -535,7 +608,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 		merger_check(merger);
 	}
 	merger_wait(merger);
-	(void)end_open_round(merger, UINT64_MAX, now_ns);
+	(void)end_open_round(merger, now_ns);
 	if (start(merger, UINT64_MAX)) {
 		cpus_find_left(merger);
 		holes_advance(merger, UINT64_MAX);

@@ -8,9 +8,9 @@
  *   - A window [begin, end) closes once the watermark has reached `end` and an event at or after
  *     `end` has been taken.  Without such an event the trace may end in this window, which then is
  *     shorter.  A live trace without any new event for IDLE_CLOSE_NS closes its windows anyway.
- *   - A window that nothing can fall into any more costs a report.  If the next possible data lies
- *     more than WINDOW_JUMP_MAX windows ahead, the clock has jumped: one long window covers the
- *     jump, and is reported as incomplete.
+ *   - More than WINDOWS_EMPTY_MAX windows in a row that nothing falls into close as one (report.h,
+ *     `empty`): a jump of time costs one report.
+ *   - Between two windows the host may want to pause; the next call goes on.
  *   - Before a window closes, a round applies what is held once that is worth it, or memory is
  *     short.  Rounds do not change the result, only when memory becomes free.
  *   - A round ends where a thread changes its tid (rename): tids are looked up by shard, and the

@@ -114,6 +114,8 @@ struct report {
 	bool has_lag;
 	int64_t lag_ns;
 	uint64_t events; /* in it, for rates */
+	/* A window that stands for so many in a row without an event; 0: it is one window. */
+	uint64_t empty;
 	struct losses lost;
 	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
@@ -151,6 +153,13 @@ void report_lost_list(FILE *out, const struct losses *losses);
 static inline bool report_has_time(const struct report *report)
 {
 	return report->end > 0 || report->events > 0;
+}
+
+/* Whether it lies in one slot of @slot_ns.  A window that does not, of which slots are a multiple,
+ * is a row of empty ones: it stays apart. */
+static inline bool report_fits(const struct report *report, uint64_t slot_ns)
+{
+	return report->empty == 0 || report->begin / slot_ns == (report->end - 1) / slot_ns;
 }
 
 /* The time that it is about, without holes; ns. */

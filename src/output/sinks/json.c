@@ -367,6 +367,9 @@ static void report_line(struct output *output, const struct trace_identity *trac
 		json_u64(&json, "seq", report->seq);
 	}
 	put_range(&json, report);
+	if (report->empty > 0) {
+		json_u64(&json, "empty_windows", report->empty);
+	}
 	if (report->span_count > 0) {
 		json_u64(&json, "covered_ns", report_covered_ns(report));
 	}

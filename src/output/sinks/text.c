@@ -336,6 +336,21 @@ static void put_trace_name(FILE *out, const struct trace_identity *trace)
 	free(text);
 }
 
+static void put_events(FILE *out, const struct report *report)
+{
+	uint64_t length = report_covered_ns(report);
+	char rate[UNITS_TEXT_MAX];
+
+	if (report->empty > 0) {
+		(void)fprintf(out, "%" PRIu64 " windows without an event", report->empty);
+	} else {
+		(void)fprintf(out, "%s events/s",
+			      units_count(rate, length > 0 ? (uint64_t)((double)report->events *
+									1e9 / (double)length)
+							   : 0));
+	}
+}
+
 static void put_header(FILE *out, const struct output *output, const struct trace_identity *trace,
 		       const struct report *report)
 {
@@ -345,19 +360,16 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		[REPORT_SO_FAR] = "total so far  ",
 	};
 	const struct units_times times = units_times_of(report->begin, report->end);
-	uint64_t length = report_covered_ns(report);
-	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], rate[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
+	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
 	put_trace_name(out, trace);
 	(void)fprintf(out, "%s  %s", output_normal(output), kinds[report->kind]);
 	/* People need milliseconds; JSON has all digits. */
 	if (report_has_time(report)) {
-		(void)fprintf(out, "%s .. %s  %s events/s", units_time(begin, times, report->begin),
-			      units_time(end, times, report->end),
-			      units_count(rate, length > 0 ? (uint64_t)((double)report->events *
-									1e9 / (double)length)
-							   : 0));
+		(void)fprintf(out, "%s .. %s  ", units_time(begin, times, report->begin),
+			      units_time(end, times, report->end));
+		put_events(out, report);
 	} else {
 		(void)fputs("no events", out);
 	}
@@ -371,7 +383,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		(void)fputs("  ! incomplete", out);
 	}
 	if (report->span_count > 0) {
-		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, length),
+		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, report_covered_ns(report)),
 			      units_ns(end, report->end - report->begin));
 	}
 	report_lost_print(out, &report->lost);
@@ -469,6 +481,10 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 	FILE *out = output->out;
 
 	put_header(out, output, trace, report);
+	if (report->empty > 0) {
+		(void)fputc('\n', out);
+		return;
+	}
 	put_missing(out, output, report);
 	put_parts(out, output, report);
 	for (size_t i = 0; i < report->table_count; i++) {

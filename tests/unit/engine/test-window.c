@@ -88,23 +88,62 @@ START_TEST(waits_for_all_streams)
 }
 END_TEST
 
-/* A jump of the clock is one long window, and not a window for each interval. */
-START_TEST(jump_is_one_window)
+#define ROW (WINDOWS_EMPTY_MAX_ANY + UINT64_C(1))
+
+/* Windows from 2000 on without an event, up to the one of @count later, which has some. */
+static void jump(struct fixture *fixture, uint64_t count)
 {
-	const uint64_t far = (WINDOW_JUMP_MAX + 10) * (uint64_t)WINDOW_NS;
-	struct fixture fixture = { 0 };
+	const uint64_t far = 2000 + count * WINDOW_NS;
 	struct merger_stream *stream;
 
-	fixture_init(&fixture);
-	stream = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	fixture_init(fixture);
+	stream = fixture_stream(fixture, 0, UINT64_MAX, false);
 	fixture_take(stream, 1100, 1200, 1);
 	fixture_take(stream, far, far + 100, 1);
-	merger_advance(fixture.merger, ROOM_ENOUGH, 0);
+	merger_advance(fixture->merger, ROOM_ENOUGH, 0);
+}
+
+/* A long row of windows without an event is one, a short one is not. */
+START_TEST(jump_is_one_window)
+{
+	const uint64_t far = 2000 + ROW * WINDOW_NS;
+	struct fixture fixture = { 0 };
+
+	jump(&fixture, ROW);
 	ck_assert_uint_eq(fixture.reports.count, 2);
 	expect_report(&fixture, 0, 1100, 2000, 1, true);
-	expect_report(&fixture, 1, 2000, far, 0, false);
+	expect_report(&fixture, 1, 2000, far, 0, true);
 	merger_finish(fixture.merger, 0);
 	expect_report(&fixture, 2, far, far + 100, 1, true);
+	fixture_fini(&fixture);
+	memset(&fixture, 0, sizeof(fixture));
+	jump(&fixture, WINDOWS_EMPTY_MAX);
+	ck_assert_uint_eq(fixture.reports.count, 1 + WINDOWS_EMPTY_MAX);
+	fixture_fini(&fixture);
+}
+END_TEST
+
+/* However the streams come: how long the row is is waited for. */
+START_TEST(row_waits_for_its_end)
+{
+	const uint64_t far = 2000 + 3 * ROW * WINDOW_NS;
+	struct fixture fixture = { 0 };
+	struct merger_stream *a, *b;
+
+	fixture_init(&fixture);
+	a = fixture_stream(&fixture, 0, UINT64_MAX, false);
+	b = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	fixture_take(a, 1100, 1200, 1);
+	fixture_take(a, far, far + 100, 1);
+	for (uint64_t i = 1; i < 9; i++) {
+		merger_stream_known(b, 0, far / 10 * i);
+		merger_advance(fixture.merger, ROOM_NONE, 0);
+		ck_assert_uint_le(fixture.reports.count, 1);
+	}
+	merger_stream_known(b, 0, far + 50);
+	merger_advance(fixture.merger, ROOM_NONE, 0);
+	ck_assert_uint_eq(fixture.reports.count, 2);
+	expect_report(&fixture, 1, 2000, far, 0, true);
 	fixture_fini(&fixture);
 }
 END_TEST
@@ -306,6 +345,7 @@ Suite *suite_window(void)
 	tcase_add_test(tcase, closes_at_an_event_beyond);
 	tcase_add_test(tcase, waits_for_all_streams);
 	tcase_add_test(tcase, jump_is_one_window);
+	tcase_add_test(tcase, row_waits_for_its_end);
 	tcase_add_test(tcase, late_data_is_in_the_open_window);
 	tcase_add_test(tcase, late_time_counts_once);
 	tcase_add_test(tcase, cut_is_unknown);
