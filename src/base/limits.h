@@ -46,6 +46,12 @@
 #define METADATA_NOTES_MAX 20
 /* Memory that types and plans of one trace may take. */
 #define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
+/* A line of settings, of names of containers, of an answer to `capture`. */
+#define LINE_BYTES_MAX (1 << 16)
+/* A line of `analyze -f json` that is compared: 200,000 threads.  As objects of json-c it takes
+ * some 20 times as much. */
+#define JSON_LINE_BYTES_MAX (32 << 20)
+
 /* One JSON object of CTF 2 metadata, an event class at most.  As objects of json-c it takes many
  * times that memory. */
 #define CTF2_FRAGMENT_BYTES_MAX ((size_t)4 << 20)

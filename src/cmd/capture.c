@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
+#include "base/process/line.h"
 #include "cmd/cmd.h"
 #include "live/control.h"
 #include "run/say.h"
@@ -49,19 +51,19 @@ static int run(const struct options *options)
 	struct err err;
 	int fd = control_ask(options->args[0], &err);
 	FILE *in = fd < 0 ? NULL : fdopen(fd, "r");
-	char *line = NULL;
-	size_t size = 0, lines = 0;
+	struct line line = { 0 };
+	size_t lines = 0;
 	bool all_made = true;
 
 	if (!in) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	while (getline(&line, &size, in) > 0) {
-		all_made &= show(options, line);
+	while (line_next(&line, in, LINE_BYTES_MAX) > 0) {
+		all_made &= show(options, line.text.at);
 		lines++;
 	}
-	free(line);
+	line_fini(&line);
 	(void)fclose(in);
 	if (lines == 0) {
 		say("%s: sillage ended before the capture was complete", options->args[0]);

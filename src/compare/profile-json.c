@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+#include "base/process/line.h"
 #include "compare/profile.h"
 #include "figure/which.h"
 #include "version.h"
@@ -436,19 +438,23 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 
 static int read_lines(struct lines *lines, FILE *in)
 {
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t len;
-	int r = 0;
+	struct line line = { 0 };
+	int r;
 
-	while (r == 0 && (len = getline(&text, &room, in)) >= 0) {
-		lines->number++;
-		r = take_line(lines, text, (size_t)len);
+	while ((r = line_next(&line, in, JSON_LINE_BYTES_MAX)) > 0) {
+		lines->number = line.number;
+		r = take_line(lines, line.text.at, strlen(line.text.at));
+		if (r < 0) {
+			break;
+		}
 	}
-	if (r == 0 && ferror(in)) {
+	if (r == -EMSGSIZE) {
+		err_raise(lines->err, r, "line %llu is longer than %d MiB: -n leaves out rows",
+			  (unsigned long long)line.number, JSON_LINE_BYTES_MAX >> 20);
+	} else if (r == 0 && ferror(in)) {
 		r = err_raise(lines->err, -EIO, "cannot be read: %s", strerror(errno));
 	}
-	free(text);
+	line_fini(&line);
 	return r;
 }
 

@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/process/foreign.h"
+#include "base/process/line.h"
 #include "base/units.h"
 #include "figure/figure.h"
 #include "options/options-parts.h"
@@ -171,27 +173,27 @@ static bool take_container(struct selection *selection, char *line)
 int options_containers(struct options *options, const char *value, struct err *err)
 {
 	FILE *file;
-	char *line = NULL;
-	size_t size = 0, number = 0;
+	struct line line = { 0 };
 	int r = foreign_stream(value, &file, err);
 
 	if (r < 0) {
 		return r;
 	}
-	while (r == 0 && getline(&line, &size, file) >= 0) {
-		number++;
-		if (!take_container(&options->selection, line)) {
-			r = err_raise(
-				err, -EINVAL,
-				"%s: line %zu: expected the number of a PID namespace and its "
-				"name, each number once",
-				value, number);
+	while ((r = line_next(&line, file, LINE_BYTES_MAX)) > 0) {
+		if (!take_container(&options->selection, line.text.at)) {
+			r = -EINVAL;
+			break;
 		}
 	}
-	if (r == 0 && ferror(file)) {
+	if (r < 0) {
+		(void)err_raise(err, r,
+				"%s: line %llu: expected the number of a PID namespace and its "
+				"name, each number once",
+				value, (unsigned long long)line.number);
+	} else if (ferror(file)) {
 		r = err_raise(err, -EIO, "%s: cannot be read", value);
 	}
-	free(line);
+	line_fini(&line);
 	(void)fclose(file);
 	return r;
 }

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
+#include "base/process/line.h"
+
 static char *trim(char *text)
 {
 	size_t len;
@@ -46,19 +49,22 @@ static int take_line(char section[SETTINGS_NAME_MAX + 1], char *line, settings_t
 
 int settings_read(FILE *file, const char *path, settings_take_fn *take, void *user, struct err *err)
 {
-	char section[SETTINGS_NAME_MAX + 1] = "", *line = NULL;
-	size_t size = 0, number = 0;
+	char section[SETTINGS_NAME_MAX + 1] = "";
+	struct line line = { 0 };
 	struct err why;
 	int r = take(user, section, NULL, NULL, &why);
 
-	while (r == 0 && getline(&line, &size, file) >= 0) {
-		number++;
-		r = take_line(section, trim(line), take, user, &why);
+	while (r == 0 && (r = line_next(&line, file, LINE_BYTES_MAX)) > 0) {
+		r = take_line(section, trim(line.text.at), take, user, &why);
 	}
-	if (r == 0 && ferror(file)) {
+	if (r == -EMSGSIZE) {
+		(void)err_raise(&why, r, "longer than %d bytes", LINE_BYTES_MAX);
+	} else if (r == 0 && ferror(file)) {
 		r = err_raise(&why, -EIO, "cannot be read: %s", strerror(errno));
 	}
 	r = r == 0 ? take(user, NULL, NULL, NULL, &why) : r;
-	free(line);
-	return r == 0 ? 0 : err_raise(err, r, "%s: line %zu: %s", path, number, why.text);
+	line_fini(&line);
+	return r == 0 ? 0
+		      : err_raise(err, r, "%s: line %llu: %s", path,
+				  (unsigned long long)line.number, why.text);
 }

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/line.h"
 #include "base/process/machine.h"
 #include "base/shell.h"
 #include "base/text/utf8.h"
@@ -157,6 +158,51 @@ START_TEST(repairs_text)
 END_TEST
 
 /* Of a text that has no room a hash is the end, and no letter is cut in two. */
+/* Lines of any length up to the bound, the last one without an end; the number is that of the last
+ * one that is there. */
+START_TEST(reads_lines)
+{
+	char text[3 * 4096];
+	size_t lengths[] = { 1, 4094, 4095, 4096, 4097, 8192 };
+	FILE *in;
+
+	for (size_t i = 0; i < ARRAY_COUNT(lengths); i++) {
+		struct line line = { 0 };
+
+		memset(text, 'x', sizeof(text));
+		text[lengths[i] - 1] = text[lengths[i] + 1] = '\n';
+		in = fmemopen(text, lengths[i] + 3, "r");
+		ck_assert_int_eq(line_next(&line, in, lengths[i]), 1);
+		ck_assert_uint_eq(strlen(line.text.at), lengths[i]);
+		ck_assert_int_eq(line_next(&line, in, lengths[i]), 1);
+		ck_assert_str_eq(line.text.at, "x\n");
+		ck_assert_int_eq(line_next(&line, in, lengths[i]), 1);
+		ck_assert_str_eq(line.text.at, "x");
+		ck_assert_int_eq(line_next(&line, in, lengths[i]), 0);
+		ck_assert_uint_eq(line.number, 3);
+		line_fini(&line);
+		(void)fclose(in);
+	}
+}
+END_TEST
+
+/* One without an end is not read to it. */
+START_TEST(bounds_lines)
+{
+	char text[5 * 4096];
+	struct line line = { 0 };
+	FILE *in;
+
+	memset(text, 'x', sizeof(text));
+	in = fmemopen(text, sizeof(text), "r");
+	ck_assert_int_eq(line_next(&line, in, 4096), -EMSGSIZE);
+	ck_assert_uint_eq(line.number, 1);
+	ck_assert_uint_le(line.text.count, 2 * 4096);
+	line_fini(&line);
+	(void)fclose(in);
+}
+END_TEST
+
 START_TEST(shortens_texts)
 {
 	static const struct {
@@ -735,6 +781,8 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_figures);
 	tcase_add_test(tcase, cuts_long_errors);
 	tcase_add_test(tcase, repairs_text);
+	tcase_add_test(tcase, reads_lines);
+	tcase_add_test(tcase, bounds_lines);
 	tcase_add_test(tcase, shortens_texts);
 	tcase_add_test(tcase, writes_json);
 	tcase_add_test(tcase, writes_all_of_a_text);
