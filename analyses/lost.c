@@ -60,7 +60,7 @@ static void on_cpu(struct shard *shard, struct cpu *cpu, enum run_kind kind, uin
 	}
 
 static const struct essential essentials[] = {
-	{ ANY_EVENT("sched_switch"), { [CPUS] = ALL_COLUMNS }, .is_of_kernel = true },
+	{ ANY_EVENT("sched_switch"), { [CPUS] = ALL_COLUMNS } },
 };
 
 const struct analysis analysis_lost = {

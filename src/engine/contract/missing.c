@@ -178,8 +178,7 @@ static bool is_lacking(const struct event_names *names, const struct analysis *a
 {
 	bool is_of_kernel = !names->tracer && (!names->domain || strcmp(names->domain, "ust") != 0);
 
-	return (is_of_kernel ||
-		!(analysis_rare(analysis)->missing_of || essential->is_of_kernel)) &&
+	return (is_of_kernel || !analysis_rare(analysis)->missing_of) &&
 	       !(names->beside && is_recorded(names->beside, essential));
 }
 

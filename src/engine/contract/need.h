@@ -57,7 +57,6 @@ struct essential {
 	uint16_t columns[TABLES_MAX];
 	const char *domain; /* only traces of this domain ("ust") have them; NULL: all */
 	bool is_extra;      /* advised only where one of the figures is asked for by name */
-	bool is_of_kernel; /* advised only of the kernel's traces: others lack nothing without it */
 };
 
 /* A member of struct analysis, of an array. */
