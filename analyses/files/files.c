@@ -222,19 +222,25 @@ static void merge_dumped_fd(struct shard *shard, struct thread *thread, uint64_t
 /* Its exit may be missing, or may still come. */
 static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
 {
-	if (shard_tid(thread) > 0) {
+	const struct thread_files *files = shard_thread_state(shard, thread);
+
+	if (shard_tid(thread) > 0 && !files->has_left) {
 		(void)shard_note_ordered(shard, thread, ts, ORDERED_END);
 	}
 }
 
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
-	const struct thread_files *files = shard_thread_state(ordered->shard, ordered->thread);
-	struct ordered leave = *ordered;
+	const struct thread_files *files;
+	struct ordered leave;
 
 	if (ordered->kind != ORDERED_END) {
 		files_use_ordered(shard, state, ordered);
-	} else if (!files->has_left) {
+		return;
+	}
+	files = shard_thread_state(ordered->shard, ordered->thread);
+	if (!files->has_left) {
+		leave = *ordered;
 		leave.kind = ORDERED_LEAVE;
 		leave.words[0] = key_of(ordered->thread, files);
 		files_use_ordered(shard, state, &leave);

@@ -241,7 +241,7 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 	const struct longest *longest =
 		&shard->accumulator->longest[shard->layout->offsets[shard->running][table]];
 
-	return !shard_leaves_out(shard, table) && longest_may_have(longest, ns);
+	return longest_may_have(longest, ns) && !shard_leaves_out(shard, table);
 }
 
 uint64_t shard_channel(const struct shard *shard)

@@ -11,7 +11,7 @@
 
 /* ---- time of the CPU ---- */
 
-void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window)
+void worker_tell_oncpu_end(struct worker *worker, uint64_t ts, bool is_window)
 {
 	const struct setup *setup = worker->setup;
 

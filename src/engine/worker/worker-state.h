@@ -133,7 +133,13 @@ static inline void worker_close_contexts(struct worker *worker)
 }
 
 /* Tells the analyses that the on-CPU interval ends, or only (@is_window) the window. */
-void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window);
+void worker_tell_oncpu_end(struct worker *worker, uint64_t ts, bool is_window);
+static inline void worker_end_oncpu(struct worker *worker, uint64_t ts, bool is_window)
+{
+	if (worker->oncpu_ends != 0) {
+		worker_tell_oncpu_end(worker, ts, is_window);
+	}
+}
 /* Tells them that the slice ends. */
 void worker_end_slice(struct worker *worker, uint64_t ts);
 /* Events are missing from @ts to @end. */

@@ -192,25 +192,26 @@ static void count_event(struct worker *worker, uint32_t index)
 	}
 }
 
-static inline void deliver(struct worker *worker, const struct plan_event *class,
-			   const struct plan_binding *binding, uint64_t ts)
+static inline void deliver(struct worker *worker, const struct plan_binding *binding,
+			   struct trace_event *event)
 {
 	const struct route *route = &worker->setup->routes[binding->request];
-	const struct trace_event event = { .ts = ts,
-					   .class = class,
-					   .values = &worker->decoder.values[binding->base],
-					   .binding = binding,
-					   .present = binding->present };
 
+	event->values = &worker->decoder.values[binding->base];
+	event->binding = binding;
+	event->present = binding->present;
 	worker->analysis = route->analysis;
-	route->on_event(worker, worker->states + route->state, &event, binding->user);
+	route->on_event(worker, worker->states + route->state, event, binding->user);
 }
 
 static void dispatch(struct worker *worker, const struct plan_event *class, uint64_t ts)
 {
+	const struct plan_binding *binding = class->bindings, *end = binding + class->binding_count;
+	struct trace_event event = { .ts = ts, .class = class };
+
 	decoder_copy(&worker->decoder, class);
-	for (uint32_t i = 0; i < class->binding_count; i++) {
-		deliver(worker, class, &class->bindings[i], ts);
+	for (; binding != end; binding++) {
+		deliver(worker, binding, &event);
 	}
 }
 
@@ -289,6 +290,7 @@ static void note_leaving(struct worker *worker)
 static void on_plain_event(void *user, const struct ctf_event *event)
 {
 	struct worker *worker = user;
+	struct trace_event plain;
 
 	worker->last_ts = clock_ns(&worker->clock, event->cycles);
 	assert_hot(worker->last_ts >= worker->slice_begin_ns);
@@ -302,7 +304,9 @@ static void on_plain_event(void *user, const struct ctf_event *event)
 		decoder_load_fixed(&worker->decoder, event->class, event->fields);
 	}
 	if (event->class->binding_count == 1 && event->class->copy_count == 0) {
-		deliver(worker, event->class, event->class->bindings, worker->last_ts);
+		plain.ts = worker->last_ts;
+		plain.class = event->class;
+		deliver(worker, event->class->bindings, &plain);
 	} else {
 		dispatch(worker, event->class, worker->last_ts);
 	}
