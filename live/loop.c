@@ -224,7 +224,9 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 		actions_poll(loop->config->actions);
 	}
 	loop_step_captures(loop, false);
-	(void)event_add(loop->step_event, &again);
+	if (!event_pending(loop->step_event, EV_TIMEOUT, NULL)) { /* it goes on at once */
+		(void)event_add(loop->step_event, &again);
+	}
 }
 
 static void on_stop_signal(evutil_socket_t fd, short what, void *arg)
