@@ -52,7 +52,9 @@ enum { ISSUE_REPEATS = 1 };
 
 /* ---- worker's half ---- */
 
-#define ALL_DISKS 0 /* the entity that events without a thread belong to */
+/* Entities that events without a thread belong to.  Issues come last of what is at one ns, like
+ * those of threads. */
+enum { ALL_DISKS, ISSUES_OF_NOBODY };
 
 struct worker_block {
 	bool is_asked, repeats;
@@ -88,7 +90,9 @@ static void on_request(struct worker *worker, void *state, const struct trace_ev
 	numbers[WORD_RWBS] |= (uint64_t)(uint32_t)number << 32;
 	record = kind == OWN_ISSUE && number > 0
 			 ? worker_emit(worker, event->ts, number, kind)
-			 : worker_emit_entity(worker, event->ts, ALL_DISKS, kind);
+			 : worker_emit_entity(worker, event->ts,
+					      kind == OWN_ISSUE ? ISSUES_OF_NOBODY : ALL_DISKS,
+					      kind);
 	record->arg16 = kind == OWN_ISSUE && repeats(worker, state) ? ISSUE_REPEATS : 0;
 	record->arg64 = worker_numbers(worker, numbers, REQUEST_WORDS);
 }

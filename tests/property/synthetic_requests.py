@@ -183,6 +183,20 @@ def test_request_skew(scratch):
     same(figures(block, 'requests', 'orphans', 'cut', 'time'), (4, 1, 1, (3, 3 * (MS - 2000))))
 
 
+def test_request_at_once(scratch):
+    """At one ns an issue comes last, whether it names a thread or not: behind losses and behind completions."""
+    for tid in 0, 50:
+        block = blocks(scratch, 'issue_last%d' % tid,
+                       packet(0, 0, 0, 11 * MS, [switch(1, 0, 50), request('requeue', 2 * MS, 0, 8, WRITE),
+                                                 request('issue', 11 * MS, 64, 8, READ, tid)]) +
+                       packet(0, 1, 20 * MS, 100 * MS, [switch(99 * MS, 50, 0)], discarded=1))
+        same(figures(block, 'cut', 'busy_ns', 'in_flight'), (1, 9 * MS, 0))
+        block = blocks(scratch, 'orphan_first%d' % tid,
+                       packet(0, 0, 0, 100 * MS, [switch(1, 0, 50), request('issue', 10 * MS, 64, 8, READ, tid), switch(99 * MS, 50, 0)]),
+                       packet(1, 0, 0, 100 * MS, [request('complete', 10 * MS, 64, 8, READ)]))
+        same(figures(block, 'requests', 'orphans', 'cut', 'time'), (0, 1, 1, (0, 0)))
+
+
 def test_request_windows(scratch):
     """Windows show what is in flight at their end, and what is cut where it is cut."""
     made = Made(scratch, 'windows', [packet(0, 0, 0, 11 * MS, [switch(1, 0, 50), request('issue', 5 * MS, 64, 8, READ)]) +

@@ -160,7 +160,9 @@ class Reference:
     PLAIN = sequential.Sequential  # the programs beside count, cpu and io
 
     def __init__(self, events, release, names, coverage=None):
-        self.events, self.interval, self.coverage = list(events), INTERVAL, coverage
+        # Issues of requests come last of what is at one ns.
+        self.events = sorted(events, key=lambda event: (event[0], event[1] == 'block_rq_issue'))
+        self.interval, self.coverage = INTERVAL, coverage
         self.holes, self.unknown = [hole for hole in coverage.holes if hole[0] >= self.events[0][0]] if coverage else [], {}
         self.now = self.begin = self.events[0][0]
         self.last = self.events[-1][0]
