@@ -164,6 +164,7 @@ class Reference:
         self.events = sorted(events, key=lambda event: (event[0], event[1] == 'block_rq_issue'))
         self.interval, self.coverage = INTERVAL, coverage
         self.holes, self.unknown = [hole for hole in coverage.holes if hole[0] >= self.events[0][0]] if coverage else [], {}
+        self.left = {}  # when CPUs did of which it was known what they ran
         self.now = self.begin = self.events[0][0]
         self.last = self.events[-1][0]
         self.windows = collections.defaultdict(Window)
@@ -180,12 +181,7 @@ class Reference:
             self.go_to(event[0])
             self.event(*event)
         self.others.end_window(self.last, self.at)
-        self.left = {}  # when CPUs did of which it was known what they ran
-        for cpu, tid in self.current.items():
-            left = coverage.leaves(cpu, self.last) if coverage and tid is not None else None
-            if left is not None:
-                self.left[cpu] = left
-            self.charge(cpu, self.last if left is None else left)
+        self.charge_all(self.last)
 
     def go_to(self, ns):
         """Ends the windows before."""
@@ -196,9 +192,8 @@ class Reference:
     def hole(self, begin):
         """Nothing was traced from there on."""
         self.go_to(begin)
-        for cpu in self.current:
-            self.charge(cpu, begin)
-            self.current[cpu] = None
+        self.charge_all(begin)
+        self.current.update(dict.fromkeys(self.current))
         self.came.clear()
         self.unknown.clear()
         for thread in self.threads.values():
@@ -254,6 +249,14 @@ class Reference:
                 row['run_ns'] += ns
                 row['longest_ns'] = max(row['longest_ns'], end - self.came[cpu])
             self.since[cpu] = end
+
+    def charge_all(self, until):
+        """Those that have left by then up to that time."""
+        for cpu, tid in self.current.items():
+            left = self.coverage.leaves(cpu, self.last) if self.coverage and tid is not None else None
+            if left is not None and left <= until:
+                self.left[cpu] = left
+            self.charge(cpu, self.left.get(cpu, until))
 
     def switch(self, ns, cpu, text):
         prev, next_ = number(text, 'prev_tid'), number(text, 'next_tid')
