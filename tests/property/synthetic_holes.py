@@ -271,6 +271,17 @@ def test_thread_whose_cpu_leaves(scratch):
             same(found, [(begin if args[:1] == ('--begin',) else 10, 0, 8), (last, 8, 0)])
 
 
+def test_thread_whose_cpu_leaves_before_a_hole(scratch):
+    """It ran there once, whatever was accounted for when the hole was found."""
+    made = Made(scratch, 'leaves-hole', [packet(0, 0, 0, S // 2, [switch(10, 0, 7)]) + packet(0, 1, 3 * S, 4 * S, [switch(4 * S, 7, 0)]),
+                                         packet(1, 0, 0, S // 4, [switch(20, 0, 8)])])
+    for way in WAYS:
+        total = total_of(made, '-a', 'cpu', *way)['cpu']
+        row = thread(total['threads'], 8)
+        same(([times(one) for one in total['cpus'] if one['cpu'] == 1], row['run_ns'], row['longest_ns']),
+             ([(S // 4 - 20, 10, 0)], S // 4 - 20, S // 4 - 20))
+
+
 def test_cpu_that_is_lost(scratch):
     """
     What was lost at the end of a stream may go on: unknown, not absent.  A stream of which no packet

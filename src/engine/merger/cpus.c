@@ -151,7 +151,9 @@ void cpus_lose(struct merger *merger, struct cpu *cpu, uint64_t ts)
 		return; /* it was unknown before, by a gap, and the evidence after that is known */
 	}
 	if (cpu->has_left && cpu->heard_until <= ts) {
-		return; /* if there is anything behind the hole, it is absent there */
+		/* If there is anything behind the hole, it is absent there. */
+		add_segment(cpu, cpu->heard_until, false);
+		return;
 	}
 	add_segment(cpu, ts, false);
 	cpu->state = CPU_UNKNOWN;
