@@ -22,8 +22,8 @@ struct hour_reading {
 	struct baseline_hour *hour;
 	struct store_reader *reader;
 	const struct analysis *list[ANALYSES_MAX];
-	bool tables[ANALYSES_MAX][TABLES_MAX]; /* that are needed */
-	bool *wanted;                          /* by trace */
+	uint16_t tables[ANALYSES_MAX][TABLES_MAX]; /* the columns that are needed */
+	bool *wanted;                              /* by trace */
 	struct store_windows windows;
 };
 
@@ -188,7 +188,7 @@ static int read_days(struct hour_reading *reading)
 }
 
 /* What the figures need. */
-static void want(struct hour_reading *reading)
+static int want(struct hour_reading *reading)
 {
 	const struct figure_list *figures = reading->setup->figures;
 
@@ -197,7 +197,9 @@ static void want(struct hour_reading *reading)
 	}
 	figure_needs(reading->tables, reading->list);
 	store_reader_want(reading->reader, reading->list, reading->setup->selection, false);
-	store_reader_want_tables(reading->reader, (const bool(*)[TABLES_MAX])reading->tables);
+	return store_reader_want_tables(reading->reader,
+					(const uint16_t(*)[TABLES_MAX])reading->tables,
+					&reading->hour->err);
 }
 
 int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour *hour)
@@ -210,9 +212,9 @@ int baseline_hour_read(const struct baseline_setup *setup, struct baseline_hour 
 	}
 	assert(!hour->medians);
 	hour->medians = medians_new(setup->figures);
-	want(&reading);
+	r = want(&reading);
 	choose_traces(&reading);
-	r = read_days(&reading);
+	r = r < 0 ? r : read_days(&reading);
 	if (r < 0) {
 		medians_free(hour->medians);
 		hour->medians = NULL;

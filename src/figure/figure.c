@@ -71,11 +71,12 @@ bool figure_is_same(const struct figure *figure, const struct figure *other)
 	       figure_is_same(figure->per, other->per);
 }
 
-void figure_uses(const struct figure *figure, bool used[ANALYSES_MAX][TABLES_MAX])
+void figure_uses(const struct figure *figure, uint16_t used[ANALYSES_MAX][TABLES_MAX])
 {
 	for (size_t i = 0; analyses[i]; i++) {
 		if (analyses[i] == figure->analysis) {
-			used[i][figure->table - figure->analysis->tables] = true;
+			used[i][figure->table - figure->analysis->tables] |=
+				(uint16_t)(1u << figure->column) | figure_column(figure)->sum_of;
 		}
 	}
 	if (figure->per) {
@@ -83,7 +84,8 @@ void figure_uses(const struct figure *figure, bool used[ANALYSES_MAX][TABLES_MAX
 	}
 }
 
-void figure_needs(bool used[ANALYSES_MAX][TABLES_MAX], const struct analysis *list[ANALYSES_MAX])
+void figure_needs(uint16_t used[ANALYSES_MAX][TABLES_MAX],
+		  const struct analysis *list[ANALYSES_MAX])
 {
 	size_t count = 0;
 
@@ -92,11 +94,13 @@ void figure_needs(bool used[ANALYSES_MAX][TABLES_MAX], const struct analysis *li
 		bool needs_threads = false, is_any = false;
 
 		for (size_t t = 0; t < TABLES_MAX; t++) {
-			needs_threads |= used[a][t] && scope_is_of_threads(tables[t].scope);
-			is_any |= used[a][t];
+			needs_threads |= used[a][t] != 0 && scope_is_of_threads(tables[t].scope);
+			is_any |= used[a][t] != 0;
 		}
 		for (size_t t = 0; t < TABLES_MAX && needs_threads; t++) {
-			used[a][t] |= tables[t].columns[0].key && tables[t].scope == SCOPE_THREAD;
+			used[a][t] |= tables[t].columns[0].key && tables[t].scope == SCOPE_THREAD
+					      ? UINT16_MAX
+					      : 0;
 		}
 		if (is_any) {
 			list[count++] = analyses[a];

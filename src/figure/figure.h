@@ -76,10 +76,12 @@ bool figure_is_stored(const struct figure *figure);
 bool figure_is_same(const struct figure *figure, const struct figure *other);
 /* Whether both select the same rows of one list. */
 bool figure_has_rows_of(const struct figure *figure, const struct figure *other);
-/* Sets used[i][k] for each table k of analyses[i] that it needs. */
-void figure_uses(const struct figure *figure, bool used[ANALYSES_MAX][TABLES_MAX]);
-/* Adds the tables of threads that others are made of, and lists the analyses (NULL ends them). */
-void figure_needs(bool used[ANALYSES_MAX][TABLES_MAX], const struct analysis *list[ANALYSES_MAX]);
+/* Sets in used[i][k], of each table k of analyses[i] that it needs, the bits of its columns. */
+void figure_uses(const struct figure *figure, uint16_t used[ANALYSES_MAX][TABLES_MAX]);
+/* Adds the tables of threads, as a whole, that others are made of, and lists the analyses (NULL
+ * ends them). */
+void figure_needs(uint16_t used[ANALYSES_MAX][TABLES_MAX],
+		  const struct analysis *list[ANALYSES_MAX]);
 
 /* Its table in the report; NULL: there is none. */
 const struct report_table *figure_table(const struct figure *figure, const struct report *report);

@@ -3,6 +3,7 @@
  */
 #include "store/reader-choice.h"
 #include "base/check.h"
+#include "store/rows/head.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -65,6 +66,28 @@ static bool is_free(const struct spans *covered, const struct span *window)
 	return low == covered->at.count || covered->at.at[low].begin >= window->end;
 }
 
+/* ---- analyses ---- */
+
+uint64_t store_reader_lists(const char *text)
+{
+	uint64_t lists = 0;
+
+	for (size_t a = 0; analyses[a]; a++) {
+		lists |= store_head_names(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
+	}
+	return lists;
+}
+
+bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis)
+{
+	for (size_t i = 0; reader->list[i]; i++) {
+		if (reader->list[i] == analysis) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* ---- groups ---- */
 
 static void choice_group_fini(struct choice_group *group)
@@ -125,14 +148,20 @@ uint32_t reader_choice_global(const struct choice_source *source, uint32_t trace
 	return source->global ? source->global[trace] : trace;
 }
 
-/* The trace of all stores that one of them calls so; UINT32_MAX: there is none. */
-static uint32_t trace_of(const struct choice_source *source, int64_t number)
+/* The trace of all stores that one of them calls so; UINT32_MAX: there is none.  Windows of one
+ * time come by trace, so it is looked for from behind the last one. */
+static uint32_t trace_of(struct reader_choice *choice, const struct choice_source *source,
+			 int64_t number)
 {
 	const struct store_reader *reader = source->reader;
+	size_t count = reader->traces.count;
 
-	for (uint32_t i = 0; i < reader->traces.count; i++) {
-		if (reader->traces.at[i].number == number) {
-			return reader_choice_global(source, i);
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (choice->next_trace + i) % count;
+
+		if (reader->traces.at[at].number == number) {
+			choice->next_trace = at + 1;
+			return reader_choice_global(source, (uint32_t)at);
 		}
 	}
 	return UINT32_MAX;
@@ -169,7 +198,7 @@ static void take(struct reader_choice *choice, const struct choice_source *sourc
 {
 	struct span window = { (uint64_t)sqlite3_column_int64(row, 0),
 			       (uint64_t)sqlite3_column_int64(row, 1) };
-	uint32_t trace = trace_of(source, sqlite3_column_int64(row, 2));
+	uint32_t trace = trace_of(choice, source, sqlite3_column_int64(row, 2));
 	uint64_t lists;
 	struct choice_groups *groups;
 

@@ -50,6 +50,7 @@ struct reader_choice {
 	struct choice_groups *traces; /* by trace */
 	char *text;                   /* the analyses of the last window, and */
 	uint64_t lists;               /* the same bit by bit */
+	size_t next_trace;            /* where the next row's is, most likely */
 };
 
 /* @wanted: by trace; it must outlive the choice. */

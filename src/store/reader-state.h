@@ -13,8 +13,10 @@
 struct read_table {
 	struct store_column columns[STORE_COLUMNS_MAX];
 	size_t count;
-	uint16_t lacks;     /* bit by bit the figures that the store does not have */
-	uint16_t unwritten; /* the same, of the last window that was read */
+	uint16_t lacks;      /* bit by bit the figures that the store does not have */
+	uint16_t unwritten;  /* the same, of the last window that was read */
+	uint16_t unknown;    /* what store_reader.unknown says of it */
+	uint64_t unknown_of; /* the number of the text that this is of; 0: of none */
 	struct columns kinds;
 	struct sqlite_cursor cursor;
 	VEC(struct store_row) rows; /* of the last window that was read */
@@ -34,10 +36,10 @@ struct store_reader {
 	char *path;
 	struct mirror *mirror; /* NULL: the store is the file itself */
 	const struct analysis *const *list;
-	const struct selection *selection; /* NULL: all */
-	const bool (*only)[TABLES_MAX];    /* by analysis and table; NULL: all */
-	bool defers_rows;                  /* store_reader_defer_rows() */
-	bool says_all;                     /* store_reader_say_all() */
+	const struct selection *selection;  /* NULL: all */
+	const uint16_t (*only)[TABLES_MAX]; /* columns by analysis and table; NULL: all */
+	bool defers_rows;                   /* store_reader_defer_rows() */
+	bool says_all;                      /* store_reader_say_all() */
 	bool wants_containers;
 	bool needs_threads; /* what is known of threads (the table `threads`) */
 	VEC(struct store_trace) traces;
@@ -46,6 +48,9 @@ struct store_reader {
 	/* Of the last window that was read. */
 	VEC(struct report_table) report_tables;
 	VEC(struct missing_event) missing;
+	/* Windows have the same texts again and again, which are taken apart once. */
+	char *unknown, *missing_text;
+	uint64_t unknown_number, missing_lists;
 	VEC(struct report_view) known_views;
 	VEC(struct report_part) parts;
 	struct arena texts;

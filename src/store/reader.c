@@ -55,17 +55,20 @@ static int read_traces(struct store_reader *reader, struct err *err)
 	return r;
 }
 
-static int open_table(struct store_reader *reader, size_t a, size_t t, struct err *err)
+/* @wanted: the distributions that are read. */
+static int open_rows(struct store_reader *reader, size_t a, size_t t, uint16_t wanted,
+		     struct err *err)
 {
-	struct read_table *table = mem_alloc(sizeof(*table));
+	struct read_table *table = reader->tables[a][t];
 	char name[STORE_NAME_MAX], *columns;
 	int r = 0;
 
-	reader->tables[a][t] = table;
-	table->count = store_columns(analyses[a], &analyses[a]->tables[t], table->columns);
-	columns_append(&table->kinds, &analyses[a]->tables[t]);
+	sqlite_cursor_close(&table->cursor);
+	table->cursor = (struct sqlite_cursor){ 0 };
+	table->lacks = 0;
 	store_table_name(analyses[a], t, name);
-	columns = sqlite_columns_of(reader->db, name, table->columns, table->count, &table->lacks);
+	columns = sqlite_columns_of(reader->db, name, table->columns, table->count, wanted,
+				    &table->lacks);
 	if (columns) {
 		r = sqlite_cursor_open(reader->db, reader->path, name, columns, &table->cursor,
 				       err);
@@ -81,6 +84,16 @@ static int open_table(struct store_reader *reader, size_t a, size_t t, struct er
 	return r;
 }
 
+static int open_table(struct store_reader *reader, size_t a, size_t t, struct err *err)
+{
+	struct read_table *table = mem_alloc(sizeof(*table));
+
+	reader->tables[a][t] = table;
+	table->count = store_columns(analyses[a], &analyses[a]->tables[t], table->columns);
+	columns_append(&table->kinds, &analyses[a]->tables[t]);
+	return open_rows(reader, a, t, ALL_COLUMNS, err);
+}
+
 static int open_tables(struct store_reader *reader, struct err *err)
 {
 	static const struct store_column columns[] = {
@@ -90,7 +103,8 @@ static int open_tables(struct store_reader *reader, struct err *err)
 		{ .name = "missing" },     { .name = "unknown" },
 	};
 	uint16_t none;
-	char *list = sqlite_columns_of(reader->db, "windows", columns, ARRAY_COUNT(columns), &none);
+	char *list = sqlite_columns_of(reader->db, "windows", columns, ARRAY_COUNT(columns),
+				       ALL_COLUMNS, &none);
 	int r = sqlite_cursor_open(reader->db, reader->path, "windows", list ? list : "",
 				   &reader->heads, err);
 
@@ -219,6 +233,8 @@ void store_reader_close(struct store_reader *reader)
 		(void)sqlite3_close(reader->db);
 	}
 	free(reader->path);
+	free(reader->unknown);
+	free(reader->missing_text);
 	free(reader);
 }
 
@@ -251,19 +267,26 @@ void store_reader_say_all(struct store_reader *reader)
 	reader->says_all = true;
 }
 
-void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX])
+int store_reader_want_tables(struct store_reader *reader, const uint16_t (*tables)[TABLES_MAX],
+			     struct err *err)
 {
+	int r = 0;
+
 	reader->only = tables;
 	reader->needs_threads = false;
 	for (size_t a = 0; analyses[a]; a++) {
 		for (size_t t = 0; t < TABLES_MAX; t++) {
 			reader->needs_threads |=
-				tables[a][t] && analyses[a]->tables[t].scope == SCOPE_THREAD;
+				tables[a][t] != 0 && analyses[a]->tables[t].scope == SCOPE_THREAD;
+			if (r == 0 && tables[a][t] != 0 && reader->tables[a][t]) {
+				r = open_rows(reader, a, t, tables[a][t], err);
+			}
 		}
 	}
-	for (size_t m = 0; m < reader->members.count; m++) {
-		store_reader_want_tables(reader->members.at[m].reader, tables);
+	for (size_t m = 0; r == 0 && m < reader->members.count; m++) {
+		r = store_reader_want_tables(reader->members.at[m].reader, tables, err);
 	}
+	return r;
 }
 
 /* ---- one window ---- */
@@ -312,7 +335,7 @@ static bool is_row_wanted(const struct selection *selection, const struct table 
 
 static bool is_left_out(const struct store_reader *reader, size_t a, size_t t)
 {
-	return reader->only && !reader->only[a][t];
+	return reader->only && reader->only[a][t] == 0;
 }
 
 bool store_reader_needs(const struct store_reader *reader, size_t a, size_t t)
@@ -398,28 +421,29 @@ static bool has_unknown_cpus(const struct selection *selection, const struct rea
 	return false;
 }
 
-uint64_t store_reader_lists(const char *text)
+/* The figures of a table that the window's head calls unknown. */
+static uint16_t unknown_in(struct store_reader *reader, size_t a, size_t t)
 {
-	uint64_t lists = 0;
+	struct read_table *table = reader->tables[a][t];
 
-	for (size_t a = 0; analyses[a]; a++) {
-		lists |= store_head_names(text, analyses[a]->name) ? UINT64_C(1) << a : 0;
+	if (table->unknown_of != reader->unknown_number) {
+		table->unknown = store_head_unknown(reader->unknown, analyses[a], t);
+		table->unknown_of = reader->unknown_number;
 	}
-	return lists;
+	return table->unknown;
 }
 
-bool store_reader_wants(const struct store_reader *reader, const struct analysis *analysis)
+static void take_unknown(struct store_reader *reader, const char *text)
 {
-	for (size_t i = 0; reader->list[i]; i++) {
-		if (reader->list[i] == analysis) {
-			return true;
-		}
+	if (!reader->unknown || strcmp(reader->unknown, text) != 0) {
+		free(reader->unknown);
+		reader->unknown = mem_strdup(text);
+		reader->unknown_number++;
 	}
-	return false;
 }
 
-static int read_analysis(struct store_reader *reader, size_t a, const char *unknown,
-			 const struct sqlite_place *place, struct err *err)
+static int read_analysis(struct store_reader *reader, size_t a, const struct sqlite_place *place,
+			 struct err *err)
 {
 	int r = 0;
 
@@ -443,8 +467,7 @@ static int read_analysis(struct store_reader *reader, size_t a, const char *unkn
 			.table = of,
 			.rows = table->shown.at,
 			.row_count = table->shown.count,
-			.unknown = table->lacks | table->unwritten |
-				   store_head_unknown(unknown, analyses[a], t),
+			.unknown = table->lacks | table->unwritten | unknown_in(reader, a, t),
 			.is_whole = is_whole(reader->selection, of) ||
 				    has_unknown_cpus(reader->selection, table, of)
 		};
@@ -463,6 +486,13 @@ static const char *kept_event(const char *text, size_t len)
 /* Lines of "cpu:sched_switch". */
 static void read_missing(struct store_reader *reader, uint64_t lists, const char *text)
 {
+	if (reader->missing_text && reader->missing_lists == lists &&
+	    strcmp(reader->missing_text, text) == 0) {
+		return;
+	}
+	free(reader->missing_text);
+	reader->missing_text = mem_strdup(text);
+	reader->missing_lists = lists;
 	reader->missing.count = 0;
 	for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
 		const char *colon = memchr(at, ':', (size_t)(end - at));
@@ -576,11 +606,14 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	arena_reset(&reader->texts);
 	reader->report_tables.count = 0;
 	is_whole = missing && unknown && ret->lost.of[LOSS_MISFITS] <= ret->lost.of[LOSS_ANOMALIES];
+	if (is_whole) {
+		take_unknown(reader, unknown);
+	}
 	r = is_whole ? read_views(reader, &place, err)
 		     : err_raise(err, -EINVAL, "%s: damaged", reader->path);
 	for (size_t a = 0; r == 0 && analyses[a]; a++) {
 		if (window->lists >> a & 1) {
-			r = read_analysis(reader, a, unknown, &place, err);
+			r = read_analysis(reader, a, &place, err);
 		}
 	}
 	if (r == 0) {

@@ -68,9 +68,11 @@ void store_reader_want(struct store_reader *reader, const struct analysis *const
 /* The user named the analyses: windows that lack one are short of it, though the trace never had
  * it (report.parts). */
 void store_reader_say_all(struct store_reader *reader);
-/* Of those analyses only the tables with @tables[analysis][table]; others are not in the reports.
- * Tables of processes and containers need that of threads.  It must outlive the reader. */
-void store_reader_want_tables(struct store_reader *reader, const bool (*tables)[TABLES_MAX]);
+/* Of those analyses only the tables with columns in @tables[analysis][table]; others are not in the
+ * reports, and of these tables distributions without their bit are empty.  Tables of processes and
+ * containers need that of threads.  It must outlive the reader. */
+int store_reader_want_tables(struct store_reader *reader, const uint16_t (*tables)[TABLES_MAX],
+			     struct err *err);
 /* The newest end of a window; 0: there is none. */
 int store_reader_span(struct store_reader *reader, uint64_t *ret_first, uint64_t *ret_last,
 		      struct err *err);

@@ -217,13 +217,13 @@ static int show_hosts(struct due_batch *batch)
 	return r;
 }
 
-static void want(const struct follow *f, struct store_reader *reader)
+static int want(const struct follow *f, struct store_reader *reader, struct err *err)
 {
 	if (f->view) {
-		history_view_want(f->view, reader);
-	} else {
-		stored_want(&f->options, f->output->analyses, reader);
+		return history_view_want(f->view, reader, err);
 	}
+	stored_want(&f->options, f->output->analyses, reader);
+	return 0;
 }
 
 int follow_show(struct follow *f, struct err *err)
@@ -239,9 +239,9 @@ int follow_show(struct follow *f, struct err *err)
 
 	assert(f->has_range);
 	if (r == 0) {
-		want(f, h->reader);
+		r = want(f, h->reader, &h->err);
 		history_choose_traces(h);
-		r = choose_windows(&batch);
+		r = r < 0 ? r : choose_windows(&batch);
 		r = r < 0 ? r : f->view ? show_hosts(&batch) : history_show(h);
 		if (r == 0 && !*f->stop) {
 			end_batch(f);

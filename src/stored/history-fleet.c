@@ -27,7 +27,8 @@ struct history_view {
 	size_t trace_count;
 	bool *wanted;   /* by trace */
 	size_t *number; /* by trace: its number in the fleet */
-	bool by_container, used[ANALYSES_MAX][TABLES_MAX];
+	bool by_container;
+	uint16_t used[ANALYSES_MAX][TABLES_MAX];       /* columns */
 	const struct analysis *list[ANALYSES_MAX + 1]; /* that are read; ends with NULL */
 	struct fleet_figures figures;
 	size_t sort; /* the one that rows are sorted by; SIZE_MAX: none */
@@ -276,13 +277,13 @@ static int show_all(struct history_view *v)
 
 /* ---- the command ---- */
 
-void history_view_want(const struct history_view *v, struct store_reader *reader)
+int history_view_want(const struct history_view *v, struct store_reader *reader, struct err *err)
 {
 	store_reader_want(reader, v->list, &v->options->selection, v->by_container);
-	store_reader_want_tables(reader, v->used);
 	if (v->options->has_analyses || v->options->figures.count > 0) {
 		store_reader_say_all(reader);
 	}
+	return store_reader_want_tables(reader, (const uint16_t(*)[TABLES_MAX])v->used, err);
 }
 
 static int open_store(struct history_view *v)
@@ -292,11 +293,11 @@ static int open_store(struct history_view *v)
 	if (r < 0) {
 		return r;
 	}
-	history_view_want(v, v->reader);
+	r = history_view_want(v, v->reader, &v->err);
 	v->traces = store_reader_traces(v->reader, &v->trace_count);
 	v->wanted = stored_wanted(v->options, v->reader);
 	v->number = mem_alloc((v->trace_count + 1) * sizeof(*v->number));
-	return 0;
+	return r;
 }
 
 static void fini(struct history_view *v)

@@ -32,7 +32,8 @@ int history_view_new(const struct options *options, struct output *output,
 /* The next trace: they count up from 0. */
 void history_view_add_trace(struct history_view *view, const struct trace_identity *trace);
 /* Asks the reader for what the view needs. */
-void history_view_want(const struct history_view *view, struct store_reader *reader);
+int history_view_want(const struct history_view *view, struct store_reader *reader,
+		      struct err *err);
 /*
  * Takes windows in the order of slots, all that there are of each; @number: of the reader's traces
  * those of the view.  Calls @shown for each slot that is shown, with the begin

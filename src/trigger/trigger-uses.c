@@ -32,7 +32,7 @@ bool trigger_uses_containers(const struct trigger *trigger)
 	return uses;
 }
 
-void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][TABLES_MAX])
+void trigger_uses_tables(const struct trigger *trigger, uint16_t used[ANALYSES_MAX][TABLES_MAX])
 {
 	for (size_t i = 0; i < trigger->figures.at.count; i++) {
 		figure_uses(trigger->figures.at.at[i], used);
@@ -42,12 +42,14 @@ void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][
 /* Phases are made of the figures of cpu. */
 void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX])
 {
-	bool tables[ANALYSES_MAX][TABLES_MAX] = { { false } };
+	uint16_t tables[ANALYSES_MAX][TABLES_MAX] = { { 0 } };
 
 	trigger_uses_tables(trigger, tables);
 	for (size_t i = 0; analyses[i]; i++) {
-		used[i] |= memchr(tables[i], true, sizeof(tables[i])) ||
-			   (trigger_uses_phases(trigger) && strcmp(analyses[i]->name, "cpu") == 0);
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			used[i] |= tables[i][t] != 0;
+		}
+		used[i] |= trigger_uses_phases(trigger) && strcmp(analyses[i]->name, "cpu") == 0;
 	}
 }
 

@@ -87,7 +87,7 @@ void trigger_uses(const struct trigger *trigger, bool used[ANALYSES_MAX]);
 /* Whether it needs the figures of phases/phases.h. */
 bool trigger_uses_phases(const struct trigger *trigger);
 /* Sets used[i][k] for each table k of analyses[i] that it compares figures of. */
-void trigger_uses_tables(const struct trigger *trigger, bool used[ANALYSES_MAX][TABLES_MAX]);
+void trigger_uses_tables(const struct trigger *trigger, uint16_t used[ANALYSES_MAX][TABLES_MAX]);
 /* Adds its figures. */
 void trigger_figures(const struct trigger *trigger, struct figure_list *ret);
 /* Whether a figure of it is in a list of containers. */

@@ -92,7 +92,7 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor, const struct sqlite_place *
 }
 
 char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_column *columns,
-			size_t count, uint16_t *ret_lacks)
+			size_t count, uint16_t wanted, uint16_t *ret_lacks)
 {
 	sqlite3_stmt *known = NULL;
 	char *sql = mem_printf("SELECT name FROM pragma_table_info('%s')", table);
@@ -105,8 +105,11 @@ char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_colum
 	for (size_t i = 0; list && i < count; i++) {
 		bool is_known = sqlite_has_column(known, columns[i].name);
 
-		longer = is_known ? mem_printf("%s, \"%s\"", list, columns[i].name)
-				  : mem_printf("%s, NULL", list);
+		/* What is not wanted is not read: distributions are large. */
+		bool is_left = columns[i].role > STORE_VALUE && !(wanted & COLUMN(columns[i].at));
+
+		longer = is_known && !is_left ? mem_printf("%s, \"%s\"", list, columns[i].name)
+					      : mem_printf("%s, NULL", list);
 		if (!is_known && columns[i].role >= STORE_VALUE) {
 			*ret_lacks |= COLUMN(columns[i].at);
 		}

@@ -22,10 +22,11 @@ void sqlite_cursor_close(struct sqlite_cursor *cursor);
 int sqlite_cursor_seek(struct sqlite_cursor *cursor, const struct sqlite_place *place);
 int sqlite_cursor_next(struct sqlite_cursor *cursor, const struct sqlite_place *place);
 
-/* The list for SELECT of a table's columns; those that an older store lacks are NULL, and by bit in
- * *ret_lacks if they are figures.  The caller frees it; NULL: there is no such table. */
+/* The list for SELECT of a table's columns; distributions that are not @wanted are NULL; those that
+ * an older store lacks are NULL, and by bit in *ret_lacks if they are figures.  The caller frees
+ * it; NULL: there is no such table. */
 char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_column *columns,
-			size_t count, uint16_t *ret_lacks);
+			size_t count, uint16_t wanted, uint16_t *ret_lacks);
 /* The cells of the row that the cursor is at; texts are valid until it goes on. */
 void sqlite_cells(const struct sqlite_cursor *cursor, const struct store_column *columns,
 		  size_t count, struct store_cell *ret);
