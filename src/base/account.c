@@ -15,11 +15,13 @@ void account_init(struct account *account, uint64_t bytes, uint64_t history, boo
 	account->most = bytes > least ? bytes : least;
 	eighth = account->most / 8;
 	account->lists = account->lasts = account->passes = account->holds_up = account->most;
+	account->rows = UINT64_MAX;
 	if (has_peers) {
 		account->passes = 3 * eighth < ACCOUNT_PASSES_MAX ? 3 * eighth : ACCOUNT_PASSES_MAX;
 		account->holds_up = account->passes + 2 * eighth;
 		account->lists = (account->most - account->holds_up) / 4;
 		account->lasts = account->most - account->holds_up - account->lists;
+		account->rows = account->lasts / 2;
 		account->passes = bytes < account->passes ? bytes : account->passes;
 	}
 	for (int kind = 0; kind < ACCOUNT_KINDS; kind++) {
@@ -90,6 +92,18 @@ bool account_may_last(const struct account *account, uint64_t bytes)
 bool account_may_list(const struct account *account, uint64_t bytes)
 {
 	return !account || is_below(account_of(account, ACCOUNT_LISTS), bytes, account->lists);
+}
+
+bool account_bounds_rows(const struct account *account)
+{
+	return account && account->rows != UINT64_MAX;
+}
+
+bool account_may_have_rows(const struct account *account)
+{
+	return !account_bounds_rows(account) ||
+	       (account_of(account, ACCOUNT_ROWS) <= account->rows &&
+		account_may_last(account, ACCOUNT_SESSION_BYTES + ACCOUNT_ADVANCE_BYTES));
 }
 
 bool account_may_last_part(const struct account *account, enum account_kind kind, uint64_t part,

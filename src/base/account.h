@@ -11,8 +11,9 @@
  *
  *     | lasts: 3/8 | passes: 3/8, all may bring | 1/4: only what holds up others | history |
  *
- * A quarter of what lasts is for lists alone: without them nobody knows what there is to follow.
- * Of a large account more than 3/8 last: what passes needs ACCOUNT_PASSES_MAX at most.
+ * Rows of threads that ended may bring rows to half of what lasts beside lists, and make room for a
+ * session.  A quarter of what lasts is for lists alone: without them nobody knows what there is to
+ * follow. Of a large account more than 3/8 last: what passes needs ACCOUNT_PASSES_MAX at most.
  *
  * Beyond that it is refused, which is said, and counted as lost.  The packets of the history can be
  * dropped, so their owner looks after that part.
@@ -47,6 +48,7 @@ struct account {
 	uint64_t lists, lasts, passes,
 		holds_up; /* the parts of it: of lists, of what else lasts, of what passes, and
 			   * that with what holds up the rest */
+	uint64_t rows;    /* those of ended threads may bring all rows to so many bytes */
 	uint64_t history; /* bytes of the history */
 	atomic_ullong held[ACCOUNT_KINDS];
 };
@@ -68,6 +70,10 @@ bool account_has_room(const struct account *account, uint64_t bytes, bool holds_
 /* Whether @bytes more may last, of any kind but lists; and of these. */
 bool account_may_last(const struct account *account, uint64_t bytes);
 bool account_may_list(const struct account *account, uint64_t bytes);
+/* Whether rows are bounded at all: those of recorded traces do not depend on memory. */
+bool account_bounds_rows(const struct account *account);
+/* Whether the rows of threads that ended may stay: if not, some are summed up. */
+bool account_may_have_rows(const struct account *account);
 /* The same for a kind that may have 1 / @part of all. */
 bool account_may_last_part(const struct account *account, enum account_kind kind, uint64_t part,
 			   uint64_t bytes);

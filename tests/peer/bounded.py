@@ -24,7 +24,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import scripted_relay as relays  # noqa: E402
+import synthetic  # noqa: E402
 from scripted_relay import INDEX, LIST, PACKET, Packet, Relay, Rule, Session, Stream, Trace, raw  # noqa: E402
 
 MIB = 1 << 20
@@ -92,10 +94,10 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, sessions, says=None, rules=list, most=MOST, is_long=False, options=(), check=None,
-                 asks=(INDEX, PACKET), judge=None, **relay_options):
+                 asks=(INDEX, PACKET), judge=None, after=None, **relay_options):
         self.name, self.sessions, self.says, self.rules, self.most = name, sessions, says, rules, most
         self.is_long, self.options, self.check, self.asks = is_long, list(options), check, asks
-        self.relay_options, self.judge = relay_options, judge
+        self.relay_options, self.judge, self.after = relay_options, judge, after
 
 
 def without_metadata(like, traces):
@@ -140,6 +142,42 @@ def big(like, size, count):
     return [Session('s', [trace_of(like, [made(like.packets()[0], 'channel0_%d' % k, count, size) for k in range(8)])])]
 
 
+COME_AND_GO = 120000
+HEAVY = 2  # the tid of the first, which runs for long
+
+
+def come_and_go():
+    """Threads that run and exit, a millisecond each: with all analyses a row of each takes more than a KiB."""
+    stream = Stream.__new__(Stream)
+    stream.name, stream.packets = 'channel0_0', []
+    events, at, ms = [], 0, 10**6
+    for i in range(COME_AND_GO):
+        tid, ts = 2 + i, i * ms
+        events += [synthetic.event(ts, 'sched_process_fork', 'child', tid, tid), synthetic.switch(ts + 100, 0, tid),
+                   synthetic.switch(ts + (900000 if tid == HEAVY else 300), tid, 0, 16)]
+        if len(events) == 3000:
+            number = len(stream.packets)
+            data = synthetic.packet(0, number, number * 1000 * ms, number * 1000 * ms + 999999999, events)
+            entry = (at, len(data) * 8, len(data) * 8, number * 1000 * ms, number * 1000 * ms + 999999999, 0, 0, 0, number)
+            stream.packets.append(Packet(stream, number, entry, data))
+            events, at = [], at + len(data)
+    trace = Trace.__new__(Trace)
+    trace.path, trace.streams, trace.metadata = 'kernel', [stream], synthetic.metadata(0).encode()
+    return [Session('s', [trace])]
+
+
+def sums_up(run):
+    """Sums are exact, the total says how many threads have no row, and who ran most has one."""
+    total = [line for line in run.lines if line['type'] == 'total'][-1]
+    rows = total['cpu']['threads']
+    run.expect(sum(row['run_ns'] for row in rows) == total['cpu']['busy_ns'] == COME_AND_GO * 200 + 899900 - 200, 'run_ns %d, busy %d' % (sum(row['run_ns'] for row in rows), total['cpu']['busy_ns']))
+    run.expect(sum(row['switches'] for row in rows) == COME_AND_GO, 'switches')
+    run.expect(len(rows) - 1 + total['summed_threads'] == COME_AND_GO, '%d rows, %s in one' % (len(rows), total.get('summed_threads')))
+    run.expect(any(row.get('tid') == HEAVY for row in rows), 'the thread that ran most is not shown')
+    windows = [line for line in run.lines if line['type'] == 'window']
+    run.expect(sum(line['cpu']['busy_ns'] for line in windows) == total['cpu']['busy_ns'], 'windows do not add up')
+
+
 def cases(like):
     for count in (1, 4):
         yield Case('no-metadata-%d' % count, lambda count=count: without_metadata(like, count),
@@ -167,6 +205,7 @@ def cases(like):
         yield Case('list-of-%d' % count, list, says=says, asks=(), options=['--retry', '1h'],
                    rules=lambda count=count: [Rule(LIST, raw(listed(count)), nth=0)],
                    check=lambda run: run.asked(LIST) > 1)
+    yield Case('threads-that-end', come_and_go, options=('-a', 'all'), after=sums_up)
     yield Case('packets-of-15M', lambda: big(like, 15 * MIB, 6))
     yield Case('packets-of-256M', lambda: big(like, 256 * MIB, 1), says='larger than a quarter of --max-memory')
 
@@ -264,6 +303,8 @@ class Run:
         self.expect(given == end['packets'] + end['lost_packets'] + end['unfetched_packets'],
                     '%d packets were announced, and the last line is %s' % (given, end))
         self.expect(self.case.says is None or re.search(self.case.says, self.said), 'it does not say "%s"' % self.case.says)
+        if self.case.after:
+            self.case.after(self)
 
 
 def main():

@@ -122,6 +122,20 @@ void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *fr
 	}
 }
 
+uint64_t columns_bytes(const struct columns *columns, const uint64_t *row)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; columns->has_histograms && i < columns->special_count; i++) {
+		uint32_t at = columns->special[i];
+
+		if (columns->kinds[at] == COLUMN_HISTOGRAM) {
+			bytes += histogram_bytes(column_histogram(row, at));
+		}
+	}
+	return bytes;
+}
+
 void columns_empty(const struct columns *columns, uint64_t *row)
 {
 	for (uint32_t i = 0; i < columns->special_count; i++) {

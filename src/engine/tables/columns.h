@@ -36,6 +36,8 @@ void columns_move(const struct columns *columns, uint64_t *to, uint64_t *from);
 void columns_close(const struct columns *columns, uint64_t *total, uint64_t *window);
 /* Adds @from to @to. */
 void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from);
+/* The memory that the row owns. */
+uint64_t columns_bytes(const struct columns *columns, const uint64_t *row);
 void columns_empty(const struct columns *columns, uint64_t *row);
 
 /* Asserts that the counts, the kinds and the list of special columns agree. */

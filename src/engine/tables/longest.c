@@ -118,7 +118,7 @@ void longest_collect(struct longest *to, struct longest *from)
 }
 
 /* A thread may have taken another tid, which decides the order of equals. */
-void longest_refresh(struct longest *longest)
+void longest_refresh(struct longest *longest, bool forget)
 {
 	for (size_t i = 0; i < longest->all.count; i++) {
 		struct shown_instance shown = longest->all.at[i];
@@ -129,6 +129,7 @@ void longest_refresh(struct longest *longest)
 		}
 		if (shown.owner) {
 			shown.view = shown.owner->view;
+			shown.owner = forget && shown.owner->is_dead ? NULL : shown.owner;
 		}
 		for (; at > 0 && is_before(&shown, &longest->all.at[at - 1]); at--) {
 			longest->all.at[at] = longest->all.at[at - 1];

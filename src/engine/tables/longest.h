@@ -57,7 +57,8 @@ void longest_add(struct longest *longest, const struct instance *instance);
  * closed. */
 void longest_collect(struct longest *to, struct longest *from);
 /* Shows threads as they are now. */
-void longest_refresh(struct longest *longest);
+/* @forget: rows of threads that ended may go. */
+void longest_refresh(struct longest *longest, bool forget);
 struct tables;
 /* The thread, whose row id was @id, has another one. */
 void longest_rename(struct tables *tables, const struct thread *thread, uint64_t id);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "engine/tables/report-listing.h"
 
@@ -304,7 +305,8 @@ static void take_listing(const struct tables *tables, struct listing *listing)
 static void close_shards(struct tables *tables)
 {
 	for (uint32_t i = 0; i < tables->layout.longest_count; i++) {
-		longest_refresh(&tables->longest_total[i]);
+		longest_refresh(&tables->longest_total[i],
+				account_bounds_rows(tables->layout.setup->account));
 	}
 	for (size_t i = 0; i < SHARDS; i++) {
 		shard_close_window(&tables->shards[i]);
@@ -313,6 +315,17 @@ static void close_shards(struct tables *tables)
 	if (CHECKS_ON) {
 		tables_check(tables);
 	}
+}
+
+/* Threads that lost their rows. */
+static uint64_t count_summed(const struct tables *tables)
+{
+	uint64_t count = 0;
+
+	for (size_t s = 0; s < SHARDS; s++) {
+		count += tables->shards[s].other ? tables->shards[s].other->incarnation : 0;
+	}
+	return count;
 }
 
 static bool has_irqs(const struct report *report)
@@ -362,6 +375,7 @@ void tables_report(struct tables *tables, bool total, struct report *report,
 	assert(memory->tables.count == 0);
 	if (total) {
 		close_shards(tables);
+		report->summed_threads = count_summed(tables);
 	}
 	tables_find_missing(tables);
 	report->tracer = tables->tracer;

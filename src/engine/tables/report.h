@@ -117,7 +117,8 @@ struct report {
 	/* A window that stands for so many in a row without an event; 0: it is one window. */
 	uint64_t empty;
 	struct losses lost;
-	bool nothing_matched; /* so far nothing of what the user selected was in the trace */
+	uint64_t summed_threads; /* a total: threads that ended, and are in the row "(ended)" */
+	bool nothing_matched;    /* so far nothing of what the user selected was in the trace */
 	size_t table_count;
 	const struct report_table *tables; /* all of one analysis are adjacent */
 	size_t missing_count;
@@ -209,7 +210,7 @@ size_t report_copy(struct report *ret, const struct report *from, struct arena *
 		   report_wants *wants);
 void report_copy_fini(struct report *copy);
 
-/* ---- order (report-sort.c) ---- */
+/* ---- order ---- */
 
 /* What rows are sorted by: the sum of columns, of a distribution one part (HISTOGRAM_NO_PART: its
  * sum), or threads' priorities, the most urgent first. */

@@ -369,6 +369,9 @@ static void forget_death(struct shard *shard, struct thread *thread)
 	for (size_t i = 0; i < shard->dead.count; i++) {
 		if (shard->dead.at[i].thread != thread) {
 			shard->dead.at[kept++] = shard->dead.at[i];
+		} else {
+			shard->ended_bytes -= shard->dead.at[i].bytes;
+			shard->counted -= i < shard->counted;
 		}
 	}
 	shard->dead.count = kept;
@@ -454,19 +457,12 @@ void tables_rename_thread(struct tables *tables, const struct rename *rename)
 	}
 }
 
-/* ---- too many threads ---- */
+/* ---- the end of a row ---- */
 
-/* The thread loses its row: its total is added to that of `other`. */
-static void fold_ended(struct shard *shard, struct thread *thread)
+void shard_thread_forget(struct shard *shard, struct thread *thread)
 {
 	assert_hot(thread->is_dead);
 	assert_hot(!thread->is_touched);
-	if (!shard->other) {
-		shard->other = shard_thread_alloc(shard);
-	}
-	columns_move(&shard->layout->columns[SCOPE_THREAD],
-		     thread_total(shard->layout, shard->other),
-		     thread_total(shard->layout, thread));
 	shard_thread_fini(shard->layout, thread);
 	if (shard->layout->pair_columns) { /* no task that adds to pairs runs meanwhile */
 		pairs_forget_thread(&((struct tables *)shard->layout->tables)->pairs, thread);
@@ -478,87 +474,4 @@ static void fold_ended(struct shard *shard, struct thread *thread)
 	forget_oncpus(shard, thread);
 	move_held(shard, NULL, thread); /* as only a file has it: the window has ended */
 	*vec_push(&shard->free_threads) = thread;
-}
-
-static bool ended_before(const struct dead *a, const struct dead *b)
-{
-	const struct thread *x = a->thread, *y = b->thread;
-
-	if (a->ts != b->ts) {
-		return a->ts < b->ts;
-	}
-	return x->view.tid != y->view.tid ? x->view.tid < y->view.tid
-					  : x->incarnation < y->incarnation;
-}
-
-VEC_SELECT(select_ended, struct dead, ended_before)
-
-#define DEAD_AHEAD 8 /* prefetched: threads are far apart in memory */
-
-/* Adds the first ones to `other`. */
-static void fold_first(struct shard *shard, size_t first)
-{
-	struct dead *dead = shard->dead.at;
-
-	assert(shard->dead.count >= first);
-	assert(shard->touched.count == 0);
-	for (size_t i = 0; i < first; i++) {
-		if (i + DEAD_AHEAD < first) {
-			thread_prefetch(shard->layout, dead[i + DEAD_AHEAD].thread);
-		}
-		fold_ended(shard, dead[i].thread);
-	}
-	shard->dead.count -= first;
-	memmove(dead, dead + first, shard->dead.count * sizeof(*dead));
-}
-
-/* Adds all but the last @keep that ended to `other`. */
-static void fold_all_but(struct shard *shard, size_t keep)
-{
-	size_t first = shard->dead.count - keep;
-
-	assert(shard->dead.count > keep);
-	select_ended(shard->dead.at, shard->dead.count, first);
-	fold_first(shard, first);
-}
-
-/* The same for those at the front of the list that ended before all of the @keep at its back: one
- * look at each finds them.  Ends are noted nearly in order, so these are nearly all. */
-static void fold_front(struct shard *shard, size_t keep)
-{
-	struct dead *dead = shard->dead.at;
-	size_t front = shard->dead.count - keep, first = 0;
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = front; i < shard->dead.count; i++) {
-		least = dead[i].ts < least ? dead[i].ts : least;
-	}
-	for (size_t i = 0; i < front; i++) {
-		struct dead moved = dead[i];
-
-		dead[i] = dead[first];
-		dead[first] = moved;
-		first += moved.ts < least;
-	}
-	fold_first(shard, first);
-}
-
-void shard_drop_dead(struct shard *shard)
-{
-	size_t keep = THREADS_ENDED_MAX / SHARDS, more = THREADS_ENDED_MORE / SHARDS;
-
-	if (shard->dead.count <= keep + more) {
-		return;
-	}
-	fold_front(shard, keep);
-	if (shard->dead.count > keep + more / 2) {
-		fold_all_but(shard, keep);
-	}
-}
-
-void shard_drop_for_total(struct shard *shard)
-{
-	if (shard->dead.count > THREADS_ENDED_MAX / SHARDS && shard->touched.count == 0) {
-		fold_all_but(shard, THREADS_ENDED_MAX / SHARDS);
-	}
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/limits.h"
 #include "engine/tables/tables.h"
 
@@ -37,6 +38,7 @@ void shard_fini_threads(struct shard *shard)
 
 void shard_fini(struct shard *shard)
 {
+	account_give(shard->layout->setup->account, ACCOUNT_ROWS, shard->taken);
 	vec_free_each(&shard->blocks, free);
 	slots_fini(&shard->slots);
 	vec_fini(&shard->dead);

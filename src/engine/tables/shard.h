@@ -22,10 +22,10 @@
  * shard_thread_ends() ends a thread; a fork ends the former thread of its key.  A dead thread keeps
  * its row, and stays the newest of its key until another is: late records find it.  A total has the
  * THREADS_ENDED_MAX threads of a trace that ended last: those that ended before them lose their
- * row, the same whenever that happens.
+ * row, the same whenever that happens.  Live, more lose it when memory is short.
  *
  * Memory of threads belongs to the shard that allocated it, whichever shard has the thread.  It is
- * freed with the shard, and not before.
+ * freed with the shard, or where memory is short (shard-ended.c).
  *
  * Closing a window is lazy.  tables_close_window() marks each shard (is_closing, keeps), and the
  * next one to need the shard calls shard_close_window(): usually its task, so that workers share
@@ -170,6 +170,7 @@ struct container_record {
 struct dead {
 	uint64_t ts;
 	struct thread *thread;
+	uint64_t bytes; /* that its row owns, once they are counted */
 };
 
 /*
@@ -239,6 +240,9 @@ struct shard {
 	uint32_t next_incarnation;
 	VEC(struct presence) presence; /* by resident_at / 64 */
 	VEC(struct dead) dead;
+	size_t counted;       /* the first of them whose bytes are known */
+	uint64_t ended_bytes; /* of these */
+	uint64_t taken;       /* bytes of the account */
 	VEC(struct open_oncpu) oncpus;
 	VEC(char *) blocks;                /* memory for threads */
 	VEC(struct thread *) free_threads; /* memory that is not in use */
@@ -246,8 +250,9 @@ struct shard {
 	struct held_out held;             /* of the thread whose records are being applied */
 	VEC(struct held_out) leaving;     /* those behind the end of the last round, in no order */
 	VEC(struct container) containers; /* those whose first process is in the shard */
-	struct thread *other;             /* the sum of those that lost their row; NULL: none */
-	bool is_closing, keeps;           /* a window has closed: work for shard_close_window() */
+	/* The sum of those that lost their row, and in `incarnation` their number; NULL: none. */
+	struct thread *other;
+	bool is_closing, keeps;             /* a window has closed: work for shard_close_window() */
 	VEC(struct ordered) ordered_events; /* of the round */
 };
 
@@ -304,7 +309,10 @@ void shard_find_presence(struct shard *shard);
 struct thread *shard_thread_alloc(struct shard *shard);
 /* Frees what the thread points to; its own memory belongs to a shard. */
 void shard_thread_fini(const struct layout *layout, struct thread *thread);
-/* Adds threads that ended first to `other` if there are too many.  No thread may be touched. */
+/* The dead thread loses its row. */
+void shard_thread_forget(struct shard *shard, struct thread *thread);
+/* Adds threads that ended first to `other` if there are too many of them, or too little memory.  No
+ * thread may be touched. */
 void shard_drop_dead(struct shard *shard);
 /* The same for a total, which is not to depend on when that was.  Not in the middle of a window. */
 void shard_drop_for_total(struct shard *shard);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -288,7 +289,8 @@ void tables_close_window(struct tables *tables, bool keep)
 			longest_move(&tables->longest_total[i], &tables->longest[i]);
 		}
 		/* Before shards drop threads, which they do when they close the window. */
-		longest_refresh(&tables->longest_total[i]);
+		longest_refresh(&tables->longest_total[i],
+				account_bounds_rows(tables->layout.setup->account));
 		tables->longest[i].all.count = 0;
 	}
 	close_cpus(tables, keep);

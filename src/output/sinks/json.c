@@ -384,6 +384,9 @@ static void report_line(struct output *output, const struct trace_identity *trac
 	if (report->has_lag) {
 		json_i64(&json, "lag_ns", report->lag_ns);
 	}
+	if (report->summed_threads > 0) {
+		json_u64(&json, "summed_threads", report->summed_threads);
+	}
 	if (report->lost.of[LOSS_ANOMALIES] > 0) {
 		json_u64(&json, "anomalies", report->lost.of[LOSS_ANOMALIES]);
 		json_u64(&json, "misfits", report->lost.of[LOSS_MISFITS]);

@@ -386,6 +386,10 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 		(void)fprintf(out, "  ! only %s of %s", units_ns(begin, report_covered_ns(report)),
 			      units_ns(end, report->end - report->begin));
 	}
+	if (report->summed_threads > 0) {
+		(void)fprintf(out, "  (ended): %s threads",
+			      units_count(lag, report->summed_threads));
+	}
 	report_lost_print(out, &report->lost);
 	(void)fputc('\n', out);
 }

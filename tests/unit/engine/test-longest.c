@@ -135,11 +135,11 @@ START_TEST(outlives_threads)
 	ck_assert(total[0].all.at[1].has_view);
 	ck_assert_ptr_null(total[0].all.at[1].instance.thread);
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "first");
-	longest_refresh(&total[0]);
+	longest_refresh(&total[0], false);
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "second");
 	thread->incarnation++; /* its memory is another thread's now */
 	strcpy(thread->view.comm, "another");
-	longest_refresh(&total[0]);
+	longest_refresh(&total[0], false);
 	ck_assert_str_eq(total[0].all.at[1].view.comm, "second");
 	ck_assert_ptr_null(total[0].all.at[1].owner);
 	fixture_free(fixture);
@@ -164,7 +164,7 @@ START_TEST(refreshes_the_order)
 	longest_collect(total, from);
 	ck_assert_int_eq(total->all.at[0].view.tid, 7);
 	tables_rename_thread(&fixture->tables, &(struct rename){ .from = 8, .to = 5 });
-	longest_refresh(total);
+	longest_refresh(total, false);
 	ck_assert(longest_is_sound(total, true));
 	ck_assert_int_eq(total->all.at[0].view.tid, 5);
 	ck_assert_int_eq(total->all.at[1].view.tid, 7);

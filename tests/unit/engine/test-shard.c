@@ -1,6 +1,7 @@
 /*
  * shard: the life of threads: forks, renames, deaths, and the bound of those that have a row.
  */
+#include "base/account.h"
 #include "engine/tables/shard.h"
 
 #include "suites.h"
@@ -290,6 +291,55 @@ START_TEST(bounds_threads)
 }
 END_TEST
 
+#define OF_MEMORY 400 /* threads that end, of which there is no memory for all */
+
+/* Memory is short: those that ended first become one row, but for those that have the most.  Their
+ * memory, and that of their keys, is free. */
+START_TEST(sums_up_for_memory)
+{
+	struct account account;
+	struct fixture *fixture = fixture_new(with_forget);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	uint64_t sum = 0, kept = 0;
+	size_t blocks;
+
+	account_init(&account, UINT64_C(64) << 20, 0, true);
+	fixture->setup.account = &account;
+	account.rows = 0;
+	for (size_t i = 0; i < OF_MEMORY; i++) {
+		struct thread *thread = shard_thread(shard, key_of(i));
+
+		fixture_add(fixture, key_of(i), thread, i == 3 ? 1000 : 2);
+		shard_thread_ends(shard, thread, 100 + i);
+	}
+	blocks = shard->blocks.count;
+	for (size_t i = 0; i < 9; i++) { /* a quarter at a time */
+		close_window(fixture, true);
+		ck_assert_uint_gt(account_of(&account, ACCOUNT_ROWS), 0);
+	}
+	ck_assert_uint_lt(shard->dead.count, OF_MEMORY / 2);
+	ck_assert_uint_lt(shard->blocks.count, blocks * 3 / 4);
+	ck_assert_uint_le(shard->slots.used, OF_MEMORY / 2);
+	ck_assert_uint_eq(shard->other->incarnation, OF_MEMORY - shard->dead.count);
+	ck_assert_ptr_nonnull(shard_thread_known(shard, key_of(3)));
+	ck_assert_ptr_nonnull(shard_thread_known(shard, key_of(OF_MEMORY - 1)));
+	ck_assert_ptr_null(shard_thread_known(shard, key_of(0)));
+	for (size_t i = 0; i < shard->resident.count; i++) {
+		kept += shard->resident.at[i] != NULL;
+		sum += shard->resident.at[i] ? fixture_total(fixture, shard->resident.at[i])[SUM]
+					     : 0;
+	}
+	ck_assert_uint_eq(kept, shard->dead.count);
+	ck_assert_uint_eq(sum + fixture_total(fixture, shard->other)[SUM], 2 * OF_MEMORY + 998);
+	/* With room nothing goes. */
+	account.rows = account.lasts;
+	close_window(fixture, true);
+	ck_assert_uint_eq(kept, shard->dead.count);
+	fixture_free(fixture);
+	ck_assert_uint_eq(account_of(&account, ACCOUNT_ROWS), 0);
+}
+END_TEST
+
 #define ENDED (3 * KEPT)
 
 /* When the threads end, in what order they are told within a window, how many windows there are:
@@ -452,6 +502,7 @@ Suite *suite_shard(void)
 	tcase_add_test(tcase, skips_the_dead);
 	tcase_add_test(tcase, skips_exits);
 	tcase_add_test(tcase, bounds_threads);
+	tcase_add_test(tcase, sums_up_for_memory);
 	tcase_add_loop_test(tcase, keeps_the_last, 0, 5);
 	tcase_add_test(tcase, forgets_dropped);
 	tcase_add_test(tcase, knows_who_is_on_a_cpu);
