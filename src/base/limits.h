@@ -347,6 +347,8 @@
 #define STORE_BATCH       64
 /* Windows that a transaction merges or removes (--store-keep): others wait for it, some 10 ms. */
 #define KEEP_WINDOWS_MAX 256
+/* So many windows tell how large a store gets in a day. */
+#define STORE_SIZE_WINDOWS 60
 /* How often --store-keep looks for what is old. */
 #define KEEP_EVERY_S 10
 /* A row of a store, whoever wrote it: the largest of ours has the buckets of some histograms. */

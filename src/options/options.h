@@ -121,7 +121,7 @@ struct options {
 	uint64_t away_ns; /* setup: how long the reader may be away */
 	bool run;
 	bool regenerate;        /* a state dump, where it is missed */
-	const char *store_keep; /* how long; NULL: for ever */
+	const char *store_keep; /* how long; NULL: as usual */
 	const char *store_also; /* length of longer windows beside them; NULL: the usual one */
 	const char *store;      /* where windows stay; NULL: nowhere */
 	bool merged;            /* history: one report of all traces */

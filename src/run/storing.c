@@ -68,6 +68,21 @@ static int also_of(const struct options *options, const struct store_keep *keep,
 		       : 0;
 }
 
+/* What stays: a record is analysed to stay, a run that follows sessions never ends. */
+static int keep_of(const struct options *options, bool may_wait, struct store_keep *ret,
+		   struct err *err)
+{
+	const char *keep = options->store_keep;
+
+	*ret = (struct store_keep){ 0 };
+	if (!keep && !may_wait) {
+		store_keep_usual(options->interval_ns, ret);
+	}
+	return keep && strcmp(keep, "all") != 0
+		       ? store_keep_parse(keep, options->interval_ns, ret, err)
+		       : 0;
+}
+
 int storing_open(const struct options *options, bool may_wait, struct engine_config *config,
 		 struct output *output, struct output *also, struct err *err)
 {
@@ -82,9 +97,7 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 	if (!options->store) {
 		return 0;
 	}
-	if (check_store(options, err) < 0 ||
-	    (options->store_keep &&
-	     store_keep_parse(options->store_keep, options->interval_ns, &windows.keep, err) < 0) ||
+	if (check_store(options, err) < 0 || keep_of(options, may_wait, &windows.keep, err) < 0 ||
 	    also_of(options, &windows.keep, &windows.also_ns, err) < 0) {
 		return -EINVAL;
 	}

@@ -116,6 +116,22 @@ int store_keep_parse(const char *text, uint64_t interval_ns, struct store_keep *
 	return r < 0 ? r : check_levels(text, interval_ns, ret, err);
 }
 
+void store_keep_usual(uint64_t interval_ns, struct store_keep *ret)
+{
+	uint64_t minute = 60 * NS_PER_S, shortest = interval_ns;
+
+	if (interval_ns < NS_PER_S && NS_PER_S % interval_ns == 0) {
+		shortest = NS_PER_S;
+	}
+	*ret = (struct store_keep){ .count = 1, .is_usual = true };
+	ret->at[0] = (struct keep_level){ UINT64_MAX, 30 * KEEP_DAY_NS };
+	if (shortest < minute && minute % shortest == 0) {
+		ret->at[0] = (struct keep_level){ shortest, KEEP_DAY_NS };
+		ret->at[1] = (struct keep_level){ minute, 30 * KEEP_DAY_NS };
+		ret->count = 2;
+	}
+}
+
 size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns)
 {
 	size_t i = 0;
@@ -299,6 +315,29 @@ bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
 	pass->say("%s: %llu windows are left out: %s", store_reader_name(reader),
 		  (unsigned long long)windows, ret->why);
 	return true;
+}
+
+#define OVERDUE_NS (2 * KEEP_DAY_NS) /* a server drops whole days */
+
+int store_keep_is_overdue(const struct keep_pass *pass, struct err *err)
+{
+	uint64_t oldest = pass->keep->at[pass->keep->count - 1].age_ns, first, last, now;
+	struct store_reader *reader = NULL;
+	int r = store_reader_open(pass->url, pass->stop, &reader, err);
+
+	assert(pass->keep->count > 0);
+	r = r < 0 ? r : store_reader_span(reader, &first, &last, err);
+	if (r == 0) {
+		now = last < now_wall_ns() ? last : now_wall_ns();
+		r = last > 0 && first < keep_before(now, oldest + OVERDUE_NS);
+	}
+	if (r > 0) {
+		pass->say("%s: it has windows of more than 30 days, so none is removed: "
+			  "--store-keep says how long they stay",
+			  store_reader_name(reader));
+	}
+	store_reader_close(reader);
+	return r;
 }
 
 int store_keep_pass(const struct keep_pass *pass, struct err *err)

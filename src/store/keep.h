@@ -15,6 +15,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,13 +29,17 @@ struct keep_level {
 };
 
 struct store_keep {
-	size_t count; /* 0: all stay */
+	size_t count;  /* 0: all stay */
+	bool is_usual; /* nobody asked for it */
 	struct keep_level at[KEEP_LEVELS_MAX];
 };
 
 /* @interval_ns: the length of windows that the run writes.  -EINVAL: @err says what is wrong. */
 int store_keep_parse(const char *text, uint64_t interval_ns, struct store_keep *ret,
 		     struct err *err);
+/* What a run that follows sessions keeps unless it is told: its windows for a day, those of a
+ * minute for 30 days. */
+void store_keep_usual(uint64_t interval_ns, struct store_keep *ret);
 /* The level that windows of this length belong to. */
 size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns);
 
@@ -45,6 +50,10 @@ struct keep_pass {
 	const atomic_bool *stop; /* becomes true: the pass ends early */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };
+
+/* Whether the store has windows that would have gone long ago: whoever made it keeps more, and
+ * what nobody asked for must not remove them.  1: it has, which is said. */
+int store_keep_is_overdue(const struct keep_pass *pass, struct err *err);
 
 /* Merges and removes all that is due.  Fails as store_reader_open(). */
 int store_keep_pass(const struct keep_pass *pass, struct err *err);

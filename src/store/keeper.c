@@ -23,12 +23,21 @@ struct keeper {
 	pthread_cond_t ends;
 	bool is_closing; /* behind the mutex */
 	bool has_failed; /* the last pass, which was said */
+	bool is_checked; /* whether the usual may be kept */
+	bool keeps_all;  /* it may not */
 };
 
 static void look(struct keeper *keeper)
 {
 	struct err err;
-	int r = store_keep_pass(&keeper->pass, &err);
+	int r = 0;
+
+	if (keeper->keep.is_usual && !keeper->is_checked) {
+		r = store_keep_is_overdue(&keeper->pass, &err);
+		keeper->keeps_all = r > 0;
+		keeper->is_checked = r >= 0;
+	}
+	r = r < 0 || keeper->keeps_all ? r : store_keep_pass(&keeper->pass, &err);
 
 	if (r < 0 && !keeper->has_failed && !*keeper->pass.stop) {
 		keeper->pass.say("--store-keep: %s: it is tried again", err.text);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/process/thread.h"
@@ -17,6 +18,16 @@
 #include "store/keeper.h"
 #include "store/rows/longer.h"
 #include "store/sqlite/sqlite-write.h"
+
+HASH_MAP(store_traces, bool)
+
+/* How much the first windows take. */
+struct store_growth {
+	bool is_said;              /* or nobody asks */
+	struct store_traces known; /* traces, by the hash of their name */
+	uint64_t windows, ns;      /* of all traces */
+	uint64_t bytes;            /* of the file before them */
+};
 
 struct store {
 	struct store_config config;
@@ -35,6 +46,7 @@ struct store {
 	/* The thread's. */
 	struct longer *longer; /* NULL: there are no longer windows */
 	bool has_failed;       /* the last attempt, which was said */
+	struct store_growth growth;
 };
 
 /* ---- the writer's thread ---- */
@@ -147,6 +159,51 @@ static void write_items(struct store *store, struct store_item *const *items, si
 	}
 }
 
+#define DAY_S 86400
+
+/* What a day takes with the traces that there are: bytes of a file, rows of a server. */
+static void say_size(struct store *store)
+{
+	const struct store_growth *growth = &store->growth;
+	double days = (double)growth->ns / 1e9 / DAY_S / (double)growth->known.used;
+	uint64_t bytes = store->sqlite ? sqlite_writer_bytes(store->sqlite) : 0;
+	uint64_t rows = store_account(store).rows;
+	char text[UNITS_TEXT_MAX];
+
+	assert(growth->ns > 0 && growth->known.used > 0);
+	if (store->sqlite && bytes > growth->bytes) {
+		(void)units_bytes(text, (uint64_t)((double)(bytes - growth->bytes) / days));
+	} else if (!store->sqlite && rows > 0) {
+		(void)units_count(text, (uint64_t)((double)rows / days));
+	} else {
+		return;
+	}
+	store->config.say("%s: some %s%s a day with %s; %s: --store-keep says how long",
+			  store_name(store), text, store->sqlite ? "" : " rows",
+			  growth->known.used == 1 ? "this trace" : "these traces",
+			  store->config.keep.count > 1
+				  ? "windows stay for a day, those of a minute for 30 days"
+				  : "windows stay for 30 days");
+}
+
+static void grow(struct store *store, struct store_item *const *items, size_t count)
+{
+	struct store_growth *growth = &store->growth;
+
+	for (size_t i = 0; i < count && !growth->is_said; i++) {
+		if (items[i]->kind == STORE_WINDOW && !items[i]->is_extra) {
+			*store_traces_put(&growth->known, hash_text(0, items[i]->trace), NULL) =
+				true;
+			growth->windows++;
+			growth->ns += items[i]->report.end - items[i]->report.begin;
+		}
+	}
+	if (!growth->is_said && growth->windows >= STORE_SIZE_WINDOWS && growth->ns > 0) {
+		growth->is_said = true;
+		say_size(store);
+	}
+}
+
 /* Behind the mutex: takes what waits, at most so much that a transaction stays short. */
 static size_t take(struct store *store, struct store_item *items[STORE_BATCH])
 {
@@ -221,6 +278,7 @@ static void *run(void *arg)
 		(void)pthread_mutex_unlock(&store->mutex);
 		count = add_longer(store, items, count);
 		write_items(store, items, count, &gap);
+		grow(store, items, count);
 		settled = windows_in(items, count);
 		for (size_t i = 0; i < count; i++) {
 			store_item_free(items[i]);
@@ -313,6 +371,7 @@ static void store_free(struct store *store)
 	(void)pthread_cond_destroy(&store->has_items);
 	(void)pthread_cond_destroy(&store->has_room);
 	vec_fini(&store->queue);
+	store_traces_fini(&store->growth.known);
 	free(store);
 }
 
@@ -354,6 +413,8 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 
 	prepare(store, config);
 	r = open_database(store, err);
+	store->growth.is_said = !config->keep.is_usual;
+	store->growth.bytes = r == 0 && store->sqlite ? sqlite_writer_bytes(store->sqlite) : 0;
 	if (config->also_ns > 0) {
 		store->longer = longer_new(config->also_ns, config->top);
 	}

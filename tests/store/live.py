@@ -33,6 +33,7 @@ import server  # noqa: E402
 TRACE = 'burst'
 LISTS = ('-a', 'count,cpu,sched', '-i', '100ms')
 
+DAY = 86400 * 10**9
 
 def clickhouse(t):
     if not shutil.which('clickhouse-server'):
@@ -210,6 +211,33 @@ def test_misbehaving(t):
         assert [line['count'] for line in lines if line['type'] == 'total'] == [expected['count']]
         assert os.path.getsize(spool) > 0
         fake.close()
+
+
+def test_usual(t):
+    """How much a day takes is said once, and what nobody asked for removes nothing that was there before."""
+    path = os.path.join(t.scratch, 'usual.db')
+
+    def run(*options, until):
+        relay = t.relay()
+        live = t.live('-a', 'count,cpu,sched', '-i', '2ms', '--store', path, *options, relay.live)
+        t.play(live, relay, TRACE, '--session', 'own', '--hostname', 'here', '--speed', '0')
+        live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()) and until in one.said())
+        live.finish(signal.SIGTERM)
+        return live.said()
+
+    said = run(until='a day with this trace')
+    assert said.count('a day with this trace; windows stay for a day, those of a minute for 30 days: --store-keep') == 1, said
+    assert 'a day with' not in run('--store-keep', 'all', until='')
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        count, first = db.execute('SELECT count(*), min(begin) FROM windows').fetchone()
+        assert count > 60, count
+        db.execute('CREATE TEMP TABLE old AS SELECT * FROM windows WHERE begin = %d' % first)
+        db.execute('UPDATE old SET begin = begin - %d, "end" = "end" - %d' % (40 * DAY, 40 * DAY))
+        db.execute('INSERT INTO windows SELECT * FROM old')
+        db.commit()
+    said = run(until='windows of more than 30 days, so none is removed')
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        assert db.execute('SELECT min(begin) FROM windows').fetchone() == (first - 40 * DAY,)
 
 
 def test_lies(t):

@@ -103,6 +103,23 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 	return 0;
 }
 
+uint64_t sqlite_writer_bytes(struct sqlite_writer *writer)
+{
+	sqlite3_stmt *pages = NULL;
+	uint64_t bytes = 0;
+	struct err ignored;
+	int r = sqlite_prepare(writer->db, writer->path,
+			       "SELECT (page_count - freelist_count) * page_size FROM"
+			       " pragma_page_count, pragma_freelist_count, pragma_page_size",
+			       &pages, &ignored);
+
+	if (r == 0 && sqlite3_step(pages) == SQLITE_ROW) {
+		bytes = (uint64_t)sqlite3_column_int64(pages, 0);
+	}
+	(void)sqlite3_finalize(pages);
+	return bytes;
+}
+
 void sqlite_writer_close(struct sqlite_writer *writer)
 {
 	if (!writer) {

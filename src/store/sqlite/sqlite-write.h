@@ -16,6 +16,9 @@ int sqlite_writer_open(const char *path, uint64_t interval_ns, struct sqlite_wri
 		       struct err *err);
 void sqlite_writer_close(struct sqlite_writer *writer);
 
+/* The bytes of the file that are used; 0: not known. */
+uint64_t sqlite_writer_bytes(struct sqlite_writer *writer);
+
 /* Writes all, or nothing.  *ret_rows grows by the rows.  @gap: windows that were lost before; NULL:
  * none. */
 int sqlite_writer_put(struct sqlite_writer *writer, struct store_item *const *items, size_t count,

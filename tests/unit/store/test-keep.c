@@ -53,6 +53,38 @@ START_TEST(parses)
 }
 END_TEST
 
+/* Without the option, by the length of windows: each divides a minute, or stays as it is. */
+START_TEST(keeps_as_usual)
+{
+	static const struct {
+		uint64_t interval_ns, shortest_ns; /* 0: there is one age */
+	} cases[] = {
+		{ NS_PER_MS, NS_PER_S },
+		{ NS_PER_S, NS_PER_S },
+		{ 300 * NS_PER_MS, 300 * NS_PER_MS },
+		{ 5 * NS_PER_S, 5 * NS_PER_S },
+		{ 7 * NS_PER_S, 0 },
+		{ 60 * NS_PER_S, 0 },
+		{ 3600 * NS_PER_S, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		uint64_t shortest_ns = cases[i].shortest_ns;
+		struct store_keep keep;
+
+		store_keep_usual(cases[i].interval_ns, &keep);
+		ck_assert(keep.is_usual);
+		ck_assert_uint_eq(keep.count, shortest_ns > 0 ? 2 : 1);
+		ck_assert_uint_eq(keep.at[keep.count - 1].age_ns, 30 * DAY);
+		if (shortest_ns > 0) {
+			ck_assert_uint_eq(keep.at[0].length_ns, shortest_ns);
+			ck_assert_uint_eq(keep.at[0].age_ns, DAY);
+			ck_assert_uint_eq(keep.at[1].length_ns, 60 * NS_PER_S);
+		}
+	}
+}
+END_TEST
+
 /* Of 1s:1d,1m:30d,1h:2y. */
 static const struct {
 	uint64_t level_ns, age_days, length_ns;
@@ -102,6 +134,7 @@ Suite *suite_keep(void)
 	Suite *suite = suite_create("keep");
 	TCase *tcase = tcase_create("keep");
 
+	tcase_add_test(tcase, keeps_as_usual);
 	tcase_add_loop_test(tcase, parses, 0, sizeof(options) / sizeof(options[0]));
 	tcase_add_loop_test(tcase, has_a_fate, 0, sizeof(fates) / sizeof(fates[0]));
 	tcase_add_test(tcase, counts_each_once);
