@@ -185,10 +185,8 @@ const char *path_inversion_name(enum inversion kind)
 const char *path_wait_name(enum wait wait)
 {
 	static const char *const names[WAITS] = {
-		[WAIT_CPU] = "cpu",
-		[WAIT_LOCK] = "lock",
-		[WAIT_EXECUTION] = "execution",
-		[WAIT_OTHER] = "other",
+		[WAIT_CPU] = "cpu",     [WAIT_LOCK] = "lock",   [WAIT_EXECUTION] = "execution",
+		[WAIT_REPLY] = "reply", [WAIT_OTHER] = "other",
 	};
 
 	assert(wait < WAITS);
@@ -197,10 +195,13 @@ const char *path_wait_name(enum wait wait)
 
 struct path_search {
 	const struct timeline *timeline;
-	uint32_t thread;               /* the explained thread */
+	uint32_t thread; /* the explained thread */
+	const struct path *path;
 	const struct path_spans *work; /* its executions; NULL: unknown */
 	struct rivals *rivals;
 	struct places places; /* index into rivals.at, by thread */
+	uint64_t judged;      /* the begin of the last wait of which is_reply() was asked ... */
+	bool is_reply;        /* ... and its answer */
 };
 
 static const struct deep_thread *thread_at(const struct path_search *search, uint32_t index)
@@ -242,8 +243,81 @@ static const struct path_span *span_at(const struct path_spans *work, uint64_t t
 	return work && low < work->at.count ? &work->at.at[low] : NULL;
 }
 
+/* When the thread last began to be runnable before interval @i, a sleep: what it did since then may
+ * have been a request. */
+static uint64_t awake_since(const struct deep_thread *thread, size_t i)
+{
+	while (i > 0 && thread->intervals.at[i - 1].state != STATE_BLOCKED &&
+	       thread->intervals.at[i - 1].state != STATE_UNKNOWN) {
+		i--;
+	}
+	return thread->intervals.at[i].begin;
+}
+
+/* Whether @of was woken by the explained thread between @from and @until. */
+static bool was_asked(const struct path_search *search, uint32_t of, uint64_t from, uint64_t until)
+{
+	const struct deep_thread *thread = thread_at(search, of);
+	size_t i = timeline_thread_before(thread, until);
+
+	for (; i != SIZE_MAX && thread->intervals.at[i].begin >= from; i--) {
+		const struct interval *interval = &thread->intervals.at[i];
+
+		if (interval->state == STATE_WAIT && interval->cause == CAUSE_TASK &&
+		    interval->who == search->thread) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t segment_at(const struct path *path, uint64_t ts)
+{
+	size_t low = 0, high = path->segments.count;
+
+	while (low < high) { /* finds the first one that ends after @ts */
+		size_t middle = low + (high - low) / 2;
+
+		if (path->segments.at[middle].end <= ts) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/*
+ * Whether the sleep, interval @i of the explained thread, ends by the work of a thread that it has
+ * woken since it was awake: the wake-ups that end it, which the path follows, lead there.
+ *
+ *     W   ── wakes U ── blocked ─────────────────────── run
+ *                       └─ U: wait ─ run ─ wakes K ─ K: run ─ wakes W
+ */
+static bool is_reply(struct path_search *search, const struct deep_thread *thread, size_t i)
+{
+	uint64_t begin = thread->intervals.at[i].begin, end = timeline_thread_until(thread, i);
+	uint64_t since = awake_since(thread, i);
+	const struct path *path = search->path;
+
+	if (search->judged == begin) {
+		return search->is_reply;
+	}
+	search->judged = begin;
+	search->is_reply = false;
+	for (size_t k = segment_at(path, begin);
+	     !search->is_reply && k < path->segments.count && path->segments.at[k].begin < end;
+	     k++) {
+		uint32_t on_path = path->segments.at[k].thread;
+
+		search->is_reply =
+			on_path != search->thread && was_asked(search, on_path, since, end);
+	}
+	return search->is_reply;
+}
+
 /* What the explained thread waits for at the finding's begin, and since when. */
-static void note_wait(const struct path_search *search, struct finding *finding)
+static void note_wait(struct path_search *search, struct finding *finding)
 {
 	const struct deep_thread *thread = thread_at(search, search->thread);
 	const struct path_span *work = span_at(search->work, finding->begin);
@@ -255,8 +329,10 @@ static void note_wait(const struct path_search *search, struct finding *finding)
 		finding->wait = WAIT_CPU;
 	} else if (finding->call && finding->call->is_lock) {
 		finding->wait = WAIT_LOCK;
+	} else if (work && work->begin <= finding->begin) {
+		finding->wait = WAIT_EXECUTION;
 	} else {
-		finding->wait = work && work->begin <= finding->begin ? WAIT_EXECUTION : WAIT_OTHER;
+		finding->wait = is_reply(search, thread, at) ? WAIT_REPLY : WAIT_OTHER;
 	}
 }
 
@@ -485,8 +561,10 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 	struct path_search search = {
 		.timeline = timeline,
 		.thread = thread,
+		.path = path,
 		.work = work,
 		.rivals = rivals,
+		.judged = UINT64_MAX,
 	};
 
 	assert(thread < timeline->threads.count);

@@ -66,11 +66,13 @@ struct rival {
 };
 
 /* What the explained thread waits for.  Waiting for an event, its next release for one, may be all
- * that it has to do: only an execution says that the event is part of its work. */
+ * that it has to do: only an execution, or a request that it made, says that the event is part of
+ * its work. */
 enum wait {
 	WAIT_CPU,       /* it is runnable */
 	WAIT_LOCK,      /* for a lock */
 	WAIT_EXECUTION, /* in one of its executions */
+	WAIT_REPLY,     /* for the answer of a thread that it woke before */
 	WAIT_OTHER,     /* for something else: no inversion */
 	WAITS,
 };

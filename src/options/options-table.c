@@ -131,7 +131,7 @@ const struct option options_table[] = {
 	  FOR_LIVE | FOR_ANALYZE, TEXT(state) },
 	{ 0, "state-every", "DURATION", "save --state so often before the end, 0: never (10s)",
 	  FOR_LIVE, DURATION(state_every_ns), GIVEN(has_state_every) },
-	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or that which ran longest)",
+	{ 0, "thread", "TID|NAME", "explain this one (the trigger's, or the most wronged)",
 	  FOR_REPORT, CUSTOM(options_thread_alone), GROUP("Threads and executions") },
 	{ 0, "tid", "TID", "the same as --thread", FOR_REPORT, CUSTOM(options_thread_alone) },
 	{ 0, "comm", "NAME", "the same as --thread", FOR_REPORT, CUSTOM(options_thread_alone) },

@@ -58,6 +58,31 @@ void text_cut(char *text, int width)
 	memcpy(text + at, "..", 2);
 }
 
+void text_wrapped(FILE *out, const char *head, const char *words, size_t width)
+{
+	size_t used = strlen(head);
+
+	(void)fputs(head, out);
+	for (bool is_first = used == 0; words[0] != '\0'; is_first = false) {
+		size_t len = strcspn(words, " "), more = strspn(words, "0123456789.,");
+
+		if (more > 0 && words[more] == ' ') { /* a number, with its unit */
+			len = more + 1 + strcspn(words + more + 1, " ");
+		}
+
+		used += len + !is_first;
+		if (used > width && !is_first) {
+			(void)fputs("\n  ", out);
+			used = 2 + len;
+		} else if (!is_first) {
+			(void)fputc(' ', out);
+		}
+		(void)fprintf(out, "%.*s", (int)len, words);
+		words += len + (words[len] == ' ');
+	}
+	(void)fputc('\n', out);
+}
+
 void text_line(FILE *out, const char *text)
 {
 	text_put(out, text, -1);

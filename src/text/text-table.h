@@ -53,6 +53,9 @@ void text_put(FILE *out, const char *text, int width);
 /* Cuts a text that is wider; it ends with two dots then.  Of "NAME (NUMBER)" the number stays. */
 void text_cut(char *text, int width);
 
+/* The head and the words, in lines of at most so many columns; the further ones are indented. */
+void text_wrapped(FILE *out, const char *head, const char *words, size_t width);
+
 /* All of the text, and the end of the line. */
 void text_line(FILE *out, const char *text);
 

@@ -73,7 +73,7 @@ def check_most(sillage, trace):
     for most in range(1, len(cpus) + 1):
         same('CPUs of -n %d' % most, report(sillage, trace, '-n', str(most))['cpus'], busiest[:most] if most < len(cpus) else cpus)
     out = subprocess.run([sillage, 'report', '-n', '1', trace], stdout=subprocess.PIPE, check=True).stdout.decode()
-    lines = [line for line in out.split('\n\n')[1].splitlines() if line]
+    lines = [line for line in out.split('\n\n')[2].splitlines() if line]
     same('their lines', [' '.join(line.split()[:2]) for line in lines],
          ['CPU %d' % busiest[0]['cpu']] + ['... and'] * (len(cpus) > 1))
 
@@ -112,9 +112,9 @@ def check_laws(sillage, trace):
 
 
 def check_apart(found, truth, first):
-    """Only waits for a lock, or in an execution, are inversions; a dispatch is short, whatever the protocol."""
+    """Only waits for a lock, for a reply, or in an execution, are inversions; a dispatch is short, whatever the protocol."""
     for one in found['inversions']:
-        assert one['wait'] in (('cpu',) if one['kind'] == 'dispatch' else ('lock', 'execution', 'cpu')), one
+        assert one['wait'] in (('cpu',) if one['kind'] == 'dispatch' else ('lock', 'execution', 'reply', 'cpu')), one
         assert one['kind'] != 'dispatch' or one['end'] - one['begin'] < DISPATCH_NS, one
     same('waits told apart', {one['wait'] for one in found['apart']} - {'other'}, set())
     if truth['workload'].get('protocol') == 'protect':
@@ -178,12 +178,26 @@ def check_truth(sillage, trace):
     high = max(threads, key=lambda thread: thread['rt_priority'])
     medium = sorted(threads, key=lambda thread: thread['rt_priority'])[1]
     kind = [call for name, call in WAITS if '/%s' % name in trace][0]
-    # A message or a signal may be the thread's next release: only executions tell.
-    job = () if kind == 'futex' else ('--job', 'periodic')
+    # A message or a signal may be the thread's next release: executions tell, or that the thread asked for it.
+    for job in ((),) if kind == 'futex' else ((), ('--job', 'periodic')):
+        check_cycles(sillage, trace, truth, job, offset, high, medium, kind)
+    return len(truth['workload']['cycles'])
+
+
+def check_answer(sillage, trace, truth, high):
+    """Whom a report explains that is asked for nobody: the thread that the workload holds up, in the first sentence."""
+    found = report(sillage, trace)
+    if any(cycle['inversion'] for cycle in truth['workload']['cycles']):
+        same('the explained thread', found['path']['thread']['tid'], high['tid'])
+        begin = '%s (%d, real-time %d) was delayed ' % (found['path']['thread']['comm'], high['tid'], high['rt_priority'])
+        same('the first sentence', found['answer'][:len(begin)], begin)
+
+
+def check_cycles(sillage, trace, truth, job, offset, high, medium, kind):
     # Before the first cycle the threads wait for one another at a barrier: no futex operation tells it from a lock.
     first = min(cycle[key] for cycle in truth['workload']['cycles'] for key in CYCLE[0] if key in cycle) + offset
-    if job:
-        check_apart(report(sillage, trace, '--thread', str(high['tid'])), truth, first)
+    if not job:
+        check_answer(sillage, trace, truth, high)
     all_found = report(sillage, trace, '--thread', str(high['tid']), *job)
     check_apart(all_found, truth, first)
     found = [one for one in all_found['inversions'] if one['kind'] == 'unbounded' and one['rival']['tid'] == medium['tid']]
@@ -204,7 +218,6 @@ def check_truth(sillage, trace):
         found = [one for one in found if one['end'] <= begin or one['begin'] >= end]
     same('inversions beside the cycles', found, [])
     check_victims(sillage, trace, job, high, all_found)
-    return len(truth['workload']['cycles'])
 
 
 def check_jobs(sillage, trace):

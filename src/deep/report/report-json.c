@@ -2,9 +2,11 @@
  * report-json: see report.h; a report as JSON, for users and for a page.
  */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
+#include "deep/report/report-answer.h"
 #include "deep/report/report-page.h"
 #include "deep/report/report-print.h"
 #include "deep/report/report-resources.h"
@@ -464,6 +466,17 @@ static void put_victims(struct printer *p)
 	json_close(&p->json, ']');
 }
 
+/* A page tells it by its tables. */
+static void put_answer(struct printer *p)
+{
+	char *answer = p->names ? NULL : report_answer(p->report);
+
+	if (answer) {
+		json_text(&p->json, "answer", answer);
+		free(answer);
+	}
+}
+
 void report_json_put(struct printer *p, const char *key)
 {
 	const struct deep_report *report = p->report;
@@ -489,6 +502,7 @@ void report_json_put(struct printer *p, const char *key)
 		json_bool(&p->json, "is_cut", true);
 	}
 	put_missing(p);
+	put_answer(p);
 	put_ranges(p);
 	put_cpus(p);
 	put_threads(p);

@@ -6,67 +6,18 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "deep/report/report-answer.h"
+#include "deep/report/report-lines.h"
 #include "deep/report/report-resources.h"
 #include "deep/report/report.h"
 #include "text/text-table.h"
 
-#define WHO_MAX 48
-
-static const char *comm(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
-{
-	const struct deep_thread *thread;
-
-	assert(index < report->timeline->threads.count);
-	thread = report->timeline->threads.at[index];
-	(void)snprintf(text, WHO_MAX, "%s", thread->comm[0] ? thread->comm : "?");
-	return text;
-}
-
-/* "comm (tid)". */
-static const char *who(char text[WHO_MAX], const struct deep_report *report, uint32_t index)
-{
-	size_t len;
-
-	if (index == NOBODY) {
-		(void)snprintf(text, WHO_MAX, "(idle)");
-		return text;
-	}
-	len = strlen(comm(text, report, index));
-	(void)snprintf(text + len, WHO_MAX - len, " (%d)",
-		       report->timeline->threads.at[index]->tid);
-	return text;
-}
-
-static void put_who(struct text_table *table, const struct deep_report *report, uint32_t index)
-{
-	char text[WHO_MAX];
-
-	text_cell(table, who(text, report, index));
-}
-
-static struct units_times times_of(const struct deep_report *report)
-{
-	return units_times_of(report->timeline->begin, report->timeline->end);
-}
-
 static const char *us_text(char text[UNITS_TEXT_MAX], const struct deep_report *report, uint64_t ts)
 {
-	struct units_times times = times_of(report);
+	struct units_times times = report_times(report);
 
 	times.has_us = true;
 	return units_time(text, times, ts);
-}
-
-static int clock_width(const struct deep_report *report)
-{
-	return units_time_width(times_of(report));
-}
-
-static void put_clock(struct text_table *table, const struct deep_report *report, uint64_t ts)
-{
-	char text[UNITS_TEXT_MAX];
-
-	text_cell(table, units_time(text, times_of(report), ts));
 }
 
 static void put_lacks(const struct timeline *timeline, FILE *out)
@@ -132,6 +83,7 @@ static void put_head(const struct deep_report *report, FILE *out)
 		(void)fputs("captured because of ", out);
 		text_line(out, report->why);
 	}
+	report_answer_text(report, out);
 	(void)fputc('\n', out);
 	put_busy_cpus(report, out);
 }
@@ -147,7 +99,7 @@ static void put_threads(const struct deep_report *report, size_t most, FILE *out
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_thread *row = &report->threads.at[i];
 
-		put_who(&table, report, row->thread);
+		report_put_who(&table, report, row->thread);
 		text_ns(&table, row->run_ns);
 		text_ns(&table, row->ns[STATE_SYSCALL]);
 		text_ns(&table, row->ns[STATE_IRQ] + row->ns[STATE_SOFTIRQ]);
@@ -160,13 +112,13 @@ static void put_threads(const struct deep_report *report, size_t most, FILE *out
 }
 
 /* The name of the waker, or in brackets the cause of the wake-up or the state that waits. */
-static const char *why(char text[WHO_MAX], const struct deep_report *report,
+static const char *why(char text[REPORT_WHO_MAX], const struct deep_report *report,
 		       const struct report_wait *wait)
 {
 	if (wait->state == STATE_WAIT && wait->waker != NOBODY) {
-		return comm(text, report, wait->waker);
+		return report_comm(text, report, wait->waker);
 	}
-	(void)snprintf(text, WHO_MAX, "(%s)",
+	(void)snprintf(text, REPORT_WHO_MAX, "(%s)",
 		       wait->state == STATE_WAIT ? timeline_cause_name((enum cause)wait->cause)
 						 : timeline_state_name((enum state)wait->state));
 	return text;
@@ -176,7 +128,7 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct text_table table = text_table_of(
 		out, "  WAITED LONGEST FOR A CPU<24| FOR>8|  SINCE<%d| WOKEN BY<15| WHO RAN THERE<",
-		clock_width(report));
+		report_clock_width(report));
 	size_t shown = deep_report_rows(report->waits.count, most);
 
 	(void)fputc('\n', out);
@@ -184,13 +136,13 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_wait *wait = &report->waits.at[i];
 		uint32_t rival = deep_report_rival(report, wait);
-		char text[WHO_MAX];
+		char text[REPORT_WHO_MAX];
 
-		put_who(&table, report, wait->thread);
+		report_put_who(&table, report, wait->thread);
 		text_ns(&table, wait->end - wait->begin);
-		put_clock(&table, report, wait->begin);
+		report_put_clock(&table, report, wait->begin);
 		text_cell(&table, why(text, report, wait));
-		text_cell(&table, rival != NOBODY ? comm(text, report, rival) : "-");
+		text_cell(&table, rival != NOBODY ? report_comm(text, report, rival) : "-");
 		text_end(&table);
 	}
 }
@@ -208,7 +160,7 @@ static void put_changes(const struct deep_report *report, FILE *out)
 	(void)fputc('\n', out);
 	text_head(&table);
 	VEC_EACH(&report->changes, change) {
-		put_who(&table, report, change->thread);
+		report_put_who(&table, report, change->thread);
 		text_share(&table, change->before, 1);
 		text_share(&table, change->after, 1);
 		text_end(&table);
@@ -221,17 +173,17 @@ static void put_path(const struct deep_report *report, size_t most, FILE *out)
 		out, "  CRITICAL PATH<24| ALL>8| RUN>8| WAITED>8| PREEMPT>8| SLEPT>8| UNKNOWN>8");
 	const struct path_parts *parts = &report->parts;
 	size_t shown = deep_report_rows(parts->at.count, most);
-	char text[WHO_MAX], length[UNITS_TEXT_MAX], segments[UNITS_TEXT_MAX];
+	char text[REPORT_WHO_MAX], length[UNITS_TEXT_MAX], segments[UNITS_TEXT_MAX];
 
 	(void)fprintf(out, "\nWHERE THE TIME OF %s WENT: %s, in %s segments\n",
-		      who(text, report, report->thread),
+		      report_who(text, report, report->thread),
 		      units_ns(length, report->path.end - report->path.begin),
 		      units_count(segments, report->path.segments.count));
 	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct path_part *part = &parts->at.at[i];
 
-		put_who(&table, report, part->thread);
+		report_put_who(&table, report, part->thread);
 		text_ns(&table, part->total);
 		text_ns(&table, part->ns[STATE_USER]);
 		text_ns(&table, part->ns[STATE_WAIT] + part->ns[STATE_NEW]);
@@ -278,7 +230,7 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 	for (size_t i = 0; i < shown; i++) {
 		const struct rival *rival = &rivals->at.at[i];
 
-		put_who(&table, report, rival->thread);
+		report_put_who(&table, report, rival->thread);
 		text_ns(&table, rival->total);
 		text_ns(&table, rival->longest);
 		text_count(&table, rival->times);
@@ -291,50 +243,6 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 	put_rest(&table, "nobody", rivals->idle_ns);
 	put_rest(&table, "(by inherited priority)", rivals->inherited_ns);
 	put_rest(&table, "(of unknown priority)", rivals->unknown_ns);
-}
-
-static void put_findings(const struct deep_report *report, const char *title,
-			 const struct finding *findings, size_t count, size_t most, FILE *out)
-{
-	struct text_table table =
-		text_table_of(out, "  %s<24| FOR>8|  SINCE<%d| KIND<10| DELAYS (WAIT IN)<19", title,
-			      clock_width(report));
-	size_t shown = deep_report_rows(count, most);
-
-	if (count == 0) {
-		return;
-	}
-	text_head(&table);
-	for (size_t i = 0; i < shown; i++) {
-		bool is_other = findings[i].kind == INVERSION_UNBOUNDED;
-		const struct deep_call *call = findings[i].call;
-		char text[WHO_MAX];
-
-		put_who(&table, report, findings[i].rival);
-		text_ns(&table, findings[i].end - findings[i].begin);
-		put_clock(&table, report, findings[i].begin);
-		text_cell(&table, path_inversion_name(findings[i].kind));
-		text_cell_format(
-			&table, "%s%s%.40s%s",
-			comm(text, report, is_other ? findings[i].on_path : report->thread),
-			call ? " (" : "", call ? call->name : "", call ? ")" : "");
-		text_end(&table);
-	}
-	text_more(out, count, shown);
-}
-
-static void put_inversions(const struct deep_report *report, size_t most, FILE *out)
-{
-	const struct rivals *rivals = &report->rivals;
-
-	put_findings(report, "PRIORITY INVERSIONS", rivals->findings.at, rivals->findings.count,
-		     most, out);
-	put_findings(report, "NONE: WAITS FOR AN EVENT", rivals->apart.at, rivals->apart.count,
-		     most, out);
-	if (rivals->apart.count > 0 && !report->jobs) {
-		(void)fputs("  --job says which waits lie in an execution: there they count\n",
-			    out);
-	}
 }
 
 static void put_links(const struct deep_report *report, size_t most, FILE *out)
@@ -354,7 +262,7 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 	shown = deep_report_rows(direct, most);
 	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
-		put_who(&table, report, links->at.at[i].thread);
+		report_put_who(&table, report, links->at.at[i].thread);
 		text_count(&table, links->at.at[i].wakes);
 		text_count(&table, links->at.at[i].woken);
 		text_end(&table);
@@ -377,25 +285,25 @@ static void put_executions(const struct deep_report *report, const char *title,
 			? text_table_of(
 				  out,
 				  "  %s<19| RESPONSE>8| FOR>8|  SINCE<%d| RUN>8| WAITED>8| SLEPT>8",
-				  title, clock_width(report))
+				  title, report_clock_width(report))
 			: text_table_of(
 				  out,
 				  "  %s<19| FOR>8|  SINCE<%d| RUN>8| WAITED>8| PREEMPT>8| SLEPT>8",
-				  title, clock_width(report));
+				  title, report_clock_width(report));
 	size_t shown = deep_report_rows(all->count, most);
-	char text[WHO_MAX];
+	char text[REPORT_WHO_MAX];
 
 	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct execution *one = all->at[i];
 		uint64_t waited = one->ns[STATE_WAIT] + one->ns[STATE_NEW];
 
-		put_who(&table, report, one->thread);
+		report_put_who(&table, report, one->thread);
 		if (has_responses) {
 			text_ns(&table, one->response_ns);
 		}
 		text_ns(&table, one->end - one->begin);
-		put_clock(&table, report, one->begin);
+		report_put_clock(&table, report, one->begin);
 		text_ns(&table, one->ns[STATE_USER] + one->ns[STATE_SYSCALL] + one->ns[STATE_IRQ] +
 					one->ns[STATE_SOFTIRQ]);
 		text_ns(&table, waited + (has_responses ? one->ns[STATE_PREEMPTED] : 0));
@@ -404,7 +312,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 		}
 		text_ns(&table, one->ns[STATE_BLOCKED]);
 		if (one->last != one->thread) {
-			(void)fprintf(out, "  to %s", who(text, report, one->last));
+			(void)fprintf(out, "  to %s", report_who(text, report, one->last));
 		}
 		text_end(&table);
 	}
@@ -483,7 +391,7 @@ static void put_groups(const struct deep_report *report, size_t most, FILE *out)
 	for (size_t i = 0; i < shown; i++) {
 		const struct executions_figures *sum = &jobs->groups.at[i].sum;
 
-		put_who(&table, report, jobs->groups.at[i].thread);
+		report_put_who(&table, report, jobs->groups.at[i].thread);
 		text_count(&table, sum->count);
 		text_count(&table, sum->open);
 		text_ns(&table, sum->median_ns);
@@ -531,7 +439,7 @@ static void put_slow(const struct deep_report *report, size_t most, FILE *out)
 		text_table_of(out, "  HAD MORE, IN MEAN, OF<32| MORE>8| THESE>8| OTHERS>8");
 	const struct executions_slow *slow = &report->slow;
 	size_t shown = deep_report_rows(slow->parts.count, most);
-	char text[WHO_MAX], slowest[UNITS_TEXT_MAX];
+	char text[REPORT_WHO_MAX], slowest[UNITS_TEXT_MAX];
 
 	if (slow->slow == 0) {
 		return;
@@ -551,7 +459,7 @@ static void put_slow(const struct deep_report *report, size_t most, FILE *out)
 						  : timeline_state_name(part->state));
 		} else if (part->kind == EXECUTIONS_SLOW_RIVAL) {
 			text_cell_format(&table, "CPU taken by %.19s",
-					 who(text, report, part->rival));
+					 report_who(text, report, part->rival));
 		} else {
 			text_cell_format(&table, "asleep in %.22s",
 					 part->call ? part->call : "no known call");
@@ -571,14 +479,15 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 		const struct report_worst *worst = &report->worst.at[i];
 		const struct execution *one = worst->execution;
 		struct deep_report of = *report; /* what it borrows is not freed */
-		char text[3][UNITS_TEXT_MAX], name[WHO_MAX];
+		char text[3][UNITS_TEXT_MAX], name[REPORT_WHO_MAX];
 
 		of.thread = worst->thread;
 		of.path = worst->path;
 		of.parts = worst->parts;
 		of.rivals = worst->rivals;
 		(void)fprintf(out, "\nWORST EXECUTION %zu: %s since %s\n  response %s%s", i + 1,
-			      who(name, report, one->thread), us_text(text[0], report, one->begin),
+			      report_who(name, report, one->thread),
+			      us_text(text[0], report, one->begin),
 			      units_ns(text[1], one->response_ns), one->is_open ? " so far" : "");
 		if (one->begin > one->arrival.ts) {
 			(void)fprintf(out, ", began %s after its arrival",
@@ -586,38 +495,8 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 		}
 		put_path(&of, most, out);
 		put_rivals(&of, most, out);
-		put_inversions(&of, most, out);
+		report_put_inversions(&of, most, out);
 	}
-}
-
-static void put_victims(const struct deep_report *report, size_t most, FILE *out)
-{
-	struct text_table table =
-		text_table_of(out,
-			      "  WHO WAS DELAYED<16| PRIO>5| WAITS>5| UNBOUND>8| DIRECT>8| "
-			      "DISPATCH>8| LONGEST>8|  SINCE<%d",
-			      clock_width(report));
-	size_t count = report->victims.count, shown = deep_report_rows(count, most);
-
-	if (count == 0) {
-		return;
-	}
-	(void)fputc('\n', out);
-	text_head(&table);
-	for (size_t i = 0; i < shown; i++) {
-		const struct report_victim *victim = &report->victims.at[i];
-
-		put_who(&table, report, victim->thread);
-		text_cell_format(&table, "%d", victim->prio);
-		text_count(&table, victim->times[INVERSION_UNBOUNDED]);
-		text_ns(&table, victim->ns[INVERSION_UNBOUNDED]);
-		text_ns(&table, victim->ns[INVERSION_DIRECT]);
-		text_ns(&table, victim->ns[INVERSION_DISPATCH]);
-		text_ns(&table, victim->longest.end - victim->longest.begin);
-		put_clock(&table, report, victim->longest.begin);
-		text_end(&table);
-	}
-	text_more(out, count, shown);
 }
 
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
@@ -626,11 +505,11 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 	put_threads(report, most, out);
 	put_changes(report, out);
 	put_waits(report, most, out);
-	put_victims(report, most, out);
+	report_put_victims(report, most, out);
 	if (report->thread != NOBODY) {
 		put_path(report, most, out);
 		put_rivals(report, most, out);
-		put_inversions(report, most, out);
+		report_put_inversions(report, most, out);
 		put_links(report, most, out);
 	}
 	if (report->resources) {

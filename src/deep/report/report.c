@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "deep/report/report-answer.h"
+
 /* ---- threads ---- */
 
 ORDER(by_run, struct report_thread, DOWN(run_ns) UP(thread))
@@ -172,16 +174,26 @@ static void list_changes(struct deep_report *report, size_t most)
 
 /* ---- the explained thread ---- */
 
-static uint32_t choose(const struct deep_report *report, const char *who)
+static uint32_t named(const struct deep_report *report, const char *who)
 {
-	for (size_t i = 0; i < report->threads.count; i++) {
-		uint32_t index = report->threads.at[i].thread;
-
-		if (!who || timeline_thread_is(report->timeline->threads.at[index], who)) {
-			return index;
+	VEC_EACH(&report->threads, row) {
+		if (timeline_thread_is(report->timeline->threads.at[row->thread], who)) {
+			return row->thread;
 		}
 	}
 	return NOBODY;
+}
+
+/* That of the worst execution, if some are asked for. */
+static uint32_t chosen(const struct deep_report *report)
+{
+	const struct execution *worst;
+
+	if (report->jobs && executions_worst(report->jobs, &worst, 1) == 1 &&
+	    worst->last != NOBODY) {
+		return worst->last;
+	}
+	return report_most_wronged(report);
 }
 
 /* ---- the worst executions ---- */
@@ -353,7 +365,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 	if (report->wants_victims) {
 		list_victims(report);
 	}
-	report->thread = choose(report, who);
+	report->thread = who ? named(report, who) : chosen(report);
 	if (report->thread == NOBODY) {
 		return false;
 	}

@@ -118,8 +118,8 @@ struct deep_report {
 
 /*
  * Fills everything that the caller does not set.  @who names the explained thread by tid or name
- * (if several have it: the one that ran longest); NULL: the thread that ran longest.  False: no
- * such thread.
+ * (if several have it: the one that ran longest); NULL: that of the worst execution, else the one
+ * that was wronged most (report-answer.h).  False: no such thread.
  */
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
 void deep_report_fini(struct deep_report *report); /* also frees its timelines */

@@ -400,24 +400,6 @@ static size_t prose_width(const struct output *output)
 	return output->columns < PROSE_WIDTH ? output->columns : PROSE_WIDTH;
 }
 
-/* Writes words in lines that are as wide as the output; the further ones are indented. */
-static void put_wrapped(FILE *out, const struct output *output, const char *head, char *words)
-{
-	size_t used = strlen(head);
-	char *rest = words, *word;
-
-	(void)fputs(head, out);
-	while ((word = strsep(&rest, " "))) {
-		used += 1 + strlen(word);
-		if (used > prose_width(output)) {
-			(void)fputs("\n ", out);
-			used = 2 + strlen(word);
-		}
-		(void)fprintf(out, " %s", word);
-	}
-	(void)fputc('\n', out);
-}
-
 /* One line names what is missing for which analyses.  The first window and the total also say how
  * to record it. */
 static void put_missing(FILE *out, const struct output *output, const struct report *report)
@@ -428,7 +410,7 @@ static void put_missing(FILE *out, const struct output *output, const struct rep
 		return;
 	}
 	text = missing_text(report->missing, report->missing_count, true);
-	put_wrapped(out, output, "not recorded:", text);
+	text_wrapped(out, "not recorded:", text, prose_width(output));
 	free(text);
 	if (report->kind != REPORT_WINDOW || report->seq == 0) {
 		text = missing_commands(report->tracer, report->missing, report->missing_count,
@@ -461,7 +443,7 @@ static void put_parts(FILE *out, const struct output *output, const struct repor
 	}
 	(void)fclose(words);
 	if (*text) {
-		put_wrapped(out, output, "not stored:", text);
+		text_wrapped(out, "not stored:", text, prose_width(output));
 	}
 	free(text);
 }
