@@ -369,6 +369,7 @@ static void note_up(struct relay *relay)
 
 	count_up(relay, true);
 	relay->state = RELAY_UP;
+	relay->was_up = true;
 	relay->retry_ns = 0;
 	if (relay->said_down && config->verbosity >= 0) {
 		config->say("relay %s:%u is back", relay->address.host, relay->address.port);
@@ -458,6 +459,8 @@ static void relay_closed(void *user, const struct err *err)
 	uint64_t now = now_monotonic_ns();
 	struct timeval wait;
 	struct err why = *err;
+	bool is_final =
+		!relay->was_up && relay_connection_viewer(relay->connection)->is_other_version;
 
 	relay_connection_free(relay->connection);
 	relay->connection = NULL;
@@ -469,9 +472,9 @@ static void relay_closed(void *user, const struct err *err)
 	}
 	relay->state = RELAY_DOWN;
 	count_up(relay, false);
-	/* Retrying does not help with a relay of another protocol version. */
-	if (now - relay->down_since >= loop->config->retry_ns ||
-	    strstr(why.text, "viewer protocol")) {
+	/* At first, another version of the protocol is what the user has to know.  Once the relay
+	 * was there, it is one of the things that may pass. */
+	if (now - relay->down_since >= loop->config->retry_ns || is_final) {
 		give_up(relay, &why);
 		return;
 	}

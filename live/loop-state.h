@@ -46,6 +46,7 @@ struct relay {
 	struct event *timer;
 	uint64_t retry_ns;   /* the pause before the next attempt, which doubles */
 	uint64_t down_since; /* monotonic ns */
+	bool was_up;         /* at least once */
 	bool said_down;
 	bool said_quiet;       /* that it does not answer */
 	struct repeat refused; /* sessions that there is no memory for */

@@ -280,6 +280,10 @@ static int connect_head(struct viewer *viewer, const uint8_t *at, struct err *er
 {
 	uint32_t major = wire_get_u32(at + 8), minor = wire_get_u32(at + 12);
 
+	if (major == 0 || major > RELAY_VERSION_MAX || minor > RELAY_VERSION_MAX) {
+		return err_raise(err, -EPROTO, "what answers is not a relay");
+	}
+	viewer->is_other_version = major != VIEWER_MAJOR || minor < VIEWER_MINOR_LEAST;
 	if (major != VIEWER_MAJOR) {
 		return err_raise(err, -EPROTO,
 				 "the relay speaks viewer protocol %u.%u, this program "

@@ -57,6 +57,7 @@ struct viewer {
 	size_t skip;             /* of a packet of another length: bytes still to be dropped */
 	bool is_of_other_length; /* a packet of another length than requested has come: then ... */
 	bool takes_any_length;   /* ... it is an error, or with this the packet is refused */
+	bool is_other_version;   /* the relay is one, and speaks a version that is of no use */
 	bool is_receiving;       /* need is set for the oldest request */
 	bool has_head;           /* the fixed part has arrived */
 	uint32_t count;          /* announced sessions or streams */

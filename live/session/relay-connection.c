@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -29,10 +30,12 @@ struct relay_connection {
 	struct addrinfo *addresses, *address; /* of the host, and the one being tried */
 	int fd;
 	bool is_connected;
-	bool has_heard;  /* anything from the relay */
-	bool is_wrong;   /* see relay_connection_is_wrong() */
-	bool is_waiting; /* for a reply */
-	uint64_t heard;  /* monotonic ns, while waiting: the last bytes, or the request */
+	bool has_heard;   /* anything from the relay */
+	bool is_wrong;    /* see relay_connection_is_wrong() */
+	bool is_waiting;  /* for a reply */
+	uint64_t heard;   /* monotonic ns, while waiting: the last progress, or the request */
+	uint64_t now;     /* monotonic ns: of the receives of this turn */
+	uint64_t trickle; /* bytes since `heard` */
 	struct event *reading, *writing, *timer; /* the first two only with a socket */
 	struct event *more;  /* fires in the next turn: bytes are left in `ahead` */
 	uint8_t ahead[4096]; /* received but not yet used: several small replies together */
@@ -72,6 +75,7 @@ static void watch_silence(struct relay_connection *connection)
 	} else if (!connection->is_waiting) {
 		connection->is_waiting = true;
 		connection->heard = now_monotonic_ns();
+		connection->trickle = 0;
 		(void)event_add(connection->timer, &limit);
 	}
 }
@@ -98,9 +102,16 @@ static void on_silence(evutil_socket_t fd, short what, void *arg)
 	if (connection->is_connected && may_be_silent(connection)) {
 		return;
 	}
-	(void)err_raise(&connection->err, -ETIMEDOUT, "no %s for %d s",
-			connection->is_connected ? "reply" : "connection",
-			connection->is_connected ? RELAY_SILENCE_S : RELAY_CONNECT_S);
+	if (!connection->is_connected) {
+		(void)err_raise(&connection->err, -ETIMEDOUT, "no connection for %d s",
+				RELAY_CONNECT_S);
+	} else if (connection->trickle == 0) {
+		(void)err_raise(&connection->err, -ETIMEDOUT, "no reply for %d s", RELAY_SILENCE_S);
+	} else {
+		(void)err_raise(&connection->err, -ETIMEDOUT,
+				"no reply for %d s, only %" PRIu64 " bytes of one", RELAY_SILENCE_S,
+				connection->trickle);
+	}
 	fail(connection);
 }
 
@@ -160,6 +171,16 @@ static void fail_closed(struct relay_connection *connection, int code)
 
 enum received { RECEIVED, RECEIVED_ALL, RECEIVED_END };
 
+/* What counts as a sign of life: a whole reply, or enough bytes of one. */
+static void note_progress(struct relay_connection *connection, uint64_t bytes, bool is_whole)
+{
+	connection->trickle += bytes;
+	if (is_whole || connection->trickle >= RELAY_TRICKLE_BYTES) {
+		connection->heard = connection->now;
+		connection->trickle = 0;
+	}
+}
+
 /* One receive.  RECEIVED_ALL: nothing is available now; RECEIVED_END: the connection is closed, and
  * may be freed. */
 static enum received receive(struct relay_connection *connection)
@@ -181,6 +202,7 @@ static enum received receive(struct relay_connection *connection)
 	connection->has_heard = true;
 	connection->is_wrong = false;
 	r = viewer_fed(&connection->viewer, (size_t)got, &reply, &connection->err);
+	note_progress(connection, (uint64_t)got, r > 0);
 	if (r > 0) {
 		probe_reply((uint32_t)reply.command, (uint64_t)got);
 		connection->is_freed = &is_freed;
@@ -207,7 +229,7 @@ static void receive_some(struct relay_connection *connection)
 	enum received received = RECEIVED;
 
 	connection->is_drained = false;
-	connection->heard = now_monotonic_ns();
+	connection->now = now_monotonic_ns();
 	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX && received == RECEIVED; i++) {
 		received = i > 0 && turn_is_spent() ? RECEIVED_ALL : receive(connection);
 	}

@@ -12,7 +12,8 @@
  * Promises: callbacks come from the event loop only, never from within a call by the owner.  After
  * on_closed no other callback comes.  The connection may be freed in each callback.  A connection
  * attempt ends after RELAY_CONNECT_S.  A relay that owes a reply may be silent for RELAY_SILENCE_S,
- * however many requests follow.  A host that is gone is noticed after the same time, also if
+ * however many requests follow; less than RELAY_TRICKLE_BYTES of a reply in that time are silence,
+ * too.  A host that is gone is noticed after the same time, also if
  * nothing was requested: TCP asks it for a sign of life.
  *
  * Receiving: small replies are read in blocks of 4 KiB, since several may arrive together.  Packets

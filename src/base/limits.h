@@ -229,13 +229,17 @@
 /* Missing packets between two of one stream: more than any tracer numbers in a year. */
 #define LOST_PACKETS_MAX ((uint64_t)1 << 32)
 
-/* Replies of a relay. */
+/* Replies of a relay.  Numbers of versions: text in place of a reply has larger ones. */
+#define RELAY_VERSION_MAX  255
 #define RELAY_SESSIONS_MAX 65536
 #define RELAY_STREAMS_MAX  16384
 /* A relay that owes a reply may be blocked by another viewer, but not for longer.  A relay that is
  * gone is to be noticed within 30 s. */
 #define RELAY_SILENCE_S 20
-#define RELAY_CONNECT_S 10
+/* Part of a reply is no sign of life unless so many bytes of it come in that time: 200 bytes/s,
+ * less than any link has over which traces are sent. */
+#define RELAY_TRICKLE_BYTES 4096
+#define RELAY_CONNECT_S     10
 /* After so long a user is told that a relay has not answered yet. */
 #define RELAY_QUIET_S 3
 /* Receives on one connection before other connections are served. */

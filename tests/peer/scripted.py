@@ -160,6 +160,7 @@ class Run:
             for what in ('sillage_relay_up 0', 'a message'):
                 late = scripted_cases.NOTICED_S + scripted_cases.SLACK_S
                 self.expect(self.relay.noticed.get(what, late) < late, 'no %s after %d s' % (what, late))
+        self.expect(case.attaches in (None, len(self.relay.attaches)), '%d attaches' % len(self.relay.attaches))
         if case.says:
             self.expect(re.search(case.says, self.said), 'it does not say "%s"' % case.says)
         if case.law:

@@ -21,7 +21,7 @@ import scripted_relay as relays
 from ports import free_ports
 from scripted_relay import (ATTACH, CONNECT, CREATE, INDEX, LIST, METADATA, NAMES, PACKET, STREAMS, Rule, Session,
                             Trace, after, before, both, call, close_after, close_before, cut, delay, drip, hold, missing,
-                            mute, patch, raw, split, tail, vanish)
+                            mute, patch, raw, split, tail, trickle, vanish)
 
 COMMANDS = (CONNECT, LIST, CREATE, ATTACH, STREAMS, INDEX, PACKET, METADATA)
 ODD_NUMBERS = (0, 1, 1 << 31, 1 << 63, (1 << 64) - 1)
@@ -63,10 +63,11 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, rules=list, law='all', says=None, status=0, may_lose=False, options=(), story=None,
-                 sessions=None, follows=('s',), is_slow=False, says_gone=False, **relay_options):
+                 sessions=None, follows=('s',), is_slow=False, says_gone=False, attaches=None, **relay_options):
         self.name, self.rules, self.law, self.says, self.status = name, rules, law, says, status
         self.may_lose, self.options, self.story, self.follows = may_lose, dict(options), story, follows
         self.is_slow, self.says_gone, self.relay_options = is_slow, says_gone, relay_options
+        self.attaches = attaches  # how many it takes; None: any number
         self.make_sessions = sessions
 
     def sessions(self, traces):
@@ -198,6 +199,11 @@ def held_back():
     yield one('silent-from-packet-60', PACKET, mute, nth=60, is_slow=True)
     yield one('index-missing', INDEX, missing, nth=20, is_slow=True)
     yield one('packet-missing', PACKET, missing, nth=20, is_slow=True)
+    # A byte now and then is silence.  A slow link is not, whatever a reply has to say.
+    yield one('trickle-of-packet', PACKET, trickle(1, 2, 1 << 10), nth=20, is_slow=True, stream=BIG,
+              says='no reply for 20 s, only [0-9]+ bytes of one')
+    yield one('trickle-of-a-list', LIST, trickle(1, 2, 30), nth=1, is_slow=True, says='no reply for 20 s, only')
+    yield one('slow-metadata', METADATA, trickle(1500, 2, 13), is_slow=True, attaches=1)
     yield one('metadata-missing', METADATA, both(tail(lambda _: b'')), is_slow=True)
     for command in (INDEX, PACKET, METADATA):
         yield one('swapped-%s' % NAMES[command], command, hold, nth=3 if command != METADATA else 1, is_slow=True)
@@ -209,11 +215,54 @@ def not_asked_for():
         for size in (1, 4, 12, 64):
             yield one('more-after-%s-%d' % (NAMES[command], size), command, after(bytes(size)), may_lose=True,
                       nth=3 if command in (INDEX, PACKET) else 1, is_slow=True)
-        # Of CONNECT they are another version of the protocol.
+        yield one('zeros-for-%s' % NAMES[command], command, raw(bytes(12)), may_lose=True, is_slow=True)
+        yield one('ones-for-%s' % NAMES[command], command, raw(b'\xff' * 64), may_lose=True, is_slow=True)
+        # Of CONNECT it is another version of the protocol.
         end = {'law': 'announced', 'status': None} if command == CONNECT else {}
-        yield one('zeros-for-%s' % NAMES[command], command, raw(bytes(12)), may_lose=True, is_slow=True, **end)
-        yield one('ones-for-%s' % NAMES[command], command, raw(b'\xff' * 64), may_lose=True, is_slow=True, **end)
         yield one('before-%s' % NAMES[command], command, before(b'\x00\x00\x00\x01'), may_lose=True, is_slow=True, **end)
+
+
+# ---- another one in its place ----
+
+HTTP = b'HTTP/1.1 400 Bad Request\r\nContent-Length: 11\r\nConnection: close\r\n\r\nBad Request'
+
+
+def another_answers():
+    """For a while the relay's port is that of another program, as while a tunnel or a proxy starts again."""
+    for name, command, action, more in (
+            ('http', None, both(raw(HTTP), close_after), {}),
+            ('nothing', None, close_before, {}),
+            ('version-1', CONNECT, patch(major=1), {}),
+            ('version-2-3', CONNECT, patch(minor=3), {}),
+            ('too-many-sessions', LIST, patch(count=1 << 31), {})):
+        def act(step, action=action):
+            if step.relay.is_another:
+                step.relay.others += 1
+                action(step)
+        act.text = name
+        yield Case('another-answers-%s' % name, lambda act=act, command=command: [Rule(command, act, nth=0)],
+                   sessions=half_held, story=another_for_a_while(0.3), options={'--retry': '1h'}, says='trying again',
+                   **more)
+    for name, action in (('http', both(raw(HTTP), close_after)), ('http-unclosed', raw(HTTP))):
+        yield Case('another-answers-first-%s' % name, lambda action=action: [Rule(None, action, nth=1, count=3)],
+                   says='what answers is not a relay; trying again')
+
+
+def another_for_a_while(seconds):
+    def story(relay, process):
+        session = relay.sessions[0]
+        while len(relay.delivered) < 45 and process.poll() is None:
+            time.sleep(0.02)
+        with relay.lock:
+            relay.is_another = True
+        relay.drop_connections()
+        while relay.others < 3 and process.poll() is None:
+            time.sleep(0.02)
+        guard.wait_asleep(process, seconds)
+        with relay.lock:
+            relay.is_another = False
+            session.held, session.is_over = {}, True
+    return story
 
 
 # ---- each status ----
@@ -366,7 +415,8 @@ def members():
         yield one('connect-id-%x' % value, CONNECT, patch(id=value))
     for name in ('major', 'minor'):
         for value in odd('I'):
-            fine = name == 'minor' and value >= 4
+            # No relay has such numbers, so that it is asked again.  Others tell what it is.
+            fine = value > 255 or name == 'major' and value == 0
             yield one('connect-%s-%x' % (name, value), CONNECT, patch(**{name: value}),
                       law='all' if fine else 'announced', status=0 if fine else 1, is_slow=True)
 
@@ -748,7 +798,7 @@ def without_uuid():
 # ---- all ----
 
 def cases(has_all, has_ctf2):
-    for make in (several, connection_lost, held_back, recalls, statuses, metadata, restarts, numbers, without_uuid):
+    for make in (several, connection_lost, held_back, another_answers, recalls, statuses, metadata, restarts, numbers, without_uuid):
         yield from (case for case in make() if case)
     if has_ctf2:
         yield from ctf2()

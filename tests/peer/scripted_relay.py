@@ -181,6 +181,7 @@ class Step:
         self.is_reset = False  # ... with RST
         self.closes = False  # after the reply
         self.splits = ()  # where the reply is cut in pieces that are sent one by one
+        self.pause = SILENCE_S  # between them
         self.is_dropped = False  # no reply
         self.holds = False  # the reply waits for the next one, and is sent after it
         self.delay = 0
@@ -279,6 +280,14 @@ def after(data):
 def raw(data):
     def act(step):
         step.raw = data
+    return act
+
+
+@named
+def trickle(size, seconds, count):
+    """@size bytes each @seconds, @count times, then the rest."""
+    def act(step):
+        step.splits, step.pause = range(size, size * (count + 1), size), seconds
     return act
 
 
@@ -561,7 +570,7 @@ class Connection:
                 self.sock.sendall(data[at:end])
                 at = end
                 if at < len(data):
-                    time.sleep(SILENCE_S)
+                    time.sleep(step.pause)
         self.finish(step)
         if step.closes:
             raise Close
@@ -615,6 +624,7 @@ class Relay:
         self.in_flight = set()  # announced when connections were dropped: perhaps in vain
         self.attaches = []  # when
         self.has_vanished = False
+        self.is_another, self.others = False, 0  # another program answers in its place; how often it did
         self.was_up, self.noticed = None, {}  # what the viewer said of a relay that has vanished, and after how long
         self.all_sessions = list(sessions)
         self.log = []  # (time, number of the connection, command, stream id)

@@ -302,6 +302,9 @@ static const struct {
 } lies[] = {
 	{ VIEWER_CONNECT, { 0, (UINT64_C(3) << 32) | 13, 0 }, "speaks viewer protocol 3.13" },
 	{ VIEWER_CONNECT, { 0, (UINT64_C(2) << 32) | 3, 0 }, "needs 2.4" },
+	{ VIEWER_CONNECT, { 0, 13, 0 }, "what answers is not a relay" },
+	/* "HTTP/1.1 400 Bad" */
+	{ VIEWER_CONNECT, { 0x485454502f312e31, 0x2034303020426164, 0 }, "is not a relay" },
 	{ VIEWER_LIST_SESSIONS, { UINT64_MAX, 0, 0 }, "4294967295 sessions" },
 	{ VIEWER_ATTACH_SESSION, { (UINT64_C(1) << 32) | UINT32_MAX, 0, 0 }, "4294967295 streams" },
 	{ VIEWER_GET_PACKET,
