@@ -92,13 +92,22 @@ struct client_stream *client_stream_of(const struct client *client, uint64_t id)
 	return at ? *at : NULL;
 }
 
+/* It contradicts what was announced before, which stays. */
+static void not_followed(struct client *client, const struct viewer_stream *announced,
+			 const char *why)
+{
+	if (!client_attach_again(client, why)) {
+		client->config.events->on_stream_not_followed(client->config.user, announced, why);
+	}
+}
+
 static void add_metadata_stream(struct client *client, const struct viewer_stream *announced,
 				uint64_t now)
 {
 	struct client_trace *trace = client_trace_of(client, announced->trace_id);
 
 	if (trace->has_any && trace->stream_id != announced->id) {
-		client->wrong = "another metadata stream is announced for a trace that has one";
+		not_followed(client, announced, "another one is announced for its trace");
 		return;
 	}
 	trace->stream_id = announced->id;
@@ -119,7 +128,7 @@ static bool is_read_again(struct client *client, struct client_stream *known,
 		return known->announced < RELAY_ANNOUNCED_MAX;
 	}
 	if (known->trace_id != announced->trace_id || known->name != name) {
-		client->wrong = "the id of a stream is announced for another one";
+		not_followed(client, announced, "its id is that of another stream");
 	}
 	return false;
 }
@@ -286,7 +295,8 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 		index_ok(client, stream, index);
 		return;
 	case INDEX_INACTIVE:
-		client->progress = now;
+		/* Of a session that is gone the last one may be repeated for ever. */
+		client->progress = index->end > stream->beacon ? now : client->progress;
 		stream->errors = 0;
 		client->config.events->on_idle(client->config.user, stream->user, true, index->end);
 		client_stream_idle(client, stream, index->end, now);
@@ -299,10 +309,10 @@ static void on_index(struct client *client, const struct viewer_reply *reply, ui
 		client_poll(client, stream);
 		return;
 	case INDEX_HUP:
-	case INDEX_EOF:
 		client->progress = now;
 		end_stream(client, stream);
 		return;
+	case INDEX_EOF: /* no relay says so, and whether more follows is unknown */
 	case INDEX_ERROR:
 		break;
 	}

@@ -95,6 +95,9 @@ struct client_events {
 	void (*on_stream_end)(void *user, void *stream);
 	/* Index requests are answered with this status for too long: its rest is lost; it ends. */
 	void (*on_stream_broken)(void *user, void *stream, uint32_t status);
+	/* What is announced contradicts what was before; @why is a string constant. */
+	void (*on_stream_not_followed)(void *user, const struct viewer_stream *stream,
+				       const char *why);
 	/* Requests for new streams are: those that appear from now on are not followed. */
 	void (*on_new_streams_broken)(void *user, uint32_t status);
 	/* From client_abandon() only: a packet that was announced with this index. */

@@ -94,16 +94,18 @@ static void lose_packets(struct live_stream *stream, uint64_t packets, const cha
 	stream_lost_packets(stream->stream, packets, message);
 }
 
-/*
- * A packet came again.  If neither of its times is that of the index, and the index is of a packet
- * that has not come, then that one is lost: a relay reads what is at that place of a file now.
- */
+bool session_is_other_packet(const struct packet_info *info, const struct viewer_index *index)
+{
+	return info->has_begin && info->has_end && index->begin != info->begin &&
+	       index->end != info->end && index->begin <= index->end;
+}
+
+/* A packet came again.  If the index is of another packet, and that has not come, then that one is
+ * lost: a relay reads what is at that place of a file now. */
 static void check_announced(struct live_stream *stream, const struct packet_info *info,
 			    const struct viewer_index *index)
 {
-	if (info->has_begin && info->has_end && index->begin != info->begin &&
-	    index->end != info->end && index->begin <= index->end &&
-	    !session_had_packet(stream, index)) {
+	if (session_is_other_packet(info, index) && !session_had_packet(stream, index)) {
 		lose_packets(stream, 1, "the relay sent another one, which had come before");
 	}
 }
@@ -134,6 +136,12 @@ static void push_packet(struct live_stream *stream, uint8_t *bytes, uint64_t len
 	if (read_info(trace, bytes, len, &info, &err) < 0) {
 		free(bytes);
 		stream_bad_packet(stream->stream, err.text);
+		return;
+	}
+	if (stream_is_other(stream->stream, &info) ||
+	    (!stream->has_packet && session_is_other_packet(&info, index))) {
+		free(bytes);
+		lose_packets(stream, 1, "the relay sent one of another stream");
 		return;
 	}
 	note_late(stream, &info);
@@ -408,6 +416,13 @@ void session_on_stream_broken(void *user, void *arg, uint32_t status)
 	} else {
 		session_say(user, 0, "stream %s: %s", stream->name, message);
 	}
+}
+
+void session_on_stream_not_followed(void *user, const struct viewer_stream *announced,
+				    const char *why)
+{
+	session_say(user, 0, "stream %s of %s is not followed: %s", announced->channel,
+		    announced->path, why);
 }
 
 void session_on_new_streams_broken(void *user, uint32_t status)

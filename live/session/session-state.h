@@ -119,11 +119,15 @@ void session_on_packet_lost(void *user, void *arg, const struct viewer_index *in
 void session_on_idle(void *user, void *arg, bool has_beacon, uint64_t cycles);
 void session_on_stream_end(void *user, void *arg);
 void session_on_stream_broken(void *user, void *arg, uint32_t status);
+void session_on_stream_not_followed(void *user, const struct viewer_stream *announced,
+				    const char *why);
 void session_on_new_streams_broken(void *user, uint32_t status);
 bool session_wants_metadata(void *user, uint64_t trace_id);
 bool session_on_metadata_end(void *user, uint64_t trace_id);
 void session_on_metadata_due(void *user, uint64_t trace_id);
 bool session_ends_packet(void *user, uint64_t trace_id);
+/* Whether the index is that of another packet: neither of its times is right. */
+bool session_is_other_packet(const struct packet_info *info, const struct viewer_index *index);
 /* Whether packets can be decoded now. */
 bool session_is_ready(const struct live_trace *trace);
 

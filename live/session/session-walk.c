@@ -154,7 +154,8 @@ void session_on_look(void *user, void *arg, const struct viewer_index *index, co
 	stream->walk = WALK_OVER;
 	if (packet_info_read(session->decoder, trace_plan(trace->trace), bytes, len,
 			     PACKET_BYTES_MAX, &info, &err) == 0 &&
-	    info.stream->clock && stream_resume(stream->stream, &info, &stream->place)) {
+	    info.stream->clock && !session_is_other_packet(&info, index) &&
+	    stream_resume(stream->stream, &info, &stream->place)) {
 		stream->walk = WALK_TO_PLACE;
 		stream->seq_num = info.seq_num;
 		clock_init(&stream->clock, info.stream->clock);

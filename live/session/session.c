@@ -193,6 +193,7 @@ static const struct client_events client_events = {
 	.on_idle = session_on_idle,
 	.on_stream_end = session_on_stream_end,
 	.on_stream_broken = session_on_stream_broken,
+	.on_stream_not_followed = session_on_stream_not_followed,
 	.on_new_streams_broken = session_on_new_streams_broken,
 	.on_unfetched = session_on_unfetched,
 	.on_end = on_end,
@@ -321,6 +322,7 @@ static void on_closed(void *user, const struct err *err)
 	if (session->state == SESSION_RUNNING &&
 	    now_monotonic_ns() - session->attached_at > STEADY_NS) {
 		session->retry_ns = 0;
+		session->useless = 0;
 	}
 	session_say(session, session->retry_ns == 0 ? 0 : 1, "connection lost: %s", err->text);
 	if (!note_faults(session)) {

@@ -42,24 +42,22 @@ static bool has_switches(const struct stream *stream, const struct plan_stream *
 	       (class->lead_mask >> REQUEST_SWITCH & 1);
 }
 
-static bool same_identity(const struct stream_identity *a, const struct packet_info *info)
+bool stream_is_other(const struct stream *stream, const struct packet_info *info)
 {
-	return a->class_id == info->stream->id && a->cpu_id == info->cpu_id &&
-	       a->instance_id == info->instance_id;
+	const struct stream_identity *of = merger_stream_identity(stream->merger);
+
+	return of && (of->class_id != info->stream->id || of->cpu_id != info->cpu_id ||
+		      of->instance_id != info->instance_id);
 }
 
 /* The stream of this identity that is away, or else one that has ended and comes again. */
 static struct stream *find_former(const struct stream *stream, const struct packet_info *info)
 {
-	const struct trace *trace = stream->trace;
 	struct stream *found = NULL;
 
-	for (size_t i = 0; i < trace->streams.count; i++) {
-		struct stream *old = trace->streams.at[i];
-
+	VEC_EACH_OF(&stream->trace->streams, old) {
 		/* Both were identified: stream_away() ends the others. */
-		if ((old->is_away || (old->may_return && !found)) &&
-		    same_identity(merger_stream_identity(old->merger), info)) {
+		if ((old->is_away || (old->may_return && !found)) && !stream_is_other(old, info)) {
 			found = old;
 			if (!old->is_ended) {
 				break;

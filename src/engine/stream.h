@@ -59,6 +59,9 @@ struct stream_input {
 };
 void stream_packet(struct stream *stream, const struct stream_input *input);
 
+/* Live: whether the packet is of another stream than those before: its identity is another one. */
+bool stream_is_other(const struct stream *stream, const struct packet_info *info);
+
 /*
  * Live: the header of a packet of a new stream, before its first packet is added.  True: an earlier
  * stream of this identity is away, and the new one has taken over from it.  Packets up to

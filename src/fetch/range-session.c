@@ -132,6 +132,7 @@ static const struct client_events client_events = {
 	.on_idle = range_take_idle,
 	.on_stream_end = range_take_stream_end,
 	.on_stream_broken = range_take_stream_broken,
+	.on_stream_not_followed = range_take_not_followed,
 	.on_new_streams_broken = range_take_new_streams_broken,
 	.on_unfetched = on_unfetched,
 	.on_end = on_end,

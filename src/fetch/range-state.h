@@ -65,6 +65,7 @@ bool range_take_ends_packet(void *user, uint64_t trace_id);
 void *range_take_stream(void *user, const struct viewer_stream *announced);
 void range_take_stream_end(void *user, void *arg);
 void range_take_stream_broken(void *user, void *arg, uint32_t status);
+void range_take_not_followed(void *user, const struct viewer_stream *announced, const char *why);
 void range_take_new_streams_broken(void *user, uint32_t status);
 void range_take_packet_lost(void *user, void *arg, const struct viewer_index *index,
 			    const char *why);

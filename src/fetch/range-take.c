@@ -271,6 +271,16 @@ void range_take_stream_broken(void *user, void *arg, uint32_t status)
 	}
 }
 
+void range_take_not_followed(void *user, const struct viewer_stream *announced, const char *why)
+{
+	const struct reading *reading = user;
+
+	if (reading->job->say) {
+		reading->job->say("%s: stream %s of %s is not followed: %s", reading->job->name,
+				  announced->channel, announced->path, why);
+	}
+}
+
 void range_take_new_streams_broken(void *user, uint32_t status)
 {
 	const struct reading *reading = user;

@@ -151,6 +151,15 @@ def connection_lost():
         yield Case('sizes-of-old-packets-%d-%d' % (nth, count), lambda nth=nth, count=count: [
             Rule(PACKET, close_before, stream=BIG, nth=60),
             Rule(INDEX, patch(content=(1 << 64) - 1), stream=SMALL, nth=nth, count=count, connection=1)])
+    # The bytes of a packet of another stream, which has come, or will.
+    for stream, other, nth in ((SMALL, BIG, 1), (BIG, SMALL, 1), (SMALL, BIG, 5), (BIG, SMALL, 40)):
+        for number in (0, 7):
+            yield one('packet-of-another-stream-%s-%d-%d' % (stream, nth, number), PACKET,
+                      packet_of(other, number), nth=nth, stream=stream, may_lose=True,
+                      says='a packet is lost: the relay sent one of another stream')
+    yield Case('lost-and-packet-of-another-stream', lambda: [
+        Rule(INDEX, close_before, stream=BIG, nth=31, connection=0),
+        Rule(PACKET, packet_of(SMALL, 3), stream=BIG, nth=1, connection=1)], may_lose=True)
     # The bytes of another packet, which had come.
     for nth, count in ((8, 1), (6, 3), (3, 2)):
         yield Case('another-packet-%d-%d' % (nth, count), lambda nth=nth, count=count: [
@@ -162,6 +171,17 @@ def connection_lost():
         yield Case('two-traces-lost-before-metadata-%d' % nth, lambda nth=nth: [
             Rule(METADATA, close_before, nth=nth)], sessions=two_traces)
     yield from gone()
+
+
+@relays.named
+def packet_of(stream, number):
+    """The bytes of that packet, and zeros behind them, as many as were asked for."""
+    def act(step):
+        packets = [one for trace in step.connection.session.traces for one in trace.packets()]
+        data = [one.data for one in packets if (one.stream.name, one.number) == (stream, number)][0]
+        size = len(step.reply.tail)
+        step.reply.tail = data[:size].ljust(size, b'\0')
+    return act
 
 
 def per_process(traces):
@@ -276,9 +296,9 @@ def statuses():
     for status in (0, 2, 3, 4, 5, 6, 7, 255, 1 << 31, (1 << 32) - 1):
         # Once, and for some time: the relay gets over it.
         yield one('index-status-%d' % status, INDEX, patch(status=status), nth=30,
-                  law='announced' if status in (relays.HUP, 6) else 'all')
+                  law='announced' if status == relays.HUP else 'all')
         yield one('index-status-%d-first' % status, INDEX, patch(status=status), nth=1,
-                  law='announced' if status in (relays.HUP, 6) else 'all')
+                  law='announced' if status == relays.HUP else 'all')
         yield one('packet-status-%d' % status, PACKET, refuse(status), nth=30, may_lose=True) \
             if status not in (1,) else None
         yield one('attach-status-%d' % status, ATTACH, patch(status=status, count=0),
@@ -301,7 +321,7 @@ def statuses():
 def refused_for_ever():
     """Until the relay goes away, or the session ends; each refusal is said in words of its own, with its status."""
     away = {'law': 'announced', 'status': None, 'options': {'--retry': '1s'}}
-    for status in (4, 77):
+    for status in (4, 6, 77):
         says = 'what follows is lost: the relay answers each request for an index with status %d' % status
         rule = INDEX, patch(status=status)
         # 8 s: longer than the three connections that it is tried on.
@@ -484,6 +504,45 @@ def several():
     yield one('attached-without-streams', ATTACH, no_streams)
     yield one('announced-twice', STREAMS, announce_again(0), of_status=4, nth=1)
     yield one('announced-again-at-once', ATTACH, announce_twice)
+    # Another name for an id that is taken: for once, and always.
+    for name, count in (('once', 1), ('for-ever', 1 << 30)):
+        yield one('id-of-a-stream-announced-for-another-%s' % name, ATTACH, announce_other, count=count,
+                  says='its id is that of another stream')
+        yield one('another-metadata-stream-%s' % name, STREAMS, announce_other_metadata, nth=2, count=count, of_status=1,
+                  sessions=half_held, story=until_used(min(count, 3)), says='another one is announced for its trace')
+    yield Case('beacon-for-ever', lambda: [Rule(INDEX, patch(status=5, end=1 << 60), nth=30, count=1 << 30, stream=BIG)],
+               story=unlisted_after(1), law='announced', says='the session is gone from the relay')
+
+
+def announce_other(step):
+    """One more, with the id of a stream that is announced before it."""
+    step.reply.tail += relays.stream_bytes(step.connection.session.first_id + 1, 100, False, 'kernel', 'another_0')
+    step.reply.values['count'] += 1
+
+
+def announce_other_metadata(step):
+    step.reply.tail += relays.stream_bytes(9999, 100, True, 'kernel', 'metadata')
+    step.reply.values['count'] += 1
+
+
+def until_used(times):
+    """The rest of the packets comes once the first rule was used so often."""
+    def story(relay, process):
+        while relay.rules[0].used < times and process.poll() is None:
+            time.sleep(0.02)
+        guard.wait_asleep(process, 0.3)
+        with relay.lock:
+            relay.sessions[0].held, relay.sessions[0].is_over = {}, True
+    return story
+
+
+def unlisted_after(seconds):
+    """The relay does not list the session any more once nothing new was asked for."""
+    def story(relay, process):
+        guard.wait_asleep(process, seconds)
+        with relay.lock:
+            relay.sessions[0].is_listed = False
+    return story
 
 
 def no_streams(step):

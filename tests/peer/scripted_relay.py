@@ -540,7 +540,7 @@ class Connection:
             # With another status the relay did not tell what it had meant to.
             told = step.reply.values.get('status')
             if told != status or step.raw is not None:
-                is_end = step.command == INDEX and told in (HUP, EOF) and step.raw is None
+                is_end = step.command == INDEX and told == HUP and step.raw is None
                 step.done = [(self.note_end, step.stream_id)] if is_end else []
             return step.reply.pack() if step.raw is None else step.raw
 
