@@ -211,6 +211,10 @@ def check_refused(sillage):
     for args in (['-a', 'count', '--ust', 'a:*'], ['-a', 'periods', '--ust-span', 'a:b,a:c'], ['-a', 'ust']):
         lines = commands(sillage, *args)[1]
         assert lines and not any('-k' in words for words in lines), lines
+        # Spans are told apart by thread and process: what --ust-span asks later needs no other recording.
+        assert args[1] == 'count' or any({'vpid', 'vtid'} <= set(words) for words in lines), lines
+    done, lines = commands(sillage, '-a', 'ust,periods')
+    assert done.returncode == 2 and not lines and b'no period to measure' in done.stderr, done
     print('ok what is refused')
 
 

@@ -15,6 +15,7 @@ import tempfile
 
 F = 'float-field-conditions'
 UTF8 = 'utf8-names-in-text'
+MUTEX = '../rt-mutex-none/kernel'
 PERIOD = "analyze -q -n 3 -a periods --period 'p = ev%s; end; by $cpu%s'"
 SWITCHES = "--period 'x = sched_in; sched_out' --period 'y = sched:sched_switch next_pid=10; sched_out'"
 
@@ -33,6 +34,10 @@ CASES = (
     ('perf-to-ctf', 'analyze -q -a cpu', [r'busy 55.6 %', r'^  task10 \(10\) +50.0 ms +55.6 %'], ['not recorded']),
     ('perf-to-ctf', 'analyze -q -a periods ' + SWITCHES, [r'^  x +9 ', r'^  y +5 '], []),
     ('perf-to-ctf', 'report', [r'^  task10 \(10\) +50.0 ms'], []),
+    # Units of rates, shares of what, and whole tids.
+    (MUTEX, 'overview -a preempt', [r'waited [\d.]+ ms/s', r'CPU idle [\d.]+ [mun]?s/s'], [r'(waited|idle) [\d,]+/s']),
+    (MUTEX, 'analyze -q -a preempt', [r'^  THREAD \(TID\) BY .* OF TIME '], ['SHARE']),
+    (MUTEX, 'report', [r'^  mtx-medium \(18490\) ', 'WHO WAS DELAYED'], [r'[a-z0-9] \(\d+(?: |$)']),
 )
 # A trace of three days, and four seconds over the end of summer time.
 ZONE = 'CET-1CEST,M3.5.0,M10.5.0/3'

@@ -225,6 +225,29 @@ START_TEST(has_steady_series)
 }
 END_TEST
 
+/* No two names have one series: letters beyond ASCII are as they are, and bytes that are none too
+ * are told apart. */
+START_TEST(keeps_names_apart)
+{
+	static const char *const comms[] = { "eth-\xc3\xa4", "eth-\xc3\xb6", "eth-\xfe", "eth-\xff",
+					     "eth-?" };
+	static const uint64_t run_ns[] = { 1, 2, 3, 4, 5 };
+	const struct trace_identity trace = { .host = (char *)"h" };
+	struct metrics *metrics = metrics_new(METRICS_FULL);
+	char *text;
+
+	make_processes(comms, run_ns, ARRAY_COUNT(comms));
+	metrics_add(metrics, &trace, &made.report);
+	text = text_of(metrics);
+	ck_assert_uint_eq(lines_with(text, "\nsillage_cpu_processes_run_seconds_total{"),
+			  ARRAY_COUNT(comms));
+	ck_assert_ptr_nonnull(strstr(text, "comm=\"eth-\xc3\xa4\"} 0.000000001\n"));
+	ck_assert_ptr_nonnull(strstr(text, "comm=\"eth-\xc3\xb6\"} 0.000000002\n"));
+	free(text);
+	metrics_free(metrics);
+}
+END_TEST
+
 /* Those names are shown that ran most lately.  One that comes again has its sum: it did not go
  * back to 0. */
 START_TEST(shows_names_that_run)
@@ -639,6 +662,7 @@ Suite *suite_metrics(void)
 	tcase_add_test(tcase, leaves_out_what_is_unknown);
 	tcase_add_test(tcase, bounds_rows);
 	tcase_add_test(tcase, has_steady_series);
+	tcase_add_test(tcase, keeps_names_apart);
 	tcase_add_test(tcase, shows_names_that_run);
 	tcase_add_test(tcase, forgets_names);
 	tcase_add_test(tcase, bounds_the_small_profile);
