@@ -135,12 +135,11 @@ static bool fits(const struct build *build, const struct deep_cpu *cpu, int32_t 
 }
 
 /* The thread, or CPU_IDLE, is switched in there.  The time is that of nobody if the switch does not
- * fit. */
-static void come(struct deep_cpu *cpu, uint64_t ts, uint32_t index, int32_t tid, bool fits)
+ * fit (is_doubted). */
+static void come(struct deep_cpu *cpu, uint64_t ts, uint32_t index, int32_t tid)
 {
-	cpu->is_doubted = !fits;
 	cpu->doubted = tid;
-	build_oncpu(cpu, ts, fits ? index : CPU_NOBODY);
+	build_oncpu(cpu, ts, cpu->is_doubted ? CPU_NOBODY : index);
 }
 
 /* Whether the thread that leaves is no longer there: it was switched in elsewhere since, or it is
@@ -216,18 +215,17 @@ static void on_switch(struct build *build, const struct reader_event *event)
 	const struct value *v = event->values;
 	struct deep_cpu *cpu = build_cpu(build, event->cpu);
 	int32_t prev = (int32_t)v[PREV_TID].i, next = (int32_t)v[NEXT_TID].i;
-	bool is_fit;
 
 	if (!reader_has(event, PREV_TID) || !reader_has(event, NEXT_TID) ||
 	    !build_sees_switches(event)) {
 		return;
 	}
-	is_fit = fits(build, cpu, prev, event->ts);
+	cpu->is_doubted = !fits(build, cpu, prev, event->ts);
 	if (prev != 0) {
 		switch_out(build, event, cpu);
 	}
 	cpu->contexts->count = build->is_rt ? 0 : cpu->contexts->count;
-	come(cpu, event->ts, next != 0 ? switch_in(build, event, cpu) : CPU_IDLE, next, is_fit);
+	come(cpu, event->ts, next != 0 ? switch_in(build, event, cpu) : CPU_IDLE, next);
 }
 
 /* ---- wake-ups ---- */
@@ -427,8 +425,8 @@ static void on_exec(const struct build *build, const struct reader_event *event)
 	thread->pid = v[TID].i;
 	cpu = build_cpu(build, event->cpu);
 	if (build_cpu_current(cpu) != index && build_sees_switches(event)) {
-		come(cpu, event->ts, index, thread->tid,
-		     fits(build, cpu, thread->former_tid, event->ts));
+		cpu->is_doubted = !fits(build, cpu, thread->former_tid, event->ts);
+		come(cpu, event->ts, index, thread->tid);
 		build_put_running(build, thread, event->ts, cpu);
 	}
 }

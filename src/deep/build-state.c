@@ -134,6 +134,10 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 				 .who = NOBODY,
 				 .cpu = build_cpu_number(cpu->id) };
 
+	if (cpu->is_doubted) { /* the time is of nobody, what happens there is of the thread */
+		build_put_unknown(build, thread, ts);
+		return;
+	}
 	if (contexts->count > 0) {
 		next.state =
 			contexts->at[contexts->count - 1].context == CONTEXT_SOFTIRQ ||

@@ -89,6 +89,7 @@ def test_switch_that_does_not_fit(scratch):
         same(thread(total['cpu']['threads'], 9)['longest_ns'], 40 * MS)
     found = report_of(made)
     same([(cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus']], [(51 * MS, 50 * MS)])
+    same([(row['thread']['tid'], row['run_ns']) for row in found['threads']], [(9, 40 * MS), (7, 11 * MS)])
     complains(4, '1 anomalies', 'analyze', '-q', '-f', 'json', '-a', 'cpu', '--strict', '-o', '/dev/null', made.path)
     status, out, _ = run('analyze', '-a', 'cpu', made.path)
     same((status, '! 1 switches do not fit' in out), (0, True))
