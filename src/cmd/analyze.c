@@ -307,6 +307,9 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 		a->phases = run_wants_phases(a->options, a->actions) ? phases_new() : NULL;
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
+		/* Of what is wrong in the metadata no more is known yet. */
+		output_trace_fini(&a->identity);
+		a->identity.path = mem_strdup(path->name);
 		r = recorded_analyze(path, &run, &a->err);
 		engine_free(run.engine);
 		rollup_free(a->rollup);

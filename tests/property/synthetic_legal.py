@@ -77,6 +77,10 @@ def test_same_names(scratch):
     total, said = read(Made(scratch, 'ids', SWITCHES, text))
     same(total['count']['by_name'], {'sched_switch': 3})
     assert '"sched_switch" and "again" have the same id, 0' in said and len(said.splitlines()) == 1, said
+    # Of several traces it is said of the one that has it.
+    paths = [Made(scratch, 'plain', SWITCHES).path, os.path.join(scratch, 'ids')]
+    warned = [line for line in map(json.loads, run('analyze', '-f', 'json', *paths)[1].splitlines()) if line['type'] == 'warning']
+    same([line['trace'] for line in warned], [{'path': paths[1]}])
     text = metadata(0).replace('_uaddr; ', '_op; ', 1)
     total, said = read(Made(scratch, 'fields', [packet(0, 0, 1, 9, [event(5, 'syscall_entry_futex', 3, 4)])], text))
     same(total['count']['events'], 1)
