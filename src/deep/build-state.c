@@ -310,21 +310,13 @@ static void leave_thread(const struct build *build, uint32_t index, uint64_t id,
 	}
 }
 
-/* The last on-CPU interval begins behind @ts: a hole does, or its thread was seen elsewhere. */
-static bool is_behind(const struct build *build, const struct deep_cpu *cpu, uint64_t ts)
-{
-	uint64_t begin = cpu->oncpus.at[cpu->oncpus.count - 1].begin;
-
-	return begin > ts ||
-	       (begin == ts && build->hole_ts == ts && build_cpu_current(cpu) == CPU_NOBODY);
-}
-
 void build_leave(const struct build *build, uint64_t id, uint64_t ts)
 {
 	struct deep_cpu *cpu = build_cpu(build, id);
 	uint32_t who = CPU_IDLE;
 
-	while (cpu->oncpus.count > 0 && is_behind(build, cpu, ts)) {
+	/* Its thread was seen elsewhere since. */
+	while (cpu->oncpus.count > 0 && cpu->oncpus.at[cpu->oncpus.count - 1].begin > ts) {
 		cpu->oncpus.count--;
 	}
 	if (cpu->oncpus.count > 0) {

@@ -92,6 +92,11 @@ static void end_source(struct reader *reader, struct reader_source *source)
 	}
 }
 
+uint64_t reader_known_until(const struct reader_event *event)
+{
+	return event->is_hole ? event->ts + HOLE_NS + 1 : event->ts;
+}
+
 bool reader_left(struct reader *reader, uint64_t now, uint64_t *ret_cpu, uint64_t *ret_ts)
 {
 	for (size_t i = 0; i < reader->departures.count; i++) {

@@ -51,8 +51,10 @@ void reader_close(struct reader *reader); /* NULL is fine */
 /* The next event; false at the end. */
 bool reader_next(struct reader *reader, struct reader_event *event);
 
+/* Up to when the trace is known to go on when this event comes: behind a hole there is another. */
+uint64_t reader_known_until(const struct reader_event *event);
 /* A CPU that has left, behind its last packet: the trace goes on for more than HOLE_NS without it,
- * up to @now, the time of the last event.  Each is given once; false: there is no other one. */
+ * up to @now.  Each is given once; false: there is no other one. */
 bool reader_left(struct reader *reader, uint64_t now, uint64_t *ret_cpu, uint64_t *ret_ts);
 /* Until when it is not known of a CPU whether it has left before @ts; 0: of none. */
 uint64_t reader_left_bound(const struct reader *reader, uint64_t ts);

@@ -285,7 +285,7 @@ static uint64_t take_all(struct build *build, struct reader *reader, uint64_t en
 			}
 		}
 		put_initial(build, event.ts);
-		take_departures(build, reader, event.ts, end);
+		take_departures(build, reader, reader_known_until(&event), end);
 		build_take(build, &event);
 	}
 	return end;

@@ -269,7 +269,7 @@ static void lose_cpu(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts,
 	if (kernel->shows) {
 		trace_kernel_end_interrupts(kernel, cpu, ts);
 	}
-	if (of_switches && !is_unknown(cpu)) {
+	if (of_switches && !is_unknown(cpu) && !cpu->has_left) {
 		if (kernel->shows) {
 			bridge(kernel, cpu, ts, UNKNOWN_TID + (int32_t)cpu->id, STATE_IS_UNKNOWN);
 		} else {
@@ -309,6 +309,7 @@ static void idle_departed(struct kernel *kernel, struct reader *reader, uint64_t
 		if (!cpu || is_unknown(cpu)) {
 			continue;
 		}
+		cpu->has_left = true;
 		ts = ts > kernel->export->begin ? ts : kernel->export->begin;
 		if (!kernel->shows) {
 			set_running(cpu, ts, 0);
@@ -603,7 +604,7 @@ static void read_all(struct kernel *kernel, struct reader *reader)
 			begin_range(kernel);
 		}
 		put_initial(kernel, event.ts);
-		idle_departed(kernel, reader, event.ts);
+		idle_departed(kernel, reader, reader_known_until(&event));
 		take(kernel, &event);
 	}
 	reader_seen(reader, &seen);

@@ -27,6 +27,7 @@ enum kernel_kind {
 struct kernel_cpu {
 	uint32_t id;
 	bool is_known; /* tid runs there, or "unknown" after a loss */
+	bool has_left;
 	int32_t tid, prio;
 	bool has_prio;
 	char comm[PERFETTO_NAME];

@@ -4,8 +4,8 @@ A random schedule: threads migrate, are preempted, fork, die, come back under an
 where a thread is not the leader), change name and priority, and make calls.  They are woken before
 and after they sleep, also in page faults.  There are nested interrupts, pages, packets and block
 requests; CPUs with ties in time, and empty streams; calls, interrupts and other kinds of events in a
-channel of their own, or a call that is not traced; times that no packet covers; event headers of
-LTTng and others, packed or aligned, in either byte order; contexts that name the thread that runs.
+channel of their own, or a call that is not traced; times that no packet covers; CPUs that leave, and
+channels that end before others of their CPU; event headers of LTTng and others, packed or aligned, in either byte order; contexts that name the thread that runs.
 
 A new analysis needs its events here: coverage.py fails if it gets none.
 """
@@ -153,6 +153,11 @@ class Thread:
         self.prio, self.call, self.former, self.cpu = 20, None, None, None
 
 
+def aside(rng, what=''):
+    """Numbers of their own, that take nothing from @rng."""
+    return random.Random(what + repr(rng.getstate()[1][:9]))
+
+
 class Schedule:
     """Events as they could come from a kernel: (ts, name, cpu, values by field)."""
 
@@ -170,22 +175,33 @@ class Schedule:
             if rng.random() < 0.3:
                 self.add(0, 'lttng_statedump_block_device', *disk)
         self.stops = []  # after these times nothing is traced for a while
-        apart = random.Random(repr(rng.getstate()[1][:9]))  # which takes nothing from @rng
+        self.there = list(self.running)  # CPUs that have not left
+        apart = aside(rng)
         steps = rng.randrange(30, 600)
         pauses = apart.sample(range(steps), apart.choice((0, 0, 1, 3)))
+        self.leaving = aside(rng, 'leaving')
+        leaves = {self.leaving.randrange(steps) for _ in range(self.leaving.choice((0, 0, 0, 1, 3)))}
         for i in range(steps):
             if i in pauses:
                 self.stops.append(self.now)
                 self.now += apart.choice(PAUSES)
+            if i in leaves and len(self.there) > 1:
+                self.leave(self.leaving.choice(self.there))
             if apart.random() < 0.08:
-                self.release(apart, apart.choice(list(self.running)))
+                self.release(apart, apart.choice(self.there))
             self.step()
-        for cpu in self.running:  # each CPU shows who was there
+        for cpu in self.there:  # each CPU shows who was there
             self.switch(cpu)
+
+    def leave(self, cpu):
+        """Nothing comes from that CPU any more.  Who runs there stays."""
+        if self.leaving.random() < 0.7:
+            self.switch(cpu)
+        self.there.remove(cpu)
 
     def step(self):
         self.now += self.rng.choice((0, 0, 1, 7, 1000, 50_000, 3_000_000, 90_000_000))
-        cpu = self.rng.choice(list(self.running))
+        cpu = self.rng.choice(self.there)
         action = self.rng.choices(
             (self.switch, self.call, self.fork, self.exec, self.rename, self.dump, self.wake,
              self.interrupt, self.page, self.packet, self.request, self.fault),
@@ -243,7 +259,7 @@ class Schedule:
 
     def queue(self, tid):
         """The CPU that a thread will wait for, one or the other."""
-        return (tid + self.now) % len(self.running)
+        return self.there[(tid + self.now) % len(self.there)]
 
     def wake(self, cpu):
         """Perhaps of one who runs: on another CPU (a race), or here."""
@@ -269,7 +285,7 @@ class Schedule:
             self.now += 1
             return
         if rng.random() < 0.7:
-            self.add(rng.choice(list(self.running)), 'timer_hrtimer_start', timer, self.now - START, self.now - START - 5)
+            self.add(rng.choice(self.there), 'timer_hrtimer_start', timer, self.now - START, self.now - START - 5)
             self.now += 1 + rng.choice((0, 1000, 400_000))
         self.add(cpu, 'timer_hrtimer_expire_entry', timer, self.now - START)
         self.now += 1
@@ -374,7 +390,7 @@ class Schedule:
         for level in range(1 if namespace(thread.pid) != HOST else 0, -1, -1):
             self.now += 1
             ids = (thread.tid % 3, thread.pid % 3) if level else (thread.tid, thread.pid)
-            self.add((thread.tid + level) % len(self.running), 'lttng_statedump_process_pid_ns', thread.tid, *ids,
+            self.add(self.there[(thread.tid + level) % len(self.there)], 'lttng_statedump_process_pid_ns', thread.tid, *ids,
                      level, namespace(thread.pid) if level else HOST)
 
 
@@ -405,7 +421,25 @@ def skew(rng, schedule):
                   key=lambda event: event[0])
 
 
-DAMAGES = (lose_forks, track, drop_switches, skew)
+def unplug(rng, schedule):
+    """A CPU's events, or its switches, are missing from some time on, and who ran there comes back elsewhere."""
+    cpu, since, is_all = rng.choice(list(schedule.running)), rng.choice(schedule.events)[0], rng.random() < 0.6
+    return [event for event in schedule.events if not (
+        event[2] == cpu and event[0] > since and (is_all or event[1] == 'sched_switch')) and
+            not (event[1] == 'sched_process_exec' and event[3][1] != event[3][2])]
+
+
+DAMAGES = (lose_forks, track, drop_switches, skew, unplug)
+
+
+def is_away(name, away):
+    return any(name.startswith(kind) for kind in away)
+
+
+def end_early(rng, schedule, away):
+    """Some CPU's channel with what is @away has no events from some time on."""
+    cpu, since = rng.choice(list(schedule.running)), rng.choice(schedule.events)[0]
+    return [event for event in schedule.events if not (event[2] == cpu and event[0] > since and is_away(event[1], away))]
 
 
 class Packing:
@@ -537,8 +571,11 @@ def make(rng, path, loses, lost=None, damage=None):
     """Writes a trace; its events as the reference wants them.  @lost: tells which are missing; @damage: what was done to them, of DAMAGES."""
     schedule, apart, layout = Schedule(rng), rng.random() < 0.3, choose_layout(rng)
     if damage:
-        schedule.events = damage(random.Random(repr(rng.getstate()[1][:9])), schedule)
+        schedule.events = damage(aside(rng), schedule)
     away = {kind for kind in AWAY if rng.random() < 0.5} if apart else ()
+    early = aside(rng, 'early')
+    if apart and schedule.events and early.random() < 0.3:
+        schedule.events = end_early(early, schedule, away)
     streams = {(0, cpu): [] for cpu in schedule.running}
     streams.update({(1, cpu): [] for cpu in schedule.running if apart})
     ordered = []
@@ -546,7 +583,7 @@ def make(rng, path, loses, lost=None, damage=None):
     if schedule.stops:
         contexts[1] = []  # the reference does not know channels: which threads these tell after a hole
     for i, (ts, name, cpu, values, runs) in enumerate(schedule.events):
-        stream = int(any(name.startswith(kind) for kind in away))
+        stream = int(is_away(name, away))
         streams[stream, cpu].append((ts, name, values, [(kind, runs[key]) for kind, key in contexts[stream]]))
         told = ''.join(', context_%s = %s' % (key, runs[key]) for _, key in contexts[stream])
         ordered.append((ts, stream, cpu, i, name, say(name, values) + told + ', channel_ = %d' % stream))
@@ -571,10 +608,11 @@ def make_ust(rng, path, loses):
     contexts = [one for one in UST_CONTEXTS if rng.random() < 0.8]
     away = [name for name in UST_FIELDS if rng.random() < 0.3]
     streams = {place: [] for place in itertools.product(range(2), range(rng.randrange(1, 5)))}
-    now, events = START, []
-    for _ in range(rng.randrange(30, 600)):
+    now, events, early = START, [], aside(rng, 'early')
+    ends = {place: early.randrange(600) for place in list(streams)[1:] if early.random() < 0.2}
+    for i in range(rng.randrange(30, 600)):
         now += rng.choice(steps)
-        name, (_, cpu) = rng.choice(list(UST_FIELDS)), rng.choice(list(streams))
+        name, (_, cpu) = rng.choice(list(UST_FIELDS)), rng.choice([place for place in streams if i < ends.get(place, 600)])
         values = [rng.choice(('', 'x', LONG_NAME + 'a', LONG_NAME + 'b')) if kind == 'text' else rng.randrange(4) for kind, _ in UST_FIELDS[name]]
         runs = dict(zip(('vtid', 'vpid', 'procname'), rng.choice(threads)))
         streams[int(name in away), cpu].append((now, name, values, [(kind, runs[key]) for kind, key in contexts]))

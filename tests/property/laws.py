@@ -25,6 +25,7 @@ import cuts
 import generated
 import jobs
 import lossy
+import perfetto_file
 import preempt
 import reference
 
@@ -209,6 +210,26 @@ def explained_differ(found, loses, total):
             (row.get('tid'), row) for row in total['cpu']['threads'])
 
 
+def exported_differ(sillage, path, total, renamed):
+    """The first difference of who runs where in an export from what `analyze` says, whose rows have the last tid of a thread."""
+    made = path + '.perfetto'
+    cuts.run([sillage, 'export', '-q', '-o', made, path])
+    with open(made, 'rb') as file:
+        found = perfetto_file.File(file.read())
+    found.calls(), found.check_interrupts(), found.slices()
+    ours, cpus = collections.Counter(), collections.Counter()
+    for (cpu, tid), ns in found.stays(total['end']).items():
+        ours[tid] += ns
+        cpus[cpu] += ns
+    wanted = collections.Counter()
+    for row in total['cpu']['threads']:
+        wanted[row.get('tid')] += row['run_ns']
+    busy = {cpu['cpu']: cpu['busy_ns'] for cpu in total['cpu']['cpus'] if cpu['busy_ns']}
+    if +cpus != busy:
+        return 'CPUs are busy for %r in an export, not %r' % (+cpus, busy)
+    return None if renamed or +ours == +wanted else 'threads run for %r in an export, not %r' % (+ours - wanted, +wanted - ours)
+
+
 def open_waits(events):
     """By tid, how long threads may have been waiting in all that were when the trace, or they, ended."""
     number, begins, found = reference.number, {}, {}
@@ -264,6 +285,17 @@ def queue_of_source(events):
     return tids - others - renamed
 
 
+def stranded(path, events):
+    """The threads that were on CPUs when these left: of them a report knows nothing from then on."""
+    coverage, last = reference.Coverage(path), {}
+    for _, name, cpu, text in events:
+        if name == 'sched_switch':
+            last[cpu] = reference.number(text, 'next_tid')
+        elif name == 'sched_process_exec':
+            last = {cpu: reference.number(text, 'tid') if tid == reference.number(text, 'old_tid') else tid for cpu, tid in last.items()}
+    return {tid for cpu, tid in last.items() if coverage.leaves(cpu, events[-1][0]) is not None}
+
+
 def rivals_differ(sillage, path, found, total, events):
     """
     Whether threads wait otherwise in a report, of a trace that loses nothing, or have other rivals.  What a report says of
@@ -277,9 +309,11 @@ def rivals_differ(sillage, path, found, total, events):
     told = collections.Counter()
     for row in found['threads']:
         told[row['thread'].get('tid')] += sum(row.get(key, 0) for key in ('wait_ns', 'preempted_ns', 'new_ns'))
+    for tid in stranded(path, events):
+        waited[tid] = told[tid] = 0
     if +told != +waited:
         return 'threads wait for %r in a report, for %r in preempt' % (+told, +waited)
-    for tid in sorted(queue_of_source(events) & set(waited))[:4]:
+    for tid in sorted(queue_of_source(events) & set(+waited))[:4]:
         out = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--thread', str(tid), path]))
         if any(part['tid'] != tid and part['state'] in ('wait', 'preempted', 'new') for part in out['path']['segments']):
             continue
@@ -461,6 +495,9 @@ def check(sillage, rng, path, loses):
         found = found and json.loads(found)
         if explained_differ(found, loses, total):
             return "a report's CPUs and threads are not those of analyze"
+        fault = not has_late_head(events) and exported_differ(sillage, path, total, renamed)
+        if fault:
+            return fault
         # Who waits after a hole is told by what comes later: a report does not look that far ahead.
         if found and not loses and not reference.holes_of(path) and waits_differ(found, events, total):
             return "threads do not wait in a report as they do in sched"
@@ -497,7 +534,7 @@ def check_damaged(sillage, rng, path, i):
     which of them is paired depends on the cut: those analyses are left out then.
     """
     damage = generated.DAMAGES[i % len(generated.DAMAGES)]
-    has_calls = damage not in (generated.track, generated.drop_switches)
+    has_calls = damage not in (generated.track, generated.drop_switches, generated.unplug)
     events = generated.make(rng, path, i // len(generated.DAMAGES) % 3 == 2, damage=damage)
     if not events:
         return None

@@ -272,7 +272,7 @@ def test_thread_whose_cpu_leaves(scratch):
 
 
 def test_thread_whose_cpu_leaves_before_a_hole(scratch):
-    """It ran there once, whatever was accounted for when the hole was found."""
+    """It ran there once, whatever was accounted for when the hole was found; a report and an export say so, too."""
     made = Made(scratch, 'leaves-hole', [packet(0, 0, 0, S // 2, [switch(10, 0, 7)]) + packet(0, 1, 3 * S, 4 * S, [switch(4 * S, 7, 0)]),
                                          packet(1, 0, 0, S // 4, [switch(20, 0, 8)])])
     for way in WAYS:
@@ -280,6 +280,23 @@ def test_thread_whose_cpu_leaves_before_a_hole(scratch):
         row = thread(total['threads'], 8)
         same(([times(one) for one in total['cpus'] if one['cpu'] == 1], row['run_ns'], row['longest_ns']),
              ([(S // 4 - 20, 10, 0)], S // 4 - 20, S // 4 - 20))
+    same(cpus_of_report(made), [(0, S // 2 - 10, 7 * S // 2), (1, S // 4 - 20, 0)])
+    same(run('export', '-q', '-o', os.path.join(scratch, 'export'), made.path)[0], 0)
+    with open(os.path.join(scratch, 'export'), 'rb') as file:
+        same(perfetto_file.File(file.read()).stays(4 * S), {(0, 7): S // 2 - 10, (1, 8): S // 4 - 20})
+
+
+def test_cpu_that_leaves_at_a_hole(scratch):
+    """Its only switch behind one hole is at the begin of the next: who ran there is known, and so that it left."""
+    made = Made(scratch, 'at-a-hole', [
+        packet(0, 0, 0, 100, [switch(10, 0, 7)]) + packet(0, 1, 2 * S, 2 * S, [switch(2 * S, 7, 0)]) +
+        packet(0, 2, 4 * S, 4 * S, [switch(4 * S, 0, 7)]),
+        packet(1, 0, 0, 100, [switch(20, 0, 8)]) + packet(1, 1, 2 * S, 2 * S, [switch(2 * S, 8, 9)])])
+    for way in WAYS:
+        total = total_of(made, '-a', 'cpu', *way)['cpu']
+        same([(row['cpu'], *times(row)) for row in total['cpus']],
+             [(0, 90, 0, 4 * S - 100), (1, 80, 10, 2 * S - 100)])
+    same(cpus_of_report(made), [(0, 90, 4 * S - 100), (1, 80, 2 * S - 100)])
 
 
 def test_cpu_that_is_lost(scratch):

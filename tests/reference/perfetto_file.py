@@ -132,18 +132,26 @@ class File:
                  for e in self.events[machine] if e.kind == SWITCH]
         return sorted(found, key=lambda switch: switch.ts)
 
-    def running(self, end, machine=0):
-        """Time on CPUs by tid, without the idle and the unknown threads."""
+    def stays(self, end, machine=0):
+        """Time by CPU and tid, without the idle and the unknown threads."""
         ns, now = collections.Counter(), {}
         for switch in self.switches(machine):
             if switch.cpu in now:
                 tid, since = now[switch.cpu]
                 assert tid == switch.prev, 'CPU %d: %d leaves, and %s ran' % (switch.cpu, switch.prev, tid)
-                ns[tid] += switch.ts - since
+                ns[switch.cpu, tid] += switch.ts - since
             now[switch.cpu] = switch.next, switch.ts
-        for tid, since in now.values():
-            ns[tid] += end - since
-        return {tid: value for tid, value in ns.items() if tid > 0 and not 0 <= tid - UNKNOWN_TID < CPUS_MAX and value}
+        for cpu, (tid, since) in now.items():
+            ns[cpu, tid] += end - since
+        return {(cpu, tid): value for (cpu, tid), value in ns.items()
+                if tid > 0 and not 0 <= tid - UNKNOWN_TID < CPUS_MAX and value}
+
+    def running(self, end, machine=0):
+        """Time on CPUs by tid."""
+        ns = collections.Counter()
+        for (_, tid), value in self.stays(end, machine).items():
+            ns[tid] += value
+        return dict(ns)
 
     def calls(self, machine=0):
         """Of each thread, its slices of system calls: (begin, end, name); end None: open."""
