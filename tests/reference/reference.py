@@ -334,11 +334,11 @@ class Reference:
         self.others.files.life(ns, name, text, self.thread)
 
     def exec(self, ns, cpu, text):
+        self.others.contexts.event('sched_process_exec', cpu, text)
         tid, old = number(text, 'tid'), number(text, 'old_tid')
         thread = self.thread(tid if old is None else old)
         if old is not None and old != tid:
-            for place in self.current:
-                self.charge(place, ns)
+            self.charge_all(ns)
             for number_, window in self.windows.items():
                 if number_ < ns // INTERVAL:
                     window.tids.setdefault(thread, old)
