@@ -264,7 +264,8 @@ struct oncpu {
 
 _Static_assert(sizeof(struct oncpu) == 24, "with the thread and its row, two cache lines");
 
-enum oncpu_state { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED, ONCPU_ENTITY };
+/* ONCPU_FIRST: it was there when the trace began, on `cpu_number` if several say so. */
+enum oncpu_state { ONCPU_UNSEEN, ONCPU_OPEN, ONCPU_CLOSED, ONCPU_ENTITY, ONCPU_FIRST };
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
@@ -353,7 +354,8 @@ static void on_run(struct shard *shard, struct thread *thread, const struct run_
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
 	shard_thread_row(shard, thread, THREADS)[RUN] += part->ns;
-	if (oncpu->state == ONCPU_UNSEEN) {
+	if (oncpu->state == ONCPU_UNSEEN ||
+	    (oncpu->state == ONCPU_FIRST && oncpu->cpu_number == part->cpu_number)) {
 		*oncpu = (struct oncpu){ .since = part->ts,
 					 .cpu_number = part->cpu_number,
 					 .state = ONCPU_OPEN };
@@ -399,7 +401,10 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
 	(void)ts;
-	(void)cpu;
+	if (how == SEEN_FIRST && oncpu->state == ONCPU_UNSEEN) {
+		oncpu->cpu_number = (uint32_t)cpu;
+		oncpu->state = ONCPU_FIRST;
+	}
 	if (how == SEEN_RENAMED && oncpu->state == ONCPU_CLOSED) {
 		oncpu->state = ONCPU_UNSEEN;
 	}

@@ -475,18 +475,21 @@ static void on_fork(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 	}
 }
 
+/* It tells who runs behind a loss, as a switch does. */
 static void on_exec(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
 {
 	enum { TID, OLD_TID };
 	int32_t tid = (int32_t)reader_i64(event, TID, 0);
 	int32_t old = (int32_t)reader_i64(event, OLD_TID, 0);
 
-	if (!thread_takes_tid(tid, old) || !cpu->is_known || cpu->tid != old) {
+	if (!thread_takes_tid(tid, old) || !cpu->is_known ||
+	    (cpu->tid != old && !is_unknown_tid(cpu->tid))) {
 		return;
 	}
 	if (kernel->shows) {
 		end_call(kernel, cpu, event->ts, old);
-		bridge(kernel, cpu, event->ts, tid, STATE_IS_DEAD);
+		bridge(kernel, cpu, event->ts, tid,
+		       cpu->tid == old ? STATE_IS_DEAD : STATE_IS_UNKNOWN);
 	} else {
 		set_running(cpu, event->ts, tid);
 	}

@@ -31,6 +31,13 @@ def times(figures):
     return figures['busy_ns'], figures['idle_ns'], figures['unknown_ns']
 
 
+def stays_of(scratch, made, end):
+    """Running times by CPU and tid in an export."""
+    same(run('export', '-q', '-o', os.path.join(scratch, 'export'), made.path)[0], 0)
+    with open(os.path.join(scratch, 'export'), 'rb') as file:
+        return perfetto_file.File(file.read()).stays(end)
+
+
 def test_stopped_and_started(scratch):
     """From the end of the last packet to the next switch the thread is unknown.  A call across has no duration."""
     made = stopped(scratch, 'stopped', 5 * S)
@@ -174,6 +181,7 @@ def test_exec_behind_a_hole(scratch):
         sched, parts = total['sched'], total['jobs']['parts'][0]
         same((sched['races'], sched['unexplained'], sched['wake'].get('sum_ns')), (1, 0, 30))
         same([parts[part].get('sum_ns') for part in ('running', 'waiting', 'unknown')], [10, 30, 0])
+    same(stays_of(scratch, made, 3 * S + 100), {(0, 4): 90, (0, 7): 20 + 30})
 
 
 def test_cut_before_an_exec(scratch):
@@ -281,9 +289,7 @@ def test_thread_whose_cpu_leaves_before_a_hole(scratch):
         same(([times(one) for one in total['cpus'] if one['cpu'] == 1], row['run_ns'], row['longest_ns']),
              ([(S // 4 - 20, 10, 0)], S // 4 - 20, S // 4 - 20))
     same(cpus_of_report(made), [(0, S // 2 - 10, 7 * S // 2), (1, S // 4 - 20, 0)])
-    same(run('export', '-q', '-o', os.path.join(scratch, 'export'), made.path)[0], 0)
-    with open(os.path.join(scratch, 'export'), 'rb') as file:
-        same(perfetto_file.File(file.read()).stays(4 * S), {(0, 7): S // 2 - 10, (1, 8): S // 4 - 20})
+    same(stays_of(scratch, made, 4 * S), {(0, 7): S // 2 - 10, (1, 8): S // 4 - 20})
 
 
 def test_cpu_that_leaves_at_a_hole(scratch):
