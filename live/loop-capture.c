@@ -24,8 +24,8 @@ void loop_on_retained(void *user, const char *stream, struct retained *retained)
 		loop->config->engine.store ? retained_file_failed(loop->config->engine.store) : 0;
 
 	if (failed != 0) {
-		loop->config->say("--history-dir: cannot write (%s): packets stay in memory",
-				  strerror(failed));
+		loop_say(loop, "--history-dir: cannot write (%s): packets stay in memory",
+			 strerror(failed));
 	}
 	if (trace->history) {
 		history_add(trace->history, stream, retained, trace_closed_until(trace->trace));
@@ -180,9 +180,10 @@ static void say_lacking(const struct loop *loop, const struct capture_order *ord
 				: "only a trace of the kernel says what threads wait for");
 	}
 	if (lacks & CAPTURE_PERFETTO) {
-		loop->config->say("%s/%s: no file for Perfetto of this capture: it has nothing "
-				  "that could be drawn",
-				  order->host, order->session);
+		loop_say(loop,
+			 "%s/%s: no file for Perfetto of this capture: it has nothing "
+			 "that could be drawn",
+			 order->host, order->session);
 	}
 }
 
@@ -196,8 +197,8 @@ static void say_captured(struct loop *loop, const struct capture_order *order)
 		return;
 	}
 	if (!order->path) {
-		loop->config->say("%s/%s: could not be captured: %s", order->host, order->session,
-				  order->err.text);
+		loop_say(loop, "%s/%s: could not be captured: %s", order->host, order->session,
+			 order->err.text);
 	} else {
 		path = shell_path(order->path);
 		loop->config->say(

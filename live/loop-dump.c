@@ -41,10 +41,10 @@ static void on_output(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	if (runner_end(&dump->runner, false, &err) < 0) {
-		config->say("%s/%s: the state dump that is missed cannot be had again: %s",
-			    dump->host, dump->session, err.text);
+		loop_say(loop, "%s/%s: the state dump that is missed cannot be had again: %s",
+			 dump->host, dump->session, err.text);
 	} else if (config->verbosity >= 0) {
-		config->say("%s/%s: its state is dumped again", dump->host, dump->session);
+		loop_say(loop, "%s/%s: its state is dumped again", dump->host, dump->session);
 	}
 	for (size_t i = 0; i < loop->dumps.count; i++) {
 		if (loop->dumps.at[i] == dump) {
@@ -62,7 +62,7 @@ static void ask(struct loop *loop, const struct trace_identity *trace)
 	struct err err;
 
 	if (runner_begin(&dump->runner, words, &err) < 0) {
-		loop->config->say("%s/%s: %s", trace->host, trace->session, err.text);
+		loop_say(loop, "%s/%s: %s", trace->host, trace->session, err.text);
 		free(dump);
 		return;
 	}
@@ -84,14 +84,16 @@ void loop_on_late(void *user, const struct trace_identity *trace)
 	if (config->regenerates && strcmp(trace->host, here) == 0) {
 		ask(loop, trace);
 	} else if (config->regenerates) {
-		config->say("%s/%s: its state dump is missed, and it is not of this host: run "
-			    "there `lttng regenerate statedump -s %s`",
-			    trace->host, trace->session, session);
+		loop_say(loop,
+			 "%s/%s: its state dump is missed, and it is not of this host: run "
+			 "there `lttng regenerate statedump -s %s`",
+			 trace->host, trace->session, session);
 	} else if (config->verbosity >= 0) {
-		config->say("%s/%s: attached after its start: names of threads and open files are "
-			    "unknown until they change; `lttng regenerate statedump -s %s`, "
-			    "--regenerate or --from beginning tells them",
-			    trace->host, trace->session, session);
+		loop_say(loop,
+			 "%s/%s: attached after its start: names of threads and open files are "
+			 "unknown until they change; `lttng regenerate statedump -s %s`, "
+			 "--regenerate or --from beginning tells them",
+			 trace->host, trace->session, session);
 	}
 	free(session);
 }

@@ -149,7 +149,7 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 {
 	if (!account_may_last(engine_account(relay->loop->engine),
 			      ACCOUNT_SESSION_BYTES + ACCOUNT_ADVANCE_BYTES)) {
-		relay->refused.count++;
+		relay->refused++;
 		return;
 	}
 	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address);
@@ -256,10 +256,11 @@ static void say_missing(struct relay *relay, const struct viewer_reply *reply)
 			loop->has_failed = true;
 			loop_stop(loop);
 		} else if (loop->config->verbosity >= 0) {
-			loop->config->say(is_not_live(url, reply)
-						  ? "%s: waiting for a live session of this name"
-						  : "%s: no such session yet; waiting for it",
-					  url->text);
+			loop_say(loop,
+				 is_not_live(url, reply)
+					 ? "%s: waiting for a live session of this name"
+					 : "%s: no such session yet; waiting for it",
+				 url->text);
 		}
 	}
 }
@@ -278,13 +279,15 @@ static bool has_only_exact_urls(const struct relay *relay)
 
 static void say_refused(struct relay *relay)
 {
-	const struct loop_config *config = relay->loop->config;
-	size_t count = repeat_take(&relay->refused, false);
-
-	if (count > 0 && config->verbosity >= 0) {
-		config->say("%s:%u: %zu sessions are not followed: there is no memory for more "
-			    "(--max-memory)",
-			    relay->address.host, relay->address.port, count);
+	if (relay->refused > relay->said_refused && relay->loop->config->verbosity >= 0) {
+		loop_say(relay->loop,
+			 "%s:%u: %zu sessions are not followed: there is no memory for more "
+			 "(--max-memory)",
+			 relay->address.host, relay->address.port, relay->refused);
+		relay->said_refused = relay->refused;
+		assert(relay->said_refused > 0);
+	} else if (relay->refused == 0) {
+		relay->said_refused = 0;
 	}
 }
 
@@ -301,11 +304,12 @@ static void say_empty(struct relay *relay, uint32_t listed)
 		return;
 	}
 	if (listed == 0) {
-		config->say("connected to %s:%u, no sessions yet; waiting", relay->address.host,
-			    relay->address.port);
+		loop_say(relay->loop, "connected to %s:%u, no sessions yet; waiting",
+			 relay->address.host, relay->address.port);
 	} else {
-		config->say("connected to %s:%u, none of its %u sessions matches; waiting",
-			    relay->address.host, relay->address.port, listed);
+		loop_say(relay->loop,
+			 "connected to %s:%u, none of its %u sessions matches; waiting",
+			 relay->address.host, relay->address.port, listed);
 	}
 }
 
@@ -372,7 +376,8 @@ static void note_up(struct relay *relay)
 	relay->was_up = true;
 	relay->retry_ns = 0;
 	if (relay->said_down && config->verbosity >= 0) {
-		config->say("relay %s:%u is back", relay->address.host, relay->address.port);
+		loop_say(relay->loop, "relay %s:%u is back", relay->address.host,
+			 relay->address.port);
 	}
 	relay->said_down = false;
 }
@@ -386,7 +391,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 		session_set_listed(relay->sessions.at[i], false);
 	}
 	prune_ended(relay, reply);
-	relay->refused.count = 0;
+	relay->refused = 0;
 	for (uint32_t i = 0; i < reply->count; i++) {
 		if (is_wanted(relay, &reply->sessions[i])) {
 			take_listed(relay, &reply->sessions[i]);
@@ -423,9 +428,9 @@ static int relay_reply(void *user, const struct viewer_reply *reply, struct err 
 
 	if (reply->command == VIEWER_CONNECT) {
 		if (!relay->said_down && loop->config->verbosity > 0) {
-			loop->config->say("relay %s:%u speaks viewer protocol %u.%u",
-					  relay->address.host, relay->address.port, reply->major,
-					  reply->minor);
+			loop_say(loop, "relay %s:%u speaks viewer protocol %u.%u",
+				 relay->address.host, relay->address.port, reply->major,
+				 reply->minor);
 		}
 		relay->said_quiet = false;
 	} else if (reply->command == VIEWER_LIST_SESSIONS) {
@@ -479,8 +484,8 @@ static void relay_closed(void *user, const struct err *err)
 		return;
 	}
 	if (!relay->said_down && loop->config->verbosity >= 0) {
-		loop->config->say("relay %s:%u: %s; trying again", relay->address.host,
-				  relay->address.port, why.text);
+		loop_say(loop, "relay %s:%u: %s; trying again", relay->address.host,
+			 relay->address.port, why.text);
 	}
 	relay->said_down = true;
 	relay->retry_ns = relay->retry_ns ? relay->retry_ns * 2 : RETRY_NS_MIN;
@@ -505,9 +510,10 @@ static void say_quiet(struct relay *relay)
 		return;
 	}
 	relay->said_quiet = true;
-	config->say(relay->is_connected ? "connected to %s:%u, but it does not answer; waiting"
-					: "%s:%u does not answer; waiting",
-		    relay->address.host, relay->address.port);
+	loop_say(relay->loop,
+		 relay->is_connected ? "connected to %s:%u, but it does not answer; waiting"
+				     : "%s:%u does not answer; waiting",
+		 relay->address.host, relay->address.port);
 }
 
 static void relay_connect(struct relay *relay)

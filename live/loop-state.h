@@ -11,7 +11,6 @@
 #include "live/loop.h"
 #include "live/session/relay-connection.h"
 #include "live/session/session.h"
-#include "server/repeat.h"
 #include "trigger/actions.h"
 
 struct access;
@@ -48,12 +47,13 @@ struct relay {
 	uint64_t down_since; /* monotonic ns */
 	bool was_up;         /* at least once */
 	bool said_down;
-	bool said_quiet;       /* that it does not answer */
-	struct repeat refused; /* sessions that there is no memory for */
-	bool said_empty;       /* that it has no sessions, or it had one */
-	bool is_connected;     /* the connection stands, whether it answers or not */
-	bool asks_last;        /* the list now requested is newer than the last end of a session */
-	bool has_listed;       /* such a list has arrived */
+	bool said_quiet;     /* that it does not answer */
+	size_t refused;      /* sessions of the last list that there is no memory for */
+	size_t said_refused; /* the most of them that was said, since there were none */
+	bool said_empty;     /* that it has no sessions, or it had one */
+	bool is_connected;   /* the connection stands, whether it answers or not */
+	bool asks_last;      /* the list now requested is newer than the last end of a session */
+	bool has_listed;     /* such a list has arrived */
 	VEC(struct session *) sessions;
 	VEC(struct relay_ended) ended; /* sessions that have ended and that the relay still lists */
 	VEC(struct relay_read) read;
@@ -98,6 +98,9 @@ static inline void loop_stop(struct loop *loop)
 }
 
 /* Stops if the output cannot be written. */
+/* Says a line of the kind @fmt, or counts it (server/repeat.h). */
+void loop_say(const struct loop *loop, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
 static inline void loop_check_output(struct loop *loop)
 {
 	if (output_check(loop->config->output, &loop->err) < 0) {

@@ -29,16 +29,51 @@
 #include "trigger/actions.h"
 #include "trigger/flow.h"
 
+/* ---- lines for people ---- */
+
+/* How many lines of a kind a minute may have. */
+static size_t lines_max(const struct loop *loop)
+{
+	size_t sessions = 0;
+
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		sessions += 1 + loop->relays.at[r]->sessions.count;
+	}
+	return loop->config->verbosity > 0       ? SIZE_MAX
+	       : sessions <= REPEAT_FEW_SESSIONS ? REPEAT_LINES_MAX
+						 : 1;
+}
+
+static void say_kind(const struct loop *loop, const char *kind, const char *text)
+{
+	assert(kind[0] != '\0' && text[0] != '\0');
+	repeat_say_kind(kind, lines_max(loop), text);
+}
+
+void loop_say(const struct loop *loop, const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+
+	assert(strchr(fmt, '%')); /* a kind, and not a name */
+	va_start(args, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	say_kind(loop, fmt, text);
+}
+
 /* ---- output ---- */
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
 	struct live_trace *trace = user;
 	struct loop *loop = session_owner_user(trace->session);
+	char text[1024];
 
 	if (loop->config->verbosity >= 0) {
-		loop->config->say("%s/%s: %s", trace->identity.host, trace->identity.session,
-				  warning->message);
+		(void)snprintf(text, sizeof(text), "%s/%s: %s", trace->identity.host,
+			       trace->identity.session, warning->message);
+		say_kind(loop, warning->what, text);
 	}
 	output_warning(loop->config->output, &trace->identity, warning);
 	loop_check_output(loop);
@@ -147,19 +182,19 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 	struct loop *loop = user;
 
 	if (is_attach && loop->config->verbosity >= 0) {
-		loop->config->say("%s/%s: attached to %s", trace->host, trace->session,
-				  trace->path ? trace->path : "its trace");
+		loop_say(loop, "%s/%s: attached to %s", trace->host, trace->session,
+			 trace->path ? trace->path : "its trace");
 	}
 	output_attach(loop->config->output, trace, is_attach, reason);
 	loop_check_output(loop);
 }
 
-static void on_say(void *user, int verbosity, const char *text)
+static void on_say(void *user, int verbosity, const char *kind, const char *text)
 {
 	struct loop *loop = user;
 
 	if (loop->config->verbosity >= verbosity) {
-		loop->config->say("%s", text);
+		say_kind(loop, kind, text);
 	}
 }
 
@@ -220,6 +255,7 @@ static void on_step(evutil_socket_t fd, short what, void *arg)
 		step(loop); /* without workers no event reports that room is free */
 	}
 	loop_check(loop);
+	repeat_look();
 	if (loop->config->actions) {
 		actions_poll(loop->config->actions);
 	}
@@ -420,8 +456,7 @@ static int start_servers(struct loop *loop, struct err *err)
 	if (config->web) {
 		const struct web_config web = { .address = config->web,
 						.access = loop->access,
-						.is_insecure = config->is_insecure,
-						.say = config->say };
+						.is_insecure = config->is_insecure };
 
 		loop->web = web_new(loop->base, &web, err);
 		if (!loop->web) {

@@ -29,7 +29,7 @@ void session_say(const struct session *session, int verbosity, const char *fmt, 
 	va_start(args, fmt);
 	(void)vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, args);
 	va_end(args);
-	session->owner.say(session->owner.user, verbosity, text);
+	session->owner.say(session->owner.user, verbosity, fmt, text);
 }
 
 /* With buffers of each process a session has many traces of the same names. */

@@ -71,7 +71,8 @@ struct session_owner {
 	/* It was attached to from a later time than its begin: its state dump is missed.  May be
 	 * NULL. */
 	void (*on_late)(void *user, const struct trace_identity *trace);
-	void (*say)(void *user, int verbosity, const char *text);
+	/* Lines of one @kind differ only in names and numbers. */
+	void (*say)(void *user, int verbosity, const char *kind, const char *text);
 	void (*on_change)(void *user, struct session *session); /* the state changed */
 	void (*on_progress)(void *user);                        /* the engine may have work */
 	/* A trace with this UUID of another session of the same relay and name whose connection was

@@ -47,20 +47,11 @@ struct web_viewer {
 	bool is_slow;     /* it missed a window, which was noted */
 };
 
-/* What befalls viewers. */
-enum { FATE_SLOW, FATE_LEFT, FATES };
-
-struct told {
-	struct repeat repeat;
-	char address[64]; /* of the last one; empty: unknown */
-};
-
 struct web_server {
 	struct server *server;
 	const struct web *web;
 	struct event *timer; /* pending while a viewer lacks items */
 	VEC(struct web_viewer *) viewers;
-	struct told told[FATES];
 };
 
 /* ---- viewers ---- */
@@ -72,44 +63,17 @@ static struct evbuffer *output_of(const struct web_viewer *viewer)
 	return bufferevent_get_output(evhttp_connection_get_bufferevent(connection));
 }
 
-/* Whoever connects again and again fills no log: once a minute, and at the end. */
-static void say_fates(struct web_server *server, bool is_end)
-{
-	static const char *const says[FATES][2] = {
-		[FATE_SLOW] = { "reads too slowly: it misses windows",
-				"read too slowly: they miss windows" },
-		[FATE_LEFT] = { "took nothing for too long: it is left",
-				"took nothing for too long: they are left" },
-	};
-
-	for (size_t i = 0; i < FATES; i++) {
-		struct told *told = &server->told[i];
-		const char *on = told->address[0] ? " on " : "";
-		size_t count = repeat_take(&told->repeat, is_end);
-
-		if (count == 1) {
-			server->web->say("--web: a viewer%s%s %s", on, told->address, says[i][0]);
-		} else if (count > 1) {
-			server->web->say("--web: %zu viewers, the last%s%s, %s", count, on,
-					 told->address, says[i][1]);
-		}
-	}
-}
-
-static void note_fate(const struct web_viewer *viewer, size_t fate)
+/* The address of the viewer, or a word.  It lasts as long as the connection. */
+static const char *address_of(const struct web_viewer *viewer)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(viewer->request);
-	struct told *told = &viewer->server->told[fate];
 	char *address = NULL;
 	ev_uint16_t port = 0;
 
-	assert(fate < FATES);
 	if (connection) {
 		evhttp_connection_get_peer(connection, &address, &port);
 	}
-	told->repeat.count++;
-	(void)snprintf(told->address, sizeof(told->address), "%s", address ? address : "");
-	say_fates(viewer->server, false);
+	return address ? address : "an unknown host";
 }
 
 void web_server_misses(struct web_server *server, uint64_t number)
@@ -120,7 +84,8 @@ void web_server_misses(struct web_server *server, uint64_t number)
 		/* What came since then it was not offered yet: short windows are sampled. */
 		if (viewer->sent < number && number <= viewer->refused && !viewer->is_slow) {
 			viewer->is_slow = true;
-			note_fate(viewer, FATE_SLOW);
+			repeat_say("--web", "a viewer on %s reads too slowly: it misses windows",
+				   address_of(viewer));
 		}
 	}
 }
@@ -175,7 +140,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 		has_all &= feed(viewer);
 		if (is_stuck(viewer)) {
-			note_fate(viewer, FATE_LEFT);
+			repeat_say("--web", "a viewer on %s took nothing for too long: it is left",
+				   address_of(viewer));
 			evhttp_connection_free(evhttp_request_get_connection(viewer->request));
 		}
 	}
@@ -188,7 +154,6 @@ void web_server_changed(struct web_server *server)
 {
 	const struct timeval soon = { .tv_usec = WEB_PERIOD_US };
 
-	say_fates(server, false);
 	if (server->viewers.count > 0 && !event_pending(server->timer, EV_TIMEOUT, NULL)) {
 		(void)event_add(server->timer, &soon);
 	}
@@ -373,7 +338,6 @@ void web_server_free(struct web_server *server)
 	if (!server) {
 		return;
 	}
-	say_fates(server, true);
 	for (size_t i = 0; i < server->viewers.count; i++) {
 		finish(server->viewers.at[i]);
 	}

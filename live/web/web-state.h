@@ -27,7 +27,6 @@ struct web {
 	VEC(struct web_item) items; /* by number */
 	uint64_t last;              /* number given */
 	VEC(struct web_report) reports;
-	web_say *say;
 	struct web_server *server;
 };
 

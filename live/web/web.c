@@ -196,7 +196,6 @@ struct web *web_new(struct event_base *base, const struct web_config *config, st
 {
 	struct web *web = mem_alloc(sizeof(*web));
 
-	web->say = config->say;
 	web->server = web_server_new(base, config, web, err);
 	if (!web->server) {
 		web_free(web);

@@ -6,7 +6,7 @@
  * The page, its script and its style are served as they are; the data follow as server-sent events
  * whose data are the lines of the JSON sink, with few rows of each list.  A viewer that is slow
  * gets the newest window of each trace when it has taken what it was given, and one that takes
- * nothing is left; both is said, at most once a minute.  It never holds others.
+ * nothing is left; both is said (server/repeat.h).  It never holds others.
  *
  * Everything runs in the thread of the event loop.
  */
@@ -21,13 +21,10 @@ struct event_base;
 struct sink;
 struct web;
 
-typedef void web_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-
 struct web_config {
 	const char *address;   /* [HOST]:PORT (server/address.h) */
 	struct access *access; /* TLS and users; NULL: neither */
 	bool is_insecure;      /* others than this host may connect without */
-	web_say *say;          /* tells what viewers do */
 };
 
 /* NULL with the reason. */

@@ -170,8 +170,16 @@
 #define SERVER_CONNECTIONS_MAX 64
 #define SERVER_BACKLOG         128
 #define SERVER_PAUSE_MS        500
-#define SERVER_SAY_S           60
-#define SERVER_LINES_MAX       8
+
+/* Lines for people that others can bring about: what one minute may have of a kind, kinds, and
+ * bytes by which they are told apart; libevent's.  A run of few sessions, with its relays, says
+ * more, since each line may help there. */
+#define REPEAT_NS           (60 * NS_PER_S)
+#define REPEAT_KINDS_MAX    64
+#define REPEAT_KIND_BYTES   160
+#define REPEAT_FEW_SESSIONS 8
+#define REPEAT_LINES_MAX    20
+#define SERVER_LINES_MAX    8
 
 /* --server-config: pairs of name and password that are known, right and wrong; peers whose tries
  * are counted; pairs that wait for their hash; tries of a peer that may come at once, and the

@@ -17,7 +17,6 @@ struct listener {
 	struct evconnlistener *own;
 	struct event *pause; /* pending while it is paused */
 	const char *name;
-	struct repeat paused;
 	bool is_lent; /* evhttp frees `own` */
 };
 
@@ -51,8 +50,7 @@ static void on_error(struct evconnlistener *own, void *arg)
 
 	(void)evconnlistener_disable(own);
 	(void)event_add(listener->pause, &pause);
-	repeat_say(&listener->paused, "%s: connections have to wait: %s", listener->name,
-		   strerror(why));
+	repeat_say(listener->name, "connections have to wait: %s", strerror(why));
 }
 
 struct listener *listener_new(struct event_base *base, evutil_socket_t fd, const char *name,

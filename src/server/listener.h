@@ -3,7 +3,7 @@
  *
  * A connection that cannot be taken stays in the kernel's queue, so libevent would try without end:
  * a whole CPU, and a line for each try.  Here the listener pauses for SERVER_PAUSE_MS then, and
- * says so once a minute.
+ * says so (repeat.h).
  */
 #pragma once
 

@@ -1,25 +1,29 @@
 /*
  * repeat: what others can bring about again and again is said once a minute, with how often.
+ *
+ *     a kind      a format, or a word: lines of it differ only in names and numbers
+ *     the first   is said at once
+ *     others      within a minute are counted: after it, or at the end, the last of them is said
+ *                 with how many more there were
+ *
+ * One table for the process, for the thread of its event loop: libevent's lines have no user
+ * pointer, and what comes from hundreds of sessions is one kind.
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-/* Zeroed at first. */
-struct repeat {
-	size_t count;     /* since the last line */
-	uint64_t said_ns; /* monotonic; 0: there was none */
-};
-
-/* Returns the count, which begins again, if a line may be printed now; else 0. */
-size_t repeat_take(struct repeat *repeat, bool is_end);
 
 typedef void repeat_say_fn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Who prints lines, for the servers of this process; NULL: nobody.  libevent's own lines, which
- * have no user pointer and would go to standard error however many they are, come here, too. */
+/* Who prints lines; NULL: nobody, and what was counted is said before.  libevent's own lines, which
+ * would go to standard error however many they are, come here, too. */
 void repeat_say_to(repeat_say_fn *say);
-/* Counts one, and says so when it may: the text, and how often if that is not once. */
-void repeat_say(struct repeat *repeat, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line of the kind @fmt, of each of @whose, which is its first word and may be NULL. */
+void repeat_say(const char *whose, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The line @text of @kind, of which so many are said within a minute one by one. */
+void repeat_say_kind(const char *kind, size_t most, const char *text);
+/* To be called again and again: says what was counted in a minute that is over. */
+void repeat_look(void);

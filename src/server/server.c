@@ -57,7 +57,6 @@ struct server {
 	struct event *look, *timer;
 	VEC(struct server_link *) links;
 	size_t most, most_kept; /* connections; answers without an end */
-	struct repeat slow, crowded, gave_way;
 };
 
 /* ---- connections ---- */
@@ -124,8 +123,8 @@ static void make_room(struct server *server)
 		if (oldest == SIZE_MAX) {
 			return;
 		}
-		repeat_say(&server->crowded, "%s: there are %zu connections: the oldest is closed",
-			   server->config.name, server->most);
+		repeat_say(server->config.name, "there are %zu connections: the oldest is closed",
+			   server->most);
 		evhttp_connection_free(server->links.at[oldest]->connection);
 	}
 }
@@ -168,8 +167,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 
 		if (link->connection && link->state == LINK_ASKS &&
 		    now - link->since_ns >= SERVER_REQUEST_S * NS_PER_S) {
-			repeat_say(&server->slow, "%s: no whole request within %d s",
-				   server->config.name, SERVER_REQUEST_S);
+			repeat_say(server->config.name, "no whole request within %d s",
+				   SERVER_REQUEST_S);
 			evhttp_connection_free(link->connection);
 		}
 	}
@@ -373,9 +372,9 @@ void server_keep(struct server *server, struct evhttp_request *request, const ch
 
 	assert(link->state == LINK_IS_ANSWERED && link != other);
 	if (other) {
-		repeat_say(&server->gave_way,
-			   "%s: %zu look: the oldest of %s has to give way to one of %s",
-			   server->config.name, server->most_kept, other->who, link->who);
+		repeat_say(server->config.name,
+			   "%zu look: the oldest of %s has to give way to one of %s",
+			   server->most_kept, other->who, link->who);
 		give_way(other);
 	}
 	evhttp_request_set_on_complete_cb(request, NULL, NULL);
@@ -479,10 +478,10 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 		access_need_users(config->access);
 	}
 	if (!sockets.is_loopback && !has_users) {
-		repeat_say(&(struct repeat){ 0 },
-			   "%s: whoever can connect to port %u can read it: --server-config has "
-			   "TLS and users",
-			   config->name, address.port);
+		repeat_say(config->name,
+			   "whoever can connect to port %u can read it: --server-config has TLS "
+			   "and users",
+			   address.port);
 	}
 	return server;
 }

@@ -58,7 +58,6 @@ struct users {
 	struct users_list *list; /* the thread has copies of what it needs */
 	unsigned char key[MAC_BYTES];
 	struct peer peers[SERVER_PEERS_MAX];
-	struct repeat wrong;
 	struct event *event;
 	int fd; /* an eventfd: the thread has an answer */
 	users_change_fn *on_change;
@@ -387,7 +386,7 @@ enum users_answer users_ask(struct users *users, const char *authorization, cons
 	(void)pthread_mutex_unlock(&users->mutex);
 	explicit_bzero(text, sizeof(text));
 	if (answer == USERS_WRONG || answer == USERS_REFUSED) {
-		repeat_say(&users->wrong, "a user of %s is refused: %s", peer,
+		repeat_say(NULL, "a user of %s is refused: %s", peer,
 			   answer == USERS_WRONG ? "wrong name or password" : "too many tries");
 	}
 	return answer;

@@ -9,6 +9,7 @@ usage: turns.py SILLAGE DATA [NAME]
 """
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -32,6 +33,7 @@ S = 10**9
 TURN_MAX_NS = 100 * 10**6
 FIRST = 100  # id of the first data stream
 METADATA_ID = 10
+MOST_LINES = 24  # of a kind: those of the first 8 sessions, one a minute, and that of the end
 
 
 class Idle:
@@ -126,7 +128,8 @@ class Live:
         self.process = subprocess.Popen(words + ['net://127.0.0.1:%d' % relay.port], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         self.said = []
-        threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True).start()
+        self.reader = threading.Thread(target=lambda: self.said.extend(self.process.stderr), daemon=True)
+        self.reader.start()
         self.lines = []
 
     def until(self, fine):
@@ -200,6 +203,59 @@ def test_jump(sillage, data):
         assert len(rows) < 60 and sum(row is not None and row > jump - 60 for row in rows) == 1, rows
     finally:
         shutil.rmtree(os.path.dirname(store))
+
+
+class Flicker(Idle):
+    """200 sessions of other names in each list, which cannot be had."""
+
+    def __init__(self, data):
+        super().__init__(data, 1, 200)
+        self.lists = self.refused = 0
+
+    def names(self):
+        self.lists += 1
+        return ['s%d-%d' % (self.lists, i) for i in range(self.sessions)]
+
+    def answer(self, state, command, payload):
+        if command == ATTACH:
+            self.refused += 1
+            return struct.pack('>II', 3, 0)
+        return super().answer(state, command, payload)
+
+
+def kinds_of(text):
+    """How often each notice came, by its words without names, and how many lines that took."""
+    kinds = {}
+    for line in text.splitlines():
+        found = re.fullmatch(r'(.*?)(?: \(and (\d+) more like this\))?', line)
+        kind = re.sub(r'^sillage: \S+/s\d\S*: ', '', found.group(1))
+        lines, count = kinds.get(kind, (0, 0))
+        kinds[kind] = lines + 1, count + 1 + int(found.group(2) or 0)
+    return kinds
+
+
+def test_notices(sillage, data):
+    """200 sessions: what is said of each is a line for the first few, and one with the number of the others."""
+    for relay in Idle(data, 1, 200), Flicker(data):
+        live = Live(sillage, relay, '-i', '1s')
+        is_refused = isinstance(relay, Flicker)
+        if is_refused:
+            while relay.refused < 1000:
+                time.sleep(0.05)
+            live.process.send_signal(signal.SIGTERM)
+            live.process.stdout.read()
+        else:
+            seen = set()
+            live.until(lambda line: seen.add(line.get('trace', {}).get('session')) or len(seen - {None}) == relay.sessions)
+            live.stop()
+        live.process.wait()
+        live.reader.join()
+        kinds = kinds_of(b''.join(live.said).decode())
+        print('  %s' % kinds)
+        assert all(lines <= MOST_LINES for lines, _ in kinds.values()), kinds
+        what = 'the relay no longer knows the session (status 3); trying again while it is listed' if is_refused else 'attached to ust'
+        assert kinds[what][1] >= 200, kinds
+        relay.close()
 
 
 def paused(folder, name, pause_ns):

@@ -100,7 +100,7 @@ def test_viewers(t):
             with contextlib.suppress(http.client.IncompleteRead, ConnectionResetError):
                 stream.read()  # it ends
     assert 'Sanitizer' not in live.said(), live.said()
-    assert live.said().count('--web: 32 look: the oldest of 127.0.0.1 has to give way to one of 127.0.0.1') == 1, live.said()
+    assert live.said().count('--web: 32 look: the oldest of 127.0.0.1 has to give way to one of 127.0.0.1') == 2, live.said()
 
 
 def test_last(t):
@@ -217,7 +217,7 @@ def stuck(port):
 
 def viewers(text, what):
     """Of how many it is said: once a minute, and at the end."""
-    return sum(int(found or '1') for found in re.findall(r'--web: (?:a viewer|(\d+) viewers, the last) on 127.0.0.1,? ' + what, text))
+    return sum(1 + int(found or '0') for found in re.findall(r'--web: a viewer on 127.0.0.1 ' + what + r'.*?(?: \(and (\d+) more like this\))?$', text, re.M))
 
 
 def test_slow(t):
@@ -530,7 +530,8 @@ def test_descriptors(t):
         assert any(b' 404 ' in link.recv(200) for link in links[-10:]), 'not served'
     assert get(ports[0], '/')[0] == get(ports[1], '/metrics')[0] == 200
     live.finish(signal.SIGTERM)
-    assert live.said().count('have to wait') == 2 and len(live.said()) < 3000, live.said()
+    # The first of each, and at the end how many more.
+    assert 2 <= live.said().count('have to wait') <= 4 and len(live.said()) < 3000, live.said()
 
 
 def test_containers(t):

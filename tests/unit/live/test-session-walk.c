@@ -42,7 +42,7 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 {
 }
 
-static void on_say(void *user, int verbosity, const char *text)
+static void on_say(void *user, int verbosity, const char *kind, const char *text)
 {
 }
 

@@ -45,7 +45,7 @@ static void on_attach(void *user, const struct trace_identity *trace, bool is_at
 	note(user, is_attach ? "attach" : "detach");
 }
 
-static void on_say(void *user, int verbosity, const char *text)
+static void on_say(void *user, int verbosity, const char *kind, const char *text)
 {
 	if (verbosity == 0) {
 		note(user, strstr(text, "there was no metadata") ? "no-metadata"

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/vec.h"
 #include "server/address.h"
 #include "server/repeat.h"
@@ -30,33 +31,52 @@ __attribute__((format(printf, 1, 2))) static void on_line(const char *fmt, ...)
 
 START_TEST(says_once_a_minute)
 {
-	struct repeat repeat = { .count = 0 };
-
 	said_count = 0;
 	repeat_say_to(on_line);
 	for (int i = 0; i < 1000; i++) {
-		repeat_say(&repeat, "number %d", i);
+		repeat_say(NULL, "number %d", i);
 	}
-	ck_assert_uint_eq(said_count, 1);
-	ck_assert_str_eq(said[0], "number 0");
-	ck_assert_uint_eq(repeat_take(&repeat, false), 0);
-	repeat.said_ns = 1; /* long ago */
-	repeat_say(&repeat, "again");
-	ck_assert_str_eq(said[1], "again (1000 times)");
-	repeat_say(&repeat, "once more");
-	ck_assert_uint_eq(repeat_take(&repeat, true), 1); /* the end does not wait */
-	ck_assert_uint_eq(repeat_take(&repeat, true), 0);
+	repeat_say("--x", "number %d", 7); /* somebody else's is another kind */
 	ck_assert_uint_eq(said_count, 2);
+	ck_assert_str_eq(said[0], "number 0");
+	ck_assert_str_eq(said[1], "--x: number 7");
+	repeat_say("--x", "number %d", 8);
+	repeat_look(); /* the minute is not over */
+	ck_assert_uint_eq(said_count, 2);
+	repeat_say_to(NULL); /* the end does not wait */
+	ck_assert_uint_eq(said_count, 4);
+	ck_assert_str_eq(said[2], "number 999 (and 998 more like this)");
+	ck_assert_str_eq(said[3], "--x: number 8");
+}
+END_TEST
+
+/* Some lines of a kind may come one by one; beyond the kinds that there is room for, all are one.
+ */
+START_TEST(says_few_lines_and_kinds)
+{
+	char kind[32];
+
+	said_count = 0;
+	repeat_say_to(on_line);
+	for (int i = 0; i < 9; i++) {
+		repeat_say_kind("few", 3, "one");
+	}
+	ck_assert_uint_eq(said_count, 3);
+	for (int i = 0; i < 10 * REPEAT_KINDS_MAX; i++) {
+		(void)snprintf(kind, sizeof(kind), "kind %d", i);
+		repeat_say_kind(kind, 1, kind);
+	}
+	ck_assert_uint_eq(said_count, 3 + REPEAT_KINDS_MAX - 1);
 	repeat_say_to(NULL);
+	ck_assert_uint_eq(said_count, 3 + REPEAT_KINDS_MAX - 1 + 2);
 }
 END_TEST
 
 START_TEST(is_silent_without_a_speaker)
 {
-	struct repeat repeat = { .count = 0 };
-
 	said_count = 0;
-	repeat_say(&repeat, "nobody hears it");
+	repeat_say(NULL, "nobody hears it");
+	repeat_look();
 	ck_assert_uint_eq(said_count, 0);
 }
 END_TEST
@@ -256,6 +276,7 @@ Suite *suite_server(void)
 	TCase *tcase = tcase_create("server");
 
 	tcase_add_test(tcase, says_once_a_minute);
+	tcase_add_test(tcase, says_few_lines_and_kinds);
 	tcase_add_test(tcase, is_silent_without_a_speaker);
 	tcase_add_loop_test(tcase, says_why_not, 0, ARRAY_COUNT(unheard));
 	tcase_add_loop_test(tcase, knows_an_address, 0, ARRAY_COUNT(no_addresses));
