@@ -212,6 +212,11 @@ def check_numbers():
 
 def check_words():
     check('-V', run('-V').stdout == run('--version').stdout != '')
+    with tempfile.NamedTemporaryFile('w') as file:
+        file.write('[busy]\nwhen = cpu.busy > 1%\ndo = print\n')
+        file.flush()
+        said = [run('triggers', *words).stdout for words in (('--check', '-v', file.name), ('-v', '--check', file.name), ('--check', file.name, '-v'))]
+        check('options before and behind a file', len(set(said)) == 1 and '[busy]' in said[0], said)
     check('help help', run('help', 'help').stdout == run('help').stdout != '')
     names = json.loads(run('analyze', '-q', '-f', 'json', '-a', 'lost', '-a', 'cpu,count', '-a', 'cpu', IO_MIX).stdout.splitlines()[0])
     check('-a adds', names['analyses'] == ['count', 'cpu', 'lost'], names)

@@ -65,6 +65,8 @@ def check_closed(name, unit):
                        ('CapabilityBoundingSet', ''), ('DynamicUser', 'yes'), ('UMask', '0077')):
         if unit.get(key) != [value]:
             fail('%s: %s=%s, not %s' % (name, key, unit.get(key), value))
+    if name == 'sillage.service' and (unit.get('IPAddressDeny'), unit.get('IPAddressAllow')) != (['any'], ['localhost']):
+        fail('%s: other hosts can be reached' % name)
     if unit['SystemCallFilter'] != ['@system-service', '~@privileged @resources'] or int(unit['LimitNOFILE'][0]) < 4096:
         fail('%s: %s, %s' % (name, unit['SystemCallFilter'], unit['LimitNOFILE']))
 

@@ -489,21 +489,26 @@ def has_packets(relay, session):
     return bool(sizes) and min(sizes) > 0
 
 
+HOSTILE = "it's-%d; touch pwned #"  # the name of a session
+
+
 def test_state_dump(t):
-    """Attached after its start: said once; --regenerate asks for it, on this host only."""
+    """Attached after its start: said once; --regenerate asks for it, on this host only.  What is to be pasted has
+    the session as one word."""
     home = Home(t)
     home.fake()
     relay = t.relay()
     for number, (host, asked, fail, said, ran) in enumerate((
+            ('elsewhere', [], '', '; `lttng regenerate', []),
             (socket.gethostname(), [], '', 'attached after its start: names of threads', []),
             (socket.gethostname(), ['--regenerate'], '', 'its state is dumped again',
-             ['--no-sessiond regenerate statedump -s burst-1']),
+             ['--no-sessiond regenerate statedump -s ' + HOSTILE % 2]),
             (socket.gethostname(), ['--regenerate'], '--no-sessiond regenerate', 'cannot be had again: Error: refused', None),
             ('elsewhere', ['--regenerate'], '', 'it is not of this host: run there `lttng regenerate', []),
             (socket.gethostname(), ['--from', 'beginning'], '', '', []))):
         home.env.update(FAKE_FAIL=fail, FAKE_SAYS='Error: refused')
         open(home.env['FAKE_LOG'], 'w').close()
-        name = 'burst-%d' % number
+        name = HOSTILE % number
         # Slowly, so that packets come after the attaching.
         replay = t.replay(relay, 'small-packets', '--session', name, '--hostname', host, '--speed', '0.1', '--live-timer', '100ms',
                           '--linger', LONG)
@@ -516,6 +521,8 @@ def test_state_dump(t):
         assert live.said().count('state') + live.said().count('after its start') <= 3, live.said()
         if said:
             assert live.said().count(said) == 1, live.said()
+            for command in re.findall('`(lttng .*?)`', live.said()):
+                assert shlex.split(command) == ['lttng', 'regenerate', 'statedump', '-s', name], command
         else:
             assert 'after its start' not in live.said(), live.said()
         noted = home.noted()

@@ -152,9 +152,9 @@ def test_requests(t):
         assert b' 200 ' not in raw(port, bad), bad[:40]
     assert get(port, '/')[0] == 200
     live.finish(signal.SIGTERM)
-    for address, why in (('x', 'is not [HOST]:PORT'), ('8.8.8.8:80', 'others than this host can connect'), ('nohost.invalid:1', 'cannot listen on nohost.invalid port 1: ')):
+    for address, why in (('x', r'is not \[HOST\]:PORT'), ('8.8.8.8:80', 'others than this host can connect'), ('nohost.invalid:1', r'cannot listen on nohost.invalid port 1: \w')):
         wrong = t.live('--web', address, 'net://localhost:1')
-        assert peer.ended(wrong.process) != 0 and why in wrong.said(), wrong.said()
+        assert peer.ended(wrong.process) != 0 and re.search(why, wrong.said()), wrong.said()
 
 
 def test_captures(t):

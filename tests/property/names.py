@@ -68,6 +68,24 @@ def evil_store(path):
     return path
 
 
+PASTED = "it's; touch pwned #$(touch pwned)"  # what would be run if it were no word of a command
+
+
+def pasted_store(path, count=9):
+    """Of so many hosts that their summary offers commands, all of whose names and missing events are such words."""
+    with sqlite3.connect(path) as db:
+        db.execute('UPDATE traces SET host = ?, session = ?', (PASTED, PASTED))
+        db.execute('UPDATE windows SET missing = ?', ('sched:%s\ncpu:my:%s\n' % (PASTED, PASTED),))
+        for table in ('traces', 'windows'):
+            names = [row[1] for row in db.execute('PRAGMA table_info(%s)' % table)]
+            for i in range(1, count):
+                own = {'trace': '"trace" + %d * 1000' % i, 'id': "'x%d'" % i, 'uuid': "'x%d'" % i, 'host': '"host" || %d' % i}
+                db.execute('INSERT INTO %s SELECT %s FROM %s WHERE trace < 1000' % (
+                    table, ', '.join(own.get(name, '"%s"' % name) for name in names), table))
+    db.close()
+    return path
+
+
 class Speaker(http.server.BaseHTTPRequestHandler):
     """A server whose errors are hostile."""
 
@@ -129,6 +147,7 @@ class Test:
                       ['analyze', '-q', '-a', 'all', '-f', 'json', '--buckets', '-o', self.json, self.trace],
                       ['map', '-a', 'cpu,sched', '-i', '100ms', '-o', os.path.join(folder, 'mapped'), self.trace]):
             subprocess.run([self.sillage, *words], check=True)
+        self.pasted = pasted_store(shutil.copy(self.store, os.path.join(folder, PASTED + '.db')))
         evil_store(self.store)
         with open(self.triggers, 'wb') as file:
             file.write(b'[' + HOST + b']\nwhen = cpu.thread[comm=*].run > 1%\ndo = print\n[plain]\nwhen = count.events > 1\ndo = print\n')
@@ -216,6 +235,28 @@ class Test:
                 yield '%s: %s' % (name, wrong)
 
 
+    def check_pasted(self):
+        """What is offered for pasting is one command whatever is named in it: a shell runs nothing else."""
+        programs = os.path.join(self.folder, 'programs')
+        os.mkdir(programs)
+        for name in ('lttng', 'sillage'):
+            with open(os.path.join(programs, name), 'w') as file:
+                file.write('#!/bin/sh\nexit 0\n')
+            os.chmod(file.name, 0o755)
+        trace = shutil.copytree(self.jobs, os.path.join(self.folder, 'traces', PASTED))
+        for words, least in ((['history', '-a', 'cpu,sched', '--session', PASTED, self.pasted], 4), (['history', '-a', 'cpu,sched', '--host', PASTED, self.pasted], 1),
+                             (['analyze', '-a', 'block', '--job', 'run-to-sleep', trace], 1), (['setup', '-a', 'ust', '--ust', PASTED], 2)):
+            _, out, said = self.run(words)
+            commands = re.findall(r'`((?:lttng|sillage) [^`]*)`|(?:^|[:;#] *|  )((?:lttng|sillage) .*)', (out + said).decode(), re.M)
+            if len(commands) < least:
+                yield '%r offers %d commands: %r' % (words, len(commands), said)
+            for command in map(''.join, commands):
+                done = subprocess.run(['bash', '-c', command], cwd=self.folder, env=dict(os.environ, PATH=programs + ':' + os.environ['PATH']),
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+                if done.returncode != 0 or os.path.exists(os.path.join(self.folder, 'pwned')):
+                    yield 'to paste: %s: %r' % (command, done.stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as lanes:
         test = Test(sys.argv[1], sys.argv[2], folder)
@@ -223,7 +264,7 @@ def main():
         work = [(test.check_text, words) for words in texts] + [(test.check_message, words) for words in messages]
         work += [(test.check_json, words) for words in texts if words[0] in ('analyze', 'history', 'compare') and '--freq' not in words and '--tap' not in words]
         work += [(test.check_terminal, words) for words in texts[::3]]
-        wrong = [text for text in lanes.map(lambda one: one[0](one[1]), work) if text] + list(test.check_files())
+        wrong = [text for text in lanes.map(lambda one: one[0](one[1]), work) if text] + list(test.check_files()) + list(test.check_pasted())
     print('\n'.join(text[:900] for text in wrong) or 'ok %d commands' % len(work))
     sys.exit(1 if wrong else 0)
 

@@ -392,14 +392,15 @@ static unsigned int kind_of(const struct missing_event *event, const char **ret_
 	return call ? KIND_CALL : KIND_KERNEL;
 }
 
-void missing_command(const struct missing_event *event, char text[MISSING_COMMAND_BYTES])
+char *missing_command(const struct missing_event *event)
 {
 	const char *name;
 	unsigned int kind = kind_of(event, &name);
 	char *word = *name ? shell_word(name) : mem_strdup("");
+	char *text = mem_printf("%s%s", heads[kind], word);
 
-	(void)snprintf(text, MISSING_COMMAND_BYTES, "%s%s", heads[kind], word);
 	free(word);
+	return text;
 }
 
 /* Whether the same name stands behind the same head already. */

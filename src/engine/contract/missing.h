@@ -87,12 +87,11 @@ bool missing_is_whole(const struct table *table, uint16_t unknown);
 
 /* ---- what users are told ---- */
 
+/* All return a text from malloc(). */
+
 /* The command that records the event: "lttng enable-event -k sched_switch".  There is none where
  * the user may have meant another one (near). */
-#define MISSING_COMMAND_BYTES 320
-void missing_command(const struct missing_event *event, char text[MISSING_COMMAND_BYTES]);
-
-/* Both return a text from malloc(). */
+char *missing_command(const struct missing_event *event);
 
 /* "sched_switch (cpu, sched); syscall_* (io); a:b (did you mean \"a:c\"?) (periods)"; the analyses
  * only if @names_analyses. */

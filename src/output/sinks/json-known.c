@@ -3,13 +3,14 @@
  */
 #include "output/sinks/json-known.h"
 
+#include <stdlib.h>
+
 #include "base/json.h"
 
 void json_known_missing(struct json *json, const struct report *report,
 			const struct analysis *analysis)
 {
 	bool is_open = false;
-	char command[MISSING_COMMAND_BYTES];
 
 	for (size_t i = 0; i < report->missing_count; i++) {
 		const struct missing_event *missing = &report->missing[i];
@@ -28,8 +29,10 @@ void json_known_missing(struct json *json, const struct report *report,
 		} else if (report->tracer) {
 			json_text(json, "tracer", report->tracer);
 		} else {
-			missing_command(missing, command);
+			char *command = missing_command(missing);
+
 			json_text(json, "command", command);
+			free(command);
 		}
 		json_close(json, '}');
 	}

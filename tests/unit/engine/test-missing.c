@@ -246,7 +246,6 @@ START_TEST(says_what_to_do)
 		{ named("ust"), MISSING_USER },     { named("faults"), "syscall_entry_futex" },
 	};
 	const size_t count = sizeof(events) / sizeof(events[0]);
-	char command[MISSING_COMMAND_BYTES];
 	char *text = missing_text(events, count, true);
 
 	ck_assert_str_eq(text, "sched_switch (cpu, sched); syscall_* (io); sched_waking (sched); "
@@ -267,10 +266,27 @@ START_TEST(says_what_to_do)
 			       "lttng enable-event -k sched_waking\n"
 			       "lttng enable-event -k --syscall --all");
 	free(text);
-	missing_command(&events[5], command);
-	ck_assert_str_eq(command, "lttng enable-event -u 'a:*'");
+	text = missing_command(&events[5]);
+	ck_assert_str_eq(text, "lttng enable-event -u 'a:*'");
+	free(text);
 	text = missing_text(events, 0, true);
 	ck_assert_str_eq(text, "");
+	free(text);
+}
+END_TEST
+
+/* Names come from others' stores: a command that is cut within its quotes is none. */
+START_TEST(commands_are_whole)
+{
+	struct missing_event event = { named("cpu"), NULL };
+	char name[256], *text;
+
+	memset(name, 27, sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	event.event = name;
+	text = missing_command(&event);
+	ck_assert_uint_eq(strlen(text), strlen("lttng enable-event -k $''") + 4 * strlen(name));
+	ck_assert_int_eq(text[strlen(text) - 1], '\'');
 	free(text);
 }
 END_TEST
@@ -342,6 +358,7 @@ Suite *suite_missing(void)
 	tcase_add_test(tests, names_the_tracer);
 	tcase_add_test(tests, names_what_is_near);
 	tcase_add_test(tests, says_what_to_do);
+	tcase_add_test(tests, commands_are_whole);
 	tcase_add_test(tests, keeps_so_many);
 	tcase_add_test(tests, grows);
 	suite_add_tcase(suite, tests);
