@@ -9,8 +9,12 @@ Method  A small server answers the reader's statements from a store in SQLite, s
         columns that are not there, numbers beyond 64 bits, bytes of 0, ...), and by seeded mutations of
         each answer's bytes and fields.
 
-usage: answers.py SILLAGE TRACE [COUNT [SEED]]
+usage: answers.py SILLAGE TRACE [--count N] [--seed S] [--lanes N]
+
+    --count    so many mutations; the first one has the seed S, the next one S + 1, ...: a failure prints it
 """
+import argparse
+import concurrent.futures
 import http.server
 import os
 import random
@@ -21,6 +25,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import lies  # noqa: E402
 
 OTHER = '00000000-0000-4000-8000-000000000000'
 
@@ -238,15 +245,22 @@ def mutated(rng, share):
 
 
 def check_by_chance(test, count, seed):
+    """Of all that read, and of one that writes: it compares what the server says that it has."""
     commands = (['history', '-q', '-f', 'json', '-i', '50ms'], ['history', '-q', '--per', 'host', '--figure', 'cpu.busy'],
                 ['history', '-q', '--merged', '--per', 'comm'], ['history', '-q', '--per', 'container', '-f', 'json'],
-                ['compare', '-q', test.trace])
+                ['compare', '-q', test.trace], ['history', '-q', '--freq', '-i', '1s'],
+                ['analyze', '-q', '-a', 'cpu,sched', '-i', '50ms', '-o', os.devnull, '--trigger', 'cpu.busy > baseline +20%', test.trace,
+                 '--baseline'],
+                ['analyze', '-q', '-a', 'cpu', '-i', '50ms', '-o', os.devnull, test.trace, '--store'])
     for number in range(seed, seed + count):
         rng = random.Random(number)
         target = rng.choice(('.', TRACES, HEADS, ROWS, 'system', SPAN, '_threads', '_longest', 'sched'))
-        test.server.change = on(target, lambda answer, change=mutated(rng, rng.choice((0.005, 0.05, 0.3))): change('', answer))
         words = commands[number % len(commands)]
-        status, _, said = run(test.sillage, *words, test.server.url())
+        is_writer = words[-1] == '--store'
+        server = test.taker if is_writer else test.server
+        server.change = on('.' if is_writer else target,
+                           lambda answer, change=mutated(rng, rng.choice((0.005, 0.05, 0.3))): change('', answer))
+        status, _, said = run(test.sillage, *words, server.url())
         wrong = fault(words, status, said)
         if wrong:
             yield 'seed %d: %s' % (number, wrong)
@@ -278,21 +292,48 @@ def check_follow(test, count, seed):
             yield 'seed %d: %s' % (number, wrong)
 
 
+class Taker:
+    """Answers as a server does that has all rows it was given (lies.py)."""
+
+    def __init__(self, store):
+        lies.COLUMNS[:] = lies.columns_of(store)
+
+    def answer(self, statement):
+        return lies.honest(statement)
+
+
 class Test:
     def __init__(self, sillage, trace, folder):
         self.sillage, self.trace = os.path.abspath(sillage), trace
+        os.environ['XDG_STATE_HOME'] = folder  # of spools
         store = os.path.join(folder, 'a.db')
         subprocess.run([self.sillage, 'analyze', '-q', '-a', 'cpu,sched,io,count', '-i', '50ms', '-o', os.devnull, '--store', store, trace],
                        check=True)
-        self.server = Server(Tables(store))
+        self.server, self.taker = Server(Tables(store)), Server(Taker(store))
+
+
+def lane(args, folder, number):
+    """A part of the mutations, with servers of its own."""
+    place = os.path.join(folder, str(number))
+    os.mkdir(place)
+    test, count = Test(args.sillage, args.trace, place), args.count // args.lanes
+    seed = args.seed + number * count
+    wrong = list(check_by_hand(test)) if number == 0 else []
+    wrong += check_by_chance(test, count + (args.count % args.lanes if number == args.lanes - 1 else 0), seed)
+    return wrong + list(check_follow(test, max(2, count // 100), seed))  # each waits for new windows
 
 
 def main():
-    count, seed = (list(map(int, sys.argv[3:])) + [60, 1][len(sys.argv) - 3:])[:2]
-    with tempfile.TemporaryDirectory() as folder:
-        test = Test(*sys.argv[1:3], folder)
-        wrong = list(check_by_hand(test)) + list(check_by_chance(test, count, seed)) + list(check_follow(test, max(2, count // 10), seed))
-    print('\n'.join(wrong) or 'ok %d cases by hand, %d by chance' % (len(BY_HAND), count))
+    parser = argparse.ArgumentParser()
+    parser.add_argument('sillage')
+    parser.add_argument('trace')
+    parser.add_argument('--count', type=int, default=64)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--lanes', type=int, default=1)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.lanes) as lanes:
+        wrong = sum(lanes.map(lambda number: lane(args, folder, number), range(args.lanes)), [])
+    print('\n'.join(wrong) or 'ok %d cases by hand, %d by chance from --seed %d on' % (len(BY_HAND), args.count, args.seed))
     sys.exit(1 if wrong else 0)
 
 
