@@ -221,6 +221,9 @@ static void on_progress(void *user)
 static void step_engine(struct loop *loop)
 {
 	engine_step(loop->engine, false, now_wall_ns());
+	if (loop->config->captures) {
+		history_give_way(captures_history(loop->config->captures));
+	}
 	if (engine_has_more(loop->engine)) {
 		on_progress(loop);
 	}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """units: the service units, their example configuration, and what the package makes of them.
 
-Goal    MemoryMax has room for --max-memory, for a history of that size, and for what the manual says is beside both.
+Goal    MemoryMax has room for --max-memory, which a history is within, and for what the manual says is beside it.
         No core file, a limit of descriptors, no privileged calls.  systemd finds no fault, and its figure of exposure
         is no higher than it was.  All options are options, and every variable has a value.
 
@@ -44,7 +44,9 @@ def check_memory(name, unit, words, manual):
     if not beside:
         fail('the manual does not say what a process takes beside --max-memory')
     workers = int(words[words.index('-j') + 1])
-    wanted = most * (2 if '--history' in words else 1) + ((int(beside.group(1)) + workers * int(beside.group(2))) << 20)
+    if 'they are a part of *--max-memory*' not in manual:
+        fail('the manual does not say that a history is within --max-memory')
+    wanted = most + ((int(beside.group(1)) + workers * int(beside.group(2))) << 20)
     if size(unit['MemoryMax'][0]) < wanted:
         fail('%s: MemoryMax=%s, and %d MiB are wanted' % (name, unit['MemoryMax'][0], wanted >> 20))
 

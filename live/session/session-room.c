@@ -108,7 +108,7 @@ enum client_wish session_admit(struct live_stream *stream, const struct viewer_i
 	if (account_has_room(account, bytes, true)) {
 		return CLIENT_FETCH;
 	}
-	return account_of(account, ACCOUNT_FETCHES) > 0
+	return account_of(account, ACCOUNT_FETCHES) + account_of(account, ACCOUNT_CAPTURES) > 0
 		       ? CLIENT_WAIT
 		       : pass_as_lost(stream, index, "there is no memory for it (--max-memory)");
 }

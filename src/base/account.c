@@ -10,7 +10,6 @@ void account_init(struct account *account, uint64_t bytes, uint64_t history, boo
 	uint64_t least = has_peers ? ACCOUNT_BYTES_MIN : 0, eighth;
 
 	assert(history <= bytes);
-	bytes -= history;
 	account->history = history;
 	account->most = bytes > least ? bytes : least;
 	eighth = account->most / 8;
@@ -78,10 +77,27 @@ static bool is_below(uint64_t held, uint64_t bytes, uint64_t bound)
 	return held <= bound && bytes <= bound - held;
 }
 
+/* Of all kinds but the history. */
+static uint64_t held_beside(const struct account *account)
+{
+	return held_from(account, 0, ACCOUNT_HISTORY) + account_of(account, ACCOUNT_CAPTURES);
+}
+
 bool account_has_room(const struct account *account, uint64_t bytes, bool holds_up)
 {
-	return !account || is_below(account_passing(account), bytes,
-				    holds_up ? account->holds_up : account->passes);
+	return !account || (is_below(account_passing(account), bytes,
+				     holds_up ? account->holds_up : account->passes) &&
+			    (account_of(account, ACCOUNT_CAPTURES) == 0 ||
+			     is_below(held_beside(account), bytes, account->most)));
+}
+
+uint64_t account_history_room(const struct account *account)
+{
+	/* What was freed is not at once in the pieces that others need. */
+	uint64_t held = held_beside(account) + account->most / 4;
+	uint64_t left = held < account->most ? account->most - held : 0;
+
+	return left < account->history ? left : account->history;
 }
 
 bool account_may_last(const struct account *account, uint64_t bytes)

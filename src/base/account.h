@@ -9,14 +9,16 @@
  * what waits) have parts of their own: neither can take the memory without which the other one
  * cannot go on.
  *
- *     | lasts: 3/8 | passes: 3/8, all may bring | 1/4: only what holds up others | history |
+ *     | lasts: 3/8 | passes: 3/8, all may bring | 1/4: only what holds up others |
  *
  * Rows of threads that ended may bring rows to half of what lasts beside lists, and make room for a
  * session.  A quarter of what lasts is for lists alone: without them nobody knows what there is to
  * follow. Of a large account more than 3/8 last: what passes needs ACCOUNT_PASSES_MAX at most.
  *
- * Beyond that it is refused, which is said, and counted as lost.  The packets of the history can be
- * dropped, so their owner looks after that part.
+ * Beyond that it is refused, which is said, and counted as lost.  The history has what is free of
+ * all parts but a quarter, up to a share: its oldest packets are dropped when others need the
+ * memory (account_history_room()).  Those that a capture still has cannot be: until they are
+ * written, less may pass.
  *
  * Any thread may take and give; one thread decides.
  */
@@ -39,22 +41,25 @@ enum account_kind {
 	ACCOUNT_SESSIONS, /* connections, sessions, their traces and streams: a constant each */
 	ACCOUNT_OUTPUTS,  /* what waits for viewers of the page, or for a store */
 	ACCOUNT_ROWS,     /* rows of tables that a peer can make more of */
-	ACCOUNT_HISTORY,  /* packets of the history and of captures */
+	/* What can be dropped, and what only a capture that is being written has. */
+	ACCOUNT_HISTORY,
+	ACCOUNT_CAPTURES,
 	ACCOUNT_KINDS
 };
 
 struct account {
-	uint64_t most; /* bytes, without the history */
+	uint64_t most; /* bytes */
 	uint64_t lists, lasts, passes,
 		holds_up; /* the parts of it: of lists, of what else lasts, of what passes, and
 			   * that with what holds up the rest */
 	uint64_t rows;    /* those of ended threads may bring all rows to so many bytes */
-	uint64_t history; /* bytes of the history */
+	uint64_t history; /* bytes that the history may have of what is free */
 	atomic_ullong held[ACCOUNT_KINDS];
 };
 
-/* All kinds together may take @bytes; the history @history of them.  @has_peers false: there is one
- * part.  With peers there is enough for one packet however few @bytes are. */
+/* All kinds together may take @bytes; the history up to @history of those that are free.
+ * @has_peers false: there is one part.  With peers there is enough for one packet however few
+ * @bytes are. */
 void account_init(struct account *account, uint64_t bytes, uint64_t history, bool has_peers);
 
 /* @account NULL: nobody counts. */
@@ -67,6 +72,8 @@ uint64_t account_lasting(const struct account *account);
 
 /* Whether @bytes more may be brought to pass through; @holds_up: they hold up all others. */
 bool account_has_room(const struct account *account, uint64_t bytes, bool holds_up);
+/* The bytes that the history may have now. */
+uint64_t account_history_room(const struct account *account);
 /* Whether @bytes more may last, of any kind but lists; and of these. */
 bool account_may_last(const struct account *account, uint64_t bytes);
 bool account_may_list(const struct account *account, uint64_t bytes);

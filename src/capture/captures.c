@@ -81,7 +81,7 @@ struct captures *captures_new(const struct captures_config *config)
 
 	captures->config = *config;
 	captures->last = (struct thread_last){ .doing = "captures", .say = config->say };
-	captures->history = history_new(config->history_ns, config->history_bytes);
+	captures->history = history_new(config->history_ns, config->history_bytes, config->account);
 	(void)pthread_mutex_init(&captures->mutex, NULL);
 	(void)pthread_cond_init(&captures->changed, NULL);
 	if (thread_start(&captures->thread, write_orders, captures) != 0) {

@@ -32,6 +32,7 @@ struct captures;
 struct captures_config {
 	const char *dir;
 	uint64_t history_ns, history_bytes; /* see history_new() */
+	struct account *account;
 	uint64_t before_ns, after_ns;
 	uint64_t keep_count, keep_bytes; /* older captures are removed; UINT64_MAX: no limit */
 	uint64_t per_hour; /* captures because of triggers; further ones are dropped */

@@ -125,6 +125,34 @@ static int follow(const struct options *options, struct loop_config *config,
 	return summary.exit;
 }
 
+/* Fleets differ: what a process may have by default grows with the machine. */
+static uint64_t memory_of(const struct options *options)
+{
+	uint64_t part = machine_memory("") / LIVE_MEMORY_PART;
+
+	return options->has_max_memory || part < options->max_memory ? options->max_memory : part;
+}
+
+/* One number is the bound of all.  By default half of it is the most that packets may have which
+ * are kept for captures; more than three quarters leave too little for what brings them. */
+static int share_memory(const struct options *options, struct account *account, struct err *err)
+{
+	uint64_t most = memory_of(options), history = most / 2;
+
+	if (options->history_bytes > 0 && !options->history_dir) {
+		history = options->history_bytes;
+		if (history > most / 4 * 3 && options->has_max_memory) {
+			return err_raise(err, -EINVAL,
+					 "--history is more than three quarters of --max-memory, "
+					 "which is the bound of both; --history-dir keeps packets "
+					 "on disk");
+		}
+		most = history > most / 4 * 3 ? (history / 3 + 1) * 4 : most;
+	}
+	account_init(account, most, history, true);
+	return 0;
+}
+
 /* Opens the packet file of --history-dir, if it is given.  Without a size it may take half of the
  * free space there. */
 static int make_store(const struct options *options, struct loop_config *config,
@@ -152,9 +180,9 @@ static int make_captures(const struct options *options, const struct live_screen
 {
 	struct captures_config captures = {
 		.dir = options->capture_dir,
+		.account = config->engine.account,
 		.history_ns = options->history_ns,
-		.history_bytes =
-			options->history_bytes ? options->history_bytes : options->max_memory,
+		.history_bytes = options->history_bytes ? options->history_bytes : UINT64_MAX,
 		.before_ns = options->before_ns,
 		.after_ns = options->after_ns,
 		.keep_count = options->keep_count,
@@ -234,14 +262,6 @@ static int wait_for_state(const struct options *options, int *ret_lock, struct e
 	return 0;
 }
 
-/* Fleets differ: what a process may have by default grows with the machine. */
-static uint64_t memory_of(const struct options *options)
-{
-	uint64_t part = machine_memory("") / LIVE_MEMORY_PART;
-
-	return options->has_max_memory || part < options->max_memory ? options->max_memory : part;
-}
-
 /* An address that is no address is wrong usage, before anything begins. */
 static int check_listen(const char *option, const char *address, struct err *err)
 {
@@ -252,8 +272,8 @@ static int check_listen(const char *option, const char *address, struct err *err
 
 int live_follow(const struct options *options, const char **args, const struct live_screen *screen)
 {
-	struct loop_config config = { 0 };
 	struct account account;
+	struct loop_config config = { .engine.account = &account };
 	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
 	struct url *urls = NULL;
@@ -265,13 +285,12 @@ int live_follow(const struct options *options, const char **args, const struct l
 	    check_listen("--web", options->web, &err) < 0 ||
 	    run_urls(args, &urls, &config.url_count, &err) < 0 ||
 	    run_actions(options, &config.actions, &err) < 0 ||
+	    share_memory(options, &account, &err) < 0 ||
 	    make_captures(options, screen, asked, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
 		run_fill_loop(options, &config);
-		account_init(&account, memory_of(options), 0, true);
-		config.engine.account = &account;
 		config.check_names = run_check_live_names;
 		config.names_user = &names;
 		names.actions = config.actions;

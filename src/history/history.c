@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
+
 struct history_stream {
 	char *name;
 	uint64_t begin, seq_num; /* of its first packet by time; UINT64_MAX: there is none */
@@ -26,16 +28,18 @@ struct history_trace {
 
 struct history {
 	uint64_t ns, bytes_max;
+	struct account *account;
 	VEC(struct history_trace *) traces;
 	uint64_t stored; /* sum over the traces */
 };
 
-struct history *history_new(uint64_t ns, uint64_t bytes_max)
+struct history *history_new(uint64_t ns, uint64_t bytes_max, struct account *account)
 {
 	struct history *history = mem_alloc(sizeof(*history));
 
 	history->ns = ns;
 	history->bytes_max = bytes_max;
+	history->account = account;
 	return history;
 }
 
@@ -72,6 +76,12 @@ static uint64_t weight(const struct retained *retained)
 	return retained->stored + sizeof(*retained) + sizeof(struct history_packet);
 }
 
+/* Of that, what is in memory. */
+static uint64_t held_of(const struct retained *retained)
+{
+	return retained_memory(retained) + sizeof(struct history_packet);
+}
+
 static void drop_first(struct history_trace *trace)
 {
 	struct retained *retained;
@@ -82,7 +92,8 @@ static void drop_first(struct history_trace *trace)
 	assert(trace->history->stored >= trace->stored);
 	trace->history->stored -= weight(retained);
 	trace->stored -= weight(retained);
-	retained_unref(retained);
+	account_give(trace->history->account, ACCOUNT_HISTORY, held_of(retained));
+	retained_leave(retained, trace->history->account);
 	/* Moves the rest to the front once more than half of the array is unused. */
 	if (trace->first * 2 > trace->packets.count) {
 		trace->packets.count -= trace->first;
@@ -213,6 +224,16 @@ static void make_room(struct history *history)
 	drop_first(largest);
 }
 
+void history_give_way(struct history *history)
+{
+	const struct account *account = history->account;
+
+	while (account && history->stored > 0 &&
+	       account_of(account, ACCOUNT_HISTORY) > account_history_room(account)) {
+		make_room(history);
+	}
+}
+
 void history_add(struct history_trace *trace, const char *stream, struct retained *retained,
 		 uint64_t closed)
 {
@@ -224,10 +245,12 @@ void history_add(struct history_trace *trace, const char *stream, struct retaine
 		(struct history_packet){ .stream = its->name, .retained = retained };
 	trace->stored += weight(retained);
 	history->stored += weight(retained);
+	account_take(history->account, ACCOUNT_HISTORY, held_of(retained));
 	drop_old(trace, closed);
 	while (history->stored > history->bytes_max) {
 		make_room(history);
 	}
+	history_give_way(history);
 }
 
 void history_passed(struct history_trace *trace, const char *name)

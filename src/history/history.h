@@ -5,8 +5,9 @@
  *                                             └──> dropped by age, and by bytes over all traces
  *
  * By age a packet is dropped once it ended more than the history's length before the end of the
- * last closed window: no trigger looks further back.  By bytes the trace with the most bytes drops
- * its oldest packet.  history/retained.h describes a packet.
+ * last closed window: no trigger looks further back.  By bytes, and where others need the memory
+ * (base/account.h), the trace with the most bytes drops its oldest packet.  history/retained.h
+ * describes a packet.
  *
  * The live loop's thread calls all functions.
  */
@@ -17,15 +18,19 @@
 #include "base/mem.h"
 #include "history/retained.h"
 
+struct account;
 struct history;
 struct history_trace;
 
-/* @ns: how far back it reaches; UINT64_MAX: only @bytes_max, a sum over all traces, limits it. */
-struct history *history_new(uint64_t ns, uint64_t bytes_max);
+/* @account NULL: nobody counts.  @ns: how far back it reaches; UINT64_MAX: only @bytes_max, a sum
+ * over all traces, limits it. */
+struct history *history_new(uint64_t ns, uint64_t bytes_max, struct account *account);
 void history_free(struct history *history); /* after its traces */
 
-/* The bytes that all packets take now. */
+/* The bytes that all packets take now, in memory or on disk. */
 uint64_t history_bytes(const struct history *history);
+/* Drops what others need the memory of. */
+void history_give_way(struct history *history);
 
 /* ---- traces ---- */
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/account.h"
 #include "base/mem.h"
 #include "base/now.h"
 
@@ -40,6 +41,11 @@ struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, ui
 	return retained;
 }
 
+uint64_t retained_memory(const struct retained *retained)
+{
+	return sizeof(*retained) + (retained->bytes ? retained->stored : 0);
+}
+
 struct retained *retained_ref(struct retained *retained)
 {
 	(void)atomic_fetch_add(&retained->refs, 1);
@@ -56,10 +62,19 @@ void retained_unref(struct retained *retained)
 	before = atomic_fetch_sub(&retained->refs, 1);
 	assert(before > 0);
 	if (before == 1) {
+		account_give(retained->account, ACCOUNT_CAPTURES, retained_memory(retained));
 		free(retained->bytes);
 		retained_segment_unref(retained->segment);
 		free(retained);
 	}
+}
+
+void retained_leave(struct retained *retained, struct account *account)
+{
+	assert(!retained->account);
+	account_take(account, ACCOUNT_CAPTURES, retained_memory(retained));
+	retained->account = account;
+	retained_unref(retained);
 }
 
 void retained_spill(struct retained *retained, struct retained_file *store)

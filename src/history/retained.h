@@ -30,12 +30,17 @@ struct retained {
 	uint64_t begin, end;     /* ns; end UINT64_MAX: unknown */
 	struct packet_info info; /* its `stream` is NULL: the plan may be gone */
 	uint64_t class_id;       /* id of its stream class */
+	struct account *account; /* that has it as a capture's alone; NULL: none */
 };
 
 /* Takes @bytes; returns the first reference. */
 struct retained *retained_new(const struct packet_info *info, uint8_t *bytes, uint64_t len);
+/* The memory that it takes. */
+uint64_t retained_memory(const struct retained *retained);
 struct retained *retained_ref(struct retained *retained);
 void retained_unref(struct retained *retained); /* NULL is fine */
+/* The same of the history's reference: captures may go on to have it. */
+void retained_leave(struct retained *retained, struct account *account);
 
 /* One worker's context and time budget for compression. */
 struct retained_packer;

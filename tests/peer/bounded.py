@@ -15,6 +15,7 @@ import copy
 import fnmatch
 import json
 import os
+import random
 import re
 import signal
 import struct
@@ -178,6 +179,23 @@ def sums_up(run):
     run.expect(sum(line['cpu']['busy_ns'] for line in windows) == total['cpu']['busy_ns'], 'windows do not add up')
 
 
+class Noise(Zeros):
+    """The same with bytes that no packer makes smaller."""
+
+    def __getitem__(self, part):
+        begin, end, _ = part.indices(self.size)
+        data = self.data[begin:end]
+        return data + random.Random(begin).randbytes(end - begin - len(data))
+
+
+def of_noise(like):
+    """120 MiB of packets that are kept as they are, though nobody can read what is in them."""
+    sessions = big(like, 2 * MIB, 15)
+    for packet in sessions[0].traces[0].packets():
+        packet.data = Noise(packet.data.data, 2 * MIB)
+    return sessions
+
+
 def cases(like):
     for count in (1, 4):
         yield Case('no-metadata-%d' % count, lambda count=count: without_metadata(like, count),
@@ -205,6 +223,7 @@ def cases(like):
         yield Case('list-of-%d' % count, list, says=says, asks=(), options=['--retry', '1h'],
                    rules=lambda count=count: [Rule(LIST, raw(listed(count)), nth=0)],
                    check=lambda run: run.asked(LIST) > 1)
+    yield Case('history', lambda: of_noise(like), options=('--history', '1h', '--capture-dir', os.devnull))
     yield Case('threads-that-end', come_and_go, options=('-a', 'all'), after=sums_up)
     yield Case('packets-of-15M', lambda: big(like, 15 * MIB, 6))
     yield Case('packets-of-256M', lambda: big(like, 256 * MIB, 1), says='larger than a quarter of --max-memory')

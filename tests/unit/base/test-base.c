@@ -698,7 +698,8 @@ START_TEST(accounts)
 	const uint64_t most = ACCOUNT_BYTES_MIN * 4, eighth = most / 8, lasts = eighth * 9 / 4;
 	struct account account;
 
-	account_init(&account, most + 1000, 1000, true);
+	account_init(&account, most, 1000, true);
+	ck_assert_uint_eq(account_history_room(&account), 1000);
 	ck_assert(account_has_room(&account, 3 * eighth, false));
 	ck_assert(!account_has_room(&account, 3 * eighth + 1, false));
 	ck_assert(account_has_room(&account, 5 * eighth, true));
@@ -710,6 +711,7 @@ START_TEST(accounts)
 	/* No part takes from another one. */
 	account_take(&account, ACCOUNT_HISTORY, most);
 	account_take(&account, ACCOUNT_CHUNKS, most);
+	ck_assert_uint_eq(account_history_room(&account), 0); /* it gives way */
 	account_take(&account, ACCOUNT_LISTS, lasts);
 	ck_assert(account_may_last(&account, lasts) && !account_may_list(&account, 0));
 	ck_assert(!account_has_room(&account, 0, true));

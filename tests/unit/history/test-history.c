@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "ctf/packet-index.h"
 #include "history/history.h"
 #include "suites.h"
@@ -44,7 +45,7 @@ static uint64_t seconds_of(const struct history_trace *trace, uint64_t begin, ui
 
 START_TEST(drops_by_age)
 {
-	struct history *history = history_new(3 * NS_PER_S, UINT64_MAX);
+	struct history *history = history_new(3 * NS_PER_S, UINT64_MAX, NULL);
 	struct history_trace *trace = history_trace_new(history);
 
 	for (uint64_t i = 1; i <= 10; i++) {
@@ -68,7 +69,7 @@ END_TEST
 
 START_TEST(drops_by_bytes)
 {
-	struct history *history = history_new(UINT64_MAX, 100000);
+	struct history *history = history_new(UINT64_MAX, 100000, NULL);
 	struct history_trace *large = history_trace_new(history),
 			     *small = history_trace_new(history);
 	struct history_stretch stretch;
@@ -95,9 +96,38 @@ START_TEST(drops_by_bytes)
 }
 END_TEST
 
+/* What others need is free; what a capture has stays in the account until it is let go. */
+START_TEST(gives_way)
+{
+	struct account account;
+	struct history *history;
+	struct history_trace *trace;
+	struct history_stretch stretch;
+
+	account_init(&account, UINT64_C(64) << 20, 100000, true);
+	history = history_new(UINT64_MAX, UINT64_MAX, &account);
+	trace = history_trace_new(history);
+	for (uint64_t i = 1; i <= 10; i++) {
+		history_add(trace, "channel", packet_at(i, 20000), 0);
+	}
+	ck_assert_uint_eq(seconds_of(trace, 0, 60), 0x780);
+	history_take(trace, 0, UINT64_MAX, &stretch);
+	account_take(&account, ACCOUNT_CHUNKS, (UINT64_C(64) << 20) - 50000);
+	history_give_way(history);
+	ck_assert_uint_eq(seconds_of(trace, 0, 60), 0);
+	ck_assert_uint_gt(account_of(&account, ACCOUNT_CAPTURES), 80000);
+	ck_assert_uint_eq(account_of(&account, ACCOUNT_HISTORY), 0);
+	account_give(&account, ACCOUNT_CHUNKS, (UINT64_C(64) << 20) - 50000);
+	history_stretch_fini(&stretch);
+	ck_assert_uint_eq(account_of(&account, ACCOUNT_CAPTURES), 0);
+	history_trace_free(trace);
+	history_free(history);
+}
+END_TEST
+
 START_TEST(knows_what_it_never_had)
 {
-	struct history *history = history_new(UINT64_MAX, UINT64_MAX);
+	struct history *history = history_new(UINT64_MAX, UINT64_MAX, NULL);
 	struct history_trace *trace = history_trace_new(history);
 	const struct {
 		const char *stream;
@@ -133,7 +163,7 @@ static const struct {
 
 START_TEST(takes_stretches)
 {
-	struct history *history = history_new(UINT64_MAX, UINT64_MAX);
+	struct history *history = history_new(UINT64_MAX, UINT64_MAX, NULL);
 	struct history_trace *trace = history_trace_new(history);
 	struct history_stretch stretch;
 	uint64_t seconds = 0;
@@ -165,7 +195,7 @@ END_TEST
 /* A packet whose end is unknown does not go by age; by bytes it has gone at its start. */
 START_TEST(keeps_unknown_ends)
 {
-	struct history *history = history_new(NS_PER_S, 100000);
+	struct history *history = history_new(NS_PER_S, 100000, NULL);
 	struct history_trace *trace = history_trace_new(history);
 	struct retained *unknown = packet_at(1, 60000);
 	struct history_stretch stretch;
@@ -290,6 +320,7 @@ Suite *suite_history(void)
 
 	tcase_add_test(tcase, drops_by_age);
 	tcase_add_test(tcase, drops_by_bytes);
+	tcase_add_test(tcase, gives_way);
 	tcase_add_test(tcase, knows_what_it_never_had);
 	tcase_add_loop_test(tcase, takes_stretches, 0, sizeof(stretches) / sizeof(stretches[0]));
 	tcase_add_test(tcase, keeps_unknown_ends);
