@@ -153,7 +153,9 @@ struct block {
 	struct disks disks;
 	VEC(uint64_t) channels; /* that had events of requests */
 	uint64_t now;           /* ns: what comes late comes then */
-	uint64_t lost_until;    /* ns: what is open then may have completed unseen; 0: none */
+	/* ns: what is open then may have completed unseen; 0: none.  Both may lie behind the end of
+	 * the trace, and then nothing is. */
+	uint64_t lost_from, lost_until;
 };
 
 /* The kernel's number of a device: 12 bits of major, 20 of minor. */
@@ -232,9 +234,13 @@ static void cut_all(struct shard *shard, struct block *block, uint64_t ts)
 	}
 }
 
-/* Goes on to @ts, over the end of what is lost. */
+/* Goes on to @ts, over what is lost. */
 static void advance(struct shard *shard, struct block *block, uint64_t ts)
 {
+	if (block->lost_from != 0 && block->lost_from <= ts) {
+		cut_all(shard, block, block->lost_from);
+		block->lost_from = 0;
+	}
 	if (block->lost_until != 0 && block->lost_until <= ts) {
 		cut_all(shard, block, block->lost_until);
 		block->lost_until = 0;
@@ -392,6 +398,16 @@ static bool has_requests(const struct block *block, uint64_t channel)
 	return block->channels.count == BLOCK_CHANNELS_MAX;
 }
 
+/* Nothing comes between the loss and the event that advances over it, so one cut is enough. */
+static void note_lost(struct block *block, uint64_t ts, uint64_t until)
+{
+	if (block->lost_from == 0) {
+		block->lost_from =
+			block->lost_until != 0 && block->lost_until < ts ? block->lost_until : ts;
+	}
+	block->lost_until = until > block->lost_until ? until : block->lost_until;
+}
+
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)
 {
 	struct block *block = state;
@@ -399,18 +415,21 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 	uint64_t channel = ordered->words[ORDERED_CHANNEL];
 	uint64_t word = ordered->words[ORDERED_NUMBERS];
 
+	if (ordered->kind == OWN_LOST) {
+		if (has_requests(block, channel)) {
+			note_lost(block, ts, word);
+		}
+		return;
+	}
 	advance(shard, block, ts);
 	if (ordered->kind == OWN_NAME) {
 		rename_disk(disk_of(block, (uint32_t)ordered->words[ORDERED_FLAGS]),
 			    (const uint64_t *)(uintptr_t)word);
-	} else if (ordered->kind != OWN_LOST) {
+	} else {
 		if (!has_requests(block, channel)) {
 			*vec_push(&block->channels) = channel;
 		}
 		on_request_event(shard, block, ordered);
-	} else if (has_requests(block, channel)) {
-		cut_all(shard, block, ts);
-		block->lost_until = word > block->lost_until ? word : block->lost_until;
 	}
 }
 
@@ -462,7 +481,7 @@ static void on_trace_checkpoint(const struct checkpoint *checkpoint, void *state
 	struct block *block = state;
 	size_t count = codec_count(codec, block->channels.count, sizeof(uint64_t));
 
-	codec_each(codec, &block->now, &block->lost_until);
+	codec_each(codec, &block->now, &block->lost_from, &block->lost_until);
 	for (size_t i = 0; i < count && codec_check(codec, count <= BLOCK_CHANNELS_MAX); i++) {
 		codec_u64(codec, codec_at(codec, &block->channels, i));
 	}

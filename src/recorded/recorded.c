@@ -145,8 +145,8 @@ void recorded_close(struct recorded *trace)
 struct source {
 	struct ahead *ahead;
 	struct stream *stream;
-	bool is_behind; /* a packet with events that begins behind the range was fed */
-	bool is_over;   /* no further packet is wanted */
+	uint64_t behind; /* ns: begin of the last packet with events behind the range; 0: none */
+	bool is_over;    /* no further packet is wanted */
 };
 
 struct play {
@@ -159,17 +159,24 @@ struct play {
 	struct recorded_files files;
 	VEC(struct source) sources; /* by file */
 	uint64_t total, done;       /* bytes */
+	uint64_t ended; /* ns: the last of the streams that end before the range's end */
 };
 
-static uint64_t begin_ns(const struct packet_info *info)
+/* @is_there: the packet says that. */
+static uint64_t packet_ns(const struct packet_info *info, bool is_there, uint64_t cycles)
 {
 	struct clock clock;
 
-	if (!info->has_begin) {
+	if (!is_there) {
 		return 0;
 	}
 	clock_init(&clock, info->stream->clock);
-	return clock_ns(&clock, info->begin);
+	return clock_ns(&clock, cycles);
+}
+
+static uint64_t begin_ns(const struct packet_info *info)
+{
+	return packet_ns(info, info->has_begin, info->begin);
 }
 
 static void add_time(const struct packet_info *info, uint64_t cycles, uint64_t *begin,
@@ -317,15 +324,17 @@ static void count_lost(struct play *play)
 /*
  * The first packet behind the range tells what was lost at the end of the range, and the first one
  * with events that the trace goes on there (a tracer that rotates leaves packets without).  So the
- * range does not end with the last event in it.  A stream that still waits for its first switch,
- * which names the initial thread, is read INITIAL_WAIT_NS further: windows wait as long for it.
- * Whether it waits is known when all its chunks are done: the speed of workers must not decide.
+ * range does not end with the last event in it.  Where streams end shortly before the range does,
+ * one more than HOLE_NS later tells that their CPUs have left.  A stream that still waits for its
+ * first switch, which names the initial thread, is read INITIAL_WAIT_NS further: windows wait as
+ * long for it. Whether it waits is known when all its chunks are done: the speed of workers must
+ * not decide.
  */
 static bool is_over(const struct play *play, const struct source *source, uint64_t begin)
 {
 	uint64_t range_end = play->run->range_end;
 
-	if (!source->is_behind || begin < range_end) {
+	if (source->behind == 0 || begin < range_end || source->behind - play->ended <= HOLE_NS) {
 		return false;
 	}
 	if (begin - range_end >= INITIAL_WAIT_NS) {
@@ -343,11 +352,11 @@ static void feed_chunk(struct play *play, size_t i)
 	struct stream *stream = source->stream;
 	const struct found_packet *packet = ahead_packet(source->ahead);
 	size_t part = packet->part;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, end = 0;
 
 	/* The packets of one chunk are in one file. */
 	while (packet && bytes < play->run->chunk_bytes && packet->part == part &&
-	       !(source->is_behind && bytes > 0)) {
+	       !(source->behind != 0 && bytes > 0)) {
 		struct stream_input input = { .info = &packet->info,
 					      .fd = file->parts.at[part].fd,
 					      .mapped = recorded_map_file(&file->parts.at[part]),
@@ -358,9 +367,12 @@ static void feed_chunk(struct play *play, size_t i)
 			packet = NULL;
 			break;
 		}
-		source->is_behind |= has_events_behind(play, &packet->info);
+		if (has_events_behind(play, &packet->info)) {
+			source->behind = begin_ns(&packet->info);
+		}
 		tell_lost(play, i, part, packet->offset);
 		bytes += packet->info.size_bits / 8;
+		end = packet_ns(&packet->info, packet->info.has_end, packet->info.end);
 		stream_packet(stream, &input);
 		ahead_next(source->ahead);
 		report_fault(stream, ahead_take_fault(source->ahead));
@@ -373,6 +385,9 @@ static void feed_chunk(struct play *play, size_t i)
 	} else if (!play->run->on_pause) {
 		if (!source->is_over) {
 			tell_lost(play, i, part, UINT64_MAX);
+			if (end > play->ended && end < play->run->range_end) {
+				play->ended = end;
+			}
 		}
 		stream_end(stream);
 	}

@@ -190,8 +190,15 @@ def alone_differs(sillage, rng, path, asked, lines):
 HEAD_WAIT_NS = 5 * 10**9  # windows wait no longer for the first switch of a CPU; a report has read all
 
 
-def explained_differ(found, loses, total):
-    """Whether a report, which has all events in one order, says of CPUs and threads what `analyze` does."""
+def late_cpus(events, lost=()):
+    """The CPUs of which the first two switches are not both waited for: the second tells whether the first is believed."""
+    there = [event for event in events if (event[0], event[2]) not in lost]
+    times = {cpu: [ts for ts, name, where, _ in there if where == cpu and name == 'sched_switch'] for _, _, cpu, _ in there}
+    return {cpu for cpu, found in times.items() if (found[1:2] or [there[-1][0]])[0] >= there[0][0] + HEAD_WAIT_NS}
+
+
+def explained_differ(found, loses, total, late):
+    """Whether a report, which has all events in one order, says of CPUs and threads what `analyze` does.  @late: not of these."""
     def running(rows):
         by_tid = {}
         for tid, row in rows:
@@ -202,7 +209,7 @@ def explained_differ(found, loses, total):
         return total['cpu']['busy_ns'] > 0
     ours = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in found['cpus']}
     theirs = {cpu['cpu']: (cpu['busy_ns'], cpu['unknown_ns']) for cpu in total['cpu']['cpus']}
-    if any(ours[cpu] != theirs[cpu] for cpu in set(ours) & set(theirs) if theirs[cpu][1] < HEAD_WAIT_NS):
+    if any(ours[cpu] != theirs[cpu] for cpu in set(ours) & set(theirs) - late):
         return True
     # Who is seen on another CPU has left the one where the end of the stay is lost.
     return not loses and total['cpu']['unknown_ns'] == 0 and running(
@@ -309,11 +316,12 @@ def rivals_differ(sillage, path, found, total, events):
     told = collections.Counter()
     for row in found['threads']:
         told[row['thread'].get('tid')] += sum(row.get(key, 0) for key in ('wait_ns', 'preempted_ns', 'new_ns'))
-    for tid in stranded(path, events):
+    gone = stranded(path, events)
+    for tid in gone:
         waited[tid] = told[tid] = 0
     if +told != +waited:
         return 'threads wait for %r in a report, for %r in preempt' % (+told, +waited)
-    for tid in sorted(queue_of_source(events) & set(+waited))[:4]:
+    for tid in sorted(tid for tid in queue_of_source(events) & set(+waited) if not gone & set(pairs[tid]))[:4]:
         out = json.loads(cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--thread', str(tid), path]))
         if any(part['tid'] != tid and part['state'] in ('wait', 'preempted', 'new') for part in out['path']['segments']):
             continue
@@ -493,7 +501,7 @@ def check(sillage, rng, path, loses):
     if total['begin'] < total['end']:  # there is nothing to report of an instant
         found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path])
         found = found and json.loads(found)
-        if explained_differ(found, loses, total):
+        if explained_differ(found, loses, total, late_cpus(events, lost.events)):
             return "a report's CPUs and threads are not those of analyze"
         fault = not has_late_head(events) and exported_differ(sillage, path, total, renamed)
         if fault:
@@ -547,7 +555,7 @@ def check_damaged(sillage, rng, path, i):
         cuts.ANALYSES = 'all'
     total = [line for line in lines if line['type'] == 'total'][0]
     found = cuts.run([sillage, 'report', '-q', '-f', 'json', '-n', '0', path]) if total['begin'] < total['end'] else None
-    if found and explained_differ(json.loads(found), True, total):
+    if found and explained_differ(json.loads(found), True, total, late_cpus(events)):
         return "%s: a report's CPUs are not those of analyze" % damage.__name__
     return None if whole_cpus(lines) else "%s: a CPU's times are not the window" % damage.__name__
 

@@ -49,6 +49,8 @@ def book_of(path, events, lost, end):
             until = 0
 
     for _, what, values in steps_of(path, events, lost):
+        if values[0] > end:
+            break
         go_on(values[0])
         if what == 'event':
             ts, name, text, _ = values

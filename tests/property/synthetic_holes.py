@@ -292,6 +292,17 @@ def test_thread_whose_cpu_leaves_before_a_hole(scratch):
     same(stays_of(scratch, made, 4 * S), {(0, 7): S // 2 - 10, (1, 8): S // 4 - 20})
 
 
+def test_cpu_that_leaves_before_a_range_ends(scratch):
+    """That it has left is told by events far behind the range."""
+    made = Made(scratch, 'leaves-range', [
+        packet(0, 0, 0, 3 * S, [switch(10, 0, 7)]) + packet(0, 1, 3 * S, 3 * S + 10, [switch(3 * S + 5, 7, 0)]) +
+        packet(0, 2, 3 * S + 10, 5 * S, [switch(4 * S, 0, 7), switch(5 * S, 7, 0)]),
+        packet(1, 0, 0, 5 * S // 2, [switch(20, 0, 8)])])
+    for way in WAYS:
+        rows = total_of(made, '-a', 'cpu', '--begin', '%dns' % (2 * S), '--end', '%dns' % (3 * S), *way)['cpu']['cpus']
+        same([(row['cpu'], *times(row)) for row in rows], [(0, S, 0, 0), (1, S // 2, 0, 0)])
+
+
 def test_cpu_that_leaves_at_a_hole(scratch):
     """Its only switch behind one hole is at the begin of the next: who ran there is known, and so that it left."""
     made = Made(scratch, 'at-a-hole', [

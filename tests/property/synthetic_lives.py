@@ -5,7 +5,8 @@ A tid is a life: whatever comes of it behind its end is of another thread, fork 
 import json
 import os
 
-from synthetic import (complains, event, Made, metadata, packet, report_of, run, same, switch, thread, total_of)
+from synthetic import (complains, event, FIELD, Made, metadata, packet, report_of, run, same, switch, thread, total_of,
+                       with_context)
 
 MS = 10**6
 WAYS = ([], ['-i', '7ms'], ['-i', '20ms'], ['-i', '1s'], ['--chunk-size', '1'], ['-i', '20ms', '--chunk-size', '1', '-j', '2'])
@@ -13,6 +14,19 @@ WAYS = ([], ['-i', '7ms'], ['-i', '20ms'], ['-i', '1s'], ['--chunk-size', '1'], 
 
 def named(ts, prev, prev_comm, next_, next_comm, state=1):
     return event(ts, 'sched_switch', prev_comm, prev, 20, state, next_comm, next_, 20)
+
+
+def test_process_of_a_life_before(scratch):
+    """A clock is ahead: who was switched in is forked then.  Its switch out tells its process, in whatever chunk."""
+    text = metadata(0).replace('id = 0;', 'id = 0; event.context := struct { %s _pid; };' % FIELD['s32'], 1)
+    made = Made(scratch, 'before', [
+        packet(0, 0, 0, 40 * MS, [with_context(5, switch(10 * MS, 5, 16))]) +
+        packet(0, 1, 40 * MS, 130 * MS, [with_context(4, switch(50 * MS, 16, 0)), with_context(0, switch(130 * MS, 0, 5))]),
+        packet(1, 0, 0, 130 * MS, [with_context(4, event(20 * MS, 'sched_process_fork', 't16', 16, 4, 4)),
+                                   with_context(4, switch(130 * MS, 4, 0))])], text)
+    for way in WAYS + (['--chunk-size', '1', '--max-memory', '1K', '-j', '1'],):
+        rows = [row for row in total_of(made, '-a', 'cpu', *way)['cpu']['threads'] if row.get('tid') == 16]
+        same([(row.get('pid'), row['run_ns']) for row in rows], [(4, 40 * MS)])
 
 
 def test_tid_used_again(scratch):

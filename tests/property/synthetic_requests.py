@@ -197,6 +197,15 @@ def test_request_at_once(scratch):
         same(figures(block, 'requests', 'orphans', 'cut', 'time'), (0, 1, 1, (0, 0)))
 
 
+def test_request_lost_at_the_end(scratch):
+    """A loss behind the last event is behind the last window: the request is in flight up to there."""
+    for stream, events in (1, []), (0, [request('requeue', 2 * MS, 0, 8, WRITE)]):
+        first = [switch(1, 0, 50), request('issue', 10 * MS, 64, 8, READ), switch(50 * MS, 50, 0)]
+        block = blocks(scratch, 'loss-behind%d' % stream, packet(0, 0, 0, 60 * MS, first),
+                       packet(1, 0, 0, 55 * MS, events) + packet(1, 1, 58 * MS, 58 * MS, [], discarded=1))
+        same(figures(block, 'cut', 'busy_ns', 'in_flight'), (0, 40 * MS, 1))
+
+
 def test_request_windows(scratch):
     """Windows show what is in flight at their end, and what is cut where it is cut."""
     made = Made(scratch, 'windows', [packet(0, 0, 0, 11 * MS, [switch(1, 0, 50), request('issue', 5 * MS, 64, 8, READ)]) +

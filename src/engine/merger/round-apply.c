@@ -281,6 +281,9 @@ static void switch_out(struct applying *at, struct thread *thread, const struct 
 
 	if (was && was != thread) { /* of one that had the tid before */
 		report_out(at->shard, was, &tie, at->shard->left_out);
+		if (!at->group->is_weak) {
+			apply_pid(was, at->group);
+		}
 		note_oncpu(at, was, record, false);
 		return;
 	}
