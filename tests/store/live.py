@@ -11,6 +11,7 @@ Goal    `live --store` to a real ClickHouse server and to a file of SQLite: `his
 usage: live.py SILLAGE APP DATA
 """
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -63,9 +64,16 @@ def follow(t, relay, url, *options, session='own', host='here'):
 
 
 def test_server(t):
-    """Live into ClickHouse: what it printed is there; the account is in /metrics."""
-    machine, relay, port = clickhouse(t), t.relay(), peer.free_ports()
-    url = machine.url('live')
+    """
+    Live into ClickHouse: what it printed is there; the account is in /metrics.  A server that says nothing for a while
+    after SIGTERM is not waited for: then the windows wait in the spool, and all is tried again.
+    """
+    machine, number = clickhouse(t), itertools.count()
+    peer.wait_until(lambda: stores_all(t, machine.url('live%d' % next(number))), 'the server never has all at the end')
+
+
+def stores_all(t, url):
+    relay, port = t.relay(), peer.free_ports()
     live = t.live('-v', *LISTS, '--store', url, '--metrics', ':%d' % port, relay.live)
     t.play(live, relay, TRACE, '--session', 'own', '--hostname', 'here', '--speed', '0')
     live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()))
@@ -75,8 +83,12 @@ def test_server(t):
     assert set(states) == {'closed', 'stored', 'spooled', 'lost'} and 0 < states['closed'] <= windows, states
     assert states['lost'] == 0 and states['stored'] + states['spooled'] <= states['closed'], states
     lines = live.finish(signal.SIGTERM)
-    assert server.account(live.said())[1] == windows, live.said()
+    closed, stored, spooled, lost = server.account(live.said())
+    assert (closed, stored + spooled, lost) == (windows, windows, 0), live.said()
+    if spooled > 0:
+        return False
     assert history(t, url, '-i', '100ms', '-a', 'count,cpu,sched') == shown(lines)
+    return True
 
 
 def unit_command(t, variables):

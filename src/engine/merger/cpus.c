@@ -126,7 +126,7 @@ static bool goes_on_without(const struct merger *merger, uint64_t ts)
 bool cpus_are_decided(const struct merger *merger, uint64_t end)
 {
 	merger_each_cpu(merger, cpu, {
-		if (cpu->has_left && cpu->heard_until < end &&
+		if (!merger->is_over && cpu->has_left && cpu->heard_until < end &&
 		    !goes_on_without(merger, cpu->heard_until)) {
 			return false;
 		}

@@ -80,7 +80,7 @@ bool holes_had_one_since(const struct merger *merger, uint64_t ts)
 
 bool holes_are_decided(const struct merger *merger, uint64_t ts)
 {
-	return coverage_is_decided(&merger->coverage, ts) || !has_holes(merger);
+	return merger->is_over || coverage_is_decided(&merger->coverage, ts) || !has_holes(merger);
 }
 
 uint64_t merger_silent_since(const struct merger *merger)

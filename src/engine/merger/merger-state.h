@@ -81,6 +81,7 @@ struct merger {
 	bool needs_running; /* some stream's records do not name their thread */
 	bool has_started;
 	bool is_before_range; /* the open window is the time before the range */
+	bool is_over;         /* nothing else comes: what is not decided stays as it is */
 	bool window_is_long;  /* a row of windows that nothing falls into */
 	bool window_has_gap;
 	uint64_t window_begin, window_end; /* ns, of the open window */

@@ -264,10 +264,11 @@ static bool resolve_initial(struct merger *merger, uint64_t watermark)
 
 /* ---- advancing ---- */
 
-/* Whether a live trace has had no new event for so long that windows close without one. */
+/* Whether nothing else comes, or a live trace had no new event for so long that windows close. */
 static bool has_no_news(const struct merger *merger, uint64_t now_ns)
 {
-	return now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS;
+	return merger->is_over ||
+	       (now_ns != 0 && now_monotonic_ns() - merger->taken_ns >= IDLE_CLOSE_NS);
 }
 
 /*
@@ -582,8 +583,7 @@ static void lose_rest(struct merger *merger)
 	}
 }
 
-/* Closes all windows up to the last event, the last of them there: what no stream can say is lost
- * in that one, if it is reported, however far the windows were before. */
+/* Closes all windows up to the last event: what no stream can say is lost in the last reported. */
 static void close_rest(struct merger *merger, uint64_t now_ns)
 {
 	uint64_t last = merger->last_ts < merger->setup->range_end ? merger->last_ts
@@ -615,6 +615,7 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 		(void)resolve_initial(merger, UINT64_MAX);
 		assert(merger->initial_count == 0); /* every limit is below that watermark */
 		holes_cut(merger);
+		merger->is_over = true;
 		close_rest(merger, now_ns);
 	}
 	lose_rest(merger);
@@ -626,15 +627,14 @@ void merger_finish(struct merger *merger, uint64_t now_ns)
 
 void merger_emit_total(struct merger *merger, bool so_far)
 {
+	uint64_t lost = merger->account.discarded + merger->account.lost_packets +
+			merger->account.bad_packets + merger->account.late_events +
+			merger->account.misfits;
 	struct report report = {
 		.kind = so_far ? REPORT_SO_FAR : REPORT_TOTAL,
 		.begin = merger->begin,
 		.end = merger->closed_end > merger->begin ? merger->closed_end : merger->begin,
-		.complete = merger->account.discarded + merger->account.lost_packets +
-					    merger->account.bad_packets +
-					    merger->account.late_events + merger->account.misfits ==
-				    0 &&
-			    merger->closed_end <= merger->cut_at,
+		.complete = lost == 0 && merger->closed_end <= merger->cut_at,
 		.is_cut = merger->closed_end > merger->cut_at,
 		.events = merger->total_events,
 		.lost = { { [LOSS_EVENTS] = merger->account.discarded,
