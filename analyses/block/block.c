@@ -234,14 +234,14 @@ static void cut_all(struct shard *shard, struct block *block, uint64_t ts)
 	}
 }
 
-/* Goes on to @ts, over what is lost. */
-static void advance(struct shard *shard, struct block *block, uint64_t ts)
+/* Goes on to @ts, over what is lost: there as well if nothing comes in that ns but issues. */
+static void advance(struct shard *shard, struct block *block, uint64_t ts, bool is_last)
 {
-	if (block->lost_from != 0 && block->lost_from <= ts) {
+	if (block->lost_from != 0 && block->lost_from < ts + is_last) {
 		cut_all(shard, block, block->lost_from);
 		block->lost_from = 0;
 	}
-	if (block->lost_until != 0 && block->lost_until <= ts) {
+	if (block->lost_from == 0 && block->lost_until != 0 && block->lost_until <= ts) {
 		cut_all(shard, block, block->lost_until);
 		block->lost_until = 0;
 	}
@@ -421,7 +421,7 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 		}
 		return;
 	}
-	advance(shard, block, ts);
+	advance(shard, block, ts, ordered->kind == OWN_ISSUE);
 	if (ordered->kind == OWN_NAME) {
 		rename_disk(disk_of(block, (uint32_t)ordered->words[ORDERED_FLAGS]),
 			    (const uint64_t *)(uintptr_t)word);
@@ -437,7 +437,7 @@ static void on_ordered_hole(struct shard *shard, void *state, uint64_t ts)
 {
 	struct block *block = state;
 
-	advance(shard, block, ts < block->now ? block->now : ts);
+	advance(shard, block, ts < block->now ? block->now : ts, true);
 	cut_all(shard, block, block->now);
 }
 
@@ -445,7 +445,7 @@ static void on_ordered_window_end(struct shard *shard, void *state, uint64_t end
 {
 	struct block *block = state;
 
-	advance(shard, block, end < block->now ? block->now : end);
+	advance(shard, block, end < block->now ? block->now : end, true);
 	HASH_EACH(disks, &block->disks, one) {
 		pass_time(shard, one->value, block->now);
 		disk_row(shard, one->value)[DISK_IN_FLIGHT] += one->value->open.depth;

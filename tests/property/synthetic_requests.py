@@ -197,6 +197,17 @@ def test_request_at_once(scratch):
         same(figures(block, 'requests', 'orphans', 'cut', 'time'), (0, 1, 1, (0, 0)))
 
 
+def test_request_and_loss_at_once(scratch):
+    """What is inserted in the ns of a loss may be lost there, whatever the CPUs are called."""
+    for lost in 0, 1:
+        streams = [packet(1 - lost, 0, 0, 100 * MS, [switch(1, 0, 50), request('requeue', 2 * MS, 0, 8, WRITE),
+                                                     request('insert', 10 * MS, 64, 8, READ), request('issue', 12 * MS, 64, 8, READ),
+                                                     switch(99 * MS, 50, 0)]),
+                   packet(lost, 0, 0, 10 * MS, []) + packet(lost, 1, 10 * MS, 100 * MS, [], discarded=1)]
+        block = blocks(scratch, 'insert-loss%d' % lost, *streams)
+        same(figures(block, 'queued', 'cut', 'in_flight'), ((0, 0), 0, 1))
+
+
 def test_request_lost_at_the_end(scratch):
     """A loss behind the last event is behind the last window: the request is in flight up to there."""
     for stream, events in (1, []), (0, [request('requeue', 2 * MS, 0, 8, WRITE)]):

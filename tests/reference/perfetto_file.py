@@ -133,16 +133,16 @@ class File:
         return sorted(found, key=lambda switch: switch.ts)
 
     def stays(self, end, machine=0):
-        """Time by CPU and tid, without the idle and the unknown threads."""
+        """Time by CPU and tid up to @end, which a loss may be behind, without the idle and the unknown threads."""
         ns, now = collections.Counter(), {}
         for switch in self.switches(machine):
             if switch.cpu in now:
                 tid, since = now[switch.cpu]
                 assert tid == switch.prev, 'CPU %d: %d leaves, and %s ran' % (switch.cpu, switch.prev, tid)
-                ns[switch.cpu, tid] += switch.ts - since
+                ns[switch.cpu, tid] += max(min(switch.ts, end) - since, 0)
             now[switch.cpu] = switch.next, switch.ts
         for cpu, (tid, since) in now.items():
-            ns[cpu, tid] += end - since
+            ns[cpu, tid] += max(end - since, 0)
         return {(cpu, tid): value for (cpu, tid), value in ns.items()
                 if tid > 0 and not 0 <= tid - UNKNOWN_TID < CPUS_MAX and value}
 
