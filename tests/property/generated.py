@@ -344,7 +344,8 @@ class Schedule:
 
     def fork(self, cpu):
         parent = self.running[cpu]
-        free = [tid for tid in self.tids if tid not in self.alive]
+        taken = {thread.pid for thread in self.alive.values()}  # of leaders that are gone before others
+        free = [tid for tid in self.tids if tid not in self.alive and tid not in taken]
         if not free:
             return
         tid = self.rng.choice(free)
