@@ -5,6 +5,7 @@ Each case is a relay that makes something grow, and is judged by one bound and o
 
     memory      the most that the process had (VmHWM) is at most --max-memory and the constant of
                 the manual (sillage(1), --max-memory)
+    turns       none of its loop took more than 100 ms of processor time
     packets     those whose index the viewer was given = analysed + lost + left unread at the end
     the end     a run that waits for more is asked to end once the relay is asked for nothing
 
@@ -24,14 +25,17 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
+import guard  # noqa: E402
 import scripted_relay as relays  # noqa: E402
 import synthetic  # noqa: E402
 from scripted_relay import INDEX, LIST, PACKET, Packet, Relay, Rule, Session, Stream, Trace, raw  # noqa: E402
 
 MIB = 1 << 20
 MOST = 64  # MiB, --max-memory
+TURN_MAX_NS = 100 * 10**6  # of processor time
 QUIET_S = 2.5
 CASE_S = 120
 
@@ -235,8 +239,9 @@ class Wrong(Exception):
     pass
 
 
-def constant_of_manual(root):
+def constant_of_manual():
     """MiB."""
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
     with open(os.path.join(root, 'doc', 'sillage.1.scd')) as file:
         text = ' '.join(file.read().split())
     return int(re.search(r'a constant of (\d+) MiB', text).group(1))
@@ -265,12 +270,7 @@ class Run:
         return sum(one == command for _, _, one, _ in self.relay.log)
 
     def look(self, process):
-        try:
-            with open('/proc/%d/status' % process.pid) as file:
-                found = re.search(r'VmHWM:\s+(\d+) kB', file.read())
-        except OSError:
-            return
-        self.peak = max(self.peak, int(found.group(1)) << 10 if found else 0)
+        self.peak = max(self.peak, guard.peak_bytes(process.pid))
         self.expect(self.peak <= self.bound, 'it had %d MiB, %d are allowed' % (self.peak // MIB, self.bound // MIB))
 
     def is_quiet(self):
@@ -318,6 +318,7 @@ class Run:
         self.expect(self.status == 0, 'exit status %d' % self.status)
         self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
         end = self.lines[-1]
+        self.expect(end['turn_max_ns'] <= TURN_MAX_NS, 'a turn of its loop took %.1f ms' % (end['turn_max_ns'] / 1e6))
         given = len(self.relay.announced)
         self.expect(given == end['packets'] + end['lost_packets'] + end['unfetched_packets'],
                     '%d packets were announced, and the last line is %s' % (given, end))
@@ -335,7 +336,7 @@ def main():
     parser.add_argument('--constant', type=int, help='in MiB, instead of that of the manual')
     parser.add_argument('-v', '--verbose', action='store_true')
     args = parser.parse_args()
-    constant = args.constant or constant_of_manual(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..'))
+    constant = args.constant or constant_of_manual()
     like = Trace(os.path.join(args.data, 'small-packets', 'kernel'))
     wrong = 0
     for case in cases(like):
@@ -346,8 +347,9 @@ def main():
             run = Run(args.sillage, case, folder, constant)
             try:
                 run.go()
-                print('ok %s: %d MiB, %d packets (%.1f s)' % (case.name, run.peak // MIB, len(run.relay.announced),
-                                                              time.monotonic() - begin))
+                print('ok %s: %d MiB, turns of %.1f ms, %d packets (%.1f s)' % (
+                    case.name, run.peak // MIB, run.lines[-1]['turn_max_ns'] / 1e6, len(run.relay.announced),
+                    time.monotonic() - begin))
             except Wrong as why:
                 wrong += 1
                 print('not ok %s: %s' % (case.name, why))

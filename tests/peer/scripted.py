@@ -6,6 +6,8 @@ Each case is one session of a recorded trace, a few faults, and one law by which
     packets        those whose index the viewer was given = analysed + reported lost, once each.  Where
                    the relay recovers, so must the viewer: then it is all packets of the session.
     events         those of the packets that were delivered, once each
+    resources      with --bounds: the most memory that it had is at most --max-memory and the constant of
+                   the manual, and no turn of its loop took more than 100 ms of processor time
     the end        the run ends by itself, says what happened, and does not connect in a busy loop; no
                    assertion, no signal, no report of a sanitizer
 
@@ -33,11 +35,13 @@ import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bounded  # noqa: E402
 import guard  # noqa: E402
 import scripted_cases  # noqa: E402
 import scripted_relay as relays  # noqa: E402
 
 CPU_S = 60  # of one run
+MOST_MIB = 64  # --max-memory
 ASLEEP_S, ASLEEP_SLOW_S = 60, 150  # of one run; the second is longer than all limits of the program together
 ATTACHES_MAX = 12  # in 5 s; with pauses that double from 0.5 s on it is 4
 CONNECTIONS_MAX = 60  # in 5 s
@@ -69,8 +73,9 @@ class Wrong(Exception):
 class Run:
     """One case, from its start to its judgement."""
 
-    def __init__(self, sillage, traces, case, folder):
-        self.sillage, self.case, self.folder = sillage, case, folder
+    def __init__(self, sillage, traces, case, folder, has_bounds):
+        self.sillage, self.case, self.folder, self.has_bounds = sillage, case, folder, has_bounds
+        self.peak = 0
         self.sessions = case.sessions(traces)
         self.relay = relays.Relay(self.sessions, case.rules(), **case.relay_options)
         self.said, self.lines, self.status, self.story_failed = '', [], None, None
@@ -84,7 +89,8 @@ class Run:
 
     def live(self):
         case = self.case
-        options = {'--from': 'beginning', '-a': 'count,lost', '--retry': '3s', '-j': '1'}
+        options = {'--from': 'beginning', '-a': 'count,lost', '--retry': '3s', '-j': '1',
+                   '--max-memory': '%dM' % MOST_MIB}
         options.update(case.options)
         if '--before' in options:
             options['--capture-dir'] = os.path.join(self.folder, 'captures')
@@ -126,7 +132,10 @@ class Run:
             threading.Thread(target=self.tell, args=(process,), daemon=True).start()
         ended = os.pidfd_open(process.pid)  # wait(timeout) of 24 lanes polls
         try:
-            while not select.select([ended], [], [], 0.5)[0]:
+            pause = 0.01
+            while not select.select([ended], [], [], pause)[0]:
+                pause = min(pause * 1.1, 0.2)
+                self.peak = max(self.peak, guard.peak_bytes(process.pid))
                 if self.story_failed or asleep.now() > self.patience():
                     what = self.story_failed or 'it does not end'
                     with open(os.path.join(self.folder, 'err'), errors='replace') as err:
@@ -165,6 +174,14 @@ class Run:
             self.expect(re.search(case.says, self.said), 'it does not say "%s"' % case.says)
         if case.law:
             self.account()
+        if self.has_bounds:
+            self.bounds()
+
+    def bounds(self):
+        most = MOST_MIB + bounded.constant_of_manual()
+        self.expect(self.peak <= most << 20, 'it had %d MiB, %d are allowed' % (self.peak >> 20, most))
+        turn = self.lines[-1]['turn_max_ns']
+        self.expect(turn <= bounded.TURN_MAX_NS, 'a turn of its loop took %.1f ms of processor time' % (turn / 1e6))
 
     def pauses(self, times, most, what):
         for i in range(len(times) - most):
@@ -212,6 +229,12 @@ class Results:
     def __init__(self):
         self.lock = threading.Lock()
         self.wrong, self.right, self.known = [], 0, 0
+        self.peak, self.turn_ns = 0, 0
+
+    def note(self, run):
+        with self.lock:
+            self.peak = max(self.peak, run.peak)
+            self.turn_ns = max(self.turn_ns, run.lines[-1]['turn_max_ns'])
 
     def take(self, case, why, seconds, says_all):
         known = case.name in scripted_cases.FAILS
@@ -243,7 +266,9 @@ def work(todo, results, args, traces, folder):
         os.mkdir(place)
         begin, why = time.monotonic(), None
         try:
-            Run(args.sillage, traces, case, place).go()
+            run = Run(args.sillage, traces, case, place, args.bounds)
+            run.go()
+            results.note(run)
         except Wrong as wrong:
             why = str(wrong)
         except Exception:  # a mistake of this program
@@ -276,6 +301,7 @@ def main():
     parser.add_argument('--random', type=int, default=0)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--list', action='store_true')
+    parser.add_argument('--bounds', action='store_true', help='resources are judged; not with sanitizers')
     parser.add_argument('--fast', action='store_true', help='without the cases that wait long')
     parser.add_argument('--keep', action='store_true', help='the folder with the output of what failed')
     parser.add_argument('-v', '--verbose', action='store_true')
@@ -302,8 +328,8 @@ def main():
             print('output: %s' % folder)
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    print('%d cases: %d right, %d known to fail, %d wrong' %
-          (len(cases), results.right, results.known, len(results.wrong)))
+    print('%d cases: %d right, %d known to fail, %d wrong; at most %d MiB, turns of %.1f ms' %
+          (len(cases), results.right, results.known, len(results.wrong), results.peak >> 20, results.turn_ns / 1e6))
     return 1 if results.wrong else 0
 
 
