@@ -178,7 +178,8 @@ void session_on_packet(void *user, void *arg, const struct viewer_index *index, 
 	if (stream->is_recalled) {
 		session_recall_take(stream, bytes, len);
 	} else if (trace->has_failed) {
-		trace->dropped++;
+		trace->dropped += session_lose_waiting(
+			&(struct session_waiting){ .stream = stream, .index = *index });
 		free(bytes);
 	} else if (session_is_ready(trace)) {
 		push_packet(stream, bytes, len, index);

@@ -129,7 +129,7 @@ static void give_waiting_up(struct live_trace *trace)
 			const struct session_waiting *waiting = &trace->waiting.at[k];
 
 			if (waiting->stream == one.stream) {
-				one.packets += waiting->lost ? waiting->packets : 1;
+				one.packets += session_lose_waiting(waiting);
 			}
 		}
 		if (one.packets > 0) {

@@ -147,6 +147,9 @@ bool session_may_fetch(void *user, void *arg);
 void session_on_unfetched(void *user, void *arg, const struct viewer_index *index);
 /* Whether the engine has had the packet, before the connection was lost. */
 bool session_had_packet(const struct live_stream *stream, const struct viewer_index *index);
+/* It will not be analysed: how many packets are lost with it, or come again on the next connection.
+ * One that was analysed on a connection before is counted as such, here. */
+uint64_t session_lose_waiting(const struct session_waiting *waiting);
 enum client_wish session_wants_packet(void *user, void *arg, const struct viewer_index *index);
 void session_on_look(void *user, void *arg, const struct viewer_index *index, const uint8_t *bytes,
 		     uint64_t len);

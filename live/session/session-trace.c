@@ -200,7 +200,7 @@ static uint64_t lose_waiting(const struct live_trace *trace)
 	struct err err;
 
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		packets += trace->waiting.at[i].lost ? trace->waiting.at[i].packets : 1;
+		packets += session_lose_waiting(&trace->waiting.at[i]);
 	}
 	if (packets > 0) {
 		const char *path = trace->identity.path ? trace->identity.path : "a trace";
@@ -230,13 +230,26 @@ static uint64_t lose_unfetched(const struct live_trace *trace)
 	return trace->unfetched;
 }
 
+/* Packets of a trace that cannot be analysed.  Each connection had them all, or those that it came
+ * to; one that could analyse them has. */
+static uint64_t lose_dropped(struct live_trace *trace)
+{
+	uint64_t all = trace->dropped + trace->dropped_before, lost = trace->dropped;
+
+	if (trace->has_failed && trace->dropped_before > lost) {
+		lost = trace->dropped_before;
+	}
+	lost = trace->was_read ? 0 : lost;
+	trace->session->account.duplicates += all - lost;
+	return lost;
+}
+
 void session_trace_finish(struct live_trace *trace, const char *reason, bool is_over)
 {
 	struct session *session = trace->session;
-	uint64_t dropped = trace->was_read ? 0 : trace->dropped;
+	uint64_t dropped = lose_dropped(trace);
 	uint64_t lost = dropped + lose_waiting(trace) + lose_unfetched(trace);
 
-	session->account.duplicates += trace->dropped - dropped;
 	if (trace->trace) {
 		trace_lose(trace->trace, lost);
 	} else {
@@ -337,8 +350,11 @@ static void resume_trace(struct live_trace *trace, struct live_trace *away)
 	trace->since = away->since;
 	vec_append(&trace->attached, away->attached.at, away->attached.count);
 	trace->before = away->before;
-	trace->dropped = away->dropped;
-	away->dropped = 0;
+	trace->dropped_before =
+		away->dropped > away->dropped_before ? away->dropped : away->dropped_before;
+	trace->session->account.duplicates +=
+		away->dropped + away->dropped_before - trace->dropped_before;
+	away->dropped = away->dropped_before = 0;
 	trace_set_user(trace->trace, trace);
 	trace_metadata_restart(trace->trace);
 	away->trace = NULL;
@@ -480,7 +496,7 @@ void session_trace_fail(struct live_trace *trace, const struct err *err)
 
 	trace->has_failed = true;
 	for (size_t i = 0; i < trace->waiting.count; i++) {
-		trace->dropped += trace->waiting.at[i].lost ? trace->waiting.at[i].packets : 1;
+		trace->dropped += session_lose_waiting(&trace->waiting.at[i]);
 	}
 	session_trace_drop_waiting(trace, NULL);
 	(void)snprintf(warning.message, sizeof(warning.message),

@@ -125,6 +125,18 @@ bool session_had_packet(const struct live_stream *stream, const struct viewer_in
 			     clock_ns(&clock, index->end));
 }
 
+uint64_t session_lose_waiting(const struct session_waiting *waiting)
+{
+	if (waiting->lost) {
+		return waiting->packets;
+	}
+	if (session_had_packet(waiting->stream, &waiting->index)) {
+		waiting->stream->trace->session->account.unfetched_packets++;
+		return 0;
+	}
+	return 1;
+}
+
 void session_on_unfetched(void *user, void *arg, const struct viewer_index *index)
 {
 	struct session *session = user;

@@ -239,7 +239,7 @@ static void note_waiting(struct live_trace *trace)
 	for (size_t i = 0; i < trace->waiting.count; i++) {
 		const struct session_waiting *waiting = &trace->waiting.at[i];
 
-		waiting->stream->unfetched += waiting->lost ? waiting->packets : 1;
+		waiting->stream->unfetched += session_lose_waiting(waiting);
 	}
 	session_trace_drop_waiting(trace, NULL);
 }

@@ -111,11 +111,12 @@ struct live_trace {
 	bool is_resumed;       /* continues a lost connection, or a checkpoint */
 	VEC(uint8_t) metadata; /* received before the UUID is known */
 	VEC(struct session_waiting) waiting; /* packets that came before their metadata */
-	uint64_t since;       /* ns: where its first packet begins; 0: none was fed */
-	uint64_t waits_since; /* monotonic ns: since when, without new metadata */
-	bool said_waiting;    /* that they do was reported */
-	bool said_given_up;   /* that they are lost was reported */
-	uint64_t dropped;     /* packets lost because the metadata cannot be read */
+	uint64_t since;          /* ns: where its first packet begins; 0: none was fed */
+	uint64_t waits_since;    /* monotonic ns: since when, without new metadata */
+	bool said_waiting;       /* that they do was reported */
+	bool said_given_up;      /* that they are lost was reported */
+	uint64_t dropped;        /* packets lost because the metadata cannot be read ... */
+	uint64_t dropped_before; /* ... and on connections before, which come again */
 	uint64_t
 		unfetched; /* packets gone with the connection, of a trace that was not known yet */
 	VEC(uint8_t) attached; /* what the owner attached to the checkpoint that it continues */

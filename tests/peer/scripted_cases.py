@@ -3,6 +3,7 @@
 `law` of a case:
     all          the relay recovers, so the viewer gets all: each packet analysed, or lost once
     announced    the relay never tells of the rest: only what was announced has to be accounted for
+    own          the relay lies: the viewer's own account is right, and no more is known
     None         the relay tells things that cannot be true: the run ends and says something
 """
 import copy
@@ -178,7 +179,7 @@ def packet_of(stream, number):
     """The bytes of that packet, and zeros behind them, as many as were asked for."""
     def act(step):
         packets = [one for trace in step.connection.session.traces for one in trace.packets()]
-        data = [one.data for one in packets if (one.stream.name, one.number) == (stream, number)][0]
+        data = ([one.data for one in packets if (one.stream.name, one.number) == (stream, number)] or [packets[0].data])[0]
         size = len(step.reply.tail)
         step.reply.tail = data[:size].ljust(size, b'\0')
     return act
@@ -462,6 +463,14 @@ def metadata():
     yield one('metadata-shorter-than-said', METADATA, tail(lambda data: data[:-4096]), is_slow=True, may_lose=True)
     yield one('metadata-damaged', METADATA, tail(lambda data: data[:50000] + b'\xff' * 64 + data[50064:]),
               law=None)
+    # What was analysed before is not lost then, and what is lost is lost once.
+    damaged = tail(lambda data: data[:50000] + b'\xff' * 64 + data[50064:])
+    for name, rules in (('then', ((METADATA, damaged, 1),)),
+                        ('twice', ((METADATA, damaged, 0), (METADATA, damaged, 1))),
+                        ('at-first', ((METADATA, damaged, 0),))):
+        yield Case('lost-and-metadata-damaged-%s' % name, lambda rules=rules: [
+            Rule(INDEX, close_before, stream=BIG, nth=31, connection=0)] + [
+                Rule(command, act, connection=connection) for command, act, connection in rules], may_lose=True)
     yield one('metadata-of-zeros', METADATA, tail(lambda data: bytes(len(data))), law=None)
 
 
@@ -886,24 +895,142 @@ RECOVERS = (
 )
 
 
+
+
+def mutated(rng):
+    """Some bytes of a reply are others, or it is longer, or shorter."""
+    def act(step):
+        data = bytearray(step.reply.pack())
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            data[rng.randrange(min(len(data), rng.choice((16, 64, 1 << 20))))] = rng.choice((0, 1, 255, rng.randrange(256)))
+        step.raw = bytes(data) + rng.choice((b'', b'', bytes(rng.randrange(100)), HTTP))
+    act.text = 'mutated'
+    return act
+
+
+def any_member(rng, members):
+    name, (offset, kind) = rng.choice(list(members.items()))
+    return poke(offset + rng.choice((0, 0, 4371)) * (members is STREAM), kind,
+                rng.choice(odd(kind) + [rng.randrange(1, 20)]))
+
+
+# What no relay says.  What becomes of the packets of such a relay is not known; the viewer's own account is right.
+LIES = (
+    lambda rng: (rng.choice(COMMANDS), mutated(rng)), lambda rng: (rng.choice(COMMANDS), mutated(rng)),
+    lambda rng: (rng.choice(COMMANDS), raw(rng.randbytes(rng.choice((1, 12, 64, 5000))))),
+    lambda rng: (rng.choice(COMMANDS), both(raw(HTTP), close_after)),
+    lambda rng: (rng.choice(COMMANDS), before(rng.randbytes(rng.randrange(1, 80)))),
+    lambda rng: (rng.choice(COMMANDS), after(rng.randbytes(rng.randrange(1, 80)))),
+    lambda rng: (INDEX, patch(status=rng.choice((1, 3, 5, 6)), end=rng.choice(ODD_NUMBERS + (rng.getrandbits(62),)))),
+    lambda rng: (INDEX, patch(**{name: rng.choice(ODD_NUMBERS) for name in ('begin', 'end', 'class', 'content')})),
+    lambda rng: (PACKET, packet_of(rng.choice((BIG, SMALL)), rng.randrange(8))),
+    lambda rng: (PACKET, tail(lambda data: rng.randbytes(len(data)))),
+    lambda rng: (METADATA, tail(lambda data: data[:rng.randrange(len(data) + 1)])),
+    lambda rng: (METADATA, patch(length=rng.choice(ODD_NUMBERS), status=rng.choice((0, 1, 2, 3)))),
+    lambda rng: (ATTACH, any_member(rng, STREAM)), lambda rng: (ATTACH, announce_other),
+    lambda rng: (ATTACH, patch(status=rng.choice((0, 2, 3, 4, 99)))), lambda rng: (STREAMS, announce_other),
+    lambda rng: (STREAMS, announce_other_metadata), lambda rng: (STREAMS, patch(status=4)),
+    lambda rng: (STREAMS, patch(status=1, count=rng.choice((1, 16384, 1 << 31)))),
+    lambda rng: (LIST, any_member(rng, SESSION)), lambda rng: (LIST, patch(count=rng.choice((0, 2, 65536, 1 << 31)))),
+    lambda rng: (CONNECT, patch(major=rng.choice((0, 1, 3, 1 << 31)))), lambda rng: (CREATE, patch(status=0)),
+    lambda rng: (rng.choice(COMMANDS), trickle(rng.randrange(1, 20), 0.2, 10)),
+    lambda rng: (INDEX, announce_again_as(rng)),
+)
+
+
+def announce_again_as(rng):
+    """The session's id and its streams are those of the relay's last session."""
+    def act(step):
+        relay = step.relay
+        relay.sessions[-1].number = relay.sessions[0].number
+        relay.sessions[-1].first_id = rng.choice((relay.sessions[0].first_id, 7000))
+    act.text = 'ids used again'
+    return act
+
+
+def another_act(step):
+    if step.relay.is_another:
+        step.relay.others += 1
+        both(raw(HTTP), close_after)(step)
+
+
+def weather(seed, is_gone, has_unnamed):
+    """Packets come bit by bit, connections are lost, another one answers for a while, the relay is started again;
+    at last all sessions are over, and with @is_gone the relay is.
+
+    A trace without UUID, @has_unnamed, is another one after a restart, and once more when its session has ended."""
+    def story(relay, process):
+        rng = random.Random(seed + (1 << 41))
+        number = 100
+        while process.poll() is None and any(
+                session.held.get(stream.name, 1 << 30) < len(stream.packets)
+                for session in relay.sessions for trace in session.traces for stream in trace.streams):
+            time.sleep(rng.random() * 0.2)
+            with relay.lock:
+                for session in relay.sessions:
+                    for name in session.held:
+                        session.held[name] += rng.choice((0, 0, 1, 5, 20))
+                what = rng.random()
+                relay.is_another = what < 0.05
+                if what < 0.1:
+                    relay.drop_connections()
+                elif what < 0.13 and not has_unnamed:
+                    number += 100
+                    relay.restart([again_as(session, number + i) for i, session in enumerate(relay.sessions)])
+        with relay.lock:
+            relay.is_another = False
+            for session in relay.sessions:
+                session.held, session.is_over = {}, True
+        if is_gone:
+            gone_after(4)(relay, process)
+    return story
+
+
+def again_as(session, number):
+    other = Session(session.name, session.traces, number=number, first_id=number * 50)
+    other.held, other.is_over, other.beacons = session.held, session.is_over, session.beacons
+    return other
+
+
+def chaos_sessions(rng, has_ctf2):
+    """What makes them of the traces, and their names."""
+    names = ['s%d' % i for i in range(rng.choice((1, 1, 2, 3, 5)))]
+    kinds = ('kernel', 'ust', 'both', 'ctf2' if has_ctf2 else 'kernel', 'kernel' if len(names) > 1 else 'kernel-unnamed')
+    of = [rng.choice(kinds) for _ in names]
+    holds, beacons = [rng.random() < 0.5 for _ in names], rng.random() < 0.3
+
+    def sessions(traces):
+        made = []
+        for i, (name, kind) in enumerate(zip(names, of)):
+            session = Session(name, [traces[one] for one in (('kernel', 'ust') if kind == 'both' else (kind,))],
+                              number=i + 1, first_id=10 + 50 * i)
+            session.beacons = beacons
+            if holds[i]:
+                session.held = {stream.name: 0 for trace in session.traces for stream in trace.streams}
+                session.is_over = False
+            made.append(session)
+        return made
+    return sessions, names, 'kernel-unnamed' in of
+
+
 def chaos(seed, has_ctf2):
-    """Some faults at random places, from which the relay recovers."""
+    """Some faults at random places: from which the relay recovers, or, of each third seed, lies."""
+    lies = seed % 3 == 0
+
     def choices(rng):
+        yield Rule(None, another_act, nth=0)
         for _ in range(rng.randrange(1, 5)):
-            command, action = rng.choice(RECOVERS)(rng)
+            command, action = rng.choice(RECOVERS + LIES * 2 if lies else RECOVERS)(rng)
             # A status of a stream that stays wrong is taken for the end of it, and said.
-            count = rng.choice((1, 1, 2, 5))
+            count = rng.choice((1, 1, 2, 5) + ((1 << 30,) if lies else ()))
             count = 1 if command == INDEX and 'status' in getattr(action, 'text', '') else count
             yield Rule(command, action, nth=rng.choice((1, 2, rng.randrange(1, 30), rng.randrange(1, 90))), count=count)
 
-    kind = random.Random(seed).choice(('kernel', 'ctf2' if has_ctf2 else 'kernel', 'ust', 'both', 'held'))
-
-    def sessions(traces):
-        if kind == 'held':
-            return hold_packets(traces)
-        return [Session('s', [traces[name] for name in (('kernel', 'ust') if kind == 'both' else (kind,))])]
-
+    rng = random.Random(seed)
+    sessions, names, has_unnamed = chaos_sessions(rng, has_ctf2)
     return Case('seed-%d' % seed, lambda: list(choices(random.Random(seed + (1 << 40)))), may_lose=True,
-                sessions=sessions, story=release(0.05, 7) if kind == 'held' else None, is_slow=True,
-                options={'--retry': '1h'},
-                metadata_piece=random.Random(seed).choice((1 << 30, 10000, 4096, 1111)))
+                law='own' if lies else 'all', status=None if lies else 0, sessions=sessions, follows=names,
+                story=weather(seed, lies, has_unnamed), is_slow=True,
+                options={'--retry': '1s' if lies else '1h', '-j': rng.choice(('1', '2')),
+                         '--max-memory': '64M' if lies else '256M'},
+                metadata_piece=rng.choice((1 << 30, 10000, 4096, 1111)))
