@@ -71,7 +71,7 @@ def lines_of(sillage, words, folder):
 
 
 # What names the trace, and what depends on priorities, which here are out of Linux's range.
-LEFT_OUT = ('trace', 'missing', 'wall_ns', 'path', 'prios', 'victims', 'rivals', 'inversions', 'urgency')
+LEFT_OUT = ('trace', 'missing', 'wall_ns', 'path', 'prios', 'victims', 'rivals', 'inversions', 'urgency', 'answer')
 
 
 def without(value, add, key=None):
