@@ -422,7 +422,9 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 		return;
 	}
 	if (what & DOUBT_SWITCHES) {
-		count_longest(shard, thread, oncpu, oncpu->until);
+		if (oncpu->has_run) { /* else a window before has counted it: its CPU left */
+			count_longest(shard, thread, oncpu, oncpu->until);
+		}
 		oncpu->state = ONCPU_CLOSED;
 	}
 }

@@ -288,6 +288,8 @@ def test_thread_whose_cpu_leaves_before_a_hole(scratch):
         row = thread(total['threads'], 8)
         same(([times(one) for one in total['cpus'] if one['cpu'] == 1], row['run_ns'], row['longest_ns']),
              ([(S // 4 - 20, 10, 0)], S // 4 - 20, S // 4 - 20))
+    windows = [line for line in lines_of(made, '-a', 'cpu', '-i', '100ms') if line['type'] == 'window']
+    same([line['seq'] for line in windows if [row for row in line['cpu']['threads'] if row.get('tid') == 8]], [0, 1, 2])
     same(cpus_of_report(made), [(0, S // 2 - 10, 7 * S // 2), (1, S // 4 - 20, 0)])
     same(stays_of(scratch, made, 4 * S), {(0, 7): S // 2 - 10, (1, 8): S // 4 - 20})
 
