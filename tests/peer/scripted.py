@@ -163,9 +163,9 @@ class Run:
         self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
         # The protocol has DETACH_SESSION, and a status for it.  Whoever sends it owes cases of it to statuses().
         self.expect(all(command != relays.DETACH for _, _, command, _ in self.relay.log), 'it detaches')
-        self.pauses([at for at in self.relay.attaches], ATTACHES_MAX * len(case.follows), 'attaches')
+        self.pauses([at for at in self.relay.attaches], ATTACHES_MAX * len(self.sessions), 'attaches')
         self.pauses([at for at, _, command, _ in self.relay.log if command == relays.CONNECT],
-                    CONNECTIONS_MAX * len(case.follows),
+                    CONNECTIONS_MAX * len(self.sessions),
                     'connections')
         if case.says_gone:
             self.expect(self.relay.was_up == 1, 'the metric says that the relay is away before it is')
@@ -173,6 +173,8 @@ class Run:
                 late = scripted_cases.NOTICED_S + scripted_cases.SLACK_S
                 self.expect(self.relay.noticed.get(what, late) < late, 'no %s after %d s' % (what, late))
         self.expect(case.attaches in (None, len(self.relay.attaches)), '%d attaches' % len(self.relay.attaches))
+        lines = self.said.count('\n')
+        self.expect(case.says_at_most is None or lines <= case.says_at_most, '%d lines' % lines)
         if case.says:
             self.expect(re.search(case.says, self.said), 'it does not say "%s"' % case.says)
         if case.law:

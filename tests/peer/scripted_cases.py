@@ -64,11 +64,13 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, rules=list, law='all', says=None, status=0, may_lose=False, options=(), story=None,
-                 sessions=None, follows=('s',), is_slow=False, says_gone=False, attaches=None, **relay_options):
+                 sessions=None, follows=('s',), is_slow=False, says_gone=False, attaches=None, says_at_most=None,
+                 **relay_options):
         self.name, self.rules, self.law, self.says, self.status = name, rules, law, says, status
         self.may_lose, self.options, self.story, self.follows = may_lose, dict(options), story, follows
         self.is_slow, self.says_gone, self.relay_options = is_slow, says_gone, relay_options
         self.attaches = attaches  # how many it takes; None: any number
+        self.says_at_most = says_at_most  # lines; None: any number
         self.make_sessions = sessions
 
     def sessions(self, traces):
@@ -336,6 +338,11 @@ def refused_for_ever():
         yield Case('attach-status-%d-for-ever' % status, lambda status=status: [
             Rule(ATTACH, patch(status=status, count=0), nth=0)], story=gone_after(4),
                    says=says.get(status, r'the relay refuses to attach \(status %d\)' % status), **away)
+    for status in (2, 3, 77):
+        yield Case('attach-status-%d-of-100-sessions' % status, lambda status=status: [
+            Rule(ATTACH, patch(status=status, count=0), nth=0)], story=gone_after(4), follows=('*',), says_at_most=30,
+                   sessions=lambda traces: [Session('s%d' % i, [traces['kernel']], number=i + 1, first_id=10 + 9 * i)
+                                            for i in range(100)], **away)
     for status in (0, 2, 99):
         yield Case('create-status-%d-for-ever' % status, lambda status=status: [
             Rule(CREATE, patch(status=status), nth=0)], story=gone_after(4),
