@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "fleet/fleet-rows.h"
 #include "output/rollup.h"
 
@@ -23,11 +24,14 @@ struct fleet_host {
 	struct losses lost;    /* by its windows so far */
 };
 
+HASH_MAP_TEXT(host_places, size_t)
+
 struct fleet {
 	struct fleet_config config;
 	VEC(struct fleet_trace) traces;
 	VEC(struct fleet_host) hosts;
-	struct rollup *joined; /* a host's traces */
+	struct host_places by_name; /* indexes of hosts */
+	struct rollup *joined;      /* a host's traces */
 	struct fleet_rows *rows;
 	bool has_slot;
 	uint64_t slot, seq;
@@ -60,6 +64,7 @@ void fleet_free(struct fleet *fleet)
 	}
 	vec_fini(&fleet->traces);
 	vec_fini(&fleet->hosts);
+	host_places_fini(&fleet->by_name);
 	rollup_free(fleet->joined);
 	fleet_rows_free(fleet->rows);
 	free(fleet);
@@ -67,13 +72,12 @@ void fleet_free(struct fleet *fleet)
 
 void fleet_add_trace(struct fleet *fleet, const char *host)
 {
-	size_t at = 0;
+	const size_t *found = host_places_get(&fleet->by_name, host);
+	size_t at = found ? *found : fleet->hosts.count;
 
-	while (at < fleet->hosts.count && strcmp(fleet->hosts.at[at].name, host) != 0) {
-		at++;
-	}
-	if (at == fleet->hosts.count) {
+	if (!found) {
 		*vec_push(&fleet->hosts) = (struct fleet_host){ .name = mem_strdup(host) };
+		*host_places_put(&fleet->by_name, fleet->hosts.at[at].name, NULL) = at;
 	}
 	*vec_push(&fleet->hosts.at[at].traces) = fleet->traces.count;
 	*vec_push(&fleet->traces) = (struct fleet_trace){ .host = at };

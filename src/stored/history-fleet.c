@@ -202,7 +202,7 @@ static void add_traces(struct history_view *v)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < v->trace_count; i++) {
+	for (size_t i = 0; i < v->trace_count && !run_stop; i++) {
 		if (v->wanted[i]) {
 			v->number[i] = count++;
 			history_view_add_trace(v, &v->traces[i].identity);
@@ -339,6 +339,7 @@ int history_fleet(const struct options *given, struct output *output)
 	v.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (r == 0) {
 		r = show_all(&v);
+		r = r == 0 && run_stop ? err_raise(&v.err, -EINTR, "interrupted") : r;
 		v.summary.exit = r < 0 ? EXIT_FAILED : EXIT_DONE;
 	}
 	if (r < 0) {

@@ -327,6 +327,7 @@ int history_past(const struct options *given, struct output *output)
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (r == 0 && is_many) {
 		history_many(&h);
+		r = run_stop ? err_raise(&h.err, -EINTR, "interrupted") : 0;
 	} else if (r == 0) {
 		output_start(output);
 		r = history_show(&h);

@@ -47,7 +47,8 @@ class Idle:
         self.jump_ns = 0  # what is added to the present
         self.listener = socket.create_server(('127.0.0.1', 0), backlog=1000)
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepts = threading.Thread(target=self.accept, daemon=True)
+        self.accepts.start()
 
     def names(self):
         return ['s%d' % i for i in range(self.sessions)]
@@ -119,6 +120,9 @@ class Idle:
         return struct.pack('>QI', len(self.trace.metadata), OK) + self.trace.metadata
 
     def close(self):
+        """Its thread ends first: else it might accept what comes to the next listener, of the same descriptor."""
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepts.join()
         self.listener.close()
 
 
