@@ -293,6 +293,9 @@
  * of switches that runs has some within this time: timers of the kernel, and the tracer's own, do
  * not rest for longer on all CPUs. */
 #define HOLE_NS NS_PER_S
+/* The longest sleeps in calls about locks of which a report asks whether others were at work
+ * meanwhile: idle workers sleep in such calls, too. */
+#define LOCKS_JUDGED_MAX 256
 
 /* Output is buffered up to this, and written at the end of each report. */
 #define OUTPUT_BUFFER_BYTES ((size_t)65536)

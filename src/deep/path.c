@@ -297,22 +297,27 @@ static size_t segment_at(const struct path *path, uint64_t ts)
 static bool is_reply(struct path_search *search, const struct deep_thread *thread, size_t i)
 {
 	uint64_t begin = thread->intervals.at[i].begin, end = timeline_thread_until(thread, i);
-	uint64_t since = awake_since(thread, i);
 	const struct path *path = search->path;
+	struct places asked = { 0 };
+	uint64_t since;
+	bool is_new;
 
 	if (search->judged == begin) {
 		return search->is_reply;
 	}
 	search->judged = begin;
 	search->is_reply = false;
+	since = awake_since(thread, i);
 	for (size_t k = segment_at(path, begin);
 	     !search->is_reply && k < path->segments.count && path->segments.at[k].begin < end;
 	     k++) {
 		uint32_t on_path = path->segments.at[k].thread;
 
-		search->is_reply =
-			on_path != search->thread && was_asked(search, on_path, since, end);
+		(void)places_put(&asked, on_path, &is_new);
+		search->is_reply = is_new && on_path != search->thread &&
+				   was_asked(search, on_path, since, end);
 	}
+	places_fini(&asked);
 	return search->is_reply;
 }
 
@@ -570,8 +575,7 @@ void path_find_rivals(const struct timeline *timeline, uint32_t thread, const st
 	assert(thread < timeline->threads.count);
 	memset(rivals, 0, sizeof(*rivals));
 	VEC_EACH(&path->segments, segment) {
-		if (segment->state == STATE_PREEMPTED || segment->state == STATE_WAIT ||
-		    segment->state == STATE_NEW) {
+		if (timeline_state_waits(segment->state)) {
 			search_cpu(&search, segment);
 		} else if (segment->state == STATE_USER && segment->thread != thread) {
 			search_run(&search, segment);

@@ -219,6 +219,12 @@ static inline bool timeline_state_runs(unsigned int state)
 	return state >= STATE_USER && state <= STATE_SOFTIRQ;
 }
 
+/* Whether the thread waits for a CPU. */
+static inline bool timeline_state_waits(unsigned int state)
+{
+	return state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW;
+}
+
 /* Whether @who names the thread: a tid, or a command name. */
 bool timeline_thread_is(const struct deep_thread *thread, const char *who);
 

@@ -67,7 +67,8 @@ def check_path(path):
 
 
 def check_most(sillage, trace):
-    """-n holds for CPUs, too: the busiest are left."""
+    """-n holds for CPUs, too: the busiest are left.  What is explained does not depend on it."""
+    same('the answer of -n 1', report(sillage, trace, '-n', '1')['answer'], report(sillage, trace)['answer'])
     cpus = report(sillage, trace)['cpus']
     busiest = sorted(cpus, key=lambda row: (-row['busy_ns'], row['cpu']))
     for most in range(1, len(cpus) + 1):
@@ -220,6 +221,22 @@ def check_cycles(sillage, trace, truth, job, offset, high, medium, kind):
     check_victims(sillage, trace, job, high, all_found)
 
 
+def check_missed(sillage, trace, workload, model):
+    """The first sentence has the truth's misses of the thread that was asked for, and who caused them."""
+    job, disturber = workload['threads'][0], workload['threads'][1]
+    missed = sum(one['deadline_missed'] for one in workload['jobs'])
+    found = report(sillage, trace, '--thread', str(job['tid']), '--job', model, '--deadline', '%dus' % workload['period_us'],
+                   '--worst', str(missed + 1))
+    comm = found['path']['thread']['comm']
+    begin = '%s (%d, real-time %d) missed %d of %d deadlines (' % (comm, job['tid'], job['rt_priority'], missed, len(workload['jobs']))
+    same('the first sentence', found['answer'][:len(begin)], begin)
+    blamed = '; in %d of the %d worst %s (%d, ' % (missed, missed, 'disturber', disturber['tid'])
+    same('who is blamed: %s' % found['answer'], blamed in found['answer'], missed > 0)
+    # One that is late by its own work blames nobody: 1 us for all that the disturber does.
+    own = report(sillage, trace, '--thread', str(disturber['tid']), '--job', 'run', '--deadline', '1us')
+    assert ' missed ' in own['answer'] and ' worst ' not in own['answer'], own['answer']
+
+
 def check_jobs(sillage, trace):
     """Of each job of a periodic workload: its time, and whether another thread disturbed it."""
     with open(os.path.join(os.path.dirname(trace), 'truth.json')) as file:
@@ -260,6 +277,7 @@ def check_jobs(sillage, trace):
              sorted((one['response_ns'] for one in found['longest']), reverse=True))
     check_worst(sillage, trace, '--thread', str(workload['threads'][0]['tid']), '--job', model, '--every',
                 '%dus' % workload['period_us'])
+    check_missed(sillage, trace, workload, model)
     # Without --thread each thread has figures and arrivals of its own.
     together = report(sillage, trace, '--job', model, '--every', '%dus' % workload['period_us'])['jobs']
     alone = [row for row in together['threads'] if row['thread']['tid'] == workload['threads'][0]['tid']][0]

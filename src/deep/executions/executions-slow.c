@@ -130,7 +130,7 @@ static void add_interval(struct finder *finder, const struct deep_thread *thread
 	struct executions_slow_part *part;
 
 	finder->states[state].of[finder->is_rest] += end - begin;
-	if (state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW) {
+	if (timeline_state_waits(state)) {
 		add_rivals(finder, interval->cpu, begin, end);
 	} else if (state == STATE_BLOCKED) {
 		call = timeline_thread_call(finder->timeline, thread, interval->begin);

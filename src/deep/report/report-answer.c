@@ -9,14 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/units.h"
-#include "text/text-table.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "deep/report/report-lines.h"
 
 #define PROSE_WIDTH 80
 
 /* ---- which thread ---- */
-
-#define LOCKS_MAX 16 /* of the longest waits for locks, as many are looked into */
 
 /* A part of the greatest wrong counts, so that a thread of which others took microseconds while the
  * programs started does not stand for one that lost its CPU again and again. */
@@ -65,125 +64,130 @@ static uint32_t most_urgent(const struct deep_report *report)
 
 /* A sleep for a lock. */
 struct lock_wait {
-	uint32_t thread;
+	uint32_t thread, by; /* by: who did most meanwhile */
 	uint64_t begin, end;
 };
 
 struct lock_waits {
-	size_t count;
-	struct lock_wait at[LOCKS_MAX]; /* the longest first */
+	VEC(struct lock_wait) at;
 };
 
-static void keep_lock(struct lock_waits *waits, const struct lock_wait *wait)
-{
-	size_t at = waits->count < LOCKS_MAX ? waits->count++ : LOCKS_MAX - 1;
+ORDER(by_wait_length, struct lock_wait, LONGER UP(begin) UP(thread))
 
-	if (at == LOCKS_MAX - 1 &&
-	    waits->at[at].end - waits->at[at].begin >= wait->end - wait->begin) {
-		return;
-	}
-	for (; at > 0 && waits->at[at - 1].end - waits->at[at - 1].begin < wait->end - wait->begin;
-	     at--) {
-		waits->at[at] = waits->at[at - 1];
-	}
-	waits->at[at] = *wait;
+/* The longest waits of one thread, or of all. */
+struct longest_waits {
+	struct report_wait cpu; /* another thread had it */
+	bool has_cpu;
+	struct lock_wait lock;
+	uint64_t lock_ns; /* caused_ns(); 0: there is none */
+};
+
+static uint64_t cpu_ns(const struct longest_waits *longest)
+{
+	return longest->has_cpu ? longest->cpu.end - longest->cpu.begin : 0;
 }
 
-static void find_locks(const struct timeline *timeline, uint32_t index, struct lock_waits *waits)
+static void look_at(const struct deep_report *report, uint32_t index, struct longest_waits *longest,
+		    struct lock_waits *locks)
 {
+	const struct timeline *timeline = report->timeline;
 	const struct deep_thread *thread = timeline->threads.at[index];
 
 	for (size_t i = 0; i < thread->intervals.count; i++) {
 		const struct interval *interval = &thread->intervals.at[i];
-		const struct lock_wait wait = { index, interval->begin,
-						timeline_thread_until(thread, i) };
+		uint64_t begin = interval->begin, end = timeline_thread_until(thread, i);
 		const struct deep_call *call;
 
-		if (interval->state != STATE_BLOCKED || interval->cause != CAUSE_TASK ||
-		    wait.end <= wait.begin) {
+		if (end <= begin) {
 			continue;
 		}
-		call = timeline_thread_call(timeline, thread, wait.begin);
-		if (call && call->is_lock) {
-			keep_lock(waits, &wait);
+		if (timeline_state_waits(interval->state) && end - begin > cpu_ns(longest)) {
+			const struct report_wait wait = deep_report_wait(report, index, i);
+
+			if (deep_report_rival(report, &wait) != NOBODY) {
+				longest->cpu = wait;
+				longest->has_cpu = true;
+			}
+		} else if (interval->state == STATE_BLOCKED && interval->cause == CAUSE_TASK) {
+			call = timeline_thread_call(timeline, thread, begin);
+			if (call && call->is_lock) {
+				*vec_push(&locks->at) = (struct lock_wait){ .thread = index,
+									    .begin = begin,
+									    .end = end };
+			}
 		}
 	}
 }
 
 /* How long others were at work, or kept from it, while the thread slept.  Of a wait for a lock that
  * is most of it; an idle worker, which may sleep in the same call, has no work to wait for. */
-static uint64_t caused_ns(const struct timeline *timeline, const struct lock_wait *wait,
-			  uint32_t *ret_by)
+static uint64_t caused_ns(const struct timeline *timeline, struct lock_wait *wait)
 {
 	struct path path;
 	struct path_parts parts;
-	uint64_t ns = 0;
+	uint64_t ns = 0, most = 0;
 
 	path_find(timeline, wait->thread, wait->begin, wait->end, &path);
 	path_sum(&path, &parts);
-	*ret_by = NOBODY;
 	VEC_EACH(&parts.at, part) {
-		if (part->thread != wait->thread) {
-			ns += part->total - part->ns[STATE_BLOCKED] - part->ns[STATE_UNKNOWN];
-			*ret_by = *ret_by == NOBODY ? part->thread : *ret_by;
+		uint64_t did = part->total - part->ns[STATE_BLOCKED] - part->ns[STATE_UNKNOWN];
+
+		if (part->thread == wait->thread) {
+			continue;
+		}
+		ns += did;
+		if (did > most) {
+			most = did;
+			wait->by = part->thread;
 		}
 	}
 	vec_fini(&parts.at);
 	path_fini(&path);
-	return ns;
+	return ns >= (wait->end - wait->begin) / 2 ? ns : 0;
 }
 
-/* The longest wait for a lock that others caused; 0: there is none. */
-static uint64_t longest_lock(const struct deep_report *report, uint32_t only, struct lock_wait *ret,
-			     uint32_t *ret_by)
+/* Of @only, or of all threads (NOBODY). */
+static void find_longest(const struct deep_report *report, uint32_t only,
+			 struct longest_waits *longest)
 {
-	struct lock_waits waits = { 0 };
-	uint64_t longest = 0;
+	struct lock_waits locks = { 0 };
 
+	memset(longest, 0, sizeof(*longest));
 	VEC_EACH(&report->threads, row) {
 		if (only == NOBODY || row->thread == only) {
-			find_locks(report->timeline, row->thread, &waits);
+			look_at(report, row->thread, longest, &locks);
 		}
 	}
-	for (size_t i = 0; i < waits.count; i++) {
-		uint32_t by;
-		uint64_t ns = caused_ns(report->timeline, &waits.at[i], &by);
+	vec_sort(&locks.at, by_wait_length);
+	for (size_t i = 0; i < locks.at.count && i < LOCKS_JUDGED_MAX; i++) {
+		struct lock_wait *wait = &locks.at.at[i];
+		uint64_t ns;
 
-		if (ns > longest && ns >= (waits.at[i].end - waits.at[i].begin) / 2) {
-			longest = ns;
-			*ret = waits.at[i];
-			*ret_by = by;
+		if (wait->end - wait->begin <= longest->lock_ns) {
+			break;
+		}
+		ns = caused_ns(report->timeline, wait);
+		if (ns > longest->lock_ns) {
+			longest->lock_ns = ns;
+			longest->lock = *wait;
 		}
 	}
-	return longest;
-}
-
-/* The longest wait for a CPU, of @only or of any thread, during which another thread had it. */
-static const struct report_wait *longest_wait(const struct deep_report *report, uint32_t only)
-{
-	VEC_EACH(&report->waits, wait) {
-		if ((only == NOBODY || wait->thread == only) &&
-		    deep_report_rival(report, wait) != NOBODY) {
-			return wait;
-		}
-	}
-	return NULL;
+	vec_fini(&locks.at);
 }
 
 uint32_t report_most_wronged(const struct deep_report *report)
 {
-	const struct report_wait *wait;
-	struct lock_wait lock;
-	uint32_t found = most_urgent(report), by;
+	struct longest_waits longest;
+	uint32_t found = most_urgent(report);
 
 	if (found != NOBODY || report->threads.count == 0) {
 		return found;
 	}
-	wait = longest_wait(report, NOBODY);
-	if (longest_lock(report, NOBODY, &lock, &by) > (wait ? wait->end - wait->begin : 0)) {
-		return lock.thread;
+	find_longest(report, NOBODY, &longest);
+	if (longest.lock_ns > cpu_ns(&longest)) {
+		return longest.lock.thread;
 	}
-	return wait ? wait->thread : report->threads.at[0].thread;
+	return longest.has_cpu ? longest.cpu.thread : report->threads.at[0].thread;
 }
 
 /* ---- the sentence ---- */
@@ -204,8 +208,9 @@ static void say_ns(const struct sentence *s, uint64_t ns)
 static void say_thread(const struct sentence *s, uint32_t index)
 {
 	const struct deep_thread *thread = s->report->timeline->threads.at[index];
+	char text[REPORT_WHO_MAX];
 
-	(void)fprintf(s->out, "%s (%d", thread->comm[0] ? thread->comm : "?", thread->tid);
+	(void)fprintf(s->out, "%s (%d", report_comm(text, s->report, index), thread->tid);
 	if (thread->urgency < -100) {
 		(void)fputs(", deadline class", s->out);
 	} else if (thread->urgency < 0) {
@@ -214,62 +219,56 @@ static void say_thread(const struct sentence *s, uint32_t index)
 	(void)fputc(')', s->out);
 }
 
-/* The thread that has most of the findings of a kind, and how much. */
-static uint64_t most_found(const struct deep_report *report, enum inversion kind, uint32_t *ret_by)
+HASH_MAP(shares, uint64_t)
+
+/* How long the inversions of a kind are in all, and whose most of that is. */
+static uint64_t blame(const struct deep_report *report, enum inversion kind, uint32_t *ret_by)
 {
-	uint64_t most = 0;
+	struct shares shares = { 0 };
+	uint64_t ns = 0, most = 0;
 
 	VEC_EACH(&report->rivals.findings, one) {
-		uint64_t ns = 0;
+		uint64_t *share;
 
 		if (one->kind != kind) {
 			continue;
 		}
-		VEC_EACH(&report->rivals.findings, other) {
-			ns += other->kind == kind && other->rival == one->rival
-				      ? other->end - other->begin
-				      : 0;
-		}
-		if (ns > most) {
-			most = ns;
+		share = shares_put(&shares, one->rival, NULL);
+		*share += one->end - one->begin;
+		ns += one->end - one->begin;
+		if (*share > most) {
+			most = *share;
 			*ret_by = one->rival;
 		}
-		if (one - report->rivals.findings.at >= LOCKS_MAX) {
-			break; /* the longest come first */
-		}
 	}
-	return most;
-}
-
-static uint64_t inversions_ns(const struct deep_report *report, enum inversion kind)
-{
-	uint64_t ns = 0;
-
-	VEC_EACH(&report->rivals.findings, one) {
-		ns += one->kind == kind ? one->end - one->begin : 0;
-	}
+	shares_fini(&shares);
 	return ns;
 }
 
-static void put_inverted(const struct sentence *s, uint64_t direct, uint64_t unbounded)
+struct blamed {
+	uint64_t direct, unbounded;
+	uint32_t on, by; /* who ran, or had the CPU of that one, most of each */
+};
+
+static void put_inverted(const struct sentence *s, const struct blamed *blamed)
 {
-	uint32_t by = NOBODY;
+	uint64_t direct = blamed->direct, unbounded = blamed->unbounded;
 
 	say_thread(s, s->report->thread);
 	(void)fputs(" was delayed ", s->out);
 	say_ns(s, direct + unbounded);
 	(void)fputs(" by less urgent threads:", s->out);
-	if (direct > 0 && most_found(s->report, INVERSION_DIRECT, &by) > 0) {
+	if (direct > 0) {
 		(void)fputc(' ', s->out);
 		say_ns(s, direct);
 		(void)fputs(" while it waited for ", s->out);
-		say_thread(s, by);
+		say_thread(s, blamed->on);
 	}
-	if (unbounded > 0 && most_found(s->report, INVERSION_UNBOUNDED, &by) > 0) {
+	if (unbounded > 0) {
 		(void)fputs(direct > 0 ? ", and " : " ", s->out);
 		say_ns(s, unbounded);
 		(void)fputs(direct > 0 ? " more while " : " while ", s->out);
-		say_thread(s, by);
+		say_thread(s, blamed->by);
 		(void)fputs(" had the CPU of that one", s->out);
 	}
 	(void)fputs(".", s->out);
@@ -317,99 +316,152 @@ static void put_preempted(const struct sentence *s, uint64_t ns)
 
 static void say_since(const struct sentence *s, uint64_t ts)
 {
-	const struct timeline *timeline = s->report->timeline;
 	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(s->out, " from %s on",
-		      units_time(text, units_times_of(timeline->begin, timeline->end), ts));
+	(void)fprintf(s->out, " from %s on", units_time(text, report_times(s->report), ts));
 }
 
-/* What an ordinary thread waited for longest. */
+/* What the thread waited for longest. */
 static void say_longest(const struct sentence *s)
 {
-	const struct deep_report *report = s->report;
-	const struct report_wait *wait = longest_wait(report, report->thread);
-	struct lock_wait lock;
-	uint32_t by;
-	uint64_t locked = longest_lock(report, report->thread, &lock, &by);
+	struct longest_waits longest;
 
-	say_thread(s, report->thread);
-	if (locked > (wait ? wait->end - wait->begin : 0)) {
+	find_longest(s->report, s->report->thread, &longest);
+	say_thread(s, s->report->thread);
+	if (longest.lock_ns > cpu_ns(&longest)) {
 		(void)fputs(" waited ", s->out);
-		say_ns(s, lock.end - lock.begin);
+		say_ns(s, longest.lock.end - longest.lock.begin);
 		(void)fputs(" for a lock", s->out);
-		say_since(s, lock.begin);
+		say_since(s, longest.lock.begin);
 		(void)fputs("; meanwhile most was done by ", s->out);
-		say_thread(s, by);
-	} else if (wait) {
+		say_thread(s, longest.lock.by);
+	} else if (longest.has_cpu) {
 		(void)fputs(" waited ", s->out);
-		say_ns(s, wait->end - wait->begin);
+		say_ns(s, cpu_ns(&longest));
 		(void)fputs(" for a CPU", s->out);
-		say_since(s, wait->begin);
+		say_since(s, longest.cpu.begin);
 		(void)fputs("; ", s->out);
-		say_thread(s, deep_report_rival(report, wait));
+		say_thread(s, deep_report_rival(s->report, &longest.cpu));
 		(void)fputs(" had it", s->out);
 	} else {
-		(void)fputs(" ran; no long wait for a CPU or a lock delayed it", s->out);
+		(void)fputs(" never waited for a CPU that another thread had, or for its lock",
+			    s->out);
 	}
 	(void)fputs(".", s->out);
 }
 
-/* The thread that had the CPU, or ran on the path, in most of the late executions. */
+/* What delayed the explained thread. */
+static void put_delay(const struct sentence *s)
+{
+	const struct deep_report *report = s->report;
+	struct blamed blamed = { 0 };
+	uint64_t preempted = 0;
+
+	blamed.direct = blame(report, INVERSION_DIRECT, &blamed.on);
+	blamed.unbounded = blame(report, INVERSION_UNBOUNDED, &blamed.by);
+	VEC_EACH(&report->threads, row) {
+		preempted = row->thread == report->thread ? row->ns[STATE_PREEMPTED] : preempted;
+	}
+	if (report->timeline->threads.at[report->thread]->urgency == 0) {
+		say_longest(s);
+	} else if (blamed.direct + blamed.unbounded > preempted) {
+		put_inverted(s, &blamed);
+	} else if (preempted > 0) {
+		put_preempted(s, preempted);
+	} else {
+		say_longest(s);
+	}
+}
+
+/* ---- executions ---- */
+
+/* Those of the explained thread; NULL: it has none. */
+static const struct executions_group *group_of(const struct deep_report *report)
+{
+	for (size_t i = 0; report->jobs && i < report->jobs->groups.count; i++) {
+		if (report->jobs->groups.at[i].thread == report->thread) {
+			return &report->jobs->groups.at[i];
+		}
+	}
+	return NULL;
+}
+
+static bool is_late(const struct deep_report *report, const struct report_worst *one)
+{
+	return one->thread == report->thread && one->execution->is_missed;
+}
+
+/* But for the rival that had the CPU longest, it would not be late. */
+static bool is_made_late(const struct deep_report *report, const struct report_worst *one)
+{
+	uint64_t deadline = report->jobs->config->deadline_ns;
+
+	return is_late(report, one) && one->rivals.at.count > 0 &&
+	       one->rivals.at.at[0].total >= one->execution->response_ns - deadline;
+}
+
+/* How many of the late executions that are explained one thread made late, and which. */
 static size_t culprit_of(const struct deep_report *report, uint32_t *ret_by)
 {
+	struct shares shares = { 0 };
 	size_t most = 0;
 
 	VEC_EACH(&report->worst, one) {
-		size_t count = 0;
+		uint64_t *count;
 
-		if (!one->execution->is_missed || one->rivals.at.count == 0) {
+		if (!is_made_late(report, one)) {
 			continue;
 		}
-		VEC_EACH(&report->worst, other) {
-			count += other->execution->is_missed && other->rivals.at.count > 0 &&
-				 other->rivals.at.at[0].thread == one->rivals.at.at[0].thread;
-		}
-		if (count > most) {
-			most = count;
+		count = shares_put(&shares, one->rivals.at.at[0].thread, NULL);
+		if (++*count > most) {
+			most = *count;
 			*ret_by = one->rivals.at.at[0].thread;
 		}
 	}
+	shares_fini(&shares);
 	return most;
 }
 
-static void put_missed(const struct sentence *s)
+static void put_culprit(const struct sentence *s)
 {
-	const struct executions *jobs = s->report->jobs;
-	const struct executions_figures *sum = &jobs->sum;
-	uint64_t deadline = jobs->config->deadline_ns, explained = 0;
+	size_t late = 0, count;
 	uint32_t by = NOBODY;
-	size_t count;
 
-	say_thread(s, s->report->thread);
-	(void)fprintf(s->out, " missed %" PRIu64 " of %" PRIu64 " deadlines", sum->misses,
-		      sum->count + sum->open);
-	if (deadline < UINT64_MAX) {
-		(void)fputs(" (", s->out);
-		say_ns(s, deadline);
-		(void)fputs(")", s->out);
+	VEC_EACH(&s->report->worst, one) {
+		late += is_late(s->report, one);
 	}
 	count = culprit_of(s->report, &by);
-	VEC_EACH(&s->report->worst, one) {
-		explained += one->execution->is_missed;
-	}
 	if (count > 0) {
-		(void)fprintf(s->out, "; in %zu of the %" PRIu64 " worst ", count, explained);
+		(void)fprintf(s->out, "; in %zu of the %zu worst ", count, late);
 		say_thread(s, by);
 		(void)fputs(" had its CPU", s->out);
 	}
+}
+
+static void put_executions(const struct sentence *s, const struct executions_figures *sum)
+{
+	uint64_t deadline = s->report->jobs->config->deadline_ns, all = sum->count + sum->open;
+
+	say_thread(s, s->report->thread);
+	if (deadline == UINT64_MAX) {
+		(void)fprintf(s->out, " executed %" PRIu64 " times, at most for ", all);
+		say_ns(s, sum->max_ns);
+		(void)fputs(". ", s->out);
+		put_delay(s);
+		return;
+	}
+	(void)fprintf(s->out, " missed %" PRIu64 " of %" PRIu64 " deadlines (", sum->misses, all);
+	say_ns(s, deadline);
+	(void)fputs("); its longest response was ", s->out);
+	say_ns(s, sum->response_max_ns);
+	put_culprit(s);
 	(void)fputs(".", s->out);
 }
 
 char *report_answer(const struct deep_report *report)
 {
+	const struct executions_group *group;
 	struct sentence s = { .report = report };
-	uint64_t direct, unbounded, preempted = 0;
 	char *text = NULL;
 	size_t len;
 
@@ -420,21 +472,11 @@ char *report_answer(const struct deep_report *report)
 	if (!s.out) {
 		mem_lacks("a stream");
 	}
-	direct = inversions_ns(report, INVERSION_DIRECT);
-	unbounded = inversions_ns(report, INVERSION_UNBOUNDED);
-	VEC_EACH(&report->threads, row) {
-		preempted = row->thread == report->thread ? row->ns[STATE_PREEMPTED] : preempted;
-	}
-	if (report->jobs && report->jobs->sum.misses > 0) {
-		put_missed(&s);
-	} else if (report->timeline->threads.at[report->thread]->urgency == 0) {
-		say_longest(&s);
-	} else if (direct + unbounded > preempted) {
-		put_inverted(&s, direct, unbounded);
-	} else if (preempted > 0) {
-		put_preempted(&s, preempted);
+	group = group_of(report);
+	if (group && group->sum.count + group->sum.open > 0) {
+		put_executions(&s, &group->sum);
 	} else {
-		say_longest(&s);
+		put_delay(&s);
 	}
 	(void)fclose(s.out);
 	return text;

@@ -38,24 +38,27 @@ static void list_threads(struct deep_report *report)
 
 ORDER(by_length, struct report_wait, LONGER UP(begin) UP(thread))
 
-static bool waits(unsigned int state)
+struct report_wait deep_report_wait(const struct deep_report *report, uint32_t thread, size_t i)
 {
-	return state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW;
+	const struct deep_thread *of = report->timeline->threads.at[thread];
+	const struct interval *interval = &of->intervals.at[i];
+
+	assert(timeline_state_waits(interval->state));
+	return (struct report_wait){ .thread = thread,
+				     .begin = interval->begin,
+				     .end = timeline_thread_until(of, i),
+				     .state = interval->state,
+				     .cpu = interval->cpu,
+				     .waker =
+					     interval->state == STATE_WAIT ? interval->who : NOBODY,
+				     .cause = interval->cause };
 }
 
 /* Inserts the wait of interval @i into the sorted list, which keeps the @most longest; 0: appends.
  */
 static void add_wait(struct deep_report *report, uint32_t thread, size_t i, size_t most)
 {
-	const struct deep_thread *of = report->timeline->threads.at[thread];
-	const struct interval *interval = &of->intervals.at[i];
-	struct report_wait wait = { .thread = thread,
-				    .begin = interval->begin,
-				    .end = timeline_thread_until(of, i),
-				    .state = interval->state,
-				    .cpu = interval->cpu,
-				    .waker = interval->state == STATE_WAIT ? interval->who : NOBODY,
-				    .cause = interval->cause };
+	struct report_wait wait = deep_report_wait(report, thread, i);
 	size_t count = report->waits.count;
 
 	if (most > 0 && count == most && by_length(&wait, &report->waits.at[count - 1]) > 0) {
@@ -82,7 +85,7 @@ static void list_waits(struct deep_report *report, size_t most)
 		const struct deep_thread *thread = report->timeline->threads.at[t];
 
 		for (size_t i = 0; i < thread->intervals.count; i++) {
-			if (waits(thread->intervals.at[i].state) &&
+			if (timeline_state_waits(thread->intervals.at[i].state) &&
 			    timeline_thread_until(thread, i) > thread->intervals.at[i].begin) {
 				add_wait(report, t, i, most);
 			}
@@ -184,16 +187,14 @@ static uint32_t named(const struct deep_report *report, const char *who)
 	return NOBODY;
 }
 
-/* That of the worst execution, if some are asked for. */
+/* The first one that executes what is asked for: of these the one that missed most. */
 static uint32_t chosen(const struct deep_report *report)
 {
-	const struct execution *worst;
+	const struct executions *jobs = report->jobs;
 
-	if (report->jobs && executions_worst(report->jobs, &worst, 1) == 1 &&
-	    worst->last != NOBODY) {
-		return worst->last;
-	}
-	return report_most_wronged(report);
+	return jobs && jobs->groups.count > 0 && jobs->groups.at[0].thread != NOBODY
+		       ? jobs->groups.at[0].thread
+		       : report_most_wronged(report);
 }
 
 /* ---- the worst executions ---- */
