@@ -237,6 +237,7 @@ static void stream_codec(struct merger_stream *stream, struct codec *codec)
 	/* A stream without a packet comes again as a new one. */
 	stream->is_ended |= codec_reads(codec) && !stream->is_identified;
 	stream->merger->lowest = NULL;
+	stream->merger->ends_changed = true;
 }
 
 /* ---- CPUs ---- */

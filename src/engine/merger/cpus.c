@@ -102,6 +102,10 @@ static void prove(struct merger *merger, struct cpu *cpu, uint64_t ts, bool fits
 
 void cpus_find_left(struct merger *merger)
 {
+	if (!merger->ends_changed) {
+		return;
+	}
+	merger->ends_changed = false;
 	merger_each_cpu(merger, cpu, (cpu->has_left = true, cpu->heard_until = 0));
 	for (size_t i = 0; i < merger->streams.count; i++) {
 		const struct merger_stream *stream = merger->streams.at[i];
@@ -126,7 +130,7 @@ static bool goes_on_without(const struct merger *merger, uint64_t ts)
 bool cpus_are_decided(const struct merger *merger, uint64_t end)
 {
 	merger_each_cpu(merger, cpu, {
-		if (!merger->is_over && cpu->has_left && cpu->heard_until < end &&
+		if (cpu->has_left && cpu->heard_until < end &&
 		    !goes_on_without(merger, cpu->heard_until)) {
 			return false;
 		}

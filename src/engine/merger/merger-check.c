@@ -160,6 +160,18 @@ static void check_lowest(const struct merger *merger)
 	assert(!lowest || (!lowest->is_ended && !lowest->is_excluded));
 }
 
+/* Whether all streams of the CPU have ended, and how far they came. */
+static bool has_left(const struct merger *merger, const struct cpu *cpu)
+{
+	bool left = true;
+
+	VEC_EACH_OF(&merger->streams, stream) {
+		left &= stream->cpu != cpu || (stream->is_ended && !stream->is_cut &&
+					       merger_stream_until(stream) <= cpu->heard_until);
+	}
+	return left;
+}
+
 void merger_check(const struct merger *merger)
 {
 	size_t held = 0, waiting = 0;
@@ -177,5 +189,9 @@ void merger_check(const struct merger *merger)
 	assert(holes_in_order(merger));
 	assert(window_is_sound(merger));
 	check_round(merger);
-	merger_each_cpu(merger, cpu, cpus_check(cpu));
+	merger_each_cpu(merger, cpu, {
+		cpus_check(cpu);
+		assert(merger->ends_changed || !merger->has_started ||
+		       cpu->has_left == has_left(merger, cpu));
+	});
 }

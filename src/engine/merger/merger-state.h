@@ -79,6 +79,7 @@ struct merger {
 	size_t bytes_after_round; /* held after the last round */
 
 	bool needs_running; /* some stream's records do not name their thread */
+	bool ends_changed;  /* streams have ended, or not any more: which CPUs have left is old */
 	bool has_started;
 	bool is_before_range; /* the open window is the time before the range */
 	bool is_over;         /* nothing else comes: what is not decided stays as it is */

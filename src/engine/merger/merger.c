@@ -172,6 +172,7 @@ void merger_stream_identify(struct merger_stream *stream, const struct stream_id
 	stream->identity = *identity;
 	stream->is_identified = true;
 	stream->merger->order.count = 0;
+	stream->merger->ends_changed = true;
 	if (identity->cpu_id != UINT64_MAX) {
 		stream->cpu = tables_cpu(&stream->merger->tables, identity->cpu_id);
 		own_cpu(stream);
@@ -191,6 +192,7 @@ static void let_go(struct merger_stream *stream)
 	if (stream->merger->lowest == stream) {
 		stream->merger->lowest = NULL;
 	}
+	stream->merger->ends_changed |= stream->is_ended;
 }
 
 /* Applies what was said of the stream's future, once the chunks before that are merged. */
@@ -238,6 +240,7 @@ void merger_stream_reopen(struct merger_stream *stream)
 	stream->end_seq = UINT64_MAX;
 	stream->is_ended = false;
 	stream->merger->lowest = NULL;
+	stream->merger->ends_changed = true;
 }
 
 void merger_stream_exclude(struct merger_stream *stream, bool excluded)
@@ -363,6 +366,7 @@ uint64_t merger_closed_until(const struct merger *merger)
 void merger_cut(struct merger *merger)
 {
 	merger->cut_at = UINT64_MAX;
+	merger->ends_changed = true;
 	for (size_t i = 0; i < merger->streams.count; i++) {
 		struct merger_stream *stream = merger->streams.at[i];
 		uint64_t until = stream->has_until ? stream->until : 0;

@@ -28,8 +28,7 @@ uint64_t window_end_of(uint64_t interval_ns, uint64_t ts)
 	return later_by(ts / interval_ns * interval_ns, interval_ns);
 }
 
-/* From the begin of the trace, not from the end of a window: the total is the same for any windows.
- */
+/* From the begin of the trace, not the end of a window: the total is the same for any windows. */
 uint64_t window_initial_limit(uint64_t begin)
 {
 	return later_by(begin, INITIAL_WAIT_NS);
@@ -283,8 +282,9 @@ static bool may_close(struct merger *merger, uint64_t end, uint64_t now_ns)
 		/* Not the wall clock, which may be set. */
 		merger->taken_ns = now_ns == 0 ? 0 : now_monotonic_ns();
 	}
-	return holes_are_decided(merger, end) && cpus_are_decided(merger, end) &&
-	       (merger->last_ts >= end || has_no_news(merger, now_ns));
+	return holes_are_decided(merger, end) &&
+	       (has_no_news(merger, now_ns) ||
+		(merger->last_ts >= end && cpus_are_decided(merger, end)));
 }
 
 /* ns: the begin of the window of the next slice, or the end of the range. */

@@ -7,7 +7,8 @@
  *
  *   - A window [begin, end) closes once the watermark has reached `end` and an event at or after
  *     `end` has been taken.  Without such an event the trace may end in this window, which then is
- *     shorter.  A live trace without any new event for IDLE_CLOSE_NS closes its windows anyway.
+ *     shorter.  A live trace without any new event for IDLE_CLOSE_NS closes its windows anyway,
+ *     unless a hole may be there (holes.h).
  *   - More than WINDOWS_EMPTY_MAX windows in a row that nothing falls into close as one (report.h,
  *     `empty`): a jump of time costs one report.
  *   - Between two windows the host may want to pause; the next call goes on.

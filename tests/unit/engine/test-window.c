@@ -292,6 +292,34 @@ START_TEST(waits_for_no_ended_stream)
 }
 END_TEST
 
+/* Whether a CPU that left is absent, what comes tells; an idle live trace does not wait for it. */
+START_TEST(idle_waits_for_no_cpu_that_left)
+{
+	struct fixture fixture = { 0 };
+	struct merger_stream *a, *b;
+	struct maker maker = maker_start(1000, 1200);
+
+	fixture_init(&fixture);
+	a = fixture_stream(&fixture, 0, 0, true);
+	b = fixture_stream(&fixture, 1, UINT64_MAX, false);
+	maker_initial(&maker, 1100, 7, NULL);
+	maker_tail(&maker, 1100, 0);
+	maker_slice(&maker, 1, 1);
+	maker_take(&maker, a);
+	fixture_take(b, 1100, 2500, 1);
+	merger_advance(fixture.merger, ROOM_NONE, 5000);
+	merger_stream_end(a, 1);
+	merger_advance(fixture.merger, ROOM_NONE, 5000);
+	ck_assert_uint_eq(fixture.reports.count, 0);
+	fixture.merger->taken_ns -= IDLE_CLOSE_NS;
+	merger_advance(fixture.merger, ROOM_NONE, 5000);
+	ck_assert_uint_eq(fixture.reports.count, 1);
+	expect_report(&fixture, 0, 1000, 2000, 2, true);
+	ck_assert_uint_eq(fixture.cpu_ns[RUN_IDLE], 900);
+	fixture_fini(&fixture);
+}
+END_TEST
+
 /* Only what is in the range is reported, and windows are cut at its bounds. */
 START_TEST(reports_the_range)
 {
@@ -351,6 +379,7 @@ Suite *suite_window(void)
 	tcase_add_test(tcase, cut_is_unknown);
 	tcase_add_test(tcase, gives_up_waiting_at_the_limit);
 	tcase_add_test(tcase, waits_for_no_ended_stream);
+	tcase_add_test(tcase, idle_waits_for_no_cpu_that_left);
 	tcase_add_test(tcase, reports_the_range);
 	tcase_add_test(tcase, empty_trace_has_a_total);
 	suite_add_tcase(suite, tcase);
