@@ -34,9 +34,11 @@ static bool names_initial(const struct reader_event *event, int32_t *ret_tid, in
 	return thread_takes_tid(reader_i64(event, TID, 0), reader_i64(event, OLD_TID, 0));
 }
 
-/* CPUs of which the first switch was not seen, and of which the second one was not. */
+/* CPUs of which the first switch was not seen, and of which the second one was not.  From the limit
+ * on that one does not matter, as in windows, which do not wait for it. */
 struct initial_search {
 	struct timeline *timeline;
+	uint64_t limit; /* ns */
 	size_t awaited, unproven;
 };
 
@@ -54,7 +56,7 @@ static void take_initial(struct initial_search *search, struct deep_cpu *cpu,
 	if (cpu->initial == INITIAL_UNPROVEN) {
 		search->unproven--;
 		cpu->initial = INITIAL_DECIDED;
-		cpu->is_doubted = event->class && tid != cpu->doubted;
+		cpu->is_doubted = event->class && tid != cpu->doubted && event->ts < search->limit;
 		cpu->doubted = -1; /* whom its first switch names does not fit */
 		return;
 	}
@@ -110,9 +112,9 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 	search.awaited = reader_cpu_count(reader);
 	reader_seen(reader, &seen);
 	timeline->begin = seen.events > 0 ? seen.first : 0;
+	search.limit = timeline->begin + INITIAL_WAIT_NS;
 	/* A switch after a hole does not tell who ran before it. */
-	while ((search.awaited > 0 ||
-		(search.unproven > 0 && event.ts < timeline->begin + INITIAL_WAIT_NS)) &&
+	while ((search.awaited > 0 || (search.unproven > 0 && event.ts < search.limit)) &&
 	       reader_next(reader, &event) && !event.is_hole) {
 		struct deep_cpu *cpu = build_cpu(build, event.cpu);
 

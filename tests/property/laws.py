@@ -191,10 +191,10 @@ HEAD_WAIT_NS = 5 * 10**9  # windows wait no longer for the first switch of a CPU
 
 
 def late_cpus(events, lost=()):
-    """The CPUs of which the first two switches are not both waited for: the second tells whether the first is believed."""
+    """The CPUs whose first switch is not waited for."""
     there = [event for event in events if (event[0], event[2]) not in lost]
     times = {cpu: [ts for ts, name, where, _ in there if where == cpu and name == 'sched_switch'] for _, _, cpu, _ in there}
-    return {cpu for cpu, found in times.items() if (found[1:2] or [there[-1][0]])[0] >= there[0][0] + HEAD_WAIT_NS}
+    return {cpu for cpu, found in times.items() if (found or [there[-1][0]])[0] >= there[0][0] + HEAD_WAIT_NS}
 
 
 def explained_differ(found, loses, total, late):

@@ -292,6 +292,27 @@ def test_report_thread_of_contexts(scratch):
     same([(row['tid'], row['time']['sum_ns']) for row in periods['threads']], [(7, 10)])
 
 
+def test_report_second_switch(scratch):
+    """
+    Whether the second switch of a CPU fits matters for as long as windows wait for it, whether
+    another CPU has switched by then or not.
+    """
+    second, begin, end = 10**9, 10**9, 9 * 10**9
+    limit = begin + 5 * second
+    for at, is_believed in ((limit - second, False), (limit - 1, False), (limit, True), (limit + second, True)):
+        for other in (begin + second, limit + 2 * second):
+            last = event(end, 'sched_process_exit', 1)
+            made = Made(scratch, 'second-%d-%d' % (at, other), [
+                packet(0, 0, 0, end, [switch(begin, 3, 7), switch(at, 9, 0), last]),
+                packet(1, 0, 0, end, [switch(other, 5, 0), last])])
+            busy = at - begin if is_believed else 0
+            found = report_of(made)
+            for cpus in found['cpus'], total_of(made, '-a', 'cpu')['cpu']['cpus']:
+                same([(at, other, row['busy_ns'], row['unknown_ns']) for row in cpus if row['cpu'] == 0],
+                     [(at, other, busy, end - begin - busy)])
+            same(runs(found).get(7, 0), busy)
+
+
 def test_report_of_nobody(scratch):
     """Where no thread is known to run, a report says so and prints nothing."""
     made = Made(scratch, 'nobody', [packet(0, 0, 0, 100, [event(10, 'sched_process_exit', 1),
