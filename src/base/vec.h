@@ -204,3 +204,29 @@ static inline void vec_grow_slow_(void **at, size_t *room, size_t size)
 			}                                                                          \
 		}                                                                                  \
 	}
+
+/* ---- of an array in order ---- */
+
+/*
+ *     VEC_FIRST(first_behind, struct part, uint64_t, one->begin <= wanted)
+ *
+ * defines first_behind(at, count, wanted): the index of the first element for which the expression
+ * does not hold; @count: it holds for all.  It holds for none behind that.
+ */
+#define VEC_FIRST(name, type, wanted_type, is_before)                                              \
+	static size_t name(type const *at, size_t count, wanted_type wanted)                       \
+	{                                                                                          \
+		size_t low = 0, high = count;                                                      \
+                                                                                                   \
+		while (low < high) {                                                               \
+			size_t middle = low + (high - low) / 2;                                    \
+			type const *one = &at[middle];                                             \
+                                                                                                   \
+			if (is_before) {                                                           \
+				low = middle + 1;                                                  \
+			} else {                                                                   \
+				high = middle;                                                     \
+			}                                                                          \
+		}                                                                                  \
+		return low;                                                                        \
+	}

@@ -90,21 +90,14 @@ void packet_index_fini(struct packet_index *index)
 	vec_fini(&index->entries);
 }
 
+VEC_FIRST(first_after, struct index_entry, uint64_t, one->offset <= wanted)
+
 const struct index_entry *packet_index_after(const struct packet_index *index, uint64_t offset)
 {
-	size_t low = 0, high = index->entries.count;
+	size_t at = first_after(index->entries.at, index->entries.count, offset);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (index->entries.at[mid].offset <= offset) {
-			low = mid + 1;
-		} else {
-			high = mid;
-		}
-	}
-	assert(low == index->entries.count || index->entries.at[low].offset > offset);
-	return low < index->entries.count ? &index->entries.at[low] : NULL;
+	assert(at == index->entries.count || index->entries.at[at].offset > offset);
+	return at < index->entries.count ? &index->entries.at[at] : NULL;
 }
 
 /* ---- writing ---- */

@@ -68,23 +68,16 @@ const char *timeline_cause_name(enum cause cause)
 	return names[cause];
 }
 
+VEC_FIRST(first_from, struct interval, uint64_t, one->begin < wanted)
+
 size_t timeline_thread_before(const struct deep_thread *thread, uint64_t ts)
 {
-	size_t low = 0, high = thread->intervals.count;
+	size_t count = thread->intervals.count;
 
-	if (high == 0 || ts > thread->end || ts <= thread->intervals.at[0].begin) {
+	if (count == 0 || ts > thread->end || ts <= thread->intervals.at[0].begin) {
 		return SIZE_MAX;
 	}
-	while (high - low > 1) { /* always: intervals.at[low].begin < ts */
-		size_t middle = low + (high - low) / 2;
-
-		if (thread->intervals.at[middle].begin < ts) {
-			low = middle;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
+	return first_from(thread->intervals.at, count, ts) - 1;
 }
 
 #define NEAR 8 /* intervals to look at before a search */

@@ -214,25 +214,18 @@ static void make_sparse(struct plan_builder *b, const struct plan *plan, struct 
 	stream->event_count = count;
 }
 
+VEC_FIRST(first_from, struct plan_event *, uint64_t, (*one)->class->id < wanted)
+
 struct plan_event *plan_event_find(const struct plan_stream *stream, uint64_t id)
 {
-	uint32_t low = 0, high = stream->event_count;
+	size_t at;
 
 	if (stream->is_dense) {
 		return id < stream->event_count ? stream->events[id] : NULL;
 	}
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (stream->events[mid]->class->id < id) {
-			low = mid + 1;
-		} else {
-			high = mid;
-		}
-	}
-	return low < stream->event_count && stream->events[low]->class->id == id
-		       ? stream->events[low]
-		       : NULL;
+	at = first_from(stream->events, stream->event_count, id);
+	return at < stream->event_count && stream->events[at]->class->id == id ? stream->events[at]
+									       : NULL;
 }
 
 /* ---- plans ---- */

@@ -584,27 +584,12 @@ int executions_find(const struct reader_setup *setup, const struct timeline *tim
 	return r;
 }
 
-/* The first span of the thread, or of one behind it. */
-static size_t first_span(const struct executions *executions, uint32_t thread)
-{
-	size_t low = 0, high = executions->spans.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (executions->spans.at[middle].thread < thread) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
-}
+VEC_FIRST(first_of, struct executions_span, uint32_t, one->thread < wanted)
 
 void executions_spans(const struct executions *executions, uint32_t thread,
 		      struct path_spans *spans)
 {
-	for (size_t i = first_span(executions, thread);
+	for (size_t i = first_of(executions->spans.at, executions->spans.count, thread);
 	     i < executions->spans.count && executions->spans.at[i].thread == thread; i++) {
 		struct path_span next = executions->spans.at[i].is;
 		size_t count = spans->at.count;

@@ -525,6 +525,25 @@ START_TEST(selects_first)
 }
 END_TEST
 
+VEC_FIRST(first_from, int, int, *one < wanted)
+
+/* Among equal ones, before and behind all. */
+START_TEST(finds_first)
+{
+	static const int at[] = { 2, 4, 4, 4, 7 };
+
+	for (size_t count = 0; count <= ARRAY_COUNT(at); count++) {
+		for (int wanted = 0; wanted < 9; wanted++) {
+			size_t found = first_from(at, count, wanted);
+
+			ck_assert_uint_le(found, count);
+			ck_assert(found == 0 || at[found - 1] < wanted);
+			ck_assert(found == count || at[found] >= wanted);
+		}
+	}
+}
+END_TEST
+
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
 /* ---- plain text ---- */
@@ -794,6 +813,7 @@ Suite *suite_base(void)
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);
 	tcase_add_loop_test(tcase, selects_first, 2, 60);
+	tcase_add_test(tcase, finds_first);
 	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
 	tcase_add_test(tcase, hangs_up);
 	tcase_add_test(tcase, accounts);
