@@ -101,3 +101,5 @@ void analysis_checkpoint(const struct analysis *analysis, const struct checkpoin
 			 void *state);
 /* Asserts what the descriptor promises; called once for each analysis of a run. */
 void analysis_check(const struct analysis *analysis);
+/* The index of its (first) table of threads; TABLES_MAX: it has none. */
+size_t analysis_thread_table(const struct analysis *analysis);

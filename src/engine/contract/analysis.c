@@ -42,6 +42,16 @@ void analysis_checkpoint(const struct analysis *analysis, const struct checkpoin
 	}
 }
 
+size_t analysis_thread_table(const struct analysis *analysis)
+{
+	size_t t = 0;
+
+	while (t < TABLES_MAX && analysis->tables[t].scope != SCOPE_THREAD) {
+		t++;
+	}
+	return t;
+}
+
 void analysis_check(const struct analysis *analysis)
 {
 	assert(analysis->name && analysis->summary);

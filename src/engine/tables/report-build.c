@@ -247,16 +247,8 @@ static void list_table(struct tables *tables, struct listing *listing, struct li
  * threads. */
 static size_t source_of(const struct analysis *analysis, size_t table)
 {
-	size_t source = 0;
-
-	if (!scope_is_of_threads(analysis->tables[table].scope)) {
-		return table;
-	}
-	while (source < TABLES_MAX && analysis->tables[source].scope != SCOPE_THREAD) {
-		source++;
-	}
-	assert(source < TABLES_MAX);
-	return source;
+	return scope_is_of_threads(analysis->tables[table].scope) ? analysis_thread_table(analysis)
+								  : table;
 }
 
 static struct listing *listing_new(const struct tables *tables, size_t a, size_t t, bool total,

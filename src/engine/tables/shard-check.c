@@ -85,6 +85,17 @@ static bool dead_are_listed(const struct shard *shard)
 	return dead == shard->dead.count;
 }
 
+/* What threads that ended own is counted once. */
+static bool bytes_are_counted(const struct shard *shard)
+{
+	uint64_t bytes = 0;
+
+	VEC_EACH(&shard->dead, dead) {
+		bytes += dead->bytes;
+	}
+	return shard->counted <= shard->dead.count && bytes == shard->ended_bytes;
+}
+
 /* The slot of a tid has a thread of that tid. */
 static bool slots_lead_to_residents(const struct shard *shard)
 {
@@ -198,6 +209,7 @@ void shard_check(const struct shard *shard, unsigned int number)
 	assert(live_are_found(shard));
 	assert(oncpus_are_of_residents(shard));
 	assert(presence_is_true(shard));
+	assert(bytes_are_counted(shard));
 	assert(shard->held.ts == OUT_NONE); /* no record is being applied */
 	check_slots(shard);
 }

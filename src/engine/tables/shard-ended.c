@@ -16,6 +16,43 @@
 #include "engine/tables/shard.h"
 #include "engine/tables/tables.h"
 
+/* ---- what they take ---- */
+
+/* What the account has of the shard, without what belongs to single threads. */
+static uint64_t bytes_of(const struct shard *shard)
+{
+	return shard->ended_bytes +
+	       shard->blocks.count * THREADS_AT_ONCE * shard->layout->thread_bytes +
+	       ((uint64_t)shard->slots.mask + 1) * sizeof(*shard->slots.at) +
+	       shard->resident.room * sizeof(*shard->resident.at) +
+	       shard->dead.room * sizeof(*shard->dead.at);
+}
+
+/* Before any of them changes its place in the list. */
+static void count_ended(struct shard *shard)
+{
+	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
+
+	if (!account_bounds_rows(shard->layout->setup->account)) {
+		return;
+	}
+	for (; shard->counted < shard->dead.count; shard->counted++) {
+		struct dead *dead = &shard->dead.at[shard->counted];
+
+		dead->bytes = columns_bytes(columns, thread_total(shard->layout, dead->thread));
+		shard->ended_bytes += dead->bytes;
+	}
+}
+
+static void take_bytes(struct shard *shard)
+{
+	struct account *account = shard->layout->setup->account;
+
+	account_give(account, ACCOUNT_ROWS, shard->taken);
+	shard->taken = bytes_of(shard);
+	account_take(account, ACCOUNT_ROWS, shard->taken);
+}
+
 /* ---- by number ---- */
 
 /* The thread loses its row: its total is added to that of `other`. */
@@ -56,14 +93,16 @@ static void fold_first(struct shard *shard, size_t first)
 
 	assert(shard->dead.count >= first);
 	assert(shard->touched.count == 0);
+	assert(shard->counted ==
+	       (account_bounds_rows(shard->layout->setup->account) ? shard->dead.count : 0));
 	for (size_t i = 0; i < first; i++) {
 		if (i + DEAD_AHEAD < first) {
 			thread_prefetch(shard->layout, dead[i + DEAD_AHEAD].thread);
 		}
 		fold_ended(shard, &dead[i]);
 	}
-	shard->counted -= shard->counted < first ? shard->counted : first;
 	shard->dead.count -= first;
+	shard->counted = shard->counted > 0 ? shard->dead.count : 0;
 	memmove(dead, dead + first, shard->dead.count * sizeof(*dead));
 }
 
@@ -113,32 +152,6 @@ static void drop_by_number(struct shard *shard)
 
 /* ---- by memory ---- */
 
-/* What the account has of the shard, without what belongs to single threads. */
-static uint64_t bytes_of(const struct shard *shard)
-{
-	return shard->ended_bytes +
-	       shard->blocks.count * THREADS_AT_ONCE * shard->layout->thread_bytes +
-	       ((uint64_t)shard->slots.mask + 1) * sizeof(*shard->slots.at) +
-	       shard->resident.room * sizeof(*shard->resident.at) +
-	       shard->dead.room * sizeof(*shard->dead.at);
-}
-
-static void count_bytes(struct shard *shard)
-{
-	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
-	struct account *account = shard->layout->setup->account;
-
-	for (; shard->counted < shard->dead.count; shard->counted++) {
-		struct dead *dead = &shard->dead.at[shard->counted];
-
-		dead->bytes = columns_bytes(columns, thread_total(shard->layout, dead->thread));
-		shard->ended_bytes += dead->bytes;
-	}
-	account_give(account, ACCOUNT_ROWS, shard->taken);
-	shard->taken = bytes_of(shard);
-	account_take(account, ACCOUNT_ROWS, shard->taken);
-}
-
 struct ranked {
 	struct dead dead;
 	uint64_t weight;
@@ -151,36 +164,45 @@ static bool weighs_more(const struct ranked *a, const struct ranked *b)
 
 VEC_SELECT(select_heaviest, struct ranked, weighs_more)
 
-/* By what rows of the first table of threads are sorted by. */
-static uint64_t weight_of(const struct shard *shard, struct thread *thread)
+/* By what rows of the first table of threads are sorted by; table NULL: there is none. */
+struct scale {
+	const struct table *table;
+	size_t offset; /* of its values */
+	struct report_order order;
+};
+
+static struct scale scale_of(const struct layout *layout)
 {
-	const struct layout *layout = shard->layout;
-
 	for (size_t a = 0; a < layout->setup->analysis_count; a++) {
-		const struct table *tables = layout->setup->analyses[a]->tables;
+		const struct analysis *analysis = layout->setup->analyses[a];
+		size_t t = analysis_thread_table(analysis);
 
-		for (size_t t = 0; t < TABLES_MAX && tables[t].columns[0].key; t++) {
-			struct report_row row = { .thread = &thread->view };
-
-			if (tables[t].scope == SCOPE_THREAD) {
-				row.values = thread_total(layout, thread) + layout->offsets[a][t];
-				return report_sort_value(&tables[t], report_order(&tables[t], NULL),
-							 &row);
-			}
+		if (t < TABLES_MAX) {
+			return (struct scale){ &analysis->tables[t], layout->offsets[a][t],
+					       report_order(&analysis->tables[t], NULL) };
 		}
 	}
-	return 0;
+	return (struct scale){ 0 };
+}
+
+static uint64_t weight_of(const struct layout *layout, const struct scale *scale,
+			  struct thread *thread)
+{
+	struct report_row row = { .thread = &thread->view,
+				  .values = thread_total(layout, thread) + scale->offset };
+
+	return report_sort_value(scale->table, scale->order, &row);
 }
 
 /* Moves those that weigh most to the end of the list. */
-static void spare_heaviest(struct shard *shard, size_t spared)
+static void spare_heaviest(struct shard *shard, const struct scale *scale, size_t spared)
 {
 	size_t count = shard->dead.count;
 	struct ranked *ranks = mem_alloc(count * sizeof(*ranks));
 
 	for (size_t i = 0; i < count; i++) {
 		ranks[i].dead = shard->dead.at[i];
-		ranks[i].weight = weight_of(shard, ranks[i].dead.thread);
+		ranks[i].weight = weight_of(shard->layout, scale, ranks[i].dead.thread);
 	}
 	select_heaviest(ranks, count, spared);
 	for (size_t i = 0; i < count; i++) {
@@ -192,10 +214,12 @@ static void spare_heaviest(struct shard *shard, size_t spared)
 /* A quarter of the rows goes. */
 static void fold_quarter(struct shard *shard)
 {
-	size_t count = shard->dead.count, first = (count + 3) / 4, spared = count / 4;
+	const struct scale scale = scale_of(shard->layout);
+	size_t count = shard->dead.count, first = (count + 3) / 4;
+	size_t spared = scale.table ? count / 4 : 0;
 
 	if (spared > 0) {
-		spare_heaviest(shard, spared);
+		spare_heaviest(shard, &scale, spared);
 	}
 	if (first < count - spared) {
 		select_ended(shard->dead.at, count - spared, first);
@@ -204,25 +228,17 @@ static void fold_quarter(struct shard *shard)
 }
 
 ORDER_VALUES(by_address, uintptr_t)
+VEC_FIRST(first_behind, char *, const char *, *one <= wanted)
 
 /* The index of the shard's block that the thread lies in; the number of blocks: in none. */
 static size_t block_of(const struct shard *shard, const struct thread *thread)
 {
 	size_t bytes = THREADS_AT_ONCE * shard->layout->thread_bytes;
-	size_t first = 0, last = shard->blocks.count;
 	const char *at = (const char *)thread;
+	size_t behind = first_behind(shard->blocks.at, shard->blocks.count, at);
 
-	while (first < last) {
-		size_t middle = first + (last - first) / 2;
-
-		if (shard->blocks.at[middle] + bytes <= at) {
-			first = middle + 1;
-		} else {
-			last = middle;
-		}
-	}
-	return first < shard->blocks.count && shard->blocks.at[first] <= at ? first
-									    : shard->blocks.count;
+	return behind > 0 && at < shard->blocks.at[behind - 1] + bytes ? behind - 1
+								       : shard->blocks.count;
 }
 
 /* Frees the blocks in which no thread is. */
@@ -285,13 +301,13 @@ static void drop_by_memory(struct shard *shard)
 	if (!account_bounds_rows(account)) {
 		return;
 	}
-	count_bytes(shard);
+	take_bytes(shard);
 	if (shard->dead.count > 0 && shard->free_threads.count <= shard->dead.count / 4 &&
 	    !account_may_have_rows(account)) {
 		fold_quarter(shard);
 		free_blocks(shard);
 		free_slots(shard);
-		count_bytes(shard);
+		take_bytes(shard);
 	}
 }
 
@@ -299,6 +315,7 @@ static void drop_by_memory(struct shard *shard)
 
 void shard_drop_dead(struct shard *shard)
 {
+	count_ended(shard);
 	drop_by_number(shard);
 	drop_by_memory(shard);
 }
@@ -306,6 +323,7 @@ void shard_drop_dead(struct shard *shard)
 void shard_drop_for_total(struct shard *shard)
 {
 	if (shard->dead.count > THREADS_ENDED_MAX / SHARDS && shard->touched.count == 0) {
+		count_ended(shard);
 		fold_all_but(shard, THREADS_ENDED_MAX / SHARDS);
 	}
 }

@@ -385,6 +385,43 @@ START_TEST(keeps_the_last)
 }
 END_TEST
 
+static void end_threads(struct fixture *fixture, struct shard *shard, size_t first, size_t count,
+			uint64_t ts)
+{
+	for (size_t i = first; i < first + count; i++) {
+		struct thread *thread = shard_thread(shard, key_of(i));
+
+		fixture_add(fixture, key_of(i), thread, 1);
+		shard_thread_ends(shard, thread, i % 2 ? ts : ts + i);
+	}
+	close_window(fixture, true);
+}
+
+/* Some that were counted ended behind others that are not yet: each row is in the account once. */
+START_TEST(counts_the_ended_once)
+{
+	struct account account;
+	struct fixture *fixture = fixture_new(NULL);
+	struct shard *shard = fixture_shard(fixture, key_of(0));
+	uint64_t each;
+
+	account_init(&account, UINT64_C(1) << 40, 0, true);
+	fixture->setup.account = &account;
+	end_threads(fixture, shard, 0, 1, 0);
+	each = shard->ended_bytes;
+	ck_assert_uint_gt(each, 0);
+	end_threads(fixture, shard, 1, KEPT - 1, DEAD_MOST);
+	ck_assert_uint_eq(shard->ended_bytes, KEPT * each);
+	end_threads(fixture, shard, KEPT, DEAD_MOST, DEAD_MOST);
+	ck_assert_uint_lt(shard->dead.count, KEPT + DEAD_MOST);
+	ck_assert_uint_eq(shard->ended_bytes, shard->dead.count * each);
+	shard_drop_for_total(shard);
+	ck_assert_uint_eq(shard->ended_bytes, KEPT * each);
+	fixture_free(fixture);
+	ck_assert_uint_eq(account_of(&account, ACCOUNT_ROWS), 0);
+}
+END_TEST
+
 /* A thread that was dropped is on no CPU; its successor under the tid stays. */
 START_TEST(forgets_dropped)
 {
@@ -504,6 +541,7 @@ Suite *suite_shard(void)
 	tcase_add_test(tcase, bounds_threads);
 	tcase_add_test(tcase, sums_up_for_memory);
 	tcase_add_loop_test(tcase, keeps_the_last, 0, 5);
+	tcase_add_test(tcase, counts_the_ended_once);
 	tcase_add_test(tcase, forgets_dropped);
 	tcase_add_test(tcase, knows_who_is_on_a_cpu);
 	tcase_add_test(tcase, tells_unsound);
