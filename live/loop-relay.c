@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/limits.h"
 #include "base/now.h"
 #include "live/loop-state.h"
@@ -15,6 +14,8 @@
 #define LIST_NS      (NS_PER_S / 4) /* sessions that exist for less may be missed */
 #define RETRY_NS_MIN (NS_PER_S / 4)
 #define RETRY_NS_MAX (4 * NS_PER_S)
+#define AGAIN_NS_MIN (NS_PER_S / 2) /* see loop_note_ended() */
+#define AGAIN_NS_MAX (64 * NS_PER_S)
 
 /* Metrics say whether the relay is connected. */
 static void count_up(const struct relay *relay, bool is_up)
@@ -27,8 +28,7 @@ static void count_up(const struct relay *relay, bool is_up)
 
 /* ---- sessions ---- */
 
-/* The relay that has the session; none in the list yet: it is being made. */
-static struct relay *relay_of(const struct loop *loop, const struct session *session)
+struct relay *loop_relay_of(const struct loop *loop, const struct session *session)
 {
 	VEC_EACH_OF(&loop->relays, relay) {
 		for (size_t i = 0; i < relay->sessions.count; i++) {
@@ -38,32 +38,6 @@ static struct relay *relay_of(const struct loop *loop, const struct session *ses
 		}
 	}
 	return NULL;
-}
-
-static uint64_t hash_name(const struct viewer_session *listed)
-{
-	return hash_text(hash_text(0, listed->host), listed->name);
-}
-
-/* It has ended, and is not followed again while the relay still lists it. */
-static void note_ended(struct relay *relay, const struct session *session)
-{
-	const struct viewer_session *listed = session_listed(session);
-	size_t count;
-	const uint8_t *uuids = session_read_uuids(session, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		struct relay_read *read = vec_push(&relay->read);
-
-		read->name = hash_name(listed);
-		memcpy(read->uuid, uuids + 16 * i, 16);
-	}
-	if (relay->state == RELAY_UP) {
-		*vec_push(&relay->ended) =
-			(struct relay_ended){ .id = listed->id, .name = hash_name(listed) };
-	} else { /* its relay is gone already, and another one may give the id to another session */
-		relay->read_before = relay->read.count;
-	}
 }
 
 void loop_on_session_change(void *user, struct session *session)
@@ -78,7 +52,7 @@ void loop_on_session_change(void *user, struct session *session)
 		}
 	}
 	if (session_state(session) == SESSION_AWAY && session_is_orphaned(session)) {
-		note_ended(relay_of(loop, session), session);
+		loop_note_ended(loop_relay_of(loop, session), session);
 	}
 	if (session_state(session) == SESSION_ENDED) {
 		struct timeval now = { 0 };
@@ -152,53 +126,23 @@ static void new_session(struct relay *relay, const struct viewer_session *listed
 		relay->refused++;
 		return;
 	}
-	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address);
-}
-
-static bool has_ended(const struct relay *relay, const struct viewer_session *listed)
-{
-	for (size_t i = 0; i < relay->ended.count; i++) {
-		if (relay->ended.at[i].id == listed->id &&
-		    relay->ended.at[i].name == hash_name(listed)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Forgets ended sessions that are no longer listed. */
-static void prune_ended(struct relay *relay, const struct viewer_reply *reply)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < relay->ended.count; i++) {
-		struct relay_ended ended = relay->ended.at[i];
-		bool is_listed = false;
-
-		for (uint32_t k = 0; k < reply->count; k++) {
-			is_listed |= reply->sessions[k].id == ended.id &&
-				     hash_name(&reply->sessions[k]) == ended.name;
-		}
-		if (is_listed) {
-			relay->ended.at[left++] = ended;
-		}
-	}
-	relay->ended.count = left;
+	*vec_push(&relay->sessions) = session_new(&relay->loop->owner, listed, &relay->address,
+						  loop_is_again(relay, listed));
 }
 
 static void take_listed(struct relay *relay, const struct viewer_session *listed)
 {
 	struct session *session = find_session(relay, listed);
 
-	if (has_ended(relay, listed)) {
-		return; /* not live, or read to its end */
-	}
 	if (session) {
 		session_set_listed(session, true);
 		if (session_state(session) == SESSION_REFUSED &&
 		    session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
 		}
+		return;
+	}
+	if (loop_has_ended(relay, listed)) {
 		return;
 	}
 	session = find_away(relay, listed);
@@ -346,7 +290,7 @@ void loop_check(struct loop *loop)
 				relay->sessions.at[left++] = session;
 				continue;
 			}
-			note_ended(relay, session);
+			loop_note_ended(relay, session);
 			relay->asks_last = relay->has_listed = false;
 			session_account(session, &loop->ended);
 			session_free(session);
@@ -390,7 +334,7 @@ static void on_list(struct relay *relay, const struct viewer_reply *reply)
 	for (size_t i = 0; i < relay->sessions.count; i++) {
 		session_set_listed(relay->sessions.at[i], false);
 	}
-	prune_ended(relay, reply);
+	loop_prune_ended(relay, reply);
 	relay->refused = 0;
 	for (uint32_t i = 0; i < reply->count; i++) {
 		if (is_wanted(relay, &reply->sessions[i])) {
@@ -541,24 +485,9 @@ static void on_relay_timer(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-bool loop_was_read(void *user, const struct session *session, const uint8_t *uuid)
-{
-	const struct relay *relay = relay_of(user, session);
-
-	for (size_t i = 0; relay && i < relay->read_before; i++) {
-		const struct relay_read *read = &relay->read.at[i];
-
-		if (read->name == hash_name(session_listed(session)) &&
-		    (!uuid || memcmp(read->uuid, uuid, 16) == 0)) {
-			return true;
-		}
-	}
-	return false;
-}
-
 struct live_trace *loop_find_away(void *user, const struct session *session, const uint8_t *uuid)
 {
-	const struct relay *relay = relay_of(user, session);
+	const struct relay *relay = loop_relay_of(user, session);
 
 	for (size_t i = 0; relay && i < relay->sessions.count; i++) {
 		const struct session *other = relay->sessions.at[i];

@@ -1,7 +1,7 @@
 /*
  * loop-state: shared by the parts of the live loop: loop.c (events, output), loop-relay.c (relays,
- * which of their sessions are followed, and the end), loop-checkpoint.c (the state is saved),
- * loop-capture.c (captures) and loop-dump.c (state dumps).
+ * which of their sessions are followed, and the end), loop-ended.c (sessions that have ended),
+ * loop-checkpoint.c (the state is saved), loop-capture.c (captures) and loop-dump.c (state dumps).
  */
 #pragma once
 
@@ -26,8 +26,12 @@ struct web;
 
 enum relay_state { RELAY_CONNECTING, RELAY_UP, RELAY_DOWN, RELAY_GIVEN_UP };
 
+/* A session that has ended, and that the relay still lists: it, or another one with its id. */
 struct relay_ended {
 	uint64_t id, name; /* a hash of its host and name: ids may be used again */
+	uint64_t retry_at; /* monotonic ns: when it is attached to again; UINT64_MAX: never */
+	uint64_t retry_ns; /* the pause before that, which doubles while nothing new is found */
+	bool is_known;     /* its traces tell it from another one */
 };
 
 /* A trace that was read to its end. */
@@ -55,7 +59,7 @@ struct relay {
 	bool asks_last;      /* the list now requested is newer than the last end of a session */
 	bool has_listed;     /* such a list has arrived */
 	VEC(struct session *) sessions;
-	VEC(struct relay_ended) ended; /* sessions that have ended and that the relay still lists */
+	VEC(struct relay_ended) ended;
 	VEC(struct relay_read) read;
 	size_t read_before; /* of those, before the relay was started again */
 };
@@ -117,9 +121,22 @@ void loop_check(struct loop *loop);
 struct live_trace *loop_find_away(void *user, const struct session *session, const uint8_t *uuid);
 void loop_add_relay(struct loop *loop, const struct url *url);
 void loop_free_relays(struct loop *loop);
+void loop_on_session_change(void *user, struct session *session);
+
+/* The relay that has the session; none in the list yet: it is being made. */
+struct relay *loop_relay_of(const struct loop *loop, const struct session *session);
+
+/* ---- loop-ended.c ---- */
+
+void loop_note_ended(struct relay *relay, const struct session *session);
+/* Forgets ended sessions that are no longer listed. */
+void loop_prune_ended(struct relay *relay, const struct viewer_reply *reply);
+/* It is not live, or was read to its end, and it is not time to attach to it again. */
+bool loop_has_ended(const struct relay *relay, const struct viewer_session *listed);
+/* Whether one of its id and name has ended. */
+bool loop_is_again(const struct relay *relay, const struct viewer_session *listed);
 /* See struct session_owner. */
 bool loop_was_read(void *user, const struct session *session, const uint8_t *uuid);
-void loop_on_session_change(void *user, struct session *session);
 
 /* ---- loop-checkpoint.c ---- */
 

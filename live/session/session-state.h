@@ -99,6 +99,8 @@ struct session {
 	bool has_ended_streams;     /* of these; one may be announced again */
 	struct run_summary account; /* figures of finished traces, and of all connections */
 	VEC(uint8_t) read_uuids;    /* see session_read_uuids() */
+	bool is_read;               /* see session_is_read() */
+	bool is_again;              /* see session_new() */
 };
 
 /* Reports a line about the session. */
@@ -195,5 +197,9 @@ void session_trace_bind(struct live_trace *trace);
 bool session_trace_may_resume(const struct live_trace *trace);
 /* Reports that it cannot be analysed; its packets are dropped from now on. */
 void session_trace_fail(struct live_trace *trace, const struct err *err);
+/* Whether it has the id of a session that has ended, and no trace that was not read with that. */
+bool session_has_only_read(const struct session *session);
+/* It was read to its end: notes which traces were. */
+void session_note_read(struct session *session);
 /* Call it after new metadata: reports the trace as attached once there is a plan. */
 void session_trace_note_plan(struct live_trace *trace);

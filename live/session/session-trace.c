@@ -393,16 +393,62 @@ static bool was_read(const struct live_trace *trace, const uint8_t *uuid)
 	return owner->was_read && owner->was_read(owner->user, trace->session, uuid);
 }
 
+void session_note_read(struct session *session)
+{
+	session->is_read = true;
+	for (size_t i = 0; i < session->traces.count; i++) {
+		const struct live_trace *trace = session->traces.at[i];
+		uint8_t uuid[16];
+
+		if (trace->is_away) {
+			continue;
+		}
+		if (trace->trace && trace_uuid(trace->trace, uuid)) {
+			vec_append(&session->read_uuids, uuid, sizeof(uuid));
+		} else {
+			session->is_read &= trace->was_read;
+		}
+	}
+}
+
+bool session_is_read(const struct session *session)
+{
+	return session->is_read;
+}
+
+const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count)
+{
+	*ret_count = session->read_uuids.count / 16;
+	return session->read_uuids.at;
+}
+
+bool session_is_again(const struct session *session)
+{
+	return session->is_again;
+}
+
+bool session_has_only_read(const struct session *session)
+{
+	for (size_t i = 0; i < session->traces.count; i++) {
+		if (!session->traces.at[i]->was_read) {
+			return false;
+		}
+	}
+	return session->is_again;
+}
+
 /* All packets of the trace came before. */
 static void pass_over(struct live_trace *trace)
 {
+	bool is_again = trace->session->is_again;
+
 	trace->has_failed = trace->was_read = true;
 	trace->dropped += trace->waiting.count;
 	session_trace_drop_waiting(trace, NULL);
-	session_say(trace->session, 0,
-		    "%s was read to its end before the relay was started again; it is not read "
-		    "once more",
-		    trace->identity.path ? trace->identity.path : "its trace");
+	session_say(trace->session, is_again ? 1 : 0,
+		    "%s was read to its end before %s; it is not read once more",
+		    trace->identity.path ? trace->identity.path : "its trace",
+		    is_again ? "the session ended" : "the relay was started again");
 }
 
 static void begin_trace(struct live_trace *trace)

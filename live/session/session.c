@@ -98,22 +98,9 @@ static void lose_unfetched(struct session *session)
 
 static void end(struct session *session, const char *reason)
 {
-	session_say(session, 0, "%s", reason);
+	session_say(session, session_has_only_read(session) ? 1 : 0, "%s", reason);
 	session_finish(session, reason, true);
 	set_state(session, SESSION_ENDED);
-}
-
-/* Notes which traces were read to their end. */
-static void note_read(struct session *session)
-{
-	for (size_t i = 0; i < session->traces.count; i++) {
-		const struct live_trace *trace = session->traces.at[i];
-		uint8_t uuid[16];
-
-		if (trace->trace && !trace->is_away && trace_uuid(trace->trace, uuid)) {
-			vec_append(&session->read_uuids, uuid, sizeof(uuid));
-		}
-	}
 }
 
 static void on_end(void *user, enum client_end why)
@@ -124,7 +111,7 @@ static void on_end(void *user, enum client_end why)
 	client_abandon(session->client);
 	lose_unfetched(session);
 	if (why == CLIENT_FINISHED) {
-		note_read(session);
+		session_note_read(session);
 	}
 	if (why == CLIENT_FINISHED && session_find_away(session, NULL)) {
 		session->orphaned_at = now_monotonic_ns(); /* the callers go on from here */
@@ -160,6 +147,11 @@ static void on_refused(void *user, uint32_t status)
 	struct session *session = user;
 
 	session->is_finishing = true;
+	if (session->is_again && session->traces.count == 0 && status != ATTACH_ALREADY) {
+		session_note_read(session);
+		end(session, "the session ended");
+		return;
+	}
 	if (status == ATTACH_NOT_LIVE && session->listed.live_timer_us == 0) {
 		end(session, "this is not a live session (no live timer); it cannot be followed");
 		return;
@@ -384,6 +376,15 @@ void session_lags(struct session *session, uint64_t lag_ns)
 	}
 }
 
+/* This program stops: what was announced and has not arrived remains at the relay. */
+static void count_unfetched(struct session *session)
+{
+	client_abandon(session->client);
+	for (size_t i = 0; i < session->streams.count; i++) {
+		session->account.unfetched_packets += session->streams.at[i]->unfetched;
+	}
+}
+
 void session_tick(struct session *session)
 {
 	if (session->state == SESSION_RUNNING && session->is_behind_limit) {
@@ -391,6 +392,14 @@ void session_tick(struct session *session)
 		session->skips = true;
 		session->retry_at = now_monotonic_ns();
 		go_away(session);
+		return;
+	}
+	if (session->state == SESSION_RUNNING && session->traces.count > 0 &&
+	    session_has_only_read(session)) {
+		count_unfetched(session);
+		session_note_read(session);
+		end(session, "the session ended");
+		drop_connection(session);
 		return;
 	}
 	if (session->state == SESSION_RUNNING && session->recall.is_due &&
@@ -435,11 +444,12 @@ static void join(struct session *session, const struct viewer_session *listed)
 }
 
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
-			    const struct relay_address *address)
+			    const struct relay_address *address, bool is_again)
 {
 	struct session *session = mem_alloc(sizeof(*session));
 
 	session->owner = *owner;
+	session->is_again = is_again;
 	session->advance = ACCOUNT_ADVANCE_BYTES;
 	account_take(session_memory(session), ACCOUNT_SESSIONS,
 		     ACCOUNT_SESSION_BYTES + session->advance);
@@ -563,15 +573,6 @@ void session_check_listed(struct session *session, uint64_t wait_ns)
 	}
 }
 
-/* This program stops: what was announced and has not arrived remains at the relay. */
-static void count_unfetched(struct session *session)
-{
-	client_abandon(session->client);
-	for (size_t i = 0; i < session->streams.count; i++) {
-		session->account.unfetched_packets += session->streams.at[i]->unfetched;
-	}
-}
-
 void session_finish(struct session *session, const char *reason, bool is_over)
 {
 	if (!is_over && session->client) {
@@ -593,12 +594,6 @@ void session_checkpoint(struct session *session)
 	for (size_t i = 0; i < session->traces.count; i++) {
 		session_trace_checkpoint(session->traces.at[i]);
 	}
-}
-
-const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count)
-{
-	*ret_count = session->read_uuids.count / 16;
-	return session->read_uuids.at;
 }
 
 struct live_trace *const *session_traces(const struct session *session, size_t *ret_count)

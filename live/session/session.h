@@ -80,7 +80,8 @@ struct session_owner {
 	struct live_trace *(*find_away)(void *user, const struct session *session,
 					const uint8_t *uuid);
 	/* Whether a session of the same relay and name has read the trace with this UUID to its
-	 * end, before the relay was started again; @uuid NULL: any.  May be NULL. */
+	 * end, before the relay was started again or the relay used its id again; @uuid NULL: any.
+	 * May be NULL. */
 	bool (*was_read)(void *user, const struct session *session, const uint8_t *uuid);
 	struct history *history; /* of all sessions; NULL: none */
 	struct besides *besides; /* of all sessions */
@@ -126,8 +127,11 @@ struct live_trace {
 	struct run_summary before;     /* figures of the run that is resumed */
 };
 
+/* @is_again: it has the id and the name of one that was read to its end.  Its traces tell whether
+ * it is this one: then it ends as soon as that is known. */
 struct session *session_new(const struct session_owner *owner, const struct viewer_session *listed,
-			    const struct relay_address *address);
+			    const struct relay_address *address, bool is_again);
+bool session_is_again(const struct session *session);
 void session_free(struct session *session);
 void *session_owner_user(const struct session *session);
 
@@ -176,6 +180,8 @@ void session_recall_note_gone(const struct session *session);
 void session_recall_end(struct session *session);
 /* ns: the latest time up to which one of its traces is known; 0: none is. */
 uint64_t session_now(const struct session *session);
+/* Whether it was read to its end, and each of its traces has a UUID. */
+bool session_is_read(const struct session *session);
 /* The UUIDs of traces that were read to their end, 16 bytes each. */
 const uint8_t *session_read_uuids(const struct session *session, size_t *ret_count);
 /* Its trace of a lost connection that has this UUID; @uuid NULL: any. */

@@ -709,6 +709,65 @@ def restarts():
                sessions=held_and_whole)
 
 
+def used_again():
+    """A session ends, and the next list has one of its id and name: another one, or it still.
+
+    Relays give an id once, and do not list what was read to its end.  These do."""
+    for name, kinds in (('at-once', ('ust',)), ('and-again', ('ust', 'kernel', 'ust')),
+                        ('with-a-trace-that-was-read', ('kernel', 'ust'))):
+        parts = [[kind] for kind in kinds] if name == 'and-again' else [kinds]
+        yield Case('id-comes-back-' + name, lambda parts=parts: [
+            Rule(STREAMS, give_session_id(parts[i:i + 1]), status=4, nth=i + 1) for i in range(len(parts))],
+                   sessions=lambda traces: [with_all(Session('s', [traces['kernel']]), traces)], follows=('*',),
+                   story=stop_when(2, 1 + len(parts)))
+    yield Case('ended-and-listed-still', follows=('*',), story=stop_when(1, 4, 7), says_at_most=6)
+    yield Case('ended-and-listed-still-by-name', attaches=1)
+    yield Case('unnamed-ended-and-listed-still', follows=('*',), sessions=unnamed('kernel'), attaches=1,
+               story=stop_when(1, 1), says='its traces do not tell whether it is the one that ended')
+
+
+def with_all(session, traces):
+    session.all_traces = traces
+    return session
+
+
+@relays.named
+def give_session_id(parts):
+    """All of it was read, and the relay has another one of its id and name."""
+    def swap(relay):
+        with relay.lock:
+            old = relay.sessions[0]
+            new = with_all(Session('s', [old.all_traces[kind] for kind in parts[0]]), old.all_traces)
+            relay.sessions = [new]
+            relay.all_sessions = relay.all_sessions + [new]
+
+    def act(step):
+        step.done.append((swap, step.relay))
+    return act
+
+
+def stop_when(traces, least, most=None):
+    """Ends the run, which waits for other sessions, once all packets of so many traces have come and it
+    has attached so often; then for three seconds more it does what it does."""
+    def story(relay, process):
+        asleep = guard.Asleep(lambda: guard.alone(process.pid))
+        try:
+            while asleep.now() < 40 and process.poll() is None:
+                had = {key[1] for key in relay.delivered}
+                whole = all(session.all_keys() <= relay.delivered for session in relay.all_sessions)
+                if whole and len(had) == 2 * traces and len(relay.attaches) >= least:
+                    break
+                time.sleep(0.05)
+            else:
+                raise AssertionError('%d packets, %d attaches' % (len(relay.delivered), len(relay.attaches)))
+        finally:
+            asleep.stop()
+        guard.wait_asleep(process, 3)
+        assert most is None or len(relay.attaches) <= most, relay.attaches
+        process.send_signal(signal.SIGTERM)
+    return story
+
+
 def end_as_the_relay_goes(step):
     """The connection that lists sessions is closed before the session ends: the viewer has no relay then."""
     relay = step.relay
@@ -873,7 +932,8 @@ def without_uuid():
 # ---- all ----
 
 def cases(has_all, has_ctf2):
-    for make in (several, connection_lost, held_back, another_answers, recalls, statuses, metadata, restarts, numbers, without_uuid):
+    for make in (several, connection_lost, held_back, another_answers, recalls, statuses, metadata, restarts, used_again, numbers,
+                 without_uuid):
         yield from (case for case in make() if case)
     if has_ctf2:
         yield from ctf2()
