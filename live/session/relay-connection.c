@@ -231,7 +231,7 @@ static void receive_some(struct relay_connection *connection)
 	connection->is_drained = false;
 	connection->now = now_monotonic_ns();
 	for (unsigned int i = 0; i < RELAY_RECEIVES_MAX && received == RECEIVED; i++) {
-		received = i > 0 && turn_is_spent() ? RECEIVED_ALL : receive(connection);
+		received = turn_is_spent() && i > 0 ? RECEIVED_ALL : receive(connection);
 	}
 	if (received == RECEIVED_END) {
 		return;

@@ -9,15 +9,17 @@
 #include "base/now.h"
 
 static _Thread_local struct {
-	uint64_t ends; /* monotonic ns; 0: no turn is counted */
+	bool is_counted;
+	uint64_t ends; /* monotonic ns; 0: nobody has asked in this turn */
 	uint64_t cpu;  /* processor time at its begin */
 	uint64_t longest;
 } turn;
 
 void turn_begin(void)
 {
-	assert(turn.ends == 0);
-	turn.ends = now_monotonic_ns() + TURN_NS;
+	assert(!turn.is_counted);
+	turn.is_counted = true;
+	turn.ends = 0;
 	turn.cpu = now_thread_cpu_ns();
 }
 
@@ -25,14 +27,19 @@ void turn_end(void)
 {
 	uint64_t took = now_thread_cpu_ns() - turn.cpu;
 
-	assert(turn.ends != 0);
-	turn.ends = 0;
+	assert(turn.is_counted);
+	turn.is_counted = false;
 	turn.longest = took > turn.longest ? took : turn.longest;
 }
 
 bool turn_is_spent(void)
 {
-	return turn.ends != 0 && now_monotonic_ns() >= turn.ends;
+	uint64_t now = turn.is_counted ? now_monotonic_ns() : 0;
+
+	if (turn.ends == 0) {
+		turn.ends = now + TURN_NS;
+	}
+	return turn.is_counted && now >= turn.ends;
 }
 
 uint64_t turn_longest_ns(void)

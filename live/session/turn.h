@@ -14,7 +14,8 @@
 void turn_begin(void);
 void turn_end(void);
 
-/* Whether this turn has lasted for TURN_NS. */
+/* Whether TURN_NS have passed since it was first asked in this turn: the wait of the loop, which is
+ * part of a turn, does not count. */
 bool turn_is_spent(void);
 
 /* ns: processor time of this thread in the longest turn so far. */

@@ -95,6 +95,7 @@ int main(void)
 	srunner_add_suite(runner, suite_url());
 	srunner_add_suite(runner, suite_session());
 	srunner_add_suite(runner, suite_session_walk());
+	srunner_add_suite(runner, suite_turn());
 	srunner_add_suite(runner, suite_codec());
 	srunner_add_suite(runner, suite_hash());
 	srunner_add_suite(runner, suite_text_table());

@@ -78,6 +78,7 @@ Suite *suite_control(void);
 Suite *suite_url(void);
 Suite *suite_session(void);
 Suite *suite_session_walk(void);
+Suite *suite_turn(void);
 Suite *suite_codec(void);
 Suite *suite_text_table(void);
 Suite *suite_coverage(void);
