@@ -75,24 +75,34 @@ static bool is_there(const char *base, int fd)
 	       locked.st_dev == named.st_dev && locked.st_ino == named.st_ino;
 }
 
+/* -errno; waits for who has it. */
+static int wait_for_lock(int fd)
+{
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			return -errno;
+		}
+		if (now_is_leaving()) {
+			return -EINTR;
+		}
+		(void)poll(NULL, 0, WAIT_POLL_MS);
+	}
+	return 0;
+}
+
 /* -errno; waits for runs that begin or end. */
 static int lock_base(const char *base)
 {
 	for (;;) {
-		int fd = open_base(base);
+		int fd = open_base(base), r;
 
-		if (fd < 0 || !is_private(fd)) {
-			int r = fd < 0 ? fd : -EPERM;
-
-			(void)(fd >= 0 && close(fd));
-			return r;
+		if (fd < 0) {
+			return fd;
 		}
-		while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-			if (now_is_leaving()) {
-				(void)close(fd);
-				return -EINTR;
-			}
-			(void)poll(NULL, 0, WAIT_POLL_MS);
+		r = is_private(fd) ? wait_for_lock(fd) : -EPERM;
+		if (r < 0) {
+			(void)close(fd);
+			return r;
 		}
 		if (is_there(base, fd)) {
 			return fd;

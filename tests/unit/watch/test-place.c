@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +23,20 @@
 static char *folder;  /* TMPDIR of the test */
 static char *before;  /* what it was */
 static size_t spoken; /* lines of place_sweep() */
+
+/* What flock() fails with, this often; it stands before that of libc. */
+static int lock_failure;
+static unsigned int lock_failures;
+
+int flock(int fd, int operation)
+{
+	if (lock_failures > 0) {
+		lock_failures--;
+		errno = lock_failure;
+		return -1;
+	}
+	return (int)syscall(SYS_flock, fd, operation);
+}
 
 static void set_up(void)
 {
@@ -101,6 +117,35 @@ START_TEST(refuses_what_is_not_private)
 }
 END_TEST
 
+static const struct {
+	int failure;
+	bool is_waited_for;
+} lock_cases[] = {
+	{ EWOULDBLOCK, true },
+	{ EINTR, true },
+	{ ENOLCK, false },
+	{ EOPNOTSUPP, false },
+};
+
+START_TEST(waits_for_nobody_who_has_no_lock)
+{
+	struct place place;
+	struct err err;
+
+	lock_failure = lock_cases[_i].failure;
+	lock_failures = lock_cases[_i].is_waited_for ? 2 : 20;
+	if (lock_cases[_i].is_waited_for) {
+		ck_assert_int_eq(place_begin(&place, &err), 0);
+		ck_assert_uint_eq(lock_failures, 0);
+	} else {
+		ck_assert_int_eq(place_begin(&place, &err), -lock_failure);
+		ck_assert_ptr_nonnull(strstr(err.text, strerror(lock_failure)));
+	}
+	lock_failures = 0;
+	place_fini(&place);
+}
+END_TEST
+
 /* A shell whose arguments have @mark, until its input ends. */
 static pid_t start(const char *mark, int *ret_input)
 {
@@ -163,6 +208,7 @@ Suite *suite_place(void)
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
 	tcase_add_test(tcase, makes_places);
 	tcase_add_loop_test(tcase, refuses_what_is_not_private, 0, 3);
+	tcase_add_loop_test(tcase, waits_for_nobody_who_has_no_lock, 0, ARRAY_COUNT(lock_cases));
 	tcase_add_test(tcase, finds_daemons);
 	suite_add_tcase(suite, tcase);
 	return suite;
