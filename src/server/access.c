@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/process/foreign.h"
 #include "server/tls-library.h"
 #include "settings/settings.h"
 
@@ -56,21 +56,20 @@ static const char *fault_of(const struct stat *file)
 
 static FILE *open_private(const char *path, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat file;
+	struct stat found;
 	const char *why;
+	FILE *file;
 
-	if (fd < 0 || fstat(fd, &file) < 0) {
-		(void)err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	if (foreign_file(path, &file, err) < 0) {
 		return NULL;
 	}
-	why = fault_of(&file);
+	why = fstat(fileno(file), &found) < 0 ? strerror(errno) : fault_of(&found);
 	if (why) {
-		(void)close(fd);
+		(void)fclose(file);
 		(void)err_raise(err, -EPERM, "%s: %s", path, why);
 		return NULL;
 	}
-	return fdopen(fd, "r");
+	return file;
 }
 
 static char *path_beside(const char *path, const char *name)

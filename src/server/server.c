@@ -474,7 +474,7 @@ struct server *server_new(struct event_base *base, const struct server_config *c
 	if (config->access) {
 		access_add_server(config->access, on_access, server);
 	}
-	if (!sockets.is_loopback && has_users && config->reach == SERVER_STAYS) {
+	if (!sockets.is_loopback && has_users) {
 		access_need_users(config->access);
 	}
 	if (!sockets.is_loopback && !has_users) {

@@ -239,7 +239,8 @@ def refused(t, *args):
 
 
 def test_reach(t):
-    """A page leaves this host with users only, or --insecure; metrics without them, which is said once."""
+    """A page leaves this host with users only, or --insecure; metrics without them, which is said once.  Whoever began with
+    users keeps them."""
     config, port = configured(t), peer.free_ports()
     assert '--web: ' + NEEDS_USERS in refused(t, '--web', '0.0.0.0:%d' % port)
     alone = write(os.path.join(t.scratch, 'no-users'), *BEGINNING)
@@ -247,17 +248,19 @@ def test_reach(t):
     for options, line in ((('--web', '0.0.0.0:%d' % port, '--insecure'), '--web: whoever can connect to port %d can read it'),
                           (('--metrics', '0.0.0.0:%d' % port), '--metrics: whoever can connect to port %d can read it'),
                           (('--web', '0.0.0.0:%d' % port, '--server-config', config), None),
+                          (('--web', '0.0.0.0:%d' % port, '--server-config', config, '--insecure'), None),
                           (('--metrics', '0.0.0.0:%d' % port, '--server-config', config), None)):
+        path = '/metrics' if '--metrics' in options else '/'
         live = t.live(*options, '--retry', '1h', 'net://127.0.0.1:1')
         peer.wait_port('127.0.0.1', port, live.process)
         if '--server-config' not in options:
-            assert web.get(port, '/metrics' if '--metrics' in options else '/', 'here.example')[0] == 200
-        elif '--web' in options:
-            assert answered(t, port, '/', 'alice:secret')[0] == 200 and get(t, port, '/', None)[0] == 401
+            assert web.get(port, path, 'here.example')[0] == 200
+        else:
+            assert answered(t, port, path, 'alice:secret')[0] == 200 and get(t, port, path, None)[0] == 401
             write(config, *BEGINNING)
             live.process.send_signal(signal.SIGHUP)  # without users it may not be there
             live.wait_said('there are no users, and others can connect: all is served as before')
-            assert get(t, port, '/', None)[0] == 401
+            assert get(t, port, path, None)[0] == 401
             configured(t)
         live.finish(signal.SIGTERM)
         assert live.said().count('can read it') == bool(line) and (not line or line % port in live.said()), live.said()
@@ -277,7 +280,7 @@ def test_configurations(t):
     one = BEGINNING[0]
     for lines, why in ((('x',), 'line 1: expected [NAME] or KEY = VALUE'), ((), 'names no certificate'), ((one,), 'names no key'), ((one, one), 'line 2: expected one'),
                        ((one, 'key = gone.pem'), 'gone.pem: No such file'), ((one, 'key = open.pem'), 'open.pem: others can read or write it'),
-                       ((one, 'key = fifo'), 'fifo: is no file'), (('certificate = fifo', BEGINNING[1]), 'fifo: is no file'),
+                       ((one, 'key = fifo'), 'fifo: is a pipe or a device, and no file'), (('certificate = fifo', BEGINNING[1]), 'fifo: is no file'),
                        ((one, 'key = other/key.pem'), 'key.pem: key values mismatch'), ((one, 'key = locked.pem'), 'locked.pem: '),
                        ((one, 'key = empty.pem'), 'empty.pem: '), (('certificate = empty.pem', BEGINNING[1]), 'empty.pem: '),
                        ((one, 'key =',), 'line 2: expected one'), ((*BEGINNING, 'port = 1'), 'line 3: expected one'),
