@@ -44,11 +44,8 @@ static void fetch(struct client *client, struct client_stream *stream)
 		stream->len = PACKET_HEAD_BYTES;
 	}
 	stream->done = 0;
-	assert(stream->len <= PACKET_BYTES_MAX); /* check_index() refused larger ones */
-	stream->bytes = malloc(stream->len);     /* not zeroed: pages are taken as bytes arrive */
-	if (!stream->bytes) {
-		abort();
-	}
+	assert(stream->len <= PACKET_BYTES_MAX);        /* check_index() refused larger ones */
+	stream->bytes = mem_realloc(NULL, stream->len); /* pages are taken as bytes arrive */
 	client->fetching++;
 	account_take(client->config.account, ACCOUNT_FETCHES, stream->len);
 	ask_piece(client, stream);
@@ -127,6 +124,7 @@ void client_on_packet(struct client *client, const struct viewer_reply *reply, u
 {
 	struct client_stream *stream = client_stream_of(client, reply->tag);
 	const struct client_events *events = client->config.events;
+	bool had_no_room = client->fetching == RELAY_IN_FLIGHT_MAX;
 
 	assert(stream && stream->state == STREAM_FETCHING);
 	assert(client->fetching > 0);
@@ -155,5 +153,7 @@ void client_on_packet(struct client *client, const struct viewer_reply *reply, u
 	if (stream->state == STREAM_IDLE) {
 		client_poll(client, stream);
 	}
-	client_take_held(client);
+	if (had_no_room) { /* others wait for their owner, whom the next tick asks */
+		client_take_held(client);
+	}
 }

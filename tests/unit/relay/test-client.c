@@ -17,8 +17,10 @@ struct seen {
 	enum client_end how;
 	uint64_t beacon;
 	unsigned int broken, no_more, unfetched;
-	bool is_full;  /* what may_fetch() answers no for */
-	bool is_begun; /* the metadata is not whole */
+	unsigned int wishes; /* calls of wants_packet() */
+	bool has_to_wait;    /* its answer */
+	bool is_full;        /* what may_fetch() answers no for */
+	bool is_begun;       /* the metadata is not whole */
 };
 
 static void on_attached(void *user)
@@ -108,6 +110,12 @@ static bool may_fetch(void *user, void *stream)
 	return !((struct seen *)user)->is_full;
 }
 
+static enum client_wish wants_packet(void *user, void *stream, const struct viewer_index *index)
+{
+	((struct seen *)user)->wishes++;
+	return ((struct seen *)user)->has_to_wait ? CLIENT_WAIT : CLIENT_FETCH;
+}
+
 static const struct client_events events = {
 	.on_attached = on_attached,
 	.on_refused = on_refused,
@@ -124,6 +132,7 @@ static const struct client_events events = {
 	.on_stream_end = on_stream_end,
 	.on_end = on_end,
 	.may_fetch = may_fetch,
+	.wants_packet = wants_packet,
 };
 
 struct bench {
@@ -406,6 +415,44 @@ START_TEST(waits_for_room)
 	b.seen.is_full = false;
 	client_tick(b.client, b.now);
 	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	teardown(&b);
+}
+END_TEST
+
+/* A packet that comes is no reason to ask again about one that its owner lets wait; a tick is. */
+START_TEST(asks_about_what_waits_at_ticks)
+{
+	static const struct viewer_stream another = { .id = 12, .trace_id = 3, .channel = "c_1" };
+	struct viewer_reply held = index_reply(INDEX_OK, 0);
+	struct bench b;
+	struct err err;
+
+	setup(&b);
+	attach_with_streams(&b);
+	answer(&b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_STREAM));
+	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
+	(void)asked(&b, VIEWER_GET_PACKET);
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS,
+					  .status = STREAMS_OK,
+					  .streams = &another,
+					  .count = 1 });
+	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	b.seen.has_to_wait = true;
+	held.tag = another.id;
+	answer(&b, held);
+	ck_assert_uint_eq(viewer_pending(&b.viewer), 0);
+	b.seen.has_to_wait = false;
+	b.seen.wishes = 0;
+	ck_assert_int_eq(client_reply(b.client,
+				      &(struct viewer_reply){ .command = VIEWER_GET_PACKET,
+							      .tag = 11,
+							      .status = PACKET_OK },
+				      b.now, &err),
+			 0);
+	ck_assert_uint_eq(b.seen.wishes, 0);
+	client_tick(b.client, b.now);
+	ck_assert_uint_eq(asked(&b, VIEWER_GET_PACKET).tag, another.id);
 	teardown(&b);
 }
 END_TEST
@@ -803,6 +850,7 @@ Suite *suite_client(void)
 	tcase_add_test(tcase, drains_metadata);
 	tcase_add_test(tcase, gives_metadata_up);
 	tcase_add_test(tcase, waits_for_room);
+	tcase_add_test(tcase, asks_about_what_waits_at_ticks);
 	tcase_add_test(tcase, notices_vanished_sessions);
 	tcase_add_test(tcase, asks_quiet_streams_together);
 	tcase_add_loop_test(tcase, index_errors_are_not_the_end, 0, 5);
