@@ -128,9 +128,20 @@ static struct client_stream *take_first(struct client *client)
 	}
 }
 
+static bool ask_or_starve(struct client *client, struct client_stream *stream)
+{
+	bool may_fetch = client->config.events->may_fetch(client->config.user, stream->user);
+
+	if (may_fetch) {
+		client_ask_index(client, stream);
+	} else {
+		queue_push(&client->starved, stream);
+	}
+	return may_fetch;
+}
+
 /* Those that starve are asked about at each call: the owner calls when there may be room. */
-static bool feed_starved(struct client *client,
-			 void (*ask)(struct client *client, struct client_stream *stream))
+bool client_poll_due(struct client *client, uint64_t now)
 {
 	__typeof__(client->starved) before = client->starved;
 	struct client_stream *stream;
@@ -138,60 +149,17 @@ static bool feed_starved(struct client *client,
 
 	client->starved.first = NULL;
 	while ((stream = queue_pop(&before))) {
-		if (client->config.events->may_fetch(client->config.user, stream->user)) {
-			ask(client, stream);
-			asks_any = true;
-		} else {
-			queue_push(&client->starved, stream);
-		}
+		asks_any |= ask_or_starve(client, stream);
 	}
-	return asks_any;
-}
-
-bool client_poll_due(struct client *client, uint64_t now,
-		     void (*ask)(struct client *client, struct client_stream *stream))
-{
-	bool asks_any = feed_starved(client, ask);
-
 	while (client->idle.count > 0 && client->idle.at[0]->due <= now) {
-		struct client_stream *stream = take_first(client);
-
+		stream = take_first(client);
 		assert(stream->state == STREAM_IDLE);
-		if (client->config.events->may_fetch(client->config.user, stream->user)) {
-			ask(client, stream);
-			asks_any = true;
-		} else {
-			queue_push(&client->starved, stream);
-		}
+		asks_any |= ask_or_starve(client, stream);
 	}
 	if (client->starved.first) {
 		client->progress = now; /* it is this program that waits */
 	}
 	return asks_any;
-}
-
-void client_trace_set(struct client *client, struct client_trace *trace, enum metadata_state state)
-{
-	client->needed -= trace->state == META_NEEDED;
-	trace->state = state;
-	client->needed += trace->state == META_NEEDED;
-	assert(client->needed <= client->traces.count);
-}
-
-struct client_trace *client_trace_of(struct client *client, uint64_t id)
-{
-	bool is_new;
-	size_t *at = client_traces_put(&client->trace_by_id, id, &is_new);
-	struct client_trace *trace;
-
-	if (!is_new) {
-		return &client->traces.at[*at];
-	}
-	*at = client->traces.count;
-	trace = vec_push(&client->traces);
-	*trace = (struct client_trace){ .id = id };
-	client_trace_set(client, trace, META_NEEDED);
-	return trace;
 }
 
 uint64_t client_due(const struct client *client)
@@ -213,19 +181,4 @@ uint64_t client_due(const struct client *client)
 		}
 	}
 	return due;
-}
-
-uint32_t client_minor(const struct client *client)
-{
-	return client->viewer->minor;
-}
-
-bool client_is_draining(const struct client *client)
-{
-	return client->state == CLIENT_DRAINING || client->state == CLIENT_ENDED;
-}
-
-bool client_stream_failed(const struct client *client)
-{
-	return client->stream_failed;
 }

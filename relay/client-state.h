@@ -17,7 +17,7 @@
 enum stream_state { STREAM_IDLE, STREAM_ASKED, STREAM_HELD, STREAM_FETCHING, STREAM_DONE };
 
 struct client_stream {
-	uint64_t id, trace_id;
+	uint64_t id;
 	size_t number; /* in client.streams */
 	size_t trace;  /* in client.traces */
 	void *user;
@@ -116,9 +116,5 @@ bool client_new_streams_error(struct client *client, uint64_t now);
 bool client_attach_again(struct client *client, const char *why);
 /* The stream is IDLE: its next index is requested once that is due. */
 void client_poll(struct client *client, struct client_stream *stream);
-/* Requests an index of each stream for which that is due, by @ask; false: of none. */
-bool client_poll_due(struct client *client, uint64_t now,
-		     void (*ask)(struct client *client, struct client_stream *stream));
-/* The trace with this id; it is made if it is new. */
-struct client_trace *client_trace_of(struct client *client, uint64_t id);
-void client_trace_set(struct client *client, struct client_trace *trace, enum metadata_state state);
+/* Requests an index of each stream for which that is due; false: of none. */
+bool client_poll_due(struct client *client, uint64_t now);

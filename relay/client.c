@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 
 #include "base/limits.h"
 
@@ -71,6 +70,21 @@ uint64_t client_announced(const struct client *client)
 	return client->announced;
 }
 
+uint32_t client_minor(const struct client *client)
+{
+	return client->viewer->minor;
+}
+
+bool client_is_draining(const struct client *client)
+{
+	return client->state == CLIENT_DRAINING || client->state == CLIENT_ENDED;
+}
+
+bool client_stream_failed(const struct client *client)
+{
+	return client->stream_failed;
+}
+
 void client_abandon(struct client *client)
 {
 	for (size_t i = 0; i < client->streams.count; i++) {
@@ -92,6 +106,31 @@ struct client_stream *client_stream_of(const struct client *client, uint64_t id)
 	return at ? *at : NULL;
 }
 
+static void trace_set(struct client *client, struct client_trace *trace, enum metadata_state state)
+{
+	client->needed -= trace->state == META_NEEDED;
+	trace->state = state;
+	client->needed += trace->state == META_NEEDED;
+	assert(client->needed <= client->traces.count);
+}
+
+/* The trace with this id; it is made if it is new. */
+static struct client_trace *trace_of(struct client *client, uint64_t id)
+{
+	bool is_new;
+	size_t *at = client_traces_put(&client->trace_by_id, id, &is_new);
+	struct client_trace *trace;
+
+	if (!is_new) {
+		return &client->traces.at[*at];
+	}
+	*at = client->traces.count;
+	trace = vec_push(&client->traces);
+	*trace = (struct client_trace){ .id = id };
+	trace_set(client, trace, META_NEEDED);
+	return trace;
+}
+
 /* It contradicts what was announced before, which stays. */
 static void not_followed(struct client *client, const struct viewer_stream *announced,
 			 const char *why)
@@ -104,7 +143,7 @@ static void not_followed(struct client *client, const struct viewer_stream *anno
 static void add_metadata_stream(struct client *client, const struct viewer_stream *announced,
 				uint64_t now)
 {
-	struct client_trace *trace = client_trace_of(client, announced->trace_id);
+	struct client_trace *trace = trace_of(client, announced->trace_id);
 
 	if (trace->has_any && trace->stream_id != announced->id) {
 		not_followed(client, announced, "another one is announced for its trace");
@@ -113,7 +152,7 @@ static void add_metadata_stream(struct client *client, const struct viewer_strea
 	trace->stream_id = announced->id;
 	trace->has_stream = true;
 	if (trace->state != META_ASKED && trace->state != META_FINAL) {
-		client_trace_set(client, trace, META_NEEDED);
+		trace_set(client, trace, META_NEEDED);
 		trace->due = now;
 	}
 }
@@ -127,7 +166,7 @@ static bool is_read_again(struct client *client, struct client_stream *known,
 	if (known->state == STREAM_DONE) {
 		return known->announced < RELAY_ANNOUNCED_MAX;
 	}
-	if (known->trace_id != announced->trace_id || known->name != name) {
+	if (client->traces.at[known->trace].id != announced->trace_id || known->name != name) {
 		not_followed(client, announced, "its id is that of another stream");
 	}
 	return false;
@@ -150,10 +189,9 @@ static void add_stream(struct client *client, const struct viewer_stream *announ
 		return;
 	}
 	stream = mem_alloc(sizeof(*stream));
-	stream->trace = (size_t)(client_trace_of(client, announced->trace_id) - client->traces.at);
+	stream->trace = (size_t)(trace_of(client, announced->trace_id) - client->traces.at);
 	*at = stream;
 	stream->id = announced->id;
-	stream->trace_id = announced->trace_id;
 	stream->name = name;
 	stream->announced = known ? known->announced + 1 : 1;
 	stream->due = now;
@@ -193,7 +231,7 @@ static void ask_metadata(struct client *client, struct client_trace *trace)
 	viewer_get_metadata(client->viewer, trace->stream_id, trace->id,
 			    !trace->has_any || client->config.events->ends_packet(
 						       client->config.user, trace->id));
-	client_trace_set(client, trace, META_ASKED);
+	trace_set(client, trace, META_ASKED);
 }
 
 static void ask_new_streams(struct client *client, uint64_t now)
@@ -233,7 +271,7 @@ static void take_flags(struct client *client, struct client_stream *stream, uint
 	trace->is_promised |= (flags & VIEWER_FLAG_NEW_METADATA) != 0;
 	/* The relay sets the flag even while it has no metadata at all: no busy loop then. */
 	if ((flags & VIEWER_FLAG_NEW_METADATA) && trace->state == META_CURRENT) {
-		client_trace_set(client, trace, META_NEEDED);
+		trace_set(client, trace, META_NEEDED);
 		trace->due = now;
 	}
 	if (trace->state == META_NEEDED && trace->has_stream && trace->due <= now) {
@@ -326,7 +364,7 @@ static void metadata_is_current(struct client *client, struct client_trace *trac
 	bool is_whole = trace->has_any &&
 			client->config.events->on_metadata_end(client->config.user, trace->id);
 
-	client_trace_set(client, trace, is_whole ? META_CURRENT : META_NEEDED);
+	trace_set(client, trace, is_whole ? META_CURRENT : META_NEEDED);
 	trace->due = now + client->poll_ns;
 }
 
@@ -338,7 +376,7 @@ static bool is_denied(struct client *client, struct client_trace *trace, uint64_
 		return false;
 	}
 	trace->denied++;
-	client_trace_set(client, trace, META_NEEDED);
+	trace_set(client, trace, META_NEEDED);
 	trace->due = now + client->poll_ns;
 	if (client->config.events->on_metadata_due) {
 		client->config.events->on_metadata_due(client->config.user, trace->id);
@@ -354,9 +392,9 @@ static void more_metadata(struct client *client, struct client_trace *trace, uin
 
 	trace->pieces += len < RELAY_METADATA_LITTLE;
 	if (events->wants_metadata && !events->wants_metadata(client->config.user, trace->id)) {
-		client_trace_set(client, trace, META_FINAL);
+		trace_set(client, trace, META_FINAL);
 	} else if (trace->pieces > RELAY_METADATA_BURST) {
-		client_trace_set(client, trace, META_NEEDED);
+		trace_set(client, trace, META_NEEDED);
 		trace->due = now + client->poll_ns;
 	} else {
 		ask_metadata(client, trace);
@@ -365,7 +403,7 @@ static void more_metadata(struct client *client, struct client_trace *trace, uin
 
 static void on_metadata(struct client *client, const struct viewer_reply *reply, uint64_t now)
 {
-	struct client_trace *trace = client_trace_of(client, reply->tag);
+	struct client_trace *trace = trace_of(client, reply->tag);
 
 	switch ((enum viewer_metadata_status)reply->status) {
 	case METADATA_OK:
@@ -388,7 +426,7 @@ static void on_metadata(struct client *client, const struct viewer_reply *reply,
 		break;
 	case METADATA_ERROR: /* the usual end: the stream is closed and read completely */
 		metadata_is_current(client, trace, now);
-		client_trace_set(client, trace, META_FINAL);
+		trace_set(client, trace, META_FINAL);
 		return;
 	}
 	metadata_is_current(client, trace, now);
@@ -527,7 +565,7 @@ void client_tick(struct client *client, uint64_t now)
 		}
 	}
 	client_take_held(client);
-	asks_any = client_poll_due(client, now, client_ask_index);
+	asks_any = client_poll_due(client, now);
 	/* Sent early if index requests go out anyway, which saves a wake-up. */
 	if (client->new_streams_due <= now + (asks_any ? STREAMS_NS : 0)) {
 		ask_new_streams(client, now);
