@@ -229,7 +229,6 @@ static void say_refused(struct relay *relay)
 			 "(--max-memory)",
 			 relay->address.host, relay->address.port, relay->refused);
 		relay->said_refused = relay->refused;
-		assert(relay->said_refused > 0);
 	} else if (relay->refused == 0) {
 		relay->said_refused = 0;
 	}

@@ -101,10 +101,10 @@ static inline void loop_stop(struct loop *loop)
 	(void)event_base_loopbreak(loop->base);
 }
 
-/* Stops if the output cannot be written. */
 /* Says a line of the kind @fmt, or counts it (server/repeat.h). */
 void loop_say(const struct loop *loop, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Stops if the output cannot be written. */
 static inline void loop_check_output(struct loop *loop)
 {
 	if (output_check(loop->config->output, &loop->err) < 0) {

@@ -14,7 +14,6 @@
 #include "base/account.h"
 #include "base/limits.h"
 #include "base/now.h"
-#include "base/probe.h"
 #include "ctf/decoder.h"
 #include "engine/engine.h"
 #include "engine/stream.h"

@@ -8,11 +8,6 @@
  *                                   up where that part of the account is short
  *     larger than a part          ► lost: others need room, too
  */
-#include <assert.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "base/limits.h"
 #include "base/now.h"
 #include "base/probe.h"
@@ -23,8 +18,8 @@
 #include "live/session/session-state.h"
 #include "relay/client.h"
 
-#define WAITING_SAID_NS     (UINT64_C(1000000000) * 5)
-#define WAITING_GIVEN_UP_NS (UINT64_C(1000000000) * 10)
+#define WAITING_SAID_NS     (5 * NS_PER_S)
+#define WAITING_GIVEN_UP_NS (10 * NS_PER_S)
 
 struct account *session_memory(const struct session *session)
 {

@@ -27,7 +27,6 @@ struct access {
 	char *path;
 	SSL_CTX *context;
 	struct users *users;
-	size_t user_count;
 	bool needs_users;
 	struct access_server servers[ACCESS_SERVERS_MAX];
 	size_t server_count;
@@ -272,7 +271,6 @@ int access_read_again(struct access *access, struct err *err)
 		tls_library()->SSL_CTX_free_(access->context);
 	}
 	access->context = context;
-	access->user_count = users_list_count(text.list);
 	users_set(access->users, text.list);
 	text.list = NULL;
 	config_text_fini(&text);
@@ -330,12 +328,12 @@ void access_remove_server(struct access *access, const void *user)
 
 bool access_has_users(const struct access *access)
 {
-	return access->user_count > 0;
+	return users_count(access->users) > 0;
 }
 
 void access_need_users(struct access *access)
 {
-	assert(access->user_count > 0);
+	assert(access_has_users(access));
 	access->needs_users = true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <event2/event.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
-#include "base/units.h"
 
 struct kind {
 	char name[REPEAT_KIND_BYTES];
@@ -62,9 +62,9 @@ static void end_minute(struct kind *kind, uint64_t now)
 	kind->count = 0;
 }
 
-static void look_at(struct kind *kind, uint64_t now, bool is_end)
+static void look_at(struct kind *kind, uint64_t now)
 {
-	if (is_end || now - kind->since >= REPEAT_NS) {
+	if (now - kind->since >= REPEAT_NS) {
 		end_minute(kind, now);
 	}
 }
@@ -77,7 +77,7 @@ void repeat_say_kind(const char *name, size_t most, const char *text)
 		return;
 	}
 	kind = kind_of(name);
-	look_at(kind, now_monotonic_ns(), false);
+	look_at(kind, now_monotonic_ns());
 	if (kind->said < most) {
 		kind->said++;
 		said_by("%s", text);
@@ -109,7 +109,7 @@ void repeat_look(void)
 	uint64_t now = now_monotonic_ns();
 
 	for (size_t i = 0; said_by && i < kind_count; i++) {
-		look_at(&kinds[i], now, false);
+		look_at(&kinds[i], now);
 	}
 }
 
@@ -127,7 +127,7 @@ static void on_log(int severity, const char *text)
 void repeat_say_to(repeat_say_fn *say)
 {
 	for (size_t i = 0; said_by && i < kind_count; i++) {
-		look_at(&kinds[i], 0, true);
+		end_minute(&kinds[i], 0);
 	}
 	kind_count = 0;
 	said_by = say;

@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 typedef void repeat_say_fn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -224,11 +224,16 @@ static const char *header_of(struct evhttp_request *request, const char *name)
 	return evhttp_find_header(evhttp_request_get_input_headers(request), name);
 }
 
-static void answer(struct server *server, struct server_link *link, struct evhttp_request *request)
+static void begin_answer(struct server_link *link, struct evhttp_request *request)
 {
 	set_state(link, LINK_IS_ANSWERED);
 	link->request = NULL;
 	evhttp_request_set_on_complete_cb(request, on_answered, link);
+}
+
+static void answer(struct server *server, struct server_link *link, struct evhttp_request *request)
+{
+	begin_answer(link, request);
 	server->config.on_request(request, server->config.user);
 }
 
@@ -237,9 +242,7 @@ static void answer_nobody(struct server_link *link, struct evhttp_request *reque
 {
 	struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
 
-	set_state(link, LINK_IS_ANSWERED);
-	link->request = NULL;
-	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	begin_answer(link, request);
 	if (why == USERS_REFUSED) {
 		(void)evhttp_add_header(headers, "Retry-After", "5");
 		server_refuse(request, 429, "too many tries");
@@ -285,8 +288,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 	assert(link->state == LINK_ASKS);
 	if (server->is_loopback &&
 	    !address_is_asked_for(&server->address, header_of(request, "Host"))) {
-		set_state(link, LINK_IS_ANSWERED);
-		evhttp_request_set_on_complete_cb(request, on_answered, link);
+		begin_answer(link, request);
 		server_refuse(request, 403, "this is served to localhost only");
 		return;
 	}
@@ -356,10 +358,8 @@ static void give_way(struct server_link *link)
 	assert(link->state == LINK_IS_KEPT);
 	link->on_close(link->connection, link->user);
 	link->on_close = NULL;
-	link->request = NULL;
 	(void)evbuffer_add(last, link->last, strlen(link->last));
-	set_state(link, LINK_IS_ANSWERED);
-	evhttp_request_set_on_complete_cb(request, on_answered, link);
+	begin_answer(link, request);
 	evhttp_send_reply_chunk(request, last);
 	evhttp_send_reply_end(request);
 	evbuffer_free(last);

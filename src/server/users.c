@@ -425,6 +425,11 @@ struct users *users_new(struct event_base *base, users_change_fn *on_change, voi
 	return users;
 }
 
+size_t users_count(const struct users *users)
+{
+	return users_list_count(users->list);
+}
+
 void users_set(struct users *users, struct users_list *list)
 {
 	struct users_list *before = users->list;

@@ -44,6 +44,7 @@ size_t users_list_count(const struct users_list *list);
 
 /* Takes @list in the place of the one before: all have to be asked again. */
 void users_set(struct users *users, struct users_list *list);
+size_t users_count(const struct users *users);
 
 /* ---- requests ---- */
 

@@ -123,6 +123,13 @@ static int judge(const struct runner *runner, int ended, struct err *err)
 	return 0;
 }
 
+/* It has ended with this status. */
+static int finish(struct runner *runner, int status, struct err *err)
+{
+	(void)close(runner->fd);
+	return judge(runner, status, err);
+}
+
 int runner_end(struct runner *runner, bool kills, struct err *err)
 {
 	int status = SIGKILL;
@@ -131,8 +138,7 @@ int runner_end(struct runner *runner, bool kills, struct err *err)
 	if (kills || !child_wait(runner->pid, LATE_NS, CHILD_LEAVES, &status)) {
 		child_kill(runner->pid, false);
 	}
-	(void)close(runner->fd);
-	return judge(runner, status, err);
+	return finish(runner, status, err);
 }
 
 static int run(const char *const *words, uint64_t limit_ns, enum child_patience patience,
@@ -153,13 +159,12 @@ static int run(const char *const *words, uint64_t limit_ns, enum child_patience 
 			is_open = runner_read(&runner);
 		}
 		if (has_ended) {
-			(void)close(runner.fd);
-			return judge(&runner, status, err);
+			return finish(&runner, status, err);
 		}
 		if (!is_open) {
 			(void)poll(NULL, 0, 1);
 		}
-		if (patience == CHILD_LEAVES ? now_is_leaving() : now_must_end()) {
+		if (child_is_over(patience)) {
 			(void)runner_end(&runner, true, err);
 			return err_raise(err, -EINTR, "interrupted");
 		}

@@ -30,7 +30,7 @@ bool child_has_ended(pid_t pid, int *ret_status)
 	return got != 0; /* one that is no child has been waited for */
 }
 
-static bool is_over(enum child_patience patience)
+bool child_is_over(enum child_patience patience)
 {
 	return patience == CHILD_LEAVES ? now_is_leaving() : now_must_end();
 }
@@ -41,7 +41,7 @@ bool child_wait(pid_t pid, uint64_t limit_ns, enum child_patience patience, int 
 	int wait_ms = SOON_MS;
 
 	while (!child_has_ended(pid, ret_status)) {
-		if (is_over(patience) || now_monotonic_ns() - begin >= limit_ns) {
+		if (child_is_over(patience) || now_monotonic_ns() - begin >= limit_ns) {
 			return false;
 		}
 		(void)poll(NULL, 0, wait_ms);

@@ -19,6 +19,7 @@ enum child_patience {
 	CHILD_LEAVES, /* a signal (base/now.h) */
 	CHILD_LASTS,  /* STOP_LAST_NS after a signal: it is finished first */
 };
+bool child_is_over(enum child_patience patience);
 
 /*
  * Waits for its end, for @limit_ns at most (UINT64_MAX: there is no limit).  false: it has not
