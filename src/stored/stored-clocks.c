@@ -7,8 +7,8 @@
  */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/limits.h"
 #include "base/now.h"
 #include "run/say.h"
 #include "stored/stored.h"
@@ -44,105 +44,152 @@ void stored_say_off(const struct trace_identity *trace, uint64_t newest, uint64_
 	free(name);
 }
 
-/* The newest end of the windows of each trace in the list, from mem_alloc(); 0: it has none. */
-static uint64_t *newest_of(const struct store_windows *windows, size_t traces)
+/* Traces whose own newest window is where their range counts back from. */
+struct off {
+	const struct stored_range *range;
+	const struct store_trace *traces;
+	size_t count;
+	uint64_t *newest; /* ns, by trace: the end of its newest window; 0: it has none in the range
+			   */
+	bool *is_silent;  /* it had none */
+};
+
+static void find_newest(struct off *off, const struct store_windows *windows)
 {
-	uint64_t *newest = mem_alloc((traces + 1) * sizeof(*newest));
+	VEC_EACH(&windows->at, window) {
+		uint64_t *newest = &off->newest[window->trace];
 
-	for (size_t i = 0; i < windows->at.count; i++) {
-		uint64_t *at = &newest[windows->at.at[i].trace];
-
-		*at = windows->at.at[i].end > *at ? windows->at.at[i].end : *at;
+		assert(window->trace < off->count);
+		*newest = window->end > *newest ? window->end : *newest;
 	}
-	return newest;
 }
 
-/* Drops what a trace has before @begin. */
-static void drop_before(struct store_windows *windows, uint32_t trace, uint64_t begin)
+static bool is_ahead(const struct off *off, size_t trace)
 {
+	return off->newest[trace] > off->range->newest + CLOCK_OFF_NS;
+}
+
+static bool is_off(const struct off *off, size_t trace)
+{
+	return is_ahead(off, trace) || (off->is_silent[trace] && off->newest[trace] > 0);
+}
+
+/* The newest window of traces that are not off, which windows of others are put together with. */
+static uint64_t newest_of_all(const struct off *off)
+{
+	uint64_t of_all = 0;
+
+	for (size_t i = 0; i < off->count; i++) {
+		of_all = !is_off(off, i) && off->newest[i] > of_all ? off->newest[i] : of_all;
+	}
+	return of_all > 0 ? of_all : off->range->newest;
+}
+
+/* Adds the windows of traces that have none in the range. */
+static int take_silent(struct off *off, uint64_t interval_ns, struct store_windows *windows,
+		       struct err *err)
+{
+	const struct stored_range *range = off->range;
+	uint64_t begin = range->newest > OWN_NEWEST_NS ? range->newest - OWN_NEWEST_NS : 0;
+	bool any = false;
+	int r = 0;
+
+	for (size_t i = 0; i < off->count; i++) {
+		off->is_silent[i] = range->wanted[i] && off->newest[i] == 0;
+		any |= off->is_silent[i];
+	}
+	if (any) {
+		r = store_reader_windows(range->reader, off->is_silent, interval_ns, begin,
+					 UINT64_MAX, windows, err);
+		find_newest(off, windows);
+	}
+	return r;
+}
+
+/* Names those that are off on one side; many are one line. */
+static void say_side(const struct off *off, bool ahead)
+{
+	uint64_t most = 0, of_all = off->range->newest;
+	size_t count = 0, first = 0;
+	char *name, by[UNITS_TEXT_MAX];
+
+	for (size_t i = off->count; i-- > 0;) {
+		if (is_off(off, i) && is_ahead(off, i) == ahead) {
+			uint64_t newest = off->newest[i];
+			uint64_t ns = ahead ? newest - of_all : of_all - newest;
+
+			most = ns > most ? ns : most;
+			first = i;
+			count++;
+		}
+	}
+	for (size_t i = first; count <= HISTORY_HOSTS_MAX && i < off->count; i++) {
+		if (is_off(off, i) && is_ahead(off, i) == ahead) {
+			stored_say_off(&off->traces[i].identity, off->newest[i], of_all);
+		}
+	}
+	if (count > HISTORY_HOSTS_MAX) {
+		name = output_trace_text(&off->traces[first].identity, false);
+		say(ahead ? "%zu traces, %s and others: their clocks are up to %s ahead: counted "
+			    "back from their own newest windows"
+			  : "%zu traces, %s and others: their newest windows ended up to %s before "
+			    "those of others: counted back from them",
+		    count, name, units_ns(by, most));
+		free(name);
+	}
+}
+
+/* Drops what is before the range of a trace that is off.  What is ahead is put together with
+ * windows of others. */
+static void count_back(const struct off *off, uint64_t of_all, uint64_t interval_ns,
+		       struct store_windows *windows)
+{
+	const struct options *options = off->range->options;
+	bool moves = (options->merged || options->per_host) && interval_ns < UINT64_MAX;
+	uint64_t length = off->range->newest - off->range->begin;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < windows->at.count; i++) {
-		if (windows->at.at[i].trace != trace || windows->at.at[i].begin >= begin) {
-			windows->at.at[kept++] = windows->at.at[i];
-		}
-	}
-	windows->at.count = kept;
-}
-
-/* Its windows are put together with those of others. */
-static void move_back(const struct stored_range *range, uint32_t trace, const uint64_t *newest,
-		      uint64_t interval_ns, struct store_windows *windows)
-{
-	bool is_joint = range->options->merged || range->options->per_host;
-	uint64_t of_all = 0;
-	size_t count;
-
-	(void)store_reader_traces(range->reader, &count);
-	for (size_t i = 0; i < count; i++) {
-		bool is_off = newest[i] > range->newest + CLOCK_OFF_NS;
-
-		of_all = !is_off && newest[i] > of_all ? newest[i] : of_all;
-	}
-	of_all = of_all > 0 ? of_all : range->newest;
 	VEC_EACH(&windows->at, window) {
-		if (is_joint && window->trace == trace && interval_ns < UINT64_MAX) {
+		uint64_t newest = off->newest[window->trace];
+
+		if (is_off(off, window->trace) && newest > length &&
+		    window->begin < newest - length) {
+			continue;
+		}
+		if (moves && is_ahead(off, window->trace)) {
 			window->ahead_ns = stored_ahead_ns(
-				newest[trace], of_all,
+				newest, of_all,
 				interval_ns > window->level ? interval_ns : window->level);
 		}
+		windows->at.at[kept++] = *window;
 	}
-}
-
-/* The trace has no window in the range. */
-static int count_back(const struct stored_range *range, uint32_t trace, uint64_t interval_ns,
-		      struct store_windows *windows, struct err *err)
-{
-	uint64_t begin = range->newest > OWN_NEWEST_NS ? range->newest - OWN_NEWEST_NS : 0;
-	size_t count;
-	const struct store_trace *traces = store_reader_traces(range->reader, &count);
-	bool *wanted = mem_alloc(count + 1);
-	uint64_t *newest;
-	int r;
-
-	wanted[trace] = true;
-	r = store_reader_windows(range->reader, wanted, interval_ns, begin, UINT64_MAX, windows,
-				 err);
-	newest = newest_of(windows, count);
-	if (r == 0 && newest[trace] > 0) {
-		stored_say_off(&traces[trace].identity, newest[trace], range->newest);
-		drop_before(windows, trace, newest[trace] - (range->newest - range->begin));
-	}
-	free(newest);
-	free(wanted);
-	return r;
+	windows->at.count = kept;
 }
 
 int stored_count_back(const struct stored_range *range, uint64_t interval_ns,
 		      struct store_windows *windows, struct err *err)
 {
-	uint64_t length = range->newest - range->begin;
-	size_t count;
-	const struct store_trace *traces = store_reader_traces(range->reader, &count);
-	uint64_t *newest;
-	int r = 0;
+	struct off off = { .range = range };
+	uint64_t of_all;
+	int r;
 
 	if (!stored_counts_back(range->options) || range->begin > range->newest) {
-		return r;
+		return 0;
 	}
-	newest = newest_of(windows, count);
-	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		if (!range->wanted[i]) {
-			continue;
+	off.traces = store_reader_traces(range->reader, &off.count);
+	off.newest = mem_alloc((off.count + 1) * sizeof(*off.newest));
+	off.is_silent = mem_alloc(off.count + 1);
+	find_newest(&off, windows);
+	of_all = newest_of_all(&off);
+	r = take_silent(&off, interval_ns, windows, err);
+	if (r == 0) {
+		if (range->options->verbosity >= 0) {
+			say_side(&off, true);
+			say_side(&off, false);
 		}
-		if (newest[i] == 0) {
-			r = count_back(range, i, interval_ns, windows, err);
-		} else if (newest[i] > range->newest + CLOCK_OFF_NS) {
-			stored_say_off(&traces[i].identity, newest[i], range->newest);
-			drop_before(windows, i, newest[i] - length);
-			move_back(range, i, newest, interval_ns, windows);
-		}
+		count_back(&off, of_all, interval_ns, windows);
 	}
-	free(newest);
+	free(off.newest);
+	free(off.is_silent);
 	return r;
 }

@@ -324,6 +324,7 @@ class Test:
                 if '%s/s/kernel: %s' % (host, text) not in said:
                     fail('clocks', host, said)
         self.check_joint_clocks(store, figures)
+        self.check_many_clocks()
         with subprocess.Popen([self.sillage, 'history', '--follow', '-q', '-f', 'json', '-a', 'cpu', '-i', '1s', store],
                               stdout=subprocess.PIPE) as process:
             seen = set()
@@ -333,6 +334,35 @@ class Test:
                     seen.add(line['trace']['host'])
             process.terminate()
         print('ok clocks that are off')
+
+    def check_many_clocks(self):
+        """Of many hosts whose clocks are off each counts back from its own newest window, and a line names all."""
+        now = int(time.time()) // 60 * 60
+        for start, ahead in ((now - 7200, 3600), (now - 7200, -3600), (500, -400)):
+            hosts = {'h%02d' % number: ahead if number % 3 else 0 for number in range(30)}
+            store = self.make_store('many-clocks.db', list(hosts), {
+                (host, start + off + second): (0.25, {}, 1) for host, off in hosts.items() for second in range(100)})
+            command = [self.sillage, 'history', '-f', 'json', '-a', 'cpu', '--since', '-60s', store]
+            if start == 500:
+                command[-2] = '-300s'  # of those that end at 200 s this is all
+            code, out, said = run(*command)
+            busy = {line['trace']['host']: line['cpu']['busy_ns'] for line in map(json.loads, out.splitlines()) if line['type'] == 'total'}
+            # Without a host in the future all is in the past: the newest of all is that of the clocks ahead.
+            off = 10 if ahead > 0 else 20
+            text = ['%d traces, h%02d/s/kernel and others: their newest windows ended up to %d s before those of others' % (
+                off, 0 if ahead > 0 else 1, abs(ahead))]
+            if code != 0 or busy != {host: (25 if start == 500 else 15) * SECOND for host in hosts}:
+                fail('many clocks', start, ahead, code, busy, said)
+            if [line for line in said.splitlines() if 'counted back' in line and text[0] in line] != said.splitlines():
+                fail('many clocks', start, ahead, said)
+            if run(*command, '-q')[2] != '':
+                fail('many clocks', 'with -q', run(*command, '-q')[2])
+        hosts = {'h%02d' % number: 3600 if number % 3 else 0 for number in range(30)}
+        store = self.make_store('many-clocks.db', list(hosts), {
+            (host, now + off + second - 100): (0.25, {}, 1) for host, off in hosts.items() for second in range(100)})
+        said = run(self.sillage, 'history', '-f', 'json', '-a', 'cpu', '--since', '-60s', store)[2]
+        if said.count('\n') != 1 or '20 traces, h01/s/kernel and others: their clocks are up to ' not in said:
+            fail('many clocks', 'in the future', said)
 
     def check_joint_clocks(self, store, figures):
         """In windows of all hosts, who is ahead counts as if it were not: at the start, and for who comes later."""
