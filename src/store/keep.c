@@ -5,6 +5,8 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +132,31 @@ void store_keep_usual(uint64_t interval_ns, struct store_keep *ret)
 		ret->at[1] = (struct keep_level){ minute, 30 * KEEP_DAY_NS };
 		ret->count = 2;
 	}
+}
+
+/* The usual ages are whole days. */
+static const char *days_text(char text[UNITS_TEXT_MAX], uint64_t ns)
+{
+	assert(ns > 0 && ns % KEEP_DAY_NS == 0);
+	(void)snprintf(text, UNITS_TEXT_MAX, ns > KEEP_DAY_NS ? "%" PRIu64 " days" : "a day",
+		       ns / KEEP_DAY_NS);
+	return text;
+}
+
+const char *store_keep_usual_text(const struct store_keep *keep, char ret[KEEP_TEXT_MAX])
+{
+	const struct keep_level *last = &keep->at[keep->count - 1];
+	char shorter[UNITS_TEXT_MAX], longer[UNITS_TEXT_MAX];
+
+	assert(keep->is_usual && keep->count > 0);
+	(void)days_text(longer, last->age_ns);
+	if (keep->count == 1) {
+		(void)snprintf(ret, KEEP_TEXT_MAX, "windows stay for %s", longer);
+	} else {
+		(void)snprintf(ret, KEEP_TEXT_MAX, "windows stay for %s, those of a minute for %s",
+			       days_text(shorter, keep->at[0].age_ns), longer);
+	}
+	return ret;
 }
 
 size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns)
@@ -322,19 +349,20 @@ bool keep_is_late(const struct keep_pass *pass, struct store_reader *reader,
 int store_keep_is_overdue(const struct keep_pass *pass, struct err *err)
 {
 	uint64_t oldest = pass->keep->at[pass->keep->count - 1].age_ns, first, last, now;
+	char days[UNITS_TEXT_MAX];
 	struct store_reader *reader = NULL;
 	int r = store_reader_open(pass->url, pass->stop, &reader, err);
 
-	assert(pass->keep->count > 0);
+	assert(pass->keep->is_usual && pass->keep->count > 0);
 	r = r < 0 ? r : store_reader_span(reader, &first, &last, err);
 	if (r == 0) {
 		now = last < now_wall_ns() ? last : now_wall_ns();
 		r = last > 0 && first < keep_before(now, oldest + OVERDUE_NS);
 	}
 	if (r > 0) {
-		pass->say("%s: it has windows of more than 30 days, so none is removed: "
+		pass->say("%s: it has windows of more than %s, so none is removed: "
 			  "--store-keep says how long they stay",
-			  store_reader_name(reader));
+			  store_reader_name(reader), days_text(days, oldest));
 	}
 	store_reader_close(reader);
 	return r;

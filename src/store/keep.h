@@ -40,6 +40,9 @@ int store_keep_parse(const char *text, uint64_t interval_ns, struct store_keep *
 /* What a run that follows sessions keeps unless it is told: its windows for a day, those of a
  * minute for 30 days. */
 void store_keep_usual(uint64_t interval_ns, struct store_keep *ret);
+/* The usual in words. */
+#define KEEP_TEXT_MAX 128
+const char *store_keep_usual_text(const struct store_keep *keep, char ret[KEEP_TEXT_MAX]);
 /* The level that windows of this length belong to. */
 size_t store_keep_level(const struct store_keep *keep, uint64_t length_ns);
 

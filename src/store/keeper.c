@@ -23,22 +23,33 @@ struct keeper {
 	pthread_cond_t ends;
 	bool is_closing; /* behind the mutex */
 	bool has_failed; /* the last pass, which was said */
-	bool is_checked; /* whether the usual may be kept */
+
+	pthread_mutex_t checks;
+	bool is_checked; /* whether the usual may be kept; behind checks */
 	bool keeps_all;  /* it may not */
 };
+
+int keeper_keeps_all(struct keeper *keeper, struct err *err)
+{
+	int r = 0;
+
+	(void)pthread_mutex_lock(&keeper->checks);
+	if (keeper->keep.is_usual && !keeper->is_checked) {
+		r = store_keep_is_overdue(&keeper->pass, err);
+		keeper->keeps_all = r > 0;
+		keeper->is_checked = r >= 0;
+	}
+	r = r < 0 ? r : keeper->keeps_all;
+	(void)pthread_mutex_unlock(&keeper->checks);
+	return r;
+}
 
 static void look(struct keeper *keeper)
 {
 	struct err err;
-	int r = 0;
+	int r = keeper_keeps_all(keeper, &err);
 
-	if (keeper->keep.is_usual && !keeper->is_checked) {
-		r = store_keep_is_overdue(&keeper->pass, &err);
-		keeper->keeps_all = r > 0;
-		keeper->is_checked = r >= 0;
-	}
-	r = r < 0 || keeper->keeps_all ? r : store_keep_pass(&keeper->pass, &err);
-
+	r = r != 0 ? r : store_keep_pass(&keeper->pass, &err);
 	if (r < 0 && !keeper->has_failed && !*keeper->pass.stop) {
 		keeper->pass.say("--store-keep: %s: it is tried again", err.text);
 	}
@@ -71,6 +82,7 @@ static void *run(void *arg)
 static void dispose(struct keeper *keeper)
 {
 	(void)pthread_mutex_destroy(&keeper->mutex);
+	(void)pthread_mutex_destroy(&keeper->checks);
 	(void)pthread_cond_destroy(&keeper->ends);
 	free(keeper->url);
 	free(keeper);
@@ -93,6 +105,7 @@ struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64
 	(void)pthread_condattr_init(&clock);
 	(void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	(void)pthread_mutex_init(&keeper->mutex, NULL);
+	(void)pthread_mutex_init(&keeper->checks, NULL);
 	(void)pthread_cond_init(&keeper->ends, &clock);
 	(void)pthread_condattr_destroy(&clock);
 	if (thread_start(&keeper->thread, run, keeper) != 0) {

@@ -16,5 +16,8 @@ struct keeper;
 struct keeper *keeper_new(const char *url, const struct store_keep *keep, uint64_t top,
 			  const atomic_bool *stop,
 			  void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+/* 1: all stays, because the store has windows that the usual would have removed long ago; looks
+ * once, and waits for the store.  Negative: that is not known yet. */
+int keeper_keeps_all(struct keeper *keeper, struct err *err);
 /* @has_time: does all that is due first, until @stop.  NULL is fine. */
 void keeper_free(struct keeper *keeper, bool has_time);

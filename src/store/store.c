@@ -161,14 +161,17 @@ static void write_items(struct store *store, struct store_item *const *items, si
 
 #define DAY_S 86400
 
-/* What a day takes with the traces that there are: bytes of a file, rows of a server. */
-static void say_size(struct store *store)
+/* What a day takes with the traces that there are: bytes of a file, rows of a server.  False: it is
+ * not known yet how long windows stay. */
+static bool say_size(struct store *store)
 {
 	const struct store_growth *growth = &store->growth;
 	double days = (double)growth->ns / 1e9 / DAY_S / (double)growth->known.used;
 	uint64_t bytes = store->sqlite ? sqlite_writer_bytes(store->sqlite) : 0;
 	uint64_t rows = store_account(store).rows;
-	char text[UNITS_TEXT_MAX];
+	char text[UNITS_TEXT_MAX], stay[KEEP_TEXT_MAX];
+	struct err err;
+	int all;
 
 	assert(growth->ns > 0 && growth->known.used > 0);
 	if (store->sqlite && bytes > growth->bytes) {
@@ -176,14 +179,17 @@ static void say_size(struct store *store)
 	} else if (!store->sqlite && rows > 0) {
 		(void)units_count(text, (uint64_t)((double)rows / days));
 	} else {
-		return;
+		return true;
 	}
-	store->config.say("%s: some %s%s a day with %s; %s: --store-keep says how long",
-			  store_name(store), text, store->sqlite ? "" : " rows",
-			  growth->known.used == 1 ? "this trace" : "these traces",
-			  store->config.keep.count > 1
-				  ? "windows stay for a day, those of a minute for 30 days"
-				  : "windows stay for 30 days");
+	all = keeper_keeps_all(store->keeper, &err);
+	if (all >= 0) {
+		store->config.say("%s: some %s%s a day with %s; %s: --store-keep says how long",
+				  store_name(store), text, store->sqlite ? "" : " rows",
+				  growth->known.used == 1 ? "this trace" : "these traces",
+				  all ? "none is removed"
+				      : store_keep_usual_text(&store->config.keep, stay));
+	}
+	return all >= 0;
 }
 
 static void grow(struct store *store, struct store_item *const *items, size_t count)
@@ -199,8 +205,7 @@ static void grow(struct store *store, struct store_item *const *items, size_t co
 		}
 	}
 	if (!growth->is_said && growth->windows >= STORE_SIZE_WINDOWS && growth->ns > 0) {
-		growth->is_said = true;
-		say_size(store);
+		growth->is_said = say_size(store);
 	}
 }
 

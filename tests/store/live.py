@@ -229,10 +229,10 @@ def test_usual(t):
     """How much a day takes is said once, and what nobody asked for removes nothing that was there before."""
     path = os.path.join(t.scratch, 'usual.db')
 
-    def run(*options, until):
+    def run(*options, until, host='here'):
         relay = t.relay()
         live = t.live('-a', 'count,cpu,sched', '-i', '2ms', '--store', path, *options, relay.live)
-        t.play(live, relay, TRACE, '--session', 'own', '--hostname', 'here', '--speed', '0')
+        t.play(live, relay, TRACE, '--session', 'own', '--hostname', host, '--speed', '0')
         live.wait_for(lambda one: any(line['type'] == 'detach' for line in one.lines()) and until in one.said())
         live.finish(signal.SIGTERM)
         return live.said()
@@ -247,7 +247,8 @@ def test_usual(t):
         db.execute('UPDATE old SET begin = begin - %d, "end" = "end" - %d' % (40 * DAY, 40 * DAY))
         db.execute('INSERT INTO windows SELECT * FROM old')
         db.commit()
-    said = run(until='windows of more than 30 days, so none is removed')
+    said = run(until='a day with this trace; none is removed: --store-keep', host='there')
+    assert said.count('it has windows of more than 30 days, so none is removed') == 1 and 'stay for a day' not in said, said
     with contextlib.closing(sqlite3.connect(path)) as db:
         assert db.execute('SELECT min(begin) FROM windows').fetchone() == (first - 40 * DAY,)
 

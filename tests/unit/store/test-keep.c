@@ -71,6 +71,7 @@ START_TEST(keeps_as_usual)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		uint64_t shortest_ns = cases[i].shortest_ns;
 		struct store_keep keep;
+		char text[KEEP_TEXT_MAX];
 
 		store_keep_usual(cases[i].interval_ns, &keep);
 		ck_assert(keep.is_usual);
@@ -81,6 +82,10 @@ START_TEST(keeps_as_usual)
 			ck_assert_uint_eq(keep.at[0].age_ns, DAY);
 			ck_assert_uint_eq(keep.at[1].length_ns, 60 * NS_PER_S);
 		}
+		ck_assert_str_eq(store_keep_usual_text(&keep, text),
+				 shortest_ns > 0 ? "windows stay for a day, those of a minute for "
+						   "30 days"
+						 : "windows stay for 30 days");
 	}
 }
 END_TEST
