@@ -117,6 +117,9 @@ const char *const options_stored_kinds[] = {
 	"all", "cpu", "tid", "pid", "comm", "prio", "container", "host", "host,container", NULL
 };
 
+const char *const options_compared_kinds[] = { "all",  "cpu",       "tid",  "pid", "comm",
+					       "prio", "container", "host", NULL };
+
 int options_per_stored(struct options *options, const char *value, struct err *err)
 {
 	const char *found = NULL;

@@ -91,8 +91,9 @@ option_take_function options_analyses, options_format, options_interval, options
  * there several times. */
 #define OPTIONS_FIGURES_MAX (ANALYSES_MAX * TABLES_MAX * COLUMNS_MAX + 1)
 size_t options_figures(const char *keys[OPTIONS_FIGURES_MAX], bool distributions);
-extern const char *const options_kinds[];        /* of --per, by enum per; ends with NULL */
-extern const char *const options_stored_kinds[]; /* the same of history, which has hosts, too */
+extern const char *const options_kinds[];          /* of --per, by enum per; ends with NULL */
+extern const char *const options_stored_kinds[];   /* the same of history, which has hosts, too */
+extern const char *const options_compared_kinds[]; /* and of compare */
 
 /* Chooses analyses in the order of their list, whatever the order given: JSON keys have a fixed
  * order. */

@@ -92,7 +92,7 @@ struct options {
 	uint64_t trigger_interval_ns; /* 0: as interval_ns */
 	bool has_history, has_before;
 	uint64_t history_ns;    /* UINT64_MAX: as far back as history_bytes allows */
-	uint64_t history_bytes; /* 0: as max_memory */
+	uint64_t history_bytes; /* 0: not given */
 	uint64_t before_ns, after_ns;
 	const char *capture_dir, *control;
 	const char *history_dir; /* NULL: in memory */

@@ -6,6 +6,5 @@
 #include "cmd/cmd.h"
 #include "setup/wanted.h"
 
-/* A signal has come. */
 /* What the options have recorded; @wanted is zeroed.  EXIT_USAGE: nothing, which was said. */
 int setup_wanted(const struct options *options, struct wanted *wanted);

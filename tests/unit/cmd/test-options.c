@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/now.h"
+#include "options/options-parts.h"
 #include "options/options.h"
 #include "suites.h"
 
@@ -404,6 +405,53 @@ END_TEST
 
 #define COUNT(rows) ((int)(sizeof(rows) / sizeof((rows)[0])))
 
+/* "top, compare": each is a command that has the option. */
+static void check_names(const struct option *option, char *names)
+{
+	for (char *name = strtok(names, ", "); name; name = strtok(NULL, ", ")) {
+		bool has_it = false;
+
+		for (unsigned int command = 1; command <= FOR_COMPARE; command *= 2) {
+			has_it |= strcmp(options_command(command), name) == 0 &&
+				  (option->commands & command);
+		}
+		ck_assert_msg(has_it, "%s: \"%s\" has no such option", option->name, name);
+	}
+}
+
+/* Each command is told what concerns it, and no other's part. */
+START_TEST(help_is_of_the_command)
+{
+	for (const struct option *option = options_table; option->name; option++) {
+		const char *open = strrchr(option->help, '(');
+		size_t names = open ? strspn(open + 1, "abcdefghijklmnopqrstuvwxyz, ") : 0;
+		char *bracket, *rest = NULL;
+
+		if (!open || open[1 + names] != ':') {
+			continue; /* for all commands the same */
+		}
+		bracket = mem_strdup(open + 1);
+		for (char *part = strtok_r(bracket, ";)", &rest); part;
+		     part = strtok_r(NULL, ";)", &rest)) {
+			char *text = strstr(part, ": ");
+
+			if (text) {
+				*text = '\0';
+				check_names(option, part);
+				ck_assert_ptr_null(strstr(text + 2, ": "));
+			}
+		}
+		free(bracket);
+		for (unsigned int command = 1; command <= FOR_COMPARE; command *= 2) {
+			char *own = options_own_help(option->help, options_command(command));
+
+			ck_assert_ptr_null(strchr(own, ';'));
+			free(own);
+		}
+	}
+}
+END_TEST
+
 Suite *suite_options(void)
 {
 	Suite *suite = suite_create("options");
@@ -417,6 +465,7 @@ Suite *suite_options(void)
 	tcase_add_loop_test(tcase, refuses_options, 0, COUNT(refused));
 	tcase_add_test(tcase, resolves_from);
 	tcase_add_test(tcase, finds_nearest);
+	tcase_add_test(tcase, help_is_of_the_command);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
