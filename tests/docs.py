@@ -4,7 +4,7 @@
 Goal    Options of --help, of the manual page and of the completion are the same, in every command;
         doc/json.md has the keys that the tables have; README.md and doc/tasks.md name every command; NEWS.md and the
         package have the program's version;
-        doc/store.md has the tables of a store; the walk in doc/architecture.md is one;
+        doc/store.md has the tables of a store; the walk in doc/architecture.md is one; files that documents name are there;
         doc/definitions.md defines every key that `analyze`, `report` and `history --per host` print in
         JSON.
 
@@ -13,6 +13,7 @@ With --manual instead: the manual page shows examples line by line.
 usage: docs.py [--manual] SILLAGE ROOT
 """
 import difflib
+import glob
 import json
 import os
 import re
@@ -203,6 +204,22 @@ def walk_faults(root):
         yield 'the walk: %d files in %d rooms: %s' % (len(files), len(set(rooms)), ', '.join(rooms))
 
 
+# What was, what a reader makes, and what LTTng has.
+OTHER_FILES = ('journal.md', 'adding-an-analysis.md', 'viewer-protocol.md')
+
+
+def lost_files(root):
+    """Files and rooms in documents that the tree lacks: `src/baseline`, `figure/fold.h`, `ctf/packet` for its .c and .h."""
+    places = [root, os.path.join(root, 'src')]
+    for document in sorted(glob.glob(os.path.join(root, '*.md')) + glob.glob(os.path.join(root, 'doc', '*.md'))):
+        name = os.path.relpath(document, root)
+        for path in re.findall(r'`([a-z][\w.-]*(?:/[a-z][\w.-]*)+)/?`', read(root, name)):
+            is_ours = any(os.path.isdir(os.path.join(place, path.split('/')[0])) for place in places)
+            if is_ours and os.path.basename(name) not in OTHER_FILES and not any(
+                    os.path.exists(os.path.join(place, path + end)) for place in places for end in ('', '.c', '.h')):
+                yield '%s names %s, which is not there' % (name, path)
+
+
 def main():
     if sys.argv[1] == '--manual':
         return manual_test(sys.argv[3])
@@ -224,6 +241,7 @@ def main():
     faults += ['--%s is not in the manual page' % option for option in sorted(options - documented - {'help'})]
     faults += ['--%s is in the manual page only' % option for option in sorted(documented - options - {'version'})]
     faults += version_faults(sillage, root)
+    faults += lost_files(root)
     for topic in ('json', 'store'):
         faults += differs(sillage, root, topic)
     for name in re.findall(r'^(\w+) ', said(sillage, 'analyze', '-a', 'help'), re.M):

@@ -163,8 +163,7 @@
 
 /* HTTP servers: bytes of a request, and seconds for all of it; connections at once, where the limit
  * of descriptors allows it (half of them may be answers without an end); those that the kernel may
- * hold ready, and how long it holds them when there are no descriptors; between two lines of one
- * kind, and kinds of lines of libevent. */
+ * hold ready, and how long it holds them when there are no descriptors. */
 #define SERVER_HEADERS_MAX     8192
 #define SERVER_REQUEST_S       10
 #define SERVER_CONNECTIONS_MAX 64
