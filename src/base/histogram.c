@@ -13,7 +13,7 @@
 #define SUB_BITS 6
 _Static_assert((64 - SUB_BITS + 1) << SUB_BITS <= UINT16_MAX, "an index fits into histogram.few");
 
-static uint32_t index_of(uint64_t value)
+uint32_t histogram_index(uint64_t value)
 {
 	unsigned int top;
 
@@ -241,7 +241,7 @@ void histogram_add(struct histogram **histogram, uint64_t value)
 	s->squares += (unsigned __int128)value * value;
 	s->min = value < s->min ? value : s->min;
 	s->max = value > s->max ? value : s->max;
-	add_bucket(s, index_of(value), 1);
+	add_bucket(s, histogram_index(value), 1);
 }
 
 _Static_assert(HISTOGRAM_BUCKETS_MAX == (64 - SUB_BITS + 1) << SUB_BITS, "room for all");
@@ -268,7 +268,44 @@ void histogram_add_bucket(struct histogram **histogram, uint64_t value, uint64_t
 	struct histogram *s = allocated(histogram);
 
 	s->count += count;
-	add_bucket(s, index_of(value), count);
+	add_bucket(s, histogram_index(value), count);
+}
+
+static void *copied(const void *from, size_t bytes)
+{
+	return from ? memcpy(mem_alloc(bytes), from, bytes) : NULL;
+}
+
+static struct histogram *copy_of(const struct histogram *from)
+{
+	struct histogram *copy = copied(from, sizeof(*from));
+
+	copy->room = from->used;
+	copy->buckets = copied(from->buckets, from->used * sizeof(*from->buckets));
+	copy->counts = copied(from->counts, from->used * sizeof(*from->counts));
+	return copy;
+}
+
+struct histogram *histogram_of_buckets(const struct histogram_bucket *buckets, uint32_t count)
+{
+	struct histogram *s;
+	uint64_t values = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		values += buckets[i].count;
+		if (buckets[i].count == 0 || (i > 0 && buckets[i].index <= buckets[i - 1].index)) {
+			return NULL;
+		}
+	}
+	if (count == 0) {
+		return NULL;
+	}
+	assert(buckets[count - 1].index < HISTOGRAM_BUCKETS_MAX);
+	s = mem_alloc(sizeof(*s));
+	s->count = values;
+	s->used = s->room = count;
+	s->buckets = copied(buckets, count * sizeof(*buckets));
+	return s;
 }
 
 void histogram_merge(struct histogram **to, const struct histogram *from)
@@ -279,7 +316,14 @@ void histogram_merge(struct histogram **to, const struct histogram *from)
 		return;
 	}
 	assert(*to != from);
-	s = allocated(to);
+	if (!*to) {
+		*to = copy_of(from);
+		return;
+	}
+	s = *to;
+	if (s->buckets && s->used > BUCKETS_MAX) {
+		to_range(s); /* only a copy has so many */
+	}
 	s->count += from->count;
 	s->sum += from->sum;
 	s->squares += from->squares;
@@ -334,7 +378,8 @@ static void read_buckets(struct codec *codec, struct histogram *histogram)
 		struct histogram_bucket bucket = { 0 };
 
 		codec_each(codec, &bucket.index, &bucket.count);
-		if (!codec_check(codec, bucket.index <= index_of(UINT64_MAX) && bucket.count > 0)) {
+		if (!codec_check(codec,
+				 bucket.index <= histogram_index(UINT64_MAX) && bucket.count > 0)) {
 			return;
 		}
 		values += bucket.count;

@@ -10,7 +10,8 @@
  * A histogram has one of three forms, and only ever goes on to the next:
  *
  *     few       up to HISTOGRAM_FEW values     few[used]: the bucket index of each, unsorted
- *     buckets   up to 48 non-empty buckets     buckets[used]: sorted by index
+ *     buckets   up to 48 non-empty buckets     buckets[used]: sorted by index; more in one that was
+ *                                              made of a list, until it is added to
  *     range     more                           counts[used]: all buckets from index `first` on
  *
  * Most histograms have few values, so that the first form saves memory; the last is the fastest to
@@ -58,6 +59,11 @@ void histogram_codec(struct codec *codec, struct histogram **histogram);
 /* Fills @ret with the buckets that have values, by index; NULL: none.  Returns how many. */
 uint32_t histogram_list(const struct histogram *histogram,
 			struct histogram_bucket ret[HISTOGRAM_BUCKETS_MAX]);
+/* The opposite; the caller sets the figures but the count.  NULL: there are none, or they are not
+ * in order, or one has no value. */
+struct histogram *histogram_of_buckets(const struct histogram_bucket *buckets, uint32_t count);
+/* The bucket of a value. */
+uint32_t histogram_index(uint64_t value);
 /* The largest value of a bucket. */
 uint64_t histogram_end(uint32_t index);
 /* Adds @count values to the bucket of @value, and to the count alone: the caller sets the other

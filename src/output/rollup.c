@@ -171,10 +171,17 @@ struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id)
 struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report_row *from,
 				 uint32_t source)
 {
-	struct rollup_row like = { .row = *from, .source = source };
-	struct rollup_row **at = rollup_rows_seek(&table->by_key, NULL, &like);
-	struct rollup_row *row;
+	struct rollup_row like, *row; /* of it, what the key is made of */
+	struct rollup_row **at;
 
+	if (table->table->scope == SCOPE_TRACE && table->all.count > 0) {
+		assert(table->all.count == 1);
+		at = &table->all.at[0]; /* a trace has one */
+	} else {
+		like.row = *from;
+		like.source = source;
+		at = rollup_rows_seek(&table->by_key, NULL, &like);
+	}
 	if (at) {
 		show_name(*at, from);
 		return *at;

@@ -14,6 +14,7 @@ struct read_table {
 	struct store_column columns[STORE_COLUMNS_MAX];
 	size_t count;
 	uint16_t lacks;      /* bit by bit the figures that the store does not have */
+	uint16_t wanted;     /* those of which distributions are read */
 	uint16_t unwritten;  /* the same, of the last window that was read */
 	uint16_t unknown;    /* what store_reader.unknown says of it */
 	uint64_t unknown_of; /* the number of the text that this is of; 0: of none */

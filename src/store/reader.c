@@ -66,6 +66,7 @@ static int open_rows(struct store_reader *reader, size_t a, size_t t, uint16_t w
 	sqlite_cursor_close(&table->cursor);
 	table->cursor = (struct sqlite_cursor){ 0 };
 	table->lacks = 0;
+	table->wanted = wanted;
 	store_table_name(analyses[a], t, name);
 	columns = sqlite_columns_of(reader->db, name, table->columns, table->count, wanted,
 				    &table->lacks);
@@ -358,7 +359,7 @@ static int read_rows(struct store_reader *reader, size_t a, size_t t,
 	while (r > 0) {
 		struct store_row *row = vec_push(&table->rows);
 
-		sqlite_cells(&table->cursor, table->columns, table->count, cells);
+		sqlite_cells(&table->cursor, table->columns, table->count, table->wanted, cells);
 		if (store_take_row(of, table->columns, table->count, cells, &reader->texts, row) <
 		    0) {
 			return err_raise(err, -EINVAL, "%s: damaged: a row of %s is impossible",
@@ -583,7 +584,7 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 		      struct report *ret, struct err *err)
 {
 	struct sqlite_place place;
-	char *missing, *unknown;
+	const char *missing, *unknown; /* until the cursor goes on */
 	bool is_whole;
 	int r;
 
@@ -601,8 +602,8 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	}
 	*ret = (struct report){ .kind = REPORT_WINDOW, .begin = store_window_at(window) };
 	read_head(reader->heads.scan, window, ret);
-	missing = sqlite_text(reader->heads.scan, 11);
-	unknown = sqlite_text(reader->heads.scan, 12);
+	missing = (const char *)sqlite3_column_text(reader->heads.scan, 11);
+	unknown = (const char *)sqlite3_column_text(reader->heads.scan, 12);
 	arena_reset(&reader->texts);
 	reader->report_tables.count = 0;
 	is_whole = missing && unknown && ret->lost.of[LOSS_MISFITS] <= ret->lost.of[LOSS_ANOMALIES];
@@ -629,7 +630,5 @@ int store_reader_read(struct store_reader *reader, const struct store_window *wi
 	ret->view_count = reader->known_views.count;
 	ret->parts = reader->parts.at;
 	ret->part_count = reader->parts.count;
-	free(missing);
-	free(unknown);
 	return r;
 }

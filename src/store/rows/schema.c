@@ -408,19 +408,20 @@ static void take_text(char *to, size_t size, const struct store_cell *cell)
 }
 
 /* The next number of "[1,5,9]"; false: there is none. */
-static bool next_number(const char **at, const char *end, uint64_t *ret)
+static bool next_number(const char **from, const char *end, uint64_t *ret)
 {
+	const char *at = *from, *first;
 	uint64_t number = 0;
-	const char *first;
 
-	while (*at < end && (**at == '[' || **at == ',')) {
-		(*at)++;
+	while (at < end && (*at == '[' || *at == ',')) {
+		at++;
 	}
-	for (first = *at; *at < end && **at >= '0' && **at <= '9'; (*at)++) {
-		number = number * 10 + (uint64_t)(**at - '0');
+	for (first = at; at < end && (unsigned char)(*at - '0') <= 9; at++) {
+		number = number * 10 + (uint64_t)(*at - '0');
 	}
+	*from = at;
 	*ret = number;
-	return *at > first;
+	return at > first;
 }
 
 /* @cells: the eight of one histogram. */
@@ -428,8 +429,10 @@ static int take_histogram(const struct store_cell *cells, uint64_t *value)
 {
 	const char *bucket = cells[6].text, *bucket_end;
 	const char *counted = cells[7].text, *counted_end;
-	struct histogram *histogram = NULL;
-	uint64_t largest, count;
+	struct histogram_bucket buckets[HISTOGRAM_BUCKETS_MAX];
+	struct histogram *histogram;
+	uint64_t largest;
+	uint32_t count = 0;
 
 	if (cells[0].is_null || cells[0].number == 0) {
 		return 0;
@@ -439,12 +442,11 @@ static int take_histogram(const struct store_cell *cells, uint64_t *value)
 	}
 	bucket_end = bucket + cells[6].len;
 	counted_end = counted + cells[7].len;
-	while (next_number(&bucket, bucket_end, &largest)) {
-		if (!next_number(&counted, counted_end, &count) || count == 0) {
-			break;
-		}
-		histogram_add_bucket(&histogram, largest, count);
+	while (count < HISTOGRAM_BUCKETS_MAX && next_number(&bucket, bucket_end, &largest) &&
+	       next_number(&counted, counted_end, &buckets[count].count)) {
+		buckets[count++].index = histogram_index(largest);
 	}
+	histogram = histogram_of_buckets(buckets, count);
 	if (histogram) {
 		uint64_t values = histogram->count;
 

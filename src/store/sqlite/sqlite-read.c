@@ -91,6 +91,12 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor, const struct sqlite_place *
 	return r < 0 ? r : is_at(cursor, place);
 }
 
+/* What is not wanted is not read: distributions are large. */
+static bool is_left_unread(const struct store_column *column, uint16_t wanted)
+{
+	return column->role > STORE_VALUE && !(wanted & COLUMN(column->at));
+}
+
 char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_column *columns,
 			size_t count, uint16_t wanted, uint16_t *ret_lacks)
 {
@@ -105,11 +111,9 @@ char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_colum
 	for (size_t i = 0; list && i < count; i++) {
 		bool is_known = sqlite_has_column(known, columns[i].name);
 
-		/* What is not wanted is not read: distributions are large. */
-		bool is_left = columns[i].role > STORE_VALUE && !(wanted & COLUMN(columns[i].at));
-
-		longer = is_known && !is_left ? mem_printf("%s, \"%s\"", list, columns[i].name)
-					      : mem_printf("%s, NULL", list);
+		longer = is_known && !is_left_unread(&columns[i], wanted)
+				 ? mem_printf("%s, \"%s\"", list, columns[i].name)
+				 : mem_printf("%s, NULL", list);
 		if (!is_known && columns[i].role >= STORE_VALUE) {
 			*ret_lacks |= COLUMN(columns[i].at);
 		}
@@ -125,14 +129,15 @@ char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_colum
 }
 
 void sqlite_cells(const struct sqlite_cursor *cursor, const struct store_column *columns,
-		  size_t count, struct store_cell *ret)
+		  size_t count, uint16_t wanted, struct store_cell *ret)
 {
 	assert_hot(cursor->has_row);
 	for (size_t i = 0; i < count; i++) {
 		int at = (int)i + 2;
 
 		ret[i] = (struct store_cell){ .number = 0 };
-		if (sqlite3_column_type(cursor->scan, at) == SQLITE_NULL) {
+		if (is_left_unread(&columns[i], wanted) ||
+		    sqlite3_column_type(cursor->scan, at) == SQLITE_NULL) {
 			ret[i].is_null = true;
 		} else if (columns[i].is_text) {
 			ret[i].text = (const char *)sqlite3_column_text(cursor->scan, at);

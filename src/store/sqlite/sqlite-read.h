@@ -27,6 +27,7 @@ int sqlite_cursor_next(struct sqlite_cursor *cursor, const struct sqlite_place *
  * it; NULL: there is no such table. */
 char *sqlite_columns_of(sqlite3 *db, const char *table, const struct store_column *columns,
 			size_t count, uint16_t wanted, uint16_t *ret_lacks);
-/* The cells of the row that the cursor is at; texts are valid until it goes on. */
+/* The cells of the row that the cursor is at, with the same columns; texts are valid until it goes
+ * on. */
 void sqlite_cells(const struct sqlite_cursor *cursor, const struct store_column *columns,
-		  size_t count, struct store_cell *ret);
+		  size_t count, uint16_t wanted, struct store_cell *ret);

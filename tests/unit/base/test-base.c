@@ -483,6 +483,50 @@ START_TEST(histograms_alike)
 }
 END_TEST
 
+/* What a store has of a histogram is one again, to which others can be added. */
+START_TEST(histograms_of_buckets)
+{
+	struct histogram_bucket list[HISTOGRAM_BUCKETS_MAX];
+	struct histogram *whole = NULL, *again, *sum = NULL;
+	struct codec_out out, other;
+	uint32_t count;
+
+	for (uint64_t value = 1; value < (uint64_t)_i * _i; value += (uint64_t)_i) {
+		histogram_add(&whole, value * value);
+	}
+	count = histogram_list(whole, list);
+	again = histogram_of_buckets(list, count);
+	ck_assert(again || !whole);
+	for (uint32_t i = 0; i < count; i++) {
+		ck_assert_uint_eq(histogram_index(histogram_end(list[i].index)), list[i].index);
+	}
+	if (again) {
+		again->sum = whole->sum;
+		again->min = whole->min;
+		again->max = whole->max;
+		again->squares = whole->squares;
+	}
+	histogram_merge(&sum, again); /* a copy, then added to */
+	histogram_merge(&sum, whole);
+	histogram_merge(&whole, again);
+	out = written(whole);
+	other = written(sum);
+	ck_assert_uint_eq(out.bytes.count, other.bytes.count);
+	ck_assert_mem_eq(out.bytes.at, other.bytes.at, out.bytes.count);
+	if (count > 1) {
+		list[count - 1].index = list[count - 2].index;
+		ck_assert_ptr_null(histogram_of_buckets(list, count));
+		list[count - 1] = (struct histogram_bucket){ .index = HISTOGRAM_BUCKETS_MAX - 1 };
+		ck_assert_ptr_null(histogram_of_buckets(list, count));
+	}
+	vec_fini(&out.bytes);
+	vec_fini(&other.bytes);
+	histogram_free(whole);
+	histogram_free(again);
+	histogram_free(sum);
+}
+END_TEST
+
 static bool is_less(const int *a, const int *b)
 {
 	return *a < *b;
@@ -809,6 +853,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, writes_all_of_a_text);
 	tcase_add_test(tcase, histograms_values);
 	tcase_add_loop_test(tcase, histograms_alike, 1, 200);
+	tcase_add_loop_test(tcase, histograms_of_buckets, 0, 100);
 	tcase_add_loop_test(tcase, parses_urls, 0, COUNT(urls));
 	tcase_add_loop_test(tcase, refuses_urls, 0, COUNT(bad_urls));
 	tcase_add_test(tcase, converts_clocks);
