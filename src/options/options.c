@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/shell.h"
 #include "base/units.h"
 
 /* All that is not 0, false or NULL. */
@@ -143,19 +144,29 @@ static const char *first_given(const bool given[OPTIONS_COUNT_MAX], const char *
 	return NULL;
 }
 
+static const char *const of_lists[] = { "merged", "freq", "freq-bins",  "buckets",
+					"min",    "max",  "containers", NULL };
+
+bool options_is_of_lists(const char *name)
+{
+	size_t i = 0;
+
+	while (of_lists[i] && strcmp(of_lists[i], name) != 0) {
+		i++;
+	}
+	return of_lists[i] != NULL;
+}
+
 /* Triggers of a store are over its hosts; a table of hosts has no lists. */
 static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_MAX],
 		       struct err *err)
 {
 	static const char *const of_hosts[] = { "figure", "trigger", "triggers", "fail",
 						"strict", "junit",   "tap",      NULL };
-	static const char *const of_lists[] = { "merged", "freq", "freq-bins", "buckets",
-						"min",    "max",  NULL };
 	const char *found = first_given(given, options->per_host ? of_lists : of_hosts);
 
-	if (!found && options->per_host && options->display.per != PER_CONTAINER &&
-	    options->selection.containers.count > 0) {
-		found = "containers";
+	if (found && strcmp(found, "containers") == 0 && options->display.per == PER_CONTAINER) {
+		found = NULL; /* it is the last one that is looked for */
 	}
 	if (found) {
 		return err_raise(err, -EINVAL, "--%s has no effect with%s --per host", found,
@@ -404,10 +415,34 @@ static int bad_option(poptContext context, int code, unsigned int command, struc
 }
 
 /* popt allocates each value; members point to them until options_fini(). */
+struct given_option {
+	const struct option *option;
+	char *value; /* NULL: it has none */
+};
+
 struct retained_option {
 	poptContext context;
-	VEC(char *) values;
+	VEC(struct given_option) given; /* in their order */
 };
+
+void options_put_given(const struct options *options, bool (*drops)(const char *name), FILE *out)
+{
+	const struct retained_option *retained = options->memory;
+
+	VEC_EACH(&retained->given, given) {
+		const struct option *option = given->option;
+
+		if (drops(option->name)) {
+			continue;
+		}
+		(void)fprintf(out, option->letter ? " -%.1s" : " --%s",
+			      option->letter ? &option->letter : option->name);
+		if (given->value) {
+			(void)fputc(' ', out);
+			(void)shell_put(out, given->value);
+		}
+	}
+}
 
 int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
 		  struct err *err)
@@ -425,7 +460,8 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	while (r == 0 && (row = poptGetNextOpt(retained->context)) > 0) {
 		char *value = poptGetOptArg(retained->context);
 
-		*vec_push(&retained->values) = value;
+		*vec_push(&retained->given) =
+			(struct given_option){ &options_table[row - 1], value };
 		r = given[row - 1] && options_table[row - 1].once
 			    ? err_raise(err, -EINVAL, "--%s is given twice: a run has one",
 					options_table[row - 1].name)
@@ -486,7 +522,10 @@ void options_fini(struct options *options)
 	vec_fini(&options->ust);
 	if (retained) {
 		(void)poptFreeContext(retained->context);
-		vec_free_each(&retained->values, free);
+		VEC_EACH(&retained->given, one) {
+			free(one->value);
+		}
+		vec_fini(&retained->given);
 		free(retained);
 		options->memory = NULL;
 	}

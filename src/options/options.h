@@ -134,7 +134,7 @@ struct options {
 	const char *begin_option, *end_option; /* what messages call begin and end */
 	int verbosity;                         /* -1 quiet, 0, 1 verbose */
 	const char **args;                     /* what is no option; ends with NULL */
-	void *memory;                          /* of values and arguments */
+	void *memory;                          /* of values, arguments and what was given */
 };
 
 /*
@@ -145,6 +145,11 @@ struct options {
 int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
 		  struct err *err);
 void options_fini(struct options *options);
+/* Prints the options that were given for a shell, each behind a space, but for those that @drops.
+ */
+void options_put_given(const struct options *options, bool (*drops)(const char *name), FILE *out);
+/* Whether history refuses the option with --per host: it is about lists. */
+bool options_is_of_lists(const char *name);
 
 /* Chooses the analyses of periods and jobs if, and only if, there are some to measure; -EINVAL: one
  * was asked for that has none.  @may_have: also without, since what is shown was measured before.

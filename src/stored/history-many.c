@@ -4,7 +4,6 @@
 #include "stored/history-many.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 #include "base/shell.h"
 #include "base/text/utf8.h"
 #include "base/units.h"
-#include "run/asked.h"
 #include "text/text-table.h"
 
 #define NAMES_MAX 40 /* columns of a host's name */
@@ -109,52 +107,33 @@ static void put_hosts(FILE *out, const struct host_lines *hosts, size_t most)
 	text_more(out, hosts->at.count, shown);
 }
 
-/* -i as an option takes it. */
-static void put_long_interval(FILE *out, uint64_t ns)
+static bool is_of_hosts(const char *name)
 {
-	static const struct {
-		const char *name;
-		uint64_t ns;
-	} units[] = { { "m", 60 * NS_PER_S }, { "s", NS_PER_S }, { "ms", NS_PER_MS }, { "ns", 1 } };
-	size_t i = 0;
-
-	while (ns % units[i].ns != 0) {
-		i++;
-	}
-	(void)fprintf(out, " -i %" PRIu64 "%s", ns / units[i].ns, units[i].name);
+	return strcmp(name, "host") == 0 || strcmp(name, "merged") == 0;
 }
 
-static void put_word(FILE *out, const char *option, const char *word)
+/* Not with --per host. */
+static bool is_of_lists(const char *name)
 {
-	if (word) {
-		(void)fprintf(out, " %s ", option);
-		(void)shell_put(out, word);
-	}
+	return is_of_hosts(name) || strcmp(name, "per") == 0 || strcmp(name, "sort") == 0 ||
+	       options_is_of_lists(name);
 }
 
-/* The same question again, with @more. */
-static void put_command(const struct stored_history *h, const char *more, const char *host,
+/* The same question again, of hosts as the option says. */
+static void put_command(const struct stored_history *h, const char *option, const char *value,
 			const char *says)
 {
-	const struct options *options = h->options;
 	FILE *out = h->output->out;
 
-	(void)fprintf(out, "  sillage history%s", more);
-	put_word(out, "--host", host);
-	put_word(out, "--session", options->session);
-	if (options->has_analyses || selection_of(&options->selection) != 0) {
-		char *asked = asked_text(options);
-
-		(void)fprintf(out, " %s", asked);
-		free(asked);
+	(void)fprintf(out, "  sillage history %s", option);
+	if (value) {
+		(void)fputc(' ', out);
+		(void)shell_put(out, value);
 	}
-	if (options->has_interval) {
-		put_long_interval(out, options->interval_ns);
-	}
-	put_word(out, "--since", options->begin);
-	put_word(out, "--until", options->end);
-	for (size_t i = 0; options->args[i]; i++) {
-		char *path = shell_path(options->args[i]);
+	options_put_given(h->options, strcmp(option, "--per") == 0 ? is_of_lists : is_of_hosts,
+			  out);
+	for (size_t i = 0; h->options->args[i]; i++) {
+		char *path = shell_path(h->options->args[i]);
 
 		(void)fprintf(out, " %s", path);
 		free(path);
@@ -176,10 +155,9 @@ void history_many(const struct stored_history *h)
 		      output_normal(h->output), units_count(count, hosts.at.count));
 	put_hosts(out, &hosts, h->output->top);
 	(void)fputc('\n', out);
-	put_command(h, " --per host", NULL,
-		    "the hosts side by side, who is far from the others first");
-	put_command(h, " --merged", NULL, "all of them together");
-	put_command(h, "", hosts.at.at[0].host, "one of them");
-	put_command(h, "", "*", "each of them, however many lines that is");
+	put_command(h, "--per", "host", "the hosts side by side, who is far from the others first");
+	put_command(h, "--merged", NULL, "all of them together");
+	put_command(h, "--host", hosts.at.at[0].host, "one of them");
+	put_command(h, "--host", "*", "each of them, however many lines that is");
 	vec_fini(&hosts.at);
 }

@@ -133,6 +133,19 @@ class Test:
             answer = self.run(*command[1:], '-q')
             if not answer.startswith(expected) or answer.count(' total ') != count:
                 fail('answer of', command, answer)
+        for asked in (('--per', 'pid', '--sort', 'run_ns', '-n', '3', '--max', '1s'), ('--since', '-2h', '-i', '90s', '--comm', '*'),
+                      ('-a', 'cpu', '--per', 'container', '--freq')):
+            lines = self.history(*asked).splitlines()
+            commands = [shlex.split(line) for line in lines if line.startswith('  sillage history ')]
+            for command, drops in zip(commands, (('--per', '--sort', '--max', '--freq'), (), (), ())):
+                words = command[4 if '--merged' != command[2] else 3:-1]
+                wanted, skips = ['-q'], False
+                for word in asked:
+                    skips = word in drops or skips and not word.startswith('-')
+                    wanted += [] if skips else [word]
+                if words != wanted:
+                    fail('a command has other options:', command, 'asked', asked)
+                self.run(*command[1:])
         totals = [line for line in map(json.loads, self.history('-f', 'json', '-a', 'cpu').splitlines()) if line['type'] == 'total']
         if len(totals) != HOSTS + 1:
             fail('JSON has', len(totals), 'totals')
