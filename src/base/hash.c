@@ -6,25 +6,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* How many of the bytes are not the begin of a letter of UTF-8 that is cut in two. */
-static size_t whole_letters(const char *text, size_t len)
-{
-	for (size_t back = 1; back < 4 && back <= len; back++) {
-		unsigned char at = (unsigned char)text[len - back];
-
-		if (at >= 0xC0) {
-			return back < (at < 0xE0 ? 2u : at < 0xF0 ? 3u : 4u) ? len - back : len;
-		}
-	}
-	return len;
-}
+#include "base/text/utf8.h"
 
 void hash_brief_end(char *to, size_t room, uint64_t hash)
 {
 	size_t keep = room - 1 - HASH_END_BYTES;
 
 	assert(room > HASH_END_BYTES);
-	keep = whole_letters(to, keep);
+	keep -= utf8_begun(to, keep);
 	(void)snprintf(to + keep, room - keep, "~%016" PRIx64, hash);
 	memset(to + keep + HASH_END_BYTES, 0, room - keep - HASH_END_BYTES);
 }

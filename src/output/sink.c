@@ -86,20 +86,6 @@ static bool is_mark(const struct output *output, char byte)
 	return output->has_colour && (byte == PLAIN_BOLD[0] || byte == PLAIN_NORMAL[0]);
 }
 
-/* How many bytes at the end are the begin of a letter, which other bytes may complete. */
-static size_t begun(const char *text, size_t len)
-{
-	size_t back = 0;
-
-	while (back < len && back < 3 && ((unsigned char)text[len - 1 - back] & 0xC0) == 0x80) {
-		back++;
-	}
-	return back < len && (unsigned char)text[len - 1 - back] >= 0xC0 &&
-			       utf8_letter_at(text + len - 1 - back).bytes < back + 1
-		       ? back + 1
-		       : 0;
-}
-
 /* Up to the next mark.  Returns how much of it was taken; failures are noted.  A letter that the
  * bytes end within waits for the next ones. */
 static size_t write_plain(struct output *output, const char *bytes, size_t len)
@@ -115,7 +101,7 @@ static size_t write_plain(struct output *output, const char *bytes, size_t len)
 	count = held + taken;
 	text[count] = '\0';
 	output->held_count =
-		taken == len || !is_mark(output, bytes[taken]) ? begun(text, count) : 0;
+		taken == len || !is_mark(output, bytes[taken]) ? utf8_begun(text, count) : 0;
 	memcpy(output->held, text + count - output->held_count, output->held_count);
 	count -= output->held_count;
 	text[count] = '\0';

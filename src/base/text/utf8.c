@@ -10,9 +10,15 @@
 #include <string.h>
 #include <wchar.h>
 
+/* The length of a sequence by its first byte; 0: none begins so. */
+static size_t length_from(unsigned char first)
+{
+	return first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+}
+
 size_t utf8_length(const unsigned char *at)
 {
-	size_t len = at[0] < 0xC2 ? 0 : at[0] < 0xE0 ? 2 : at[0] < 0xF0 ? 3 : at[0] < 0xF5 ? 4 : 0;
+	size_t len = length_from(at[0]);
 
 	for (size_t i = 1; i < len; i++) {
 		if ((at[i] & 0xC0) != 0x80) {
@@ -24,6 +30,17 @@ size_t utf8_length(const unsigned char *at)
 		return 0;
 	}
 	return len;
+}
+
+size_t utf8_begun(const char *text, size_t len)
+{
+	const unsigned char *end = (const unsigned char *)text + len;
+	size_t bytes = 1;
+
+	while (bytes < 3 && bytes < len && (*(end - bytes) & 0xC0) == 0x80) {
+		bytes++;
+	}
+	return len > 0 && bytes < length_from(*(end - bytes)) ? bytes : 0;
 }
 
 /* ---- as a terminal shows it ---- */

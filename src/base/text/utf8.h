@@ -13,6 +13,10 @@
  * behind the first that does not belong to a sequence. */
 size_t utf8_length(const unsigned char *at);
 
+/* How many bytes at the end of the text are the begin of a sequence that is not whole: at most 3.
+ */
+size_t utf8_begun(const char *text, size_t len);
+
 /* What stands next in a text, as a terminal shows it. */
 struct utf8_letter {
 	size_t bytes;  /* at least 1, unless the text is at its end */

@@ -569,6 +569,22 @@ START_TEST(selects_first)
 }
 END_TEST
 
+/* Wherever a text is cut, what is begun there is less than a letter, and none is shown in part. */
+START_TEST(knows_what_is_begun)
+{
+	static const char text[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80z";
+	static const size_t begun[] = { 0, 0, 1, 0, 1, 2, 0, 1, 2, 3, 0, 0 };
+
+	for (size_t len = 0; len < sizeof(text); len++) {
+		ck_assert_uint_eq(utf8_begun(text, len), begun[len]);
+	}
+	ck_assert_uint_eq(utf8_begun("\x80\x80\x80\x80", 4), 0);
+	ck_assert_uint_eq(utf8_begun("\x80\x80", 2), 0);
+	ck_assert_uint_eq(utf8_begun("\xFF", 1), 0);
+	ck_assert_uint_eq(utf8_begun("\xC3\xA9\xA9", 3), 0);
+}
+END_TEST
+
 VEC_FIRST(first_from, int, int, *one < wanted)
 
 /* Among equal ones, before and behind all. */
@@ -859,6 +875,7 @@ Suite *suite_base(void)
 	tcase_add_test(tcase, converts_clocks);
 	tcase_add_loop_test(tcase, selects_first, 2, 60);
 	tcase_add_test(tcase, finds_first);
+	tcase_add_test(tcase, knows_what_is_begun);
 	tcase_add_loop_test(tcase, is_plain, 0, COUNT(plains));
 	tcase_add_test(tcase, hangs_up);
 	tcase_add_test(tcase, accounts);
