@@ -61,7 +61,7 @@ ROOMS = {
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,
     'src/deep/report': ('base/', 'text/', 'base/page/', 'deep/', 'deep/executions/', 'deep/resources/') + CTF,
-    'src/discovery': ('base/', 'text/', 'kernel/', 'query/job.h', 'deep/', 'recorded/') + CTF,
+    'src/discovery': ('base/', 'text/', 'kernel/', 'query/job.h', 'query/scan.h', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'base/text/', 'query/scan.h', 'query/nearest.h', 'engine/tables/', 'phases/') + CONTRACT,
     'src/output': ('base/', 'base/process/', 'kernel/', 'base/text/', 'text/', 'engine/', 'engine/tables/', 'figure/', 'phases/', 'version.h') + CONTRACT,

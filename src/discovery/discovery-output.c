@@ -1,12 +1,13 @@
 /*
  * discovery-output: see discovery.h; what was found as text and as JSON.
  */
-#include <ctype.h>
-#include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/units.h"
 #include "discovery/discovery.h"
+#include "query/scan.h"
 #include "text/text-table.h"
 
 static void put_name(const struct deep_thread *thread, FILE *out)
@@ -15,18 +16,38 @@ static void put_name(const struct deep_thread *thread, FILE *out)
 	(void)fprintf(out, " (%d)", thread->tid);
 }
 
-/* The name of a job: that of the thread, as far as a name may have its letters. */
-static void put_job_name(const struct deep_thread *thread, FILE *out)
+/* Whether the name means this thread alone, in reports and as a pattern. */
+static bool is_own_name(const struct timeline *timeline, const struct deep_thread *thread)
 {
+	size_t count = 0;
+	bool is_plain = thread->comm[0] < '0' || thread->comm[0] > '9';
+
 	for (const char *c = thread->comm; *c; c++) {
-		(void)fputc(isalnum((unsigned char)*c) || *c == '-' || *c == '_' ? *c : '_', out);
+		is_plain &= scan_is_letter(*c, "-_.:+");
 	}
-	(void)fprintf(out, "%s = ", thread->comm[0] ? "" : "job");
+	VEC_EACH_OF(&timeline->threads, other) {
+		count += strcmp(other->comm, thread->comm) == 0;
+	}
+	return is_plain && thread->comm[0] && thread->comm[0] != '-' && count == 1;
 }
 
-/* @named: the thread that gives the job its name; NULL: it has none. */
-static void put_one(struct text_table *table, const struct discovered *one,
-		    const struct deep_thread *named)
+static void put_options(const struct timeline *timeline, const struct discovered *one, FILE *out)
+{
+	const struct deep_thread *thread = timeline->threads.at[one->thread];
+
+	(void)fputs("           --thread ", out);
+	if (is_own_name(timeline, thread)) {
+		(void)fputs(thread->comm, out);
+	} else {
+		(void)fprintf(out, "%d", thread->tid);
+	}
+	(void)fputs(" --job ", out);
+	(void)shell_put(out, one->job);
+	(void)fputc('\n', out);
+}
+
+static void put_one(struct text_table *table, const struct timeline *timeline,
+		    const struct discovered *one)
 {
 	char text[UNITS_TEXT_MAX];
 
@@ -36,16 +57,11 @@ static void put_one(struct text_table *table, const struct discovered *one,
 	text_cell(table, units_ns(text, one->mean_ns));
 	text_share(table, one->coverage, 1);
 	text_end(table);
-	(void)fputs("           --job '", table->out);
-	if (named) {
-		put_job_name(named, table->out);
-	}
-	text_put(table->out, one->pattern, -1);
-	(void)fputs("'\n", table->out);
+	put_options(timeline, one, table->out);
 }
 
 void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,
-		    bool is_named, FILE *out)
+		    FILE *out)
 {
 	struct text_table table =
 		text_table_of(out, "  COUNT>7|  PERIOD>9|  JITTER>9|  MEAN>9|  OF ITS TIME>7");
@@ -57,8 +73,9 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 		(void)fputs("JOBS FOUND: none, no such thread ran\n", out);
 		return;
 	}
-	(void)fprintf(out, "JOBS FOUND in the %zu thread%s that ran most%s\n", discovery->threads,
-		      discovery->threads == 1 ? "" : "s", discovery->at.count == 0 ? ": none" : "");
+	(void)fprintf(out, "JOBS FOUND in %zu of %zu thread%s%s\n", discovery->threads,
+		      discovery->threads_all, discovery->threads_all == 1 ? "" : "s",
+		      discovery->at.count == 0 ? ": none" : "");
 	VEC_EACH(&discovery->at, one) {
 		if (one->thread != thread) {
 			thread = one->thread;
@@ -70,11 +87,12 @@ void discovery_text(const struct discovery *discovery, const struct timeline *ti
 		}
 		of_thread++;
 		if (top == 0 || of_thread <= top) {
-			put_one(&table, one, is_named ? timeline->threads.at[thread] : NULL);
+			put_one(&table, timeline, one);
 		}
 	}
 	if (discovery->is_cut) {
-		(void)fputs("\n  Limits were reached: there may be more. --thread searches one.\n",
+		(void)fputs("\n  Limits were reached: there may be more. --thread searches one, "
+			    "--events more of it.\n",
 			    out);
 	}
 }
@@ -90,6 +108,7 @@ void discovery_json(const struct discovery *discovery, const struct timeline *ti
 	json_version(&json);
 	json_text(&json, "trace", path);
 	json_u64(&json, "threads", discovery->threads);
+	json_u64(&json, "threads_all", discovery->threads_all);
 	json_bool(&json, "complete", !discovery->is_cut);
 	json_open(&json, "jobs", '[');
 	VEC_EACH(&discovery->at, one) {
@@ -106,7 +125,7 @@ void discovery_json(const struct discovery *discovery, const struct timeline *ti
 		json_i64(&json, "pid", is->pid);
 		json_text(&json, "comm", is->comm);
 		json_close(&json, '}');
-		json_text(&json, "job", one->pattern);
+		json_text(&json, "job", one->job);
 		json_u64(&json, "count", one->count);
 		json_u64(&json, "period_ns", one->period_ns);
 		json_u64(&json, "jitter_ns", one->jitter_ns);

@@ -5,66 +5,29 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
-#include "base/now.h"
 #include "deep/reader.h"
-#include "kernel/task-state.h"
+#include "discovery/turns.h"
 #include "query/job.h"
+#include "query/scan.h"
 
-/* What is about a thread comes first, then the classes of events. */
-enum { TYPE_IN, TYPE_SLEEP, TYPE_PREEMPTED, TYPE_WOKEN, TYPES_OWN };
-
-/* Events that belong to no thread, or to whatever runs. */
-static const char *const noise[] = { "irq_",   "softirq_",   "sched_",  "rcu_",       "timer_",
-				     "kmem_",  "mm_",        "x86_",    "hrtimer_",   "lttng_",
-				     "power_", "writeback_", "block_",  "workqueue_", "napi_",
-				     "net_",   "skb_",       "random_", "module_" };
-
-enum { REQUEST_SWITCH, REQUEST_WAKING, REQUEST_ALL, REQUESTS };
-enum { SWITCH_PREV, SWITCH_NEXT, SWITCH_STATE };
-enum { WAKING_TID };
-enum { ALL_TID };
-
-static const struct plan_request requests[REQUESTS] = {
-	[REQUEST_SWITCH] = { "sched_switch", { "prev_tid", "next_tid", "prev_state" }, .group = 0 },
-	[REQUEST_WAKING] = { "sched_waking", { "tid" }, .group = 1 },
-	[REQUEST_ALL] = { "*", { "context.tid" }, .group = 2 },
-};
-
-struct sequence {
-	uint32_t thread; /* index in the timeline */
-	VEC(uint32_t) types;
-	VEC(uint64_t) times;
-};
-
-HASH_MAP(sequence_of, uint32_t)
-HASH_MAP(runs_on, int32_t)
-HASH_MAP(type_of, uint32_t)
+#define COVERAGE_MIN 0.0005 /* of a thread's time: in what is less, it does nothing of note */
 
 struct job_search {
 	const struct timeline *timeline;
 	const struct discovery_config *config;
-	VEC(struct sequence) sequences;
-	struct sequence_of by_tid;
-	struct runs_on runs; /* the tid, by CPU */
-	size_t initial_put;
-	struct type_of types; /* by class id of the plan */
-	VEC(char *) names;    /* of types, as patterns */
-	uint16_t states;      /* of the kernel: kernel/task-state.h */
-	/* Of the thread that is searched. */
-	uint64_t work, until_ns; /* done, and when to end; 0: no limit */
-	size_t starts_left;      /* types that episodes may begin with */
+	struct sequences sequences;
+	uint64_t work_left;  /* of the search, for the thread and those behind it */
+	size_t threads_left; /* they are so many */
+	size_t starts_left;  /* of the thread: types that episodes may begin with */
 	struct discovery *found;
 };
 
-/* ---- which threads ---- */
-
-static uint64_t run_ns(const struct timeline *timeline, uint32_t thread, uint64_t begin,
-		       uint64_t end)
+uint64_t discovery_run_ns(const struct timeline *timeline, uint32_t thread, uint64_t begin,
+			  uint64_t end)
 {
 	uint64_t ns[STATES], sum = 0;
 
@@ -75,306 +38,109 @@ static uint64_t run_ns(const struct timeline *timeline, uint32_t thread, uint64_
 	return sum;
 }
 
-struct thread_run {
-	uint32_t thread;
-	uint64_t ns;
-};
+/* ---- a job ---- */
 
-ORDER(by_ns, struct thread_run, DOWN(ns) UP(thread))
-
-/* Of the threads that had one tid, one after the other, the one that ran most: the others often are
- * the same program, run again. */
-static void choose_threads(struct job_search *search)
+/* @is_turn: all that the thread does between the executions is to wait for the next one. */
+static struct discovered measure(const struct job_search *search, const struct sequence *sequence,
+				 const episode_windows *windows, bool is_turn)
 {
 	const struct timeline *timeline = search->timeline;
-	VEC(struct thread_run) runners = { 0 };
-
-	for (uint32_t i = 0; i < timeline->threads.count; i++) {
-		const struct deep_thread *thread = timeline->threads.at[i];
-		struct thread_run runner = { i,
-					     run_ns(timeline, i, timeline->begin, timeline->end) };
-
-		if (thread->tid != 0 && runner.ns > 0 &&
-		    (!search->config->who || timeline_thread_is(thread, search->config->who))) {
-			*vec_push(&runners) = runner;
-		}
-	}
-	vec_sort(&runners, by_ns);
-	for (size_t i = 0; i < runners.count; i++) {
-		uint64_t tid = (uint32_t)timeline->threads.at[runners.at[i].thread]->tid;
-		uint32_t *at = sequence_of_get(&search->by_tid, tid);
-
-		if (at) {
-			continue;
-		}
-		if (search->sequences.count == search->config->threads_max) {
-			search->found->is_cut |= !search->config->who;
-			break;
-		}
-		at = sequence_of_put(&search->by_tid, tid, NULL);
-		*at = (uint32_t)search->sequences.count;
-		*vec_push(&search->sequences) = (struct sequence){ .thread = runners.at[i].thread };
-	}
-	vec_fini(&runners);
-}
-
-/* ---- sequences ---- */
-
-static void add_event(struct job_search *search, int32_t tid, uint64_t ts, uint32_t type)
-{
-	uint32_t *at = sequence_of_get(&search->by_tid, (uint64_t)(uint32_t)tid);
-	const struct deep_thread *thread;
-	struct sequence *sequence;
-
-	if (!at || ts < search->timeline->begin) {
-		return;
-	}
-	assert(*at < search->sequences.count);
-	sequence = &search->sequences.at[*at];
-	thread = search->timeline->threads.at[sequence->thread];
-	if (ts < thread->birth || ts > thread->end) {
-		return; /* of another thread with this tid */
-	}
-	if (sequence->types.count >= search->config->events_max) {
-		search->found->is_cut = true;
-		return;
-	}
-	*vec_push(&sequence->types) = type;
-	*vec_push(&sequence->times) = ts;
-}
-
-static bool is_noise(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_COUNT(noise); i++) {
-		if (strncmp(name, noise[i], strlen(noise[i])) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-const char *discovery_start(const char *start)
-{
-	if (strcmp(start, "sched_in") == 0 || strcmp(start, "sched_out") == 0 ||
-	    strcmp(start, "sched_switch") == 0) {
-		return "sched_switch";
-	}
-	return strcmp(start, "sched_waking") == 0 || !is_noise(start) ? start : NULL;
-}
-
-/* The type of a class; UINT32_MAX: noise.  Classes of one name, in several channels, are one. */
-static uint32_t type_of(struct job_search *search, const struct plan_event *class)
-{
-	bool is_new;
-	uint32_t *at = type_of_put(&search->types, (uint64_t)(uintptr_t) class, &is_new);
-	uint32_t type = UINT32_MAX;
-
-	if (!is_new) {
-		return *at;
-	}
-	assert(search->names.count >= TYPES_OWN);
-	for (uint32_t i = TYPES_OWN; i < search->names.count; i++) {
-		type = strcmp(search->names.at[i], class->class->name) == 0 ? i : type;
-	}
-	if (type == UINT32_MAX && !is_noise(class->class->name)) {
-		type = (uint32_t)search->names.count;
-		*vec_push(&search->names) = mem_strdup(class->class->name);
-	}
-	*at = type;
-	return type;
-}
-
-/* The tid on the CPU, to be changed; -1: unknown.  Valid until the next call. */
-static int32_t *runs_on(struct job_search *search, uint64_t cpu)
-{
-	bool is_new;
-	int32_t *at = runs_on_put(&search->runs, cpu, &is_new);
-
-	if (is_new) {
-		*at = -1;
-	}
-	return at;
-}
-
-static void put_initial(struct job_search *search, uint64_t ts)
-{
-	const struct cpu_initial *first;
-	const struct timeline *timeline = search->timeline;
-
-	while ((first = timeline_initial_next(timeline, &search->initial_put, ts))) {
-		*runs_on(search, first->cpu) = first->tid;
-	}
-}
-
-static void take_switch(struct job_search *search, const struct reader_event *event, int32_t *runs)
-{
-	if (reader_has(event, SWITCH_PREV) && reader_has(event, SWITCH_STATE)) {
-		bool sleeps = task_state_sleeps(event->values[SWITCH_STATE].u, search->states);
-
-		add_event(search, (int32_t)event->values[SWITCH_PREV].i, event->ts,
-			  sleeps ? TYPE_SLEEP : TYPE_PREEMPTED);
-	}
-	if (reader_has(event, SWITCH_NEXT)) {
-		*runs = (int32_t)event->values[SWITCH_NEXT].i;
-		add_event(search, *runs, event->ts, TYPE_IN);
-	}
-}
-
-static void take(struct job_search *search, const struct reader_event *event)
-{
-	int32_t *runs, tid;
-	struct reader_event as;
-	uint32_t type;
-
-	put_initial(search, event->ts);
-	runs = runs_on(search, event->cpu);
-	if (!event->class) {
-		*runs = -1;
-		return;
-	}
-	if (reader_as(event, REQUEST_SWITCH, &as)) {
-		take_switch(search, &as, runs);
-		return;
-	}
-	if (reader_as(event, REQUEST_WAKING, &as) && reader_has(&as, WAKING_TID)) {
-		add_event(search, (int32_t)as.values[WAKING_TID].i, event->ts, TYPE_WOKEN);
-	}
-	type = type_of(search, event->class);
-	if (type == UINT32_MAX) {
-		return;
-	}
-	tid = *runs;
-	if (reader_as(event, REQUEST_ALL, &as) && reader_has(&as, ALL_TID)) {
-		tid = (int32_t)as.values[ALL_TID].i;
-	}
-	if (tid > 0) {
-		add_event(search, tid, event->ts, type);
-	}
-}
-
-/* The types that have no class of their own. */
-static void name_own(struct job_search *search, const struct metadata *metadata)
-{
-	unsigned int bits;
-
-	search->states = task_state_encoding(metadata);
-	bits = (unsigned int)task_state_sleep_bits(search->states);
-	vec_reserve(&search->names, TYPES_OWN);
-	search->names.count = TYPES_OWN;
-	search->names.at[TYPE_IN] = mem_strdup("sched_in");
-	search->names.at[TYPE_SLEEP] =
-		mem_printf("sched_switch prev_tid=$tid, prev_state&%u!=0", bits);
-	search->names.at[TYPE_PREEMPTED] =
-		mem_printf("sched_switch prev_tid=$tid, prev_state&%u=0", bits);
-	search->names.at[TYPE_WOKEN] = mem_strdup("sched_waking tid=$tid");
-}
-
-static int read_sequences(struct job_search *search, const struct reader_setup *setup,
-			  struct err *err)
-{
-	const struct reader_setup quiet = { .path = setup->path };
-	struct reader *reader = reader_open(&quiet, requests, REQUESTS, err);
-	struct reader_event event;
-
-	if (!reader) {
-		return -EIO;
-	}
-	name_own(search, reader_plan(reader)->metadata);
-	while (reader_next(reader, &event) && event.ts <= search->timeline->end) {
-		take(search, &event);
-	}
-	reader_close(reader);
-	return 0;
-}
-
-/* ---- figures of a candidate ---- */
-
-ORDER_VALUES(by_value, uint64_t)
-
-static uint64_t median(uint64_t *values, size_t count)
-{
-	assert(count > 0);
-	qsort(values, count, sizeof(*values), by_value);
-	return values[count / 2];
-}
-
-static void measure_period(const struct sequence *sequence, const episode_windows *windows,
-			   struct discovered *ret)
-{
-	size_t count = windows->count - 1;
-	uint64_t *gaps = mem_alloc((count + 1) * sizeof(*gaps));
-	double mean, square = 0;
+	uint32_t thread = sequence->thread;
+	uint64_t all = discovery_run_ns(timeline, thread, timeline->begin, timeline->end);
+	uint64_t *begins = mem_alloc((windows->count + 1) * sizeof(*begins));
+	struct discovered is = { .thread = thread, .count = windows->count };
+	uint64_t inside = 0, lengths = 0, end = 0;
+	struct pace pace;
 
 	assert(windows->count >= 2);
-	for (size_t i = 0; i < count; i++) {
-		gaps[i] = sequence->times.at[windows->at[i + 1].first] -
-			  sequence->times.at[windows->at[i].first];
-	}
-	mean = (double)(sequence->times.at[windows->at[count].first] -
-			sequence->times.at[windows->at[0].first]) /
-	       (double)count;
-	for (size_t i = 0; i < count; i++) {
-		square += ((double)gaps[i] - mean) * ((double)gaps[i] - mean);
-	}
-	ret->variation = mean > 0 ? sqrt(square / (double)count) / mean : 0;
-	ret->period_ns = median(gaps, count);
-	for (size_t i = 0; i < count; i++) {
-		gaps[i] = gaps[i] > ret->period_ns ? gaps[i] - ret->period_ns
-						   : ret->period_ns - gaps[i];
-	}
-	ret->jitter_ns = median(gaps, count);
-	free(gaps);
-}
-
-static void measure(const struct job_search *search, const struct sequence *sequence,
-		    const episode_windows *windows, struct discovered *ret)
-{
-	const struct timeline *timeline = search->timeline;
-	uint64_t inside = 0, lengths = 0;
-	uint64_t all = run_ns(timeline, sequence->thread, timeline->begin, timeline->end);
-
 	for (size_t i = 0; i < windows->count; i++) {
-		uint64_t begin = sequence->times.at[windows->at[i].first];
-		uint64_t end = sequence->times.at[windows->at[i].last];
-
-		inside += run_ns(timeline, sequence->thread, begin, end);
-		lengths += end - begin;
+		begins[i] = sequence->times.at[windows->at[i].first];
+		end = sequence->times.at[windows->at[i].last];
+		inside += discovery_run_ns(timeline, thread, begins[i], end);
+		lengths += end - begins[i];
 	}
-	assert(windows->count > 0);
-	ret->count = windows->count;
-	ret->mean_ns = lengths / windows->count;
-	ret->coverage = all > 0 ? (double)inside / (double)all : 0;
-	measure_period(sequence, windows, ret);
-	ret->rank = ret->coverage / (1 + ret->variation);
+	pace = pace_of(begins, windows->count);
+	is.mean_ns = lengths / windows->count;
+	is.coverage = all > 0 ? (double)inside / (double)all : 0;
+	is.period_ns = pace.period_ns;
+	is.jitter_ns = pace.jitter_ns;
+	is.every_ns = pace.every_ns;
+	is.variation = pace.variation;
+	inside = is_turn ? discovery_run_ns(timeline, thread, begins[0], end) : inside;
+	is.rank = all > 0 ? (double)inside / (double)all / (1 + is.variation) : 0;
+	free(begins);
+	return is;
 }
 
-/* A pattern that is too long for --job leaves some types out, none of its ends; it comes as often.
- */
-static char *pattern_of(const struct job_search *search, const struct episode *episode)
+/* What --job takes; a model's name if it has one. */
+static char *pattern_of(const struct job_search *search, const struct sequence_part *parts,
+			size_t count)
 {
-	size_t count = episode->count < JOB_EVENTS_MAX ? episode->count : JOB_EVENTS_MAX;
 	char *text = mem_strdup("");
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t type =
-			episode->types[count > 1 ? i * (episode->count - 1) / (count - 1) : 0];
-		char *longer =
-			mem_printf("%s%s%s", text, i > 0 ? "; " : "", search->names.at[type]);
+		const struct sequence_type *type = &search->sequences.types.at[parts[i].type];
+		char *longer = mem_printf("%s%s%s", text, i > 0 ? "; " : "", type->pattern);
 
 		free(text);
 		text = longer;
+		if (parts[i].arg != SEQUENCE_ANY) {
+			longer = mem_printf("%s %s=%" PRIu64, text, type->arg, parts[i].arg);
+			free(text);
+			text = longer;
+		}
+	}
+	for (const struct pattern_model *model = pattern_models; model->name[0]; model++) {
+		if (strcmp(text, model->pattern) == 0) {
+			free(text);
+			return mem_strdup(model->name);
+		}
 	}
 	return text;
 }
 
-/* ---- candidates of one thread ---- */
+/* Adds what --job finds of the pattern, if that is enough. */
+static void add_job(struct job_search *search, const struct sequence *sequence,
+		    const struct sequence_part *parts, size_t count, bool is_turn)
+{
+	const struct discovery_config *config = search->config;
+	episode_windows windows = { 0 };
+	struct discovered is;
+
+	sequence_match(sequence, parts, count, &windows);
+	if (windows.count >= DISCOVERY_EXECUTIONS && windows.count >= config->support_min) {
+		if (config->executions_max > 0 && windows.count > config->executions_max) {
+			windows.count = config->executions_max;
+		}
+		is = measure(search, sequence, &windows, is_turn);
+		if (is_turn || config->start || is.coverage >= COVERAGE_MIN) {
+			is.pattern = pattern_of(search, parts, count);
+			*vec_push(&search->found->at) = is;
+		}
+	}
+	vec_fini(&windows);
+}
+
+/* ---- episodes of one thread ---- */
 
 struct candidate {
 	struct episode episode; /* owned */
-	struct discovered is;
+	uint64_t mean_ns;       /* of its windows */
 };
 
 typedef VEC(struct candidate) candidate_list;
+
+static uint64_t mean_of(const struct sequence *sequence, const episode_windows *windows)
+{
+	uint64_t lengths = 0;
+
+	assert(windows->count > 0);
+	for (size_t i = 0; i < windows->count; i++) {
+		lengths += sequence->times.at[windows->at[i].last] -
+			   sequence->times.at[windows->at[i].first];
+	}
+	return lengths / windows->count;
+}
 
 static bool has_type(const struct episode *episode, uint32_t type)
 {
@@ -404,7 +170,7 @@ static size_t common_types(const struct episode *a, const struct episode *b)
 static bool is_same_job(const struct candidate *a, const struct candidate *b)
 {
 	size_t shorter = a->episode.count < b->episode.count ? a->episode.count : b->episode.count;
-	double ratio = (double)a->is.count / (double)b->is.count;
+	double ratio = (double)a->episode.windows.count / (double)b->episode.windows.count;
 
 	return common_types(&a->episode, &b->episode) * 2 > shorter &&
 	       ratio > DISCOVERY_SUPPORT / 1.1 && ratio < 1.1 / DISCOVERY_SUPPORT;
@@ -416,7 +182,7 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	if (a->episode.count != b->episode.count) {
 		return a->episode.count > b->episode.count;
 	}
-	return a->is.mean_ns < b->is.mean_ns;
+	return a->mean_ns < b->mean_ns;
 }
 
 static void add_candidate(candidate_list *list, struct candidate *candidate)
@@ -439,47 +205,41 @@ static void add_candidate(candidate_list *list, struct candidate *candidate)
 	*vec_push(list) = *candidate;
 }
 
-/* The end of an equal share of the time that is left until @end. */
-static uint64_t share(uint64_t end, size_t left)
-{
-	uint64_t now = now_monotonic_ns();
-
-	assert(left > 0);
-	return now < end ? now + (end - now) / left : now;
-}
-
 /* All episodes that begin with a type and come nearly as often as it does. */
 static void try_start(struct job_search *search, const struct sequence *sequence, uint32_t start,
 		      size_t count, candidate_list *list)
 {
+	double usual = search->config->start ? DISCOVERY_SUPPORT_START : DISCOVERY_SUPPORT;
+	double share = search->config->support > 0 ? search->config->support : usual;
 	struct episodes_config config = {
 		.events = sequence->types.at,
 		.count = sequence->types.count,
-		.type_count = search->names.count,
-		.support_min =
-			(size_t)((double)count * (search->config->start ? DISCOVERY_SUPPORT_START
-									: DISCOVERY_SUPPORT)),
+		.type_count = search->sequences.types.count,
+		.support_min = (size_t)((double)count * share),
 		.start = start,
-		.work_max = (search->config->work_max - search->work) / search->starts_left,
-		.until_ns = search->until_ns > 0 ? share(search->until_ns, search->starts_left) : 0,
+		.work_max = search->work_left / search->threads_left / search->starts_left,
 		.stop = search->config->stop,
 	};
 	struct episodes episodes;
 
-	config.support_min = config.support_min < DISCOVERY_EXECUTIONS ? DISCOVERY_EXECUTIONS
-								       : config.support_min;
+	assert(search->threads_left > 0 && search->starts_left > 0);
+	if (config.support_min < search->config->support_min) {
+		config.support_min = search->config->support_min;
+	}
+	if (config.support_min < DISCOVERY_EXECUTIONS) {
+		config.support_min = DISCOVERY_EXECUTIONS;
+	}
 	episodes_find(&config, &episodes);
 	search->found->is_cut |= episodes.is_cut;
-	search->work += episodes.work < config.work_max ? episodes.work : config.work_max;
-	for (size_t i = 0; i < episodes.at.count; i++) {
-		struct candidate candidate = { .episode = episodes.at.at[i],
-					       .is = { .thread = sequence->thread } };
+	search->work_left -= episodes.work < search->work_left ? episodes.work : search->work_left;
+	VEC_EACH(&episodes.at, one) {
+		struct candidate candidate = { .episode = *one };
 
-		if (candidate.episode.count < 2) {
+		if (one->count < 2) {
 			vec_fini(&candidate.episode.windows);
 			continue;
 		}
-		measure(search, sequence, &candidate.episode.windows, &candidate.is);
+		candidate.mean_ns = mean_of(sequence, &one->windows);
 		add_candidate(list, &candidate);
 	}
 	vec_fini(&episodes.at); /* the windows went to the candidates */
@@ -502,11 +262,9 @@ static bool is_start(const struct job_search *search, uint32_t type)
 	case TYPE_WOKEN:
 		return strcmp(start, "sched_waking") == 0;
 	default:
-		return strcmp(start, search->names.at[type]) == 0;
+		return strcmp(start, search->sequences.types.at[type].pattern) == 0;
 	}
 }
-
-ORDER(by_rank, struct candidate, DOWN(is.rank) DOWN(is.count) UP_BYTES(episode.types))
 
 struct start {
 	uint32_t type;
@@ -516,17 +274,15 @@ struct start {
 ORDER(by_count, struct start, DOWN(count) UP(type))
 
 /*
- * Frequent types first.  Each may use an equal share of the limits that are left: the few events of
- * a thread's beginning and end come in any order, and a search for what they have in common is
- * long.
+ * Frequent types first.  Each may use an equal share of the work that is left: the few events of a
+ * thread's beginning and end come in any order, and a search for what they have in common is long.
  */
-static void search_thread(struct job_search *search, const struct sequence *sequence)
+static void find_episodes(struct job_search *search, const struct sequence *sequence,
+			  candidate_list *list)
 {
-	size_t types = search->names.count, count = 0;
+	size_t types = search->sequences.types.count, count = 0;
 	struct start *starts = mem_alloc(types * sizeof(*starts));
-	candidate_list list = { 0 };
 
-	search->work = 0;
 	for (uint32_t type = 0; type < types; type++) {
 		starts[type].type = type;
 	}
@@ -539,58 +295,202 @@ static void search_thread(struct job_search *search, const struct sequence *sequ
 	}
 	for (size_t i = 0; i < count; i++) {
 		search->starts_left = count - i;
-		try_start(search, sequence, starts[i].type, starts[i].count, &list);
+		try_start(search, sequence, starts[i].type, starts[i].count, list);
 	}
-	vec_sort(&list, by_rank);
-	for (size_t i = 0; i < list.count; i++) {
-		list.at[i].is.pattern = pattern_of(search, &list.at[i].episode);
-		*vec_push(&search->found->at) = list.at[i].is;
-		vec_fini(&list.at[i].episode.windows);
-	}
-	vec_fini(&list);
 	free(starts);
+}
+
+/* ---- one thread ---- */
+
+/* Whether the episode contains the turn's wait: it joins executions. */
+static bool is_across(const struct episode *episode, const struct turn *turn)
+{
+	uint32_t last = turn->parts[turn->count - 1].type;
+	bool has_ended = false;
+
+	for (size_t i = 0; i < episode->count; i++) {
+		if (has_ended && episode->types[i] == turn->parts[0].type) {
+			return true;
+		}
+		has_ended |= episode->types[i] == last;
+	}
+	return false;
+}
+
+/* Whether the episode is no job of its own beside the turns. */
+static bool is_in_turns(const struct episode *episode, const turn_list *turns)
+{
+	VEC_EACH(turns, turn) {
+		if (is_across(episode, turn) || turn_has(turn, &episode->windows)) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* A pattern that is too long for --job leaves some types out, none of its ends; it comes as often.
+ */
+static void add_episode(struct job_search *search, const struct sequence *sequence,
+			const struct episode *episode)
+{
+	struct sequence_part parts[JOB_EVENTS_MAX];
+	size_t count = episode->count < JOB_EVENTS_MAX ? episode->count : JOB_EVENTS_MAX;
+
+	assert(episode->count >= 2);
+	for (size_t i = 0; i < count; i++) {
+		parts[i] = (struct sequence_part){
+			.type = episode->types[i * (episode->count - 1) / (count - 1)],
+			.arg = SEQUENCE_ANY
+		};
+	}
+	add_job(search, sequence, parts, count, false);
+}
+
+ORDER(by_rank, struct discovered, DOWN(rank) DOWN(count) UP_TEXT(pattern))
+
+static void search_thread(struct job_search *search, const struct sequence *sequence)
+{
+	size_t before = search->found->at.count;
+	candidate_list list = { 0 };
+	turn_list turns = { 0 };
+
+	turns_find(&search->sequences, search->timeline, sequence, &turns);
+	VEC_EACH(&turns, turn) {
+		if (is_start(search, turn->parts[0].type)) {
+			add_job(search, sequence, turn->parts, turn->count, true);
+		}
+	}
+	if (search->config->start && search->found->at.count == before) {
+		turns_fini(&turns); /* they begin otherwise: rotations of them do not */
+	}
+	find_episodes(search, sequence, &list);
+	VEC_EACH(&list, one) {
+		if (!is_in_turns(&one->episode, &turns)) {
+			add_episode(search, sequence, &one->episode);
+		}
+		vec_fini(&one->episode.windows);
+	}
+	qsort(search->found->at.at + before, search->found->at.count - before,
+	      sizeof(struct discovered), by_rank);
+	vec_fini(&list);
+	turns_fini(&turns);
+}
+
+/* ---- names ---- */
+
+/* How many jobs before it have the name. */
+static size_t count_before(const struct discovery *found, size_t at, const char *name)
+{
+	size_t count = 0, len = strlen(name);
+
+	for (size_t i = 0; i < at; i++) {
+		const char *other = found->at.at[i].job;
+
+		count += strncmp(other, name, len) == 0 && other[len] == ' ';
+	}
+	return count;
+}
+
+/* The thread's name, as far as a job's may have its letters; with a number if it is not the first.
+ */
+static char *name_of(const struct discovery *found, const struct timeline *timeline, size_t at)
+{
+	const char *comm = timeline->threads.at[found->at.at[at].thread]->comm;
+	bool is_letter = scan_is_letter(comm[0], "") && !(comm[0] >= '0' && comm[0] <= '9');
+	char *base = mem_printf("%s%s", is_letter ? "" : "job_", comm), *name = mem_strdup(base);
+
+	for (char *c = base; *c; c++) {
+		*c = scan_is_letter(*c, "-_") ? *c : '_';
+	}
+	(void)strcpy(name, base);
+	for (size_t i = 2; count_before(found, at, name) > 0; i++) {
+		free(name);
+		name = mem_printf("%s-%zu", base, i);
+	}
+	free(base);
+	return name;
+}
+
+/* "4ms", "16.666667ms": exactly. */
+static char *duration_of(uint64_t ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t ns;
+		int digits;
+	} units[] = { { "s", 1000000000, 9 }, { "ms", 1000000, 6 }, { "us", 1000, 3 } };
+	char *text = NULL;
+
+	for (size_t i = 0; !text && i < ARRAY_COUNT(units); i++) {
+		size_t len;
+
+		if (ns < units[i].ns) {
+			continue;
+		}
+		text = mem_printf("%" PRIu64 ".%0*" PRIu64, ns / units[i].ns, units[i].digits,
+				  ns % units[i].ns);
+		len = strlen(text);
+		while (text[len - 1] == '0') {
+			len--;
+		}
+		len -= text[len - 1] == '.';
+		text[len] = '\0';
+		{
+			char *whole = mem_printf("%s%s", text, units[i].name);
+
+			free(text);
+			text = whole;
+		}
+	}
+	return text ? text : mem_printf("%" PRIu64 "ns", ns);
+}
+
+static void name_jobs(struct discovery *found, const struct timeline *timeline)
+{
+	for (size_t i = 0; i < found->at.count; i++) {
+		struct discovered *one = &found->at.at[i];
+		char *name = name_of(found, timeline, i), *every = NULL;
+
+		if (one->every_ns > 0) {
+			every = duration_of(one->every_ns);
+		}
+		one->job = mem_printf("%s = %s%s%s", name, one->pattern, every ? "; every " : "",
+				      every ? every : "");
+		free(name);
+		free(every);
+	}
 }
 
 /* ---- a whole trace ---- */
 
-static void search_fini(struct job_search *search)
-{
-	for (size_t i = 0; i < search->sequences.count; i++) {
-		vec_fini(&search->sequences.at[i].types);
-		vec_fini(&search->sequences.at[i].times);
-	}
-	vec_free_each(&search->names, free);
-	vec_fini(&search->sequences);
-	sequence_of_fini(&search->by_tid);
-	runs_on_fini(&search->runs);
-	type_of_fini(&search->types);
-}
-
 int discovery_find(const struct reader_setup *setup, const struct timeline *timeline,
 		   const struct discovery_config *config, struct discovery *ret, struct err *err)
 {
-	struct job_search search = { .timeline = timeline, .config = config, .found = ret };
-	uint64_t end;
+	struct job_search search = {
+		.timeline = timeline, .config = config, .work_left = config->work_max, .found = ret
+	};
 	int r;
 
-	assert(config->events_max < UINT32_MAX);
+	assert(config->events_max < UINT32_MAX && config->threads_max > 1);
 	*ret = (struct discovery){ .threads = 0 };
-	choose_threads(&search);
-	r = read_sequences(&search, setup, err);
-	ret->threads = search.sequences.count;
-	end = config->time_max_ns > 0 ? now_monotonic_ns() + config->time_max_ns : 0;
-	for (size_t i = 0; r == 0 && i < search.sequences.count; i++) {
-		search.until_ns = end > 0 ? share(end, search.sequences.count - i) : 0;
-		search_thread(&search, &search.sequences.at[i]);
+	r = sequences_read(setup, timeline, config, &search.sequences, err);
+	ret->threads = search.sequences.at.count;
+	ret->threads_all = search.sequences.threads;
+	ret->is_cut = search.sequences.is_cut;
+	for (size_t i = 0; r == 0 && i < ret->threads; i++) {
+		search.threads_left = ret->threads - i;
+		search_thread(&search, &search.sequences.at.at[i]);
 	}
-	search_fini(&search);
+	name_jobs(ret, timeline);
+	sequences_fini(&search.sequences);
 	return r;
 }
 
 void discovery_fini(struct discovery *discovery)
 {
-	for (size_t i = 0; i < discovery->at.count; i++) {
-		free(discovery->at.at[i].pattern);
+	VEC_EACH(&discovery->at, one) {
+		free(one->pattern);
+		free(one->job);
 	}
 	vec_fini(&discovery->at);
 }

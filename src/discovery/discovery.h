@@ -1,20 +1,21 @@
 /*
  * discovery: which jobs the threads of a trace execute again and again, without being told.
  *
- *     reader ── events of each thread ──► sequences of types ── episodes.h ──► candidates ──► rank
+ *     reader ── sequences.h ──► of each thread, types of event
+ *                                 ├─ turns.h     loops by where they wait for the next turn
+ *                                 └─ episodes.h  what else comes again and again ──► candidates
  *
- * The sequence of a thread has the events that happen on it, by class, and those about it: it is
- * switched in, it goes to sleep or is preempted, it is woken.  Events of interrupts, timers, memory
- * and statistics are left out; they come with whatever ran at the time.
+ * A turn is a job.  Beside turns, for each type as the first one, the episodes that complete nearly
+ * as often as the type comes (DISCOVERY_SUPPORT of it) are candidates.  The rotations of one loop
+ * are one candidate, the one with the shortest windows: it does not contain the pause of the loop.
+ * Candidates that overlap for the most part are one, the one with more events; those that are part
+ * of a turn, or contain its pause, are none.  Rank: the share of the thread's running time inside
+ * the executions (of a turn: from the first to the last), divided by 1 + the coefficient of
+ * variation of the times between their starts.
  *
- * For each type as the first one, the episodes that complete nearly as often as the type comes
- * (DISCOVERY_SUPPORT of it) are candidates.  The rotations of one loop are one candidate, the one
- * with the shortest windows: it does not contain the pause of the loop.  Candidates of a thread
- * that overlap for the most part are one, the one with more events.  Rank: the share of the
- * thread's running time inside the windows, divided by 1 + the coefficient of variation of the
- * times between their starts.
- *
- * A candidate is printed as a pattern for --job (deep/executions/executions.h).
+ * Figures are of the executions that --job finds of the pattern that is printed
+ * (deep/executions/executions.h).  What is found depends on the trace and the limits alone: the
+ * search is bounded by its work, not by time.
  */
 #pragma once
 
@@ -30,31 +31,36 @@ struct reader_setup;
 #define DISCOVERY_EXECUTIONS    5   /* fewer are no job */
 
 struct discovery_config {
-	const char *who;         /* a tid or a name; NULL: the threads that ran most */
+	const char *who;         /* a tid or a name; NULL: sequences.h chooses threads */
 	const char *start;       /* the event that jobs begin with (discovery_start); NULL: any */
-	size_t threads_max;      /* so many of them */
+	double support;          /* of episodes: share of the first type's events; 0: as usual */
+	size_t support_min;      /* a job has so many executions at least; 0: as usual */
+	size_t executions_max;   /* the first so many of a job count; 0: all */
+	size_t threads_max;      /* so many of them, more than one */
 	size_t events_max;       /* the first so many of a thread */
-	uint64_t work_max;       /* of the search, for each thread (episodes.h) */
-	uint64_t time_max_ns;    /* of the search, for all threads; 0: no limit */
+	uint64_t work_max;       /* of the search, for all threads (episodes.h) */
 	const atomic_bool *stop; /* the search ends when this is set; NULL: never */
 };
 
 /* A job that was found. */
 struct discovered {
 	uint32_t thread;
-	char *pattern; /* for --job */
+	char *pattern; /* of its events, or a model's name */
+	char *job;     /* for --job and models: "NAME = PATTERN; every PERIOD", the name its own */
 	size_t count;
 	uint64_t period_ns; /* median of the times between starts */
 	uint64_t jitter_ns; /* median distance from it */
-	uint64_t mean_ns;   /* of a window */
-	double coverage;    /* share of the thread's running time in windows, 0 to 1 */
+	uint64_t every_ns;  /* the period, if it keeps one (pace.h); 0: it does not */
+	uint64_t mean_ns;   /* of an execution */
+	double coverage;    /* share of the thread's running time in executions, 0 to 1 */
 	double variation;   /* standard deviation by mean of the times between starts */
 	double rank;
 };
 
 struct discovery {
-	VEC(struct discovered) at; /* by thread, the one that ran most first; then by rank */
+	VEC(struct discovered) at; /* by thread, as they were searched; then by rank */
 	size_t threads;            /* that were searched */
+	size_t threads_all;        /* that ran, or that @who means */
 	bool is_cut;               /* a limit was reached: there may be more */
 };
 
@@ -67,11 +73,15 @@ int discovery_find(const struct reader_setup *setup, const struct timeline *time
 		   const struct discovery_config *config, struct discovery *ret, struct err *err);
 void discovery_fini(struct discovery *discovery);
 
+/* How long the thread ran in the range. */
+uint64_t discovery_run_ns(const struct timeline *timeline, uint32_t thread, uint64_t begin,
+			  uint64_t end);
+
 /* ---- output (discovery-output.c) ---- */
 
-/* @is_named: patterns with a name, as `live` and `analyze` take them; else as `report` does. */
+/* Each job with its options, as `report`, `analyze` and `live` take them. */
 void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,
-		    bool is_named, FILE *out);
+		    FILE *out);
 /* One line. */
 void discovery_json(const struct discovery *discovery, const struct timeline *timeline,
 		    const char *path, size_t top, FILE *out);

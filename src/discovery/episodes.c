@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/now.h"
-
 #define NEARLY 32 /* one of so many may differ: the first, the last, a disturbed one */
+
+#define EXTEND_WORK 64 /* of each step, however few occurrences it has */
+#define PART_WORK   8  /* of comparing two episodes */
 
 /* Where a type occurs. */
 struct places {
@@ -103,6 +104,7 @@ static void add_found(struct search *search)
 	struct episode episode = { .count = search->length };
 
 	memcpy(episode.types, search->prefix, search->length * sizeof(search->prefix[0]));
+	search->work += search->found->at.count * PART_WORK;
 	for (size_t i = 0; i < search->found->at.count; i++) {
 		if (is_part(&episode, &search->found->at.at[i])) {
 			return;
@@ -146,9 +148,7 @@ static bool is_over(struct search *search)
 {
 	const struct episodes_config *config = search->config;
 
-	if (search->work >= config->work_max ||
-	    (config->until_ns > 0 && now_monotonic_ns() >= config->until_ns) ||
-	    (config->stop && atomic_load(config->stop))) {
+	if (search->work >= config->work_max || (config->stop && atomic_load(config->stop))) {
 		search->found->is_cut = true;
 	}
 	return search->found->is_cut;
@@ -157,7 +157,7 @@ static bool is_over(struct search *search)
 static void extend(struct search *search, const episode_windows *windows, const struct places *type,
 		   episode_windows *ret)
 {
-	search->work += windows->count + type->at.count;
+	search->work += EXTEND_WORK + windows->count + type->at.count;
 	episodes_extend(windows, type->at.at, type->at.count, ret);
 }
 

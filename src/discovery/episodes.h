@@ -42,7 +42,6 @@ struct episodes_config {
 	int64_t start;      /* the first type of each episode; -1: any */
 	bool is_exact;      /* false: episodes that miss little to be part of another may lack */
 	uint64_t work_max;  /* of the search: occurrences looked at */
-	uint64_t until_ns;  /* of the monotonic clock, when it ends; 0: no limit */
 	const atomic_bool *stop; /* it ends when this is set; NULL: never */
 };
 

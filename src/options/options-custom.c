@@ -473,6 +473,23 @@ int options_compromise(struct options *options, const char *value, struct err *e
 	return 0;
 }
 
+int options_support(struct options *options, const char *value, struct err *err)
+{
+	char *past;
+	double number = strtod(value, &past);
+	bool is_share = strcmp(past, "%") == 0;
+
+	options->support = is_share ? number / 100 : 0;
+	options->support_min = 0;
+	if (past == value || (*past && !is_share) ||
+	    !(number >= 1 && number <= (is_share ? 100 : UINT32_MAX))) {
+		return options_bad_value(err, "support", value,
+					 "a number of executions, or a share from 1% to 100%");
+	}
+	options->support_min = is_share ? 0 : (uint64_t)number;
+	return 0;
+}
+
 /* A duration, or a size.  The unit of a size is a capital letter: 5m are minutes, 5M are bytes. */
 int options_history(struct options *options, const char *value, struct err *err)
 {

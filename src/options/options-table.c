@@ -18,8 +18,9 @@
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
 	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE)
 
-#define JOBS_MAX  1024
-#define WORST_MAX 1000 /* executions: each has a critical path of its own */
+#define JOBS_MAX   1024
+#define WORST_MAX  1000      /* executions: each has a critical path of its own */
+#define EVENTS_MAX 100000000 /* of a thread: 20 bytes each */
 
 /* The offset of a member; a comparison of pointers has the compiler check its type. */
 #define MEMBER(type, member)                                                                       \
@@ -144,6 +145,12 @@ const struct option options_table[] = {
 	  FLAG(discover) },
 	{ 0, "start", "EVENT", "only jobs that begin with this event", FOR_REPORT, TEXT(start),
 	  NEEDS("discover") },
+	{ 0, "support", "N|P%", "only jobs with so many executions, or such a share (5, 90%)",
+	  FOR_REPORT, CUSTOM(options_support), NEEDS("discover") },
+	{ 0, "events", "N", "search the first N events of a thread (1000000)", FOR_REPORT,
+	  COUNT(events_max, EVENTS_MAX), NEEDS("discover") },
+	{ 0, "executions", "N", "only the first N that end, 0: all (0)", FOR_REPORT,
+	  COUNT(executions, UINT32_MAX), NEEDS("job,discover") },
 	{ 0, "resources", NULL, "also the timers, futexes and message queues that threads used",
 	  FOR_REPORT, FLAG(resources) },
 	{ 0, "within", "MODEL|PATTERN", "only those that lie in one of these", FOR_REPORT,

@@ -100,6 +100,10 @@ struct options {
 	struct job_spec *within; /* another, in which its executions lie */
 	bool discover;
 	const char *start;    /* an event that jobs begin with; NULL: any */
+	double support;       /* of discovery: a share; 0: as usual */
+	uint64_t support_min; /* or a number of executions; 0: as usual */
+	uint64_t events_max;  /* of discovery: of a thread; 0: as usual */
+	uint64_t executions;  /* of a job that count; 0: all */
 	bool resources;       /* report: timers, futexes and message queues */
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t every_ns;    /* 0: none */

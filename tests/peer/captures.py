@@ -156,7 +156,7 @@ def test_jobs(t):
         with open(os.path.join(capture['path'], 'report.html')) as page:
             data = page.read()
         # Which jobs ran: the thread's loop is the first that it lists.
-        assert 'timerfd' in data and data.index('"found":[{') < data.index('sched_waking tid=$tid; sched_in; syscall_exit_read'), data[:300]
+        assert 'timerfd' in data and data.index('"found":[{') < data.index('"job":"job = timerfd; every 4ms"'), data[:300]
 
 
 def test_user_space(t):

@@ -1212,11 +1212,11 @@ def test_screen_jobs(t):
     screen.wait_for('THREAD (TID)')
 
     def looked(text):
-        if 'JOBS FOUND' not in text or '294    5.00 ms' not in text:
+        if 'JOBS FOUND' not in text or '299    5.00 ms' not in text:
             screen.keys('j')  # not all has come yet
-        return 'JOBS FOUND' in text and '294    5.00 ms' in text
+        return 'JOBS FOUND' in text and '299    5.00 ms' in text
     text = screen.wait_for(looked)
-    assert "--job 'job = sched_waking tid=$tid; sched_in; syscall_exit_clock_nanosleep" in text.replace('\n', ''), text
+    assert "--thread job --job 'job = periodic; every 5ms'" in text.replace('\n', ''), text
     screen.keys('Escape')
     screen.wait_for('THREAD (TID)')
     screen.keys('q')

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """discovery: jobs that `report --discover` finds, compared with what the workload recorded.
 
-In each real-time trace the job's thread has one loop of a known period (truth.json).  What is found
-first for that thread must be it: its period within 1 %, nearly all of its executions, nearly all of
-the thread's running time.  The pattern that is printed must find as many executions with --job.
+In each real-time trace threads repeat a loop of a known period (truth.json).  What is found first for
+such a thread must be it, with the name of its model, and with its period.  The line that is printed goes
+as it is to `report`: there is an execution for each of the workload's, and the workload's lies in it; of
+the jobs of a timer the responses and the missed deadlines are the workload's, too.
 
 With --tile, the same is found in a trace that repeats the first one: a tid has several threads there.
 
@@ -12,16 +13,24 @@ usage: discovery.py SILLAGE [--tile PROGRAM] TRACE...      directories with kern
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 
-# The thread that repeats the loop, by workload, and the calls in which it waits for the next turn: the
-# pattern begins and ends there.
-THREADS = {'rt_timer_jobs': ('job', ('clock_nanosleep', 'read', 'rt_sigtimedwait')),
-           'rt_mutex_inversion': ('mtx-low', ('clock_nanosleep', 'futex')),
-           'rt_mqueue_inversion': ('mq-server', ('mq_timedreceive',)), 'rt_signal_inversion': ('sig-worker', ('rt_sigtimedwait',))}
+# Of each workload its threads: the job that is found, and the names of begin and end of what the thread does in
+# truth.json.
+TIMERS = {'nanosleep': 'periodic', 'timerfd': 'timerfd', 'signal': 'signal'}
+FUTEX = r'syscall_exit_futex uaddr=(\d+); syscall_entry_futex uaddr=\1'
+THREADS = {
+    'rt_timer_jobs': lambda of: {'job': (TIMERS[of['timer']], 'start_ns', 'end_ns')},
+    'rt_mutex_inversion': lambda of: {'mtx-low': ('periodic', 'low_lock_ns', 'low_unlock_ns'),
+                                      'mtx-high': ('periodic' if of['release'] == 'timer' else FUTEX, 'high_request_ns', 'high_end_ns')},
+    'rt_mqueue_inversion': lambda of: {'mq-client': ('periodic', 'request_ns', 'reply_ns'), 'mq-server': ('mq', 'serve_start_ns', 'serve_end_ns')},
+    'rt_signal_inversion': lambda of: {'sig-waiter': ('periodic', 'wait_start_ns', 'signalled_ns'),
+                                       'sig-worker': ('signal', 'work_start_ns', 'work_end_ns')}}
+RESPONSE_NS = 500000  # by so much a program sees its own responses otherwise than the kernel
 
 
 def run(*command, status=0):
@@ -44,41 +53,97 @@ def check_page(sillage, base, trace, jobs):
     check(rows == [{key: value for key, value in job.items() if key != 'variation'} for job in jobs], base, 'the page has', rows)
 
 
+def loops_of(workload):
+    """The threads of a workload that repeat a loop, by name."""
+    return THREADS[workload['workload']](workload) if workload and workload.get('workload') in THREADS else {}
+
+
+def printed(sillage, thread, trace):
+    """The options of the first job that is printed for a thread, as words."""
+    text = run(sillage, 'report', '-q', '--discover', '--thread', thread, trace)
+    return shlex.split(re.search(r'^ +(--thread .*)$', text[text.index('JOBS FOUND'):], re.M)[1])
+
+
+def executions(sillage, words, trace):
+    """All of them by begin, and the line that they are from."""
+    jobs = json.loads(run(sillage, 'report', '-f', 'json', *words, trace).splitlines()[0])['jobs']
+    return sorted(jobs['longest'] + jobs['open'], key=lambda one: one['begin']), jobs
+
+
+def check_executions(what, found, jobs, job, truth):
+    """One for each of the workload's.  Start-up before the first, and what ends a thread, is none."""
+    workload, offset = truth['workload'], truth['clock_offset_ns']
+    done = workload.get('jobs', workload.get('cycles'))
+    check(len(found) == len(done), what, len(found), 'executions of', len(done))
+    for one, real in zip(found, done):
+        begin, end = real[job[1]] + offset, real[job[2]] + offset
+        check(one['begin'] <= begin and end <= one['end'], what, 'not the same execution:', one, real)
+        if 'response_ns' in real:
+            check(abs(one['response_ns'] - real['response_ns']) < RESPONSE_NS, what, 'response', one, real)
+    if 'jobs' in workload:
+        check(jobs['misses'] == sum(real['deadline_missed'] for real in done), what, 'misses', jobs['misses'])
+        check([one['begin'] for one in found if one['response_ns'] > jobs['deadline_ns']] ==
+              [one['begin'] for one, real in zip(found, done) if real['deadline_missed']], what, 'others were late')
+
+
+def check_job(sillage, name, truth, thread, job, found):
+    """The first job of a thread is the one of the workload, by its options in the text, too."""
+    trace, what = os.path.join(name, 'kernel'), '%s: %s:' % (os.path.basename(os.path.normpath(name)), thread)
+    mine = [one for one in found['jobs'] if one['thread']['comm'] == thread]
+    check(mine, what, 'nothing is found')
+    first, period = mine[0], truth['workload']['period_us'] * 1000
+    wanted = '%s = %s; every %gms' % (thread, job[0], period / 1e6)
+    check(re.fullmatch(wanted, first['job']), what, first['job'], 'is not', wanted)
+    check(abs(first['period_ns'] - period) <= period / 100, what, 'period', first['period_ns'])
+    words = printed(sillage, thread, trace)
+    check(words == ['--thread', thread, '--job', first['job']], what, 'the text has', words)
+    all_found, jobs = executions(sillage, words, trace)
+    check(jobs['count'] == first['count'], what, 'discovery counts', first['count'], 'and --job', jobs['count'])
+    check_executions(what, all_found, jobs, job, truth)
+    print('ok %s %d executions, %d late' % (what, len(all_found), jobs['misses']))
+
+
 def check_trace(sillage, name):
     with open(os.path.join(name, 'truth.json'), encoding='utf-8') as file:
-        workload = json.load(file)['workload']
-    base, trace = os.path.basename(os.path.normpath(name)), os.path.join(name, 'kernel')
-    comm, calls = THREADS.get(workload.get('workload'), (None, ()))
-    if not comm:
+        truth = json.load(file)
+    loops, trace = loops_of(truth['workload']), os.path.join(name, 'kernel')
+    if not loops:
         return
     lines = run(sillage, 'report', '--discover', '-f', 'json', trace).splitlines()
     found = json.loads(lines[-1])
-    check(found['type'] == 'discovery', base, 'no line of what was found')
-    jobs = [job for job in found['jobs'] if job['thread']['comm'] == comm]
-    check(jobs, base, 'nothing is found for', comm)
-    first = jobs[0]
-    recorded = len(workload.get('jobs', workload.get('cycles')))
-    period = workload['period_us'] * 1000
-    check(abs(first['period_ns'] - period) <= period / 100, base, 'period', first['period_ns'])
-    check(0.95 * recorded <= first['count'] <= recorded, base, 'count', first['count'], 'of', recorded)
-    check(first['coverage'] > 0.95, base, 'coverage', first['coverage'])
-    parts = first['job'].split('; ')
-    turns = [call for call in calls if 'syscall_exit_' + call in parts and 'syscall_entry_' + call in parts and
-             parts.index('syscall_exit_' + call) < parts.index('syscall_entry_' + call)]
-    check(turns, base, 'no turn of the loop in', first['job'])
-    check(parts[0] == 'sched_waking tid=$tid' and parts[-1] == 'sched_switch prev_tid=$tid, prev_state&207!=0',
-          base, 'not from its wake-up to its sleep:', first['job'])
-    tid = str(first['thread']['tid'])
-    report = json.loads(run(sillage, 'report', '-f', 'json', '--thread', tid, '--job', first['job'],
-                            trace).splitlines()[0])
-    count = report['jobs']['count']
-    # A pattern takes the first event that fits, an episode the shortest window.
-    check(abs(count - first['count']) <= 2, base, '--job finds', count, 'of', first['count'])
-    text = run(sillage, 'report', '--discover', '--thread', tid, trace)
-    check("--job '%s'" % first['job'] in text, base, 'no such line in the text')
-    check_page(sillage, base, trace, found['jobs'])
-    print('ok %s: %s, %d of %d, every %.3f ms' % (base, comm, first['count'], recorded,
-                                                  first['period_ns'] / 1e6))
+    check(found['type'] == 'discovery' and found['complete'], name, 'no line of what was found, or not of all')
+    check(len({one['job'].split(' = ')[0] for one in found['jobs']}) == len(found['jobs']), name, 'two jobs have one name')
+    for thread, job in loops.items():
+        check_job(sillage, name, truth, thread, job, found)
+    check_page(sillage, name, trace, found['jobs'])
+
+
+def check_limits(sillage, trace):
+    """So many executions, events, a support: the first of them, and none that has less."""
+    with open(os.path.join(trace, 'truth.json'), encoding='utf-8') as file:
+        done = json.load(file)['workload']['jobs']
+    trace = os.path.join(trace, 'kernel')
+    words = printed(sillage, 'job', trace)
+    whole, some = (executions(sillage, words + more, trace)[0] for more in ([], ['--executions', '60']))
+    check(some == whole[:60], trace, 'not the first 60 executions')
+    late = executions(sillage, words + ['--executions', '60'], trace)[1]
+    check((late['count'], late['open_count'], late['misses']) == (60, 0, sum(one['deadline_missed'] for one in done[:60])), trace, late)
+    inner = [executions(sillage, ['--thread', 'job', '--job', 'run', '--within', 'wake-to-sleep'] + more, trace)[0] for more in ([], ['--executions', '9'])]
+    check(len(inner[1]) == 9 and inner[1] == inner[0][:9], trace, 'not the first nine')
+
+    def of(*more):
+        lines = run(sillage, 'report', '-f', 'json', '--discover', '--thread', 'job', *more, trace).splitlines()
+        return json.loads(lines[-1])
+    check(of('--executions', '60')['jobs'][0]['count'] == 60, trace, 'more than 60 are measured')
+    check(of('--executions', '2')['jobs'][0]['count'] == 5, trace, 'two executions show no period')
+    few = of('--events', '1000')
+    check(not few['complete'] and 0 < few['jobs'][0]['count'] < 250, trace, few)
+    check(of('--support', '299')['jobs'][0]['count'] == 299 and of('--support', '300')['jobs'] == [], trace, 'support')
+    check(any(one['count'] < 200 for one in of('--support', '50%')['jobs']), trace, 'a lower support finds more')
+    for bad in ('0', '101%', '0.5', 'x', '5x', ''):
+        check('a number of executions, or a share from 1% to 100%' in
+              run(sillage, 'report', '--discover', '--support', bad, trace, status=2), trace, 'support', bad)
+    check('no effect' in run(sillage, 'report', '--executions', '5', trace, status=2), trace, '--executions alone')
 
 
 def check_tiled(sillage, tile, name):
@@ -89,9 +154,7 @@ def check_tiled(sillage, tile, name):
         found = []
         for trace in (os.path.join(name, 'kernel'), tiled):
             jobs = json.loads(run(sillage, 'report', '--discover', '-f', 'json', trace).splitlines()[-1])['jobs']
-            with open(os.path.join(name, 'truth.json'), encoding='utf-8') as file:
-                comm = THREADS[json.load(file)['workload']['workload']][0]
-            found.append([job for job in jobs if job['thread']['comm'] == comm])
+            found.append([job for job in jobs if job['thread']['comm'] == 'job'])
         check(found[0] and found[0] == found[1], name, 'five times:', found[1][:1], 'not', found[0][:1])
 
 
@@ -118,6 +181,7 @@ def main():
         check_tiled(sillage, traces[1], traces[2])
         traces = traces[2:]
         check_old(sillage, traces[0])
+        check_limits(sillage, traces[0])
     for trace in traces:
         check_trace(sillage, trace)
 

@@ -52,11 +52,12 @@ def check_jobs(sillage, jobs):
 
 def check_start(sillage, jobs):
     """Only jobs that begin with an event."""
-    for start, first in (('sched_in', 'sched_in'), ('sched_out', 'sched_switch prev_tid=$tid'), ('sched_waking', 'sched_waking tid=$tid'),
-                         ('syscall_exit_clock_nanosleep', 'syscall_exit_clock_nanosleep')):
+    for start, first in (('sched_in', ('sched_in', 'run')), ('sched_out', ('sched_switch prev_tid=$tid', 'sleep')),
+                         ('sched_waking', ('sched_waking tid=$tid', 'wake-to-sleep')),
+                         ('syscall_exit_clock_nanosleep', ('syscall_exit_clock_nanosleep', 'periodic'))):
         out = run(sillage, 'report', '-f', 'json', '--discover', '--start', start, '--thread', 'job', jobs)[1]
         found = json.loads(out.splitlines()[-1])['jobs']
-        assert found and all(one['job'].split(';')[0].startswith(first) for one in found), (start, found)
+        assert found and all(one['job'].split(' = ')[1].startswith(first) for one in found), (start, found)
     says(sillage, 1, '--start: no event "syscall_exit_reed" is recorded; did you mean "syscall_exit_read"?', 'report', '--discover',
          '--start', 'syscall_exit_reed', jobs)
     says(sillage, 2, '--start: "irq_handler_entry" is left out of jobs', 'report', '--discover', '--start', 'irq_handler_entry', jobs)

@@ -71,6 +71,7 @@ int main(void)
 	srunner_add_suite(runner, suite_timeline());
 	srunner_add_suite(runner, suite_page_rows());
 	srunner_add_suite(runner, suite_episodes());
+	srunner_add_suite(runner, suite_pace());
 	srunner_add_suite(runner, suite_executions());
 	srunner_add_suite(runner, suite_resources());
 	srunner_add_suite(runner, suite_hierarchy());

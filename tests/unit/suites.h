@@ -45,6 +45,7 @@ Suite *suite_checkpoint_file(void);
 Suite *suite_worker(void);
 Suite *suite_history(void);
 Suite *suite_episodes(void);
+Suite *suite_pace(void);
 Suite *suite_executions(void);
 Suite *suite_hierarchy(void);
 Suite *suite_pairs(void);

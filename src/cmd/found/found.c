@@ -9,24 +9,33 @@
 #include "deep/reader.h"
 #include "recorded/recorded.h"
 
-#define THREADS_MAX 10
+#define THREADS_MAX 16
 #define EVENTS_MAX  1000000              /* of a thread */
-#define WORK_MAX    UINT64_C(3000000000) /* seconds */
+#define WORK_MAX    UINT64_C(2000000000) /* some seconds */
 
 /* Live: a user waits, and the session goes on beside it. */
-#define LIVE_EVENTS_MAX 200000
-#define LIVE_BYTES_MAX  (UINT64_C(256) << 20) /* of the timeline */
-#define LIVE_ROWS       3                     /* of a thread */
+#define LIVE_THREADS_MAX 10
+#define LIVE_EVENTS_MAX  200000
+#define LIVE_WORK_MAX    (WORK_MAX / 4)
+#define LIVE_BYTES_MAX   (UINT64_C(256) << 20) /* of the timeline */
+#define LIVE_ROWS        3                     /* of a thread */
 
 int found_search(const struct options *options, const struct reader_setup *setup,
 		 const struct timeline *timeline, struct discovery *ret, struct err *err)
 {
+	size_t executions = options->executions > 0 && options->executions < DISCOVERY_EXECUTIONS
+				    ? DISCOVERY_EXECUTIONS
+				    : options->executions;
 	const struct discovery_config config = { .who = options->thread,
 						 .start = options->start,
+						 .support = options->support,
+						 .support_min = options->support_min,
+						 .executions_max = executions,
 						 .threads_max = THREADS_MAX,
-						 .events_max = EVENTS_MAX,
-						 .work_max = WORK_MAX,
-						 .time_max_ns = 5 * NS_PER_S };
+						 .events_max = options->events_max > 0
+								       ? options->events_max
+								       : EVENTS_MAX,
+						 .work_max = WORK_MAX };
 
 	return discovery_find(setup, timeline, &config, ret, err);
 }
@@ -46,7 +55,7 @@ struct report_found *found_rows(const struct discovery *discovery, size_t top, s
 		}
 		assert(*ret_count < discovery->at.count);
 		rows[(*ret_count)++] = (struct report_found){ .thread = one->thread,
-							      .job = one->pattern,
+							      .job = one->job,
 							      .count = one->count,
 							      .period_ns = one->period_ns,
 							      .jitter_ns = one->jitter_ns,
@@ -61,10 +70,9 @@ struct report_found *found_rows(const struct discovery *discovery, size_t top, s
 /* False: the trace shows nothing of threads. */
 static bool add_trace(const struct recorded_path *path, const atomic_bool *stop, FILE *out)
 {
-	const struct discovery_config config = { .threads_max = THREADS_MAX,
+	const struct discovery_config config = { .threads_max = LIVE_THREADS_MAX,
 						 .events_max = LIVE_EVENTS_MAX,
-						 .work_max = WORK_MAX,
-						 .time_max_ns = 2 * NS_PER_S,
+						 .work_max = LIVE_WORK_MAX,
 						 .stop = stop };
 	const struct reader_setup setup = { .path = path };
 	struct discovery discovery = { 0 };
@@ -82,7 +90,7 @@ static bool add_trace(const struct recorded_path *path, const atomic_bool *stop,
 	} else {
 		(void)fprintf(out, "The last %s:\n\n",
 			      units_ns(length, timeline->end - timeline->begin));
-		discovery_text(&discovery, timeline, LIVE_ROWS, true, out);
+		discovery_text(&discovery, timeline, LIVE_ROWS, out);
 	}
 	discovery_fini(&discovery);
 	timeline_free(timeline);

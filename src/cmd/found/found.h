@@ -10,7 +10,7 @@
 #include "discovery/discovery.h"
 #include "options/options.h"
 
-/* Finds the jobs of a report's trace (--discover): of --thread, or of those that ran most.
+/* Finds the jobs of a report's trace (--discover): of --thread, or of those that discovery chooses.
  * -errno with the reason. */
 int found_search(const struct options *options, const struct reader_setup *setup,
 		 const struct timeline *timeline, struct discovery *ret, struct err *err);

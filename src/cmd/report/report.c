@@ -131,7 +131,8 @@ static struct executions_config config_of(const struct options *options,
 					    .within = options->within,
 					    .who = options->thread,
 					    .deadline_ns = options->deadline_ns,
-					    .period_ns = options->every_ns };
+					    .period_ns = options->every_ns,
+					    .most = options->executions };
 
 	if (config.job) {
 		config.deadline_ns = options->deadline_ns == UINT64_MAX ? config.job->deadline_ns
@@ -277,7 +278,7 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 		discovery_json(&discovery, report->timeline, report->name, output->top,
 			       output->out);
 	} else if (r == 0 && strcmp(reports->options->format, "text") == 0) {
-		discovery_text(&discovery, report->timeline, output->top, false, output->out);
+		discovery_text(&discovery, report->timeline, output->top, output->out);
 	}
 	free(rows);
 	discovery_fini(&discovery);

@@ -547,6 +547,18 @@ static size_t keep_within(struct found inner, struct found outer)
 	return inside;
 }
 
+ORDER(by_end, struct execution, UP(end) UP(thread))
+
+/* Leaves out what ends behind the first @most, and with it what has not ended. */
+static void keep_first(struct executions *executions, uint64_t most)
+{
+	if (most > 0 && executions->all.count > most) {
+		vec_sort(&executions->all, by_end);
+		executions->all.count = most;
+		executions->open.count = 0;
+	}
+}
+
 int executions_find(const struct reader_setup *setup, const struct timeline *timeline,
 		    const struct executions_config *config, struct executions *executions,
 		    struct err *err)
@@ -579,6 +591,7 @@ int executions_find(const struct reader_setup *setup, const struct timeline *tim
 		}
 	}
 	if (r == 0) {
+		keep_first(executions, config->most);
 		executions_add_up(executions);
 	}
 	return r;

@@ -61,6 +61,7 @@ struct executions_config {
 	const char *who;               /* a tid or a name; NULL: all threads */
 	uint64_t deadline_ns;          /* UINT64_MAX: none */
 	uint64_t period_ns;            /* of their arrivals; 0: none */
+	uint64_t most;                 /* only the first so many that end; 0: all */
 };
 
 struct executions_figures {

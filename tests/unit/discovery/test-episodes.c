@@ -296,11 +296,6 @@ START_TEST(stops_when_it_is_told)
 	episodes_find(&config, &episodes);
 	ck_assert(episodes.is_cut);
 	episodes_fini(&episodes);
-	config.stop = NULL;
-	config.until_ns = 1;
-	episodes_find(&config, &episodes);
-	ck_assert(episodes.is_cut);
-	episodes_fini(&episodes);
 }
 END_TEST
 
@@ -312,7 +307,7 @@ START_TEST(stops_at_the_limit)
 					  .type_count = 4,
 					  .support_min = 3,
 					  .start = 0,
-					  .work_max = 1000 };
+					  .work_max = 10000 };
 	struct episodes episodes;
 
 	episodes_find(&config, &episodes);

@@ -1,0 +1,24 @@
+/*
+ * pace: whether times come in regular distances, and in which.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACE_VARIATION_MAX 0.5
+
+struct pace {
+	uint64_t period_ns; /* median of the distances */
+	uint64_t jitter_ns; /* median distance from it */
+	double variation;   /* standard deviation by mean of the distances */
+	/* Three of four distances are a multiple of the period, within an eighth of it; none is so
+	 * long that variation passes PACE_VARIATION_MAX; and the period is that of all, too. */
+	bool is_regular;
+	/* is_regular: the period by all times together, as round as they allow. */
+	uint64_t every_ns;
+};
+
+/* Of two times at least, which ascend. */
+struct pace pace_of(const uint64_t *times, size_t count);
