@@ -30,13 +30,14 @@ bool jobs_missing_of(const struct period_set *asked, const struct event_names *n
 	return any;
 }
 
-/* A period tells when executions arrive, where no event does. */
+/* A period tells when executions arrive, where no event does; those that go over threads arrive
+ * when they begin. */
 bool jobs_needs_essential(const struct period_set *asked, const struct essential *essential)
 {
 	bool have_periods = asked && asked->jobs.count > 0;
 
 	for (size_t j = 0; have_periods && j < asked->jobs.count; j++) {
-		have_periods = asked->jobs.at[j]->period_ns > 0;
+		have_periods = asked->jobs.at[j]->period_ns > 0 || asked->jobs.at[j]->is_across;
 	}
 	return !have_periods || !(essential->columns[TOTALS] & COLUMN(SKIPPED));
 }
@@ -64,6 +65,9 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 
+		if (job->is_across && (table == PARTS || table == THREADS || table == PROCESSES)) {
+			continue; /* it is of no thread */
+		}
 		if ((!has_name || fnmatch(name, job->name, 0) == 0) &&
 		    (!is_miss(table, column) || jobs_deadline(job) != UINT64_MAX)) {
 			return true;

@@ -49,17 +49,34 @@ void jobs_count_one(struct shard *shard, size_t job, const struct items *items, 
 
 /* An execution that was open when a window ended has no longer the row that it had then: in this
  * window that one is asked for, so that nothing is open in it. */
-static void leave_row(struct shard *shard, const struct machine *machine, size_t job)
+static void leave_row(struct shard *shard, const struct items *items, size_t job)
 {
 	if (jobs_at(shard, job)->group.count > 0) {
-		(void)job_row(shard, job, &machine->items);
+		(void)job_row(shard, job, items);
 	}
 }
 
-void jobs_count_cut(struct shard *shard, const struct machine *machine, size_t job)
+void jobs_count_dropped(struct shard *shard, size_t job, const struct items *items,
+			unsigned int figure)
 {
-	leave_row(shard, machine, job);
-	jobs_count_one(shard, job, NULL, CUT);
+	leave_row(shard, items, job);
+	jobs_count_one(shard, job, NULL, figure);
+}
+
+void jobs_count_open(struct shard *shard, size_t job, const struct items *items,
+		     const struct arrival *arrival, uint64_t begin, uint64_t end)
+{
+	jobs_count_one(shard, job, items, OPEN);
+	column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS, end > begin ? end - begin : 0);
+	if (end > arrival->ts && end - arrival->ts > jobs_deadline(jobs_at(shard, job))) {
+		jobs_count_one(shard, job, items, OPEN_MISSES);
+	}
+}
+
+void jobs_count_items(struct shard *shard, size_t job, struct items *items, const uint64_t *words)
+{
+	leave_row(shard, items, job);
+	labels_add_items(items, &jobs_at(shard, job)->group, words);
 }
 
 /* So large a part of a period is no distance: a begin that much before the grid is not late, and
@@ -93,7 +110,7 @@ static uint64_t late_on_grid(struct grid *grid, uint64_t begin, uint64_t period)
 
 /* Fills the arrival, if it is not known, with one on the grid: without sleep since the execution
  * before, the first one behind that of it. */
-static void find_on_grid(struct machine *machine, uint64_t begin, uint64_t period)
+void jobs_count_begun(struct machine *machine, uint64_t begin, uint64_t period)
 {
 	struct grid *grid = &machine->grid;
 	bool is_awake = machine->has_before && begin - machine->ended <= period / PERIOD_PARTS;
@@ -134,37 +151,53 @@ static void count_miss(struct shard *shard, struct machine *machine, size_t job,
 	}
 }
 
-static void note_worst(struct shard *shard, const struct ordered *ordered,
-		       const struct job_spec *job, const struct items *items, uint64_t response,
+static void note_worst(struct shard *shard, const struct jobs_ended *ended, uint64_t response,
 		       uint64_t late)
 {
+	const struct job_spec *job = jobs_at(shard, ended->job);
 	struct instance instance = {
 		.ns = response,
-		.end = ordered->ts,
-		.more = { (int64_t)(ordered->ts - ordered->words[1]), (int64_t)late },
-		.cpu = (ordered->words[0] >> 8) - 1,
-		.thread = ordered->thread,
+		.end = ended->end,
+		.more = { (int64_t)(ended->end - ended->begin), (int64_t)late },
+		.cpu = ended->cpu,
+		.thread = ended->thread,
+		.has_begun_by = !ended->thread && ended->begun_by > 0,
 	};
 
 	if (shard_is_long(shard, WORST, response)) {
-		(void)labels_name_instance(&instance, job->name, &job->group, items);
+		instance.begun_by = instance.has_begun_by ? ended->begun_by : 0;
+		(void)labels_name_instance(&instance, job->name, &job->group,
+					   &ended->machine->items);
 		shard_longest(shard, WORST, &instance);
 	}
 }
 
-/* An execution has ended: now its arrival is known, too. */
-static void add_execution(struct shard *shard, const struct ordered *ordered)
+/* What belongs to a thread; executions that go over threads have no such figures. */
+static void add_of_thread(struct shard *shard, const struct jobs_ended *ended, uint64_t response)
 {
-	size_t number = NOTE_JOB(ordered->words[0]);
+	uint64_t *row = parts_row(shard, ended->job, &ended->machine->items);
+
+	for (unsigned int part = 0; part < PART_COUNT; part++) {
+		column_add(row, part, ended->parts[part]);
+	}
+	row = shard_thread_row(ended->shard, ended->thread, THREADS);
+	column_add(row, THREAD_DURATION, ended->end - ended->begin);
+	column_add(row, THREAD_RESPONSE, response);
+	row[THREAD_MISSES] += response > jobs_deadline(jobs_at(shard, ended->job));
+}
+
+/* Now its arrival is known, too. */
+void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
+{
+	size_t number = ended->job;
 	const struct job_spec *job = jobs_at(shard, number);
-	uint64_t begin = ordered->words[1], duration = ordered->ts - begin;
-	struct machine *machine =
-		&jobs_executing(ordered->shard, ordered->thread)->machines[number];
+	struct machine *machine = ended->machine;
+	uint64_t begin = ended->begin, duration = ended->end - begin;
 	uint64_t late = begin - machine->arrival.ts, response = duration + late;
 	uint64_t skipped = skipped_of(machine, job->period_ns);
 	uint64_t *row = shard_trace_row(shard, TOTALS);
 
-	assert(machine->arrival.ts <= begin);
+	assert(machine->arrival.ts <= begin && begin <= ended->end);
 	row[ALL_ENDED]++;
 	row[SKIPPED] += skipped;
 	row[UNARRIVED] += machine->arrival.from == ARRIVAL_UNKNOWN;
@@ -175,18 +208,29 @@ static void add_execution(struct shard *shard, const struct ordered *ordered)
 	column_add(row, JOB_RESPONSE, response);
 	column_add(row, JOB_LATE, late);
 	count_miss(shard, machine, number, response > jobs_deadline(job));
-	row = parts_row(shard, number, &machine->items);
-	for (unsigned int part = 0; part < PART_COUNT; part++) {
-		column_add(row, part, ordered->words[2 + part]);
+	if (ended->thread) {
+		add_of_thread(shard, ended, response);
 	}
-	row = shard_thread_row(ordered->shard, ordered->thread, THREADS);
-	column_add(row, THREAD_DURATION, duration);
-	column_add(row, THREAD_RESPONSE, response);
-	row[THREAD_MISSES] += response > jobs_deadline(job);
 	machine->has_before = true;
 	machine->before = machine->arrival.ts;
-	machine->ended = ordered->ts;
-	note_worst(shard, ordered, job, &machine->items, response, late);
+	machine->ended = ended->end;
+	note_worst(shard, ended, response, late);
+}
+
+static void end_of_thread(struct shard *shard, const struct ordered *ordered)
+{
+	const uint64_t *words = ordered->words;
+	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
+	const struct jobs_ended ended = { .job = NOTE_JOB(words[0]),
+					  .machine = &machines[NOTE_JOB(words[0])],
+					  .begin = words[1],
+					  .end = ordered->ts,
+					  .cpu = (words[0] >> 8) - 1,
+					  .parts = words + 2,
+					  .thread = ordered->thread,
+					  .shard = ordered->shard };
+
+	jobs_count_ended(shard, &ended);
 }
 
 /* Its thread ended before it did. */
@@ -221,16 +265,14 @@ static void take_of_thread(struct shard *shard, struct release *release,
 		labels_items_fini(&machines[job].items);
 		machines[job].arrival =
 			release_begin(release, tid, job, ordered->ts, ordered->words[1]);
-		find_on_grid(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
+		jobs_count_begun(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
 		break;
 	case NOTE_ITEMS:
-		leave_row(shard, &machines[job], job);
-		labels_add_items(&machines[job].items, &jobs_at(shard, job)->group,
-				 JOBS_NOTED(ordered->words[1]));
+		jobs_count_items(shard, job, &machines[job].items, JOBS_NOTED(ordered->words[1]));
 		break;
 	case NOTE_END:
 		release_end(release, tid, job, ordered->ts);
-		add_execution(shard, ordered);
+		end_of_thread(shard, ordered);
 		break;
 	case NOTE_ABANDON:
 		jobs_count_abandoned(shard, &machines[job], job, ordered->ts);
@@ -294,6 +336,8 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
 		totals[ALL_FORGOTTEN] +=
 			labels_take(&trace->labels, &shard_periods(shard)->labels,
 				    ordered->words[0], JOBS_NOTED(ordered->words[1]));
+	} else if (ordered->kind >= NOTE_STEP) {
+		jobs_across_take(shard, trace, ordered);
 	} else if (ordered->kind < NOTE_SLEPT) {
 		take_of_cpu(&trace->release, ordered);
 	} else {
@@ -340,6 +384,7 @@ void jobs_count_forget(void *state)
 
 	release_fini(&trace->release);
 	labels_forget(&trace->labels);
+	jobs_across_forget(trace);
 }
 
 void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state)
@@ -349,4 +394,5 @@ void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state)
 	trace->release.jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
 	release_codec(checkpoint->codec, &trace->release);
 	labels_checkpoint(checkpoint, &trace->labels);
+	jobs_across_checkpoint(checkpoint, trace);
 }

@@ -104,6 +104,17 @@ static void on_signal(struct worker *worker, void *state, const struct trace_eve
 	}
 }
 
+/* Whether jobs go over threads; @by_name: to or from some that have names. */
+static bool has_across(const struct period_set *asked, bool by_name)
+{
+	bool any = false;
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		any |= by_name ? asked->jobs.at[j]->has_names : asked->jobs.at[j]->is_across;
+	}
+	return any;
+}
+
 void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	struct jobs_worker *jobs = state;
@@ -114,6 +125,9 @@ void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_o
 	jobs->expiries = EXPIRIES_UNKNOWN;
 	jobs->is_known = false; /* whether there are expiries at all is looked up again */
 	(void)emit_of_cpu(worker, ts, OWN_LOST);
+	if (has_across(worker_periods(worker), false)) {
+		(void)worker_emit_entity(worker, ts, ENTITY_ACROSS, OWN_GAP);
+	}
 }
 
 const struct need jobs_needs[JOBS_NEEDS] = {
@@ -167,6 +181,101 @@ static uint64_t match_words(struct worker *worker, const struct job_spec *job,
 	return worker_numbers(worker, words, MATCH_ITEMS + count);
 }
 
+/* ---- over threads ---- */
+
+/* The thread of a record: its tid, or the current one's once it is known. */
+static void note_whose(struct worker *worker, struct record *record, int64_t thread)
+{
+	if (thread == TID_CURRENT) {
+		worker_note_current(worker, record);
+	} else {
+		record->arg32 = key_tid(thread);
+	}
+}
+
+static void emit_name(struct worker *worker, uint64_t ts, int64_t thread, const void *name,
+		      size_t len)
+{
+	uint64_t words[STEP_NAME_WORDS] = { 0 };
+	struct record *record;
+	uint64_t at;
+
+	memcpy(words, name, strnlen(name, len < sizeof(words) - 1 ? len : sizeof(words) - 1));
+	at = worker_numbers(worker, words, STEP_NAME_WORDS);
+	record = worker_emit_entity(worker, ts, ENTITY_ACROSS, OWN_NAME);
+	record->arg64 = at;
+	note_whose(worker, record, thread);
+}
+
+/* @user: how many names the event tells, each in a field behind which is the thread's. */
+static void on_named(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		const struct value *name = &event->values[2 * i];
+		int64_t tid = event_i64(event, 2 * i + 1, 0);
+
+		if (event_has(event, 2 * i) && tid > 0) {
+			emit_name(worker, event->ts, tid, name->bytes, name->len);
+		}
+	}
+}
+
+static void on_named_exec(struct worker *worker, void *state, const struct trace_event *event,
+			  uint32_t user)
+{
+	enum { FILENAME, TID };
+	const struct value *path = &event->values[FILENAME];
+	size_t len = event_has(event, FILENAME) ? strnlen((const char *)path->bytes, path->len) : 0;
+	const uint8_t *slash = len > 0 ? memrchr(path->bytes, '/', len) : NULL;
+	size_t dir = slash ? (size_t)(slash + 1 - path->bytes) : 0;
+
+	if (len > 0 && event_i64(event, TID, 0) > 0) {
+		emit_name(worker, event->ts, event_i64(event, TID, 0), path->bytes + dir,
+			  len - dir);
+	}
+}
+
+/* What tells the names of threads (doc/definitions.md, 6.1). */
+static const struct need name_needs[] = {
+	{ "sched_switch", { "@prev_comm", "prev_tid", "@next_comm", "next_tid" }, on_named, 2 },
+	{ "sched_process_fork", { "@child_comm", "child_tid" }, on_named, 1 },
+	{ "lttng_statedump_process_state", { "@name", "tid" }, on_named, 1 },
+	{ "sched_process_exec", { "@filename", "tid" }, on_named_exec, 0 },
+};
+
+/* The event that meets definition @user, of thread @tid or the current one. */
+static void emit_step(struct worker *worker, const struct trace_event *event, uint32_t user,
+		      int32_t tid)
+{
+	const struct period_set *asked = worker_periods(worker);
+	size_t at = user % MATCH_DEFINITIONS;
+	const struct job_spec *job = asked->jobs.at[user / MATCH_DEFINITIONS];
+	const struct job_event *fields = &job->events[at];
+	const struct fields_event of = labels_event(&fields->fields, event);
+	uint64_t words[STEP_WORDS_MAX] = { [STEP_CPU] = worker_cpu(worker) };
+	bool by_field = job->is->events[at].has_tid;
+	int64_t thread = by_field ? tid : worker_thread_of(worker, event, &fields->running);
+	struct record *record;
+	size_t count;
+
+	if (!job_key(job, at, &of, words[STEP_CPU], &words[STEP_KEY])) {
+		return;
+	}
+	if (!by_field && job->has_names && fields->running.procname != FIELD_NONE &&
+	    event_has(event, fields->running.procname)) {
+		const struct value *name = &event->values[fields->running.procname];
+
+		emit_name(worker, event->ts, thread, name->bytes, name->len);
+	}
+	count = STEP_ITEMS + labels_put_items(words + STEP_ITEMS, &asked->labels, &job->group,
+					      fields->groups, &of);
+	record = worker_emit_entity(worker, event->ts, ENTITY_ACROSS, OWN_STEP);
+	record->arg16 = (uint16_t)user;
+	record->arg64 = worker_numbers(worker, words, count);
+	note_whose(worker, record, thread);
+}
+
 /* @user: the job and its definition, as in arg16 of the record. */
 static void on_match(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
@@ -188,6 +297,10 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	jobs->met[number].class = event->class;
 	jobs->met[number].at = at;
 	if (!holds(is, &job->events[at], &of, &tid)) {
+		return;
+	}
+	if (job->is_across) {
+		emit_step(worker, event, user, tid);
 		return;
 	}
 	thread = is->has_tid ? tid : worker_thread_of(worker, event, &job->events[at].running);
@@ -220,9 +333,12 @@ size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 		count += asked->jobs.at[j]->is->event_count;
 		has_labels |= label_is_used(&asked->jobs.at[j]->group);
 	}
-	count += has_labels ? asked->labels.sources.count : 0;
+	count += (has_labels ? asked->labels.sources.count : 0) + ARRAY_COUNT(name_needs);
 	*ret = mem_alloc((count + 1) * sizeof(**ret));
 	count = has_labels ? labels_needs_of(&asked->labels, on_label, *ret) : 0;
+	for (size_t i = 0; has_across(asked, true) && i < ARRAY_COUNT(name_needs); i++) {
+		(*ret)[count++] = name_needs[i];
+	}
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 

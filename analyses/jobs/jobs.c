@@ -153,7 +153,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 	machine = &e->machines[job];
 	machine->is_stepped &= record->arg32 != 0;
 	if (machine->is_stepped) {
-		return; /* an event makes one step: what ends an execution does not begin the next
+		return; /* an event makes one step, but one that ends an execution may begin another
 			 */
 	}
 	if (machine->next != at) {
@@ -173,6 +173,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 	if (at == last) {
 		end_execution(shard, thread, e, job, record->ts,
 			      words ? words[MATCH_CPU] : record->arg64);
+		machine->is_stepped = false;
 	}
 }
 
@@ -184,7 +185,8 @@ static void on_entity_record(struct shard *shard, const struct record *record,
 	static const uint8_t notes[] = {
 		[OWN_SET] = NOTE_SET,     [OWN_EXPIRE] = NOTE_EXPIRE, [OWN_EXPIRED] = NOTE_EXPIRED,
 		[OWN_WOKEN] = NOTE_WOKEN, [OWN_SIGNAL] = NOTE_SIGNAL, [OWN_LOST] = NOTE_LOST,
-		[OWN_LABEL] = NOTE_LABEL,
+		[OWN_LABEL] = NOTE_LABEL, [OWN_STEP] = NOTE_STEP,     [OWN_NAME] = NOTE_NAME,
+		[OWN_GAP] = NOTE_GAP,
 	};
 	struct ordered *note = shard_note_ordered(shard, cpu, record->ts, notes[record->kind]);
 
@@ -198,6 +200,12 @@ static void on_entity_record(struct shard *shard, const struct record *record,
 	case OWN_LABEL:
 		note->words[0] = record->arg16;
 		note->words[1] = (uint64_t)(uintptr_t)(numbers + record->arg64);
+		break;
+	case OWN_STEP:
+	case OWN_NAME:
+		note->words[0] = (uint32_t)record->arg32;
+		note->words[1] = (uint64_t)(uintptr_t)(numbers + record->arg64);
+		note->words[2] = record->arg16;
 		break;
 	default:
 		note->words[0] = (uint64_t)record->arg32;
@@ -293,7 +301,7 @@ static void cut(struct shard *shard, const struct executing *e)
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
-			jobs_count_cut(shard, &e->machines[j], j);
+			jobs_count_dropped(shard, j, &e->machines[j].items, CUT);
 		}
 	}
 }
@@ -350,15 +358,9 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		const struct machine *machine = &e->machines[j];
 
-		if (machine->next == 0) {
-			continue;
-		}
-		jobs_count_one(shard, j, &machine->items, OPEN);
-		column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS,
-			     end > machine->begin ? end - machine->begin : 0);
-		if (end > machine->arrival.ts &&
-		    end - machine->arrival.ts > jobs_deadline(jobs_at(shard, j))) {
-			jobs_count_one(shard, j, &machine->items, OPEN_MISSES);
+		if (machine->next > 0) {
+			jobs_count_open(shard, j, &machine->items, &machine->arrival,
+					machine->begin, end);
 		}
 	}
 }
@@ -370,14 +372,23 @@ static bool accepts(const struct untrusted_record *untrusted)
 	const struct record *record = untrusted->record;
 	const struct period_set *asked = untrusted->periods;
 	size_t job = record->arg16 / MATCH_DEFINITIONS;
+	bool is_definition =
+		asked && job < asked->jobs.count &&
+		record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is->event_count;
 
-	if (untrusted->has_current) {
+	if (untrusted->has_current && record->kind != OWN_STEP && record->kind != OWN_NAME) {
 		return false;
 	}
 	switch (record->kind) {
+	case OWN_STEP:
+		return is_definition && asked->jobs.at[job]->is_across &&
+		       untrusted->count > STEP_ITEMS &&
+		       labels_are_items(untrusted->numbers + STEP_ITEMS,
+					untrusted->count - STEP_ITEMS);
+	case OWN_NAME:
+		return untrusted->count >= STEP_NAME_WORDS;
 	case OWN_MATCH:
-		return asked && job < asked->jobs.count &&
-		       record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is->event_count &&
+		return is_definition && !asked->jobs.at[job]->is_across &&
 		       (asked->jobs.at[job]->group.count == 0 ||
 			(untrusted_has(untrusted, MATCH_ITEMS + 1) &&
 			 labels_are_items(untrusted->numbers + MATCH_ITEMS,
@@ -394,13 +405,14 @@ static bool accepts(const struct untrusted_record *untrusted)
 	case OWN_WAKE:
 	case OWN_EXPIRED:
 	case OWN_LOST:
+	case OWN_GAP:
 		return true;
 	default:
 		return false;
 	}
 }
 
-static void machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
+bool jobs_machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
 {
 	codec_each(codec, &machine->next, &machine->is_stepped, &machine->begin,
 		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
@@ -411,9 +423,9 @@ static void machine_codec(struct codec *codec, struct machine *machine, const st
 		codec_u64(codec, &machine->ns[part]);
 	}
 	labels_items_codec(codec, &machine->items);
-	(void)codec_check(codec, machine->next < job->is->event_count &&
-					 machine->arrival.ts <= machine->begin &&
-					 machine->arrival.from < ARRIVALS);
+	return codec_check(codec, machine->next < job->is->event_count &&
+					  machine->arrival.ts <= machine->begin &&
+					  machine->arrival.from < ARRIVALS);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
@@ -433,7 +445,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		e->machine_count = (uint8_t)count;
 	}
 	for (size_t j = 0; j < count; j++) {
-		machine_codec(codec, &e->machines[j], checkpoint->periods->jobs.at[j]);
+		(void)jobs_machine_codec(codec, &e->machines[j], checkpoint->periods->jobs.at[j]);
 	}
 }
 
@@ -483,6 +495,7 @@ const struct analysis analysis_jobs = {
 				[ABANDONED] = { "abandoned", NULL, UNIT_COUNT },
 				[CUT] = { "cut", "cut", UNIT_COUNT },
 				[OVERLAPPED] = { "overlapped", "overlapped", UNIT_COUNT },
+				[DROPPED] = { "dropped", "dropped", UNIT_COUNT },
 				[OPEN] = { "open", "open", UNIT_COUNT, COLUMN_LAST },
 				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
 				[ALL_ENDED] = { "ended", "ended", UNIT_COUNT },
@@ -504,6 +517,7 @@ const struct analysis analysis_jobs = {
 				[ABANDONED] = { "abandoned", NULL, UNIT_COUNT },
 				[CUT] = { "cut", NULL, UNIT_COUNT },
 				[OVERLAPPED] = { "overlapped", NULL, UNIT_COUNT },
+				[DROPPED] = { "dropped", NULL, UNIT_COUNT },
 				[OPEN] = { "open", NULL, UNIT_COUNT, COLUMN_LAST },
 				[OPEN_MISSES] = { "open_misses", NULL, UNIT_COUNT, COLUMN_LAST },
 				[JOB_DURATION] = { "duration", "EXECUTIONS", UNIT_NS, COLUMN_HISTOGRAM },
@@ -563,5 +577,7 @@ const struct analysis analysis_jobs = {
 		.label_of = jobs_count_label_of,
 		.on_lost = jobs_worker_lost,
 		.on_end = on_end,
+		.on_ordered_hole = jobs_across_hole,
+		.on_ordered_window_end = jobs_across_window_end,
 	},
 };

@@ -8,6 +8,7 @@
  *     jobs.c          shard    thread by thread: its state, and where executions begin and end
  *     jobs-count.c    trace    in order over all: what released a thread (kernel/release.h), and
  * the figures of executions
+ *     jobs-across.c   trace    in order over all: executions that go over threads (query/across.h)
  *
  * Rows of groups and names for ids: analyses/labels.
  *
@@ -24,6 +25,7 @@
 #include "engine/contract/analysis-rare.h"
 #include "kernel/release.h"
 #include "kernel/thread-phase.h"
+#include "query/across.h"
 
 enum { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
 
@@ -36,6 +38,7 @@ enum {
 	ABANDONED,
 	CUT,
 	OVERLAPPED,
+	DROPPED,
 	OPEN,
 	OPEN_MISSES,
 	FIGURES
@@ -69,9 +72,14 @@ enum {
 	OWN_LOST,    /* events are missing */
 	/* Of one entity. */
 	OWN_LABEL, /* see labels_note() */
+	/* Of another one, if jobs go over threads. */
+	OWN_STEP, /* the event, which is about thread arg32, meets definition arg16; words: below */
+	OWN_NAME, /* thread arg32 is called as the words say, STEP_NAME_WORDS of them */
+	OWN_GAP,  /* events are missing */
 };
 
 #define ENTITY_LABELS (UINT64_MAX - 1) /* no CPU has this number */
+#define ENTITY_ACROSS (UINT64_MAX - 2)
 
 /* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; of a job with a group arg64 is
  * where its words are: the CPU and the items.  arg32 is 1 if the event meets a later definition of
@@ -79,6 +87,11 @@ enum {
 enum { MATCH_CPU, MATCH_ITEMS };
 #define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
+
+/* OWN_STEP: job and definition in arg16; words: the CPU, what job_key() gave, and the items. */
+enum { STEP_CPU, STEP_KEY, STEP_ITEMS };
+#define STEP_WORDS_MAX  (STEP_ITEMS + ITEMS_WORDS)
+#define STEP_NAME_WORDS (ACROSS_NAME_BYTES / sizeof(uint64_t))
 
 /* OWN_WAKE: enum wake_kind in arg16, the CPU in arg64. */
 #define WAKE_KIND      0xFF
@@ -188,14 +201,27 @@ enum {
 	NOTE_ITEMS,   /* of an execution: job, and where the words of labels_put_items() are */
 	/* Of one entity. */
 	NOTE_LABEL, /* the source of the label, and where the words of its record are */
+	/* Of another one. */
+	NOTE_STEP, /* arg16 and arg32 of the record, and where its words are */
+	NOTE_NAME, /* tid, and where the name is */
+	NOTE_GAP,
 };
 
 #define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
+
+/* A job that goes over threads. */
+struct jobs_across {
+	struct across open;     /* `more` is a struct begun */
+	struct machine machine; /* what comes one after the other; its execution is the last one */
+};
 
 /* The state of a trace. */
 struct jobs_trace {
 	struct release release;
 	struct labels labels;
+	struct across_names names;
+	struct jobs_across *across; /* by job; NULL: nothing came of any */
+	size_t across_count;
 };
 
 /* ---- jobs-count.c: figures ---- */
@@ -206,8 +232,29 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
  * known. */
 void jobs_count_one(struct shard *shard, size_t job, const struct items *items,
 		    unsigned int figure);
-/* Events are missing: the execution may have ended.  Its items are not all known. */
-void jobs_count_cut(struct shard *shard, const struct machine *machine, size_t job);
+/* The same of an execution that was open and is dropped, whose items are not all known: CUT, where
+ * events are missing and it may have ended. */
+void jobs_count_dropped(struct shard *shard, size_t job, const struct items *items,
+			unsigned int figure);
+/* It is open at a window's end, since @begin. */
+void jobs_count_open(struct shard *shard, size_t job, const struct items *items,
+		     const struct arrival *arrival, uint64_t begin, uint64_t end);
+/* It begins at @ts: fills its arrival, if it is not known, with that on the grid of the period. */
+void jobs_count_begun(struct machine *machine, uint64_t ts, uint64_t period);
+/* Items of an open execution are known. */
+void jobs_count_items(struct shard *shard, size_t job, struct items *items, const uint64_t *words);
+
+/* An execution that ended, of a machine. */
+struct jobs_ended {
+	size_t job;
+	struct machine *machine;
+	uint64_t begin, end, cpu;
+	const uint64_t *parts; /* NULL: they are not known */
+	struct thread *thread; /* NULL: it goes over threads */
+	struct shard *shard;   /* of the thread */
+	int32_t begun_by;      /* of one that goes over threads: a tid; 0 and below: nobody */
+};
+void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended);
 /* The thread of an execution ended at @end, before it did. */
 void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end);
 
@@ -216,6 +263,17 @@ char *jobs_count_label_of(const void *state, const struct period_set *asked, siz
 			  const char *name, const char *by);
 void jobs_count_forget(void *state);
 void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state);
+
+/* ---- jobs-across.c ---- */
+
+void jobs_across_take(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered);
+/* The analysis' on_ordered_hole() and on_ordered_window_end(). */
+void jobs_across_hole(struct shard *shard, void *state, uint64_t ts);
+void jobs_across_window_end(struct shard *shard, void *state, uint64_t end);
+void jobs_across_forget(struct jobs_trace *trace);
+void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace);
+/* Of what machines have in checkpoints; false: it is not sound. */
+bool jobs_machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job);
 
 /* The job in the first word of NOTE_BEGIN and NOTE_END. */
 #define NOTE_JOB(word) ((size_t)((word)&0xFF))

@@ -90,7 +90,7 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 	}
 	if (label->by_process) {
 		char pid[24];
-		int64_t vpid = labels_process(event, &at->process);
+		int64_t vpid = fields_process(event, &at->process);
 
 		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
 	}

@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "analyses/labels/list.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/queue.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 #include "query/period.h"
@@ -50,12 +50,6 @@ static inline struct fields_event labels_event(const struct fields *fields,
 /* Whether the event meets all conditions but those with $tid. */
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
 			    const struct fields_event *event);
-/* The process that the event's contexts name; 0: none does. */
-static inline int64_t labels_process(const struct fields_event *event,
-				     const struct process_fields *process)
-{
-	return fields_i64(event, process->vpid, fields_i64(event, process->pid, 0));
-}
 /* Fills the items of a group, whose fields the event has at @at; returns how many words they are.
  */
 size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,

@@ -50,7 +50,7 @@ static bool fill_keys(struct worker *worker, const struct period_side *side, con
 				memcpy(value + VALUE_FIRST, "-", sizeof("-"));
 			}
 		} else if (field == FIELD_PROCESS) {
-			int64_t pid = labels_process(event, &side->process);
+			int64_t pid = fields_process(event, &side->process);
 
 			*hash = hash_bytes(*hash, &pid, sizeof(pid));
 			value[VALUE_FIRST] = (uint64_t)pid;

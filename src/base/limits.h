@@ -135,6 +135,10 @@
 #define MODEL_BYTES_MAX ((size_t)1 << 20)
 /* Jobs of --job. */
 #define JOBS_ASKED_MAX 64
+/* Of jobs that go over threads: open executions of one, and threads whose names are known, some 100
+ * bytes each. */
+#define JOBS_OPEN_MAX  65536
+#define JOBS_NAMES_MAX 65536
 /* Timers of a trace that are known, some 60 bytes each, signals that wait for a thread, and threads
  * of which is known what may release them, some 200 bytes each: beyond that what releases an
  * execution is known from other events. */

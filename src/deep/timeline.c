@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctf/plan/plan.h"
+#include "kernel/thread-list.h"
 #include "kernel/wake-source.h"
 
 void timeline_fini_cpu(struct deep_cpu *cpu)
@@ -183,10 +184,7 @@ void timeline_thread_sums_near(const struct deep_thread *thread, uint64_t begin,
 
 bool timeline_thread_is(const struct deep_thread *thread, const char *who)
 {
-	char *past;
-	long tid = strtol(who, &past, 10);
-
-	return *who && !*past ? thread->tid == tid : strcmp(thread->comm, who) == 0;
+	return thread_list_has(who, thread->tid, thread->comm);
 }
 
 static void check_thread(const struct timeline *timeline, const struct deep_thread *thread)

@@ -225,7 +225,7 @@ static inline bool timeline_state_waits(unsigned int state)
 	return state == STATE_WAIT || state == STATE_PREEMPTED || state == STATE_NEW;
 }
 
-/* Whether @who names the thread: a tid, or a command name. */
+/* Whether @who names the thread: a list of tids, names and patterns (kernel/thread-list.h). */
 bool timeline_thread_is(const struct deep_thread *thread, const char *who);
 
 /* Time in each state within [begin, end). */

@@ -229,24 +229,14 @@ int options_thread(struct options *options, const char *value, struct err *err)
 /* Of report: the one that it explains.  @value is of a copy that may be written to. */
 int options_thread_alone(struct options *options, const char *value, struct err *err)
 {
-	char *to = (char *)value;
-
 	if (options->thread) {
 		return err_raise(err, -EINVAL,
 				 "report explains one thread: --thread, --tid or --comm, once");
 	}
 	options->thread = value;
-	for (const char *at = value; *at; at++) {
-		if (strchr(",*?[", *at)) {
-			return err_raise(err, -EINVAL,
-					 "report explains one thread, not a list: before each of "
-					 ", * ? [ in its name comes a backslash");
-		}
-		at += *at == '\\' && at[1];
-		*to++ = *at;
-	}
-	*to = '\0';
-	return *value ? 0 : err_raise(err, -EINVAL, "--thread: expected a tid or a name");
+	return strspn(value, ",") < strlen(value)
+		       ? 0
+		       : err_raise(err, -EINVAL, "--thread: expected tids or names");
 }
 
 /* The key of a column that some analysis has. */
@@ -353,6 +343,11 @@ static bool prints_models(const char *value)
 	for (; strcmp(value, "help") == 0 && model->name[0]; model++) {
 		(void)printf("%-14s %s: %s\n", model->name, model->summary, model->pattern);
 	}
+	if (model != pattern_models) {
+		(void)printf("\nOver threads, from one of two events to the other:\n"
+			     "  EVENT @NAME|PATTERN|TID; EVENT @...   of these threads\n"
+			     "  EVENT; EVENT; by FIELD, $cpu          by what both agree in\n");
+	}
 	return model != pattern_models;
 }
 
@@ -377,7 +372,7 @@ static int take_one(const char *option, const char *value, enum expression_form 
 /* Of report: one job. */
 int options_job_alone(struct options *options, const char *value, struct err *err)
 {
-	return take_one("--job", value, FORM_EXECUTION, &options->job, err);
+	return take_one("--job", value, FORM_JOB, &options->job, err);
 }
 
 int options_within(struct options *options, const char *value, struct err *err)

@@ -305,6 +305,11 @@ static bool is_tid(const char *thread)
 	return strspn(thread, "0123456789") == strlen(thread);
 }
 
+static bool is_one_thread(const char *thread)
+{
+	return thread && !thread[strcspn(thread, ",*?[\\")];
+}
+
 /* What stands beside the job of a report, and in it, is the same. */
 static int check_job(const struct options *options, struct err *err)
 {
@@ -314,14 +319,16 @@ static int check_job(const struct options *options, struct err *err)
 	if (!job) {
 		return 0;
 	}
-	for (size_t i = 0; options->thread && i < job->is->event_count; i++) {
-		const char *who = job->is->events[i].who;
+	for (size_t i = 0; is_one_thread(options->thread) && i < job->is->event_count; i++) {
+		const struct pattern_who *who = &job->is->events[i].who;
+		bool by_tid = is_tid(options->thread);
 
-		if (who[0] && strcmp(who, options->thread) == 0) {
+		if (who->count > 0 && pattern_has_who(who, by_tid ? atoi(options->thread) : 0,
+						      by_tid ? "" : options->thread)) {
 			other = NULL;
 			break;
 		}
-		other = who[0] && is_tid(who) == is_tid(options->thread) ? who : other;
+		other = who->count > 0 && who->has_names != by_tid ? who->at : other;
 	}
 	if (other) {
 		return err_raise(err, -EINVAL, "--thread %s: the text of --job says @%s",
@@ -331,6 +338,9 @@ static int check_job(const struct options *options, struct err *err)
 	    options->deadline_ns != job->deadline_ns) {
 		return err_raise(err, -EINVAL,
 				 "--deadline: the text of --job says another deadline");
+	}
+	if (options->every_ns > 0 && job->has_keys) {
+		return err_raise(err, -EINVAL, "--every: not of what keys tell apart (by)");
 	}
 	return options->every_ns > 0 && job->period_ns > 0 && options->every_ns != job->period_ns
 		       ? err_raise(err, -EINVAL, "--every: the text of --job says another period")

@@ -218,16 +218,23 @@ static void add_execution(const struct tracks_of *tracks, struct track_spans *by
 			  const struct execution *one)
 {
 	uint32_t thread = one->thread != NOBODY ? one->thread : one->last;
-	char length[UNITS_TEXT_MAX];
+	char length[UNITS_TEXT_MAX], last[NAME_MAX_BYTES] = "";
 
+	if (execution_leaves(one)) {
+		name_thread(tracks, one->last, last, sizeof(last));
+	}
 	if (thread == NOBODY) {
-		return; /* open, and begun on an idle CPU */
+		return; /* from one idle CPU to another */
 	}
 	add_span(&by_thread[thread], one->begin, one->end,
-		 mem_printf("%s: %s%s", one->is_open ? "open execution" : "execution",
+		 mem_printf("%s: %s%s%s%s", one->is_open ? "open execution" : "execution",
 			    units_ns(length, one->end - one->begin),
-			    one->is_missed ? ", missed its deadline" : ""));
+			    one->is_missed ? ", missed its deadline" : "",
+			    execution_leaves(one) ? ", to " : "", last));
 	tracks->is_shown[thread] = true;
+	if (execution_leaves(one)) {
+		tracks->is_shown[one->last] = true;
+	}
 }
 
 /* Draws what the threads have, a track each, and frees @by_thread. */
@@ -264,6 +271,28 @@ static void draw_jobs(const struct tracks_of *tracks)
 		add_execution(tracks, by_thread, &jobs->open.at[i]);
 	}
 	draw_by_thread(tracks, by_thread, "executions");
+}
+
+/* The level above. */
+static void draw_outer(const struct tracks_of *tracks)
+{
+	const struct executions *jobs = tracks->report->jobs;
+	struct track_spans *by_thread = new_spans(tracks);
+	char length[UNITS_TEXT_MAX];
+
+	for (size_t i = 0; jobs && i < jobs->outer.count; i++) {
+		const struct executions_outer *one = &jobs->outer.at[i];
+		uint32_t thread = one->thread != NOBODY ? one->thread : one->last;
+
+		if (thread != NOBODY) {
+			add_span(&by_thread[thread], one->begin, one->end,
+				 mem_printf("%s, %llu inside",
+					    units_ns(length, one->end - one->begin),
+					    (unsigned long long)one->count));
+			tracks->is_shown[thread] = true;
+		}
+	}
+	draw_by_thread(tracks, by_thread, "around executions");
 }
 
 static void add_finding(const struct tracks_of *tracks, struct track_spans *spans,
@@ -330,6 +359,7 @@ void report_tracks_add(struct perfetto *writer, const struct deep_report *report
 		tracks.is_shown[report->thread] = true;
 		draw_path(&tracks);
 	}
+	draw_outer(&tracks);
 	draw_jobs(&tracks);
 	draw_inversions(&tracks);
 	draw_all_states(&tracks);

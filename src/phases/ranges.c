@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "kernel/thread-list.h"
 #include "phases/phases.h"
 
 #define WAITS_MAX 64
@@ -67,14 +68,7 @@ void ranges_free(struct ranges *ranges)
 
 static bool is_wanted(const struct ranges *ranges, const struct thread_view *thread)
 {
-	char *past;
-	long tid;
-
-	if (!ranges->thread) {
-		return true;
-	}
-	tid = strtol(ranges->thread, &past, 10);
-	return *past ? strcmp(thread->comm, ranges->thread) == 0 : thread->tid == tid;
+	return !ranges->thread || thread_list_has(ranges->thread, thread->tid, thread->comm);
 }
 
 static bool is_longer(const struct range_wait *a, const struct range_wait *b)

@@ -33,18 +33,15 @@ struct form {
 	.most = EXPRESSION_EVENTS_MAX, .fewer = "no more than sixteen events",                     \
 	.more = "; and a second event, or a model (--job help lists them)", .is_list = true,       \
 	.has_models = true
-#define OF_TIMED .clauses = DEADLINE | EVERY | GROUP, .clause = "deadline, every or group"
 
 static const struct form forms[FORMS] = {
 	[FORM_PERIOD] = { OF_PERIODS, .no_who = "no @ before: use by",
 			  .clauses = BY | THEN | EACH | GROUP | WITHIN,
 			  .clause = "by, then, each, group or within" },
 	[FORM_SPAN] = { OF_PERIODS },
-	[FORM_JOB] = { OF_JOBS, OF_TIMED,
-		       .no_who = "no @ before: only reports follow executions from one thread to "
-				 "another" },
-	[FORM_EXECUTION] = { OF_JOBS, OF_TIMED },
-	[FORM_AROUND] = { OF_JOBS },
+	[FORM_JOB] = { OF_JOBS, .clauses = BY | DEADLINE | EVERY | GROUP,
+		       .clause = "by, deadline, every or group" },
+	[FORM_AROUND] = { OF_JOBS, .clauses = BY, .clause = "by" },
 	[FORM_LABEL] = { .most = 1,
 			 .name = "NAME = EVENT key=FIELD name=FIELD",
 			 .no_who = "no @ before: an id belongs to no thread",
@@ -224,17 +221,23 @@ static int take_key(struct parser *p, struct expression_link *link)
 /* They belong to the event that was given last. */
 static int take_by(struct parser *p)
 {
-	struct expression_link *link = &p->is->links[p->is->event_count - 2];
+	struct expression_link *link;
 	int r = 0;
 
 	assert(p->is->event_count >= 2);
-	link->has_keys = true;
-	if (scan_take_word(&p->scan, "global", ";")) {
-		return 0;
+	if (p->form->is_list && p->is->event_count > 2) {
+		return expected(p, "two events, which agree in keys");
 	}
-	do {
-		r = take_key(p, link);
-	} while (r == 0 && scan_take(&p->scan, ","));
+	link = &p->is->links[p->is->event_count - 2];
+	link->has_keys = true;
+	if (!scan_take_word(&p->scan, "global", ";")) {
+		do {
+			r = take_key(p, link);
+		} while (r == 0 && scan_take(&p->scan, ","));
+	}
+	if (p->form->is_list) {
+		p->is->events_end = p->scan.at; /* it is a part of the pattern */
+	}
 	return r;
 }
 
@@ -294,12 +297,28 @@ static bool take_part(struct parser *p, const char *word)
 	return false;
 }
 
+static int take_who(struct parser *p, struct pattern_who *who)
+{
+	char one[PATTERN_WORD_BYTES];
+	int r;
+
+	if (who->count > 0) {
+		return expected(p, "one @, with | between threads");
+	}
+	do {
+		r = take_word(p, "a tid or the name of a thread", one, sizeof(one));
+		if (r == 0 && !pattern_add_who(who, one)) {
+			return expected(p, "fewer threads before");
+		}
+	} while (r == 0 && scan_take(&p->scan, "|"));
+	return r;
+}
+
 /* A condition, or what else an event has. */
 static int take_item(struct parser *p, struct definition *definition)
 {
 	if (scan_take(&p->scan, "@")) {
-		return take_word(p, "a tid or the name of a thread", definition->who,
-				 sizeof(definition->who));
+		return take_who(p, &definition->who);
 	}
 	if (take_part(p, "key")) {
 		return take_ids(p);
@@ -336,7 +355,7 @@ static int take_event(struct parser *p)
 		r = take_item(p, definition);
 		(void)(r == 0 && scan_take(&p->scan, ","));
 	}
-	if (r == 0 && definition->who[0] && p->form->no_who) {
+	if (r == 0 && definition->who.count > 0 && p->form->no_who) {
 		return expected(p, p->form->no_who);
 	}
 	return r < 0 ? r : resolve_alias(p, definition);
@@ -515,7 +534,7 @@ static int take_events(struct parser *p)
 		return expected(p, p->form->more);
 	}
 	for (size_t i = 0; r == 0 && p->form->is_list && i < is->event_count; i++) {
-		if (is->events[i].who[0] && is->event_count > 2) {
+		if (is->events[i].who.count > 0 && is->event_count > 2) {
 			return expected(p, "two events: from one thread to another (@)");
 		}
 	}
@@ -535,6 +554,9 @@ static int parse(struct parser *p)
 	}
 	if (r == 0 && p->option == FORM_LABEL && !p->is->value.at) {
 		return expected(p, "name=FIELD");
+	}
+	if (r == 0 && p->form->is_list && p->is->links[0].has_keys && p->is->every_ns > 0) {
+		return expected(p, "no period (every) of what keys tell apart");
 	}
 	if (r < 0 && p->option == FORM_SPAN) {
 		return expected(p, "BEGIN,END: the names of two events");

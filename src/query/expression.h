@@ -18,10 +18,9 @@
 
 enum expression_form {
 	FORM_PERIOD,
-	FORM_SPAN,      /* BEGIN,END: a period */
-	FORM_JOB,       /* of an analysis */
-	FORM_EXECUTION, /* a job of a report: it may go from one thread to another */
-	FORM_AROUND,    /* what executions of a report lie in */
+	FORM_SPAN, /* BEGIN,END: a period */
+	FORM_JOB,
+	FORM_AROUND, /* what executions of a report lie in */
 	FORM_LABEL,
 	FORMS
 };

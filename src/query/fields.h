@@ -77,3 +77,10 @@ static inline int64_t fields_i64(const struct fields_event *event, uint8_t at, i
 
 	return fields_get(event, at, &value) && value.kind == QUERY_NUMBER ? value.is.i : otherwise;
 }
+
+/* The process that the event's contexts name; 0: none does. */
+static inline int64_t fields_process(const struct fields_event *event,
+				     const struct process_fields *process)
+{
+	return fields_i64(event, process->vpid, fields_i64(event, process->pid, 0));
+}

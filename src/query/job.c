@@ -6,7 +6,24 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
+
+/* Asks for the keys, as the event has them. */
+static bool want_job_keys(const struct job_spec *job, size_t at, struct job_event *event)
+{
+	const struct expression_link *link = &job->is->links[0];
+	bool fits = true;
+
+	for (size_t i = 0; job->has_keys && i < link->key_count; i++) {
+		event->keys[i] = fields_want_any(&event->fields,
+						 at == 0 ? link->keys[i].begin : link->keys[i].end);
+		fits &= event->keys[i] != FIELD_NONE &&
+			(event->keys[i] != FIELD_PROCESS ||
+			 fields_want_process(&event->fields, &event->process));
+	}
+	return fits;
+}
 
 /* Fills the indexes of what is asked for; false: an event needs too many fields. */
 static bool find_fields(struct job_spec *job, const struct label_set *labels)
@@ -19,7 +36,7 @@ static bool find_fields(struct job_spec *job, const struct label_set *labels)
 
 		fits &= fields_want_conditions(fields, &job->is->events[d], event->conditions) &&
 			label_want(fields, labels, &job->group, event->groups) &&
-			fields_want_thread(fields, &event->running);
+			want_job_keys(job, d, event) && fields_want_thread(fields, &event->running);
 	}
 	return fits;
 }
@@ -39,8 +56,11 @@ static int resolve(struct job_spec *job, const struct label_set *labels, struct 
 	job->deadline_ns = is->deadline_ns;
 	job->period_ns = is->every_ns;
 	for (size_t i = 0; i < is->event_count; i++) {
-		job->is_across |= is->events[i].who[0] != '\0';
+		job->is_across |= is->events[i].who.count > 0;
+		job->has_names |= is->events[i].who.has_names;
 	}
+	job->has_keys = is->links[0].has_keys;
+	job->is_across |= job->has_keys;
 	return r == 0 && !find_fields(job, labels)
 		       ? expression_expected(is, NULL, "fewer fields in all", err)
 		       : r;
@@ -60,6 +80,42 @@ int job_parse(const char *text, enum expression_form form, const struct label_se
 	assert(job->is->event_count >= 2);
 	*ret = job;
 	return 0;
+}
+
+bool job_key(const struct job_spec *job, size_t at, const struct fields_event *event, uint64_t cpu,
+	     uint64_t *ret)
+{
+	const struct job_event *of = &job->events[at];
+
+	*ret = 0;
+	for (size_t i = 0; job->has_keys && i < job->is->links[0].key_count; i++) {
+		struct query_value value;
+		int64_t pid;
+
+		if (of->keys[i] == FIELD_CPU) {
+			*ret = hash_bytes(*ret, &cpu, sizeof(cpu));
+		} else if (of->keys[i] == FIELD_PROCESS) {
+			pid = fields_process(event, &of->process);
+			*ret = hash_bytes(*ret, &pid, sizeof(pid));
+			if (pid == 0) {
+				return false;
+			}
+		} else if (fields_get(event, of->keys[i], &value)) {
+			*ret = query_value_hash(*ret, &value);
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool job_key_with(const struct job_spec *job, int32_t tid, uint64_t *key)
+{
+	if (job->has_keys && job->is->links[0].has_tid) {
+		*key = hash_bytes(*key, &tid, sizeof(tid));
+		return tid > 0;
+	}
+	return true;
 }
 
 void job_free(struct job_spec *job)

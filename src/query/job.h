@@ -2,8 +2,9 @@
  * job: what a thread executes again and again, as a user describes it (doc/expressions.md).
  *
  * An execution goes from the event of the first definition of a pattern to that of the last one, on
- * one thread.  Uses after "group" (query/label.h) divide the executions of a name into rows, as
- * those of periods.  doc/definitions.md, 6.1, has the rules.
+ * one thread.  With @WHO or "by" it goes over threads: from the first of two events to the second,
+ * which agree in keys.  Uses after "group" (query/label.h) divide the executions of a name into
+ * rows, as those of periods.  doc/definitions.md, 6.1, has the rules.
  *
  * The analysis of jobs takes it (analyses/jobs), and reports do (src/deep).
  */
@@ -19,12 +20,16 @@ struct job_event {
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	struct thread_fields running;
+	uint8_t keys[EXPRESSION_KEYS_MAX]; /* of "by"; FIELD_CPU or FIELD_PROCESS, too */
+	struct process_fields process;     /* if it has a key FIELD_PROCESS */
 	struct label_at groups[LABEL_GROUP_MAX];
 };
 
 struct job_spec {
 	struct expression *is; /* its events are the pattern */
-	bool is_across;        /* from one thread to another (@WHO) */
+	bool is_across;        /* it goes over threads: it has @WHO or "by" */
+	bool has_keys;         /* "by" */
+	bool has_names;        /* a @WHO has names */
 	char *text;            /* the user's, with a name */
 	char *pattern;         /* of it the pattern or model */
 	const char *name;      /* in `is` */
@@ -36,8 +41,16 @@ struct job_spec {
 	struct label_group group;
 };
 
-/* -EINVAL with the place and what was expected there.  @form: FORM_JOB, FORM_EXECUTION or
- * FORM_AROUND.  @labels: NULL if only the pattern and the times are of interest. */
+/* -EINVAL with the place and what was expected there.  @form: FORM_JOB or FORM_AROUND.  @labels:
+ * NULL if only the pattern and the times are of interest. */
 int job_parse(const char *text, enum expression_form form, const struct label_set *labels,
 	      struct job_spec **ret, struct err *err);
 void job_free(struct job_spec *job); /* NULL is fine */
+
+/* What the first and the last event of a job that goes over threads have to agree in, but for the
+ * thread, as a hash; of one without keys: 0.  False: the event, which is definition @at, lacks a
+ * part. */
+bool job_key(const struct job_spec *job, size_t at, const struct fields_event *event, uint64_t cpu,
+	     uint64_t *ret);
+/* The same with the thread that the event is about; false: it has to be known, and is not. */
+bool job_key_with(const struct job_spec *job, int32_t tid, uint64_t *key);

@@ -473,6 +473,9 @@ int names_job(struct names *names, const struct job_spec *job)
 	for (size_t i = 0; r == 0 && i < job->is->event_count; i++) {
 		events.at[i] = job->is->events[i].event;
 		r = names_definition(names, &job->is->events[i]);
+		if (r == 0 && job->has_keys) {
+			r = look_up_keys(names, events.at[i], &job->is->links[0], i > 0);
+		}
 	}
 	return r < 0 ? r : look_up_group(names, &events, &job->group);
 }

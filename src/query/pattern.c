@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "kernel/thread-list.h"
 
 #define REGEX_PLUS_MAX 8
 
@@ -136,6 +137,35 @@ void pattern_fini(struct definition *definition)
 			free(definition->conditions[i].regex);
 		}
 	}
+}
+
+/* ---- threads ---- */
+
+bool pattern_add_who(struct pattern_who *who, const char *one)
+{
+	size_t size = strlen(one) + 1;
+
+	if (who->len + size > sizeof(who->at)) {
+		return false;
+	}
+	memcpy(who->at + who->len, one, size);
+	who->len += size;
+	who->count++;
+	who->has_names |= one[strspn(one, "0123456789")] != '\0';
+	return true;
+}
+
+bool pattern_has_who(const struct pattern_who *who, int32_t tid, const char *name)
+{
+	const char *one = who->at;
+
+	for (size_t i = 0; i < who->count; i++) {
+		if (thread_list_one(one, tid, name)) {
+			return true;
+		}
+		one += strlen(one) + 1;
+	}
+	return who->count == 0;
 }
 
 /* ---- matching ---- */

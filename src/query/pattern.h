@@ -32,12 +32,19 @@ struct pattern_condition {
 	char text[PATTERN_TEXT_BYTES];
 };
 
+/* Threads: tids, names, and patterns of names as those of a shell, one after the other. */
+struct pattern_who {
+	char at[PATTERN_TEXT_BYTES]; /* each ends in a zero */
+	size_t len, count;           /* no count: any thread */
+	bool has_names;              /* not all of them are tids */
+};
+
 struct definition {
 	char event[PATTERN_WORD_BYTES]; /* "*" at its end: any rest */
 	struct pattern_condition conditions[CONDITIONS_MAX];
 	size_t count;
-	bool has_tid;                 /* a condition has $tid */
-	char who[PATTERN_WORD_BYTES]; /* "": any thread */
+	bool has_tid; /* a condition has $tid */
+	struct pattern_who who;
 };
 
 /* A pattern that has a name. */
@@ -51,6 +58,11 @@ extern const struct pattern_model pattern_models[];
  * condition may own something in any case. */
 int pattern_parse(struct scan *scan, struct pattern_condition *condition);
 void pattern_fini(struct definition *definition);
+
+/* Adds a tid, name or pattern; false: it has no room. */
+bool pattern_add_who(struct pattern_who *who, const char *one);
+/* Whether they have a thread, by its tid and its name ("": unknown). */
+bool pattern_has_who(const struct pattern_who *who, int32_t tid, const char *name);
 
 /* Whether a field's value meets a condition.  @tid: the value of $tid. */
 bool pattern_condition_holds(const struct pattern_condition *condition,

@@ -40,7 +40,10 @@ UST_PERIODS = (
 JOBS = (
     'stay = run; deadline 1ms', 'loop = syscall_entry_*; syscall_exit_*; syscall_entry_*; every 2ms',
     'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
-    'all = sched_switch; sched_switch')
+    'all = sched_switch; sched_switch', 'any = sched_waking; sched_switch; by tid=next_tid; deadline 20us',
+    'next = sched_waking tid=$tid; sched_waking tid=$tid; by global', 'own = sched_in; sched_waking; by $tid, $cpu; deadline 1ms',
+    'named = sched_switch @"*[0-4]"|1*; sched_switch @"*[3-9]"; deadline 100us',
+    'rows = sched_waking @"*[0-4]"; sched_in; by $cpu; group next_comm; deadline 1us')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
           'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns', 'comm_of')
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
@@ -387,7 +390,7 @@ def jobs_differ(sillage, path, total):
     for spec in JOBS:
         name, pattern, clauses = jobs.split(spec)
         found = jobs.reported(sillage, path, pattern, clauses.get('deadline'), clauses.get('every'))
-        if not found or any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
+        if not found or 'group' in spec or any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
             continue
         wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0)
         ours = jobs.figures_of_rolling(total['jobs'], name)

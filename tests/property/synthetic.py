@@ -2,7 +2,7 @@
 
 A trace is in LTTng's layout: one stream for each CPU, or more, each a list of packets.  The cases
 are in synthetic_threads.py, synthetic_gaps.py, synthetic_figures.py, synthetic_reports.py,
-synthetic_input.py, synthetic_legal.py, synthetic_windows.py, synthetic_arrivals.py and synthetic_relays.py; synthetic_cases.py
+synthetic_input.py, synthetic_legal.py, synthetic_windows.py, synthetic_arrivals.py, synthetic_across.py and synthetic_relays.py; synthetic_cases.py
 runs them.  generated.py writes its traces with the same functions.
 """
 import json

@@ -17,6 +17,7 @@ import tempfile
 import traceback
 
 import synthetic
+import synthetic_across
 import synthetic_arrivals
 import synthetic_calls
 import synthetic_figures
@@ -35,7 +36,7 @@ import synthetic_threads
 import synthetic_windows
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
-           synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_pairs, synthetic_requests,
+           synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_across, synthetic_pairs, synthetic_requests,
            synthetic_calls, synthetic_packets, synthetic_lives, synthetic_pieces)
 
 

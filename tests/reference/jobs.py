@@ -38,6 +38,14 @@ JOBS = (
     ('sched_switch; sched_switch', (None, None)),
     ('sched_switch prev_tid=$tid; sched_waking tid=$tid; sched_switch next_tid=$tid', ('1ms', None)),
     ('sched_waking tid=$tid, target_cpu=0; sched_in; sched_out', (None, '1s')),
+    # Over threads.
+    ('sched_switch; sched_waking; by global', ('1ms', None)),
+    ('sched_waking; sched_switch; by tid=next_tid', ('50us', None)),
+    ('sched_waking tid=$tid; sched_in; by $tid, $cpu', ('50us', None)),
+    ('sched_waking; sched_in @[a-j]*|rcu_*|1*'.replace('[a-j]*', '"[a-j]*"'), ('1ms', None)),
+    ('sched_switch @"[a-m]*"; sched_switch @"[n-z]*"', (None, '2ms')),
+    ('irq_handler_entry; sched_in @"[a-z]*"', ('100us', None)),
+    ('sched_waking tid=$tid @"[a-m]*"; sched_waking tid=$tid @"[a-m]*"; by prio', (None, None)),
 )
 PARTS = {'running': ('user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns'), 'preempted': ('preempted_ns',),
          'waiting': ('wait_ns', 'new_ns'), 'blocked': ('blocked_ns',), 'unknown': ('unknown_ns',)}
@@ -100,8 +108,11 @@ def figures_of_report(jobs, period):
                'duration max': max((one['end'] - one['begin'] for one in ended), default=None),
                'duration min': min((one['end'] - one['begin'] for one in ended), default=None),
                'open': jobs['open_count'], 'cut': jobs['cut'], 'overlapped': jobs['overlapped'], 'misses': jobs.get('misses', 0)}
+    goes_over = 'dropped' in jobs  # over threads: what is of one thread is not known
+    if goes_over:
+        figures['dropped'] = jobs['dropped']
     for part, states in PARTS.items():
-        figures[part] = sum(jobs.get(state, 0) for state in states)
+        figures[part] = sum(jobs.get(state, 0) for state in states if not goes_over)
     if ended and all('response_ns' in one for one in ended):
         figures['response sum'] = sum(one['response_ns'] for one in ended)
         figures['response max'] = max(one['response_ns'] for one in ended)
@@ -125,7 +136,7 @@ def figures_of_rolling(jobs, name):
         return value.get(figure) if value.get('count') else None
 
     figures = {'ended': (job.get('duration') or {}).get('count', 0), 'cut': job.get('cut', 0), 'overlapped': job.get('overlapped', 0),
-               'open': job.get('open', 0) + job.get('abandoned', 0),
+               'open': job.get('open', 0) + job.get('abandoned', 0), 'dropped': job.get('dropped', 0),
                'misses': (job.get('misses') or 0) + (job.get('open_misses') or 0)}  # null: no deadline
     if job.get('skipped') is not None:  # null: the trace has no expiries of timers
         figures['skipped'] = job['skipped']

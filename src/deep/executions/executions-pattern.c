@@ -21,6 +21,59 @@ void executions_pattern_init(struct executions_pattern *pattern, const struct jo
 	}
 }
 
+/* ---- events ---- */
+
+bool executions_pattern_fields(const struct executions_part *part, const struct reader_event *event,
+			       struct reader_event *as, struct fields_event *fields)
+{
+	if (!reader_as(event, part->request, as)) {
+		return false;
+	}
+	*fields = (struct fields_event){ &part->of->fields, as->class, as->binding, as->values };
+	return true;
+}
+
+int32_t executions_pattern_tid(const struct executions_part *part, const struct reader_event *event,
+			       int32_t current)
+{
+	struct reader_event as;
+	struct fields_event of;
+	struct query_value value;
+
+	if (!part->is->has_tid || !executions_pattern_fields(part, event, &as, &of)) {
+		return current;
+	}
+	for (size_t i = 0; i < part->is->count; i++) {
+		if (part->is->conditions[i].is_tid &&
+		    fields_get(&of, part->of->conditions[i], &value) &&
+		    value.kind == QUERY_NUMBER) {
+			return (int32_t)value.is.i;
+		}
+	}
+	return current;
+}
+
+bool executions_pattern_matches(const struct executions_part *part,
+				const struct reader_event *event, int32_t tid, int32_t current)
+{
+	struct reader_event as;
+	struct fields_event of;
+
+	if ((!part->is->has_tid && tid != current) ||
+	    !executions_pattern_fields(part, event, &as, &of)) {
+		return false;
+	}
+	for (size_t i = 0; i < part->is->count; i++) {
+		struct query_value value;
+
+		if (!fields_get(&of, part->of->conditions[i], &value) ||
+		    !pattern_condition_holds(&part->is->conditions[i], &value, tid)) {
+			return false;
+		}
+	}
+	return true;
+}
+
 /* ---- requests ---- */
 
 /* Adds a request, of up to PLAN_FIELDS_MAX fields. */
@@ -41,11 +94,18 @@ void executions_pattern_request(const struct executions_pattern *pattern,
 		[REQUEST_SWITCH] = { .event = "sched_switch",
 				     .fields = { [SWITCH_PREV] = "prev_tid",
 						 [SWITCH_NEXT] = "next_tid",
-						 [SWITCH_STATE] = "prev_state" } },
+						 [SWITCH_STATE] = "prev_state",
+						 [SWITCH_PREV_NAME] = "@prev_comm",
+						 [SWITCH_NEXT_NAME] = "@next_comm" } },
 		[REQUEST_EXEC] = { .event = "sched_process_exec",
-				   .fields = { [EXEC_TID] = "tid", [EXEC_OLD_TID] = "old_tid" } },
+				   .fields = { [EXEC_TID] = "tid",
+					       [EXEC_OLD_TID] = "old_tid",
+					       [EXEC_PATH] = "@filename" } },
 		[REQUEST_FORK] = { .event = "sched_process_fork",
-				   .fields = { [FORK_TID] = "child_tid" } },
+				   .fields = { [FORK_TID] = "child_tid",
+					       [FORK_NAME] = "@child_comm" } },
+		[REQUEST_DUMP] = { .event = "lttng_statedump_process_state",
+				   .fields = { [DUMP_TID] = "tid", [DUMP_NAME] = "@name" } },
 	};
 
 	assert(pattern->count >= 2); /* expression_parse() */

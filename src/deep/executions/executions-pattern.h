@@ -20,15 +20,16 @@ struct executions_part {
 struct executions_pattern {
 	struct executions_part at[EXECUTIONS_DEFINITIONS_MAX];
 	size_t count;
-	bool is_across; /* from one thread to another */
+	bool is_across; /* it goes over threads */
 };
 
-/* The first requests follow the running threads and the owners of tids. */
-enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUEST_ARRIVALS };
+/* The first requests follow the running threads, the owners of tids and what they are called. */
+enum { REQUEST_SWITCH, REQUEST_EXEC, REQUEST_FORK, REQUEST_DUMP, REQUEST_ARRIVALS };
 #define REQUESTS_OWN (REQUEST_ARRIVALS + ARRIVALS_REQUESTS)
-enum { SWITCH_PREV, SWITCH_NEXT, SWITCH_STATE };
-enum { EXEC_TID, EXEC_OLD_TID };
-enum { FORK_TID };
+enum { SWITCH_PREV, SWITCH_NEXT, SWITCH_STATE, SWITCH_PREV_NAME, SWITCH_NEXT_NAME };
+enum { EXEC_TID, EXEC_OLD_TID, EXEC_PATH };
+enum { FORK_TID, FORK_NAME };
+enum { DUMP_TID, DUMP_NAME };
 
 /* What a pattern needs from the trace. */
 struct executions_requests {
@@ -38,6 +39,16 @@ struct executions_requests {
 
 /* Makes the parts of a job, which has to outlive them. */
 void executions_pattern_init(struct executions_pattern *pattern, const struct job_spec *job);
+
+/* The tid that the event is about, if it is this part: that of $tid, else @current. */
+int32_t executions_pattern_tid(const struct executions_part *part, const struct reader_event *event,
+			       int32_t current);
+/* The event as this part has it; false: it is another one. */
+bool executions_pattern_fields(const struct executions_part *part, const struct reader_event *event,
+			       struct reader_event *as, struct fields_event *fields);
+/* Whether the event is the part's, for thread @tid; @current runs on the event's CPU. */
+bool executions_pattern_matches(const struct executions_part *part,
+				const struct reader_event *event, int32_t tid, int32_t current);
 
 /* Fills @requests, which points into the pattern's job. */
 void executions_pattern_request(const struct executions_pattern *pattern,

@@ -141,10 +141,16 @@ static void add_interval(struct finder *finder, const struct deep_thread *thread
 
 static void add_execution(struct finder *finder, const struct execution *one)
 {
-	const struct deep_thread *thread = finder->timeline->threads.at[one->last];
-	size_t *hint = &finder->thread_hints[one->last];
-	size_t i = timeline_thread_near(thread, one->begin + 1, hint);
+	uint32_t of = execution_thread(one);
+	const struct deep_thread *thread;
+	size_t *hint, i;
 
+	if (of == NOBODY) {
+		return; /* from one idle CPU to another */
+	}
+	thread = finder->timeline->threads.at[of];
+	hint = &finder->thread_hints[of];
+	i = timeline_thread_near(thread, one->begin + 1, hint);
 	for (i = i == SIZE_MAX ? 0 : i;
 	     i < thread->intervals.count && thread->intervals.at[i].begin < one->end; i++) {
 		const struct interval *interval = &thread->intervals.at[i];

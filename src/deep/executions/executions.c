@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "deep/executions/executions-across.h"
 #include "deep/executions/executions-pattern.h"
 #include "deep/executions/owners.h"
 #include "deep/reader.h"
@@ -39,42 +40,11 @@ struct matcher {
 	struct arrivals *arrivals;
 	size_t reached; /* how many definitions of the pattern a thread matched, at most */
 	size_t *hints;  /* by thread: where the last execution ended (timeline_thread_near) */
-	/* is_across: */
-	bool is_open;     /* an execution has begun ... */
-	uint32_t from;    /* ... on this thread (NOBODY: on an idle CPU) ... */
-	uint64_t from_ts; /* ... at this time */
+	struct executions_across across; /* is_across */
 	struct executions *executions;
 };
 
 /* ---- matching ---- */
-
-static struct fields_event fields_of(const struct executions_part *part,
-				     const struct reader_event *as)
-{
-	return (struct fields_event){ &part->of->fields, as->class, as->binding, as->values };
-}
-
-/* Whether the event is the definition's, for thread @tid; @current runs on the event's CPU. */
-static bool matches(const struct executions_part *part, const struct reader_event *event,
-		    int32_t tid, int32_t current)
-{
-	struct reader_event as;
-	struct fields_event of;
-
-	if ((!part->is->has_tid && tid != current) || !reader_as(event, part->request, &as)) {
-		return false;
-	}
-	of = fields_of(part, &as);
-	for (size_t i = 0; i < part->is->count; i++) {
-		struct query_value value;
-
-		if (!fields_get(&of, part->of->conditions[i], &value) ||
-		    !pattern_condition_holds(&part->is->conditions[i], &value, tid)) {
-			return false;
-		}
-	}
-	return true;
-}
 
 static void add_execution(struct matcher *matcher, int32_t tid, const struct follower *machine,
 			  uint64_t end)
@@ -151,6 +121,14 @@ static void count_overlap(struct matcher *matcher, const struct reader_event *ev
 	}
 }
 
+static void begin_at(struct matcher *matcher, const struct reader_event *event, int32_t tid,
+		     struct follower *machine)
+{
+	machine->next = 1;
+	machine->begin = event->ts;
+	machine->arrival = arrival_of(matcher, tid, event->ts);
+}
+
 /* Advances the thread's machine if the event is its next definition's. */
 static void try_thread(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		       int32_t current)
@@ -164,81 +142,28 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 	if (at) {
 		machine = *at;
 	}
-	if (!matches(&matcher->pattern->at[machine.next], event, tid, current)) {
-		if (machine.next > 0 && matches(&matcher->pattern->at[0], event, tid, current)) {
+	if (!executions_pattern_matches(&matcher->pattern->at[machine.next], event, tid, current)) {
+		if (machine.next > 0 &&
+		    executions_pattern_matches(&matcher->pattern->at[0], event, tid, current)) {
 			count_overlap(matcher, event, tid, &machine);
 		}
 		return;
 	}
 	if (machine.next == 0) {
-		machine.begin = event->ts;
-		machine.arrival = arrival_of(matcher, tid, event->ts);
+		begin_at(matcher, event, tid, &machine);
+	} else {
+		machine.next++;
 	}
-	machine.next++;
 	matcher->reached = machine.next > matcher->reached ? machine.next : matcher->reached;
 	if (machine.next == matcher->pattern->count) {
 		add_execution(matcher, tid, &machine, event->ts);
 		arrivals_end(matcher->arrivals, tid, event->ts);
 		machine.next = 0;
+		if (executions_pattern_matches(&matcher->pattern->at[0], event, tid, current)) {
+			begin_at(matcher, event, tid, &machine); /* an end that is a begin */
+		}
 	}
 	*machines_put(&matcher->machines, (uint64_t)(uint32_t)tid, NULL) = machine;
-}
-
-/* Adds an execution that goes from one thread to another. */
-static void add_across(struct matcher *matcher, uint32_t last, uint64_t end)
-{
-	const struct timeline *timeline = matcher->timeline;
-	uint64_t begin = matcher->from_ts;
-	struct execution *one;
-
-	if (begin < timeline->begin || end > timeline->end) {
-		return;
-	}
-	assert(last != NOBODY); /* only the start can lie on an idle CPU */
-	one = vec_push(&matcher->executions->all);
-	*one = (struct execution){ .thread = matcher->from,
-				   .last = last,
-				   .begin = begin,
-				   .end = end,
-				   .arrival.ts = begin };
-	if (one->thread != NOBODY) {
-		timeline_thread_sums(timeline->threads.at[one->thread], begin, end, one->ns);
-	}
-	if (last != one->thread) {
-		one->of_last = (uint32_t)matcher->executions->of_last.count;
-		timeline_thread_sums(timeline->threads.at[last], begin, end,
-				     vec_push(&matcher->executions->of_last)->ns);
-	}
-}
-
-/* True: the event begins or ends an execution between threads; one event does not do both. */
-static bool try_across(struct matcher *matcher, const struct reader_event *event, int32_t tid,
-		       int32_t current)
-{
-	const struct executions_part *part = &matcher->pattern->at[matcher->is_open ? 1 : 0];
-	uint32_t thread = NOBODY;
-
-	if (!matches(part, event, tid, current)) {
-		return false;
-	}
-	if (tid != 0) {
-		thread = owners_at(&matcher->owners, tid, part->is->who, event->ts, event->ts);
-	}
-	/* An interrupt of an idle CPU can begin an execution. */
-	if (thread == NOBODY && (tid != 0 || matcher->is_open || part->is->who[0])) {
-		return false;
-	}
-	if (matcher->is_open) {
-		add_across(matcher, thread, event->ts);
-	} else {
-		matcher->from = thread;
-		matcher->from_ts = event->ts;
-	}
-	matcher->reached = matcher->is_open       ? matcher->pattern->count
-			   : matcher->reached > 0 ? matcher->reached
-						  : 1;
-	matcher->is_open = !matcher->is_open;
-	return true;
 }
 
 /* Valid until the next call. */
@@ -338,7 +263,7 @@ static void cut_all(struct matcher *matcher, uint64_t ts)
 	HASH_EACH(running, &matcher->running, one) {
 		one->value = TID_UNKNOWN;
 	}
-	matcher->is_open = false;
+	executions_across_cut(&matcher->across);
 }
 
 /* Once the event was taken: the thread that it shows to leave its CPU has ended. */
@@ -361,6 +286,7 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	tid = running_on(matcher, event->cpu);
 	if (!event->class) {
 		cut(matcher, event, tid);
+		executions_across_cut(&matcher->across);
 	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT) &&
 		   reader_sees(event, REQUEST_SWITCH)) {
 		*tid = (int32_t)event->values[SWITCH_NEXT].i;
@@ -414,16 +340,19 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 		return;
 	}
 	current = current_of(matcher, event, current);
+	if (matcher->pattern->is_across) {
+		executions_across_take(&matcher->across, event, current);
+		return;
+	}
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
 		const struct executions_part *part = &matcher->pattern->at[d];
 		struct reader_event as;
 		struct fields_event of;
 
-		if (!part->is->has_tid || !reader_as(event, part->request, &as)) {
+		if (!part->is->has_tid || !executions_pattern_fields(part, event, &as, &of)) {
 			continue;
 		}
-		of = fields_of(part, &as);
 		for (size_t i = 0; i < part->is->count; i++) {
 			struct query_value value;
 
@@ -440,13 +369,8 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 		for (size_t k = 0; k < i; k++) {
 			is_again |= tried[k] == tried[i];
 		}
-		if (is_again) {
-			continue;
-		}
-		if (!matcher->pattern->is_across) {
+		if (!is_again) {
 			try_thread(matcher, event, tried[i], current);
-		} else if (try_across(matcher, event, tried[i], current)) {
-			return;
 		}
 	}
 }
@@ -456,20 +380,12 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 /* What is open when the range ends. */
 static void leave_all_open(struct matcher *matcher)
 {
-	const struct timeline *timeline = matcher->timeline;
-	struct execution one = { .thread = matcher->from, .last = matcher->from, .is_open = true };
-
 	HASH_EACH(machines, &matcher->machines, machine) {
 		leave_open(matcher, (int32_t)machine->key, UINT64_MAX);
 	}
-	if (matcher->is_open && matcher->from_ts >= timeline->begin) {
-		one.begin = one.arrival.ts = matcher->from_ts;
-		one.end = timeline->end;
-		if (one.thread != NOBODY) {
-			timeline_thread_sums(timeline->threads.at[one.thread], one.begin, one.end,
-					     one.ns);
-		}
-		*vec_push(&matcher->executions->open) = one;
+	executions_across_end(&matcher->across);
+	if (matcher->across.reached > matcher->reached) {
+		matcher->reached = matcher->across.reached;
 	}
 }
 
@@ -493,6 +409,11 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 		return -EIO;
 	}
 	matcher.pattern = &pattern;
+	matcher.across = (struct executions_across){ .pattern = &pattern,
+						     .timeline = timeline,
+						     .owners = &matcher.owners,
+						     .executions = executions,
+						     .job = config->job };
 	matcher.hints = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher.hints));
 	owners_init(&matcher.owners, timeline);
 	matcher.states = task_state_encoding(reader_plan(reader)->metadata);
@@ -515,38 +436,6 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	return 0;
 }
 
-ORDER(by_place, struct execution, UP(thread) UP(begin))
-
-struct found {
-	struct execution *at;
-	size_t count;
-};
-
-/* How many of @inner lie in one of @outer, on the same thread; they come first.  Sorts both. */
-static size_t keep_within(struct found inner, struct found outer)
-{
-	size_t inside = 0, at = 0;
-
-	if (inner.count == 0 || outer.count == 0) {
-		return 0;
-	}
-	vec_sort(&inner, by_place);
-	vec_sort(&outer, by_place);
-	for (size_t i = 0; i < inner.count; i++) {
-		struct execution one = inner.at[i];
-
-		while (at + 1 < outer.count && by_place(&outer.at[at + 1], &one) <= 0) {
-			at++;
-		}
-		if (outer.at[at].thread == one.thread && outer.at[at].begin <= one.begin &&
-		    outer.at[at].end >= one.end) {
-			one.outer_begin = outer.at[at].begin;
-			inner.at[inside++] = one;
-		}
-	}
-	return inside;
-}
-
 ORDER(by_end, struct execution, UP(end) UP(thread))
 
 /* Leaves out what ends behind the first @most, and with it what has not ended. */
@@ -564,7 +453,7 @@ int executions_find(const struct reader_setup *setup, const struct timeline *tim
 		    struct err *err)
 {
 	const struct executions_config of_outer = { .job = config->within, .who = config->who };
-	struct executions outer = { 0 };
+	struct executions outer = { .config = &of_outer };
 	int r;
 
 	memset(executions, 0, sizeof(*executions));
@@ -572,23 +461,14 @@ int executions_find(const struct reader_setup *setup, const struct timeline *tim
 	r = find_all(setup, timeline, config, executions, err);
 	if (r == 0 && config->within) {
 		r = find_all(setup, timeline, &of_outer, &outer, err);
-		executions->all.count =
-			keep_within((struct found){ executions->all.at, executions->all.count },
-				    (struct found){ outer.all.at, outer.all.count });
-		/* One that is open can lie in one that is open, too. */
-		executions->open.count =
-			keep_within((struct found){ executions->open.at, executions->open.count },
-				    (struct found){ outer.open.at, outer.open.count });
-		vec_fini(&outer.all);
-		vec_fini(&outer.open);
-		vec_fini(&outer.of_last);
+		executions_within(executions, &outer);
 		if (executions->missing == 0) {
 			executions->missing = outer.missing;
 			executions->missing_event = outer.missing_event;
+			outer.missing_event = NULL;
 			executions->is_missing_within = true;
-		} else {
-			free(outer.missing_event);
 		}
+		executions_fini(&outer);
 	}
 	if (r == 0) {
 		keep_first(executions, config->most);
@@ -627,4 +507,5 @@ void executions_fini(struct executions *executions)
 	vec_fini(&executions->worst_open);
 	vec_fini(&executions->groups);
 	vec_fini(&executions->spans);
+	vec_fini(&executions->outer);
 }

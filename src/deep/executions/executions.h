@@ -1,8 +1,10 @@
 /*
  * executions: those of a user's pattern of events (doc/definitions.md, 6.1 and 6.2).
  *
- *     executions-pattern.c   a pattern to requests
+ *     executions-pattern.c   a pattern to requests; what an event is of it
  *     executions.c           finds executions in a trace
+ *     executions-across.c    the same of those that go over threads
+ *     executions-within.c    those that lie in executions of another pattern
  *     executions-figures.c   their statistics
  *     executions-slow.c      what the slowest tenth of them has more of
  *     owners.c, arrivals.c   who had a tid, and when executions arrived
@@ -14,8 +16,9 @@
  * conditions name it as $tid, and a definition without $tid must happen on it.  sched_in and
  * sched_out are a sched_switch to and from that thread.
  *
- * If one of exactly two definitions has @WHO (a tid or a name), an execution goes from one thread
- * to another: "irq_handler_entry irq=36; sched_in @worker".  Such executions do not overlap.
+ * If one of exactly two definitions has @WHO (tids, names, patterns), or they have keys ("by"), an
+ * execution goes from one thread to another: "irq_handler_entry irq=36; sched_in @worker".  Such
+ * executions overlap only by keys.
  *
  * Each thread has a machine that counts the definitions matched so far:
  *
@@ -38,10 +41,11 @@ struct states_ns {
 
 /* A trace may have millions of them. */
 struct execution {
-	uint32_t thread;  /* where it begins; NOBODY: on an idle CPU (only with @WHO) */
-	uint32_t last;    /* where it ends: the same thread, or another (only with @WHO) */
-	uint32_t of_last; /* index into executions.of_last, if it is another */
-	uint32_t group;   /* its thread; 0 if executions go from one thread to another */
+	/* Where it begins, and ends: another thread, or NOBODY (on an idle CPU, or it is not
+	 * known), only if executions go over threads. */
+	uint32_t thread, last;
+	uint32_t of_last; /* index into executions.of_last, if it ends on another thread */
+	uint32_t group;   /* its thread; 0 if executions go over threads */
 	int32_t urgency;  /* of its thread (deep_thread.urgency) */
 	bool is_open;
 	bool is_missed; /* its response is longer than the deadline */
@@ -86,6 +90,14 @@ struct executions_span {
 	struct path_span is;
 };
 
+/* An execution that others lie in. */
+struct executions_outer {
+	uint32_t thread, last; /* as in struct execution */
+	bool is_open;
+	uint64_t begin, end;
+	uint64_t count, inner_ns; /* of those in it: how many, and the sum of their durations */
+};
+
 /* The executions of one thread. */
 struct executions_group {
 	uint32_t thread;
@@ -104,6 +116,10 @@ struct executions {
 	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
 	uint64_t cut;        /* open where events are missing: dropped, they may have ended there */
 	uint64_t overlapped; /* events that would begin one while the thread's is open */
+	uint64_t dropped;    /* over threads: open when there were too many */
+	uint64_t forgotten;  /* names of threads, of which there were too many */
+	/* With executions_config.within: those around them, the longest first. */
+	VEC(struct executions_outer) outer;
 	/* What no thread came to, if none executed the whole pattern: an event of it, counted from
 	 * 1 on; 0: some did */
 	size_t missing;
@@ -135,5 +151,19 @@ void executions_spans(const struct executions *executions, uint32_t thread,
 /* Whether responses are asked for: then they order executions. */
 bool executions_have_responses(const struct executions *executions);
 
+/* The thread that explains it: where it ended, or if that is not known, began; NOBODY: none. */
+static inline uint32_t execution_thread(const struct execution *one)
+{
+	return one->last != NOBODY ? one->last : one->thread;
+}
+
+/* Whether it ended on another thread that is known. */
+static inline bool execution_leaves(const struct execution *one)
+{
+	return one->last != one->thread && one->last != NOBODY;
+}
+
+/* For executions.c: keeps those that lie in one of the others, and lists these. */
+void executions_within(struct executions *executions, const struct executions *outer);
 /* For executions.c: sorts the executions and fills the figures. */
 void executions_add_up(struct executions *executions);

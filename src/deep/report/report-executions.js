@@ -148,12 +148,22 @@ function slowTenth(slow) {
 		slow.parts, [['part', (row) => row.state || (row.rival !== undefined ? 'CPU taken by ' + who(row.rival) : 'asleep in ' + (row.call || 'no known call')), true],
 			ns('more', 'more_ns'), ns('these', 'slow_mean_ns'), ns('others', 'rest_mean_ns')]);
 }
+/* The level above. */
+function around(jobs) {
+	const ns = (title, of) => [title, (one) => spent(of(one)), false, of];
+	table('Around executions', 'Executions of ' + jobs.within + ' that they lie in. Click a row to see its place in the timeline.', jobs.outer,
+		[['thread', (one) => who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''), true, (one) => who(one.thread)],
+			['begin', (one) => since(one.begin_ns), false, (one) => one.begin_ns], ns('duration', (one) => one.ns),
+			['inside', (one) => one.count, false, (one) => one.count], ns('their time', (one) => one.inner_ns)],
+		(one) => [one.begin_ns, one.ns, one.thread, 'Around ' + count(one.count) + ' executions', [spent(one.ns) + ' long'], -1]);
+}
 function executions(jobs) {
 	const all = jobs.longest.concat(jobs.open);
 	figures(jobs);
 	comparison(jobs, all);
 	perspective(jobs, all);
 	list(jobs, all);
+	if (jobs.outer) around(jobs);
 	if (jobs.slow_tenth) slowTenth(jobs.slow_tenth);
 	jobs.worst.forEach((one, i) => {
 		explained(one, 'Worst execution ' + (i + 1) + ': ' + who(one.thread) + ', ' + since(one.begin_ns) +

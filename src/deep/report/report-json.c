@@ -294,7 +294,7 @@ static void put_execution(struct printer *p, const struct execution *one)
 	json_text(&p->json, "arrival_from", arrivals_name(one->arrival.from));
 	json_u64(&p->json, "response_ns", one->response_ns);
 	put_states(p, one->ns);
-	if (one->last != one->thread) {
+	if (execution_leaves(one)) {
 		put_who(p, "last", one->last);
 		json_open(&p->json, "of_last", '{');
 		put_states(p, p->report->jobs->of_last.at[one->of_last].ns);
@@ -314,6 +314,30 @@ static void put_executions(struct printer *p, const char *key, const execution_l
 	for (size_t i = 0; i < count; i++) {
 		json_open(&p->json, NULL, '{');
 		put_execution(p, all->at[i]);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
+/* The level above. */
+static void put_outer(struct printer *p)
+{
+	const struct executions *jobs = p->report->jobs;
+	size_t count = deep_report_rows(jobs->outer.count, p->names ? PAGE_BARS : p->most);
+
+	json_open(&p->json, "outer", '[');
+	for (size_t i = 0; i < count; i++) {
+		const struct executions_outer *one = &jobs->outer.at[i];
+
+		json_open(&p->json, NULL, '{');
+		put_who(p, "thread", one->thread);
+		put_span(p, one->begin, one->end);
+		if (one->last != one->thread) {
+			put_who(p, "last", one->last);
+		}
+		json_bool(&p->json, "is_open", one->is_open);
+		json_u64(&p->json, "count", one->count);
+		json_u64(&p->json, "inner_ns", one->inner_ns);
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
@@ -426,6 +450,10 @@ static void put_jobs(struct printer *p)
 	put_figures(p, &jobs->sum);
 	json_u64(&p->json, "cut", jobs->cut);
 	json_u64(&p->json, "overlapped", jobs->overlapped);
+	if (jobs->config->job->is_across) {
+		json_u64(&p->json, "dropped", jobs->dropped);
+		json_u64(&p->json, "names_forgotten", jobs->forgotten);
+	}
 	json_open(&p->json, "threads", '[');
 	for (size_t i = 0; i < deep_report_rows(jobs->groups.count, p->most); i++) {
 		json_open(&p->json, NULL, '{');
@@ -436,6 +464,9 @@ static void put_jobs(struct printer *p)
 	json_close(&p->json, ']');
 	put_executions(p, "longest", &jobs->worst);
 	put_executions(p, "open", &jobs->worst_open);
+	if (jobs->config->within) {
+		put_outer(p);
+	}
 	put_worst(p);
 	put_slow(p);
 	json_close(&p->json, '}');

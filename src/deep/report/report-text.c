@@ -311,7 +311,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 			text_ns(&table, one->ns[STATE_PREEMPTED]);
 		}
 		text_ns(&table, one->ns[STATE_BLOCKED]);
-		if (one->last != one->thread) {
+		if (execution_leaves(one)) {
 			(void)fprintf(out, "  to %s", report_who(text, report, one->last));
 		}
 		text_end(&table);
@@ -406,6 +406,60 @@ static void put_groups(const struct deep_report *report, size_t most, FILE *out)
 	text_more(out, jobs->groups.count, shown);
 }
 
+/* The level above: what they lie in. */
+static void put_around(const struct deep_report *report, size_t most, FILE *out)
+{
+	const struct executions *jobs = report->jobs;
+	size_t shown = deep_report_rows(jobs->outer.count, most);
+	struct text_table table =
+		text_table_of(out, "  AROUND THEM<19| FOR>8|  SINCE<%d| INSIDE>6| FOR>8| REST>8",
+			      report_clock_width(report));
+	char text[REPORT_WHO_MAX];
+
+	(void)fprintf(out, "\nWITHIN %s: %s\n", jobs->config->within->pattern,
+		      units_count(text, jobs->outer.count));
+	if (jobs->outer.count == 0) {
+		return;
+	}
+	text_head(&table);
+	for (size_t i = 0; i < shown; i++) {
+		const struct executions_outer *one = &jobs->outer.at[i];
+		uint64_t ns = one->end - one->begin;
+
+		report_put_who(&table, report, one->thread);
+		text_ns(&table, ns);
+		report_put_clock(&table, report, one->begin);
+		text_count(&table, one->count);
+		text_ns(&table, one->inner_ns);
+		text_ns(&table, ns > one->inner_ns ? ns - one->inner_ns : 0);
+		if (one->last != one->thread && one->last != NOBODY) {
+			(void)fprintf(out, "  to %s", report_who(text, report, one->last));
+		}
+		(void)fputs(one->is_open ? "  open" : "", out);
+		text_end(&table);
+	}
+	text_more(out, jobs->outer.count, shown);
+}
+
+/* What is left out of them, and why. */
+static void put_dropped(const struct executions *jobs, FILE *out)
+{
+	char text[UNITS_TEXT_MAX];
+
+	if (jobs->cut > 0) {
+		(void)fprintf(out, "  and %s that may have ended where events are missing\n",
+			      units_count(text, jobs->cut));
+	}
+	if (jobs->dropped > 0) {
+		(void)fprintf(out, "  and %s that were dropped: more than %d were open at once\n",
+			      units_count(text, jobs->dropped), JOBS_OPEN_MAX);
+	}
+	if (jobs->forgotten > 0) {
+		(void)fprintf(out, "  %s names of threads were forgotten: more than %d are known\n",
+			      units_count(text, jobs->forgotten), JOBS_NAMES_MAX);
+	}
+}
+
 static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct executions *jobs = report->jobs;
@@ -426,9 +480,9 @@ static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	if (jobs->open.count > 0) {
 		put_executions(report, "BEGUN, NOT ENDED", &jobs->worst_open, most, out);
 	}
-	if (jobs->cut > 0) {
-		(void)fprintf(out, "  and %s that may have ended where events are missing\n",
-			      units_count(text, jobs->cut));
+	put_dropped(jobs, out);
+	if (jobs->config->within) {
+		put_around(report, most, out);
 	}
 }
 

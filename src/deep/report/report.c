@@ -192,9 +192,25 @@ static uint32_t chosen(const struct deep_report *report)
 {
 	const struct executions *jobs = report->jobs;
 
-	return jobs && jobs->groups.count > 0 && jobs->groups.at[0].thread != NOBODY
-		       ? jobs->groups.at[0].thread
-		       : report_most_wronged(report);
+	uint32_t thread = NOBODY;
+
+	/* Those that go over threads are one group: where the worst one ended. */
+	if (jobs && jobs->config->job->is_across && jobs->worst.count > 0) {
+		thread = execution_thread(jobs->worst.at[0]);
+	} else if (jobs && jobs->groups.count > 0) {
+		thread = jobs->groups.at[0].thread;
+	}
+	return thread != NOBODY ? thread : report_most_wronged(report);
+}
+
+/* Whether it names several threads, of which those that execute are asked for: their executions are
+ * the only ones. */
+static bool names_several(const struct deep_report *report, const char *who)
+{
+	const struct executions *jobs = report->jobs;
+
+	return who[strcspn(who, ",*?[")] && jobs && !jobs->config->job->is_across &&
+	       jobs->groups.count > 0;
 }
 
 /* ---- the worst executions ---- */
@@ -211,12 +227,12 @@ static void explain_worst(struct deep_report *report)
 		const struct path_spans work = { .at = { .at = &span, .count = 1 } };
 		struct report_worst *one;
 
-		if (worst[i]->last == NOBODY) {
-			continue; /* open, and begun on an idle CPU */
+		if (execution_thread(worst[i]) == NOBODY) {
+			continue; /* from one idle CPU to another */
 		}
 		one = vec_push(&report->worst);
 		one->execution = worst[i];
-		one->thread = worst[i]->last;
+		one->thread = execution_thread(worst[i]);
 		path_find(timeline, one->thread, begin, end, &one->path);
 		path_sum(&one->path, &one->parts);
 		path_find_rivals(timeline, one->thread, &one->path, &work, &one->rivals);
@@ -366,7 +382,7 @@ bool deep_report_fill(struct deep_report *report, const char *who, size_t most)
 	if (report->wants_victims) {
 		list_victims(report);
 	}
-	report->thread = who ? named(report, who) : chosen(report);
+	report->thread = who && !names_several(report, who) ? named(report, who) : chosen(report);
 	if (report->thread == NOBODY) {
 		return false;
 	}

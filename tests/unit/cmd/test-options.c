@@ -131,7 +131,8 @@ static const struct {
 	{ FOR_LIVE, { "--capture-dir", "", "--history=1s" }, MEMBER(capture_dir), "" },
 	{ FOR_LIVE, { NULL }, MEMBER(capture_dir), "sillage-captures" },
 	{ FOR_REPORT, { "--thread=-1" }, MEMBER(thread), "-1" },
-	{ FOR_REPORT, { "--comm=a\\,b\\\\\\*" }, MEMBER(thread), "a,b\\*" },
+	{ FOR_REPORT, { "--comm=a\\,b\\\\\\*" }, MEMBER(thread), "a\\,b\\\\\\*" },
+	{ FOR_REPORT, { "--thread=1,b*" }, MEMBER(thread), "1,b*" },
 	{ FOR_TRIGGERS, { NULL }, MEMBER(check), NULL },
 };
 
@@ -269,9 +270,8 @@ static const struct {
 	{ FOR_REPLAY, { "--slices=2" }, "replay has no --slices; overview has" },
 	{ FOR_ANALYZE, { "--bucket" }, "unknown option \"--bucket\"; did you mean \"--buckets\"?" },
 	{ FOR_REPORT, { "--thread=a", "--tid=1" }, "report explains one thread: --thread, --tid" },
-	{ FOR_REPORT, { "--thread=1,2" }, "report explains one thread, not a list" },
-	{ FOR_REPORT, { "--comm=a*" }, "report explains one thread, not a list" },
-	{ FOR_REPORT, { "--thread=" }, "--thread: expected a tid or a name" },
+	{ FOR_REPORT, { "--thread=," }, "--thread: expected tids or names" },
+	{ FOR_REPORT, { "--thread=" }, "--thread: expected tids or names" },
 	{ FOR_ANALYZE, { "--thread=" }, "--thread: expected tids or names" },
 	{ FOR_ANALYZE, { "--thread=," }, "--thread: expected tids or names" },
 	{ FOR_ANALYZE,

@@ -97,7 +97,7 @@ START_TEST(finds_executions)
 	size_t count = 0;
 	struct err err;
 
-	ck_assert_int_eq(job_parse(matches[_i].pattern, FORM_EXECUTION, NULL, &job, &err), 0);
+	ck_assert_int_eq(job_parse(matches[_i].pattern, FORM_JOB, NULL, &job, &err), 0);
 	if (matches[_i].within) {
 		ck_assert_int_eq(job_parse(matches[_i].within, FORM_AROUND, NULL, &within, &err),
 				 0);

@@ -193,11 +193,11 @@ START_TEST(looks_at_jobs)
 	ck_assert_str_eq(missing_of("jobs", "a:begin", "ust", &asked), "a:end");
 	ck_assert_str_eq(missing_of("jobs", events, "kernel", &asked),
 			 "sched_switch sched_waking timer_hrtimer_expire_entry");
-	ck_assert(missing_figure(&names, named("jobs"), 1, 10, &asked, &ignored)); /* response */
+	ck_assert(missing_figure(&names, named("jobs"), 1, 11, &asked, &ignored)); /* response */
 	period_set_fini(&asked);
 	asked = (struct period_set){ 0 };
 	ck_assert_int_eq(period_add_job(&asked, "one = a:begin; a:end; every 5ms", &err), 0);
-	ck_assert(!missing_figure(&names, named("jobs"), 1, 10, &asked, &ignored));
+	ck_assert(!missing_figure(&names, named("jobs"), 1, 11, &asked, &ignored));
 	ck_assert_str_eq(missing_of("jobs", events, "kernel", &asked), "sched_switch sched_waking");
 	period_set_fini(&asked);
 	vec_fini(&ignored.at);

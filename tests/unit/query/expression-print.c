@@ -133,13 +133,16 @@ static void put_use(struct out *out, const struct expression_use *use)
 
 static void put_event(struct out *out, const struct definition *definition)
 {
+	const char *who = definition->who.at;
+
 	put_word(out, definition->event, false);
 	for (size_t i = 0; i < definition->count; i++) {
 		put_condition(out, &definition->conditions[i]);
 	}
-	if (definition->who[0]) {
-		put(out, " @");
-		put_word(out, definition->who, false);
+	for (size_t i = 0; i < definition->who.count; i++) {
+		put(out, "%s", i == 0 ? " @" : "|");
+		put_word(out, who, false);
+		who += strlen(who) + 1;
 	}
 }
 
@@ -182,9 +185,8 @@ static void put_events(struct out *out, const struct expression *is, enum expres
 
 	if (is->model) {
 		put(out, "%s", is->model->name);
-		return;
 	}
-	for (size_t i = 0; i < is->event_count; i++) {
+	for (size_t i = 0; !is->model && i < is->event_count; i++) {
 		put(out, "%s", i == 0 ? "" : form == FORM_SPAN ? "," : "; ");
 		put(out, "%s", is_period && i > 1 ? "then " : "");
 		/* A span has no conditions: this one is what sched_in and sched_out stand for. */
@@ -197,6 +199,9 @@ static void put_events(struct out *out, const struct expression *is, enum expres
 		if (is_period && i > 0) {
 			put_link(out, &is->links[i - 1]);
 		}
+	}
+	if (form == FORM_JOB || form == FORM_AROUND) {
+		put_link(out, &is->links[0]);
 	}
 }
 

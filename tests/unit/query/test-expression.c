@@ -56,8 +56,12 @@ static const struct {
 	{ FORM_JOB, "x = deadline; every; deadline 1us",
 	  "x = \"deadline\"; \"every\"; deadline 1000ns" },
 	{ FORM_JOB, "a; \"every\" b=1;", "a; \"every\" b=1" },
-	{ FORM_EXECUTION, "a@10; b", "a @10; b" },
-	{ FORM_EXECUTION, "x = run; deadline 1ms; group a, b",
+	{ FORM_JOB, "a@10; b", "a @10; b" },
+	{ FORM_JOB, "a@10|b*|\"c [d]\", e=1; b", "a e=1 @10|b*|\"c [d]\"; b" },
+	{ FORM_JOB, "a; b; by x, y=z; deadline 1us", "a; b; by x, y=z; deadline 1000ns" },
+	{ FORM_JOB, "run; by $tid,$cpu", "run; by $tid, $cpu" },
+	{ FORM_AROUND, "a; b; by global", NULL },
+	{ FORM_JOB, "x = run; deadline 1ms; group a, b",
 	  "x = run; group a, b; deadline 1000000ns" },
 	{ FORM_AROUND, "a; b; deadline x=1", "a; b; \"deadline\" x=1" },
 	{ FORM_LABEL, "x = a key=b name=c", NULL },
@@ -165,16 +169,18 @@ static const struct {
 	{ FORM_JOB, "x = run; deadline 2", 19, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 0s", 16, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 1s; every 1s", 26, "one deadline and one period" },
-	{ FORM_JOB, "x = a; b; every 1s; c", 21, "deadline, every or group" },
+	{ FORM_JOB, "x = a; b; every 1s; c", 21, "by, deadline, every or group" },
 	{ FORM_JOB, "x = a; b; group", 16, "a field" },
 	{ FORM_JOB, "x = a; b; group c, d, e", 23, "no more than two fields" },
-	{ FORM_JOB, "x = a; b @w", 12,
-	  "no @ before: only reports follow executions from one thread to another" },
+	{ FORM_JOB, "x = a @w @v; b", 11, "one @, with | between threads" },
+	{ FORM_JOB, "x = a @w|; b", 10, "a tid or the name of a thread" },
+	{ FORM_JOB, "x = a; b; c; by d", 17, "two events, which agree in keys" },
+	{ FORM_JOB, "x = a; b; by d; every 1s", 25, "no period (every) of what keys tell apart" },
 	{ FORM_JOB, "a-name-of-thirty-two-characters-x = run", 35,
 	  "a name of at most 31 characters before" },
-	{ FORM_EXECUTION, " a x=1, y!=z ;b&", 16, "a field" },
-	{ FORM_EXECUTION, "a; b; c @w", 11, "two events: from one thread to another (@)" },
-	{ FORM_EXECUTION, "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b", 33, "no more than sixteen events" },
+	{ FORM_JOB, " a x=1, y!=z ;b&", 16, "a field" },
+	{ FORM_JOB, "a; b; c @w", 11, "two events: from one thread to another (@)" },
+	{ FORM_JOB, "a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;a;b", 33, "no more than sixteen events" },
 	/* labels */
 	{ FORM_LABEL, "", 1, "NAME = EVENT key=FIELD name=FIELD" },
 	{ FORM_LABEL, "x", 2, "= and an event" },
@@ -404,6 +410,22 @@ static void draw_link(uint64_t *random, struct expression_link *link)
 	}
 }
 
+/* Over threads go only jobs of two events; what keys tell apart has no period. */
+static void draw_across(uint64_t *random, struct expression *is)
+{
+	char one[16];
+
+	if (is->event_count > 2) {
+		is->links[0].has_keys = false;
+		return;
+	}
+	is->every_ns = is->links[0].has_keys ? 0 : is->every_ns;
+	for (size_t i = draw(random, 4); i > 0; i--) {
+		draw_word(random, one, sizeof(one));
+		ck_assert(pattern_add_who(&is->events[i % 2].who, one));
+	}
+}
+
 static struct expression *draw_expression(uint64_t *random, enum expression_form form)
 {
 	struct expression *is = mem_alloc(sizeof(*is));
@@ -430,6 +452,9 @@ static struct expression *draw_expression(uint64_t *random, enum expression_form
 	}
 	is->deadline_ns = form == FORM_JOB && draw(random, 2) ? 1 + draw(random, 99) : UINT64_MAX;
 	is->every_ns = form == FORM_JOB ? draw(random, 99) : 0;
+	if (form == FORM_JOB) {
+		draw_across(random, is);
+	}
 	if (is_period && draw(random, 2)) {
 		draw_word(random, is->within, sizeof(is->within));
 	}

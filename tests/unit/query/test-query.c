@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "base/codec.h"
+#include "base/limits.h"
 #include "ctf/metadata/metadata.h"
 #include "engine/contract/analysis.h"
 #include "engine/contract/untrusted.h"
+#include "kernel/thread-list.h"
+#include "query/across.h"
 #include "query/names.h"
 #include "query/period.h"
 #include "suites.h"
@@ -459,6 +462,118 @@ START_TEST(looks_names_up)
 }
 END_TEST
 
+/* ---- executions over threads ---- */
+
+START_TEST(bounds_what_is_open)
+{
+	struct across across = { 0 };
+	struct across_open *open;
+	size_t count = 0;
+
+	for (uint64_t key = 0; key < JOBS_OPEN_MAX + 2; key++) {
+		open = mem_alloc(sizeof(*open));
+		open->key = key;
+		open->begin = key;
+		open = across_add(&across, open);
+		if (key < JOBS_OPEN_MAX) {
+			ck_assert_ptr_null(open);
+		} else {
+			ck_assert_uint_eq(open->key, key - JOBS_OPEN_MAX); /* the oldest goes */
+		}
+		free(open);
+	}
+	ck_assert_ptr_null(across_find(&across, 1));
+	ck_assert_uint_eq(across_find(&across, 2)->begin, 2);
+	for (; (open = across_next(&across)); count++) {
+		ck_assert_uint_eq(open->key, count + 2);
+		free(open);
+	}
+	ck_assert_uint_eq(count, JOBS_OPEN_MAX);
+}
+END_TEST
+
+START_TEST(bounds_names)
+{
+	struct across_names names = { 0 };
+	struct codec_out out = { 0 };
+	struct codec codec = { .out = &out };
+
+	ck_assert(!across_names_tell(&names, 0, "idle", 4));
+	for (int32_t tid = 1; tid <= JOBS_NAMES_MAX; tid++) {
+		ck_assert(!across_names_tell(&names, tid, "a", 1));
+	}
+	ck_assert(!across_names_tell(&names, 1, "a name of many letters", 22));
+	ck_assert(across_names_tell(&names, JOBS_NAMES_MAX + 1, "last\0of it", 9));
+	ck_assert_str_eq(across_names_of(&names, 1), "a name of many "); /* told again */
+	ck_assert_str_eq(across_names_of(&names, 2), "");
+	ck_assert_str_eq(across_names_of(&names, 3), "a");
+	ck_assert_str_eq(across_names_of(&names, JOBS_NAMES_MAX + 1), "last");
+	across_names_codec(&codec, &names);
+	across_names_fini(&names);
+	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+	across_names_codec(&codec, &names);
+	ck_assert(!codec.is_wrong && codec.left == 0);
+	ck_assert_str_eq(across_names_of(&names, 1), "a name of many ");
+	ck_assert(across_names_tell(&names, 2, "b", 1)); /* the oldest is the same */
+	ck_assert_str_eq(across_names_of(&names, 3), "");
+	across_names_fini(&names);
+	out.bytes.at[out.bytes.count - 1] = 'x'; /* the last name has no end */
+	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+	across_names_codec(&codec, &names);
+	ck_assert(codec.is_wrong);
+	across_names_fini(&names);
+	vec_fini(&out.bytes);
+}
+END_TEST
+
+static const struct {
+	const char *list;
+	int32_t tid;
+	const char *comm;
+	bool has;
+} lists[] = {
+	{ "job", 1, "job", true },      { "job", 1, "jobs", false }, { "job*", 1, "jobs", true },
+	{ "a,12", 12, "", true },       { "a,12", 1, "12", false },  { "a\\,b", 1, "a,b", true },
+	{ "a\\,b", 1, "a", false },     { "*", 1, "", false },       { ",b", 1, "b", true },
+	{ "a\\*", 1, "a*", true },      { "a\\*", 1, "ab", false },  { "0", 0, "", false },
+	{ "4294967297", 1, "", false }, { "[ab]x", 1, "bx", true },  { "\\", 1, "a", false },
+	{ "", 1, "", false },
+};
+
+START_TEST(lists_threads)
+{
+	ck_assert_int_eq(thread_list_has(lists[_i].list, lists[_i].tid, lists[_i].comm),
+			 lists[_i].has);
+}
+END_TEST
+
+START_TEST(keys_of_jobs)
+{
+	static const char *const refused[] = { "a @w; b; by $tid; every 1s", "a; b; c; by d" };
+	struct job_spec *job;
+	struct err err;
+	uint64_t key = 5;
+
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_int_eq(job_parse(refused[i], FORM_JOB, NULL, &job, &err), -EINVAL);
+	}
+	ck_assert_int_eq(job_parse("a; b; by $tid, x=y", FORM_JOB, NULL, &job, &err), 0);
+	ck_assert(job->is_across && job->has_keys && !job->has_names);
+	ck_assert_str_eq(job->pattern, "a; b; by $tid, x=y");
+	ck_assert(!job_key_with(job, -1, &key));
+	job_free(job);
+	ck_assert_int_eq(job_parse("a @7|x*; b", FORM_JOB, NULL, &job, &err), 0);
+	ck_assert(job->is_across && !job->has_keys && job->has_names);
+	key = 5;
+	ck_assert(job_key_with(job, -1, &key) && key == 5);
+	ck_assert(pattern_has_who(&job->is->events[0].who, 7, ""));
+	ck_assert(pattern_has_who(&job->is->events[0].who, 8, "xy"));
+	ck_assert(!pattern_has_who(&job->is->events[0].who, 8, ""));
+	ck_assert(pattern_has_who(&job->is->events[1].who, -1, ""));
+	job_free(job);
+}
+END_TEST
+
 Suite *suite_query(void)
 {
 	Suite *suite = suite_create("query");
@@ -473,6 +588,10 @@ Suite *suite_query(void)
 	tcase_add_loop_test(tcase, reads_jobs, 0, sizeof(jobs) / sizeof(jobs[0]));
 	tcase_add_test(tcase, texts_make_them_again);
 	tcase_add_test(tcase, refuses_open_chains);
+	tcase_add_test(tcase, bounds_what_is_open);
+	tcase_add_test(tcase, bounds_names);
+	tcase_add_loop_test(tcase, lists_threads, 0, sizeof(lists) / sizeof(lists[0]));
+	tcase_add_test(tcase, keys_of_jobs);
 	tcase_add_loop_test(tcase, looks_names_up, 0, sizeof(looked_up) / sizeof(looked_up[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;

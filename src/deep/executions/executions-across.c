@@ -1,0 +1,218 @@
+/*
+ * executions-across: see executions-across.h.
+ */
+#include "deep/executions/executions-across.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- what threads are called ---- */
+
+static void tell_name(struct executions_across *across, const struct reader_event *event,
+		      unsigned int tid, unsigned int name)
+{
+	if (reader_has(event, tid) && reader_has(event, name)) {
+		across->executions->forgotten +=
+			across_names_tell(&across->names, (int32_t)event->values[tid].i,
+					  event->values[name].bytes, event->values[name].len);
+	}
+}
+
+/* The last component of the path is the name. */
+static void tell_path(struct executions_across *across, const struct reader_event *event)
+{
+	const struct value *path = &event->values[EXEC_PATH];
+	size_t len =
+		reader_has(event, EXEC_PATH) ? strnlen((const char *)path->bytes, path->len) : 0;
+	const uint8_t *slash = len > 0 ? memrchr(path->bytes, '/', len) : NULL;
+	size_t dir = slash ? (size_t)(slash + 1 - path->bytes) : 0;
+
+	if (len > 0 && reader_has(event, EXEC_TID)) {
+		across->executions->forgotten +=
+			across_names_tell(&across->names, (int32_t)event->values[EXEC_TID].i,
+					  path->bytes + dir, len - dir);
+	}
+}
+
+static void tell_names(struct executions_across *across, const struct reader_event *event)
+{
+	switch (event->binding->request) {
+	case REQUEST_SWITCH:
+		tell_name(across, event, SWITCH_PREV, SWITCH_PREV_NAME);
+		tell_name(across, event, SWITCH_NEXT, SWITCH_NEXT_NAME);
+		break;
+	case REQUEST_FORK:
+		tell_name(across, event, FORK_TID, FORK_NAME);
+		break;
+	case REQUEST_DUMP:
+		tell_name(across, event, DUMP_TID, DUMP_NAME);
+		break;
+	case REQUEST_EXEC:
+		tell_path(across, event);
+		break;
+	}
+}
+
+/* The context procname names the thread that runs. */
+static void take_context(struct executions_across *across, const struct executions_part *part,
+			 const struct reader_event *as, int32_t tid)
+{
+	uint8_t at = part->of->running.procname;
+
+	if (!part->is->has_tid && at != FIELD_NONE && reader_has(as, at)) {
+		across->executions->forgotten += across_names_tell(
+			&across->names, tid, as->values[at].bytes, as->values[at].len);
+	}
+}
+
+/* ---- executions ---- */
+
+/* NOBODY: of an idle CPU, or it is not known. */
+static uint32_t owner(const struct executions_across *across, int32_t tid, uint64_t ts)
+{
+	return tid > 0 ? owners_at(across->owners, tid, NULL, ts, ts) : NOBODY;
+}
+
+/* The states of a thread of it, which may be NOBODY. */
+static void sum_states(const struct executions_across *across, uint32_t thread,
+		       const struct execution *one, uint64_t ns[STATES])
+{
+	if (thread != NOBODY) {
+		timeline_thread_sums(across->timeline->threads.at[thread], one->begin, one->end,
+				     ns);
+	}
+}
+
+static void add_across(struct executions_across *across, const struct across_open *open,
+		       uint32_t last, uint64_t end)
+{
+	struct execution one = { .thread = open->thread,
+				 .last = last,
+				 .begin = open->begin,
+				 .end = end,
+				 .arrival.ts = open->begin };
+
+	if (one.begin < across->timeline->begin || end > across->timeline->end) {
+		return;
+	}
+	sum_states(across, one.thread, &one, one.ns);
+	if (execution_leaves(&one)) {
+		one.of_last = (uint32_t)across->executions->of_last.count;
+		sum_states(across, last, &one, vec_push(&across->executions->of_last)->ns);
+	}
+	*vec_push(&across->executions->all) = one;
+}
+
+static bool is_in_range(const struct executions_across *across, const struct across_open *open)
+{
+	return open->begin >= across->timeline->begin;
+}
+
+static void open_across(struct executions_across *across, uint64_t key, uint64_t ts, int32_t tid)
+{
+	struct across_open *open = across_find(&across->open, key);
+
+	if (open) {
+		across->executions->overlapped += ts >= across->timeline->begin;
+		if (!across->job->has_keys) {
+			return; /* the first one counts */
+		}
+		across_take(&across->open, open);
+		free(open);
+	}
+	open = mem_alloc(sizeof(*open));
+	*open = (struct across_open){
+		.key = key, .begin = ts, .tid = tid, .thread = owner(across, tid, ts)
+	};
+	open = across_add(&across->open, open);
+	if (open) {
+		across->executions->dropped += is_in_range(across, open);
+		free(open);
+	}
+}
+
+static void close_across(struct executions_across *across, uint64_t key, uint64_t ts, int32_t tid)
+{
+	struct across_open *open = across_find(&across->open, key);
+
+	if (open) {
+		across_take(&across->open, open);
+		add_across(across, open, owner(across, tid, ts), ts);
+		free(open);
+		across->reached = across->pattern->count;
+	}
+}
+
+/* Whether the event is this part of the pattern, and which keys and thread it has. */
+static bool meets_part(struct executions_across *across, size_t at,
+		       const struct reader_event *event, int32_t current, int32_t *tid,
+		       uint64_t *key)
+{
+	const struct executions_part *part = &across->pattern->at[at];
+	struct reader_event as;
+	struct fields_event of;
+
+	*tid = executions_pattern_tid(part, event, current);
+	if (!executions_pattern_matches(part, event, *tid, current) ||
+	    !executions_pattern_fields(part, event, &as, &of)) {
+		return false;
+	}
+	take_context(across, part, &as, *tid);
+	return pattern_has_who(&part->is->who, *tid, across_names_of(&across->names, *tid)) &&
+	       job_key(across->job, at, &of, event->cpu, key) &&
+	       job_key_with(across->job, *tid, key);
+}
+
+/* An end may be the next begin. */
+void executions_across_take(struct executions_across *across, const struct reader_event *event,
+			    int32_t current)
+{
+	uint64_t key;
+	int32_t tid;
+
+	assert(across->pattern->count == 2);
+	if (across->job->has_names) {
+		tell_names(across, event);
+	}
+	if (meets_part(across, 1, event, current, &tid, &key)) {
+		close_across(across, key, event->ts, tid);
+	}
+	if (meets_part(across, 0, event, current, &tid, &key)) {
+		open_across(across, key, event->ts, tid);
+		across->reached = across->reached > 0 ? across->reached : 1;
+	}
+}
+
+void executions_across_cut(struct executions_across *across)
+{
+	struct across_open *open;
+
+	while ((open = across_next(&across->open))) {
+		across->executions->cut += is_in_range(across, open);
+		free(open);
+	}
+}
+
+void executions_across_end(struct executions_across *across)
+{
+	struct across_open *open;
+
+	while ((open = across_next(&across->open))) {
+		struct execution one = { .thread = open->thread,
+					 .last = open->thread,
+					 .begin = open->begin,
+					 .end = across->timeline->end,
+					 .arrival.ts = open->begin,
+					 .is_open = true };
+
+		if (is_in_range(across, open) && one.begin <= one.end) {
+			sum_states(across, one.thread, &one, one.ns);
+			*vec_push(&across->executions->open) = one;
+		}
+		free(open);
+	}
+	across_names_fini(&across->names);
+}

@@ -1,0 +1,134 @@
+/*
+ * executions-within: executions that lie in those of another pattern (doc/definitions.md, 6.1).
+ */
+#include <assert.h>
+
+#include "deep/executions/executions.h"
+
+ORDER(by_place, struct execution, UP(group) UP(begin) DOWN(end))
+
+/* Executions of one thread are in order, and never overlap; those that go over threads may. */
+struct others {
+	const struct execution *at; /* by group and begin */
+	size_t count;
+	uint64_t *until; /* the latest end up to each, in its group */
+};
+
+static struct others sorted_others(struct execution *at, size_t count)
+{
+	struct others all = { .at = at, .count = count };
+
+	all.until = mem_alloc((count + 1) * sizeof(*all.until));
+	for (size_t i = 0; i < count; i++) {
+		bool is_next = i > 0 && at[i - 1].group == at[i].group;
+
+		all.until[i] =
+			is_next && all.until[i - 1] > at[i].end ? all.until[i - 1] : at[i].end;
+	}
+	return all;
+}
+
+/* How many begin no later than @one, in its group or before that. */
+static size_t count_no_later(const struct others *others, const struct execution *one)
+{
+	size_t low = 0, high = others->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct execution *other = &others->at[middle];
+
+		if (other->group < one->group ||
+		    (other->group == one->group && other->begin <= one->begin)) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
+}
+
+/* The one around it that began last; SIZE_MAX: none is. */
+static size_t around(const struct others *others, const struct execution *one)
+{
+	size_t i = count_no_later(others, one);
+
+	while (i-- > 0 && others->at[i].group == one->group && others->until[i] >= one->end) {
+		if (others->at[i].end >= one->end) {
+			return i;
+		}
+	}
+	return SIZE_MAX;
+}
+
+ORDER(by_outer_length, struct executions_outer, LONGER UP(begin) UP(thread))
+
+struct found {
+	struct execution *at;
+	size_t count;
+};
+
+/* Lists the outer ones.  How many of @inner lie in one of them; these come first. */
+static size_t keep_inside(struct executions *executions, struct found inner, struct found outer)
+{
+	size_t first = executions->outer.count, inside = 0;
+	struct others others;
+
+	vec_sort(&outer, by_place);
+	for (size_t i = 0; i < outer.count; i++) {
+		const struct execution *one = &outer.at[i];
+
+		*vec_push(&executions->outer) =
+			(struct executions_outer){ .thread = one->thread,
+						   .last = one->last,
+						   .begin = one->begin,
+						   .end = one->end,
+						   .is_open = one->is_open };
+	}
+	others = sorted_others(outer.at, outer.count);
+	for (size_t i = 0; i < inner.count; i++) {
+		struct execution one = inner.at[i];
+		size_t at = around(&others, &one);
+
+		if (at != SIZE_MAX) {
+			struct executions_outer *of = &executions->outer.at[first + at];
+
+			of->count++;
+			of->inner_ns += one.end - one.begin;
+			one.outer_begin = of->begin;
+			inner.at[inside++] = one;
+		}
+	}
+	free(others.until);
+	return inside;
+}
+
+/* Where one of them goes over threads, none is of one thread. */
+static void set_groups(struct found all, bool are_joined)
+{
+	for (size_t i = 0; i < all.count; i++) {
+		all.at[i].group = are_joined ? 0 : all.at[i].thread;
+	}
+}
+
+void executions_within(struct executions *executions, const struct executions *outer)
+{
+	struct found all = { executions->all.at, executions->all.count };
+	struct found open = { executions->open.at, executions->open.count };
+	struct found outer_all = { outer->all.at, outer->all.count };
+	struct found outer_open = { outer->open.at, outer->open.count };
+
+	bool is_across = executions->config->job->is_across;
+	bool are_joined = is_across || outer->config->job->is_across;
+
+	set_groups(all, are_joined);
+	set_groups(open, are_joined);
+	set_groups(outer_all, are_joined);
+	set_groups(outer_open, are_joined);
+	executions->all.count = keep_inside(executions, all, outer_all);
+	/* One that is open can lie in one that is open, too. */
+	executions->open.count = keep_inside(executions, open, outer_open);
+	assert(executions->all.count <= all.count && executions->open.count <= open.count);
+	set_groups(all, is_across);
+	set_groups(open, is_across);
+	vec_sort(&executions->outer, by_outer_length);
+}
