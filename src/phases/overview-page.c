@@ -57,13 +57,11 @@ static void put_series(struct json *json, const struct overview *overview)
 static void put_phases(struct json *json, const struct overview *overview)
 {
 	const struct partitions *partitions = overview_partitions(overview);
-	const struct partition *chosen = overview_chosen(overview);
 
-	json_u64(json, "chosen",
-		 (uint64_t)(partitions_at(partitions, chosen->p) - partitions->at.at));
+	json_u64(json, "chosen", overview_chosen_at(overview));
 	json_open(json, "phases", '[');
 	for (size_t i = 0; i < partitions->at.count; i++) {
-		overview_parts phases = { 0 };
+		partition_parts phases = { 0 };
 
 		overview_phases_of(overview, &partitions->at.at[i], &phases);
 		json_open(json, NULL, '[');

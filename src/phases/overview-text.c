@@ -144,9 +144,11 @@ static void put_partitions(const struct overview *overview, size_t top, FILE *ou
 	text_head(&table);
 	for (size_t i = 0; i < partitions->at.count; i++) {
 		const struct partition *partition = &partitions->at.at[i];
-		overview_parts phases = { 0 };
+		partition_parts phases = { 0 };
 
-		if (top > 0 && i >= top && i != partitions->suggested) {
+		/* Those with few phases say most. */
+		if (top > 0 && i + top < partitions->at.count && i != partitions->suggested &&
+		    i != partitions->nearest) {
 			continue;
 		}
 		overview_phases_of(overview, partition, &phases);
@@ -154,7 +156,10 @@ static void put_partitions(const struct overview *overview, size_t top, FILE *ou
 		text_cell_format(&table, "%zu", phases.count);
 		text_share(&table, partition->gain, 1);
 		text_share(&table, partition->loss, 1);
-		(void)fputs(i == partitions->suggested ? "  suggested" : "", out);
+		(void)fputs(i == partitions->suggested ? "  suggested"
+			    : i == partitions->nearest ? "  nearest"
+						       : "",
+			    out);
 		text_end(&table);
 		vec_fini(&phases);
 		shown++;
@@ -249,14 +254,19 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 		text_table_of(out, "  #>4|  BEGIN<%d|  DURATION>9|  BUSY>6| UNKNOWN>7|  %s<",
 			      units_time_width(times),
 			      mean_of(overview, phases, "busy") >= 0 ? "RAN MOST" : "RATES");
+	const struct partitions *all = overview_partitions(overview);
 	char begin[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
 	(void)fprintf(
-		out, "%s: from %s, %s in %zu slice%s: %zu phase%s at p %.4f\n\n", path,
+		out, "%s: from %s, %s in %zu slice%s: %zu phase%s", path,
 		times.has_day ? units_time(begin, times, overview_time(overview, 0))
 			      : units_clock(begin, overview_time(overview, 0)),
 		units_ns(length, overview_time(overview, slices) - overview_time(overview, 0)),
-		slices, slices == 1 ? "" : "s", count, count == 1 ? "" : "s", partition->p);
+		slices, slices == 1 ? "" : "s", count, count == 1 ? "" : "s");
+	if (partition != &all->at.at[all->suggested]) { /* that one is the best for no p */
+		(void)fprintf(out, " at p %.4f", partition->p);
+	}
+	(void)fputs("\n\n", out);
 	table.hangs = false;
 	text_head(&table);
 	for (size_t i = 0; i < count; i++) {

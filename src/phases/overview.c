@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "phases/suggest.h"
 
 struct process_sum {
 	char *name;
@@ -33,7 +34,7 @@ struct overview {
 	struct partition_table *table; /* of overview_find() */
 	struct partitions partitions;
 	struct partition own; /* of config.p */
-	overview_parts phases;
+	partition_parts phases;
 	struct tree *trees[TREE_KINDS];
 };
 
@@ -326,7 +327,7 @@ static double mixture(const struct overview *overview, const struct part *slice,
 
 /* Joins slices in which the behaviour changes to the phase that has the larger share of them. */
 void overview_phases_of(const struct overview *overview, const struct partition *partition,
-			overview_parts *ret)
+			partition_parts *ret)
 {
 	assert(ret->count == 0);
 	for (size_t i = 0; i < partition->parts.count; i++) {
@@ -367,33 +368,47 @@ static void find_trees(struct overview *overview)
 	free(times);
 }
 
+/* The model's series, one after the other; @counts: which of them do not say the opposite of
+ * another.  Returns how many. */
+static size_t fill_model(struct overview *overview, double *values, bool *counts)
+{
+	size_t found = 0;
+
+	VEC_EACH(&overview->series, series) {
+		double *row = values + found * overview->slices, scale;
+
+		for (size_t s = 0; s < overview->slices; s++) {
+			series->most = fmax(series->most, series->values[s]);
+		}
+		scale = overview_scale(overview, series);
+		if (scale <= 0 || series->most <= 0) {
+			continue;
+		}
+		for (size_t s = 0; s < overview->slices; s++) {
+			row[s] = series->values[s] / scale;
+		}
+		counts[found++] = !series->is_counterpart;
+	}
+	return found;
+}
+
 bool overview_find(struct overview *overview)
 {
 	struct partition_model model = { .slices = overview->slices };
 	double *values =
 		mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
+	bool *counts = mem_alloc(overview->series.count + 1);
 
 	assert(!overview->table);
-	VEC_EACH(&overview->series, series) {
-		double *row = values + model.series * overview->slices;
-
-		for (size_t s = 0; s < overview->slices; s++) {
-			series->most = fmax(series->most, series->values[s]);
-		}
-		if (!is_in_model(overview, series) || series->most <= 0) {
-			continue;
-		}
-		for (size_t s = 0; s < overview->slices; s++) {
-			row[s] = series->values[s] / (series->is_share ? 1 : series->most);
-		}
-		model.series++;
-	}
+	model.series = fill_model(overview, values, counts);
 	model.values = values;
 	if (overview->slices > 0 && model.series > 0) {
 		overview->table = partition_table_new(&model);
 		partitions_find(overview->table, &overview->partitions);
+		suggest_among(overview->table, counts, &overview->partitions);
 	}
 	free(values);
+	free(counts);
 	if (overview->table && overview->config.p >= 0) {
 		partition_find(overview->table, overview->config.p, &overview->own);
 	}
@@ -424,6 +439,15 @@ const struct partition *overview_chosen(const struct overview *overview)
 	return overview->config.p >= 0
 		       ? &overview->own
 		       : &overview->partitions.at.at[overview->partitions.suggested];
+}
+
+size_t overview_chosen_at(const struct overview *overview)
+{
+	const struct partitions *all = &overview->partitions;
+
+	return overview->config.p >= 0
+		       ? (size_t)(partitions_at(all, overview->config.p) - all->at.at)
+		       : all->suggested;
 }
 
 const struct part *overview_phases(const struct overview *overview, size_t *ret_count)

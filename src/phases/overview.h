@@ -11,9 +11,10 @@
  *     - with overview_config.uses_figures, or without CPU time, each sum of the analyses' own
  *       figures a second (calls, bytes, events), divided by its largest value.
  *
- * A phase is a part of the chosen partition.  Behaviour seldom changes exactly where a slice ends.
- * So a part of a single slice that is a mixture of its neighbours is no phase of its own; it joins
- * the one that has the larger share of it.
+ * A phase is a part of the chosen partition: the suggested one (suggest.h), or that of a p that was
+ * asked for.  Behaviour seldom changes exactly where a slice ends.  So a part of a single slice
+ * that is a mixture of its neighbours is no phase of its own; it joins the one that has the larger
+ * share of it.
  *
  * Processes describe phases, and cut none.  Of each slice those that ran most are known,
  * OVERVIEW_PROCESSES_MAX of them, so that memory is bounded whatever the trace.
@@ -79,12 +80,13 @@ const struct overview_series *overview_series(const struct overview *overview, s
 const struct partitions *overview_partitions(const struct overview *overview);
 /* The one that is described. */
 const struct partition *overview_chosen(const struct overview *overview);
+/* Its place in overview_partitions(), or that of the one that is best for the p asked for. */
+size_t overview_chosen_at(const struct overview *overview);
 /* In order; they cover all slices. */
 const struct part *overview_phases(const struct overview *overview, size_t *ret_count);
-typedef VEC(struct part) overview_parts;
 /* Those of any partition; @ret is empty before. */
 void overview_phases_of(const struct overview *overview, const struct partition *partition,
-			overview_parts *ret);
+			partition_parts *ret);
 /* NULL: not wanted, or no CPU's time is known. */
 const struct tree *overview_tree(const struct overview *overview, enum tree_kind kind);
 /* What the model divides a series by; 0: the series is not in it. */

@@ -14,16 +14,17 @@ struct quality {
 };
 
 struct partition_table {
-	size_t slices;
-	struct quality whole; /* the divisors: those of the whole range, or 1 */
-	struct quality *at;   /* of the interval [first, last]: row first, then last - first */
+	size_t room, slices, series;
+	struct quality *at;   /* of the interval [first, last]: row last, then first */
+	double *sums, *inner; /* [first][series]: from that slice to the newest one */
+	double *values, *f;   /* [series][slice]: values and f(value) */
 };
 
 static size_t place(const struct partition_table *table, size_t first, size_t last)
 {
 	assert(first <= last);
 	assert(last < table->slices);
-	return first * table->slices - first * (first + 1) / 2 + last;
+	return last * (last + 1) / 2 + first;
 }
 
 /* ---- gain and loss ---- */
@@ -34,46 +35,29 @@ static double difference(double a, double b, double scale)
 	return a - b > TOLERANCE * scale ? a - b : 0;
 }
 
-/* Adds one series to all intervals. */
-static void add_series(struct partition_table *table, const double *values)
+static struct quality quality_of(double sum, double inner, size_t slices)
 {
-	for (size_t first = 0; first < table->slices; first++) {
-		double sum = 0, inner = 0;
+	double entropy = difference(partition_f(sum), inner, fabs(partition_f(sum)) + fabs(inner));
+	double even = sum * log2((double)slices);
 
-		for (size_t last = first; last < table->slices; last++) {
-			struct quality *quality = &table->at[place(table, first, last)];
-			double even, entropy;
-
-			assert(values[last] >= 0 && isfinite(values[last]));
-			sum += values[last];
-			inner += partition_f(values[last]);
-			if (last == first) {
-				continue;
-			}
-			entropy = difference(partition_f(sum), inner,
-					     fabs(partition_f(sum)) + fabs(inner));
-			even = sum * log2((double)(last - first + 1));
-			quality->gain += entropy;
-			quality->loss += difference(even, entropy, even + fabs(partition_f(sum)));
-		}
-	}
+	return slices == 1 ? (struct quality){ 0 }
+			   : (struct quality){ entropy, difference(even, entropy,
+								   even + fabs(partition_f(sum))) };
 }
 
-struct partition_table *partition_table_new(const struct partition_model *model)
+struct partition_table *partition_table_empty(size_t room, size_t series)
 {
 	struct partition_table *table = mem_alloc(sizeof(*table));
-	size_t last = model->slices - 1;
+	size_t cells = room * series + 1;
 
-	assert(model->slices >= 1 && model->slices <= PARTITION_SLICES_MAX);
-	table->slices = model->slices;
-	table->at = mem_alloc(model->slices * (model->slices + 1) / 2 * sizeof(*table->at));
-	for (size_t i = 0; i < model->series; i++) {
-		add_series(table, &model->values[i * model->slices]);
-	}
-	table->whole.gain = partition_gain(table, 0, last);
-	table->whole.loss = partition_loss(table, 0, last);
-	table->whole.gain = table->whole.gain > 0 ? table->whole.gain : 1;
-	table->whole.loss = table->whole.loss > 0 ? table->whole.loss : 1;
+	assert(room >= 1 && room <= PARTITION_SLICES_MAX);
+	table->room = room;
+	table->series = series;
+	table->at = mem_alloc(room * (room + 1) / 2 * sizeof(*table->at));
+	table->sums = mem_alloc(cells * sizeof(double));
+	table->inner = mem_alloc(cells * sizeof(double));
+	table->values = mem_alloc(cells * sizeof(double));
+	table->f = mem_alloc(cells * sizeof(double));
 	return table;
 }
 
@@ -81,8 +65,84 @@ void partition_table_free(struct partition_table *table)
 {
 	if (table) {
 		free(table->at);
+		free(table->sums);
+		free(table->inner);
+		free(table->values);
+		free(table->f);
 		free(table);
 	}
+}
+
+void partition_table_add(struct partition_table *table, const double *values)
+{
+	size_t last = table->slices++, series = table->series;
+	double *sum = table->sums, *inner = table->inner;
+
+	assert(last < table->room);
+	for (size_t k = 0; k < series; k++) {
+		assert(values[k] >= 0 && isfinite(values[k]));
+		sum[last * series + k] = inner[last * series + k] = 0;
+		table->values[k * table->room + last] = values[k];
+		table->f[k * table->room + last] = partition_f(values[k]);
+	}
+	for (size_t first = 0; first <= last; first++) {
+		struct quality *at = &table->at[place(table, first, last)];
+
+		*at = (struct quality){ 0 };
+		for (size_t k = 0; k < series; k++, sum++, inner++) {
+			struct quality one;
+
+			*sum += values[k];
+			*inner += table->f[k * table->room + last];
+			one = quality_of(*sum, *inner, last - first + 1);
+			at->gain += one.gain;
+			at->loss += one.loss;
+		}
+	}
+}
+
+void partition_table_drop(struct partition_table *table)
+{
+	size_t series = table->series, cells = --table->slices * series;
+
+	for (size_t last = 0; last < table->slices; last++) {
+		memmove(&table->at[place(table, 0, last)],
+			&table->at[(last + 1) * (last + 2) / 2 + 1],
+			(last + 1) * sizeof(*table->at));
+	}
+	memmove(table->sums, table->sums + series, cells * sizeof(double));
+	memmove(table->inner, table->inner + series, cells * sizeof(double));
+	for (size_t k = 0; k < series; k++) {
+		double *value = &table->values[k * table->room], *f = &table->f[k * table->room];
+
+		memmove(value, value + 1, table->slices * sizeof(*value));
+		memmove(f, f + 1, table->slices * sizeof(*f));
+	}
+}
+
+struct partition_table *partition_table_new(const struct partition_model *model)
+{
+	struct partition_table *table = partition_table_empty(model->slices, model->series);
+	double *values = mem_alloc((model->series + 1) * sizeof(*values));
+
+	for (size_t i = 0; i < model->slices; i++) {
+		for (size_t k = 0; k < model->series; k++) {
+			values[k] = model->values[k * model->slices + i];
+		}
+		partition_table_add(table, values);
+	}
+	free(values);
+	return table;
+}
+
+size_t partition_slices(const struct partition_table *table)
+{
+	return table->slices;
+}
+
+size_t partition_series(const struct partition_table *table)
+{
+	return table->series;
 }
 
 double partition_gain(const struct partition_table *table, size_t first, size_t last)
@@ -93,6 +153,33 @@ double partition_gain(const struct partition_table *table, size_t first, size_t 
 double partition_loss(const struct partition_table *table, size_t first, size_t last)
 {
 	return table->at[place(table, first, last)].loss;
+}
+
+/* Of a series, over the slices of a part. */
+static double sum_over(const struct partition_table *table, const double *of, size_t series,
+		       const struct part *part)
+{
+	double sum = 0;
+
+	assert(part->first <= part->last && part->last < table->slices && series < table->series);
+	for (uint32_t i = part->first; i <= part->last; i++) {
+		sum += of[series * table->room + i];
+	}
+	return sum;
+}
+
+double partition_loss_of(const struct partition_table *table, size_t series,
+			 const struct part *part)
+{
+	return quality_of(sum_over(table, table->values, series, part),
+			  sum_over(table, table->f, series, part), part->last - part->first + 1)
+		.loss;
+}
+
+double partition_mean_of(const struct partition_table *table, size_t series,
+			 const struct part *part)
+{
+	return sum_over(table, table->values, series, part) / (part->last - part->first + 1);
 }
 
 /* ---- the best partition for one p ---- */
@@ -117,15 +204,20 @@ static bool is_better(const struct tail *a, const struct tail *b)
 }
 
 /* From right to left: the best first part of each tail, before what is best after it. */
-static void find_tails(const struct partition_table *table, double p, struct tail *tails)
+static void find_tails(const struct partition_table *table, const struct part *range, double p,
+		       struct tail *tails)
 {
-	tails[table->slices] = (struct tail){ .last = 0 };
-	for (size_t first = table->slices; first-- > 0;) {
-		for (size_t last = first; last < table->slices; last++) {
+	struct quality whole = table->at[place(table, range->first, range->last)];
+
+	whole.gain = whole.gain > 0 ? whole.gain : 1;
+	whole.loss = whole.loss > 0 ? whole.loss : 1;
+	tails[range->last + 1] = (struct tail){ .last = 0 };
+	for (size_t first = (size_t)range->last + 1; first-- > range->first;) {
+		for (size_t last = first; last <= range->last; last++) {
 			const struct quality *quality = &table->at[place(table, first, last)];
 			const struct tail *rest = &tails[last + 1];
-			double gain = quality->gain / table->whole.gain;
-			double loss = quality->loss / table->whole.loss;
+			double gain = quality->gain / whole.gain;
+			double loss = quality->loss / whole.loss;
 			struct tail tail = {
 				.quality = { gain + rest->quality.gain, loss + rest->quality.loss },
 				.value = p * gain - (1 - p) * loss + rest->value,
@@ -139,19 +231,27 @@ static void find_tails(const struct partition_table *table, double p, struct tai
 	}
 }
 
-void partition_find(const struct partition_table *table, double p, struct partition *ret)
+static void find_in(const struct partition_table *table, const struct part *range, double p,
+		    struct partition *ret)
 {
 	struct tail *tails = mem_alloc((table->slices + 1) * sizeof(*tails));
 
 	assert(p >= 0 && p <= 1);
-	find_tails(table, p, tails);
+	find_tails(table, range, p, tails);
 	*ret = (struct partition){ .p = p,
-				   .gain = tails[0].quality.gain,
-				   .loss = tails[0].quality.loss };
-	for (uint32_t first = 0; first < table->slices; first = tails[first].last + 1) {
+				   .gain = tails[range->first].quality.gain,
+				   .loss = tails[range->first].quality.loss };
+	for (uint32_t first = range->first; first <= range->last; first = tails[first].last + 1) {
 		*vec_push(&ret->parts) = (struct part){ .first = first, .last = tails[first].last };
 	}
 	free(tails);
+}
+
+void partition_find(const struct partition_table *table, double p, struct partition *ret)
+{
+	const struct part all = { 0, (uint32_t)table->slices - 1 };
+
+	find_in(table, &all, p, ret);
 }
 
 void partition_fini(struct partition *partition)
@@ -164,6 +264,15 @@ void partition_fini(struct partition *partition)
 static double value_at(const struct partition *partition, double p)
 {
 	return p * partition->gain - (1 - p) * partition->loss;
+}
+
+/* Whether @middle, the best at the p where its neighbours have the same value, is better there. */
+static bool is_between(const struct partition *low, const struct partition *middle,
+		       const struct partition *high)
+{
+	return partition_compare(value_at(middle, middle->p), value_at(low, middle->p), TOLERANCE) >
+		       0 &&
+	       partition_compare(middle->gain, high->gain, TOLERANCE) < 0;
 }
 
 /*
@@ -184,8 +293,7 @@ static void find_between(const struct partition_table *table, const struct parti
 	}
 	p = loss / (gain + loss);
 	partition_find(table, p, &middle);
-	if (partition_compare(value_at(&middle, p), value_at(low, p), TOLERANCE) <= 0 ||
-	    partition_compare(middle.gain, high->gain, TOLERANCE) >= 0) {
+	if (!is_between(low, &middle, high)) {
 		partition_fini(&middle);
 		high->p = p;
 		*vec_push(&ret->at) = *high;
@@ -196,22 +304,65 @@ static void find_between(const struct partition_table *table, const struct parti
 	find_between(table, &copy, high, ret);
 }
 
+/* The square of the way to gain 1 and loss 0. */
+static double way_of(const struct partition *partition)
+{
+	return (partition->gain - 1) * (partition->gain - 1) + partition->loss * partition->loss;
+}
+
 static void choose(struct partitions *partitions)
 {
 	double nearest = INFINITY;
 
 	for (size_t i = 0; i < partitions->at.count; i++) {
-		const struct partition *partition = &partitions->at.at[i];
-		double far = (partition->gain - 1) * (partition->gain - 1) +
-			     partition->loss * partition->loss;
+		double way = way_of(&partitions->at.at[i]);
 
-		if (far < nearest - TOLERANCE) {
-			nearest = far;
+		if (way < nearest - TOLERANCE) {
+			nearest = way;
 			partitions->nearest = i;
 		}
-		if (partition->loss <= PARTITION_LOSS_SUGGESTED) {
-			partitions->suggested = i;
+	}
+}
+
+/*
+ * (gain, loss) of all partitions that are best for some p lie on a convex curve.  Of one that is
+ * best at p the way to the corner is that of a p of its own, (1 - gain) to loss.  If that p is
+ * larger, all that are best for a smaller p lie on the far side; else those for a larger one.  So
+ * each step leaves out what cannot be the nearest.
+ */
+void partition_find_nearest(const struct partition_table *table, const struct part *range,
+			    struct partition *ret)
+{
+	struct partition low, high, middle;
+
+	find_in(table, range, 0, &low);
+	find_in(table, range, 1, &high);
+	for (;;) {
+		double gain = high.gain - low.gain, loss = fmax(high.loss - low.loss, 0), p;
+
+		if (gain <= TOLERANCE) {
+			break;
 		}
+		p = loss / (gain + loss);
+		find_in(table, range, p, &middle);
+		if (!is_between(&low, &middle, &high)) {
+			partition_fini(&middle);
+			break;
+		}
+		if (1 - middle.gain > p * (1 - middle.gain + middle.loss)) {
+			partition_fini(&low);
+			low = middle;
+		} else {
+			partition_fini(&high);
+			high = middle;
+		}
+	}
+	if (way_of(&high) < way_of(&low) - TOLERANCE) {
+		partition_fini(&low);
+		*ret = high;
+	} else {
+		partition_fini(&high);
+		*ret = low;
 	}
 }
 

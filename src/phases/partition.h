@@ -31,9 +31,6 @@
 /* Finding all partitions of this many slices takes some seconds. */
 #define PARTITION_SLICES_MAX 1000
 
-/* More joins phases that users tell apart: half busy and idle, for example, between busy ones. */
-#define PARTITION_LOSS_SUGGESTED 0.02
-
 static inline double partition_f(double x)
 {
 	return x > 0 ? x * log2(x) : 0;
@@ -51,17 +48,19 @@ struct partition_model {
 	const double *values; /* [series][slices], all finite and >= 0 */
 };
 
-/* Gain and loss of each interval of slices. */
+/* Gain and loss of each interval of slices.  It can grow slice by slice. */
 struct partition_table;
 
 struct part {
 	uint32_t first, last; /* slices */
 };
 
+typedef VEC(struct part) partition_parts;
+
 struct partition {
-	double p;               /* from this p on it is the best */
-	double gain, loss;      /* sums over the parts; normalised */
-	VEC(struct part) parts; /* in order; they cover all slices */
+	double p;              /* from this p on it is the best */
+	double gain, loss;     /* sums over the parts; normalised */
+	partition_parts parts; /* in order; they cover all slices */
 };
 
 struct partitions {
@@ -69,19 +68,34 @@ struct partitions {
 	at;               /* all that are best for some p, in the order of p; the first is
 			   * that of p = 0 */
 	size_t nearest;   /* the one whose (gain, loss) is next to (1, 0) */
-	size_t suggested; /* the simplest that loses PARTITION_LOSS_SUGGESTED at most */
+	size_t suggested; /* of suggest.h; it may be the best for no p, and its p is the next's */
 	double auc;       /* area under the curve of quality: 1 - loss over gain; 1 is the best */
 };
 
 /* @model has 1 to PARTITION_SLICES_MAX slices.  It may be freed afterwards. */
 struct partition_table *partition_table_new(const struct partition_model *model);
-void partition_table_free(struct partition_table *table);
+/* One without slices, and with room for some. */
+struct partition_table *partition_table_empty(size_t room, size_t series);
+/* Adds a slice at the end: a value for each series, finite and >= 0. */
+void partition_table_add(struct partition_table *table, const double *values);
+void partition_table_drop(struct partition_table *table); /* the first slice */
+void partition_table_free(struct partition_table *table); /* NULL is fine */
+size_t partition_slices(const struct partition_table *table);
+size_t partition_series(const struct partition_table *table);
 /* Not normalised. */
 double partition_gain(const struct partition_table *table, size_t first, size_t last);
 double partition_loss(const struct partition_table *table, size_t first, size_t last);
+/* The loss of one series, and its mean. */
+double partition_loss_of(const struct partition_table *table, size_t series,
+			 const struct part *part);
+double partition_mean_of(const struct partition_table *table, size_t series,
+			 const struct part *part);
 
 /* The best partition for @p, from 0 to 1.  Release it with partition_fini(). */
 void partition_find(const struct partition_table *table, double p, struct partition *ret);
+/* The one of some slices whose (gain, loss) is next to (1, 0); normalised by these slices. */
+void partition_find_nearest(const struct partition_table *table, const struct part *range,
+			    struct partition *ret);
 void partition_fini(struct partition *partition);
 
 /* All partitions; release them with partitions_fini(). */

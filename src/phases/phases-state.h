@@ -19,7 +19,7 @@ struct phases_series {
 	double value;   /* in the window that is being taken */
 };
 
-/* A cut of the best partition, and in how many partitions it was, one after the other. */
+/* A begin of a suggested part, and how often it was one, slice after slice. */
 struct phases_cut {
 	uint64_t slice, stayed;
 };

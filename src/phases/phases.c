@@ -11,9 +11,8 @@
 #include "base/units.h"
 #include "phases/phases-state.h"
 
-#define CPUS_MAX      64  /* with a series each */
-#define MIX_TOLERANCE 0.1 /* of a series' largest value */
-#define NAME_MAX_LEN  96
+#define CPUS_MAX     64 /* with a series each */
+#define NAME_MAX_LEN 96
 
 enum { CHANGE, NUMBER, AGE };
 
@@ -285,30 +284,6 @@ static double mean_of(const struct phases *phases, size_t series, const struct r
 	return rolling_sum(phases->rolling, series, part) / (double)(part->last - part->first + 1);
 }
 
-/* The share of @part[1] in the slice @part[0]; negative: it is no mixture of that and @before. */
-static double mixture(const struct phases *phases, const struct rolling_part *before,
-		      const struct rolling_part *part)
-{
-	size_t count = phases->series.count;
-	double up = 0, down = 0, share;
-
-	for (size_t i = 0; i < count; i++) {
-		double a = mean_of(phases, i, before), change = mean_of(phases, i, part + 1) - a;
-
-		up += (mean_of(phases, i, part) - a) * change;
-		down += change * change;
-	}
-	share = down > 0 ? fmin(fmax(up / down, 0), 1) : 0;
-	for (size_t i = 0; i < count; i++) {
-		double a = mean_of(phases, i, before), change = mean_of(phases, i, part + 1) - a;
-
-		if (fabs(mean_of(phases, i, part) - a - share * change) > MIX_TOLERANCE) {
-			return -1;
-		}
-	}
-	return share;
-}
-
 /* A part begins at @slice: was it there before? */
 static void note_cut(struct phases *phases, uint64_t slice, const struct phases_cut *old,
 		     size_t old_count)
@@ -321,28 +296,16 @@ static void note_cut(struct phases *phases, uint64_t slice, const struct phases_
 	*vec_push(&phases->cuts) = cut;
 }
 
-/* The begins of phases in the best partition, without that of the first part. */
+/* The begins of the parts, without that of the first one. */
 static void find_cuts(struct phases *phases)
 {
 	struct phases_cut *old = phases->cuts.at;
 	size_t count, old_count = phases->cuts.count;
 	const struct rolling_part *parts = rolling_parts(phases->rolling, &count);
-	struct rolling_part last = parts[0];
 
 	memset(&phases->cuts, 0, sizeof(phases->cuts));
 	for (size_t i = 1; i < count; i++) {
-		bool is_inner = i + 1 < count && parts[i].first == parts[i].last;
-		double share = is_inner ? mixture(phases, &last, &parts[i]) : -1;
-
-		if (share >= 0 && share < 0.5) {
-			last.last = parts[i].last;
-			continue;
-		}
 		note_cut(phases, parts[i].first, old, old_count);
-		last = parts[i];
-		if (share >= 0.5) {
-			last.last = parts[++i].last;
-		}
 	}
 	free(old);
 }
@@ -423,8 +386,7 @@ static void find_changes(struct phases *phases)
 		double mean = 0;
 		size_t change;
 
-		if (cut->slice <= phases->first || cut->stayed < PHASES_STAY || has_moved ||
-		    after.last - after.first + 1 < PHASES_STAY) {
+		if (cut->slice <= phases->first || cut->stayed < PHASES_STAY || has_moved) {
 			continue;
 		}
 		change = change_at(phases, &after, &mean);
@@ -442,14 +404,16 @@ static void find_changes(struct phases *phases)
 static void add_slice(struct phases *phases)
 {
 	double values[ROLLING_SERIES_MAX];
+	bool counts[ROLLING_SERIES_MAX];
 
 	for (size_t i = 0; i < phases->series.count; i++) {
 		struct phases_series *series = &phases->series.at[i];
 
 		values[i] = series->scale > 0 ? series->value / series->scale : 0;
+		counts[i] = !series->is_counterpart;
 		series->sum += values[i];
 	}
-	rolling_add(phases->rolling, values, phases->series.count);
+	rolling_add(phases->rolling, values, counts, phases->series.count);
 	phases->ends[(rolling_count(phases->rolling) - 1) % PHASES_ENDS] = phases->end;
 }
 

@@ -11,11 +11,10 @@
  * value of a run that goes on is not known, so these are divided by the power of two at or above
  * the largest one so far.
  *
- * A phase begins where the best partition is cut; a single slice that is a mixture of its
- * neighbours joins one of them (as in overview.h).  It is a change when the cut was there after
- * each of PHASES_STAY slices, the part behind it has as many slices, and the mean of a series has
- * changed by PHASES_CHANGE.  What was reported stays: later changes are behind it.  A cut that
- * moves by PHASES_STAY slices or less after it was reported is the same change.
+ * A phase begins where a suggested part of the last slices does (rolling.h).  It is a change when
+ * the cut was there after each of PHASES_STAY slices, and the mean of a series has changed by
+ * PHASES_CHANGE.  What was reported stays: later changes are behind it.  A cut that moves by
+ * PHASES_STAY slices or less after it was reported is the same change.
  *
  * doc/definitions.md, 8.6.
  */
@@ -27,9 +26,11 @@
 #include "base/codec.h"
 #include "base/units.h"
 #include "engine/tables/report.h"
+#include "phases/suggest.h"
 
-#define PHASES_STAY   3
-#define PHASES_CHANGE 0.1 /* of a series' largest value; of time, for shares */
+#define PHASES_STAY 3
+/* Of a series' largest value; of time, for shares. */
+#define PHASES_CHANGE SUGGEST_CHANGE
 
 struct phases;
 

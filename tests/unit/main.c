@@ -79,6 +79,7 @@ int main(void)
 	srunner_add_suite(runner, suite_partition());
 	srunner_add_suite(runner, suite_phases());
 	srunner_add_suite(runner, suite_rolling());
+	srunner_add_suite(runner, suite_suggest());
 	srunner_add_suite(runner, suite_viewer());
 	srunner_add_suite(runner, suite_client());
 	srunner_add_suite(runner, suite_producer());

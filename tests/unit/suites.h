@@ -52,6 +52,7 @@ Suite *suite_pairs(void);
 Suite *suite_partition(void);
 Suite *suite_phases(void);
 Suite *suite_rolling(void);
+Suite *suite_suggest(void);
 Suite *suite_kernel(void);
 Suite *suite_release(void);
 Suite *suite_thread_phase(void);

@@ -131,7 +131,6 @@ START_TEST(finds_all_partitions)
 	}
 	near(partitions.auc, example->auc, 1e-6);
 	ck_assert_uint_eq(partitions.nearest, example->nearest);
-	ck_assert_uint_eq(partitions.suggested, 0);
 	ck_assert_ptr_eq(partitions_at(&partitions, 1), &partitions.at.at[example->count - 1]);
 	ck_assert_ptr_eq(partitions_at(&partitions, 0), &partitions.at.at[0]);
 	partitions_fini(&partitions);

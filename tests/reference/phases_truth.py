@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""phases_truth: the phases of `overview` and of `--phases`, against what was recorded beside the traces.
+
+Each boundary that is shown is, within a slice, one that the workload reports (truth.json), or lies in
+the start or the end of the recording, or is that of other tasks of the host, as their exit accounts
+tell.  No boundary of the workload is missing; where its phases are as short as a slice, none that
+the partition nearest to the ideal corner has.  Steady workloads have four phases at most: start,
+idle, load, end.  `--phases` with windows of a slice finds the same boundaries within 3 slices, and
+no other ones.  A line of the table for each trace.
+
+usage: phases_truth.py SILLAGE TRACE...      directories with kernel/ and truth.json
+"""
+import json
+import os
+import subprocess
+import sys
+
+SHORT = ('burst-2cpu',)  # phases of both CPUs overlap by 50 ms, which is a slice and a quarter
+LARGE = ('mixed-large',)  # 44 workloads at once: load, and a tail
+
+
+def check(condition, *what):
+    if not condition:
+        raise SystemExit('not ok ' + ' '.join(map(str, what)))
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    check(done.returncode == 0, ' '.join(command), done.returncode, done.stderr)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def recorded(truth):
+    """Boundaries, and when the workload began and ended; ns since the epoch."""
+    offset, command = truth['clock_offset_ns'], truth['command']
+    begin, end = command['start_ns'] + offset, command['end_ns'] + offset
+    argv = command['argv']
+    if argv[0] == 'burst':
+        threads = truth['workload']['threads']
+        return sorted({phase['start_ns'] + offset for thread in threads for phase in thread['phases'][1:]}), begin, end
+    if argv[0] == 'pert':  # SECONDS FROM TO THREADS: the decoder is disturbed
+        return [begin + int(second) * 1_000_000_000 for second in argv[2:4]], begin, end
+    return [], begin, end
+
+
+def others(truth, slice_ns):
+    """When other tasks ended that ran for more than a tenth of a slice, a slice at a time."""
+    ran = {}
+    for task in truth['exited_tasks']:
+        if task['tgid'] != truth['command']['pid']:
+            at = (task['mono_ns'] + truth['clock_offset_ns']) // slice_ns
+            ran[at] = ran.get(at, 0) + task['run_ns']
+    return [at * slice_ns for at, ns in ran.items() if 10 * ns >= slice_ns]
+
+
+def live(sillage, trace, slice_ns):
+    """The begins of phases that `--phases` tells, and how many windows later."""
+    found, windows = {}, []
+    for line in run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu', '--phases', '-i', '%dns' % slice_ns, trace):
+        if line['type'] == 'window':
+            windows.append(line['begin'])
+        elif line['type'] == 'phase' and line['open'] and line['number'] > 1:
+            found.setdefault(line['begin'], len(windows) - windows.index(line['begin']))
+    return found
+
+
+def check_trace(sillage, folder):
+    name, trace = os.path.basename(os.path.normpath(folder)), os.path.join(folder, 'kernel')
+    with open(os.path.join(folder, 'truth.json'), encoding='utf-8') as file:
+        truth = json.load(file)
+    overview = run(sillage, 'overview', '-q', '-f', 'json', trace)[0]
+    slice_ns = overview['slices'][2] - overview['slices'][1]
+    wanted, begin, end = recorded(truth)
+    other = others(truth, slice_ns)
+    nearest = next(one for one in overview['partitions'] if one['nearest'])
+
+    def near(a, b, slices=1):
+        return abs(a - b) <= slices * slice_ns
+
+    shown = [phase['begin'] for phase in overview['phases'][1:]]
+    for at in shown if name not in LARGE else []:
+        check(any(near(at, one) for one in wanted) or at < begin + 2 * slice_ns or at > end - 2 * slice_ns or
+              any(near(at, one, 2) for one in other) or not wanted, name, 'no such phase:', at)
+    check(wanted or len(shown) < 4, name, 'is steady and has', len(shown) + 1, 'phases')
+    must = [one for one in wanted if name not in SHORT or
+            any(near(one, overview['slices'][last + 1]) for last in nearest['ends'][:-1])]
+    for one in must:
+        check(any(near(one, at) for at in shown), name, 'a phase is missing:', one)
+    told = live(sillage, trace, slice_ns)
+    for at in told:
+        check(any(near(at, one, 3) for one in shown), name, '--phases tells another one:', at)
+    for one in must:
+        check(any(near(one, at, 3) for at in told), name, '--phases misses', one)
+    print('ok %-20s %3d slices: %2d boundaries recorded, %2d in the nearest partition, %2d shown, %2d told, '
+          '%d windows later at least, %d at most' % (
+              name, len(overview['slices']), len(wanted), len(nearest['ends']) - 1, len(shown), len(told),
+              min(told.values(), default=0), max(told.values(), default=0)), flush=True)
+
+
+if __name__ == '__main__':
+    for argument in sys.argv[2:]:
+        check_trace(sys.argv[1], argument)
