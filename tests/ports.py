@@ -1,4 +1,5 @@
-"""ports: free ports of the loopback interface, which other tests that run beside leave alone."""
+"""ports: free ports of the loopback interface, which other tests that run beside leave alone; the end of a listener."""
+import contextlib
 import itertools
 import random
 import socket
@@ -26,3 +27,12 @@ def free_ports():
             for one in sockets:
                 one.close()
     raise AssertionError('no free ports')
+
+
+def end_listener(listener, accepts, seconds=None):
+    """close() alone does not wake its thread @accepts, which might accept what comes to the next listener, of the same
+    descriptor."""
+    with contextlib.suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)
+    accepts.join(seconds)
+    listener.close()

@@ -34,7 +34,7 @@ import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import guard  # noqa: E402
-from ports import free_ports  # noqa: E402
+from ports import end_listener, free_ports  # noqa: E402
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
 import models  # noqa: E402
 
@@ -548,7 +548,8 @@ class Scripted:
         self.listener.bind(('127.0.0.1', 0))
         self.listener.listen(8)
         self.url = 'net://127.0.0.1:%d' % self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepts = threading.Thread(target=self.accept, daemon=True)
+        self.accepts.start()
 
     def accept(self):
         while True:
@@ -645,7 +646,7 @@ def test_scripted(t):
         lines = live.finish(signal.SIGTERM)
         assert relay.seen['fault'] > 0 and lines[-1]['type'] == 'end', (command, how)
         assert live.said().count(said) <= (1 if how == 'status' else relay.seen['fault']), live.said()
-        relay.listener.close()
+        end_listener(relay.listener, relay.accepts)
     live = t.live('--from', 'beginning', Scripted(t, 1, 'version').url)
     live.finish(status=1)
     assert 'viewer protocol 3.13' in live.said() and '2.15' in live.said(), live.said()

@@ -23,7 +23,6 @@ import fnmatch
 import itertools
 import json
 import os
-import random
 import re
 import resource
 import select

@@ -19,8 +19,12 @@ import ctypes
 import os
 import socket
 import struct
+import sys
 import threading
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
+from ports import end_listener  # noqa: E402
 
 CONNECT, LIST, ATTACH, INDEX, PACKET, METADATA, STREAMS, CREATE, DETACH = range(1, 10)
 NAMES = {CONNECT: 'connect', LIST: 'list', ATTACH: 'attach', INDEX: 'index', PACKET: 'packet',
@@ -639,9 +643,8 @@ class Relay:
         self.listener.bind(('127.0.0.1', self.port))
         self.listener.listen(16)
         self.port = self.listener.getsockname()[1]
-        thread = threading.Thread(target=self.accept, args=(self.listener,), daemon=True)
-        thread.start()
-        self.threads.append(thread)
+        self.accepts = threading.Thread(target=self.accept, args=(self.listener,), daemon=True)
+        self.accepts.start()
 
     def accept(self, listener):
         while True:
@@ -673,12 +676,8 @@ class Relay:
         """Connections that are made from now on are refused."""
         with self.lock:
             listener, self.listener = self.listener, None
-        if listener:
-            try:
-                listener.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            listener.close()
+        if listener:  # the thread may wait for the lock, which an action has
+            end_listener(listener, self.accepts, 1)
 
     def drop_connections(self):
         with self.lock:

@@ -26,7 +26,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from signals import END, Mute, TSDL, check, cpu_s, wait_end, write  # noqa: E402
+from signals import END, Mute, check, wait_end, write  # noqa: E402
 
 LAST_S = 6.5  # what has to be finished first, and some more
 
@@ -143,6 +143,7 @@ def no_files(data, folder):
     os.mkfifo(metadata)
     yield ['analyze', broken]
     yield ['history', '/dev/zero']
+    yield ['merge', '/dev/zero']
     yield ['analyze', '-q', '--state', '/dev/zero', trace]
 
 
@@ -161,7 +162,6 @@ def pipes(data, folder):
     yield ['export', '-o', path, trace]
     yield ['report', '-f', 'html', '-o', path, trace]
     yield ['analyze', '-q', '-i', '1s', '--fail', 'cpu.busy > 1%', '--junit', path, trace]
-    yield ['merge', '/dev/zero']
     yield ['triggers', '--check', '/dev/zero']
 
 
@@ -228,9 +228,8 @@ def check_waits(sillage, data, folder, never):
     for words in no_files(data, folder):
         yield check('%s: a pipe' % ' '.join(words), [sillage, *words], None, folder, used=0, statuses=(1, 2), says='.')
     for words in pipes(data, folder):
-        used = 0.3 if '/dev/zero' in words and 'merge' not in words else 0
         more = {'statuses': (1, -2, -15)} if '--junit' in words else {}
-        yield one(words, used=used, **more) if '/dev/zero' not in words or used else None
+        yield one(words, used=0.3 if '/dev/zero' in words else 0, **more)
     for words, more in peers(data, folder, never):
         statuses = (0,) if words[0] == 'live' or '--follow' in words else None
         if '--web' in words or '--metrics' in words:

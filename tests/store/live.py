@@ -30,6 +30,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import lies  # noqa: E402
 import peer  # noqa: E402
 import server  # noqa: E402
+from ports import end_listener  # noqa: E402
 
 TRACE = 'burst'
 LISTS = ('-a', 'count,cpu,sched', '-i', '100ms')
@@ -161,14 +162,15 @@ class Misbehaving:
     """Answers questions as an honest server does; @how is what comes of INSERT."""
 
     def __init__(self, how):
-        self.how, self.links, self.ends, self.taken = how, [], False, []
+        self.how, self.links, self.taken = how, [], []
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepts = threading.Thread(target=self.accept, daemon=True)
+        self.accepts.start()
 
     def accept(self):
-        while not self.ends:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            while True:
                 link, _ = self.listener.accept()
                 self.links.append(link)
                 threading.Thread(target=self.serve, args=(link,), daemon=True).start()
@@ -204,9 +206,9 @@ class Misbehaving:
                     link.sendall(b'HTTP/1.1 500 Oops\r\nContent-Length: 4\r\n\r\noops')
 
     def close(self):
-        self.ends = True
-        for one in [self.listener] + self.links:
-            one.close()
+        end_listener(self.listener, self.accepts)
+        for link in self.links:
+            link.close()
 
 
 def test_misbehaving(t):

@@ -22,6 +22,7 @@ import threading
 
 import disk
 import server
+from ports import end_listener
 from server import account, fail, run, windows
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
@@ -32,17 +33,18 @@ class Proxy:
     """Passes connections on to the server; by TLS if there is a certificate."""
 
     def __init__(self, port, certificate=None):
-        self.port_behind, self.context, self.ends = port, None, False
+        self.port_behind, self.context = port, None
         if certificate:
             self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             self.context.load_cert_chain(*certificate)
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepts = threading.Thread(target=self.accept, daemon=True)
+        self.accepts.start()
 
     def accept(self):
-        while not self.ends:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            while True:
                 link, _ = self.listener.accept()
                 threading.Thread(target=self.serve, args=(link,), daemon=True).start()
 
@@ -64,8 +66,7 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
 
     def close(self):
-        self.ends = True
-        self.listener.close()
+        end_listener(self.listener, self.accepts)
 
 
 def certificate(scratch, name):

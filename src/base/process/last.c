@@ -3,10 +3,11 @@
  */
 #include "base/process/last.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -22,8 +23,9 @@
 /* Of a second: what idle threads use. */
 #define IDLE_CPU_NS (NS_PER_S / 50)
 
-static int wake_fd = -1; /* readable from the first signal on */
-static volatile sig_atomic_t status;
+static int wake_fd = -1;  /* readable from the first signal on */
+static atomic_int status; /* what a handler sets, and the thread reads */
+static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may set it");
 
 static uint64_t process_cpu_ns(void)
 {

@@ -157,7 +157,6 @@ START_TEST(repairs_text)
 }
 END_TEST
 
-/* Of a text that has no room a hash is the end, and no letter is cut in two. */
 /* Lines of any length up to the bound, the last one without an end; the number is that of the last
  * one that is there. */
 START_TEST(reads_lines)
@@ -203,6 +202,7 @@ START_TEST(bounds_lines)
 }
 END_TEST
 
+/* Of a text that has no room a hash is the end, and no letter is cut in two. */
 START_TEST(shortens_texts)
 {
 	static const struct {

@@ -211,7 +211,6 @@ START_TEST(finds_the_wake_up)
 }
 END_TEST
 
-/* Neither the idle thread nor what is no tid is woken, nor anyone without success. */
 /* A part of a stream does to the count before it what its events do one by one. */
 START_TEST(counts_open_interrupts_in_parts)
 {
@@ -252,6 +251,7 @@ START_TEST(finds_the_waker)
 }
 END_TEST
 
+/* Neither the idle thread nor what is no tid is woken, nor anyone without success. */
 START_TEST(ignores_wake_ups)
 {
 	ck_assert(wake_source_wakes(1, 1));
