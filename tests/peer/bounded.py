@@ -258,7 +258,10 @@ class Run:
         self.bound = (case.most + constant) * MIB if constant is not None else None
         self.peak = self.read = 0  # bytes, and entries of the relay's log
         self.asked_at = None
-        self.relay = Relay(case.sessions(), case.rules(), **case.relay_options)
+        sessions = case.sessions()
+        for session in sessions:
+            session.unlists = True
+        self.relay = Relay(sessions, case.rules(), **case.relay_options)
         self.said, self.lines = '', []
 
     def go(self):

@@ -6,7 +6,8 @@
     relay.close()
 
 What is right follows doc/viewer-protocol.md, part A: lists of sessions of minor 15, an index for each
-packet in order, HUP when all were handed out, the session is listed until its viewer has read all.
+packet in order, HUP when all were handed out; with Session.unlists the session is listed until its viewer
+has read all.
 
 A rule changes what follows a request: Rule(INDEX, patch(status=4), nth=3).  It is asked for each request
 and counts those that fit.  An action gets the Step, whose reply it changes, cuts, splits or holds back.
@@ -114,6 +115,7 @@ class Session:
         self.first_id = first_id
         self.is_over = True  # the producer has gone
         self.is_listed = True
+        self.unlists = False  # once a viewer has read all of it
         self.metadata_at = {}  # stream id: bytes that may be handed out; absent: all
         self.hidden = set()  # names of streams that are not announced yet
         self.held = {}  # name of a stream: number of packets that may be handed out; absent: all
@@ -485,6 +487,13 @@ class Connection:
 
     def note_end(self, number):
         self.positions[number] = None
+        self.note_read()
+
+    def note_read(self):
+        if self.session.unlists and self.session.is_over and all(
+                self.positions.get(number, 0) is None if stream else self.metadata.get(number, 0) == len(trace.metadata)
+                for number, trace, stream in self.session.ids()):
+            self.session.is_listed = False
 
     def packet(self, payload, done):
         number, offset, length = struct.unpack('>QQI', payload)
@@ -512,6 +521,7 @@ class Connection:
 
     def note_metadata(self, what):
         self.metadata[what[0]] = what[1]
+        self.note_read()
 
     # -- the conversation --
 
