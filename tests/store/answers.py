@@ -94,7 +94,7 @@ class Server(http.server.ThreadingHTTPServer):
     def __init__(self, tables):
         super().__init__(('127.0.0.1', 0), Handler)
         self.tables, self.change, self.asked, self.on_ask = tables, None, 0, None
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def handle_error(self, *_):
         """A client that goes is nothing to say."""
@@ -266,40 +266,34 @@ def check_by_chance(test, count, seed):
             yield 'seed %d: %s' % (number, wrong)
 
 
-def check_follow(test, count, seed):
+def follow_one(test, number, is_changed):
     """Whatever lands.  It is ended after some statements."""
-    for number in range(seed, seed + count):
-        rng = random.Random(number)
-        change = mutated(rng, rng.choice((0.01, 0.1)))
-        test.server.change = change if number > seed else None
-        words = ['history', '-q', '--follow', '--since', '@0', '-f', 'json', '-i', '50ms', *(('--per', 'host') if number % 2 else ())]
-        process = None
-        is_over, is_begun = threading.Event(), threading.Event()
+    rng, server = random.Random(number), Server(test.server.tables)
+    change = mutated(rng, rng.choice((0.01, 0.1)))
+    server.change = change if is_changed else None
+    words = ['history', '-q', '--follow', '--since', '@0', '-f', 'json', '-i', '50ms', *(('--per', 'host') if number % 2 else ())]
+    process, is_begun, is_over = None, threading.Event(), threading.Event()
 
-        def on_ask(asked, is_over=is_over):
-            if asked >= 14 and not is_over.is_set():
-                is_over.set()
-                is_begun.wait()
-                process.send_signal(signal.SIGINT)
+    def on_ask(asked):
+        if asked >= 14 and not is_over.is_set():
+            is_over.set()
+            is_begun.wait()
+            process.send_signal(signal.SIGINT)
 
-        test.server.asked, test.server.on_ask = 0, on_ask
-        process = subprocess.Popen([test.sillage, *words, test.server.url()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        is_begun.set()
-        said = process.communicate()[1].decode(errors='replace')
-        test.server.on_ask = None
-        wrong = fault(words, process.returncode if process.returncode != 130 else 0, said)
-        if wrong:
-            yield 'seed %d: %s' % (number, wrong)
+    server.on_ask = on_ask
+    process = subprocess.Popen([test.sillage, *words, server.url()], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    is_begun.set()
+    said = process.communicate()[1].decode(errors='replace')
+    server.shutdown()
+    server.server_close()
+    wrong = fault(words, process.returncode if process.returncode != 130 else 0, said)
+    return wrong and 'seed %d: %s' % (number, wrong)
 
 
-class Taker:
-    """Answers as a server does that has all rows it was given (lies.py)."""
-
-    def __init__(self, store):
-        lies.COLUMNS[:] = lies.columns_of(store)
-
-    def answer(self, statement):
-        return lies.honest(statement)
+def check_follow(test, count, seed):
+    """All at once, since each waits for new windows."""
+    with concurrent.futures.ThreadPoolExecutor(count) as all_of_them:
+        yield from filter(None, all_of_them.map(lambda number: follow_one(test, number, number > seed), range(seed, seed + count)))
 
 
 class Test:
@@ -309,7 +303,7 @@ class Test:
         store = os.path.join(folder, 'a.db')
         subprocess.run([self.sillage, 'analyze', '-q', '-a', 'cpu,sched,io,count', '-i', '50ms', '-o', os.devnull, '--store', store, trace],
                        check=True)
-        self.server, self.taker = Server(Tables(store)), Server(Taker(store))
+        self.server, self.taker = Server(Tables(store)), Server(lies.Honest())
 
 
 def lane(args, folder, number):
@@ -320,7 +314,7 @@ def lane(args, folder, number):
     seed = args.seed + number * count
     wrong = list(check_by_hand(test)) if number == 0 else []
     wrong += check_by_chance(test, count + (args.count % args.lanes if number == args.lanes - 1 else 0), seed)
-    return wrong + list(check_follow(test, max(2, count // 100), seed))  # each waits for new windows
+    return wrong + list(check_follow(test, max(2, count // 100), seed))
 
 
 def main():

@@ -359,7 +359,11 @@ class Between:
 
         self.http = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
         self.url = 'clickhouse://127.0.0.1:%d/' % self.http.server_port
-        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+        threading.Thread(target=self.http.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self):
+        self.http.shutdown()
+        self.http.server_close()
 
 
 def check_new_trace(test, machine):
@@ -381,7 +385,7 @@ def check_new_trace(test, machine):
 
     between.after = after
     said = test.store('containers/kernel', between.url + 'meanwhile', '10ms', *KEEP_DAYS, lists='count')
-    between.http.shutdown()
+    between.close()
     if len(looks) < 4 or 'tried again' in said:
         fail('nothing came in between:', len(looks), said)
     if machine.ask('SELECT count() FROM meanwhile.own') != rows:
@@ -414,7 +418,7 @@ def check_late(test, machine):
 
     between.before, between.after = before, after
     said = test.store('containers/kernel', between.url + 'late', '10ms', *KEEP_DAYS, lists='count')
-    between.http.shutdown()
+    between.close()
     merged = machine.ask("SELECT level, count FROM late.count_by_name FINAL WHERE name = 'late' AND level > %s" % level)
     if not drops or 'tried again' in said or merged.split() != ['100000000', '7']:
         fail('a late window is not merged:', len(drops), merged, said)

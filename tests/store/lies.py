@@ -20,44 +20,47 @@ import threading
 MEMORY = 'Code: 241, e.displayText() = DB::Exception: Memory limit (total) exceeded, e.what() = DB::Exception'
 
 
-def honest(statement, lost=None):
-    """What a server answers that has all tables, all columns, and all rows but those of table @lost."""
-    if statement.startswith('INSERT INTO `store`'):
-        VERSION[0] = statement.split()[-1]
-    if is_insert(statement):
-        return ''
-    if 'FROM system.tables' in statement:
-        return 'store\n+ %d\n' % (int(re.search(r'toString\((\d+) \+ 1\)', statement).group(1)) + 1)
-    if 'FROM `store`' in statement:
-        return '1000\n' if lost == 'version' else VERSION[0] + '\n'
-    if 'FROM system.columns' in statement:
-        return ''.join(name + '\n' for name in COLUMNS)
-    return ''.join('%s\t%d\n' % (name, name != lost) for name in re.findall(r"SELECT '(\w+)', count", statement) if lost != 'all')
+class Honest:
+    """A server that has all tables, all columns that it was told of, and all rows but those of table @lost."""
 
+    def __init__(self):
+        self.columns, self.version = set(), '0'  # of all tables: a superset is enough; of the schema
 
-COLUMNS = []  # of all tables: a superset is enough
-VERSION = ['0']  # of the schema
+    def answer(self, statement, lost=None):
+        if statement.startswith('INSERT INTO `store`'):
+            self.version = statement.split()[-1]
+        if is_insert(statement):
+            return ''
+        if statement.startswith(('CREATE', 'ALTER')):
+            self.columns |= set(re.findall(r'\w+', statement))
+        if 'FROM system.tables' in statement:
+            return 'store\n+ %d\n' % (int(re.search(r'toString\((\d+) \+ 1\)', statement).group(1)) + 1)
+        if 'FROM `store`' in statement:
+            return '1000\n' if lost == 'version' else self.version + '\n'
+        if 'FROM system.columns' in statement:
+            return ''.join(name + '\n' for name in self.columns)
+        return ''.join('%s\t%d\n' % (name, name != lost) for name in re.findall(r"SELECT '(\w+)', count", statement) if lost != 'all')
 
 
 def is_insert(statement):
     return statement.startswith('INSERT')
 
 
-# name: what is answered to a statement: status, body, headers; and a word of what is said.
+# name: what is answered by one that could be honest to a statement: status, body, headers; and a word of what is said.
 LIES = {
-    'nothing': (lambda _: (200, '', {}), 'does not answer as a ClickHouse server'),
-    'page': (lambda _: (200, '<html><body>Sign in\tplease</body></html>\n' * 3, {}), 'does not answer as a ClickHouse server'),
-    'error': (lambda _: (500, MEMORY, {}), 'Memory limit'),
-    'proxy': (lambda _: (502, '<html>Bad Gateway</html>', {}), '502'),
-    'redirect': (lambda _: (302, '', {'Location': 'http://127.0.0.1:1/'}), '302'),
-    'endless': (lambda _: (200, 'x' * (17 << 20), {}), 'too long'),
-    'newer': (lambda s: (200, honest(s, 'version'), {}), 'newer sillage'),
-    'text': (lambda s: (200, MEMORY if is_insert(s) else honest(s), {}), 'Memory limit'),
-    'header': (lambda s: (200, '' if is_insert(s) else honest(s), {'x-clickhouse-exception-code': '60'} if is_insert(s) else {}), 'error'),
-    'all dropped': (lambda s: (200, honest(s, 'all'), {}), 'does not have them'),
-    'heads dropped': (lambda s: (200, honest(s, 'windows'), {}), 'rows of windows'),
-    'names dropped': (lambda s: (200, honest(s, 'traces'), {}), 'rows of traces'),
-    'rows dropped': (lambda s: (200, honest(s, 'cpu_cpus'), {}), 'rows of cpu_cpus'),
+    'nothing': (lambda *_: (200, '', {}), 'does not answer as a ClickHouse server'),
+    'page': (lambda *_: (200, '<html><body>Sign in\tplease</body></html>\n' * 3, {}), 'does not answer as a ClickHouse server'),
+    'error': (lambda *_: (500, MEMORY, {}), 'Memory limit'),
+    'proxy': (lambda *_: (502, '<html>Bad Gateway</html>', {}), '502'),
+    'redirect': (lambda *_: (302, '', {'Location': 'http://127.0.0.1:1/'}), '302'),
+    'endless': (lambda *_: (200, 'x' * (17 << 20), {}), 'too long'),
+    'newer': (lambda honest, s: (200, honest(s, 'version'), {}), 'newer sillage'),
+    'text': (lambda honest, s: (200, MEMORY if is_insert(s) else honest(s), {}), 'Memory limit'),
+    'header': (lambda honest, s: (200, '' if is_insert(s) else honest(s), {'x-clickhouse-exception-code': '60'} if is_insert(s) else {}), 'error'),
+    'all dropped': (lambda honest, s: (200, honest(s, 'all'), {}), 'does not have them'),
+    'heads dropped': (lambda honest, s: (200, honest(s, 'windows'), {}), 'rows of windows'),
+    'names dropped': (lambda honest, s: (200, honest(s, 'traces'), {}), 'rows of traces'),
+    'rows dropped': (lambda honest, s: (200, honest(s, 'cpu_cpus'), {}), 'rows of cpu_cpus'),
 }
 
 
@@ -66,8 +69,12 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self, answer):
         super().__init__(('127.0.0.1', 0), Handler)
-        self.answer, self.seen = answer, []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        self.answer, self.seen, self.honest = answer, [], Honest()
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self):
+        self.shutdown()
+        self.server_close()
 
     def handle_error(self, *_):
         """A client that goes is nothing to say."""
@@ -83,7 +90,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         statement = self.rfile.read(int(self.headers['Content-Length'])).decode('utf-8', 'replace')
         self.server.seen.append(statement)
-        status, body, headers = self.server.answer(statement)
+        status, body, headers = self.server.answer(self.server.honest.answer, statement)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -96,19 +103,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def columns_of(path):
-    """Names of all columns of a store."""
-    with open(path, 'rb') as file:
-        return sorted(set(re.findall(r'\w+', file.read().decode('latin-1'))) | {'version', 'run'})
-
-
 class Test:
     def __init__(self, sillage, trace, scratch):
         self.sillage, self.trace, self.scratch = os.path.abspath(sillage), trace, scratch
         os.environ['XDG_STATE_HOME'] = scratch
-        store = os.path.join(scratch, 'a.db')
-        assert self.analyze(store)[0] == 0
-        COLUMNS[:] = columns_of(store)
 
     def analyze(self, url, env=None):
         done = subprocess.run([self.sillage, 'analyze', '-v', '-a', 'cpu', '-i', '100ms', '-o', os.devnull, '--store', url, self.trace],
@@ -123,10 +121,10 @@ class Test:
             waits = account and account.group(1) == account.group(3) and account.group(2) == '0'
             if word not in said or not (waits if status == 0 else status in (1, 2) and not account):
                 yield '%s: status %d: %s' % (name, status, said)
-            server.shutdown()
+            server.close()
 
     def check_truth(self):
-        server = Server(lambda s: (200, honest(s), {}))
+        server = Server(lambda honest, s: (200, honest(s), {}))
         status, said = self.analyze(server.url())
         closed = re.search(r'(\d+) windows closed, (\d+) stored', said)
         if status != 0 or not closed or closed.group(1) != closed.group(2) or closed.group(1) == '0':
@@ -135,7 +133,7 @@ class Test:
             yield 'an honest server got no rows'
 
     def check_proxy(self):
-        server, proxy = Server(lambda s: (200, honest(s), {})), Server(lambda s: (200, honest(s), {}))
+        server, proxy = Server(lambda honest, s: (200, honest(s), {})), Server(lambda honest, s: (200, honest(s), {}))
         address = 'http://127.0.0.1:%d' % proxy.server_address[1]
         for env, option, through in (({'http_proxy': address, 'ALL_PROXY': address}, '', False), ({}, '&proxy=' + address, True)):
             status, said = self.analyze(server.url(option), env)

@@ -162,7 +162,7 @@ class Misbehaving:
     """Answers questions as an honest server does; @how is what comes of INSERT."""
 
     def __init__(self, how):
-        self.how, self.links, self.taken = how, [], []
+        self.how, self.links, self.taken, self.honest = how, [], [], lies.Honest()
         self.listener = socket.create_server(('127.0.0.1', 0))
         self.port = self.listener.getsockname()[1]
         self.accepts = threading.Thread(target=self.accept, daemon=True)
@@ -190,7 +190,7 @@ class Misbehaving:
                     data += link.recv(65536)
                 body, data = data[:length], data[length:]
                 if body.startswith(b'INSERT INTO `store`') or not body.startswith(b'INSERT'):
-                    answer = lies.honest(body.decode())
+                    answer = self.honest.answer(body.decode())
                     link.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s' % (len(answer), answer.encode()))
                 elif self.how == 'hangs':
                     threading.Event().wait()  # for ever: the thread is a daemon
@@ -264,7 +264,7 @@ def test_lies(t):
         closed, stored, spooled, lost = server.account(live.said())
         assert closed == sum(line['type'] == 'window' for line in lines) == spooled and stored == lost == 0, (name, live.said())
         assert text in live.said() or 'too slow' in live.said(), (name, live.said())
-        fake.shutdown()
+        fake.close()
 
 
 def test_state(t):
