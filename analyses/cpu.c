@@ -384,7 +384,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 {
 	struct oncpu *oncpu = shard_thread_state(shard, thread);
 
-	if (out->flags & RECORD_PREEMPTED) {
+	if ((out->flags & (RECORD_PREEMPTED | RECORD_SLEEPS)) == RECORD_PREEMPTED) {
 		shard_thread_row(shard, thread, THREADS)[PREEMPTIONS]++;
 	}
 	/* Else the interval that it ends was counted, or another one is open. */

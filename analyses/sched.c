@@ -5,6 +5,7 @@
  * to the switch-in is a sample.  A thread's own records in time order are enough: a wake-up is a
  * record of the woken thread.
  */
+#include "analyses/wakes.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
@@ -17,28 +18,12 @@ enum { CPU_WAITED, CPU_WAKE }; /* the sum of all waits; the histogram of those a
 
 enum { OWN_WAKE = RECORD_OWN };
 
-/* OWN_WAKE: what the event means in arg16, the CPU in arg64. */
-#define WAKE_KIND      0xFF
-#define WAKE_TENTATIVE 0x100 /* nothing in the trace confirms wake-ups */
-
 /* ---- worker's half ---- */
 
 static void on_wake(struct worker *worker, void *state, const struct trace_event *event,
 		    uint32_t wake_event)
 {
-	enum { TID, SUCCESS };
-	const struct wake_source *wakes = worker_wakes(worker);
-	enum wake_kind kind = wake_source_kind(wakes, wake_event);
-	int64_t tid = event_i64(event, TID, 0);
-	struct record *record;
-
-	if (kind == WAKE_NONE || !wake_source_wakes(tid, event_u64(event, SUCCESS, 1))) {
-		return;
-	}
-	record = worker_emit(worker, event->ts, (int32_t)tid, OWN_WAKE);
-	record->arg64 = worker_cpu(worker);
-	record->arg16 = (uint16_t)(kind | (wakes->has_wakeup ? 0 : WAKE_TENTATIVE));
-	worker_note_waker(worker, record);
+	wakes_emit(worker, event, wake_event, OWN_WAKE);
 }
 
 /* ---- merger's half ---- */
@@ -61,14 +46,9 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		      struct thread *thread)
 {
 	struct sched_thread *w = shard_thread_state(shard, thread);
-	const struct phase_wake wake = { .ts = record->ts,
-					 .cpu = record->arg64,
-					 .kind = (enum wake_kind)(record->arg16 & WAKE_KIND),
-					 .is_tentative = record->arg16 & WAKE_TENTATIVE };
-	enum phase_woken woken;
+	enum phase_woken woken = wakes_apply(&w->phase, record);
 
-	woken = thread_phase_wake(&w->phase, &wake);
-	if (wake.kind == WAKE_SOURCE) {
+	if (wakes_kind(record) == WAKE_SOURCE) {
 		uint64_t *totals = shard_trace_row(shard, TOTALS);
 
 		totals[WAKEUPS]++;
@@ -160,7 +140,7 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 }
 
 static const struct need needs[] = {
-	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "success"),
+	WAKE_ROWS(WAKE_NEED, on_wake, WAKES_FIELDS),
 };
 
 #define LATENCIES                                                                                  \

@@ -15,6 +15,7 @@
  */
 #include <errno.h>
 
+#include "analyses/call-name.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
 #include "engine/contract/untrusted.h"
@@ -191,14 +192,6 @@ static void add_to(uint64_t *row, const struct syscall_ended *ended, bool is_err
 	}
 }
 
-static struct row_key key_of_class(const struct shard *shard, uint32_t class_index)
-{
-	struct row_key key = { 0 };
-
-	syscall_label(shard_event_name(shard, class_index), key.name, sizeof(key.name));
-	return key;
-}
-
 static void note_longest(struct shard *shard, struct thread *thread,
 			 const struct syscall_ended *ended)
 {
@@ -208,7 +201,7 @@ static void note_longest(struct shard *shard, struct thread *thread,
 					  .more = { ended->has_ret ? ended->ret : 0 },
 					  .cpu = UINT64_MAX,
 					  .thread = thread,
-					  .keyed = key_of_class(shard, ended->class) });
+					  .keyed = call_name_key(shard, ended->class) });
 }
 
 static bool has_failed(const struct shard *shard, const struct syscall_ended *ended)
@@ -231,7 +224,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct sy
 	totals[TOTAL_CALLS]++;
 	totals[TOTAL_ERRORS] += is_error;
 	totals[UNTIMED] += !ended->has_ns;
-	add_to(shard_indexed_row(shard, CALLS, ended->class, key_of_class), ended, is_error);
+	add_to(shard_indexed_row(shard, CALLS, ended->class, call_name_key), ended, is_error);
 	add_to(shard_thread_row(shard, thread, THREADS), ended, is_error);
 	if (ended->has_ns) {
 		column_add(totals, TOTAL_TIME, ended->ns);
@@ -240,7 +233,7 @@ static void add_call(struct shard *shard, struct thread *thread, const struct sy
 		note_longest(shard, thread, ended);
 	}
 	if (is_error) {
-		struct row_key key = key_of_class(shard, ended->class);
+		struct row_key key = call_name_key(shard, ended->class);
 
 		key.id = (uint64_t)-ended->ret;
 		shard_keyed_row(shard, ERRNOS, &key)[0]++;

@@ -145,6 +145,8 @@
 #define RELEASE_TIMERS_MAX  262144
 #define RELEASE_SIGNALS_MAX 1024
 #define RELEASE_THREADS_MAX 131072
+/* Futexes of which `state` knows who woke a thread there last: those used last. */
+#define FUTEXES_NOW_MAX 65536
 /* PID namespaces whose names are known from traces, in each of 64 shards; others have numbers. */
 #define CONTAINERS_NAMED_MAX 1024
 /* Requests of a block device that have not completed.  Queues hold some thousands. */

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "compare/smirnov.h"
 #include "figure/which.h"
-#include "kernel/syscall-names.h"
+#include "kernel/wait-object.h"
 
 /* ---- values ---- */
 

@@ -51,53 +51,6 @@ static inline void syscall_label(const char *event, char *label, size_t size)
 	(void)snprintf(label, size, "%.*s%s", (int)room, name ? name : "?", is_compat ? mark : "");
 }
 
-/* Whether the call, by its label, waits for what others do, as most of its callers want: for a
- * time, an event, a message, another thread.  "wait" is the operation of these (file-calls.h). */
-static inline bool syscall_waits(const char *label)
-{
-	static const char *const calls[] = {
-		"accept",
-		"accept4",
-		"clock_nanosleep",
-		"epoll_pwait",
-		"epoll_pwait2",
-		"epoll_wait",
-		"futex",
-		"futex_wait",
-		"futex_waitv",
-		"io_getevents",
-		"io_pgetevents",
-		"io_uring_enter",
-		"msgrcv",
-		"mq_timedreceive",
-		"nanosleep",
-		"pause",
-		"poll",
-		"ppoll",
-		"pselect6",
-		"restart_syscall",
-		"rt_sigsuspend",
-		"rt_sigtimedwait",
-		"select",
-		"semtimedop",
-		"sigsuspend",
-		"wait",
-		"wait4",
-		"waitid",
-		"waitpid",
-	};
-	size_t len = strcspn(label, "/");
-	const char *time = strstr(label, "_time");
-
-	len = time && (size_t)(time - label) < len ? (size_t)(time - label) : len;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		if (strlen(calls[i]) == len && strncmp(calls[i], label, len) == 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * A number for the call, equal for its entry and exit.  The numbers of Linux's 450 calls differ. If
  * two were equal, one could be taken for the other only after lost events.

@@ -75,6 +75,15 @@ static inline bool task_state_is_stopped(uint64_t prev_state, uint16_t states)
 	return task_state_sleeps(prev_state, states) && !waits;
 }
 
+/* Whether a signal, or who traces it, has stopped it. */
+static inline bool task_state_is_halted(uint64_t prev_state, uint16_t states)
+{
+	enum { STOPPED = 4, TRACED = 8 }; /* in all encodings */
+
+	return task_state_sleeps(prev_state, states) && !(prev_state & TASK_WAITS) &&
+	       (prev_state & (STOPPED | TRACED));
+}
+
 static inline bool task_state_is_preempted(uint64_t prev_state, uint16_t states)
 {
 	return (prev_state & task_states[states].preempted) &&

@@ -192,8 +192,14 @@ struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report
 }
 
 /* Figures at the end of a window are those of the last short window. */
-static void forget_last(struct rollup_table *table)
+static void forget_last(struct rollup *rollup, struct rollup_table *table)
 {
+	if (table->table->is_level) {
+		VEC_EACH_OF(&table->all, row) {
+			rollup_row_free(rollup, table, row);
+		}
+		table->all.count = 0;
+	}
 	for (uint32_t c = 0; table->columns.special_count > 0 && c < table->columns.count; c++) {
 		bool is_last = table->columns.kinds[c] == COLUMN_LAST ||
 			       table->columns.kinds[c] == COLUMN_LAST_MAX;
@@ -232,7 +238,7 @@ static void add_rows(struct rollup *rollup, struct rollup_table *table,
 	table->is_whole |= from->is_whole;
 	table->unknown = from->unknown & (rollup->joins ? table->unknown : UINT16_MAX);
 	if (!rollup->joins) {
-		forget_last(table);
+		forget_last(rollup, table);
 	}
 	if (!rollup->joins && from->table->scope == SCOPE_CONTAINER) {
 		rollup_note_names(rollup, from);

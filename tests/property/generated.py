@@ -34,7 +34,7 @@ ARGUMENTS = {
     'read': (('s32', 'fd'),), 'write': (('s32', 'fd'),), 'sendto': (('s32', 'fd'),), 'rt_sigreturn': (),
     'recvfrom': (('s32', 'fd'), ('s64', 'size'), ('s32', 'flags')), 'recvmsg': (('s32', 'fd'), ('s32', 'flags')),
     'sendfile': (('s32', 'out_fd'), ('s32', 'in_fd')), 'fsync': (('s32', 'fd'),),
-    'futex': (), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
+    'futex': (('s64', 'uaddr'), ('s32', 'op')), 'mq_timedsend': (('s32', 'msg_len'),), 'clone': (), 'poll': (), 'eventfd2': (('s32', 'flags'),),
     'openat': (('s32', 'dfd'), ('text', 'filename'), ('s32', 'flags')),
     'socket': (('s32', 'family'), ('s32', 'type')), 'close': (('s32', 'fd'),),
     'dup': (('s32', 'fildes'),), 'dup3': (('s32', 'oldfd'), ('s32', 'newfd'), ('s32', 'flags')),
@@ -51,7 +51,8 @@ FIELDS = {
     'lttng_statedump_process_pid_ns': (('s32', 'tid'), ('s32', 'vtid'), ('s32', 'vpid'), ('s32', 'ns_level'),
                                        ('s64', 'ns_inum')),
     'sched_process_exec': (('text', 'filename'), ('s32', 'tid'), ('s32', 'old_tid')),
-    'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name')),
+    'lttng_statedump_process_state': (('s32', 'tid'), ('s32', 'pid'), ('comm', 'name'), ('s32', 'status')),
+    'sched_pi_setprio': (('s32', 'tid'), ('s32', 'oldprio'), ('s32', 'newprio')),
     'sched_waking': (('s32', 'tid'), ('s32', 'target_cpu')),
     'sched_wakeup': (('s32', 'tid'), ('s32', 'target_cpu')),
     'sched_migrate_task': (('s32', 'tid'), ('s32', 'dest_cpu')),
@@ -249,8 +250,13 @@ class Schedule:
             style = self.rng.choice(self.styles)
             self.add(cpu, ('sys_' if style == 'old' else style + 'syscall_entry_') + thread.call,
                      *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
+            apart = aside(self.rng, 'lends')
+            if thread.call == 'futex' and apart.random() < 0.5:
+                self.add(cpu, 'sched_pi_setprio', apart.choice(list(self.alive)), 20, apart.choice((-2, 20, 30)))
 
     def argument(self, kind, field):
+        if field in ('uaddr', 'op'):
+            return aside(self.rng, field).choice({'uaddr': (0x7F00, 0x7F08), 'op': (128, 128, 0, 6, 6 | 128, 137, 129)}[field])
         if kind == 'text':
             return self.rng.choice(('/etc/passwd', 'relative', '../up/.', 'socket:[5]', 'pipe:[7]', LONG_NAME + 'a', LONG_NAME + 'b'))
         return self.rng.choice({
@@ -383,7 +389,8 @@ class Schedule:
             self.add(cpu, 'lttng_statedump_file_descriptor', thread.pid, self.rng.randrange(5), 0,
                      self.argument('text', 'filename'))
         else:
-            self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm)
+            self.add(cpu, 'lttng_statedump_process_state', thread.tid, thread.pid, thread.comm,
+                     aside(self.rng, 'status').choice((1, 5)))
             self.pid_ns(thread)
 
     def pid_ns(self, thread):

@@ -28,6 +28,7 @@ import lossy
 import perfetto_file
 import preempt
 import reference
+import state
 
 PERIODS = (
     'run = sched_in; sched_out', 'wake = sched_waking tid=$tid; sched_in; group prev_comm',
@@ -46,6 +47,7 @@ JOBS = (
     'rows = sched_waking @"*[0-4]"; sched_in; by $cpu; group next_comm; deadline 1us')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
           'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns', 'comm_of')
+LEVELS = {'state'}  # analyses of how things are when a window ends
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
            'misses_run', 'open_misses', 'worst')
@@ -77,7 +79,11 @@ def sums_of(value):
 def adds_up(lines, analyses):
     total = [line for line in lines if line['type'] == 'total'][0]
     windows = [{name: line[name] for name in analyses} for line in lines if line['type'] == 'window']
-    return sums_of(windows) == sums_of({name: total[name] for name in analyses})
+    for name in LEVELS & set(analyses):
+        if bare(windows[-1][name]) != bare(total[name]):
+            return False
+    return sums_of([{name: of for name, of in window.items() if name not in LEVELS} for window in windows]) == sums_of(
+        {name: total[name] for name in analyses if name not in LEVELS})
 
 
 def whole_cpus(lines):
@@ -338,6 +344,17 @@ def rivals_differ(sillage, path, found, total, events):
     return None
 
 
+def states_differ(sillage, path, lines):
+    """Whether threads are in other states when a window ends than a report of that instant has them."""
+    windows = [line for line in lines if line['type'] == 'window']
+    for window in windows[:-1:max(1, len(windows) // 3)] + windows[-1:]:
+        state.check_sums(window)
+        found = state.differ_at(sillage, path, window, window is windows[-1])
+        if found:
+            return 'at %d states are %s here, there in a report' % (window['end'], found[:4])
+    return None
+
+
 def has_late_head(events):
     """Whether a CPU's first switch comes so late that it is not waited for."""
     first = {}
@@ -521,6 +538,9 @@ def check(sillage, rng, path, loses):
             fault = preempt.check_pairs(total['preempt'], path, *reference.declared(path), events)
             if fault:
                 return fault
+        fault = not loses and not has_late_head(events) and not moves_at_once(events) and states_differ(sillage, path, lines)
+        if fault:
+            return fault
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))
         if pair:
             return 'executions of %s are not the periods' % pair

@@ -221,6 +221,7 @@ class Reference:
                     thread = self.thread(self.current[cpu])
                     thread.cpu = cpu
                     self.others.sched.started(thread)
+                    self.others.now.started(self.begin, thread)
 
     def window(self, ns):
         return self.windows[ns // INTERVAL]
@@ -321,6 +322,7 @@ class Reference:
                 self.end(self.threads.pop(tid), ns)
             child = self.thread(tid)
             self.others.sched.fork(ns, child)
+            self.others.now.forked(ns, child, number(text, 'child_pid'))
             child.comm, child.pid = string(text, 'child_comm'), number(text, 'child_pid')
         elif name == 'sched_process_exec':
             self.exec(ns, cpu, text)
@@ -328,6 +330,7 @@ class Reference:
             thread = self.thread(number(text, 'tid'))
             thread.pid = number(text, 'pid')
             thread.comm = thread.comm or string(text, 'name')
+            self.others.now.dump(ns, thread, text)
         else:
             self.syscall(ns, name, cpu, text)
             self.others.event(ns, name, cpu, text, self.running(cpu))

@@ -8,6 +8,7 @@ import math
 import re
 
 import files
+import now
 import wakers
 from files import number, string
 
@@ -21,6 +22,7 @@ class Book:
         self.last = collections.Counter()  # as it is when a window ends
         self.most = collections.Counter()
         self.longest = collections.defaultdict(list)  # (ns, end, thread, what else)
+        self.now = collections.defaultdict(list)  # how threads are when a window ends (now.py)
 
     def add(self, *path, by=1):
         self.sums[path] += by
@@ -45,7 +47,7 @@ def merged(books):
             whole.most[path] = max(whole.most[path], value)
         for name, instances in book.longest.items():
             whole.longest[name] += instances
-        whole.last = book.last
+        whole.last, whole.now = book.last, book.now
     return whole
 
 
@@ -581,6 +583,7 @@ class Sequential:
         self.sched, self.syscalls = Sched(reference, release, names, self.contexts), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
+        self.now = now.Now(reference, self.sched)
 
     def is_elsewhere(self, prev, cpu):
         """It may have come to another CPU in the same moment."""
@@ -596,6 +599,7 @@ class Sequential:
         elsewhere = self.is_elsewhere(prev, cpu)
         self.contexts.switch(cpu, text)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
+        self.now.switch(ns, prev, elsewhere, state, next_)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
         if self.stays(ns, prev, elsewhere) and self.sched.stops(state):
             self.faults.goes_on(prev, book)
@@ -608,7 +612,10 @@ class Sequential:
     def event(self, ns, name, cpu, text, thread):
         book = self.books[ns // self.reference.interval]
         self.contexts.event(name, cpu, text)
+        before = self.now.before_wake(name, cpu, text)
         self.sched.event(ns, name, cpu, text, book)
+        self.now.after_wake(ns, before, name, cpu, text)
+        self.now.event(ns, name, thread, text)
         self.syscalls.event(ns, name, thread, text, book)
         self.irq.event(ns, name, cpu, text, book)
         self.memory.event(ns, name, thread, text, book)
@@ -622,6 +629,7 @@ class Sequential:
         book = self.books[begin // self.reference.interval]
         self.contexts.hole()
         self.sched.hole()
+        self.now.hole(begin)
         self.syscalls.hole()
         self.irq.hole(book)
         self.memory.begun.clear()
@@ -631,6 +639,7 @@ class Sequential:
 
     def end_window(self, end, number_):
         self.files.settle()
+        self.now.end_window(end, self.books[number_])
         self.syscalls.end_window(end, self.books[number_])
         self.block.end_window(end, self.books[number_])
 
@@ -718,6 +727,7 @@ def differences(line, book, tid_of):
         return tuple(tid_of(part) if hasattr(part, 'born') else part for part in path)
 
     yield from longest_differ(line, book)
+    yield from now.differences(line, book)
     ours, spreads = flat(line)
     wanted, samples = collections.Counter(), collections.defaultdict(list)
     for path, value in list(book.sums.items()) + list(book.last.items()) + list(book.most.items()):

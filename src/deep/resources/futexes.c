@@ -8,6 +8,7 @@
 
 #include "deep/resources/futexes.h"
 #include "deep/resources/rows.h"
+#include "kernel/wait-object.h"
 
 enum {
 	OP_WAKE = 1,
@@ -18,18 +19,13 @@ enum {
 	OP_WAKE_BITSET = 10,
 	OP_CMP_REQUEUE_PI = 12,
 };
-#define OP_MASK    0x7f
-#define OP_PRIVATE 128
 
 static uint8_t kind_of(uint64_t op)
 {
-	switch (op & OP_MASK) {
-	case 0:  /* WAIT */
-	case 6:  /* LOCK_PI */
-	case 9:  /* WAIT_BITSET */
-	case 11: /* WAIT_REQUEUE_PI */
-	case 13: /* LOCK_PI2 */
+	if (futex_op_waits(op)) {
 		return CALL_WAIT;
+	}
+	switch (op & FUTEX_OP_MASK) {
 	case OP_WAKE:
 	case OP_WAKE_OP:
 	case OP_UNLOCK_PI:
@@ -74,11 +70,11 @@ void futexes_enter(struct track *track, const struct reader_event *event, unsign
 	if (kind == ON_FUTEX) {
 		call.op = reader_has(event, FUTEX_OP) ? v[FUTEX_OP].u : 0;
 		call.kind = kind_of(call.op);
-		is_private = call.op & OP_PRIVATE;
-		call.op &= OP_MASK;
+		is_private = call.op & FUTEX_OP_PRIVATE;
+		call.op &= FUTEX_OP_MASK;
 	} else {
-		is_private = kind == ON_FUTEX_VECTOR ||
-			     (reader_has(event, FUTEX2_FLAGS) && v[FUTEX2_FLAGS].u & OP_PRIVATE);
+		is_private = kind == ON_FUTEX_VECTOR || (reader_has(event, FUTEX2_FLAGS) &&
+							 v[FUTEX2_FLAGS].u & FUTEX_OP_PRIVATE);
 		call.kind = kind == ON_FUTEX2_WAKE ? CALL_WAKE : CALL_WAIT;
 		call.op = kind == ON_FUTEX2_WAKE ? OP_WAKE : 0;
 	}

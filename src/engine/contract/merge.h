@@ -20,8 +20,7 @@ uint64_t *shard_trace_row(struct shard *shard, unsigned int table);
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table);
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table);
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table);
-/* Valid until another keyed row is asked for.  A row with a COLUMN_LAST is asked for in each
- * window. */
+/* Valid until another keyed row is asked for. */
 uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct row_key *key);
 
 /* The same by a small number, an event class for one; for one table of an analysis.  It is fast:
@@ -80,6 +79,8 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns);
 
 /* The analysis' state of a thread or entity (analysis.thread_state_size). */
 void *shard_thread_state(struct shard *shard, struct thread *thread);
+/* In on_window_end(): the state of the trace.  Nothing else is at work then. */
+void *shard_trace_state(const struct shard *shard);
 /* An event that has to be seen in time order over all threads. */
 #define ORDERED_WORDS 7
 struct ordered {
@@ -125,6 +126,9 @@ uint64_t shard_entity_id(const struct thread *entity);
 /* In on_window_end() of an entity that is a CPU: that one, whose figures are added next.  NULL:
  * none that has switches, or not selected. */
 struct cpu *shard_cpu_at_end(struct shard *shard, uint64_t id);
+/* In on_window_end(): ns from when on nothing comes from the CPU of this id any more; UINT64_MAX:
+ * it is there. */
+uint64_t shard_cpu_absent_from(const struct shard *shard, uint64_t id);
 /* The id of a CPU, as traced. */
 uint64_t shard_cpu_id(const struct cpu *cpu);
 

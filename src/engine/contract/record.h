@@ -58,9 +58,11 @@ enum record_kind {
 /* RECORD_IN, ON, OUT: why the thread left: it sleeps, or it was preempted.  Neither: it could have
  * gone on, and may have yielded. */
 #define RECORD_SLEEPS    16u
-#define RECORD_PREEMPTED 32u
+#define RECORD_PREEMPTED 32u /* without RECORD_SLEEPS */
 /* The same, with RECORD_SLEEPS: it is stopped, traced or parked, and waits for nothing itself. */
 #define RECORD_STOPPED 128u
+/* All of these: stopped by a signal, or by who traces it.  (Who sleeps was not preempted.) */
+#define RECORD_HALTED (RECORD_SLEEPS | RECORD_STOPPED | RECORD_PREEMPTED)
 /* RECORD_IN: the priority when it was switched in, an int8_t. */
 #define RECORD_PRIO_SHIFT 8
 /* RECORD_CONTAINER: the thread is the first process of the namespace.  RECORD_FORK: it came from

@@ -83,7 +83,7 @@ static inline bool scope_is_of_containers(enum scope scope)
 }
 
 #define COLUMNS_MAX 13
-#define TABLES_MAX  8
+#define TABLES_MAX  10
 
 struct table {
 	const char *key; /* in JSON; NULL for SCOPE_TRACE */
@@ -101,6 +101,9 @@ struct table {
 	/* The numbers that have names, from i = 0 on, UINT64_MAX behind the last; NULL: they are
 	 * small. */
 	uint64_t (*id_named)(size_t i);
+	/* SCOPE_LONGEST: the instances go on when a window ends: a total has those of its last
+	 * window. */
+	bool is_level;
 	const char *title; /* in text: what the rows are; NULL: by scope */
 	/* SCOPE_PROCESS: the analysis has a table of containers, too.  By container, its rows say
 	 * which one they are in. */

@@ -428,7 +428,8 @@ static void charge_cpu(struct merger *merger, struct cpu *cpu, uint64_t bound, b
 		add_segment(cpu, bound < from ? bound : from, false);
 		cpu->since = bound;
 	}
-	cpu->is_absent = closes && absent_from(merger, cpu) <= merger->window_begin;
+	cpu->absent_from = absent_from(merger, cpu);
+	cpu->is_absent = closes && cpu->absent_from <= merger->window_begin;
 	assert(cpu->segments_used <= cpu->segments.count);
 	while (cpu->segments_used < cpu->segments.count) {
 		struct segment *segment = &cpu->segments.at[cpu->segments_used];

@@ -19,6 +19,11 @@ uint32_t column_count(const struct table *table)
 	return count;
 }
 
+static bool is_level(uint8_t kind)
+{
+	return kind == COLUMN_LAST || kind == COLUMN_LAST_MAX;
+}
+
 static bool is_sum(uint8_t kind)
 {
 	return kind == COLUMN_SUM || kind == COLUMN_PRIO;
@@ -39,6 +44,7 @@ void columns_append(struct columns *columns, const struct table *table)
 			columns->special[columns->special_count++] = (uint16_t)columns->count;
 		}
 		columns->has_histograms |= kind == COLUMN_HISTOGRAM;
+		columns->has_levels |= is_level((uint8_t)kind);
 		columns->kinds[columns->count++] = (uint8_t)kind;
 	}
 }
@@ -108,6 +114,15 @@ void columns_close(const struct columns *columns, uint64_t *total, uint64_t *win
 	move(columns, total, window, true);
 }
 
+void columns_end_levels(const struct columns *columns, uint64_t *total)
+{
+	for (uint32_t i = 0; i < columns->special_count; i++) {
+		uint32_t at = columns->special[i];
+
+		total[at] = is_level(columns->kinds[at]) ? 0 : total[at];
+	}
+}
+
 void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from)
 {
 	assert_hot(to != from);
@@ -151,11 +166,12 @@ void columns_empty(const struct columns *columns, uint64_t *row)
 void columns_check(const struct columns *columns)
 {
 	uint32_t special = 0;
-	bool has_histograms = false;
+	bool has_histograms = false, has_levels = false;
 
 	for (uint32_t i = 0; i < columns->count; i++) {
 		assert(columns->kinds[i] <= COLUMN_HISTOGRAM);
 		has_histograms |= columns->kinds[i] == COLUMN_HISTOGRAM;
+		has_levels |= is_level(columns->kinds[i]);
 		if (!is_sum(columns->kinds[i])) {
 			assert(special < columns->special_count);
 			assert(columns->special[special] == i);
@@ -164,4 +180,5 @@ void columns_check(const struct columns *columns)
 	}
 	assert(special == columns->special_count);
 	assert(has_histograms == columns->has_histograms);
+	assert(has_levels == columns->has_levels);
 }

@@ -21,6 +21,7 @@ struct columns {
 	uint32_t count;
 	uint32_t special_count; /* columns that are not sums */
 	bool has_histograms;    /* rows own memory */
+	bool has_levels;        /* COLUMN_LAST, COLUMN_LAST_MAX */
 	uint8_t *kinds;
 	uint16_t *special; /* indexes of the special columns, ascending */
 };
@@ -34,6 +35,8 @@ void columns_fini(struct columns *columns);
 void columns_move(const struct columns *columns, uint64_t *to, uint64_t *from);
 /* The same, but a column that only counts at the end of a window replaces the one in @total. */
 void columns_close(const struct columns *columns, uint64_t *total, uint64_t *window);
+/* The same of a row that is not in the last window: its levels are 0. */
+void columns_end_levels(const struct columns *columns, uint64_t *total);
 /* Adds @from to @to. */
 void columns_add(const struct columns *columns, uint64_t *to, const uint64_t *from);
 /* The memory that the row owns. */

@@ -151,10 +151,32 @@ void keyed_collect(struct keyed_rows *to, struct keyed_rows *from,
 	from->touched.count = 0;
 }
 
+/* Rows that are not in the window that closes: a total has the levels of its last one. */
+static void end_levels(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX])
+{
+	bool any = false;
+
+	for (size_t a = 0; a < ANALYSES_MAX; a++) {
+		for (size_t t = 0; t < TABLES_MAX; t++) {
+			any |= keyed_rows->counts[a][t] > 0 && columns[a][t].has_levels;
+		}
+	}
+	for (size_t i = 0; any && i < keyed_rows->all.count; i++) {
+		struct keyed_row *keyed = keyed_rows->all.at[i];
+
+		if (!keyed->is_touched && columns[keyed->analysis][keyed->table].has_levels) {
+			columns_end_levels(&columns[keyed->analysis][keyed->table], keyed->total);
+		}
+	}
+}
+
 void keyed_close(struct keyed_rows *keyed_rows, const struct columns (*columns)[TABLES_MAX],
 		 bool keep)
 {
 	assert(keyed_rows->has_totals);
+	if (keep) {
+		end_levels(keyed_rows, columns);
+	}
 	for (size_t i = 0; i < keyed_rows->touched.count; i++) {
 		struct keyed_row *keyed = keyed_rows->touched.at[i];
 		const struct columns *of = &columns[keyed->analysis][keyed->table];

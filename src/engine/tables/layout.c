@@ -27,6 +27,7 @@ static void add_table(struct layout *layout, size_t a, size_t t)
 		columns_append(&layout->columns[table->scope], table);
 		break;
 	case SCOPE_LONGEST:
+		layout->longest_is_level[layout->longest_count] = table->is_level;
 		layout->offsets[a][t] = layout->longest_count++;
 		break;
 	case SCOPE_PAIR:

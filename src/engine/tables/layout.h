@@ -41,7 +41,8 @@ struct layout {
 	uint32_t offsets[ANALYSES_MAX][TABLES_MAX];
 	struct columns keyed_columns[ANALYSES_MAX][TABLES_MAX];
 	const struct columns *pair_columns; /* of the table of SCOPE_PAIR; NULL: there is none */
-	uint32_t longest_count;             /* tables of the longest */
+	uint32_t longest_count;             /* tables of the longest; table.is_level of each */
+	bool longest_is_level[ANALYSES_MAX * TABLES_MAX];
 	size_t longest_room, longest_shown;
 	size_t thread_state_offsets[ANALYSES_MAX];
 	size_t thread_state_size; /* all states */

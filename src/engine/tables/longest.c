@@ -18,6 +18,7 @@ struct longest *longest_new(const struct layout *layout)
 	assert(layout->longest_room > 0);
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		longest[i].room = layout->longest_room;
+		longest[i].is_level = layout->longest_is_level[i];
 		longest[i].min_ns = layout->setup->selection ? layout->setup->selection->min_ns : 0;
 		longest[i].max_ns =
 			layout->setup->selection ? layout->setup->selection->max_ns : UINT64_MAX;
@@ -164,6 +165,14 @@ void longest_move(struct longest *to, struct longest *from)
 		insert(to, &from->all.at[i]);
 	}
 	from->all.count = 0;
+}
+
+void longest_close(struct longest *total, struct longest *window)
+{
+	if (window->is_level) {
+		total->all.count = 0;
+	}
+	longest_move(total, window);
 }
 
 /* ---- checks ---- */

@@ -40,6 +40,7 @@ static inline size_t longest_shown(size_t top)
 struct longest {
 	size_t room;                    /* at most so many instances */
 	uint64_t min_ns, max_ns;        /* others are not wanted */
+	bool is_level;                  /* table.is_level */
 	VEC(struct shown_instance) all; /* in order */
 };
 
@@ -62,6 +63,8 @@ void longest_refresh(struct longest *longest, bool forget);
 struct tables;
 /* The thread, whose row id was @id, has another one. */
 void longest_rename(struct tables *tables, const struct thread *thread, uint64_t id);
+/* Moves those of a window that has closed to the total. */
+void longest_close(struct longest *total, struct longest *window);
 /* Moves all as they are. */
 void longest_move(struct longest *to, struct longest *from);
 

@@ -238,6 +238,11 @@ void *shard_thread_state(struct shard *shard, struct thread *thread)
 	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];
 }
 
+void *shard_trace_state(const struct shard *shard)
+{
+	return shard->layout->tables->states[shard->running];
+}
+
 bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 {
 	const struct longest *longest =
@@ -311,6 +316,13 @@ struct cpu *shard_cpu_at_end(struct shard *shard, uint64_t id)
 		shard_select_cpu(shard, id);
 	}
 	return found && (*found)->owner ? *found : NULL;
+}
+
+uint64_t shard_cpu_absent_from(const struct shard *shard, uint64_t id)
+{
+	struct cpu **found = cpus_get(&shard->layout->tables->cpus, id);
+
+	return found && (*found)->owner ? (*found)->absent_from : UINT64_MAX;
 }
 
 uint64_t shard_cpu_id(const struct cpu *cpu)

@@ -286,7 +286,7 @@ void tables_close_window(struct tables *tables, bool keep)
 	}
 	for (uint32_t i = 0; i < layout->longest_count; i++) {
 		if (keep) {
-			longest_move(&tables->longest_total[i], &tables->longest[i]);
+			longest_close(&tables->longest_total[i], &tables->longest[i]);
 		}
 		/* Before shards drop threads, which they do when they close the window. */
 		longest_refresh(&tables->longest_total[i],

@@ -53,10 +53,11 @@ struct cpu {
 	uint64_t heard_until; /* ns: end of the last packet or beacon of any of its streams */
 	bool has_left;        /* none of these goes on */
 	bool is_absent, was_present; /* in all of the open window; in some window that is closed */
-	uint64_t unknown_from;       /* ns: begin of the last hole that rounds came to; 0: none */
-	uint64_t initial_limit;      /* ns: a watermark that ends CPU_INITIAL, and is_unproven */
-	uint64_t initial_since;      /* has_initial: the CPU ran initial_tid from then on */
-	bool has_initial;            /* ... which was not told yet (on_initial_cpu) */
+	uint64_t absent_from;   /* ns: when it left, as the end of a window knows; or UINT64_MAX */
+	uint64_t unknown_from;  /* ns: begin of the last hole that rounds came to; 0: none */
+	uint64_t initial_limit; /* ns: a watermark that ends CPU_INITIAL, and is_unproven */
+	uint64_t initial_since; /* has_initial: the CPU ran initial_tid from then on */
+	bool has_initial;       /* ... which was not told yet (on_initial_cpu) */
 	bool initial_is_new, initial_has_prio; /* what the first switch showed of ... */
 	int32_t initial_tid, initial_prio;     /* ... the initial thread */
 	char initial_name[NAME_BYTES];

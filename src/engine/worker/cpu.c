@@ -232,6 +232,7 @@ static uint8_t leaving_flags(uint64_t state, uint16_t form)
 	return (uint8_t)((task_state_is_dead(state, form) ? RECORD_DEAD : 0) |
 			 (task_state_sleeps(state, form) ? RECORD_SLEEPS : 0) |
 			 (task_state_is_stopped(state, form) ? RECORD_STOPPED : 0) |
+			 (task_state_is_halted(state, form) ? RECORD_HALTED : 0) |
 			 (task_state_is_preempted(state, form) ? RECORD_PREEMPTED : 0));
 }
 

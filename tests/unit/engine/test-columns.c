@@ -112,6 +112,25 @@ START_TEST(closes_windows)
 }
 END_TEST
 
+/* A row that the last window lacks has no level there. */
+START_TEST(ends_levels)
+{
+	struct columns columns = { 0 };
+	uint64_t total[COUNT] = { 0 };
+
+	columns_append(&columns, &table);
+	ck_assert(columns.has_levels);
+	for (size_t i = 0; i < SPREAD; i++) {
+		total[i] = i + 10;
+	}
+	columns_end_levels(&columns, total);
+	ck_assert_uint_eq(total[SUM], SUM + 10);
+	ck_assert_uint_eq(total[LAST], 0);
+	ck_assert_uint_eq(total[LAST_MOST], 0);
+	columns_fini(&columns);
+}
+END_TEST
+
 /* A histogram is handed over by a move, and copied by an addition. */
 START_TEST(owns_histograms)
 {
@@ -148,6 +167,7 @@ Suite *suite_columns(void)
 	tcase_add_test(tcase, appends_tables);
 	tcase_add_test(tcase, moves_parts);
 	tcase_add_test(tcase, closes_windows);
+	tcase_add_test(tcase, ends_levels);
 	tcase_add_test(tcase, owns_histograms);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -35,6 +35,29 @@ START_TEST(keeps_the_longest)
 }
 END_TEST
 
+/* Instances that go on when a window ends: a total has those of the last one. */
+START_TEST(closes_levels)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct longest *longest = &fixture->tables.longest[0];
+	struct longest *total = &fixture->tables.longest_total[0];
+	struct instance instance = of(5, 9);
+
+	for (unsigned int is_level = 0; is_level < 2; is_level++) {
+		total->all.count = 0;
+		longest->is_level = is_level;
+		for (unsigned int window = 0; window < 3; window++) {
+			longest_add(longest, &instance);
+			longest_close(total, longest);
+		}
+		ck_assert_uint_eq(total->all.count, is_level ? 1 : 3);
+	}
+	longest_close(total, longest); /* a window without one */
+	ck_assert_uint_eq(total->all.count, 0);
+	fixture_free(fixture);
+}
+END_TEST
+
 static void between(struct fixture *fixture)
 {
 	fixture->selection.min_ns = 10;
@@ -201,6 +224,7 @@ Suite *suite_longest(void)
 	TCase *tcase = tcase_create("longest");
 
 	tcase_add_test(tcase, keeps_the_longest);
+	tcase_add_test(tcase, closes_levels);
 	tcase_add_test(tcase, leaves_out_by_duration);
 	tcase_add_test(tcase, has_bounds);
 	tcase_add_test(tcase, orders_ties);

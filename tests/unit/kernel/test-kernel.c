@@ -9,6 +9,7 @@
 #include "kernel/syscall-names.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
+#include "kernel/wait-object.h"
 #include "kernel/wake-context.h"
 #include "kernel/wake-source.h"
 #include "suites.h"
@@ -348,11 +349,31 @@ START_TEST(decodes_states)
 	ck_assert_int_eq(task_state_sleeps(prev_state, states),
 			 meanings[_i].meaning == 'S' || meanings[_i].meaning == 'T');
 	ck_assert_int_eq(task_state_is_stopped(prev_state, states), meanings[_i].meaning == 'T');
+	ck_assert_int_eq(task_state_is_halted(prev_state, states),
+			 meanings[_i].meaning == 'T' && prev_state & 12 && !(prev_state & 3));
 	ck_assert_int_eq(task_state_is_preempted(prev_state, states), meanings[_i].meaning == 'P');
 	if (meanings[_i].meaning != 'D' && prev_state != 512) {
 		ck_assert_int_eq((prev_state & task_state_sleep_bits(states)) != 0,
 				 meanings[_i].meaning == 'S' || meanings[_i].meaning == 'T');
 	}
+}
+END_TEST
+
+/* What a call waits for, by its name in any form. */
+START_TEST(names_what_is_waited_for)
+{
+	ck_assert_uint_eq(wait_object_of("syscall_entry_futex"), WAIT_FOR_FUTEX);
+	ck_assert_uint_eq(wait_object_of("compat_sys_futex_time32"), WAIT_FOR_FUTEX);
+	ck_assert_uint_eq(wait_object_of("syscall_entry_futex_waitv"), WAIT_FOR_NOTHING);
+	ck_assert_uint_eq(wait_object_of("sys_clock_nanosleep_time64"), WAIT_FOR_TIMER);
+	ck_assert_uint_eq(wait_object_of("syscall_entry_mq_timedreceive"), WAIT_FOR_FILE);
+	ck_assert_uint_eq(wait_object_of("syscall_entry_rt_sigtimedwait"), WAIT_FOR_SIGNAL);
+	ck_assert_uint_eq(wait_object_of("syscall_entry_anything"), WAIT_FOR_FILE);
+	ck_assert(syscall_waits("mq_timedreceive"));
+	ck_assert(syscall_waits("futex/32") && syscall_waits("poll"));
+	ck_assert(!syscall_waits("vfork") && !syscall_waits("read") && !syscall_waits(""));
+	ck_assert(futex_op_waits(0) && futex_op_waits(FUTEX_OP_PRIVATE | 6) && !futex_op_waits(1));
+	ck_assert(futex_op_is_pi(FUTEX_OP_PRIVATE | 13) && !futex_op_is_pi(11));
 }
 END_TEST
 
@@ -371,6 +392,7 @@ Suite *suite_kernel(void)
 	tcase_add_test(tcase, ignores_wake_ups);
 	tcase_add_loop_test(tcase, counts_open_interrupts_in_parts, 0, 10);
 	tcase_add_test(tcase, finds_the_waker);
+	tcase_add_test(tcase, names_what_is_waited_for);
 	tcase_add_loop_test(tcase, takes_tids, 0, sizeof(execs) / sizeof(execs[0]));
 	tcase_add_loop_test(tcase, names_processes, 0, sizeof(named) / sizeof(named[0]));
 	tcase_add_loop_test(tcase, decodes_states, 0, sizeof(meanings) / sizeof(meanings[0]));
