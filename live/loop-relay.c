@@ -118,6 +118,21 @@ static struct session *find_away(const struct relay *relay, const struct viewer_
 	return found;
 }
 
+/* Whether one of this name is attached to again, perhaps under an id that the relay has no more. */
+static bool is_connecting(const struct relay *relay, const struct viewer_session *listed)
+{
+	VEC_EACH_OF(&relay->sessions, session) {
+		size_t traces;
+
+		(void)session_traces(session, &traces);
+		if (session_state(session) == SESSION_CONNECTING && traces > 0 &&
+		    same_name(session_listed(session), listed)) {
+			return true;
+		}
+	}
+	return false;
+}
+
 /* Of a session that was refused the next list tells again. */
 static void new_session(struct relay *relay, const struct viewer_session *listed)
 {
@@ -152,7 +167,7 @@ static void take_listed(struct relay *relay, const struct viewer_session *listed
 		if (session_retry_at(session) <= now_monotonic_ns()) {
 			session_connect(session, listed);
 		}
-	} else {
+	} else if (!is_connecting(relay, listed)) {
 		new_session(relay, listed);
 	}
 }

@@ -321,6 +321,31 @@ bool session_ends_packet(void *user, uint64_t trace_id)
 
 /* ---- streams ---- */
 
+void session_leave_waiting(struct live_trace *trace, const struct live_stream *stream)
+{
+	for (size_t i = 0; i < trace->waiting.count; i++) {
+		const struct session_waiting *waiting = &trace->waiting.at[i];
+
+		if (!stream || waiting->stream == stream) {
+			waiting->stream->unfetched += session_lose_waiting(waiting);
+		}
+	}
+	session_trace_drop_waiting(trace, stream);
+}
+
+void session_leave_stream(struct live_stream *stream)
+{
+	struct live_trace *trace = stream->trace;
+
+	trace->session->account.unfetched_packets += stream->unfetched;
+	if (stream->stream) {
+		stream_away(stream->stream, stream->unfetched);
+	} else {
+		trace->unfetched += stream->unfetched;
+	}
+	stream->unfetched = 0;
+}
+
 /* A stream that has ended is announced once more: all its packets may come again. */
 static void read_again(struct session *session, uint64_t id)
 {
@@ -328,8 +353,8 @@ static void read_again(struct session *session, uint64_t id)
 		struct live_stream *stream = session->streams.at[i];
 
 		if (stream->id == id && stream->is_ended && stream->stream) {
-			session_trace_drop_waiting(stream->trace, stream);
-			stream_away(stream->stream, 0);
+			session_leave_waiting(stream->trace, stream);
+			session_leave_stream(stream);
 		}
 	}
 }

@@ -114,6 +114,10 @@ void session_hear(struct live_stream *stream);
 
 void session_on_metadata(void *user, uint64_t trace_id, const uint8_t *bytes, uint64_t len);
 void *session_on_stream(void *user, const struct viewer_stream *announced);
+/* What waits for metadata is dropped, and may be announced again; @stream NULL: of all streams. */
+void session_leave_waiting(struct live_trace *trace, const struct live_stream *stream);
+/* The stream may be announced again, with what was not fetched of it. */
+void session_leave_stream(struct live_stream *stream);
 void session_on_packet(void *user, void *arg, const struct viewer_index *index, uint8_t *bytes,
 		       uint64_t len);
 void session_on_packet_lost(void *user, void *arg, const struct viewer_index *index,

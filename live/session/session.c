@@ -168,7 +168,8 @@ static void on_refused(void *user, uint32_t status)
 			    status);
 	}
 	back_off(session);
-	set_state(session, SESSION_REFUSED);
+	/* One with traces may be listed under another id, as after a lost connection. */
+	set_state(session, session->traces.count > 0 ? SESSION_AWAY : SESSION_REFUSED);
 }
 
 static const struct client_events client_events = {
@@ -225,33 +226,15 @@ static void on_connected(void *user)
 	relay_connection_send(session->connection);
 }
 
-/* Packets that wait for metadata are announced again by the next connection, if there is one. */
-static void note_waiting(struct live_trace *trace)
-{
-	for (size_t i = 0; i < trace->waiting.count; i++) {
-		const struct session_waiting *waiting = &trace->waiting.at[i];
-
-		waiting->stream->unfetched += session_lose_waiting(waiting);
-	}
-	session_trace_drop_waiting(trace, NULL);
-}
-
 /* Drops the connection and its streams.  The traces stay until the session is attached again. */
 static void go_away(struct session *session)
 {
 	client_abandon(session->client);
 	for (size_t i = 0; i < session->traces.count; i++) {
-		note_waiting(session->traces.at[i]);
+		session_leave_waiting(session->traces.at[i], NULL);
 	}
 	for (size_t i = 0; i < session->streams.count; i++) {
-		struct live_stream *stream = session->streams.at[i];
-
-		session->account.unfetched_packets += stream->unfetched;
-		if (stream->stream) {
-			stream_away(stream->stream, stream->unfetched);
-		} else {
-			stream->trace->unfetched += stream->unfetched;
-		}
+		session_leave_stream(session->streams.at[i]);
 	}
 	drop_streams(session);
 	for (size_t i = 0; i < session->traces.count; i++) {

@@ -500,6 +500,16 @@ def more_metadata(seconds):
     return story
 
 
+def metadata_last(relay, process):
+    """The session ends; most of its metadata comes once the first rule was used."""
+    guard.wait_asleep(process, 0.5)
+    with relay.lock:
+        relay.sessions[0].is_over = True
+    until_used(1)(relay, process)
+    with relay.lock:
+        relay.sessions[0].metadata_at = {}
+
+
 # ---- sessions, traces, streams ----
 
 def several():
@@ -519,6 +529,9 @@ def several():
     yield Case('packets-one-by-one', story=release(0.02, 1), sessions=hold_packets)
     yield one('attached-without-streams', ATTACH, no_streams)
     yield one('announced-twice', STREAMS, announce_again(0), of_status=4, nth=1)
+    # Those of the first time do not wait for metadata any more, and are lost if they do not come again.
+    yield one('announced-again-before-its-metadata', STREAMS, announce_again(0), of_status=4, nth=1, story=metadata_last,
+              sessions=lambda traces: half_metadata(traces, 100), may_lose=True)
     yield one('announced-again-at-once', ATTACH, announce_twice)
     # Another name for an id that is taken: for once, and always.
     for name, count in (('once', 1), ('for-ever', 1 << 30)):
@@ -687,6 +700,10 @@ def restarts():
     for nth in (5, 40, 74):
         yield one('relay-restarts-%d' % nth, PACKET, call(again(None, number=7, first_id=300)), nth=nth)
         yield one('relay-restarts-same-ids-%d' % nth, PACKET, call(again(None)), nth=nth)
+    # The second restart comes between a list and the request to attach to what it named.
+    yield Case('relay-restarts-twice', lambda: [
+        Rule(PACKET, call(again(None, number=7, first_id=300)), nth=40),
+        Rule(ATTACH, both(call(again_unseen), patch(status=3)), nth=2)])
     yield Case('relay-restarts-after-a-stream', lambda: [
         Rule(PACKET, call(again(None, number=7, first_id=300)), nth=60, stream=BIG)])
     yield Case('ids-of-another-trace', lambda: [Rule(PACKET, call(other_trace), nth=40)],
@@ -903,6 +920,13 @@ def other_trace(relay):
     relay.restart([Session('s', [relay.sessions[1].traces[0]])])
 
 
+def again_unseen(relay):
+    """The session has another id, and no connection was lost."""
+    with relay.lock:
+        relay.sessions = [Session('s', relay.sessions[0].traces, number=8, first_id=400)]
+        relay.all_sessions += relay.sessions
+
+
 def restart_both(relay):
     first, second = relay.sessions
     relay.restart([Session('s', second.traces, number=1, first_id=10), Session('s', first.traces, number=2, first_id=50)])
@@ -1085,11 +1109,15 @@ def chaos(seed, has_ctf2):
     lies = seed % 3 == 0
 
     def choices(rng):
+        counts = (1, 1, 2, 5)
         yield Rule(None, another_act, nth=0)
         for _ in range(rng.randrange(1, 5)):
             command, action = rng.choice(RECOVERS + LIES * 2 if lies else RECOVERS)(rng)
+            if command == LIST and has_unnamed:
+                continue  # after it, a session that has ended cannot be told from another one
             # A status of a stream that stays wrong is taken for the end of it, and said.
-            count = rng.choice((1, 1, 2, 5) + ((1 << 30,) if lies else ()))
+            count = rng.choice(counts + ((1 << 30,) if lies else ()))
+            counts = counts if lies or count == 1 else (1,)  # six wrong answers in a row are too many
             count = 1 if command == INDEX and 'status' in getattr(action, 'text', '') else count
             yield Rule(command, action, nth=rng.choice((1, 2, rng.randrange(1, 30), rng.randrange(1, 90))), count=count)
 
