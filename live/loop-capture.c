@@ -130,20 +130,34 @@ void loop_on_fired(void *context, const struct trace_identity *identity,
 	}
 }
 
-/* The job that the event is about, as --job has it: that of the row, or the first; NULL: none. */
+/* Whether the row of the value is one of the job: it has its name, and perhaps what divides it. */
+static bool is_row_of(const struct trigger_value *value, const struct job_spec *job)
+{
+	size_t len = strlen(job->name);
+
+	return strncmp(value->figure, "jobs.", 5) == 0 &&
+	       strncmp(value->row, job->name, len) == 0 &&
+	       (value->row[len] == '\0' || value->row[len] == ' ');
+}
+
+/* The job that the event is about, as --job has it: that of a row, or the first one, of which a
+ * thread may be, or all; NULL: it is about no job. */
 static const char *job_of(const struct period_set *asked, const struct trigger_event *event)
 {
-	for (size_t i = 0; asked && i < event->count; i++) {
+	const char *first = NULL;
+
+	for (size_t i = 0; asked && asked->jobs.count > 0 && i < event->count; i++) {
 		const struct trigger_value *value = &event->values[i];
 
-		for (size_t j = 0; strncmp(value->figure, "jobs.", 5) == 0 && j < asked->jobs.count;
-		     j++) {
-			if (!value->row[0] || strcmp(asked->jobs.at[j]->name, value->row) == 0) {
+		for (size_t j = 0; j < asked->jobs.count; j++) {
+			if (is_row_of(value, asked->jobs.at[j])) {
 				return asked->jobs.at[j]->text;
 			}
 		}
+		first = !first && strncmp(value->figure, "jobs.", 5) == 0 ? asked->jobs.at[0]->text
+									  : first;
 	}
-	return NULL;
+	return first;
 }
 
 void loop_on_capture(void *context, const struct trace_identity *identity,
@@ -172,12 +186,14 @@ static void say_lacking(const struct loop *loop, const struct capture_order *ord
 {
 	unsigned int lacks = order->extras & ~order->has_extras;
 
-	if (lacks & CAPTURE_REPORT) {
+	if ((lacks & CAPTURE_REPORT) && !(order->has_extras & CAPTURE_SPANS)) {
 		loop->config->say(
 			"%s/%s: no report of this capture: %s", order->host, order->session,
-			order->has_kernel
-				? "it has nothing that could be explained"
-				: "only a trace of the kernel says what threads wait for");
+			order->has_kernel ? "it has nothing that could be explained"
+			: order->has_spans
+				? "its periods and jobs are not in it"
+				: "only a trace of the kernel says what threads wait for, "
+				  "and no period or job was measured");
 	}
 	if (lacks & CAPTURE_PERFETTO) {
 		loop_say(loop,

@@ -136,6 +136,29 @@ static size_t count_args(const char **args)
 	return count;
 }
 
+/* Parses the words, with what their argument adds to them. */
+static int parse_words(const struct command *command, int argc, const char **argv,
+		       struct options *options, struct err *err)
+{
+	int r = options_parse(options, command->options, argc, argv, err), more = 0;
+	const char **again = r <= 0 && command->again && !options->wants_help
+				     ? command->again(options, argc, argv, &more)
+				     : NULL;
+
+	if (!again) {
+		return r;
+	}
+	options_fini(options);
+	r = options_parse(options, command->options, more, again, err);
+	if (r != 0) { /* it may be the file that is wrong */
+		say("that is not repeated: %s", err->text);
+		options_fini(options);
+		r = options_parse(options, command->options, argc, argv, err);
+	}
+	free(again);
+	return r;
+}
+
 static int run(const struct command *command, int argc, const char **argv)
 {
 	struct options options;
@@ -143,7 +166,7 @@ static int run(const struct command *command, int argc, const char **argv)
 	struct err err;
 
 	assert(strcmp(command->name, options_command(command->options)) == 0);
-	r = options_parse(&options, command->options, argc, argv, &err);
+	r = parse_words(command, argc, argv, &options, &err);
 	if (r < 0) {
 		say("%s", err.text);
 		status = EXIT_USAGE;

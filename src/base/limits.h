@@ -46,6 +46,8 @@
 #define METADATA_NOTES_MAX 20
 /* Memory that types and plans of one trace may take. */
 #define METADATA_ARENA_BYTES_MAX ((size_t)1 << 30)
+/* capture.json: a trigger on all rows of a large host; what it says is otherwise some lines. */
+#define CAPTURE_JSON_BYTES_MAX (16 << 20)
 /* A line of settings, of names of containers, of an answer to `capture`. */
 #define LINE_BYTES_MAX (1 << 16)
 /* A line of `analyze -f json` that is compared: 200,000 threads.  As objects of json-c it takes

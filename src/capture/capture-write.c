@@ -473,6 +473,9 @@ static int write_all(struct capture_order *order, const char *unfinished, struct
 	}
 	if (order->asked) {
 		json_text(&json, "asked", order->asked);
+		json_open(&json, "measured", '[');
+		json_raw(&json, order->measured);
+		json_close(&json, ']');
 	}
 	json_open(&json, "traces", '[');
 	for (size_t i = 0; r == 0 && i < order->traces.count; i++) {
@@ -585,10 +588,17 @@ void capture_write_extras(struct capture_order *order)
 	char *jobs = order->extras & CAPTURE_JOBS ? discover : NULL;
 	char *reports[] = { name, report, quiet, format, to, page, order->path, jobs, NULL };
 	char *exports[] = { name, export, quiet, to, file, order->path, NULL };
+	char *spans = mem_printf("%s/report.txt", order->path), analyze[] = "analyze";
+	char *texts[] = { name, analyze, quiet, to, spans, order->path, NULL };
 
 	if ((order->extras & CAPTURE_REPORT) && order->has_kernel && run_self(reports, page)) {
 		order->has_extras |= CAPTURE_REPORT;
 	}
+	if ((order->extras & CAPTURE_REPORT) && !order->has_kernel && order->has_spans &&
+	    run_self(texts, spans)) {
+		order->has_extras |= CAPTURE_SPANS;
+	}
+	free(spans);
 	if ((order->extras & CAPTURE_PERFETTO) && run_self(exports, file)) {
 		order->has_extras |= CAPTURE_PERFETTO;
 	}

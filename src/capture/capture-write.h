@@ -33,11 +33,13 @@ struct capture_order {
 	struct capture_order *next;
 	uint64_t number; /* within this process, from 1 */
 	char *host, *session;
-	char *triggers;    /* JSON objects separated by commas; "": the user asked for it */
-	char *names;       /* of those triggers, for people */
-	char *job;         /* that the first of them is about, as --job has it; NULL: none is */
-	const char *asked; /* what the run measured, as options; not owned; NULL: not known */
-	bool has_kernel;   /* one of the traces is a kernel trace */
+	char *triggers;       /* JSON objects separated by commas; "": the user asked for it */
+	char *names;          /* of those triggers, for people */
+	char *job;            /* that the first of them is about, as --job has it; NULL: none is */
+	const char *asked;    /* what the run measured, as options; not owned; NULL: not known */
+	const char *measured; /* the same as JSON (captures.h) */
+	bool has_spans;       /* it measured periods or jobs */
+	bool has_kernel;      /* one of the traces is a kernel trace */
 	unsigned int
 		extras; /* what else is wanted: CAPTURE_REPORT, CAPTURE_JOBS, CAPTURE_PERFETTO */
 	uint64_t at;    /* ns: the occasion */
@@ -61,5 +63,7 @@ void capture_order_free(struct capture_order *order); /* NULL is fine */
 int capture_write(struct capture_order *order, const char *dir, struct err *err);
 
 /* Runs `sillage report` and `sillage export` to write report.html and trace.perfetto into the
- * capture, as far as they are wanted, and waits for them.  Only has_extras tells of failures. */
+ * capture, as far as they are wanted, and waits for them.  Without a kernel trace the report is
+ * report.txt, of `sillage analyze`, if the run measured periods or jobs.  Only has_extras tells of
+ * failures. */
 void capture_write_extras(struct capture_order *order);

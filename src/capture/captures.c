@@ -288,6 +288,8 @@ static struct waiting_capture *add_waiting(struct captures *captures,
 	order->host = mem_strdup(session->host);
 	order->session = mem_strdup(session->name);
 	order->asked = config->asked;
+	order->measured = config->measured;
+	order->has_spans = config->has_spans;
 	order->triggers = mem_strdup("");
 	order->names = mem_strdup("");
 	order->at = at;

@@ -35,8 +35,10 @@ struct captures_config {
 	struct account *account;
 	uint64_t before_ns, after_ns;
 	uint64_t keep_count, keep_bytes; /* older captures are removed; UINT64_MAX: no limit */
-	uint64_t per_hour; /* captures because of triggers; further ones are dropped */
-	const char *asked; /* what the run measures, as options of a command */
+	uint64_t per_hour;    /* captures because of triggers; further ones are dropped */
+	const char *asked;    /* what the run measures, as options of a command; NULL: not known */
+	const char *measured; /* the same as objects of JSON, commas between; NULL with it */
+	bool has_spans;       /* it measures periods or jobs */
 	/* Called in the thread that writes, after each capture; NULL: nothing is. */
 	void (*on_written)(void *user, struct capture_order *order);
 	void *user;

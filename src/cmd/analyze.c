@@ -25,6 +25,7 @@
 #include "output/sink.h"
 #include "phases/phases.h"
 #include "recorded/recorded.h"
+#include "run/captured.h"
 #include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
@@ -502,7 +503,7 @@ static int run(const struct options *options)
 
 const struct command cmd_analyze = {
 	.name = "analyze",
-	.args = "TRACE|URL...",
+	.args = "TRACE|CAPTURE|URL...",
 	.summary = "statistics over recorded traces, and what relays still have",
 	.examples = "  sillage analyze ~/lttng-traces/prod-20260101-120000\n"
 		    "  sillage analyze -i 100ms -f json -a cpu TRACE | jq .cpu.busy_ns\n"
@@ -510,4 +511,5 @@ const struct command cmd_analyze = {
 	.options = FOR_ANALYZE,
 	.args_min = 1,
 	.run = run,
+	.again = captured_again,
 };

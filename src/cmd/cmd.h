@@ -13,6 +13,9 @@ struct command {
 	unsigned int options;                      /* FOR_... */
 	unsigned int args_min, args_max;           /* args_max: 0: any */
 	int (*run)(const struct options *options); /* returns the exit status */
+	/* The words again, with what their argument adds (run/captured.h); NULL: nothing does. */
+	const char **(*again)(const struct options *options, int argc, const char **argv,
+			      int *ret_argc);
 };
 
 extern const struct command cmd_live, cmd_analyze, cmd_top, cmd_list, cmd_replay, cmd_triggers,

@@ -174,9 +174,15 @@ static int make_store(const struct options *options, struct loop_config *config,
 	return config->engine.store ? 0 : -EINVAL;
 }
 
+/* What the run measures (run/asked.h). */
+struct asked_texts {
+	char *text, *json;
+};
+
 /* Sets up captures, if it is said where their packets come from: --history, or --before alone. */
 static int make_captures(const struct options *options, const struct live_screen *screen,
-			 const char *asked, struct loop_config *config, struct err *err)
+			 const struct asked_texts *asked, struct loop_config *config,
+			 struct err *err)
 {
 	struct captures_config captures = {
 		.dir = options->capture_dir,
@@ -188,7 +194,9 @@ static int make_captures(const struct options *options, const struct live_screen
 		.keep_count = options->keep_count,
 		.keep_bytes = options->keep_bytes,
 		.per_hour = options->per_hour,
-		.asked = asked,
+		.asked = asked->text,
+		.measured = asked->json,
+		.has_spans = options->periods.all.count + options->periods.jobs.count > 0,
 		.say = say,
 	};
 
@@ -277,7 +285,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 	struct live_names names = { .options = options };
 	struct stats stats = { 0 };
 	struct url *urls = NULL;
-	char *asked = asked_text(options);
+	const struct asked_texts asked = { asked_text(options), asked_json(options) };
 	struct err err;
 	int status = EXIT_USAGE, lock = -1;
 
@@ -286,7 +294,7 @@ int live_follow(const struct options *options, const char **args, const struct l
 	    run_urls(args, &urls, &config.url_count, &err) < 0 ||
 	    run_actions(options, &config.actions, &err) < 0 ||
 	    share_memory(options, &account, &err) < 0 ||
-	    make_captures(options, screen, asked, &config, &err) < 0) {
+	    make_captures(options, screen, &asked, &config, &err) < 0) {
 		say("%s", err.text);
 	} else {
 		config.urls = urls;
@@ -310,7 +318,8 @@ int live_follow(const struct options *options, const char **args, const struct l
 		(void)close(lock);
 	}
 	captures_free(config.captures);
-	free(asked);
+	free(asked.text);
+	free(asked.json);
 	retained_file_free(config.engine.store);
 	run_actions_free(config.actions);
 	run_urls_free(urls, config.url_count);

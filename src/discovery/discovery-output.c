@@ -31,7 +31,7 @@ static bool is_own_name(const struct timeline *timeline, const struct deep_threa
 	return is_plain && thread->comm[0] && thread->comm[0] != '-' && count == 1;
 }
 
-static void put_options(const struct timeline *timeline, const struct discovered *one, FILE *out)
+static void put_words(const struct timeline *timeline, const struct discovered *one, FILE *out)
 {
 	const struct deep_thread *thread = timeline->threads.at[one->thread];
 
@@ -57,7 +57,7 @@ static void put_one(struct text_table *table, const struct timeline *timeline,
 	text_cell(table, units_ns(text, one->mean_ns));
 	text_share(table, one->coverage, 1);
 	text_end(table);
-	put_options(timeline, one, table->out);
+	put_words(timeline, one, table->out);
 }
 
 void discovery_text(const struct discovery *discovery, const struct timeline *timeline, size_t top,

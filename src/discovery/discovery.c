@@ -41,8 +41,9 @@ uint64_t discovery_run_ns(const struct timeline *timeline, uint32_t thread, uint
 /* ---- a job ---- */
 
 /* @is_turn: all that the thread does between the executions is to wait for the next one. */
-static struct discovered measure(const struct job_search *search, const struct sequence *sequence,
-				 const episode_windows *windows, bool is_turn)
+static struct discovered measure_job(const struct job_search *search,
+				     const struct sequence *sequence,
+				     const episode_windows *windows, bool is_turn)
 {
 	const struct timeline *timeline = search->timeline;
 	uint32_t thread = sequence->thread;
@@ -112,7 +113,7 @@ static void add_job(struct job_search *search, const struct sequence *sequence,
 		if (config->executions_max > 0 && windows.count > config->executions_max) {
 			windows.count = config->executions_max;
 		}
-		is = measure(search, sequence, &windows, is_turn);
+		is = measure_job(search, sequence, &windows, is_turn);
 		if (is_turn || config->start || is.coverage >= COVERAGE_MIN) {
 			is.pattern = pattern_of(search, parts, count);
 			*vec_push(&search->found->at) = is;
@@ -177,7 +178,7 @@ static bool is_same_job(const struct candidate *a, const struct candidate *b)
 }
 
 /* Of rotations the one with shorter windows; of a whole and its part the whole. */
-static bool is_better(const struct candidate *a, const struct candidate *b)
+static bool is_fuller(const struct candidate *a, const struct candidate *b)
 {
 	if (a->episode.count != b->episode.count) {
 		return a->episode.count > b->episode.count;
@@ -193,7 +194,7 @@ static void add_candidate(candidate_list *list, struct candidate *candidate)
 		if (!is_same_job(candidate, other)) {
 			continue;
 		}
-		if (is_better(candidate, other)) {
+		if (is_fuller(candidate, other)) {
 			struct candidate worse = *other;
 
 			*other = *candidate;

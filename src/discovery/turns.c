@@ -116,7 +116,7 @@ static void take_sleep(const struct sequence *sequence, struct turn *turn)
 }
 
 /* False: it comes too rarely. */
-static bool measure(const struct sequence *sequence, struct turn *turn)
+static bool measure_turn(const struct sequence *sequence, struct turn *turn)
 {
 	uint64_t *begins, sum = 0;
 
@@ -160,7 +160,7 @@ bool turn_has(const struct turn *turn, const episode_windows *windows)
 }
 
 /* Which of two turns of one loop, or of one call, tells its executions apart. */
-static bool is_better(const struct turn *a, const struct turn *b)
+static bool is_better_turn(const struct turn *a, const struct turn *b)
 {
 	if (a->is_timed != b->is_timed) {
 		return a->is_timed;
@@ -184,7 +184,7 @@ static void add_turn(turn_list *turns, struct turn turn)
 		if (is_same_loop(one, &turn)) {
 			struct turn worse = turn;
 
-			if (is_better(&turn, one)) {
+			if (is_better_turn(&turn, one)) {
 				worse = *one;
 				*one = turn;
 			}
@@ -234,7 +234,7 @@ void turns_find(const struct sequences *sequences, const struct timeline *timeli
 		} else {
 			take_call(sequences, pause, &turn);
 		}
-		if (measure(sequence, &turn)) {
+		if (measure_turn(sequence, &turn)) {
 			add_turn(ret, turn);
 		} else {
 			vec_fini(&turn.windows);

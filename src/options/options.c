@@ -454,9 +454,20 @@ void options_put_given(const struct options *options, bool (*drops)(const char *
 	}
 }
 
+void options_each_given(const struct options *options,
+			void (*each)(void *user, const char *name, const char *value), void *user)
+{
+	const struct retained_option *retained = options->memory;
+
+	VEC_EACH(&retained->given, given) {
+		each(user, given->option->name, given->value);
+	}
+}
+
 int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
 		  struct err *err)
 {
+	static const char *none[] = { NULL };
 	struct poptOption table[OPTIONS_COUNT_MAX + 1] = { 0 };
 	struct retained_option *retained = mem_alloc(sizeof(*retained));
 	bool given[OPTIONS_COUNT_MAX] = { false };
@@ -490,14 +501,9 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 				     err);
 		assert(r == 0); /* they exist */
 	}
-	r = r == 0 ? check_together(options, command, given, err) : r;
-	if (r == 0) {
-		static const char *none[] = { NULL };
-
-		options->args = poptGetArgs(retained->context);
-		options->args = options->args ? options->args : none;
-	}
-	return r;
+	options->args = poptGetArgs(retained->context);
+	options->args = options->args ? options->args : none;
+	return r == 0 ? check_together(options, command, given, err) : r;
 }
 
 static void free_names(const char **names, size_t count)

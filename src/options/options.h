@@ -144,7 +144,7 @@ struct options {
 /*
  * Parses the words after the command.  -EINVAL: one line in @err, the exit status is 2.  1: an
  * option asked for a list, which was printed; the exit status is 0.  Call options_fini() whatever
- * the result.
+ * the result.  Arguments and what was given are there whatever the result.
  */
 int options_parse(struct options *options, unsigned int command, int argc, const char **argv,
 		  struct err *err);
@@ -152,6 +152,9 @@ void options_fini(struct options *options);
 /* Prints the options that were given for a shell, each behind a space, but for those that @drops.
  */
 void options_put_given(const struct options *options, bool (*drops)(const char *name), FILE *out);
+/* Calls @each for each option that was given, in their order; @value: NULL: it has none. */
+void options_each_given(const struct options *options,
+			void (*each)(void *user, const char *name, const char *value), void *user);
 /* Whether history refuses the option with --per host: it is about lists. */
 bool options_is_of_lists(const char *name);
 

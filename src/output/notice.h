@@ -52,8 +52,9 @@ struct trigger_host {
 void notice_trigger_text(const struct trigger_event *event, char *text, size_t size);
 
 /* What is written of a capture, into its directory. */
-/* CAPTURE_JOBS: the report lists the jobs that ran. */
-enum { CAPTURE_REPORT = 1, CAPTURE_PERFETTO = 2, CAPTURE_JOBS = 4 };
+/* CAPTURE_JOBS: the report lists the jobs that ran.  CAPTURE_SPANS: the report is a text, of
+ * periods and jobs; no trace of the kernel was there. */
+enum { CAPTURE_REPORT = 1, CAPTURE_PERFETTO = 2, CAPTURE_JOBS = 4, CAPTURE_SPANS = 8 };
 
 /* A capture that was written, or failed.  All texts are borrowed. */
 struct capture_result {

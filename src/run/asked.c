@@ -6,69 +6,86 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/shell.h"
+#include "base/json.h"
 
-static void put_option(FILE *out, const char *name, const char *value)
+enum asked_kind asked_kind_of(const char *name)
 {
-	(void)fprintf(out, " %s ", name);
-	(void)shell_put(out, value);
-}
+	static const struct {
+		const char *name;
+		enum asked_kind kind;
+	} kinds[] = { { "model", ASKED_MEASURE },  { "label", ASKED_MEASURE },
+		      { "period", ASKED_MEASURE }, { "ust-span", ASKED_MEASURE },
+		      { "job", ASKED_MEASURE },    { "tid", ASKED_OF_WHOM },
+		      { "pid", ASKED_OF_WHOM },    { "comm", ASKED_OF_WHOM },
+		      { "thread", ASKED_OF_WHOM }, { "cpu", ASKED_OF_WHOM },
+		      { "irq", ASKED_OF_WHOM } };
 
-/* What a model brings is not repeated. */
-static void put_measured(FILE *out, const struct period_set *set)
-{
-	for (size_t i = 0; i < set->models.count; i++) {
-		put_option(out, "--model", set->models.at[i]);
-	}
-	for (size_t i = 0; i < set->labels.sources.count; i++) {
-		if (!set->labels.sources.at[i]->model) {
-			put_option(out, "--label", set->labels.sources.at[i]->text);
+	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
+		if (strcmp(kinds[i].name, name) == 0) {
+			return kinds[i].kind;
 		}
 	}
-	for (size_t i = 0; i < set->all.count; i++) {
-		if (!set->all.at[i]->model) {
-			put_option(out, "--period", set->all.at[i]->text);
-		}
-	}
-	for (size_t i = 0; i < set->jobs.count; i++) {
-		if (!set->jobs.at[i]->model) {
-			put_option(out, "--job", set->jobs.at[i]->text);
-		}
-	}
+	return ASKED_OTHER;
 }
 
-static void put_numbers(FILE *out, const char *name, const int64_t *at, size_t count)
+static bool is_unmeasured(const char *name)
 {
-	for (size_t i = 0; i < count; i++) {
-		(void)fprintf(out, "%s%s%lld", i == 0 ? name : "", i == 0 ? " " : ",",
-			      (long long)at[i]);
-	}
+	return asked_kind_of(name) == ASKED_OTHER;
 }
 
-static void put_names(FILE *out, const char *name, const char *const *at, size_t count)
+static void put_names(const struct options *options, FILE *out)
 {
-	for (size_t i = 0; i < count; i++) { /* one by one: a name may have a comma in it */
-		put_option(out, name, at[i]);
+	for (size_t i = 0; options->analyses[i]; i++) {
+		(void)fprintf(out, "%s%s", i == 0 ? "" : ",", options->analyses[i]->name);
 	}
 }
 
 char *asked_text(const struct options *options)
 {
-	const struct selection *selection = &options->selection;
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
 	(void)fputs("-a ", out);
-	for (size_t i = 0; options->analyses[i]; i++) {
-		(void)fprintf(out, "%s%s", i == 0 ? "" : ",", options->analyses[i]->name);
-	}
-	put_measured(out, &options->periods);
-	put_numbers(out, " --tid", selection->tids.at, selection->tids.count);
-	put_numbers(out, " --pid", selection->pids.at, selection->pids.count);
-	put_numbers(out, " --cpu", selection->cpus.at, selection->cpus.count);
-	put_names(out, "--comm", selection->comms.at, selection->comms.count);
-	put_names(out, "--irq", selection->irqs.at, selection->irqs.count);
+	put_names(options, out);
+	options_put_given(options, is_unmeasured, out);
 	(void)fclose(out);
+	return text;
+}
+
+/* ---- into a capture ---- */
+
+static void put_word(struct json *json, const char *name, const char *value)
+{
+	json_open(json, NULL, '{');
+	json_text(json, "option", name);
+	json_text(json, "value", value);
+	json_close(json, '}');
+}
+
+static void put_asked(void *user, const char *name, const char *value)
+{
+	if (asked_kind_of(name) != ASKED_OTHER && value) {
+		put_word(user, name, value);
+	}
+}
+
+char *asked_json(const struct options *options)
+{
+	char *text = NULL, *list = NULL;
+	struct json json;
+	size_t size;
+	FILE *out = open_memstream(&list, &size);
+
+	put_names(options, out);
+	(void)fclose(out);
+	out = open_memstream(&text, &size);
+	json_init(&json, out);
+	put_word(&json, "analyses", list);
+	options_each_given(options, put_asked, &json);
+	json_end_line(&json);
+	(void)fclose(out);
+	text[strcspn(text, "\n")] = '\0';
+	free(list);
 	return text;
 }

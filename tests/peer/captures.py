@@ -159,6 +159,47 @@ def test_jobs(t):
         assert 'timerfd' in data and data.index('"found":[{') < data.index('"job":"job = timerfd; every 4ms"'), data[:300]
 
 
+def test_explains(t):
+    """The report of a capture is of the job and the thread that the run looked at, and analyze measures the same again."""
+    job = 'ctl = periodic; every 5ms'
+    for trigger, thread in (('jobs.misses > 0', True), ('jobs.thread[comm=job].misses > 0', True), ('jobs.job[name=ctl].misses > 0', True),
+                            ('jobs.thread[comm=job].misses > 0', False)):
+        relay, into = t.relay(), os.path.join(t.scratch, 'captures-%d-%s' % (thread, re.sub(r'\W', '', trigger)))
+        live = t.live('-a', 'jobs', '-i', '100ms', '--from', 'beginning', '--job', job, *(['--thread', 'job'] if thread else []), '--trigger',
+                      trigger, '--on-trigger', 'capture,report', '--history', '10s', '--before', '300ms', '--after', '50ms', '--capture-dir', into,
+                      relay.live)
+        t.play(live, relay, 'timer-jobs', '--session', 'j', '--hostname', 'h', '--live-timer', '100ms')
+        made = captured(finished(live))
+        assert made and all(one['report'] for one in made), (trigger, made)
+        measured = [(one['option'], one['value']) for one in described(made[0]['path'])['measured']]
+        assert measured == [('analyses', 'jobs'), ('job', job)] + ([('thread', 'job')] if thread else []), measured
+        for capture in made:
+            report = json.loads(subprocess.run([t.sillage, 'report', '-f', 'json', capture['path']], stdout=subprocess.PIPE, check=True).stdout)
+            assert report['jobs']['misses'] > 0 and report['jobs']['worst'][0]['thread']['comm'] == 'job', (trigger, report['jobs']['worst'])
+            assert [row['thread']['comm'] for row in report['jobs']['threads']] == ['job'], (trigger, report['jobs']['threads'])
+            assert report['path']['thread']['comm'] == 'job' and 'job (' in report['answer'], (trigger, report['answer'])
+            again = subprocess.run([t.sillage, 'analyze', '-f', 'json', capture['path']], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+            said = again.stderr.decode().splitlines()[0]
+            words = ["--analyses=jobs", '--job=' + job] + (['--thread=job'] if thread else [])
+            assert 'measured as its run did: ' in said and shlex.split(said.split('did: ')[1]) == words, said
+            asked = t.analyze(capture['path'], '-a', 'jobs', '--job', job, *(['--thread', 'job'] if thread else []))
+            assert totals([json.loads(line) for line in again.stdout.splitlines()])[0] == asked, trigger
+
+
+def test_user_space_spans(t):
+    """Without a kernel's trace the report is of the periods that the run measured."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    live = t.live('-a', 'periods', '-i', '20ms', '--from', 'beginning', '--period', 'span = sillage_test:scalars; sillage_test:texts', '--trigger',
+                  'periods.unmatched >= 0 every 1h', '--on-trigger', 'capture,report', '--history', '10s', '--before', '10s', '--after', '50ms',
+                  '--capture-dir', into, relay.live)
+    t.play(live, relay, os.path.join(t.data, 'ust'), '--session', 'u', '--hostname', 'h', '--speed', '0', '--live-timer', '100ms')
+    made = captured(finished(live))
+    assert made and made[0]['report'] and 'no report' not in live.said(), (made, live.said())
+    with open(os.path.join(made[0]['path'], 'report.txt')) as file:
+        text = file.read()
+    assert '  span ' in text and 'PERIOD' in text, text
+
+
 def test_user_space(t):
     """What a capture of user space lacks is said: no thread is explained without the kernel's trace."""
     relay, into = t.relay(), os.path.join(t.scratch, 'captures')
@@ -167,7 +208,7 @@ def test_user_space(t):
     t.play(live, relay, os.path.join(t.data, 'ust'), '--session', 'u', '--hostname', 'h', '--live-timer', '100ms')
     made = captured(finished(live))
     assert made and not made[0]['report'], made
-    assert 'h/u: no report of this capture: only a trace of the kernel' in live.said(), live.said()
+    assert 'h/u: no report of this capture: only a trace of the kernel says what threads wait for, and no period' in live.said(), live.said()
 
 def test_measured(t):
     """What looks at a capture measures what the run did: the command that is printed, and what capture.json has."""

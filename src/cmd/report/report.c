@@ -3,7 +3,6 @@
  * where the time of one thread went.
  */
 #include <assert.h>
-#include <json-c/json.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
+#include "cmd/report/occasion.h"
 #include "deep/executions/executions.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
@@ -23,93 +23,6 @@
 #include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
-
-/* Why a capture was made. */
-struct occasion {
-	char *triggers; /* their names; NULL: no capture, or not made by a trigger */
-	uint64_t since; /* when the first of them began to hold; 0: unknown */
-	char *thread;   /* the tid of the first thread that a trigger names; NULL: none does */
-	struct job_spec *job; /* that a trigger is about; NULL: none is */
-};
-
-static const char *text_of(struct json_object *object, const char *key)
-{
-	struct json_object *value;
-
-	return json_object_object_get_ex(object, key, &value) ? json_object_get_string(value)
-							      : NULL;
-}
-
-/* The tid in "comm (tid)", which is how triggers name rows of threads; NULL for other rows. */
-static char *tid_of(const char *figure, const char *row)
-{
-	const char *open = row ? strrchr(row, '(') : NULL;
-
-	if (!open || !figure || !strstr(figure, ".thread")) {
-		return NULL;
-	}
-	return mem_printf("%.*s", (int)strspn(open + 1, "0123456789"), open + 1);
-}
-
-static void take_trigger(struct occasion *occasion, struct json_object *trigger)
-{
-	const char *name = text_of(trigger, "name");
-	struct json_object *values, *begin;
-	uint64_t since;
-	char *longer;
-
-	if (json_object_object_get_ex(trigger, "begin", &begin)) {
-		since = json_object_get_uint64(begin);
-		occasion->since =
-			occasion->since == 0 || since < occasion->since ? since : occasion->since;
-	}
-
-	longer = mem_printf("%s%s%s", occasion->triggers ? occasion->triggers : "",
-			    occasion->triggers ? ", " : "", name ? name : "?");
-	free(occasion->triggers);
-	occasion->triggers = longer;
-	if (!json_object_object_get_ex(trigger, "values", &values) ||
-	    !json_object_is_type(values, json_type_array)) {
-		return;
-	}
-	for (size_t i = 0; !occasion->thread && i < json_object_array_length(values); i++) {
-		struct json_object *value = json_object_array_get_idx(values, i);
-
-		occasion->thread = tid_of(text_of(value, "figure"), text_of(value, "row"));
-	}
-}
-
-static void occasion_fini(struct occasion *occasion)
-{
-	free(occasion->triggers);
-	free(occasion->thread);
-	if (occasion->job) {
-		job_free(occasion->job);
-	}
-}
-
-/* Reads capture.json, which only a capture has. */
-static void read_occasion(const char *path, struct occasion *occasion)
-{
-	char *file = mem_printf("%s/capture.json", path);
-	struct json_object *object = json_object_from_file(file), *triggers;
-	const char *job = object ? text_of(object, "job") : NULL;
-	struct err err;
-
-	memset(occasion, 0, sizeof(*occasion));
-	if (job && job_parse(job, FORM_JOB, NULL, &occasion->job, &err) < 0) {
-		say("%s: job: %s", file, err.text);
-		occasion->job = NULL;
-	}
-	if (object && json_object_object_get_ex(object, "triggers", &triggers) &&
-	    json_object_is_type(triggers, json_type_array)) {
-		for (size_t i = 0; i < json_object_array_length(triggers); i++) {
-			take_trigger(occasion, json_object_array_get_idx(triggers, i));
-		}
-	}
-	(void)json_object_put(object);
-	free(file);
-}
 
 /* ---- traces ---- */
 
@@ -123,13 +36,13 @@ static void warn(void *user, const char *message)
 }
 
 /* The job that the user wants, or else that a capture is about.  For periodic executions the
- * deadline is the next arrival, unless a deadline says otherwise. */
+ * deadline is the next arrival, unless a deadline says otherwise.  @who: NULL: all threads. */
 static struct executions_config config_of(const struct options *options,
-					  const struct occasion *occasion)
+					  const struct occasion *occasion, const char *who)
 {
 	struct executions_config config = { .job = options->job ? options->job : occasion->job,
 					    .within = options->within,
-					    .who = options->thread,
+					    .who = who,
 					    .deadline_ns = options->deadline_ns,
 					    .period_ns = options->every_ns,
 					    .most = options->executions };
@@ -342,8 +255,15 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 		   const struct occasion *occasion, struct deep_report *report)
 {
 	const struct options *options = reports->options;
-	const char *wanted = options->thread ? options->thread : occasion->thread;
-	const struct executions_config config = config_of(options, occasion);
+	char *selected = occasion_selected(occasion, report->timeline);
+	const char *who = options->thread        ? options->thread
+			  : occasion->job_thread ? occasion->job_thread
+						 : selected;
+	const struct executions_config config = config_of(options, occasion, who);
+	const char *wanted = options->thread      ? options->thread
+			     : occasion->thread   ? occasion->thread
+			     : config.job == NULL ? selected
+						  : NULL;
 	struct resources resources = { 0 };
 	struct executions jobs = { 0 };
 	int status = EXIT_DONE;
@@ -378,6 +298,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	report->resources = NULL;
 	resources_fini(&resources);
 	executions_fini(&jobs);
+	free(selected);
 	return status;
 }
 
@@ -411,6 +332,10 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 	assert(status != EXIT_DONE || report.timeline);
 	if (status == EXIT_DONE && !lacks_switches && report.timeline->threads.count > 0) {
 		status = explain(reports, &setup, occasion, &report);
+	}
+	if (lacks_switches && occasion_has_spans(occasion) && options->verbosity >= 0) {
+		say("%s: the periods and jobs that its run measured: sillage analyze CAPTURE",
+		    path->name);
 	}
 	deep_report_fini(&report);
 	return status;
@@ -511,7 +436,7 @@ static int report_all(const struct options *options, struct output *output)
 			status = EXIT_FAILED;
 			continue;
 		}
-		read_occasion(options->args[i], &occasion);
+		occasion_read(options->args[i], options->verbosity >= 0, &occasion);
 		for (size_t k = first; k < paths.at.count; k++) {
 			int one = report_one(&reports, &paths.at.at[k], &occasion);
 

@@ -540,7 +540,8 @@ void json_capture(FILE *out, const struct capture_result *capture)
 		json_u64(&json, "bytes", capture->bytes);
 		json_bool(&json, "complete", capture->is_complete);
 		if (capture->extras & CAPTURE_REPORT) {
-			json_bool(&json, "report", capture->has_extras & CAPTURE_REPORT);
+			json_bool(&json, "report",
+				  capture->has_extras & (CAPTURE_REPORT | CAPTURE_SPANS));
 		}
 		if (capture->extras & CAPTURE_PERFETTO) {
 			json_bool(&json, "perfetto", capture->has_extras & CAPTURE_PERFETTO);

@@ -1,0 +1,248 @@
+/*
+ * captured: see captured.h.
+ */
+#include "run/captured.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/process/foreign.h"
+#include "base/shell.h"
+#include "run/asked.h"
+#include "run/say.h"
+
+static struct json_object *parse_description(const char *file, const char *text, size_t len,
+					     struct err *err)
+{
+	struct json_tokener *tokener = json_tokener_new();
+	struct json_object *object = json_tokener_parse_ex(tokener, text, (int)len);
+
+	if (!json_object_is_type(object, json_type_object)) {
+		(void)err_raise(err, -EINVAL, "%s: it is no object of JSON", file);
+		(void)json_object_put(object);
+		object = NULL;
+	}
+	json_tokener_free(tokener);
+	return object;
+}
+
+struct json_object *captured_open(const char *path, struct err *err)
+{
+	char *file = mem_printf("%s/capture.json", path), *text;
+	struct json_object *object = NULL;
+	struct err unopened;
+	FILE *in = NULL;
+	size_t len;
+
+	err->text[0] = '\0';
+	if (foreign_file(file, &in, &unopened) == 0) {
+		text = mem_alloc(CAPTURE_JSON_BYTES_MAX);
+		len = fread(text, 1, CAPTURE_JSON_BYTES_MAX, in);
+		if (len == CAPTURE_JSON_BYTES_MAX) {
+			(void)err_raise(err, -E2BIG, "%s: it is too large", file);
+		} else {
+			object = parse_description(file, text, len, err);
+		}
+		free(text);
+		(void)fclose(in);
+	}
+	free(file);
+	return object;
+}
+
+const char *captured_text(struct json_object *object, const char *key)
+{
+	struct json_object *value;
+
+	return json_object_is_type(object, json_type_object) &&
+			       json_object_object_get_ex(object, key, &value) &&
+			       json_object_is_type(value, json_type_string)
+		       ? json_object_get_string(value)
+		       : NULL;
+}
+
+void captured_words(struct json_object *capture, captured_list *ret)
+{
+	struct json_object *pairs;
+
+	if (!json_object_object_get_ex(capture, "measured", &pairs) ||
+	    !json_object_is_type(pairs, json_type_array)) {
+		return;
+	}
+	for (size_t i = 0; i < json_object_array_length(pairs); i++) {
+		struct json_object *pair = json_object_array_get_idx(pairs, i);
+		const char *name = captured_text(pair, "option"),
+			   *value = captured_text(pair, "value");
+		bool is_list = name && strcmp(name, "analyses") == 0;
+
+		if (!name || !value || !(is_list || asked_kind_of(name) != ASKED_OTHER) ||
+		    strcmp(value, "help") == 0 || (is_list && strstr(value, "help"))) {
+			continue;
+		}
+		if (strcmp(name, "model") == 0 && strchr(value, '/')) {
+			say("capture.json: a model by its path is not taken from there: --model "
+			    "says "
+			    "it again");
+		} else {
+			*vec_push(ret) = mem_printf("--%s=%s", name, value);
+		}
+	}
+}
+
+void captured_words_free(captured_list *words)
+{
+	vec_free_each(words, free);
+	vec_fini(words);
+}
+
+/* ---- again ---- */
+
+/* What the words of the command line say themselves. */
+struct said_words {
+	bool has_measures, has_whom;
+};
+
+static void note_given(void *user, const char *name, const char *value)
+{
+	struct said_words *said = user;
+
+	said->has_measures |= asked_kind_of(name) == ASKED_MEASURE;
+	said->has_whom |= asked_kind_of(name) == ASKED_OF_WHOM;
+}
+
+static bool chooses_analysis(const struct options *options, const char *name)
+{
+	for (size_t i = 0; options->analyses[i]; i++) {
+		if (strcmp(options->analyses[i]->name, name) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether @word is an option of the name, and its value. */
+static const char *value_of_word(const char *word, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, len) == 0 &&
+			       word[2 + len] == '='
+		       ? word + 2 + len + 1
+		       : NULL;
+}
+
+/* The analyses of the capture, for periods and jobs of the command line in place of its own. */
+static char *own_analyses(const struct options *options, const char *list)
+{
+	char *copy = mem_strdup(list), *rest = copy, *text = mem_strdup("--analyses="), *longer;
+	const char *separator = "", *name;
+	bool has_any;
+
+	while ((name = strsep(&rest, ","))) {
+		if (strcmp(name, "periods") != 0 && strcmp(name, "jobs") != 0) {
+			longer = mem_printf("%s%s%s", text, separator, name);
+			free(text);
+			text = longer;
+			separator = ",";
+		}
+	}
+	has_any = *separator;
+	free(copy);
+	if (!has_any) {
+		free(text);
+		text = mem_strdup(options->periods.jobs.count > 0 ? "--analyses=jobs"
+								  : "--analyses=periods");
+	}
+	return text;
+}
+
+/* Whether the capture's word is to be added; it may become another one. */
+static bool is_repeated(const struct options *options, const struct said_words *said, char **word)
+{
+	const char *list = value_of_word(*word, "analyses");
+	bool is_job = value_of_word(*word, "job"),
+	     is_period = value_of_word(*word, "period") || value_of_word(*word, "ust-span"),
+	     is_measure;
+	char *own;
+
+	if (list && said->has_measures && !options->has_analyses) {
+		own = own_analyses(options, list);
+		free(*word);
+		*word = own;
+	}
+	if (list) {
+		return !options->has_analyses;
+	}
+	is_measure = is_job || is_period || value_of_word(*word, "label") ||
+		     value_of_word(*word, "model");
+	if (!is_measure) {
+		return !said->has_whom;
+	}
+	return !said->has_measures &&
+	       (!options->has_analyses || (!is_period && chooses_analysis(options, "jobs")) ||
+		(!is_job && chooses_analysis(options, "periods")));
+}
+
+static void say_repeated(const struct options *options, const captured_list *words)
+{
+	char *path = shell_path(options->args[0]), *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	VEC_EACH_OF(words, word) {
+		(void)fputc(' ', out);
+		(void)shell_put(out, word);
+	}
+	(void)fclose(out);
+	if (options->verbosity >= 0) {
+		say("%s: measured as its run did:%s", path, text);
+	}
+	free(text);
+	free(path);
+}
+
+const char **captured_again(const struct options *options, int argc, const char **argv,
+			    int *ret_argc)
+{
+	static captured_list words; /* until the program ends: options borrow them */
+	struct json_object *capture;
+	struct said_words said = { 0 };
+	const char **again;
+	struct err err;
+	size_t kept = 0;
+
+	if (!options->args || !options->args[0] || options->args[1]) {
+		return NULL;
+	}
+	capture = captured_open(options->args[0], &err);
+	if (!capture) {
+		return NULL;
+	}
+	captured_words(capture, &words);
+	(void)json_object_put(capture);
+	options_each_given(options, note_given, &said);
+	for (size_t i = 0; i < words.count; i++) {
+		if (is_repeated(options, &said, &words.at[i])) {
+			words.at[kept++] = words.at[i];
+		} else {
+			free(words.at[i]);
+		}
+	}
+	words.count = kept;
+	if (kept == 0) {
+		vec_fini(&words);
+		return NULL;
+	}
+	say_repeated(options, &words);
+	assert(argc > 0);
+	again = mem_alloc(((size_t)argc + kept + 1) * sizeof(*again));
+	again[0] = argv[0];
+	memcpy(again + 1, words.at, kept * sizeof(*again));
+	memcpy(again + 1 + kept, argv + 1, ((size_t)argc - 1) * sizeof(*again));
+	*ret_argc = argc + (int)kept;
+	return again;
+}
