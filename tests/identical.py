@@ -72,7 +72,7 @@ FULL = QUICK + [
     ['compare', '-q', '-f', 'text', '-n', '0', '--fail', 'cpu.busy > +20%', OLD_STORE],
     ['compare', '-q', '-f', 'html', '-a', 'cpu,sched,syscalls', OWN_STORE],
     ['compare', '-q', '-f', 'text', '--per', 'comm', OLD_STORE],
-    ['report', '-q', '--job', 'sched_switch; sched_waking'],  # (--discover is bounded by time)
+    ['report', '-q', '--job', 'sched_switch; sched_waking'], ['report', '-q', '--discover'],
 ]
 # What these say on standard error is their result, too.
 TRIGGERS = (ALWAYS, 'cpu.cpu[1].busy > 20%', 'cpu.thread[comm=*].run > 10% for 200ms',

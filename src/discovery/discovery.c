@@ -65,7 +65,7 @@ static struct discovered measure_job(const struct job_search *search,
 	is.coverage = all > 0 ? (double)inside / (double)all : 0;
 	is.period_ns = pace.period_ns;
 	is.jitter_ns = pace.jitter_ns;
-	is.every_ns = pace.every_ns;
+	is.every_ns = is_turn ? pace.every_ns : 0;
 	is.variation = pace.variation;
 	inside = is_turn ? discovery_run_ns(timeline, thread, begins[0], end) : inside;
 	is.rank = all > 0 ? (double)inside / (double)all / (1 + is.variation) : 0;
@@ -318,9 +318,26 @@ static bool is_across(const struct episode *episode, const struct turn *turn)
 	return false;
 }
 
+/* Whether it is nothing but what the scheduler does with a thread, or contains a sleep. */
+static bool is_scheduling(const struct episode *episode)
+{
+	bool has_own = false;
+
+	for (size_t i = 0; i < episode->count; i++) {
+		if (episode->types[i] == TYPE_SLEEP && i + 1 < episode->count) {
+			return true;
+		}
+		has_own |= episode->types[i] >= TYPES_OWN;
+	}
+	return !has_own;
+}
+
 /* Whether the episode is no job of its own beside the turns. */
 static bool is_in_turns(const struct episode *episode, const turn_list *turns)
 {
+	if (turns->count > 0 && is_scheduling(episode)) {
+		return true;
+	}
 	VEC_EACH(turns, turn) {
 		if (is_across(episode, turn) || turn_has(turn, &episode->windows)) {
 			return true;

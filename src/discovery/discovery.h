@@ -50,7 +50,7 @@ struct discovered {
 	size_t count;
 	uint64_t period_ns; /* median of the times between starts */
 	uint64_t jitter_ns; /* median distance from it */
-	uint64_t every_ns;  /* the period, if it keeps one (pace.h); 0: it does not */
+	uint64_t every_ns;  /* of a turn: the period, if it keeps one (pace.h); 0: it does not */
 	uint64_t mean_ns;   /* of an execution */
 	double coverage;    /* share of the thread's running time in executions, 0 to 1 */
 	double variation;   /* standard deviation by mean of the times between starts */

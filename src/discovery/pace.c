@@ -111,7 +111,8 @@ static uint64_t every_of(const uint64_t *times, size_t count, uint64_t period_ns
 	for (size_t apart = 1; apart <= count / 2; apart *= 2) {
 		period_ns = mean_period(times, count, apart, period_ns, &off);
 	}
-	return roundest(period_ns, 3 * off + 1);
+	off = 3 * off + 1;
+	return roundest(period_ns, off < period_ns / 256 ? off : period_ns / 256);
 }
 
 struct pace pace_of(const uint64_t *times, size_t count)
