@@ -61,6 +61,7 @@ def same(old, new, where):
                 same(value, new[key], where + [key])
         for key in set(new) - set(old):
             made = key == 'waited_ns' and new[key] == old['wake'].get('sum_ns', 0) + old['requeue'].get('sum_ns', 0)
+            made |= where[-1] == 'stored' and new[key]['known_ns'] == 0  # an analysis that came since
             check(new[key] in (None, []) or made or key in ('version', 'json', 'missing', 'stored', 'comm_of'), where, key, new[key])
     elif isinstance(old, list) and old and isinstance(old[0], dict) and where[-1] != 'missing':
         rows = {}

@@ -9,9 +9,10 @@
 #include "analyses/call-name.h"
 #include "analyses/wakes.h"
 
-/* Of the trace, a thread, a process and a container: how many threads are in each state, for how
- * long the one that has been for longest, and for how long the oldest call has been open. */
-enum { COUNTS, AGES = COUNTS + NOWS, CALL_NS = AGES + NOWS, FIGURES };
+/* Of the trace, a thread, a process and a container: how many threads are in each state, how old
+ * the oldest open call is, and for how long the one has been in each state that has been for
+ * longest. */
+enum { COUNTS, CALL_NS = COUNTS + NOWS, AGES };
 enum { CPU_RUNNING, CPU_RUNNING_NS, CPU_RUNNABLE, CPU_RUNNABLE_NS };
 enum { CALL_COUNT, CALL_AGE_NS };
 
@@ -310,9 +311,10 @@ static struct state_thread state_at(struct shard *shard, struct thread *thread, 
 }
 
 static void show_life(struct shard *shard, struct thread *thread, const struct state_thread *state,
-		      uint64_t end, uint64_t *row)
+		      uint64_t end)
 {
 	uint64_t *totals = shard_trace_row(shard, TOTALS);
+	uint64_t *row = shard_thread_row(shard, thread, THREADS);
 	/* 0: it was not seen yet */
 	uint64_t ns = state->phase.since > 0 ? end - state->phase.since : 0;
 	enum now now = now_of(state);
@@ -337,16 +339,13 @@ static void show_life(struct shard *shard, struct thread *thread, const struct s
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
 {
 	struct state_thread state;
-	uint64_t *row;
 
 	if (shard_tid(thread) <= 0) {
 		return;
 	}
 	state = state_at(shard, thread, end);
-	row = shard_thread_row(shard, thread, THREADS);
-	memset(row, 0, FIGURES * sizeof(*row)); /* it may have them of the window before */
 	if (!is_none(shard, thread, &state, end)) {
-		show_life(shard, thread, &state, end, row);
+		show_life(shard, thread, &state, end);
 	}
 }
 
@@ -391,10 +390,10 @@ static const struct essential essentials[] = {
 		AGE_OF(NOW_RUNNABLE, "runnable", title("RUNNABLE")),                               \
 		AGE_OF(NOW_BLOCKED, "blocked", title("BLOCKED")),                                  \
 		AGE_OF(NOW_STOPPED, "stopped", title("STOPPED")),                                  \
-		AGE_OF(NOW_UNKNOWN, "unknown", title("UNKNOWN")),                                  \
-		[CALL_NS] = { "call_ns", "IN CALL", UNIT_NS, COLUMN_LAST_MAX }
-#define SHOWN(title)  title
-#define HIDDEN(title) NULL
+		AGE_OF(NOW_UNKNOWN, "unknown", title("UNKNOWN"))
+#define AGE_OF_CALL(title) [CALL_NS] = { "call_ns", title, UNIT_NS, COLUMN_LAST_MAX }
+#define SHOWN(title)       title
+#define HIDDEN(title)      NULL
 
 #define AGE_MASK                                                                                   \
 	(1u << (AGES + NOW_RUNNING) | 1u << (AGES + NOW_RUNNABLE) | 1u << (AGES + NOW_BLOCKED) |   \
@@ -402,7 +401,8 @@ static const struct essential essentials[] = {
 /* How many threads there are. */
 #define OF_GROUP                                                                                   \
 	.sort_mask = (1u << NOWS) - 1,                                                             \
-	.columns = { COUNTS_OF_THREADS(SHOWN), AGES_OF_THREADS(HIDDEN) }
+	.columns = { COUNTS_OF_THREADS(SHOWN), AGE_OF_CALL("OLDEST CALL"),                         \
+		     AGES_OF_THREADS(HIDDEN) }
 
 const struct analysis analysis_state = {
 	.name = "state",
@@ -423,6 +423,7 @@ const struct analysis analysis_state = {
 				COUNT_OF(NOW_BLOCKED, "blocked", "blocked"),
 				COUNT_OF(NOW_STOPPED, "stopped", "stopped"),
 				COUNT_OF(NOW_UNKNOWN, "unknown", "unknown"),
+				AGE_OF_CALL("oldest call"),
 				AGES_OF_THREADS(HIDDEN),
 			},
 		},
@@ -430,7 +431,7 @@ const struct analysis analysis_state = {
 			.key = "threads",
 			.scope = SCOPE_THREAD,
 			.sort_mask = AGE_MASK,
-			.columns = { COUNTS_OF_THREADS(HIDDEN), AGES_OF_THREADS(SHOWN) },
+			.columns = { COUNTS_OF_THREADS(HIDDEN), AGE_OF_CALL("IN CALL"), AGES_OF_THREADS(SHOWN) },
 		},
 		[PROCESSES] = {
 			.key = "processes",

@@ -299,7 +299,8 @@ static void add_summaries(struct total_table *total, struct total_row *row, uint
 	}
 }
 
-/* Adds a window: sums grow, values as of the window's end are replaced. */
+/* Adds a row of a window: sums grow.  Levels are those of rows that have one name; those of the
+ * window before are 0 by now. */
 static void add_row(struct total_table *total, struct total_row *row, const uint64_t *values)
 {
 	uint64_t *window = mem_alloc((total->columns.count + 1) * sizeof(*window));
@@ -310,7 +311,7 @@ static void add_row(struct total_table *total, struct total_row *row, const uint
 		add_summaries(total, row, others);
 	}
 	columns_add(&total->columns, window, others);
-	columns_close(&total->columns, row->values, window);
+	columns_move(&total->columns, row->values, window);
 	columns_empty(&total->columns, window);
 	free(window);
 }
@@ -341,12 +342,30 @@ static void choose_rows(struct total_table *total)
 	}
 }
 
+/* What is not in the window has no level at its end. */
+static void forget_levels(struct metrics_trace *trace, const struct table *table)
+{
+	for (size_t i = 0; i < trace->tables.count; i++) {
+		struct total_table *total = trace->tables.at[i];
+
+		for (size_t r = 0;
+		     total->table == table && total->columns.has_levels && r < total->rows.count;
+		     r++) {
+			columns_end_levels(&total->columns, total->rows.at[r]->values);
+		}
+	}
+}
+
 static void add_table(const struct metrics *metrics, struct metrics_trace *trace,
 		      const struct report_table *table)
 {
 	struct total_table *total;
 
-	if (table->row_count == 0 || missing_is_whole(table->table, table->unknown)) {
+	if (missing_is_whole(table->table, table->unknown)) {
+		return;
+	}
+	forget_levels(trace, table->table);
+	if (table->row_count == 0) {
 		return;
 	}
 	total = table_of(metrics, trace, table);

@@ -4,6 +4,7 @@
 #include "stored/history.h"
 #include "cmd/cmd.h"
 #include "output/sink.h"
+#include "run/say.h"
 #include "stored/follow.h"
 #include "stored/history-fleet.h"
 
@@ -11,6 +12,12 @@ static int run(const struct options *options)
 {
 	struct output output = run_output_of(options);
 
+	if (options->at && (options->begin || options->end || options->has_interval ||
+			    options->follow || options->per_host)) {
+		say("--at is one window: it has no --since, --until, --interval, --follow or "
+		    "--per host");
+		return EXIT_USAGE;
+	}
 	output.analyses = options->has_analyses ? options->analyses : analyses;
 	output.hides_containers = options->display.per != PER_CONTAINER;
 	return run_output(options, &output,
@@ -24,6 +31,7 @@ const struct command cmd_history = {
 	.args = "STORE...",
 	.summary = "what a store of live or analyze has, as they print it",
 	.examples = "  sillage history --since -1h -i 1m store.db\n"
+		    "  sillage history --at 12:00:01 -a state store.db\n"
 		    "  sillage history --host 'web*' --merged --per comm store.db\n"
 		    "  sillage history --per host web1.db web2.db\n"
 		    "  sillage history --follow -f json store.db\n"

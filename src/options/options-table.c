@@ -123,6 +123,7 @@ const struct option options_table[] = {
 	{ 0, "since", "TIME", "only windows that begin then or later", FOR_HISTORY | FOR_TOP,
 	  TEXT(begin) },
 	{ 0, "until", "TIME", "only windows that begin before", FOR_HISTORY | FOR_TOP, TEXT(end) },
+	{ 0, "at", "TIME", "the shortest window that the time lies in", FOR_HISTORY, TEXT(at) },
 	{ 0, "follow", NULL, "then each newer window as it lands in the store (10 windows before)",
 	  FOR_HISTORY, FLAG(follow) },
 	{ 0, "host", "GLOB", "of a store only traces of hosts with such a name",

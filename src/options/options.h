@@ -43,7 +43,7 @@ enum {
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	bool has_analyses, has_per;
-	const char *format, *output, *begin, *end, *to;
+	const char *format, *output, *begin, *end, *at, *to;
 	bool has_format;
 	uint64_t interval_ns;
 	bool has_interval;

@@ -191,6 +191,8 @@ void format_cell(char text[CELL_MAX], const struct cell *cell, const struct repo
 			       row->thread->prio);
 	} else if (column->kind == COLUMN_HISTOGRAM) {
 		part_text(text, column_histogram(row->values, cell->at), cell->part);
+	} else if (column->kind == COLUMN_LAST_MAX && row->values[cell->at] == 0) {
+		(void)snprintf(text, CELL_MAX, "-"); /* there is nothing that has an age */
 	} else {
 		format_value(text, column->unit, row->values[cell->at]);
 	}

@@ -194,6 +194,9 @@ void rollup_note_leaders(struct rollup *rollup, const struct report_table *from)
 		    row->thread->comm[0]) {
 			*rollup_leaders_put(&rollup->leaders, (uint64_t)row->thread->pid, NULL) =
 				*row->thread;
+		} else if (row->thread && row->thread->pid >= 0 && row->named_by != 0) {
+			/* It is gone, and another thread of the process is not. */
+			(void)rollup_leaders_drop(&rollup->leaders, (uint64_t)row->thread->pid);
 		}
 	}
 }
@@ -296,8 +299,8 @@ void rollup_group(struct rollup *rollup, struct rollup_table *table)
 		const struct rollup_row *thread = threads->all.at[i];
 		struct rollup_row *row;
 
-		if (!thread->row.thread) {
-			continue;
+		if (!thread->row.thread || !rollup_row_is_shown(threads, thread)) {
+			continue; /* its levels were those of a window before */
 		}
 		row = table->table->scope == SCOPE_PROCESS ? process_of(rollup, table, thread)
 							   : container_of(rollup, table, thread);

@@ -274,7 +274,7 @@ static int by_instance(const void *left, const void *right)
 }
 
 /* A row of which nothing is left is none, but a trace and a CPU always have theirs. */
-static bool is_shown(const struct rollup_table *table, const struct rollup_row *row)
+bool rollup_row_is_shown(const struct rollup_table *table, const struct rollup_row *row)
 {
 	bool always = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_CPU ||
 		      table->table->scope == SCOPE_LONGEST;
@@ -292,7 +292,7 @@ static void sort(struct rollup *rollup, struct rollup_table *table)
 
 	table->rows.count = 0;
 	for (size_t i = 0; i < table->all.count; i++) {
-		if (is_shown(table, table->all.at[i])) {
+		if (rollup_row_is_shown(table, table->all.at[i])) {
 			*vec_push(&table->rows) = table->all.at[i]->row;
 		}
 	}

@@ -68,6 +68,43 @@ int stored_say_gaps(struct store_reader *reader, uint64_t begin, uint64_t end,
 	return r;
 }
 
+#define AT_LONGEST_NS (24 * 3600 * NS_PER_S) /* no window is longer */
+
+static void keep_at(struct store_windows *windows, uint64_t at)
+{
+	size_t kept = 0;
+
+	VEC_EACH(&windows->at, window) {
+		if (window->begin <= at && at < window->end) {
+			windows->at.at[kept++] = *window;
+		}
+	}
+	windows->at.count = kept;
+}
+
+/* The windows that --at lies in, the shortest of each trace and analysis. */
+static int windows_at(const struct options *options, struct store_reader *reader,
+		      const bool *wanted, const struct units_span *span, struct store_windows *ret,
+		      struct err *err)
+{
+	struct options asked = *options;
+	uint64_t at, ignored;
+	int r;
+
+	asked.begin = options->at;
+	asked.begin_option = "--at";
+	r = run_range_in(&asked, span, &at, &ignored, err);
+	r = r < 0 ? r
+		  : store_reader_windows(reader, wanted, 1,
+					 at > AT_LONGEST_NS ? at - AT_LONGEST_NS : 0, at + 1, ret,
+					 err);
+	keep_at(ret, at);
+	return r == 0 && ret->at.count == 0
+		       ? err_raise(err, -ENOENT, "%s: it has no window of --at %s",
+				   store_reader_name(reader), options->at)
+		       : r;
+}
+
 int stored_windows(const struct options *options, struct store_reader *reader, const bool *wanted,
 		   uint64_t interval_ns, struct store_windows *ret, uint64_t *ret_lost,
 		   struct err *err)
@@ -77,6 +114,9 @@ int stored_windows(const struct options *options, struct store_reader *reader, c
 	int r = store_reader_span(reader, &span.first, &span.last, err);
 
 	stored_cap_span(&span);
+	if (r == 0 && options->at) {
+		return windows_at(options, reader, wanted, &span, ret, err);
+	}
 	r = r < 0 ? r : run_range_in(options, &span, &begin, &end, err);
 	r = r < 0 ? r : store_reader_windows(reader, wanted, interval_ns, begin, end, ret, err);
 	r = r < 0 ? r

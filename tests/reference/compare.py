@@ -31,8 +31,14 @@ import synthetic  # noqa: E402  (models knows where it is)
 # Keys that are no sums; all others are.  (doc/definitions.md)
 MAXIMA = {'longest_ns', 'oldest_ns', 'depth_max'}
 LEVELS = {'in_flight', 'open', 'open_misses'}
+
+
+def is_age(place, key):
+    return place[0] == 'state' and key.endswith('_ns')
+
+
 NAMES = ('comm', 'path', 'cpu', 'prio', 'irq', 'vec', 'errno', 'order', 'level', 'vpid')
-NOT_ROWS = {'missing', 'whole_system', 'longest', 'worst', 'containers', 'container_pairs'}
+NOT_ROWS = {'missing', 'whole_system', 'longest', 'worst', 'containers', 'container_pairs', 'open', 'blocked', 'runnable', 'running'}
 PARTS = {'p50_ns': 0.5, 'p95_ns': 0.95, 'p99_ns': 0.99, 'p999_ns': 0.999}
 
 
@@ -128,7 +134,7 @@ def figures_of(total):
             if isinstance(value, dict):
                 to.setdefault(key, Spread()).add(value)
             elif isinstance(value, int) and not isinstance(value, bool):
-                to[key] = max(to.get(key, 0), value) if key in MAXIMA else to.get(key, 0) + value
+                to[key] = max(to.get(key, 0), value) if key in MAXIMA or is_age(place, key) else to.get(key, 0) + value
             elif value is None:
                 to[key] = None
 
@@ -225,7 +231,7 @@ def check_changes(text, totals):
         check(change.get('only') == only, place, key, 'only', change.get('only'), only)
         if change['kind'] == 'spread':
             check_spread((*place, key), change, [(row or {}).get(key) or Spread() for row in rows], seconds)
-        elif key in MAXIMA | LEVELS:
+        elif key in MAXIMA | LEVELS or place[0] == 'state':
             check(change['kind'] == 'level', place, key, 'is a level')
             check_values((*place, key), change, *(row.get(key) if row is not None else None for row in rows))
         else:

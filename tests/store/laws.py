@@ -27,7 +27,7 @@ from database import copied
 
 SHORT, LONG = '10ms', ('10ms', '50ms', '1s')
 # Without preempt: its pairs of threads are not kept.
-KEPT = 'count,cpu,io,files,sched,syscalls,irq,block,memory,net,lost,ust,faults'
+KEPT = 'count,cpu,io,files,sched,syscalls,irq,block,memory,net,lost,ust,faults,state'
 ALL = ['-q', '-f', 'json', '-a', KEPT, '-j', '0']
 
 
@@ -70,6 +70,22 @@ def by_name(line):
     return json.loads(line)['count']['by_name']
 
 
+def figures_of(line):
+    return {key: value for key, value in json.loads(line).items()
+            if key not in ('type', 'seq', 'complete', 'lag_ns', 'stored', 'summed_threads')}
+
+
+def check_at(name, sillage, path, plain):
+    """--at a time is the shortest window that has it, whose first ns is in it, and whose end is not."""
+    windows = [line for line in plain if line.startswith(b'{"type":"window"')]
+    for line in windows[:1] + windows[len(windows) // 2:][:1] + windows[-1:]:
+        window = json.loads(line)
+        for at in window['begin'], window['end'] - 1:
+            found = [figures_of(one) for one in lines(sillage, 'history', *ALL[:-2], '--at', '%dns' % at, path)]
+            if figures_of(line) not in found:
+                raise SystemExit('%s: --at %d: %s' % (name, at, difference(figures_of(line), found[0])))
+
+
 def check(sillage, scratch, name, traces):
     path = os.path.join(scratch, 'a.db')
     stored = lines(sillage, 'analyze', *ALL, '-i', SHORT, '--store', path, *traces)
@@ -79,6 +95,7 @@ def check(sillage, scratch, name, traces):
         expected = plain if interval == SHORT else lines(sillage, 'analyze', *ALL, '-i', interval, *traces)
         compare('%s: -i %s' % (name, interval), sorted(expected),
                 sorted(lines(sillage, 'history', *ALL[:-2], '-i', interval, path)))
+    check_at(name, sillage, path, plain)
     compare(name + ': total', sorted(lines(sillage, 'analyze', *ALL, *traces)),
             sorted(lines(sillage, 'history', *ALL[:-2], path)))
     before = rows_of(path)

@@ -348,6 +348,8 @@ static void prefetch_threads(const struct shard *shard, size_t word, uint64_t wh
 
 void shard_end_window(struct shard *shard, uint64_t end)
 {
+	const struct columns *columns = &shard->layout->columns[SCOPE_THREAD];
+
 	assert(!shard->is_closing); /* a hook adds to the window that ends */
 	for (size_t word = 0; word < shard->presence.count; word++) {
 		struct presence *presence = &shard->presence.at[word];
@@ -358,6 +360,10 @@ void shard_end_window(struct shard *shard, uint64_t end)
 			struct thread *thread =
 				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
 
+			if (columns->has_levels) { /* what is selected may be other threads by now
+						    */
+				columns_end_levels(columns, thread_total(shard->layout, thread));
+			}
 			if (shard->layout->selects) {
 				shard_select(shard, thread, thread_cpu_id(thread));
 			}

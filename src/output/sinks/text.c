@@ -21,6 +21,7 @@
 /* In columns. */
 #define PAIR_WIDTH  46 /* of both names of a pair */
 #define NAME_WIDTH  25 /* "comm (tid)" and other names; longer ones are cut on a terminal ... */
+#define LEVEL_WIDTH 16 /* of calls that are open, which leaves room for what they wait for */
 #define CELLS_LEAST 36 /* ... but not to the same text, as long as so much is left */
 #define PATH_WIDTH  52 /* paths, on a wide terminal */
 #define BAR_WIDTH   16
@@ -122,6 +123,9 @@ static int usual_width(const struct output *output, const struct report_table *o
 	if (table->scope == SCOPE_CPU) {
 		return 4;
 	}
+	if (table->is_level && table->name_key) {
+		return LEVEL_WIDTH;
+	}
 	if (scope_is_of_pairs(table->scope) || format_names_containers(of)) {
 		return PAIR_WIDTH;
 	}
@@ -164,12 +168,19 @@ static struct units_times times_of(const struct output *output, const struct rep
 	return times;
 }
 
-/* When an instance was, and its thread. */
-static int moment_width(const struct output *output, const struct report *report)
+/* Whether rows are called as their threads: the column of these says on which CPU they are. */
+static bool names_thread(const struct table *table)
+{
+	return table->is_level && !table->name_key && !table->id_key;
+}
+
+/* When an instance was, and its thread.  All levels are at the end of the window. */
+static int moment_width(const struct output *output, const struct report *report,
+			const struct table *table)
 {
 	int time = 2 + units_time_width(times_of(output, report));
 
-	return time * (shows_begin(output) ? 2 : 1) + 2 + WHO_WIDTH;
+	return (table->is_level ? 0 : time * (shows_begin(output) ? 2 : 1)) + 2 + WHO_WIDTH;
 }
 
 /* How many cells fit beside the names.  Lines are not wrapped; the last cells are left out. */
@@ -177,8 +188,10 @@ static size_t cells_shown(const struct output *output, const struct report *repo
 			  const struct report_table *table, int names, const struct cell *cells,
 			  size_t count)
 {
-	int used = 2 + names +
-		   (table->table->scope == SCOPE_LONGEST ? moment_width(output, report) : 0);
+	int used =
+		2 + names +
+		(table->table->scope == SCOPE_LONGEST ? moment_width(output, report, table->table)
+						      : 0);
 
 	for (size_t i = 0; i < count; i++) {
 		used += cell_width(output, cells[i].column);
@@ -192,10 +205,10 @@ static size_t cells_shown(const struct output *output, const struct report *repo
 typedef VEC(struct text_column) text_columns;
 
 /* What is left of the line for the keys of an instance. */
-static int by_width(const struct output *output, const struct report *report, int names,
-		    size_t cells)
+static int by_width(const struct output *output, const struct report *report,
+		    const struct table *table, int names, size_t cells)
 {
-	int used = 2 + names + (int)cells * 11 + moment_width(output, report) + 2;
+	int used = 2 + names + (int)cells * 11 + moment_width(output, report, table) + 2;
 
 	return used < (int)output->columns ? (int)output->columns - used : 0;
 }
@@ -232,15 +245,19 @@ static void add_columns(text_columns *columns, const struct output *output,
 	add_column(columns, format_title_of(table), names, 2, true);
 	add_cells(columns, output, table->table, cells, count);
 	if (table->table->scope == SCOPE_LONGEST) {
+		const struct table *of = table->table;
 		int width = units_time_width(times_of(output, report));
 
-		if (shows_begin(output)) {
+		if (shows_begin(output) && !of->is_level) {
 			add_column(columns, "BEGAN", width, 2, true);
 		}
-		add_column(columns, "ENDED", width, 2, true);
-		add_column(columns, "THREAD (TID)", WHO_WIDTH, 2, true);
-		if (table->table->by_key) {
-			add_column(columns, "BY", by_width(output, report, names, count), 2, true);
+		if (!of->is_level) {
+			add_column(columns, "ENDED", width, 2, true);
+		}
+		add_column(columns, names_thread(of) ? "CPU" : "THREAD (TID)", WHO_WIDTH, 2, true);
+		if (of->by_key) {
+			add_column(columns, of->is_level ? "ON" : "BY",
+				   by_width(output, report, of, names, count), 2, true);
 		}
 	}
 	if (table->is_whole) {
@@ -249,21 +266,24 @@ static void add_columns(text_columns *columns, const struct output *output,
 }
 
 static void put_who(struct text_table *table, const struct output *output,
-		    const struct report *report, const struct report_row *row)
+		    const struct report *report, const struct table *of,
+		    const struct report_row *row)
 {
 	const struct units_times times = times_of(output, report);
 	const struct instance *one = row->instance;
 	char text[CELL_MAX] = "", time[UNITS_TEXT_MAX];
 
-	if (row->thread) {
+	if (row->thread && !names_thread(of)) {
 		format_thread(text, row->thread, row->thread->tid);
 	} else if (one->cpu != UINT64_MAX) {
 		(void)snprintf(text, sizeof(text), "CPU %" PRIu64, one->cpu);
 	}
-	if (shows_begin(output)) {
+	if (shows_begin(output) && !of->is_level) {
 		text_cell(table, units_time(time, times, one->end - one->ns));
 	}
-	text_cell(table, units_time(time, times, one->end));
+	if (!of->is_level) {
+		text_cell(table, units_time(time, times, one->end));
+	}
 	text_cut(text, WHO_WIDTH);
 	text_cell(table, text);
 	if (one->by[0]) {
@@ -295,7 +315,7 @@ static void put_row(struct text_table *to, const struct output *output, const st
 		}
 	}
 	if (row->instance) {
-		put_who(to, output, report, row);
+		put_who(to, output, report, table->table, row);
 	}
 	text_end(to);
 }

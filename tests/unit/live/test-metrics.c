@@ -649,6 +649,47 @@ START_TEST(writes_messages)
 }
 END_TEST
 
+/* A window with so many processes of one name, each of which has a thread that is blocked. */
+static void make_levels(unsigned int processes)
+{
+	made_window(&made, 100);
+	(void)made_table(&made, "state", SCOPE_PROCESS, NULL);
+	for (unsigned int i = 0; i < processes; i++) {
+		(void)made_row(&made, 40 + i, 40 + (int32_t)i, "db");
+		*made_value(&made, "blocked_threads") = 1;
+		*made_value(&made, "blocked_ns") = (i + 1) * MADE_NS_PER_S;
+	}
+}
+
+/* Levels are those of the last window, also of rows that it lacks, and of all that have one name.
+ */
+START_TEST(has_levels_of_the_last_window)
+{
+	static const char *const blocked[] = { "2\n", "1\n", "0\n" };
+	static const char *const ages[] = { "2.000000000\n", "1.000000000\n", "0.000000000\n" };
+	const struct trace_identity trace = { .session = (char *)"s" };
+	struct metrics *metrics = metrics_new(METRICS_FULL);
+
+	for (unsigned int i = 0; i < ARRAY_COUNT(blocked); i++) {
+		char line[120];
+		size_t len;
+		char *text;
+
+		make_levels(2 - i);
+		metrics_add(metrics, &trace, &made.report);
+		text = metrics_text(metrics, false, &len);
+		(void)snprintf(line, sizeof(line), "_blocked_threads{session=\"s\",comm=\"db\"} %s",
+			       blocked[i]);
+		ck_assert_msg(strstr(text, line), "%s", text);
+		(void)snprintf(line, sizeof(line), "_blocked_seconds{session=\"s\",comm=\"db\"} %s",
+			       ages[i]);
+		ck_assert_msg(strstr(text, line), "%s", text);
+		free(text);
+	}
+	metrics_free(metrics);
+}
+END_TEST
+
 Suite *suite_metrics(void)
 {
 	Suite *suite = suite_create("metrics");
@@ -663,6 +704,7 @@ Suite *suite_metrics(void)
 	tcase_add_test(tcase, bounds_rows);
 	tcase_add_test(tcase, has_steady_series);
 	tcase_add_test(tcase, keeps_names_apart);
+	tcase_add_test(tcase, has_levels_of_the_last_window);
 	tcase_add_test(tcase, shows_names_that_run);
 	tcase_add_test(tcase, forgets_names);
 	tcase_add_test(tcase, bounds_the_small_profile);
