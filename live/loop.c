@@ -443,8 +443,9 @@ static int start_servers(struct loop *loop, struct err *err)
 	if (config->metrics) {
 		loop->metrics =
 			metrics_new(config->has_small_metrics ? METRICS_SMALL : METRICS_FULL);
-		loop->metrics_server = metrics_server_new(loop->base, config->metrics, loop->access,
-							  loop->metrics, err);
+		loop->metrics_server =
+			metrics_server_new(loop->base, config->metrics, loop->access, loop->metrics,
+					   engine_account(loop->engine), err);
 		if (!loop->metrics_server) {
 			return -EIO;
 		}

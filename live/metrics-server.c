@@ -3,12 +3,15 @@
  */
 #include "live/metrics-server.h"
 
+#include <assert.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "live/metrics/metrics-accept.h"
 #include "live/metrics/metrics.h"
@@ -17,14 +20,32 @@
 struct metrics_server {
 	struct server *server;
 	const struct metrics *metrics;
+	struct account *account; /* has answers until they are sent */
+	size_t held;             /* bytes of them */
+	bool is_closed; /* it ends with the last of them: libevent keeps them for a while */
 };
 
 static void free_bytes(const void *bytes, size_t len, void *arg)
 {
+	struct metrics_server *server = arg;
+
+	assert(server->held >= len);
+	server->held -= len;
+	account_give(server->account, ACCOUNT_OUTPUTS, len);
 	free((void *)(uintptr_t)bytes);
+	if (server->is_closed && server->held == 0) {
+		free(server);
+	}
 }
 
-static void send_metrics(const struct metrics_server *server, struct evhttp_request *request)
+/* One always has room: without others that are not read, everybody gets an answer. */
+static bool has_room(const struct metrics_server *server, size_t len)
+{
+	return server->held == 0 ||
+	       account_may_last_part(server->account, ACCOUNT_OUTPUTS, METRICS_PENDING_PART, len);
+}
+
+static void send_metrics(struct metrics_server *server, struct evhttp_request *request)
 {
 	static const char *const types[] = {
 		[METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
@@ -41,8 +62,16 @@ static void send_metrics(const struct metrics_server *server, struct evhttp_requ
 			      ? metrics_protobuf(server->metrics, &len)
 			      : metrics_text(server->metrics, form == METRICS_OPEN, &len);
 
-	if (evbuffer_add_reference(body, bytes, len, free_bytes, NULL) < 0) {
+	if (!has_room(server, len)) {
 		free(bytes);
+		evbuffer_free(body);
+		server_refuse(request, HTTP_SERVUNAVAIL, "other answers wait to be read");
+		return;
+	}
+	account_take(server->account, ACCOUNT_OUTPUTS, len);
+	server->held += len;
+	if (evbuffer_add_reference(body, bytes, len, free_bytes, server) < 0) {
+		free_bytes(bytes, len, server);
 	}
 	(void)evhttp_add_header(evhttp_request_get_output_headers(request), "Content-Type",
 				types[form]);
@@ -64,7 +93,7 @@ static void on_request(struct evhttp_request *request, void *arg)
 
 struct metrics_server *metrics_server_new(struct event_base *base, const char *address,
 					  struct access *access, const struct metrics *metrics,
-					  struct err *err)
+					  struct account *account, struct err *err)
 {
 	struct metrics_server *server = mem_alloc(sizeof(*server));
 	const struct server_config config = {
@@ -77,6 +106,7 @@ struct metrics_server *metrics_server_new(struct event_base *base, const char *a
 	};
 
 	server->metrics = metrics;
+	server->account = account;
 	server->server = server_new(base, &config, err);
 	if (!server->server) {
 		metrics_server_free(server);
@@ -89,6 +119,9 @@ void metrics_server_free(struct metrics_server *server)
 {
 	if (server) {
 		server_free(server->server);
-		free(server);
+		server->is_closed = true;
+		if (server->held == 0) {
+			free(server);
+		}
 	}
 }

@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 EXPOSURE = {'sillage.service': 9, 'sillage@.service': 11}  # in tenths, by systemd 252
+WEB, CLICKHOUSE = r'(\d+) MiB more with \*--web\*', r'(\d+) MiB more with a store in ClickHouse'
 SIZES = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
 
 
@@ -38,6 +39,21 @@ def settings(path):
     return found
 
 
+def check_constants(manual, limits):
+    """What the manual says is beside --max-memory, by the limits that it is made of."""
+    def of(name):
+        text = re.search(r'^#define %s +(.*)$' % name, limits, re.M).group(1)
+        return eval(text.split('/*')[0].replace('(size_t)', ''))  # numbers and shifts
+
+    batch = of('CLICKHOUSE_BATCH_BYTES')
+    for what, wanted in ((WEB, of('SERVER_CONNECTIONS_MAX') * of('WEB_PENDING_MAX')),
+                         # Gathered, waiting, being sent; packed; and what the server says.
+                         (CLICKHOUSE, (1 + of('CLICKHOUSE_OUTBOX') + 1) * batch + batch + of('HTTP_ANSWER_BYTES_MAX'))):
+        found = re.search(what, manual)
+        if not found or int(found.group(1)) << 20 != wanted:
+            fail('the manual does not say "%s" with %d' % (what, wanted >> 20))
+
+
 def check_memory(name, unit, words, manual):
     most = size(words[words.index('--max-memory') + 1])
     beside = re.search(r'a constant of (\d+) MiB, and (\d+) MiB for each worker', manual)
@@ -47,6 +63,8 @@ def check_memory(name, unit, words, manual):
     if 'they are a part of *--max-memory*' not in manual:
         fail('the manual does not say that a history is within --max-memory')
     wanted = most + ((int(beside.group(1)) + workers * int(beside.group(2))) << 20)
+    wanted += int(re.search(WEB, manual).group(1)) << 20  # who sets OPTIONS, or STORE
+    wanted += (int(re.search(CLICKHOUSE, manual).group(1)) << 20) * ('--store' in words)
     if size(unit['MemoryMax'][0]) < wanted:
         fail('%s: MemoryMax=%s, and %d MiB are wanted' % (name, unit['MemoryMax'][0], wanted >> 20))
 
@@ -96,6 +114,8 @@ def main():
     sillage, root = os.path.abspath(sys.argv[1]), sys.argv[2]
     with open(os.path.join(root, 'doc', 'sillage.1.scd')) as file:
         manual = ' '.join(file.read().split())
+    with open(os.path.join(root, 'src', 'base', 'limits.h')) as file:
+        check_constants(manual, file.read())
     units = {}
     for name in EXPOSURE:
         unit = units[name] = settings(os.path.join(root, 'contrib', name))

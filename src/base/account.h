@@ -39,7 +39,7 @@ enum account_kind {
 	ACCOUNT_WAITING,  /* packets that wait for their metadata */
 	ACCOUNT_METADATA, /* metadata on its way, its text, types and plans */
 	ACCOUNT_SESSIONS, /* connections, sessions, their traces and streams: a constant each */
-	ACCOUNT_OUTPUTS,  /* what waits for viewers of the page, or for a store */
+	ACCOUNT_OUTPUTS,  /* windows that wait for a store, metrics that wait to be read */
 	ACCOUNT_ROWS,     /* rows of tables that a peer can make more of */
 	/* What can be dropped, and what only a capture that is being written has. */
 	ACCOUNT_HISTORY,

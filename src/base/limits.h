@@ -210,6 +210,8 @@
 #define METRICS_NAMES_MAX        128
 #define METRICS_NAMES_SHOWN      40
 #define METRICS_SMALL_SERIES     300
+/* Part of --max-memory that answers which are not read yet may have, beyond the first. */
+#define METRICS_PENDING_PART 8
 
 /* --web: bytes that wait for one of them, here and in the kernel, after which it
  * gets the newest state only; seconds after which one that takes nothing is left; how often viewers
@@ -364,8 +366,10 @@
 /* Open queues, and files of a state dump, whose names are kept. */
 #define RESOURCE_NAMES_MAX 65536
 
-/* Windows that wait for the writer of a store, and how many items one transaction takes. */
+/* Windows that wait for the writer of a store: bytes, and part of --max-memory, which leaves room
+ * for a session however small that is; and how many items one transaction takes. */
 #define STORE_QUEUE_BYTES ((size_t)64 << 20)
+#define STORE_QUEUE_PART  8
 #define STORE_BATCH       64
 /* Windows that a transaction merges or removes (--store-keep): others wait for it, some 10 ms. */
 #define KEEP_WINDOWS_MAX 256

@@ -90,6 +90,7 @@ int storing_open(const struct options *options, bool may_wait, struct engine_con
 					.may_wait = may_wait,
 					.interval_ns = options->interval_ns,
 					.top = output->top,
+					.account = config->account,
 					.stop = may_wait ? &run_stop : NULL,
 					.say = say };
 	int r;

@@ -272,10 +272,10 @@ static void *run(void *arg)
 	(void)pthread_mutex_lock(&store->mutex);
 	while (goes_on) {
 		struct store_gap gap;
-		size_t count, settled;
+		size_t count, settled, taken;
 
 		wait_for_items(store);
-		count = take(store, items);
+		count = taken = take(store, items);
 		gap = store->gap;
 		store->gap = (struct store_gap){ 0 };
 		/* The last attempt to note a gap is the last of all. */
@@ -286,6 +286,10 @@ static void *run(void *arg)
 		grow(store, items, count);
 		settled = windows_in(items, count);
 		for (size_t i = 0; i < count; i++) {
+			if (i < taken) {
+				account_give(store->config.account, ACCOUNT_OUTPUTS,
+					     items[i]->arena.total);
+			}
 			store_item_free(items[i]);
 		}
 		(void)pthread_mutex_lock(&store->mutex);
@@ -297,9 +301,13 @@ static void *run(void *arg)
 
 /* ---- the coordinator's side ---- */
 
-static bool is_full(const struct store *store)
+/* One item more than there is room for may wait, so that each can be written. */
+static bool is_full(const struct store *store, const struct store_item *item)
 {
-	return store->queue.count > 0 && store->queued_bytes > STORE_QUEUE_BYTES;
+	return store->queue.count > 0 &&
+	       (store->queued_bytes > STORE_QUEUE_BYTES ||
+		!account_may_last_part(store->config.account, ACCOUNT_OUTPUTS, STORE_QUEUE_PART,
+				       item->arena.total));
 }
 
 static void put(struct store *store, struct store_item *item)
@@ -307,10 +315,10 @@ static void put(struct store *store, struct store_item *item)
 	(void)pthread_mutex_lock(&store->mutex);
 	assert(!store->is_closing);
 	store->account.closed += item->kind == STORE_WINDOW;
-	while (is_full(store) && store->config.may_wait) {
+	while (is_full(store, item) && store->config.may_wait) {
 		(void)pthread_cond_wait(&store->has_room, &store->mutex);
 	}
-	if (is_full(store)) {
+	if (is_full(store, item)) {
 		if (item->kind == STORE_WINDOW) {
 			bool is_first = store->gap.windows == 0;
 
@@ -327,6 +335,7 @@ static void put(struct store *store, struct store_item *item)
 	store->account.given += item->kind == STORE_WINDOW;
 	*vec_push(&store->queue) = item;
 	store->queued_bytes += item->arena.total;
+	account_take(store->config.account, ACCOUNT_OUTPUTS, item->arena.total);
 	(void)pthread_cond_signal(&store->has_items);
 	(void)pthread_mutex_unlock(&store->mutex);
 }

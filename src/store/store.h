@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/account.h"
 #include "base/err.h"
 #include "output/sink.h"
 #include "store/keep.h"
@@ -32,6 +33,7 @@ struct store_config {
 	uint64_t also_ns; /* windows of this length are kept, too; 0: none */
 	struct store_keep keep;
 	uint64_t top;            /* of the longest instances in a window, so many rows */
+	struct account *account; /* what waits for the writer is of it; NULL: nobody counts */
 	const atomic_bool *stop; /* becomes true: @keep may wait for the next run; NULL: never */
 	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 };

@@ -22,6 +22,8 @@ import os
 import random
 import re
 import signal
+import socket
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -102,11 +104,12 @@ def text_of(metadata):
 
 class Case:
     def __init__(self, name, sessions, says=None, rules=list, most=MOST, is_long=False, options=(), check=None,
-                 asks=(INDEX, PACKET), judge=None, after=None, turn_ns=TURN_MAX_NS, **relay_options):
+                 asks=(INDEX, PACKET), judge=None, after=None, turn_ns=TURN_MAX_NS, store=None, status=0,
+                 **relay_options):
         self.name, self.sessions, self.says, self.rules, self.most = name, sessions, says, rules, most
         self.is_long, self.options, self.check, self.asks = is_long, list(options), check, asks
         self.relay_options, self.judge, self.after = relay_options, judge, after
-        self.turn_ns = turn_ns
+        self.turn_ns, self.store, self.status = turn_ns, store, status
 
 
 def without_metadata(like, traces):
@@ -175,6 +178,89 @@ def come_and_go():
     return [Session('s', [trace])]
 
 
+def free_port():
+    with socket.socket() as sock:
+        sock.bind(('127.0.0.1', 0))
+        return sock.getsockname()[1]
+
+
+def ask(port):
+    """A connection with little room in the kernel that asked for metrics."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+    sock.settimeout(60)
+    sock.connect(('127.0.0.1', port))
+    sock.sendall(b'GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n')
+    return sock
+
+
+def read_all(sock):
+    got, data = b'', b'.'
+    while data:
+        data = sock.recv(1 << 16)
+        got += data
+    return got
+
+
+def leave_unread(run, port):
+    """Of so many answers some are refused, and none when nobody leaves any unread."""
+    unread = [ask(port) for _ in range(UNREAD)]
+    run.expect(any(b' 503 ' in one.recv(64) for one in unread), 'no answer is refused')
+    for one in unread:
+        one.close()
+    while run.lasted() < CASE_S:  # the server has not seen yet that they are gone
+        answer = read_all(ask(port))
+        if answer.startswith(b'HTTP/1.0 200'):
+            return
+        time.sleep(0.1)
+    run.expect(False, 'answers are refused for ever')
+
+
+UNREAD = 60
+
+
+class Locked:
+    """A store that somebody else writes, from the first packet that the relay gives on."""
+    path = held = None
+
+    def lock(self, _):
+        self.held = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+        self.held.execute('BEGIN IMMEDIATE')
+
+    def unlock(self):
+        self.held.close()
+
+
+RUNNING, RUN_WINDOWS = 1000, 400
+
+
+def one_cpu(packets):
+    """A packet of 100 ms of each list of events."""
+    stream = Stream.__new__(Stream)
+    stream.name, stream.packets, at = 'channel0_0', [], 0
+    for number, events in enumerate(packets):
+        begin, end = number * 100 * 10**6, (number + 1) * 100 * 10**6 - 1
+        data = synthetic.packet(0, number, begin, end, events)
+        stream.packets.append(Packet(stream, number, (at, len(data) * 8, len(data) * 8, begin, end, 0, 0, 0, number), data))
+        at += len(data)
+    trace = Trace.__new__(Trace)
+    trace.path, trace.streams, trace.metadata = 'kernel', [stream], synthetic.metadata(0).encode()
+    return [Session('s', [trace])]
+
+
+def every_thread_runs():
+    """The same threads in each window of 100 ms, which has a row of each."""
+    return one_cpu([synthetic.switch((number * RUNNING + i) * 10**5, 2 + (i - 1) % RUNNING, 2 + i, 1) for i in range(RUNNING)]
+                   for number in range(RUN_WINDOWS))
+
+
+def many_interrupts():
+    """Metrics of each, 400 KB in all."""
+    return one_cpu([[event for i in range(2000) for event in (
+        synthetic.event(i * 10**4, 'irq_handler_entry', i, 'device-%d' % i), synthetic.event(i * 10**4 + 100, 'irq_handler_exit', i, 1))]])
+
+
 def sums_up(run):
     """Sums are exact, the total says how many threads have no row, and who ran most has one."""
     total = [line for line in run.lines if line['type'] == 'total'][-1]
@@ -234,6 +320,14 @@ def cases(like):
     yield Case('history', lambda: of_noise(like), options=('--history', '1h', '--capture-dir', os.devnull))
     # All analyses of a window of so many threads: one task of its round is one piece.
     yield Case('threads-that-end', come_and_go, options=('-a', 'all'), after=sums_up, turn_ns=3 * TURN_MAX_NS)
+    # Windows that wait for a writer that does not go on, of 300 KiB each, are of the same account.
+    store = Locked()
+    yield Case('store-that-hangs', every_thread_runs, says='the writer is too slow: windows are lost', store=store, most=32, status=1,
+               rules=lambda: [Rule(INDEX, relays.call(store.lock))], options=('-a', 'cpu,sched', '-i', '100ms', '--store-also', 'none'))
+    # So are answers that nobody reads.
+    port = free_port()
+    yield Case('metrics-unread', many_interrupts, most=32, options=('-a', 'irq', '--metrics', '127.0.0.1:%d' % port),
+               judge=lambda run: leave_unread(run, port))
     yield Case('packets-of-15M', lambda: big(like, 15 * MIB, 6))
     yield Case('packets-of-256M', lambda: big(like, 256 * MIB, 1), says='larger than a quarter of --max-memory')
 
@@ -293,6 +387,9 @@ class Run:
         words = [self.sillage, 'live', '-f', 'json', '--from', 'beginning', '-a', 'count,lost', '-j', '1', '--retry', '3s',
                  '--max-memory', '%dM' % self.case.most, *self.case.options, 'net://127.0.0.1:%d' % self.relay.port]
         paths = [os.path.join(self.folder, name) for name in ('out', 'err')]
+        if self.case.store:
+            self.case.store.path = os.path.join(self.folder, 'w.db')
+            words += ['--store', self.case.store.path]
         self.begun, is_asked = time.monotonic(), False
         with open(paths[0], 'wb') as out, open(paths[1], 'wb') as err:
             process = subprocess.Popen(words, stdout=out, stderr=err)
@@ -305,6 +402,8 @@ class Run:
                     is_asked = True
                     if self.case.judge:
                         self.case.judge(self)
+                    if self.case.store:
+                        self.case.store.unlock()
                     process.send_signal(signal.SIGTERM)
                 self.expect(self.lasted() < CASE_S, 'it does not end')
         finally:
@@ -324,7 +423,7 @@ class Run:
     def judge(self):
         for word in ('Sanitizer', 'runtime error:', 'Assertion', 'assertion'):
             self.expect(word not in self.said, word)
-        self.expect(self.status == 0, 'exit status %d' % self.status)
+        self.expect(self.status == self.case.status, 'exit status %d' % self.status)
         self.expect(self.lines and self.lines[-1]['type'] == 'end', 'no last line')
         end = self.lines[-1]
         if self.bound is not None:
