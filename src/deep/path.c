@@ -16,6 +16,7 @@ struct path_frame {
 };
 
 struct path_finder {
+	bool goes_back; /* past the birth of the explained thread */
 	const struct timeline *timeline;
 	struct path *path; /* its segments are in reverse order until the end */
 	VEC(struct path_frame) frames;
@@ -59,7 +60,7 @@ static void step(struct path_finder *finder)
 
 	if (!interval) {
 		if (thread->was_born && thread->birth == frame->until && thread->parent != NOBODY &&
-		    finder->frames.count > 1) {
+		    (finder->frames.count > 1 || finder->goes_back)) {
 			frame->thread = thread->parent;
 			return;
 		}
@@ -107,14 +108,13 @@ static void check_tiles(const struct path *path)
 	assert(count == 0 || path->segments.at[count - 1].end == path->end);
 }
 
-void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
-	       struct path *path)
+static void find(struct path_finder finder, uint32_t thread, uint64_t begin, uint64_t end)
 {
-	const struct deep_thread *of = timeline->threads.at[thread];
-	struct path_finder finder = { .timeline = timeline, .path = path };
+	const struct deep_thread *of = finder.timeline->threads.at[thread];
+	struct path *path = finder.path;
 
 	memset(path, 0, sizeof(*path));
-	begin = begin < of->birth ? of->birth : begin;
+	begin = begin < of->birth && !(finder.goes_back && of->was_born) ? of->birth : begin;
 	end = end > of->end ? of->end : end;
 	path->begin = begin;
 	path->end = end > begin ? end : begin;
@@ -132,6 +132,19 @@ void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin,
 	vec_fini(&finder.frames);
 	reverse(path);
 	check_tiles(path);
+}
+
+void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
+	       struct path *path)
+{
+	find((struct path_finder){ .timeline = timeline, .path = path }, thread, begin, end);
+}
+
+void path_find_back(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
+		    struct path *path)
+{
+	find((struct path_finder){ .timeline = timeline, .path = path, .goes_back = true }, thread,
+	     begin, end);
 }
 
 void path_fini(struct path *path)

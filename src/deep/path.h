@@ -30,6 +30,9 @@ struct path {
 /* The path of @thread in that part of [begin, end) in which it lives. */
 void path_find(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
 	       struct path *path);
+/* The same in all of it: before its fork on the thread that forked it. */
+void path_find_back(const struct timeline *timeline, uint32_t thread, uint64_t begin, uint64_t end,
+		    struct path *path);
 void path_fini(struct path *path);
 
 /* The share of one thread in a path. */

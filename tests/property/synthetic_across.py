@@ -3,11 +3,12 @@
 `report` and `analyze` find them in two ways, and must say the same, however the trace is cut.
 """
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
 import perfetto_file
-from synthetic import complains, event, Made, packet, report_of, run, same, switch, total_of
+from synthetic import complains, event, FIELD, Made, metadata, packet, report_of, run, same, switch, total_of
 
 S = 10**9
 END = event(1000, 'sched_process_free', 99)
@@ -121,3 +122,18 @@ def test_across_within(scratch):
     around = [number for number, track in drawn.tracks.items() if track.name == 'around executions']
     marks = [mark for mark in drawn.marks if drawn.tracks[mark.track].parent in around and mark.name]
     same([(mark.ts, mark.name) for mark in marks], [(10, '60 ns, 2 inside'), (90, '20 ns, 0 inside')])
+
+
+def test_across_path(scratch):
+    """The critical path leads from where it ends back to its begin, over the fork of that thread."""
+    text = metadata(0).replace('_parent_pid; ', '_parent_pid; %s _parent_tid; ' % FIELD['s32'])
+    made = Made(scratch, 'path', [packet(0, 0, 0, 1000, [
+        switch(0, 0, 7), event(10, 'sched_process_exit', 7), event(20, 'sched_waking', 5), switch(30, 7, 5, 64),
+        event(40, 'sched_process_fork', 'child', 9, 9, 5) + struct.pack('<i', 5), event(45, 'sched_wakeup_new', 9), switch(60, 5, 9), event(90, 'sched_process_exit', 9),
+        switch(100, 9, 0, 64), END])], text)
+    for job in 'sched_process_exit @7; sched_process_exit @t9', 'sched_process_exit tid=7; sched_process_exit tid=9; by global':
+        worst = report_of(made, '--job', job)['jobs']['worst'][0]
+        path = worst['path']
+        same((path['begin'], path['end'], path['thread']['tid'], worst['last']['tid']), (10, 90, 9, 9))
+        same({part['thread']['tid']: sum(value for key, value in part.items() if key.endswith('_ns')) for part in path['parts']},
+             {9: 50, 5: 20, 7: 10})

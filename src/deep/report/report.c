@@ -233,7 +233,11 @@ static void explain_worst(struct deep_report *report)
 		one = vec_push(&report->worst);
 		one->execution = worst[i];
 		one->thread = execution_thread(worst[i]);
-		path_find(timeline, one->thread, begin, end, &one->path);
+		if (report->jobs->config->job->is_across) {
+			path_find_back(timeline, one->thread, begin, end, &one->path);
+		} else {
+			path_find(timeline, one->thread, begin, end, &one->path);
+		}
 		path_sum(&one->path, &one->parts);
 		path_find_rivals(timeline, one->thread, &one->path, &work, &one->rivals);
 	}
