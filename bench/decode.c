@@ -6,17 +6,12 @@
  *                                 with LTTng's packed compact header only)
  *        decode fields            ns per event by kind and number of requested fields
  *        decode metadata [N]      parse and compile N event classes, together and one by one
- *        decode read TRACE        throughput of pread and of ways to mmap a file
- *        decode simulate TRACE    speed-up by threads for each way, with some work per byte
  *
  * The output is tab-separated tables.  Each figure is the best of RUNS runs.
  */
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -446,251 +441,6 @@ static void bench_skip(const char *dir)
 	recorded_close(&s.trace);
 }
 
-/* ---- reading ---- */
-
-enum way {
-	WAY_PREAD,
-	WAY_MAP,
-	WAY_POPULATE,
-	WAY_WHOLE,
-	WAY_WHOLE_AHEAD,
-	WAY_WHOLE_POPULATE,
-	WAY_MAPPER,
-	WAYS
-};
-
-static const char *const way_names[WAYS] = {
-	[WAY_PREAD] = "pread into a buffer",
-	[WAY_MAP] = "mmap of each block",
-	[WAY_POPULATE] = "mmap of each block, MAP_POPULATE",
-	[WAY_WHOLE] = "mmap of the file",
-	[WAY_WHOLE_AHEAD] = "mmap of the file, madvise(WILLNEED) a block ahead",
-	[WAY_WHOLE_POPULATE] = "mmap of the file, madvise(POPULATE_READ) of each block",
-	[WAY_MAPPER] = "mmap of the file, pages touched by one thread ahead",
-};
-
-#define BLOCK ((uint64_t)1 << 20)
-
-struct reading {
-	enum way way;
-	unsigned int threads, work; /* work: additions per 8 bytes */
-	int *fds;
-	uint64_t *sizes;
-	const uint8_t **maps;
-	size_t file_count;
-	/* Each thread takes the next block, counted over all files. */
-	uint64_t block_count;
-	atomic_ullong next, sum, touched;
-};
-
-/* Returns the offset of block @i in its file.  Blocks are numbered over all files. */
-static uint64_t place_of(const struct reading *r, uint64_t i, size_t *ret_file)
-{
-	size_t file = 0;
-
-	while (i >= (r->sizes[file] + BLOCK - 1) / BLOCK) {
-		i -= (r->sizes[file] + BLOCK - 1) / BLOCK;
-		file++;
-	}
-	*ret_file = file;
-	return i * BLOCK;
-}
-
-/* Simulates decoding: work per byte, where each step depends on the one before. */
-static uint64_t work_on(const uint8_t *bytes, uint64_t len, unsigned int work)
-{
-	uint64_t sum = 0;
-
-	for (uint64_t at = 0; at + 8 <= len; at += 8) {
-		sum += DECODE_LOAD(uint64_t, bytes + at);
-		for (unsigned int i = 0; i < work; i++) {
-			sum = (sum << 1 | sum >> 63) + at;
-		}
-	}
-	return sum;
-}
-
-static uint64_t read_block(const struct reading *r, uint64_t i, uint8_t *buffer)
-{
-	size_t file;
-	uint64_t offset = place_of(r, i, &file), left = r->sizes[file] - offset;
-	uint64_t len = left < BLOCK ? left : BLOCK, sum;
-	uint8_t *mapped;
-
-	switch (r->way) {
-	case WAY_PREAD:
-		if (pread(r->fds[file], buffer, len, (off_t)offset) != (ssize_t)len) {
-			die("cannot read");
-		}
-		return work_on(buffer, len, r->work);
-	case WAY_MAP:
-	case WAY_POPULATE:
-		mapped = mmap(NULL, len, PROT_READ,
-			      MAP_SHARED | (r->way == WAY_POPULATE ? MAP_POPULATE : 0),
-			      r->fds[file], (off_t)offset);
-		sum = work_on(mapped, len, r->work);
-		(void)munmap(mapped, len);
-		return sum;
-	case WAY_WHOLE_AHEAD:
-		(void)madvise((void *)(uintptr_t)(r->maps[file] + offset),
-			      2 * BLOCK < left ? 2 * BLOCK : left, MADV_WILLNEED);
-		return work_on(r->maps[file] + offset, len, r->work);
-	case WAY_WHOLE_POPULATE:
-		(void)madvise((void *)(uintptr_t)(r->maps[file] + offset), len, MADV_POPULATE_READ);
-		return work_on(r->maps[file] + offset, len, r->work);
-	case WAY_MAPPER:
-		while (atomic_load(&r->touched) <= i) {
-			(void)usleep(10);
-		}
-		return work_on(r->maps[file] + offset, len, r->work);
-	default:
-		return work_on(r->maps[file] + offset, len, r->work);
-	}
-}
-
-static void *reader(void *user)
-{
-	struct reading *r = user;
-	uint8_t *buffer = mem_alloc(BLOCK);
-	uint64_t i, sum = 0;
-
-	while ((i = atomic_fetch_add(&r->next, 1)) < r->block_count) {
-		sum += read_block(r, i, buffer);
-	}
-	atomic_fetch_add(&r->sum, sum);
-	free(buffer);
-	return NULL;
-}
-
-static void *toucher(void *user)
-{
-	struct reading *r = user;
-	uint64_t sum = 0;
-
-	for (uint64_t i = 0; i < r->block_count; i++) {
-		size_t file;
-		uint64_t offset = place_of(r, i, &file);
-
-		for (uint64_t at = offset; at < offset + BLOCK && at < r->sizes[file]; at += 4096) {
-			sum += r->maps[file][at];
-		}
-		atomic_store(&r->touched, i + 1);
-	}
-	__asm__ volatile("" : : "r"(sum));
-	return NULL;
-}
-
-static void start(pthread_t *thread, void *(*run)(void *), void *arg)
-{
-	if (pthread_create(thread, NULL, run, arg) != 0) {
-		die("a thread cannot be started");
-	}
-}
-
-static double run_reading(void *user)
-{
-	struct reading *r = user;
-	pthread_t threads[256], touch = 0;
-	double begin = now();
-
-	r->next = r->sum = r->touched = 0;
-	for (size_t i = 0; r->way >= WAY_WHOLE && i < r->file_count; i++) {
-		r->maps[i] = mmap(NULL, r->sizes[i], PROT_READ, MAP_SHARED, r->fds[i], 0);
-	}
-	if (r->way == WAY_MAPPER) {
-		start(&touch, toucher, r);
-	}
-	for (unsigned int i = 0; i < r->threads; i++) {
-		start(&threads[i], reader, r);
-	}
-	for (unsigned int i = 0; i < r->threads; i++) {
-		(void)pthread_join(threads[i], NULL);
-	}
-	if (r->way == WAY_MAPPER) {
-		(void)pthread_join(touch, NULL);
-	}
-	for (size_t i = 0; r->way >= WAY_WHOLE && i < r->file_count; i++) {
-		(void)munmap((void *)(uintptr_t)r->maps[i], r->sizes[i]);
-	}
-	return now() - begin;
-}
-
-static void open_reading(const char *dir, struct recorded *trace, struct reading *r)
-{
-	open_one(dir, trace);
-	r->file_count = trace->files.at.count;
-	r->fds = mem_alloc(r->file_count * sizeof(*r->fds));
-	r->sizes = mem_alloc(r->file_count * sizeof(*r->sizes));
-	r->maps = mem_alloc(r->file_count * sizeof(*r->maps));
-	for (size_t i = 0; i < r->file_count; i++) {
-		r->fds[i] = trace->files.at.at[i].fd;
-		r->sizes[i] = trace->files.at.at[i].size;
-		r->block_count += (r->sizes[i] + BLOCK - 1) / BLOCK;
-	}
-}
-
-static void close_reading(struct recorded *trace, struct reading *r)
-{
-	free(r->fds);
-	free(r->sizes);
-	free(r->maps);
-	recorded_close(trace);
-}
-
-static void bench_read(const char *dir)
-{
-	struct reading r = { .threads = 1 };
-	uint64_t bytes = 0;
-	struct recorded trace;
-
-	open_reading(dir, &trace, &r);
-	for (size_t i = 0; i < r.file_count; i++) {
-		bytes += r.sizes[i];
-	}
-	printf("GB/s, page cache warm; threads:\t1\t2\t4\n");
-	for (unsigned int way = 0; way < WAYS; way++) {
-		r.way = (enum way)way;
-		printf("%s", way_names[way]);
-		for (r.threads = 1; r.threads <= 4; r.threads *= 2) {
-			printf("\t%.2f", (double)bytes / best_of(run_reading, &r) / 1e9);
-		}
-		printf("\n");
-	}
-	close_reading(&trace, &r);
-}
-
-static void bench_simulate(const char *dir)
-{
-	static const unsigned int works[] = { 0, 4, 16, 64 };
-	const unsigned int cores = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
-	struct reading r = { .threads = 1 };
-	struct recorded trace;
-
-	open_reading(dir, &trace, &r);
-	printf("speed-up; way\tadditions a word\t1 thread, s");
-	for (unsigned int t = 2; t <= cores && t <= 256; t *= 2) {
-		printf("\t%u", t);
-	}
-	printf("\n");
-	for (unsigned int way = 0; way < WAYS; way++) {
-		for (size_t w = 0; w < sizeof(works) / sizeof(works[0]); w++) {
-			double one;
-
-			r.way = (enum way)way;
-			r.work = works[w];
-			r.threads = 1;
-			one = best_of(run_reading, &r);
-			printf("%s\t%u\t%.6f", way_names[way], works[w], one);
-			for (r.threads = 2; r.threads <= cores && r.threads <= 256;
-			     r.threads *= 2) {
-				printf("\t%.2f", one / best_of(run_reading, &r));
-			}
-			printf("\n");
-		}
-	}
-	close_reading(&trace, &r);
-}
-
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -701,13 +451,8 @@ int main(int argc, char **argv)
 		bench_metadata(argc > 2 ? (unsigned int)strtoul(argv[2], NULL, 10) : 20000);
 	} else if (strcmp(what, "skip") == 0 && argc == 3) {
 		bench_skip(argv[2]);
-	} else if (strcmp(what, "read") == 0 && argc == 3) {
-		bench_read(argv[2]);
-	} else if (strcmp(what, "simulate") == 0 && argc == 3) {
-		bench_simulate(argv[2]);
 	} else {
-		die("usage: decode fields | metadata [N] | skip TRACE | read TRACE | simulate "
-		    "TRACE");
+		die("usage: decode fields | metadata [N] | skip TRACE");
 	}
 	return 0;
 }

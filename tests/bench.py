@@ -23,8 +23,8 @@ ROUNDING = 0.02  # figures have three digits
 LANES = 3
 # Programs in C, with their arguments; TRACE is replaced.  None: another program runs it.
 TOOLS = {
-    'decode': [['skip', 'TRACE'], ['fields'], ['metadata', '10'], ['read', 'TRACE'],
-               ['simulate', 'TRACE']],
+    'decode': [['skip', 'TRACE'], ['fields'], ['metadata', '10']],
+    'simulate': None,
     'tile': None,
     'fetch': None,
 }
