@@ -148,7 +148,8 @@ static bool is_over(struct search *search)
 {
 	const struct episodes_config *config = search->config;
 
-	if (search->work >= config->work_max || (config->stop && atomic_load(config->stop))) {
+	if (search->work >= config->work_max || search->found->at.count >= EPISODES_MAX ||
+	    (config->stop && atomic_load(config->stop))) {
 		search->found->is_cut = true;
 	}
 	return search->found->is_cut;

@@ -19,7 +19,8 @@
 
 #include "base/mem.h"
 
-#define EPISODE_TYPES_MAX 64 /* of one episode */
+#define EPISODE_TYPES_MAX 64  /* of one episode */
+#define EPISODES_MAX      256 /* that are found: what has more repeats nothing, it shuffles */
 
 /* Indexes into the sequence. */
 struct episode_window {
