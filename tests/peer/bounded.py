@@ -4,7 +4,7 @@
 Each case is a relay that makes something grow, and is judged by one bound and one law:
 
     memory      with --bounds: the most that the process had (VmHWM) is at most --max-memory and the
-                constant of the manual (sillage(1), --max-memory)
+                constants of the manual (sillage(1), --max-memory)
     turns       with --bounds: none of its loop took more than 100 ms of processor time, as a rule
     packets     those whose index the viewer was given = analysed + lost + left unread at the end
     the end     a run that waits for more is asked to end once the relay is asked for nothing
@@ -338,12 +338,13 @@ class Wrong(Exception):
     pass
 
 
-def constant_of_manual():
+def constant_of_manual(workers):
     """MiB."""
     root = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
     with open(os.path.join(root, 'doc', 'sillage.1.scd')) as file:
         text = ' '.join(file.read().split())
-    return int(re.search(r'a constant of (\d+) MiB', text).group(1))
+    constant, for_each = re.search(r'a constant of (\d+) MiB, and (\d+) MiB for each worker', text).groups()
+    return int(constant) + workers * int(for_each)
 
 
 class Run:
@@ -443,10 +444,10 @@ def main():
     parser.add_argument('--bounds', action='store_true')
     parser.add_argument('--only', default='*')
     parser.add_argument('--long', action='store_true')
-    parser.add_argument('--constant', type=int, help='in MiB, instead of that of the manual')
+    parser.add_argument('--constant', type=int, help='in MiB, instead of those of the manual')
     parser.add_argument('-v', '--verbose', action='store_true')
     args = parser.parse_args()
-    constant = (args.constant or constant_of_manual()) if args.bounds else None
+    constant = (args.constant or constant_of_manual(1)) if args.bounds else None
     like = Trace(os.path.join(args.data, 'small-packets', 'kernel'))
     wrong = 0
     for case in cases(like):

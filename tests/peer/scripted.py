@@ -182,7 +182,8 @@ class Run:
             self.bounds()
 
     def bounds(self):
-        most = int(self.case.options.get('--max-memory', MOST)[:-1]) + bounded.constant_of_manual()
+        options = self.case.options
+        most = int(options.get('--max-memory', MOST)[:-1]) + bounded.constant_of_manual(int(options.get('-j', '1')))
         self.expect(self.peak <= most << 20, 'it had %d MiB, %d are allowed' % (self.peak >> 20, most))
         turn = self.lines[-1]['turn_max_ns']
         self.expect(turn <= bounded.TURN_MAX_NS, 'a turn of its loop took %.1f ms of processor time' % (turn / 1e6))
