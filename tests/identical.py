@@ -174,7 +174,7 @@ def main():
         return 77
     names = ','.join(line.split()[0] for line in subprocess.run(
         [programs[0], 'analyze', '-a', 'help'], stdout=subprocess.PIPE).stdout.decode().splitlines()
-        if line.strip())
+        if line.strip() and line.split()[0] not in ('periods', 'jobs'))  # of which there are none unless they are asked for
     assert names, 'no analyses'
     # Gates are of the first traces only: they differ by what they ask for, not by what is there.
     of_each = [(None, without)] + [(trace, kinds) for trace in found]

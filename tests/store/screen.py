@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -254,6 +255,23 @@ def check_refused(test, path):
     print('ok what is refused')
 
 
+def check_state(test, _):
+    """Open calls stand beside what they wait for."""
+    path = test.path('state.db')
+    subprocess.run([test.sillage, 'analyze', '-q', '-a', 'state', '-i', '1s', '-o', os.devnull, '--store', path,
+                    os.path.join(sys.argv[2], 'rt-mutex-inherit')], check=True)
+    screen = Screen(test.scratch, test.sillage, 'top', '-i', '1s', path)
+    screen.wait_for('IN CALL')
+    for head in 'PROCESS (PID)', 'CPU', 'OPEN CALL', 'OLDEST OPEN CALLS':
+        screen.keys('Tab')
+        text = screen.wait_for(head)
+    assert 'epoll_pwait' in text and 'futex=0x' in text and 'waiters=1' in text, text
+    screen.keys('q')
+    screen.wait_for('status 0')
+    screen.close()
+    print('ok state')
+
+
 def main():
     sillage, data = sys.argv[1:3]
     if not shutil.which('tmux'):
@@ -262,7 +280,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix='sillage-screen-') as scratch:
         test = follow.Test(sillage, data, scratch)
         whole = test.store(test.path('whole.db'), '10ms')
-        for check in sys.argv[3:] or ('keys', 'short', 'follows', 'day', 'refused'):
+        for check in sys.argv[3:] or ('keys', 'short', 'follows', 'day', 'refused', 'state'):
             globals()['check_' + check](test, whole)
 
 

@@ -337,6 +337,10 @@ static void draw_row(const struct canvas *canvas, int line, const struct view_li
 		format_thread(value, row->thread, row->thread->tid);
 		used += snprintf(text + used, sizeof(text) - (size_t)used, "  %s", value);
 	}
+	if (row->instance && used < (int)sizeof(text) - INSTANCE_BY_BYTES - 2) {
+		used += snprintf(text + used, sizeof(text) - (size_t)used, "  %s",
+				 row->instance->by);
+	}
 	blanks = canvas->columns - utf8_columns(text);
 	(void)snprintf(text + used, sizeof(text) - (size_t)used, "%*s", blanks > 0 ? blanks : 0,
 		       "");
