@@ -1,6 +1,7 @@
 /*
  * labels-items: see labels.h; items of what is open, and texts of them.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,4 +104,22 @@ bool labels_are_items(const uint64_t *words, uint64_t count)
 		used += len > 0 ? len + 1 : 0;
 	}
 	return true;
+}
+
+void labels_value_text(char text[INSTANCE_BY_BYTES], const char *name,
+		       const uint64_t value[VALUE_WORDS])
+{
+	if (value[VALUE_KIND] >= VALUE_TEXT) {
+		char is[VALUE_TEXT_BYTES + HASH_END_BYTES + 1] = { 0 };
+
+		memcpy(is, value + VALUE_FIRST, VALUE_TEXT_BYTES);
+		if (value[VALUE_KIND] >= VALUE_KINDS) {
+			hash_brief_end(is, sizeof(is), value[VALUE_KIND]);
+		}
+		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%s", name, is);
+	} else {
+		(void)snprintf(text, INSTANCE_BY_BYTES,
+			       value[VALUE_KIND] == VALUE_SIGNED ? "%s=%" PRId64 : "%s=%" PRIu64,
+			       name, value[VALUE_FIRST]);
+	}
 }

@@ -23,6 +23,29 @@ bool labels_conditions_hold(const struct definition *what, const uint8_t *fields
 	return true;
 }
 
+/* ---- values ---- */
+
+void labels_put_value(uint64_t value[VALUE_WORDS], const struct query_value *has)
+{
+	char number[QUERY_NUMBER_BYTES];
+	size_t len;
+	const char *text;
+
+	if (has->kind == QUERY_NUMBER && has->type->label_count == 0) {
+		value[VALUE_KIND] = has->is_signed ? VALUE_SIGNED : VALUE_UNSIGNED;
+		value[VALUE_FIRST] = has->is.u;
+		return;
+	}
+	text = query_value_text(has, true, number, &len);
+	value[VALUE_KIND] = VALUE_TEXT;
+	if (len > VALUE_TEXT_BYTES) {
+		value[VALUE_KIND] = hash_bytes(0, text, len);
+		value[VALUE_KIND] += value[VALUE_KIND] < VALUE_KINDS ? VALUE_KINDS : 0;
+		len = VALUE_TEXT_BYTES;
+	}
+	memcpy(value + VALUE_FIRST, text, len);
+}
+
 /* ---- texts ---- */
 
 /* A text that may be longer than its room: then the hash of all of it stands for its end. */

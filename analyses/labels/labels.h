@@ -39,7 +39,15 @@ enum { LABEL_LEN, LABEL_ID, LABEL_TEXT = LABEL_ID + ID_BYTES / sizeof(uint64_t) 
 /* A row's name: that of the period or job, and items. */
 #define NAMED_BYTES (PATTERN_NAME_BYTES + LABEL_GROUP_MAX * ITEM_BYTES)
 
+/* A value as words beside a record: a number, or a text; of a longer one its begin, and as the kind
+ * the hash of all of it. */
+enum { VALUE_KIND, VALUE_FIRST, VALUE_WORDS = 3 };
+enum { VALUE_UNSIGNED, VALUE_SIGNED, VALUE_TEXT, VALUE_KINDS };
+#define VALUE_TEXT_BYTES ((VALUE_WORDS - VALUE_FIRST) * sizeof(uint64_t))
+
 /* ---- labels-worker.c ---- */
+
+void labels_put_value(uint64_t value[VALUE_WORDS], const struct query_value *has);
 
 /* The event, of which these fields were asked for. */
 static inline struct fields_event labels_event(const struct fields *fields,
@@ -81,6 +89,9 @@ bool labels_add_item(char text[INSTANCE_BY_BYTES], const char *item);
  * items does not fit a key, with the other items, too.  False: the text has no room for all. */
 bool labels_name_instance(struct instance *instance, const char *name,
 			  const struct label_group *group, const struct items *items);
+/* "dev=8" */
+void labels_value_text(char text[INSTANCE_BY_BYTES], const char *name,
+		       const uint64_t value[VALUE_WORDS]);
 /* Whether so many words are items. */
 bool labels_are_items(const uint64_t *words, uint64_t count);
 

@@ -8,28 +8,6 @@
 
 /* ---- what an event says ---- */
 
-/* What is shown of a key. */
-static void fill_value(uint64_t value[VALUE_WORDS], const struct query_value *has)
-{
-	char number[QUERY_NUMBER_BYTES];
-	size_t len;
-	const char *text;
-
-	if (has->kind == QUERY_NUMBER && has->type->label_count == 0) {
-		value[VALUE_KIND] = has->is_signed ? VALUE_SIGNED : VALUE_UNSIGNED;
-		value[VALUE_FIRST] = has->is.u;
-		return;
-	}
-	text = query_value_text(has, true, number, &len);
-	value[VALUE_KIND] = VALUE_TEXT;
-	if (len > VALUE_TEXT_BYTES) {
-		value[VALUE_KIND] = hash_bytes(0, text, len);
-		value[VALUE_KIND] += value[VALUE_KIND] < VALUE_KINDS ? VALUE_KINDS : 0;
-		len = VALUE_TEXT_BYTES;
-	}
-	memcpy(value + VALUE_FIRST, text, len);
-}
-
 /* Adds keys to a hash, and fills their values, if they are wanted.  False: the event lacks one. */
 static bool fill_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
 		      size_t count, const struct fields_event *event, uint64_t *hash,
@@ -60,7 +38,7 @@ static bool fill_keys(struct worker *worker, const struct period_side *side, con
 		} else if (fields_get(event, field, &has)) {
 			*hash = query_value_hash(*hash, &has);
 			if (values) {
-				fill_value(value, &has);
+				labels_put_value(value, &has);
 			}
 		} else {
 			return false;

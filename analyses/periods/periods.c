@@ -62,28 +62,6 @@ static struct opens *opens_of(struct shard *shard, struct thread *thread)
 	return shard_thread_state(shard, thread);
 }
 
-/* "dev=8" of key @i. */
-static void key_text(char text[INSTANCE_BY_BYTES], const struct period *period, size_t i,
-		     const struct ended *ended)
-{
-	const uint64_t *value = ended->words + WORD_VALUES + i * VALUE_WORDS;
-	const char *name = period->is->links[0].keys[i].begin;
-
-	if (value[VALUE_KIND] >= VALUE_TEXT) {
-		char is[VALUE_TEXT_BYTES + HASH_END_BYTES + 1] = { 0 };
-
-		memcpy(is, value + VALUE_FIRST, VALUE_TEXT_BYTES);
-		if (value[VALUE_KIND] >= VALUE_KINDS) {
-			hash_brief_end(is, sizeof(is), value[VALUE_KIND]);
-		}
-		(void)snprintf(text, INSTANCE_BY_BYTES, "%s=%s", name, is);
-	} else {
-		(void)snprintf(text, INSTANCE_BY_BYTES,
-			       value[VALUE_KIND] == VALUE_SIGNED ? "%s=%" PRId64 : "%s=%" PRIu64,
-			       name, value[VALUE_FIRST]);
-	}
-}
-
 /* Its name, and "dev=8 sector=5" behind ids. */
 static void name_instance(struct instance *instance, const struct period *period,
 			  const struct ended *ended)
@@ -93,7 +71,8 @@ static void name_instance(struct instance *instance, const struct period *period
 	char key[INSTANCE_BY_BYTES];
 
 	for (size_t i = 0; fits && i < count; i++) {
-		key_text(key, period, i, ended);
+		labels_value_text(key, period->is->links[0].keys[i].begin,
+				  ended->words + WORD_VALUES + i * VALUE_WORDS);
 		fits = labels_add_item(instance->by, key);
 	}
 }

@@ -47,12 +47,6 @@ _Static_assert(PERIODS_MAX <= 1 << STEP_SHIFT, "a period fits below the step");
  */
 enum { WORD_KEY, WORD_AFTER, WORD_CPU, WORD_VALUES };
 
-/* The value of a key: a number, or a text; of a longer one its begin, and as the kind the hash of
- * all of it. */
-enum { VALUE_KIND, VALUE_FIRST, VALUE_WORDS = 3 };
-enum { VALUE_UNSIGNED, VALUE_SIGNED, VALUE_TEXT, VALUE_KINDS };
-#define VALUE_TEXT_BYTES ((VALUE_WORDS - VALUE_FIRST) * sizeof(uint64_t))
-
 #define WORDS_MAX (WORD_VALUES + PERIOD_KEYS_MAX * VALUE_WORDS + ITEMS_WORDS)
 
 static inline size_t periods_word_items(const struct period *period)

@@ -128,6 +128,15 @@
 #define PERIODS_MAX        256
 #define PERIODS_OPEN_MAX   1024
 #define PERIODS_CHAINS_MAX 65536
+/* Open calls of programs (-a calls) of a trace, some 130 bytes each, and of a thread: a recursion
+ * that is deeper is an error of the program as a rule.  Names of calls, which are rows.  Keys of
+ * the calls of a name in a process, and for each the ends that are held until it is known whether
+ * the key tells calls apart: of more threads than that none waits for the first. */
+#define CALLS_OPEN_MAX  65536
+#define CALLS_DEPTH_MAX 1024
+#define CALLS_NAMES_MAX KEYED_ROWS_MAX
+#define CALLS_KEYS_MAX  16384
+#define CALLS_HELD_MAX  64
 /* Labels of --label; names of ids that a trace tells, and the bytes of one, or of a row that an
  * event names: symbols of C++ have hundreds. */
 #define LABELS_MAX           64

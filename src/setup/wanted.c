@@ -68,7 +68,7 @@ static void add_kernel(struct wanted *wanted, const char *event)
 static bool is_of_user(const struct plan_request *request)
 {
 	/* Names of the kernel's events have no colon. */
-	return (request->domain && strcmp(request->domain, "ust") == 0) ||
+	return (request->domain && plan_in_domain("ust", request->domain)) ||
 	       strchr(request->event, ':');
 }
 

@@ -92,7 +92,10 @@ FIELDS['exit_syscall'] = (('s64', 'ret'),)
 FIELDS['sched_wakeup_new'] = FIELDS['sched_wakeup']
 FIELDS['lttng_statedump_block_device'] = (('s32', 'dev'), ('text', 'diskname'))
 UST_FIELDS = {'app:begin': (('s32', 'id'),), 'app:end': (('s32', 'id'),), 'app:log': (('text', 'msg'),),
-              'lib:call': (), 'lib:size': (('s64', 'size'),), 'lttng_jul:event': (('text', 'logger_name'), ('s32', 'int_loglevel')),
+              'lib:call': (), 'lib:size': (('s64', 'size'),),
+              'lib:workStart': (), 'lib:workStop': (('s64', 'ret'),), 'db:get_entry': (('text', 'name'), ('s32', 'handle')),
+              'db:get_exit': (('text', 'name'), ('s32', 'handle')), 'db:put_entry': (('s32', 'ptr'),), 'db:put_exit': (('s32', 'ptr'),),
+              'db:put_leave': (), 'lttng_jul:event': (('text', 'logger_name'), ('s32', 'int_loglevel')),
               'lttng_python:event': (('text', 'logger_name'), ('s32', 'int_loglevel'))}
 LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3, 'lttng_jul:event': 13, 'lttng_python:event': 13}
 AGENTS = {'lttng_jul:event': 1000000, 'lttng_python:event': 3000000}  # what is added to their levels
@@ -622,6 +625,10 @@ def make_ust(rng, path, loses):
         now += rng.choice(steps)
         name, (_, cpu) = rng.choice(list(UST_FIELDS)), rng.choice([place for place in streams if i < ends.get(place, 600)])
         values = [rng.choice(('', 'x', LONG_NAME + 'a', LONG_NAME + 'b')) if kind == 'text' else rng.randrange(4) for kind, _ in UST_FIELDS[name]]
+        if name.startswith('db:put'):
+            values = [7 for _ in values]  # a key that says nothing
+        elif name == 'lib:workStop':
+            values[0] -= 2
         runs = dict(zip(('vtid', 'vpid', 'procname'), rng.choice(threads)))
         streams[int(name in away), cpu].append((now, name, values, [(kind, runs[key]) for kind, key in contexts]))
         events.append((now, name, values, {key: runs[key] for _, key in contexts}))

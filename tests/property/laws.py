@@ -21,6 +21,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
+import calls_plain
 import cuts
 import generated
 import jobs
@@ -50,7 +51,7 @@ LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'err
 LEVELS = {'state'}  # analyses of how things are when a window ends
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
-           'misses_run', 'open_misses', 'worst')
+           'misses_run', 'open_misses', 'undecided', 'worst')
 
 
 class Fault(Exception):
@@ -178,8 +179,10 @@ def ranged_differ(sillage, rng, path, asked, lines):
 
 def alone_differs(sillage, rng, path, asked, lines):
     """An analysis that by itself, or with one other, does not say what it says among all."""
+    is_ust = lines[1]['trace'].get('domain') == 'ust'  # all events tell who their threads are
+
     def said(line, name):
-        return line['type'], line['begin'], line['end'], line[name]
+        return line['type'], line['begin'], line['end'], bare(line[name]) if is_ust else line[name]
 
     names = lines[0]['analyses']
     for name in ['io'] * ('io' in names) + rng.sample(names, 2):
@@ -497,6 +500,14 @@ def check_ust(sillage, rng, path, loses):
     found = {row['name']: (row['time']['count'], row['time']['sum_ns']) for row in total['periods']['by_name']}
     if any(found.get(name) != want for name, want in wanted.items() if name == 'id' or 'vtid' in events[0][3]):
         return 'periods of programs are %s, not %s' % (found, wanted)
+    if 'vtid' in events[0][3]:
+        plain = calls_plain.Plain({name: [[field for _, field in fields]] for name, fields in generated.UST_FIELDS.items()})
+        for ts, name, values, told in events:
+            fields = dict(zip((field for _, field in generated.UST_FIELDS[name]), values))
+            plain.take(calls_plain.Event(ts, name, told.get('vpid'), (told.get('vpid'), told['vtid']), fields))
+        other = calls_plain.difference(calls_plain.ours_of(total['calls']), plain.result(total['end']))
+        if other:
+            return 'calls of programs: ' + other
     processes = {(row.get('vpid'), row.get('procname')): row['events'] for row in total['ust']['processes']}
     if processes != collections.Counter((told.get('vpid'), told.get('procname')) for _, _, _, told in events):
         return 'events by process are not those of the trace'

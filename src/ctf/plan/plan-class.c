@@ -434,21 +434,29 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-static bool is_in_domain(const struct plan_builder *b, const struct plan_request *request)
+bool plan_in_domain(const char *domain, const char *asked)
+{
+	bool is_not = asked && *asked == PLAN_NOT[0];
+
+	return !asked || (domain && strcmp(domain, asked + is_not) == 0) != is_not;
+}
+
+static bool is_wanted(const struct plan_builder *b, const struct plan_request *request,
+		      const struct event_class *class)
 {
 	const struct env_entry *domain =
 		request->domain ? metadata_env(b->metadata, "domain") : NULL;
 
-	return !request->domain ||
-	       (domain && domain->text && strcmp(domain->text, request->domain) == 0);
+	return plan_in_domain(domain ? domain->text : NULL, request->domain) &&
+	       (!request->takes || request->takes(class));
 }
 
 /*
  * All requests that match a name, in their order: those for exactly this name, which a hash table
  * finds, and those with a pattern.
  */
-static void collect_wants(struct plan_builder *b, const struct class_names *name, uint16_t slot,
-			  struct event_wants *ew)
+static void collect_wants(struct plan_builder *b, const struct event_class *class,
+			  const struct class_names *name, uint16_t slot, struct event_wants *ew)
 {
 	uint32_t exact[2] = { first_exact(b, name->own),
 			      name->other == name->own ? UINT32_MAX : first_exact(b, name->other) };
@@ -459,7 +467,7 @@ static void collect_wants(struct plan_builder *b, const struct class_names *name
 		uint32_t other = pattern < b->patterns.count ? b->patterns.at[pattern] : UINT32_MAX;
 		uint32_t i = least(other, least(exact[0], exact[1]));
 
-		if (b->requests[i].group != group && is_in_domain(b, &b->requests[i])) {
+		if (b->requests[i].group != group && is_wanted(b, &b->requests[i], class)) {
 			group = b->requests[i].group;
 			add_wants(b, i, name, &slot, ew);
 		}
@@ -575,7 +583,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	assert(stream->class);
 	ew->bindings.count = 0;
 	ew->wants.count = 0;
-	collect_wants(b, &name, base, ew);
+	collect_wants(b, class, &name, base, ew);
 	if (base + ew->wants.count > PLAN_SLOTS_MAX) {
 		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields requested",
 				class->name);

@@ -115,12 +115,17 @@ struct value {
  */
 #define PLAN_TEXT       "@"
 #define PLAN_ANY        "?"
+#define PLAN_NOT        "!"
 #define PLAN_FIELDS_MAX 16
 struct plan_request {
 	const char *event;
 	const char *fields[PLAN_FIELDS_MAX];
 	uint16_t group; /* of requests with one group, the first that matches a class is bound */
-	const char *domain; /* bound only if the trace's environment names it; NULL: always */
+	/* Bound only if the trace's environment names it, or, after PLAN_NOT, does not; NULL:
+	 * always
+	 */
+	const char *domain;
+	bool (*takes)(const struct event_class *class); /* whether it is bound; NULL: it is */
 	uint32_t (*user_of)(const char *event); /* gives plan_binding.user; NULL: it is ... */
 	uint32_t user;                          /* ... this */
 	bool is_extra;                          /* for who asks: the trace need not have it */
@@ -310,6 +315,8 @@ static inline const struct plan_field *plan_field_of(const struct plan_event *cl
 	return &class->fields[(unsigned int)(binding->base - class->bindings->base) + field];
 }
 
+/* Whether a request for the domain @asked is for a trace of @domain; NULL: it has none. */
+bool plan_in_domain(const char *domain, const char *asked);
 /* Whether a request for @event takes events of this name. */
 bool plan_takes(const char *event, const char *name);
 /* Whether the metadata declares an event class of this name, its own or the other one. */

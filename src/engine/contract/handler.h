@@ -62,6 +62,8 @@ bool worker_has_event(const struct worker *worker, const char *name);
 		event, { __VA_ARGS__ }, handler, wake                                              \
 	}
 const struct wake_source *worker_wakes(struct worker *worker);
+/* What the analysis' of_plan() made of the trace's types (analysis-rare.h). */
+const void *worker_of_plan(struct worker *worker);
 /* The periods that the user named; NULL: none. */
 const struct period_set *worker_periods(const struct worker *worker);
 

@@ -19,6 +19,10 @@ struct period_set;
 uint64_t *shard_trace_row(struct shard *shard, unsigned int table);
 uint64_t *shard_cpu_row(struct shard *shard, struct cpu *cpu, unsigned int table);
 uint64_t *shard_thread_row(struct shard *shard, struct thread *thread, unsigned int table);
+/* In on_ordered() and after it, where a thread may be gone meanwhile: a number for it, 0 for an
+ * unknown one; and the row of the thread that has the number now, NULL: none. */
+int64_t shard_thread_number(const struct thread *thread);
+uint64_t *shard_thread_row_of(struct shard *shard, int64_t number, unsigned int table);
 uint64_t *shard_event_row(struct shard *shard, uint32_t event_name, unsigned int table);
 /* Valid until another keyed row is asked for. */
 uint64_t *shard_keyed_row(struct shard *shard, unsigned int table, const struct row_key *key);

@@ -159,8 +159,7 @@ void missing_lack(const struct event_names *names, const struct analysis *analys
 
 static bool is_recorded(const struct event_names *names, const struct essential *essential)
 {
-	if (essential->domain &&
-	    (!names->domain || strcmp(names->domain, essential->domain) != 0)) {
+	if (!plan_in_domain(names->domain, essential->domain)) {
 		return false;
 	}
 	for (size_t i = 0; essential->events[i]; i++) {

@@ -30,7 +30,10 @@ struct need {
 	const char *fields[PLAN_FIELDS_MAX];
 	handler_fn *on_event;
 	uint32_t user;      /* given to the handler */
-	const char *domain; /* only in traces of this domain ("ust"); NULL: in all */
+	const char *domain; /* only in traces of this domain ("ust"), or not ("!kernel"); NULL: all
+			     */
+	/* If not NULL: only classes of which it says so. */
+	bool (*takes)(const struct event_class *class);
 	/* If not NULL: gives the handler's `user` by the event's name. */
 	uint32_t (*user_of)(const char *event);
 	bool is_extra;     /* taken where it is recorded; nobody is advised to record it for that */
@@ -55,7 +58,7 @@ struct essential {
 	/* The figures, bit by bit, of each table; all 0: all of the analysis.  A table of processes
 	 * has those of the table of threads. */
 	uint16_t columns[TABLES_MAX];
-	const char *domain; /* only traces of this domain ("ust") have them; NULL: all */
+	const char *domain; /* only traces of this domain have them, as in a need; NULL: all */
 	bool is_extra;      /* advised only where one of the figures is asked for by name */
 };
 

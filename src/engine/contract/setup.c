@@ -33,6 +33,7 @@ static void add_needs(struct setup *setup, const struct need *needs, size_t coun
 		setup->requests[at].event = needs[i].event;
 		setup->requests[at].group = group;
 		setup->requests[at].domain = needs[i].domain;
+		setup->requests[at].takes = needs[i].takes;
 		setup->requests[at].user_of = needs[i].user_of;
 		setup->requests[at].user = needs[i].user;
 		setup->requests[at].may_rest = needs[i].may_rest;

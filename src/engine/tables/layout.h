@@ -20,9 +20,9 @@
  * open window and the total are rows of SCOPE_THREAD.  A run with pairs has a member, one whose
  * reports have views has what was told.
  *
- * Some runs neither show nor drop a window (is_direct).  The open window of a thread would only be
- * copied, so it is left out: thread_window_at equals thread_total_at, and analyses add to the
- * total.
+ * Some runs neither show nor drop a window, nor have threads levels (is_direct).  The open window
+ * of a thread would only be copied, so it is left out: thread_window_at equals thread_total_at, and
+ * analyses add to the total.
  */
 #pragma once
 

@@ -237,6 +237,26 @@ void *shard_thread_state(struct shard *shard, struct thread *thread)
 {
 	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];
 }
+int64_t shard_thread_number(const struct thread *thread)
+{
+	return thread->view.tid < 0 ? 0 : thread_key(thread);
+}
+
+uint64_t *shard_thread_row_of(struct shard *shard, int64_t number, unsigned int table)
+{
+	struct tables *tables = (struct tables *)shard->layout->tables;
+	struct shard *of = &tables->shards[key_shard(number)];
+	struct thread *thread = number != 0 ? shard_thread_known(of, number) : NULL;
+	uint64_t *row = NULL;
+
+	if (thread) {
+		of->running = shard->running;
+		of->left_out = shard->left_out;
+		row = shard_thread_row(of, thread, table);
+		of->left_out = 0;
+	}
+	return row;
+}
 
 void *shard_trace_state(const struct shard *shard)
 {

@@ -70,6 +70,16 @@ const struct wake_source *worker_wakes(struct worker *worker)
 	return &worker->wakes;
 }
 
+const void *worker_of_plan(struct worker *worker)
+{
+	void **of_plan = &worker->of_plan[worker->analysis];
+
+	if (!*of_plan) {
+		*of_plan = worker->setup->analyses[worker->analysis]->rare->of_plan(worker->plan);
+	}
+	return *of_plan;
+}
+
 uint64_t worker_text(struct worker *worker, const void *text, size_t len)
 {
 	struct row_key key = row_key_of(0, text, len);

@@ -65,8 +65,10 @@ struct worker {
 	struct partial *partial;
 	struct partial *draft; /* groups and records of the open slice; its memory is reused */
 	const struct plan *plan;
-	uint64_t plan_serial;     /* of the plan that wakes, is_rt, contexts and states are of */
-	struct wake_source wakes; /* looked up when it is wanted */
+	uint64_t plan_serial; /* of the plan that wakes, of_plan, is_rt, contexts and states are of
+			       */
+	struct wake_source wakes;    /* looked up when it is wanted */
+	void *of_plan[ANALYSES_MAX]; /* the same: what analyses made of it */
 	struct clock clock;
 	uint8_t *states;
 	uint8_t analysis; /* index of the one whose handler is running */

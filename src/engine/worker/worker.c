@@ -64,12 +64,21 @@ struct worker *worker_new(const struct setup *setup)
 	return worker;
 }
 
+static void forget_plan(struct worker *worker)
+{
+	for (size_t i = 0; i < ANALYSES_MAX; i++) {
+		free(worker->of_plan[i]);
+		worker->of_plan[i] = NULL;
+	}
+}
+
 void worker_free(struct worker *worker)
 {
 	if (!worker) {
 		return;
 	}
 	decoder_fini(&worker->decoder);
+	forget_plan(worker);
 	free(worker->states);
 	free(worker->passed.counts);
 	free(worker->passed.seen);
@@ -514,6 +523,7 @@ static void learn_plan(struct worker *worker)
 	if (worker->plan_serial != worker->plan->serial) {
 		worker->plan_serial = worker->plan->serial;
 		worker->wakes = (struct wake_source){ 0 };
+		forget_plan(worker);
 		worker->contexts = 0;
 		worker->is_rt = task_state_is_rt(worker->plan->metadata);
 		worker_set_states(worker, task_state_encoding(worker->plan->metadata));

@@ -272,11 +272,36 @@ static void without_windows(struct fixture *fixture)
 	fixture->setup.wants_windows = false;
 }
 
+static void without_levels(struct fixture *fixture)
+{
+	without_windows(fixture);
+	fixture->analysis.tables[OF_THREADS].columns[LAST].kind = COLUMN_SUM;
+}
+
+/* A level of a total is that of the last window: there is one. */
+START_TEST(keeps_levels)
+{
+	struct fixture *fixture = fixture_with_names(without_windows);
+	struct shard *shard = fixture_shard(fixture, 7);
+	struct thread *thread = shard_thread(shard, 7);
+
+	ck_assert(!fixture->tables.layout.is_direct);
+	for (uint64_t level = 5; level > 3; level--) {
+		shard_close_window(shard);
+		shard_thread_row(shard, thread, OF_THREADS)[LAST] = level;
+		tables_close_window(&fixture->tables, true);
+	}
+	shard_close_window(shard);
+	ck_assert_uint_eq(fixture_total(fixture, thread)[LAST], 4);
+	fixture_free(fixture);
+}
+END_TEST
+
 /* No window is shown or dropped: threads have only a total. */
 START_TEST(adds_directly)
 {
 	struct fixture *with = fixture_with_names(NULL);
-	struct fixture *fixture = fixture_with_names(without_windows);
+	struct fixture *fixture = fixture_with_names(without_levels);
 	const struct layout *layout = &fixture->tables.layout;
 	struct thread *thread = shard_thread(fixture_shard(fixture, 7), 7);
 
@@ -311,6 +336,7 @@ Suite *suite_tables(void)
 	tcase_add_test(tcase, indexes_rows);
 	tcase_add_test(tcase, collects_the_whole);
 	tcase_add_test(tcase, tells_analyses_apart);
+	tcase_add_test(tcase, keeps_levels);
 	tcase_add_test(tcase, adds_directly);
 	suite_add_tcase(suite, tcase);
 	return suite;

@@ -1,0 +1,222 @@
+/*
+ * calls: what programs do from one event to another, by the names of these (doc/definitions.md,
+ * 4.17): calls of functions, requests, spans.
+ *
+ *     calls-pairs.c    of a plan  which event classes are begins and ends, and of what key
+ *     calls-worker.c   worker     an event to a record
+ *     calls-open.c     trace      what is open, by thread and by key
+ *     calls-checkpoint.c          the same in files
+ *     calls.c          trace      what ended, rows, windows
+ *
+ * A call may end on another thread than the one that began it, and what lies within it counts for
+ * its own time.  So all of it is judged in one order of time, over all threads.
+ */
+#pragma once
+
+#include "analyses/labels/labels.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "engine/contract/handler.h"
+#include "engine/contract/merge.h"
+
+extern const struct analysis analysis_calls;
+
+/* ---- calls-pairs.c: what the metadata says ---- */
+
+/* The first words of pairs; more than one kind of end may belong to one. */
+enum call_begin {
+	CALL_ENTRY,
+	CALL_BEGIN,
+	CALL_START,
+	CALL_ENTER,
+	CALL_IN,
+	CALL_ISSUE,
+	CALL_PHASE, /* no word: a field says which one it is */
+	CALL_BEGINS
+};
+
+/* The fields of a need: the listed keys come first, in this order. */
+#define CALL_KEYS 8
+enum {
+	CALL_VTID = CALL_KEYS,
+	CALL_VPID,
+	CALL_PROCNAME,
+	CALL_TID,
+	CALL_RET,
+	CALL_NAME,
+	CALL_ADDR,
+	CALL_PH = CALL_ADDR,
+	CALL_PHASE_FIELD
+};
+#define CALL_KEY_NAMES                                                                             \
+	"?id", "?req_id", "?request_id", "?corr_id", "?correlation_id", "?cid", "?handle", "?ptr"
+
+/* How an event class takes part. */
+struct call_side {
+	uint8_t begins;   /* enum call_begin, by bit: a begin has one, an end those that it ends */
+	bool is_end;      /* with CALL_PHASE the event says it */
+	uint8_t key;      /* the field of the key; FIELD_NONE: it belongs to its thread */
+	bool has_name;    /* the field "name" tells calls apart */
+	bool is_function; /* so does "addr" */
+};
+
+/* By index of the class. */
+struct call_sides {
+	uint32_t count;
+	struct call_side at[];
+};
+
+/* What the event's name is without its last word, and the separator before that; 0: the word is
+ * none of those of pairs. */
+size_t calls_rest(const char *event);
+/* Whether the event is of -finstrument-functions: its calls are called by the address. */
+bool calls_are_functions(const char *event);
+/* Whether the class is one of a pair by its name, or by a field; plan_request.takes. */
+bool calls_has_word(const struct event_class *class);
+bool calls_has_phase(const struct event_class *class);
+/* The class is a call by CALL_PHASE: what a value of its field says. */
+enum call_phase { PHASE_NONE, PHASE_BEGIN, PHASE_END };
+enum call_phase calls_phase_of(const struct query_value *value);
+void *calls_sides_of(const struct plan *plan); /* analysis_rare.of_plan */
+
+/* ---- records ---- */
+
+enum { OWN_BEGIN = RECORD_OWN, OWN_END, OWN_LOST };
+
+/* arg16: `begins` of the side, and what the words beside the record have. */
+enum {
+	CALL_HAS_KEY = 1 << 8,
+	CALL_HAS_SUB = 1 << 9,
+	CALL_HAS_FAILED = 1 << 10,
+};
+_Static_assert(CALL_BEGINS <= 8, "begins are below the flags");
+
+/* Words: the process (0: unknown) and the CPU; of a key its hash, which field it is, and its value;
+ * and what the name has besides that of the event, as a text. */
+enum { WORD_PROCESS, WORD_CPU, WORD_MORE };
+enum { KEY_HASH, KEY_FIELD, KEY_VALUE, KEY_WORDS = KEY_VALUE + VALUE_WORDS };
+#define SUB_BYTES      64
+#define SUB_WORDS      (SUB_BYTES / sizeof(uint64_t))
+#define CALL_WORDS_MAX (WORD_MORE + KEY_WORDS + SUB_WORDS)
+
+static inline size_t calls_words(uint16_t flags)
+{
+	return WORD_MORE + (flags & CALL_HAS_KEY ? KEY_WORDS : 0) +
+	       (flags & CALL_HAS_SUB ? SUB_WORDS : 0);
+}
+
+#define CALL_NEEDS 2
+extern const struct need calls_needs[CALL_NEEDS];
+void calls_on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
+
+/* ---- calls-open.c: what is open ---- */
+
+/* What calls are called, once for all of them. */
+struct call_name {
+	uint64_t id;    /* in calls_trace.names */
+	uint64_t rest;  /* hash of what the names of both events have in common */
+	char *provider; /* in the text, behind its zero; "": it names none */
+	bool is_shown;  /* the window before had an open one */
+	char text[];    /* "service:span flush" */
+};
+
+struct program_call {
+	struct list_node node; /* first: all that are open, in the order in which they began */
+	struct call_name *name;
+	struct call_thread *on;             /* that began it */
+	struct program_call *older, *newer; /* of the same key */
+	uint64_t process, key;              /* key: hash of process, name and key; 0: it has none */
+	uint64_t begin, within, cpu;        /* within: ns of calls that lie in it */
+	uint32_t depth;
+	uint8_t begins, left_out;
+};
+
+/* The open calls of a thread, in the order in which they began. */
+struct call_thread {
+	uint64_t id;    /* no other thread of the trace has it */
+	int64_t number; /* shard_thread_number() */
+	bool is_shown;  /* the window before had an open one */
+	VEC(struct program_call *) stack;
+};
+
+/* An end. */
+struct call_end {
+	uint64_t ts, cpu, process;
+	uint64_t lost_ts; /* the last time before it that events were lost; 0: never */
+	uint64_t thread;  /* as call_thread has it ... */
+	int64_t number;
+	struct call_name *name;
+	uint64_t key; /* ... and as a call has it */
+	uint64_t field, value[VALUE_WORDS];
+	uint8_t begins, left_out;
+	bool has_failed, has_sub, is_by_key;
+};
+
+/* The keys of the calls of a name in a process. */
+struct call_keys {
+	struct list_node node;     /* first: the one that was used last is the last */
+	uint64_t id;               /* hash of both */
+	uint64_t first;            /* the first key; 0: there was none */
+	bool varies;               /* there was another one */
+	VEC(struct call_end) held; /* ends that would be those of calls on other threads */
+};
+
+HASH_MAP(call_names, struct call_name *)
+HASH_MAP(call_threads, struct call_thread *)
+HASH_MAP(calls_by_key, struct program_call *)
+HASH_MAP(call_keys_of, struct call_keys *)
+
+struct calls_trace {
+	struct call_names names;     /* by what the events have in common, and the rest of it */
+	struct call_threads threads; /* by id */
+	struct calls_by_key by_key;  /* the newest of each */
+	struct call_keys_of keys;
+	struct list open, keys_used;
+	uint64_t lost_ts;     /* when events were lost last; 0: never */
+	uint64_t lost_before; /* the last time before that */
+	uint64_t held_count;  /* of all keys */
+};
+
+/* A begin or an end, from its record. */
+void calls_begin(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
+void calls_end(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
+/* Takes the call, which is from malloc(). */
+void calls_open(struct calls_trace *trace, struct program_call *call);
+/* There are none of this id. */
+struct call_keys *calls_new_keys(struct calls_trace *trace, uint64_t id);
+void calls_forget(struct calls_trace *trace);
+void calls_checkpoint(const struct checkpoint *checkpoint, struct calls_trace *trace);
+
+enum { NOTE_FLAGS, NOTE_CLASS, NOTE_WORDS };
+
+/* ---- calls.c: what ended ---- */
+
+enum { TOTALS, BY_NAME, PROVIDERS, THREADS, PROCESSES, LONGEST };
+enum {
+	ALL_CALLS,
+	ALL_ERRORS,
+	ALL_OPEN,
+	ALL_OLDEST_NS,
+	UNMATCHED,
+	UNDECIDED,
+	BROKEN,
+	REPLACED,
+	DROPPED,
+	UNTIMED,
+	UNNAMED,
+	ALL_TIME
+};
+
+/* The call ended; @thread: where, NULL: only its number is known. */
+void calls_add(struct shard *shard, const struct program_call *call, const struct call_end *end,
+	       const struct ordered *ordered);
+
+/* The call is one within others of its own name. */
+void calls_deepens(struct shard *shard, const struct program_call *call,
+		   const struct ordered *ordered);
+
+/* Whether its end may be among events that were lost. */
+static inline bool call_is_tainted(const struct program_call *call, const struct call_end *end)
+{
+	return call->begin <= end->lost_ts;
+}
