@@ -155,7 +155,7 @@ def check_key():
 
 def check_help():
     """What is said of an option is of that command, and long lists have headings."""
-    for command, wanted in (('live', '(count,cpu,io)'), ('top', '(all)'), ('overview', '(cpu)'), ('compare', '(all)')):
+    for command, wanted in (('live', '(count,cpu,io)'), ('top', '(all)'), ('overview', '(cpu,sched)'), ('compare', '(all)')):
         text = run(command, '--help').stdout
         line = next(line for line in text.splitlines() if '--analyses' in line)
         check('%s --help has its own default' % command, line.endswith('names, all, or help ' + wanted), line)

@@ -443,7 +443,7 @@ int analyze_into(const struct options *options, struct output *output)
 		config.wants_windows = true;
 	}
 	if (run_wants_phases(options, a.actions)) {
-		run_add_cpu(config.analyses);
+		run_add_states(config.analyses);
 		config.wants_windows = true;
 	}
 	config.stats = options->stats ? &stats : NULL;

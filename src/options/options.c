@@ -496,7 +496,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 		r = options_analyses(options,
 				     command == FOR_TOP || command == FOR_COMPARE ? "all"
 				     : command == FOR_WATCH    ? "count,cpu,io,ust"
-				     : command == FOR_OVERVIEW ? "count,cpu"
+				     : command == FOR_OVERVIEW ? "count,cpu,sched"
 							       : "count,cpu,io",
 				     err);
 		assert(r == 0); /* they exist */

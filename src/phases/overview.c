@@ -122,70 +122,35 @@ static uint64_t length_of(const struct overview *overview, size_t slice)
 
 /* ---- series ---- */
 
-/* The series of a column; @cpu is UINT64_MAX for the whole trace, @analysis NULL for cpu. */
-static struct overview_series *series_of(struct overview *overview, const struct table *table,
-					 unsigned int column, const char *analysis,
-					 const char *title, uint64_t cpu)
+struct overview_taking {
+	struct overview *overview;
+	size_t slice;
+};
+
+static void on_value(void *user, const struct series_value *value)
 {
-	uint64_t key = hash_bytes((uintptr_t)&table->columns[column], &cpu, sizeof(cpu));
-	struct overview_series *series;
-	uint32_t *at;
+	const struct overview_taking *taking = user;
+	struct overview *overview = taking->overview;
+	uint64_t key = hash_bytes(0, value->name, strlen(value->name));
 	bool is_new;
+	uint32_t *at = series_of_put(&overview->by_key, key, &is_new);
 
-	at = series_of_put(&overview->by_key, key, &is_new);
-	if (!is_new) {
-		return &overview->series.at[*at];
+	if (is_new) {
+		*at = (uint32_t)overview->series.count;
+		*vec_push(&overview->series) = (struct overview_series){
+			.name = mem_strdup(value->name),
+			.figure = value->figure,
+			.cpu = value->cpu,
+			.is_state = value->is_state,
+			.is_share = value->is_share,
+			.is_counterpart = value->is_counterpart,
+			.unit = value->unit,
+			.least_scale = value->least_scale,
+			.values = mem_alloc(overview->room * sizeof(double)),
+		};
 	}
-	*at = (uint32_t)overview->series.count;
-	series = vec_push(&overview->series);
-	*series = (struct overview_series){
-		.figure = title,
-		.cpu = cpu,
-		/* Several analyses have a figure of one title, as "read". */
-		.name = cpu != UINT64_MAX ? mem_printf("CPU %" PRIu64 " %s", cpu, title)
-			: analysis        ? mem_printf("%s: %s", analysis, title)
-					  : mem_strdup(title),
-		.values = mem_alloc(overview->room * sizeof(double)),
-	};
-	return series;
-}
-
-/* The states of one CPU, or of all: columns that add up to its time. */
-static void add_states(struct overview *overview, size_t slice, const struct table *table,
-		       const uint64_t *values, uint64_t cpu)
-{
-	static const char *const titles[] = { "busy", "idle", "unknown" };
-	uint64_t all = values[0] + values[1] + values[2];
-
-	for (unsigned int i = 0; i < 3 && all > 0; i++) {
-		struct overview_series *series =
-			series_of(overview, table, i, NULL, titles[i], cpu);
-
-		series->is_share = true;
-		series->is_counterpart = i == 1;
-		series->values[slice] = (double)values[i] / (double)all;
-		overview->has_cpus = true;
-	}
-}
-
-/* The sums of an analysis, a second. */
-static void add_figures(struct overview *overview, size_t slice, const struct report_table *table)
-{
-	double seconds = (double)length_of(overview, slice) / (double)NS_PER_S;
-
-	for (unsigned int i = 0; i < COLUMNS_MAX && table->table->columns[i].key; i++) {
-		const struct column *column = &table->table->columns[i];
-		struct overview_series *series;
-
-		if (column->kind != COLUMN_SUM || !column->title || seconds <= 0 ||
-		    table->row_count == 0 || report_is_unknown(table, i)) {
-			continue;
-		}
-		series = series_of(overview, table->table, i, table->analysis->name, column->title,
-				   UINT64_MAX);
-		series->unit = column->unit;
-		series->values[slice] = (double)table->rows[0].values[i] / seconds;
-	}
+	overview->has_cpus |= value->is_share;
+	overview->series.at[*at].values[taking->slice] = value->value;
 }
 
 /* ---- processes ---- */
@@ -232,29 +197,6 @@ static void add_processes(struct overview *overview, size_t slice, const struct 
 
 /* ---- windows ---- */
 
-static void add_table(struct overview *overview, size_t slice, const struct report_table *table)
-{
-	bool is_cpu = strcmp(table->analysis->name, "cpu") == 0;
-
-	if (is_cpu && table->table->scope == SCOPE_CPU && table->row_count <= OVERVIEW_CPUS_MAX) {
-		for (size_t i = 0; i < table->row_count; i++) {
-			add_states(overview, slice, table->table, table->rows[i].values,
-				   table->rows[i].id);
-		}
-	} else if (is_cpu && table->table->scope == SCOPE_CPU && table->row_count > 0) {
-		uint64_t sums[3] = { 0 };
-
-		for (size_t i = 0; i < 3 * table->row_count; i++) {
-			sums[i % 3] += table->rows[i / 3].values[i % 3];
-		}
-		add_states(overview, slice, table->table, sums, UINT64_MAX);
-	} else if (is_cpu && table->table->scope == SCOPE_PROCESS) {
-		add_processes(overview, slice, table);
-	} else if (!is_cpu && table->table->scope == SCOPE_TRACE) {
-		add_figures(overview, slice, table);
-	}
-}
-
 void overview_report(struct overview *overview, const struct report *report)
 {
 	size_t slice;
@@ -267,8 +209,15 @@ void overview_report(struct overview *overview, const struct report *report)
 		return; /* behind the end that was announced: the trace has grown */
 	}
 	overview->slices = slice + 1 > overview->slices ? slice + 1 : overview->slices;
+	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
+		    &(struct overview_taking){ overview, slice });
 	for (size_t i = 0; i < report->table_count; i++) {
-		add_table(overview, slice, &report->tables[i]);
+		const struct report_table *table = &report->tables[i];
+
+		if (table->table->scope == SCOPE_PROCESS &&
+		    strcmp(table->analysis->name, "cpu") == 0) {
+			add_processes(overview, slice, table);
+		}
 	}
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		if (overview->trees[i]) {
@@ -281,7 +230,7 @@ void overview_report(struct overview *overview, const struct report *report)
 
 static bool is_in_model(const struct overview *overview, const struct overview_series *series)
 {
-	return series->is_share || overview->config.uses_figures || !overview->has_cpus;
+	return series->is_state || overview->config.uses_figures || !overview->has_cpus;
 }
 
 /* ---- phases ---- */
@@ -290,7 +239,9 @@ static bool is_in_model(const struct overview *overview, const struct overview_s
 
 double overview_scale(const struct overview *overview, const struct overview_series *series)
 {
-	return !is_in_model(overview, series) ? 0 : series->is_share ? 1 : series->most;
+	return is_in_model(overview, series)
+		       ? fmax(series->is_share ? 0 : series->most, series->least_scale)
+		       : 0;
 }
 
 /*
@@ -495,7 +446,7 @@ const struct overview_series *overview_change(const struct overview *overview,
 		if (series->is_counterpart || !is_in_model(overview, series) || series->most <= 0) {
 			continue;
 		}
-		change /= series->is_share ? 1 : series->most;
+		change /= overview_scale(overview, series);
 		if (change > largest) {
 			largest = change;
 			ret = series;

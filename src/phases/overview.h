@@ -4,12 +4,9 @@
  *     windows ── overview_report() ──► series, processes ── overview_find() ──► partitions
  *        each window is one slice        (one value a slice)                    (partition.h)
  *
- * Series are what phases are made of:
- *
- *     - of each CPU the shares of time it was busy, idle and unknown (analysis cpu); of a host with
- *       more than OVERVIEW_CPUS_MAX CPUs those of all together;
- *     - with overview_config.uses_figures, or without CPU time, each sum of the analyses' own
- *       figures a second (calls, bytes, events), divided by its largest value.
+ * Phases are made of the states of series.h, and of the figures of the analyses with
+ * overview_config.uses_figures, or if no CPU's time is known.  Rates are divided by their largest
+ * value.
  *
  * A phase is a part of the chosen partition: the suggested one (suggest.h), or that of a p that was
  * asked for.  Behaviour seldom changes exactly where a slice ends.  So a part of a single slice
@@ -27,9 +24,9 @@
 
 #include "engine/tables/report.h"
 #include "phases/partition.h"
+#include "phases/series.h"
 #include "phases/tree.h"
 
-#define OVERVIEW_CPUS_MAX      64
 #define OVERVIEW_PROCESSES_MAX 64 /* of a slice */
 
 struct overview_config {
@@ -44,11 +41,13 @@ struct overview_config {
 struct overview_series {
 	char *name;          /* "CPU 1 busy", "syscalls: calls" */
 	const char *figure;  /* "busy", or a column's title */
-	uint64_t cpu;        /* UINT64_MAX: all */
+	uint64_t cpu;        /* SERIES_ALL_CPUS: of no single one */
+	bool is_state;       /* as in series.h */
 	bool is_share;       /* of time; else a rate a second ... */
 	enum unit unit;      /* ... of this */
 	bool is_counterpart; /* says the opposite of another series: idle */
-	double most;         /* the largest value; a rate is divided by it in the model */
+	double most;         /* the largest value */
+	double least_scale;  /* a rate is divided by the larger of both in the model */
 	double *values;      /* shares from 0 to 1, or rates */
 };
 

@@ -10,9 +10,7 @@
 
 #include "base/units.h"
 #include "phases/phases-state.h"
-
-#define CPUS_MAX     64 /* with a series each */
-#define NAME_MAX_LEN 96
+#include "phases/series.h"
 
 enum { CHANGE, NUMBER, AGE };
 
@@ -112,97 +110,53 @@ static struct phases_series *series_of(struct phases *phases, size_t from, const
 	return series;
 }
 
-static void add_states(struct phases *phases, size_t *at, const uint64_t *values, uint64_t cpu)
+/* A rate is divided by the power of two at or above the largest one so far, or by the least scale
+ * of the series. */
+static void scale_rate(struct phases *phases, struct phases_series *series, double rate,
+		       double least)
 {
-	static const char *const titles[] = { "busy", "idle", "unknown" };
-	uint64_t all = values[0] + values[1] + values[2];
-	char name[NAME_MAX_LEN];
-
-	for (unsigned int i = 0; i < 3 && all > 0; i++) {
-		struct phases_series *series;
-
-		(void)snprintf(name, sizeof(name), "CPU %" PRIu64 " %s", cpu, titles[i]);
-		series = series_of(phases, (*at)++, cpu == UINT64_MAX ? titles[i] : name);
-		if (series) {
-			series->is_share = true;
-			series->is_counterpart = i == 1;
-			series->scale = 1;
-			series->value = (double)values[i] / (double)all;
-		}
-	}
-}
-
-ORDER_POINTERS(by_id, struct report_row, UP(id))
-
-static void add_cpus(struct phases *phases, const struct report_table *table)
-{
-	const struct report_row *rows[CPUS_MAX];
-	uint64_t sums[3] = { 0 };
-	size_t at = 0;
-
-	if (table->row_count > CPUS_MAX) {
-		for (size_t i = 0; i < 3 * table->row_count; i++) {
-			sums[i % 3] += table->rows[i / 3].values[i % 3];
-		}
-		add_states(phases, &at, sums, UINT64_MAX);
-		return;
-	}
-	for (size_t i = 0; i < table->row_count; i++) {
-		rows[i] = &table->rows[i];
-	}
-	qsort(rows, table->row_count, sizeof(rows[0]), by_id);
-	for (size_t i = 0; i < table->row_count; i++) {
-		add_states(phases, &at, rows[i]->values, rows[i]->id);
-	}
-}
-
-/* A rate is divided by the power of two at or above the largest one so far. */
-static void add_rate(struct phases *phases, size_t at, const char *name, enum unit unit,
-		     double rate)
-{
-	struct phases_series *series = series_of(phases, at, name);
-	size_t number;
+	size_t number = (size_t)(series - phases->series.at);
 	double scale;
 
-	if (!series) {
-		return;
-	}
-	number = (size_t)(series - phases->series.at);
-	series->value = rate;
-	series->unit = unit;
+	series->scale = fmax(series->scale, least);
 	if (rate <= series->scale || rate <= 0) {
 		return;
 	}
 	scale = exp2(ceil(log2(rate)));
 	scale = scale < rate ? 2 * scale : scale;
-	if (series->scale > 0) {
+	if (series->sum > 0) {
 		rolling_scale(phases->rolling, number, series->scale / scale);
 		series->sum *= series->scale / scale;
 	}
 	series->scale = scale;
 }
 
-static void add_figures(struct phases *phases, const struct report *report)
+struct phases_taking {
+	struct phases *phases;
+	size_t at;
+	bool has_cpus;
+};
+
+static void on_value(void *user, const struct series_value *value)
 {
-	double seconds = (double)(report->end - report->begin) / (double)NS_PER_S;
-	char name[NAME_MAX_LEN];
-	size_t at = 0;
+	struct phases_taking *taking = user;
+	struct phases_series *series;
 
-	for (size_t t = 0; t < report->table_count && seconds > 0; t++) {
-		const struct report_table *table = &report->tables[t];
-		const struct column *columns = table->table->columns;
-
-		for (unsigned int i = 0; i < COLUMNS_MAX && columns[i].key; i++) {
-			if (table->table->scope == SCOPE_TRACE && table->row_count > 0 &&
-			    columns[i].kind == COLUMN_SUM && columns[i].title &&
-			    strcmp(table->analysis->name, "cpu") != 0 &&
-			    !report_is_unknown(table, i)) {
-				(void)snprintf(name, sizeof(name), "%s: %s", table->analysis->name,
-					       columns[i].title);
-				add_rate(phases, at++, name, columns[i].unit,
-					 (double)table->rows[0].values[i] / seconds);
-			}
-		}
+	if (value->is_state != taking->has_cpus) {
+		return;
+	}
+	series = series_of(taking->phases, taking->at++, value->name);
+	if (!series) {
+		return;
+	}
+	series->is_share = value->is_share;
+	series->is_counterpart = value->is_counterpart;
+	series->unit = value->unit;
+	series->value = value->value;
+	if (series->is_share) {
+		series->scale = value->least_scale;
+	} else {
+		scale_rate(taking->phases, series, value->value, value->least_scale);
 	}
 }
 
@@ -323,12 +277,15 @@ static bool is_cut(const struct phases *phases, uint64_t slice)
 }
 
 /* The series that changes most at the cut; SIZE_MAX: none does by PHASES_CHANGE.  @after: from the
- * cut to the next one. */
+ * cut to the next one.  If none is known yet, the change has to last longer than its first slice.
+ */
 static size_t change_at(const struct phases *phases, const struct rolling_part *after,
 			double *ret_before)
 {
 	uint64_t count = rolling_count(phases->rolling);
 	const struct rolling_part rest = { after->first, count - 1 };
+	const struct rolling_part later = { after->first + 1, count - 1 };
+	bool is_last = after->last == count - 1;
 	double largest = 0;
 	size_t found = SIZE_MAX;
 
@@ -338,6 +295,7 @@ static size_t change_at(const struct phases *phases, const struct rolling_part *
 				(double)(after->first - phases->first);
 		double change = fabs(mean_of(phases, i, after) - before);
 
+		change = is_last ? fmin(change, fabs(mean_of(phases, i, &later) - before)) : change;
 		if (!series->is_counterpart && change >= PHASES_CHANGE && change > largest) {
 			largest = change;
 			found = i;
@@ -386,8 +344,11 @@ static void find_changes(struct phases *phases)
 		double mean = 0;
 		size_t change;
 
-		if (cut->slice <= phases->first || cut->stayed < PHASES_STAY || has_moved) {
+		if (cut->slice <= phases->first || has_moved) {
 			continue;
+		}
+		if (cut->stayed < PHASES_STAY) {
+			break; /* it may stay, and be reported before those behind it */
 		}
 		change = change_at(phases, &after, &mean);
 		if (change != SIZE_MAX) {
@@ -421,6 +382,7 @@ static void add_window(struct phases *phases, const struct report *report)
 {
 	const struct report_table *cpus = cpus_of(report);
 	bool has_cpus = phases->has_cpus || has_time(cpus);
+	struct phases_taking taking = { .phases = phases };
 
 	if (phases->number == 0 || report->begin != phases->end || has_cpus != phases->has_cpus) {
 		break_off(phases, report->begin);
@@ -430,11 +392,9 @@ static void add_window(struct phases *phases, const struct report *report)
 	for (size_t i = 0; i < phases->series.count; i++) {
 		phases->series.at[i].value = 0;
 	}
-	if (has_cpus && cpus) {
-		add_cpus(phases, cpus);
-	} else if (!has_cpus) {
-		add_figures(phases, report);
-	}
+	taking.has_cpus = has_cpus;
+	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, on_value,
+		    &taking);
 	add_slice(phases);
 	find_cuts(phases);
 	find_changes(phases);

@@ -6,10 +6,9 @@
  *                    ▼                                         ▼
  *          figures of analysis_phase                     struct phase_record
  *
- * A window is a slice.  Series are the shares of time in which each CPU was busy, idle and unknown,
- * as in overview.h; in a trace without CPU time, the sums of the analyses a second.  The largest
- * value of a run that goes on is not known, so these are divided by the power of two at or above
- * the largest one so far.
+ * A window is a slice.  Series are the states of series.h; in a trace without CPU time, the figures
+ * of the analyses.  The largest value of a run that goes on is not known, so rates are divided by
+ * the power of two at or above the largest one so far.
  *
  * A phase begins where a suggested part of the last slices does (rolling.h).  It is a change when
  * the cut was there after each of PHASES_STAY slices, and the mean of a series has changed by

@@ -284,14 +284,15 @@ static bool differs(const struct pruning *pruning, size_t a, size_t b)
 	return false;
 }
 
-/* Behaviour seldom changes where a slice ends: one between two phases belongs to one of them. */
-static void join_transitions(struct pruning *pruning)
+/* Behaviour seldom changes where a slice ends, or at once: what lies between two phases, and has
+ * @most slices, belongs to one of them. */
+static void join_transitions(struct pruning *pruning, size_t most)
 {
 	for (size_t i = 1; i + 1 < pruning->parts.count;) {
 		const struct part *part = &pruning->parts.at[i];
 		const struct partition_table *table = pruning->by->table;
 
-		if (length_of(part) > 1 || !differs(pruning, i - 1, i + 1)) {
+		if (length_of(part) > most || !differs(pruning, i - 1, i + 1)) {
 			i++;
 		} else if (avoided_in_all(table, part - 1, part) <=
 			   avoided_in_all(table, part, part + 1)) {
@@ -313,6 +314,18 @@ static void join_ends(struct pruning *pruning, bool is_over)
 	}
 }
 
+/* Of parts that have grown. */
+static void join_alike(struct pruning *pruning)
+{
+	for (size_t i = 0; i + 1 < pruning->parts.count;) {
+		if (differs(pruning, i, i + 1)) {
+			i++;
+		} else {
+			join(pruning, i);
+		}
+	}
+}
+
 void suggest_parts(const struct partition_table *table, const bool *counts, bool is_over,
 		   partition_parts *ret)
 {
@@ -323,9 +336,11 @@ void suggest_parts(const struct partition_table *table, const bool *counts, bool
 	assert(ret->count == 0);
 	find_in(&by, &all, NULL);
 	pruning = pruning_of(&by, *ret, NULL);
-	join_transitions(&pruning);
-	join_ends(&pruning, is_over);
+	join_transitions(&pruning, 1);
 	prune(&pruning);
+	join_ends(&pruning, is_over);
+	join_transitions(&pruning, SUGGEST_STAY - 1);
+	join_alike(&pruning);
 	free(pruning.within);
 	free(pruning.means);
 	free(pruning.brief);

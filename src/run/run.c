@@ -328,7 +328,7 @@ bool run_wants_phases(const struct options *options, const struct actions *actio
 	return options->phases || (actions && actions_use_phases(actions));
 }
 
-void run_add_cpu(const struct analysis *list[ANALYSES_MAX])
+void run_add_states(const struct analysis *list[ANALYSES_MAX])
 {
 	const struct analysis *old[ANALYSES_MAX];
 	size_t count = 0, from = 0;
@@ -337,7 +337,8 @@ void run_add_cpu(const struct analysis *list[ANALYSES_MAX])
 	for (size_t i = 0; analyses[i]; i++) { /* in the order of all */
 		if (old[from] == analyses[i]) {
 			from++;
-		} else if (strcmp(analyses[i]->name, "cpu") != 0) {
+		} else if (strcmp(analyses[i]->name, "cpu") != 0 &&
+			   strcmp(analyses[i]->name, "sched") != 0) {
 			continue;
 		}
 		list[count++] = analyses[i];
@@ -569,7 +570,7 @@ void run_fill_loop(const struct options *options, struct loop_config *config)
 	run_fill_lists(options, config->actions, &config->engine);
 	config->wants_phases = run_wants_phases(options, config->actions);
 	if (config->wants_phases) {
-		run_add_cpu(config->engine.analyses);
+		run_add_states(config->engine.analyses);
 	}
 	run_fill_intervals(options, config->actions, &config->engine);
 	config->engine.wants_windows = true;

@@ -79,8 +79,8 @@ void run_fill_lists(const struct options *options, const struct actions *actions
 		    struct engine_config *config);
 /* Whether --phases, or a trigger, needs phases (phases/phases.h). */
 bool run_wants_phases(const struct options *options, const struct actions *actions);
-/* Adds the analysis of CPU time, which phases need, to a list that ends with NULL. */
-void run_add_cpu(const struct analysis *list[ANALYSES_MAX]);
+/* Adds the analyses of CPUs and waits, which phases need, to a list that ends with NULL. */
+void run_add_states(const struct analysis *list[ANALYSES_MAX]);
 /* The triggers and the gate of the options; NULL: there are none.  run_actions_free() frees both.
  */
 int run_actions(const struct options *options, struct actions **ret_actions, struct err *err);

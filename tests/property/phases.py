@@ -9,6 +9,7 @@ Goal    The phases equal those of a program that keeps every slice and computes 
 usage: phases.py SILLAGE DATA
 """
 import json
+import math
 import os
 import subprocess
 import sys
@@ -47,28 +48,40 @@ def mean(slices, series, first, last):
     return sum(values[series] for values in slices[first:last + 1]) / (last - first + 1)
 
 
-def plain_phases(slices, opposite):
+def scaled(slices, count):
+    """The last series is divided by one CPU's time, or by the power of two above its largest value, in ns, if that is more."""
+    most = max(values[-1] for values in slices[:count]) * 1e9
+    scale = max(1e9, 2 ** math.ceil(math.log2(most)) if most > 1e9 else 0) / 1e9
+    return [values[:-1] + [values[-1] / scale] for values in slices]
+
+
+def plain_phases(raw, opposite):
     """First slices of phases.  At most HELD slices, so that none is dropped."""
+    slices = raw
     check(len(slices) <= HELD, 'too many slices for the plain program')
     counts = [i not in opposite for i in range(len(slices[0]))]
     stayed, changes = {}, [0]
     for count in range(1, len(slices) + 1):
+        slices = scaled(raw, count)
         parts = Suggestion(list(map(list, zip(*slices[:count]))), counts).parts(is_over=False)
         cuts = [first for first, _ in parts[1:]]
         stayed = {cut: stayed.get(cut, 0) + 1 for cut in cuts}
         for cut, following in zip(cuts, cuts[1:] + [count]):
             known = changes[-1]
             has_moved = known > 0 and known not in cuts and cut - known <= STAY
-            if cut <= known or stayed[cut] < STAY or has_moved:
+            if cut <= known or has_moved:
                 continue
-            if any(abs(mean(slices, i, cut, following - 1) - mean(slices, i, known, cut - 1)) >= CHANGE
-                   for i in range(len(slices[0])) if i not in opposite):
+            if stayed[cut] < STAY:
+                break  # those behind it wait for it
+            begins = (cut, cut + 1) if following == count else (cut,)  # the last part: not its first slice alone
+            if any(all(abs(mean(slices, i, begin, following - 1) - mean(slices, i, known, cut - 1)) >= CHANGE
+                       for begin in begins) for i in range(len(slices[0])) if i not in opposite):
                 changes.append(cut)
     return changes
 
 
 def check_plain(sillage, name, trace, interval):
-    windows = lines_of(run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu', '-i', interval, trace), 'window')
+    windows = lines_of(run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu,sched', '-i', interval, trace), 'window')
     cpus = sorted({row['cpu'] for window in windows for row in window['cpu']['cpus']})
     slices = []
     for window in windows:
@@ -77,6 +90,8 @@ def check_plain(sillage, name, trace, interval):
         for cpu in cpus:
             times = [rows[cpu][key] if cpu in rows else 0 for key in ('busy_ns', 'idle_ns', 'unknown_ns')]
             slices[-1] += [time / (sum(times) or 1) for time in times]
+        waited = sum(window['sched'][key].get('sum_ns', 0) for key in ('wake', 'requeue'))
+        slices[-1].append(waited / (window['end'] - window['begin']))
     wanted = plain_phases(slices, range(1, 3 * len(cpus), 3))
     phases = [line for line in phases_of(sillage, trace, interval) if not line['open']] + \
         phases_of(sillage, trace, interval)[-1:]
@@ -85,6 +100,7 @@ def check_plain(sillage, name, trace, interval):
     for phase, first, last in zip(phases, wanted, wanted[1:] + [len(slices)]):
         check(phase['slices'] == last - first, name, 'slices')
         for i, value in enumerate(phase['means']):
+            value['mean'] /= 1 if value['unit'] == 'share' else 1e9
             check(abs(value['mean'] - mean(slices, i, first, last - 1)) < 1e-6, name, 'mean of', value)
         if first > 0:
             check(abs(phase['change']['before'] - phase['change']['after']) >= CHANGE / 2, name, 'change', phase)

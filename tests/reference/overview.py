@@ -78,9 +78,12 @@ def check(condition, *what):
 
 def model_of(overview):
     """The values that partitions are made of, and which of them may cut: idle says the opposite of busy."""
-    shares = [s for s in overview['series'] if s['unit'] == 'share']
-    if shares:
-        return [s['values'] for s in shares], [not s['name'].endswith('idle') for s in shares]
+    states = [s for s in overview['series'] if s['unit'] == 'share' or s['name'] == 'waiting']
+    if any(s['unit'] == 'share' for s in states):
+        least = {'share': 1, 'ns/s': 1e9}
+        return ([[v / max(least[s['unit']], *(s['values'] if s['unit'] != 'share' else [0])) for v in s['values']]
+                 for s in states if max(s['values']) > 0],
+                [not s['name'].endswith('idle') for s in states if max(s['values']) > 0])
     rates = [[v / max(s['values']) for v in s['values']] for s in overview['series'] if max(s['values']) > 0]
     return rates, [True] * len(rates)
 

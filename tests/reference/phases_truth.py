@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 SHORT = ('burst-2cpu',)  # phases of both CPUs overlap by 50 ms, which is a slice and a quarter
-LARGE = ('mixed-large',)  # 44 workloads at once: load, and a tail
+LARGE = ('mixed-large',)  # 44 workloads at once, each of which has phases: no more than the nearest partition has
 
 
 def check(condition, *what):
@@ -75,19 +75,21 @@ def check_trace(sillage, folder):
     nearest = next(one for one in overview['partitions'] if one['nearest'])
 
     def near(a, b, slices=1):
-        return abs(a - b) <= slices * slice_ns
+        """In borders of slices: a change within a slice shows at the nearer one."""
+        return abs(round(a / slice_ns) - round(b / slice_ns)) <= slices
 
     shown = [phase['begin'] for phase in overview['phases'][1:]]
     for at in shown if name not in LARGE else []:
         check(any(near(at, one) for one in wanted) or at < begin + 2 * slice_ns or at > end - 2 * slice_ns or
               any(near(at, one, 2) for one in other) or not wanted, name, 'no such phase:', at)
-    check(wanted or len(shown) < 4, name, 'is steady and has', len(shown) + 1, 'phases')
+    most = len(nearest['ends']) if name in LARGE else 4
+    check(wanted or len(shown) < most, name, 'has', len(shown) + 1, 'phases')
     must = [one for one in wanted if name not in SHORT or
             any(near(one, overview['slices'][last + 1]) for last in nearest['ends'][:-1])]
     for one in must:
         check(any(near(one, at) for at in shown), name, 'a phase is missing:', one)
     told = live(sillage, trace, slice_ns)
-    for at in told:
+    for at in told if name not in LARGE else []:
         check(any(near(at, one, 3) for one in shown), name, '--phases tells another one:', at)
     for one in must:
         check(any(near(one, at, 3) for at in told), name, '--phases misses', one)

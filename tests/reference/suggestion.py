@@ -161,16 +161,27 @@ class Suggestion:
         noise = [self.noise(k, parts, prior) for k in range(len(self.series))]
         return [found for inner in parts for found in self.within(inner, noise)]
 
-    def parts(self, is_over=True):
-        parts, at = self.within((0, self.slices - 1), None), 1
+    def join_transitions(self, parts, most):
+        at = 1
         while at < len(parts) - 1:
             a, part, b = parts[at - 1:at + 2]
-            if part[0] < part[1] or not self.differ(a, b):
+            if part[1] - part[0] + 1 > most or not self.differ(a, b):
                 at += 1
             else:
                 self.join(parts, at - 1 if self.avoided_in_all(a, part) <= self.avoided_in_all(part, b) else at)
+
+    def parts(self, is_over=True):
+        parts = self.within((0, self.slices - 1), None)
+        self.join_transitions(parts, 1)
+        parts, at = self.prune(parts, None, False), 0
         while len(parts) > 1 and self.is_short(parts[0]):
             self.join(parts, 0)
         while is_over and len(parts) > 1 and self.is_short(parts[-1]):
             self.join(parts, len(parts) - 2)
-        return self.prune(parts, None, False)
+        self.join_transitions(parts, STAY - 1)
+        while at < len(parts) - 1:
+            if self.differ(parts[at], parts[at + 1]):
+                at += 1
+            else:
+                self.join(parts, at)
+        return parts

@@ -1,0 +1,40 @@
+/*
+ * series: what phases are made of, of a window: figures over time, each by a name.
+ *
+ *     report ──► CPU states, waiting                    states: always
+ *            └─► sums of the analyses a second          figures: if wanted, or without states
+ *
+ * - The shares of time in which each CPU was busy, idle and unknown (analysis cpu); of a host with
+ *   more than SERIES_CPUS_MAX CPUs those of all together.
+ * - The time that threads waited for a CPU, once they were woken or preempted (sched; it
+ *   counts where the wait ends): where all CPUs are busy, nothing else tells how much is asked of
+ * them.  A tenth of a CPU's time is the least change, or of the largest value.
+ * - Each sum of the analyses' own figures a second: calls, bytes, events.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/units.h"
+#include "engine/tables/report.h"
+
+#define SERIES_CPUS_MAX 64 /* with a series each */
+#define SERIES_ALL_CPUS UINT64_MAX
+
+struct series_value {
+	const char *name;    /* "CPU 1 busy", "waiting", "syscalls: calls" */
+	const char *figure;  /* "busy", or a column's title */
+	uint64_t cpu;        /* SERIES_ALL_CPUS: of no single one */
+	bool is_state;       /* of CPUs and threads; else a figure */
+	bool is_share;       /* of time, from 0 to 1; else a rate a second ... */
+	enum unit unit;      /* ... of this */
+	bool is_counterpart; /* says the opposite of another series: idle */
+	double least_scale;  /* what the series is divided by, or by more: 0.1 of it is a change */
+	double value;
+};
+
+/* Calls @on_value for each series of a window that is @seconds long; a name stays until it
+ * returns.  They come in the same order for all windows. */
+void series_each(const struct report *report, double seconds,
+		 void (*on_value)(void *user, const struct series_value *value), void *user);
