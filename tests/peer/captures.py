@@ -159,6 +159,30 @@ def test_jobs(t):
         assert 'timerfd' in data and data.index('"found":[{') < data.index('"job":"job = timerfd; every 4ms"'), data[:300]
 
 
+def test_across(t):
+    """The same of executions that go over threads: live they are as recorded, and the report leads back to the begin."""
+    relay, into = t.relay(), os.path.join(t.scratch, 'captures')
+    jobs = ['--job', 'woken = sched_waking tid=$tid; sched_in @job|dist*; by $tid; deadline 30us',
+            '--job', 'next = sched_in @job; sched_in @job; deadline 4900us']
+    live = t.live('-a', 'jobs', '-i', '100ms', '--from', 'beginning', *jobs, '--trigger', 'jobs.job[name=woken].misses > 0', '--on-trigger',
+                  'capture,report', '--history', '10s', '--before', '300ms', '--after', '50ms', '--capture-dir', into, relay.live)
+    t.play(live, relay, 'timer-jobs', '--session', 'a', '--hostname', 'h', '--live-timer', '100ms')
+    lines = finished(live)
+    total = [line for line in lines if line['type'] == 'total'][0]
+    recorded = t.analyze(os.path.join(t.data, 'timer-jobs'), '-a', 'jobs', *jobs)
+    assert total['jobs'] == recorded['jobs'], 'live is not as recorded'
+    assert {row['name']: row['duration']['count'] > 100 for row in total['jobs']['jobs']} == {'woken': True, 'next': True}, total['jobs']
+    made = captured(lines)
+    assert made, 'nothing was captured'
+    for capture in made:
+        report = subprocess.run([t.sillage, 'report', '-f', 'json', capture['path']], stdout=subprocess.PIPE, check=True)
+        found = json.loads(report.stdout.decode())['jobs']
+        assert (found['pattern'], found['deadline_ns']) == ('sched_waking tid=$tid; sched_in @job|dist*; by $tid', 30000), found
+        worst = found['worst'][0]
+        assert found['misses'] > 0 and worst['response_ns'] > 30000, worst
+        assert (worst['path']['begin'], worst['path']['end']) == (worst['begin'], worst['end']), worst
+
+
 def test_explains(t):
     """The report of a capture is of the job and the thread that the run looked at, and analyze measures the same again."""
     job = 'ctl = periodic; every 5ms'
