@@ -9,6 +9,13 @@
 
 extern const struct analysis analysis_jobs;
 
+/* In a trace of a kernel switches tell what threads are called. */
+static bool lacks_names(const struct job_spec *job, const struct event_names *names)
+{
+	return job->has_names && !job->is_left_out && names->domain &&
+	       strcmp(names->domain, "kernel") == 0 && !missing_has_event(names, "sched_switch");
+}
+
 /* An execution can end only if the trace has all of its events. */
 bool jobs_missing_of(const struct period_set *asked, const struct event_names *names,
 		     struct missing_events *ret)
@@ -25,21 +32,28 @@ bool jobs_missing_of(const struct period_set *asked, const struct event_names *n
 				has_all = false;
 			}
 		}
+		if (lacks_names(job, names)) {
+			missing_lack(names, &analysis_jobs, "sched_switch", ret);
+			has_all = false;
+		}
 		any |= has_all;
 	}
 	return any;
 }
 
-/* A period tells when executions arrive, where no event does; those that go over threads arrive
- * when they begin. */
+/* A period tells when executions arrive, where no event does.  Those that go over threads arrive
+ * when they begin, and have no parts: they need nothing but their own events. */
 bool jobs_needs_essential(const struct period_set *asked, const struct essential *essential)
 {
-	bool have_periods = asked && asked->jobs.count > 0;
+	bool have_periods = asked && asked->jobs.count > 0, go_over = have_periods;
 
 	for (size_t j = 0; have_periods && j < asked->jobs.count; j++) {
-		have_periods = asked->jobs.at[j]->period_ns > 0 || asked->jobs.at[j]->is_across;
+		const struct job_spec *job = asked->jobs.at[j];
+
+		have_periods = job->period_ns > 0 || job->is_across;
+		go_over &= job->is_across;
 	}
-	return !have_periods || !(essential->columns[TOTALS] & COLUMN(SKIPPED));
+	return !have_periods || (!go_over && !(essential->columns[TOTALS] & COLUMN(SKIPPED)));
 }
 
 static bool is_miss(size_t table, unsigned int column)

@@ -200,6 +200,14 @@ START_TEST(looks_at_jobs)
 	ck_assert(!missing_figure(&names, named("jobs"), 1, 11, &asked, &ignored));
 	ck_assert_str_eq(missing_of("jobs", events, "kernel", &asked), "sched_switch sched_waking");
 	period_set_fini(&asked);
+	/* Whose names a job asks for, they are told by switches; over threads nothing else is
+	 * needed. */
+	asked = (struct period_set){ 0 };
+	ck_assert_int_eq(period_add_job(&asked, "one = a:begin @w; a:end", &err), 0);
+	ck_assert_str_eq(missing_of("jobs", events, "ust", &asked), "");
+	ck_assert_str_eq(missing_of("jobs", events, "kernel", &asked), "sched_switch");
+	ck_assert_str_eq(missing_of("jobs", "a:begin a:end sched_switch", "kernel", &asked), "");
+	period_set_fini(&asked);
 	vec_fini(&ignored.at);
 }
 END_TEST
