@@ -513,12 +513,22 @@ START_TEST(histograms_of_buckets)
 	other = written(sum);
 	ck_assert_uint_eq(out.bytes.count, other.bytes.count);
 	ck_assert_mem_eq(out.bytes.at, other.bytes.at, out.bytes.count);
-	if (count > 1) {
-		list[count - 1].index = list[count - 2].index;
+	for (uint32_t i = 1; i < count;
+	     i++) { /* any two that are not in order; any without values */
+		const struct histogram_bucket bucket = list[i];
+
+		list[i].index = list[i - 1].index;
 		ck_assert_ptr_null(histogram_of_buckets(list, count));
-		list[count - 1] = (struct histogram_bucket){ .index = HISTOGRAM_BUCKETS_MAX - 1 };
+		list[i] = list[i - 1];
+		list[i - 1] = bucket;
 		ck_assert_ptr_null(histogram_of_buckets(list, count));
+		list[i - 1] = list[i];
+		list[i] = bucket;
+		list[i].count = 0;
+		ck_assert_ptr_null(histogram_of_buckets(list, count));
+		list[i] = bucket;
 	}
+	ck_assert_ptr_null(histogram_of_buckets(list, 0));
 	vec_fini(&out.bytes);
 	vec_fini(&other.bytes);
 	histogram_free(whole);
