@@ -44,8 +44,9 @@ struct store {
 	struct store_account account;
 	struct store_gap gap; /* windows lost that the store does not know of yet */
 	/* The thread's. */
-	struct longer *longer; /* NULL: there are no longer windows */
-	bool has_failed;       /* the last attempt, which was said */
+	struct longer *longer;  /* NULL: there are no longer windows */
+	bool has_failed;        /* the last attempt, which was said */
+	bool has_said_given_up; /* longer windows */
 	struct store_growth growth;
 };
 
@@ -260,6 +261,12 @@ static size_t add_longer(struct store *store, struct store_item *items[2 * STORE
 			items[all++] = whole;
 		}
 	}
+	if (store->longer && longer_given_up(store->longer) > 0 && !store->has_said_given_up) {
+		store->has_said_given_up = true;
+		store->config.say("%s: there is no memory for all windows of --store-also "
+				  "(--max-memory); there, only the short ones stay",
+				  store_name(store));
+	}
 	return all;
 }
 
@@ -430,7 +437,7 @@ int store_open(const struct store_config *config, struct store **ret, struct err
 	store->growth.is_said = !config->keep.is_usual;
 	store->growth.bytes = r == 0 && store->sqlite ? sqlite_writer_bytes(store->sqlite) : 0;
 	if (config->also_ns > 0) {
-		store->longer = longer_new(config->also_ns, config->top);
+		store->longer = longer_new(config->also_ns, config->top, config->account);
 	}
 	if (r == 0 && config->keep.count > 0) {
 		store->keeper = keeper_new(config->url, &config->keep, config->top, config->stop,

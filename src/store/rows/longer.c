@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -17,8 +18,8 @@
 /* The slot of a trace that is being filled. */
 struct longer_slot {
 	char trace[STORE_TRACE_TEXT];
-	struct rollup *rollup;
-	uint64_t ends;   /* of the slot */
+	struct rollup *rollup; /* NULL: nothing is filled */
+	uint64_t ends;         /* of the slot */
 	uint64_t filled; /* until then, from the slot's begin; 0: the slot cannot become whole */
 };
 
@@ -26,16 +27,19 @@ HASH_MAP_TEXT(slots, struct longer_slot *)
 
 struct longer {
 	uint64_t length_ns, top;
+	struct account *account;
+	uint64_t given_up;
 	struct slots slots;
 };
 
-struct longer *longer_new(uint64_t length_ns, uint64_t top)
+struct longer *longer_new(uint64_t length_ns, uint64_t top, struct account *account)
 {
 	struct longer *longer = mem_alloc(sizeof(*longer));
 
 	assert(length_ns > 0);
 	longer->length_ns = length_ns;
 	longer->top = top;
+	longer->account = account;
 	return longer;
 }
 
@@ -91,6 +95,52 @@ static struct longer_slot *slot_of(struct longer *longer, const struct store_ite
 	return slot;
 }
 
+/* The slot cannot become whole any more, or is. */
+static void leave(struct longer_slot *slot)
+{
+	rollup_free(slot->rollup);
+	slot->rollup = NULL;
+	slot->filled = 0;
+}
+
+static void begin(struct longer *longer, struct longer_slot *slot, uint64_t at)
+{
+	leave(slot);
+	slot->rollup = rollup_new(longer->length_ns, longer->top, NULL, false);
+	if (account_bounds_rows(longer->account)) {
+		rollup_bound(slot->rollup, longer->account);
+	}
+	slot->filled = at;
+	slot->ends = at + longer->length_ns;
+}
+
+/* Slots whose time has passed for others give way first. */
+static bool has_room(const struct longer *longer, uint64_t now)
+{
+	if (account_may_have_rows(longer->account)) {
+		return true;
+	}
+	HASH_EACH(slots, &longer->slots, one) {
+		if (one->value->ends <= now) {
+			leave(one->value);
+		}
+	}
+	return account_may_have_rows(longer->account);
+}
+
+/* False: there is no memory for all rows. */
+static bool add_rows(const struct longer *longer, struct longer_slot *slot,
+		     const struct report *report)
+{
+	if (!has_room(longer, report->begin)) {
+		return false;
+	}
+	assert(slot->rollup && slot->filled < slot->ends);
+	rollup_add(slot->rollup, report, 0);
+	slot->filled = report->end;
+	return rollup_ended(slot->rollup) == 0; /* else others took the memory meanwhile */
+}
+
 struct store_item *longer_add(struct longer *longer, const struct store_item *item)
 {
 	const struct report *report = &item->report;
@@ -104,23 +154,27 @@ struct store_item *longer_add(struct longer *longer, const struct store_item *it
 
 	assert(item->kind == STORE_WINDOW && !item->is_extra);
 	if (report->begin % longer->length_ns == 0) {
-		rollup_free(slot->rollup);
-		slot->rollup = rollup_new(longer->length_ns, longer->top, NULL, false);
-		slot->filled = report->begin;
-		slot->ends = report->begin + longer->length_ns;
+		begin(longer, slot, report->begin);
 	}
 	if (slot->filled == 0 || slot->filled != report->begin || report->end > slot->ends) {
-		slot->filled = 0;
+		leave(slot);
 		return NULL;
 	}
-	assert(slot->rollup && slot->filled < slot->ends);
-	rollup_add(slot->rollup, report, 0);
-	slot->filled = report->end;
+	if (!add_rows(longer, slot, report)) {
+		leave(slot);
+		longer->given_up++;
+		return NULL;
+	}
 	if (report->end == slot->ends) {
 		whole = store_item_merged(&identity, item->trace, item->uuid, longer->length_ns,
 					  rollup_take(slot->rollup));
 		whole->is_extra = true;
-		slot->filled = 0;
+		leave(slot);
 	}
 	return whole;
+}
+
+uint64_t longer_given_up(const struct longer *longer)
+{
+	return longer->given_up;
 }

@@ -1,6 +1,8 @@
 /*
  * Longer windows that are put together while short ones are stored.
  */
+#include "base/account.h"
+#include "base/limits.h"
 #include "base/units.h"
 #include "output/made-report.h"
 #include "store/rows/longer.h"
@@ -27,7 +29,7 @@ static struct store_item *add(struct longer *longer, char *session, uint64_t beg
 START_TEST(completes_slots)
 {
 	char a[] = "a", b[] = "b";
-	struct longer *longer = longer_new(60 * NS_PER_S, 10);
+	struct longer *longer = longer_new(60 * NS_PER_S, 10, NULL);
 	struct store_item *whole;
 
 	ck_assert_ptr_null(add(longer, a, 60, 90));
@@ -56,7 +58,7 @@ END_TEST
 START_TEST(forgets_traces_that_ended)
 {
 	char a[] = "a", b[] = "b", c[] = "c";
-	struct longer *longer = longer_new(60 * NS_PER_S, 10);
+	struct longer *longer = longer_new(60 * NS_PER_S, 10, NULL);
 	struct store_item *whole;
 
 	ck_assert_ptr_null(add(longer, a, 60, 90));
@@ -75,6 +77,35 @@ START_TEST(forgets_traces_that_ended)
 }
 END_TEST
 
+/* Where rows have no memory a slot is given up, the next one is not. */
+START_TEST(gives_way)
+{
+	char a[] = "a", b[] = "b";
+	struct account account;
+	struct longer *longer;
+	struct store_item *whole;
+
+	account_init(&account, ACCOUNT_BYTES_MIN, 0, true);
+	longer = longer_new(60 * NS_PER_S, 10, &account);
+	ck_assert_ptr_null(add(longer, a, 60, 90));
+	ck_assert_ptr_null(add(longer, b, 60, 90));
+	account_take(&account, ACCOUNT_ROWS, account.rows + 1);
+	ck_assert_ptr_null(add(longer, a, 90, 120));
+	ck_assert_uint_eq(longer_given_up(longer), 1);
+	account_give(&account, ACCOUNT_ROWS, account.rows + 1);
+	whole = add(longer, b, 90, 120);
+	ck_assert_ptr_nonnull(whole);
+	store_item_free(whole);
+	ck_assert_ptr_null(add(longer, a, 120, 150));
+	whole = add(longer, a, 150, 180);
+	ck_assert_ptr_nonnull(whole);
+	store_item_free(whole);
+	ck_assert_uint_eq(longer_given_up(longer), 1);
+	longer_free(longer);
+	ck_assert_uint_eq(account_of(&account, ACCOUNT_ROWS), 0);
+}
+END_TEST
+
 Suite *suite_longer(void)
 {
 	Suite *suite = suite_create("longer");
@@ -82,6 +113,7 @@ Suite *suite_longer(void)
 
 	tcase_add_test(tcase, completes_slots);
 	tcase_add_test(tcase, forgets_traces_that_ended);
+	tcase_add_test(tcase, gives_way);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
