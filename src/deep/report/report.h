@@ -27,8 +27,8 @@ struct report_cpu {
 
 /* A thread's time in the range. */
 struct report_thread {
-	uint32_t thread;
 	uint64_t run_ns, ns[STATES];
+	uint32_t thread;
 };
 
 /* A thread waited for a CPU: woken, preempted or new. */
