@@ -63,7 +63,7 @@ def pairs_of(classes):
 class Call:
     def __init__(self, event, pair, sub, key, thread):
         self.ts, self.pair, self.sub, self.key, self.thread = event.ts, pair, sub, key, thread
-        self.process, self.within, self.depth, self.is_tainted = event.process, 0, 1, False
+        self.process, self.within, self.depth = event.process, 0, 1
         self.name = sub if pair.is_function and sub else pair.text + (' ' + sub if sub else '')
 
 
@@ -86,15 +86,15 @@ class Plain:
         self.pairs = pairs_of(classes)
         self.stacks = collections.defaultdict(list)  # by thread
         self.keys = collections.defaultdict(lambda: {'seen': set(), 'held': []})  # by process and pair
-        self.counts = collections.Counter()
+        self.counts, self.loss = collections.Counter(), -1
         self.rows = {what: collections.defaultdict(Row) for what in ('by_name', 'providers', 'threads')}
 
-    def lost(self):
-        for stack in self.stacks.values():
-            for call in stack:
-                call.is_tainted = True
+    def lost(self, ts):
+        """All events up to @ts have been taken, and some are missing."""
+        self.loss = ts
 
     def take(self, event):
+        event.loss = self.loss
         pair, is_end = self.pairs.get(event.name, (None, False))
         if not pair:
             return
@@ -120,7 +120,7 @@ class Plain:
         stack = self.stacks[event.thread]
         call = Call(event, pair, sub, key, event.thread)
         same = [one for one in stack if (one.pair, one.name, one.key) == (pair, call.name, key)]
-        if same and same[-1].is_tainted:
+        if same and same[-1].ts <= event.loss:
             self.give_up(same.pop(), 'replaced')
         call.depth = same[-1].depth + 1 if same else 1
         for row in self.rows_of(call, event.thread) if same else ():
@@ -177,15 +177,16 @@ class Plain:
         self.counts['calls'] += 1
         failed = event.fields.get('ret', 0) < 0
         self.counts['errors'] += failed
-        self.counts['untimed'] += call.is_tainted
+        is_tainted = call.ts <= event.loss
+        self.counts['untimed'] += is_tainted
         for row in self.rows_of(call, event.thread):
             row.calls += 1
             row.errors += failed
             row.by_key += by_key
             row.depth = max(row.depth, call.depth)
-            if not call.is_tainted:
+            if not is_tainted:
                 row.times.append(ns)
-                row.self_ns += ns - call.within
+                row.self_ns += max(ns - call.within, 0)
 
     def rows_of(self, call, thread):
         return self.rows['by_name'][call.name], self.rows['providers'][call.pair.provider], self.rows['threads'][thread]
