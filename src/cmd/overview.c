@@ -2,7 +2,8 @@
  * overview: the phases of recorded traces (phases/overview.h).
  *
  * One pass finds the start and the end of a trace by its packet headers; a second one is an
- * analysis whose windows are the slices of the overview.
+ * analysis whose windows are the slices of the overview.  Where few slices have events, and nothing
+ * tells what was in the others, these are looked at again.
  */
 #include <assert.h>
 #include <errno.h>
@@ -146,9 +147,13 @@ static int overview_one(const struct options *options, const struct recorded_pat
 	struct err err;
 	int r = find_span(options, path, &config, &err);
 
-	if (r == 0) {
+	while (r == 0) {
+		overview_free(run.overview);
 		run.overview = overview_new(&config);
 		r = analyze(options, path, &config, &run, &err);
+		if (r < 0 || run_stop || !overview_narrows(run.overview, &config)) {
+			break;
+		}
 	}
 	if (run_stop) { /* whatever was found of what was read */
 		say("%s: interrupted", path->name);

@@ -12,6 +12,8 @@
 #include "base/units.h"
 #include "phases/suggest.h"
 
+#define INTERVAL_MIN_NS NS_PER_MS /* the engine's shortest window */
+
 struct process_sum {
 	char *name;
 	VEC(struct overview_ran) runs; /* in the order of slices */
@@ -26,6 +28,8 @@ struct overview {
 	uint64_t first; /* ns: the start of slice 0, a multiple of the interval */
 	size_t room;    /* slices that the trace can have */
 	size_t slices;  /* used */
+	/* Those with events: the first one, and the one behind the last; SIZE_MAX, 0: none has. */
+	size_t events_from, events_to;
 	bool has_cpus;
 	VEC(struct overview_series) series;
 	struct series_of by_key;
@@ -45,7 +49,7 @@ uint64_t overview_interval(const struct overview_config *config)
 {
 	static const uint64_t steps[] = { 10, 12, 15, 20, 25, 30, 40, 50, 60, 80 };
 	uint64_t wanted = (config->end - config->begin) / (config->slices - 1) + 1;
-	uint64_t unit = NS_PER_MS / 10; /* the engine's shortest window is 1 ms */
+	uint64_t unit = INTERVAL_MIN_NS / 10;
 
 	assert(config->slices >= 2 && config->slices <= PARTITION_SLICES_MAX);
 	assert(config->begin <= config->end);
@@ -63,6 +67,7 @@ struct overview *overview_new(const struct overview_config *config)
 	struct overview *overview = mem_alloc(sizeof(*overview));
 
 	overview->config = *config;
+	overview->events_from = SIZE_MAX;
 	overview->interval_ns = overview_interval(config);
 	overview->first = config->begin / overview->interval_ns * overview->interval_ns;
 	overview->room = (config->end - overview->first) / overview->interval_ns + 1;
@@ -209,6 +214,12 @@ void overview_report(struct overview *overview, const struct report *report)
 		return; /* behind the end that was announced: the trace has grown */
 	}
 	overview->slices = slice + 1 > overview->slices ? slice + 1 : overview->slices;
+	if (report->events > 0) {
+		overview->events_from =
+			slice < overview->events_from ? slice : overview->events_from;
+		overview->events_to =
+			slice >= overview->events_to ? slice + 1 : overview->events_to;
+	}
 	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
 		    &(struct overview_taking){ overview, slice });
 	for (size_t i = 0; i < report->table_count; i++) {
@@ -224,6 +235,19 @@ void overview_report(struct overview *overview, const struct report *report)
 			tree_report(overview->trees[i], slice, report);
 		}
 	}
+}
+
+bool overview_narrows(const struct overview *overview, struct overview_config *config)
+{
+	if (overview->has_cpus || overview->events_to == 0 ||
+	    2 * (overview->events_to - overview->events_from) > overview->room ||
+	    overview->interval_ns <= INTERVAL_MIN_NS) {
+		return false;
+	}
+	config->begin = overview_time(overview, overview->events_from);
+	config->end = overview_time(overview, overview->events_to);
+	assert(config->begin < config->end);
+	return true;
 }
 
 /* ---- the model ---- */

@@ -67,6 +67,13 @@ void overview_free(struct overview *overview); /* NULL is fine */
 /* Adds a window; reports of other kinds are left out. */
 void overview_report(struct overview *overview, const struct report *report);
 
+/*
+ * Whether another look at less of the trace says more: packets may last far longer than their
+ * events, which is idle time where the CPUs' time is known, and nothing at all elsewhere.  *@config
+ * is then that of the slices that have events.
+ */
+bool overview_narrows(const struct overview *overview, struct overview_config *config);
+
 /* After the last window.  False: there is no series, since no analysis had any figure. */
 bool overview_find(struct overview *overview);
 
