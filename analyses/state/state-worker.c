@@ -70,7 +70,7 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 					    .is_told = true };
 	if (object == WAIT_FOR_FUTEX) {
 		set_futex(call, event);
-	} else if (object == WAIT_FOR_FILE) {
+	} else if (wait_object_is_descriptor(object)) {
 		set_file(call, event);
 	}
 	if (!worker_sees_switches(worker)) {

@@ -207,7 +207,7 @@ static void list_call(struct shard *shard, const struct state_thread *state, uns
 	const struct state_call *call = &state->call;
 	bool is_open = call->known == CALL_OPEN;
 	const char *object = is_open ? wait_object_name((enum wait_object)call->object) : NULL;
-	bool has_what = call->object == WAIT_FOR_FILE || call->what != 0;
+	bool has_what = wait_object_is_descriptor(call->object) || call->what != 0;
 
 	if (is_open && call->object == WAIT_FOR_FUTEX) {
 		state_futex_list(shard_trace_state(shard), instance->thread, table);

@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 enum wait_object {
-	WAIT_FOR_FILE, /* a descriptor, if the call has one; else it is not known */
+	WAIT_FOR_FILE,   /* a descriptor, if the call has one; else it is not known */
+	WAIT_FOR_SOCKET, /* a descriptor: the call is one of sockets */
+	WAIT_FOR_QUEUE,  /* of a message queue */
 	WAIT_FOR_FUTEX,
 	WAIT_FOR_TIMER,
 	WAIT_FOR_CHILD,
@@ -20,6 +22,11 @@ enum wait_object {
 
 /* By the name of an event of the call.  (A need's user_of.) */
 uint32_t wait_object_of(const char *event);
+static inline bool wait_object_is_descriptor(uint32_t object)
+{
+	return object <= WAIT_FOR_QUEUE;
+}
+
 /* "fd", "futex", "timer", ...; NULL: none. */
 const char *wait_object_name(enum wait_object object);
 

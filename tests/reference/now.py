@@ -15,6 +15,9 @@ OBJECTS = {name: kind for kind, names in (
     ('signal', 'pause rt_sigsuspend rt_sigtimedwait sigsuspend'),
     ('events', 'epoll_wait epoll_pwait epoll_pwait2 io_getevents io_pgetevents io_uring_enter poll ppoll pselect6 select'),
     ('message', 'msgrcv msgsnd semop semtimedop'), ('', 'futex_waitv restart_syscall')) for name in names.split()}
+KINDS = {name: kind for kind, names in (
+    ('socket', 'accept accept4 connect recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg'),
+    ('mqueue', 'mq_timedreceive mq_timedsend')) for name in names.split()}
 DESCRIPTORS = ('fd', 'mqdes', 'fd_in', 'in_fd', 'fdin', 'fildes')
 LOCKS, WAITS = (6, 13), (0, 6, 9, 11, 13)  # operations of futex()
 LISTED = 10
@@ -126,7 +129,7 @@ class Now:
             return [OBJECTS[name], None, False, 0]
         fds = [number(text, field) for field in DESCRIPTORS]
         fds = [fd for fd in fds if fd is not None and fd >= 0]
-        return ['fd=%d' % fds[0] if fds else '', None, False, 0]
+        return ['%s=%d' % (KINDS.get(name, 'fd'), fds[0]) if fds else '', None, False, 0]
 
     def hole(self, begin):
         self.lost = dict.fromkeys(self.seen, begin)

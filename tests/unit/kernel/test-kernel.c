@@ -366,9 +366,12 @@ START_TEST(names_what_is_waited_for)
 	ck_assert_uint_eq(wait_object_of("compat_sys_futex_time32"), WAIT_FOR_FUTEX);
 	ck_assert_uint_eq(wait_object_of("syscall_entry_futex_waitv"), WAIT_FOR_NOTHING);
 	ck_assert_uint_eq(wait_object_of("sys_clock_nanosleep_time64"), WAIT_FOR_TIMER);
-	ck_assert_uint_eq(wait_object_of("syscall_entry_mq_timedreceive"), WAIT_FOR_FILE);
+	ck_assert_uint_eq(wait_object_of("syscall_entry_mq_timedreceive"), WAIT_FOR_QUEUE);
 	ck_assert_uint_eq(wait_object_of("syscall_entry_rt_sigtimedwait"), WAIT_FOR_SIGNAL);
+	ck_assert_uint_eq(wait_object_of("compat_syscall_entry_recvmmsg_time32"), WAIT_FOR_SOCKET);
 	ck_assert_uint_eq(wait_object_of("syscall_entry_anything"), WAIT_FOR_FILE);
+	ck_assert(wait_object_is_descriptor(WAIT_FOR_SOCKET));
+	ck_assert(!wait_object_is_descriptor(WAIT_FOR_FUTEX));
 	ck_assert(syscall_waits("mq_timedreceive"));
 	ck_assert(syscall_waits("futex/32") && syscall_waits("poll"));
 	ck_assert(!syscall_waits("vfork") && !syscall_waits("read") && !syscall_waits(""));
