@@ -58,7 +58,8 @@ static const char *const metrics_profiles[] = { "small", "full", NULL };
 
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
-	  "names, all, or help (top, compare: all; overview: cpu,sched; watch: count,cpu,io, ust; "
+	  "names, all, or help (top, compare: all; overview: cpu,sched; watch: count,cpu,io, "
+	  "ust,calls; "
 	  "count,cpu,io)",
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses),

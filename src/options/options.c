@@ -495,7 +495,7 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	if (r == 0 && !options->has_analyses) {
 		r = options_analyses(options,
 				     command == FOR_TOP || command == FOR_COMPARE ? "all"
-				     : command == FOR_WATCH    ? "count,cpu,io,ust"
+				     : command == FOR_WATCH    ? "count,cpu,io,ust,calls"
 				     : command == FOR_OVERVIEW ? "count,cpu,sched"
 							       : "count,cpu,io",
 				     err);
