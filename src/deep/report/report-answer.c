@@ -14,6 +14,7 @@
 #include "deep/report/report-lines.h"
 
 #define PROSE_WIDTH 80
+#define SAME_PART   64 /* of a time that is told: what is less is not told apart */
 
 /* ---- which thread ---- */
 
@@ -221,11 +222,17 @@ static void say_thread(const struct sentence *s, uint32_t index)
 
 HASH_MAP(shares, uint64_t)
 
-/* How long the inversions of a kind are in all, and whose most of that is. */
-static uint64_t blame(const struct deep_report *report, enum inversion kind, uint32_t *ret_by)
+/* Inversions of a kind: how long they are in all, and whose most of that is. */
+struct blamed {
+	uint64_t ns, most;
+	uint32_t by;
+};
+
+static void blame(const struct deep_report *report, enum inversion kind, struct blamed *ret)
 {
 	struct shares shares = { 0 };
-	uint64_t ns = 0, most = 0;
+
+	*ret = (struct blamed){ .by = NOBODY };
 
 	VEC_EACH(&report->rivals.findings, one) {
 		uint64_t *share;
@@ -235,78 +242,129 @@ static uint64_t blame(const struct deep_report *report, enum inversion kind, uin
 		}
 		share = shares_put(&shares, one->rival, NULL);
 		*share += one->end - one->begin;
-		ns += one->end - one->begin;
-		if (*share > most) {
-			most = *share;
-			*ret_by = one->rival;
+		ret->ns += one->end - one->begin;
+		if (*share > ret->most) {
+			ret->most = *share;
+			ret->by = one->rival;
 		}
 	}
 	shares_fini(&shares);
-	return ns;
 }
 
-struct blamed {
-	uint64_t direct, unbounded;
-	uint32_t on, by; /* who ran, or had the CPU of that one, most of each */
+/* The threads of one name among rivals, who had the CPU longest of all names. */
+struct takers {
+	char name[REPORT_WHO_MAX];
+	uint32_t first; /* of them: who had it longest */
+	size_t count;
+	uint64_t ns;
 };
 
-static void put_inverted(const struct sentence *s, const struct blamed *blamed)
+static void find_takers(const struct deep_report *report, const struct rivals *rivals,
+			struct takers *ret)
 {
-	uint64_t direct = blamed->direct, unbounded = blamed->unbounded;
+	*ret = (struct takers){ .first = NOBODY };
+	for (size_t i = 0; i < rivals->at.count && i < TAKERS_JUDGED_MAX; i++) {
+		struct takers one = { .first = rivals->at.at[i].thread };
+
+		(void)report_comm(one.name, report, one.first);
+		VEC_EACH(&rivals->at, rival) {
+			char name[REPORT_WHO_MAX];
+
+			if (strcmp(report_comm(name, report, rival->thread), one.name) == 0) {
+				one.count++;
+				one.ns += rival->total;
+			}
+		}
+		if (one.ns > ret->ns) {
+			*ret = one;
+		}
+	}
+}
+
+static void say_takers(const struct sentence *s, const struct takers *takers)
+{
+	if (takers->count == 1) {
+		say_thread(s, takers->first);
+	} else {
+		(void)fprintf(s->out, "%s (%zu threads)", takers->name, takers->count);
+	}
+}
+
+static void put_inverted(const struct sentence *s, const struct blamed *direct,
+			 const struct blamed *unbounded)
+{
+	char text[REPORT_WHO_MAX];
 
 	say_thread(s, s->report->thread);
-	(void)fputs(" was delayed ", s->out);
-	say_ns(s, direct + unbounded);
-	(void)fputs(" by less urgent threads:", s->out);
-	if (direct > 0) {
-		(void)fputc(' ', s->out);
-		say_ns(s, direct);
-		(void)fputs(" while it waited for ", s->out);
-		say_thread(s, blamed->on);
+	if (unbounded->ns == 0) {
+		(void)fputs(" waited for less urgent threads, which ran for ", s->out);
+		say_ns(s, direct->ns);
+		(void)fputs(" meanwhile, most of it ", s->out);
+		say_thread(s, direct->by);
+		(void)fputs(".", s->out);
+		return;
 	}
-	if (unbounded > 0) {
-		(void)fputs(direct > 0 ? ", and " : " ", s->out);
-		say_ns(s, unbounded);
-		(void)fputs(direct > 0 ? " more while " : " while ", s->out);
-		say_thread(s, blamed->by);
-		(void)fputs(" had the CPU of that one", s->out);
+	(void)fputs(" was delayed by priority inversions: ", s->out);
+	say_thread(s, unbounded->by);
+	(void)fputs(" had the CPU of ", s->out);
+	if (direct->ns > 0) {
+		say_thread(s, direct->by);
+	} else {
+		(void)fputs("a thread", s->out);
+	}
+	(void)fputs(" for ", s->out);
+	say_ns(s, unbounded->most);
+	if (unbounded->most < unbounded->ns - unbounded->ns / SAME_PART) {
+		(void)fputs(" (with others ", s->out);
+		say_ns(s, unbounded->ns);
+		(void)fputc(')', s->out);
+	}
+	(void)fprintf(s->out, " while %s waited for that one",
+		      report_comm(text, s->report, s->report->thread));
+	if (direct->ns > 0) {
+		(void)fputs(", which itself ran for ", s->out);
+		say_ns(s, direct->most);
 	}
 	(void)fputs(".", s->out);
 }
 
-/* Who had the CPU while the explained thread had lost it. */
-static void put_preempted(const struct sentence *s, uint64_t ns)
+/* Who had the CPU while the explained thread had lost it, or also (@all) waited for one. */
+static void put_taken(const struct sentence *s, bool all)
 {
 	const struct deep_report *report = s->report;
 	const struct deep_thread *thread = report->timeline->threads.at[report->thread];
 	struct path path = { .begin = report->timeline->begin, .end = report->timeline->end };
 	struct rivals rivals;
-	size_t times;
+	struct takers takers;
+	uint64_t ns = 0;
 
 	for (size_t i = 0; i < thread->intervals.count; i++) {
 		const struct interval *interval = &thread->intervals.at[i];
 		uint64_t end = timeline_thread_until(thread, i);
 
-		if (interval->state == STATE_PREEMPTED && end > interval->begin) {
+		if (end > interval->begin && (all ? timeline_state_waits(interval->state)
+						  : interval->state == STATE_PREEMPTED)) {
+			ns += end - interval->begin;
 			*vec_push(&path.segments) =
 				(struct path_segment){ .begin = interval->begin,
 						       .end = end,
 						       .thread = report->thread,
 						       .cpu = interval->cpu,
-						       .state = STATE_PREEMPTED };
+						       .state = interval->state };
 		}
 	}
-	times = path.segments.count;
 	path_find_rivals(report->timeline, report->thread, &path, NULL, &rivals);
+	find_takers(report, &rivals, &takers);
 	say_thread(s, report->thread);
-	(void)fputs(" lost its CPU for ", s->out);
+	(void)fputs(all ? " waited for a CPU for " : " lost its CPU for ", s->out);
 	say_ns(s, ns);
-	(void)fprintf(s->out, ", %zu time%s", times, times == 1 ? "" : "s");
-	if (rivals.at.count > 0) {
+	(void)fprintf(s->out, ", %zu time%s", path.segments.count,
+		      path.segments.count == 1 ? "" : "s");
+	if (takers.count > 0) {
 		(void)fputs("; ", s->out);
-		say_thread(s, rivals.at.at[0].thread);
+		say_takers(s, &takers);
 		(void)fputs(" had it for ", s->out);
-		say_ns(s, rivals.at.at[0].total);
+		say_ns(s, takers.ns);
 		(void)fputs(" of that", s->out);
 	}
 	(void)fputs(".", s->out);
@@ -321,14 +379,14 @@ static void say_since(const struct sentence *s, uint64_t ts)
 	(void)fprintf(s->out, " from %s on", units_time(text, report_times(s->report), ts));
 }
 
-/* What the thread waited for longest. */
-static void say_longest(const struct sentence *s)
+/* What the thread waited for. */
+static void put_waited(const struct sentence *s)
 {
 	struct longest_waits longest;
 
 	find_longest(s->report, s->report->thread, &longest);
-	say_thread(s, s->report->thread);
 	if (longest.lock_ns > cpu_ns(&longest)) {
+		say_thread(s, s->report->thread);
 		(void)fputs(" waited ", s->out);
 		say_ns(s, longest.lock.end - longest.lock.begin);
 		(void)fputs(" for a lock", s->out);
@@ -336,14 +394,15 @@ static void say_longest(const struct sentence *s)
 		(void)fputs("; meanwhile most was done by ", s->out);
 		say_thread(s, longest.lock.by);
 	} else if (longest.has_cpu) {
-		(void)fputs(" waited ", s->out);
+		put_taken(s, true);
+		(void)fputs(" The longest wait took ", s->out);
 		say_ns(s, cpu_ns(&longest));
-		(void)fputs(" for a CPU", s->out);
 		say_since(s, longest.cpu.begin);
 		(void)fputs("; ", s->out);
 		say_thread(s, deep_report_rival(s->report, &longest.cpu));
-		(void)fputs(" had it", s->out);
+		(void)fputs(" had the CPU", s->out);
 	} else {
+		say_thread(s, s->report->thread);
 		(void)fputs(" never waited for a CPU that another thread had, or for its lock",
 			    s->out);
 	}
@@ -354,22 +413,22 @@ static void say_longest(const struct sentence *s)
 static void put_delay(const struct sentence *s)
 {
 	const struct deep_report *report = s->report;
-	struct blamed blamed = { 0 };
+	struct blamed direct, unbounded;
 	uint64_t preempted = 0;
 
-	blamed.direct = blame(report, INVERSION_DIRECT, &blamed.on);
-	blamed.unbounded = blame(report, INVERSION_UNBOUNDED, &blamed.by);
+	blame(report, INVERSION_DIRECT, &direct);
+	blame(report, INVERSION_UNBOUNDED, &unbounded);
 	VEC_EACH(&report->threads, row) {
 		preempted = row->thread == report->thread ? row->ns[STATE_PREEMPTED] : preempted;
 	}
 	if (report->timeline->threads.at[report->thread]->urgency == 0) {
-		say_longest(s);
-	} else if (blamed.direct + blamed.unbounded > preempted) {
-		put_inverted(s, &blamed);
+		put_waited(s);
+	} else if (direct.ns + unbounded.ns > preempted) {
+		put_inverted(s, &direct, &unbounded);
 	} else if (preempted > 0) {
-		put_preempted(s, preempted);
+		put_taken(s, false);
 	} else {
-		say_longest(s);
+		put_waited(s);
 	}
 }
 
@@ -422,19 +481,57 @@ static size_t culprit_of(const struct deep_report *report, uint32_t *ret_by)
 	return most;
 }
 
+/* The worst late execution of the explained thread, if others had its CPU for half of the time that
+ * it took too long; else NULL. */
+static const struct report_worst *latest(const struct deep_report *report)
+{
+	uint64_t deadline = report->jobs->config->deadline_ns, taken = 0;
+	const struct report_worst *found = NULL;
+
+	VEC_EACH(&report->worst, one) {
+		if (is_late(report, one) &&
+		    (!found || one->execution->response_ns > found->execution->response_ns)) {
+			found = one;
+		}
+	}
+	if (!found) {
+		return NULL;
+	}
+	VEC_EACH(&found->rivals.at, rival) {
+		taken += rival->total;
+	}
+	return taken > 0 && taken >= (found->execution->response_ns - deadline) / 2 ? found : NULL;
+}
+
 static void put_culprit(const struct sentence *s)
 {
+	const struct report_worst *worst = latest(s->report);
 	size_t late = 0, count;
 	uint32_t by = NOBODY;
+	struct takers takers;
 
 	VEC_EACH(&s->report->worst, one) {
 		late += is_late(s->report, one);
 	}
 	count = culprit_of(s->report, &by);
-	if (count > 0) {
+	if (count == 0 && !worst) {
+		return; /* it is late by its own work, or waited for others */
+	}
+	if (count == 0 || late == 1) {
+		(void)fputs("; in the worst ", s->out);
+	} else if (count == late) {
+		(void)fprintf(s->out, "; in each of the %zu worst ", late);
+	} else {
 		(void)fprintf(s->out, "; in %zu of the %zu worst ", count, late);
+	}
+	if (count > 0) {
 		say_thread(s, by);
 		(void)fputs(" had its CPU", s->out);
+	} else {
+		find_takers(s->report, &worst->rivals, &takers);
+		say_takers(s, &takers);
+		(void)fputs(" had its CPU longest, for ", s->out);
+		say_ns(s, takers.ns);
 	}
 }
 
@@ -452,10 +549,20 @@ static void put_executions(const struct sentence *s, const struct executions_fig
 	}
 	(void)fprintf(s->out, " missed %" PRIu64 " of %" PRIu64 " deadlines (", sum->misses, all);
 	say_ns(s, deadline);
-	(void)fputs("); its longest response was ", s->out);
+	(void)fputc(')', s->out);
+	if (sum->skipped > 0) {
+		(void)fprintf(s->out, ", and %" PRIu64 " arrivals had no execution of their own",
+			      sum->skipped);
+	}
+	(void)fputs("; its longest response was ", s->out);
 	say_ns(s, sum->response_max_ns);
-	put_culprit(s);
-	(void)fputs(".", s->out);
+	if (sum->misses > 0) {
+		put_culprit(s);
+		(void)fputs(".", s->out);
+	} else {
+		(void)fputs(". ", s->out);
+		put_delay(s);
+	}
 }
 
 char *report_answer(const struct deep_report *report)
