@@ -354,6 +354,14 @@ static void note_wait(struct path_search *search, struct finding *finding)
 	}
 }
 
+/* Whether no thread of it is real-time. */
+static bool is_fair(const struct path_search *search, const struct finding *finding)
+{
+	return !is_real_time(search, search->thread, finding->begin) &&
+	       !is_real_time(search, finding->on_path, finding->begin) &&
+	       !is_real_time(search, finding->rival, finding->begin);
+}
+
 /* Adds a finding, or makes the last one longer if it continues. */
 static void add_finding(struct path_search *search, struct finding *finding)
 {
@@ -361,6 +369,7 @@ static void add_finding(struct path_search *search, struct finding *finding)
 	struct finding *last;
 	size_t count;
 
+	finding->is_fair = is_fair(search, finding);
 	if (finding->wait == WAIT_OTHER) {
 		count = rivals->apart.count;
 		last = count > 0 ? &rivals->apart.at[count - 1] : NULL;
@@ -369,14 +378,11 @@ static void add_finding(struct path_search *search, struct finding *finding)
 		last = count > 0 ? &rivals->findings.at[count - 1] : NULL;
 	}
 	if (last && last->end == finding->begin && last->kind == finding->kind &&
-	    last->wait == finding->wait && last->on_path == finding->on_path &&
-	    last->rival == finding->rival) {
+	    last->wait == finding->wait && last->is_fair == finding->is_fair &&
+	    last->on_path == finding->on_path && last->rival == finding->rival) {
 		last->end = finding->end;
 		return;
 	}
-	finding->is_fair = !is_real_time(search, search->thread, finding->begin) &&
-			   !is_real_time(search, finding->on_path, finding->begin) &&
-			   !is_real_time(search, finding->rival, finding->begin);
 	if (finding->wait == WAIT_OTHER) {
 		*vec_push(&rivals->apart) = *finding;
 	} else {
@@ -453,6 +459,8 @@ static void judge_rival(struct path_search *search, const struct path_segment *s
 	}
 	note_wait(search, &finding);
 	*(finding.wait == WAIT_OTHER ? &rival->apart : &rival->inverted) += end - begin;
+	rival->fair += finding.wait != WAIT_OTHER && is_fair(search, &finding) ? end - begin : 0;
+	assert(rival->fair <= rival->inverted && rival->inverted <= rival->total);
 	finding.kind = INVERSION_UNBOUNDED;
 	if (segment->thread == of) {
 		finding.kind = INVERSION_DISPATCH;

@@ -60,8 +60,9 @@ struct rival {
 	uint32_t thread;
 	uint64_t total, longest, times;
 	uint64_t longest_begin;
-	uint64_t inverted; /* part of total: less urgent than the explained thread ... */
-	uint64_t apart;    /* ... which waited for something else (WAIT_OTHER) */
+	uint64_t inverted; /* part of total: less urgent than the explained thread */
+	uint64_t fair;     /* part of inverted: no thread is real-time, only nice levels differ */
+	uint64_t apart;    /* as inverted, but it waited for something else (WAIT_OTHER) */
 	uint64_t same;     /* part of total: as urgent */
 	uint64_t unknown;  /* part of total: a priority is unknown */
 	int32_t prio_min, prio_max;

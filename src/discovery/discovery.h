@@ -73,6 +73,10 @@ int discovery_find(const struct reader_setup *setup, const struct timeline *time
 		   const struct discovery_config *config, struct discovery *ret, struct err *err);
 void discovery_fini(struct discovery *discovery);
 
+/* Whether the thread probably has a job, without a search: it is real-time, or woken periodically.
+ */
+bool discovery_is_likely(const struct deep_thread *thread);
+
 /* How long the thread ran in the range. */
 uint64_t discovery_run_ns(const struct timeline *timeline, uint32_t thread, uint64_t begin,
 			  uint64_t end);

@@ -70,7 +70,7 @@ struct sequencer {
 struct thread_run {
 	uint32_t thread;
 	uint64_t ns;
-	unsigned int rank; /* real-time, periodic */
+	unsigned int rank; /* rank_of() */
 };
 
 ORDER(by_rank, struct thread_run, DOWN(rank) DOWN(ns) UP(thread))
@@ -95,6 +95,18 @@ static bool is_periodic(const struct deep_thread *thread)
 	is = wakes.count >= DISCOVERY_EXECUTIONS && pace_of(wakes.at, wakes.count).is_regular;
 	vec_fini(&wakes);
 	return is;
+}
+
+/* Real-time, then periodic. */
+static unsigned int rank_of(const struct deep_thread *thread)
+{
+	return (thread->urgency < 0 && thread->urgency > PRIO_STOP ? 2 : 0) +
+	       (is_periodic(thread) ? 1 : 0);
+}
+
+bool discovery_is_likely(const struct deep_thread *thread)
+{
+	return rank_of(thread) > 0;
 }
 
 /* Of the threads that had one tid, one after the other, the first: the others often are the same
@@ -133,8 +145,7 @@ static void choose_threads(struct sequencer *s)
 		    (s->config->who && !timeline_thread_is(thread, s->config->who))) {
 			continue;
 		}
-		runner.rank = (thread->urgency < 0 && thread->urgency > PRIO_STOP ? 2 : 0) +
-			      (is_periodic(thread) ? 1 : 0);
+		runner.rank = rank_of(thread);
 		*vec_push(&runners) = runner;
 	}
 	s->ret->threads = runners.count;

@@ -245,6 +245,9 @@ bool format_names_containers(const struct report_table *rows)
 
 const char *format_title_of(const struct report_table *rows)
 {
+	if (rows->is_by_name) {
+		return scope_is_of_pairs(rows->table->scope) ? "NAME BY NAME" : "NAME";
+	}
 	return format_names_containers(rows) ? "PROCESS (PID) IN CONTAINER"
 					     : format_rows_title(rows->table);
 }

@@ -85,6 +85,7 @@ static void sum_by_name(struct shown *shown, const struct report *report, struct
 	columns_append(&columns, to->table);
 	to->rows = rows;
 	to->row_count = 0;
+	to->is_by_name = true;
 	for (size_t i = 0; from && i < from->row_count; i++) {
 		const struct report_row *row = &from->rows[i];
 		struct sum *sum;

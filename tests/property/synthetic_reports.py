@@ -2,6 +2,7 @@
 
 Threads, waits, inversions and executions of a report.
 """
+import os
 import re
 
 from synthetic import (apart, channel, event, FIELD, HEADER, Made, metadata, packet, report_of, run,
@@ -52,8 +53,8 @@ def test_inversion(scratch):
     same({part['tid'] for part in report_of(trace, '--thread', 't20')['path']['segments']}, {20})
     same(run('report', '--thread', 'nobody', trace.path)[0], 1)
     text = run('report', '--thread', '10', trace.path)[1]
-    assert re.search(r'unbounded +t30 \(futex\)$', text, re.M) and re.search(r'direct +t10 \(futex\)$', text, re.M), text
-    assert max(map(len, text.splitlines()[1:])) <= 80, text
+    assert re.search(r'unbounded +t30 +futex$', text, re.M) and re.search(r'direct +t10 +futex$', text, re.M), text
+    assert max(len(line) for line in text.splitlines()[1:] if trace.path not in line) <= 80, text
 
 
 def test_urgency(scratch):
@@ -68,6 +69,10 @@ def test_urgency(scratch):
               [(one['kind'], one.get('fair_class')) for one in found['inversions'] if one['kind'] != 'direct'],
               found['inherited_ns']), wanted)
         same([one['kind'] for one in found['inversions'] if one['kind'] == 'direct'], ['direct'] if name == 'nice' else [])
+        same((found['rivals'][0]['inversion_ns'], found['rivals'][0]['fair_ns']), (3000, 3000) if name == 'nice' else (0, 0))
+        text = run('report', '--thread', '10', os.path.join(scratch, 'urgency-' + name))[1]
+        assert re.search(r'^  t30 \(30\) +3.00 us +3.00 us +1 +\S+ +- +-$', text, re.M), text
+        same('by nice levels alone, which is no inversion: 53.0 us in 2 times\n' in text, name == 'nice')
 
 
 def test_nice_levels(scratch):

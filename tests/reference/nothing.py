@@ -9,6 +9,7 @@ usage: nothing.py SILLAGE DATA      DATA has timer-jobs/kernel, migrate/kernel a
 """
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -45,9 +46,30 @@ def check_jobs(sillage, jobs):
         says(sillage, 1, 'no thread no-such', 'report', '--thread', 'no-such', *more, jobs)
     # This one is known from the state dump, and sleeps.
     got, out, said = run(sillage, 'report', '--thread', 'kthreadd', '--discover', jobs)
-    assert (got, said) == (0, '') and out.endswith('JOBS FOUND: none, no such thread ran\n'), (got, out[-200:], said)
+    assert (got, said) == (0, '') and '\n\nJOBS FOUND: none, no such thread ran\n\nWHO RAN' in out, (got, out, said)
     jobs_of = json.loads(run(sillage, *report, '--thread', 'kthreadd', '--job', 'run', jobs)[1])['jobs']
     assert (jobs_of['count'], jobs_of['open_count'], jobs_of['threads']) == (0, 0, []), jobs_of
+
+
+def check_leads_on(sillage, jobs):
+    """A report names the command that finds jobs, as it can be pasted: for the same threads and range of the same trace."""
+    with tempfile.TemporaryDirectory(prefix='sillage-nothing-') as folder:
+        trace = os.path.join(folder, "it's; $(false)")
+        shutil.copytree(jobs, trace)
+        begin = str(json.loads(run(sillage, 'report', '-f', 'json', jobs)[1])['begin'] + 10**8)
+        for asked, says_none, more in (
+                (('--thread', 'job'), 'its jobs and deadlines: ', ()), (('--thread', 'job', '--begin', begin), 'its jobs and deadlines: ', ()),
+                (('--thread', 'jo*,distur[b]er'), '  nothing executes it in these threads; ', ('--job', 'timerfd')),
+                (('--thread', 'job'), '  nothing executes it in this thread; ', ('--job', 'timerfd', '-n', '3', '--worst', '1')),
+                ((), '  nothing ends it; ', ('--job', 'syscall_exit_clock_nanosleep; syscall_entry_fork'))):
+            got, out, _ = run(sillage, 'report', '-q', *asked, *more, trace)
+            command, = [line.split(': ', 1)[1] for line in out.splitlines() if ': sillage report --discover' in line]
+            assert got == 0 and says_none in out and out.index(command) < out.index('WHO RAN'), (asked, out)
+            assert shlex.split(command) == ['sillage', 'report', '--discover', *asked, trace], (asked, command)
+            pasted = run(sillage, *shlex.split(command)[1:])
+            assert pasted[0] == 0 and '--job ' in pasted[1], (command, pasted)
+        for asked in ((), ('--thread', 'kthreadd'), ('--thread', 'job', '--discover'), ('--thread', 'job', '--job', 'run')):
+            assert 'sillage report' not in run(sillage, 'report', *asked, trace)[1], asked
 
 
 def check_start(sillage, jobs):
@@ -110,6 +132,7 @@ def main():
     sillage, data = sys.argv[1:3]
     jobs = os.path.join(data, 'timer-jobs', 'kernel')
     check_jobs(sillage, jobs)
+    check_leads_on(sillage, jobs)
     check_start(sillage, jobs)
     check_overview(sillage, jobs)
     check_one_cpu(sillage, os.path.join(data, 'migrate', 'kernel'))

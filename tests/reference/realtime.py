@@ -246,6 +246,7 @@ def check_priorities(sillage, trace, plain):
     # No time of a rival is two things at once.
     for row in alone:
         for rival in row['rivals']:
+            deep.same('nice levels of %r' % rival['thread'], rival['fair_ns'] <= rival['inversion_ns'], True)
             deep.same('parts of the time of %r' % rival['thread'], rival['total_ns'] >= sum(
                 rival[key] for key in ('inversion_ns', 'apart_ns', 'same_level_ns', 'unknown_prio_ns')), True)
     return count

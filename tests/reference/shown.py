@@ -16,6 +16,9 @@ import tempfile
 F = 'float-field-conditions'
 UTF8 = 'utf8-names-in-text'
 MUTEX = '../rt-mutex-none/kernel'
+TIMERFD = '../timer-jobs-timerfd/kernel'
+MQUEUE = '../rt-mqueue/kernel'
+BURST = '../burst/kernel'
 PERIOD = "analyze -q -n 3 -a periods --period 'p = ev%s; end; by $cpu%s'"
 SWITCHES = "--period 'x = sched_in; sched_out' --period 'y = sched:sched_switch next_pid=10; sched_out'"
 
@@ -37,6 +40,15 @@ CASES = (
     # Units of rates, shares of what, and whole tids.
     (MUTEX, 'overview -a preempt', [r'waited [\d.]+ ms/s', r'CPU idle [\d.]+ [mun]?s/s'], [r'(waited|idle) [\d,]+/s']),
     (MUTEX, 'analyze -q -a preempt', [r'^  THREAD \(TID\) BY .* OF TIME '], ['SHARE']),
+    # What was asked for comes first; a call is not cut; one execution has begun and not ended.
+    (TIMERFD, 'report --thread job --discover', [r'CPU 1 .*%\n\nJOBS FOUND in 1 of 1 thread\n(.*\n)+?.* --job .*\n\nWHO RAN '], ['^its jobs']),
+    (TIMERFD, 'report --job timerfd --thread job --resources', [
+        r'%\n\nEXECUTIONS of timerfd: 299, 1 not ended\n(.*\n)+TIMERS (.*\n)+WHO RAN '], []),
+    (MQUEUE, 'report --thread mq-client', [r'^  mq-medium \(18542\)   3.13 ms  01:36:31.217 unbounded mq-server  mq_timedreceive$'],
+     ['mq_timed(?!(receive|send)$)']),
+    # Rows of names, or of processes.
+    (BURST, 'analyze -q -a cpu,preempt --per comm', [r'^  NAME  +RUN', r'^  NAME BY NAME  +WAITED'], ['PID']),
+    (BURST, 'analyze -q -a cpu,preempt --per pid', [r'^  PROCESS \(PID\)  +RUN', r'^  PROCESS \(PID\) BY PROCESS \(PID\)  +WAITED'], ['NAME']),
     (MUTEX, 'report', [r'^  mtx-medium \(18490\) ', 'WHO WAS DELAYED'], [r'[a-z0-9] \(\d+(?: |$)']),
 )
 # A trace of three days, and four seconds over the end of summer time.

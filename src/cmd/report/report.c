@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/shell.h"
 #include "cmd/cmd.h"
 #include "cmd/found/found.h"
 #include "cmd/ranges/report-ranges.h"
@@ -147,11 +148,13 @@ struct reports {
 	struct output *output;
 	struct report_page page;
 	struct perfetto *perfetto; /* NULL: another format is wanted */
+	const char *source;        /* the argument that names the trace */
 	size_t recorded;           /* traces that record what a report needs */
 };
 
+/* @discovery: NULL: not asked for, or failed. */
 static int print(struct reports *reports, const struct recorded_path *path,
-		 const struct deep_report *report)
+		 const struct deep_report *report, const struct discovery *discovery)
 {
 	const char *format = reports->options->format;
 	struct output *output = reports->output;
@@ -164,12 +167,18 @@ static int print(struct reports *reports, const struct recorded_path *path,
 	} else if (strcmp(format, "json") == 0) {
 		deep_report_json(report, output->top, output->out);
 	} else {
+		deep_report_head(report, output->out);
+		if (discovery) {
+			(void)fputc('\n', output->out);
+			discovery_text(discovery, report->timeline, output->top, output->out);
+		}
 		deep_report_text(report, output->top, output->out);
 	}
 	return EXIT_DONE;
 }
 
-/* Prints the report with the jobs that the threads execute: behind it, or in its page. */
+/* Prints the report with the jobs that the threads execute: before the rest of its text, behind its
+ * JSON, or in its page. */
 static int print_with_jobs(struct reports *reports, const struct reader_setup *setup,
 			   struct deep_report *report)
 {
@@ -186,12 +195,10 @@ static int print_with_jobs(struct reports *reports, const struct reader_setup *s
 		rows = found_rows(&discovery, output->top, &report->found_count);
 		report->found = rows;
 	}
-	(void)print(reports, setup->path, report);
+	(void)print(reports, setup->path, report, r < 0 ? NULL : &discovery);
 	if (r == 0 && strcmp(reports->options->format, "json") == 0) {
 		discovery_json(&discovery, report->timeline, report->name, output->top,
 			       output->out);
-	} else if (r == 0 && strcmp(reports->options->format, "text") == 0) {
-		discovery_text(&discovery, report->timeline, output->top, output->out);
 	}
 	free(rows);
 	discovery_fini(&discovery);
@@ -250,7 +257,38 @@ static int find_resources(const struct options *options, const struct reader_set
 	return EXIT_DONE;
 }
 
-/* Fills the report and prints it, with what is found behind it. */
+static bool is_no_scope(const char *name)
+{
+	return strcmp(name, "thread") != 0 && strcmp(name, "begin") != 0 &&
+	       strcmp(name, "end") != 0 && strcmp(name, "from") != 0;
+}
+
+/* The command that finds what the same threads execute, which the caller frees.  NULL: it leads no
+ * further, as for a thread that is neither real-time nor periodic. */
+static char *leads_on(const struct reports *reports, const struct deep_report *report)
+{
+	const struct options *options = reports->options;
+	char *command = NULL, *path;
+	size_t len;
+	FILE *out;
+
+	if (options->discover ||
+	    (!report->jobs &&
+	     (!options->thread || report->thread == NOBODY ||
+	      !discovery_is_likely(report->timeline->threads.at[report->thread])))) {
+		return NULL;
+	}
+	out = open_memstream(&command, &len);
+	path = shell_path(reports->source);
+	(void)fputs("sillage report --discover", out);
+	options_put_given(options, is_no_scope, out);
+	(void)fprintf(out, " %s", path);
+	(void)fclose(out);
+	free(path);
+	return command;
+}
+
+/* Fills the report and prints it, with what is found. */
 static int explain(struct reports *reports, const struct reader_setup *setup,
 		   const struct occasion *occasion, struct deep_report *report)
 {
@@ -267,6 +305,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	struct resources resources = { 0 };
 	struct executions jobs = { 0 };
 	int status = EXIT_DONE;
+	char *command = NULL;
 	struct err err;
 
 	assert(!report->jobs && !report->resources);
@@ -289,15 +328,18 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 		if (find_resources(options, setup, report, &resources) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
+		report->discover = command = leads_on(reports, report);
 		if (options->discover && status == EXIT_DONE) {
 			status = print_with_jobs(reports, setup, report);
-		} else if (print(reports, setup->path, report) != EXIT_DONE) {
+		} else if (print(reports, setup->path, report, NULL) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
 	}
 	report->resources = NULL;
 	resources_fini(&resources);
 	executions_fini(&jobs);
+	report->discover = NULL;
+	free(command);
 	free(selected);
 	return status;
 }
@@ -436,6 +478,7 @@ static int report_all(const struct options *options, struct output *output)
 			status = EXIT_FAILED;
 			continue;
 		}
+		reports.source = options->args[i];
 		occasion_read(options->args[i], options->verbosity >= 0, &occasion);
 		for (size_t k = first; k < paths.at.count; k++) {
 			int one = report_one(&reports, &paths.at.at[k], &occasion);

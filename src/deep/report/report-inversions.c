@@ -24,7 +24,7 @@ static void put_findings(const struct deep_report *report, const char *title,
 			 const struct finding *findings, size_t count, size_t most, FILE *out)
 {
 	struct text_table table =
-		text_table_of(out, "  %s<24| FOR>8|  SINCE<%d| KIND<10| DELAYS (WAIT IN)<19", title,
+		text_table_of(out, "  %s<18| FOR>8|  SINCE<%d| KIND<9| DELAYS<10| WAIT IN<", title,
 			      report_clock_width(report));
 	size_t shown = deep_report_rows(count, most);
 
@@ -41,10 +41,9 @@ static void put_findings(const struct deep_report *report, const char *title,
 		text_ns(&table, findings[i].end - findings[i].begin);
 		report_put_clock(&table, report, findings[i].begin);
 		text_cell(&table, path_inversion_name(findings[i].kind));
-		text_cell_format(
-			&table, "%s%s%.40s%s",
-			report_comm(text, report, is_other ? findings[i].on_path : report->thread),
-			call ? " (" : "", call ? call->name : "", call ? ")" : "");
+		text_cell(&table, report_comm(text, report,
+					      is_other ? findings[i].on_path : report->thread));
+		text_cell(&table, call ? call->name : "-");
 		text_end(&table);
 	}
 	text_more(out, count, shown);
@@ -61,8 +60,7 @@ static void put_shares(const struct finding_list *fair, FILE *out)
 	}
 	if (ns > 0) {
 		(void)fprintf(out,
-			      "  beside them: %s in %s times of a thread with a higher nice level, "
-			      "no inversion\n",
+			      "  by nice levels alone, which is no inversion: %s in %s times\n",
 			      units_ns(text[0], ns), units_count(text[1], fair->at.count));
 	}
 }
@@ -80,8 +78,7 @@ static void put_apart(const struct deep_report *report, size_t most, FILE *out)
 	VEC_EACH(&rivals->apart, finding) {
 		ns[finding->kind] += finding->end - finding->begin;
 	}
-	put_findings(report, "BESIDE: WAITS FOR EVENTS", rivals->apart.at, rivals->apart.count,
-		     most, out);
+	put_findings(report, "WAITS FOR EVENTS", rivals->apart.at, rivals->apart.count, most, out);
 	(void)fprintf(out,
 		      "  in all %s for events of less urgent threads, of that %s while these "
 		      "waited\n",

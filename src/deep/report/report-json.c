@@ -254,6 +254,7 @@ static void put_rivals(struct printer *p)
 			 rival->longest_begin - (p->names ? p->timeline->begin : 0));
 		json_u64(&p->json, "times", rival->times);
 		json_u64(&p->json, "inversion_ns", rival->inverted);
+		json_u64(&p->json, "fair_ns", rival->fair);
 		json_u64(&p->json, "apart_ns", rival->apart);
 		json_u64(&p->json, "same_level_ns", rival->same);
 		json_u64(&p->json, "unknown_prio_ns", rival->unknown);

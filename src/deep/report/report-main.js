@@ -26,7 +26,8 @@ function explained(of, title, place) {
 	if (place) button('in the timeline', element('p', '', document.getElementById('body')), () => show(...place));
 	table('Who had its CPU', of.rivals.length ? 'Click: where it had it longest.' : '', of.rivals, [['thread', (row) => who(row.thread), true],
 		['all', (row) => spent(row.total_ns), false, (row) => row.total_ns], ['longest', (row) => spent(row.longest_ns), false, (row) => row.longest_ns],
-		['times', (row) => row.times, false, (row) => row.times], ['inversion', (row) => spent(row.inversion_ns), false, (row) => row.inversion_ns],
+		['times', (row) => row.times, false, (row) => row.times], 
+		['inversion', (row) => spent(row.inversion_ns - row.fair_ns), false, (row) => row.inversion_ns - row.fair_ns],
 		['priority unknown', (row) => spent(row.unknown_prio_ns)]],
 	(row) => [row.longest_begin, row.longest_ns, row.thread, who(row.thread) + ' had the CPU that ' + who(n) + ' waited for',
 		[count(row.times) + ' times, ' + spent(row.total_ns) + ' in all']]);

@@ -62,7 +62,7 @@ static void put_busy_cpus(const struct deep_report *report, FILE *out)
 	text_more(out, report->timeline->cpus.count, report->cpus.count);
 }
 
-static void put_head(const struct deep_report *report, FILE *out)
+void deep_report_head(const struct deep_report *report, FILE *out)
 {
 	const struct timeline *timeline = report->timeline;
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
@@ -86,6 +86,9 @@ static void put_head(const struct deep_report *report, FILE *out)
 	report_answer_text(report, out);
 	(void)fputc('\n', out);
 	put_busy_cpus(report, out);
+	if (report->discover && !report->jobs) {
+		(void)fprintf(out, "\nits jobs and deadlines: %s\n", report->discover);
+	}
 }
 
 static void put_threads(const struct deep_report *report, size_t most, FILE *out)
@@ -235,7 +238,7 @@ static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
 		text_ns(&table, rival->longest);
 		text_count(&table, rival->times);
 		put_prio(&table, rival);
-		text_ns(&table, rival->inverted);
+		text_ns(&table, rival->inverted - rival->fair);
 		text_ns(&table, rival->unknown);
 		text_end(&table);
 	}
@@ -460,13 +463,35 @@ static void put_dropped(const struct executions *jobs, FILE *out)
 	}
 }
 
+/* There is none: who wants to know what there is instead. */
+static void put_none(const struct deep_report *report, FILE *out)
+{
+	const char *who = report->jobs->config->who;
+
+	(void)fprintf(out, "  nothing %s it%s; --job help lists the models\n",
+		      report->jobs->open.count > 0 ? "ends" : "executes",
+		      !who                        ? ""
+		      : who[strcspn(who, ",*?[")] ? " in these threads"
+						  : " in this thread");
+	if (report->discover) {
+		(void)fprintf(out, "  what is done again and again: %s\n", report->discover);
+	}
+}
+
 static void put_jobs(const struct deep_report *report, size_t most, FILE *out)
 {
 	const struct executions *jobs = report->jobs;
 	char text[UNITS_TEXT_MAX];
 
-	(void)fprintf(out, "\nEXECUTIONS of %s: %s\n", jobs->config->job->pattern,
+	(void)fprintf(out, "\nEXECUTIONS of %s: %s", jobs->config->job->pattern,
 		      units_count(text, jobs->all.count));
+	if (jobs->open.count > 0) {
+		(void)fprintf(out, ", %s not ended", units_count(text, jobs->open.count));
+	}
+	(void)fputc('\n', out);
+	if (jobs->all.count == 0) {
+		put_none(report, out);
+	}
 	if (jobs->all.count + jobs->open.count > 0) {
 		put_figures(jobs, out);
 	}
@@ -555,7 +580,14 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 {
-	put_head(report, out);
+	if (report->jobs) {
+		put_jobs(report, most, out);
+		put_slow(report, most, out);
+		put_worst(report, most, out);
+	}
+	if (report->resources) {
+		report_resources_text(report, most, out);
+	}
 	put_threads(report, most, out);
 	put_changes(report, out);
 	put_waits(report, most, out);
@@ -565,14 +597,6 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 		put_rivals(report, most, out);
 		report_put_inversions(report, most, out);
 		put_links(report, most, out);
-	}
-	if (report->resources) {
-		report_resources_text(report, most, out);
-	}
-	if (report->jobs) {
-		put_jobs(report, most, out);
-		put_slow(report, most, out);
-		put_worst(report, most, out);
 	}
 	(void)fputc('\n', out);
 }

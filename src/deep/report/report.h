@@ -2,7 +2,8 @@
  * report: explains a range of a trace: which threads used the CPUs, which waited for them, and
  * where the time of one thread went.
  *
- *     timeline (and jobs) ── deep_report_fill() ──> rows ──┬─ deep_report_text()   report-text.c
+ *     timeline (and jobs) ── deep_report_fill() ──> rows ──┬─ deep_report_head()   report-text.c
+ *                                                          ├─ deep_report_text()
  *                                                          ├─ deep_report_json()   report-json.c
  *                                                          └─ report_page_add()    report-page.c
  *
@@ -112,6 +113,7 @@ struct deep_report {
 	const struct resources *resources; /* NULL: not asked for */
 	const struct report_found *found;  /* the best of each thread first; NULL: not asked for */
 	size_t found_count;
+	const char *discover;              /* a command: what threads execute; NULL: not worth it */
 	bool wants_victims;                /* of all threads */
 	VEC(struct report_victim) victims; /* most urgent first, dispatch only last */
 };
@@ -124,7 +126,9 @@ struct deep_report {
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
 void deep_report_fini(struct deep_report *report); /* also frees its timelines */
 
-/* Prints at most @most rows of each list; 0: all. */
+/* As text: what happened, in a sentence, and the CPUs. */
+void deep_report_head(const struct deep_report *report, FILE *out);
+/* The rest, what was asked for first; at most @most rows of each list; 0: all. */
 void deep_report_text(const struct deep_report *report, size_t most, FILE *out);
 /* One JSON object in one line (doc/json.md). */
 void deep_report_json(const struct deep_report *report, size_t most, FILE *out);

@@ -59,6 +59,7 @@ struct report_table {
 	size_t row_count;
 	const struct report_row *rows;
 	uint16_t unknown; /* bit by bit the columns whose events are not recorded */
+	bool is_by_name;  /* processes, or pairs of them, were added up by name (output/shown.h) */
 	bool is_whole; /* the user selected something that these figures are not concerned with */
 };
 
