@@ -213,7 +213,7 @@ def lost_files(root):
     places = [root, os.path.join(root, 'src')]
     for document in sorted(glob.glob(os.path.join(root, '*.md')) + glob.glob(os.path.join(root, 'doc', '*.md'))):
         name = os.path.relpath(document, root)
-        for path in re.findall(r'`([a-z][\w.-]*(?:/[a-z][\w.-]*)+)/?`', read(root, name)):
+        for path in re.findall(r'`(?:build/)?([a-z][\w.-]*(?:/[a-z][\w.-]*)+)/?`', read(root, name)):
             is_ours = any(os.path.isdir(os.path.join(place, path.split('/')[0])) for place in places)
             if is_ours and os.path.basename(name) not in OTHER_FILES and not any(
                     os.path.exists(os.path.join(place, path + end)) for place in places for end in ('', '.c', '.h')):
