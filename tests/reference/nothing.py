@@ -61,6 +61,7 @@ def check_leads_on(sillage, jobs):
                 (('--thread', 'job'), 'its jobs and deadlines: ', ()), (('--thread', 'job', '--begin', begin), 'its jobs and deadlines: ', ()),
                 (('--thread', 'jo*,distur[b]er'), '  nothing executes it in these threads; ', ('--job', 'timerfd')),
                 (('--thread', 'job'), '  nothing executes it in this thread; ', ('--job', 'timerfd', '-n', '3', '--worst', '1')),
+                (('--thread', 'job'), '  nothing executes it inside timerfd in this thread; ', ('--job', 'periodic', '--within', 'timerfd')),
                 ((), '  nothing ends it; ', ('--job', 'syscall_exit_clock_nanosleep; syscall_entry_fork'))):
             got, out, _ = run(sillage, 'report', '-q', *asked, *more, trace)
             command, = [line.split(': ', 1)[1] for line in out.splitlines() if ': sillage report --discover' in line]

@@ -471,6 +471,24 @@ def check_hostile(sillage, trace, page, scratch):
     assert not page.said, page.said
 
 
+def check_nice(sillage, trace, page, scratch):
+    """What nice levels do is no inversion, in the column and in the lists."""
+    asked = ['--thread', '75', trace]
+    report = json.loads(subprocess.run([sillage, 'report', '-f', 'json', *asked], stdout=subprocess.PIPE, check=True).stdout.decode())
+    fair = [one for one in report['inversions'] if one.get('fair_class')]
+    assert fair and fair == report['inversions'] and any(one['fair_ns'] for one in report['rivals']), report['inversions']
+    path = os.path.join(scratch, 'nice.html')
+    subprocess.run([sillage, 'report', '-f', 'html', '-o', path, *asked], check=True)
+    page.resize(*WIDE)
+    page.open(path)
+    assert table(page, '^No inversions: nice levels$')[0] == len(fair)
+    assert not page.evaluate("[...document.querySelectorAll('h2')].some((one) => one.textContent === 'Priority inversions')")
+    for i in range(len(report['rivals'])):
+        cell = page.evaluate(row_of('^Who had its CPU$', i) + '.cells[4].textContent')
+        assert not re.search('[1-9]', cell), cell
+    assert not page.said, page.said
+
+
 KINDS = ('timers', 'futexes', 'queues')
 TITLES = ('Timers', 'Futexes', 'Message queues')
 
@@ -634,6 +652,7 @@ def main():
                 os.path.basename(os.path.dirname(trace)), lanes, *figures[:2], *figures[2]))
             if 'rt-mutex-none' in trace:
                 check_hostile(sys.argv[1], trace, page, scratch)
+                check_nice(sys.argv[1], trace.replace('rt-mutex-none', 'timer-jobs'), page, scratch)
                 print('ok page: hostile names')
     return 0
 

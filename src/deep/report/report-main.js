@@ -31,7 +31,9 @@ function explained(of, title, place) {
 		['priority unknown', (row) => spent(row.unknown_prio_ns)]],
 	(row) => [row.longest_begin, row.longest_ns, row.thread, who(row.thread) + ' had the CPU that ' + who(n) + ' waited for',
 		[count(row.times) + ' times, ' + spent(row.total_ns) + ' in all']]);
-	inversions('Priority inversions', '', of.inversions, n);
+	inversions('Priority inversions', '', of.inversions.filter((row) => !row.fair_class), n);
+	inversions('No inversions: nice levels', 'They say how ordinary threads share a CPU, not who may have it.',
+		of.inversions.filter((row) => row.fair_class), n);
 	inversions('No inversions: waits for an event', 'It waited for something that may be all it had to do then, such as its next ' +
 		'release. In an execution (--job) such waits count.', of.apart, n);
 }

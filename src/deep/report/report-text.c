@@ -466,10 +466,13 @@ static void put_dropped(const struct executions *jobs, FILE *out)
 /* There is none: who wants to know what there is instead. */
 static void put_none(const struct deep_report *report, FILE *out)
 {
-	const char *who = report->jobs->config->who;
+	const struct executions_config *config = report->jobs->config;
+	const char *who = config->who;
 
-	(void)fprintf(out, "  nothing %s it%s; --job help lists the models\n",
+	(void)fprintf(out, "  nothing %s it%s%s%s; --job help lists the models\n",
 		      report->jobs->open.count > 0 ? "ends" : "executes",
+		      config->within ? " inside " : "",
+		      config->within ? config->within->pattern : "",
 		      !who                        ? ""
 		      : who[strcspn(who, ",*?[")] ? " in these threads"
 						  : " in this thread");
