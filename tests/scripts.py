@@ -271,9 +271,11 @@ def check_threads():
         check('analyze --thread %s' % word, selected == same and '"tid"' in selected[0], (selected, same))
     trace = os.path.join(DATA, 'timer-jobs')
     explained = run('report', '--thread', 'disturber', trace).stdout
+    leads = 'sillage report --discover %s ' + trace
     tid = explained.split('WENT')[0].rsplit('disturber (', 1)[1].split(')')[0]
     for args in (('--comm', 'disturber'), ('--tid', tid), ('--thread', tid)):
-        check('report %s %s' % args, run('report', *args, trace).stdout == explained != run('report', trace).stdout, args)
+        wanted = explained.replace(leads % '--thread disturber', leads % ' '.join(args))
+        check('report %s %s' % args, run('report', *args, trace).stdout == wanted != run('report', trace).stdout, args)
 
 
 def check_longest():

@@ -134,6 +134,10 @@ def without_wakers(total):
     """Where interrupts are not recorded, the thread that one of them stops is who wakes."""
     for row in total.get('sched', {}).get('longest', ()):
         row['waker_tid'] = None
+    for rows in total.get('state', {}).values():
+        for row in rows if isinstance(rows, list) else ():
+            if row.get('on'):
+                row['on'] = re.sub(r' last_woken_by=\d+', '', row['on'])
     return total
 
 

@@ -198,7 +198,7 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 
 	note->words[NOTE_FLAGS] = record->arg16;
 	note->words[NOTE_CLASS] = (uint32_t)record->arg32;
-	note->words[NOTE_WORDS] = (uint64_t)(uintptr_t)(numbers + record->arg64);
+	note->words[NOTE_WORDS] = numbers ? (uint64_t)(uintptr_t)(numbers + record->arg64) : 0;
 }
 
 static void on_ordered(struct shard *shard, void *state, const struct ordered *ordered)

@@ -114,13 +114,13 @@ def probability(d, n, m):
 
 
 def row_name(row):
-    for key in ('label', 'name', 'procname', 'channel') + NAMES:
+    for key in ('label', 'name', 'provider', 'procname', 'channel') + NAMES:
         if row.get(key) not in (None, ''):
             name = str(row[key])
             break
     else:
         name = ''
-    by = [key for key in row if key.startswith('by_')]
+    by = [key for key in row if key in ('by_tid', 'by_pid', 'by_comm')]
     return '%s by %s' % (name, row.get('by_comm', '')) if by else name
 
 

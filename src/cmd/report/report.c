@@ -259,8 +259,14 @@ static int find_resources(const struct options *options, const struct reader_set
 
 static bool is_no_scope(const char *name)
 {
-	return strcmp(name, "thread") != 0 && strcmp(name, "begin") != 0 &&
-	       strcmp(name, "end") != 0 && strcmp(name, "from") != 0;
+	static const char *const scopes[] = { "thread", "comm", "tid", "begin", "end", "from" };
+
+	for (size_t i = 0; i < ARRAY_COUNT(scopes); i++) {
+		if (strcmp(name, scopes[i]) == 0) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* The command that finds what the same threads execute, which the caller frees.  NULL: it leads no

@@ -10,7 +10,8 @@
 
 #include "ctf/metadata/type.h"
 
-#define USER "ust"
+#define USER   "ust"
+#define KERNEL "kernel"
 
 struct beside_of {
 	struct beside is; /* first, so that whoever leaves is found by it */
@@ -32,6 +33,17 @@ static void add_name(struct beside *beside, const char *name, size_t len)
 	beside->all.count = beside->texts.count;
 }
 
+/* Only user programs have what is asked of their domain; nobody but the kernel lacks what is asked
+ * of all others. */
+static void note_domain(struct beside *beside, const char *text, size_t len)
+{
+	if (len == strlen(USER) && memcmp(text, USER, len) == 0) {
+		beside->all.domain = USER;
+	} else if (!beside->all.domain && len == strlen(KERNEL) && memcmp(text, KERNEL, len) == 0) {
+		beside->all.domain = KERNEL;
+	}
+}
+
 void beside_add(struct beside *beside, const struct metadata *types)
 {
 	const struct env_entry *domain = metadata_env(types, "domain");
@@ -41,8 +53,8 @@ void beside_add(struct beside *beside, const struct metadata *types)
 			add_name(beside, class->name, strlen(class->name));
 		}
 	}
-	if (domain && domain->text && strcmp(domain->text, USER) == 0) {
-		beside->all.domain = USER;
+	if (domain && domain->text) {
+		note_domain(beside, domain->text, strlen(domain->text));
 	}
 	assert(!beside->all.beside);
 }
@@ -70,8 +82,8 @@ void beside_take(struct beside *beside, const char *text)
 
 		if (!is_domain) {
 			add_name(beside, at, len);
-		} else if (len == strlen(USER) && memcmp(at, USER, len) == 0) {
-			beside->all.domain = USER;
+		} else {
+			note_domain(beside, at, len);
 		}
 		is_domain = false;
 	}
