@@ -108,6 +108,14 @@ void state_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, boo
 	}
 }
 
+/* Whether the thread may be in a call that was entered in another chunk, or before it was switched
+ * out: then the merger knows. */
+static bool may_be_in_call(const struct worker *worker, const struct state_worker_call *call)
+{
+	return !call->is_open && !call->is_told && worker_sees_switches(worker) &&
+	       worker_tid(worker) != 0;
+}
+
 /* The first timer that is set in a call that waits for one. */
 static void on_timer(struct worker *worker, void *state, const struct trace_event *event,
 		     uint32_t user)
@@ -117,6 +125,9 @@ static void on_timer(struct worker *worker, void *state, const struct trace_even
 
 	if (call->is_open && call->object == WAIT_FOR_TIMER && call->on[ON_WHAT] == 0) {
 		call->on[ON_WHAT] = event_u64(event, EXPIRES, 0);
+	} else if (may_be_in_call(worker, call)) {
+		worker_emit(worker, event->ts, worker_tid(worker), OWN_TIMER)->arg64 =
+			event_u64(event, EXPIRES, 0);
 	}
 }
 
@@ -131,6 +142,10 @@ static void on_lend(struct worker *worker, void *state, const struct trace_event
 	if (call->is_open && call->object == WAIT_FOR_FUTEX && futex_op_is_pi(call->on[ON_OP]) &&
 	    call->on[ON_OWNER] == 0 && event_i64(event, NEW, 0) < event_i64(event, OLD, 0)) {
 		call->on[ON_OWNER] = (uint32_t)event_i64(event, TID, 0);
+	} else if (may_be_in_call(worker, call) &&
+		   event_i64(event, NEW, 0) < event_i64(event, OLD, 0)) {
+		worker_emit(worker, event->ts, worker_tid(worker), OWN_LENT)->arg32 =
+			(int32_t)event_i64(event, TID, 0);
 	}
 }
 

@@ -47,6 +47,21 @@ static void set_call(struct shard *shard, struct state_thread *state, const stru
 	}
 }
 
+/* What the thread sets in a call that is open. */
+static void add_to_call(struct state_call *call, const struct record *record)
+{
+	if (call->known != CALL_OPEN) {
+		return;
+	}
+	if (record->kind == OWN_TIMER && call->object == WAIT_FOR_TIMER && call->what == 0) {
+		call->what = record->arg64;
+	}
+	if (record->kind == OWN_LENT && call->object == WAIT_FOR_FUTEX && call->owner == 0 &&
+	    futex_op_is_pi(call->op)) {
+		call->owner = record->arg32;
+	}
+}
+
 static bool waits_for_futex(const struct state_thread *state)
 {
 	return state->phase.phase == PHASE_BLOCKED && state->call.known == CALL_OPEN &&
@@ -108,6 +123,10 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 	case OWN_PROCESS:
 		learn_process(state, record);
 		break;
+	case OWN_TIMER:
+	case OWN_LENT:
+		add_to_call(&state->call, record);
+		break;
 	}
 }
 
@@ -119,7 +138,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 		return untrusted_has(untrusted, record->kind == OWN_OPEN_ON ? ON_NUMBERS : 0) &&
 		       (uint32_t)record->arg32 < untrusted->classes && record->arg16 < WAIT_OBJECTS;
 	}
-	return record->kind <= OWN_PROCESS && (record->kind == OWN_WAKE || !untrusted->has_current);
+	return record->kind <= OWN_LENT && (record->kind == OWN_WAKE || !untrusted->has_current);
 }
 
 static void on_checkpoint(const struct checkpoint *checkpoint, void *state_)

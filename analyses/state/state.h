@@ -36,6 +36,9 @@ enum {
 	OWN_OPEN_ON,           /* the same, and beside it ON_... */
 	OWN_CLOSED,
 	OWN_PROCESS, /* arg64 its process; arg16: a state dump says that it sleeps */
+	/* In a call that was entered before what the worker knows of: */
+	OWN_TIMER, /* arg64: when the timer expires that is set */
+	OWN_LENT,  /* arg32: to whom it lends its priority */
 };
 
 /* Numbers beside OWN_OPEN_ON: the entry; the descriptor, address or time; the operation; the

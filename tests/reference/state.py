@@ -17,9 +17,9 @@ STATES = ('running', 'runnable', 'blocked', 'stopped', 'unknown')
 WINDOWS = 12  # of a trace, that are compared
 
 
-def windows_of(sillage, trace, interval):
+def windows_of(sillage, trace, interval, chunk='64K'):
     out = subprocess.run([sillage, 'analyze', '-a', 'state', '-f', 'json', '-n', '0', '-i', interval,
-                          '--chunk-size', '64K', trace], check=True, capture_output=True)
+                          '--chunk-size', chunk, trace], check=True, capture_output=True)
     for line in out.stdout.splitlines():
         line = json.loads(line)
         if line['type'] == 'window' and line['trace']['domain'] == 'kernel':
@@ -91,9 +91,18 @@ def compare(sillage, trace, interval):
     return len(windows), wrong
 
 
+def cuts_differ(sillage, trace):
+    """A call goes on where a chunk ends: what it waits for may be told in the next one."""
+    windows = [list(windows_of(sillage, trace, '10ms', size)) for size in ('1', '1G')]
+    if windows[0] != windows[1]:
+        print('%s: not the same in chunks of a packet' % trace)
+    return windows[0] != windows[1]
+
+
 def main():
     sillage, traces, wrong = sys.argv[1], sys.argv[2:], 0
     for trace in traces:
+        wrong += cuts_differ(sillage, trace)
         for interval in ('100ms', '37ms'):
             count, differ = compare(sillage, trace, interval)
             wrong += differ
