@@ -357,6 +357,7 @@ class Test:
                 fail('many clocks', start, ahead, said)
             if run(*command, '-q')[2] != '':
                 fail('many clocks', 'with -q', run(*command, '-q')[2])
+        now = int(time.time())  # the range ends when it is asked for
         hosts = {'h%02d' % number: 3600 if number % 3 else 0 for number in range(30)}
         store = self.make_store('many-clocks.db', list(hosts), {
             (host, now + off + second - 100): (0.25, {}, 1) for host, off in hosts.items() for second in range(100)})
