@@ -1117,6 +1117,8 @@ def chaos(seed, has_ctf2):
             count = rng.choice(counts + ((1 << 30,) if lies else ()))
             counts = counts if lies or count == 1 else (1,)  # six wrong answers in a row are too many
             count = 1 if command == INDEX and 'status' in getattr(action, 'text', '') else count
+            # Each reply byte by byte is in time for ever, and a session of them lasts for minutes.
+            count = min(count, 5) if 'trickle' in getattr(action, 'text', '') else count
             yield Rule(command, action, nth=rng.choice((1, 2, rng.randrange(1, 30), rng.randrange(1, 90))), count=count)
 
     rng = random.Random(seed)
