@@ -314,8 +314,6 @@
 /* The longest sleeps in calls about locks of which a report asks whether others were at work
  * meanwhile: idle workers sleep in such calls, too. */
 #define LOCKS_JUDGED_MAX 256
-/* The threads that had a CPU longest, whose names are looked for among the others. */
-#define TAKERS_JUDGED_MAX 64
 
 /* Output is buffered up to this, and written at the end of each report. */
 #define OUTPUT_BUFFER_BYTES ((size_t)65536)

@@ -324,3 +324,80 @@ def test_report_of_nobody(scratch):
                                                           event(90, 'sched_process_exit', 2)])])
     status, out, err = run('report', '-f', 'json', made.path)
     same((status, out, 'has no sched_switch events' in err), (0, '', True))
+
+
+def test_answer_of_a_chain(scratch):
+    """Thread 10 waits for 30, which has waited for 40: 20 took the CPU of 40, though 30 ran longer."""
+    high, medium, holder, inner, us = (10, -51), (20, -31), (30, -11), (40, -11), 1000
+    made = Made(scratch, 'answer-chain', [packet(0, 0, 0, 700 * us, [
+        event(0, 'sched_process_free', 99), event(40 * us, 'syscall_entry_futex', 0x7e00), switch_prio(50 * us, holder, high),
+        event(90 * us, 'syscall_entry_futex', 0x7f00), switch_prio(100 * us, high, inner),
+        event(150 * us, 'sched_waking', 20), switch_prio(155 * us, inner, medium, 0x100), switch_prio(255 * us, medium, inner),
+        event(305 * us, 'sched_waking', 30), switch_prio(310 * us, inner, holder), event(610 * us, 'sched_waking', 10),
+        switch_prio(615 * us, holder, high, 0x100), event(700 * us, 'sched_process_free', 99)])])
+    same(report_of(made, '--thread', '10')['answer'],
+         't10 (10, real-time 50) was delayed by priority inversions: t20 (20, real-time 30) had the CPU of t40 (40, real-time 10) for '
+         '100 us while t10 waited for that one, which itself ran for 105 us.')
+
+
+def answer_of_waits(scratch, name, first, again):
+    """Thread 10 is woken and the CPU stays idle for @first us; then @again us while 20 runs for 100 us of them, if any."""
+    us = 1000
+    events = [switch(10 * us, 10, 0), event(100 * us, 'sched_waking', 10), switch((100 + first) * us, 0, 10, 0),
+              switch(3000 * us, 10, 20)]
+    if again:
+        events += [event(4000 * us, 'sched_waking', 10), switch(4100 * us, 20, 0), switch((4000 + again) * us, 0, 10, 0)]
+    made = Made(scratch, name, [packet(0, 0, 0, 9000 * us, events + [event(9000 * us, 'sched_process_free', 99)])])
+    return re.sub('from [0-9:.]+ on', 'from T on', report_of(made, '--thread', '10')['answer'])
+
+
+def test_answer_of_waits(scratch):
+    """Which wait is the longest, and for how much of it another thread had the CPU."""
+    same(answer_of_waits(scratch, 'answer-waits-idle', 1000, 300),
+         't10 (10) waited for a CPU for 1.30 ms, 2 times; t20 (20) had it for 100 us of that. The longest in which another '
+         'thread had it took 300 us from T on; t20 (20) had the CPU for 100 us of it.')
+    same(answer_of_waits(scratch, 'answer-waits-longest', 100, 300),
+         't10 (10) waited for a CPU for 400 us, 2 times; t20 (20) had it for 100 us of that. The longest wait took 300 us '
+         'from T on; t20 (20) had the CPU for 100 us of it.')
+    same(answer_of_waits(scratch, 'answer-waits-whole', 50, 100),
+         't10 (10) waited for a CPU for 150 us, 2 times; t20 (20) had it for 100 us of that. The longest wait took 100 us '
+         'from T on; t20 (20) had the CPU.')
+    same(answer_of_waits(scratch, 'answer-waits-none', 1000, 0),
+         't10 (10) never waited for a CPU that another thread had, or for its lock.')
+
+
+def test_answer_without_events(scratch):
+    """What is not recorded is not said to have never been."""
+    for name, lacks, wanted in (
+            ('waking', r'sched_wak', 'lost its CPU to another thread; waits after a wake-up and for locks are not recorded.'),
+            ('calls', r'syscall_', 'waited for a CPU that another thread had; waits for locks are not recorded.')):
+        text = re.sub(r'event { name = "%s.*\n' % lacks, '', metadata(0))
+        assert lacks not in text
+        made = Made(scratch, 'answer-without-' + name, [packet(0, 0, 0, 900, [switch(50, 0, 7, 0), switch(500, 7, 0)])], text)
+        same(report_of(made, '--thread', '7')['answer'], 't7 (7) never ' + wanted)
+
+
+def test_answer_of_counts(scratch):
+    """One execution, one that does not end, one deadline; those that go over threads are of the job."""
+    us = 1000
+    begin, end = (lambda ts, name=name: event(ts * us, name, *(() if 'entry' in name else (0,)))
+                  for name in ('syscall_entry_read', 'syscall_exit_read'))
+    waits = ' t7 (7) never waited for a CPU that another thread had, or for its lock.'
+    over = '--job=syscall_entry_read @t7; syscall_exit_read @t8'
+    for name, events, args, wanted in (
+            ('once', (begin(20), end(40)), (), 't7 (7) executed once, for 20.0 us.' + waits),
+            ('open', (begin(20),), (), 't7 (7) began 1 execution without an end.' + waits),
+            ('twice', (begin(20), end(40), begin(50), end(55), begin(60)), (),
+             't7 (7) executed 2 times, at most for 20.0 us, and 1 more did not end.' + waits),
+            ('deadline', (begin(20), end(40)), ('--deadline', '1s'),
+             't7 (7) missed 0 of 1 deadline (1.00 s); its longest response was 20.0 us.' + waits),
+            ('worst', (begin(20), end(40)), ('--deadline', '1us', '--worst', '0'),
+             't7 (7) missed 1 of 1 deadline (1.00 us); its longest response was 20.0 us.'),
+            ('over', (begin(20), switch(30 * us, 7, 8, 0), end(40)), (over, '--thread', '8'), 'The job was executed once, for 20.0 us. t8 (8) '),
+            ('over-late', (begin(20), switch(30 * us, 7, 8, 0), end(40)), (over, '--deadline', '1us', '--thread', '8'),
+             'The job missed 1 of 1 deadline (1.00 us); its longest response was 20.0 us')):
+        made = Made(scratch, 'answer-' + name, [packet(0, 0, 0, 900 * us, [
+            switch(10 * us, 0, 7, 0), *events, switch(500 * us, 8 if 'over' in name else 7, 0), event(900 * us, 'sched_process_free', 99)])])
+        args = args if args[:1] == (over,) else ('--job=syscall_entry_read; syscall_exit_read', *args)
+        found = report_of(made, *args)['answer']
+        same((name, found[:len(wanted)] if 'over' in name else found), (name, wanted))

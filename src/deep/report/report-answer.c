@@ -10,186 +10,11 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/limits.h"
 #include "deep/report/report-lines.h"
+#include "deep/report/report-wronged.h"
 
 #define PROSE_WIDTH 80
 #define SAME_PART   64 /* of a time that is told: what is less is not told apart */
-
-/* ---- which thread ---- */
-
-/* A part of the greatest wrong counts, so that a thread of which others took microseconds while the
- * programs started does not stand for one that lost its CPU again and again. */
-#define WRONG_LEAST 10
-
-static uint64_t inverted_ns(const struct deep_report *report, uint32_t thread)
-{
-	VEC_EACH(&report->victims, victim) {
-		if (victim->thread == thread) {
-			return victim->ns[INVERSION_DIRECT] + victim->ns[INVERSION_UNBOUNDED];
-		}
-	}
-	return 0;
-}
-
-/* What less urgent threads, and those that took its CPU, cost a real-time thread. */
-static uint64_t wrong_of(const struct deep_report *report, const struct report_thread *row)
-{
-	return report->timeline->threads.at[row->thread]->urgency == 0
-		       ? 0
-		       : inverted_ns(report, row->thread) + row->ns[STATE_PREEMPTED];
-}
-
-static uint32_t most_urgent(const struct deep_report *report)
-{
-	const struct timeline *timeline = report->timeline;
-	uint64_t most = 0;
-	uint32_t found = NOBODY;
-
-	VEC_EACH(&report->threads, row) {
-		uint64_t wrong = wrong_of(report, row);
-
-		most = wrong > most ? wrong : most;
-	}
-	VEC_EACH(&report->threads, row) {
-		uint64_t wrong = wrong_of(report, row);
-
-		if (wrong > 0 && wrong >= most / WRONG_LEAST &&
-		    (found == NOBODY || timeline->threads.at[row->thread]->urgency <
-						timeline->threads.at[found]->urgency)) {
-			found = row->thread;
-		}
-	}
-	return found;
-}
-
-/* A sleep for a lock. */
-struct lock_wait {
-	uint32_t thread, by; /* by: who did most meanwhile */
-	uint64_t begin, end;
-};
-
-struct lock_waits {
-	VEC(struct lock_wait) at;
-};
-
-ORDER(by_wait_length, struct lock_wait, LONGER UP(begin) UP(thread))
-
-/* The longest waits of one thread, or of all. */
-struct longest_waits {
-	struct report_wait cpu; /* another thread had it */
-	bool has_cpu;
-	struct lock_wait lock;
-	uint64_t lock_ns; /* caused_ns(); 0: there is none */
-};
-
-static uint64_t cpu_ns(const struct longest_waits *longest)
-{
-	return longest->has_cpu ? longest->cpu.end - longest->cpu.begin : 0;
-}
-
-static void look_at(const struct deep_report *report, uint32_t index, struct longest_waits *longest,
-		    struct lock_waits *locks)
-{
-	const struct timeline *timeline = report->timeline;
-	const struct deep_thread *thread = timeline->threads.at[index];
-
-	for (size_t i = 0; i < thread->intervals.count; i++) {
-		const struct interval *interval = &thread->intervals.at[i];
-		uint64_t begin = interval->begin, end = timeline_thread_until(thread, i);
-		const struct deep_call *call;
-
-		if (end <= begin) {
-			continue;
-		}
-		if (timeline_state_waits(interval->state) && end - begin > cpu_ns(longest)) {
-			const struct report_wait wait = deep_report_wait(report, index, i);
-
-			if (deep_report_rival(report, &wait) != NOBODY) {
-				longest->cpu = wait;
-				longest->has_cpu = true;
-			}
-		} else if (interval->state == STATE_BLOCKED && interval->cause == CAUSE_TASK) {
-			call = timeline_thread_call(timeline, thread, begin);
-			if (call && call->is_lock) {
-				*vec_push(&locks->at) = (struct lock_wait){ .thread = index,
-									    .begin = begin,
-									    .end = end };
-			}
-		}
-	}
-}
-
-/* How long others were at work, or kept from it, while the thread slept.  Of a wait for a lock that
- * is most of it; an idle worker, which may sleep in the same call, has no work to wait for. */
-static uint64_t caused_ns(const struct timeline *timeline, struct lock_wait *wait)
-{
-	struct path path;
-	struct path_parts parts;
-	uint64_t ns = 0, most = 0;
-
-	path_find(timeline, wait->thread, wait->begin, wait->end, &path);
-	path_sum(&path, &parts);
-	VEC_EACH(&parts.at, part) {
-		uint64_t did = part->total - part->ns[STATE_BLOCKED] - part->ns[STATE_UNKNOWN];
-
-		if (part->thread == wait->thread) {
-			continue;
-		}
-		ns += did;
-		if (did > most) {
-			most = did;
-			wait->by = part->thread;
-		}
-	}
-	vec_fini(&parts.at);
-	path_fini(&path);
-	return ns >= (wait->end - wait->begin) / 2 ? ns : 0;
-}
-
-/* Of @only, or of all threads (NOBODY). */
-static void find_longest(const struct deep_report *report, uint32_t only,
-			 struct longest_waits *longest)
-{
-	struct lock_waits locks = { 0 };
-
-	memset(longest, 0, sizeof(*longest));
-	VEC_EACH(&report->threads, row) {
-		if (only == NOBODY || row->thread == only) {
-			look_at(report, row->thread, longest, &locks);
-		}
-	}
-	vec_sort(&locks.at, by_wait_length);
-	for (size_t i = 0; i < locks.at.count && i < LOCKS_JUDGED_MAX; i++) {
-		struct lock_wait *wait = &locks.at.at[i];
-		uint64_t ns;
-
-		if (wait->end - wait->begin <= longest->lock_ns) {
-			break;
-		}
-		ns = caused_ns(report->timeline, wait);
-		if (ns > longest->lock_ns) {
-			longest->lock_ns = ns;
-			longest->lock = *wait;
-		}
-	}
-	vec_fini(&locks.at);
-}
-
-uint32_t report_most_wronged(const struct deep_report *report)
-{
-	struct longest_waits longest;
-	uint32_t found = most_urgent(report);
-
-	if (found != NOBODY || report->threads.count == 0) {
-		return found;
-	}
-	find_longest(report, NOBODY, &longest);
-	if (longest.lock_ns > cpu_ns(&longest)) {
-		return longest.lock.thread;
-	}
-	return longest.has_cpu ? longest.cpu.thread : report->threads.at[0].thread;
-}
 
 /* ---- the sentence ---- */
 
@@ -222,30 +47,32 @@ static void say_thread(const struct sentence *s, uint32_t index)
 
 HASH_MAP(shares, uint64_t)
 
-/* Inversions of a kind: how long they are in all, and whose most of that is. */
+/* Inversions of a kind: how long they are in all, and whose most of that is, at whose expense. */
 struct blamed {
 	uint64_t ns, most;
-	uint32_t by;
+	uint32_t by, of; /* of: whom the explained thread waits for meanwhile */
 };
 
-static void blame(const struct deep_report *report, enum inversion kind, struct blamed *ret)
+/* @only: of those in which it waits for this thread; NOBODY: all. */
+static void blame(const struct deep_report *report, enum inversion kind, uint32_t only,
+		  struct blamed *ret)
 {
 	struct shares shares = { 0 };
 
-	*ret = (struct blamed){ .by = NOBODY };
-
+	*ret = (struct blamed){ .by = NOBODY, .of = NOBODY };
 	VEC_EACH(&report->rivals.findings, one) {
 		uint64_t *share;
 
-		if (one->kind != kind) {
+		if (one->kind != kind || (only != NOBODY && one->on_path != only)) {
 			continue;
 		}
-		share = shares_put(&shares, one->rival, NULL);
+		share = shares_put(&shares, (uint64_t)one->on_path << 32 | one->rival, NULL);
 		*share += one->end - one->begin;
 		ret->ns += one->end - one->begin;
 		if (*share > ret->most) {
 			ret->most = *share;
 			ret->by = one->rival;
+			ret->of = one->on_path;
 		}
 	}
 	shares_fini(&shares);
@@ -253,40 +80,58 @@ static void blame(const struct deep_report *report, enum inversion kind, struct 
 
 /* The threads of one name among rivals, who had the CPU longest of all names. */
 struct takers {
-	char name[REPORT_WHO_MAX];
 	uint32_t first; /* of them: who had it longest */
-	size_t count;
+	size_t count;   /* 0: there are no rivals */
 	uint64_t ns;
 };
+
+struct taker {
+	const char *comm;
+	uint64_t ns;
+	uint32_t thread;
+};
+
+ORDER(by_comm, struct taker, UP_TEXT(comm) DOWN(ns) UP(thread))
 
 static void find_takers(const struct deep_report *report, const struct rivals *rivals,
 			struct takers *ret)
 {
+	VEC(struct taker) all = { 0 };
+	struct takers one = { 0 };
+
+	VEC_EACH(&rivals->at, rival) {
+		*vec_push(&all) =
+			(struct taker){ .comm = report->timeline->threads.at[rival->thread]->comm,
+					.ns = rival->total,
+					.thread = rival->thread };
+	}
+	vec_sort(&all, by_comm);
 	*ret = (struct takers){ .first = NOBODY };
-	for (size_t i = 0; i < rivals->at.count && i < TAKERS_JUDGED_MAX; i++) {
-		struct takers one = { .first = rivals->at.at[i].thread };
+	for (size_t i = 0; i < all.count; i++) {
+		const struct taker *taker = &all.at[i];
 
-		(void)report_comm(one.name, report, one.first);
-		VEC_EACH(&rivals->at, rival) {
-			char name[REPORT_WHO_MAX];
-
-			if (strcmp(report_comm(name, report, rival->thread), one.name) == 0) {
-				one.count++;
-				one.ns += rival->total;
-			}
+		/* Names that are unknown are not one name. */
+		if (i == 0 || !taker->comm[0] || strcmp(taker->comm, taker[-1].comm) != 0) {
+			one = (struct takers){ .first = taker->thread };
 		}
+		one.count++;
+		one.ns += taker->ns;
 		if (one.ns > ret->ns) {
 			*ret = one;
 		}
 	}
+	vec_fini(&all);
 }
 
 static void say_takers(const struct sentence *s, const struct takers *takers)
 {
+	char text[REPORT_WHO_MAX];
+
 	if (takers->count == 1) {
 		say_thread(s, takers->first);
 	} else {
-		(void)fprintf(s->out, "%s (%zu threads)", takers->name, takers->count);
+		(void)fprintf(s->out, "%s (%zu threads)",
+			      report_comm(text, s->report, takers->first), takers->count);
 	}
 }
 
@@ -294,6 +139,7 @@ static void put_inverted(const struct sentence *s, const struct blamed *direct,
 			 const struct blamed *unbounded)
 {
 	char text[REPORT_WHO_MAX];
+	struct blamed itself;
 
 	say_thread(s, s->report->thread);
 	if (unbounded->ns == 0) {
@@ -307,11 +153,7 @@ static void put_inverted(const struct sentence *s, const struct blamed *direct,
 	(void)fputs(" was delayed by priority inversions: ", s->out);
 	say_thread(s, unbounded->by);
 	(void)fputs(" had the CPU of ", s->out);
-	if (direct->ns > 0) {
-		say_thread(s, direct->by);
-	} else {
-		(void)fputs("a thread", s->out);
-	}
+	say_thread(s, unbounded->of);
 	(void)fputs(" for ", s->out);
 	say_ns(s, unbounded->most);
 	if (unbounded->most < unbounded->ns - unbounded->ns / SAME_PART) {
@@ -321,55 +163,12 @@ static void put_inverted(const struct sentence *s, const struct blamed *direct,
 	}
 	(void)fprintf(s->out, " while %s waited for that one",
 		      report_comm(text, s->report, s->report->thread));
-	if (direct->ns > 0) {
+	blame(s->report, INVERSION_DIRECT, unbounded->of, &itself);
+	if (itself.ns > 0) {
 		(void)fputs(", which itself ran for ", s->out);
-		say_ns(s, direct->most);
+		say_ns(s, itself.ns);
 	}
 	(void)fputs(".", s->out);
-}
-
-/* Who had the CPU while the explained thread had lost it, or also (@all) waited for one. */
-static void put_taken(const struct sentence *s, bool all)
-{
-	const struct deep_report *report = s->report;
-	const struct deep_thread *thread = report->timeline->threads.at[report->thread];
-	struct path path = { .begin = report->timeline->begin, .end = report->timeline->end };
-	struct rivals rivals;
-	struct takers takers;
-	uint64_t ns = 0;
-
-	for (size_t i = 0; i < thread->intervals.count; i++) {
-		const struct interval *interval = &thread->intervals.at[i];
-		uint64_t end = timeline_thread_until(thread, i);
-
-		if (end > interval->begin && (all ? timeline_state_waits(interval->state)
-						  : interval->state == STATE_PREEMPTED)) {
-			ns += end - interval->begin;
-			*vec_push(&path.segments) =
-				(struct path_segment){ .begin = interval->begin,
-						       .end = end,
-						       .thread = report->thread,
-						       .cpu = interval->cpu,
-						       .state = interval->state };
-		}
-	}
-	path_find_rivals(report->timeline, report->thread, &path, NULL, &rivals);
-	find_takers(report, &rivals, &takers);
-	say_thread(s, report->thread);
-	(void)fputs(all ? " waited for a CPU for " : " lost its CPU for ", s->out);
-	say_ns(s, ns);
-	(void)fprintf(s->out, ", %zu time%s", path.segments.count,
-		      path.segments.count == 1 ? "" : "s");
-	if (takers.count > 0) {
-		(void)fputs("; ", s->out);
-		say_takers(s, &takers);
-		(void)fputs(" had it for ", s->out);
-		say_ns(s, takers.ns);
-		(void)fputs(" of that", s->out);
-	}
-	(void)fputs(".", s->out);
-	path_fini_rivals(&rivals);
-	path_fini(&path);
 }
 
 static void say_since(const struct sentence *s, uint64_t ts)
@@ -379,13 +178,112 @@ static void say_since(const struct sentence *s, uint64_t ts)
 	(void)fprintf(s->out, " from %s on", units_time(text, report_times(s->report), ts));
 }
 
+/* The explained thread's waits: for a CPU that it lost, or also (@all) for one at all. */
+static void find_waits(const struct deep_report *report, bool all, struct path *ret)
+{
+	const struct deep_thread *thread = report->timeline->threads.at[report->thread];
+
+	*ret = (struct path){ .begin = report->timeline->begin, .end = report->timeline->end };
+	for (size_t i = 0; i < thread->intervals.count; i++) {
+		const struct interval *interval = &thread->intervals.at[i];
+		uint64_t end = timeline_thread_until(thread, i);
+
+		if (end > interval->begin && (all ? timeline_state_waits(interval->state)
+						  : interval->state == STATE_PREEMPTED)) {
+			*vec_push(&ret->segments) =
+				(struct path_segment){ .begin = interval->begin,
+						       .end = end,
+						       .thread = report->thread,
+						       .cpu = interval->cpu,
+						       .state = interval->state };
+		}
+	}
+}
+
+/* Who had the CPU during these waits. */
+static void put_taken(const struct sentence *s, const struct path *path, const char *what)
+{
+	const struct deep_report *report = s->report;
+	struct rivals rivals;
+	struct takers takers;
+	uint64_t ns = 0;
+
+	VEC_EACH(&path->segments, segment) {
+		ns += segment->end - segment->begin;
+	}
+	path_find_rivals(report->timeline, report->thread, path, NULL, &rivals);
+	find_takers(report, &rivals, &takers);
+	say_thread(s, report->thread);
+	(void)fprintf(s->out, " %s for ", what);
+	say_ns(s, ns);
+	if (path->segments.count == 1) {
+		say_since(s, path->segments.at[0].begin);
+	} else {
+		(void)fprintf(s->out, ", %zu times", path->segments.count);
+	}
+	if (takers.count > 0) {
+		(void)fputs("; ", s->out);
+		say_takers(s, &takers);
+		(void)fputs(" had it for ", s->out);
+		say_ns(s, takers.ns);
+		(void)fputs(" of that", s->out);
+	}
+	path_fini_rivals(&rivals);
+}
+
+/* The longest wait during which another thread had the CPU, which need not be all the time. */
+static void put_longest_wait(const struct sentence *s, const struct path *path,
+			     const struct report_wait *wait)
+{
+	uint64_t ns = wait->end - wait->begin, rival_ns;
+	uint32_t rival = deep_report_rival(s->report, wait, &rival_ns);
+	bool is_longest = true;
+
+	VEC_EACH(&path->segments, segment) {
+		is_longest &= segment->end - segment->begin <= ns;
+	}
+	(void)fputs(is_longest ? ". The longest wait took "
+			       : ". The longest in which another thread had it took ",
+		    s->out);
+	say_ns(s, ns);
+	say_since(s, wait->begin);
+	(void)fputs("; ", s->out);
+	say_thread(s, rival);
+	(void)fputs(" had the CPU", s->out);
+	if (rival_ns < ns - ns / SAME_PART) {
+		(void)fputs(" for ", s->out);
+		say_ns(s, rival_ns);
+		(void)fputs(" of it", s->out);
+	}
+}
+
+/* It waited for nothing, as far as that is recorded. */
+static void put_nothing(const struct sentence *s)
+{
+	uint32_t lacks = s->report->timeline->lacks;
+
+	if (lacks >> LACKS_WAKEUPS & 1) {
+		(void)fputs(" never lost its CPU to another thread; waits after a wake-up and for "
+			    "locks are not recorded",
+			    s->out);
+	} else if (lacks >> LACKS_CALLS & 1) {
+		(void)fputs(" never waited for a CPU that another thread had; waits for locks are "
+			    "not recorded",
+			    s->out);
+	} else {
+		(void)fputs(" never waited for a CPU that another thread had, or for its lock",
+			    s->out);
+	}
+}
+
 /* What the thread waited for. */
 static void put_waited(const struct sentence *s)
 {
 	struct longest_waits longest;
+	struct path path;
 
-	find_longest(s->report, s->report->thread, &longest);
-	if (longest.lock_ns > cpu_ns(&longest)) {
+	report_longest(s->report, s->report->thread, &longest);
+	if (longest.lock_ns > report_longest_cpu_ns(&longest)) {
 		say_thread(s, s->report->thread);
 		(void)fputs(" waited ", s->out);
 		say_ns(s, longest.lock.end - longest.lock.begin);
@@ -394,17 +292,15 @@ static void put_waited(const struct sentence *s)
 		(void)fputs("; meanwhile most was done by ", s->out);
 		say_thread(s, longest.lock.by);
 	} else if (longest.has_cpu) {
-		put_taken(s, true);
-		(void)fputs(" The longest wait took ", s->out);
-		say_ns(s, cpu_ns(&longest));
-		say_since(s, longest.cpu.begin);
-		(void)fputs("; ", s->out);
-		say_thread(s, deep_report_rival(s->report, &longest.cpu));
-		(void)fputs(" had the CPU", s->out);
+		find_waits(s->report, true, &path);
+		put_taken(s, &path, "waited for a CPU");
+		if (path.segments.count > 1) {
+			put_longest_wait(s, &path, &longest.cpu);
+		}
+		path_fini(&path);
 	} else {
 		say_thread(s, s->report->thread);
-		(void)fputs(" never waited for a CPU that another thread had, or for its lock",
-			    s->out);
+		put_nothing(s);
 	}
 	(void)fputs(".", s->out);
 }
@@ -415,9 +311,10 @@ static void put_delay(const struct sentence *s)
 	const struct deep_report *report = s->report;
 	struct blamed direct, unbounded;
 	uint64_t preempted = 0;
+	struct path path;
 
-	blame(report, INVERSION_DIRECT, &direct);
-	blame(report, INVERSION_UNBOUNDED, &unbounded);
+	blame(report, INVERSION_DIRECT, NOBODY, &direct);
+	blame(report, INVERSION_UNBOUNDED, NOBODY, &unbounded);
 	VEC_EACH(&report->threads, row) {
 		preempted = row->thread == report->thread ? row->ns[STATE_PREEMPTED] : preempted;
 	}
@@ -426,7 +323,10 @@ static void put_delay(const struct sentence *s)
 	} else if (direct.ns + unbounded.ns > preempted) {
 		put_inverted(s, &direct, &unbounded);
 	} else if (preempted > 0) {
-		put_taken(s, false);
+		find_waits(report, false, &path);
+		put_taken(s, &path, "lost its CPU");
+		(void)fputs(".", s->out);
+		path_fini(&path);
 	} else {
 		put_waited(s);
 	}
@@ -434,11 +334,16 @@ static void put_delay(const struct sentence *s)
 
 /* ---- executions ---- */
 
-/* Those of the explained thread; NULL: it has none. */
+static bool goes_over(const struct deep_report *report)
+{
+	return report->jobs && report->jobs->config->job->is_across;
+}
+
+/* Those of the explained thread, or all that go over threads; NULL: it has none. */
 static const struct executions_group *group_of(const struct deep_report *report)
 {
 	for (size_t i = 0; report->jobs && i < report->jobs->groups.count; i++) {
-		if (report->jobs->groups.at[i].thread == report->thread) {
+		if (goes_over(report) || report->jobs->groups.at[i].thread == report->thread) {
 			return &report->jobs->groups.at[i];
 		}
 	}
@@ -447,7 +352,7 @@ static const struct executions_group *group_of(const struct deep_report *report)
 
 static bool is_late(const struct deep_report *report, const struct report_worst *one)
 {
-	return one->thread == report->thread && one->execution->is_missed;
+	return (goes_over(report) || one->thread == report->thread) && one->execution->is_missed;
 }
 
 /* But for the rival that had the CPU longest, it would not be late. */
@@ -506,6 +411,7 @@ static const struct report_worst *latest(const struct deep_report *report)
 static void put_culprit(const struct sentence *s)
 {
 	const struct report_worst *worst = latest(s->report);
+	const char *whose = goes_over(s->report) ? "the" : "its";
 	size_t late = 0, count;
 	uint32_t by = NOBODY;
 	struct takers takers;
@@ -526,33 +432,66 @@ static void put_culprit(const struct sentence *s)
 	}
 	if (count > 0) {
 		say_thread(s, by);
-		(void)fputs(" had its CPU", s->out);
+		(void)fprintf(s->out, " had %s CPU", whose);
 	} else {
 		find_takers(s->report, &worst->rivals, &takers);
 		say_takers(s, &takers);
-		(void)fputs(" had its CPU longest, for ", s->out);
+		(void)fprintf(s->out, " had %s CPU longest, for ", whose);
 		say_ns(s, takers.ns);
 	}
+}
+
+static void say_subject(const struct sentence *s)
+{
+	if (goes_over(s->report)) {
+		(void)fputs("The job", s->out);
+	} else {
+		say_thread(s, s->report->thread);
+	}
+}
+
+/* "job (7) executed 5 times, at most for 3.00 ms, and 1 more did not end. " */
+static void put_executed(const struct sentence *s, const struct executions_figures *sum)
+{
+	say_subject(s);
+	if (sum->count == 0) {
+		(void)fprintf(s->out, " began %" PRIu64 " execution%s without an end. ", sum->open,
+			      sum->open == 1 ? "" : "s");
+		return;
+	}
+	if (sum->count == 1) {
+		(void)fputs(goes_over(s->report) ? " was executed once, for "
+						 : " executed once, for ",
+			    s->out);
+	} else {
+		(void)fprintf(s->out, " %sexecuted %" PRIu64 " times, at most for ",
+			      goes_over(s->report) ? "was " : "", sum->count);
+	}
+	say_ns(s, sum->max_ns);
+	if (sum->open > 0) {
+		(void)fprintf(s->out, ", and %" PRIu64 " more did not end", sum->open);
+	}
+	(void)fputs(". ", s->out);
 }
 
 static void put_executions(const struct sentence *s, const struct executions_figures *sum)
 {
 	uint64_t deadline = s->report->jobs->config->deadline_ns, all = sum->count + sum->open;
 
-	say_thread(s, s->report->thread);
 	if (deadline == UINT64_MAX) {
-		(void)fprintf(s->out, " executed %" PRIu64 " times, at most for ", all);
-		say_ns(s, sum->max_ns);
-		(void)fputs(". ", s->out);
+		put_executed(s, sum);
 		put_delay(s);
 		return;
 	}
-	(void)fprintf(s->out, " missed %" PRIu64 " of %" PRIu64 " deadlines (", sum->misses, all);
+	say_subject(s);
+	(void)fprintf(s->out, " missed %" PRIu64 " of %" PRIu64 " deadline%s (", sum->misses, all,
+		      all == 1 ? "" : "s");
 	say_ns(s, deadline);
 	(void)fputc(')', s->out);
 	if (sum->skipped > 0) {
-		(void)fprintf(s->out, ", and %" PRIu64 " arrivals had no execution of their own",
-			      sum->skipped);
+		(void)fprintf(s->out, ", and %" PRIu64 " arrival%s had no execution of %s own",
+			      sum->skipped, sum->skipped == 1 ? "" : "s",
+			      sum->skipped == 1 ? "its" : "their");
 	}
 	(void)fputs("; its longest response was ", s->out);
 	say_ns(s, sum->response_max_ns);

@@ -159,7 +159,7 @@ static void put_waits(struct printer *p)
 		json_text(&p->json, "state", timeline_state_name((enum state)wait->state));
 		put_span(p, wait->begin, wait->end);
 		put_who(p, "waker", wait->waker);
-		put_who(p, "rival", deep_report_rival(p->report, wait));
+		put_who(p, "rival", deep_report_rival(p->report, wait, NULL));
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');

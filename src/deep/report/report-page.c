@@ -203,7 +203,7 @@ static void put_facts(struct page_columns *columns, const struct report_wait *wa
 	if (wait->state == STATE_WAIT || wait->state == STATE_PREEMPTED ||
 	    wait->state == STATE_NEW) {
 		*vec_push(&columns->facts) =
-			number_of(columns, deep_report_rival(columns->d->p.report, wait));
+			number_of(columns, deep_report_rival(columns->d->p.report, wait, NULL));
 		*vec_push(&columns->facts) =
 			number_of(columns, interval->cause == CAUSE_TASK ? interval->who : NOBODY);
 	} else if (wait->state == STATE_BLOCKED) {

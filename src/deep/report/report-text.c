@@ -138,7 +138,7 @@ static void put_waits(const struct deep_report *report, size_t most, FILE *out)
 	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_wait *wait = &report->waits.at[i];
-		uint32_t rival = deep_report_rival(report, wait);
+		uint32_t rival = deep_report_rival(report, wait, NULL);
 		char text[REPORT_WHO_MAX];
 
 		report_put_who(&table, report, wait->thread);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "deep/report/report-answer.h"
+#include "deep/report/report-wronged.h"
 
 /* ---- threads ---- */
 
@@ -424,7 +424,8 @@ void deep_report_fini(struct deep_report *report)
 
 /* ---- for report-*.c ---- */
 
-uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait)
+uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait,
+			   uint64_t *ret_ns)
 {
 	const struct path path = {
 		.segments = { .at = (struct path_segment[]){ { .begin = wait->begin,
@@ -439,6 +440,9 @@ uint32_t deep_report_rival(const struct deep_report *report, const struct report
 
 	path_find_rivals(report->timeline, wait->thread, &path, NULL, &rivals);
 	found = rivals.at.count > 0 ? rivals.at.at[0].thread : NOBODY;
+	if (ret_ns) {
+		*ret_ns = rivals.at.count > 0 ? rivals.at.at[0].total : 0;
+	}
 	path_fini_rivals(&rivals);
 	return found;
 }

@@ -121,7 +121,7 @@ struct deep_report {
 /*
  * Fills everything that the caller does not set.  @who names the explained thread by tid or name
  * (if several have it: the one that ran longest); NULL: the first one that executes the jobs, else
- * the one that was wronged most (report-answer.h).  False: no such thread.
+ * the one that was wronged most (report-wronged.h).  False: no such thread.
  */
 bool deep_report_fill(struct deep_report *report, const char *who, size_t most);
 void deep_report_fini(struct deep_report *report); /* also frees its timelines */
@@ -151,5 +151,7 @@ static inline size_t deep_report_rows(size_t count, size_t most)
 
 /* Interval @i of the thread, in which it waits for a CPU. */
 struct report_wait deep_report_wait(const struct deep_report *report, uint32_t thread, size_t i);
-/* The thread that ran longest on the CPU during the wait; NOBODY: none. */
-uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait);
+/* The thread that ran longest on the CPU during the wait, and for how long; NOBODY: none.
+ * @ret_ns: NULL: that does not matter. */
+uint32_t deep_report_rival(const struct deep_report *report, const struct report_wait *wait,
+			   uint64_t *ret_ns);
