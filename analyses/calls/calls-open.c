@@ -178,10 +178,9 @@ static struct program_call *find_by_key(const struct calls_trace *trace, const s
 
 /* ---- keys ---- */
 
-static struct call_keys *find_keys(const struct calls_trace *trace, uint64_t process,
-				   const struct call_name *name)
+static struct call_keys *find_keys(const struct calls_trace *trace, uint64_t id)
 {
-	struct call_keys **found = call_keys_of_get(&trace->keys, mix(process, name->rest));
+	struct call_keys **found = call_keys_of_get(&trace->keys, id);
 
 	return found ? *found : NULL;
 }
@@ -209,7 +208,7 @@ static struct call_keys *used_keys(struct shard *shard, struct calls_trace *trac
 				   const struct call_name *name)
 {
 	uint64_t id = mix(process, name->rest);
-	struct call_keys *keys = find_keys(trace, process, name);
+	struct call_keys *keys = find_keys(trace, id);
 
 	if (keys) {
 		list_remove(&trace->keys_used, &keys->node);
@@ -227,7 +226,7 @@ static struct call_keys *used_keys(struct shard *shard, struct calls_trace *trac
 static bool is_by_key(const struct calls_trace *trace, const struct program_call *call)
 {
 	const struct call_keys *keys =
-		call->key ? find_keys(trace, call->process, call->name) : NULL;
+		call->key ? find_keys(trace, mix(call->process, call->name->rest)) : NULL;
 
 	return keys && keys->varies;
 }
@@ -369,14 +368,17 @@ void calls_end(struct shard *shard, struct calls_trace *trace, const struct orde
 
 /* ---- begins ---- */
 
-/* Makes room for one more; what is open for the longest goes. */
-static void make_room(struct shard *shard, struct calls_trace *trace, const struct call_thread *on)
+/* Makes room for one more; what is open for the longest goes.  False: nothing has to. */
+static bool make_room(struct shard *shard, struct calls_trace *trace, const struct call_thread *on)
 {
-	if (on->stack.count >= CALLS_DEPTH_MAX) {
-		end_unseen(shard, trace, on->stack.at[0], DROPPED);
-	} else if (trace->open.count >= CALLS_OPEN_MAX) {
-		end_unseen(shard, trace, (struct program_call *)trace->open.first, DROPPED);
+	bool is_deep = on->stack.count >= CALLS_DEPTH_MAX;
+
+	if (!is_deep && trace->open.count < CALLS_OPEN_MAX) {
+		return false;
 	}
+	end_unseen(shard, trace,
+		   is_deep ? on->stack.at[0] : (struct program_call *)trace->open.first, DROPPED);
+	return true;
 }
 
 void calls_open(struct calls_trace *trace, struct program_call *call)
@@ -411,17 +413,20 @@ void calls_begin(struct shard *shard, struct calls_trace *trace, const struct or
 	struct call_end like = end_of(shard, trace, ordered);
 	struct call_thread *on = stack_of(trace, ordered->thread);
 	struct program_call *call;
+	bool is_old;
 
 	like.has_sub = true; /* it is called so, or has no other name */
 	if (like.key) {
 		(void)use_key(shard, trace, ordered, &like);
 	}
 	call = find_on(on, &like);
-	if (call && call_is_tainted(call, &like)) {
+	is_old = call && call_is_tainted(call, &like);
+	if (is_old) {
 		end_unseen(shard, trace, call, REPLACED);
 	}
-	make_room(shard, trace, on);
-	call = find_on(on, &like);
+	if (make_room(shard, trace, on) || is_old) {
+		call = find_on(on, &like);
+	}
 	if (call) {
 		calls_deepens(shard, open_call(trace, &like, on, call->depth + 1), ordered);
 	} else {
