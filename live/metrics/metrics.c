@@ -345,13 +345,12 @@ static void choose_rows(struct total_table *total)
 /* What is not in the window has no level at its end. */
 static void forget_levels(struct metrics_trace *trace, const struct table *table)
 {
-	for (size_t i = 0; i < trace->tables.count; i++) {
-		struct total_table *total = trace->tables.at[i];
-
-		for (size_t r = 0;
-		     total->table == table && total->columns.has_levels && r < total->rows.count;
-		     r++) {
-			columns_end_levels(&total->columns, total->rows.at[r]->values);
+	VEC_EACH_OF(&trace->tables, total) {
+		if (total->table != table || !total->columns.has_levels) {
+			continue;
+		}
+		VEC_EACH_OF(&total->rows, row) {
+			columns_end_levels(&total->columns, row->values);
 		}
 	}
 }

@@ -6,6 +6,7 @@
 
 #include "deep/build.h"
 #include "kernel/syscall-names.h"
+#include "kernel/wait-object.h"
 
 static bool sets_prio(const char *name)
 {
@@ -33,7 +34,7 @@ static void on_set_prio(const struct build *build, const struct reader_event *ev
  * of a thread, with FUTEX_WAIT_BITSET (doc/definitions.md, 7.4). */
 static bool waits_for_lock(uint64_t op)
 {
-	op &= 0x7f; /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+	op &= FUTEX_OP_MASK;
 	return op == 0 || op == 6 || op == 13;
 }
 

@@ -111,9 +111,9 @@ struct rollup_row *rollup_row_of(struct rollup_table *table, const struct report
 /* The row of a thread, or NULL. */
 struct rollup_row *rollup_row_known(struct rollup_table *table, uint64_t id);
 
-/* Frees a row that is in no table any more. */
-/* A row of which nothing is left is none; a trace and a CPU always have theirs. */
+/* A row of which nothing is left is none, but a trace and a CPU always have theirs. */
 bool rollup_row_is_shown(const struct rollup_table *table, const struct rollup_row *row);
+/* Frees a row that is in no table any more. */
 void rollup_row_free(struct rollup *rollup, struct rollup_table *table, struct rollup_row *row);
 
 /* ---- rollup-threads.c ---- */

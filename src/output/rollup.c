@@ -273,7 +273,6 @@ static int by_instance(const void *left, const void *right)
 	return longest_compare(a->instance, a->thread, b->instance, b->thread);
 }
 
-/* A row of which nothing is left is none, but a trace and a CPU always have theirs. */
 bool rollup_row_is_shown(const struct rollup_table *table, const struct rollup_row *row)
 {
 	bool always = table->table->scope == SCOPE_TRACE || table->table->scope == SCOPE_CPU ||

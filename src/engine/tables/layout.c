@@ -67,31 +67,11 @@ static void place_thread_parts(struct layout *layout)
 	       layout->columns[SCOPE_THREAD].count == 0);
 }
 
-/* Whether threads have levels: a total has that of the last window, and no sum of them. */
-static bool has_levels(const struct setup *setup)
-{
-	bool has = false;
-
-	for (size_t a = 0; a < setup->analysis_count; a++) {
-		for (size_t t = 0; t < TABLES_MAX; t++) {
-			const struct table *table = &setup->analyses[a]->tables[t];
-
-			for (size_t k = 0; k < COLUMNS_MAX && table->columns[k].key; k++) {
-				has |= table->scope == SCOPE_THREAD &&
-				       (table->columns[k].kind == COLUMN_LAST ||
-					table->columns[k].kind == COLUMN_LAST_MAX);
-			}
-		}
-	}
-	return has;
-}
-
 void layout_init(struct layout *layout, const struct setup *setup, const struct tables *tables)
 {
 	assert(setup->analysis_count <= ANALYSES_MAX);
 	layout->setup = setup;
 	layout->tables = tables;
-	layout->is_direct = !setup->wants_windows && setup->range_begin == 0 && !has_levels(setup);
 	layout->selects = selection_of(setup->selection) & (OF_ALL_THREADS | OF_ALL_CPUS);
 	layout->selects_irqs = selection_of(setup->selection) & OF_ALL_IRQS;
 	layout->longest_shown = longest_shown(setup->top);
@@ -109,6 +89,9 @@ void layout_init(struct layout *layout, const struct setup *setup, const struct 
 	each_analysis_with(setup, on_window_end, a) {
 		layout->is_over_at_exit &= setup->analyses[a]->is_over_at_exit;
 	}
+	/* A total has the level of the last window, and no sum of them. */
+	layout->is_direct = !setup->wants_windows && setup->range_begin == 0 &&
+			    !layout->columns[SCOPE_THREAD].has_levels;
 	place_thread_parts(layout);
 	for (size_t s = 0; s < SCOPES_FIXED; s++) {
 		columns_check(&layout->columns[s]);

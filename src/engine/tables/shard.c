@@ -237,6 +237,7 @@ void *shard_thread_state(struct shard *shard, struct thread *thread)
 {
 	return (char *)(thread + 1) + shard->layout->thread_state_offsets[shard->running];
 }
+
 int64_t shard_thread_number(const struct thread *thread)
 {
 	return thread->view.tid < 0 ? 0 : thread_key(thread);
