@@ -514,9 +514,7 @@ const struct analysis analysis_cpu = {
 			FIGURES,
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			.sort_mask = 1u << RUN,
 			FIGURES,
 		},

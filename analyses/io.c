@@ -493,9 +493,7 @@ const struct analysis analysis_io = {
 			FIGURE_COLUMNS,
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			.sort_mask = 1u << READ_BYTES | 1u << WRITE_BYTES,
 			FIGURE_COLUMNS,
 		},

@@ -350,12 +350,8 @@ const struct analysis analysis_irq = {
 			},
 		},
 		[CPUS] = {
-			.key = "cpus",
-			.scope = SCOPE_KEYED,
+			CPUS_TABLE,
 			.of_all = OF_ALL_THREADS | OF_ALL_IRQS,
-			.id_key = "cpu",
-			.title = "CPU",
-			.lami_class = "cpu",
 			.sort_mask = 1u << CPU_HARD | 1u << CPU_SOFT,
 			.columns = {
 				[CPU_HARD] = { "hard_ns", "HARD", UNIT_NS, COLUMN_SUM, true },

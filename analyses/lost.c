@@ -92,12 +92,8 @@ const struct analysis analysis_lost = {
 			FIGURES,
 		},
 		[CPUS] = {
-			.key = "cpus",
-			.scope = SCOPE_KEYED,
+			CPUS_TABLE,
 			.of_all = OF_ALL_THREADS,
-			.id_key = "cpu",
-			.title = "CPU",
-			.lami_class = "cpu",
 			.sort_mask = 1,
 			.columns = { { "unknown_ns", "UNKNOWN", UNIT_NS, COLUMN_SUM, true, REST_ALL } },
 		},

@@ -237,9 +237,7 @@ const struct analysis analysis_memory = {
 			FIGURES,
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			.sort_mask = 1u << THREAD_ALLOCATED | 1u << THREAD_FREED,
 			FIGURES,
 		},

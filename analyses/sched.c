@@ -110,8 +110,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	struct sched_thread *w = shard_thread_state(shard, thread);
 
 	if (!out->is_tie) {
-		thread_phase_out(&w->phase, out->ts, out->flags & RECORD_SLEEPS,
-				 out->flags & RECORD_DEAD);
+		wakes_switch_out(&w->phase, out);
 	}
 }
 
@@ -194,18 +193,12 @@ const struct analysis analysis_sched = {
 			LATENCIES,
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			.sort_mask = 1u << THREAD_WAITED,
 			LATENCIES,
 		},
 		[CPUS] = {
-			.key = "cpus",
-			.scope = SCOPE_KEYED,
-			.id_key = "cpu",
-			.title = "CPU",
-			.lami_class = "cpu",
+			CPUS_TABLE,
 			.sort_mask = 1u << CPU_WAITED,
 			.columns = {
 				[CPU_WAITED] = { "waited_ns", "WAITED", UNIT_NS },

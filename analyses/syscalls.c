@@ -583,9 +583,7 @@ const struct analysis analysis_syscalls = {
 			FIGURES(REST_ALL),
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			.sort_mask = 1u << TIME,
 			FIGURES(REST_ALL),
 		},

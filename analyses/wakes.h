@@ -1,5 +1,6 @@
 /*
- * wakes: wake-ups as records of the woken thread, for analyses that follow its phase.
+ * wakes: wake-ups as records of the woken thread, for analyses that follow its phase; and how it
+ * leaves its CPU.
  */
 #pragma once
 
@@ -44,4 +45,10 @@ static inline enum phase_woken wakes_apply(struct thread_phase *phase, const str
 					     .cpu = record->arg64,
 					     .kind = wakes_kind(record),
 					     .is_tentative = record->arg16 & WAKES_TENTATIVE });
+}
+
+/* Not with out->is_tie: the thread is elsewhere by then. */
+static inline void wakes_switch_out(struct thread_phase *phase, const struct switch_out *out)
+{
+	thread_phase_out(phase, out->ts, out->flags & RECORD_SLEEPS, out->flags & RECORD_DEAD);
 }

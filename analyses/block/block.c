@@ -594,9 +594,7 @@ const struct analysis analysis_block = {
 			ISSUERS,
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			.sort_mask = 1u << THREAD_READ | 1u << THREAD_WRITTEN,
 			ISSUERS,
 		},

@@ -173,8 +173,7 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	struct state_thread *state = state_of(shard, thread);
 
 	if (!out->is_tie) {
-		thread_phase_out(&state->phase, out->ts, out->flags & RECORD_SLEEPS,
-				 out->flags & RECORD_DEAD);
+		wakes_switch_out(&state->phase, out);
 		state->is_stopped = (out->flags & RECORD_HALTED) == RECORD_HALTED;
 	}
 }
@@ -453,18 +452,12 @@ const struct analysis analysis_state = {
 			.columns = { COUNTS_OF_THREADS(HIDDEN), AGE_OF_CALL("IN CALL"), AGES_OF_THREADS(SHOWN) },
 		},
 		[PROCESSES] = {
-			.key = "processes",
-			.scope = SCOPE_PROCESS,
-			.has_containers = true,
+			PROCESSES_TABLE,
 			OF_GROUP,
 		},
 		[CONTAINERS] = { CONTAINERS_TABLE, OF_GROUP },
 		[CPUS] = {
-			.key = "cpus",
-			.scope = SCOPE_KEYED,
-			.id_key = "cpu",
-			.title = "CPU",
-			.lami_class = "cpu",
+			CPUS_TABLE,
 			.sort_mask = 1u << CPU_RUNNABLE_NS,
 			.columns = {
 				[CPU_RUNNING] = { "running_threads", NULL, UNIT_COUNT, COLUMN_LAST },

@@ -138,7 +138,12 @@ struct instance {
 				     */
 };
 
-/* The table of containers beside that of threads; what FIGURES are, the analysis says. */
+/* The tables of processes and of containers beside that of threads; what FIGURES are, the analysis
+ * says. */
+#define PROCESSES_TABLE .key = "processes", .scope = SCOPE_PROCESS, .has_containers = true
 #define CONTAINERS_TABLE                                                                           \
 	.key = "containers", .scope = SCOPE_CONTAINER, .id_key = "pid_ns", .name_key = "name",     \
 	.title = "CONTAINER"
+/* Of CPUs, for figures that belong to a CPU by its id alone. */
+#define CPUS_TABLE                                                                                 \
+	.key = "cpus", .scope = SCOPE_KEYED, .id_key = "cpu", .title = "CPU", .lami_class = "cpu"
