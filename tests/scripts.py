@@ -278,6 +278,13 @@ def check_threads():
         check('report %s %s' % args, run('report', *args, trace).stdout == wanted != run('report', trace).stdout, args)
 
 
+    # One that is neither real-time nor periodic may have been late for a while only.
+    trace = os.path.join(DATA, 'io-mix')
+    said = run('report', '--thread', 'io_mix', trace).stdout
+    check('report leads to ranges', 'when that changed: sillage overview %s\n' % trace in said, said[:300])
+    check('and not from one', 'sillage overview' not in run('report', '--thread', 'io_mix', '--begin', '01:36:39.5', trace).stdout)
+
+
 def check_longest():
     """The longest periods name their thread and their key."""
     lines = run('analyze', '-q', '-a', 'periods', '--period', 'disk = block_rq_issue; block_rq_complete; by dev, sector', IO_MIX).stdout

@@ -294,6 +294,25 @@ static char *leads_on(const struct reports *reports, const struct deep_report *r
 	return command;
 }
 
+/* The command that tells when the trace was otherwise, which the caller frees: of a thread that is
+ * late for a while the sum of all times names whoever ran most.  NULL: a range was given, or the
+ * thread is real-time, whose waits say enough. */
+static char *leads_to_ranges(const struct reports *reports, const struct deep_report *report)
+{
+	const struct options *options = reports->options;
+	char *path, *command;
+
+	if (!options->thread || report->jobs || options->begin || options->end ||
+	    report->thread == NOBODY ||
+	    report->timeline->threads.at[report->thread]->urgency != 0) {
+		return NULL;
+	}
+	path = shell_path(reports->source);
+	command = mem_printf("sillage overview %s", path);
+	free(path);
+	return command;
+}
+
 /* Fills the report and prints it, with what is found. */
 static int explain(struct reports *reports, const struct reader_setup *setup,
 		   const struct occasion *occasion, struct deep_report *report)
@@ -311,7 +330,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	struct resources resources = { 0 };
 	struct executions jobs = { 0 };
 	int status = EXIT_DONE;
-	char *command = NULL;
+	char *command = NULL, *overview = NULL;
 	struct err err;
 
 	assert(!report->jobs && !report->resources);
@@ -335,6 +354,7 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 			status = EXIT_FAILED;
 		}
 		report->discover = command = leads_on(reports, report);
+		report->overview = overview = leads_to_ranges(reports, report);
 		if (options->discover && status == EXIT_DONE) {
 			status = print_with_jobs(reports, setup, report);
 		} else if (print(reports, setup->path, report, NULL) != EXIT_DONE) {
@@ -344,8 +364,9 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	report->resources = NULL;
 	resources_fini(&resources);
 	executions_fini(&jobs);
-	report->discover = NULL;
+	report->discover = report->overview = NULL;
 	free(command);
+	free(overview);
 	free(selected);
 	return status;
 }

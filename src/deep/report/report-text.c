@@ -88,6 +88,8 @@ void deep_report_head(const struct deep_report *report, FILE *out)
 	put_busy_cpus(report, out);
 	if (report->discover && !report->jobs) {
 		(void)fprintf(out, "\nits jobs and deadlines: %s\n", report->discover);
+	} else if (report->overview) {
+		(void)fprintf(out, "\nwhen that changed: %s\n", report->overview);
 	}
 }
 

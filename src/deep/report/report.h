@@ -114,6 +114,7 @@ struct deep_report {
 	const struct report_found *found;  /* the best of each thread first; NULL: not asked for */
 	size_t found_count;
 	const char *discover;              /* a command: what threads execute; NULL: not worth it */
+	const char *overview;              /* a command: when the trace was otherwise; the same */
 	bool wants_victims;                /* of all threads */
 	VEC(struct report_victim) victims; /* most urgent first, dispatch only last */
 };
