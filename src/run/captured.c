@@ -15,12 +15,20 @@
 #include "run/asked.h"
 #include "run/say.h"
 
+/* Whether @r of an open says that there is no such file. */
+static bool is_no_capture(int r)
+{
+	return r == -ENOENT || r == -ENOTDIR || r == -ENAMETOOLONG;
+}
+
 static struct json_object *parse_description(const char *file, const char *text, size_t len,
 					     struct err *err)
 {
 	struct json_tokener *tokener = json_tokener_new();
-	struct json_object *object = json_tokener_parse_ex(tokener, text, (int)len);
+	struct json_object *object;
 
+	assert(len < CAPTURE_JSON_BYTES_MAX); /* of its type, too */
+	object = json_tokener_parse_ex(tokener, text, (int)len);
 	if (!json_object_is_type(object, json_type_object)) {
 		(void)err_raise(err, -EINVAL, "%s: it is no object of JSON", file);
 		(void)json_object_put(object);
@@ -37,9 +45,12 @@ struct json_object *captured_open(const char *path, struct err *err)
 	struct err unopened;
 	FILE *in = NULL;
 	size_t len;
+	int r = foreign_file(file, &in, &unopened);
 
 	err->text[0] = '\0';
-	if (foreign_file(file, &in, &unopened) == 0) {
+	if (r < 0 && !is_no_capture(r)) {
+		*err = unopened;
+	} else if (r == 0) {
 		text = mem_alloc(CAPTURE_JSON_BYTES_MAX);
 		len = fread(text, 1, CAPTURE_JSON_BYTES_MAX, in);
 		if (len == CAPTURE_JSON_BYTES_MAX) {
@@ -65,7 +76,7 @@ const char *captured_text(struct json_object *object, const char *key)
 		       : NULL;
 }
 
-void captured_words(struct json_object *capture, captured_list *ret)
+void captured_words(struct json_object *capture, bool says, captured_list *ret)
 {
 	struct json_object *pairs;
 
@@ -84,9 +95,10 @@ void captured_words(struct json_object *capture, captured_list *ret)
 			continue;
 		}
 		if (strcmp(name, "model") == 0 && strchr(value, '/')) {
-			say("capture.json: a model by its path is not taken from there: --model "
-			    "says "
-			    "it again");
+			if (says) {
+				say("capture.json: a model by its path is not taken from there: "
+				    "--model says it again");
+			}
 		} else {
 			*vec_push(ret) = mem_printf("--%s=%s", name, value);
 		}
@@ -220,9 +232,12 @@ const char **captured_again(const struct options *options, int argc, const char 
 	}
 	capture = captured_open(options->args[0], &err);
 	if (!capture) {
+		if (err.text[0] && options->verbosity >= 0) {
+			say("%s", err.text);
+		}
 		return NULL;
 	}
-	captured_words(capture, &words);
+	captured_words(capture, options->verbosity >= 0, &words);
 	(void)json_object_put(capture);
 	options_each_given(options, note_given, &said);
 	for (size_t i = 0; i < words.count; i++) {

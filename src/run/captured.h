@@ -18,8 +18,9 @@ struct json_object *captured_open(const char *path, struct err *err);
 const char *captured_text(struct json_object *object, const char *key);
 
 typedef VEC(char *) captured_list;
-/* "--job=x = run", ...: what the run measured.  None: it is of an older version. */
-void captured_words(struct json_object *capture, captured_list *ret);
+/* "--job=x = run", ...: what the run measured.  None: it is of an older version.  @says: what of it
+ * is not taken. */
+void captured_words(struct json_object *capture, bool says, captured_list *ret);
 void captured_words_free(captured_list *words);
 
 /*

@@ -138,8 +138,20 @@ def check_hostile(c):
         path = c.make(None)
         with open(os.path.join(path, 'capture.json'), 'w', encoding='utf-8') as file:
             file.write(text)
-        assert same(c.analyze(path)[0], c.plain()), text[:40]
-        assert 'jobs' not in report(c, path)[0], text[:40]
+        found, _, said = c.analyze(path)
+        assert same(found, c.plain()), text[:40]
+        explained, report_said = report(c, path)
+        assert 'jobs' not in explained, text[:40]
+        is_object = text.startswith('{') and not text.endswith('[')
+        for lines in said, report_said:
+            assert is_object or any('capture.json: it is ' in line for line in lines), (text[:40], lines)
+    assert run(c.sillage, 'report', '-q', c.make([('model', '/etc/passwd')]))[1] == [], 'it is said with -q'
+    # A file that cannot be opened is not an absent one.
+    path = c.make(None)
+    os.unlink(os.path.join(path, 'capture.json'))
+    os.symlink('capture.json', os.path.join(path, 'capture.json'))
+    for said in c.analyze(path)[2], report(c, path)[1]:
+        assert any('capture.json: Too many' in line for line in said), said
     for command in ('analyze', 'report'):
         path = c.make(None)
         os.unlink(os.path.join(path, 'capture.json'))

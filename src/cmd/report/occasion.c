@@ -79,14 +79,15 @@ static void take_trigger(struct occasion *occasion, struct json_object *trigger)
 /* ---- its run ---- */
 
 /* As the options of a command, which are refused as those of a user are. */
-static int take_asked(struct occasion *occasion, struct json_object *capture, struct err *err)
+static int take_asked(struct occasion *occasion, struct json_object *capture, bool says,
+		      struct err *err)
 {
 	captured_list words = { 0 };
 	const char **argv;
 	int r;
 
 	*vec_push(&words) = mem_strdup("analyze");
-	captured_words(capture, &words);
+	captured_words(capture, says, &words);
 	argv = mem_alloc((words.count + 1) * sizeof(*argv));
 	memcpy(argv, words.at, words.count * sizeof(*argv));
 	r = options_parse(&occasion->asked, FOR_ANALYZE, (int)words.count, argv, err);
@@ -114,7 +115,7 @@ void occasion_read(const char *path, bool says, struct occasion *ret)
 		}
 		return;
 	}
-	if (take_asked(ret, capture, &err) < 0 && says) {
+	if (take_asked(ret, capture, says, &err) < 0 && says) {
 		say("%s/capture.json: what was measured: %s", path, err.text);
 	}
 	job = captured_text(capture, "job");
