@@ -28,29 +28,15 @@ static struct others sorted_others(struct execution *at, size_t count)
 	return all;
 }
 
-/* How many begin no later than @one, in its group or before that. */
-static size_t count_no_later(const struct others *others, const struct execution *one)
-{
-	size_t low = 0, high = others->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct execution *other = &others->at[middle];
-
-		if (other->group < one->group ||
-		    (other->group == one->group && other->begin <= one->begin)) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
-}
+/* The first that begins later than @wanted in its group, or is of a later one. */
+VEC_FIRST(first_later, struct execution, const struct execution *,
+	  one->group < wanted->group ||
+		  (one->group == wanted->group && one->begin <= wanted->begin))
 
 /* The one around it that began last; SIZE_MAX: none is. */
 static size_t around(const struct others *others, const struct execution *one)
 {
-	size_t i = count_no_later(others, one);
+	size_t i = first_later(others->at, others->count, one);
 
 	while (i-- > 0 && others->at[i].group == one->group && others->until[i] >= one->end) {
 		if (others->at[i].end >= one->end) {

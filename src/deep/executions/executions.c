@@ -325,7 +325,7 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 /* Tries the event for the running thread and for the threads that its fields name. */
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
-	int32_t tried[EXECUTIONS_DEFINITIONS_MAX * CONDITIONS_MAX + 1];
+	int32_t tried[EXECUTIONS_DEFINITIONS_MAX + 1];
 	int32_t current;
 	size_t count = 0;
 
@@ -346,22 +346,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	}
 	tried[count++] = current;
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
-		const struct executions_part *part = &matcher->pattern->at[d];
-		struct reader_event as;
-		struct fields_event of;
-
-		if (!part->is->has_tid || !executions_pattern_fields(part, event, &as, &of)) {
-			continue;
-		}
-		for (size_t i = 0; i < part->is->count; i++) {
-			struct query_value value;
-
-			if (part->is->conditions[i].is_tid &&
-			    fields_get(&of, part->of->conditions[i], &value) &&
-			    value.kind == QUERY_NUMBER) {
-				tried[count++] = (int32_t)value.is.i;
-			}
-		}
+		tried[count++] = executions_pattern_tid(&matcher->pattern->at[d], event, current);
 	}
 	for (size_t i = 0; i < count; i++) {
 		bool is_again = false;
