@@ -37,12 +37,15 @@ static double difference(double a, double b, double scale)
 
 static struct quality quality_of(double sum, double inner, size_t slices)
 {
-	double entropy = difference(partition_f(sum), inner, fabs(partition_f(sum)) + fabs(inner));
-	double even = sum * log2((double)slices);
+	double f, entropy, even;
 
-	return slices == 1 ? (struct quality){ 0 }
-			   : (struct quality){ entropy, difference(even, entropy,
-								   even + fabs(partition_f(sum))) };
+	if (slices == 1) {
+		return (struct quality){ 0 };
+	}
+	f = partition_f(sum);
+	entropy = difference(f, inner, fabs(f) + fabs(inner));
+	even = sum * log2((double)slices);
+	return (struct quality){ entropy, difference(even, entropy, even + fabs(f)) };
 }
 
 struct partition_table *partition_table_empty(size_t room, size_t series)
@@ -193,14 +196,12 @@ struct tail {
 
 static bool is_better(const struct tail *a, const struct tail *b)
 {
-	int by_value = partition_compare(a->value, b->value, TOLERANCE);
-	int by_gain = partition_compare(a->quality.gain, b->quality.gain, TOLERANCE);
-	int by_loss = partition_compare(b->quality.loss, a->quality.loss, TOLERANCE);
+	int order = partition_compare(a->value, b->value, TOLERANCE);
 
-	return by_value != 0  ? by_value > 0
-	       : by_gain != 0 ? by_gain > 0
-	       : by_loss != 0 ? by_loss > 0
-			      : a->last > b->last;
+	/* Values are seldom equal, and this is where the time goes. */
+	order = order != 0 ? order : partition_compare(a->quality.gain, b->quality.gain, TOLERANCE);
+	order = order != 0 ? order : partition_compare(b->quality.loss, a->quality.loss, TOLERANCE);
+	return order != 0 ? order > 0 : a->last > b->last;
 }
 
 /* From right to left: the best first part of each tail, before what is best after it. */

@@ -28,7 +28,7 @@
 
 #include "base/mem.h"
 
-/* Finding all partitions of this many slices takes some seconds. */
+/* Finding all partitions of this many slices takes some second. */
 #define PARTITION_SLICES_MAX 1000
 
 static inline double partition_f(double x)

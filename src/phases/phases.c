@@ -70,8 +70,6 @@ void phases_free(struct phases *phases)
 
 /* ---- series ---- */
 
-/* Series come in much the same order in each window: the search begins at @from.  NULL: there are
- * too many. */
 const char *phases_rate_text(char text[UNITS_TEXT_MAX], enum unit unit, double rate)
 {
 	uint64_t whole = (uint64_t)(rate + 0.5);
@@ -92,6 +90,8 @@ const char *phases_unit_name(bool is_share, enum unit unit)
 	return is_share ? "share" : names[unit];
 }
 
+/* Series come in much the same order in each window: the search begins at @from.  NULL: there are
+ * too many. */
 static struct phases_series *series_of(struct phases *phases, size_t from, const char *name)
 {
 	struct phases_series *series;

@@ -1,7 +1,7 @@
 /*
  * phases: the phases of a run while it goes on, from the windows of its analyses.
  *
- *     window ── phases_report() ──► a slice ──► best partition of the last ones (rolling.h)
+ *     window ── phases_report() ──► a slice ──► suggested parts of the last ones (rolling.h)
  *                    │                                         │ a cut has stayed
  *                    ▼                                         ▼
  *          figures of analysis_phase                     struct phase_record
@@ -35,7 +35,7 @@ struct phases;
 
 /* The mean of a series over a phase. */
 struct phase_mean {
-	const char *series;  /* "CPU 1 busy", "syscalls calls" */
+	const char *series;  /* "CPU 1 busy", "syscalls: calls" */
 	bool is_share;       /* of time; else a rate a second ... */
 	enum unit unit;      /* ... of this */
 	bool is_counterpart; /* says the opposite of another series: idle */

@@ -6,9 +6,9 @@
  *
  * - The shares of time in which each CPU was busy, idle and unknown (analysis cpu); of a host with
  *   more than SERIES_CPUS_MAX CPUs those of all together.
- * - The time that threads waited for a CPU, once they were woken or preempted (sched; it
- *   counts where the wait ends): where all CPUs are busy, nothing else tells how much is asked of
- * them.  A tenth of a CPU's time is the least change, or of the largest value.
+ * - The time that threads waited for a CPU, once they were woken or preempted (sched; it counts
+ *   where the wait ends): where all CPUs are busy, nothing else tells how much is asked of them.  A
+ *   tenth of a CPU's time is the least change, or of the largest value.
  * - Each sum of the analyses' own figures a second: calls, bytes, events.
  */
 #pragma once

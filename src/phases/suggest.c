@@ -23,8 +23,10 @@ struct pruning {
 	partition_parts parts;
 	const double *prior; /* noise of the range around, by series; NULL: there is none */
 	double *within;      /* loss within the parts, by series */
-	double *means;       /* [part][series] */
-	double *brief;       /* [part][series]: what is lost if a short one joins a neighbour */
+	double *means;       /* [series][part] */
+	double *avoided;     /* [series][part]: loss that the cut behind a part avoids */
+	size_t *largest;     /* by part: the series that made the cut behind it clear, last time */
+	size_t room;         /* of parts */
 	size_t slices;
 	bool is_weak; /* all cuts that are there may stay, if they are no noise at all */
 };
@@ -73,32 +75,21 @@ static bool is_short(const struct part *part)
 	return length_of(part) < SUGGEST_STAY;
 }
 
-/* What would be lost of a series if a part joined a neighbour. */
-static double loss_of_joining(const struct pruning *pruning, size_t series, size_t at)
+static double *cell_of(const struct pruning *pruning, double *cells, size_t series, size_t at)
 {
-	const struct part *part = &pruning->parts.at[at];
-	double ret = INFINITY;
-
-	if (at > 0) {
-		ret = avoided(pruning->by->table, series, part - 1, part);
-	}
-	if (at + 1 < pruning->parts.count) {
-		ret = fmin(ret, avoided(pruning->by->table, series, part, part + 1));
-	}
-	return ret;
+	assert(at < pruning->room);
+	return &cells[series * pruning->room + at];
 }
 
-/* After a change of the part or of a neighbour. */
-static void look_at(struct pruning *pruning, size_t at)
+/* Of a series that counts, after a change of the part or of the next one. */
+static void look_at(struct pruning *pruning, size_t series, size_t at)
 {
-	size_t series = partition_series(pruning->by->table);
+	const struct partition_table *table = pruning->by->table;
 	const struct part *part = &pruning->parts.at[at];
 
-	for (size_t k = 0; k < series; k++) {
-		pruning->means[at * series + k] = partition_mean_of(pruning->by->table, k, part);
-		pruning->brief[at * series + k] =
-			is_short(part) ? loss_of_joining(pruning, k, at) : 0;
-	}
+	*cell_of(pruning, pruning->means, series, at) = partition_mean_of(table, series, part);
+	*cell_of(pruning, pruning->avoided, series, at) =
+		at + 1 < pruning->parts.count ? avoided(table, series, part, part + 1) : INFINITY;
 }
 
 /* What a slice loses, if @lost is lost of the series. */
@@ -111,10 +102,8 @@ static double noise_of(const struct pruning *pruning, size_t series, double lost
 
 static bool is_alike(const struct pruning *pruning, size_t series, size_t a, size_t b)
 {
-	size_t count = partition_series(pruning->by->table);
-
-	return fabs(pruning->means[a * count + series] - pruning->means[b * count + series]) <
-	       SUGGEST_CHANGE;
+	return fabs(*cell_of(pruning, pruning->means, series, a) -
+		    *cell_of(pruning, pruning->means, series, b)) < SUGGEST_CHANGE;
 }
 
 /*
@@ -123,16 +112,16 @@ static bool is_alike(const struct pruning *pruning, size_t series, size_t a, siz
  */
 static double noise_at(const struct pruning *pruning, size_t series, size_t at)
 {
-	size_t count = partition_series(pruning->by->table);
+	const double *avoided = cell_of(pruning, pruning->avoided, series, 0);
 	bool first = is_short(&pruning->parts.at[at]),
 	     second = is_short(&pruning->parts.at[at + 1]);
 	double lost = pruning->within[series];
 
 	for (size_t i = 0; (first || second) && i < pruning->parts.count; i++) {
-		if (i != at && i != at + 1 &&
+		if (i != at && i != at + 1 && is_short(&pruning->parts.at[i]) &&
 		    ((first && is_alike(pruning, series, i, at)) ||
 		     (second && is_alike(pruning, series, i, at + 1)))) {
-			lost += pruning->brief[i * count + series];
+			lost += fmin(i > 0 ? avoided[i - 1] : INFINITY, avoided[i]);
 		}
 	}
 	return noise_of(pruning, series, lost);
@@ -156,20 +145,32 @@ static double clear_from(const struct pruning *pruning)
 	return quantile * quantile;
 }
 
-/* What the cut behind a part avoids, in what a slice loses; 0: nothing changes enough. */
-static double clarity_of(const struct pruning *pruning, size_t at)
+static double clarity_in(const struct pruning *pruning, size_t series, size_t at)
+{
+	return pruning->by->counts[series] && !is_alike(pruning, series, at, at + 1)
+		       ? *cell_of(pruning, pruning->avoided, series, at) /
+				 noise_at(pruning, series, at)
+		       : 0;
+}
+
+/* What the cut behind a part avoids, in what a slice loses; 0: nothing changes enough.  If it is
+ * above @limit, anything above that; the series that said so last says it first. */
+static double clarity_of(struct pruning *pruning, size_t at, double limit)
 {
 	const struct part *before = &pruning->parts.at[at], *after = before + 1;
-	const struct suggestion *by = pruning->by;
-	double ret = 0;
+	size_t count = partition_series(pruning->by->table), *largest = &pruning->largest[at];
+	double ret;
 
-	if (pruning->prior && (is_short(before) || is_short(after))) {
+	if (count == 0 || (pruning->prior && (is_short(before) || is_short(after)))) {
 		return 0;
 	}
-	for (size_t k = 0; k < partition_series(by->table); k++) {
-		if (by->counts[k] && !is_alike(pruning, k, at, at + 1)) {
-			ret = fmax(ret,
-				   avoided(by->table, k, before, after) / noise_at(pruning, k, at));
+	ret = clarity_in(pruning, *largest, at);
+	for (size_t k = 0; k < count && ret <= limit; k++) {
+		double clarity = clarity_in(pruning, k, at);
+
+		if (clarity > ret) {
+			ret = clarity;
+			*largest = k;
 		}
 	}
 	return ret;
@@ -177,21 +178,28 @@ static double clarity_of(const struct pruning *pruning, size_t at)
 
 static void join(struct pruning *pruning, size_t at)
 {
-	size_t series = partition_series(pruning->by->table), left;
+	size_t count = partition_series(pruning->by->table);
+	size_t left = --pruning->parts.count - at - 1;
 	struct part *part = &pruning->parts.at[at];
 
-	for (size_t k = 0; k < series; k++) {
-		pruning->within[k] += avoided(pruning->by->table, k, part, part + 1);
-	}
 	part->last = part[1].last;
-	left = --pruning->parts.count - at - 1;
 	memmove(part + 1, part + 2, left * sizeof(*part));
-	memmove(&pruning->means[(at + 1) * series], &pruning->means[(at + 2) * series],
-		left * series * sizeof(double));
-	memmove(&pruning->brief[(at + 1) * series], &pruning->brief[(at + 2) * series],
-		left * series * sizeof(double));
-	for (size_t i = at > 0 ? at - 1 : 0; i < pruning->parts.count && i <= at + 1; i++) {
-		look_at(pruning, i);
+	memmove(&pruning->largest[at + 1], &pruning->largest[at + 2],
+		left * sizeof(*pruning->largest));
+	for (size_t k = 0; k < count; k++) {
+		double *mean, *avoided;
+
+		if (!pruning->by->counts[k]) {
+			continue;
+		}
+		mean = cell_of(pruning, pruning->means, k, at);
+		avoided = cell_of(pruning, pruning->avoided, k, at);
+		pruning->within[k] += *avoided;
+		memmove(mean + 1, mean + 2, left * sizeof(*mean));
+		memmove(avoided + 1, avoided + 2, left * sizeof(*avoided));
+		for (size_t i = at > 0 ? at - 1 : 0; i <= at; i++) {
+			look_at(pruning, k, i);
+		}
 	}
 }
 
@@ -205,7 +213,7 @@ static void prune(struct pruning *pruning)
 		size_t found = 0;
 		for (size_t i = 0; i + 1 < pruning->parts.count; i++) {
 			const struct part *part = &pruning->parts.at[i];
-			double clarity = clarity_of(pruning, i);
+			double clarity = clarity_of(pruning, i, least);
 			double all = avoided_in_all(table, part, part + 1);
 
 			if (clarity < least || (clarity <= least && all < least_avoided)) {
@@ -225,22 +233,32 @@ static void prune(struct pruning *pruning)
 static struct pruning pruning_of(const struct suggestion *by, partition_parts parts,
 				 const double *prior)
 {
-	size_t series = partition_series(by->table);
-	struct pruning ret = { .by = by, .parts = parts, .prior = prior };
+	size_t series = partition_series(by->table), cells = series * parts.count + 1;
+	struct pruning ret = { .by = by, .parts = parts, .prior = prior, .room = parts.count };
 
 	ret.within = mem_alloc((series + 1) * sizeof(*ret.within));
-	ret.means = mem_alloc((parts.count * series + 1) * sizeof(*ret.means));
-	ret.brief = mem_alloc((parts.count * series + 1) * sizeof(*ret.brief));
-	VEC_EACH(&ret.parts, part) {
-		ret.slices += length_of(part);
+	ret.means = mem_alloc(cells * sizeof(*ret.means));
+	ret.avoided = mem_alloc(cells * sizeof(*ret.avoided));
+	ret.largest = mem_alloc(parts.count * sizeof(*ret.largest));
+	for (size_t i = 0; i < parts.count; i++) {
+		ret.slices += length_of(&parts.at[i]);
 		for (size_t k = 0; k < series; k++) {
-			ret.within[k] += partition_loss_of(by->table, k, part);
+			if (by->counts[k]) {
+				ret.within[k] += partition_loss_of(by->table, k, &parts.at[i]);
+				look_at(&ret, k, i);
+			}
 		}
 	}
-	for (size_t i = 0; i < parts.count; i++) {
-		look_at(&ret, i);
-	}
 	return ret;
+}
+
+/* The parts stay. */
+static void pruning_fini(struct pruning *pruning)
+{
+	free(pruning->within);
+	free(pruning->means);
+	free(pruning->avoided);
+	free(pruning->largest);
 }
 
 /* ---- the parts ---- */
@@ -268,9 +286,7 @@ static void find_in(const struct suggestion *by, const struct part *range, const
 		}
 		free(noise);
 	}
-	free(pruning.within);
-	free(pruning.means);
-	free(pruning.brief);
+	pruning_fini(&pruning);
 	vec_fini(&pruning.parts);
 }
 
@@ -341,9 +357,7 @@ void suggest_parts(const struct partition_table *table, const bool *counts, bool
 	join_ends(&pruning, is_over);
 	join_transitions(&pruning, SUGGEST_STAY - 1);
 	join_alike(&pruning);
-	free(pruning.within);
-	free(pruning.means);
-	free(pruning.brief);
+	pruning_fini(&pruning);
 	*ret = pruning.parts;
 }
 

@@ -13,7 +13,9 @@
  * Loss is a divergence, so that noise may grow with the level, as it does for shares of time: an
  * idle CPU has none, a half busy one has.
  *
- * The time is that of the partitions that are tried, some dozens times slices^2.
+ * The time: some dozen partitions, slices^2 each; and for each cut that is taken away, one or two
+ * series of all others, each beside all short parts.  So parts^3 where all is noise, beside which
+ * the number of series hardly counts.
  */
 #pragma once
 
