@@ -82,11 +82,27 @@ static void note_woken(struct shard *shard, struct thread *thread, const struct 
 	note->words[WOKEN_IS_PI] = futex_op_is_pi(state->call.op);
 }
 
+/* It was on a CPU that may have left, which the end of a window knows: the first wake-up since. */
+static void note_woken_away(const struct shard *shard, struct state_thread *state,
+			    const struct record *record)
+{
+	uint64_t heard = UINT64_MAX;
+
+	if (state->phase.phase == PHASE_RUNNING && state->has_cpu &&
+	    wakes_kind(record) == WAKE_SOURCE) {
+		heard = shard_cpu_heard_until(shard, state->phase.cpu);
+	}
+	if (record->ts > heard && state->woken_ts <= heard) {
+		state->woken_ts = record->ts;
+	}
+}
+
 static void wake_thread(struct shard *shard, struct thread *thread, struct state_thread *state,
 			const struct record *record)
 {
 	bool waited = waits_for_futex(state);
 
+	note_woken_away(shard, state, record);
 	if (wakes_apply(&state->phase, record) == WOKEN && waited && record->arg32 > 0) {
 		note_woken(shard, thread, state, record);
 	}
@@ -148,7 +164,8 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state_)
 	struct state_call *call = &state->call;
 
 	thread_phase_codec(codec, &state->phase);
-	codec_each(codec, &state->pid, &state->is_seen, &state->has_cpu, &state->is_stopped);
+	codec_each(codec, &state->pid, &state->is_seen, &state->has_cpu, &state->is_stopped,
+		   &state->woken_ts);
 	codec_each(codec, &call->entry_ts, &call->channel, &call->what, &call->class, &call->owner,
 		   &call->known, &call->object, &call->op);
 	if (!codec_check(codec,
@@ -313,7 +330,8 @@ static bool is_none(const struct shard *shard, const struct thread *thread,
 	       (shard_is_dead(thread) && shard_end_ts(shard, thread) <= end);
 }
 
-/* The state at @end, as it is reported: who is on a CPU that has left may be anywhere since. */
+/* The state at @end, as it is reported: who is on a CPU that has left may be anywhere since, but
+ * for what wakes it. */
 static struct state_thread state_at(struct shard *shard, struct thread *thread, uint64_t end)
 {
 	struct state_thread state = *(struct state_thread *)shard_thread_state(shard, thread);
@@ -322,7 +340,10 @@ static struct state_thread state_at(struct shard *shard, struct thread *thread, 
 				: UINT64_MAX;
 
 	if (left < end) {
-		thread_phase_set(&state.phase, left, PHASE_UNKNOWN);
+		bool is_woken = state.woken_ts > left;
+
+		thread_phase_set(&state.phase, is_woken ? state.woken_ts : left,
+				 is_woken ? PHASE_WAIT : PHASE_UNKNOWN);
 		state.call.known = CALL_UNKNOWN;
 	}
 	return state;
@@ -341,7 +362,7 @@ static void show_life(struct shard *shard, struct thread *thread, const struct s
 	row[AGES + now] = ns;
 	totals[COUNTS + now]++;
 	column_raise(totals, AGES + now, ns);
-	if (waits_for_futex(state)) {
+	if (now == NOW_BLOCKED && waits_for_futex(state)) {
 		state_futex_waits(shard_trace_state(shard), state_futex_key(thread, state), state);
 	}
 	if (now != NOW_UNKNOWN) {

@@ -76,10 +76,11 @@ struct state_call {
 struct state_thread {
 	struct thread_phase phase;
 	struct state_call call;
-	int64_t pid;     /* as its own records tell; 0: unknown */
-	bool is_seen;    /* an event of this analysis was about it */
-	bool has_cpu;    /* phase.cpu is one */
-	bool is_stopped; /* BLOCKED: by a signal, or by who traces it */
+	int64_t pid;       /* as its own records tell; 0: unknown */
+	uint64_t woken_ts; /* RUNNING: first wake-up since all streams of its CPU ended; 0: none */
+	bool is_seen;      /* an event of this analysis was about it */
+	bool has_cpu;      /* phase.cpu is one */
+	bool is_stopped;   /* BLOCKED: by a signal, or by who traces it */
 };
 
 /* As it is called: "" if it is not known in which call the thread is. */

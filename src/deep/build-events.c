@@ -277,20 +277,18 @@ static struct interval source_on(const struct deep_cpu *cpu)
 	return source;
 }
 
-/* @source has ended the thread's sleep, or what seemed to be none. */
-static void wake(const struct build *build, struct deep_thread *thread, uint64_t ts,
-		 struct interval source, bool was_lost)
+/* Whether its CPU has left is known later. */
+static void note_while_away(const struct build *build, struct deep_thread *thread, uint64_t ts,
+			    struct interval source)
 {
-	struct interval *last = &thread->intervals.at[thread->intervals.count - 1];
+	uint64_t ended = thread_phase_runs(&thread->phase)
+				 ? reader_ended_at(build->reader, thread->phase.cpu)
+				 : UINT64_MAX;
 
-	if (!was_lost) {
-		last->state = STATE_BLOCKED;
-		last->cause = source.cause;
-		last->who = source.who;
-		last->cpu = NO_CPU;
+	if (ts > ended && thread->woken.begin <= ended) {
+		thread->woken = source;
+		thread->woken.begin = ts;
 	}
-	source.state = STATE_WAIT;
-	build_put(build, thread, ts, source);
 }
 
 /* The wake-up of a new thread is as any other. */
@@ -309,9 +307,10 @@ static void on_source(const struct build *build, const struct reader_event *even
 		return;
 	}
 	source.cpu = target;
+	note_while_away(build, thread, event->ts, source);
 	switch (thread_phase_wake(&thread->phase, &woken)) {
 	case WOKEN:
-		wake(build, thread, event->ts, source, was_lost);
+		build_wake(build, thread, event->ts, source, was_lost);
 		break;
 	case WOKEN_RACE:
 		thread->pending = source;

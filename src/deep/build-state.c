@@ -157,6 +157,21 @@ void build_put_unknown(const struct build *build, struct deep_thread *thread, ui
 	build_put(build, thread, ts, build_interval(STATE_UNKNOWN));
 }
 
+void build_wake(const struct build *build, struct deep_thread *thread, uint64_t ts,
+		struct interval source, bool was_lost)
+{
+	struct interval *last = &thread->intervals.at[thread->intervals.count - 1];
+
+	if (!was_lost) {
+		last->state = STATE_BLOCKED;
+		last->cause = source.cause;
+		last->who = source.who;
+		last->cpu = NO_CPU;
+	}
+	source.state = STATE_WAIT;
+	build_put(build, thread, ts, source);
+}
+
 /* ---- priorities ---- */
 
 /*
@@ -295,6 +310,10 @@ static void leave_thread(const struct build *build, uint32_t index, uint64_t id,
 
 	if (thread_phase_runs(&thread->phase) && thread->phase.cpu == id) {
 		build_put_unknown(build, thread, ts);
+		if (thread->woken.begin > ts) {
+			thread_phase_set(&thread->phase, thread->woken.begin, PHASE_WAIT);
+			build_wake(build, thread, thread->woken.begin, thread->woken, false);
+		}
 		return;
 	}
 	while (at > 0 && thread->intervals.at[at - 1].begin >= ts) {

@@ -57,6 +57,7 @@ HASH_MAP(indexes, uint32_t)
 
 struct build {
 	struct timeline *timeline;
+	const struct reader *reader;
 	struct indexes *by_tid; /* the newest thread with each tid */
 	struct indexes *by_cpu;
 	struct indexes *by_call; /* timeline.calls, by event class or futex address */
@@ -133,6 +134,10 @@ void build_put_running(const struct build *build, struct deep_thread *thread, ui
 
 /* Nothing is known of the thread from @ts on. */
 void build_put_unknown(const struct build *build, struct deep_thread *thread, uint64_t ts);
+
+/* @source has ended the thread's sleep, or what seemed to be none. */
+void build_wake(const struct build *build, struct deep_thread *thread, uint64_t ts,
+		struct interval source, bool was_lost);
 
 /* From @ts on the thread (or CPU_IDLE, CPU_NOBODY) is on the CPU. */
 void build_oncpu(struct deep_cpu *cpu, uint64_t ts, uint32_t thread);

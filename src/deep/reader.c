@@ -97,6 +97,16 @@ uint64_t reader_known_until(const struct reader_event *event)
 	return event->is_hole ? event->ts + HOLE_NS + 1 : event->ts;
 }
 
+uint64_t reader_ended_at(const struct reader *reader, uint64_t cpu)
+{
+	for (size_t i = 0; i < reader->departures.count; i++) {
+		if (reader->departures.at[i].cpu == cpu) {
+			return reader->departures.at[i].ts;
+		}
+	}
+	return UINT64_MAX;
+}
+
 bool reader_left(struct reader *reader, uint64_t now, uint64_t *ret_cpu, uint64_t *ret_ts)
 {
 	for (size_t i = 0; i < reader->departures.count; i++) {

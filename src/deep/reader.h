@@ -53,6 +53,9 @@ bool reader_next(struct reader *reader, struct reader_event *event);
 
 /* Up to when the trace is known to go on when this event comes: behind a hole there is another. */
 uint64_t reader_known_until(const struct reader_event *event);
+/* ns: where all streams of this CPU ended, as long as reader_left() has not given it; UINT64_MAX:
+ * they have not. */
+uint64_t reader_ended_at(const struct reader *reader, uint64_t cpu);
 /* A CPU that has left, behind its last packet: the trace goes on for more than HOLE_NS without it,
  * up to @now.  Each is given once; false: there is no other one. */
 bool reader_left(struct reader *reader, uint64_t now, uint64_t *ret_cpu, uint64_t *ret_ts);

@@ -340,7 +340,8 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 
 	build.timeline = mem_alloc(sizeof(*build.timeline));
 	if (find_initial(&build, setup, err)) {
-		reader = reader_open(setup, build_requests, build_request_count, err);
+		build.reader = reader =
+			reader_open(setup, build_requests, build_request_count, err);
 	}
 	if (reader) {
 		plan = reader_plan(reader);

@@ -106,7 +106,9 @@ struct deep_thread {
 	struct thread_phase phase;      /* its CPU: where it ran last */
 	struct context_stack *contexts; /* PREEMPT_RT: in which it was preempted; NULL: none yet */
 	struct interval pending;        /* phase.has_pending: the source of that wake-up */
-	uint64_t prio_seen_ts;          /* when an event last showed its priority */
+	struct interval
+		woken; /* the first wake-up since the streams ended of the CPU that it is on */
+	uint64_t prio_seen_ts; /* when an event last showed its priority */
 	/* Its call that sets the priority of a thread, and that one's priority before. */
 	uint32_t set_thread; /* NOBODY: it is in no such call */
 	size_t set_at;       /* index into that one's prios: since the entry */

@@ -347,16 +347,12 @@ def rivals_differ(sillage, path, found, total, events):
     return None
 
 
-def states_differ(sillage, path, lines, events):
-    """
-    Whether threads are in other states when a window ends than a report of that instant has them.  Of one on a CPU that
-    left, a report believes the next wake-up.
-    """
-    gone = stranded(path, events)
+def states_differ(sillage, path, lines):
+    """Whether threads are in other states when a window ends than a report of that instant has them."""
     windows = [line for line in lines if line['type'] == 'window']
     for window in windows[:-1:max(1, len(windows) // 3)] + windows[-1:]:
         state.check_sums(window)
-        found = [one for one in state.differ_at(sillage, path, window, window is windows[-1]) if one[0] not in gone]
+        found = state.differ_at(sillage, path, window, window is windows[-1])
         if found:
             return 'at %d states are %s here, there in a report' % (window['end'], found[:4])
     return None
@@ -554,7 +550,7 @@ def check(sillage, rng, path, loses):
             if fault:
                 return fault
         fault = not loses and not has_late_head(events) and not moves_at_once(events) and states_differ(
-            sillage, path, lines, events)
+            sillage, path, lines)
         if fault:
             return fault
         pair = executions_differ(sillage, rng, path, sorted({name for _, name, _, _ in events}))

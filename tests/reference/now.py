@@ -28,6 +28,7 @@ class Now:
         self.reference, self.sched = reference, sched
         self.seen, self.since, self.stopped, self.lost = set(), {}, set(), {}
         self.dumped, self.pid = {}, {}
+        self.woken = collections.defaultdict(list)  # when a thread was woken that seemed to run
         self.calls = {}  # (name, since, what it waits for, futex or None), or None: in no call; absent: not known
         self.futexes = {}  # of (process, address): who woke there last; of locks: the owner, and since when
         self.owners = {}
@@ -84,6 +85,8 @@ class Now:
         was = self.dumped.get(thread)
         if self.sched.phase.get(thread) != phase or (name == self.sched.source and was is not None):
             self.dumped.pop(thread, None)
+        if name == self.sched.source and phase == 'running':
+            self.woken[thread].append(ns)
         if name != self.sched.source or self.sched.phase.get(thread) != 'wait' or self.sched.since.get(thread) != ns:
             return
         waker = self.sched.who(cpu, text)
@@ -188,6 +191,11 @@ class Now:
                     self.owners[key] = call[1], call[5]
         for thread in alive:
             state, call, left = self.state_of(thread), self.calls.get(thread), self.left(thread, end)
+            woken = [ns for ns in self.woken[thread] if left is not None and ns > left]
+            if woken:
+                now['threads'].append((thread.tid, 'runnable', end - woken[0], 0))
+                now['runnable'].append((end - woken[0], thread.tid, '', ''))
+                continue
             if left is not None:
                 now['threads'].append((thread.tid, 'unknown', end - left, 0))
                 continue

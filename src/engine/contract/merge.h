@@ -133,6 +133,9 @@ struct cpu *shard_cpu_at_end(struct shard *shard, uint64_t id);
 /* In on_window_end(): ns from when on nothing comes from the CPU of this id any more; UINT64_MAX:
  * it is there. */
 uint64_t shard_cpu_absent_from(const struct shard *shard, uint64_t id);
+/* Of a record behind that: ns up to which anything came of the CPU of this id, whose streams have
+ * all ended: whether it has left is known at the end of a window.  UINT64_MAX: it goes on. */
+uint64_t shard_cpu_heard_until(const struct shard *shard, uint64_t id);
 /* The id of a CPU, as traced. */
 uint64_t shard_cpu_id(const struct cpu *cpu);
 

@@ -346,6 +346,13 @@ uint64_t shard_cpu_absent_from(const struct shard *shard, uint64_t id)
 	return found && (*found)->owner ? (*found)->absent_from : UINT64_MAX;
 }
 
+uint64_t shard_cpu_heard_until(const struct shard *shard, uint64_t id)
+{
+	struct cpu **found = cpus_get(&shard->layout->tables->cpus, id);
+
+	return found && (*found)->owner && (*found)->has_left ? (*found)->heard_until : UINT64_MAX;
+}
+
 uint64_t shard_cpu_id(const struct cpu *cpu)
 {
 	return cpu->id;
