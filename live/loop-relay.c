@@ -14,8 +14,6 @@
 #define LIST_NS      (NS_PER_S / 4) /* sessions that exist for less may be missed */
 #define RETRY_NS_MIN (NS_PER_S / 4)
 #define RETRY_NS_MAX (4 * NS_PER_S)
-#define AGAIN_NS_MIN (NS_PER_S / 2) /* see loop_note_ended() */
-#define AGAIN_NS_MAX (64 * NS_PER_S)
 
 /* Metrics say whether the relay is connected. */
 static void count_up(const struct relay *relay, bool is_up)

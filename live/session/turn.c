@@ -34,12 +34,16 @@ void turn_end(void)
 
 bool turn_is_spent(void)
 {
-	uint64_t now = turn.is_counted ? now_monotonic_ns() : 0;
+	uint64_t now;
 
+	if (!turn.is_counted) {
+		return false;
+	}
+	now = now_monotonic_ns();
 	if (turn.ends == 0) {
 		turn.ends = now + TURN_NS;
 	}
-	return turn.is_counted && now >= turn.ends;
+	return now >= turn.ends;
 }
 
 uint64_t turn_longest_ns(void)

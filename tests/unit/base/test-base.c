@@ -428,6 +428,16 @@ static struct codec_out written(struct histogram *histogram)
 	return out;
 }
 
+static struct codec_out written_alike(struct histogram *one, struct histogram *other)
+{
+	struct codec_out out = written(one), same = written(other);
+
+	ck_assert_uint_eq(out.bytes.count, same.bytes.count);
+	ck_assert_mem_eq(out.bytes.at, same.bytes.at, out.bytes.count);
+	vec_fini(&same.bytes);
+	return out;
+}
+
 static int by_value(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -453,7 +463,7 @@ START_TEST(histograms_alike)
 {
 	uint64_t values[200], random = (uint64_t)_i;
 	struct histogram *whole = NULL, *sum = NULL, *read = NULL, *parts[3] = { 0 };
-	struct codec_out out, other;
+	struct codec_out out;
 	struct codec codec;
 
 	for (int i = 0; i < _i; i++) {
@@ -466,17 +476,13 @@ START_TEST(histograms_alike)
 		histogram_merge(&sum, parts[2 - i]);
 		histogram_free(parts[2 - i]);
 	}
-	out = written(whole);
-	other = written(sum);
-	ck_assert_uint_eq(out.bytes.count, other.bytes.count);
-	ck_assert_mem_eq(out.bytes.at, other.bytes.at, out.bytes.count);
+	out = written_alike(whole, sum);
 	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
 	histogram_codec(&codec, &read);
 	ck_assert(!codec.is_wrong && codec.left == 0);
 	check_percentiles(whole, values, (uint64_t)_i);
 	check_percentiles(read, values, (uint64_t)_i);
 	vec_fini(&out.bytes);
-	vec_fini(&other.bytes);
 	histogram_free(whole);
 	histogram_free(sum);
 	histogram_free(read);
@@ -488,7 +494,7 @@ START_TEST(histograms_of_buckets)
 {
 	struct histogram_bucket list[HISTOGRAM_BUCKETS_MAX];
 	struct histogram *whole = NULL, *again, *sum = NULL;
-	struct codec_out out, other;
+	struct codec_out out;
 	uint32_t count;
 
 	for (uint64_t value = 1; value < (uint64_t)_i * _i; value += (uint64_t)_i) {
@@ -509,10 +515,7 @@ START_TEST(histograms_of_buckets)
 	histogram_merge(&sum, again); /* a copy, then added to */
 	histogram_merge(&sum, whole);
 	histogram_merge(&whole, again);
-	out = written(whole);
-	other = written(sum);
-	ck_assert_uint_eq(out.bytes.count, other.bytes.count);
-	ck_assert_mem_eq(out.bytes.at, other.bytes.at, out.bytes.count);
+	out = written_alike(whole, sum);
 	for (uint32_t i = 1; i < count;
 	     i++) { /* any two that are not in order; any without values */
 		const struct histogram_bucket bucket = list[i];
@@ -530,7 +533,6 @@ START_TEST(histograms_of_buckets)
 	}
 	ck_assert_ptr_null(histogram_of_buckets(list, 0));
 	vec_fini(&out.bytes);
-	vec_fini(&other.bytes);
 	histogram_free(whole);
 	histogram_free(again);
 	histogram_free(sum);

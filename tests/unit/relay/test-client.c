@@ -342,16 +342,22 @@ START_TEST(drains_after_hup)
 }
 END_TEST
 
+/* There is a packet, and there are other streams: both are asked for, and the next index. */
+static void tell_of_streams(struct bench *b, uint32_t flags)
+{
+	answer(b, index_reply(INDEX_OK, flags | VIEWER_FLAG_NEW_STREAM));
+	(void)asked(b, VIEWER_GET_NEW_STREAMS);
+	(void)asked(b, VIEWER_GET_PACKET);
+	(void)asked(b, VIEWER_GET_NEXT_INDEX);
+}
+
 /* All has ended, but a packet waits for metadata that was not there when it was asked for. */
 static void drain_before_metadata(struct bench *b)
 {
 	setup(b);
 	attach(b);
 	answer(b, no_metadata);
-	answer(b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_METADATA | VIEWER_FLAG_NEW_STREAM));
-	(void)asked(b, VIEWER_GET_NEW_STREAMS);
-	(void)asked(b, VIEWER_GET_PACKET);
-	(void)asked(b, VIEWER_GET_NEXT_INDEX);
+	tell_of_streams(b, VIEWER_FLAG_NEW_METADATA);
 	answer(b,
 	       (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
 	answer(b, (struct viewer_reply){
@@ -429,10 +435,7 @@ START_TEST(asks_about_what_waits_at_ticks)
 
 	setup(&b);
 	attach_with_streams(&b);
-	answer(&b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_STREAM));
-	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
-	(void)asked(&b, VIEWER_GET_PACKET);
-	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	tell_of_streams(&b, 0);
 	answer(&b, (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS,
 					  .status = STREAMS_OK,
 					  .streams = &another,
@@ -820,10 +823,7 @@ START_TEST(drains_not_for_ever)
 
 	setup(&b);
 	attach_with_streams(&b);
-	answer(&b, index_reply(INDEX_OK, VIEWER_FLAG_NEW_STREAM));
-	(void)asked(&b, VIEWER_GET_NEW_STREAMS);
-	(void)asked(&b, VIEWER_GET_PACKET);
-	(void)asked(&b, VIEWER_GET_NEXT_INDEX);
+	tell_of_streams(&b, 0);
 	answer(&b,
 	       (struct viewer_reply){ .command = VIEWER_GET_NEW_STREAMS, .status = STREAMS_HUP });
 	client_set_listed(b.client, false);
