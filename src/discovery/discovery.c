@@ -100,26 +100,33 @@ static char *pattern_of(const struct job_search *search, const struct sequence_p
 	return text;
 }
 
-/* Adds what --job finds of the pattern, if that is enough. */
+/* A pattern, and what --job finds of it. */
+struct matched {
+	const struct sequence_part *parts;
+	size_t count;
+	episode_windows windows;
+	bool is_turn;
+};
+
+/* Adds it, if that is enough. */
 static void add_job(struct job_search *search, const struct sequence *sequence,
-		    const struct sequence_part *parts, size_t count, bool is_turn)
+		    struct matched matched)
 {
 	const struct discovery_config *config = search->config;
-	episode_windows windows = { 0 };
+	size_t count = matched.windows.count;
 	struct discovered is;
 
-	sequence_match(sequence, parts, count, &windows);
-	if (windows.count >= DISCOVERY_EXECUTIONS && windows.count >= config->support_min) {
-		if (config->executions_max > 0 && windows.count > config->executions_max) {
-			windows.count = config->executions_max;
-		}
-		is = measure_job(search, sequence, &windows, is_turn);
-		if (is_turn || config->start || is.coverage >= COVERAGE_MIN) {
-			is.pattern = pattern_of(search, parts, count);
-			*vec_push(&search->found->at) = is;
-		}
+	if (count < DISCOVERY_EXECUTIONS || count < config->support_min) {
+		return;
 	}
-	vec_fini(&windows);
+	if (config->executions_max > 0 && count > config->executions_max) {
+		matched.windows.count = config->executions_max;
+	}
+	is = measure_job(search, sequence, &matched.windows, matched.is_turn);
+	if (matched.is_turn || config->start || is.coverage >= COVERAGE_MIN) {
+		is.pattern = pattern_of(search, matched.parts, matched.count);
+		*vec_push(&search->found->at) = is;
+	}
 }
 
 /* ---- episodes of one thread ---- */
@@ -352,6 +359,7 @@ static void add_episode(struct job_search *search, const struct sequence *sequen
 			const struct episode *episode)
 {
 	struct sequence_part parts[JOB_EVENTS_MAX];
+	episode_windows windows = { 0 };
 	size_t count = episode->count < JOB_EVENTS_MAX ? episode->count : JOB_EVENTS_MAX;
 
 	assert(episode->count >= 2);
@@ -361,7 +369,9 @@ static void add_episode(struct job_search *search, const struct sequence *sequen
 			.arg = SEQUENCE_ANY
 		};
 	}
-	add_job(search, sequence, parts, count, false);
+	sequence_match(sequence, parts, count, &windows);
+	add_job(search, sequence, (struct matched){ parts, count, windows, false });
+	vec_fini(&windows);
 }
 
 ORDER(by_rank, struct discovered, DOWN(rank) DOWN(count) UP_TEXT(pattern))
@@ -375,7 +385,8 @@ static void search_thread(struct job_search *search, const struct sequence *sequ
 	turns_find(&search->sequences, search->timeline, sequence, &turns);
 	VEC_EACH(&turns, turn) {
 		if (is_start(search, turn->parts[0].type)) {
-			add_job(search, sequence, turn->parts, turn->count, true);
+			add_job(search, sequence,
+				(struct matched){ turn->parts, turn->count, turn->windows, true });
 		}
 	}
 	if (search->config->start && search->found->at.count == before) {
@@ -415,12 +426,12 @@ static char *name_of(const struct discovery *found, const struct timeline *timel
 {
 	const char *comm = timeline->threads.at[found->at.at[at].thread]->comm;
 	bool is_letter = scan_is_letter(comm[0], "") && !(comm[0] >= '0' && comm[0] <= '9');
-	char *base = mem_printf("%s%s", is_letter ? "" : "job_", comm), *name = mem_strdup(base);
+	char *base = mem_printf("%s%s", is_letter ? "" : "job_", comm), *name;
 
 	for (char *c = base; *c; c++) {
 		*c = scan_is_letter(*c, "-_") ? *c : '_';
 	}
-	(void)strcpy(name, base);
+	name = mem_strdup(base);
 	for (size_t i = 2; count_before(found, at, name) > 0; i++) {
 		free(name);
 		name = mem_printf("%s-%zu", base, i);
@@ -437,30 +448,24 @@ static char *duration_of(uint64_t ns)
 		uint64_t ns;
 		int digits;
 	} units[] = { { "s", 1000000000, 9 }, { "ms", 1000000, 6 }, { "us", 1000, 3 } };
-	char *text = NULL;
 
-	for (size_t i = 0; !text && i < ARRAY_COUNT(units); i++) {
-		size_t len;
+	for (size_t i = 0; i < ARRAY_COUNT(units); i++) {
+		uint64_t part = ns % units[i].ns;
+		int digits = units[i].digits;
 
 		if (ns < units[i].ns) {
 			continue;
 		}
-		text = mem_printf("%" PRIu64 ".%0*" PRIu64, ns / units[i].ns, units[i].digits,
-				  ns % units[i].ns);
-		len = strlen(text);
-		while (text[len - 1] == '0') {
-			len--;
+		if (part == 0) {
+			return mem_printf("%" PRIu64 "%s", ns / units[i].ns, units[i].name);
 		}
-		len -= text[len - 1] == '.';
-		text[len] = '\0';
-		{
-			char *whole = mem_printf("%s%s", text, units[i].name);
-
-			free(text);
-			text = whole;
+		for (; part % 10 == 0; part /= 10) {
+			digits--;
 		}
+		return mem_printf("%" PRIu64 ".%0*" PRIu64 "%s", ns / units[i].ns, digits, part,
+				  units[i].name);
 	}
-	return text ? text : mem_printf("%" PRIu64 "ns", ns);
+	return mem_printf("%" PRIu64 "ns", ns);
 }
 
 static void name_jobs(struct discovery *found, const struct timeline *timeline)
