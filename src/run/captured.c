@@ -217,13 +217,24 @@ static void say_repeated(const struct options *options, const captured_list *wor
 	free(path);
 }
 
+const char **captured_joined(const captured_list *words, int argc, const char **argv, int *ret_argc)
+{
+	const char **again = mem_alloc(((size_t)argc + words->count + 1) * sizeof(*again));
+
+	assert(argc > 0);
+	again[0] = argv[0];
+	memcpy(again + 1, words->at, words->count * sizeof(*again));
+	memcpy(again + 1 + words->count, argv + 1, ((size_t)argc - 1) * sizeof(*again));
+	*ret_argc = argc + (int)words->count;
+	return again;
+}
+
 const char **captured_again(const struct options *options, int argc, const char **argv,
 			    int *ret_argc)
 {
 	static captured_list words; /* until the program ends: options borrow them */
 	struct json_object *capture;
 	struct said_words said = { 0 };
-	const char **again;
 	struct err err;
 	size_t kept = 0;
 
@@ -253,11 +264,5 @@ const char **captured_again(const struct options *options, int argc, const char 
 		return NULL;
 	}
 	say_repeated(options, &words);
-	assert(argc > 0);
-	again = mem_alloc(((size_t)argc + kept + 1) * sizeof(*again));
-	again[0] = argv[0];
-	memcpy(again + 1, words.at, kept * sizeof(*again));
-	memcpy(again + 1 + kept, argv + 1, ((size_t)argc - 1) * sizeof(*again));
-	*ret_argc = argc + (int)kept;
-	return again;
+	return captured_joined(&words, argc, argv, ret_argc);
 }

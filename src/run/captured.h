@@ -23,6 +23,11 @@ typedef VEC(char *) captured_list;
 void captured_words(struct json_object *capture, bool says, captured_list *ret);
 void captured_words_free(captured_list *words);
 
+/* The words of a command with these behind its name; *ret_argc of them, for options_parse().  The
+ * caller frees the array, no word. */
+const char **captured_joined(const captured_list *words, int argc, const char **argv,
+			     int *ret_argc);
+
 /*
  * The words of `analyze CAPTURE`, which was parsed as @options (or was refused for what it lacks):
  * with what the capture's run measured, as far as they do not say it themselves.  *ret_argc of

@@ -108,6 +108,15 @@ def check_explained(c):
         found, _ = report(c, path)
         assert [row['thread']['comm'] for row in found['jobs']['threads']] == [job_of], found['jobs']['threads']
         assert found['path']['thread']['comm'] == thread, found['path']['thread']
+    # Options that need a job have that of the capture.
+    path = c.make([('analyses', 'cpu'), ('job', JOB), ('comm', 'job')])
+    found = [report(c, *words, path)[0]['jobs'] for words in
+             ((), ('--worst', '1'), ('--worst', '0'), ('--deadline', '1s'), ('--executions', '4'), ('--every', '8ms'), ('--within', 'run'))]
+    assert all(one['pattern'] == 'timerfd' for one in found), found
+    assert [len(one.get('worst', ())) for one in found[:3]] == [3, 1, 0], [one.get('worst') for one in found[:3]]
+    assert (found[3]['misses'], found[4]['count'], found[6]['within']) == (0, 4, 'run'), found[3:]
+    for words, without in ((('--deadline', '1s'), None), (('--worst', '1'), [('analyses', 'cpu')])):
+        run(c.sillage, 'report', *words, c.make(without), status=2)
     # Of an older version: the job of the trigger, and all of its threads.
     found, said = report(c, c.make(None, job=JOB))
     assert found['jobs']['pattern'] == 'timerfd' and not said, (found['jobs']['pattern'], said)

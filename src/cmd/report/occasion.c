@@ -4,6 +4,7 @@
 #include "cmd/report/occasion.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,43 @@ void occasion_fini(struct occasion *occasion)
 	if (occasion->has_asked) {
 		options_fini(&occasion->asked);
 	}
+}
+
+/* Its pattern, and of its times those that the user does not say otherwise. */
+static void take_job(const struct options *options, const struct job_spec *job,
+		     captured_list *words)
+{
+	*vec_push(words) = mem_printf("--job=%s", job->pattern);
+	if (options->deadline_ns == UINT64_MAX && job->deadline_ns != UINT64_MAX) {
+		*vec_push(words) = mem_printf("--deadline=%" PRIu64 "ns", job->deadline_ns);
+	}
+	if (options->every_ns == 0 && job->period_ns > 0) {
+		*vec_push(words) = mem_printf("--every=%" PRIu64 "ns", job->period_ns);
+	}
+}
+
+static bool needs_job(const struct options *options)
+{
+	return options->has_worst || options->within || options->every_ns > 0 ||
+	       options->deadline_ns != UINT64_MAX || options->executions > 0;
+}
+
+const char **occasion_again(const struct options *options, int argc, const char **argv,
+			    int *ret_argc)
+{
+	static captured_list words; /* until the program ends: options borrow them */
+	struct occasion occasion;
+
+	if (options->job || options->discover || !needs_job(options) || !options->args ||
+	    !options->args[0] || options->args[1]) {
+		return NULL;
+	}
+	occasion_read(options->args[0], false, &occasion);
+	if (occasion.job) {
+		take_job(options, occasion.job, &words);
+	}
+	occasion_fini(&occasion);
+	return words.count > 0 ? captured_joined(&words, argc, argv, ret_argc) : NULL;
 }
 
 /* ---- what it is about ---- */

@@ -20,6 +20,11 @@ struct occasion {
 void occasion_read(const char *path, bool says, struct occasion *ret);
 void occasion_fini(struct occasion *occasion);
 
+/* The words of `report CAPTURE` with the job that the capture is about, if options without effect
+ * but with a job stand beside it; as captured_again(). */
+const char **occasion_again(const struct options *options, int argc, const char **argv,
+			    int *ret_argc);
+
 /* Whether the run measured periods or jobs. */
 bool occasion_has_spans(const struct occasion *occasion);
 /* The threads that the run looked at, as timeline_thread_is() takes them; from malloc().  NULL: all

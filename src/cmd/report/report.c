@@ -574,5 +574,6 @@ const struct command cmd_report = {
 		"  sillage report --thread redis-server --begin 12:00:01 --end 12:00:02 TRACE\n",
 	.options = FOR_REPORT,
 	.args_min = 1,
+	.again = occasion_again,
 	.run = run,
 };
