@@ -43,6 +43,7 @@ ARGUMENTS = {
     'close_range': (('s32', 'fd'), ('s32', 'max_fd'), ('s32', 'flags')),
 }
 CALLS = tuple(ARGUMENTS)
+ARGUMENTS['nanosleep'] = ()  # in the place of some that poll
 LONG_NAME = '/a/name/that/is/longer/than/a/key/of/an/item/'
 FIELDS = {
     'sched_switch': dict(synthetic.EVENTS)['sched_switch'],
@@ -83,7 +84,7 @@ FIELDS['signal_deliver'] = (('s32', 'sig'), ('s32', 'errno'), ('s32', 'code'))
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
-for _call in CALLS:
+for _call in ARGUMENTS:
     for _entry in 'syscall_entry_', 'compat_syscall_entry_', 'sys_':
         FIELDS[_entry + _call] = ARGUMENTS[_call]
     for _exit in 'syscall_exit_', 'compat_syscall_exit_':
@@ -250,12 +251,17 @@ class Schedule:
             thread.call = None
         else:
             thread.former, thread.call = thread.call or thread.former, self.rng.choice(self.calls)
+            if thread.call == 'poll' and aside(self.rng, 'sleeps').random() < 0.6:
+                thread.call = 'nanosleep'
             style = self.rng.choice(self.styles)
             self.add(cpu, ('sys_' if style == 'old' else style + 'syscall_entry_') + thread.call,
                      *(self.argument(kind, field) for kind, field in ARGUMENTS[thread.call]))
             apart = aside(self.rng, 'lends')
             if thread.call == 'futex' and apart.random() < 0.5:
                 self.add(cpu, 'sched_pi_setprio', apart.choice(list(self.alive)), 20, apart.choice((-2, 20, 30)))
+            if thread.call == 'nanosleep':
+                for timer in range(apart.randrange(3)):  # an interrupt may set another one
+                    self.add(cpu, 'timer_hrtimer_start', timer << 12, self.now - START + 10**apart.randrange(7), self.now - START)
 
     def argument(self, kind, field):
         if field in ('uaddr', 'op'):

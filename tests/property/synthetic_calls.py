@@ -10,7 +10,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'reference'))
 import perfetto_file
-from synthetic import declared, event, IDS, Made, metadata, packet, report_of, run, same, switch, thread, total_of
+from synthetic import declared, event, IDS, lines_of, Made, metadata, packet, report_of, run, same, switch, thread, total_of
 
 MS = 10**6
 CALLS = {'recvfrom': (('s32', 'fd'), ('s64', 'size'), ('s32', 'flags')), 'recvmsg': (('s32', 'fd'), ('s32', 'flags')),
@@ -18,7 +18,8 @@ CALLS = {'recvfrom': (('s32', 'fd'), ('s64', 'size'), ('s32', 'flags')), 'recvms
          'dup2': (('s32', 'oldfd'), ('s32', 'newfd')), 'chdir': (('comm', 'filename'),), 'fchdir': (('s32', 'fd'),),
          'close_range': (('s32', 'fd'), ('s64', 'max_fd'), ('s32', 'flags'))}
 OTHERS = {'net_dev_xmit': (('s32', 'rc'), ('s32', 'len'), ('comm', 'name')),
-          'x86_exceptions_page_fault_user': (('s64', 'address'),), 'signal_deliver': (('s32', 'sig'),)}
+          'x86_exceptions_page_fault_user': (('s64', 'address'),), 'signal_deliver': (('s32', 'sig'),),
+          'timer_hrtimer_start': (('s64', 'expires'),)}
 MORE = {**OTHERS, **{'syscall_entry_' + name: fields for name, fields in CALLS.items()},
         **{'syscall_exit_' + name: (('s64', 'ret'),) for name in CALLS}}
 NUMBERS = {name: 300 + i for i, name in enumerate(MORE)}
@@ -181,3 +182,23 @@ def test_containers_by_level(scratch):
     for args in [], ['--chunk-size', '1']:
         rows = total_of(made, '-a', 'cpu', '--per', 'container', *args)['cpu']['containers']
         same([(row['pid_ns'], row['run_ns']) for row in rows], [(4026532777, 30 * MS), (4026531836, 10 * MS - 1)])
+
+
+def test_what_a_call_waits_for(scratch):
+    """Timers, and loans of priority, in a call that was entered in another packet or window.  The first of each counts."""
+    begun = [switch(1, 0, 50), more(1 * MS, 'syscall_entry_nanosleep')]
+    set_, lent = [more(12 * MS, 'timer_hrtimer_start', at) for at in (777, 999)], [
+        event((25 + i) * MS, 'sched_pi_setprio', tid, *prios) for i, (tid, prios) in enumerate(((8, (10, 20)), (9, (20, 10)), (7, (20, 10))))]
+    slept = [switch(13 * MS, 50, 0), switch(14 * MS, 0, 60), event(15 * MS, 'syscall_entry_futex', 0x7f00, 128 + 6)]
+    woken = [event(50 * MS, 'sched_waking', 50), switch(51 * MS, 0, 50), more(52 * MS, 'timer_hrtimer_start', 888), switch(53 * MS, 50, 0)]
+    ended = [event(70 * MS, 'sched_waking', 50), switch(71 * MS, 0, 50), more(72 * MS, 'syscall_exit_nanosleep', 0),
+             more(73 * MS, 'timer_hrtimer_start', 555), switch(74 * MS, 50, 0)]
+    parts = ((0, 11, begun), (11, 20, set_ + slept), (20, 45, lent + [switch(40 * MS, 60, 0)]), (45, 60, woken), (60, 99, ended))
+    made = Made(scratch, 'waits_for', [b''.join(packet(0, i, since * MS, until * MS, events) for i, (since, until, events) in enumerate(parts))],
+                text_of())
+    timer, futex = (50, 'nanosleep', 'timer=777'), (60, 'futex', 'futex=0x7f00 waiters=1 owner=9')
+    for args in itertools.product(['--chunk-size=1', '--chunk-size=1M'], ['-i10ms', '-i15ms', '-i60ms'], ['-j0', '-j2']):
+        windows = [line for line in lines_of(made, '-a', 'state', *args) if line['type'] == 'window']
+        found = {line['end']: sorted((row['tid'], row['call'], row['on']) for row in line['state']['open']) for line in windows}
+        same([found[end] for end in (45 * MS, 60 * MS) if end in found], [[timer, futex]] * len({45 * MS, 60 * MS} & set(found)))
+        same(found[max(found)], [futex])
