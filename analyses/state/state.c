@@ -13,6 +13,9 @@
  * the oldest open call is, and for how long the one has been in each state that has been for
  * longest. */
 enum { COUNTS, CALL_NS = COUNTS + NOWS, AGES };
+/* Of the trace alone: how many threads are in a call, and are blocked or stopped in one that is not
+ * known. */
+enum { IN_CALL = AGES + NOWS, UNKNOWN_CALL };
 enum { CPU_RUNNING, CPU_RUNNING_NS, CPU_RUNNABLE, CPU_RUNNABLE_NS };
 enum { CALL_COUNT, CALL_AGE_NS };
 
@@ -298,7 +301,11 @@ static void show_oldest(struct shard *shard, struct thread *thread,
 	if (instance.cpu != UINT64_MAX) {
 		end_on_cpu(shard, instance.cpu, now, instance.ns);
 	}
-	if (!shard_is_long(shard, tables[now], instance.ns)) {
+	if (!is_on && state->call.known == CALL_UNKNOWN) {
+		shard_trace_row(shard, TOTALS)[UNKNOWN_CALL]++;
+	}
+	if (!shard_is_long(shard, tables[now], instance.ns) &&
+	    (state->call.known == CALL_UNKNOWN || !shard_lists_unnamed(shard, tables[now]))) {
 		return;
 	}
 	if (is_on) {
@@ -371,6 +378,7 @@ static void show_life(struct shard *shard, struct thread *thread, const struct s
 	if (state->call.known == CALL_OPEN) {
 		row[CALL_NS] = end - state->call.entry_ts;
 		column_raise(totals, CALL_NS, row[CALL_NS]);
+		totals[IN_CALL]++;
 		end_open_call(shard, thread, state, end);
 	}
 }
@@ -394,21 +402,23 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 /* Who is not woken looks blocked, and so does who is stopped. */
 #define OF_WAKES (OF_STATE(NOW_RUNNABLE) | OF_STATE(NOW_BLOCKED) | OF_STATE(NOW_STOPPED))
 
+#define OF_CALLS (COLUMN(CALL_NS) | COLUMN(IN_CALL))
+
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch") },
 	{ ANY_EVENT(WAKE_SOURCES),
-	  { [TOTALS] = OF_WAKES,
+	  { [TOTALS] = OF_WAKES | COLUMN(UNKNOWN_CALL),
 	    [THREADS] = OF_WAKES,
 	    [CPUS] = COLUMN(CPU_RUNNABLE) | COLUMN(CPU_RUNNABLE_NS),
 	    [BLOCKED] = ALL_COLUMNS,
 	    [RUNNABLE] = ALL_COLUMNS } },
 	{ ANY_EVENT("syscall_entry_*", "compat_syscall_entry_*", "sys_*", "compat_sys_*"),
-	  { [TOTALS] = COLUMN(CALL_NS),
+	  { [TOTALS] = OF_CALLS,
 	    [THREADS] = COLUMN(CALL_NS),
 	    [CALLS] = ALL_COLUMNS,
 	    [OPEN] = ALL_COLUMNS } },
 	{ ANY_EVENT("syscall_exit_*", "compat_syscall_exit_*", "exit_syscall"),
-	  { [TOTALS] = COLUMN(CALL_NS),
+	  { [TOTALS] = OF_CALLS,
 	    [THREADS] = COLUMN(CALL_NS),
 	    [CALLS] = ALL_COLUMNS,
 	    [OPEN] = ALL_COLUMNS } },
@@ -464,6 +474,8 @@ const struct analysis analysis_state = {
 				COUNT_OF(NOW_UNKNOWN, "unknown", "unknown"),
 				AGE_OF_CALL("oldest call"),
 				AGES_OF_THREADS(HIDDEN),
+				[IN_CALL] = { "open_calls", NULL, UNIT_COUNT, COLUMN_LAST },
+				[UNKNOWN_CALL] = { "unknown_calls", NULL, UNIT_COUNT, COLUMN_LAST },
 			},
 		},
 		[THREADS] = {
@@ -503,6 +515,7 @@ const struct analysis analysis_state = {
 			.key = "open",
 			.scope = SCOPE_LONGEST,
 			.is_level = true,
+			.counted_by = COLUMN(IN_CALL),
 			.name_key = "call",
 			.by_key = "on",
 			.title = "OLDEST OPEN CALLS",
@@ -513,6 +526,8 @@ const struct analysis analysis_state = {
 			.key = "blocked",
 			.scope = SCOPE_LONGEST,
 			.is_level = true,
+			.counted_by = COLUMN(COUNTS + NOW_BLOCKED) | COLUMN(COUNTS + NOW_STOPPED),
+			.unnamed_by = COLUMN(UNKNOWN_CALL),
 			.name_key = "call",
 			.by_key = "on",
 			.title = "BLOCKED IN CALL",
@@ -525,6 +540,7 @@ const struct analysis analysis_state = {
 			.key = "runnable",
 			.scope = SCOPE_LONGEST,
 			.is_level = true,
+			.counted_by = COLUMN(COUNTS + NOW_RUNNABLE),
 			.title = "RUNNABLE",
 			.columns = { { "ns", "FOR", UNIT_NS } },
 		},
@@ -532,6 +548,7 @@ const struct analysis analysis_state = {
 			.key = "running",
 			.scope = SCOPE_LONGEST,
 			.is_level = true,
+			.counted_by = COLUMN(COUNTS + NOW_RUNNING),
 			.title = "RUNNING",
 			.columns = { { "ns", "FOR", UNIT_NS } },
 		},

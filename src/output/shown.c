@@ -10,6 +10,7 @@
 #include "engine/contract/missing.h"
 #include "engine/contract/row-key.h"
 #include "engine/tables/columns.h"
+#include "engine/tables/longest.h"
 
 /* ---- by name ---- */
 
@@ -196,13 +197,57 @@ void shown_fini(struct shown *shown)
 
 #define WINDOW_ROWS 5 /* of a list: the next window is there soon */
 
+/* The sum of figures of the trace; UINT64_MAX: one is not known, as of an older store. */
+static uint64_t counted(const struct report *report, const struct report_table *table,
+			uint16_t columns)
+{
+	const struct report_table *of = table;
+	uint64_t sum = 0;
+
+	while (columns != 0 && of > report->tables && of[-1].analysis == table->analysis) {
+		of--;
+	}
+	assert(columns == 0 || of->table->scope == SCOPE_TRACE);
+	for (unsigned int i = 0; columns >> i != 0; i++) {
+		if (!(columns >> i & 1)) {
+			continue;
+		}
+		if (of->row_count == 0 || report_is_unknown(of, i)) {
+			return UINT64_MAX;
+		}
+		sum += of->rows[0].values[i];
+	}
+	return sum;
+}
+
 size_t shown_rows(const struct output *output, const struct report *report,
 		  const struct report_table *table)
 {
 	bool is_brief = !output->has_top && report->kind == REPORT_WINDOW;
+	uint64_t unnamed = counted(report, table, table->table->unnamed_by);
 	uint64_t top = is_brief ? WINDOW_ROWS : output->top;
+	size_t count = top > 0 && top < table->row_count ? top : table->row_count;
 
-	return top > 0 && top < table->row_count ? top : table->row_count;
+	/* Those that have a name come first; the others are only counted. */
+	while (unnamed > 0 && unnamed < UINT64_MAX && count > 0 &&
+	       !longest_is_named(table->rows[count - 1].instance)) {
+		count--;
+	}
+	return count;
+}
+
+size_t shown_all(const struct report *report, const struct report_table *table, size_t shown,
+		 uint64_t *ret_unnamed)
+{
+	uint64_t all = counted(report, table, table->table->counted_by);
+	uint64_t unnamed = counted(report, table, table->table->unnamed_by);
+	bool is_known = table->table->counted_by && all < UINT64_MAX && unnamed < UINT64_MAX;
+
+	*ret_unnamed = is_known ? unnamed : 0;
+	if (!is_known) {
+		return table->row_count;
+	}
+	return all > unnamed && all - unnamed > shown ? all - unnamed : shown;
 }
 
 /* Whether the analysis lists the same by thread. */

@@ -35,5 +35,10 @@ void shown_fini(struct shown *shown);
  * it: processes beside their threads, the names of events beside what happened. */
 size_t shown_rows(const struct output *output, const struct report *report,
 		  const struct report_table *table);
+/* Of the same list, of which @shown rows are shown: how many there were.  A list of levels is cut
+ * where it is made, so figures of the trace tell (table.counted_by), also of those that have no
+ * name, which are not shown. */
+size_t shown_all(const struct report *report, const struct report_table *table, size_t shown,
+		 uint64_t *ret_unnamed);
 bool shown_leaves_out(const struct output *output, const struct report *report,
 		      const struct report_table *table);

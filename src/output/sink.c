@@ -86,14 +86,20 @@ static bool is_mark(const struct output *output, char byte)
 	return output->has_colour && (byte == PLAIN_BOLD[0] || byte == PLAIN_NORMAL[0]);
 }
 
-/* Up to the next mark.  Returns how much of it was taken; failures are noted.  A letter that the
- * bytes end within waits for the next ones. */
+#define BLANKS_HELD                                                                                \
+	1024 /* of more that come together it is not decided whether they end a line               \
+	      */
+
+/* Up to the next mark.  Returns how much of it was taken; failures are noted.  Blanks, and a
+ * letter, that the bytes end with or within wait for the next ones. */
 static size_t write_plain(struct output *output, const char *bytes, size_t len)
 {
 	char text[4096];
-	size_t held = output->held_count, taken = 0, count;
+	size_t held = output->held_blanks, taken = 0, count;
 
-	memcpy(text, output->held, held);
+	memset(text, ' ', held);
+	memcpy(text + held, output->held, output->held_count);
+	held += output->held_count;
 	while (taken < len && held + taken < sizeof(text) - 1 && !is_mark(output, bytes[taken])) {
 		text[held + taken] = bytes[taken];
 		taken++;
@@ -105,7 +111,12 @@ static size_t write_plain(struct output *output, const char *bytes, size_t len)
 	memcpy(output->held, text + count - output->held_count, output->held_count);
 	count -= output->held_count;
 	text[count] = '\0';
-	return write_bytes(output, text, plain_report(text, count)) ? taken : 0;
+	count = plain_report(text, count);
+	output->held_blanks = plain_blanks(text, count);
+	if (output->held_blanks > BLANKS_HELD) {
+		output->held_blanks = 0;
+	}
+	return write_bytes(output, text, count - output->held_blanks) ? taken : 0;
 }
 
 static ssize_t write_through(void *cookie, const char *bytes, size_t len)
@@ -202,6 +213,7 @@ int output_close(struct output *output, struct err *err)
 					   strerror(-named));
 	}
 	output->held_count = 0; /* a letter that did not end */
+	output->held_blanks = 0;
 	(void)fclose(output->out);
 	if (output->path && close(output->fd) < 0 && r == 0) {
 		r = err_raise(err, -errno, "closing %s: %s", output->path, strerror(errno));

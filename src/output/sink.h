@@ -43,7 +43,7 @@ struct output {
 	const char *path; /* NULL: standard output */
 	bool is_text;     /* for people: nothing but plain text reaches the file (text/plain.h) */
 	char held[4];     /* is_text: the begin of a letter, which was not written yet */
-	size_t held_count;
+	size_t held_count, held_blanks; /* and blanks before it, which may end a line */
 	bool is_whole;   /* the file appears at the end, if anything was written (whole.h) */
 	bool is_unnamed; /* so far */
 	bool has_written;

@@ -10,6 +10,16 @@
 
 #include "base/text/utf8.h"
 
+size_t plain_blanks(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	while (count < len && text[len - count - 1] == ' ') {
+		count++;
+	}
+	return count;
+}
+
 size_t plain_report(char *text, size_t len)
 {
 	size_t put = 0;
@@ -21,8 +31,11 @@ size_t plain_report(char *text, size_t len)
 		if (letter.is_plain) {
 			memmove(text + put, text + at, letter.bytes);
 			put += letter.bytes;
+		} else if (text[at] == '\n') {
+			put -= plain_blanks(text, put);
+			text[put++] = '\n';
 		} else {
-			text[put++] = text[at] == '\n' ? '\n' : '?';
+			text[put++] = '?';
 		}
 		at += letter.bytes > 0 ? letter.bytes : 1;
 	}

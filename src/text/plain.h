@@ -19,10 +19,13 @@
 /*
  * Of reports, in place: printable UTF-8 and ends of lines stay, for names and paths are in the
  * user's language.  Control characters (C0, C1), what is no UTF-8, and what shows nothing itself
- * but changes how other text looks (directions, joiners, tags) become '?'.  A 0 has to be behind
- * the text.  Returns the length, which is not more than before.
+ * but changes how other text looks (directions, joiners, tags) become '?'.  Blanks before the end
+ * of a line go: tables fill up their cells.  A 0 has to be behind the text.  Returns the length,
+ * which is not more than before.
  */
 size_t plain_report(char *text, size_t len);
+/* How many blanks the text ends with: what follows decides whether they end a line. */
+size_t plain_blanks(const char *text, size_t len);
 /* The same of a message in one line. */
 void plain_message(char *text);
 

@@ -100,6 +100,15 @@ class Speaker(http.server.BaseHTTPRequestHandler):
         pass
 
 
+BLANKS = re.compile('[^\n]*[ \t]$', re.M)
+
+
+def faults_of_text(data):
+    """What people read: the same, and no line ends with a blank."""
+    found = BLANKS.search(data.decode(errors='replace'))
+    return faults_of_message(data) or (found and 'a blank ends a line: %r' % found.group())
+
+
 def faults_of_message(data):
     try:
         text = data.decode()
@@ -199,7 +208,7 @@ class Test:
 
     def check_text(self, words):
         status, out, said = self.run(words)
-        wrong = faults_of_message(out) or faults_of_message(said)
+        wrong = faults_of_text(out) or faults_of_message(said)
         if not wrong and (status not in (0, 3) or len(out) < 40):
             wrong = 'status %d: %r' % (status, said[:500])
         return wrong and '%r: %s' % (words, wrong)
@@ -216,7 +225,7 @@ class Test:
 
     def check_terminal(self, words):
         seen = on_terminal([self.sillage, *words])
-        wrong = faults_of_message(seen.replace(b'\r', b'').replace(b'\x1b[K', b''))  # of progress
+        wrong = faults_of_text(seen.replace(b'\r', b'').replace(b'\x1b[K', b''))  # of progress
         return wrong and '%r on a terminal: %s' % (words, wrong)
 
     def check_files(self):
@@ -230,7 +239,7 @@ class Test:
         for name, path in names.items():
             with open(path, 'rb') as file:
                 data = file.read()
-            wrong = faults_of_message(data) or (len(data) < 100 and 'too short')
+            wrong = faults_of_text(data) or (len(data) < 100 and 'too short')
             if wrong:
                 yield '%s: %s' % (name, wrong)
 

@@ -229,6 +229,9 @@ def differences(line, book):
         of_state = [row for row in book.now['threads'] if row[1] == which]
         if (state[which + '_threads'] or 0) != len(of_state):
             yield 'state: %s %s, the reference has %d' % (which, state[which + '_threads'], len(of_state))
+    counts = len(book.now['open']), sum(not name for _, _, name, _ in book.now['blocked'])
+    if (state['open_calls'] or 0, state['unknown_calls'] or 0) != counts:
+        yield 'state: %s open calls, %s not known, the reference has %s' % (state['open_calls'], state['unknown_calls'], counts)
     calls = collections.defaultdict(list)
     for age, _, name, _ in book.now['open']:
         calls[name].append(age)
@@ -238,7 +241,7 @@ def differences(line, book):
     for which in 'open', 'blocked', 'running', 'runnable':
         if which in state:
             rows = [(row['ns'], row['tid'], row.get('call', ''), row.get('on', '')) for row in state[which]]
-            all_ = sorted(book.now[which], key=lambda one: (-one[0], one[1]))
+            all_ = sorted(book.now[which], key=lambda one: (which == 'blocked' and not one[2], -one[0], one[1]))
             if [row[:2] for row in rows] != [row[:2] for row in all_[:LISTED]] or set(rows) - set(all_):
                 yield 'state: %s %s, the reference has %s' % (which, sorted(set(rows) - set(all_))[:3] or rows[:3],
                                                               sorted(set(all_) - set(rows))[:3])

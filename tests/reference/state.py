@@ -2,7 +2,7 @@
 """state: the state at a window's end against `report` of that instant.
 
 Goal    Each thread that is alive is in the state that its timeline has, in every window; so are CPUs'
-        threads; counts of processes and of the trace are those of their threads.
+        threads; counts of processes and of the trace are those of their threads, and so is what text lists and counts.
 Method  The last ns before the end of a window as a range of `report`, whose timeline is another
         program over the same events.
 
@@ -10,6 +10,7 @@ usage: state.py SILLAGE TRACE...
 """
 import collections
 import json
+import re
 import subprocess
 import sys
 
@@ -99,10 +100,43 @@ def cuts_differ(sillage, trace):
     return windows[0] != windows[1]
 
 
+LISTS = {'OLDEST OPEN CALLS': ('open_calls',), 'BLOCKED IN CALL': ('blocked_threads', 'stopped_threads'),
+         'RUNNABLE': ('runnable_threads',), 'RUNNING': ('running_threads',)}
+
+
+def lists_of_text(text):
+    """{title: threads that are listed, or counted below}, of the total; an unnamed one is not listed."""
+    counts, title = collections.Counter(), None
+    for line in text[text.index('  total  '):].splitlines():
+        head = re.match(r'  ([A-Z ]+?)  +[A-Z]', line)
+        counted = re.match(r'  (?:\.\.\. and )?([0-9,]+) (?:more|threads? of which no call is known)$', line)
+        if head:
+            title = head.group(1)
+        elif counted:
+            counts[title] += int(counted.group(1).replace(',', ''))
+        elif title and line.startswith('  '):
+            assert not line.startswith('  ?'), line
+            counts[title] += 1
+    return counts
+
+
+def text_differs(sillage, trace):
+    """What a list leaves out is counted: lines and counts are the threads that are in that state."""
+    command, wrong = [sillage, 'analyze', '-q', '-a', 'state', '-n', '3', trace], False
+    texts = [subprocess.run([*command, '-f', form], check=True, capture_output=True, text=True).stdout for form in ('text', 'json')]
+    state = next(line['state'] for line in map(json.loads, texts[1].splitlines()) if line['type'] == 'total')
+    for title, keys in LISTS.items():
+        count, of = lists_of_text(texts[0])[title], sum(state[key] or 0 for key in keys)
+        if count != of:
+            wrong = True
+            print('%s: %s has %d threads of %d' % (trace, title, count, of))
+    return wrong
+
+
 def main():
     sillage, traces, wrong = sys.argv[1], sys.argv[2:], 0
     for trace in traces:
-        wrong += cuts_differ(sillage, trace)
+        wrong += cuts_differ(sillage, trace) + text_differs(sillage, trace)
         for interval in ('100ms', '37ms'):
             count, differ = compare(sillage, trace, interval)
             wrong += differ

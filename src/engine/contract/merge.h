@@ -76,8 +76,10 @@ void shard_leave_out(struct shard *shard, uint8_t left_out, uint64_t cpu);
 
 /* Keeps the instance if it is one of the longest. */
 void shard_longest(struct shard *shard, unsigned int table, const struct instance *instance);
-/* Whether an instance of @ns may be, so that it is worth describing. */
+/* Whether an instance of @ns may be, so that it is worth describing.  In a table in which only some
+ * have a name, those come first: one that has is worth it also if the table lists unnamed ones. */
 bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns);
+bool shard_lists_unnamed(const struct shard *shard, unsigned int table);
 
 /* ---- state and order ---- */
 

@@ -104,6 +104,9 @@ struct table {
 	/* SCOPE_LONGEST: the instances go on when a window ends: a total has those of its last
 	 * window. */
 	bool is_level;
+	/* Of levels: columns of the first table, that of the trace, that say how many there are,
+	 * and how many of them have no name. */
+	uint16_t counted_by, unnamed_by;
 	const char *title; /* in text: what the rows are; NULL: by scope */
 	/* SCOPE_PROCESS: the analysis has a table of containers, too.  By container, its rows say
 	 * which one they are in. */
@@ -129,13 +132,11 @@ struct instance {
 	uint64_t cpu;          /* UINT64_MAX: left out */
 	struct thread *thread; /* NULL: unknown, or see begun_by */
 	struct row_key keyed;
-	/* Of what belongs to no thread: the tid of the one that began it.  `thread` is NULL then.
-	 */
+	/* Of what belongs to no thread (`thread` is NULL): the tid of the one that began it. */
 	bool has_begun_by;
 	int32_t begun_by;
 	uint64_t thread_id; /* set when a window ends: report_row.id of the thread; 0: none */
-	char by[INSTANCE_BY_BYTES]; /* "dev=8 sector=5": what else tells it from others; ends in a 0
-				     */
+	char by[INSTANCE_BY_BYTES]; /* "dev=8 sector=5": what else tells it from others */
 };
 
 /* The tables of processes and of containers beside that of threads; what FIGURES are, the analysis

@@ -40,13 +40,25 @@ static int32_t tid_of(const struct instance *instance, const struct thread_view 
 	return instance->has_begun_by ? instance->begun_by : thread ? thread->tid : -1;
 }
 
+/* Those with a name first, then the longest. */
+static int compare_length(const struct instance *a, const struct instance *b)
+{
+	bool a_is_named = longest_is_named(a), b_is_named = longest_is_named(b);
+
+	if (a_is_named != b_is_named) {
+		return a_is_named ? -1 : 1;
+	}
+	return a->ns == b->ns ? 0 : a->ns > b->ns ? -1 : 1;
+}
+
 int longest_compare(const struct instance *a, const struct thread_view *a_thread,
 		    const struct instance *b, const struct thread_view *b_thread)
 {
 	int32_t a_tid = tid_of(a, a_thread), b_tid = tid_of(b, b_thread);
+	int by_length = compare_length(a, b);
 
-	if (a->ns != b->ns) {
-		return a->ns > b->ns ? -1 : 1;
+	if (by_length != 0) {
+		return by_length;
 	}
 	if (a->end != b->end) {
 		return a->end < b->end ? -1 : 1;
@@ -94,7 +106,7 @@ static void insert(struct longest *longest, const struct shown_instance *shown)
 
 void longest_add(struct longest *longest, const struct instance *instance)
 {
-	if (longest_may_have(longest, instance->ns)) {
+	if (instance->ns >= longest->min_ns && instance->ns <= longest->max_ns) {
 		insert(longest, &(struct shown_instance){ .instance = *instance });
 	}
 }
@@ -183,7 +195,8 @@ static bool is_sorted(const struct longest *longest, bool is_collected)
 	for (size_t i = 1; i < longest->all.count; i++) {
 		const struct shown_instance *a = &longest->all.at[i - 1], *b = a + 1;
 
-		if (a->instance.ns < b->instance.ns || (is_collected && is_before(b, a))) {
+		if (compare_length(&a->instance, &b->instance) > 0 ||
+		    (is_collected && is_before(b, a))) {
 			return false;
 		}
 	}

@@ -26,8 +26,14 @@ struct shown_instance {
 	uint64_t owner_id;    /* its row id: its memory may be another thread's by now */
 };
 
-/* The order of instances: the longest first; then by end, tid, CPU and key.  Threads may be NULL.
- */
+/* Whether it has what its table is named by; in most tables all have it, or none. */
+static inline bool longest_is_named(const struct instance *instance)
+{
+	return instance->keyed.name[0] != '\0';
+}
+
+/* The order of instances: those with a name first, of these the longest; then by end, tid, CPU and
+ * key.  Threads may be NULL. */
 int longest_compare(const struct instance *a, const struct thread_view *a_thread,
 		    const struct instance *b, const struct thread_view *b_thread);
 
@@ -44,7 +50,7 @@ struct longest {
 	VEC(struct shown_instance) all; /* in order */
 };
 
-/* Whether an instance of @ns may be one of the longest. */
+/* Whether an instance of @ns may be one of the longest, that has a name if the last one has. */
 static inline bool longest_may_have(const struct longest *longest, uint64_t ns)
 {
 	size_t count = longest->all.count;

@@ -279,8 +279,10 @@ static void take_listing(const struct tables *tables, struct listing *listing)
 	const struct setup *setup = tables->layout.setup;
 	struct report_memory *memory = listing->memory;
 
-	report_sort_rows(listing->rows.at, listing->rows.count,
-			 setup->wants_order ? 0 : setup->top);
+	if (listing->table->scope != SCOPE_LONGEST) { /* these are in order */
+		report_sort_rows(listing->rows.at, listing->rows.count,
+				 setup->wants_order ? 0 : setup->top);
+	}
 	*vec_push(&memory->lists) = listing->rows.at;
 	*vec_push(&memory->tables) =
 		(struct report_table){ .analysis = listing->analysis,

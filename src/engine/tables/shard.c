@@ -272,6 +272,15 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 	return longest_may_have(longest, ns) && !shard_leaves_out(shard, table);
 }
 
+bool shard_lists_unnamed(const struct shard *shard, unsigned int table)
+{
+	const struct longest *longest =
+		&shard->accumulator->longest[shard->layout->offsets[shard->running][table]];
+	size_t count = longest->all.count;
+
+	return count > 0 && !longest_is_named(&longest->all.at[count - 1].instance);
+}
+
 uint64_t shard_channel(const struct shard *shard)
 {
 	assert_hot(shard->source); /* a record is being applied */

@@ -332,8 +332,10 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 				 .bold = output_bold(output),
 				 .plain = output_normal(output) };
 	text_columns columns = { 0 };
+	char text[UNITS_TEXT_MAX];
+	uint64_t unnamed;
 
-	if (count == 0) {
+	if (table->row_count == 0) {
 		return;
 	}
 	format_keep_order(table, output->display, cells, all, shown);
@@ -344,7 +346,11 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	for (size_t r = 0; r < count; r++) {
 		put_row(&to, output, report, table, &table->rows[r], cells, shown);
 	}
-	text_more(out, table->row_count, count);
+	text_more(out, shown_all(report, table, count, &unnamed), count);
+	if (unnamed > 0) {
+		(void)fprintf(out, "  %s thread%s of which no call is known\n",
+			      units_count(text, unnamed), unnamed == 1 ? "" : "s");
+	}
 	vec_fini(&columns);
 }
 

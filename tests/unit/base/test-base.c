@@ -626,6 +626,7 @@ static const struct {
 	{ "", "", "" },
 	{ "a b~", "a b~", "a b~" },
 	{ "a\nb", "a?b", "a\nb" },
+	{ "a  \n  \n b  ", "a  ?  ? b  ", "a\n\n b  " },
 	{ "\033]0;x\007\x7F\t", "?]0;x???", "?]0;x???" },
 	{ "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\n", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80?",
 	  "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\n" },

@@ -35,6 +35,32 @@ START_TEST(keeps_the_longest)
 }
 END_TEST
 
+/* Those with a name come first, however long the others are. */
+START_TEST(names_come_first)
+{
+	struct fixture *fixture = fixture_new(NULL);
+	struct longest *longest = &fixture->tables.longest[0];
+
+	for (uint64_t i = 0; i < 20; i++) {
+		struct instance instance = of(1000 + i, 0);
+
+		longest_add(longest, &instance);
+	}
+	for (uint64_t i = 0; i < 3; i++) {
+		struct instance instance = of(1 + i, 0);
+
+		instance.keyed.name[0] = 'a';
+		longest_add(longest, &instance);
+		longest_check(longest, false);
+	}
+	ck_assert_uint_eq(longest->all.count, LONGEST_MIN);
+	ck_assert_uint_eq(longest->all.at[0].instance.ns, 3);
+	ck_assert_uint_eq(longest->all.at[2].instance.ns, 1);
+	ck_assert_uint_eq(longest->all.at[3].instance.ns, 1019);
+	fixture_free(fixture);
+}
+END_TEST
+
 /* Instances that go on when a window ends: a total has those of the last one. */
 START_TEST(closes_levels)
 {
@@ -224,6 +250,7 @@ Suite *suite_longest(void)
 	TCase *tcase = tcase_create("longest");
 
 	tcase_add_test(tcase, keeps_the_longest);
+	tcase_add_test(tcase, names_come_first);
 	tcase_add_test(tcase, closes_levels);
 	tcase_add_test(tcase, leaves_out_by_duration);
 	tcase_add_test(tcase, has_bounds);
