@@ -4,6 +4,7 @@
 #include "analyses/jobs/jobs.h"
 
 #include <fnmatch.h>
+#include <string.h>
 
 #include "engine/contract/missing.h"
 
@@ -70,6 +71,18 @@ static bool is_miss(size_t table, unsigned int column)
 	}
 }
 
+/* Whether rows of the job may have such a name: its own, or with what divides it behind. */
+static bool may_have_name(const struct job_spec *job, const char *pattern)
+{
+	size_t own = strlen(job->name), plain = strcspn(pattern, "*?[\\");
+
+	if (fnmatch(pattern, job->name, 0) == 0 || job->group.count == 0) {
+		return fnmatch(pattern, job->name, 0) == 0;
+	}
+	return plain <= own ? strncmp(pattern, job->name, plain) == 0
+			    : strncmp(pattern, job->name, own) == 0 && pattern[own] == ' ';
+}
+
 /* Only jobs with a deadline, or a period instead, can miss it. */
 bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int column,
 		   const char *name)
@@ -82,7 +95,7 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 		if (job->is_across && (table == PARTS || table == THREADS || table == PROCESSES)) {
 			continue; /* it is of no thread */
 		}
-		if ((!has_name || fnmatch(name, job->name, 0) == 0) &&
+		if ((!has_name || may_have_name(job, name)) &&
 		    (!is_miss(table, column) || jobs_deadline(job) != UINT64_MAX)) {
 			return true;
 		}

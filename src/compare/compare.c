@@ -286,6 +286,28 @@ static double number_of(const struct figure *figure, const struct profile_table 
 		       : NAN;
 }
 
+/* Over the rows that it selects.  Of distributions without buckets the count and the sum are known,
+ * too. */
+static double sum_of_rows(const struct comparison *comparison, const struct figure *figure,
+			  int side)
+{
+	const struct profile *profile = comparison->side[side];
+	const struct profile_table *table = profile_find(profile, figure->table);
+	double sum = 0;
+
+	if (!table || table->unknown >> figure->column & 1) {
+		return NAN;
+	}
+	VEC_EACH(&table->rows.all, row) {
+		if (which_chooses_name(figure, row->name)) {
+			sum += figure_scale(figure, number_of(figure, table, row->row),
+					    (double)profile->covered_ns,
+					    ((const struct profile_row *)row->row)->values);
+		}
+	}
+	return sum;
+}
+
 double compare_figure(const struct comparison *comparison, const struct figure *figure,
 		      const char *name, int side)
 {
@@ -295,6 +317,10 @@ double compare_figure(const struct comparison *comparison, const struct figure *
 	const struct profile_row *row = profile_find_row(table, name);
 	double value, divisor;
 
+	if (figure_is_of_sums(figure)) {
+		divisor = sum_of_rows(comparison, figure->per, side);
+		return divisor > 0 ? sum_of_rows(comparison, figure, side) / divisor : NAN;
+	}
 	if (!table || table->unknown >> figure->column & 1) {
 		return NAN;
 	}

@@ -40,10 +40,13 @@ static int check_figure(const struct figure *figure, const char *text, struct er
 	if (figure->is_rate && !figure->per && !figure_is_sum(figure)) {
 		return fail(err, text, "only a sum is per second");
 	}
-	if (!which_is_by_name(figure)) {
-		return err_raise(err, -EINVAL,
-				 "--fail \"%s\": rows of %s are compared by name: [%s=PATTERN]",
-				 text, figure->table->key, which_name_key(figure->table));
+	for (; figure; figure = figure->per) {
+		if (!which_is_by_name(figure)) {
+			return err_raise(err, -EINVAL,
+					 "--fail \"%s\": rows of %s are compared by name: "
+					 "[%s=PATTERN]",
+					 text, figure->table->key, which_name_key(figure->table));
+		}
 	}
 	return 0;
 }
@@ -142,16 +145,28 @@ int limit_check_per(const struct limit *limit, enum per per, struct err *err)
 
 /* ---- rows ---- */
 
+/* The figure, with the row; from malloc().  @change: NULL: it is of no row. */
+static char *name_of(const struct limit *limit, const struct change *change)
+{
+	char *figure = change ? change_figure(change) : NULL, *named;
+	const char *part = strrchr(limit->figure.text, '.');
+
+	if (!change) {
+		return mem_strdup(limit->figure.text);
+	}
+	named = limit->figure.per
+			? mem_printf("%s (%s)", limit->figure.text, figure)
+			: mem_printf("%s%s", figure, change->kind == CHANGE_SPREAD ? part : "");
+	free(figure);
+	return named;
+}
+
 static void say_held(const struct limit *limit, const struct change *change, const double value[2],
 		     limit_held_fn *held, void *user)
 {
 	char a[CELL_MAX], b[CELL_MAX], relative[CELL_MAX];
-	char *figure = change_figure(change), *says, *named;
-	const char *part = strrchr(limit->figure.text, '.');
+	char *says, *named = name_of(limit, change);
 
-	named = limit->figure.per
-			? mem_printf("%s (%s)", limit->figure.text, figure)
-			: mem_printf("%s%s", figure, change->kind == CHANGE_SPREAD ? part : "");
 	format_figure(b, &limit->figure, value[1]);
 	if (isnan(value[0])) {
 		says = mem_printf("%s: %s", named, b);
@@ -163,17 +178,17 @@ static void say_held(const struct limit *limit, const struct change *change, con
 	held(user, says);
 	free(says);
 	free(named);
-	free(figure);
 }
 
-/* False: the row has not what is needed. */
+/* False: the row has not what is needed.  @change: NULL: the figure is of no row. */
 static bool check_row(const struct limit *limit, const struct comparison *comparison,
 		      const struct change *change, limit_held_fn *held, void *user)
 {
 	double value[2], compared;
 
 	for (int i = 0; i < 2; i++) {
-		value[i] = compare_figure(comparison, &limit->figure, change->name, i);
+		value[i] =
+			compare_figure(comparison, &limit->figure, change ? change->name : "", i);
 	}
 	compared = limit->kind == LIMIT_RELATIVE     ? change_relative(value[0], value[1])
 		   : limit->kind == LIMIT_DIFFERENCE ? value[1] - value[0]
@@ -213,6 +228,11 @@ int limit_check(const struct limit *limit, const struct comparison *comparison, 
 	size_t rows = 0, measured = 0;
 	int r = check_recorded(limit, comparison, why);
 
+	if (r == 0 && figure_is_of_sums(&limit->figure)) {
+		return check_row(limit, comparison, NULL, held, user)
+			       ? 0
+			       : err_raise(why, -ENODATA, "A or B has nothing to divide by");
+	}
 	for (size_t i = 0; r == 0 && i < comparison->changes.count; i++) {
 		const struct change *change = &comparison->changes.at[i];
 

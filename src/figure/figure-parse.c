@@ -194,6 +194,27 @@ static bool goes_on_as_list(const struct scan *scan, const struct figure *figure
 				    figure_column(figure)->kind != COLUMN_HISTOGRAM);
 }
 
+/* "p99" means that of the distribution, where the list has only one. */
+static bool find_distribution(struct figure *figure, const struct table *list, const char *part)
+{
+	unsigned int found = COLUMNS_MAX;
+
+	for (unsigned int i = 0; i < COLUMNS_MAX && list->columns[i].key; i++) {
+		if (list->columns[i].kind == COLUMN_HISTOGRAM) {
+			if (found < COLUMNS_MAX) {
+				return false;
+			}
+			found = i;
+		}
+	}
+	if (found == COLUMNS_MAX || histogram_part_of(part) == HISTOGRAM_NO_PART) {
+		return false;
+	}
+	figure->table = list;
+	figure->column = found;
+	return true;
+}
+
 static bool take_list(struct scan *scan, struct figure *figure, const struct table *list)
 {
 	char name[64] = "";
@@ -213,7 +234,31 @@ static bool take_list(struct scan *scan, struct figure *figure, const struct tab
 		return true;
 	}
 	scan->at -= strlen(name);
+	if (find_distribution(figure, list, name)) {
+		scan->at--; /* the part is read behind its point */
+		return true;
+	}
 	return fail_column(scan, figure->analysis, list, name);
+}
+
+/* ANALYSIS[WHICH]: of the first list whose rows are selected like that. */
+static bool take_which(struct scan *scan, struct figure *figure)
+{
+	const struct table *first = NULL;
+
+	for (size_t t = 0; t < TABLES_MAX; t++) {
+		const struct table *table = &figure->analysis->tables[t];
+
+		if (!table->columns[0].key || table->scope == SCOPE_TRACE ||
+		    table->scope == SCOPE_LONGEST) {
+			continue;
+		}
+		first = first ? first : table;
+		if (which_fits(figure, table, scan->at)) {
+			return take_list(scan, figure, table);
+		}
+	}
+	return first ? take_list(scan, figure, first) : scan_fail(scan, "expected .FIGURE");
 }
 
 /* The column of a list, or of the trace. */
@@ -222,6 +267,7 @@ static bool take_column(struct scan *scan, struct figure *figure)
 	const struct table *list;
 	char name[64];
 
+	scan->at++;
 	if (!scan_name(scan, name, sizeof(name))) {
 		return scan_fail(scan, "expected a figure of %s", figure->analysis->name);
 	}
@@ -262,10 +308,9 @@ static bool take_analysis(struct scan *scan, struct figure *figure)
 		scan->at = begin;
 		return fail_analysis(scan, name);
 	}
-	if (*scan->at != '.') {
+	if (*scan->at != '.' && *scan->at != '[') {
 		return scan_fail(scan, "expected .FIGURE");
 	}
-	scan->at++;
 	return true;
 }
 
@@ -276,7 +321,8 @@ static bool take_one(struct scan *scan, struct figure *figure)
 
 	scan_blanks(scan);
 	begin = scan->at;
-	if (!take_analysis(scan, figure) || !take_column(scan, figure)) {
+	if (!take_analysis(scan, figure) ||
+	    !(*scan->at == '[' ? take_which(scan, figure) : take_column(scan, figure))) {
 		return false;
 	}
 	while (*scan->at == '.') {
@@ -299,19 +345,28 @@ static bool take_one(struct scan *scan, struct figure *figure)
 
 /* ---- quotients ---- */
 
-/* Whether the second figure is of the row that the first one is of, or of the trace. */
-static bool fits(const struct figure *figure)
+/* Whether the second figure is of the row that the first one is of, of the trace, or of rows of its
+ * own.  Then it has to be clear whose sum the first one is. */
+static bool check_quotient(const struct scan *scan, const struct figure *figure)
 {
 	const struct figure *per = figure->per;
 
-	return per->table->scope == SCOPE_TRACE ||
-	       (per->table == figure->table &&
-		((!per->has_id && !per->key) || figure_has_rows_of(per, figure)));
+	if (!figure_is_of_sums(figure)) {
+		return per->table->scope == SCOPE_TRACE || per->table == figure->table ||
+		       scan_fail(scan, "expected a figure of the same row, of the trace, or of "
+				       "rows of its own: [WHICH]");
+	}
+	if (figure->table->scope != SCOPE_TRACE && !figure->has_id && !figure->key) {
+		return scan_fail(scan, "expected a figure of the same row, or of the trace: the "
+				       "first figure is of each row");
+	}
+	return (figure_adds_up(figure) && figure_adds_up(per)) ||
+	       scan_fail(scan, "of rows of its own only sums are divided, such as .count and .sum");
 }
 
 bool figure_parse(struct scan *scan, struct figure *ret)
 {
-	const char *begin, *past;
+	const char *begin, *past, *past_all;
 
 	scan_blanks(scan);
 	begin = scan->at;
@@ -329,10 +384,12 @@ bool figure_parse(struct scan *scan, struct figure *ret)
 	if (!take_one(scan, ret->per)) {
 		return false;
 	}
-	if (!fits(ret)) {
-		scan->at = past;
-		return scan_fail(scan, "expected a figure of the same row, or of the trace");
+	past_all = scan->at;
+	scan->at = past;
+	if (!check_quotient(scan, ret)) {
+		return false;
 	}
+	scan->at = past_all;
 	free(ret->text);
 	ret->text = mem_printf("%.*s", (int)(scan->at - begin), begin);
 	return true;

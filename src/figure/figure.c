@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/tables/columns.h"
+#include "figure/which.h"
 
 /* ---- what it is ---- */
 
@@ -28,10 +29,30 @@ bool figure_has_shares(const struct figure *figure)
 			   : unit_of(figure) == UNIT_NS && figure->part == HISTOGRAM_NO_PART;
 }
 
+bool figure_adds_up(const struct figure *figure)
+{
+	return figure_column(figure)->kind == COLUMN_SUM || figure->part == HISTOGRAM_COUNT ||
+	       figure->part == HISTOGRAM_SUM;
+}
+
 bool figure_is_sum(const struct figure *figure)
 {
-	return !figure->per && (figure_column(figure)->kind == COLUMN_SUM ||
-				figure->part == HISTOGRAM_COUNT || figure->part == HISTOGRAM_SUM);
+	return !figure->per && figure_adds_up(figure);
+}
+
+static bool has_which(const struct figure *figure)
+{
+	return figure->has_id || figure->key;
+}
+
+bool figure_is_of_sums(const struct figure *figure)
+{
+	return figure->per && has_which(figure->per) && !figure_has_rows_of(figure->per, figure);
+}
+
+bool figure_is_of_trace(const struct figure *figure)
+{
+	return figure->table->scope == SCOPE_TRACE || figure_is_of_sums(figure);
 }
 
 bool figure_is_stored(const struct figure *figure)
@@ -188,13 +209,32 @@ static double one_value(const struct figure *figure, const struct report *report
 			    report_known_ns(report, figure->analysis), row->values);
 }
 
+/* Over all rows that it selects. */
+static double sum_of_rows(const struct figure *figure, const struct report *report)
+{
+	const struct report_table *table = figure_table(figure, report);
+	double sum = 0;
+
+	for (size_t i = 0; table && i < table->row_count; i++) {
+		if (which_chooses(figure, &table->rows[i])) {
+			sum += one_value(figure, report, &table->rows[i]);
+		}
+	}
+	return sum;
+}
+
 double figure_value(const struct figure *figure, const struct report *report,
 		    const struct report_row *row)
 {
 	const struct figure *per = figure->per;
-	double value = one_value(figure, report, row), divisor = 0;
+	double value, divisor = 0;
 
 	assert(!per || !per->per);
+	if (figure_is_of_sums(figure)) {
+		divisor = sum_of_rows(per, report);
+		return divisor > 0 ? sum_of_rows(figure, report) / divisor : NAN;
+	}
+	value = one_value(figure, report, row);
 	if (!per) {
 		return value;
 	}

@@ -5,14 +5,16 @@
  *     cpu.threads[comm=redis*].run    of the rows that are selected (which.h)
  *     sched.wake.p99                  a part of a distribution
  *     syscalls.errors / syscalls.calls
+ *     periods[name="req status=5*"].count / periods[name=req*].count
  *
- *     FIGURE  ONE [/ ONE];  ONE  ANALYSIS.COLUMN, ANALYSIS.LIST[WHICH].COLUMN; then .PART, .rate
+ *     FIGURE  ONE [/ ONE];  ONE  ANALYSIS.COLUMN, ANALYSIS[.LIST][WHICH].COLUMN; then .PART, .rate
  *
  * doc/expressions.md describes it.  Triggers, --fail, --figure and --sort all read it here; columns
  * and lists have the names of their JSON keys, "_ns" and the plural's ending may be left out.
  *
- * Of a quotient the second figure is of the same row, or of the trace.  It has no value where that
- * is 0, and is NAN there.
+ * Of a quotient the second figure is of the same row, of the trace, or of rows of its own.  With
+ * rows of its own it is one number: the sum over the rows of the one by that over the rows of the
+ * other.  A quotient has no value where the second figure is 0, and is NAN there.
  */
 #pragma once
 
@@ -68,8 +70,14 @@ static inline const struct column *figure_column(const struct figure *figure)
 enum unit figure_unit(const struct figure *figure);
 /* Whether it may be compared with a %. */
 bool figure_has_shares(const struct figure *figure);
+/* Whether its numbers add up, those of other rows and those of other times. */
+bool figure_adds_up(const struct figure *figure);
 /* Whether it adds up over time: it is 0 where there is no row, and may be per second. */
 bool figure_is_sum(const struct figure *figure);
+/* Whether it is a quotient of sums, each over rows of its own: one number, and not one a row. */
+bool figure_is_of_sums(const struct figure *figure);
+/* Whether it is of one row, or all of it is one number. */
+bool figure_is_of_trace(const struct figure *figure);
 /* Whether it is of an analysis that stores and files have. */
 bool figure_is_stored(const struct figure *figure);
 /* Whether both are the same, however they are written. */
@@ -90,7 +98,7 @@ bool figure_is_unknown(const struct figure *figure, const struct report *report)
 /* Whether the row has a value of it: an empty distribution has no percentiles, one value no
  * deviation. */
 bool figure_has_value(const struct figure *figure, const struct report_row *row);
-/* The value in a row of its table: NAN: none. */
+/* The value in a row of its table, which a quotient of sums does not need: NAN: none. */
 double figure_value(const struct figure *figure, const struct report *report,
 		    const struct report_row *row);
 /* A number of the first column as a share or a rate, if the figure is one.  @ns: the time that it

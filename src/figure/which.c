@@ -14,6 +14,7 @@
 #include "base/text/utf8.h"
 #include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
+#include "query/nearest.h"
 
 /* The name of a row with ids by their names; it changes, so a row has none until they are known. */
 #define LABEL_KEY "label"
@@ -222,6 +223,14 @@ bool which_parse(struct scan *scan, const struct table *list, struct figure *fig
 	return take_pattern(scan, list, figure);
 }
 
+bool which_fits(const struct figure *figure, const struct table *list, const char *at)
+{
+	size_t len = strcspn(++at, "=]");
+
+	return at[len] == '=' ? is_key(figure, list, at, len)
+			      : has_numbers(list) && strspn(at, "-0123456789") == len;
+}
+
 const char *which_pattern(const struct figure *figure)
 {
 	return figure->key && figure->table->name_key &&
@@ -244,30 +253,59 @@ static int64_t number_of(const struct figure *figure, const struct report_row *r
 	return (int64_t)row->id;
 }
 
-static bool matches(const struct figure *figure, const struct report_row *row)
+/* The text of the row that a pattern is compared with; NULL: a number. */
+static const char *text_of(const struct figure *figure, const struct report_row *row)
 {
 	const struct table *table = figure->table;
-	const char *name;
-	char number[24];
 
 	assert(figure->key && figure->pattern);
 	if (row->by && table->by_key && strcmp(figure->key, table->by_key) == 0) {
-		return fnmatch(figure->pattern, row->by, 0) == 0;
+		return row->by;
 	}
 	if (strcmp(figure->key, "comm") == 0) {
-		return fnmatch(figure->pattern, row->thread->comm, 0) == 0;
+		return row->thread->comm;
 	}
 	if (strcmp(figure->key, LABEL_KEY) == 0) {
-		return row->label && fnmatch(figure->pattern, row->label, 0) == 0;
+		return row->label ? row->label : "";
 	}
-	if (!is_number(table, figure->key)) {
-		return fnmatch(figure->pattern, row->name, 0) == 0;
+	return is_number(table, figure->key) ? NULL : row->name;
+}
+
+static bool matches(const struct figure *figure, const struct report_row *row)
+{
+	const struct table *table = figure->table;
+	const char *name, *text = text_of(figure, row);
+	char number[24];
+
+	if (text) {
+		return (row->label || strcmp(figure->key, LABEL_KEY) != 0) &&
+		       fnmatch(figure->pattern, text, 0) == 0;
 	}
 	(void)snprintf(number, sizeof(number), "%" PRId64, number_of(figure, row));
 	name = table->id_name && strcmp(figure->key, table->id_key) == 0 ? table->id_name(row->id)
 									 : NULL;
 	return fnmatch(figure->pattern, number, 0) == 0 ||
 	       (name && fnmatch(figure->pattern, name, 0) == 0);
+}
+
+char *which_nearest(const struct figure *figure, const struct report_table *table)
+{
+	VEC(const char *) words = { 0 };
+	const char *near = NULL;
+
+	for (size_t i = 0; figure->pattern && i < table->row_count; i++) {
+		const char *text = text_of(figure, &table->rows[i]);
+
+		if (text && text[0]) {
+			*vec_push(&words) = text;
+		}
+	}
+	*vec_push(&words) = NULL;
+	near = figure->pattern ? nearest_word(figure->pattern, words.at,
+					      (unsigned int)strlen(figure->pattern) / 4 + 1)
+			       : NULL;
+	vec_fini(&words);
+	return mem_strdup_if(near);
 }
 
 bool which_chooses(const struct figure *figure, const struct report_row *row)

@@ -15,8 +15,13 @@
 
 /* Parses [WHICH] of the list, whose bracket comes next. */
 bool which_parse(struct scan *scan, const struct table *list, struct figure *figure);
+/* Whether the list has rows of such a [WHICH], which begins @at. */
+bool which_fits(const struct figure *figure, const struct table *list, const char *at);
 /* The pattern of names of rows; NULL: they are not selected by that. */
 const char *which_pattern(const struct figure *figure);
+/* The value among those of the rows that is most like the one that the figure selects by, from
+ * malloc(); NULL: none is near. */
+char *which_nearest(const struct figure *figure, const struct report_table *table);
 /* Whether the figure is about this row of its table. */
 bool which_chooses(const struct figure *figure, const struct report_row *row);
 

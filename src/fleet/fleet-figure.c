@@ -27,7 +27,8 @@ static int check(const struct figure *figure, const char *text, bool by_containe
 			err, -EINVAL,
 			"--figure \"%s\": a store keeps no phases, and no pairs of threads", text);
 	}
-	if (by_container && figure->table->scope != SCOPE_CONTAINER) {
+	if (by_container &&
+	    (figure->table->scope != SCOPE_CONTAINER || figure_is_of_sums(figure))) {
 		return err_raise(err, -EINVAL,
 				 "--figure \"%s\": with --per host,container figures are those of "
 				 "lists of containers: cpu.containers.run",
@@ -197,7 +198,7 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 	    (table->table->scope == SCOPE_TRACE && table->row_count == 0)) {
 		return false;
 	}
-	for (size_t i = 0; i < table->row_count; i++) {
+	for (size_t i = 0; i < table->row_count && !figure_is_of_sums(&figure->figure); i++) {
 		const struct report_row *row = &table->rows[i];
 
 		if (which_chooses(&figure->figure, row) && (!container || row->id == *container)) {

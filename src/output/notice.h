@@ -19,6 +19,7 @@ struct trigger_value {
 	bool holds;
 	bool is_share; /* value and limit are shares: 1 is all */
 	bool is_rate;  /* per second */
+	bool is_quotient;
 	enum unit unit;
 	double value, limit; /* limit: NAN: auto() or the baseline has none in this window */
 	bool is_baseline;    /* the limit is made of the median of other days: */

@@ -114,15 +114,19 @@ static struct auto_row *place_of(const struct trigger *trigger, struct trace_sta
 	return row;
 }
 
+/* A quotient of sums has one limit. */
+static struct which_identity key_of(const struct condition *c, const struct report_row *row)
+{
+	return row ? which_identity(c->figure.table, row) : (struct which_identity){ 0, 0 };
+}
+
 static void take_row(const struct trigger *trigger, struct trace_state *state,
 		     const struct condition *c, const struct report *report,
 		     const struct report_row *found)
 {
 	double value = figure_value(&c->figure, report, found);
 	struct auto_row *row =
-		isnan(value) ? NULL
-			     : place_of(trigger, state, c, which_identity(c->figure.table, found),
-					report->end);
+		isnan(value) ? NULL : place_of(trigger, state, c, key_of(c, found), report->end);
 
 	if (!row || row->seen == report->end) {
 		return; /* the same row twice: which is which is not known */
@@ -137,6 +141,10 @@ static void take_rows(const struct trigger *trigger, struct trace_state *state,
 {
 	const struct report_table *table = figure_table(&c->figure, report);
 
+	if (figure_is_of_sums(&c->figure)) {
+		take_row(trigger, state, c, report, NULL);
+		return;
+	}
 	for (size_t i = 0; table && i < table->row_count; i++) {
 		if (which_chooses(&c->figure, &table->rows[i])) {
 			take_row(trigger, state, c, report, &table->rows[i]);
@@ -162,7 +170,7 @@ void auto_take_window(const struct trigger *trigger, struct trace_state *state,
 const struct auto_row *auto_find(const struct trace_state *state, const struct condition *c,
 				 const struct report_row *row, uint64_t now)
 {
-	const struct auto_row *found = find(state, c, which_identity(c->figure.table, row));
+	const struct auto_row *found = find(state, c, key_of(c, row));
 
 	return found && found->seen == now && found->has_limit ? found : NULL;
 }

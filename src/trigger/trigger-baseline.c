@@ -37,6 +37,9 @@ static bool check(struct scan *scan, const struct figure *figure)
 	if (!figure_is_stored(figure)) {
 		return scan_fail(scan, "a store does not have this figure: it has no baseline");
 	}
+	if (figure_is_of_sums(figure)) {
+		return scan_fail(scan, "a quotient of rows of its own has no baseline");
+	}
 	if (!is_by_name(figure)) {
 		return scan_fail(scan, "rows of %s have a baseline by their names%s", table->key,
 				 table->name_key ? "" : ": [comm=PATTERN]");

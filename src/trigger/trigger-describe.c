@@ -102,7 +102,12 @@ static void print_condition(const struct condition *c, const char *how, FILE *ou
 		      c->figure.text, c->figure.analysis->name);
 	(void)fprintf(out, "  figure    %s of ", figure_column(&c->figure)->key);
 	print_rows(&c->figure, out);
-	if (c->figure.per) {
+	if (figure_is_of_sums(&c->figure)) {
+		(void)fprintf(out, ", added up, divided by %s of ",
+			      figure_column(c->figure.per)->key);
+		print_rows(c->figure.per, out);
+		(void)fputs(", added up", out);
+	} else if (c->figure.per) {
 		(void)fprintf(out, ", divided by %s%s", c->figure.per->text,
 			      c->figure.per->table == c->figure.table &&
 					      c->figure.table->scope != SCOPE_TRACE

@@ -15,6 +15,7 @@ void trigger_condition_free(struct condition *c)
 		trigger_condition_free(c->left);
 		trigger_condition_free(c->right);
 		figure_fini(&c->figure);
+		free(c->near);
 		free(c);
 	}
 }
@@ -216,7 +217,7 @@ static const struct figure *subject_of(const struct trigger *trigger)
 	for (size_t i = 0; i < trigger->all.count; i++) {
 		const struct figure *figure = &trigger->all.at[i]->figure;
 
-		if (figure->table->scope == SCOPE_TRACE) {
+		if (figure_is_of_trace(figure)) {
 			continue;
 		}
 		subject = subject ? subject : figure;
@@ -239,6 +240,7 @@ bool trigger_parse(struct scan *scan, struct trigger *trigger)
 	trigger->subject = subject_of(trigger);
 	for (size_t i = 0; i < trigger->all.count; i++) {
 		trigger->uses_baseline |= trigger->all.at[i]->is_baseline;
+		trigger->divides |= trigger->all.at[i]->figure.per != NULL;
 	}
 	return true;
 }

@@ -29,6 +29,7 @@ struct condition {
 	bool is_baseline;  /* the limit is so many times what is usual in this hour of the day: */
 	double factor;
 	bool has_row; /* some window of some trace had a row that WHICH names, or it names none */
+	char *near;   /* what was probably meant by WHICH; NULL: not known */
 };
 
 /* The state of the trigger for one row; all 0 is the state of a new row. */
@@ -72,7 +73,7 @@ struct trigger {
 	bool wants_complete;
 	uint64_t interval_ns;         /* length of a whole window; 0: any */
 	const struct figure *subject; /* its rows are evaluated one by one; NULL: all together */
-	bool uses_baseline;
+	bool uses_baseline, divides;  /* some comparison is of a quotient */
 	const struct baseline_source *baseline; /* NULL: there is none */
 	VEC(struct trace_state) states;
 };

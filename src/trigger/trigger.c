@@ -83,7 +83,9 @@ static bool auto_holds(const struct condition *c, const struct trigger_context *
 		       const struct report_row *row, double *ret_limit)
 {
 	const struct auto_row *found =
-		row ? auto_find(context->state, c, row, context->report->end) : NULL;
+		row || figure_is_of_sums(&c->figure)
+			? auto_find(context->state, c, row, context->report->end)
+			: NULL;
 
 	*ret_limit = found ? found->shown : *ret_limit;
 	return found && found->is_beyond;
@@ -126,6 +128,10 @@ static const struct report_row *deciding_row(const struct condition *c,
 	bool is_beyond, best_is_beyond = false;
 	const struct report_row *best = NULL;
 
+	if (figure_is_of_sums(&c->figure)) {
+		*ret_value = figure_value(&c->figure, context->report, NULL);
+		return NULL;
+	}
 	*ret_value = value_of_none(&c->figure);
 	if (context->subject && table && table->table == context->subject->table) {
 		*ret_value = context->row ? figure_value(&c->figure, context->report, context->row)
@@ -194,6 +200,7 @@ static bool comparison_holds(const struct condition *c, const struct trigger_con
 					 .unit = figure_unit(figure),
 					 .is_rate = figure->is_rate,
 					 .is_share = figure->is_share,
+					 .is_quotient = figure->per != NULL,
 					 .value = found,
 					 .limit = limit,
 					 .op = c->op,
@@ -228,6 +235,22 @@ static bool holds(const struct condition *c, const struct trigger_context *conte
 	return c->kind == NODE_AND ? left && right : left || right;
 }
 
+/* A quotient of which nothing is to be divided by is not measured; of others a row that is missing
+ * counts as 0. */
+static bool has_value(const struct condition *c, const struct trigger_context *context)
+{
+	const struct figure *figure = &c->figure;
+	const struct report_table *table = figure_table(figure, context->report);
+	bool has_any = !figure->per || (figure_is_of_sums(figure) &&
+					!isnan(figure_value(figure, context->report, NULL)));
+
+	for (size_t r = 0; table && r < table->row_count && !has_any; r++) {
+		has_any = !figure_is_of_sums(figure) && which_chooses(figure, &table->rows[r]) &&
+			  !isnan(figure_value(figure, context->report, &table->rows[r]));
+	}
+	return has_any && !figure_is_unknown(figure, context->report);
+}
+
 /* Whether the window has what decides if the condition holds. */
 static bool is_measured(const struct condition *c, const struct trigger_context *context)
 {
@@ -243,12 +266,15 @@ static bool is_measured(const struct condition *c, const struct trigger_context 
 	if (c->is_baseline) {
 		return baseline_has_any(context->baseline, c);
 	}
-	return !figure_is_unknown(&c->figure, context->report);
+	return has_value(c, context);
 }
 
-/* Notes which rows there are.  What an event is called is known before: see trigger-uses.c. */
+/* Notes which rows there are, and of those that are not the nearest.  What an event is called is
+ * known before: see trigger-uses.c.  Of a quotient of sums the rows of the first figure may be
+ * those of errors, of which there are none. */
 static void note_rows(struct condition *c, const struct report *report)
 {
+	const struct figure *figure = figure_is_of_sums(&c->figure) ? c->figure.per : &c->figure;
 	const struct report_table *table;
 
 	if (c->kind != NODE_COMPARE) {
@@ -256,11 +282,13 @@ static void note_rows(struct condition *c, const struct report *report)
 		note_rows(c->right, report);
 		return;
 	}
-	c->has_row |=
-		c->figure.table->scope == SCOPE_EVENT || (!c->figure.has_id && !c->figure.pattern);
-	table = c->has_row ? NULL : figure_table(&c->figure, report);
+	c->has_row |= figure->table->scope == SCOPE_EVENT || (!figure->has_id && !figure->pattern);
+	table = c->has_row ? NULL : figure_table(figure, report);
 	for (size_t r = 0; table && r < table->row_count && !c->has_row; r++) {
-		c->has_row = which_chooses(&c->figure, &table->rows[r]);
+		c->has_row = which_chooses(figure, &table->rows[r]);
+	}
+	if (table && !c->has_row && !c->near) {
+		c->near = which_nearest(figure, table);
 	}
 }
 
@@ -485,7 +513,11 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 			       "auto() has no limit yet: %" PRIu64 " more windows are needed",
 			       least);
 	} else if (trigger_measured_in(trigger) > 0 && lacks) {
-		(void)snprintf(why, size, "no window has such a row: %s", lacks->figure.text);
+		(void)snprintf(why, size, "no window has such a row: %s%s%s%s", lacks->figure.text,
+			       lacks->near ? "; did you mean \"" : "",
+			       lacks->near ? lacks->near : "", lacks->near ? "\"?" : "");
+	} else if (trigger->divides) {
+		(void)snprintf(why, size, "no window had anything to divide by");
 	} else {
 		(void)snprintf(why, size,
 			       trigger->uses_baseline ? "no window had its figures and a baseline"

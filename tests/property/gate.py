@@ -23,6 +23,7 @@ import guard  # noqa: E402
 
 HOLDS, NEVER = 'count.events > 1', 'count.rate > 900G'
 NOBODY = 'cpu.threads[comm=burts-1].run > 900%'
+SHARE = 'cpu[comm=%s].run / cpu[comm=%s].run > 1%%'
 EITHER = 'cpu.threads[comm=burst-1].run > 900% or ' + NOBODY
 
 
@@ -110,6 +111,11 @@ def check_status(sillage, data, folder):
              {'fail: cpu.cpu[1].busy > 900%': 'ok', 'nothing is missing': 'ok'}),
             (['--fail', NEVER, empty], 0, {'fail: ' + NEVER: 'skip'}),
             (['--strict', '--fail', NEVER, empty], 4, {'fail: ' + NEVER: 'skip', 'nothing is missing': 'not ok'}),
+            # Sums over rows of their own: that none is of the first kind is well, of the second nothing is measured.
+            (['--strict', '--fail', SHARE % ('no-error', '*'), burst], 0, {'fail: ' + SHARE % ('no-error', '*'): 'ok', 'nothing is missing': 'ok'}),
+            (['--strict', '--fail', SHARE % ('burst-*', '*'), burst], 3, {'fail: ' + SHARE % ('burst-*', '*'): 'not ok', 'nothing is missing': 'ok'}),
+            (['--strict', '--fail', SHARE % ('burst-*', 'none'), burst], 4,
+             {'fail: ' + SHARE % ('burst-*', 'none'): 'skip', 'nothing is missing': 'not ok'}),
             # Failures go before all.
             (['--fail', HOLDS, burst, os.path.join(folder, 'none')], 1, {'fail: ' + HOLDS: 'not ok'}),
             (['--fail', 'block.requests > 1', burst], 1, {'fail: block.requests > 1': 'skip'}),
@@ -150,6 +156,9 @@ def check_status(sillage, data, folder):
                   ['--strict', '--tap', 'x', '-o', 'x'], ['--strict', '--junit', 'x', '-o', 'x']):
         if run(sillage, *words, burst)[0] != 2:
             yield '%s: not refused' % words
+    said = run(sillage, '--strict', '--fail', NOBODY, burst)[2]
+    if 'did you mean "burst-1"?' not in said:
+        yield 'a row that is misspelled: %s' % said
     if run(sillage, '--strict', '--junit', folder, burst)[0] != 1:
         yield 'a file that cannot be written is no failure'
     if os.path.isdir(bad) and run(sillage, '--strict', bad)[0] not in (1, 4):
@@ -220,6 +229,15 @@ def check_state(sillage, data, folder):
         yield 'nothing fired before and after a stop'
 
 
+def check_rows(sillage, data, _):
+    """Rows of a job that something divides have its name in front."""
+    trace = os.path.join(data, 'timer-jobs-timerfd')
+    for name, wanted in (('x', 0), ('x prio=*', 3), ('x prio=-51', 0), ('x*', 3), ('y prio=*', 1), ('xy*', 1), ('*', 3)):
+        status, _, err = run(sillage, '--job', 'x = wake-to-sleep; group prio; deadline 1us', '--fail', 'jobs.jobs[name="%s"].misses > 0' % name, trace)
+        if status != wanted:
+            yield 'rows of a job, [name=%s]: status %d, wanted %d: %s' % (name, status, wanted, err)
+
+
 def check_jobs(sillage, data, folder):
     """What no job can have is refused, not passed: a job that is not given, misses without a deadline."""
     trace = os.path.join(data, 'timer-jobs-timerfd')
@@ -252,7 +270,7 @@ def main():
     sillage, data = sys.argv[1:3]
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
-        wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs)
+        wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs, check_rows)
                  for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)

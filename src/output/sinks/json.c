@@ -428,16 +428,16 @@ static void put_trigger_value(struct json *json, const struct trigger_value *val
 		json_text(json, "row", value->row);
 	}
 	json_bool(json, "holds", value->holds);
-	json_fixed(json, "value", value->value);
+	(value->is_quotient ? json_real : json_fixed)(json, "value", value->value);
 	json_text(json, "op", op_text(value->op));
-	if (value->is_baseline) {
+	if (value->is_baseline || value->is_quotient || !isfinite(value->limit)) {
 		json_real(json, "limit", value->limit);
+	} else {
+		json_fixed(json, "limit", value->limit);
+	}
+	if (value->is_baseline) {
 		json_real(json, "baseline", value->baseline);
 		json_u64(json, "days", value->days);
-	} else if (isfinite(value->limit)) {
-		json_fixed(json, "limit", value->limit);
-	} else {
-		json_null(json, "limit");
 	}
 	json_close(json, '}');
 }

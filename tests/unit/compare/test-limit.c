@@ -23,6 +23,7 @@ static const struct {
 	{ "cpu.thread.longest > 5%", "only a sum of time is a share" },
 	{ "sched.wake.p99.rate > +1%", "only a sum is per second" },
 	{ "sched.wake.stdev > +1%", "deviations are not compared" },
+	{ "cpu[comm=a].run / cpu[tid=3].run > +1%", "compared by name: [comm=PATTERN]" },
 	{ "phase.change > +1%", "not compared by this figure" },
 	{ "preempt.pairs.waited > +1%", "not compared by this figure" },
 	{ "syscalls.errors / syscalls.calls > 5/s", "expected a change" },
@@ -117,6 +118,13 @@ static const struct {
 	  0 },
 	{ "cpu.thread[comm=b].run / cpu.thread.switches > 1ms", NULL, -ENODATA },
 	{ "cpu.busy / sched.wake.count > 1ms", NULL, -ENOENT },
+	/* Sums over rows of their own: 200 of 201 ms, 800 of 801 ms. */
+	{ "cpu[comm=b].run / cpu[comm=*].run < 0.2%",
+	  "cpu[comm=b].run / cpu[comm=*].run: 0.1 %, before 0.5 % (-74.9 %)", 0 },
+	{ "cpu[comm=b].run / cpu[comm=*].run < -70%",
+	  "cpu[comm=b].run / cpu[comm=*].run: 0.00, before 0.00 (-74.9 %)", 0 },
+	{ "cpu[comm=c].run / cpu[comm=*].run > 0%", NULL, 0 },
+	{ "cpu[comm=a].run / cpu[comm=c].run > 0%", NULL, -ENODATA },
 };
 
 START_TEST(checks)

@@ -46,6 +46,17 @@ static const struct {
 	{ "cpu.thread[3].run / cpu.thread[3].run", "threads", "run_ns", HISTOGRAM_NO_PART, false,
 	  "run_ns" },
 	{ "cpu.thread.run / cpu.thread[3].run", NULL, NULL, HISTOGRAM_NO_PART, false, NULL },
+	{ "cpu.thread[2].run / cpu.thread[3].run", "threads", "run_ns", HISTOGRAM_NO_PART, false,
+	  "run_ns" },
+	{ "cpu.busy / cpu[comm=a].run", NULL, "busy_ns", HISTOGRAM_NO_PART, false, "run_ns" },
+	{ "sched[3].wake.p99 / sched[4].wake.p99", NULL, NULL, HISTOGRAM_NO_PART, false, NULL },
+	{ "cpu[2].busy", "cpus", "busy_ns", HISTOGRAM_NO_PART, false, NULL },
+	{ "cpu[tid=2].run", "threads", "run_ns", HISTOGRAM_NO_PART, false, NULL },
+	{ "cpu[run=2].run", NULL, NULL, HISTOGRAM_NO_PART, false, NULL },
+	{ "periods[name=\"a b\"].p99", "by_name", "time", HISTOGRAM_P99, false, NULL },
+	{ "jobs.jobs[name=a].p99", NULL, NULL, HISTOGRAM_NO_PART, false, NULL },
+	{ "periods[name=a].count / periods[name=a*].count.rate", "by_name", "time", HISTOGRAM_COUNT,
+	  false, "time" },
 	{ "cpu.thread.run / cpu.cpu.busy", NULL, NULL, HISTOGRAM_NO_PART, false, NULL },
 	{ "cpu.busy / cpu.idle / cpu.busy", NULL, NULL, HISTOGRAM_NO_PART, false, NULL },
 };
@@ -143,6 +154,15 @@ static const struct {
 	{ "cpu.thread.run / cpu.busy", "1%", 1, 0 },
 	{ "cpu.busy / cpu.idle", "1", 0, 3.0 / 7 },
 	{ "cpu.busy / sched.wake.count", "1ms", 0, NAN }, /* no such table */
+	/* Of rows of its own: sums, whatever the row. */
+	{ "cpu[comm=a].run / cpu[comm=*].run", "1%", 1, 1 },
+	{ "cpu[comm=b].run / cpu[comm=*].run", "1%", 0, 0 },
+	{ "cpu[comm=none].run / cpu[comm=*].run", "1%", 0, 0 },
+	{ "cpu[comm=a].run / cpu[comm=b].run", "1%", 0, NAN },
+	{ "cpu[comm=a].run / cpu[comm=none].run", "1%", 0, NAN },
+	{ "cpu.busy / cpu[comm=*].run", "1", 0, 1.5 },
+	{ "cpu[comm=*].run / cpu[tid=1].switches", "1ms", 0, 1e8 },
+	{ "cpu[comm=a].run / sched[comm=a].wake.count", "1ms", 0, NAN }, /* no such table */
 };
 
 START_TEST(values_rows)
