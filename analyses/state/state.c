@@ -100,17 +100,6 @@ static void note_woken_away(const struct shard *shard, struct state_thread *stat
 	}
 }
 
-static void wake_thread(struct shard *shard, struct thread *thread, struct state_thread *state,
-			const struct record *record)
-{
-	bool waited = waits_for_futex(state);
-
-	note_woken_away(shard, state, record);
-	if (wakes_apply(&state->phase, record) == WOKEN && waited && record->arg32 > 0) {
-		note_woken(shard, thread, state, record);
-	}
-}
-
 static void learn_process(struct state_thread *state, const struct record *record)
 {
 	if (record->arg64 > 0 && record->arg64 <= INT32_MAX) {
@@ -122,15 +111,15 @@ static void learn_process(struct state_thread *state, const struct record *recor
 	}
 }
 
-static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
-		      struct thread *thread)
+bool state_take(struct shard *shard, struct thread *thread, const struct record *record,
+		const uint64_t *numbers)
 {
 	struct state_thread *state = state_of(shard, thread);
 
 	switch (record->kind) {
 	case OWN_WAKE:
-		wake_thread(shard, thread, state, record);
-		break;
+		note_woken_away(shard, state, record);
+		return wakes_apply(&state->phase, record) == WOKEN;
 	case OWN_OPEN:
 	case OWN_OPEN_ON:
 		set_call(shard, state, record, numbers);
@@ -147,9 +136,21 @@ static void on_record(struct shard *shard, const struct record *record, const ui
 		add_to_call(&state->call, record);
 		break;
 	}
+	return false;
 }
 
-static bool accepts(const struct untrusted_record *untrusted)
+static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
+		      struct thread *thread)
+{
+	const struct state_thread *state = shard_thread_state(shard, thread);
+	bool waited = waits_for_futex(state);
+
+	if (state_take(shard, thread, record, numbers) && waited && record->arg32 > 0) {
+		note_woken(shard, thread, state, record);
+	}
+}
+
+bool state_accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
 
@@ -160,7 +161,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	return record->kind <= OWN_LENT && (record->kind == OWN_WAKE || !untrusted->has_current);
 }
 
-static void on_checkpoint(const struct checkpoint *checkpoint, void *state_)
+void state_checkpoint(const struct checkpoint *checkpoint, void *state_)
 {
 	struct codec *codec = checkpoint->codec;
 	struct state_thread *state = state_;
@@ -180,7 +181,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state_)
 
 /* ---- switches ---- */
 
-static void on_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
+void state_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in)
 {
 	struct state_thread *state = state_of(shard, thread);
 
@@ -188,7 +189,7 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 	state->has_cpu = in->cpu != UINT64_MAX;
 }
 
-static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
+void state_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
 	struct state_thread *state = state_of(shard, thread);
 
@@ -198,15 +199,15 @@ static void on_switch_out(struct shard *shard, struct thread *thread, const stru
 	}
 }
 
-static void on_fork(struct shard *shard, struct thread *thread, uint64_t ts)
+void state_fork(struct shard *shard, struct thread *thread, uint64_t ts)
 {
 	struct state_thread *state = state_of(shard, thread);
 
 	thread_phase_set(&state->phase, ts, PHASE_NEW);
 }
 
-static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
-		    enum seen how)
+void state_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		enum seen how)
 {
 	struct state_thread *state = state_of(shard, thread);
 
@@ -215,7 +216,7 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 	state->has_cpu = cpu != UINT64_MAX;
 }
 
-static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
+void state_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
 {
 	struct state_thread *state = shard_thread_state(shard, thread);
 
@@ -555,13 +556,13 @@ const struct analysis analysis_state = {
 	},
 	.on_oncpu_end = state_worker_oncpu_end,
 	.on_record = on_record,
-	.accepts = accepts,
-	.on_checkpoint = on_checkpoint,
-	.on_switch_in = on_switch_in,
-	.on_switch_out = on_switch_out,
-	.on_fork = on_fork,
-	.on_seen = on_seen,
-	.on_doubt = on_doubt,
+	.accepts = state_accepts,
+	.on_checkpoint = state_checkpoint,
+	.on_switch_in = state_switch_in,
+	.on_switch_out = state_switch_out,
+	.on_fork = state_fork,
+	.on_seen = state_seen,
+	.on_doubt = state_doubt,
 	.on_window_end = on_window_end,
 	.on_ordered = state_futex_ordered,
 	.on_trace_forget = state_futex_forget,

@@ -4,7 +4,9 @@
  *
  *     state-worker.c   worker   the call that a thread is in when it leaves its CPU
  *     state.c          shard    its phase (kernel/thread-phase.h) and open call; rows at the end of
- * a window state-futex.c    trace    who waits for which futex, and who woke there last
+ *                               a window
+ *     state-futex.c    trace    who waits for which futex, and who woke there last
+ *     waits.c          shard    an analysis of its own: for how long all that was so
  *
  * A call that begins and ends in one on-CPU interval leaves no trace: no window ends in it.  So
  * this costs less than to count calls.  Which calls of a thread are open, the merger knows from
@@ -82,6 +84,20 @@ struct state_thread {
 	bool has_cpu;      /* phase.cpu is one */
 	bool is_stopped;   /* BLOCKED: by a signal, or by who traces it */
 };
+
+/* ---- its hooks (state.c), for what adds up time ---- */
+
+/* In on_record().  Whether the record wakes the thread. */
+bool state_take(struct shard *shard, struct thread *thread, const struct record *record,
+		const uint64_t *numbers);
+void state_switch_in(struct shard *shard, struct thread *thread, const struct switch_in *in);
+void state_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out);
+void state_fork(struct shard *shard, struct thread *thread, uint64_t ts);
+void state_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		enum seen how);
+void state_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what);
+bool state_accepts(const struct untrusted_record *untrusted);
+void state_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* As it is called: "" if it is not known in which call the thread is. */
 struct row_key state_call_name(const struct shard *shard, const struct state_call *call);

@@ -34,6 +34,8 @@ sequential.LONGEST = {name: plain.LONGEST for name, plain in PLAIN.items() if pl
 
 
 class Programs(sequential.Sequential):
+    HAS_WAITS = False
+
     def __init__(self, whole, release, names):
         super().__init__(whole, release, names)
         self.programs = [plain(whole, names) for plain in PLAIN.values()]

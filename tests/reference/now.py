@@ -67,12 +67,18 @@ class Now:
         if number(text, 'status') == 5 and self.sched.phase.get(thread) is None and thread not in self.dumped:
             self.dumped[thread] = ns
 
-    def before_wake(self, name, cpu, text):
-        """What a wake-up ends: a sleep at a futex."""
+    def woken_by(self, name, text):
+        """The thread that the event wakes, or None."""
         tid = number(text, 'tid')
         if not name.startswith('sched_w') and name != 'sched_ttwu' or not tid or number(text, 'success') == 0:
             return None
-        thread = self.reference.thread(tid)
+        return self.reference.thread(tid)
+
+    def before_wake(self, name, cpu, text):
+        """What a wake-up ends: a sleep at a futex."""
+        thread = self.woken_by(name, text)
+        if not thread:
+            return None
         self.seen.add(thread)
         call = self.calls.get(thread)
         sleeps = self.state_of(thread) in ('blocked', 'stopped')

@@ -222,6 +222,7 @@ class Reference:
                     thread.cpu = cpu
                     self.others.sched.started(thread)
                     self.others.now.started(self.begin, thread)
+                    self.others.waits.runs(self.begin, cpu, thread)
 
     def window(self, ns):
         return self.windows[ns // INTERVAL]
@@ -323,6 +324,7 @@ class Reference:
             child = self.thread(tid)
             self.others.sched.fork(ns, child)
             self.others.now.forked(ns, child, number(text, 'child_pid'))
+            self.others.waits.count(ns, child)
             child.comm, child.pid = string(text, 'child_comm'), number(text, 'child_pid')
         elif name == 'sched_process_exec':
             self.exec(ns, cpu, text)
@@ -330,7 +332,9 @@ class Reference:
             thread = self.thread(number(text, 'tid'))
             thread.pid = number(text, 'pid')
             thread.comm = thread.comm or string(text, 'name')
+            self.others.waits.count(ns, thread)
             self.others.now.dump(ns, thread, text)
+            self.others.waits.count(ns, thread)
         else:
             self.syscall(ns, name, cpu, text)
             self.others.event(ns, name, cpu, text, self.running(cpu))

@@ -1,4 +1,4 @@
-"""sequential: sched, syscalls, irq, memory, net, block and faults by plain programs, for reference.py.
+"""sequential: sched, waits, syscalls, irq, memory, net, block and faults by plain programs, for reference.py.
 
 Each class sees the events one after the other and follows the definitions literally; samples
 are kept, all of them.  What they find goes to a Book by window: sums, and lists of samples.
@@ -9,6 +9,7 @@ import re
 
 import files
 import now
+import waits
 import wakers
 from files import number, string
 
@@ -576,6 +577,7 @@ class Faults:
 
 class Sequential:
     """All of them."""
+    HAS_WAITS = True
 
     def __init__(self, reference, release, names):
         self.reference, self.books = reference, collections.defaultdict(Book)
@@ -584,6 +586,7 @@ class Sequential:
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
         self.now = now.Now(reference, self.sched)
+        self.waits = waits.Waits(reference, self.now, self.books if self.HAS_WAITS else collections.defaultdict(Book))
 
     def is_elsewhere(self, prev, cpu):
         """It may have come to another CPU in the same moment."""
@@ -598,24 +601,30 @@ class Sequential:
         book = self.books[ns // self.reference.interval]
         elsewhere = self.is_elsewhere(prev, cpu)
         self.contexts.switch(cpu, text)
+        self.waits.count(ns, prev, next_)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.now.switch(ns, prev, elsewhere, state, next_)
+        self.waits.runs(ns, cpu, None if elsewhere else prev, next_)
         self.syscalls.switch(ns, prev, elsewhere, self.sched.leaves(state) == 'dead', next_)
         if self.stays(ns, prev, elsewhere) and self.sched.stops(state):
             self.faults.goes_on(prev, book)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
     def died(self, ns, thread):
+        self.waits.count(ns, thread)
         self.syscalls.dead.add(thread)
         self.files.died(ns, thread)
 
     def event(self, ns, name, cpu, text, thread):
         book = self.books[ns // self.reference.interval]
         self.contexts.event(name, cpu, text)
+        woken = self.now.woken_by(name, text)
+        self.waits.count(ns, thread, woken)
         before = self.now.before_wake(name, cpu, text)
         self.sched.event(ns, name, cpu, text, book)
         self.now.after_wake(ns, before, name, cpu, text)
         self.now.event(ns, name, thread, text)
+        self.waits.count(ns, thread, woken)
         self.syscalls.event(ns, name, thread, text, book)
         self.irq.event(ns, name, cpu, text, book)
         self.memory.event(ns, name, thread, text, book)
@@ -627,6 +636,7 @@ class Sequential:
     def hole(self, begin):
         """Nothing is known from @begin on."""
         book = self.books[begin // self.reference.interval]
+        self.waits.count_all(begin)
         self.contexts.hole()
         self.sched.hole()
         self.now.hole(begin)
@@ -639,6 +649,7 @@ class Sequential:
 
     def end_window(self, end, number_):
         self.files.settle()
+        self.waits.count_all(end)
         self.now.end_window(end, self.books[number_])
         self.syscalls.end_window(end, self.books[number_])
         self.block.end_window(end, self.books[number_])
@@ -648,7 +659,7 @@ class Sequential:
 
 IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name', 'fd', 'path')
 NAMES = ('vec_name', 'errno_name', 'comm', 'pid', 'tid')
-ANALYSES = ('sched', 'syscalls', 'irq', 'memory', 'net', 'block', 'files', 'faults')
+ANALYSES = ('sched', 'waits', 'syscalls', 'irq', 'memory', 'net', 'block', 'files', 'faults')
 
 
 def flat(line):
