@@ -18,6 +18,11 @@ static int run(const struct options *options)
 		    "--per host");
 		return EXIT_USAGE;
 	}
+	if (options->phases && (options->follow || options->per_host)) {
+		say("--phases are those of the past, of each trace: it has no --follow or --per "
+		    "host");
+		return EXIT_USAGE;
+	}
 	output.analyses = options->has_analyses ? options->analyses : analyses;
 	output.hides_containers = options->display.per != PER_CONTAINER;
 	return run_output(options, &output,
@@ -32,6 +37,7 @@ const struct command cmd_history = {
 	.summary = "what a store of live or analyze has, as they print it",
 	.examples = "  sillage history --since -1h -i 1m store.db\n"
 		    "  sillage history --at 12:00:01 -a state store.db\n"
+		    "  sillage history --phases --since -1d -a cpu store.db\n"
 		    "  sillage history --host 'web*' --merged --per comm store.db\n"
 		    "  sillage history --per host web1.db web2.db\n"
 		    "  sillage history --follow -f json store.db\n"

@@ -283,6 +283,15 @@ void output_phase(struct output *output, const struct trace_identity *trace,
 	if (output->sink->phase) {
 		output->sink->phase(output, trace, phase);
 	}
+	output_phase_unseen(output, trace, phase);
+}
+
+void output_phase_unseen(struct output *output, const struct trace_identity *trace,
+			 const struct phase_record *phase)
+{
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_phase(output->also.at[i], trace, phase);
+	}
 }
 
 void output_trigger(struct output *output, const struct trace_identity *trace,

@@ -125,6 +125,9 @@ void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event, bool is_printed);
 void output_phase(struct output *output, const struct trace_identity *trace,
 		  const struct phase_record *phase);
+/* To those of output->also alone: the one that goes on, as far as it is known. */
+void output_phase_unseen(struct output *output, const struct trace_identity *trace,
+			 const struct phase_record *phase);
 void output_capture(struct output *output, const struct capture_result *capture);
 void output_end(struct output *output, const struct run_summary *summary);
 

@@ -39,6 +39,7 @@ struct phases {
 	uint64_t changes;    /* known so far */
 	uint64_t known;      /* of them those since phases_rest() */
 	VEC(struct phase_record) records; /* of the last report; each owns its means */
+	size_t told;                      /* of them, before the one of phases_kept() */
 	uint64_t figures[PHASES_COLUMNS];
 	struct report_row row; /* has the figures */
 };

@@ -43,7 +43,7 @@ static void forget_records(struct phases *phases)
 	for (size_t i = 0; i < phases->records.count; i++) {
 		free((void *)(uintptr_t)phases->records.at[i].means);
 	}
-	phases->records.count = 0;
+	phases->records.count = phases->told = 0;
 }
 
 static void forget_series(struct phases *phases)
@@ -400,22 +400,37 @@ static void add_window(struct phases *phases, const struct report *report)
 	find_changes(phases);
 }
 
+static uint64_t slices_so_far(const struct phases *phases)
+{
+	return rolling_count(phases->rolling) - phases->first;
+}
+
 void phases_report(struct phases *phases, const struct report *report)
 {
-	uint64_t slices = rolling_count(phases->rolling) - phases->first;
+	bool is_window = report->kind == REPORT_WINDOW && report->end > report->begin;
 
 	forget_records(phases);
-	if (report->kind == REPORT_WINDOW && report->end > report->begin) {
+	if (is_window) {
 		add_window(phases, report);
 	} else if (report->kind == REPORT_TOTAL && phases->number > 0) {
-		add_record(phases, slices, phases->end, true);
+		add_record(phases, slices_so_far(phases), phases->end, true);
+	}
+	phases->told = phases->records.count;
+	if (is_window && slices_so_far(phases) % PHASES_KEEP == 1 &&
+	    (phases->told == 0 || !phases->records.at[phases->told - 1].is_open)) {
+		add_record(phases, slices_so_far(phases), phases->end, true);
 	}
 }
 
 const struct phase_record *phases_records(const struct phases *phases, size_t *ret_count)
 {
-	*ret_count = phases->records.count;
+	*ret_count = phases->told;
 	return phases->records.at;
+}
+
+const struct phase_record *phases_kept(const struct phases *phases)
+{
+	return phases->records.count > phases->told ? &phases->records.at[phases->told] : NULL;
 }
 
 /* ---- figures ---- */

@@ -30,6 +30,8 @@
 #define PHASES_STAY 3
 /* Of a series' largest value; of time, for shares. */
 #define PHASES_CHANGE SUGGEST_CHANGE
+/* A minute of windows of 1 s: what a run that is killed loses of the end of its last phase. */
+#define PHASES_KEEP 60
 
 struct phases;
 
@@ -71,6 +73,11 @@ void phases_report(struct phases *phases, const struct report *report);
  * that has begun; of a total, the last phase, which is open.  Valid until the next report.
  */
 const struct phase_record *phases_records(const struct phases *phases, size_t *ret_count);
+
+/* The phase that goes on, as it is after the last window: when it has begun, and every PHASES_KEEP
+ * windows; NULL: not now, or phases_records() ends with it.  So what keeps phases has one that
+ * never ends.  Valid until the next report. */
+const struct phase_record *phases_kept(const struct phases *phases);
 
 /* ---- figures, for windows and triggers ---- */
 

@@ -308,12 +308,11 @@ static int keep_partition(struct server_pass *s, const struct server_partition *
  * none can be on its way: it follows its rows at once. */
 static int keep_other(struct server_pass *s, const struct server_partition *one)
 {
-	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
 	const struct store_keep *keep = s->pass->keep;
 	bool is_other = false;
 
-	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
-		is_other |= strcmp(one->table, tables[i]) == 0;
+	for (size_t i = 0; sqlite_other_tables[i]; i++) {
+		is_other |= strcmp(one->table, sqlite_other_tables[i]) == 0;
 	}
 	if (one->level > 0) {
 		return !one->is_fresh && !has_windows(s, one->level, one->day) &&

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "output/sink.h"
+#include "phases/phases.h"
 
 struct store_reader;
 
@@ -93,6 +94,23 @@ typedef void store_gap_fn(void *user, uint64_t begin, uint64_t end, uint64_t win
 			  const char *why);
 int store_reader_gaps(struct store_reader *reader, uint64_t begin, uint64_t end, store_gap_fn *each,
 		      void *user, struct err *err);
+/* A phase that live or analyze found (phases/phases.h).  Of a time that phases of two lengths of
+ * windows cover, or that two stores have, the first store's count, and then the shortest windows'.
+ */
+struct store_phase {
+	uint32_t trace, member; /* as of a window */
+	uint64_t slice_ns, begin, end;
+	uint64_t number;
+	uint64_t ahead_ns; /* as of a window; set by the caller */
+};
+typedef VEC(struct store_phase) store_phases;
+/* Adds those of the traces with @wanted[index] that lie in [begin, end), or in a part of it, by
+ * trace and time.  A store of an older version has none. */
+int store_reader_phases(struct store_reader *reader, const bool *wanted, uint64_t begin,
+			uint64_t end, store_phases *ret, struct err *err);
+/* All of one; valid until the next call of a function of the reader. */
+int store_reader_phase(struct store_reader *reader, const struct store_phase *phase,
+		       struct phase_record *ret, struct err *err);
 /* The window as a report, valid until the next call.  Fastest by time, then by trace.  Several
  * windows may be of one time, with other analyses each: a rollup puts them together. */
 int store_reader_read(struct store_reader *reader, const struct store_window *window,

@@ -369,6 +369,12 @@ static void on_trigger(struct output *output, const struct trace_identity *trace
 	put(output->state, store_item_trigger(trace, event));
 }
 
+static void on_run_phase(struct output *output, const struct trace_identity *trace,
+			 const struct phase_record *phase)
+{
+	put(output->state, store_item_phase(trace, phase));
+}
+
 static void on_capture(struct output *output, const struct capture_result *capture)
 {
 	put(output->state, store_item_capture(capture));
@@ -379,6 +385,7 @@ const struct sink sink_store = {
 	.report = on_report,
 	.warning = on_warning,
 	.trigger = on_trigger,
+	.phase = on_run_phase,
 	.capture = on_capture,
 };
 

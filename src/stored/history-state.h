@@ -23,6 +23,7 @@ struct stored_history {
 	size_t trace_count;
 	bool *wanted; /* by trace */
 	struct store_windows windows;
+	store_phases phases;                  /* of them, with --phases */
 	struct rollup **longs, **totals;      /* by trace; NULL: it has no window */
 	struct rollup *joined, *joined_total; /* of all traces, with --merged */
 	struct account account;               /* of the rows of all of them */

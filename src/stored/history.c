@@ -17,6 +17,7 @@
 #include "run/say.h"
 #include "stored/history-fleet.h"
 #include "stored/history-many.h"
+#include "stored/history-phases.h"
 #include "stored/history-state.h"
 #include "stored/history.h"
 #include "stored/stored.h"
@@ -157,9 +158,10 @@ static int add_window(struct stored_history *h, const struct store_window *windo
 	return 0;
 }
 
-static void end_trace(struct stored_history *h, uint32_t trace)
+static int end_trace(struct stored_history *h, uint32_t trace)
 {
 	const struct report *total = rollup_take(h->totals[trace]);
+	int r = h->joined_total ? 0 : history_phases_show(h, trace);
 
 	if (total && h->joined_total) {
 		rollup_add(h->joined_total, total, trace + 1);
@@ -168,18 +170,23 @@ static void end_trace(struct stored_history *h, uint32_t trace)
 	}
 	long_free(h, &h->totals[trace]);
 	long_free(h, &h->longs[trace]);
+	return r;
 }
 
-static void end_all(struct stored_history *h, const struct trace_identity *all)
+static int end_all(struct stored_history *h, const struct trace_identity *all)
 {
+	int r = 0;
+
 	for (uint32_t i = 0; i < h->trace_count; i++) {
 		if (h->totals[i]) {
-			end_trace(h, i);
+			r = r < 0 ? r : end_trace(h, i);
 		}
 	}
 	if (h->joined_total) {
+		r = r < 0 ? r : history_phases_show(h, HISTORY_ALL);
 		show_total(h, all, rollup_take(h->joined_total));
 	}
+	return r;
 }
 
 /* Windows come by trace and time; with --merged, or following, by time and trace. */
@@ -200,9 +207,9 @@ static int go_through(struct stored_history *h, const struct trace_identity *all
 			end_joined(h, all);
 		}
 		if (is_other && !h->joined && !h->on_window) {
-			end_trace(h, last->trace);
+			r = end_trace(h, last->trace);
 		}
-		r = add_window(h, window);
+		r = r < 0 ? r : add_window(h, window);
 		last = window;
 		if (r == 0 && output_check(h->output, &h->err) < 0) {
 			run_stop = true;
@@ -213,10 +220,7 @@ static int go_through(struct stored_history *h, const struct trace_identity *all
 	}
 	end_long(h, last->trace);
 	end_joined(h, all);
-	if (!h->on_window) {
-		end_all(h, all);
-	}
-	return 0;
+	return h->on_window ? 0 : end_all(h, all);
 }
 
 static uint64_t sorted_ns; /* the length of a slot, for by_slot() */
@@ -257,7 +261,7 @@ static int choose_windows(struct stored_history *h)
 	if (r == 0) {
 		stored_say_windows(options, h->reader, &h->windows, interval);
 	}
-	return r;
+	return r < 0 || !options->phases ? r : history_phases_find(h);
 }
 
 int history_show(struct stored_history *h)
@@ -297,6 +301,7 @@ void history_fini(struct stored_history *h)
 	free(h->longs);
 	free(h->totals);
 	vec_fini(&h->windows.at);
+	vec_fini(&h->phases);
 	store_reader_close(h->reader);
 }
 

@@ -20,6 +20,9 @@ static void put_phases(const struct flow *flow)
 	for (size_t i = 0; i < count; i++) {
 		output_phase(flow->output, flow->trace, &records[i]);
 	}
+	if (phases_kept(flow->phases)) {
+		output_phase_unseen(flow->output, flow->trace, phases_kept(flow->phases));
+	}
 }
 
 /* The report with the figures of its phases.  The caller frees the result. */

@@ -492,12 +492,11 @@ static void trigger_line(struct output *output, const struct trace_identity *tra
 	json_trigger(output->out, trace, event);
 }
 
-static void phase_line(struct output *output, const struct trace_identity *trace,
-		       const struct phase_record *phase)
+void json_phase(FILE *out, const struct trace_identity *trace, const struct phase_record *phase)
 {
 	struct json json;
 
-	json_begin_object(&json, output->out, "phase");
+	json_begin_object(&json, out, "phase");
 	put_trace(&json, trace);
 	json_u64(&json, "number", phase->number);
 	json_moment(&json, "begin", phase->begin);
@@ -511,6 +510,9 @@ static void phase_line(struct output *output, const struct trace_identity *trace
 		json_text(&json, "unit",
 			  phases_unit_name(phase->means[i].is_share, phase->means[i].unit));
 		json_real(&json, "mean", phase->means[i].mean);
+		if (phase->means[i].is_counterpart) {
+			json_bool(&json, "counterpart", true);
+		}
 		json_close(&json, '}');
 	}
 	json_close(&json, ']');
@@ -522,6 +524,12 @@ static void phase_line(struct output *output, const struct trace_identity *trace
 		json_close(&json, '}');
 	}
 	json_end_object(&json);
+}
+
+static void phase_line(struct output *output, const struct trace_identity *trace,
+		       const struct phase_record *phase)
+{
+	json_phase(output->out, trace, phase);
 }
 
 void json_capture(FILE *out, const struct capture_result *capture)

@@ -20,6 +20,7 @@ extern const struct sink sink_json;
 /* The line of a trigger. */
 void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event);
 /* The line of a capture that was made, or that failed. */
+void json_phase(FILE *out, const struct trace_identity *trace, const struct phase_record *phase);
 void json_capture(FILE *out, const struct capture_result *capture);
 /* The keys of each analysis, for doc/json.md. */
 void json_describe(FILE *out, const struct analysis *const *list);

@@ -366,6 +366,23 @@ static void put_capture(struct clickhouse_encoder *encoder, const struct store_i
 	end_row(batch, part, encoder->version);
 }
 
+static void put_phase(struct clickhouse_encoder *encoder, const struct store_item *item,
+		      struct clickhouse_batch *batch)
+{
+	struct clickhouse_part *part = part_of(encoder, batch, CLICKHOUSE_PHASES);
+
+	put_number(part, (int64_t)item->begin);
+	put_raw(part, item->trace, STORE_TRACE_TEXT - 1);
+	put_number(part, (int64_t)encoder->level);
+	put_number(part, (int64_t)item->end);
+	put_number(part, (int64_t)item->number);
+	put_number(part, (int64_t)item->slices);
+	put_number(part, item->is_open);
+	put_text(part, item->name);
+	put_known_text(part, item->text);
+	end_row(batch, part, encoder->version);
+}
+
 static size_t bytes_of(const struct clickhouse_batch *batch)
 {
 	size_t bytes = 0;
@@ -397,6 +414,9 @@ void clickhouse_encode(struct clickhouse_encoder *encoder, const struct store_it
 		break;
 	case STORE_CAPTURE:
 		put_capture(encoder, item, batch);
+		break;
+	case STORE_PHASE:
+		put_phase(encoder, item, batch);
 		break;
 	}
 	batch->bytes = bytes_of(batch);

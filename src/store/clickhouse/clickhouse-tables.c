@@ -33,6 +33,8 @@ static const struct {
 					  " message:t" },
 	[CLICKHOUSE_TRIGGERS] = { "triggers", "*end:i *trace:u *name:t begin:i json:t" },
 	[CLICKHOUSE_CAPTURES] = { "captures", "*begin:i *end:i *host:t *session:t *path:t json:t" },
+	[CLICKHOUSE_PHASES] = { "phases", "*begin:i *trace:u *slice_ns:i end:i number:i slices:i"
+					  " open:i change:T json:t" },
 	[CLICKHOUSE_GAPS] = { "gaps", "*begin:i *end:i *why:t windows:i" },
 };
 

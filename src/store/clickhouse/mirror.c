@@ -118,8 +118,9 @@ static void put_wanted(FILE *out, const struct mirror *mirror)
 	(void)fputs(")", out);
 }
 
-static char *select_text(const struct mirror *mirror, const struct clickhouse_table *table,
-			 const char *where)
+/* Of phases what was written last comes last (sqlite_first_tables). */
+static char *select_text(const struct mirror *mirror, uint32_t number,
+			 const struct clickhouse_table *table, const char *where)
 {
 	char *text = NULL;
 	size_t size;
@@ -133,11 +134,12 @@ static char *select_text(const struct mirror *mirror, const struct clickhouse_ta
 		if (strcmp(table->columns[0].name, "level") == 0) {
 			put_wanted(out, mirror);
 		}
-		(void)fputs(" ORDER BY", out);
+		(void)fputs(number == CLICKHOUSE_PHASES ? " ORDER BY `version`," : " ORDER BY",
+			    out);
 		for (int i = 0; i < CLICKHOUSE_FIRST_KEYS; i++) {
 			(void)fprintf(out, "%s `%s`", i > 0 ? "," : "", table->columns[i].name);
 		}
-		(void)fputs(strcmp(table->name, "windows") == 0 ? ", `version` DESC" : "", out);
+		(void)fputs(number == CLICKHOUSE_WINDOWS ? ", `version` DESC" : "", out);
 	}
 	(void)fputs(" FORMAT TabSeparated", out);
 	return finish(out, &text);
@@ -175,7 +177,7 @@ static int fetch(struct mirror *mirror, uint32_t number, const char *where, stru
 	if (number >= CLICKHOUSE_FIRST_LIST) {
 		rows.analysis = analyses[(number - CLICKHOUSE_FIRST_LIST) / TABLES_MAX]->name;
 	}
-	select = select_text(mirror, table, where);
+	select = select_text(mirror, number, table, where);
 	insert = insert_text(table);
 	r = sqlite_run(mirror->db, mirror->url.shown, "BEGIN", err);
 	r = r < 0 ? r : sqlite_prepare(mirror->db, mirror->url.shown, insert, &rows.insert, err);
@@ -473,6 +475,16 @@ int mirror_heads(struct mirror *mirror, uint64_t begin, uint64_t end, struct err
 	r = r < 0 ? r : fetch(mirror, CLICKHOUSE_GAPS, gaps, err);
 	free(where);
 	free(gaps);
+	return r;
+}
+
+int mirror_phases(struct mirror *mirror, uint64_t begin, uint64_t end, struct err *err)
+{
+	char *where = mem_printf("`end` > %" PRIu64 " AND `begin` < %" PRId64, begin,
+				 end < INT64_MAX ? (int64_t)end : INT64_MAX);
+	int r = fetch(mirror, CLICKHOUSE_PHASES, where, err);
+
+	free(where);
 	return r;
 }
 

@@ -32,6 +32,8 @@ void mirror_want_none(struct mirror *mirror);
 void mirror_want(struct mirror *mirror, int64_t number);
 /* Fetches the heads of windows of wanted traces that begin in [begin, end), and the gaps. */
 int mirror_heads(struct mirror *mirror, uint64_t begin, uint64_t end, struct err *err);
+/* Fetches phases of wanted traces that lie in [begin, end), or in a part of it. */
+int mirror_phases(struct mirror *mirror, uint64_t begin, uint64_t end, struct err *err);
 /* Fetches what became known of threads in windows of that length. */
 int mirror_threads(struct mirror *mirror, uint64_t level, uint64_t begin, uint64_t end,
 		   struct err *err);

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "engine/engine.h"
 #include "output/notice.h"
+#include "phases/phases.h"
 
 static const char *copy_text(struct store_item *item, const char *text)
 {
@@ -73,7 +74,8 @@ static struct store_item *item_new(enum store_kind kind, const struct trace_iden
 
 /* ---- windows ---- */
 
-/* Phases are no analysis: they are not stored.  Nor are pairs of threads. */
+/* The figures of phases are of no analysis: they have rows of their own (store_item_phase()). Pairs
+ * of threads are not stored. */
 static bool is_stored(const struct report_table *table)
 {
 	if (scope_is_of_pairs(table->table->scope)) {
@@ -150,6 +152,28 @@ struct store_item *store_item_trigger(const struct trace_identity *trace,
 	item->name = copy_text(item, event->name);
 	item->begin = event->begin;
 	item->end = event->end;
+	return item;
+}
+
+struct store_item *store_item_phase(const struct trace_identity *trace,
+				    const struct phase_record *phase)
+{
+	struct store_item *item = item_new(STORE_PHASE, trace);
+	char *line = NULL;
+	size_t len = 0;
+	FILE *stream = open_memstream(&line, &len);
+
+	assert(phase->begin <= phase->end);
+	if (stream) {
+		json_phase(stream, trace, phase);
+		item->text = take_line(item, stream, &line, &len);
+	}
+	item->name = phase->change ? copy_text(item, phase->change->series) : NULL;
+	item->begin = phase->begin;
+	item->end = phase->end;
+	item->number = phase->number;
+	item->slices = phase->slices;
+	item->is_open = phase->is_open;
 	return item;
 }
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "output/sink.h"
 
-enum store_kind { STORE_WINDOW, STORE_LOSS, STORE_TRIGGER, STORE_CAPTURE };
+enum store_kind { STORE_WINDOW, STORE_LOSS, STORE_TRIGGER, STORE_CAPTURE, STORE_PHASE };
 
 #define STORE_TRACE_TEXT 37 /* in the form of a UUID */
 
@@ -22,9 +22,11 @@ struct store_item {
 	const char *host, *session, *domain, *path, *tracer; /* NULL: not known */
 	struct report report;                                /* a window */
 	uint64_t begin, end;                                 /* all others */
-	const char *name, *text; /* what is lost, or a trigger; its JSON line */
+	const char *name, *text; /* what is lost, a trigger, or what changed; its JSON line */
 	const char *stream;
 	int64_t packet;
+	uint64_t number, slices; /* a phase */
+	bool is_open;
 };
 
 /* Windows that are lost. */
@@ -44,5 +46,7 @@ struct store_item *store_item_loss(const struct trace_identity *trace,
 				   const struct engine_warning *warning);
 struct store_item *store_item_trigger(const struct trace_identity *trace,
 				      const struct trigger_event *event);
+struct store_item *store_item_phase(const struct trace_identity *trace,
+				    const struct phase_record *phase);
 struct store_item *store_item_capture(const struct capture_result *capture);
 void store_item_free(struct store_item *item);

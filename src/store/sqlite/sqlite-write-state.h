@@ -24,7 +24,8 @@ struct sqlite_writer {
 	char *path;
 	int64_t level;
 	sqlite3_stmt *put_trace, *find_trace, *find_window, *put_window, *put_thread,
-		*remove_threads, *remove_window, *put_loss, *put_trigger, *put_capture, *put_gap;
+		*remove_threads, *remove_window, *put_loss, *put_trigger, *put_capture, *put_phase,
+		*put_gap;
 	struct written *tables[ANALYSES_MAX][TABLES_MAX]; /* NULL: not used yet */
 	VEC(struct known_trace) traces;
 	struct store_scratch scratch;

@@ -41,6 +41,9 @@ static int prepare_all(struct sqlite_writer *writer, struct err *err)
 					" begin, json) VALUES(?, ?, ?, ?, ?)" },
 		{ &writer->put_capture, "INSERT OR REPLACE INTO captures(host, session, begin,"
 					" \"end\", path, json) VALUES(?, ?, ?, ?, ?, ?)" },
+		{ &writer->put_phase,
+		  "INSERT OR REPLACE INTO phases(trace, slice_ns, begin, \"end\", number, slices,"
+		  " open, change, json) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)" },
 		{ &writer->put_gap,
 		  "INSERT INTO gaps(begin, \"end\", windows, why) VALUES(?, ?, ?, ?)" },
 	};
@@ -463,6 +466,18 @@ static int put_capture(struct sqlite_writer *writer, const struct store_item *it
 	return sqlite_step(writer->db, writer->path, put, err);
 }
 
+static int put_phase(struct sqlite_writer *writer, const struct store_item *item, int64_t trace,
+		     struct err *err)
+{
+	sqlite3_stmt *put = writer->put_phase;
+
+	sqlite_bind(put, 1, trace, writer->level, (int64_t)item->begin, (int64_t)item->end,
+		    (int64_t)item->number, (int64_t)item->slices, item->is_open);
+	bind_text(put, 8, item->name);
+	bind_text(put, 9, item->text);
+	return sqlite_step(writer->db, writer->path, put, err);
+}
+
 static int put_gap(struct sqlite_writer *writer, const struct store_gap *gap, struct err *err)
 {
 	sqlite3_stmt *put = writer->put_gap;
@@ -487,6 +502,8 @@ static int put_item(struct sqlite_writer *writer, const struct store_item *item,
 		return put_loss(writer, item, trace, err);
 	case STORE_TRIGGER:
 		return put_trigger(writer, item, trace, err);
+	case STORE_PHASE:
+		return put_phase(writer, item, trace, err);
 	default:
 		return put_capture(writer, item, err);
 	}
@@ -552,13 +569,12 @@ int sqlite_writer_remove(struct sqlite_writer *writer, const struct sqlite_place
 
 int sqlite_writer_remove_others(struct sqlite_writer *writer, uint64_t before, struct err *err)
 {
-	static const char *const tables[] = { "losses", "triggers", "captures", "gaps" };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < ARRAY_COUNT(tables); i++) {
+	for (size_t i = 0; r == 0 && sqlite_other_tables[i]; i++) {
 		char *sql = mem_printf("DELETE FROM %s WHERE \"end\" <= %" PRIu64
 				       " AND begin < %" PRIu64,
-				       tables[i], before, before);
+				       sqlite_other_tables[i], before, before);
 
 		r = sqlite_run(writer->db, writer->path, sql, err);
 		free(sql);

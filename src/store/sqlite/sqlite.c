@@ -300,6 +300,10 @@ bool sqlite_has_column(sqlite3_stmt *columns, const char *name)
 	return false;
 }
 
+const char *const sqlite_other_tables[] = {
+	"losses", "triggers", "captures", "phases", "gaps", NULL
+};
+
 const char sqlite_first_tables[] =
 	"CREATE TABLE IF NOT EXISTS traces(trace INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE,"
 	" uuid TEXT, host TEXT, session TEXT, domain TEXT, path TEXT, tracer TEXT) STRICT;"
@@ -325,5 +329,13 @@ const char sqlite_first_tables[] =
 	"INTEGER,"
 	" path TEXT, json TEXT, PRIMARY KEY(host, session, begin, \"end\", path)) STRICT,"
 	" WITHOUT ROWID;"
+	"CREATE TABLE IF NOT EXISTS phases(trace INTEGER, slice_ns INTEGER, begin INTEGER,"
+	" \"end\" INTEGER, number INTEGER, slices INTEGER, open INTEGER, change TEXT, json TEXT,"
+	" PRIMARY KEY(trace, slice_ns, begin)) STRICT, WITHOUT ROWID;"
+	/* What was found of a time takes the place of what was there: another run may have cut
+	 * elsewhere. */
+	"CREATE TRIGGER IF NOT EXISTS phases_once BEFORE INSERT ON phases BEGIN"
+	" DELETE FROM phases WHERE trace = NEW.trace AND slice_ns = NEW.slice_ns"
+	" AND begin < NEW.\"end\" AND \"end\" > NEW.begin; END;"
 	"CREATE TABLE IF NOT EXISTS gaps(begin INTEGER, \"end\" INTEGER, windows INTEGER,"
 	" why TEXT) STRICT;";

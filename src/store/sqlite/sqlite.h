@@ -6,7 +6,7 @@
  *     traces     trace, id, uuid, host, session, domain, path, tracer
  *     windows    level, begin, trace, end, complete, lag_ns, events, ...
  *     threads    level, begin, trace, tid, nth, ...      what became known of a thread
- *     losses, triggers, captures, gaps
+ *     losses, triggers, captures, phases, gaps
  *
  * `level` is the length of a window in ns, `trace` a number that `traces` gives.
  */
@@ -33,6 +33,8 @@ struct sqlite_place {
 
 /* Makes the tables that no analysis has. */
 extern const char sqlite_first_tables[];
+/* Those of a time, which go with the longest windows of it; ends with NULL. */
+extern const char *const sqlite_other_tables[];
 
 /* Takes the message of the database's last failure.  Returns -EIO, or what fits better: -EROFS,
  * the file, or one that SQLite needs beside it, cannot be opened or written. */

@@ -64,6 +64,30 @@ static size_t add(struct phases *phases, uint64_t *at, size_t count, unsigned in
 	return records;
 }
 
+/* The phase that goes on is told to who keeps phases: when it begins, and from time to time. */
+START_TEST(tells_what_goes_on_to_keep)
+{
+	struct phases *phases = phases_new();
+	uint64_t at = 0;
+
+	for (unsigned int i = 0; i < 3 * PHASES_KEEP; i++) {
+		const struct phase_record *kept;
+
+		add_at(phases, at, (const unsigned int[CPUS]){ 50, 0 });
+		at += 100 * MS;
+		kept = phases_kept(phases);
+		ck_assert_int_eq(kept != NULL, i % PHASES_KEEP == 0);
+		if (kept) {
+			ck_assert_uint_eq(kept->slices, i + 1);
+			ck_assert_uint_eq(kept->end, at);
+			ck_assert(kept->is_open && kept->begin == 0);
+		}
+		ck_assert_uint_eq(records_of(phases), 0);
+	}
+	phases_free(phases);
+}
+END_TEST
+
 static const uint64_t *figures_of(struct phases *phases, enum report_kind kind)
 {
 	const struct report report = { .kind = kind };
@@ -274,6 +298,7 @@ Suite *suite_phases(void)
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, reports_a_change_once_it_stayed);
 	tcase_add_test(tcase, passes_over_what_is_small);
+	tcase_add_test(tcase, tells_what_goes_on_to_keep);
 	tcase_add_test(tcase, goes_on_for_ever);
 	tcase_add_test(tcase, begins_again_behind_a_gap);
 	tcase_add_test(tcase, goes_on_from_a_checkpoint);
