@@ -8,14 +8,16 @@
 
 /* ---- what an event says ---- */
 
-/* Adds keys to a hash, and fills their values, if they are wanted.  False: the event lacks one. */
+/* Makes a hash of the keys, and fills their values, if they are wanted.  False: the event lacks
+ * one. */
 static bool fill_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
-		      size_t count, const struct fields_event *event, uint64_t *hash,
-		      uint64_t *values)
+		      const struct period_link *link, const struct fields_event *event,
+		      uint64_t *hash, uint64_t *values)
 {
 	uint64_t unused[VALUE_WORDS], cpu = worker_cpu(worker);
 
-	for (size_t i = 0; i < count; i++) {
+	*hash = link->by_process ? fields_hash_owner(0, event, &side->running) : 0;
+	for (size_t i = 0; i < link->key_count; i++) {
 		uint64_t *value = values ? values + i * VALUE_WORDS : unused;
 		uint8_t field = keys[i];
 		struct query_value has;
@@ -95,11 +97,11 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	size_t count = periods_word_items(period);
 	int64_t thread;
 
-	if ((step > 0 && !fill_keys(worker, side, side->before, period->links[step - 1].key_count,
-				    &of, &words[WORD_KEY], NULL)) ||
+	if ((step > 0 && !fill_keys(worker, side, side->before, &period->links[step - 1], &of,
+				    &words[WORD_KEY], NULL)) ||
 	    (step + 1 < period->step_count &&
-	     !fill_keys(worker, side, side->after, period->links[step].key_count, &of,
-			&words[WORD_AFTER], NULL))) {
+	     !fill_keys(worker, side, side->after, &period->links[step], &of, &words[WORD_AFTER],
+			NULL))) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
@@ -133,8 +135,8 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	struct record *record;
 	int64_t thread;
 
-	if (!fill_keys(worker, side, is_end ? side->before : side->after,
-		       period->links[0].key_count, &of, &words[WORD_KEY], words + WORD_VALUES)) {
+	if (!fill_keys(worker, side, is_end ? side->before : side->after, &period->links[0], &of,
+		       &words[WORD_KEY], words + WORD_VALUES)) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,

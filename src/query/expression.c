@@ -230,7 +230,8 @@ static int take_by(struct parser *p)
 	}
 	link = &p->is->links[p->is->event_count - 2];
 	link->has_keys = true;
-	if (!scan_take_word(&p->scan, "global", ";")) {
+	link->is_global = scan_take_word(&p->scan, "global", ";");
+	if (!link->is_global || (*p->scan.at && *p->scan.at != ';')) {
 		do {
 			r = take_key(p, link);
 		} while (r == 0 && scan_take(&p->scan, ","));

@@ -42,8 +42,9 @@ struct expression_key {
 struct expression_link {
 	struct expression_key keys[EXPRESSION_KEYS_MAX];
 	size_t key_count;
-	bool has_keys; /* "by" */
-	bool has_tid;  /* $tid is a key */
+	bool has_keys;  /* "by" */
+	bool is_global; /* events of any processes belong together: "global" */
+	bool has_tid;   /* $tid is a key */
 };
 
 struct expression {

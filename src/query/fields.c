@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* The index of an element of what a plan_request asks for so. */
 static uint8_t want(struct fields *fields, const char *name, uint32_t element)
 {
@@ -92,4 +94,12 @@ bool fields_want_thread(struct fields *fields, struct thread_fields *thread)
 	thread->vpid = fields_want(fields, "context.", "vpid");
 	thread->procname = fields_want(fields, PLAN_TEXT "context.", "procname");
 	return thread->tid != FIELD_NONE && thread->vtid != FIELD_NONE;
+}
+
+uint64_t fields_hash_owner(uint64_t hash, const struct fields_event *event,
+			   const struct thread_fields *running)
+{
+	int64_t owner = fields_owner(event, running);
+
+	return owner == 0 ? hash : hash_bytes(hash, &owner, sizeof(owner));
 }

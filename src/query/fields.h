@@ -23,7 +23,7 @@ struct thread_fields {
 	uint8_t tid, vtid, vpid, procname;
 };
 
-/* The contexts that name its process: the first that it has. */
+/* The contexts that name its process: the first that it has, or else the trace's environment. */
 struct process_fields {
 	uint8_t vpid, pid;
 };
@@ -78,9 +78,24 @@ static inline int64_t fields_i64(const struct fields_event *event, uint8_t at, i
 	return fields_get(event, at, &value) && value.kind == QUERY_NUMBER ? value.is.i : otherwise;
 }
 
-/* The process that the event's contexts name; 0: none does. */
+/* The process that the event's contexts name, or the trace; 0: none does. */
 static inline int64_t fields_process(const struct fields_event *event,
 				     const struct process_fields *process)
 {
-	return fields_i64(event, process->vpid, fields_i64(event, process->pid, 0));
+	return fields_i64(event, process->vpid,
+			  fields_i64(event, process->pid, event->class->origin->vpid));
 }
+
+/* The process that keys of the event are of; 0: the trace does not tell them apart, or it is the
+ * kernel's, whose ids are of all processes. */
+static inline int64_t fields_owner(const struct fields_event *event,
+				   const struct thread_fields *running)
+{
+	const struct plan_origin *origin = event->class->origin;
+
+	return origin->is_kernel ? 0 : fields_i64(event, running->vpid, origin->vpid);
+}
+
+/* Adds it to a hash of keys. */
+uint64_t fields_hash_owner(uint64_t hash, const struct fields_event *event,
+			   const struct thread_fields *running);

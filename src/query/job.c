@@ -60,6 +60,7 @@ static int resolve(struct job_spec *job, const struct label_set *labels, struct 
 		job->has_names |= is->events[i].who.has_names;
 	}
 	job->has_keys = is->links[0].has_keys;
+	job->by_process = job->has_keys && !is->links[0].is_global;
 	job->is_across |= job->has_keys;
 	return r == 0 && !find_fields(job, labels)
 		       ? expression_expected(is, NULL, "fewer fields in all", err)
@@ -87,7 +88,7 @@ bool job_key(const struct job_spec *job, size_t at, const struct fields_event *e
 {
 	const struct job_event *of = &job->events[at];
 
-	*ret = 0;
+	*ret = job->by_process ? fields_hash_owner(0, event, &of->running) : 0;
 	for (size_t i = 0; job->has_keys && i < job->is->links[0].key_count; i++) {
 		struct query_value value;
 		int64_t pid;

@@ -29,6 +29,7 @@ struct job_spec {
 	struct expression *is; /* its events are the pattern */
 	bool is_across;        /* it goes over threads: it has @WHO or "by" */
 	bool has_keys;         /* "by" */
+	bool by_process;       /* which are of a process: by is not global */
 	bool has_names;        /* a @WHO has names */
 	char *text;            /* the user's, with a name */
 	char *pattern;         /* of it the pattern or model */

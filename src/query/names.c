@@ -382,6 +382,7 @@ static int look_up_keys(struct names *names, const char *event, const struct exp
 		bool is_pid = strcmp(key, "$pid") == 0;
 		bool has_pid = is_pid && kinds_of(names->metadata, event, "context.pid") != 0;
 
+		has_pid = has_pid || (is_pid && metadata_env(names->metadata, "vpid"));
 		if (strcmp(key, "$cpu") != 0 && !has_pid) {
 			r = look_up_any(names, event, is_pid ? "context.vpid" : key);
 		}
@@ -494,6 +495,63 @@ int names_label(struct names *names, const struct label_source *source)
 		}
 	}
 	return r;
+}
+
+/* ---- processes ---- */
+
+/* Buffers of LTTng are of a user, and then of all programs of that one, or of a process. */
+static bool has_processes(const struct metadata *metadata)
+{
+	const struct env_entry *scheme = metadata_env(metadata, "tracer_buffering_scheme");
+
+	return scheme && scheme->text && strcmp(scheme->text, "uid") == 0;
+}
+
+/* Of two events that agree in keys. */
+static int mixes(const struct names *names, const struct expression_link *link,
+		 const struct definition pair[2])
+{
+	static const char vpid[] = "context.vpid";
+	bool lacks[2];
+
+	if (!link->has_keys || link->is_global || link->has_tid ||
+	    !has_processes(names->metadata)) {
+		return 0;
+	}
+	for (size_t i = 0; i < 2; i++) {
+		struct err unused;
+		struct names one = { .metadata = names->metadata, .err = &unused };
+
+		if (names_event(&one, pair[i].event) < 0) {
+			return 0;
+		}
+		lacks[i] = kinds_of(names->metadata, pair[i].event, vpid) == 0;
+	}
+	return lacks[0] || lacks[1]
+		       ? err_raise(names->err, -ENOENT,
+				   "\"%s\" is recorded without the context vpid, so %s: lttng "
+				   "add-context -u -t vpid",
+				   pair[!lacks[0]].event,
+				   lacks[0] && lacks[1]
+					   ? "equal ids of two processes are one"
+					   : "its ids are of no process, and those of the other "
+					     "event are")
+		       : 0;
+}
+
+int names_mixes_period(struct names *names, const struct period *period)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i + 1 < period->step_count; i++) {
+		r = mixes(names, &period->is->links[i], &period->is->events[i]);
+	}
+	return r;
+}
+
+int names_mixes_job(struct names *names, const struct job_spec *job)
+{
+	return mixes(names, &job->is->links[0], job->is->events);
 }
 
 /* ---- several traces ---- */

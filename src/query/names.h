@@ -35,6 +35,13 @@ int names_job(struct names *names, const struct job_spec *job);
 /* The event, and the fields of keys and name. */
 int names_label(struct names *names, const struct label_source *source);
 
+/* What may mix the ids of two processes: several write to one trace, which does not tell them
+ * apart. -ENOENT with a text that says so and what helps; 0: nothing does, or the trace has not all
+ * events.
+ */
+int names_mixes_period(struct names *names, const struct period *period);
+int names_mixes_job(struct names *names, const struct job_spec *job);
+
 /*
  * The same in several traces: one that has all is enough.  -ENOENT: the error is of the trace that
  * has the most.

@@ -63,6 +63,7 @@ static int resolve_links(struct period *period, struct err *err)
 		const struct expression_link *link = &period->is->links[i];
 
 		period->links[i].by_thread = !link->has_keys || link->has_tid;
+		period->links[i].by_process = !link->is_global;
 		period->links[i].key_count = link->key_count;
 		any_keys |= !period->links[i].by_thread;
 	}

@@ -41,6 +41,7 @@ struct period_side {
 /* How an event belongs to the one before it. */
 struct period_link {
 	bool by_thread;
+	bool by_process;  /* ids are of a process, where the trace has several */
 	size_t key_count; /* keys other than $tid */
 };
 

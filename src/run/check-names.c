@@ -100,6 +100,64 @@ static int check_label(const struct label_source *source, const struct label_set
 	return r < 0 ? err_note(err, r, "--label %s", labels->all.at[source->label].name) : 0;
 }
 
+/* ---- processes ---- */
+
+static int mixes_period(struct names *names, const void *period)
+{
+	return names_mixes_period(names, period);
+}
+
+static int mixes_job(struct names *names, const void *job)
+{
+	return names_mixes_job(names, job);
+}
+
+/* Whether one of the traces mixes processes, and why. */
+static bool is_mixed(names_look *mixes, const void *of, const char *option, const char *name,
+		     const struct metadata *const *traces, size_t count, struct err *why)
+{
+	int r = 0;
+
+	assert(count == 0 || traces);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		struct names names = { .metadata = traces[i], .err = why };
+
+		r = mixes(&names, of);
+	}
+	return r < 0 && err_note(why, r, "--%s%s%s", option, *name ? " " : "", name) < 0;
+}
+
+typedef void note_fn(void *user, size_t number, const char *text);
+
+/* Of each period and job at most one note. */
+static void note_mixed(const struct options *options, const struct metadata *const *traces,
+		       size_t count, note_fn *note, void *user)
+{
+	struct err why;
+	size_t number = 0;
+
+	VEC_EACH_OF(&options->periods.all, period) {
+		if (is_mixed(mixes_period, period, "period", period->name, traces, count, &why)) {
+			note(user, number, why.text);
+		}
+		number++;
+	}
+	VEC_EACH_OF(&options->periods.jobs, job) {
+		if (is_mixed(mixes_job, job, "job", job->name, traces, count, &why)) {
+			note(user, number, why.text);
+		}
+		number++;
+	}
+	if (options->job && is_mixed(mixes_job, options->job, "job", "", traces, count, &why)) {
+		note(user, number, why.text);
+	}
+}
+
+static void say_note(void *user, size_t number, const char *text)
+{
+	say("%s", text);
+}
+
 /* ---- models ---- */
 
 /* What of a model the traces lack.  Some have one version of a program's events, some another. */
@@ -282,6 +340,9 @@ int run_check_names(const struct options *options, const struct actions *actions
 	if (traces.count > 0) {
 		r = check_all(options, actions, traces.at, traces.count, err);
 	}
+	if (r == 0 && options->verbosity >= 0) {
+		note_mixed(options, traces.at, traces.count, say_note, NULL);
+	}
 	vec_free_each(&streams, metadata_stream_free);
 	vec_fini(&traces);
 	return r;
@@ -331,6 +392,25 @@ static void warn_of_models(struct live_names *names, const struct metadata *cons
 	}
 }
 
+/* What notes of live traces are for. */
+struct live_notes {
+	struct live_names *names;
+	size_t first; /* number of the first of them */
+	live_names_warn *warn;
+	void *user;
+};
+
+static void warn_note(void *user, size_t number, const char *text)
+{
+	const struct live_notes *notes = user;
+
+	assert(number < notes->names->options->periods.all.count +
+				notes->names->options->periods.jobs.count);
+	if (is_first_time(notes->names, notes->first + number)) {
+		notes->warn(notes->user, text);
+	}
+}
+
 void run_check_live_names(void *live_names, const struct metadata *const *traces, size_t count,
 			  live_names_warn *warn, void *user)
 {
@@ -364,6 +444,9 @@ void run_check_live_names(void *live_names, const struct metadata *const *traces
 			warn_of(names, number + i, err.text, warn, user);
 		}
 	}
+	number += names->actions ? actions_count(names->actions) : 0;
+	note_mixed(names->options, traces, count, warn_note,
+		   &(struct live_notes){ names, number, warn, user });
 }
 
 void run_live_names_fini(struct live_names *names)

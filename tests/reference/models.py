@@ -35,7 +35,7 @@ class Plain:
     """Labels: (name, event, conditions, key, value); a key is '$pid' and fields, a value a field or
     (label, fields).  Periods: (name, events, links, each, group); an event is (name, conditions), a link
     None (by thread) or pairs of fields, '$tid' among them, and what is grouped by (word, label or None,
-    fields)."""
+    fields).  Ids are of a process, unless 'global' is among the pairs."""
 
     def __init__(self, labels, periods):
         self.labels, self.periods = labels, periods
@@ -85,10 +85,15 @@ class Plain:
                 if self.holds(period[1][step], name, text):
                     self.step(ns, period, step, text)
 
+    @staticmethod
+    def pairs_of(link):
+        pairs = ['$tid'] if link is None else link
+        return [pair for pair in pairs if pair != 'global'] if 'global' in pairs else ['$process', *pairs]
+
     def step(self, ns, period, step, text):
         what, events, links, each, group = period
         place = lambda link, side: (what, link, tuple(
-            self.value(text, 'vtid' if pair == '$tid' else pair[side]) for pair in (['$tid'] if links[link] is None else links[link])))
+            self.value(text, {'$tid': 'vtid', '$process': 'vpid'}.get(pair) or pair[side]) for pair in self.pairs_of(links[link])))
         begin, items = ns, [None] * len(group)
         if step > 0:
             at = place(step - 1, 1)
@@ -110,7 +115,7 @@ class Plain:
         else:
             self.counts['ended'] += 1
             self.rows[(what, tuple(items))].append(ns - begin)
-            pairs = [pair for pair in links[0] or [] if pair != '$tid'] if len(events) == 2 and not each else []
+            pairs = [pair for pair in links[0] or [] if pair not in ('$tid', 'global')] if len(events) == 2 and not each else []
             is_long = len(self.named(what, items)[0].encode('utf-8', 'surrogateescape')) > NAMED_MAX
             self.instances.append((ns - begin, ns, what, [item for item in items if item and (item[1] or is_long)],
                                    ['%s=%s' % (pair[0], self.value(text, pair[1])) for pair in pairs]))
@@ -294,7 +299,7 @@ ROS2_LABELS = [
     ('taken', 'ros2:rcl_subscription_init', {}, PID + ['rmw_subscription_handle'], 'topic_name'),
     ('writer', 'dds:create_writer', {}, PID + ['writer'], 'topic_name'),
 ]
-TAKE, SENT = ('ros2:rmw_take', {'taken': 1}), [('timestamp', 'source_timestamp')]
+TAKE, SENT = ('ros2:rmw_take', {'taken': 1}), ['global', ('timestamp', 'source_timestamp')]
 START, END, WRITE = ('ros2:callback_start', {}), ('ros2:callback_end', {}), ('dds:write', {})
 WRITER, ORIGIN = ('writer', 'writer', ['writer']), ('origin', 'origin', ['callback'])
 ROS2_PERIODS = [
@@ -354,9 +359,9 @@ label of = m:register key=$pid,cb name=symbol
 label pair = m:attach key=obj,cb name=of(cb)
 label file = m:open key=file name=fd
 period cb = m:start; m:end; by $tid, cb; group of(cb), callback(cb)
-period msg = m:send; m:recv ok=1; by stamp; each; group topic(obj)
-period done = m:send; m:recv ok=1; by stamp; each; then m:start; then m:end; group topic(obj), of(cb)
-period far = m:send; m:recv; by stamp; then m:send; then m:recv; by stamp; group pair(obj, stamp)
+period msg = m:send; m:recv ok=1; by global stamp; each; group topic(obj)
+period done = m:send; m:recv ok=1; by global  stamp; each; then m:start; then m:end; group topic(obj), of(cb)
+period far = m:send; m:recv; by global stamp; then m:send; then m:recv; by global stamp; group pair(obj, stamp)
 period read = m:open; m:read; by fd; group file
 label long = m:open key=fd,file name=file(file)
 period held = m:open; m:read; by fd; group file, long(fd, file)
@@ -374,18 +379,19 @@ MADE_LABELS = [
 ]
 M_SEND, M_RECV, M_OK = ('m:send', {}), ('m:recv', {}), ('m:recv', {'ok': 1})
 M_START, M_END, STAMP = ('m:start', {}), ('m:end', {}), [('stamp', 'stamp')]
+ANYONE = ['global', *STAMP]
 M_TOPIC, M_OF = ('topic', 'topic', ['obj']), ('of', 'of', ['cb'])
 MADE_PERIODS = [
     ('cb', [M_START, M_END], [['$tid', ('cb', 'cb')]], False, [M_OF, ('callback', 'callback', ['cb'])]),
-    ('msg', [M_SEND, M_OK], [STAMP], True, [M_TOPIC]),
-    ('done', [M_SEND, M_OK, M_START, M_END], [STAMP, None, None], True, [M_TOPIC, M_OF]),
-    ('far', [M_SEND, M_RECV, M_SEND, M_RECV], [STAMP, None, STAMP], False, [('pair', 'pair', ['obj', 'stamp'])]),
+    ('msg', [M_SEND, M_OK], [ANYONE], True, [M_TOPIC]),
+    ('done', [M_SEND, M_OK, M_START, M_END], [ANYONE, None, None], True, [M_TOPIC, M_OF]),
+    ('far', [M_SEND, M_RECV, M_SEND, M_RECV], [ANYONE, None, ANYONE], False, [('pair', 'pair', ['obj', 'stamp'])]),
     ('read', [('m:open', {}), ('m:read', {})], [[('fd', 'fd')]], False, [('file', 'file', ['file'])]),
     # Two ids that are too long together for `by`, and one with a field behind it, which `by` does not have.
     ('held', [('m:open', {}), ('m:read', {})], [[('fd', 'fd')]], False,
      [('file', 'file', ['file']), ('long', 'long', ['fd', 'file'])]),
     ('sized', [M_SEND, M_RECV], [STAMP], False, [M_TOPIC, ('ok', None, ['ok'])]),
-    ('all', [M_START, M_END], [[]], False, []),
+    ('all', [M_START, M_END], [['global']], False, []),
     ('own', [M_START, M_END], [[('$pid', '$pid'), ('cb', 'cb')]], False, []),
 ]
 MADE_JOBS = [

@@ -62,6 +62,7 @@ struct plan_builder {
 	uint32_t class_count, class_room;
 	const struct event_class *last; /* the last that was built */
 	uint32_t known_count;           /* classes of the plan before */
+	struct plan_origin *origin;     /* NULL: there is no class yet */
 	bool has_noted_clock;
 
 	const struct metadata *metadata; /* of the plan being built */

@@ -567,6 +567,25 @@ static struct class_names names_of(struct plan_builder *b, const char *name)
 	return is;
 }
 
+/* The environment comes before all classes. */
+static const struct plan_origin *origin_of(struct plan_builder *b)
+{
+	const struct env_entry *domain = metadata_env(b->metadata, "domain");
+	const struct env_entry *vpid = metadata_env(b->metadata, "vpid");
+	const struct env_entry *name = metadata_env(b->metadata, "procname");
+
+	if (b->origin) {
+		return b->origin;
+	}
+	b->origin = arena_alloc(b->arena, sizeof(*b->origin));
+	*b->origin = (struct plan_origin){
+		.is_kernel = domain && domain->text && strcmp(domain->text, "kernel") == 0,
+		.vpid = vpid && vpid->number > 0 && vpid->number <= INT32_MAX ? vpid->number : 0,
+		.procname = name ? name->text : NULL,
+	};
+	return b->origin;
+}
+
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built)
 {
@@ -607,6 +626,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	event->copy_count = (uint32_t)ew->copies.count;
 	event->class = class;
 	event->stream = stream->class;
+	event->origin = origin_of(b);
 	event->name = name.other;
 	event->index = class->index;
 	event->uses_header = c->uses_event_header;

@@ -139,6 +139,13 @@ struct plan_binding {
 	uint32_t user;    /* as the request says */
 };
 
+/* What the environment of a trace says of all its events. */
+struct plan_origin {
+	bool is_kernel;       /* the kernel tells them; else programs do */
+	int64_t vpid;         /* of the one process that they are of; 0: it names none */
+	const char *procname; /* of that; NULL: it names none */
+};
+
 /* What a requested field is, where a class has it. */
 struct plan_field {
 	const struct type *type; /* NULL: the class lacks it */
@@ -173,6 +180,7 @@ struct plan_event {
 	uint16_t align_bits; /* is_fixed: of the first member */
 	uint32_t fixed_bits; /* is_fixed: size after alignment */
 	const struct stream_class *stream;
+	const struct plan_origin *origin; /* of the trace */
 };
 
 /* What decoder_each() does with the events of a class. */

@@ -132,7 +132,8 @@ int64_t worker_thread_of(struct worker *worker, const struct trace_event *event,
 		return worker_tid_of(worker, event, fields->tid);
 	}
 	tid = (int32_t)event->values[fields->vtid].i;
-	pid = fields->vpid != FIELD_NONE ? (int32_t)event_i64(event, fields->vpid, -1) : -1;
+	pid = event->class->origin->vpid > 0 ? (int32_t)event->class->origin->vpid : -1;
+	pid = fields->vpid != FIELD_NONE ? (int32_t)event_i64(event, fields->vpid, pid) : pid;
 	if (tid > 0 && pid >= 0) {
 		const struct value *name =
 			fields->procname != FIELD_NONE && event_has(event, fields->procname)
