@@ -346,7 +346,7 @@ static void choose_rows(struct total_table *total)
 static void forget_levels(struct metrics_trace *trace, const struct table *table)
 {
 	VEC_EACH_OF(&trace->tables, total) {
-		if (total->table != table || !total->columns.has_levels) {
+		if (total->table != table || total->columns.level_count == 0) {
 			continue;
 		}
 		VEC_EACH_OF(&total->rows, row) {

@@ -44,7 +44,7 @@ void columns_append(struct columns *columns, const struct table *table)
 			columns->special[columns->special_count++] = (uint16_t)columns->count;
 		}
 		columns->has_histograms |= kind == COLUMN_HISTOGRAM;
-		columns->has_levels |= is_level((uint8_t)kind);
+		columns->level_count += is_level((uint8_t)kind);
 		columns->kinds[columns->count++] = (uint8_t)kind;
 	}
 }
@@ -93,6 +93,11 @@ static void move_one(uint8_t kind, uint64_t *to, uint64_t *from, bool closes)
 static void move(const struct columns *columns, uint64_t *to, uint64_t *from, bool closes)
 {
 	assert_hot(to != from);
+	if (closes && columns->level_count == columns->count) {
+		memcpy(to, from, columns->count * sizeof(*to));
+		memset(from, 0, columns->count * sizeof(*from));
+		return;
+	}
 	for (uint32_t i = 0; i < columns->special_count; i++) {
 		uint32_t at = columns->special[i];
 
@@ -166,12 +171,13 @@ void columns_empty(const struct columns *columns, uint64_t *row)
 void columns_check(const struct columns *columns)
 {
 	uint32_t special = 0;
-	bool has_histograms = false, has_levels = false;
+	uint32_t levels = 0;
+	bool has_histograms = false;
 
 	for (uint32_t i = 0; i < columns->count; i++) {
 		assert(columns->kinds[i] <= COLUMN_HISTOGRAM);
 		has_histograms |= columns->kinds[i] == COLUMN_HISTOGRAM;
-		has_levels |= is_level(columns->kinds[i]);
+		levels += is_level(columns->kinds[i]);
 		if (!is_sum(columns->kinds[i])) {
 			assert(special < columns->special_count);
 			assert(columns->special[special] == i);
@@ -180,5 +186,5 @@ void columns_check(const struct columns *columns)
 	}
 	assert(special == columns->special_count);
 	assert(has_histograms == columns->has_histograms);
-	assert(has_levels == columns->has_levels);
+	assert(levels == columns->level_count);
 }

@@ -21,7 +21,7 @@ struct columns {
 	uint32_t count;
 	uint32_t special_count; /* columns that are not sums */
 	bool has_histograms;    /* rows own memory */
-	bool has_levels;        /* COLUMN_LAST, COLUMN_LAST_MAX */
+	uint32_t level_count;   /* COLUMN_LAST, COLUMN_LAST_MAX */
 	uint8_t *kinds;
 	uint16_t *special; /* indexes of the special columns, ascending */
 };

@@ -158,13 +158,13 @@ static void end_levels(struct keyed_rows *keyed_rows, const struct columns (*col
 
 	for (size_t a = 0; a < ANALYSES_MAX; a++) {
 		for (size_t t = 0; t < TABLES_MAX; t++) {
-			any |= keyed_rows->counts[a][t] > 0 && columns[a][t].has_levels;
+			any |= keyed_rows->counts[a][t] > 0 && columns[a][t].level_count > 0;
 		}
 	}
 	for (size_t i = 0; any && i < keyed_rows->all.count; i++) {
 		struct keyed_row *keyed = keyed_rows->all.at[i];
 
-		if (!keyed->is_touched && columns[keyed->analysis][keyed->table].has_levels) {
+		if (!keyed->is_touched && columns[keyed->analysis][keyed->table].level_count > 0) {
 			columns_end_levels(&columns[keyed->analysis][keyed->table], keyed->total);
 		}
 	}

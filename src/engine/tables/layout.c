@@ -91,7 +91,7 @@ void layout_init(struct layout *layout, const struct setup *setup, const struct 
 	}
 	/* A total has the level of the last window, and no sum of them. */
 	layout->is_direct = !setup->wants_windows && setup->range_begin == 0 &&
-			    !layout->columns[SCOPE_THREAD].has_levels;
+			    layout->columns[SCOPE_THREAD].level_count == 0;
 	place_thread_parts(layout);
 	for (size_t s = 0; s < SCOPES_FIXED; s++) {
 		columns_check(&layout->columns[s]);

@@ -303,6 +303,9 @@ static void list_shard(const struct tables *tables, struct pass *pass, const str
 	struct thread **from = total ? shard->resident.at : shard->touched.at;
 
 	for (size_t i = 0; i < count; i++) {
+		if (i + THREADS_AHEAD < count && from[i + THREADS_AHEAD]) {
+			thread_prefetch_all(&tables->layout, from[i + THREADS_AHEAD]);
+		}
 		if (from[i]) {
 			list_thread(tables, pass, from[i]);
 		}

@@ -378,8 +378,14 @@ const struct period_set *shard_periods(const struct shard *shard)
 static void prefetch_threads(const struct shard *shard, size_t word, uint64_t which)
 {
 	for (; which != 0; which &= which - 1) {
-		thread_prefetch(shard->layout,
-				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)]);
+		const struct thread *thread =
+			shard->resident.at[word * 64 + (size_t)__builtin_ctzll(which)];
+
+		if (shard->layout->columns[SCOPE_THREAD].level_count > 0) { /* rows are set */
+			thread_prefetch_all(shard->layout, thread);
+		} else {
+			thread_prefetch(shard->layout, thread);
+		}
 	}
 }
 
@@ -397,14 +403,14 @@ void shard_end_window(struct shard *shard, uint64_t end)
 			struct thread *thread =
 				shard->resident.at[word * 64 + (size_t)__builtin_ctzll(left)];
 
-			if (columns->has_levels) { /* what is selected may be other threads by now
-						    */
-				columns_end_levels(columns, thread_total(shard->layout, thread));
-			}
 			if (shard->layout->selects) {
 				shard_select(shard, thread, thread_cpu_id(thread));
 			}
 			shard_each_with(shard, on_window_end, (shard, thread, end));
+			/* What is selected may be other threads by now. */
+			if (columns->level_count > 0 && !thread->is_touched) {
+				columns_end_levels(columns, thread_total(shard->layout, thread));
+			}
 		}
 		presence->ending = 0;
 	}
@@ -484,6 +490,9 @@ void shard_close_window(struct shard *shard)
 		return;
 	}
 	for (size_t i = 0; i < shard->touched.count; i++) {
+		if (i + THREADS_AHEAD < shard->touched.count) {
+			thread_prefetch_all(shard->layout, shard->touched.at[i + THREADS_AHEAD]);
+		}
 		close_thread(shard, shard->touched.at[i]);
 	}
 	shard->touched.count = 0;
