@@ -26,11 +26,11 @@ def examples(text):
 
 
 def ended(line):
-    """Periods and executions that ended, by a line of JSON."""
+    """Periods, executions and calls that ended, by a line of JSON."""
     found = json.loads(line)
     if found['type'] == 'report':
         return found['jobs']['count']
-    return sum(found[name]['ended'] or 0 for name in ('periods', 'jobs') if name in found) if found['type'] == 'total' else 0
+    return sum(found[name]['calls' if name == 'calls' else 'ended'] or 0 for name in ('periods', 'jobs', 'calls') if name in found) if found['type'] == 'total' else 0
 
 
 def fault_of(sillage, root, written, kind, wanted):

@@ -159,7 +159,7 @@ static void codec_end(struct codec *codec, const struct calls_trace *trace, stru
 		   &end->has_sub);
 	if (codec_reads(codec)) {
 		end->name = known_name(codec, trace, name);
-		(void)codec_check(codec, end->field < CALL_KEYS);
+		(void)codec_check(codec, end->field < CALL_KEYS && end->begins != 1u << CALL_ASKED);
 	}
 }
 

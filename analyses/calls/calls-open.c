@@ -17,6 +17,12 @@
 
 #include "analyses/calls/calls.h"
 
+/* Where the words of a note are. */
+static const uint64_t *words_of(const struct ordered *ordered)
+{
+	return (const uint64_t *)(uintptr_t)ordered->words[NOTE_WORDS];
+}
+
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	uint64_t words[] = { a, b };
@@ -27,34 +33,77 @@ static uint64_t mix(uint64_t a, uint64_t b)
 
 /* ---- names ---- */
 
+/* What a name is made of: of the event's what the other event has, too; or of what the user asked
+ * for: NAME and what "*" stands for, and without NAME all before that. */
+struct call_parts {
+	uint64_t rest, id;
+	const char *event, *name, *stem;
+	size_t len, stem_len; /* of event and stem */
+};
+
 /* "service:span" of "service:span_begin", "service:span flush" with a name, and of a function the
  * address alone. */
-static struct call_name *make_name(const char *event, size_t rest, const char *sub)
+static struct call_name *make_name(const struct call_parts *parts, const char *sub)
 {
-	const char *colon = memchr(event, ':', rest);
-	size_t provider = colon ? (size_t)(colon - event) : 0, len = rest;
-	bool is_function = *sub && calls_are_functions(event);
-	struct call_name *name = mem_alloc(sizeof(*name) + 2 * rest + strlen(sub) + 3);
+	size_t len = parts->len;
+	const char *colon = strchr(parts->event, ':');
+	size_t provider = colon ? (size_t)(colon - parts->event) : 0;
+	bool is_function = *sub && !*parts->name && calls_are_functions(parts->event);
+	struct call_name *name = mem_alloc(sizeof(*name) + 2 * strlen(parts->event) +
+					   strlen(parts->name) + parts->stem_len + strlen(sub) + 4);
 
-	while (len > 1 && strchr("_-.:", event[len - 1])) {
+	while (len > 1 && strchr("_-.:", parts->event[len - 1]) && parts->stem_len == 0) {
 		len--;
 	}
-	name->rest = hash_bytes(0, event, rest);
-	(void)sprintf(name->text, "%.*s%s%s", is_function ? 0 : (int)len, event,
-		      *sub && !is_function ? " " : "", sub);
+	name->rest = parts->rest;
+	(void)sprintf(name->text, "%s%s%.*s%.*s%s%s", parts->name,
+		      *parts->name && parts->stem_len > 0 ? " " : "",
+		      is_function || *parts->name ? 0 : (int)len, parts->event,
+		      (int)parts->stem_len, parts->stem, *sub && !is_function ? " " : "", sub);
 	name->provider = name->text + strlen(name->text) + 1;
-	(void)sprintf(name->provider, "%.*s", (int)provider, event);
+	(void)sprintf(name->provider, "%.*s", (int)provider, parts->event);
 	return name;
+}
+
+static void part_asked(struct call_parts *parts, const struct period *call, uint64_t number,
+		       bool is_end)
+{
+	(void)period_call_takes(call, is_end, parts->event, &parts->stem, &parts->stem_len);
+	parts->rest = mix(call->ends_as + 1, hash_bytes(0, parts->stem, parts->stem_len));
+	parts->id = mix(mix(number, is_end), parts->rest);
+	parts->name = call->is->has_name ? call->name : "";
+	parts->len =
+		parts->stem_len > 0 ? (size_t)(parts->stem - parts->event) : strlen(parts->event);
+}
+
+static struct call_parts parts_of(struct shard *shard, const struct ordered *ordered)
+{
+	uint64_t flags = ordered->words[NOTE_FLAGS];
+	struct call_parts parts = {
+		.event = shard_event_name(shard, (uint32_t)ordered->words[NOTE_CLASS]),
+		.name = "",
+		.stem = "",
+	};
+
+	if (flags & 1u << CALL_ASKED) {
+		uint64_t number = words_of(ordered)[WORD_MORE];
+
+		part_asked(&parts, shard_periods(shard)->calls.at[number], number,
+			   ordered->kind == OWN_END);
+	} else {
+		parts.len =
+			flags & 1u << CALL_PHASE ? strlen(parts.event) : calls_rest(parts.event);
+		parts.rest = parts.id = hash_bytes(0, parts.event, parts.len);
+	}
+	return parts;
 }
 
 /* What is called so; of too many names only the events tell them apart. */
 static struct call_name *noted_name(struct shard *shard, struct calls_trace *trace,
 				    const struct ordered *ordered, const char *sub)
 {
-	const char *event = shard_event_name(shard, (uint32_t)ordered->words[NOTE_CLASS]);
-	size_t rest =
-		ordered->words[NOTE_FLAGS] & 1u << CALL_PHASE ? strlen(event) : calls_rest(event);
-	uint64_t id = hash_text(hash_bytes(0, event, rest), sub);
+	const struct call_parts parts = parts_of(shard, ordered);
+	uint64_t id = hash_text(parts.id, sub);
 	struct call_name **found = call_names_get(&trace->names, id);
 
 	if (!found && *sub && trace->names.used >= CALLS_NAMES_MAX) {
@@ -63,7 +112,7 @@ static struct call_name *noted_name(struct shard *shard, struct calls_trace *tra
 	}
 	if (!found) {
 		found = call_names_put(&trace->names, id, NULL);
-		*found = make_name(event, rest, sub);
+		*found = make_name(&parts, sub);
 		(*found)->id = id;
 	}
 	return *found;
@@ -266,6 +315,7 @@ static struct call_keys *use_key(struct shard *shard, struct calls_trace *trace,
 {
 	struct call_keys *keys = used_keys(shard, trace, by->process, by->name);
 
+	keys->varies |= by->begins == 1u << CALL_ASKED; /* the user says that it tells */
 	if (keys->first == 0) {
 		keys->first = by->key;
 	} else if (keys->first != by->key && !keys->varies) {
@@ -304,26 +354,22 @@ static void hold_end(struct shard *shard, struct calls_trace *trace, struct call
 	trace->held_count++;
 }
 
-/* Where the words of a note are, behind those that each has. */
-static const uint64_t *words_of(const struct ordered *ordered)
-{
-	return (const uint64_t *)(uintptr_t)ordered->words[NOTE_WORDS];
-}
-
 static const char *sub_of(const struct ordered *ordered)
 {
 	uint64_t flags = ordered->words[NOTE_FLAGS];
 
-	return flags & CALL_HAS_SUB ? (const char *)(words_of(ordered) + WORD_MORE +
-						     (flags & CALL_HAS_KEY ? KEY_WORDS : 0))
-				    : "";
+	return flags & CALL_HAS_SUB
+		       ? (const char *)(words_of(ordered) + calls_words(flags) - SUB_WORDS)
+		       : "";
 }
 
 static struct call_end end_of(struct shard *shard, struct calls_trace *trace,
 			      const struct ordered *ordered)
 {
-	const uint64_t *words = words_of(ordered), *key = words + WORD_MORE;
 	uint64_t flags = ordered->words[NOTE_FLAGS];
+	const uint64_t *words = words_of(ordered), *key = words + calls_word_key(flags);
+	const struct period *asked =
+		flags & 1u << CALL_ASKED ? shard_periods(shard)->calls.at[words[WORD_MORE]] : NULL;
 	struct call_end end = { .ts = ordered->ts,
 				.cpu = words[WORD_CPU],
 				.lost_ts = ordered->ts > trace->lost_ts ? trace->lost_ts
@@ -341,6 +387,10 @@ static struct call_end end_of(struct shard *shard, struct calls_trace *trace,
 		end.key = mix(mix(end.process, end.name->rest), key[KEY_HASH]);
 		end.field = key[KEY_FIELD];
 		memcpy(end.value, key + KEY_VALUE, sizeof(end.value));
+	}
+	end.asked = asked ? words[WORD_MORE] : 0;
+	if (end.key && asked && asked->is->links[0].has_tid) {
+		end.key = mix(end.key, end.thread);
 	}
 	return end;
 }

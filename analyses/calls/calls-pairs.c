@@ -262,20 +262,83 @@ static size_t same_rest(const struct worded *all, size_t count)
 	return same;
 }
 
-void *calls_sides_of(const struct plan *plan)
+/* ---- what the user asks for ---- */
+
+/* By hash of what "*" stands for: which of both events the trace has, by bit. */
+HASH_MAP(call_stems, uint8_t)
+
+/* Whether the class has what the other event has to agree in; contexts are not of the class. */
+static bool has_keys(const struct event_class *class, const struct period *call, size_t step)
+{
+	const struct expression_link *link = &call->is->links[0];
+	bool has = true;
+
+	for (size_t i = 0; i < link->key_count; i++) {
+		const char *key = step == 0 ? link->keys[i].begin : link->keys[i].end;
+		char name[PATTERN_WORD_BYTES] = "";
+		uint32_t unused;
+
+		memcpy(name, key, fields_split(key, &unused));
+		has &= key[0] == '$' || strncmp(key, "context.", 8) == 0 ||
+		       payload_field(class, name);
+	}
+	return has;
+}
+
+/* Marks the classes of a call: those of which both events are there. */
+static void ask(struct call_sides *sides, const struct metadata *types, const struct period *call,
+		uint32_t number)
+{
+	struct call_stems stems = { 0 };
+
+	for (size_t turn = 0; turn < 2; turn++) {
+		for (const struct event_class *class = types->events;
+		     class && class->index < sides->count; class = class->next) {
+			for (uint32_t step = 0; step < 2; step++) {
+				const char *stem;
+				size_t len;
+				bool is_new, takes = period_call_takes(call, step, class->name,
+								       &stem, &len) &&
+						     has_keys(class, call, step);
+				uint8_t *has =
+					takes ? call_stems_put(&stems, hash_bytes(1, stem, len),
+							       &is_new)
+					      : NULL;
+
+				*(has ? has : &(uint8_t){ 0 }) |= (uint8_t)(1u << step);
+				if (has && *has == 3 && turn == 1) {
+					calls_asked(sides, number * 2 + step)[class->index] = 1;
+					sides->at[class->index].begins = 1u << CALL_ASKED;
+				}
+			}
+		}
+	}
+	call_stems_fini(&stems);
+}
+
+void *calls_sides_of(const struct plan *plan, const struct period_set *periods)
 {
 	const struct metadata *types = plan->metadata;
+	size_t asked = periods ? periods->calls.count : 0;
 	struct call_sides *sides =
-		mem_alloc(sizeof(*sides) + plan->class_count * sizeof(sides->at[0]));
+		mem_alloc(sizeof(*sides) + plan->class_count * (sizeof(sides->at[0]) + 2 * asked));
 	struct worded *all = mem_alloc((plan->class_count + 1) * sizeof(*all));
 	size_t count = 0;
 
 	sides->count = plan->class_count;
+	for (uint32_t i = 0; i < asked; i++) {
+		if (!periods->calls.at[i]->is_left_out) {
+			ask(sides, types, periods->calls.at[i], i);
+		}
+	}
 	for (const struct event_class *class = types->events; class && class->index < sides->count;
 	     class = class->next) {
 		struct call_side *side = &sides->at[class->index];
 
 		side->key = FIELD_NONE;
+		if (side->begins) {
+			continue; /* the user says what it is */
+		}
 		if (calls_has_phase(class)) {
 			side->begins = 1u << CALL_PHASE;
 			side->key = only_key(possible_keys(class));

@@ -47,11 +47,22 @@ static void add_call(uint64_t *row, const struct call_sum *sum)
 	}
 }
 
+static const char *key_name(const struct shard *shard, const struct call_end *end)
+{
+	static const char *const keys[CALL_KEYS] = { CALL_KEY_NAMES };
+	const struct expression_link *link;
+
+	if (end->begins != 1u << CALL_ASKED) {
+		return keys[end->field] + 1;
+	}
+	link = &shard_periods(shard)->calls.at[end->asked]->is->links[0];
+	return link->key_count > 0 ? link->keys[end->field].end : "global";
+}
+
 static void note_longest(struct shard *shard, const struct program_call *call,
 			 const struct call_end *end, const struct call_sum *sum,
 			 const struct ordered *ordered)
 {
-	static const char *const keys[CALL_KEYS] = { CALL_KEY_NAMES };
 	struct instance instance = { .ns = sum->ns,
 				     .end = end->ts,
 				     .more = { (int64_t)sum->self },
@@ -60,7 +71,7 @@ static void note_longest(struct shard *shard, const struct program_call *call,
 
 	instance.keyed = row_key_of(0, call->name->text, strlen(call->name->text));
 	if (call->key) {
-		labels_value_text(instance.by, keys[end->field] + 1, end->value);
+		labels_value_text(instance.by, key_name(shard, end), end->value);
 	}
 	shard_longest(shard, LONGEST, &instance);
 }
@@ -214,6 +225,26 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 	}
 }
 
+static bool accepts_key(const struct untrusted_record *untrusted)
+{
+	uint16_t flags = untrusted->record->arg16;
+	const uint64_t *words = untrusted->numbers, *key = words + calls_word_key(flags);
+	const struct period_set *periods = untrusted->periods;
+	bool is_asked = flags & 1u << CALL_ASKED;
+
+	if (is_asked && ((flags & UINT8_MAX) != 1u << CALL_ASKED || !periods ||
+			 words[WORD_MORE] >= periods->calls.count)) {
+		return false;
+	}
+	return !(flags & CALL_HAS_KEY) || key[KEY_FIELD] < (is_asked ? PERIOD_KEYS_MAX : CALL_KEYS);
+}
+
+/* What the user asks for is of any trace. */
+static bool needs_essential(const struct period_set *periods, const struct essential *essential)
+{
+	return !periods || periods->calls.count == 0;
+}
+
 static bool accepts(const struct untrusted_record *untrusted)
 {
 	const struct record *record = untrusted->record;
@@ -226,8 +257,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	}
 	return (record->kind == OWN_BEGIN || record->kind == OWN_END) &&
 	       (uint32_t)record->arg32 < untrusted->classes && untrusted_has(untrusted, count) &&
-	       (!(record->arg16 & CALL_HAS_KEY) || words[WORD_MORE + KEY_FIELD] < CALL_KEYS) &&
-	       (!has_sub || ((const char *)(words + count))[-1] == 0);
+	       accepts_key(untrusted) && (!has_sub || ((const char *)(words + count))[-1] == 0);
 }
 
 static void on_trace_forget(void *state)
@@ -259,7 +289,6 @@ static const struct essential essentials[] = {
 const struct analysis analysis_calls = {
 	.name = "calls",
 	.summary = "calls, requests and spans of programs: events that begin and end one",
-	WITH_NEEDS(calls_needs),
 	WITH_ESSENTIALS(essentials),
 	.trace_state_size = sizeof(struct calls_trace),
 	.uses_threads = true,
@@ -327,6 +356,8 @@ const struct analysis analysis_calls = {
 	.on_trace_forget = on_trace_forget,
 	.on_trace_checkpoint = on_trace_checkpoint,
 	.rare = &(const struct analysis_rare){
+		.needs_of = calls_needs_of,
+		.needs_essential = needs_essential,
 		.of_plan = calls_sides_of,
 		.on_lost = calls_on_lost,
 		.on_ordered_window_end = on_calls_end,

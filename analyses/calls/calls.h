@@ -1,6 +1,6 @@
 /*
- * calls: what programs do from one event to another, by the names of these (doc/definitions.md,
- * 4.17): calls of functions, requests, spans.
+ * calls: what programs do from one event to another, as --call or a model says (query/period.h),
+ * else by the names of these (doc/definitions.md, 4.17): calls of functions, requests, spans.
  *
  *     calls-pairs.c    of a plan  which event classes are begins and ends, and of what key
  *     calls-worker.c   worker     an event to a record
@@ -32,6 +32,7 @@ enum call_begin {
 	CALL_IN,
 	CALL_ISSUE,
 	CALL_PHASE, /* no word: a field says which one it is */
+	CALL_ASKED, /* the user says it, or a model */
 	CALL_BEGINS
 };
 
@@ -60,11 +61,18 @@ struct call_side {
 	bool is_function; /* so does "addr" */
 };
 
-/* By index of the class. */
+/* By index of the class; behind that, for both events of each call of the user's, first of all
+ * those that begin, a byte for each class: whether it is one. */
 struct call_sides {
 	uint32_t count;
 	struct call_side at[];
 };
+
+/* @number: of the call, twice, and one more for what ends it. */
+static inline uint8_t *calls_asked(const struct call_sides *sides, uint32_t number)
+{
+	return (uint8_t *)(sides->at + sides->count) + (size_t)number * sides->count;
+}
 
 /* What the event's name is without its last word, and the separator before that; 0: the word is
  * none of those of pairs. */
@@ -77,7 +85,8 @@ bool calls_has_phase(const struct event_class *class);
 /* The class is a call by CALL_PHASE: what a value of its field says. */
 enum call_phase { PHASE_NONE, PHASE_BEGIN, PHASE_END };
 enum call_phase calls_phase_of(const struct query_value *value);
-void *calls_sides_of(const struct plan *plan); /* analysis_rare.of_plan */
+/* analysis_rare.of_plan */
+void *calls_sides_of(const struct plan *plan, const struct period_set *periods);
 
 /* ---- records ---- */
 
@@ -97,16 +106,21 @@ enum { WORD_PROCESS, WORD_CPU, WORD_MORE };
 enum { KEY_HASH, KEY_FIELD, KEY_VALUE, KEY_WORDS = KEY_VALUE + VALUE_WORDS };
 #define SUB_BYTES      64
 #define SUB_WORDS      (SUB_BYTES / sizeof(uint64_t))
-#define CALL_WORDS_MAX (WORD_MORE + KEY_WORDS + SUB_WORDS)
+#define CALL_WORDS_MAX (WORD_MORE + 1 + KEY_WORDS + SUB_WORDS)
 
-static inline size_t calls_words(uint16_t flags)
+/* Of what the user asked for the word at WORD_MORE says which call it is; then comes the key. */
+static inline size_t calls_word_key(uint64_t flags)
 {
-	return WORD_MORE + (flags & CALL_HAS_KEY ? KEY_WORDS : 0) +
+	return WORD_MORE + (flags & 1u << CALL_ASKED ? 1 : 0);
+}
+
+static inline size_t calls_words(uint64_t flags)
+{
+	return calls_word_key(flags) + (flags & CALL_HAS_KEY ? KEY_WORDS : 0) +
 	       (flags & CALL_HAS_SUB ? SUB_WORDS : 0);
 }
 
-#define CALL_NEEDS 2
-extern const struct need calls_needs[CALL_NEEDS];
+size_t calls_needs_of(const struct period_set *periods, struct need **ret);
 void calls_on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
 
 /* ---- calls-open.c: what is open ---- */
@@ -114,7 +128,8 @@ void calls_on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over
 /* What calls are called, once for all of them. */
 struct call_name {
 	uint64_t id;    /* in calls_trace.names */
-	uint64_t rest;  /* hash of what the names of both events have in common */
+	uint64_t rest;  /* hash of what the names of both events have in common; of what the user
+			 * asked for, of the call */
 	char *provider; /* in the text, behind its zero; "": it names none */
 	bool is_shown;  /* the window before had an open one */
 	char text[];    /* "service:span flush" */
@@ -146,8 +161,10 @@ struct call_end {
 	uint64_t thread;  /* as call_thread has it ... */
 	int64_t number;
 	struct call_name *name;
-	uint64_t key; /* ... and as a call has it */
-	uint64_t field, value[VALUE_WORDS];
+	uint64_t key;                       /* ... and as a call has it */
+	uint64_t field, value[VALUE_WORDS]; /* field: which key, of what the user asked for of
+					     * call `asked` */
+	uint64_t asked;
 	uint8_t begins, left_out;
 	bool has_failed, has_sub, is_by_key;
 };

@@ -46,6 +46,58 @@ void labels_put_value(uint64_t value[VALUE_WORDS], const struct query_value *has
 	memcpy(value + VALUE_FIRST, text, len);
 }
 
+/* ---- keys ---- */
+
+bool labels_put_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
+		     const struct period_link *link, const struct fields_event *event,
+		     uint64_t *hash, uint64_t *values)
+{
+	uint64_t unused[VALUE_WORDS], cpu = worker_cpu(worker);
+
+	*hash = link->by_process ? fields_hash_owner(0, event, &side->running) : 0;
+	for (size_t i = 0; i < link->key_count; i++) {
+		uint64_t *value = values ? values + i * VALUE_WORDS : unused;
+		uint8_t field = keys[i];
+		struct query_value has;
+
+		if (field == FIELD_CPU) {
+			*hash = hash_bytes(*hash, &cpu, sizeof(cpu));
+			value[VALUE_FIRST] = cpu;
+			if (cpu == UINT64_MAX) { /* the trace does not say */
+				value[VALUE_KIND] = VALUE_TEXT;
+				memcpy(value + VALUE_FIRST, "-", sizeof("-"));
+			}
+		} else if (field == FIELD_PROCESS) {
+			int64_t pid = fields_process(event, &side->process);
+
+			*hash = hash_bytes(*hash, &pid, sizeof(pid));
+			value[VALUE_FIRST] = (uint64_t)pid;
+			if (pid == 0) {
+				return false;
+			}
+		} else if (fields_get(event, field, &has)) {
+			*hash = query_value_hash(*hash, &has);
+			if (values) {
+				labels_put_value(value, &has);
+			}
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+int64_t labels_thread_of(struct worker *worker, const struct period_side *side,
+			 const struct trace_event *event)
+{
+	if (side->thread != FIELD_NONE) {
+		const struct fields_event of = labels_event(&side->fields, event);
+
+		return (int32_t)fields_i64(&of, side->thread, 0);
+	}
+	return worker_thread_of(worker, event, &side->running);
+}
+
 /* ---- texts ---- */
 
 /* A text that may be longer than its room: then the hash of all of it stands for its end. */

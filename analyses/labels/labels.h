@@ -58,6 +58,14 @@ static inline struct fields_event labels_event(const struct fields *fields,
 /* Whether the event meets all conditions but those with $tid. */
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
 			    const struct fields_event *event);
+/* Adds the keys of a link to a hash, as the event has them (@keys: side->before or after), and
+ * fills their values, each of VALUE_WORDS, which may be NULL.  False: the event lacks one. */
+bool labels_put_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
+		     const struct period_link *link, const struct fields_event *event,
+		     uint64_t *hash, uint64_t *values);
+/* The thread of the event: that of its condition with $tid, else as worker_thread_of(). */
+int64_t labels_thread_of(struct worker *worker, const struct period_side *side,
+			 const struct trace_event *event);
 /* Fills the items of a group, whose fields the event has at @at; returns how many words they are.
  */
 size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,

@@ -6,60 +6,6 @@
 #include "analyses/periods/periods.h"
 #include "engine/contract/partial.h"
 
-/* ---- what an event says ---- */
-
-/* Makes a hash of the keys, and fills their values, if they are wanted.  False: the event lacks
- * one. */
-static bool fill_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
-		      const struct period_link *link, const struct fields_event *event,
-		      uint64_t *hash, uint64_t *values)
-{
-	uint64_t unused[VALUE_WORDS], cpu = worker_cpu(worker);
-
-	*hash = link->by_process ? fields_hash_owner(0, event, &side->running) : 0;
-	for (size_t i = 0; i < link->key_count; i++) {
-		uint64_t *value = values ? values + i * VALUE_WORDS : unused;
-		uint8_t field = keys[i];
-		struct query_value has;
-
-		if (field == FIELD_CPU) {
-			*hash = hash_bytes(*hash, &cpu, sizeof(cpu));
-			value[VALUE_FIRST] = cpu;
-			if (cpu == UINT64_MAX) { /* the trace does not say */
-				value[VALUE_KIND] = VALUE_TEXT;
-				memcpy(value + VALUE_FIRST, "-", sizeof("-"));
-			}
-		} else if (field == FIELD_PROCESS) {
-			int64_t pid = fields_process(event, &side->process);
-
-			*hash = hash_bytes(*hash, &pid, sizeof(pid));
-			value[VALUE_FIRST] = (uint64_t)pid;
-			if (pid == 0) {
-				return false;
-			}
-		} else if (fields_get(event, field, &has)) {
-			*hash = query_value_hash(*hash, &has);
-			if (values) {
-				labels_put_value(value, &has);
-			}
-		} else {
-			return false;
-		}
-	}
-	return true;
-}
-
-static int64_t thread_of(struct worker *worker, const struct period_side *side,
-			 const struct trace_event *event)
-{
-	if (side->thread != FIELD_NONE) {
-		const struct fields_event of = labels_event(&side->fields, event);
-
-		return (int32_t)fields_i64(&of, side->thread, 0);
-	}
-	return worker_thread_of(worker, event, &side->running);
-}
-
 /* ---- events ---- */
 
 /* The thread of an event that belongs to keys. */
@@ -97,16 +43,16 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	size_t count = periods_word_items(period);
 	int64_t thread;
 
-	if ((step > 0 && !fill_keys(worker, side, side->before, &period->links[step - 1], &of,
-				    &words[WORD_KEY], NULL)) ||
+	if ((step > 0 && !labels_put_keys(worker, side, side->before, &period->links[step - 1], &of,
+					  &words[WORD_KEY], NULL)) ||
 	    (step + 1 < period->step_count &&
-	     !fill_keys(worker, side, side->after, &period->links[step], &of, &words[WORD_AFTER],
-			NULL))) {
+	     !labels_put_keys(worker, side, side->after, &period->links[step], &of,
+			      &words[WORD_AFTER], NULL))) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
-	thread = thread_of(worker, side, event); /* which may make a record, too */
+	thread = labels_thread_of(worker, side, event); /* which may make a record, too */
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
 	note_thread(worker, record, thread);
 	record->arg16 = (uint16_t)user;
@@ -135,13 +81,13 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	struct record *record;
 	int64_t thread;
 
-	if (!fill_keys(worker, side, is_end ? side->before : side->after, &period->links[0], &of,
-		       &words[WORD_KEY], words + WORD_VALUES)) {
+	if (!labels_put_keys(worker, side, is_end ? side->before : side->after, &period->links[0],
+			     &of, &words[WORD_KEY], words + WORD_VALUES)) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
-	thread = thread_of(worker, side, event); /* which may make a record, too */
+	thread = labels_thread_of(worker, side, event); /* which may make a record, too */
 	if (period->by_thread) {
 		record = worker_emit(worker, event->ts, thread, kind);
 	} else {

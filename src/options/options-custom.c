@@ -336,6 +336,11 @@ int options_period(struct options *options, const char *value, struct err *err)
 	return period_add(&options->periods, value, err);
 }
 
+int options_call(struct options *options, const char *value, struct err *err)
+{
+	return period_add_call(&options->periods, value, err);
+}
+
 static bool prints_models(const char *value)
 {
 	const struct pattern_model *model = pattern_models;

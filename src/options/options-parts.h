@@ -83,9 +83,9 @@ int options_take_word(const char *noun, const char *value, const char *const *wo
 option_take_function options_analyses, options_format, options_interval, options_output,
 	options_no_retry, options_from, options_speed, options_slices, options_compromise,
 	options_support, options_per, options_per_stored, options_thread, options_thread_alone,
-	options_containers, options_sort, options_period, options_job, options_job_alone,
-	options_within, options_ust_span, options_history, options_keep, options_quiet,
-	options_verbose, options_label, options_model;
+	options_containers, options_sort, options_period, options_call, options_job,
+	options_job_alone, options_within, options_ust_span, options_history, options_keep,
+	options_quiet, options_verbose, options_label, options_model;
 
 /* The keys of all columns, of distributions only if @distributions.  Returns how many; some are
  * there several times. */

@@ -71,54 +71,6 @@ static void fill_popt(unsigned int command, struct poptOption *table)
 
 /* ---- what has to fit together ---- */
 
-/* What the user asks an analysis for, if it is one that measures only that; else NULL. */
-struct asked {
-	const char *name, *what, *option;
-	size_t count;
-};
-
-static const struct asked *asked_of(const struct asked *asked, const char *name)
-{
-	for (; asked->name; asked++) {
-		if (strcmp(asked->name, name) == 0) {
-			return asked;
-		}
-	}
-	return NULL;
-}
-
-int options_choose_asked(struct options *options, bool may_have, struct err *err)
-{
-	const struct asked all[] = {
-		{ "periods", "period to measure", "--period", options->periods.all.count },
-		{ "jobs", "job to follow", "--job", options->periods.jobs.count },
-		{ NULL, NULL, NULL, 0 },
-	};
-	bool chosen[ANALYSES_MAX] = { false }, are_all = true;
-	const struct asked *empty = NULL;
-
-	for (size_t i = 0; analyses[i]; i++) {
-		const struct asked *asked = asked_of(all, analyses[i]->name);
-
-		for (size_t k = 0; options->analyses[k]; k++) {
-			chosen[i] |= options->analyses[k] == analyses[i];
-		}
-		are_all &= chosen[i];
-		empty = asked && chosen[i] && asked->count == 0 && !may_have ? asked : empty;
-		chosen[i] = asked ? asked->count > 0 || (chosen[i] && may_have) : chosen[i];
-	}
-	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
-		return err_raise(err, -EINVAL,
-				 "--label has no effect without a --period or --job that groups "
-				 "by it");
-	}
-	if (empty && !are_all) {
-		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
-	}
-	options_choose(options, chosen);
-	return 0;
-}
-
 static int check_intervals(const struct options *options, struct err *err)
 {
 	uint64_t ns = options->trigger_interval_ns;
@@ -201,8 +153,8 @@ static int check_compared_hosts(const struct options *options, const bool given[
 /* What a side is, the command knows. */
 static void note_sides(struct options *options, const bool given[OPTIONS_COUNT_MAX])
 {
-	static const char *const of_traces[] = { "period", "job",        "model", "label",
-						 "jobs",   "chunk-size", NULL };
+	static const char *const of_traces[] = { "period", "job",  "call",       "model",
+						 "label",  "jobs", "chunk-size", NULL };
 	static const char *const of_stores[] = { "host", "session", NULL };
 	static const char *const of_both[] = { "max-memory", NULL };
 

@@ -14,7 +14,7 @@
 
 /* ---- what each option allows ---- */
 
-enum { BY = 1, THEN = 2, EACH = 4, GROUP = 8, WITHIN = 16, DEADLINE = 32, EVERY = 64 };
+enum { BY = 1, THEN = 2, EACH = 4, GROUP = 8, WITHIN = 16, DEADLINE = 32, EVERY = 64, ERROR = 128 };
 
 struct form {
 	unsigned int clauses;
@@ -39,6 +39,8 @@ static const struct form forms[FORMS] = {
 			  .clauses = BY | THEN | EACH | GROUP | WITHIN,
 			  .clause = "by, then, each, group or within" },
 	[FORM_SPAN] = { OF_PERIODS },
+	[FORM_CALL] = { OF_PERIODS, .no_who = "no @ before: use by", .clauses = BY | GROUP | ERROR,
+			.clause = "by, group or error" },
 	[FORM_JOB] = { OF_JOBS, .clauses = BY | DEADLINE | EVERY | GROUP,
 		       .clause = "by, deadline, every or group" },
 	[FORM_AROUND] = { OF_JOBS, .clauses = BY, .clause = "by" },
@@ -161,6 +163,9 @@ static int take_use(struct parser *p, struct expression_use *use)
 	use->count = 1;
 	if (r < 0 || *p->scan.at != '(') {
 		return r;
+	}
+	if (p->option == FORM_CALL) {
+		return expected(p, "a field before: calls have no labels");
 	}
 	if (strlen(use->fields[0]) >= sizeof(use->label)) {
 		return expected(p, "a shorter name before");
@@ -370,6 +375,19 @@ static int take_each(struct parser *p)
 	return 0;
 }
 
+/* Conditions of the event that ends a call. */
+static int take_error(struct parser *p)
+{
+	struct definition *error = &p->is->error;
+	int r;
+
+	do {
+		r = take_condition(p, error);
+		(void)(r == 0 && scan_take(&p->scan, ","));
+	} while (r == 0 && *p->scan.at && *p->scan.at != ';');
+	return r == 0 && error->has_tid ? expected(p, "no $tid before: an error is a value") : r;
+}
+
 static int take_within(struct parser *p)
 {
 	p->is->within_at = p->scan.at;
@@ -416,7 +434,8 @@ static take_function *next_clause(const struct parser *p, struct scan *scan)
 			{ "group", "", GROUP, take_group },
 			{ "within", "", WITHIN, take_within },
 			{ "deadline", "", DEADLINE, take_deadline },
-			{ "every", "", EVERY, take_every } };
+			{ "every", "", EVERY, take_every },
+			{ "error", "", ERROR, take_error } };
 
 	for (size_t i = 0; i < ARRAY_COUNT(clauses); i++) {
 		if ((p->form->clauses & clauses[i].clause) &&
@@ -604,6 +623,7 @@ void expression_free(struct expression *expression)
 		pattern_fini(&expression->events[i]);
 	}
 	if (expression) {
+		pattern_fini(&expression->error);
 		free(expression->text);
 	}
 	free(expression);

@@ -1,6 +1,6 @@
 /*
  * expression: what a user asks for of events, as a tree.  It is one language for --period,
- * --ust-span, --job, --within, --label and models; doc/expressions.md describes it.
+ * --ust-span, --job, --within, --call, --label and models; doc/expressions.md describes it.
  *
  *     text ── query/scan.h ──► words ── expression_parse() ──► tree ──► period, job, label
  *
@@ -19,6 +19,7 @@
 enum expression_form {
 	FORM_PERIOD,
 	FORM_SPAN, /* BEGIN,END: a period */
+	FORM_CALL,
 	FORM_JOB,
 	FORM_AROUND, /* what executions of a report lie in */
 	FORM_LABEL,
@@ -62,6 +63,8 @@ struct expression {
 	size_t use_count;
 	char within[PATTERN_WORD_BYTES]; /* "": none */
 	const char *within_at;
+	struct definition error;     /* of a call: conditions of its end, all of which say that it
+				      * failed; none: "error" was not given */
 	uint64_t deadline_ns;        /* UINT64_MAX: none */
 	uint64_t every_ns;           /* 0: none */
 	struct expression_use key;   /* of a label: the fields of its ids ... */

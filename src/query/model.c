@@ -66,7 +66,15 @@ static int add_item(struct period_set *set, char *item, struct err *err)
 	if (len == 3 && strncmp(item, "job", len) == 0) {
 		return period_add_job(set, text, err);
 	}
-	return err_raise(err, -EINVAL, "\"%.60s\": expected label, period, job, or a comment",
+	if (len == 4 && strncmp(item, "call", len) == 0) {
+		return period_add_call(set, text, err);
+	}
+	if (len == 6 && strncmp(item, "tracer", len) == 0) {
+		free(set->tracer);
+		set->tracer = mem_strdup(text);
+		return 0;
+	}
+	return err_raise(err, -EINVAL, "\"%.60s\": expected label, period, call, job, or a comment",
 			 item);
 }
 
@@ -142,9 +150,8 @@ int model_read(struct period_set *set, const char *path, const char *name, struc
 	r = r < 0 ? r : end_item(set, &item, err);
 	if (r < 0) {
 		(void)err_note(err, r, "%s: line %zu", path, number);
-	} else if (set->all.count == before.all.count && set->jobs.count == before.jobs.count &&
-		   set->labels.sources.count == before.labels.sources.count) {
-		r = err_raise(err, -EINVAL, "%s: no label, period or job in it", path);
+	} else if (period_set_count(set) == period_set_count(&before)) {
+		r = err_raise(err, -EINVAL, "%s: no label, period, call or job in it", path);
 	}
 	free(item);
 	free(text);

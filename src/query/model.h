@@ -1,13 +1,14 @@
 /*
- * model: labels, periods and jobs of some program, as a file of text.
+ * model: labels, periods, calls and jobs of some program, as a file of text.
  *
  *     # ROS 2: callbacks, and messages from publisher to callback
  *     label  callback = ros2:rclcpp_callback_register key=$pid,callback name=symbol
  *     period callback = ros2:callback_start; ros2:callback_end;
  *                       by $tid, callback; group callback
  *
- * Each item is written as in the options --label, --period and --job.  A line that begins with a
- * blank continues the one before; # begins a comment, and the first one says what the model is of.
+ * "tracer TEXT" says what records its events, if LTTng cannot.  Each other item is written as in
+ * the options --label, --period, --call and --job.  A line that begins with a blank continues the
+ * one before; # begins a comment, and the first one says what the model is of.
  */
 #pragma once
 

@@ -451,6 +451,40 @@ static int look_up_step(struct names *names, const struct period *period, size_t
 		       : r;
 }
 
+/* Where both events of a call have a "*": some pair of the trace is meant. */
+static int look_up_pair(struct names *names, const struct period *call)
+{
+	const char *begin, *end;
+	size_t len, end_len;
+
+	for (const struct event_class *one = names->metadata->events; one; one = one->next) {
+		for (const struct event_class *other = names->metadata->events;
+		     other && period_call_takes(call, 0, one->name, &begin, &len);
+		     other = other->next) {
+			if (period_call_takes(call, 1, other->name, &end, &end_len) &&
+			    len == end_len && memcmp(begin, end, len) == 0) {
+				names->found++;
+				return 0;
+			}
+		}
+	}
+	return err_raise(names->err, -ENOENT, "no pair of \"%s\" and \"%s\" is recorded",
+			 call->is->events[0].event, call->is->events[1].event);
+}
+
+static int look_up_call(struct names *names, const struct period *call)
+{
+	const struct definition *error = &call->is->error;
+	bool are_many =
+		strchr(call->is->events[0].event, '*') && strchr(call->is->events[1].event, '*');
+	int r = are_many ? look_up_pair(names, call) : 0;
+
+	for (size_t i = 0; r == 0 && i < error->count; i++) {
+		r = look_up_condition(names, call->is->events[1].event, &error->conditions[i]);
+	}
+	return r;
+}
+
 int names_period(struct names *names, const struct period *period)
 {
 	struct event_list events = { .count = period->step_count };
@@ -462,6 +496,10 @@ int names_period(struct names *names, const struct period *period)
 	}
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		r = look_up_step(names, period, i);
+	}
+	if (r == 0 && period->is_call) {
+		events.count = 1; /* a call is called by what begins it */
+		r = look_up_call(names, period);
 	}
 	return r < 0 ? r : look_up_group(names, &events, &period->group);
 }

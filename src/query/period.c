@@ -52,6 +52,11 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 	fits &= step == 0 || want_keys(period, step - 1, true, side, side->before);
 	fits &= step + 1 == period->step_count || want_keys(period, step, false, side, side->after);
 	fits &= label_want(fields, labels, &period->group, side->groups);
+	if (period->is_call && step > 0) {
+		fits &= fields_want_conditions(fields, &period->is->error, period->errors);
+		period->result =
+			period->is->error.count > 0 ? FIELD_NONE : fields_want_any(fields, "ret");
+	}
 	return fields_want_thread(fields, &side->running) && fits;
 }
 
@@ -96,14 +101,15 @@ static int resolve_within(const struct period_set *set, struct period *period, s
 
 static int resolve(const struct period_set *set, struct period *period, struct err *err)
 {
-	int r = label_group_of(&set->labels, period->is, &period->group, err);
+	const struct label_set *labels = period->is_call ? NULL : &set->labels;
+	int r = label_group_of(labels, period->is, &period->group, err);
 
 	period->step_count = period->is->event_count;
 	period->has_each = period->is->has_each;
 	r = r < 0 ? r : resolve_links(period, err);
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		period->steps[i].what = &period->is->events[i];
-		if (!resolve_side(period, i, &set->labels)) {
+		if (!resolve_side(period, i, labels)) {
 			return expected(period, NULL, "fewer fields in all", err);
 		}
 	}
@@ -119,13 +125,14 @@ static void period_free(struct period *period)
 	free(period);
 }
 
-static int check_name(const struct period_set *set, const struct period *period, struct err *err)
+static int check_name(const struct periods *all, const struct period *period, struct err *err)
 {
-	for (size_t i = 0; i < set->all.count; i++) {
-		if (strcmp(set->all.at[i]->name, period->name) == 0) {
+	for (size_t i = 0; i < all->count; i++) {
+		if (strcmp(all->at[i]->name, period->name) == 0) {
 			return expected(period, period->is->events_at,
-					period->is->has_name
-						? "another name: there is one of this"
+					period->is->has_name ? "another name: there is one of this"
+					: period->is_call
+						? "NAME = before: there is a call of this name"
 						: "NAME = before: there is a period of this name",
 					err);
 		}
@@ -136,29 +143,62 @@ static int check_name(const struct period_set *set, const struct period *period,
 static int add(struct period_set *set, const char *text, enum expression_form form, struct err *err)
 {
 	struct period *period = mem_alloc(sizeof(*period));
+	struct periods *all = form == FORM_CALL ? &set->calls : &set->all;
 	int r;
 
 	period->within = -1;
-	r = set->all.count >= PERIODS_MAX
-		    ? err_raise(err, -EINVAL, "no more than %d periods", PERIODS_MAX)
-		    : expression_parse(text, form, &period->is, err);
+	period->is_call = form == FORM_CALL;
+	r = all->count >= PERIODS_MAX ? err_raise(err, -EINVAL, "no more than %d %s", PERIODS_MAX,
+						  period->is_call ? "calls" : "periods")
+				      : expression_parse(text, form, &period->is, err);
 	if (r == 0) {
 		period->name = period->is->name;
-		r = check_name(set, period, err);
+		r = check_name(all, period, err);
 		r = r < 0 ? r : resolve(set, period, err);
 	}
 	if (r < 0) {
 		period_free(period);
 		return r;
 	}
-	period->text = expression_text(period->is);
-	*vec_push(&set->all) = period;
+	/* Without a name a call has that of its events. */
+	period->text = period->is_call ? mem_strdup(text) : expression_text(period->is);
+	*vec_push(all) = period;
 	return 0;
 }
 
 int period_add(struct period_set *set, const char *text, struct err *err)
 {
 	return add(set, text, FORM_PERIOD, err);
+}
+
+/* Whether what ends one call ends the other: the event, and the keys as it has them. */
+static bool ends_alike(const struct period *one, const struct period *other)
+{
+	const struct expression_link *link = one->is->links, *as = other->is->links;
+	const struct definition *end = &one->is->events[1], *with = &other->is->events[1];
+	bool is_same = strcmp(end->event, with->event) == 0 && end->count + with->count == 0 &&
+		       one->is->error.count + other->is->error.count == 0 &&
+		       link->key_count == as->key_count && link->has_keys == as->has_keys &&
+		       link->has_tid == as->has_tid && link->is_global == as->is_global;
+
+	for (size_t i = 0; is_same && i < link->key_count; i++) {
+		is_same = strcmp(link->keys[i].end, as->keys[i].end) == 0;
+	}
+	return is_same;
+}
+
+int period_add_call(struct period_set *set, const char *text, struct err *err)
+{
+	int r = add(set, text, FORM_CALL, err);
+	uint32_t last = (uint32_t)set->calls.count - 1;
+
+	for (uint32_t i = 0; r == 0 && i <= last; i++) {
+		if (i == last || ends_alike(set->calls.at[i], set->calls.at[last])) {
+			set->calls.at[last]->ends_as = i;
+			break;
+		}
+	}
+	return r;
 }
 
 int period_add_span(struct period_set *set, const char *text, struct err *err)
@@ -191,18 +231,48 @@ int period_add_job(struct period_set *set, const char *text, struct err *err)
 /* ---- all as texts ---- */
 
 #define JOB_WORD   "job "
+#define CALL_WORD  "call "
 #define LABEL_WORD "label "
 #define MODEL_WORD "model "
 
+size_t period_set_measures(const struct period_set *set)
+{
+	return set->all.count + set->calls.count;
+}
+
+struct period *period_set_measure(const struct period_set *set, size_t i)
+{
+	assert(i < period_set_measures(set));
+	return i < set->all.count ? set->all.at[i] : set->calls.at[i - set->all.count];
+}
+
+bool period_call_takes(const struct period *call, size_t step, const char *event,
+		       const char **ret_stem, size_t *ret_len)
+{
+	const char *pattern = call->is->events[step].event, *star = strchr(pattern, '*');
+
+	*ret_stem = "";
+	*ret_len = 0;
+	if (!plan_takes(pattern, event)) {
+		return false;
+	}
+	if (star && strchr(call->is->events[1 - step].event, '*')) {
+		*ret_stem = event + (star - pattern);
+		*ret_len = strlen(event) - (strlen(pattern) - 1);
+	}
+	return true;
+}
+
 size_t period_set_count(const struct period_set *set)
 {
-	return set->labels.sources.count + set->all.count + set->jobs.count;
+	return set->labels.sources.count + set->all.count + set->jobs.count + set->calls.count;
 }
 
 /* Labels come first: what uses them is given after them. */
 char *period_set_text(const struct period_set *set, size_t i)
 {
-	size_t labels = set->labels.sources.count;
+	size_t labels = set->labels.sources.count, periods = labels + set->all.count,
+	       calls = periods + set->calls.count;
 	const char *text, *kind = "", *model;
 
 	assert(i < period_set_count(set));
@@ -210,13 +280,17 @@ char *period_set_text(const struct period_set *set, size_t i)
 		kind = LABEL_WORD;
 		text = set->labels.sources.at[i]->text;
 		model = set->labels.sources.at[i]->model;
-	} else if (i - labels < set->all.count) {
-		text = set->all.at[i - labels]->text;
-		model = set->all.at[i - labels]->model;
+	} else if (i < calls) {
+		const struct period *one =
+			i < periods ? set->all.at[i - labels] : set->calls.at[i - periods];
+
+		kind = one->is_call ? CALL_WORD : "";
+		text = one->text;
+		model = one->model;
 	} else {
 		kind = JOB_WORD;
-		text = set->jobs.at[i - labels - set->all.count]->text;
-		model = set->jobs.at[i - labels - set->all.count]->model;
+		text = set->jobs.at[i - calls]->text;
+		model = set->jobs.at[i - calls]->model;
 	}
 	return mem_printf("%s%s%s", model ? MODEL_WORD : "", kind, text);
 }
@@ -233,9 +307,11 @@ static const char *behind(const char *text, const char *word)
 static int add_text(struct period_set *set, const char *text, struct err *err)
 {
 	const char *job = behind(text, JOB_WORD), *label = behind(text, LABEL_WORD);
+	const char *call = behind(text, CALL_WORD);
 
-	if (label) {
-		return label_add(&set->labels, label, err);
+	if (label || call) {
+		return label ? label_add(&set->labels, label, err)
+			     : period_add_call(set, call, err);
 	}
 	return job ? period_add_job(set, job, err) : period_add(set, text, err);
 }
@@ -261,6 +337,9 @@ void period_set_mark(struct period_set *set, const struct period_set *before, co
 	for (size_t i = before->all.count; i < set->all.count; i++) {
 		set->all.at[i]->model = model;
 	}
+	for (size_t i = before->calls.count; i < set->calls.count; i++) {
+		set->calls.at[i]->model = model;
+	}
 	for (size_t i = before->jobs.count; i < set->jobs.count; i++) {
 		set->jobs.at[i]->model = model;
 	}
@@ -269,7 +348,9 @@ void period_set_mark(struct period_set *set, const struct period_set *before, co
 void period_set_fini(struct period_set *set)
 {
 	vec_free_each(&set->all, period_free);
+	vec_free_each(&set->calls, period_free);
 	vec_free_each(&set->jobs, job_free);
 	label_set_fini(&set->labels);
 	vec_free_each(&set->models, free);
+	free(set->tracer);
 }

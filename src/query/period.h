@@ -13,6 +13,9 @@
  *     events that has the fields gives their values.
  *   - "within" counts a period only while the other period is open on the same thread; the end of
  *     that one ends it, too.
+ *
+ * A call is written in the same way, and has two events; with one "*" in both, these stand for as
+ * many pairs as the trace has: what "*" is, is the same in both.
  */
 #pragma once
 
@@ -54,32 +57,53 @@ struct period {
 	struct period_side steps[PERIOD_STEPS_MAX]; /* the first step_count, two or more */
 	struct period_link links[PERIOD_STEPS_MAX]; /* links[i] joins steps i and i + 1 */
 	size_t step_count;
+	bool is_call;   /* one of `calls` of the set */
 	bool is_chain;  /* it has "then" or "each": it belongs to no thread, whatever links do */
 	bool has_each;  /* "each" */
 	bool by_thread; /* it belongs to one thread */
 	struct label_group group;
 	int within; /* index of another period, always a smaller one; -1: none */
+	/* Of a call: the conditions that say it failed, of the last event; without them `result`
+	 * below 0 does. */
+	uint8_t errors[CONDITIONS_MAX], result;
+	uint32_t ends_as; /* the first call whose second event and keys are written alike */
+};
+
+struct periods {
+	struct period **at;
+	size_t count, room;
 };
 
 /* What the user wants to have measured. */
 struct period_set {
 	struct label_set labels;
 	VEC(char *) models; /* names of those that items are from (query/model.h) */
-	VEC(struct period *) all;
+	char *tracer;       /* what records the events of one of them; NULL: LTTng */
+	struct periods all;
+	struct periods calls; /* of two events each: what begins and ends a call */
 	VEC(struct job_spec *) jobs;
 };
 
 /* Adds a period.  -EINVAL with the place and what was expected there. */
 int period_add(struct period_set *set, const char *text, struct err *err);
-/* The same for "BEGIN,END", two names of events on one thread. */
+/* The same of a call (analyses/calls). */
+int period_add_call(struct period_set *set, const char *text, struct err *err);
+/* Adds a period "BEGIN,END", two names of events on one thread. */
 int period_add_span(struct period_set *set, const char *text, struct err *err);
 /* Adds a job (query/job.h), which may use labels that were added before. */
 int period_add_job(struct period_set *set, const char *text, struct err *err);
 /* What was added since the set was @before is of a model, whose name has to outlive it. */
 void period_set_mark(struct period_set *set, const struct period_set *before, const char *model);
-/* All as texts: "label TEXT" for a label, "job TEXT" for a job, else that of a period; "model "
- * comes before those of models.  period_add_text() adds one again. */
+/* All as texts: "label TEXT" for a label, "job TEXT" for a job, "call TEXT" for a call, else that
+ * of a period; "model " comes before those of models.  period_add_text() adds one again. */
 size_t period_set_count(const struct period_set *set);
 char *period_set_text(const struct period_set *set, size_t i); /* from malloc() */
 int period_add_text(struct period_set *set, const char *text, struct err *err);
+/* Periods, and behind them calls. */
+size_t period_set_measures(const struct period_set *set);
+struct period *period_set_measure(const struct period_set *set, size_t i);
+/* Whether an event of this name may be a step of a call.  With a "*" in both steps: what it stands
+ * for, as text and length; else that is empty. */
+bool period_call_takes(const struct period *call, size_t step, const char *event,
+		       const char **ret_stem, size_t *ret_len);
 void period_set_fini(struct period_set *set);

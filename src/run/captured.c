@@ -147,7 +147,13 @@ static const char *value_of_word(const char *word, const char *name)
 		       : NULL;
 }
 
-/* The analyses of the capture, for periods and jobs of the command line in place of its own. */
+static bool is_of_measures(const char *analysis)
+{
+	return strcmp(analysis, "periods") == 0 || strcmp(analysis, "jobs") == 0 ||
+	       strcmp(analysis, "calls") == 0;
+}
+
+/* The analyses of the capture, for what the command line measures in place of its own. */
 static char *own_analyses(const struct options *options, const char *list)
 {
 	char *copy = mem_strdup(list), *rest = copy, *text = mem_strdup("--analyses="), *longer;
@@ -155,7 +161,7 @@ static char *own_analyses(const struct options *options, const char *list)
 	bool has_any;
 
 	while ((name = strsep(&rest, ","))) {
-		if (strcmp(name, "periods") != 0 && strcmp(name, "jobs") != 0) {
+		if (!is_of_measures(name)) {
 			longer = mem_printf("%s%s%s", text, separator, name);
 			free(text);
 			text = longer;
@@ -166,8 +172,9 @@ static char *own_analyses(const struct options *options, const char *list)
 	free(copy);
 	if (!has_any) {
 		free(text);
-		text = mem_strdup(options->periods.jobs.count > 0 ? "--analyses=jobs"
-								  : "--analyses=periods");
+		text = mem_printf("--analyses=%s", options->periods.jobs.count > 0    ? "jobs"
+						   : options->periods.calls.count > 0 ? "calls"
+										      : "periods");
 	}
 	return text;
 }
@@ -176,9 +183,9 @@ static char *own_analyses(const struct options *options, const char *list)
 static bool is_repeated(const struct options *options, const struct said_words *said, char **word)
 {
 	const char *list = value_of_word(*word, "analyses");
-	bool is_job = value_of_word(*word, "job"),
+	bool is_job = value_of_word(*word, "job"), is_call = value_of_word(*word, "call"),
 	     is_period = value_of_word(*word, "period") || value_of_word(*word, "ust-span"),
-	     is_measure;
+	     is_any = value_of_word(*word, "label") || value_of_word(*word, "model");
 	char *own;
 
 	if (list && said->has_measures && !options->has_analyses) {
@@ -189,14 +196,14 @@ static bool is_repeated(const struct options *options, const struct said_words *
 	if (list) {
 		return !options->has_analyses;
 	}
-	is_measure = is_job || is_period || value_of_word(*word, "label") ||
-		     value_of_word(*word, "model");
-	if (!is_measure) {
+	if (!is_job && !is_call && !is_period && !is_any) {
 		return !said->has_whom;
 	}
 	return !said->has_measures &&
-	       (!options->has_analyses || (!is_period && chooses_analysis(options, "jobs")) ||
-		(!is_job && chooses_analysis(options, "periods")));
+	       (!options->has_analyses ||
+		((is_job || is_any) && chooses_analysis(options, "jobs")) ||
+		((is_call || is_any) && chooses_analysis(options, "calls")) ||
+		((is_period || is_any) && chooses_analysis(options, "periods")));
 }
 
 static void say_repeated(const struct options *options, const captured_list *words)

@@ -48,7 +48,9 @@ static int check_period(const struct period *period, const struct metadata *cons
 {
 	int r = names_in_any(traces, count, look_up_period, period, err);
 
-	return r < 0 ? err_note(err, r, "--period %s", period->name) : 0;
+	return r < 0 ? err_note(err, r, "--%s %s", period->is_call ? "call" : "period",
+				period->name)
+		     : 0;
 }
 
 static int look_up_start(struct names *names, const void *start)
@@ -129,18 +131,20 @@ static bool is_mixed(names_look *mixes, const void *of, const char *option, cons
 
 typedef void note_fn(void *user, size_t number, const char *text);
 
-/* Of each period and job at most one note. */
+/* Of each period, call and job at most one note. */
 static void note_mixed(const struct options *options, const struct metadata *const *traces,
 		       size_t count, note_fn *note, void *user)
 {
 	struct err why;
 	size_t number = 0;
 
-	VEC_EACH_OF(&options->periods.all, period) {
-		if (is_mixed(mixes_period, period, "period", period->name, traces, count, &why)) {
+	for (; number < period_set_measures(&options->periods); number++) {
+		const struct period *period = period_set_measure(&options->periods, number);
+
+		if (is_mixed(mixes_period, period, period->is_call ? "call" : "period",
+			     period->name, traces, count, &why)) {
 			note(user, number, why.text);
 		}
-		number++;
 	}
 	VEC_EACH_OF(&options->periods.jobs, job) {
 		if (is_mixed(mixes_job, job, "job", job->name, traces, count, &why)) {
@@ -165,7 +169,7 @@ struct lacking {
 	const char *model;
 	char *items;     /* "period topic, label node"; NULL: nothing */
 	size_t has;      /* what is measured and the traces have; of a model of labels: labels */
-	size_t measures; /* periods and jobs of the model */
+	size_t measures; /* periods, calls and jobs of the model */
 	bool only_looks; /* leaves out nothing */
 	struct err first;
 };
@@ -181,7 +185,7 @@ static void note_lack(struct lacking *lacking, const struct err *err, const char
 	lacking->items = longer;
 }
 
-/* Notes a period or job of it; @r: of its look-up. */
+/* Notes a period, call or job of it; @r: of its look-up. */
 static void note_item(struct lacking *lacking, bool *is_left_out, int r, const struct err *err,
 		      const char *what, const char *name)
 {
@@ -241,11 +245,13 @@ static void look_at_model(struct lacking *lacking, const struct period_set *set,
 {
 	struct err err;
 
-	VEC_EACH_OF(&set->all, period) {
+	for (size_t i = 0; i < period_set_measures(set); i++) {
+		struct period *period = period_set_measure(set, i);
+
 		if (is_of(period->model, lacking)) {
 			note_item(lacking, &period->is_left_out,
-				  check_period(period, traces, count, &err), &err, "period",
-				  period->name);
+				  check_period(period, traces, count, &err), &err,
+				  period->is_call ? "call" : "period", period->name);
 		}
 	}
 	VEC_EACH_OF(&set->jobs, job) {
@@ -293,8 +299,10 @@ static int check_asked(const struct period_set *set, const struct metadata *cons
 					err);
 		}
 	}
-	for (size_t i = 0; r == 0 && i < set->all.count; i++) {
-		r = set->all.at[i]->model ? 0 : check_period(set->all.at[i], traces, count, err);
+	for (size_t i = 0; r == 0 && i < period_set_measures(set); i++) {
+		const struct period *period = period_set_measure(set, i);
+
+		r = period->model ? 0 : check_period(period, traces, count, err);
 	}
 	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
 		r = set->jobs.at[i]->model ? 0
@@ -427,9 +435,9 @@ void run_check_live_names(void *live_names, const struct metadata *const *traces
 		}
 		number++;
 	}
-	for (size_t i = 0; i < periods->all.count; i++, number++) {
-		if (!periods->all.at[i]->model &&
-		    check_period(periods->all.at[i], traces, count, &err) < 0) {
+	for (size_t i = 0; i < period_set_measures(periods); i++, number++) {
+		if (!period_set_measure(periods, i)->model &&
+		    check_period(period_set_measure(periods, i), traces, count, &err) < 0) {
 			warn_of(names, number, err.text, warn, user);
 		}
 	}

@@ -36,6 +36,8 @@ PERIODS = (
     'call = syscall_entry_*; syscall_exit_*', 'opened = syscall_exit_openat; syscall_entry_close; within run',
     'irq = irq_handler_entry; irq_handler_exit; by $cpu, irq; group name',
     'disk = block_rq_issue nr_sector>0; block_rq_complete; by dev, sector; group rwbs, error')
+KERNEL_CALLS = ('sys = syscall_entry_*; syscall_exit_*', 'disk = block_rq_issue; block_rq_complete; by dev, sector; error error!=0',
+                'ran = sched_switch next_tid=$tid; sched_switch prev_tid=$tid; group next_prio')
 UST_PERIODS = (
     'own = app:begin; app:end', 'id = app:begin; app:end; by id', 'log = lib:call; app:log; within own; group msg',
     'cpu = lib:size size>2; app:end id>1; by $cpu', 'size = app:begin; lib:size; by id=size; group size')
@@ -189,7 +191,7 @@ def alone_differs(sillage, rng, path, asked, lines):
         some = ','.join(sorted({name, rng.choice(names)}))
         # Periods and jobs that are asked for would be among them.
         used = asked[:2] + [word for option, spec in zip(asked[2::2], asked[3::2]) for word in (option, spec)
-                            if {'--period': 'periods', '--job': 'jobs'}.get(option, some) in some.split(',')]
+                            if {'--period': 'periods', '--job': 'jobs', '--call': 'calls'}.get(option, some) in some.split(',')]
         ours = [json.loads(line) for line in cuts.run(
             [sillage, 'analyze', '-q', '-f', 'json', '-a', some, '--chunk-size', str(rng.choice((300, 10**9)))] + used +
             [path]).splitlines()]
@@ -392,7 +394,8 @@ def executions_differ(sillage, rng, path, names):
 def asked_of(periods):
     """The options for these periods; of a kernel for jobs, too."""
     return [word for spec in periods for word in ('--period', spec)] + [
-        word for spec in (JOBS if periods is PERIODS else ()) for word in ('--job', spec)]
+        word for spec in (JOBS if periods is PERIODS else ()) for word in ('--job', spec)] + [
+        word for spec in (KERNEL_CALLS if periods is PERIODS else ()) for word in ('--call', spec)]
 
 
 def moves_at_once(events):

@@ -18,7 +18,9 @@ import tempfile
 
 import calls_plain
 import models
+import cuts
 import synthetic
+
 
 EVENTS = {'req:req_begin': (('u64', 'id'),), 'req:req_end': (('u64', 'id'),), 'fn:callEnter': (), 'fn:callLeave': (('u64', 'ret'),),
           'db:span-start': (('text', 'name'), ('u64', 'handle')), 'db:span-stop': (('text', 'name'), ('u64', 'handle')),
@@ -79,8 +81,8 @@ def some_events(rng):
     return events
 
 
-def plain_of(events, losses):
-    plain = calls_plain.Plain({name: [[field for _, field in fields]] for name, fields in EVENTS.items()})
+def plain_of(events, losses, asks):
+    plain = calls_plain.Plain({name: [[field for _, field in fields]] for name, fields in EVENTS.items()}, asks)
     losses = sorted(losses)
     for ts, pid, tid, name, values in events:
         while losses and losses[0] < ts:
@@ -89,6 +91,23 @@ def plain_of(events, losses):
     return plain
 
 
+def all_asks():
+    """What the user says is a call: all kinds of keys, names and errors, and events that belong to several."""
+    ask = calls_plain.Ask
+    return [ask('own', 'req:req_begin', 'req:req_end', by=[('id', 'id')]),
+            ask(None, '*begin', '*end'),
+            ask('span', 'db:*start', 'db:*stop', by=[('handle', 'handle')], group=['name']),
+            ask('mix', 'req:req_begin', 'job_out', by=[('id', 'cid')]),
+            ask('fn', 'fn:callEnter', 'fn:callLeave', error=('ret', -1)),
+            ask('one', 'io.issue', 'io.complete', by=[('ptr', 'ptr'), ('cid', 'cid')], group=['ptr', 'cid']),
+            ask('two', 'job_in', 'io.complete', by=[('cid', 'ptr'), ('cid', 'cid')]),
+            ask('any', 'req:req_begin', 'req:req_end', by=[('id', 'id')], is_global=True),
+            ask('lone', 'lone_begin', 'lone_begin'),
+            ask('all', 'job_in', 'job_out', by=[]),
+            ask('thread', 'job_in', 'job_out', by=['$tid']),
+            ask('both', 'job_*', 'job_*', by=['$tid', ('cid', 'cid')]),
+            ask('some', 'job_in', 'fn:callLeave', when=({'cid': 1}, {'ret': -1}))]
+
 def check_generated(scratch, seed):
     rng = random.Random(seed)
     events, streams = some_events(rng), rng.randrange(1, 4)
@@ -96,14 +115,21 @@ def check_generated(scratch, seed):
     trace = made(scratch, 'made-%d' % seed, events, streams, losses)
     at = [[one[0] for i, one in enumerate(events) if i % streams == cpu][i - 1] for cpu, i in losses]
     counts = collections.Counter()
+    asks = rng.sample(all_asks(), rng.choice((0, 1, 3, 6, 12)))
+    asked = [word for ask in asks for word in ('--call', ask.text())]
     for more in [], ['-i', '1ms', '-j', '2'], ['--chunk-size', '1', '-i', '10ms']:
-        total = synthetic.total_of(trace, '-a', 'calls', *more)
-        plain = plain_of(events, at)
+        total = synthetic.total_of(trace, '-a', 'calls', *asked, *more)
+        plain = plain_of(events, at, asks)
         other = calls_plain.difference(calls_plain.ours_of(total['calls']), plain.result(total['end']))
-        check(not other, 'seed', seed, more, other)
+        check(not other, 'seed', seed, more, other, asked)
         counts.update(plain.counts)
+        counts.update('asked ' + name for name in {ask.name for ask in asks} if any(
+            row['name'].split(' ')[0] == name and row['calls'] for row in total['calls']['by_name']))
         counts['by_key'] += sum(row['by_key'] for row in total['calls']['by_name'])
         counts['deep'] += any(row['depth_max'] > 1 for row in total['calls']['by_name'])
+    if seed % 4 == 0:
+        check(cuts.merged(synthetic.SILLAGE, trace.path, 1, 2, ['-a', 'calls', *asked]) == cuts.report(
+            synthetic.SILLAGE, trace.path, '1G', 0, ['-a', 'calls', *asked]), 'seed', seed, 'by map and merge', asked)
     return counts
 
 
@@ -167,7 +193,8 @@ def main():
         for seed in range(20):
             counts += check_generated(scratch, seed)
         print('# generated: %s' % dict(counts))
-        for what in 'calls', 'errors', 'unmatched', 'broken', 'replaced', 'untimed', 'by_key', 'deep':
+        asked = ['asked ' + ask.name for ask in all_asks() if ask.name]
+        for what in ['calls', 'errors', 'unmatched', 'broken', 'replaced', 'untimed', 'by_key', 'deep'] + asked:
             check(counts[what] > 0, 'no trace has any', what)
         check_renamed(scratch)
     for folder in sys.argv[2:]:

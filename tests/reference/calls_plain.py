@@ -60,16 +60,76 @@ def pairs_of(classes):
     return found
 
 
+class Ask:
+    """What --call asks for: two patterns, conditions on fields that are equal, pairs of keys with '$tid' among them (None: by thread, []:
+    global), fields of the group, and the field and the value below which a call has failed."""
+
+    def __init__(self, name, begin, end, by=None, group=(), error=None, when=({}, {}), is_global=False):
+        self.name, self.patterns, self.by, self.group, self.error, self.when = name, (begin, end), by, group, error, when
+        self.is_global = is_global or by == []
+
+    def text(self):
+        events = ['%s %s' % (pattern, ', '.join('%s=%s' % one for one in when.items())) for pattern, when in zip(self.patterns, self.when)]
+        by = None if self.by is None else ', '.join(one if isinstance(one, str) else '%s=%s' % one for one in self.by) or 'global'
+        by = 'global ' + by if self.is_global and self.by else by
+        clauses = [('by', by), ('group', ', '.join(self.group)), ('error', self.error and '%s<%d' % self.error)]
+        return ('%s = ' % self.name if self.name else '') + '; '.join(events + ['%s %s' % one for one in clauses if one[1]])
+
+    def stem(self, step, name):
+        """What "*" stands for, "" if not both have one; None: the event is no such step."""
+        found = re.fullmatch(re.escape(self.patterns[step]).replace(r'\*', '(.*)'), name)
+        return None if not found else found.group(1) if all('*' in pattern for pattern in self.patterns) else ''
+
+    def has_keys(self, step, fields):
+        return all(one[step][0] == '$' or one[step] in fields for one in self.by or [] if one != '$tid')
+
+    def ends_as(self, other):
+        ends = lambda ask: (ask.is_global, ask.patterns[1], ask.by and [one if isinstance(one, str) else one[1] for one in ask.by])
+        return ends(self) == ends(other) and not any(one.error or one.when[1] for one in (self, other))
+
+    def holds(self, step, fields):
+        if callable(self.when[step]):
+            return self.when[step](fields)
+        return all(fields.get(field) == value for field, value in self.when[step].items())
+
+    def called(self, name, stem, fields):
+        star = self.patterns[0].split('*')[0] if stem else name
+        text = ' '.join([self.name] + [stem] * bool(stem)) if self.name else star + stem
+        return ' '.join([text] + [one for one in (str(fields[field]) for field in self.group if field in fields) if one])
+
+
+class AskedPair:
+    is_function = False
+
+    def __init__(self, rest):
+        self.rest = rest
+
+
+def asked_of(asks, classes):
+    """By event name: [(which, whether it is the end, its pair)], in the order in which they count."""
+    found, pairs = collections.defaultdict(list), {}
+    for i, ask in enumerate(asks):
+        same = next(k for k, other in enumerate(asks) if k == i or ask.ends_as(other))
+        stems = [{ask.stem(step, name) for name, all_fields in classes.items() if all(ask.has_keys(step, one) for one in all_fields)}
+                 for step in (0, 1)]
+        for name, all_fields in classes.items():
+            for step in (1, 0):
+                stem = ask.stem(step, name)
+                if stem is not None and stem in stems[1 - step] and all(ask.has_keys(step, one) for one in all_fields):
+                    found[name].append((ask, step == 1, pairs.setdefault((same, stem), AskedPair((same, stem))), stem, step == 0 or same == i))
+    return found
+
+
 class Call:
-    def __init__(self, event, pair, sub, key, thread):
-        self.ts, self.pair, self.sub, self.key, self.thread = event.ts, pair, sub, key, thread
-        self.process, self.within, self.depth = event.process, 0, 1
-        self.name = sub if pair.is_function and sub else pair.text + (' ' + sub if sub else '')
+    def __init__(self, event, pair, sub, key, name, provider):
+        self.ts, self.pair, self.sub, self.key, self.thread = event.ts, pair, sub, key, event.thread
+        self.process, self.within, self.depth, self.name, self.provider = event.process, 0, 1, name, provider
 
 
 class Event:
     def __init__(self, ts, name, process, thread, fields):
         self.ts, self.name, self.process, self.thread, self.fields = ts, name, process or 0, thread, fields
+        self.has_failed = isinstance(fields.get('ret'), int) and fields['ret'] < 0
 
 
 class Row:
@@ -82,8 +142,9 @@ class Row:
 
 
 class Plain:
-    def __init__(self, classes):
-        self.pairs = pairs_of(classes)
+    def __init__(self, classes, asks=()):
+        self.asked = asked_of(asks, classes)
+        self.pairs = pairs_of({name: fields for name, fields in classes.items() if name not in self.asked})
         self.stacks = collections.defaultdict(list)  # by thread
         self.keys = collections.defaultdict(lambda: {'seen': set(), 'held': []})  # by process and pair
         self.counts, self.loss = collections.Counter(), -1
@@ -95,6 +156,8 @@ class Plain:
 
     def take(self, event):
         event.loss = self.loss
+        for asked in self.asked.get(event.name, ()):
+            self.take_asked(event, *asked)
         pair, is_end = self.pairs.get(event.name, (None, False))
         if not pair:
             return
@@ -114,11 +177,27 @@ class Plain:
         if is_end:
             self.end(event, pair, sub, key, keys)
         else:
-            self.begin(event, pair, sub, key)
+            name = sub if pair.is_function and sub else pair.text + (' ' + sub if sub else '')
+            self.begin(event, Call(event, pair, sub, key, name, pair.provider))
 
-    def begin(self, event, pair, sub, key):
-        stack = self.stacks[event.thread]
-        call = Call(event, pair, sub, key, event.thread)
+    def take_asked(self, event, ask, is_end, pair, stem, counts):
+        if not counts or not ask.holds(is_end, event.fields):
+            return
+        one = Event(event.ts, event.name, 0 if ask.is_global else event.process, event.thread, event.fields)
+        one.loss, key, keys = event.loss, None, None
+        if ask.by is not None and ask.by != ['$tid']:
+            key = tuple(event.thread if by == '$tid' else event.fields[by[is_end]] for by in ask.by)
+            keys = self.keys[one.process, pair.rest]
+            keys['seen'] |= {1, 2}
+        if is_end:
+            one.has_failed = event.fields[ask.error[0]] < ask.error[1] if ask.error else event.has_failed
+            self.end(one, pair, '', key, keys)
+        else:
+            provider = event.name.split(':')[0] if ':' in event.name else '-'
+            self.begin(one, Call(one, pair, '', key, ask.called(event.name, stem, event.fields), provider))
+
+    def begin(self, event, call):
+        stack, pair, key = self.stacks[event.thread], call.pair, call.key
         same = [one for one in stack if (one.pair, one.name, one.key) == (pair, call.name, key)]
         if same and same[-1].ts <= event.loss:
             self.give_up(same.pop(), 'replaced')
@@ -175,13 +254,12 @@ class Plain:
         is_within = call.thread == event.thread and self.stacks[call.thread][-1] is call
         self.take_off(call, ns if is_within else call.within)
         self.counts['calls'] += 1
-        failed = event.fields.get('ret', 0) < 0
-        self.counts['errors'] += failed
+        self.counts['errors'] += event.has_failed
         is_tainted = call.ts <= event.loss
         self.counts['untimed'] += is_tainted
         for row in self.rows_of(call, event.thread):
             row.calls += 1
-            row.errors += failed
+            row.errors += event.has_failed
             row.by_key += by_key
             row.depth = max(row.depth, call.depth)
             if not is_tainted:
@@ -189,7 +267,7 @@ class Plain:
                 row.self_ns += max(ns - call.within, 0)
 
     def rows_of(self, call, thread):
-        return self.rows['by_name'][call.name], self.rows['providers'][call.pair.provider], self.rows['threads'][thread]
+        return self.rows['by_name'][call.name], self.rows['providers'][call.provider], self.rows['threads'][thread]
 
     def open(self):
         return [call for stack in self.stacks.values() for call in stack]
@@ -201,7 +279,7 @@ class Plain:
         found['undecided'] = sum(len(one['held']) for one in self.keys.values())
         found['oldest_ns'] = max((end - call.ts for call in self.open()), default=0)
         for what, rows in self.rows.items():
-            opens, of = collections.defaultdict(list), {'by_name': lambda call: call.name, 'providers': lambda call: call.pair.provider,
+            opens, of = collections.defaultdict(list), {'by_name': lambda call: call.name, 'providers': lambda call: call.provider,
                                                         'threads': lambda call: call.thread}[what]
             for call in self.open():
                 opens[of(call)].append(call)

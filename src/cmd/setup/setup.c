@@ -29,6 +29,11 @@ int setup_wanted(const struct options *options, struct wanted *wanted)
 		say("--live-timer: lttng has timers of 1us and more");
 		return EXIT_USAGE;
 	}
+	if (options->periods.tracer) {
+		say("--model: its events are recorded by %s, not by lttng",
+		    options->periods.tracer);
+		return EXIT_USAGE;
+	}
 	wanted_find(wanted, options->analyses, &options->periods);
 	for (size_t i = 0; i < options->ust.count; i++) {
 		wanted_add_user(wanted, options->ust.at[i]);

@@ -15,10 +15,13 @@
 
 bool plan_takes(const char *event, const char *name)
 {
-	size_t len = strlen(event);
+	const char *star = strchr(event, '*');
+	size_t before = star ? (size_t)(star - event) : 0, behind = star ? strlen(star + 1) : 0,
+	       len = strlen(name);
 
-	return len > 0 && event[len - 1] == '*' ? strncmp(name, event, len - 1) == 0
-						: strcmp(name, event) == 0;
+	return star ? len >= before + behind && memcmp(name, event, before) == 0 &&
+			       memcmp(name + len - behind, star + 1, behind) == 0
+		    : strcmp(name, event) == 0;
 }
 
 /* ---- the builder ---- */
@@ -28,11 +31,10 @@ static void index_requests(struct plan_builder *builder)
 	builder->next_same = mem_alloc((builder->request_count + 1) * sizeof(uint32_t));
 	for (size_t i = builder->request_count; i-- > 0;) {
 		const char *name = builder->requests[i].event;
-		size_t len = strlen(name);
 		uint32_t *at;
 		bool is_new;
 
-		if (len > 0 && name[len - 1] == '*') {
+		if (strchr(name, '*')) {
 			continue;
 		}
 		at = request_names_put(&builder->names, name, &is_new);
@@ -40,10 +42,7 @@ static void index_requests(struct plan_builder *builder)
 		*at = (uint32_t)i;
 	}
 	for (size_t i = 0; i < builder->request_count; i++) {
-		const char *name = builder->requests[i].event;
-		size_t len = strlen(name);
-
-		if (len > 0 && name[len - 1] == '*') {
+		if (strchr(builder->requests[i].event, '*')) {
 			*vec_push(&builder->patterns) = (uint32_t)i;
 		}
 	}

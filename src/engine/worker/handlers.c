@@ -75,7 +75,8 @@ const void *worker_of_plan(struct worker *worker)
 	void **of_plan = &worker->of_plan[worker->analysis];
 
 	if (!*of_plan) {
-		*of_plan = worker->setup->analyses[worker->analysis]->rare->of_plan(worker->plan);
+		*of_plan = worker->setup->analyses[worker->analysis]->rare->of_plan(
+			worker->plan, worker->setup->periods);
 	}
 	return *of_plan;
 }

@@ -433,6 +433,40 @@ START_TEST(refuses_open_chains)
 }
 END_TEST
 
+/* As text and back they are the same: one without a name gets none.  What ends two calls alike ends
+ * the first of both. */
+START_TEST(keeps_calls)
+{
+	static const char *const texts[] = { "call p:*_entry; p:*; error ret<0, on=1",
+					     "call r = a; c; by k", "call w = b; c; by j=k",
+					     "call o = b; c d=1; by k",
+					     "call own = b; c; by $tid, k" };
+	static const uint32_t ends_as[] = { 0, 1, 1, 3, 4 };
+	struct period_set set = { 0 };
+	const char *stem;
+	struct err err;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_COUNT(texts); i++) {
+		char *text;
+
+		ck_assert_int_eq(period_add_text(&set, texts[i], &err), 0);
+		text = period_set_text(&set, i);
+		ck_assert_str_eq(text, texts[i]);
+		free(text);
+		ck_assert_uint_eq(set.calls.at[i]->ends_as, ends_as[i]);
+		ck_assert_int_eq(set.calls.at[i]->is->has_name, i > 0);
+	}
+	ck_assert(period_call_takes(set.calls.at[0], 0, "p:x_entry", &stem, &len));
+	ck_assert(len == 1 && *stem == 'x');
+	ck_assert(!period_call_takes(set.calls.at[0], 0, "p:_entr", &stem, &len));
+	ck_assert(period_call_takes(set.calls.at[0], 1, "p:", &stem, &len) && len == 0);
+	ck_assert(period_call_takes(set.calls.at[1], 0, "a", &stem, &len) && len == 0);
+	ck_assert_int_eq(period_add_call(&set, "w = x; y", &err), -EINVAL);
+	period_set_fini(&set);
+}
+END_TEST
+
 START_TEST(looks_names_up)
 {
 	struct metadata_stream *stream = metadata_stream_new();
@@ -592,6 +626,7 @@ Suite *suite_query(void)
 	tcase_add_test(tcase, bounds_names);
 	tcase_add_loop_test(tcase, lists_threads, 0, sizeof(lists) / sizeof(lists[0]));
 	tcase_add_test(tcase, keys_of_jobs);
+	tcase_add_test(tcase, keeps_calls);
 	tcase_add_loop_test(tcase, looks_names_up, 0, sizeof(looked_up) / sizeof(looked_up[0]));
 	suite_add_tcase(suite, tcase);
 	return suite;
