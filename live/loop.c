@@ -23,7 +23,7 @@
 #include "live/metrics/metrics.h"
 #include "live/session/turn.h"
 #include "live/web/web.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 #include "server/access.h"
 #include "server/repeat.h"
 #include "trigger/actions.h"

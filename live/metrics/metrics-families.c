@@ -347,6 +347,13 @@ static void put_own(const struct families *f)
 	} families[METRICS_OWN_FAMILIES] = {
 		[METRICS_TRIGGERS_FIRED] = { "sillage_triggers_fired", "trigger",
 					     "how often the trigger fired", METRICS_COUNTER },
+		[METRICS_OBJECTIVE_WINDOWS] = { "sillage_objective_windows", "objective",
+						"windows that count for the objective",
+						METRICS_COUNTER },
+		[METRICS_OBJECTIVE_BAD] = { "sillage_objective_bad_windows", "objective",
+					    "windows in which the objective's condition did not "
+					    "hold",
+					    METRICS_COUNTER },
 		[METRICS_CAPTURES_WRITTEN] = { "sillage_captures_written", NULL, "captures written",
 					       METRICS_COUNTER },
 		[METRICS_CAPTURES_FAILED] = { "sillage_captures_failed", NULL,

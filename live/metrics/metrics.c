@@ -500,6 +500,14 @@ static void on_trigger(struct output *output, const struct trace_identity *trace
 	metrics_own_add(output->state, METRICS_TRIGGERS_FIRED, event->name, 1);
 }
 
+static void on_budget(struct output *output, const struct trace_identity *trace,
+		      const struct trigger_event *event)
+{
+	metrics_own_add(output->state, METRICS_OBJECTIVE_WINDOWS, event->name, 1);
+	metrics_own_add(output->state, METRICS_OBJECTIVE_BAD, event->name,
+			event->budget.is_charged);
+}
+
 static void on_capture(struct output *output, const struct capture_result *capture)
 {
 	metrics_own_add(output->state,
@@ -509,6 +517,7 @@ static void on_capture(struct output *output, const struct capture_result *captu
 const struct sink sink_metrics = {
 	.name = "metrics",
 	.sees_unprinted = true,
+	.budget = on_budget,
 	.attach = on_attach,
 	.report = on_report,
 	.trigger = on_trigger,

@@ -42,6 +42,8 @@ extern const struct sink sink_metrics;
  * "": the family has one. */
 enum metrics_own {
 	METRICS_TRIGGERS_FIRED,
+	METRICS_OBJECTIVE_WINDOWS,
+	METRICS_OBJECTIVE_BAD,
 	METRICS_CAPTURES_WRITTEN,
 	METRICS_CAPTURES_FAILED,
 	METRICS_RELAY_UP,

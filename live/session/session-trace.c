@@ -16,8 +16,8 @@
 #include "engine/trace.h"
 #include "history/history.h"
 #include "live/session/session-state.h"
-#include "output/rollup.h"
 #include "phases/phases.h"
+#include "rollup/rollup.h"
 
 void session_say(const struct session *session, int verbosity, const char *fmt, ...)
 {

@@ -347,6 +347,9 @@
 #define AUTO_Q_MAX        0.01
 /* The mean of auto(q, drift D) is kept as so many sums, whatever D is. */
 #define AUTO_PARTS_MAX 512
+/* The time of an objective (N% of windows in 24h) is counted in so many parts, of which the oldest
+ * goes as a whole: 0.1 % of it. */
+#define BUDGET_SLOTS 1000
 /* Rows of one comparison and trace that have a limit of their own, 8 KiB each. */
 #define AUTO_ROWS_MAX 256
 

@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "baseline/baseline.h"
 #include "compare/profile.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 #include "store/reader.h"
 
 #define HOUR_NS (3600 * NS_PER_S)

@@ -19,10 +19,10 @@
 
 #include "base/limits.h"
 #include "base/units.h"
-#include "output/rollup.h"
 #include "output/screen/screen.h"
 #include "output/shown.h"
 #include "query/period.h"
+#include "rollup/rollup.h"
 #include "run/say.h"
 #include "store/reader-news.h"
 #include "store/store.h"

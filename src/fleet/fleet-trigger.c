@@ -84,16 +84,12 @@ void fleet_triggers_window(struct fleet_triggers *triggers, size_t host, const c
 			   const struct report *window)
 {
 	const struct trace_identity identity = identity_of(name);
-	struct trigger_event event;
 
 	assert(window->kind == REPORT_WINDOW);
 	actions_poll(triggers->actions);
 	for (size_t i = 0; i < actions_count(triggers->actions); i++) {
-		struct trigger *trigger = actions_trigger(triggers->actions, i);
-
-		if (trigger_hosts(trigger) == 0 &&
-		    trigger_evaluate(trigger, &identity, window, &event)) {
-			actions_fire(triggers->actions, i, triggers->output, &identity, &event,
+		if (trigger_hosts(actions_trigger(triggers->actions, i)) == 0) {
+			actions_take(triggers->actions, i, triggers->output, &identity, window,
 				     NULL);
 		}
 	}

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "fleet/fleet-rows.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 
 struct fleet_trace {
 	size_t host;

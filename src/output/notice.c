@@ -4,8 +4,10 @@
 #include "output/notice.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "output/format.h"
 
@@ -50,14 +52,47 @@ static size_t say_values(const struct trigger_event *event, char *text, size_t s
 	return used;
 }
 
+/* Shares have the accuracy of floating point. */
+#define LITTLE 1e-9
+
+bool notice_is_spent(const struct trigger_budget *budget)
+{
+	return (double)budget->bad > budget->allowed * (1 + LITTLE) + LITTLE;
+}
+
+void notice_budget_text(const struct trigger_budget *budget, char *text, size_t size)
+{
+	double left = budget->allowed - (double)budget->bad;
+
+	assert(budget->objective > 0 && budget->bad <= budget->windows);
+	if (budget->windows == 0) {
+		(void)snprintf(text, size, "no window counts yet");
+		return;
+	}
+	(void)snprintf(text, size,
+		       "held in %" PRIu64 " of %" PRIu64 " windows (%.6g %%); %" PRIu64
+		       " bad, %.4g allowed: %.4g %s",
+		       budget->windows - budget->bad, budget->windows,
+		       100 - 100 * (double)budget->bad / (double)budget->windows, budget->bad,
+		       budget->allowed, fabs(left) < LITTLE ? 0 : fabs(left),
+		       notice_is_spent(budget) ? "too many" : "left");
+}
+
 void notice_trigger_text(const struct trigger_event *event, char *text, size_t size)
 {
 	size_t used = 0;
 
 	assert(size > 0);
 	text[0] = '\0';
+	if (event->budget.objective > 0) {
+		notice_budget_text(&event->budget, text, size);
+		used = strlen(text);
+		if (event->count > 0 && used < size) {
+			used += (size_t)snprintf(text + used, size - used, "; ");
+		}
+	}
 	if (event->host_count == 0) {
-		(void)say_values(event, text, size);
+		(void)(used < size && say_values(event, text + used, size - used));
 		return;
 	}
 	used = (size_t)snprintf(text, size, "on %zu host%s", event->host_count,

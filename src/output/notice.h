@@ -32,11 +32,22 @@ struct trigger_value {
 
 #define TRIGGER_VALUES_MAX 16
 
+/* Of an objective ("99.9% of windows: ..."), what is left. */
+struct trigger_budget {
+	double objective;      /* the share of windows in which it has to hold; 0: it is none */
+	uint64_t ns;           /* the time that they are counted in; 0: the run */
+	uint64_t windows, bad; /* that count, and those of them in which it did not hold */
+	double allowed;        /* so many may be bad */
+	bool counts;           /* the window of the event does, */
+	bool is_charged;       /* and is a bad one */
+};
+
 struct trigger_event {
 	const char *name, *text;
 	uint64_t begin, end; /* ns: since when it held, and the end of the window */
 	size_t rows;         /* how many fire; the values are those of the most extreme one */
 	size_t count;        /* of values */
+	struct trigger_budget budget;
 	struct trigger_value values[TRIGGER_VALUES_MAX];
 	/* Of a trigger `on N hosts`: those on which it holds, and how it does there; the values are
 	 * those of the most extreme one, and `begin` is since when it holds on N of them. */
@@ -51,6 +62,11 @@ struct trigger_host {
 
 /* Writes the values of the event as text for people. */
 void notice_trigger_text(const struct trigger_event *event, char *text, size_t size);
+
+/* Whether more windows are bad than may be. */
+bool notice_is_spent(const struct trigger_budget *budget);
+/* "held in 998 of 1000 windows (99.8 %); 2 bad, 3 allowed: 1 left". */
+void notice_budget_text(const struct trigger_budget *budget, char *text, size_t size);
 
 /* What is written of a capture, into its directory. */
 /* CAPTURE_JOBS: the report lists the jobs that ran.  CAPTURE_SPANS: the report is a text, of

@@ -306,6 +306,17 @@ void output_trigger(struct output *output, const struct trace_identity *trace,
 	}
 }
 
+void output_budget(struct output *output, const struct trace_identity *trace,
+		   const struct trigger_event *event)
+{
+	if (output->sink->budget) {
+		output->sink->budget(output, trace, event);
+	}
+	for (size_t i = 0; i < output->also.count; i++) {
+		output_budget(output->also.at[i], trace, event);
+	}
+}
+
 void output_warning(struct output *output, const struct trace_identity *trace,
 		    const struct engine_warning *warning)
 {

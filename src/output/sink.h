@@ -96,6 +96,9 @@ struct sink {
 			const struct engine_warning *warning);
 	void (*trigger)(struct output *output, const struct trace_identity *trace,
 			const struct trigger_event *event);
+	/* Each window that counts for an objective. */
+	void (*budget)(struct output *output, const struct trace_identity *trace,
+		       const struct trigger_event *event);
 	void (*phase)(struct output *output, const struct trace_identity *trace,
 		      const struct phase_record *phase);
 	void (*capture)(struct output *output, const struct capture_result *capture);
@@ -123,6 +126,8 @@ void output_warning(struct output *output, const struct trace_identity *trace,
 /* @is_printed: an action prints it. */
 void output_trigger(struct output *output, const struct trace_identity *trace,
 		    const struct trigger_event *event, bool is_printed);
+void output_budget(struct output *output, const struct trace_identity *trace,
+		   const struct trigger_event *event);
 void output_phase(struct output *output, const struct trace_identity *trace,
 		  const struct phase_record *phase);
 /* To those of output->also alone: the one that goes on, as far as it is known. */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 #include "store/keep.h"
 #include "store/reader.h"
 #include "store/rows/item.h"

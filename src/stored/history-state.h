@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 
 #include "base/account.h"
-#include "output/rollup.h"
 #include "output/sink.h"
+#include "rollup/rollup.h"
 #include "run/run.h"
 #include "store/reader.h"
 

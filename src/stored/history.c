@@ -12,7 +12,7 @@
 #include "base/now.h"
 #include "base/units.h"
 #include "engine/engine.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 #include "run/run.h"
 #include "run/say.h"
 #include "stored/history-fleet.h"

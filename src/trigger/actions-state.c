@@ -8,6 +8,27 @@
 #include "base/mem.h"
 #include "trigger/actions.h"
 
+/* What became of an objective in each trace. */
+static void end_budgets(struct gate *gate, size_t number, const struct trigger *trigger)
+{
+	struct trigger_budget budget;
+	const char *trace;
+	char says[200];
+
+	for (size_t i = 0; i < trigger_budget_at(trigger, i, &trace, &budget); i++) {
+		char *text;
+
+		notice_budget_text(&budget, says, sizeof(says));
+		text = mem_printf("%s (%s)", says, trace);
+		if (trigger_is_of_run(trigger) && notice_is_spent(&budget)) {
+			gate_held(gate, number, text);
+		} else {
+			gate_note(gate, number, text);
+		}
+		free(text);
+	}
+}
+
 void actions_end_gate(struct actions *actions)
 {
 	struct gate *gate = actions_gate(actions);
@@ -16,6 +37,7 @@ void actions_end_gate(struct actions *actions)
 	for (size_t i = 0; gate && i < actions_count(actions); i++) {
 		const struct trigger *trigger = actions_trigger(actions, i);
 
+		end_budgets(gate, i, trigger);
 		if (trigger_was_measured(trigger, why, sizeof(why))) {
 			continue;
 		}

@@ -536,7 +536,7 @@ void actions_fire(struct actions *actions, size_t at, struct output *output,
 
 	assert(at < actions->rules.count);
 	probe_trigger(event->name);
-	if (actions->gate) {
+	if (actions->gate && !trigger_is_of_run(rule->trigger)) {
 		gate_fired(actions->gate, at, trace, event);
 	}
 	if (actions->fired) {
@@ -554,18 +554,28 @@ void actions_fire(struct actions *actions, size_t at, struct output *output,
 	}
 }
 
+void actions_take(struct actions *actions, size_t at, struct output *output,
+		  const struct trace_identity *trace, const struct report *window, void *context)
+{
+	struct trigger_event event;
+	bool fires = trigger_evaluate(actions->rules.at[at]->trigger, trace, window, &event);
+
+	if (event.budget.counts) {
+		output_budget(output, trace, &event);
+	}
+	if (fires) {
+		actions_fire(actions, at, output, trace, &event, context);
+	}
+}
+
 void actions_report(struct actions *actions, struct output *output,
 		    const struct trace_identity *trace, const struct report *report, void *context)
 {
-	struct trigger_event event;
-
 	actions_poll(actions);
 	if (actions->gate) {
 		gate_report(actions->gate, trace, report);
 	}
 	for (size_t i = 0; i < actions->rules.count; i++) {
-		if (trigger_evaluate(actions->rules.at[i]->trigger, trace, report, &event)) {
-			actions_fire(actions, i, output, trace, &event, context);
-		}
+		actions_take(actions, i, output, trace, report, context);
 	}
 }

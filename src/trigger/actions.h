@@ -97,6 +97,10 @@ void actions_save(struct actions *actions, const struct trace_identity *trace,
 int actions_restore(struct actions *actions, const struct trace_identity *trace,
 		    const uint8_t *bytes, size_t size);
 
+/* Evaluates the trigger number @at on a window, and performs its actions if it fires. */
+void actions_take(struct actions *actions, size_t at, struct output *output,
+		  const struct trace_identity *trace, const struct report *window, void *context);
+
 /* Forgets commands that ended and kills those that run too long.  Call it periodically. */
 void actions_poll(struct actions *actions);
 

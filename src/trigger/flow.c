@@ -6,9 +6,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "output/rollup.h"
 #include "output/sink.h"
 #include "phases/phases.h"
+#include "rollup/rollup.h"
 #include "trigger/actions.h"
 
 /* Reports what the phases said of the window. */

@@ -26,6 +26,7 @@ struct gate_case {
 	char *skipped;       /* why it was not evaluated; NULL: it was */
 	bool is_mistaken;    /* it names what is not there */
 	VEC(char *) firings; /* the first ones */
+	VEC(char *) notes;
 };
 
 /* What is missing in a trace, as its last report has it. */
@@ -58,6 +59,7 @@ void gate_free(struct gate *gate)
 	}
 	VEC_EACH(&gate->cases, one) {
 		vec_free_each(&one->firings, free);
+		vec_free_each(&one->notes, free);
 		free(one->name);
 		free(one->skipped);
 	}
@@ -111,6 +113,12 @@ void gate_fired(struct gate *gate, size_t number, const struct trace_identity *t
 	*text = mem_printf("%s (%s to %s, %s)", says, units_iso(begin, event->begin),
 			   units_iso(end, event->end), name);
 	free(name);
+}
+
+void gate_note(struct gate *gate, size_t number, const char *says)
+{
+	assert(number < gate->cases.count);
+	*vec_push(&gate->cases.at[number].notes) = mem_strdup(says);
 }
 
 void gate_skip(struct gate *gate, size_t number, const char *why)
@@ -247,6 +255,9 @@ void gate_say(const struct gate *gate, void (*say)(const char *fmt, ...))
 			say("%s\"%s\" was never evaluated: %s", one->fails ? "--fail " : "trigger ",
 			    one->name, one->skipped);
 		}
+		for (size_t i = 0; i < one->notes.count && !is_skipped(one); i++) {
+			say("\"%s\": %s", one->name, one->notes.at[i]);
+		}
 	}
 	if (gate->is_strict) {
 		gate_say_lost(gate, say);
@@ -304,6 +315,14 @@ static void put_xml(FILE *out, const char *text)
 	}
 }
 
+static void put_lines_xml(FILE *out, char *const *lines, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		put_xml(out, lines[i]);
+		(void)fputc('\n', out);
+	}
+}
+
 static void put_case_xml(const struct gate_case *one, FILE *out)
 {
 	bool has_failed = one->fails && one->fired > 0;
@@ -316,19 +335,17 @@ static void put_case_xml(const struct gate_case *one, FILE *out)
 		(void)fputs("    <failure message=\"", out);
 		put_xml(out, one->firings.at[0]);
 		(void)fputs("\">", out);
-	} else if (one->fired > 0) {
+	} else if (one->fired > 0 || (one->notes.count > 0 && !is_skipped(one))) {
 		(void)fputs("    <system-out>", out);
 	} else if (is_skipped(one)) {
 		(void)fputs("    <skipped message=\"", out);
 		put_xml(out, one->skipped);
 		(void)fputs("\"/>\n", out);
 	}
-	if (one->fired > 0) {
+	if (one->fired > 0 || (one->notes.count > 0 && !is_skipped(one))) {
 		(void)fprintf(out, "times fired: %" PRIu64 "\n", one->fired);
-		for (size_t i = 0; i < one->firings.count; i++) {
-			put_xml(out, one->firings.at[i]);
-			(void)fputc('\n', out);
-		}
+		put_lines_xml(out, one->firings.at, one->firings.count);
+		put_lines_xml(out, one->notes.at, one->notes.count);
 		(void)fputs(has_failed ? "</failure>\n" : "</system-out>\n", out);
 	}
 	(void)fputs("  </testcase>\n", out);
@@ -416,6 +433,9 @@ static void put_case_tap(const struct gate_case *one, size_t number, FILE *out)
 	}
 	for (size_t i = 0; i < one->firings.count; i++) {
 		put_diagnostic(out, one->firings.at[i]);
+	}
+	for (size_t i = 0; i < one->notes.count; i++) {
+		put_diagnostic(out, one->notes.at[i]);
 	}
 }
 

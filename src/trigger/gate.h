@@ -33,6 +33,8 @@ void gate_fired(struct gate *gate, size_t number, const struct trace_identity *t
 		const struct trigger_event *event);
 /* The same, where @says is all that there is to say. */
 void gate_held(struct gate *gate, size_t number, const char *says);
+/* What there is to say of it at the end, whether it fired or not. */
+void gate_note(struct gate *gate, size_t number, const char *says);
 /* It could not be evaluated in any window.  Of a trigger that is missing data for --strict only if
  * it never can be: gate_mistaken(). */
 void gate_skip(struct gate *gate, size_t number, const char *why);

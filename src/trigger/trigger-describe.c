@@ -122,7 +122,14 @@ void trigger_describe(const struct trigger *trigger, FILE *out)
 {
 	char text[UNITS_TEXT_MAX];
 
-	print_condition(trigger->when, "when", out);
+	if (trigger->objective > 0) {
+		(void)fprintf(out, "objective for %.9g %% of the windows that have a value%s%s\n",
+			      trigger->objective * 100, trigger->objective_ns > 0 ? ", in " : "",
+			      trigger->objective_ns > 0 ? units_ns(text, trigger->objective_ns)
+							: "");
+	}
+	print_condition(trigger->when, trigger->objective > 0 ? "a window is bad when" : "when",
+			out);
 	if (trigger->for_ns > 0) {
 		(void)fprintf(out, "for at least %s\n", units_ns(text, trigger->for_ns));
 	}

@@ -125,10 +125,10 @@ static struct condition *take_any(struct scan *scan, bool is_until, unsigned int
 
 /* ---- the rest ---- */
 
-static bool take_duration(struct scan *scan, uint64_t *ret_ns)
+bool trigger_take_duration(struct scan *scan, uint64_t *ret_ns)
 {
 	char word[32];
-	size_t len = scan_peek(scan, " \t\n", word, sizeof(word));
+	size_t len = scan_peek(scan, " \t\n:", word, sizeof(word));
 
 	if (units_parse_duration(word, ret_ns) < 0) {
 		return scan_fail(scan, "expected a duration such as 3s");
@@ -175,9 +175,9 @@ static bool take_parts(struct scan *scan, struct trigger *trigger)
 		bool is_right;
 
 		if (trigger->for_ns == 0 && scan_word(scan, "for")) {
-			is_right = take_duration(scan, &trigger->for_ns);
+			is_right = trigger_take_duration(scan, &trigger->for_ns);
 		} else if (trigger->every_ns == 0 && scan_word(scan, "every")) {
-			is_right = take_duration(scan, &trigger->every_ns);
+			is_right = trigger_take_duration(scan, &trigger->every_ns);
 		} else if (trigger->hosts == 0 && scan_word(scan, "on")) {
 			is_right = take_hosts(scan, &trigger->hosts);
 		} else if (!trigger->until && scan_word(scan, "until")) {
@@ -230,14 +230,18 @@ static const struct figure *subject_of(const struct trigger *trigger)
 
 bool trigger_parse(struct scan *scan, struct trigger *trigger)
 {
+	if (!budget_parse(scan, trigger)) {
+		return false;
+	}
 	trigger->when = take_any(scan, false, 0);
-	if (!trigger->when || !take_parts(scan, trigger)) {
+	if (!trigger->when || !take_parts(scan, trigger) ||
+	    (trigger->objective > 0 && !budget_negate(scan, trigger))) {
 		return false;
 	}
 	list_comparisons(trigger, trigger->when);
 	trigger->when_count = trigger->all.count;
 	list_comparisons(trigger, trigger->until);
-	trigger->subject = subject_of(trigger);
+	trigger->subject = trigger->objective > 0 ? NULL : subject_of(trigger);
 	for (size_t i = 0; i < trigger->all.count; i++) {
 		trigger->uses_baseline |= trigger->all.at[i]->is_baseline;
 		trigger->divides |= trigger->all.at[i]->figure.per != NULL;

@@ -52,12 +52,27 @@ struct auto_row {
 	struct auto_limit *limit;
 };
 
+/* A part of the time that an objective is about. */
+struct budget_slot {
+	uint64_t at; /* its number since the epoch */
+	uint64_t windows, bad;
+};
+
+/* The windows of one trace that an objective is about: all, or those of a time. */
+struct budget {
+	uint64_t since; /* ns: the begin of the first window; 0: there was none */
+	uint64_t windows, bad;
+	double to_come;                /* windows until the time is over for the first time */
+	VEC(struct budget_slot) slots; /* with `in`, by number */
+};
+
 /* The state of the trigger in one trace. */
 struct trace_state {
 	char *trace;
 	uint64_t fired;             /* ns: end of the window in which it last fired, 0: never */
 	VEC(struct row_state) rows; /* those that hold or have fired, sorted by key */
 	VEC(struct auto_row) autos;
+	struct budget budget;
 	bool was_measured; /* some window had all that decides whether it holds */
 };
 
@@ -71,7 +86,11 @@ struct trigger {
 	uint64_t for_ns, every_ns;
 	uint64_t hosts; /* `on N hosts`; 0: each trace by itself */
 	bool wants_complete;
-	uint64_t interval_ns;         /* length of a whole window; 0: any */
+	uint64_t interval_ns; /* length of a whole window; 0: any */
+	/* The share of windows in which the condition has to hold, and `when` is the opposite of
+	 * it; 0: it is no objective.  The time that they are counted in; 0: the run. */
+	double objective;
+	uint64_t objective_ns;
 	const struct figure *subject; /* its rows are evaluated one by one; NULL: all together */
 	bool uses_baseline, divides;  /* some comparison is of a quotient */
 	const struct baseline_source *baseline; /* NULL: there is none */
@@ -83,6 +102,29 @@ struct trigger {
 /* Parses all of the text into a trigger that has name and text only. */
 bool trigger_parse(struct scan *scan, struct trigger *trigger);
 void trigger_condition_free(struct condition *condition); /* NULL is fine */
+/* Parses one that comes next, up to a blank or colon. */
+bool trigger_take_duration(struct scan *scan, uint64_t *ret_ns);
+
+/* ---- trigger.c ---- */
+
+/* Whether the window has a value of it, in some row; of a sum none is 0. */
+bool trigger_has_value(const struct condition *c, const struct report *report);
+/* Whether some row is beyond the limit, which is a fixed one. */
+bool trigger_is_beyond(const struct condition *c, const struct report *report);
+
+/* ---- trigger-budget.c ---- */
+
+/* Takes what a trigger of an objective begins with, if it comes next. */
+bool budget_parse(struct scan *scan, struct trigger *trigger);
+/* When all is parsed: makes of the condition that has to hold the one of bad windows. */
+bool budget_negate(struct scan *scan, struct trigger *trigger);
+enum budget_verdict { BUDGET_NO_VALUE, BUDGET_GOOD, BUDGET_BAD };
+/* Takes a window, which does not count if it has no value. */
+enum budget_verdict budget_take(const struct trigger *trigger, struct budget *budget,
+				const struct report *report);
+struct trigger_budget budget_state(const struct trigger *trigger, const struct budget *budget);
+void budget_codec(const struct trigger *trigger, struct budget *budget, struct codec *codec);
+void budget_fini(struct budget *budget);
 
 /* ---- trigger-auto.c ---- */
 

@@ -34,6 +34,7 @@ void trigger_free(struct trigger *trigger)
 	for (size_t i = 0; i < trigger->states.count; i++) {
 		free(trigger->states.at[i].trace);
 		vec_fini(&trigger->states.at[i].rows);
+		budget_fini(&trigger->states.at[i].budget);
 		auto_rows_fini(&trigger->states.at[i]);
 	}
 	vec_fini(&trigger->states);
@@ -235,20 +236,28 @@ static bool holds(const struct condition *c, const struct trigger_context *conte
 	return c->kind == NODE_AND ? left && right : left || right;
 }
 
-/* A quotient of which nothing is to be divided by is not measured; of others a row that is missing
- * counts as 0. */
-static bool has_value(const struct condition *c, const struct trigger_context *context)
+bool trigger_has_value(const struct condition *c, const struct report *report)
 {
 	const struct figure *figure = &c->figure;
-	const struct report_table *table = figure_table(figure, context->report);
-	bool has_any = !figure->per || (figure_is_of_sums(figure) &&
-					!isnan(figure_value(figure, context->report, NULL)));
+	const struct report_table *table = figure_table(figure, report);
+	bool has_any = figure_is_sum(figure) ||
+		       (figure_is_of_sums(figure) && !isnan(figure_value(figure, report, NULL)));
 
-	for (size_t r = 0; table && r < table->row_count && !has_any; r++) {
-		has_any = !figure_is_of_sums(figure) && which_chooses(figure, &table->rows[r]) &&
-			  !isnan(figure_value(figure, context->report, &table->rows[r]));
+	for (size_t r = 0; table && r < table->row_count && !figure_is_of_sums(figure); r++) {
+		const struct report_row *row = &table->rows[r];
+
+		has_any |= which_chooses(figure, row) && figure_has_value(figure, row) &&
+			   !isnan(figure_value(figure, report, row));
 	}
-	return has_any && !figure_is_unknown(figure, context->report);
+	return has_any && !figure_is_unknown(figure, report);
+}
+
+bool trigger_is_beyond(const struct condition *c, const struct report *report)
+{
+	const struct trigger_context context = { .report = report };
+
+	assert(!c->is_auto && !c->is_baseline);
+	return comparison_holds(c, &context, NULL);
 }
 
 /* Whether the window has what decides if the condition holds. */
@@ -266,7 +275,9 @@ static bool is_measured(const struct condition *c, const struct trigger_context 
 	if (c->is_baseline) {
 		return baseline_has_any(context->baseline, c);
 	}
-	return has_value(c, context);
+	/* A row that is missing counts as 0, but nothing is divided by nothing. */
+	return c->figure.per ? trigger_has_value(c, context->report)
+			     : !figure_is_unknown(&c->figure, context->report);
 }
 
 /* Notes which rows there are, and of those that are not the nearest.  What an event is called is
@@ -386,7 +397,7 @@ static void step(const struct evaluation *evaluation, const struct trigger_conte
 }
 
 static void step_row(const struct evaluation *evaluation, const struct trigger_context *context,
-		     struct which_identity key)
+		     struct which_identity key, bool now)
 {
 	struct row_state *found = NULL, none = { .key = key };
 
@@ -398,8 +409,7 @@ static void step_row(const struct evaluation *evaluation, const struct trigger_c
 		assert(found->holds || found->has_fired);
 		found->is_seen = true;
 	}
-	step(evaluation, context, found ? *found : none,
-	     holds(evaluation->trigger->when, context, NULL));
+	step(evaluation, context, found ? *found : none, now);
 }
 
 /* Evaluates each row by itself.  The condition does not hold in rows that are missing from the
@@ -413,13 +423,15 @@ static void step_rows(const struct evaluation *evaluation, struct trigger_contex
 		if (which_chooses(context->subject, &table->rows[r])) {
 			context->row = &table->rows[r];
 			step_row(evaluation, context,
-				 which_identity(context->subject->table, context->row));
+				 which_identity(context->subject->table, context->row),
+				 holds(evaluation->trigger->when, context, NULL));
 			has_rows = true;
 		}
 	}
 	context->row = NULL;
 	if (!has_rows) {
-		step_row(evaluation, context, (struct which_identity){ UINT64_MAX, UINT64_MAX });
+		step_row(evaluation, context, (struct which_identity){ UINT64_MAX, UINT64_MAX },
+			 holds(evaluation->trigger->when, context, NULL));
 	}
 	for (size_t i = 0; i < evaluation->old_count; i++) {
 		if (!evaluation->old[i].is_seen) {
@@ -435,6 +447,19 @@ bool trigger_skips(const struct trigger *trigger, const struct report *report)
 	       (trigger->wants_complete && !report->complete);
 }
 
+/* False: the window does not count. */
+static bool take_budget(const struct evaluation *evaluation, const struct report *report)
+{
+	struct budget *budget = &evaluation->state->budget;
+	enum budget_verdict verdict = budget_take(evaluation->trigger, budget, report);
+
+	evaluation->event->begin = report->begin;
+	evaluation->event->budget = budget_state(evaluation->trigger, budget);
+	evaluation->event->budget.counts = verdict != BUDGET_NO_VALUE;
+	evaluation->event->budget.is_charged = verdict == BUDGET_BAD;
+	return verdict != BUDGET_NO_VALUE;
+}
+
 static void evaluate(struct trigger *trigger, const struct trace_identity *trace,
 		     const struct report *report, const struct baseline_window *baseline,
 		     struct trigger_event *event)
@@ -447,7 +472,9 @@ static void evaluate(struct trigger *trigger, const struct trace_identity *trace
 	evaluation.state = state_of(trigger, trace);
 	context.state = evaluation.state;
 	auto_take_window(trigger, evaluation.state, report);
-	evaluation.state->was_measured |= is_measured(trigger->when, &context);
+	evaluation.state->was_measured |= trigger->objective > 0
+						  ? take_budget(&evaluation, report)
+						  : is_measured(trigger->when, &context);
 	note_rows(trigger->when, report);
 	evaluation.old = evaluation.state->rows.at;
 	evaluation.old_count = evaluation.state->rows.count;
@@ -455,7 +482,9 @@ static void evaluate(struct trigger *trigger, const struct trace_identity *trace
 	if (trigger->subject) {
 		step_rows(&evaluation, &context);
 	} else {
-		step_row(&evaluation, &context, (struct which_identity){ 0, 0 });
+		step_row(&evaluation, &context, (struct which_identity){ 0, 0 },
+			 trigger->objective > 0 ? notice_is_spent(&event->budget)
+						: holds(trigger->when, &context, NULL));
 	}
 	free(evaluation.old);
 	if (event->rows > 0 && trigger->hosts == 0) {
@@ -482,6 +511,24 @@ bool trigger_evaluate(struct trigger *trigger, const struct trace_identity *trac
 		evaluate(trigger, trace, report, NULL, event);
 	}
 	return event->rows > 0;
+}
+
+bool trigger_is_of_run(const struct trigger *trigger)
+{
+	return trigger->objective > 0 && trigger->objective_ns == 0;
+}
+
+size_t trigger_budget_at(const struct trigger *trigger, size_t at, const char **ret_trace,
+			 struct trigger_budget *ret)
+{
+	if (trigger->objective == 0) {
+		return 0;
+	}
+	if (at < trigger->states.count) {
+		*ret_trace = trigger->states.at[at].trace;
+		*ret = budget_state(trigger, &trigger->states.at[at].budget);
+	}
+	return trigger->states.count;
 }
 
 void trigger_absent(struct trigger *trigger, const struct trace_identity *trace)
@@ -516,6 +563,8 @@ bool trigger_was_measured(const struct trigger *trigger, char *why, size_t size)
 		(void)snprintf(why, size, "no window has such a row: %s%s%s%s", lacks->figure.text,
 			       lacks->near ? "; did you mean \"" : "",
 			       lacks->near ? lacks->near : "", lacks->near ? "\"?" : "");
+	} else if (trigger->objective > 0) {
+		(void)snprintf(why, size, "no window had a value of its figures");
 	} else if (trigger->divides) {
 		(void)snprintf(why, size, "no window had anything to divide by");
 	} else {
@@ -569,6 +618,9 @@ void trigger_codec(struct trigger *trigger, const struct trace_identity *trace, 
 		codec_check(codec, by_key(&state->rows.at[i - 1], &state->rows.at[i]) <= 0);
 	}
 	auto_codec(trigger, state, codec);
+	if (trigger->objective > 0) {
+		budget_codec(trigger, &state->budget, codec);
+	}
 	if (codec->is_wrong) {
 		state->fired = 0;
 		state->rows.count = 0;

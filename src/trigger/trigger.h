@@ -5,11 +5,12 @@
  *     cpu.cpu[3].busy > 95% or cpu.thread[comm=redis*].run > 80%
  *     sched.wake.p99 > 2ms and count.rate > 1M complete
  *
- *     EXPR       ALTERNATIVE [on N hosts] [for DURATION] [until LIMIT] [every DURATION] [complete]
- *     ALTERNATIVE  ALL {or ALL};  ALL  ONE {and ONE};  ONE  FIGURE > VALUE, or in brackets
- *     FIGURE     figure/figure.h
- *     VALUE      90%  3.5ms  200M  200M/s  12  auto(1e-4)  auto(1e-4, drift 10m)
- *                baseline  baseline +20%  baseline -30%  baseline x3
+ *     99.9% of windows in 24h: periods[name=req].time.p99 < 20ms
+ *
+ *     EXPR       [N% of windows [in DURATION]:] ALTERNATIVE [on N hosts] [for DURATION] [until
+ * LIMIT] [every DURATION] [complete] ALTERNATIVE  ALL {or ALL};  ALL  ONE {and ONE};  ONE  FIGURE >
+ * VALUE, or in brackets FIGURE     figure/figure.h VALUE      90%  3.5ms  200M  200M/s  12
+ * auto(1e-4)  auto(1e-4, drift 10m) baseline  baseline +20%  baseline -30%  baseline x3
  *
  * A share (%) is of the window's length; for a figure of all CPUs it is of the time of all CPUs.
  *
@@ -30,6 +31,11 @@
  *
  * Hosts.  `on N hosts` is about several traces: whoever evaluates it counts the hosts on which it
  * holds.  On a host it holds from where it would have fired there until it is armed there again.
+ *
+ * Objectives.  Of `N% of windows:` the condition is what has to hold.  A window counts if it has a
+ * value of it, and is bad if it does not hold for some row.  The trigger fires when more windows
+ * are bad than 100 - N % of those that count: so far, or in DURATION, where those that are still to
+ * come count as good.  It has one state per trace.
  *
  * auto(q) is a limit that is found for each row: auto-limit.h.
  *
@@ -78,6 +84,12 @@ const char *trigger_text(const struct trigger *trigger);
 
 /* N of `on N hosts`; 0: each trace triggers by itself. */
 uint64_t trigger_hosts(const struct trigger *trigger);
+/* Whether it is an objective for all windows of the run, so that its end decides. */
+bool trigger_is_of_run(const struct trigger *trigger);
+/* Of an objective the number of traces that it has seen, and of the one number @at what is left of
+ * the budget.  0: it is no objective. */
+size_t trigger_budget_at(const struct trigger *trigger, size_t at, const char **ret_trace,
+			 struct trigger_budget *ret);
 /* The shortest time between two firings, ns. */
 uint64_t trigger_every(const struct trigger *trigger);
 

@@ -211,7 +211,8 @@ def fired(sillage, *words):
 
 def check_state(sillage, data, folder):
     triggers = ['--trigger', 'cpu.busy > auto(1e-2)', '--trigger', 'cpu.cpu.busy > auto(1e-2, drift 20ms)', '--trigger',
-                'count.events < auto(1e-2)', '--trigger', 'cpu.busy > 90% for 20ms']
+                'count.events < auto(1e-2)', '--trigger', 'cpu.busy > 90% for 20ms',
+                '--trigger', '60% of windows: cpu.busy < 40%', '--trigger', '80% of windows in 100ms: cpu.busy < 40%']
     trace, state = os.path.join(data, 'small-packets', 'kernel'), os.path.join(folder, 'state')
     both = 0
     for trace, share in ((trace, 0.5), (trace, 0.8), *((os.path.join(data, 'burst', 'kernel'), i / 8) for i in range(1, 8))):
@@ -236,6 +237,40 @@ def check_rows(sillage, data, _):
         status, _, err = run(sillage, '--job', 'x = wake-to-sleep; group prio; deadline 1us', '--fail', 'jobs.jobs[name="%s"].misses > 0' % name, trace)
         if status != wanted:
             yield 'rows of a job, [name=%s]: status %d, wanted %d: %s' % (name, status, wanted, err)
+
+
+def check_budgets(sillage, data, folder):
+    """Objectives against the windows that JSON has; those without a value do not count."""
+    trace, path = os.path.join(data, 'timer-jobs-timerfd'), os.path.join(folder, 'budget')
+    words = ['-i', '3ms', '-a', 'jobs', '--job', 'x = timerfd; deadline 3ms', trace]
+    run(sillage, '-f', 'json', '-o', path, *words)
+    with open(path) as file:
+        lines = [line['jobs']['jobs'] for line in map(json.loads, file) if line['type'] == 'window']
+    values = [row['duration']['p99_ns'] for rows in lines for row in rows if row['name'] == 'x' and row['duration']['count']]
+    bad = sum(value >= 2500000 for value in values)
+    held = 100 - 100 * bad / len(values)
+    if not 0 < bad < len(values) < len(lines):
+        yield 'objectives: nothing to test: %d of %d of %d windows' % (bad, len(values), len(lines))
+    for share, wanted in ((100, 3), (round(held, 3) + 0.5, 3), (round(held, 3) - 0.5, 0), (1, 0)):
+        what = '%.9g%% of windows: jobs.jobs[name=x].duration.p99 < 2.5ms' % share
+        status, out, err = run(sillage, '--strict', '--fail', what, '--tap', '-', '-f', 'json', '-o', path, *words)
+        says = 'held in %d of %d windows (%.6g %%); %d bad, %.4g allowed: ' % (
+            len(values) - bad, len(values), held, bad, (100 - share) / 100 * len(values))
+        with open(path) as file:
+            left = [line['budget'] for line in map(json.loads, file) if line['type'] == 'budget']
+        if status != wanted or says not in out or ('not ok' in out) != (wanted == 3):
+            yield '%s: status %d, wanted %d, %r: %s' % (what, status, wanted, says, out)
+        if [one['bad'] for one in left] != list(range(1, bad + 1)):
+            yield '%s: bad windows are told of as %r' % (what, left)
+    # Windows of a time: it is over more than once, and those to come are good.
+    what = '99%% of windows in %s: jobs.jobs[name=x].duration.p99 < 2.5ms'
+    for time, wanted in (('30ms', 3), ('1h', 0)):
+        if run(sillage, '--fail', what % time, *words)[0] != wanted:
+            yield '%s: not %d' % (what % time, wanted)
+    if run(sillage, '--strict', '--fail', '9% of windows: jobs.jobs.late.p99 / jobs.jobs.misses < 1s', '-i', '1ms', *words[2:])[0] not in (0, 4):
+        yield 'a quotient without a value fails'
+    if run(sillage, '--strict', '--fail', '9% of windows: cpu[comm=none].longest < 1s', trace)[0] != 4:
+        yield 'an objective of a row that is not there passes'
 
 
 def check_jobs(sillage, data, folder):
@@ -270,7 +305,8 @@ def main():
     sillage, data = sys.argv[1:3]
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
-        wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs, check_rows)
+        wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs, check_rows,
+                                check_budgets)
                  for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -471,6 +471,20 @@ static void put_trigger_hosts(struct json *json, const struct trigger_event *eve
 	json_close(json, ']');
 }
 
+static void put_budget(struct json *json, const struct trigger_budget *budget)
+{
+	json_open(json, "budget", '{');
+	json_real(json, "objective", budget->objective);
+	if (budget->ns > 0) {
+		json_u64(json, "ns", budget->ns);
+	}
+	json_u64(json, "windows", budget->windows);
+	json_u64(json, "bad", budget->bad);
+	json_real(json, "allowed", budget->allowed);
+	json_real(json, "left", budget->allowed - (double)budget->bad);
+	json_close(json, '}');
+}
+
 void json_trigger(FILE *out, const struct trace_identity *trace, const struct trigger_event *event)
 {
 	struct json json;
@@ -482,7 +496,30 @@ void json_trigger(FILE *out, const struct trace_identity *trace, const struct tr
 	json_moment(&json, "begin", event->begin);
 	json_moment(&json, "end", event->end);
 	put_trigger_values(&json, event);
+	if (event->budget.objective > 0) {
+		put_budget(&json, &event->budget);
+	}
 	put_trigger_hosts(&json, event);
+	json_end_object(&json);
+}
+
+/* Bad windows only. */
+static void budget_line(struct output *output, const struct trace_identity *trace,
+			const struct trigger_event *event)
+{
+	struct json json;
+
+	assert(event->budget.counts);
+	if (!event->budget.is_charged) {
+		return;
+	}
+	json_begin_object(&json, output->out, "budget");
+	put_trace(&json, trace);
+	json_text(&json, "name", event->name);
+	json_text(&json, "when", event->text);
+	json_moment(&json, "begin", event->begin);
+	json_moment(&json, "end", event->end);
+	put_budget(&json, &event->budget);
 	json_end_object(&json);
 }
 
@@ -597,6 +634,7 @@ const struct sink sink_json = {
 	.report = report_line,
 	.warning = warning_line,
 	.trigger = trigger_line,
+	.budget = budget_line,
 	.phase = phase_line,
 	.capture = capture_line,
 	.end = end,

@@ -15,6 +15,7 @@
 #include "output/notice.h"
 #include "output/shown.h"
 #include "output/sinks/text-freq.h"
+#include "output/sinks/text-trigger.h"
 #include "phases/phases.h"
 #include "text/text-table.h"
 
@@ -354,14 +355,6 @@ static void put_rows(FILE *out, const struct output *output, const struct report
 	vec_fini(&columns);
 }
 
-static void put_trace_name(FILE *out, const struct trace_identity *trace)
-{
-	char *text = output_trace_text(trace, trace->tells_path);
-
-	text_put(out, text, -1);
-	free(text);
-}
-
 static void put_events(FILE *out, const struct report *report)
 {
 	uint64_t length = report_covered_ns(report);
@@ -389,7 +382,7 @@ static void put_header(FILE *out, const struct output *output, const struct trac
 	char begin[UNITS_TEXT_MAX], end[UNITS_TEXT_MAX], lag[UNITS_TEXT_MAX];
 
 	(void)fputs(output_bold(output), out);
-	put_trace_name(out, trace);
+	text_trace_name(out, trace);
 	(void)fprintf(out, "%s  %s", output_normal(output), kinds[report->kind]);
 	/* People need milliseconds; JSON has all digits. */
 	if (report_has_time(report)) {
@@ -532,47 +525,6 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 	(void)fputc('\n', out);
 }
 
-/* Of a trigger on several hosts: a line for each. */
-static void put_trigger_hosts(FILE *out, const struct trigger_event *event)
-{
-	char says[1024], begin[UNITS_TEXT_MAX];
-
-	(void)fprintf(out, "on %zu host%s", event->host_count, event->host_count == 1 ? "" : "s");
-	for (size_t i = 0; i < event->host_count; i++) {
-		const struct trigger_host *on = &event->hosts[i];
-
-		notice_trigger_text(on->event, says, sizeof(says));
-		(void)fputs("\n    ", out);
-		text_put(out, on->host, -1);
-		(void)fprintf(out, "  since %s: ",
-			      units_time(begin, units_times_of(on->event->begin, on->event->end),
-					 on->event->begin));
-		text_put(out, says, -1);
-	}
-	(void)fputs("\n\n", out);
-}
-
-static void put_trigger(struct output *output, const struct trace_identity *trace,
-			const struct trigger_event *event)
-{
-	char says[1024], begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
-
-	notice_trigger_text(event, says, sizeof(says));
-	(void)fprintf(output->out, "%s! ", output_bold(output));
-	text_put(output->out, event->name, -1);
-	(void)fprintf(output->out, "%s  ", output_normal(output));
-	put_trace_name(output->out, trace);
-	(void)fprintf(output->out, "  since %s, %s: ",
-		      units_time(begin, units_times_of(event->begin, event->end), event->begin),
-		      units_ns(lasted, event->end - event->begin));
-	if (event->host_count > 0) {
-		put_trigger_hosts(output->out, event);
-		return;
-	}
-	text_put(output->out, says, -1);
-	(void)fputs("\n\n", output->out);
-}
-
 #define MEANS_SHOWN 4
 
 static void put_mean(FILE *out, const struct phase_mean *series, double mean)
@@ -616,7 +568,7 @@ static void put_phase(struct output *output, const struct trace_identity *trace,
 
 	(void)fprintf(out, "%s~ phase %" PRIu64 "%s  ", output_bold(output), phase->number,
 		      output_normal(output));
-	put_trace_name(out, trace);
+	text_trace_name(out, trace);
 	(void)fprintf(out, "  %s %s, %s %s", phase->is_open ? "since" : "from",
 		      units_time(begin, units_times_of(phase->begin, phase->end), phase->begin),
 		      phase->is_open ? "so far" : "for",
@@ -636,6 +588,7 @@ static void put_phase(struct output *output, const struct trace_identity *trace,
 const struct sink sink_text = {
 	.name = "text",
 	.report = report_tables,
-	.trigger = put_trigger,
+	.trigger = text_trigger,
+	.budget = text_budget,
 	.phase = put_phase,
 };

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 
 #define LONGER_SILENT_NS (3600 * NS_PER_S)
 

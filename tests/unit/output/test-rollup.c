@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "engine/tables/columns.h"
 #include "made-report.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 #include "suites.h"
 
 #define SHORT_NS 1000

@@ -56,6 +56,20 @@ static const struct {
 	{ "cpu.thread[pid=3].run > baseline", "column 25", "by their names" },
 	{ "files.fds[fd=3].reads > baseline", "column 25", "by their names" },
 	{ "sched.wake.p99.rate > baseline", "column 23", "only a sum is per second" },
+	{ "0% of windows: cpu.busy > 1%", "column 1", "above 0: 99.9% of windows:" },
+	{ "101% of windows: cpu.busy > 1%", "column 1", "a share of windows" },
+	{ "nan% of windows: cpu.busy > 1%", "column 1", "no analysis has this name" },
+	{ "9 of windows: cpu.busy > 1%", "column 1", "a share of windows" },
+	{ "9% windows: cpu.busy > 1%", "column 4", "expected of windows" },
+	{ "9% of windows cpu.busy > 1%", "column 15", "expected : and a condition, or in" },
+	{ "9% of windows in 1: cpu.busy > 1%", "column 18", "expected a duration" },
+	{ "9% of windows in 1h cpu.busy > 1%", "column 21", "expected : and a condition" },
+	{ "9% of windows:", "column 15", "expected a figure" },
+	{ "9% of windows: cpu.busy > auto(1e-3)", "column 37", "no auto() and no baseline" },
+	{ "9% of windows: cpu.busy > baseline", "column 35", "no auto() and no baseline" },
+	{ "9% of windows: cpu.busy > 1% for 3s", "column 36", "expected only `every`" },
+	{ "9% of windows: cpu.busy > 1% until < 1%", "column 40", "expected only `every`" },
+	{ "9% of windows: cpu.busy > 1% on 2 hosts", "column 40", "expected only `every`" },
 	{ "cpu.busy > 1% on", "column 17", "expected how many hosts, at least 1" },
 	{ "cpu.busy > 1% on 0 hosts", "column 18", "expected how many hosts, at least 1" },
 	{ "cpu.busy > 1% on 3", "column 19", "expected hosts" },
@@ -128,6 +142,55 @@ static void window_of(uint64_t second, const char *text)
 	ck_assert_str_eq(totals->table->columns[0].key, "busy_ns");
 	ck_assert_str_eq(totals->table->columns[1].key, "idle_ns");
 }
+
+/* What is left, and that a checkpoint keeps it; damaged ones are refused. */
+START_TEST(keeps_budgets)
+{
+	static const char *const texts[] = { "75% of windows: cpu.busy < 90%",
+					     "75% of windows in 8s: cpu.busy < 90%" };
+	struct trigger_event event;
+	struct trigger_budget left;
+	const char *trace;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct trigger *before = trigger_new(NULL, texts[i], &err),
+			       *after = trigger_new(NULL, texts[i], &err);
+		struct codec_out out = { 0 };
+		struct codec write = { .out = &out }, read = { 0 };
+
+		for (uint64_t second = 1; second <= 4; second++) {
+			window_of(second, second == 2 ? "1=95" : "1=5");
+			(void)trigger_evaluate(before, &trace_a, &made.report, &event);
+			ck_assert_int_eq(event.budget.is_charged, second == 2);
+		}
+		trigger_codec(before, &trace_a, &write);
+		read.at = out.bytes.at;
+		read.left = out.bytes.count;
+		trigger_codec(after, &trace_a, &read);
+		ck_assert(!read.is_wrong && read.left == 0);
+		ck_assert_uint_eq(trigger_budget_at(after, 0, &trace, &left), 1);
+		ck_assert_str_eq(trace, "h/a");
+		ck_assert_uint_eq(left.windows, 4);
+		ck_assert_uint_eq(left.bad, 1);
+		ck_assert_double_eq_tol(left.allowed, i == 0 ? 1 : 2, 1e-12);
+		ck_assert(!notice_is_spent(&left));
+		window_of(5, "1=95");
+		ck_assert_int_eq(trigger_evaluate(after, &trace_a, &made.report, &event), i == 0);
+		for (size_t k = 0; k < out.bytes.count; k++) { /* more bad windows than there are */
+			read = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+			out.bytes.at[k] ^= 0xff;
+			trigger_codec(after, &trace_a, &read);
+			out.bytes.at[k] ^= 0xff;
+			(void)trigger_budget_at(after, 0, &trace, &left);
+			ck_assert(left.bad <= left.windows);
+		}
+		vec_fini(&out.bytes);
+		trigger_free(before);
+		trigger_free(after);
+	}
+}
+END_TEST
 
 /* A figure whose events are not recorded never holds, and has no value. */
 START_TEST(unknown_holds_never)
@@ -239,6 +302,22 @@ static const struct {
 	{ "cpu.thread.run / cpu.busy < 10%", ",1=5,1=5 2=95", "001" },
 	{ "cpu.thread.run / cpu.thread.switches < 1ms", "1=50", "0" },
 	{ "cpu.busy / cpu.idle > 1 until < 50%", "1=60,1=50,1=60,1=10,1=60", "10001" },
+	/* objectives: more bad windows than may be; of a time those to come count as good */
+	{ "50% of windows: cpu.busy < 90%", "1=50,1=95,1=95,1=50,1=95", "00101" },
+	{ " 100%  of windows : cpu.busy < 90%", "1=50,1=95,1=95", "010" },
+	{ "50% of windows: cpu.busy < 90% every 3s", "1=95,1=50,1=95,1=50,1=95", "10001" },
+	{ "50% of windows: cpu.busy < 90% complete", "!1=95,1=95", "01" },
+	{ "50% of windows in 4s: cpu.busy < 90%", "1=95,1=95,1=95,1=50,1=50,1=50,1=95,1=95,1=95",
+	  "001000001" },
+	/* some row is bad, all are good */
+	{ "60% of windows: cpu.thread.run <= 40%", "1=10 2=50,1=10 2=20,1=50 2=10", "100" },
+	{ "60% of windows: cpu.thread.run <= 40% and cpu.busy < 50%", "1=10,1=30 2=30", "01" },
+	{ "60% of windows: cpu.thread.run <= 40% or cpu.busy < 50%", "1=45,1=50,1=45", "010" },
+	/* what has no value does not count, and of and and or the other one decides */
+	{ "50% of windows: cpu.thread.run / cpu.busy < 60%", ",1=50,2=50", "010" },
+	{ "50% of windows: cpu.thread.longest < 1ms or cpu.busy < 50%", "1=20,", "00" },
+	{ "50% of windows: cpu.thread.longest > 1ms", ",,1=20", "001" },
+	{ "50% of windows: cpu.thread.longest > 1ms or cpu.busy > 50%", ",1=20", "10" },
 	/* complete */
 	{ "cpu.busy > 90%", "!1=95", "1" },
 	{ "cpu.busy > 90% complete", "!1=95,1=95", "01" },
@@ -424,6 +503,7 @@ Suite *suite_trigger(void)
 	tcase_add_test(tcase, unknown_holds_never);
 	tcase_add_test(tcase, knows_what_it_needs);
 	tcase_add_test(tcase, bounds_brackets);
+	tcase_add_test(tcase, keeps_budgets);
 	tcase_add_loop_test(tcase, fires_when_it_should, 0, COUNT(firing));
 	tcase_add_loop_test(tcase, holds_on_a_host, 0, COUNT(holding));
 	tcase_add_test(tcase, forgets_who_is_absent);

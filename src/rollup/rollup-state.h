@@ -10,7 +10,7 @@
 #include "engine/contract/partial.h"
 #include "engine/tables/columns.h"
 #include "kernel/thread-identity.h"
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 
 /* A row of a long window; `row` points to the other members. */
 struct rollup_row {

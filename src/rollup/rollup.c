@@ -1,7 +1,7 @@
 /*
  * rollup: see rollup.h.
  */
-#include "output/rollup.h"
+#include "rollup/rollup.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "engine/tables/keyed.h"
 #include "engine/tables/longest.h"
-#include "output/rollup-state.h"
+#include "rollup/rollup-state.h"
 
 struct rollup *rollup_new(uint64_t interval_ns, size_t top, const struct selection *selection,
 			  bool places)

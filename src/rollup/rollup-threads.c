@@ -13,7 +13,7 @@
 
 #include "base/limits.h"
 #include "engine/contract/row-key.h"
-#include "output/rollup-state.h"
+#include "rollup/rollup-state.h"
 
 /* ---- what became known ---- */
 
