@@ -13,6 +13,7 @@
 /* What an open execution has beside struct across_open. */
 struct begun {
 	struct arrival arrival;
+	struct cadence cadence;
 	struct items items;
 };
 
@@ -73,10 +74,12 @@ static void begin_across(struct shard *shard, struct jobs_across *across,
 	across->machine.begin = step->ts;
 	across->machine.arrival = (struct arrival){ .ts = step->ts };
 	jobs_count_begun(&across->machine, step->ts, job->period_ns);
+	jobs_count_cadence(&across->machine.cadence, step->ts, job->period_ns, false);
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = step->key, .begin = step->ts, .tid = step->tid };
 	open->more = more = mem_alloc(sizeof(*more));
 	more->arrival = across->machine.arrival;
+	more->cadence = across->machine.cadence;
 	labels_add_items(&more->items, &job->group, step->words + STEP_ITEMS);
 	open = across_add(&across->open, open);
 	if (open) {
@@ -101,6 +104,7 @@ static void end_across(struct shard *shard, struct jobs_across *across,
 	machine->begin = open->begin;
 	jobs_count_ended(shard, &(struct jobs_ended){ .job = step->job,
 						      .machine = machine,
+						      .cadence = &begun_of(open)->cadence,
 						      .begin = open->begin,
 						      .end = step->ts,
 						      .cpu = step->words[STEP_CPU],
@@ -140,6 +144,7 @@ static void cut_opens(struct shard *shard, struct jobs_trace *trace)
 		while ((open = across_next(&trace->across[j].open))) {
 			drop_begun(shard, j, open, CUT);
 		}
+		trace->across[j].machine.cadence = (struct cadence){ 0 };
 	}
 }
 
@@ -205,6 +210,7 @@ static void open_codec(struct codec *codec, struct across_open *open)
 
 	codec_each(codec, &open->key, &open->begin, &open->tid, &more->arrival.ts,
 		   &more->arrival.from);
+	jobs_cadence_codec(codec, &more->cadence);
 	labels_items_codec(codec, &more->items);
 }
 

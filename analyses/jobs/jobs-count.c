@@ -126,6 +126,20 @@ void jobs_count_begun(struct machine *machine, uint64_t begin, uint64_t period)
 	}
 }
 
+void jobs_count_cadence(struct cadence *cadence, uint64_t ts, uint64_t period, bool is_doubted)
+{
+	uint64_t nominal = period > 0 ? period : cadence->period;
+	bool has_nominal = period > 0 || cadence->has_period;
+
+	cadence->has_period = cadence->has_begun && !is_doubted && ts >= cadence->begun;
+	cadence->period = cadence->has_period ? ts - cadence->begun : 0;
+	cadence->has_jitter = cadence->has_period && has_nominal;
+	cadence->jitter =
+		cadence->period > nominal ? cadence->period - nominal : nominal - cadence->period;
+	cadence->begun = ts;
+	cadence->has_begun = true;
+}
+
 /* With a period: arrivals between two successive ones.  Else: expiries before the begin. */
 static uint64_t skipped_of(const struct machine *machine, uint64_t period)
 {
@@ -207,6 +221,12 @@ void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
 	column_add(row, JOB_DURATION, duration);
 	column_add(row, JOB_RESPONSE, response);
 	column_add(row, JOB_LATE, late);
+	if (ended->cadence->has_period) {
+		column_add(row, JOB_PERIOD, ended->cadence->period);
+	}
+	if (ended->cadence->has_jitter) {
+		column_add(row, JOB_JITTER, ended->cadence->jitter);
+	}
 	count_miss(shard, machine, number, response > jobs_deadline(job));
 	if (ended->thread) {
 		add_of_thread(shard, ended, response);
@@ -223,6 +243,7 @@ static void end_of_thread(struct shard *shard, const struct ordered *ordered)
 	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
 	const struct jobs_ended ended = { .job = NOTE_JOB(words[0]),
 					  .machine = &machines[NOTE_JOB(words[0])],
+					  .cadence = &machines[NOTE_JOB(words[0])].cadence,
 					  .begin = words[1],
 					  .end = ordered->ts,
 					  .cpu = (words[0] >> 8) - 1,
@@ -248,6 +269,7 @@ static void forget_machines(struct machine *machines, size_t count)
 	for (size_t j = 0; machines && j < count; j++) {
 		machines[j].has_before = false;
 		machines[j].grid = (struct grid){ 0 };
+		machines[j].cadence = (struct cadence){ 0 };
 		machines[j].run = 0;
 	}
 }
@@ -266,6 +288,8 @@ static void take_of_thread(struct shard *shard, struct release *release,
 		machines[job].arrival =
 			release_begin(release, tid, job, ordered->ts, ordered->words[1]);
 		jobs_count_begun(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
+		jobs_count_cadence(&machines[job].cadence, ordered->ts,
+				   jobs_at(shard, job)->period_ns, ordered->words[2]);
 		break;
 	case NOTE_ITEMS:
 		jobs_count_items(shard, job, &machines[job].items, JOBS_NOTED(ordered->words[1]));

@@ -108,6 +108,8 @@ static void begin_execution(struct shard *shard, struct thread *thread, const st
 	note->words[0] = job;
 	/* It leaves its CPU to sleep, after it was woken (doc/definitions.md, 4.4). */
 	note->words[1] = e->phase.has_pending && shard_sleeps_at(shard, thread, ts) ? ts : e->slept;
+	note->words[2] = machine->is_doubted;
+	machine->is_doubted = false;
 	machine->begin = ts;
 	memset(machine->ns, 0, sizeof(machine->ns));
 }
@@ -299,6 +301,7 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 static void cut(struct shard *shard, const struct executing *e)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
+		e->machines[j].is_doubted = true;
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
 			jobs_count_dropped(shard, j, &e->machines[j].items, CUT);
@@ -412,13 +415,21 @@ static bool accepts(const struct untrusted_record *untrusted)
 	}
 }
 
+void jobs_cadence_codec(struct codec *codec, struct cadence *cadence)
+{
+	codec_each(codec, &cadence->begun, &cadence->period, &cadence->jitter, &cadence->has_begun,
+		   &cadence->has_period, &cadence->has_jitter);
+	codec_check(codec, cadence->has_period || !cadence->has_jitter);
+}
+
 bool jobs_machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
 {
 	codec_each(codec, &machine->next, &machine->is_stepped, &machine->begin,
 		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
 		   &machine->has_before, &machine->before);
 	codec_each(codec, &machine->ended, &machine->grid.at, &machine->grid.votes,
-		   &machine->grid.is_known, &machine->run);
+		   &machine->grid.is_known, &machine->run, &machine->is_doubted);
+	jobs_cadence_codec(codec, &machine->cadence);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
 	}
@@ -523,6 +534,9 @@ const struct analysis analysis_jobs = {
 				[JOB_DURATION] = { "duration", "EXECUTIONS", UNIT_NS, COLUMN_HISTOGRAM },
 				[JOB_RESPONSE] = { "response", "RESPONSES", UNIT_NS, COLUMN_HISTOGRAM },
 				[JOB_LATE] = { "late", "LATE", UNIT_NS, COLUMN_HISTOGRAM },
+				[JOB_PERIOD] = { "period", "PERIODS", UNIT_NS, COLUMN_HISTOGRAM },
+				[JOB_JITTER] = { "period_jitter", "JITTERS", UNIT_NS,
+						 COLUMN_HISTOGRAM },
 			},
 		},
 		[PARTS] = {

@@ -44,7 +44,7 @@ enum {
 	FIGURES
 };
 enum { ALL_ENDED = FIGURES, ALL_OLDEST_NS, ALL_FORGOTTEN };
-enum { JOB_DURATION = FIGURES, JOB_RESPONSE, JOB_LATE };
+enum { JOB_DURATION = FIGURES, JOB_RESPONSE, JOB_LATE, JOB_PERIOD, JOB_JITTER };
 enum { WORST_RESPONSE, WORST_DURATION, WORST_LATE };
 enum { THREAD_DURATION, THREAD_RESPONSE, THREAD_MISSES };
 
@@ -133,18 +133,28 @@ struct grid {
 	bool is_known; /* `at` is an arrival that is known, and begins have no say */
 };
 
+/* How regularly executions begin. */
+struct cadence {
+	uint64_t begun;  /* when the last one did */
+	uint64_t period; /* since the one before did */
+	uint64_t jitter; /* how far that is from the job's period, else from the period before */
+	bool has_begun, has_period, has_jitter;
+};
+
 /* The executions of a job on a thread. */
 struct machine {
 	uint8_t next;    /* the definition to match; 0: not begun */
 	bool is_stepped; /* the last event that met a definition was the next one's */
+	bool is_doubted; /* events are missing since the last execution began */
 	uint64_t begin;
 	uint64_t ns[PART_COUNT];
 	/* Written in on_ordered only. */
 	struct arrival arrival;
 	bool has_before;
-	uint64_t ended;     /* when the execution before ended */
-	uint64_t before;    /* the arrival of the execution before */
-	struct grid grid;   /* of a job with a period */
+	uint64_t ended;   /* when the execution before ended */
+	uint64_t before;  /* the arrival of the execution before */
+	struct grid grid; /* of a job with a period */
+	struct cadence cadence;
 	uint64_t run;       /* misses one after the other */
 	struct items items; /* of the execution that began last */
 };
@@ -194,7 +204,7 @@ enum {
 	NOTE_SLEPT,   /* a wake-up ended its sleep */
 	NOTE_FORKED,  /* the tid has, or will have, a new thread */
 	NOTE_RENAMED, /* its former tid */
-	NOTE_BEGIN,   /* job, end of its last sleep */
+	NOTE_BEGIN,   /* job, end of its last sleep, whether events are missing before it */
 	NOTE_END,     /* job and CPU, begin, parts */
 	NOTE_ABANDON, /* job, as its thread ends */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
@@ -241,6 +251,8 @@ void jobs_count_open(struct shard *shard, size_t job, const struct items *items,
 		     const struct arrival *arrival, uint64_t begin, uint64_t end);
 /* It begins at @ts: fills its arrival, if it is not known, with that on the grid of the period. */
 void jobs_count_begun(struct machine *machine, uint64_t ts, uint64_t period);
+/* It begins at @ts.  @is_doubted: another one may have begun since the last one did. */
+void jobs_count_cadence(struct cadence *cadence, uint64_t ts, uint64_t period, bool is_doubted);
 /* Items of an open execution are known. */
 void jobs_count_items(struct shard *shard, size_t job, struct items *items, const uint64_t *words);
 
@@ -248,6 +260,7 @@ void jobs_count_items(struct shard *shard, size_t job, struct items *items, cons
 struct jobs_ended {
 	size_t job;
 	struct machine *machine;
+	const struct cadence *cadence; /* when it had begun */
 	uint64_t begin, end, cpu;
 	const uint64_t *parts; /* NULL: they are not known */
 	struct thread *thread; /* NULL: it goes over threads */
@@ -273,6 +286,7 @@ void jobs_across_window_end(struct shard *shard, void *state, uint64_t end);
 void jobs_across_forget(struct jobs_trace *trace);
 void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace);
 /* Of what machines have in checkpoints; false: it is not sound. */
+void jobs_cadence_codec(struct codec *codec, struct cadence *cadence);
 bool jobs_machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job);
 
 /* The job in the first word of NOTE_BEGIN and NOTE_END. */

@@ -415,7 +415,7 @@ def jobs_differ(sillage, path, total):
         found = jobs.reported(sillage, path, pattern, clauses.get('deadline'), clauses.get('every'))
         if not found or 'group' in spec or any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
             continue
-        wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0)
+        wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0, jobs.is_cut(total))
         ours = jobs.figures_of_rolling(total['jobs'], name)
         for key, value in sorted(wanted.items()):
             if ours.get(key) != value and (key != 'skipped' or key in ours):

@@ -101,7 +101,28 @@ def skipped_of(ended, period):
     return skipped
 
 
-def figures_of_report(jobs, period):
+def periods_of(jobs, period):
+    """Between begins of a thread, also of what did not end; of those that ended, and how far they are from `every`, else
+    from the one before."""
+    begins, periods, jitters = collections.defaultdict(list), [], []
+    for one in jobs['longest'] + jobs['open']:
+        thread = None if 'dropped' in jobs else tuple(sorted((key, str(value)) for key, value in one['thread'].items()))
+        begins[thread].append((one['begin'], one in jobs['longest']))
+    for at in begins.values():
+        at.sort(key=lambda one: one[0])
+        found = [after[0] - before[0] for before, after in zip(at, at[1:])]
+        for i, (value, (_, has_ended)) in enumerate(zip(found, at[1:])):
+            periods += [value] if has_ended else []
+            jitters += [abs(value - (period or found[i - 1]))] if has_ended and (period or i > 0) else []
+    return periods, jitters
+
+
+def is_cut(total):
+    lost = total.get('count', {})
+    return any((total['jobs']['cut'], lost.get('discarded'), lost.get('lost_packets'), lost.get('bad_packets')))
+
+
+def figures_of_report(jobs, period, is_cut):
     ended = jobs['longest']
     # Without a period or a deadline nothing is said of arrivals, which are there all the same.
     figures = {'ended': len(ended), 'duration sum': sum(one['end'] - one['begin'] for one in ended),
@@ -111,6 +132,11 @@ def figures_of_report(jobs, period):
     goes_over = 'dropped' in jobs  # over threads: what is of one thread is not known
     if goes_over:
         figures['dropped'] = jobs['dropped']
+    # What was cut, or begun again, is in no list of the report, but the next one comes after it.
+    if not is_cut and not (goes_over and (jobs['overlapped'] or jobs['dropped'])):
+        for key, values in zip(('period', 'period_jitter'), periods_of(jobs, period)):
+            figures[key + ' count'], figures[key + ' sum'] = len(values), sum(values)
+            figures[key + ' max'] = max(values, default=None)
     for part, states in PARTS.items():
         figures[part] = sum(jobs.get(state, 0) for state in states if not goes_over)
     if ended and all('response_ns' in one for one in ended):
@@ -143,9 +169,11 @@ def figures_of_rolling(jobs, name):
     for key, column, figure in (('duration sum', 'duration', 'sum_ns'), ('duration max', 'duration', 'max_ns'),
                                 ('duration min', 'duration', 'min_ns'), ('response sum', 'response', 'sum_ns'),
                                 ('response max', 'response', 'max_ns'), ('late sum', 'late', 'sum_ns'),
-                                ('late max', 'late', 'max_ns')):
+                                ('late max', 'late', 'max_ns'),
+                                *(('%s %s' % (key, part), key, part if part == 'count' else part + '_ns')
+                                  for key in ('period', 'period_jitter') for part in ('count', 'sum', 'max'))):
         value = spread(job, column, figure)
-        figures[key] = 0 if value is None and figure == 'sum_ns' else value
+        figures[key] = 0 if value is None and figure in ('sum_ns', 'count') else value
     for part in PARTS:
         figures[part] = spread(parts, part, 'sum_ns') or 0
     return figures
@@ -173,7 +201,7 @@ def compare(sillage, trace):
             continue
         if every and any(one.get('arrival_from') == 'period' for one in jobs['longest'] + jobs['open']):
             continue  # the grid of a report is that of all executions: see doc/definitions.md
-        wanted = figures_of_report(jobs, ns(every) if every else 0)
+        wanted = figures_of_report(jobs, ns(every) if every else 0, is_cut(total))
         found = figures_of_rolling(total['jobs'], 'j%d' % i)
         compared += wanted['ended'] > 0
         faults += ['%s: %s: %s is %s, not %s' % (trace, specs[i], key, found.get(key), value)
