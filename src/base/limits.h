@@ -415,5 +415,16 @@
 #define HTTP_POLL_MS          200
 #define HTTP_ANSWER_BYTES_MAX ((size_t)16 << 20)
 
+/* Files for Perfetto.  Arguments of an event, about, and one text of them: the viewer refuses
+ * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */
+#define ARGS_BYTES_MAX ((size_t)64 << 10)
+#define ARGS_TEXT_MAX  ((size_t)8 << 10)
+/* Texts of a kind that are written once; further ones are written where they are used. */
+#define INTERNED_MAX 65536
+/* Slices of a thread that are open, which is what the viewer draws; and tracks beside each other
+ * for spans of a name that overlap.  Further ones are instants. */
+#define SLICES_OPEN_MAX 256
+#define LANES_MAX       1024
+
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");

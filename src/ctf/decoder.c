@@ -469,6 +469,13 @@ static int run_step(struct decoder *d, const struct step *step)
 	case STEP_ID:
 		d->event_id = d->values[step->ref].u;
 		return 0;
+	case STEP_NAME:
+	case STEP_ENTER:
+	case STEP_LEAVE:
+		if (d->shape) {
+			d->shape(d->visit_user, step);
+		}
+		return 0;
 	default:
 		return run_load(d, step);
 	}

@@ -41,6 +41,8 @@ struct ctf_event {
 };
 
 typedef void decoder_visit_fn(void *user, const struct type *type, const struct value *value);
+/* A STEP_NAME, STEP_ENTER or STEP_LEAVE between the leaves. */
+typedef void decoder_shape_fn(void *user, const struct step *step);
 
 struct decoder {
 	const struct plan *plan;
@@ -49,10 +51,12 @@ struct decoder {
 	uint64_t at_bits;        /* the cursor, from the packet's first bit */
 	uint64_t end_bits;       /* of the content */
 	uint64_t header_at_bits; /* the last event header read by steps; UINT64_MAX: none yet */
+	uint64_t event_at_bits;  /* where the event that was given last begins */
 	uint64_t clock;          /* cycles */
 	uint64_t event_id;
 	uint64_t budget;         /* loop turns left: bounds the work on a wrong packet */
 	decoder_visit_fn *visit; /* called for each leaf of plans built with visit_all */
+	decoder_shape_fn *shape; /* the same, for what leaves are in; NULL: it is of no interest */
 	void *visit_user;
 	const char *fault; /* after a failed call: what is wrong at at_bits */
 	uint64_t fault_value;
@@ -195,6 +199,7 @@ static inline int decoder_next(struct decoder *d, struct ctf_event *event)
 	if (d->at_bits >= d->end_bits) {
 		return 0;
 	}
+	d->event_at_bits = d->at_bits;
 	r = decoder_short_header(d);
 	if (r < 0) {
 		return r;
@@ -396,6 +401,7 @@ decoder_wanted_form(struct decoder *d, const struct decoder_form *form,
 				event->class = class;
 				event->cycles = head.now;
 				if (!on_event) {
+					d->event_at_bits = at * 8;
 					decoder_stop(d, event, past);
 					passed->events = count;
 					passed->clock = clock;

@@ -31,6 +31,7 @@ void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
 void batch_cursor_fini(struct batch_cursor *cursor)
 {
 	decoder_free(cursor->decoder);
+	decoder_free(cursor->visits);
 	free(cursor->passed_over.counts);
 	free(cursor->passed_over.seen);
 	free(cursor->packet);
@@ -74,7 +75,8 @@ static void add(struct batch *batch, struct batch_cursor *cursor, const struct p
 		(struct batch_event){ .ts = cursor->ts,
 				      .class = class,
 				      .values = (uint32_t)batch->values.count,
-				      .passed = passed };
+				      .passed = passed,
+				      .at_bits = cursor->decoder->event_at_bits };
 	cursor->passed -= passed; /* the next event has the rest */
 }
 
@@ -120,6 +122,8 @@ static int load_packet(struct batch_cursor *cursor, struct err *err)
 		}
 		done += (uint64_t)got;
 	}
+	cursor->packet_bytes = size;
+	cursor->is_visited = false;
 	return 0;
 }
 
@@ -266,6 +270,39 @@ static void add_event(struct batch *batch, struct batch_cursor *cursor,
 				  &batch->values.at[batch->values.count - count]);
 		}
 	}
+}
+
+/* The packet's bytes stay until the next batch. */
+void batch_visit(struct batch_cursor *cursor, const struct plan *visits,
+		 const struct batch_event *event, const struct batch_visitor *visitor)
+{
+	struct decoder *d = cursor->visits;
+	struct packet_info info;
+	struct ctf_event again;
+	struct err err;
+
+	assert(event->class);
+	if (!d) {
+		d = cursor->visits = mem_alloc(sizeof(*d));
+	}
+	if (!cursor->is_visited) {
+		if (packet_info_read(d, visits, cursor->packet, cursor->packet_bytes,
+				     PACKET_BYTES_MAX, &info, &err) < 0) {
+			return;
+		}
+		decoder_start(d, visits, &info, cursor->packet, cursor->packet_bytes);
+		cursor->is_visited = true;
+	}
+	d->at_bits = event->at_bits;
+	d->header_at_bits = UINT64_MAX;
+	d->budget = d->end_bits;
+	d->text_used = 0;
+	d->visit = visitor->visit;
+	d->shape = visitor->shape;
+	d->visit_user = visitor->user;
+	(void)decoder_next(d, &again); /* it was decoded before */
+	d->visit = NULL;
+	d->shape = NULL;
 }
 
 /* The time of an event must lie within its packet, and not before that of the event before. */

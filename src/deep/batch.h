@@ -32,6 +32,7 @@ struct batch_event {
 	const struct plan_event *class; /* NULL: events are missing here */
 	uint32_t values;                /* index of the first value of its bindings */
 	uint32_t passed;                /* events of all classes since the one before, and itself */
+	uint64_t at_bits;               /* where it begins in the packet */
 };
 
 struct batch {
@@ -64,8 +65,10 @@ struct batch_cursor {
 	struct clock clock;
 	uint64_t cpu;
 	const struct plan_stream *stream;
-	uint8_t *packet; /* the current packet's bytes */
-	uint64_t packet_room;
+	uint8_t *packet;                    /* the current packet's bytes */
+	uint64_t packet_room, packet_bytes; /* bytes: of the packet that is there */
+	struct decoder *visits;             /* of batch_visit(); NULL: it was not called */
+	bool is_visited;                    /* that one has begun the packet */
 	bool is_in_packet;
 	bool has_packet;             /* at least one packet was started */
 	bool is_first;               /* no event of this packet was read */
@@ -83,6 +86,17 @@ struct batch_cursor {
 void batch_cursor_init(struct batch_cursor *cursor, const struct plan *plan,
 		       struct recorded_file *file);
 void batch_cursor_fini(struct batch_cursor *cursor);
+
+/* What batch_visit() calls for each field (ctf/decoder.h). */
+struct batch_visitor {
+	decoder_visit_fn *visit;
+	decoder_shape_fn *shape;
+	void *user;
+};
+/* Visits all fields of an event of the cursor's last batch.  @visits: the plan of the same trace,
+ * made with visit_all. */
+void batch_visit(struct batch_cursor *cursor, const struct plan *visits,
+		 const struct batch_event *event, const struct batch_visitor *visitor);
 
 /* Decodes the next events.  Those that the cursor decoded before become invalid. */
 void batch_fill(struct batch *batch, struct batch_cursor *cursor);

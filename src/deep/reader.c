@@ -40,6 +40,8 @@ struct reader {
 	VEC(struct departure) departures; /* that reader_left() has not given */
 	reader_warn_fn *warn;
 	void *user;
+	struct plan_builder *visit_builder;
+	struct plan *visits; /* NULL: reader_visit() does nothing */
 };
 
 const struct plan *reader_plan(const struct reader *reader)
@@ -267,6 +269,17 @@ void reader_seen(const struct reader *reader, struct reader_seen *ret_seen)
 	}
 }
 
+void reader_visit(struct reader *reader, const struct batch_visitor *visitor)
+{
+	struct reader_source *source = reader->has_given ? reader->heap[0] : NULL;
+
+	assert(source && source->at > 0);
+	if (reader->visits) {
+		batch_visit(&source->cursor, reader->visits, &source->batch->events[source->at - 1],
+			    visitor);
+	}
+}
+
 /* ---- lifecycle ---- */
 
 /* Whether the stream is the first one of its CPU. */
@@ -296,6 +309,26 @@ static uint64_t begin_if_late(const struct recorded_file *file)
 	return clock_ns(&clock, info->begin);
 }
 
+static void open_visits(struct reader *reader)
+{
+	const struct plan *plan = reader->trace.plan;
+	char *text;
+	struct err err;
+
+	reader->visit_builder =
+		plan_builder_new(metadata_stream_arena(reader->trace.metadata), NULL, 0, true);
+	if (plan_build(reader->visit_builder, plan->metadata, &reader->visits, &err) < 0) {
+		reader->visits = NULL;
+		text = mem_printf("events have no arguments: %s", err.text);
+		if (reader->warn) {
+			reader->warn(reader->user, text);
+		}
+		free(text);
+	} else if (plan->slot_uuid == SLOT_NONE) {
+		plan_ignore_uuid(reader->visit_builder, reader->visits);
+	}
+}
+
 struct reader *reader_open(const struct reader_setup *setup, const struct plan_request *requests,
 			   size_t request_count, struct err *err)
 {
@@ -311,6 +344,9 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 	for (const struct metadata_note *note = reader->trace.plan->metadata->notes->first;
 	     reader->warn && note; note = note->next) {
 		reader->warn(reader->user, note->text);
+	}
+	if (setup->visits) {
+		open_visits(reader);
 	}
 	reader->count = reader->trace.files.at.count;
 	reader->sources = mem_alloc((reader->count + 1) * sizeof(*reader->sources));
@@ -352,6 +388,8 @@ void reader_close(struct reader *reader)
 	free(reader->heap);
 	coverage_fini(&reader->coverage);
 	vec_fini(&reader->departures);
+	plan_unref(reader->visits);
+	plan_builder_free(reader->visit_builder);
 	recorded_close(&reader->trace);
 	free(reader);
 }

@@ -41,6 +41,7 @@ struct reader_setup {
 	const struct recorded_path *path;
 	reader_warn_fn *warn; /* NULL: no reports */
 	void *user;           /* for warn */
+	bool visits;          /* reader_visit() may be called */
 };
 
 /* NULL with the reason.  @setup->path and @requests must outlive it. */
@@ -50,6 +51,9 @@ void reader_close(struct reader *reader); /* NULL is fine */
 
 /* The next event; false at the end. */
 bool reader_next(struct reader *reader, struct reader_event *event);
+
+/* Visits all fields of the event that was given last, which has a class: contexts first. */
+void reader_visit(struct reader *reader, const struct batch_visitor *visitor);
 
 /* Up to when the trace is known to go on when this event comes: behind a hole there is another. */
 uint64_t reader_known_until(const struct reader_event *event);

@@ -171,6 +171,7 @@ const struct option options_table[] = {
 	  GROUP("Sessions") },
 	{ 0, "to", "FORM", "what to write: perfetto (perfetto)", FOR_EXPORT,
 	  WORD(to, "form", export_forms) },
+	{ 0, "no-args", NULL, "leave out the fields of events", FOR_EXPORT, FLAG(no_args) },
 	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
 	  CUSTOM(options_speed) },
 	{ 0, "loop", "N", "play N times, one after the other (1)", FOR_REPLAY,

@@ -129,6 +129,7 @@ struct options {
 	const char *store_also; /* length of longer windows beside them; NULL: the usual one */
 	const char *store;      /* where windows stay; NULL: nowhere */
 	bool merged;            /* history: one report of all traces */
+	bool no_args;           /* export: the fields of events are left out */
 	bool follow;            /* history: also what lands from now on */
 	bool per_host;          /* history: a row for each host */
 	/* compare: one that is for such sides alone, or for them and not for JSON. */

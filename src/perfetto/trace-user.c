@@ -2,204 +2,249 @@
  * trace-user: the events of a trace of user space, or of any other that is not a kernel's.
  *
  * Each event is an instant on the track of its thread, which the contexts vtid and vpid name, or of
- * its CPU.  Two events whose names differ in their last word, which says begin and end, are a slice
- * instead; slices of a thread nest.
+ * its CPU.  Two events that are a pair are a slice instead (user-spans.h): of the thread, or on
+ * tracks beside each other, below the thread that they began on, where they overlap.  All fields of
+ * events are arguments.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/limits.h"
+#include "ctf/metadata/type.h"
+#include "perfetto/args.h"
+#include "perfetto/processes.h"
 #include "perfetto/trace.h"
 #include "perfetto/tracks.h"
+#include "perfetto/user-spans.h"
 
-#define OPEN_MAX 64 /* slices of a thread that are open; further ones are instants */
-
-enum { VTID, VPID, PROCNAME };
-
-const struct plan_request user_requests[] = {
-	{ .event = "*", .fields = { "context.vtid", "context.vpid", "@context.procname" } },
-};
-const size_t user_request_count = 1;
-
-static const struct {
-	const char *opens, *closes;
-} words[] = { { "entry", "exit" }, { "enter", "exit" },   { "enter", "leave" },
-	      { "begin", "end" },  { "start", "end" },    { "start", "stop" },
-	      { "start", "done" }, { "start", "finish" }, { "before", "after" } };
-
-enum role { ROLE_UNKNOWN, ROLE_INSTANT, ROLE_OPENS, ROLE_CLOSES };
-
-/* What an event class is shown as. */
-struct shown_class {
-	enum role role;
-	char *name; /* of the instant, or what both events of a slice have in common */
+/* The tracks of spans of a name that overlap on a thread. */
+struct lanes {
+	VEC(uint64_t) spare;
+	uint32_t count;
 };
 
-struct user_thread {
-	uint64_t track;
-	uint32_t open_count;
-	const char *open[OPEN_MAX]; /* names of the open slices, the innermost last */
-};
-
-HASH_MAP(user_threads, struct user_thread *)
+HASH_MAP(lanes_by, struct lanes *)
+HASH_MAP(tracks_by_pid, uint64_t)
+/* The provider of an event class, once for all its events. */
+HASH_MAP(categories, char *)
 
 struct user {
 	struct perfetto *writer;
-	const struct plan *plan;
-	struct shown_class *classes; /* by index */
-	struct user_threads threads; /* by pid and tid */
-	struct user_threads cpus;    /* of events that name no thread */
+	struct args *args; /* NULL: none are shown */
+	struct reader *reader;
+	struct user_spans *spans;
+	struct processes *processes;
+	struct lanes_by lanes;        /* by thread's track and name */
+	struct tracks_by_pid named;   /* processes whose name was written */
+	struct categories categories; /* by index of the class */
+	uint64_t env_track;           /* of the only process that the trace is of; 0: none */
 	uint64_t lost_track;
+	uint64_t ts;
 };
-
-/* ---- pairs of events ---- */
-
-/* The length of what stands before @word at the end of @name; 0: nothing, or another word. */
-static size_t stem_of(const char *name, const char *word)
-{
-	size_t len = strlen(name), end = strlen(word);
-
-	if (len <= end + 1 || strcmp(name + len - end, word) != 0 ||
-	    !strchr("_:.-", name[len - end - 1])) {
-		return 0;
-	}
-	return len - end;
-}
-
-/* Whether the trace has the event that begins like this one and ends with @word. */
-static bool has_partner(const struct plan *plan, const char *name, size_t stem, const char *word)
-{
-	char *partner = mem_printf("%.*s%s", (int)stem, name, word);
-	bool has = plan_has_event(plan, partner);
-
-	free(partner);
-	return has;
-}
-
-static const struct shown_class *shown_as(struct user *user, const struct plan_event *class)
-{
-	struct shown_class *shown = &user->classes[class->index];
-	const char *name = class->class->name;
-
-	if (shown->role != ROLE_UNKNOWN) {
-		return shown;
-	}
-	for (size_t i = 0; i < ARRAY_COUNT(words); i++) {
-		size_t opens = stem_of(name, words[i].opens),
-		       closes = stem_of(name, words[i].closes);
-
-		if (opens > 0 && has_partner(user->plan, name, opens, words[i].closes)) {
-			shown->role = ROLE_OPENS;
-			shown->name = mem_printf("%.*s", (int)opens - 1, name);
-			return shown;
-		}
-		if (closes > 0 && has_partner(user->plan, name, closes, words[i].opens)) {
-			shown->role = ROLE_CLOSES;
-			shown->name = mem_printf("%.*s", (int)closes - 1, name);
-			return shown;
-		}
-	}
-	shown->role = ROLE_INSTANT;
-	shown->name = mem_strdup(name);
-	return shown;
-}
 
 /* ---- threads ---- */
 
-static struct user_thread *thread_of(struct user *user, const struct reader_event *event)
+static void say_process(struct user *user, int32_t pid, const struct value *name)
 {
-	const struct value *v = event->values;
-	bool has_tid = reader_has(event, VTID);
-	int32_t tid = has_tid ? (int32_t)v[VTID].i : -1;
-	int32_t pid = reader_has(event, VPID) ? (int32_t)v[VPID].i : -1;
-	struct user_threads *table = has_tid ? &user->threads : &user->cpus;
-	uint64_t key = has_tid ? (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid : event->cpu;
-	struct user_thread *thread;
-	char name[PERFETTO_NAME];
+	struct process row = { .tid = pid, .tgid = pid, .ppid = -1 };
 	bool is_new;
-	struct user_thread **at = user_threads_put(table, key, &is_new);
 
-	if (!is_new) {
-		return *at;
+	if (pid >= 0) {
+		(void)tracks_by_pid_put(&user->named, (uint32_t)pid, &is_new);
+		if (is_new) {
+			trace_name(row.name, name);
+			processes_set(user->processes, &row);
+		}
 	}
-	thread = *at = mem_alloc(sizeof(*thread));
-	if (!has_tid) {
-		(void)snprintf(name, sizeof(name), "CPU %lld", (long long)event->cpu);
-		thread->track =
-			tracks_add(user->writer, 0, event->cpu == UINT64_MAX ? "events" : name);
-		return thread;
-	}
-	if (reader_has(event, PROCNAME)) {
-		trace_name(name, &v[PROCNAME]);
-	}
-	thread->track = tracks_add_thread(user->writer, pid, tid,
-					  reader_has(event, PROCNAME) ? name : NULL);
-	return thread;
 }
 
-static void free_threads(struct user_threads *threads)
+static void add_track(struct user *user, struct span_thread *thread,
+		      const struct reader_event *event)
 {
-	HASH_EACH(user_threads, threads, one) {
-		free(one->value);
+	char name[PERFETTO_NAME];
+	bool has_name = reader_has(event, SPAN_PROCNAME);
+
+	if (thread->tid < 0) {
+		(void)snprintf(name, sizeof(name), "CPU %lld", (long long)thread->cpu);
+		thread->track = tracks_add(user->writer, user->env_track,
+					   thread->cpu == UINT64_MAX ? "events" : name);
+		return;
 	}
-	user_threads_fini(threads);
+	if (has_name) {
+		trace_name(name, &event->values[SPAN_PROCNAME]);
+	}
+	thread->track =
+		tracks_add_thread(user->writer, thread->pid, thread->tid, has_name ? name : NULL);
+	if (has_name && thread->pid == thread->tid) {
+		say_process(user, thread->pid, &event->values[SPAN_PROCNAME]);
+	}
+}
+
+/* A trace of buffers by process says in its environment which one it is. */
+static uint64_t add_env_process(struct perfetto *writer, const struct metadata *metadata)
+{
+	const struct env_entry *pid = metadata_env(metadata, "vpid");
+	const struct env_entry *name = metadata_env(metadata, "procname");
+
+	return pid && !pid->text && pid->number > 0 && pid->number <= INT32_MAX
+		       ? tracks_add_process(writer, (int32_t)pid->number, name ? name->text : NULL)
+		       : 0;
+}
+
+/* ---- tracks beside each other ---- */
+
+static struct lanes *lanes_of(struct user *user, const struct user_span *span)
+{
+	uint64_t key = hash_text(span->thread->track, user_spans_text(span));
+	struct lanes **at = lanes_by_put(&user->lanes, key, NULL);
+
+	if (!*at) {
+		*at = mem_alloc(sizeof(**at));
+	}
+	return *at;
+}
+
+/* A track that no open span has; 0: there are too many. */
+static uint64_t take_lane(struct user *user, const struct user_span *span)
+{
+	struct lanes *lanes = lanes_of(user, span);
+
+	if (lanes->spare.count > 0) {
+		return lanes->spare.at[--lanes->spare.count];
+	}
+	return lanes->count++ < LANES_MAX
+		       ? tracks_add(user->writer, span->thread->track, user_spans_text(span))
+		       : 0;
+}
+
+/* ---- slices ---- */
+
+static void end_slice(void *user_, struct user_span *span)
+{
+	struct user *user = user_;
+
+	if (span->track != 0) {
+		tracks_end(user->writer, span->track, user->ts);
+		if (user_spans_are_apart(span)) {
+			*vec_push(&lanes_of(user, span)->spare) = span->track;
+		}
+		span->track = 0;
+	}
+}
+
+/* Slices of the thread that lie within the one that ends: their ends are missing. */
+static void end_inner(struct user *user, const struct user_span *span)
+{
+	struct span_thread *thread = span->thread;
+
+	for (size_t i = thread->open.count; i-- > 0 && thread->open.at[i] != span;) {
+		struct user_span *inner = thread->open.at[i];
+
+		if (!user_spans_are_apart(inner)) {
+			end_slice(user, inner);
+			user_spans_drop(user->spans, inner);
+		}
+	}
+}
+
+/* How many slices are open on the thread's own track. */
+static size_t slices_of(const struct span_thread *thread)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < thread->open.count; i++) {
+		count += thread->open.at[i]->track == thread->track;
+	}
+	return count;
+}
+
+static bool show_begin(struct user *user, struct user_span *span, uint64_t ts,
+		       const struct tracks_said *said)
+{
+	if (user_spans_are_apart(span)) {
+		span->track = take_lane(user, span);
+	} else if (span->thread->open.count <= SLICES_OPEN_MAX ||
+		   slices_of(span->thread) < SLICES_OPEN_MAX) {
+		span->track = span->thread->track;
+	}
+	if (span->track == 0) {
+		user_spans_drop(user->spans, span);
+		return false;
+	}
+	tracks_put(user->writer, span->track, ts, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
+		   said);
+	return true;
+}
+
+static void show_end(struct user *user, struct user_span *span, uint64_t ts,
+		     struct tracks_said *said)
+{
+	said->name = said->category = NULL;
+	if (!user_spans_are_apart(span)) {
+		end_inner(user, span);
+	}
+	assert(span->track != 0);
+	tracks_put(user->writer, span->track, ts, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END,
+		   said);
+	if (user_spans_are_apart(span)) {
+		*vec_push(&lanes_of(user, span)->spare) = span->track;
+	}
+	user_spans_drop(user->spans, span);
 }
 
 /* ---- events ---- */
 
-/* Ends the innermost open slice of this name, and those inside, whose ends are missing.  False:
- * none is open. */
-static bool close_slice(struct user *user, struct user_thread *thread, uint64_t ts,
-			const char *name)
+static const char *category_of(struct user *user, const struct event_class *class)
 {
-	uint32_t at = thread->open_count;
+	bool is_new;
+	char **at = categories_put(&user->categories, class->index, &is_new);
+	const char *colon = strchr(class->name, ':');
 
-	assert(thread->open_count <= OPEN_MAX);
-	while (at > 0 && strcmp(thread->open[at - 1], name) != 0) {
-		at--;
+	if (is_new && colon) {
+		*at = mem_printf("%.*s", (int)(colon - class->name), class->name);
 	}
-	if (at == 0) {
-		return false;
-	}
-	for (; thread->open_count >= at; thread->open_count--) {
-		tracks_end(user->writer, thread->track, ts);
-	}
-	return true;
+	return *at;
 }
 
 static void take(struct user *user, const struct reader_event *event)
 {
-	const struct shown_class *shown = shown_as(user, event->class);
-	struct user_thread *thread = thread_of(user, event);
-	bool nests = reader_has(event, VTID);
+	struct tracks_said said = { .category = category_of(user, event->class->class) };
+	struct span_thread *thread = user_spans_thread(user->spans, event);
+	struct span_step step = { .role = SPAN_NONE };
+	struct reader_event procname;
 
-	if (nests && shown->role == ROLE_OPENS && thread->open_count < OPEN_MAX) {
-		thread->open[thread->open_count++] = shown->name;
-		tracks_begin(user->writer, thread->track, event->ts, shown->name,
-			     (struct tracks_flow){ 0 });
-	} else if (!nests || shown->role != ROLE_CLOSES ||
-		   !close_slice(user, thread, event->ts, shown->name)) {
-		tracks_instant(user->writer, thread->track, event->ts, event->class->class->name);
+	user->ts = event->ts;
+	if (thread->track == 0) {
+		add_track(user, thread, event);
+	}
+	if (reader_as(event, SPAN_STATEDUMP, &procname) && reader_has(&procname, 0)) {
+		say_process(user, thread->pid, &procname.values[0]);
+	}
+	if (user->args) {
+		args_read(user->args, user->reader);
+		said.args = args_list(user->args, &said.arg_count);
+	}
+	user_spans_take(user->spans, event, &step);
+	if (step.role == SPAN_ENDS) {
+		show_end(user, step.span, event->ts, &said);
+		return;
+	}
+	said.name = step.name;
+	if (step.role != SPAN_BEGINS || !show_begin(user, step.span, event->ts, &said)) {
+		said.name = event->class->class->name;
+		tracks_put(user->writer, thread->track, event->ts,
+			   PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT, &said);
 	}
 }
 
 /* From a loss on it is unknown which slices are open: all of them end there. */
-static void close_all(struct user *user, uint64_t ts)
-{
-	HASH_EACH(user_threads, &user->threads, one) {
-		struct user_thread *thread = one->value;
-
-		for (; thread->open_count > 0; thread->open_count--) {
-			tracks_end(user->writer, thread->track, ts);
-		}
-	}
-}
-
 static void lose(struct user *user, const struct reader_event *event)
 {
 	char text[64] = "events lost";
 
+	user->ts = event->ts;
 	if (user->lost_track == 0) {
 		user->lost_track = tracks_add(user->writer, 0, "events lost");
 	}
@@ -208,18 +253,69 @@ static void lose(struct user *user, const struct reader_event *event)
 			       (unsigned long long)event->cpu);
 	}
 	tracks_instant(user->writer, user->lost_track, event->ts, text);
-	close_all(user, event->ts);
+	user_spans_forget(user->spans, end_slice, user);
 }
 
-void trace_write_user(struct perfetto *writer, struct trace_export *export, struct reader *reader)
+/* The first pass, which reads nothing but what is asked for. */
+static void look_first(struct user *user, struct trace_export *export, struct err *err)
 {
+	const struct reader_setup quiet = { .path = export->setup->path };
+	struct trace_export first = *export;
+	struct reader *reader =
+		reader_open(&quiet, user_spans_requests, user_spans_request_count, err);
+	struct reader_event event;
+	struct span_step step;
+
+	while (reader && trace_next(&first, reader, &event)) {
+		if (event.ts < export->begin) {
+			continue;
+		}
+		if (event.class) {
+			user_spans_take(user->spans, &event, &step);
+			if (step.role == SPAN_ENDS) {
+				user_spans_drop(user->spans, step.span);
+			}
+		} else {
+			user_spans_forget(user->spans, NULL, NULL);
+		}
+	}
+	reader_close(reader);
+	user_spans_looked(user->spans);
+}
+
+static void free_user(struct user *user)
+{
+	HASH_EACH(lanes_by, &user->lanes, one) {
+		vec_fini(&one->value->spare);
+		free(one->value);
+	}
+	HASH_EACH(categories, &user->categories, one) {
+		free(one->value);
+	}
+	lanes_by_fini(&user->lanes);
+	categories_fini(&user->categories);
+	tracks_by_pid_fini(&user->named);
+	processes_free(user->processes);
+	user_spans_free(user->spans);
+	args_free(user->args);
+}
+
+int trace_write_user(struct perfetto *writer, struct trace_export *export, struct reader *reader,
+		     struct err *err)
+{
+	const struct plan *plan = reader_plan(reader);
 	struct user user = {
 		.writer = writer,
-		.plan = reader_plan(reader),
+		.reader = reader,
+		.args = export->has_args ? args_new(writer) : NULL,
+		.spans = user_spans_new(plan),
+		.processes = processes_new(writer),
+		.env_track = add_env_process(writer, plan->metadata),
 	};
 	struct reader_event event;
 
-	user.classes = mem_alloc((user.plan->class_count + 1) * sizeof(*user.classes));
+	processes_show(user.processes);
+	look_first(&user, export, err);
 	while (trace_next(export, reader, &event)) {
 		if (event.ts < export->begin) {
 			continue;
@@ -231,10 +327,6 @@ void trace_write_user(struct perfetto *writer, struct trace_export *export, stru
 		}
 	}
 	writer_flush(writer);
-	for (size_t i = 0; i < user.plan->class_count; i++) {
-		free(user.classes[i].name);
-	}
-	free(user.classes);
-	free_threads(&user.threads);
-	free_threads(&user.cpus);
+	free_user(&user);
+	return 0;
 }

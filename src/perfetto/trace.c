@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ctf/metadata/type.h"
+#include "perfetto/user-spans.h"
 
 /* A state dump or a long quiet time may lie between two events that are wanted. */
 bool trace_next(struct trace_export *export, struct reader *reader, struct reader_event *event)
@@ -40,6 +41,7 @@ int trace_write(struct perfetto *writer, struct trace_export *export, struct err
 {
 	struct reader *reader =
 		reader_open(export->setup, kernel_requests, kernel_request_count, err);
+	struct reader_setup with_args = *export->setup;
 	const struct metadata *metadata;
 	struct reader_seen seen;
 	bool is_of_kernel;
@@ -51,7 +53,9 @@ int trace_write(struct perfetto *writer, struct trace_export *export, struct err
 	is_of_kernel = is_kernel(reader_plan(reader));
 	if (!is_of_kernel) {
 		reader_close(reader);
-		reader = reader_open(export->setup, user_requests, user_request_count, err);
+		with_args.visits = export->has_args;
+		reader =
+			reader_open(&with_args, user_spans_requests, user_spans_request_count, err);
 	}
 	if (!reader) {
 		return -EINVAL;
@@ -63,7 +67,7 @@ int trace_write(struct perfetto *writer, struct trace_export *export, struct err
 	if (is_of_kernel) {
 		r = trace_write_kernel(writer, export, reader, err);
 	} else {
-		trace_write_user(writer, export, reader);
+		r = trace_write_user(writer, export, reader, err);
 	}
 	reader_seen(reader, &seen);
 	export->read = seen.events;

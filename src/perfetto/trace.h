@@ -2,7 +2,8 @@
  * trace: the events of a recorded trace, written for Perfetto as they are read.
  *
  *     trace-kernel.c  a kernel's: scheduling, wake-ups, interrupts, system calls, threads' names
- *     trace-user.c    any other: instants, and slices where names of events pair
+ *     trace-user.c    any other: instants, and slices where events pair (user-spans.h), with their
+ *                     fields as arguments (args.h)
  *
  * Memory does not grow with the trace.  Losses are shown: the running thread of a CPU is unknown
  * until an event names it, and an instant says where events are missing.
@@ -20,6 +21,7 @@ struct trace_export {
 	const struct reader_setup *setup;
 	uint64_t begin, end;     /* ns; 0 and UINT64_MAX: all */
 	const atomic_bool *stop; /* set by a signal: finish with what was read */
+	bool has_args;           /* fields of events are written, too */
 	/* What was found. */
 	uint64_t read;   /* events of all kinds, before the range too */
 	bool has_range;  /* some of the range is in the trace */
@@ -32,12 +34,13 @@ int trace_write(struct perfetto *writer, struct trace_export *export, struct err
 
 /* ---- for trace-kernel.c and trace-user.c ---- */
 
-extern const struct plan_request kernel_requests[], user_requests[];
-extern const size_t kernel_request_count, user_request_count;
+extern const struct plan_request kernel_requests[];
+extern const size_t kernel_request_count;
 
 int trace_write_kernel(struct perfetto *writer, struct trace_export *export, struct reader *reader,
 		       struct err *err);
-void trace_write_user(struct perfetto *writer, struct trace_export *export, struct reader *reader);
+int trace_write_user(struct perfetto *writer, struct trace_export *export, struct reader *reader,
+		     struct err *err);
 
 /* The next event before the range's end; false: there is none. */
 bool trace_next(struct trace_export *export, struct reader *reader, struct reader_event *event);

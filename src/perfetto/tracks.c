@@ -62,6 +62,22 @@ uint64_t tracks_add_thread(struct perfetto *writer, int32_t pid, int32_t tid, co
 	return describe(writer, &track);
 }
 
+uint64_t tracks_add_process(struct perfetto *writer, int32_t pid, const char *name)
+{
+	Perfetto__TrackDescriptor track = PERFETTO__TRACK_DESCRIPTOR__INIT;
+	Perfetto__ProcessDescriptor process = PERFETTO__PROCESS_DESCRIPTOR__INIT;
+	char text[TEXT_MAX];
+
+	if (name) {
+		(void)utf8_copy(text, sizeof(text), name, strlen(name));
+		process.process_name = text;
+	}
+	process.has_pid = 1;
+	process.pid = pid;
+	track.process = &process;
+	return describe(writer, &track);
+}
+
 uint64_t tracks_add_counter(struct perfetto *writer, uint64_t parent, const char *name,
 			    Perfetto__CounterDescriptor__Unit unit)
 {
@@ -82,21 +98,36 @@ static void put(struct perfetto *writer, uint64_t track, uint64_t ts, Perfetto__
 	packet.has_timestamp = packet.has_timestamp_clock_id = 1;
 	packet.timestamp = ts;
 	packet.timestamp_clock_id = PERFETTO_CLOCK;
+	packet.has_sequence_flags =
+		event->has_name_iid || event->n_category_iids > 0 || event->n_debug_annotations > 0;
+	packet.sequence_flags = WRITER_HAS_INTERNED;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
 	packet.track_event = event;
 	writer_put(writer, &packet);
 }
 
-void tracks_begin(struct perfetto *writer, uint64_t track, uint64_t ts, const char *name,
-		  struct tracks_flow flow)
+void tracks_put(struct perfetto *writer, uint64_t track, uint64_t ts,
+		Perfetto__TrackEvent__Type type, const struct tracks_said *said)
 {
 	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+	uint64_t category = 0;
+	struct tracks_flow flow = said->flow;
 	char text[TEXT_MAX];
 
-	assert_hot(name);
-	(void)utf8_copy(text, sizeof(text), name, strlen(name));
-	event.type = PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN;
-	event.name = text;
+	event.type = type;
+	if (said->name) {
+		event.name_iid = writer_intern(writer, WRITER_NAMES, said->name);
+		event.has_name_iid = event.name_iid != 0;
+		if (!event.has_name_iid) {
+			(void)utf8_copy(text, sizeof(text), said->name, strlen(said->name));
+			event.name = text;
+		}
+	}
+	category = said->category ? writer_intern(writer, WRITER_CATEGORIES, said->category) : 0;
+	event.n_category_iids = category != 0;
+	event.category_iids = &category;
+	event.n_debug_annotations = said->arg_count;
+	event.debug_annotations = said->args;
 	event.n_terminating_flow_ids = flow.in != 0;
 	event.terminating_flow_ids = &flow.in;
 	event.n_flow_ids = flow.out != 0;
@@ -104,23 +135,27 @@ void tracks_begin(struct perfetto *writer, uint64_t track, uint64_t ts, const ch
 	put(writer, track, ts, &event);
 }
 
+void tracks_begin(struct perfetto *writer, uint64_t track, uint64_t ts, const char *name,
+		  struct tracks_flow flow)
+{
+	const struct tracks_said said = { .name = name, .flow = flow };
+
+	assert_hot(name);
+	tracks_put(writer, track, ts, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN, &said);
+}
+
 void tracks_end(struct perfetto *writer, uint64_t track, uint64_t ts)
 {
-	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
+	const struct tracks_said said = { 0 };
 
-	event.type = PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
-	put(writer, track, ts, &event);
+	tracks_put(writer, track, ts, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END, &said);
 }
 
 void tracks_instant(struct perfetto *writer, uint64_t track, uint64_t ts, const char *name)
 {
-	Perfetto__TrackEvent event = PERFETTO__TRACK_EVENT__INIT;
-	char text[TEXT_MAX];
+	const struct tracks_said said = { .name = name };
 
-	(void)utf8_copy(text, sizeof(text), name, strlen(name));
-	event.type = PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT;
-	event.name = text;
-	put(writer, track, ts, &event);
+	tracks_put(writer, track, ts, PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT, &said);
 }
 
 void tracks_count(struct perfetto *writer, uint64_t track, uint64_t ts, uint64_t value)

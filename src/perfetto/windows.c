@@ -99,11 +99,16 @@ static void count(struct windows *windows, const struct counted *counted, uint64
 	uint64_t key =
 		((uint64_t)counted->number * COLUMNS_MAX + counted->column) * PARTS + counted->part;
 	char *name;
-	bool is_new;
-	uint64_t *at = counters_put(&windows->counters, key << 40 | (cpu & 0xFFFFFFFFFF), &is_new);
+	uint64_t *at;
 
+	key = key << 40 | (cpu & 0xFFFFFFFFFF);
+	at = value == 0 ? counters_get(&windows->counters, key)
+			: counters_put(&windows->counters, key, NULL);
+	if (!at) {
+		return;
+	}
 	assert(windows->parent != 0);
-	if (is_new) {
+	if (*at == 0) {
 		name = name_of(counted->table, counted->row, column, counted->part);
 		*at = tracks_add_counter(windows->writer, windows->parent, name,
 					 unit_of(column, counted->part));

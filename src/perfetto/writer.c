@@ -9,15 +9,19 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "engine/pool.h"
 
-#define BLOCK_EVENTS  1024
-#define BLOCK_BYTES   65536 /* of packets: then the block is closed */
-#define DEFLATE_LEVEL 1     /* level 6 takes three times as long for a tenth less */
-#define CLOCK_REAL    1
-#define SEQUENCE      1 /* trusted_packet_sequence_id */
+#define BLOCK_EVENTS         1024
+#define BLOCK_BYTES          65536 /* of packets: then the block is closed */
+#define DEFLATE_LEVEL        1     /* level 6 takes three times as long for a tenth less */
+#define CLOCK_REAL           1
+#define SEQUENCE             1 /* trusted_packet_sequence_id */
+#define SEQUENCE_FLAG_BEGINS 1
+#define INTERNED_BYTES       512 /* longer texts are cut */
 
 struct bytes {
 	VEC(uint8_t) at;
@@ -36,6 +40,21 @@ struct perfetto_block {
 	Perfetto__FtraceEvent **list;
 };
 
+HASH_MAP_TEXT(numbers_of_texts, uint64_t)
+
+/* A host's own sequence of packets. */
+struct host {
+	char *name; /* "": unknown */
+	struct numbers_of_texts texts[WRITER_TEXTS];
+};
+
+/* A text that the next packet has. */
+struct fresh_text {
+	enum writer_text kind;
+	char *text; /* UTF-8 */
+	Perfetto__InternedName is;
+};
+
 struct perfetto {
 	FILE *out;
 	struct pool *pool;
@@ -44,7 +63,8 @@ struct perfetto {
 	VEC(struct perfetto_block *) waiting; /* closed and not written, in order */
 	size_t written;                       /* of those: written, from the first on */
 	VEC(struct perfetto_block *) spare, spare_events;
-	VEC(char *) hosts; /* "": unknown */
+	VEC(struct host *) hosts;
+	VEC(struct fresh_text) fresh;
 	uint32_t host;
 	uint64_t number;
 	struct writer_seen seen;
@@ -210,8 +230,70 @@ static void submit(struct perfetto *writer, struct perfetto_block *block)
 
 /* ---- packets ---- */
 
+uint64_t writer_intern(struct perfetto *writer, enum writer_text kind, const char *text)
+{
+	struct numbers_of_texts *known =
+		writer->hosts.count > 0 ? &writer->hosts.at[writer->host]->texts[kind] : NULL;
+	uint64_t *number = known ? numbers_of_texts_get(known, text) : NULL;
+	struct fresh_text *fresh;
+
+	if (number) {
+		return *number;
+	}
+	if (!known || known->used >= INTERNED_MAX || strlen(text) >= INTERNED_BYTES) {
+		return 0;
+	}
+	number = numbers_of_texts_put(known, mem_strdup(text), NULL);
+	*number = known->used;
+	fresh = vec_push(&writer->fresh);
+	fresh->kind = kind;
+	fresh->text = mem_alloc(3 * strlen(text) + 1);
+	(void)utf8_copy(fresh->text, 3 * strlen(text) + 1, text, strlen(text));
+	perfetto__interned_name__init(&fresh->is);
+	fresh->is.has_iid = 1;
+	fresh->is.iid = *number;
+	fresh->is.name = fresh->text;
+	return *number;
+}
+
+/* Adds the packet with the texts that are new; room: for all of them. */
+static void append_with_fresh(struct perfetto *writer, Perfetto__TracePacket *packet,
+			      Perfetto__InternedName **room)
+{
+	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	const struct {
+		Perfetto__InternedName ***list;
+		size_t *count;
+	} lists[WRITER_TEXTS] = {
+		[WRITER_CATEGORIES] = { &data.event_categories, &data.n_event_categories },
+		[WRITER_NAMES] = { &data.event_names, &data.n_event_names },
+		[WRITER_ARGS] = { &data.debug_annotation_names, &data.n_debug_annotation_names },
+		[WRITER_VALUES] = { &data.debug_annotation_string_values,
+				    &data.n_debug_annotation_string_values },
+	};
+
+	for (size_t kind = 0; kind < WRITER_TEXTS; kind++) {
+		*lists[kind].list = room;
+		for (size_t i = 0; i < writer->fresh.count; i++) {
+			if (writer->fresh.at[i].kind == kind) {
+				*room++ = &writer->fresh.at[i].is;
+				(*lists[kind].count)++;
+			}
+		}
+	}
+	packet->interned_data = &data;
+	append_packet(&writer->packets->packets, packet);
+	packet->interned_data = NULL;
+	for (size_t i = 0; i < writer->fresh.count; i++) {
+		free(writer->fresh.at[i].text);
+	}
+	writer->fresh.count = 0;
+}
+
 void writer_put(struct perfetto *writer, Perfetto__TracePacket *packet)
 {
+	Perfetto__InternedName **room;
+
 	if (!writer->packets) {
 		writer->packets = new_block(writer, false);
 	}
@@ -219,7 +301,13 @@ void writer_put(struct perfetto *writer, Perfetto__TracePacket *packet)
 	packet->trusted_packet_sequence_id = SEQUENCE + writer->host;
 	packet->has_machine_id = writer->host > 0;
 	packet->machine_id = writer->host;
-	append_packet(&writer->packets->packets, packet);
+	if (writer->fresh.count > 0) {
+		room = mem_alloc(writer->fresh.count * sizeof(Perfetto__InternedName *));
+		append_with_fresh(writer, packet, room);
+		free(room);
+	} else {
+		append_packet(&writer->packets->packets, packet);
+	}
 	writer->seen.packets++;
 	if (writer->packets->packets.at.count >= BLOCK_BYTES) {
 		writer_flush(writer);
@@ -265,7 +353,7 @@ static void put_clocks(struct perfetto *writer, uint64_t ts)
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
 	packet.clock_snapshot = &snapshot;
 	packet.has_sequence_flags = 1;
-	packet.sequence_flags = 1; /* the first packet of the host's sequence */
+	packet.sequence_flags = SEQUENCE_FLAG_BEGINS; /* the first packet of the host's sequence */
 	writer_put(writer, &packet);
 }
 
@@ -294,12 +382,14 @@ void writer_host(struct perfetto *writer, const char *host, const char *release,
 
 	writer_flush(writer);
 	host = host ? host : "";
-	while (at < writer->hosts.count && strcmp(writer->hosts.at[at], host) != 0) {
+	while (at < writer->hosts.count && strcmp(writer->hosts.at[at]->name, host) != 0) {
 		at++;
 	}
 	writer->host = (uint32_t)at;
 	if (at == writer->hosts.count) {
-		*vec_push(&writer->hosts) = mem_strdup(host);
+		struct host *added = *vec_push(&writer->hosts) = mem_alloc(sizeof(*added));
+
+		added->name = mem_strdup(host);
 		put_clocks(writer, ts);
 	}
 	if (*host || release) {
@@ -379,15 +469,29 @@ struct perfetto *writer_new(FILE *out, unsigned int workers)
 	return writer;
 }
 
+static void free_host(struct host *host)
+{
+	for (size_t i = 0; i < WRITER_TEXTS; i++) {
+		HASH_EACH(numbers_of_texts, &host->texts[i], one) {
+			free((char *)one->key);
+		}
+		numbers_of_texts_fini(&host->texts[i]);
+	}
+	free(host->name);
+	free(host);
+}
+
 void writer_end(struct perfetto *writer)
 {
 	writer_flush(writer);
 	reap(writer, 0);
 	assert(writer->waiting.count == 0);
+	assert(writer->fresh.count == 0);
 	pool_free(writer->pool, NULL);
 	vec_free_each(&writer->spare, free_block);
 	vec_free_each(&writer->spare_events, free_block);
-	vec_free_each(&writer->hosts, free);
+	vec_free_each(&writer->hosts, free_host);
+	vec_fini(&writer->fresh);
 	vec_fini(&writer->waiting);
 	free(writer);
 }

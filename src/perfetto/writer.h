@@ -11,7 +11,7 @@
  * Owns    blocks, the pool, the numbers of hosts and tracks.  The caller owns the stream.
  * Time    all times are ns since the epoch.  The viewer takes events of ftrace for times of the
  *         clock since boot, so a snapshot of each host says that both clocks are the same.
- * Text    messages must hold valid UTF-8 (base/text/utf8.h).
+ * Text    messages must hold valid UTF-8 (base/text/utf8.h), interned texts need not.
  */
 #pragma once
 
@@ -64,6 +64,8 @@ uint32_t writer_host_number(const struct perfetto *writer);
 
 /* Adds a packet; sets what all packets of tracks and hosts need. */
 void writer_put(struct perfetto *writer, Perfetto__TracePacket *packet);
+/* The flag of packets that use interned texts. */
+#define WRITER_HAS_INTERNED 2
 /* Closes the open block of packets: they stand before all blocks of events that close later. */
 void writer_flush(struct perfetto *writer);
 /* Writes all closed blocks: what their events point to may be freed. */
@@ -71,6 +73,11 @@ void writer_wait(struct perfetto *writer);
 
 /* A number that no track of the file had. */
 uint64_t writer_number(struct perfetto *writer);
+
+/* Texts that are written once for each host.  The number of one of this kind, which the next packet
+ * may use; 0: there are too many, write it as it is. */
+enum writer_text { WRITER_CATEGORIES, WRITER_NAMES, WRITER_ARGS, WRITER_VALUES, WRITER_TEXTS };
+uint64_t writer_intern(struct perfetto *writer, enum writer_text kind, const char *text);
 
 /* ---- events of one CPU ---- */
 

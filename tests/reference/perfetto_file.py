@@ -8,7 +8,8 @@ import zlib
 
 # Fields by number, as Perfetto's own definitions have them (protos/perfetto/trace/).
 FTRACE, PROCESSES, CLOCKS, TIME, SEQUENCE, TRACK_EVENT, FLAGS = 1, 2, 6, 8, 10, 11, 13
-SYSTEM, COMPRESSED, CLOCK_ID, TRACK, MACHINE = 45, 50, 58, 60, 98
+SYSTEM, COMPRESSED, CLOCK_ID, TRACK, MACHINE, INTERNED = 45, 50, 58, 60, 98, 12
+CATEGORIES, NAMES, ARG_NAMES, ARG_TEXTS = 1, 2, 3, 29  # of interned data
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 PRINT, SWITCH, WAKING, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, IRQ_ENTRY, IRQ_EXIT, NEWTASK, FREE = 3, 4, 20, 24, 25, 36, 37, 235, 240
 UNKNOWN_TID, CPUS_MAX = 0x40000000, 1024
@@ -70,8 +71,44 @@ def inflate(data):
 
 Switch = collections.namedtuple('Switch', 'ts cpu prev state next prev_comm next_comm')
 Event = collections.namedtuple('Event', 'ts cpu pid kind body')  # of ftrace
-Track = collections.namedtuple('Track', 'name parent thread machine')
-Mark = collections.namedtuple('Mark', 'ts kind track name value flows ends')  # of a track
+Track = collections.namedtuple('Track', 'name parent thread machine process')
+Mark = collections.namedtuple('Mark', 'ts kind track name value flows ends category args')  # of a track
+
+
+class Interned:
+    """The texts of a sequence, by list and number."""
+
+    def __init__(self):
+        self.texts = {}
+
+    def take(self, data):
+        for kind, entries in message(data).items():
+            assert kind in (CATEGORIES, NAMES, ARG_NAMES, ARG_TEXTS), 'interned list %d' % kind
+            for entry in entries:
+                entry = message(entry)
+                number, value = one(entry, 1), text(one(entry, 2))
+                assert number and (kind, number) not in self.texts, 'a number of a text twice'
+                self.texts[kind, number] = value
+
+    def args(self, annotations):
+        """Name and value of each; a struct is a list of such pairs, an array a list of values in a tuple."""
+        return [(self.arg_name(one_), self.arg_value(one_)) for one_ in map(message, annotations)]
+
+    def arg_name(self, fields):
+        return self.texts[ARG_NAMES, fields[1][0]] if 1 in fields else text(one(fields, 10))
+
+    def arg_value(self, fields):
+        values = [number for number in fields if number not in (1, 10)]
+        assert len(values) < 2, 'an argument with two values'
+        if not values:
+            return None  # nothing is in it
+        number, value = values[0], fields[values[0]][0]
+        if number == 11:
+            return self.args(fields[11])
+        if number == 12:
+            return tuple(self.arg_value(message(element)) for element in fields[12])
+        return {3: lambda: value, 4: lambda: signed(value), 5: lambda: struct.unpack('<d', struct.pack('<Q', value))[0],
+                6: lambda: text(value), 7: lambda: value, 17: lambda: self.texts[ARG_TEXTS, value]}[number]()
 
 
 class File:
@@ -81,7 +118,7 @@ class File:
         self.plain = inflate(data)
         self.events, self.marks, self.tracks = collections.defaultdict(list), [], {}
         self.processes, self.lost, self.hosts, self.clocks = [], set(), {}, set()
-        begun = set()
+        begun, interned = set(), collections.defaultdict(Interned)
         for packet in message(self.plain)[1]:
             fields = message(packet)
             machine = one(fields, MACHINE, 0)
@@ -90,9 +127,13 @@ class File:
                 assert sequence, 'a packet without a sequence is dropped'
                 assert sequence in begun or one(fields, FLAGS) == 1, 'a sequence does not begin'
                 begun.add(sequence)
-            self.take(fields, machine)
+                if INTERNED in fields:
+                    interned[sequence].take(one(fields, INTERNED))
+                self.take(fields, machine, interned[sequence])
+            else:
+                self.take(fields, machine, None)
 
-    def take(self, fields, machine):
+    def take(self, fields, machine, interned):
         if FTRACE in fields:
             assert machine in self.clocks, 'events stand before the clocks'
             bundle = message(fields[FTRACE][0])
@@ -119,12 +160,18 @@ class File:
             assert one(track, 1) not in self.tracks, 'a track twice'
             thread = one(track, 4)
             thread = thread and message(thread)
-            self.tracks[one(track, 1)] = Track(text(one(track, 2)), one(track, 5, 0), thread and (one(thread, 1), one(thread, 2), text(one(thread, 5))), machine)
+            process = one(track, 3) and message(one(track, 3))
+            self.tracks[one(track, 1)] = Track(text(one(track, 2)), one(track, 5, 0), thread and (one(thread, 1), one(thread, 2), text(one(thread, 5))), machine,
+                                               process and (one(process, 1), text(one(process, 6))))
         else:
             assert one(fields, CLOCK_ID) == 6
             event = message(fields[TRACK_EVENT][0])
             assert one(event, 11) in self.tracks, 'an event stands before its track'
-            self.marks.append(Mark(one(fields, TIME), one(event, 9), one(event, 11), text(one(event, 23)), one(event, 30), event[47], event[48]))
+            assert not (10 in event or 3 in event or 4 in event) or one(fields, FLAGS) == 2, 'interned texts are not announced'
+            name = interned.texts[NAMES, one(event, 10)] if 10 in event else text(one(event, 23))
+            category = interned.texts[CATEGORIES, one(event, 3)] if 3 in event else None
+            self.marks.append(Mark(one(fields, TIME), one(event, 9), one(event, 11), name, one(event, 30), event[47], event[48], category,
+                                   interned.args(event[4])))
 
     def switches(self, machine=0):
         """In order of time; of one time, in the order of the file."""

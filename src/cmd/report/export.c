@@ -89,7 +89,9 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 		     const struct recorded_path *path, bool quiet)
 {
 	const struct reader_setup setup = { .path = path, .warn = quiet ? NULL : warn };
-	struct trace_export export = { .setup = &setup, .stop = &run_stop };
+	struct trace_export export = { .setup = &setup,
+				       .stop = &run_stop,
+				       .has_args = !options->no_args };
 	struct writer_seen before = writer_seen(writer), after;
 	struct err err;
 
@@ -184,7 +186,8 @@ int export_report(struct perfetto *writer, const struct recorded_path *path,
 	const struct reader_setup setup = { .path = path };
 	struct trace_export export = { .setup = &setup,
 				       .begin = report->timeline->begin,
-				       .end = report->timeline->end };
+				       .end = report->timeline->end,
+				       .has_args = true };
 	struct err err;
 
 	if (trace_write(writer, &export, &err) < 0) {

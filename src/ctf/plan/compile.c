@@ -147,11 +147,14 @@ static void walk_struct(struct compile *c, struct node *node, const struct type 
 
 	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
 	c->frames = &frame;
+	emit_enter(c, type);
 	for (size_t i = 0; i < type->field_count; i++) {
 		c->name = type_name(type->fields[i].name);
+		emit_name(c, c->name);
 		compile_walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
 		frame.field_count = i + 1;
 	}
+	emit_leave(c);
 	c->frames = frame.outer;
 }
 
@@ -162,6 +165,7 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 	uint32_t at = c->step_count;
 
 	node->members = arena_alloc(c->scratch, sizeof(*node->members));
+	emit_enter(c, type);
 	emit_flush(c);
 	if (++c->loops > PLAN_DEPTH_MAX) {
 		compile_fail(c, "arrays are nested deeper than %d", PLAN_DEPTH_MAX);
@@ -186,6 +190,7 @@ static void walk_loop(struct compile *c, struct node *node, const struct type *t
 		emit_step(c, STEP_LOOP_END)->target = at;
 		c->steps[at].target = c->step_count;
 	}
+	emit_leave(c);
 	c->loops--;
 }
 
@@ -351,6 +356,8 @@ static uint16_t wanted_slot(struct compile *c, const char *name, const struct ty
 	return SLOT_NONE;
 }
 
+const char plan_context_name[] = "context";
+
 /* A root is a struct; analyses may request its members by name. */
 static void walk_root(struct compile *c, enum root root, const struct type *type)
 {
@@ -364,13 +371,21 @@ static void walk_root(struct compile *c, enum root root, const struct type *type
 	node->members = arena_alloc(c->scratch, type->field_count * sizeof(*node->members));
 	c->frames = &frame;
 	emit_align(c, type->align_bits);
+	if (root != ROOT_FIELDS) {
+		emit_name(c, plan_context_name);
+		emit_enter(c, type);
+	}
 	for (size_t i = 0; i < type->field_count; i++) {
 		const struct type_field *field = &type->fields[i];
 
 		c->name = type_name(field->name);
+		emit_name(c, c->name);
 		compile_walk(c, &node->members[i], field->type,
 			     wanted_slot(c, c->name, field->type));
 		frame.field_count = i + 1;
+	}
+	if (root != ROOT_FIELDS) {
+		emit_leave(c);
 	}
 	c->frames = NULL;
 }

@@ -116,6 +116,27 @@ uint16_t emit_new_slot(struct compile *c)
 	return c->slot_next++;
 }
 
+void emit_name(struct compile *c, const char *name)
+{
+	if (c->emitting && c->visit_all) {
+		emit_step(c, STEP_NAME)->name = name;
+	}
+}
+
+void emit_enter(struct compile *c, const struct type *type)
+{
+	if (c->emitting && c->visit_all) {
+		emit_step(c, STEP_ENTER)->type = type;
+	}
+}
+
+void emit_leave(struct compile *c)
+{
+	if (c->emitting && c->visit_all) {
+		(void)emit_step(c, STEP_LEAVE);
+	}
+}
+
 static enum byte_order order_of(enum byte_order native, const struct type *type)
 {
 	return type->order == ORDER_NATIVE ? native : type->order;

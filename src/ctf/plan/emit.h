@@ -31,6 +31,11 @@ void emit_forget_position(struct compile *c, uint32_t modulus);
 
 uint16_t emit_new_slot(struct compile *c);
 
+/* For visitors: the name of the next value; the ends of one that has others. */
+void emit_name(struct compile *c, const char *name);
+void emit_enter(struct compile *c, const struct type *type);
+void emit_leave(struct compile *c);
+
 /* The load for an integer at the current position, and the flags of the step of a number in a trace
  * of this byte order. */
 enum step_op emit_integer_op(const struct compile *c, const struct type *type);

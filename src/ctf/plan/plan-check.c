@@ -111,6 +111,11 @@ static void check_step(struct program *p, const struct step *step)
 		assert(step->ref < PLAN_SLOTS_MAX);
 		need_bits = p->need_bits;
 		break;
+	case STEP_NAME:
+	case STEP_ENTER:
+	case STEP_LEAVE:
+		need_bits = p->need_bits;
+		break;
 	case STEP_SKIP:
 	case STEP_STRING:
 	case STEP_LEB128:
@@ -136,7 +141,7 @@ static void check_steps(const struct step *steps, uint64_t need_bits)
 	for (uint32_t i = 0; i < p.count; i++) {
 		const struct step *step = &steps[i];
 
-		assert(step->op <= STEP_ID);
+		assert(step->op <= STEP_LEAVE);
 		check_slot(step->slot);
 		check_slot(step->ref);
 		if (step->op >= STEP_LOOP && step->op <= STEP_JUMP) {

@@ -65,6 +65,10 @@ enum step_op {
 	STEP_JUMP,   /* go to `target` */
 	STEP_CLOCK,  /* the integer in slot `ref` of size_bits (COUNTED: its len) is a time stamp */
 	STEP_ID,     /* the integer in slot `ref` is the event's id */
+	/* For visitors alone, in plans with visit_all: */
+	STEP_NAME,  /* the next value is called `name` */
+	STEP_ENTER, /* the values up to the LEAVE are members or elements of one */
+	STEP_LEAVE,
 };
 
 enum { STEP_SIGNED = 1, STEP_BE = 2, STEP_TEXT = 4, STEP_COUNTED = 8, STEP_REVERSED = 16 };
@@ -88,7 +92,8 @@ struct step {
 	uint64_t count;       /* STEP_LOOP (not COUNTED), STEP_BYTES */
 	union {
 		const struct step_case *cases; /* STEP_SELECT */
-		const struct type *type;       /* of a leaf, for visitors */
+		const struct type *type;       /* of a leaf or STEP_ENTER, for visitors */
+		const char *name;              /* STEP_NAME, as users see it */
 	};
 };
 
@@ -279,9 +284,13 @@ struct plan {
 struct plan_builder;
 struct arena;
 
+/* What visitors get as the name of an event's contexts, which are a struct; its fields are in none.
+ */
+extern const char plan_context_name[];
+
 /*
  * A builder compiles the growing metadata of one trace for a fixed set of requests.
- * @visit_all compiles every field as a leaf for decoder.visit instead.  @requests
+ * @visit_all compiles every field as a leaf for decoder.visit instead, and what it is in. @requests
  * and @arena must outlive it and all its plans.
  */
 struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_request *requests,

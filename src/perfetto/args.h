@@ -1,0 +1,24 @@
+/*
+ * args: the fields of an event as arguments of what the viewer shows of it.
+ *
+ *     reader_visit() ── names, leaves, what they are in ──► a tree of DebugAnnotation ──► tracks
+ *
+ * Fields of the payload stand at the top, contexts in "context".  Enumerations have the text of
+ * their label; texts are repaired to valid UTF-8.  What is more than ARGS_BYTES_MAX of an event is
+ * left out, and "left_out" says how many values that are.
+ */
+#pragma once
+
+#include "deep/reader.h"
+#include "perfetto/writer.h"
+
+struct args;
+
+struct args *args_new(struct perfetto *writer);
+void args_free(struct args *args); /* NULL is fine */
+
+/* Takes the fields of the event that was read last.  What it took before is invalid. */
+void args_read(struct args *args, struct reader *reader);
+
+/* The arguments of the last event, for Perfetto__TrackEvent; valid until the next one. */
+Perfetto__DebugAnnotation **args_list(const struct args *args, size_t *ret_count);
