@@ -90,7 +90,7 @@ ROOMS = {
     'src/store/rows': ('rollup/', 'base/', 'output/', 'phases/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,
     'src/store/clickhouse': ('base/', 'base/process/', 'engine/tables/', 'store/rows/', 'store/sqlite/') + CONTRACT,
-    'src/compare': ('base/', 'base/process/line.h', 'text/', 'base/page/', 'figure/', 'kernel/', 'output/', 'engine/tables/', 'version.h') + CONTRACT,
+    'src/compare': ('base/', 'base/process/line.h', 'text/', 'base/page/', 'figure/', 'kernel/', 'output/', 'phases/phase-line.h', 'engine/tables/', 'version.h') + CONTRACT,
     'src/fleet': ('rollup/', 'base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
     'src/setup': ('base/', 'base/process/', 'text/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),

@@ -12,9 +12,9 @@
 
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/overview.h"
 #include "engine/engine.h"
 #include "output/sink.h"
-#include "phases/overview.h"
 #include "recorded/recorded.h"
 #include "run/run.h"
 #include "run/say.h"
@@ -105,19 +105,19 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 	return r;
 }
 
-static void print(const struct options *options, const struct overview_run *run,
+static void print(const struct options *options, const char *path, const struct overview *overview,
 		  struct output *output)
 {
-	assert(run->overview);
+	assert(overview);
 	if (strcmp(options->format, "html") == 0) {
 		/* Of several arguments it is not known which one led here. */
 		const char *source = options->args[1] ? NULL : options->args[0];
 
-		overview_page(run->overview, run->path, source, output->top, output->out);
+		overview_page(overview, path, source, output->top, output->out);
 	} else if (strcmp(options->format, "json") == 0) {
-		overview_json(run->overview, run->path, output->top, true, output->out);
+		overview_json(overview, path, output->top, true, output->out);
 	} else {
-		overview_text(run->overview, run->path, output->top, output->out);
+		overview_text(overview, path, output->top, output->out);
 	}
 }
 
@@ -134,6 +134,35 @@ static bool has_hierarchy(const struct options *options, const struct overview *
 	       overview_tree(overview, TREE_PROCESS);
 }
 
+/* -EINTR: whatever was found of what was read. */
+int overview_of(const struct options *options, const struct recorded_path *path,
+		struct overview_config *config, struct overview **ret, struct err *err)
+{
+	struct overview_run run = { .path = path->name, .verbosity = options->verbosity };
+	int r = find_span(options, path, config, err);
+
+	while (r == 0) {
+		overview_free(run.overview);
+		run.overview = overview_new(config);
+		r = analyze(options, path, config, &run, err);
+		if (r < 0 || run_stop || !overview_narrows(run.overview, config)) {
+			break;
+		}
+	}
+	if (run_stop) {
+		r = err_raise(err, -EINTR, "%s: interrupted", path->name);
+	} else if (r == 0 && !overview_find(run.overview)) {
+		r = err_raise(err, -ENODATA, "%s: no figure of the analyses changes with time",
+			      path->name);
+	}
+	if (r < 0) {
+		overview_free(run.overview);
+		return r;
+	}
+	*ret = run.overview;
+	return 0;
+}
+
 static int overview_one(const struct options *options, const struct recorded_path *path,
 			struct output *output)
 {
@@ -143,38 +172,20 @@ static int overview_one(const struct options *options, const struct recorded_pat
 							  [TREE_PROCESS] =
 								  wants(options, "process") },
 					  .p = options->compromise };
-	struct overview_run run = { .path = path->name, .verbosity = options->verbosity };
+	struct overview *overview = NULL;
 	struct err err;
-	int r = find_span(options, path, &config, &err);
+	int r = overview_of(options, path, &config, &overview, &err);
 
-	while (r == 0) {
-		overview_free(run.overview);
-		run.overview = overview_new(&config);
-		r = analyze(options, path, &config, &run, &err);
-		if (r < 0 || run_stop || !overview_narrows(run.overview, &config)) {
-			break;
-		}
-	}
-	if (run_stop) { /* whatever was found of what was read */
-		say("%s: interrupted", path->name);
-		r = -EINTR;
-	} else if (r < 0) {
+	if (r < 0) {
 		say("%s", err.text);
-	} else if (!overview_find(run.overview)) {
-		say("%s: no figure of the analyses changes with time", path->name);
+		return run_stop ? run_signal_status() : EXIT_FAILED;
+	}
+	print(options, path->name, overview, output);
+	if (!has_hierarchy(options, overview)) {
+		say("%s: --hierarchy: no sched_switch events show who ran where", path->name);
 		r = -ENODATA;
-	} else {
-		print(options, &run, output);
-		if (!has_hierarchy(options, run.overview)) {
-			say("%s: --hierarchy: no sched_switch events show who ran where",
-			    path->name);
-			r = -ENODATA;
-		}
 	}
-	overview_free(run.overview);
-	if (r < 0 && run_stop) {
-		return run_signal_status();
-	}
+	overview_free(overview);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 

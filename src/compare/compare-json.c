@@ -145,3 +145,38 @@ void compare_json(const struct comparison *comparison, uint64_t top, FILE *out)
 		put_unmeasured(&comparison->unmeasured.at[i], out);
 	}
 }
+
+static void put_phase(struct json *json, const char *key, const struct compared_phase *phase)
+{
+	if (phase) {
+		json_open(json, key, '{');
+		json_u64(json, "number", phase->number);
+		json_moment(json, "begin", phase->begin);
+		json_moment(json, "end", phase->end);
+		json_close(json, '}');
+	}
+}
+
+void compare_phase_line(const struct phase_pair *pair, FILE *out)
+{
+	struct json json;
+
+	json_begin_object(&json, out, "compare-phase");
+	json_version(&json);
+	put_phase(&json, "a", pair->of[0]);
+	put_phase(&json, "b", pair->of[1]);
+	if (phase_pair_is_one(pair)) {
+		json_real(&json, "distance", pair->distance);
+	}
+	json_end_object(&json);
+}
+
+void compare_phases_json(const phase_pairs *pairs, uint64_t top, FILE *out)
+{
+	VEC_EACH(pairs, pair) {
+		compare_phase_line(pair, out);
+		if (phase_pair_is_one(pair)) {
+			compare_json(&pair->comparison, top, out);
+		}
+	}
+}

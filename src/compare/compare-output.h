@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "compare/compare.h"
+#include "compare/align.h"
 
 /* @top: rows of each section; 0: all.  @lists_all: lists of processes, too. */
 void compare_text(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out);
@@ -13,3 +13,10 @@ void compare_text(const struct comparison *comparison, uint64_t top, bool lists_
 void compare_json(const struct comparison *comparison, uint64_t top, FILE *out);
 /* @top: as for JSON.  @lists_all: lists of processes are shown at first. */
 void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out);
+
+/* The same of phases: which belong together, and what changed in each pair. */
+void compare_phases_text(const phase_pairs *pairs, uint64_t top, bool lists_all, FILE *out);
+void compare_phases_json(const phase_pairs *pairs, uint64_t top, FILE *out);
+void compare_phases_page(const phase_pairs *pairs, uint64_t top, bool lists_all, FILE *out);
+/* The line of a pair, before those of its comparison. */
+void compare_phase_line(const struct phase_pair *pair, FILE *out);

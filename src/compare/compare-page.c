@@ -2,7 +2,8 @@
  * compare-page: a comparison as a page (compare.html); see compare-output.h.
  *
  * Its data are the lines that JSON has, and behind them lines of the page alone: "page", and
- * "cells" for each change in its order, with the text that a reader sees.
+ * "cells" for each change in its order, with the text that a reader sees.  Of phases
+ * these lines come pair by pair; the page shows one of them.
  */
 #include <stdlib.h>
 
@@ -88,20 +89,49 @@ static void put_cells(const struct comparison *comparison, const struct change *
 	json_end_object(&json);
 }
 
-void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out)
+static void put_comparison(const struct comparison *comparison, uint64_t top, bool lists_all,
+			   FILE *lines)
 {
-	size_t count = comparison->changes.count, len = 0;
-	char *data = NULL;
-	FILE *lines = open_memstream(&data, &len);
+	size_t count = comparison->changes.count;
 
 	compare_json(comparison, top, lines);
 	put_page(comparison, lines);
 	for (size_t i = 0; i < count && (top == 0 || i < top); i++) {
 		put_cells(comparison, &comparison->changes.at[i], lists_all, lines);
 	}
-	(void)fclose(lines);
+}
+
+static void put_page_of(char *data, size_t len, FILE *out)
+{
 	page_begin(compare_html, out);
 	page_put(data, len, out);
 	page_end(compare_html, out);
 	free(data);
+}
+
+void compare_page(const struct comparison *comparison, uint64_t top, bool lists_all, FILE *out)
+{
+	size_t len = 0;
+	char *data = NULL;
+	FILE *lines = open_memstream(&data, &len);
+
+	put_comparison(comparison, top, lists_all, lines);
+	(void)fclose(lines);
+	put_page_of(data, len, out);
+}
+
+void compare_phases_page(const phase_pairs *pairs, uint64_t top, bool lists_all, FILE *out)
+{
+	size_t len = 0;
+	char *data = NULL;
+	FILE *lines = open_memstream(&data, &len);
+
+	VEC_EACH(pairs, pair) {
+		compare_phase_line(pair, lines);
+		if (phase_pair_is_one(pair)) {
+			put_comparison(&pair->comparison, top, lists_all, lines);
+		}
+	}
+	(void)fclose(lines);
+	put_page_of(data, len, out);
 }

@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 
+#include "base/units.h"
 #include "compare/cells.h"
 #include "compare/compare-output.h"
 #include "text/text-table.h"
@@ -145,4 +146,46 @@ void compare_text(const struct comparison *comparison, uint64_t top, bool lists_
 		(void)fprintf(out, "\n%s\n", cells_nothing(comparison));
 	}
 	print_unmeasured(comparison, out);
+}
+
+/* ---- phases ---- */
+
+static void print_phase(struct text_table *table, const struct compared_phase *phase)
+{
+	char begin[UNITS_TEXT_MAX], lasted[UNITS_TEXT_MAX];
+
+	if (!phase) {
+		text_cell(table, "-");
+		text_cell(table, "");
+		text_cell(table, "");
+		return;
+	}
+	text_cell_format(table, "%llu", (unsigned long long)phase->number);
+	text_cell(table, units_time(begin, units_times_of(phase->begin, phase->end), phase->begin));
+	text_cell(table, units_ns(lasted, phase->end - phase->begin));
+}
+
+void compare_phases_text(const phase_pairs *pairs, uint64_t top, bool lists_all, FILE *out)
+{
+	struct text_table table =
+		text_table_of(out, "A>4|  FROM<14|LASTED>10|B>6|  FROM<14|LASTED>10|DISTANCE>10|");
+
+	(void)fputs("PHASES\n", out);
+	text_head(&table);
+	VEC_EACH(pairs, pair) {
+		print_phase(&table, pair->of[0]);
+		print_phase(&table, pair->of[1]);
+		if (phase_pair_is_one(pair)) {
+			text_cell_format(&table, "%.2f", pair->distance);
+		} else {
+			text_cell(&table, pair->of[0] ? "A alone" : "B alone");
+		}
+		text_end(&table);
+	}
+	VEC_EACH(pairs, pair) {
+		if (phase_pair_is_one(pair)) {
+			(void)fputs("\n", out);
+			compare_text(&pair->comparison, top, lists_all, out);
+		}
+	}
 }

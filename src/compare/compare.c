@@ -232,7 +232,7 @@ bool compare_wants(enum per per, const struct table *table)
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
 	     bool is_asked, enum per per, struct comparison *ret)
 {
-	*ret = (struct comparison){ .side = { a, b }, .is_asked = is_asked };
+	*ret = (struct comparison){ .side = { a, b }, .list = list, .is_asked = is_asked };
 	for (; *list; list++) {
 		for (size_t t = 0; t < TABLES_MAX && (*list)->tables[t].columns[0].key; t++) {
 			const struct table *table = &(*list)->tables[t];

@@ -42,15 +42,16 @@ struct unmeasured {
 
 struct comparison {
 	const struct profile *side[2];
-	VEC(struct change) changes; /* by unit, then by cost */
+	const struct analysis *const *list; /* what is compared; the profiles may have more */
+	VEC(struct change) changes;         /* by unit, then by cost */
 	VEC(struct unmeasured) unmeasured;
 	bool is_asked;   /* what neither side has is wanted by name */
 	size_t compared; /* figures of lists, and of traces, that both sides have */
 };
 
 /* Compares the tables of @list (ends with NULL) that @per shows.  @is_asked: the user
- * named these analyses, so what neither side has of them is not compared, too.  The profiles must
- * outlive the comparison. */
+ * named these analyses, so what neither side has of them is not compared, too.  The profiles and
+ * the list must outlive the comparison. */
 void compare(const struct profile *a, const struct profile *b, const struct analysis *const *list,
 	     bool is_asked, enum per per, struct comparison *ret);
 void comparison_fini(struct comparison *comparison);

@@ -202,14 +202,24 @@ static bool check_row(const struct limit *limit, const struct comparison *compar
 	return true;
 }
 
+static const struct profile_table *table_compared(const struct comparison *comparison, int side,
+						  const struct figure *figure)
+{
+	for (size_t i = 0; comparison->list[i]; i++) {
+		if (comparison->list[i] == figure->analysis) {
+			return profile_find(comparison->side[side], figure->table);
+		}
+	}
+	return NULL;
+}
+
 /* Whether A and B have the figure at all; a value of B alone needs B alone. */
 static int check_recorded(const struct limit *limit, const struct comparison *comparison,
 			  struct err *why)
 {
 	for (int i = limit->kind == LIMIT_VALUE; i < 2; i++) {
 		for (const struct figure *one = &limit->figure; one; one = one->per) {
-			const struct profile_table *table =
-				profile_find(comparison->side[i], one->table);
+			const struct profile_table *table = table_compared(comparison, i, one);
 
 			if (!table || table->unknown >> one->column & 1) {
 				return err_raise(why, -ENOENT, "%s is not %s %s",

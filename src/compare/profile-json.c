@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/process/line.h"
 #include "compare/profile.h"
 #include "figure/which.h"
+#include "phases/phase-line.h"
 #include "version.h"
 
 #define DEPTH_MAX 12 /* of the lines: 6 */
@@ -25,8 +27,18 @@ struct total {
 	unsigned long long number; /* of the line */
 };
 
+/* A trace that has windows in a phase. */
+struct seen_trace {
+	size_t phase;
+	uint64_t trace; /* a hash of what it is called */
+};
+
+/* What is taken of the lines: totals; or phases; or windows. */
 struct lines {
 	struct json_tokener *tokener;
+	phase_sources *sources;       /* NULL: not phases */
+	const compared_phases *parts; /* NULL: not windows */
+	VEC(struct seen_trace) seen;
 	const struct analysis *const *list;
 	unsigned long long number;
 	uint64_t top; /* of the run; 0: all rows */
@@ -373,14 +385,109 @@ static int take_total(const struct lines *lines, struct profile *profile, const 
 	return r;
 }
 
+/* ---- phases ---- */
+
+static const char *trace_text(struct json_object *line)
+{
+	struct json_object *trace = member(line, "trace");
+
+	return trace ? json_object_to_json_string_ext(trace, JSON_C_TO_STRING_PLAIN) : "";
+}
+
+static struct phase_source *source_of(phase_sources *sources, const char *trace)
+{
+	VEC_EACH(sources, source) {
+		if (strcmp(source->trace, trace) == 0) {
+			return source;
+		}
+	}
+	*vec_push(sources) = (struct phase_source){ .trace = mem_strdup(trace) };
+	return &sources->at[sources->count - 1];
+}
+
+/* What a line says of a phase takes the place of what one before it said. */
+static int take_phase(struct lines *lines, struct json_object *line)
+{
+	struct phase_source *source = source_of(lines->sources, trace_text(line));
+	compared_phases *phases = &source->phases;
+	struct arena arena = { 0 };
+	struct phase_record record;
+	int r = phase_line_take(line, &arena, &record);
+
+	if (r < 0) {
+		arena_fini(&arena);
+		return fail(lines, "phase", "is no phase of a run");
+	}
+	for (size_t i = 0; i < record.mean_count; i++) {
+		source->has_cpus |= record.means[i].is_share;
+	}
+	arena_fini(&arena);
+	if (phases->count > 0 && phases->at[phases->count - 1].begin == record.begin) {
+		phases->count--;
+	}
+	if (phases->count > 0 && phases->at[phases->count - 1].end > record.begin) {
+		return fail(lines, "begin", "is in the phase before");
+	}
+	*vec_push(phases) =
+		(struct compared_phase){ record.number, record.begin, record.end, NULL };
+	return 0;
+}
+
+/* The phase that a window begins in; NULL: none. */
+static const struct compared_phase *phase_at(const compared_phases *phases, uint64_t begin)
+{
+	size_t low = 0, high = phases->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (phases->at[middle].end <= begin) {
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return low < phases->count && phases->at[low].begin <= begin ? &phases->at[low] : NULL;
+}
+
+/* A trace counts once, however many windows it has there. */
+static void count_trace(struct lines *lines, const struct compared_phase *phase, const char *trace)
+{
+	const struct seen_trace seen = { (size_t)(phase - lines->parts->at), hash_text(0, trace) };
+
+	VEC_EACH(&lines->seen, one) {
+		if (one->phase == seen.phase && one->trace == seen.trace) {
+			phase->profile->traces--;
+			return;
+		}
+	}
+	*vec_push(&lines->seen) = seen;
+}
+
+static int take_window_in_phase(struct lines *lines, struct json_object *line)
+{
+	struct total window = { .line = line, .top = lines->top };
+	const struct compared_phase *phase;
+	uint64_t begin;
+	int r = take_optional(lines, line, "begin", &begin);
+
+	phase = r == 0 ? phase_at(lines->parts, begin) : NULL;
+	if (!phase) {
+		return r;
+	}
+	r = take_total(lines, phase->profile, &window);
+	if (r == 0) {
+		count_trace(lines, phase, trace_text(line));
+	}
+	return r;
+}
+
 /* ---- lines ---- */
 
 /* Takes the line's object. */
 static void keep_total(struct lines *lines, struct json_object *line)
 {
-	struct json_object *trace = member(line, "trace");
-	const char *text =
-		trace ? json_object_to_json_string_ext(trace, JSON_C_TO_STRING_PLAIN) : "";
+	const char *text = trace_text(line);
 	struct total *total = NULL;
 
 	for (size_t i = 0; i < lines->totals.count; i++) {
@@ -406,7 +513,8 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 	uint64_t form;
 	int r = 0;
 
-	if (strncmp(text, window, strlen(window)) == 0 || text[strspn(text, " \t\r\n")] == '\0') {
+	if ((!lines->parts && strncmp(text, window, strlen(window)) == 0) ||
+	    text[strspn(text, " \t\r\n")] == '\0') {
 		return 0; /* many, and not needed */
 	}
 	json_tokener_reset(lines->tokener);
@@ -418,9 +526,14 @@ static int take_line(struct lines *lines, const char *text, size_t len)
 				 lines->number);
 	}
 	type = text_of(line, "type");
-	if (strcmp(type, "total") == 0) {
+	if (strcmp(type, "total") == 0 && !lines->sources && !lines->parts) {
 		keep_total(lines, line);
 		return 0;
+	}
+	if (strcmp(type, "phase") == 0 && lines->sources) {
+		r = take_phase(lines, line);
+	} else if (strcmp(type, "window") == 0 && lines->parts) {
+		r = take_window_in_phase(lines, line);
 	}
 	if (strcmp(type, "start") == 0) {
 		r = take_optional(lines, line, "top", &lines->top);
@@ -458,19 +571,47 @@ static int read_lines(struct lines *lines, FILE *in)
 	return r;
 }
 
+static int lines_read(struct lines *lines, FILE *in)
+{
+	int r;
+
+	lines->tokener = json_tokener_new_ex(DEPTH_MAX);
+	if (!lines->tokener) {
+		return err_raise(lines->err, -ENOMEM, "out of memory");
+	}
+	json_tokener_set_flags(lines->tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	r = read_lines(lines, in);
+	json_tokener_free(lines->tokener);
+	return r;
+}
+
+int phase_sources_json(FILE *in, phase_sources *ret, struct err *err)
+{
+	struct lines lines = { .sources = ret, .err = err };
+	int r = lines_read(&lines, in);
+
+	return r == 0 && ret->count == 0
+		       ? err_raise(err, -ENODATA,
+				   "has no phases of a run (analyze --phases -f json)")
+		       : r;
+}
+
+int compared_phases_json(const compared_phases *phases, const struct analysis *const *list,
+			 FILE *in, struct err *err)
+{
+	struct lines lines = { .parts = phases, .list = list, .err = err };
+	int r = lines_read(&lines, in);
+
+	vec_fini(&lines.seen);
+	return r;
+}
+
 int profile_add_json(struct profile *profile, const struct analysis *const *list, FILE *in,
 		     struct err *err)
 {
-	struct lines lines = { .tokener = json_tokener_new_ex(DEPTH_MAX),
-			       .list = list,
-			       .err = err };
-	int r;
+	struct lines lines = { .list = list, .err = err };
+	int r = lines_read(&lines, in);
 
-	if (!lines.tokener) {
-		return err_raise(err, -ENOMEM, "out of memory");
-	}
-	json_tokener_set_flags(lines.tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	r = read_lines(&lines, in);
 	for (size_t i = 0; i < lines.totals.count; i++) {
 		lines.number = lines.totals.at[i].number;
 		r = r < 0 ? r : take_total(&lines, profile, &lines.totals.at[i]);
@@ -481,6 +622,5 @@ int profile_add_json(struct profile *profile, const struct analysis *const *list
 		r = err_raise(err, -ENODATA, "has no total of a run (analyze -f json)");
 	}
 	vec_fini(&lines.totals);
-	json_tokener_free(lines.tokener);
 	return r;
 }

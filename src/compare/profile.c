@@ -99,6 +99,25 @@ void profile_add_number(const struct profile_table *table, struct profile_row *r
 	}
 }
 
+/* ---- phases ---- */
+
+void compared_phases_fini(compared_phases *phases)
+{
+	for (size_t i = 0; i < phases->count; i++) {
+		profile_free(phases->at[i].profile);
+	}
+	vec_fini(phases);
+}
+
+void phase_sources_fini(phase_sources *sources)
+{
+	VEC_EACH(sources, source) {
+		free(source->trace);
+		compared_phases_fini(&source->phases);
+	}
+	vec_fini(sources);
+}
+
 /* ---- distributions ---- */
 
 void profile_add_spread(struct profile_row *row, unsigned int column, const struct spread *from)

@@ -87,6 +87,32 @@ void profile_add_report(struct profile *profile, const struct report *report);
 int profile_add_json(struct profile *profile, const struct analysis *const *list, FILE *in,
 		     struct err *err);
 
+/* ---- phases ---- */
+
+/* A part of a run, and its figures. */
+struct compared_phase {
+	uint64_t number, begin, end; /* ns */
+	struct profile *profile;     /* NULL: it is not read yet */
+};
+typedef VEC(struct compared_phase) compared_phases;
+void compared_phases_fini(compared_phases *phases);
+
+/* The phases of one trace, by time. */
+struct phase_source {
+	char *trace;   /* what it is called */
+	bool has_cpus; /* they are made of the time of CPUs */
+	compared_phases phases;
+};
+typedef VEC(struct phase_source) phase_sources;
+void phase_sources_fini(phase_sources *sources);
+
+/* Those in the JSON lines of a run (--phases); fails as profile_add_json().  -ENODATA: it has none.
+ */
+int phase_sources_json(FILE *in, phase_sources *ret, struct err *err);
+/* The figures of phases from the windows in JSON lines that begin in them, of all traces. */
+int compared_phases_json(const compared_phases *phases, const struct analysis *const *list,
+			 FILE *in, struct err *err);
+
 /* When all is added.  -ENODATA: it covers no time. */
 int profile_end(struct profile *profile, struct err *err);
 

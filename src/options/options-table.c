@@ -261,6 +261,7 @@ const struct option options_table[] = {
 	  CUSTOM(options_ust_span) },
 	{ 0, "phases", NULL, "say when the behaviour changes, and what changes", FOR_BOTH,
 	  FLAG(phases) },
+	{ 0, "phases", NULL, "phase by phase, matched by what they do", FOR_COMPARE, FLAG(phases) },
 	{ 0, "phases", NULL, "the phases that live and analyze found with --phases", FOR_HISTORY,
 	  FLAG(phases) },
 	{ 0, "trigger", "EXPR", "say when it holds: 'cpu.busy > 90% for 3s'",

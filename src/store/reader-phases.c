@@ -15,6 +15,11 @@
 
 ORDER(by_phase_time, struct store_phase, UP(trace) UP(begin) UP(member) UP(slice_ns))
 
+static int impossible(const struct store_reader *reader, struct err *err)
+{
+	return err_raise(err, -EIO, "%s: damaged: a phase is impossible", reader->path);
+}
+
 /* Stores of older versions have no such table. */
 static int has_phases(struct store_reader *reader, struct err *err)
 {
@@ -37,7 +42,8 @@ static uint32_t trace_by_number(const struct store_reader *reader, int64_t numbe
 	return UINT32_MAX;
 }
 
-/* @global: by its traces those of all stores; NULL: there is one. */
+/* @global: by its traces those of all stores; NULL: there is one.  Returns what sqlite3_step() did
+ * last; SQLITE_CORRUPT: a row is impossible. */
 static int take_phases(struct store_reader *reader, uint32_t member, const uint32_t *global,
 		       const bool *wanted, sqlite3_stmt *rows, store_phases *ret)
 {
@@ -54,6 +60,10 @@ static int take_phases(struct store_reader *reader, uint32_t member, const uint3
 			.number = (uint64_t)sqlite3_column_int64(rows, 4),
 		};
 
+		if (sqlite3_column_int64(rows, 1) <= 0 || sqlite3_column_int64(rows, 2) < 0 ||
+		    phase.begin > phase.end) {
+			return SQLITE_CORRUPT;
+		}
 		if (trace != UINT32_MAX && wanted[phase.trace]) {
 			*vec_push(ret) = phase;
 		}
@@ -66,7 +76,7 @@ static int read_store_phases(struct store_reader *reader, uint32_t member, const
 			     struct err *err)
 {
 	sqlite3_stmt *rows = NULL;
-	int r = reader->mirror ? mirror_phases(reader->mirror, begin, end, err) : 0;
+	int step, r = reader->mirror ? mirror_phases(reader->mirror, begin, end, err) : 0;
 
 	r = r < 0 ? r : has_phases(reader, err);
 	if (r <= 0) {
@@ -75,9 +85,10 @@ static int read_store_phases(struct store_reader *reader, uint32_t member, const
 	r = sqlite_prepare(reader->db, reader->path, PHASES, &rows, err);
 	if (r == 0) {
 		sqlite_bind(rows, 1, begin, end < INT64_MAX ? end : INT64_MAX);
-		r = take_phases(reader, member, global, wanted, rows, ret) == SQLITE_DONE
-			    ? 0
-			    : sqlite_failed(reader->db, reader->path, err);
+		step = take_phases(reader, member, global, wanted, rows, ret);
+		r = step == SQLITE_DONE      ? 0
+		    : step == SQLITE_CORRUPT ? impossible(reader, err)
+					     : sqlite_failed(reader->db, reader->path, err);
 	}
 	(void)sqlite3_finalize(rows);
 	return r;
@@ -135,7 +146,7 @@ static int take_record(struct store_reader *reader, sqlite3_stmt *row, struct ph
 	}
 	arena_reset(&reader->texts);
 	if (!line || phase_line_parse(line, strlen(line), &reader->texts, ret) < 0) {
-		return err_raise(err, -EINVAL, "%s: damaged: a phase is impossible", reader->path);
+		return impossible(reader, err);
 	}
 	return 0;
 }

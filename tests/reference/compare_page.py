@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import browser
 
@@ -230,6 +231,45 @@ def check_options(page, sillage, sides, scratch):
     run(sillage, '-q', '-f', 'html', '-o', '/dev/null', '--fail', 'count.events > +0.1%', *sides, status=3)
 
 
+def is_new(page):
+    """Whether the page was loaded again, which may be going on."""
+    try:
+        return page.evaluate('!window.isBefore && document.body && document.body.dataset.state === "ready"')
+    except AssertionError:
+        return False
+
+
+def check_phases(page, sillage, sides, scratch):
+    """The select has all pairs, and shows one; what is alone cannot be chosen."""
+    path = os.path.join(scratch, 'phases.html')
+    lines = [json.loads(line) for line in run(sillage, '-q', '--phases', '-f', 'json', '-a', 'cpu', *sides).splitlines()]
+    pairs = []
+    for line in lines:
+        if line['type'] == 'compare-phase':
+            pairs.append((line, []))
+        elif line['type'] == 'change':
+            pairs[-1][1].append(line)
+    make(sillage, path, '--phases', '-a', 'cpu', *sides)
+    page.open(path)
+    wanted = [(' and '.join('%s %d' % (side.upper(), line[side]['number']) for side in 'ab' if side in line) +
+               (', distance %.2f' % line['distance'] if 'distance' in line else ' alone'), 'distance' not in line) for line, _ in pairs]
+    found = page.evaluate("[...document.getElementById('phase').options].map((one) => [one.textContent, one.disabled])")
+    check([tuple(one) for one in found] == wanted, 'pairs', found, wanted)
+    check(any(alone for _, alone in wanted) and sum(not alone for _, alone in wanted) > 1, 'pairs of another kind', wanted)
+    for number, (_, changes) in enumerate(pairs):
+        if not wanted[number][1]:
+            page.evaluate("(() => { const it = document.getElementById('phase'); it.value = '%d'; window.isBefore = true; "
+                          "setTimeout(() => it.dispatchEvent(new Event('change'))); })()" % number)
+            until = page.asleep.now() + browser.LIMIT_S
+            while not is_new(page):
+                check(page.asleep.now() < until, 'the pair is not shown')
+                time.sleep(0.05)
+            set_box(page, 'again', True)
+            set_box(page, 'same', True)
+            check_rows(shown(page), changes)
+    check(not page.said, page.said)
+
+
 def main():
     if not browser.program():
         print('skipped: chromium is not installed')
@@ -246,6 +286,8 @@ def main():
         print('ok hostile names')
         check_options(page, sillage, (burst, other), scratch)
         print('ok options')
+        check_phases(page, sillage, (burst, burst + '@1795225003000000000..'), scratch)
+        print('ok phases')
     return 0
 
 

@@ -131,6 +131,11 @@ class Options:
     def check_width(self):
         self.for_hosts('--width', '60')
 
+    def check_phases(self):
+        """Phases have to be there: in traces they are found (tests/reference/compare_phases.py)."""
+        found = self.run('-q', '--phases', status=1 if self.side.given is None else 2)
+        check(found.err.count('\n') == 1 and ('phases' in found.err or 'standard input' in found.err), '--phases', found.err)
+
     def check_fail(self):
         figure = next(one for one in self.base.changes if one['figure'] == 'count.events')
         bound = figure['change'] * 100

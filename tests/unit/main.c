@@ -89,6 +89,7 @@ int main(void)
 	srunner_add_suite(runner, suite_limit());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_medians());
+	srunner_add_suite(runner, suite_align());
 	srunner_add_suite(runner, suite_actions());
 	srunner_add_suite(runner, suite_auto_limit());
 	srunner_add_suite(runner, suite_metrics());

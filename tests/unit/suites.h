@@ -74,6 +74,7 @@ Suite *suite_trigger(void);
 Suite *suite_actions(void);
 Suite *suite_auto_limit(void);
 Suite *suite_medians(void);
+Suite *suite_align(void);
 Suite *suite_metrics(void);
 Suite *suite_captures(void);
 Suite *suite_control(void);

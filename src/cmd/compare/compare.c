@@ -24,6 +24,10 @@ struct comparing {
 	const struct analysis *const *list;
 	struct profile *side[2];
 	struct comparison comparison;
+	/* --phases, in place of both: matched by CPU time and waits, too, whatever is compared. */
+	const struct analysis *matched[ANALYSES_MAX];
+	compared_phases phases[2];
+	phase_pairs pairs;
 	VEC(struct limit *) limits;
 	struct gate *gate; /* NULL: there is none */
 	struct err err;
@@ -128,13 +132,61 @@ static void look_for_losses(const struct comparing *c, const struct profile *sid
 struct gate_held {
 	struct gate *gate;
 	size_t number;
+	const struct phase_pair *pair; /* NULL: of the whole */
 };
 
 static void on_held(void *user, const char *says)
 {
 	const struct gate_held *held = user;
+	char *text;
 
-	gate_held(held->gate, held->number, says);
+	if (!held->pair) {
+		gate_held(held->gate, held->number, says);
+		return;
+	}
+	text = mem_printf("phase %llu of A, %llu of B: %s",
+			  (unsigned long long)held->pair->of[0]->number,
+			  (unsigned long long)held->pair->of[1]->number, says);
+	gate_held(held->gate, held->number, text);
+	free(text);
+}
+
+/* Of phases: in each pair.  A figure that some pair has is evaluated. */
+static int check_limit(struct comparing *c, size_t i, struct err *why)
+{
+	struct gate_held held = { .gate = c->gate, .number = i };
+	int r = -ENODATA;
+
+	if (!c->options->phases) {
+		return limit_check(c->limits.at[i], &c->comparison, on_held, &held, why);
+	}
+	err_raise(why, r, "no phase of A is like one of B");
+	VEC_EACH(&c->pairs, pair) {
+		if (phase_pair_is_one(pair)) {
+			int one;
+
+			held.pair = pair;
+			one = limit_check(c->limits.at[i], &pair->comparison, on_held, &held,
+					  r == 0 ? &(struct err){ "" } : why);
+			r = r == 0 ? r : one;
+		}
+	}
+	return r;
+}
+
+/* What is missing in a side, for --strict. */
+static void look_at_sides(const struct comparing *c)
+{
+	for (int i = 0; i < 2; i++) {
+		if (c->side[i]) {
+			look_for_losses(c, c->side[i]);
+			look_for_figures(c, c->side[i]);
+		}
+		VEC_EACH(&c->phases[i], phase) {
+			look_for_losses(c, phase->profile);
+			look_for_figures(c, phase->profile);
+		}
+	}
 }
 
 /* A figure that nobody recorded is a mistake that has to be seen, as in `analyze`. */
@@ -144,9 +196,8 @@ static int check_limits(struct comparing *c)
 
 	assert(c->limits.count == 0 || c->gate);
 	for (size_t i = 0; i < c->limits.count; i++) {
-		struct gate_held held = { c->gate, i };
 		struct err why;
-		int r = limit_check(c->limits.at[i], &c->comparison, on_held, &held, &why);
+		int r = check_limit(c, i, &why);
 
 		if (r < 0) {
 			gate_skip(c->gate, i, why.text);
@@ -157,9 +208,8 @@ static int check_limits(struct comparing *c)
 		}
 		status = r == -ENOENT ? EXIT_FAILED : status;
 	}
-	for (int i = 0; i < 2 && c->gate && c->options->strict; i++) {
-		look_for_losses(c, c->side[i]);
-		look_for_figures(c, c->side[i]);
+	if (c->gate && c->options->strict) {
+		look_at_sides(c);
 	}
 	return status;
 }
@@ -186,10 +236,28 @@ static void print(const struct comparing *c)
 	}
 }
 
+static void print_phases(const struct comparing *c)
+{
+	bool lists_all = c->options->display.per != PER_ALL;
+	const struct output *output = c->output;
+
+	if (is_page(c->options)) {
+		compare_phases_page(&c->pairs, output->top, lists_all, output->out);
+	} else if (strcmp(c->options->format, "json") == 0) {
+		compare_phases_json(&c->pairs, output->top, output->out);
+	} else {
+		compare_phases_text(&c->pairs, output->top, lists_all, output->out);
+	}
+}
+
 static int read_sides(struct comparing *c)
 {
 	for (int i = 0; i < 2; i++) {
-		int r = side_read(c->options, c->options->args[i], c->list, &c->side[i], &c->err);
+		const char *arg = c->options->args[i];
+		int r = c->options->phases
+				? side_read_phases(c->options, arg, c->matched, &c->phases[i],
+						   &c->err)
+				: side_read(c->options, arg, c->list, &c->side[i], &c->err);
 
 		if (r < 0) {
 			return r;
@@ -202,9 +270,27 @@ static void comparing_fini(struct comparing *c)
 {
 	vec_free_each(&c->limits, limit_free);
 	comparison_fini(&c->comparison);
-	profile_free(c->side[0]);
-	profile_free(c->side[1]);
+	phase_pairs_fini(&c->pairs);
+	for (int i = 0; i < 2; i++) {
+		profile_free(c->side[i]);
+		compared_phases_fini(&c->phases[i]);
+	}
 	gate_free(c->gate);
+}
+
+static void compare_both(struct comparing *c)
+{
+	const struct options *options = c->options;
+
+	if (options->phases) {
+		phase_pairs_find(c->phases, c->matched, c->list, is_asked(options),
+				 options->display.per, &c->pairs);
+		print_phases(c);
+	} else {
+		compare(c->side[0], c->side[1], c->list, is_asked(options), options->display.per,
+			&c->comparison);
+		print(c);
+	}
 }
 
 static int compare_into(const struct options *options, struct output *output)
@@ -212,6 +298,8 @@ static int compare_into(const struct options *options, struct output *output)
 	struct comparing c = { .options = options, .output = output, .list = options->analyses };
 	int r = parse_limits(&c), status = EXIT_DONE;
 
+	memcpy(c.matched, options->analyses, sizeof(c.matched));
+	run_add_states(c.matched);
 	if (r == 0) {
 		r = read_sides(&c);
 	}
@@ -221,9 +309,7 @@ static int compare_into(const struct options *options, struct output *output)
 			 : r == -EINVAL           ? EXIT_USAGE
 						  : EXIT_FAILED;
 	} else {
-		compare(c.side[0], c.side[1], c.list, is_asked(options), options->display.per,
-			&c.comparison);
-		print(&c);
+		compare_both(&c);
 		status = check_limits(&c);
 	}
 	status = run_end_gate(options, c.gate, status);
@@ -245,6 +331,9 @@ static int check_sides(const struct options *options, struct err *err)
 	if (options->args[2]) {
 		return err_raise(err, -EINVAL, "compare: two runs are compared, and %s is one more",
 				 options->args[2]);
+	}
+	if (options->phases && options->per_host) {
+		return err_raise(err, -EINVAL, "--phases has no effect with --per host");
 	}
 	if (strcmp(options->args[0], "-") == 0 && strcmp(options->args[1], "-") == 0) {
 		return err_raise(err, -EINVAL, "compare: standard input is one run, not both");
@@ -293,6 +382,7 @@ const struct command cmd_compare = {
 	.examples =
 		"  sillage compare before/ after/\n"
 		"  sillage compare -a sched,cpu --fail 'sched.wake.p99 > +20%' base.json TRACE\n"
+		"  sillage compare --phases -a cpu,io before/ after/\n"
 		"  sillage compare -f html -o changes.html before/ after/\n"
 		"  sillage compare 'web.db@-2d..-1d' 'web.db@-1d..'\n",
 	.options = FOR_COMPARE,

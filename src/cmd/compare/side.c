@@ -1,7 +1,7 @@
 /*
  * side: see side.h.
  */
-#include "cmd/compare/side.h"
+#include "cmd/compare/side-state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,15 +23,6 @@
 #include "store/reader.h"
 #include "store/store.h"
 #include "stored/stored.h"
-
-struct compared_side {
-	struct options options; /* with the side's own range */
-	const struct analysis *const *list;
-	struct profile *profile;
-	const char *name;                /* of what is being read */
-	struct recorded_session session; /* the same */
-	struct err *err;
-};
 
 /* Rows as they are shown: with --per comm processes are those of one name. */
 static void add_report(struct compared_side *side, const struct report *report)
@@ -132,37 +123,57 @@ static int analyze_one(struct compared_side *side, const struct recorded_path *p
 	return r;
 }
 
+int side_find(const struct compared_side *side, const char *arg, struct recorded_paths *ret)
+{
+	int r = run_find(&side->options, arg, ret, side->err);
+
+	return r < 0 ? r : run_check_names(&side->options, NULL, ret, side->err);
+}
+
+int side_add_traces(struct compared_side *side, const struct recorded_paths *paths)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < paths->at.count && !run_stop; i++) {
+		r = analyze_one(side, &paths->at.at[i]);
+	}
+	recorded_session_fini(&side->session);
+	return r;
+}
+
 static int read_traces(struct compared_side *side, const char *arg)
 {
 	struct recorded_paths paths = { 0 };
-	int r = run_find(&side->options, arg, &paths, side->err);
+	int r = side_find(side, arg, &paths);
 
-	r = r < 0 ? r : run_check_names(&side->options, NULL, &paths, side->err);
-	for (size_t i = 0; r == 0 && i < paths.at.count && !run_stop; i++) {
-		r = analyze_one(side, &paths.at.at[i]);
-	}
-	recorded_session_fini(&side->session);
+	r = r < 0 ? r : side_add_traces(side, &paths);
 	recorded_paths_fini(&paths);
 	return r;
 }
 
 /* ---- stores ---- */
 
-static int find_windows(struct compared_side *side, struct store_reader *reader,
-			struct store_windows *ret)
+int side_store_range(const struct compared_side *side, struct store_reader *reader,
+		     uint64_t *ret_begin, uint64_t *ret_end)
 {
-	const struct options *options = &side->options;
 	struct units_span span;
-	uint64_t begin = 0, end = 0;
-	bool *wanted = stored_wanted(options, reader);
 	int r = store_reader_span(reader, &span.first, &span.last, side->err);
 
 	if (r == 0) {
-		r = run_range_in(options, &span, &begin, &end, side->err);
+		r = run_range_in(&side->options, &span, ret_begin, ret_end, side->err);
 		r = r < 0 ? err_note(side->err, r, "%s", side->name) : 0;
 	}
-	r = r < 0 ? r
-		  : store_reader_windows(reader, wanted, UINT64_MAX, begin, end, ret, side->err);
+	return r;
+}
+
+static int find_windows(struct compared_side *side, struct store_reader *reader,
+			struct store_windows *ret)
+{
+	uint64_t begin = 0, end = 0, interval = side->slice_ns > 0 ? side->slice_ns : UINT64_MAX;
+	bool *wanted = stored_wanted(&side->options, reader);
+	int r = side_store_range(side, reader, &begin, &end);
+
+	r = r < 0 ? r : store_reader_windows(reader, wanted, interval, begin, end, ret, side->err);
 	r = r < 0 ? r
 		  : stored_say_gaps(reader, begin, end, &side->profile->lost_windows, side->err);
 	free(wanted);
@@ -199,7 +210,7 @@ static int add_windows(struct compared_side *side, struct store_reader *reader,
 	return r;
 }
 
-static int read_store(struct compared_side *side, const char *url)
+int side_add_store(struct compared_side *side, const char *url)
 {
 	struct store_windows windows = { 0 };
 	struct store_reader *reader = NULL;
@@ -222,11 +233,15 @@ static int read_store(struct compared_side *side, const char *url)
 
 /* ---- JSON ---- */
 
+int side_open_json(const char *path, FILE **ret, struct err *err)
+{
+	return strcmp(path, "-") == 0 ? foreign_stdin(ret, err) : foreign_stream(path, ret, err);
+}
+
 static int read_json(struct compared_side *side, const char *path)
 {
-	bool is_stdin = strcmp(path, "-") == 0;
 	FILE *in;
-	int r = is_stdin ? foreign_stdin(&in, side->err) : foreign_stream(path, &in, side->err);
+	int r = side_open_json(path, &in, side->err);
 
 	if (r < 0) {
 		return r;
@@ -266,7 +281,7 @@ static bool is_store(const char *name)
 	return store_is_clickhouse(name) || store_file_of(name, &ignored);
 }
 
-static enum side_kind kind_of(const char *name)
+enum side_kind side_kind_of(const char *name)
 {
 	struct stat file;
 
@@ -287,7 +302,7 @@ enum side_kind side_kind(const char *arg)
 	enum side_kind kind;
 
 	side_take_range(&ignored, name);
-	kind = kind_of(name);
+	kind = side_kind_of(name);
 	free(name);
 	return kind;
 }
@@ -295,11 +310,11 @@ enum side_kind side_kind(const char *arg)
 static int read_any(struct compared_side *side, const char *name)
 {
 	bool has_range = side->options.begin || side->options.end;
-	enum side_kind kind = kind_of(name);
+	enum side_kind kind = side_kind_of(name);
 	struct stat file;
 
 	if (kind == SIDE_STORE) {
-		return read_store(side, name);
+		return side_add_store(side, name);
 	}
 	if (kind == SIDE_JSON) {
 		return has_range
