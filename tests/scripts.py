@@ -89,7 +89,7 @@ def check_brief():
     check('by default', kinds() == ['CPU', 'THREAD', 'THREAD'], kinds())
     check('events', kinds('-a', 'count,cpu') == ['EVENT', 'CPU', 'THREAD'], kinds('-a', 'count,cpu'))
     ust = os.path.join(DATA, 'ust')
-    check('of a program', kinds(data=ust) == ['EVENT'], kinds(data=ust))
+    check('of a program', kinds(data=ust) == ['PID', 'LOG', 'DEBUG_LINE'], kinds(data=ust))  # it has no calls, and one level
     for words in (('--per', 'all'), ('--per', 'pid'), ('--sort', 'io.processes.reads')):
         check(words, 'PROCESS' in kinds('-a', 'io', *words), kinds('-a', 'io', *words))
     check('rows of totals', [rows for _, rows in lists_of('-a', 'count')] == [10])
@@ -155,7 +155,7 @@ def check_key():
 
 def check_help():
     """What is said of an option is of that command, and long lists have headings."""
-    for command, wanted in (('live', '(count,cpu,io)'), ('top', '(all)'), ('overview', '(cpu,sched)'), ('compare', '(all)')):
+    for command, wanted in (('live', '(count,cpu,io, of programs count,calls,ust)'), ('top', '(all)'), ('overview', '(cpu,sched, of programs calls)'), ('compare', '(all)')):
         text = run(command, '--help').stdout
         line = next(line for line in text.splitlines() if '--analyses' in line)
         check('%s --help has its own default' % command, line.endswith('names, all, or help ' + wanted), line)

@@ -286,8 +286,8 @@ static bool has_keys(const struct event_class *class, const struct period *call,
 }
 
 /* Marks the classes of a call: those of which both events are there. */
-static void ask(struct call_sides *sides, const struct metadata *types, const struct period *call,
-		uint32_t number)
+static void ask_for(struct call_sides *sides, const struct metadata *types,
+		    const struct period *call, uint32_t number)
 {
 	struct call_stems stems = { 0 };
 
@@ -328,7 +328,7 @@ void *calls_sides_of(const struct plan *plan, const struct period_set *periods)
 	sides->count = plan->class_count;
 	for (uint32_t i = 0; i < asked; i++) {
 		if (!periods->calls.at[i]->is_left_out) {
-			ask(sides, types, periods->calls.at[i], i);
+			ask_for(sides, types, periods->calls.at[i], i);
 		}
 	}
 	for (const struct event_class *class = types->events; class && class->index < sides->count;

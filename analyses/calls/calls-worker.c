@@ -43,8 +43,8 @@ static bool says_failed(const struct trace_event *event)
 	       event_i64(event, CALL_RET, 0) < 0;
 }
 
-static void emit(struct worker *worker, const struct trace_event *event, int64_t thread,
-		 bool is_end, uint16_t flags, uint64_t words[CALL_WORDS_MAX])
+static void emit_call(struct worker *worker, const struct trace_event *event, int64_t thread,
+		      bool is_end, uint16_t flags, uint64_t words[CALL_WORDS_MAX])
 {
 	struct record *record =
 		worker_emit(worker, event->ts, thread, is_end ? OWN_END : OWN_BEGIN);
@@ -77,7 +77,7 @@ static void emit_side(struct worker *worker, const struct trace_event *event,
 		flags |= CALL_HAS_SUB;
 	}
 	flags |= is_end && says_failed(event) ? CALL_HAS_FAILED : 0;
-	emit(worker, event, worker_thread_of(worker, event, &fields), is_end, flags, words);
+	emit_call(worker, event, worker_thread_of(worker, event, &fields), is_end, flags, words);
 }
 
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
@@ -191,7 +191,8 @@ static void emit_asked(struct worker *worker, const struct trace_event *event, u
 	}
 	flags |= is_end && has_asked_failed(call, of) ? CALL_HAS_FAILED : 0;
 	if (!lacks) {
-		emit(worker, event, labels_thread_of(worker, side, event), is_end, flags, words);
+		emit_call(worker, event, labels_thread_of(worker, side, event), is_end, flags,
+			  words);
 	}
 }
 

@@ -30,6 +30,7 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "run/storing.h"
+#include "run/usual.h"
 #include "text/plain.h"
 #include "trigger/actions.h"
 #include "trigger/flow.h"
@@ -38,6 +39,9 @@
 
 struct analyze {
 	const struct options *options;
+	struct options usual;        /* the same with the analyses that are usual for the traces */
+	struct recorded_paths paths; /* all traces */
+	bool has_all;                /* that the user named */
 	struct output *output;
 	struct actions *actions; /* triggers; NULL: none */
 	struct rollup *rollup;   /* of the current trace; NULL: shown windows are the engine's */
@@ -341,26 +345,32 @@ static bool check_names(struct analyze *a, const struct recorded_paths *paths)
 	return a->options->state;
 }
 
-static int analyze_all(struct analyze *a, struct engine_config *config)
+static bool find_traces(struct analyze *a)
 {
-	struct recorded_paths paths = { 0 };
-	bool is_refused, *alike = NULL;
-	int failed = 0;
+	bool has_all = true;
 
 	for (size_t i = 0; a->options->args[i]; i++) {
-		if (run_find(a->options, a->options->args[i], &paths, &a->err) < 0) {
+		if (run_find(a->options, a->options->args[i], &a->paths, &a->err) < 0) {
 			say("%s", a->err.text);
-			failed = EXIT_FAILED;
+			has_all = false;
 			a->summary.is_interrupted |= run_signal_status() != 0;
 		}
 	}
-	is_refused = !check_names(a, &paths);
+	return has_all;
+}
+
+static int analyze_all(struct analyze *a, struct engine_config *config)
+{
+	const struct recorded_paths *paths = &a->paths;
+	bool is_refused = !check_names(a, paths), *alike = NULL;
+	int failed = a->has_all ? 0 : EXIT_FAILED;
+
 	if (!is_refused && a->output->is_text) {
-		alike = run_find_alike(&paths);
+		alike = run_find_alike(paths);
 	}
-	for (size_t i = 0; i < paths.at.count && !is_refused; i++) {
+	for (size_t i = 0; i < paths->at.count && !is_refused; i++) {
 		if (run_signal_status() != 0) {
-			say("%s: interrupted before it was read", paths.at.at[i].name);
+			say("%s: interrupted before it was read", paths->at.at[i].name);
 			a->summary.is_interrupted = true;
 		} else if (run_stop) {
 			break; /* the output cannot be written */
@@ -368,13 +378,12 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 			int r;
 
 			a->tells_path = alike && alike[i];
-			r = analyze_one(a, config, &paths.at.at[i]);
+			r = analyze_one(a, config, &paths->at.at[i]);
 			failed = r < 0 ? EXIT_FAILED : failed;
 			a->summary.is_interrupted |= r == -EINTR;
 		}
 	}
 	free(alike);
-	recorded_paths_fini(&paths);
 	if (a->summary.is_interrupted) {
 		return run_signal_status();
 	}
@@ -386,6 +395,7 @@ static void fill_config(const struct options *options, const struct actions *act
 {
 	memcpy(config->analyses, options->analyses, sizeof(config->analyses));
 	run_fill_intervals(options, actions, config);
+	config->is_usual = !options->has_analyses && options->command != FOR_TOP;
 	config->wants_windows = options->has_interval;
 	run_fill_lists(options, actions, config);
 	config->selection = &options->selection;
@@ -424,6 +434,42 @@ static int open_stores(struct analyze *a, struct engine_config *config, struct o
 	return r;
 }
 
+static void free_traces(struct analyze *a)
+{
+	run_actions_free(a->actions);
+	checkpoint_file_free(a->checkpoint_file);
+	output_trace_fini(&a->identity);
+	recorded_session_fini(&a->session);
+	recorded_paths_fini(&a->paths);
+}
+
+/* Finds the traces, and what of them is wanted; -EINVAL: what is asked for is wrong. */
+static int prepare_traces(struct analyze *a, struct engine_config *config)
+{
+	if (run_actions(a->options, &a->actions, &a->err) < 0) {
+		return -EINVAL;
+	}
+	a->has_all = find_traces(a);
+	a->usual = *a->options;
+	usual_choose(&a->usual, &a->paths);
+	a->options = &a->usual;
+	a->output->analyses = a->output->analyses ? a->usual.analyses : NULL;
+	fill_config(a->options, a->actions, config);
+	if (a->actions && actions_count(a->actions) > 0) {
+		actions_add_analyses(a->actions, config->analyses);
+		config->wants_windows = true;
+	}
+	if (run_wants_phases(a->options, a->actions)) {
+		run_add_states(config->analyses);
+		config->wants_windows = true;
+	}
+	if (run_range(a->options, NULL, &config->range_begin, &config->range_end, &a->err) < 0 ||
+	    run_checkpoint_file(a->options, config, &a->checkpoint_file, &a->err) < 0) {
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int analyze_into(const struct options *options, struct output *output)
 {
 	struct analyze a = { .options = options, .output = output };
@@ -433,35 +479,16 @@ int analyze_into(const struct options *options, struct output *output)
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
-	if (run_actions(options, &a.actions, &a.err) < 0) {
-		say("%s", a.err.text);
-		return EXIT_USAGE;
-	}
-	fill_config(options, a.actions, &config);
-	if (a.actions && actions_count(a.actions) > 0) {
-		actions_add_analyses(a.actions, config.analyses);
-		config.wants_windows = true;
-	}
-	if (run_wants_phases(options, a.actions)) {
-		run_add_states(config.analyses);
-		config.wants_windows = true;
-	}
+	run_stop_on_signals();
+	r = prepare_traces(&a, &config);
 	config.stats = options->stats ? &stats : NULL;
-	if (run_range(options, NULL, &config.range_begin, &config.range_end, &a.err) < 0 ||
-	    run_checkpoint_file(options, &config, &a.checkpoint_file, &a.err) < 0) {
-		say("%s", a.err.text);
-		run_actions_free(a.actions);
-		return EXIT_USAGE;
-	}
-	r = open_stores(&a, &config, &also);
+	r = r < 0 ? r : open_stores(&a, &config, &also);
 	if (r < 0) {
 		say("%s", a.err.text);
-		checkpoint_file_free(a.checkpoint_file);
-		run_actions_free(a.actions);
+		free_traces(&a);
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
-	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.top = output->top;
 	output_start(output);
@@ -487,10 +514,8 @@ int analyze_into(const struct options *options, struct output *output)
 		stats_print(&stats, a.summary.events, a.summary.packets, a.summary.bytes,
 			    a.summary.wall_ns, say);
 	}
-	run_actions_free(a.actions);
-	checkpoint_file_free(a.checkpoint_file);
-	output_trace_fini(&a.identity);
-	recorded_session_fini(&a.session);
+	output->analyses = output->analyses ? options->analyses : NULL; /* it stays longer */
+	free_traces(&a);
 	return a.summary.exit;
 }
 

@@ -18,6 +18,7 @@
 #include "recorded/recorded.h"
 #include "run/run.h"
 #include "run/say.h"
+#include "run/usual.h"
 
 struct overview_run {
 	const char *path;
@@ -209,7 +210,11 @@ static int overview_all(const struct options *options, struct output *output)
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < paths.at.count && status <= 128; i++) {
-		int one = overview_one(options, &paths.at.at[i], output);
+		struct options usual = *options;
+		int one;
+
+		usual_choose(&usual, &(struct recorded_paths){ .at = { &paths.at.at[i], 1, 1 } });
+		one = overview_one(&usual, &paths.at.at[i], output);
 
 		status = status == EXIT_DONE || one > 128 ? one : status;
 		if (run_stop && one <= 128 && i + 1 < paths.at.count) {

@@ -51,6 +51,7 @@ struct engine *engine_new(const struct engine_config *config)
 	engine->setup.top = config->top;
 	engine->setup.selection = config->selection;
 	engine->setup.periods = config->periods;
+	engine->setup.is_usual = config->is_usual;
 	setup_init(&engine->setup, worker_needs, WORKER_NEEDS);
 	engine->pool = pool_new(
 		&(struct pool_scratch){ chunk_scratch_new, chunk_scratch_free, &engine->setup },

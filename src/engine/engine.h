@@ -92,8 +92,9 @@ struct engine_config {
 	bool wants_containers;           /* lists of containers */
 	bool wants_places;               /* with the container of each process */
 	bool wants_order;                /* all rows are in order, not only the first @top */
-	bool wants_views;                /* reports list what became known of threads */
-	bool expects_beginning;          /* warn of a stream whose first packets are missing */
+	bool is_usual;    /* nobody asked for these analyses: of other traces nothing is missed */
+	bool wants_views; /* reports list what became known of threads */
+	bool expects_beginning; /* warn of a stream whose first packets are missing */
 	unsigned int jobs;
 	uint64_t chunk_bytes;
 	uint64_t max_memory;

@@ -1,6 +1,8 @@
 /*
- * options-choose: which analyses a run has.
+ * options-choose: which analyses a run has: those that are named, or the usual ones of its traces,
+ * and what the user asks to have measured.
  */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -54,4 +56,67 @@ int options_choose_asked(struct options *options, bool may_have, struct err *err
 	}
 	options_choose(options, chosen);
 	return 0;
+}
+
+/* ---- without -a ---- */
+
+/* What programs do comes before who they are. */
+static void put_last(const struct analysis **list, const char *name)
+{
+	for (; *list && list[1]; list++) {
+		if (strcmp((*list)->name, name) == 0) {
+			const struct analysis *moved = *list;
+
+			*list = list[1];
+			list[1] = moved;
+		}
+	}
+}
+
+void options_choose_usual(struct options *options, bool has_kernel, bool has_user)
+{
+	bool are_phases = options->command == FOR_OVERVIEW,
+	     are_all = options->command == FOR_TOP || options->command == FOR_COMPARE;
+	const char *kernel = are_all ? "all" : are_phases ? "count,cpu,sched" : "count,cpu,io";
+	const char *user = are_all ? "all" : are_phases ? "count,calls" : "count,calls,ust";
+	struct err err;
+	int r;
+
+	assert(has_kernel || has_user);
+	options->analyses[0] = NULL;
+	r = has_kernel ? options_analyses(options, kernel, &err) : 0;
+	r = r == 0 && has_user ? options_analyses(options, user, &err) : r;
+	r = r == 0 && !are_all ? options_choose_asked(options, true, &err) : r;
+	assert(r == 0); /* they exist */
+	(void)r;
+	if (!are_all) {
+		put_last(options->analyses, "ust");
+	}
+}
+
+/* Names of the kernel's events have no colon. */
+static bool are_of_user(const struct definition *events, size_t count)
+{
+	bool are = true;
+
+	for (size_t i = 0; i < count; i++) {
+		are &= strchr(events[i].event, ':') != NULL;
+	}
+	return are;
+}
+
+bool options_are_of_user(const struct options *options)
+{
+	const struct period_set *set = &options->periods;
+	bool are = options->ust.count > 0 || period_set_measures(set) + set->jobs.count > 0;
+
+	for (size_t i = 0; i < period_set_measures(set); i++) {
+		const struct expression *is = period_set_measure(set, i)->is;
+
+		are &= are_of_user(is->events, is->event_count);
+	}
+	for (size_t i = 0; i < set->jobs.count; i++) {
+		are &= are_of_user(set->jobs.at[i]->is->events, set->jobs.at[i]->is->event_count);
+	}
+	return are;
 }

@@ -58,9 +58,8 @@ static const char *const metrics_profiles[] = { "small", "full", NULL };
 
 const struct option options_table[] = {
 	{ 'a', "analyses", "LIST",
-	  "names, all, or help (top, compare: all; overview: cpu,sched; watch: count,cpu,io, "
-	  "ust,calls; "
-	  "count,cpu,io)",
+	  "names, all, or help (top, compare: all; overview: cpu,sched, of programs calls; "
+	  "count,cpu,io, of programs count,calls,ust)",
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses),
 	  GROUP("Figures and output") },

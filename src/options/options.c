@@ -444,14 +444,11 @@ int options_parse(struct options *options, unsigned int command, int argc, const
 	if (r == 0 && row < -1) {
 		r = bad_option(retained->context, row, command, err);
 	}
+	options->command = command;
 	if (r == 0 && !options->has_analyses) {
-		r = options_analyses(options,
-				     command == FOR_TOP || command == FOR_COMPARE ? "all"
-				     : command == FOR_WATCH    ? "count,cpu,io,ust,calls"
-				     : command == FOR_OVERVIEW ? "count,cpu,sched"
-							       : "count,cpu,io",
-				     err);
-		assert(r == 0); /* they exist */
+		bool is_any = command == FOR_LIVE || command == FOR_WATCH;
+
+		options_choose_usual(options, true, is_any);
 	}
 	options->args = poptGetArgs(retained->context);
 	options->args = options->args ? options->args : none;

@@ -43,6 +43,7 @@ enum {
 struct options {
 	const struct analysis *analyses[ANALYSES_MAX]; /* ends with NULL */
 	bool has_analyses, has_per;
+	unsigned int command; /* FOR_...: that they are of */
 	const char *format, *output, *begin, *end, *at, *to;
 	bool has_format;
 	uint64_t interval_ns;
@@ -163,6 +164,10 @@ bool options_is_of_lists(const char *name);
  * was asked for that has none.  @may_have: also without, since what is shown was measured before.
  */
 int options_choose_asked(struct options *options, bool may_have, struct err *err);
+/* Without -a: those of traces of the kernel, or of programs, or both. */
+void options_choose_usual(struct options *options, bool has_kernel, bool has_user);
+/* Whether something is asked for, and all of it is of programs (--ust, events of periods, ...). */
+bool options_are_of_user(const struct options *options);
 
 /* The name of a command. */
 const char *options_command(unsigned int command);

@@ -573,6 +573,7 @@ void run_fill_loop(const struct options *options, struct loop_config *config)
 		run_add_states(config->engine.analyses);
 	}
 	run_fill_intervals(options, config->actions, &config->engine);
+	config->engine.is_usual = !options->has_analyses && options->command != FOR_TOP;
 	config->engine.wants_windows = true;
 	config->engine.range_end = UINT64_MAX;
 	config->engine.selection = &options->selection;

@@ -23,6 +23,13 @@
 
 #define US_NS 1000
 
+void setup_choose(struct options *options)
+{
+	if (!options->has_analyses && options_are_of_user(options)) {
+		options_choose_usual(options, false, true);
+	}
+}
+
 int setup_wanted(const struct options *options, struct wanted *wanted)
 {
 	if (options->live_timer_ns < US_NS) {
@@ -115,9 +122,14 @@ static int begin(struct place *place, const char *session, struct guardian **gua
 	return r;
 }
 
-static int run_all(const struct command_lines *lines, const char *session)
+/* @has_user: what is of programs can be recorded where the kernel cannot. */
+static int run_all(const struct command_lines *lines, const char *session, bool has_user)
 {
-	const struct runner_config config = { .session = session, .out = stdout, .say = say };
+	struct err no_kernel = { .text = "" };
+	const struct runner_config config = { .session = session,
+					      .out = stdout,
+					      .no_kernel = has_user ? &no_kernel : NULL,
+					      .say = say };
 	struct thread_last last = { .doing = "the session that was begun", .say = say };
 	struct guardian *guardian = NULL;
 	struct place place;
@@ -134,6 +146,10 @@ static int run_all(const struct command_lines *lines, const char *session)
 	place_fini(&place);
 	if (r == -ECHILD) {
 		missing_kernel(&err);
+	}
+	if (r == 0 && no_kernel.text[0]) {
+		missing_kernel(&no_kernel);
+		say("only user space is recorded: %s", no_kernel.text);
 	}
 	if (r < 0) {
 		say("%s", err.text);
@@ -165,8 +181,10 @@ static int find_sizes(const struct options *options, const struct wanted *wanted
 	return r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static int run(const struct options *options)
+static int run(const struct options *given)
 {
+	struct options usual = *given;
+	const struct options *options = &usual;
 	const char *session = options->session ? options->session : "sillage";
 	struct rate rate;
 	struct commands_config config = {
@@ -178,11 +196,13 @@ static int run(const struct options *options)
 	struct wanted wanted = { 0 };
 	int status = check(options);
 
+	setup_choose(&usual);
 	status = status == EXIT_DONE ? setup_wanted(options, &wanted) : status;
 	status = status == EXIT_DONE ? find_sizes(options, &wanted, &config, &rate) : status;
 	if (status == EXIT_DONE) {
 		commands_make(&lines, &wanted, &config);
-		status = options->run ? run_all(&lines, session) : print_all(&lines);
+		status = options->run ? run_all(&lines, session, wanted.user.at.count > 0)
+				      : print_all(&lines);
 	}
 	if (status == EXIT_DONE && options->rate) {
 		rate_print(options, &rate, &config, wanted_has_kernel(&wanted),

@@ -48,8 +48,10 @@ static int follow(const struct options *given, const struct watch *watch)
 	return top_follow(&options, urls, note);
 }
 
-static int run(const struct options *options)
+static int run(const struct options *given)
 {
+	struct options usual = *given;
+	const struct options *options = &usual;
 	struct wanted wanted = { 0 };
 	const struct watch_config config = { .wanted = &wanted,
 					     .live_timer_ns = options->live_timer_ns,
@@ -63,6 +65,7 @@ static int run(const struct options *options)
 		say("watch needs a terminal, or -f text or json");
 		return EXIT_USAGE;
 	}
+	setup_choose(&usual);
 	status = setup_wanted(options, &wanted);
 	if (status == EXIT_DONE) {
 		run_stop_on_signals();

@@ -170,6 +170,15 @@ static bool is_recorded(const struct event_names *names, const struct essential 
 	return false;
 }
 
+/* Whether nobody asked, and it is about the kernel where the trace is of programs, or the other way
+ * round. */
+static bool is_of_others(const struct event_names *names, const struct essential *essential)
+{
+	bool is_of_kernel = names->domain && strcmp(names->domain, "kernel") == 0;
+
+	return names->is_usual && is_of_kernel == (essential->domain != NULL);
+}
+
 /* Whether it says more than that the trace is another one than the analysis is about: events that
  * the user names are of any tracer, and no other one has those of the kernel. */
 static bool is_lacking(const struct event_names *names, const struct analysis *analysis,
@@ -177,7 +186,8 @@ static bool is_lacking(const struct event_names *names, const struct analysis *a
 {
 	bool is_of_kernel = !names->tracer && (!names->domain || strcmp(names->domain, "ust") != 0);
 
-	return (is_of_kernel || !analysis_rare(analysis)->missing_of) &&
+	return !is_of_others(names, essential) &&
+	       (is_of_kernel || !analysis_rare(analysis)->missing_of) &&
 	       !(names->beside && is_recorded(names->beside, essential));
 }
 

@@ -16,8 +16,9 @@
 struct event_names {
 	const char *const *at;
 	size_t count;
-	const char *domain;               /* of the trace; NULL: it names none */
-	const char *tracer;               /* of the trace, if it is not LTTng; NULL: it is */
+	const char *domain; /* of the trace; NULL: it names none */
+	const char *tracer; /* of the trace, if it is not LTTng; NULL: it is */
+	bool is_usual;      /* nobody asked for the analyses: those of other domains lack nothing */
 	const struct event_names *beside; /* other traces of its session; NULL: there are none */
 };
 

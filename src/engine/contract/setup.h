@@ -70,6 +70,7 @@ struct setup {
 	bool wants_places;     /* rows of processes say which container they are in */
 	bool wants_order;      /* all rows of reports are in order, not only the first @top */
 	bool wants_views;      /* reports have struct report_view */
+	bool is_usual;         /* see struct engine_config */
 	/* ns, recorded traces: only [range_begin, range_end) is reported; 0 and UINT64_MAX: all. */
 	uint64_t range_begin, range_end;
 	unsigned int jobs;                 /* workers in the pool */

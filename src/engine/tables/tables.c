@@ -150,6 +150,7 @@ void tables_find_missing(struct tables *tables)
 	struct event_names names = { .count = tables->names.count,
 				     .domain = tables->domain,
 				     .tracer = tables->tracer,
+				     .is_usual = setup->is_usual,
 				     .beside = tables->beside };
 	size_t known = names.count + (names.beside ? names.beside->count : 0);
 	const char **texts;

@@ -182,8 +182,7 @@ static void show_named_trace(struct view *view)
 
 		if (view_trace_matches(view->traces.at[at]->host, view->traces.at[at]->session,
 				       view->wanted)) {
-			view->trace = at;
-			view->at = WINDOW_NEWEST;
+			view_change_trace(view, at);
 			return;
 		}
 	}
@@ -327,9 +326,9 @@ static bool window_key(struct view *view, int key)
 	case 't':
 	case 'T':
 		if (view->traces.count > 0) {
-			view->trace = (view->trace + (key == 't' ? 1 : view->traces.count - 1)) %
-				      view->traces.count;
-			view->at = WINDOW_NEWEST;
+			view_change_trace(
+				view, (view->trace + (key == 't' ? 1 : view->traces.count - 1)) %
+					      view->traces.count);
 		}
 		return true;
 	default:

@@ -70,6 +70,8 @@ void view_ask(struct view *view, enum view_move move);
 /* The shown trace; NULL: none was reported. */
 const struct view_trace *view_current(const struct view *view);
 /* The shown window; NULL: none was reported. */
+/* Shows the newest window of the trace; another list, if the shown one is unknown there. */
+void view_change_trace(struct view *view, size_t at);
 const struct snapshot *view_shown(const struct view *view);
 /* The list number @index of a window, or NULL.  *ret_count: how many lists it has. */
 const struct report_table *view_table(const struct snapshot *snapshot, size_t index,

@@ -103,23 +103,43 @@ static void drop_oldest(struct view *view, struct view_trace *trace)
 	}
 }
 
-/* Threads are the most useful list, so they are shown first; a list that is not recorded, last. */
+/* Threads are the most useful list, so they are shown first, and of programs their calls by name; a
+ * list that is not recorded, last. */
 static void choose_table(struct view *view, const struct snapshot *snapshot)
 {
 	const struct report_table *table;
-	size_t count, known = SIZE_MAX;
+	size_t count, known = SIZE_MAX, calls = SIZE_MAX;
 
 	for (size_t i = 0; (table = view_table(snapshot, i, &count)); i++) {
 		if (missing_is_whole(table->table, table->unknown)) {
 			continue;
 		}
 		known = known == SIZE_MAX ? i : known;
+		if (calls == SIZE_MAX && strcmp(table->analysis->name, "calls") == 0) {
+			calls = i;
+		}
 		if (table->table->scope == SCOPE_THREAD) {
-			known = i;
+			known = calls == SIZE_MAX ? i : calls;
 			break;
 		}
 	}
 	view->table = known == SIZE_MAX ? 0 : known;
+}
+
+void view_change_trace(struct view *view, size_t at)
+{
+	const struct snapshot *snapshot;
+	const struct report_table *table;
+	size_t count;
+
+	assert(at < view->traces.count);
+	view->trace = at;
+	view->at = WINDOW_NEWEST;
+	snapshot = view_shown(view);
+	table = snapshot ? view_table(snapshot, view->table, &count) : NULL;
+	if (table && missing_is_whole(table->table, table->unknown)) {
+		choose_table(view, snapshot); /* the kernel and programs have other lists */
+	}
 }
 
 bool view_add(struct view *view, const struct trace_identity *trace, const struct report *report)
