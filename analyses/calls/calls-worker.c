@@ -123,9 +123,8 @@ static bool put_asked_key(struct worker *worker, const struct period *call, bool
 	if (!link->has_keys || (link->has_tid && link->key_count == 0)) {
 		return false;
 	}
-	*ret_lacks = !labels_put_keys(worker, side, keys, &call->links[0], event, &key[KEY_HASH],
-				      values);
-	while (shown + 1 < link->key_count && keys[shown] >= FIELD_PROCESS) {
+	*ret_lacks = !labels_put_keys(side, keys, &call->links[0], event, &key[KEY_HASH], values);
+	while (shown + 1 < link->key_count && keys[shown] >= FIELD_MADE) {
 		shown++;
 	}
 	key[KEY_FIELD] = shown;
@@ -202,7 +201,7 @@ static void on_asked(struct worker *worker, void *state, const struct trace_even
 {
 	const struct period *call = worker_periods(worker)->calls.at[user >> 1];
 	const struct period_side *side = &call->steps[user & 1];
-	const struct fields_event of = labels_event(&side->fields, event);
+	const struct fields_event of = labels_event(worker, &side->fields, event);
 
 	if (calls_asked(worker_of_plan(worker), user)[event->class->class->index] &&
 	    labels_conditions_hold(side->what, side->conditions, &of)) {

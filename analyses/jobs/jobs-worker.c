@@ -252,14 +252,14 @@ static void emit_step(struct worker *worker, const struct trace_event *event, ui
 	size_t at = user % MATCH_DEFINITIONS;
 	const struct job_spec *job = asked->jobs.at[user / MATCH_DEFINITIONS];
 	const struct job_event *fields = &job->events[at];
-	const struct fields_event of = labels_event(&fields->fields, event);
+	const struct fields_event of = labels_event(worker, &fields->fields, event);
 	uint64_t words[STEP_WORDS_MAX] = { [STEP_CPU] = worker_cpu(worker) };
 	bool by_field = job->is->events[at].has_tid;
 	int64_t thread = by_field ? tid : worker_thread_of(worker, event, &fields->running);
 	struct record *record;
 	size_t count;
 
-	if (!job_key(job, at, &of, words[STEP_CPU], &words[STEP_KEY])) {
+	if (!job_key(job, at, &of, &words[STEP_KEY])) {
 		return;
 	}
 	if (!by_field && job->has_names && fields->running.procname != FIELD_NONE &&
@@ -284,7 +284,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	size_t number = user / MATCH_DEFINITIONS, at = user % MATCH_DEFINITIONS;
 	const struct job_spec *job = worker_periods(worker)->jobs.at[number];
 	const struct definition *is = &job->is->events[at];
-	const struct fields_event of = labels_event(&job->events[at].fields, event);
+	const struct fields_event of = labels_event(worker, &job->events[at].fields, event);
 	struct record *record;
 	uint64_t words;
 	int32_t tid = 0;

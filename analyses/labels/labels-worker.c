@@ -31,7 +31,7 @@ void labels_put_value(uint64_t value[VALUE_WORDS], const struct query_value *has
 	size_t len;
 	const char *text;
 
-	if (has->kind == QUERY_NUMBER && has->type->label_count == 0) {
+	if (has->kind == QUERY_NUMBER && has->type->label_count == 0 && !has->shown) {
 		value[VALUE_KIND] = has->is_signed ? VALUE_SIGNED : VALUE_UNSIGNED;
 		value[VALUE_FIRST] = has->is.u;
 		return;
@@ -48,40 +48,20 @@ void labels_put_value(uint64_t value[VALUE_WORDS], const struct query_value *has
 
 /* ---- keys ---- */
 
-bool labels_put_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
+bool labels_put_keys(const struct period_side *side, const uint8_t *keys,
 		     const struct period_link *link, const struct fields_event *event,
 		     uint64_t *hash, uint64_t *values)
 {
-	uint64_t unused[VALUE_WORDS], cpu = worker_cpu(worker);
-
 	*hash = link->by_process ? fields_hash_owner(0, event, &side->running) : 0;
 	for (size_t i = 0; i < link->key_count; i++) {
-		uint64_t *value = values ? values + i * VALUE_WORDS : unused;
-		uint8_t field = keys[i];
 		struct query_value has;
 
-		if (field == FIELD_CPU) {
-			*hash = hash_bytes(*hash, &cpu, sizeof(cpu));
-			value[VALUE_FIRST] = cpu;
-			if (cpu == UINT64_MAX) { /* the trace does not say */
-				value[VALUE_KIND] = VALUE_TEXT;
-				memcpy(value + VALUE_FIRST, "-", sizeof("-"));
-			}
-		} else if (field == FIELD_PROCESS) {
-			int64_t pid = fields_process(event, &side->process);
-
-			*hash = hash_bytes(*hash, &pid, sizeof(pid));
-			value[VALUE_FIRST] = (uint64_t)pid;
-			if (pid == 0) {
-				return false;
-			}
-		} else if (fields_get(event, field, &has)) {
-			*hash = query_value_hash(*hash, &has);
-			if (values) {
-				labels_put_value(value, &has);
-			}
-		} else {
+		if (!fields_get(event, keys[i], &has)) {
 			return false;
+		}
+		*hash = query_value_hash(*hash, &has);
+		if (values) {
+			labels_put_value(values + i * VALUE_WORDS, &has);
 		}
 	}
 	return true;
@@ -91,7 +71,7 @@ int64_t labels_thread_of(struct worker *worker, const struct period_side *side,
 			 const struct trace_event *event)
 {
 	if (side->thread != FIELD_NONE) {
-		const struct fields_event of = labels_event(&side->fields, event);
+		const struct fields_event of = labels_event(worker, &side->fields, event);
 
 		return (int32_t)fields_i64(&of, side->thread, 0);
 	}
@@ -165,7 +145,7 @@ static bool put_id(char id[ID_BYTES], const struct label *label, const struct la
 	}
 	if (label->by_process) {
 		char pid[24];
-		int64_t vpid = fields_process(event, &at->process);
+		int64_t vpid = fields_i64(event, at->process, 0);
 
 		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
 	}
@@ -223,7 +203,7 @@ static void note_name(struct worker *worker, const struct trace_event *at, uint3
 {
 	const struct label_set *labels = &worker_periods(worker)->labels;
 	const struct label_source *source = labels->sources.at[number];
-	const struct fields_event event = labels_event(&source->fields, at);
+	const struct fields_event event = labels_event(worker, &source->fields, at);
 	int of = source->value.label;
 	uint64_t words[LABEL_WORDS_MAX] = { 0 };
 	char *name = (char *)(words + LABEL_TEXT);
@@ -254,7 +234,7 @@ void labels_note(struct worker *worker, const struct trace_event *event, uint32_
 		 uint64_t entity, unsigned int kind)
 {
 	const struct label_source *from = worker_periods(worker)->labels.sources.at[source];
-	const struct fields_event of = labels_event(&from->fields, event);
+	const struct fields_event of = labels_event(worker, &from->fields, event);
 
 	if (labels_conditions_hold(from->what, from->conditions, &of)) {
 		note_name(worker, event, source, entity, kind);

@@ -50,17 +50,19 @@ enum { VALUE_UNSIGNED, VALUE_SIGNED, VALUE_TEXT, VALUE_KINDS };
 void labels_put_value(uint64_t value[VALUE_WORDS], const struct query_value *has);
 
 /* The event, of which these fields were asked for. */
-static inline struct fields_event labels_event(const struct fields *fields,
+static inline struct fields_event labels_event(const struct worker *worker,
+					       const struct fields *fields,
 					       const struct trace_event *event)
 {
-	return (struct fields_event){ fields, event->class, event->binding, event->values };
+	return (struct fields_event){ fields, event->class, event->binding, event->values,
+				      worker_cpu(worker) };
 }
 /* Whether the event meets all conditions but those with $tid. */
 bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
 			    const struct fields_event *event);
 /* Adds the keys of a link to a hash, as the event has them (@keys: side->before or after), and
  * fills their values, each of VALUE_WORDS, which may be NULL.  False: the event lacks one. */
-bool labels_put_keys(struct worker *worker, const struct period_side *side, const uint8_t *keys,
+bool labels_put_keys(const struct period_side *side, const uint8_t *keys,
 		     const struct period_link *link, const struct fields_event *event,
 		     uint64_t *hash, uint64_t *values);
 /* The thread of the event: that of its condition with $tid, else as worker_thread_of(). */

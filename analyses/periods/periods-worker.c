@@ -27,7 +27,7 @@ static const struct period *period_of(const struct worker *worker, uint32_t user
 static bool is_step(const struct worker *worker, const struct trace_event *event, uint32_t user)
 {
 	const struct period_side *side = &period_of(worker, user)->steps[user >> STEP_SHIFT];
-	const struct fields_event of = labels_event(&side->fields, event);
+	const struct fields_event of = labels_event(worker, &side->fields, event);
 
 	return labels_conditions_hold(side->what, side->conditions, &of);
 }
@@ -37,17 +37,17 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	const struct period *period = period_of(worker, user);
 	size_t step = user >> STEP_SHIFT;
 	const struct period_side *side = &period->steps[step];
-	const struct fields_event of = labels_event(&side->fields, event);
+	const struct fields_event of = labels_event(worker, &side->fields, event);
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	struct record *record;
 	size_t count = periods_word_items(period);
 	int64_t thread;
 
-	if ((step > 0 && !labels_put_keys(worker, side, side->before, &period->links[step - 1], &of,
+	if ((step > 0 && !labels_put_keys(side, side->before, &period->links[step - 1], &of,
 					  &words[WORD_KEY], NULL)) ||
 	    (step + 1 < period->step_count &&
-	     !labels_put_keys(worker, side, side->after, &period->links[step], &of,
-			      &words[WORD_AFTER], NULL))) {
+	     !labels_put_keys(side, side->after, &period->links[step], &of, &words[WORD_AFTER],
+			      NULL))) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
@@ -74,15 +74,15 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	const struct period *period = period_of(worker, user);
 	bool is_end = user >> STEP_SHIFT;
 	const struct period_side *side = &period->steps[is_end];
-	const struct fields_event of = labels_event(&side->fields, event);
+	const struct fields_event of = labels_event(worker, &side->fields, event);
 	unsigned int kind = is_end ? OWN_END : OWN_BEGIN;
 	uint64_t words[WORDS_MAX] = { [WORD_CPU] = worker_cpu(worker) };
 	size_t count = periods_word_items(period);
 	struct record *record;
 	int64_t thread;
 
-	if (!labels_put_keys(worker, side, is_end ? side->before : side->after, &period->links[0],
-			     &of, &words[WORD_KEY], words + WORD_VALUES)) {
+	if (!labels_put_keys(side, is_end ? side->before : side->after, &period->links[0], &of,
+			     &words[WORD_KEY], words + WORD_VALUES)) {
 		return;
 	}
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,

@@ -426,5 +426,9 @@
 #define SLICES_OPEN_MAX 256
 #define LANES_MAX       1024
 
+/* Where in a text the parts are that a regular expression splits off: to find them takes regexec()
+ * time and memory for each byte. */
+#define SPLIT_BYTES_MAX ((size_t)4096)
+
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");

@@ -1,7 +1,7 @@
 /*
  * expression: see expression.h.
  */
-#include "query/expression.h"
+#include "query/expression-parser.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,6 +34,8 @@ struct form {
 	.more = "; and a second event, or a model (--job help lists them)", .is_list = true,       \
 	.has_models = true
 
+typedef int take_function(struct parser *p);
+
 static const struct form forms[FORMS] = {
 	[FORM_PERIOD] = { OF_PERIODS, .no_who = "no @ before: use by",
 			  .clauses = BY | THEN | EACH | GROUP | WITHIN,
@@ -50,21 +52,6 @@ static const struct form forms[FORMS] = {
 			 .no_tid = "no $tid before: an id belongs to no thread" },
 };
 
-struct parser;
-typedef int take_function(struct parser *p);
-
-struct parser {
-	struct scan scan;
-	enum expression_form option;
-	const struct form *form;
-	struct expression *is;
-};
-
-static int expected(const struct parser *p, const char *what)
-{
-	return scan_expected(&p->scan, what);
-}
-
 int expression_expected(const struct expression *expression, const char *at, const char *what,
 			struct err *err)
 {
@@ -75,67 +62,7 @@ int expression_expected(const struct expression *expression, const char *at, con
 	return scan_expected(&scan, what);
 }
 
-/* ---- words ---- */
-
-/* A word, or a text in quotes that is not empty. */
-static int take_word(struct parser *p, const char *what, char *word, size_t size)
-{
-	const struct scan before = p->scan;
-	int r = scan_text(&p->scan, PATTERN_LETTERS, what, word, size);
-
-	return r == 0 && (!word[0] || word[0] == PLAN_TEXT[0]) ? scan_expected(&before, what) : r;
-}
-
-/* Puts a text behind what is there; false: it has no room. */
-static bool put(char field[PATTERN_WORD_BYTES], const char *text)
-{
-	size_t len = strlen(field), room = PATTERN_WORD_BYTES - len;
-
-	return (size_t)snprintf(field + len, room, "%s", text) < room;
-}
-
-static int take_element(struct parser *p, char field[PATTERN_WORD_BYTES])
-{
-	struct scan_number number;
-	char text[32] = "";
-	int r;
-
-	(void)scan_take(&p->scan, "[");
-	r = scan_number(&p->scan, &number);
-	if (r < 0 || number.is_real || number.real < 0 || number.real >= QUERY_ELEMENT_NONE ||
-	    !scan_take(&p->scan, "]")) {
-		return expected(p, "the number of an element and ]");
-	}
-	(void)snprintf(text, sizeof(text), "[%llu]", (unsigned long long)number.whole);
-	return put(field, text) ? 0 : expected(p, "a shorter name before");
-}
-
-/* FIELD, context.FIELD, $ctx.FIELD, $app.PROVIDER:NAME, any of them with [NUMBER]. */
-static int take_field(struct parser *p, const char *what, char field[PATTERN_WORD_BYTES])
-{
-	static const struct {
-		const char *written, *meant;
-		bool is_app; /* only letters, digits and _ follow in metadata of CTF 1.8 */
-	} prefixes[] = { { "$ctx.", "context.", false },
-			 { "$app.", "context._app_", true },
-			 { "", "", false } };
-	char name[PATTERN_WORD_BYTES];
-	size_t i = 0;
-	int r;
-
-	while (!scan_take(&p->scan, prefixes[i].written)) {
-		i++;
-	}
-	r = take_word(p, what, name, sizeof(name));
-	for (char *at = name; r == 0 && prefixes[i].is_app && *at; at++) {
-		*at = scan_is_letter(*at, "_") ? *at : '_';
-	}
-	strcpy(field, prefixes[i].meant);
-	if (r == 0 && !put(field, name)) {
-		return expected(p, "a shorter name before");
-	}
-	return r == 0 && *p->scan.at == '[' ? take_element(p, field) : r;
-}
+/* ---- conditions ---- */
 
 static int take_condition(struct parser *p, struct definition *definition)
 {
@@ -143,43 +70,45 @@ static int take_condition(struct parser *p, struct definition *definition)
 	int r;
 
 	if (definition->count == CONDITIONS_MAX) {
-		return expected(p, "no more than eight conditions");
+		return expression_lacks(p, "no more than eight conditions");
 	}
-	r = take_field(p, "a field", condition->field);
+	r = expression_field(p, "a field", (struct among){ definition, 1 }, condition->field);
 	r = r < 0 ? r : pattern_parse(&p->scan, condition);
 	definition->has_tid |= condition->is_tid;
 	definition->count++;
-	return r == 0 && condition->is_tid && p->form->no_tid ? expected(p, p->form->no_tid) : r;
+	return r == 0 && condition->is_tid && p->form->no_tid ? expression_lacks(p, p->form->no_tid)
+							      : r;
 }
 
 /* ---- lists ---- */
 
 static int take_use(struct parser *p, struct expression_use *use)
 {
+	const struct among all = { p->is->events, p->is->event_count };
 	int r;
 
 	use->at = p->scan.at;
-	r = take_field(p, "a field", use->fields[0]);
+	r = expression_field(p, "a field", all, use->fields[0]);
 	use->count = 1;
 	if (r < 0 || *p->scan.at != '(') {
 		return r;
 	}
 	if (p->option == FORM_CALL) {
-		return expected(p, "a field before: calls have no labels");
+		return expression_lacks(p, "a field before: calls have no labels");
 	}
 	if (strlen(use->fields[0]) >= sizeof(use->label)) {
-		return expected(p, "a shorter name before");
+		return expression_lacks(p, "a shorter name before");
 	}
 	strcpy(use->label, use->fields[0]);
 	use->count = 0;
 	do {
 		(void)scan_take(&p->scan, use->count == 0 ? "(" : ",");
 		if (use->count == EXPRESSION_KEYS_MAX) {
-			return expected(p, "no more than three fields");
+			return expression_lacks(p, "no more than three fields");
 		}
-		r = take_field(p, "a field", use->fields[use->count++]);
+		r = expression_field(p, "a field", all, use->fields[use->count++]);
 	} while (r == 0 && *p->scan.at == ',');
-	return r < 0 || scan_take(&p->scan, ")") ? r : expected(p, "a comma or )");
+	return r < 0 || scan_take(&p->scan, ")") ? r : expression_lacks(p, "a comma or )");
 }
 
 static int take_group(struct parser *p)
@@ -188,7 +117,7 @@ static int take_group(struct parser *p)
 
 	do {
 		if (p->is->use_count == EXPRESSION_USES_MAX) {
-			return expected(p, "no more than two fields");
+			return expression_lacks(p, "no more than two fields");
 		}
 		r = take_use(p, &p->is->uses[p->is->use_count++]);
 	} while (r == 0 && scan_take(&p->scan, ","));
@@ -197,8 +126,12 @@ static int take_group(struct parser *p)
 
 static int take_key(struct parser *p, struct expression_link *link)
 {
-	static const char *const names[] = { "$cpu", "$pid", NULL };
 	struct expression_key *key = &link->keys[link->key_count];
+	static const char what[] = "a field, $tid, $pid, $cpu or global";
+	size_t last = p->is->event_count - 1;
+	const struct among begin = { &p->is->events[last - 1], 1 },
+			   end = { &p->is->events[last], 1 };
+	const struct scan before = p->scan;
 	int r;
 
 	if (scan_take(&p->scan, "$tid")) {
@@ -206,21 +139,15 @@ static int take_key(struct parser *p, struct expression_link *link)
 		return 0;
 	}
 	if (link->key_count == EXPRESSION_KEYS_MAX) {
-		return expected(p, "no more than three keys");
+		return expression_lacks(p, "no more than three keys");
 	}
 	link->key_count++;
-	for (const char *const *name = names; *name; name++) {
-		if (scan_take(&p->scan, *name)) {
-			strcpy(key->begin, *name);
-			strcpy(key->end, *name);
-			return 0;
-		}
+	r = expression_field(p, what, begin, key->begin);
+	if (r == 0 && scan_take(&p->scan, "=")) {
+		return expression_field(p, "the field of the other event", end, key->end);
 	}
-	r = take_field(p, "a field, $tid, $pid, $cpu or global", key->begin);
-	strcpy(key->end, key->begin);
-	return r == 0 && scan_take(&p->scan, "=")
-		       ? take_field(p, "the field of the other event", key->end)
-		       : r;
+	p->scan = r < 0 ? p->scan : before;
+	return r < 0 ? r : expression_field(p, what, end, key->end);
 }
 
 /* They belong to the event that was given last. */
@@ -231,7 +158,7 @@ static int take_by(struct parser *p)
 
 	assert(p->is->event_count >= 2);
 	if (p->form->is_list && p->is->event_count > 2) {
-		return expected(p, "two events, which agree in keys");
+		return expression_lacks(p, "two events, which agree in keys");
 	}
 	link = &p->is->links[p->is->event_count - 2];
 	link->has_keys = true;
@@ -259,7 +186,7 @@ static int resolve_alias(const struct parser *p, struct definition *definition)
 		return 0;
 	}
 	if (definition->count == CONDITIONS_MAX) {
-		return expected(p, "no more than seven conditions before");
+		return expression_lacks(p, "no more than seven conditions before");
 	}
 	definition->count++;
 	strcpy(definition->event, "sched_switch");
@@ -272,23 +199,24 @@ static int resolve_alias(const struct parser *p, struct definition *definition)
 /* The fields of a label's ids. */
 static int take_ids(struct parser *p)
 {
+	const struct among first = { p->is->events, 1 };
 	struct expression_use *key = &p->is->key;
 	int r = 0;
 
 	if (key->at) {
-		return expected(p, "one key");
+		return expression_lacks(p, "one key");
 	}
 	key->at = p->scan.at;
 	do {
 		if (scan_take(&p->scan, "$pid")) {
 			p->is->by_process = true;
 		} else if (key->count == EXPRESSION_KEYS_MAX) {
-			return expected(p, "no more than three fields");
+			return expression_lacks(p, "no more than three fields");
 		} else {
-			r = take_field(p, "a field", key->fields[key->count++]);
+			r = expression_field(p, "a field", first, key->fields[key->count++]);
 		}
 	} while (r == 0 && scan_take(&p->scan, ","));
-	return r == 0 && key->count == 0 ? expected(p, "a field beside $pid") : r;
+	return r == 0 && key->count == 0 ? expression_lacks(p, "a field beside $pid") : r;
 }
 
 /* Takes "WORD =", if a label has it here. */
@@ -309,12 +237,12 @@ static int take_who(struct parser *p, struct pattern_who *who)
 	int r;
 
 	if (who->count > 0) {
-		return expected(p, "one @, with | between threads");
+		return expression_lacks(p, "one @, with | between threads");
 	}
 	do {
-		r = take_word(p, "a tid or the name of a thread", one, sizeof(one));
+		r = expression_word(p, "a tid or the name of a thread", one, sizeof(one));
 		if (r == 0 && !pattern_add_who(who, one)) {
-			return expected(p, "fewer threads before");
+			return expression_lacks(p, "fewer threads before");
 		}
 	} while (r == 0 && scan_take(&p->scan, "|"));
 	return r;
@@ -330,7 +258,8 @@ static int take_item(struct parser *p, struct definition *definition)
 		return take_ids(p);
 	}
 	if (take_part(p, "name")) {
-		return p->is->value.at ? expected(p, "one name") : take_use(p, &p->is->value);
+		return p->is->value.at ? expression_lacks(p, "one name")
+				       : take_use(p, &p->is->value);
 	}
 	return take_condition(p, definition);
 }
@@ -352,17 +281,18 @@ static int take_event(struct parser *p)
 	int r;
 
 	if (is->event_count == p->form->most) {
-		return expected(p, p->form->fewer);
+		return expression_lacks(p, p->form->fewer);
 	}
 	is->event_count++;
-	r = take_word(p, "the name of an event", definition->event, sizeof(definition->event));
+	r = expression_word(p, "the name of an event", definition->event,
+			    sizeof(definition->event));
 	name_by(is, definition->event);
 	while (r == 0 && p->option != FORM_SPAN && *p->scan.at && *p->scan.at != ';') {
 		r = take_item(p, definition);
 		(void)(r == 0 && scan_take(&p->scan, ","));
 	}
 	if (r == 0 && definition->who.count > 0 && p->form->no_who) {
-		return expected(p, p->form->no_who);
+		return expression_lacks(p, p->form->no_who);
 	}
 	return r < 0 ? r : resolve_alias(p, definition);
 }
@@ -385,13 +315,14 @@ static int take_error(struct parser *p)
 		r = take_condition(p, error);
 		(void)(r == 0 && scan_take(&p->scan, ","));
 	} while (r == 0 && *p->scan.at && *p->scan.at != ';');
-	return r == 0 && error->has_tid ? expected(p, "no $tid before: an error is a value") : r;
+	return r == 0 && error->has_tid ? expression_lacks(p, "no $tid before: an error is a value")
+					: r;
 }
 
 static int take_within(struct parser *p)
 {
 	p->is->within_at = p->scan.at;
-	return take_word(p, "the name of a period", p->is->within, sizeof(p->is->within));
+	return expression_word(p, "the name of a period", p->is->within, sizeof(p->is->within));
 }
 
 static int take_time(struct parser *p, uint64_t *ret, bool is_first)
@@ -401,9 +332,9 @@ static int take_time(struct parser *p, uint64_t *ret, bool is_first)
 	int r;
 
 	if (!is_first) {
-		return expected(p, "one deadline and one period");
+		return expression_lacks(p, "one deadline and one period");
 	}
-	r = take_word(p, "a duration", text, sizeof(text));
+	r = expression_word(p, "a duration", text, sizeof(text));
 	if (r == 0 && (units_parse_duration(text, ret) < 0 || *ret == 0 || *ret == UINT64_MAX)) {
 		return scan_expected(&before, "a duration as 2ms or 1.5s");
 	}
@@ -462,10 +393,10 @@ static int take_clauses(struct parser *p)
 		take_function *take;
 
 		if (!p->form->clauses || !scan_take(&p->scan, ";")) {
-			return expected(p, p->form->clauses ? "; or the end" : "the end");
+			return expression_lacks(p, p->form->clauses ? "; or the end" : "the end");
 		}
 		take = next_clause(p, &p->scan);
-		r = take ? take(p) : expected(p, p->form->clause);
+		r = take ? take(p) : expression_lacks(p, p->form->clause);
 	}
 	return r;
 }
@@ -489,10 +420,10 @@ static int take_name(struct parser *p)
 	}
 	p->scan.at = next.at;
 	if (!p->is->has_name) {
-		return expected(p, has_word ? "= and an event" : p->form->name);
+		return expression_lacks(p, has_word ? "= and an event" : p->form->name);
 	}
 	if (strlen(name) >= PATTERN_NAME_BYTES) {
-		return expected(p, "a name of at most 31 characters before");
+		return expression_lacks(p, "a name of at most 31 characters before");
 	}
 	name_by(p->is, name);
 	(void)scan_take(&p->scan, "=");
@@ -551,11 +482,11 @@ static int take_events(struct parser *p)
 	} while (r == 0 && take_between(p));
 	p->is->events_end = p->scan.at;
 	if (r == 0 && p->form->more && is->event_count < 2) {
-		return expected(p, p->form->more);
+		return expression_lacks(p, p->form->more);
 	}
 	for (size_t i = 0; r == 0 && p->form->is_list && i < is->event_count; i++) {
 		if (is->events[i].who.count > 0 && is->event_count > 2) {
-			return expected(p, "two events: from one thread to another (@)");
+			return expression_lacks(p, "two events: from one thread to another (@)");
 		}
 	}
 	return r;
@@ -570,16 +501,16 @@ static int parse(struct parser *p)
 	r = r < 0 ? r : take_events(p);
 	r = r < 0 ? r : take_clauses(p);
 	if (r == 0 && p->option == FORM_LABEL && !p->is->key.at) {
-		return expected(p, "key=FIELD");
+		return expression_lacks(p, "key=FIELD");
 	}
 	if (r == 0 && p->option == FORM_LABEL && !p->is->value.at) {
-		return expected(p, "name=FIELD");
+		return expression_lacks(p, "name=FIELD");
 	}
 	if (r == 0 && p->form->is_list && p->is->links[0].has_keys && p->is->every_ns > 0) {
-		return expected(p, "no period (every) of what keys tell apart");
+		return expression_lacks(p, "no period (every) of what keys tell apart");
 	}
 	if (r < 0 && p->option == FORM_SPAN) {
-		return expected(p, "BEGIN,END: the names of two events");
+		return expression_lacks(p, "BEGIN,END: the names of two events");
 	}
 	return r;
 }

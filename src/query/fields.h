@@ -2,20 +2,44 @@
  * fields: which fields of an event are asked for, and where each of them is found.
  *
  *     "name", "name[3]" ── fields_want_any() ──► index ── fields_get() ──► its value
+ *     "$pid", "$ms" ──────────────┘
+ *
+ * Some are made of others: the thread and the process of the event, its CPU, and what a regular
+ * expression splits a text into.
  */
 #pragma once
 
 #include "query/pattern.h"
 
-#define FIELD_NONE    UINT8_MAX
-#define FIELD_CPU     (UINT8_MAX - 1)
-#define FIELD_PROCESS (UINT8_MAX - 2)
+#define FIELD_NONE      UINT8_MAX
+#define FIELD_MADE      128 /* the index of the first that is made */
+#define FIELDS_MADE_MAX 16
+
+enum fields_kind {
+	MADE_ABSENT, /* a part that only other events split off */
+	MADE_CPU,
+	MADE_FIRST,   /* of `from`, the first that the event has */
+	MADE_PROCESS, /* the same, or else that of the trace */
+	MADE_PART,
+};
+
+struct fields_made {
+	enum fields_kind kind;
+	uint8_t from[3]; /* indexes; FIELD_NONE: no further one */
+	struct pattern_part part;
+};
+
+/* What a trace says of all its events, where they lack the context. */
+enum fields_origin { ORIGIN_NOT, ORIGIN_VPID, ORIGIN_PROCNAME };
 
 struct fields {
 	char names[PLAN_FIELDS_MAX][2 + PATTERN_WORD_BYTES];
 	const char *at[PLAN_FIELDS_MAX];    /* for a plan_request; they point into `names` */
 	uint32_t elements[PLAN_FIELDS_MAX]; /* which of the field; QUERY_ELEMENT_NONE: all of it */
+	uint8_t origins[PLAN_FIELDS_MAX];   /* enum fields_origin */
 	size_t count;
+	struct fields_made made[FIELDS_MADE_MAX];
+	size_t made_count;
 };
 
 /* Where an event has what it says of its thread; the last two may be FIELD_NONE. */
@@ -23,21 +47,14 @@ struct thread_fields {
 	uint8_t tid, vtid, vpid, procname;
 };
 
-/* The contexts that name its process: the first that it has, or else the trace's environment. */
-struct process_fields {
-	uint8_t vpid, pid;
-};
-
 /* The index of a field, which is added if it is new; FIELD_NONE: no room. */
 uint8_t fields_want(struct fields *fields, const char *prefix, const char *name);
-/* The index of a field of any kind, or of an element of one.  "$cpu": FIELD_CPU, "$pid":
- * FIELD_PROCESS. */
-uint8_t fields_want_any(struct fields *fields, const char *name);
+/* The index of a field of any kind, of an element of one, or of one that is made: "$cpu", "$pid",
+ * "$tid", or a part that a condition of the definition splits off. */
+uint8_t fields_want_any(struct fields *fields, const struct definition *what, const char *name);
 /* The indexes of the fields that a definition's conditions are about; false: no room. */
 bool fields_want_conditions(struct fields *fields, const struct definition *what,
 			    uint8_t conditions[CONDITIONS_MAX]);
-/* The contexts that name its process; false: no room. */
-bool fields_want_process(struct fields *fields, struct process_fields *process);
 /* The contexts that name the running thread, and its process; false: no room for the tids. */
 bool fields_want_thread(struct fields *fields, struct thread_fields *thread);
 
@@ -51,14 +68,24 @@ struct fields_event {
 	const struct plan_event *class;
 	const struct plan_binding *binding;
 	const struct value *values; /* of the binding */
+	uint64_t cpu;               /* UINT64_MAX: its stream names none */
 };
+
+/* The rest of fields_get(): of what is made, and of what the trace says in place of the event. */
+bool fields_get_made(const struct fields_event *event, uint8_t at, struct query_value *ret);
+bool fields_get_origin(const struct fields_event *event, uint8_t at, struct query_value *ret);
 
 /* The value of the field at an index, false: the event has none. */
 static inline bool fields_get(const struct fields_event *event, uint8_t at, struct query_value *ret)
 {
-	const struct plan_field *field = plan_field_of(event->class, event->binding, at);
-	const uint32_t element = event->fields->elements[at];
+	const struct plan_field *field;
+	uint32_t element;
 
+	if (at >= FIELD_MADE) {
+		return fields_get_made(event, at, ret);
+	}
+	field = plan_field_of(event->class, event->binding, at);
+	element = event->fields->elements[at];
 	/* Most are whole numbers of most events. */
 	if (field->type && field->kind == TYPE_INT && element == QUERY_ELEMENT_NONE) {
 		*ret = (struct query_value){ .kind = QUERY_NUMBER,
@@ -67,7 +94,8 @@ static inline bool fields_get(const struct fields_event *event, uint8_t at, stru
 					     .is.u = event->values[at].u };
 		return true;
 	}
-	return query_value_of(field, &event->values[at], element, ret);
+	return query_value_of(field, &event->values[at], element, ret) ||
+	       (event->fields->origins[at] && fields_get_origin(event, at, ret));
 }
 
 /* A whole number, or @otherwise. */
@@ -76,14 +104,6 @@ static inline int64_t fields_i64(const struct fields_event *event, uint8_t at, i
 	struct query_value value;
 
 	return fields_get(event, at, &value) && value.kind == QUERY_NUMBER ? value.is.i : otherwise;
-}
-
-/* The process that the event's contexts name, or the trace; 0: none does. */
-static inline int64_t fields_process(const struct fields_event *event,
-				     const struct process_fields *process)
-{
-	return fields_i64(event, process->vpid,
-			  fields_i64(event, process->pid, event->class->origin->vpid));
 }
 
 /* The process that keys of the event are of; 0: the trace does not tell them apart, or it is the

@@ -16,11 +16,9 @@ static bool want_job_keys(const struct job_spec *job, size_t at, struct job_even
 	bool fits = true;
 
 	for (size_t i = 0; job->has_keys && i < link->key_count; i++) {
-		event->keys[i] = fields_want_any(&event->fields,
+		event->keys[i] = fields_want_any(&event->fields, &job->is->events[at],
 						 at == 0 ? link->keys[i].begin : link->keys[i].end);
-		fits &= event->keys[i] != FIELD_NONE &&
-			(event->keys[i] != FIELD_PROCESS ||
-			 fields_want_process(&event->fields, &event->process));
+		fits &= event->keys[i] != FIELD_NONE;
 	}
 	return fits;
 }
@@ -35,7 +33,8 @@ static bool find_fields(struct job_spec *job, const struct label_set *labels)
 		struct fields *fields = &event->fields;
 
 		fits &= fields_want_conditions(fields, &job->is->events[d], event->conditions) &&
-			label_want(fields, labels, &job->group, event->groups) &&
+			label_want(fields, &job->is->events[d], labels, &job->group,
+				   event->groups) &&
 			want_job_keys(job, d, event) && fields_want_thread(fields, &event->running);
 	}
 	return fits;
@@ -83,29 +82,18 @@ int job_parse(const char *text, enum expression_form form, const struct label_se
 	return 0;
 }
 
-bool job_key(const struct job_spec *job, size_t at, const struct fields_event *event, uint64_t cpu,
-	     uint64_t *ret)
+bool job_key(const struct job_spec *job, size_t at, const struct fields_event *event, uint64_t *ret)
 {
 	const struct job_event *of = &job->events[at];
 
 	*ret = job->by_process ? fields_hash_owner(0, event, &of->running) : 0;
 	for (size_t i = 0; job->has_keys && i < job->is->links[0].key_count; i++) {
 		struct query_value value;
-		int64_t pid;
 
-		if (of->keys[i] == FIELD_CPU) {
-			*ret = hash_bytes(*ret, &cpu, sizeof(cpu));
-		} else if (of->keys[i] == FIELD_PROCESS) {
-			pid = fields_process(event, &of->process);
-			*ret = hash_bytes(*ret, &pid, sizeof(pid));
-			if (pid == 0) {
-				return false;
-			}
-		} else if (fields_get(event, of->keys[i], &value)) {
-			*ret = query_value_hash(*ret, &value);
-		} else {
+		if (!fields_get(event, of->keys[i], &value)) {
 			return false;
 		}
+		*ret = query_value_hash(*ret, &value);
 	}
 	return true;
 }

@@ -20,8 +20,7 @@ struct job_event {
 	struct fields fields;
 	uint8_t conditions[CONDITIONS_MAX];
 	struct thread_fields running;
-	uint8_t keys[EXPRESSION_KEYS_MAX]; /* of "by"; FIELD_CPU or FIELD_PROCESS, too */
-	struct process_fields process;     /* if it has a key FIELD_PROCESS */
+	uint8_t keys[EXPRESSION_KEYS_MAX]; /* of "by" */
 	struct label_at groups[LABEL_GROUP_MAX];
 };
 
@@ -51,7 +50,7 @@ void job_free(struct job_spec *job); /* NULL is fine */
 /* What the first and the last event of a job that goes over threads have to agree in, but for the
  * thread, as a hash; of one without keys: 0.  False: the event, which is definition @at, lacks a
  * part. */
-bool job_key(const struct job_spec *job, size_t at, const struct fields_event *event, uint64_t cpu,
+bool job_key(const struct job_spec *job, size_t at, const struct fields_event *event,
 	     uint64_t *ret);
 /* The same with the thread that the event is about; false: it has to be known, and is not. */
 bool job_key_with(const struct job_spec *job, int32_t tid, uint64_t *key);

@@ -55,28 +55,29 @@ int label_group_of(const struct label_set *set, const struct expression *is,
 	return r;
 }
 
-static bool want_use(struct fields *fields, const struct label_set *set,
-		     const struct label_use *use, struct label_at *at)
+static bool want_use(struct fields *fields, const struct definition *what,
+		     const struct label_set *set, const struct label_use *use, struct label_at *at)
 {
 	bool fits = true;
 
 	for (size_t i = 0; i < use->is->count; i++) {
-		at->keys[i] = fields_want_any(fields, use->is->fields[i]);
+		at->keys[i] = fields_want_any(fields, what, use->is->fields[i]);
 		fits &= at->keys[i] != FIELD_NONE;
 	}
 	if (use->label >= 0 && set->all.at[use->label].by_process) {
-		fits &= fields_want_process(fields, &at->process);
+		at->process = fields_want_any(fields, what, "$pid");
+		fits &= at->process != FIELD_NONE;
 	}
 	return fits;
 }
 
-bool label_want(struct fields *fields, const struct label_set *set, const struct label_group *group,
-		struct label_at at[LABEL_GROUP_MAX])
+bool label_want(struct fields *fields, const struct definition *what, const struct label_set *set,
+		const struct label_group *group, struct label_at at[LABEL_GROUP_MAX])
 {
 	bool fits = true;
 
 	for (size_t i = 0; i < group->count; i++) {
-		fits &= want_use(fields, set, &group->uses[i], &at[i]);
+		fits &= want_use(fields, what, set, &group->uses[i], &at[i]);
 	}
 	return fits;
 }
@@ -145,8 +146,8 @@ static int resolve(struct label_source *source, struct label_set *set, struct er
 	}
 	source->label = (unsigned int)key.label;
 	if (!fields_want_conditions(&source->fields, source->what, source->conditions) ||
-	    !want_use(&source->fields, set, &key, &source->id) ||
-	    !want_use(&source->fields, set, &source->value, &source->value_at)) {
+	    !want_use(&source->fields, source->what, set, &key, &source->id) ||
+	    !want_use(&source->fields, source->what, set, &source->value, &source->value_at)) {
 		return expected(source, "fewer fields in all", err);
 	}
 	return 0;

@@ -42,7 +42,7 @@ struct label_group {
 /* Where an event has the id of a label: indexes of fields, as of fields_want_any(). */
 struct label_at {
 	uint8_t keys[LABEL_KEYS_MAX];
-	struct process_fields process; /* if the label is by process */
+	uint8_t process; /* if the label is by process */
 };
 
 /* An event that tells names. */
@@ -72,9 +72,9 @@ int label_add(struct label_set *set, const char *text, struct err *err);
  * (@set is NULL) each use is its fields. */
 int label_group_of(const struct label_set *set, const struct expression *is,
 		   struct label_group *group, struct err *err);
-/* Asks for the fields of a group; false: there is no room. */
-bool label_want(struct fields *fields, const struct label_set *set, const struct label_group *group,
-		struct label_at at[LABEL_GROUP_MAX]);
+/* Asks for the fields of a group in such an event; false: there is no room. */
+bool label_want(struct fields *fields, const struct definition *what, const struct label_set *set,
+		const struct label_group *group, struct label_at at[LABEL_GROUP_MAX]);
 /* What an item is called by which a use tells rows apart: "NAME=VALUE". */
 const char *label_use_name(const struct label_set *set, const struct label_use *use);
 /* Whether the group has ids of labels. */

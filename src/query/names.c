@@ -10,24 +10,12 @@
 #include "base/limits.h"
 #include "base/shell.h"
 #include "ctf/metadata/type.h"
-#include "kernel/perf-names.h"
+#include "query/names-field.h"
 #include "query/nearest.h"
 
 static const char context[] = "context.";
 
 /* ---- events ---- */
-
-/* Whether it is LTTng's name of an event of perf. */
-static bool is_of_perf(const struct metadata *metadata, const char *event,
-		       const struct event_class *class)
-{
-	const struct env_entry *domain =
-		strchr(class->name, ':') ? metadata_env(metadata, "domain") : NULL;
-	char name[PLAN_NAME_BYTES];
-
-	return domain && perf_names_event(domain->text, class->name, name) &&
-	       plan_takes(event, name);
-}
 
 /* The event that was probably meant: it contains the word, or few letters differ. */
 static const char *suggest_event(const struct metadata *metadata, const char *event)
@@ -79,7 +67,8 @@ int names_event(struct names *names, const char *event)
 {
 	for (const struct event_class *class = names->metadata->events; class;
 	     class = class->next) {
-		if (plan_takes(event, class->name) || is_of_perf(names->metadata, event, class)) {
+		if (plan_takes(event, class->name) ||
+		    names_is_of_perf(names->metadata, event, class)) {
 			names->found++;
 			return 0;
 		}
@@ -89,152 +78,6 @@ int names_event(struct names *names, const char *event)
 
 /* ---- fields ---- */
 
-/* The structs that have an event's fields. */
-struct parts {
-	const struct type *at[3];
-	bool is_context[3];
-};
-
-static struct parts parts_of(const struct metadata *metadata, const struct event_class *class)
-{
-	const struct stream_class *stream = metadata_stream_of(metadata, class);
-
-	return (struct parts){ .at = { class->fields, class->context,
-				       stream ? stream->event_context : NULL },
-			       .is_context = { false, true, true } };
-}
-
-/* What a field is: what is compared first, then the rest in the order in which an error names it.
- */
-enum {
-	IS_NUMBER = 1,
-	IS_ENUM = 2,
-	IS_REAL = 4,
-	IS_TEXT = 8,
-	IS_ARRAY = 16,
-	IS_STRUCT = 32,
-	IS_VARIANT = 64,
-	IS_OTHERS = 128, /* an array that no element of is compared */
-	IS_SHORT = 256,  /* an array without this element */
-	IS_ONE = 512,    /* no array, but of one element was asked */
-};
-#define IS_COMPARED (IS_NUMBER | IS_ENUM | IS_REAL | IS_TEXT)
-
-static unsigned int kind_of(const struct type *type)
-{
-	switch (type->kind) {
-	case TYPE_INT:
-		return IS_NUMBER;
-	case TYPE_ENUM:
-		return IS_ENUM;
-	case TYPE_FLOAT:
-		return IS_REAL;
-	case TYPE_STRING:
-		return IS_TEXT;
-	case TYPE_ARRAY:
-	case TYPE_SEQUENCE:
-		return type_is_text(type->element) ? IS_TEXT
-		       : type_is_row(type)         ? IS_ARRAY
-						   : IS_OTHERS;
-	case TYPE_STRUCT:
-		return IS_STRUCT;
-	case TYPE_VARIANT:
-		break;
-	}
-	return IS_VARIANT;
-}
-
-static unsigned int kind_of_element(const struct type *type, uint32_t element)
-{
-	unsigned int kind = kind_of(type);
-
-	if (element == QUERY_ELEMENT_NONE || kind == IS_OTHERS) {
-		return kind;
-	}
-	if (kind != IS_ARRAY) {
-		return IS_ONE;
-	}
-	return type->kind == TYPE_ARRAY && element >= type->length ? IS_SHORT
-								   : kind_of(type->element);
-}
-
-/* A field, or an element of one, as the user named it. */
-struct asked_field {
-	const char *event, *field, *name;
-	size_t len; /* of the name without "context." and "[N]" */
-	bool in_context;
-	uint32_t element;
-};
-
-static struct asked_field asked_of(const char *event, const char *field)
-{
-	struct asked_field asked = { .event = event, .field = field, .name = field };
-
-	asked.len = fields_split(field, &asked.element);
-	asked.in_context = strncmp(field, context, sizeof(context) - 1) == 0;
-	if (asked.in_context) {
-		asked.name += sizeof(context) - 1;
-		asked.len -= sizeof(context) - 1;
-	}
-	return asked;
-}
-
-/* The field as a class has it, by its own name or by that of perf; without a name: the class is
- * another event, or lacks it. */
-static struct asked_field asked_in(const struct metadata *metadata, const struct asked_field *asked,
-				   const struct event_class *class)
-{
-	int16_t unused;
-	const char *field = plan_takes(asked->event, class->name) ? asked->field
-			    : is_of_perf(metadata, asked->event, class)
-				    ? perf_names_field(asked->field, &unused)
-				    : NULL;
-
-	return field ? asked_of(asked->event, field) : (struct asked_field){ .name = NULL };
-}
-
-/* The next type that some event of this name gives the field; @at: 0 at first.  NULL: no other. */
-static const struct type *next_type(const struct metadata *metadata,
-				    const struct asked_field *asked, size_t *at)
-{
-	size_t number = 0;
-
-	for (const struct event_class *class = metadata->events; class; class = class->next) {
-		const struct parts parts = parts_of(metadata, class);
-		const struct asked_field as = asked_in(metadata, asked, class);
-
-		for (size_t p = 0; as.name && p < 3; p++) {
-			const struct type *part =
-				parts.is_context[p] == as.in_context ? parts.at[p] : NULL;
-
-			for (size_t i = 0; part && i < part->field_count; i++) {
-				const char *name = type_name(part->fields[i].name);
-
-				if (strncmp(name, as.name, as.len) == 0 && !name[as.len] &&
-				    number++ == *at) {
-					*at = number;
-					return part->fields[i].type;
-				}
-			}
-		}
-	}
-	return NULL;
-}
-
-/* Which kinds the field has in some event of this name. */
-static unsigned int kinds_of(const struct metadata *metadata, const char *event, const char *field)
-{
-	const struct asked_field asked = asked_of(event, field);
-	const struct type *type;
-	unsigned int kinds = 0;
-	size_t at = 0;
-
-	while ((type = next_type(metadata, &asked, &at))) {
-		kinds |= kind_of_element(type, asked.element);
-	}
-	return kinds;
-}
-
 /* The field that was probably meant; the caller frees it. */
 static char *suggest_field(const struct metadata *metadata, const char *event, const char *field)
 {
@@ -243,7 +86,7 @@ static char *suggest_field(const struct metadata *metadata, const char *event, c
 	char *found;
 
 	for (const struct event_class *class = metadata->events; class; class = class->next) {
-		const struct parts parts = parts_of(metadata, class);
+		const struct parts parts = names_parts(metadata, class);
 
 		for (size_t p = 0; plan_takes(event, class->name) && p < 3; p++) {
 			for (size_t i = 0; parts.at[p] && i < parts.at[p]->field_count; i++) {
@@ -256,6 +99,11 @@ static char *suggest_field(const struct metadata *metadata, const char *event, c
 	*vec_push(&all) = NULL;
 	near = nearest_word(field, (const char *const *)all.at,
 			    (unsigned int)strlen(field) / 3 + 1);
+	found = mem_printf("%s%s", context, field);
+	for (size_t i = 0; i + 1 < all.count; i++) {
+		near = strcmp(all.at[i], found) == 0 ? all.at[i] : near; /* a pattern's context */
+	}
+	free(found);
 	found = mem_strdup_if(near);
 	for (size_t i = 0; i + 1 < all.count; i++) {
 		free(all.at[i]);
@@ -295,7 +143,7 @@ static int look_up(struct names *names, const char *event, const char *field, un
 		"an array of fewer elements",
 		"no array of numbers",
 	};
-	unsigned int kinds = kinds_of(names->metadata, event, field);
+	unsigned int kinds = names_kinds(names->metadata, event, field);
 
 	if (kinds & wanted) {
 		names->found++;
@@ -306,24 +154,59 @@ static int look_up(struct names *names, const char *event, const char *field, un
 		     : lacks_field(names, event, field);
 }
 
-/* What is a key, or in a group. */
-static int look_up_any(struct names *names, const char *event, const char *field)
+/* Whether the trace itself says it of all its events. */
+static bool env_has(const struct metadata *metadata, const char *field)
 {
-	return look_up(names, event, field, IS_COMPARED);
+	return metadata_env(metadata, "vpid") &&
+	       (strcmp(field, "context.vpid") == 0 || strcmp(field, "vpid") == 0 ||
+		strcmp(field, "context.procname") == 0 || strcmp(field, "procname") == 0);
+}
+
+/* What is made of fields; the parser knows the parts of texts. */
+static int look_up_made(struct names *names, const struct definition *what, const char *made)
+{
+	static const char *const of_thread[] = { "context.vtid", "context.tid", NULL },
+				 *const of_process[] = { "context.vpid", "context.pid", NULL };
+	const char *const *fields = strcmp(made, "$tid") == 0   ? of_thread
+				    : strcmp(made, "$pid") == 0 ? of_process
+								: NULL;
+	bool has_it = !fields || (fields == of_thread && what->has_tid) ||
+		      (fields == of_process && env_has(names->metadata, fields[0]));
+
+	for (size_t i = 0; fields && fields[i]; i++) {
+		has_it |= names_kinds(names->metadata, what->event, fields[i]) != 0;
+	}
+	names->found += has_it;
+	return has_it ? 0 : lacks_field(names, what->event, fields[0]);
+}
+
+/* What is a key, in a group, or in a condition, as one of these kinds. */
+static int look_up_as(struct names *names, const struct definition *what, const char *field,
+		      unsigned int wanted)
+{
+	if (field[0] == '$') {
+		return look_up_made(names, what, field);
+	}
+	return env_has(names->metadata, field) ? 0 : look_up(names, what->event, field, wanted);
+}
+
+static int look_up_any(struct names *names, const struct definition *what, const char *field)
+{
+	return look_up_as(names, what, field, IS_COMPARED);
 }
 
 /* A text that is compared with an enumeration is one of its labels. */
 static int look_up_label(struct names *names, const char *event,
 			 const struct pattern_condition *condition)
 {
-	const struct asked_field asked = asked_of(event, condition->field);
+	const struct asked_field asked = names_asked(event, condition->field);
 	VEC(const char *) labels = { 0 };
 	const struct type *type;
 	const char *near;
 	bool has_it = false;
 	size_t at = 0;
 
-	while ((type = next_type(names->metadata, &asked, &at))) {
+	while ((type = names_next_type(names->metadata, &asked, &at))) {
 		type = asked.element == QUERY_ELEMENT_NONE ? type : type->element;
 		for (size_t i = 0; type && i < type->label_count; i++) {
 			has_it |= strcmp(type->labels[i].name, condition->text) == 0;
@@ -344,17 +227,19 @@ static int look_up_label(struct names *names, const char *event,
 				  condition->field, event, condition->text);
 }
 
-static int look_up_condition(struct names *names, const char *event,
+static int look_up_condition(struct names *names, const struct definition *what,
 			     const struct pattern_condition *condition)
 {
+	const char *event = what->event;
 	unsigned int wanted = condition->is_text    ? IS_TEXT | IS_ENUM
 			      : condition->is_tid   ? IS_NUMBER
 			      : condition->has_mask ? IS_NUMBER | IS_ENUM
 						    : IS_NUMBER | IS_ENUM | IS_REAL;
-	int r = look_up(names, event, condition->field, wanted);
+	int r = look_up_as(names, what, condition->field, wanted);
 
 	return r == 0 && condition->is_text && !condition->regex &&
-			       !(kinds_of(names->metadata, event, condition->field) & IS_TEXT)
+			       names_kinds(names->metadata, event, condition->field) &&
+			       !(names_kinds(names->metadata, event, condition->field) & IS_TEXT)
 		       ? look_up_label(names, event, condition)
 		       : r;
 }
@@ -366,60 +251,47 @@ int names_definition(struct names *names, const struct definition *definition)
 	int r = names_event(names, definition->event);
 
 	for (size_t i = 0; r == 0 && i < definition->count; i++) {
-		r = look_up_condition(names, definition->event, &definition->conditions[i]);
+		r = look_up_condition(names, definition, &definition->conditions[i]);
 	}
 	return r;
 }
 
 /* The keys of a link, as the event before it or the one after it has them. */
-static int look_up_keys(struct names *names, const char *event, const struct expression_link *link,
-			bool is_end)
+static int look_up_keys(struct names *names, const struct definition *what,
+			const struct expression_link *link, bool is_end)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < link->key_count; i++) {
-		const char *key = is_end ? link->keys[i].end : link->keys[i].begin;
-		bool is_pid = strcmp(key, "$pid") == 0;
-		bool has_pid = is_pid && kinds_of(names->metadata, event, "context.pid") != 0;
-
-		has_pid = has_pid || (is_pid && metadata_env(names->metadata, "vpid"));
-		if (strcmp(key, "$cpu") != 0 && !has_pid) {
-			r = look_up_any(names, event, is_pid ? "context.vpid" : key);
-		}
+		r = look_up_any(names, what, is_end ? link->keys[i].end : link->keys[i].begin);
 	}
 	return r;
 }
 
-static int look_up_use(struct names *names, const char *event, const struct label_use *use)
+/* A part of a text is there if the event splits it off; one of those of a period does. */
+static int look_up_use(struct names *names, const struct definition *what,
+		       const struct label_use *use)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < use->is->count; i++) {
-		r = look_up_any(names, event, use->is->fields[i]);
+		r = look_up_any(names, what, use->is->fields[i]);
 	}
 	return r;
 }
 
-/* The events of a period or job. */
-struct event_list {
-	const char *at[JOB_EVENTS_MAX];
-	size_t count;
-};
-
-_Static_assert((size_t)PERIOD_STEPS_MAX <= (size_t)JOB_EVENTS_MAX, "a list has room for both");
-
 /* One of the events has all its fields.  The error is of the one that has the most. */
-static int look_up_grouped(struct names *names, const struct event_list *events,
+static int look_up_grouped(struct names *names, const struct expression *of, size_t count,
 			   const struct label_use *use)
 {
 	unsigned int most = names->found;
 	int r = -ENOENT;
 
-	for (size_t i = 0; r < 0 && i < events->count; i++) {
+	for (size_t i = 0; r < 0 && i < count; i++) {
 		struct err why;
 		struct names one = { names->metadata, names->found, &why };
 
-		r = look_up_use(&one, events->at[i], use);
+		r = look_up_use(&one, &of->events[i], use);
 		if (r < 0 && (i == 0 || one.found > most)) {
 			*names->err = why;
 		}
@@ -429,13 +301,14 @@ static int look_up_grouped(struct names *names, const struct event_list *events,
 	return r;
 }
 
-static int look_up_group(struct names *names, const struct event_list *events,
+/* The first @count events of the expression have the fields; a call is called by what begins it. */
+static int look_up_group(struct names *names, const struct expression *of, size_t count,
 			 const struct label_group *group)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < group->count; i++) {
-		r = look_up_grouped(names, events, &group->uses[i]);
+		r = look_up_grouped(names, of, count, &group->uses[i]);
 	}
 	return r;
 }
@@ -443,7 +316,7 @@ static int look_up_group(struct names *names, const struct event_list *events,
 static int look_up_step(struct names *names, const struct period *period, size_t step)
 {
 	const struct expression_link *links = period->is->links;
-	const char *event = period->steps[step].what->event;
+	const struct definition *event = period->steps[step].what;
 	int r = step > 0 ? look_up_keys(names, event, &links[step - 1], true) : 0;
 
 	return r == 0 && step + 1 < period->step_count
@@ -480,49 +353,46 @@ static int look_up_call(struct names *names, const struct period *call)
 	int r = are_many ? look_up_pair(names, call) : 0;
 
 	for (size_t i = 0; r == 0 && i < error->count; i++) {
-		r = look_up_condition(names, call->is->events[1].event, &error->conditions[i]);
+		r = look_up_condition(names, &call->is->events[1], &error->conditions[i]);
 	}
 	return r;
 }
 
 int names_period(struct names *names, const struct period *period)
 {
-	struct event_list events = { .count = period->step_count };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
-		events.at[i] = period->steps[i].what->event;
 		r = names_definition(names, period->steps[i].what);
 	}
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		r = look_up_step(names, period, i);
 	}
 	if (r == 0 && period->is_call) {
-		events.count = 1; /* a call is called by what begins it */
 		r = look_up_call(names, period);
 	}
-	return r < 0 ? r : look_up_group(names, &events, &period->group);
+	return r < 0 ? r
+		     : look_up_group(names, period->is, period->is_call ? 1 : period->step_count,
+				     &period->group);
 }
 
 int names_job(struct names *names, const struct job_spec *job)
 {
-	struct event_list events = { .count = job->is->event_count };
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < job->is->event_count; i++) {
-		events.at[i] = job->is->events[i].event;
 		r = names_definition(names, &job->is->events[i]);
 		if (r == 0 && job->has_keys) {
-			r = look_up_keys(names, events.at[i], &job->is->links[0], i > 0);
+			r = look_up_keys(names, &job->is->events[i], &job->is->links[0], i > 0);
 		}
 	}
-	return r < 0 ? r : look_up_group(names, &events, &job->group);
+	return r < 0 ? r : look_up_group(names, job->is, job->is->event_count, &job->group);
 }
 
 int names_label(struct names *names, const struct label_source *source)
 {
-	const char *event = source->what->event;
-	int r = names_definition(names, source->what);
+	const struct definition *event = source->what;
+	int r = names_definition(names, event);
 
 	for (size_t i = 0; r == 0 && i < LABEL_KEYS_MAX; i++) {
 		if (i < source->key_count) {
@@ -563,7 +433,7 @@ static int mixes(const struct names *names, const struct expression_link *link,
 		if (names_event(&one, pair[i].event) < 0) {
 			return 0;
 		}
-		lacks[i] = kinds_of(names->metadata, pair[i].event, vpid) == 0;
+		lacks[i] = names_kinds(names->metadata, pair[i].event, vpid) == 0;
 	}
 	return lacks[0] || lacks[1]
 		       ? err_raise(names->err, -ENOENT,

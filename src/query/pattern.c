@@ -4,14 +4,13 @@
 #include "query/pattern.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "kernel/thread-list.h"
-
-#define REGEX_PLUS_MAX 8
 
 const struct pattern_model pattern_models[] = {
 	{ "run", "sched_in; sched_out", "a stay on a CPU" },
@@ -39,9 +38,9 @@ static int take_op(struct scan *scan, enum condition_op *op, bool *is_match)
 		const char *text;
 		enum condition_op op;
 		bool is_match;
-	} ops[] = { { "!=", OP_NE, false }, { "!~", OP_NE, true }, { "<=", OP_LE, false },
-		    { ">=", OP_GE, false }, { "=", OP_EQ, false }, { "<", OP_LT, false },
-		    { ">", OP_GT, false },  { "~", OP_EQ, true } };
+	} ops[] = { { "=~", OP_EQ, true },  { "!=", OP_NE, false }, { "!~", OP_NE, true },
+		    { "<=", OP_LE, false }, { ">=", OP_GE, false }, { "=", OP_EQ, false },
+		    { "<", OP_LT, false },  { ">", OP_GT, false },  { "~", OP_EQ, true } };
 
 	for (size_t i = 0; i < ARRAY_COUNT(ops); i++) {
 		if (scan_take(scan, ops[i].text)) {
@@ -51,28 +50,6 @@ static int take_op(struct scan *scan, enum condition_op *op, bool *is_match)
 		}
 	}
 	return scan_expected(scan, "=, !=, <, <=, >, >=, ~ or !~");
-}
-
-/* The text may come from a file.  Back-references and counts may take any time, and regcomp() makes
- * two copies of what is before each +. */
-static bool compile(struct pattern_condition *condition)
-{
-	unsigned int copies = 0;
-
-	for (const char *at = condition->text; *at; at++) {
-		copies += *at == '+';
-		if (*at == '{' || copies > REGEX_PLUS_MAX ||
-		    (*at == '\\' && isdigit((unsigned char)at[1]))) {
-			return false;
-		}
-		at += *at == '\\' && at[1];
-	}
-	condition->regex = mem_alloc(sizeof(*condition->regex));
-	if (regcomp(condition->regex, condition->text, REG_EXTENDED | REG_NOSUB) != 0) {
-		free(condition->regex);
-		condition->regex = NULL;
-	}
-	return condition->regex;
 }
 
 static int take_regex(struct scan *scan, struct pattern_condition *condition)
@@ -86,7 +63,8 @@ static int take_regex(struct scan *scan, struct pattern_condition *condition)
 	}
 	condition->is_text = true;
 	r = scan_quoted(scan, condition->text, sizeof(condition->text));
-	return r == 0 && !compile(condition)
+	condition->regex = r == 0 ? split_new(condition->text) : NULL;
+	return r == 0 && !condition->regex
 		       ? scan_expected(&before,
 				       "a regular expression, without { and \\1, with at most "
 				       "eight +")
@@ -132,10 +110,7 @@ int pattern_parse(struct scan *scan, struct pattern_condition *condition)
 void pattern_fini(struct definition *definition)
 {
 	for (size_t i = 0; i < definition->count; i++) {
-		if (definition->conditions[i].regex) {
-			regfree(definition->conditions[i].regex);
-			free(definition->conditions[i].regex);
-		}
+		split_free(definition->conditions[i].regex);
 	}
 }
 
@@ -173,9 +148,7 @@ bool pattern_has_who(const struct pattern_who *who, int32_t tid, const char *nam
 static bool is_text(const struct pattern_condition *condition, const char *text, size_t len)
 {
 	if (condition->regex) {
-		regmatch_t whole = { .rm_so = 0, .rm_eo = (regoff_t)len };
-
-		return regexec(condition->regex, text, 0, &whole, REG_STARTEND) == 0;
+		return split_matches(condition->regex, text, len);
 	}
 	return len == strlen(condition->text) && memcmp(text, condition->text, len) == 0;
 }
@@ -271,4 +244,116 @@ bool pattern_condition_holds(const struct pattern_condition *condition,
 		break;
 	}
 	return by == 1 || by == 0;
+}
+
+/* ---- parts ---- */
+
+bool pattern_find_part(const struct definition *what, const char *name, struct pattern_part *ret)
+{
+	size_t number = isdigit((unsigned char)*name) ? strtoul(name, NULL, 10) : 0;
+
+	for (size_t i = 0; i < what->count; i++) {
+		const struct pattern_condition *of = &what->conditions[i];
+		size_t count = of->regex && of->op == OP_EQ ? of->regex->count : 0;
+
+		*ret = (struct pattern_part){ .of = of, .number = number - 1 };
+		if (number > 0 && number <= count) {
+			return true;
+		}
+		number -= number > 0 ? count : 0;
+		ret->number = count > 0 ? split_named(of->regex, name) : SIZE_MAX;
+		if (ret->number != SIZE_MAX) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool pattern_has_part(const struct definition *what, size_t count, const char *name)
+{
+	struct pattern_part unused;
+	bool has_it = false;
+
+	for (size_t i = 0; i < count; i++) {
+		has_it |= pattern_find_part(&what[i], name, &unused);
+	}
+	return has_it;
+}
+
+/* Whether it is [-]digits[.digits] or 0x and digits. */
+static bool is_numeral(const char *text, bool *is_real)
+{
+	bool is_hex = strncmp(text, "0x", 2) == 0;
+	const char *at = text + (is_hex ? 2 : *text == '-');
+	size_t digits = strspn(at, is_hex ? "0123456789abcdefABCDEF" : "0123456789");
+	size_t more = !is_hex && at[digits] == '.' ? strspn(at + digits + 1, "0123456789") : 0;
+
+	*is_real = more > 0;
+	return digits > 0 && !at[digits + (more > 0 ? more + 1 : 0)];
+}
+
+/* Whole numbers of 64 bits, and those with a fraction; other texts stay.  Each is shown as it was.
+ */
+static void to_number(struct query_value *value)
+{
+	static const struct type is_signed = { .kind = TYPE_INT,
+					       .size_bits = 64,
+					       .is_signed = true },
+				 is_unsigned = { .kind = TYPE_INT, .size_bits = 64 },
+				 is_float = { .kind = TYPE_FLOAT, .size_bits = 64 };
+	char text[QUERY_NUMBER_BYTES] = "";
+	bool is_real;
+	int base;
+
+	if (value->is.len >= sizeof(text)) {
+		return;
+	}
+	memcpy(text, value->is.bytes, value->is.len);
+	if (!is_numeral(text, &is_real)) {
+		return;
+	}
+	value->shown = (const char *)value->is.bytes;
+	base = text[1] == 'x' ? 16 : 10;
+	errno = 0;
+	if (is_real) {
+		value->kind = QUERY_REAL;
+		value->type = &is_float;
+		value->is.f = strtod(text, NULL);
+		return;
+	}
+	value->kind = QUERY_NUMBER;
+	value->is_signed = text[0] == '-';
+	value->type = value->is_signed ? &is_signed : &is_unsigned;
+	value->is.u =
+		value->is_signed ? (uint64_t)strtoll(text, NULL, base) : strtoull(text, NULL, base);
+	if (errno == ERANGE) {
+		value->kind = QUERY_TEXT;
+		value->is.bytes = (const uint8_t *)value->shown;
+		value->shown = NULL;
+	}
+}
+
+bool pattern_part(const struct pattern_part *part, const struct query_value *value,
+		  struct query_value *ret)
+{
+	const struct split *split = part->of->regex;
+	const char *text = (const char *)value->is.bytes;
+	bool is_found = false;
+	size_t at = 0;
+
+	*ret = (struct query_value){ .kind = QUERY_TEXT };
+	if (value->kind == QUERY_TEXT) {
+		is_found = split_part(split, text, strnlen(text, value->is.len), part->number,
+				      &text, &ret->is.len);
+	} else if (value->kind == QUERY_REAL || value->type->kind != TYPE_ENUM) {
+		return false;
+	}
+	while (value->kind == QUERY_NUMBER && !is_found && (text = query_value_label(value, &at))) {
+		is_found = split_part(split, text, strlen(text), part->number, &text, &ret->is.len);
+	}
+	ret->is.bytes = (const uint8_t *)text;
+	if (is_found) {
+		to_number(ret);
+	}
+	return is_found;
 }

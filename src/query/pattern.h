@@ -7,9 +7,8 @@
  */
 #pragma once
 
-#include <regex.h>
-
 #include "query/scan.h"
+#include "query/split.h"
 #include "query/value.h"
 
 #define PATTERN_WORD_BYTES 64
@@ -26,7 +25,7 @@ struct pattern_condition {
 	enum condition_op op; /* of texts OP_EQ or OP_NE */
 	bool is_tid;          /* the value is $tid */
 	bool is_text;         /* it is `text`: */
-	regex_t *regex;       /* which is a regular expression; NULL: it is not */
+	struct split *regex;  /* which is a regular expression; NULL: it is not */
 	bool has_mask;
 	struct scan_number mask, number;
 	char text[PATTERN_TEXT_BYTES];
@@ -63,6 +62,20 @@ void pattern_fini(struct definition *definition);
 bool pattern_add_who(struct pattern_who *who, const char *one);
 /* Whether they have a thread, by its tid and its name ("": unknown). */
 bool pattern_has_who(const struct pattern_who *who, int32_t tid, const char *name);
+
+/* What a condition splits off a text, as a field of its own: "(?<ms>[0-9]+)" is $ms, and $1. */
+struct pattern_part {
+	const struct pattern_condition *of;
+	size_t number; /* of its regular expression's parts */
+};
+
+/* "ms", or "1", which counts the parts of all conditions; false: there is none. */
+bool pattern_find_part(const struct definition *what, const char *name, struct pattern_part *ret);
+/* Whether one of the definitions splits off what is called so. */
+bool pattern_has_part(const struct definition *what, size_t count, const char *name);
+/* The part of the field's value; false: it has none.  A text that is a number is that number. */
+bool pattern_part(const struct pattern_part *part, const struct query_value *value,
+		  struct query_value *ret);
 
 /* Whether a field's value meets a condition.  @tid: the value of $tid. */
 bool pattern_condition_holds(const struct pattern_condition *condition,

@@ -28,10 +28,9 @@ static bool want_keys(const struct period *period, size_t link, bool is_end,
 	for (size_t i = 0; i < period->is->links[link].key_count; i++) {
 		const struct expression_key *key = &period->is->links[link].keys[i];
 
-		keys[i] = fields_want_any(&side->fields, is_end ? key->end : key->begin);
-		fits &= keys[i] != FIELD_NONE &&
-			(keys[i] != FIELD_PROCESS ||
-			 fields_want_process(&side->fields, &side->process));
+		keys[i] =
+			fields_want_any(&side->fields, side->what, is_end ? key->end : key->begin);
+		fits &= keys[i] != FIELD_NONE;
 	}
 	return fits;
 }
@@ -51,11 +50,12 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 	}
 	fits &= step == 0 || want_keys(period, step - 1, true, side, side->before);
 	fits &= step + 1 == period->step_count || want_keys(period, step, false, side, side->after);
-	fits &= label_want(fields, labels, &period->group, side->groups);
+	fits &= label_want(fields, side->what, labels, &period->group, side->groups);
 	if (period->is_call && step > 0) {
 		fits &= fields_want_conditions(fields, &period->is->error, period->errors);
-		period->result =
-			period->is->error.count > 0 ? FIELD_NONE : fields_want_any(fields, "ret");
+		period->result = period->is->error.count > 0
+					 ? FIELD_NONE
+					 : fields_want_any(fields, side->what, "ret");
 	}
 	return fields_want_thread(fields, &side->running) && fits;
 }

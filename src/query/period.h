@@ -34,9 +34,7 @@ struct period_side {
 	uint8_t conditions[CONDITIONS_MAX];
 	uint8_t thread; /* the field with $tid; FIELD_NONE: the running thread */
 	struct thread_fields running;
-	struct process_fields process; /* if it has a key FIELD_PROCESS */
-	/* Keys that it shares with the event before it, and with the one after it: as a number; the
-	 * next index is the same field as text.  A key can be FIELD_CPU or FIELD_PROCESS. */
+	/* Keys that it shares with the event before it, and with the one after it. */
 	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];
 	struct label_at groups[LABEL_GROUP_MAX];
 };

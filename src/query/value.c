@@ -28,6 +28,7 @@ static bool element_of(const struct plan_field *field, const struct value *value
 		return false;
 	}
 	ret->type = field->type->element;
+	ret->shown = NULL;
 	ret->kind = is_number(ret->type->kind) ? QUERY_NUMBER : QUERY_REAL;
 	ret->is_signed = ret->type->is_signed;
 	return true;
@@ -46,6 +47,7 @@ bool query_value_of(const struct plan_field *field, const struct value *value, u
 	}
 	ret->type = field->type;
 	ret->is = *value;
+	ret->shown = NULL;
 	ret->is_signed = field->flags & STEP_SIGNED;
 	ret->kind = is_number(kind) ? QUERY_NUMBER : kind == TYPE_FLOAT ? QUERY_REAL : QUERY_TEXT;
 	return ret->kind != QUERY_TEXT || kind == TYPE_STRING || type_is_text(field->type->element);
@@ -91,6 +93,10 @@ const char *query_value_text(const struct query_value *value, bool by_label,
 	size_t first = 0;
 	int len;
 
+	if (value->shown) {
+		*ret_len = value->is.len;
+		return value->shown;
+	}
 	if (value->kind == QUERY_TEXT) {
 		text = (const char *)value->is.bytes;
 		*ret_len = strnlen(text, value->is.len);

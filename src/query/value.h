@@ -18,6 +18,8 @@ struct query_value {
 	bool is_signed;          /* QUERY_NUMBER */
 	const struct type *type; /* of the field, or of its element */
 	struct value is;
+	const char
+		*shown; /* of a number that is part of a text: that, of is.len bytes; else NULL */
 };
 
 #define QUERY_ELEMENT_NONE UINT32_MAX

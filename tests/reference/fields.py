@@ -2,7 +2,8 @@
 """fields: conditions, keys and groups on fields of every kind, as definitions.md 1.1 says.
 
 Made-up traces in both byte orders, with headers that the decoder knows and others: whole numbers of any size and
-place, floating point, enumerations whose labels overlap, texts, arrays and sequences of them.  Conditions are made
+place, floating point, enumerations whose labels overlap, texts, arrays and sequences of them, in the payload and among
+the contexts, which have bare names, too; and parts that regular expressions split off texts.  Conditions are made
 up, too, with the bounds of each field among their numbers; Python's exact arithmetic says which events meet them.
 
 usage: fields.py SILLAGE [--seed N] [--count N]
@@ -206,17 +207,22 @@ def write(folder, rng):
     order = rng.choice(('le', 'be'))
     compact = order == 'le' and rng.random() < .7
     fields = draw_fields(rng, order)
-    declared = ''.join('integer { size = 8; align = 8; } _%s_count; ' % name if isinstance(kind, Row) and not kind.length else ''
-                       for name, kind in fields.items())
-    declared += ' '.join(kind.declare('_' + name) + ';' if not isinstance(kind, Row) or kind.length else kind.declare(name).replace(' ' + name, ' _' + name, 1) + ';'
-                         for name, kind in fields.items())
+    inside = {name for name in fields if rng.random() < .4}  # contexts, which come first
+    fields = {name: fields[name] for name in sorted(fields, key=lambda name: name not in inside)}
+    declared = ['', '']
+    for at, names in ((0, inside), (1, fields.keys() - inside)):
+        some = [(name, fields[name]) for name in fields if name in names]
+        declared[at] = ''.join('integer { size = 8; align = 8; } _%s_count; ' % name for name, kind in some if isinstance(kind, Row) and not kind.length)
+        declared[at] += ' '.join(kind.declare('_' + name) + ';' if not isinstance(kind, Row) or kind.length else
+                                 kind.declare(name).replace(' ' + name, ' _' + name, 1) + ';' for name, kind in some)
     with open(os.path.join(folder, 'metadata'), 'w', encoding='utf-8') as file:
         file.write('/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = %s; };\nenv { domain = "ust"; };\n'
                    'clock { name = c; freq = 1000000000; };\n'
                    'stream { event.header := %s; event.context := struct { integer { size = 32; align = 8; signed = true; } _vtid; }; };\n'
-                   'event { name = ev; id = 0; fields := struct { integer { size = 32; align = 8; } n; %s }; };\n'
+                   'event { name = ev; id = 0; context := struct { integer { size = 8; align = 8; } _; %s };'
+                   ' fields := struct { integer { size = 32; align = 8; } n; %s }; };\n'
                    'event { name = end; id = 1; fields := struct { integer { size = 32; align = 8; } n; '
-                   'floating_point { exp_dig = 11; mant_dig = 53; align = 8; } real; }; };\n' % (order, HEADS[compact], declared))
+                   'floating_point { exp_dig = 11; mant_dig = 53; align = 8; } real; }; };\n' % (order, HEADS[compact], *declared))
     bits, events = Bits(order), []
     for n in range(EVENTS):
         values = {name: kind.draw(rng) for name, kind in fields.items()}
@@ -230,38 +236,59 @@ def write(folder, rng):
                 bits.put(number, 8)
                 bits.put(1000 + 10 * n + number, 64)
             bits.put(7, 32)
-            bits.put(n, 32)
             if number == 1:
+                bits.put(n, 32)
                 Real(64, order).put(bits, float(values['w8s']))
                 continue
-            for name, kind in fields.items():
-                if isinstance(kind, Row) and not kind.length:
-                    bits.align(8)
-                    bits.put(len(values[name]), 8)
-            for name, kind in fields.items():
-                kind.put(bits, values[name])
+            for is_inside in (True, False):
+                bits.align(8)
+                bits.put(*((0, 8) if is_inside else (n, 32)))
+                some = [(name, kind) for name, kind in fields.items() if (name in inside) == is_inside]
+                for name, kind in some:
+                    if isinstance(kind, Row) and not kind.length:
+                        bits.align(8)
+                        bits.put(len(values[name]), 8)
+                for name, kind in some:
+                    kind.put(bits, values[name])
     with open(os.path.join(folder, 's'), 'wb') as file:
         file.write(bits.data())
-    return fields, events
+    return fields, events, inside
 
 
-def draw_place(rng, fields):
-    """A field or an element: (its text, its kind, how to get its value; None: the event lacks it)."""
+def draw_place(rng, fields, inside):
+    """A field or an element: (its text, its kind, how to get its value; None: the event lacks it).  A context may be
+    written as such."""
     name = rng.choice(list(fields))
-    kind = fields[name]
+    kind, shown = fields[name], 'context.' * (name in inside and rng.random() < .5) + name
     if not isinstance(kind, Row):
-        return name, kind, lambda values: values[name]
+        return shown, kind, lambda values: values[name]
     element = rng.randrange(kind.length or 4)
-    return '%s[%d]' % (name, element), kind.of, lambda values: values[name][element] if element < len(values[name]) else None
+    return '%s[%d]' % (shown, element), kind.of, lambda values: values[name][element] if element < len(values[name]) else None
 
 
 def quoted(text):
     return '"%s"' % text
 
 
-def draw_condition(rng, fields):
+PARTS = (r'([a-z]+)(?:-|/)?', r'(?<part>[^a-z])', r'(\d)?$', r'^(?<part>.)(.*)', r'(a)|b(l)')
+
+
+def draw_part(rng, fields):
+    """(text of a condition, name of a part, how to get that)."""
+    name, regex = rng.choice(('free', 'fixed', 'state')), rng.choice(PARTS)
+    at = rng.randrange(2) if regex.endswith('(l)') else 0
+
+    def get(values):
+        value = values[name]
+        texts = [label for label, low, high in LABELS if low <= value <= high] if name == 'state' else [value]
+        found = [re.search(regex.replace('?<', '?P<').replace('\\d', '[0-9]'), one) for one in texts]
+        return next((one.group(1 + at) for one in found if one and one.group(1 + at) is not None), None)
+    return '%s~/%s/' % (name, regex.replace('/', '\\/')), '$part' if 'part' in regex and rng.random() < .5 else '$%d' % (1 + at), get
+
+
+def draw_condition(rng, fields, inside):
     """(text, function that says whether it holds of an event)."""
-    name, kind, get = draw_place(rng, fields)
+    name, kind, get = draw_place(rng, fields, inside)
     if isinstance(kind, Text) or (kind.labels and rng.random() < .5):
         equal, regex = rng.random() < .5, rng.random() < .4
         word = rng.choice(('e', '^o', 'n$', '[A-Z]')) if regex else rng.choice(WORDS if isinstance(kind, Text) else [label[0] for label in kind.labels])
@@ -327,12 +354,30 @@ def total_of(sillage, folder, analysis, words):
     return {row['name']: row['duration' if analysis == 'jobs' else 'time']['count'] for row in rows}
 
 
+def part_faults(sillage, folder, events, part):
+    """Parts as groups, as keys, and in conditions."""
+    text, name, get = part
+    bare = collections.Counter(get(values) for values in events)
+    matched = total_of(sillage, folder, 'periods', ['--period', 'x = ev %s; end; by n' % text]).get('x', 0)
+    rows = collections.Counter({'x %s=%s' % (name, value): count for value, count in bare.items() if value is not None})
+    rows['x'] = matched - sum(rows.values())
+    wanted = begins({brief(row, 97) if row != 'x' else row: count for row, count in (+rows).items()})
+    found = begins(total_of(sillage, folder, 'periods', ['--period', 'x = ev %s; end; by n; group %s' % (text, name)]))
+    faults = ['%s, group %s: %s, wanted %s' % (text, name, found, wanted)] if found != wanted else []
+    digits = sum(count for value, count in bare.items() if value is not None and value.isdigit() and int(value) > 3)
+    found = total_of(sillage, folder, 'periods', ['--period', 'x = ev %s, %s>3; end; by n' % (text, name)]).get('x', 0)
+    faults += ['%s, %s>3: %d, wanted %d' % (text, name, found, digits)] if found != digits else []
+    pairs = sum(count - 1 for value, count in bare.items() if value is not None)
+    found = total_of(sillage, folder, 'periods', ['--period', 'x = ev %s; ev %s; by %s' % (text, text, name)]).get('x', 0)
+    return faults + (['%s, by %s: %d, wanted %d' % (text, name, found, pairs)] if found != pairs else [])
+
+
 def check(sillage, seed):
     """What is wrong, as texts."""
     rng, faults = random.Random(seed), []
     with tempfile.TemporaryDirectory() as folder:
-        fields, events = write(folder, rng)
-        asked = [draw_condition(rng, fields) for _ in range(60)]
+        fields, events, inside = write(folder, rng)
+        asked = [draw_condition(rng, fields, inside) for _ in range(60)]
         wanted = {'c%d' % i: sum(map(is_met, events)) for i, (_, is_met) in enumerate(asked)}
         periods = [word for i, (text, _) in enumerate(asked) for word in ('--period', 'c%d = ev %s; end; by n' % (i, text))]
         jobs = [word for i, (text, _) in enumerate(asked[:16]) for word in ('--job', 'c%d = ev %s; end' % (i, text))]
@@ -341,12 +386,13 @@ def check(sillage, seed):
             faults += ['%s: %s: %d, found %d' % (analysis, asked[i][0], wanted['c%d' % i], found.get('c%d' % i, 0))
                        for i in range(count) if found.get('c%d' % i, 0) != wanted['c%d' % i]]
         for i in range(12):
-            name, kind, get = draw_place(rng, fields)
+            name, kind, get = draw_place(rng, fields, inside)
             rows = collections.Counter('x' if get(values) is None else 'x %s=%s' % (name, kind.text(get(values))) for values in events)
             rows = collections.Counter((' '.join([head, brief(item, 95)] if item else [head]), count)
                                        for (head, _, item), count in ((text.partition(' '), count) for text, count in rows.items()))
             found = begins(total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by n; group %s' % name]))
             faults += ['group %s: %s, found %s' % (name, rows, found)] if found != rows else []
+        faults += [fault for _ in range(8) for fault in part_faults(sillage, folder, events, draw_part(rng, fields))]
         faults += long_faults(sillage, folder, events)
         for words, of in (('w8s=real', 'equal numbers of two kinds'), ('n, w8s=real', 'two keys')):
             found = total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by %s' % words])

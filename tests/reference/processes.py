@@ -150,6 +150,41 @@ def compare(what, found, events, faults):
         faults.append('%s: overlapped is %r, not %r' % (what, found[2]['all'], wanted))
 
 
+def grouped(sillage, path, period):
+    """{name: periods} of all traces below."""
+    out = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'periods', '-n', '0', '--period', period, path], stdout=subprocess.PIPE, check=True).stdout
+    found = collections.Counter()
+    for line in map(json.loads, out.decode().splitlines()):
+        for row in line['periods']['by_name'] if line['type'] == 'total' else ():
+            found[row['name']] += row['time']['count']
+    return found
+
+
+def check_names(sillage, uid, own, events, faults):
+    """What names processes and threads, as groups and in conditions."""
+    ended = collections.Counter()
+    for pid in PIDS:
+        for tid in TIDS:
+            some = [event for event in events if event[2:4] == (pid, tid)]
+            ended[pid, tid] = periods_of(some)[0]['on-thread']['count']
+    by_pid = {pid: sum(ended[pid, tid] for tid in TIDS) for pid in PIDS}
+    for path in (uid, own):
+        for field in ('$pid', 'vpid', '$ctx.vpid'):
+            word = field.replace('$ctx', 'context')
+            wanted = {'x %s=%d' % (word, pid): by_pid[pid] for pid in PIDS}
+            found = grouped(sillage, path, 'x = p:begin; p:end; by $tid, id; group ' + field)
+            faults += ['%s: group %s: %r, not %r' % (path, field, found, wanted)] if found != wanted else []
+            wanted = sum(ended[100, tid] for tid in (8, 9))
+            found = grouped(sillage, path, 'x = p:begin %s<200, vtid>7; p:end; by $tid, id' % field)['x']
+            faults += ['%s: %s<200: %d, not %d' % (path, field, found, wanted)] if found != wanted else []
+        found, wanted = grouped(sillage, path, 'x = p:begin; p:end; by $tid, id; group $tid, $pid'), {
+            'x $tid=%d $pid=%d' % (tid, pid): count for (pid, tid), count in ended.items()}
+        faults += ['%s: group $tid, $pid: %r, not %r' % (path, found, wanted)] if found != wanted else []
+    wanted = {'x procname=prog-%d' % pid: by_pid[pid] for pid in PIDS}
+    found = grouped(sillage, own, 'x = p:begin procname~/^prog/; p:end; by $tid, id; group procname')
+    faults += ['group procname: %r, not %r' % (found, wanted)] if found != wanted else []
+
+
 def of_processes(events):
     """How many periods of threads each process has."""
     found = collections.Counter()
@@ -192,6 +227,7 @@ def main():
             if found[3] != of_processes(events) or found[4]:
                 faults.append('pid: processes are %r, not %r, says %r' % (found[3], of_processes(events), found[4]))
 
+            check_names(sillage, uid, own, events, faults)
             # Nothing tells processes apart: they are one, and that is said of all that asked for it.
             mixed = write(scratch, 'uid-no-pid-%d' % seed, events, ('vtid',), 'uid')
             found = analyzed(sillage, mixed)

@@ -372,8 +372,8 @@ static bool is_by_other(const struct plan_request *request, const struct class_n
 	return !plan_takes(request->event, name->own);
 }
 
-static void add_wants(struct plan_builder *b, size_t i, const struct class_names *name,
-		      uint16_t *slot, struct event_wants *ew)
+static void add_wants(struct plan_builder *b, size_t i, const struct event_class *class,
+		      const struct class_names *name, uint16_t *slot, struct event_wants *ew)
 {
 	static const char context[] = "context.";
 	static const size_t context_len = sizeof(context) - 1;
@@ -394,9 +394,14 @@ static void add_wants(struct plan_builder *b, size_t i, const struct class_names
 		int16_t add = 0;
 		const char *field = by_other ? b->renames->field(asked, &add) : asked;
 		bool in_context = field && strncmp(field, context, context_len) == 0;
+		/* A bare name is that of a context, where one event is meant that has no such
+		 * field. */
+		bool is_bare = kind == WANT_ANY && field && !in_context &&
+			       strcmp(request->event, name->own) == 0 &&
+			       !member_of(class->fields, field);
 
 		*vec_push(&ew->wants) = (struct compile_want){
-			.root = in_context ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
+			.root = in_context || is_bare ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
 			.name = in_context ? field + context_len
 				: field    ? field
 					   : "",
@@ -469,7 +474,7 @@ static void collect_wants(struct plan_builder *b, const struct event_class *clas
 
 		if (b->requests[i].group != group && is_wanted(b, &b->requests[i], class)) {
 			group = b->requests[i].group;
-			add_wants(b, i, name, &slot, ew);
+			add_wants(b, i, class, name, &slot, ew);
 		}
 		if (i == exact[0] || i == exact[1]) {
 			exact[i != exact[0]] = b->next_same[i];

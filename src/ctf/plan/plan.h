@@ -114,9 +114,10 @@ struct value {
 /*
  * A request: fields of all classes whose name is @event ("*" at its end matches any rest).  A field
  * is a member of the payload, or of the event contexts if written "context.NAME".  "NAME" requests
- * a number, "@NAME" text or a row of elements, and "?NAME" any of them, as plan_field says; a field
- * of another kind does not match.  A class that lacks a field is still bound, and
- * plan_binding.present says so.
+ * a number, "@NAME" text or a row of elements, and "?NAME" any of them, as plan_field says, of the
+ * contexts, too, if @event is no pattern and the payload has no such member; a field of another
+ * kind does not match.  A class that lacks a field is still bound, and plan_binding.present says
+ * so.
  */
 #define PLAN_TEXT       "@"
 #define PLAN_ANY        "?"

@@ -162,8 +162,7 @@ static bool meets_part(struct executions_across *across, size_t at,
 	}
 	take_context(across, part, &as, *tid);
 	return pattern_has_who(&part->is->who, *tid, across_names_of(&across->names, *tid)) &&
-	       job_key(across->job, at, &of, event->cpu, key) &&
-	       job_key_with(across->job, *tid, key);
+	       job_key(across->job, at, &of, key) && job_key_with(across->job, *tid, key);
 }
 
 /* An end may be the next begin. */

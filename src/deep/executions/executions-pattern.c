@@ -29,7 +29,8 @@ bool executions_pattern_fields(const struct executions_part *part, const struct 
 	if (!reader_as(event, part->request, as)) {
 		return false;
 	}
-	*fields = (struct fields_event){ &part->of->fields, as->class, as->binding, as->values };
+	*fields = (struct fields_event){ &part->of->fields, as->class, as->binding, as->values,
+					 as->cpu };
 	return true;
 }
 

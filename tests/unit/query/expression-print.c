@@ -93,13 +93,23 @@ static void put_number(struct out *out, const struct scan_number *number)
 	}
 }
 
+/* What is made of others is written as it is. */
+static void put_field(struct out *out, const char *field)
+{
+	if (field[0] == '$') {
+		put(out, "%s", field);
+	} else {
+		put_word(out, field, false);
+	}
+}
+
 static void put_condition(struct out *out, const struct pattern_condition *condition)
 {
 	static const char *const ops[] = { [OP_EQ] = "=",  [OP_NE] = "!=", [OP_LT] = "<",
 					   [OP_LE] = "<=", [OP_GT] = ">",  [OP_GE] = ">=" };
 
 	put(out, " ");
-	put_word(out, condition->field, false);
+	put_field(out, condition->field);
 	if (condition->has_mask) {
 		put(out, "&");
 		put_number(out, &condition->mask);
@@ -126,7 +136,7 @@ static void put_use(struct out *out, const struct expression_use *use)
 	}
 	for (size_t i = 0; i < use->count; i++) {
 		put(out, "%s", i > 0 ? ", " : use->label[0] ? "(" : "");
-		put_word(out, use->fields[i], false);
+		put_field(out, use->fields[i]);
 	}
 	put(out, "%s", use->label[0] ? ")" : "");
 }
@@ -146,15 +156,6 @@ static void put_event(struct out *out, const struct definition *definition)
 	}
 }
 
-static void put_key(struct out *out, const char *key)
-{
-	if (key[0] == '$') {
-		put(out, "%s", key);
-	} else {
-		put_word(out, key, false);
-	}
-}
-
 static void put_link(struct out *out, const struct expression_link *link)
 {
 	const char *comma = "";
@@ -162,19 +163,17 @@ static void put_link(struct out *out, const struct expression_link *link)
 	if (!link->has_keys) {
 		return;
 	}
-	put(out, "; by ");
+	put(out, "; by %s", link->is_global ? "global " : "");
 	if (link->has_tid) {
 		put(out, "$tid");
 		comma = ", ";
-	} else if (link->key_count == 0) {
-		put(out, "global");
 	}
 	for (size_t i = 0; i < link->key_count; i++, comma = ", ") {
 		put(out, "%s", comma);
-		put_key(out, link->keys[i].begin);
+		put_field(out, link->keys[i].begin);
 		if (strcmp(link->keys[i].begin, link->keys[i].end) != 0) {
 			put(out, "=");
-			put_word(out, link->keys[i].end, false);
+			put_field(out, link->keys[i].end);
 		}
 	}
 }

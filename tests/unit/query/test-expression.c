@@ -2,6 +2,7 @@
  * expression: the language of --period, --job, --label and models, and what its errors name.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,10 @@ static const struct {
 	  "x = a; b; by c; then d; then e q=1; by c=f; each; group g" },
 	{ FORM_PERIOD, "x = a; b; by $pid; group l(c, d), e",
 	  "x = a; b; by $pid; group l(c, d), e" },
-	{ FORM_PERIOD, "x = a; b; by global", NULL },
+	{ FORM_PERIOD, "x = a; b; by global", "x = a; b; by global " },
+	{ FORM_PERIOD, "x = a; b; by global c=d, $pid", NULL },
+	{ FORM_PERIOD, "x = a m =~ /(?<n>\\d+) (x)/, $n>5 $2!=y $pid=3; b; by $n=c; group $1, $tid",
+	  "x = a m~/(?<n>\\d+) (x)/ $n>5 $2!=y $pid=3; b; by $n=c; group $1, $tid" },
 	{ FORM_PERIOD, "x = a; b; by \"global\"", NULL },
 	{ FORM_PERIOD, "syscall_entry_* fd=3; b", NULL },
 	{ FORM_PERIOD, "x = \"an event\"; \"b;\\\"\\\\\"", NULL },
@@ -60,7 +64,8 @@ static const struct {
 	{ FORM_JOB, "a@10|b*|\"c [d]\", e=1; b", "a e=1 @10|b*|\"c [d]\"; b" },
 	{ FORM_JOB, "a; b; by x, y=z; deadline 1us", "a; b; by x, y=z; deadline 1000ns" },
 	{ FORM_JOB, "run; by $tid,$cpu", "run; by $tid, $cpu" },
-	{ FORM_AROUND, "a; b; by global", NULL },
+	{ FORM_AROUND, "a; b; by global", "a; b; by global " },
+	{ FORM_LABEL, "x = a m~/(.) (.)/ key=$tid, $1 name=$2", NULL },
 	{ FORM_JOB, "x = run; deadline 1ms; group a, b",
 	  "x = run; group a, b; deadline 1000000ns" },
 	{ FORM_AROUND, "a; b; deadline x=1", "a; b; \"deadline\" x=1" },
@@ -90,6 +95,7 @@ END_TEST
 /* ---- what is not ---- */
 
 #define NO_REGEX "a regular expression, without { and \\1, with at most eight +"
+#define PARTS    "$tid, $pid, $cpu, $ctx.NAME, $app.NAME, or what a condition before splits off"
 
 static const struct {
 	enum expression_form form;
@@ -148,6 +154,17 @@ static const struct {
 	{ FORM_PERIOD, "x = a; b; by c d", 16, "; or the end" },
 	{ FORM_PERIOD, "x = a; b; by c,d,e,f", 20, "no more than three keys" },
 	{ FORM_PERIOD, "x = a; b; by", 13, "a field, $tid, $pid, $cpu or global" },
+	{ FORM_PERIOD, "x = a; b; by $n", 14, PARTS },
+	{ FORM_PERIOD, "x = a m~/(?<n>.)/; b; by $n", 26, PARTS },
+	{ FORM_PERIOD, "x = a $n=1 m~/(?<n>.)/; b", 7, PARTS },
+	{ FORM_PERIOD, "x = a m!~/(?<n>.)/; b; group $n", 30, PARTS },
+	{ FORM_PERIOD, "x = a m~/(.)/; b; group $2", 25, PARTS },
+	{ FORM_PERIOD, "x = a \"$tid\"=1; b", 13, "a name without $ before" },
+	{ FORM_PERIOD, "x = a m~/(?<tid>.)/; b", 9, NO_REGEX },
+	{ FORM_PERIOD, "x = a m~/(?<n>.)(?<n>.)/; b", 9, NO_REGEX },
+	{ FORM_PERIOD, "x = a m~/(?<1>.)/; b", 9, NO_REGEX },
+	{ FORM_PERIOD, "x = a m~/(?=x)/; b", 9, NO_REGEX },
+	{ FORM_PERIOD, "x = a m~/(?<n>.(/; b", 9, NO_REGEX },
 	{ FORM_PERIOD, "x = a; b; by ?", 14, "a field, $tid, $pid, $cpu or global" },
 	{ FORM_PERIOD, "x = a; b; by c=", 16, "the field of the other event" },
 	{ FORM_PERIOD, "x = a; b; group c,d,e", 21, "no more than two fields" },
@@ -292,6 +309,65 @@ START_TEST(compares_fields)
 }
 END_TEST
 
+/* What a part of the text "x" has: a text, or a number that is shown as it was. */
+static const struct {
+	const char *regex, *part, *text;
+	const char *found; /* NULL: nothing */
+	double number;     /* NAN: it is a text */
+} parts[] = {
+	{ "took (?<ms>[0-9]+) ms", "ms", "it took 12 ms, really", "12", 12 },
+	{ "took (?<ms>[0-9]+) ms", "1", "it took 12 ms, really", "12", 12 },
+	{ "took (?<ms>\\d+) ms", "ms", "took 007 ms", "007", 7 },
+	{ "=(?:a|b)+(?<n>.*)", "n", "x=abab-1.50", "-1.50", -1.5 },
+	{ "=(.*)", "1", "=0xFF", "0xFF", 255 },
+	{ "=(.*)", "1", "=-9223372036854775808", "-9223372036854775808", -0x1p63 },
+	{ "=(.*)", "1", "=18446744073709551615", "18446744073709551615", 0x1p64 },
+	{ "=(.*)", "1", "=18446744073709551616", "18446744073709551616", NAN },
+	{ "=(.*)", "1", "=7e12", "7e12", NAN },
+	{ "=(.*)", "1", "=1.", "1.", NAN },
+	{ "=(.*)", "1", "=-", "-", NAN },
+	{ "=(.*)", "1", "=0x", "0x", NAN },
+	{ "=(.*)", "1", "= 1", " 1", NAN },
+	{ "=(.*)", "1", "=", "", NAN },
+	{ "=(.*)", "1", "nothing", NULL, 0 },
+	{ "a(x)?b", "1", "ab", NULL, 0 },
+	{ "\\((.)\\)([[:alpha:](](.))", "3", "(1)b2", "2", 2 },
+	{ "[]\\(]([^]])", "1", "](", "(", NAN },
+	{ "((.)(.))(?<last>.)", "last", "abc", "c", NAN },
+	{ "((.)(.))(?<last>.)", "4", "abc", "c", NAN },
+};
+
+START_TEST(splits_texts)
+{
+	char *text = mem_printf("a m~/%s/; b", parts[_i].regex);
+	struct query_value value = { .kind = QUERY_TEXT }, found;
+	char number[QUERY_NUMBER_BYTES];
+	struct pattern_part part;
+	struct expression *is;
+	struct err err;
+	const char *shown;
+	size_t len;
+
+	ck_assert_int_eq(expression_parse(text, FORM_PERIOD, &is, &err), 0);
+	ck_assert(pattern_find_part(&is->events[0], parts[_i].part, &part));
+	value.is.bytes = (const uint8_t *)parts[_i].text;
+	value.is.len = strlen(parts[_i].text);
+	ck_assert(pattern_part(&part, &value, &found) == (parts[_i].found != NULL));
+	if (parts[_i].found) {
+		shown = query_value_text(&found, true, number, &len);
+		ck_assert_uint_eq(len, strlen(parts[_i].found));
+		ck_assert_mem_eq(shown, parts[_i].found, len);
+		ck_assert((found.kind == QUERY_TEXT) == isnan(parts[_i].number));
+		ck_assert(found.kind != QUERY_REAL || found.is.f == parts[_i].number);
+		ck_assert(found.kind != QUERY_NUMBER ||
+			  (found.is_signed ? (double)found.is.i : (double)found.is.u) ==
+				  parts[_i].number);
+	}
+	expression_free(is);
+	free(text);
+}
+END_TEST
+
 START_TEST(gives_names)
 {
 	static const struct {
@@ -351,6 +427,14 @@ static void draw_word(uint64_t *random, char *word, size_t size)
 	word[len] = '\0';
 }
 
+/* Not of what is made. */
+static void draw_field(uint64_t *random, char *field, size_t size)
+{
+	do {
+		draw_word(random, field, size);
+	} while (field[0] == '$');
+}
+
 static void draw_number(uint64_t *random, struct scan_number *number)
 {
 	static const double reals[] = { 0.5, -2.25, 1e30, -1e25, 0.1 };
@@ -364,7 +448,7 @@ static void draw_number(uint64_t *random, struct scan_number *number)
 
 static void draw_condition(uint64_t *random, struct pattern_condition *condition)
 {
-	draw_word(random, condition->field, 16);
+	draw_field(random, condition->field, 16);
 	condition->op = (enum condition_op)draw(random, 6);
 	condition->is_tid = draw(random, 4) == 0;
 	condition->is_text = !condition->is_tid && draw(random, 2);
@@ -383,11 +467,11 @@ static void draw_use(uint64_t *random, struct expression_use *use)
 {
 	use->count = 1;
 	if (draw(random, 2)) {
-		draw_word(random, use->label, sizeof(use->label));
+		draw_field(random, use->label, sizeof(use->label));
 		use->count = 1 + draw(random, 3);
 	}
 	for (size_t i = 0; i < use->count; i++) {
-		draw_word(random, use->fields[i], sizeof(use->fields[i]));
+		draw_field(random, use->fields[i], sizeof(use->fields[i]));
 	}
 }
 
@@ -396,13 +480,13 @@ static void draw_link(uint64_t *random, struct expression_link *link)
 	link->has_keys = draw(random, 2);
 	link->has_tid = draw(random, 2);
 	link->key_count = link->has_keys ? draw(random, 4) : 0;
+	link->is_global =
+		link->has_keys && (draw(random, 2) || (link->key_count == 0 && !link->has_tid));
 	for (size_t i = 0; i < link->key_count; i++) {
 		struct expression_key *key = &link->keys[i];
 
-		do {
-			draw_word(random, key->begin, sizeof(key->begin));
-			draw_word(random, key->end, sizeof(key->end));
-		} while (key->begin[0] == '$');
+		draw_field(random, key->begin, sizeof(key->begin));
+		draw_field(random, key->end, sizeof(key->end));
 		if (draw(random, 3) == 0) {
 			strcpy(key->begin, draw(random, 2) ? "$cpu" : "$pid");
 			strcpy(key->end, key->begin);
@@ -461,7 +545,7 @@ static struct expression *draw_expression(uint64_t *random, enum expression_form
 	is->by_process = form == FORM_LABEL && draw(random, 2);
 	is->key.count = 1 + draw(random, 3);
 	for (size_t i = 0; i < is->key.count; i++) {
-		draw_word(random, is->key.fields[i], sizeof(is->key.fields[i]));
+		draw_field(random, is->key.fields[i], sizeof(is->key.fields[i]));
 	}
 	draw_use(random, &is->value);
 	return is;
@@ -501,6 +585,7 @@ Suite *suite_expression(void)
 	tcase_add_loop_test(tcase, prints_what_it_reads, 0, sizeof(valid) / sizeof(valid[0]));
 	tcase_add_loop_test(tcase, names_the_place, 0, sizeof(invalid) / sizeof(invalid[0]));
 	tcase_add_loop_test(tcase, compares_fields, 0, sizeof(conditions) / sizeof(conditions[0]));
+	tcase_add_loop_test(tcase, splits_texts, 0, sizeof(parts) / sizeof(parts[0]));
 	tcase_add_test(tcase, gives_names);
 	tcase_add_test(tcase, reads_what_it_prints);
 	suite_add_tcase(suite, tcase);

@@ -84,7 +84,7 @@ START_TEST(finds_places_of_fields)
 	ck_assert_str_eq(begin->fields.at[begin->conditions[1]], PLAN_ANY "q");
 	ck_assert_str_eq(begin->fields.at[begin->after[0]], PLAN_ANY "k");
 	ck_assert_str_eq(end->fields.at[end->before[0]], PLAN_ANY "l");
-	ck_assert_uint_eq(end->before[1], FIELD_CPU);
+	ck_assert_uint_eq(end->fields.made[end->before[1] - FIELD_MADE].kind, MADE_CPU);
 	ck_assert_uint_eq(end->thread, FIELD_NONE);
 	ck_assert_str_eq(end->fields.at[end->groups[0].keys[0]], PLAN_ANY "g");
 	ck_assert_str_eq(end->fields.at[end->running.vtid], "context.vtid");
@@ -170,14 +170,18 @@ START_TEST(finds_places_of_labels)
 	ck_assert_uint_eq(set.labels.all.at[1].key_count, 2);
 	ck_assert_int_eq(source->value.label, 0);
 	ck_assert_str_eq(source->fields.at[source->id.keys[1]], PLAN_ANY "l");
-	ck_assert_str_eq(source->fields.at[source->id.process.vpid], "context.vpid");
+	ck_assert_str_eq(
+		source->fields.at[source->fields.made[source->id.process - FIELD_MADE].from[0]],
+		"context.vpid");
 	ck_assert_str_eq(source->fields.at[source->value_at.keys[0]], PLAN_ANY "m");
 	/* In a group a label's name alone stands for its name of the field of that name. */
 	ck_assert_int_eq(period_add(&set, "x = a; b; group g(o, p), f", &err), 0);
 	end = &set.all.at[0]->steps[1];
 	ck_assert_int_eq(set.all.at[0]->group.uses[0].label, 1);
 	ck_assert_str_eq(end->fields.at[end->groups[0].keys[1]], PLAN_ANY "p");
-	ck_assert_str_eq(end->fields.at[end->groups[0].process.pid], "context.pid");
+	ck_assert_str_eq(
+		end->fields.at[end->fields.made[end->groups[0].process - FIELD_MADE].from[1]],
+		"context.pid");
 	ck_assert_str_eq(end->fields.at[end->groups[1].keys[0]], PLAN_ANY "f");
 	ck_assert_str_eq(label_use_name(&set.labels, &set.all.at[0]->group.uses[0]), "g");
 	ck_assert_int_eq(period_add(&set, "y = a; b; group g", &err), -EINVAL);

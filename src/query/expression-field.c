@@ -1,0 +1,94 @@
+/*
+ * expression-field: see expression-parser.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "query/expression-parser.h"
+
+int expression_lacks(const struct parser *p, const char *what)
+{
+	return scan_expected(&p->scan, what);
+}
+
+int expression_word(struct parser *p, const char *what, char *word, size_t size)
+{
+	const struct scan before = p->scan;
+	int r = scan_text(&p->scan, PATTERN_LETTERS, what, word, size);
+
+	return r == 0 && (!word[0] || word[0] == PLAN_TEXT[0]) ? scan_expected(&before, what) : r;
+}
+
+/* Puts a text behind what is there; false: it has no room. */
+static bool put(char field[PATTERN_WORD_BYTES], const char *text)
+{
+	size_t len = strlen(field), room = PATTERN_WORD_BYTES - len;
+
+	return (size_t)snprintf(field + len, room, "%s", text) < room;
+}
+
+static int take_element(struct parser *p, char field[PATTERN_WORD_BYTES])
+{
+	struct scan_number number;
+	char text[32] = "";
+	int r;
+
+	(void)scan_take(&p->scan, "[");
+	r = scan_number(&p->scan, &number);
+	if (r < 0 || number.is_real || number.real < 0 || number.real >= QUERY_ELEMENT_NONE ||
+	    !scan_take(&p->scan, "]")) {
+		return expression_lacks(p, "the number of an element and ]");
+	}
+	(void)snprintf(text, sizeof(text), "[%llu]", (unsigned long long)number.whole);
+	return put(field, text) ? 0 : expression_lacks(p, "a shorter name before");
+}
+
+/* $tid, $pid, $cpu, and parts of texts, which one of the events has. */
+static int take_made(struct parser *p, struct among among, char field[PATTERN_WORD_BYTES])
+{
+	const struct scan before = p->scan;
+	char name[PATTERN_NAME_BYTES] = "";
+
+	p->scan.at++;
+	(void)scan_name(&p->scan, name, sizeof(name));
+	scan_blanks(&p->scan);
+	(void)snprintf(field, PATTERN_WORD_BYTES, "$%s", name);
+	return strcmp(name, "tid") == 0 || strcmp(name, "pid") == 0 || strcmp(name, "cpu") == 0 ||
+			       pattern_has_part(among.at, among.count, name)
+		       ? 0
+		       : scan_expected(&before, "$tid, $pid, $cpu, $ctx.NAME, $app.NAME, or what a "
+						"condition before splits off");
+}
+
+int expression_field(struct parser *p, const char *what, struct among among,
+		     char field[PATTERN_WORD_BYTES])
+{
+	static const struct {
+		const char *written, *meant;
+		bool is_app; /* only letters, digits and _ follow in metadata of CTF 1.8 */
+	} prefixes[] = { { "$ctx.", "context.", false },
+			 { "$app.", "context._app_", true },
+			 { "", "", false } };
+	char name[PATTERN_WORD_BYTES];
+	size_t i = 0;
+	int r;
+
+	while (!scan_take(&p->scan, prefixes[i].written)) {
+		i++;
+	}
+	if (*p->scan.at == '$') {
+		return take_made(p, among, field);
+	}
+	r = expression_word(p, what, name, sizeof(name));
+	if (r == 0 && name[0] == '$') { /* it would be one that is made */
+		return expression_lacks(p, "a name without $ before");
+	}
+	for (char *at = name; r == 0 && prefixes[i].is_app && *at; at++) {
+		*at = scan_is_letter(*at, "_") ? *at : '_';
+	}
+	strcpy(field, prefixes[i].meant);
+	if (r == 0 && !put(field, name)) {
+		return expression_lacks(p, "a shorter name before");
+	}
+	return r == 0 && *p->scan.at == '[' ? take_element(p, field) : r;
+}
