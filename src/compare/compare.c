@@ -288,8 +288,8 @@ static double number_of(const struct figure *figure, const struct profile_table 
 
 /* Over the rows that it selects.  Of distributions without buckets the count and the sum are known,
  * too. */
-static double sum_of_rows(const struct comparison *comparison, const struct figure *figure,
-			  int side)
+static double sum_of_selected(const struct comparison *comparison, const struct figure *figure,
+			      int side)
 {
 	const struct profile *profile = comparison->side[side];
 	const struct profile_table *table = profile_find(profile, figure->table);
@@ -318,8 +318,8 @@ double compare_figure(const struct comparison *comparison, const struct figure *
 	double value, divisor;
 
 	if (figure_is_of_sums(figure)) {
-		divisor = sum_of_rows(comparison, figure->per, side);
-		return divisor > 0 ? sum_of_rows(comparison, figure, side) / divisor : NAN;
+		divisor = sum_of_selected(comparison, figure->per, side);
+		return divisor > 0 ? sum_of_selected(comparison, figure, side) / divisor : NAN;
 	}
 	if (!table || table->unknown >> figure->column & 1) {
 		return NAN;

@@ -394,7 +394,7 @@ int options_ust_span(struct options *options, const char *value, struct err *err
 
 int options_format(struct options *options, const char *value, struct err *err)
 {
-	static const char *const formats[] = { "text", "json", NULL };
+	static const char *const formats[] = { "text", "json", "csv", NULL };
 
 	if (strcmp(value, "perfetto") == 0) {
 		return err_raise(err, -EINVAL,

@@ -49,8 +49,8 @@
 #define MAY_LACK        .may_lack = true
 #define GROUP(title)    .group = (title)
 
-static const char *const report_formats[] = { "text", "json", "html", "perfetto", NULL };
-static const char *const page_formats[] = { "text", "json", "html", NULL };
+static const char *const report_formats[] = { "text", "json", "csv", "html", "perfetto", NULL };
+static const char *const page_formats[] = { "text", "json", "csv", "html", NULL };
 static const char *const export_forms[] = { "perfetto", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
@@ -63,13 +63,18 @@ const struct option options_table[] = {
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses),
 	  GROUP("Figures and output") },
-	{ 'f', "format", "FORMAT", "text, json (lines), html, perfetto (text)", FOR_REPORT,
+	{ 'f', "format", "FORMAT", "text, json (lines), csv, html, perfetto (text)", FOR_REPORT,
 	  WORD(format, "format", report_formats), GIVEN(has_format) },
-	{ 'f', "format", "FORMAT", "text, json (lines), html: a page (text)",
+	{ 'f', "format", "FORMAT", "text, json (lines), csv, html: a page (text)",
 	  FOR_OVERVIEW | FOR_COMPARE, WORD(format, "format", page_formats), GIVEN(has_format) },
-	{ 'f', "format", "FORMAT", "text, json (lines) (text)",
-	  FOR_BOTH | FOR_MERGE | FOR_LIST | FOR_CAPTURE | FOR_HISTORY, CUSTOM(options_format),
-	  GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines) (text)", FOR_FOLLOW | FOR_LIST | FOR_CAPTURE,
+	  CUSTOM(options_format), GIVEN(has_format) },
+	{ 'f', "format", "FORMAT", "text, json (lines), csv (text)",
+	  FOR_ANALYZE | FOR_MERGE | FOR_HISTORY, CUSTOM(options_format), GIVEN(has_format) },
+	{ 0, "table", "NAME",
+	  "csv: the table to write, as cpu.threads (all, to the directory of -o)",
+	  FOR_ANALYZE | FOR_MERGE | FOR_HISTORY | FOR_REPORT | FOR_OVERVIEW | FOR_COMPARE,
+	  TEXT(table), NEEDS("format") },
 	{ 'i', "interval", "DURATION",
 	  "length of windows (analyze, history: none are printed without it; 1s)",
 	  FOR_WORK | FOR_EXPORT | FOR_HISTORY, CUSTOM(options_interval), GIVEN(has_interval) },

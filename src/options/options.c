@@ -230,6 +230,29 @@ static int check_selection(const struct options *options, struct err *err)
 	return 0;
 }
 
+/* Tables are made of JSON, when a command ends. */
+static int check_csv(struct options *options, unsigned int command, struct err *err)
+{
+	if (strcmp(options->format, "csv") != 0) {
+		return options->table ? err_raise(err, -EINVAL,
+						  "--table has no effect without --format csv")
+				      : 0;
+	}
+	if (command & (FOR_LIVE | FOR_WATCH | FOR_LIST | FOR_CAPTURE)) {
+		return err_raise(err, -EINVAL,
+				 "--format csv: of commands that end: analyze, history, report, "
+				 "overview, compare, merge");
+	}
+	if (!options->table && !options->output) {
+		return err_raise(err, -EINVAL,
+				 "--format csv needs --table NAME, as in --table cpu.threads, or a "
+				 "directory for all of them (-o DIR)");
+	}
+	options->tables = options->table ? options->table : "";
+	options->format = "json";
+	return 0;
+}
+
 static bool is_same_file(const char *one, const char *other)
 {
 	return one && other && strcmp(one, other) == 0 && strcmp(one, "/dev/null") != 0;
@@ -313,6 +336,7 @@ static int check_together(struct options *options, unsigned int command,
 		note_sides(options, given);
 		r = r < 0 ? r : check_compared_hosts(options, given, err);
 	}
+	r = r == 0 ? check_csv(options, command, err) : r;
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);

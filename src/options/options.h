@@ -46,6 +46,8 @@ struct options {
 	unsigned int command; /* FOR_...: that they are of */
 	const char *format, *output, *begin, *end, *at, *to;
 	bool has_format;
+	const char *table;  /* --table */
+	const char *tables; /* csv, of which `format` is json: which one, "": all; NULL: none */
 	uint64_t interval_ns;
 	bool has_interval;
 	uint64_t top;

@@ -17,6 +17,7 @@
 #include "base/text/utf8.h"
 #include "output/shown.h"
 #include "output/sinks/text.h"
+#include "output/tables.h"
 #include "output/whole.h"
 #include "phases/phases.h"
 #include "text/plain.h"
@@ -124,6 +125,9 @@ static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 	struct output *output = cookie;
 	size_t done = 0;
 
+	if (output->csv) {
+		return tables_take(output, bytes, len) ? (ssize_t)len : 0;
+	}
 	if (!output->is_text) {
 		return write_bytes(output, bytes, len) ? (ssize_t)len : 0;
 	}
@@ -145,12 +149,8 @@ static ssize_t write_through(void *cookie, const char *bytes, size_t len)
 	return (ssize_t)len;
 }
 
-int output_open(struct output *output, struct err *err)
+static int open_path(struct output *output, struct err *err)
 {
-	static const cookie_io_functions_t functions = { .write = write_through };
-
-	assert(!output->out);
-	assert(output->sink && output->sink->report);
 	output->fd = output->path && output->is_whole ? whole_open(output->path) : -1;
 	output->is_unnamed = output->fd >= 0;
 	if (!output->is_unnamed) {
@@ -161,6 +161,23 @@ int output_open(struct output *output, struct err *err)
 				 strerror(-output->fd));
 	}
 	output->waits = foreign_waits(output->fd);
+	return 0;
+}
+
+int output_open(struct output *output, struct err *err)
+{
+	static const cookie_io_functions_t functions = { .write = write_through };
+	int r;
+
+	assert(!output->out);
+	assert(output->sink && output->sink->report);
+	r = output->tables ? tables_open(output, err) : -ENOENT;
+	if (r == -ENOENT) {
+		r = open_path(output, err);
+	}
+	if (r < 0) {
+		return r;
+	}
 	output->out = fopencookie(output, "w", functions);
 	if (!output->out) {
 		return err_raise(err, -ENOMEM, "cannot write to %s: out of memory", output->path);
@@ -175,7 +192,7 @@ int output_reopen(struct output *output, struct err *err)
 	int again;
 
 	assert(output->out);
-	if (!output->path) {
+	if (!output->path || output->fd < 0) {
 		return 0;
 	}
 	again = foreign_create(output->path, O_APPEND);
@@ -206,6 +223,14 @@ int output_close(struct output *output, struct err *err)
 {
 	int r = output_check(output, err), named;
 
+	if (output->csv) {
+		struct err why; /* a failure of it is why the check failed */
+
+		r = tables_close(output, &why);
+		if (r < 0) {
+			*err = why;
+		}
+	}
 	if (r == 0 && output->is_unnamed && output->has_written) {
 		named = whole_name(output->fd, output->path);
 		r = named == 0 ? 0
@@ -215,7 +240,7 @@ int output_close(struct output *output, struct err *err)
 	output->held_count = 0; /* a letter that did not end */
 	output->held_blanks = 0;
 	(void)fclose(output->out);
-	if (output->path && close(output->fd) < 0 && r == 0) {
+	if (output->path && output->fd >= 0 && close(output->fd) < 0 && r == 0) {
 		r = err_raise(err, -errno, "closing %s: %s", output->path, strerror(errno));
 	}
 	output->out = NULL;

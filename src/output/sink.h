@@ -41,8 +41,12 @@ struct output {
 	bool waits;       /* it is no file: its reader may be slow */
 	int failure;      /* errno of the first failed write; 0: none */
 	const char *path; /* NULL: standard output */
-	bool is_text;     /* for people: nothing but plain text reaches the file (text/plain.h) */
-	char held[4];     /* is_text: the begin of a letter, which was not written yet */
+	/* The sink writes JSON, of which tables are made (tables.h): this one, or if it is "" all
+	 * of them, and `path` is a directory; NULL: none. */
+	const char *tables;
+	struct csv *csv;
+	bool is_text; /* for people: nothing but plain text reaches the file (text/plain.h) */
+	char held[4]; /* is_text: the begin of a letter, which was not written yet */
 	size_t held_count, held_blanks; /* and blanks before it, which may end a line */
 	bool is_whole;   /* the file appears at the end, if anything was written (whole.h) */
 	bool is_unnamed; /* so far */

@@ -633,6 +633,7 @@ struct output run_output_of(const struct options *options)
 	return (struct output){ .sink = sink_find(options->format),
 				.is_text = is_text,
 				.path = options->output,
+				.tables = options->tables,
 				.top = options->has_top || is_text ? options->top : 0,
 				.has_top = options->has_top,
 				.has_per = options->has_per,

@@ -115,7 +115,7 @@ static struct auto_row *place_of(const struct trigger *trigger, struct trace_sta
 }
 
 /* A quotient of sums has one limit. */
-static struct which_identity key_of(const struct condition *c, const struct report_row *row)
+static struct which_identity auto_key_of(const struct condition *c, const struct report_row *row)
 {
 	return row ? which_identity(c->figure.table, row) : (struct which_identity){ 0, 0 };
 }
@@ -126,7 +126,8 @@ static void take_row(const struct trigger *trigger, struct trace_state *state,
 {
 	double value = figure_value(&c->figure, report, found);
 	struct auto_row *row =
-		isnan(value) ? NULL : place_of(trigger, state, c, key_of(c, found), report->end);
+		isnan(value) ? NULL
+			     : place_of(trigger, state, c, auto_key_of(c, found), report->end);
 
 	if (!row || row->seen == report->end) {
 		return; /* the same row twice: which is which is not known */
@@ -170,7 +171,7 @@ void auto_take_window(const struct trigger *trigger, struct trace_state *state,
 const struct auto_row *auto_find(const struct trace_state *state, const struct condition *c,
 				 const struct report_row *row, uint64_t now)
 {
-	const struct auto_row *found = find(state, c, key_of(c, row));
+	const struct auto_row *found = find(state, c, auto_key_of(c, row));
 
 	return found && found->seen == now && found->has_limit ? found : NULL;
 }

@@ -73,7 +73,7 @@ bool budget_parse(struct scan *scan, struct trigger *trigger)
 /* ---- windows ---- */
 
 /* What has no value decides nothing, where something else has one. */
-static enum budget_verdict judge(const struct condition *c, const struct report *report)
+static enum budget_verdict verdict_on(const struct condition *c, const struct report *report)
 {
 	enum budget_verdict left, right;
 
@@ -82,8 +82,8 @@ static enum budget_verdict judge(const struct condition *c, const struct report 
 		       : trigger_is_beyond(c, report) ? BUDGET_BAD
 						      : BUDGET_GOOD;
 	}
-	left = judge(c->left, report);
-	right = judge(c->right, report);
+	left = verdict_on(c->left, report);
+	right = verdict_on(c->right, report);
 	if (left == BUDGET_NO_VALUE || right == BUDGET_NO_VALUE) {
 		return left == BUDGET_NO_VALUE ? right : left;
 	}
@@ -91,7 +91,7 @@ static enum budget_verdict judge(const struct condition *c, const struct report 
 				  : (left == BUDGET_GOOD ? left : right);
 }
 
-static uint64_t slot_of(const struct trigger *trigger, uint64_t end)
+static uint64_t budget_slot_of(const struct trigger *trigger, uint64_t end)
 {
 	uint64_t ns = trigger->objective_ns / BUDGET_SLOTS;
 
@@ -141,8 +141,8 @@ static double to_come(const struct trigger *trigger, const struct budget *budget
 enum budget_verdict budget_take(const struct trigger *trigger, struct budget *budget,
 				const struct report *report)
 {
-	enum budget_verdict verdict = judge(trigger->when, report);
-	uint64_t now = slot_of(trigger, report->end);
+	enum budget_verdict verdict = verdict_on(trigger->when, report);
+	uint64_t now = budget_slot_of(trigger, report->end);
 
 	assert(trigger->objective > 0 && report->end > report->begin);
 	budget->since = budget->since == 0 ? report->begin : budget->since;

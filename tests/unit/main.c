@@ -86,6 +86,7 @@ int main(void)
 	srunner_add_suite(runner, suite_walk());
 	srunner_add_suite(runner, suite_figure());
 	srunner_add_suite(runner, suite_sink());
+	srunner_add_suite(runner, suite_csv());
 	srunner_add_suite(runner, suite_limit());
 	srunner_add_suite(runner, suite_trigger());
 	srunner_add_suite(runner, suite_medians());

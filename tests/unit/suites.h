@@ -69,6 +69,7 @@ Suite *suite_producer(void);
 Suite *suite_walk(void);
 Suite *suite_figure(void);
 Suite *suite_sink(void);
+Suite *suite_csv(void);
 Suite *suite_limit(void);
 Suite *suite_trigger(void);
 Suite *suite_actions(void);

@@ -535,6 +535,7 @@ static int run(const struct options *options)
 				 .path = options->output,
 				 .is_text = strcmp(options->format, "text") == 0,
 				 .is_whole = true,
+				 .tables = options->tables,
 				 .top = rows_of(options),
 				 .analyses = options->analyses };
 	uint64_t begin, end;

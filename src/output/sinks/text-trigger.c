@@ -19,7 +19,7 @@ void text_trace_name(FILE *out, const struct trace_identity *trace)
 }
 
 /* Of a trigger on several hosts: a line for each. */
-static void put_trigger_hosts(FILE *out, const struct trigger_event *event)
+static void put_on_hosts(FILE *out, const struct trigger_event *event)
 {
 	char says[1024], begin[UNITS_TEXT_MAX];
 
@@ -52,7 +52,7 @@ void text_trigger(struct output *output, const struct trace_identity *trace,
 		      units_time(begin, units_times_of(event->begin, event->end), event->begin),
 		      units_ns(lasted, event->end - event->begin));
 	if (event->host_count > 0) {
-		put_trigger_hosts(output->out, event);
+		put_on_hosts(output->out, event);
 		return;
 	}
 	text_put(output->out, says, -1);
