@@ -128,7 +128,7 @@ NEVER = (
 PRIVATE = re.compile(r'.*-(?:state|parts)\.h')
 FRIENDS = {('src/engine/exchange', 'engine/merger/merger-state.h'): 'checkpoints and partials of the merger'}
 # Headers that are included several times.
-READ_AGAIN = ('src/base/probes/probe-points.h', 'tests/peer/app-tracepoints.h')
+READ_AGAIN = ('src/base/probes/probe-points.h', 'tests/peer/app-tracepoints.h', 'tests/peer/shop-tracepoints.h')
 # Functions whose names are given from outside, with the reason.
 NAMES_GIVEN = {'main': 'by C', 'LLVMFuzzerTestOneInput': 'by libFuzzer', 'say': 'the program speaks'}
 MODULES_MAX = 16
@@ -432,7 +432,7 @@ def unformatted(names):
         print('# no clang-format 14: the form is not checked')
         return
     # All at once: to start it takes longer than a file.
-    paths = [path for path in names if os.path.basename(path) != 'app-tracepoints.h' and os.path.exists(os.path.join(ROOT, path))]
+    paths = [path for path in names if not path.endswith('-tracepoints.h') and os.path.exists(os.path.join(ROOT, path))]
     done = subprocess.run(['clang-format', '--dry-run', '-Werror', *paths], cwd=ROOT, stderr=subprocess.PIPE)
     said = {line.split(':')[0] for line in done.stderr.decode(errors='replace').splitlines()}
     found = [path for path in paths if path in said]

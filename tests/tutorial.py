@@ -188,7 +188,7 @@ def check_sentences(sillage, root):
 def main():
     sillage, root = os.path.abspath(sys.argv[1]), sys.argv[2]
     faults, count = check_live(sillage, root) + check_sentences(sillage, root), 0
-    for name in ('README.md', 'doc/tutorial.md', 'doc/ci.md'):
+    for name in ('README.md', 'doc/tutorial.md', 'doc/service.md', 'doc/ci.md'):
         blocks = list(blocks_of(root, name))
         assert blocks, '%s: no blocks were found' % name
         for commands in blocks:
