@@ -296,18 +296,52 @@ ROS2_LABELS = [
     ('origin', 'ros2:rclcpp_service_callback_added', {}, PID + ['callback'], ('service', ['service_handle'])),
     ('origin', 'ros2:rclcpp_timer_callback_added', {}, PID + ['callback'], ('timer', ['timer_handle'])),
     ('callback', 'ros2:rclcpp_callback_register', {}, PID + ['callback'], 'symbol'),
+    ('publisher', 'ros2:rcl_publisher_init', {}, PID + ['rmw_publisher_handle'], 'topic_name'),
     ('taken', 'ros2:rcl_subscription_init', {}, PID + ['rmw_subscription_handle'], 'topic_name'),
     ('writer', 'dds:create_writer', {}, PID + ['writer'], 'topic_name'),
+    ('server', 'ros2:rcl_service_init', {}, PID + ['rmw_service_handle'], 'service_name'),
+    ('client', 'ros2:rcl_client_init', {}, PID + ['rmw_client_handle'], 'service_name'),
 ]
 TAKE, SENT = ('ros2:rmw_take', {'taken': 1}), ['global', ('timestamp', 'source_timestamp')]
 START, END, WRITE = ('ros2:callback_start', {}), ('ros2:callback_end', {}), ('dds:write', {})
-WRITER, ORIGIN = ('writer', 'writer', ['writer']), ('origin', 'origin', ['callback'])
+WRITER, ORIGIN, CALLBACK = ('writer', 'writer', ['writer']), ('origin', 'origin', ['callback']), ('callback', 'callback', ['callback'])
+TAKEN = ('taken', 'taken', ['rmw_subscription_handle'])
+PUBLISH, PUBLISHER = ('ros2:rmw_publish', {}), ('publisher', 'publisher', ['rmw_publisher_handle'])
+READY, WAIT, EXECUTE = (('ros2:rclcpp_executor_' + name, {}) for name in ('get_next_ready', 'wait_for_work', 'execute'))
+ASK, ANSWERED = ('ros2:rmw_send_request', {}), ('ros2:rmw_take_response', {'taken': 1})
+SERVE, ANSWER = ('ros2:rmw_take_request', {'taken': 1}), ('ros2:rmw_send_response', {})
+SERVER, NUMBERED = ('server', 'server', ['rmw_service_handle']), ('sequence_number', 'sequence_number')
+
+
+def same(*fields):
+    return [(field, field) for field in fields]
+
+
+def messages(prefix, sent, of):
+    """From publishing to taking, to the end of the callback, and over further nodes."""
+    hop = [sent, TAKE]
+    return [(prefix + 'message', hop, [SENT], True, [of] + [TAKEN] * bool(prefix)),
+            (prefix + 'handled', hop + [START, END], [SENT, None, None], True, [of, ORIGIN]),
+            (prefix + 'onward', hop * 2 + [END], [SENT, None, SENT, None], True, [of]),
+            (prefix + 'path3', hop * 3 + [END], [SENT, None] * 3, True, [of])]
+
+
 ROS2_PERIODS = [
-    ('callback', [START, END], [['$tid', ('callback', 'callback')]], False, [ORIGIN, ('callback', 'callback', ['callback'])]),
-    ('dds-message', [WRITE, TAKE], [SENT], True, [WRITER, ('taken', 'taken', ['rmw_subscription_handle'])]),
-    ('dds-handled', [WRITE, TAKE, START, END], [SENT, None, None], True, [WRITER, ORIGIN]),
-    ('dds-onward', [WRITE, TAKE, WRITE, TAKE, END], [SENT, None, SENT, None], True, [WRITER]),
-]
+    ('callback', [START, END], [['$tid', ('callback', 'callback')]], False, [ORIGIN, CALLBACK]),
+    ('cycle', [START, START], [same('callback')], False, [ORIGIN, CALLBACK]),
+    ('take-cycle', [TAKE, TAKE], [same('rmw_subscription_handle')], False, [TAKEN]),
+    ('dds-publish-cycle', [WRITE, WRITE], [same('writer')], False, [WRITER]),
+    ('executor-idle', [WAIT, READY], [['$tid']], False, []),
+    ('executor-busy', [EXECUTE, READY], [['$tid']], False, []),
+    ('executor-take', [EXECUTE, START], [['$tid']], False, [ORIGIN]),
+] + messages('dds-', WRITE, WRITER)
+# Of newer versions: no trace of them is at hand.
+ROS2_NEWER = [
+    ('publish-cycle', [PUBLISH, PUBLISH], [same('rmw_publisher_handle')], False, [PUBLISHER]),
+    ('request', [ASK, ANSWERED], [same('rmw_client_handle', 'sequence_number')], False, [('client', 'client', ['rmw_client_handle'])]),
+    ('served', [SERVE, ANSWER], [['$tid', *same('rmw_service_handle', 'sequence_number')]], False, [SERVER]),
+    ('response', [ANSWER, ANSWERED], [SENT], False, [SERVER]),
+] + messages('', PUBLISH, PUBLISHER)
 
 
 ROS2_JOBS = [('job', [START, END], 100000, [ORIGIN, ('callback', 'callback', ['callback'])])]
@@ -328,7 +362,8 @@ def check_ros2(sillage, models, trace):
     faults = [] if {'dds-message rt/topic_a /topic_a', 'dds-onward rt/topic_a'} <= labels else ['topics are not known']
     status, out, err = run(sillage, 'analyze', '-f', 'json', '-a', 'periods,jobs', '-n', '0', '--model',
                            os.path.join(models, 'ros2'), '--job', ROS2_JOB, trace)
-    if status or err.count('\n') != 1 or 'left out: period message, period handled, period onward' not in err:
+    lacks = 'left out: ' + ', '.join('period ' + period[0] for period in ROS2_NEWER)
+    if status or err.count('\n') != 1 or lacks not in err:
         faults.append('status %d, says %r' % (status, err))
     total = total_in(out)
     faults += compared('ros2', our_jobs(total), jobs.shown(total['end']))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""models_shipped: the models that are shipped, but for that of ROS 2, on traces of their events that are made here.
+"""models_shipped: the models that are shipped, on traces of their events that are made here.
 
 No trace of these programs is at hand, so events of the names and fields that the models name are made: a few processes and
 ids, in any order.  What each model says stands here once more, as tables for the plain programs of models.py and
-calls_plain.py.
+calls_plain.py; that of ROS 2, of which a trace is at hand, but of an older version, in models.py.
 
 usage: models_shipped.py SILLAGE MODELS     (also: babeltrace2 in the path)
 """
@@ -94,6 +94,25 @@ def dpdk():
         Ask('memzone', 'lib.eal.memzone.reserve', 'lib.eal.memzone.free', by=[('name', 'name')])]
 
 
+def ros2():
+    """Of the version that has time stamps where messages are published, and services."""
+    message, taken = ('u64', 'timestamp'), (('u64', 'source_timestamp'), ('s32', 'taken'))
+    of_client, of_service, numbered = ('u64', 'rmw_client_handle'), ('u64', 'rmw_service_handle'), ('u64', 'sequence_number')
+    callback = (('u64', 'callback'),)
+    fields = {'rmw_publish': (('u64', 'rmw_publisher_handle'), message), 'rmw_take': (('u64', 'rmw_subscription_handle'), *taken),
+              'callback_start': callback, 'callback_end': callback, 'rclcpp_executor_get_next_ready': (),
+              'rclcpp_executor_wait_for_work': (), 'rclcpp_executor_execute': (('u64', 'handle'),),
+              'rmw_send_request': (of_client, numbered), 'rmw_take_request': (of_service, numbered, ('s32', 'taken')),
+              'rmw_send_response': (of_service, numbered, message), 'rmw_take_response': (of_client, numbered, *taken)}
+    events = {'ros2:' + name: of for name, of in fields.items()}
+    events['dds:write'] = ('u64', 'writer'), message
+    for _, event, _, key, value in models.ROS2_LABELS:
+        ids = [field for field in key if field != '$pid'] + (value[1] if isinstance(value, tuple) else [])
+        of = [('u64', one) for one in ids] + ([('text', value)] if isinstance(value, str) else [])
+        events[event] = tuple(dict.fromkeys((*events.get(event, ()), *of)))
+    return events, models.ROS2_LABELS, models.ROS2_PERIODS + models.ROS2_NEWER, []
+
+
 NAMES = ('vadd', 'vscale', 'get', 'set', 'config|get')
 
 
@@ -122,8 +141,8 @@ def made(rng, events, count, is_bare):
     for _ in range(count):
         ts += rng.choice((300, 7000, 60000)) + rng.randrange(300)
         pid, name, cpu = rng.choice((10, 20)), rng.choice(list(events)), rng.randrange(2)
-        values = {field: rng.choice(NAMES) if kind == 'text' else rng.choice((-5, 0, 3)) if kind == 's32' else
-                  rng.choice((0, 1)) if field == 'nb_rx' else rng.choice((1, 2, 945112)) for kind, field in events[name]}
+        values = {field: rng.choice(NAMES) if kind == 'text' else rng.choice((0, 1)) if field in ('nb_rx', 'taken') else
+                  rng.choice((-5, 0, 3)) if kind == 's32' else rng.choice((1, 2, 945112)) for kind, field in events[name]}
         all_.append((ts, 0, -1 - cpu, cpu, name, values) if is_bare else (ts, pid, pid + rng.randrange(2), cpu, name, values))
     return all_
 
@@ -138,7 +157,7 @@ def calls_of(events, asks, all_, end):
 
 
 def check(sillage, shipped, name, scratch):
-    events, labels, periods, asks = {'hip': hip, 'qemu': qemu, 'valkey': valkey, 'zephyr': zephyr, 'dpdk': dpdk}[name]()
+    events, labels, periods, asks = {'hip': hip, 'qemu': qemu, 'valkey': valkey, 'zephyr': zephyr, 'dpdk': dpdk, 'ros2': ros2}[name]()
     rng, is_bare = random.Random(name), name in BARE
     all_ = made(rng, events, 60 * len(events), is_bare)
     data = [synthetic.packet(cpu, 0, 1000000000, all_[-1][0], [packed(events, is_bare, *one[:3], one[4], one[5].values()) for one in all_ if one[3] == cpu])
@@ -171,10 +190,9 @@ def check(sillage, shipped, name, scratch):
 def main():
     sillage, shipped = sys.argv[1:3]
     synthetic.SILLAGE = sillage
-    # ros2: models.py, with a recorded trace.
     assert sorted(os.listdir(shipped)) == ['dpdk', 'hip', 'qemu', 'ros2', 'valkey', 'zephyr'], 'a model without a test'
     with tempfile.TemporaryDirectory(prefix='sillage-shipped-') as scratch:
-        faults = [fault for name in ('hip', 'qemu', 'valkey', 'zephyr', 'dpdk') for fault in check(sillage, shipped, name, scratch)]
+        faults = [fault for name in ('hip', 'qemu', 'valkey', 'zephyr', 'dpdk', 'ros2') for fault in check(sillage, shipped, name, scratch)]
     print('\n'.join('# ' + fault for fault in faults[:20]))
     print('%s: %d faults' % ('not ok' if faults else 'ok', len(faults)))
     return 1 if faults else 0
