@@ -296,27 +296,44 @@ static int next_frame(struct partial_reader *in, struct codec *ret, struct err *
 	return r;
 }
 
-/* In the order of the list, each once, as options give them. */
+/* The analysis of this name and form, if it was not there before; NULL: there is none. */
+static const struct analysis *analysis_of(const struct partial_reader *in, const char *name,
+					  uint64_t form, size_t count)
+{
+	for (const struct analysis *const *at = in->all; *at; at++) {
+		if (strcmp((*at)->name, name) != 0) {
+			continue;
+		}
+		for (size_t i = 0; i < count; i++) {
+			if (in->setup.analyses[i] == *at) {
+				return NULL;
+			}
+		}
+		return form == partial_file_form(*at) ? *at : NULL;
+	}
+	return NULL;
+}
+
+/* In any order, each once, as options give them. */
 static int take_analyses(struct partial_reader *in, struct codec *frame, struct err *err)
 {
 	size_t count = codec_count(frame, 0, 12);
-	const struct analysis *const *next = in->all;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t form = 0;
 		char *name = NULL;
 
+		const struct analysis *found;
+
 		codec_text(frame, &name);
 		codec_u64(frame, &form);
-		while (*next && (!name || strcmp((*next)->name, name) != 0)) {
-			next++;
-		}
+		found = name ? analysis_of(in, name, form, i) : NULL;
 		free(name);
-		if (!*next || form != partial_file_form(*next)) {
+		if (!found) {
 			return err_raise(err, -EINVAL,
 					 "analysis %zu is unknown to this version of sillage", i);
 		}
-		in->setup.analyses[i] = *next++;
+		in->setup.analyses[i] = found;
 	}
 	return 0;
 }
