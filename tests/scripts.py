@@ -155,7 +155,7 @@ def check_key():
 
 def check_help():
     """What is said of an option is of that command, and long lists have headings."""
-    for command, wanted in (('live', '(count,cpu,io, of programs count,calls,ust)'), ('top', '(all)'), ('overview', '(cpu,sched, of programs calls)'), ('compare', '(all)')):
+    for command, wanted in (('live', '(count,cpu,io, of programs count,calls,ust)'), ('top', '(all)'), ('overview', '(count,cpu,waits, of programs count,calls,ust)'), ('compare', '(all)')):
         text = run(command, '--help').stdout
         line = next(line for line in text.splitlines() if '--analyses' in line)
         check('%s --help has its own default' % command, line.endswith('names, all, or help ' + wanted), line)

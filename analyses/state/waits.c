@@ -8,11 +8,19 @@
 #include "analyses/state/state.h"
 
 /* Its tables are the first ones of `state`. */
-enum { RUN, WAIT, PREEMPTED, SLEPT, STOPPED = SLEPT + WAIT_OBJECTS, UNKNOWN, COLUMNS };
+enum {
+	RUN,
+	WAIT,
+	PREEMPTED,
+	SLEPT,
+	SLEPT_SOMEHOW = SLEPT + WAIT_OBJECTS,
+	STOPPED,
+	UNKNOWN,
+	COLUMNS
+};
 enum { CPU_WAIT, CPU_PREEMPTED };
 
 _Static_assert(COLUMNS <= COLUMNS_MAX, "a column for each state");
-_Static_assert(WAIT_FOR_NOTHING + 1 == WAIT_OBJECTS, "the last one: known without calls");
 
 struct waits_thread {
 	struct state_thread now; /* first: the hooks of state.c take it for theirs */
@@ -30,6 +38,9 @@ static unsigned int column_now(const struct state_thread *now)
 
 	if (column != SLEPT || now->is_stopped) {
 		return column == SLEPT ? STOPPED : column;
+	}
+	if (now->call.known == CALL_UNKNOWN) {
+		return SLEPT_SOMEHOW;
 	}
 	return SLEPT + (now->call.known == CALL_OPEN ? now->call.object : WAIT_FOR_NOTHING);
 }
@@ -152,7 +163,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 
 /* Who is not woken looks asleep, for what it waited for last. */
 #define OF_WAKES ((uint16_t)(ALL_COLUMNS & ~COLUMN(RUN) & ~COLUMN(PREEMPTED)))
-#define OF_CALLS ((uint16_t)(((1u << WAIT_FOR_NOTHING) - 1) << SLEPT))
+#define OF_CALLS ((uint16_t)(((1u << WAIT_OBJECTS) - 1) << SLEPT))
 
 static const struct essential essentials[] = {
 	{ ANY_EVENT("sched_switch") },
@@ -177,6 +188,7 @@ static const struct essential essentials[] = {
 	ASLEEP(WAIT_FOR_EVENTS, "events_ns", title("EVENTS", "events")),                           \
 	ASLEEP(WAIT_FOR_MESSAGE, "message_ns", seldom("message")),                                 \
 	ASLEEP(WAIT_FOR_NOTHING, "other_ns", title("OTHER", "other")),                             \
+	[SLEPT_SOMEHOW] = { "asleep_ns", title("ASLEEP", "asleep"), UNIT_NS, .rest = REST_ALL },   \
 	[STOPPED] = { "stopped_ns", seldom("stopped"), UNIT_NS, .rest = REST_ALL },                \
 	[UNKNOWN] = { "unknown_ns", seldom("unknown"), UNIT_NS, .rest = REST_ALL }
 #define ASLEEP(object, key, title) [SLEPT + (object)] = { key, title, UNIT_NS, .rest = REST_ALL }
@@ -185,7 +197,7 @@ static const struct essential essentials[] = {
 #define SHOWN(title)               title
 #define HIDDEN(title)              NULL
 
-/* What is shown, but `other`: threads of the kernel sleep for nothing that is known. */
+/* What is shown, but what threads of the kernel do most of the time. */
 #define SORT_MASK                                                                                  \
 	(1u << RUN | 1u << WAIT | 1u << PREEMPTED | 1u << (SLEPT + WAIT_FOR_FILE) |                \
 	 1u << (SLEPT + WAIT_FOR_SOCKET) | 1u << (SLEPT + WAIT_FOR_FUTEX) |                        \

@@ -24,6 +24,7 @@ struct overview_run {
 	const char *path;
 	struct overview *overview;
 	int verbosity;
+	bool nothing_matched;
 };
 
 static void on_report(void *user, const struct report *report)
@@ -35,9 +36,11 @@ static void on_report(void *user, const struct report *report)
 
 static void on_warning(void *user, const struct engine_warning *warning)
 {
-	const struct overview_run *run = user;
+	struct overview_run *run = user;
 
-	if (run->verbosity >= 0) {
+	if (strcmp(warning->what, "nothing-matched") == 0) {
+		run->nothing_matched = true; /* an error, and said as one */
+	} else if (run->verbosity >= 0) {
 		say("%s: %s", run->path, warning->message);
 	}
 }
@@ -85,7 +88,10 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 		.jobs = (unsigned int)options->jobs,
 		.chunk_bytes = options->chunk_bytes,
 		.max_memory = options->max_memory,
+		.selection = &options->selection,
 		.top = OVERVIEW_PROCESSES_MAX,
+		.wants_containers = true,
+		.periods = &options->periods,
 		.on_report = on_report,
 		.on_warning = on_warning,
 	};
@@ -152,6 +158,11 @@ int overview_of(const struct options *options, const struct recorded_path *path,
 	}
 	if (run_stop) {
 		r = err_raise(err, -EINTR, "%s: interrupted", path->name);
+	} else if (r == 0 && run.nothing_matched) {
+		char *selection = selection_asked(&options->selection);
+
+		r = err_raise(err, -ENODATA, "%s: nothing matched %s", path->name, selection);
+		free(selection);
 	} else if (r == 0 && !overview_find(run.overview)) {
 		r = err_raise(err, -ENODATA, "%s: no figure of the analyses changes with time",
 			      path->name);
@@ -273,6 +284,7 @@ const struct command cmd_overview = {
 	.examples = "  sillage overview TRACE\n"
 		    "  sillage overview -p 0.2 --slices 500 TRACE\n"
 		    "  sillage overview -f html -o phases.html TRACE\n"
+		    "  sillage overview --comm 'db*' --job 'frame = run; deadline 20ms' TRACE\n"
 		    "  sillage overview -a cpu,syscalls,io -f json TRACE | jq '.phases[].change'\n",
 	.options = FOR_OVERVIEW,
 	.args_min = 1,

@@ -344,8 +344,8 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && options->buckets && strcmp(options->format, "json") != 0) {
 		return err_raise(err, -EINVAL, "--buckets has no effect without --format json");
 	}
-	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_TOP | FOR_LAMI | FOR_MAP |
-				  FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE))) {
+	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_OVERVIEW | FOR_TOP | FOR_LAMI |
+				  FOR_MAP | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE))) {
 		r = options_choose_asked(options, command == FOR_COMPARE || command == FOR_TOP,
 					 err);
 	}

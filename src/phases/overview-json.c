@@ -55,6 +55,13 @@ static void put_change(struct json *json, const struct overview *overview,
 	json_close(json, '}');
 }
 
+static const char *unit_of(const struct overview_series *series)
+{
+	return !series->is_level         ? phases_unit_name(series->is_share, series->unit)
+	       : series->unit == UNIT_NS ? "ns"
+					 : "1";
+}
+
 static void put_series(struct json *json, const struct overview *overview)
 {
 	size_t count;
@@ -64,7 +71,8 @@ static void put_series(struct json *json, const struct overview *overview)
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "name", series[i].name);
-		json_text(json, "unit", phases_unit_name(series[i].is_share, series[i].unit));
+		json_text(json, "unit", unit_of(&series[i]));
+		json_real(json, "scale", overview_scale(overview, &series[i]));
 		json_open(json, "values", '[');
 		for (size_t s = 0; s < overview_slices(overview); s++) {
 			json_real(json, NULL, series[i].values[s]);

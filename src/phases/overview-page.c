@@ -42,11 +42,6 @@ static void put_series(struct json *json, const struct overview *overview)
 	size_t count;
 	const struct overview_series *series = overview_series(overview, &count);
 
-	json_open(json, "scales", '[');
-	for (size_t i = 0; i < count; i++) {
-		json_real(json, NULL, overview_scale(overview, &series[i]));
-	}
-	json_close(json, ']');
 	json_open(json, "figures", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_text(json, NULL, series[i].figure);

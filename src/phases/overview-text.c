@@ -11,6 +11,9 @@
 #include "text/text-table.h"
 
 #define PROCESSES_SHOWN 2
+#define NAME_WIDTH      36
+#define LINE_WIDTH      80
+#define BEFORE_WIDTH    37    /* of the columns before the processes, without the begin */
 #define LEAST_SHARE     0.005 /* of unknown time: less is as good as none */
 
 static void put_value(const struct overview_series *series, double value, FILE *out)
@@ -19,9 +22,23 @@ static void put_value(const struct overview_series *series, double value, FILE *
 
 	if (series->is_share) {
 		(void)fprintf(out, "%.0f %%", 100 * value);
+	} else if (series->is_level) {
+		(void)(series->unit == UNIT_NS ? fputs(units_ns(text, (uint64_t)(value + 0.5)), out)
+					       : fprintf(out, "%.1f", value));
 	} else {
 		(void)fputs(phases_rate_text(text, series->unit, value), out);
 	}
+}
+
+/* Names of periods may be long; a line has room for it and two values. */
+static void put_name(const struct overview_series *series, FILE *out)
+{
+	char *name = mem_strdup(series->name);
+
+	text_cut(name, NAME_WIDTH);
+	text_put(out, name, -1);
+	(void)fputc(' ', out);
+	free(name);
 }
 
 /* The mean of a figure over all CPUs, as a share; below 0: there is none. */
@@ -40,28 +57,34 @@ static double mean_of(const struct overview *overview, const struct part *part, 
 	return found > 0 ? sum / (double)found : -1;
 }
 
+/* The first one, and others as far as the line has room for them. */
 static void put_processes(const struct overview *overview, const struct part *part, double ns,
-			  FILE *out)
+			  size_t room, FILE *out)
 {
 	struct overview_process list[PROCESSES_SHOWN];
-	size_t count = overview_processes(overview, part, list, PROCESSES_SHOWN);
+	size_t count = overview_processes(overview, part, list, PROCESSES_SHOWN), used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		(void)fputs(i > 0 ? ", " : "", out);
-		text_put(out, list[i].name, -1);
-		(void)fprintf(out, " %.0f %%", 100 * list[i].ns / ns);
+		char *text = mem_printf("%s%s %.0f %%", i > 0 ? ", " : "", list[i].name,
+					100 * list[i].ns / ns);
+
+		used += strlen(text);
+		if (i == 0 || used <= room) {
+			text_put(out, text, -1);
+		}
+		free(text);
 	}
 }
 
-/* Without CPU time: the rates, the first ones. */
+/* Without CPU time: the first rate. */
 static void put_rates(const struct overview *overview, const struct part *part, FILE *out)
 {
 	size_t count, shown = 0;
 	const struct overview_series *series = overview_series(overview, &count);
 
-	for (size_t i = 0; i < count && shown < PROCESSES_SHOWN; i++) {
+	for (size_t i = 0; i < count && shown < 1; i++) {
 		if (!series[i].is_share && series[i].most > 0) {
-			(void)fprintf(out, "%s%s ", shown > 0 ? ", " : "", series[i].name);
+			put_name(&series[i], out);
 			put_value(&series[i], overview_mean(&series[i], part), out);
 			shown++;
 		}
@@ -74,10 +97,12 @@ static void put_change(const struct overview *overview, const struct part *befor
 	const struct overview_series *series = overview_change(overview, before, after);
 
 	if (series) {
-		(void)fprintf(out, "%s ", series->name);
+		(void)fputs("        since then: ", out);
+		put_name(series, out);
 		put_value(series, overview_mean(series, before), out);
 		(void)fputs(" -> ", out);
 		put_value(series, overview_mean(series, after), out);
+		(void)fputc('\n', out);
 	}
 }
 
@@ -121,15 +146,16 @@ static void put_phase(struct text_table *table, const struct overview *overview,
 	put_share(table, busy < 0 ? -1 : unknown, LEAST_SHARE);
 	text_cell(table, "");
 	if (busy >= 0) {
-		put_processes(overview, part, (double)ns, table->out);
+		put_processes(overview, part, (double)ns,
+			      LINE_WIDTH - BEFORE_WIDTH -
+				      (size_t)units_time_width(times_of(overview)),
+			      table->out);
 	} else {
 		put_rates(overview, part, table->out);
 	}
 	text_end(table);
 	if (at > 0) {
-		(void)fputs("        since then: ", table->out);
 		put_change(overview, part - 1, part, table->out);
-		(void)fputc('\n', table->out);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "phases/groups.h"
 #include "phases/suggest.h"
 
 #define INTERVAL_MIN_NS NS_PER_MS /* the engine's shortest window */
@@ -39,6 +40,7 @@ struct overview {
 	struct partitions partitions;
 	struct partition own; /* of config.p */
 	partition_parts phases;
+	struct groups *groups;
 	struct tree *trees[TREE_KINDS];
 };
 
@@ -72,6 +74,7 @@ struct overview *overview_new(const struct overview_config *config)
 	overview->first = config->begin / overview->interval_ns * overview->interval_ns;
 	overview->room = (config->end - overview->first) / overview->interval_ns + 1;
 	assert(overview->room <= config->slices);
+	overview->groups = groups_new(overview->room);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		overview->trees[i] =
 			config->wants_tree[i] ? tree_new((enum tree_kind)i, overview->room) : NULL;
@@ -100,6 +103,7 @@ void overview_free(struct overview *overview)
 	partitions_fini(&overview->partitions);
 	partition_fini(&overview->own);
 	vec_fini(&overview->phases);
+	groups_free(overview->groups);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		tree_free(overview->trees[i]);
 	}
@@ -132,10 +136,9 @@ struct overview_taking {
 	size_t slice;
 };
 
-static void on_value(void *user, const struct series_value *value)
+static struct overview_series *series_of(struct overview *overview,
+					 const struct series_value *value)
 {
-	const struct overview_taking *taking = user;
-	struct overview *overview = taking->overview;
 	uint64_t key = hash_bytes(0, value->name, strlen(value->name));
 	bool is_new;
 	uint32_t *at = series_of_put(&overview->by_key, key, &is_new);
@@ -148,14 +151,45 @@ static void on_value(void *user, const struct series_value *value)
 			.cpu = value->cpu,
 			.is_state = value->is_state,
 			.is_share = value->is_share,
+			.is_level = value->is_level,
 			.is_counterpart = value->is_counterpart,
 			.unit = value->unit,
 			.least_scale = value->least_scale,
 			.values = mem_alloc(overview->room * sizeof(double)),
 		};
 	}
-	overview->has_cpus |= value->is_share;
-	overview->series.at[*at].values[taking->slice] = value->value;
+	return &overview->series.at[*at];
+}
+
+/* Slices in which nothing ended have the mean duration of those before; the first ones, that of the
+ * first. */
+static void hold(struct overview_series *series, size_t slice, double value)
+{
+	double before = series->told > 0 ? series->values[series->told - 1] : value;
+
+	while (series->is_level && series->unit == UNIT_NS && series->told < slice) {
+		series->values[series->told++] = before;
+	}
+	series->told = slice;
+}
+
+static void on_value(void *user, const struct series_value *value)
+{
+	const struct overview_taking *taking = user;
+	struct overview_series *series = series_of(taking->overview, value);
+
+	taking->overview->has_cpus |= value->is_share;
+	hold(series, taking->slice, value->value);
+	series->values[taking->slice] = value->value;
+	series->told = taking->slice + 1;
+}
+
+/* Of a process or container. */
+static void on_series(void *user, const struct series_value *value, const double *values)
+{
+	struct overview *overview = user;
+
+	memcpy(series_of(overview, value)->values, values, overview->slices * sizeof(*values));
 }
 
 /* ---- processes ---- */
@@ -202,10 +236,25 @@ static void add_processes(struct overview *overview, size_t slice, const struct 
 
 /* ---- windows ---- */
 
+/* Packets may last longer than their events. */
+static void end_with_events(struct overview *overview, const struct report *total)
+{
+	struct overview_config *config = &overview->config;
+
+	if (total->events == 0 || total->end <= total->begin) {
+		return;
+	}
+	config->begin = total->begin > config->begin ? total->begin : config->begin;
+	config->end = total->end + 1 < config->end ? total->end + 1 : config->end;
+}
+
 void overview_report(struct overview *overview, const struct report *report)
 {
 	size_t slice;
 
+	if (report->kind == REPORT_TOTAL) {
+		end_with_events(overview, report);
+	}
 	if (report->kind != REPORT_WINDOW || report->begin < overview->first) {
 		return;
 	}
@@ -220,8 +269,9 @@ void overview_report(struct overview *overview, const struct report *report)
 		overview->events_to =
 			slice >= overview->events_to ? slice + 1 : overview->events_to;
 	}
-	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
+	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, false, on_value,
 		    &(struct overview_taking){ overview, slice });
+	groups_report(overview->groups, slice, report);
 	for (size_t i = 0; i < report->table_count; i++) {
 		const struct report_table *table = &report->tables[i];
 
@@ -239,7 +289,7 @@ void overview_report(struct overview *overview, const struct report *report)
 
 bool overview_narrows(const struct overview *overview, struct overview_config *config)
 {
-	if (overview->has_cpus || overview->events_to == 0 ||
+	if (overview->events_to == 0 ||
 	    2 * (overview->events_to - overview->events_from) > overview->room ||
 	    overview->interval_ns <= INTERVAL_MIN_NS) {
 		return false;
@@ -370,11 +420,16 @@ static size_t fill_model(struct overview *overview, double *values, bool *counts
 bool overview_find(struct overview *overview)
 {
 	struct partition_model model = { .slices = overview->slices };
-	double *values =
-		mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
-	bool *counts = mem_alloc(overview->series.count + 1);
+	double *values;
+	bool *counts;
 
 	assert(!overview->table);
+	VEC_EACH(&overview->series, series) {
+		hold(series, overview->slices, 0);
+	}
+	groups_each(overview->groups, overview->slices, on_series, overview);
+	values = mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
+	counts = mem_alloc(overview->series.count + 1);
 	model.series = fill_model(overview, values, counts);
 	model.values = values;
 	if (overview->slices > 0 && model.series > 0) {
@@ -476,7 +531,7 @@ const struct overview_series *overview_change(const struct overview *overview,
 			ret = series;
 		}
 	}
-	return ret;
+	return largest >= SUGGEST_CHANGE ? ret : NULL;
 }
 
 /* Puts a process into the list, which is sorted. */

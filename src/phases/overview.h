@@ -4,9 +4,9 @@
  *     windows ── overview_report() ──► series, processes ── overview_find() ──► partitions
  *        each window is one slice        (one value a slice)                    (partition.h)
  *
- * Phases are made of the states of series.h, and of the figures of the analyses with
- * overview_config.uses_figures, or if no CPU's time is known.  Rates are divided by their largest
- * value.
+ * Phases are made of the states of series.h, of what processes and containers do (groups.h), and of
+ * the figures of the analyses with overview_config.uses_figures, or if no CPU's time is known.
+ * Rates are divided by their largest value.
  *
  * A phase is a part of the chosen partition: the suggested one (suggest.h), or that of a p that was
  * asked for.  Behaviour seldom changes exactly where a slice ends.  So a part of a single slice
@@ -44,11 +44,13 @@ struct overview_series {
 	uint64_t cpu;        /* SERIES_ALL_CPUS: of no single one */
 	bool is_state;       /* as in series.h */
 	bool is_share;       /* of time; else a rate a second ... */
+	bool is_level;       /* ... or a level, ... */
 	enum unit unit;      /* ... of this */
 	bool is_counterpart; /* says the opposite of another series: idle */
 	double most;         /* the largest value */
 	double least_scale;  /* a rate is divided by the larger of both in the model */
-	double *values;      /* shares from 0 to 1, or rates */
+	double *values;      /* shares from 0 to 1, rates, or levels */
+	size_t told;         /* slices up to the last that had it; the others are filled at last */
 };
 
 struct overview_process {
@@ -69,8 +71,7 @@ void overview_report(struct overview *overview, const struct report *report);
 
 /*
  * Whether another look at less of the trace says more: packets may last far longer than their
- * events, which is idle time where the CPUs' time is known, and nothing at all elsewhere.  *@config
- * is then that of the slices that have events.
+ * events.  *@config is then that of the slices that have events.
  */
 bool overview_narrows(const struct overview *overview, struct overview_config *config);
 
@@ -99,7 +100,8 @@ const struct tree *overview_tree(const struct overview *overview, enum tree_kind
 double overview_scale(const struct overview *overview, const struct overview_series *series);
 /* The mean of a series over a part. */
 double overview_mean(const struct overview_series *series, const struct part *part);
-/* The series that differs most between two parts, in its own largest value; NULL: none does. */
+/* The series that differs most between two parts, in what it is divided by; NULL: none does by
+ * SUGGEST_CHANGE. */
 const struct overview_series *overview_change(const struct overview *overview,
 					      const struct part *before, const struct part *after);
 /* The processes that ran most in a part, at most @room; returns how many. */

@@ -4,13 +4,53 @@
 #include "phases/phases.h"
 
 #include <assert.h>
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
+#include "base/limits.h"
+#include "base/mem.h"
 #include "base/units.h"
-#include "phases/phases-state.h"
+#include "phases/rolling.h"
 #include "phases/series.h"
+
+#define PHASES_COLUMNS 3
+#define PHASES_ENDS    (ROLLING_SLICES + 1)
+
+struct phases_series {
+	char *name;
+	bool is_share, is_counterpart;
+	enum unit unit; /* of a rate */
+	double scale;   /* a power of two that its values are divided by; 0: none came */
+	double sum;     /* over the phase that goes on, of divided values */
+	double value;   /* in the window that is being taken */
+};
+
+/* A begin of a suggested part, and how often it was one, slice after slice. */
+struct phases_cut {
+	uint64_t slice, stayed;
+};
+
+struct phases {
+	struct rolling *rolling;
+	VEC(struct phases_series) series;
+	/* ns: of the slices held and the one before, by their number. */
+	uint64_t ends[PHASES_ENDS];
+	VEC(struct phases_cut) cuts;
+	bool has_cpus;
+	uint64_t number;     /* of the phase that goes on; 0: no window came */
+	uint64_t first;      /* its first slice */
+	uint64_t begin, end; /* ns: since when it goes on, and the end of the last window */
+	uint64_t change;     /* what changed most when it began: a series and 1; 0: nothing */
+	double before;       /* its mean before */
+	uint64_t changes;    /* known so far */
+	uint64_t known;      /* of them those since phases_rest() */
+	VEC(struct phase_record) records; /* of the last report; each owns its means */
+	size_t told;                      /* of them, before the one of phases_kept() */
+	uint64_t figures[PHASES_COLUMNS];
+	struct report_row row; /* has the figures */
+};
 
 enum { CHANGE, NUMBER, AGE };
 
@@ -142,7 +182,7 @@ static void on_value(void *user, const struct series_value *value)
 	struct phases_taking *taking = user;
 	struct phases_series *series;
 
-	if (value->is_state != taking->has_cpus) {
+	if ((taking->has_cpus && !value->is_state) || value->is_level) {
 		return;
 	}
 	series = series_of(taking->phases, taking->at++, value->name);
@@ -393,8 +433,8 @@ static void add_window(struct phases *phases, const struct report *report)
 		phases->series.at[i].value = 0;
 	}
 	taking.has_cpus = has_cpus;
-	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, on_value,
-		    &taking);
+	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, true,
+		    on_value, &taking);
 	add_slice(phases);
 	find_cuts(phases);
 	find_changes(phases);
@@ -460,4 +500,79 @@ struct report_table *phases_extend(struct phases *phases, const struct report *r
 	ret->tables = tables;
 	ret->table_count++;
 	return tables;
+}
+
+/* ---- checkpoints ---- */
+
+static void series_codec(struct codec *codec, struct phases_series *series)
+{
+	uint8_t kind = (uint8_t)(series->is_share | (unsigned int)series->unit << 1);
+
+	codec_text(codec, &series->name);
+	codec_u8(codec, &kind);
+	if (codec_check(codec, kind >> 1 <= UNIT_NS)) {
+		series->is_share = kind & 1;
+		series->unit = (enum unit)(kind >> 1);
+	}
+	codec_bool(codec, &series->is_counterpart);
+	codec_real(codec, &series->scale, DBL_MAX);
+	codec_real(codec, &series->sum, DBL_MAX);
+	if (!codec_check(codec, series->name && series->scale >= 0)) {
+		free(series->name);
+		series->name = mem_strdup("?");
+	}
+}
+
+static void cuts_codec(struct phases *phases, struct codec *codec)
+{
+	size_t count = codec_count(codec, phases->cuts.count, 16);
+	uint64_t until = rolling_count(phases->rolling);
+
+	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
+		struct phases_cut *cut = codec_at(codec, &phases->cuts, i);
+
+		codec_u64(codec, &cut->slice);
+		codec_u64(codec, &cut->stayed);
+		(void)codec_check(codec, cut->slice < until);
+	}
+}
+
+void phases_codec(struct phases *phases, struct codec *codec)
+{
+	size_t count = codec_count(codec, phases->series.count, 22);
+	uint64_t slices;
+
+	for (size_t i = 0; i < count && codec_check(codec, count <= ROLLING_SERIES_MAX); i++) {
+		series_codec(codec, codec_at(codec, &phases->series, i));
+	}
+	rolling_codec(phases->rolling, codec);
+	slices = rolling_count(phases->rolling);
+	for (size_t i = 0; i < PHASES_ENDS; i++) {
+		codec_u64(codec, &phases->ends[i]);
+	}
+	cuts_codec(phases, codec);
+	codec_bool(codec, &phases->has_cpus);
+	codec_u64(codec, &phases->number);
+	codec_u64(codec, &phases->first);
+	codec_u64(codec, &phases->begin);
+	codec_u64(codec, &phases->end);
+	codec_u64(codec, &phases->change);
+	codec_u64(codec, &phases->changes);
+	codec_real(codec, &phases->before, DBL_MAX);
+	(void)codec_check(codec,
+			  phases->begin <= phases->end && phases->change <= count &&
+				  (phases->number > 0 ? phases->first < slices : slices == 0));
+}
+
+struct phases *phases_restore(struct phases *phases, struct codec *codec)
+{
+	if (codec->left == 0) {
+		return phases;
+	}
+	phases_codec(phases, codec);
+	if (codec->is_wrong || codec->left > 0) {
+		phases_free(phases);
+		return phases_new();
+	}
+	return phases;
 }

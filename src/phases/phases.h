@@ -92,7 +92,7 @@ void phases_rest(struct phases *phases);
 struct report_table *phases_extend(struct phases *phases, const struct report *report,
 				   struct report *ret);
 
-/* ---- checkpoints (phases-codec.c) ---- */
+/* ---- checkpoints ---- */
 
 /* Writes the state, or reads it into a new one, which can only be freed if codec->is_wrong. */
 void phases_codec(struct phases *phases, struct codec *codec);

@@ -9,7 +9,14 @@
  * - The time that threads waited for a CPU, once they were woken or preempted (sched; it counts
  *   where the wait ends): where all CPUs are busy, nothing else tells how much is asked of them.  A
  *   tenth of a CPU's time is the least change, or of the largest value.
- * - Each sum of the analyses' own figures a second: calls, bytes, events.
+ *   With waits it counts where it is spent; that of each CPU, which changes as the scheduler
+ *   moves threads, is a figure.
+ * - Of each period and job that was asked for: executions and missed deadlines a second, how many
+ *   are open when the window ends, and how long those took that ended in it.
+ * - Each sum of the analyses' own figures a second: calls, bytes, events; without CPU time the
+ *   events of each name and of each process of user programs.
+ *
+ * Those of processes and containers are made once all is known of them (groups.h).
  */
 #pragma once
 
@@ -21,20 +28,23 @@
 
 #define SERIES_CPUS_MAX 64 /* with a series each */
 #define SERIES_ALL_CPUS UINT64_MAX
+#define SERIES_ROWS_MAX 64 /* of a table: those that did most */
 
 struct series_value {
-	const char *name;    /* "CPU 1 busy", "waiting", "syscalls: calls" */
-	const char *figure;  /* "busy", or a column's title */
-	uint64_t cpu;        /* SERIES_ALL_CPUS: of no single one */
-	bool is_state;       /* of CPUs and threads; else a figure */
-	bool is_share;       /* of time, from 0 to 1; else a rate a second ... */
-	enum unit unit;      /* ... of this */
+	const char *name;   /* "CPU 1 busy", "waiting", "syscalls: calls" */
+	const char *figure; /* "busy", or a column's title */
+	uint64_t cpu;       /* SERIES_ALL_CPUS: of no single one */
+	bool is_state;      /* of CPUs and threads, or asked for; else a figure */
+	bool is_share;      /* of time, from 0 to 1; else a rate a second ... */
+	enum unit unit;     /* ... of this */
+	bool is_level; /* no rate: a number; a mean duration, which stays if a window lacks it */
 	bool is_counterpart; /* says the opposite of another series: idle */
 	double least_scale;  /* what the series is divided by, or by more: 0.1 of it is a change */
 	double value;
 };
 
 /* Calls @on_value for each series of a window that is @seconds long; a name stays until it
- * returns.  They come in the same order for all windows. */
-void series_each(const struct report *report, double seconds,
+ * returns.  They come in the same order for all windows.  @by_sched: waits count where sched says,
+ * whatever else the report has. */
+void series_each(const struct report *report, double seconds, bool by_sched,
 		 void (*on_value)(void *user, const struct series_value *value), void *user);

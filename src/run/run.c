@@ -331,19 +331,19 @@ bool run_wants_phases(const struct options *options, const struct actions *actio
 void run_add_states(const struct analysis *list[ANALYSES_MAX])
 {
 	const struct analysis *old[ANALYSES_MAX];
-	size_t count = 0, from = 0;
+	size_t count = 0;
 
 	memcpy(old, list, sizeof(old));
 	for (size_t i = 0; analyses[i]; i++) { /* in the order of all */
-		if (old[from] == analyses[i]) {
-			from++;
-		} else if (strcmp(analyses[i]->name, "cpu") != 0 &&
-			   strcmp(analyses[i]->name, "sched") != 0) {
-			continue;
+		bool is = strcmp(analyses[i]->name, "cpu") == 0 ||
+			  strcmp(analyses[i]->name, "sched") == 0;
+
+		for (size_t k = 0; old[k] && !is; k++) {
+			is = old[k] == analyses[i];
 		}
-		list[count++] = analyses[i];
+		list[count] = analyses[i];
+		count += is;
 	}
-	assert(!old[from] && count < ANALYSES_MAX);
 	list[count] = NULL;
 }
 

@@ -76,16 +76,27 @@ def check(condition, *what):
         raise SystemExit('not ok ' + ' '.join(map(str, what)))
 
 
+LEAST = {'share': 1, 'ns/s': 1e9}
+HALF = 5  # half of a thread's time, or of the most threads, changes what a process does
+
+
+def scale_of(series, has_cpus):
+    """What the model divides the series by; 0: it is no part of it."""
+    name, most = series['name'], max(series['values'])
+    if series['unit'] == 'share' or name == 'waiting':
+        return max(LEAST[series['unit']], most if series['unit'] != 'share' else 0)
+    if ': ' in name or (name.startswith('CPU ') and name.endswith(' waiting')):  # figures of analyses
+        return 0 if has_cpus else most
+    return HALF * max(1e9, most)
+
+
 def model_of(overview):
     """The values that partitions are made of, and which of them may cut: idle says the opposite of busy."""
-    states = [s for s in overview['series'] if s['unit'] == 'share' or s['name'] == 'waiting']
-    if any(s['unit'] == 'share' for s in states):
-        least = {'share': 1, 'ns/s': 1e9}
-        return ([[v / max(least[s['unit']], *(s['values'] if s['unit'] != 'share' else [0])) for v in s['values']]
-                 for s in states if max(s['values']) > 0],
-                [not s['name'].endswith('idle') for s in states if max(s['values']) > 0])
-    rates = [[v / max(s['values']) for v in s['values']] for s in overview['series'] if max(s['values']) > 0]
-    return rates, [True] * len(rates)
+    has_cpus = any(s['unit'] == 'share' for s in overview['series'])
+    for one in overview['series']:
+        check(close(one['scale'], scale_of(one, has_cpus)), one['name'], 'is divided by', one['scale'])
+    used = [one for one in overview['series'] if one['scale'] > 0 and max(one['values']) > 0]
+    return [[v / s['scale'] for v in s['values']] for s in used], [not s['name'].endswith('idle') for s in used]
 
 
 def check_partitions(name, overview):
@@ -147,7 +158,7 @@ def check_trace(sillage, name):
     check(overview['phases'][0]['begin'] == overview['begin'] and
           overview['phases'][-1]['end'] == overview['end'], base, 'phases do not cover the trace')
     if not has_cpus:  # the time of events, not that of packets, which may last an hour longer
-        check(len(overview['slices']) >= 37 or overview['slices'][2] - overview['slices'][1] <= 1_000_000, base,
+        check(len(overview['slices']) >= 37 or len(overview['slices']) < 3 or overview['slices'][2] - overview['slices'][1] <= 1_000_000, base,
               'few slices have events')
     for a, b in zip(overview['phases'], overview['phases'][1:]):
         check(a['end'] == b['begin'], base, 'phases do not meet')
@@ -167,7 +178,7 @@ def check_usage(sillage, trace):
     for options, status, text in (
             (('-p', '1.5'), 2, 'from 0 to 1'), (('-p', 'nan'), 2, 'from 0 to 1'),
             (('--slices', '1'), 2, 'from 2 to 1000'), (('--slices', '9' * 30), 2, 'from 2 to 1000'),
-            (('--begin', '2100-01-01T00:00:00Z'), 1, 'in'), (('-f', 'htm'), 2, 'html')):
+            (('--begin', '2100-01-01T00:00:00Z'), 1, 'in'), (('-f', 'htm'), 2, 'html'), (('--comm', 'nobody*'), 1, 'nobody')):
         said = run(sillage, 'overview', *options, trace, status=status)
         check(text in said and len(said.splitlines()) == 1, options, repr(said))
     one = json.loads(run(sillage, 'overview', '-f', 'json', '-p', '1', trace))

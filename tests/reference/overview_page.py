@@ -67,7 +67,7 @@ for (let t = 0; document.getElementById('tree' + t); t++) {
 	seen.trees.push(tree);
 }
 seen.lengths = [0, 1, 999, 999900, 999.9e6, 1234e9, 1.5e6].map(duration);
-seen.rates = [999, 999900, 2e12].map(rate);
+seen.rates = [999, 999900, 2e12].map((value) => rate({}, value));
 const into = document.createElement('pre');
 into.id = 'seen';
 into.textContent = JSON.stringify(seen);
@@ -135,9 +135,9 @@ def check_partitions(sillage, trace, overview, seen):
         check(float(shown['p']) == partition['p'], 'another p', shown)
         check(set(ends) <= set(partition['ends']) and ends[-1] == partition['ends'][-1], 'other parts', at)
         check(shown['rows'] == len(ends) and shown['cuts'] == len(ends) - 1, 'rows and cuts', shown)
-        if at in sample:
+        until = listed[at + 1]['p'] if at + 1 < len(listed) else 1
+        if at in sample and (not partition['suggested'] or until > partition['p']):  # else it is the best for no p
             # Between two of the listed: at its own p rounding decides.
-            until = listed[at + 1]['p'] if at + 1 < len(listed) else 1
             one = json.loads(run(sillage, 'overview', '-q', '-f', 'json', '-p', str((partition['p'] + until) / 2), trace))
             check([phase['end'] for phase in one['phases']] == [slices[end + 1] for end in ends], 'phases at', partition['p'])
 

@@ -16,6 +16,8 @@ class Waits:
         if phase in ('dead', 'preempted'):
             return None if phase == 'dead' else 'preempted'
         call = self.now.calls.get(thread)
+        if state == 'blocked' and thread not in self.now.calls:
+            return 'asleep'
         if state == 'blocked':
             return call[2].partition('=')[0] or ('futex' if call[3] else 'other') if call else 'other'
         return {'running': 'run', 'runnable': 'wait'}.get(state, state)

@@ -82,7 +82,7 @@ static inline bool scope_is_of_containers(enum scope scope)
 	return scope == SCOPE_CONTAINER || scope == SCOPE_CONTAINER_PAIR;
 }
 
-#define COLUMNS_MAX 15
+#define COLUMNS_MAX 16
 #define TABLES_MAX  10
 
 struct table {
