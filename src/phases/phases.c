@@ -27,9 +27,10 @@ struct phases_series {
 	double value;   /* in the window that is being taken */
 };
 
-/* A begin of a suggested part, and how often it was one, slice after slice. */
+/* A begin of a part, and how often it was one, slice after slice. */
 struct phases_cut {
 	uint64_t slice, stayed;
+	bool is_clear; /* as rolling_part.is_clear */
 };
 
 struct phases {
@@ -278,14 +279,14 @@ static double mean_of(const struct phases *phases, size_t series, const struct r
 	return rolling_sum(phases->rolling, series, part) / (double)(part->last - part->first + 1);
 }
 
-/* A part begins at @slice: was it there before? */
-static void note_cut(struct phases *phases, uint64_t slice, const struct phases_cut *old,
-		     size_t old_count)
+/* A part begins: did it before? */
+static void note_cut(struct phases *phases, const struct rolling_part *part,
+		     const struct phases_cut *old, size_t old_count)
 {
-	struct phases_cut cut = { .slice = slice, .stayed = 1 };
+	struct phases_cut cut = { part->first, 1, part->is_clear };
 
 	for (size_t i = 0; i < old_count; i++) {
-		cut.stayed += old[i].slice == slice ? old[i].stayed : 0;
+		cut.stayed += old[i].slice == part->first ? old[i].stayed : 0;
 	}
 	*vec_push(&phases->cuts) = cut;
 }
@@ -299,7 +300,7 @@ static void find_cuts(struct phases *phases)
 
 	memset(&phases->cuts, 0, sizeof(phases->cuts));
 	for (size_t i = 1; i < count; i++) {
-		note_cut(phases, parts[i].first, old, old_count);
+		note_cut(phases, &parts[i], old, old_count);
 	}
 	free(old);
 }
@@ -390,7 +391,7 @@ static void find_changes(struct phases *phases)
 		if (cut->stayed < PHASES_STAY) {
 			break; /* it may stay, and be reported before those behind it */
 		}
-		change = change_at(phases, &after, &mean);
+		change = cut->is_clear ? change_at(phases, &after, &mean) : SIZE_MAX;
 		if (change != SIZE_MAX) {
 			begin_phase(phases, cut->slice, change, mean);
 		}

@@ -85,15 +85,20 @@ static void make_table(struct rolling *rolling)
 
 static void find_parts(struct rolling *rolling, const bool *counts)
 {
-	partition_parts parts = { 0 };
+	partition_parts parts = { 0 }, maybe = { 0 };
+	size_t at = 0;
 
-	suggest_parts(rolling->table, counts, false, &parts);
+	suggest_parts(rolling->table, counts, false, &maybe, &parts);
 	rolling->parts.count = 0;
-	VEC_EACH(&parts, part) {
-		*vec_push(&rolling->parts) = (struct rolling_part){ rolling->first + part->first,
-								    rolling->first + part->last };
+	VEC_EACH(&maybe, part) {
+		at += at + 1 < parts.count && parts.at[at].last < part->first;
+		*vec_push(&rolling->parts) =
+			(struct rolling_part){ rolling->first + part->first,
+					       rolling->first + part->last,
+					       parts.at[at].first == part->first };
 	}
 	vec_fini(&parts);
+	vec_fini(&maybe);
 }
 
 void rolling_add(struct rolling *rolling, const double *values, const bool *counts, size_t series)

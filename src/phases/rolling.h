@@ -25,6 +25,7 @@ struct rolling;
 /* Slices are numbered from 0 on. */
 struct rolling_part {
 	uint64_t first, last;
+	bool is_clear; /* its begin is one of the suggested parts now; else it was, or may be */
 };
 
 /* @slices: how many are held; at least 2. */

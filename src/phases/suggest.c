@@ -6,7 +6,7 @@
 #include <assert.h>
 
 #define WEAK_CUT    4    /* while parts still hide changes, which look like noise then */
-#define CLEAR_CUT   4.3  /* in standard deviations of the difference of two means */
+#define CLEAR_CUT   4.6  /* in standard deviations of the difference of two means */
 #define NOISE_LEAST 1e-4 /* bits a slice: a clock's grain, or 1 % of a CPU's time */
 #define ROUNDING    1e-9
 #define NOISE_PRIOR 4 /* slices that the noise of the range around counts for */
@@ -343,7 +343,7 @@ static void join_alike(struct pruning *pruning)
 }
 
 void suggest_parts(const struct partition_table *table, const bool *counts, bool is_over,
-		   partition_parts *ret)
+		   partition_parts *ret_maybe, partition_parts *ret)
 {
 	const struct suggestion by = { .table = table, .counts = counts, .found = ret };
 	const struct part all = { 0, (uint32_t)partition_slices(table) - 1 };
@@ -357,6 +357,10 @@ void suggest_parts(const struct partition_table *table, const bool *counts, bool
 	join_ends(&pruning, is_over);
 	join_transitions(&pruning, SUGGEST_STAY - 1);
 	join_alike(&pruning);
+	if (ret_maybe) {
+		vec_append(ret_maybe, pruning.parts.at, pruning.parts.count);
+	}
+	prune(&pruning); /* parts have grown, and some differ less clearly */
 	pruning_fini(&pruning);
 	*ret = pruning.parts;
 }
@@ -388,7 +392,7 @@ void suggest_among(const struct partition_table *table, const bool *counts,
 	struct partition own = { 0 };
 	size_t at = 0;
 
-	suggest_parts(table, counts, true, &own.parts);
+	suggest_parts(table, counts, true, NULL, &own.parts);
 	measure(table, &own);
 	for (size_t i = 0; i < partitions->at.count; i++) {
 		if (is_same(&partitions->at.at[i].parts, &own.parts)) {

@@ -28,10 +28,14 @@
  * is shorter only if it stands out in the whole. */
 #define SUGGEST_STAY 3
 
-/* @counts: of each series, false for one that says the opposite of another; these cut nothing.
- * @is_over: nothing follows the range; else its last part may be short.  @ret is empty before. */
+/*
+ * @counts: of each series, false for one that says the opposite of another; these cut nothing.
+ * @is_over: nothing follows the range; else its last part may be short.  *ret_maybe has more cuts,
+ * which were clear while transitions were parts of their own: more slices may make them clear
+ * again; NULL: not wanted.  Both are empty before.
+ */
 void suggest_parts(const struct partition_table *table, const bool *counts, bool is_over,
-		   partition_parts *ret);
+		   partition_parts *ret_maybe, partition_parts *ret);
 /* Puts the suggested partition among @partitions, at its place in the order of gain. */
 void suggest_among(const struct partition_table *table, const bool *counts,
 		   struct partitions *partitions);

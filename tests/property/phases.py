@@ -63,8 +63,9 @@ def plain_phases(raw, opposite):
     stayed, changes = {}, [0]
     for count in range(1, len(slices) + 1):
         slices = scaled(raw, count)
-        parts = Suggestion(list(map(list, zip(*slices[:count]))), counts).parts(is_over=False)
-        cuts = [first for first, _ in parts[1:]]
+        suggestion = Suggestion(list(map(list, zip(*slices[:count]))), counts)
+        clear = {first for first, _ in suggestion.parts(is_over=False)}
+        cuts = [first for first, _ in suggestion.maybe[1:]]
         stayed = {cut: stayed.get(cut, 0) + 1 for cut in cuts}
         for cut, following in zip(cuts, cuts[1:] + [count]):
             known = changes[-1]
@@ -73,6 +74,8 @@ def plain_phases(raw, opposite):
                 continue
             if stayed[cut] < STAY:
                 break  # those behind it wait for it
+            if cut not in clear:
+                continue
             begins = (cut, cut + 1) if following == count else (cut,)  # the last part: not its first slice alone
             if any(all(abs(mean(slices, i, begin, following - 1) - mean(slices, i, known, cut - 1)) >= CHANGE
                        for begin in begins) for i in range(len(slices[0])) if i not in opposite):

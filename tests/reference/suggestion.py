@@ -6,7 +6,7 @@ from the slices, each partition by the recurrence.
 import functools
 import math
 
-CHANGE, STAY, WEAK, CLEAR, NOISE, PRIOR = 0.1, 3, 4, 4.3, 1e-4, 4
+CHANGE, STAY, WEAK, CLEAR, NOISE, PRIOR = 0.1, 3, 4, 4.6, 1e-4, 4
 ROUNDING = 1e-12
 
 
@@ -184,4 +184,5 @@ class Suggestion:
                 at += 1
             else:
                 self.join(parts, at)
-        return parts
+        self.maybe = list(parts)  # more, which were clear while transitions were parts of their own
+        return self.prune(parts, None, False)

@@ -9,6 +9,27 @@
 
 #define SLICES_MAX 120
 #define CPUS_MAX   8
+#define HOSTS      80
+
+/*
+ * $SUGGEST_SEED, a number, makes other hosts than those of ./check: that of the first.  Of 80 hosts
+ * one, in the mean, has a cut that is none, and 0.9 % of the phases are not found: of other hosts
+ * much more is a fault, of those of ./check anything.
+ */
+static const char *given_seed(void)
+{
+	return getenv("SUGGEST_SEED");
+}
+
+static unsigned int first_seed(void)
+{
+	return given_seed() ? (unsigned int)strtoul(given_seed(), NULL, 10) : 1;
+}
+
+static size_t others_most(void)
+{
+	return given_seed() ? HOSTS / 8 : 0;
+}
 
 struct host {
 	size_t slices, cpus;
@@ -91,7 +112,7 @@ static void suggest(const struct host *host, partition_parts *ret)
 		}
 		partition_table_add(table, values);
 	}
-	suggest_parts(table, counts, true, ret);
+	suggest_parts(table, counts, true, NULL, ret);
 	partition_table_free(table);
 }
 
@@ -105,7 +126,9 @@ START_TEST(a_steady_host_has_one_phase)
 	static const double grains[] = { 3, 10, 50, 1000 };
 	size_t parts_found = 0;
 
-	for (unsigned int seed = 1; seed <= 80; seed++) {
+	for (unsigned int i = 0; i < HOSTS; i++) {
+		unsigned int seed = first_seed() + i;
+
 		partition_parts parts = { 0 };
 		struct host host;
 
@@ -114,7 +137,8 @@ START_TEST(a_steady_host_has_one_phase)
 		parts_found += parts.count;
 		vec_fini(&parts);
 	}
-	ck_assert_uint_eq(parts_found, 80);
+	ck_assert_msg(parts_found - HOSTS <= others_most(),
+		      "from seed %u: %zu cuts of steady hosts", first_seed(), parts_found - HOSTS);
 }
 END_TEST
 
@@ -122,7 +146,9 @@ START_TEST(finds_phases_where_they_are)
 {
 	size_t wanted = 0, found = 0, others = 0;
 
-	for (unsigned int seed = 1; seed <= 80; seed++) {
+	for (unsigned int h = 0; h < HOSTS; h++) {
+		unsigned int seed = first_seed() + h;
+
 		partition_parts parts = { 0 };
 		struct host host;
 
@@ -141,8 +167,9 @@ START_TEST(finds_phases_where_they_are)
 		others += parts.count - 1;
 		vec_fini(&parts);
 	}
-	ck_assert_uint_eq(others, 0);
-	ck_assert_msg(100 * found >= 98 * wanted, "%zu of %zu", found, wanted);
+	ck_assert_msg(others <= others_most(), "from seed %u: %zu others", first_seed(), others);
+	ck_assert_msg(100 * found >= (given_seed() ? 95U : 98U) * wanted,
+		      "from seed %u: %zu of %zu", first_seed(), found, wanted);
 }
 END_TEST
 
@@ -208,7 +235,8 @@ END_TEST
 /* It stands among the partitions, with its gain and loss, and the nearest stays the nearest. */
 START_TEST(stands_among_the_partitions)
 {
-	for (unsigned int seed = 1; seed <= 40; seed++) {
+	for (unsigned int h = 0; h < HOSTS / 2; h++) {
+		unsigned int seed = first_seed() + h;
 		struct host host;
 		struct partition_table *table;
 		struct partitions all;
