@@ -22,6 +22,7 @@
 
 struct overview_run {
 	const char *path;
+	const struct recorded_path *found;
 	struct overview *overview;
 	int verbosity;
 	bool nothing_matched;
@@ -75,6 +76,12 @@ static int find_span(const struct options *options, const struct recorded_path *
 
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
+	struct overview_run *run = user;
+	struct trace_identity identity = { 0 };
+
+	run_identify(&identity, trace_plan(trace)->metadata, run->found);
+	overview_set_host(run->overview, identity.host);
+	output_trace_fini(&identity);
 	return 0;
 }
 
@@ -91,6 +98,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 		.selection = &options->selection,
 		.top = OVERVIEW_PROCESSES_MAX,
 		.wants_containers = true,
+		.wants_places = true,
 		.periods = &options->periods,
 		.on_report = on_report,
 		.on_warning = on_warning,
@@ -145,7 +153,9 @@ static bool has_hierarchy(const struct options *options, const struct overview *
 int overview_of(const struct options *options, const struct recorded_path *path,
 		struct overview_config *config, struct overview **ret, struct err *err)
 {
-	struct overview_run run = { .path = path->name, .verbosity = options->verbosity };
+	struct overview_run run = { .path = path->name,
+				    .found = path,
+				    .verbosity = options->verbosity };
 	int r = find_span(options, path, config, err);
 
 	while (r == 0) {

@@ -41,6 +41,7 @@ struct overview {
 	struct partition own; /* of config.p */
 	partition_parts phases;
 	struct groups *groups;
+	char *host;
 	struct tree *trees[TREE_KINDS];
 };
 
@@ -104,10 +105,17 @@ void overview_free(struct overview *overview)
 	partition_fini(&overview->own);
 	vec_fini(&overview->phases);
 	groups_free(overview->groups);
+	free(overview->host);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		tree_free(overview->trees[i]);
 	}
 	free(overview);
+}
+
+void overview_set_host(struct overview *overview, const char *host)
+{
+	free(overview->host);
+	overview->host = host ? mem_strdup(host) : NULL;
 }
 
 size_t overview_slices(const struct overview *overview)
@@ -385,7 +393,8 @@ static void find_trees(struct overview *overview)
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		struct tree *tree = overview->trees[i];
 
-		if (tree && !tree_find(tree, times, overview->slices, overview->config.p)) {
+		if (tree &&
+		    !tree_find(tree, overview->host, times, overview->slices, overview->config.p)) {
 			tree_free(tree);
 			overview->trees[i] = NULL;
 		}

@@ -65,6 +65,8 @@ uint64_t overview_interval(const struct overview_config *config);
 
 struct overview *overview_new(const struct overview_config *config);
 void overview_free(struct overview *overview); /* NULL is fine */
+/* What the host is called; NULL: it is not known. */
+void overview_set_host(struct overview *overview, const char *host);
 
 /* Adds a window; reports of other kinds are left out. */
 void overview_report(struct overview *overview, const struct report *report);

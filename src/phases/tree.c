@@ -22,8 +22,14 @@ struct tree_resource {
 	int64_t id;  /* CPU or pid */
 	int32_t tid; /* NO_TID: a process, or a CPU */
 	char *name;
-	uint64_t ns;              /* all of the first state */
+	int64_t container; /* of a process, as it was last known; REPORT_NO_NUMBER: unknown */
+	uint64_t ns;       /* all of the first state */
 	VEC(struct spent) slices; /* in order */
+};
+
+struct tree_container {
+	int64_t number; /* of its PID namespace */
+	char *name;     /* the last one */
 };
 
 HASH_MAP(resource_of, uint32_t)
@@ -35,6 +41,7 @@ struct tree {
 	struct resource_of by_key;
 	uint64_t *run, *unknown; /* of each slice: of all processes, of all CPUs */
 	bool has_cpus;
+	VEC(struct tree_container) containers;
 	/* Results. */
 	size_t stride; /* slices that are joined */
 	size_t slices;
@@ -70,6 +77,10 @@ void tree_free(struct tree *tree)
 		free(tree->nodes.at[i].name);
 		free(tree->nodes.at[i].selection);
 	}
+	for (size_t i = 0; i < tree->containers.count; i++) {
+		free(tree->containers.at[i].name);
+	}
+	vec_fini(&tree->containers);
 	vec_fini(&tree->resources);
 	vec_fini(&tree->nodes);
 	resource_of_fini(&tree->by_key);
@@ -98,7 +109,7 @@ static struct tree_resource *resource_of(struct tree *tree, int64_t id, int32_t 
 	}
 	*resource_of_put(&tree->by_key, key, NULL) = (uint32_t)tree->resources.count;
 	resource = vec_push(&tree->resources);
-	*resource = (struct tree_resource){ .id = id, .tid = tid };
+	*resource = (struct tree_resource){ .id = id, .tid = tid, .container = REPORT_NO_NUMBER };
 	return resource;
 }
 
@@ -152,6 +163,27 @@ static void set_name(struct tree_resource *resource, const struct thread_view *v
 					      resource->tid == NO_TID ? view->pid : resource->tid);
 }
 
+/* The container of a process, if its row says which. */
+static void place(struct tree *tree, struct tree_resource *process, const struct report_row *row)
+{
+	struct tree_container *container = NULL;
+
+	if (!row->by || row->owner == REPORT_NO_NUMBER) {
+		return;
+	}
+	process->container = row->owner;
+	for (size_t i = 0; i < tree->containers.count && !container; i++) {
+		container = tree->containers.at[i].number == row->owner ? &tree->containers.at[i]
+									: NULL;
+	}
+	if (!container) {
+		container = vec_push(&tree->containers);
+		*container = (struct tree_container){ .number = row->owner };
+	}
+	free(container->name);
+	container->name = mem_strdup(row->by);
+}
+
 /* Rows of processes, or of threads of these. */
 static void add_runs(struct tree *tree, size_t slice, const struct report_table *table)
 {
@@ -171,6 +203,9 @@ static void add_runs(struct tree *tree, size_t slice, const struct report_table 
 		resource = resource_of(tree, row->thread->pid,
 				       is_process ? NO_TID : row->thread->tid, true);
 		set_name(resource, row->thread);
+		if (is_process) {
+			place(tree, resource, row);
+		}
 		spent_in(resource, slice)->ns[RUN] += row->values[RUN];
 		resource->ns += row->values[RUN];
 	}
@@ -294,9 +329,15 @@ static bool is_thread(const struct tree_resource *resource)
 
 ORDER(by_time, struct tree_resource, UP_OF(is_thread) DOWN(ns) UP(id) UP(tid))
 
+/* The host: all below it. */
+static void add_root(struct tree *tree, const char *host, const char *all)
+{
+	(void)add_node(tree, 0, host ? mem_printf("%s: %s", host, all) : mem_strdup(all), NULL,
+		       NULL);
+}
+
 static void add_cpu_nodes(struct tree *tree)
 {
-	(void)add_node(tree, 0, mem_strdup("all CPUs"), NULL, NULL);
 	vec_sort(&tree->resources, by_id);
 	VEC_EACH(&tree->resources, cpu) {
 		double *values = leaf_of(tree);
@@ -345,7 +386,8 @@ static char *pid_selection(const struct tree_resource *process)
 	return process->id < 0 ? NULL : mem_printf("--pid %" PRId64, process->id);
 }
 
-static void add_process(struct tree *tree, const struct tree_resource *process, size_t processes)
+static void add_process(struct tree *tree, const struct tree_resource *process, size_t processes,
+			uint32_t parent)
 {
 	const struct tree_resource *threads[TREE_THREADS];
 	size_t count = threads_of(tree, process, processes, threads);
@@ -361,11 +403,12 @@ static void add_process(struct tree *tree, const struct tree_resource *process, 
 			lay(tree, threads[i], 1, rest);
 		}
 		to_runs(tree, rest);
-		(void)add_node(tree, 0, mem_strdup(process->name), pid_selection(process), rest);
+		(void)add_node(tree, parent, mem_strdup(process->name), pid_selection(process),
+			       rest);
 		free(rest);
 		return;
 	}
-	node = add_node(tree, 0, mem_strdup(process->name), pid_selection(process), NULL);
+	node = add_node(tree, parent, mem_strdup(process->name), pid_selection(process), NULL);
 	for (size_t i = 0; i < count; i++) {
 		values = leaf_of(tree);
 		lay(tree, threads[i], 1, values);
@@ -406,25 +449,62 @@ static void add_rest(struct tree *tree, size_t shown, size_t slices)
 	free(unknown);
 }
 
+/* Whether the processes that are shown, the first ones, are in several containers. */
+static bool has_containers(const struct tree *tree, size_t shown)
+{
+	int64_t first = REPORT_NO_NUMBER;
+
+	for (size_t i = 0; i < shown; i++) {
+		int64_t number = tree->resources.at[i].container;
+
+		if (number != REPORT_NO_NUMBER && first != REPORT_NO_NUMBER && number != first) {
+			return true;
+		}
+		first = number != REPORT_NO_NUMBER ? number : first;
+	}
+	return false;
+}
+
+/* With those of its processes that are shown; without any it is no node. */
+static void add_container(struct tree *tree, const struct tree_container *container,
+			  size_t processes, size_t shown)
+{
+	uint32_t node = 0;
+
+	for (size_t i = 0; i < shown; i++) {
+		if (tree->resources.at[i].container == container->number) {
+			node = node > 0
+				       ? node
+				       : add_node(tree, 0, mem_strdup(container->name), NULL, NULL);
+			add_process(tree, &tree->resources.at[i], processes, node);
+		}
+	}
+}
+
 static void add_process_nodes(struct tree *tree, size_t slices)
 {
 	size_t processes = 0, shown;
 
-	(void)add_node(tree, 0, mem_strdup("all processes"), NULL, NULL);
 	vec_sort(&tree->resources, by_time);
 	while (processes < tree->resources.count && tree->resources.at[processes].tid == NO_TID) {
 		processes++;
 	}
 	shown = processes < TREE_PROCESSES ? processes : TREE_PROCESSES;
+	for (size_t i = 0; has_containers(tree, shown) && i < tree->containers.count; i++) {
+		add_container(tree, &tree->containers.at[i], processes, shown);
+	}
 	for (size_t i = 0; i < shown; i++) {
-		add_process(tree, &tree->resources.at[i], processes);
+		if (!has_containers(tree, shown) ||
+		    tree->resources.at[i].container == REPORT_NO_NUMBER) {
+			add_process(tree, &tree->resources.at[i], processes, 0);
+		}
 	}
 	add_rest(tree, shown, slices);
 }
 
 /* ---- the result ---- */
 
-bool tree_find(struct tree *tree, const uint64_t *times, size_t slices, double p)
+bool tree_find(struct tree *tree, const char *host, const uint64_t *times, size_t slices, double p)
 {
 	struct hierarchy_model model = { .series = TREE_STATES };
 	struct hierarchy_table *table;
@@ -442,8 +522,10 @@ bool tree_find(struct tree *tree, const uint64_t *times, size_t slices, double p
 	}
 	tree->times[tree->slices] = times[slices];
 	if (tree->kind == TREE_CPU) {
+		add_root(tree, host, "all CPUs");
 		add_cpu_nodes(tree);
 	} else {
+		add_root(tree, host, "all processes");
 		add_process_nodes(tree, slices);
 	}
 	if (tree->nodes.count < 2) {

@@ -7,6 +7,8 @@
  * Leaves have three states: a CPU is busy, idle or unknown; a thread or process runs, or does not.
  * The CPUs' unknown time is a leaf of its own beside the processes, since anyone may have run then.
  *
+ * Processes in several containers are below these, and those of which it is not known beside them.
+ *
  * Memory is bounded whatever the trace: of each slice the rows that ran most are kept.  Shown are
  * the processes and threads that ran most in all; a leaf stands for all others.  Threads that ran
  * only in one slice, or two adjacent ones, are added to their process' other threads.
@@ -45,10 +47,10 @@ void tree_free(struct tree *tree); /* NULL is fine */
 void tree_report(struct tree *tree, size_t slice, const struct report *report);
 
 /*
- * After the last window.  @times: ns, when each slice starts, and when the last one ends.  @p as in
- * hierarchies_find().  False: no CPU's time is known.
+ * After the last window.  @host: what it is called, NULL: not known.  @times: ns, when each slice
+ * starts, and when the last one ends.  @p as in hierarchies_find().  False: no CPU's time is known.
  */
-bool tree_find(struct tree *tree, const uint64_t *times, size_t slices, double p);
+bool tree_find(struct tree *tree, const char *host, const uint64_t *times, size_t slices, double p);
 
 /* ---- results ---- */
 

@@ -53,6 +53,10 @@ class Tree:
         whole = self.measure(0, 0, self.slices - 1)
         self.all = tuple(x if x > 1e-9 else 1 for x in whole)
 
+    def is_process(self, node):
+        """Containers have no number behind their name."""
+        return node > 0 and (self.nodes[node]['name'].endswith(')'))
+
     def leaves_of(self, node):
         below = [leaf for child in self.children[node] for leaf in self.leaves_of(child)]
         return below or [node]
@@ -114,7 +118,7 @@ def check_processes(name, tree, windows, lengths):
     rows = max(len(window.get('threads', [])) for window in windows)
     for leaf in tree.leaves[0]:
         node = tree.nodes[leaf]
-        key = 'threads' if node['parent'] else 'processes'
+        key = 'threads' if node['parent'] and tree.is_process(node['parent']) else 'processes'
         for at, window in enumerate(windows):
             check(close(node['off'][at], max(0, 1 - node['run'][at] - node['unknown'][at])), name, 'off', node['name'])
             # Of a thread whose process is not known yet it is not this leaf.
@@ -130,6 +134,22 @@ def check_processes(name, tree, windows, lengths):
         unknown = sum(row['unknown_ns'] for row in window.get('cpus', []))
         told = sum(tree.nodes[leaf]['unknown'][at] for leaf in tree.leaves[0]) * lengths[at]
         check(close(told, unknown, 1e-4), name, 'unknown time', at, told, unknown)
+
+
+def check_containers(sillage, name, trace, tree):
+    """Processes are below the container in which `analyze` has them, if these are several."""
+    total = [json.loads(line) for line in run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'cpu', '--per', 'container', '-n', '0',
+                                              trace).splitlines()]
+    total = [line for line in total if line['type'] == 'total'][0]
+    inside = {'(%d)' % row['pid']: row['container'] for row in total['cpu']['processes'] if row['pid'] and row['pid_ns'] is not None}
+    shown = [(node['name'], node['parent']) for i, node in enumerate(tree.nodes) if i and
+             (node['parent'] == 0 or not tree.is_process(node['parent'])) and tree.is_process(i)]
+    where = {inside.get(process.rsplit(' ', 1)[-1]) for process, _ in shown} - {None}
+    for process, parent in shown:
+        wanted = inside.get(process.rsplit(' ', 1)[-1]) if len(where) > 1 else None
+        found = tree.nodes[parent]['name'] if parent else None
+        check(found == wanted, name, process, 'is in', found, 'and not in', wanted)
+    return len(where)
 
 
 def check_cover(name, tree, hierarchy):
@@ -207,6 +227,9 @@ def check_trace(sillage, name):
             check_cpus(base, tree, windows)
         else:
             check_processes(base, tree, windows, [b - a for a, b in zip(hierarchy['slices'], ends)])
+            containers = check_containers(sillage, base, trace, tree)
+            check(containers > 1 or 'containers' not in base, base, 'has no containers')
+        check(tree.nodes[0]['name'].split(': ')[-1] in ('all CPUs', 'all processes') and ': ' in tree.nodes[0]['name'], tree.nodes[0])
         check_search(sillage, base, trace, by, 9)
         # Slices are joined to 60 at most; neither chunks nor workers matter.
         _, joined = hierarchy_of(sillage, trace, by, '--slices', '200')
