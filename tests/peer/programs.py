@@ -26,7 +26,7 @@ REQUESTS = 200
 SHOP = ('--period', 'all = shop:request_begin; shop:request_end; by id; group $ctx.procname',
         '--period', 'kind = shop:request_begin; shop:request_end; by id; group $ctx.procname, kind',
         '--period', 'status = shop:request_begin; shop:request_end; by id; group $ctx.procname, status')
-LOGGED = 'all = %s msg~/^begin /; %s msg~/^end /'
+LOGGED = '%s = {0} msg~/^begin id=(\\d+) kind=(?<kind>\\w+)/; {0} msg~/^end id=(\\d+) status=(?<status>\\d+)/; by $1%s'
 
 
 def source(name):
@@ -97,6 +97,16 @@ def check(rows, prefix, requests):
         assert of(inside) <= time[figure] <= of(outside), (prefix, figure, of(inside), time, of(outside))
 
 
+def check_groups(rows, form, requests):
+    """The rows of each kind and of each status."""
+    for place, what in (1, 'kind'), (2, 'status'):
+        groups = collections.defaultdict(list)
+        for one in requests:
+            groups[one[place]].append(one)
+        for value, some in groups.items():
+            check(rows, form % (what, what, value), some)
+
+
 def shop(t, ust, relay, compiler, language):
     names = ['%s-%d' % (language, number) for number in (1, 2)]
     for name in names:
@@ -108,12 +118,7 @@ def shop(t, ust, relay, compiler, language):
     for name in names:
         requests = list(noted(log_of(ust, name)))
         check(rows, 'all context.procname=' + name, requests)
-        for place, what in (1, 'kind'), (2, 'status'):
-            groups = collections.defaultdict(list)
-            for one in requests:
-                groups[one[place]].append(one)
-            for value, some in groups.items():
-                check(rows, '%s context.procname=%s %s=%s' % (what, name, what, value), some)
+        check_groups(rows, '%s context.procname=' + name + ' %s=%s', requests)
 
 
 def test_c(t):
@@ -130,10 +135,13 @@ def test_cpp(t):
 
 def agent(t, ust, relay, domain, event, command):
     """A program whose log an agent records."""
-    session = Session(t, ust, relay, '--period', LOGGED % (event, event))
+    session = Session(t, ust, relay, *[word for name, group in (('all', ''), ('kind', '; group $kind'), ('status', '; group $status'))
+                                       for word in ('--period', LOGGED.format(event) % (name, group))])
     ust.lttng('enable-event', domain, '-s', 'shop', 'shop')
     rows = session.run((*command, log_of(ust, 'log'), str(REQUESTS)))
-    check(rows, 'all', list(noted(log_of(ust, 'log'))))
+    requests = list(noted(log_of(ust, 'log')))
+    check(rows, 'all', requests)
+    check_groups(rows, '%s $%s=%s', requests)
 
 
 def test_python(t):

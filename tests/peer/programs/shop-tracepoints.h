@@ -10,21 +10,14 @@
 
 #include <lttng/tracepoint.h>
 
-LTTNG_UST_TRACEPOINT_EVENT(shop, request_begin,
-	LTTNG_UST_TP_ARGS(int, id, const char *, kind),
-	LTTNG_UST_TP_FIELDS(
-		lttng_ust_field_integer(int, id, id)
-		lttng_ust_field_string(kind, kind)
-	)
-)
+LTTNG_UST_TRACEPOINT_EVENT(shop, request_begin, LTTNG_UST_TP_ARGS(int, id, const char *, kind),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, id, id)
+						       lttng_ust_field_string(kind, kind)))
 
-LTTNG_UST_TRACEPOINT_EVENT(shop, request_end,
-	LTTNG_UST_TP_ARGS(int, id, int, status),
-	LTTNG_UST_TP_FIELDS(
-		lttng_ust_field_integer(int, id, id)
-		lttng_ust_field_integer(int, status, status)
-	)
-)
+LTTNG_UST_TRACEPOINT_EVENT(shop, request_end, LTTNG_UST_TP_ARGS(int, id, int, status),
+			   LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int, id, id)
+						       lttng_ust_field_integer(int, status,
+									       status)))
 
 #endif
 

@@ -4,9 +4,9 @@
  * usage: shop LOG REQUESTS
  *
  * It says "ready", and begins when its standard input ends, so that several can begin at once.
- * Two requests are open at once: each second one ends before the one that it began in.  A line of LOG
- * is ID KIND STATUS and four times (ns, CLOCK_MONOTONIC): before and after the begin, before and after
- * the end.
+ * Two requests are open at once: each second one ends before the one that it began in.  A line of
+ * LOG is ID KIND STATUS and four times (ns, CLOCK_MONOTONIC): before and after the begin, before
+ * and after the end.
  */
 #define LTTNG_UST_TRACEPOINT_CREATE_PROBES
 #define LTTNG_UST_TRACEPOINT_DEFINE
@@ -52,8 +52,8 @@ static void end(struct request *one, FILE *log)
 	one->times[2] = now();
 	lttng_ust_tracepoint(shop, request_end, one->id, one->status);
 	one->times[3] = now();
-	(void)fprintf(log, "%d %s %d %lld %lld %lld %lld\n", one->id, one->kind, one->status, one->times[0],
-		      one->times[1], one->times[2], one->times[3]);
+	(void)fprintf(log, "%d %s %d %lld %lld %lld %lld\n", one->id, one->kind, one->status,
+		      one->times[0], one->times[1], one->times[2], one->times[3]);
 }
 
 int main(int argc, char **argv)
