@@ -110,7 +110,7 @@ def check_groups(rows, form, requests):
 def shop(t, ust, relay, compiler, language):
     names = ['%s-%d' % (language, number) for number in (1, 2)]
     for name in names:
-        build(ust, *compiler, '-O2', '-I', source(''), source('shop.c'), '-o', name, '-llttng-ust', '-ldl')
+        build(ust, *compiler, '-O2', '-I', HERE, source('requests.c'), '-o', name, '-llttng-ust', '-ldl')
     session = Session(t, ust, relay, *SHOP)
     ust.lttng('enable-event', '-u', '-s', 'shop', 'shop:*')
     ust.lttng('add-context', '-u', '-s', 'shop', '--type=vpid', '--type=vtid', '--type=procname')
@@ -150,7 +150,7 @@ def test_python(t):
         raise Skip('python3-lttngust is not installed')
     relay = t.relay()
     ust = Ust(t, relay)
-    agent(t, ust, relay, '-p', 'lttng_python:event', ('/usr/bin/python3', shutil.copy(source('shop.py'), ust.home)))
+    agent(t, ust, relay, '-p', 'lttng_python:event', ('/usr/bin/python3', shutil.copy(source('requests.py'), ust.home)))
 
 
 def test_java(t):
@@ -159,9 +159,9 @@ def test_java(t):
         raise Skip('liblttng-ust-agent-java is not installed')
     relay = t.relay()
     ust = Ust(t, relay)
-    build(ust, 'javac', '-cp', JARS, '-d', ust.home, source('Shop.java'))
+    build(ust, 'javac', '-cp', JARS, '-d', ust.home, source('Requests.java'))
     agent(t, ust, relay, '-j', 'lttng_jul:event',
-          ('java', '-Djava.library.path=' + JNI, '-cp', JARS + ':' + ust.home, 'Shop'))
+          ('java', '-Djava.library.path=' + JNI, '-cp', JARS + ':' + ust.home, 'Requests'))
 
 
 if __name__ == '__main__':

@@ -1,7 +1,7 @@
 /*
- * shop: a small service that is traced, and that notes when by itself; as C and as C++.
+ * requests: a program that is traced, and that notes when by itself; as C and as C++.
  *
- * usage: shop LOG REQUESTS
+ * usage: requests LOG REQUESTS
  *
  * It says "ready", and begins when its standard input ends, so that several can begin at once.
  * Two requests are open at once: each second one ends before the one that it began in.  A line of
@@ -16,9 +16,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+enum kind { GET, PUT };
+
 struct request {
 	int id, status;
-	const char *kind;
+	enum kind kind;
 	long long times[4];
 };
 
@@ -40,20 +42,21 @@ static void work(long us)
 static void begin(struct request *one, int id)
 {
 	one->id = id;
-	one->kind = id % 3 == 0 ? "PUT" : "GET";
+	one->kind = id % 3 == 0 ? PUT : GET;
 	one->status = id % 5 == 0 ? 503 : 200;
 	one->times[0] = now();
-	lttng_ust_tracepoint(shop, request_begin, one->id, one->kind);
+	lttng_ust_tracepoint(shop, request_begin, (uint32_t)one->id, (int)one->kind);
 	one->times[1] = now();
 }
 
 static void end(struct request *one, FILE *log)
 {
 	one->times[2] = now();
-	lttng_ust_tracepoint(shop, request_end, one->id, one->status);
+	lttng_ust_tracepoint(shop, request_end, (uint32_t)one->id, one->status);
 	one->times[3] = now();
-	(void)fprintf(log, "%d %s %d %lld %lld %lld %lld\n", one->id, one->kind, one->status,
-		      one->times[0], one->times[1], one->times[2], one->times[3]);
+	(void)fprintf(log, "%d %s %d %lld %lld %lld %lld\n", one->id,
+		      one->kind == PUT ? "PUT" : "GET", one->status, one->times[0], one->times[1],
+		      one->times[2], one->times[3]);
 }
 
 int main(int argc, char **argv)

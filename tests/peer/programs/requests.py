@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The requests of shop.c, one after another, by Python's logging.  usage: shop.py LOG REQUESTS
+"""The requests of requests.c, one after another, by Python's logging.  usage: requests.py LOG REQUESTS
 
 Debian's Python runs it: the agent is a package of Debian."""
 import logging

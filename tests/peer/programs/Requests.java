@@ -3,8 +3,8 @@ import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.lttng.ust.agent.jul.LttngLogHandler;
 
-/** The requests of shop.c, one after another, by java.util.logging.  usage: Shop LOG REQUESTS */
-public class Shop {
+/** The requests of requests.c, one after another, by java.util.logging.  usage: Requests LOG REQUESTS */
+public class Requests {
     private static final Logger LOG = Logger.getLogger("shop");
 
     private static String noted(String said) {
