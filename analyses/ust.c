@@ -6,10 +6,11 @@
  */
 #include <string.h>
 
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/missing.h"
 
-enum { PROCESSES, LEVELS, LOGGERS };
+enum { PROCESSES, LEVELS, LOGGERS, EVENTS, LOGGER_LEVELS };
 
 /* ---- levels ---- */
 
@@ -109,6 +110,76 @@ static uint64_t level_of(const struct trace_event *event, unsigned int field, ui
 	return level < 0 || level >= NO_LEVEL ? NO_LEVEL : (uint64_t)level;
 }
 
+/* ---- what comes again and again ---- */
+
+/* Events of one class by one thread; those that share their place are added to rows. */
+#define TALLIES    64
+#define NAME_BYTES ROW_KEY_NAME_BYTES /* a longer name is counted at once */
+struct ust_tally {
+	const struct event_class *class; /* NULL: it is free */
+	uint64_t id, level, count;
+	char name[NAME_BYTES];
+	uint8_t len;
+	bool has_name;
+};
+
+struct ust_worker {
+	struct ust_tally tallies[TALLIES];
+};
+
+/* @name: NULL: it has none. */
+static void add_rows(struct worker *worker, const struct ust_tally *tally,
+		     const struct event_class *class, const void *name, size_t len)
+{
+	worker_keyed_row(worker, PROCESSES, tally->id, name, len)[0] += tally->count;
+	worker_keyed_row(worker, LEVELS, tally->level, NULL, 0)[0] += tally->count;
+	worker_keyed_row(worker, EVENTS, tally->id, class->name, strlen(class->name))[0] +=
+		tally->count;
+}
+
+static void add_tally(struct worker *worker, struct ust_tally *tally)
+{
+	add_rows(worker, tally, tally->class, tally->has_name ? tally->name : NULL, tally->len);
+	tally->class = NULL;
+}
+
+static bool is_of_tally(const struct ust_tally *tally, const struct event_class *class,
+			const struct ust_tally *one)
+{
+	return tally->class == class && tally->id == one->id && tally->level == one->level &&
+	       tally->has_name == one->has_name && tally->len == one->len &&
+	       memcmp(tally->name, one->name, one->len) == 0;
+}
+
+static void count_in(struct worker *worker, struct ust_worker *own, const struct event_class *class,
+		     const struct ust_tally *one)
+{
+	uint64_t hash = class->index * 31 + one->id * 7 + one->level;
+	struct ust_tally *tally;
+
+	hash = hash_bytes(hash, one->name, sizeof(one->name));
+	tally = &own->tallies[hash % TALLIES];
+	if (!is_of_tally(tally, class, one)) {
+		if (tally->class) {
+			add_tally(worker, tally);
+		}
+		*tally = *one;
+		tally->class = class;
+	}
+	tally->count++;
+}
+
+static void on_slice_end(struct worker *worker, void *state, uint64_t ts)
+{
+	struct ust_worker *own = state;
+
+	for (size_t i = 0; i < TALLIES; i++) {
+		if (own->tallies[i].class) {
+			add_tally(worker, &own->tallies[i]);
+		}
+	}
+}
+
 /* ---- events ---- */
 
 static void on_event(struct worker *worker, void *state, const struct trace_event *event,
@@ -117,14 +188,26 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 	enum { VPID, PROCNAME, LEVEL, LOGGER };
 	const struct value *name = event_text(event, PROCNAME);
 	const struct value *logger = scale != OF_LTTNG ? event_text(event, LOGGER) : NULL;
-	uint64_t id =
-		event_has(event, VPID) ? event_u64(event, VPID, 0) & UINT32_MAX : ROW_KEY_NO_ID;
+	struct ust_tally one = {
+		.id = event_has(event, VPID) ? event_u64(event, VPID, 0) & UINT32_MAX
+					     : ROW_KEY_NO_ID,
+		.level = level_of(event, LEVEL, scale),
+		.has_name = name != NULL,
+	};
 
-	worker_keyed_row(worker, PROCESSES, id, name ? name->bytes : NULL,
-			 name ? name->len : 0)[0]++;
-	worker_keyed_row(worker, LEVELS, level_of(event, LEVEL, scale), NULL, 0)[0]++;
+	size_t len = name ? strnlen(name->bytes, name->len) : 0;
+
+	if (len < NAME_BYTES) {
+		memcpy(one.name, len > 0 ? name->bytes : (const void *)"", len);
+		one.len = (uint8_t)len;
+		count_in(worker, state, event->class->class, &one);
+	} else {
+		one.count = 1;
+		add_rows(worker, &one, event->class->class, name->bytes, name->len);
+	}
 	if (logger) {
 		worker_keyed_row(worker, LOGGERS, 0, logger->bytes, logger->len)[0]++;
+		worker_keyed_row(worker, LOGGER_LEVELS, one.level, logger->bytes, logger->len)[0]++;
 	}
 }
 
@@ -142,9 +225,11 @@ static const struct essential essentials[] = {
 
 const struct analysis analysis_ust = {
 	.name = "ust",
-	.summary = "events of user programs, by process, log level and logger",
+	.summary = "events of user programs, by process, name, log level and logger",
 	WITH_NEEDS(needs),
 	WITH_ESSENTIALS(essentials),
+	.worker_state_size = sizeof(struct ust_worker),
+	.rare = &(const struct analysis_rare){ .on_slice_end = on_slice_end },
 	.tables = {
 		[PROCESSES] = {
 			.key = "processes",
@@ -173,6 +258,28 @@ const struct analysis analysis_ust = {
 			.of_all = OF_ALL_THREADS,
 			.name_key = "logger",
 			.title = "LOGGER",
+			.sort_mask = 1,
+			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
+		},
+		[EVENTS] = {
+			.key = "events",
+			.scope = SCOPE_KEYED,
+			.of_all = OF_ALL_THREADS,
+			.id_key = "vpid",
+			.name_key = "event",
+			.title = "PID EVENT",
+			.sort_mask = 1,
+			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
+		},
+		[LOGGER_LEVELS] = {
+			.key = "logger_levels",
+			.scope = SCOPE_KEYED,
+			.of_all = OF_ALL_THREADS,
+			.id_key = "level",
+			.id_name = level_name,
+			.id_named = level_named,
+			.name_key = "logger",
+			.title = "LOG LEVEL LOGGER",
 			.sort_mask = 1,
 			.columns = { { "events", "EVENTS", UNIT_COUNT, COLUMN_SUM, true } },
 		},

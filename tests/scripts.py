@@ -89,7 +89,7 @@ def check_brief():
     check('by default', kinds() == ['CPU', 'THREAD', 'THREAD'], kinds())
     check('events', kinds('-a', 'count,cpu') == ['EVENT', 'CPU', 'THREAD'], kinds('-a', 'count,cpu'))
     ust = os.path.join(DATA, 'ust')
-    check('of a program', kinds(data=ust) == ['PID', 'LOG', 'DEBUG_LINE'], kinds(data=ust))  # it has no calls, and one level
+    check('of a program', kinds(data=ust) == ['PID', 'LOG', 'DEBUG_LINE', 'PID'], kinds(data=ust))  # it has no calls, and one level
     for words in (('--per', 'all'), ('--per', 'pid'), ('--sort', 'io.processes.reads')):
         check(words, 'PROCESS' in kinds('-a', 'io', *words), kinds('-a', 'io', *words))
     check('rows of totals', [rows for _, rows in lists_of('-a', 'count')] == [10])

@@ -520,6 +520,9 @@ def check_ust(sillage, rng, path, loses):
     if levels != collections.Counter(generated.AGENTS[name] + values[1] if name in generated.AGENTS else generated.LEVELS.get(name, 15)
                                      for _, name, values, _ in events):
         return 'events by level are not those of the trace: %s' % levels
+    levels = collections.Counter({(row['level'], row.get('logger', '')): row['events'] for row in total['ust']['logger_levels']})
+    if levels != collections.Counter((generated.AGENTS[name] + values[1], values[0]) for _, name, values, _ in of_agents):
+        return 'events by level and logger are not those of the trace: %s' % levels
     if loggers != collections.Counter(values[0] for _, _, values, _ in of_agents):
         return 'events by logger are not those of the trace: %s' % loggers
     return None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ust: events by process (by name) and by log level, as babeltrace2 and the metadata have them.
+"""ust: events by process (by name), by log level, and by name in each process, as babeltrace2 and the metadata have them.
 
 usage: ust.py SILLAGE TRACE...     (also: babeltrace2 in the path)
 """
@@ -20,9 +20,11 @@ def check(sillage, trace):
     metadata = subprocess.run(['babeltrace2', '-o', 'ctf-metadata', trace], stdout=subprocess.PIPE,
                               check=True).stdout.decode()
     classes = dict(re.findall(r'event \{\s*name = "([^"]*)";.*?loglevel = (\d+);', metadata, re.S))
-    processes, levels = collections.Counter(), collections.Counter()
+    processes, levels, events = collections.Counter(), collections.Counter(), collections.Counter()
     for line in text.splitlines():
         name, _, procname = EVENT.search(line).groups()
+        vpid = re.search(r'\bvpid = (\d+)', line)
+        events[vpid and int(vpid.group(1)), name] += 1
         processes[procname] += 1
         levels[LEVELS[int(classes[name])]] += 1
     out = subprocess.run([sillage, 'analyze', '-q', '-a', 'ust', '-f', 'json', trace],
@@ -32,7 +34,8 @@ def check(sillage, trace):
     for row in ust['processes']:
         ours[row['procname']] += row['events']
     our_levels = {row['level_name']: row['events'] for row in ust['levels']}
-    same = ours == processes and our_levels == dict(levels) and processes
+    our_events = {(row.get('vpid'), row['event']): row['events'] for row in ust['events']}
+    same = ours == processes and our_events == dict(events) and our_levels == dict(levels) and processes
     print('%s %s: %s %s' % ('ok' if same else 'not ok', trace, dict(processes), dict(levels)))
     if not same:
         print('# ours: %s %s' % (ours, our_levels))
