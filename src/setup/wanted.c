@@ -171,13 +171,25 @@ void wanted_find(struct wanted *wanted, const struct analysis *const *list,
 	}
 }
 
+void wanted_narrow_user(struct wanted *wanted)
+{
+	struct wanted_names named = { 0 };
+
+	VEC_EACH_OF(&wanted->user.at, name) {
+		if (strcmp(name, "*") != 0) {
+			add(&named, name);
+		}
+	}
+	if (named.at.count > 0) {
+		clear(&wanted->user);
+		wanted->user = named;
+	}
+}
+
 void wanted_add_user(struct wanted *wanted, const char *pattern)
 {
-	/* The analysis of user space asks for all; a pattern of the user's narrows that. */
-	if (wanted->user.at.count == 1 && strcmp(wanted->user.at.at[0], "*") == 0) {
-		clear(&wanted->user);
-	}
 	add_user(wanted, pattern);
+	wanted_narrow_user(wanted);
 }
 
 bool wanted_has_kernel(const struct wanted *wanted)

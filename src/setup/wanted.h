@@ -22,7 +22,9 @@ struct wanted {
 /* @list ends with NULL; @periods: NULL if there are none.  @wanted is zeroed. */
 void wanted_find(struct wanted *wanted, const struct analysis *const *list,
 		 const struct period_set *periods);
-/* Adds a name or pattern of user-space events. */
+/* Analyses of user space ask for all of it ("*"); other names, if there are some, narrow that. */
+void wanted_narrow_user(struct wanted *wanted);
+/* Adds a name or pattern of user-space events, which narrows. */
 void wanted_add_user(struct wanted *wanted, const char *pattern);
 bool wanted_has_kernel(const struct wanted *wanted);
 void wanted_drop_kernel(struct wanted *wanted);

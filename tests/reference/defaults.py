@@ -68,6 +68,7 @@ def check_setup():
             (['--period', 'svc:a; svc:b'], False, True), (['--call', 'svc:a; svc:b'], False, True), (['--period', 'sched_in; sched_out'], True, False),
             (['--ust', 'svc:*', '--period', 'sched_in; sched_out'], True, True), (['-a', 'cpu', '--ust', 'svc:*'], True, True)):
         out, _ = run('setup', *words)
+        check(not re.search(r"enable-event -u.*[ ',]\*[',\n]", out), 'setup records all of user space', words, out)
         check(('enable-event -k' in out, 'enable-event -u' in out) == (has_kernel, has_user), 'setup', words, out)
 
 

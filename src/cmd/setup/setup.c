@@ -45,6 +45,9 @@ int setup_wanted(const struct options *options, struct wanted *wanted)
 	for (size_t i = 0; i < options->ust.count; i++) {
 		wanted_add_user(wanted, options->ust.at[i]);
 	}
+	if (!options->has_analyses) {
+		wanted_narrow_user(wanted);
+	}
 	if (!wanted_has_kernel(wanted) && wanted->user.at.count == 0) {
 		say("these analyses count what is recorded, whatever it is: choose another with "
 		    "-a, or events of user space with --ust PATTERN");
