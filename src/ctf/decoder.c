@@ -445,6 +445,15 @@ static int run_move(struct decoder *d, const struct step *step)
 	return 0;
 }
 
+static void run_option(struct decoder *d, const struct step *step)
+{
+	struct value *value = &d->values[step->slot];
+	uint64_t len = step->flags & STEP_TEXT ? value->len : 0;
+
+	assert_hot(len >> PLAN_OPTION_SHIFT == 0);
+	value->len = len | step->count << PLAN_OPTION_SHIFT;
+}
+
 /* One step in sequence. */
 static int run_step(struct decoder *d, const struct step *step)
 {
@@ -468,6 +477,9 @@ static int run_step(struct decoder *d, const struct step *step)
 		return 0;
 	case STEP_ID:
 		d->event_id = d->values[step->ref].u;
+		return 0;
+	case STEP_OPTION:
+		run_option(d, step);
 		return 0;
 	case STEP_NAME:
 	case STEP_ENTER:

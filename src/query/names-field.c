@@ -30,7 +30,7 @@ struct parts names_parts(const struct metadata *metadata, const struct event_cla
 			       .is_context = { false, true, true } };
 }
 
-static unsigned int kind_of(const struct type *type)
+static unsigned int kind_alone(const struct type *type)
 {
 	switch (type->kind) {
 	case TYPE_INT:
@@ -52,6 +52,17 @@ static unsigned int kind_of(const struct type *type)
 		break;
 	}
 	return IS_VARIANT;
+}
+
+/* Of a variant that of its options, as far as they have values. */
+static unsigned int kind_of(const struct type *type)
+{
+	unsigned int kinds = kind_alone(type);
+
+	for (size_t i = 0; kinds & IS_VARIANT && i < type->field_count; i++) {
+		kinds |= kind_alone(type->fields[i].type) & IS_COMPARED;
+	}
+	return kinds & IS_COMPARED ? kinds & IS_COMPARED : kinds;
 }
 
 static unsigned int kind_of_element(const struct type *type, uint32_t element)

@@ -29,7 +29,7 @@ enum {
 	IS_TEXT = 8,
 	IS_ARRAY = 16,
 	IS_STRUCT = 32,
-	IS_VARIANT = 64,
+	IS_VARIANT = 64, /* no option of which is compared */
 	IS_OTHERS = 128, /* an array that no element of is compared */
 	IS_SHORT = 256,  /* an array without this element */
 	IS_ONE = 512,    /* no array, but of one element was asked */

@@ -34,23 +34,50 @@ static bool element_of(const struct plan_field *field, const struct value *value
 	return true;
 }
 
+static bool set_kind(struct query_value *value)
+{
+	enum type_kind kind = value->type->kind;
+
+	value->kind = is_number(kind) ? QUERY_NUMBER : kind == TYPE_FLOAT ? QUERY_REAL : QUERY_TEXT;
+	return value->kind != QUERY_TEXT || kind == TYPE_STRING ||
+	       (value->type->element && type_is_text(value->type->element));
+}
+
+/* What the option has that is chosen (plan.h). */
+static bool option_of(const struct plan_field *field, const struct value *value,
+		      struct query_value *ret)
+{
+	uint64_t option = value->len >> PLAN_OPTION_SHIFT;
+
+	if (option == 0) {
+		return false;
+	}
+	assert(option <= field->type->field_count);
+	ret->type = field->type->fields[option - 1].type;
+	ret->is = *value;
+	ret->is.len &= (UINT64_C(1) << PLAN_OPTION_SHIFT) - 1;
+	ret->is_signed = ret->type->is_signed;
+	ret->shown = NULL;
+	return set_kind(ret);
+}
+
 bool query_value_of(const struct plan_field *field, const struct value *value, uint32_t element,
 		    struct query_value *ret)
 {
-	enum type_kind kind = (enum type_kind)field->kind;
-
 	if (!field->type) {
 		return false;
 	}
 	if (element != QUERY_ELEMENT_NONE) {
 		return element_of(field, value, element, ret);
 	}
+	if (field->type->kind == TYPE_VARIANT) {
+		return option_of(field, value, ret);
+	}
 	ret->type = field->type;
 	ret->is = *value;
 	ret->shown = NULL;
 	ret->is_signed = field->flags & STEP_SIGNED;
-	ret->kind = is_number(kind) ? QUERY_NUMBER : kind == TYPE_FLOAT ? QUERY_REAL : QUERY_TEXT;
-	return ret->kind != QUERY_TEXT || kind == TYPE_STRING || type_is_text(field->type->element);
+	return set_kind(ret);
 }
 
 const char *query_value_label(const struct query_value *value, size_t *at)

@@ -5,7 +5,8 @@
  *     QUERY_REAL     floating point of any size, as a double
  *     QUERY_TEXT     bytes, up to the first 0
  *
- * A value of another kind, such as a struct or a whole array of numbers, is none.
+ * A value of another kind, such as a struct or a whole array of numbers, is none.  A variant has
+ * the value of the option that is chosen, if that is one.
  */
 #pragma once
 

@@ -158,6 +158,39 @@ class Text:
         return value
 
 
+class Dynamic:
+    """One of several, or none, as a field before it says: a context of a program, or an optional field."""
+    labels = ()
+
+    def __init__(self, order):
+        self.options = (None, Whole(8, True), Whole(64, False), Real(64, order), Text(0))
+
+    def declare(self, name):
+        some = ' '.join(option.declare('_o%d' % i) + ';' if option else 'struct {} _o0;' for i, option in enumerate(self.options))
+        return 'enum : integer { size = 8; align = 8; } { %s } %s_tag; variant <%s_tag> { %s } %s' % (
+            ', '.join('"_o%d" = %d' % (i, i) for i in range(len(self.options))), name, name, some, name)
+
+    def draw(self, rng):
+        at = rng.randrange(len(self.options))
+        return at, self.options[at] and self.options[at].draw(rng)
+
+    def put(self, bits, value):
+        bits.align(8)
+        bits.put(value[0], 8)
+        if value[0]:
+            self.options[value[0]].put(bits, value[1])
+
+    def literal(self, rng):
+        return self.options[rng.randrange(1, 4)].literal(rng)
+
+    def text(self, value):
+        return self.options[value[0]].text(value[1])
+
+    def compare(self, value, operator, number, mask):
+        option = self.options[value[0]]
+        return operator == '!=' if isinstance(option, Text) else option.compare(value[1], operator, number, mask)
+
+
 class Row:
     """Of @length elements, or of as many as a field before it says."""
 
@@ -190,7 +223,7 @@ def draw_fields(rng, order):
     fields.update(('r%d%s' % (size, order), Real(size, order)) for size in (32, 64) for order in ('le', 'be'))
     fields.update(state=Whole(8, False, 8, '', LABELS), level=Whole(32, True, 8, either(), BELOW), fixed=Text(6), free=Text(0))
     fields.update(three=Row(Whole(rng.choice((16, 64)), rng.random() < .5, 8, either()), 3), some=Row(Real(rng.choice((32, 64)), either()), 0),
-                  states=Row(Whole(8, True, 8, '', BELOW), 2))
+                  states=Row(Whole(8, True, 8, '', BELOW), 2), _app_p_c=Dynamic(either()), maybe=Dynamic(either()))
     del order
     return fields
 
@@ -207,7 +240,7 @@ def write(folder, rng):
     order = rng.choice(('le', 'be'))
     compact = order == 'le' and rng.random() < .7
     fields = draw_fields(rng, order)
-    inside = {name for name in fields if rng.random() < .4}  # contexts, which come first
+    inside = {name for name in fields if rng.random() < .4} - {'maybe'} | {'_app_p_c'}  # contexts, which come first
     fields = {name: fields[name] for name in sorted(fields, key=lambda name: name not in inside)}
     declared = ['', '']
     for at, names in ((0, inside), (1, fields.keys() - inside)):
@@ -260,6 +293,9 @@ def draw_place(rng, fields, inside):
     written as such."""
     name = rng.choice(list(fields))
     kind, shown = fields[name], 'context.' * (name in inside and rng.random() < .5) + name
+    if isinstance(kind, Dynamic):
+        shown = '$app.p:c' if name == '_app_p_c' else name
+        return shown, kind, lambda values: values[name] if values[name][0] else None
     if not isinstance(kind, Row):
         return shown, kind, lambda values: values[name]
     element = rng.randrange(kind.length or 4)
@@ -387,7 +423,8 @@ def check(sillage, seed):
                        for i in range(count) if found.get('c%d' % i, 0) != wanted['c%d' % i]]
         for i in range(12):
             name, kind, get = draw_place(rng, fields, inside)
-            rows = collections.Counter('x' if get(values) is None else 'x %s=%s' % (name, kind.text(get(values))) for values in events)
+            shown = name.replace('$app.p:', 'context._app_p_')
+            rows = collections.Counter('x' if get(values) is None else 'x %s=%s' % (shown, kind.text(get(values))) for values in events)
             rows = collections.Counter((' '.join([head, brief(item, 95)] if item else [head]), count)
                                        for (head, _, item), count in ((text.partition(' '), count) for text, count in rows.items()))
             found = begins(total_of(sillage, folder, 'periods', ['--period', 'x = ev; end; by n; group %s' % name]))

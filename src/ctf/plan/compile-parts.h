@@ -18,7 +18,7 @@ __attribute__((noreturn, format(printf, 2, 3))) void compile_fail(struct compile
 
 /* One type, whose node is @node; its value goes to @slot. */
 void compile_walk(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
-void compile_variant(struct compile *c, struct node *node, const struct type *type);
+void compile_variant(struct compile *c, struct node *node, const struct type *type, uint16_t slot);
 
 /*
  * The integer that @path names; it has a slot when emitting.  @what it is for: "length" or

@@ -42,8 +42,37 @@ static void join_position(struct compile *c, uint32_t modulus, uint32_t remainde
 	c->remainder %= c->modulus;
 }
 
+/* The value in the slot is that of this option; 0: there is none. */
+static void emit_option(struct compile *c, uint16_t slot, size_t option, bool is_text)
+{
+	if (c->emitting && slot != SLOT_NONE) {
+		struct step *step = emit_step(c, STEP_OPTION);
+
+		assert(option <= PLAN_OPTIONS_MAX);
+		step->slot = slot;
+		step->count = option;
+		step->flags = is_text ? STEP_TEXT : 0;
+	}
+}
+
+/* An option that is no variant and no struct has a value. */
+static void walk_option(struct compile *c, struct node *node, const struct type *type,
+			size_t number, uint16_t slot)
+{
+	bool has_value =
+		slot != SLOT_NONE && type->kind != TYPE_VARIANT && compile_loads(type, WANT_ANY);
+
+	compile_walk(c, node, type, has_value ? slot : SLOT_NONE);
+	if (has_value) {
+		emit_option(c, slot, number + 1,
+			    type->kind == TYPE_STRING || type->kind == TYPE_ARRAY ||
+				    type->kind == TYPE_SEQUENCE);
+	}
+}
+
 /* Emits each option once and returns the index of its first step. */
-static uint32_t *walk_options(struct compile *c, struct node *node, const struct type *type)
+static uint32_t *walk_options(struct compile *c, struct node *node, const struct type *type,
+			      uint16_t slot)
 {
 	uint32_t *starts = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*starts));
 	uint32_t *jumps = arena_alloc(c->scratch, (type->field_count + 1) * sizeof(*jumps));
@@ -60,7 +89,7 @@ static uint32_t *walk_options(struct compile *c, struct node *node, const struct
 		c->remainder = remainder;
 		starts[i] = c->step_count;
 		c->name = type_name(type->fields[i].name);
-		compile_walk(c, &node->members[i], type->fields[i].type, SLOT_NONE);
+		walk_option(c, &node->members[i], type->fields[i].type, i, slot);
 		emit_flush(c);
 		if (after_modulus != UINT32_MAX) {
 			join_position(c, after_modulus, after_remainder);
@@ -122,7 +151,7 @@ static void make_cases(struct compile *c, const struct type *type, const struct 
 	select->case_count = (uint16_t)count;
 }
 
-void compile_variant(struct compile *c, struct node *node, const struct type *type)
+void compile_variant(struct compile *c, struct node *node, const struct type *type, uint16_t slot)
 {
 	const struct node *tag = compile_resolve(c, type->tag, "selector");
 	uint32_t select = c->step_count;
@@ -134,11 +163,12 @@ void compile_variant(struct compile *c, struct node *node, const struct type *ty
 	}
 	assert(type->tag);
 	emit_flush(c);
+	emit_option(c, slot, 0, false);
 	if (c->emitting) {
 		select = c->step_count;
 		emit_step(c, STEP_SELECT)->ref = tag->slot;
 	}
-	starts = walk_options(c, node, type);
+	starts = walk_options(c, node, type, slot);
 	if (c->emitting) {
 		struct step *step = &c->steps[select];
 

@@ -303,7 +303,7 @@ void compile_walk(struct compile *c, struct node *node, const struct type *type,
 		walk_struct(c, node, type);
 		break;
 	case TYPE_VARIANT:
-		compile_variant(c, node, type);
+		compile_variant(c, node, type, slot);
 		break;
 	case TYPE_ARRAY:
 		walk_array(c, node, type, slot);
@@ -332,9 +332,10 @@ bool compile_loads(const struct type *type, enum want_kind kind)
 	case TYPE_ARRAY:
 	case TYPE_SEQUENCE:
 		return kind != WANT_NUMBER && type_is_row(type);
-	case TYPE_STRUCT:
 	case TYPE_VARIANT:
-		return false;
+		return kind == WANT_ANY && type->field_count <= PLAN_OPTIONS_MAX;
+	case TYPE_STRUCT:
+		break;
 	}
 	return false;
 }

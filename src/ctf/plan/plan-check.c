@@ -111,6 +111,10 @@ static void check_step(struct program *p, const struct step *step)
 		assert(step->ref < PLAN_SLOTS_MAX);
 		need_bits = p->need_bits;
 		break;
+	case STEP_OPTION:
+		assert(step->slot < PLAN_SLOTS_MAX && step->count <= PLAN_OPTIONS_MAX);
+		need_bits = p->need_bits;
+		break;
 	case STEP_NAME:
 	case STEP_ENTER:
 	case STEP_LEAVE:

@@ -65,11 +65,17 @@ enum step_op {
 	STEP_JUMP,   /* go to `target` */
 	STEP_CLOCK,  /* the integer in slot `ref` of size_bits (COUNTED: its len) is a time stamp */
 	STEP_ID,     /* the integer in slot `ref` is the event's id */
+	STEP_OPTION, /* the value in `slot`, which may be TEXT, is that of option `count` */
 	/* For visitors alone, in plans with visit_all: */
 	STEP_NAME,  /* the next value is called `name` */
 	STEP_ENTER, /* the values up to the LEAVE are members or elements of one */
 	STEP_LEAVE,
 };
+
+/* A requested variant has the value of the option that is chosen; the highest byte of its `len` is
+ * the number of the option, from 1 on, and 0 if that cannot be loaded, or there is none. */
+#define PLAN_OPTION_SHIFT 56
+#define PLAN_OPTIONS_MAX  255
 
 enum { STEP_SIGNED = 1, STEP_BE = 2, STEP_TEXT = 4, STEP_COUNTED = 8, STEP_REVERSED = 16 };
 /* The highest bits of flags: the encoding of STEP_STRING, and of text in STEP_SEQ. */

@@ -237,7 +237,8 @@ static const char names_metadata[] =
 	"event { name = \"app:kinds\"; id = 4; stream_id = 0; fields := struct {\n"
 	"	floating_point { exp_dig = 8; mant_dig = 24; align = 8; } real; int32_t row[2];\n"
 	"	enum : int32_t { READY = 1 } state; struct { int32_t x; } parts; string words[2];\n"
-	"	variant <state> { int32_t READY; } choice; }; };\n";
+	"	variant <state> { struct { int32_t x; } READY; } choice;\n"
+	"	variant <state> { int32_t READY; } one; }; };\n";
 
 static const struct {
 	const char *period;
@@ -303,6 +304,8 @@ static const struct {
 	{ "x = app:kinds choice=1; app:end",
 	  "the field \"choice\" of \"app:kinds\" is a variant, whose options cannot be "
 	  "compared" },
+	{ "x = app:kinds one=1, one>2; app:kinds; by one", NULL },
+	{ "x = app:kinds one=x; app:end", "the field \"one\" of \"app:kinds\" is a number" },
 	{ "x = app:begin; app:end; by $pid",
 	  "the event \"app:begin\" has no field \"context.vpid\"; did you mean "
 	  "\"context.tid\"?" },
