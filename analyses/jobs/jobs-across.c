@@ -10,6 +10,10 @@
 #include "analyses/jobs/jobs.h"
 #include "engine/contract/untrusted.h"
 
+#include <ctype.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+
 /* What an open execution has beside struct across_open. */
 struct begun {
 	struct arrival arrival;
@@ -56,12 +60,92 @@ struct jobs_step {
 	const uint64_t *words;
 };
 
-static void begin_across(struct shard *shard, struct jobs_across *across,
+/* What a name that is looked up says of the execution, or NULL. */
+static const char *looked_up(const struct jobs_trace *trace, const struct job_spec *job, int use,
+			     const struct jobs_step *step)
+{
+	const uint64_t *words = step->words + STEP_ITEMS;
+	const char *id = labels_item_id(words + labels_items_count(words), (size_t)use);
+
+	assert(use >= 0 && job->looked.uses[use].label >= 0);
+	return id ? labels_called(&trace->labels, (unsigned int)job->looked.uses[use].label, id)
+		  : NULL;
+}
+
+/* Whether it is one of those that are wanted: by its name at this time. */
+static bool is_wanted(const struct jobs_trace *trace, const struct job_spec *job,
+		      const struct jobs_step *step)
+{
+	const char *name = job->only >= 0 ? looked_up(trace, job, job->only, step) : NULL;
+
+	return job->only < 0 || (name && fnmatch(job->is->only_is, name, 0) == 0);
+}
+
+#define PERIOD_NS_MAX (UINT64_C(1) << 62) /* a name may be any number */
+
+static uint64_t period_of(const struct jobs_trace *trace, const struct job_spec *job,
+			  const struct jobs_step *step)
+{
+	const char *name = job->due >= 0 ? looked_up(trace, job, job->due, step) : NULL;
+	uint64_t ns = name && isdigit((unsigned char)*name) ? strtoull(name, NULL, 10) : 0;
+
+	return job->due < 0 ? job->period_ns : ns < PERIOD_NS_MAX ? ns : 0;
+}
+
+static void free_keyed(struct jobs_across *across, struct keyed_machine *keyed)
+{
+	(void)keyed_machines_drop(&across->by_key, keyed->key);
+	list_remove(&across->keyed, &keyed->node);
+	labels_items_fini(&keyed->machine.items);
+	free(keyed);
+}
+
+/* As the one that was used last. */
+static struct keyed_machine *add_keyed(struct jobs_across *across, uint64_t key)
+{
+	struct keyed_machine *keyed = mem_alloc(sizeof(*keyed));
+
+	if (across->keyed.count >= JOBS_OPEN_MAX) {
+		free_keyed(across, (struct keyed_machine *)across->keyed.first);
+	}
+	keyed->key = key;
+	*keyed_machines_put(&across->by_key, key, NULL) = keyed;
+	list_add(&across->keyed, &keyed->node);
+	return keyed;
+}
+
+/* What comes one after the other: of a job with a period each key by itself. */
+static struct machine *machine_of(struct jobs_across *across, const struct job_spec *job,
+				  uint64_t key)
+{
+	struct keyed_machine **found, *keyed;
+
+	if (!job->has_keys || !job_has_period(job)) {
+		return &across->machine;
+	}
+	found = keyed_machines_get(&across->by_key, key);
+	if (!found) {
+		return &add_keyed(across, key)->machine;
+	}
+	keyed = *found;
+	list_remove(&across->keyed, &keyed->node);
+	list_add(&across->keyed, &keyed->node);
+	return &keyed->machine;
+}
+
+static void begin_across(struct shard *shard, struct jobs_trace *trace,
 			 const struct jobs_step *step)
 {
 	const struct job_spec *job = jobs_at(shard, step->job);
+	struct jobs_across *across = across_of(shard, trace, step->job);
 	struct across_open *open = across_find(&across->open, step->key);
+	uint64_t period;
+	struct machine *machine;
 	struct begun *more;
+
+	if (!is_wanted(trace, job, step)) {
+		return;
+	}
 
 	if (open && !job->has_keys) {
 		jobs_count_one(shard, step->job, NULL, OVERLAPPED); /* the first one counts */
@@ -71,15 +155,17 @@ static void begin_across(struct shard *shard, struct jobs_across *across,
 		across_take(&across->open, open);
 		drop_begun(shard, step->job, open, OVERLAPPED); /* the key was given again */
 	}
-	across->machine.begin = step->ts;
-	across->machine.arrival = (struct arrival){ .ts = step->ts };
-	jobs_count_begun(&across->machine, step->ts, job->period_ns);
-	jobs_count_cadence(&across->machine.cadence, step->ts, job->period_ns, false);
+	period = period_of(trace, job, step);
+	machine = machine_of(across, job, step->key);
+	machine->begin = step->ts;
+	machine->arrival = (struct arrival){ .ts = step->ts };
+	jobs_count_begun(machine, step->ts, period);
+	jobs_count_cadence(&machine->cadence, step->ts, period, false);
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = step->key, .begin = step->ts, .tid = step->tid };
 	open->more = more = mem_alloc(sizeof(*more));
-	more->arrival = across->machine.arrival;
-	more->cadence = across->machine.cadence;
+	more->arrival = machine->arrival;
+	more->cadence = machine->cadence;
 	labels_add_items(&more->items, &job->group, step->words + STEP_ITEMS);
 	open = across_add(&across->open, open);
 	if (open) {
@@ -91,11 +177,12 @@ static void end_across(struct shard *shard, struct jobs_across *across,
 		       const struct jobs_step *step)
 {
 	struct across_open *open = across_find(&across->open, step->key);
-	struct machine *machine = &across->machine;
+	struct machine *machine;
 
 	if (!open) {
 		return;
 	}
+	machine = machine_of(across, jobs_at(shard, step->job), step->key);
 	across_take(&across->open, open);
 	jobs_count_items(shard, step->job, &begun_of(open)->items, step->words + STEP_ITEMS);
 	labels_items_fini(&machine->items);
@@ -129,7 +216,7 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 		return;
 	}
 	if (at == 0) {
-		begin_across(shard, across_of(shard, trace, step.job), &step);
+		begin_across(shard, trace, &step);
 	} else {
 		end_across(shard, across_of(shard, trace, step.job), &step);
 	}
@@ -145,6 +232,9 @@ static void cut_opens(struct shard *shard, struct jobs_trace *trace)
 			drop_begun(shard, j, open, CUT);
 		}
 		trace->across[j].machine.cadence = (struct cadence){ 0 };
+		for (struct list_node *at = trace->across[j].keyed.first; at; at = at->after) {
+			((struct keyed_machine *)at)->machine.cadence = (struct cadence){ 0 };
+		}
 	}
 }
 
@@ -180,8 +270,10 @@ void jobs_across_window_end(struct shard *shard, void *state, uint64_t end)
 		for (; at; at = at->after) {
 			const struct across_open *open = (const struct across_open *)at;
 
-			jobs_count_open(shard, j, &begun_of(open)->items, &begun_of(open)->arrival,
-					open->begin, end);
+			jobs_count_open(shard, j, &begun_of(open)->items,
+					&(struct jobs_open){ &begun_of(open)->arrival, open->begin,
+							     begun_of(open)->cadence.nominal },
+					end);
 		}
 	}
 }
@@ -197,6 +289,11 @@ void jobs_across_forget(struct jobs_trace *trace)
 			free_open(open);
 		}
 		labels_items_fini(&trace->across[j].machine.items);
+		while (trace->across[j].keyed.first) {
+			free_keyed(&trace->across[j],
+				   (struct keyed_machine *)trace->across[j].keyed.first);
+		}
+		keyed_machines_fini(&trace->across[j].by_key);
 	}
 	free(trace->across);
 	trace->across = NULL;
@@ -240,6 +337,29 @@ static void opens_codec(struct codec *codec, struct across *across)
 	}
 }
 
+static void keyed_codec(struct codec *codec, struct jobs_across *across, const struct job_spec *job)
+{
+	size_t count = codec_count(codec, across->keyed.count, 80);
+	struct list_node *at = across->keyed.first;
+
+	codec_check(codec, count <= JOBS_OPEN_MAX);
+	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
+		struct keyed_machine *keyed = (struct keyed_machine *)at;
+		uint64_t key = codec_reads(codec) ? 0 : keyed->key;
+
+		codec_u64(codec, &key);
+		if (codec_reads(codec)) {
+			if (!codec_check(codec, !keyed_machines_get(&across->by_key, key))) {
+				return;
+			}
+			keyed = add_keyed(across, key);
+		} else {
+			at = at->after;
+		}
+		(void)jobs_machine_codec(codec, &keyed->machine, job);
+	}
+}
+
 void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace)
 {
 	struct codec *codec = checkpoint->codec;
@@ -262,6 +382,7 @@ void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_tra
 		if (!jobs_machine_codec(codec, &across->machine, job)) {
 			return;
 		}
+		keyed_codec(codec, across, job);
 		opens_codec(codec, &across->open);
 		if (!codec_check(codec, job->is_across || across->open.list.count == 0)) {
 			return;

@@ -51,7 +51,7 @@ bool jobs_needs_essential(const struct period_set *asked, const struct essential
 	for (size_t j = 0; have_periods && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
 
-		have_periods = job->period_ns > 0 || job->is_across;
+		have_periods = job_has_period(job) || job->is_across;
 		go_over &= job->is_across;
 	}
 	return !have_periods || (!go_over && !(essential->columns[TOTALS] & COLUMN(SKIPPED)));
@@ -96,7 +96,8 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 			continue; /* it is of no thread */
 		}
 		if ((!has_name || may_have_name(job, name)) &&
-		    (!is_miss(table, column) || jobs_deadline(job) != UINT64_MAX)) {
+		    (!is_miss(table, column) || job_has_period(job) ||
+		     job->deadline_ns != UINT64_MAX)) {
 			return true;
 		}
 	}

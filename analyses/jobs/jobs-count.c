@@ -64,11 +64,14 @@ void jobs_count_dropped(struct shard *shard, size_t job, const struct items *ite
 }
 
 void jobs_count_open(struct shard *shard, size_t job, const struct items *items,
-		     const struct arrival *arrival, uint64_t begin, uint64_t end)
+		     const struct jobs_open *open, uint64_t end)
 {
+	uint64_t arrived = open->arrival->ts;
+
 	jobs_count_one(shard, job, items, OPEN);
-	column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS, end > begin ? end - begin : 0);
-	if (end > arrival->ts && end - arrival->ts > jobs_deadline(jobs_at(shard, job))) {
+	column_raise(shard_trace_row(shard, TOTALS), ALL_OLDEST_NS,
+		     end > open->begin ? end - open->begin : 0);
+	if (end > arrived && end - arrived > jobs_deadline(jobs_at(shard, job), open->nominal)) {
 		jobs_count_one(shard, job, items, OPEN_MISSES);
 	}
 }
@@ -136,6 +139,7 @@ void jobs_count_cadence(struct cadence *cadence, uint64_t ts, uint64_t period, b
 	cadence->has_jitter = cadence->has_period && has_nominal;
 	cadence->jitter =
 		cadence->period > nominal ? cadence->period - nominal : nominal - cadence->period;
+	cadence->nominal = period;
 	cadence->begun = ts;
 	cadence->has_begun = true;
 }
@@ -197,7 +201,8 @@ static void add_of_thread(struct shard *shard, const struct jobs_ended *ended, u
 	row = shard_thread_row(ended->shard, ended->thread, THREADS);
 	column_add(row, THREAD_DURATION, ended->end - ended->begin);
 	column_add(row, THREAD_RESPONSE, response);
-	row[THREAD_MISSES] += response > jobs_deadline(jobs_at(shard, ended->job));
+	row[THREAD_MISSES] +=
+		response > jobs_deadline(jobs_at(shard, ended->job), ended->cadence->nominal);
 }
 
 /* Now its arrival is known, too. */
@@ -208,7 +213,7 @@ void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
 	struct machine *machine = ended->machine;
 	uint64_t begin = ended->begin, duration = ended->end - begin;
 	uint64_t late = begin - machine->arrival.ts, response = duration + late;
-	uint64_t skipped = skipped_of(machine, job->period_ns);
+	uint64_t skipped = skipped_of(machine, ended->cadence->nominal);
 	uint64_t *row = shard_trace_row(shard, TOTALS);
 
 	assert(machine->arrival.ts <= begin && begin <= ended->end);
@@ -227,7 +232,7 @@ void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
 	if (ended->cadence->has_jitter) {
 		column_add(row, JOB_JITTER, ended->cadence->jitter);
 	}
-	count_miss(shard, machine, number, response > jobs_deadline(job));
+	count_miss(shard, machine, number, response > jobs_deadline(job, ended->cadence->nominal));
 	if (ended->thread) {
 		add_of_thread(shard, ended, response);
 	}
@@ -260,7 +265,8 @@ void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t j
 	jobs_count_one(shard, job, &machine->items, ABANDONED);
 	count_miss(shard, machine, job,
 		   end > machine->arrival.ts &&
-			   end - machine->arrival.ts > jobs_deadline(jobs_at(shard, job)));
+			   end - machine->arrival.ts >
+				   jobs_deadline(jobs_at(shard, job), machine->cadence.nominal));
 }
 
 /* What comes next of the tid belongs to another thread. */

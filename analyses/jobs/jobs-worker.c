@@ -270,6 +270,10 @@ static void emit_step(struct worker *worker, const struct trace_event *event, ui
 	}
 	count = STEP_ITEMS + labels_put_items(words + STEP_ITEMS, &asked->labels, &job->group,
 					      fields->groups, &of);
+	if (job->looked.count > 0) {
+		count += labels_put_items(words + count, &asked->labels, &job->looked,
+					  fields->looked, &of);
+	}
 	record = worker_emit_entity(worker, event->ts, ENTITY_ACROSS, OWN_STEP);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = worker_numbers(worker, words, count);
@@ -331,7 +335,8 @@ size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		count += asked->jobs.at[j]->is->event_count;
-		has_labels |= label_is_used(&asked->jobs.at[j]->group);
+		has_labels |= label_is_used(&asked->jobs.at[j]->group) ||
+			      label_is_used(&asked->jobs.at[j]->looked);
 	}
 	count += (has_labels ? asked->labels.sources.count : 0) + ARRAY_COUNT(name_needs);
 	*ret = mem_alloc((count + 1) * sizeof(**ret));

@@ -362,13 +362,28 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 		const struct machine *machine = &e->machines[j];
 
 		if (machine->next > 0) {
-			jobs_count_open(shard, j, &machine->items, &machine->arrival,
-					machine->begin, end);
+			jobs_count_open(shard, j, &machine->items,
+					&(struct jobs_open){ &machine->arrival, machine->begin,
+							     machine->cadence.nominal },
+					end);
 		}
 	}
 }
 
 /* ---- files ---- */
+
+static bool accepts_step(const struct untrusted_record *untrusted, const struct job_spec *job)
+{
+	const uint64_t *words = untrusted->numbers + STEP_ITEMS;
+	uint64_t count = untrusted->count - STEP_ITEMS, used;
+
+	if (!job->is_across || untrusted->count <= STEP_ITEMS || !labels_are_items(words, count)) {
+		return false;
+	}
+	used = labels_items_count(words);
+	return job->looked.count == 0 ||
+	       (used < count && labels_are_items(words + used, count - used));
+}
 
 static bool accepts(const struct untrusted_record *untrusted)
 {
@@ -384,10 +399,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	}
 	switch (record->kind) {
 	case OWN_STEP:
-		return is_definition && asked->jobs.at[job]->is_across &&
-		       untrusted->count > STEP_ITEMS &&
-		       labels_are_items(untrusted->numbers + STEP_ITEMS,
-					untrusted->count - STEP_ITEMS);
+		return is_definition && accepts_step(untrusted, asked->jobs.at[job]);
 	case OWN_NAME:
 		return untrusted->count >= STEP_NAME_WORDS;
 	case OWN_MATCH:
@@ -417,8 +429,8 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 void jobs_cadence_codec(struct codec *codec, struct cadence *cadence)
 {
-	codec_each(codec, &cadence->begun, &cadence->period, &cadence->jitter, &cadence->has_begun,
-		   &cadence->has_period, &cadence->has_jitter);
+	codec_each(codec, &cadence->begun, &cadence->period, &cadence->nominal, &cadence->jitter,
+		   &cadence->has_begun, &cadence->has_period, &cadence->has_jitter);
 	codec_check(codec, cadence->has_period || !cadence->has_jitter);
 }
 

@@ -88,9 +88,10 @@ enum { MATCH_CPU, MATCH_ITEMS };
 #define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
 
-/* OWN_STEP: job and definition in arg16; words: the CPU, what job_key() gave, and the items. */
+/* OWN_STEP: job and definition in arg16; words: the CPU, what job_key() gave, the items, and if
+ * names are looked up those ids. */
 enum { STEP_CPU, STEP_KEY, STEP_ITEMS };
-#define STEP_WORDS_MAX  (STEP_ITEMS + ITEMS_WORDS)
+#define STEP_WORDS_MAX  (STEP_ITEMS + 2 * ITEMS_WORDS)
 #define STEP_NAME_WORDS (ACROSS_NAME_BYTES / sizeof(uint64_t))
 
 /* OWN_WAKE: enum wake_kind in arg16, the CPU in arg64. */
@@ -135,9 +136,10 @@ struct grid {
 
 /* How regularly executions begin. */
 struct cadence {
-	uint64_t begun;  /* when the last one did */
-	uint64_t period; /* since the one before did */
-	uint64_t jitter; /* how far that is from the job's period, else from the period before */
+	uint64_t begun;   /* when the last one did */
+	uint64_t period;  /* since the one before did */
+	uint64_t nominal; /* its period, as it should be; 0: not known */
+	uint64_t jitter;  /* how far it is from that, else from the period before */
 	bool has_begun, has_period, has_jitter;
 };
 
@@ -184,10 +186,10 @@ static inline const struct job_spec *jobs_at(const struct shard *shard, size_t j
 	return shard_periods(shard)->jobs.at[job];
 }
 
-static inline uint64_t jobs_deadline(const struct job_spec *job)
+/* Of an execution with this period; UINT64_MAX: it has none. */
+static inline uint64_t jobs_deadline(const struct job_spec *job, uint64_t nominal)
 {
-	return job->deadline_ns == UINT64_MAX && job->period_ns > 0 ? job->period_ns
-								    : job->deadline_ns;
+	return job->deadline_ns == UINT64_MAX && nominal > 0 ? nominal : job->deadline_ns;
 }
 
 /* ---- ordered events ---- */
@@ -219,10 +221,21 @@ enum {
 
 #define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
 
+/* What comes one after the other of one key. */
+struct keyed_machine {
+	struct list_node node; /* first: the list is of these */
+	uint64_t key;
+	struct machine machine;
+};
+HASH_MAP(keyed_machines, struct keyed_machine *)
+
 /* A job that goes over threads. */
 struct jobs_across {
 	struct across open;     /* `more` is a struct begun */
 	struct machine machine; /* what comes one after the other; its execution is the last one */
+	/* With a period, the same of each key; the one that was used last is the last. */
+	struct keyed_machines by_key;
+	struct list keyed;
 };
 
 /* The state of a trace. */
@@ -246,9 +259,14 @@ void jobs_count_one(struct shard *shard, size_t job, const struct items *items,
  * events are missing and it may have ended. */
 void jobs_count_dropped(struct shard *shard, size_t job, const struct items *items,
 			unsigned int figure);
-/* It is open at a window's end, since @begin. */
+/* What is open since `begin`. */
+struct jobs_open {
+	const struct arrival *arrival;
+	uint64_t begin, nominal;
+};
+/* It is open at a window's end. */
 void jobs_count_open(struct shard *shard, size_t job, const struct items *items,
-		     const struct arrival *arrival, uint64_t begin, uint64_t end);
+		     const struct jobs_open *open, uint64_t end);
 /* It begins at @ts: fills its arrival, if it is not known, with that on the grid of the period. */
 void jobs_count_begun(struct machine *machine, uint64_t ts, uint64_t period);
 /* It begins at @ts.  @is_doubted: another one may have begun since the last one did. */

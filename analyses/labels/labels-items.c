@@ -23,6 +23,23 @@ static const char *item_of(const uint64_t *words, size_t i)
 	return len_of(words, i) > 0 ? at : NULL;
 }
 
+size_t labels_items_count(const uint64_t *words)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
+		bytes += len_of(words, i) > 0 ? len_of(words, i) + 1 : 0;
+	}
+	return 1 + (bytes + sizeof(*words) - 1) / sizeof(*words);
+}
+
+const char *labels_item_id(const uint64_t *words, size_t i)
+{
+	const char *item = item_of(words, i), *id = item ? strchr(item, '=') : NULL;
+
+	return id ? id + 1 : NULL;
+}
+
 void labels_add_items(struct items *items, const struct label_group *group, const uint64_t *words)
 {
 	for (size_t i = 0; i < group->count; i++) {

@@ -91,8 +91,8 @@ void labels_forget(struct labels *labels)
 
 /* ---- names of rows ---- */
 
-/* What the id is called, or NULL.  A label is of earlier ones only, so this ends. */
-static const char *name_of(const struct labels *labels, unsigned int label, const char *id)
+/* A label is of earlier ones only, so this ends. */
+const char *labels_called(const struct labels *labels, unsigned int label, const char *id)
 {
 	char key[KNOWN_KEY_BYTES];
 	const struct known_label *known;
@@ -177,7 +177,7 @@ static bool add_items(char **text, const struct labels *labels, const struct lab
 			char *id = mem_printf("%.*s", (int)(len - strlen(word) - 1),
 					      at + strlen(word) + 1);
 
-			name = name_of(labels, (unsigned int)use->label, id);
+			name = labels_called(labels, (unsigned int)use->label, id);
 			free(id);
 		}
 		any |= name != NULL;

@@ -102,6 +102,10 @@ bool labels_name_instance(struct instance *instance, const char *name,
 /* "dev=8" */
 void labels_value_text(char text[INSTANCE_BY_BYTES], const char *name,
 		       const uint64_t value[VALUE_WORDS]);
+/* How many words the items are. */
+size_t labels_items_count(const uint64_t *words);
+/* The id, or value, of an item; NULL: the event lacked it. */
+const char *labels_item_id(const uint64_t *words, size_t i);
 /* Whether so many words are items. */
 bool labels_are_items(const uint64_t *words, uint64_t count);
 
@@ -124,6 +128,9 @@ bool labels_take(struct labels *labels, const struct label_set *set, uint64_t so
 		 const uint64_t *words);
 void labels_forget(struct labels *labels);
 void labels_checkpoint(const struct checkpoint *checkpoint, struct labels *labels);
+
+/* What the id is called, or NULL. */
+const char *labels_called(const struct labels *labels, unsigned int label, const char *id);
 
 /* A row's items as text, one after the other. */
 struct labels_row {

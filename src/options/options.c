@@ -317,6 +317,11 @@ static int check_job(const struct options *options, struct err *err)
 	if (options->every_ns > 0 && job->has_keys) {
 		return err_raise(err, -EINVAL, "--every: not of what keys tell apart (by)");
 	}
+	if (job->has_keys && (job->period_ns > 0 || job->looked.count > 0)) {
+		return err_raise(err, -EINVAL,
+				 "--job: no every and only of what keys tell apart (by): reports "
+				 "have neither");
+	}
 	return options->every_ns > 0 && job->period_ns > 0 && options->every_ns != job->period_ns
 		       ? err_raise(err, -EINVAL, "--every: the text of --job says another period")
 		       : 0;

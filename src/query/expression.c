@@ -14,7 +14,17 @@
 
 /* ---- what each option allows ---- */
 
-enum { BY = 1, THEN = 2, EACH = 4, GROUP = 8, WITHIN = 16, DEADLINE = 32, EVERY = 64, ERROR = 128 };
+enum {
+	BY = 1,
+	THEN = 2,
+	EACH = 4,
+	GROUP = 8,
+	WITHIN = 16,
+	DEADLINE = 32,
+	EVERY = 64,
+	ERROR = 128,
+	ONLY = 256
+};
 
 struct form {
 	unsigned int clauses;
@@ -43,8 +53,8 @@ static const struct form forms[FORMS] = {
 	[FORM_SPAN] = { OF_PERIODS },
 	[FORM_CALL] = { OF_PERIODS, .no_who = "no @ before: use by", .clauses = BY | GROUP | ERROR,
 			.clause = "by, group or error" },
-	[FORM_JOB] = { OF_JOBS, .clauses = BY | DEADLINE | EVERY | GROUP,
-		       .clause = "by, deadline, every or group" },
+	[FORM_JOB] = { OF_JOBS, .clauses = BY | DEADLINE | EVERY | GROUP | ONLY,
+		       .clause = "by, deadline, every, only or group" },
 	[FORM_AROUND] = { OF_JOBS, .clauses = BY, .clause = "by" },
 	[FORM_LABEL] = { .most = 1,
 			 .name = "NAME = EVENT key=FIELD name=FIELD",
@@ -346,9 +356,41 @@ static int take_deadline(struct parser *p)
 	return take_time(p, &p->is->deadline_ns, p->is->deadline_ns == UINT64_MAX);
 }
 
+/* LABEL(FIELD), once. */
+static int take_named(struct parser *p, struct expression_use *use)
+{
+	int r = use->count > 0 ? expression_lacks(p, "one only") : take_use(p, use);
+
+	return r == 0 && !use->label[0] ? expression_lacks(p, "LABEL(FIELD) before") : r;
+}
+
 static int take_every(struct parser *p)
 {
-	return take_time(p, &p->is->every_ns, p->is->every_ns == 0);
+	const struct scan before = p->scan;
+	char text[PATTERN_WORD_BYTES];
+	struct err unused;
+	struct scan next = p->scan;
+	bool is_named;
+
+	next.err = &unused;
+	is_named =
+		scan_text(&next, PATTERN_LETTERS, "", text, sizeof(text)) == 0 && *next.at == '(';
+	if (p->is->every_ns > 0 || p->is->due.count > 0) {
+		return expression_lacks(p, "one deadline and one period");
+	}
+	p->scan = before;
+	return is_named ? take_named(p, &p->is->due) : take_time(p, &p->is->every_ns, true);
+}
+
+static int take_only(struct parser *p)
+{
+	int r = take_named(p, &p->is->only);
+
+	if (r < 0 || !scan_take(&p->scan, "=")) {
+		return r < 0 ? r : expression_lacks(p, "= and what the name is");
+	}
+	return scan_text(&p->scan, PATTERN_LETTERS, "a name, or a pattern of names", p->is->only_is,
+			 sizeof(p->is->only_is));
 }
 
 /* The clause that comes next, behind its word; NULL: none of this form does. */
@@ -366,6 +408,7 @@ static take_function *next_clause(const struct parser *p, struct scan *scan)
 			{ "within", "", WITHIN, take_within },
 			{ "deadline", "", DEADLINE, take_deadline },
 			{ "every", "", EVERY, take_every },
+			{ "only", "", ONLY, take_only },
 			{ "error", "", ERROR, take_error } };
 
 	for (size_t i = 0; i < ARRAY_COUNT(clauses); i++) {
@@ -506,8 +549,9 @@ static int parse(struct parser *p)
 	if (r == 0 && p->option == FORM_LABEL && !p->is->value.at) {
 		return expression_lacks(p, "name=FIELD");
 	}
-	if (r == 0 && p->form->is_list && p->is->links[0].has_keys && p->is->every_ns > 0) {
-		return expression_lacks(p, "no period (every) of what keys tell apart");
+	if (r == 0 && (p->is->due.count > 0 || p->is->only.count > 0) &&
+	    !p->is->links[0].has_keys) {
+		return expression_lacks(p, "by and keys: names are of ids");
 	}
 	if (r < 0 && p->option == FORM_SPAN) {
 		return expression_lacks(p, "BEGIN,END: the names of two events");

@@ -63,10 +63,13 @@ struct expression {
 	size_t use_count;
 	char within[PATTERN_WORD_BYTES]; /* "": none */
 	const char *within_at;
-	struct definition error;     /* of a call: conditions of its end, all of which say that it
-				      * failed; none: "error" was not given */
-	uint64_t deadline_ns;        /* UINT64_MAX: none */
-	uint64_t every_ns;           /* 0: none */
+	struct definition error;    /* of a call: conditions of its end, all of which say that it
+				     * failed; none: "error" was not given */
+	uint64_t deadline_ns;       /* UINT64_MAX: none */
+	uint64_t every_ns;          /* 0: none */
+	struct expression_use due;  /* "every" LABEL(FIELD); fields: none */
+	struct expression_use only; /* "only" LABEL(FIELD)=PATTERN; fields: none */
+	char only_is[PATTERN_TEXT_BYTES];
 	struct expression_use key;   /* of a label: the fields of its ids ... */
 	bool by_process;             /* ... and whether these belong to a process */
 	struct expression_use value; /* of a label: the name */

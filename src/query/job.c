@@ -35,9 +35,19 @@ static bool find_fields(struct job_spec *job, const struct label_set *labels)
 		fits &= fields_want_conditions(fields, &job->is->events[d], event->conditions) &&
 			label_want(fields, &job->is->events[d], labels, &job->group,
 				   event->groups) &&
+			label_want(fields, &job->is->events[d], labels, &job->looked,
+				   event->looked) &&
 			want_job_keys(job, d, event) && fields_want_thread(fields, &event->running);
 	}
 	return fits;
+}
+
+/* Adds a name that is looked up, if it was given. */
+static int look_up(struct job_spec *job, const struct label_set *labels,
+		   const struct expression_use *use, int *ret_at, struct err *err)
+{
+	*ret_at = use->count > 0 && labels ? (int)job->looked.count : -1;
+	return *ret_at < 0 ? 0 : label_group_add(labels, job->is, use, &job->looked, err);
 }
 
 static int resolve(struct job_spec *job, const struct label_set *labels, struct err *err)
@@ -50,6 +60,8 @@ static int resolve(struct job_spec *job, const struct label_set *labels, struct 
 		past--;
 	}
 	job->pattern = mem_printf("%.*s", (int)(past - is->events_at), is->events_at);
+	r = r == 0 ? look_up(job, labels, &is->due, &job->due, err) : r;
+	r = r == 0 ? look_up(job, labels, &is->only, &job->only, err) : r;
 	job->text = expression_text(is);
 	job->name = is->name;
 	job->deadline_ns = is->deadline_ns;

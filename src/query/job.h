@@ -21,7 +21,7 @@ struct job_event {
 	uint8_t conditions[CONDITIONS_MAX];
 	struct thread_fields running;
 	uint8_t keys[EXPRESSION_KEYS_MAX]; /* of "by" */
-	struct label_at groups[LABEL_GROUP_MAX];
+	struct label_at groups[LABEL_GROUP_MAX], looked[LABEL_GROUP_MAX];
 };
 
 struct job_spec {
@@ -37,8 +37,11 @@ struct job_spec {
 	bool is_left_out;      /* no trace has it (query/names.h) */
 	struct job_event events[JOB_EVENTS_MAX];
 	uint64_t deadline_ns; /* UINT64_MAX: none */
-	uint64_t period_ns;   /* of its arrivals; 0: none */
+	uint64_t period_ns;   /* of its arrivals; 0: none, or it is looked up: */
 	struct label_group group;
+	/* Names that say how an execution is taken when it begins: of "every" and "only". */
+	struct label_group looked;
+	int due, only; /* in `looked`; -1: not given */
 };
 
 /* -EINVAL with the place and what was expected there.  @form: FORM_JOB or FORM_AROUND.  @labels:
@@ -46,6 +49,12 @@ struct job_spec {
 int job_parse(const char *text, enum expression_form form, const struct label_set *labels,
 	      struct job_spec **ret, struct err *err);
 void job_free(struct job_spec *job); /* NULL is fine */
+
+/* Whether its arrivals may have a period, of each key if it has keys. */
+static inline bool job_has_period(const struct job_spec *job)
+{
+	return job->period_ns > 0 || job->due >= 0;
+}
 
 /* What the first and the last event of a job that goes over threads have to agree in, but for the
  * thread, as a hash; of one without keys: 0.  False: the event, which is definition @at, lacks a

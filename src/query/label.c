@@ -55,6 +55,15 @@ int label_group_of(const struct label_set *set, const struct expression *is,
 	return r;
 }
 
+int label_group_add(const struct label_set *set, const struct expression *is,
+		    const struct expression_use *use, struct label_group *group, struct err *err)
+{
+	if (group->count == LABEL_GROUP_MAX) {
+		return expression_expected(is, use->at, "no more than two", err);
+	}
+	return use_of(set, is, use, &group->uses[group->count++], err);
+}
+
 static bool want_use(struct fields *fields, const struct definition *what,
 		     const struct label_set *set, const struct label_use *use, struct label_at *at)
 {

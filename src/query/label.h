@@ -72,6 +72,9 @@ int label_add(struct label_set *set, const char *text, struct err *err);
  * (@set is NULL) each use is its fields. */
 int label_group_of(const struct label_set *set, const struct expression *is,
 		   struct label_group *group, struct err *err);
+/* Adds one use of it, of a label. */
+int label_group_add(const struct label_set *set, const struct expression *is,
+		    const struct expression_use *use, struct label_group *group, struct err *err);
 /* Asks for the fields of a group in such an event; false: there is no room. */
 bool label_want(struct fields *fields, const struct definition *what, const struct label_set *set,
 		const struct label_group *group, struct label_at at[LABEL_GROUP_MAX]);

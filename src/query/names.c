@@ -386,7 +386,8 @@ int names_job(struct names *names, const struct job_spec *job)
 			r = look_up_keys(names, &job->is->events[i], &job->is->links[0], i > 0);
 		}
 	}
-	return r < 0 ? r : look_up_group(names, job->is, job->is->event_count, &job->group);
+	r = r < 0 ? r : look_up_group(names, job->is, job->is->event_count, &job->group);
+	return r < 0 ? r : look_up_group(names, job->is, 1, &job->looked);
 }
 
 int names_label(struct names *names, const struct label_source *source)

@@ -108,7 +108,7 @@ def ros2():
     events['dds:write'] = ('u64', 'writer'), message
     for _, event, _, key, value in models.ROS2_LABELS:
         ids = [field for field in key if field != '$pid'] + (value[1] if isinstance(value, tuple) else [])
-        of = [('u64', one) for one in ids] + ([('text', value)] if isinstance(value, str) else [])
+        of = [('u64', one) for one in ids] + ([('u64' if value == 'period' else 'text', value)] if isinstance(value, str) else [])
         events[event] = tuple(dict.fromkeys((*events.get(event, ()), *of)))
     return events, models.ROS2_LABELS, models.ROS2_PERIODS + models.ROS2_NEWER, []
 
@@ -141,7 +141,7 @@ def made(rng, events, count, is_bare):
     for _ in range(count):
         ts += rng.choice((300, 7000, 60000)) + rng.randrange(300)
         pid, name, cpu = rng.choice((10, 20)), rng.choice(list(events)), rng.randrange(2)
-        values = {field: rng.choice(NAMES) if kind == 'text' else rng.choice((0, 1)) if field in ('nb_rx', 'taken') else
+        values = {field: rng.choice((3000000, 700000)) if field == 'period' else rng.choice(NAMES) if kind == 'text' else rng.choice((0, 1)) if field in ('nb_rx', 'taken') else
                   rng.choice((-5, 0, 3)) if kind == 's32' else rng.choice((1, 2, 945112)) for kind, field in events[name]}
         all_.append((ts, 0, -1 - cpu, cpu, name, values) if is_bare else (ts, pid, pid + rng.randrange(2), cpu, name, values))
     return all_
@@ -164,8 +164,10 @@ def check(sillage, shipped, name, scratch):
             for cpu in (0, 1)]
     trace = synthetic.Made(scratch, name, data, declared(events, is_bare)).path
     plain = models.Plain(labels, periods)
+    keyed = models.PlainKeyed(plain, models.ROS2_KEYED[:1] if name == 'ros2' else [])
     for ns, event, _, text in reference.events_of(trace) if periods else ():
         plain.event(ns, event, text)
+        keyed.event(ns, event, text)
     wanted = plain.shown()
     assert {what.split(' ')[0] for what in wanted} == {period[0] for period in periods}, 'the trace has not all: %s' % sorted(wanted)
     status, out, err = models.run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', '--model', os.path.join(shipped, name), trace)
@@ -184,6 +186,8 @@ def check(sillage, shipped, name, scratch):
         return faults
     if labels and not any(row[0] for row in wanted.values()):
         return ['%s: nothing has a name' % name]
+    if keyed.jobs:
+        faults += models.compared(name, models.our_keyed(total), keyed.shown())
     return faults + models.compared(name, models.ours(total), wanted) + models.counted(name, total['periods'], plain)
 
 

@@ -51,8 +51,10 @@ static struct executions_config config_of(const struct options *options,
 	if (config.job) {
 		config.deadline_ns = options->deadline_ns == UINT64_MAX ? config.job->deadline_ns
 									: options->deadline_ns;
-		config.period_ns =
-			options->every_ns == 0 ? config.job->period_ns : options->every_ns;
+		/* A capture may be about a job whose keys have a period each. */
+		config.period_ns = options->every_ns != 0 ? options->every_ns
+				   : config.job->has_keys ? 0
+							  : config.job->period_ns;
 	}
 	if (config.deadline_ns == UINT64_MAX && config.period_ns > 0) {
 		config.deadline_ns = config.period_ns;

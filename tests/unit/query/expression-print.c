@@ -33,8 +33,9 @@ static void __attribute__((format(printf, 2, 3))) put(struct out *out, const cha
 /* Words that mean something where a word may stand. */
 static bool is_taken(const char *word)
 {
-	static const char *const taken[] = { "by",     "then",     "each",  "group", "within",
-					     "global", "deadline", "every", "key",   "name" };
+	static const char *const taken[] = { "by",     "then",   "each",     "group",
+					     "within", "global", "deadline", "every",
+					     "only",   "key",    "name" };
 
 	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
 		if (strcmp(taken[i], word) == 0) {
@@ -238,6 +239,16 @@ void expression_print(const struct expression *is, enum expression_form form,
 	}
 	if (is->every_ns > 0) {
 		put(&out, "; every %" PRIu64 "ns", is->every_ns);
+	}
+	if (is->due.count > 0) {
+		put(&out, "; every ");
+		put_use(&out, &is->due);
+	}
+	if (is->only.count > 0) {
+		put(&out, "; only ");
+		put_use(&out, &is->only);
+		put(&out, "=");
+		put_word(&out, is->only_is, false);
 	}
 }
 

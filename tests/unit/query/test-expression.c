@@ -57,6 +57,9 @@ static const struct {
 	{ FORM_JOB, " x=run ;every 5ms", "x = run; every 5000000ns" },
 	{ FORM_JOB, "x = a f=$tid; b; c; deadline 2ms; every 1.5s; group d",
 	  "x = a f=$tid; b; c; group d; deadline 2000000ns; every 1500000000ns" },
+	{ FORM_JOB, "x = a; b; by c; only d(c)=\"/e *\";every f( c,g )",
+	  "x = a; b; by c; every f(c, g); only d(c)=\"/e *\"" },
+	{ FORM_JOB, "x = a; b; by c; every 1s", "x = a; b; by c; every 1000000000ns" },
 	{ FORM_JOB, "x = deadline; every; deadline 1us",
 	  "x = \"deadline\"; \"every\"; deadline 1000ns" },
 	{ FORM_JOB, "a; \"every\" b=1;", "a; \"every\" b=1" },
@@ -186,13 +189,21 @@ static const struct {
 	{ FORM_JOB, "x = run; deadline 2", 19, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 0s", 16, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 1s; every 1s", 26, "one deadline and one period" },
-	{ FORM_JOB, "x = a; b; every 1s; c", 21, "by, deadline, every or group" },
+	{ FORM_JOB, "x = a; b; every 1s; c", 21, "by, deadline, every, only or group" },
 	{ FORM_JOB, "x = a; b; group", 16, "a field" },
 	{ FORM_JOB, "x = a; b; group c, d, e", 23, "no more than two fields" },
 	{ FORM_JOB, "x = a @w @v; b", 11, "one @, with | between threads" },
 	{ FORM_JOB, "x = a @w|; b", 10, "a tid or the name of a thread" },
 	{ FORM_JOB, "x = a; b; c; by d", 17, "two events, which agree in keys" },
-	{ FORM_JOB, "x = a; b; by d; every 1s", 25, "no period (every) of what keys tell apart" },
+	{ FORM_JOB, "x = a; b; every d(e)", 21, "by and keys: names are of ids" },
+	{ FORM_JOB, "x = a; b; only d(e)=f", 22, "by and keys: names are of ids" },
+	{ FORM_JOB, "x = a; b; by e; every d(e); every 1s", 35, "one deadline and one period" },
+	{ FORM_JOB, "x = a; b; by e; every 1s; every d(e)", 33, "one deadline and one period" },
+	{ FORM_JOB, "x = a; b; by e; only d(e)", 26, "= and what the name is" },
+	{ FORM_JOB, "x = a; b; by e; only d(e)=", 27, "a name, or a pattern of names" },
+	{ FORM_JOB, "x = a; b; by e; only d=e", 23, "LABEL(FIELD) before" },
+	{ FORM_JOB, "x = a; b; by e; only d(e)=f; only d(e)=f", 35, "one only" },
+	{ FORM_PERIOD, "x = a; b; by e; only d(e)=f", 17, "by, then, each, group or within" },
 	{ FORM_JOB, "a-name-of-thirty-two-characters-x = run", 35,
 	  "a name of at most 31 characters before" },
 	{ FORM_JOB, " a x=1, y!=z ;b&", 16, "a field" },
@@ -475,6 +486,14 @@ static void draw_use(uint64_t *random, struct expression_use *use)
 	}
 }
 
+static void draw_named(uint64_t *random, struct expression_use *use)
+{
+	draw_use(random, use);
+	if (!use->label[0]) {
+		draw_field(random, use->label, sizeof(use->label));
+	}
+}
+
 static void draw_link(uint64_t *random, struct expression_link *link)
 {
 	link->has_keys = draw(random, 2);
@@ -494,7 +513,7 @@ static void draw_link(uint64_t *random, struct expression_link *link)
 	}
 }
 
-/* Over threads go only jobs of two events; what keys tell apart has no period. */
+/* Over threads go only jobs of two events; what keys tell apart may have names. */
 static void draw_across(uint64_t *random, struct expression *is)
 {
 	char one[16];
@@ -503,7 +522,14 @@ static void draw_across(uint64_t *random, struct expression *is)
 		is->links[0].has_keys = false;
 		return;
 	}
-	is->every_ns = is->links[0].has_keys ? 0 : is->every_ns;
+	if (is->links[0].has_keys && draw(random, 2)) {
+		is->every_ns = 0;
+		draw_named(random, &is->due);
+	}
+	if (is->links[0].has_keys && draw(random, 2)) {
+		draw_named(random, &is->only);
+		draw_word(random, is->only_is, sizeof(is->only_is));
+	}
 	for (size_t i = draw(random, 4); i > 0; i--) {
 		draw_word(random, one, sizeof(one));
 		ck_assert(pattern_add_who(&is->events[i % 2].who, one));

@@ -590,7 +590,7 @@ END_TEST
 
 START_TEST(keys_of_jobs)
 {
-	static const char *const refused[] = { "a @w; b; by $tid; every 1s", "a; b; c; by d" };
+	static const char *const refused[] = { "a @w; b; every d(e)", "a; b; c; by d" };
 	struct job_spec *job;
 	struct err err;
 	uint64_t key = 5;
