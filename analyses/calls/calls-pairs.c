@@ -120,10 +120,10 @@ static uint8_t possible_keys(const struct event_class *class)
 	return has;
 }
 
-/* "begin", "B", "req_start" */
+/* "begin", "B", "req_start"; something has to stand before a word. */
 static enum call_phase phase_named(const char *text, size_t len)
 {
-	char name[32] = "-";
+	char name[33] = "x-";
 	size_t rest;
 	enum word word;
 
@@ -132,10 +132,10 @@ static enum call_phase phase_named(const char *text, size_t len)
 		       : *text == 'E' || *text == 'e' ? PHASE_END
 						      : PHASE_NONE;
 	}
-	if (len + 2 > sizeof(name)) {
+	if (len + 3 > sizeof(name)) {
 		return PHASE_NONE;
 	}
-	memcpy(name + 1, text, len);
+	memcpy(name + 2, text, len);
 	word = last_word(name, &rest);
 	return word == NONE ? PHASE_NONE : word < EXIT ? PHASE_BEGIN : PHASE_END;
 }

@@ -25,7 +25,13 @@ import synthetic
 EVENTS = {'req:req_begin': (('u64', 'id'),), 'req:req_end': (('u64', 'id'),), 'fn:callEnter': (), 'fn:callLeave': (('u64', 'ret'),),
           'db:span-start': (('text', 'name'), ('u64', 'handle')), 'db:span-stop': (('text', 'name'), ('u64', 'handle')),
           'io.issue': (('u64', 'ptr'), ('u64', 'cid')), 'io.complete': (('u64', 'ptr'), ('u64', 'cid')),
-          'job_in': (('u64', 'cid'),), 'job_out': (('u64', 'cid'),), 'lone_begin': ()}
+          'job_in': (('u64', 'cid'),), 'job_out': (('u64', 'cid'),), 'lone_begin': (),
+          'tr:ev': (('text', 'ph'), ('text', 'name'), ('u64', 'id')), 'tr:step': (('text', 'phase'), ('text', 'ph')),
+          'en:ev': (('u64', 'phase'), ('u64', 'id')), 'num:ev': (('u64', 'ph'),),
+          'lttng_ust_cyg_profile:func_entry': (('u64', 'addr'), ('u64', 'call_site')),
+          'lttng_ust_cyg_profile:func_exit': (('u64', 'addr'), ('u64', 'call_site'))}
+LABELS = {7: 'begin', 9: 'span-end', 3: 'other'}  # of the enumeration of en:ev
+PHASES = {'ph': ('B', 'E', 'X', 'begin', 'END', 'b', 'e', ''), 'phase': ('B', 'E', 'span_enter', 'Leave', 'spanStart', 'stop', 'out-', 'x' * 40)}
 CALLS = ('read', 'write', 'futex')
 RENAMED = {'k:%s_%s' % (call, end): (('u64', 'ret'),) if end == 'exit' else () for call in CALLS for end in ('entry', 'exit')}
 
@@ -36,7 +42,9 @@ def check(condition, *what):
 
 
 def metadata(events):
-    return re.sub(r'\S+ _ret;', 'integer { size = 64; align = 8; signed = true; } _ret;', models.made_metadata(events))
+    text = models.made_metadata(events).replace('uint64_t _phase;', 'enum : uint64_t { %s } _phase;' % ', '.join(
+        '"%s" = %d' % (label, number) for number, label in LABELS.items()))
+    return re.sub(r'\S+ _ret;', 'integer { size = 64; align = 8; signed = true; } _ret;', text)
 
 
 def made(scratch, name, events, streams, losses=()):
@@ -61,13 +69,15 @@ def some_events(rng):
     ts, events, open_ = 10 ** 9, [], []
     names = [name for name in EVENTS if name != 'lone_begin']
     of_end = {'req:req_end': 'req:req_begin', 'fn:callLeave': 'fn:callEnter', 'db:span-stop': 'db:span-start', 'io.complete': 'io.issue',
-              'job_out': 'job_in'}
+              'job_out': 'job_in', 'lttng_ust_cyg_profile:func_exit': 'lttng_ust_cyg_profile:func_entry'}
     varies = rng.random() < 0.7
     for _ in range(rng.randrange(300, 1500)):
         ts += rng.choice((1, 50, 3000, 200000))
         pid = rng.choice((10, 20))
         tid, name = pid + rng.randrange(3), rng.choice(names + ['lone_begin'])
-        values = [rng.choice(('', 'a', 'b', 'n' * 50)) if kind == 'text' else rng.randrange(4) if varies or field != 'id' else 9
+        values = [rng.choice(PHASES.get(field, ('', 'a', 'b', 'n' * 50))) if kind == 'text' else
+                  rng.choice(list(LABELS)) if field == 'phase' else rng.choice((66, 69, 98, 101, 1)) if field == 'ph' else
+                  rng.randrange(4) if varies or field != 'id' else 9
                   for kind, field in EVENTS[name]]
         if name in of_end and open_ and rng.random() < 0.8:  # a right end, now and then on another thread
             at = -1 if rng.random() < 0.6 else rng.randrange(len(open_))
@@ -87,7 +97,9 @@ def plain_of(events, losses, asks):
     for ts, pid, tid, name, values in events:
         while losses and losses[0] < ts:
             plain.lost(losses.pop(0))
-        plain.take(calls_plain.Event(ts, name, pid, (pid, tid), dict(zip((field for _, field in EVENTS[name]), values))))
+        fields = dict(zip((field for _, field in EVENTS[name]), values))
+        said = {'phase': LABELS.get(fields.get('phase')), 'ph': chr(fields['ph']) if isinstance(fields.get('ph'), int) else None}
+        plain.take(calls_plain.Event(ts, name, pid, (pid, tid), {**fields, **{key: value for key, value in said.items() if value}}))
     return plain
 
 

@@ -20,6 +20,14 @@ def split(name):
     return None
 
 
+def phase_of(value):
+    """Whether a text `phase` or `ph` is a begin or an end; None: neither."""
+    if len(value) == 1:
+        return {'b': 'begin', 'e': 'end'}.get(value.lower())
+    word = split('-' + value)[1] if len(value) < 31 and split('-' + value) else None
+    return None if word is None else 'begin' if word in {begin for begin, _ in PAIRS} else 'end'
+
+
 class Pair:
     """The classes of a begin and its ends: by name, the fields of each."""
 
@@ -44,6 +52,11 @@ def pairs_of(classes):
         parts = split(name)
         if parts:
             rests[parts[0]].setdefault(parts[1], []).append(name)
+        elif all('phase' in fields or 'ph' in fields for fields in classes[name]):
+            pair = Pair(name, None)
+            pair.begins, pair.text = [name], name
+            pair.close(classes)
+            found[name] = pair, None
     for rest, words in rests.items():
         made = {}
         for begin, end in PAIRS:
@@ -162,6 +175,11 @@ class Plain:
         if not pair:
             return
         fields, sub = event.fields, ''
+        if is_end is None:
+            phase = phase_of(fields['phase' if 'phase' in fields else 'ph'])
+            if not phase:
+                return
+            is_end = phase == 'end'
         if pair.is_function:
             sub = '0x%x' % fields['addr'] if 'addr' in fields else ''
         elif pair.has_name:
