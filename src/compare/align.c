@@ -154,6 +154,8 @@ void phase_pairs_find(const compared_phases phases[2], const struct analysis *co
 		if (phase_pair_is_one(pair)) {
 			compare(pair->of[0]->profile, pair->of[1]->profile, list, is_asked, per,
 				&pair->comparison);
+			pair->comparison.phases[0] = pair->of[0]->number;
+			pair->comparison.phases[1] = pair->of[1]->number;
 		}
 	}
 	vec_fini(&aligned);

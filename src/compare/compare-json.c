@@ -24,11 +24,22 @@ static void put_side(struct json *json, const char *key, const struct profile *p
 	json_close(json, '}');
 }
 
+/* Of phases each line says which: it may be taken by itself. */
+static void begin_line(struct json *json, const struct comparison *comparison, const char *type,
+		       FILE *out)
+{
+	json_begin_object(json, out, type);
+	if (comparison->phases[0] > 0) {
+		json_u64(json, "phase_a", comparison->phases[0]);
+		json_u64(json, "phase_b", comparison->phases[1]);
+	}
+}
+
 static void put_start(const struct comparison *comparison, FILE *out)
 {
 	struct json json;
 
-	json_begin_object(&json, out, "compare");
+	begin_line(&json, comparison, "compare", out);
 	json_version(&json);
 	put_side(&json, "a", comparison->side[0]);
 	put_side(&json, "b", comparison->side[1]);
@@ -87,7 +98,7 @@ static void put_change(const struct comparison *comparison, const struct change 
 	char *figure = change_figure(change);
 	struct json json;
 
-	json_begin_object(&json, out, "change");
+	begin_line(&json, comparison, "change", out);
 	json_text(&json, "figure", figure);
 	put_list(&json, change->analysis, change->table);
 	if (change->table->key) {
@@ -111,11 +122,12 @@ static void put_change(const struct comparison *comparison, const struct change 
 	free(figure);
 }
 
-static void put_unmeasured(const struct unmeasured *one, FILE *out)
+static void put_unmeasured(const struct comparison *comparison, const struct unmeasured *one,
+			   FILE *out)
 {
 	struct json json;
 
-	json_begin_object(&json, out, "not-compared");
+	begin_line(&json, comparison, "not-compared", out);
 	put_list(&json, one->analysis, one->table);
 	json_open(&json, "keys", '[');
 	for (unsigned int i = 0; i < COLUMNS_MAX && one->table->columns[i].key; i++) {
@@ -142,7 +154,7 @@ void compare_json(const struct comparison *comparison, uint64_t top, FILE *out)
 		put_change(comparison, &comparison->changes.at[i], out);
 	}
 	for (size_t i = 0; i < comparison->unmeasured.count; i++) {
-		put_unmeasured(&comparison->unmeasured.at[i], out);
+		put_unmeasured(comparison, &comparison->unmeasured.at[i], out);
 	}
 }
 

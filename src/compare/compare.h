@@ -45,8 +45,9 @@ struct comparison {
 	const struct analysis *const *list; /* what is compared; the profiles may have more */
 	VEC(struct change) changes;         /* by unit, then by cost */
 	VEC(struct unmeasured) unmeasured;
-	bool is_asked;   /* what neither side has is wanted by name */
-	size_t compared; /* figures of lists, and of traces, that both sides have */
+	uint64_t phases[2]; /* the numbers of those that both sides are; 0: they are whole runs */
+	bool is_asked;      /* what neither side has is wanted by name */
+	size_t compared;    /* figures of lists, and of traces, that both sides have */
 };
 
 /* Compares the tables of @list (ends with NULL) that @per shows.  @is_asked: the user

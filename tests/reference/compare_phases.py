@@ -69,7 +69,9 @@ class Test:
         for line in map(json.loads, printed.splitlines()):
             if line['type'] == 'compare-phase':
                 pairs.append((tuple(line[side]['number'] if side in line else None for side in 'ab'), line, {}))
-            elif line['type'] == 'change':
+            else:
+                check((line['phase_a'], line['phase_b']) == pairs[-1][0], 'a line of another pair', line)
+            if line['type'] == 'change':
                 pairs[-1][2][line['figure']] = line
         return pairs, said
 
@@ -113,6 +115,8 @@ def check_forms(test, a, b):
              for words in shown]
     check(text[0] == 'PHASES' and found == PAIRS, 'as text', text[:9])
     check(' '.join(shown[3]).endswith('B alone'), shown[3])
+    table = test.run('compare', '--phases', '-q', '-f', 'csv', '--table', 'change', '-a', 'cpu', a, b)[0]
+    check({row.split(',')[1] for row in table.splitlines()[1:]} == {str(x) for x, _ in PAIRS if x}, 'as a table', table[:300])
     page = test.run('compare', '--phases', '-q', '-f', 'html', '-a', 'cpu', a, b)[0]
     check(page.startswith('<!DOCTYPE') and page.count('"type":"compare-phase"') == len(PAIRS) and page.count('"type":"page"') == len(PAIRS) - 1, 'page')
 
