@@ -6,7 +6,7 @@ Goal    The phases equal those of a program that keeps every slice and computes 
         analyses, other figures in the output, or on a state that was saved and read again.  Live
         they are those of the recorded trace.  What was recorded: reference/phases_truth.py.
 
-usage: phases.py SILLAGE DATA
+usage: phases.py SILLAGE DATA [--store]
 """
 import json
 import math
@@ -157,7 +157,15 @@ def live(sillage, trace, interval, *options, packets=None):
     return phases
 
 
-def check_live(sillage, name, trace, interval, scratch):
+def check_stored(sillage, store, wanted):
+    """The store has what was said of each phase last, by begin."""
+    found = lines_of(run(sillage, 'history', '-q', '-f', 'json', '--phases', '-n', '1', store), 'phase')
+    for phase in found:
+        phase.pop('trace')
+    check(found == list(wanted.values()), 'the store has', found, 'and not', wanted)
+
+
+def check_live(sillage, name, trace, interval, scratch, has_store):
     """Live, also in two runs, the second of which goes on from the state of the first."""
     phases = phases_of(sillage, trace, interval)
     for phase in phases:
@@ -166,10 +174,14 @@ def check_live(sillage, name, trace, interval, scratch):
     count, left = len(list(relays.Trace(trace).packets())), 0
     for packets in (count // 3, count // 2, count - 1):
         state = os.path.join(scratch, '%s.live-state-%d' % (name, packets))
-        parts = live(sillage, trace, interval, '--state', state, '--duration', '1s', packets=packets)
+        store = state + '.db'
+        stored = ('--store', store) if has_store else ()
+        parts = live(sillage, trace, interval, '--state', state, *stored, '--duration', '1s', packets=packets)
         left += len(phases) - len(parts)
-        parts += live(sillage, trace, interval, '--state', state)
+        parts += live(sillage, trace, interval, '--state', state, *stored)
         check(parts == phases, name, 'in two runs')
+        if has_store:
+            check_stored(sillage, store, {phase['begin']: phase for phase in phases})
     return left
 
 
@@ -189,7 +201,7 @@ def check_state(sillage, name, trace, interval, phases, scratch):
 
 
 def main():
-    sillage, data = sys.argv[1:]
+    sillage, data = sys.argv[1:3]
     with tempfile.TemporaryDirectory() as scratch:
         for name, interval in (('burst', '25ms'), ('io-mix', '10ms'), ('idle-gaps', '50ms'), ('lost-events', '10ms'),
                                ('migrate', '10ms'), ('ust', '1ms')):
@@ -198,7 +210,7 @@ def main():
             check_laws(sillage, name, trace, interval, scratch)
             print('ok laws %s' % name, flush=True)
         for name, interval in (('burst', '20ms'), ('idle-gaps', '50ms')):
-            left = check_live(sillage, name, os.path.join(data, name, 'kernel'), interval, scratch)
+            left = check_live(sillage, name, os.path.join(data, name, 'kernel'), interval, scratch, '--store' in sys.argv)
             print('ok live %s, %d records after a state' % (name, left), flush=True)
     for name, interval in (('burst', '40ms'), ('burst', '25ms'), ('idle-gaps', '100ms'), ('migrate', '10ms'), ('io-mix', '10ms')):
         print('ok %s at %s: %d phases' % (name, interval, check_plain(
