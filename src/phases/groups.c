@@ -46,7 +46,7 @@ struct groups {
 	size_t room;
 	const struct table *table; /* of the threads; NULL: none came */
 	unsigned int columns;
-	bool has_calls; /* so that it is known for what threads sleep */
+	char does[COLUMNS_MAX][DOES_BYTES]; /* what columns say of a thread; "": nothing */
 	size_t containers;
 	VEC(struct group_thread) threads;
 	VEC(struct thread_group) at;
@@ -79,26 +79,41 @@ void groups_free(struct groups *groups)
 
 /* ---- columns ---- */
 
-/* What a column says of a thread; "": nothing. */
-static const char *does(char text[DOES_BYTES], const struct groups *groups, unsigned int column)
+/* What a column says of a thread; @has_calls: it is known for what threads sleep. */
+static void say_column(char ret[DOES_BYTES], const char *key, bool has_calls)
 {
-	static const char *const others[][2] = {
-		{ "run_ns", "runs" },           { "wait_ns", "waits for a CPU" },
-		{ "other_ns", "sleeps" },       { "preempted_ns", "is preempted" },
-		{ "stopped_ns", "is stopped" }, { "unknown_ns", "" },
+	const char *const others[][2] = {
+		{ "run_ns", "runs" },
+		{ "wait_ns", "waits for a CPU" },
+		{ "other_ns", "sleeps" },
+		{ "preempted_ns", "is preempted" },
+		{ "asleep_ns", has_calls ? "" : "sleeps" },
+		{ "stopped_ns", "is stopped" },
+		{ "unknown_ns", "" },
 	};
-	const char *key = groups->table->columns[column].key;
 
-	if (strcmp(key, "asleep_ns") == 0) {
-		return groups->has_calls ? "" : "sleeps";
-	}
 	for (size_t i = 0; i < ARRAY_COUNT(others); i++) {
 		if (strcmp(key, others[i][0]) == 0) {
-			return others[i][1];
+			(void)snprintf(ret, DOES_BYTES, "%s", others[i][1]);
+			return;
 		}
 	}
-	(void)snprintf(text, DOES_BYTES, "waits for %.*s", (int)strcspn(key, "_"), key);
-	return text;
+	(void)snprintf(ret, DOES_BYTES, "waits for %.*s", (int)strcspn(key, "_"), key);
+}
+
+static void set_columns(struct groups *groups, const struct report_table *table)
+{
+	const struct column *columns = table->table->columns;
+	bool has_calls = false;
+
+	groups->table = table->table;
+	for (; groups->columns < COLUMNS_MAX && columns[groups->columns].key; groups->columns++) {
+		has_calls |= strcmp(columns[groups->columns].key, "other_ns") == 0 &&
+			     !report_is_unknown(table, groups->columns);
+	}
+	for (unsigned int i = 0; i < groups->columns; i++) {
+		say_column(groups->does[i], columns[i].key, has_calls);
+	}
 }
 
 /* ---- slices ---- */
@@ -106,11 +121,10 @@ static const char *does(char text[DOES_BYTES], const struct groups *groups, unsi
 /* Whether what the thread did is known for all of the window. */
 static bool is_told(const struct groups *groups, const uint64_t *values, uint64_t window_ns)
 {
-	char text[DOES_BYTES];
 	uint64_t ns = 0;
 
 	for (unsigned int i = 0; i < groups->columns; i++) {
-		ns += does(text, groups, i)[0] ? values[i] : 0;
+		ns += groups->does[i][0] ? values[i] : 0;
 	}
 	return ns >= window_ns;
 }
@@ -200,14 +214,7 @@ static void groups_take_rows(struct groups *groups, size_t slice, const struct r
 	enum scope scope = table->table->scope;
 
 	if (scope == SCOPE_THREAD && !groups->table) {
-		groups->table = table->table;
-		while (groups->columns < COLUMNS_MAX &&
-		       table->table->columns[groups->columns].key) {
-			groups->has_calls |= strcmp(table->table->columns[groups->columns].key,
-						    "other_ns") == 0 &&
-					     !report_is_unknown(table, groups->columns);
-			groups->columns++;
-		}
+		set_columns(groups, table);
 	}
 	for (size_t i = 0; i < table->row_count; i++) {
 		if (scope == SCOPE_THREAD) {
@@ -313,14 +320,13 @@ static void find_changing(const struct groups *groups, size_t slices, double *va
 {
 	for (uint32_t g = 0; g < groups->at.count; g++) {
 		const struct thread_group *group = &groups->at.at[g];
-		char text[DOES_BYTES];
 
 		/* One container alone says what the trace does. */
 		for (unsigned int i = 0; i < groups->columns && group->name; i++) {
 			double change;
 
 			if ((group->is_container && groups->containers < 2) ||
-			    !does(text, groups, i)[0]) {
+			    !groups->does[i][0]) {
 				continue;
 			}
 			sum_group(groups, g, i, slices, values);
@@ -347,9 +353,8 @@ void groups_each(struct groups *groups, size_t slices,
 	sort_threads(groups);
 	find_changing(groups, slices, values, &changing);
 	VEC_EACH(&changing, one) {
-		char text[DOES_BYTES];
 		char *name = mem_printf("%s %s", groups->at.at[one->group].name,
-					does(text, groups, one->column));
+					groups->does[one->column]);
 
 		sum_group(groups, one->group, one->column, slices, values);
 		on_series(user,
