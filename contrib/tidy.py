@@ -57,7 +57,7 @@ ROOMS = {
     'analyses/jobs': ('analyses/labels/', 'base/', 'kernel/', 'query/') + CONTRACT,
     'analyses/periods': ('analyses/labels/', 'base/', 'query/') + CONTRACT,
     'analyses/preempt': ('base/', 'kernel/') + CONTRACT,
-    'analyses/state': ('analyses/call-name.h', 'analyses/wakes.h', 'base/', 'kernel/') + CONTRACT,
+    'analyses/state': ('analyses/call-name.h', 'analyses/files/', 'analyses/wakes.h', 'base/', 'kernel/') + CONTRACT,
     'src/recorded': ('base/', 'base/process/', 'kernel/perf-names.h', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,

@@ -5,7 +5,6 @@
  * is about to wait for it lends its priority to the owner; and as long as any thread waits, the
  * owner changes only when it wakes the next one.
  */
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +35,6 @@ static bool futex_equal(struct futex_key a, struct futex_key b)
 
 HASH_MAP_BY(futexes, struct futex_key, struct futex, futex_hash, futex_equal)
 
-/* A thread that is listed in a table. */
-struct futex_listed {
-	struct thread *thread;
-	unsigned int table;
-};
-
 struct futex_key state_futex_key(const struct thread *thread, const struct state_thread *state)
 {
 	struct futex_key key = { .of = -1, .address = state->call.what };
@@ -62,11 +55,11 @@ static struct futex *used_futex(struct state_trace *trace, struct futex_key key,
 	return futex;
 }
 
-void state_futex_ordered(struct shard *shard, void *state, const struct ordered *ordered)
+void state_futex_woken(struct state_trace *trace, const struct ordered *ordered)
 {
 	const uint64_t *words = ordered->words;
 	const struct futex_key key = { (int64_t)words[WOKEN_OF], words[WOKEN_ADDRESS] };
-	struct futex *futex = used_futex(state, key, ordered->ts);
+	struct futex *futex = used_futex(trace, key, ordered->ts);
 	int32_t by = (int32_t)words[WOKEN_BY];
 
 	/* Not a signal: only who holds the lock gives it away. */
@@ -92,44 +85,22 @@ void state_futex_waits(struct state_trace *trace, struct futex_key key,
 	}
 }
 
-void state_futex_list(struct state_trace *trace, struct thread *thread, unsigned int table)
-{
-	*vec_push(&trace->listed) = (struct futex_listed){ .thread = thread, .table = table };
-}
-
-/* "futex=0x7f00 waiters=3 last_woken_by=12 owner=13" */
-static void describe_futex(const struct state_trace *trace, struct futex_key key,
-			   struct instance *instance)
+void state_futex_describe(const struct state_trace *trace, struct futex_key key,
+			  char text[INSTANCE_BY_BYTES])
 {
 	const struct futex *futex = trace->futexes ? futexes_get(trace->futexes, key) : NULL;
 	struct futex none = { 0 };
-	size_t room = sizeof(instance->by), len;
+	size_t room = INSTANCE_BY_BYTES, len;
 
 	futex = futex ? futex : &none;
-	len = (size_t)snprintf(instance->by, room, "futex=0x%" PRIx64 " waiters=%u", key.address,
+	len = (size_t)snprintf(text, room, "futex=0x%" PRIx64 " waiters=%u", key.address,
 			       futex->waiters);
 	if (futex->woken_by != 0) {
-		len += (size_t)snprintf(instance->by + len, room - len, " last_woken_by=%d",
+		len += (size_t)snprintf(text + len, room - len, " last_woken_by=%d",
 					futex->woken_by);
 	}
 	if (futex->owner != 0 && futex->waiters > 0 && futex->owner_ts >= futex->first_entry) {
-		(void)snprintf(instance->by + len, room - len, " owner=%d", futex->owner);
-	}
-}
-
-static void list_waiting(struct shard *shard, const struct state_trace *trace,
-			 const struct futex_listed *listed, uint64_t end)
-{
-	const struct state_thread *state = shard_thread_state(shard, listed->thread);
-	uint64_t since = listed->table == OPEN ? state->call.entry_ts : state->phase.since;
-	struct instance instance = {
-		.ns = end - since, .end = end, .cpu = UINT64_MAX, .thread = listed->thread
-	};
-
-	if (shard_is_long(shard, listed->table, instance.ns)) {
-		instance.keyed = state_call_name(shard, &state->call);
-		describe_futex(trace, state_futex_key(listed->thread, state), &instance);
-		shard_longest(shard, listed->table, &instance);
+		(void)snprintf(text + len, room - len, " owner=%d", futex->owner);
 	}
 }
 
@@ -155,14 +126,8 @@ static void bound(struct futexes *futexes)
 	vec_fini(&times);
 }
 
-void state_futex_window_end(struct shard *shard, void *state, uint64_t end)
+void state_futex_window_end(struct state_trace *trace)
 {
-	struct state_trace *trace = state;
-
-	VEC_EACH(&trace->listed, listed) {
-		list_waiting(shard, trace, listed, end);
-	}
-	trace->listed.count = 0;
 	if (!trace->futexes) {
 		return;
 	}
@@ -175,15 +140,12 @@ void state_futex_window_end(struct shard *shard, void *state, uint64_t end)
 	}
 }
 
-void state_futex_forget(void *state)
+void state_futex_forget(struct state_trace *trace)
 {
-	struct state_trace *trace = state;
-
 	if (trace->futexes) {
 		futexes_fini(trace->futexes);
 	}
 	free(trace->futexes);
-	vec_fini(&trace->listed);
 }
 
 static void futex_codec(struct codec *codec, struct futex_key *key, struct futex *futex)
@@ -192,15 +154,12 @@ static void futex_codec(struct codec *codec, struct futex_key *key, struct futex
 		   &futex->owner_ts);
 }
 
-void state_futex_checkpoint(const struct checkpoint *checkpoint, void *state)
+void state_futex_codec(struct codec *codec, struct state_trace *trace)
 {
-	struct codec *codec = checkpoint->codec;
-	struct state_trace *trace = state;
 	size_t count = codec_count(codec, trace->futexes ? trace->futexes->used : 0, 40);
 	struct futex_key key;
 	struct futex futex = { 0 };
 
-	assert(trace->listed.count == 0); /* no window is ending */
 	if (!codec_reads(codec) && trace->futexes) {
 		HASH_EACH(futexes, trace->futexes, one) {
 			futex_codec(codec, &one->key, &one->value);

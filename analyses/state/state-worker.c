@@ -38,7 +38,6 @@ static void set_futex(struct state_worker_call *call, const struct trace_event *
 	call->on[ON_WHAT] = event_u64(event, CALL_UADDR, 0);
 	call->on[ON_OP] =
 		event_u64(event, CALL_OP, event_u64(event, CALL_FLAGS, 0) & FUTEX_OP_PRIVATE);
-	call->on[ON_PID] = event_has(event, CALL_PID) ? event_u64(event, CALL_PID, 0) + 1 : 0;
 	if (!event_has(event, CALL_UADDR) || !futex_op_waits(call->on[ON_OP])) {
 		call->object = WAIT_FOR_NOTHING;
 	}
@@ -68,6 +67,7 @@ static void on_entry(struct worker *worker, void *state, const struct trace_even
 					    .object = (uint8_t)object,
 					    .is_open = true,
 					    .is_told = true };
+	call->on[ON_PID] = event_has(event, CALL_PID) ? event_u64(event, CALL_PID, 0) + 1 : 0;
 	if (object == WAIT_FOR_FUTEX) {
 		set_futex(call, event);
 	} else if (wait_object_is_descriptor(object)) {
@@ -181,18 +181,46 @@ static void on_process(struct worker *worker, void *state, const struct trace_ev
 		pattern, { "context.tid" }, on_exit_                                               \
 	}
 
-const struct need state_needs[STATE_NEEDS] = {
-	WAKE_ROWS(WAKE_NEED, on_wake, WAKES_FIELDS),
-	ENTRY("syscall_entry_*"),
-	ENTRY("compat_syscall_entry_*"),
-	ENTRY("sys_*"),
-	ENTRY("compat_sys_*"),
-	EXIT("syscall_exit_*"),
-	EXIT("compat_syscall_exit_*"),
-	EXIT("exit_syscall"),
-	{ "sched_process_fork", { "child_tid", "child_pid" }, on_process },
-	{ "lttng_statedump_process_state", { "tid", "pid", "status" }, on_process },
-	{ "sched_pi_setprio", { "tid", "oldprio", "newprio" }, on_lend, .is_extra = true },
-	{ "timer_hrtimer_start", { "expires" }, on_timer, .is_extra = true },
-	{ "hrtimer_start", { "expires" }, on_timer, .is_extra = true },
+/* ---- descriptors: the handlers of fds.h ---- */
+
+static void on_fds_entry(struct worker *worker, void *state_, const struct trace_event *event,
+			 uint32_t user)
+{
+	struct state_worker *state = state_;
+
+	fds_entry(worker, &state->fds, event, user);
+}
+
+static void on_fds_exit(struct worker *worker, void *state_, const struct trace_event *event,
+			uint32_t user)
+{
+	struct state_worker *state = state_;
+
+	fds_exit(worker, &state->fds, event, user);
+}
+
+#define FDS_ON_ENTRY  on_fds_entry
+#define FDS_ON_EXIT   on_fds_exit
+#define FDS_IS_BESIDE true
+
+#define OF_BOTH                                                                                    \
+	WAKE_ROWS(WAKE_NEED, on_wake, WAKES_FIELDS), ENTRY("syscall_entry_*"),                     \
+		ENTRY("compat_syscall_entry_*"), ENTRY("sys_*"), ENTRY("compat_sys_*"),            \
+		EXIT("syscall_exit_*"), EXIT("compat_syscall_exit_*"), EXIT("exit_syscall"),       \
+		{ "sched_process_fork", { "child_tid", "child_pid" }, on_process },                \
+		{ "lttng_statedump_process_state", { "tid", "pid", "status" }, on_process },       \
+		{ "sched_pi_setprio",                                                              \
+		  { "tid", "oldprio", "newprio" },                                                 \
+		  on_lend,                                                                         \
+		  .is_extra = true },                                                              \
+		{ "timer_hrtimer_start", { "expires" }, on_timer, .is_extra = true },              \
+	{                                                                                          \
+		"hrtimer_start", { "expires" }, on_timer, .is_extra = true                         \
+	}
+
+const struct need waits_needs[STATE_NEEDS] = { OF_BOTH };
+
+const struct need state_needs[STATE_NEEDS + STATE_FDS_NEEDS] = {
+	OF_BOTH,
+	CHANGING_CALLS(FDS_NEEDS_OF) FDS_NEEDS,
 };

@@ -5,6 +5,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "analyses/call-name.h"
 #include "analyses/wakes.h"
@@ -139,15 +141,43 @@ bool state_take(struct shard *shard, struct thread *thread, const struct record 
 	return false;
 }
 
+static void on_file_call(struct shard *shard, const struct fds_call *call)
+{
+}
+
+/* The descriptors are those of the process that the context of a call names. */
+static void join_process(struct shard *shard, struct thread *thread, struct state_own *own,
+			 uint64_t ts)
+{
+	if (!own->fds.has_pid && own->now.pid > 0) {
+		fds_set_pid(shard, thread, &own->fds, ts, (int32_t)own->now.pid);
+	}
+}
+
 static void on_record(struct shard *shard, const struct record *record, const uint64_t *numbers,
 		      struct thread *thread)
 {
-	const struct state_thread *state = shard_thread_state(shard, thread);
+	struct state_own *own = shard_thread_state(shard, thread);
+	const struct state_thread *state = &own->now;
 	bool waited = waits_for_futex(state);
+
+	if (record->kind < FDS_RECORDS_END) {
+		fds_take(shard, thread, &own->fds, record, numbers, on_file_call);
+		return;
+	}
 
 	if (state_take(shard, thread, record, numbers) && waited && record->arg32 > 0) {
 		note_woken(shard, thread, state, record);
 	}
+	if (record->kind == OWN_OPEN_ON) {
+		join_process(shard, thread, own, record->ts);
+	}
+}
+
+static bool accepts(const struct untrusted_record *untrusted)
+{
+	return untrusted->record->kind < FDS_RECORDS_END ? fds_accepts(untrusted)
+							 : state_accepts(untrusted);
 }
 
 bool state_accepts(const struct untrusted_record *untrusted)
@@ -158,7 +188,8 @@ bool state_accepts(const struct untrusted_record *untrusted)
 		return untrusted_has(untrusted, record->kind == OWN_OPEN_ON ? ON_NUMBERS : 0) &&
 		       (uint32_t)record->arg32 < untrusted->classes && record->arg16 < WAIT_OBJECTS;
 	}
-	return record->kind <= OWN_LENT && (record->kind == OWN_WAKE || !untrusted->has_current);
+	return record->kind >= OWN_WAKE && record->kind <= OWN_LENT &&
+	       (record->kind == OWN_WAKE || !untrusted->has_current);
 }
 
 void state_checkpoint(const struct checkpoint *checkpoint, void *state_)
@@ -177,6 +208,14 @@ void state_checkpoint(const struct checkpoint *checkpoint, void *state_)
 				 (call->known != CALL_OPEN || call->class < checkpoint->classes))) {
 		*call = (struct state_call){ 0 };
 	}
+}
+
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	struct state_own *own = state;
+
+	state_checkpoint(checkpoint, &own->now);
+	fds_thread_codec(checkpoint->codec, &own->fds);
 }
 
 /* ---- switches ---- */
@@ -228,6 +267,28 @@ void state_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsign
 	}
 }
 
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
+{
+	struct state_own *own = shard_thread_state(shard, thread);
+
+	state_doubt(shard, thread, ts, what);
+	fds_doubt(shard, &own->fds, what);
+}
+
+static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	const struct state_own *own = shard_thread_state(shard, thread);
+
+	fds_end(shard, thread, &own->fds, ts);
+}
+
+static void on_forget(void *state)
+{
+	struct state_own *own = state;
+
+	free(own->fds.path);
+}
+
 /* ---- the end of a window ---- */
 
 struct row_key state_call_name(const struct shard *shard, const struct state_call *call)
@@ -239,27 +300,6 @@ struct row_key state_call_name(const struct shard *shard, const struct state_cal
 					  : (struct row_key){ 0 };
 }
 
-/* An instance about a thread and its call: now, or once all is known that it waits for. */
-static void list_call(struct shard *shard, const struct state_thread *state, unsigned int table,
-		      struct instance *instance)
-{
-	const struct state_call *call = &state->call;
-	bool is_open = call->known == CALL_OPEN;
-	const char *object = is_open ? wait_object_name((enum wait_object)call->object) : NULL;
-	bool has_what = wait_object_is_descriptor(call->object) || call->what != 0;
-
-	if (is_open && call->object == WAIT_FOR_FUTEX) {
-		state_futex_list(shard_trace_state(shard), instance->thread, table);
-		return;
-	}
-	instance->keyed = state_call_name(shard, call);
-	if (object) {
-		(void)snprintf(instance->by, sizeof(instance->by), has_what ? "%s=%" PRIu64 : "%s",
-			       object, call->what);
-	}
-	shard_longest(shard, table, instance);
-}
-
 static void end_open_call(struct shard *shard, struct thread *thread,
 			  const struct state_thread *state, uint64_t end)
 {
@@ -269,9 +309,12 @@ static void end_open_call(struct shard *shard, struct thread *thread,
 	row[CALL_COUNT]++;
 	column_raise(row, CALL_AGE_NS, ns);
 	if (shard_is_long(shard, OPEN, ns)) {
-		list_call(shard, state, OPEN,
-			  &(struct instance){
-				  .ns = ns, .end = end, .cpu = UINT64_MAX, .thread = thread });
+		shard_longest(shard, OPEN,
+			      &(struct instance){ .ns = ns,
+						  .end = end,
+						  .cpu = UINT64_MAX,
+						  .thread = thread,
+						  .keyed = state_call_name(shard, &state->call) });
 	}
 }
 
@@ -309,12 +352,11 @@ static void show_oldest(struct shard *shard, struct thread *thread,
 	    (state->call.known == CALL_UNKNOWN || !shard_lists_unnamed(shard, tables[now]))) {
 		return;
 	}
-	if (is_on) {
-		shard_longest(shard, tables[now], &instance);
-	} else {
+	if (!is_on) {
 		instance.more[0] = now == NOW_STOPPED;
-		list_call(shard, state, BLOCKED, &instance);
+		instance.keyed = state_call_name(shard, &state->call);
 	}
+	shard_longest(shard, tables[now], &instance);
 }
 
 static enum now now_of(const struct state_thread *state)
@@ -399,6 +441,14 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 
 /* ---- the descriptor ---- */
 
+static void on_oncpu_end(struct worker *worker, void *state_, uint64_t ts, bool is_window)
+{
+	struct state_worker *state = state_;
+
+	state_worker_oncpu_end(worker, &state->call, ts, is_window);
+	fds_oncpu_end(worker, &state->fds, ts, is_window);
+}
+
 #define OF_STATE(name) COLUMN(COUNTS + (name)) | COLUMN(AGES + (name))
 /* Who is not woken looks blocked, and so does who is stopped. */
 #define OF_WAKES (OF_STATE(NOW_RUNNABLE) | OF_STATE(NOW_BLOCKED) | OF_STATE(NOW_STOPPED))
@@ -461,8 +511,8 @@ const struct analysis analysis_state = {
 	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.names_wakers = true,
-	.worker_state_size = sizeof(struct state_worker_call),
-	.thread_state_size = sizeof(struct state_thread),
+	.worker_state_size = sizeof(struct state_worker),
+	.thread_state_size = sizeof(struct state_own),
 	.trace_state_size = sizeof(struct state_trace),
 	.tables = {
 		[TOTALS] = {
@@ -554,18 +604,20 @@ const struct analysis analysis_state = {
 			.columns = { { "ns", "FOR", UNIT_NS } },
 		},
 	},
-	.on_oncpu_end = state_worker_oncpu_end,
+	.on_oncpu_end = on_oncpu_end,
 	.on_record = on_record,
-	.accepts = state_accepts,
-	.on_checkpoint = state_checkpoint,
+	.accepts = accepts,
+	.on_checkpoint = on_checkpoint,
 	.on_switch_in = state_switch_in,
 	.on_switch_out = state_switch_out,
 	.on_fork = state_fork,
 	.on_seen = state_seen,
-	.on_doubt = state_doubt,
+	.on_doubt = on_doubt,
 	.on_window_end = on_window_end,
-	.on_ordered = state_futex_ordered,
-	.on_trace_forget = state_futex_forget,
-	.on_trace_checkpoint = state_futex_checkpoint,
-	.rare = &(const struct analysis_rare){ .on_ordered_window_end = state_futex_window_end },
+	.on_forget = on_forget,
+	.on_ordered = state_objects_ordered,
+	.on_trace_forget = state_objects_forget,
+	.on_trace_checkpoint = state_objects_checkpoint,
+	.rare = &(const struct analysis_rare){ .on_end = on_end,
+						.on_ordered_window_end = state_objects_window_end },
 };

@@ -5,6 +5,7 @@
  *     state-worker.c   worker   the call that a thread is in when it leaves its CPU
  *     state.c          shard    its phase (kernel/thread-phase.h) and open call; rows at the end of
  *                               a window
+ *     state-objects.c  trace    what the listed calls wait for; descriptors (files/fds.h)
  *     state-futex.c    trace    who waits for which futex, and who woke there last
  *     waits.c          shard    an analysis of its own: for how long all that was so
  *
@@ -17,6 +18,7 @@
  */
 #pragma once
 
+#include "analyses/files/fds.h"
 #include "base/mem.h"
 #include "engine/contract/analysis-rare.h"
 #include "engine/contract/handler.h"
@@ -33,9 +35,9 @@ enum now { NOW_RUNNING, NOW_RUNNABLE, NOW_BLOCKED, NOW_STOPPED, NOW_UNKNOWN, NOW
 /* ---- records ---- */
 
 enum {
-	OWN_WAKE = RECORD_OWN, /* analyses/wakes.h */
-	OWN_OPEN,              /* arg64 the entry, arg32 the event class, arg16 what it waits for */
-	OWN_OPEN_ON,           /* the same, and beside it ON_... */
+	OWN_WAKE = FDS_RECORDS_END, /* analyses/wakes.h; `state` has those of fds.h, too */
+	OWN_OPEN,    /* arg64 the entry, arg32 the event class, arg16 what it waits for */
+	OWN_OPEN_ON, /* the same, and beside it ON_... */
 	OWN_CLOSED,
 	OWN_PROCESS, /* arg64 its process; arg16: a state dump says that it sleeps */
 	/* In a call that was entered before what the worker knows of: */
@@ -48,8 +50,10 @@ enum {
  * + 1, 0: unknown; the owner of the lock, 0: unknown. */
 enum { ON_ENTRY, ON_WHAT, ON_OP, ON_PID, ON_OWNER, ON_NUMBERS };
 
-#define STATE_NEEDS (WAKE_EVENTS + 12)
-extern const struct need state_needs[STATE_NEEDS];
+/* The last ones follow descriptors. */
+#define STATE_NEEDS     (WAKE_EVENTS + 12)
+#define STATE_FDS_NEEDS (0 CHANGING_CALLS(FDS_NEEDS_OF_ONE) + FDS_NEEDS_OTHER)
+extern const struct need state_needs[STATE_NEEDS + STATE_FDS_NEEDS], waits_needs[STATE_NEEDS];
 
 /* The call that a worker saw begin in this on-CPU interval. */
 struct state_worker_call {
@@ -58,6 +62,12 @@ struct state_worker_call {
 	uint8_t object; /* enum wait_object */
 	bool is_open;
 	bool is_told; /* the merger knows that no call that began before is open */
+};
+
+/* Of `state`. */
+struct state_worker {
+	struct state_worker_call call; /* first: as of `waits` */
+	struct fds_worker fds;
 };
 
 void state_worker_oncpu_end(struct worker *worker, void *state, uint64_t ts, bool is_window);
@@ -99,8 +109,21 @@ void state_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsign
 bool state_accepts(const struct untrusted_record *untrusted);
 void state_checkpoint(const struct checkpoint *checkpoint, void *state);
 
+/* Of `state`. */
+struct state_own {
+	struct state_thread now; /* first: as of `waits` */
+	struct fds_thread fds;
+};
+
 /* As it is called: "" if it is not known in which call the thread is. */
 struct row_key state_call_name(const struct shard *shard, const struct state_call *call);
+
+/* ---- what calls wait for: the hooks of the trace ---- */
+
+void state_objects_ordered(struct shard *shard, void *state, const struct ordered *ordered);
+void state_objects_window_end(struct shard *shard, void *state, uint64_t end);
+void state_objects_forget(void *state);
+void state_objects_checkpoint(const struct checkpoint *checkpoint, void *state);
 
 /* ---- futexes ---- */
 
@@ -113,24 +136,22 @@ struct futex_key {
 struct futex_key state_futex_key(const struct thread *thread, const struct state_thread *state);
 
 /* Ordered events: a thread that waited there was woken.  Words: enum { WOKEN_... }. */
-enum { NOTE_WOKEN };
+enum { NOTE_WOKEN = FDS_NOTES };
 enum { WOKEN_OF, WOKEN_ADDRESS, WOKEN_TID, WOKEN_BY, WOKEN_IS_PI };
-
-struct futex_listed;
 
 /* The state of a trace. */
 struct state_trace {
-	struct futexes *futexes;         /* NULL: none yet */
-	VEC(struct futex_listed) listed; /* in the window that ends */
+	struct fds fds;
+	struct futexes *futexes; /* NULL: none yet */
 };
 
 /* In on_window_end(), of a thread that waits for a futex: counts it there. */
 void state_futex_waits(struct state_trace *trace, struct futex_key key,
 		       const struct state_thread *state);
-/* The same, of one that is in such a call: an instance of the table, once all that wait are known.
- */
-void state_futex_list(struct state_trace *trace, struct thread *thread, unsigned int table);
-void state_futex_ordered(struct shard *shard, void *state, const struct ordered *ordered);
-void state_futex_window_end(struct shard *shard, void *state, uint64_t end);
-void state_futex_forget(void *state);
-void state_futex_checkpoint(const struct checkpoint *checkpoint, void *state);
+/* Once all that wait are known: "futex=0x7f00 waiters=3 last_woken_by=12 owner=13". */
+void state_futex_describe(const struct state_trace *trace, struct futex_key key,
+			  char text[INSTANCE_BY_BYTES]);
+void state_futex_woken(struct state_trace *trace, const struct ordered *ordered);
+void state_futex_window_end(struct state_trace *trace);
+void state_futex_forget(struct state_trace *trace);
+void state_futex_codec(struct codec *codec, struct state_trace *trace);

@@ -206,7 +206,7 @@ static const struct essential essentials[] = {
 const struct analysis analysis_waits = {
 	.name = "waits",
 	.summary = "how long threads ran, waited for a CPU, and slept, by what they waited for",
-	WITH_NEEDS(state_needs),
+	WITH_NEEDS(waits_needs),
 	WITH_ESSENTIALS(essentials),
 	.uses_threads = true,
 	.names_wakers = true,

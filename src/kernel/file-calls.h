@@ -83,8 +83,8 @@ enum effect {
 	X(sendfile64, OP_BOTH, DOES_NOTHING, "in_fd", "out_fd", NO, NO, NO)                        \
 	X(copy_file_range, OP_BOTH, DOES_NOTHING, "fd_in", "fd_out", NO, NO, NO)
 
-/* All others. */
-#define OTHER_FILE_CALLS(X)                                                                        \
+/* Calls that open, copy, name or close descriptors. */
+#define CHANGING_CALLS(X)                                                                          \
 	X(open, OP_OPEN, DOES_OPEN, NO, NO, "flags", NO, "@filename")                              \
 	X(openat, OP_OPEN, DOES_OPEN, "dfd", NO, "flags", NO, "@filename")                         \
 	X(openat2, OP_OPEN, DOES_OPEN, "dfd", NO, NO, NO, "@filename")                             \
@@ -120,7 +120,10 @@ enum effect {
 	X(chdir, OP_NONE, DOES_CHDIR, NO, NO, NO, NO, "@filename")                                 \
 	X(fchdir, OP_NONE, DOES_CHDIR, "fd", NO, NO, NO, NO)                                       \
 	X(close, OP_CLOSE, DOES_CLOSE, "fd", NO, NO, NO, NO)                                       \
-	X(close_range, OP_CLOSE, DOES_CLOSE_RANGE, "fd", "max_fd", "flags", NO, NO)                \
+	X(close_range, OP_CLOSE, DOES_CLOSE_RANGE, "fd", "max_fd", "flags", NO, NO)
+
+/* All others. */
+#define OTHER_FILE_CALLS(X)                                                                        \
 	X(sync, OP_SYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                                         \
 	X(syncfs, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                                     \
 	X(fsync, OP_SYNC, DOES_NOTHING, "fd", NO, NO, NO, NO)                                      \
@@ -142,7 +145,7 @@ enum effect {
 	X(io_pgetevents, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)                               \
 	X(io_uring_enter, OP_ASYNC, DOES_NOTHING, NO, NO, NO, NO, NO)
 
-#define FILE_CALLS(X) MOVING_CALLS(X) OTHER_FILE_CALLS(X)
+#define FILE_CALLS(X) MOVING_CALLS(X) CHANGING_CALLS(X) OTHER_FILE_CALLS(X)
 
 /* Instead of X: the names of the events, for lists.  Of MOVING_CALLS also only those of reads or of
  * writes. */

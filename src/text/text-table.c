@@ -83,6 +83,18 @@ void text_wrapped(FILE *out, const char *head, const char *words, size_t width)
 	(void)fputc('\n', out);
 }
 
+size_t text_item(FILE *out, size_t used, size_t width, const char *title, const char *text)
+{
+	size_t more = 2 + strlen(title) + 1 + strlen(text);
+
+	if (used + more > width && used > 0) {
+		(void)fputc('\n', out);
+		used = 0;
+	}
+	(void)fprintf(out, "  %s %s", title, text);
+	return used + more;
+}
+
 void text_line(FILE *out, const char *text)
 {
 	text_put(out, text, -1);

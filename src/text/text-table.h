@@ -56,6 +56,10 @@ void text_cut(char *text, int width);
 /* The head and the words, in lines of at most so many columns; the further ones are indented. */
 void text_wrapped(FILE *out, const char *head, const char *words, size_t width);
 
+/* "  TITLE TEXT" in a line of which so many columns are used, or in the next one if there is no
+ * room; returns how many are used then. */
+size_t text_item(FILE *out, size_t used, size_t width, const char *title, const char *text);
+
 /* All of the text, and the end of the line. */
 void text_line(FILE *out, const char *text);
 

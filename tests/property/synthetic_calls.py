@@ -118,6 +118,28 @@ def test_file_given_away(scratch):
         same({row['path']: row['read_bytes'] for row in files['files'] if row['read_bytes']}, {'/a': 10, '/b': 200, '(unknown)': 4000})
 
 
+def test_file_waited_for(scratch):
+    """`state` tells what the descriptor of an open call led to when the call was entered; what is not known has no path."""
+    def processes(ts, tids):
+        return [event(ts + i, 'lttng_statedump_process_state', tid, 50, 't%d' % tid) for i, tid in enumerate(tids)]
+    deep = list(itertools.chain(*(opened(1_200_000 + i * 200_000, 'x' * 14, 10 + i, dfd=9 + i) for i in range(9)))) + opened(3_500_000, 'end', 4, dfd=18)
+    first = [switch(1, 0, 50)] + processes(10, (50, 51, 52, 53, 54)) + list(itertools.chain(
+        opened(1 * MS, '/a b', 3), deep, called(4 * MS, 'dup2', (4, 3), 3), called(6 * MS, 'close', (4,), 0))) + [
+            switch(99 * MS, 50, 0)]
+
+    def reader(cpu, tid, begin, fd):
+        return packet(cpu, 0, 0, 100 * MS, [switch(1, 0, tid), event(begin, 'syscall_entry_pread64', fd), switch(begin + 10, tid, 0)])
+    made = Made(scratch, 'waited', [packet(0, 0, 0, 100 * MS, first), reader(1, 51, 3 * MS, 3), reader(2, 52, 5 * MS, 3), reader(3, 53, 7 * MS, 4),
+                                    reader(4, 54, 3 * MS, 9)], text_of())
+    wanted = {51: 'fd=3 path=/a b', 52: 'fd=3 path=..', 53: 'fd=4', 54: 'fd=9'}
+    for args in [], ['--chunk-size', '1'], ['-i', '1ms'], ['-a', 'state,files']:
+        state = total_of(made, '-a', 'state', *args)['state']
+        for which in 'open', 'blocked':
+            found = {row['tid']: row['on'] for row in state[which] if row['call'] == 'pread64'}
+            assert found[52].endswith('x/end') and len(found[52]) < 96, found
+            same({**found, 52: found[52][:len(wanted[52])]}, wanted)
+
+
 def test_file_in_directory(scratch):
     """Two processes write log.txt in two directories, where chdir and fchdir tell; forks inherit it."""
     def written(ts, fd, count):

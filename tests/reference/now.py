@@ -21,11 +21,12 @@ KINDS = {name: kind for kind, names in (
 DESCRIPTORS = ('fd', 'mqdes', 'fd_in', 'in_fd', 'fdin', 'fildes')
 LOCKS, WAITS = (6, 13), (0, 6, 9, 11, 13)  # operations of futex()
 LISTED = 10
+BY_BYTES = 96  # of what a call waits for, with a zero behind it
 
 
 class Now:
-    def __init__(self, reference, sched):
-        self.reference, self.sched = reference, sched
+    def __init__(self, reference, sched, files):
+        self.reference, self.sched, self.files = reference, sched, files
         self.seen, self.since, self.stopped, self.lost = set(), {}, set(), {}
         self.dumped, self.pid = {}, {}
         self.woken = collections.defaultdict(list)  # when a thread was woken that seemed to run
@@ -126,12 +127,12 @@ class Now:
     def object_of(self, thread, name, text):
         """What is waited for; of a futex (process, address), whether it is a lock that knows its owner, who that is."""
         name = re.sub('_time(32|64)$', '', name)
+        self.knows(thread, number(text, 'context_pid'))
         if name in ('futex', 'futex_wait'):
             op, address = number(text, 'op'), number(text, 'uaddr')
             op = (number(text, 'flags') or 0) & 128 if op is None else op
             if address is None or op & 127 not in WAITS:
                 return ['', None, False, 0]
-            self.knows(thread, number(text, 'context_pid'))
             key = (self.pid.get(thread, ('thread', thread.tid)) if op & 128 else -1, address & 2**64 - 1)
             return ['futex', key, op & 127 in LOCKS, 0]
         if name in OBJECTS:
@@ -170,10 +171,19 @@ class Now:
         since = self.since if state == 'running' or self.sched.phase[thread] != 'wait' else self.sched.since
         return end - since[thread]
 
-    def on(self, call, waiters):
+    def path(self, thread, call):
+        """What the descriptor led to at the entry; a socket of which no more is known has none."""
+        found = re.match('(fd|socket|mqueue)=([0-9]+)$', call[2])
+        table = self.files.tables.get(self.files.key(thread)) if found else None
+        entry = table.entries.get(int(found.group(2))) if table else None
+        kind, path = entry and entry.at(call[1]) or ('unknown', '')
+        room = BY_BYTES - len(call[2]) - len(' path=..') - 1
+        return '' if kind in ('unknown', 'socket') else ' path=' + (path if len(path) <= room else '..' + path[-room:])
+
+    def on(self, thread, call, waiters):
         what, key = call[2], call[3]
         if not key:
-            return what
+            return what + self.path(thread, call)
         what = 'futex=0x%x waiters=%d' % (key[1], len(waiters[key]))
         if key in self.futexes:
             what += ' last_woken_by=%d' % self.futexes[key]
@@ -207,7 +217,7 @@ class Now:
                 continue
             age = self.age(thread, state, end)
             now['threads'].append((thread.tid, state, age, end - call[1] if call else 0))
-            on = self.on(call, waiters) if call else ''
+            on = self.on(thread, call, waiters) if call else ''
             if call:
                 now['open'].append((end - call[1], thread.tid, call[0], on))
             if state in ('blocked', 'stopped'):

@@ -585,7 +585,7 @@ class Sequential:
         self.sched, self.syscalls = Sched(reference, release, names, self.contexts), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
-        self.now = now.Now(reference, self.sched)
+        self.now = now.Now(reference, self.sched, self.files)
         self.waits = waits.Waits(reference, self.now, self.books if self.HAS_WAITS else collections.defaultdict(Book))
 
     def is_elsewhere(self, prev, cpu):

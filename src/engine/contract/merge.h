@@ -81,6 +81,10 @@ void shard_longest(struct shard *shard, unsigned int table, const struct instanc
 bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns);
 bool shard_lists_unnamed(const struct shard *shard, unsigned int table);
 
+/* In on_ordered_window_end(): each that may be kept, whose thread is known, to say what it is. */
+void shard_each_long(struct shard *shard, unsigned int table,
+		     void (*each)(struct shard *shard, struct instance *instance));
+
 /* ---- state and order ---- */
 
 /* The analysis' state of a thread or entity (analysis.thread_state_size). */

@@ -36,8 +36,10 @@ struct need {
 	bool (*takes)(const struct event_class *class);
 	/* If not NULL: gives the handler's `user` by the event's name. */
 	uint32_t (*user_of)(const char *event);
-	bool is_extra;     /* taken where it is recorded; nobody is advised to record it for that */
-	bool may_rest;     /* not wanted while the analysis rests (worker_rest()) */
+	bool is_extra;  /* taken where it is recorded; nobody is advised to record it for that */
+	bool may_rest;  /* not wanted while the analysis rests (worker_rest()) */
+	bool is_beside; /* taken although another need of the analysis has the event; these are last
+			 */
 	bool is_of_wakers; /* of the engine: for analyses that have names_wakers */
 };
 

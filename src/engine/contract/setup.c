@@ -16,6 +16,8 @@ static bool is_wanted(const struct setup *setup, const struct need *need)
 	return !need->is_of_wakers || setup->names_wakers;
 }
 
+#define GROUP_BESIDE 0x8000u /* another group than that of the analysis */
+
 static void add_needs(struct setup *setup, const struct need *needs, size_t count, uint8_t analysis,
 		      uint16_t group)
 {
@@ -31,7 +33,8 @@ static void add_needs(struct setup *setup, const struct need *needs, size_t coun
 		assert(needs[i].on_event);
 
 		setup->requests[at].event = needs[i].event;
-		setup->requests[at].group = group;
+		setup->requests[at].group =
+			(uint16_t)(group | (needs[i].is_beside ? GROUP_BESIDE : 0));
 		setup->requests[at].domain = needs[i].domain;
 		setup->requests[at].takes = needs[i].takes;
 		setup->requests[at].user_of = needs[i].user_of;
@@ -122,6 +125,7 @@ void setup_init(struct setup *setup, const struct need *base, size_t base_count)
 			  (uint8_t)i, (uint16_t)(i + 1));
 		/* An event may belong to many periods: each has a group of its own. */
 		for (size_t k = 0; k < wanted_count[i]; k++) {
+			assert(group < GROUP_BESIDE);
 			add_needs(setup, &wanted[i][k], 1, (uint8_t)i, group++);
 		}
 		free(wanted[i]);

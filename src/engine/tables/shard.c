@@ -272,6 +272,21 @@ bool shard_is_long(const struct shard *shard, unsigned int table, uint64_t ns)
 	return longest_may_have(longest, ns) && !shard_leaves_out(shard, table);
 }
 
+void shard_each_long(struct shard *shard, unsigned int table,
+		     void (*each)(struct shard *shard, struct instance *instance))
+{
+	const struct tables *tables = shard->layout->tables;
+	uint32_t at = shard->layout->offsets[shard->running][table];
+
+	for (size_t i = 0; i < tables->accumulators.count; i++) {
+		VEC_EACH(&tables->accumulators.at[i]->longest[at].all, shown) {
+			if (shown->instance.thread) {
+				each(shard, &shown->instance);
+			}
+		}
+	}
+}
+
 bool shard_lists_unnamed(const struct shard *shard, unsigned int table)
 {
 	const struct longest *longest =

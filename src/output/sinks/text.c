@@ -68,9 +68,11 @@ static bool is_share_of_time(const struct column *column)
 	return column->unit == UNIT_NS && column->kind == COLUMN_SUM && column->is_share;
 }
 
-static void put_figures(FILE *out, const struct report_table *table)
+static void put_figures(FILE *out, const struct output *output, const struct report_table *table)
 {
 	const uint64_t *values = table->rows[0].values;
+	size_t used =
+		strlen(table->analysis->name) + (table->is_whole ? strlen(FORMAT_WHOLE) + 4 : 0);
 	uint64_t time = 0;
 
 	if (table->is_whole) {
@@ -86,25 +88,24 @@ static void put_figures(FILE *out, const struct report_table *table)
 		if (!column->title) {
 			continue;
 		}
-		if (report_is_unknown(table, i)) {
-			bool has_line = column->kind == COLUMN_HISTOGRAM;
-
-			(void)fprintf(out, has_line ? "\n  %-8s -" : "  %s -", column->title);
-			continue;
-		}
 		if (column->kind == COLUMN_HISTOGRAM) {
-			format_histogram(text, sizeof(text), column->title,
-					 column_histogram(values, i));
+			(void)snprintf(text, sizeof(text), "%-8s -", column->title);
+			if (!report_is_unknown(table, i)) {
+				format_histogram(text, sizeof(text), column->title,
+						 column_histogram(values, i));
+			}
 			(void)fprintf(out, "\n  %s", text);
 			continue;
 		}
-		if (is_share_of_time(column) || column->of_shares) {
+		if (report_is_unknown(table, i)) {
+			(void)snprintf(text, sizeof(text), "-");
+		} else if (is_share_of_time(column) || column->of_shares) {
 			(void)snprintf(text, sizeof(text), "%.1f %%",
 				       time ? 100.0 * (double)values[i] / (double)time : 0.0);
 		} else {
 			format_value(text, column->unit, values[i]);
 		}
-		(void)fprintf(out, "  %s %s", column->title, text);
+		used = text_item(out, used, output->columns, column->title, text);
 	}
 }
 
@@ -512,7 +513,7 @@ static void report_tables(struct output *output, const struct trace_identity *tr
 		}
 		if (table->table->scope == SCOPE_TRACE) {
 			if (table->table->columns[0].title) {
-				put_figures(out, table);
+				put_figures(out, output, table);
 				(void)fputc('\n', out);
 			}
 		} else {
