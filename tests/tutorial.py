@@ -162,7 +162,15 @@ def check_trigger(trigger, sillage, root, scratch):
     assert fired == sum(now and not before for before, now in zip([False] + over, over)) and any(over) and not all(over), (fired, over)
 
 
+def check_hanging(trigger, sillage, root, _):
+    """It fires where a thread hangs for that long; nothing in the trace hangs for 5 s."""
+    command = "sillage analyze -q -a state -i 1ms -f json --trigger '%s' tests/data/rt-mqueue"
+    fired = [sum('"type":"trigger"' in line for line in run(command % text, sillage, root)) for text in (trigger, trigger.replace('5s', '4ms'))]
+    assert fired[0] == 0 and fired[1] > 3, fired
+
+
 SENTENCES = {
+    'state.thread[comm=mq-*].blocked > 5s': check_hanging,
     'sillage setup --run -a cpu,sched': check_setup,
     '-f html -o job.html': check_html,
     '-f perfetto -o job.pftrace': check_perfetto,

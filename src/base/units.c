@@ -281,6 +281,20 @@ static struct tm local_of(uint64_t ns)
 	return tm;
 }
 
+const char *units_prio(char text[UNITS_TEXT_MAX], int32_t prio)
+{
+	if (prio >= 0 && prio < 40) {
+		(void)snprintf(text, UNITS_TEXT_MAX, "nice %d", prio - 20);
+	} else if (prio >= -100 && prio <= -2) {
+		(void)snprintf(text, UNITS_TEXT_MAX, "FIFO/RR %d", -1 - prio);
+	} else if (prio == -101) {
+		(void)snprintf(text, UNITS_TEXT_MAX, "deadline");
+	} else {
+		(void)snprintf(text, UNITS_TEXT_MAX, "%d", prio);
+	}
+	return text;
+}
+
 const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns)
 {
 	const struct tm tm = local_of(ns);

@@ -42,6 +42,8 @@ int units_time_needs_day(const char *text);
 const char *units_bytes(char text[UNITS_TEXT_MAX], uint64_t bytes);
 const char *units_ns(char text[UNITS_TEXT_MAX], uint64_t ns);
 const char *units_count(char text[UNITS_TEXT_MAX], uint64_t count);
+/* "FIFO/RR 40", "nice 0", "deadline": a priority as the tracer gives it (definitions.md, 0.4). */
+const char *units_prio(char text[UNITS_TEXT_MAX], int32_t prio);
 /* "14:03:07.250000000", local time. */
 const char *units_clock(char text[UNITS_TEXT_MAX], uint64_t ns);
 /*

@@ -174,12 +174,21 @@ const char *format_title(const struct cell *cell)
 	return cell->title;
 }
 
+/* Of a thread, or of an instance. */
+static bool is_prio(const struct column *column)
+{
+	return strcmp(column->key, "prio") == 0;
+}
+
 void format_cell(char text[CELL_MAX], const struct cell *cell, const struct report_row *row)
 {
 	const struct column *column = cell->column;
+	char prio[UNITS_TEXT_MAX];
 
 	if (cell->is_unknown) {
 		(void)snprintf(text, CELL_MAX, "-");
+	} else if (row->instance && is_prio(column)) {
+		(void)units_prio(text, (int32_t)row->instance->more[cell->at - 1]);
 	} else if (row->instance && cell->at > 0 && column->unit == UNIT_COUNT) {
 		(void)snprintf(text, CELL_MAX, "%" PRId64, row->instance->more[cell->at - 1]);
 	} else if (row->instance) {
@@ -187,8 +196,8 @@ void format_cell(char text[CELL_MAX], const struct cell *cell, const struct repo
 			     cell->at > 0 ? (uint64_t)row->instance->more[cell->at - 1]
 					  : row->instance->ns);
 	} else if (column->kind == COLUMN_PRIO) {
-		(void)snprintf(text, CELL_MAX, row->thread->has_prio ? "%" PRId32 : "?",
-			       row->thread->prio);
+		(void)snprintf(text, CELL_MAX, "%s",
+			       row->thread->has_prio ? units_prio(prio, row->thread->prio) : "?");
 	} else if (column->kind == COLUMN_HISTOGRAM) {
 		part_text(text, column_histogram(row->values, cell->at), cell->part);
 	} else if (column->kind == COLUMN_LAST_MAX && row->values[cell->at] == 0) {
@@ -277,6 +286,8 @@ static void keyed_text(char text[KEYED_TEXT_MAX], const struct table *table,
 		(void)snprintf(number, sizeof(number), "%" PRId64 ":%" PRId64, row->owner,
 			       (int64_t)id);
 		id_name = number;
+	} else if (has_id && strcmp(table->id_key, "prio") == 0) {
+		id_name = units_prio(number, (int32_t)id);
 	} else if (has_id && !id_name) {
 		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
 		id_name = number;

@@ -276,10 +276,10 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 	size_t slices = overview_slices(overview), count;
 	const struct part *phases = overview_phases(overview, &count);
 	const struct units_times times = times_of(overview);
-	struct text_table table =
-		text_table_of(out, "  #>4|  BEGIN<%d|  DURATION>9|  BUSY>6| UNKNOWN>7|  %s<",
-			      units_time_width(times),
-			      mean_of(overview, phases, "busy") >= 0 ? "RAN MOST" : "RATES");
+	struct text_table table = text_table_of(
+		out, "  #>4|  BEGIN<%d|  DURATION>9|  BUSY>6| UNKNOWN>7|  %s<",
+		units_time_width(times),
+		mean_of(overview, phases, "busy") >= 0 ? "PROCESSES THAT RAN MOST" : "RATES");
 	const struct partitions *all = overview_partitions(overview);
 	char begin[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 

@@ -71,7 +71,7 @@ def test_urgency(scratch):
         same([one['kind'] for one in found['inversions'] if one['kind'] == 'direct'], ['direct'] if name == 'nice' else [])
         same((found['rivals'][0]['inversion_ns'], found['rivals'][0]['fair_ns']), (3000, 3000) if name == 'nice' else (0, 0))
         text = run('report', '--thread', '10', os.path.join(scratch, 'urgency-' + name))[1]
-        assert re.search(r'^  t30 \(30\) +3.00 us +3.00 us +1 +\S+ +- +-$', text, re.M), text
+        assert re.search(r'^  t30 \(30\) +3.00 us +3.00 us +1 +nice -?\d+ +- +-$', text, re.M), text
         same('by nice levels alone, which is no inversion: 53.0 us in 2 times\n' in text, name == 'nice')
 
 
@@ -336,8 +336,23 @@ def test_answer_of_a_chain(scratch):
         event(305 * us, 'sched_waking', 30), switch_prio(310 * us, inner, holder), event(610 * us, 'sched_waking', 10),
         switch_prio(615 * us, holder, high, 0x100), event(700 * us, 'sched_process_free', 99)])])
     same(report_of(made, '--thread', '10')['answer'],
-         't10 (10, real-time 50) was delayed by priority inversions: t20 (20, real-time 30) had the CPU of t40 (40, real-time 10) for '
+         't10 (10, FIFO/RR 50) was delayed by priority inversions: t20 (20, FIFO/RR 30) had the CPU of t40 (40, FIFO/RR 10) for '
          '100 us while t10 waited for that one, which itself ran for 105 us.')
+
+
+def test_rivals_of_one_name(scratch):
+    """What the first sentence says of a name, the table of who had the CPU has in one row; so has the count of late ones."""
+    def named(ts, prev, next_, state=0):
+        names = {0: 'swapper', 10: 'me', 20: 'twin', 21: 'twin', 30: 'else'}
+        return event(ts, 'sched_switch', names[prev], prev, 20, state, names[next_], next_, 20)
+    us = 1000
+    made = Made(scratch, 'twins', [packet(0, 0, 0, 900 * us, [
+        named(1, 0, 10), named(100 * us, 10, 20), named(300 * us, 20, 10), named(310 * us, 10, 21), named(410 * us, 21, 10),
+        named(420 * us, 10, 30), named(570 * us, 30, 10), named(800 * us, 10, 0)])])
+    text = run('report', '--thread', '10', made.path)[1]
+    assert 'twin (2 threads) had it for 300 us of that' in ' '.join(text.split()), text
+    rows = re.findall(r'^  (twin.*?|else.*?)  +([0-9.]+ us) ', text[text.index('WHO HAD ITS CPU'):], re.M)
+    same(rows, [('twin, 2 threads', '300 us'), ('else (30)', '150 us')])
 
 
 def answer_of_waits(scratch, name, first, again):

@@ -30,17 +30,15 @@ static void say_ns(const struct sentence *s, uint64_t ns)
 	(void)fputs(units_ns(text, ns), s->out);
 }
 
-/* "job (28345, real-time 20)". */
+/* "job (28345, FIFO/RR 20)". */
 static void say_thread(const struct sentence *s, uint32_t index)
 {
 	const struct deep_thread *thread = s->report->timeline->threads.at[index];
-	char text[REPORT_WHO_MAX];
+	char text[REPORT_WHO_MAX], prio[UNITS_TEXT_MAX];
 
 	(void)fprintf(s->out, "%s (%d", report_comm(text, s->report, index), thread->tid);
-	if (thread->urgency < -100) {
-		(void)fputs(", deadline class", s->out);
-	} else if (thread->urgency < 0) {
-		(void)fprintf(s->out, ", real-time %d", -thread->urgency - 1);
+	if (thread->urgency < 0) {
+		(void)fprintf(s->out, ", %s", units_prio(prio, thread->urgency));
 	}
 	(void)fputc(')', s->out);
 }
@@ -487,7 +485,7 @@ static void put_executions(const struct sentence *s, const struct executions_fig
 	(void)fprintf(s->out, " missed %" PRIu64 " of %" PRIu64 " deadline%s (", sum->misses, all,
 		      all == 1 ? "" : "s");
 	say_ns(s, deadline);
-	(void)fputc(')', s->out);
+	(void)fputs(report_deadline_is_period(s->report->jobs) ? ", its own period)" : ")", s->out);
 	if (sum->skipped > 0) {
 		(void)fprintf(s->out, ", and %" PRIu64 " arrival%s had no execution of %s own",
 			      sum->skipped, sum->skipped == 1 ? "" : "s",

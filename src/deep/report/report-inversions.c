@@ -90,12 +90,23 @@ static void put_apart(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+static void put_legend(FILE *out)
+{
+	text_wrapped(out, "  direct:",
+		     "it waits for a less urgent thread; unbounded: of which a third one has the "
+		     "CPU; dispatch: a less urgent one has not left the CPU yet",
+		     80);
+}
+
 void report_put_inversions(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct finding_list fair = pick(&report->rivals, true),
 			    others = pick(&report->rivals, false);
 
 	put_findings(report, "PRIORITY INVERSIONS", others.at.at, others.at.count, most, out);
+	if (others.at.count > 0 && report->victims.count == 0) {
+		put_legend(out);
+	}
 	put_shares(&fair, out);
 	put_apart(report, most, out);
 	vec_fini(&fair.at);
@@ -106,8 +117,8 @@ void report_put_victims(const struct deep_report *report, size_t most, FILE *out
 {
 	struct text_table table =
 		text_table_of(out,
-			      "  WHO WAS DELAYED<16| PRIO>5| WAITS>5| UNBOUND>8| DIRECT>8| "
-			      "DISPATCH>8| LONGEST>8|  SINCE<%d",
+			      "  WHO WAS DELAYED<15| PRIO>10| WAITS>5| UNBOUND>7| DIRECT>7| "
+			      "DISPATCH>8| LONGEST>7| SINCE<%d",
 			      report_clock_width(report));
 	size_t count = report->victims.count, shown = deep_report_rows(count, most);
 
@@ -118,9 +129,10 @@ void report_put_victims(const struct deep_report *report, size_t most, FILE *out
 	text_head(&table);
 	for (size_t i = 0; i < shown; i++) {
 		const struct report_victim *victim = &report->victims.at[i];
+		char prio[UNITS_TEXT_MAX];
 
 		report_put_who(&table, report, victim->thread);
-		text_cell_format(&table, "%d", victim->prio);
+		text_cell(&table, units_prio(prio, victim->prio));
 		text_count(&table, victim->times[INVERSION_UNBOUNDED]);
 		text_ns(&table, victim->ns[INVERSION_UNBOUNDED]);
 		text_ns(&table, victim->ns[INVERSION_DIRECT]);
@@ -130,4 +142,5 @@ void report_put_victims(const struct deep_report *report, size_t most, FILE *out
 		text_end(&table);
 	}
 	text_more(out, count, shown);
+	put_legend(out);
 }

@@ -24,6 +24,12 @@ static inline const char *report_comm(char text[REPORT_WHO_MAX], const struct de
 	return text;
 }
 
+/* Whether nobody asked for another deadline than the period of its arrivals. */
+static inline bool report_deadline_is_period(const struct executions *jobs)
+{
+	return jobs->config->period_ns > 0 && jobs->config->deadline_ns == jobs->config->period_ns;
+}
+
 /* "comm (tid)". */
 static inline const char *report_who(char text[REPORT_WHO_MAX], const struct deep_report *report,
 				     uint32_t index)
@@ -68,6 +74,8 @@ static inline void report_put_clock(struct text_table *table, const struct deep_
 
 /* ---- report-inversions.c ---- */
 
+/* Who had the CPU that the explained thread, or whom it waited for, needed. */
+void report_put_rivals(const struct deep_report *report, size_t most, FILE *out);
 void report_put_victims(const struct deep_report *report, size_t most, FILE *out);
 /* Of the explained thread. */
 void report_put_inversions(const struct deep_report *report, size_t most, FILE *out);

@@ -200,56 +200,6 @@ static void put_path(const struct deep_report *report, size_t most, FILE *out)
 	text_more(out, parts->at.count, shown);
 }
 
-static void put_rest(struct text_table *table, const char *what, uint64_t ns)
-{
-	if (ns > 0) {
-		text_cell(table, what);
-		text_ns(table, ns);
-		text_end(table);
-	}
-}
-
-static void put_prio(struct text_table *table, const struct rival *rival)
-{
-	if (!rival->has_prio) {
-		text_cell(table, "?");
-	} else if (rival->prio_min == rival->prio_max) {
-		text_cell_format(table, "%d", rival->prio_min);
-	} else {
-		text_cell_format(table, "%d to %d", rival->prio_min, rival->prio_max);
-	}
-}
-
-static void put_rivals(const struct deep_report *report, size_t most, FILE *out)
-{
-	struct text_table table = text_table_of(
-		out,
-		"  WHO HAD ITS CPU<24| ALL>8| LONGEST>8| TIMES>8| PRIO>8| INVERTED>8| UNKNOWN>8");
-	const struct rivals *rivals = &report->rivals;
-	size_t shown = deep_report_rows(rivals->at.count, most);
-
-	if (rivals->at.count == 0 && rivals->idle_ns == 0) {
-		return;
-	}
-	text_head(&table);
-	for (size_t i = 0; i < shown; i++) {
-		const struct rival *rival = &rivals->at.at[i];
-
-		report_put_who(&table, report, rival->thread);
-		text_ns(&table, rival->total);
-		text_ns(&table, rival->longest);
-		text_count(&table, rival->times);
-		put_prio(&table, rival);
-		text_ns(&table, rival->inverted - rival->fair);
-		text_ns(&table, rival->unknown);
-		text_end(&table);
-	}
-	text_more(out, rivals->at.count, shown);
-	put_rest(&table, "nobody", rivals->idle_ns);
-	put_rest(&table, "(by inherited priority)", rivals->inherited_ns);
-	put_rest(&table, "(of unknown priority)", rivals->unknown_ns);
-}
-
 static void put_links(const struct deep_report *report, size_t most, FILE *out)
 {
 	struct text_table table =
@@ -365,10 +315,21 @@ static void put_figures(const struct executions *jobs, FILE *out)
 			      units_count(text[1], sum->outliers));
 	}
 	if (jobs->config->deadline_ns != UINT64_MAX) {
-		(void)fprintf(out, "  %s later than their deadline of %s (%s in a row)\n",
+		uint64_t open = 0;
+
+		VEC_EACH(&jobs->open, one) {
+			open += one->is_missed;
+		}
+		(void)fprintf(out, "  %s later than their deadline of %s%s (%s in a row)\n",
 			      units_count(text[0], sum->misses),
 			      units_ns(text[1], jobs->config->deadline_ns),
+			      report_deadline_is_period(jobs) ? ", their own period" : "",
 			      units_count(text[2], sum->misses_run));
+		if (open > 0) {
+			(void)fprintf(out, "  %s of these ended, %s did not\n",
+				      units_count(text[0], sum->misses - open),
+				      units_count(text[1], open));
+		}
 	}
 	if (executions_have_responses(jobs)) {
 		if (jobs->groups.count == 1) {
@@ -578,7 +539,7 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 				      units_ns(text[2], one->begin - one->arrival.ts));
 		}
 		put_path(&of, most, out);
-		put_rivals(&of, most, out);
+		report_put_rivals(&of, most, out);
 		report_put_inversions(&of, most, out);
 	}
 }
@@ -599,7 +560,7 @@ void deep_report_text(const struct deep_report *report, size_t most, FILE *out)
 	report_put_victims(report, most, out);
 	if (report->thread != NOBODY) {
 		put_path(report, most, out);
-		put_rivals(report, most, out);
+		report_put_rivals(report, most, out);
 		report_put_inversions(report, most, out);
 		put_links(report, most, out);
 	}

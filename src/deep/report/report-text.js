@@ -49,10 +49,9 @@ function who(n) {
 	const thread = data.names[n];
 	return thread ? (thread.comm || '?') + ' (' + thread.tid + ')' : '';
 }
-/* A priority as the tracer gives it, and what it means (doc/definitions.md, 0.4). */
+/* What a priority means that is as the tracer gives it (doc/definitions.md, 0.4; base/units.h). */
 function priority(value) {
-	const means = value < -100 ? 'deadline' : value < -1 ? 'FIFO or RR ' + (-1 - value) : value >= 0 ? 'nice ' + (value - 20) : '';
-	return value + (means ? ' (' + means + ')' : '');
+	return value === -101 ? 'deadline' : value < -1 && value > -101 ? 'FIFO/RR ' + (-1 - value) : value >= 0 && value < 40 ? 'nice ' + (value - 20) : '' + value;
 }
 /* States with their colours. */
 function coloured(names, of = colours) { return names.map((name) => [name, of[name]]); }

@@ -118,6 +118,14 @@ START_TEST(writes_figures)
 	ck_assert_str_eq(units_ns(text, 3400000), "3.40 ms");
 	ck_assert_str_eq(units_ns(text, 999), "999 ns");
 	ck_assert_str_eq(units_count(text, 1234567), "1,234,567");
+	ck_assert_str_eq(units_prio(text, -41), "FIFO/RR 40");
+	ck_assert_str_eq(units_prio(text, -100), "FIFO/RR 99");
+	ck_assert_str_eq(units_prio(text, -2), "FIFO/RR 1");
+	ck_assert_str_eq(units_prio(text, -101), "deadline");
+	ck_assert_str_eq(units_prio(text, 0), "nice -20");
+	ck_assert_str_eq(units_prio(text, 39), "nice 19");
+	ck_assert_str_eq(units_prio(text, -1), "-1"); /* means nothing */
+	ck_assert_str_eq(units_prio(text, INT32_MIN), "-2147483648");
 }
 END_TEST
 
