@@ -114,7 +114,7 @@ def probability(d, n, m):
 
 
 def row_name(row):
-    for key in ('label', 'name', 'provider', 'procname', 'channel') + NAMES:
+    for key in ('label', 'name', 'event', 'logger', 'provider', 'procname', 'channel') + NAMES:
         if row.get(key) not in (None, ''):
             name = str(row[key])
             break
@@ -197,6 +197,7 @@ def check_rests(change):
     analysis, of, name = place_of(change)
     waits = re.sub('_time(32|64)$', '', name.split('/')[0]) in WAITS
     rests = (analysis in ('cpu', 'lost') and change['key'] in ('idle_ns', 'unknown_ns')
+             or (analysis == 'waits' and change['unit'] == 'ns' and change['key'] not in ('run_ns', 'wait_ns', 'preempted_ns'))
              or (analysis == 'syscalls' and change['key'] in ('off_cpu_ns', 'time') and (of != 'by_name' or waits))
              or (analysis, of) == ('files', 'operations') and change['key'] in ('time', 'error_time') and waits
              or (analysis, of, change['key']) == ('jobs', 'parts', 'unknown'))

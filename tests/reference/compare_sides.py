@@ -131,6 +131,10 @@ class Options:
     def check_width(self):
         self.for_hosts('--width', '60')
 
+    def check_table(self):
+        rows = self.run(form=('-f', 'csv', '--table', 'change')).out.splitlines()
+        check(len(rows) == 1 + len(self.base.changes) and rows[0].startswith('type,figure,'), '--table', rows[:2])
+
     def check_phases(self):
         """Phases have to be there: in traces they are found (tests/reference/compare_phases.py)."""
         found = self.run('-q', '--phases', status=1 if self.side.given is None else 2)
@@ -194,6 +198,9 @@ class Options:
 
     def check_job(self):
         self.for_traces('--job', 'hop = sched_in; sched_out', holds=self.has('jobs', 'open'))
+
+    def check_call(self):
+        self.for_traces('--call', 'hop = sched_switch; sched_switch', holds=self.has('calls', 'errors'))
 
     def check_model(self):
         self.for_traces('--model', self.model, holds=self.has('periods', 'ended'))
