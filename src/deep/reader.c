@@ -9,8 +9,9 @@
 #include "base/check.h"
 #include "base/limits.h"
 
-/* One stream of the trace. */
+/* One stream of a trace. */
 struct reader_source {
+	uint32_t trace; /* as in struct reader_event */
 	struct batch_cursor cursor;
 	struct batch *batch;
 	uint32_t at; /* index of the batch's next event */
@@ -28,9 +29,10 @@ struct departure {
 
 struct reader {
 	struct recorded trace;
-	struct reader_source *sources; /* in the order of their files' names */
-	size_t count;
-	struct reader_source **heap; /* those that have a next event, oldest first */
+	VEC(struct recorded) beside;
+	struct reader_source *sources; /* by trace, in the order of their files' names */
+	size_t count, own;             /* in all; those of the trace itself come first */
+	struct reader_source **heap;   /* those that have a next event, oldest first */
 	size_t heap_count;
 	bool has_given; /* the caller uses the event of heap[0] */
 	bool has_holes; /* the trace tells who runs */
@@ -38,6 +40,7 @@ struct reader {
 	struct coverage coverage;
 	size_t cpu_count;
 	VEC(struct departure) departures; /* that reader_left() has not given */
+	bool is_again;                    /* as in struct reader_setup */
 	reader_warn_fn *warn;
 	void *user;
 	struct plan_builder *visit_builder;
@@ -54,7 +57,35 @@ size_t reader_cpu_count(const struct reader *reader)
 	return reader->cpu_count;
 }
 
+static bool binds_any(const struct plan *plan, size_t first, size_t count)
+{
+	uint32_t mask = (uint32_t)((UINT64_C(1) << count) - 1) << first;
+
+	assert(first + count <= 32);
+	for (size_t i = 0; i < plan->stream_count; i++) {
+		if (plan->streams[i].request_mask & mask) {
+			return true;
+		}
+	}
+	return false;
+}
+
+bool reader_is_asked(const struct reader *reader, bool is_beside, size_t first, size_t count)
+{
+	bool is = !is_beside && binds_any(reader->trace.plan, first, count);
+
+	for (size_t i = 0; is_beside && i < reader->beside.count; i++) {
+		is |= binds_any(reader->beside.at[i].plan, first, count);
+	}
+	return is;
+}
+
 /* ---- events ---- */
+
+static bool may_warn(const struct reader *reader, uint32_t trace)
+{
+	return reader->warn && !(reader->is_again && trace == 0);
+}
 
 static void next_batch(struct reader *reader, struct reader_source *source)
 {
@@ -62,10 +93,10 @@ static void next_batch(struct reader *reader, struct reader_source *source)
 
 	batch_fill(batch, &source->cursor);
 	source->at = 0;
-	for (size_t i = 0; reader->warn && i < batch->messages.count; i++) {
+	for (size_t i = 0; may_warn(reader, source->trace) && i < batch->messages.count; i++) {
 		reader->warn(reader->user, batch->messages.at[i]);
 	}
-	for (size_t i = 0; i < batch->covered.count; i++) {
+	for (size_t i = 0; source->trace == 0 && i < batch->covered.count; i++) {
 		coverage_add(&reader->coverage, batch->covered.at[i].begin,
 			     batch->covered.at[i].end);
 	}
@@ -78,7 +109,7 @@ static void end_source(struct reader *reader, struct reader_source *source)
 	uint64_t until = 0;
 
 	source->is_over = true;
-	for (size_t i = 0; i < reader->count; i++) {
+	for (size_t i = 0; i < reader->own; i++) {
 		const struct reader_source *other = &reader->sources[i];
 
 		if (other->cpu == source->cpu) {
@@ -89,7 +120,7 @@ static void end_source(struct reader *reader, struct reader_source *source)
 								    : until;
 		}
 	}
-	if (source->cpu != UINT64_MAX) {
+	if (source->cpu != UINT64_MAX && source->trace == 0) {
 		*vec_push(&reader->departures) = (struct departure){ source->cpu, until };
 	}
 }
@@ -154,7 +185,8 @@ static bool advance(struct reader *reader, struct reader_source *source)
 	}
 	event = &batch->events[source->at++];
 	assert_hot(event->ts >= source->event.ts);
-	source->event = (struct reader_event){ .ts = event->ts,
+	source->event = (struct reader_event){ .trace = source->trace,
+					       .ts = event->ts,
 					       .cpu = batch->cpu,
 					       .stream = batch->stream,
 					       .since = source->since,
@@ -260,7 +292,7 @@ bool reader_next(struct reader *reader, struct reader_event *event)
 void reader_seen(const struct reader *reader, struct reader_seen *ret_seen)
 {
 	*ret_seen = (struct reader_seen){ .first = UINT64_MAX };
-	for (size_t i = 0; i < reader->count; i++) {
+	for (size_t i = 0; i < reader->own; i++) {
 		const struct reader_source *source = &reader->sources[i];
 
 		ret_seen->events += source->events;
@@ -273,7 +305,7 @@ void reader_visit(struct reader *reader, const struct batch_visitor *visitor)
 {
 	struct reader_source *source = reader->has_given ? reader->heap[0] : NULL;
 
-	assert(source && source->at > 0);
+	assert(source && source->at > 0 && source->trace == 0);
 	if (reader->visits) {
 		batch_visit(&source->cursor, reader->visits, &source->batch->events[source->at - 1],
 			    visitor);
@@ -329,6 +361,71 @@ static void open_visits(struct reader *reader)
 	}
 }
 
+static void tell_notes(const struct reader *reader, const struct recorded *trace, uint32_t number)
+{
+	for (const struct metadata_note *note = trace->plan->metadata->notes->first;
+	     may_warn(reader, number) && note; note = note->next) {
+		reader->warn(reader->user, note->text);
+	}
+}
+
+/* Opens those beside it that have a requested event. */
+static void open_beside(struct reader *reader, const struct reader_setup *setup,
+			const struct plan_request *requests, size_t request_count)
+{
+	for (size_t i = 0; setup->beside && i < setup->beside->at.count; i++) {
+		struct recorded trace;
+		struct err err;
+		int r = recorded_open_for(&setup->beside->at.at[i], requests, request_count, &trace,
+					  &err);
+
+		if (r == 0 && binds_any(trace.plan, 0, request_count < 32 ? request_count : 32)) {
+			*vec_push(&reader->beside) = trace;
+			tell_notes(reader, &trace, (uint32_t)reader->beside.count);
+			continue;
+		}
+		if (r < 0 && reader->warn) {
+			reader->warn(reader->user, err.text);
+		}
+		recorded_close(&trace);
+	}
+}
+
+/* Adds the streams of a trace that was opened. */
+static void add_sources(struct reader *reader, struct recorded *trace, uint32_t number)
+{
+	VEC_EACH(&trace->files.at, file) {
+		struct reader_source *source = &reader->sources[reader->count++];
+
+		source->trace = number;
+		batch_cursor_init(&source->cursor, trace->plan, file);
+		source->batch = mem_alloc(sizeof(*source->batch)); /* empty, and not the last */
+		source->first = UINT64_MAX;
+		source->since = begin_if_late(file);
+		source->cpu = file->has_info ? file->info.cpu_id : UINT64_MAX;
+	}
+}
+
+static void add_all_sources(struct reader *reader)
+{
+	size_t count = reader->trace.files.at.count;
+
+	for (size_t i = 0; i < reader->beside.count; i++) {
+		count += reader->beside.at[i].files.at.count;
+	}
+	reader->sources = mem_alloc((count + 1) * sizeof(*reader->sources));
+	reader->heap = mem_alloc((count + 1) * sizeof(struct reader_source *));
+	add_sources(reader, &reader->trace, 0);
+	reader->own = reader->count;
+	for (uint32_t i = 0; i < reader->beside.count; i++) {
+		add_sources(reader, &reader->beside.at[i], i + 1);
+	}
+	assert(reader->count == count);
+	for (size_t i = 0; i < reader->own; i++) {
+		reader->cpu_count += is_first_of_cpu(reader, i);
+	}
+}
+
 struct reader *reader_open(const struct reader_setup *setup, const struct plan_request *requests,
 			   size_t request_count, struct err *err)
 {
@@ -336,34 +433,18 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 
 	reader->warn = setup->warn;
 	reader->user = setup->user;
+	reader->is_again = setup->is_again;
 	if (recorded_open_for(setup->path, requests, request_count, &reader->trace, err) < 0) {
 		recorded_close(&reader->trace);
 		free(reader);
 		return NULL;
 	}
-	for (const struct metadata_note *note = reader->trace.plan->metadata->notes->first;
-	     reader->warn && note; note = note->next) {
-		reader->warn(reader->user, note->text);
-	}
+	tell_notes(reader, &reader->trace, 0);
 	if (setup->visits) {
 		open_visits(reader);
 	}
-	reader->count = reader->trace.files.at.count;
-	reader->sources = mem_alloc((reader->count + 1) * sizeof(*reader->sources));
-	reader->heap = mem_alloc((reader->count + 1) * sizeof(struct reader_source *));
-	for (size_t i = 0; i < reader->count; i++) {
-		struct reader_source *source = &reader->sources[i];
-
-		reader->cpu_count += is_first_of_cpu(reader, i);
-		batch_cursor_init(&source->cursor, reader->trace.plan,
-				  &reader->trace.files.at.at[i]);
-		source->batch = mem_alloc(sizeof(*source->batch)); /* empty, and not the last */
-		source->first = UINT64_MAX;
-		source->since = begin_if_late(&reader->trace.files.at.at[i]);
-		source->cpu = reader->trace.files.at.at[i].has_info
-				      ? reader->trace.files.at.at[i].info.cpu_id
-				      : UINT64_MAX;
-	}
+	open_beside(reader, setup, requests, request_count);
+	add_all_sources(reader);
 	reader->has_holes = plan_has_event(reader->trace.plan, "sched_switch");
 	for (size_t i = 0; i < reader->count; i++) {
 		if (advance(reader, &reader->sources[i])) {
@@ -391,5 +472,6 @@ void reader_close(struct reader *reader)
 	plan_unref(reader->visits);
 	plan_builder_free(reader->visit_builder);
 	recorded_close(&reader->trace);
+	vec_fini_each(&reader->beside, recorded_close);
 	free(reader);
 }

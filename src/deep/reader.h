@@ -1,5 +1,5 @@
 /*
- * reader: events of a recorded trace in global time order.
+ * reader: events of a recorded trace in global time order, and of those beside it.
  *
  *     stream 0   [ batch ] ─┐
  *     stream 1   [ batch ] ─┼─ heap, oldest event first ── reader_next()
@@ -8,7 +8,9 @@
  * Each stream is decoded one batch of events at a time (deep/batch.h); a heap holds the streams by
  * the time of their next event.  A reader gives only events of the requested classes.
  *
- * Owns    the opened trace, and one batch and cursor per stream.
+ * Beside  a kernel's trace may be those of user space, whose events come in the same order
+ *         (recorded_join()).  Holes, CPUs that leave, and what was seen are of the kernel's alone.
+ * Owns    the opened traces, and one batch and cursor per stream.
  * Holes   are found as the engine finds them (ctf/coverage.h), in a trace with sched_switch.
  * Order   timestamps never decrease.  Events with equal timestamps come in the order of their
  *         streams (by file name); events of one stream keep their order.
@@ -24,8 +26,9 @@ struct reader;
  * covers (is_hole; class and stream NULL, no CPU). */
 struct reader_event {
 	bool is_hole;
-	uint64_t ts;  /* ns, never less than that of the event before */
-	uint64_t cpu; /* UINT64_MAX: its stream names none */
+	uint32_t trace; /* 0: the trace itself; else one beside it, counted from 1 on */
+	uint64_t ts;    /* ns, never less than that of the event before */
+	uint64_t cpu;   /* UINT64_MAX: its stream names none */
 	const struct plan_stream *stream;
 	uint64_t since; /* start of its stream's first packet if earlier ones are gone; else 0 */
 	const struct plan_event *class;
@@ -39,12 +42,16 @@ typedef void reader_warn_fn(void *user, const char *message);
 /* What is read, and how. */
 struct reader_setup {
 	const struct recorded_path *path;
+	/* Those beside it, for readers that ask for them; NULL: none. */
+	const struct recorded_paths *beside;
+	bool is_again;        /* what cannot be read of the trace itself was reported before */
 	reader_warn_fn *warn; /* NULL: no reports */
 	void *user;           /* for warn */
 	bool visits;          /* reader_visit() may be called */
 };
 
-/* NULL with the reason.  @setup->path and @requests must outlive it. */
+/* NULL with the reason.  @setup->path and @requests must outlive it.  Of the traces beside it those
+ * are read that have a requested event; what cannot be read of them is reported. */
 struct reader *reader_open(const struct reader_setup *setup, const struct plan_request *requests,
 			   size_t request_count, struct err *err);
 void reader_close(struct reader *reader); /* NULL is fine */
@@ -80,6 +87,9 @@ void reader_seen(const struct reader *reader, struct reader_seen *ret_seen);
 
 /* Lives as long as the reader. */
 const struct plan *reader_plan(const struct reader *reader);
+/* Whether the trace itself, or (@is_beside) one beside it, has an event of one of @count requests
+ * from @first on, which are among the first 32. */
+bool reader_is_asked(const struct reader *reader, bool is_beside, size_t first, size_t count);
 
 /* The same event with the fields of another request, given by its index; false: the event does not
  * belong to that request. */

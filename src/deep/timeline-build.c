@@ -328,6 +328,9 @@ struct timeline *timeline_build(const struct reader_setup *setup, uint64_t begin
 struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_t begin,
 				       uint64_t end, uint64_t max_bytes, struct err *err)
 {
+	const struct reader_setup alone = { .path = setup->path,
+					    .warn = setup->warn,
+					    .user = setup->user };
 	struct indexes indexes[4] = { 0 };
 	struct build build = { .by_tid = &indexes[0],
 			       .by_cpu = &indexes[1],
@@ -341,7 +344,7 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 	build.timeline = mem_alloc(sizeof(*build.timeline));
 	if (find_initial(&build, setup, err)) {
 		build.reader = reader =
-			reader_open(setup, build_requests, build_request_count, err);
+			reader_open(&alone, build_requests, build_request_count, err);
 	}
 	if (reader) {
 		plan = reader_plan(reader);

@@ -4,6 +4,7 @@
 #include "query/job.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -117,6 +118,32 @@ bool job_key_with(const struct job_spec *job, int32_t tid, uint64_t *key)
 		return tid > 0;
 	}
 	return true;
+}
+
+size_t job_key_text(const struct job_spec *job, const struct fields_event *event,
+		    char text[JOB_KEY_BYTES])
+{
+	const struct expression_link *link = &job->is->links[0];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; job->has_keys && i < link->key_count; i++) {
+		char number[QUERY_NUMBER_BYTES];
+		struct query_value value;
+		const char *is;
+		size_t is_len;
+
+		if (fields_get(event, job->events[0].keys[i], &value)) {
+			is = query_value_text(&value, false, number, &is_len);
+			len += (size_t)snprintf(
+				text + len, JOB_KEY_BYTES - len, "%s%s=%.*s", len > 0 ? " " : "",
+				link->keys[i].begin,
+				(int)(is_len < JOB_KEY_BYTES ? is_len : JOB_KEY_BYTES), is);
+			len = len < JOB_KEY_BYTES ? len : JOB_KEY_BYTES - 1;
+		}
+	}
+	assert(len < JOB_KEY_BYTES && text[len] == '\0');
+	return len;
 }
 
 void job_free(struct job_spec *job)

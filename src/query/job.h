@@ -14,6 +14,7 @@
 
 #define JOB_EVENTS_MAX EXPRESSION_EVENTS_MAX
 #define JOB_NAME_BYTES PATTERN_NAME_BYTES
+#define JOB_KEY_BYTES  96 /* of the keys as text */
 
 /* What a definition takes from its event, by index of a field. */
 struct job_event {
@@ -48,6 +49,10 @@ struct job_spec {
  * NULL if only the pattern and the times are of interest. */
 int job_parse(const char *text, enum expression_form form, const struct label_set *labels,
 	      struct job_spec **ret, struct err *err);
+/* "id=60 shard=1": the keys of the first event, but for the thread, as far as they have room;
+ * returns the length, of a job without keys 0. */
+size_t job_key_text(const struct job_spec *job, const struct fields_event *event,
+		    char text[JOB_KEY_BYTES]);
 void job_free(struct job_spec *job); /* NULL is fine */
 
 /* Whether its arrivals may have a period, of each key if it has keys. */

@@ -376,11 +376,26 @@ int names_period(struct names *names, const struct period *period)
 				     &period->group);
 }
 
+/* To the trace, of those that are one, that has the event. */
+static void turn_to(struct names *names, const char *event)
+{
+	for (size_t i = 0; i < names->all_count; i++) {
+		struct err unused;
+		struct names one = { .metadata = names->all[i], .err = &unused };
+
+		if (names_event(&one, event) == 0) {
+			names->metadata = names->all[i];
+			return;
+		}
+	}
+}
+
 int names_job(struct names *names, const struct job_spec *job)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < job->is->event_count; i++) {
+		turn_to(names, job->is->events[i].event);
 		r = names_definition(names, &job->is->events[i]);
 		if (r == 0 && job->has_keys) {
 			r = look_up_keys(names, &job->is->events[i], &job->is->links[0], i > 0);
@@ -485,4 +500,18 @@ int names_in_any(const struct metadata *const *traces, size_t count, names_look 
 		}
 	}
 	return r;
+}
+
+int names_in_all(const struct metadata *const *traces, size_t count, names_look *look,
+		 const void *of, struct err *err)
+{
+	int r = names_in_any(traces, count, look, of, err);
+	struct err why;
+	struct names names = { .err = &why, .all = traces, .all_count = count };
+
+	if (r == 0 || count < 2) {
+		return r;
+	}
+	names.metadata = traces[0];
+	return look(&names, of) == 0 ? 0 : r;
 }

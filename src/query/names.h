@@ -21,6 +21,9 @@ struct names {
 	const struct metadata *metadata;
 	unsigned int found; /* names that the trace has, before the first that it lacks */
 	struct err *err;
+	/* Of traces that are one: each event of a job is looked up in one that has it. */
+	const struct metadata *const *all;
+	size_t all_count;
 };
 
 /* Each returns 0, or -ENOENT with what the trace lacks, and what was probably meant. */
@@ -47,5 +50,8 @@ int names_mixes_job(struct names *names, const struct job_spec *job);
  * has the most.
  */
 typedef int names_look(struct names *names, const void *of);
+/* The same, and that several have it together is enough, too; for names_job(). */
+int names_in_all(const struct metadata *const *traces, size_t count, names_look *look,
+		 const void *of, struct err *err);
 int names_in_any(const struct metadata *const *traces, size_t count, names_look *look,
 		 const void *of, struct err *err);

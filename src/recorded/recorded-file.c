@@ -543,6 +543,18 @@ static void take_first_offsets(const struct recorded_path *path, const struct me
 	metadata_stream_free(metadata);
 }
 
+/* The clock of a kernel's trace: its offset counts (recorded_join()). */
+static void take_offset_of(const struct recorded_clock *on, const struct metadata *types)
+{
+	for (struct clock_class *clock = types->clocks; clock; clock = clock->next) {
+		if (clock->has_uuid && clock->freq == on->freq &&
+		    memcmp(clock->uuid, on->uuid, sizeof(on->uuid)) == 0) {
+			clock->offset_s = on->offset_s;
+			clock->offset = on->offset;
+		}
+	}
+}
+
 static void place_clocks(struct recorded_files *files, const struct plan *plan,
 			 struct decoder *decoder)
 {
@@ -582,7 +594,9 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	}
 	if (r == 0) {
 		join_streams(files);
-		if (path->dirs.count > 1) {
+		if (path->on.is_set) {
+			take_offset_of(&path->on, plan->metadata);
+		} else if (path->dirs.count > 1) {
 			take_first_offsets(path, plan->metadata);
 		}
 		place_clocks(files, plan, decoder);

@@ -170,8 +170,7 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 
 /* ---- sessions ---- */
 
-/* S of S/kernel, S/ust, S/ust/uid/... and S/ust/pid/...; NULL: it is another directory. */
-static char *session_place(const char *name)
+char *recorded_session_place(const char *name)
 {
 	static const char *const ends[] = { "kernel", "ust", "ust/uid/", "ust/pid/" };
 	const char *found = NULL;
@@ -210,7 +209,7 @@ static void add_session(const struct recorded_paths *all, struct beside *beside)
 void recorded_session_of(const struct recorded_path *path, struct recorded_session *session)
 {
 	static const char *const parts[] = { "kernel", "ust", "archives" };
-	char *place = session_place(path->name);
+	char *place = recorded_session_place(path->name);
 	struct recorded_paths all = { 0 };
 	struct err err;
 
@@ -260,7 +259,9 @@ void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths 
 
 		*copy = (struct recorded_path){ .name = mem_strdup(path->name),
 						.span = path->span,
-						.from = path->from };
+						.from = path->from,
+						.on = path->on,
+						.shift_ns = path->shift_ns };
 		copy->host = path->host ? mem_strdup(path->host) : NULL;
 		copy->session = path->session ? mem_strdup(path->session) : NULL;
 		for (size_t k = 0; k < path->dirs.count; k++) {

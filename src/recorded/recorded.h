@@ -2,6 +2,7 @@
  * recorded: finds, opens and analyzes traces in directories.
  *
  *     recorded-find.c   which traces a path holds
+ *     recorded-join.c   which of them are one with a kernel's
  *     recorded-file.c   a stream as a sequence of packets, across files and damage
  *     recorded.c        metadata; a whole trace, with and without the engine
  *     ahead.c           packets found by workers in advance
@@ -48,6 +49,14 @@ struct recorded_lost {
 	char *why;
 };
 
+/* A clock that other traces count by, too, and since when it counts. */
+struct recorded_clock {
+	bool is_set;
+	uint8_t uuid[16];
+	uint64_t freq;
+	int64_t offset_s, offset; /* as in struct clock_class */
+};
+
 /*
  * One trace: a directory, or the chunks of a rotated session (`archives/CHUNK/...`), oldest first,
  * and the directory that is not rotated yet.
@@ -61,6 +70,10 @@ struct recorded_path {
 	/* Of a copy of a part: the times of all that there was; last is 0: the copy is whole. */
 	struct units_span span;
 	uint64_t from; /* ns: what came before was left out; 0: nothing was */
+	/* Set by recorded_join(): the offsets of this clock count, not the trace's own, which are
+	 * later by shift_ns. */
+	struct recorded_clock on;
+	int64_t shift_ns;
 };
 
 struct recorded_paths {
@@ -80,6 +93,24 @@ struct recorded_session {
 /* Fills @session with that of the trace, unless it is the same as before. */
 void recorded_session_of(const struct recorded_path *path, struct recorded_session *session);
 void recorded_session_fini(struct recorded_session *session);
+/* S of S/kernel, S/ust, S/ust/uid/... and S/ust/pid/...; NULL: it is another directory. */
+char *recorded_session_place(const char *name);
+
+/* A kernel's trace, and those of user space that are one with it (doc/definitions.md, 5.1). */
+struct recorded_one {
+	size_t kernel;              /* its index */
+	struct recorded_paths with; /* copies, on the kernel's clock where that is the same */
+};
+typedef VEC(struct recorded_one) recorded_ones;
+/* Adds those of the traces from @first on.  What cannot be read is one with none.  @tell: why a
+ * trace of user space beside a kernel's is not one with it; NULL: nobody wants to know. */
+void recorded_join(const struct recorded_paths *paths, size_t first, recorded_ones *ones,
+		   void (*tell)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
+void recorded_ones_fini(recorded_ones *ones);
+/* The one of the kernel's trace with this index, and the copy of the trace with this name;
+ * NULL: none. */
+const struct recorded_one *recorded_one_of(const recorded_ones *ones, size_t kernel);
+const struct recorded_path *recorded_joined(const recorded_ones *ones, const char *name);
 
 /* Feeds the metadata file of the newest chunk to @metadata. */
 int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,

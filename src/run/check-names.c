@@ -83,7 +83,7 @@ static int check_job_spec(const struct job_spec *job, const struct metadata *con
 static int check_job(const char *option, const struct job_spec *job,
 		     const struct metadata *const *traces, size_t count, struct err *err)
 {
-	int r = job ? names_in_any(traces, count, look_up_job, job, err) : 0;
+	int r = job ? names_in_all(traces, count, look_up_job, job, err) : 0;
 
 	return r < 0 ? err_note(err, r, "--%s", option) : 0;
 }

@@ -125,6 +125,7 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 static int add_traces(const struct options *options, struct perfetto *writer, bool quiet)
 {
 	struct recorded_paths paths = { 0 };
+	recorded_ones ones = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
 
@@ -139,11 +140,16 @@ static int add_traces(const struct options *options, struct perfetto *writer, bo
 		recorded_paths_fini(&paths);
 		return EXIT_FAILED;
 	}
+	recorded_join(&paths, 0, &ones, quiet ? NULL : say);
 	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
-		if (add_trace(options, writer, &paths.at.at[i], quiet) != EXIT_DONE) {
+		const struct recorded_path *joined = recorded_joined(&ones, paths.at.at[i].name);
+
+		if (add_trace(options, writer, joined ? joined : &paths.at.at[i], quiet) !=
+		    EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
 	}
+	recorded_ones_fini(&ones);
 	recorded_paths_fini(&paths);
 	if (run_signal_status() != 0) {
 		say("interrupted: the file has what was read until then");
@@ -178,8 +184,8 @@ static int export_traces(const struct options *options, struct output *output)
 
 /* ---- reports ---- */
 
-int export_report(struct perfetto *writer, const struct recorded_path *path,
-		  const struct deep_report *report)
+static int export_range(struct perfetto *writer, const struct recorded_path *path,
+			const struct deep_report *report)
 {
 	assert(report->timeline);
 	/* What cannot be read was said when the timeline was built. */
@@ -194,8 +200,21 @@ int export_report(struct perfetto *writer, const struct recorded_path *path,
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	report_tracks_add(writer, report);
 	return EXIT_DONE;
+}
+
+int export_report(struct perfetto *writer, const struct recorded_path *path,
+		  const struct deep_report *report)
+{
+	int status = export_range(writer, path, report);
+
+	for (size_t i = 0; report->joined && i < report->joined->at.count; i++) {
+		if (export_range(writer, &report->joined->at.at[i], report) != EXIT_DONE) {
+			status = EXIT_FAILED;
+		}
+	}
+	report_tracks_add(writer, report);
+	return status;
 }
 
 /* ---- the command ---- */

@@ -63,9 +63,12 @@ static struct executions_config config_of(const struct options *options,
 }
 
 /* How a trace is read. */
-static struct reader_setup setup_of(const struct options *options, const struct recorded_path *path)
+static struct reader_setup setup_of(const struct options *options, const struct recorded_path *path,
+				    const struct recorded_paths *beside)
 {
-	return (struct reader_setup){ .path = path, .warn = warn, .user = (void *)options };
+	return (struct reader_setup){
+		.path = path, .beside = beside, .warn = warn, .user = (void *)options
+	};
 }
 
 /* What is explained of a trace. */
@@ -149,9 +152,10 @@ struct reports {
 	const struct options *options;
 	struct output *output;
 	struct report_page page;
-	struct perfetto *perfetto; /* NULL: another format is wanted */
-	const char *source;        /* the argument that names the trace */
-	size_t recorded;           /* traces that record what a report needs */
+	struct perfetto *perfetto;           /* NULL: another format is wanted */
+	const char *source;                  /* the argument that names the trace */
+	const struct recorded_paths *joined; /* those that are one with it; NULL: none */
+	size_t recorded;                     /* traces that record what a report needs */
 };
 
 /* @discovery: NULL: not asked for, or failed. */
@@ -381,6 +385,7 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 {
 	const struct options *options = reports->options;
 	struct deep_report report = { .name = path->name,
+				      .joined = reports->joined,
 				      .why = occasion->triggers,
 				      .changed_at = occasion->since,
 				      .worst_count = options->worst,
@@ -388,7 +393,7 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 				      .range_count = scope->count,
 				      .range = scope->at,
 				      .wants_victims = !options->thread };
-	const struct reader_setup setup = setup_of(options, path);
+	const struct reader_setup setup = setup_of(options, path, reports->joined);
 	int status = build_timelines(options, &setup, scope, &report);
 	bool lacks_switches = report.timeline && report.timeline->lacks >> LACKS_SWITCHES & 1;
 	bool is_cut = report.timeline &&
@@ -482,13 +487,38 @@ static int check_names(const struct options *options, size_t *ret_count, struct 
 	return r;
 }
 
+/* The traces of one argument: those from @first on. */
+static int report_source(struct reports *reports, const struct recorded_paths *paths, size_t first)
+{
+	struct occasion occasion;
+	recorded_ones ones = { 0 };
+	int status = EXIT_DONE;
+
+	occasion_read(reports->source, reports->options->verbosity >= 0, &occasion);
+	recorded_join(paths, first, &ones, reports->options->verbosity < 0 ? NULL : say);
+	for (size_t k = first; k < paths->at.count; k++) {
+		const struct recorded_path *path = &paths->at.at[k];
+		const struct recorded_one *with = recorded_one_of(&ones, k);
+		int one;
+
+		if (recorded_joined(&ones, path->name)) {
+			continue; /* it is explained with the kernel's */
+		}
+		reports->joined = with ? &with->with : NULL;
+		one = report_one(reports, path, &occasion);
+		status = status == EXIT_DONE ? one : status;
+	}
+	recorded_ones_fini(&ones);
+	occasion_fini(&occasion);
+	return status;
+}
+
 static int report_all(const struct options *options, struct output *output)
 {
 	struct recorded_paths paths = { 0 };
 	struct reports reports = { .options = options,
 				   .output = output,
 				   .page = { .out = output->out } };
-	struct occasion occasion;
 	int status = EXIT_DONE;
 	struct err err;
 
@@ -501,6 +531,7 @@ static int report_all(const struct options *options, struct output *output)
 	}
 	for (size_t i = 0; options->args[i]; i++) {
 		size_t first = paths.at.count;
+		int one;
 
 		if (run_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
@@ -508,13 +539,8 @@ static int report_all(const struct options *options, struct output *output)
 			continue;
 		}
 		reports.source = options->args[i];
-		occasion_read(options->args[i], options->verbosity >= 0, &occasion);
-		for (size_t k = first; k < paths.at.count; k++) {
-			int one = report_one(&reports, &paths.at.at[k], &occasion);
-
-			status = status == EXIT_DONE ? one : status;
-		}
-		occasion_fini(&occasion);
+		one = report_source(&reports, &paths, first);
+		status = status == EXIT_DONE ? one : status;
 	}
 	report_page_end(&reports.page);
 	export_end(reports.perfetto);

@@ -152,6 +152,20 @@ const char *ctf2_name(struct ctf2 *p, const char *text)
 
 /* ---- fragments ---- */
 
+static bool uuid_bytes(struct json_object *bytes, uint8_t uuid[16])
+{
+	for (size_t i = 0; i < 16; i++) {
+		struct json_object *byte = json_object_array_get_idx(bytes, i);
+
+		if (!json_object_is_type(byte, json_type_int) || json_object_get_int64(byte) < 0 ||
+		    json_object_get_int64(byte) > 255) {
+			return false;
+		}
+		uuid[i] = (uint8_t)json_object_get_int64(byte);
+	}
+	return true;
+}
+
 static bool parse_uuid(struct ctf2 *p, struct json_object *fragment, uint8_t uuid[16])
 {
 	struct json_object *bytes = ctf2_find_array(p, fragment, "uuid");
@@ -163,16 +177,21 @@ static bool parse_uuid(struct ctf2 *p, struct json_object *fragment, uint8_t uui
 		ctf2_fail(p, "\"uuid\" must have 16 bytes, not %zu",
 			  json_object_array_length(bytes));
 	}
-	for (size_t i = 0; i < 16; i++) {
-		struct json_object *byte = json_object_array_get_idx(bytes, i);
-
-		if (!json_object_is_type(byte, json_type_int) || json_object_get_int64(byte) < 0 ||
-		    json_object_get_int64(byte) > 255) {
-			ctf2_fail(p, "\"uuid\" must be numbers from 0 to 255");
-		}
-		uuid[i] = (uint8_t)json_object_get_int64(byte);
+	if (!uuid_bytes(bytes, uuid)) {
+		ctf2_fail(p, "\"uuid\" must be numbers from 0 to 255");
 	}
 	return true;
+}
+
+/* Of a clock: what is none tells nothing, and times do not need it. */
+static bool clock_uuid(struct json_object *fragment, uint8_t uuid[16])
+{
+	struct json_object *uid = ctf2_find(fragment, "uid"), *bytes = ctf2_find(fragment, "uuid");
+
+	return (json_object_is_type(uid, json_type_string) &&
+		metadata_uuid_of(json_object_get_string(uid), uuid)) ||
+	       (json_object_is_type(bytes, json_type_array) &&
+		json_object_array_length(bytes) == 16 && uuid_bytes(bytes, uuid));
 }
 
 static void parse_preamble(struct ctf2 *p, struct json_object *fragment)
@@ -235,6 +254,7 @@ static void parse_clock(struct ctf2 *p, struct json_object *fragment)
 	}
 	clock->is_absolute = origin && json_object_is_type(origin, json_type_string) &&
 			     strcmp(json_object_get_string(origin), "unix-epoch") == 0;
+	clock->has_uuid = clock_uuid(fragment, clock->uuid);
 	assert(clock->freq > 0); /* clock.h divides by it */
 	clock->next = p->metadata.clocks;
 	p->metadata.clocks = clock;

@@ -207,27 +207,8 @@ static void skip_attribute(struct tsdl *p, bool is_type)
 static void parse_uuid(struct tsdl *p, uint8_t uuid[16])
 {
 	const char *text = tsdl_string(p);
-	unsigned int digits = 0;
 
-	memset(uuid, 0, 16);
-	for (const char *at = text; *at; at++) {
-		static const char hex[] = "0123456789abcdefABCDEF";
-		const char *found = strchr(hex, *at);
-		unsigned int value;
-
-		if (*at == '-') {
-			continue;
-		}
-		if (!found || digits == 32) {
-			tsdl_fail(p, "\"%s\" is not a UUID", text);
-		}
-		value = (unsigned int)(found - hex);
-		value = value > 15 ? value - 6 : value;
-		uuid[digits / 2] |= (uint8_t)(value << (digits % 2 ? 0 : 4));
-		digits++;
-	}
-	assert(digits <= 32);
-	if (digits != 32) {
+	if (!metadata_uuid_of(text, uuid)) {
 		tsdl_fail(p, "\"%s\" is not a UUID", text);
 	}
 }
@@ -319,8 +300,11 @@ static void set_clock(struct tsdl *p, void *block, const char *name, bool is_typ
 
 		clock->is_absolute = strcmp(text, "true") == 0 || strcmp(text, "TRUE") == 0 ||
 				     strcmp(text, "1") == 0;
+	} else if (!strcmp(name, "uuid") && !is_type) {
+		/* What is none tells nothing, and times do not need it. */
+		clock->has_uuid = metadata_uuid_of(tsdl_value_text(p), clock->uuid);
 	} else {
-		skip_attribute(p, is_type); /* uuid, description, precision */
+		skip_attribute(p, is_type); /* description, precision */
 	}
 }
 

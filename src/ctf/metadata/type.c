@@ -81,6 +81,31 @@ char *metadata_tracer(const struct metadata *metadata)
 				    env_number(metadata, "tracer_patchlevel"));
 }
 
+bool metadata_uuid_of(const char *text, uint8_t uuid[16])
+{
+	unsigned int digits = 0;
+
+	memset(uuid, 0, 16);
+	for (const char *at = text; *at; at++) {
+		static const char hex[] = "0123456789abcdefABCDEF";
+		const char *found = strchr(hex, *at);
+		unsigned int value;
+
+		if (*at == '-') {
+			continue;
+		}
+		if (!found || digits == 32) {
+			return false;
+		}
+		value = (unsigned int)(found - hex);
+		value = value > 15 ? value - 6 : value;
+		uuid[digits / 2] |= (uint8_t)(value << (digits % 2 ? 0 : 4));
+		digits++;
+	}
+	assert(digits <= 32);
+	return digits == 32;
+}
+
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name)
 {
 	const struct clock_class *clock = metadata->clocks;

@@ -134,6 +134,8 @@ struct clock_class {
 	int64_t offset_s; /* seconds from the epoch ... */
 	int64_t offset;   /* ... plus this many cycles */
 	bool is_absolute;
+	bool has_uuid;
+	uint8_t uuid[16]; /* of the clock itself: traces with the same one share it */
 };
 
 struct env_entry {
@@ -193,6 +195,9 @@ const char *type_name(const char *declared);
 
 /* Bytes of one code unit. */
 unsigned int type_encoding_unit(enum encoding encoding);
+
+/* Of "01234567-89ab-...": false: the text is none. */
+bool metadata_uuid_of(const char *text, uint8_t uuid[16]);
 
 /* Look-ups; NULL if nothing has the name or id. */
 const struct env_entry *metadata_env(const struct metadata *metadata, const char *name);

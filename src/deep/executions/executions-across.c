@@ -93,6 +93,7 @@ static void add_across(struct executions_across *across, const struct across_ope
 				 .last = last,
 				 .begin = open->begin,
 				 .end = end,
+				 .by = open->more,
 				 .arrival.ts = open->begin };
 
 	if (one.begin < across->timeline->begin || end > across->timeline->end) {
@@ -111,9 +112,27 @@ static bool is_in_range(const struct executions_across *across, const struct acr
 	return open->begin >= across->timeline->begin;
 }
 
-static void open_across(struct executions_across *across, uint64_t key, uint64_t ts, int32_t tid)
+/* The keys of the event that begins it, which is the first of the pattern. */
+static char *keys_of(const struct executions_across *across, const struct reader_event *event)
+{
+	char text[JOB_KEY_BYTES];
+	struct reader_event as;
+	struct fields_event of;
+	size_t len;
+
+	if (!across->job->has_keys ||
+	    !executions_pattern_fields(&across->pattern->at[0], event, &as, &of)) {
+		return NULL;
+	}
+	len = job_key_text(across->job, &of, text);
+	return len > 0 ? arena_strndup(&across->executions->texts, text, len) : NULL;
+}
+
+static void open_across(struct executions_across *across, uint64_t key,
+			const struct reader_event *event, int32_t tid)
 {
 	struct across_open *open = across_find(&across->open, key);
+	uint64_t ts = event->ts;
 
 	if (open) {
 		across->executions->overlapped += ts >= across->timeline->begin;
@@ -124,9 +143,11 @@ static void open_across(struct executions_across *across, uint64_t key, uint64_t
 		free(open);
 	}
 	open = mem_alloc(sizeof(*open));
-	*open = (struct across_open){
-		.key = key, .begin = ts, .tid = tid, .thread = owner(across, tid, ts)
-	};
+	*open = (struct across_open){ .key = key,
+				      .begin = ts,
+				      .tid = tid,
+				      .thread = owner(across, tid, ts),
+				      .more = keys_of(across, event) };
 	open = across_add(&across->open, open);
 	if (open) {
 		across->executions->dropped += is_in_range(across, open);
@@ -180,7 +201,7 @@ void executions_across_take(struct executions_across *across, const struct reade
 		close_across(across, key, event->ts, tid);
 	}
 	if (meets_part(across, 0, event, current, &tid, &key)) {
-		open_across(across, key, event->ts, tid);
+		open_across(across, key, event, tid);
 		across->reached = across->reached > 0 ? across->reached : 1;
 	}
 }
@@ -204,6 +225,7 @@ void executions_across_end(struct executions_across *across)
 					 .last = open->thread,
 					 .begin = open->begin,
 					 .end = across->timeline->end,
+					 .by = open->more,
 					 .arrival.ts = open->begin,
 					 .is_open = true };
 

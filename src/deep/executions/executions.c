@@ -12,6 +12,7 @@
 #include "deep/executions/executions-across.h"
 #include "deep/executions/executions-pattern.h"
 #include "deep/executions/owners.h"
+#include "deep/executions/user-threads.h"
 #include "deep/reader.h"
 #include "kernel/task-state.h"
 #include "kernel/thread-identity.h"
@@ -41,6 +42,8 @@ struct matcher {
 	size_t reached; /* how many definitions of the pattern a thread matched, at most */
 	size_t *hints;  /* by thread: where the last execution ended (timeline_thread_near) */
 	struct executions_across across; /* is_across */
+	bool is_of_kernel;               /* the pattern has events of the kernel */
+	struct user_threads users;
 	struct executions *executions;
 };
 
@@ -242,34 +245,46 @@ static void count_cut(struct matcher *matcher, int32_t tid, uint64_t ts)
 	}
 }
 
-/* Events are missing: an open execution there may have ended in the gap. */
+/* Events of the kernel are missing: an open execution there may have ended in the gap, unless it
+ * ends in user space. */
 static void cut(struct matcher *matcher, const struct reader_event *event, int32_t *tid)
 {
-	count_cut(matcher, *tid, event->ts);
-	forget_machine(matcher, *tid);
+	if (matcher->is_of_kernel) {
+		count_cut(matcher, *tid, event->ts);
+		forget_machine(matcher, *tid);
+		executions_across_cut(&matcher->across);
+	}
 	if (reader_sees(event, REQUEST_SWITCH)) {
 		*tid = TID_UNKNOWN;
 	}
 }
 
-/* Nothing was traced for a while: all of them may have. */
+/* Whatever is open may have ended. */
 static void cut_all(struct matcher *matcher, uint64_t ts)
 {
 	HASH_EACH(machines, &matcher->machines, one) {
 		count_cut(matcher, (int32_t)one->key, ts);
 	}
 	machines_clear(&matcher->machines);
+	executions_across_cut(&matcher->across);
+}
+
+/* The kernel traced nothing for a while. */
+static void lose_all(struct matcher *matcher, uint64_t ts)
+{
+	if (matcher->is_of_kernel) {
+		cut_all(matcher, ts);
+	}
 	arrivals_lose(matcher->arrivals, ts);
 	HASH_EACH(running, &matcher->running, one) {
 		one->value = TID_UNKNOWN;
 	}
-	executions_across_cut(&matcher->across);
 }
 
 /* Once the event was taken: the thread that it shows to leave its CPU has ended. */
 static void end_dead(struct matcher *matcher, const struct reader_event *event)
 {
-	if (event->class && event->binding->request == REQUEST_SWITCH &&
+	if (event->class && event->trace == 0 && event->binding->request == REQUEST_SWITCH &&
 	    reader_has(event, SWITCH_STATE) && reader_has(event, SWITCH_PREV) &&
 	    reader_sees(event, REQUEST_SWITCH) && event->values[SWITCH_PREV].i != 0 &&
 	    task_state_is_dead(event->values[SWITCH_STATE].u, matcher->states)) {
@@ -286,7 +301,6 @@ static int32_t follow(struct matcher *matcher, const struct reader_event *event)
 	tid = running_on(matcher, event->cpu);
 	if (!event->class) {
 		cut(matcher, event, tid);
-		executions_across_cut(&matcher->across);
 	} else if (event->binding->request == REQUEST_SWITCH && reader_has(event, SWITCH_NEXT) &&
 		   reader_sees(event, REQUEST_SWITCH)) {
 		*tid = (int32_t)event->values[SWITCH_NEXT].i;
@@ -322,6 +336,47 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 	return runs;
 }
 
+/* The tid that an event of user space happened on. */
+static int32_t user_thread_of(struct matcher *matcher, const struct reader_event *event)
+{
+	struct user_thread_event of = { .ts = event->ts,
+					.trace = event->trace,
+					.vpid = -1,
+					.vtid = -1,
+					.runs = *running_on(matcher, event->cpu) };
+
+	for (size_t d = 0; d < matcher->pattern->count; d++) {
+		const struct executions_part *part = &matcher->pattern->at[d];
+		struct reader_event as;
+
+		if (reader_as(event, part->request, &as)) {
+			of.vtid = reader_i64(&as, part->of->running.vtid, -1);
+			of.vpid = part->of->running.vpid == FIELD_NONE
+					  ? -1
+					  : reader_i64(&as, part->of->running.vpid, -1);
+			break;
+		}
+	}
+	return user_threads_of(&matcher->users, &of);
+}
+
+/* The tid that the event happened on, after what it says of who runs. */
+static int32_t tid_behind(struct matcher *matcher, const struct reader_event *event)
+{
+	int32_t runs;
+
+	if (event->trace > 0) {
+		put_initial(matcher, event->ts);
+		if (!event->class) {
+			cut_all(matcher, event->ts);
+		}
+		return event->class ? user_thread_of(matcher, event) : TID_UNKNOWN;
+	}
+	runs = follow(matcher, event);
+	arrivals_take(matcher->arrivals, event);
+	return event->class ? current_of(matcher, event, runs) : runs;
+}
+
 /* Tries the event for the running thread and for the threads that its fields name. */
 static void take(struct matcher *matcher, const struct reader_event *event)
 {
@@ -331,15 +386,13 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 
 	if (event->is_hole) {
 		put_initial(matcher, event->ts);
-		cut_all(matcher, event->ts);
+		lose_all(matcher, event->ts);
 		return;
 	}
-	current = follow(matcher, event);
-	arrivals_take(matcher->arrivals, event);
+	current = tid_behind(matcher, event);
 	if (!event->class) {
 		return;
 	}
-	current = current_of(matcher, event, current);
 	if (matcher->pattern->is_across) {
 		executions_across_take(&matcher->across, event, current);
 		return;
@@ -374,26 +427,44 @@ static void leave_all_open(struct matcher *matcher)
 	}
 }
 
+/* @is_outside: what the kernel did then is not known. */
+static void count_outside(struct matcher *matcher, const struct reader_event *event,
+			  bool is_outside)
+{
+	const struct executions_part *first = &matcher->pattern->at[0];
+
+	if (is_outside && event->trace > 0 && event->class) {
+		int32_t tid = executions_pattern_tid(first, event, 1);
+
+		matcher->executions->outside += executions_pattern_matches(first, event, tid, 1);
+	}
+}
+
 static int find_all(const struct reader_setup *setup, const struct timeline *timeline,
 		    const struct executions_config *config, struct executions *executions,
 		    struct err *err)
 {
-	const struct reader_setup quiet = { .path = setup->path };
+	struct reader_setup again = *setup;
 	struct matcher matcher = { .timeline = timeline,
 				   .config = config,
 				   .executions = executions };
 	struct reader_event event;
+	struct reader_seen seen;
 	struct executions_pattern pattern;
 	struct reader *reader;
+	bool has_more;
 	struct executions_requests requests;
 
 	executions_pattern_init(&pattern, config->job);
 	executions_pattern_request(&pattern, &requests);
-	reader = reader_open(&quiet, requests.at, requests.count, err);
+	again.is_again = true;
+	reader = reader_open(&again, requests.at, requests.count, err);
 	if (!reader) {
 		return -EIO;
 	}
 	matcher.pattern = &pattern;
+	reader_seen(reader, &seen);
+	matcher.is_of_kernel = reader_is_asked(reader, false, REQUESTS_OWN, pattern.count);
 	matcher.across = (struct executions_across){ .pattern = &pattern,
 						     .timeline = timeline,
 						     .owners = &matcher.owners,
@@ -401,11 +472,17 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 						     .job = config->job };
 	matcher.hints = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher.hints));
 	owners_init(&matcher.owners, timeline);
+	matcher.users.owners = &matcher.owners;
 	matcher.states = task_state_encoding(reader_plan(reader)->metadata);
 	matcher.arrivals = arrivals_new(&matcher.owners, reader_plan(reader), REQUEST_ARRIVALS);
-	while (reader_next(reader, &event) && event.ts <= timeline->end) {
+	while ((has_more = reader_next(reader, &event)) && event.ts <= timeline->end) {
+		count_outside(&matcher, &event, event.ts < seen.first);
 		take(&matcher, &event);
 		end_dead(&matcher, &event);
+	}
+	/* Behind the last event of the kernel's trace. */
+	for (; has_more && event.trace > 0; has_more = reader_next(reader, &event)) {
+		count_outside(&matcher, &event, true);
 	}
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {
@@ -414,6 +491,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	}
 	machines_fini(&matcher.machines);
 	running_fini(&matcher.running);
+	user_threads_fini(&matcher.users);
 	arrivals_free(matcher.arrivals);
 	owners_fini(&matcher.owners);
 	free(matcher.hints);
@@ -485,6 +563,7 @@ void executions_spans(const struct executions *executions, uint32_t thread,
 void executions_fini(struct executions *executions)
 {
 	free(executions->missing_event);
+	arena_fini(&executions->texts);
 	vec_fini(&executions->all);
 	vec_fini(&executions->open);
 	vec_fini(&executions->of_last);

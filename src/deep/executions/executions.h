@@ -28,6 +28,7 @@
  */
 #pragma once
 
+#include "base/arena.h"
 #include "deep/executions/arrivals.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
@@ -52,6 +53,7 @@ struct execution {
 	uint64_t begin, end;
 	uint64_t outer_begin; /* with executions_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
+	const char *by;       /* its keys, as in `texts`; NULL: it has none */
 	struct arrival arrival;
 	uint64_t ns[STATES]; /* states of its thread; they add up to end - begin */
 };
@@ -107,6 +109,7 @@ struct executions_group {
 
 struct executions {
 	const struct executions_config *config;
+	struct arena texts;        /* of keys */
 	VEC(struct execution) all; /* in the order in which they end */
 	/* Begun and not ended: they end where their thread or the range ends. */
 	VEC(struct execution) open;
@@ -115,6 +118,7 @@ struct executions {
 	execution_list worst, worst_open;
 	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
 	uint64_t cut;        /* open where events are missing: dropped, they may have ended there */
+	uint64_t outside;    /* in user space, begun before or after the kernel's trace */
 	uint64_t overlapped; /* events that would begin one while the thread's is open */
 	uint64_t dropped;    /* over threads: open when there were too many */
 	uint64_t forgotten;  /* names of threads, of which there were too many */

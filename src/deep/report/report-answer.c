@@ -448,6 +448,17 @@ static void say_subject(const struct sentence *s)
 	}
 }
 
+/* " (id=60)": the keys of the one that took longest, if it is the worst, too. */
+static void say_longest(const struct sentence *s, uint64_t max_ns)
+{
+	const execution_list *worst = &s->report->jobs->worst;
+
+	if (worst->count > 0 && worst->at[0]->by &&
+	    worst->at[0]->end - worst->at[0]->begin == max_ns) {
+		(void)fprintf(s->out, " (%s)", worst->at[0]->by);
+	}
+}
+
 /* "job (7) executed 5 times, at most for 3.00 ms, and 1 more did not end. " */
 static void put_executed(const struct sentence *s, const struct executions_figures *sum)
 {
@@ -466,6 +477,7 @@ static void put_executed(const struct sentence *s, const struct executions_figur
 			      goes_over(s->report) ? "was " : "", sum->count);
 	}
 	say_ns(s, sum->max_ns);
+	say_longest(s, sum->max_ns);
 	if (sum->open > 0) {
 		(void)fprintf(s->out, ", and %" PRIu64 " more did not end", sum->open);
 	}

@@ -10,6 +10,7 @@
 #include "deep/report/report-page.h"
 #include "deep/report/report-print.h"
 #include "deep/report/report-resources.h"
+#include "recorded/recorded.h"
 
 static void put_who(struct printer *p, const char *key, uint32_t index)
 {
@@ -288,6 +289,9 @@ static void put_execution(struct printer *p, const struct execution *one)
 {
 	put_who(p, "thread", one->thread);
 	put_span(p, one->begin, one->end);
+	if (one->by) {
+		json_text(&p->json, "by", one->by);
+	}
 	if (!p->names) {
 		json_u64(&p->json, "arrival", one->arrival.ts);
 	}
@@ -452,6 +456,9 @@ static void put_jobs(struct printer *p)
 	json_u64(&p->json, "cut", jobs->cut);
 	json_u64(&p->json, "overlapped", jobs->overlapped);
 	if (jobs->config->job->is_across) {
+		if (p->report->joined) {
+			json_u64(&p->json, "outside", jobs->outside);
+		}
 		json_u64(&p->json, "dropped", jobs->dropped);
 		json_u64(&p->json, "names_forgotten", jobs->forgotten);
 	}
@@ -509,6 +516,24 @@ static void put_answer(struct printer *p)
 	}
 }
 
+static void put_traces_beside(struct printer *p)
+{
+	if (!p->report->joined) {
+		return;
+	}
+	json_open(&p->json, "joined", '[');
+	for (size_t i = 0; i < p->report->joined->at.count; i++) {
+		const struct recorded_path *path = &p->report->joined->at.at[i];
+
+		json_open(&p->json, NULL, '{');
+		json_text(&p->json, "trace", path->name);
+		json_text(&p->json, "by", path->on.is_set ? "clock" : "epoch");
+		json_i64(&p->json, "offset_ns", path->shift_ns);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 void report_json_put(struct printer *p, const char *key)
 {
 	const struct deep_report *report = p->report;
@@ -518,6 +543,7 @@ void report_json_put(struct printer *p, const char *key)
 	json_text(&p->json, "type", "report");
 	json_version(&p->json);
 	json_text(&p->json, "trace", report->name);
+	put_traces_beside(p);
 	if (report->why) {
 		json_text(&p->json, "triggers", report->why);
 	}

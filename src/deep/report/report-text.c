@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
@@ -10,6 +11,7 @@
 #include "deep/report/report-lines.h"
 #include "deep/report/report-resources.h"
 #include "deep/report/report.h"
+#include "recorded/recorded.h"
 #include "text/text-table.h"
 
 static const char *us_text(char text[UNITS_TEXT_MAX], const struct deep_report *report, uint64_t ts)
@@ -62,6 +64,28 @@ static void put_busy_cpus(const struct deep_report *report, FILE *out)
 	text_more(out, report->timeline->cpus.count, report->cpus.count);
 }
 
+/* The traces of user space that are one with it. */
+static void put_joined(const struct deep_report *report, FILE *out)
+{
+	for (size_t i = 0; report->joined && i < report->joined->at.count; i++) {
+		const struct recorded_path *path = &report->joined->at.at[i];
+		bool is_less = path->shift_ns < 0;
+		char by[UNITS_TEXT_MAX], *line;
+
+		(void)units_ns(by, is_less ? -(uint64_t)path->shift_ns : (uint64_t)path->shift_ns);
+		line = !path->on.is_set
+			       ? mem_printf("  with %s, by the time since the epoch: no uuid says "
+					    "that the clock is the same",
+					    path->name)
+		       : path->shift_ns == 0
+			       ? mem_printf("  with %s, by the same clock", path->name)
+			       : mem_printf("  with %s, by the same clock: its own times are %s %s",
+					    path->name, by, is_less ? "less" : "more");
+		text_line(out, line);
+		free(line);
+	}
+}
+
 void deep_report_head(const struct deep_report *report, FILE *out)
 {
 	const struct timeline *timeline = report->timeline;
@@ -77,6 +101,7 @@ void deep_report_head(const struct deep_report *report, FILE *out)
 			      timeline->gaps == 1 ? "" : "s");
 	}
 	(void)fputc('\n', out);
+	put_joined(report, out);
 	put_range(report, out);
 	put_lacks(timeline, out);
 	if (report->why) {
@@ -230,6 +255,15 @@ static void put_links(const struct deep_report *report, size_t most, FILE *out)
 	}
 }
 
+/* The keys that tell it from others. */
+static void put_by(const char *before, const struct execution *one, FILE *out)
+{
+	if (one->by) {
+		(void)fputs(before, out);
+		text_put(out, one->by, -1);
+	}
+}
+
 /* With responses, which order them: their rows have no room for the time preempted apart. */
 static void put_executions(const struct deep_report *report, const char *title,
 			   const execution_list *all, size_t most, FILE *out)
@@ -269,6 +303,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 		if (execution_leaves(one)) {
 			(void)fprintf(out, "  to %s", report_who(text, report, one->last));
 		}
+		put_by("  ", one, out);
 		text_end(&table);
 	}
 	text_more(out, all->count, shown);
@@ -416,6 +451,10 @@ static void put_dropped(const struct executions *jobs, FILE *out)
 		(void)fprintf(out, "  and %s that may have ended where events are missing\n",
 			      units_count(text, jobs->cut));
 	}
+	if (jobs->outside > 0) {
+		(void)fprintf(out, "  and %s that began before or after the kernel's trace\n",
+			      units_count(text, jobs->outside));
+	}
 	if (jobs->dropped > 0) {
 		(void)fprintf(out, "  and %s that were dropped: more than %d were open at once\n",
 			      units_count(text, jobs->dropped), JOBS_OPEN_MAX);
@@ -530,8 +569,10 @@ static void put_worst(const struct deep_report *report, size_t most, FILE *out)
 		of.path = worst->path;
 		of.parts = worst->parts;
 		of.rivals = worst->rivals;
-		(void)fprintf(out, "\nWORST EXECUTION %zu: %s since %s\n  response %s%s", i + 1,
-			      report_who(name, report, one->thread),
+		(void)fprintf(out, "\nWORST EXECUTION %zu: %s", i + 1,
+			      report_who(name, report, one->thread));
+		put_by(", ", one, out);
+		(void)fprintf(out, " since %s\n  response %s%s",
 			      us_text(text[0], report, one->begin),
 			      units_ns(text[1], one->response_ns), one->is_open ? " so far" : "");
 		if (one->begin > one->arrival.ts) {

@@ -82,11 +82,13 @@ struct report_found {
 	double coverage; /* share of the thread's running time, 0 to 1 */
 };
 
+struct recorded_paths;
 struct resources;
 
 struct deep_report {
-	const char *name; /* of the trace */
-	const char *why;  /* names of a capture's triggers; NULL: none */
+	const char *name;                    /* of the trace */
+	const struct recorded_paths *joined; /* those of user space with it; NULL: none */
+	const char *why;                     /* names of a capture's triggers; NULL: none */
 	struct timeline *timeline;
 	/* All ranges of the trace that are explained, each by a report; none: all of it is, or the
 	 * range that the user gave. */

@@ -1,0 +1,76 @@
+/*
+ * user-threads: see user-threads.h.
+ */
+#include "deep/executions/user-threads.h"
+
+#include <assert.h>
+
+#define NAMED_FOR_SURE 2 /* events in a row that name the same thread */
+
+void user_threads_fini(struct user_threads *threads)
+{
+	user_thread_names_fini(&threads->named);
+	user_thread_roots_fini(&threads->roots);
+}
+
+static uint64_t vpid_of(const struct user_thread_event *event)
+{
+	return hash_bytes(event->trace, &event->vpid, sizeof(event->vpid));
+}
+
+/* The thread that has the tid at the time of the event; NULL: none. */
+static const struct deep_thread *kernels_thread(const struct user_threads *threads, int32_t tid,
+						uint64_t ts)
+{
+	uint32_t thread = tid > 0 ? owners_at(threads->owners, tid, NULL, ts, ts) : NOBODY;
+
+	return thread == NOBODY ? NULL : threads->owners->timeline->threads.at[thread];
+}
+
+static bool was_running(const struct user_threads *threads, int32_t tid, uint64_t ts)
+{
+	const struct deep_thread *thread = kernels_thread(threads, tid, ts);
+	size_t at = thread ? timeline_thread_before(thread, ts) : SIZE_MAX;
+
+	return at != SIZE_MAX && timeline_state_runs(thread->intervals.at[at].state);
+}
+
+/* Notes that the number of the process is that of the running thread. */
+static void note_number(struct user_threads *threads, const struct user_thread_event *event,
+			struct user_thread_named *named)
+{
+	named->times = named->tid == event->runs ? named->times + (named->times < UINT32_MAX) : 1;
+	named->tid = event->runs;
+	if (event->vtid == event->runs) {
+		*user_thread_roots_put(&threads->roots, vpid_of(event), NULL) = true;
+	}
+}
+
+int32_t user_threads_of(struct user_threads *threads, const struct user_thread_event *event)
+{
+	bool is_known = event->runs > 0, is_root, is_new;
+	struct user_thread_named *named;
+	uint64_t key = vpid_of(event);
+	int32_t by_number;
+
+	assert(event->runs >= -1);
+	if (event->vtid <= 0 || event->vtid > INT32_MAX) {
+		return is_known ? event->runs : -1;
+	}
+	named = user_thread_names_put(&threads->named,
+				      hash_bytes(key, &event->vtid, sizeof(event->vtid)), &is_new);
+	if (is_new) {
+		*named = (struct user_thread_named){ 0 };
+	}
+	is_root = user_thread_roots_get(&threads->roots, key) != NULL;
+	by_number = is_root ? (int32_t)event->vtid : named->tid;
+	if (is_known && event->runs != by_number && (is_root || named->times >= NAMED_FOR_SURE) &&
+	    was_running(threads, by_number, event->ts)) {
+		return by_number; /* it was moved to another CPU meanwhile */
+	}
+	if (is_known) {
+		note_number(threads, event, named);
+		return event->runs;
+	}
+	return kernels_thread(threads, by_number, event->ts) ? by_number : -1;
+}

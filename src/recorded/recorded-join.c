@@ -1,0 +1,234 @@
+/*
+ * recorded-join: see recorded.h; which traces of user space are one with a kernel's.
+ *
+ *     S/kernel ──────── one ── with: S/ust/uid/1000/64-bit   clocks of the same uuid: times by the
+ *                              with: S/ust/uid/0/64-bit      clock, and the kernel's offset
+ *
+ * Hosts are never joined.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorded/recorded.h"
+
+/* What decides whether a trace is one with another. */
+struct kin {
+	bool is_read, is_kernel, is_user;
+	char *place, *host; /* NULL: its metadata names no host */
+	VEC(struct recorded_clock) clocks;
+};
+
+static const char *env_of(const struct metadata *types, const char *name)
+{
+	const struct env_entry *entry = metadata_env(types, name);
+
+	return entry && entry->text ? entry->text : "";
+}
+
+/* As of traces that are read for reports: they need the switches, whatever the domain says. */
+static bool records_switches(const struct metadata *types)
+{
+	for (const struct event_class *class = types->events; class; class = class->next) {
+		if (strcmp(class->name, "sched_switch") == 0) {
+			return true;
+		}
+	}
+	return strcmp(env_of(types, "domain"), "kernel") == 0;
+}
+
+/* Where the session of the trace is; of a copy, what its relay calls it. */
+static char *whose_session(const struct recorded_path *path)
+{
+	char *place = path->session
+			      ? mem_printf("%s/%s", path->host ? path->host : "", path->session)
+			      : recorded_session_place(path->name);
+	const char *slash = place ? NULL : strrchr(path->name, '/');
+
+	return place   ? place
+	       : slash ? mem_printf("%.*s", (int)(slash - path->name), path->name)
+		       : mem_strdup(".");
+}
+
+static void take_kin(const struct metadata *types, struct kin *kin)
+{
+	const char *host = env_of(types, "hostname");
+
+	kin->is_read = true;
+	kin->is_kernel = records_switches(types);
+	kin->is_user = strcmp(env_of(types, "domain"), "ust") == 0;
+	kin->host = host[0] ? mem_strdup(host) : NULL;
+	for (const struct clock_class *clock = types->clocks; clock; clock = clock->next) {
+		struct recorded_clock *one = vec_push(&kin->clocks);
+
+		*one = (struct recorded_clock){ .is_set = clock->has_uuid,
+						.freq = clock->freq,
+						.offset_s = clock->offset_s,
+						.offset = clock->offset };
+		memcpy(one->uuid, clock->uuid, sizeof(one->uuid));
+	}
+}
+
+/* Of the first chunk: its offset counts for all. */
+static struct kin kin_of(const struct recorded_path *path)
+{
+	struct metadata_stream *metadata = metadata_stream_new();
+	const struct recorded_path first = { .name = path->name,
+					     .dirs = { .at = path->dirs.at, .count = 1 } };
+	struct kin kin = { .place = whose_session(path) };
+	struct err err; /* what cannot be read is reported when it is explained */
+
+	assert(path->dirs.count > 0);
+	if (recorded_read_metadata(&first, metadata, &err) == 0) {
+		take_kin(metadata_stream_types(metadata), &kin);
+	}
+	metadata_stream_free(metadata);
+	return kin;
+}
+
+static void kin_fini(struct kin *kin)
+{
+	free(kin->place);
+	free(kin->host);
+	vec_fini(&kin->clocks);
+}
+
+/* The clock of the kernel's that the user's trace counts by, too; NULL: none is known to be. */
+static const struct recorded_clock *shared_clock(const struct kin *kernel, const struct kin *user,
+						 const struct recorded_clock **ret_own)
+{
+	VEC_EACH(&kernel->clocks, clock) {
+		VEC_EACH(&user->clocks, own) {
+			if (clock->is_set && own->is_set && clock->freq == own->freq &&
+			    memcmp(clock->uuid, own->uuid, sizeof(own->uuid)) == 0) {
+				*ret_own = own;
+				return clock;
+			}
+		}
+	}
+	return NULL;
+}
+
+static bool have_uuids(const struct kin *kin)
+{
+	VEC_EACH(&kin->clocks, clock) {
+		if (clock->is_set) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* By how many ns times of a clock with the first offset are later than with the other one. */
+static int64_t shift_of(const struct recorded_clock *own, const struct recorded_clock *clock)
+{
+	double seconds = ((double)own->offset_s - (double)clock->offset_s);
+	double cycles = (double)((__int128)own->offset - clock->offset);
+	double ns = seconds * 1e9 + cycles * 1e9 / (double)clock->freq;
+
+	return ns > 9e18 ? INT64_MAX : ns < -9e18 ? INT64_MIN : (int64_t)ns;
+}
+
+/* Adds the user's trace, if it is one with the kernel's.  Returns why it is not although it is
+ * beside it; NULL: there is nothing to say. */
+static const char *try_pair(struct recorded_one *one, const struct kin *kernel,
+			    const struct kin *user, const struct recorded_path *path)
+{
+	const struct recorded_paths only = { .at = { .at = (struct recorded_path *)path,
+						     .count = 1 } };
+	const struct recorded_clock *own = NULL, *clock = shared_clock(kernel, user, &own);
+	struct recorded_path *joined;
+
+	if (!user->is_read || user->is_kernel || strcmp(kernel->place, user->place) != 0 ||
+	    (!clock && !user->is_user)) {
+		return NULL;
+	}
+	if (kernel->host && user->host && strcmp(kernel->host, user->host) != 0) {
+		return "is of another host";
+	}
+	if (!clock && have_uuids(kernel) && have_uuids(user)) {
+		return "counts by another clock";
+	}
+	recorded_paths_copy(&one->with, &only);
+	joined = &one->with.at.at[one->with.at.count - 1];
+	if (clock) {
+		joined->on = *clock;
+		joined->shift_ns = shift_of(own, clock);
+	}
+	return NULL;
+}
+
+/* Adds the kernel's trace and those beside it. */
+static void join_kernel(const struct recorded_paths *paths, size_t first, const struct kin *kins,
+			size_t kernel, recorded_ones *ones, void (*tell)(const char *fmt, ...))
+{
+	struct recorded_one one = { .kernel = first + kernel };
+
+	for (size_t i = 0; first + i < paths->at.count; i++) {
+		const struct recorded_path *path = &paths->at.at[first + i];
+		const char *why = try_pair(&one, &kins[kernel], &kins[i], path);
+
+		if (why && tell) {
+			tell("%s %s than %s: not taken with it", path->name, why,
+			     paths->at.at[one.kernel].name);
+		}
+	}
+	if (one.with.at.count > 0) {
+		*vec_push(ones) = one;
+	}
+}
+
+void recorded_join(const struct recorded_paths *paths, size_t first, recorded_ones *ones,
+		   void (*tell)(const char *fmt, ...))
+{
+	size_t count = paths->at.count - first;
+	struct kin *kins;
+
+	assert(first <= paths->at.count);
+	if (count < 2) {
+		return; /* nothing is beside it */
+	}
+	kins = mem_alloc(count * sizeof(*kins));
+	for (size_t i = 0; i < count; i++) {
+		kins[i] = kin_of(&paths->at.at[first + i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (kins[i].is_kernel) {
+			join_kernel(paths, first, kins, i, ones, tell);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		kin_fini(&kins[i]);
+	}
+	free(kins);
+}
+
+void recorded_ones_fini(recorded_ones *ones)
+{
+	VEC_EACH(ones, one) {
+		recorded_paths_fini(&one->with);
+	}
+	vec_fini(ones);
+}
+
+const struct recorded_one *recorded_one_of(const recorded_ones *ones, size_t kernel)
+{
+	VEC_EACH(ones, one) {
+		if (one->kernel == kernel) {
+			return one;
+		}
+	}
+	return NULL;
+}
+
+const struct recorded_path *recorded_joined(const recorded_ones *ones, const char *name)
+{
+	VEC_EACH(ones, one) {
+		VEC_EACH(&one->with.at, path) {
+			if (strcmp(path->name, name) == 0) {
+				return path;
+			}
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,288 @@
+#!/usr/bin/env python3
+"""joined: a program's trace and the kernel's as one, on traces made event by event and on what a service noted.
+
+Goal    - The two have one time: by the clock where its uuid is the same, by the epoch where there is none, never where
+          clocks or hosts differ.  Each is said.
+        - An event of user space is of the thread that runs on its CPU, whatever it calls that thread; its own number
+          helps where that is not known, or where the thread had just been moved.
+        - Executions end where they end, over threads and with events of both; what is lost in one trace cuts what that
+          trace is about.  The keys tell which one it is.
+        - Every request that waited for the lock of a service names who held it; preempters of its late loops are those of
+          the kernel's trace alone.
+
+usage: joined.py SILLAGE [SERVICE...]
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import models
+import synthetic
+
+EVENTS = {'a:begin': (('u64', 'id'),), 'a:end': (('u64', 'id'),)}
+JOB = 'a:begin; a:end; by id'
+OFFSET, LATER = 10 ** 18, -1400  # of the kernel's trace; by how much times of the user's are more
+CLOCK = '01234567-89ab-cdef-0123-456789abcdef'
+US = 1000
+
+
+def check(condition, *what):
+    if not condition:
+        raise SystemExit('not ok joined: ' + ' '.join(map(str, what)))
+
+
+def run(sillage, *args):
+    done = subprocess.run([sillage, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def report(sillage, place, *args, job=JOB):
+    status, out, err = run(sillage, 'report', '-f', 'json', '-n', '0', '--worst', '1000', '--job', job, *args, place)
+    check(status == 0, place, status, err)
+    return [json.loads(line) for line in out.splitlines()], err
+
+
+# ---- made ----
+
+def with_clock(text, uuid, host='made'):
+    text = text.replace('freq = 1000000000;', 'freq = 1000000000; uuid = "%s";' % uuid) if uuid else text
+    return text.replace('hostname = "made"', 'hostname = "%s"' % host)
+
+
+def kernel(place, cpus, uuid=CLOCK, name='kernel', losses=()):
+    """@cpus: of each its switches (time in us, from, to, state).  Behind a loss a packet begins."""
+    data = []
+    for cpu, switches in enumerate(cpus):
+        packets, begin = b'', 0
+        cuts = [at for where, at in losses if where == cpu] + [len(switches)]
+        for seq, cut in enumerate(cuts):
+            some = switches[begin:cut]
+            packets += synthetic.packet(cpu, seq, some[0][0] * US, some[-1][0] * US,
+                                        [synthetic.switch(at * US, *rest) if rest[0] != 'wake' else
+                                         synthetic.event(at * US, 'sched_waking', rest[1]) for at, *rest in some], discarded=seq)
+            begin = cut
+        data.append(packets)
+    return synthetic.Made(place, name, data, with_clock(synthetic.metadata(OFFSET), uuid))
+
+
+def user(place, cpus, uuid=CLOCK, name='ust', host='made', contexts=True, losses=()):
+    """@cpus: of each its events (time in ns, pid, tid, name, id)."""
+    text = with_clock(models.made_metadata(EVENTS), uuid, host).replace('offset = 0', 'offset = %d' % (OFFSET + LATER))
+    data = []
+    if not contexts:
+        text = text.replace('int32_t _vpid; int32_t _vtid;', 'int32_t _one; int32_t _two;')
+    for cpu, events in enumerate(cpus):
+        packets, begin = b'', 0
+        for seq, cut in enumerate([at for where, at in losses if where == cpu] + [len(events)]):
+            some = [models.made_event(*one, events=EVENTS)[1] for one in events[begin:cut]]
+            if some:
+                packets += synthetic.packet(cpu, seq, events[begin][0], events[cut - 1][0], some, discarded=seq)
+            begin = cut
+        data.append(packets)
+    return synthetic.Made(place, name, data, text)
+
+
+# Thread 7 runs on CPU 0 from 100 us on, 8 on CPU 1 from 200 us on; 7 waits for 8 from 300 to 400 us, which wakes it.
+CPUS = ([(10, 0, 5, 0), (100, 5, 7, 1), (300, 7, 0, 1), (410, 0, 7, 0), (600, 7, 5, 0), (900, 5, 0, 1)],
+        [(10, 0, 6, 0), (200, 6, 8, 1), (400, 'wake', 7), (700, 8, 6, 0), (900, 6, 0, 1)])
+
+
+def first(at):
+    """Begins on 7, right behind its switch, and ends on 8; another one stays on 7."""
+    return ([(100 * US + 200, *at(7), 'a:begin', 1), (250 * US, *at(7), 'a:begin', 2), (500 * US, *at(7), 'a:end', 2)],
+            [(450 * US, *at(8), 'a:end', 1)])
+
+
+def own(tid):
+    return 70, tid
+
+
+def spans(line):
+    base = OFFSET
+    return {one['by']: (one['begin'] - base, one['end'] - base, one.get('thread', {}).get('tid'),
+                        one.get('last', one.get('thread', {})).get('tid')) for one in line['jobs']['longest']}
+
+
+FIRST = {'id=1': (100 * US + 200, 450 * US, 7, 8), 'id=2': (250 * US, 500 * US, 7, 7)}
+
+
+def check_times(sillage, scratch):
+    place = os.path.join(scratch, 'times')
+    kernel(place, CPUS)
+    user(place, first(own))
+    (line,), err = report(sillage, place)
+    check(err == '', err)
+    check(spans(line) == FIRST, spans(line))
+    check(line['joined'] == [{'trace': place + '/ust', 'by': 'clock', 'offset_ns': LATER}], line['joined'])
+    two = [one for one in line['jobs']['worst'] if one['by'] == 'id=2'][0]
+    check(two['blocked_ns'] == 100 * US and two['wait_ns'] == 10 * US and two['user_ns'] == 140 * US, two)
+    check([(part['tid'], part['state']) for part in two['path']['segments']] == [(7, 'run'), (8, 'run'), (7, 'wait'), (7, 'run')],
+          two['path']['segments'])
+    out = run(sillage, 'report', '--job', JOB, place)[1]
+    check('with %s/ust, by the same clock: its own times are 1.40 us less' % place in out and '350 us (id=1)' in out, out)
+    # The kernel's trace alone has nothing of it, the user's nothing to explain.
+    check('no event "a:begin" is recorded' in run(sillage, 'report', '--job', JOB, place + '/kernel')[2], 'kernel alone')
+    check('beside it' in run(sillage, 'report', '--job', JOB, place + '/ust')[2], 'user alone')
+    # Events of both.
+    (line,), err = report(sillage, place, job='a:begin id=2; sched_switch next_tid=7; by global')
+    check(err == '' and [(one['begin'] - OFFSET, one['end'] - OFFSET) for one in line['jobs']['longest']] == [(250 * US, 410 * US)], err)
+    # A range.
+    (line,), err = report(sillage, place, '--begin', '%dns' % (OFFSET + 200 * US), '--end', '%dns' % (OFFSET + 560 * US))
+    check(list(spans(line)) == ['id=2'], spans(line))
+
+
+def check_threads(sillage, scratch):
+    """Numbers of a container, none at all, and of the kernel."""
+    for name, at, contexts in ('container', lambda tid: (1, tid - 6), True), ('none', own, False):
+        place = os.path.join(scratch, name)
+        kernel(place, CPUS)
+        user(place, first(at), contexts=contexts)
+        (line,), err = report(sillage, place)
+        check(spans(line) == FIRST, name, spans(line))
+    # By thread: the machine of each is its own.
+    place = os.path.join(scratch, 'by-thread')
+    kernel(place, CPUS)
+    user(place, ([(110 * US, *own(7), 'a:begin', 1), (510 * US, *own(7), 'a:end', 1)],
+                 [(210 * US, *own(8), 'a:begin', 1), (220 * US, *own(8), 'a:end', 1)]))
+    (line,), err = report(sillage, place, job='a:begin; a:end')
+    check(sorted((one['thread']['tid'], one['end'] - one['begin']) for one in line['jobs']['longest']) == [(7, 400 * US), (8, 10 * US)], line)
+    # It chose the buffer of CPU 0, and was moved to CPU 1 before it read the clock.
+    place = os.path.join(scratch, 'moved')
+    kernel(place, ([(10, 0, 5, 0), (100, 5, 7, 1), (300, 7, 5, 0), (600, 5, 0, 1)], [(10, 0, 6, 0), (300, 6, 7, 1), (700, 7, 6, 1), (900, 6, 0, 1)]))
+    user(place, ([(150 * US, *own(7), 'a:begin', 1), (310 * US, *own(7), 'a:end', 1)], []))
+    (line,), err = report(sillage, place)
+    check(spans(line) == {'id=1': (150 * US, 310 * US, 7, 7)}, spans(line))
+
+
+def check_lost(sillage, scratch):
+    """What the kernel lost cuts nothing of user space; what the program's trace lost does."""
+    place = os.path.join(scratch, 'lost-kernel')
+    kernel(place, CPUS, losses=[(0, 3)])
+    user(place, first(own))
+    (line,), err = report(sillage, place)
+    check(line['gaps'] == 1 and line['jobs']['cut'] == 0 and spans(line) == FIRST, spans(line))
+    (line,), err = report(sillage, place, job='a:begin; sched_switch next_tid=5; by global')
+    check(line['jobs']['cut'] == 1, line['jobs'])
+    place = os.path.join(scratch, 'lost-user')
+    kernel(place, CPUS)
+    user(place, ([(20 * US, *own(5), 'a:begin', 3), (30 * US, *own(5), 'a:end', 3), *first(own)[0]], first(own)[1]), losses=[(0, 4)])
+    (line,), err = report(sillage, place)
+    check(line['jobs']['cut'] == 2 and list(spans(line)) == ['id=3'] and line['gaps'] == 0, line['jobs'])
+
+
+def check_extents(sillage, scratch):
+    """One begins earlier and ends later, or has no event at all."""
+    place = os.path.join(scratch, 'longer')
+    kernel(place, CPUS)
+    user(place, ([(1 * US, *own(7), 'a:begin', 8), (2 * US, *own(7), 'a:end', 8), *first(own)[0], (2000 * US, *own(7), 'a:begin', 9),
+                  (2100 * US, *own(7), 'a:end', 9)], first(own)[1]))
+    (line,), err = report(sillage, place)
+    check(spans(line) == FIRST and line['jobs']['outside'] == 2, line['jobs'])
+    check('and 2 that began before or after the kernel\'s trace' in run(sillage, 'report', '--job', JOB, place)[1], 'outside')
+    place = os.path.join(scratch, 'empty')
+    kernel(place, CPUS)
+    user(place, ())
+    (line,), err = report(sillage, place)
+    check(line['jobs']['count'] == 0 and len(line['joined']) == 1, line)
+
+
+def check_others(sillage, scratch):
+    """Clocks that differ or are unknown, hosts, two kernels."""
+    other = CLOCK.replace('0', '1')
+    place = os.path.join(scratch, 'clocks')
+    kernel(place, CPUS)
+    user(place, first(own), uuid=other)
+    (line,), err = report(sillage, place)
+    check('joined' not in line and 'ust counts by another clock than' in err and line['jobs']['count'] == 0, err)
+    place = os.path.join(scratch, 'hosts')
+    kernel(place, CPUS)
+    user(place, first(own), host='other')
+    (line,), err = report(sillage, place)
+    check('joined' not in line and 'is of another host than' in err, err)
+    for name, uuids in ('no-uuid', (None, None)), ('one-uuid', (CLOCK, None)), ('no-uuid-at-all', (None, 'none')):
+        place = os.path.join(scratch, name)
+        kernel(place, CPUS, uuid=uuids[0])
+        user(place, first(own), uuid=uuids[1])
+        (line,), err = report(sillage, place)
+        moved = {key: (begin + LATER, end + LATER) for key, (begin, end, _, _) in FIRST.items()}
+        check({key: one[:2] for key, one in spans(line).items()} == moved and line['joined'][0]['by'] == 'epoch', name, spans(line))
+        check('by the time since the epoch: no uuid says' in run(sillage, 'report', '--job', JOB, place)[1], name)
+    # Of two sessions below one folder each is for itself, and so are two machines.
+    place = os.path.join(scratch, 'sessions')
+    kernel(place + '/one', CPUS)
+    user(place + '/one', first(own))
+    kernel(place + '/two', CPUS)
+    lines, err = report(sillage, place)
+    check([line.get('joined', [{}])[0].get('trace') for line in lines] == [place + '/one/ust', None], lines)
+    # Two kernels' traces, one after the other: each with the program's.
+    place = os.path.join(scratch, 'kernels')
+    kernel(place, CPUS, name='early')
+    kernel(place, [[(at + 1000, *rest) for at, *rest in cpu] for cpu in CPUS], name='late')
+    user(place, [events + [(at + 1000 * US, pid, tid, what, number + 10) for at, pid, tid, what, number in events]
+                 for events in map(list, first(own))])
+    lines, err = report(sillage, place)
+    check([list(spans(line)) for line in lines] == [['id=1', 'id=2'], ['id=11', 'id=12']], lines)
+
+
+# ---- a service ----
+
+def check_service(sillage, folder):
+    """What it noted, of each instance, on the kernel's clock."""
+    with open(os.path.join(folder, 'truth.json')) as file:
+        offset = json.load(file)['clock_offset_ns']
+    (line,), err = report(sillage, folder, job='service:request_begin; service:request_end; by id')
+    check(err == '' and line['joined'][0]['by'] == 'clock', err)
+    rows = {}
+    for one in line['jobs']['worst']:
+        rows[one['thread']['pid'], int(one['by'].split('=')[1])] = one
+    count = waited = 0
+    for name in sorted(os.listdir(folder)):
+        if not name.startswith('service.'):
+            continue
+        with open(os.path.join(folder, name)) as file:
+            noted = json.load(file)
+        count += len(noted['requests'])
+        for request in noted['requests']:
+            row = rows[noted['pid'], request['id']]
+            check(abs(row['begin'] - offset - request['begin_ns']) < 100000 and abs(row['end'] - offset - request['end_ns']) < 100000 and
+                  row['thread']['tid'] == request['tid'], request, row)
+            held = [one for one in noted['lock_held'] if request['method'] == 'PUT' and one['id'] != request['id'] and
+                    one['begin_ns'] < request['end_ns'] and request['begin_ns'] < one['end_ns'] < request['end_ns']]
+            for one in held:
+                waited += 1
+                check(one['tid'] in [part['thread']['tid'] for part in row['path']['parts'] if part['thread']['tid'] != request['tid']][:1],
+                      request, one, row['path'])
+    check(line['jobs']['count'] == count and (waited > 0 or len(rows) > 1000), folder, count, waited)
+    return waited
+
+
+def check_loops(sillage, folder):
+    (line,), err = report(sillage, folder, '--every', '5ms', job='service:loop_begin; service:loop_end')
+    late = [one for one in line['jobs']['worst'] if one['response_ns'] > 5000000]
+    check(late and all(one['arrival_from'] == 'timer' for one in late), folder, len(late))
+    for one in late:
+        status, out, err = run(sillage, 'report', '-f', 'json', '-n', '0', '--thread', one['thread']['tid'],
+                               '--begin', '%dns' % one['arrival'], '--end', '%dns' % one['end'], folder + '/kernel')
+        check(status == 0, err)
+        wanted = {rival['thread']['tid']: rival['total_ns'] for rival in json.loads(out)['rivals']}
+        check({rival['thread']['tid']: rival['total_ns'] for rival in one['rivals']} == wanted, one['rivals'], wanted)
+
+
+def main():
+    sillage, services = sys.argv[1], sys.argv[2:]
+    with tempfile.TemporaryDirectory() as scratch:
+        for test in check_times, check_threads, check_lost, check_extents, check_others:
+            test(sillage, scratch)
+    for folder in services:
+        print('# %s: %d waits for a lock' % (os.path.basename(folder), check_service(sillage, folder)))
+        check_loops(sillage, folder)
+    if not services:
+        print('# skipped: services, whose traces are not there')
+    print('ok joined')
+
+
+if __name__ == '__main__':
+    main()
