@@ -337,6 +337,17 @@ def check_next(sillage):
     print('ok what follows')
 
 
+def check_user(sillage):
+    """What is of programs alone needs nothing of the kernel, and no other events of theirs."""
+    job = 'x = svc:a; svc:b; deadline 1ms; every 2ms'
+    for words in (['--model', 'ros2'], ['--job', job], ['-a', 'jobs', '--job', job], ['-a', 'jobs', '--job', 'x = svc:a; svc:b; by id']):
+        lines = commands(sillage, *words)[1]
+        events = [words[-1] for words in lines if words[1] == 'enable-event']
+        assert lines and not any('-k' in words for words in lines) and '*' not in ','.join(events).split(','), (words, lines)
+    lines = commands(sillage, '-a', 'jobs', '--job', 'x = svc:a; sched_switch')[1]
+    assert any('-k' in words for words in lines), lines
+
+
 def main():
     sillage, data = (os.path.abspath(path) for path in sys.argv[1:3])
     listed = subprocess.run([sillage, 'analyze', '-a', 'help'], stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -347,6 +358,7 @@ def main():
     try:
         check_refused(sillage)
         check_next(sillage)
+        check_user(sillage)
         check_run(sillage, scratch)
         check_rate(sillage, data, scratch)
         check_figures(sillage, data, scratch, names)

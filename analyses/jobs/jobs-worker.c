@@ -130,7 +130,8 @@ void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_o
 	}
 }
 
-const struct need jobs_needs[JOBS_NEEDS] = {
+/* What releases threads of a kernel. */
+static const struct need kernel_needs[] = {
 	WAKE_ROWS(WAKE_NEED, on_wake, "tid", "success"),
 	{ "timer_hrtimer_start", { "hrtimer", "expires", "softexpires" }, on_set, 0 },
 	{ "hrtimer_start", { "hrtimer", "expires", "softexpires" }, on_set, 0 },
@@ -326,21 +327,41 @@ static void on_label(struct worker *worker, void *state, const struct trace_even
 	labels_note(worker, event, user, ENTITY_LABELS, OWN_LABEL);
 }
 
+/* Whether some job is of events of a kernel, whose names have no colon. */
+static bool has_of_kernel(const struct period_set *asked)
+{
+	bool any = false;
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		const struct expression *is = asked->jobs.at[j]->is;
+
+		for (size_t d = 0; d < is->event_count; d++) {
+			any |= !strchr(is->events[d].event, ':');
+		}
+	}
+	return any;
+}
+
 /* Of an event that meets several definitions of a job the last comes first: so it makes one step of
  * a thread, as each event does. */
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret)
 {
 	size_t count = 0;
-	bool has_labels = false;
+	bool has_labels = false, has_kernel = has_of_kernel(asked);
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		count += asked->jobs.at[j]->is->event_count;
 		has_labels |= label_is_used(&asked->jobs.at[j]->group) ||
 			      label_is_used(&asked->jobs.at[j]->looked);
 	}
-	count += (has_labels ? asked->labels.sources.count : 0) + ARRAY_COUNT(name_needs);
+	count += (has_labels ? asked->labels.sources.count : 0) + ARRAY_COUNT(name_needs) +
+		 ARRAY_COUNT(kernel_needs);
 	*ret = mem_alloc((count + 1) * sizeof(**ret));
-	count = has_labels ? labels_needs_of(&asked->labels, on_label, *ret) : 0;
+	count = 0;
+	for (size_t i = 0; has_kernel && i < ARRAY_COUNT(kernel_needs); i++) {
+		(*ret)[count++] = kernel_needs[i];
+	}
+	count += has_labels ? labels_needs_of(&asked->labels, on_label, *ret + count) : 0;
 	for (size_t i = 0; has_across(asked, true) && i < ARRAY_COUNT(name_needs); i++) {
 		(*ret)[count++] = name_needs[i];
 	}

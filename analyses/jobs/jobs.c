@@ -500,8 +500,6 @@ static const struct essential essentials[] = {
 const struct analysis analysis_jobs = {
 	.name = "jobs",
 	.summary = "executions of what --job names: durations, responses, missed deadlines",
-	.needs = jobs_needs,
-	.need_count = JOBS_NEEDS,
 	WITH_ESSENTIALS(essentials),
 	.worker_state_size = sizeof(struct jobs_worker),
 	.thread_state_size = sizeof(struct executing),

@@ -111,8 +111,6 @@ struct jobs_worker {
 	} met[JOBS_ASKED_MAX];
 };
 
-#define JOBS_NEEDS 11
-extern const struct need jobs_needs[JOBS_NEEDS];
 size_t jobs_worker_needs_of(const struct period_set *asked, struct need **ret);
 void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
 

@@ -24,6 +24,7 @@ import guard  # noqa: E402
 HOLDS, NEVER = 'count.events > 1', 'count.rate > 900G'
 NOBODY = 'cpu.threads[comm=burts-1].run > 900%'
 SHARE = 'cpu[comm=%s].run / cpu[comm=%s].run > 1%%'
+USER_JOB = 'x = lttng_jul:event; lttng_jul:event; by global; deadline 1h'
 EITHER = 'cpu.threads[comm=burst-1].run > 900% or ' + NOBODY
 
 
@@ -116,6 +117,9 @@ def check_status(sillage, data, folder):
             (['--strict', '--fail', SHARE % ('burst-*', '*'), burst], 3, {'fail: ' + SHARE % ('burst-*', '*'): 'not ok', 'nothing is missing': 'ok'}),
             (['--strict', '--fail', SHARE % ('burst-*', 'none'), burst], 4,
              {'fail: ' + SHARE % ('burst-*', 'none'): 'skip', 'nothing is missing': 'not ok'}),
+            # Jobs of programs need nothing of the kernel.
+            (['--strict', '-a', 'jobs', '--job', USER_JOB, '--fail', 'jobs.misses / jobs.ended > 1%', os.path.join(data, 'cases', 'agent-levels')], 0,
+             {'fail: jobs.misses / jobs.ended > 1%': 'ok', 'nothing is missing': 'ok'}),
             # Failures go before all.
             (['--fail', HOLDS, burst, os.path.join(folder, 'none')], 1, {'fail: ' + HOLDS: 'not ok'}),
             (['--fail', 'block.requests > 1', burst], 1, {'fail: block.requests > 1': 'skip'}),
