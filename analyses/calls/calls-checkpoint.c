@@ -54,7 +54,7 @@ static void codec_thread(struct codec *codec, struct calls_trace *trace, struct 
 	struct call_thread as = { 0 };
 
 	as = thread ? *thread : as;
-	codec_each(codec, &as.id, &as.number, &as.is_shown);
+	codec_each(codec, &as.id, &as.number, &as.is_shown, &as.is_over);
 	if (codec_reads(codec) && codec_check(codec, !call_threads_get(&trace->threads, as.id))) {
 		thread = mem_alloc(sizeof(*thread));
 		*thread = as;
@@ -82,7 +82,7 @@ static void codec_names(struct codec *codec, struct calls_trace *trace)
 static void codec_threads(struct codec *codec, struct calls_trace *trace)
 {
 	VEC(struct call_thread *) all = { 0 };
-	size_t count = codec_count(codec, trace->threads.used, 17);
+	size_t count = codec_count(codec, trace->threads.used, 18);
 
 	if (!codec_reads(codec)) {
 		HASH_EACH(call_threads, &trace->threads, thread) {

@@ -484,6 +484,22 @@ void calls_begin(struct shard *shard, struct calls_trace *trace, const struct or
 	}
 }
 
+void calls_over(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered)
+{
+	struct call_thread **found = call_threads_get(&trace->threads, thread_id(ordered->thread));
+	struct call_thread *on = found ? *found : NULL;
+
+	for (size_t i = on ? on->stack.count : 0; i-- > 0;) {
+		if (!is_by_key(trace, on->stack.at[i])) {
+			end_unseen(shard, trace, on->stack.at[i], BROKEN);
+		}
+	}
+	if (on) {
+		on->is_over = true;
+		calls_show_over(on, ordered);
+	}
+}
+
 /* ---- the end of the trace ---- */
 
 void calls_forget(struct calls_trace *trace)

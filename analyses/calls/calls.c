@@ -130,7 +130,7 @@ static void show_open(struct shard *shard, struct program_call *call, uint64_t e
 	column_raise(totals, ALL_OLDEST_NS, end > call->begin ? end - call->begin : 0);
 	add_open(name_row(shard, call->name), call, end);
 	add_open(provider_row(shard, call->name), call, end);
-	row = shard_thread_row_of(shard, call->on->number, THREADS);
+	row = call->on->is_over ? NULL : shard_thread_row_of(shard, call->on->number, THREADS);
 	if (row) {
 		add_open(row, call, end);
 	}
@@ -171,6 +171,14 @@ static void show_threads(struct shard *shard, struct calls_trace *trace)
 	}
 }
 
+void calls_show_over(struct call_thread *on, const struct ordered *ordered)
+{
+	if (on->is_shown) {
+		(void)shard_thread_row(ordered->shard, ordered->thread, THREADS);
+		on->is_shown = false;
+	}
+}
+
 static void on_calls_end(struct shard *shard, void *state, uint64_t end)
 {
 	struct calls_trace *trace = state;
@@ -192,6 +200,16 @@ static void note_loss(struct calls_trace *trace, uint64_t ts)
 	if (ts > trace->lost_ts) {
 		trace->lost_before = trace->lost_ts;
 		trace->lost_ts = ts;
+	}
+}
+
+/* Threads of programs are never known to end. */
+static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
+{
+	const struct period_set *periods = shard_periods(shard);
+
+	if (periods && periods->calls.count > 0) {
+		(void)shard_note_ordered(shard, thread, ts, NOTE_OVER);
 	}
 }
 
@@ -218,6 +236,8 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 
 	if (ordered->kind == OWN_LOST) {
 		note_loss(trace, ordered->ts);
+	} else if (ordered->kind == NOTE_OVER) {
+		calls_over(shard, trace, ordered);
 	} else if (ordered->kind == OWN_BEGIN) {
 		calls_begin(shard, trace, ordered);
 	} else {
@@ -360,6 +380,7 @@ const struct analysis analysis_calls = {
 		.needs_essential = needs_essential,
 		.of_plan = calls_sides_of,
 		.on_lost = calls_on_lost,
+		.on_end = on_end,
 		.on_ordered_window_end = on_calls_end,
 		.on_ordered_hole = on_no_packets,
 	},

@@ -91,6 +91,7 @@ void *calls_sides_of(const struct plan *plan, const struct period_set *periods);
 /* ---- records ---- */
 
 enum { OWN_BEGIN = RECORD_OWN, OWN_END, OWN_LOST };
+#define NOTE_OVER RECORD_KINDS /* no record: the life of a thread ends */
 
 /* arg16: `begins` of the side, and what the words beside the record have. */
 enum {
@@ -151,6 +152,7 @@ struct call_thread {
 	uint64_t id;    /* no other thread of the trace has it */
 	int64_t number; /* shard_thread_number() */
 	bool is_shown;  /* the window before had an open one */
+	bool is_over;   /* it has ended: what is open by key is in no row of a thread */
 	VEC(struct program_call *) stack;
 };
 
@@ -197,6 +199,8 @@ struct calls_trace {
 /* A begin or an end, from its record. */
 void calls_begin(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
 void calls_end(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
+/* The thread has ended. */
+void calls_over(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
 /* Takes the call, which is from malloc(). */
 void calls_open(struct calls_trace *trace, struct program_call *call);
 /* There are none of this id. */
@@ -228,6 +232,8 @@ enum {
 void calls_add(struct shard *shard, const struct program_call *call, const struct call_end *end,
 	       const struct ordered *ordered);
 
+/* The thread has ended: its row has nothing open any more. */
+void calls_show_over(struct call_thread *on, const struct ordered *ordered);
 /* The call is one within others of its own name. */
 void calls_deepens(struct shard *shard, const struct program_call *call,
 		   const struct ordered *ordered);
