@@ -36,8 +36,8 @@ _Static_assert(LABEL_NAME_BYTES + ID_BYTES <= ITEM_BYTES, "NAME=ID fits an item"
 enum { LABEL_LEN, LABEL_ID, LABEL_TEXT = LABEL_ID + ID_BYTES / sizeof(uint64_t) };
 #define LABEL_WORDS_MAX (LABEL_TEXT + LABEL_TEXT_BYTES_MAX / sizeof(uint64_t))
 
-/* A row's name: that of the period or job, and items. */
-#define NAMED_BYTES (PATTERN_NAME_BYTES + LABEL_GROUP_MAX * ITEM_BYTES)
+/* A row's name: that of the period or job, of what is measured, and items. */
+#define NAMED_BYTES (PATTERN_NAME_BYTES + PATTERN_WORD_BYTES + LABEL_GROUP_MAX * ITEM_BYTES)
 
 /* A value as words beside a record: a number, or a text; of a longer one its begin, and as the kind
  * the hash of all of it. */

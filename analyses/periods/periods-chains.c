@@ -19,6 +19,7 @@ struct chain {
 	uint16_t period;
 	bool has_gone_on; /* with "each": it waits for more of the same */
 	struct items items;
+	struct counters *counters; /* NULL: of no interest */
 };
 
 /* ---- chains ---- */
@@ -50,6 +51,7 @@ static void unlink_chain(struct periods_trace *trace, struct chain *chain)
 static void free_chain(struct chain *chain)
 {
 	labels_items_fini(&chain->items);
+	free(chain->counters);
 	free(chain);
 }
 
@@ -92,6 +94,10 @@ static struct chain *copy_of(const struct chain *chain)
 	*copy = *chain;
 	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
 		copy->items.at[i] = mem_strdup_if(chain->items.at[i]);
+	}
+	if (chain->counters) {
+		copy->counters = mem_alloc(sizeof(*copy->counters));
+		*copy->counters = *chain->counters;
 	}
 	copy->has_gone_on = false;
 	return copy;
@@ -139,6 +145,7 @@ static void end_chain(struct shard *shard, const struct chain *chain, uint64_t e
 				     .cpu = words[WORD_CPU],
 				     .begun_by = chain->tid,
 				     .items = &chain->items,
+				     .counters = chain->counters,
 				     .words = words };
 
 	periods_add(shard, &ended);
@@ -167,6 +174,7 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 	if (step == 0) {
 		chain->begin = ordered->ts;
 		chain->tid = tid;
+		chain->counters = periods_counters_of(period, words);
 	}
 	periods_add_items(&chain->items, period, words);
 	if (step + 1 < period->step_count) {
@@ -218,13 +226,14 @@ static void codec_chain(struct codec *codec, struct chain *chain)
 	codec_each(codec, &chain->key, &chain->begin, &chain->tid, &chain->period,
 		   &chain->has_gone_on);
 	labels_items_codec(codec, &chain->items);
+	periods_counters_codec(codec, &chain->counters);
 }
 
 void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct periods_trace *trace)
 {
 	struct codec *codec = checkpoint->codec;
 	struct list_node *at = trace->chain_list.first;
-	size_t count = codec_count(codec, trace->chain_list.count, 31);
+	size_t count = codec_count(codec, trace->chain_list.count, 32);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_CHAINS_MAX); i++) {
 		struct chain *chain = (struct chain *)at;

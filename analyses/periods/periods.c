@@ -50,6 +50,7 @@ struct open {
 	uint16_t period;
 	bool is_tainted;
 	struct items items;
+	struct counters *counters; /* NULL: of no interest */
 };
 
 /* The open periods of a thread or an entity, in the order in which they began. */
@@ -94,6 +95,7 @@ static void remove_open(struct opens *opens, struct open *open)
 	size_t at = (size_t)(open - opens->all.at);
 
 	labels_items_fini(&open->items);
+	free(open->counters);
 	memmove(open, open + 1, (--opens->all.count - at) * sizeof(*open));
 }
 
@@ -148,6 +150,7 @@ static void begin_period(struct shard *shard, struct opens *opens, const struct 
 		.key = words[WORD_KEY], .begin = record->ts, .tid = record->arg32, .period = period
 	};
 	periods_add_items(&open->items, shard_periods(shard)->all.at[period], words);
+	open->counters = periods_counters_of(shard_periods(shard)->all.at[period], words);
 }
 
 static struct row_key key_of_period(const struct shard *shard, uint32_t index)
@@ -199,6 +202,7 @@ void periods_add(struct shard *shard, const struct ended *ended)
 	if (ended->thread) {
 		column_add(shard_thread_row(shard, ended->thread, THREADS), TIME, ns);
 	}
+	periods_add_differences(shard, ended);
 	if (shard_is_long(shard, LONGEST, ns)) {
 		note_longest(shard, ended, ns);
 	}
@@ -216,6 +220,7 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 	}
 	was = *open;
 	open->items = (struct items){ 0 };
+	open->counters = NULL;
 	remove_open(opens, open);
 	cut_within(shard, opens, record->arg16);
 	periods_add_items(&was.items, period, words);
@@ -227,8 +232,10 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 					    .thread = period->by_thread ? thread : NULL,
 					    .begun_by = was.tid,
 					    .items = &was.items,
+					    .counters = was.counters,
 					    .words = words });
 	labels_items_fini(&was.items);
+	free(was.counters);
 }
 
 /* ---- files ---- */
@@ -251,6 +258,7 @@ static bool accepts(const struct untrusted_record *untrusted)
 	period = set->all.at[number];
 	at = periods_word_items(period);
 	/* arg32 is a tid, if the period belongs to keys. */
+	assert(at > WORD_CPU);
 	return (record->kind == OWN_STEP) == period->is_chain &&
 	       step < (period->is_chain ? period->step_count : 1) &&
 	       !(untrusted->has_current && period->by_thread) && untrusted->count > at &&
@@ -261,6 +269,7 @@ static void forget_opens(struct opens *opens)
 {
 	for (size_t i = 0; i < opens->all.count; i++) {
 		labels_items_fini(&opens->all.at[i].items);
+		free(opens->all.at[i].counters);
 	}
 	opens->all.count = 0;
 }
@@ -275,7 +284,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	struct codec *codec = checkpoint->codec;
 	struct opens *opens = state;
-	size_t count = codec_count(codec, opens->all.count, 23 + 4 * LABEL_GROUP_MAX);
+	size_t count = codec_count(codec, opens->all.count, 24 + 4 * LABEL_GROUP_MAX);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= PERIODS_OPEN_MAX); i++) {
 		struct open *open = codec_at(codec, &opens->all, i);
@@ -283,6 +292,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		codec_each(codec, &open->key, &open->begin, &open->tid, &open->period,
 			   &open->is_tainted);
 		labels_items_codec(codec, &open->items);
+		periods_counters_codec(codec, &open->counters);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
 		}
@@ -414,6 +424,7 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 {
 	const struct periods_trace *trace = state;
 	size_t len = strcspn(name, " ");
+	char named[PATTERN_NAME_BYTES + PATTERN_WORD_BYTES];
 	const struct period *period = periods ? period_called(periods, name, len) : NULL;
 	struct labels_row row = { .items = name + len + strspn(name + len, " ") };
 
@@ -426,6 +437,12 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 	row.name = period->name;
 	row.group = &period->group;
 	row.behind = table == LONGEST ? behind_items(period) : NULL;
+	if (table == DIFFERENCES) { /* a counter comes first */
+		len = strcspn(row.items, " ");
+		(void)snprintf(named, sizeof(named), "%s %.*s", period->name, (int)len, row.items);
+		row.name = named;
+		row.items += len + strspn(row.items + len, " ");
+	}
 	return labels_name_of(&trace->labels, &periods->labels, &row);
 }
 
@@ -482,6 +499,18 @@ const struct analysis analysis_periods = {
 			.by_key = "by",
 			.title = "LONGEST PERIODS",
 			.columns = { { "ns", "TIME", UNIT_NS } },
+		},
+		[DIFFERENCES] = {
+			.key = "differences",
+			.scope = SCOPE_KEYED,
+			.name_key = "name",
+			.title = "DIFFERENCE",
+			.sort_mask = 1u << DIFF_TOTAL,
+			.columns = {
+				[DIFF_MEASURED] = { "measured", "MEASURED", UNIT_COUNT },
+				[DIFF_TOTAL] = { "total", "TOTAL", UNIT_COUNT },
+				[DIFF_LARGEST] = { "largest", "LARGEST", UNIT_COUNT, COLUMN_MAX },
+			},
 		},
 	},
 	.on_record = on_record,

@@ -5,6 +5,7 @@
  *     periods-worker.c   worker   which step of a period an event is, its thread, keys and group
  *     periods.c          shard    periods of two events, by thread or by keys: each shard its own
  *     periods-chains.c   trace    periods of more events, or where each one counts
+ *     periods-diffs.c            differences of counters, from begin to end
  *
  * Rows of groups and names for ids: analyses/labels.
  *
@@ -18,9 +19,10 @@
 #include "engine/contract/missing.h"
 #include "query/period.h"
 
-enum { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST, DIFFERENCES };
 enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS, FORGOTTEN };
 enum { TIME };
+enum { DIFF_MEASURED, DIFF_TOTAL, DIFF_LARGEST };
 
 extern const struct analysis analysis_periods;
 
@@ -43,15 +45,26 @@ _Static_assert(PERIODS_MAX <= 1 << STEP_SHIFT, "a period fits below the step");
 
 /*
  * Words beside a record of a period: hashes of its keys (of a chain: of those that it shares with
- * the event before, and after), the CPU, the value of each key (of a chain: none), and items.
+ * the event before, and after), the CPU, the value of each key (of a chain: none), counters, if
+ * their differences are asked for, and items.
  */
 enum { WORD_KEY, WORD_AFTER, WORD_CPU, WORD_VALUES };
+/* Words of counters: the thread's key, a bit for each that the event has, and all. */
+enum { COUNTER_THREAD, COUNTER_HAS, COUNTER_FIRST };
 
-#define WORDS_MAX (WORD_VALUES + PERIOD_KEYS_MAX * VALUE_WORDS + ITEMS_WORDS)
+#define WORDS_MAX                                                                                  \
+	(WORD_VALUES + PERIOD_KEYS_MAX * VALUE_WORDS + COUNTER_FIRST + EXPRESSION_DIFFS_MAX +      \
+	 ITEMS_WORDS)
+
+static inline size_t periods_word_counters(const struct period *period)
+{
+	return WORD_VALUES + (period->is_chain ? 0 : period->links[0].key_count * VALUE_WORDS);
+}
 
 static inline size_t periods_word_items(const struct period *period)
 {
-	return WORD_VALUES + (period->is_chain ? 0 : period->links[0].key_count * VALUE_WORDS);
+	return periods_word_counters(period) +
+	       (period->is->diff_count > 0 ? COUNTER_FIRST + period->is->diff_count : 0);
 }
 
 size_t periods_needs_of(const struct period_set *periods, struct need **ret);
@@ -73,10 +86,28 @@ struct ended {
 	struct thread *thread; /* of what belongs to one; else NULL */
 	int32_t begun_by;      /* of what belongs to none: the tid that began it; -1: unknown */
 	const struct items *items;
-	const uint64_t *words; /* of its end */
+	const struct counters *counters; /* of its begin; NULL: of no interest */
+	const uint64_t *words;           /* of its end */
 };
 
 void periods_add(struct shard *shard, const struct ended *ended);
+
+/* ---- differences ---- */
+
+/* The counters of a period's begin; from malloc(). */
+struct counters {
+	uint64_t cpu, words[COUNTER_FIRST + EXPRESSION_DIFFS_MAX];
+};
+
+/* Fills the words, as the event has the counters. */
+void periods_put_counters(uint64_t *words, const struct period *period,
+			  const struct period_side *side, const struct fields_event *event,
+			  int64_t thread);
+/* From the words of a begin; NULL: of no interest. */
+struct counters *periods_counters_of(const struct period *period, const uint64_t *words);
+void periods_counters_codec(struct codec *codec, struct counters **counters);
+/* Adds the differences that can be told. */
+void periods_add_differences(struct shard *shard, const struct ended *ended);
 
 /* ---- the state of a trace ---- */
 

@@ -23,7 +23,8 @@ enum {
 	DEADLINE = 32,
 	EVERY = 64,
 	ERROR = 128,
-	ONLY = 256
+	ONLY = 256,
+	DIFF = 512
 };
 
 struct form {
@@ -48,8 +49,8 @@ typedef int take_function(struct parser *p);
 
 static const struct form forms[FORMS] = {
 	[FORM_PERIOD] = { OF_PERIODS, .no_who = "no @ before: use by",
-			  .clauses = BY | THEN | EACH | GROUP | WITHIN,
-			  .clause = "by, then, each, group or within" },
+			  .clauses = BY | THEN | EACH | GROUP | WITHIN | DIFF,
+			  .clause = "by, then, each, group, within or diff" },
 	[FORM_SPAN] = { OF_PERIODS },
 	[FORM_CALL] = { OF_PERIODS, .no_who = "no @ before: use by", .clauses = BY | GROUP | ERROR,
 			.clause = "by, group or error" },
@@ -315,6 +316,25 @@ static int take_each(struct parser *p)
 	return 0;
 }
 
+/* Fields of the first event and the last. */
+static int take_diff(struct parser *p)
+{
+	const struct among none = { p->is->events, 0 };
+	int r = p->is->diff_count > 0 ? expression_lacks(p, "one diff, with commas between fields")
+				      : 0;
+
+	while (r == 0) {
+		if (p->is->diff_count == EXPRESSION_DIFFS_MAX) {
+			return expression_lacks(p, "no more than four fields");
+		}
+		r = expression_field(p, "a field", none, p->is->diffs[p->is->diff_count++]);
+		if (!scan_take(&p->scan, ",")) {
+			break;
+		}
+	}
+	return r;
+}
+
 /* Conditions of the event that ends a call. */
 static int take_error(struct parser *p)
 {
@@ -409,6 +429,7 @@ static take_function *next_clause(const struct parser *p, struct scan *scan)
 			{ "deadline", "", DEADLINE, take_deadline },
 			{ "every", "", EVERY, take_every },
 			{ "only", "", ONLY, take_only },
+			{ "diff", "", DIFF, take_diff },
 			{ "error", "", ERROR, take_error } };
 
 	for (size_t i = 0; i < ARRAY_COUNT(clauses); i++) {

@@ -15,6 +15,7 @@
 #define EXPRESSION_STEPS_MAX  8 /* events of a period */
 #define EXPRESSION_KEYS_MAX   3 /* $tid and $pid not counted */
 #define EXPRESSION_USES_MAX   2
+#define EXPRESSION_DIFFS_MAX  4
 
 enum expression_form {
 	FORM_PERIOD,
@@ -61,6 +62,8 @@ struct expression {
 	bool has_each;
 	struct expression_use uses[EXPRESSION_USES_MAX]; /* of "group" */
 	size_t use_count;
+	char diffs[EXPRESSION_DIFFS_MAX][PATTERN_WORD_BYTES];
+	size_t diff_count;
 	char within[PATTERN_WORD_BYTES]; /* "": none */
 	const char *within_at;
 	struct definition error;    /* of a call: conditions of its end, all of which say that it

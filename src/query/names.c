@@ -324,6 +324,18 @@ static int look_up_step(struct names *names, const struct period *period, size_t
 		       : r;
 }
 
+static int look_up_diffs(struct names *names, const struct period *period)
+{
+	const struct definition *ends[] = { period->steps[0].what,
+					    period->steps[period->step_count - 1].what };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < 2 * period->is->diff_count; i++) {
+		r = look_up(names, ends[i % 2]->event, period->is->diffs[i / 2], IS_NUMBER);
+	}
+	return r;
+}
+
 /* Where both events of a call have a "*": some pair of the trace is meant. */
 static int look_up_pair(struct names *names, const struct period *call)
 {
@@ -368,6 +380,7 @@ int names_period(struct names *names, const struct period *period)
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		r = look_up_step(names, period, i);
 	}
+	r = r < 0 ? r : look_up_diffs(names, period);
 	if (r == 0 && period->is_call) {
 		r = look_up_call(names, period);
 	}

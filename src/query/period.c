@@ -51,6 +51,12 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 	fits &= step == 0 || want_keys(period, step - 1, true, side, side->before);
 	fits &= step + 1 == period->step_count || want_keys(period, step, false, side, side->after);
 	fits &= label_want(fields, side->what, labels, &period->group, side->groups);
+	for (size_t i = 0; i < period->is->diff_count; i++) {
+		side->diffs[i] = step == 0 || step + 1 == period->step_count
+					 ? fields_want_any(fields, side->what, period->is->diffs[i])
+					 : FIELD_NONE;
+		fits &= side->diffs[i] != FIELD_NONE || (step > 0 && step + 1 < period->step_count);
+	}
 	if (period->is_call && step > 0) {
 		fits &= fields_want_conditions(fields, &period->is->error, period->errors);
 		period->result = period->is->error.count > 0
@@ -58,6 +64,17 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 					 : fields_want_any(fields, side->what, "ret");
 	}
 	return fields_want_thread(fields, &side->running) && fits;
+}
+
+/* LTTng's counters of a thread, and those of a CPU. */
+enum period_diff period_diff_of(const char *field)
+{
+	static const char context[] = "context.";
+
+	field += strncmp(field, context, sizeof(context) - 1) == 0 ? sizeof(context) - 1 : 0;
+	return strncmp(field, "perf_thread_", 12) == 0 ? DIFF_THREAD
+	       : strncmp(field, "perf_cpu_", 9) == 0   ? DIFF_CPU
+						       : DIFF_ANY;
 }
 
 static int resolve_links(struct period *period, struct err *err)

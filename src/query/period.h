@@ -11,6 +11,7 @@
  *     message may be taken by many.
  *   - Uses after "group" (query/label.h) divide the periods of a name into rows.  The first of the
  *     events that has the fields gives their values.
+ *   - "diff" takes the differences of fields, from the first event to the last.
  *   - "within" counts a period only while the other period is open on the same thread; the end of
  *     that one ends it, too.
  *
@@ -37,7 +38,12 @@ struct period_side {
 	/* Keys that it shares with the event before it, and with the one after it. */
 	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];
 	struct label_at groups[LABEL_GROUP_MAX];
+	uint8_t diffs[EXPRESSION_DIFFS_MAX]; /* of the first step and the last */
 };
+
+/* What a counter is of: its difference has a meaning only there. */
+enum period_diff { DIFF_ANY, DIFF_THREAD, DIFF_CPU };
+enum period_diff period_diff_of(const char *field);
 
 /* How an event belongs to the one before it. */
 struct period_link {

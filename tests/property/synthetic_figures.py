@@ -290,7 +290,7 @@ def test_periods(scratch):
     for spec, said in (
             ('x', 'column 2: expected ; and the event that ends it'), ('x = ', 'column 5: expected the name of an event'),
             ('x = a', 'column 6: expected ; and the event that ends it'),
-            ('x = a; b; on c', 'column 11: expected by, then, each, group or within'),
+            ('x = a; b; on c', 'column 11: expected by, then, each, group, within or diff'),
             ('x = a; b; by', 'column 13: expected a field, $tid, $pid, $cpu or global'),
             ('x = a; b; by c, ', 'column 17: expected a field, $tid, $pid, $cpu or global'),
             ('x = a; b; by c=', 'expected the field of the other event'),

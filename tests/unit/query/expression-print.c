@@ -230,6 +230,10 @@ void expression_print(const struct expression *is, enum expression_form form,
 		put(&out, i == 0 ? "; group " : ", ");
 		put_use(&out, &is->uses[i]);
 	}
+	for (size_t i = 0; i < is->diff_count; i++) {
+		put(&out, i == 0 ? "; diff " : ", ");
+		put_field(&out, is->diffs[i]);
+	}
 	if (is->within[0]) {
 		put(&out, "; within ");
 		put_word(&out, is->within, false);

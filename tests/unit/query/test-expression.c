@@ -151,9 +151,9 @@ static const struct {
 	/* periods */
 	{ FORM_PERIOD, "x = a @w; b", 9, "no @ before: use by" },
 	{ FORM_PERIOD, "x = a; b; then c @w", 20, "no @ before: use by" },
-	{ FORM_PERIOD, "x = a; b; on c", 11, "by, then, each, group or within" },
-	{ FORM_PERIOD, "x = a; b; bye", 11, "by, then, each, group or within" },
-	{ FORM_PERIOD, "x = a; b; deadline 1ms", 11, "by, then, each, group or within" },
+	{ FORM_PERIOD, "x = a; b; on c", 11, "by, then, each, group, within or diff" },
+	{ FORM_PERIOD, "x = a; b; bye", 11, "by, then, each, group, within or diff" },
+	{ FORM_PERIOD, "x = a; b; deadline 1ms", 11, "by, then, each, group, within or diff" },
 	{ FORM_PERIOD, "x = a; b; by c d", 16, "; or the end" },
 	{ FORM_PERIOD, "x = a; b; by c,d,e,f", 20, "no more than three keys" },
 	{ FORM_PERIOD, "x = a; b; by", 13, "a field, $tid, $pid, $cpu or global" },
@@ -203,7 +203,7 @@ static const struct {
 	{ FORM_JOB, "x = a; b; by e; only d(e)=", 27, "a name, or a pattern of names" },
 	{ FORM_JOB, "x = a; b; by e; only d=e", 23, "LABEL(FIELD) before" },
 	{ FORM_JOB, "x = a; b; by e; only d(e)=f; only d(e)=f", 35, "one only" },
-	{ FORM_PERIOD, "x = a; b; by e; only d(e)=f", 17, "by, then, each, group or within" },
+	{ FORM_PERIOD, "x = a; b; by e; only d(e)=f", 17, "by, then, each, group, within or diff" },
 	{ FORM_JOB, "a-name-of-thirty-two-characters-x = run", 35,
 	  "a name of at most 31 characters before" },
 	{ FORM_JOB, " a x=1, y!=z ;b&", 16, "a field" },
@@ -556,6 +556,10 @@ static struct expression *draw_expression(uint64_t *random, enum expression_form
 		draw_link(random, &is->links[e]);
 	}
 	is->has_each = is_period && draw(random, 2);
+	is->diff_count = is_period ? draw(random, 4) : 0;
+	for (size_t i = 0; i < is->diff_count; i++) {
+		draw_field(random, is->diffs[i], sizeof(is->diffs[i]));
+	}
 	is->use_count = form == FORM_LABEL ? 0 : draw(random, 3);
 	for (size_t i = 0; i < is->use_count; i++) {
 		draw_use(random, &is->uses[i]);

@@ -412,6 +412,7 @@ static void put_open(struct codec *codec, uint16_t period)
 	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
 		codec_text(codec, &item);
 	}
+	codec_bool(codec, &is_tainted); /* no counters */
 }
 
 /* A chain that is open as a period of two events would never end. */
