@@ -76,14 +76,15 @@ static void put_processes(const struct overview *overview, const struct part *pa
 	}
 }
 
-/* Without CPU time: the first rate. */
+/* Without CPU time: the rates, the first ones. */
 static void put_rates(const struct overview *overview, const struct part *part, FILE *out)
 {
 	size_t count, shown = 0;
 	const struct overview_series *series = overview_series(overview, &count);
 
-	for (size_t i = 0; i < count && shown < 1; i++) {
+	for (size_t i = 0; i < count && shown < PROCESSES_SHOWN; i++) {
 		if (!series[i].is_share && series[i].most > 0) {
+			(void)fputs(shown > 0 ? ", " : "", out);
 			put_name(&series[i], out);
 			put_value(&series[i], overview_mean(&series[i], part), out);
 			shown++;
