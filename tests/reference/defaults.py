@@ -64,7 +64,7 @@ def check_recorded(data, user):
 
 def check_setup():
     for words, has_kernel, has_user in (
-            ([], True, False), (['--ust', 'svc:*'], False, True), (['--model', 'ros2'], False, True), (['--job', 'svc:a; svc:b'], True, True),
+            ([], True, False), (['--ust', 'svc:*'], False, True), (['--model', 'ros2'], False, True), (['--job', 'svc:a; svc:b'], False, True),
             (['--period', 'svc:a; svc:b'], False, True), (['--call', 'svc:a; svc:b'], False, True), (['--period', 'sched_in; sched_out'], True, False),
             (['--ust', 'svc:*', '--period', 'sched_in; sched_out'], True, True), (['-a', 'cpu', '--ust', 'svc:*'], True, True)):
         out, _ = run('setup', *words)
