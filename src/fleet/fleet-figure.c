@@ -205,7 +205,7 @@ bool fleet_figure_value(const struct fleet_figure *figure, const struct report *
 			columns_add(&figure->columns, values, row->values);
 		}
 	}
-	if (figure_has_value(&figure->figure, &together)) {
+	if (figure_is_of_sums(&figure->figure) || figure_has_value(&figure->figure, &together)) {
 		found = scale(&figure->figure, report,
 			      figure_value(&figure->figure, report, &together));
 	}

@@ -243,6 +243,21 @@ def check_rows(sillage, data, _):
             yield 'rows of a job, [name=%s]: status %d, wanted %d: %s' % (name, status, wanted, err)
 
 
+def check_shares(sillage, data, folder):
+    """A quotient of rows of its own: of a store as of the trace."""
+    trace, store, path = os.path.join(data, 'burst'), os.path.join(folder, 'share.db'), os.path.join(folder, 'share')
+    figure = 'cpu[comm=burst-*].run / cpu[comm=*].run'
+    run(sillage, '-a', 'cpu', '-i', '500ms', '--store', store, trace)
+    run(sillage, '-a', 'cpu', '-f', 'json', '-o', path, trace)
+    with open(path) as file:
+        rows = [line['cpu']['threads'] for line in map(json.loads, file) if line['type'] == 'total'][0]
+    wanted = sum(row['run_ns'] for row in rows if row['comm'].startswith('burst-')) / sum(row['run_ns'] for row in rows)
+    done = subprocess.run([sillage, 'history', '-q', '--per', 'host', '-f', 'json', '--figure', figure, store], stdout=subprocess.PIPE, check=True)
+    found = [line['rows'][0]['values'][0] for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'fleet-total']
+    if len(found) != 1 or not found[0] or abs(found[0] - wanted) > 1e-6:
+        yield '%s of a store: %s, not %s' % (figure, found, wanted)
+
+
 def check_budgets(sillage, data, folder):
     """Objectives against the windows that JSON has; those without a value do not count."""
     trace, path = os.path.join(data, 'timer-jobs-timerfd'), os.path.join(folder, 'budget')
@@ -310,7 +325,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
         wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs, check_rows,
-                                check_budgets)
+                                check_budgets, check_shares)
                  for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
