@@ -85,7 +85,9 @@ ROOMS = {
     # It follows a relay too, with loops of its own, and stores what comes.
     'src/fetch': ('base/', 'text/', 'base/text/', 'base/process/', 'relay/', 'recorded/', 'output/plain-name.h', 'live/loop.h',
                   'live/session/') + CTF,
-    'src/perfetto': ('analyses/calls/', 'base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'query/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
+    # Files are read, and no trace: it is told what one says.
+    'src/symbols': ('base/', 'base/process/', 'ctf/metadata/', 'ctf/plan/'),
+    'src/perfetto': ('symbols/', 'analyses/calls/', 'base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'query/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
     'src/store': ('rollup/', 'base/', 'base/process/', 'output/', 'phases/', 'engine/', 'engine/tables/', 'store/rows/', 'store/sqlite/', 'store/clickhouse/') + CONTRACT,
     'src/store/rows': ('rollup/', 'base/', 'output/', 'phases/', 'engine/', 'engine/tables/') + CONTRACT,

@@ -415,6 +415,16 @@
 #define HTTP_POLL_MS          200
 #define HTTP_ANSWER_BYTES_MAX ((size_t)16 << 20)
 
+/* Symbols of programs: a file that is read; functions and bytes of names in one, as a browser has
+ * with debug information, and bytes of all that were read; images that are mapped, of all processes
+ * and of one. */
+#define SYMBOLS_FILE_BYTES_MAX    ((int64_t)8 << 30)
+#define SYMBOLS_MAX               (4 << 20)
+#define SYMBOLS_NAMES_BYTES_MAX   ((size_t)256 << 20)
+#define SYMBOLS_BYTES_MAX         ((size_t)1 << 30)
+#define SYMBOLS_IMAGES_MAX        65536
+#define SYMBOLS_IMAGES_OF_ONE_MAX 4096
+
 /* Files for Perfetto.  Arguments of an event, about, and one text of them: the viewer refuses
  * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */
 #define ARGS_BYTES_MAX ((size_t)64 << 10)

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text/utf8.h"
 #include "query/value.h"
+#include "symbols/symbols.h"
 
 /* A value, in the arena of its event. */
 struct arg {
@@ -23,6 +24,7 @@ struct arg {
 struct args {
 	struct perfetto *writer;
 	struct arena arena;
+	struct args_where where;
 	struct arg top;
 	struct arg *in;   /* where the next value goes */
 	const char *name; /* of the next value; NULL: it has none */
@@ -115,9 +117,39 @@ static void put_integer(struct args *args, struct arg *arg, const struct type *t
 	}
 }
 
+/* The name of a field whose value is an address of a function, to stand beside it; NULL: no. */
+static const char *symbol_field(const struct args *args)
+{
+	static const char *const fields[] = { "ip", "addr", "call_site" };
+	static const char *const names[] = { "ip_symbol", "addr_symbol", "call_site_symbol" };
+	if (!args->where.symbols || !args->name) {
+		return NULL;
+	}
+	for (size_t i = 0; i < (args->where.is_function ? ARRAY_COUNT(fields) : 1); i++) {
+		if (strcmp(fields[i], args->name) == 0) {
+			return names[i];
+		}
+	}
+	return NULL;
+}
+
+static void put_symbol(struct args *args, const char *field, uint64_t address)
+{
+	const char *name =
+		symbols_find(args->where.symbols, args->where.pid, args->where.ts, address);
+	struct arg *arg;
+
+	if (name) {
+		args->name = field;
+		arg = add_arg(args);
+		put_text(args, arg, (const uint8_t *)name, strlen(name));
+	}
+}
+
 static void on_leaf(void *user, const struct type *type, const struct value *value)
 {
 	struct args *args = user;
+	const char *symbol = symbol_field(args);
 	struct arg *arg;
 
 	if (!args_fit(args)) {
@@ -137,6 +169,9 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 	default:
 		put_text(args, arg, value->bytes, strnlen((const char *)value->bytes, value->len));
 		break;
+	}
+	if (symbol && type->kind == TYPE_INT) {
+		put_symbol(args, symbol, value->u);
 	}
 }
 
@@ -203,12 +238,13 @@ static Perfetto__DebugAnnotation **seal_list(struct args *args, const struct arg
 	return list;
 }
 
-void args_read(struct args *args, struct reader *reader)
+void args_read(struct args *args, struct reader *reader, const struct args_where *where)
 {
 	const struct batch_visitor visitor = { .visit = on_leaf, .shape = on_shape, .user = args };
 
 	arena_reset(&args->arena);
 	memset(&args->top, 0, sizeof(args->top));
+	args->where = *where;
 	args->in = &args->top;
 	args->name = NULL;
 	args->bytes = args->left_out = args->left_depth = 0;

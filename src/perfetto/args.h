@@ -3,6 +3,7 @@
  *
  *     reader_visit() ── names, leaves, what they are in ──► a tree of DebugAnnotation ──► tracks
  *
+ * Beside an address of a function its name stands, with "_symbol" behind the field's.
  * Fields of the payload stand at the top, contexts in "context".  Enumerations have the text of
  * their label; texts are repaired to valid UTF-8.  What is more than ARGS_BYTES_MAX of an event is
  * left out, and "left_out" says how many values that are.
@@ -13,12 +14,21 @@
 #include "perfetto/writer.h"
 
 struct args;
+struct symbols;
 
 struct args *args_new(struct perfetto *writer);
 void args_free(struct args *args); /* NULL is fine */
 
+/* Where addresses of functions have names: fields of LTTng-UST, and its context "ip". */
+struct args_where {
+	struct symbols *symbols; /* NULL: nowhere */
+	int64_t pid;
+	uint64_t ts;
+	bool is_function; /* the event is of -finstrument-functions */
+};
+
 /* Takes the fields of the event that was read last.  What it took before is invalid. */
-void args_read(struct args *args, struct reader *reader);
+void args_read(struct args *args, struct reader *reader, const struct args_where *where);
 
 /* The arguments of the last event, for Perfetto__TrackEvent; valid until the next one. */
 Perfetto__DebugAnnotation **args_list(const struct args *args, size_t *ret_count);

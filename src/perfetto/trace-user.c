@@ -7,9 +7,11 @@
  * events are arguments.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyses/calls/calls.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "ctf/metadata/type.h"
@@ -18,6 +20,7 @@
 #include "perfetto/trace.h"
 #include "perfetto/tracks.h"
 #include "perfetto/user-spans.h"
+#include "symbols/symbols.h"
 
 /* The tracks of spans of a name that overlap on a thread. */
 struct lanes {
@@ -35,6 +38,7 @@ struct user {
 	struct args *args; /* NULL: none are shown */
 	struct reader *reader;
 	struct user_spans *spans;
+	struct symbols *symbols;
 	struct processes *processes;
 	struct lanes_by lanes;        /* by thread's track and name */
 	struct tracks_by_pid named;   /* processes whose name was written */
@@ -223,7 +227,14 @@ static void take(struct user *user, const struct reader_event *event)
 		say_process(user, thread->pid, &procname.values[0]);
 	}
 	if (user->args) {
-		args_read(user->args, user->reader);
+		const struct args_where where = {
+			.symbols = user->symbols,
+			.pid = reader_i64(event, SPAN_VPID, 0),
+			.ts = event->ts,
+			.is_function = calls_are_functions(event->class->class->name),
+		};
+
+		args_read(user->args, user->reader, &where);
 		said.args = args_list(user->args, &said.arg_count);
 	}
 	user_spans_take(user->spans, event, &step);
@@ -256,31 +267,78 @@ static void lose(struct user *user, const struct reader_event *event)
 	user_spans_forget(user->spans, end_slice, user);
 }
 
-/* The first pass, which reads nothing but what is asked for. */
-static void look_first(struct user *user, struct trace_export *export, struct err *err)
-{
-	const struct reader_setup quiet = { .path = export->setup->path };
-	struct trace_export first = *export;
-	struct reader *reader =
-		reader_open(&quiet, user_spans_requests, user_spans_request_count, err);
-	struct reader_event event;
-	struct span_step step;
+/* ---- the first pass ---- */
 
-	while (reader && trace_next(&first, reader, &event)) {
-		if (event.ts < export->begin) {
-			continue;
-		}
-		if (event.class) {
-			user_spans_take(user->spans, &event, &step);
-			if (step.role == SPAN_ENDS) {
-				user_spans_drop(user->spans, step.span);
-			}
-		} else {
-			user_spans_forget(user->spans, NULL, NULL);
+/* What the event says of where programs are, in any time. */
+static void take_symbols(struct user *user, const struct reader_event *event)
+{
+	struct reader_event as;
+
+	for (size_t i = 0; event->class->binding_count > 1 && i < symbols_request_count; i++) {
+		if (reader_as(event, user_spans_request_count + i, &as)) {
+			symbols_take(user->symbols, i, as.binding, as.values, as.ts);
 		}
 	}
-	reader_close(reader);
+}
+
+static void look_at(struct user *user, const struct reader_event *event)
+{
+	struct span_step step;
+
+	if (!event->class) {
+		user_spans_forget(user->spans, NULL, NULL);
+		return;
+	}
+	user_spans_take(user->spans, event, &step);
+	if (step.role == SPAN_ENDS) {
+		user_spans_drop(user->spans, step.span);
+	}
+}
+
+/* It reads nothing but what is asked for. */
+static int look_first(struct user *user, const struct trace_export *export, struct err *err)
+{
+	const struct reader_setup quiet = { .path = export->setup->path };
+	VEC(struct plan_request) requests = { 0 };
+	struct trace_export first = *export;
+	struct reader_event event;
+	struct reader *reader;
+
+	vec_append(&requests, user_spans_requests, user_spans_request_count);
+	vec_append(&requests, symbols_requests, symbols_request_count);
+	reader = reader_open(&quiet, requests.at, requests.count, err);
+	while (reader && trace_next(&first, reader, &event)) {
+		if (event.class) {
+			take_symbols(user, &event);
+		}
+		if (event.ts >= export->begin) {
+			look_at(user, &event);
+		}
+	}
 	user_spans_looked(user->spans);
+	reader_close(reader);
+	vec_fini(&requests);
+	return reader ? 0 : -EINVAL;
+}
+
+#define FAULTS_SAID 3 /* one by one */
+
+/* Says which files give no names. */
+static void say_faults(const struct user *user, const struct reader_setup *setup)
+{
+	const char *fault;
+	char *text;
+	size_t at = 0;
+
+	while (setup->warn && (fault = symbols_next_fault(user->symbols, &at))) {
+		text = at <= FAULTS_SAID       ? mem_printf("no symbols of %s", fault)
+		       : at == FAULTS_SAID + 1 ? mem_strdup("no symbols of further files")
+					       : NULL;
+		if (text) {
+			setup->warn(setup->user, text);
+		}
+		free(text);
+	}
 }
 
 static void free_user(struct user *user)
@@ -297,6 +355,7 @@ static void free_user(struct user *user)
 	tracks_by_pid_fini(&user->named);
 	processes_free(user->processes);
 	user_spans_free(user->spans);
+	symbols_free(user->symbols);
 	args_free(user->args);
 }
 
@@ -308,15 +367,17 @@ int trace_write_user(struct perfetto *writer, struct trace_export *export, struc
 		.writer = writer,
 		.reader = reader,
 		.args = export->has_args ? args_new(writer) : NULL,
-		.spans = user_spans_new(plan),
+		.symbols = symbols_new(),
 		.processes = processes_new(writer),
 		.env_track = add_env_process(writer, plan->metadata),
 	};
 	struct reader_event event;
+	int r;
 
+	user.spans = user_spans_new(plan, user.symbols);
 	processes_show(user.processes);
-	look_first(&user, export, err);
-	while (trace_next(export, reader, &event)) {
+	r = look_first(&user, export, err);
+	while (r == 0 && trace_next(export, reader, &event)) {
 		if (event.ts < export->begin) {
 			continue;
 		}
@@ -327,6 +388,7 @@ int trace_write_user(struct perfetto *writer, struct trace_export *export, struc
 		}
 	}
 	writer_flush(writer);
+	say_faults(&user, export->setup);
 	free_user(&user);
-	return 0;
+	return r;
 }

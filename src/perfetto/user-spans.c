@@ -12,6 +12,7 @@
 #include "analyses/calls/calls.h"
 #include "base/limits.h"
 #include "base/text/utf8.h"
+#include "symbols/symbols.h"
 
 /* As the analysis of calls has them; of the first two the one that matches. */
 #define FIELDS                                                                                     \
@@ -51,6 +52,7 @@ HASH_MAP(span_threads, struct span_thread *)
 HASH_MAP(spans_by_key, struct user_span *)
 
 struct user_spans {
+	struct symbols *symbols;
 	struct call_sides *sides;
 	struct span_name **of_class; /* by index; NULL: none of a pair */
 	struct span_names names;
@@ -91,10 +93,11 @@ static struct span_name *span_name_of(struct user_spans *spans, const char *even
 	return *at;
 }
 
-struct user_spans *user_spans_new(const struct plan *plan)
+struct user_spans *user_spans_new(const struct plan *plan, struct symbols *symbols)
 {
 	struct user_spans *spans = mem_alloc(sizeof(*spans));
 
+	spans->symbols = symbols;
 	spans->sides = calls_sides_of(plan, NULL);
 	spans->of_class = mem_alloc((plan->class_count + 1) * sizeof(struct span_name *));
 	for (const struct event_class *class = plan->metadata->events;
@@ -159,6 +162,20 @@ static size_t span_sub_of(const struct reader_event *event, const struct call_si
 				strnlen((const char *)value.is.bytes, value.is.len));
 	}
 	return strlen(text);
+}
+
+/* @address: its text, if it has no name. */
+static const char *function_name(const struct user_spans *spans, const struct reader_event *event,
+				 const char *address)
+{
+	struct query_value value;
+	const char *name = NULL;
+
+	if (spans->symbols && field_value_of(event, CALL_ADDR, &value)) {
+		name = symbols_find(spans->symbols, reader_i64(event, SPAN_VPID, 0), event->ts,
+				    value.is.u);
+	}
+	return name ? name : address;
 }
 
 /* ---- threads ---- */
@@ -362,7 +379,8 @@ void user_spans_take(struct user_spans *spans, const struct reader_event *event,
 	if (step->role == SPAN_BEGINS) {
 		step->span = open_span(spans, thread, name, key, sub);
 		if (side->is_function) {
-			(void)snprintf(step->name, sizeof(step->name), "%s", text);
+			(void)snprintf(step->name, sizeof(step->name), "%s",
+				       function_name(spans, event, text));
 		} else {
 			(void)snprintf(step->name, sizeof(step->name), "%.60s%s%s", name->text,
 				       *text ? " " : "", text);

@@ -18,6 +18,7 @@
 #include "deep/reader.h"
 
 struct user_spans;
+struct symbols;
 struct span_name;
 struct span_kind;
 
@@ -55,7 +56,8 @@ enum { SPAN_VTID = 8, SPAN_VPID, SPAN_PROCNAME };
 extern const struct plan_request user_spans_requests[];
 extern const size_t user_spans_request_count;
 
-struct user_spans *user_spans_new(const struct plan *plan);
+/* @symbols: names of functions; NULL: they are called by their addresses. */
+struct user_spans *user_spans_new(const struct plan *plan, struct symbols *symbols);
 void user_spans_free(struct user_spans *spans);
 
 struct span_thread *user_spans_thread(struct user_spans *spans, const struct reader_event *event);

@@ -1,0 +1,62 @@
+/*
+ * symbols: names of functions for addresses of programs, as a trace says what they have mapped.
+ *
+ *     symbols_map() ─┐
+ *     build id, link ┴─► images by process and time ── symbols_find() ──► file ──► function
+ *
+ * LTTng-UST tells images in its state dump, and in lttng_ust_lib, lttng_ust_dl as they come and go.
+ * Only a file with the build id that the trace has of an image gives names, or one with the link to
+ * its debug file: other builds have other functions there.  Names are the linker's: those of C++
+ * stay mangled.
+ *
+ * Input   paths are untrusted: only regular files are opened, to read them, within
+ *         SYMBOLS_FILE_BYTES_MAX (base/limits.h).
+ * Owns    images and what was read of files.  One thread uses it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctf/plan/plan.h"
+
+struct symbols;
+
+struct symbols *symbols_new(void);
+void symbols_free(struct symbols *symbols); /* NULL is fine */
+
+/* Where an image is: its process (0: unknown) and first address. */
+struct symbols_place {
+	int64_t pid;
+	uint64_t base;
+};
+
+/* A file is mapped at @ts, ns.  @was_before: it was before, as far as nothing else was there. */
+struct symbols_mapping {
+	struct symbols_place place;
+	uint64_t ts, size;
+	bool was_before;
+	const char *path; /* needs no zero */
+	size_t path_len;
+};
+void symbols_map(struct symbols *symbols, const struct symbols_mapping *mapping);
+void symbols_unmap(struct symbols *symbols, struct symbols_place place, uint64_t until);
+/* What the trace says of the image that is there. */
+void symbols_build_id(struct symbols *symbols, struct symbols_place place, const uint8_t *id,
+		      size_t len);
+void symbols_debug_link(struct symbols *symbols, struct symbols_place place, const char *name,
+			size_t len, uint32_t crc);
+
+/* The events of LTTng-UST that say all of this, and one of them; @request: its index in these. */
+extern const struct plan_request symbols_requests[];
+extern const size_t symbols_request_count;
+void symbols_take(struct symbols *symbols, size_t request, const struct plan_binding *binding,
+		  const struct value *values, uint64_t ts);
+
+/* The function that has the address at a time, which stays as long as @symbols; NULL: unknown. */
+const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address);
+
+/* Files that addresses lie in and that give no names, with the reason: the text at *at, which goes
+ * on to the next one; NULL: there is no further one. */
+const char *symbols_next_fault(const struct symbols *symbols, size_t *at);

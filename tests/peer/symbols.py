@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""symbols: a program whose functions are traced (-finstrument-functions, liblttng-ust-cyg-profile.so) by the real LTTng-UST;
+`export` calls them by their names.
+
+Goal    - Functions of the program and of a library that it loads have their names, as slices that nest as the calls do,
+          and beside addresses.
+        - A stripped program has those of its debug file, by its link.
+        - Another build at the same path gives no names, and this is said; so is a pipe or a device, which is not opened.
+
+usage: symbols.py SILLAGE     (needs lttng-tools, LTTng-UST's helpers and a compiler; else it is skipped)
+"""
+import collections
+import ctypes.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'reference'))
+from perfetto_file import File
+
+HELPERS = 'liblttng-ust-cyg-profile.so', 'liblttng-ust-dl.so'
+PROGRAM = r'''
+#include <dlfcn.h>
+#include <stdlib.h>
+static volatile int sum;
+__attribute__((noinline)) static void inner(int i) { sum += i EXTRA; }
+__attribute__((noinline)) void outer(int i) { inner(i); inner(i + 1); }
+int main(int argc, char **argv)
+{
+	void *library = dlopen(argv[1], RTLD_NOW);
+	for (int i = 0; i < 10; i++) {
+		outer(i);
+	}
+	((void (*)(void))dlsym(library, "plugged"))();
+	return 0;
+}
+'''
+LIBRARY = 'void plugged(void) {}\n'
+WANTED = {'main': (1, None, 0), 'outer': (10, 'main', 1), 'inner': (20, 'outer', 2), 'plugged': (1, 'main', 1)}
+
+
+def compiled(folder, name, text, *flags):
+    path = os.path.join(folder, name)
+    with open(path + '.c', 'w') as file:
+        file.write(text)
+    subprocess.run(['cc', '-g', '-O1', '-finstrument-functions', '-Wl,--build-id', '-o', path, path + '.c', '-ldl', *flags], check=True)
+    return path
+
+
+class Daemon:
+    def __init__(self, folder):
+        self.folder, self.user = folder, []
+        if os.getuid() == 0:
+            self.user = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups', '--']
+            os.chown(folder, 65534, 65534)
+            os.chmod(folder, 0o755)
+        self.env = dict(os.environ, HOME=folder, LTTNG_HOME=folder, LTTNG_UST_REGISTER_TIMEOUT='-1', LTTNG_APP_SOCKET_TIMEOUT='-1')
+        self.daemon = subprocess.Popen(self.user + ['lttng-sessiond', '--no-kernel'], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while subprocess.run(self.user + ['lttng', '--no-sessiond', 'list'], env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode:
+            assert time.monotonic() < deadline and self.daemon.poll() is None, 'lttng-sessiond does not answer'
+            time.sleep(.05)
+
+    def lttng(self, *words):
+        subprocess.run(self.user + ['lttng', '--no-sessiond', *words], env=self.env, stdout=subprocess.DEVNULL, check=True, timeout=120)
+
+    def record(self, name, *command):
+        """The directory of the program's trace."""
+        path = os.path.join(self.folder, name)
+        self.lttng('create', name, '--output=' + path)
+        self.lttng('enable-event', '-u', '-s', name, 'lttng_ust_*')
+        self.lttng('add-context', '-u', '-s', name, '-t', 'vpid', '-t', 'vtid', '-t', 'procname', '-t', 'ip')
+        self.lttng('start', name)
+        subprocess.run(self.user + ['env', 'LD_PRELOAD=' + ':'.join(HELPERS), *command], env=self.env, check=True, timeout=120)
+        self.lttng('stop', name)
+        self.lttng('destroy', name)
+        return path
+
+    def close(self):
+        self.daemon.terminate()
+        self.daemon.wait()
+
+
+def exported(sillage, trace, out):
+    done = subprocess.run([sillage, 'export', '-o', out, trace], stderr=subprocess.PIPE, check=True, timeout=60)
+    with open(out, 'rb') as file:
+        return File(file.read()), done.stderr.decode()
+
+
+def slices(made):
+    """How many there are of each name, within which, and how deep."""
+    count, around, depths = collections.Counter(), {}, {}
+    for spans in made.slices().values():
+        for begin, end, name, depth in spans:
+            outer = [other[2] for other in spans if other[0] <= begin and end <= other[1] and other[3] == depth - 1]
+            count[name] += 1
+            around.setdefault(name, set()).add(outer[0] if outer else None)
+            depths.setdefault(name, set()).add(depth)
+    del count['lttng_ust_statedump']  # it begins and ends, too
+    return {name: (count[name], *around[name], *depths[name]) for name in count}
+
+
+def check_names(made):
+    assert slices(made) == WANTED, slices(made)
+    for mark in made.marks:
+        args = dict(mark.args)
+        if 'addr' in args:
+            assert args['addr_symbol'] in WANTED and isinstance(args['addr'], int), args
+            assert mark.kind != 1 or mark.name == args['addr_symbol'], (mark.name, args)
+            assert args['addr_symbol'] == 'main' or args['call_site_symbol'] in WANTED, args
+
+
+def check_refused(sillage, trace, program, out, why):
+    made, said = exported(sillage, trace, out)
+    found = slices(made)
+    assert 'plugged' in found and not {'main', 'inner', 'outer'} & set(found) and len(found) == 4, found
+    assert all(name.startswith('0x') for name in found if name != 'plugged'), found
+    assert any(program in line and why in line for line in said.splitlines()), said
+
+
+def check(sillage, folder):
+    daemon = Daemon(folder)
+    out = os.path.join(folder, 'out.perfetto')
+    try:
+        program = compiled(folder, 'program', PROGRAM, '-DEXTRA=')
+        library = compiled(folder, 'library.so', LIBRARY, '-shared', '-fPIC')
+        trace = daemon.record('whole', program, library)
+        check_names(exported(sillage, trace, out)[0])
+        subprocess.run(['objcopy', '--only-keep-debug', program, program + '.debug'], check=True)
+        subprocess.run(['objcopy', '--strip-all', '--add-gnu-debuglink=' + program + '.debug', program], check=True)
+        check_names(exported(sillage, daemon.record('stripped', program, library), out)[0])
+        check_names(exported(sillage, trace, out)[0])  # the build is the same, and the file has the link
+    finally:
+        daemon.close()
+    os.unlink(program + '.debug')
+    compiled(folder, 'program', PROGRAM, '-DEXTRA=* 3 + i')
+    check_refused(sillage, trace, program, out, 'another build')
+    os.unlink(program)
+    check_refused(sillage, trace, program, out, 'No such file')
+    os.mkfifo(program)
+    check_refused(sillage, trace, program, out, '')
+    os.unlink(program)
+    os.symlink('/dev/zero', program)
+    check_refused(sillage, trace, program, out, '')
+
+
+def main():
+    lacking = [name for name in ('lttng', 'lttng-sessiond', 'cc', 'objcopy') if not shutil.which(name)]
+    lacking += [name for name in HELPERS if not ctypes.util.find_library(name[3:-3])]
+    if lacking:
+        print('skipped:', ', '.join(lacking), 'not installed')
+        return 77
+    with tempfile.TemporaryDirectory() as folder:
+        check(sys.argv[1], folder)
+    print('ok symbols')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
