@@ -89,6 +89,7 @@ ROOMS = {
     'src/symbols': ('base/', 'base/process/', 'ctf/metadata/', 'ctf/plan/'),
     'src/perfetto': ('symbols/', 'analyses/calls/', 'base/', 'base/text/', 'ctf/metadata/', 'kernel/', 'query/', 'deep/', 'deep/report/', 'engine/pool.h', 'engine/tables/',
                      'output/', 'perfetto.pb-c.h') + CONTRACT,
+    'src/folded': ('symbols/', 'base/', 'base/text/', 'deep/', 'perfetto/user-spans.h', 'perfetto/trace.h') + CTF,
     'src/store': ('rollup/', 'base/', 'base/process/', 'output/', 'phases/', 'engine/', 'engine/tables/', 'store/rows/', 'store/sqlite/', 'store/clickhouse/') + CONTRACT,
     'src/store/rows': ('rollup/', 'base/', 'output/', 'phases/', 'engine/', 'engine/tables/') + CONTRACT,
     'src/store/sqlite': ('base/', 'engine/tables/', 'store/rows/') + CONTRACT,

@@ -429,6 +429,8 @@
  * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */
 #define ARGS_BYTES_MAX ((size_t)64 << 10)
 #define ARGS_TEXT_MAX  ((size_t)8 << 10)
+/* Frames of stacks (`export -f folded`): more than a picture shows. */
+#define FOLDED_MAX (1 << 20)
 /* Texts of a kind that are written once; further ones are written where they are used. */
 #define INTERNED_MAX 65536
 /* Slices of a thread that are open, which is what the viewer draws; and tracks beside each other

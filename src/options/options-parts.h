@@ -62,7 +62,7 @@ struct option {
 
 /* ---- options-table.c ---- */
 
-#define OPTIONS_COUNT_MAX 128
+#define OPTIONS_COUNT_MAX 160
 
 /* Ends with a row without a name. */
 extern const struct option options_table[];

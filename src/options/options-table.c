@@ -51,7 +51,7 @@
 
 static const char *const report_formats[] = { "text", "json", "csv", "html", "perfetto", NULL };
 static const char *const page_formats[] = { "text", "json", "csv", "html", NULL };
-static const char *const export_forms[] = { "perfetto", NULL };
+static const char *const export_forms[] = { "perfetto", "folded", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 static const char *const metrics_profiles[] = { "small", "full", NULL };
@@ -174,8 +174,9 @@ const struct option options_table[] = {
 	  FOR_OVERVIEW, WORD(hierarchy, "hierarchy", hierarchies) },
 	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY, TEXT(to),
 	  GROUP("Sessions") },
-	{ 0, "to", "FORM", "what to write: perfetto (perfetto)", FOR_EXPORT,
-	  WORD(to, "form", export_forms) },
+	{ 'f', "format", "FORMAT", "perfetto, folded: stacks for flame graphs (perfetto)",
+	  FOR_EXPORT, WORD(to, "format", export_forms) },
+	{ 0, "to", "FORMAT", "the same as --format", FOR_EXPORT, WORD(to, "format", export_forms) },
 	{ 0, "no-args", NULL, "leave out the fields of events", FOR_EXPORT, FLAG(no_args) },
 	{ 0, "speed", "X", "times the original speed, 0: full speed (1)", FOR_REPLAY,
 	  CUSTOM(options_speed) },

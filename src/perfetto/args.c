@@ -72,7 +72,7 @@ static struct arg *add_arg(struct args *args)
 
 /* ---- values ---- */
 
-static void put_text(struct args *args, struct arg *arg, const uint8_t *bytes, size_t len)
+static void put_string(struct args *args, struct arg *arg, const uint8_t *bytes, size_t len)
 {
 	size_t most = len < ARGS_TEXT_MAX ? len : ARGS_TEXT_MAX, room = 3 * most + 1;
 
@@ -97,7 +97,7 @@ static bool put_enum_label(struct args *args, struct arg *arg, const struct type
 	arg->is.string_value_iid = writer_intern(args->writer, WRITER_VALUES, label);
 	arg->is.value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE_IID;
 	if (arg->is.string_value_iid == 0) {
-		put_text(args, arg, (const uint8_t *)label, strlen(label));
+		put_string(args, arg, (const uint8_t *)label, strlen(label));
 	}
 	return true;
 }
@@ -142,7 +142,7 @@ static void put_symbol(struct args *args, const char *field, uint64_t address)
 	if (name) {
 		args->name = field;
 		arg = add_arg(args);
-		put_text(args, arg, (const uint8_t *)name, strlen(name));
+		put_string(args, arg, (const uint8_t *)name, strlen(name));
 	}
 }
 
@@ -167,7 +167,8 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 		arg->is.double_value = value->f;
 		break;
 	default:
-		put_text(args, arg, value->bytes, strnlen((const char *)value->bytes, value->len));
+		put_string(args, arg, value->bytes,
+			   strnlen((const char *)value->bytes, value->len));
 		break;
 	}
 	if (symbol && type->kind == TYPE_INT) {

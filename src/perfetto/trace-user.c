@@ -50,17 +50,16 @@ struct user {
 
 /* ---- threads ---- */
 
-static void say_process(struct user *user, int32_t pid, const struct value *name)
+static void say_process(struct user *user, int32_t pid)
 {
+	const char *name = user_spans_process(user->spans, pid);
 	struct process row = { .tid = pid, .tgid = pid, .ppid = -1 };
 	bool is_new;
 
-	if (pid >= 0) {
-		(void)tracks_by_pid_put(&user->named, (uint32_t)pid, &is_new);
-		if (is_new) {
-			trace_name(row.name, name);
-			processes_set(user->processes, &row);
-		}
+	(void)tracks_by_pid_put(&user->named, (uint32_t)pid, &is_new);
+	if (name && is_new) {
+		(void)snprintf(row.name, sizeof(row.name), "%s", name);
+		processes_set(user->processes, &row);
 	}
 }
 
@@ -81,8 +80,8 @@ static void add_track(struct user *user, struct span_thread *thread,
 	}
 	thread->track =
 		tracks_add_thread(user->writer, thread->pid, thread->tid, has_name ? name : NULL);
-	if (has_name && thread->pid == thread->tid) {
-		say_process(user, thread->pid, &event->values[SPAN_PROCNAME]);
+	if (thread->pid >= 0) {
+		say_process(user, thread->pid);
 	}
 }
 
@@ -217,14 +216,10 @@ static void take(struct user *user, const struct reader_event *event)
 	struct tracks_said said = { .category = category_of(user, event->class->class) };
 	struct span_thread *thread = user_spans_thread(user->spans, event);
 	struct span_step step = { .role = SPAN_NONE };
-	struct reader_event procname;
 
 	user->ts = event->ts;
 	if (thread->track == 0) {
 		add_track(user, thread, event);
-	}
-	if (reader_as(event, SPAN_STATEDUMP, &procname) && reader_has(&procname, 0)) {
-		say_process(user, thread->pid, &procname.values[0]);
 	}
 	if (user->args) {
 		const struct args_where where = {
@@ -265,60 +260,6 @@ static void lose(struct user *user, const struct reader_event *event)
 	}
 	tracks_instant(user->writer, user->lost_track, event->ts, text);
 	user_spans_forget(user->spans, end_slice, user);
-}
-
-/* ---- the first pass ---- */
-
-/* What the event says of where programs are, in any time. */
-static void take_symbols(struct user *user, const struct reader_event *event)
-{
-	struct reader_event as;
-
-	for (size_t i = 0; event->class->binding_count > 1 && i < symbols_request_count; i++) {
-		if (reader_as(event, user_spans_request_count + i, &as)) {
-			symbols_take(user->symbols, i, as.binding, as.values, as.ts);
-		}
-	}
-}
-
-static void look_at(struct user *user, const struct reader_event *event)
-{
-	struct span_step step;
-
-	if (!event->class) {
-		user_spans_forget(user->spans, NULL, NULL);
-		return;
-	}
-	user_spans_take(user->spans, event, &step);
-	if (step.role == SPAN_ENDS) {
-		user_spans_drop(user->spans, step.span);
-	}
-}
-
-/* It reads nothing but what is asked for. */
-static int look_first(struct user *user, const struct trace_export *export, struct err *err)
-{
-	const struct reader_setup quiet = { .path = export->setup->path };
-	VEC(struct plan_request) requests = { 0 };
-	struct trace_export first = *export;
-	struct reader_event event;
-	struct reader *reader;
-
-	vec_append(&requests, user_spans_requests, user_spans_request_count);
-	vec_append(&requests, symbols_requests, symbols_request_count);
-	reader = reader_open(&quiet, requests.at, requests.count, err);
-	while (reader && trace_next(&first, reader, &event)) {
-		if (event.class) {
-			take_symbols(user, &event);
-		}
-		if (event.ts >= export->begin) {
-			look_at(user, &event);
-		}
-	}
-	user_spans_looked(user->spans);
-	reader_close(reader);
-	vec_fini(&requests);
-	return reader ? 0 : -EINVAL;
 }
 
 #define FAULTS_SAID 3 /* one by one */
@@ -376,7 +317,7 @@ int trace_write_user(struct perfetto *writer, struct trace_export *export, struc
 
 	user.spans = user_spans_new(plan, user.symbols);
 	processes_show(user.processes);
-	r = look_first(&user, export, err);
+	r = user_spans_look(user.spans, export, err);
 	while (r == 0 && trace_next(export, reader, &event)) {
 		if (event.ts < export->begin) {
 			continue;

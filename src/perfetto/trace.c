@@ -27,7 +27,7 @@ static const char *env_text(const struct metadata *metadata, const char *name)
 	return entry ? entry->text : NULL;
 }
 
-static bool is_kernel(const struct plan *plan)
+bool trace_is_kernel(const struct plan *plan)
 {
 	const char *domain = env_text(plan->metadata, "domain");
 	const char *tracer = env_text(plan->metadata, "tracer_name");
@@ -50,7 +50,7 @@ int trace_write(struct perfetto *writer, struct trace_export *export, struct err
 	if (!reader) {
 		return -EINVAL;
 	}
-	is_of_kernel = is_kernel(reader_plan(reader));
+	is_of_kernel = trace_is_kernel(reader_plan(reader));
 	if (!is_of_kernel) {
 		reader_close(reader);
 		with_args.visits = export->has_args;

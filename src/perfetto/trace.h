@@ -32,6 +32,9 @@ struct trace_export {
 /* Writes the trace.  -errno with the reason: it cannot be opened. */
 int trace_write(struct perfetto *writer, struct trace_export *export, struct err *err);
 
+/* Whether it is a kernel's. */
+bool trace_is_kernel(const struct plan *plan);
+
 /* ---- for trace-kernel.c and trace-user.c ---- */
 
 extern const struct plan_request kernel_requests[];

@@ -12,6 +12,7 @@
 #include "analyses/calls/calls.h"
 #include "base/limits.h"
 #include "base/text/utf8.h"
+#include "perfetto/trace.h"
 #include "symbols/symbols.h"
 
 /* As the analysis of calls has them; of the first two the one that matches. */
@@ -49,6 +50,7 @@ struct span_name {
 HASH_MAP(span_names, struct span_name *)
 HASH_MAP(span_kinds, struct span_kind *)
 HASH_MAP(span_threads, struct span_thread *)
+HASH_MAP(process_names, char *)
 HASH_MAP(spans_by_key, struct user_span *)
 
 struct user_spans {
@@ -59,6 +61,7 @@ struct user_spans {
 	struct span_kinds kinds; /* by name and sub */
 	struct span_threads threads, cpus;
 	struct spans_by_key by_key; /* the newest of each */
+	struct process_names processes;
 	size_t open_count;
 	bool has_looked;
 };
@@ -195,6 +198,30 @@ struct span_thread *user_spans_thread(struct user_spans *spans, const struct rea
 		**at = (struct span_thread){ .pid = pid, .tid = tid, .cpu = event->cpu };
 	}
 	return *at;
+}
+
+const char *user_spans_process(const struct user_spans *spans, int32_t pid)
+{
+	char **name = pid >= 0 ? process_names_get(&spans->processes, (uint32_t)pid) : NULL;
+
+	return name ? *name : NULL;
+}
+
+void user_spans_name(struct user_spans *spans, int32_t pid, const struct value *name)
+{
+	char text[PERFETTO_NAME];
+	bool is_new = false;
+	char **at = pid >= 0 ? process_names_put(&spans->processes, (uint32_t)pid, &is_new) : NULL;
+
+	if (is_new) {
+		trace_name(text, name);
+		*at = mem_strdup(text);
+	}
+}
+
+struct symbols *user_spans_symbols(const struct user_spans *spans)
+{
+	return spans->symbols;
 }
 
 /* ---- what is open ---- */
@@ -378,6 +405,9 @@ void user_spans_take(struct user_spans *spans, const struct reader_event *event,
 	}
 	if (step->role == SPAN_BEGINS) {
 		step->span = open_span(spans, thread, name, key, sub);
+		if (step->span) {
+			step->span->begin = event->ts;
+		}
 		if (side->is_function) {
 			(void)snprintf(step->name, sizeof(step->name), "%s",
 				       function_name(spans, event, text));
@@ -440,6 +470,10 @@ void user_spans_free(struct user_spans *spans)
 	HASH_EACH(span_kinds, &spans->kinds, one) {
 		free(one->value);
 	}
+	HASH_EACH(process_names, &spans->processes, one) {
+		free(one->value);
+	}
+	process_names_fini(&spans->processes);
 	span_names_fini(&spans->names);
 	span_kinds_fini(&spans->kinds);
 	spans_by_key_fini(&spans->by_key);

@@ -1,9 +1,9 @@
 /*
  * user-spans: pairs of events as spans, paired as the analysis of calls does (analyses/calls).
  *
- *     pass 1   user_spans_take() of each event   which names overlap on a thread, which keys vary
- *              user_spans_looked()
- *     pass 2   user_spans_take() of each event   the span that it begins or ends
+ *     pass 1   user_spans_look()             which names overlap on a thread, which keys vary,
+ *                                            names of processes and functions
+ *     pass 2   user_spans_take() an event    the span that it begins or ends
  *
  * A span that begins within another one of its thread and outlives it is no slice of the thread,
  * nor is one that ends on another thread: all spans of its kind are apart, on tracks of their own.
@@ -19,14 +19,15 @@
 
 struct user_spans;
 struct symbols;
+struct trace_export;
 struct span_name;
 struct span_kind;
 
 /* Of one thread, or, without vtid, the events of a CPU. */
 struct span_thread {
-	int32_t pid, tid; /* -1: unknown */
-	uint64_t cpu;     /* of one without tid; UINT64_MAX: unknown */
-	uint64_t track;   /* for the caller; 0: none yet */
+	int32_t pid, tid;      /* -1: unknown */
+	uint64_t cpu;          /* of one without tid; UINT64_MAX: unknown */
+	uint64_t track, since; /* for the caller; track 0: none yet */
 	VEC(struct user_span *) open;
 };
 
@@ -36,6 +37,7 @@ struct user_span {
 	struct span_kind *kind;
 	struct user_span *older, *newer; /* of the same key */
 	uint64_t key, sub;               /* hashes; 0: it has none */
+	uint64_t begin;                  /* ns */
 	uint64_t track;                  /* for the caller */
 	bool is_crossed;                 /* one around it has ended */
 };
@@ -68,8 +70,15 @@ void user_spans_drop(struct user_spans *spans, struct user_span *span);
 /* Events are lost, or the pass is over: what is open stays so.  @drop: of each; NULL is fine. */
 void user_spans_forget(struct user_spans *spans, void (*drop)(void *user, struct user_span *span),
 		       void *user);
+/* The first pass, over the range of an export.  -errno with the reason. */
+int user_spans_look(struct user_spans *spans, const struct trace_export *range, struct err *err);
+/* What the first pass found a process to be called; NULL: unknown. */
+const char *user_spans_process(const struct user_spans *spans, int32_t pid);
+/* Events say that a process is called so. */
+void user_spans_name(struct user_spans *spans, int32_t pid, const struct value *name);
 /* The first pass is over. */
 void user_spans_looked(struct user_spans *spans);
+struct symbols *user_spans_symbols(const struct user_spans *spans);
 
 bool user_spans_are_apart(const struct user_span *span);
 /* What the events of both ends have in common. */

@@ -71,7 +71,7 @@ static const struct library_function dw_functions[] = {
 static struct elf_library elf;
 static struct dw_library dw;
 
-static bool load(void)
+static bool load_elf(void)
 {
 	static bool has_tried, is_there;
 
@@ -135,7 +135,7 @@ static bool has_id(const struct opened *opened, const struct symbols_identity *i
 }
 
 /* Whether the file is the one that was traced. */
-static bool is_same(const struct opened *opened, const struct symbols_identity *identity)
+static bool is_traced_build(const struct opened *opened, const struct symbols_identity *identity)
 {
 	const char *link;
 	GElf_Word crc;
@@ -149,7 +149,7 @@ static bool is_same(const struct opened *opened, const struct symbols_identity *
 
 /* ---- its functions ---- */
 
-static Elf_Scn *table_of(Elf *from, GElf_Word type, GElf_Shdr *ret)
+static Elf_Scn *symbol_table(Elf *from, GElf_Word type, GElf_Shdr *ret)
 {
 	Elf_Scn *section = NULL;
 
@@ -161,7 +161,7 @@ static Elf_Scn *table_of(Elf *from, GElf_Word type, GElf_Shdr *ret)
 	return NULL;
 }
 
-static uint8_t rank_of(const GElf_Sym *symbol)
+static uint8_t symbol_rank(const GElf_Sym *symbol)
 {
 	return GELF_ST_BIND(symbol->st_info) == STB_GLOBAL ? 0
 	       : GELF_ST_BIND(symbol->st_info) == STB_WEAK ? 1
@@ -178,11 +178,11 @@ static void take_symbol(struct symbols_file *file, const GElf_Sym *symbol)
 		*vec_push(&file->functions) = (struct function){ .begin = symbol->st_value,
 								 .end = end,
 								 .name = symbol->st_name,
-								 .rank = rank_of(symbol) };
+								 .rank = symbol_rank(symbol) };
 	}
 }
 
-static bool take_names(struct symbols_file *file, Elf *from, GElf_Word link)
+static bool take_strings(struct symbols_file *file, Elf *from, GElf_Word link)
 {
 	Elf_Scn *section = elf.elf_getscn(from, link);
 	Elf_Data *data = section ? elf.elf_getdata(section, NULL) : NULL;
@@ -200,12 +200,12 @@ static bool take_names(struct symbols_file *file, Elf *from, GElf_Word link)
 static bool take_table(struct symbols_file *file, Elf *from, GElf_Word type)
 {
 	GElf_Shdr header;
-	Elf_Scn *section = table_of(from, type, &header);
+	Elf_Scn *section = symbol_table(from, type, &header);
 	Elf_Data *data = section ? elf.elf_getdata(section, NULL) : NULL;
 	size_t count = data && header.sh_entsize > 0 ? data->d_size / header.sh_entsize : 0;
 	GElf_Sym symbol;
 
-	if (count == 0 || count > SYMBOLS_MAX || !take_names(file, from, header.sh_link)) {
+	if (count == 0 || count > SYMBOLS_MAX || !take_strings(file, from, header.sh_link)) {
 		return false;
 	}
 	for (size_t i = 0; i < count && elf.gelf_getsym(data, (int)i, &symbol); i++) {
@@ -289,8 +289,8 @@ static bool take_debug_files(struct symbols_file *file, const char *path,
 
 ORDER(by_address, struct function, UP(begin) UP(rank) UP(name))
 
-static int read_file(struct symbols_file *file, const char *path,
-		     const struct symbols_identity *identity, struct err *err)
+static int read_symbols(struct symbols_file *file, const char *path,
+			const struct symbols_identity *identity, struct err *err)
 {
 	struct opened opened;
 	const char *link = identity->link;
@@ -298,7 +298,7 @@ static int read_file(struct symbols_file *file, const char *path,
 	bool same;
 	int r;
 
-	if (!load()) {
+	if (!load_elf()) {
 		return err_raise(err, -ENOENT, "libdw is not installed");
 	}
 	file->first_page = UINT64_MAX;
@@ -306,7 +306,7 @@ static int read_file(struct symbols_file *file, const char *path,
 		return err_raise(err, -EINVAL, "the trace has no build id of it");
 	}
 	r = open_elf(path, &opened, err);
-	same = r == 0 && is_same(&opened, identity);
+	same = r == 0 && is_traced_build(&opened, identity);
 	if (same) {
 		take_layout(file, opened.elf);
 		link = link ? link : dw.debug_link(opened.elf, &unused);
@@ -329,8 +329,8 @@ static int read_file(struct symbols_file *file, const char *path,
 
 #else
 
-static int read_file(struct symbols_file *file, const char *path,
-		     const struct symbols_identity *identity, struct err *err)
+static int read_symbols(struct symbols_file *file, const char *path,
+			const struct symbols_identity *identity, struct err *err)
 {
 	return err_raise(err, -ENOTSUP, "this sillage was built without libdw");
 }
@@ -342,7 +342,7 @@ struct symbols_file *symbols_file_open(const char *path, const struct symbols_id
 {
 	struct symbols_file *file = mem_alloc(sizeof(*file));
 
-	if (read_file(file, path, identity, err) < 0) {
+	if (read_symbols(file, path, identity, err) < 0) {
 		symbols_file_free(file);
 		return NULL;
 	}

@@ -15,6 +15,7 @@
 
 #include "cmd/analyze.h"
 #include "deep/report/report.h"
+#include "folded/folded.h"
 #include "output/sink.h"
 #include "output/sinks/json.h"
 #include "perfetto/report-tracks.h"
@@ -182,6 +183,60 @@ static int export_traces(const struct options *options, struct output *output)
 	return status;
 }
 
+/* ---- stacks ---- */
+
+static int fold_trace(const struct options *options, struct stacks *folded,
+		      const struct recorded_path *path)
+{
+	const struct reader_setup setup = { .path = path,
+					    .warn = options->verbosity < 0 ? NULL : warn };
+	struct folded_trace trace = { .setup = &setup, .stop = &run_stop };
+	struct err err;
+
+	if (run_range(options, path, &trace.begin, &trace.end, &err) < 0 ||
+	    folded_take(folded, &trace, &err) < 0) {
+		if (run_signal_status() == 0) {
+			say("%s: %s", path->name, err.text);
+		}
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}
+
+static int export_stacks(const struct options *options, struct output *output)
+{
+	struct stacks *folded = folded_new();
+	struct recorded_paths paths = { 0 };
+	int status = EXIT_DONE;
+	struct err err;
+
+	run_stop_on_signals();
+	for (size_t i = 0; options->args[i]; i++) {
+		if (run_find(options, options->args[i], &paths, &err) < 0) {
+			say("%s", err.text);
+			status = EXIT_FAILED;
+		}
+	}
+	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
+		if (fold_trace(options, folded, &paths.at.at[i]) != EXIT_DONE) {
+			status = EXIT_FAILED;
+		}
+	}
+	recorded_paths_fini(&paths);
+	folded_write(folded, output->out);
+	folded_free(folded);
+	return run_signal_status() != 0 ? run_signal_status() : status;
+}
+
+/* What says something of a file for Perfetto alone. */
+static const char *for_perfetto_alone(const struct options *options)
+{
+	return wants_windows(options)                    ? "-a, -i and triggers"
+	       : period_set_count(&options->periods) > 0 ? "--period, --job, --label and --model"
+	       : options->no_args                        ? "--no-args"
+							 : NULL;
+}
+
 /* ---- reports ---- */
 
 static int export_range(struct perfetto *writer, const struct recorded_path *path,
@@ -227,21 +282,28 @@ static int run(const struct options *options)
 				 .is_whole = true,
 				 .analyses = options->analyses };
 
-	if (!options->output && isatty(STDOUT_FILENO)) {
+	bool is_folded = options->to && strcmp(options->to, "folded") == 0;
+
+	if (is_folded && for_perfetto_alone(options)) {
+		say("export -f folded: not with %s", for_perfetto_alone(options));
+		return EXIT_USAGE;
+	}
+	if (!is_folded && !options->output && isatty(STDOUT_FILENO)) {
 		say("export: the file is no text for a terminal: -o FILE");
 		return EXIT_USAGE;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
-	return run_output(options, &output, export_traces);
+	return run_output(options, &output, is_folded ? export_stacks : export_traces);
 }
 
 const struct command cmd_export = {
 	.name = "export",
 	.args = "TRACE|CAPTURE|URL...",
-	.summary = "write traces for the viewer of Perfetto",
+	.summary = "write traces for the viewer of Perfetto, or stacks for flame graphs",
 	.examples = "  sillage export -o prod.perfetto ~/lttng-traces/prod-20260101-120000\n"
 		    "  sillage export -a cpu,sched -i 10ms --trigger 'sched.wake.max > 2ms' \\\n"
-		    "    --begin 12:00:01 --end 12:00:02 -o prod.perfetto TRACE\n",
+		    "    --begin 12:00:01 --end 12:00:02 -o prod.perfetto TRACE\n"
+		    "  sillage export -f folded TRACE | flamegraph.pl --countname ns >prod.svg\n",
 	.options = FOR_EXPORT,
 	.args_min = 1,
 	.run = run,
