@@ -68,6 +68,7 @@ def check_kernel(sillage, trace):
     blocked = collections.Counter()
     for row in told['threads']:
         blocked[row['thread']['tid']] += row.get('blocked_ns', 0)
+    sleep = collections.Counter({tid: ns for tid, ns in sleep.items() if tid in blocked or len(told['threads']) < 1000})  # it lists no more
     assert +sleep == +blocked, {tid: (sleep[tid], blocked[tid]) for tid in sleep.keys() | blocked.keys() if sleep[tid] != blocked[tid]}
     check_wakers(trace, wakers)
     return len(wakers)

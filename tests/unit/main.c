@@ -120,6 +120,7 @@ int main(void)
 	srunner_add_suite(runner, suite_schema());
 	srunner_add_suite(runner, suite_ranges());
 	srunner_add_suite(runner, suite_sender());
+	srunner_add_suite(runner, suite_symbols());
 	srunner_add_suite(runner, suite_tracks());
 	srunner_add_suite(runner, suite_fleet_rows());
 	srunner_add_suite(runner, suite_store_reader());

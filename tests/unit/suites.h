@@ -102,6 +102,7 @@ Suite *suite_keep(void);
 Suite *suite_schema(void);
 Suite *suite_ranges(void);
 Suite *suite_sender(void);
+Suite *suite_symbols(void);
 Suite *suite_tracks(void);
 Suite *suite_fleet_rows(void);
 Suite *suite_store_reader(void);

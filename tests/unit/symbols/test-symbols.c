@@ -1,0 +1,134 @@
+/*
+ * symbols: functions of this program, as a trace of it would say where they are.
+ */
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "suites.h"
+#include "symbols/symbols.h"
+
+#define PID 7
+
+/* Where this program is. */
+struct self {
+	char path[4096];
+	uint64_t base, size;
+	const uint8_t *id;
+	size_t id_len;
+};
+
+static void take_note(struct self *self, const uint8_t *at, size_t len)
+{
+	const ElfW(Nhdr) *note = (const void *)at;
+
+	while (len >= sizeof(*note) && note->n_type != NT_GNU_BUILD_ID) {
+		size_t bytes = sizeof(*note) + ((note->n_namesz + 3u) & ~3u) +
+			       ((note->n_descsz + 3u) & ~3u);
+
+		if (bytes > len) {
+			return;
+		}
+		at += bytes;
+		len -= bytes;
+		note = (const void *)at;
+	}
+	if (len >= sizeof(*note)) {
+		self->id = at + sizeof(*note) + ((note->n_namesz + 3u) & ~3u);
+		self->id_len = note->n_descsz;
+	}
+}
+
+/* The first object is the program. */
+static int look(struct dl_phdr_info *info, size_t size, void *self_)
+{
+	struct self *self = self_;
+
+	for (size_t i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD) {
+			uint64_t end = info->dlpi_addr + part->p_vaddr + part->p_memsz;
+
+			self->base = self->base ? self->base : info->dlpi_addr + part->p_vaddr;
+			self->size = end - self->base;
+		} else if (part->p_type == PT_NOTE && self->id_len == 0) {
+			take_note(self, (const uint8_t *)(info->dlpi_addr + part->p_vaddr),
+				  part->p_memsz);
+		}
+	}
+	return 1;
+}
+
+static struct symbols *mapped(struct self *self, uint64_t ts)
+{
+	struct symbols *symbols = symbols_new();
+	ssize_t len = readlink("/proc/self/exe", self->path, sizeof(self->path) - 1);
+	struct symbols_mapping mapping = { .place = { .pid = PID }, .ts = ts };
+
+	ck_assert_int_gt(len, 0);
+	(void)dl_iterate_phdr(look, self);
+	mapping.place.base = self->base;
+	mapping.size = self->size;
+	mapping.path = self->path;
+	mapping.path_len = (size_t)len;
+	symbols_map(symbols, &mapping);
+	return symbols;
+}
+
+START_TEST(names_itself)
+{
+	struct self self = { .base = 0 };
+	struct symbols *symbols = mapped(&self, 100);
+	const struct symbols_place place = { PID, self.base };
+	uint64_t address = (uint64_t)(uintptr_t)suite_symbols;
+	const char *name;
+
+	symbols_build_id(symbols, place, self.id, self.id_len);
+	name = symbols_find(symbols, PID, 100, address + 1);
+	if (self.id_len > 0 && name) { /* with libdw, and a linker that writes build ids */
+		ck_assert_str_eq(name, "suite_symbols");
+	}
+	ck_assert_ptr_null(symbols_find(symbols, PID, 99, address));      /* before */
+	ck_assert_ptr_null(symbols_find(symbols, PID + 1, 100, address)); /* another process */
+	ck_assert_ptr_null(symbols_find(symbols, PID, 100, self.base + self.size));
+	symbols_unmap(symbols, place, 200);
+	ck_assert_ptr_eq(symbols_find(symbols, PID, 199, address + 1), name);
+	ck_assert_ptr_null(symbols_find(symbols, PID, 200, address + 1)); /* gone */
+	symbols_free(symbols);
+}
+END_TEST
+
+/* Another build, and none: it is said once, and no name is given. */
+START_TEST(refuses_others)
+{
+	static const uint8_t other[20] = { 1 };
+	struct self self = { .base = 0 };
+	struct symbols *symbols = mapped(&self, 0);
+	size_t at = 0;
+
+	if (_i == 1) {
+		symbols_build_id(symbols, (struct symbols_place){ PID, self.base }, other,
+				 sizeof(other));
+	}
+	for (unsigned int i = 0; i < 3; i++) {
+		ck_assert_ptr_null(
+			symbols_find(symbols, PID, 1, (uint64_t)(uintptr_t)suite_symbols + i));
+	}
+	ck_assert_ptr_nonnull(strstr(symbols_next_fault(symbols, &at), self.path));
+	ck_assert_ptr_null(symbols_next_fault(symbols, &at));
+	symbols_free(symbols);
+}
+END_TEST
+
+Suite *suite_symbols(void)
+{
+	Suite *suite = suite_create("symbols");
+	TCase *tcase = tcase_create("symbols");
+
+	tcase_add_test(tcase, names_itself);
+	tcase_add_loop_test(tcase, refuses_others, 0, 2);
+	suite_add_tcase(suite, tcase);
+	return suite;
+}
