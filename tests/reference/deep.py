@@ -190,7 +190,7 @@ def check_answer(sillage, trace, truth, high):
     found = report(sillage, trace)
     if any(cycle['inversion'] for cycle in truth['workload']['cycles']):
         same('the explained thread', found['path']['thread']['tid'], high['tid'])
-        begin = '%s (%d, real-time %d) was delayed by priority inversions: ' % (found['path']['thread']['comm'], high['tid'], high['rt_priority'])
+        begin = '%s (%d, FIFO/RR %d) was delayed by priority inversions: ' % (found['path']['thread']['comm'], high['tid'], high['rt_priority'])
         same('the first sentence', found['answer'][:len(begin)], begin)
 
 
@@ -228,7 +228,7 @@ def check_missed(sillage, trace, workload, model):
     found = report(sillage, trace, '--thread', str(job['tid']), '--job', model, '--deadline', '%dus' % workload['period_us'],
                    '--worst', str(missed + 1))
     comm = found['path']['thread']['comm']
-    begin = '%s (%d, real-time %d) missed %d of %d deadlines (' % (comm, job['tid'], job['rt_priority'], missed, len(workload['jobs']))
+    begin = '%s (%d, FIFO/RR %d) missed %d of %d deadlines (' % (comm, job['tid'], job['rt_priority'], missed, len(workload['jobs']))
     same('the first sentence', found['answer'][:len(begin)], begin)
     blamed = '; in each of the %d worst %s (%d, ' % (missed, 'disturber', disturber['tid'])
     same('who is blamed: %s' % found['answer'], blamed in found['answer'], missed > 0)

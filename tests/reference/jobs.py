@@ -86,15 +86,23 @@ def split(spec):
 def reported(sillage, trace, pattern, deadline, every):
     asked = (['--deadline', deadline] if deadline else []) + (['--every', every] if every else [])
     out, _ = run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--worst', '0', '--job', pattern] + asked + [trace])
-    return json.loads(out).get('jobs') if out else None
+    report = json.loads(out) if out else {}
+    if 'jobs' in report:
+        called = collections.Counter(name_of(row) for row in report['threads'])
+        report['jobs']['has_namesakes'] = max(called.values(), default=0) > 1
+    return report.get('jobs')
+
+
+def name_of(row):
+    """What tells threads apart in a list of a report; two that had a tid one after the other may be called the same."""
+    return tuple(sorted((key, str(value)) for key, value in row['thread'].items()))
 
 
 def skipped_of(ended, period):
     """With a period: the arrivals between those of successive executions of a thread."""
     skipped, before = 0, {}
     for one in sorted(ended, key=lambda one: one['begin']):
-        # A tid may have had two threads: they are told apart by their names and processes.
-        thread = tuple(sorted((key, str(value)) for key, value in one['thread'].items()))
+        thread = name_of(one)
         if thread in before and one['arrival'] > before[thread]:
             skipped += max(0, (one['arrival'] - before[thread] + period // 2) // period - 1)
         before[thread] = one['arrival']
@@ -106,7 +114,7 @@ def periods_of(jobs, period):
     from the one before."""
     begins, periods, jitters = collections.defaultdict(list), [], []
     for one in jobs['longest'] + jobs['open']:
-        thread = None if 'dropped' in jobs else tuple(sorted((key, str(value)) for key, value in one['thread'].items()))
+        thread = None if 'dropped' in jobs else name_of(one)
         begins[thread].append((one['begin'], one in jobs['longest']))
     for at in begins.values():
         at.sort(key=lambda one: one[0])
@@ -133,7 +141,8 @@ def figures_of_report(jobs, period, is_cut):
     if goes_over:
         figures['dropped'] = jobs['dropped']
     # What was cut, or begun again, is in no list of the report, but the next one comes after it.
-    if not is_cut and not (goes_over and (jobs['overlapped'] or jobs['dropped'])):
+    is_told_apart = goes_over or not jobs['has_namesakes']
+    if is_told_apart and not is_cut and not (goes_over and (jobs['overlapped'] or jobs['dropped'])):
         for key, values in zip(('period', 'period_jitter'), periods_of(jobs, period)):
             figures[key + ' count'], figures[key + ' sum'] = len(values), sum(values)
             figures[key + ' max'] = max(values, default=None)
@@ -144,9 +153,9 @@ def figures_of_report(jobs, period, is_cut):
         figures['response max'] = max(one['response_ns'] for one in ended)
         figures['late max'] = max(one['late_ns'] for one in ended)
         figures['late sum'] = sum(one['late_ns'] for one in ended)
-        if period:
+        if period and is_told_apart:
             figures['skipped'] = skipped_of(ended, period)
-        elif not figures['open']:
+        elif not period and not figures['open']:
             figures['skipped'] = jobs['skipped']
     return figures
 
