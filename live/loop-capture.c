@@ -46,37 +46,34 @@ void loop_on_recalled(void *user, struct live_trace *trace, const char *stream,
 }
 
 /* Captures begin before what is kept: the relay's disk has it. */
-static void recall(struct loop *loop, struct session *session)
+static void recall(struct loop *loop, struct session *session,
+		   const struct captures_session *described)
 {
 	uint64_t begin, end;
 
 	if (!loop->config->recalls) {
 		return;
 	}
-	if (captures_awaited(loop->config->captures, session, &begin, &end)) {
+	if (captures_awaited(loop->config->captures, described->key, &begin, &end)) {
 		session_recall(session, begin, end);
 	} else if (session_recalls(session)) {
 		session_recall_end(session);
 	}
 }
 
-/* Describes a session to captures; to be freed with vec_fini(&traces). */
-static struct captures_session describe(const struct session *session)
+/* Adds what a session has of it. */
+static void describe_one(const struct session *session, struct captures_session *described)
 {
-	struct captures_session described = { .key = session,
-					      .host = session_listed(session)->host,
-					      .name = session_listed(session)->name,
-					      .recalls = session_recalls(session) &&
-							 !session_has_recalled(session) };
 	size_t count;
 	struct live_trace *const *traces = session_traces(session, &count);
 
+	described->recalls |= session_recalls(session) && !session_has_recalled(session);
 	for (size_t i = 0; i < count; i++) {
 		const struct live_trace *trace = traces[i];
 		bool is_followed = trace->trace && !trace->is_away && !trace->has_failed;
 
 		if (trace->history) {
-			*vec_push(&described.traces) = (struct captures_trace){
+			*vec_push(&described->traces) = (struct captures_trace){
 				.history = trace->history,
 				.path = trace->identity.path,
 				.is_kernel = trace->identity.domain &&
@@ -86,31 +83,62 @@ static struct captures_session describe(const struct session *session)
 			};
 		}
 	}
+}
+
+/* Describes to captures a session with those that are one with it; to be freed with
+ * vec_fini(&traces). */
+static struct captures_session describe(const struct loop *loop, const struct session *session)
+{
+	struct captures_session described = { .key = session_one(session),
+					      .host = session_listed(session)->host,
+					      .name = session_listed(session)->name };
+
+	describe_one(session, &described);
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		VEC_EACH_OF(&loop->relays.at[r]->sessions, other) {
+			if (other != session && session_one(other) == described.key) {
+				describe_one(other, &described);
+			}
+		}
+	}
 	return described;
+}
+
+/* Whether none before it is one with it: a capture is of all of them. */
+static bool is_first_of_one(const struct loop *loop, const struct session *session)
+{
+	for (size_t r = 0; r < loop->relays.count; r++) {
+		VEC_EACH_OF(&loop->relays.at[r]->sessions, other) {
+			if (session_one(other) == session_one(session)) {
+				return other == session;
+			}
+		}
+	}
+	return true;
 }
 
 static uint64_t begin_capture(struct loop *loop, struct session *session, uint64_t at,
 			      const struct captures_reason *reason)
 {
-	struct captures_session described = describe(session);
+	struct captures_session described = describe(loop, session);
 	uint64_t number = captures_begin(loop->config->captures, &described, at, reason);
 
 	assert(loop->config->captures);
-	recall(loop, session);
+	recall(loop, session, &described);
 	vec_fini(&described.traces);
 	return number;
 }
 
 static void step_session(struct loop *loop, struct session *session, bool is_ending)
 {
-	struct captures_session described = describe(session);
+	struct captures_session described = describe(loop, session);
 
 	assert(loop->config->captures);
 	if (session_recalls(session) && (is_ending || session_has_recalled(session))) {
 		session_recall_note_gone(session);
 	}
 	captures_step(loop->config->captures, &described, is_ending);
-	recall(loop, session);
+	recall(loop, session, &described);
 	vec_fini(&described.traces);
 }
 
@@ -130,34 +158,51 @@ void loop_on_fired(void *context, const struct trace_identity *identity,
 	}
 }
 
-/* Whether the row of the value is one of the job: it has its name, and perhaps what divides it. */
-static bool is_row_of(const struct trigger_value *value, const struct job_spec *job)
+/* Whether the value is of one of these lists ("jobs."), in a row of this name, and perhaps what
+ * divides it. */
+static bool is_row_of(const struct trigger_value *value, const char *lists, const char *name)
 {
-	size_t len = strlen(job->name);
+	size_t len = strlen(name);
 
-	return strncmp(value->figure, "jobs.", 5) == 0 &&
-	       strncmp(value->row, job->name, len) == 0 &&
+	return strncmp(value->figure, lists, strlen(lists)) == 0 &&
+	       strncmp(value->row, name, len) == 0 &&
 	       (value->row[len] == '\0' || value->row[len] == ' ');
 }
 
-/* The job that the event is about, as --job has it: that of a row, or the first one, of which a
- * thread may be, or all; NULL: it is about no job. */
-static const char *job_of(const struct period_set *asked, const struct trigger_event *event)
+/* What the row is of, as --job has it: a job, or what may be one, too; from malloc(), NULL: none.
+ */
+static char *job_of(const struct period_set *asked, const struct trigger_value *value)
 {
-	const char *first = NULL;
+	char *job = NULL;
 
-	for (size_t i = 0; asked && asked->jobs.count > 0 && i < event->count; i++) {
-		const struct trigger_value *value = &event->values[i];
-
-		for (size_t j = 0; j < asked->jobs.count; j++) {
-			if (is_row_of(value, asked->jobs.at[j])) {
-				return asked->jobs.at[j]->text;
-			}
+	VEC_EACH_OF(&asked->jobs, one) {
+		if (is_row_of(value, "jobs.", one->name)) {
+			return mem_strdup(one->text);
 		}
-		first = !first && strncmp(value->figure, "jobs.", 5) == 0 ? asked->jobs.at[0]->text
-									  : first;
 	}
-	return first;
+	for (size_t i = 0; !job && i < period_set_measures(asked); i++) {
+		const struct period *one = period_set_measure(asked, i);
+
+		if (is_row_of(value, one->is_call ? "calls." : "periods.", one->name)) {
+			job = period_as_job(one);
+		}
+	}
+	return job;
+}
+
+/* The same of what the event is about: that of a row, or the first job, of which a thread may be,
+ * or all. */
+static char *executed(const struct period_set *asked, const struct trigger_event *event)
+{
+	bool is_of_jobs = false;
+	char *job = NULL;
+
+	for (size_t i = 0; asked && !job && i < event->count; i++) {
+		job = job_of(asked, &event->values[i]);
+		is_of_jobs |= strncmp(event->values[i].figure, "jobs.", 5) == 0;
+	}
+	return !job && is_of_jobs && asked->jobs.count > 0 ? mem_strdup(asked->jobs.at[0]->text)
+							   : job;
 }
 
 void loop_on_capture(void *context, const struct trace_identity *identity,
@@ -165,7 +210,7 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 {
 	struct live_trace *trace = context;
 	struct loop *loop = session_owner_user(trace->session);
-	char *line = NULL;
+	char *line = NULL, *job = executed(loop->config->engine.periods, event);
 	size_t len = 0;
 	FILE *out = open_memstream(&line, &len);
 
@@ -174,11 +219,10 @@ void loop_on_capture(void *context, const struct trace_identity *identity,
 	line[strcspn(line, "\n")] = '\0';
 	(void)begin_capture(
 		loop, trace->session, event->end,
-		&(struct captures_reason){ .name = event->name,
-					   .json = line,
-					   .extras = extras,
-					   .job = job_of(loop->config->engine.periods, event) });
+		&(struct captures_reason){
+			.name = event->name, .json = line, .extras = extras, .job = job });
 	free(line);
+	free(job);
 }
 
 /* What was wanted of it and is not there. */
@@ -268,7 +312,7 @@ size_t loop_capture_now(void *user, uint64_t *ret_numbers, size_t most)
 			struct session *session = loop->relays.at[r]->sessions.at[i];
 			uint64_t now = session_now(session);
 
-			if (now > 0) {
+			if (now > 0 && is_first_of_one(loop, session)) {
 				ret_numbers[count++] = begin_capture(loop, session, now, NULL);
 			}
 		}
@@ -293,9 +337,9 @@ bool loop_capture(struct loop *loop, const char *host, const char *name)
 	for (size_t r = 0; r < loop->relays.count; r++) {
 		for (size_t i = 0; i < loop->relays.at[r]->sessions.count; i++) {
 			struct session *session = loop->relays.at[r]->sessions.at[i];
-			struct captures_session described = describe(session);
+			struct captures_session described = describe(loop, session);
 
-			if (strcmp(described.host, host) == 0 &&
+			if (is_first_of_one(loop, session) && strcmp(described.host, host) == 0 &&
 			    strcmp(described.name, name) == 0 && has_kernel(&described) &&
 			    session_now(session) > 0) {
 				(void)begin_capture(loop, session, session_now(session), NULL);

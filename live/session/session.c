@@ -415,12 +415,18 @@ void session_tick_starved(struct session *session)
 	}
 }
 
+const void *session_one(const struct session *session)
+{
+	return session->beside;
+}
+
 /* ---- lifecycle ---- */
 
 /* A relay has a session for each domain, of one host and name. */
 static void join(struct session *session, const struct viewer_session *listed)
 {
-	char *key = mem_printf("%s/%s", listed->host, listed->name);
+	const struct relay_address *relay = &session->address;
+	char *key = mem_printf("%s:%u/%s/%s", relay->host, relay->port, listed->host, listed->name);
 
 	session->beside = besides_join(session->owner.besides, key);
 	free(key);

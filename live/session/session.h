@@ -139,6 +139,9 @@ void *session_owner_user(const struct session *session);
 void session_connect(struct session *session, const struct viewer_session *listed);
 enum session_state session_state(const struct session *session);
 const struct viewer_session *session_listed(const struct session *session);
+/* The same for sessions that are one: LTTng makes one for each domain, of the same host and name.
+ */
+const void *session_one(const struct session *session);
 /* SESSION_AWAY: it has ended, with a trace of an earlier connection that did not come again.  For a
  * moment it waits for another session of its name that has this trace. */
 bool session_is_orphaned(const struct session *session);

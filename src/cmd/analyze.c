@@ -365,6 +365,7 @@ static int analyze_all(struct analyze *a, struct engine_config *config)
 	bool is_refused = !check_names(a, paths), *alike = NULL;
 	int failed = a->has_all ? 0 : EXIT_FAILED;
 
+	a->session.given = paths;
 	if (!is_refused && a->output->is_text) {
 		alike = run_find_alike(paths);
 	}

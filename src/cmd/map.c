@@ -180,6 +180,7 @@ static int map_all(struct map_run *m)
 		recorded_paths_fini(&paths);
 		return r == -EINTR ? run_signal_status() : EXIT_FAILED;
 	}
+	m->session.given = &paths;
 	for (size_t i = 0; i < paths.at.count; i++) {
 		if (run_signal_status() != 0) {
 			say("%s: interrupted before it was read", paths.at.at[i].name);

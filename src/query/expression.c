@@ -179,9 +179,7 @@ static int take_by(struct parser *p)
 			r = take_key(p, link);
 		} while (r == 0 && scan_take(&p->scan, ","));
 	}
-	if (p->form->is_list) {
-		p->is->events_end = p->scan.at; /* it is a part of the pattern */
-	}
+	p->is->events_end = p->scan.at; /* it is a part of the pattern */
 	return r;
 }
 

@@ -54,7 +54,8 @@ struct expression {
 	char name[PATTERN_NAME_BYTES]; /* if none was given: that of the model or first event */
 	bool has_name;
 	const struct pattern_model *model;  /* that the events are of; NULL: they were given */
-	const char *events_at, *events_end; /* in the text: the events, or the model's name */
+	const char *events_at, *events_end; /* in the text: the events, or the model's name, and
+					     * their keys */
 	const char *comma_at;               /* of a span: the comma; NULL: it is none */
 	struct definition events[EXPRESSION_EVENTS_MAX];
 	size_t event_count;

@@ -362,6 +362,26 @@ void period_set_mark(struct period_set *set, const struct period_set *before, co
 	}
 }
 
+char *period_as_job(const struct period *period)
+{
+	const struct expression *is = period->is;
+	struct job_spec *job;
+	struct err unused;
+	char *text;
+
+	if (period->is_chain || period->within >= 0) {
+		return NULL;
+	}
+	text = mem_printf("%s = %.*s", period->name, (int)(is->events_end - is->events_at),
+			  is->events_at);
+	if (job_parse(text, FORM_JOB, NULL, &job, &unused) < 0) {
+		free(text);
+		return NULL;
+	}
+	job_free(job);
+	return text;
+}
+
 void period_set_fini(struct period_set *set)
 {
 	vec_free_each(&set->all, period_free);

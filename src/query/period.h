@@ -110,4 +110,7 @@ struct period *period_set_measure(const struct period_set *set, size_t i);
  * for, as text and length; else that is empty. */
 bool period_call_takes(const struct period *call, size_t step, const char *event,
 		       const char **ret_stem, size_t *ret_len);
+/* As a job of the same name, from malloc(): its events and keys, without what divides it.  NULL: it
+ * is none, as a chain is. */
+char *period_as_job(const struct period *period);
 void period_set_fini(struct period_set *set);

@@ -206,6 +206,38 @@ static void add_session(const struct recorded_paths *all, struct beside *beside)
 	}
 }
 
+static void forget_session(struct recorded_session *session)
+{
+	free(session->place);
+	session->place = NULL;
+	beside_fini(&session->beside);
+}
+
+/* Of those that are given, which lie elsewhere. */
+static void take_given(const struct recorded_path *path, struct recorded_session *session)
+{
+	struct recorded_paths all = { 0 };
+
+	if (!session->has_looked) {
+		recorded_join(session->given, 0, &session->ones, NULL);
+		session->has_looked = true;
+	}
+	VEC_EACH(&session->ones, one) {
+		const struct recorded_path *kernel = &session->given->at.at[one->kernel];
+		bool is_it = strcmp(kernel->name, path->name) == 0;
+
+		for (size_t i = 0; i < one->with.at.count && !is_it; i++) {
+			is_it = strcmp(one->with.at.at[i].name, path->name) == 0;
+		}
+		if (is_it) { /* borrowed */
+			*vec_push(&all.at) = *kernel;
+			vec_append(&all.at, one->with.at.at, one->with.at.count);
+		}
+	}
+	add_session(&all, &session->beside);
+	vec_fini(&all.at);
+}
+
 void recorded_session_of(const struct recorded_path *path, struct recorded_session *session)
 {
 	static const char *const parts[] = { "kernel", "ust", "archives" };
@@ -217,8 +249,12 @@ void recorded_session_of(const struct recorded_path *path, struct recorded_sessi
 		free(place);
 		return;
 	}
-	recorded_session_fini(session);
+	forget_session(session);
 	session->place = place;
+	if (!place && session->given) {
+		take_given(path, session);
+		return;
+	}
 	for (size_t i = 0; place && i < sizeof(parts) / sizeof(parts[0]); i++) {
 		char *dir = mem_printf("%s/%s", place, parts[i]);
 
@@ -231,9 +267,8 @@ void recorded_session_of(const struct recorded_path *path, struct recorded_sessi
 
 void recorded_session_fini(struct recorded_session *session)
 {
-	free(session->place);
-	session->place = NULL;
-	beside_fini(&session->beside);
+	forget_session(session);
+	recorded_ones_fini(&session->ones);
 }
 
 void recorded_paths_fini(struct recorded_paths *paths)

@@ -17,6 +17,9 @@ struct kin {
 	bool is_read, is_kernel, is_user;
 	char *place, *host; /* NULL: its metadata names no host */
 	VEC(struct recorded_clock) clocks;
+	const struct recorded_path *path;
+	bool has_span;
+	uint64_t first, last; /* has_span; ns */
 };
 
 static const char *env_of(const struct metadata *types, const char *name)
@@ -75,7 +78,7 @@ static struct kin kin_of(const struct recorded_path *path)
 	struct metadata_stream *metadata = metadata_stream_new();
 	const struct recorded_path first = { .name = path->name,
 					     .dirs = { .at = path->dirs.at, .count = 1 } };
-	struct kin kin = { .place = whose_session(path) };
+	struct kin kin = { .place = whose_session(path), .path = path };
 	struct err err; /* what cannot be read is reported when it is explained */
 
 	assert(path->dirs.count > 0);
@@ -119,6 +122,21 @@ static bool have_uuids(const struct kin *kin)
 	return false;
 }
 
+/* By the packets' headers, of traces that nothing but their times can tell apart. */
+static bool overlap(struct kin *kernel, struct kin *user)
+{
+	struct kin *both[] = { kernel, user };
+	struct err err; /* what cannot be read overlaps nothing */
+
+	for (size_t i = 0; i < 2; i++) {
+		if (!both[i]->has_span) {
+			both[i]->has_span = true;
+			(void)recorded_span(both[i]->path, &both[i]->first, &both[i]->last, &err);
+		}
+	}
+	return kernel->first <= user->last && user->first <= kernel->last;
+}
+
 /* By how many ns times of a clock with the first offset are later than with the other one. */
 static int64_t shift_of(const struct recorded_clock *own, const struct recorded_clock *clock)
 {
@@ -131,10 +149,9 @@ static int64_t shift_of(const struct recorded_clock *own, const struct recorded_
 
 /* Adds the user's trace, if it is one with the kernel's.  Returns why it is not although it is
  * beside it; NULL: there is nothing to say. */
-static const char *try_pair(struct recorded_one *one, const struct kin *kernel,
-			    const struct kin *user, const struct recorded_path *path)
+static const char *try_pair(struct recorded_one *one, struct kin *kernel, struct kin *user)
 {
-	const struct recorded_paths only = { .at = { .at = (struct recorded_path *)path,
+	const struct recorded_paths only = { .at = { .at = (struct recorded_path *)user->path,
 						     .count = 1 } };
 	const struct recorded_clock *own = NULL, *clock = shared_clock(kernel, user, &own);
 	struct recorded_path *joined;
@@ -149,6 +166,9 @@ static const char *try_pair(struct recorded_one *one, const struct kin *kernel,
 	if (!clock && have_uuids(kernel) && have_uuids(user)) {
 		return "counts by another clock";
 	}
+	if (!clock && !overlap(kernel, user)) {
+		return "is of another time";
+	}
 	recorded_paths_copy(&one->with, &only);
 	joined = &one->with.at.at[one->with.at.count - 1];
 	if (clock) {
@@ -159,14 +179,14 @@ static const char *try_pair(struct recorded_one *one, const struct kin *kernel,
 }
 
 /* Adds the kernel's trace and those beside it. */
-static void join_kernel(const struct recorded_paths *paths, size_t first, const struct kin *kins,
+static void join_kernel(const struct recorded_paths *paths, size_t first, struct kin *kins,
 			size_t kernel, recorded_ones *ones, void (*tell)(const char *fmt, ...))
 {
 	struct recorded_one one = { .kernel = first + kernel };
 
 	for (size_t i = 0; first + i < paths->at.count; i++) {
 		const struct recorded_path *path = &paths->at.at[first + i];
-		const char *why = try_pair(&one, &kins[kernel], &kins[i], path);
+		const char *why = try_pair(&one, &kins[kernel], &kins[i]);
 
 		if (why && tell) {
 			tell("%s %s than %s: not taken with it", path->name, why,

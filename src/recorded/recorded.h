@@ -85,17 +85,6 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 void recorded_paths_fini(struct recorded_paths *paths);
 void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from);
 
-/* What the traces of a session record together: those of S/kernel and S/ust. */
-struct recorded_session {
-	char *place; /* S; NULL: the trace that was asked about last lies in no such directory */
-	struct beside beside;
-};
-/* Fills @session with that of the trace, unless it is the same as before. */
-void recorded_session_of(const struct recorded_path *path, struct recorded_session *session);
-void recorded_session_fini(struct recorded_session *session);
-/* S of S/kernel, S/ust, S/ust/uid/... and S/ust/pid/...; NULL: it is another directory. */
-char *recorded_session_place(const char *name);
-
 /* A kernel's trace, and those of user space that are one with it (doc/definitions.md, 5.1). */
 struct recorded_one {
 	size_t kernel;              /* its index */
@@ -111,6 +100,22 @@ void recorded_ones_fini(recorded_ones *ones);
  * NULL: none. */
 const struct recorded_one *recorded_one_of(const recorded_ones *ones, size_t kernel);
 const struct recorded_path *recorded_joined(const recorded_ones *ones, const char *name);
+
+/* What the traces of a session record together: those of S/kernel and S/ust, or that are one. */
+struct recorded_session {
+	char *place; /* S; NULL: the trace that was asked about last lies in no such directory */
+	struct beside beside;
+	/* All that are read, of which those count that are one, where a place tells nothing; NULL:
+	 * none do. */
+	const struct recorded_paths *given;
+	recorded_ones ones; /* of them, once they were looked at */
+	bool has_looked;
+};
+/* Fills @session with that of the trace, unless it is the same as before. */
+void recorded_session_of(const struct recorded_path *path, struct recorded_session *session);
+void recorded_session_fini(struct recorded_session *session);
+/* S of S/kernel, S/ust, S/ust/uid/... and S/ust/pid/...; NULL: it is another directory. */
+char *recorded_session_place(const char *name);
 
 /* Feeds the metadata file of the newest chunk to @metadata. */
 int recorded_read_metadata(const struct recorded_path *path, struct metadata_stream *metadata,

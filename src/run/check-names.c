@@ -75,7 +75,13 @@ static int check_job_spec(const struct job_spec *job, const struct metadata *con
 			  size_t count, struct err *err)
 {
 	int r = names_in_any(traces, count, look_up_job, job, err);
+	struct err unused;
 
+	if (r < 0 && names_in_all(traces, count, look_up_job, job, &unused) == 0) {
+		(void)err_raise(err, r,
+				"its events are in several traces: `sillage report --job` takes "
+				"those of a session as one");
+	}
 	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
 }
 

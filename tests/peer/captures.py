@@ -18,7 +18,9 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'reference'), os.path.join(HERE, '..', 'property')]
+import joined  # noqa: E402
 import peer  # noqa: E402
 from peer import Skip, Ust, check_sums, totals  # noqa: E402
 
@@ -235,6 +237,66 @@ def test_user_space(t):
     made = captured(finished(live))
     assert made and not made[0]['report'], made
     assert 'h/u: no report of this capture: only a trace of the kernel says what threads wait for, and no period' in live.said(), live.said()
+
+def both_domains(t, live, relay, place, session):
+    """A program's trace beside the kernel's, which is followed already, until something of them is captured."""
+    ends = []
+    for domain, is_there in ('kernel', lambda one: any(line['type'] == 'window' for line in one.lines())), ('ust', lambda one: captured(one.lines())):
+        ends.append(t.replay(relay, os.path.join(place, domain), '--session', session, '--hostname', 'h', '--speed', '0', '--live-timer', '100ms',
+                             '--linger', peer.LONG))
+        live.wait_for(is_there)
+    return ends
+
+
+def test_joined(t):
+    """A program's slow request is captured with the kernel's trace, which is another session of the relay's, and the
+    report of the capture says which request it was, and whom it waited for; that of the relay is as recorded."""
+    relay, into, place = t.relay(), os.path.join(t.scratch, 'captures'), os.path.join(t.scratch, 'pair')
+    later = 2 * 10**6  # us: all windows before are closed while the session goes on
+    joined.kernel(place, [cpu + [(later, cpu[-1][2], 5 + i, 0)] for i, cpu in enumerate(joined.CPUS)])
+    joined.user(place, [events + [(later * 1000, 70, 9, 'a:end', 77)] for events in joined.first(joined.own)])
+    job, url = 'req = a:begin; a:end; by id', relay.live + '/host/h/pair'
+    live = t.live('-a', 'jobs', '-i', '100ms', '--from', 'beginning', '--job', job, '--trigger', 'jobs.job[name=req].duration.max > 300us',
+                  '--on-trigger', 'capture,report', '--history', '10s', '--before', '1s', '--after', '50ms', '--capture-dir', into, url)
+    ends = both_domains(t, live, relay, place, 'pair')
+    made = captured(live.finish(signal.SIGTERM))
+    assert len(made) == 1 and made[0]['complete'] and made[0]['report'], (made, live.said())
+    assert [os.path.isdir(os.path.join(made[0]['path'], domain)) for domain in ('kernel', 'ust')] == [True, True], os.listdir(made[0]['path'])
+
+    def explained(*args):
+        out = subprocess.run([t.sillage, 'report', '-f', 'json', '-q', *args], stdout=subprocess.PIPE, check=True).stdout
+        return json.loads(out)
+
+    report = explained(made[0]['path'])
+    assert len(report['joined']) == 1 and joined.spans(report) == joined.FIRST, report
+    assert '(id=1)' in report['answer'] and report['jobs']['worst'][0]['by'] == 'id=1', report['answer']
+    with open(os.path.join(made[0]['path'], 'report.html')) as page:
+        assert 'id=1' in page.read(), 'the page does not say which request it was'
+    recorded, fetched = explained('--job', job, place), explained('--job', job, url)
+    assert fetched['jobs'] == recorded['jobs'] and fetched['joined'][0]['by'] == 'clock', fetched.get('joined')
+    for end in ends:
+        end.terminate()
+        assert peer.ended(end) == 0
+
+
+def test_joined_others(t):
+    """The same of a trigger on a period and on a call: they are what the report explains."""
+    for option, trigger in (('--period', 'periods.by_name[name="req method=PUT"].time.max > 30ms'),
+                            ('--call', 'calls.by_name[name="req PUT"].time.max > 30ms')):
+        relay, into = t.relay(), os.path.join(t.scratch, 'captures' + option)
+        live = t.live('-a', option[2:] + 's', '-i', '1ms', '--from', 'beginning', option,
+                      'req = service:request_begin; service:request_end; by id; group method', '--trigger', trigger, '--on-trigger',
+                      'capture', '--history', '10s', '--before', '1s', '--after', '1ms', '--capture-dir', into, relay.live + '/host/h/r')
+        ends = both_domains(t, live, relay, 'request', 'r')
+        made = captured(live.finish(signal.SIGTERM))
+        said = described(made[0]['path'])
+        assert said['job'] == 'req = service:request_begin; service:request_end; by id', said['job']
+        out = subprocess.run([t.sillage, 'report', made[0]['path']], stdout=subprocess.PIPE, check=True).stdout.decode()
+        assert 'at most for 41.2 ms (id=168)' in out and ', id=169 since' in out, out
+        for end in ends:
+            end.terminate()
+            assert peer.ended(end) == 0
+
 
 def test_measured(t):
     """What looks at a capture measures what the run did: the command that is printed, and what capture.json has."""

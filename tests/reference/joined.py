@@ -10,10 +10,13 @@ Goal    - The two have one time: by the clock where its uuid is the same, by the
         - Every request that waited for the lock of a service names who held it; preempters of its late loops are those of
           the kernel's trace alone.
 
-usage: joined.py SILLAGE [SERVICE...]
+        - A program's events that are the kernel's under other names, without any context, are executed as those are.
+
+usage: joined.py SILLAGE [NAME/kernel...] [SERVICE...]     (also: babeltrace2 in the path)
 """
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +93,10 @@ CPUS = ([(10, 0, 5, 0), (100, 5, 7, 1), (300, 7, 0, 1), (410, 0, 7, 0), (600, 7,
         [(10, 0, 6, 0), (200, 6, 8, 1), (400, 'wake', 7), (700, 8, 6, 0), (900, 6, 0, 1)])
 
 
+# Thread 7 is moved from CPU 0 to CPU 1 at 300 us.
+MOVED = ([(10, 0, 5, 0), (100, 5, 7, 1), (300, 7, 5, 0), (600, 5, 0, 1)], [(10, 0, 6, 0), (300, 6, 7, 1), (700, 7, 6, 1), (900, 6, 0, 1)])
+
+
 def first(at):
     """Begins on 7, right behind its switch, and ends on 8; another one stays on 7."""
     return ([(100 * US + 200, *at(7), 'a:begin', 1), (250 * US, *at(7), 'a:begin', 2), (500 * US, *at(7), 'a:end', 2)],
@@ -129,6 +136,16 @@ def check_times(sillage, scratch):
     # Events of both.
     (line,), err = report(sillage, place, job='a:begin id=2; sched_switch next_tid=7; by global')
     check(err == '' and [(one['begin'] - OFFSET, one['end'] - OFFSET) for one in line['jobs']['longest']] == [(250 * US, 410 * US)], err)
+    check('takes those of a session as one' in run(sillage, 'analyze', '-a', 'jobs', '--job', 'x = a:begin; sched_switch; by global', place)[2], 'analyze')
+    # Neither says that what the other one has is not recorded, wherever they lie.
+    other = os.path.join(scratch, 'elsewhere')
+    for name in 'kernel', 'ust':
+        shutil.copytree(os.path.join(place, name), os.path.join(other, 'of-' + name))
+    for folder in place, other:
+        err = run(sillage, 'analyze', '-a', 'cpu,jobs', '--job', 'x = ' + JOB, folder)[2]
+        check('sched_switch' not in err and 'a:begin' not in err, folder, err)
+    (line,), err = report(sillage, other)
+    check(spans(line) == FIRST, spans(line))
     # A range.
     (line,), err = report(sillage, place, '--begin', '%dns' % (OFFSET + 200 * US), '--end', '%dns' % (OFFSET + 560 * US))
     check(list(spans(line)) == ['id=2'], spans(line))
@@ -151,10 +168,25 @@ def check_threads(sillage, scratch):
     check(sorted((one['thread']['tid'], one['end'] - one['begin']) for one in line['jobs']['longest']) == [(7, 400 * US), (8, 10 * US)], line)
     # It chose the buffer of CPU 0, and was moved to CPU 1 before it read the clock.
     place = os.path.join(scratch, 'moved')
-    kernel(place, ([(10, 0, 5, 0), (100, 5, 7, 1), (300, 7, 5, 0), (600, 5, 0, 1)], [(10, 0, 6, 0), (300, 6, 7, 1), (700, 7, 6, 1), (900, 6, 0, 1)]))
+    kernel(place, MOVED)
     user(place, ([(150 * US, *own(7), 'a:begin', 1), (310 * US, *own(7), 'a:end', 1)], []))
     (line,), err = report(sillage, place)
     check(spans(line) == {'id=1': (150 * US, 310 * US, 7, 7)}, spans(line))
+    # The same in a container, once two events have said whom its number means.
+    place = os.path.join(scratch, 'moved-in-container')
+    kernel(place, MOVED)
+    user(place, ([(150 * US, 1, 3, 'a:begin', 1), (160 * US, 1, 3, 'a:begin', 2), (310 * US, 1, 3, 'a:end', 1)], []))
+    (line,), err = report(sillage, place)
+    check(spans(line) == {'id=1': (150 * US, 310 * US, 7, 7)}, spans(line))
+    # It is not known who ran: the number decides if that is known to be the kernel's, else nobody does.
+    for name, more in ('known', [(20 * US, *own(5), 'a:begin', 3), (30 * US, *own(5), 'a:end', 3)]), ('unknown', []):
+        place = os.path.join(scratch, name)
+        kernel(place, CPUS, losses=[(0, 2)])
+        user(place, (more + first(own)[0], first(own)[1]))
+        (line,), err = report(sillage, place)
+        wanted = {'known': {**FIRST, 'id=3': (20 * US, 30 * US, 5, 5)},
+                  'unknown': {key: (begin, end, None, 8 if key == 'id=1' else 7) for key, (begin, end, _, _) in FIRST.items()}}
+        check(spans(line) == wanted[name], name, spans(line))
 
 
 def check_lost(sillage, scratch):
@@ -210,6 +242,11 @@ def check_others(sillage, scratch):
         moved = {key: (begin + LATER, end + LATER) for key, (begin, end, _, _) in FIRST.items()}
         check({key: one[:2] for key, one in spans(line).items()} == moved and line['joined'][0]['by'] == 'epoch', name, spans(line))
         check('by the time since the epoch: no uuid says' in run(sillage, 'report', '--job', JOB, place)[1], name)
+    place = os.path.join(scratch, 'times-apart')
+    kernel(place, CPUS, uuid=None)
+    user(place, [[(at + 10 ** 10, *rest) for at, *rest in events] for events in first(own)], uuid=None)
+    (line,), err = report(sillage, place)
+    check('joined' not in line and 'is of another time than' in err, err)
     # Of two sessions below one folder each is for itself, and so are two machines.
     place = os.path.join(scratch, 'sessions')
     kernel(place + '/one', CPUS)
@@ -225,6 +262,52 @@ def check_others(sillage, scratch):
                  for events in map(list, first(own))])
     lines, err = report(sillage, place)
     check([list(spans(line)) for line in lines] == [['id=1', 'id=2'], ['id=11', 'id=12']], lines)
+
+
+# ---- mirrored ----
+
+MIRROR = {'u:entry': (), 'u:exit': (), 'u:waking': (('u64', 'tid'),), 'u:in': (('u64', 'tid'),)}
+# What the kernel's events are called in the program's trace, and the field that goes with them.
+CALLED = {'syscall_entry_read': ('u:entry', None), 'syscall_exit_read': ('u:exit', None),
+          'sched_waking': ('u:waking', 'tid'), 'sched_switch': ('u:in', 'next_tid')}
+MIRRORED = (('syscall_entry_read; syscall_exit_read', 'u:entry; u:exit'),
+            ('sched_waking; sched_switch; by global tid=next_tid', 'u:waking; u:in; by global tid'),
+            ('sched_waking; u:in; by global tid', 'u:waking; sched_switch; by global tid=next_tid'))
+
+
+def mirrored(trace):
+    """(ts, name, value) of each CPU, and the uuid of its clock."""
+    out = subprocess.run(['babeltrace2', '--clock-cycles', '--no-delta', trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    cpus = {}
+    for line in out.stdout.decode(errors='replace').splitlines():
+        found = re.match(r'\[(\d+)\] (?:\S+ )?(\w+): \{ cpu_id = (\d+) \}', line)
+        name, field = CALLED.get(found[2], (None, None))
+        if name:
+            value = int(re.search(r'\b%s = (-?\d+)' % field, line)[1]) if field else 0
+            cpus.setdefault(int(found[3]), []).append((int(found[1]), name, value))
+    with open(os.path.join(trace, 'metadata'), 'rb') as file:
+        text = file.read().decode(errors='replace')
+    clock = text[text.index('clock {'):]
+    return cpus, re.search(r'uuid = "([0-9a-f-]+)"', clock)[1], int(re.search(r'offset = (\d+)', clock)[1])
+
+
+def check_mirror(sillage, scratch, trace):
+    """A program whose events are the kernel's, at the same times: executions of either are the same."""
+    place = os.path.join(scratch, os.path.basename(os.path.dirname(trace)))
+    os.makedirs(place)
+    os.symlink(os.path.abspath(trace), os.path.join(place, 'kernel'))
+    cpus, uuid, offset = mirrored(trace)
+    text = with_clock(models.made_metadata(MIRROR), uuid).replace('offset = 0;', 'offset = %d;' % (offset + 123456))
+    text = re.sub(r'hostname = "\w+"; ', '', text).replace('int32_t _vpid; int32_t _vtid;', 'int32_t _one; int32_t _two;')
+    synthetic.Made(place, 'ust', [
+        synthetic.packet(cpu, 0, events[0][0], events[-1][0], [models.made_event(ts, 0, 0, name, value, events=MIRROR)[1] for ts, name, value in events])
+        for cpu, events in sorted(cpus.items())], text)
+    for kernels, users in MIRRORED:
+        wanted, got = (report(sillage, place, '--worst', '5', job=job)[0][0]['jobs'] for job in (kernels, users))
+        for one in [one for jobs in (wanted, got) for key in ('longest', 'worst', 'open') for one in jobs[key]]:
+            one.pop('by', None)  # one field has two names
+        check(wanted['count'] > 0 and {**got, 'pattern': kernels} == {**wanted, 'pattern': kernels}, trace, users,
+              [(wanted[key], got[key]) for key in wanted if key != 'pattern' and wanted[key] != got[key]][:1])
 
 
 # ---- a service ----
@@ -272,10 +355,14 @@ def check_loops(sillage, folder):
 
 
 def main():
-    sillage, services = sys.argv[1], sys.argv[2:]
+    sillage, traces = sys.argv[1], sys.argv[2:]
+    services = [trace for trace in traces if os.path.basename(trace) != 'kernel']
     with tempfile.TemporaryDirectory() as scratch:
         for test in check_times, check_threads, check_lost, check_extents, check_others:
             test(sillage, scratch)
+        for trace in traces:
+            if trace not in services:
+                check_mirror(sillage, scratch, trace)
     for folder in services:
         print('# %s: %d waits for a lock' % (os.path.basename(folder), check_service(sillage, folder)))
         check_loops(sillage, folder)

@@ -2,8 +2,12 @@
 
 const PARTS = [...run, 'new', 'wait', 'preempted', 'blocked', 'unknown'];
 
+/* Of whom it is, and which of them. */
+function whose(one) {
+	return who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : '') + (one.by ? ', ' + one.by : '');
+}
 function told(one) {
-	return [who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''),
+	return [whose(one),
 		'response ' + spent(one.response_ns) + ', ' + spent(one.ns) + ' long',
 		'begins ' + since(one.begin_ns) + ', ' + spent(one.late_ns) + ' after its arrival (' + one.arrival_from + ')'];
 }
@@ -119,7 +123,7 @@ function perspective(jobs, all) {
 function list(jobs, all) {
 	const ns = (title, of) => [title, (one) => spent(of(one)), false, of];
 	table('Each execution', someOf(jobs, all) + 'Late: from its arrival to its begin; the longest is the jitter. Click a title to sort, a row to see its place in the timeline.', all,
-		[['thread', (one) => who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''), true, (one) => who(one.thread)],
+		[['thread', whose, true, (one) => who(one.thread)],
 			['begin', (one) => since(one.begin_ns), false, (one) => one.begin_ns], ns('response', (one) => one.response_ns),
 			ns('duration', (one) => one.ns), ns('late', (one) => one.late_ns), ['arrival by', (one) => one.arrival_from, true, (one) => one.arrival_from],
 			ns('running', (one) => sum(one, run)), ns('waiting', (one) => sum(one, ['wait', 'new'])), ns('preempted', (one) => one.preempted_ns || 0),
@@ -152,7 +156,7 @@ function slowTenth(slow) {
 function around(jobs) {
 	const ns = (title, of) => [title, (one) => spent(of(one)), false, of];
 	table('Around executions', 'Executions of ' + jobs.within + ' that they lie in. Click a row to see its place in the timeline.', jobs.outer,
-		[['thread', (one) => who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : ''), true, (one) => who(one.thread)],
+		[['thread', whose, true, (one) => who(one.thread)],
 			['begin', (one) => since(one.begin_ns), false, (one) => one.begin_ns], ns('duration', (one) => one.ns),
 			['inside', (one) => one.count, false, (one) => one.count], ns('their time', (one) => one.inner_ns)],
 		(one) => [one.begin_ns, one.ns, one.thread, 'Around ' + count(one.count) + ' executions', [spent(one.ns) + ' long'], -1]);

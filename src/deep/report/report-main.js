@@ -41,7 +41,7 @@ function head() {
 	const top = document.getElementById('head');
 	top.textContent = '';
 	document.title = report.trace + ' - sillage';
-	document.getElementById('title').textContent = report.trace;
+	document.getElementById('title').textContent = [report.trace, ...(report.joined || []).map((one) => one.trace)].join(' with ');
 	if (sets.length > 1) {
 		const line = element('p', '', top);
 		line.className = 'controls';
