@@ -447,7 +447,8 @@ static void free_traces(struct analyze *a)
 /* Finds the traces, and what of them is wanted; -EINVAL: what is asked for is wrong. */
 static int prepare_traces(struct analyze *a, struct engine_config *config)
 {
-	if (run_actions(a->options, &a->actions, &a->err) < 0) {
+	if (run_actions(a->options, &a->actions, &a->err) < 0 ||
+	    run_range(a->options, NULL, &config->range_begin, &config->range_end, &a->err) < 0) {
 		return -EINVAL;
 	}
 	a->has_all = find_traces(a);
@@ -464,11 +465,8 @@ static int prepare_traces(struct analyze *a, struct engine_config *config)
 		run_add_states(config->analyses);
 		config->wants_windows = true;
 	}
-	if (run_range(a->options, NULL, &config->range_begin, &config->range_end, &a->err) < 0 ||
-	    run_checkpoint_file(a->options, config, &a->checkpoint_file, &a->err) < 0) {
-		return -EINVAL;
-	}
-	return 0;
+	return run_checkpoint_file(a->options, config, &a->checkpoint_file, &a->err) < 0 ? -EINVAL
+											 : 0;
 }
 
 int analyze_into(const struct options *options, struct output *output)

@@ -99,8 +99,9 @@ START_TEST(writes_all)
 	}
 	(void)fclose(out);
 	found = tables(json, SIZE_MAX / 2, NULL, &err);
-	for (const char *at = strchr(found, '\n'); at; at = strchr(at + 1, '\n')) {
-		rows++;
+	ck_assert_ptr_nonnull(found);
+	for (size_t i = 0; found[i] != '\0'; i++) {
+		rows += found[i] == '\n';
 	}
 	ck_assert_uint_eq(rows, 20001);
 	ck_assert_ptr_nonnull(strstr(found, "\r\na,19999\r\n"));

@@ -2,6 +2,7 @@
  * engine-fixture: see engine-fixture.h.
  */
 #include "engine/engine-fixture.h"
+#include "engine/tables/columns.h"
 
 #include <string.h>
 
@@ -49,7 +50,7 @@ static uint64_t hash_row(uint64_t hash, const struct table *table, const struct 
 		return hash_bytes(hash, &row->instance->end, sizeof(row->instance->end));
 	}
 	/* Columns of other kinds are pointers, or have no value. */
-	for (uint32_t i = 0; table->columns[i].key && table->columns[i].kind == COLUMN_SUM; i++) {
+	for (uint32_t i = 0; i < column_count(table) && table->columns[i].kind == COLUMN_SUM; i++) {
 		hash = hash_bytes(hash, &row->values[i], sizeof(row->values[i]));
 	}
 	return hash;
