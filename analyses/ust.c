@@ -195,7 +195,7 @@ static void on_event(struct worker *worker, void *state, const struct trace_even
 		.has_name = name != NULL,
 	};
 
-	size_t len = name ? strnlen(name->bytes, name->len) : 0;
+	size_t len = name ? strnlen((const char *)name->bytes, name->len) : 0;
 
 	if (len < NAME_BYTES) {
 		memcpy(one.name, len > 0 ? name->bytes : (const void *)"", len);

@@ -51,7 +51,7 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 	fits &= step == 0 || want_keys(period, step - 1, true, side, side->before);
 	fits &= step + 1 == period->step_count || want_keys(period, step, false, side, side->after);
 	fits &= label_want(fields, side->what, labels, &period->group, side->groups);
-	for (size_t i = 0; i < period->is->diff_count; i++) {
+	for (size_t i = 0; i < EXPRESSION_DIFFS_MAX && i < period->is->diff_count; i++) {
 		side->diffs[i] = step == 0 || step + 1 == period->step_count
 					 ? fields_want_any(fields, side->what, period->is->diffs[i])
 					 : FIELD_NONE;
