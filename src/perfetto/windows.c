@@ -9,17 +9,32 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/limits.h"
+#include "base/text/utf8.h"
 #include "engine/tables/columns.h"
 #include "output/notice.h"
 #include "perfetto/tracks.h"
 
 HASH_MAP(counters, uint64_t)
 
+/* The tracks of what has one name: the time up to which each is taken. */
+struct name_track {
+	uint64_t track, until;
+};
+
+struct name_tracks {
+	VEC(struct name_track) at;
+};
+
+HASH_MAP(tracks_by_name, struct name_tracks *)
+
 struct windows {
 	struct perfetto *writer;
 	char *trace;               /* the one that the tracks are of; NULL: none yet */
 	uint64_t parent, triggers; /* tracks; 0: none yet */
 	struct counters counters;  /* tracks by what they count */
+	struct tracks_by_name slices;
+	uint64_t lists[2]; /* tracks that those are below: of periods, of jobs; 0: none yet */
 };
 
 /* What is shown of a distribution. */
@@ -29,6 +44,16 @@ static const struct {
 } parts[] = { { ".count", 0 }, { ".p50", 500 }, { ".p99", 990 }, { ".max", 1000 } };
 
 #define PARTS ARRAY_COUNT(parts)
+
+static void forget_slices(struct windows *windows)
+{
+	HASH_EACH(tracks_by_name, &windows->slices, one) {
+		vec_fini(&one->value->at);
+		free(one->value);
+	}
+	tracks_by_name_clear(&windows->slices);
+	windows->lists[0] = windows->lists[1] = 0;
+}
 
 /* ---- traces ---- */
 
@@ -43,6 +68,7 @@ static void begin_trace(struct windows *windows, const struct trace_identity *tr
 	free(windows->trace);
 	windows->trace = text;
 	counters_clear(&windows->counters);
+	forget_slices(windows);
 	windows->triggers = 0;
 	writer_host(windows->writer, trace->host, NULL, ts);
 	name = output_trace_text(trace, false);
@@ -150,6 +176,105 @@ static void count_row(struct windows *windows, struct counted counted, uint64_t 
 	}
 }
 
+/* ---- slices ---- */
+
+static const char *const sliced[] = { "periods", "jobs" };
+
+/* The first track of the name that is free at @begin; 0: there are too many. */
+static uint64_t free_track(struct windows *windows, uint64_t list, const char *name, uint64_t begin,
+			   uint64_t end)
+{
+	struct name_tracks **of = tracks_by_name_put(&windows->slices, hash_text(list, name), NULL);
+	struct name_track *found = NULL;
+
+	*of = *of ? *of : mem_alloc(sizeof(**of));
+	for (size_t i = 0; !found && i < (*of)->at.count; i++) {
+		found = (*of)->at.at[i].until <= begin ? &(*of)->at.at[i] : NULL;
+	}
+	if (!found && (*of)->at.count >= LANES_MAX) {
+		return 0;
+	}
+	if (!found) {
+		found = vec_push(&(*of)->at);
+		*found = (struct name_track){ .track = tracks_add(windows->writer, list, name) };
+	}
+	assert(found->until <= begin && begin <= end);
+	found->until = end;
+	return found->track;
+}
+
+static void put_slice(struct windows *windows, uint64_t list, const char *category,
+		      const struct report_row *row)
+{
+	const struct instance *instance = row->instance;
+	const char *name = row->label ? row->label : row->name;
+	Perfetto__DebugAnnotation by = PERFETTO__DEBUG_ANNOTATION__INIT, tid = by, *args[2];
+	struct tracks_said said = { .name = name, .category = category, .args = args };
+	uint64_t begin = instance->end - instance->ns;
+	uint64_t track = free_track(windows, list, name, begin, instance->end);
+	char text[3 * sizeof(instance->by) + 1], by_name[] = "by", tid_name[] = "tid";
+
+	if (track == 0) {
+		return;
+	}
+	assert(instance->ns <= instance->end);
+	if (utf8_copy(text, sizeof(text), instance->by, strlen(instance->by)) > 0) {
+		by.name_field_case = PERFETTO__DEBUG_ANNOTATION__NAME_FIELD_NAME;
+		by.name = by_name;
+		by.value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE;
+		by.string_value = text;
+		args[said.arg_count++] = &by;
+	}
+	if (row->thread && row->thread->tid >= 0) {
+		tid.name_field_case = PERFETTO__DEBUG_ANNOTATION__NAME_FIELD_NAME;
+		tid.name = tid_name;
+		tid.value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_INT_VALUE;
+		tid.int_value = row->thread->tid;
+		args[said.arg_count++] = &tid;
+	}
+	tracks_put(windows->writer, track, begin, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
+		   &said);
+	tracks_end(windows->writer, track, instance->end);
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct instance *a = (*(const struct report_row *const *)left)->instance;
+	const struct instance *b = (*(const struct report_row *const *)right)->instance;
+	uint64_t a_begin = a->end - a->ns, b_begin = b->end - b->ns;
+
+	return a_begin != b_begin ? (a_begin > b_begin) - (a_begin < b_begin)
+				  : (a->end < b->end) - (a->end > b->end);
+}
+
+static void put_slices(struct windows *windows, const struct report_table *table, uint64_t ts)
+{
+	VEC(const struct report_row *) rows = { 0 };
+	size_t kind = 0;
+
+	while (kind < ARRAY_COUNT(sliced) && strcmp(table->analysis->name, sliced[kind]) != 0) {
+		kind++;
+	}
+	if (kind == ARRAY_COUNT(sliced) || table->row_count == 0) {
+		return;
+	}
+	if (windows->lists[kind] == 0) {
+		windows->lists[kind] = tracks_add(windows->writer, windows->parent, sliced[kind]);
+	}
+	for (size_t i = 0; i < table->row_count; i++) {
+		*vec_push(&rows) = &table->rows[i];
+	}
+	vec_sort(&rows, by_begin);
+	for (size_t i = 0; i < rows.count; i++) {
+		put_slice(windows, windows->lists[kind], sliced[kind], rows.at[i]);
+	}
+	if (rows.count == LONGEST_MAX) {
+		tracks_instant(windows->writer, windows->lists[kind], ts,
+			       "only the longest of this window");
+	}
+	vec_fini(&rows);
+}
+
 static void report(struct output *output, const struct trace_identity *trace,
 		   const struct report *report)
 {
@@ -163,6 +288,9 @@ static void report(struct output *output, const struct trace_identity *trace,
 		struct counted counted = { .table = &report->tables[i], .number = (unsigned int)i };
 		enum scope scope = counted.table->table->scope;
 
+		if (scope == SCOPE_LONGEST) {
+			put_slices(windows, counted.table, report->begin);
+		}
 		for (size_t k = 0;
 		     (scope == SCOPE_TRACE || scope == SCOPE_CPU) && k < counted.table->row_count;
 		     k++) {
@@ -207,6 +335,8 @@ struct windows *windows_new(struct perfetto *writer)
 
 void windows_free(struct windows *windows)
 {
+	forget_slices(windows);
+	tracks_by_name_fini(&windows->slices);
 	counters_fini(&windows->counters);
 	free(windows->trace);
 	free(windows);

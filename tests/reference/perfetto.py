@@ -448,6 +448,23 @@ event { name = "t:all"; id = 0; context := struct { string app; }; fields := str
 """
 
 
+def check_periods(runner, kernel):
+    """Each period and execution is a slice, with what tells it from others; none is said twice."""
+    trace = overlaps_trace(os.path.join(runner.folder, 'periods'))
+    made = runner.file('export', '-q', '--period', 'req = app:req_begin; app:req_end; by id', trace)
+    drawn = sorted(((begin - BASE) // 1000, (end - BASE) // 1000, name) for number, spans in made.slices().items()
+                   for begin, end, name, _ in spans if name == 'req')
+    assert drawn == [(10, 14, 'req'), (12, 18, 'req'), (40, 45, 'req')], drawn
+    marks = [mark for mark in made.marks if mark.category == 'periods']
+    assert sorted(dict(mark.args)['by'] for mark in marks) == ['id=1', 'id=2', 'id=3']
+    arguments = '-a', 'jobs', '--job', 'wake-to-sleep', '-i', '100ms'
+    made = runner.file('export', '-q', *arguments, kernel)
+    wanted = sorted((one['begin'], one['end'], one['tid']) for line in runner.lines(kernel, *arguments, '-n', '1000') if line['type'] == 'window'
+                    for one in line['jobs']['worst'])
+    ends = {(number, begin): end for number, spans in made.slices().items() for begin, end, _, _ in spans}
+    assert sorted((mark.ts, ends[mark.track, mark.ts], dict(mark.args)['tid']) for mark in made.marks if mark.category == 'jobs') == wanted and wanted
+
+
 def check_all_types(runner):
     """Structs and arrays in each other, both options of a variant, labels and none, bits, both byte orders, no element."""
     events = b''
@@ -494,6 +511,7 @@ def main():
             print('ok', trace, dict(check_ust(runner, trace)))
         check_overlaps(runner)
         check_all_types(runner)
+        check_periods(runner, kernel[1])
         check_workers(runner, kernel[0])
         check_usage(runner, kernel[0])
     if not runner.protoc:

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "cmd/analyze.h"
 #include "deep/report/report.h"
 #include "folded/folded.h"
@@ -43,7 +44,8 @@ void export_end(struct perfetto *writer)
 
 static bool wants_windows(const struct options *options)
 {
-	return options->has_analyses || options->has_interval || options->triggers.count > 0 ||
+	return options->has_analyses || options->has_interval ||
+	       period_set_count(&options->periods) > 0 || options->triggers.count > 0 ||
 	       options->trigger_files.count > 0;
 }
 
@@ -61,6 +63,7 @@ static int add_windows(const struct options *options, struct output *output,
 	counters.sink = &windows_sink;
 	counters.state = windows_new(writer);
 	counters.interval_ns = options->interval_ns;
+	counters.top = LONGEST_MAX; /* periods and executions are slices */
 	status = analyze_into(&with_windows, &counters);
 	windows_free(counters.state);
 	return status;
@@ -231,10 +234,10 @@ static int export_stacks(const struct options *options, struct output *output)
 /* What says something of a file for Perfetto alone. */
 static const char *for_perfetto_alone(const struct options *options)
 {
-	return wants_windows(options)                    ? "-a, -i and triggers"
-	       : period_set_count(&options->periods) > 0 ? "--period, --job, --label and --model"
-	       : options->no_args                        ? "--no-args"
-							 : NULL;
+	return period_set_count(&options->periods) > 0 ? "--period, --job, --label and --model"
+	       : wants_windows(options)                ? "-a, -i and triggers"
+	       : options->no_args                      ? "--no-args"
+						       : NULL;
 }
 
 /* ---- reports ---- */
