@@ -193,13 +193,13 @@ class Reference:
         """Nothing was traced from there on."""
         self.go_to(begin)
         self.charge_all(begin)
+        self.others.hole(begin)
         self.current.update(dict.fromkeys(self.current))
         self.came.clear()
         self.unknown.clear()
         for thread in self.threads.values():
             if thread.open:
                 thread.open = (thread.open[0], None, thread.open[2])
-        self.others.hole(begin)
 
     def running(self, cpu):
         """The thread that runs there; None: nobody.  An unknown one is one thread up to the next hole."""
