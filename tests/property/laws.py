@@ -495,7 +495,7 @@ def check_ust(sillage, rng, path, loses):
         return None
     total = [line for line in lines if line['type'] == 'total'][0]
     wanted = {}
-    for name, key in ('own', lambda event: (event[3].get('vpid'), event[3].get('vtid'))), ('id', lambda event: event[2][0]):
+    for name, key in ('own', lambda event: (event[3].get('vpid'), event[3].get('vtid'))), ('id', lambda event: (event[3].get('vpid'), event[2][0])):
         begun, took = {}, []
         for event in events:
             if event[1] == 'app:begin':
