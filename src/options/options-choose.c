@@ -46,11 +46,6 @@ int options_choose_asked(struct options *options, bool may_have, struct err *err
 		empty = is_own && chosen[i] && asked->count == 0 && !may_have ? asked : empty;
 		chosen[i] = (asked && asked->count > 0) || (chosen[i] && (!is_own || may_have));
 	}
-	if (options->periods.labels.sources.count > 0 && all[0].count + all[1].count == 0) {
-		return err_raise(err, -EINVAL,
-				 "--label has no effect without a --period or --job that groups "
-				 "by it");
-	}
 	if (empty && !are_all) {
 		return err_raise(err, -EINVAL, "no %s: %s says which", empty->what, empty->option);
 	}

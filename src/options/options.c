@@ -327,6 +327,18 @@ static int check_job(const struct options *options, struct err *err)
 		       : 0;
 }
 
+static int check_labels(const struct options *options, struct err *err)
+{
+	const struct period_set *set = &options->periods;
+
+	if (set->labels.sources.count > 0 && set->all.count + set->jobs.count == 0) {
+		return err_raise(err, -EINVAL,
+				 "--label has no effect without a --period or --job that groups "
+				 "by it");
+	}
+	return 0;
+}
+
 static int check_together(struct options *options, unsigned int command,
 			  const bool given[OPTIONS_COUNT_MAX], struct err *err)
 {
@@ -342,6 +354,7 @@ static int check_together(struct options *options, unsigned int command,
 		r = r < 0 ? r : check_compared_hosts(options, given, err);
 	}
 	r = r == 0 ? check_csv(options, command, err) : r;
+	r = r == 0 ? check_labels(options, err) : r;
 	if (r == 0 && options->freq && strcmp(options->format, "text") != 0) {
 		return err_raise(err, -EINVAL, "--freq has no effect with --format %s",
 				 options->format);
