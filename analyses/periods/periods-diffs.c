@@ -11,6 +11,9 @@
 #include "analyses/periods/periods.h"
 #include "engine/contract/partial.h"
 
+#define NEGATIVE_SHIFT 32
+_Static_assert(EXPRESSION_DIFFS_MAX <= NEGATIVE_SHIFT, "two bits of each counter fit a word");
+
 void periods_put_counters(uint64_t *words, const struct period *period,
 			  const struct period_side *side, const struct fields_event *event,
 			  int64_t thread)
@@ -26,10 +29,11 @@ void periods_put_counters(uint64_t *words, const struct period *period,
 
 		if (side->diffs[i] != FIELD_NONE && fields_get(event, side->diffs[i], &value) &&
 		    value.kind == QUERY_NUMBER) {
-			/* Signed or not, a larger one has a larger word. */
-			counters[COUNTER_FIRST + i] =
-				value.is.u ^ (value.is_signed ? UINT64_C(1) << 63 : 0);
-			counters[COUNTER_HAS] |= UINT64_C(1) << i;
+			bool is_negative = value.is_signed && (int64_t)value.is.u < 0;
+
+			counters[COUNTER_FIRST + i] = value.is.u;
+			counters[COUNTER_HAS] |= UINT64_C(1) << i | (uint64_t)is_negative
+									    << (NEGATIVE_SHIFT + i);
 		}
 	}
 }
@@ -83,6 +87,18 @@ static bool is_of_one(const struct period *period, const struct ended *ended, si
 	return true;
 }
 
+/* Whatever the signs of the two fields; false: the counter went back, or the difference is no u64.
+ */
+static bool subtract(const uint64_t *begin, const uint64_t *end, size_t i, uint64_t *ret)
+{
+	uint64_t was_below = begin[COUNTER_HAS] >> (NEGATIVE_SHIFT + i) & 1;
+	uint64_t is_below = end[COUNTER_HAS] >> (NEGATIVE_SHIFT + i) & 1;
+	uint64_t from = begin[COUNTER_FIRST + i], to = end[COUNTER_FIRST + i];
+
+	*ret = to - from;
+	return was_below == is_below ? to >= from : was_below && *ret > to;
+}
+
 void periods_add_differences(struct shard *shard, const struct ended *ended)
 {
 	const struct period *period = shard_periods(shard)->all.at[ended->period];
@@ -92,9 +108,9 @@ void periods_add_differences(struct shard *shard, const struct ended *ended)
 		const uint64_t *begin = ended->counters->words;
 		uint64_t both = begin[COUNTER_HAS] & end[COUNTER_HAS] & UINT64_C(1) << i;
 		char named[PATTERN_NAME_BYTES + 1 + PATTERN_WORD_BYTES], name[NAMED_BYTES];
-		uint64_t *row, difference = end[COUNTER_FIRST + i] - begin[COUNTER_FIRST + i];
+		uint64_t *row, difference;
 
-		if (!both || end[COUNTER_FIRST + i] < begin[COUNTER_FIRST + i] ||
+		if (!both || !subtract(begin, end, i, &difference) ||
 		    !is_of_one(period, ended, i)) {
 			continue;
 		}

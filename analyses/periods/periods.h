@@ -49,7 +49,8 @@ _Static_assert(PERIODS_MAX <= 1 << STEP_SHIFT, "a period fits below the step");
  * their differences are asked for, and items.
  */
 enum { WORD_KEY, WORD_AFTER, WORD_CPU, WORD_VALUES };
-/* Words of counters: the thread's key, a bit for each that the event has, and all. */
+/* Words of counters: the thread's key, a bit for each that the event has and one for each below 0,
+ * and all. */
 enum { COUNTER_THREAD, COUNTER_HAS, COUNTER_FIRST };
 
 #define WORDS_MAX                                                                                  \

@@ -21,13 +21,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import models
 import synthetic
 
-EVENTS = {'c:begin': (('u64', 'id'), ('u64', 'bytes')), 'c:more': (('u64', 'id'),), 'c:end': (('u64', 'id'), ('u64', 'bytes'))}
+EVENTS = {'c:begin': (('u64', 'id'), ('u64', 'bytes'), ('i64', 'level')), 'c:more': (('u64', 'id'),), 'c:end': (('u64', 'id'), ('u64', 'bytes'), ('u64', 'level'))}
 NAMES = list(EVENTS)
 CYCLES, MISSES = '$ctx.perf_thread_cpu_cycles', 'perf_cpu_cache_misses'
 # Name, pattern, what its events agree in, fields of diff, group.
 PERIODS = (
     ('own', ('c:begin', 'c:end'), ('pid', 'tid'), (CYCLES, 'bytes'), None),
-    ('by-id', ('c:begin', 'c:end'), ('pid', 'id'), (CYCLES, MISSES, 'bytes'), 'id'),
+    ('by-id', ('c:begin', 'c:end'), ('pid', 'id'), (CYCLES, MISSES, 'bytes', 'level'), 'id'),
     ('chain', ('c:begin', 'c:more', 'c:end'), ('pid', 'id'), (CYCLES, 'bytes', MISSES), None),
 )
 
@@ -52,6 +52,8 @@ def events_of(seed, count=2500):
         total = total + rng.randrange(900) if rng.random() < .97 else rng.randrange(100)  # it begins again
         name = rng.choice(NAMES)
         fields = {CYCLES: 2 ** 63 - 10 ** 6 + threads[pid, tid], MISSES: cpus[cpu], 'bytes': total, 'id': rng.randrange(4)}
+        # Signed where a period begins, not where it ends.
+        fields['level'] = rng.choice((-3, 0, 5, -10 ** 12) if name == 'c:begin' else (0, 7, 10 ** 12))
         found.append((ts, cpu, pid, tid, name, fields))
     return found
 
@@ -74,7 +76,7 @@ def write(scratch, name, events):
         data = struct.pack('<HQii', NAMES.index(what), ts, pid, tid)
         data += struct.pack('<Q', fields[CYCLES]) if cpu == 0 else b''
         data += struct.pack('<Q', fields[MISSES])
-        packets[cpu].append(data + b''.join(struct.pack('<Q', fields[field]) for _, field in EVENTS[what]))
+        packets[cpu].append(data + b''.join(struct.pack('<Q', fields[field] % 2 ** 64) for _, field in EVENTS[what]))
     streams = []
     for cpu, data in enumerate(packets):
         streams.append(synthetic.packet(cpu, 0, 10 ** 9, events[-1][0], data, stream=cpu))
@@ -102,7 +104,7 @@ def differences_of(events):
                 for diff in diffs:
                     lacks = diff == CYCLES and (begin[1] == 1 or cpu == 1 or begin[2:4] != event[2:4])
                     lacks |= diff == MISSES and begin[1] != cpu
-                    if not lacks and fields[diff] >= begin[5][diff]:
+                    if not lacks and fields[diff] - begin[5][diff] >= 0:
                         row = '%s %s' % (name, diff.replace('$ctx', 'context')) + (' id=%d' % begin[5]['id'] if group else '')
                         rows[row].append(fields[diff] - begin[5][diff])
     return {name: (len(all), sum(all), max(all)) for name, all in rows.items()}
@@ -127,7 +129,7 @@ def main():
             events = events_of(seed)
             trace, half = write(scratch, 'made-%d' % seed, events), write(scratch, 'half-%d' % seed, events[:len(events) // 2])
             wanted = differences_of(events)
-            assert len(wanted) == 2 + 12 + 3, wanted
+            assert len(wanted) == 2 + 16 + 3, wanted
             found = {'alone': total_of(run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', *asked, trace)),
                      'in pieces': total_of(run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', '-j', '2', '--chunk-size', '300', *asked, trace))}
             partials, state = (os.path.join(scratch, '%s-%d' % (name, seed)) for name in ('partials', 'state'))

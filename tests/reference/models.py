@@ -482,7 +482,7 @@ EVENTS = {
     'm:recv': (('u64', 'obj'), ('u64', 'stamp'), ('u64', 'ok')), 'm:start': (('u64', 'cb'),), 'm:end': (('u64', 'cb'),),
     'm:open': (('text', 'file'), ('u64', 'fd')), 'm:read': (('u64', 'fd'), ('text', 'file')),
 }
-KINDS = {'u64': 'uint64_t', 'text': 'string { encoding = UTF8; }'}
+KINDS = {'u64': 'uint64_t', 'i64': 'integer { size = 64; align = 8; signed = true; }', 'text': 'string { encoding = UTF8; }'}
 MODEL = '''# of this test
 label callback = m:register key=$pid,cb name=symbol   # comment
 label topic = m:topic key=$pid,obj
