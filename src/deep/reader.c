@@ -406,16 +406,18 @@ static void add_sources(struct reader *reader, struct recorded *trace, uint32_t 
 	}
 }
 
-static void add_all_sources(struct reader *reader)
+static void add_all_sources(struct reader *reader, bool reads_own)
 {
-	size_t count = reader->trace.files.at.count;
+	size_t count = reads_own ? reader->trace.files.at.count : 0;
 
 	for (size_t i = 0; i < reader->beside.count; i++) {
 		count += reader->beside.at[i].files.at.count;
 	}
 	reader->sources = mem_alloc((count + 1) * sizeof(*reader->sources));
 	reader->heap = mem_alloc((count + 1) * sizeof(struct reader_source *));
-	add_sources(reader, &reader->trace, 0);
+	if (reads_own) {
+		add_sources(reader, &reader->trace, 0);
+	}
 	reader->own = reader->count;
 	for (uint32_t i = 0; i < reader->beside.count; i++) {
 		add_sources(reader, &reader->beside.at[i], i + 1);
@@ -444,7 +446,9 @@ struct reader *reader_open(const struct reader_setup *setup, const struct plan_r
 		open_visits(reader);
 	}
 	open_beside(reader, setup, requests, request_count);
-	add_all_sources(reader);
+	add_all_sources(reader, setup->needed.count == 0 ||
+					binds_any(reader->trace.plan, setup->needed.first,
+						  setup->needed.count));
 	reader->has_holes = plan_has_event(reader->trace.plan, "sched_switch");
 	for (size_t i = 0; i < reader->count; i++) {
 		if (advance(reader, &reader->sources[i])) {

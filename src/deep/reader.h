@@ -44,6 +44,11 @@ struct reader_setup {
 	const struct recorded_path *path;
 	/* Those beside it, for readers that ask for them; NULL: none. */
 	const struct recorded_paths *beside;
+	/* The trace itself is read only if it has an event of so many requests from `first` on;
+	 * count 0: it is in any case. */
+	struct {
+		size_t first, count;
+	} needed;
 	bool is_again;        /* what cannot be read of the trace itself was reported before */
 	reader_warn_fn *warn; /* NULL: no reports */
 	void *user;           /* for warn */

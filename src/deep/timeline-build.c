@@ -111,7 +111,7 @@ static bool find_initial(struct build *build, const struct reader_setup *setup, 
 	}
 	search.awaited = reader_cpu_count(reader);
 	reader_seen(reader, &seen);
-	timeline->begin = seen.events > 0 ? seen.first : 0;
+	timeline->begin = timeline->first = seen.events > 0 ? seen.first : 0;
 	search.limit = timeline->begin + INITIAL_WAIT_NS;
 	/* A switch after a hole does not tell who ran before it. */
 	while ((search.awaited > 0 || (search.unproven > 0 && event.ts < search.limit)) &&
@@ -302,6 +302,7 @@ static void read_all(struct build *build, struct reader *reader, uint64_t end, u
 	put_initial(build, end - 1);
 	reader_seen(reader, &seen);
 	build->timeline->events = seen.events;
+	build->timeline->last = has_more ? UINT64_MAX : seen.last;
 	take_last_departures(build, reader, end, has_more);
 	clip(build, has_more || seen.last > end ? end : seen.last);
 }

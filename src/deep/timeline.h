@@ -146,6 +146,8 @@ struct cpu_initial {
 
 struct timeline {
 	uint64_t begin, end; /* of the range, at most that of the trace's events */
+	uint64_t first;      /* of all events of the trace */
+	uint64_t last;       /* of them; UINT64_MAX: it goes on behind the range */
 	uint64_t events;     /* that were read */
 	uint64_t gaps;       /* places where events are missing */
 	bool is_cut;         /* it ends before the range that was wanted: more had no room */

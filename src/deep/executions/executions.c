@@ -339,11 +339,9 @@ static int32_t current_of(const struct matcher *matcher, const struct reader_eve
 /* The tid that an event of user space happened on. */
 static int32_t user_thread_of(struct matcher *matcher, const struct reader_event *event)
 {
-	struct user_thread_event of = { .ts = event->ts,
-					.trace = event->trace,
-					.vpid = -1,
-					.vtid = -1,
-					.runs = *running_on(matcher, event->cpu) };
+	struct user_thread_event of = {
+		.ts = event->ts, .trace = event->trace, .vpid = -1, .vtid = -1, .cpu = event->cpu
+	};
 
 	for (size_t d = 0; d < matcher->pattern->count; d++) {
 		const struct executions_part *part = &matcher->pattern->at[d];
@@ -366,7 +364,6 @@ static int32_t tid_behind(struct matcher *matcher, const struct reader_event *ev
 	int32_t runs;
 
 	if (event->trace > 0) {
-		put_initial(matcher, event->ts);
 		if (!event->class) {
 			cut_all(matcher, event->ts);
 		}
@@ -427,13 +424,13 @@ static void leave_all_open(struct matcher *matcher)
 	}
 }
 
-/* @is_outside: what the kernel did then is not known. */
-static void count_outside(struct matcher *matcher, const struct reader_event *event,
-			  bool is_outside)
+/* What the kernel did before and after its trace is not known. */
+static void count_outside(struct matcher *matcher, const struct reader_event *event)
 {
 	const struct executions_part *first = &matcher->pattern->at[0];
 
-	if (is_outside && event->trace > 0 && event->class) {
+	if ((event->ts < matcher->timeline->first || event->ts > matcher->timeline->last) &&
+	    event->trace > 0 && event->class) {
 		int32_t tid = executions_pattern_tid(first, event, 1);
 
 		matcher->executions->outside += executions_pattern_matches(first, event, tid, 1);
@@ -449,7 +446,6 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 				   .config = config,
 				   .executions = executions };
 	struct reader_event event;
-	struct reader_seen seen;
 	struct executions_pattern pattern;
 	struct reader *reader;
 	bool has_more;
@@ -458,12 +454,16 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	executions_pattern_init(&pattern, config->job);
 	executions_pattern_request(&pattern, &requests);
 	again.is_again = true;
+	if (pattern.is_across && !config->job->has_names) {
+		/* Who runs is in the timeline, and nothing else is asked of the kernel's events. */
+		again.needed.first = REQUESTS_OWN;
+		again.needed.count = pattern.count;
+	}
 	reader = reader_open(&again, requests.at, requests.count, err);
 	if (!reader) {
 		return -EIO;
 	}
 	matcher.pattern = &pattern;
-	reader_seen(reader, &seen);
 	matcher.is_of_kernel = reader_is_asked(reader, false, REQUESTS_OWN, pattern.count);
 	matcher.across = (struct executions_across){ .pattern = &pattern,
 						     .timeline = timeline,
@@ -476,13 +476,13 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	matcher.states = task_state_encoding(reader_plan(reader)->metadata);
 	matcher.arrivals = arrivals_new(&matcher.owners, reader_plan(reader), REQUEST_ARRIVALS);
 	while ((has_more = reader_next(reader, &event)) && event.ts <= timeline->end) {
-		count_outside(&matcher, &event, event.ts < seen.first);
+		count_outside(&matcher, &event);
 		take(&matcher, &event);
 		end_dead(&matcher, &event);
 	}
-	/* Behind the last event of the kernel's trace. */
-	for (; has_more && event.trace > 0; has_more = reader_next(reader, &event)) {
-		count_outside(&matcher, &event, true);
+	for (; has_more && event.trace > 0 && timeline->last < UINT64_MAX;
+	     has_more = reader_next(reader, &event)) {
+		count_outside(&matcher, &event);
 	}
 	leave_all_open(&matcher);
 	if (matcher.reached < pattern.count) {

@@ -19,20 +19,27 @@ struct user_thread_named {
 HASH_MAP(user_thread_names, struct user_thread_named)
 HASH_MAP(user_thread_roots, bool)
 
+/* A CPU of the timeline, and its on-CPU interval at the last event. */
+struct user_thread_cpu {
+	const struct deep_cpu *is; /* NULL: the timeline has none of this number */
+	size_t at;
+};
+HASH_MAP(user_thread_cpus, struct user_thread_cpu)
+
 /* All zero but the owners: nothing is known. */
 struct user_threads {
 	const struct owners *owners;
+	struct user_thread_cpus cpus;
 	struct user_thread_names named; /* by trace, process and number */
 	struct user_thread_roots roots; /* by trace and process: its numbers are the kernel's */
 };
 void user_threads_fini(struct user_threads *threads);
 
-/* What an event says of itself. */
+/* What an event says of itself.  Events come in the order of time. */
 struct user_thread_event {
-	uint64_t ts;
+	uint64_t ts, cpu;   /* UINT64_MAX: its stream names none */
 	uint32_t trace;     /* which of those beside the kernel's */
 	int64_t vpid, vtid; /* -1: it has no such context */
-	int32_t runs;       /* who runs on its CPU: 0 nobody, below 0 it is not known */
 };
 
 /* The tid of its thread; -1: it is not known. */
