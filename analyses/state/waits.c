@@ -113,7 +113,9 @@ static void on_switch_in(struct shard *shard, struct thread *thread, const struc
 
 static void on_switch_out(struct shard *shard, struct thread *thread, const struct switch_out *out)
 {
-	count_until(shard, thread, out->ts);
+	if (!out->is_tie) { /* else it is elsewhere by then, and perhaps no longer runs there */
+		count_until(shard, thread, out->ts);
+	}
 	state_switch_out(shard, thread, out);
 }
 
