@@ -45,19 +45,26 @@ void loop_on_recalled(void *user, struct live_trace *trace, const char *stream,
 	loop_on_retained(trace, stream, retained);
 }
 
-/* Captures begin before what is kept: the relay's disk has it. */
+/* Captures begin before what is kept: the relay's disk has it, of the session and of those that are
+ * one with it. */
 static void recall(struct loop *loop, struct session *session,
 		   const struct captures_session *described)
 {
 	uint64_t begin, end;
+	bool is_awaited = captures_awaited(loop->config->captures, described->key, &begin, &end);
 
-	if (!loop->config->recalls) {
-		return;
-	}
-	if (captures_awaited(loop->config->captures, described->key, &begin, &end)) {
-		session_recall(session, begin, end);
-	} else if (session_recalls(session)) {
-		session_recall_end(session);
+	for (size_t r = 0; loop->config->recalls && r < loop->relays.count; r++) {
+		VEC_EACH_OF(&loop->relays.at[r]->sessions, other) {
+			if (session_one(other) != described->key) {
+				continue;
+			}
+			if (is_awaited &&
+			    (other == session || session_state(other) == SESSION_RUNNING)) {
+				session_recall(other, begin, end);
+			} else if (!is_awaited && session_recalls(other)) {
+				session_recall_end(other);
+			}
+		}
 	}
 }
 
@@ -67,7 +74,8 @@ static void describe_one(const struct session *session, struct captures_session 
 	size_t count;
 	struct live_trace *const *traces = session_traces(session, &count);
 
-	described->recalls |= session_recalls(session) && !session_has_recalled(session);
+	described->recalls |= session_recalls(session) && !session_has_recalled(session) &&
+			      session_state(session) != SESSION_ENDED;
 	for (size_t i = 0; i < count; i++) {
 		const struct live_trace *trace = traces[i];
 		bool is_followed = trace->trace && !trace->is_away && !trace->has_failed;

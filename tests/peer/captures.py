@@ -280,13 +280,13 @@ def test_joined(t):
 
 
 def test_joined_others(t):
-    """The same of a trigger on a period and on a call: they are what the report explains."""
-    for option, trigger in (('--period', 'periods.by_name[name="req method=PUT"].time.max > 30ms'),
-                            ('--call', 'calls.by_name[name="req PUT"].time.max > 30ms')):
+    """The same of a trigger on a period and on a call: they are what the report explains.  Once without a history."""
+    for option, trigger, more in (('--period', 'periods.by_name[name="req method=PUT"].time.max > 30ms', ['--history', '10s']),
+                                  ('--call', 'calls.by_name[name="req PUT"].time.max > 30ms', [])):
         relay, into = t.relay(), os.path.join(t.scratch, 'captures' + option)
         live = t.live('-a', option[2:] + 's', '-i', '1ms', '--from', 'beginning', option,
                       'req = service:request_begin; service:request_end; by id; group method', '--trigger', trigger, '--on-trigger',
-                      'capture', '--history', '10s', '--before', '1s', '--after', '1ms', '--capture-dir', into, relay.live + '/host/h/r')
+                      'capture', *more, '--before', '1s', '--after', '1ms', '--capture-dir', into, relay.live + '/host/h/r')
         ends = both_domains(t, live, relay, 'request', 'r')
         made = captured(live.finish(signal.SIGTERM))
         said = described(made[0]['path'])

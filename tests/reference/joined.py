@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 import models
+import perfetto_file
 import synthetic
 
 EVENTS = {'a:begin': (('u64', 'id'),), 'a:end': (('u64', 'id'),)}
@@ -116,6 +117,12 @@ def spans(line):
 FIRST = {'id=1': (100 * US + 200, 450 * US, 7, 8), 'id=2': (250 * US, 500 * US, 7, 7)}
 
 
+def exported_times(data):
+    """When the events of programs are in a file for Perfetto."""
+    packets = map(perfetto_file.message, perfetto_file.message(perfetto_file.inflate(data))[1])
+    return {perfetto_file.one(packet, perfetto_file.TIME) for packet in packets if perfetto_file.TRACK_EVENT in packet}
+
+
 def check_times(sillage, scratch):
     place = os.path.join(scratch, 'times')
     kernel(place, CPUS)
@@ -130,6 +137,13 @@ def check_times(sillage, scratch):
           two['path']['segments'])
     out = run(sillage, 'report', '--job', JOB, place)[1]
     check('with %s/ust, by the same clock: its own times are 1.40 us less' % place in out and '350 us (id=1)' in out, out)
+    # An export has both on the kernel's clock.
+    file = os.path.join(scratch, 'times.perfetto')
+    check(run(sillage, 'export', '-q', '-o', file, place)[0] == 0, 'export')
+    with open(file, 'rb') as data:
+        times = exported_times(data.read())
+    wanted = {at + OFFSET for events in first(own) for at, *_ in events}
+    check(wanted <= times and not {at + LATER for at in wanted} & times, sorted(times)[:4], sorted(wanted)[:4])
     # The kernel's trace alone has nothing of it, the user's nothing to explain.
     check('no event "a:begin" is recorded' in run(sillage, 'report', '--job', JOB, place + '/kernel')[2], 'kernel alone')
     check('beside it' in run(sillage, 'report', '--job', JOB, place + '/ust')[2], 'user alone')
@@ -254,6 +268,15 @@ def check_others(sillage, scratch):
     kernel(place + '/two', CPUS)
     lines, err = report(sillage, place)
     check([line.get('joined', [{}])[0].get('trace') for line in lines] == [place + '/one/ust', None], lines)
+    # A trace of each process: all are read, and few are named.
+    place = os.path.join(scratch, 'many')
+    kernel(place, CPUS)
+    for i in range(20):
+        user(place, [[(at, pid, tid, what, number + 10 * i) for at, pid, tid, what, number in events] for events in first(own)], name='ust/pid/a-%d' % i)
+    (line,), err = report(sillage, place)
+    check(line['jobs']['count'] == 40 and len(line['joined']) == 20 and err == '', line['jobs']['count'], err)
+    out = run(sillage, 'report', '--job', JOB, place)[1]
+    check(out.count('  with ') == 5 and '  ... and 15 more' in out, out[:600])
     # Two kernels' traces, one after the other: each with the program's.
     place = os.path.join(scratch, 'kernels')
     kernel(place, CPUS, name='early')

@@ -64,10 +64,15 @@ static void put_busy_cpus(const struct deep_report *report, FILE *out)
 	text_more(out, report->timeline->cpus.count, report->cpus.count);
 }
 
+/* Of each process there may be a trace. */
+#define JOINED_SHOWN 5
+
 /* The traces of user space that are one with it. */
 static void put_joined(const struct deep_report *report, FILE *out)
 {
-	for (size_t i = 0; report->joined && i < report->joined->at.count; i++) {
+	size_t count = report->joined ? report->joined->at.count : 0;
+
+	for (size_t i = 0; i < count && i < JOINED_SHOWN; i++) {
 		const struct recorded_path *path = &report->joined->at.at[i];
 		bool is_less = path->shift_ns < 0;
 		char by[UNITS_TEXT_MAX], *line;
@@ -84,6 +89,7 @@ static void put_joined(const struct deep_report *report, FILE *out)
 		text_line(out, line);
 		free(line);
 	}
+	text_more(out, count, count < JOINED_SHOWN ? count : JOINED_SHOWN);
 }
 
 void deep_report_head(const struct deep_report *report, FILE *out)
