@@ -117,9 +117,10 @@ static char *stack_text(const struct stacks *folded, uint32_t frame)
 	return stack;
 }
 
-void folded_write(struct stacks *folded, FILE *out)
+size_t folded_write(struct stacks *folded, FILE *out)
 {
 	VEC(struct stack_line) lines = { 0 };
+	size_t count;
 
 	for (uint32_t i = 1; i < folded->frames.count; i++) {
 		if (folded->frames.at[i].ns > 0) {
@@ -132,7 +133,9 @@ void folded_write(struct stacks *folded, FILE *out)
 		(void)fprintf(out, "%s %" PRIu64 "\n", line->stack, line->ns);
 		free(line->stack);
 	}
+	count = lines.count;
 	vec_fini(&lines);
+	return count;
 }
 
 /* ---- a trace ---- */

@@ -24,7 +24,8 @@ void folded_free(struct stacks *folded);
  * that are new are "(others)" of the outermost one. */
 uint32_t folded_frame(struct stacks *folded, uint32_t within, const char *name);
 void folded_add(struct stacks *folded, uint32_t frame, uint64_t ns);
-void folded_write(struct stacks *folded, FILE *out);
+/* Returns how many lines it wrote. */
+size_t folded_write(struct stacks *folded, FILE *out);
 
 /* What is folded of a trace. */
 struct folded_trace {

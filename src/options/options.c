@@ -243,7 +243,7 @@ static int check_csv(struct options *options, unsigned int command, struct err *
 				 "--format csv: of commands that end: analyze, history, report, "
 				 "overview, compare, merge");
 	}
-	if (!options->table && !options->output) {
+	if ((!options->table && !options->output) || (options->table && !*options->table)) {
 		return err_raise(err, -EINVAL,
 				 "--format csv needs --table NAME, as in --table cpu.threads, or a "
 				 "directory for all of them (-o DIR)");

@@ -105,6 +105,9 @@ def check_made(sillage):
     with tempfile.TemporaryDirectory() as folder:
         trace = perfetto.overlaps_trace(folder)
         found = {stack: ns for stack, ns in stacks(sillage, trace)}
+        nothing = subprocess.run([sillage, 'export', '-f', 'folded', '--begin', '@9000000000', trace], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, check=False, timeout=300)
+    assert nothing.returncode == 1 and not nothing.stdout and b'nothing to fold in this range' in nothing.stderr, nothing
     assert {stack[:2] for stack in found} == {('process (5)', 'thread (7)')}, found
     assert {stack[2:]: ns for stack, ns in found.items()} == {stack: 1000 * us for stack, us in MADE.items()}, found
 

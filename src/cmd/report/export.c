@@ -226,7 +226,12 @@ static int export_stacks(const struct options *options, struct output *output)
 		}
 	}
 	recorded_paths_fini(&paths);
-	folded_write(folded, output->out);
+	if (folded_write(folded, output->out) == 0 && status == EXIT_DONE &&
+	    run_signal_status() == 0) {
+		say("nothing to fold%s: no call of a program, no sleep of a thread",
+		    options->begin || options->end ? " in this range" : "");
+		status = EXIT_FAILED;
+	}
 	folded_free(folded);
 	return run_signal_status() != 0 ? run_signal_status() : status;
 }

@@ -289,6 +289,7 @@ static const struct {
 	{ FOR_COMPARE,
 	  { "--label", "a = b key=c name=d" },
 	  "--label has no effect without a --period or --job that groups by it" },
+	{ FOR_ANALYZE, { "-f", "csv", "--table=" }, "--format csv needs --table NAME" },
 	{ FOR_ANALYZE, { "-z" }, "unknown option \"-z\"" },
 	{ FOR_ANALYZE, { "--top" }, "option \"--top\": missing argument" },
 	{ FOR_ANALYZE, { "-n", "-1" }, "--top: \"-1\" is not a number in range" },
