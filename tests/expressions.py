@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""expressions: each example of events in doc/expressions.md finds what stands behind it, or is refused so.
+"""expressions: each example of events in doc/expressions.md finds what stands behind it, or is refused so,
+by overview and export, too.
 
 Each word in quotes of their grammar stands in an example.  Figures: figures.py.
 
@@ -37,6 +38,11 @@ def fault_of(sillage, root, written, kind, wanted):
     words = shlex.split(written)
     report = words[0] == 'report'
     command = [sillage, *(words if report else ['analyze', *words]), '-q', '-f', 'json', *TRACES[:1 if report else 2]]
+    if kind == '!' and not report and '--call' not in words:
+        for other in ('overview', '-q'), ('export', '-o', os.devnull):
+            refused = subprocess.run([sillage, *other, *words, *TRACES], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if refused.returncode == 0 or wanted not in refused.stderr.decode():
+                return other[0], refused.returncode, refused.stderr.decode()
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = done.stderr.decode()
     if kind == '!':

@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "output/sink.h"
 #include "recorded/recorded.h"
+#include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
 #include "run/usual.h"
@@ -222,6 +223,11 @@ static int overview_all(const struct options *options, struct output *output)
 			say("%s", err.text);
 			status = run_stop ? run_signal_status() : EXIT_FAILED;
 		}
+	}
+	if (run_check_names(options, NULL, &paths, &err) < 0) {
+		say("%s", err.text);
+		recorded_paths_fini(&paths);
+		return EXIT_FAILED;
 	}
 	if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {
 		say("--format html: a page shows one trace, and there are %zu: %s, %s%s",
