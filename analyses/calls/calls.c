@@ -209,7 +209,8 @@ static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
 	const struct period_set *periods = shard_periods(shard);
 
 	if (periods && periods->calls.count > 0) {
-		(void)shard_note_ordered(shard, thread, ts, NOTE_OVER);
+		/* What comes in that ns is still of the life. */
+		shard_note_ordered(shard, thread, ts, NOTE_OVER)->is_last = true;
 	}
 }
 

@@ -100,6 +100,7 @@ struct ordered {
 	uint8_t owner;       /* index of the analysis in the run */
 	uint8_t kind;        /* the analysis' own */
 	uint8_t left_out;    /* shard.left_out when it was noted */
+	bool is_last;        /* behind what the thread has at the same time; set by who notes it */
 	uint64_t words[ORDERED_WORDS];
 };
 

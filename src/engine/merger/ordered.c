@@ -55,9 +55,11 @@ static void sort_digit(struct ordered_at *to, const struct ordered_at *from, siz
 	}
 }
 
-/* Events of one thread lie in one array, in the order they were noted. */
+/* Events of one thread lie in one array, in the order they were noted; the last of its life behind.
+ */
 ORDER(by_thread, struct ordered_at,
-      UP(ordered->thread->view.tid) UP(ordered->thread->incarnation) UP(ordered))
+      UP(ordered->thread->view.tid) UP(ordered->thread->incarnation) UP(ordered->is_last)
+	      UP(ordered))
 
 /* Sorts events at one time by thread: the order in which shards noted them depends on the streams.
  */
