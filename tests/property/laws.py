@@ -39,7 +39,7 @@ PERIODS = (
 KERNEL_CALLS = ('sys = syscall_entry_*; syscall_exit_*', 'disk = block_rq_issue; block_rq_complete; by dev, sector; error error!=0',
                 'ran = sched_switch next_tid=$tid; sched_switch prev_tid=$tid; group next_prio')
 UST_PERIODS = (
-    'own = app:begin; app:end', 'id = app:begin; app:end; by id', 'log = lib:call; app:log; within own; group msg',
+    'own = app:begin; app:end; diff id', 'id = app:begin; app:end; by id', 'log = lib:call; app:log; within own; group msg',
     'cpu = lib:size size>2; app:end id>1; by $cpu', 'size = app:begin; lib:size; by id=size; group size')
 JOBS = (
     'stay = run; deadline 1ms', 'loop = syscall_entry_*; syscall_exit_*; syscall_entry_*; every 2ms',
