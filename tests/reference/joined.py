@@ -146,7 +146,8 @@ def check_times(sillage, scratch):
     check(wanted <= times and not {at + LATER for at in wanted} & times, sorted(times)[:4], sorted(wanted)[:4])
     # The kernel's trace alone has nothing of it, the user's nothing to explain.
     check('no event "a:begin" is recorded' in run(sillage, 'report', '--job', JOB, place + '/kernel')[2], 'kernel alone')
-    check('beside it' in run(sillage, 'report', '--job', JOB, place + '/ust')[2], 'user alone')
+    check('both as one: sillage report --job ... %s' % place in run(sillage, 'report', '--job', JOB, place + '/ust')[2], 'user alone')
+    check('--job explains what lies between' in run(sillage, 'report', place)[1], 'no job')
     # Events of both.
     (line,), err = report(sillage, place, job='a:begin id=2; sched_switch next_tid=7; by global')
     check(err == '' and [(one['begin'] - OFFSET, one['end'] - OFFSET) for one in line['jobs']['longest']] == [(250 * US, 410 * US)], err)

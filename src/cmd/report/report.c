@@ -81,12 +81,13 @@ struct extent {
 };
 
 /* A trace without switches has nothing to explain: says who could record them. */
-static void say_unexplained(const struct recorded_path *path)
+static void say_unexplained(const struct recorded_path *path, bool has_job)
 {
 	const struct lacks_event *lacks = &timeline_events[LACKS_SWITCHES];
 	struct metadata_stream *metadata = metadata_stream_new();
 	struct recorded_session session = { 0 };
 	const char *tracer = NULL;
+	char *place;
 	struct err err; /* the timeline was built of it */
 
 	if (recorded_read_metadata(path, metadata, &err) == 0) {
@@ -94,8 +95,11 @@ static void say_unexplained(const struct recorded_path *path)
 	}
 	recorded_session_of(path, &session);
 	if (missing_has_event(&session.beside.all, lacks->event)) {
-		say("%s: nothing to explain: %s is in the kernel's trace, beside it", path->name,
-		    lacks->event);
+		place = shell_path(session.place ? session.place : path->name);
+		say("%s: nothing to explain: %s is in the kernel's trace, beside it; both as one: "
+		    "sillage report%s %s",
+		    path->name, lacks->event, has_job ? " --job ..." : "", place);
+		free(place);
 	} else if (tracer) {
 		say("%s: not recorded: %s: nothing to explain, and %s does not record it",
 		    path->name, lacks->event, tracer);
@@ -123,7 +127,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 		return EXIT_FAILED;
 	}
 	if (report->timeline->lacks >> LACKS_SWITCHES & 1) {
-		say_unexplained(setup->path);
+		say_unexplained(setup->path, options->job);
 		return EXIT_DONE;
 	}
 	if (report->timeline->begin >= report->timeline->end) {

@@ -90,6 +90,9 @@ static void put_joined(const struct deep_report *report, FILE *out)
 		free(line);
 	}
 	text_more(out, count, count < JOINED_SHOWN ? count : JOINED_SHOWN);
+	if (count > 0 && !report->jobs) {
+		(void)fputs("  --job explains what lies between two of its events\n", out);
+	}
 }
 
 void deep_report_head(const struct deep_report *report, FILE *out)
