@@ -69,8 +69,7 @@ static int find_below(const char *dir, unsigned int depth, struct recorded_path 
 
 /* ---- rotation chunks ---- */
 
-/* "S/archives/CHUNK/kernel" -> "S/kernel", where the trace would be without rotation. */
-static char *unrotated(const char *dir)
+char *recorded_unrotated(const char *dir)
 {
 	const char *archives = NULL, *chunk_end = NULL;
 
@@ -108,7 +107,7 @@ static bool read_uuid(char *dir, uint8_t uuid[16])
  * they have the same UUID. */
 static bool continues(const struct recorded_path *path, char *dir)
 {
-	char *place = unrotated(dir), *other = unrotated(path->dirs.at[0]);
+	char *place = recorded_unrotated(dir), *other = recorded_unrotated(path->dirs.at[0]);
 	bool same = strcmp(place, other) == 0;
 	uint8_t left[16], right[16];
 
@@ -130,7 +129,7 @@ static void add_dir(struct recorded_paths *paths, size_t first, char *dir)
 			path = &paths->at.at[i];
 			*vec_push(&path->dirs) = dir;
 			free(path->name);
-			path->name = unrotated(dir);
+			path->name = recorded_unrotated(dir);
 			return;
 		}
 	}

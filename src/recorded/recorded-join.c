@@ -40,17 +40,21 @@ static bool records_switches(const struct metadata *types)
 	return strcmp(env_of(types, "domain"), "kernel") == 0;
 }
 
-/* Where the session of the trace is; of a copy, what its relay calls it. */
+/* Where the session of the trace is, whether it was rotated or not; of a copy, what its relay calls
+ * it. */
 static char *whose_session(const struct recorded_path *path)
 {
+	char *name = recorded_unrotated(path->name);
 	char *place = path->session
 			      ? mem_printf("%s/%s", path->host ? path->host : "", path->session)
-			      : recorded_session_place(path->name);
-	const char *slash = place ? NULL : strrchr(path->name, '/');
+			      : recorded_session_place(name);
+	const char *slash = strrchr(name, '/');
 
-	return place   ? place
-	       : slash ? mem_printf("%.*s", (int)(slash - path->name), path->name)
-		       : mem_strdup(".");
+	if (!place) {
+		place = slash ? mem_printf("%.*s", (int)(slash - name), name) : mem_strdup(".");
+	}
+	free(name);
+	return place;
 }
 
 static void take_kin(const struct metadata *types, struct kin *kin)

@@ -114,6 +114,8 @@ struct recorded_session {
 /* Fills @session with that of the trace, unless it is the same as before. */
 void recorded_session_of(const struct recorded_path *path, struct recorded_session *session);
 void recorded_session_fini(struct recorded_session *session);
+/* "S/archives/CHUNK/kernel" -> "S/kernel", where the trace would be without rotation. */
+char *recorded_unrotated(const char *dir);
 /* S of S/kernel, S/ust, S/ust/uid/... and S/ust/pid/...; NULL: it is another directory. */
 char *recorded_session_place(const char *name);
 

@@ -278,6 +278,13 @@ def check_others(sillage, scratch):
     check(line['jobs']['count'] == 40 and len(line['joined']) == 20 and err == '', line['jobs']['count'], err)
     out = run(sillage, 'report', '--job', JOB, place)[1]
     check(out.count('  with ') == 5 and '  ... and 15 more' in out, out[:600])
+    # A session that was rotated: of the kernel's trace two chunks, of the program's one.
+    place = os.path.join(scratch, 'rotated')
+    kernel(place + '/archives/20260101T000000+0000-20260101T000001+0000-1', [cpu[:2] for cpu in CPUS])
+    kernel(place + '/archives/20260101T000001+0000-20260101T000002+0000-2', [cpu[2:] for cpu in CPUS])
+    user(place + '/archives/20260101T000000+0000-20260101T000001+0000-1', first(own), name='ust/uid/0/64-bit')
+    (line,), err = report(sillage, place)
+    check(spans(line) == FIRST and err == '', spans(line), err)
     # Two kernels' traces, one after the other: each with the program's.
     place = os.path.join(scratch, 'kernels')
     kernel(place, CPUS, name='early')
