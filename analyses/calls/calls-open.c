@@ -120,21 +120,28 @@ static struct call_name *noted_name(struct shard *shard, struct calls_trace *tra
 
 /* ---- open calls ---- */
 
-static uint64_t thread_id(const struct thread *thread)
+/* That of its first call or exec, whatever tid it takes. */
+static uint64_t thread_id(const struct ordered *ordered)
 {
-	return (uint64_t)(uint32_t)shard_tid(thread) << 32 | shard_incarnation(thread);
+	uint64_t *id = shard_thread_state(ordered->shard, ordered->thread);
+
+	if (*id == 0) {
+		*id = (uint64_t)(uint32_t)shard_tid(ordered->thread) << 32 |
+		      shard_incarnation(ordered->thread);
+	}
+	return *id;
 }
 
-static struct call_thread *stack_of(struct calls_trace *trace, const struct thread *thread)
+static struct call_thread *stack_of(struct calls_trace *trace, const struct ordered *ordered)
 {
-	uint64_t id = thread_id(thread);
+	uint64_t id = thread_id(ordered);
 	bool is_new;
 	struct call_thread **found = call_threads_put(&trace->threads, id, &is_new);
 
 	if (is_new) {
 		*found = mem_alloc(sizeof(**found));
 		(*found)->id = id;
-		(*found)->number = shard_thread_number(thread);
+		(*found)->number = shard_thread_number(ordered->thread);
 	}
 	return *found;
 }
@@ -375,7 +382,7 @@ static struct call_end end_of(struct shard *shard, struct calls_trace *trace,
 				.lost_ts = ordered->ts > trace->lost_ts ? trace->lost_ts
 									: trace->lost_before,
 				.process = words[WORD_PROCESS],
-				.thread = thread_id(ordered->thread),
+				.thread = thread_id(ordered),
 				.number = shard_thread_number(ordered->thread),
 				.begins = (uint8_t)flags,
 				.left_out = ordered->left_out,
@@ -399,7 +406,7 @@ void calls_end(struct shard *shard, struct calls_trace *trace, const struct orde
 {
 	struct call_end end = end_of(shard, trace, ordered);
 	struct call_keys *keys = end.key ? use_key(shard, trace, ordered, &end) : NULL;
-	struct program_call *call = find_on(stack_of(trace, ordered->thread), &end);
+	struct program_call *call = find_on(stack_of(trace, ordered), &end);
 
 	if (call) {
 		if (!keys || !keys->varies) {
@@ -461,7 +468,7 @@ static struct program_call *open_call(struct calls_trace *trace, const struct ca
 void calls_begin(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered)
 {
 	struct call_end like = end_of(shard, trace, ordered);
-	struct call_thread *on = stack_of(trace, ordered->thread);
+	struct call_thread *on = stack_of(trace, ordered);
 	struct program_call *call;
 	bool is_old;
 
@@ -486,7 +493,7 @@ void calls_begin(struct shard *shard, struct calls_trace *trace, const struct or
 
 void calls_over(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered)
 {
-	struct call_thread **found = call_threads_get(&trace->threads, thread_id(ordered->thread));
+	struct call_thread **found = call_threads_get(&trace->threads, thread_id(ordered));
 	struct call_thread *on = found ? *found : NULL;
 
 	for (size_t i = on ? on->stack.count : 0; i-- > 0;) {
@@ -497,6 +504,16 @@ void calls_over(struct shard *shard, struct calls_trace *trace, const struct ord
 	if (on) {
 		on->is_over = true;
 		calls_show_over(on, ordered);
+	}
+	*(uint64_t *)shard_thread_state(ordered->shard, ordered->thread) = 0; /* of the next life */
+}
+
+void calls_renamed(struct calls_trace *trace, const struct ordered *ordered)
+{
+	struct call_thread **found = call_threads_get(&trace->threads, thread_id(ordered));
+
+	if (found) {
+		(*found)->number = shard_thread_number(ordered->thread);
 	}
 }
 

@@ -214,6 +214,20 @@ static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
 	}
 }
 
+/* Its open calls go on under another tid. */
+static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
+		    enum seen how)
+{
+	if (how == SEEN_RENAMED) {
+		(void)shard_note_ordered(shard, thread, ts, NOTE_RENAMED);
+	}
+}
+
+/* Where events are missing it is still that thread. */
+static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, unsigned int what)
+{
+}
+
 static void on_no_packets(struct shard *shard, void *state, uint64_t ts)
 {
 	note_loss(state, ts);
@@ -239,6 +253,8 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 		note_loss(trace, ordered->ts);
 	} else if (ordered->kind == NOTE_OVER) {
 		calls_over(shard, trace, ordered);
+	} else if (ordered->kind == NOTE_RENAMED) {
+		calls_renamed(trace, ordered);
 	} else if (ordered->kind == OWN_BEGIN) {
 		calls_begin(shard, trace, ordered);
 	} else {
@@ -286,6 +302,11 @@ static void on_trace_forget(void *state)
 	calls_forget(state);
 }
 
+static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
+{
+	codec_u64(checkpoint->codec, state);
+}
+
 static void on_trace_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	calls_checkpoint(checkpoint, state);
@@ -313,6 +334,7 @@ const struct analysis analysis_calls = {
 	WITH_ESSENTIALS(essentials),
 	.trace_state_size = sizeof(struct calls_trace),
 	.uses_threads = true,
+	.thread_state_size = sizeof(uint64_t), /* what it is known by here */
 	.tables = {
 		[TOTALS] = {
 			.scope = SCOPE_TRACE,
@@ -373,6 +395,9 @@ const struct analysis analysis_calls = {
 	},
 	.on_record = on_record,
 	.accepts = accepts,
+	.on_checkpoint = on_checkpoint,
+	.on_seen = on_seen,
+	.on_doubt = on_doubt,
 	.on_ordered = on_ordered,
 	.on_trace_forget = on_trace_forget,
 	.on_trace_checkpoint = on_trace_checkpoint,

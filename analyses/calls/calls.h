@@ -91,7 +91,8 @@ void *calls_sides_of(const struct plan *plan, const struct period_set *periods);
 /* ---- records ---- */
 
 enum { OWN_BEGIN = RECORD_OWN, OWN_END, OWN_LOST };
-#define NOTE_OVER RECORD_KINDS /* no record: the life of a thread ends */
+/* No records: the life of a thread ends; it has taken another tid. */
+enum { NOTE_OVER = RECORD_KINDS, NOTE_RENAMED };
 
 /* arg16: `begins` of the side, and what the words beside the record have. */
 enum {
@@ -201,6 +202,8 @@ void calls_begin(struct shard *shard, struct calls_trace *trace, const struct or
 void calls_end(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
 /* The thread has ended. */
 void calls_over(struct shard *shard, struct calls_trace *trace, const struct ordered *ordered);
+/* The thread has another tid now. */
+void calls_renamed(struct calls_trace *trace, const struct ordered *ordered);
 /* Takes the call, which is from malloc(). */
 void calls_open(struct calls_trace *trace, struct program_call *call);
 /* There are none of this id. */
