@@ -18,6 +18,9 @@ struct kin {
 	char *place, *host; /* NULL: its metadata names no host */
 	VEC(struct recorded_clock) clocks;
 	const struct recorded_path *path;
+	const char *why; /* it is not one with another, the first beside it; NULL: none is */
+	const struct recorded_path *other;
+	bool is_joined;
 	bool has_span;
 	uint64_t first, last; /* has_span; ns */
 };
@@ -184,17 +187,18 @@ static const char *try_pair(struct recorded_one *one, struct kin *kernel, struct
 
 /* Adds the kernel's trace and those beside it. */
 static void join_kernel(const struct recorded_paths *paths, size_t first, struct kin *kins,
-			size_t kernel, recorded_ones *ones, void (*tell)(const char *fmt, ...))
+			size_t kernel, recorded_ones *ones)
 {
 	struct recorded_one one = { .kernel = first + kernel };
 
 	for (size_t i = 0; first + i < paths->at.count; i++) {
-		const struct recorded_path *path = &paths->at.at[first + i];
+		size_t before = one.with.at.count;
 		const char *why = try_pair(&one, &kins[kernel], &kins[i]);
 
-		if (why && tell) {
-			tell("%s %s than %s: not taken with it", path->name, why,
-			     paths->at.at[one.kernel].name);
+		kins[i].is_joined |= one.with.at.count > before;
+		if (why && !kins[i].why) {
+			kins[i].why = why;
+			kins[i].other = kins[kernel].path;
 		}
 	}
 	if (one.with.at.count > 0) {
@@ -218,10 +222,14 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (kins[i].is_kernel) {
-			join_kernel(paths, first, kins, i, ones, tell);
+			join_kernel(paths, first, kins, i, ones);
 		}
 	}
 	for (size_t i = 0; i < count; i++) {
+		if (tell && kins[i].why && !kins[i].is_joined) {
+			tell("%s %s than %s: not taken with it", kins[i].path->name, kins[i].why,
+			     kins[i].other->name);
+		}
 		kin_fini(&kins[i]);
 	}
 	free(kins);

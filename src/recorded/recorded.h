@@ -92,7 +92,7 @@ struct recorded_one {
 };
 typedef VEC(struct recorded_one) recorded_ones;
 /* Adds those of the traces from @first on.  What cannot be read is one with none.  @tell: why a
- * trace of user space beside a kernel's is not one with it; NULL: nobody wants to know. */
+ * trace of user space beside a kernel's is one with none; NULL: nobody wants to know. */
 void recorded_join(const struct recorded_paths *paths, size_t first, recorded_ones *ones,
 		   void (*tell)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
 void recorded_ones_fini(recorded_ones *ones);

@@ -244,6 +244,7 @@ def check_others(sillage, scratch):
     user(place, first(own), uuid=other)
     (line,), err = report(sillage, place)
     check('joined' not in line and 'ust counts by another clock than' in err and line['jobs']['count'] == 0, err)
+    check('another clock' not in run(sillage, 'report', place)[2], 'told without --job')
     place = os.path.join(scratch, 'hosts')
     kernel(place, CPUS)
     user(place, first(own), host='other')

@@ -144,7 +144,7 @@ static int add_traces(const struct options *options, struct perfetto *writer, bo
 		recorded_paths_fini(&paths);
 		return EXIT_FAILED;
 	}
-	recorded_join(&paths, 0, &ones, quiet ? NULL : say);
+	recorded_join(&paths, 0, &ones, NULL);
 	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
 		const struct recorded_path *joined = recorded_joined(&ones, paths.at.at[i].name);
 

@@ -499,7 +499,8 @@ static int report_source(struct reports *reports, const struct recorded_paths *p
 	int status = EXIT_DONE;
 
 	occasion_read(reports->source, reports->options->verbosity >= 0, &occasion);
-	recorded_join(paths, first, &ones, reports->options->verbosity < 0 ? NULL : say);
+	recorded_join(paths, first, &ones,
+		      reports->options->verbosity >= 0 && reports->options->job ? say : NULL);
 	for (size_t k = first; k < paths->at.count; k++) {
 		const struct recorded_path *path = &paths->at.at[k];
 		const struct recorded_one *with = recorded_one_of(&ones, k);
