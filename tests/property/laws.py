@@ -54,7 +54,7 @@ LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'err
 LEVELS = {'state'}  # analyses of how things are when a window ends
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',
-           'misses_run', 'open_misses', 'undecided', 'worst')
+           'misses_run', 'open_misses', 'undecided', 'worst', 'largest')
 
 
 class Fault(Exception):
