@@ -478,7 +478,6 @@ int analyze_into(const struct options *options, struct output *output)
 	uint64_t begin = now_monotonic_ns();
 	int r;
 
-	run_stop_on_signals();
 	r = prepare_traces(&a, &config);
 	config.stats = options->stats ? &stats : NULL;
 	r = r < 0 ? r : open_stores(&a, &config, &also);
@@ -488,6 +487,8 @@ int analyze_into(const struct options *options, struct output *output)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
+	run_stop_on_signals(); /* until here a signal ends the process at once: there is nothing to
+				  finish */
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.top = output->top;
 	output_start(output);

@@ -73,7 +73,7 @@ static void draw(const struct tracks_of *tracks, struct track_spans *spans, uint
 
 		if (!lane) {
 			lane = vec_push(&lanes);
-			lane->track = tracks_add(tracks->writer, parent, name);
+			*lane = (struct lane){ .track = tracks_add(tracks->writer, parent, name) };
 		}
 		assert(lane->until <= span->begin && span->begin <= span->end);
 		lane->until = span->end;
