@@ -246,13 +246,13 @@ class Watched:
         self.trace = tiled(t, 'io-mix', 60)
         self.size = sum(os.path.getsize(os.path.join(self.trace, name)) for name in os.listdir(self.trace)
                         if name not in ('metadata', 'index'))
-        self.total = analyzed(t, self.trace, '-i', '100ms')[1]
+        self.total = analyzed(t, self.trace, '-a', 'count,cpu,io', '-i', '100ms')[1]
         self.replay = t.replay(self.relay, self.trace, '--session', 'w', '--hostname', 'h', '--speed', '0', '--linger',
                                LONG)
         self.relay.wait_stored('w', self.trace)
 
     def live(self, port, *args):
-        return self.t.live('-i', '100ms', '--from', 'beginning', *args, 'net://127.0.0.1:%d/host/h/w' % port)
+        return self.t.live('-a', 'count,cpu,io', '-i', '100ms', '--from', 'beginning', *args, 'net://127.0.0.1:%d/host/h/w' % port)
 
     def end(self):
         self.t.stop_replay(self.replay, self.relay, self.trace, 'w')
