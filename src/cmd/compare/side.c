@@ -81,6 +81,7 @@ static int fill_config(const struct compared_side *side, struct engine_config *r
 	*ret = (struct engine_config){ .interval_ns = options->interval_ns,
 				       .shown_interval_ns = options->interval_ns,
 				       .wants_containers = options->display.per == PER_CONTAINER,
+				       .is_usual = !options->has_analyses,
 				       .selection = &options->selection,
 				       .periods = &options->periods,
 				       .jobs = (unsigned int)options->jobs,
