@@ -451,7 +451,9 @@ static int prepare_traces(struct analyze *a, struct engine_config *config)
 	    run_range(a->options, NULL, &config->range_begin, &config->range_end, &a->err) < 0) {
 		return -EINVAL;
 	}
+	run_stop_on_signals(); /* a relay's traces are copied */
 	a->has_all = find_traces(a);
+	run_end_on_signals(); /* servers may be slow */
 	a->usual = *a->options;
 	usual_choose(&a->usual, &a->paths);
 	a->options = &a->usual;
@@ -480,6 +482,10 @@ int analyze_into(const struct options *options, struct output *output)
 
 	r = prepare_traces(&a, &config);
 	config.stats = options->stats ? &stats : NULL;
+	if (run_signal_status() != 0) {
+		free_traces(&a);
+		return run_signal_status();
+	}
 	r = r < 0 ? r : open_stores(&a, &config, &also);
 	if (r < 0) {
 		say("%s", a.err.text);
@@ -487,8 +493,7 @@ int analyze_into(const struct options *options, struct output *output)
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	a.shows_progress = isatty(STDERR_FILENO) && options->verbosity >= 0;
-	run_stop_on_signals(); /* until here a signal ends the process at once: there is nothing to
-				  finish */
+	run_stop_on_signals();
 	(void)signal(SIGPIPE, SIG_IGN);
 	config.top = output->top;
 	output_start(output);

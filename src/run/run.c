@@ -53,6 +53,12 @@ void run_stop_on_signals(void)
 	(void)sigaction(SIGTERM, &action, NULL);
 }
 
+void run_end_on_signals(void)
+{
+	(void)signal(SIGINT, SIG_DFL);
+	(void)signal(SIGTERM, SIG_DFL);
+}
+
 /* ---- traces ---- */
 
 static char *copy_of(const char *first, const struct env_entry *second)

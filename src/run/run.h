@@ -37,6 +37,7 @@ extern atomic_bool run_stop;
 /* The exit status after a signal that set run_stop: 128 and its number.  0: none did. */
 int run_signal_status(void);
 void run_stop_on_signals(void); /* SIGINT, SIGTERM */
+void run_end_on_signals(void);  /* they end the process at once: there is nothing to finish */
 
 /* ---- traces ---- */
 
