@@ -1,93 +1,41 @@
 /*
  * replay: see replay.h.
  */
-#include "replay/replay-state.h"
+#include "replay/replay.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "base/now.h"
 #include "base/process/thread.h"
 #include "base/units.h"
 #include "ctf/clock.h"
 #include "output/plain-name.h"
-#include "relay/viewer.h"
+#include "publish/publish.h"
+#include "replay/replay-clocks.h"
 
-#define CONTROL_PORT   5342
-#define VIEWER_WAIT_US 150000 /* viewers poll at least every 50 ms */
-#define REPLIES_AHEAD  64     /* reply codes that may be outstanding */
-
-/* ---- waiting for a viewer ---- */
-
-static int viewer_exchange(struct replay *replay, int fd, struct viewer *viewer,
-			   enum viewer_command until, struct viewer_reply *reply)
-{
-	int r = replay_send(replay, fd, viewer->out.at, viewer->out.count);
-
-	viewer->out.count = 0;
-	while (r >= 0) {
-		size_t len;
-		uint8_t *into = viewer_want(viewer, &len);
-		ssize_t got = replay_receive(replay, fd, into, len);
-
-		if (got < 0) {
-			return err_note(&replay->err, (int)got, "the relay's live port");
-		}
-		r = viewer_fed(viewer, (size_t)got, reply, &replay->err);
-		if (r > 0 && reply->command == until) {
-			return 0;
-		}
-	}
-	return r;
-}
-
-static bool is_watched(const struct replay *replay, const struct viewer_reply *reply)
-{
-	for (uint32_t i = 0; i < reply->count; i++) {
-		if (reply->sessions[i].id == replay->session_id && reply->sessions[i].clients > 0) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static int wait_viewer(struct replay *replay)
-{
-	const struct url *url = replay->config->relay;
-	uint16_t control = url->port ? url->port : CONTROL_PORT;
-	struct viewer_reply reply = { 0 };
-	struct viewer viewer;
-	int fd = replay_connect(replay, (uint16_t)(control + 2));
-	int r = fd < 0 ? fd : 0;
-
-	viewer_init(&viewer);
-	if (r == 0) {
-		viewer_connect(&viewer);
-	}
-	while (r == 0 && !*replay->config->stop) {
-		viewer_list_sessions(&viewer);
-		r = viewer_exchange(replay, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
-		if (r == 0 && is_watched(replay, &reply)) {
-			/* It may have attached before the streams existed: lets it find them. */
-			(void)usleep(VIEWER_WAIT_US);
-			break;
-		}
-		(void)usleep(20000);
-	}
-	viewer_fini(&viewer);
-	if (fd >= 0) {
-		(void)close(fd);
-	}
-	return r;
-}
+/* One trace being replayed.  Functions return 0, or a negative errno with the reason in err. */
+struct replay {
+	const struct replay_config *config;
+	const struct recorded_path *source;
+	unsigned int number; /* among the traces replayed together */
+	struct recorded trace;
+	struct publish *publish; /* its streams are the trace's files; NULL: not open */
+	uint64_t first_ns;       /* of the trace */
+	uint64_t start;          /* monotonic ns: when first_ns was replayed */
+	uint64_t next_beacon;    /* monotonic ns */
+	uint8_t *buffer;
+	size_t buffer_size;
+	int result; /* of its thread */
+	struct err err;
+};
 
 /* ---- packets ---- */
 
@@ -139,14 +87,11 @@ static uint64_t trace_now(const struct replay *replay)
 static int beacon(struct replay *replay, size_t i, uint64_t now_ns)
 {
 	struct recorded_file *file = &replay->trace.files.at.at[i];
-	struct replay_stream *stream = &replay->streams.at[i];
 	struct clock clock;
 	uint64_t cycles;
 
-	assert(i < replay->streams.count && replay->streams.count == replay->trace.files.at.count);
-	/* The relay drops beacons before the first packet; after the last one the class is unknown.
-	 */
-	if (stream->sent == 0 || !file->info.stream) {
+	assert(i < replay->trace.files.at.count);
+	if (!file->info.stream) { /* after the last packet the class is unknown */
 		return 0;
 	}
 	clock_init(&clock, file->info.stream->clock);
@@ -154,14 +99,7 @@ static int beacon(struct replay *replay, size_t i, uint64_t now_ns)
 	if (file->has_info && cycles > file->info.begin) {
 		cycles = file->info.begin;
 	}
-	if (cycles <= stream->beacon) {
-		return 0;
-	}
-	stream->beacon = cycles;
-	producer_send_beacon(&replay->message, stream->handle, stream->sent - 1, cycles,
-			     file->info.stream->id);
-	replay->replies++;
-	return replay_send_message(replay);
+	return publish_beacon(replay->publish, i, cycles, file->info.stream->id);
 }
 
 static int beacons(struct replay *replay)
@@ -173,10 +111,10 @@ static int beacons(struct replay *replay)
 		return 0;
 	}
 	replay->next_beacon = now + replay->config->live_timer_ns;
-	for (size_t i = 0; r == 0 && i < replay->streams.count; i++) {
+	for (size_t i = 0; r == 0 && i < replay->trace.files.at.count; i++) {
 		r = beacon(replay, i, trace_now(replay));
 	}
-	return r < 0 ? r : replay_read_codes(replay, REPLIES_AHEAD);
+	return r;
 }
 
 /* Waits until the trace's time is @ns, and sends beacons meanwhile. */
@@ -213,6 +151,7 @@ static void say_fault(const struct replay *replay, struct recorded_file *file)
 
 static int read_packet(struct replay *replay, const struct recorded_file *file, size_t bytes)
 {
+	assert(bytes <= PACKET_BYTES_MAX);
 	if (bytes > replay->buffer_size) {
 		replay->buffer = mem_realloc(replay->buffer, bytes);
 		replay->buffer_size = bytes;
@@ -227,43 +166,27 @@ static int read_packet(struct replay *replay, const struct recorded_file *file, 
 static int send_packet(struct replay *replay, size_t i)
 {
 	struct recorded_file *file = &replay->trace.files.at.at[i];
-	struct replay_stream *stream = &replay->streams.at[i];
 	const struct packet_info *info = &file->info;
-	size_t bytes = info->size_bits / 8;
-	uint8_t header[PRODUCER_DATA_HEADER_BYTES];
-	struct producer_index index = {
-		.stream = stream->handle,
-		.net_seq_num = stream->sent,
-		.packet_bits = info->size_bits,
+	struct publish_packet packet = {
+		.len = info->size_bits / 8,
 		.content_bits = info->content_bits,
 		.begin = info->begin,
 		.end = info->end,
 		.discarded = info->discarded == UINT64_MAX ? 0 : info->discarded,
 		.class_id = info->stream->id,
 		.instance_id = info->instance_id == UINT64_MAX ? 0 : info->instance_id,
-		.packet_seq_num = info->seq_num == UINT64_MAX ? stream->sent : info->seq_num,
+		.seq_num = info->seq_num,
 	};
-	int r = read_packet(replay, file, bytes);
+	int r = read_packet(replay, file, packet.len);
 
 	assert(file->has_info);
-	assert(bytes <= PACKET_BYTES_MAX);
-	producer_data_header(header, stream->handle, stream->sent, (uint32_t)bytes);
-	r = r < 0 ? r : replay_send(replay, replay->data, header, sizeof(header));
-	r = r < 0 ? r : replay_send(replay, replay->data, replay->buffer, bytes);
-	if (r < 0) {
-		return r;
+	packet.bytes = replay->buffer;
+	r = r < 0 ? r : publish_packet(replay->publish, i, &packet);
+	if (r == 0) {
+		recorded_next(file, replay->trace.plan, replay->trace.decoder);
+		say_fault(replay, file);
 	}
-	producer_send_index(&replay->message, &index);
-	replay->replies++;
-	stream->sent++;
-	stream->last_seq_num = index.packet_seq_num;
-	stream->beacon = info->end;
-	replay->packets++;
-	replay->bytes += bytes;
-	recorded_next(file, replay->trace.plan, replay->trace.decoder);
-	say_fault(replay, file);
-	r = replay_send_message(replay);
-	return r < 0 ? r : replay_read_codes(replay, REPLIES_AHEAD);
+	return r;
 }
 
 static int replay_packets(struct replay *replay)
@@ -304,97 +227,94 @@ static const char *env_text(const struct metadata *types, const char *name)
 	return entry && entry->text && entry->text[0] ? entry->text : NULL;
 }
 
-/* What a relay stores of a name.  It makes a file name of the session's, with the time behind it.
- */
-#define RELAY_HOST_MAX    63
-#define RELAY_SESSION_MAX 200
-
-/* Makes a name that the relay accepts, since it makes a directory of it: not empty, at most @most
- * bytes, no slash, no leading dot, no control characters. */
-static char *relay_name(const char *wanted, const char *otherwise, int most)
+static const char *first_of(const char *one, const char *other, const char *otherwise)
 {
-	char *name = mem_printf("%.*s", most, wanted && wanted[0] ? wanted : otherwise);
-
-	for (char *at = name; *at; at++) {
-		if (*at == '/' || (at == name && *at == '.') || (unsigned char)*at < ' ' ||
-		    *at == 0x7F) {
-			*at = '_';
-		}
-	}
-	return name;
+	return one && one[0] ? one : other ? other : otherwise;
 }
 
-static void choose_names(struct replay *replay)
+/* Metadata of CTF 2 is JSON; each object may follow a record separator. */
+static bool is_ctf2(const struct replay *replay)
+{
+	size_t len;
+	const char *text = metadata_stream_text(replay->trace.metadata, &len);
+
+	return len > 0 && (text[0] == '\x1E' || text[0] == '{');
+}
+
+static int open_session(struct replay *replay)
 {
 	const struct metadata *types = replay->trace.plan->metadata;
-	const char *session = env_text(types, "trace_name");
-	const char *host = env_text(types, "hostname");
+	const struct replay_config *config = replay->config;
 	const char *domain = env_text(types, "domain");
-
-	char *path = plain_name(domain ? domain : "ust");
-
-	replay->session = relay_name(replay->config->session ? replay->config->session : session,
-				     "replay", RELAY_SESSION_MAX);
-	replay->host = relay_name(replay->config->host ? replay->config->host : host, "localhost",
-				  RELAY_HOST_MAX);
+	char *plain = plain_name(domain ? domain : "ust");
 	/* Traces of one session need different paths. */
-	replay->path = replay->number == 0 ? mem_printf("%s", path)
-					   : mem_printf("%s-%u", path, replay->number);
+	char *path = replay->number == 0 ? mem_strdup(plain)
+					 : mem_printf("%s-%u", plain, replay->number);
+	const struct publish_config session = {
+		.relay = config->relay,
+		.session = first_of(config->session, env_text(types, "trace_name"), "replay"),
+		.host = first_of(config->host, env_text(types, "hostname"), "localhost"),
+		.path = path,
+		.number = replay->number,
+		.live_timer_ns = config->live_timer_ns,
+		.is_ctf2 = is_ctf2(replay),
+	};
+	int r = publish_open(&session, &replay->publish, &replay->err);
+
+	VEC_EACH(&replay->trace.files.at, file) {
+		r = r < 0 ? r : publish_add_stream(replay->publish, file->name);
+	}
+	free(plain);
 	free(path);
+	return r < 0 ? r : publish_streams(replay->publish);
+}
+
+static int send_metadata(struct replay *replay)
+{
+	const struct metadata *types = replay->trace.plan->metadata;
+	int64_t shift = replay->config->as_now ? (int64_t)(now_wall_ns() - replay->first_ns) : 0;
+	size_t len;
+	const char *original = metadata_stream_text(replay->trace.metadata, &len);
+	char *text = replay_clocks_shift(original, len, shift, &len);
+	int r = publish_metadata(replay->publish, text, len, types->uuid, types->order == ORDER_BE);
+
+	free(text);
+	return r;
 }
 
 static int replay_once(struct replay *replay)
 {
-	const struct url *url = replay->config->relay;
-	uint16_t control = url->port ? url->port : CONTROL_PORT;
-	uint16_t data = url->second_port ? url->second_port : (uint16_t)(control + 1);
 	int r = recorded_open(replay->source, &replay->trace, &replay->err);
 
+	assert(!replay->publish);
 	if (r < 0) {
 		return r;
 	}
-	choose_names(replay);
 	replay->first_ns = first_begin(&replay->trace);
-	replay->control = replay_connect(replay, control);
-	replay->data = replay->control < 0 ? -1 : replay_connect(replay, data);
-	if (replay->control >= 0 && replay->data < 0 && url->second_port == 0) {
-		(void)err_note(
-			&replay->err, replay->data,
-			"port %u answers, the one behind it for data does not (is it the relay's "
-			"live port? --to takes that of control, %u)",
-			control, CONTROL_PORT);
-	}
-	r = replay->control < 0 ? replay->control : replay->data < 0 ? replay->data : 0;
-	r = r < 0 ? r : replay_open(replay);
-	r = r < 0 || !replay->config->wait_viewer ? r : wait_viewer(replay);
-	r = r < 0 ? r : replay_send_metadata(replay);
+	r = open_session(replay);
+	r = r < 0 || !replay->config->wait_viewer
+		    ? r
+		    : publish_wait_viewer(replay->publish, replay->config->stop);
+	r = r < 0 ? r : send_metadata(replay);
 	r = r < 0 ? r : replay_packets(replay);
-	return r < 0 ? r : replay_close(replay);
+	return r < 0 ? r : publish_close(replay->publish);
 }
 
 static void hang_up(struct replay *replay)
 {
-	if (replay->data >= 0) {
-		(void)close(replay->data);
-	}
-	if (replay->control >= 0) {
-		(void)close(replay->control);
-	}
+	publish_free(replay->publish);
+	replay->publish = NULL;
 	recorded_close(&replay->trace);
-	free(replay->session);
-	free(replay->host);
-	free(replay->path);
-	replay->session = replay->host = replay->path = NULL;
-	replay->replies = 0;
 }
 
 static void say_done(const struct replay *replay, uint64_t wall)
 {
+	const struct publish_account account = publish_account(replay->publish);
 	char bytes[UNITS_TEXT_MAX], time_text[UNITS_TEXT_MAX];
 
 	if (replay->config->verbosity >= 0) {
 		replay->config->say("%s: %" PRIu64 " packets, %s in %s", replay->source->name,
-				    replay->packets, units_bytes(bytes, replay->bytes),
+				    account.packets, units_bytes(bytes, account.bytes),
 				    units_ns(time_text, wall));
 	}
 }
@@ -407,18 +327,14 @@ static void *replay_thread(void *arg)
 	for (uint64_t i = 0; r == 0 && i < replay->config->loops && !*replay->config->stop; i++) {
 		uint64_t begin = now_monotonic_ns();
 
-		replay->control = replay->data = -1;
-		replay->packets = replay->bytes = 0;
 		r = replay_once(replay);
-		hang_up(replay);
 		if (r < 0) {
 			replay->config->say("%s: %s", replay->source->name, replay->err.text);
 		} else {
 			say_done(replay, now_monotonic_ns() - begin);
 		}
+		hang_up(replay);
 	}
-	producer_message_fini(&replay->message);
-	vec_fini(&replay->streams);
 	free(replay->buffer);
 	replay->result = r;
 	return NULL;

@@ -1,21 +1,10 @@
 /*
  * replay: sends recorded traces to a relay, where they are live sessions.
  *
- * It does what a consumer daemon does:
- *
- *     control connection                         data connection
- *       create session, chunk, streams
- *       metadata
- *       index of each packet, then its reply  ◄─►  the packet
- *       beacons while a stream has no packet
- *       wait until the relay has all data
- *       rotate, close chunk, close streams
- *
  * Packets go out at the times of the trace, divided by the speed.  A packet's time is its end: that
- * is when a tracer has it complete.  Replies to indexes are read later, at most REPLIES_AHEAD
- * behind.
+ * is when a tracer has it complete.
  *
- * One thread and one pair of connections per trace; all calls block.
+ * One thread and one session (publish/publish.h) per trace; all calls block.
  */
 #pragma once
 

@@ -66,6 +66,7 @@ Suite *suite_timeline(void);
 Suite *suite_viewer(void);
 Suite *suite_client(void);
 Suite *suite_producer(void);
+Suite *suite_publish(void);
 Suite *suite_walk(void);
 Suite *suite_figure(void);
 Suite *suite_sink(void);
