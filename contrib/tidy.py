@@ -51,7 +51,7 @@ ROOMS = {
     'src/engine/exchange': ('base/', 'base/process/', 'engine/', 'engine/tables/', 'engine/merger/') + CONTRACT,
     'analyses': ('base/', 'kernel/', 'query/', 'analyses.inc') + CONTRACT,
     'analyses/block': ('base/',) + CONTRACT,
-    'analyses/calls': ('analyses/labels/', 'base/', 'query/') + CTF + CONTRACT,
+    'analyses/calls': ('symbols/', 'analyses/labels/', 'base/', 'query/') + CTF + CONTRACT,
     'analyses/files': ('base/', 'kernel/') + CONTRACT,
     'analyses/labels': ('base/', 'query/') + CONTRACT,
     'analyses/jobs': ('analyses/labels/', 'base/', 'kernel/', 'query/') + CONTRACT,

@@ -20,9 +20,9 @@ static struct call_name *read_name(const struct call_name *as, const char *text,
 	size_t len = strlen(text) + 1;
 	struct call_name *name = mem_alloc(sizeof(*name) + len + strlen(provider) + 1);
 
-	name->id = as->id;
-	name->rest = as->rest;
-	name->is_shown = as->is_shown;
+	*name = *as;
+	name->symbol = name->why = NULL;
+	name->images = 0;
 	name->provider = name->text + len;
 	memcpy(name->text, text, len);
 	strcpy(name->provider, provider);
@@ -35,7 +35,8 @@ static void codec_name(struct codec *codec, struct calls_trace *trace, const str
 	struct call_name as = name ? *name : none;
 	char *text = name ? (char *)name->text : NULL, *provider = name ? name->provider : NULL;
 
-	codec_each(codec, &as.id, &as.rest, &as.is_shown);
+	codec_each(codec, &as.id, &as.rest, &as.is_shown, &as.is_function, &as.process,
+		   &as.address);
 	codec_text(codec, &text);
 	codec_text(codec, &provider);
 	if (!codec_reads(codec)) {
@@ -65,7 +66,7 @@ static void codec_thread(struct codec *codec, struct calls_trace *trace, struct 
 static void codec_names(struct codec *codec, struct calls_trace *trace)
 {
 	VEC(struct call_name *) all = { 0 };
-	size_t count = codec_count(codec, trace->names.used, 25);
+	size_t count = codec_count(codec, trace->names.used, 42);
 
 	if (!codec_reads(codec)) {
 		HASH_EACH(call_names, &trace->names, name) {
@@ -207,4 +208,5 @@ void calls_checkpoint(const struct checkpoint *checkpoint, struct calls_trace *t
 	codec_calls(codec, trace);
 	codec_keys(codec, trace);
 	codec_each(codec, &trace->lost_ts, &trace->lost_before);
+	calls_codec_images(codec, trace);
 }

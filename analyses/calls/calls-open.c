@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyses/calls/calls.h"
+#include "symbols/symbols.h"
 
 /* Where the words of a note are. */
 static const uint64_t *words_of(const struct ordered *ordered)
@@ -41,6 +42,12 @@ struct call_parts {
 	size_t len, stem_len; /* of event and stem */
 };
 
+/* Whether it is called by its address, unless the user says how it is called. */
+static bool is_function(const struct call_parts *parts)
+{
+	return !*parts->name && calls_are_functions(parts->event);
+}
+
 /* "service:span" of "service:span_begin", "service:span flush" with a name, and of a function the
  * address alone. */
 static struct call_name *make_name(const struct call_parts *parts, const char *sub)
@@ -48,7 +55,7 @@ static struct call_name *make_name(const struct call_parts *parts, const char *s
 	size_t len = parts->len;
 	const char *colon = strchr(parts->event, ':');
 	size_t provider = colon ? (size_t)(colon - parts->event) : 0;
-	bool is_function = *sub && !*parts->name && calls_are_functions(parts->event);
+	bool of_function = *sub && is_function(parts);
 	struct call_name *name = mem_alloc(sizeof(*name) + 2 * strlen(parts->event) +
 					   strlen(parts->name) + parts->stem_len + strlen(sub) + 4);
 
@@ -56,10 +63,11 @@ static struct call_name *make_name(const struct call_parts *parts, const char *s
 		len--;
 	}
 	name->rest = parts->rest;
+	name->is_function = of_function;
 	(void)sprintf(name->text, "%s%s%.*s%.*s%s%s", parts->name,
 		      *parts->name && parts->stem_len > 0 ? " " : "",
-		      is_function || *parts->name ? 0 : (int)len, parts->event,
-		      (int)parts->stem_len, parts->stem, *sub && !is_function ? " " : "", sub);
+		      of_function || *parts->name ? 0 : (int)len, parts->event,
+		      (int)parts->stem_len, parts->stem, *sub && !of_function ? " " : "", sub);
 	name->provider = name->text + strlen(name->text) + 1;
 	(void)sprintf(name->provider, "%.*s", (int)provider, parts->event);
 	return name;
@@ -103,9 +111,13 @@ static struct call_name *noted_name(struct shard *shard, struct calls_trace *tra
 				    const struct ordered *ordered, const char *sub)
 {
 	const struct call_parts parts = parts_of(shard, ordered);
-	uint64_t id = hash_text(parts.id, sub);
-	struct call_name **found = call_names_get(&trace->names, id);
+	uint64_t id = hash_text(parts.id, sub), process = words_of(ordered)[WORD_PROCESS];
+	struct call_name **found;
 
+	if (*sub && is_function(&parts)) {
+		id = mix(id, process); /* another one has another function there */
+	}
+	found = call_names_get(&trace->names, id);
 	if (!found && *sub && trace->names.used >= CALLS_NAMES_MAX) {
 		shard_trace_row(shard, TOTALS)[UNNAMED]++;
 		return noted_name(shard, trace, ordered, "");
@@ -114,6 +126,11 @@ static struct call_name *noted_name(struct shard *shard, struct calls_trace *tra
 		found = call_names_put(&trace->names, id, NULL);
 		*found = make_name(&parts, sub);
 		(*found)->id = id;
+		(*found)->process = process;
+		(*found)->address = strtoull(sub, NULL, 16);
+	}
+	if ((*found)->is_function) {
+		calls_name_function(trace, *found, ordered->ts);
 	}
 	return *found;
 }
@@ -541,4 +558,5 @@ void calls_forget(struct calls_trace *trace)
 	call_threads_fini(&trace->threads);
 	call_names_fini(&trace->names);
 	call_keys_of_fini(&trace->keys);
+	symbols_free(trace->symbols);
 }

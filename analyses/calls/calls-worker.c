@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyses/calls/calls.h"
+#include "symbols/symbols.h"
 
 static const struct call_side *event_side(struct worker *worker, const struct trace_event *event)
 {
@@ -209,6 +210,46 @@ static void on_asked(struct worker *worker, void *state, const struct trace_even
 	}
 }
 
+/* ---- images of programs, for names of functions ---- */
+
+static void on_image(struct worker *worker, void *state, const struct trace_event *event,
+		     uint32_t user)
+{
+	uint64_t words[IMAGE_WORDS + SYMBOLS_TEXT_MAX / sizeof(uint64_t)];
+	struct symbols_event image;
+	struct record *record;
+	size_t count;
+
+	if (!symbols_read(user, event->present, event->values, event->ts, &image)) {
+		return;
+	}
+	count = IMAGE_WORDS + (image.len + 7) / 8;
+	words[count - 1] = 0;
+	words[IMAGE_SAYS] = image.says;
+	words[IMAGE_PID] = (uint64_t)image.place.pid;
+	words[IMAGE_BASE] = image.place.base;
+	words[IMAGE_NUMBER] = image.number;
+	words[IMAGE_LEN] = image.len;
+	if (image.len > 0) {
+		memcpy(&words[IMAGE_WORDS], image.bytes, image.len);
+	}
+	record = worker_emit_entity(worker, event->ts, 0, OWN_IMAGE);
+	record->arg64 = worker_numbers(worker, words, count);
+}
+
+static void add_image_needs(struct need *needs)
+{
+	for (uint32_t i = 0; i < symbols_request_count; i++) {
+		needs[i] = (struct need){ .event = symbols_requests[i].event,
+					  .on_event = on_image,
+					  .user = i,
+					  .domain = PLAN_NOT "kernel",
+					  .is_extra = true,
+					  .is_beside = true };
+		memcpy(needs[i].fields, symbols_requests[i].fields, sizeof(needs[i].fields));
+	}
+}
+
 void calls_on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over)
 {
 	if (!is_over) {
@@ -238,7 +279,7 @@ size_t calls_needs_of(const struct period_set *periods, struct need **ret)
 {
 	size_t asked = periods ? periods->calls.count : 0, count = ARRAY_COUNT(by_name);
 
-	*ret = mem_alloc((count + 2 * asked) * sizeof(**ret));
+	*ret = mem_alloc((count + 2 * asked + symbols_request_count) * sizeof(**ret));
 	memcpy(*ret, by_name, sizeof(by_name));
 	for (size_t i = 0; i < ARRAY_COUNT(by_name); i++) {
 		(*ret)[i].is_extra = asked > 0;
@@ -259,5 +300,6 @@ size_t calls_needs_of(const struct period_set *periods, struct need **ret)
 			count++;
 		}
 	}
-	return count;
+	add_image_needs(&(*ret)[count]);
+	return count + symbols_request_count;
 }

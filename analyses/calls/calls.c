@@ -17,7 +17,7 @@ enum { COUNT, ERRORS, SELF_NS, BY_KEY, DEPTH, OPEN, OLDEST_NS, TIME };
 
 static uint64_t *name_row(struct shard *shard, const struct call_name *name)
 {
-	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, name->text));
+	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, call_text(name)));
 }
 
 static uint64_t *provider_row(struct shard *shard, const struct call_name *name)
@@ -47,6 +47,14 @@ static void add_call(uint64_t *row, const struct call_sum *sum)
 	}
 }
 
+/* Functions that are called by their addresses, by the reason. */
+static void count_nameless(struct shard *shard, const struct call_name *name)
+{
+	if (name->why) {
+		shard_keyed_again(shard, shard_keyed_named(shard, NAMELESS, 0, name->why))[0]++;
+	}
+}
+
 static const char *key_name(const struct shard *shard, const struct call_end *end)
 {
 	static const char *const keys[CALL_KEYS] = { CALL_KEY_NAMES };
@@ -69,7 +77,7 @@ static void note_longest(struct shard *shard, const struct program_call *call,
 				     .cpu = end->cpu,
 				     .thread = ordered ? ordered->thread : NULL };
 
-	instance.keyed = row_key_of(0, call->name->text, strlen(call->name->text));
+	instance.keyed = row_key_of(0, call_text(call->name), strlen(call_text(call->name)));
 	if (call->key) {
 		labels_value_text(instance.by, key_name(shard, end), end->value);
 	}
@@ -91,6 +99,7 @@ void calls_add(struct shard *shard, const struct program_call *call, const struc
 	totals[ALL_ERRORS] += sum.has_failed;
 	totals[UNTIMED] += !sum.is_timed;
 	add_call(name_row(shard, call->name), &sum);
+	count_nameless(shard, call->name);
 	add_call(provider_row(shard, call->name), &sum);
 	of_thread = ordered ? shard_thread_row(ordered->shard, ordered->thread, THREADS)
 			    : shard_thread_row_of(shard, end->number, THREADS);
@@ -251,6 +260,8 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 
 	if (ordered->kind == OWN_LOST) {
 		note_loss(trace, ordered->ts);
+	} else if (ordered->kind == OWN_IMAGE) {
+		calls_on_image(trace, ordered);
 	} else if (ordered->kind == NOTE_OVER) {
 		calls_over(shard, trace, ordered);
 	} else if (ordered->kind == NOTE_RENAMED) {
@@ -291,6 +302,9 @@ static bool accepts(const struct untrusted_record *untrusted)
 
 	if (record->kind == OWN_LOST) {
 		return true;
+	}
+	if (record->kind == OWN_IMAGE) {
+		return calls_accept_image(untrusted);
 	}
 	return (record->kind == OWN_BEGIN || record->kind == OWN_END) &&
 	       (uint32_t)record->arg32 < untrusted->classes && untrusted_has(untrusted, count) &&
@@ -390,6 +404,16 @@ const struct analysis analysis_calls = {
 			.columns = {
 				{ "ns", "TIME", UNIT_NS },
 				{ "self_ns", "SELF", UNIT_NS },
+			},
+		},
+		[NAMELESS] = {
+			.key = "nameless",
+			.scope = SCOPE_KEYED,
+			.name_key = "why",
+			.title = "FUNCTIONS WITHOUT A NAME",
+			.sort_mask = 1u << 0,
+			.columns = {
+				{ "calls", "CALLS", UNIT_COUNT },
 			},
 		},
 	},

@@ -6,6 +6,7 @@
  *     calls-worker.c   worker     an event to a record
  *     calls-open.c     trace      what is open, by thread and by key
  *     calls-checkpoint.c          the same in files
+ *     calls-functions.c           their names: images of programs, as the trace tells them
  *     calls.c          trace      what ended, rows, windows
  *
  * A call may end on another thread than the one that began it, and what lies within it counts for
@@ -18,6 +19,7 @@
 #include "base/limits.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/untrusted.h"
 
 extern const struct analysis analysis_calls;
 
@@ -90,7 +92,7 @@ void *calls_sides_of(const struct plan *plan, const struct period_set *periods);
 
 /* ---- records ---- */
 
-enum { OWN_BEGIN = RECORD_OWN, OWN_END, OWN_LOST };
+enum { OWN_BEGIN = RECORD_OWN, OWN_END, OWN_LOST, OWN_IMAGE };
 /* No records: the life of a thread ends; it has taken another tid. */
 enum { NOTE_OVER = RECORD_KINDS, NOTE_RENAMED };
 
@@ -122,6 +124,9 @@ static inline size_t calls_words(uint64_t flags)
 	       (flags & CALL_HAS_SUB ? SUB_WORDS : 0);
 }
 
+/* OWN_IMAGE, a record of entity 0: what its event says, and then the bytes of that. */
+enum { IMAGE_SAYS, IMAGE_PID, IMAGE_BASE, IMAGE_NUMBER, IMAGE_LEN, IMAGE_WORDS };
+
 size_t calls_needs_of(const struct period_set *periods, struct need **ret);
 void calls_on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over);
 
@@ -134,7 +139,12 @@ struct call_name {
 			 * asked for, of the call */
 	char *provider; /* in the text, behind its zero; "": it names none */
 	bool is_shown;  /* the window before had an open one */
-	char text[];    /* "service:span flush" */
+	bool is_function;
+	/* Of a function: where it is, what it is called, NULL: by its address, for this reason;
+	 * and what was known of images when it was looked for. */
+	uint64_t process, address, images;
+	const char *symbol, *why;
+	char text[]; /* "service:span flush" */
 };
 
 struct program_call {
@@ -181,6 +191,8 @@ struct call_keys {
 	VEC(struct call_end) held; /* ends that would be those of calls on other threads */
 };
 
+struct symbols;
+
 HASH_MAP(call_names, struct call_name *)
 HASH_MAP(call_threads, struct call_thread *)
 HASH_MAP(calls_by_key, struct program_call *)
@@ -192,9 +204,11 @@ struct calls_trace {
 	struct calls_by_key by_key;  /* the newest of each */
 	struct call_keys_of keys;
 	struct list open, keys_used;
-	uint64_t lost_ts;     /* when events were lost last; 0: never */
-	uint64_t lost_before; /* the last time before that */
-	uint64_t held_count;  /* of all keys */
+	struct symbols *symbols; /* NULL: nothing was told of images ... */
+	uint64_t images;         /* ... and how much was */
+	uint64_t lost_ts;        /* when events were lost last; 0: never */
+	uint64_t lost_before;    /* the last time before that */
+	uint64_t held_count;     /* of all keys */
 };
 
 /* A begin or an end, from its record. */
@@ -211,11 +225,27 @@ struct call_keys *calls_new_keys(struct calls_trace *trace, uint64_t id);
 void calls_forget(struct calls_trace *trace);
 void calls_checkpoint(const struct checkpoint *checkpoint, struct calls_trace *trace);
 
+/* ---- calls-functions.c ---- */
+
+/* Takes what an event says of an image. */
+void calls_on_image(struct calls_trace *trace, const struct ordered *ordered);
+/* Whether the words beside a record are such. */
+bool calls_accept_image(const struct untrusted_record *untrusted);
+/* The function is called by its name from here on, if there is one. */
+void calls_name_function(struct calls_trace *trace, struct call_name *name, uint64_t ts);
+void calls_codec_images(struct codec *codec, struct calls_trace *trace);
+
+/* What it is called in rows. */
+static inline const char *call_text(const struct call_name *name)
+{
+	return name->symbol ? name->symbol : name->text;
+}
+
 enum { NOTE_FLAGS, NOTE_CLASS, NOTE_WORDS };
 
 /* ---- calls.c: what ended ---- */
 
-enum { TOTALS, BY_NAME, PROVIDERS, THREADS, PROCESSES, LONGEST };
+enum { TOTALS, BY_NAME, PROVIDERS, THREADS, PROCESSES, LONGEST, NAMELESS };
 enum {
 	ALL_CALLS,
 	ALL_ERRORS,

@@ -424,6 +424,7 @@
 #define SYMBOLS_BYTES_MAX         ((size_t)1 << 30)
 #define SYMBOLS_IMAGES_MAX        65536
 #define SYMBOLS_IMAGES_OF_ONE_MAX 4096
+#define SYMBOLS_TEXT_MAX          ((size_t)4096) /* of a path, as Linux has it */
 
 /* Files for Perfetto.  Arguments of an event, about, and one text of them: the viewer refuses
  * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */

@@ -7,6 +7,15 @@
 #include "perfetto/user-spans.h"
 #include "symbols/symbols.h"
 
+static void take_image(struct user_spans *spans, size_t request, const struct reader_event *event)
+{
+	struct symbols_event image;
+
+	if (symbols_read(request, event->binding->present, event->values, event->ts, &image)) {
+		symbols_take(user_spans_symbols(spans), &image);
+	}
+}
+
 /* What the event says of where programs are, in any time. */
 static void take_symbols(struct user_spans *spans, const struct reader_event *event)
 {
@@ -14,7 +23,7 @@ static void take_symbols(struct user_spans *spans, const struct reader_event *ev
 
 	for (size_t i = 0; event->class->binding_count > 1 && i < symbols_request_count; i++) {
 		if (reader_as(event, user_spans_request_count + i, &as)) {
-			symbols_take(user_spans_symbols(spans), i, as.binding, as.values, as.ts);
+			take_image(spans, i, &as);
 		}
 	}
 }

@@ -2,8 +2,7 @@
  * symbols-events: what LTTng-UST tells of images: its state dump, its lttng_ust_lib since 2.10, and
  * lttng_ust_dl where liblttng-ust-dl.so is preloaded; "soinfo" was before 2.9.
  */
-#include <string.h>
-
+#include "base/limits.h"
 #include "base/mem.h"
 #include "symbols/symbols.h"
 
@@ -14,21 +13,21 @@ enum { BASE, MEMSZ, PATH, BUILD_ID, CRC, LINK, SIZE, SOPATH, VPID };
 			"context.vpid"                                                             \
 	}
 
-enum image_event { DUMPED, LOADED, UNLOADED, SAYS };
+enum { SAYS = SYMBOLS_ID }; /* ... or SYMBOLS_LINK */
 
 /* Each may have what others have, too: its fields say that. */
 #define EVENTS(X)                                                                                  \
-	X("lttng_ust_statedump:bin_info", DUMPED)                                                  \
-	X("lttng_ust_statedump:soinfo", DUMPED)                                                    \
+	X("lttng_ust_statedump:bin_info", SYMBOLS_DUMPED)                                          \
+	X("lttng_ust_statedump:soinfo", SYMBOLS_DUMPED)                                            \
 	X("lttng_ust_statedump:build_id", SAYS)                                                    \
 	X("lttng_ust_statedump:debug_link", SAYS)                                                  \
-	X("lttng_ust_lib:load", LOADED)                                                            \
-	X("lttng_ust_lib:unload", UNLOADED)                                                        \
+	X("lttng_ust_lib:load", SYMBOLS_LOADED)                                                    \
+	X("lttng_ust_lib:unload", SYMBOLS_UNLOADED)                                                \
 	X("lttng_ust_lib:build_id", SAYS)                                                          \
 	X("lttng_ust_lib:debug_link", SAYS)                                                        \
-	X("lttng_ust_dl:dlopen", LOADED)                                                           \
-	X("lttng_ust_dl:dlmopen", LOADED)                                                          \
-	X("lttng_ust_dl:dlclose", UNLOADED)                                                        \
+	X("lttng_ust_dl:dlopen", SYMBOLS_LOADED)                                                   \
+	X("lttng_ust_dl:dlmopen", SYMBOLS_LOADED)                                                  \
+	X("lttng_ust_dl:dlclose", SYMBOLS_UNLOADED)                                                \
 	X("lttng_ust_dl:build_id", SAYS)                                                           \
 	X("lttng_ust_dl:debug_link", SAYS)
 
@@ -39,45 +38,73 @@ const struct plan_request symbols_requests[] = { EVENTS(REQUEST) };
 static const uint8_t kinds[] = { EVENTS(KIND) };
 const size_t symbols_request_count = ARRAY_COUNT(symbols_requests);
 
-static bool has_field(const struct plan_binding *binding, unsigned int field)
+static bool has_field(uint16_t present, unsigned int field)
 {
-	return binding->present >> field & 1;
+	return present >> field & 1;
 }
 
-static void take_mapping(struct symbols *symbols, struct symbols_mapping *mapping,
-			 const struct plan_binding *binding, const struct value *values)
+/* Takes a text or bytes of the event. */
+static bool take_bytes(struct symbols_event *event, uint16_t present, const struct value *values,
+		       unsigned int field)
 {
-	unsigned int size = has_field(binding, MEMSZ) ? MEMSZ : SIZE;
-	unsigned int path = has_field(binding, PATH) ? PATH : SOPATH;
-
-	if (has_field(binding, size) && has_field(binding, path)) {
-		mapping->size = values[size].u;
-		mapping->path = (const char *)values[path].bytes;
-		mapping->path_len = values[path].len;
-		symbols_map(symbols, mapping);
+	if (!has_field(present, field) || values[field].len > SYMBOLS_TEXT_MAX) {
+		return false;
 	}
+	event->bytes = values[field].bytes;
+	event->len = values[field].len;
+	return true;
 }
 
-void symbols_take(struct symbols *symbols, size_t request, const struct plan_binding *binding,
-		  const struct value *values, uint64_t ts)
+static bool read_mapping(struct symbols_event *event, uint16_t present, const struct value *values)
 {
-	enum image_event kind = (enum image_event)kinds[request];
-	struct symbols_mapping mapping = { .ts = ts, .was_before = kind == DUMPED };
+	unsigned int size = has_field(present, MEMSZ) ? MEMSZ : SIZE;
 
-	if (!has_field(binding, BASE)) {
-		return;
+	event->number = values[size].u;
+	return has_field(present, size) &&
+	       take_bytes(event, present, values, has_field(present, PATH) ? PATH : SOPATH);
+}
+
+static bool read_identity(struct symbols_event *event, uint16_t present, const struct value *values)
+{
+	if (has_field(present, BUILD_ID)) {
+		return take_bytes(event, present, values, BUILD_ID);
 	}
-	mapping.place.base = values[BASE].u;
-	mapping.place.pid = has_field(binding, VPID) ? values[VPID].i : 0;
-	if (kind == DUMPED || kind == LOADED) {
-		take_mapping(symbols, &mapping, binding, values);
-	} else if (kind == UNLOADED) {
-		symbols_unmap(symbols, mapping.place, ts);
-	} else if (has_field(binding, BUILD_ID)) {
-		symbols_build_id(symbols, mapping.place, values[BUILD_ID].bytes,
-				 values[BUILD_ID].len);
-	} else if (has_field(binding, LINK) && has_field(binding, CRC)) {
-		symbols_debug_link(symbols, mapping.place, (const char *)values[LINK].bytes,
-				   values[LINK].len, (uint32_t)values[CRC].u);
+	event->says = SYMBOLS_LINK;
+	event->number = values[CRC].u;
+	return has_field(present, CRC) && take_bytes(event, present, values, LINK);
+}
+
+bool symbols_read(size_t request, uint16_t present, const struct value *values, uint64_t ts,
+		  struct symbols_event *ret)
+{
+	*ret = (struct symbols_event){ .says = kinds[request], .ts = ts };
+	if (!has_field(present, BASE)) {
+		return false;
+	}
+	ret->place.base = values[BASE].u;
+	ret->place.pid = has_field(present, VPID) ? values[VPID].i : 0;
+	return ret->says == SYMBOLS_UNLOADED ||
+	       (ret->says == SAYS ? read_identity(ret, present, values)
+				  : read_mapping(ret, present, values));
+}
+
+void symbols_take(struct symbols *symbols, const struct symbols_event *event)
+{
+	const struct symbols_mapping mapping = { .place = event->place,
+						 .ts = event->ts,
+						 .size = event->number,
+						 .was_before = event->says == SYMBOLS_DUMPED,
+						 .path = (const char *)event->bytes,
+						 .path_len = event->len };
+
+	if (event->says == SYMBOLS_UNLOADED) {
+		symbols_unmap(symbols, event->place, event->ts);
+	} else if (event->says == SYMBOLS_ID) {
+		symbols_build_id(symbols, event->place, event->bytes, event->len);
+	} else if (event->says == SYMBOLS_LINK) {
+		symbols_debug_link(symbols, event->place, (const char *)event->bytes, event->len,
+				   (uint32_t)event->number);
+	} else {
+		symbols_map(symbols, &mapping);
 	}
 }

@@ -6,6 +6,7 @@
 #include "symbols/symbols-file.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,19 +72,23 @@ static const struct library_function dw_functions[] = {
 static struct elf_library elf;
 static struct dw_library dw;
 
+static bool elf_is_there;
+
+static void try_to_load(void)
+{
+	elf_is_there =
+		library_load("libelf.so.1", elf_functions, ARRAY_COUNT(elf_functions), &elf) &&
+		library_load("libdw.so.1", dw_functions, ARRAY_COUNT(dw_functions), &dw) &&
+		elf.elf_version(EV_CURRENT) != EV_NONE;
+}
+
+/* Traces are merged in several threads. */
 static bool load_elf(void)
 {
-	static bool has_tried, is_there;
+	static pthread_once_t tried = PTHREAD_ONCE_INIT;
 
-	if (!has_tried) {
-		has_tried = true;
-		is_there =
-			library_load("libelf.so.1", elf_functions, ARRAY_COUNT(elf_functions),
-				     &elf) &&
-			library_load("libdw.so.1", dw_functions, ARRAY_COUNT(dw_functions), &dw) &&
-			elf.elf_version(EV_CURRENT) != EV_NONE;
-	}
-	return is_there;
+	(void)pthread_once(&tried, try_to_load);
+	return elf_is_there;
 }
 
 /* ---- one file ---- */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -166,33 +167,110 @@ static void look_for(struct symbols *symbols, struct file_build *build)
 	}
 }
 
-const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address)
+/* The image that has the address at a time; NULL: none that is known. */
+static struct image *image_of(const struct symbols *symbols, int64_t pid, uint64_t ts,
+			      uint64_t address)
 {
 	struct images **images = images_of_get(&symbols->processes, (uint64_t)pid);
 
 	for (size_t i = images ? (*images)->at.count : 0; i-- > 0;) {
 		struct image *image = (*images)->at.at[i];
 
-		if (address < image->base || address >= image->end || ts < image->since ||
-		    ts >= image->until) {
-			continue;
+		if (address >= image->base && address < image->end && ts >= image->since &&
+		    ts < image->until) {
+			return image;
 		}
-		if (!image->build) {
-			image->build = build_of(symbols, image);
-		}
-		if (!image->build->has_looked) {
-			look_for(symbols, image->build);
-		}
-		return image->build->file
-			       ? symbols_file_find(image->build->file, image->base, address)
-			       : NULL;
 	}
 	return NULL;
+}
+
+const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address)
+{
+	struct image *image = image_of(symbols, pid, ts, address);
+
+	if (!image) {
+		return NULL;
+	}
+	if (!image->build) {
+		image->build = build_of(symbols, image);
+	}
+	if (!image->build->has_looked) {
+		look_for(symbols, image->build);
+	}
+	return image->build->file ? symbols_file_find(image->build->file, image->base, address)
+				  : NULL;
+}
+
+const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address)
+{
+	const struct image *image = image_of(symbols, pid, ts, address);
+
+	return !image ? "no state dump says which file: lttng enable-event -u "
+			"'lttng_ust_statedump:*', context vpid"
+	       : image->build && image->build->fault ? image->build->fault
+						     : "its file has no function there";
 }
 
 const char *symbols_next_fault(const struct symbols *symbols, size_t *at)
 {
 	return *at < symbols->faults.count ? symbols->faults.at[(*at)++]->fault : NULL;
+}
+
+/* ---- in files ---- */
+
+static void codec_image(struct codec *codec, struct image *image)
+{
+	struct symbols_identity *identity = &image->identity;
+	uint64_t len = identity->id_len;
+
+	codec_each(codec, &image->base, &image->end, &image->since, &image->until, &len);
+	codec_text(codec, &image->path);
+	if (codec_check(codec, len <= SYMBOLS_ID_BYTES && image->path)) {
+		identity->id_len = len;
+		codec_bytes(codec, identity->id, len);
+	}
+	codec_text(codec, &identity->link);
+	codec_u32(codec, &identity->crc);
+}
+
+static void codec_process(struct codec *codec, struct symbols *symbols, uint64_t pid)
+{
+	struct images *images;
+	size_t count;
+
+	codec_u64(codec, &pid);
+	images = images_of_process(symbols, (int64_t)pid);
+	count = codec_count(codec, images->at.count, 52);
+	for (size_t i = 0; i < count && codec_check(codec, count <= SYMBOLS_IMAGES_OF_ONE_MAX);
+	     i++) {
+		if (codec_reads(codec)) {
+			*vec_push(&images->at) = mem_alloc(sizeof(struct image));
+			symbols->image_count++;
+		}
+		codec_image(codec, images->at.at[i]);
+	}
+}
+
+ORDER_POINTERS(by_pid, struct images_of_entry, UP(key))
+
+void symbols_codec(struct codec *codec, struct symbols *symbols)
+{
+	VEC(struct images_of_entry *) all = { 0 };
+	size_t count = codec_count(codec, symbols->processes.used, 12);
+
+	if (!codec_reads(codec)) {
+		HASH_EACH(images_of, &symbols->processes, one) {
+			*vec_push(&all) = one;
+		}
+		vec_sort(&all, by_pid);
+	}
+	for (size_t i = 0;
+	     i < count && codec_check(codec, symbols->processes.used == i || !codec_reads(codec));
+	     i++) {
+		codec_process(codec, symbols, i < all.count ? all.at[i]->key : 0);
+	}
+	(void)codec_check(codec, symbols->image_count <= SYMBOLS_IMAGES_MAX);
+	vec_fini(&all);
 }
 
 /* ---- lifecycle ---- */

@@ -48,14 +48,33 @@ void symbols_build_id(struct symbols *symbols, struct symbols_place place, const
 void symbols_debug_link(struct symbols *symbols, struct symbols_place place, const char *name,
 			size_t len, uint32_t crc);
 
-/* The events of LTTng-UST that say all of this, and one of them; @request: its index in these. */
+/* What an event says of an image; @bytes: its path, build id or link, borrowed. */
+enum symbols_says { SYMBOLS_DUMPED, SYMBOLS_LOADED, SYMBOLS_UNLOADED, SYMBOLS_ID, SYMBOLS_LINK };
+struct symbols_event {
+	uint8_t says; /* enum symbols_says */
+	struct symbols_place place;
+	uint64_t ts, number; /* the size of an image, the crc of a link */
+	const uint8_t *bytes;
+	size_t len; /* up to SYMBOLS_TEXT_MAX */
+};
+
+/* The events of LTTng-UST that say this.  @request: the index of one; @present: which of its fields
+ * it has, by bit.  False: it says nothing of an image. */
 extern const struct plan_request symbols_requests[];
 extern const size_t symbols_request_count;
-void symbols_take(struct symbols *symbols, size_t request, const struct plan_binding *binding,
-		  const struct value *values, uint64_t ts);
+bool symbols_read(size_t request, uint16_t present, const struct value *values, uint64_t ts,
+		  struct symbols_event *ret);
+void symbols_take(struct symbols *symbols, const struct symbols_event *event);
 
 /* The function that has the address at a time, which stays as long as @symbols; NULL: unknown. */
 const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address);
+
+/* Why it is unknown, after symbols_find(); stays as long as @symbols. */
+const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address);
+
+/* Writes what is known of images, or reads it: bytes are untrusted. */
+struct codec;
+void symbols_codec(struct codec *codec, struct symbols *symbols);
 
 /* Files that addresses lie in and that give no names, with the reason: the text at *at, which goes
  * on to the next one; NULL: there is no further one. */

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """symbols: a program whose functions are traced (-finstrument-functions, liblttng-ust-cyg-profile.so) by the real LTTng-UST;
-`export` calls them by their names.
+`export` and `analyze` call them by their names.
 
 Goal    - Functions of the program and of a library that it loads have their names, as slices that nest as the calls do,
-          and beside addresses.
+          and beside addresses; calls of them are rows by name.
         - A stripped program has those of its debug file, by its link.
         - Another build at the same path gives no names, and this is said; so is a pipe or a device, which is not opened.
 
@@ -11,7 +11,9 @@ usage: symbols.py SILLAGE     (needs lttng-tools, LTTng-UST's helpers and a comp
 """
 import collections
 import ctypes.util
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -114,12 +116,45 @@ def check_names(made):
             assert args['addr_symbol'] == 'main' or args['call_site_symbol'] in WANTED, args
 
 
+def calls_of(sillage, trace, *words):
+    """What `analyze -a calls` says: rows by name, and why others have none."""
+    done = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-a', 'calls', *words, trace], stdout=subprocess.PIPE, check=True, timeout=60)
+    total, = [line['calls'] for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'total']
+    rows = {row['name']: row for row in total['by_name'] if row['name'] not in ('lttng_ust_statedump', 'lttng_ust_lib')}
+    return {name: row['calls'] for name, row in rows.items()}, {row['why']: row['calls'] for row in total['nameless']}, total
+
+
+def check_calls(sillage, trace):
+    """Calls of functions are called by their names, in any process and with any division of the work."""
+    wanted = {name: count for name, (count, _, _) in WANTED.items()}
+    made, nameless, total = calls_of(sillage, trace)
+    assert made == wanted and not nameless, (made, nameless)
+    assert {row['name'] for row in total['longest']} & {'main', 'outer'}, total['longest']
+    for words in ['-i', '1ms'], ['--chunk-size', '1', '-j', '2']:
+        assert calls_of(sillage, trace, *words)[2] == total, words
+    text = subprocess.run([sillage, 'analyze', '-q', '-a', 'calls', trace], stdout=subprocess.PIPE, check=True, timeout=60).stdout.decode()
+    assert re.search(r'^  inner +20 ', text, re.M) and 'WITHOUT A NAME' not in text, text
+    with tempfile.TemporaryDirectory() as folder:  # what workers found of images goes to another process, and on to the next run
+        part = os.path.join(folder, 'part')
+        subprocess.run([sillage, 'map', '-a', 'calls', '-o', part, trace], check=True, timeout=60)
+        done = subprocess.run([sillage, 'merge', '-q', '-f', 'json', part], stdout=subprocess.PIPE, check=True, timeout=60)
+        merged, = [line['calls'] for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'total']
+        assert merged == total, merged
+
+
+def check_nameless(sillage, trace, why):
+    made, nameless, _ = calls_of(sillage, trace)
+    assert sum(made.values()) == 32 and sum(nameless.values()) == 31 and made['plugged'] == 1, (made, nameless)
+    assert not {'main', 'inner', 'outer'} & set(made) and all(why in one for one in nameless), (made, nameless)
+
+
 def check_refused(sillage, trace, program, out, why):
     made, said = exported(sillage, trace, out)
     found = slices(made)
     assert 'plugged' in found and not {'main', 'inner', 'outer'} & set(found) and len(found) == 4, found
     assert all(name.startswith('0x') for name in found if name != 'plugged'), found
     assert any(program in line and why in line for line in said.splitlines()), said
+    check_nameless(sillage, trace, why)
 
 
 def check(sillage, folder):
@@ -130,6 +165,7 @@ def check(sillage, folder):
         library = compiled(folder, 'library.so', LIBRARY, '-shared', '-fPIC')
         trace = daemon.record('whole', program, library)
         check_names(exported(sillage, trace, out)[0])
+        check_calls(sillage, trace)
         subprocess.run(['objcopy', '--only-keep-debug', program, program + '.debug'], check=True)
         subprocess.run(['objcopy', '--strip-all', '--add-gnu-debuglink=' + program + '.debug', program], check=True)
         check_names(exported(sillage, daemon.record('stripped', program, library), out)[0])

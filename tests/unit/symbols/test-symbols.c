@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "suites.h"
 #include "symbols/symbols.h"
 
@@ -100,6 +101,39 @@ START_TEST(names_itself)
 }
 END_TEST
 
+/* What is known of images goes through a file, from which any bytes may come. */
+START_TEST(goes_through_files)
+{
+	static const uint8_t id[20] = { 1, 2 };
+	struct self self = { .base = 0 };
+	struct symbols *symbols = mapped(&self, 100), *read;
+	const struct symbols_place place = { PID, self.base };
+	uint64_t address = (uint64_t)(uintptr_t)suite_symbols;
+	struct codec_out out = { .bytes = { 0 } };
+	struct codec codec = { .out = &out };
+	const char *why;
+
+	symbols_build_id(symbols, place, id, sizeof(id));
+	symbols_unmap(symbols, place, 200);
+	symbols_codec(&codec, symbols);
+	for (size_t len = 0; len <= out.bytes.count; len++) {
+		read = symbols_new();
+		codec = (struct codec){ .at = out.bytes.at, .left = len };
+		symbols_codec(&codec, read);
+		ck_assert_int_eq(codec.is_wrong, len < out.bytes.count);
+		if (len == out.bytes.count) {
+			ck_assert_ptr_null(symbols_find(read, PID, 150, address));
+			why = symbols_why(read, PID, 150, address);
+			ck_assert_ptr_nonnull(strstr(why, self.path));
+			ck_assert_ptr_null(strstr(symbols_why(read, PID, 200, address), self.path));
+		}
+		symbols_free(read);
+	}
+	vec_fini(&out.bytes);
+	symbols_free(symbols);
+}
+END_TEST
+
 /* Another build, and none: it is said once, and no name is given. */
 START_TEST(refuses_others)
 {
@@ -128,6 +162,7 @@ Suite *suite_symbols(void)
 	TCase *tcase = tcase_create("symbols");
 
 	tcase_add_test(tcase, names_itself);
+	tcase_add_test(tcase, goes_through_files);
 	tcase_add_loop_test(tcase, refuses_others, 0, 2);
 	suite_add_tcase(suite, tcase);
 	return suite;
