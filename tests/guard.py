@@ -136,16 +136,6 @@ def wait_asleep(process, seconds):
     asleep.stop()
 
 
-def wait_catches(process, number):
-    """Until that child has a handler for the signal, or has ended."""
-    while process.poll() is None:
-        with open('/proc/%d/status' % process.pid) as file:
-            caught = [line for line in file if line.startswith('SigCgt:')]
-        if caught and int(caught[0].split()[1], 16) >> number - 1 & 1:
-            return
-        time.sleep(0.01)
-
-
 def report(why, processes):
     print('guard: a hang: %s' % why)
     for process in processes:
