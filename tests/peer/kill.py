@@ -209,6 +209,10 @@ def test_stand_by_stores_once(t):
     assert any(line['type'] == 'window' for line in first)
     with contextlib.closing(sqlite3.connect(path)) as db:
         rows = db.execute('SELECT begin, events FROM windows ORDER BY begin').fetchall()
+    # While the replay lingers the relay says how late it is: there may be windows of silence behind the end.
+    silent = [row for row in rows if row[0] > max(windows)]
+    assert not any(events for _, events in silent), silent
+    rows = rows[:len(rows) - len(silent)]
     assert rows == [(begin, windows[begin]['count']['events']) for begin in sorted(windows)], (len(rows), len(windows))
 
 
