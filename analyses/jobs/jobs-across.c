@@ -147,6 +147,8 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 		return;
 	}
 
+	machine = machine_of(across, job, step->key);
+	machine->is_again |= open != NULL;
 	if (open && !job->has_keys) {
 		jobs_count_one(shard, step->job, NULL, OVERLAPPED); /* the first one counts */
 		return;
@@ -156,10 +158,11 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 		drop_begun(shard, step->job, open, OVERLAPPED); /* the key was given again */
 	}
 	period = period_of(trace, job, step);
-	machine = machine_of(across, job, step->key);
 	machine->begin = step->ts;
 	machine->arrival = (struct arrival){ .ts = step->ts };
-	jobs_count_begun(machine, step->ts, period);
+	jobs_count_begun(job, machine, step->ts, period,
+			 machine->is_again || !machine->cadence.has_begun);
+	machine->is_again = false;
 	jobs_count_cadence(&machine->cadence, step->ts, period, false);
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = step->key, .begin = step->ts, .tid = step->tid };

@@ -82,17 +82,13 @@ void jobs_count_items(struct shard *shard, size_t job, struct items *items, cons
 	labels_add_items(items, &jobs_at(shard, job)->group, words);
 }
 
-/* So large a part of a period is no distance: a begin that much before the grid is not late, and
- * one that much behind the end of the execution before did not sleep. */
-#define PERIOD_PARTS 8
-
 /* How late a begin is.  Where no arrival is known, most begins decide where the grid is, and of
  * those that agree the earliest (doc/definitions.md, 6.2). */
 static uint64_t late_on_grid(struct grid *grid, uint64_t begin, uint64_t period)
 {
 	uint64_t late = grid->votes > 0 ? (begin - grid->at) % period : 0;
-	bool is_early = late >= period - period / PERIOD_PARTS;
-	bool agrees = is_early || late <= period / PERIOD_PARTS;
+	bool is_early = late >= period - period / RELEASE_PARTS;
+	bool agrees = is_early || late <= period / RELEASE_PARTS;
 
 	assert(period > 0);
 	if (grid->is_known) {
@@ -113,12 +109,16 @@ static uint64_t late_on_grid(struct grid *grid, uint64_t begin, uint64_t period)
 
 /* Fills the arrival, if it is not known, with one on the grid: without sleep since the execution
  * before, the first one behind that of it. */
-void jobs_count_begun(struct machine *machine, uint64_t begin, uint64_t period)
+void jobs_count_begun(const struct job_spec *job, struct machine *machine, uint64_t begin,
+		      uint64_t period, bool is_doubted)
 {
 	struct grid *grid = &machine->grid;
-	bool is_awake = machine->has_before && begin - machine->ended <= period / PERIOD_PARTS;
+	bool is_awake = machine->has_before && begin - machine->ended <= period / RELEASE_PARTS;
 
-	if (machine->arrival.from != ARRIVAL_UNKNOWN) {
+	if (job->is->is_fixed && period > 0) {
+		release_point(&machine->arrival, machine->has_before ? &machine->before : NULL,
+			      period, is_doubted);
+	} else if (machine->arrival.from != ARRIVAL_UNKNOWN) {
 		*grid = (struct grid){ .at = machine->arrival.ts, .votes = 1, .is_known = true };
 	} else if (period > 0 && is_awake && begin >= period && machine->before <= begin - period) {
 		machine->arrival.from = ARRIVAL_GRID;
@@ -280,10 +280,24 @@ static void forget_machines(struct machine *machines, size_t count)
 	}
 }
 
+static void begin_of_thread(struct shard *shard, const struct jobs_trace *trace,
+			    const struct ordered *ordered, size_t job)
+{
+	const struct job_spec *spec = jobs_at(shard, job);
+	struct machine *machine = &jobs_executing(ordered->shard, ordered->thread)->machines[job];
+	bool is_doubted =
+		(ordered->words[2] & BEGIN_DOUBTED) || trace->lost > machine->cadence.begun;
+
+	jobs_count_begun(spec, machine, ordered->ts, spec->period_ns,
+			 is_doubted || (ordered->words[2] & BEGIN_AGAIN));
+	jobs_count_cadence(&machine->cadence, ordered->ts, spec->period_ns, is_doubted);
+}
+
 /* What an execution's thread says. */
-static void take_of_thread(struct shard *shard, struct release *release,
+static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
 			   const struct ordered *ordered)
 {
+	struct release *release = &trace->release;
 	size_t job = NOTE_JOB(ordered->words[0]);
 	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
 	int32_t tid = shard_tid(ordered->thread);
@@ -293,9 +307,7 @@ static void take_of_thread(struct shard *shard, struct release *release,
 		labels_items_fini(&machines[job].items);
 		machines[job].arrival =
 			release_begin(release, tid, job, ordered->ts, ordered->words[1]);
-		jobs_count_begun(&machines[job], ordered->ts, jobs_at(shard, job)->period_ns);
-		jobs_count_cadence(&machines[job].cadence, ordered->ts,
-				   jobs_at(shard, job)->period_ns, ordered->words[2]);
+		begin_of_thread(shard, trace, ordered, job);
 		break;
 	case NOTE_ITEMS:
 		jobs_count_items(shard, job, &machines[job].items, JOBS_NOTED(ordered->words[1]));
@@ -324,8 +336,9 @@ static void take_of_thread(struct shard *shard, struct release *release,
 }
 
 /* What happens on a CPU. */
-static void take_of_cpu(struct release *release, const struct ordered *ordered)
+static void take_of_cpu(struct jobs_trace *trace, const struct ordered *ordered)
 {
+	struct release *release = &trace->release;
 	uint64_t cpu = shard_entity_id(ordered->thread), ts = ordered->ts;
 	const uint64_t *words = ordered->words;
 	const int64_t now = (int64_t)words[1];
@@ -347,6 +360,7 @@ static void take_of_cpu(struct release *release, const struct ordered *ordered)
 		release_signal(release, cpu, ts, (int32_t)words[0], (int32_t)words[1]);
 		break;
 	case NOTE_LOST:
+		trace->lost = words[0] ? ts : trace->lost;
 		release_lose_cpu(release, cpu);
 		break;
 	case NOTE_LOSE:
@@ -369,9 +383,9 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
 	} else if (ordered->kind >= NOTE_STEP) {
 		jobs_across_take(shard, trace, ordered);
 	} else if (ordered->kind < NOTE_SLEPT) {
-		take_of_cpu(&trace->release, ordered);
+		take_of_cpu(trace, ordered);
 	} else {
-		take_of_thread(shard, &trace->release, ordered);
+		take_of_thread(shard, trace, ordered);
 	}
 }
 
@@ -423,6 +437,7 @@ void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state)
 
 	trace->release.jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
 	release_codec(checkpoint->codec, &trace->release);
+	codec_u64(checkpoint->codec, &trace->lost);
 	labels_checkpoint(checkpoint, &trace->labels);
 	jobs_across_checkpoint(checkpoint, trace);
 }

@@ -124,7 +124,7 @@ void jobs_worker_lost(struct worker *worker, void *state, uint64_t ts, bool is_o
 	}
 	jobs->expiries = EXPIRIES_UNKNOWN;
 	jobs->is_known = false; /* whether there are expiries at all is looked up again */
-	(void)emit_of_cpu(worker, ts, OWN_LOST);
+	emit_of_cpu(worker, ts, OWN_LOST)->arg32 = !worker_has_event(worker, "sched_switch");
 	if (has_across(worker_periods(worker), false)) {
 		(void)worker_emit_entity(worker, ts, ENTITY_ACROSS, OWN_GAP);
 	}

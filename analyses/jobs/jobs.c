@@ -108,8 +108,9 @@ static void begin_execution(struct shard *shard, struct thread *thread, const st
 	note->words[0] = job;
 	/* It leaves its CPU to sleep, after it was woken (doc/definitions.md, 4.4). */
 	note->words[1] = e->phase.has_pending && shard_sleeps_at(shard, thread, ts) ? ts : e->slept;
-	note->words[2] = machine->is_doubted;
-	machine->is_doubted = false;
+	note->words[2] =
+		(machine->is_doubted ? BEGIN_DOUBTED : 0) | (machine->is_again ? BEGIN_AGAIN : 0);
+	machine->is_doubted = machine->is_again = false;
 	machine->begin = ts;
 	memset(machine->ns, 0, sizeof(machine->ns));
 }
@@ -161,6 +162,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 	if (machine->next != at) {
 		if (at == 0) {
 			jobs_count_one(shard, job, NULL, OVERLAPPED);
+			machine->is_again = true;
 		}
 		return;
 	}
@@ -440,7 +442,8 @@ bool jobs_machine_codec(struct codec *codec, struct machine *machine, const stru
 		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
 		   &machine->has_before, &machine->before);
 	codec_each(codec, &machine->ended, &machine->grid.at, &machine->grid.votes,
-		   &machine->grid.is_known, &machine->run, &machine->is_doubted);
+		   &machine->grid.is_known, &machine->run, &machine->is_doubted,
+		   &machine->is_again);
 	jobs_cadence_codec(codec, &machine->cadence);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);

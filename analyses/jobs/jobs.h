@@ -69,7 +69,7 @@ enum {
 	OWN_EXPIRED, /* ... here */
 	OWN_WOKEN,   /* thread arg32 */
 	OWN_SIGNAL,  /* number arg64 for thread arg32 */
-	OWN_LOST,    /* events are missing */
+	OWN_LOST,    /* events are missing; arg32: of any thread, as no switches say who ran */
 	/* Of one entity. */
 	OWN_LABEL, /* see labels_note() */
 	/* Of another one, if jobs go over threads. */
@@ -146,6 +146,7 @@ struct machine {
 	uint8_t next;    /* the definition to match; 0: not begun */
 	bool is_stepped; /* the last event that met a definition was the next one's */
 	bool is_doubted; /* events are missing since the last execution began */
+	bool is_again;   /* others would have begun since, but for it */
 	uint64_t begin;
 	uint64_t ns[PART_COUNT];
 	/* Written in on_ordered only. */
@@ -198,13 +199,13 @@ enum {
 	NOTE_EXPIRED,
 	NOTE_WOKEN,  /* tid */
 	NOTE_SIGNAL, /* tid, number */
-	NOTE_LOST,
-	NOTE_LOSE, /* nothing was traced for a while */
+	NOTE_LOST,   /* whether of any thread */
+	NOTE_LOSE,   /* nothing was traced for a while */
 	/* Of threads. */
 	NOTE_SLEPT,   /* a wake-up ended its sleep */
 	NOTE_FORKED,  /* the tid has, or will have, a new thread */
 	NOTE_RENAMED, /* its former tid */
-	NOTE_BEGIN,   /* job, end of its last sleep, whether events are missing before it */
+	NOTE_BEGIN,   /* job, end of its last sleep, BEGIN_... bits */
 	NOTE_END,     /* job and CPU, begin, parts */
 	NOTE_ABANDON, /* job, as its thread ends */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
@@ -216,6 +217,10 @@ enum {
 	NOTE_NAME, /* tid, and where the name is */
 	NOTE_GAP,
 };
+
+/* What may be between an execution's begin and that of the one before. */
+#define BEGIN_DOUBTED 1 /* events are missing */
+#define BEGIN_AGAIN   2 /* others would have begun */
 
 #define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
 
@@ -241,6 +246,7 @@ struct jobs_trace {
 	struct release release;
 	struct labels labels;
 	struct across_names names;
+	uint64_t lost;              /* when events of any thread were missing last; 0: never */
 	struct jobs_across *across; /* by job; NULL: nothing came of any */
 	size_t across_count;
 };
@@ -265,8 +271,10 @@ struct jobs_open {
 /* It is open at a window's end. */
 void jobs_count_open(struct shard *shard, size_t job, const struct items *items,
 		     const struct jobs_open *open, uint64_t end);
-/* It begins at @ts: fills its arrival, if it is not known, with that on the grid of the period. */
-void jobs_count_begun(struct machine *machine, uint64_t ts, uint64_t period);
+/* It begins at @ts: fills its arrival, if it is not known, with that on the grid of the period.
+ * @is_doubted: how many have come since the last one is not known. */
+void jobs_count_begun(const struct job_spec *job, struct machine *machine, uint64_t ts,
+		      uint64_t period, bool is_doubted);
 /* It begins at @ts.  @is_doubted: another one may have begun since the last one did. */
 void jobs_count_cadence(struct cadence *cadence, uint64_t ts, uint64_t period, bool is_doubted);
 /* Items of an open execution are known. */

@@ -46,11 +46,13 @@ struct discovery_config {
 struct discovered {
 	uint32_t thread;
 	char *pattern; /* of its events, or a model's name */
-	char *job;     /* for --job and models: "NAME = PATTERN; every PERIOD", the name its own */
+	char *job; /* for --job and models: "NAME = PATTERN; every PERIOD [fixed]", the name its own
+		    */
 	size_t count;
 	uint64_t period_ns; /* median of the times between starts */
 	uint64_t jitter_ns; /* median distance from it */
 	uint64_t every_ns;  /* of a turn: the period, if it keeps one (pace.h); 0: it does not */
+	bool is_fixed;      /* ... and each point of it has its execution (pace.h) */
 	uint64_t mean_ns;   /* of an execution */
 	double coverage;    /* share of the thread's running time in executions, 0 to 1 */
 	double variation;   /* standard deviation by mean of the times between starts */

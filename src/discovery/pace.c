@@ -115,6 +115,34 @@ static uint64_t every_of(const uint64_t *times, size_t count, uint64_t period_ns
 	return roundest(period_ns, off < period_ns / 256 ? off : period_ns / 256);
 }
 
+/* Whether each point of the grid has its time, also those that pass while one is late.  The grid
+ * goes with the times that are on it: a period that is not known exactly adds nothing up. */
+static bool catches_up(const uint64_t *times, size_t count, uint64_t period)
+{
+	uint64_t next = times[0], most = 0, before = 0;
+	bool has_caught = false;
+
+	for (size_t i = 1; i < count; i++) {
+		uint64_t late;
+
+		next += period;
+		late = times[i] > next ? times[i] - next : 0;
+		/* As late as the one before, by whole periods: it goes on from there. */
+		if (late > period / 8 && before >= period - period / 8 &&
+		    distance(late, before) <= period / 8) {
+			return false;
+		}
+		before = late;
+		most = late > most ? late : most;
+		if (late <= period / 8) {
+			has_caught |= most >= period && distance(times[i], next) <= period / 8;
+			next = times[i];
+			most = 0;
+		}
+	}
+	return has_caught;
+}
+
 struct pace pace_of(const uint64_t *times, size_t count)
 {
 	struct pace pace = { .variation = variation_of(times, count) };
@@ -132,6 +160,7 @@ struct pace pace_of(const uint64_t *times, size_t count)
 	pace.every_ns = pace.is_regular ? every_of(times, count, pace.period_ns) : 0;
 	pace.is_regular &= distance(pace.every_ns, pace.period_ns) <= pace.period_ns / 16;
 	pace.every_ns = pace.is_regular ? pace.every_ns : 0;
+	pace.catches_up = pace.is_regular && catches_up(times, count, pace.every_ns);
 	free(gaps);
 	return pace;
 }

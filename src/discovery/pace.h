@@ -18,6 +18,9 @@ struct pace {
 	bool is_regular;
 	/* is_regular: the period by all times together, as round as they allow. */
 	uint64_t every_ns;
+	/* is_regular: what was late by a period or more was followed by as many times as it had
+	 * missed, until one was on time again; nowhere were times left out. */
+	bool catches_up;
 };
 
 /* Of two times at least, which ascend. */

@@ -383,6 +383,27 @@ void release_end(struct release *release, int32_t tid, size_t job, uint64_t ts)
 	waiting->since = ts;
 }
 
+void release_point(struct arrival *arrival, const uint64_t *before, uint64_t period,
+		   bool is_doubted)
+{
+	uint64_t since = before && arrival->ts > *before ? arrival->ts - *before : 0, late = 0;
+
+	assert(period > 0);
+	if (arrival->from == ARRIVAL_TIMER || arrival->from == ARRIVAL_SIGNAL) {
+		return;
+	}
+	if (is_doubted) {
+		late = since % period;
+		late = late >= period - period / RELEASE_PARTS ? 0 : late;
+	} else if (since > period) {
+		late = since - period;
+	}
+	arrival->ts -= late;
+	if (late > 0 || arrival->from == ARRIVAL_UNKNOWN) {
+		arrival->from = ARRIVAL_GRID;
+	}
+}
+
 /* ---- lifecycle ---- */
 
 void release_fini(struct release *release)

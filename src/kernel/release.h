@@ -114,6 +114,16 @@ struct arrival release_begin(struct release *release, int32_t tid, size_t job, u
 			     uint64_t slept);
 void release_end(struct release *release, int32_t tid, size_t job, uint64_t ts);
 
+/* So large a part of a period is no distance: what begins that much before a grid is not late. */
+#define RELEASE_PARTS 8
+/*
+ * Puts an arrival that no timer or signal tells on a grid, each point of which has its execution
+ * (doc/definitions.md, 6.2, fixed): behind @before, the arrival of the execution before; NULL:
+ * there was none.  @is_doubted: there may have been others since.
+ */
+void release_point(struct arrival *arrival, const uint64_t *before, uint64_t period,
+		   bool is_doubted);
+
 void release_fini(struct release *release);
 /* Writes it, or reads it into one that is all zero but for `jobs`. */
 void release_codec(struct codec *codec, struct release *release);

@@ -389,6 +389,7 @@ static int take_every(struct parser *p)
 	struct err unused;
 	struct scan next = p->scan;
 	bool is_named;
+	int r;
 
 	next.err = &unused;
 	is_named =
@@ -397,7 +398,9 @@ static int take_every(struct parser *p)
 		return expression_lacks(p, "one deadline and one period");
 	}
 	p->scan = before;
-	return is_named ? take_named(p, &p->is->due) : take_time(p, &p->is->every_ns, true);
+	r = is_named ? take_named(p, &p->is->due) : take_time(p, &p->is->every_ns, true);
+	p->is->is_fixed = r == 0 && scan_take_word(&p->scan, "fixed", ";");
+	return r;
 }
 
 static int take_only(struct parser *p)

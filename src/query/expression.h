@@ -71,6 +71,7 @@ struct expression {
 				     * failed; none: "error" was not given */
 	uint64_t deadline_ns;       /* UINT64_MAX: none */
 	uint64_t every_ns;          /* 0: none */
+	bool is_fixed;              /* each point of "every" has its execution: "fixed" */
 	struct expression_use due;  /* "every" LABEL(FIELD); fields: none */
 	struct expression_use only; /* "only" LABEL(FIELD)=PATTERN; fields: none */
 	char only_is[PATTERN_TEXT_BYTES];

@@ -44,6 +44,7 @@ UST_PERIODS = (
 JOBS = (
     'stay = run; deadline 1ms', 'loop = syscall_entry_*; syscall_exit_*; syscall_entry_*; every 2ms',
     'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
+    'point = run-to-sleep; deadline 2ms; every 1ms fixed',
     'all = sched_switch; sched_switch', 'any = sched_waking; sched_switch; by tid=next_tid; deadline 20us',
     'next = sched_waking tid=$tid; sched_waking tid=$tid; by global', 'own = sched_in; sched_waking; by $tid, $cpu; deadline 1ms',
     'named = sched_switch @"*[0-4]"|1*; sched_switch @"*[3-9]"; deadline 100us',
@@ -416,7 +417,7 @@ def jobs_differ(sillage, path, total):
         if 'by ' in spec and 'every ' in spec:
             continue  # a report has none
         found = jobs.reported(sillage, path, pattern, clauses.get('deadline'), clauses.get('every'))
-        if not found or 'group' in spec or any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
+        if not found or 'group' in spec or 'fixed' not in spec and any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
             continue
         wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0, jobs.is_cut(total))
         ours = jobs.figures_of_rolling(total['jobs'], name)

@@ -3,7 +3,7 @@
 `report` and `analyze` find it in two ways, and must say the same: how late executions begin, and of how
 many it is not known.
 """
-from synthetic import event, Made, packet, report_of, same, switch, total_of
+from synthetic import event, Made, packet, report_of, run, same, switch, total_of
 
 S = 10**9
 
@@ -51,3 +51,47 @@ def test_arrival_another_thread(scratch):
         event(170, 'timer_hrtimer_expire_entry', 512), event(171, 'sched_waking', 11),
         event(172, 'timer_hrtimer_expire_exit', 512), switch(180, 11, 3), switch(200, 3, 11), switch(220, 11, 0)])])
     same(lates(made, 'sched_waking tid=$tid; sched_in'), [1])
+
+
+MS = 10**6
+
+
+def loop_events(skips):
+    """A thread that reads a timer every ms, and each 20th time works for 2.6 ms: then it catches up, or skips what passed."""
+    events, now, points, done = [switch(S, 3, 0)], S, 0, []
+    for i in range(100):
+        points += 1
+        point = S + points * MS
+        if skips and now > point:
+            points += (now - point) // MS
+            point = S + points * MS
+        if point > now:
+            events += [switch(now + 10, 7, 0), event(point, 'sched_waking', 7), switch(point + 1000, 0, 7)] if i else [
+                event(point, 'sched_waking', 7), switch(point + 1000, 0, 7)]
+            now = point + 1000
+        events.append(event(now + 500, 'syscall_exit_read', 8))
+        end = now + 500 + (2600000 if i % 20 == 7 else 200000)
+        events.append(event(end, 'syscall_entry_read'))
+        done.append(end - point)
+        now = end
+    return events + [switch(now + 10, 7, 0)], done
+
+
+def test_arrival_points(scratch):
+    """What catches up is found, and each execution is measured against its own point; what skips points has none of these."""
+    for skips, found in ((False, 'timerfd; every 1ms fixed'), (True, 'timerfd; every 1ms')):
+        events, responses = loop_events(skips)
+        made = Made(scratch, 'points-%d' % skips, [packet(0, 0, S, S + 200 * MS, events)])
+        text = run('report', '-q', '--discover', '--thread', '7', made.path)[1]
+        same("--job 't7 = %s'" % found in text, True)
+        if skips:
+            continue
+        spec = 't7 = %s' % found
+        jobs = report_of(made, '--thread', 't7', '--job', spec)['jobs']
+        # From the wake-up, a little later than the point, where it slept.
+        same((jobs['count'], jobs['misses']), (100, sum(one > MS for one in responses)))
+        for way in (), ('--chunk-size', '1'), ('-i', '7ms'):
+            row = total_of(made, '-a', 'jobs', '--tid', '7', '--job', spec, *way)['jobs']['jobs'][0]
+            same((row['duration']['count'], row['misses'], row['response']['max_ns'], row['response']['sum_ns']),
+                 (100, jobs['misses'], jobs['response_max_ns'], sum(one['response_ns'] for one in jobs['longest'])))
+            same(row['response']['sum_ns'], sum(responses))

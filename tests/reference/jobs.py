@@ -8,6 +8,8 @@ Method  Models and patterns, with and without a deadline and a period, over reco
         report are those of its list of all executions, added up here.  Of the traces of periodic jobs, the workload's
         own record says how many missed their deadline.
 
+        A made-up loop that catches up misses what a plain program of it counts, with `fixed`.
+
         What the slow tenth of the executions had more of than the rest is added up again from the events that
         babeltrace2 prints.
 
@@ -17,11 +19,16 @@ import collections
 import json
 import math
 import os
+import random
+import struct
 import subprocess
 import sys
+import tempfile
 
 import files
+import models
 import reference
+import synthetic
 
 JOBS = (
     ('periodic', ('3ms', None)),
@@ -31,6 +38,8 @@ JOBS = (
     ('mq', ('2ms', None)),
     ('run', (None, None)),
     ('run-to-sleep', (None, '4ms')),
+    ('run-to-sleep', (None, '4ms fixed')),
+    ('syscall_entry_*; syscall_exit_*', ('2ms', '1ms fixed')),
     ('wake-to-sleep', ('1ms', None)),
     ('sleep', ('50ms', None)),
     ('syscall_entry_*; syscall_exit_*', ('100us', None)),
@@ -69,6 +78,7 @@ def rolling(sillage, trace, specs, more=()):
 
 
 def ns(text):
+    text = text.replace(' fixed', '')
     for unit, factor in (('us', 10**3), ('ms', 10**6), ('s', 10**9)):
         if text.endswith(unit) and text[:-len(unit)].isdigit():
             return int(text[:-len(unit)]) * factor
@@ -84,7 +94,11 @@ def split(spec):
 
 
 def reported(sillage, trace, pattern, deadline, every):
-    asked = (['--deadline', deadline] if deadline else []) + (['--every', every] if every else [])
+    asked = ['--deadline', deadline] if deadline else []
+    if every and 'fixed' in every:
+        pattern += '; every ' + every
+    elif every:
+        asked += ['--every', every]
     out, _ = run([sillage, 'report', '-q', '-f', 'json', '-n', '0', '--worst', '0', '--job', pattern] + asked + [trace])
     report = json.loads(out) if out else {}
     if 'jobs' in report:
@@ -208,7 +222,7 @@ def compare(sillage, trace):
         jobs = reported(sillage, trace, pattern, deadline, every)
         if jobs is None:
             continue
-        if every and any(one.get('arrival_from') == 'period' for one in jobs['longest'] + jobs['open']):
+        if every and 'fixed' not in every and any(one.get('arrival_from') == 'period' for one in jobs['longest'] + jobs['open']):
             continue  # the grid of a report is that of all executions: see doc/definitions.md
         wanted = figures_of_report(jobs, ns(every) if every else 0, is_cut(total))
         found = figures_of_rolling(total['jobs'], 'j%d' % i)
@@ -346,9 +360,61 @@ def check_truth(sillage, trace):
     return faults + check_slow(sillage, trace, model, str(tid)) + check_text(sillage, trace, spec)
 
 
+LOOP_NS = 5 * 10**6
+
+
+def loop_of(seed, count=2000):
+    """[(its point of the grid, begin, end)] of a loop of LOOP_NS that catches up when it was late, as with TIMER_ABSTIME."""
+    rng, free, loops = random.Random(seed), 0, []
+    for i in range(count):
+        point = 10**9 + i * LOOP_NS
+        work = LOOP_NS * rng.choice((2, 3, 5)) + rng.randrange(LOOP_NS) if rng.random() < .02 else rng.randrange(LOOP_NS // 4, LOOP_NS // 2)
+        late = rng.randrange(LOOP_NS * 2) if i and rng.random() < .02 else 0  # it did not get its CPU
+        begin = max(point, free + rng.randrange(LOOP_NS // 3)) + late + (rng.randrange(20000) if i else 0)
+        free = begin + work
+        loops.append((point, begin, free))
+    return loops
+
+
+def wanted_of(loops):
+    """What a plain program counts: (loops, misses, misses in a row, the longest response)."""
+    missed, run, most = [end - point > LOOP_NS for point, _, end in loops], 0, 0
+    for one in missed:
+        run = run + 1 if one else 0
+        most = max(most, run)
+    return len(loops), sum(missed), most, max(end - point for point, _, end in loops)
+
+
+def check_fixed(sillage, seed):
+    """Faults of a loop that catches up: each is measured against its own point, whatever the cut; lost ones take their points."""
+    faults, loops, events = [], loop_of(seed), {'c:begin': (), 'c:end': ()}
+    data = [(ts, struct.pack('<HQii', i, ts, 100, 100)) for _, begin, end in loops for i, ts in ((0, begin), (1, end))]
+    # A packet of whole loops is lost: the next one begins in the last tenth of the longest time without one that is late.
+    third = len(data) // 3
+    cut = next(i for i in range(third // 2 * 2, len(data), 2) if all(end - point < LOOP_NS for point, _, end in loops[i // 2 - 3:i // 2 + 5]))
+    with tempfile.TemporaryDirectory(prefix='sillage-fixed-') as scratch:
+        def made(name, pieces):
+            packets = b''.join(synthetic.packet(0, seq, piece[0][0], piece[-1][0], [one for _, one in piece])
+                               for seq, piece in pieces)
+            return synthetic.Made(scratch, name, [packets], models.made_metadata(events)).path
+        whole, lossy = made('whole', [(0, data)]), made('lossy', [(0, data[:cut - 6]), (2, data[cut:])])
+        kept = loops[:cut // 2 - 3] + loops[cut // 2:]
+        for trace, wanted in ((whole, wanted_of(loops)), (lossy, wanted_of(kept))):
+            for more in ([], ['--chunk-size', '500', '-j', '2'], ['-i', '17ms']):
+                total, err = rolling(sillage, trace, ['loop = c:begin; c:end; every %dus fixed' % (LOOP_NS // 1000)], more)
+                row = total['jobs']['jobs'][0]
+                found = row['duration']['count'], row['misses'], row['misses_run'], row['response']['max_ns']
+                if found != wanted:
+                    faults.append('%s %s: %s, not %s %s' % (trace, more, found, wanted, err))
+        plain, _ = rolling(sillage, whole, ['loop = c:begin; c:end; every 5ms'])
+        if plain['jobs']['jobs'][0]['misses'] >= wanted_of(loops)[1]:
+            faults.append('without fixed there are as many misses: the case shows nothing')
+    return ['loop %d: %s' % (seed, fault) for fault in faults]
+
+
 def main():
     sillage, traces = sys.argv[1], sys.argv[2:]
-    faults, compared, truths = [], 0, 0
+    faults, compared, truths = check_fixed(sillage, 1) + check_fixed(sillage, 2), 0, 0
     for trace in traces:
         found, count = compare(sillage, trace)
         faults += found[:SHOWN]

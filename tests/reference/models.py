@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'property'))
 import reference
 import synthetic
 from files import number

@@ -153,11 +153,16 @@ void occasion_fini(struct occasion *occasion)
 static void take_job(const struct options *options, const struct job_spec *job,
 		     captured_list *words)
 {
-	*vec_push(words) = mem_printf("--job=%s", job->pattern);
+	bool has_points =
+		options->every_ns == 0 && job->period_ns > 0 && job->is->is_fixed && !job->has_keys;
+
+	*vec_push(words) = has_points ? mem_printf("--job=%s; every %" PRIu64 "ns fixed",
+						   job->pattern, job->period_ns)
+				      : mem_printf("--job=%s", job->pattern);
 	if (options->deadline_ns == UINT64_MAX && job->deadline_ns != UINT64_MAX) {
 		*vec_push(words) = mem_printf("--deadline=%" PRIu64 "ns", job->deadline_ns);
 	}
-	if (options->every_ns == 0 && job->period_ns > 0) {
+	if (options->every_ns == 0 && job->period_ns > 0 && !has_points && !job->has_keys) {
 		*vec_push(words) = mem_printf("--every=%" PRIu64 "ns", job->period_ns);
 	}
 }

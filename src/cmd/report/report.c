@@ -55,6 +55,7 @@ static struct executions_config config_of(const struct options *options,
 		config.period_ns = options->every_ns != 0 ? options->every_ns
 				   : config.job->has_keys ? 0
 							  : config.job->period_ns;
+		config.is_fixed = config.job->is->is_fixed;
 	}
 	if (config.deadline_ns == UINT64_MAX && config.period_ns > 0) {
 		config.deadline_ns = config.period_ns;

@@ -145,9 +145,6 @@ static void note_lengths(struct executions_figures *sum, uint64_t *lengths, size
 
 /* ---- arrivals ---- */
 
-/* The phases that begins agree on: so large a part of a period. */
-#define PHASE_PARTS 8
-
 /*
  * The phase that most arrivals have, or most begins if no arrival is known: that of @phases,
  * sorted, which the most others follow within a part of the period, round the circle.
@@ -162,7 +159,7 @@ static uint64_t densest(const uint64_t *phases, size_t count, uint64_t period)
 			uint64_t next = phases[(ahead + 1) % count];
 
 			next += ahead + 1 >= count ? period : 0;
-			if (next - phases[i] >= period / PHASE_PARTS) {
+			if (next - phases[i] >= period / RELEASE_PARTS) {
 				break;
 			}
 			ahead++;
@@ -179,7 +176,7 @@ static uint64_t densest(const uint64_t *phases, size_t count, uint64_t period)
  * began. */
 static bool comes_next(const struct execution *before, const struct execution *one, uint64_t period)
 {
-	return one->begin >= before->end && one->begin - before->end <= period / PHASE_PARTS &&
+	return one->begin >= before->end && one->begin - before->end <= period / RELEASE_PARTS &&
 	       one->begin - before->arrival.ts >= period;
 }
 
@@ -212,7 +209,7 @@ static void note_grid(struct execution **all, size_t count, uint64_t period)
 			continue;
 		}
 		/* What begins a little before the grid is early, not late by nearly a period. */
-		if (late >= period - period / PHASE_PARTS || late > all[i]->begin) {
+		if (late >= period - period / RELEASE_PARTS || late > all[i]->begin) {
 			late = 0;
 		}
 		if (i > 0 && comes_next(all[i - 1], all[i], period)) {
@@ -222,6 +219,15 @@ static void note_grid(struct execution **all, size_t count, uint64_t period)
 		arrival->ts = all[i]->begin - late;
 	}
 	free(phases);
+}
+
+/* Of a grid, each point of which has its execution. */
+static void note_points(struct execution **all, size_t count, uint64_t period)
+{
+	for (size_t i = 0; i < count; i++) {
+		release_point(&all[i]->arrival, i > 0 ? &all[i - 1]->arrival.ts : NULL, period,
+			      all[i]->is_doubted);
+	}
 }
 
 /* ---- one thread ---- */
@@ -247,7 +253,9 @@ static void note_responses(const struct executions_config *config, struct execut
 {
 	uint64_t run = 0;
 
-	if (config->period_ns > 0) {
+	if (config->period_ns > 0 && config->is_fixed) {
+		note_points(all, count, config->period_ns);
+	} else if (config->period_ns > 0) {
 		note_grid(all, count, config->period_ns);
 	}
 	for (size_t i = 0; i < count; i++) {

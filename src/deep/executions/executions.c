@@ -19,7 +19,9 @@
 
 /* The state of a thread's next execution. */
 struct follower {
-	size_t next; /* the definition to match; 0: not begun */
+	size_t next;     /* the definition to match; 0: not begun */
+	bool is_doubted; /* how many began since the last execution did is not known ... */
+	bool is_behind;  /* ... or since the one before this one did */
 	uint64_t begin;
 	struct arrival arrival;
 };
@@ -68,6 +70,7 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct fol
 					   .group = thread,
 					   .begin = begin,
 					   .end = end,
+					   .is_doubted = machine->is_behind,
 					   .arrival = machine->arrival };
 		one->urgency = matcher->timeline->threads.at[thread]->urgency;
 		timeline_thread_sums_near(matcher->timeline->threads.at[thread], begin, end,
@@ -86,6 +89,7 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 		return;
 	}
 	one.begin = at->begin;
+	one.is_doubted = at->is_behind;
 	one.arrival = at->arrival;
 	one.thread = one.last =
 		owners_since(&matcher->owners, tid, matcher->config->who, one.begin, until);
@@ -115,8 +119,9 @@ static struct arrival arrival_of(struct matcher *matcher, int32_t tid, uint64_t 
 
 /* The event would begin an execution, but for the one that has begun. */
 static void count_overlap(struct matcher *matcher, const struct reader_event *event, int32_t tid,
-			  const struct follower *machine)
+			  struct follower *machine)
 {
+	machine->is_doubted = true;
 	if (event->ts >= matcher->timeline->begin && event->ts <= matcher->timeline->end &&
 	    owners_at(&matcher->owners, tid, matcher->config->who, machine->begin, event->ts) !=
 		    NOBODY) {
@@ -129,6 +134,8 @@ static void begin_at(struct matcher *matcher, const struct reader_event *event, 
 {
 	machine->next = 1;
 	machine->begin = event->ts;
+	machine->is_behind = machine->is_doubted;
+	machine->is_doubted = false;
 	machine->arrival = arrival_of(matcher, tid, event->ts);
 }
 
@@ -148,7 +155,7 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 	if (!executions_pattern_matches(&matcher->pattern->at[machine.next], event, tid, current)) {
 		if (machine.next > 0 &&
 		    executions_pattern_matches(&matcher->pattern->at[0], event, tid, current)) {
-			count_overlap(matcher, event, tid, &machine);
+			count_overlap(matcher, event, tid, at);
 		}
 		return;
 	}
@@ -180,6 +187,9 @@ static int32_t *running_on(struct matcher *matcher, uint64_t cpu)
 	}
 	return at;
 }
+
+/* Events are missing: what is open of it is dropped, and others may have come. */
+static const struct follower doubted = { .is_doubted = true };
 
 /* Drops what is open of the thread. */
 static void forget_machine(struct matcher *matcher, int32_t tid)
@@ -251,7 +261,7 @@ static void cut(struct matcher *matcher, const struct reader_event *event, int32
 {
 	if (matcher->is_of_kernel) {
 		count_cut(matcher, *tid, event->ts);
-		forget_machine(matcher, *tid);
+		*machines_put(&matcher->machines, (uint64_t)(uint32_t)*tid, NULL) = doubted;
 		executions_across_cut(&matcher->across);
 	}
 	if (reader_sees(event, REQUEST_SWITCH)) {
@@ -264,8 +274,8 @@ static void cut_all(struct matcher *matcher, uint64_t ts)
 {
 	HASH_EACH(machines, &matcher->machines, one) {
 		count_cut(matcher, (int32_t)one->key, ts);
+		one->value = doubted;
 	}
-	machines_clear(&matcher->machines);
 	executions_across_cut(&matcher->across);
 }
 

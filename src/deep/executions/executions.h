@@ -49,7 +49,8 @@ struct execution {
 	uint32_t group;   /* its thread; 0 if executions go over threads */
 	int32_t urgency;  /* of its thread (deep_thread.urgency) */
 	bool is_open;
-	bool is_missed; /* its response is longer than the deadline */
+	bool is_missed;  /* its response is longer than the deadline */
+	bool is_doubted; /* another one of its thread may have begun since the one before */
 	uint64_t begin, end;
 	uint64_t outer_begin; /* with executions_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
@@ -67,6 +68,7 @@ struct executions_config {
 	const char *who;               /* a tid or a name; NULL: all threads */
 	uint64_t deadline_ns;          /* UINT64_MAX: none */
 	uint64_t period_ns;            /* of their arrivals; 0: none */
+	bool is_fixed;                 /* ... each of which has its execution (release_point()) */
 	uint64_t most;                 /* only the first so many that end; 0: all */
 };
 

@@ -80,6 +80,25 @@ START_TEST(bursts_have_none)
 }
 END_TEST
 
+/* One of so many begins 2.6 periods late: what follows makes up for it, or leaves points out. */
+START_TEST(catches_up)
+{
+	uint64_t times[TIMES], now = 0, point = 0;
+
+	for (size_t i = 0; i < TIMES; i++) {
+		point += i == 0 || _i != 1 || now <= point + 5000000
+				 ? 5000000
+				 : (now - point) / 5000000 * 5000000;
+		now = now > point ? now : point + i % 7 * 1000;
+		times[i] = now;
+		/* In the last case no one is late by a period. */
+		now += i % 25 == 9 ? (_i == 2 ? 9000000 : 13000000) : 700000;
+	}
+	ck_assert(pace_of(times, TIMES).is_regular);
+	ck_assert_int_eq(pace_of(times, TIMES).catches_up, _i == 0);
+}
+END_TEST
+
 /* The first event that fits counts, and the end of one execution does not begin the next. */
 START_TEST(matches_as_jobs_do)
 {
@@ -122,6 +141,7 @@ Suite *suite_pace(void)
 
 	tcase_add_loop_test(tcase, finds_the_period, 0, ARRAY_COUNT(paces));
 	tcase_add_test(tcase, bursts_have_none);
+	tcase_add_loop_test(tcase, catches_up, 0, 3);
 	tcase_add_loop_test(tcase, matches_as_jobs_do, 0, 4);
 	suite_add_tcase(suite, tcase);
 	return suite;

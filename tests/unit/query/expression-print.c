@@ -248,6 +248,7 @@ void expression_print(const struct expression *is, enum expression_form form,
 		put(&out, "; every ");
 		put_use(&out, &is->due);
 	}
+	put(&out, "%s", is->is_fixed ? " fixed" : "");
 	if (is->only.count > 0) {
 		put(&out, "; only ");
 		put_use(&out, &is->only);
