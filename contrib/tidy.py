@@ -40,6 +40,7 @@ ROOMS = {
     'src/kernel': ('base/',) + CTF,
     'src/query': ('base/', 'base/process/', 'kernel/perf-names.h', 'kernel/thread-list.h') + CTF,
     'src/history': ('base/',) + CTF,
+    'src/ftrace': ('base/', 'base/process/'),
     'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,

@@ -426,6 +426,18 @@
 #define SYMBOLS_IMAGES_OF_ONE_MAX 4096
 #define SYMBOLS_TEXT_MAX          ((size_t)4096) /* of a path, as Linux has it */
 
+/* Formats of the kernel's events (tracefs, trace.dat): the text of one, some 2 KB as a rule, 10 KB
+ * with long texts for printing; fields of one, and bytes of a name; the offset where a field may
+ * end: a record is within a sub-buffer, and what it says of places has 16 bits. */
+#define FTRACE_FORMAT_BYTES_MAX  (1 << 18)
+#define FTRACE_FIELDS_MAX        256
+#define FTRACE_NAME_BYTES_MAX    128
+#define FTRACE_PAYLOAD_BYTES_MAX (1U << 16)
+/* A sub-buffer of ftrace: the kernel makes none above 1 MiB so far.  Events that one says to miss
+ * before it: more than fit into any buffer between two reads. */
+#define FTRACE_SUBBUF_BYTES_MAX ((size_t)16 << 20)
+#define FTRACE_MISSED_MAX       ((uint64_t)1 << 40)
+
 /* Files for Perfetto.  Arguments of an event, about, and one text of them: the viewer refuses
  * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */
 #define ARGS_BYTES_MAX ((size_t)64 << 10)
