@@ -437,6 +437,10 @@
  * before it: more than fit into any buffer between two reads. */
 #define FTRACE_SUBBUF_BYTES_MAX ((size_t)16 << 20)
 #define FTRACE_MISSED_MAX       ((uint64_t)1 << 40)
+/* CPUs of a recording, each of which is a stream: twice what the kernel can have.  Threads of which
+ * something is known, some 130 bytes each: a quarter of what a kernel can have at once. */
+#define FTRACE_CPUS_MAX  16384U
+#define FTRACE_TASKS_MAX 1048576
 
 /* Files for Perfetto.  Arguments of an event, about, and one text of them: the viewer refuses
  * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */

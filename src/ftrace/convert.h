@@ -8,9 +8,9 @@
  * It knows no tracefs, file or socket: a recorder, a relay and trace.dat share it.
  *
  * Events get the names and fields of LTTng where a table has them, and keep those of ftrace
- * otherwise, whatever the kernel calls them: sched:sched_waking is sched_waking, uprobes:entry is
- * uprobes_entry.  Of each CPU events keep their order; what one event tells of a thread
- * is known to later ones of all CPUs, since they are converted in the order of time:
+ * otherwise: uprobes:begin is begin, or uprobes_begin where another system has the name.  Of each
+ * CPU events keep their order; what one event tells of a thread is known to later ones of all CPUs,
+ * since they are converted in the order of time:
  *
  *     convert_until(time)   promises that all sub-buffers are there that have events before @time
  *
@@ -42,6 +42,8 @@
 struct convert;
 
 #define CONVERT_UUID_BYTES 16
+/* The tracer that the environment names. */
+#define CONVERT_TRACER "sillage-ftrace"
 
 /* A packet that is whole.  A stream's packets come in order. */
 struct convert_packet {
@@ -78,6 +80,7 @@ enum convert_machine {
 	CONVERT_I386,
 	CONVERT_ARM64,
 	CONVERT_ARM,
+	CONVERT_MACHINES,
 };
 /* As uname(2) says ("x86_64", "aarch64", "armv7l", "i686"). */
 enum convert_machine convert_machine_of(const char *uname_machine);
@@ -90,7 +93,8 @@ struct convert_env {
 
 struct convert_setup {
 	uint8_t uuid[CONVERT_UUID_BYTES]; /* of the trace */
-	/* What the environment says, beside `domain`, which is kernel, and the tracer. */
+	/* What the environment says, beside `domain`, which is kernel, and the tracer.  It is read
+	 * by convert_new() alone. */
 	const struct convert_env *env;
 	size_t env_count;
 	/* The clock: its name, a text that identifies it (the machine's boot id) or NULL, what it
@@ -118,8 +122,11 @@ void convert_layout(struct convert *convert, const struct ftrace_layout *layout)
 int convert_format(struct convert *convert, const struct ftrace_format *format, struct err *err);
 /* Whether a format gets the names of LTTng. */
 bool convert_knows(const char *system, const char *name);
-/* LTTng's name of an ftrace event, or a name made of both; the caller frees it. */
+/* LTTng's name of an ftrace event, or its own; the caller frees it. */
 char *convert_name(const char *system, const char *name);
+/* The @nth event of ftrace that has this name in LTTng, which differs between kernels; the caller
+ * frees both.  false: there are no more. */
+bool convert_find(const char *lttng_name, unsigned int nth, char **ret_system, char **ret_name);
 
 /*
  * An event that ftrace does not have: a state dump's, a container's.  @members: pairs NAME:TYPE
@@ -136,10 +143,15 @@ uint32_t convert_class(struct convert *convert, const char *name, const char *me
 void convert_event(struct convert *convert, uint32_t class_id, uint32_t cpu, uint64_t time,
 		   const void *payload, size_t len);
 
-/* What is known of a thread before its first event: its process, the process's namespace of PIDs
- * (0: the host's), and whether it runs a 32-bit program. */
-void convert_thread(struct convert *convert, int32_t tid, int32_t pid, uint32_t pid_ns,
-		    bool is_compat);
+/* What is known of a thread from elsewhere. */
+struct convert_known {
+	int32_t tid, pid;
+	uint32_t pid_ns;  /* the inode of its namespace of PIDs; 0: not known */
+	const char *name; /* NULL: not known */
+	int32_t priority; /* with the name; as LTTng has it: 20 is usual */
+	bool is_compat;   /* it runs a 32-bit program */
+};
+void convert_thread(struct convert *convert, const struct convert_known *known);
 
 int convert_start(struct convert *convert, struct err *err);
 
@@ -160,15 +172,17 @@ int convert_finish(struct convert *convert, uint64_t time, struct err *err);
 
 /* The account of a stream. */
 struct convert_account {
-	uint64_t read;      /* records of sub-buffers */
-	uint64_t written;   /* of them: events in packets */
-	uint64_t unwanted;  /* of them: no format is known, or they are of no use by themselves */
-	uint64_t too_large; /* of them: no packet has room; they count as lost */
-	uint64_t bad;       /* of them: shorter than their format says; they count as lost */
-	uint64_t own;       /* events of convert_event() */
-	uint64_t derived;   /* switches that the kernel withheld, made from what followed them */
-	uint64_t lost;      /* what the packets say, in all */
-	uint64_t bad_pages; /* sub-buffers that could not be read to their end */
+	uint64_t read;       /* records of sub-buffers */
+	uint64_t written;    /* of them: events in packets */
+	uint64_t unwanted;   /* of them: no format is known, or they are of no use by themselves */
+	uint64_t too_large;  /* of them: no packet has room; they count as lost */
+	uint64_t bad;        /* of them: shorter than their format says; they count as lost */
+	uint64_t own;        /* events of convert_event() */
+	uint64_t derived;    /* switches that the kernel withheld, made from what followed them */
+	uint64_t lost;       /* what the packets say, in all */
+	uint64_t unnumbered; /* of the lost: places where the kernel did not say how many, taken for
+			      * one each */
+	uint64_t bad_pages;  /* sub-buffers that could not be read to their end */
 };
 void convert_account(const struct convert *convert, uint32_t cpu, struct convert_account *ret);
 /* How often an event was written, by LTTng's name; 0: never. */

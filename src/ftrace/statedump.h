@@ -1,0 +1,22 @@
+/*
+ * statedump: what there was before a recording began, from /proc, as LTTng's events of a state
+ * dump: threads with their names and namespaces of PIDs, open files, disks, interrupts, CPUs.
+ */
+#pragma once
+
+#include "ftrace/convert.h"
+
+/* The classes of the events, which come before convert_start() so that metadata has them at once.
+ */
+struct statedump {
+	uint32_t start, end, process, pid_ns, file, disk, interrupt, cpu;
+};
+void statedump_begin(struct statedump *dump, struct convert *convert);
+
+/* Tells @convert of all threads, and adds the events, now and to the stream of @cpu.  A signal ends
+ * it early. */
+void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu);
+/* What is known of one thread that is new, or has become another program. */
+void statedump_thread(struct convert *convert, int32_t tid);
+/* The inode of a process's namespace of PIDs; 0: it is not known. */
+uint32_t statedump_pid_ns(int32_t pid);
