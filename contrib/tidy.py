@@ -40,7 +40,9 @@ ROOMS = {
     'src/kernel': ('base/',) + CTF,
     'src/query': ('base/', 'base/process/', 'kernel/perf-names.h', 'kernel/thread-list.h') + CTF,
     'src/history': ('base/',) + CTF,
-    'src/ftrace': ('base/', 'base/process/'),
+    # It knows no tracefs, file or socket; host does.
+    'src/ftrace': ('base/',),
+    'src/ftrace/host': ('base/', 'base/process/', 'ftrace/'),
     'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,

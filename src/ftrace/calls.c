@@ -21,7 +21,7 @@ struct calls {
 
 HASH_MAP_TEXT(call_lines, char *)
 
-enum convert_machine calls_compat(enum convert_machine machine)
+enum convert_machine ftrace_calls_compat(enum convert_machine machine)
 {
 	switch (machine) {
 	case CONVERT_X86_64:
@@ -31,23 +31,6 @@ enum convert_machine calls_compat(enum convert_machine machine)
 	default:
 		return CONVERT_MACHINE_UNKNOWN;
 	}
-}
-
-enum convert_machine convert_machine_of(const char *uname_machine)
-{
-	if (strcmp(uname_machine, "x86_64") == 0) {
-		return CONVERT_X86_64;
-	}
-	if (strcmp(uname_machine, "aarch64") == 0) {
-		return CONVERT_ARM64;
-	}
-	if (strncmp(uname_machine, "arm", 3) == 0) {
-		return CONVERT_ARM;
-	}
-	return strlen(uname_machine) == 4 && uname_machine[0] == 'i' &&
-			       strcmp(uname_machine + 2, "86") == 0
-		       ? CONVERT_I386
-		       : CONVERT_MACHINE_UNKNOWN;
 }
 
 /* A word NAME:TYPE of an argument.  false: it is left out. */
@@ -100,7 +83,7 @@ static void index_lines(struct call_lines *lines, char *text)
 }
 
 /* Names that differ from the call with the same arguments by what they are short of. */
-static char **line_of(const struct call_lines *lines, const char *name)
+static char **arguments_of(const struct call_lines *lines, const char *name)
 {
 	static const char *const ends[] = { "", "16", "_time32", "32" };
 	char base[64];
@@ -132,7 +115,7 @@ static bool opens_path(const char *name)
 	return false;
 }
 
-static void add_call(struct calls *calls, uint64_t number, const char *name)
+static void put_call(struct calls *calls, uint64_t number, const char *name)
 {
 	while (calls->at.count <= number) {
 		*vec_push(&calls->at) = (struct call){ 0 };
@@ -149,12 +132,12 @@ static void name_numbers(struct calls *calls)
 		if (isdigit((unsigned char)*word)) {
 			number = strtoull(word, NULL, 10);
 		} else {
-			add_call(calls, number++, word);
+			put_call(calls, number++, word);
 		}
 	}
 }
 
-struct calls *calls_new(enum convert_machine machine)
+struct calls *ftrace_calls_new(enum convert_machine machine)
 {
 	struct call_lines lines = { 0 };
 	struct calls *calls;
@@ -169,7 +152,7 @@ struct calls *calls_new(enum convert_machine machine)
 	name_numbers(calls);
 	index_lines(&lines, calls->arguments);
 	VEC_EACH(&calls->at, call) {
-		char **line = call->name ? line_of(&lines, call->name) : NULL;
+		char **line = call->name ? arguments_of(&lines, call->name) : NULL;
 		char *copy = line ? arena_strndup(&calls->arena, *line, strlen(*line)) : NULL;
 
 		if (copy) {
@@ -180,7 +163,7 @@ struct calls *calls_new(enum convert_machine machine)
 	return calls;
 }
 
-void calls_free(struct calls *calls)
+void ftrace_calls_free(struct calls *calls)
 {
 	if (calls) {
 		vec_fini(&calls->at);
@@ -191,12 +174,12 @@ void calls_free(struct calls *calls)
 	}
 }
 
-uint32_t calls_end(const struct calls *calls)
+uint32_t ftrace_calls_end(const struct calls *calls)
 {
 	return (uint32_t)calls->at.count;
 }
 
-const struct call *calls_get(const struct calls *calls, uint64_t number)
+const struct call *ftrace_calls_get(const struct calls *calls, uint64_t number)
 {
 	return number < calls->at.count && calls->at.at[number].name ? &calls->at.at[number] : NULL;
 }

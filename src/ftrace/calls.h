@@ -25,11 +25,11 @@ struct call {
 struct calls;
 
 /* NULL: the machine is not known. */
-struct calls *calls_new(enum convert_machine machine);
-void calls_free(struct calls *calls);
+struct calls *ftrace_calls_new(enum convert_machine machine);
+void ftrace_calls_free(struct calls *calls);
 /* One more than the highest number. */
-uint32_t calls_end(const struct calls *calls);
+uint32_t ftrace_calls_end(const struct calls *calls);
 /* NULL: none has this number. */
-const struct call *calls_get(const struct calls *calls, uint64_t number);
+const struct call *ftrace_calls_get(const struct calls *calls, uint64_t number);
 /* The 32-bit calls that the machine's kernel serves, too. */
-enum convert_machine calls_compat(enum convert_machine machine);
+enum convert_machine ftrace_calls_compat(enum convert_machine machine);

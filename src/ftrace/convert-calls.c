@@ -44,7 +44,7 @@ static struct convert_class *make_class(struct convert *convert, const struct ca
 
 static void make_classes(struct convert *convert, struct call_table *table, uint64_t number)
 {
-	const struct call *call = calls_get(table->calls, number);
+	const struct call *call = ftrace_calls_get(table->calls, number);
 	struct call_classes *classes = &table->classes.at[number];
 
 	if (call && !classes->entry) {
@@ -84,38 +84,38 @@ static void make_unknown(struct convert *convert, struct call_table *table)
 	table->unknown = (struct call_classes){ made[0], made[1], made[1] };
 }
 
-static void open_table(struct convert *convert, struct call_table *table,
+static void open_calls(struct convert *convert, struct call_table *table,
 		       enum convert_machine machine, bool is_compat)
 {
-	table->calls = calls_new(machine);
+	table->calls = ftrace_calls_new(machine);
 	table->is_compat = is_compat;
-	for (uint32_t i = 0; table->calls && i < calls_end(table->calls); i++) {
+	for (uint32_t i = 0; table->calls && i < ftrace_calls_end(table->calls); i++) {
 		*vec_push(&table->classes) = (struct call_classes){ 0 };
 	}
 }
 
 /* Those of 32-bit programs are declared when one runs. */
-void calls_begin(struct convert *convert)
+void convert_calls_begin(struct convert *convert)
 {
 	enum convert_machine machine = convert->setup.machine;
 
 	if (convert->native.unknown.entry) {
 		return;
 	}
-	open_table(convert, &convert->native, machine, false);
-	open_table(convert, &convert->compat, calls_compat(machine), true);
+	open_calls(convert, &convert->native, machine, false);
+	open_calls(convert, &convert->compat, ftrace_calls_compat(machine), true);
 	for (uint32_t i = 0; i < convert->native.classes.count; i++) {
 		make_classes(convert, &convert->native, i);
 	}
 	make_unknown(convert, &convert->native);
 }
 
-void calls_end_all(struct convert *convert)
+void convert_calls_free(struct convert *convert)
 {
 	struct call_table *tables[] = { &convert->native, &convert->compat };
 
 	for (size_t i = 0; i < ARRAY_COUNT(tables); i++) {
-		calls_free(tables[i]->calls);
+		ftrace_calls_free(tables[i]->calls);
 		vec_fini(&tables[i]->classes);
 	}
 }
@@ -127,7 +127,7 @@ static struct call_classes *classes_of(struct convert *convert, const struct con
 	bool is_compat = task && task->is_compat && convert->compat.calls;
 	struct call_table *table = is_compat ? &convert->compat : &convert->native;
 
-	*ret_call = table->calls ? calls_get(table->calls, number) : NULL;
+	*ret_call = table->calls ? ftrace_calls_get(table->calls, number) : NULL;
 	if (*ret_call) {
 		make_classes(convert, table, number);
 		return &table->classes.at[number];
@@ -172,8 +172,8 @@ static void read_six(const struct convert *convert, const struct convert_input *
 	}
 }
 
-bool calls_enter(struct convert *convert, struct convert_stream *stream,
-		 const struct recipe *recipe, const struct convert_input *event)
+bool convert_calls_enter(struct convert *convert, struct convert_stream *stream,
+			 const struct recipe *recipe, const struct convert_input *event)
 {
 	enum { NUMBER };
 	uint64_t number = recipe_number(recipe, NUMBER, event);
@@ -218,8 +218,8 @@ static struct convert_class *only_result(struct convert *convert, const struct c
 	return classes->exit_only;
 }
 
-bool calls_return(struct convert *convert, struct convert_stream *stream,
-		  const struct recipe *recipe, const struct convert_input *event)
+bool convert_calls_return(struct convert *convert, struct convert_stream *stream,
+			  const struct recipe *recipe, const struct convert_input *event)
 {
 	enum { NUMBER, RESULT };
 	uint64_t number = recipe_number(recipe, NUMBER, event);

@@ -12,8 +12,10 @@
 #include "base/mem.h"
 #include "ftrace/convert-state.h"
 
-__attribute__((format(printf, 2, 3))) static void add_text(struct convert *convert, const char *fmt,
-							   ...)
+static void say_text(struct convert *convert, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say_text(struct convert *convert, const char *fmt, ...)
 {
 	char *text;
 	va_list args;
@@ -36,7 +38,7 @@ struct convert_class *class_begin(struct convert *convert, const char *name)
 	class->name = mem_strdup(name);
 	class->id = (uint32_t)convert->classes.count;
 	*vec_push(&convert->classes) = class;
-	add_text(convert,
+	say_text(convert,
 		 "event {\n\tname = \"%s\";\n\tid = %u;\n\tstream_id = 0;\n\tfields := struct {\n",
 		 name, class->id);
 	return class;
@@ -44,13 +46,13 @@ struct convert_class *class_begin(struct convert *convert, const char *name)
 
 void class_end(struct convert *convert)
 {
-	add_text(convert, "\t};\n};\n\n");
+	say_text(convert, "\t};\n};\n\n");
 }
 
 static void add_integer(struct convert *convert, const struct class_member *member,
 			const char *encoding)
 {
-	add_text(convert,
+	say_text(convert,
 		 "\t\tinteger { size = %u; align = 8; signed = %d; encoding = %s; base = %u; } _%s",
 		 member->bytes * 8, member->is_signed, encoding, member->base, member->name);
 }
@@ -60,27 +62,27 @@ void class_add(struct convert *convert, const struct class_member *member)
 	switch (member->kind) {
 	case MEMBER_INTEGER:
 		add_integer(convert, member, "none");
-		add_text(convert, ";\n");
+		say_text(convert, ";\n");
 		break;
 	case MEMBER_CHARS:
 		add_integer(convert, member, "UTF8");
-		add_text(convert, "[%u];\n", member->count);
+		say_text(convert, "[%u];\n", member->count);
 		break;
 	case MEMBER_STRING:
-		add_text(convert, "\t\tstring _%s;\n", member->name);
+		say_text(convert, "\t\tstring _%s;\n", member->name);
 		break;
 	case MEMBER_ARRAY:
 		add_integer(convert, member, "none");
-		add_text(convert, "[%u];\n", member->count);
+		say_text(convert, "[%u];\n", member->count);
 		break;
 	case MEMBER_SEQUENCE:
-		add_text(convert,
+		say_text(convert,
 			 "\t\tinteger { size = 32; align = 8; signed = 0; encoding = none; base = "
 			 "10; "
 			 "} __%s_length;\n",
 			 member->name);
 		add_integer(convert, member, "none");
-		add_text(convert, "[ __%s_length ];\n", member->name);
+		say_text(convert, "[ __%s_length ];\n", member->name);
 		break;
 	}
 }
@@ -129,7 +131,7 @@ uint32_t convert_class(struct convert *convert, const char *name, const char *me
 static void add_uuid(struct convert *convert, const uint8_t *uuid)
 {
 	for (unsigned int i = 0; i < CONVERT_UUID_BYTES; i++) {
-		add_text(convert, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+		say_text(convert, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
 			 uuid[i]);
 	}
 }
@@ -140,9 +142,9 @@ static void add_quoted(struct convert *convert, const char *text)
 	*vec_push(&convert->text) = '"';
 	for (; *text; text++) {
 		if (*text == '\n') {
-			add_text(convert, "\\n");
+			say_text(convert, "\\n");
 		} else if (!iscntrl((unsigned char)*text)) {
-			add_text(convert, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+			say_text(convert, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
 		}
 	}
 	*vec_push(&convert->text) = '"';
@@ -150,33 +152,33 @@ static void add_quoted(struct convert *convert, const char *text)
 
 static void add_env(struct convert *convert)
 {
-	add_text(convert, "env {\n\tdomain = \"kernel\";\n\ttracer_name = \"%s\";\n",
+	say_text(convert, "env {\n\tdomain = \"kernel\";\n\ttracer_name = \"%s\";\n",
 		 CONVERT_TRACER);
 	for (size_t i = 0; i < convert->setup.env_count; i++) {
 		const struct convert_env *one = &convert->setup.env[i];
 
-		add_text(convert, "\t%s = ", one->name);
+		say_text(convert, "\t%s = ", one->name);
 		if (one->text) {
 			add_quoted(convert, one->text);
 		} else {
-			add_text(convert, "%" PRId64, one->number);
+			say_text(convert, "%" PRId64, one->number);
 		}
-		add_text(convert, ";\n");
+		say_text(convert, ";\n");
 	}
-	add_text(convert, "};\n\n");
+	say_text(convert, "};\n\n");
 }
 
 static void add_clock(struct convert *convert)
 {
 	const struct convert_setup *setup = &convert->setup;
 
-	add_text(convert, "clock {\n\tname = \"%s\";\n", setup->clock_name);
+	say_text(convert, "clock {\n\tname = \"%s\";\n", setup->clock_name);
 	if (setup->clock_uuid) {
-		add_text(convert, "\tuuid = ");
+		say_text(convert, "\tuuid = ");
 		add_quoted(convert, setup->clock_uuid);
-		add_text(convert, ";\n");
+		say_text(convert, ";\n");
 	}
-	add_text(convert,
+	say_text(convert,
 		 "\tdescription = \"%s clock\";\n\tfreq = %" PRIu64
 		 "; /* Frequency, in Hz */\n\t/* clock value offset from Epoch is: offset * "
 		 "(1/freq) */\n\toffset = %" PRId64 ";\n};\n\n",
@@ -184,7 +186,7 @@ static void add_clock(struct convert *convert)
 	for (unsigned int i = 0; i < 3; i++) {
 		static const unsigned int bits[] = { 27, 32, 64 };
 
-		add_text(convert,
+		say_text(convert,
 			 "typealias integer {\n\tsize = %u; align = %u; signed = false;\n\tmap = "
 			 "clock.%s.value;\n} := uint%u_clock_%s_t;\n\n",
 			 bits[i], bits[i] == 27 ? 1 : 8, setup->clock_name, bits[i],
@@ -210,11 +212,11 @@ static const char trace_text[] = "\";\n\tbyte_order = le;\n"
 				 "\t\tuint64_t stream_instance_id;\n"
 				 "\t};\n};\n\n";
 
-static void add_stream(struct convert *convert)
+static void add_stream_class(struct convert *convert)
 {
 	const char *clock = convert->setup.clock_name;
 
-	add_text(convert,
+	say_text(convert,
 		 "struct packet_context {\n"
 		 "\tuint64_clock_%s_t timestamp_begin;\n"
 		 "\tuint64_clock_%s_t timestamp_end;\n"
@@ -225,7 +227,7 @@ static void add_stream(struct convert *convert)
 		 "\tuint32_t cpu_id;\n"
 		 "};\n\n",
 		 clock, clock);
-	add_text(convert,
+	say_text(convert,
 		 "struct event_header_large {\n"
 		 "\tenum : uint16_t { compact = 0 ... 65534, extended = 65535 } id;\n"
 		 "\tvariant <id> {\n"
@@ -233,17 +235,17 @@ static void add_stream(struct convert *convert)
 		 "\t\tstruct {\n\t\t\tuint32_t id;\n\t\t\tuint64_clock_%s_t timestamp;\n"
 		 "\t\t} extended;\n\t} v;\n} align(8);\n\n",
 		 clock, clock);
-	add_text(convert, "stream {\n\tid = 0;\n"
+	say_text(convert, "stream {\n\tid = 0;\n"
 			  "\tevent.header := struct event_header_large;\n"
 			  "\tpacket.context := struct packet_context;\n};\n\n");
 }
 
 void class_preamble(struct convert *convert)
 {
-	add_text(convert, "%strace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"", types_text);
+	say_text(convert, "%strace {\n\tmajor = 1;\n\tminor = 8;\n\tuuid = \"", types_text);
 	add_uuid(convert, convert->setup.uuid);
-	add_text(convert, "%s", trace_text);
+	say_text(convert, "%s", trace_text);
 	add_env(convert);
 	add_clock(convert);
-	add_stream(convert);
+	add_stream_class(convert);
 }

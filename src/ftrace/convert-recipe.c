@@ -139,7 +139,7 @@ static void add_field_of(struct convert *convert, struct recipe *recipe,
 }
 
 /* A member of the table: NAME:TYPE[=SOURCE], with a field or FUNCTION(FIELD) as source. */
-static void add_word(struct convert *convert, struct recipe *recipe, char *word)
+static void add_table_word(struct convert *convert, struct recipe *recipe, char *word)
 {
 	char *type = strchr(word, ':'), *source, *open;
 	const struct ftrace_field *field;
@@ -177,7 +177,7 @@ static void add_words(struct convert *convert, struct recipe *recipe, char *word
 	char *word;
 
 	while ((word = strsep(&words, " "))) {
-		add_word(convert, recipe, word);
+		add_table_word(convert, recipe, word);
 	}
 }
 
@@ -210,7 +210,7 @@ static void make_plain(struct convert *convert, struct recipe *recipe)
 }
 
 /* The fields that a role reads must be integers. */
-static void find_fields(struct recipe *recipe)
+static void find_role_fields(struct recipe *recipe)
 {
 	static const char *const names[][8] = {
 		[ROLE_SWITCH] = { "prev_pid", "next_pid", "prev_prio", "next_prio" },
@@ -238,7 +238,7 @@ void recipe_make(struct convert *convert, struct recipe *recipe)
 	const char *known = convert_table_find(recipe->format->system, recipe->format->name);
 	char *words, *rest, *name;
 
-	find_fields(recipe);
+	find_role_fields(recipe);
 	if (recipe->role == ROLE_ENTER || recipe->role == ROLE_RETURN) {
 		return;
 	}
@@ -310,7 +310,7 @@ static uint64_t rwbs_of(const struct ftrace_field *field, const struct convert_i
 #define PAGE_STRUCT     64
 #define MEMORY_ACCOUNTS 0x400000
 
-static uint64_t value_of(const struct recipe_step *step, const struct convert_input *event)
+static uint64_t number_of_step(const struct recipe_step *step, const struct convert_input *event)
 {
 	uint64_t value;
 
@@ -385,7 +385,7 @@ uint8_t *recipe_write(const struct recipe *recipe, const struct convert_input *e
 			out = put_number(out, (uint64_t)event->tid, step->bytes);
 			break;
 		default:
-			out = put_number(out, value_of(step, event), step->bytes);
+			out = put_number(out, number_of_step(step, event), step->bytes);
 			break;
 		}
 	}

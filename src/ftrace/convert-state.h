@@ -226,12 +226,12 @@ void tasks_fork_class(struct convert *convert, struct recipe *recipe);
 struct convert_task *tasks_put(struct convert *convert, int32_t tid);
 
 /* false: it is of no use. */
-bool calls_enter(struct convert *convert, struct convert_stream *stream,
-		 const struct recipe *recipe, const struct convert_input *event);
-bool calls_return(struct convert *convert, struct convert_stream *stream,
-		  const struct recipe *recipe, const struct convert_input *event);
-void calls_begin(struct convert *convert);
-void calls_end_all(struct convert *convert);
+bool convert_calls_enter(struct convert *convert, struct convert_stream *stream,
+			 const struct recipe *recipe, const struct convert_input *event);
+bool convert_calls_return(struct convert *convert, struct convert_stream *stream,
+			  const struct recipe *recipe, const struct convert_input *event);
+void convert_calls_begin(struct convert *convert);
+void convert_calls_free(struct convert *convert);
 
 /* ---- the table of LTTng's names ---- */
 

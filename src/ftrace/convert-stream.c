@@ -32,8 +32,8 @@ int convert_text(struct convert *convert)
 	return convert->failure;
 }
 
-static void put_head(const struct convert *convert, struct convert_stream *stream, uint64_t end,
-		     size_t size)
+static void put_packet_head(const struct convert *convert, struct convert_stream *stream,
+			    uint64_t end, size_t size)
 {
 	uint8_t *out = stream->packet;
 
@@ -69,7 +69,7 @@ int stream_close(struct convert *convert, struct convert_stream *stream, uint64_
 		return convert->failure;
 	}
 	memset(stream->packet + stream->at, 0, size - stream->at);
-	put_head(convert, stream, end, size);
+	put_packet_head(convert, stream, end, size);
 	convert->failure = convert->sink.packet(convert->sink.user, &packet, convert->err);
 	stream->seq++;
 	stream->at = HEAD_BYTES;
@@ -97,8 +97,8 @@ void stream_lost(struct convert *convert, struct convert_stream *stream, uint64_
 	}
 }
 
-static uint8_t *put_header(struct convert_stream *stream, uint64_t time,
-			   const struct convert_class *class)
+static uint8_t *put_event_header(struct convert_stream *stream, uint64_t time,
+				 const struct convert_class *class)
 {
 	uint8_t *out = stream->packet + stream->at;
 
@@ -125,7 +125,7 @@ uint8_t *stream_reserve(struct convert *convert, struct convert_stream *stream, 
 			return NULL;
 		}
 	}
-	out = put_header(stream, time, class);
+	out = put_event_header(stream, time, class);
 	stream->last = time;
 	return out;
 }

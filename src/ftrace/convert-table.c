@@ -192,3 +192,20 @@ bool convert_find(const char *lttng_name, unsigned int nth, char **ret_system, c
 	}
 	return false;
 }
+
+enum convert_machine convert_machine_of(const char *uname_machine)
+{
+	if (strcmp(uname_machine, "x86_64") == 0) {
+		return CONVERT_X86_64;
+	}
+	if (strcmp(uname_machine, "aarch64") == 0) {
+		return CONVERT_ARM64;
+	}
+	if (strncmp(uname_machine, "arm", 3) == 0) {
+		return CONVERT_ARM;
+	}
+	return strlen(uname_machine) == 4 && uname_machine[0] == 'i' &&
+			       strcmp(uname_machine + 2, "86") == 0
+		       ? CONVERT_I386
+		       : CONVERT_MACHINE_UNKNOWN;
+}

@@ -56,8 +56,8 @@ struct side {
 	int32_t tid, priority;
 };
 
-static struct side side_of(const struct convert *convert, const struct convert_stream *stream,
-			   int32_t tid)
+static struct side switch_side(const struct convert *convert, const struct convert_stream *stream,
+			       int32_t tid)
 {
 	const struct convert_task *task = tid == 0 ? NULL : task_of(convert, tid);
 	struct side side = { .tid = tid, .priority = USUAL_PRIORITY };
@@ -88,8 +88,8 @@ static uint8_t *put_switch(uint8_t *out, const struct side *prev, const struct s
 void tasks_derive(struct convert *convert, struct convert_stream *stream,
 		  const struct convert_input *event)
 {
-	struct side prev = side_of(convert, stream, stream->current),
-		    next = side_of(convert, stream, event->tid);
+	struct side prev = switch_side(convert, stream, stream->current),
+		    next = switch_side(convert, stream, event->tid);
 	uint64_t time = event->time > SIGN_OF_LIFE_NS ? event->time - SIGN_OF_LIFE_NS : 0;
 	uint8_t *out;
 
@@ -218,8 +218,8 @@ void tasks_fork_class(struct convert *convert, struct recipe *recipe)
 
 #define FORK_BYTES (2 * TASK_NAME_BYTES + 6 * 4)
 
-static uint8_t *put_name(uint8_t *out, const struct recipe *recipe, const char *field,
-			 const struct convert_input *event)
+static uint8_t *put_task_name(uint8_t *out, const struct recipe *recipe, const char *field,
+			      const struct convert_input *event)
 {
 	const struct ftrace_field *name = ftrace_format_field(recipe->format, field);
 
@@ -251,11 +251,11 @@ bool tasks_fork(struct convert *convert, struct convert_stream *stream, const st
 	if (!out) {
 		return false;
 	}
-	out = put_name(out, recipe, "parent_comm", event);
+	out = put_task_name(out, recipe, "parent_comm", event);
 	out = put_number(out, (uint64_t)parent, 4);
 	out = put_number(out, (uint64_t)pid, 4);
 	out = put_number(out, ns, 4);
-	out = put_name(out, recipe, "child_comm", event);
+	out = put_task_name(out, recipe, "child_comm", event);
 	out = put_number(out, (uint64_t)child, 4);
 	if (convert->knows_processes) {
 		out = put_number(out, (uint64_t)(task ? task->pid : child), 4);

@@ -82,7 +82,7 @@ void convert_free(struct convert *convert)
 	vec_free_each(&convert->recipes, free_recipe);
 	vec_free_each(&convert->classes, free_class);
 	convert_tasks_fini(&convert->tasks);
-	calls_end_all(convert);
+	convert_calls_free(convert);
 	free(convert);
 }
 
@@ -178,10 +178,10 @@ static void make_recipe(struct convert *convert, struct recipe *recipe)
 		arguments = ftrace_format_field(recipe->format, "args");
 		convert->call_arguments =
 			arguments && arguments->kind == FTRACE_ARRAY ? arguments : NULL;
-		calls_begin(convert);
+		convert_calls_begin(convert);
 		break;
 	case ROLE_RETURN:
-		calls_begin(convert);
+		convert_calls_begin(convert);
 		break;
 	default:
 		break;
@@ -347,7 +347,7 @@ static void end_page(struct convert_stream *stream)
 }
 
 /* Finds the next record of a stream. */
-static void advance(struct convert *convert, struct convert_stream *stream)
+static void find_record(struct convert *convert, struct convert_stream *stream)
 {
 	stream->has_record = false;
 	while (!stream->has_record && stream->next_page < stream->pages.count) {
@@ -384,7 +384,7 @@ int convert_page(struct convert *convert, uint32_t cpu, const uint8_t *bytes, si
 	*vec_push(&stream->pages) = copy;
 	if (!stream->has_record) {
 		convert->err = err;
-		advance(convert, stream);
+		find_record(convert, stream);
 		if (stream->has_record) {
 			sift_up(convert, stream);
 		}
@@ -394,8 +394,8 @@ int convert_page(struct convert *convert, uint32_t cpu, const uint8_t *bytes, si
 
 /* ---- a record ---- */
 
-static bool write_plain(struct convert *convert, struct convert_stream *stream,
-			const struct recipe *recipe, const struct convert_input *event)
+static bool write_by_recipe(struct convert *convert, struct convert_stream *stream,
+			    const struct recipe *recipe, const struct convert_input *event)
 {
 	size_t len = recipe->out_max + (size_t)recipe->elsewhere * event->len;
 	uint8_t *out = stream_reserve(convert, stream, event->time, recipe->class, len);
@@ -418,16 +418,16 @@ static void write_event(struct convert *convert, struct convert_stream *stream,
 	tasks_event(convert, stream, recipe, event);
 	switch (recipe->role) {
 	case ROLE_ENTER:
-		is_written = calls_enter(convert, stream, recipe, event);
+		is_written = convert_calls_enter(convert, stream, recipe, event);
 		break;
 	case ROLE_RETURN:
-		is_written = calls_return(convert, stream, recipe, event);
+		is_written = convert_calls_return(convert, stream, recipe, event);
 		break;
 	case ROLE_FORK:
 		is_written = tasks_fork(convert, stream, recipe, event);
 		break;
 	default:
-		(void)write_plain(convert, stream, recipe, event);
+		(void)write_by_recipe(convert, stream, recipe, event);
 		return;
 	}
 	stream->account.written += is_written;
@@ -491,7 +491,7 @@ int convert_until(struct convert *convert, uint64_t time, struct err *err)
 			break;
 		}
 		write_record(convert, stream);
-		advance(convert, stream);
+		find_record(convert, stream);
 		if (!stream->has_record) {
 			convert->heap.at[0] = convert->heap.at[--convert->heap.count];
 		}

@@ -154,7 +154,7 @@ static uint32_t record_delta(uint32_t header, bool is_big)
 }
 
 /* What is no record, but time or padding; false: nothing follows. */
-static bool pass_time(struct ftrace_page *page, uint32_t type, uint32_t delta, uint32_t word)
+static bool pass_no_record(struct ftrace_page *page, uint32_t type, uint32_t delta, uint32_t word)
 {
 	uint64_t time = ((uint64_t)word << DELTA_BITS) + delta;
 
@@ -213,7 +213,7 @@ bool ftrace_page_next(struct ftrace_page *page, struct ftrace_record *ret_record
 		if (type <= TYPE_WORDS_MAX) {
 			return pass_record(page, type, delta, word, ret_record);
 		}
-		if (!pass_time(page, type, delta, word)) {
+		if (!pass_no_record(page, type, delta, word)) {
 			return false;
 		}
 	}

@@ -18,7 +18,7 @@
 #include "ftrace/format.h"
 #include "ftrace/page.h"
 
-struct instance;
+struct ftrace_instance;
 
 struct instance_config {
 	uint64_t buffer_bytes; /* of each CPU */
@@ -31,33 +31,36 @@ struct instance_config {
 /* Removes instances of recorders that are gone, and makes one: its clock is CLOCK_MONOTONIC, no
  * event goes there yet.  Call it before any thread starts: it forks.  -ENOENT, -EACCES and others
  * with the reason and what helps. */
-int instance_new(const struct instance_config *config, struct instance **ret, struct err *err);
+int instance_new(const struct instance_config *config, struct ftrace_instance **ret,
+		 struct err *err);
 /* Removes it; NULL is fine. */
-void instance_free(struct instance *instance);
+void instance_free(struct ftrace_instance *instance);
 
 /* "sched/sched_switch" or, with all of a system, "sched/": 1 if the kernel has no such event. */
-bool instance_has_event(const struct instance *instance, const char *system, const char *name);
+bool instance_has_event(const struct ftrace_instance *instance, const char *system,
+			const char *name);
 /* Events go to the buffers from instance_on() on.  -ENOENT: the kernel has no such event. */
-int instance_enable(struct instance *instance, const char *system, const char *name,
+int instance_enable(struct ftrace_instance *instance, const char *system, const char *name,
 		    struct ftrace_format **ret_format, struct err *err);
 /* Names of all events of a system, or the systems that have an event of this name: "SYSTEM/NAME",
  * by the alphabet; the caller frees each, and the array that NULL ends. */
-char **instance_find(const struct instance *instance, const char *system, const char *name);
+char **instance_find(const struct ftrace_instance *instance, const char *system, const char *name);
 
-int instance_layout(const struct instance *instance, struct ftrace_layout *ret, struct err *err);
+int instance_layout(const struct ftrace_instance *instance, struct ftrace_layout *ret,
+		    struct err *err);
 /* Opens the buffers, and lets events in, or no longer. */
-int instance_on(struct instance *instance, struct err *err);
-void instance_off(struct instance *instance);
+int instance_on(struct ftrace_instance *instance, struct err *err);
+void instance_off(struct ftrace_instance *instance);
 
-uint32_t instance_cpus(const struct instance *instance);
+uint32_t instance_cpus(const struct ftrace_instance *instance);
 /* The next sub-buffer of a CPU, as far as it is filled; valid until the next call.  0: there is
  * nothing now. */
-size_t instance_read(struct instance *instance, uint32_t cpu, const uint8_t **ret_bytes);
+size_t instance_read(struct ftrace_instance *instance, uint32_t cpu, const uint8_t **ret_bytes);
 /* Waits until much is there, for so long at most. */
-void instance_wait(struct instance *instance, int timeout_ms);
+void instance_wait(struct ftrace_instance *instance, int timeout_ms);
 
 struct instance_stats {
 	uint64_t entries, overrun, commit_overrun, dropped, read;
 };
-int instance_stats(const struct instance *instance, uint32_t cpu, struct instance_stats *ret,
+int instance_stats(const struct ftrace_instance *instance, uint32_t cpu, struct instance_stats *ret,
 		   struct err *err);

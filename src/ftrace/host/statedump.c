@@ -1,7 +1,7 @@
 /*
  * statedump: see statedump.h.
  */
-#include "ftrace/statedump.h"
+#include "ftrace/host/statedump.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -33,7 +33,7 @@ struct payload {
 	VEC(uint8_t) bytes;
 };
 
-static void put(struct payload *payload, uint64_t value, size_t bytes)
+static void put_dumped(struct payload *payload, uint64_t value, size_t bytes)
 {
 	value = htole64(value);
 	vec_append(&payload->bytes, (const uint8_t *)&value, bytes);
@@ -47,7 +47,7 @@ static void put_chars(struct payload *payload, const char *text)
 	vec_append(&payload->bytes, (const uint8_t *)chars, sizeof(chars));
 }
 
-static void put_string(struct payload *payload, const char *text)
+static void put_dumped_string(struct payload *payload, const char *text)
 {
 	vec_append(&payload->bytes, (const uint8_t *)text, strlen(text) + 1);
 }
@@ -60,7 +60,7 @@ struct dumping {
 	struct payload payload;
 };
 
-static void emit(struct dumping *to, uint32_t class_id)
+static void emit_dumped(struct dumping *to, uint32_t class_id)
 {
 	convert_event(to->convert, class_id, to->cpu, now_monotonic_ns(), to->payload.bytes.at,
 		      to->payload.bytes.count);
@@ -194,7 +194,7 @@ static void tell(struct convert *convert, const struct proc_thread *thread)
 }
 
 /* The process of a thread; 0: it has gone. */
-static int32_t process_of(int32_t tid)
+static int32_t tgid_of(int32_t tid)
 {
 	char path[64], text[STAT_BYTES];
 	const char *found;
@@ -207,7 +207,7 @@ static int32_t process_of(int32_t tid)
 void statedump_thread(struct convert *convert, int32_t tid)
 {
 	struct proc_thread thread;
-	int32_t pid = process_of(tid);
+	int32_t pid = tgid_of(tid);
 
 	if (pid > 0 && read_thread(&thread, pid, tid)) {
 		thread.pid_ns = statedump_pid_ns(pid);
@@ -265,16 +265,16 @@ static void dump_state(struct dumping *to, const struct proc_thread *thread)
 {
 	enum { MODE_SYSCALL = 5 };
 
-	put(&to->payload, (uint64_t)thread->tid, 4);
-	put(&to->payload, (uint64_t)thread->pid, 4);
-	put(&to->payload, (uint64_t)thread->parent, 4);
+	put_dumped(&to->payload, (uint64_t)thread->tid, 4);
+	put_dumped(&to->payload, (uint64_t)thread->pid, 4);
+	put_dumped(&to->payload, (uint64_t)thread->parent, 4);
 	put_chars(&to->payload, thread->name);
-	put(&to->payload, thread->is_kernel, 4);
-	put(&to->payload, MODE_SYSCALL, 4);
-	put(&to->payload, 0, 4);
-	put(&to->payload, status_of(thread->state), 4);
-	put(&to->payload, thread->cpu, 4);
-	emit(to, to->classes->process);
+	put_dumped(&to->payload, thread->is_kernel, 4);
+	put_dumped(&to->payload, MODE_SYSCALL, 4);
+	put_dumped(&to->payload, 0, 4);
+	put_dumped(&to->payload, status_of(thread->state), 4);
+	put_dumped(&to->payload, thread->cpu, 4);
+	emit_dumped(to, to->classes->process);
 }
 
 /* The numbers behind a key of /proc/TID/status, one for each namespace from the outermost on. */
@@ -318,13 +318,13 @@ static void dump_namespaces(struct dumping *to, const struct proc_thread *thread
 		if (!is_own && level > 0) {
 			continue;
 		}
-		put(&to->payload, (uint64_t)thread->tid, 4);
-		put(&to->payload, (uint64_t)tids[level], 4);
-		put(&to->payload, (uint64_t)pids[level], 4);
-		put(&to->payload, level == 0 ? (uint64_t)thread->parent : 0, 4);
-		put(&to->payload, level, 4);
-		put(&to->payload, is_own ? thread->pid_ns : host_ns, 4);
-		emit(to, to->classes->pid_ns);
+		put_dumped(&to->payload, (uint64_t)thread->tid, 4);
+		put_dumped(&to->payload, (uint64_t)tids[level], 4);
+		put_dumped(&to->payload, (uint64_t)pids[level], 4);
+		put_dumped(&to->payload, level == 0 ? (uint64_t)thread->parent : 0, 4);
+		put_dumped(&to->payload, level, 4);
+		put_dumped(&to->payload, is_own ? thread->pid_ns : host_ns, 4);
+		emit_dumped(to, to->classes->pid_ns);
 	}
 }
 
@@ -352,12 +352,12 @@ static void dump_file(void *user, int32_t fd)
 	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", process->pid, fd);
 	found = slurp(path, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
 	flags = found ? strtoull(found + strlen("flags:"), NULL, 8) : 0;
-	put(&to->payload, (uint64_t)process->pid, 4);
-	put(&to->payload, (uint64_t)fd, 4);
-	put(&to->payload, flags, 4);
-	put(&to->payload, modes[flags & 3] | SEEKS, 4);
-	put_string(&to->payload, name);
-	emit(to, to->classes->file);
+	put_dumped(&to->payload, (uint64_t)process->pid, 4);
+	put_dumped(&to->payload, (uint64_t)fd, 4);
+	put_dumped(&to->payload, flags, 4);
+	put_dumped(&to->payload, modes[flags & 3] | SEEKS, 4);
+	put_dumped_string(&to->payload, name);
+	emit_dumped(to, to->classes->file);
 }
 
 static void dump_thread(void *user, int32_t tid)
@@ -404,9 +404,9 @@ static void dump_process(void *user, int32_t pid)
 static void dump_disk(struct dumping *to, unsigned int major_number, unsigned int minor_number,
 		      const char *name)
 {
-	put(&to->payload, (uint64_t)major_number << DEVICE_MINOR_BITS | minor_number, 4);
-	put_string(&to->payload, name);
-	emit(to, to->classes->disk);
+	put_dumped(&to->payload, (uint64_t)major_number << DEVICE_MINOR_BITS | minor_number, 4);
+	put_dumped_string(&to->payload, name);
+	emit_dumped(to, to->classes->disk);
 }
 
 /* Lines of a file of /proc that fits into memory. */
@@ -461,10 +461,10 @@ static void interrupt_line(struct dumping *to, char *line)
 	}
 	*action++ = '\0';
 	chip[strcspn(chip, " ")] = '\0';
-	put(&to->payload, irq, 4);
-	put_string(&to->payload, chip);
-	put_string(&to->payload, action);
-	emit(to, to->classes->interrupt);
+	put_dumped(&to->payload, irq, 4);
+	put_dumped_string(&to->payload, chip);
+	put_dumped_string(&to->payload, action);
+	emit_dumped(to, to->classes->interrupt);
 }
 
 static void cpu_line(struct dumping *to, char *line)
@@ -472,9 +472,9 @@ static void cpu_line(struct dumping *to, char *line)
 	unsigned int cpu;
 
 	if (sscanf(line, "processor : %u", &cpu) == 1) {
-		put_string(&to->payload, "");
-		put(&to->payload, cpu, 2);
-		emit(to, to->classes->cpu);
+		put_dumped_string(&to->payload, "");
+		put_dumped(&to->payload, cpu, 2);
+		emit_dumped(to, to->classes->cpu);
 	}
 }
 
@@ -484,11 +484,11 @@ void statedump_write(const struct statedump *dump, struct convert *convert, uint
 	struct dumped_host host = { .to = &to, .pid_ns = statedump_pid_ns((int32_t)getpid()) };
 
 	assert(dump->start != dump->end);
-	emit(&to, dump->start);
+	emit_dumped(&to, dump->start);
 	each_number("/proc", FTRACE_TASKS_MAX, dump_process, &host);
 	each_line("/proc/partitions", disk_line, &to);
 	each_line("/proc/interrupts", interrupt_line, &to);
 	each_line("/proc/cpuinfo", cpu_line, &to);
-	emit(&to, dump->end);
+	emit_dumped(&to, dump->end);
 	vec_fini(&to.payload.bytes);
 }

@@ -1,7 +1,7 @@
 /*
  * instance: see instance.h.
  */
-#include "ftrace/instance.h"
+#include "ftrace/host/instance.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -30,7 +30,7 @@ static const char prefix[] = "sillage-";
 #define SUBBUF_KB    "64"
 #define SUBBUFS_MIN  16
 
-struct instance {
+struct ftrace_instance {
 	char *tracefs, *path;
 	struct guardian *guardian;
 	uint32_t cpus;
@@ -85,7 +85,8 @@ static int read_text(const char *dir, const char *name, size_t most, char **ret)
 	return 0;
 }
 
-static int set(const struct instance *instance, const char *name, const char *text, struct err *err)
+static int set(const struct ftrace_instance *instance, const char *name, const char *text,
+	       struct err *err)
 {
 	int r = write_text(instance->path, name, text);
 
@@ -94,7 +95,7 @@ static int set(const struct instance *instance, const char *name, const char *te
 		     : 0;
 }
 
-static int set_number(const struct instance *instance, const char *name, uint64_t number,
+static int set_number(const struct ftrace_instance *instance, const char *name, uint64_t number,
 		      struct err *err)
 {
 	char text[32];
@@ -185,7 +186,7 @@ static void remove_late(const void *user)
 
 #define INSTANCES_MAX 1000 /* of one process */
 
-static int make_dir_of(struct instance *instance, struct err *err)
+static int make_dir_of(struct ftrace_instance *instance, struct err *err)
 {
 	int r = -EEXIST;
 
@@ -206,7 +207,7 @@ static int make_dir_of(struct instance *instance, struct err *err)
 	return r;
 }
 
-static int set_pids(const struct instance *instance, const struct instance_config *config,
+static int set_pids(const struct ftrace_instance *instance, const struct instance_config *config,
 		    struct err *err)
 {
 	int r = config->pid_count > 0 ? set(instance, "options/event-fork", "1", err) : 0;
@@ -229,7 +230,7 @@ static int set_pids(const struct instance *instance, const struct instance_confi
 	return r;
 }
 
-static int configure(struct instance *instance, const struct instance_config *config,
+static int configure(struct ftrace_instance *instance, const struct instance_config *config,
 		     struct err *err)
 {
 	int r = set(instance, "tracing_on", "0", err);
@@ -248,7 +249,7 @@ static int configure(struct instance *instance, const struct instance_config *co
 	return r;
 }
 
-static void count_cpus(struct instance *instance)
+static void count_cpus(struct ftrace_instance *instance)
 {
 	char *dir = mem_printf("%s/per_cpu", instance->path);
 	DIR *list = opendir(dir);
@@ -270,9 +271,10 @@ static void count_cpus(struct instance *instance)
 	free(dir);
 }
 
-int instance_new(const struct instance_config *config, struct instance **ret, struct err *err)
+int instance_new(const struct instance_config *config, struct ftrace_instance **ret,
+		 struct err *err)
 {
-	struct instance *instance = mem_alloc(sizeof(*instance));
+	struct ftrace_instance *instance = mem_alloc(sizeof(*instance));
 	int r = find_tracefs(&instance->tracefs, err);
 
 	if (r == 0) {
@@ -292,7 +294,7 @@ int instance_new(const struct instance_config *config, struct instance **ret, st
 	return r;
 }
 
-void instance_free(struct instance *instance)
+void instance_free(struct ftrace_instance *instance)
 {
 	if (!instance) {
 		return;
@@ -322,7 +324,8 @@ static bool is_plain_name(const char *name)
 	return name[0] != '\0' && name[0] != '.' && !strchr(name, '/');
 }
 
-bool instance_has_event(const struct instance *instance, const char *system, const char *name)
+bool instance_has_event(const struct ftrace_instance *instance, const char *system,
+			const char *name)
 {
 	char *path = mem_printf("%s/events/%s/%s/enable", instance->path, system, name);
 	bool is_there = is_plain_name(system) && is_plain_name(name) && access(path, F_OK) == 0;
@@ -331,7 +334,7 @@ bool instance_has_event(const struct instance *instance, const char *system, con
 	return is_there;
 }
 
-int instance_enable(struct instance *instance, const char *system, const char *name,
+int instance_enable(struct ftrace_instance *instance, const char *system, const char *name,
 		    struct ftrace_format **ret_format, struct err *err)
 {
 	char *dir, *text = NULL;
@@ -360,7 +363,7 @@ int instance_enable(struct instance *instance, const char *system, const char *n
 	return r;
 }
 
-static int by_text(const void *left, const void *right)
+static int by_alphabet(const void *left, const void *right)
 {
 	const char *const *a = left, *const *b = right;
 
@@ -382,12 +385,12 @@ static char **names_in(const char *dir)
 	if (list) {
 		(void)closedir(list);
 	}
-	vec_sort(&names, by_text);
+	vec_sort(&names, by_alphabet);
 	*vec_push(&names) = NULL;
 	return names.at;
 }
 
-static void free_names(char **names)
+static void free_name_list(char **names)
 {
 	for (size_t i = 0; names[i]; i++) {
 		free(names[i]);
@@ -395,7 +398,7 @@ static void free_names(char **names)
 	free(names);
 }
 
-char **instance_find(const struct instance *instance, const char *system, const char *name)
+char **instance_find(const struct ftrace_instance *instance, const char *system, const char *name)
 {
 	char *events = mem_printf("%s/events", instance->path);
 	char **systems = names_in(events), **names;
@@ -417,10 +420,10 @@ char **instance_find(const struct instance *instance, const char *system, const 
 		for (size_t k = 0; names[k]; k++) {
 			*vec_push(&found) = mem_printf("%s/%s", systems[i], names[k]);
 		}
-		free_names(names);
+		free_name_list(names);
 		free(dir);
 	}
-	free_names(systems);
+	free_name_list(systems);
 	free(events);
 	*vec_push(&found) = NULL;
 	return found.at;
@@ -428,7 +431,8 @@ char **instance_find(const struct instance *instance, const char *system, const 
 
 /* ---- buffers ---- */
 
-int instance_layout(const struct instance *instance, struct ftrace_layout *ret, struct err *err)
+int instance_layout(const struct ftrace_instance *instance, struct ftrace_layout *ret,
+		    struct err *err)
 {
 	char *text = NULL, *kb = NULL;
 	int r = read_text(instance->path, "events/header_page", FTRACE_FORMAT_BYTES_MAX, &text);
@@ -451,7 +455,7 @@ int instance_layout(const struct instance *instance, struct ftrace_layout *ret, 
 	return r;
 }
 
-static void open_pipe(struct instance *instance, uint32_t cpu)
+static void open_pipe(struct ftrace_instance *instance, uint32_t cpu)
 {
 	char *path = mem_printf("%s/per_cpu/cpu%u/trace_pipe_raw", instance->path, cpu);
 
@@ -461,7 +465,7 @@ static void open_pipe(struct instance *instance, uint32_t cpu)
 	free(path);
 }
 
-int instance_on(struct instance *instance, struct err *err)
+int instance_on(struct ftrace_instance *instance, struct err *err)
 {
 	struct ftrace_layout layout;
 	int r = instance_layout(instance, &layout, err);
@@ -477,17 +481,17 @@ int instance_on(struct instance *instance, struct err *err)
 	return set(instance, "tracing_on", "1", err);
 }
 
-void instance_off(struct instance *instance)
+void instance_off(struct ftrace_instance *instance)
 {
 	(void)write_text(instance->path, "tracing_on", "0");
 }
 
-uint32_t instance_cpus(const struct instance *instance)
+uint32_t instance_cpus(const struct ftrace_instance *instance)
 {
 	return instance->cpus;
 }
 
-size_t instance_read(struct instance *instance, uint32_t cpu, const uint8_t **ret_bytes)
+size_t instance_read(struct ftrace_instance *instance, uint32_t cpu, const uint8_t **ret_bytes)
 {
 	ssize_t got = -1;
 
@@ -499,7 +503,7 @@ size_t instance_read(struct instance *instance, uint32_t cpu, const uint8_t **re
 	return got > 0 ? (size_t)got : 0;
 }
 
-void instance_wait(struct instance *instance, int timeout_ms)
+void instance_wait(struct ftrace_instance *instance, int timeout_ms)
 {
 	assert(timeout_ms >= 0);
 	(void)poll(instance->pipes.at, instance->pipes.count, timeout_ms);
@@ -516,7 +520,7 @@ static uint64_t stat_of(const char *text, const char *name)
 	return found ? strtoull(found + strlen(name), NULL, 10) : 0;
 }
 
-int instance_stats(const struct instance *instance, uint32_t cpu, struct instance_stats *ret,
+int instance_stats(const struct ftrace_instance *instance, uint32_t cpu, struct instance_stats *ret,
 		   struct err *err)
 {
 	char *name = mem_printf("per_cpu/cpu%u/stats", cpu), *text = NULL;
