@@ -33,8 +33,7 @@ static const struct {
 	{ IN, OUT, CALL_IN },        { ISSUE, COMPLETE, CALL_ISSUE },
 };
 
-/* Whether a word begins at @at: behind a separator, or with a change of case. */
-static bool begins_word(const char *event, size_t at)
+bool calls_begins_word(const char *event, size_t at)
 {
 	char before = event[at - 1], first = event[at];
 	bool is_small = (before >= 'a' && before <= 'z') || (before >= '0' && before <= '9');
@@ -50,7 +49,7 @@ static enum word last_word(const char *event, size_t *ret_rest)
 		size_t of = strlen(words[i]);
 
 		if (len > of + 1 && strcasecmp(event + len - of, words[i]) == 0 &&
-		    begins_word(event, len - of)) {
+		    calls_begins_word(event, len - of)) {
 			*ret_rest = len - of;
 			return (enum word)i;
 		}
@@ -198,6 +197,13 @@ static uint8_t only_key(uint8_t has)
 	return has != 0 && (has & (has - 1)) == 0 ? (uint8_t)__builtin_ctz(has) : FIELD_NONE;
 }
 
+const char *calls_common_key(const struct event_class *begin, const struct event_class *end)
+{
+	uint8_t key = only_key(possible_keys(begin) & possible_keys(end));
+
+	return key == FIELD_NONE ? NULL : keys[key] + 1;
+}
+
 static bool is_named(const struct event_class *class)
 {
 	return says_text(payload_field(class, "name"));
@@ -316,16 +322,16 @@ static void ask_for(struct call_sides *sides, const struct metadata *types,
 	call_stems_fini(&stems);
 }
 
-void *calls_sides_of(const struct plan *plan, const struct period_set *periods)
+static struct call_sides *sides_of_types(const struct metadata *types, uint32_t class_count,
+					 const struct period_set *periods)
 {
-	const struct metadata *types = plan->metadata;
 	size_t asked = periods ? periods->calls.count : 0;
 	struct call_sides *sides =
-		mem_alloc(sizeof(*sides) + plan->class_count * (sizeof(sides->at[0]) + 2 * asked));
-	struct worded *all = mem_alloc((plan->class_count + 1) * sizeof(*all));
+		mem_alloc(sizeof(*sides) + class_count * (sizeof(sides->at[0]) + 2 * asked));
+	struct worded *all = mem_alloc((class_count + 1) * sizeof(*all));
 	size_t count = 0;
 
-	sides->count = plan->class_count;
+	sides->count = class_count;
 	for (uint32_t i = 0; i < asked; i++) {
 		if (!periods->calls.at[i]->is_left_out) {
 			ask_for(sides, types, periods->calls.at[i], i);
@@ -358,4 +364,19 @@ void *calls_sides_of(const struct plan *plan, const struct period_set *periods)
 	}
 	free(all);
 	return sides;
+}
+
+void *calls_sides_of(const struct plan *plan, const struct period_set *periods)
+{
+	return sides_of_types(plan->metadata, plan->class_count, periods);
+}
+
+struct call_sides *calls_sides_in(const struct metadata *types, const struct period_set *periods)
+{
+	uint32_t count = 0;
+
+	for (const struct event_class *class = types->events; class; class = class->next) {
+		count = class->index >= count ? class->index + 1 : count;
+	}
+	return sides_of_types(types, count, periods);
 }

@@ -429,6 +429,7 @@ const struct analysis analysis_calls = {
 		.needs_of = calls_needs_of,
 		.needs_essential = needs_essential,
 		.of_plan = calls_sides_of,
+		.hint_of = calls_hint_of,
 		.on_lost = calls_on_lost,
 		.on_end = on_end,
 		.on_ordered_window_end = on_calls_end,

@@ -3,6 +3,7 @@
  * else by the names of these (doc/definitions.md, 4.17): calls of functions, requests, spans.
  *
  *     calls-pairs.c    of a plan  which event classes are begins and ends, and of what key
+ *     calls-hints.c    of types   events that look like a pair, and are none by name
  *     calls-worker.c   worker     an event to a record
  *     calls-open.c     trace      what is open, by thread and by key
  *     calls-checkpoint.c          the same in files
@@ -89,6 +90,14 @@ enum call_phase { PHASE_NONE, PHASE_BEGIN, PHASE_END };
 enum call_phase calls_phase_of(const struct query_value *value);
 /* analysis_rare.of_plan */
 void *calls_sides_of(const struct plan *plan, const struct period_set *periods);
+/* The same of types without a plan; from malloc(). */
+struct call_sides *calls_sides_in(const struct metadata *types, const struct period_set *periods);
+/* Whether a word begins at @at: behind a separator, or with a change of case. */
+bool calls_begins_word(const char *event, size_t at);
+/* The only field of both that may be a key; NULL: there is none, or there are several. */
+const char *calls_common_key(const struct event_class *begin, const struct event_class *end);
+/* ---- calls-hints.c: analysis_rare.hint_of ---- */
+char *calls_hint_of(const struct metadata *types, const struct period_set *asked);
 
 /* ---- records ---- */
 

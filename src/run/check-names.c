@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/shell.h"
 #include "ctf/metadata/metadata.h"
 #include "discovery/discovery.h"
+#include "engine/contract/analysis-rare.h"
 #include "engine/contract/missing.h"
 #include "query/names.h"
 #include "recorded/recorded.h"
@@ -161,6 +163,51 @@ static void note_mixed(const struct options *options, const struct metadata *con
 	if (options->job && is_mixed(mixes_job, options->job, "job", "", traces, count, &why)) {
 		note(user, number, why.text);
 	}
+}
+
+/* What the analyses of the run would measure, if it was asked for; NULL: nothing.  From malloc().
+ */
+static char *words_of_hint(const struct options *options, const struct metadata *types)
+{
+	const struct env_entry *domain = metadata_env(types, "domain");
+	bool is_kernel = domain && domain->text && strcmp(domain->text, "kernel") == 0;
+
+	assert(options->command & (FOR_ANALYZE | FOR_LIVE | FOR_TOP | FOR_WATCH));
+	for (size_t i = 0; options->analyses[i] && !is_kernel; i++) {
+		const struct analysis *analysis = options->analyses[i];
+		char *words = analysis_rare(analysis)->hint_of
+				      ? analysis_rare(analysis)->hint_of(types, &options->periods)
+				      : NULL;
+
+		if (words) {
+			return mem_printf("-a %s %s", analysis->name, words);
+		}
+	}
+	return NULL;
+}
+
+/* One note of all traces: the command that shows it. */
+static void note_hints(const struct options *options, const struct metadata *const *traces,
+		       size_t count, note_fn *note, void *user)
+{
+	char *words = NULL;
+
+	assert(count == 0 || traces);
+	for (size_t i = 0; i < count && !words; i++) {
+		words = words_of_hint(options, traces[i]);
+	}
+	if (words) {
+		char *where = options->args[0] ? shell_path(options->args[0]) : NULL;
+		char *text = mem_printf("these look like begin and end, and no name says so: "
+					"sillage %s %s%s%s",
+					options_command(options->command), words, where ? " " : "",
+					where ? where : "");
+
+		note(user, 0, text);
+		free(text);
+		free(where);
+	}
+	free(words);
 }
 
 static void say_note(void *user, size_t number, const char *text)
@@ -339,8 +386,10 @@ int run_check_names(const struct options *options, const struct actions *actions
 	struct err unread;
 	int r = 0;
 
+	bool has_hints = options->command == FOR_ANALYZE && options->verbosity >= 0;
+
 	if (period_set_count(&options->periods) == 0 && !actions && !options->job &&
-	    !options->start) {
+	    !options->start && !has_hints) {
 		return 0;
 	}
 	for (size_t i = 0; i < paths->at.count; i++) {
@@ -356,6 +405,9 @@ int run_check_names(const struct options *options, const struct actions *actions
 	}
 	if (r == 0 && options->verbosity >= 0) {
 		note_mixed(options, traces.at, traces.count, say_note, NULL);
+	}
+	if (r == 0 && has_hints) {
+		note_hints(options, traces.at, traces.count, say_note, NULL);
 	}
 	vec_free_each(&streams, metadata_stream_free);
 	vec_fini(&traces);
@@ -418,8 +470,6 @@ static void warn_note(void *user, size_t number, const char *text)
 {
 	const struct live_notes *notes = user;
 
-	assert(number < notes->names->options->periods.all.count +
-				notes->names->options->periods.jobs.count);
 	if (is_first_time(notes->names, notes->first + number)) {
 		notes->warn(notes->user, text);
 	}
@@ -460,6 +510,9 @@ void run_check_live_names(void *live_names, const struct metadata *const *traces
 	}
 	number += names->actions ? actions_count(names->actions) : 0;
 	note_mixed(names->options, traces, count, warn_note,
+		   &(struct live_notes){ names, number, warn, user });
+	number += period_set_measures(periods) + periods->jobs.count;
+	note_hints(names->options, traces, count, warn_note,
 		   &(struct live_notes){ names, number, warn, user });
 }
 

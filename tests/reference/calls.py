@@ -13,6 +13,7 @@ import json
 import os
 import random
 import re
+import shlex
 import sys
 import tempfile
 
@@ -175,6 +176,36 @@ def check_renamed(scratch):
 
 # ---- a service ----
 
+LOOKS = {'shop:orderStart': (('u64', 'id'),), 'shop:orderDone': (('u64', 'id'),), 'shop:order_queued': (('u64', 'id'),),
+         'shop:db lock_acquire': (), 'shop:db lock_release': (), 'shop:other_start': (('u64', 'id'),), 'other:other_done': (('u64', 'id'),)}
+
+
+def check_hint(scratch):
+    """Events that look like a pair and are none by name: what is printed measures them, as it is; asked for, nothing is said."""
+    events, durations = [], []
+    for i in range(50):
+        begin = 10 ** 9 + i * 10 ** 6
+        events += [(begin, 100, 100, 'shop:orderStart', (i,)), (begin + 5, 100, 100, 'shop:db lock_acquire', ()),
+                   (begin + 905 + i, 100, 100, 'shop:db lock_release', ()), (begin + 2 * 10 ** 6 + i, 100, 101, 'shop:orderDone', (i,))]
+        durations.append(2 * 10 ** 6 + i)
+    events.sort()
+    body = [models.made_event(ts, pid, tid, what, *values, events=LOOKS)[1] for ts, pid, tid, what, values in events]
+    trace = synthetic.Made(scratch, "it's looks", [synthetic.packet(0, 0, events[0][0], events[-1][0], body)],
+                           models.made_metadata(LOOKS)).path
+    status, out, err = synthetic.run('analyze', '-f', 'json', trace)
+    said = [line for line in err.splitlines() if 'look like begin and end' in line]
+    check(status == 0 and len(said) == 1, 'of events that look like calls', err)
+    words = shlex.split(said[0][said[0].index('sillage analyze'):])[1:]
+    check(words == ['analyze', '-a', 'calls', '--call', 'shop:orderStart; shop:orderDone; by id',
+                    '--call', '"shop:db lock_acquire"; "shop:db lock_release"', trace], words)
+    status, out, err = synthetic.run(*words, '-f', 'json', '-n', '0')
+    check(status == 0 and 'look like' not in err, 'the command that is printed', err)
+    rows = [line['calls'] for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][0]['by_name']
+    found = sorted((row['calls'], row['time']['sum_ns']) for row in rows)
+    check(found == sorted([(50, sum(durations)), (50, 50 * 900 + sum(range(50)))]), 'the hint measures', rows)
+    check('look like' not in synthetic.run('analyze', '-q', trace)[2], 'with -q')
+
+
 def check_service(folder):
     truth = []
     for name in sorted(os.listdir(folder)):
@@ -209,6 +240,7 @@ def main():
         for what in ['calls', 'errors', 'unmatched', 'broken', 'replaced', 'untimed', 'by_key', 'deep'] + asked:
             check(counts[what] > 0, 'no trace has any', what)
         check_renamed(scratch)
+        check_hint(scratch)
     for folder in sys.argv[2:]:
         check_service(folder)
     print('ok calls')

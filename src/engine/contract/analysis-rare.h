@@ -52,6 +52,9 @@ struct analysis_rare {
 	/* What the handlers want to know of the trace's types, made once for a plan: one block from
 	 * malloc().  worker_of_plan() gives it. */
 	void *(*of_plan)(const struct plan *plan, const struct period_set *periods);
+	/* Options that would measure what the types suggest and nobody asked for; from malloc(),
+	 * words for a shell.  NULL: there are none. */
+	char *(*hint_of)(const struct metadata *types, const struct period_set *asked);
 
 	/* Events are missing from @ts on; after on_oncpu_end().  With @is_over: an event at @ts,
 	 * the first behind those that are missing, says which thread runs.  That is called only for
