@@ -309,7 +309,9 @@ static int analyze_one(struct analyze *a, struct engine_config *config,
 			a->rollup = rollup_new(config->shown_interval_ns, config->top,
 					       config->selection, config->wants_places);
 		}
-		a->phases = run_wants_phases(a->options, a->actions) ? phases_new() : NULL;
+		a->phases = run_wants_phases(a->options, a->actions)
+				    ? phases_new(a->checkpoint_file)
+				    : NULL;
 		run.engine = engine_new(config);
 		run.range_end = config->range_end;
 		/* Of what is wrong in the metadata no more is known yet. */
@@ -465,6 +467,7 @@ static int prepare_traces(struct analyze *a, struct engine_config *config)
 	}
 	if (run_wants_phases(a->options, a->actions)) {
 		run_add_states(config->analyses);
+		run_list_containers(a->output, config);
 		config->wants_windows = true;
 	}
 	return run_checkpoint_file(a->options, config, &a->checkpoint_file, &a->err) < 0 ? -EINVAL

@@ -105,7 +105,7 @@ static int follow(const struct options *options, struct loop_config *config,
 		(void)output_close(output, &(struct err){ 0 });
 		return r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
-	if (config->metrics) {
+	if (config->metrics || config->wants_phases) {
 		run_list_containers(output, &config->engine);
 	}
 	config->on_store = ask_store;

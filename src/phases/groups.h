@@ -1,6 +1,6 @@
 /*
- * groups: what processes and containers did in the slices of an overview: of each state the number
- * of their threads (analysis waits), and the series of those in which that changes.
+ * groups: what processes and containers did in the newest slices: of each state the number of their
+ * threads (analysis waits), and the series of those in which that changes.
  *
  *     windows ── groups_report() ──► rates by thread, state and slice ── groups_each() ──► series
  *
@@ -16,6 +16,7 @@
 
 #include <stddef.h>
 
+#include "base/codec.h"
 #include "engine/tables/report.h"
 #include "phases/series.h"
 
@@ -26,15 +27,27 @@
 
 struct groups;
 
-struct groups *groups_new(size_t room); /* slices at most */
-void groups_free(struct groups *groups);
+/* Slices that are held. */
+struct groups_span {
+	uint64_t first;
+	size_t slices;
+};
 
-/* Adds a window, which is one slice. */
-void groups_report(struct groups *groups, size_t slice, const struct report *report);
+struct groups *groups_new(size_t room);  /* slices that are held */
+void groups_free(struct groups *groups); /* NULL is fine */
 
-/* After the last window: calls @on_series for each series.  Its name, and @values, a number for
- * each slice, stay until it returns.  series_value.value is not set. */
-void groups_each(struct groups *groups, size_t slices,
+/* Adds a window, which is one slice; they come in order.  Beyond those that are held the oldest
+ * one is forgotten, with the threads of which nothing else is known. */
+void groups_report(struct groups *groups, uint64_t slice, const struct report *report);
+
+uint64_t groups_next(const struct groups *groups); /* the slice behind the newest one */
+
+/* Calls @on_series for each series of some slices.  Its name, and @values, a number for each slice,
+ * stay until it returns.  series_value.value is not set. */
+void groups_each(struct groups *groups, const struct groups_span *span,
 		 void (*on_series)(void *user, const struct series_value *series,
 				   const double *values),
 		 void *user);
+
+/* Writes the state, or reads it into a new one that holds as many slices. */
+void groups_codec(struct groups *groups, struct codec *codec);

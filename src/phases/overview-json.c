@@ -55,13 +55,6 @@ static void put_change(struct json *json, const struct overview *overview,
 	json_close(json, '}');
 }
 
-static const char *unit_of(const struct overview_series *series)
-{
-	return !series->is_level         ? phases_unit_name(series->is_share, series->unit)
-	       : series->unit == UNIT_NS ? "ns"
-					 : "1";
-}
-
 static void put_series(struct json *json, const struct overview *overview)
 {
 	size_t count;
@@ -71,7 +64,8 @@ static void put_series(struct json *json, const struct overview *overview)
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "name", series[i].name);
-		json_text(json, "unit", unit_of(&series[i]));
+		json_text(json, "unit",
+			  series_unit(series[i].is_share, series[i].is_level, series[i].unit));
 		json_real(json, "scale", overview_scale(overview, &series[i]));
 		json_open(json, "values", '[');
 		for (size_t s = 0; s < overview_slices(overview); s++) {

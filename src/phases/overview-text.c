@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "phases/overview.h"
-#include "phases/phases.h"
 #include "text/text-table.h"
 
 #define PROCESSES_SHOWN 2
@@ -22,11 +21,8 @@ static void put_value(const struct overview_series *series, double value, FILE *
 
 	if (series->is_share) {
 		(void)fprintf(out, "%.0f %%", 100 * value);
-	} else if (series->is_level) {
-		(void)(series->unit == UNIT_NS ? fputs(units_ns(text, (uint64_t)(value + 0.5)), out)
-					       : fprintf(out, "%.1f", value));
 	} else {
-		(void)fputs(phases_rate_text(text, series->unit, value), out);
+		(void)fputs(series_text(text, series->is_level, series->unit, value), out);
 	}
 }
 

@@ -277,7 +277,7 @@ void overview_report(struct overview *overview, const struct report *report)
 		overview->events_to =
 			slice >= overview->events_to ? slice + 1 : overview->events_to;
 	}
-	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, false, on_value,
+	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
 		    &(struct overview_taking){ overview, slice });
 	groups_report(overview->groups, slice, report);
 	for (size_t i = 0; i < report->table_count; i++) {
@@ -297,14 +297,15 @@ void overview_report(struct overview *overview, const struct report *report)
 
 bool overview_narrows(const struct overview *overview, struct overview_config *config)
 {
-	if (overview->events_to == 0 ||
-	    2 * (overview->events_to - overview->events_from) > overview->room ||
-	    overview->interval_ns <= INTERVAL_MIN_NS) {
+	bool is_outlasted = overview->events_from > 0 || overview->events_to < overview->slices;
+	uint64_t begin = overview->config.begin, end = overview->config.end;
+
+	if (overview->events_to == 0 || !is_outlasted ||
+	    (begin <= config->begin && end >= config->end) || begin >= end) {
 		return false;
 	}
-	config->begin = overview_time(overview, overview->events_from);
-	config->end = overview_time(overview, overview->events_to);
-	assert(config->begin < config->end);
+	config->begin = begin;
+	config->end = end;
 	return true;
 }
 
@@ -436,7 +437,8 @@ bool overview_find(struct overview *overview)
 	VEC_EACH(&overview->series, series) {
 		hold(series, overview->slices, 0);
 	}
-	groups_each(overview->groups, overview->slices, on_series, overview);
+	groups_each(overview->groups, &(struct groups_span){ 0, overview->slices }, on_series,
+		    overview);
 	values = mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
 	counts = mem_alloc(overview->series.count + 1);
 	model.series = fill_model(overview, values, counts);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "phases/rolling.h"
+#include "phases/phases.h"
 
 #define DEPTH_MAX 8 /* of a line: 4 */
 
@@ -54,14 +54,16 @@ static bool line_text(struct json_object *of, const char *key, struct arena *are
 
 static bool line_unit(const char *text, struct phase_mean *ret)
 {
-	for (int unit = UNIT_COUNT; unit <= UNIT_NS; unit++) {
-		ret->unit = (enum unit)unit;
-		if (strcmp(phases_unit_name(false, ret->unit), text) == 0) {
+	for (int i = 0; i < 2 * (UNIT_NS + 1); i++) {
+		ret->is_level = i % 2;
+		ret->unit = (enum unit)(i / 2);
+		if (strcmp(series_unit(false, ret->is_level, ret->unit), text) == 0) {
 			return true;
 		}
 	}
+	ret->is_level = false;
 	ret->unit = UNIT_COUNT;
-	ret->is_share = strcmp(phases_unit_name(true, UNIT_COUNT), text) == 0;
+	ret->is_share = strcmp(series_unit(true, false, UNIT_COUNT), text) == 0;
 	return ret->is_share;
 }
 
@@ -83,7 +85,7 @@ static bool line_means(struct json_object *line, struct arena *arena, struct pha
 	size_t count = list ? json_object_array_length(list) : SIZE_MAX;
 	struct phase_mean *means;
 
-	if (count > ROLLING_SERIES_MAX) {
+	if (count > PHASES_MEANS_MAX) {
 		return false;
 	}
 	ret->means = means = arena_alloc(arena, (count + 1) * sizeof(*means));

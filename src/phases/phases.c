@@ -5,27 +5,17 @@
 
 #include <assert.h>
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/units.h"
 #include "phases/rolling.h"
-#include "phases/series.h"
+#include "phases/running.h"
 
 #define PHASES_COLUMNS 3
 #define PHASES_ENDS    (ROLLING_SLICES + 1)
-
-struct phases_series {
-	char *name;
-	bool is_share, is_counterpart;
-	enum unit unit; /* of a rate */
-	double scale;   /* a power of two that its values are divided by; 0: none came */
-	double sum;     /* over the phase that goes on, of divided values */
-	double value;   /* in the window that is being taken */
-};
 
 /* A begin of a part, and how often it was one, slice after slice. */
 struct phases_cut {
@@ -34,19 +24,21 @@ struct phases_cut {
 };
 
 struct phases {
-	struct rolling *rolling;
-	VEC(struct phases_series) series;
+	struct running *running;
 	/* ns: of the slices held and the one before, by their number. */
 	uint64_t ends[PHASES_ENDS];
 	VEC(struct phases_cut) cuts;
+	bool goes_on; /* as in phases_new() */
+	bool is_over; /* no window follows */
 	bool has_cpus;
 	uint64_t number;     /* of the phase that goes on; 0: no window came */
 	uint64_t first;      /* its first slice */
 	uint64_t begin, end; /* ns: since when it goes on, and the end of the last window */
-	uint64_t change;     /* what changed most when it began: a series and 1; 0: nothing */
-	double before;       /* its mean before */
-	uint64_t changes;    /* known so far */
-	uint64_t known;      /* of them those since phases_rest() */
+	/* What changed most when it began, with the mean since then; no series: nothing did. */
+	struct phase_mean change;
+	double before;                    /* its mean before */
+	uint64_t changes;                 /* known so far */
+	uint64_t known;                   /* of them those since phases_rest() */
 	VEC(struct phase_record) records; /* of the last report; each owns its means */
 	size_t told;                      /* of them, before the one of phases_kept() */
 	uint64_t figures[PHASES_COLUMNS];
@@ -71,28 +63,29 @@ const struct analysis analysis_phase = {
 	},
 };
 
-struct phases *phases_new(void)
+struct phases *phases_new(bool goes_on)
 {
 	struct phases *phases = mem_alloc(sizeof(*phases));
 
-	phases->rolling = rolling_new(ROLLING_SLICES);
+	phases->goes_on = goes_on;
+	phases->running = running_new();
 	return phases;
+}
+
+static void free_mean(const struct phase_mean *mean)
+{
+	free((void *)(uintptr_t)mean->series);
 }
 
 static void forget_records(struct phases *phases)
 {
-	for (size_t i = 0; i < phases->records.count; i++) {
-		free((void *)(uintptr_t)phases->records.at[i].means);
+	VEC_EACH(&phases->records, record) {
+		for (size_t i = 0; i < record->mean_count; i++) {
+			free_mean(&record->means[i]);
+		}
+		free((void *)(uintptr_t)record->means);
 	}
 	phases->records.count = phases->told = 0;
-}
-
-static void forget_series(struct phases *phases)
-{
-	for (size_t i = 0; i < phases->series.count; i++) {
-		free(phases->series.at[i].name);
-	}
-	phases->series.count = 0;
 }
 
 void phases_free(struct phases *phases)
@@ -101,105 +94,19 @@ void phases_free(struct phases *phases)
 		return;
 	}
 	forget_records(phases);
-	forget_series(phases);
+	free_mean(&phases->change);
 	vec_fini(&phases->records);
-	vec_fini(&phases->series);
 	vec_fini(&phases->cuts);
-	rolling_free(phases->rolling);
+	running_free(phases->running);
 	free(phases);
 }
 
-/* ---- series ---- */
-
-const char *phases_rate_text(char text[UNITS_TEXT_MAX], enum unit unit, double rate)
+static const struct rolling *slices_seen(const struct phases *phases)
 {
-	uint64_t whole = (uint64_t)(rate + 0.5);
-	size_t len;
-
-	(void)(unit == UNIT_NS      ? units_ns(text, whole)
-	       : unit == UNIT_BYTES ? units_bytes(text, whole)
-				    : units_count(text, whole));
-	len = strlen(text);
-	(void)snprintf(text + len, UNITS_TEXT_MAX - len, "/s");
-	return text;
+	return running_slices(phases->running);
 }
 
-const char *phases_unit_name(bool is_share, enum unit unit)
-{
-	static const char *const names[] = { "1/s", "B/s", "ns/s" };
-
-	return is_share ? "share" : names[unit];
-}
-
-/* Series come in much the same order in each window: the search begins at @from.  NULL: there are
- * too many. */
-static struct phases_series *series_of(struct phases *phases, size_t from, const char *name)
-{
-	struct phases_series *series;
-
-	for (size_t i = 0; i < phases->series.count; i++) {
-		series = &phases->series.at[(from + i) % phases->series.count];
-		if (strcmp(series->name, name) == 0) {
-			return series;
-		}
-	}
-	if (phases->series.count == ROLLING_SERIES_MAX) {
-		return NULL;
-	}
-	series = vec_push(&phases->series);
-	*series = (struct phases_series){ .name = mem_strdup(name) };
-	return series;
-}
-
-/* A rate is divided by the power of two at or above the largest one so far, or by the least scale
- * of the series. */
-static void scale_rate(struct phases *phases, struct phases_series *series, double rate,
-		       double least)
-{
-	size_t number = (size_t)(series - phases->series.at);
-	double scale;
-
-	series->scale = fmax(series->scale, least);
-	if (rate <= series->scale || rate <= 0) {
-		return;
-	}
-	scale = exp2(ceil(log2(rate)));
-	scale = scale < rate ? 2 * scale : scale;
-	if (series->sum > 0) {
-		rolling_scale(phases->rolling, number, series->scale / scale);
-		series->sum *= series->scale / scale;
-	}
-	series->scale = scale;
-}
-
-struct phases_taking {
-	struct phases *phases;
-	size_t at;
-	bool has_cpus;
-};
-
-static void on_value(void *user, const struct series_value *value)
-{
-	struct phases_taking *taking = user;
-	struct phases_series *series;
-
-	if ((taking->has_cpus && !value->is_state) || value->is_level) {
-		return;
-	}
-	series = series_of(taking->phases, taking->at++, value->name);
-	if (!series) {
-		return;
-	}
-	series->is_share = value->is_share;
-	series->is_counterpart = value->is_counterpart;
-	series->unit = value->unit;
-	series->value = value->value;
-	if (series->is_share) {
-		series->scale = value->least_scale;
-	} else {
-		scale_rate(taking->phases, series, value->value, value->least_scale);
-	}
-}
+/* ---- whether CPUs have time ---- */
 
 static const struct report_table *cpus_of(const struct report *report)
 {
@@ -226,58 +133,80 @@ static bool has_time(const struct report_table *cpus)
 
 /* ---- records ---- */
 
-static void add_record(struct phases *phases, uint64_t slices, uint64_t end, bool is_open)
+static struct phase_mean phase_mean_of(const struct running_series *series, double mean)
 {
-	struct phase_mean *means = mem_alloc((phases->series.count + 1) * sizeof(*means));
-	struct phase_record *record = vec_push(&phases->records);
+	return (struct phase_mean){ .series = mem_strdup(series->name),
+				    .is_share = series->is_share,
+				    .is_level = series->is_level,
+				    .unit = series->unit,
+				    .is_counterpart = series->is_counterpart,
+				    .mean = mean * series->scale };
+}
 
-	assert(slices > 0 && phases->number > 0);
-	*record = (struct phase_record){ .number = phases->number,
-					 .begin = phases->begin,
-					 .end = end,
-					 .slices = slices,
-					 .is_open = is_open,
-					 .means = means };
-	for (size_t i = 0; i < phases->series.count; i++) {
-		const struct phases_series *series = &phases->series.at[i];
+/* What changed when the phase began is among the means, also if its series is no more. */
+static void add_change(struct phases *phases, struct phase_record *record, struct phase_mean *means)
+{
+	size_t at = 0;
 
-		means[record->mean_count] = (struct phase_mean){
-			.series = series->name,
-			.is_share = series->is_share,
-			.unit = series->unit,
-			.is_counterpart = series->is_counterpart,
-			.mean = fmax(series->sum, 0) * series->scale / (double)slices,
-		};
-		if (phases->change == i + 1) {
-			record->change = &means[record->mean_count];
-			record->before = phases->before;
-		}
+	if (!phases->change.series) {
+		return;
+	}
+	while (at < record->mean_count && strcmp(means[at].series, phases->change.series) != 0) {
+		at++;
+	}
+	if (at == record->mean_count) {
+		means[at] = phases->change;
+		means[at].series = mem_strdup(phases->change.series);
 		record->mean_count++;
 	}
+	phases->change.mean = means[at].mean;
+	record->change = &means[at];
+	record->before = phases->before;
+}
+
+/* The phase that goes on, up to a slice. */
+static void add_record(struct phases *phases, uint64_t slice, bool is_open)
+{
+	size_t count = running_count(phases->running);
+	struct phase_mean *means = mem_alloc((count + 1) * sizeof(*means));
+	struct phase_record *record = vec_push(&phases->records);
+
+	assert(phases->number > 0 && slice > phases->first);
+	*record = (struct phase_record){
+		.number = phases->number,
+		.begin = phases->begin,
+		.end = slice == rolling_count(slices_seen(phases))
+			       ? phases->end
+			       : phases->ends[(slice - 1) % PHASES_ENDS],
+		.slices = slice - phases->first,
+		.is_open = is_open,
+		.mean_count = count,
+		.means = means,
+	};
+	for (size_t i = 0; i < count; i++) {
+		means[i] = phase_mean_of(running_series(phases->running, i),
+					 running_mean_until(phases->running, i, slice));
+	}
+	add_change(phases, record, means);
 }
 
 /* The phase that goes on ends here; what follows is not compared with it. */
 static void break_off(struct phases *phases, uint64_t begin)
 {
 	if (phases->number > 0) {
-		add_record(phases, rolling_count(phases->rolling) - phases->first, phases->end,
-			   false);
+		add_record(phases, rolling_count(slices_seen(phases)), false);
 	}
-	rolling_free(phases->rolling);
-	phases->rolling = rolling_new(ROLLING_SLICES);
-	forget_series(phases);
+	running_free(phases->running);
+	phases->running = running_new();
 	phases->cuts.count = 0;
-	phases->first = phases->change = 0;
+	phases->first = 0;
+	free_mean(&phases->change);
+	phases->change = (struct phase_mean){ 0 };
 	phases->begin = begin;
 	phases->number++;
 }
 
 /* ---- cuts ---- */
-
-static double mean_of(const struct phases *phases, size_t series, const struct rolling_part *part)
-{
-	return rolling_sum(phases->rolling, series, part) / (double)(part->last - part->first + 1);
-}
 
 /* A part begins: did it before? */
 static void note_cut(struct phases *phases, const struct rolling_part *part,
@@ -296,7 +225,7 @@ static void find_cuts(struct phases *phases)
 {
 	struct phases_cut *old = phases->cuts.at;
 	size_t count, old_count = phases->cuts.count;
-	const struct rolling_part *parts = rolling_parts(phases->rolling, &count);
+	const struct rolling_part *parts = rolling_parts(slices_seen(phases), &count);
 
 	memset(&phases->cuts, 0, sizeof(phases->cuts));
 	for (size_t i = 1; i < count; i++) {
@@ -317,56 +246,52 @@ static bool is_cut(const struct phases *phases, uint64_t slice)
 	return false;
 }
 
+/* How much the mean of a series changes at a cut, before which it is @before. */
+static double change_in(const struct phases *phases, size_t series,
+			const struct rolling_part *after, double before)
+{
+	const struct rolling_part later = { after->first + 1, after->last };
+	bool goes_on = !phases->is_over && after->last + 1 == rolling_count(slices_seen(phases));
+	double change = fabs(running_mean(phases->running, series, after) - before);
+
+	return goes_on && later.first <= later.last
+		       ? fmin(change, fabs(running_mean(phases->running, series, &later) - before))
+		       : change;
+}
+
 /* The series that changes most at the cut; SIZE_MAX: none does by PHASES_CHANGE.  @after: from the
  * cut to the next one.  If none is known yet, the change has to last longer than its first slice.
  */
-static size_t change_at(const struct phases *phases, const struct rolling_part *after,
-			double *ret_before)
+static size_t change_at(const struct phases *phases, const struct rolling_part *after)
 {
-	uint64_t count = rolling_count(phases->rolling);
-	const struct rolling_part rest = { after->first, count - 1 };
-	const struct rolling_part later = { after->first + 1, count - 1 };
-	bool is_last = after->last == count - 1;
 	double largest = 0;
 	size_t found = SIZE_MAX;
 
-	for (size_t i = 0; i < phases->series.count; i++) {
-		const struct phases_series *series = &phases->series.at[i];
-		double before = fmax(series->sum - rolling_sum(phases->rolling, i, &rest), 0) /
-				(double)(after->first - phases->first);
-		double change = fabs(mean_of(phases, i, after) - before);
+	for (size_t i = 0; i < running_count(phases->running); i++) {
+		double before = running_mean_until(phases->running, i, after->first);
+		double change = change_in(phases, i, after, before);
 
-		change = is_last ? fmin(change, fabs(mean_of(phases, i, &later) - before)) : change;
-		if (!series->is_counterpart && change >= PHASES_CHANGE && change > largest) {
+		if (!running_series(phases->running, i)->is_counterpart &&
+		    change >= PHASES_CHANGE && change > largest) {
 			largest = change;
 			found = i;
-			*ret_before = before * series->scale;
 		}
 	}
 	return found;
 }
 
-static void begin_phase(struct phases *phases, uint64_t slice, size_t change, double before)
+static void begin_phase(struct phases *phases, uint64_t slice, size_t change)
 {
-	uint64_t count = rolling_count(phases->rolling);
-	const struct rolling_part rest = { slice, count - 1 };
-	double *sums = mem_alloc((phases->series.count + 1) * sizeof(*sums));
-	uint64_t at = phases->ends[(slice - 1) % PHASES_ENDS];
+	const struct running_series *series = running_series(phases->running, change);
+	double before = running_mean_until(phases->running, change, slice);
 
-	assert(slice > phases->first && slice < count);
-	for (size_t i = 0; i < phases->series.count; i++) {
-		sums[i] = rolling_sum(phases->rolling, i, &rest);
-		phases->series.at[i].sum -= sums[i];
-	}
-	add_record(phases, slice - phases->first, at, false);
-	for (size_t i = 0; i < phases->series.count; i++) {
-		phases->series.at[i].sum = sums[i];
-	}
-	free(sums);
+	add_record(phases, slice, false);
+	running_begin(phases->running, slice);
 	phases->first = slice;
-	phases->begin = at;
-	phases->change = change + 1;
-	phases->before = before;
+	phases->begin = phases->ends[(slice - 1) % PHASES_ENDS];
+	free_mean(&phases->change);
+	phases->change = phase_mean_of(series, 0);
+	phases->before = before * series->scale;
 	phases->number++;
 	phases->changes++;
 	phases->known++;
@@ -374,92 +299,82 @@ static void begin_phase(struct phases *phases, uint64_t slice, size_t change, do
 
 static void find_changes(struct phases *phases)
 {
-	uint64_t count = rolling_count(phases->rolling), before = phases->number;
+	uint64_t count = rolling_count(slices_seen(phases)), before = phases->number;
 
 	for (size_t i = 0; i < phases->cuts.count; i++) {
 		const struct phases_cut *cut = &phases->cuts.at[i];
 		bool is_last = i + 1 == phases->cuts.count;
 		struct rolling_part after = { cut->slice, is_last ? count - 1 : cut[1].slice - 1 };
-		bool has_moved = phases->change > 0 && !is_cut(phases, phases->first) &&
-				 cut->slice - phases->first <= PHASES_STAY;
-		double mean = 0;
+		bool has_moved = phases->change.series && !is_cut(phases, phases->first) &&
+				 cut->slice - phases->first <= PHASES_MOVE;
 		size_t change;
 
 		if (cut->slice <= phases->first || has_moved) {
 			continue;
 		}
-		if (cut->stayed < PHASES_STAY) {
+		if (cut->stayed < PHASES_STAY && !phases->is_over) {
 			break; /* it may stay, and be reported before those behind it */
 		}
-		change = cut->is_clear ? change_at(phases, &after, &mean) : SIZE_MAX;
+		change = cut->is_clear ? change_at(phases, &after) : SIZE_MAX;
 		if (change != SIZE_MAX) {
-			begin_phase(phases, cut->slice, change, mean);
+			begin_phase(phases, cut->slice, change);
 		}
 	}
 	if (phases->number > before) {
-		add_record(phases, count - phases->first, phases->end, true);
+		add_record(phases, count, true);
 	}
 }
 
 /* ---- windows ---- */
 
-static void add_slice(struct phases *phases)
-{
-	double values[ROLLING_SERIES_MAX];
-	bool counts[ROLLING_SERIES_MAX];
-
-	for (size_t i = 0; i < phases->series.count; i++) {
-		struct phases_series *series = &phases->series.at[i];
-
-		values[i] = series->scale > 0 ? series->value / series->scale : 0;
-		counts[i] = !series->is_counterpart;
-		series->sum += values[i];
-	}
-	rolling_add(phases->rolling, values, counts, phases->series.count);
-	phases->ends[(rolling_count(phases->rolling) - 1) % PHASES_ENDS] = phases->end;
-}
-
 static void add_window(struct phases *phases, const struct report *report)
 {
 	const struct report_table *cpus = cpus_of(report);
 	bool has_cpus = phases->has_cpus || has_time(cpus);
-	struct phases_taking taking = { .phases = phases };
 
 	if (phases->number == 0 || report->begin != phases->end || has_cpus != phases->has_cpus) {
 		break_off(phases, report->begin);
 	}
 	phases->has_cpus = has_cpus;
 	phases->end = report->end;
-	for (size_t i = 0; i < phases->series.count; i++) {
-		phases->series.at[i].value = 0;
-	}
-	taking.has_cpus = has_cpus;
-	series_each(report, (double)(report->end - report->begin) / (double)NS_PER_S, true,
-		    on_value, &taking);
-	add_slice(phases);
+	running_report(phases->running, report, has_cpus);
+	phases->ends[(rolling_count(slices_seen(phases)) - 1) % PHASES_ENDS] = phases->end;
 	find_cuts(phases);
 	find_changes(phases);
 }
 
-static uint64_t slices_so_far(const struct phases *phases)
+/* No window follows: what was not known to stay has. */
+static void end_run(struct phases *phases)
 {
-	return rolling_count(phases->rolling) - phases->first;
+	uint64_t number = phases->number;
+
+	if (!phases->goes_on) {
+		phases->is_over = true;
+		running_end(phases->running);
+		find_cuts(phases);
+		find_changes(phases);
+	}
+	if (phases->number == number) {
+		add_record(phases, rolling_count(slices_seen(phases)), true);
+	}
 }
 
 void phases_report(struct phases *phases, const struct report *report)
 {
 	bool is_window = report->kind == REPORT_WINDOW && report->end > report->begin;
+	uint64_t slices;
 
 	forget_records(phases);
 	if (is_window) {
 		add_window(phases, report);
 	} else if (report->kind == REPORT_TOTAL && phases->number > 0) {
-		add_record(phases, slices_so_far(phases), phases->end, true);
+		end_run(phases);
 	}
 	phases->told = phases->records.count;
-	if (is_window && slices_so_far(phases) % PHASES_KEEP == 1 &&
+	slices = rolling_count(slices_seen(phases)) - phases->first;
+	if (is_window && slices % PHASES_KEEP == 1 &&
 	    (phases->told == 0 || !phases->records.at[phases->told - 1].is_open)) {
-		add_record(phases, slices_so_far(phases), phases->end, true);
+		add_record(phases, rolling_count(slices_seen(phases)), true);
 	}
 }
 
@@ -505,29 +420,27 @@ struct report_table *phases_extend(struct phases *phases, const struct report *r
 
 /* ---- checkpoints ---- */
 
-static void series_codec(struct codec *codec, struct phases_series *series)
+/* What changed; no name: nothing did. */
+static void change_codec(struct phases *phases, struct codec *codec)
 {
-	uint8_t kind = (uint8_t)(series->is_share | (unsigned int)series->unit << 1);
+	struct phase_mean *change = &phases->change;
+	uint8_t unit = (uint8_t)change->unit;
+	char *name = change->series ? mem_strdup(change->series) : NULL;
 
-	codec_text(codec, &series->name);
-	codec_u8(codec, &kind);
-	if (codec_check(codec, kind >> 1 <= UNIT_NS)) {
-		series->is_share = kind & 1;
-		series->unit = (enum unit)(kind >> 1);
-	}
-	codec_bool(codec, &series->is_counterpart);
-	codec_real(codec, &series->scale, DBL_MAX);
-	codec_real(codec, &series->sum, DBL_MAX);
-	if (!codec_check(codec, series->name && series->scale >= 0)) {
-		free(series->name);
-		series->name = mem_strdup("?");
-	}
+	codec_text(codec, &name);
+	free_mean(change);
+	change->series = name;
+	codec_each(codec, &unit, &change->is_share, &change->is_level);
+	change->unit = codec_check(codec, unit <= UNIT_NS) ? (enum unit)unit : UNIT_COUNT;
+	codec_real(codec, &change->mean, DBL_MAX);
+	codec_real(codec, &phases->before, DBL_MAX);
+	(void)codec_check(codec, change->mean >= 0 && phases->before >= 0);
 }
 
 static void cuts_codec(struct phases *phases, struct codec *codec)
 {
 	size_t count = codec_count(codec, phases->cuts.count, 16);
-	uint64_t until = rolling_count(phases->rolling);
+	uint64_t until = rolling_count(slices_seen(phases));
 
 	for (size_t i = 0; i < count && codec_check(codec, true); i++) {
 		struct phases_cut *cut = codec_at(codec, &phases->cuts, i);
@@ -540,29 +453,21 @@ static void cuts_codec(struct phases *phases, struct codec *codec)
 
 void phases_codec(struct phases *phases, struct codec *codec)
 {
-	size_t count = codec_count(codec, phases->series.count, 22);
-	uint64_t slices;
+	const struct rolling *slices;
 
-	for (size_t i = 0; i < count && codec_check(codec, count <= ROLLING_SERIES_MAX); i++) {
-		series_codec(codec, codec_at(codec, &phases->series, i));
-	}
-	rolling_codec(phases->rolling, codec);
-	slices = rolling_count(phases->rolling);
+	running_codec(phases->running, codec);
+	slices = slices_seen(phases);
 	for (size_t i = 0; i < PHASES_ENDS; i++) {
 		codec_u64(codec, &phases->ends[i]);
 	}
 	cuts_codec(phases, codec);
-	codec_bool(codec, &phases->has_cpus);
-	codec_u64(codec, &phases->number);
-	codec_u64(codec, &phases->first);
-	codec_u64(codec, &phases->begin);
-	codec_u64(codec, &phases->end);
-	codec_u64(codec, &phases->change);
-	codec_u64(codec, &phases->changes);
-	codec_real(codec, &phases->before, DBL_MAX);
-	(void)codec_check(codec,
-			  phases->begin <= phases->end && phases->change <= count &&
-				  (phases->number > 0 ? phases->first < slices : slices == 0));
+	codec_each(codec, &phases->has_cpus, &phases->number, &phases->first, &phases->begin,
+		   &phases->end, &phases->changes);
+	change_codec(phases, codec);
+	(void)codec_check(codec, phases->begin <= phases->end &&
+					 phases->first == running_first(phases->running) &&
+					 (phases->number > 0 ? phases->first < rolling_count(slices)
+							     : rolling_count(slices) == 0));
 }
 
 struct phases *phases_restore(struct phases *phases, struct codec *codec)
@@ -572,8 +477,10 @@ struct phases *phases_restore(struct phases *phases, struct codec *codec)
 	}
 	phases_codec(phases, codec);
 	if (codec->is_wrong || codec->left > 0) {
+		bool goes_on = phases->goes_on;
+
 		phases_free(phases);
-		return phases_new();
+		return phases_new(goes_on);
 	}
 	return phases;
 }

@@ -6,14 +6,12 @@
  *                    ▼                                         ▼
  *          figures of analysis_phase                     struct phase_record
  *
- * A window is a slice.  Series are the states of series.h; in a trace without CPU time, the figures
- * of the analyses.  The largest value of a run that goes on is not known, so rates are divided by
- * the power of two at or above the largest one so far.
+ * A window is a slice; its series: running.h.
  *
  * A phase begins where a suggested part of the last slices does (rolling.h).  It is a change when
- * the cut was there after each of PHASES_STAY slices, and the mean of a series has changed by
- * PHASES_CHANGE.  What was reported stays: later changes are behind it.  A cut that moves by
- * PHASES_STAY slices or less after it was reported is the same change.
+ * the cut was there after each of PHASES_STAY slices, or is at the end of the run, and the mean of
+ * a series has changed by PHASES_CHANGE.  What was reported stays: later changes are behind it.  A
+ * cut that moves by PHASES_MOVE slices or less after it was reported is the same change.
  *
  * doc/definitions.md, 8.6.
  */
@@ -25,9 +23,12 @@
 #include "base/codec.h"
 #include "base/units.h"
 #include "engine/tables/report.h"
+#include "phases/series.h"
 #include "phases/suggest.h"
 
-#define PHASES_STAY 3
+#define PHASES_STAY      5
+#define PHASES_MOVE      3
+#define PHASES_MEANS_MAX 1024 /* series of a phase */
 /* Of a series' largest value; of time, for shares. */
 #define PHASES_CHANGE SUGGEST_CHANGE
 /* A minute of windows of 1 s: what a run that is killed loses of the end of its last phase. */
@@ -39,6 +40,7 @@ struct phases;
 struct phase_mean {
 	const char *series;  /* "CPU 1 busy", "syscalls: calls" */
 	bool is_share;       /* of time; else a rate a second ... */
+	bool is_level;       /* ... or a level, ... */
 	enum unit unit;      /* ... of this */
 	bool is_counterpart; /* says the opposite of another series: idle */
 	double mean;
@@ -58,12 +60,8 @@ struct phase_record {
 	double before;
 };
 
-/* "1,234/s", "2.80 s/s", "1.2 MiB/s". */
-const char *phases_rate_text(char text[UNITS_TEXT_MAX], enum unit unit, double rate);
-/* The unit of a series in JSON: "share", "1/s", "B/s", "ns/s". */
-const char *phases_unit_name(bool is_share, enum unit unit);
-
-struct phases *phases_new(void);
+/* @goes_on: a state is kept, so that other windows may follow the total. */
+struct phases *phases_new(bool goes_on);
 void phases_free(struct phases *phases); /* NULL is fine */
 
 /* Takes a window, or the total, which ends the run. */

@@ -207,9 +207,11 @@ static char *describe(const struct ranges *ranges, const struct part *part, cons
 		return mem_strdup(what);
 	}
 	if (!most->is_share && most->unit != UNIT_COUNT) {
-		return mem_printf("%s: %s %s, in all %s", what, most->name,
-				  phases_rate_text(text[0], most->unit, overview_mean(most, part)),
-				  phases_rate_text(text[1], most->unit, overview_mean(most, &all)));
+		return mem_printf(
+			"%s: %s %s, in all %s", what, most->name,
+			series_text(text[0], most->is_level, most->unit, overview_mean(most, part)),
+			series_text(text[1], most->is_level, most->unit,
+				    overview_mean(most, &all)));
 	}
 	here = overview_mean(most, part);
 	there = overview_mean(most, &all);

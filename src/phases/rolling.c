@@ -15,8 +15,10 @@ struct rolling {
 	uint64_t count;     /* slices that have closed */
 	uint64_t first;     /* the oldest one that is held */
 	double *values;     /* [slice modulo room][series_room] */
-	/* Of the slices held; NULL: it has to be made again. */
+	/* Of slices held, from the oldest one on; NULL: it has to be made again. */
 	struct partition_table *table;
+	size_t beside;         /* series of the table that come after the others */
+	double *beside_values; /* [beside][slice modulo room]: as they are in the table */
 	VEC(struct rolling_part) parts;
 };
 
@@ -68,40 +70,14 @@ void rolling_free(struct rolling *rolling)
 	}
 	partition_table_free(rolling->table);
 	free(rolling->values);
+	free(rolling->beside_values);
 	vec_fini(&rolling->parts);
 	free(rolling);
 }
 
 /* ---- slices ---- */
 
-/* The table of what is held before the newest slice. */
-static void make_table(struct rolling *rolling)
-{
-	rolling->table = partition_table_empty(rolling->room, rolling->series);
-	for (uint64_t i = rolling->first; i + 1 < rolling->count; i++) {
-		partition_table_add(rolling->table, values_of(rolling, i));
-	}
-}
-
-static void find_parts(struct rolling *rolling, const bool *counts)
-{
-	partition_parts parts = { 0 }, maybe = { 0 };
-	size_t at = 0;
-
-	suggest_parts(rolling->table, counts, false, &maybe, &parts);
-	rolling->parts.count = 0;
-	VEC_EACH(&maybe, part) {
-		at += at + 1 < parts.count && parts.at[at].last < part->first;
-		*vec_push(&rolling->parts) =
-			(struct rolling_part){ rolling->first + part->first,
-					       rolling->first + part->last,
-					       parts.at[at].first == part->first };
-	}
-	vec_fini(&parts);
-	vec_fini(&maybe);
-}
-
-void rolling_add(struct rolling *rolling, const double *values, const bool *counts, size_t series)
+void rolling_add(struct rolling *rolling, const double *values, size_t series)
 {
 	double *own;
 
@@ -118,12 +94,118 @@ void rolling_add(struct rolling *rolling, const double *values, const bool *coun
 		own[i] = values[i];
 	}
 	rolling->count++;
-	if (!rolling->table) {
-		make_table(rolling);
-	}
-	partition_table_add(rolling->table, values);
-	find_parts(rolling, counts);
 	assert(rolling->first < rolling->count);
+}
+
+/* ---- parts ---- */
+
+static size_t slices_of_now(const struct rolling *rolling)
+{
+	return rolling->count - rolling->first;
+}
+
+/* Whether the table's slices have the same values as before. */
+static bool is_beside(const struct rolling *rolling, const struct rolling_beside *beside)
+{
+	size_t count = slices_of_now(rolling);
+
+	if (beside->series != rolling->beside) {
+		return false;
+	}
+	for (size_t i = 0; i < beside->series * count; i++) {
+		size_t series = i / count, slice = i % count;
+		double old = rolling->beside_values[series * rolling->room +
+						    (rolling->first + slice) % rolling->room];
+
+		if (slice < partition_slices(rolling->table) &&
+		    (old < beside->values[i] || old > beside->values[i])) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static void keep_beside(struct rolling *rolling, const struct rolling_beside *beside)
+{
+	size_t count = slices_of_now(rolling);
+
+	if (beside->series != rolling->beside) {
+		free(rolling->beside_values);
+		rolling->beside = beside->series;
+		rolling->beside_values =
+			mem_alloc((rolling->beside * rolling->room + 1) * sizeof(double));
+	}
+	for (size_t i = 0; i < beside->series * count; i++) {
+		rolling->beside_values[i / count * rolling->room +
+				       (rolling->first + i % count) % rolling->room] =
+			beside->values[i];
+	}
+}
+
+/* Adds the slices that the table lacks. */
+static void fill_table(struct rolling *rolling)
+{
+	double *values = mem_alloc((rolling->series + rolling->beside + 1) * sizeof(*values));
+
+	for (uint64_t at = rolling->first + partition_slices(rolling->table); at < rolling->count;
+	     at++) {
+		for (size_t i = 0; i < rolling->series; i++) {
+			values[i] = values_of(rolling, at)[i];
+		}
+		for (size_t i = 0; i < rolling->beside; i++) {
+			values[rolling->series + i] =
+				rolling->beside_values[i * rolling->room + at % rolling->room];
+		}
+		partition_table_add(rolling->table, values);
+	}
+	free(values);
+}
+
+static void find_parts(struct rolling *rolling, const bool *counts, bool is_over)
+{
+	partition_parts parts = { 0 }, maybe = { 0 };
+	size_t at = 0;
+
+	suggest_parts(rolling->table, counts, is_over, &maybe, &parts);
+	rolling->parts.count = 0;
+	VEC_EACH(&maybe, part) {
+		at += at + 1 < parts.count && parts.at[at].last < part->first;
+		*vec_push(&rolling->parts) =
+			(struct rolling_part){ rolling->first + part->first,
+					       rolling->first + part->last,
+					       parts.at[at].first == part->first };
+	}
+	vec_fini(&parts);
+	vec_fini(&maybe);
+}
+
+void rolling_find(struct rolling *rolling, const bool *counts, const struct rolling_beside *beside,
+		  bool is_over)
+{
+	bool *all = mem_alloc(rolling->series + beside->series + 1);
+
+	assert(rolling->count > 0);
+	if (rolling->table && !is_beside(rolling, beside)) {
+		partition_table_free(rolling->table);
+		rolling->table = NULL;
+	}
+	keep_beside(rolling, beside);
+	if (!rolling->table) {
+		rolling->table =
+			partition_table_empty(rolling->room, rolling->series + beside->series);
+	}
+	fill_table(rolling);
+	for (size_t i = 0; i < rolling->series + beside->series; i++) {
+		all[i] = i >= rolling->series || counts[i];
+	}
+	find_parts(rolling, all, is_over);
+	free(all);
+}
+
+static void make_anew(struct rolling *rolling)
+{
+	partition_table_free(rolling->table);
+	rolling->table = NULL;
 }
 
 void rolling_scale(struct rolling *rolling, size_t series, double factor)
@@ -132,8 +214,16 @@ void rolling_scale(struct rolling *rolling, size_t series, double factor)
 	for (uint64_t i = rolling->first; i < rolling->count; i++) {
 		values_of(rolling, i)[series] *= factor;
 	}
-	partition_table_free(rolling->table);
-	rolling->table = NULL;
+	make_anew(rolling);
+}
+
+void rolling_fill(struct rolling *rolling, size_t series, double value)
+{
+	assert(series < rolling->series && value >= 0 && value <= ROLLING_VALUE_MAX);
+	for (uint64_t i = rolling->first; i < rolling->count; i++) {
+		values_of(rolling, i)[series] = value;
+	}
+	make_anew(rolling);
 }
 
 /* ---- results ---- */
@@ -146,6 +236,11 @@ uint64_t rolling_count(const struct rolling *rolling)
 uint64_t rolling_first(const struct rolling *rolling)
 {
 	return rolling->first;
+}
+
+size_t rolling_series(const struct rolling *rolling)
+{
+	return rolling->series;
 }
 
 const struct rolling_part *rolling_parts(const struct rolling *rolling, size_t *ret_count)

@@ -261,12 +261,12 @@ static bool knows_analysis(const struct report *report, const char *analysis)
 	return false;
 }
 
-void series_each(const struct report *report, double seconds, bool by_sched,
+void series_each(const struct report *report, double seconds,
 		 void (*on_value)(void *user, const struct series_value *value), void *user)
 {
 	const struct series_sink sink = { .on_value = on_value, .user = user, .seconds = seconds };
 	bool has_cpus = knows_analysis(report, "cpu");
-	bool knows_waits = !by_sched && knows_analysis(report, "waits");
+	bool knows_waits = knows_analysis(report, "waits");
 
 	for (size_t i = 0; i < report->table_count && seconds > 0; i++) {
 		const struct report_table *table = &report->tables[i];
@@ -289,4 +289,30 @@ void series_each(const struct report *report, double seconds, bool by_sched,
 			put_rows(&sink, table, has_cpus);
 		}
 	}
+}
+
+/* ---- as text ---- */
+
+const char *series_text(char text[UNITS_TEXT_MAX], bool is_level, enum unit unit, double value)
+{
+	uint64_t whole = (uint64_t)(value + 0.5);
+	size_t len;
+
+	if (is_level && unit == UNIT_COUNT) {
+		(void)snprintf(text, UNITS_TEXT_MAX, "%.1f", value);
+		return text;
+	}
+	(void)(unit == UNIT_NS      ? units_ns(text, whole)
+	       : unit == UNIT_BYTES ? units_bytes(text, whole)
+				    : units_count(text, whole));
+	len = strlen(text);
+	(void)snprintf(text + len, UNITS_TEXT_MAX - len, "%s", is_level ? "" : "/s");
+	return text;
+}
+
+const char *series_unit(bool is_share, bool is_level, enum unit unit)
+{
+	static const char *const names[][2] = { { "1/s", "1" }, { "B/s", "B" }, { "ns/s", "ns" } };
+
+	return is_share ? "share" : names[unit][is_level];
 }

@@ -44,7 +44,11 @@ struct series_value {
 };
 
 /* Calls @on_value for each series of a window that is @seconds long; a name stays until it
- * returns.  They come in the same order for all windows.  @by_sched: waits count where sched says,
- * whatever else the report has. */
-void series_each(const struct report *report, double seconds, bool by_sched,
+ * returns.  They come in the same order for all windows. */
+void series_each(const struct report *report, double seconds,
 		 void (*on_value)(void *user, const struct series_value *value), void *user);
+
+/* "1,234/s", "2.80 s/s", "1.2 MiB/s"; of a level "1.5", "2.80 s". */
+const char *series_text(char text[UNITS_TEXT_MAX], bool is_level, enum unit unit, double value);
+/* In JSON: "share", "1/s", "B/s", "ns/s"; of a level "1", "B", "ns". */
+const char *series_unit(bool is_share, bool is_level, enum unit unit);

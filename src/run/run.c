@@ -306,7 +306,7 @@ void run_add_states(const struct analysis *list[ANALYSES_MAX])
 	memcpy(old, list, sizeof(old));
 	for (size_t i = 0; analyses[i]; i++) { /* in the order of all */
 		bool is = strcmp(analyses[i]->name, "cpu") == 0 ||
-			  strcmp(analyses[i]->name, "sched") == 0;
+			  strcmp(analyses[i]->name, "waits") == 0;
 
 		for (size_t k = 0; old[k] && !is; k++) {
 			is = old[k] == analyses[i];

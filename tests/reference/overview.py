@@ -153,6 +153,7 @@ def check_trace(sillage, name):
     overview = json.loads(lines[0])
     has_cpus = any(series['unit'] == 'share' for series in overview['series'])
     count = check_partitions(base, overview)
+    check(all(a < b for a, b in zip(overview['slices'], overview['slices'][1:] + [overview['end']])), base, 'a slice of no time')
     if has_cpus:
         check_series(sillage, base, trace, overview)
     check(overview['phases'][0]['begin'] == overview['begin'] and

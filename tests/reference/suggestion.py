@@ -49,7 +49,10 @@ class Suggestion:
             for end in range(begin, last + 1):
                 g, l = self.all(begin, end)
                 rest = tails[end + 1]
-                one = (p * g / gain - (1 - p) * l / loss + rest[0], g / gain + rest[1], l / loss + rest[2], (end,) + rest[3])
+                value = p * g / gain - (1 - p) * l / loss + rest[0]
+                if found and value < found[0] - 1e-9:
+                    continue  # clearly less
+                one = (value, g / gain + rest[1], l / loss + rest[2], (end,) + rest[3])
                 if not found or self.is_better(one, found):
                     found = one
             tails[begin] = found

@@ -545,7 +545,8 @@ void json_phase(FILE *out, const struct trace_identity *trace, const struct phas
 		json_open(&json, NULL, '{');
 		json_text(&json, "series", phase->means[i].series);
 		json_text(&json, "unit",
-			  phases_unit_name(phase->means[i].is_share, phase->means[i].unit));
+			  series_unit(phase->means[i].is_share, phase->means[i].is_level,
+				      phase->means[i].unit));
 		json_real(&json, "mean", phase->means[i].mean);
 		if (phase->means[i].is_counterpart) {
 			json_bool(&json, "counterpart", true);

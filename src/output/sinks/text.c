@@ -535,7 +535,7 @@ static void put_mean(FILE *out, const struct phase_mean *series, double mean)
 	if (series->is_share) {
 		(void)fprintf(out, "%.1f %%", 100 * mean);
 	} else {
-		(void)fputs(phases_rate_text(text, series->unit, mean), out);
+		(void)fputs(series_text(text, series->is_level, series->unit, mean), out);
 	}
 }
 

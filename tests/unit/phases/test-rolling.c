@@ -39,6 +39,29 @@ static void make_model(unsigned int seed, struct model *model)
 	}
 }
 
+static void add(struct rolling *rolling, const double *values, size_t series)
+{
+	rolling_add(rolling, values, series);
+	rolling_find(rolling, all_count, &(struct rolling_beside){ 0 }, false);
+}
+
+/* The same, but the second half of the series is beside: told of all slices that are held. */
+static void add_beside(struct rolling *rolling, const struct model *model, size_t slice)
+{
+	size_t own = model->series / 2, held, from;
+	double *values = mem_alloc(SERIES * HELD * sizeof(*values));
+	struct rolling_beside beside = { model->series - own, values };
+
+	rolling_add(rolling, model->values[slice % model->slices], own);
+	from = rolling_first(rolling);
+	held = rolling_count(rolling) - from;
+	for (size_t i = 0; i < beside.series * held; i++) {
+		values[i] = model->values[(from + i % held) % model->slices][own + i / held];
+	}
+	rolling_find(rolling, all_count, &beside, false);
+	free(values);
+}
+
 /* @clear: those of them that are suggested. */
 static void same_parts(const struct rolling *rolling, const partition_parts *wanted,
 		       const partition_parts *clear, uint64_t first)
@@ -84,8 +107,7 @@ START_TEST(suggests_as_of_the_slices_held)
 			struct partition_table *table = partition_table_empty(HELD, model.series);
 			partition_parts parts = { 0 }, clear = { 0 };
 
-			rolling_add(rolling, model.values[s % model.slices], all_count,
-				    model.series);
+			add(rolling, model.values[s % model.slices], model.series);
 			ck_assert_uint_eq(rolling_first(rolling), first);
 			ck_assert_uint_eq(rolling_count(rolling), s + 1);
 			for (size_t i = first; i <= s; i++) {
@@ -102,6 +124,33 @@ START_TEST(suggests_as_of_the_slices_held)
 }
 END_TEST
 
+/* Series beside are as those that are added slice by slice, also if all their past changes. */
+START_TEST(takes_series_beside)
+{
+	for (unsigned int seed = 1; seed <= rounds(30); seed++) {
+		struct rolling *a = rolling_new(HELD), *b = rolling_new(HELD);
+		struct model model;
+
+		make_model(seed, &model);
+		for (size_t s = 0; s < 2 * SLICES; s++) {
+			for (size_t i = 0; i < model.series && s == SLICES; i++) {
+				for (size_t k = 0; k < model.slices; k++) {
+					model.values[k][i] *= i < model.series / 2 ? 1 : 0.5;
+				}
+				if (i >= model.series / 2) {
+					rolling_scale(a, i, 0.5);
+				}
+			}
+			add(a, model.values[s % model.slices], model.series);
+			add_beside(b, &model, s);
+			same_rolling(a, b);
+		}
+		rolling_free(a);
+		rolling_free(b);
+	}
+}
+END_TEST
+
 START_TEST(keeps_a_steady_run_whole)
 {
 	struct rolling *rolling = rolling_new(50);
@@ -113,14 +162,14 @@ START_TEST(keeps_a_steady_run_whole)
 		double busy = 0.3 + (rand() % 60 - 30) / 1000.; /* within 0.03 */
 		double values[2] = { busy, 1 - busy };
 
-		rolling_add(rolling, values, all_count, 2);
+		add(rolling, values, 2);
 		(void)rolling_parts(rolling, &count);
 		ck_assert_uint_eq(count, 1);
 	}
 	for (size_t s = 0; s < 20; s++) {
 		const double values[2] = { 0.9, 0.1 };
 
-		rolling_add(rolling, values, all_count, 2);
+		add(rolling, values, 2);
 	}
 	parts = rolling_parts(rolling, &count);
 	ck_assert_uint_eq(count, 2);
@@ -139,8 +188,8 @@ START_TEST(takes_new_series)
 		const double values[SERIES] = { 0.5, s < 30 ? 0 : 0.8 };
 		size_t count;
 
-		rolling_add(a, values, all_count, s < 30 ? 1 : 2);
-		rolling_add(b, values, all_count, SERIES);
+		add(a, values, s < 30 ? 1 : 2);
+		add(b, values, SERIES);
 		(void)rolling_parts(a, &count);
 		ck_assert_uint_eq(count, s < 30 ? 1 : 2);
 		same_rolling(a, b);
@@ -163,8 +212,8 @@ START_TEST(goes_on_from_a_checkpoint)
 			struct codec codec = { .out = &out };
 			const double *values = model.values[s % model.slices];
 
-			rolling_add(whole, values, all_count, model.series);
-			rolling_add(rolling, values, all_count, model.series);
+			add(whole, values, model.series);
+			add(rolling, values, model.series);
 			same_rolling(whole, rolling);
 			rolling_codec(rolling, &codec);
 			other = rolling_new(13);
@@ -192,7 +241,7 @@ START_TEST(refuses_damaged_states)
 
 	make_model(9, &model);
 	for (size_t s = 0; s < 30; s++) {
-		rolling_add(rolling, model.values[s % model.slices], all_count, model.series);
+		add(rolling, model.values[s % model.slices], model.series);
 	}
 	rolling_codec(rolling, &codec);
 	rolling_free(rolling);
@@ -210,7 +259,7 @@ START_TEST(refuses_damaged_states)
 		codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
 		rolling_codec(rolling, &codec);
 		for (size_t s = 0; s < 12 && !codec.is_wrong; s++) {
-			rolling_add(rolling, values, all_count, SERIES);
+			add(rolling, values, SERIES);
 		}
 		out.bytes.at[at] = before;
 		rolling_free(rolling);
@@ -235,9 +284,9 @@ START_TEST(scales_a_series)
 		if (s == 20) {
 			rolling_scale(a, 0, 0.5);
 		}
-		rolling_add(a, halves, all_count, model.series);
+		add(a, halves, model.series);
 		halves[0] *= s < 20 ? 0.5 : 1;
-		rolling_add(b, halves, all_count, model.series);
+		add(b, halves, model.series);
 		(void)rolling_parts(a, &count);
 		(void)rolling_parts(b, &other);
 		ck_assert(s < 20 || count == other);
@@ -254,6 +303,7 @@ Suite *suite_rolling(void)
 
 	tcase_set_timeout(tcase, 60);
 	tcase_add_test(tcase, suggests_as_of_the_slices_held);
+	tcase_add_test(tcase, takes_series_beside);
 	tcase_add_test(tcase, keeps_a_steady_run_whole);
 	tcase_add_test(tcase, takes_new_series);
 	tcase_add_test(tcase, goes_on_from_a_checkpoint);
