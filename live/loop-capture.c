@@ -202,6 +202,7 @@ static char *job_of(const struct period_set *asked, const struct trigger_value *
  * or all. */
 static char *executed(const struct period_set *asked, const struct trigger_event *event)
 {
+	const struct job_spec *first = asked ? period_set_first_job(asked) : NULL;
 	bool is_of_jobs = false;
 	char *job = NULL;
 
@@ -209,8 +210,7 @@ static char *executed(const struct period_set *asked, const struct trigger_event
 		job = job_of(asked, &event->values[i]);
 		is_of_jobs |= strncmp(event->values[i].figure, "jobs.", 5) == 0;
 	}
-	return !job && is_of_jobs && asked->jobs.count > 0 ? mem_strdup(asked->jobs.at[0]->text)
-							   : job;
+	return !job && is_of_jobs && first ? mem_strdup(first->text) : job;
 }
 
 void loop_on_capture(void *context, const struct trace_identity *identity,

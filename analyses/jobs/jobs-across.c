@@ -14,26 +14,15 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-/* What an open execution has beside struct across_open. */
-struct begun {
-	struct arrival arrival;
-	struct cadence cadence;
-	struct items items;
-};
-
-static struct begun *begun_of(const struct across_open *open)
+void jobs_across_free(struct across_open *open)
 {
-	return open->more;
-}
-
-static void free_open(struct across_open *open)
-{
-	labels_items_fini(&begun_of(open)->items);
+	assert(jobs_begun_of(open)->own.count + jobs_begun_of(open)->any.count == 0);
+	labels_items_fini(&jobs_begun_of(open)->items);
 	free(open->more);
 	free(open);
 }
 
-static struct jobs_across *across_of(struct shard *shard, struct jobs_trace *trace, size_t job)
+struct jobs_across *jobs_across_of(struct shard *shard, struct jobs_trace *trace, size_t job)
 {
 	if (!trace->across) {
 		trace->across_count = jobs_asked(shard);
@@ -45,11 +34,12 @@ static struct jobs_across *across_of(struct shard *shard, struct jobs_trace *tra
 
 /* ---- executions ---- */
 
-static void drop_begun(struct shard *shard, size_t job, struct across_open *open,
-		       unsigned int figure)
+/* It is open no longer, and has not ended. */
+static void drop_begun(struct shard *shard, struct jobs_trace *trace, size_t job,
+		       struct across_open *open, unsigned int figure)
 {
-	jobs_count_dropped(shard, job, &begun_of(open)->items, figure);
-	free_open(open);
+	jobs_count_dropped(shard, job, &jobs_begun_of(open)->items, figure);
+	jobs_around_taken(shard, trace, job, open, NULL);
 }
 
 /* A step of an execution: the event, as jobs-worker.c has it. */
@@ -58,6 +48,7 @@ struct jobs_step {
 	uint64_t ts, key;
 	int32_t tid;
 	const uint64_t *words;
+	const struct ordered *noted;
 };
 
 /* What a name that is looked up says of the execution, or NULL. */
@@ -137,11 +128,11 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 			 const struct jobs_step *step)
 {
 	const struct job_spec *job = jobs_at(shard, step->job);
-	struct jobs_across *across = across_of(shard, trace, step->job);
+	struct jobs_across *across = jobs_across_of(shard, trace, step->job);
 	struct across_open *open = across_find(&across->open, step->key);
 	uint64_t period;
 	struct machine *machine;
-	struct begun *more;
+	struct jobs_begun *more;
 
 	if (!is_wanted(trace, job, step)) {
 		return;
@@ -154,16 +145,17 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 		return;
 	}
 	if (open) {
-		across_take(&across->open, open);
-		drop_begun(shard, step->job, open, OVERLAPPED); /* the key was given again */
+		drop_begun(shard, trace, step->job, open, OVERLAPPED); /* the key was given again */
 	}
 	period = period_of(trace, job, step);
 	machine->begin = step->ts;
 	machine->arrival = (struct arrival){ .ts = step->ts };
-	jobs_count_begun(job, machine, step->ts, period,
-			 machine->is_again || !machine->cadence.has_begun);
+	if (job->within < 0) {
+		jobs_count_begun(job, machine, step->ts, period,
+				 machine->is_again || !machine->cadence.has_begun);
+		jobs_count_cadence(&machine->cadence, step->ts, period, false);
+	}
 	machine->is_again = false;
-	jobs_count_cadence(&machine->cadence, step->ts, period, false);
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = step->key, .begin = step->ts, .tid = step->tid };
 	open->more = more = mem_alloc(sizeof(*more));
@@ -172,35 +164,60 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 	labels_add_items(&more->items, &job->group, step->words + STEP_ITEMS);
 	open = across_add(&across->open, open);
 	if (open) {
-		drop_begun(shard, step->job, open, DROPPED);
+		drop_begun(shard, trace, step->job, open, DROPPED);
 	}
 }
 
-static void end_across(struct shard *shard, struct jobs_across *across,
-		       const struct jobs_step *step)
+/* It counts, if it lies in one of another job. */
+static void end_inside(struct shard *shard, struct jobs_trace *trace, const struct jobs_step *step,
+		       struct across_open *open)
 {
-	struct across_open *open = across_find(&across->open, step->key);
-	struct machine *machine;
+	jobs_within_ended(shard, trace,
+			  &(struct jobs_inner){ .job = step->job,
+						.begin = open->begin,
+						.end = step->ts,
+						.cpu = step->words[STEP_CPU],
+						.arrival = jobs_begun_of(open)->arrival,
+						.items = &jobs_begun_of(open)->items,
+						.noted = step->noted,
+						.begun_by = open->tid });
+}
 
-	if (!open) {
-		return;
-	}
-	machine = machine_of(across, jobs_at(shard, step->job), step->key);
-	across_take(&across->open, open);
-	jobs_count_items(shard, step->job, &begun_of(open)->items, step->words + STEP_ITEMS);
+static void count_across(struct shard *shard, struct jobs_trace *trace,
+			 const struct jobs_step *step, struct across_open *open)
+{
+	struct jobs_across *across = jobs_across_of(shard, trace, step->job);
+	struct machine *machine = machine_of(across, jobs_at(shard, step->job), step->key);
+
 	labels_items_fini(&machine->items);
-	machine->items = begun_of(open)->items;
-	machine->arrival = begun_of(open)->arrival;
+	machine->items = jobs_begun_of(open)->items;
+	machine->arrival = jobs_begun_of(open)->arrival;
 	machine->begin = open->begin;
 	jobs_count_ended(shard, &(struct jobs_ended){ .job = step->job,
 						      .machine = machine,
-						      .cadence = &begun_of(open)->cadence,
+						      .cadence = &jobs_begun_of(open)->cadence,
 						      .begin = open->begin,
 						      .end = step->ts,
 						      .cpu = step->words[STEP_CPU],
 						      .begun_by = open->tid });
-	begun_of(open)->items = (struct items){ 0 };
-	free_open(open);
+	jobs_begun_of(open)->items = (struct items){ 0 };
+}
+
+static void end_across(struct shard *shard, struct jobs_trace *trace, const struct jobs_step *step)
+{
+	struct across *opens = &jobs_across_of(shard, trace, step->job)->open;
+	struct across_open *open = across_find(opens, step->key);
+
+	if (!open) {
+		return;
+	}
+	jobs_count_items(shard, step->job, &jobs_begun_of(open)->items, step->words + STEP_ITEMS);
+	if (jobs_at(shard, step->job)->within < 0) {
+		count_across(shard, trace, step, open);
+	} else {
+		end_inside(shard, trace, step, open);
+	}
+	jobs_around_taken(shard, trace, step->job, open, step->noted);
 }
 
 static void take_step(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered)
@@ -209,7 +226,8 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 	struct jobs_step step = { .job = ordered->words[2] / MATCH_DEFINITIONS,
 				  .ts = ordered->ts,
 				  .tid = (int32_t)ordered->words[0],
-				  .words = JOBS_NOTED(ordered->words[1]) };
+				  .words = JOBS_NOTED(ordered->words[1]),
+				  .noted = ordered };
 	const struct job_spec *job = jobs_at(shard, step.job);
 
 	step.key = step.words[STEP_KEY];
@@ -221,7 +239,7 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 	if (at == 0) {
 		begin_across(shard, trace, &step);
 	} else {
-		end_across(shard, across_of(shard, trace, step.job), &step);
+		end_across(shard, trace, &step);
 	}
 }
 
@@ -229,10 +247,11 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 static void cut_opens(struct shard *shard, struct jobs_trace *trace)
 {
 	for (size_t j = 0; j < trace->across_count; j++) {
-		struct across_open *open;
+		struct list *opens = &trace->across[j].open.list;
 
-		while ((open = across_next(&trace->across[j].open))) {
-			drop_begun(shard, j, open, CUT);
+		/* What is of a thread is cut with it (NOTE_CUT). */
+		while (jobs_at(shard, j)->is_across && opens->first) {
+			drop_begun(shard, trace, j, (struct across_open *)opens->first, CUT);
 		}
 		trace->across[j].machine.cadence = (struct cadence){ 0 };
 		for (struct list_node *at = trace->across[j].keyed.first; at; at = at->after) {
@@ -269,13 +288,19 @@ void jobs_across_window_end(struct shard *shard, void *state, uint64_t end)
 
 	for (size_t j = 0; j < trace->across_count; j++) {
 		const struct list_node *at = trace->across[j].open.list.first;
+		const struct job_spec *job = jobs_at(shard, j);
 
-		for (; at; at = at->after) {
+		for (; at && job->is_across; at = at->after) {
 			const struct across_open *open = (const struct across_open *)at;
 
-			jobs_count_open(shard, j, &begun_of(open)->items,
-					&(struct jobs_open){ &begun_of(open)->arrival, open->begin,
-							     begun_of(open)->cadence.nominal },
+			if (job->within >= 0 && !jobs_within_any_open(trace, job, open->begin)) {
+				jobs_count_none(shard, j, &jobs_begun_of(open)->items);
+				continue;
+			}
+			jobs_count_open(shard, j, &jobs_begun_of(open)->items,
+					&(struct jobs_open){ &jobs_begun_of(open)->arrival,
+							     open->begin,
+							     jobs_begun_of(open)->cadence.nominal },
 					end);
 		}
 	}
@@ -285,11 +310,12 @@ void jobs_across_window_end(struct shard *shard, void *state, uint64_t end)
 
 void jobs_across_forget(struct jobs_trace *trace)
 {
+	jobs_within_forget(trace);
 	for (size_t j = 0; j < trace->across_count; j++) {
 		struct across_open *open;
 
 		while ((open = across_next(&trace->across[j].open))) {
-			free_open(open);
+			jobs_across_free(open);
 		}
 		labels_items_fini(&trace->across[j].machine.items);
 		while (trace->across[j].keyed.first) {
@@ -306,7 +332,7 @@ void jobs_across_forget(struct jobs_trace *trace)
 
 static void open_codec(struct codec *codec, struct across_open *open)
 {
-	struct begun *more = open->more;
+	struct jobs_begun *more = open->more;
 
 	codec_each(codec, &open->key, &open->begin, &open->tid, &more->arrival.ts,
 		   &more->arrival.from);
@@ -328,12 +354,12 @@ static void opens_codec(struct codec *codec, struct across *across)
 			continue;
 		}
 		open = mem_alloc(sizeof(*open));
-		open->more = mem_alloc(sizeof(struct begun));
+		open->more = mem_alloc(sizeof(struct jobs_begun));
 		open_codec(codec, open);
-		if (!codec_check(codec, begun_of(open)->arrival.ts <= open->begin &&
-						begun_of(open)->arrival.from < ARRIVALS &&
+		if (!codec_check(codec, jobs_begun_of(open)->arrival.ts <= open->begin &&
+						jobs_begun_of(open)->arrival.from < ARRIVALS &&
 						!across_find(across, open->key))) {
-			free_open(open);
+			jobs_across_free(open);
 			return;
 		}
 		(void)across_add(across, open);
@@ -387,8 +413,10 @@ void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_tra
 		}
 		keyed_codec(codec, across, job);
 		opens_codec(codec, &across->open);
-		if (!codec_check(codec, job->is_across || across->open.list.count == 0)) {
+		if (!codec_check(codec, job->is_across || job->is_around ||
+						across->open.list.count == 0)) {
 			return;
 		}
 	}
+	jobs_within_checkpoint(checkpoint, trace);
 }

@@ -33,6 +33,13 @@ bool jobs_missing_of(const struct period_set *asked, const struct event_names *n
 				has_all = false;
 			}
 		}
+		has_all &= job->within < 0 || !asked->jobs.at[job->within]->is_left_out;
+		for (size_t d = 0; job->within >= 0 && has_all &&
+				   d < asked->jobs.at[job->within]->is->event_count;
+		     d++) {
+			has_all = missing_has_event(
+				names, asked->jobs.at[job->within]->is->events[d].event);
+		}
 		if (lacks_names(job, names)) {
 			missing_lack(names, &analysis_jobs, "sched_switch", ret);
 			has_all = false;
@@ -94,6 +101,10 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 
 		if (job->is_across && (table == PARTS || table == THREADS || table == PROCESSES)) {
 			continue; /* it is of no thread */
+		}
+		if (job->is_joined && table == BY_JOB &&
+		    (column == JOB_PERIOD || column == JOB_JITTER)) {
+			continue; /* which begin came before is not known */
 		}
 		if ((!has_name || may_have_name(job, name)) &&
 		    (!is_miss(table, column) || job_has_period(job) ||

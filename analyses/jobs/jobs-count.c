@@ -56,6 +56,11 @@ static void leave_row(struct shard *shard, const struct items *items, size_t job
 	}
 }
 
+void jobs_count_none(struct shard *shard, size_t job, const struct items *items)
+{
+	(void)job_row(shard, job, items);
+}
+
 void jobs_count_dropped(struct shard *shard, size_t job, const struct items *items,
 			unsigned int figure)
 {
@@ -144,6 +149,16 @@ void jobs_count_cadence(struct cadence *cadence, uint64_t ts, uint64_t period, b
 	cadence->has_begun = true;
 }
 
+void jobs_count_follow(const struct job_spec *job, struct machine *machine, uint64_t begin,
+		       const struct doubts *doubts)
+{
+	bool is_missing = doubts->missing > machine->cadence.begun;
+
+	jobs_count_begun(job, machine, begin, job->period_ns,
+			 is_missing || doubts->again > machine->cadence.begun);
+	jobs_count_cadence(&machine->cadence, begin, job->period_ns, is_missing);
+}
+
 /* With a period: arrivals between two successive ones.  Else: expiries before the begin. */
 static uint64_t skipped_of(const struct machine *machine, uint64_t period)
 {
@@ -198,7 +213,11 @@ static void add_of_thread(struct shard *shard, const struct jobs_ended *ended, u
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		column_add(row, part, ended->parts[part]);
 	}
-	row = shard_thread_row(ended->shard, ended->thread, THREADS);
+	row = ended->thread ? shard_thread_row(ended->shard, ended->thread, THREADS)
+			    : shard_thread_row_of(shard, ended->number, THREADS);
+	if (!row) {
+		return; /* it is not known any more */
+	}
 	column_add(row, THREAD_DURATION, ended->end - ended->begin);
 	column_add(row, THREAD_RESPONSE, response);
 	row[THREAD_MISSES] +=
@@ -233,7 +252,7 @@ void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
 		column_add(row, JOB_JITTER, ended->cadence->jitter);
 	}
 	count_miss(shard, machine, number, response > jobs_deadline(job, ended->cadence->nominal));
-	if (ended->thread) {
+	if (ended->parts) {
 		add_of_thread(shard, ended, response);
 	}
 	machine->has_before = true;
@@ -242,10 +261,12 @@ void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
 	note_worst(shard, ended, response, late);
 }
 
-static void end_of_thread(struct shard *shard, const struct ordered *ordered)
+static void end_of_thread(struct shard *shard, struct jobs_trace *trace,
+			  const struct ordered *ordered)
 {
 	const uint64_t *words = ordered->words;
 	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
+	struct machine *machine = &machines[NOTE_JOB(words[0])];
 	const struct jobs_ended ended = { .job = NOTE_JOB(words[0]),
 					  .machine = &machines[NOTE_JOB(words[0])],
 					  .cadence = &machines[NOTE_JOB(words[0])].cadence,
@@ -256,7 +277,72 @@ static void end_of_thread(struct shard *shard, const struct ordered *ordered)
 					  .thread = ordered->thread,
 					  .shard = ordered->shard };
 
+	if (jobs_at(shard, ended.job)->within >= 0) {
+		jobs_within_ended(shard, trace,
+				  &(struct jobs_inner){ .job = ended.job,
+							.begin = ended.begin,
+							.end = ended.end,
+							.cpu = ended.cpu,
+							.arrival = machine->arrival,
+							.items = &machine->items,
+							.parts = ended.parts,
+							.noted = ordered,
+							.begun_by = shard_tid(ordered->thread) });
+		return;
+	}
 	jobs_count_ended(shard, &ended);
+	if (jobs_at(shard, ended.job)->is_around) {
+		jobs_around_ends(shard, trace, ordered);
+	}
+}
+
+/* What may be between the execution that begins and the one before. */
+static void note_doubts(struct doubts *doubts, const struct jobs_trace *trace,
+			const struct ordered *ordered)
+{
+	if (ordered->words[2] & BEGIN_DOUBTED) {
+		doubts->missing = ordered->ts;
+	} else if (trace->lost > doubts->missing) {
+		doubts->missing = trace->lost;
+	}
+	if (ordered->words[2] & BEGIN_AGAIN) {
+		doubts->again = ordered->ts;
+	}
+}
+
+static void begin_of_thread(struct shard *shard, struct jobs_trace *trace,
+			    const struct ordered *ordered)
+{
+	size_t job = NOTE_JOB(ordered->words[0]);
+	const struct job_spec *spec = jobs_at(shard, job);
+	struct machine *machine = &jobs_executing(ordered->shard, ordered->thread)->machines[job];
+
+	labels_items_fini(&machine->items);
+	machine->arrival = release_begin(&trace->release, shard_tid(ordered->thread), job,
+					 ordered->ts, ordered->words[1]);
+	note_doubts(&machine->doubts, trace, ordered);
+	if (spec->within < 0) { /* else it may not count */
+		jobs_count_follow(spec, machine, ordered->ts, &machine->doubts);
+	}
+	if (spec->is_around) {
+		jobs_around_begins(shard, trace, ordered);
+	}
+}
+
+static void abandon(struct shard *shard, const struct ordered *ordered)
+{
+	size_t job = NOTE_JOB(ordered->words[0]);
+	struct machine *machine = &jobs_executing(ordered->shard, ordered->thread)->machines[job];
+
+	if (!ordered->words[2]) {
+		jobs_count_none(shard, job, &machine->items);
+		return;
+	}
+	if (jobs_at(shard, job)->within >= 0) {
+		jobs_count_follow(jobs_at(shard, job), machine, ordered->words[1],
+				  &machine->doubts);
+	}
+	jobs_count_abandoned(shard, machine, job, ordered->ts);
 }
 
 /* Its thread ended before it did. */
@@ -277,20 +363,9 @@ static void forget_machines(struct machine *machines, size_t count)
 		machines[j].grid = (struct grid){ 0 };
 		machines[j].cadence = (struct cadence){ 0 };
 		machines[j].run = 0;
+		machines[j].over = (struct over){ 0 };
+		machines[j].doubts = (struct doubts){ 0 };
 	}
-}
-
-static void begin_of_thread(struct shard *shard, const struct jobs_trace *trace,
-			    const struct ordered *ordered, size_t job)
-{
-	const struct job_spec *spec = jobs_at(shard, job);
-	struct machine *machine = &jobs_executing(ordered->shard, ordered->thread)->machines[job];
-	bool is_doubted =
-		(ordered->words[2] & BEGIN_DOUBTED) || trace->lost > machine->cadence.begun;
-
-	jobs_count_begun(spec, machine, ordered->ts, spec->period_ns,
-			 is_doubted || (ordered->words[2] & BEGIN_AGAIN));
-	jobs_count_cadence(&machine->cadence, ordered->ts, spec->period_ns, is_doubted);
 }
 
 /* What an execution's thread says. */
@@ -299,29 +374,34 @@ static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
 {
 	struct release *release = &trace->release;
 	size_t job = NOTE_JOB(ordered->words[0]);
-	struct machine *machines = jobs_executing(ordered->shard, ordered->thread)->machines;
+	struct executing *e = jobs_executing(ordered->shard, ordered->thread);
 	int32_t tid = shard_tid(ordered->thread);
 
 	switch (ordered->kind) {
 	case NOTE_BEGIN:
-		labels_items_fini(&machines[job].items);
-		machines[job].arrival =
-			release_begin(release, tid, job, ordered->ts, ordered->words[1]);
-		begin_of_thread(shard, trace, ordered, job);
+		begin_of_thread(shard, trace, ordered);
+		break;
+	case NOTE_CUT:
+		jobs_around_cut(shard, trace, ordered);
 		break;
 	case NOTE_ITEMS:
-		jobs_count_items(shard, job, &machines[job].items, JOBS_NOTED(ordered->words[1]));
+		jobs_count_items(shard, job, &e->machines[job].items,
+				 JOBS_NOTED(ordered->words[1]));
 		break;
 	case NOTE_END:
 		release_end(release, tid, job, ordered->ts);
-		end_of_thread(shard, ordered);
+		end_of_thread(shard, trace, ordered);
 		break;
 	case NOTE_ABANDON:
-		jobs_count_abandoned(shard, &machines[job], job, ordered->ts);
+		abandon(shard, ordered);
 		break;
 	case NOTE_DIED:
-		forget_machines(machines, release->jobs);
+		forget_machines(e->machines, release->jobs);
 		release_forget(release, tid);
+		jobs_around_over(shard, trace, e);
+		break;
+	case NOTE_OVER:
+		jobs_around_over(shard, trace, e);
 		break;
 	case NOTE_SLEPT:
 		release_slept(release, tid, ordered->ts);

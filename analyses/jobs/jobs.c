@@ -49,13 +49,18 @@ static void add_parts(struct shard *shard, struct executing *e, uint64_t since, 
 static void die(struct shard *shard, struct thread *thread, struct executing *e, uint64_t ts)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
-		struct machine *machine = &e->machines[j];
+		struct ordered *note;
 
-		if (machine->next > 0) {
-			shard_note_ordered(shard, thread, ts, NOTE_ABANDON)->words[0] = j;
+		if (e->machines[j].next > 0) {
+			note = shard_note_ordered(shard, thread, ts, NOTE_ABANDON);
+			note->words[0] = j;
+			note->words[1] = e->machines[j].begin;
+			note->words[2] = jobs_within_open(shard, e, j);
 		}
-		machine->next = 0;
-		machine->is_stepped = false;
+	}
+	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
+		e->machines[j].next = 0;
+		e->machines[j].is_stepped = false;
 	}
 	e->slept = 0;
 	(void)shard_note_ordered(shard, thread, ts, NOTE_DIED);
@@ -284,6 +289,9 @@ static void on_end(struct shard *shard, struct thread *thread, uint64_t ts)
 	if (!thread_phase_runs(&e->phase) && shard_tid(thread) > 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_FORKED);
 	}
+	if (shard_tid(thread) > 0 && jobs_any_within(shard_periods(shard))) {
+		shard_note_ordered(shard, thread, ts, NOTE_OVER)->is_last = true;
+	}
 }
 
 static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uint64_t cpu,
@@ -300,13 +308,16 @@ static void on_seen(struct shard *shard, struct thread *thread, uint64_t ts, uin
 }
 
 /* In the gap, executions may have ended. */
-static void cut(struct shard *shard, const struct executing *e)
+static void cut(struct shard *shard, struct thread *thread, const struct executing *e, uint64_t ts)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		e->machines[j].is_doubted = true;
 		if (e->machines[j].next > 0) {
 			e->machines[j].next = 0;
 			jobs_count_dropped(shard, j, &e->machines[j].items, CUT);
+			if (jobs_at(shard, j)->is_around) {
+				shard_note_ordered(shard, thread, ts, NOTE_CUT)->words[0] = j;
+			}
 		}
 	}
 }
@@ -319,7 +330,7 @@ static void on_doubt(struct shard *shard, struct thread *thread, uint64_t ts, un
 		thread_phase_lose(&e->phase);
 	}
 	if (what & DOUBT_EVENTS) {
-		cut(shard, e);
+		cut(shard, thread, e, ts);
 	}
 	if ((what & DOUBT_HOLE) && shard_tid(thread) < 0) {
 		(void)shard_note_ordered(shard, thread, ts, NOTE_LOSE);
@@ -343,13 +354,38 @@ static void free_machines(struct executing *e)
 static void end_thread(struct shard *shard, struct thread *thread, struct executing *e)
 {
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
-		if (e->machines[j].next > 0) {
-			jobs_count_abandoned(shard, &e->machines[j], j,
-					     shard_end_ts(shard, thread));
+		struct machine *machine = &e->machines[j];
+
+		if (machine->next > 0 && jobs_within_open(shard, e, j)) {
+			if (jobs_at(shard, j)->within >= 0) {
+				jobs_count_follow(jobs_at(shard, j), machine, machine->begin,
+						  &machine->doubts);
+			}
+			jobs_count_abandoned(shard, machine, j, shard_end_ts(shard, thread));
 		}
 	}
 	free_machines(e);
 	*e = (struct executing){ .phase.phase = PHASE_DEAD, .tid = e->tid };
+}
+
+/* Of one that lies in another: what its arrival is if it counts. */
+static void count_open_inner(struct shard *shard, const struct executing *e, size_t job,
+			     uint64_t end)
+{
+	const struct job_spec *spec = jobs_at(shard, job);
+	struct machine machine = e->machines[job];
+	bool counts = spec->is_joined
+			      ? jobs_within_any_open(shard_trace_state(shard), spec, machine.begin)
+			      : jobs_within_open(shard, e, job);
+
+	if (!counts) {
+		jobs_count_none(shard, job, &machine.items);
+		return;
+	}
+	jobs_count_follow(spec, &machine, machine.begin, &machine.doubts);
+	jobs_count_open(shard, job, &machine.items,
+			&(struct jobs_open){ &machine.arrival, machine.begin, spec->period_ns },
+			end);
 }
 
 static void on_window_end(struct shard *shard, struct thread *thread, uint64_t end)
@@ -363,7 +399,9 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 	for (size_t j = 0; e->machines && j < jobs_asked(shard); j++) {
 		const struct machine *machine = &e->machines[j];
 
-		if (machine->next > 0) {
+		if (machine->next > 0 && jobs_at(shard, j)->within >= 0) {
+			count_open_inner(shard, e, j, end);
+		} else if (machine->next > 0) {
 			jobs_count_open(shard, j, &machine->items,
 					&(struct jobs_open){ &machine->arrival, machine->begin,
 							     machine->cadence.nominal },
@@ -444,6 +482,8 @@ bool jobs_machine_codec(struct codec *codec, struct machine *machine, const stru
 	codec_each(codec, &machine->ended, &machine->grid.at, &machine->grid.votes,
 		   &machine->grid.is_known, &machine->run, &machine->is_doubted,
 		   &machine->is_again);
+	codec_each(codec, &machine->over.begin, &machine->over.end, &machine->doubts.missing,
+		   &machine->doubts.again);
 	jobs_cadence_codec(codec, &machine->cadence);
 	for (unsigned int part = 0; part < PART_COUNT; part++) {
 		codec_u64(codec, &machine->ns[part]);
@@ -462,7 +502,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 	bool has_machines = e->machines;
 
 	thread_phase_codec(codec, &e->phase);
-	codec_each(codec, &e->slept, &e->tid, &has_machines);
+	codec_each(codec, &e->slept, &e->tid, &e->serial, &has_machines);
 	if (!codec_check(codec, !has_machines || count > 0) || !has_machines) {
 		return;
 	}

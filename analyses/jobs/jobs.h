@@ -9,6 +9,7 @@
  *     jobs-count.c    trace    in order over all: what released a thread (kernel/release.h), and
  * the figures of executions
  *     jobs-across.c   trace    in order over all: executions that go over threads (query/across.h)
+ *     jobs-within.c   trace    in order over all: those that count where they lie in another job's
  *
  * Rows of groups and names for ids: analyses/labels.
  *
@@ -132,6 +133,18 @@ struct grid {
 	bool is_known; /* `at` is an arrival that is known, and begins have no say */
 };
 
+/* Of a job that others lie in: those executions that ended last, at one time. */
+struct over {
+	uint64_t begin; /* of the one that began first */
+	uint64_t end;
+};
+
+/* Of an execution, or one before it: the begin of the last one ... */
+struct doubts {
+	uint64_t missing; /* before which events are missing, or when they were */
+	uint64_t again;   /* before which others would have begun */
+};
+
 /* How regularly executions begin. */
 struct cadence {
 	uint64_t begun;   /* when the last one did */
@@ -156,7 +169,9 @@ struct machine {
 	uint64_t before;  /* the arrival of the execution before */
 	struct grid grid; /* of a job with a period */
 	struct cadence cadence;
-	uint64_t run;       /* misses one after the other */
+	uint64_t run;     /* misses one after the other */
+	struct over over; /* of a job that others lie in */
+	struct doubts doubts;
 	struct items items; /* of the execution that began last */
 };
 
@@ -164,6 +179,9 @@ struct executing {
 	struct thread_phase phase;
 	uint64_t slept; /* when its last sleep ended; 0: none did */
 	int32_t tid;    /* 0: not noted yet */
+	/* Of on_ordered only: its number among those with executions that others lie in; 0: none.
+	 */
+	uint64_t serial;
 	uint8_t machine_count;
 	struct machine *machines; /* by job; NULL: it has executed none */
 };
@@ -171,6 +189,17 @@ struct executing {
 static inline struct executing *jobs_executing(struct shard *shard, struct thread *thread)
 {
 	return shard_thread_state(shard, thread);
+}
+
+/* Whether some job lies in another one. */
+static inline bool jobs_any_within(const struct period_set *asked)
+{
+	bool any = false;
+
+	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
+		any |= asked->jobs.at[j]->is_around;
+	}
+	return any;
 }
 
 static inline size_t jobs_asked(const struct shard *shard)
@@ -206,9 +235,11 @@ enum {
 	NOTE_FORKED,  /* the tid has, or will have, a new thread */
 	NOTE_RENAMED, /* its former tid */
 	NOTE_BEGIN,   /* job, end of its last sleep, BEGIN_... bits */
+	NOTE_CUT,     /* job, that others lie in: events are missing, it may have ended */
 	NOTE_END,     /* job and CPU, begin, parts */
-	NOTE_ABANDON, /* job, as its thread ends */
+	NOTE_ABANDON, /* job, as its thread ends; begin; whether it counts */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
+	NOTE_OVER,    /* the same, however it ended; only where jobs lie in others */
 	NOTE_ITEMS,   /* of an execution: job, and where the words of labels_put_items() are */
 	/* Of one entity. */
 	NOTE_LABEL, /* the source of the label, and where the words of its record are */
@@ -224,6 +255,20 @@ enum {
 
 #define JOBS_NOTED(word) ((const uint64_t *)(uintptr_t)(word))
 
+/* What an open execution has beside struct across_open. */
+struct jobs_begun {
+	struct arrival arrival;
+	struct cadence cadence;
+	struct items items;
+	/* Ended ones that lie in it (struct jobs_held): of its own thread, and over threads. */
+	struct list own, any;
+};
+
+static inline struct jobs_begun *jobs_begun_of(const struct across_open *open)
+{
+	return open->more;
+}
+
 /* What comes one after the other of one key. */
 struct keyed_machine {
 	struct list_node node; /* first: the list is of these */
@@ -232,9 +277,10 @@ struct keyed_machine {
 };
 HASH_MAP(keyed_machines, struct keyed_machine *)
 
-/* A job that goes over threads. */
+/* A job that goes over threads, or that others lie in. */
 struct jobs_across {
-	struct across open;     /* `more` is a struct begun */
+	/* `more` is a struct jobs_begun.  Of one thread each: by executing.serial. */
+	struct across open;
 	struct machine machine; /* what comes one after the other; its execution is the last one */
 	/* With a period, the same of each key; the one that was used last is the last. */
 	struct keyed_machines by_key;
@@ -249,6 +295,11 @@ struct jobs_trace {
 	uint64_t lost;              /* when events of any thread were missing last; 0: never */
 	struct jobs_across *across; /* by job; NULL: nothing came of any */
 	size_t across_count;
+	/* Executions that have ended, and count if the one that they lie in ends: of all jobs, the
+	 * last that ended is the last; and how many there were. */
+	struct list held;
+	uint64_t held_number;
+	uint64_t serial; /* the last one of a thread */
 };
 
 /* ---- jobs-count.c: figures ---- */
@@ -277,6 +328,9 @@ void jobs_count_begun(const struct job_spec *job, struct machine *machine, uint6
 		      uint64_t period, bool is_doubted);
 /* It begins at @ts.  @is_doubted: another one may have begun since the last one did. */
 void jobs_count_cadence(struct cadence *cadence, uint64_t ts, uint64_t period, bool is_doubted);
+/* Both, of one that began at @begin with @doubts, and comes next of those that count. */
+void jobs_count_follow(const struct job_spec *job, struct machine *machine, uint64_t begin,
+		       const struct doubts *doubts);
 /* Items of an open execution are known. */
 void jobs_count_items(struct shard *shard, size_t job, struct items *items, const uint64_t *words);
 
@@ -286,14 +340,17 @@ struct jobs_ended {
 	struct machine *machine;
 	const struct cadence *cadence; /* when it had begun */
 	uint64_t begin, end, cpu;
-	const uint64_t *parts; /* NULL: they are not known */
-	struct thread *thread; /* NULL: it goes over threads */
+	const uint64_t *parts; /* NULL: it goes over threads */
+	struct thread *thread; /* NULL: it goes over threads, or its thread may be gone: */
+	int64_t number;        /* shard_thread_number() */
 	struct shard *shard;   /* of the thread */
-	int32_t begun_by;      /* of one that goes over threads: a tid; 0 and below: nobody */
+	int32_t begun_by;      /* without a thread: a tid; 0 and below: nobody */
 };
 void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended);
 /* The thread of an execution ended at @end, before it did. */
 void jobs_count_abandoned(struct shard *shard, struct machine *machine, size_t job, uint64_t end);
+/* The row of an execution that may have been open when a window ended, and does not count now. */
+void jobs_count_none(struct shard *shard, size_t job, const struct items *items);
 
 /* The analysis' label_of(), on_trace_forget() and on_trace_checkpoint(). */
 char *jobs_count_label_of(const void *state, const struct period_set *asked, size_t table,
@@ -301,7 +358,45 @@ char *jobs_count_label_of(const void *state, const struct period_set *asked, siz
 void jobs_count_forget(void *state);
 void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state);
 
+/* ---- jobs-within.c ---- */
+
+/* An execution that ended, of a job that lies in another one; it takes the items. */
+struct jobs_inner {
+	size_t job;
+	uint64_t begin, end, cpu;
+	struct arrival arrival;
+	struct items *items;
+	const uint64_t *parts;       /* NULL: it goes over threads */
+	const struct ordered *noted; /* its end; of that thread, unless it goes over threads */
+	int32_t begun_by;
+};
+void jobs_within_ended(struct shard *shard, struct jobs_trace *trace,
+		       const struct jobs_inner *inner);
+/* Whether an execution that has not ended lies in one of its thread that has not. */
+bool jobs_within_open(struct shard *shard, const struct executing *e, size_t job);
+/* The same for those in one over threads: begun at @begin. */
+bool jobs_within_any_open(const struct jobs_trace *trace, const struct job_spec *job,
+			  uint64_t begin);
+
+/* An execution that others may lie in begins, ends, or nobody knows when it ends: of a thread. */
+void jobs_around_begins(struct shard *shard, struct jobs_trace *trace,
+			const struct ordered *ordered);
+void jobs_around_ends(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered);
+void jobs_around_cut(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered);
+/* The thread has ended. */
+void jobs_around_over(struct shard *shard, struct jobs_trace *trace, struct executing *e);
+/* Of one over threads, which is open no longer: it ended at the event that was noted, or not. */
+void jobs_around_taken(struct shard *shard, struct jobs_trace *trace, size_t job,
+		       struct across_open *open, const struct ordered *ended);
+void jobs_within_forget(struct jobs_trace *trace);
+/* After jobs_across_checkpoint(): they lie in what is open. */
+void jobs_within_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace);
+
 /* ---- jobs-across.c ---- */
+
+/* Of a job, made when new. */
+struct jobs_across *jobs_across_of(struct shard *shard, struct jobs_trace *trace, size_t job);
+void jobs_across_free(struct across_open *open);
 
 void jobs_across_take(struct shard *shard, struct jobs_trace *trace, const struct ordered *ordered);
 /* The analysis' on_ordered_hole() and on_ordered_window_end(). */

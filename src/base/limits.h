@@ -150,6 +150,9 @@
  * bytes each. */
 #define JOBS_OPEN_MAX  65536
 #define JOBS_NAMES_MAX 65536
+/* Of jobs that lie in others: executions that have ended and are held until what they lie in ends,
+ * of all jobs, some 200 bytes each. */
+#define JOBS_HELD_MAX 65536
 /* Timers of a trace that are known, some 60 bytes each, signals that wait for a thread, and threads
  * of which is known what may release them, some 200 bytes each: beyond that what releases an
  * execution is known from other events. */

@@ -380,6 +380,13 @@ int options_job_alone(struct options *options, const char *value, struct err *er
 	return take_one("--job", value, FORM_JOB, &options->job, err);
 }
 
+/* Of several jobs, which may follow: it is looked at behind all of them. */
+int options_within_all(struct options *options, const char *value, struct err *err)
+{
+	options->around = value;
+	return prints_models(value) ? 1 : 0;
+}
+
 int options_within(struct options *options, const char *value, struct err *err)
 {
 	return take_one("--within", value, FORM_AROUND, &options->within, err);

@@ -84,8 +84,8 @@ option_take_function options_analyses, options_format, options_interval, options
 	options_no_retry, options_from, options_speed, options_slices, options_compromise,
 	options_support, options_per, options_per_stored, options_thread, options_thread_alone,
 	options_containers, options_sort, options_period, options_call, options_job,
-	options_job_alone, options_within, options_ust_span, options_history, options_keep,
-	options_quiet, options_verbose, options_label, options_model;
+	options_job_alone, options_within, options_within_all, options_ust_span, options_history,
+	options_keep, options_quiet, options_verbose, options_label, options_model;
 
 /* The keys of all columns, of distributions only if @distributions.  Returns how many; some are
  * there several times. */
@@ -118,6 +118,13 @@ void options_print_fish(const struct options_command *commands, FILE *out);
 
 /* What an option's help says of this command; from malloc(). */
 char *options_own_help(const char *help, const char *command);
+
+/* ---- options-jobs.c ---- */
+
+/* Of report: what stands beside its job, and in it, is the same. */
+int options_check_job(const struct options *options, struct err *err);
+/* Of several jobs: --within. */
+int options_surround(struct options *options, struct err *err);
 
 /* ---- options-model.c ---- */
 

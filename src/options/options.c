@@ -275,58 +275,6 @@ static int check_files(const struct options *options, struct err *err)
 	return 0;
 }
 
-static bool is_tid(const char *thread)
-{
-	return strspn(thread, "0123456789") == strlen(thread);
-}
-
-static bool is_one_thread(const char *thread)
-{
-	return thread && !thread[strcspn(thread, ",*?[\\")];
-}
-
-/* What stands beside the job of a report, and in it, is the same. */
-static int check_job(const struct options *options, struct err *err)
-{
-	const struct job_spec *job = options->job;
-	const char *other = NULL;
-
-	if (!job) {
-		return 0;
-	}
-	for (size_t i = 0; is_one_thread(options->thread) && i < job->is->event_count; i++) {
-		const struct pattern_who *who = &job->is->events[i].who;
-		bool by_tid = is_tid(options->thread);
-
-		if (who->count > 0 && pattern_has_who(who, by_tid ? atoi(options->thread) : 0,
-						      by_tid ? "" : options->thread)) {
-			other = NULL;
-			break;
-		}
-		other = who->count > 0 && who->has_names != by_tid ? who->at : other;
-	}
-	if (other) {
-		return err_raise(err, -EINVAL, "--thread %s: the text of --job says @%s",
-				 options->thread, other);
-	}
-	if (options->deadline_ns != UINT64_MAX && job->deadline_ns != UINT64_MAX &&
-	    options->deadline_ns != job->deadline_ns) {
-		return err_raise(err, -EINVAL,
-				 "--deadline: the text of --job says another deadline");
-	}
-	if (options->every_ns > 0 && job->has_keys) {
-		return err_raise(err, -EINVAL, "--every: not of what keys tell apart (by)");
-	}
-	if (job->has_keys && (job->period_ns > 0 || job->looked.count > 0)) {
-		return err_raise(err, -EINVAL,
-				 "--job: no every and only of what keys tell apart (by): reports "
-				 "have neither");
-	}
-	return options->every_ns > 0 && job->period_ns > 0 && options->every_ns != job->period_ns
-		       ? err_raise(err, -EINVAL, "--every: the text of --job says another period")
-		       : 0;
-}
-
 static int check_labels(const struct options *options, struct err *err)
 {
 	const struct period_set *set = &options->periods;
@@ -347,7 +295,8 @@ static int check_together(struct options *options, unsigned int command,
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
 	r = r < 0 ? r : check_files(options, err);
-	r = r < 0 ? r : check_job(options, err);
+	r = r < 0 ? r : options_check_job(options, err);
+	r = r < 0 ? r : options_surround(options, err);
 	r = r == 0 && command == FOR_HISTORY ? check_hosts(options, given, err) : r;
 	if (command == FOR_COMPARE) {
 		note_sides(options, given);

@@ -101,6 +101,7 @@ struct options {
 	const char *history_dir; /* NULL: in memory */
 	struct job_spec *job;    /* of report; NULL: none */
 	struct job_spec *within; /* another, in which its executions lie */
+	const char *around;      /* the same of all that --job names: it is one of `periods` */
 	bool discover;
 	const char *start;    /* an event that jobs begin with; NULL: any */
 	double support;       /* of discovery: a share; 0: as usual */

@@ -54,8 +54,8 @@ static const struct form forms[FORMS] = {
 	[FORM_SPAN] = { OF_PERIODS },
 	[FORM_CALL] = { OF_PERIODS, .no_who = "no @ before: use by", .clauses = BY | GROUP | ERROR,
 			.clause = "by, group or error" },
-	[FORM_JOB] = { OF_JOBS, .clauses = BY | DEADLINE | EVERY | GROUP | ONLY,
-		       .clause = "by, deadline, every, only or group" },
+	[FORM_JOB] = { OF_JOBS, .clauses = BY | DEADLINE | EVERY | GROUP | ONLY | WITHIN,
+		       .clause = "by, deadline, every, only, group or within" },
 	[FORM_AROUND] = { OF_JOBS, .clauses = BY, .clause = "by" },
 	[FORM_LABEL] = { .most = 1,
 			 .name = "NAME = EVENT key=FIELD name=FIELD",
@@ -349,8 +349,13 @@ static int take_error(struct parser *p)
 
 static int take_within(struct parser *p)
 {
+	if (p->is->within[0]) {
+		return expression_lacks(p, "one within");
+	}
 	p->is->within_at = p->scan.at;
-	return expression_word(p, "the name of a period", p->is->within, sizeof(p->is->within));
+	return expression_word(p,
+			       p->option == FORM_JOB ? "the name of a job" : "the name of a period",
+			       p->is->within, sizeof(p->is->within));
 }
 
 static int take_time(struct parser *p, uint64_t *ret, bool is_first)

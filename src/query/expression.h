@@ -65,7 +65,7 @@ struct expression {
 	size_t use_count;
 	char diffs[EXPRESSION_DIFFS_MAX][PATTERN_WORD_BYTES];
 	size_t diff_count;
-	char within[PATTERN_WORD_BYTES]; /* "": none */
+	char within[PATTERN_WORD_BYTES]; /* a period or job; "": none */
 	const char *within_at;
 	struct definition error;    /* of a call: conditions of its end, all of which say that it
 				     * failed; none: "error" was not given */

@@ -71,6 +71,7 @@ static int resolve(struct job_spec *job, const struct label_set *labels, struct 
 		job->is_across |= is->events[i].who.count > 0;
 		job->has_names |= is->events[i].who.has_names;
 	}
+	job->within = -1;
 	job->has_keys = is->links[0].has_keys;
 	job->by_process = job->has_keys && !is->links[0].is_global;
 	job->is_across |= job->has_keys;

@@ -4,7 +4,8 @@
  * An execution goes from the event of the first definition of a pattern to that of the last one, on
  * one thread.  With @WHO or "by" it goes over threads: from the first of two events to the second,
  * which agree in keys.  Uses after "group" (query/label.h) divide the executions of a name into
- * rows, as those of periods.  doc/definitions.md, 6.1, has the rules.
+ * rows, as those of periods.  With "within" only those count that lie in an execution of another
+ * job.  doc/definitions.md, 6.1, has the rules.
  *
  * The analysis of jobs takes it (analyses/jobs), and reports do (src/deep).
  */
@@ -36,6 +37,10 @@ struct job_spec {
 	const char *name;      /* in `is` */
 	const char *model;     /* the model that it is from; NULL: none */
 	bool is_left_out;      /* no trace has it (query/names.h) */
+	int within;            /* index of the job that it lies in, a smaller one; -1: none */
+	bool is_around;        /* another one lies in it */
+	bool is_around_any;    /* one that is: */
+	bool is_joined;        /* `within`, and one of the two goes over threads: any thread's do */
 	struct job_event events[JOB_EVENTS_MAX];
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	uint64_t period_ns;   /* of its arrivals; 0: none, or it is looked up: */
@@ -54,6 +59,9 @@ int job_parse(const char *text, enum expression_form form, const struct label_se
 size_t job_key_text(const struct job_spec *job, const struct fields_event *event,
 		    char text[JOB_KEY_BYTES]);
 void job_free(struct job_spec *job); /* NULL is fine */
+
+/* Of what lies in another one over threads: in which order they began is not known. */
+#define JOB_NO_PERIOD "no every: over threads the order in which executions begin is not known"
 
 /* Whether its arrivals may have a period, of each key if it has keys. */
 static inline bool job_has_period(const struct job_spec *job)

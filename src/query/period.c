@@ -223,6 +223,45 @@ int period_add_span(struct period_set *set, const char *text, struct err *err)
 	return add(set, text, FORM_SPAN, err);
 }
 
+/* The index of the job; -1: there is none. */
+static int job_named(const struct period_set *set, const char *name)
+{
+	for (size_t i = 0; i < set->jobs.count; i++) {
+		if (strcmp(set->jobs.at[i]->name, name) == 0) {
+			return (int)i;
+		}
+	}
+	return -1;
+}
+
+/* Finds the job that it lies in. */
+static int surround(const struct period_set *set, struct job_spec *job, struct err *err)
+{
+	const struct expression *is = job->is;
+	struct job_spec *outer;
+
+	job->within = is->within[0] ? job_named(set, is->within) : -1;
+	if (is->within[0] && job->within < 0) {
+		return expression_expected(is, is->within_at,
+					   "the name of a job that was given before", err);
+	}
+	if (job->within < 0) {
+		return 0;
+	}
+	outer = set->jobs.at[job->within];
+	job->is_joined = job->is_across || outer->is_across;
+	if (outer->within >= 0) {
+		return expression_expected(is, is->within_at, "a job that lies in none itself",
+					   err);
+	}
+	if (job->is_joined && job_has_period(job)) {
+		return expression_expected(is, is->within_at, JOB_NO_PERIOD, err);
+	}
+	outer->is_around = true;
+	outer->is_around_any |= job->is_joined;
+	return 0;
+}
+
 int period_add_job(struct period_set *set, const char *text, struct err *err)
 {
 	struct job_spec *job;
@@ -232,17 +271,68 @@ int period_add_job(struct period_set *set, const char *text, struct err *err)
 		return err_raise(err, -EINVAL, "no more than %d jobs", JOBS_ASKED_MAX);
 	}
 	r = job_parse(text, FORM_JOB, &set->labels, &job, err);
-	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
-		if (strcmp(set->jobs.at[i]->name, job->name) == 0) {
-			r = err_raise(err, -EINVAL, "\"%s\": there is another job of this name",
-				      job->name);
-			job_free(job);
-		}
+	if (r < 0) {
+		return r;
 	}
-	if (r == 0) {
+	r = job_named(set, job->name) >= 0
+		    ? err_raise(
+			      err, -EINVAL,
+			      "\"%s\": there is another job of this name: NAME = before the events "
+			      "gives one",
+			      job->name)
+		    : surround(set, job, err);
+	if (r < 0) {
+		job_free(job);
+	} else {
 		*vec_push(&set->jobs) = job;
 	}
 	return r;
+}
+
+/* Adds the job again, within the first one unless it lies in another. */
+static int add_within(struct period_set *set, const struct job_spec *job, struct err *err)
+{
+	const char *outer = set->jobs.at[0]->name;
+	bool is_inside = !job->model && !job->is->within[0];
+	char *text =
+		is_inside ? mem_printf("%s; within %s", job->text, outer) : mem_strdup(job->text);
+	int r = period_add_job(set, text, err);
+
+	if (r == 0) {
+		set->jobs.at[set->jobs.count - 1]->model = job->model;
+	}
+	free(text);
+	return r;
+}
+
+int period_set_within(struct period_set *set, const char *text, struct err *err)
+{
+	struct period_set before = *set;
+	struct job_spec *outer;
+	int r = job_parse(text, FORM_AROUND, NULL, &outer, err);
+
+	if (r < 0) {
+		return r;
+	}
+	memset(&set->jobs, 0, sizeof(set->jobs));
+	r = period_add_job(set, outer->text, err);
+	for (size_t i = 0; r == 0 && i < before.jobs.count; i++) {
+		r = add_within(set, before.jobs.at[i], err);
+	}
+	vec_free_each(&before.jobs, job_free);
+	vec_fini(&before.jobs);
+	job_free(outer);
+	return r;
+}
+
+const struct job_spec *period_set_first_job(const struct period_set *set)
+{
+	for (size_t j = 0; j < set->jobs.count; j++) {
+		if (!set->jobs.at[j]->is_around) {
+			return set->jobs.at[j];
+		}
+	}
+	return NULL;
 }
 
 /* ---- all as texts ---- */

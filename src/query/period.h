@@ -96,6 +96,11 @@ int period_add_call(struct period_set *set, const char *text, struct err *err);
 int period_add_span(struct period_set *set, const char *text, struct err *err);
 /* Adds a job (query/job.h), which may use labels that were added before. */
 int period_add_job(struct period_set *set, const char *text, struct err *err);
+/* Of all jobs but those of models and those that say it themselves, only executions count that lie
+ * in one of @text, which becomes a job, the first one. */
+int period_set_within(struct period_set *set, const char *text, struct err *err);
+/* The first job that the user wants for its own sake, not for what lies in it; NULL: none. */
+const struct job_spec *period_set_first_job(const struct period_set *set);
 /* What was added since the set was @before is of a model, whose name has to outlive it. */
 void period_set_mark(struct period_set *set, const struct period_set *before, const char *model);
 /* All as texts: "label TEXT" for a label, "job TEXT" for a job, "call TEXT" for a call, else that

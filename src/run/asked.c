@@ -16,9 +16,10 @@ enum asked_kind asked_kind_of(const char *name)
 	} kinds[] = { { "model", ASKED_MEASURE },  { "label", ASKED_MEASURE },
 		      { "period", ASKED_MEASURE }, { "ust-span", ASKED_MEASURE },
 		      { "job", ASKED_MEASURE },    { "call", ASKED_MEASURE },
-		      { "tid", ASKED_OF_WHOM },    { "pid", ASKED_OF_WHOM },
-		      { "comm", ASKED_OF_WHOM },   { "thread", ASKED_OF_WHOM },
-		      { "cpu", ASKED_OF_WHOM },    { "irq", ASKED_OF_WHOM } };
+		      { "within", ASKED_MEASURE }, { "tid", ASKED_OF_WHOM },
+		      { "pid", ASKED_OF_WHOM },    { "comm", ASKED_OF_WHOM },
+		      { "thread", ASKED_OF_WHOM }, { "cpu", ASKED_OF_WHOM },
+		      { "irq", ASKED_OF_WHOM } };
 
 	for (size_t i = 0; i < ARRAY_COUNT(kinds); i++) {
 		if (strcmp(kinds[i].name, name) == 0) {

@@ -115,14 +115,16 @@ void captured_words_free(captured_list *words)
 
 /* What the words of the command line say themselves. */
 struct said_words {
-	bool has_measures, has_whom;
+	bool has_measures, has_whom, has_within;
 };
 
 static void note_given(void *user, const char *name, const char *value)
 {
 	struct said_words *said = user;
 
-	said->has_measures |= asked_kind_of(name) == ASKED_MEASURE;
+	/* What the capture's jobs are to lie in is no measure of its own. */
+	said->has_within |= strcmp(name, "within") == 0;
+	said->has_measures |= asked_kind_of(name) == ASKED_MEASURE && strcmp(name, "within") != 0;
 	said->has_whom |= asked_kind_of(name) == ASKED_OF_WHOM;
 }
 
@@ -183,7 +185,9 @@ static char *own_analyses(const struct options *options, const char *list)
 static bool is_repeated(const struct options *options, const struct said_words *said, char **word)
 {
 	const char *list = value_of_word(*word, "analyses");
-	bool is_job = value_of_word(*word, "job"), is_call = value_of_word(*word, "call"),
+	bool is_within = value_of_word(*word, "within"),
+	     is_job = is_within || value_of_word(*word, "job"),
+	     is_call = value_of_word(*word, "call"),
 	     is_period = value_of_word(*word, "period") || value_of_word(*word, "ust-span"),
 	     is_any = value_of_word(*word, "label") || value_of_word(*word, "model");
 	char *own;
@@ -199,7 +203,7 @@ static bool is_repeated(const struct options *options, const struct said_words *
 	if (!is_job && !is_call && !is_period && !is_any) {
 		return !said->has_whom;
 	}
-	return !said->has_measures &&
+	return !said->has_measures && !(is_within && said->has_within) &&
 	       (!options->has_analyses ||
 		((is_job || is_any) && chooses_analysis(options, "jobs")) ||
 		((is_call || is_any) && chooses_analysis(options, "calls")) ||

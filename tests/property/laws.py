@@ -49,7 +49,9 @@ JOBS = (
     'next = sched_waking tid=$tid; sched_waking tid=$tid; by global', 'own = sched_in; sched_waking; by $tid, $cpu; deadline 1ms',
     'named = sched_switch @"*[0-4]"|1*; sched_switch @"*[3-9]"; deadline 100us',
     'rows = sched_waking @"*[0-4]"; sched_in; by $cpu; group next_comm; deadline 1us',
-    'keyed = sched_waking; sched_switch; by tid=next_tid; every 3ms')
+    'keyed = sched_waking; sched_switch; by tid=next_tid; every 3ms',
+    'call = syscall_entry_*; syscall_exit_*; within stay; deadline 100us',
+    'over = sched_waking; sched_switch; by tid=next_tid; within stay')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
           'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns', 'comm_of')
 LEVELS = {'state'}  # analyses of how things are when a window ends
@@ -416,10 +418,12 @@ def jobs_differ(sillage, path, total):
         name, pattern, clauses = jobs.split(spec)
         if 'by ' in spec and 'every ' in spec:
             continue  # a report has none
-        found = jobs.reported(sillage, path, pattern, clauses.get('deadline'), clauses.get('every'))
+        around = {of: text for of, text, _ in map(jobs.split, JOBS)}.get(clauses.get('within'))
+        found = jobs.reported(sillage, path, pattern, clauses.get('deadline'), clauses.get('every'), around)
         if not found or 'group' in spec or 'fixed' not in spec and any(one.get('arrival_from') == 'period' for one in found['longest'] + found['open']):
             continue
-        wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0, jobs.is_cut(total))
+        wanted = jobs.figures_of_report(found, jobs.ns(clauses['every']) if 'every' in clauses else 0, jobs.is_cut(total),
+                                        not around or not jobs.goes_over(pattern))
         ours = jobs.figures_of_rolling(total['jobs'], name)
         for key, value in sorted(wanted.items()):
             if ours.get(key) != value and (key != 'skipped' or key in ours):

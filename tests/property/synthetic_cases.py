@@ -34,10 +34,11 @@ import synthetic_reports
 import synthetic_requests
 import synthetic_threads
 import synthetic_windows
+import synthetic_within
 
 MODULES = (synthetic_threads, synthetic_gaps, synthetic_holes, synthetic_figures, synthetic_reports, synthetic_input,
            synthetic_legal, synthetic_windows, synthetic_relays, synthetic_arrivals, synthetic_across, synthetic_pairs, synthetic_requests,
-           synthetic_calls, synthetic_packets, synthetic_lives, synthetic_pieces)
+           synthetic_within, synthetic_calls, synthetic_packets, synthetic_lives, synthetic_pieces)
 
 
 def cases():

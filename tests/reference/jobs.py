@@ -56,6 +56,14 @@ JOBS = (
     ('irq_handler_entry; sched_in @"[a-z]*"', ('100us', None)),
     ('sched_waking tid=$tid @"[a-m]*"; sched_waking tid=$tid @"[a-m]*"; by prio', (None, None)),
 )
+# (what executes, its deadline and period, in what): of one thread, and over threads.
+WITHIN = (
+    ('run', ('1ms', None), 'wake-to-sleep'),
+    ('run', (None, '5ms'), 'run-to-sleep'),
+    ('sched_waking; sched_switch; by tid=next_tid', ('50us', None), 'run'),
+    ('run', ('100us', None), 'sched_waking; sched_switch; by tid=next_tid'),
+    ('sched_waking; sched_waking; by global', (None, None), 'wake-to-sleep'),
+)
 PARTS = {'running': ('user_ns', 'syscall_ns', 'irq_ns', 'softirq_ns'), 'preempted': ('preempted_ns',),
          'waiting': ('wait_ns', 'new_ns'), 'blocked': ('blocked_ns',), 'unknown': ('unknown_ns',)}
 SHOWN = 10  # differences of a trace
@@ -89,12 +97,13 @@ def split(spec):
     """The name, the pattern, and the clauses of what --job takes."""
     name, text = spec.split(' = ', 1)
     parts = [part.strip() for part in text.split(';')]
-    clauses = dict(part.split(' ', 1) for part in parts if part.startswith(('deadline ', 'every ')))
-    return name, '; '.join(part for part in parts if not part.startswith(('deadline ', 'every '))), clauses
+    words = 'deadline ', 'every ', 'within '
+    clauses = dict(part.split(' ', 1) for part in parts if part.startswith(words))
+    return name, '; '.join(part for part in parts if not part.startswith(words)), clauses
 
 
-def reported(sillage, trace, pattern, deadline, every):
-    asked = ['--deadline', deadline] if deadline else []
+def reported(sillage, trace, pattern, deadline, every, within=None):
+    asked = [word for name, value in (('--deadline', deadline), ('--within', within)) if value for word in (name, value)]
     if every and 'fixed' in every:
         pattern += '; every ' + every
     elif every:
@@ -144,7 +153,12 @@ def is_cut(total):
     return any((total['jobs']['cut'], lost.get('discarded'), lost.get('lost_packets'), lost.get('bad_packets')))
 
 
-def figures_of_report(jobs, period, is_cut):
+def goes_over(pattern):
+    return '@' in pattern or '; by ' in pattern
+
+
+def figures_of_report(jobs, period, is_cut, has_order=True):
+    """@has_order: which execution began before another one is known."""
     ended = jobs['longest']
     # Without a period or a deadline nothing is said of arrivals, which are there all the same.
     figures = {'ended': len(ended), 'duration sum': sum(one['end'] - one['begin'] for one in ended),
@@ -156,7 +170,7 @@ def figures_of_report(jobs, period, is_cut):
         figures['dropped'] = jobs['dropped']
     # What was cut, or begun again, is in no list of the report, but the next one comes after it.
     is_told_apart = goes_over or not jobs['has_namesakes']
-    if is_told_apart and not is_cut and not (goes_over and (jobs['overlapped'] or jobs['dropped'])):
+    if has_order and is_told_apart and not is_cut and not (goes_over and (jobs['overlapped'] or jobs['dropped'])):
         for key, values in zip(('period', 'period_jitter'), periods_of(jobs, period)):
             figures[key + ' count'], figures[key + ' sum'] = len(values), sum(values)
             figures[key + ' max'] = max(values, default=None)
@@ -204,11 +218,14 @@ def figures_of_rolling(jobs, name):
 
 def compare(sillage, trace):
     """Each job in a report, and all together in the rolling analysis."""
-    specs = ['j%d = %s%s%s' % (i, pattern, '; deadline ' + deadline if deadline else '', '; every ' + every if every else '')
-             for i, (pattern, (deadline, every)) in enumerate(JOBS)]
+    all_jobs = [(pattern, times, None) for pattern, times in JOBS] + list(WITHIN)
+    specs = [['a%d = %s' % (i, around)] * (around is not None) +
+             ['j%d = %s%s%s%s' % (i, pattern, '; deadline ' + deadline if deadline else '', '; every ' + every if every else '',
+                                  '; within a%d' % i if around else '')]
+             for i, (pattern, (deadline, every), around) in enumerate(all_jobs)]
     known, faults, compared = [], [], 0
     for i, spec in enumerate(specs):
-        alone, err = rolling(sillage, trace, [spec])
+        alone, err = rolling(sillage, trace, spec)
         if alone is None:
             if 'not in' not in err and 'no event' not in err:
                 faults.append('%s: %s: %s' % (trace, spec, err.strip()))
@@ -216,15 +233,16 @@ def compare(sillage, trace):
         known.append(i)
     if not known:
         return faults, 0
-    total, _ = rolling(sillage, trace, [specs[i] for i in known])
+    total, _ = rolling(sillage, trace, [word for i in known for word in specs[i]])
     for i in known:
-        pattern, (deadline, every) = JOBS[i]
-        jobs = reported(sillage, trace, pattern, deadline, every)
+        pattern, (deadline, every), around = all_jobs[i]
+        jobs = reported(sillage, trace, pattern, deadline, every, around)
         if jobs is None:
             continue
         if every and 'fixed' not in every and any(one.get('arrival_from') == 'period' for one in jobs['longest'] + jobs['open']):
             continue  # the grid of a report is that of all executions: see doc/definitions.md
-        wanted = figures_of_report(jobs, ns(every) if every else 0, is_cut(total))
+        wanted = figures_of_report(jobs, ns(every) if every else 0, is_cut(total),
+                                   not around or not goes_over(pattern + around))
         found = figures_of_rolling(total['jobs'], 'j%d' % i)
         compared += wanted['ended'] > 0
         faults += ['%s: %s: %s is %s, not %s' % (trace, specs[i], key, found.get(key), value)

@@ -102,9 +102,25 @@ static int take_asked(struct occasion *occasion, struct json_object *capture, bo
 	return r < 0 ? r : 0;
 }
 
+/* The job, and the one that it lies in by what the run measured. */
+static int take_jobs(struct occasion *occasion, const char *text, struct err *err)
+{
+	const struct period_set *asked = &occasion->asked.periods;
+	int r = job_parse(text, FORM_JOB, NULL, &occasion->job, err);
+
+	for (size_t j = 0; r == 0 && occasion->has_asked && j < asked->jobs.count; j++) {
+		if (strcmp(asked->jobs.at[j]->name, occasion->job->is->within) == 0) {
+			r = job_parse(asked->jobs.at[j]->text, FORM_JOB, NULL, &occasion->within,
+				      err);
+		}
+	}
+	return r;
+}
+
 void occasion_read(const char *path, bool says, struct occasion *ret)
 {
 	struct json_object *capture, *triggers;
+	const struct job_spec *first;
 	const char *job;
 	struct err err;
 
@@ -120,14 +136,10 @@ void occasion_read(const char *path, bool says, struct occasion *ret)
 		say("%s/capture.json: what was measured: %s", path, err.text);
 	}
 	job = captured_text(capture, "job");
-	if (!job && ret->has_asked && ret->asked.periods.jobs.count > 0) {
-		job = ret->asked.periods.jobs.at[0]->text;
-	}
-	if (job && job_parse(job, FORM_JOB, NULL, &ret->job, &err) < 0) {
-		ret->job = NULL;
-		if (says) {
-			say("%s/capture.json: job: %s", path, err.text);
-		}
+	first = ret->has_asked ? period_set_first_job(&ret->asked.periods) : NULL;
+	job = !job && first ? first->text : job;
+	if (job && take_jobs(ret, job, &err) < 0 && says) {
+		say("%s/capture.json: job: %s", path, err.text);
 	}
 	if (json_object_object_get_ex(capture, "triggers", &triggers) &&
 	    json_object_is_type(triggers, json_type_array)) {
@@ -144,18 +156,23 @@ void occasion_fini(struct occasion *occasion)
 	free(occasion->thread);
 	free(occasion->job_thread);
 	job_free(occasion->job);
+	job_free(occasion->within);
 	if (occasion->has_asked) {
 		options_fini(&occasion->asked);
 	}
 }
 
 /* Its pattern, and of its times those that the user does not say otherwise. */
-static void take_job(const struct options *options, const struct job_spec *job,
+static void take_job(const struct options *options, const struct occasion *occasion,
 		     captured_list *words)
 {
+	const struct job_spec *job = occasion->job;
 	bool has_points =
 		options->every_ns == 0 && job->period_ns > 0 && job->is->is_fixed && !job->has_keys;
 
+	if (occasion->within && !options->within) {
+		*vec_push(words) = mem_printf("--within=%s", occasion->within->pattern);
+	}
 	*vec_push(words) = has_points ? mem_printf("--job=%s; every %" PRIu64 "ns fixed",
 						   job->pattern, job->period_ns)
 				      : mem_printf("--job=%s", job->pattern);
@@ -185,7 +202,7 @@ const char **occasion_again(const struct options *options, int argc, const char 
 	}
 	occasion_read(options->args[0], false, &occasion);
 	if (occasion.job) {
-		take_job(options, occasion.job, &words);
+		take_job(options, &occasion, &words);
 	}
 	occasion_fini(&occasion);
 	return words.count > 0 ? captured_joined(&words, argc, argv, ret_argc) : NULL;

@@ -11,9 +11,10 @@ struct occasion {
 	uint64_t since;   /* when the first of them began to hold; 0: unknown */
 	char *thread;     /* the tid of the first thread that a trigger names; NULL: none does */
 	char *job_thread; /* the same of what it says of jobs */
-	struct job_spec *job; /* that a trigger is about, else the first that the run measured */
-	struct options asked; /* what the run measured of whom, as options of analyze ... */
-	bool has_asked;       /* ... if the capture says so */
+	struct job_spec *job;    /* that a trigger is about, else the first that the run measured */
+	struct job_spec *within; /* what its executions lie in; NULL: it does not matter */
+	struct options asked;    /* what the run measured of whom, as options of analyze ... */
+	bool has_asked;          /* ... if the capture says so */
 };
 
 /* Reads capture.json, which only a capture has.  @says: what is wrong with it. */

@@ -42,7 +42,8 @@ static struct executions_config config_of(const struct options *options,
 					  const struct occasion *occasion, const char *who)
 {
 	struct executions_config config = { .job = options->job ? options->job : occasion->job,
-					    .within = options->within,
+					    .within = options->job ? options->within
+								   : occasion->within,
 					    .who = who,
 					    .deadline_ns = options->deadline_ns,
 					    .period_ns = options->every_ns,

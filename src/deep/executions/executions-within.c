@@ -3,6 +3,7 @@
  */
 #include <assert.h>
 
+#include "base/hash.h"
 #include "deep/executions/executions.h"
 
 ORDER(by_place, struct execution, UP(group) UP(begin) DOWN(end))
@@ -33,13 +34,14 @@ VEC_FIRST(first_later, struct execution, const struct execution *,
 	  one->group < wanted->group ||
 		  (one->group == wanted->group && one->begin <= wanted->begin))
 
-/* The one around it that began last; SIZE_MAX: none is. */
+/* The one around it that began last, before it ended; SIZE_MAX: none is. */
 static size_t around(const struct others *others, const struct execution *one)
 {
 	size_t i = first_later(others->at, others->count, one);
 
 	while (i-- > 0 && others->at[i].group == one->group && others->until[i] >= one->end) {
-		if (others->at[i].end >= one->end) {
+		if (others->at[i].end >= one->end &&
+		    (others->at[i].begin < one->end || one->is_open)) {
 			return i;
 		}
 	}
@@ -53,8 +55,12 @@ struct found {
 	size_t count;
 };
 
+/* By thread, whether one that is left out is in doubt: then so is the next one that counts. */
+HASH_MAP(doubted, bool)
+
 /* Lists the outer ones.  How many of @inner lie in one of them; these come first. */
-static size_t keep_inside(struct executions *executions, struct found inner, struct found outer)
+static size_t keep_inside(struct executions *executions, struct found inner, struct found outer,
+			  struct doubted *doubted)
 {
 	size_t first = executions->outer.count, inside = 0;
 	struct others others;
@@ -74,7 +80,10 @@ static size_t keep_inside(struct executions *executions, struct found inner, str
 	for (size_t i = 0; i < inner.count; i++) {
 		struct execution one = inner.at[i];
 		size_t at = around(&others, &one);
+		bool *doubts = doubted_put(doubted, one.thread, NULL);
 
+		one.is_doubted |= *doubts;
+		*doubts = at == SIZE_MAX && one.is_doubted;
 		if (at != SIZE_MAX) {
 			struct executions_outer *of = &executions->outer.at[first + at];
 
@@ -88,6 +97,20 @@ static size_t keep_inside(struct executions *executions, struct found inner, str
 	return inside;
 }
 
+/* Those whose thread has ended lie in none that goes on: only where both are of one thread they
+ * have ended together. */
+static size_t leave_out_ended(struct found open, uint64_t end)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < open.count; i++) {
+		if (open.at[i].end == end) {
+			open.at[left++] = open.at[i];
+		}
+	}
+	return left;
+}
+
 /* Where one of them goes over threads, none is of one thread. */
 static void set_groups(struct found all, bool are_joined)
 {
@@ -96,23 +119,26 @@ static void set_groups(struct found all, bool are_joined)
 	}
 }
 
-void executions_within(struct executions *executions, const struct executions *outer)
+void executions_within(struct executions *executions, const struct executions *outer, uint64_t end)
 {
 	struct found all = { executions->all.at, executions->all.count };
 	struct found open = { executions->open.at, executions->open.count };
 	struct found outer_all = { outer->all.at, outer->all.count };
+	struct doubted doubted = { 0 };
 	struct found outer_open = { outer->open.at, outer->open.count };
 
 	bool is_across = executions->config->job->is_across;
 	bool are_joined = is_across || outer->config->job->is_across;
 
+	open.count = are_joined ? leave_out_ended(open, end) : open.count;
 	set_groups(all, are_joined);
 	set_groups(open, are_joined);
 	set_groups(outer_all, are_joined);
 	set_groups(outer_open, are_joined);
-	executions->all.count = keep_inside(executions, all, outer_all);
+	executions->all.count = keep_inside(executions, all, outer_all, &doubted);
 	/* One that is open can lie in one that is open, too. */
-	executions->open.count = keep_inside(executions, open, outer_open);
+	executions->open.count = keep_inside(executions, open, outer_open, &doubted);
+	doubted_fini(&doubted);
 	assert(executions->all.count <= all.count && executions->open.count <= open.count);
 	set_groups(all, is_across);
 	set_groups(open, is_across);

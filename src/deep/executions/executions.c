@@ -534,7 +534,7 @@ int executions_find(const struct reader_setup *setup, const struct timeline *tim
 	r = find_all(setup, timeline, config, executions, err);
 	if (r == 0 && config->within) {
 		r = find_all(setup, timeline, &of_outer, &outer, err);
-		executions_within(executions, &outer);
+		executions_within(executions, &outer, timeline->end);
 		if (executions->missing == 0) {
 			executions->missing = outer.missing;
 			executions->missing_event = outer.missing_event;

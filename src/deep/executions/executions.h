@@ -169,7 +169,9 @@ static inline bool execution_leaves(const struct execution *one)
 	return one->last != one->thread && one->last != NOBODY;
 }
 
-/* For executions.c: keeps those that lie in one of the others, and lists these. */
-void executions_within(struct executions *executions, const struct executions *outer);
+/* For executions.c: keeps those that lie in one of the others, and lists these.  @end: of the
+ * range.
+ */
+void executions_within(struct executions *executions, const struct executions *outer, uint64_t end);
 /* For executions.c: sorts the executions and fills the figures. */
 void executions_add_up(struct executions *executions);

@@ -66,6 +66,8 @@ static const struct {
 	{ FORM_JOB, "x = deadline; every; deadline 1us",
 	  "x = \"deadline\"; \"every\"; deadline 1000ns" },
 	{ FORM_JOB, "a; \"every\" b=1;", "a; \"every\" b=1" },
+	{ FORM_JOB, "x = run;within y ;deadline 1us", "x = run; within y; deadline 1000ns" },
+	{ FORM_JOB, "x = a; b; by c; within \"y\"", "x = a; b; by c; within y" },
 	{ FORM_JOB, "a@10; b", "a @10; b" },
 	{ FORM_JOB, "a@10|b*|\"c [d]\", e=1; b", "a e=1 @10|b*|\"c [d]\"; b" },
 	{ FORM_JOB, "a; b; by x, y=z; deadline 1us", "a; b; by x, y=z; deadline 1000ns" },
@@ -192,7 +194,10 @@ static const struct {
 	{ FORM_JOB, "x = run; deadline 2", 19, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 0s", 16, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 1s; every 1s", 26, "one deadline and one period" },
-	{ FORM_JOB, "x = a; b; every 1s; c", 21, "by, deadline, every, only or group" },
+	{ FORM_JOB, "x = a; b; every 1s; c", 21, "by, deadline, every, only, group or within" },
+	{ FORM_JOB, "x = a; b; within", 17, "the name of a job" },
+	{ FORM_JOB, "x = a; b; within y; within y", 28, "one within" },
+	{ FORM_AROUND, "a; b; by c; within d", 13, "by" },
 	{ FORM_JOB, "x = a; b; group", 16, "a field" },
 	{ FORM_JOB, "x = a; b; group c, d, e", 23, "no more than two fields" },
 	{ FORM_JOB, "x = a @w @v; b", 11, "one @, with | between threads" },
@@ -572,7 +577,7 @@ static struct expression *draw_expression(uint64_t *random, enum expression_form
 	if (form == FORM_JOB) {
 		draw_across(random, is);
 	}
-	if (is_period && draw(random, 2)) {
+	if ((is_period || form == FORM_JOB) && draw(random, 2)) {
 		draw_word(random, is->within, sizeof(is->within));
 	}
 	is->by_process = form == FORM_LABEL && draw(random, 2);

@@ -362,6 +362,74 @@ START_TEST(reads_jobs)
 }
 END_TEST
 
+static const struct {
+	const char *text, *message;
+} within_jobs[] = {
+	{ "x = a; b; within none", "\"x = a; b; within none\": column 18: expected the name of a "
+				   "job that was given before" },
+	{ "x = a; b; within x", "\"x = a; b; within x\": column 18: expected the name of a job "
+				"that was given before" },
+	{ "x = a; b; within inner", "\"x = a; b; within inner\": column 18: expected a job that "
+				    "lies in none itself" },
+	{ "x = a; b; every 1s; within over", "\"x = a; b; every 1s; within over\": column 28: "
+					     "expected " JOB_NO_PERIOD },
+	{ "x = a; b; every 1s; within outer", NULL },
+	{ "x = a; b; by c; within outer", NULL },
+};
+
+/* A job lies in one that was given before. */
+START_TEST(finds_what_jobs_lie_in)
+{
+	struct period_set set = { 0 };
+	struct err err;
+	int r;
+
+	ck_assert_int_eq(period_add_job(&set, "outer = e; f", &err), 0);
+	ck_assert_int_eq(period_add_job(&set, "over = e; f; by g", &err), 0);
+	ck_assert_int_eq(period_add_job(&set, "inner = e; g; within outer", &err), 0);
+	ck_assert(set.jobs.at[0]->is_around && !set.jobs.at[0]->is_around_any);
+	ck_assert(!set.jobs.at[1]->is_around && set.jobs.at[2]->within == 0);
+	ck_assert_ptr_eq(period_set_first_job(&set), set.jobs.at[1]);
+	r = period_add_job(&set, within_jobs[_i].text, &err);
+	ck_assert_int_eq(r, within_jobs[_i].message ? -EINVAL : 0);
+	if (within_jobs[_i].message) {
+		ck_assert_str_eq(err.text, within_jobs[_i].message);
+	} else {
+		ck_assert_int_eq(set.jobs.at[3]->within, 0);
+		ck_assert_int_eq(set.jobs.at[3]->is_joined, set.jobs.at[3]->is_across);
+	}
+	period_set_fini(&set);
+}
+END_TEST
+
+/* What --within says is a job before all others, in which those lie that say nothing else. */
+START_TEST(puts_jobs_within)
+{
+	static const char *const texts[] = { "job out = e; f; by g", "job one = a; b; within out",
+					     "job two = c; d; within out",
+					     "model job three = e; g" };
+	struct period_set set = { 0 }, before;
+	struct err err;
+
+	ck_assert_int_eq(period_add_job(&set, "one = a; b", &err), 0);
+	ck_assert_int_eq(period_add_job(&set, "two = c; d", &err), 0);
+	before = set;
+	ck_assert_int_eq(period_add_job(&set, "three = e; g", &err), 0);
+	period_set_mark(&set, &before, "model");
+	ck_assert_int_eq(period_set_within(&set, "out = e; f; by g", &err), 0);
+	for (size_t i = 0; i < 4; i++) {
+		char *text = period_set_text(&set, i);
+
+		ck_assert_str_eq(text, texts[i]);
+		free(text);
+	}
+	ck_assert_uint_eq(set.jobs.count, 4);
+	ck_assert(set.jobs.at[0]->is_around_any && set.jobs.at[3]->within < 0);
+	ck_assert_int_eq(period_set_within(&set, "one = e; f", &err), -EINVAL);
+	period_set_fini(&set);
+}
+END_TEST
+
 /* A file has all of them as texts. */
 START_TEST(texts_make_them_again)
 {
@@ -375,7 +443,8 @@ START_TEST(texts_make_them_again)
 		ck_assert_int_eq(period_add_text(&set, texts[i], &err), 0);
 	}
 	ck_assert_int_eq(period_add_job(&set, "x = sleep", &err), -EINVAL);
-	ck_assert_str_eq(err.text, "\"x\": there is another job of this name");
+	ck_assert_str_eq(err.text, "\"x\": there is another job of this name: NAME = before the "
+				   "events gives one");
 	ck_assert_uint_eq(set.labels.sources.count, 1);
 	ck_assert_uint_eq(set.all.count, 3);
 	ck_assert(set.all.at[2]->model && !set.all.at[1]->model);
@@ -628,6 +697,9 @@ Suite *suite_query(void)
 	tcase_add_test(tcase, finds_places_of_fields);
 	tcase_add_loop_test(tcase, reads_spans, 0, sizeof(spans) / sizeof(spans[0]));
 	tcase_add_loop_test(tcase, reads_jobs, 0, sizeof(jobs) / sizeof(jobs[0]));
+	tcase_add_loop_test(tcase, finds_what_jobs_lie_in, 0,
+			    sizeof(within_jobs) / sizeof(within_jobs[0]));
+	tcase_add_test(tcase, puts_jobs_within);
 	tcase_add_test(tcase, texts_make_them_again);
 	tcase_add_test(tcase, refuses_open_chains);
 	tcase_add_test(tcase, bounds_what_is_open);
