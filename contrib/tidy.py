@@ -114,6 +114,7 @@ ROOMS = {
     'src/cmd/compare': None,
     'src/cmd/found': None,
     'src/cmd/ranges': None,
+    'src/cmd/record': None,
     'src/cmd/report': None,
     'src/cmd/setup': None,
     'src/cmd/top': None,

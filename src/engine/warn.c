@@ -60,6 +60,16 @@ static void append_time(struct engine_warning *warning, const char *before, uint
 	append(warning, text);
 }
 
+static const char *remedy_of(const char *tracer)
+{
+	if (metadata_is_of_record(tracer)) {
+		return "; larger buffers would hold them (sillage record --buffer)";
+	}
+	return tracer ? "; larger or more buffers would hold them"
+		      : "; larger or more sub-buffers would hold them (lttng enable-channel "
+			"--subbuf-size, --num-subbuf)";
+}
+
 /* What helps is said once a stream: which stream of a trace comes first depends on the chunks. */
 void warn_loss(struct trace *trace, struct stream *stream, const struct loss *loss, const char *fmt,
 	       ...)
@@ -86,10 +96,7 @@ void warn_loss(struct trace *trace, struct stream *stream, const struct loss *lo
 	}
 	if (strcmp(loss->what, "discarded") == 0 && !stream->has_told_remedy) {
 		stream->has_told_remedy = true;
-		append(&warning, metadata_other_tracer(trace->plan->metadata)
-					 ? "; larger or more buffers would hold them"
-					 : "; larger or more sub-buffers would hold them (lttng "
-					   "enable-channel --subbuf-size, --num-subbuf)");
+		append(&warning, remedy_of(metadata_other_tracer(trace->plan->metadata)));
 	}
 	emit(trace, &warning);
 }

@@ -85,8 +85,8 @@ void stream_lost(struct convert *convert, struct convert_stream *stream, uint64_
 	if (events == 0) {
 		return;
 	}
-	/* They fall between two packets. */
-	if (stream->events > 0) {
+	/* They fall between two packets, of which the first may be empty. */
+	if (stream->events > 0 || stream->seq == 0) {
 		(void)stream_close(convert, stream, stream->last);
 	}
 	stream->discarded += events;

@@ -83,7 +83,7 @@ static uint8_t *put_switch(uint8_t *out, const struct side *prev, const struct s
 	return put_number(out, (uint64_t)next->priority, 4);
 }
 
-#define SWITCH_BYTES 64
+#define SWITCH_BYTES 56
 
 void tasks_derive(struct convert *convert, struct convert_stream *stream,
 		  const struct convert_input *event)

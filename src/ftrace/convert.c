@@ -365,8 +365,9 @@ int convert_page(struct convert *convert, uint32_t cpu, const uint8_t *bytes, si
 		 struct err *err)
 {
 	struct convert_stream *stream;
-	struct queued_page copy = { .len = len };
+	struct queued_page copy = { 0 };
 	struct ftrace_page page;
+	size_t used;
 	int r;
 
 	assert(convert->has_started && cpu < convert->setup.cpus);
@@ -379,8 +380,11 @@ int convert_page(struct convert *convert, uint32_t cpu, const uint8_t *bytes, si
 	if (page.at == page.end && page.missed == 0) {
 		return 0;
 	}
-	copy.bytes = mem_alloc(len);
-	memcpy(copy.bytes, bytes, len);
+	/* With the number of what is missing, which stands behind the records. */
+	used = ftrace_page_used(&convert->layout, bytes) + sizeof(uint64_t);
+	copy.len = used < len ? used : len;
+	copy.bytes = mem_alloc(copy.len);
+	memcpy(copy.bytes, bytes, copy.len);
 	*vec_push(&stream->pages) = copy;
 	if (!stream->has_record) {
 		convert->err = err;

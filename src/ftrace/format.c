@@ -253,8 +253,9 @@ static int read_field(struct arena *arena, const struct format_line *line,
 	}
 	is_array = cut_brackets(&span, &inside);
 	name = take_word(&span);
-	if (name.len == 0 || name.len > FTRACE_NAME_BYTES_MAX) {
-		return err_raise(err, -EINVAL, "a field of the format has no name, or a long one");
+	if (name.len == 0 || name.len > FTRACE_NAME_BYTES_MAX || span.len == 0) {
+		return err_raise(err, -EINVAL,
+				 "a field of the format has no name or type, or a long one");
 	}
 	if (field->place != FTRACE_HERE && field->size != sizeof(uint32_t)) {
 		return err_raise(err, -EINVAL, "field %.*s: %u bytes cannot say where it is",

@@ -82,6 +82,19 @@ uint64_t ftrace_page_time(const struct ftrace_layout *layout, const uint8_t *byt
 	return ftrace_u64(bytes, layout->is_big);
 }
 
+/* A long that has the largest byte first has what counts in its second half. */
+static uint32_t commit_of(const struct ftrace_layout *layout, const uint8_t *bytes)
+{
+	return ftrace_u32(bytes + layout->commit_at +
+				  (layout->is_big ? layout->commit_size - 4 : 0),
+			  layout->is_big);
+}
+
+size_t ftrace_page_used(const struct ftrace_layout *layout, const uint8_t *bytes)
+{
+	return layout->data_at + (commit_of(layout, bytes) & COMMIT_BYTES);
+}
+
 int ftrace_page_begin(struct ftrace_page *page, const struct ftrace_layout *layout,
 		      const uint8_t *bytes, size_t len, struct err *err)
 {
@@ -91,10 +104,7 @@ int ftrace_page_begin(struct ftrace_page *page, const struct ftrace_layout *layo
 		return err_raise(err, -EINVAL, "a sub-buffer of %zu bytes, without its header",
 				 len);
 	}
-	/* A long that has the largest byte first has these bits in its second half. */
-	commit = ftrace_u32(bytes + layout->commit_at +
-				    (layout->is_big ? layout->commit_size - 4 : 0),
-			    layout->is_big);
+	commit = commit_of(layout, bytes);
 	used = commit & COMMIT_BYTES;
 	if (used > len - layout->data_at) {
 		return err_raise(err, -EINVAL, "a sub-buffer says to have %u bytes, and has %zu",

@@ -56,6 +56,9 @@ int ftrace_page_begin(struct ftrace_page *page, const struct ftrace_layout *layo
 /* The time of a sub-buffer, before which it has no record. */
 uint64_t ftrace_page_time(const struct ftrace_layout *layout, const uint8_t *bytes);
 
+/* How much of a sub-buffer is used, its header included; of one that ftrace_page_begin() takes. */
+size_t ftrace_page_used(const struct ftrace_layout *layout, const uint8_t *bytes);
+
 /* How the numbers of a buffer are read. */
 static inline uint32_t ftrace_u32(const uint8_t *at, bool is_big)
 {

@@ -16,7 +16,8 @@
 #define FOR_ROWS   (FOR_SHOW | FOR_MERGE | FOR_HISTORY) /* selects rows */
 #define FOR_ALL                                                                                    \
 	(FOR_WORK | FOR_ROWS | FOR_LIST | FOR_REPLAY | FOR_TRIGGERS | FOR_CAPTURE | FOR_REPORT |   \
-	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE)
+	 FOR_OVERVIEW | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE |           \
+	 FOR_RECORD)
 
 #define JOBS_MAX   1024
 #define WORST_MAX  1000      /* executions: each has a critical path of its own */
@@ -61,7 +62,7 @@ const struct option options_table[] = {
 	  "names, all, or help (top, compare: all; overview: count,cpu,waits, of programs "
 	  "count,calls,ust; "
 	  "count,cpu,io, of programs count,calls,ust)",
-	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE,
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_HISTORY | FOR_COMPARE | FOR_RECORD,
 	  CUSTOM(options_analyses), GIVEN(has_analyses), LIST_OF(options_list_analyses),
 	  GROUP("Figures and output") },
 	{ 'f', "format", "FORMAT", "text, json (lines), csv, html, perfetto (text)", FOR_REPORT,
@@ -89,6 +90,8 @@ const struct option options_table[] = {
 	  FOR_BOTH | FOR_MAP | FOR_MERGE | FOR_LAMI | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT |
 		  FOR_HISTORY | FOR_COMPARE,
 	  CUSTOM(options_output) },
+	{ 'o', "output", "DIR", "the trace goes there (recording-DATE-TIME)", FOR_RECORD,
+	  TEXT(output) },
 	{ 0, "chunk-size", "SIZE", "bytes at which a chunk closes (1M)",
 	  FOR_WORK | FOR_OVERVIEW | FOR_COMPARE, SIZE(chunk_bytes) },
 	{ 0, "max-memory", "SIZE",
@@ -96,8 +99,8 @@ const struct option options_table[] = {
 	  "machine's, at least 256M; 256M)",
 	  FOR_WORK | FOR_MERGE | FOR_OVERVIEW | FOR_REPORT | FOR_COMPARE | FOR_HISTORY,
 	  SIZE(max_memory), GIVEN(has_max_memory) },
-	{ 0, "duration", "DURATION", "stop after this time", FOR_FOLLOW, DURATION(duration_ns),
-	  GROUP("When, and from where") },
+	{ 0, "duration", "DURATION", "stop after this time", FOR_FOLLOW | FOR_RECORD,
+	  DURATION(duration_ns), GROUP("When, and from where") },
 	{ 0, "windows", "N", "stop after so many windows", FOR_FOLLOW, COUNT(windows, UINT32_MAX) },
 	{ 0, "from", "PLACE", "where to begin: beginning, now, -DURATION, TIME (live: now)",
 	  FOR_LIVE | FOR_TOP | FOR_ANALYZE | FOR_REPORT | FOR_OVERVIEW | FOR_EXPORT,
@@ -194,6 +197,11 @@ const struct option options_table[] = {
 	{ 0, "linger", "DURATION", "keep the sessions after the last packet (0)", FOR_REPLAY,
 	  DURATION(linger_ns) },
 	{ 0, "as-now", NULL, "move the clocks so that traces begin now", FOR_REPLAY, FLAG(as_now) },
+	{ 0, "event", "LIST",
+	  "names and patterns of events of the kernel: sched_switch,'block:*',uprobes:begin",
+	  FOR_RECORD, NAMES(recorded) },
+	{ 0, "buffer", "SIZE", "the kernel's buffer of each CPU (8M)", FOR_RECORD,
+	  SIZE(buffer_bytes) },
 	{ 0, "ust", "PATTERN", "also record these user-space events: 'my_app:*'",
 	  FOR_SETUP | FOR_WATCH, TEXTS(ust) },
 	{ 0, "relay", "URL", "record to net://HOST[:CONTROL[:DATA]] (lttng's own, on this host)",
@@ -210,6 +218,8 @@ const struct option options_table[] = {
 	{ 0, "tid", "LIST", "only what these threads did", FOR_ROWS | FOR_OVERVIEW,
 	  NUMBERS(selection.tids), GROUP("Rows") },
 	{ 0, "pid", "LIST", "only what these processes did", FOR_ROWS | FOR_OVERVIEW,
+	  NUMBERS(selection.pids) },
+	{ 0, "pid", "LIST", "only events of these threads, and of their children", FOR_RECORD,
 	  NUMBERS(selection.pids) },
 	{ 0, "comm", "LIST", "only what threads of these names (patterns) did",
 	  FOR_ROWS | FOR_OVERVIEW, NAMES(selection.comms) },

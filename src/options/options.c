@@ -43,6 +43,7 @@ static void set_defaults(struct options *o)
 	o->speed = 1;
 	o->loops = 1;
 	o->live_timer_ns = NS_PER_S;
+	o->buffer_bytes = UINT64_C(8) << 20;
 	o->away_ns = NS_PER_S;
 	o->begin_option = "--begin";
 	o->end_option = "--end";
@@ -311,8 +312,9 @@ static int check_together(struct options *options, unsigned int command,
 	if (r == 0 && options->buckets && strcmp(options->format, "json") != 0) {
 		return err_raise(err, -EINVAL, "--buckets has no effect without --format json");
 	}
-	if (r == 0 && (command & (FOR_LIVE | FOR_ANALYZE | FOR_OVERVIEW | FOR_TOP | FOR_LAMI |
-				  FOR_MAP | FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE))) {
+	if (r == 0 &&
+	    (command & (FOR_LIVE | FOR_ANALYZE | FOR_OVERVIEW | FOR_TOP | FOR_LAMI | FOR_MAP |
+			FOR_SETUP | FOR_WATCH | FOR_EXPORT | FOR_COMPARE | FOR_RECORD))) {
 		r = options_choose_asked(options, command == FOR_COMPARE || command == FOR_TOP,
 					 err);
 	}
@@ -476,6 +478,7 @@ void options_fini(struct options *options)
 	vec_fini(&options->fails);
 	vec_fini(&options->figures);
 	vec_fini(&options->ust);
+	vec_fini(&options->recorded);
 	if (retained) {
 		(void)poptFreeContext(retained->context);
 		VEC_EACH(&retained->given, one) {

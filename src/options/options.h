@@ -37,6 +37,7 @@ enum {
 	FOR_EXPORT = 16384,
 	FOR_HISTORY = 32768,
 	FOR_COMPARE = 65536,
+	FOR_RECORD = 131072,
 };
 
 /* A text of NULL: the option was not given. */
@@ -69,6 +70,7 @@ struct options {
 	double speed;     /* 0: as fast as possible */
 	uint64_t loops;
 	uint64_t live_timer_ns;
+	uint64_t buffer_bytes; /* of each CPU */
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	bool stats;
@@ -123,7 +125,8 @@ struct options {
 	uint64_t lag_limit_ns;
 	uint64_t linger_ns;
 	bool wants_help;
-	VEC(const char *) ust; /* patterns of user-space events; the texts are borrowed */
+	VEC(const char *) ust;      /* patterns of user-space events; the texts are borrowed */
+	VEC(const char *) recorded; /* events of --event; the same */
 	const char *relay;
 	const char *rate; /* setup: events, or a trace; NULL: not given */
 	uint64_t away_ns; /* setup: how long the reader may be away */

@@ -52,6 +52,14 @@ static int lacks_event(const struct names *names, const char *event)
 				 "no event \"%s\" is recorded; did you mean \"%.100s\"?", event,
 				 near);
 	}
+	if (metadata_is_of_record(metadata_other_tracer(names->metadata))) {
+		word = shell_word(call ? "raw_syscalls:*" : event);
+		r = err_raise(names->err, -ENOENT,
+			      "no event \"%s\" is recorded: sudo sillage record --event %s", event,
+			      word);
+		free(word);
+		return r;
+	}
 	if (metadata_other_tracer(names->metadata)) {
 		return err_raise(names->err, -ENOENT, "%s recorded no event \"%s\"",
 				 metadata_other_tracer(names->metadata), event);

@@ -43,6 +43,7 @@ Suite *suite_stream(void);
 Suite *suite_exchange(void);
 Suite *suite_checkpoint_file(void);
 Suite *suite_worker(void);
+Suite *suite_ftrace(void);
 Suite *suite_history(void);
 Suite *suite_episodes(void);
 Suite *suite_pace(void);

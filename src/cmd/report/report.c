@@ -102,6 +102,9 @@ static void say_unexplained(const struct recorded_path *path, bool has_job)
 		    "sillage report%s %s",
 		    path->name, lacks->event, has_job ? " --job ..." : "", place);
 		free(place);
+	} else if (metadata_is_of_record(tracer)) {
+		say("%s: not recorded: %s: nothing to explain; to record it: sudo sillage record",
+		    path->name, lacks->event);
 	} else if (tracer) {
 		say("%s: not recorded: %s: nothing to explain, and %s does not record it",
 		    path->name, lacks->event, tracer);

@@ -69,6 +69,11 @@ const char *metadata_other_tracer(const struct metadata *metadata)
 	return domain && domain->text ? NULL : "its tracer";
 }
 
+bool metadata_is_of_record(const char *tracer)
+{
+	return tracer && strcmp(tracer, "sillage-ftrace") == 0;
+}
+
 char *metadata_tracer(const struct metadata *metadata)
 {
 	const struct env_entry *name = metadata_env(metadata, "tracer_name");

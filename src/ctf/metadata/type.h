@@ -209,6 +209,9 @@ char *metadata_tracer(const struct metadata *metadata);
 /* The name of the tracer, or "its tracer", if that is not LTTng, whose commands then change
  * nothing; NULL: it is. */
 const char *metadata_other_tracer(const struct metadata *metadata);
+/* Whether that is what `sillage record` names itself (ftrace/convert.h): it can be told what to
+ * record. */
+bool metadata_is_of_record(const char *tracer);
 const struct clock_class *metadata_clock(const struct metadata *metadata, const char *name);
 const struct stream_class *metadata_stream(const struct metadata *metadata, uint64_t id);
 

@@ -426,14 +426,62 @@ static bool is_again(const struct missing_event *events, size_t at, unsigned int
 	return false;
 }
 
+/* Whether `sillage record` knows what an analysis needs by its name: it does not know periods. */
+static bool has_needs(const struct missing_event *event)
+{
+	return event->analysis->need_count > 0;
+}
+
+/* A list behind @head of what is not there yet. */
+static void put_record_name(FILE *out, const char *head, bool *any, const char *name)
+{
+	char *word = shell_word(name);
+
+	(void)fprintf(out, "%s%s", *any ? "," : head, word);
+	*any = true;
+	free(word);
+}
+
+/* What records it by the kernel's own tracer: one command. */
+static char *record_command(const struct missing_event *events, size_t count)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	bool any_analysis = false, any_event = false;
+
+	(void)fputs("sudo sillage record", out);
+	for (size_t i = 0; i < count; i++) {
+		if (has_needs(&events[i]) &&
+		    (i == 0 || events[i].analysis != events[i - 1].analysis)) {
+			put_record_name(out, " -a ", &any_analysis, events[i].analysis->name);
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		const char *name;
+		unsigned int kind = kind_of(&events[i], &name);
+
+		if (!has_needs(&events[i]) && !events[i].near && !is_again(events, i, kind, name)) {
+			put_record_name(out, " --event ", &any_event,
+					kind == KIND_KERNEL ? name : "raw_syscalls:*");
+		}
+	}
+	(void)fclose(out);
+	return text;
+}
+
 char *missing_commands(const char *tracer, const struct missing_event *events, size_t count,
 		       const char *between, size_t most)
 {
 	char *text = NULL;
 	size_t size, len = 0; /* of the last command */
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 	bool any = false;
 
+	if (metadata_is_of_record(tracer)) {
+		return record_command(events, count);
+	}
+	out = open_memstream(&text, &size);
 	if (tracer) {
 		(void)fprintf(out, "in the configuration of %s, which is not LTTng", tracer);
 	}

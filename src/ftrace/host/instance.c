@@ -33,6 +33,8 @@ static const char prefix[] = "sillage-";
 struct ftrace_instance {
 	char *tracefs, *path;
 	struct guardian *guardian;
+	void (*at_end)(const void *user);
+	const void *at_end_user;
 	uint32_t cpus;
 	VEC(struct pollfd) pipes; /* by CPU; fd -1: it has none */
 	size_t subbuf_bytes;
@@ -175,8 +177,12 @@ static void remove_dead(const char *tracefs)
 /* The guardian's work: the files of the recorder close a little after it ended. */
 static void remove_late(const void *user)
 {
-	const char *path = user;
+	const struct ftrace_instance *instance = user;
+	const char *path = instance->path;
 
+	if (instance->at_end) {
+		instance->at_end(instance->at_end_user);
+	}
 	for (unsigned int i = 0; i < 100 && !remove_instance(path); i++) {
 		(void)poll(NULL, 0, WAIT_POLL_MS);
 	}
@@ -277,12 +283,14 @@ int instance_new(const struct instance_config *config, struct ftrace_instance **
 	struct ftrace_instance *instance = mem_alloc(sizeof(*instance));
 	int r = find_tracefs(&instance->tracefs, err);
 
+	instance->at_end = config->at_end;
+	instance->at_end_user = config->at_end_user;
 	if (r == 0) {
 		remove_dead(instance->tracefs);
 		r = make_dir_of(instance, err);
 	}
 	if (r == 0) {
-		instance->guardian = guardian_new(remove_late, instance->path, -1, err);
+		instance->guardian = guardian_new(remove_late, instance, -1, err);
 		r = instance->guardian ? configure(instance, config, err) : -EAGAIN;
 	}
 	if (r == 0) {
@@ -398,25 +406,16 @@ static void free_name_list(char **names)
 	free(names);
 }
 
-char **instance_find(const struct ftrace_instance *instance, const char *system, const char *name)
+char **instance_find(const struct ftrace_instance *instance)
 {
 	char *events = mem_printf("%s/events", instance->path);
-	char **systems = names_in(events), **names;
+	char **systems = names_in(events);
 	VEC(char *) found = { 0 };
 
 	for (size_t i = 0; systems[i]; i++) {
-		if (system && strcmp(system, systems[i]) != 0) {
-			continue;
-		}
-		if (name) {
-			if (instance_has_event(instance, systems[i], name)) {
-				*vec_push(&found) = mem_printf("%s/%s", systems[i], name);
-			}
-			continue;
-		}
 		char *dir = mem_printf("%s/%s", events, systems[i]);
+		char **names = names_in(dir);
 
-		names = names_in(dir);
 		for (size_t k = 0; names[k]; k++) {
 			*vec_push(&found) = mem_printf("%s/%s", systems[i], names[k]);
 		}

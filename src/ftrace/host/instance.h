@@ -22,10 +22,12 @@ struct ftrace_instance;
 
 struct instance_config {
 	uint64_t buffer_bytes; /* of each CPU */
-	bool keeps_last;       /* nobody reads: new events take the place of the oldest */
 	/* Only events of these threads, and of their children; none: of all. */
 	const int64_t *pids;
 	size_t pid_count;
+	/* The guardian's work before it removes the instance; NULL: nothing more. */
+	void (*at_end)(const void *user);
+	const void *at_end_user;
 };
 
 /* Removes instances of recorders that are gone, and makes one: its clock is CLOCK_MONOTONIC, no
@@ -36,15 +38,15 @@ int instance_new(const struct instance_config *config, struct ftrace_instance **
 /* Removes it; NULL is fine. */
 void instance_free(struct ftrace_instance *instance);
 
-/* "sched/sched_switch" or, with all of a system, "sched/": 1 if the kernel has no such event. */
+/* Whether the kernel has it. */
 bool instance_has_event(const struct ftrace_instance *instance, const char *system,
 			const char *name);
 /* Events go to the buffers from instance_on() on.  -ENOENT: the kernel has no such event. */
 int instance_enable(struct ftrace_instance *instance, const char *system, const char *name,
 		    struct ftrace_format **ret_format, struct err *err);
-/* Names of all events of a system, or the systems that have an event of this name: "SYSTEM/NAME",
- * by the alphabet; the caller frees each, and the array that NULL ends. */
-char **instance_find(const struct ftrace_instance *instance, const char *system, const char *name);
+/* All events of the kernel, "SYSTEM/NAME", by the alphabet; the caller frees each, and the array,
+ * which NULL ends. */
+char **instance_find(const struct ftrace_instance *instance);
 
 int instance_layout(const struct ftrace_instance *instance, struct ftrace_layout *ret,
 		    struct err *err);

@@ -220,6 +220,9 @@ START_TEST(names_the_tracer)
 
 	ck_assert_str_eq(text, "in the configuration of barectf, which is not LTTng");
 	free(text);
+	text = missing_commands("sillage-ftrace", &event, 1, "; ", SIZE_MAX);
+	ck_assert_str_eq(text, "sudo sillage record -a cpu");
+	free(text);
 }
 END_TEST
 

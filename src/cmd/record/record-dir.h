@@ -1,0 +1,22 @@
+/*
+ * record-dir: a trace in files, as lttng-sessiond leaves one: DIR/kernel/metadata, a file for each
+ * CPU, and the index of its packets.
+ *
+ * A packet that cannot be written whole is taken back, so that what is there can be read.
+ */
+#pragma once
+
+#include "base/err.h"
+#include "ftrace/convert.h"
+
+struct record_dir;
+
+/* @path: is made, or is there and empty. */
+int record_dir_new(const char *path, struct record_dir **ret, struct err *err);
+void record_dir_free(struct record_dir *dir);
+/* The sink's functions; @user: the directory. */
+int record_dir_metadata(void *user, const char *text, size_t len, struct err *err);
+int record_dir_packet(void *user, const struct convert_packet *packet, struct err *err);
+uint64_t record_dir_bytes(const struct record_dir *dir);
+/* Takes back what a process that was killed wrote in part: no file has more than its index says. */
+void record_dir_repair(const char *path);

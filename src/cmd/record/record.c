@@ -1,0 +1,237 @@
+/*
+ * record: this host's kernel, by its own tracer, as a trace.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/process/child.h"
+#include "base/shell.h"
+#include "cmd/cmd.h"
+#include "cmd/record/record-dir.h"
+#include "cmd/record/record-events.h"
+#include "run/say.h"
+
+#define PACKET_BYTES (256 << 10)
+
+struct recording {
+	const struct options *options;
+	char *path; /* of the directory */
+	struct recorder *recorder;
+	struct record_dir *dir;
+	pid_t command; /* 0: there is none, or it has ended */
+	int command_status;
+};
+
+/* ---- the command ---- */
+
+static int start_command(struct recording *recording, struct err *err)
+{
+	const char **words = recording->options->args;
+
+	if (!words[0]) {
+		return 0;
+	}
+	recording->command = fork();
+	if (recording->command == 0) {
+		run_end_on_signals();
+		(void)execvp(words[0], (char *const *)words);
+		say("%s: %s", words[0], strerror(errno));
+		_exit(127);
+	}
+	if (recording->command < 0) {
+		recording->command = 0;
+		return err_raise(err, -errno, "fork: %s", strerror(errno));
+	}
+	return 0;
+}
+
+static bool command_is_over(struct recording *recording)
+{
+	int status;
+
+	if (!recording->options->args[0]) {
+		return false;
+	}
+	if (recording->command > 0 && child_has_ended(recording->command, &status)) {
+		recording->command = 0;
+		recording->command_status =
+			WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	return recording->command == 0;
+}
+
+/* After a signal that only we got. */
+static void end_command(struct recording *recording)
+{
+	int status;
+
+	if (recording->command > 0) {
+		(void)kill(recording->command, SIGTERM);
+		if (!child_wait(recording->command, LATE_NS, CHILD_LASTS, &status)) {
+			child_kill(recording->command, false);
+		}
+		recording->command = 0;
+	}
+}
+
+/* ---- what is said ---- */
+
+static void say_losses(const struct recorder_account *account, const struct options *options)
+{
+	uint64_t lost = account->trace.lost;
+	uint64_t all = account->trace.read + account->missed;
+
+	if (lost > 0) {
+		say("%" PRIu64 " of %" PRIu64
+		    " events are lost: the buffers were full; try --buffer %" PRIu64 "M",
+		    lost, all, options->buffer_bytes * 4 / (1 << 20) + 1);
+	}
+	if (account->trace.derived > 0) {
+		say("%" PRIu64 " switches are derived: this kernel withholds those of its idle "
+		    "threads, and their times are those of the next event",
+		    account->trace.derived);
+	}
+	if (account->trace.bad_pages > 0) {
+		say("%" PRIu64 " sub-buffers could not be read to their end",
+		    account->trace.bad_pages);
+	}
+}
+
+static void say_end(const struct recording *recording)
+{
+	struct recorder_account account;
+	char *word = shell_word(recording->path);
+
+	recorder_account(recording->recorder, &account);
+	say("%" PRIu64 ".%" PRIu64 " s of this host are in %s: %" PRIu64 " events, %" PRIu64
+	    " lost, %" PRIu64 " MiB",
+	    account.ns / NS_PER_S, account.ns % NS_PER_S / (NS_PER_S / 10), recording->path,
+	    account.trace.written, account.trace.lost,
+	    (record_dir_bytes(recording->dir) + (1 << 20) - 1) >> 20);
+	say_losses(&account, recording->options);
+	if (recording->options->verbosity > 0) {
+		say("the kernel: %" PRIu64 " read, %" PRIu64 " left, %" PRIu64 " overrun, %" PRIu64
+		    " commit overrun, %" PRIu64 " dropped; the trace: %" PRIu64 " read, %" PRIu64
+		    " written, %" PRIu64 " of no use, %" PRIu64 " missed, %" PRIu64 " of the dump",
+		    account.kernel.read, account.kernel.entries, account.kernel.overrun,
+		    account.kernel.commit_overrun, account.kernel.dropped, account.trace.read,
+		    account.trace.written, account.trace.unwanted, account.missed,
+		    account.trace.own);
+	}
+	say("next: sillage report %s", word);
+	free(word);
+}
+
+/* ---- a run ---- */
+
+static char *usual_path(void)
+{
+	time_t now = (time_t)(now_wall_ns() / NS_PER_S);
+	char text[64];
+	struct tm tm;
+
+	(void)strftime(text, sizeof(text), "recording-%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	return mem_strdup(text);
+}
+
+static void repair(const void *user)
+{
+	record_dir_repair(user);
+}
+
+static int begin_recording(struct recording *recording, struct err *err)
+{
+	const struct options *options = recording->options;
+	struct recorder_config config = {
+		.instance = { .buffer_bytes = options->buffer_bytes,
+			      .pids = options->selection.pids.at,
+			      .pid_count = options->selection.pids.count,
+			      .at_end = repair,
+			      .at_end_user = recording->path },
+		.packet_bytes = PACKET_BYTES,
+		.flush_ns = NS_PER_S,
+		.sink = { .metadata = record_dir_metadata, .packet = record_dir_packet },
+	};
+	int r = record_dir_new(recording->path, &recording->dir, err);
+
+	config.sink.user = recording->dir;
+	r = r < 0 ? r : recorder_new(&config, &recording->recorder, err);
+	r = r < 0 ? r : record_events_enable(recording->recorder, options, err);
+	r = r < 0 ? r : recorder_start(recording->recorder, err);
+	return r < 0 ? r : start_command(recording, err);
+}
+
+static int record_on(struct recording *recording, struct err *err)
+{
+	uint64_t limit = recording->options->duration_ns, begin = now_monotonic_ns();
+	int r = 0;
+
+	while (r == 0 && !run_stop && !command_is_over(recording) &&
+	       (limit == 0 || now_monotonic_ns() - begin < limit)) {
+		r = recorder_step(recording->recorder, err);
+	}
+	return r;
+}
+
+static int record(struct recording *recording)
+{
+	struct err err, second;
+	int r = begin_recording(recording, &err), stopped;
+
+	if (r < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (recording->options->verbosity >= 0 && !recording->options->args[0]) {
+		say("recording this host into %s%s", recording->path,
+		    recording->options->duration_ns > 0 ? "" : "; ^C ends it");
+	}
+	r = record_on(recording, &err);
+	end_command(recording);
+	stopped = recorder_stop(recording->recorder, r < 0 ? &second : &err);
+	if (r < 0 || stopped < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (recording->options->verbosity >= 0) {
+		say_end(recording);
+	}
+	return recording->command_status;
+}
+
+static int run(const struct options *options)
+{
+	struct recording recording = { .options = options };
+	int status;
+
+	assert(options->buffer_bytes > 0);
+	recording.path = options->output ? mem_strdup(options->output) : usual_path();
+	run_stop_on_signals();
+	status = record(&recording);
+	recorder_free(recording.recorder);
+	record_dir_free(recording.dir);
+	free(recording.path);
+	return status;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.args = "[-- COMMAND]",
+	.summary = "record this host with the kernel's own tracer",
+	.examples = "  sudo sillage record --duration 10s\n"
+		    "  sudo sillage record -a cpu,sched,io -o before -- make -j4\n"
+		    "  sudo sillage record --event 'sched:*' --event uprobes:begin\n",
+	.options = FOR_RECORD,
+	.run = run,
+};

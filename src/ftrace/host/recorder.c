@@ -1,0 +1,332 @@
+/*
+ * recorder: see recorder.h.
+ */
+#include "ftrace/host/recorder.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "base/vec.h"
+#include "ftrace/host/statedump.h"
+
+/* An event's time is taken a little before it can be read. */
+#define COMMIT_NS NS_PER_MS
+/* Sub-buffers of a CPU before the others have their turn. */
+#define READS_MAX 256
+
+struct recorder {
+	struct recorder_config config;
+	struct ftrace_instance *instance;
+	struct convert *convert;
+	struct ftrace_layout layout;
+	VEC(struct ftrace_format *) formats;
+	struct statedump dump;
+	uint64_t begin, end, flushed;
+	struct recorder_account account;
+};
+
+int recorder_new(const struct recorder_config *config, struct recorder **ret, struct err *err)
+{
+	struct recorder *recorder = mem_alloc(sizeof(*recorder));
+	int r;
+
+	recorder->config = *config;
+	r = instance_new(&config->instance, &recorder->instance, err);
+	if (r < 0) {
+		recorder_free(recorder);
+		return r;
+	}
+	*ret = recorder;
+	return 0;
+}
+
+void recorder_free(struct recorder *recorder)
+{
+	if (recorder) {
+		instance_free(recorder->instance);
+		convert_free(recorder->convert);
+		vec_free_each(&recorder->formats, ftrace_format_free);
+		free(recorder);
+	}
+}
+
+const struct ftrace_instance *recorder_instance(const struct recorder *recorder)
+{
+	return recorder->instance;
+}
+
+int recorder_enable(struct recorder *recorder, const char *system, const char *name,
+		    struct err *err)
+{
+	struct ftrace_format *format;
+	int r;
+
+	VEC_EACH_OF(&recorder->formats, one) {
+		if (strcmp(one->system, system) == 0 && strcmp(one->name, name) == 0) {
+			return 0;
+		}
+	}
+	r = instance_enable(recorder->instance, system, name, &format, err);
+	if (r == 0) {
+		*vec_push(&recorder->formats) = format;
+	}
+	return r;
+}
+
+size_t recorder_events(const struct recorder *recorder)
+{
+	return recorder->formats.count;
+}
+
+/* ---- the trace ---- */
+
+/* What the wall clock was when the monotonic one began. */
+static int64_t clock_offset(void)
+{
+	struct timespec wall;
+	uint64_t before = now_monotonic_ns(), after;
+
+	(void)clock_gettime(CLOCK_REALTIME, &wall);
+	after = now_monotonic_ns();
+	return (int64_t)wall.tv_sec * (int64_t)NS_PER_S + wall.tv_nsec -
+	       (int64_t)(before + (after - before) / 2);
+}
+
+static void read_boot_id(char *text, size_t size)
+{
+	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t len = fd >= 0 ? read(fd, text, size - 1) : 0;
+
+	text[len > 0 ? len : 0] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	if (fd >= 0) {
+		(void)close(fd);
+	}
+}
+
+static int make_convert(struct recorder *recorder, struct err *err)
+{
+	struct utsname host;
+	char boot[64], when[32];
+	time_t now = (time_t)(now_wall_ns() / NS_PER_S);
+	struct tm tm;
+
+	(void)uname(&host);
+	read_boot_id(boot, sizeof(boot));
+	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S%z", localtime_r(&now, &tm));
+	const struct convert_env env[] = {
+		{ "hostname", host.nodename, 0 },      { "sysname", host.sysname, 0 },
+		{ "kernel_release", host.release, 0 }, { "kernel_version", host.version, 0 },
+		{ "trace_name", "sillage", 0 },        { "trace_creation_datetime", when, 0 },
+	};
+	struct convert_setup setup = {
+		.env = env,
+		.env_count = ARRAY_COUNT(env),
+		.clock_name = "monotonic",
+		.clock_uuid = boot[0] ? boot : NULL,
+		.clock_offset = clock_offset(),
+		.clock_frequency = NS_PER_S,
+		.machine = convert_machine_of(host.machine),
+		.cpus = instance_cpus(recorder->instance),
+		.packet_bytes = recorder->config.packet_bytes,
+		.begin = recorder->begin,
+		.pid_ns = statedump_pid_ns((int32_t)getpid()),
+	};
+
+	if (getrandom(setup.uuid, sizeof(setup.uuid), 0) != sizeof(setup.uuid)) {
+		return err_raise(err, -EIO, "getrandom: %s", strerror(errno));
+	}
+	recorder->convert = convert_new(&setup, &recorder->config.sink, err);
+	return recorder->convert ? 0 : -EINVAL;
+}
+
+static int add_formats(struct recorder *recorder, struct err *err)
+{
+	int r = 0;
+
+	VEC_EACH_OF(&recorder->formats, format) {
+		r = r < 0 ? r : convert_format(recorder->convert, format, err);
+	}
+	return r;
+}
+
+int recorder_start(struct recorder *recorder, struct err *err)
+{
+	int r = instance_layout(recorder->instance, &recorder->layout, err);
+
+	recorder->begin = recorder->flushed = now_monotonic_ns();
+	r = r < 0 ? r : make_convert(recorder, err);
+	if (r < 0) {
+		return r;
+	}
+	convert_layout(recorder->convert, &recorder->layout);
+	r = add_formats(recorder, err);
+	if (r == 0) {
+		statedump_begin(&recorder->dump, recorder->convert);
+		r = convert_start(recorder->convert, err);
+	}
+	r = r < 0 ? r : instance_on(recorder->instance, err);
+	if (r == 0) {
+		statedump_write(&recorder->dump, recorder->convert, 0);
+	}
+	return r;
+}
+
+/* ---- while it runs ---- */
+
+/*
+ * Takes what a CPU has, up to a sub-buffer that is not full: reading is a system call, and so an
+ * event, of which there is always one more.  *ret_until: lowered to where it was left.
+ */
+static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, uint64_t *ret_until,
+		    struct err *err)
+{
+	const uint8_t *bytes;
+	size_t len;
+	uint64_t time = 0;
+	int r;
+
+	for (size_t i = 0; i < most; i++) {
+		len = instance_read(recorder->instance, cpu, &bytes);
+		if (len == 0) {
+			return 0;
+		}
+		r = convert_page(recorder->convert, cpu, bytes, len, err);
+		if (r < 0 && r != -EINVAL) {
+			return r;
+		}
+		if (r == 0) {
+			time = ftrace_page_time(&recorder->layout, bytes);
+			if (ftrace_page_used(&recorder->layout, bytes) < len / 2) {
+				return 0;
+			}
+		}
+	}
+	*ret_until = time > 0 && time < *ret_until ? time : *ret_until;
+	return 0;
+}
+
+static int take_cpus(struct recorder *recorder, struct err *err)
+{
+	uint64_t until = now_monotonic_ns() - COMMIT_NS;
+	int r = 0;
+
+	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {
+		r = take_cpu(recorder, i, READS_MAX, &until, err);
+	}
+	r = r < 0 ? r : convert_until(recorder->convert, until, err);
+	if (r == 0 && until >= recorder->flushed + recorder->config.flush_ns) {
+		recorder->flushed = until;
+		r = convert_flush(recorder->convert, until, false, err);
+	}
+	return r;
+}
+
+int recorder_step(struct recorder *recorder, struct err *err)
+{
+	assert(recorder->convert);
+	instance_wait(recorder->instance, WAIT_POLL_MS);
+	return take_cpus(recorder, err);
+}
+
+/* ---- the end ---- */
+
+/* No event comes any more. */
+static int take_rest(struct recorder *recorder, uint32_t cpu, struct err *err)
+{
+	const uint8_t *bytes;
+	size_t len;
+	int r = 0;
+
+	while ((r == 0 || r == -EINVAL) &&
+	       (len = instance_read(recorder->instance, cpu, &bytes)) > 0) {
+		r = convert_page(recorder->convert, cpu, bytes, len, err);
+		/* Few at a time are in memory. */
+		r = r < 0 ? r
+			  : convert_until(recorder->convert,
+					  ftrace_page_time(&recorder->layout, bytes), err);
+	}
+	return r == -EINVAL ? 0 : r;
+}
+
+/* Losses that no sub-buffer told, so that the trace says all of them. */
+static int account_cpu(struct recorder *recorder, uint32_t cpu, struct err *err)
+{
+	struct recorder_account *sum = &recorder->account;
+	struct instance_stats stats;
+	struct convert_account trace;
+	uint64_t missed, said;
+	int r = instance_stats(recorder->instance, cpu, &stats, err);
+
+	if (r < 0) {
+		return r;
+	}
+	convert_account(recorder->convert, cpu, &trace);
+	missed = stats.overrun + stats.commit_overrun + stats.dropped;
+	said = trace.lost - trace.bad - trace.too_large;
+	if (missed > said) {
+		convert_lost(recorder->convert, cpu, missed - said);
+		convert_account(recorder->convert, cpu, &trace);
+	}
+	sum->kernel.entries += stats.entries;
+	sum->kernel.overrun += stats.overrun;
+	sum->kernel.commit_overrun += stats.commit_overrun;
+	sum->kernel.dropped += stats.dropped;
+	sum->kernel.read += stats.read;
+	sum->missed += trace.lost - trace.bad - trace.too_large;
+	return 0;
+}
+
+static void sum_account(struct convert_account *sum, const struct convert_account *one)
+{
+	sum->read += one->read;
+	sum->written += one->written;
+	sum->unwanted += one->unwanted;
+	sum->too_large += one->too_large;
+	sum->bad += one->bad;
+	sum->own += one->own;
+	sum->derived += one->derived;
+	sum->lost += one->lost;
+	sum->unnumbered += one->unnumbered;
+	sum->bad_pages += one->bad_pages;
+}
+
+int recorder_stop(struct recorder *recorder, struct err *err)
+{
+	uint32_t cpus = instance_cpus(recorder->instance);
+	int r = 0;
+
+	instance_off(recorder->instance);
+	recorder->end = now_monotonic_ns();
+	for (uint32_t i = 0; i < cpus && r == 0; i++) {
+		r = take_rest(recorder, i, err);
+	}
+	r = r < 0 ? r : convert_until(recorder->convert, UINT64_MAX, err);
+	for (uint32_t i = 0; i < cpus && r == 0; i++) {
+		r = account_cpu(recorder, i, err);
+	}
+	r = r < 0 ? r : convert_finish(recorder->convert, recorder->end, err);
+	for (uint32_t i = 0; i < cpus; i++) {
+		struct convert_account one;
+
+		convert_account(recorder->convert, i, &one);
+		sum_account(&recorder->account.trace, &one);
+	}
+	recorder->account.ns = recorder->end - recorder->begin;
+	return r;
+}
+
+void recorder_account(const struct recorder *recorder, struct recorder_account *ret)
+{
+	*ret = recorder->account;
+}

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""record: this host's kernel, recorded by its own tracer, against what programs and the kernel's accounts say.
+
+The programs note what they did: calls with their bytes, threads and processes they began, and what
+/proc/thread-self/schedstat had before and after.  babeltrace2 reads the trace too, so that an event
+counts only if both agree.  Buffers that are too small lose events: what the kernel counts is what the trace
+has and says to lack.
+
+usage: record.py SILLAGE
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TRACEFS = '/sys/kernel/tracing'
+POLL_S = 0.02
+# It reads and writes by number, begins children, and says what it did.
+PROGRAM = r'''
+import ctypes, json, os, sys, threading
+READS, WRITES, CHILDREN = 300, 200, 7
+def sched():
+    with open('/proc/thread-self/schedstat') as file:
+        return [int(word) for word in file.read().split()]
+def spin(out):
+    threading.current_thread()
+    begin = sched()
+    total = 0
+    for i in range(300000):
+        total += i
+    end = sched()
+    out.update(tid=threading.get_native_id(), run=end[0] - begin[0], slices=end[2] - begin[2])
+null, zero = os.open('/dev/null', os.O_WRONLY), os.open('/dev/zero', os.O_RDONLY)
+for _ in range(READS):
+    os.pread(zero, 77, 0)
+for _ in range(WRITES):
+    os.pwrite(null, b'x' * 33, 0)
+children = []
+for _ in range(CHILDREN):
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    children.append(pid)
+thread = {}
+one = threading.Thread(target=spin, args=[thread])
+one.start()
+one.join()
+json.dump(dict(pid=os.getpid(), children=children, reads=READS, writes=WRITES, thread=thread), open(sys.argv[1], 'w'))
+'''
+
+
+def instances():
+    return {os.path.basename(path) for path in glob.glob(TRACEFS + '/instances/sillage-*')}
+
+
+def run(sillage, *words, env=None):
+    done = subprocess.run([sillage, 'record', *words], capture_output=True, text=True, env=env)
+    return done.returncode, done.stderr
+
+
+def account(said):
+    """What -v says of the kernel's counts and of the trace's."""
+    words = ('read', 'left', 'overrun', 'commit overrun', 'dropped', 'read', 'written', 'of no use', 'missed', 'of the dump')
+    line = re.search(r'the kernel: .*', said)[0]
+    numbers = [int(word) for word in re.findall(r'\d+', line)]
+    assert len(numbers) == len(words), line
+    return numbers
+
+
+def balances(said):
+    """read + left + overrun + commit overrun + dropped = recorded + lost."""
+    read, left, overrun, commit, dropped, recorded, written, unwanted, missed, _ = account(said)
+    assert read + left + overrun + commit + dropped == recorded + missed, said
+    assert written + unwanted == recorded, said
+    return missed
+
+
+def events(trace):
+    """Each event as babeltrace2 reads it: (name, tail of the line)."""
+    text = subprocess.run(['babeltrace2', trace], capture_output=True, text=True, check=True).stdout
+    return [found.groups() for found in re.finditer(r'^\[.*?\] \(.*?\) \S+ (\S+): (.*)$', text, re.M)]
+
+
+def figures(sillage, trace, *words):
+    out = subprocess.run([sillage, 'analyze', '-f', 'json', '--top', '0', *words, trace], capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in out.splitlines() if '"total"' in line][-1]
+
+
+def counts(sillage, place):
+    """Calls, bytes, children and run time of a program are those that it noted."""
+    trace, note = place + '/counts', place + '/note.json'
+    with open(place + '/program.py', 'w') as file:
+        file.write(PROGRAM)
+    status, said = run(sillage, '-v', '-o', trace, '--buffer', '32M', '--', sys.executable, place + '/program.py', note)
+    assert status == 0, said
+    assert balances(said) == 0, said
+    assert 'next: sillage report ' + trace in said, said
+    with open(note) as file:
+        truth = json.load(file)
+    read = events(trace)
+    # The calls of the program by what they have that no other does.
+    by_bytes = {name: sum(1 for one, rest in read if one == name and re.search(r'\bcount = %d\b' % size, rest))
+                for name, size in (('syscall_entry_pread64', 77), ('syscall_entry_pwrite64', 33))}
+    assert by_bytes == {'syscall_entry_pread64': truth['reads'], 'syscall_entry_pwrite64': truth['writes']}, by_bytes
+    forked = [int(re.search(r'child_tid = (\d+)', rest)[1]) for one, rest in read
+              if one == 'sched_process_fork' and 'parent_tid = %d,' % truth['pid'] in rest]
+    assert set(truth['children']) <= set(forked) and truth['thread']['tid'] in forked, (forked, truth)
+    of_thread = [rest for one, rest in read if one == 'sched_process_fork' and 'child_tid = %d,' % truth['thread']['tid'] in rest]
+    assert 'child_pid = %d,' % truth['pid'] in of_thread[0], of_thread
+    total = figures(sillage, trace, '-a', 'count,cpu,io')
+    assert total['count']['events'] == len(read), (total['count']['events'], len(read))
+    thread = [row for row in total['cpu']['threads'] if row['tid'] == truth['thread']['tid']][0]
+    # The thread's own look is within its life.
+    assert thread['run_ns'] > truth['thread']['run'] * 0.9, (thread, truth['thread'])
+    assert thread['pid'] == truth['pid'], thread
+    return 'counts: %d events of babeltrace2 and of sillage, calls, children and threads as noted' % len(read)
+
+
+def small_buffers(sillage, place):
+    """What is lost is counted, and the trace says it."""
+    trace = place + '/small'
+    code = 'import os\nfor i in range(200000): os.getppid()'
+    status, said = run(sillage, '-v', '-o', trace, '--buffer', '16K', '-a', 'syscalls', '--', sys.executable, '-c', code)
+    assert status == 0, said
+    missed = balances(said)
+    assert missed > 0 and '--buffer' in said, said
+    total = figures(sillage, trace, '-a', 'count')
+    assert total['count']['discarded'] == missed, (total['count']['discarded'], missed)
+    return 'small buffers: %d events are missed by the kernel, and by the trace' % missed
+
+
+def killed(sillage, place):
+    """After SIGKILL no instance is left, and what was written is a trace."""
+    trace = place + '/killed'
+    before = instances()
+    recorder = subprocess.Popen([sillage, 'record', '-q', '-o', trace], stderr=subprocess.DEVNULL)
+    while not glob.glob(trace + '/kernel/index/*') or sum(os.path.getsize(path) for path in glob.glob(trace + '/kernel/channel0_*')) < 8192:
+        assert recorder.poll() is None
+        time.sleep(POLL_S)
+    assert instances() - before, 'no instance while it records'
+    # Half a packet more, as a kill in a write leaves it.
+    recorder.send_signal(signal.SIGSTOP)
+    with open(sorted(glob.glob(trace + '/kernel/channel0_*'))[0], 'ab') as file:
+        file.write(b'\xc1\x1f\xfc\xc1' + b'torn' * 100)
+    recorder.kill()
+    recorder.wait()
+    while instances() - before:
+        time.sleep(POLL_S)
+    read = events(trace)
+    assert len(read) > 0
+    return 'killed: the instance is removed, and babeltrace2 reads %d events' % len(read)
+
+
+def full_disk(sillage, place):
+    """A disk that is full ends the recording with a reason, and leaves a trace that can be read."""
+    disk = place + '/disk'
+    os.mkdir(disk)
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=700k', 'none', disk], check=True)
+    try:
+        code = 'import os\nwhile True: os.getppid()'
+        status, said = run(sillage, '-o', disk + '/trace', '-a', 'syscalls', '--', sys.executable, '-c', code)
+        assert status == 1 and 'No space left' in said, (status, said)
+        read = events(disk + '/trace')
+        assert len(read) > 0
+    finally:
+        subprocess.run(['umount', disk], check=True)
+    return 'full disk: %d events can be read' % len(read)
+
+
+def ends(sillage, place):
+    """SIGINT and SIGTERM end it in order, the host's own tracing is what it was, and nothing is left."""
+    def host():
+        state = {}
+        for name in ('tracing_on', 'trace_clock', 'buffer_size_kb', 'set_event', 'set_event_pid', 'dynamic_events'):
+            with open(os.path.join(TRACEFS, name)) as file:
+                state[name] = file.read()
+        return state
+    before, was = instances(), host()
+    for number, name in ((signal.SIGINT, 'int'), (signal.SIGTERM, 'term')):
+        trace = place + '/' + name
+        recorder = subprocess.Popen([sillage, 'record', '-v', '-o', trace], stderr=subprocess.PIPE, text=True)
+        while not glob.glob(trace + '/kernel/index/*'):
+            assert recorder.poll() is None
+            time.sleep(POLL_S)
+        recorder.send_signal(number)
+        said = recorder.communicate()[1]
+        assert recorder.returncode == 0, (recorder.returncode, said)
+        balances(said)
+    assert instances() <= before and host() == was, (instances(), before)
+    status, said = run(sillage, '-o', place + '/int')
+    assert status == 1 and 'not empty' in said, said
+    status, said = run(sillage, '-o', place + '/none', '--event', 'no_such_event')
+    assert status == 1 and 'available_events' in said, said
+    status, said = run(sillage, '-q', '-o', place + '/status', '--', 'sh', '-c', 'exit 7')
+    assert status == 7, (status, said)
+    return 'ends: signals end it in order, nothing of the host is changed, errors say what helps'
+
+
+def own_names(sillage, place):
+    """Events that LTTng does not have keep their names and fields, and are of use in periods."""
+    trace = place + '/own'
+    status, said = run(sillage, '-o', trace, '--event', 'task:task_rename', '--event', 'sched_switch', '--', 'sh', '-c',
+                       'for i in 1 2 3; do (echo recorded-$i > /proc/self/comm; sleep 0.01 & wait); done')
+    assert status == 0, said
+    names = {name for name, _ in events(trace)}
+    assert 'task_rename' in names and 'sched_switch' in names and not any(name.startswith('syscall') for name in names), names
+    total = figures(sillage, trace, '-a', 'periods', '--period', 'renamed = task_rename; sched_process_exit')
+    names = [row['comm'].strip() for row in total['periods']['threads']]
+    assert {'recorded-1', 'recorded-2', 'recorded-3'} <= set(names), names
+    return 'own names: task_rename keeps its name, and is the begin of a period'
+
+
+def main():
+    sillage = os.path.abspath(sys.argv[1])
+    if not os.access(TRACEFS + '/instances', os.W_OK) or not shutil.which('babeltrace2'):
+        print('skipped: tracefs cannot be written here, or babeltrace2 is missing')
+        return 77
+    failed = 0
+    with tempfile.TemporaryDirectory() as place:
+        for test in (counts, small_buffers, killed, full_disk, ends, own_names):
+            try:
+                print('ok', test(sillage, place))
+            except AssertionError as error:
+                failed += 1
+                print('not ok', test.__name__, error)
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
