@@ -214,6 +214,7 @@ static void find_role_fields(struct recipe *recipe)
 {
 	static const char *const names[][8] = {
 		[ROLE_SWITCH] = { "prev_pid", "next_pid", "prev_prio", "next_prio" },
+		[ROLE_WAKE] = { "pid" },
 		[ROLE_FORK] = { "parent_pid", "child_pid" },
 		[ROLE_NEW_TASK] = { "pid", "clone_flags" },
 		[ROLE_EXEC] = { "pid", "old_pid" },

@@ -49,6 +49,7 @@ void class_preamble(struct convert *convert);
 enum recipe_role {
 	ROLE_NONE,
 	ROLE_SWITCH,
+	ROLE_WAKE, /* and other events from which on a thread may run on a CPU */
 	ROLE_FORK,
 	ROLE_NEW_TASK,
 	ROLE_EXEC,
@@ -120,6 +121,7 @@ void recipe_chars(const struct ftrace_field *field, const struct convert_input *
 struct convert_task {
 	int32_t pid;
 	uint32_t pid_ns;
+	uint64_t ready;   /* since when it may run, if it does not; 0: not known */
 	int32_t priority; /* as LTTng has it */
 	char name[TASK_NAME_BYTES];
 	bool has_name, is_compat, knows_pid, is_in_call;

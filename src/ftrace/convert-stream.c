@@ -68,6 +68,7 @@ int stream_close(struct convert *convert, struct convert_stream *stream, uint64_
 	if (convert_text(convert) < 0) {
 		return convert->failure;
 	}
+	packet.begin = stream->begin = stream->begin > 0 ? stream->begin : end;
 	memset(stream->packet + stream->at, 0, size - stream->at);
 	put_packet_head(convert, stream, end, size);
 	convert->failure = convert->sink.packet(convert->sink.user, &packet, convert->err);
@@ -116,6 +117,9 @@ uint8_t *stream_reserve(struct convert *convert, struct convert_stream *stream, 
 {
 	uint8_t *out;
 
+	if (stream->begin == 0 && stream->events == 0) {
+		stream->begin = stream->last = time;
+	}
 	time = time > stream->last ? time : stream->last; /* a stream never goes back */
 	if (stream->at + LONG_HEADER + len > convert->setup.packet_bytes) {
 		if (HEAD_BYTES + LONG_HEADER + len > convert->setup.packet_bytes) {

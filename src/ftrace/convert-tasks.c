@@ -90,10 +90,15 @@ void tasks_derive(struct convert *convert, struct convert_stream *stream,
 {
 	struct side prev = switch_side(convert, stream, stream->current),
 		    next = switch_side(convert, stream, event->tid);
+	const struct convert_task *task = task_of(convert, event->tid);
 	uint64_t time = event->time > SIGN_OF_LIFE_NS ? event->time - SIGN_OF_LIFE_NS : 0;
 	uint8_t *out;
 
-	/* Close to the first sign of life, and behind what came before. */
+	/* An idle CPU runs at once what it may run.  If that is not known: close to the first sign
+	 * of life.  Behind what came before in any case. */
+	if (stream->current == 0 && task && task->ready > 0 && task->ready < time) {
+		time = task->ready;
+	}
 	time = time > stream->last + 1 ? time : stream->last + 1;
 	time = time < event->time ? time : event->time;
 	stream->current = event->tid;
@@ -116,9 +121,21 @@ static void note_switch(struct convert *convert, struct convert_stream *stream,
 	stream->knows_current = recipe->fields[NEXT] != NULL;
 	if (prev > 0 && name) {
 		task = tasks_put(convert, prev);
+		task->ready = 0;
 		recipe_chars(name, event, task->name, sizeof(task->name));
 		task->priority = (int32_t)recipe_number(recipe, PREV_PRIO, event) - 100;
 		task->has_name = true;
+	}
+}
+
+static void note_ready(struct convert *convert, const struct recipe *recipe,
+		       const struct convert_input *event)
+{
+	enum { TID };
+	int32_t tid = (int32_t)recipe_number(recipe, TID, event);
+
+	if (tid > 0) {
+		tasks_put(convert, tid)->ready = event->time;
 	}
 }
 
@@ -176,6 +193,9 @@ void tasks_event(struct convert *convert, struct convert_stream *stream,
 	switch (recipe->role) {
 	case ROLE_SWITCH:
 		note_switch(convert, stream, recipe, event);
+		break;
+	case ROLE_WAKE:
+		note_ready(convert, recipe, event);
 		break;
 	case ROLE_NEW_TASK:
 		note_new(convert, recipe, event);

@@ -102,6 +102,10 @@ static enum recipe_role role_of(const struct ftrace_format *format)
 		enum recipe_role role;
 	} roles[] = {
 		{ "sched", "sched_switch", ROLE_SWITCH },
+		{ "sched", "sched_waking", ROLE_WAKE },
+		{ "sched", "sched_wakeup", ROLE_WAKE },
+		{ "sched", "sched_wakeup_new", ROLE_WAKE },
+		{ "sched", "sched_migrate_task", ROLE_WAKE },
 		{ "sched", "sched_process_fork", ROLE_FORK },
 		{ "task", "task_newtask", ROLE_NEW_TASK },
 		{ "sched", "sched_process_exec", ROLE_EXEC },
@@ -327,7 +331,7 @@ static void begin_page(struct convert *convert, struct convert_stream *stream)
 	stream->has_page = ftrace_page_begin(&stream->page, &convert->layout, page->bytes,
 					     page->len, &err) == 0;
 	assert(stream->has_page); /* convert_page() has looked */
-	if (stream->page.missed > 0) {
+	if (stream->page.missed > 0 && !convert->setup.is_snapshot) {
 		bool is_known = stream->page.missed != FTRACE_MISSED_UNKNOWN;
 
 		stream_lost(convert, stream, is_known ? stream->page.missed : 1, stream->page.time);
@@ -361,6 +365,15 @@ static void find_record(struct convert *convert, struct convert_stream *stream)
 	}
 }
 
+static void drop_pages(struct convert_stream *stream)
+{
+	assert(!stream->has_page && !stream->has_record);
+	for (size_t i = stream->next_page; i < stream->pages.count; i++) {
+		free(stream->pages.at[i].bytes);
+	}
+	stream->next_page = stream->pages.count = 0;
+}
+
 int convert_page(struct convert *convert, uint32_t cpu, const uint8_t *bytes, size_t len,
 		 struct err *err)
 {
@@ -385,14 +398,10 @@ int convert_page(struct convert *convert, uint32_t cpu, const uint8_t *bytes, si
 	copy.len = used < len ? used : len;
 	copy.bytes = mem_alloc(copy.len);
 	memcpy(copy.bytes, bytes, copy.len);
-	*vec_push(&stream->pages) = copy;
-	if (!stream->has_record) {
-		convert->err = err;
-		find_record(convert, stream);
-		if (stream->has_record) {
-			sift_up(convert, stream);
-		}
+	if (convert->setup.is_snapshot && page.missed > 0) {
+		drop_pages(stream);
 	}
+	*vec_push(&stream->pages) = copy;
 	return convert->failure;
 }
 
@@ -479,9 +488,25 @@ static void write_record(struct convert *convert, struct convert_stream *stream)
 	write_event(convert, stream, recipe, &event);
 }
 
+/* Streams that have got sub-buffers since they had none. */
+static void open_pages(struct convert *convert)
+{
+	for (uint32_t i = 0; i < convert->setup.cpus; i++) {
+		struct convert_stream *stream = &convert->streams[i];
+
+		if (!stream->has_record && stream->next_page < stream->pages.count) {
+			find_record(convert, stream);
+			if (stream->has_record) {
+				sift_up(convert, stream);
+			}
+		}
+	}
+}
+
 int convert_until(struct convert *convert, uint64_t time, struct err *err)
 {
 	convert->err = err;
+	open_pages(convert);
 	while (convert->failure == 0) {
 		struct convert_stream *stream =
 			convert->heap.count > 0 ? convert->heap.at[0] : NULL;

@@ -106,8 +106,11 @@ struct convert_setup {
 	enum convert_machine machine;
 	uint32_t cpus;         /* streams: CPUs from 0 on */
 	uint32_t packet_bytes; /* at most; a power of two from 4 KiB on */
-	uint64_t begin;        /* time of the first packets */
-	uint32_t pid_ns;       /* of the host: the inode; 0: not known */
+	uint64_t begin;        /* time of the first packets; 0: that of their first events */
+	/* What a buffer had: of each CPU all sub-buffers come before convert_until(), and what is
+	 * before the last that was overwritten is not of the trace. */
+	bool is_snapshot;
+	uint32_t pid_ns; /* of the host: the inode; 0: not known */
 };
 
 struct convert *convert_new(const struct convert_setup *setup, const struct convert_sink *sink,

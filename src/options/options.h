@@ -71,6 +71,7 @@ struct options {
 	uint64_t loops;
 	uint64_t live_timer_ns;
 	uint64_t buffer_bytes; /* of each CPU */
+	bool overwrite;
 	const char *session, *host;
 	bool wait_viewer, as_now;
 	bool stats;

@@ -141,7 +141,8 @@ def killed(sillage, place):
     trace = place + '/killed'
     before = instances()
     recorder = subprocess.Popen([sillage, 'record', '-q', '-o', trace], stderr=subprocess.DEVNULL)
-    while not glob.glob(trace + '/kernel/index/*') or sum(os.path.getsize(path) for path in glob.glob(trace + '/kernel/channel0_*')) < 8192:
+    # The first entry of an index, of 72 bytes, tells of a packet that is whole.
+    while not any(os.path.getsize(path) >= 16 + 72 for path in glob.glob(trace + '/kernel/index/*')):
         assert recorder.poll() is None
         time.sleep(POLL_S)
     assert instances() - before, 'no instance while it records'
@@ -172,6 +173,30 @@ def full_disk(sillage, place):
     finally:
         subprocess.run(['umount', disk], check=True)
     return 'full disk: %d events can be read' % len(read)
+
+
+def last(sillage, place):
+    """A flight recorder: snapshots have the last, each is whole, and reports read them."""
+    trace, code = place + '/last', 'import os\nfor i in range(100000): os.getppid()'
+    recorder = subprocess.Popen([sillage, 'record', '--overwrite', '--buffer', '1M', '-a', 'syscalls', '-o', trace, '--',
+                                 sys.executable, '-c', code + "\nprint('done', flush=True)\nimport sys\nsys.stdin.read()"],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert recorder.stdout.readline() == 'done\n'
+    recorder.send_signal(signal.SIGUSR1)
+    while not glob.glob(trace + '/snapshot-1/kernel/index/*'):
+        assert recorder.poll() is None
+        time.sleep(POLL_S)
+    said = recorder.communicate('')[1]
+    assert recorder.returncode == 0, said
+    for number in (1, 2):
+        snapshot = '%s/snapshot-%d' % (trace, number)
+        assert 'next: sillage report ' + snapshot in said, said
+        total = figures(sillage, snapshot, '-a', 'count')['count']
+        assert total['events'] == len(events(snapshot)) > 0 and total['discarded'] == 0, total
+    calls = figures(sillage, trace + '/snapshot-1', '-a', 'count')['count']['by_name']
+    # 100,000 calls do not fit.
+    assert calls.get('syscall_entry_getppid', 0) < 100000, calls
+    return 'last: snapshots on a signal and at the end, %d of 100000 calls in the first' % calls.get('syscall_entry_getppid', 0)
 
 
 def ends(sillage, place):
@@ -224,7 +249,7 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, killed, full_disk, ends, own_names):
+        for test in (counts, small_buffers, killed, full_disk, last, ends, own_names):
             try:
                 print('ok', test(sillage, place))
             except AssertionError as error:

@@ -103,7 +103,7 @@ static bool is_empty_dir(const char *path)
 	return is;
 }
 
-static int make_empty(const char *path, struct err *err)
+int record_dir_make(const char *path, struct err *err)
 {
 	if (mkdir(path, 0777) == 0 || (errno == EEXIST && is_empty_dir(path))) {
 		return 0;
@@ -117,7 +117,7 @@ int record_dir_new(const char *path, struct record_dir **ret, struct err *err)
 {
 	struct record_dir *dir = mem_alloc(sizeof(*dir));
 	char *index;
-	int r = make_empty(path, err);
+	int r = record_dir_make(path, err);
 
 	dir->path = mem_printf("%s/kernel", path);
 	dir->metadata.fd = -1;

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #define PACKET_BYTES (256 << 10)
 
 struct recording {
+	unsigned int snapshots;
 	const struct options *options;
 	char *path; /* of the directory */
 	struct recorder *recorder;
@@ -32,6 +34,13 @@ struct recording {
 	pid_t command; /* 0: there is none, or it has ended */
 	int command_status;
 };
+
+static volatile sig_atomic_t wants_snapshot;
+
+static void on_snapshot_signal(int number)
+{
+	wants_snapshot = true;
+}
 
 /* ---- the command ---- */
 
@@ -150,6 +159,45 @@ static void repair(const void *user)
 	record_dir_repair(user);
 }
 
+static void say_begin(const struct recording *recording)
+{
+	const struct options *options = recording->options;
+
+	if (options->overwrite) {
+		say("the last %" PRIu64
+		    "M of each CPU stay in memory: kill -USR1 %d writes them to "
+		    "%s/snapshot-N, and so does the end",
+		    options->buffer_bytes >> 20, (int)getpid(), recording->path);
+	} else {
+		say("recording this host into %s%s", recording->path,
+		    options->duration_ns > 0 ? "" : "; ^C ends it");
+	}
+}
+
+/* ---- snapshots ---- */
+
+/* What the buffers have, in a directory of its own. */
+static int take_snapshot(struct recording *recording, struct err *err)
+{
+	struct convert_sink sink = { .metadata = record_dir_metadata, .packet = record_dir_packet };
+	char *path = mem_printf("%s/snapshot-%u", recording->path, ++recording->snapshots), *word;
+	struct recorder_account account;
+	struct record_dir *dir = NULL;
+	int r = record_dir_new(path, &dir, err);
+
+	sink.user = dir;
+	r = r < 0 ? r : recorder_snapshot(recording->recorder, &sink, &account, err);
+	if (r == 0 && recording->options->verbosity >= 0) {
+		word = shell_word(path);
+		say("%" PRIu64 " events are in %s; next: sillage report %s", account.trace.written,
+		    path, word);
+		free(word);
+	}
+	record_dir_free(dir);
+	free(path);
+	return r;
+}
+
 static int begin_recording(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
@@ -163,13 +211,29 @@ static int begin_recording(struct recording *recording, struct err *err)
 		.flush_ns = NS_PER_S,
 		.sink = { .metadata = record_dir_metadata, .packet = record_dir_packet },
 	};
-	int r = record_dir_new(recording->path, &recording->dir, err);
+	int r = options->overwrite ? record_dir_make(recording->path, err)
+				   : record_dir_new(recording->path, &recording->dir, err);
 
 	config.sink.user = recording->dir;
 	r = r < 0 ? r : recorder_new(&config, &recording->recorder, err);
 	r = r < 0 ? r : record_events_enable(recording->recorder, options, err);
-	r = r < 0 ? r : recorder_start(recording->recorder, err);
+	r = r < 0                ? r
+	    : options->overwrite ? recorder_hold(recording->recorder, err)
+				 : recorder_start(recording->recorder, err);
 	return r < 0 ? r : start_command(recording, err);
+}
+
+static int step(struct recording *recording, struct err *err)
+{
+	if (!recording->options->overwrite) {
+		return recorder_step(recording->recorder, err);
+	}
+	if (wants_snapshot) {
+		wants_snapshot = false;
+		return take_snapshot(recording, err);
+	}
+	(void)poll(NULL, 0, WAIT_POLL_MS);
+	return 0;
 }
 
 static int record_on(struct recording *recording, struct err *err)
@@ -179,9 +243,17 @@ static int record_on(struct recording *recording, struct err *err)
 
 	while (r == 0 && !run_stop && !command_is_over(recording) &&
 	       (limit == 0 || now_monotonic_ns() - begin < limit)) {
-		r = recorder_step(recording->recorder, err);
+		r = step(recording, err);
 	}
 	return r;
+}
+
+static int end_recording(struct recording *recording, struct err *err)
+{
+	if (recording->options->overwrite) {
+		return take_snapshot(recording, err);
+	}
+	return recorder_stop(recording->recorder, err);
 }
 
 static int record(struct recording *recording)
@@ -194,17 +266,16 @@ static int record(struct recording *recording)
 		return EXIT_FAILED;
 	}
 	if (recording->options->verbosity >= 0 && !recording->options->args[0]) {
-		say("recording this host into %s%s", recording->path,
-		    recording->options->duration_ns > 0 ? "" : "; ^C ends it");
+		say_begin(recording);
 	}
 	r = record_on(recording, &err);
 	end_command(recording);
-	stopped = recorder_stop(recording->recorder, r < 0 ? &second : &err);
+	stopped = end_recording(recording, r < 0 ? &second : &err);
 	if (r < 0 || stopped < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}
-	if (recording->options->verbosity >= 0) {
+	if (recording->options->verbosity >= 0 && !recording->options->overwrite) {
 		say_end(recording);
 	}
 	return recording->command_status;
@@ -218,6 +289,8 @@ static int run(const struct options *options)
 	assert(options->buffer_bytes > 0);
 	recording.path = options->output ? mem_strdup(options->output) : usual_path();
 	run_stop_on_signals();
+	(void)signal(SIGUSR1, on_snapshot_signal);
+	(void)signal(SIGUSR2, on_snapshot_signal); /* as `live` takes a capture */
 	status = record(&recording);
 	recorder_free(recording.recorder);
 	record_dir_free(recording.dir);

@@ -114,7 +114,8 @@ static void read_boot_id(char *text, size_t size)
 	}
 }
 
-static int make_convert(struct recorder *recorder, struct err *err)
+static int make_convert(struct recorder *recorder, const struct convert_sink *sink,
+			bool is_snapshot, struct err *err)
 {
 	struct utsname host;
 	char boot[64], when[32];
@@ -139,14 +140,15 @@ static int make_convert(struct recorder *recorder, struct err *err)
 		.machine = convert_machine_of(host.machine),
 		.cpus = instance_cpus(recorder->instance),
 		.packet_bytes = recorder->config.packet_bytes,
-		.begin = recorder->begin,
+		.begin = is_snapshot ? 0 : recorder->begin,
+		.is_snapshot = is_snapshot,
 		.pid_ns = statedump_pid_ns((int32_t)getpid()),
 	};
 
 	if (getrandom(setup.uuid, sizeof(setup.uuid), 0) != sizeof(setup.uuid)) {
 		return err_raise(err, -EIO, "getrandom: %s", strerror(errno));
 	}
-	recorder->convert = convert_new(&setup, &recorder->config.sink, err);
+	recorder->convert = convert_new(&setup, sink, err);
 	return recorder->convert ? 0 : -EINVAL;
 }
 
@@ -160,12 +162,12 @@ static int add_formats(struct recorder *recorder, struct err *err)
 	return r;
 }
 
-int recorder_start(struct recorder *recorder, struct err *err)
+/* A conversion of all events, which begins with the classes of a state dump. */
+static int begin_convert(struct recorder *recorder, const struct convert_sink *sink,
+			 bool is_snapshot, struct err *err)
 {
-	int r = instance_layout(recorder->instance, &recorder->layout, err);
+	int r = make_convert(recorder, sink, is_snapshot, err);
 
-	recorder->begin = recorder->flushed = now_monotonic_ns();
-	r = r < 0 ? r : make_convert(recorder, err);
 	if (r < 0) {
 		return r;
 	}
@@ -175,11 +177,28 @@ int recorder_start(struct recorder *recorder, struct err *err)
 		statedump_begin(&recorder->dump, recorder->convert);
 		r = convert_start(recorder->convert, err);
 	}
+	return r;
+}
+
+int recorder_start(struct recorder *recorder, struct err *err)
+{
+	int r = instance_layout(recorder->instance, &recorder->layout, err);
+
+	recorder->begin = recorder->flushed = now_monotonic_ns();
+	r = r < 0 ? r : begin_convert(recorder, &recorder->config.sink, false, err);
 	r = r < 0 ? r : instance_on(recorder->instance, err);
 	if (r == 0) {
 		statedump_write(&recorder->dump, recorder->convert, 0);
 	}
 	return r;
+}
+
+int recorder_hold(struct recorder *recorder, struct err *err)
+{
+	int r = instance_layout(recorder->instance, &recorder->layout, err);
+
+	recorder->begin = now_monotonic_ns();
+	return r < 0 ? r : instance_on(recorder->instance, err);
 }
 
 /* ---- while it runs ---- */
@@ -323,6 +342,40 @@ int recorder_stop(struct recorder *recorder, struct err *err)
 		sum_account(&recorder->account.trace, &one);
 	}
 	recorder->account.ns = recorder->end - recorder->begin;
+	return r;
+}
+
+/* All that a CPU has, while more may come: it stops at a sub-buffer that is not full. */
+static int snapshot_cpu(struct recorder *recorder, uint32_t cpu, struct err *err)
+{
+	uint64_t until = UINT64_MAX;
+
+	return take_cpu(recorder, cpu, SIZE_MAX, &until, err);
+}
+
+int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink,
+		      struct recorder_account *ret, struct err *err)
+{
+	int r = begin_convert(recorder, sink, true, err);
+
+	*ret = (struct recorder_account){ 0 };
+	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {
+		r = snapshot_cpu(recorder, i, err);
+	}
+	/* Its system calls would take the place of what is wanted; names have to be known before
+	 * events are converted. */
+	if (r == 0) {
+		statedump_write(&recorder->dump, recorder->convert, 0);
+	}
+	r = r < 0 ? r : convert_finish(recorder->convert, now_monotonic_ns(), err);
+	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {
+		struct convert_account one;
+
+		convert_account(recorder->convert, i, &one);
+		sum_account(&ret->trace, &one);
+	}
+	convert_free(recorder->convert);
+	recorder->convert = NULL;
 	return r;
 }
 

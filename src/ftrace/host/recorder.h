@@ -38,6 +38,19 @@ int recorder_step(struct recorder *recorder, struct err *err);
 /* Takes the rest. */
 int recorder_stop(struct recorder *recorder, struct err *err);
 
+/*
+ * The other way to use one: nothing is read until it is asked for, and the kernel's buffers keep
+ * what was last, the newest in place of the oldest.
+ *
+ *     recorder_new() ─► recorder_enable() ... ─► recorder_hold() ─► recorder_snapshot() ...
+ */
+int recorder_hold(struct recorder *recorder, struct err *err);
+/* What the buffers have is a trace of its own, with a state dump at its end; they are empty then.
+ * What was overwritten is not missing in it.  *ret: of this snapshot. */
+struct recorder_account;
+int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink,
+		      struct recorder_account *ret, struct err *err);
+
 /* What the kernel says, and what became of it:
  *
  *     read + entries + overrun + commit_overrun + dropped = records + missed */

@@ -104,7 +104,7 @@ static void each_number(const char *dir, size_t most, on_number *call, void *use
 	DIR *list = opendir(dir);
 	const struct dirent *entry;
 
-	for (size_t i = 0; list && i < most && !now_is_leaving() && (entry = readdir(list));) {
+	for (size_t i = 0; list && i < most && !now_must_end() && (entry = readdir(list));) {
 		if (isdigit((unsigned char)entry->d_name[0])) {
 			call(user, (int32_t)strtol(entry->d_name, NULL, 10));
 			i++;
