@@ -59,6 +59,7 @@ ROOMS = {
     'analyses/labels': ('base/', 'query/') + CONTRACT,
     'analyses/jobs': ('analyses/labels/', 'base/', 'kernel/', 'query/') + CONTRACT,
     'analyses/periods': ('analyses/labels/', 'base/', 'query/') + CONTRACT,
+    'analyses/power': ('base/',) + CONTRACT,
     'analyses/preempt': ('base/', 'kernel/') + CONTRACT,
     'analyses/state': ('analyses/call-name.h', 'analyses/files/', 'analyses/wakes.h', 'base/', 'kernel/') + CONTRACT,
     'src/recorded': ('base/', 'base/process/', 'kernel/perf-names.h', 'engine/') + CTF + CONTRACT,

@@ -167,6 +167,10 @@
 #define REQUESTS_MAX 8192
 /* Channels that are known to have events of requests; beyond that, all are taken for such. */
 #define BLOCK_CHANNELS_MAX 64
+/* CPUs whose idle states and frequencies are followed, 200 bytes each; and, as above, channels that
+ * are known to have events of these. */
+#define POWER_CPUS_MAX     16384
+#define POWER_CHANNELS_MAX 64
 /* A request that is open for longer has lost its completion.  Drivers give a request up after 30 s,
  * and try a few times. */
 #define REQUEST_OPEN_MAX_NS (300 * NS_PER_S)

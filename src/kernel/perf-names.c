@@ -29,6 +29,8 @@ static const struct {
 	{ "timer:hrtimer_start", "timer_hrtimer_start" },
 	{ "timer:hrtimer_expire_entry", "timer_hrtimer_expire_entry" },
 	{ "timer:hrtimer_expire_exit", "timer_hrtimer_expire_exit" },
+	{ "power:cpu_idle", "power_cpu_idle" },
+	{ "power:cpu_frequency", "power_cpu_frequency" },
 	{ "signal:signal_generate", "signal_generate" },
 	{ "exceptions:page_fault_user", "x86_exceptions_page_fault_user" },
 	{ "exceptions:page_fault_kernel", "x86_exceptions_page_fault_kernel" },

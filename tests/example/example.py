@@ -34,7 +34,7 @@ sequential.LONGEST = {name: plain.LONGEST for name, plain in PLAIN.items() if pl
 
 
 class Programs(sequential.Sequential):
-    HAS_WAITS = False
+    HAS_ALL = False
 
     def __init__(self, whole, release, names):
         super().__init__(whole, release, names)

@@ -81,6 +81,7 @@ FIELDS['timer_hrtimer_expire_entry'] = (('s64', 'hrtimer'), ('s64', 'now'))
 FIELDS['timer_hrtimer_expire_exit'] = (('s64', 'hrtimer'),)
 FIELDS['signal_generate'] = (('s32', 'sig'), ('s32', 'pid'), ('s32', 'result'))
 FIELDS['signal_deliver'] = (('s32', 'sig'), ('s32', 'errno'), ('s32', 'code'))
+FIELDS['power_cpu_idle'] = FIELDS['power_cpu_frequency'] = (('s32', 'state'), ('s32', 'cpu_id'))
 FIELDS['sched_process_exit'] = (('s32', 'tid'),)
 FIELDS['lttng_statedump_start'] = ()
 FIELDS['lttng_statedump_file_descriptor'] = (('s32', 'pid'), ('s32', 'fd'), ('s32', 'flags'), ('text', 'filename'))
@@ -194,6 +195,7 @@ class Schedule:
                 self.leave(self.leaving.choice(self.there))
             if apart.random() < 0.08:
                 self.release(apart, apart.choice(self.there))
+            self.idle(aside(self.rng, 'idle'))
             self.step()
         for cpu in self.there:  # each CPU shows who was there
             self.switch(cpu)
@@ -310,6 +312,30 @@ class Schedule:
         if rng.random() < 0.9:
             self.add(cpu, 'timer_hrtimer_expire_exit', timer)
             self.now += 1
+
+    def idle(self, rng):
+        """An idle CPU goes to sleep or wakes up, by an interrupt or not; some CPU tells another one's frequency."""
+        cpu = rng.choice(self.there)
+        if rng.random() < 0.6:
+            return
+        if rng.random() < 0.3:
+            self.now += 1  # its order with events of other CPUs matters
+            self.add(cpu, 'power_cpu_frequency', rng.choice((800_000, 2_400_000)), rng.choice(list(self.running)))
+            self.now += 1
+        if self.running[cpu] and rng.random() < 0.9:
+            return
+        if rng.random() < 0.15:
+            self.add(cpu, 'irq_handler_entry', 1, 'line1')
+        self.add(cpu, 'power_cpu_idle', rng.choice((-1, -1, -1, 0, 1, 2)), cpu)
+        what = rng.random()
+        if what < 0.3:
+            self.add(cpu, 'irq_handler_entry', 2, 'line2')
+        if what < 0.5 and self.now - self.events[0][0] >= 10:  # as in release()
+            self.now += 1
+            self.add(cpu, 'timer_hrtimer_expire_entry', 7 << 8, self.now - START)
+            self.now += 1
+        if what < 0.2:
+            self.add(cpu, 'irq_handler_exit', 2, 1)
 
     def interrupt(self, cpu):
         name = self.rng.choice([name for name in FIELDS if name.startswith('irq_')])
@@ -581,7 +607,7 @@ def write(path, text, streams):
 
 
 # What may be in a channel of its own: not what tells who runs.
-AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'x86', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'lttng')
+AWAY = (('sys', 'compat_sys', 'exit_sys'), 'irq', 'x86', 'block', 'net', ('kmem', 'mm_'), 'sched_wak', 'power', 'lttng')
 
 
 def make(rng, path, loses, lost=None, damage=None):

@@ -53,7 +53,7 @@ JOBS = (
     'call = syscall_entry_*; syscall_exit_*; within stay; deadline 100us',
     'over = sched_waking; sched_switch; by tid=next_tid; within stay')
 LABELS = ('cpu', 'fd', 'tid', 'pid', 'prio', 'comm', 'irq', 'vec', 'order', 'errno', 'vpid', 'level',
-          'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns', 'comm_of')
+          'pid_ns', 'by_tid', 'by_pid', 'by_pid_ns', 'comm_of', 'state', 'khz')
 LEVELS = {'state'}  # analyses of how things are when a window ends
 NO_SUMS = ('min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns',
            'longest_ns', 'depth_max', 'in_flight', 'open', 'oldest_ns', 'longest',

@@ -93,7 +93,7 @@ def packets_of(trace):
     with open(os.path.join(trace, 'metadata'), 'rb') as file:
         text = unpacked(file.read())
     offset = re.search(rb'\boffset = (\d+);', text)
-    order, offset = '>' if b'byte_order = be' in text else '<', int(offset.group(1)) if offset else 0
+    order, offset = '>' if re.search(rb'\btrace \{[^}]*byte_order = be', text) else '<', int(offset.group(1)) if offset else 0
     context = 32 if b'stream_instance_id' in text else 24
     for name in os.listdir(trace):
         if name == 'metadata' or os.path.isdir(os.path.join(trace, name)):

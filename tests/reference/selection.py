@@ -99,7 +99,7 @@ class Selected(reference.Reference):
 
 class Noting(sequential.Sequential):
     """Figures that do not count go to a book that nobody reads."""
-    HAS_WAITS = False
+    HAS_ALL = False
 
     def book(self, ns, thread):
         if self.reference.picks(thread):
@@ -214,7 +214,7 @@ def additive(value, path=()):
     elif value is not None and path[-1] not in (
             'min_ns', 'mean_ns', 'max_ns', 'stdev_ns', 'p50_ns', 'p95_ns', 'p99_ns', 'p999_ns', 'tid', 'pid', 'cpu', 'prio',
             'longest_ns', 'order', 'errno', 'fd', 'begin', 'end', 'oldest_ns', 'depth_max', 'depth_ns', 'irq', 'vec',
-            'channel', 'number', 'level', 'by_tid', 'by_pid', 'by_pid_ns') and path[0] not in ('state', 'waits'):
+            'channel', 'number', 'level', 'by_tid', 'by_pid', 'by_pid_ns') and path[0] not in ('state', 'waits', 'power'):
         yield path, value
 
 

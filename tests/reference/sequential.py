@@ -1,4 +1,4 @@
-"""sequential: sched, waits, syscalls, irq, memory, net, block and faults by plain programs, for reference.py.
+"""sequential: sched, waits, syscalls, irq, power, memory, net, block and faults by plain programs, for reference.py.
 
 Each class sees the events one after the other and follows the definitions literally; samples
 are kept, all of them.  What they find goes to a Book by window: sums, and lists of samples.
@@ -9,6 +9,7 @@ import re
 
 import files
 import now
+import power_plain
 import waits
 import wakers
 from files import number, string
@@ -577,16 +578,37 @@ class Faults:
 
 class Sequential:
     """All of them."""
-    HAS_WAITS = True
+    HAS_ALL = True  # also what those that choose threads, or analyses, do without: waits and power
 
     def __init__(self, reference, release, names):
-        self.reference, self.books = reference, collections.defaultdict(Book)
+        self.reference, self.books, self.names = reference, collections.defaultdict(Book), names
         self.contexts = wakers.Contexts(names, False, reference.coverage and reference.coverage.silences)
         self.sched, self.syscalls = Sched(reference, release, names, self.contexts), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
         self.now = now.Now(reference, self.sched, self.files)
-        self.waits = waits.Waits(reference, self.now, self.books if self.HAS_WAITS else collections.defaultdict(Book))
+        rest = self.books if self.HAS_ALL else collections.defaultdict(Book)
+        self.power = power_plain.Power(rest, reference.interval, self.left, self.heard)
+        self.waits = waits.Waits(reference, self.now, rest)
+
+    def left(self, cpu):
+        """When a CPU did of which it was known what it ran."""
+        whole = self.reference
+        is_known = whole.coverage and (cpu in whole.left or whole.current.get(cpu) is not None)
+        return whole.coverage.leaves(cpu, whole.last) if is_known else None
+
+    def heard(self, cpu):
+        return self.reference.coverage.ends.get(cpu) if self.reference.coverage else None
+
+    def there(self, end, number_):
+        """For how long each CPU was in a window."""
+        whole = self.reference
+        if not {'power_cpu_idle', 'power_cpu_frequency'} & self.names:
+            return {}
+        begin = max(number_ * whole.interval, whole.begin)
+        cpus = set(whole.coverage.ends if whole.coverage else ()) | set(whole.current)
+        lefts = {cpu: self.left(cpu) for cpu in cpus}
+        return {cpu: max(0, (end if left is None else min(end, left)) - begin) for cpu, left in lefts.items()}
 
     def is_elsewhere(self, prev, cpu):
         """It may have come to another CPU in the same moment."""
@@ -601,6 +623,7 @@ class Sequential:
         book = self.books[ns // self.reference.interval]
         elsewhere = self.is_elsewhere(prev, cpu)
         self.contexts.switch(cpu, text)
+        self.power.event(ns, 'sched_switch', cpu, text)
         self.waits.count(ns, prev, next_)
         self.sched.switch(ns, cpu, prev, elsewhere, state, next_, number(text, 'next_prio'), book)
         self.now.switch(ns, prev, elsewhere, state, next_)
@@ -627,6 +650,7 @@ class Sequential:
         self.waits.count(ns, thread, woken)
         self.syscalls.event(ns, name, thread, text, book)
         self.irq.event(ns, name, cpu, text, book)
+        self.power.event(ns, name, cpu, text)
         self.memory.event(ns, name, thread, text, book)
         self.net.event(name, text, book)
         self.block.event(ns, name, text, book)
@@ -642,6 +666,7 @@ class Sequential:
         self.now.hole(begin)
         self.syscalls.hole()
         self.irq.hole(book)
+        self.power.hole(begin)
         self.memory.begun.clear()
         self.block.cut(begin, book)
         self.files.hole()
@@ -650,6 +675,7 @@ class Sequential:
     def end_window(self, end, number_):
         self.files.settle()
         self.waits.count_all(end)
+        self.power.end_window(end, number_, self.there(end, number_))
         self.now.end_window(end, self.books[number_])
         self.syscalls.end_window(end, self.books[number_])
         self.block.end_window(end, self.books[number_])
@@ -657,9 +683,9 @@ class Sequential:
 
 # ---- comparing ----
 
-IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name', 'fd', 'path')
+IDS = ('cpu', 'irq', 'vec', 'prio', 'order', 'errno', 'name', 'fd', 'path', 'state', 'khz')
 NAMES = ('vec_name', 'errno_name', 'comm', 'pid', 'tid')
-ANALYSES = ('sched', 'waits', 'syscalls', 'irq', 'memory', 'net', 'block', 'files', 'faults')
+ANALYSES = ('sched', 'waits', 'syscalls', 'irq', 'power', 'memory', 'net', 'block', 'files', 'faults')
 
 
 def flat(line):

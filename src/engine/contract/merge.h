@@ -89,7 +89,8 @@ void shard_each_long(struct shard *shard, unsigned int table,
 
 /* The analysis' state of a thread or entity (analysis.thread_state_size). */
 void *shard_thread_state(struct shard *shard, struct thread *thread);
-/* In on_window_end(): the state of the trace.  Nothing else is at work then. */
+/* In on_window_end(), on_slice() and on_cpu(): the state of the trace.  Nothing else is at work
+ * then. */
 void *shard_trace_state(const struct shard *shard);
 /* An event that has to be seen in time order over all threads. */
 #define ORDERED_WORDS 7
