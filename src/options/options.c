@@ -114,8 +114,8 @@ bool options_is_of_lists(const char *name)
 static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_MAX],
 		       struct err *err)
 {
-	static const char *const of_hosts[] = { "figure", "trigger", "triggers", "fail",
-						"strict", "junit",   "tap",      NULL };
+	static const char *const of_hosts[] = { "figure", "trigger", "triggers", NULL };
+	static const char *const of_past[] = { "fail", "strict", "junit", "tap", NULL };
 	const char *found = first_given(given, options->per_host ? of_lists : of_hosts);
 
 	if (found && strcmp(found, "containers") == 0 && options->display.per == PER_CONTAINER) {
@@ -124,6 +124,13 @@ static int check_hosts(struct options *options, const bool given[OPTIONS_COUNT_M
 	if (found) {
 		return err_raise(err, -EINVAL, "--%s has no effect with%s --per host", found,
 				 options->per_host ? "" : "out");
+	}
+	found = options->follow && !options->per_host ? first_given(given, of_past) : NULL;
+	if (found) {
+		return err_raise(err, -EINVAL,
+				 "--%s is of what is there: it has no --follow, but with "
+				 "--per host",
+				 found);
 	}
 	return options->stored_sort && !options->per_host
 		       ? options_sort(options, options->stored_sort, err)

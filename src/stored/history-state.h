@@ -12,11 +12,15 @@
 #include "run/run.h"
 #include "store/reader.h"
 
+struct actions;
+
 #define HISTORY_ALL UINT32_MAX /* in place of a trace: all of them */
 
 struct stored_history {
 	const struct options *options;
 	struct output *output;
+	struct actions *actions; /* conditions of --fail; NULL: none */
+	bool hides_windows;      /* windows are made for these alone */
 	const atomic_bool *stop; /* becomes true: the user wants to end */
 	struct store_reader *reader;
 	const struct store_trace *traces;

@@ -21,12 +21,15 @@
 #include "stored/history-state.h"
 #include "stored/history.h"
 #include "stored/stored.h"
+#include "trigger/actions.h"
 
 /* ---- output ---- */
 
 static struct rollup *long_new(struct stored_history *h, uint64_t interval_ns)
 {
-	struct rollup *rollup = rollup_new(interval_ns, h->output->top, &h->options->selection,
+	/* A condition may be about any row. */
+	size_t top = h->actions ? 0 : h->output->top;
+	struct rollup *rollup = rollup_new(interval_ns, top, &h->options->selection,
 					   h->options->display.per == PER_CONTAINER);
 
 	rollup_bound(rollup, &h->account);
@@ -50,7 +53,12 @@ static void show(struct stored_history *h, uint32_t index, const struct trace_id
 	if (h->on_window) {
 		h->on_window(h->user, index, &shown);
 	}
-	output_report(h->output, trace, &shown);
+	if (!h->hides_windows || shown.kind == REPORT_TOTAL) {
+		output_report(h->output, trace, &shown);
+	}
+	if (h->actions) {
+		actions_report(h->actions, h->output, trace, &shown, NULL);
+	}
 }
 
 /* Whether the user selected rows, and the lists that tell such rows apart have none.  Without such
@@ -305,6 +313,24 @@ void history_fini(struct stored_history *h)
 	store_reader_close(h->reader);
 }
 
+/* What is judged is windows, of -i or of a second; all analyses that this needs are read. */
+static int take_conditions(struct stored_history *h, struct options *options)
+{
+	const struct analysis *list[ANALYSES_MAX] = { NULL };
+	int r = run_actions(options, &h->actions, &h->err);
+
+	for (size_t i = 0; h->output->analyses && h->output->analyses[i]; i++) {
+		list[i] = h->output->analyses[i];
+	}
+	if (h->actions) {
+		h->hides_windows = !options->has_interval;
+		options->has_interval = true;
+		actions_add_analyses(h->actions, list);
+	}
+	stored_want(options, list, h->reader);
+	return r;
+}
+
 int history_past(const struct options *given, struct output *output)
 {
 	struct options options = *given;
@@ -323,11 +349,11 @@ int history_past(const struct options *given, struct output *output)
 		       : r == -EINVAL           ? EXIT_USAGE
 						: EXIT_FAILED;
 	}
-	stored_want(&options, output->analyses, h.reader);
+	r = take_conditions(&h, &options);
 	store_reader_defer_rows(h.reader);
 	history_choose_traces(&h);
-	r = choose_windows(&h);
-	is_many = r == 0 && history_is_many(&h);
+	r = r < 0 ? r : choose_windows(&h);
+	is_many = r == 0 && !h.actions && history_is_many(&h);
 	r = r < 0 || is_many ? r : store_reader_rows(h.reader, &h.windows, &h.err);
 	h.summary.exit = r == 0 ? EXIT_DONE : r == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (r == 0 && is_many) {
@@ -349,11 +375,13 @@ int history_past(const struct options *given, struct output *output)
 		h.summary.exit = EXIT_FAILED;
 	}
 	h.summary.exit = run_signal_status() != 0 ? run_signal_status() : h.summary.exit;
+	h.summary.exit = run_gate(&options, h.actions, h.summary.exit);
 	h.summary.is_interrupted = run_signal_status() != 0;
 	h.summary.wall_ns = now_monotonic_ns() - begin;
 	if (h.windows.at.count > 0 && !is_many) {
 		output_end(output, &h.summary);
 	}
+	run_actions_free(h.actions);
 	history_fini(&h);
 	return h.summary.exit;
 }

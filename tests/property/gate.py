@@ -290,6 +290,32 @@ def check_budgets(sillage, data, folder):
         yield 'an objective of a row that is not there passes'
 
 
+def check_history(sillage, data, folder):
+    """A store is judged as the trace was whose windows it has: by statuses, and by what is said at the end."""
+    trace, store, says = os.path.join(data, 'timer-jobs'), os.path.join(folder, 'judged.db'), re.compile('^sillage: .*(?:held|evaluated).*$', re.M)
+    words = ['-i', '50ms', '-a', 'cpu,jobs', '--job', 'x = periodic; every 5ms']
+    run(sillage, *words, '--store', store, trace)
+    few = 'cpu.threads[comm=disturber].run < 5%'
+    for asked in (['99%% of windows: %s' % few], ['5%% of windows: %s' % few], ['jobs.jobs[name=x].misses > 0'], ['cpu.busy > 900%'],
+                  ['40% of windows in 200ms: jobs.jobs[name=x].duration.p99 < 1ms', 'cpu.busy > 1%'], ['cpu[comm=none].longest > 1s']):
+        fails = [word for one in asked for word in ('--fail', one)]
+        wanted = subprocess.run([sillage, 'analyze', '-o', '/dev/null', *words, *fails, trace], stderr=subprocess.PIPE, check=False)
+        for more in ([], ['-n', '1', '-a', 'jobs']):
+            found = subprocess.run([sillage, 'history', '-f', 'json', '-i', '50ms', *more, *fails, store], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, check=False)
+            if found.returncode != wanted.returncode or says.findall(found.stderr.decode()) != says.findall(wanted.stderr.decode()):
+                yield 'history %s: status %d, not %d: %r, not %r' % (asked, found.returncode, wanted.returncode, found.stderr, wanted.stderr)
+    # Without -i windows of a second are judged, and none is printed.
+    found = subprocess.run([sillage, 'history', '-f', 'json', '--fail', '99% of windows: cpu.busy < 1%', store], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, check=False)
+    kinds = {json.loads(line)['type'] for line in found.stdout.decode().splitlines()}
+    if found.returncode != 3 or 'window' in kinds or b' of 2 windows' not in found.stderr and b' of 3 windows' not in found.stderr:
+        yield 'history without -i: %d %s %s' % (found.returncode, kinds, found.stderr)
+    found = subprocess.run([sillage, 'history', '--follow', '--strict', store], stderr=subprocess.PIPE, check=False)
+    if found.returncode != 2 or b'has no --follow' not in found.stderr:
+        yield 'history --follow --strict: %r' % found.stderr
+
+
 def check_jobs(sillage, data, folder):
     """What no job can have is refused, not passed: a job that is not given, misses without a deadline."""
     trace = os.path.join(data, 'timer-jobs-timerfd')
@@ -323,7 +349,7 @@ def main():
     folder = tempfile.mkdtemp(prefix='sillage-gate-')
     try:
         wrong = [fault for check in (check_status, check_quiet, check_interrupt, check_state, check_jobs, check_rows,
-                                check_budgets, check_shares)
+                                check_budgets, check_shares, check_history)
                  for fault in check(sillage, data, folder)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
