@@ -246,10 +246,11 @@ static int check_csv(struct options *options, unsigned int command, struct err *
 						  "--table has no effect without --format csv")
 				      : 0;
 	}
-	if (command & (FOR_LIVE | FOR_WATCH | FOR_LIST | FOR_CAPTURE)) {
-		return err_raise(err, -EINVAL,
-				 "--format csv: of commands that end: analyze, history, report, "
-				 "overview, compare, merge");
+	if (command & (FOR_LIST | FOR_CAPTURE)) {
+		return err_raise(
+			err, -EINVAL,
+			"--format csv: of analyze, live, watch, history, report, overview, "
+			"compare, merge");
 	}
 	if ((!options->table && !options->output) || (options->table && !*options->table)) {
 		return err_raise(err, -EINVAL,

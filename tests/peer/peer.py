@@ -13,6 +13,7 @@ usage: peer.py SILLAGE APP DATA [--only NAME]      APP: the traced program of ap
 import collections
 import concurrent.futures
 import contextlib
+import csv
 import itertools
 import json
 import os
@@ -1586,6 +1587,26 @@ def test_windows_limit(t):
     lines = live.finish()
     assert len([line for line in lines if line['type'] == 'window']) == 3, lines
     replay.kill()
+
+
+def test_tables(t):
+    """csv of a live run: tables are written when it ends, and have the rows of the recorded trace."""
+    trace, tables = os.path.join(t.data, 'io-mix', 'kernel'), [os.path.join(t.scratch, name) for name in ('recorded', 'live')]
+    words = ['-f', 'csv', '-a', 'cpu,io', '-i', '50ms', '-n', '400', '-o']
+    subprocess.run([t.sillage, 'analyze', '-q', *words, tables[0], trace], check=True)
+    relay = t.relay()
+    live = t.live(*words, tables[1], '--from', 'beginning', '--windows', '3', relay.live)
+    t.replay(relay, 'io-mix', '--session', 's', '--hostname', 'h', '--wait-viewer', '--linger', LONG)
+    assert ended(live.process) == 0, live.said()
+    for name in 'cpu', 'cpu.threads', 'io.threads':
+        rows = []
+        for folder in tables:
+            with open(os.path.join(folder, name + '.csv'), newline='') as file:
+                rows.append([{key: value for key, value in row.items() if not key.startswith('trace')}
+                             for row in csv.DictReader(file) if row['type'] == 'window'])
+        ends = sorted({row['end'] for row in rows[1]})
+        rows[0] = [row for row in rows[0] if row['end'] in ends]
+        assert len(ends) >= (3 if name == 'cpu' else 1) and rows[1] == rows[0], (name, [pair for pair in zip(rows[1], rows[0]) if pair[0] != pair[1]][:2])
 
 
 def test_reader_gone(t):

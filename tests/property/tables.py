@@ -138,8 +138,8 @@ def check_refused(sillage, trace, folder):
         done = run(sillage, 'analyze', '-q', '-a', 'cpu', *words, trace)
         if done.returncode != status or says not in done.stderr.decode() or not done.stderr:
             yield '%s: status %d: %s' % (' '.join(words), done.returncode, done.stderr.decode())
-    if run(sillage, 'live', '-f', 'csv', '--table', 'cpu', 'net://localhost').returncode != 2:
-        yield 'live takes csv'
+    if run(sillage, 'list', '-f', 'csv', 'net://localhost').returncode != 2:
+        yield 'list takes csv'
 
 
 def main():
