@@ -84,6 +84,23 @@ def check_repeated(c):
         assert again == [] and 'jobs' not in found, again
 
 
+def check_within(c):
+    """What executions lie in is a part of what was measured; the report explains those, and not what they lie in."""
+    inner, outer = 'i = run; deadline 100us', 'o = timerfd'
+    path = c.make([('analyses', 'jobs'), ('job', inner), ('within', outer), ('comm', 'job')])
+    for given, as_if in (((), ('--job', inner, '--within', outer)), (('--within', 'run-to-sleep'), ('--job', inner, '--within', 'run-to-sleep')),
+                         (('--job', 'x = run'), ('--job', 'x = run'))):
+        found, again, _ = c.analyze(*given, path)
+        assert same(found, c.plain('-a', 'jobs', '--comm', 'job', *as_if)), (given, again)
+    clause = c.make([('analyses', 'jobs'), ('job', outer), ('job', inner + '; within o'), ('comm', 'job')])
+    plain = report(c, '--job', 'run', '--deadline', '100us', '--within', 'timerfd', '--comm', 'job', c.trace)[0]['jobs']
+    for words in (path,), (clause,), ('--worst', '1', path), ('--deadline', '100us', clause):
+        jobs = report(c, *words)[0]['jobs']
+        assert [(jobs[key], plain[key]) for key in ('pattern', 'within', 'count', 'misses', 'total_ns', 'outer') if jobs[key] != plain[key]] == [], words
+    jobs = report(c, '--within', 'run-to-sleep', clause)[0]['jobs']
+    assert (jobs['pattern'], jobs['within']) == ('run', 'run-to-sleep'), jobs['within']
+
+
 def report(c, *words):
     out, said = run(c.sillage, 'report', '-f', 'json', *words)
     return json.loads(out.splitlines()[0]), said
@@ -172,7 +189,7 @@ def check_hostile(c):
 def main():
     with tempfile.TemporaryDirectory(prefix='sillage-captured-') as scratch:
         captures = Captures(sys.argv[1], sys.argv[2], scratch)
-        for check in check_repeated, check_explained, check_hostile:
+        for check in check_repeated, check_within, check_explained, check_hostile:
             check(captures)
             print('ok', check.__name__)
 
