@@ -73,16 +73,32 @@ static int look_up_job(struct names *names, const void *job)
 	return names_job(names, job);
 }
 
-static int check_job_spec(const struct job_spec *job, const struct metadata *const *traces,
-			  size_t count, struct err *err)
+/* A job, and what it lies in, if so: one trace has to have both. */
+struct nested {
+	const struct job_spec *job, *around;
+};
+
+static int look_up_nested(struct names *names, const void *nested)
 {
-	int r = names_in_any(traces, count, look_up_job, job, err);
+	const struct nested *is = nested;
+	int r = names_job(names, is->job);
+
+	return r == 0 && is->around ? names_job(names, is->around) : r;
+}
+
+static int check_job_spec(const struct period_set *set, const struct job_spec *job,
+			  const struct metadata *const *traces, size_t count, struct err *err)
+{
+	const struct nested nested = { job, job->within >= 0 ? set->jobs.at[job->within] : NULL };
+	int r = names_in_any(traces, count, look_up_nested, &nested, err);
 	struct err unused;
 
-	if (r < 0 && names_in_all(traces, count, look_up_job, job, &unused) == 0) {
+	if (r < 0 && names_in_all(traces, count, look_up_nested, &nested, &unused) == 0) {
 		(void)err_raise(err, r,
-				"its events are in several traces: `sillage report --job` takes "
-				"those of a session as one");
+				"its events%s are in several traces: `sillage report --job%s` "
+				"takes those of a session as one",
+				nested.around ? ", and those of what it lies in," : "",
+				nested.around ? " --within" : "");
 	}
 	return r < 0 ? err_note(err, r, "--job %s", job->name) : 0;
 }
@@ -310,7 +326,8 @@ static void look_at_model(struct lacking *lacking, const struct period_set *set,
 	VEC_EACH_OF(&set->jobs, job) {
 		if (is_of(job->model, lacking)) {
 			note_item(lacking, &job->is_left_out,
-				  check_job_spec(job, traces, count, &err), &err, "job", job->name);
+				  check_job_spec(set, job, traces, count, &err), &err, "job",
+				  job->name);
 		}
 	}
 	look_at_labels(lacking, &set->labels, traces, count);
@@ -358,8 +375,9 @@ static int check_asked(const struct period_set *set, const struct metadata *cons
 		r = period->model ? 0 : check_period(period, traces, count, err);
 	}
 	for (size_t i = 0; r == 0 && i < set->jobs.count; i++) {
-		r = set->jobs.at[i]->model ? 0
-					   : check_job_spec(set->jobs.at[i], traces, count, err);
+		r = set->jobs.at[i]->model
+			    ? 0
+			    : check_job_spec(set, set->jobs.at[i], traces, count, err);
 	}
 	return r;
 }
@@ -499,7 +517,7 @@ void run_check_live_names(void *live_names, const struct metadata *const *traces
 	}
 	for (size_t i = 0; i < periods->jobs.count; i++, number++) {
 		if (!periods->jobs.at[i]->model &&
-		    check_job_spec(periods->jobs.at[i], traces, count, &err) < 0) {
+		    check_job_spec(periods, periods->jobs.at[i], traces, count, &err) < 0) {
 			warn_of(names, number, err.text, warn, user);
 		}
 	}
