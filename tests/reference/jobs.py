@@ -244,6 +244,10 @@ def compare(sillage, trace):
         wanted = figures_of_report(jobs, ns(every) if every else 0, is_cut(total),
                                    not around or not goes_over(pattern + around))
         found = figures_of_rolling(total['jobs'], 'j%d' % i)
+        if around:  # both levels: each lies in one of those around, which are a job, too
+            all_around = figures_of_rolling(total['jobs'], 'a%d' % i)
+            wanted['around'], found['around'] = len(jobs['outer']), all_around['ended'] + all_around['open']
+            wanted['in them'], found['in them'] = sum(one['count'] for one in jobs['outer']), found['ended'] + found['open']
         compared += wanted['ended'] > 0
         faults += ['%s: %s: %s is %s, not %s' % (trace, specs[i], key, found.get(key), value)
                    for key, value in sorted(wanted.items())
