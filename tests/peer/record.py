@@ -56,8 +56,9 @@ json.dump(dict(pid=os.getpid(), children=children, reads=READS, writes=WRITES, t
 '''
 
 
-def instances():
-    return {os.path.basename(path) for path in glob.glob(TRACEFS + '/instances/sillage-*')}
+def has_instance(process):
+    """Others may record at the same time."""
+    return os.path.isdir('%s/instances/sillage-%d' % (TRACEFS, process.pid))
 
 
 def run(sillage, *words, env=None):
@@ -139,20 +140,19 @@ def small_buffers(sillage, place):
 def killed(sillage, place):
     """After SIGKILL no instance is left, and what was written is a trace."""
     trace = place + '/killed'
-    before = instances()
     recorder = subprocess.Popen([sillage, 'record', '-q', '-o', trace], stderr=subprocess.DEVNULL)
     # The first entry of an index, of 72 bytes, tells of a packet that is whole.
     while not any(os.path.getsize(path) >= 16 + 72 for path in glob.glob(trace + '/kernel/index/*')):
         assert recorder.poll() is None
         time.sleep(POLL_S)
-    assert instances() - before, 'no instance while it records'
+    assert has_instance(recorder), 'no instance while it records'
     # Half a packet more, as a kill in a write leaves it.
     recorder.send_signal(signal.SIGSTOP)
     with open(sorted(glob.glob(trace + '/kernel/channel0_*'))[0], 'ab') as file:
         file.write(b'\xc1\x1f\xfc\xc1' + b'torn' * 100)
     recorder.kill()
     recorder.wait()
-    while instances() - before:
+    while has_instance(recorder):
         time.sleep(POLL_S)
     read = events(trace)
     assert len(read) > 0
@@ -199,6 +199,43 @@ def last(sillage, place):
     return 'last: snapshots on a signal and at the end, %d of 100000 calls in the first' % calls.get('syscall_entry_getppid', 0)
 
 
+def perf_switches(data):
+    """By CPU: what perf recorded, as (previous thread, its priority, next thread)."""
+    text = subprocess.run(['perf', 'script', '-i', data, '-F', 'cpu,time,event,trace', '--ns'], capture_output=True, text=True,
+                          errors='replace', check=True).stdout
+    found = {}
+    for cpu, prev, prio, following in re.findall(
+            r'^\s*\[(\d+)\].*sched_switch: .*prev_pid=(\d+) prev_prio=(\d+) .*next_pid=(\d+) ', text, re.M):
+        found.setdefault(int(cpu), []).append((int(prev), int(prio) - 100, int(following)))
+    return found
+
+
+def beside(sillage, place):
+    """Each switch that perf records meanwhile is in the trace, in its order and with nothing between."""
+    if not shutil.which('perf'):
+        return 'beside: skipped: perf is not installed'
+    trace, data = place + '/beside', place + '/perf.data'
+    record = ['perf', 'record', '-q', '-a', '-m', '4M', '-k', 'mono', '-e', 'sched:sched_switch', '-o', data, '--', 'sleep', '0.2']
+    status, said = run(sillage, '-o', trace, '--buffer', '32M', '--event', 'sched_switch', '--', *record)
+    if status != 0:
+        return 'beside: skipped: perf may not record here'
+    assert ' 0 lost' in said, said
+    ours = {}
+    for name, rest in events(trace):
+        if name == 'sched_switch':
+            cpu, prev, prio, following = (int(re.search(r'\b%s = (-?\d+)' % field, rest)[1])
+                                          for field in ('cpu_id', 'prev_tid', 'prev_prio', 'next_tid'))
+            ours.setdefault(cpu, []).append((prev, prio, following))
+    compared = 0
+    for cpu, theirs in perf_switches(data).items():
+        # Kernels that withhold those of idle threads do so from either.
+        theirs, mine = ([switch for switch in switches if switch[0] != 0] for switches in (theirs, ours.get(cpu, [])))
+        assert any(mine[i:i + len(theirs)] == theirs for i in range(len(mine) - len(theirs) + 1)), (cpu, theirs[:3], len(theirs), len(mine))
+        compared += len(theirs)
+    assert compared > 0
+    return 'beside: %d switches of perf are those of the trace' % compared
+
+
 def ends(sillage, place):
     """SIGINT and SIGTERM end it in order, the host's own tracing is what it was, and nothing is left."""
     def host():
@@ -207,7 +244,7 @@ def ends(sillage, place):
             with open(os.path.join(TRACEFS, name)) as file:
                 state[name] = file.read()
         return state
-    before, was = instances(), host()
+    was = host()
     for number, name in ((signal.SIGINT, 'int'), (signal.SIGTERM, 'term')):
         trace = place + '/' + name
         recorder = subprocess.Popen([sillage, 'record', '-v', '-o', trace], stderr=subprocess.PIPE, text=True)
@@ -218,7 +255,8 @@ def ends(sillage, place):
         said = recorder.communicate()[1]
         assert recorder.returncode == 0, (recorder.returncode, said)
         balances(said)
-    assert instances() <= before and host() == was, (instances(), before)
+        assert not has_instance(recorder)
+    assert host() == was, (host(), was)
     status, said = run(sillage, '-o', place + '/int')
     assert status == 1 and 'not empty' in said, said
     status, said = run(sillage, '-o', place + '/none', '--event', 'no_such_event')
@@ -249,7 +287,7 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, killed, full_disk, last, ends, own_names):
+        for test in (counts, small_buffers, killed, full_disk, last, beside, ends, own_names):
             try:
                 print('ok', test(sillage, place))
             except AssertionError as error:
