@@ -240,7 +240,9 @@ void convert_event(struct convert *convert, uint32_t class_id, uint32_t cpu, uin
 
 	assert(class_id < convert->classes.count && cpu < convert->setup.cpus);
 	event.bytes = mem_alloc(len + 1);
-	memcpy(event.bytes, payload, len);
+	if (len > 0) {
+		memcpy(event.bytes, payload, len);
+	}
 	*vec_push(&convert->own) = event;
 	for (at = convert->own.count - 1;
 	     at > convert->next_own && convert->own.at[at - 1].time > time; at--) {

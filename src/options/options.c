@@ -469,6 +469,7 @@ void options_fini(struct options *options)
 
 	free_names(options->selection.comms.at, options->selection.comms.count);
 	free_names(options->selection.irqs.at, options->selection.irqs.count);
+	free_names(options->recorded.at, options->recorded.count);
 	for (size_t i = 0; i < options->selection.containers.count; i++) {
 		free(options->selection.containers.at[i].name);
 	}

@@ -127,7 +127,7 @@ struct options {
 	uint64_t linger_ns;
 	bool wants_help;
 	VEC(const char *) ust;      /* patterns of user-space events; the texts are borrowed */
-	VEC(const char *) recorded; /* events of --event; the same */
+	VEC(const char *) recorded; /* names and patterns of --event */
 	const char *relay;
 	const char *rate; /* setup: events, or a trace; NULL: not given */
 	uint64_t away_ns; /* setup: how long the reader may be away */
