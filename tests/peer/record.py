@@ -118,8 +118,8 @@ def counts(sillage, place):
     total = figures(sillage, trace, '-a', 'count,cpu,io')
     assert total['count']['events'] == len(read), (total['count']['events'], len(read))
     thread = [row for row in total['cpu']['threads'] if row['tid'] == truth['thread']['tid']][0]
-    # The thread's own look is within its life.
-    assert thread['run_ns'] > truth['thread']['run'] * 0.9, (thread, truth['thread'])
+    # The thread's own look is within its life.  Where switches are withheld, when it began is not known.
+    assert 'derived' in said or thread['run_ns'] > truth['thread']['run'] - 1000000, (thread, truth['thread'])
     assert thread['pid'] == truth['pid'], thread
     return 'counts: %d events of babeltrace2 and of sillage, calls, children and threads as noted' % len(read)
 
