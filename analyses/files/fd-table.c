@@ -231,6 +231,12 @@ void fd_put_known(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_
 	put_since(tables, key, fd, &(struct fd_entry){ .file = file, .dump = tables->dumps });
 }
 
+/* A file of which no path is known has its kind in brackets as name. */
+static bool is_unnamed(const struct fd_file *file)
+{
+	return file->kind == FD_FILE && file->name[0] == '(';
+}
+
 void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd_file *file,
 		   bool closes_on_exec)
 {
@@ -239,8 +245,11 @@ void fd_put_dumped(struct fd_tables *tables, uint64_t key, int32_t fd, struct fd
 
 	key = owner ? *owner : key;
 	entry = entry_of(table_of(tables, key), fd);
-	if (entry && entry->dump == tables->dumps &&
-	    !(entry->file && entry->file->kind == FD_UNKNOWN)) {
+	if (entry && entry->dump == tables->dumps && entry->file && is_unnamed(entry->file)) {
+		/* It was opened, and its name became known only now. */
+		fd_put(tables, key, fd, file, entry->closes_on_exec);
+	} else if (entry && entry->dump == tables->dumps &&
+		   !(entry->file && entry->file->kind == FD_UNKNOWN)) {
 		fd_file_unref(file);
 	} else {
 		put_since(tables, key, fd,

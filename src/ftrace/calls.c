@@ -115,12 +115,31 @@ static bool opens_path(const char *name)
 	return false;
 }
 
+/* Calls after which a descriptor leads elsewhere. */
+static void find_closed(struct call *call)
+{
+	static const struct {
+		const char *name;
+		uint8_t from, to;
+	} closing[] = {
+		{ "close", 1, 1 }, { "dup2", 2, 2 }, { "dup3", 2, 2 }, { "close_range", 1, 2 }
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(closing); i++) {
+		if (strcmp(closing[i].name, call->name) == 0) {
+			call->closes_from = closing[i].from;
+			call->closes_to = closing[i].to;
+		}
+	}
+}
+
 static void put_call(struct calls *calls, uint64_t number, const char *name)
 {
 	while (calls->at.count <= number) {
 		*vec_push(&calls->at) = (struct call){ 0 };
 	}
 	calls->at.at[number] = (struct call){ .name = name, .opens = opens_path(name) };
+	find_closed(&calls->at.at[number]);
 }
 
 static void name_numbers(struct calls *calls)

@@ -20,6 +20,9 @@ struct call {
 	struct call_argument arguments[CALL_ARGUMENTS_MAX];
 	size_t count;
 	bool opens; /* what it returns is a descriptor of a file with a path */
+	/* Which descriptors are others after it: those from the first argument to the second, both
+	 * inclusive; the same argument twice: that one.  0: none, else 1 more than its index. */
+	uint8_t closes_from, closes_to;
 };
 
 struct calls;

@@ -172,6 +172,23 @@ static void read_six(const struct convert *convert, const struct convert_input *
 	}
 }
 
+static int32_t process_of_task(const struct convert_task *task, int32_t tid)
+{
+	return task && task->knows_pid ? task->pid : tid;
+}
+
+/* What a descriptor was until now is over; what it is, may be known to others. */
+static void tell_opened(struct convert *convert, const struct convert_stream *stream,
+			const struct convert_task *task, int32_t tid, int64_t fd)
+{
+	int32_t pid = process_of_task(task, tid);
+
+	if (fd >= 0 && fd <= INT32_MAX && convert->sink.opened) {
+		convert_drop_paths(convert, pid, (uint64_t)fd, (uint64_t)fd);
+		convert->sink.opened(convert->sink.user, stream->cpu, pid, (int32_t)fd);
+	}
+}
+
 bool convert_calls_enter(struct convert *convert, struct convert_stream *stream,
 			 const struct recipe *recipe, const struct convert_input *event)
 {
@@ -190,6 +207,11 @@ bool convert_calls_enter(struct convert *convert, struct convert_stream *stream,
 	task->call = number;
 	task->is_in_call = true;
 	classes = classes_of(convert, task, number, &call);
+	if (call && call->closes_from > 0) {
+		convert_drop_paths(convert, process_of_task(task, event->tid),
+				   (uint32_t)task->arguments[call->closes_from - 1],
+				   (uint32_t)task->arguments[call->closes_to - 1]);
+	}
 	out = stream_reserve(convert, stream, event->time, classes->entry, CALL_BYTES);
 	if (!out) {
 		return false;
@@ -250,9 +272,8 @@ bool convert_calls_return(struct convert *convert, struct convert_stream *stream
 	if (task) {
 		task->is_in_call = false;
 	}
-	if (call && call->opens && result >= 0 && convert->sink.opened) {
-		convert->sink.opened(convert->sink.user, event->time, stream->cpu, event->tid,
-				     (int32_t)result);
+	if (call && call->opens) {
+		tell_opened(convert, stream, task, event->tid, result);
 	}
 	return true;
 }

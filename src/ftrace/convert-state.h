@@ -162,6 +162,8 @@ struct own_event {
 	uint32_t class_id, cpu;
 	uint8_t *bytes;
 	size_t len;
+	bool is_path; /* of a descriptor of a process: */
+	int32_t pid, fd;
 };
 
 struct call_classes {
@@ -196,6 +198,7 @@ struct convert {
 	struct convert_tasks tasks;
 	VEC(struct own_event) own;
 	size_t next_own;
+	size_t paths; /* of own: those of descriptors */
 	struct convert_stream *streams;
 	VEC(struct convert_stream *) heap; /* by the time of their next records */
 	struct err *err;                   /* of the sink, while it is called */
@@ -232,6 +235,9 @@ bool convert_calls_enter(struct convert *convert, struct convert_stream *stream,
 			 const struct recipe *recipe, const struct convert_input *event);
 bool convert_calls_return(struct convert *convert, struct convert_stream *stream,
 			  const struct recipe *recipe, const struct convert_input *event);
+/* Descriptors of a process from @first to @last are no longer what they were. */
+void convert_drop_paths(struct convert *convert, int32_t pid, uint64_t first, uint64_t last);
+
 void convert_calls_begin(struct convert *convert);
 void convert_calls_free(struct convert *convert);
 

@@ -182,6 +182,8 @@ static void note_exec(struct convert *convert, struct convert_stream *stream,
 	if (task) {
 		task->has_name = false;
 	}
+	/* Descriptors may close by that. */
+	convert_drop_paths(convert, task && task->knows_pid ? task->pid : tid, 0, INT32_MAX);
 	if (convert->sink.executed) {
 		convert->sink.executed(convert->sink.user, event->time, stream->cpu, tid);
 	}

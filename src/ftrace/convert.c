@@ -232,23 +232,66 @@ int convert_start(struct convert *convert, struct err *err)
 
 /* ---- events of our own ---- */
 
-void convert_event(struct convert *convert, uint32_t class_id, uint32_t cpu, uint64_t time,
-		   const void *payload, size_t len)
+/* In the order of time; the new one is behind others of its time. */
+static void add_own(struct convert *convert, struct own_event event, const void *payload)
 {
-	struct own_event event = { .time = time, .class_id = class_id, .cpu = cpu, .len = len };
 	size_t at;
 
-	assert(class_id < convert->classes.count && cpu < convert->setup.cpus);
-	event.bytes = mem_alloc(len + 1);
-	if (len > 0) {
-		memcpy(event.bytes, payload, len);
+	assert(event.class_id < convert->classes.count && event.cpu < convert->setup.cpus);
+	event.bytes = mem_alloc(event.len + 1);
+	if (event.len > 0) {
+		memcpy(event.bytes, payload, event.len);
 	}
 	*vec_push(&convert->own) = event;
 	for (at = convert->own.count - 1;
-	     at > convert->next_own && convert->own.at[at - 1].time > time; at--) {
+	     at > convert->next_own && convert->own.at[at - 1].time > event.time; at--) {
 		convert->own.at[at] = convert->own.at[at - 1];
 	}
 	convert->own.at[at] = event;
+}
+
+void convert_event(struct convert *convert, uint32_t class_id, uint32_t cpu, uint64_t time,
+		   const void *payload, size_t len)
+{
+	add_own(convert,
+		(struct own_event){ .time = time, .class_id = class_id, .cpu = cpu, .len = len },
+		payload);
+}
+
+void convert_path(struct convert *convert, int32_t pid, int32_t fd, uint32_t class_id, uint32_t cpu,
+		  uint64_t time, const void *payload, size_t len)
+{
+	add_own(convert,
+		(struct own_event){ .time = time,
+				    .class_id = class_id,
+				    .cpu = cpu,
+				    .len = len,
+				    .is_path = true,
+				    .pid = pid,
+				    .fd = fd },
+		payload);
+	convert->paths++;
+}
+
+static void remove_own(struct convert *convert, size_t at)
+{
+	convert->paths -= convert->own.at[at].is_path;
+	free(convert->own.at[at].bytes);
+	memmove(&convert->own.at[at], &convert->own.at[at + 1],
+		(convert->own.count - at - 1) * sizeof(*convert->own.at));
+	convert->own.count--;
+}
+
+void convert_drop_paths(struct convert *convert, int32_t pid, uint64_t first, uint64_t last)
+{
+	for (size_t i = convert->own.count; convert->paths > 0 && i-- > convert->next_own;) {
+		const struct own_event *event = &convert->own.at[i];
+
+		if (event->is_path && event->pid == pid && (uint64_t)event->fd >= first &&
+		    (uint64_t)event->fd <= last) {
+			remove_own(convert, i);
+		}
+	}
 }
 
 static void write_own(struct convert *convert)
@@ -263,6 +306,7 @@ static void write_own(struct convert *convert)
 		stream_commit(stream, class, out + event->len);
 		stream->account.own++;
 	}
+	convert->paths -= event->is_path;
 	free(event->bytes);
 	if (convert->next_own == convert->own.count) {
 		convert->next_own = convert->own.count = 0;

@@ -68,8 +68,9 @@ struct convert_sink {
 	void (*forked)(void *user, uint64_t time, uint32_t cpu, int32_t parent, int32_t child,
 		       int32_t pid);
 	void (*executed)(void *user, uint64_t time, uint32_t cpu, int32_t tid);
-	/* Calls that return a descriptor: its path may be known to who looks at once. */
-	void (*opened)(void *user, uint64_t time, uint32_t cpu, int32_t tid, int32_t fd);
+	/* A call has returned a descriptor of a file: who looks at once may know its path, and say
+	 * it with convert_path(). */
+	void (*opened)(void *user, uint32_t cpu, int32_t pid, int32_t fd);
 	void *user;
 };
 
@@ -145,6 +146,11 @@ uint32_t convert_class(struct convert *convert, const char *name, const char *me
  * in time; one that is late gets the time of the last event of its stream. */
 void convert_event(struct convert *convert, uint32_t class_id, uint32_t cpu, uint64_t time,
 		   const void *payload, size_t len);
+
+/* The same of what a descriptor of a process leads to at @time, which is later than all that was
+ * converted.  It is dropped if events before that time close the descriptor, or open it again. */
+void convert_path(struct convert *convert, int32_t pid, int32_t fd, uint32_t class_id, uint32_t cpu,
+		  uint64_t time, const void *payload, size_t len);
 
 /* What is known of a thread from elsewhere. */
 struct convert_known {

@@ -199,6 +199,52 @@ def last(sillage, place):
     return 'last: snapshots on a signal and at the end, %d of 100000 calls in the first' % calls.get('syscall_entry_getppid', 0)
 
 
+# One file is open for long; two others take turns at one descriptor, and have sizes of reads of their own.
+OPENS = r'''
+import os, sys, time
+place = sys.argv[1]
+for name in ('long', 'eleven', 'thirteen'):
+    with open(place + '/' + name, 'w') as file:
+        file.write('x' * 4096)
+kept = os.open(place + '/long', os.O_RDONLY)
+print('opened', flush=True)
+sys.stdin.readline()
+for _ in range(10):
+    os.read(kept, 7)
+for _ in range(200):
+    for name, size in (('eleven', 11), ('thirteen', 13)):
+        fd = os.open(place + '/' + name, os.O_RDONLY)
+        os.read(fd, size)
+        os.close(fd)
+'''
+
+
+def paths(sillage, place):
+    """A file that stays open has its path; a descriptor that leads elsewhere by now has none, and never another's."""
+    trace, files = place + '/paths', place + '/files'
+    os.mkdir(files)
+    recorder = subprocess.Popen([sillage, 'record', '-o', trace, '-a', 'files', '--', sys.executable, '-c', OPENS, files],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert recorder.stdout.readline() == 'opened\n'
+    # Its path is known once the call has been converted, and written a second later at most.
+    def is_named():
+        for path in glob.glob(trace + '/kernel/channel0_*'):
+            with open(path, 'rb') as file:
+                if (files + '/long').encode() in file.read():
+                    return True
+        return False
+    while not is_named():
+        assert recorder.poll() is None
+        time.sleep(POLL_S)
+    said = recorder.communicate('\n')[1]
+    assert recorder.returncode == 0, said
+    rows = figures(sillage, trace, '-a', 'files')['files']['files']
+    read = {row['path']: row['read_bytes'] for row in rows if row['path'].startswith(files)}
+    assert read.get(files + '/long') == 70, (read, said)
+    assert read.get(files + '/eleven', 0) % 11 == 0 and read.get(files + '/thirteen', 0) % 13 == 0, read
+    return 'paths: of a file that stays open, and of no other descriptor'
+
+
 def perf_switches(data):
     """By CPU: what perf recorded, as (previous thread, its priority, next thread)."""
     text = subprocess.run(['perf', 'script', '-i', data, '-F', 'cpu,time,event,trace', '--ns'], capture_output=True, text=True,
@@ -305,7 +351,7 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, killed, full_disk, last, beside, ends, own_names):
+        for test in (counts, small_buffers, killed, full_disk, last, paths, beside, ends, own_names):
             try:
                 print('ok', test(sillage, place))
             except (AssertionError, subprocess.CalledProcessError) as error:

@@ -27,6 +27,7 @@
 struct recorder {
 	struct recorder_config config;
 	struct ftrace_instance *instance;
+	struct convert_sink sink; /* whose it is */
 	struct convert *convert;
 	struct ftrace_layout layout;
 	VEC(struct ftrace_format *) formats;
@@ -162,11 +163,53 @@ static int add_formats(struct recorder *recorder, struct err *err)
 	return r;
 }
 
+/* ---- what events tell ---- */
+
+static int pass_metadata(void *user, const char *text, size_t len, struct err *err)
+{
+	const struct recorder *recorder = user;
+
+	return recorder->sink.metadata(recorder->sink.user, text, len, err);
+}
+
+static int pass_packet(void *user, const struct convert_packet *packet, struct err *err)
+{
+	const struct recorder *recorder = user;
+
+	return recorder->sink.packet(recorder->sink.user, packet, err);
+}
+
+/* Another program may be of 32 bits, and a new process in a namespace of its own. */
+static void on_executed(void *user, uint64_t time, uint32_t cpu, int32_t tid)
+{
+	struct recorder *recorder = user;
+
+	statedump_thread(recorder->convert, tid);
+}
+
+static void on_opened(void *user, uint32_t cpu, int32_t pid, int32_t fd)
+{
+	struct recorder *recorder = user;
+
+	if (pid != (int32_t)getpid()) {
+		statedump_opened(&recorder->dump, recorder->convert, cpu, pid, fd);
+	}
+}
+
 /* A conversion of all events, which begins with the classes of a state dump. */
 static int begin_convert(struct recorder *recorder, const struct convert_sink *sink,
 			 bool is_snapshot, struct err *err)
 {
-	int r = make_convert(recorder, sink, is_snapshot, err);
+	/* A snapshot's events are past: what /proc says now is of another time. */
+	const struct convert_sink own = { .metadata = pass_metadata,
+					  .packet = pass_packet,
+					  .executed = is_snapshot ? NULL : on_executed,
+					  .opened = is_snapshot ? NULL : on_opened,
+					  .user = recorder };
+	int r;
+
+	recorder->sink = *sink;
+	r = make_convert(recorder, &own, is_snapshot, err);
 
 	if (r < 0) {
 		return r;

@@ -23,6 +23,7 @@
 
 #define NAME_BYTES    16
 #define STAT_BYTES    4096
+#define PATH_BYTES    4096
 #define KERNEL_THREAD 0x200000 /* PF_KTHREAD */
 /* A dev_t as LTTng writes it: of the kernel, not of glibc. */
 #define DEVICE_MINOR_BITS 20
@@ -335,15 +336,27 @@ struct dumped_process {
 	bool is_compat, is_kernel;
 };
 
+enum { MODE_READ = 1, MODE_WRITE = 2, MODE_SEEKS = 0x1c };
+
+static void put_file(struct payload *payload, int32_t pid, int32_t fd, uint64_t flags,
+		     const char *name)
+{
+	static const uint8_t modes[] = { MODE_READ, MODE_WRITE, MODE_READ | MODE_WRITE,
+					 MODE_READ | MODE_WRITE };
+
+	put_dumped(payload, (uint64_t)pid, 4);
+	put_dumped(payload, (uint64_t)fd, 4);
+	put_dumped(payload, flags, 4);
+	put_dumped(payload, modes[flags & 3] | MODE_SEEKS, 4);
+	put_dumped_string(payload, name);
+}
+
 static void dump_file(void *user, int32_t fd)
 {
-	enum { READ = 1, WRITE = 2, SEEKS = 0x1c };
-	static const uint8_t modes[] = { READ, WRITE, READ | WRITE, READ | WRITE };
 	const struct dumped_process *process = user;
 	struct dumping *to = process->to;
-	char path[64], name[4096], text[STAT_BYTES];
+	char path[64], name[PATH_BYTES], text[STAT_BYTES];
 	const char *found;
-	uint64_t flags = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", process->pid, fd);
 	if (!link_text(path, name, sizeof(name))) {
@@ -351,13 +364,24 @@ static void dump_file(void *user, int32_t fd)
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", process->pid, fd);
 	found = slurp(path, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
-	flags = found ? strtoull(found + strlen("flags:"), NULL, 8) : 0;
-	put_dumped(&to->payload, (uint64_t)process->pid, 4);
-	put_dumped(&to->payload, (uint64_t)fd, 4);
-	put_dumped(&to->payload, flags, 4);
-	put_dumped(&to->payload, modes[flags & 3] | SEEKS, 4);
-	put_dumped_string(&to->payload, name);
+	put_file(&to->payload, process->pid, fd,
+		 found ? strtoull(found + strlen("flags:"), NULL, 8) : 0, name);
 	emit_dumped(to, to->classes->file);
+}
+
+void statedump_opened(const struct statedump *dump, struct convert *convert, uint32_t cpu,
+		      int32_t pid, int32_t fd)
+{
+	struct payload payload = { { 0 } };
+	char path[64], name[PATH_BYTES];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	if (link_text(path, name, sizeof(name)) && name[0] == '/') {
+		put_file(&payload, pid, fd, 0, name);
+		convert_path(convert, pid, fd, dump->file, cpu, now_monotonic_ns(),
+			     payload.bytes.at, payload.bytes.count);
+		vec_fini(&payload.bytes);
+	}
 }
 
 static void dump_thread(void *user, int32_t tid)

@@ -18,5 +18,8 @@ void statedump_begin(struct statedump *dump, struct convert *convert);
 void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu);
 /* What is known of one thread that is new, or has become another program. */
 void statedump_thread(struct convert *convert, int32_t tid);
+/* What a descriptor leads to now, if it is a file with a path. */
+void statedump_opened(const struct statedump *dump, struct convert *convert, uint32_t cpu,
+		      int32_t pid, int32_t fd);
 /* The inode of a process's namespace of PIDs; 0: it is not known. */
 uint32_t statedump_pid_ns(int32_t pid);
