@@ -169,8 +169,13 @@ void compare_phases_text(const phase_pairs *pairs, uint64_t top, bool lists_all,
 {
 	struct text_table table =
 		text_table_of(out, "A>4|  FROM<14|LASTED>10|B>6|  FROM<14|LASTED>10|DISTANCE>10|");
+	size_t counts[3] = { 0 };
 
-	(void)fputs("PHASES\n", out);
+	VEC_EACH(pairs, pair) {
+		counts[phase_pair_is_one(pair) ? 0 : pair->of[0] ? 1 : 2]++;
+	}
+	(void)fprintf(out, "PHASES: %zu of both, %zu of A alone, %zu of B alone\n", counts[0],
+		      counts[1], counts[2]);
 	text_head(&table);
 	VEC_EACH(pairs, pair) {
 		print_phase(&table, pair->of[0]);

@@ -297,7 +297,9 @@ void overview_report(struct overview *overview, const struct report *report)
 
 bool overview_narrows(const struct overview *overview, struct overview_config *config)
 {
-	bool is_outlasted = overview->events_from > 0 || overview->events_to < overview->slices;
+	size_t with_events = overview->events_to - overview->events_from;
+	bool is_outlasted = overview->events_from > 0 || overview->events_to < overview->slices ||
+			    2 * with_events <= overview->room;
 	uint64_t begin = overview->config.begin, end = overview->config.end;
 
 	if (overview->events_to == 0 || !is_outlasted ||

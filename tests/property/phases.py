@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 from suggestion import Suggestion  # noqa: E402
 
 STAY, MOVE, CHANGE, HELD = 5, 3, 0.1, 100
+IDLE = 1795225003  # a second of burst in which both CPUs are idle
 
 
 def check(condition, *what):
@@ -249,8 +250,17 @@ def check_state(sillage, name, trace, interval, phases, scratch):
     run(sillage, 'merge', '-q', '-f', 'json', state)
 
 
+def check_text(sillage, trace):
+    """Each phase has a figure, also one in which all CPUs are idle."""
+    text = run(sillage, 'analyze', '-q', '-a', 'cpu', '--phases', '-i', '1ms', '--begin', '@%s.270' % IDLE, '--end', '@%s.330' % IDLE, trace)
+    lines = [line for line in text.splitlines() if line.startswith('~ phase')]
+    check(len(lines) == 9 and all(' %' in line for line in lines), 'as text', lines)
+    check(any('CPU 0 idle 100.0 %, CPU 1 idle 100.0 %' in line for line in lines), 'idle as text', lines)
+
+
 def main():
     sillage, data = sys.argv[1:3]
+    check_text(sillage, os.path.join(data, 'burst', 'kernel'))
     with tempfile.TemporaryDirectory() as scratch:
         for name, interval in (('burst', '25ms'), ('io-mix', '10ms'), ('idle-gaps', '50ms'), ('lost-events', '10ms'),
                                ('migrate', '10ms'), ('ust', '1ms')):

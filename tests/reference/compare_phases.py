@@ -113,7 +113,7 @@ def check_forms(test, a, b):
     shown = [line.split() for line in text[2:2 + len(PAIRS)]]
     found = [(None if words[0] == '-' else int(words[0]), None if words[1 if words[0] == '-' else 4] == '-' else int(words[1 if words[0] == '-' else 4]))
              for words in shown]
-    check(text[0] == 'PHASES' and found == PAIRS, 'as text', text[:9])
+    check(text[0] == 'PHASES: 5 of both, 0 of A alone, 1 of B alone' and found == PAIRS, 'as text', text[:9])
     check(' '.join(shown[3]).endswith('B alone'), shown[3])
     table = test.run('compare', '--phases', '-q', '-f', 'csv', '--table', 'change', '-a', 'cpu', a, b)[0]
     check({row.split(',')[1] for row in table.splitlines()[1:]} == {str(x) for x, _ in PAIRS if x}, 'as a table', table[:300])

@@ -158,9 +158,8 @@ def check_trace(sillage, name):
         check_series(sillage, base, trace, overview)
     check(overview['phases'][0]['begin'] == overview['begin'] and
           overview['phases'][-1]['end'] == overview['end'], base, 'phases do not cover the trace')
-    if not has_cpus:  # the time of events, not that of packets, which may last an hour longer
-        check(len(overview['slices']) >= 37 or len(overview['slices']) < 3 or overview['slices'][2] - overview['slices'][1] <= 1_000_000, base,
-              'few slices have events')
+    # The time of events, not that of packets, which may last an hour longer.
+    check(len(overview['slices']) >= 37 or overview['end'] - overview['begin'] < 100_000_000, base, 'few slices have events')
     for a, b in zip(overview['phases'], overview['phases'][1:]):
         check(a['end'] == b['begin'], base, 'phases do not meet')
     other = run(sillage, 'overview', '-f', 'json', '-j', '0', '--chunk-size', '4K', trace)

@@ -539,15 +539,19 @@ static void put_mean(FILE *out, const struct phase_mean *series, double mean)
 	}
 }
 
-/* Its figures, those that are not 0. */
+/* Its figures, those that are not 0; if all are, what says the opposite: CPUs that are idle. */
 static void put_means(FILE *out, const struct phase_record *phase)
 {
 	size_t shown = 0;
+	bool is_idle = true;
 
+	for (size_t i = 0; i < phase->mean_count; i++) {
+		is_idle &= phase->means[i].is_counterpart || phase->means[i].mean < 0.0005;
+	}
 	for (size_t i = 0; i < phase->mean_count; i++) {
 		const struct phase_mean *mean = &phase->means[i];
 
-		if (mean->is_counterpart || mean->mean < 0.0005) {
+		if (mean->is_counterpart != is_idle || mean->mean < 0.0005) {
 			continue;
 		}
 		if (shown++ < MEANS_SHOWN) {
