@@ -85,7 +85,7 @@ static void index_lines(struct call_lines *lines, char *text)
 /* Names that differ from the call with the same arguments by what they are short of. */
 static char **arguments_of(const struct call_lines *lines, const char *name)
 {
-	static const char *const ends[] = { "", "16", "_time32", "32" };
+	static const char *const ends[] = { "", "16" };
 	char base[64];
 	char **found = NULL;
 

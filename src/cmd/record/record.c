@@ -103,8 +103,8 @@ static void say_losses(const struct recorder_account *account, const struct opti
 
 	if (lost > 0) {
 		say("%" PRIu64 " of %" PRIu64
-		    " events are lost: the buffers were full; try --buffer %" PRIu64 "M",
-		    lost, all, options->buffer_bytes * 4 / (1 << 20) + 1);
+		    " events are lost: the buffers were full; try --buffer %" PRIu64 "K",
+		    lost, all, options->buffer_bytes * 4 / 1024);
 	}
 	if (account->trace.derived > 0) {
 		say("%" PRIu64 " switches are derived: this kernel withholds those of its idle "
