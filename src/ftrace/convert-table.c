@@ -163,34 +163,11 @@ const char *convert_table_find(const char *system, const char *name)
 	return NULL;
 }
 
-bool convert_knows(const char *system, const char *name)
-{
-	return convert_table_find(system, name);
-}
-
 char *convert_name(const char *system, const char *name)
 {
 	const char *known = convert_table_find(system, name);
 
 	return known ? mem_printf("%.*s", (int)strcspn(known, " "), known) : mem_strdup(name);
-}
-
-bool convert_find(const char *lttng_name, unsigned int nth, char **ret_system, char **ret_name)
-{
-	size_t len = strlen(lttng_name);
-
-	for (size_t i = 0; i < ARRAY_COUNT(rows); i++) {
-		const char *slash = strchr(rows[i], '/'), *blank = strchr(rows[i], ' ');
-
-		if (strncmp(blank + 1, lttng_name, len) != 0 ||
-		    (blank[1 + len] != ' ' && blank[1 + len] != '\0') || nth-- > 0) {
-			continue;
-		}
-		*ret_system = mem_printf("%.*s", (int)(slash - rows[i]), rows[i]);
-		*ret_name = mem_printf("%.*s", (int)(blank - slash - 1), slash + 1);
-		return true;
-	}
-	return false;
 }
 
 enum convert_machine convert_machine_of(const char *uname_machine)

@@ -124,14 +124,8 @@ void convert_layout(struct convert *convert, const struct ftrace_layout *layout)
  * there for as long as @convert.  Which role an event has in LTTng's words is known by its system
  * and name.  -EEXIST: the id is taken by another format. */
 int convert_format(struct convert *convert, const struct ftrace_format *format, struct err *err);
-/* Whether a format gets the names of LTTng. */
-bool convert_knows(const char *system, const char *name);
 /* LTTng's name of an ftrace event, or its own; the caller frees it. */
 char *convert_name(const char *system, const char *name);
-/* The @nth event of ftrace that has this name in LTTng, which differs between kernels; the caller
- * frees both.  false: there are no more. */
-bool convert_find(const char *lttng_name, unsigned int nth, char **ret_system, char **ret_name);
-
 /*
  * An event that ftrace does not have: a state dump's, a container's.  @members: pairs NAME:TYPE
  * with blanks between them; a type is s or u with the bytes of an integer (and x: hexadecimal, o:

@@ -606,6 +606,41 @@ START_TEST(calls_across_cpus)
 }
 END_TEST
 
+/* Numbers of a 32-bit program are of other calls; a call that the machine does not have has its
+ * number as a field. */
+START_TEST(calls_of_32_bits)
+{
+	static const char fields[] =
+		"\tfield:long id;\toffset:8;\tsize:8;\tsigned:1;\n"
+		"\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;\n";
+	struct ftrace_format *enter = parsed("raw_syscalls", "sys_enter", 10, fields);
+	struct taken taken = { 0 };
+	struct convert *convert = convert_to(&taken, false);
+	const uint64_t futex[] = { 240, 0x1000, 128, 1, 0, 0, 0 },
+		       none[] = { 5000, 1, 2, 3, 4, 5, 6 };
+	struct made made;
+	struct err err;
+
+	ck_assert_int_eq(convert_format(convert, enter, &err), 0);
+	ck_assert_int_eq(convert_start(convert, &err), 0);
+	convert_thread(convert, &(struct convert_known){ .tid = 6, .pid = 6, .is_compat = true });
+	made_begin(&made, false, false, 0);
+	page_of(&made, 100, 10, 6, futex, sizeof(futex));
+	page_of(&made, 100, 10, 5, futex, sizeof(futex));
+	page_of(&made, 100, 10, 5, none, sizeof(none));
+	made_end(&made, 0);
+	ck_assert_int_eq(convert_page(convert, 0, made.bytes, 4096, &err), 0);
+	ck_assert_int_eq(convert_finish(convert, 1000, &err), 0);
+	ck_assert_uint_eq(convert_count(convert, "compat_syscall_entry_futex"), 1);
+	ck_assert_uint_eq(convert_count(convert, "syscall_entry_mq_open"), 1);
+	ck_assert_uint_eq(convert_count(convert, "syscall_entry_unknown"), 1);
+	contains(&taken, "\"compat_syscall_exit_futex\"", true);
+	convert_free(convert);
+	ftrace_format_free(enter);
+	taken_fini(&taken);
+}
+END_TEST
+
 /* A switch that the kernel withheld is made from the event that follows it. */
 START_TEST(derives_switches)
 {
@@ -674,6 +709,7 @@ Suite *suite_ftrace(void)
 	suite_add_tcase(suite, pages);
 	tcase_add_test(traces, formats_of_any_kernel);
 	tcase_add_test(traces, calls_across_cpus);
+	tcase_add_test(traces, calls_of_32_bits);
 	tcase_add_test(traces, derives_switches);
 	suite_add_tcase(suite, traces);
 	return suite;
