@@ -327,6 +327,8 @@ def ends(sillage, place):
     assert status == 1 and 'available_events' in said, said
     status, said = run(sillage, '-q', '-o', place + '/status', '--', 'sh', '-c', 'exit 7')
     assert status == 7, (status, said)
+    status, said = run(sillage, '-o', place + '/one', '--pid', str(os.getpid()), '--duration', '0.1s')
+    assert status == 0 and 'sillage analyze --tid %d %s/one' % (os.getpid(), place) in said, said
     return 'ends: signals end it in order, nothing of the host is changed, errors say what helps'
 
 

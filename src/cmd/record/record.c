@@ -106,7 +106,7 @@ static void say_losses(const struct recorder_account *account, const struct opti
 		    " events are lost: the buffers were full; try --buffer %" PRIu64 "K",
 		    lost, all, options->buffer_bytes * 4 / 1024);
 	}
-	if (account->trace.derived > 0) {
+	if (account->trace.derived > 0 && options->selection.pids.count == 0) {
 		say("%" PRIu64 " switches are derived: this kernel withholds those of its idle "
 		    "threads, and their times are those of the next event",
 		    account->trace.derived);
@@ -115,6 +115,26 @@ static void say_losses(const struct recorder_account *account, const struct opti
 		say("%" PRIu64 " sub-buffers could not be read to their end",
 		    account->trace.bad_pages);
 	}
+}
+
+/* Switches between other threads are not there, so times of these, and of CPUs, mean nothing. */
+static void say_next(const struct options *options, const char *word)
+{
+	char *list = NULL;
+	size_t size;
+	FILE *out;
+
+	if (options->selection.pids.count == 0) {
+		say("next: sillage report %s", word);
+		return;
+	}
+	out = open_memstream(&list, &size);
+	for (size_t i = 0; i < options->selection.pids.count; i++) {
+		(void)fprintf(out, "%s%" PRId64, i > 0 ? "," : "", options->selection.pids.at[i]);
+	}
+	(void)fclose(out);
+	say("only what these threads did is known; next: sillage analyze --tid %s %s", list, word);
+	free(list);
 }
 
 static void say_end(const struct recording *recording)
@@ -138,7 +158,7 @@ static void say_end(const struct recording *recording)
 		    account.trace.written, account.trace.unwanted, account.missed,
 		    account.trace.own);
 	}
-	say("next: sillage report %s", word);
+	say_next(recording->options, word);
 	free(word);
 }
 
