@@ -598,11 +598,23 @@ int convert_flush(struct convert *convert, uint64_t time, bool with_empty, struc
 	return convert->failure;
 }
 
+/* CPUs that a kernel may have and the machine has not leave no stream. */
+static bool has_begun(const struct convert_stream *stream)
+{
+	return stream->seq > 0 || stream->events > 0 || stream->has_unsaid;
+}
+
 int convert_finish(struct convert *convert, uint64_t time, struct err *err)
 {
 	int r = convert_until(convert, UINT64_MAX, err);
 
-	return r < 0 ? r : convert_flush(convert, time, true, err);
+	r = r < 0 ? r : convert_text(convert);
+	for (uint32_t i = 0; i < convert->setup.cpus && r == 0; i++) {
+		if (has_begun(&convert->streams[i])) {
+			r = stream_close(convert, &convert->streams[i], time);
+		}
+	}
+	return r;
 }
 
 void convert_account(const struct convert *convert, uint32_t cpu, struct convert_account *ret)

@@ -170,7 +170,7 @@ int convert_until(struct convert *convert, uint64_t time, struct err *err);
 /* Ends the packet of each stream at @time, which no earlier event follows; streams without an event
  * since their last packet get an empty one if @with_empty. */
 int convert_flush(struct convert *convert, uint64_t time, bool with_empty, struct err *err);
-/* The same at the end of the trace. */
+/* The same at the end of the trace, of streams that have ever had an event or a loss. */
 int convert_finish(struct convert *convert, uint64_t time, struct err *err);
 
 /* The account of a stream. */

@@ -683,6 +683,9 @@ START_TEST(derives_switches)
 	ck_assert_uint_eq(ftrace_u32(taken.bytes.at + 84 + 62 + 2, false), 59000);
 	ck_assert_str_eq((char *)taken.bytes.at + 84 + 62 + 6, "swapper/0");
 	ck_assert_str_eq((char *)taken.bytes.at + 84 + 62 + 6 + 32, "program");
+	/* A CPU that has never had an event leaves no packet. */
+	ck_assert_int_eq(convert_finish(convert, 80000, &err), 0);
+	ck_assert_uint_eq(taken.packets, 2);
 	convert_free(convert);
 	ftrace_format_free(format);
 	taken_fini(&taken);
