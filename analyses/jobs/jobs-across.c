@@ -370,14 +370,15 @@ static void keyed_codec(struct codec *codec, struct jobs_across *across, const s
 {
 	size_t count = codec_count(codec, across->keyed.count, 80);
 	struct list_node *at = across->keyed.first;
+	const bool reads = codec_reads(codec);
 
 	codec_check(codec, count <= JOBS_OPEN_MAX);
 	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
 		struct keyed_machine *keyed = (struct keyed_machine *)at;
-		uint64_t key = codec_reads(codec) ? 0 : keyed->key;
+		uint64_t key = reads ? 0 : keyed->key;
 
 		codec_u64(codec, &key);
-		if (codec_reads(codec)) {
+		if (reads) {
 			if (!codec_check(codec, !keyed_machines_get(&across->by_key, key))) {
 				return;
 			}

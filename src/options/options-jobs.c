@@ -29,8 +29,9 @@ int options_check_job(const struct options *options, struct err *err)
 		const struct pattern_who *who = &job->is->events[i].who;
 		bool by_tid = is_tid(options->thread);
 
-		if (who->count > 0 && pattern_has_who(who, by_tid ? atoi(options->thread) : 0,
-						      by_tid ? "" : options->thread)) {
+		if (who->count > 0 &&
+		    pattern_has_who(who, by_tid ? (int32_t)strtol(options->thread, NULL, 10) : 0,
+				    by_tid ? "" : options->thread)) {
 			other = NULL;
 			break;
 		}
