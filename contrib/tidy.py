@@ -67,7 +67,7 @@ ROOMS = {
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,
     'src/deep/report': ('base/', 'recorded/recorded.h', 'text/', 'base/page/', 'deep/', 'deep/executions/', 'deep/resources/') + CTF,
-    'src/discovery': ('base/', 'text/', 'kernel/', 'query/job.h', 'query/scan.h', 'deep/', 'recorded/') + CTF,
+    'src/discovery': ('base/', 'text/', 'kernel/', 'query/', 'deep/', 'recorded/') + CTF,
     'src/phases': ('base/', 'kernel/thread-list.h', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'base/text/', 'query/scan.h', 'query/nearest.h', 'engine/tables/', 'phases/') + CONTRACT,
     'src/rollup': ('base/', 'kernel/', 'engine/tables/') + CONTRACT,

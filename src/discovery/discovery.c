@@ -442,7 +442,7 @@ static char *name_of(const struct discovery *found, const struct timeline *timel
 }
 
 /* "4ms", "16.666667ms": exactly. */
-static char *duration_of(uint64_t ns)
+char *discovery_duration(uint64_t ns)
 {
 	static const struct {
 		const char *name;
@@ -476,7 +476,7 @@ static void name_jobs(struct discovery *found, const struct timeline *timeline)
 		char *name = name_of(found, timeline, i), *every = NULL;
 
 		if (one->every_ns > 0) {
-			every = duration_of(one->every_ns);
+			every = discovery_duration(one->every_ns);
 		}
 		one->job = mem_printf("%s = %s%s%s%s", name, one->pattern, every ? "; every " : "",
 				      every ? every : "", one->is_fixed ? " fixed" : "");

@@ -40,6 +40,7 @@ struct discovery_config {
 	size_t events_max;       /* the first so many of a thread */
 	uint64_t work_max;       /* of the search, for all threads (episodes.h) */
 	const atomic_bool *stop; /* the search ends when this is set; NULL: never */
+	uint64_t begin, end;     /* of programs.h: ns; end 0: all */
 };
 
 /* A job that was found. */
@@ -82,6 +83,9 @@ bool discovery_is_likely(const struct deep_thread *thread);
 /* How long the thread ran in the range. */
 uint64_t discovery_run_ns(const struct timeline *timeline, uint32_t thread, uint64_t begin,
 			  uint64_t end);
+
+/* A duration as jobs take it, which the caller frees. */
+char *discovery_duration(uint64_t ns);
 
 /* ---- output (discovery-output.c) ---- */
 

@@ -151,7 +151,7 @@ const struct option options_table[] = {
 	  CUSTOM(options_job_alone), LIST_OF(options_list_models) },
 	{ 0, "deadline", "DURATION", "count executions that take longer", FOR_REPORT,
 	  DURATION(deadline_ns), NEEDS("job") },
-	{ 0, "discover", NULL, "find the jobs that threads execute again and again", FOR_REPORT,
+	{ 0, "discover", NULL, "find what threads and programs execute again and again", FOR_REPORT,
 	  FLAG(discover) },
 	{ 0, "start", "EVENT", "only jobs that begin with this event", FOR_REPORT, TEXT(start),
 	  NEEDS("discover") },

@@ -44,8 +44,8 @@ static bool has_field(uint16_t present, unsigned int field)
 }
 
 /* Takes a text or bytes of the event. */
-static bool take_bytes(struct symbols_event *event, uint16_t present, const struct value *values,
-		       unsigned int field)
+static bool take_image_bytes(struct symbols_event *event, uint16_t present,
+			     const struct value *values, unsigned int field)
 {
 	if (!has_field(present, field) || values[field].len > SYMBOLS_TEXT_MAX) {
 		return false;
@@ -61,17 +61,17 @@ static bool read_mapping(struct symbols_event *event, uint16_t present, const st
 
 	event->number = values[size].u;
 	return has_field(present, size) &&
-	       take_bytes(event, present, values, has_field(present, PATH) ? PATH : SOPATH);
+	       take_image_bytes(event, present, values, has_field(present, PATH) ? PATH : SOPATH);
 }
 
 static bool read_identity(struct symbols_event *event, uint16_t present, const struct value *values)
 {
 	if (has_field(present, BUILD_ID)) {
-		return take_bytes(event, present, values, BUILD_ID);
+		return take_image_bytes(event, present, values, BUILD_ID);
 	}
 	event->says = SYMBOLS_LINK;
 	event->number = values[CRC].u;
-	return has_field(present, CRC) && take_bytes(event, present, values, LINK);
+	return has_field(present, CRC) && take_image_bytes(event, present, values, LINK);
 }
 
 bool symbols_read(size_t request, uint16_t present, const struct value *values, uint64_t ts,

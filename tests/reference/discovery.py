@@ -8,7 +8,10 @@ the jobs of a timer the responses and the missed deadlines are the workload's, t
 
 With --tile, the same is found in a trace that repeats the first one: a tid has several threads there.
 
+With --programs: the loops and requests of two traces of a shop, with the figures of a plain program; and none in others.
+
 usage: discovery.py SILLAGE [--tile PROGRAM] TRACE...      directories with kernel/ and truth.json
+       discovery.py SILLAGE --programs SHOP SHOP TRACE...  (also: babeltrace2 in the path)
 """
 import json
 import os
@@ -191,7 +194,62 @@ def check_without(sillage, name):
             check_trace(sillage, less)
 
 
+# ---- programs ----
+
+def found_of(sillage, trace, *words):
+    lines = [json.loads(line) for line in run(sillage, 'report', '--discover', '-f', 'json', *words, trace).splitlines()]
+    return [line for line in lines if line['type'] == 'discovery' and 'events' in line][0]
+
+
+def plain_pairs(events, first, last, by):
+    """(count, sum) of what alternates, by a field or, None, by thread: an end takes the begin before it."""
+    open_, count, ns = {}, 0, 0
+    for ts, name, fields in events:
+        key = (fields['vpid'], fields['vtid'] if by is None else fields[by]) if name in (first, last) else None
+        if name == first:
+            open_.setdefault(key, ts)
+        elif name == last and key in open_:
+            ns += ts - open_.pop(key)
+            count += 1
+    return count, ns
+
+
+def events_of(trace):
+    """(ns, name, fields) as babeltrace2 prints them."""
+    for line in run('babeltrace2', '--clock-seconds', trace).splitlines():
+        at = re.match(r'\[(\d+)\.(\d{9})\] .*? ([\w:]+): (.*)', line)
+        fields = {name: int(value) if re.fullmatch(r'-?\d+', value) else value for name, value in re.findall(r'(\w+) = ("[^"]*"|[^\s,{}]+)', at[4])}
+        yield int(at[1]) * 10 ** 9 + int(at[2]), at[3], fields
+
+
+def check_program(sillage, trace, wanted):
+    """What is found is what is wanted, has the figures of a plain program, and of what it prints."""
+    found, events = found_of(sillage, trace), list(events_of(trace))
+    check(found['complete'] and found['events'] == len(events), trace, found['events'])
+    check([one['job'] for one in found['jobs']] == wanted, trace, found['jobs'])
+    text = run(sillage, 'report', '-q', '--discover', trace)
+    for one in found['jobs']:
+        first, last, *rest = one['job'].split(' = ')[1].split('; ')
+        by = next((word[3:] for word in rest if word.startswith('by ')), None)
+        count, ns = plain_pairs(events, first, last, by)
+        check((one['count'], one['mean_ns']) == (count, ns // count), trace, one, count, ns // max(count, 1))
+        check(shlex.quote(one['job']) in text, trace, one['job'], 'is not in', text)
+        total = [line for line in map(json.loads, run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'jobs', '--job', one['job'], trace).splitlines())
+                 if line['type'] == 'total'][0]['jobs']
+        check(total['jobs'][0]['duration']['count'] == count, trace, total['jobs'])
+    check(found_of(sillage, trace, '--thread', 'no-such')['events'] == 0, trace, 'events of no thread')
+    check(found_of(sillage, trace, '--support', '200')['jobs'] == [one for one in found['jobs'] if one['count'] >= 200], trace, 'support')
+    check(found_of(sillage, trace, '--start', first)['jobs'] == [one for one in found['jobs'] if ' = %s;' % first in one['job']], trace, 'start')
+    print('ok %s: %d found' % (trace, len(found['jobs'])))
+
+
 def main():
+    if sys.argv[2] == '--programs':
+        for trace in sys.argv[3:5]:
+            check_program(sys.argv[1], trace, ['tick = shop:tick_begin; shop:tick_end; every 10ms', 'request = shop:request_begin; shop:request_end; by id'])
+        for trace in sys.argv[5:]:
+            check(found_of(sys.argv[1], trace)['jobs'] == [], trace, 'something is found')
+        return
     sillage, traces = sys.argv[1], sys.argv[2:]
     if traces[0] == '--tile':
         check_tiled(sillage, traces[1], traces[2])

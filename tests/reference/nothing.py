@@ -119,7 +119,11 @@ def check_one_cpu(sillage, trace):
 
 def check_user_space(sillage, trace):
     """No events of the scheduler."""
-    for more in ((), ('--discover',), ('--resources',), ('--job', 'demo_begin; demo_end')):
+    got, out, said = run(sillage, 'report', '-q', '--discover', trace)
+    assert (got, said) == (0, '') and out.startswith('LOOPS AND REQUESTS FOUND') and ': none' in out, (got, out, said)
+    got, _, said = run(sillage, 'report', trace)
+    assert 'sillage report --discover ' + trace in said, said
+    for more in ((), ('--resources',), ('--job', 'demo_begin; demo_end')):
         got, out, said = run(sillage, 'report', *more, trace)
         lines = [line for line in said.splitlines() if 'the tracer discarded' not in line]
         assert (got, out, len(lines)) == (1, '', 1), (more, got, lines)

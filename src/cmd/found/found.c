@@ -4,40 +4,92 @@
 #include "cmd/found/found.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "deep/reader.h"
+#include "discovery/programs.h"
+#include "perfetto/trace.h"
 #include "recorded/recorded.h"
+#include "run/run.h"
+#include "run/say.h"
 
 #define THREADS_MAX 16
 #define EVENTS_MAX  1000000              /* of a thread */
 #define WORK_MAX    UINT64_C(2000000000) /* some seconds */
 
 /* Live: a user waits, and the session goes on beside it. */
-#define LIVE_THREADS_MAX 10
-#define LIVE_EVENTS_MAX  200000
-#define LIVE_WORK_MAX    (WORK_MAX / 4)
-#define LIVE_BYTES_MAX   (UINT64_C(256) << 20) /* of the timeline */
-#define LIVE_ROWS        3                     /* of a thread */
+#define LIVE_THREADS_MAX  10
+#define LIVE_EVENTS_MAX   200000
+#define LIVE_WORK_MAX     (WORK_MAX / 4)
+#define LIVE_BYTES_MAX    (UINT64_C(256) << 20) /* of the timeline */
+#define LIVE_ROWS         3                     /* of a thread */
+#define LIVE_PROGRAM_ROWS 10                    /* of programs */
 
-int found_search(const struct options *options, const struct reader_setup *setup,
-		 const struct timeline *timeline, struct discovery *ret, struct err *err)
+static struct discovery_config search_config(const struct options *options)
 {
 	size_t executions = options->executions > 0 && options->executions < DISCOVERY_EXECUTIONS
 				    ? DISCOVERY_EXECUTIONS
 				    : options->executions;
-	const struct discovery_config config = { .who = options->thread,
-						 .start = options->start,
-						 .support = options->support,
-						 .support_min = options->support_min,
-						 .executions_max = executions,
-						 .threads_max = THREADS_MAX,
-						 .events_max = options->events_max > 0
-								       ? options->events_max
-								       : EVENTS_MAX,
-						 .work_max = WORK_MAX };
+
+	return (struct discovery_config){
+		.who = options->thread,
+		.start = options->start,
+		.support = options->support,
+		.support_min = options->support_min,
+		.executions_max = executions,
+		.threads_max = THREADS_MAX,
+		.events_max = options->events_max > 0 ? options->events_max : EVENTS_MAX,
+		.work_max = WORK_MAX,
+	};
+}
+
+int found_search(const struct options *options, const struct reader_setup *setup,
+		 const struct timeline *timeline, struct discovery *ret, struct err *err)
+{
+	const struct discovery_config config = search_config(options);
 
 	return discovery_find(setup, timeline, &config, ret, err);
+}
+
+/* ---- programs ---- */
+
+bool found_is_of_programs(const struct recorded_path *path)
+{
+	const struct reader_setup setup = { .path = path };
+	struct err err;
+	struct reader *reader = reader_open(&setup, NULL, 0, &err);
+	bool is = reader && !trace_is_kernel(reader_plan(reader));
+
+	reader_close(reader);
+	return is;
+}
+
+int found_programs(const struct options *options, const struct recorded_path *path,
+		   const struct output *output)
+{
+	struct discovery_config config = search_config(options);
+	const struct reader_setup setup = { .path = path };
+	struct programs programs;
+	struct err err;
+	int r;
+
+	if (!found_is_of_programs(path) || strcmp(options->format, "html") == 0) {
+		return EXIT_USAGE;
+	}
+	r = run_range(options, path, &config.begin, &config.end, &err);
+	r = r < 0 ? r : programs_find(&setup, &config, &programs, &err);
+	if (r < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	if (strcmp(options->format, "json") == 0) {
+		programs_json(&programs, path->name, output->top, output->out);
+	} else {
+		programs_text(&programs, path->name, output->top, output->out);
+	}
+	programs_fini(&programs);
+	return EXIT_DONE;
 }
 
 struct report_found *found_rows(const struct discovery *discovery, size_t top, size_t *ret_count)
@@ -67,6 +119,25 @@ struct report_found *found_rows(const struct discovery *discovery, size_t top, s
 
 /* ---- live ---- */
 
+/* False: it is a kernel's. */
+static bool add_programs(const struct reader_setup *setup, const struct discovery_config *config,
+			 FILE *out)
+{
+	struct programs programs;
+	struct err err;
+
+	if (!found_is_of_programs(setup->path)) {
+		return false;
+	}
+	if (programs_find(setup, config, &programs, &err) < 0) {
+		(void)fprintf(out, "%s\n", err.text);
+		return true;
+	}
+	programs_text(&programs, setup->path->name, LIVE_PROGRAM_ROWS, out);
+	programs_fini(&programs);
+	return true;
+}
+
 /* False: the trace shows nothing of threads. */
 static bool add_trace(const struct recorded_path *path, const atomic_bool *stop, FILE *out)
 {
@@ -83,7 +154,7 @@ static bool add_trace(const struct recorded_path *path, const atomic_bool *stop,
 	timeline = timeline_build_within(&setup, 0, UINT64_MAX, LIVE_BYTES_MAX, &err);
 	if (!timeline || timeline->lacks >> LACKS_SWITCHES & 1 || timeline->threads.count == 0) {
 		timeline_free(timeline);
-		return false;
+		return add_programs(&setup, &config, out);
 	}
 	if (discovery_find(&setup, timeline, &config, &discovery, &err) < 0) {
 		(void)fprintf(out, "%s\n", err.text);

@@ -14,6 +14,7 @@
 #include "cmd/ranges/report-ranges.h"
 #include "cmd/report/export.h"
 #include "cmd/report/occasion.h"
+#include "cmd/report/unexplained.h"
 #include "deep/executions/executions.h"
 #include "deep/reader.h"
 #include "deep/report/report.h"
@@ -82,40 +83,6 @@ struct extent {
 	size_t count, at;
 };
 
-/* A trace without switches has nothing to explain: says who could record them. */
-static void say_unexplained(const struct recorded_path *path, bool has_job)
-{
-	const struct lacks_event *lacks = &timeline_events[LACKS_SWITCHES];
-	struct metadata_stream *metadata = metadata_stream_new();
-	struct recorded_session session = { 0 };
-	const char *tracer = NULL;
-	char *place;
-	struct err err; /* the timeline was built of it */
-
-	if (recorded_read_metadata(path, metadata, &err) == 0) {
-		tracer = metadata_other_tracer(metadata_stream_types(metadata));
-	}
-	recorded_session_of(path, &session);
-	if (missing_has_event(&session.beside.all, lacks->event)) {
-		place = shell_path(session.place ? session.place : path->name);
-		say("%s: nothing to explain: %s is in the kernel's trace, beside it; both as one: "
-		    "sillage report%s %s",
-		    path->name, lacks->event, has_job ? " --job ..." : "", place);
-		free(place);
-	} else if (metadata_is_of_record(tracer)) {
-		say("%s: not recorded: %s: nothing to explain; to record it: sudo sillage record",
-		    path->name, lacks->event);
-	} else if (tracer) {
-		say("%s: not recorded: %s: nothing to explain, and %s does not record it",
-		    path->name, lacks->event, tracer);
-	} else {
-		say("%s: not recorded: %s: nothing to explain; to record it: %s", path->name,
-		    lacks->event, lacks->command);
-	}
-	recorded_session_fini(&session);
-	metadata_stream_free(metadata);
-}
-
 /* Builds the timeline, and with --begin a second one of the same length before it, to compare. */
 static int build_timelines(const struct options *options, const struct reader_setup *setup,
 			   const struct extent *scope, struct deep_report *report)
@@ -132,8 +99,7 @@ static int build_timelines(const struct options *options, const struct reader_se
 		return EXIT_FAILED;
 	}
 	if (report->timeline->lacks >> LACKS_SWITCHES & 1) {
-		say_unexplained(setup->path, options->job);
-		return EXIT_DONE;
+		return EXIT_DONE; /* see explain_none() */
 	}
 	if (report->timeline->begin >= report->timeline->end) {
 		say(options->begin || options->end || scope->count > 0
@@ -386,6 +352,27 @@ static int explain(struct reports *reports, const struct reader_setup *setup,
 	return status;
 }
 
+/* Of a trace without switches there is nothing to explain, but programs may have loops. */
+static int explain_none(struct reports *reports, const struct recorded_path *path,
+			const struct occasion *occasion)
+{
+	const struct options *options = reports->options;
+	int status =
+		options->discover ? found_programs(options, path, reports->output) : EXIT_USAGE;
+
+	if (status == EXIT_USAGE) {
+		unexplained_say(path, options->job);
+		status = EXIT_DONE;
+	} else {
+		reports->recorded += status == EXIT_DONE;
+	}
+	if (occasion_has_spans(occasion) && options->verbosity >= 0) {
+		say("%s: the periods and jobs that its run measured: sillage analyze CAPTURE",
+		    path->name);
+	}
+	return status;
+}
+
 /* TOO_LARGE: the scope has no room in memory. */
 enum { TOO_LARGE = -1 };
 
@@ -418,9 +405,8 @@ static int report_scope(struct reports *reports, const struct recorded_path *pat
 	if (status == EXIT_DONE && !lacks_switches && report.timeline->threads.count > 0) {
 		status = explain(reports, &setup, occasion, &report);
 	}
-	if (lacks_switches && occasion_has_spans(occasion) && options->verbosity >= 0) {
-		say("%s: the periods and jobs that its run measured: sillage analyze CAPTURE",
-		    path->name);
+	if (status == EXIT_DONE && lacks_switches) {
+		status = explain_none(reports, path, occasion);
 	}
 	deep_report_fini(&report);
 	return status;
@@ -496,6 +482,18 @@ static int check_names(const struct options *options, size_t *ret_count, struct 
 	return r;
 }
 
+/* Of a program's trace, which is explained with the kernel's, its loops and requests. */
+static int found_beside(const struct reports *reports, const struct recorded_path *path)
+{
+	int status;
+
+	if (strcmp(reports->options->format, "text") == 0) {
+		(void)fputc('\n', reports->output->out);
+	}
+	status = found_programs(reports->options, path, reports->output);
+	return status == EXIT_USAGE ? EXIT_DONE : status;
+}
+
 /* The traces of one argument: those from @first on. */
 static int report_source(struct reports *reports, const struct recorded_paths *paths, size_t first)
 {
@@ -511,8 +509,10 @@ static int report_source(struct reports *reports, const struct recorded_paths *p
 		const struct recorded_one *with = recorded_one_of(&ones, k);
 		int one;
 
-		if (recorded_joined(&ones, path->name)) {
-			continue; /* it is explained with the kernel's */
+		if (recorded_joined(&ones, path->name)) { /* it is explained with the kernel's */
+			one = reports->options->discover ? found_beside(reports, path) : EXIT_DONE;
+			status = status == EXIT_DONE ? one : status;
+			continue;
 		}
 		reports->joined = with ? &with->with : NULL;
 		one = report_one(reports, path, &occasion);

@@ -91,7 +91,9 @@ static void put_joined(const struct deep_report *report, FILE *out)
 	}
 	text_more(out, count, count < JOINED_SHOWN ? count : JOINED_SHOWN);
 	if (count > 0 && !report->jobs) {
-		(void)fputs("  --job explains what lies between two of its events\n", out);
+		(void)fputs("  --job explains what lies between two of its events; --discover "
+			    "finds them\n",
+			    out);
 	}
 }
 
