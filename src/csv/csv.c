@@ -425,6 +425,7 @@ static int fail_table(const struct csv *csv, struct err *err)
 
 int csv_end(struct csv *csv, csv_write_fn *write, void *user, struct err *err)
 {
+	bool has_rows = false;
 	int r = 0;
 
 	end_line(csv);
@@ -438,9 +439,13 @@ int csv_end(struct csv *csv, csv_write_fn *write, void *user, struct err *err)
 	VEC_EACH(&csv->tables.all, named) {
 		struct csv_table *table = named->row;
 
+		has_rows |= table->rows != NULL;
 		if (table->rows && r == 0) {
 			r = render_table(named->name, table, write, user);
 		}
 	}
-	return r == 0 ? 0 : err_raise(err, -r, "writing the tables: %s", strerror(r));
+	if (r != 0) {
+		return err_raise(err, -r, "writing the tables: %s", strerror(r));
+	}
+	return csv->wanted && !has_rows ? 1 : 0;
 }

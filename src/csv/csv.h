@@ -33,5 +33,6 @@ bool csv_take(struct csv *csv, const char *bytes, size_t len);
 
 /* Writes a table of this name; 0 or an errno. */
 typedef int csv_write_fn(void *user, const char *table, const char *bytes, size_t len);
-/* Writes what was asked for, table by table.  -ENOENT: there is none of that name. */
+/* Writes what was asked for, table by table.  -ENOENT: there is none of that name; 1: the one that
+ * is wanted has no rows. */
 int csv_end(struct csv *csv, csv_write_fn *write, void *user, struct err *err);

@@ -66,7 +66,7 @@ static struct discovered measure_job(const struct job_search *search,
 	is.period_ns = pace.period_ns;
 	is.jitter_ns = pace.jitter_ns;
 	is.every_ns = is_turn ? pace.every_ns : 0;
-	is.is_fixed = is_turn && pace.catches_up;
+	is.is_fixed = is_turn && pace.is_regular && pace.catches_up;
 	is.variation = pace.variation;
 	inside = is_turn ? discovery_run_ns(timeline, thread, begins[0], end) : inside;
 	is.rank = all > 0 ? (double)inside / (double)all / (1 + is.variation) : 0;

@@ -155,12 +155,15 @@ struct pace pace_of(const uint64_t *times, size_t count)
 	}
 	pace.period_ns = median(gaps, count - 1);
 	pace.jitter_ns = spread(gaps, count - 1, pace.period_ns);
-	pace.is_regular =
-		pace.variation <= PACE_VARIATION_MAX && is_regular(times, count, pace.period_ns);
-	pace.every_ns = pace.is_regular ? every_of(times, count, pace.period_ns) : 0;
-	pace.is_regular &= distance(pace.every_ns, pace.period_ns) <= pace.period_ns / 16;
-	pace.every_ns = pace.is_regular ? pace.every_ns : 0;
-	pace.catches_up = pace.is_regular && catches_up(times, count, pace.every_ns);
+	if (is_regular(times, count, pace.period_ns)) {
+		pace.steady_ns = every_of(times, count, pace.period_ns);
+	}
+	if (distance(pace.steady_ns, pace.period_ns) > pace.period_ns / 16) {
+		pace.steady_ns = 0;
+	}
+	pace.is_regular = pace.steady_ns > 0 && pace.variation <= PACE_VARIATION_MAX;
+	pace.every_ns = pace.is_regular ? pace.steady_ns : 0;
+	pace.catches_up = pace.steady_ns > 0 && catches_up(times, count, pace.steady_ns);
 	free(gaps);
 	return pace;
 }

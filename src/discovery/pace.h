@@ -18,7 +18,10 @@ struct pace {
 	bool is_regular;
 	/* is_regular: the period by all times together, as round as they allow. */
 	uint64_t every_ns;
-	/* is_regular: what was late by a period or more was followed by as many times as it had
+	/* The same whatever the variation; 0: of no steady pace.  A loop whose turns take too long
+	 * now and then, and which makes up for it, has one. */
+	uint64_t steady_ns;
+	/* steady_ns: what was late by a period or more was followed by as many times as it had
 	 * missed, until one was on time again; nowhere were times left out. */
 	bool catches_up;
 };

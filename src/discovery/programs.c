@@ -268,7 +268,6 @@ static struct pace pace_of_class(const struct program_search *search, size_t cla
 	if (most && most->times.count >= 2 && is_often(search, (uint32_t)most->times.count)) {
 		pace = pace_of(most->times.at, most->times.count);
 	}
-	pace.is_regular &= pace.every_ns > 0;
 	return pace;
 }
 
@@ -326,7 +325,7 @@ static bool is_in_loop(const struct program_search *search, size_t class)
 
 	for (size_t other = 0; other < search->look.classes.count; other++) {
 		if (may_begin_one(search, other) && alternates(search, BY_THREAD, other, class) &&
-		    pace_of_class(search, other, &unused).is_regular) {
+		    pace_of_class(search, other, &unused).steady_ns > 0) {
 			return true;
 		}
 	}
@@ -347,8 +346,8 @@ static void add_pace(struct program_found *one, const struct pace *pace,
 	if (one->is_period) {
 		return;
 	}
-	every = discovery_duration(pace->every_ns);
-	longer = mem_printf("%s; every %s", one->spec, every);
+	every = discovery_duration(pace->steady_ns);
+	longer = mem_printf("%s; every %s%s", one->spec, every, pace->catches_up ? " fixed" : "");
 	free(one->spec);
 	free(every);
 	one->spec = longer;
@@ -416,6 +415,9 @@ static void find_loops(struct program_search *search, enum loops kind)
 		if (!may_begin_one(search, class) || !pace.is_regular ||
 		    is_in_loop(search, class)) {
 			continue;
+		}
+		if (!pace.is_regular && kind != LOOPS_NAMED) {
+			continue; /* only what is called a loop may be so late */
 		}
 		if (kind == LOOPS_ALONE) {
 			add_pace(add_lone(search, class, only, &pace), &pace, only);

@@ -230,6 +230,8 @@ int output_close(struct output *output, struct err *err)
 		if (r < 0) {
 			*err = why;
 		}
+		output->has_no_rows = r > 0;
+		r = r > 0 ? 0 : r;
 	}
 	if (r == 0 && output->is_unnamed && output->has_written) {
 		named = whole_name(output->fd, output->path);

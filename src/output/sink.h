@@ -48,8 +48,9 @@ struct output {
 	bool is_text; /* for people: nothing but plain text reaches the file (text/plain.h) */
 	char held[4]; /* is_text: the begin of a letter, which was not written yet */
 	size_t held_count, held_blanks; /* and blanks before it, which may end a line */
-	bool is_whole;   /* the file appears at the end, if anything was written (whole.h) */
-	bool is_unnamed; /* so far */
+	bool is_whole;    /* the file appears at the end, if anything was written (whole.h) */
+	bool is_unnamed;  /* so far */
+	bool has_no_rows; /* closed: a table that was asked for is empty */
 	bool has_written;
 	uint64_t top; /* rows per table; 0: all */
 	/* Whether the user chose rows, lists and analyses: text leaves some out if not. */

@@ -584,7 +584,13 @@ int run_output(const struct options *options, struct output *output,
 		return EXIT_FAILED;
 	}
 	status = work(options, output);
-	return output_close(output, &err) < 0 ? run_failed(output, &err) : status;
+	if (output_close(output, &err) < 0) {
+		return run_failed(output, &err);
+	}
+	if (output->has_no_rows && options->verbosity >= 0) {
+		say("--table %s: it has no rows here", output->tables);
+	}
+	return status;
 }
 
 int run_failed(const struct output *output, const struct err *err)

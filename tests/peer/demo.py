@@ -59,6 +59,13 @@ def address(out, process):
         time.sleep(POLL_S)
 
 
+def check_words(demo):
+    """--help is help, and what is no program is refused: nothing is built or installed."""
+    for word, status, wanted in (('--help', 0, './demo PROGRAM'), ('-x', 2, './demo PROGRAM'), ('/nowhere', 2, 'no program')):
+        done = subprocess.run([demo, word], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        assert done.returncode == status and wanted in done.stdout.decode() and 'demo: builds' not in done.stdout.decode(), (word, done)
+
+
 def run_shown(demo, sillage):
     """All of it, with the page."""
     with tempfile.TemporaryFile() as out:
@@ -114,6 +121,7 @@ def main():
         print('skipped: lttng-relayd is not installed')
         return 77
     sillage, demo = map(os.path.abspath, sys.argv[1:])
+    check_words(demo)
     run_shown(demo, sillage)
     with tempfile.TemporaryDirectory() as scratch:
         run_built(demo, sillage, scratch)

@@ -126,6 +126,13 @@ def compare(sillage, words, folder):
             yield '%s: --table %s is another table' % (what, name)
 
 
+def check_empty(sillage, trace):
+    """A table without rows is said, and no failure."""
+    done = run(sillage, 'analyze', '-a', 'lost,calls', '-f', 'csv', '--table', 'calls.nameless', trace)
+    if done.returncode != 0 or done.stdout or b'--table calls.nameless: it has no rows here' not in done.stderr:
+        yield 'an empty table: %d, %s' % (done.returncode, done.stderr.decode())
+
+
 def check_refused(sillage, trace, folder):
     file = os.path.join(folder, 'file')
     open(file, 'w').close()
@@ -157,6 +164,7 @@ def main():
             ['report', '-q', '--job', 'run; deadline 1ms', burst], ['report', '-q', '--resources', os.path.join(data, 'rt-mutex-none')],
             ['overview', '-q', burst], ['history', '-q', '-i', '1s', store], ['history', '-q', '--per', 'host', store],
             ['compare', '-q', burst, os.path.join(data, 'migrate')]) for fault in compare(sillage, words, folder)]
+        wrong += check_empty(sillage, ust)
         wrong += check_refused(sillage, burst, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -140,6 +140,14 @@ START_TEST(cuts_long_errors)
 	ck_assert_int_eq(err_note(&err, -EIO, "doing %d", 7), -EIO);
 	ck_assert_msg(strncmp(err.text, "doing 7: xxx", 12) == 0, "%s", err.text);
 	ck_assert_uint_eq(strlen(err.text), sizeof(err.text) - 1);
+	/* Behind a word, where there is one. */
+	for (size_t i = 0; i + 1 < sizeof(longer); i++) {
+		longer[i] = i % 8 == 7 ? ' ' : 'x';
+	}
+	(void)err_raise(&err, -EINVAL, "%s", longer);
+	ck_assert_str_eq(err.text + strlen(err.text) - 11, " xxxxxxx...");
+	(void)err_note(&err, -EIO, "%s", longer);
+	ck_assert_str_eq(err.text + strlen(err.text) - 11, " xxxxxxx...");
 }
 END_TEST
 

@@ -57,6 +57,25 @@ START_TEST(finds_the_period)
 }
 END_TEST
 
+/* Turns that take five periods now and then, and are made up for: steady, though they vary. */
+START_TEST(stays_steady)
+{
+	uint64_t times[TIMES], free_at = 0;
+	struct pace pace;
+
+	for (size_t i = 0; i < TIMES; i++) {
+		uint64_t due = (i + 1) * 10000000;
+
+		times[i] = due > free_at ? due : free_at;
+		free_at = times[i] + (i % 40 == 20 ? 52000000 : 300000);
+	}
+	pace = pace_of(times, TIMES);
+	ck_assert(!pace.is_regular && pace.variation > PACE_VARIATION_MAX);
+	ck_assert_uint_eq(pace.steady_ns, 10000000);
+	ck_assert(pace.catches_up);
+}
+END_TEST
+
 /* Bursts: most times are near each other, which is no period. */
 START_TEST(bursts_have_none)
 {
@@ -140,6 +159,7 @@ Suite *suite_pace(void)
 	TCase *tcase = tcase_create("pace");
 
 	tcase_add_loop_test(tcase, finds_the_period, 0, ARRAY_COUNT(paces));
+	tcase_add_test(tcase, stays_steady);
 	tcase_add_test(tcase, bursts_have_none);
 	tcase_add_loop_test(tcase, catches_up, 0, 3);
 	tcase_add_loop_test(tcase, matches_as_jobs_do, 0, 4);
