@@ -350,6 +350,8 @@ struct timeline *timeline_build_within(const struct reader_setup *setup, uint64_
 	if (reader) {
 		plan = reader_plan(reader);
 		build.timeline->lacks = timeline_lacks(plan);
+		build.timeline->is_of_record =
+			metadata_is_of_record(metadata_other_tracer(plan->metadata));
 		build.states = task_state_encoding(plan->metadata);
 		build.is_rt = task_state_is_rt(plan->metadata);
 		build.wake_prio_offset = tracer_wake_prio_offset(plan->metadata);

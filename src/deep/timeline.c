@@ -250,6 +250,12 @@ const struct lacks_event timeline_events[LACKS] = {
 			     "soft interrupts count as what they interrupt" },
 };
 
+const char *timeline_command(const struct timeline *timeline, const char *lttng)
+{
+	/* It records what reports explain with unless it is told otherwise. */
+	return timeline->is_of_record ? "sudo sillage record" : lttng;
+}
+
 static bool has_any(const struct plan *plan, const char *const *any)
 {
 	for (uint32_t c = 0; c < plan->class_count; c++) {

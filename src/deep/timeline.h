@@ -152,6 +152,7 @@ struct timeline {
 	uint64_t gaps;       /* places where events are missing */
 	bool is_cut;         /* it ends before the range that was wanted: more had no room */
 	uint32_t lacks;      /* bit by bit, the timeline_events that are not recorded */
+	bool is_of_record;   /* by `sillage record`, not by LTTng */
 	VEC(struct deep_thread *) threads;
 	VEC(struct deep_cpu) cpus;       /* by id */
 	VEC(struct cpu_initial) initial; /* by time; CPUs whose initial thread is known */
@@ -172,6 +173,9 @@ struct lacks_event {
 	const char *means; /* for what is reported */
 };
 extern const struct lacks_event timeline_events[LACKS];
+
+/* What records an event by the trace's tracer, where @lttng is the command of LTTng. */
+const char *timeline_command(const struct timeline *timeline, const char *lttng);
 
 struct plan;
 /* Bit by bit the events that are not recorded. */

@@ -157,11 +157,12 @@ int folded_take_kernel(struct stacks *folded, const struct folded_trace *trace, 
 		return -EINVAL;
 	}
 	if (timeline->lacks >> LACKS_SWITCHES & 1) {
+		(void)err_raise(
+			err, -ENODATA, "%s is not recorded, which tells who is off its CPU: %s",
+			timeline_events[LACKS_SWITCHES].event,
+			timeline_command(timeline, timeline_events[LACKS_SWITCHES].command));
 		timeline_free(timeline);
-		return err_raise(err, -ENODATA,
-				 "%s is not recorded, which tells who is off its CPU: %s",
-				 timeline_events[LACKS_SWITCHES].event,
-				 timeline_events[LACKS_SWITCHES].command);
+		return -ENODATA;
 	}
 	for (uint32_t i = 0; i < timeline->threads.count; i++) {
 		fold_thread(&off, i);

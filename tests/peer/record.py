@@ -343,6 +343,11 @@ def own_names(sillage, place):
     total = figures(sillage, trace, '-a', 'periods', '--period', 'renamed = task_rename; sched_process_exit')
     names = [row['comm'].strip() for row in total['periods']['threads']]
     assert {'recorded-1', 'recorded-2', 'recorded-3'} <= set(names), names
+    # What is missing is advised for as it is recorded here.
+    for words in (['report', trace], ['report', '--resources', '--thread', 'sh', trace], ['analyze', '-a', 'irq,io', trace]):
+        done = subprocess.run([sillage, *words], capture_output=True, text=True, errors='replace')
+        advice = done.stdout + done.stderr
+        assert 'sudo sillage record' in advice and 'lttng enable' not in advice, advice
     return 'own names: task_rename keeps its name, and is the begin of a period'
 
 

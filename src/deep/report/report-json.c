@@ -75,7 +75,8 @@ static void put_missing(struct printer *p)
 		if (p->timeline->lacks >> i & 1) {
 			json_open(&p->json, NULL, '{');
 			json_text(&p->json, "event", timeline_events[i].event);
-			json_text(&p->json, "command", timeline_events[i].command);
+			json_text(&p->json, "command",
+				  timeline_command(p->timeline, timeline_events[i].command));
 			json_close(&p->json, '}');
 		}
 	}

@@ -196,9 +196,10 @@ void report_resources_text(const struct deep_report *report, size_t most, FILE *
 	for (unsigned int kind = 0; kind < RESOURCE_KINDS; kind++) {
 		put_kind(report, (enum resource_kind)kind, most, out);
 		if (resources->lacks[kind]) {
-			(void)fprintf(out, "not recorded: %s: %s\n  to record it: %s\n",
-				      resources_lacks[kind].event, resources_lacks[kind].means,
-				      resources_lacks[kind].command);
+			(void)fprintf(
+				out, "not recorded: %s: %s\n  to record it: %s\n",
+				resources_lacks[kind].event, resources_lacks[kind].means,
+				timeline_command(report->timeline, resources_lacks[kind].command));
 		}
 	}
 	if (resources->cut > 0) {
@@ -458,7 +459,9 @@ static void put_lacks(const struct writer *w)
 		if (resources->lacks[kind]) {
 			json_open(w->json, NULL, '{');
 			json_text(w->json, "event", resources_lacks[kind].event);
-			json_text(w->json, "command", resources_lacks[kind].command);
+			json_text(w->json, "command",
+				  timeline_command(w->report->timeline,
+						   resources_lacks[kind].command));
 			if (w->names) {
 				json_text(w->json, "means", resources_lacks[kind].means);
 			}

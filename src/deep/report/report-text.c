@@ -28,7 +28,7 @@ static void put_lacks(const struct timeline *timeline, FILE *out)
 		if (timeline->lacks >> i & 1) {
 			(void)fprintf(out, "not recorded: %s: %s\n  to record it: %s\n",
 				      timeline_events[i].event, timeline_events[i].means,
-				      timeline_events[i].command);
+				      timeline_command(timeline, timeline_events[i].command));
 		}
 	}
 }
