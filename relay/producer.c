@@ -95,13 +95,14 @@ void producer_create_chunk(struct producer_message *m, uint64_t id, uint64_t cre
 	end(m);
 }
 
-void producer_add_stream(struct producer_message *m, const char *channel, const char *path)
+void producer_add_stream(struct producer_message *m, const char *channel, const char *path,
+			 uint64_t file_bytes, uint64_t file_count)
 {
 	begin(m, PRODUCER_ADD_STREAM);
 	put(m, strlen(channel) + 1, 4);
 	put(m, strlen(path) + 1, 4);
-	put(m, 0, 8); /* trace files: no limit of their size ... */
-	put(m, 0, 8); /* ... and of their number */
+	put(m, file_bytes, 8);
+	put(m, file_count, 8);
 	put(m, 0, 8); /* trace chunk */
 	put_bytes(m, channel, strlen(channel) + 1);
 	put_bytes(m, path, strlen(path) + 1);

@@ -72,7 +72,11 @@ void producer_message_fini(struct producer_message *message);
 void producer_version(struct producer_message *m);
 void producer_create_session(struct producer_message *m, const struct producer_session *session);
 void producer_create_chunk(struct producer_message *m, uint64_t id, uint64_t creation_s);
-void producer_add_stream(struct producer_message *m, const char *channel, const char *path);
+/* @file_bytes, @file_count: of a stream at the relay, which overwrites the oldest file; 0: no
+ * limit.
+ */
+void producer_add_stream(struct producer_message *m, const char *channel, const char *path,
+			 uint64_t file_bytes, uint64_t file_count);
 void producer_streams_sent(struct producer_message *m);
 void producer_send_metadata(struct producer_message *m, uint64_t stream, const uint8_t *bytes,
 			    size_t len);

@@ -40,7 +40,7 @@ static int agree(struct publish *publish)
 	return 0;
 }
 
-static int create(struct publish *publish, uint64_t creation_s)
+static int create_session(struct publish *publish, uint64_t creation_s)
 {
 	struct producer_session session = {
 		.name = publish->session,
@@ -70,13 +70,12 @@ static int create(struct publish *publish, uint64_t creation_s)
 	return talk_skip_path(publish, wire_get_u32(reply + 12));
 }
 
-static int add_stream(struct publish *publish, const char *channel, uint64_t *ret_handle)
+/* The message has been made. */
+static int take_handle(struct publish *publish, const char *channel, uint64_t *ret_handle)
 {
 	uint8_t reply[PRODUCER_REPLY_STREAM];
-	int r;
+	int r = talk_exchange(publish, reply, sizeof(reply));
 
-	producer_add_stream(&publish->message, channel, publish->path);
-	r = talk_exchange(publish, reply, sizeof(reply));
 	if (r == 0 && wire_get_u32(reply + 8) != PRODUCER_OK) {
 		r = err_raise(publish->err, -EPROTO,
 			      "the relay refuses the stream \"%s\" (code %u)", channel,
@@ -91,12 +90,16 @@ int session_open(struct publish *publish)
 	uint64_t creation_s = (uint64_t)time(NULL);
 	int r = agree(publish);
 
-	r = r < 0 ? r : create(publish, creation_s);
+	r = r < 0 ? r : create_session(publish, creation_s);
 	if (r == 0) {
 		producer_create_chunk(&publish->message, 0, creation_s);
 		r = talk_exchange_code(publish, "a trace chunk");
 	}
-	return r < 0 ? r : add_stream(publish, "metadata", &publish->metadata_handle);
+	if (r == 0) {
+		producer_add_stream(&publish->message, "metadata", publish->path, 0, 0);
+		r = take_handle(publish, "metadata", &publish->metadata_handle);
+	}
+	return r;
 }
 
 int publish_add_stream(struct publish *publish, const char *channel)
@@ -104,7 +107,9 @@ int publish_add_stream(struct publish *publish, const char *channel)
 	struct publish_stream *stream = vec_push(&publish->streams);
 
 	memset(stream, 0, sizeof(*stream));
-	return add_stream(publish, channel, &stream->handle);
+	producer_add_stream(&publish->message, channel, publish->path, publish->file_bytes,
+			    publish->file_count);
+	return take_handle(publish, channel, &stream->handle);
 }
 
 int publish_streams(struct publish *publish)

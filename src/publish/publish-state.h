@@ -31,7 +31,7 @@ struct publish_awaited {
 struct publish {
 	const struct url *relay;
 	char *session, *host, *path;
-	uint64_t number, live_timer_ns, silence_ns;
+	uint64_t number, live_timer_ns, silence_ns, file_bytes, file_count;
 	bool is_ctf2;
 	int control, data;
 	uint32_t minor; /* of the protocol that both sides speak */
@@ -54,7 +54,7 @@ ssize_t talk_receive(struct publish *publish, int fd, void *bytes, size_t len);
 int talk_send_message(struct publish *publish);
 /* The same; the relay will reply to an index or a beacon.  Replies are read as far as needed. */
 int talk_send_awaited(struct publish *publish, const struct publish_awaited *what);
-/* Those replies to indexes and beacons that have come. */
+/* Reads those replies to indexes and beacons that have come. */
 void talk_read_rest(struct publish *publish);
 /* Sends the message and reads a reply of fixed size; replies to all earlier ones are read first. */
 int talk_exchange(struct publish *publish, uint8_t *reply, size_t len);

@@ -18,7 +18,7 @@
 #include "publish/publish-state.h"
 
 /* Until the socket is ready.  A relay that does nothing is left, soon after a signal. */
-static int wait_for(struct publish *publish, int fd, short events)
+static int wait_for_socket(struct publish *publish, int fd, short events)
 {
 	struct pollfd socket = { .fd = fd, .events = events };
 	uint64_t begin = now_monotonic_ns();
@@ -39,7 +39,7 @@ static int wait_for(struct publish *publish, int fd, short events)
 	return 0;
 }
 
-static int connect_to(struct publish *publish, const struct addrinfo *at)
+static int connect_address(struct publish *publish, const struct addrinfo *at)
 {
 	int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), r = 0;
 	socklen_t len = sizeof(r);
@@ -51,7 +51,7 @@ static int connect_to(struct publish *publish, const struct addrinfo *at)
 		r = errno;
 	}
 	if (r == EINPROGRESS) {
-		r = -wait_for(publish, fd, POLLOUT);
+		r = -wait_for_socket(publish, fd, POLLOUT);
 		if (r == 0) {
 			(void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &r, &len);
 		}
@@ -75,7 +75,7 @@ int talk_connect(struct publish *publish, uint16_t port)
 		return err_raise(publish->err, -ENOENT, "relay %s: %s", url->host, gai_strerror(r));
 	}
 	for (const struct addrinfo *at = found; at && fd < 0 && fd != -EINTR; at = at->ai_next) {
-		fd = connect_to(publish, at);
+		fd = connect_address(publish, at);
 	}
 	freeaddrinfo(found);
 	if (fd < 0) {
@@ -97,7 +97,7 @@ int talk_send(struct publish *publish, int fd, const void *bytes, size_t len)
 		ssize_t put = send(fd, (const char *)bytes + done, len - done, MSG_NOSIGNAL);
 
 		if (put < 0 && (errno == EINTR || errno == EAGAIN)) {
-			r = wait_for(publish, fd, POLLOUT);
+			r = wait_for_socket(publish, fd, POLLOUT);
 		} else if (put <= 0) {
 			r = err_raise(publish->err, -EIO, "sending to the relay: %s",
 				      strerror(errno));
@@ -116,7 +116,7 @@ ssize_t talk_receive(struct publish *publish, int fd, void *bytes, size_t len)
 	assert(len > 0);
 	while (r == 0 && (got = recv(fd, bytes, len, 0)) < 0 &&
 	       (errno == EINTR || errno == EAGAIN)) {
-		r = wait_for(publish, fd, POLLIN);
+		r = wait_for_socket(publish, fd, POLLIN);
 	}
 	if (r == 0 && got <= 0) {
 		r = err_raise(publish->err, -EIO, "the relay closed the connection%s%s",
@@ -174,21 +174,26 @@ static int read_codes(struct publish *publish, unsigned int left)
 	return 0;
 }
 
+/* One that has not come whole, or is none, stays for who waits for it. */
 void talk_read_rest(struct publish *publish)
 {
 	uint8_t code[PRODUCER_REPLY_CODE];
 
 	while (publish->asked > publish->answered &&
-	       recv(publish->control, code, sizeof(code), MSG_DONTWAIT) == sizeof(code) &&
+	       recv(publish->control, code, sizeof(code), MSG_DONTWAIT | MSG_PEEK) ==
+		       sizeof(code) &&
 	       wire_get_u32(code) == PRODUCER_OK) {
+		(void)!recv(publish->control, code, sizeof(code), MSG_DONTWAIT);
 		take_answer(publish);
 	}
 }
 
 int talk_send_awaited(struct publish *publish, const struct publish_awaited *what)
 {
-	int r = read_codes(publish, REPLIES_AHEAD - 1);
+	int r;
 
+	talk_read_rest(publish); /* what is known of a relay that goes away later */
+	r = read_codes(publish, REPLIES_AHEAD - 1);
 	if (r == 0) {
 		publish->awaited[publish->asked++ % REPLIES_AHEAD] = *what;
 		r = talk_send_message(publish);

@@ -8,8 +8,8 @@
 
 #define VIEWER_WAIT_US 150000 /* viewers poll at least every 50 ms */
 
-static int exchange(struct publish *publish, int fd, struct viewer *viewer,
-		    enum viewer_command until, struct viewer_reply *reply)
+static int ask_viewer(struct publish *publish, int fd, struct viewer *viewer,
+		      enum viewer_command until, struct viewer_reply *reply)
 {
 	int r = talk_send(publish, fd, viewer->out.at, viewer->out.count);
 
@@ -56,7 +56,7 @@ int publish_wait_viewer(struct publish *publish, const atomic_bool *stop)
 	}
 	while (r == 0 && !*stop) {
 		viewer_list_sessions(&viewer);
-		r = exchange(publish, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
+		r = ask_viewer(publish, fd, &viewer, VIEWER_LIST_SESSIONS, &reply);
 		if (r == 0 && is_watched(publish, &reply)) {
 			/* It may have attached before the streams existed: lets it find them. */
 			(void)usleep(VIEWER_WAIT_US);

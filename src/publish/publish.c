@@ -64,6 +64,8 @@ int publish_open(const struct publish_config *config, struct publish **ret, stru
 	publish->path = mem_strdup(config->path);
 	publish->number = config->number;
 	publish->live_timer_ns = config->live_timer_ns;
+	publish->file_bytes = config->file_bytes;
+	publish->file_count = config->file_count;
 	publish->silence_ns = config->silence_ns ? config->silence_ns : RELAY_SILENCE_S * NS_PER_S;
 	publish->is_ctf2 = config->is_ctf2;
 	publish->control = publish->data = -1;

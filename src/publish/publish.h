@@ -34,6 +34,8 @@ struct publish_config {
 	const char *path;           /* of the trace; traces of one session need different ones */
 	uint64_t number;            /* of the session, at its maker */
 	uint64_t live_timer_ns;
+	/* What the relay keeps of each stream: files, of which it overwrites the oldest; 0: all. */
+	uint64_t file_bytes, file_count;
 	uint64_t silence_ns; /* after which a relay is given up; 0: RELAY_SILENCE_S */
 	bool is_ctf2;        /* metadata is JSON; else TSDL */
 };
