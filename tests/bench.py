@@ -26,6 +26,7 @@ TOOLS = {
     'decode': [['skip', 'TRACE'], ['fields'], ['metadata', '10']],
     'simulate': None,
     'tile': None,
+    'calls': None,
     'fetch': None,
 }
 

@@ -15,7 +15,9 @@ import subprocess
 import sys
 import tempfile
 
-EXPOSURE = {'sillage.service': 9, 'sillage@.service': 11}  # in tenths, by systemd 252
+EXPOSURE = {'sillage.service': 9, 'sillage@.service': 11, 'sillage-record.service': 23}  # in tenths, by systemd 252
+RECORDER = 'sillage-record.service'  # it is root's, and looks at all processes
+VIEWERS = [name for name in EXPOSURE if name != RECORDER]
 WEB, CLICKHOUSE = r'(\d+) MiB more with \*--web\*', r'(\d+) MiB more with a store in ClickHouse'
 SIZES = {'K': 1 << 10, 'M': 1 << 20, 'G': 1 << 30}
 
@@ -70,22 +72,23 @@ def check_memory(name, unit, words, manual):
 
 
 def check_words(sillage, name, unit, words):
-    known = subprocess.run([sillage, 'live', '--help'], check=True, stdout=subprocess.PIPE, text=True).stdout
+    known = subprocess.run([sillage, words[1], '--help'], check=True, stdout=subprocess.PIPE, text=True).stdout
     for word in words[1:]:
         if word.startswith('--') and not re.search(r'(^|\s)%s(\s|$)' % re.escape(word), known, re.M):
             fail('%s: %s is no option' % (name, word))
     given = {one.split('=')[0] for line in unit.get('Environment', ()) for one in shlex.split(line)}
     for one in re.findall(r'\$\{?(\w+)', unit['ExecStart'][0]):
-        if name == 'sillage.service' and one not in given:
+        if name != 'sillage@.service' and one not in given:
             fail('%s: %s has no value' % (name, one))
 
 
 def check_closed(name, unit):
-    for key, value in (('LimitCORE', '0'), ('ProtectProc', 'invisible'), ('ProcSubset', 'pid'), ('PrivateUsers', 'yes'), ('NoNewPrivileges', 'yes'),
-                       ('CapabilityBoundingSet', ''), ('DynamicUser', 'yes'), ('UMask', '0077')):
+    viewer = (('ProtectProc', 'invisible'), ('ProcSubset', 'pid'), ('PrivateUsers', 'yes'), ('CapabilityBoundingSet', ''), ('DynamicUser', 'yes'))
+    recorder = (('CapabilityBoundingSet', 'CAP_SYS_PTRACE CAP_DAC_READ_SEARCH'), ('ReadWritePaths', '/sys/kernel/tracing'))
+    for key, value in (('LimitCORE', '0'), ('NoNewPrivileges', 'yes'), ('UMask', '0077')) + (recorder if name == RECORDER else viewer):
         if unit.get(key) != [value]:
             fail('%s: %s=%s, not %s' % (name, key, unit.get(key), value))
-    if name == 'sillage.service' and (unit.get('IPAddressDeny'), unit.get('IPAddressAllow')) != (['any'], ['localhost']):
+    if name != 'sillage@.service' and (unit.get('IPAddressDeny'), unit.get('IPAddressAllow')) != (['any'], ['localhost']):
         fail('%s: other hosts can be reached' % name)
     if unit['SystemCallFilter'] != ['@system-service', '~@privileged @resources'] or int(unit['LimitNOFILE'][0]) < 4096:
         fail('%s: %s, %s' % (name, unit['SystemCallFilter'], unit['LimitNOFILE']))
@@ -120,7 +123,8 @@ def main():
     for name in EXPOSURE:
         unit = units[name] = settings(os.path.join(root, 'contrib', name))
         words = shlex.split(unit['ExecStart'][0])
-        check_memory(name, unit, words, manual)
+        if name in VIEWERS:
+            check_memory(name, unit, words, manual)
         check_words(sillage, name, unit, words)
         check_closed(name, unit)
         check_by_systemd(root, name)

@@ -54,6 +54,7 @@ static const char *const report_formats[] = { "text", "json", "csv", "html", "pe
 static const char *const page_formats[] = { "text", "json", "csv", "html", NULL };
 static const char *const export_forms[] = { "perfetto", "folded", NULL };
 static const char *const hierarchies[] = { "cpu", "process", NULL };
+static const char *const tracers[] = { "auto", "lttng", "ftrace", NULL };
 static const char *const lag_actions[] = { "keep", "skip", NULL };
 static const char *const metrics_profiles[] = { "small", "full", NULL };
 
@@ -175,8 +176,8 @@ const struct option options_table[] = {
 	  FOR_OVERVIEW, CUSTOM(options_compromise) },
 	{ 0, "hierarchy", "cpu|process", "also what changed where: on which CPU, in which process",
 	  FOR_OVERVIEW, WORD(hierarchy, "hierarchy", hierarchies) },
-	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY, TEXT(to),
-	  GROUP("Sessions") },
+	{ 0, "to", "URL", "the relay, net://HOST[:CONTROL[:DATA]] (5342)", FOR_REPLAY | FOR_RECORD,
+	  TEXT(to), GROUP("Sessions") },
 	{ 'f', "format", "FORMAT", "perfetto, folded: stacks for flame graphs (perfetto)",
 	  FOR_EXPORT, WORD(to, "format", export_forms) },
 	{ 0, "to", "FORMAT", "the same as --format", FOR_EXPORT, WORD(to, "format", export_forms) },
@@ -188,10 +189,13 @@ const struct option options_table[] = {
 	{ 0, "session", "NAME",
 	  "session name (setup: sillage; top, history, compare: of a store, a GLOB; each trace's "
 	  "own)",
-	  FOR_REPLAY | FOR_SETUP | FOR_HISTORY | FOR_COMPARE | FOR_TOP, TEXT(session) },
-	{ 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY, TEXT(host) },
+	  FOR_REPLAY | FOR_SETUP | FOR_HISTORY | FOR_COMPARE | FOR_TOP | FOR_RECORD,
+	  TEXT(session) },
+	{ 0, "hostname", "NAME", "host name (each trace's own)", FOR_REPLAY | FOR_RECORD,
+	  TEXT(host) },
 	{ 0, "live-timer", "DURATION", "live timer of the sessions (1s)",
-	  FOR_REPLAY | FOR_SETUP | FOR_WATCH, DURATION(live_timer_ns) },
+	  FOR_REPLAY | FOR_SETUP | FOR_WATCH | FOR_RECORD, DURATION(live_timer_ns),
+	  GIVEN(has_live_timer) },
 	{ 0, "wait-viewer", NULL, "begin when a viewer has attached", FOR_REPLAY,
 	  FLAG(wait_viewer) },
 	{ 0, "linger", "DURATION", "keep the sessions after the last packet (0)", FOR_REPLAY,
@@ -205,6 +209,10 @@ const struct option options_table[] = {
 	{ 0, "overwrite", NULL,
 	  "keep the last in the kernel's buffers; SIGUSR1, SIGUSR2 and the end write snapshots",
 	  FOR_RECORD, FLAG(overwrite) },
+	{ 0, "tracer", "NAME",
+	  "who records the kernel: lttng, ftrace, or auto: lttng where its modules are (live, top: "
+	  "without URL; auto)",
+	  FOR_SETUP | FOR_WATCH | FOR_LIVE | FOR_TOP, WORD(tracer, "tracer", tracers) },
 	{ 0, "ust", "PATTERN", "also record these user-space events: 'my_app:*'",
 	  FOR_SETUP | FOR_WATCH, TEXTS(ust) },
 	{ 0, "relay", "URL", "record to net://HOST[:CONTROL[:DATA]] (lttng's own, on this host)",

@@ -69,6 +69,7 @@ struct options {
 	uint64_t from_ns; /* from_beginning is false: from this time on; 0: from now on */
 	double speed;     /* 0: as fast as possible */
 	uint64_t loops;
+	bool has_live_timer;
 	uint64_t live_timer_ns;
 	uint64_t buffer_bytes; /* of each CPU */
 	bool overwrite;
@@ -128,6 +129,7 @@ struct options {
 	bool wants_help;
 	VEC(const char *) ust;      /* patterns of user-space events; the texts are borrowed */
 	VEC(const char *) recorded; /* names and patterns of --event */
+	const char *tracer;         /* of the kernel; NULL: as there is one */
 	const char *relay;
 	const char *rate; /* setup: events, or a trace; NULL: not given */
 	uint64_t away_ns; /* setup: how long the reader may be away */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,13 +18,18 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/process/child.h"
+#include "base/process/service.h"
 #include "base/shell.h"
+#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/record/record-dir.h"
 #include "cmd/record/record-events.h"
+#include "cmd/record/record-relay.h"
+#include "cmd/record/record.h"
 #include "run/say.h"
 
 #define PACKET_BYTES (256 << 10)
+#define TIMER_NS     (500 * NS_PER_MS) /* a window is shown within a second of its end */
 
 struct recording {
 	unsigned int snapshots;
@@ -31,7 +37,11 @@ struct recording {
 	char *path; /* of the directory */
 	struct recorder *recorder;
 	struct record_dir *dir;
-	pid_t command; /* 0: there is none, or it has ended */
+	struct url url; /* of --to */
+	struct record_relay *relay;
+	bool is_bounded; /* the relay keeps only what is new */
+	int ready;       /* gets a byte once it records; -1: nobody waits */
+	pid_t command;   /* 0: there is none, or it has ended */
 	int command_status;
 };
 
@@ -179,11 +189,24 @@ static void repair(const void *user)
 	record_dir_repair(user);
 }
 
+static const char *session_of(const struct options *options)
+{
+	return options->session ? options->session : "kernel";
+}
+
+static uint64_t timer_of(const struct options *options)
+{
+	return options->has_live_timer ? options->live_timer_ns : TIMER_NS;
+}
+
 static void say_begin(const struct recording *recording)
 {
 	const struct options *options = recording->options;
 
-	if (options->overwrite) {
+	if (options->to) {
+		say("recording this host into %s, session %s%s", options->to, session_of(options),
+		    options->duration_ns > 0 ? "" : "; ^C ends it");
+	} else if (options->overwrite) {
 		say("the last %" PRIu64
 		    "M of each CPU stay in memory: kill -USR1 %d writes them to "
 		    "%s/snapshot-N, and so does the end",
@@ -216,6 +239,83 @@ static int take_snapshot(struct recording *recording, struct err *err)
 	record_dir_free(dir);
 	free(path);
 	return r;
+}
+
+/* ---- into a relay ---- */
+
+static int open_relay(struct recording *recording, struct err *err)
+{
+	const struct options *options = recording->options;
+	char host[HOST_NAME_MAX + 1] = "localhost";
+	const struct record_relay_config config = {
+		.relay = &recording->url,
+		.session = session_of(options),
+		.host = options->host ? options->host : host,
+		.live_timer_ns = timer_of(options),
+		.uuid = recorder_uuid(recording->recorder),
+		.cpus = instance_cpus(recorder_instance(recording->recorder)),
+		.is_bounded = recording->is_bounded,
+	};
+
+	(void)gethostname(host, sizeof(host) - 1);
+	return record_relay_new(&config, &recording->relay, err);
+}
+
+static int relay_metadata(void *user, const char *text, size_t len, struct err *err)
+{
+	return record_relay_metadata(((struct recording *)user)->relay, text, len, err);
+}
+
+static int relay_packet(void *user, const struct convert_packet *packet, struct err *err)
+{
+	return record_relay_packet(((struct recording *)user)->relay, packet, err);
+}
+
+static int relay_beacons(void *user, uint64_t until, struct err *err)
+{
+	return record_relay_beacons(((struct recording *)user)->relay, until, err);
+}
+
+/* How many CPUs there are, a relay is told at the begin. */
+static int begin_to_relay(struct recording *recording, struct err *err)
+{
+	const struct options *options = recording->options;
+	const struct recorder_config config = {
+		.instance = { .buffer_bytes = options->buffer_bytes,
+			      .pids = options->selection.pids.at,
+			      .pid_count = options->selection.pids.count },
+		.packet_bytes = PACKET_BYTES,
+		.flush_ns = timer_of(options),
+		.sink = { .metadata = relay_metadata, .packet = relay_packet, .user = recording },
+		.flushed = relay_beacons,
+	};
+	int r = recorder_new(&config, &recording->recorder, err);
+
+	r = r < 0 ? r : record_events_enable(recording->recorder, options, err);
+	r = r < 0 ? r : open_relay(recording, err);
+	r = r < 0 ? r : recorder_start(recording->recorder, err);
+	return r < 0 ? r : start_command(recording, err);
+}
+
+/* Each event that was taken from the kernel is at the relay, or is told here. */
+static void say_relay_end(const struct recording *recording)
+{
+	const struct record_relay_account to = record_relay_account(recording->relay);
+	struct recorder_account account;
+	char bytes[UNITS_TEXT_MAX];
+	uint64_t missed = to.given - to.taken;
+
+	recorder_account(recording->recorder, &account);
+	if (recording->options->verbosity >= 0) {
+		say("the relay has %" PRIu64 " events of %" PRIu64 ".%" PRIu64 " s: %" PRIu64
+		    " packets, %s; %" PRIu64 " lost",
+		    to.taken, account.ns / NS_PER_S, account.ns % NS_PER_S / (NS_PER_S / 10),
+		    to.packets, units_bytes(bytes, to.bytes), account.trace.lost + missed);
+	}
+	if (missed > 0) {
+		say("%" PRIu64 " of them were not sent, or it has not confirmed them", missed);
+	}
+	say_losses(&account, recording->options);
 }
 
 static int begin_recording(struct recording *recording, struct err *err)
@@ -270,16 +370,32 @@ static int record_on(struct recording *recording, struct err *err)
 
 static int end_recording(struct recording *recording, struct err *err)
 {
+	int r;
+
 	if (recording->options->overwrite) {
 		return take_snapshot(recording, err);
 	}
-	return recorder_stop(recording->recorder, err);
+	r = recorder_stop(recording->recorder, err);
+	return r == 0 && recording->relay ? record_relay_close(recording->relay, err) : r;
+}
+
+static void say_ready(const struct recording *recording)
+{
+	const char byte = 0;
+
+	service_notify("READY=1");
+	if (recording->ready >= 0) {
+		(void)!write(recording->ready, &byte, 1);
+		(void)close(recording->ready);
+	}
 }
 
 static int record(struct recording *recording)
 {
 	struct err err, second;
-	int r = begin_recording(recording, &err), stopped;
+	int r = recording->options->to ? begin_to_relay(recording, &err)
+				       : begin_recording(recording, &err);
+	int stopped;
 
 	if (r < 0) {
 		say("%s", err.text);
@@ -288,34 +404,94 @@ static int record(struct recording *recording)
 	if (recording->options->verbosity >= 0 && !recording->options->args[0]) {
 		say_begin(recording);
 	}
+	say_ready(recording);
 	r = record_on(recording, &err);
 	end_command(recording);
 	stopped = end_recording(recording, r < 0 ? &second : &err);
 	if (r < 0 || stopped < 0) {
 		say("%s", err.text);
+	}
+	if (recording->relay) {
+		say_relay_end(recording);
+	}
+	if (r < 0 || stopped < 0) {
 		return EXIT_FAILED;
 	}
-	if (recording->options->verbosity >= 0 && !recording->options->overwrite) {
+	if (recording->options->verbosity >= 0 && !recording->options->overwrite &&
+	    !recording->relay) {
 		say_end(recording);
 	}
 	return recording->command_status;
 }
 
-static int run(const struct options *options)
+static int check_to(const struct options *options, struct url *url, struct err *err)
 {
-	struct recording recording = { .options = options };
+	if (!options->to) {
+		return options->session || options->host || options->has_live_timer
+			       ? err_raise(err, -EINVAL,
+					   "--session, --hostname and --live-timer have no effect "
+					   "without --to")
+			       : 0;
+	}
+	if (options->output || options->overwrite) {
+		return err_raise(err, -EINVAL, "--to has no effect with %s",
+				 options->output ? "-o: a recording goes to one place"
+						 : "--overwrite, which writes files");
+	}
+	return url_parse(options->to, url, err);
+}
+
+static int run_recording(struct recording *recording)
+{
 	int status;
 
-	assert(options->buffer_bytes > 0);
-	recording.path = options->output ? mem_strdup(options->output) : usual_path();
 	run_stop_on_signals();
 	(void)signal(SIGUSR1, on_snapshot_signal);
 	(void)signal(SIGUSR2, on_snapshot_signal); /* as `live` takes a capture */
-	status = record(&recording);
-	recorder_free(recording.recorder);
-	record_dir_free(recording.dir);
-	free(recording.path);
+	status = record(recording);
+	recorder_free(recording->recorder);
+	record_dir_free(recording->dir);
+	record_relay_free(recording->relay);
+	url_fini(&recording->url);
+	free(recording->path);
 	return status;
+}
+
+static int run(const struct options *options)
+{
+	struct recording recording = { .options = options, .ready = -1 };
+	struct err err;
+
+	assert(options->buffer_bytes > 0);
+	if (check_to(options, &recording.url, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_USAGE;
+	}
+	recording.path = options->output ? mem_strdup(options->output) : usual_path();
+	return run_recording(&recording);
+}
+
+int record_into(const struct options *given, const char *relay, const char *session, int ready)
+{
+	static const char *const no_command[] = { NULL };
+	struct options options = *given;
+	struct recording recording = { .options = &options, .is_bounded = true, .ready = ready };
+	struct err err;
+
+	options.to = relay;
+	options.session = session;
+	options.host = NULL;
+	options.args = (const char **)no_command;
+	options.has_analyses = options.has_live_timer = true;
+	options.duration_ns = 0; /* it ends with who watches */
+	options.verbosity = -1;
+	/* Rows are selected by who looks. */
+	options.selection.pids.count = 0;
+	if (url_parse(relay, &recording.url, &err) < 0) {
+		say("%s", err.text);
+		return EXIT_FAILED;
+	}
+	return run_recording(&recording);
 }
 
 const struct command cmd_record = {
@@ -324,7 +500,8 @@ const struct command cmd_record = {
 	.summary = "record this host with the kernel's own tracer",
 	.examples = "  sudo sillage record --duration 10s\n"
 		    "  sudo sillage record -a cpu,sched,io -o before -- make -j4\n"
-		    "  sudo sillage record --event 'sched:*' --event uprobes:begin\n",
+		    "  sudo sillage record --event 'sched:*' --event uprobes:begin\n"
+		    "  sudo sillage record -a cpu,sched --to net://localhost\n",
 	.options = FOR_RECORD,
 	.run = run,
 };

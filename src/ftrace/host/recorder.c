@@ -33,6 +33,7 @@ struct recorder {
 	VEC(struct ftrace_format *) formats;
 	struct statedump dump;
 	uint64_t begin, end, flushed;
+	uint8_t uuid[CONVERT_UUID_BYTES]; /* of the trace that is made */
 	struct recorder_account account;
 };
 
@@ -59,6 +60,11 @@ void recorder_free(struct recorder *recorder)
 		vec_free_each(&recorder->formats, ftrace_format_free);
 		free(recorder);
 	}
+}
+
+const uint8_t *recorder_uuid(const struct recorder *recorder)
+{
+	return recorder->uuid;
 }
 
 const struct ftrace_instance *recorder_instance(const struct recorder *recorder)
@@ -149,6 +155,7 @@ static int make_convert(struct recorder *recorder, const struct convert_sink *si
 	if (getrandom(setup.uuid, sizeof(setup.uuid), 0) != sizeof(setup.uuid)) {
 		return err_raise(err, -EIO, "getrandom: %s", strerror(errno));
 	}
+	memcpy(recorder->uuid, setup.uuid, sizeof(setup.uuid));
 	recorder->convert = convert_new(&setup, sink, err);
 	return recorder->convert ? 0 : -EINVAL;
 }
@@ -229,6 +236,9 @@ int recorder_start(struct recorder *recorder, struct err *err)
 
 	recorder->begin = recorder->flushed = now_monotonic_ns();
 	r = r < 0 ? r : begin_convert(recorder, &recorder->config.sink, false, err);
+	if (r == 0 && recorder->config.flushed) {
+		r = convert_flush(recorder->convert, recorder->begin, true, err);
+	}
 	r = r < 0 ? r : instance_on(recorder->instance, err);
 	if (r == 0) {
 		statedump_write(&recorder->dump, recorder->convert, 0);
@@ -290,6 +300,9 @@ static int take_cpus(struct recorder *recorder, struct err *err)
 	if (r == 0 && until >= recorder->flushed + recorder->config.flush_ns) {
 		recorder->flushed = until;
 		r = convert_flush(recorder->convert, until, false, err);
+		if (r == 0 && recorder->config.flushed) {
+			r = recorder->config.flushed(recorder->config.sink.user, until, err);
+		}
 	}
 	return r;
 }

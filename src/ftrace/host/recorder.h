@@ -19,12 +19,17 @@ struct recorder_config {
 	uint32_t packet_bytes;    /* of the trace's packets, at most */
 	uint64_t flush_ns;        /* packets are whole at least so often */
 	struct convert_sink sink; /* metadata(), packet() and user */
+	/* All before @until has been given, of each CPU, which had a packet at the begin already,
+	 * if only an empty one.  NULL: nobody wants to know.  @user: the sink's. */
+	int (*flushed)(void *user, uint64_t until, struct err *err);
 };
 
 /* Call it before any thread starts: it forks. */
 int recorder_new(const struct recorder_config *config, struct recorder **ret, struct err *err);
 void recorder_free(struct recorder *recorder); /* NULL is fine */
 
+/* CONVERT_UUID_BYTES of the trace, which are there when its metadata comes. */
+const uint8_t *recorder_uuid(const struct recorder *recorder);
 const struct ftrace_instance *recorder_instance(const struct recorder *recorder);
 /* An event that is recorded, once however often it is asked for.  -ENOENT: the kernel has none. */
 int recorder_enable(struct recorder *recorder, const char *system, const char *name,
