@@ -182,7 +182,13 @@ static int run(const struct command *command, int argc, const char **argv)
 		say("%s takes one %s, and %s is one more; see sillage %s --help", command->name,
 		    command->args, options.args[command->args_max], command->name);
 		status = EXIT_USAGE;
+	} else if (r == 0 && command->alone && options.args[0] && options.tracer) {
+		say("--tracer has no effect with %s: it is recorded already", options.args[0]);
+		status = EXIT_USAGE;
 	} else if (r == 0) {
+		if (command->alone && !options.args[0]) {
+			command = command->alone;
+		}
 		status = command->run(&options);
 	}
 	options_fini(&options);

@@ -55,7 +55,7 @@ def metadata_text(path):
 
 
 def commands(sillage, *args, env=None):
-    done = subprocess.run([sillage, 'setup'] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    done = subprocess.run([sillage, 'setup', '--tracer', 'lttng'] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
     lines = [line for line in done.stdout.decode().splitlines() if not line.startswith('#')]
     return done, [shlex.split(line) for line in lines]
 
@@ -327,7 +327,7 @@ def check_next(sillage):
     """The command that is printed for afterwards asks for the same, and is a command."""
     asked = ['--label', 'who = sched_switch key=next_tid name=next_comm', '--period', "stay = sched_in; sched_out",
              '--job', 'turn = run; deadline 1ms; group who(next_tid)', '--ust-span', 'a:b,a:c']
-    done = subprocess.run([sillage, 'setup', '-a', 'periods,jobs'] + asked, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sillage, 'setup', '--tracer', 'lttng', '-a', 'periods,jobs'] + asked, stdout=subprocess.PIPE, check=True)
     found, = [line[len('# then: '):] for line in done.stdout.decode().splitlines() if line.startswith('# then: ')]
     words = shlex.split(found)
     assert all(words.count(word) >= asked.count(word) for word in asked if word not in ('--ust-span', 'a:b,a:c')), words

@@ -13,6 +13,8 @@ struct command {
 	unsigned int options;                      /* FOR_... */
 	unsigned int args_min, args_max;           /* args_max: 0: any */
 	int (*run)(const struct options *options); /* returns the exit status */
+	/* Runs in its place where there is no argument, with its options; NULL: none does. */
+	const struct command *alone;
 	/* The words again, with what their argument adds (run/captured.h); NULL: nothing does. */
 	const char **(*again)(const struct options *options, int argc, const char **argv,
 			      int *ret_argc);

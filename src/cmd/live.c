@@ -333,11 +333,12 @@ static int run(const struct options *options)
 
 const struct command cmd_live = {
 	.name = "live",
-	.args = "URL...",
+	.args = "[URL...]",
 	.summary = "attach to live sessions, print rolling statistics until they end",
 	.examples = "  sillage live net://localhost\n"
+		    "  sudo sillage live                              this host\n"
 		    "  sillage live -i 500ms -f json 'net://relay:5344/host/web*/prod'\n",
 	.options = FOR_LIVE,
-	.args_min = 1,
+	.alone = &cmd_watch,
 	.run = run,
 };

@@ -241,7 +241,7 @@ static bool is_ctf2(const struct replay *replay)
 	return len > 0 && (text[0] == '\x1E' || text[0] == '{');
 }
 
-static int open_session(struct replay *replay)
+static int begin_session(struct replay *replay)
 {
 	const struct metadata *types = replay->trace.plan->metadata;
 	const struct replay_config *config = replay->config;
@@ -269,7 +269,7 @@ static int open_session(struct replay *replay)
 	return r < 0 ? r : publish_streams(replay->publish);
 }
 
-static int send_metadata(struct replay *replay)
+static int send_shifted(struct replay *replay)
 {
 	const struct metadata *types = replay->trace.plan->metadata;
 	int64_t shift = replay->config->as_now ? (int64_t)(now_wall_ns() - replay->first_ns) : 0;
@@ -291,11 +291,11 @@ static int replay_once(struct replay *replay)
 		return r;
 	}
 	replay->first_ns = first_begin(&replay->trace);
-	r = open_session(replay);
+	r = begin_session(replay);
 	r = r < 0 || !replay->config->wait_viewer
 		    ? r
 		    : publish_wait_viewer(replay->publish, replay->config->stop);
-	r = r < 0 ? r : send_metadata(replay);
+	r = r < 0 ? r : send_shifted(replay);
 	r = r < 0 ? r : replay_packets(replay);
 	return r < 0 ? r : publish_close(replay->publish);
 }

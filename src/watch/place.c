@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -111,19 +113,37 @@ static int lock_base(const char *base)
 	}
 }
 
+/* Of a relay, in the directory of a run; a process has at most 7 digits. */
+#define RELAY_SOCKET "/" RUN "XXXXXX/.lttng/relayd/health-1234567"
+
+/* The base in $TMPDIR; in /tmp where that has no absolute path, which names processes, or is so
+ * long that a relay could not make its sockets. */
+static char *base_in(const char **ret_where)
+{
+	const size_t most = sizeof(((struct sockaddr_un *)NULL)->sun_path) - sizeof(RELAY_SOCKET);
+	const char *where = getenv("TMPDIR");
+	char *base = mem_printf("%s/sillage-%u", where ? where : "", (unsigned int)geteuid());
+
+	if (!where || where[0] != '/' || strlen(base) > most) {
+		free(base);
+		where = "/tmp";
+		base = mem_printf("%s/sillage-%u", where, (unsigned int)geteuid());
+	}
+	*ret_where = where;
+	return base;
+}
+
 int place_begin(struct place *place, struct err *err)
 {
-	const char *where = getenv("TMPDIR");
+	const char *where;
 	int r;
 
 	*place = (struct place){ .base_lock = -1, .lock = -1 };
-	/* As an absolute path: it names processes. */
-	place->base = mem_printf("%s/sillage-%u", where && where[0] == '/' ? where : "/tmp",
-				 (unsigned int)geteuid());
+	place->base = base_in(&where);
 	do {
 		r = mkdir(place->base, 0700) < 0 && errno != EEXIST ? -errno
 								    : lock_base(place->base);
-	} while (r == -ENOENT && access(where && where[0] == '/' ? where : "/tmp", W_OK) == 0);
+	} while (r == -ENOENT && access(where, W_OK) == 0);
 	if (r == -EPERM || r == -ENOTDIR || r == -ELOOP) {
 		return err_raise(err, r,
 				 "%s is not a private directory of yours: remove it, or set TMPDIR",
@@ -136,6 +156,8 @@ int place_begin(struct place *place, struct err *err)
 void place_unlock(struct place *place)
 {
 	if (place->base_lock >= 0) {
+		/* Children may have it open, too. */
+		(void)flock(place->base_lock, LOCK_UN | LOCK_NB);
 		(void)close(place->base_lock);
 		place->base_lock = -1;
 	}

@@ -1,7 +1,8 @@
 /*
  * place: where the runs of `watch` keep what is only theirs, and how that goes away.
  *
- *     $TMPDIR/sillage-UID/            the base: of all runs of this user
+ *     $TMPDIR/sillage-UID/            the base: of all runs of this user; in /tmp where that
+ *                                     is too long for the sockets of a relay
  *         sessiond.pid                of the session daemon, if a run has started it
  *         watch-XXXXXX/               of a run; it is the name of its tracing session, too
  *             relay/, relay.log, ...

@@ -17,15 +17,22 @@
 #include "setup/missing.h"
 #include "setup/runner.h"
 #include "watch/daemons.h"
+#include "watch/helper.h"
 #include "watch/place.h"
 
 struct watch {
 	const struct watch_config *config;
 	struct place place;
 	struct guardian *guardian;
-	pid_t relay; /* -1: none */
+	pid_t relay, recorder; /* -1: none */
 	char *url;
 };
+
+static bool records_by_ftrace(const struct watch *watch)
+{
+	return watch->config->kernel == KERNEL_BY_FTRACE &&
+	       wanted_has_kernel(watch->config->wanted);
+}
 
 /* Starts a session daemon if none answers. */
 static int need_daemon(const struct watch *watch, struct err *err)
@@ -58,10 +65,9 @@ static void clear(const void *dir)
 	place_clear(dir);
 }
 
-static int run_commands(const struct watch *watch, const struct relay_ports *ports, struct err *err)
+static int run_commands(const struct watch *watch, const char *relay, struct err *err)
 {
 	const struct watch_config *config = watch->config;
-	char *relay = mem_printf("net://127.0.0.1:%u:%u", ports->control, ports->data);
 	struct commands_config commands = { .session = place_session(&watch->place),
 					    .relay = relay,
 					    .live_timer_ns = config->live_timer_ns,
@@ -86,6 +92,53 @@ static int run_commands(const struct watch *watch, const struct relay_ports *por
 		config->say("only user space is recorded: %s", no_kernel.text);
 	}
 	commands_fini(&lines);
+	return r;
+}
+
+static int begin_recorder(struct watch *watch, const char *relay, struct err *err)
+{
+	char *log = mem_printf("%s/record.log", watch->place.dir);
+	const struct helper_config config = { .work = watch->config->record,
+					      .user = watch->config->record_user,
+					      .relay = relay,
+					      .session = place_session(&watch->place),
+					      .log = log };
+	int r = helper_start(&config, &watch->recorder, err);
+
+	free(log);
+	return r;
+}
+
+/* Events of programs, beside a kernel that is recorded. */
+static int record_programs(struct watch *watch, const char *relay, struct err *err)
+{
+	int r;
+
+	wanted_drop_kernel(watch->config->wanted);
+	if (watch->config->wanted->user.at.count == 0) {
+		return 0;
+	}
+	r = need_daemon(watch, err);
+	r = r < 0 ? r : run_commands(watch, relay, err);
+	if (r < 0 && r != -EINTR) {
+		watch->config->say("only the kernel is recorded: %s", err->text);
+		return 0;
+	}
+	return r;
+}
+
+/* What LTTng records, and what ftrace does, are two sessions of one name at the relay. */
+static int record_all(struct watch *watch, const struct relay_ports *ports, struct err *err)
+{
+	char *relay = mem_printf("net://127.0.0.1:%u:%u", ports->control, ports->data);
+	int r;
+
+	if (records_by_ftrace(watch)) {
+		r = begin_recorder(watch, relay, err);
+		r = r < 0 ? r : record_programs(watch, relay, err);
+	} else {
+		r = run_commands(watch, relay, err);
+	}
 	free(relay);
 	return r;
 }
@@ -98,7 +151,7 @@ static int begin(struct watch *watch, struct err *err)
 	int r;
 
 	place_sweep(&watch->place, watch->config->say);
-	r = need_daemon(watch, err);
+	r = records_by_ftrace(watch) ? 0 : need_daemon(watch, err);
 	r = r < 0 ? r : place_make(&watch->place, NULL, err);
 	if (r < 0) {
 		return r;
@@ -108,7 +161,7 @@ static int begin(struct watch *watch, struct err *err)
 		return -EIO;
 	}
 	r = daemons_start_relay(watch->place.dir, &ports, &watch->relay, err);
-	r = r < 0 ? r : run_commands(watch, &ports, err);
+	r = r < 0 ? r : record_all(watch, &ports, err);
 	(void)gethostname(host, sizeof(host) - 1);
 	watch->url = mem_printf("net://127.0.0.1:%u/host/%s/%s", ports.live, host,
 				place_session(&watch->place));
@@ -121,7 +174,7 @@ struct watch *watch_new(const struct watch_config *config, struct err *err)
 	int r;
 
 	watch->config = config;
-	watch->relay = -1;
+	watch->relay = watch->recorder = -1;
 	r = place_begin(&watch->place, err);
 	r = r < 0 ? r : begin(watch, err);
 	if (watch->guardian) {
@@ -147,6 +200,7 @@ void watch_free(struct watch *watch)
 		return;
 	}
 	last.say = watch->config->say;
+	helper_end(watch->recorder, watch->config->say);
 	guardian_free(watch->guardian, &last);
 	if (watch->relay >= 0) {
 		(void)child_has_ended(watch->relay, NULL);

@@ -85,6 +85,7 @@ int main(void)
 	srunner_add_suite(runner, suite_client());
 	srunner_add_suite(runner, suite_producer());
 	srunner_add_suite(runner, suite_publish());
+	srunner_add_suite(runner, suite_kernel_source());
 	srunner_add_suite(runner, suite_walk());
 	srunner_add_suite(runner, suite_figure());
 	srunner_add_suite(runner, suite_sink());

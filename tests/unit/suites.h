@@ -55,6 +55,7 @@ Suite *suite_phases(void);
 Suite *suite_rolling(void);
 Suite *suite_suggest(void);
 Suite *suite_kernel(void);
+Suite *suite_kernel_source(void);
 Suite *suite_release(void);
 Suite *suite_thread_phase(void);
 Suite *suite_expression(void);

@@ -17,6 +17,7 @@
 #include "run/run.h"
 #include "run/say.h"
 #include "setup/commands.h"
+#include "setup/kernel-source.h"
 #include "setup/missing.h"
 #include "setup/runner.h"
 #include "watch/place.h"
@@ -56,6 +57,12 @@ int setup_wanted(const struct options *options, struct wanted *wanted)
 	return EXIT_DONE;
 }
 
+/* Only if it is asked for: where these commands run, this host need not know. */
+static bool is_by_ftrace(const struct options *options)
+{
+	return options->tracer && strcmp(options->tracer, "ftrace") == 0;
+}
+
 static int check(const struct options *options)
 {
 	const char *relay = options->relay;
@@ -69,11 +76,21 @@ static int check(const struct options *options)
 		say("--relay: \"%s\" is not net://HOST[:CONTROL[:DATA]]", relay);
 		return EXIT_USAGE;
 	}
+	if (is_by_ftrace(options) && options->rate) {
+		say("--rate: it is of lttng's buffers; `sillage record` has --buffer");
+		return EXIT_USAGE;
+	}
+	if (is_by_ftrace(options) && options->run) {
+		say("--run: ftrace is recorded by a command that goes on, not by a session: run "
+		    "the "
+		    "line that setup prints, or the unit sillage-record");
+		return EXIT_USAGE;
+	}
 	return EXIT_DONE;
 }
 
 /* What follows the commands: how to look, and how to end. */
-static void print_next(const struct options *options, const char *session)
+static void print_next(const struct options *options, const char *session, bool has_lttng)
 {
 	char *asked = asked_text(options);
 	char *url = mem_printf("net://%s/host/*/%s*",
@@ -81,9 +98,39 @@ static void print_next(const struct options *options, const char *session)
 
 	printf("# then: sillage live %s --from beginning ", asked);
 	(void)shell_put(stdout, url);
-	printf("\n# at the end: lttng destroy %s\n", session);
+	if (has_lttng) {
+		printf("\n# at the end: lttng destroy %s\n", session);
+	} else {
+		printf("\n# at the end: ^C\n");
+	}
 	free(url);
 	free(asked);
+}
+
+/* The kernel by ftrace: the command that records it, for as long as it runs. */
+static void print_record(const struct options *options, const char *session)
+{
+	char *asked = asked_text(options);
+
+	if (!options->relay) {
+		printf("# if no relay runs here: lttng-relayd --daemonize\n");
+	}
+	printf("sillage record %s --to ", asked);
+	(void)shell_put(stdout, options->relay ? options->relay : "net://localhost");
+	printf(" --session ");
+	(void)shell_put(stdout, session);
+	printf("\n");
+	free(asked);
+}
+
+/* Where LTTng's modules are missing, another tracer may be there. */
+static void suggest_ftrace(const struct options *options, const struct wanted *wanted)
+{
+	if (!options->tracer && wanted_has_kernel(wanted) && options->verbosity >= 0 &&
+	    kernel_source_choose(NULL, "") == KERNEL_BY_FTRACE) {
+		say("this host has no lttng-modules, which these commands need for the kernel; "
+		    "with --tracer ftrace it is recorded without");
+	}
 }
 
 static int print_all(const struct command_lines *lines)
@@ -197,12 +244,21 @@ static int run(const struct options *given)
 	};
 	struct command_lines lines = { 0 };
 	struct wanted wanted = { 0 };
+	bool by_ftrace = is_by_ftrace(options), has_lttng;
 	int status = check(options);
 
 	setup_choose(&usual);
 	status = status == EXIT_DONE ? setup_wanted(options, &wanted) : status;
 	status = status == EXIT_DONE ? find_sizes(options, &wanted, &config, &rate) : status;
+	by_ftrace &= wanted_has_kernel(&wanted);
+	if (by_ftrace) {
+		wanted_drop_kernel(&wanted);
+	}
+	has_lttng = wanted_has_kernel(&wanted) || wanted.user.at.count > 0;
 	if (status == EXIT_DONE) {
+		suggest_ftrace(options, &wanted);
+	}
+	if (status == EXIT_DONE && has_lttng) {
 		commands_make(&lines, &wanted, &config);
 		status = options->run ? run_all(&lines, session, wanted.user.at.count > 0)
 				      : print_all(&lines);
@@ -211,8 +267,11 @@ static int run(const struct options *given)
 		rate_print(options, &rate, &config, wanted_has_kernel(&wanted),
 			   wanted.user.at.count > 0);
 	}
+	if (status == EXIT_DONE && by_ftrace) {
+		print_record(options, session);
+	}
 	if (status == EXIT_DONE) {
-		print_next(options, session);
+		print_next(options, session, has_lttng);
 	}
 	commands_fini(&lines);
 	wanted_fini(&wanted);

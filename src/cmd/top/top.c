@@ -286,13 +286,14 @@ static int run(const struct options *options)
 
 const struct command cmd_top = {
 	.name = "top",
-	.args = "URL...|TRACE...|STORE",
+	.args = "[URL...|TRACE...|STORE]",
 	.summary = "the same on the whole screen: sort, filter, step through windows",
-	.examples = "  sillage top net://localhost\n"
+	.examples = "  sudo sillage top                               this host\n"
+		    "  sillage top net://localhost\n"
 		    "  sillage top --host 'web*' fleet.db\n"
 		    "  sillage top --history 10s net://localhost      and press j\n"
 		    "  sillage top -i 100ms ~/lttng-traces/prod-20260101-120000\n",
 	.options = FOR_TOP,
-	.args_min = 1,
+	.alone = &cmd_watch,
 	.run = run,
 };

@@ -66,6 +66,25 @@ static void count(const char *fmt, ...)
 	spoken++;
 }
 
+START_TEST(has_room_for_sockets)
+{
+	char *deep = mem_printf("%s/%070d", folder, 0);
+	struct place place;
+	struct err err;
+
+	ck_assert_int_eq(mkdir(deep, 0700), 0);
+	(void)setenv("TMPDIR", deep, 1);
+	ck_assert_int_eq(place_begin(&place, &err), 0);
+	ck_assert_int_eq(strncmp(place.base, "/tmp/sillage-", 13), 0);
+	place_fini(&place);
+	(void)setenv("TMPDIR", "not/absolute", 1);
+	ck_assert_int_eq(place_begin(&place, &err), 0);
+	ck_assert_int_eq(strncmp(place.base, "/tmp/sillage-", 13), 0);
+	place_fini(&place);
+	free(deep);
+}
+END_TEST
+
 START_TEST(makes_places)
 {
 	struct place place, other;
@@ -206,6 +225,7 @@ Suite *suite_place(void)
 	TCase *tcase = tcase_create("place");
 
 	tcase_add_checked_fixture(tcase, set_up, tear_down);
+	tcase_add_test(tcase, has_room_for_sockets);
 	tcase_add_test(tcase, makes_places);
 	tcase_add_loop_test(tcase, refuses_what_is_not_private, 0, 3);
 	tcase_add_loop_test(tcase, waits_for_nobody_who_has_no_lock, 0, ARRAY_COUNT(lock_cases));
