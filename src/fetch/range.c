@@ -32,7 +32,7 @@ struct fetched_session {
 struct fetch {
 	const struct range_config *config;
 	const struct url *url;
-	const struct range_store *store;
+	const struct scratch *store;
 	struct relay_address address;
 	VEC(struct fetched_session) sessions;
 	size_t not_live;
@@ -235,7 +235,7 @@ static void say_fetched(const struct fetch *fetch, const struct range_job *job)
 	if (fetch->config->verbosity >= 0) {
 		fetch->config->say("%s: fetched %" PRIu64 " packets (%s) into %s", job->name,
 				   job->packets, units_bytes(text, job->bytes),
-				   range_store_dir(fetch->store));
+				   scratch_dir(fetch->store));
 	}
 	if (job->lost > 0) {
 		fetch->config->say("%s: %" PRIu64
@@ -260,7 +260,7 @@ static int fetch_session(struct fetch *fetch, const struct fetched_session *sess
 				 .user = fetch };
 	struct units_span span = { 0 };
 	uint64_t begin = 0, end = UINT64_MAX;
-	char *dir = mem_printf("%s/%zu", range_store_dir(fetch->store), number);
+	char *dir = mem_printf("%s/%zu", scratch_dir(fetch->store), number);
 	int r = 0;
 
 	if (!config->needs_span) {
@@ -296,7 +296,7 @@ static int fetch_session(struct fetch *fetch, const struct fetched_session *sess
 }
 
 int range_fetch(const struct range_config *config, const struct url *url,
-		const struct range_store *store, struct recorded_paths *paths, struct err *err)
+		const struct scratch *store, struct recorded_paths *paths, struct err *err)
 {
 	static size_t number; /* of directories in the store */
 	struct fetch fetch = { .config = config,

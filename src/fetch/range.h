@@ -2,7 +2,7 @@
  * range: what relays still have of their sessions, as recorded traces.
  *
  *     URL ──► sessions of this name ──► times needed? ── look: indexes only
- *                                         └─► range-session: packets ──► range-store ──► paths
+ *                                         └─► range-session: packets ──► scratch ──► paths
  *
  * Everything here blocks, with an event loop of its own.
  */
@@ -12,8 +12,8 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/process/scratch.h"
 #include "base/units.h"
-#include "fetch/range-store.h"
 #include "recorded/recorded.h"
 #include "relay/url.h"
 
@@ -33,4 +33,4 @@ struct range_config {
 /* Fetches the sessions of @url into @store and adds their traces to @paths.  -errno with the
  * reason; -EINTR: stopped. */
 int range_fetch(const struct range_config *config, const struct url *url,
-		const struct range_store *store, struct recorded_paths *paths, struct err *err);
+		const struct scratch *store, struct recorded_paths *paths, struct err *err);

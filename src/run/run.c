@@ -181,7 +181,7 @@ struct fetched {
 	struct err err; /* why r is negative */
 };
 
-static struct range_store *store;
+static struct scratch *store;
 static VEC(struct fetched) all_fetched;
 
 static void forget_fetched(void)
@@ -190,7 +190,7 @@ static void forget_fetched(void)
 		recorded_paths_fini(&all_fetched.at[i].paths);
 	}
 	vec_fini(&all_fetched);
-	range_store_free(store);
+	scratch_free(store);
 }
 
 /* What a range of a session is. */
@@ -234,7 +234,7 @@ static int fetch(const struct options *options, const char *arg, struct recorded
 			      arg);
 	} else if (options->from && strcmp(options->from, "now") == 0) {
 		r = err_raise(err, -EINVAL, "--from now: only `live` and `top` begin now");
-	} else if (!store && !(store = range_store_new(err))) {
+	} else if (!store && !(store = scratch_new(err))) {
 		r = -EIO;
 	} else {
 		r = range_fetch(&config, &url, store, paths, err);

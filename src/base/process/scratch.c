@@ -1,7 +1,7 @@
 /*
- * range-store: see range-store.h.
+ * scratch: see scratch.h.
  */
-#include "fetch/range-store.h"
+#include "base/process/scratch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "base/process/guardian.h"
 #include "base/process/remove.h"
 
-struct range_store {
+struct scratch {
 	char *dir;
 	struct guardian *guardian; /* removes the directory */
 };
@@ -22,10 +22,10 @@ static void clear(const void *user)
 	remove_tree(user);
 }
 
-struct range_store *range_store_new(struct err *err)
+struct scratch *scratch_new(struct err *err)
 {
 	const char *place = getenv("TMPDIR");
-	struct range_store *store;
+	struct scratch *store;
 	char *dir = mem_printf("%s/sillage-XXXXXX", place && place[0] ? place : "/tmp");
 	struct guardian *guardian;
 
@@ -42,11 +42,11 @@ struct range_store *range_store_new(struct err *err)
 		return NULL;
 	}
 	store = mem_alloc(sizeof(*store));
-	*store = (struct range_store){ .dir = dir, .guardian = guardian };
+	*store = (struct scratch){ .dir = dir, .guardian = guardian };
 	return store;
 }
 
-void range_store_free(struct range_store *store)
+void scratch_free(struct scratch *store)
 {
 	if (!store) {
 		return;
@@ -56,7 +56,7 @@ void range_store_free(struct range_store *store)
 	free(store);
 }
 
-const char *range_store_dir(const struct range_store *store)
+const char *scratch_dir(const struct scratch *store)
 {
 	return store->dir;
 }

@@ -1,5 +1,5 @@
 /*
- * range-store: a temporary directory for what was fetched from relays.
+ * scratch: a temporary directory for traces that a run makes: copies of what relays have.
  *
  * The directory is in $TMPDIR, or /tmp.  A guardian (base/process/guardian.h) removes it whatever
  * ends this process: its return, a signal, or a failed assertion.
@@ -8,11 +8,11 @@
 
 #include "base/err.h"
 
-struct range_store;
+struct scratch;
 
 /* Call it before any thread starts: it forks.  NULL with the reason. */
-struct range_store *range_store_new(struct err *err);
+struct scratch *scratch_new(struct err *err);
 /* Returns when the directory is removed. */
-void range_store_free(struct range_store *store); /* NULL is fine */
+void scratch_free(struct scratch *store); /* NULL is fine */
 
-const char *range_store_dir(const struct range_store *store);
+const char *scratch_dir(const struct scratch *store);
