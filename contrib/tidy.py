@@ -62,6 +62,7 @@ ROOMS = {
     'analyses/power': ('base/',) + CONTRACT,
     'analyses/preempt': ('base/', 'kernel/') + CONTRACT,
     'analyses/state': ('analyses/call-name.h', 'analyses/files/', 'analyses/wakes.h', 'base/', 'kernel/') + CONTRACT,
+    'src/tracedat': ('base/', 'base/process/'),
     'src/recorded': ('base/', 'base/process/', 'kernel/perf-names.h', 'engine/') + CTF + CONTRACT,
     'src/deep': ('base/', 'kernel/', 'recorded/') + CTF,
     'src/deep/executions': ('base/', 'kernel/', 'query/', 'recorded/', 'deep/') + CTF,

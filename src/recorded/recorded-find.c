@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/limits.h"
+#include "recorded/looks.h"
 #include "recorded/recorded.h"
 
 /* Where LTTng moves the chunks of a rotated session: SESSION/archives/CHUNK/DOMAIN. */
@@ -151,7 +152,7 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 		if (stat(path, &status) < 0) {
 			return err_raise(err, -errno, "%s: %s", path, strerror(errno));
 		}
-		return err_raise(err, -ENOTDIR, "%s: not a trace: a trace is a directory", path);
+		return looks_refuse(path, err);
 	}
 	r = find_below(path, 0, &found, err);
 	/* "archives" sorts before the domains, so a trace's chunks come oldest first. */

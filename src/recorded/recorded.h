@@ -2,6 +2,7 @@
  * recorded: finds, opens and analyzes traces in directories.
  *
  *     recorded-find.c   which traces a path holds
+ *     looks.c           what a file is that is none
  *     recorded-join.c   which of them are one with a kernel's
  *     recorded-file.c   a stream as a sequence of packets, across files and damage
  *     recorded.c        metadata; a whole trace, with and without the engine
