@@ -240,6 +240,30 @@ static struct convert_class *only_result(struct convert *convert, const struct c
 	return classes->exit_only;
 }
 
+static bool is_exec(const struct call_table *table, uint64_t number)
+{
+	const struct call *call = table->calls ? ftrace_calls_get(table->calls, number) : NULL;
+
+	return call && (strcmp(call->name, "execve") == 0 || strcmp(call->name, "execveat") == 0);
+}
+
+/* An execve() that returns with the number of programs of the other width has begun one. */
+static void note_width(const struct convert *convert, struct convert_task *task, uint64_t number,
+		       int64_t result)
+{
+	const struct call_table *was, *is;
+
+	if (!task || !task->is_in_call || task->call == number || result != 0) {
+		return;
+	}
+	was = task->is_compat ? &convert->compat : &convert->native;
+	is = task->is_compat ? &convert->native : &convert->compat;
+	if (is_exec(was, task->call) && is_exec(is, number)) {
+		task->is_compat = !task->is_compat;
+		task->call = number;
+	}
+}
+
 bool convert_calls_return(struct convert *convert, struct convert_stream *stream,
 			  const struct recipe *recipe, const struct convert_input *event)
 {
@@ -248,7 +272,7 @@ bool convert_calls_return(struct convert *convert, struct convert_stream *stream
 	int64_t result = (int64_t)recipe_number(recipe, RESULT, event);
 	struct convert_task *task =
 		convert_tasks_get(&convert->tasks, (uint64_t)(uint32_t)event->tid);
-	bool has_begin = task && task->is_in_call && task->call == number;
+	bool has_begin;
 	const struct call *call;
 	struct call_classes *classes;
 	struct convert_class *class;
@@ -257,6 +281,8 @@ bool convert_calls_return(struct convert *convert, struct convert_stream *stream
 	if ((int64_t)number < 0) {
 		return false;
 	}
+	note_width(convert, task, number, result);
+	has_begin = task && task->is_in_call && task->call == number;
 	classes = classes_of(convert, task, number, &call);
 	class = has_begin || !call ? classes->exit : only_result(convert, task, classes, call);
 	out = stream_reserve(convert, stream, event->time, class, CALL_BYTES);

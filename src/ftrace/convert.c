@@ -380,7 +380,8 @@ static void begin_page(struct convert *convert, struct convert_stream *stream)
 	if (stream->page.missed > 0 && !convert->setup.is_snapshot) {
 		bool is_known = stream->page.missed != FTRACE_MISSED_UNKNOWN;
 
-		stream_lost(convert, stream, is_known ? stream->page.missed : 1, stream->page.time);
+		stream_lost(convert, stream, is_known ? stream->page.missed : 1,
+			    convert_ns(&convert->setup, stream->page.time));
 		stream->account.unnumbered += !is_known;
 		stream->knows_current = false;
 	}
@@ -405,6 +406,7 @@ static void find_record(struct convert *convert, struct convert_stream *stream)
 			begin_page(convert, stream);
 		}
 		stream->has_record = ftrace_page_next(&stream->page, &stream->record);
+		stream->record.time = convert_ns(&convert->setup, stream->record.time);
 		if (!stream->has_record) {
 			end_page(stream);
 		}

@@ -104,6 +104,8 @@ struct convert_setup {
 	const char *clock_uuid;
 	int64_t clock_offset;
 	uint64_t clock_frequency;
+	/* Times of records are ticks: ns are ticks * mult >> shift; a mult of 0: they are ns. */
+	uint32_t clock_mult, clock_shift;
 	enum convert_machine machine;
 	uint32_t cpus;         /* streams: CPUs from 0 on */
 	uint32_t packet_bytes; /* at most; a power of two from 4 KiB on */
@@ -113,6 +115,14 @@ struct convert_setup {
 	bool is_snapshot;
 	uint32_t pid_ns; /* of the host: the inode; 0: not known */
 };
+
+/* Ticks of such a clock in ns, which all other times are in. */
+static inline uint64_t convert_ns(const struct convert_setup *setup, uint64_t ticks)
+{
+	return setup->clock_mult == 0 ? ticks
+				      : (uint64_t)((unsigned __int128)ticks * setup->clock_mult >>
+						   setup->clock_shift);
+}
 
 struct convert *convert_new(const struct convert_setup *setup, const struct convert_sink *sink,
 			    struct err *err);

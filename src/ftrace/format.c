@@ -223,7 +223,7 @@ static void decide_kind(struct ftrace_field *field, bool is_array, struct format
 
 static int check_line(const struct format_line *line, struct err *err)
 {
-	if (line->size == 0 || line->offset + line->size > FTRACE_PAYLOAD_BYTES_MAX) {
+	if (line->offset + line->size > FTRACE_PAYLOAD_BYTES_MAX) {
 		return err_raise(err, -EINVAL,
 				 "a field is at %llu and has %llu bytes; a record has at most %u",
 				 (unsigned long long)line->offset, (unsigned long long)line->size,
@@ -262,6 +262,10 @@ static int read_field(struct arena *arena, const struct format_line *line,
 				 (int)name.len, name.at, field->size);
 	}
 	is_array = cut_brackets(&span, &inside) || is_array;
+	if (field->size == 0 && !is_array) {
+		return err_raise(err, -EINVAL, "field %.*s has no size", (int)name.len, name.at);
+	}
+	field->place = field->size == 0 ? FTRACE_REST : field->place;
 	field->name = arena_strndup(arena, name.at, name.len);
 	field->type = arena_strndup(arena, span.at, span.len);
 	field->is_common = strncmp(field->name, "common_", strlen("common_")) == 0;
@@ -458,7 +462,9 @@ size_t ftrace_field_bytes(const struct ftrace_field *field, const uint8_t *paylo
 	if (at + count > len) {
 		return 0;
 	}
-	if (field->place != FTRACE_HERE) {
+	if (field->place == FTRACE_REST) {
+		count = len - at;
+	} else if (field->place != FTRACE_HERE) {
 		where = ftrace_u32(payload + at, is_big);
 		count = where >> 16;
 		at = (where & 0xffff) + (field->place == FTRACE_RELATIVE ? at + sizeof(where) : 0);

@@ -30,16 +30,17 @@ enum ftrace_kind {
 
 /* Where the bytes of a field are. */
 enum ftrace_place {
-	FTRACE_HERE,    /* at its offset */
-	FTRACE_DATA,    /* __data_loc: 32 bits there say where, from the begin of the payload */
-	FTRACE_RELATIVE /* __rel_loc: the same, from behind those 32 bits */
+	FTRACE_HERE,     /* at its offset */
+	FTRACE_DATA,     /* __data_loc: 32 bits there say where, from the begin of the payload */
+	FTRACE_RELATIVE, /* __rel_loc: the same, from behind those 32 bits */
+	FTRACE_REST,     /* an array of no length: from its offset to the end of the payload */
 };
 
 struct ftrace_field {
 	const char *name;
 	const char *type; /* as it was declared, without name and brackets: "unsigned long" */
 	uint32_t offset;
-	uint32_t size;         /* bytes at the offset: 4 where the place is elsewhere */
+	uint32_t size;         /* bytes at the offset: 4 where they say the place; 0: the rest */
 	uint32_t element_size; /* of an array; of an integer its size; otherwise 1 */
 	enum ftrace_kind kind; /* of what is at the place */
 	enum ftrace_place place;

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/process/foreign.h"
 #include "base/shell.h"
+#include "tracedat/tracedat.h"
 
 /* The first bytes of a file. */
 struct head {
@@ -201,6 +202,15 @@ static char *with_names(const char *says, const char *path)
 	return text.at;
 }
 
+bool looks_dat(const char *path)
+{
+	struct head head = { .len = 0 };
+	struct err err;
+
+	return read_first(path, &head, &err) == 0 && head.len >= TRACEDAT_MAGIC_BYTES &&
+	       memcmp(head.bytes, TRACEDAT_MAGIC, TRACEDAT_MAGIC_BYTES) == 0;
+}
+
 int looks_refuse(const char *path, struct err *err)
 {
 	struct head head = { .len = 0 };
@@ -209,9 +219,10 @@ int looks_refuse(const char *path, struct err *err)
 
 	if (r == 0) {
 		text = with_names(says_of(&head), path);
-		r = err_raise(err, -ENOTDIR,
-			      "%s: not a trace: a trace is a directory; it looks like %s", path,
-			      text);
+		r = err_raise(
+			err, -ENOTDIR,
+			"%s: not a trace: a trace is a directory, or a trace.dat; it looks like %s",
+			path, text);
 		free(text);
 	}
 	return r;

@@ -6,7 +6,12 @@
 
 #include <stdbool.h>
 
+#include <stdbool.h>
+
 #include "base/err.h"
+
+/* A file of trace-cmd, which is read as the traces that it becomes (recorded-dat.c). */
+bool looks_dat(const char *path);
 
 /* Why a path that exists and is no directory is not a trace, in one sentence.  Returns -errno. */
 int looks_refuse(const char *path, struct err *err);

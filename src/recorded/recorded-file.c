@@ -600,6 +600,9 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 			take_first_offsets(path, plan->metadata);
 		}
 		place_clocks(files, plan, decoder);
+		for (size_t i = 0; i < path->notes.count; i++) {
+			metadata_note(plan->metadata->notes, "%s", path->notes.at[i]);
+		}
 		files->have_other_uuid = have_other_uuid(files);
 	}
 	return r;

@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "recorded/looks.h"
+#include "recorded/recorded-parts.h"
 #include "recorded/recorded.h"
 
 /* Where LTTng moves the chunks of a rotated session: SESSION/archives/CHUNK/DOMAIN. */
@@ -140,6 +141,25 @@ static void add_dir(struct recorded_paths *paths, size_t first, char *dir)
 	*vec_push(&path->dirs) = dir;
 }
 
+bool recorded_is_file(const char *path)
+{
+	return looks_dat(path);
+}
+
+static int find_file(const char *path, struct recorded_paths *paths, struct err *err)
+{
+	struct stat status;
+	int r = recorded_find_dat(path, paths, err);
+
+	if (r != -ENOENT) {
+		return r;
+	}
+	if (stat(path, &status) < 0) {
+		return err_raise(err, -errno, "%s: %s", path, strerror(errno));
+	}
+	return looks_refuse(path, err);
+}
+
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err)
 {
 	struct recorded_path found = { 0 };
@@ -147,12 +167,7 @@ int recorded_find(const char *path, struct recorded_paths *paths, struct err *er
 	int r;
 
 	if (!is_dir(path)) {
-		struct stat status;
-
-		if (stat(path, &status) < 0) {
-			return err_raise(err, -errno, "%s: %s", path, strerror(errno));
-		}
-		return looks_refuse(path, err);
+		return find_file(path, paths, err);
 	}
 	r = find_below(path, 0, &found, err);
 	/* "archives" sorts before the domains, so a trace's chunks come oldest first. */
@@ -280,6 +295,7 @@ void recorded_paths_fini(struct recorded_paths *paths)
 			free(path->lost.at[k].why);
 		}
 		vec_fini(&path->lost);
+		vec_free_each(&path->notes, free);
 		free(path->host);
 		free(path->session);
 		free(path->name);
@@ -308,6 +324,9 @@ void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths 
 			*lost = path->lost.at[k];
 			lost->file = mem_strdup(lost->file);
 			lost->why = mem_strdup(lost->why);
+		}
+		for (size_t k = 0; k < path->notes.count; k++) {
+			*vec_push(&copy->notes) = mem_strdup(path->notes.at[k]);
 		}
 	}
 }

@@ -2,6 +2,7 @@
  * recorded: finds, opens and analyzes traces in directories.
  *
  *     recorded-find.c   which traces a path holds
+ *     recorded-dat.c    a file of trace-cmd as such traces
  *     looks.c           what a file is that is none
  *     recorded-join.c   which of them are one with a kernel's
  *     recorded-file.c   a stream as a sequence of packets, across files and damage
@@ -68,6 +69,7 @@ struct recorded_path {
 	char *host, *session;
 	VEC(char *) dirs;
 	VEC(struct recorded_lost) lost; /* in order of their places, for each file */
+	VEC(char *) notes;              /* what its readers are told, beside what it says itself */
 	/* Of a copy of a part: the times of all that there was; last is 0: the copy is whole. */
 	struct units_span span;
 	uint64_t from; /* ns: what came before was left out; 0: nothing was */
@@ -81,7 +83,10 @@ struct recorded_paths {
 	VEC(struct recorded_path) at;
 };
 
-/* Adds the traces at or below @path, sorted.  -errno; -ENOENT: it holds none. */
+/* Whether a path is a file that is read as traces. */
+bool recorded_is_file(const char *path);
+/* Adds the traces at or below @path, sorted, or those of a trace.dat.  Call it before any thread
+ * starts.  -errno; -ENOENT: it holds none. */
 int recorded_find(const char *path, struct recorded_paths *paths, struct err *err);
 void recorded_paths_fini(struct recorded_paths *paths);
 void recorded_paths_copy(struct recorded_paths *to, const struct recorded_paths *from);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/limits.h"
+#include "tracedat/tracedat-limits.h"
 #include "tracedat/tracedat-parts.h"
 
 static char *take_sized(struct cursor *cursor)

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "base/limits.h"
+#include "tracedat/tracedat-limits.h"
 #include "tracedat/tracedat-parts.h"
 
 static void take_figure(struct tracedat_lost *lost, const char *name, uint64_t number)

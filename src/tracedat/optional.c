@@ -3,11 +3,11 @@
  */
 #include <string.h>
 
-#include "base/limits.h"
+#include "tracedat/tracedat-limits.h"
 #include "tracedat/tracedat-parts.h"
 
 /* What is left of the option, as a text. */
-static char *take_rest(struct cursor *cursor)
+static char *rest_of_option(struct cursor *cursor)
 {
 	return cursor_copy(cursor, cursor->end - cursor->at, TRACEDAT_TEXT_BYTES_MAX);
 }
@@ -21,7 +21,7 @@ char *optional_clock(const char *text)
 
 static void take_clock(struct tracedat *dat, struct cursor *cursor)
 {
-	char *text = take_rest(cursor);
+	char *text = rest_of_option(cursor);
 
 	if (dat->version == 6) {
 		dat->has_own_clock = true;
@@ -32,7 +32,7 @@ static void take_clock(struct tracedat *dat, struct cursor *cursor)
 	free(text);
 }
 
-static void take_cpus(struct tracedat_buffer *buffer, struct cursor *cursor)
+static void take_places_of(struct tracedat_buffer *buffer, struct cursor *cursor)
 {
 	uint64_t count = cursor_number(cursor, 4);
 
@@ -60,7 +60,7 @@ static void take_buffer(struct tracedat *dat, struct cursor *cursor)
 	} else {
 		buffer.clock = cursor_text(cursor, TRACEDAT_NAME_BYTES_MAX);
 		buffer.page_bytes = (uint32_t)cursor_number(cursor, 4);
-		take_cpus(&buffer, cursor);
+		take_places_of(&buffer, cursor);
 		buffer.is_packed = dat->packed_by != UNPACK_NONE;
 	}
 	cursor->is_wrong |= dat->buffers.count >= TRACEDAT_BUFFERS_MAX;
@@ -71,7 +71,7 @@ static void take_buffer(struct tracedat *dat, struct cursor *cursor)
  * highest bit. */
 static int64_t take_offset(struct cursor *cursor)
 {
-	char *text = take_rest(cursor);
+	char *text = rest_of_option(cursor);
 	const char *digits = text + strspn(text, " ");
 	int64_t offset =
 		*digits == '-' ? strtoll(digits, NULL, 0) : (int64_t)strtoull(digits, NULL, 0);
@@ -107,7 +107,7 @@ void optional_take(struct tracedat *dat, unsigned int id, struct cursor *cursor)
 		add_offset(dat, take_offset(cursor), 1);
 		break;
 	case OPTION_CPUSTAT:
-		text = take_rest(cursor);
+		text = rest_of_option(cursor);
 		lost_take(dat, text);
 		free(text);
 		break;
@@ -119,7 +119,7 @@ void optional_take(struct tracedat *dat, unsigned int id, struct cursor *cursor)
 		break;
 	case OPTION_UNAME:
 		free(dat->uname);
-		dat->uname = take_rest(cursor);
+		dat->uname = rest_of_option(cursor);
 		break;
 	case OPTION_CPUCOUNT:
 		dat->cpus = (uint32_t)cursor_number(cursor, 4);

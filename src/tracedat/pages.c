@@ -2,12 +2,11 @@
  * pages: see pages.h.
  */
 #include "tracedat/pages.h"
+#include "tracedat/tracedat-limits.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-
-#include "base/limits.h"
 
 int pages_begin(const struct tracedat *dat, const struct tracedat_buffer *buffer,
 		const struct tracedat_cpu *cpu, struct pages *pages, struct err *err)

@@ -11,21 +11,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/limits.h"
+#include "tracedat/tracedat-limits.h"
 #include "tracedat/tracedat-parts.h"
 
 #define SECTION_OPTIONS 0
 #define SECTION_PACKED  1 /* the flag */
 
 /* A section that is open: from where, and unpacked, or NULL. */
-struct opened {
+struct dat_section {
 	struct cursor cursor;
 	unsigned int id;
 	uint8_t *unpacked;
 };
 
 /* What the section has, in the memory of it. */
-static void unpack_section(const struct tracedat *dat, struct opened *section)
+static void unpack_section(const struct tracedat *dat, struct dat_section *section)
 {
 	struct cursor *cursor = &section->cursor;
 	uint64_t len = cursor_number(cursor, 4), to_len = cursor_number(cursor, 4);
@@ -43,15 +43,15 @@ static void unpack_section(const struct tracedat *dat, struct opened *section)
 	free(packed);
 }
 
-static void section_open(const struct tracedat *dat, uint64_t place, struct opened *section)
+static void section_open(const struct tracedat *dat, uint64_t place, struct dat_section *section)
 {
 	struct cursor *cursor = &section->cursor;
 	uint64_t flags, bytes;
 
-	*section = (struct opened){ .cursor = { .fd = dat->fd,
-						.at = place < dat->bytes ? place : dat->bytes,
-						.end = dat->bytes,
-						.is_big = dat->is_big } };
+	*section = (struct dat_section){ .cursor = { .fd = dat->fd,
+						     .at = place < dat->bytes ? place : dat->bytes,
+						     .end = dat->bytes,
+						     .is_big = dat->is_big } };
 	section->id = (unsigned int)cursor_number(cursor, 2);
 	flags = cursor_number(cursor, 2);
 	cursor_skip(cursor, 4);
@@ -65,7 +65,7 @@ static void section_open(const struct tracedat *dat, uint64_t place, struct open
 	}
 }
 
-static void take_contents(struct tracedat *dat, struct opened *section)
+static void take_contents(struct tracedat *dat, struct dat_section *section)
 {
 	switch (section->id) {
 	case OPTION_HEADER_INFO:
@@ -90,7 +90,7 @@ static void take_contents(struct tracedat *dat, struct opened *section)
 
 static int take_section(struct tracedat *dat, uint64_t place, struct err *err)
 {
-	struct opened section;
+	struct dat_section section;
 	bool is_wrong;
 
 	section_open(dat, place, &section);
@@ -107,7 +107,7 @@ static int take_section(struct tracedat *dat, uint64_t place, struct err *err)
 }
 
 /* An option that names a section, or says something itself. */
-static int take_one(struct tracedat *dat, unsigned int id, struct cursor *cursor, struct err *err)
+static int take_said(struct tracedat *dat, unsigned int id, struct cursor *cursor, struct err *err)
 {
 	if (id >= OPTION_HEADER_INFO && id <= OPTION_CMDLINES) {
 		uint64_t place = cursor_number(cursor, 8);
@@ -140,7 +140,7 @@ static int take_entries(struct tracedat *dat, struct cursor *cursor, uint64_t *r
 			*ret_next = cursor_number(&option, 8);
 			return 0;
 		}
-		r = take_one(dat, id, &option, err);
+		r = take_said(dat, id, &option, err);
 		cursor->is_wrong |= option.is_wrong;
 	}
 	return r;
@@ -151,7 +151,7 @@ int sections_read(struct tracedat *dat, uint64_t options, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && options != 0; i++) {
-		struct opened section;
+		struct dat_section section;
 		uint64_t next = 0;
 
 		section_open(dat, options, &section);

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/process/foreign.h"
+#include "tracedat/tracedat-limits.h"
 #include "tracedat/tracedat-parts.h"
 
 /* ---- version 6 ---- */
@@ -141,7 +141,11 @@ static int read_v6(struct tracedat *dat, struct cursor *cursor, struct err *err)
 		take_places(dat, cursor, &buffer);
 		take_instances(dat, cursor);
 	}
+	/* The main one stands first, as in version 7. */
 	*vec_push(&dat->buffers) = buffer;
+	memmove(&dat->buffers.at[1], &dat->buffers.at[0],
+		(dat->buffers.count - 1) * sizeof(buffer));
+	dat->buffers.at[0] = buffer;
 	if (cursor->is_wrong) {
 		return err_raise(err, -EINVAL,
 				 "at byte %" PRIu64 ": the %s are cut off, or say what cannot be",

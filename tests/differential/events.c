@@ -1,7 +1,8 @@
 /*
  * events: what the decoder sees, for scripts to compare.
  *
- * usage: events TRACE          prints each event of each stream file: name, cycles, fields
+ * usage: events TRACE          prints each event of each stream file: name, cycles, fields; of a
+ *                              trace.dat those of all traces that it becomes
  *        events --ctf2 TRACE   prints the trace's metadata in the language of CTF 2
  *
  * Fields are printed in the order of the layout: integers in decimal, floats as the bits
@@ -92,23 +93,22 @@ static void print_fault(struct recorded_file *file)
 	}
 }
 
-static int print_events(char *dir)
+static int print_events(const struct recorded_path *path)
 {
-	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
 	struct metadata_stream *metadata = metadata_stream_new();
 	struct decoder *d = mem_alloc(sizeof(*d));
 	struct recorded_files files = { 0 };
 	struct plan_builder *builder;
 	struct plan *plan = NULL;
 	struct err err;
-	int r = recorded_read_metadata(&path, metadata, &err);
+	int r = recorded_read_metadata(path, metadata, &err);
 
 	builder = plan_builder_new(metadata_stream_arena(metadata), NULL, 0, true);
 	if (r == 0) {
 		r = plan_build(builder, metadata_stream_types(metadata), &plan, &err);
 	}
 	if (r == 0) {
-		r = recorded_open_files(&path, plan, d, &files, &err);
+		r = recorded_open_files(path, plan, d, &files, &err);
 	}
 	if (r < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
@@ -129,6 +129,27 @@ static int print_events(char *dir)
 	plan_builder_free(builder);
 	metadata_stream_free(metadata);
 	decoder_free(d);
+	return r;
+}
+
+static int print_all(char *name)
+{
+	struct recorded_path alone = { .name = name, .dirs = { .at = &name, .count = 1 } };
+	struct recorded_paths paths = { 0 };
+	struct err err;
+	int r = 0;
+
+	if (!recorded_is_file(name)) {
+		return print_events(&alone);
+	}
+	if (recorded_find(name, &paths, &err) < 0) {
+		(void)fprintf(stderr, "%s\n", err.text);
+		r = -1;
+	}
+	for (size_t i = 0; r == 0 && i < paths.at.count; i++) {
+		r = print_events(&paths.at.at[i]);
+	}
+	recorded_paths_fini(&paths);
 	return r;
 }
 
@@ -449,7 +470,7 @@ int main(int argc, char **argv)
 		return print_ctf2(argv[2]) < 0;
 	}
 	if (argc == 2) {
-		return print_events(argv[1]) < 0;
+		return print_all(argv[1]) < 0;
 	}
 	(void)fprintf(stderr, "usage: events [--ctf2] TRACE\n");
 	return 2;

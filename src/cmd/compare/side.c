@@ -292,8 +292,10 @@ enum side_kind side_kind_of(const char *name)
 	if (strcmp(name, "-") == 0) {
 		return SIDE_JSON;
 	}
-	return !url_is_one(name) && stat(name, &file) == 0 && !S_ISDIR(file.st_mode) ? SIDE_JSON
-										     : SIDE_TRACES;
+	return !url_is_one(name) && stat(name, &file) == 0 && !S_ISDIR(file.st_mode) &&
+			       !recorded_is_file(name)
+		       ? SIDE_JSON
+		       : SIDE_TRACES;
 }
 
 enum side_kind side_kind(const char *arg)
