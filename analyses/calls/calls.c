@@ -59,12 +59,14 @@ static const char *key_name(const struct shard *shard, const struct call_end *en
 {
 	static const char *const keys[CALL_KEYS] = { CALL_KEY_NAMES };
 	const struct expression_link *link;
+	const struct expression *is;
 
 	if (end->begins != 1u << CALL_ASKED) {
 		return keys[end->field] + 1;
 	}
-	link = &shard_periods(shard)->calls.at[end->asked]->is->links[0];
-	return link->key_count > 0 ? link->keys[end->field].end : "global";
+	is = shard_periods(shard)->calls.at[end->asked]->is;
+	link = &is->links[0];
+	return link->key_count > 0 ? expression_shown(is, link->keys[end->field].end) : "global";
 }
 
 static void note_longest(struct shard *shard, const struct program_call *call,

@@ -226,7 +226,7 @@ static void codec_chain(struct codec *codec, struct chain *chain)
 	codec_each(codec, &chain->key, &chain->begin, &chain->tid, &chain->period,
 		   &chain->has_gone_on);
 	labels_items_codec(codec, &chain->items);
-	periods_counters_codec(codec, &chain->counters);
+	counters_codec(codec, &chain->counters);
 }
 
 void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct periods_trace *trace)

@@ -53,7 +53,7 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
 	thread = labels_thread_of(worker, side, event); /* which may make a record, too */
-	periods_put_counters(words, period, side, &of, thread);
+	counters_put(words + periods_word_counters(period), period->is, side->diffs, &of, thread);
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
 	note_thread(worker, record, thread);
 	record->arg16 = (uint16_t)user;
@@ -89,7 +89,7 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
 	thread = labels_thread_of(worker, side, event); /* which may make a record, too */
-	periods_put_counters(words, period, side, &of, thread);
+	counters_put(words + periods_word_counters(period), period->is, side->diffs, &of, thread);
 	if (period->by_thread) {
 		record = worker_emit(worker, event->ts, thread, kind);
 	} else {

@@ -63,6 +63,11 @@ static struct opens *opens_of(struct shard *shard, struct thread *thread)
 	return shard_thread_state(shard, thread);
 }
 
+static const char *period_key_shown(const struct period *period, size_t i)
+{
+	return expression_shown(period->is, period->is->links[0].keys[i].begin);
+}
+
 /* Its name, and "dev=8 sector=5" behind ids. */
 static void name_instance(struct instance *instance, const struct period *period,
 			  const struct ended *ended)
@@ -72,7 +77,7 @@ static void name_instance(struct instance *instance, const struct period *period
 	char key[INSTANCE_BY_BYTES];
 
 	for (size_t i = 0; fits && i < count; i++) {
-		labels_value_text(key, period->is->links[0].keys[i].begin,
+		labels_value_text(key, period_key_shown(period, i),
 				  ended->words + WORD_VALUES + i * VALUE_WORDS);
 		fits = labels_add_item(instance->by, key);
 	}
@@ -126,6 +131,11 @@ static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
 		}
 	}
 	return within < 0;
+}
+
+struct counters *periods_counters_of(const struct period *period, const uint64_t *words)
+{
+	return counters_new(period->is, words[WORD_CPU], words + periods_word_counters(period));
 }
 
 static void begin_period(struct shard *shard, struct opens *opens, const struct record *record,
@@ -202,7 +212,13 @@ void periods_add(struct shard *shard, const struct ended *ended)
 	if (ended->thread) {
 		column_add(shard_thread_row(shard, ended->thread, THREADS), TIME, ns);
 	}
-	periods_add_differences(shard, ended);
+	counters_add(shard, DIFFERENCES,
+		     &(struct counters_span){ .is = period->is,
+					      .items = ended->items,
+					      .begin = ended->counters,
+					      .cpu = ended->words[WORD_CPU],
+					      .words = ended->words + periods_word_counters(period),
+					      .by_thread = period->by_thread });
 	if (shard_is_long(shard, LONGEST, ns)) {
 		note_longest(shard, ended, ns);
 	}
@@ -292,7 +308,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		codec_each(codec, &open->key, &open->begin, &open->tid, &open->period,
 			   &open->is_tainted);
 		labels_items_codec(codec, &open->items);
-		periods_counters_codec(codec, &open->counters);
+		counters_codec(codec, &open->counters);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
 		}
@@ -414,9 +430,8 @@ static const struct period *period_called(const struct period_set *set, const ch
 /* What follows the items of a group in instance.by: the first key; NULL: nothing does. */
 static const char *behind_items(const struct period *period)
 {
-	return period->is_chain || period->links[0].key_count == 0
-		       ? NULL
-		       : period->is->links[0].keys[0].begin;
+	return period->is_chain || period->links[0].key_count == 0 ? NULL
+								   : period_key_shown(period, 0);
 }
 
 static char *label_of(const void *state, const struct period_set *periods, size_t table,
@@ -438,10 +453,8 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 	row.group = &period->group;
 	row.behind = table == LONGEST ? behind_items(period) : NULL;
 	if (table == DIFFERENCES) { /* a counter comes first */
-		len = strcspn(row.items, " ");
-		(void)snprintf(named, sizeof(named), "%s %.*s", period->name, (int)len, row.items);
+		row.items = counters_row_items(name, named);
 		row.name = named;
-		row.items += len + strspn(row.items + len, " ");
 	}
 	return labels_name_of(&trace->labels, &periods->labels, &row);
 }
@@ -500,18 +513,7 @@ const struct analysis analysis_periods = {
 			.title = "LONGEST PERIODS",
 			.columns = { { "ns", "TIME", UNIT_NS } },
 		},
-		[DIFFERENCES] = {
-			.key = "differences",
-			.scope = SCOPE_KEYED,
-			.name_key = "name",
-			.title = "DIFFERENCE",
-			.sort_mask = 1u << DIFF_TOTAL,
-			.columns = {
-				[DIFF_MEASURED] = { "measured", "MEASURED", UNIT_COUNT },
-				[DIFF_TOTAL] = { "total", "TOTAL", UNIT_COUNT },
-				[DIFF_LARGEST] = { "largest", "LARGEST", UNIT_COUNT, COLUMN_MAX },
-			},
-		},
+		[DIFFERENCES] = { COUNTERS_TABLE },
 	},
 	.on_record = on_record,
 	.accepts = accepts,

@@ -5,7 +5,6 @@
  *     periods-worker.c   worker   which step of a period an event is, its thread, keys and group
  *     periods.c          shard    periods of two events, by thread or by keys: each shard its own
  *     periods-chains.c   trace    periods of more events, or where each one counts
- *     periods-diffs.c            differences of counters, from begin to end
  *
  * Rows of groups and names for ids: analyses/labels.
  *
@@ -15,6 +14,7 @@
  */
 #pragma once
 
+#include "analyses/counters/counters.h"
 #include "analyses/labels/labels.h"
 #include "engine/contract/missing.h"
 #include "query/period.h"
@@ -22,7 +22,6 @@
 enum { TOTALS, BY_NAME, THREADS, PROCESSES, LONGEST, DIFFERENCES };
 enum { ENDED, RESTARTED, UNMATCHED, CUT, UNTIMED, DROPPED, OPEN, OLDEST_NS, FORGOTTEN };
 enum { TIME };
-enum { DIFF_MEASURED, DIFF_TOTAL, DIFF_LARGEST };
 
 extern const struct analysis analysis_periods;
 
@@ -49,13 +48,7 @@ _Static_assert(PERIODS_MAX <= 1 << STEP_SHIFT, "a period fits below the step");
  * their differences are asked for, and items.
  */
 enum { WORD_KEY, WORD_AFTER, WORD_CPU, WORD_VALUES };
-/* Words of counters: the thread's key, a bit for each that the event has and one for each below 0,
- * and all. */
-enum { COUNTER_THREAD, COUNTER_HAS, COUNTER_FIRST };
-
-#define WORDS_MAX                                                                                  \
-	(WORD_VALUES + PERIOD_KEYS_MAX * VALUE_WORDS + COUNTER_FIRST + EXPRESSION_DIFFS_MAX +      \
-	 ITEMS_WORDS)
+#define WORDS_MAX (WORD_VALUES + PERIOD_KEYS_MAX * VALUE_WORDS + COUNTERS_WORDS_MAX + ITEMS_WORDS)
 
 static inline size_t periods_word_counters(const struct period *period)
 {
@@ -64,8 +57,7 @@ static inline size_t periods_word_counters(const struct period *period)
 
 static inline size_t periods_word_items(const struct period *period)
 {
-	return periods_word_counters(period) +
-	       (period->is->diff_count > 0 ? COUNTER_FIRST + period->is->diff_count : 0);
+	return periods_word_counters(period) + counters_words(period->is);
 }
 
 size_t periods_needs_of(const struct period_set *periods, struct need **ret);
@@ -93,22 +85,8 @@ struct ended {
 
 void periods_add(struct shard *shard, const struct ended *ended);
 
-/* ---- differences ---- */
-
-/* The counters of a period's begin; from malloc(). */
-struct counters {
-	uint64_t cpu, words[COUNTER_FIRST + EXPRESSION_DIFFS_MAX];
-};
-
-/* Fills the words, as the event has the counters. */
-void periods_put_counters(uint64_t *words, const struct period *period,
-			  const struct period_side *side, const struct fields_event *event,
-			  int64_t thread);
-/* From the words of a begin; NULL: of no interest. */
+/* The counters of a begin, from its words; from malloc(), NULL: of no interest. */
 struct counters *periods_counters_of(const struct period *period, const uint64_t *words);
-void periods_counters_codec(struct codec *codec, struct counters **counters);
-/* Adds the differences that can be told. */
-void periods_add_differences(struct shard *shard, const struct ended *ended);
 
 /* ---- the state of a trace ---- */
 

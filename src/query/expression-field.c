@@ -60,6 +60,25 @@ static int take_made(struct parser *p, struct among among, char field[PATTERN_WO
 						"condition before splits off");
 }
 
+static void note_renamed(struct expression *is, const char *field, const char *written)
+{
+	if (is->renamed_count < EXPRESSION_RENAMED_MAX &&
+	    strcmp(expression_shown(is, field), field) == 0) {
+		strcpy(is->renamed[is->renamed_count].meant, field);
+		strcpy(is->renamed[is->renamed_count++].written, written);
+	}
+}
+
+const char *expression_shown(const struct expression *expression, const char *field)
+{
+	for (size_t i = 0; i < expression->renamed_count; i++) {
+		if (strcmp(expression->renamed[i].meant, field) == 0) {
+			return expression->renamed[i].written;
+		}
+	}
+	return field;
+}
+
 int expression_field(struct parser *p, const char *what, struct among among,
 		     char field[PATTERN_WORD_BYTES])
 {
@@ -69,8 +88,8 @@ int expression_field(struct parser *p, const char *what, struct among among,
 	} prefixes[] = { { "$ctx.", "context.", false },
 			 { "$app.", "context._app_", true },
 			 { "", "", false } };
-	char name[PATTERN_WORD_BYTES];
-	size_t i = 0;
+	char name[PATTERN_WORD_BYTES], written[PATTERN_WORD_BYTES] = "";
+	size_t i = 0, len;
 	int r;
 
 	while (!scan_take(&p->scan, prefixes[i].written)) {
@@ -83,6 +102,8 @@ int expression_field(struct parser *p, const char *what, struct among among,
 	if (r == 0 && name[0] == '$') { /* it would be one that is made */
 		return expression_lacks(p, "a name without $ before");
 	}
+	strcpy(written, prefixes[i].is_app ? prefixes[i].written : "");
+	(void)(r == 0 && prefixes[i].is_app && put(written, name));
 	for (char *at = name; r == 0 && prefixes[i].is_app && *at; at++) {
 		*at = scan_is_letter(*at, "_") ? *at : '_';
 	}
@@ -90,5 +111,10 @@ int expression_field(struct parser *p, const char *what, struct among among,
 	if (r == 0 && !put(field, name)) {
 		return expression_lacks(p, "a shorter name before");
 	}
-	return r == 0 && *p->scan.at == '[' ? take_element(p, field) : r;
+	len = strlen(field);
+	r = r == 0 && *p->scan.at == '[' ? take_element(p, field) : r;
+	if (r == 0 && written[0] && put(written, field + len)) {
+		note_renamed(p->is, field, written);
+	}
+	return r;
 }

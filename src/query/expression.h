@@ -11,11 +11,12 @@
 
 #include "query/pattern.h"
 
-#define EXPRESSION_EVENTS_MAX 16
-#define EXPRESSION_STEPS_MAX  8 /* events of a period */
-#define EXPRESSION_KEYS_MAX   3 /* $tid and $pid not counted */
-#define EXPRESSION_USES_MAX   2
-#define EXPRESSION_DIFFS_MAX  4
+#define EXPRESSION_EVENTS_MAX  16
+#define EXPRESSION_STEPS_MAX   8 /* events of a period */
+#define EXPRESSION_KEYS_MAX    3 /* $tid and $pid not counted */
+#define EXPRESSION_USES_MAX    2
+#define EXPRESSION_DIFFS_MAX   4
+#define EXPRESSION_RENAMED_MAX 8 /* that are shown as they were written */
 
 enum expression_form {
 	FORM_PERIOD,
@@ -65,6 +66,11 @@ struct expression {
 	size_t use_count;
 	char diffs[EXPRESSION_DIFFS_MAX][PATTERN_WORD_BYTES];
 	size_t diff_count;
+	/* Fields that have other names in traces than as they were written: "$app.p:c". */
+	struct {
+		char meant[PATTERN_WORD_BYTES], written[PATTERN_WORD_BYTES];
+	} renamed[EXPRESSION_RENAMED_MAX];
+	size_t renamed_count;
 	char within[PATTERN_WORD_BYTES]; /* a period or job; "": none */
 	const char *within_at;
 	struct definition error;    /* of a call: conditions of its end, all of which say that it
@@ -86,6 +92,8 @@ int expression_parse(const char *text, enum expression_form form, struct express
 void expression_free(struct expression *expression); /* NULL is fine */
 /* The text with a name, as a form other than FORM_SPAN; from malloc(). */
 char *expression_text(const struct expression *expression);
+/* What is shown of a field: as it was written, where a trace has another name for it. */
+const char *expression_shown(const struct expression *expression, const char *field);
 /* Raises the error of a place in the text; NULL: of its end.  Returns -EINVAL. */
 int expression_expected(const struct expression *expression, const char *at, const char *what,
 			struct err *err);

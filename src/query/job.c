@@ -138,7 +138,7 @@ size_t job_key_text(const struct job_spec *job, const struct fields_event *event
 			is = query_value_text(&value, false, number, &is_len);
 			len += (size_t)snprintf(
 				text + len, JOB_KEY_BYTES - len, "%s%s=%.*s", len > 0 ? " " : "",
-				link->keys[i].begin,
+				expression_shown(job->is, link->keys[i].begin),
 				(int)(is_len < JOB_KEY_BYTES ? is_len : JOB_KEY_BYTES), is);
 			len = len < JOB_KEY_BYTES ? len : JOB_KEY_BYTES - 1;
 		}

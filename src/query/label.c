@@ -28,7 +28,9 @@ static int use_of(const struct label_set *set, const struct expression *from,
 	const char *label = is->label[0] ? is->label : is->fields[0];
 	size_t keys;
 
-	*use = (struct label_use){ .label = set ? find_label(set, label) : -1, .is = is };
+	*use = (struct label_use){ .label = set ? find_label(set, label) : -1,
+				   .is = is,
+				   .shown = expression_shown(from, is->fields[0]) };
 	if (set && use->label < 0 && is->label[0]) {
 		return expression_expected(from, is->at,
 					   "the name of a label that was given before", err);
@@ -93,7 +95,7 @@ bool label_want(struct fields *fields, const struct definition *what, const stru
 
 const char *label_use_name(const struct label_set *set, const struct label_use *use)
 {
-	return use->label < 0 ? use->is->fields[0] : set->all.at[use->label].name;
+	return use->label < 0 ? use->shown : set->all.at[use->label].name;
 }
 
 bool label_is_used(const struct label_group *group)

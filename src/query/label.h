@@ -31,6 +31,7 @@ struct label {
 struct label_use {
 	int label; /* index; -1: the field's own value */
 	const struct expression_use *is;
+	const char *shown; /* what its field is called */
 };
 
 /* What divides periods or executions of a name into rows. */

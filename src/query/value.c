@@ -165,3 +165,12 @@ uint64_t query_value_hash(uint64_t hash, const struct query_value *value)
 	}
 	return hash_bytes(hash, &bits, sizeof(bits));
 }
+
+bool query_value_difference(const struct query_value *from, const struct query_value *to,
+			    uint64_t *ret)
+{
+	bool was_below = query_value_is_below(from), is_below = query_value_is_below(to);
+
+	*ret = to->is.u - from->is.u;
+	return was_below == is_below ? to->is.u >= from->is.u : was_below && *ret > to->is.u;
+}

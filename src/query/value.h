@@ -38,5 +38,16 @@ const char *query_value_label(const struct query_value *value, size_t *at);
 const char *query_value_text(const struct query_value *value, bool by_label,
 			     char number[QUERY_NUMBER_BYTES], size_t *ret_len);
 
+/* Whether a whole number is below 0. */
+static inline bool query_value_is_below(const struct query_value *value)
+{
+	return value->is_signed && value->is.i < 0;
+}
+
+/* How much more a whole number is than another one, whatever their signs.  False: it is less, or
+ * the difference is no u64. */
+bool query_value_difference(const struct query_value *from, const struct query_value *to,
+			    uint64_t *ret);
+
 /* Adds it to a hash of keys: equal numbers are one key, whatever their fields' types. */
 uint64_t query_value_hash(uint64_t hash, const struct query_value *value);

@@ -110,6 +110,25 @@ def differences_of(events):
     return {name: (len(all), sum(all), max(all)) for name, all in rows.items()}
 
 
+def check_ends(sillage, scratch):
+    """Sums end at 2^64 - 1, in a window and over windows; no difference is more."""
+    events, data = {'c:begin': (('u64', 'huge'), ('i64', 'level')), 'c:end': (('u64', 'huge'), ('i64', 'level'))}, []
+    for i in range(3):
+        for ts, name, huge, level in ((10 ** 9 * (i + 1), 0, 5, -2 ** 62), (10 ** 9 * (i + 1) + 1000, 1, 5 + 2 ** 63, 2 ** 62 + i)):
+            data.append((ts, struct.pack('<HQiiQq', name, ts, 7, 7, huge, level)))
+    trace = synthetic.Made(scratch, 'ends', [synthetic.packet(0, 0, data[0][0], data[-1][0], [one for _, one in data])],
+                           models.made_metadata(events)).path
+    for interval, wanted in (('10s', []), ('1s', [2 ** 63] * 3)):
+        out = run(sillage, 'analyze', '-q', '-f', 'json', '-i', interval, '--period', 'x = c:begin; c:end; diff huge, level', trace)
+        lines = [json.loads(line) for line in out.splitlines()]
+        rows = {line['type']: {row['name']: row for row in line['periods']['differences']} for line in lines if 'periods' in line}
+        windows = [row['total'] for line in lines if line['type'] == 'window' for row in line['periods']['differences'] if row['name'] == 'x huge']
+        total = rows['total']['x huge'], rows['total']['x level']
+        found = [(row['measured'], row['total'], row['largest']) for row in total]
+        if found != [(3, 2 ** 64 - 1, 2 ** 63), (3, 2 ** 64 - 1, 2 ** 63 + 2)] or (wanted and windows != wanted):
+            yield 'sums that end, -i %s: %s, windows %s' % (interval, found, windows)
+
+
 def total_of(out):
     line = next(line for line in map(json.loads, out.splitlines()) if line['type'] == 'total')
     return {row['name']: tuple(row[key] for key in ('measured', 'total', 'largest')) for row in line['periods']['differences']}
@@ -125,6 +144,7 @@ def main():
     asked = [word for period in PERIODS for word in ('--period', text_of(period))]
     faults = []
     with tempfile.TemporaryDirectory(prefix='sillage-counters-') as scratch:
+        faults += check_ends(sillage, scratch)
         for seed in (1, 2):
             events = events_of(seed)
             trace, half = write(scratch, 'made-%d' % seed, events), write(scratch, 'half-%d' % seed, events[:len(events) // 2])

@@ -423,7 +423,7 @@ def check(sillage, seed):
                        for i in range(count) if found.get('c%d' % i, 0) != wanted['c%d' % i]]
         for i in range(12):
             name, kind, get = draw_place(rng, fields, inside)
-            shown = name.replace('$app.p:', 'context._app_p_')
+            shown = name  # also "$app.p:c", as it is written
             rows = collections.Counter('x' if get(values) is None else 'x %s=%s' % (shown, kind.text(get(values))) for values in events)
             rows = collections.Counter((' '.join([head, brief(item, 95)] if item else [head]), count)
                                        for (head, _, item), count in ((text.partition(' '), count) for text, count in rows.items()))

@@ -15,7 +15,6 @@
 struct thread; /* a thread, or an entity: something stateful of the analysis that is no thread */
 
 enum unit { UNIT_COUNT, UNIT_BYTES, UNIT_NS };
-
 enum column_kind {
 	COLUMN_SUM,
 	COLUMN_PRIO, /* of threads: the last known priority; holds no storage */
@@ -45,6 +44,7 @@ struct column {
 	 * store that does not have the column has it from them. */
 	uint16_t sum_of;
 	bool of_shares; /* of the trace: 100 % is the sum of those columns that are shares */
+	bool is_capped; /* a sum that ends at UINT64_MAX */
 };
 
 enum scope {

@@ -34,6 +34,12 @@ static inline void column_merge(uint64_t *row, unsigned int column, const struct
 	row[column] = (uint64_t)(uintptr_t)histogram;
 }
 
+/* Adds to a sum that ends at UINT64_MAX: it is that, or more. */
+static inline void column_add_capped(uint64_t *row, unsigned int column, uint64_t value)
+{
+	row[column] = row[column] > UINT64_MAX - value ? UINT64_MAX : row[column] + value;
+}
+
 /* Keeps the maximum of the column and @value. */
 static inline void column_raise(uint64_t *row, unsigned int column, uint64_t value)
 {

@@ -19,6 +19,9 @@ uint32_t column_count(const struct table *table)
 	return count;
 }
 
+/* Of columns here: a sum that ends at UINT64_MAX. */
+#define KIND_CAPPED (COLUMN_HISTOGRAM + 1)
+
 static bool is_level(uint8_t kind)
 {
 	return kind == COLUMN_LAST || kind == COLUMN_LAST_MAX;
@@ -38,8 +41,9 @@ void columns_append(struct columns *columns, const struct table *table)
 	columns->special = mem_realloc(columns->special,
 				       (columns->count + more + 1) * sizeof(*columns->special));
 	for (uint32_t i = 0; i < more; i++) {
-		enum column_kind kind = table->columns[i].kind;
+		unsigned int kind = table->columns[i].kind;
 
+		kind = table->columns[i].is_capped ? KIND_CAPPED : kind;
 		if (!is_sum((uint8_t)kind)) {
 			columns->special[columns->special_count++] = (uint16_t)columns->count;
 		}
@@ -68,7 +72,10 @@ static void move_histogram(uint64_t *to, uint64_t *from)
 
 static void move_one(uint8_t kind, uint64_t *to, uint64_t *from, bool closes)
 {
-	switch ((enum column_kind)kind) {
+	switch (kind) {
+	case KIND_CAPPED:
+		column_add_capped(to, 0, *from);
+		break;
 	case COLUMN_SUM:
 	case COLUMN_PRIO:
 		*to += *from;
@@ -175,7 +182,7 @@ void columns_check(const struct columns *columns)
 	bool has_histograms = false;
 
 	for (uint32_t i = 0; i < columns->count; i++) {
-		assert(columns->kinds[i] <= COLUMN_HISTOGRAM);
+		assert(columns->kinds[i] <= KIND_CAPPED);
 		has_histograms |= columns->kinds[i] == COLUMN_HISTOGRAM;
 		levels += is_level(columns->kinds[i]);
 		if (!is_sum(columns->kinds[i])) {
