@@ -29,7 +29,7 @@
 #define MADE_PACKET_BYTES (UINT32_C(64) << 10)
 
 /* The sub-buffers of a CPU: the next one, which is @page; NULL: there is no more. */
-struct source {
+struct made_source {
 	uint32_t cpu;
 	struct pages pages;
 	const uint8_t *page;
@@ -45,13 +45,13 @@ struct made {
 	struct ftrace_layout layout;
 	survey_formats formats;
 	struct survey *survey;
-	VEC(struct source) sources;
+	VEC(struct made_source) sources;
 	struct convert *convert;
 	struct convert_setup setup;
 	char *clock; /* its name in the metadata */
 };
 
-__attribute__((format(printf, 2, 3))) static void note(struct made_notes *notes, const char *fmt,
+static __attribute__((format(printf, 2, 3))) void note(struct made_notes *notes, const char *fmt,
 						       ...)
 {
 	char text[FAULT_TEXT_MAX];
@@ -110,12 +110,12 @@ static int write_packet(void *user, const struct convert_packet *packet, struct 
 /* ---- what the trace says of itself ---- */
 
 /* The words of "Linux HOST RELEASE MACHINE"; those that are missing are "". */
-struct machine {
+struct made_machine {
 	char *text;
 	const char *words[4];
 };
 
-static void machine_init(struct machine *machine, const struct tracedat *dat)
+static void machine_init(struct made_machine *machine, const struct tracedat *dat)
 {
 	char *rest = machine->text = mem_strdup(dat->uname ? dat->uname : "");
 
@@ -205,7 +205,8 @@ static void note_clock(const struct made *made)
 	}
 }
 
-static enum convert_machine machine_said(const struct made *made, const struct machine *machine)
+static enum convert_machine machine_said(const struct made *made,
+					 const struct made_machine *machine)
 {
 	const struct tracedat *dat = made->dat;
 	enum convert_machine found = convert_machine_of(machine->words[3]);
@@ -224,7 +225,7 @@ static enum convert_machine machine_said(const struct made *made, const struct m
 /* ---- sub-buffers ---- */
 
 /* The next one; what cannot be read is said, and ends the CPU. */
-static void next_page(struct made *made, struct source *source)
+static void next_page(struct made *made, struct made_source *source)
 {
 	struct err err;
 
@@ -247,10 +248,10 @@ static void next_page(struct made *made, struct source *source)
 static void open_cpus(struct made *made)
 {
 	VEC_EACH(&made->buffer->cpus, cpu) {
-		struct source *source = vec_push(&made->sources);
+		struct made_source *source = vec_push(&made->sources);
 		struct err err;
 
-		*source = (struct source){ .cpu = cpu->cpu };
+		*source = (struct made_source){ .cpu = cpu->cpu };
 		if (pages_begin(made->dat, made->buffer, cpu, &source->pages, &err) < 0) {
 			note(made->notes, "%s", err.text);
 		} else {
@@ -260,9 +261,9 @@ static void open_cpus(struct made *made)
 }
 
 /* The one with the earliest next sub-buffer; NULL: there is no more. */
-static struct source *earliest(const struct made *made)
+static struct made_source *earliest(const struct made *made)
 {
-	struct source *found = NULL;
+	struct made_source *found = NULL;
 
 	VEC_EACH(&made->sources, source) {
 		if (source->page && (!found || source->time < found->time)) {
@@ -273,7 +274,7 @@ static struct source *earliest(const struct made *made)
 }
 
 /* A sub-buffer that cannot be read counts in the account, and the next one can be right. */
-static int feed_page(struct made *made, struct source *source, struct err *err)
+static int feed_page(struct made *made, struct made_source *source, struct err *err)
 {
 	int r = convert_page(made->convert, source->cpu, source->page, source->len, err);
 
@@ -287,7 +288,7 @@ static int feed_page(struct made *made, struct source *source, struct err *err)
 
 static int feed_pages(struct made *made, struct err *err)
 {
-	struct source *source;
+	struct made_source *source;
 	int r = 0;
 
 	while (r == 0 && (source = earliest(made))) {
@@ -410,7 +411,7 @@ static void tell_threads(struct made *made, uint32_t class_id)
 	}
 }
 
-static uint32_t cpus_of(const struct made *made)
+static uint32_t made_cpus_of(const struct made *made)
 {
 	uint32_t cpus = 0;
 
@@ -425,7 +426,7 @@ static int open_convert(struct made *made, struct err *err)
 	const struct convert_sink sink = { .metadata = write_dat_text,
 					   .packet = write_packet,
 					   .user = made };
-	struct machine machine;
+	struct made_machine machine;
 	struct convert_env env[4];
 	size_t count = 0;
 
@@ -436,7 +437,7 @@ static int open_convert(struct made *made, struct err *err)
 		.clock_frequency = 1000000000,
 		.clock_mult = made->dat->mult,
 		.clock_shift = made->dat->shift,
-		.cpus = cpus_of(made),
+		.cpus = made_cpus_of(made),
 		.packet_bytes = MADE_PACKET_BYTES,
 	};
 	made->setup.begin = convert_ns(&made->setup, made->survey->begin);
@@ -501,7 +502,7 @@ static int make(struct made *made, struct err *err)
 	return convert_all(made, err);
 }
 
-static void source_fini(struct source *source)
+static void source_fini(struct made_source *source)
 {
 	pages_fini(&source->pages);
 }

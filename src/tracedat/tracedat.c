@@ -99,7 +99,7 @@ static void take_instances(struct tracedat *dat, struct cursor *cursor)
 }
 
 /* The part that the cursor is at, for a message. */
-static const char *read_parts(struct tracedat *dat, struct cursor *cursor)
+static const char *read_file_parts(struct tracedat *dat, struct cursor *cursor)
 {
 	static void (*const parts[])(struct tracedat *, struct cursor *) = {
 		contents_header,
@@ -126,7 +126,7 @@ static int read_v6(struct tracedat *dat, struct cursor *cursor, struct err *err)
 	struct tracedat_buffer buffer = { .name = mem_strdup(""),
 					  .clock = mem_strdup(""),
 					  .page_bytes = dat->page_bytes };
-	const char *part = read_parts(dat, cursor);
+	const char *part = read_file_parts(dat, cursor);
 
 	if (!part && cursor->at == cursor->end) {
 		free(buffer.name);

@@ -194,7 +194,7 @@ static const char *session_of(const struct options *options)
 	return options->session ? options->session : "kernel";
 }
 
-static uint64_t timer_of(const struct options *options)
+static uint64_t record_timer(const struct options *options)
 {
 	return options->has_live_timer ? options->live_timer_ns : TIMER_NS;
 }
@@ -251,7 +251,7 @@ static int open_relay(struct recording *recording, struct err *err)
 		.relay = &recording->url,
 		.session = session_of(options),
 		.host = options->host ? options->host : host,
-		.live_timer_ns = timer_of(options),
+		.live_timer_ns = record_timer(options),
 		.uuid = recorder_uuid(recording->recorder),
 		.cpus = instance_cpus(recorder_instance(recording->recorder)),
 		.is_bounded = recording->is_bounded,
@@ -285,7 +285,7 @@ static int begin_to_relay(struct recording *recording, struct err *err)
 			      .pids = options->selection.pids.at,
 			      .pid_count = options->selection.pids.count },
 		.packet_bytes = PACKET_BYTES,
-		.flush_ns = timer_of(options),
+		.flush_ns = record_timer(options),
 		.sink = { .metadata = relay_metadata, .packet = relay_packet, .user = recording },
 		.flushed = relay_beacons,
 	};

@@ -179,7 +179,7 @@ static int pass_metadata(void *user, const char *text, size_t len, struct err *e
 	return recorder->sink.metadata(recorder->sink.user, text, len, err);
 }
 
-static int pass_packet(void *user, const struct convert_packet *packet, struct err *err)
+static int take_whole_packet(void *user, const struct convert_packet *packet, struct err *err)
 {
 	const struct recorder *recorder = user;
 
@@ -209,7 +209,7 @@ static int begin_convert(struct recorder *recorder, const struct convert_sink *s
 {
 	/* A snapshot's events are past: what /proc says now is of another time. */
 	const struct convert_sink own = { .metadata = pass_metadata,
-					  .packet = pass_packet,
+					  .packet = take_whole_packet,
 					  .executed = is_snapshot ? NULL : on_executed,
 					  .opened = is_snapshot ? NULL : on_opened,
 					  .user = recorder };
