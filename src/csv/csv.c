@@ -439,7 +439,7 @@ int csv_end(struct csv *csv, csv_write_fn *write, void *user, struct err *err)
 	VEC_EACH(&csv->tables.all, named) {
 		struct csv_table *table = named->row;
 
-		has_rows |= table->rows != NULL;
+		has_rows |= table->rows && table->columns.all.count > 0;
 		if (table->rows && r == 0) {
 			r = render_table(named->name, table, write, user);
 		}
