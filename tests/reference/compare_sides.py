@@ -211,6 +211,11 @@ class Options:
         if self.side.kind == TRACE:
             check('--label has no effect without' in self.run('--label', 'a = b key=c name=d', status=2).err, '--label alone')
 
+    def check_within(self):
+        self.for_traces('--job', 'hop = sched_in; sched_out', '--within', 'on = sched_in; sched_out', holds=self.has('jobs', 'open'))
+        if self.side.kind == TRACE:
+            check('--within' in self.run('--within', 'on = sched_in; sched_out', status=2).err, '--within alone')
+
     def check_all(self):
         text = subprocess.run([self.sillage, 'help', 'compare'], stdout=subprocess.PIPE, check=True).stdout.decode()
         options = re.findall(r'^  (?:-\w,|   ) --([\w-]+)', text, re.M)
