@@ -112,6 +112,7 @@ static void take_program_types(struct program_look *look, const struct plan *pla
 	*vec_push(&look->fields) = NULL; /* BY_THREAD */
 	add_key_fields(look, types, true);
 	add_key_fields(look, types, false);
+	look->class_count = plan->class_count;
 	look->number_of = mem_alloc((plan->class_count + 1) * sizeof(*look->number_of));
 	for (const struct event_class *class = types->events;
 	     class && class->index < plan->class_count; class = class->next) {
@@ -274,8 +275,9 @@ int program_look_at(const struct reader_setup *setup, struct program_look *look,
 	}
 	while (reader && reader_next(reader, &event) &&
 	       !(look->config->stop && atomic_load(look->config->stop))) {
-		if (event.class && look->number_of[event.class->class->index] >= 0 &&
-		    is_of_who(look, &event)) {
+		/* A trace that is being written may have more classes by now. */
+		if (event.class && event.class->class->index < look->class_count &&
+		    look->number_of[event.class->class->index] >= 0 && is_of_who(look, &event)) {
 			count_program_event(look, &event,
 					    (uint8_t)look->number_of[event.class->class->index]);
 		}

@@ -41,6 +41,7 @@ struct program_look {
 	const struct discovery_config *config;
 	VEC(char *) classes; /* names */
 	VEC(char *) fields;  /* as a request has them; the first is none */
+	size_t class_count;  /* of the trace, when it was opened first */
 	int16_t *number_of;  /* by index of the class in the trace; -1: left out */
 	struct program_pair *pairs;
 	struct program_use *uses;
