@@ -98,7 +98,8 @@ UST_FIELDS = {'app:begin': (('s32', 'id'),), 'app:end': (('s32', 'id'),), 'app:l
               'lib:workStart': (), 'lib:workStop': (('s64', 'ret'),), 'db:get_entry': (('text', 'name'), ('s32', 'handle')),
               'db:get_exit': (('text', 'name'), ('s32', 'handle')), 'db:put_entry': (('s32', 'ptr'),), 'db:put_exit': (('s32', 'ptr'),),
               'db:put_leave': (), 'lttng_jul:event': (('text', 'logger_name'), ('s32', 'int_loglevel')),
-              'lttng_python:event': (('text', 'logger_name'), ('s32', 'int_loglevel'))}
+              'lttng_python:event': (('text', 'logger_name'), ('s32', 'int_loglevel')),
+              'lttng_ust_cyg_profile:func_entry': (('s64', 'addr'),), 'lttng_ust_cyg_profile:func_exit': (('s64', 'addr'),)}
 LEVELS = {'app:begin': 6, 'app:end': 6, 'app:log': 13, 'lib:size': 3, 'lttng_jul:event': 13, 'lttng_python:event': 13}
 AGENTS = {'lttng_jul:event': 1000000, 'lttng_python:event': 3000000}  # what is added to their levels
 IDS = {name: i for i, name in enumerate({**FIELDS, **UST_FIELDS})}
