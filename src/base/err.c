@@ -48,6 +48,10 @@ int err_note(struct err *err, int code, const char *fmt, ...)
 	len = vsnprintf(doing, sizeof(doing), fmt, args);
 	va_end(args);
 	cut_at_word(doing, sizeof(doing), len);
+	if ((size_t)len >= sizeof(doing)) { /* no room for what went wrong there */
+		memcpy(err->text, doing, sizeof(doing));
+		return code;
+	}
 	len = snprintf(whole, sizeof(whole), "%s: %s", doing, err->text);
 	(void)snprintf(err->text, sizeof(err->text), "%.*s", (int)sizeof(err->text) - 1, whole);
 	cut_at_word(err->text, sizeof(err->text), len);
