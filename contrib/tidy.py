@@ -70,7 +70,8 @@ ROOMS = {
     'src/deep/resources': ('base/', 'kernel/', 'deep/', 'deep/executions/') + CTF,
     'src/deep/report': ('base/', 'recorded/recorded.h', 'text/', 'base/page/', 'deep/', 'deep/executions/', 'deep/resources/') + CTF,
     'src/discovery': ('base/', 'text/', 'kernel/', 'query/', 'deep/', 'recorded/') + CTF,
-    'src/phases': ('base/', 'kernel/thread-list.h', 'text/', 'base/page/', 'engine/tables/') + CONTRACT,
+    'src/phases': ('base/', 'kernel/thread-list.h', 'text/', 'base/page/', 'engine/tables/', 'phases/cut/') + CONTRACT,
+    'src/phases/cut': ('base/', 'engine/tables/') + CONTRACT,
     'src/figure': ('base/', 'base/text/', 'query/scan.h', 'query/nearest.h', 'engine/tables/', 'phases/') + CONTRACT,
     'src/rollup': ('base/', 'kernel/', 'engine/tables/') + CONTRACT,
     'src/csv': ('base/', 'figure/by-name.h'),
@@ -105,7 +106,7 @@ ROOMS = {
     'src/fleet': ('rollup/', 'base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
     'src/setup': ('base/', 'base/process/', 'text/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
-    'src/options': ('base/', 'text/plain.h', 'base/process/', 'query/', 'figure/', 'phases/partition.h', 'engine/tables/') + CONTRACT,
+    'src/options': ('base/', 'text/plain.h', 'base/process/', 'query/', 'figure/', 'phases/cut/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('rollup/', 'base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
     'src/run': ('base/', 'base/process/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',

@@ -1,5 +1,5 @@
 /*
- * overview: the phases of recorded traces (phases/overview.h).
+ * overview: the phases of recorded traces, those of several hosts together (phases/overview.h).
  *
  * One pass finds the start and the end of a trace by its packet headers; a second one is an
  * analysis whose windows are the slices of the overview.  Where few slices have events, and nothing
@@ -26,7 +26,7 @@ struct overview_run {
 	const struct recorded_path *found;
 	struct overview *overview;
 	int verbosity;
-	bool nothing_matched;
+	size_t nothing_matched; /* in so many traces */
 };
 
 static void on_report(void *user, const struct report *report)
@@ -41,15 +41,15 @@ static void on_warning(void *user, const struct engine_warning *warning)
 	struct overview_run *run = user;
 
 	if (strcmp(warning->what, "nothing-matched") == 0) {
-		run->nothing_matched = true; /* an error, and said as one */
+		run->nothing_matched++; /* an error, and said as one */
 	} else if (run->verbosity >= 0) {
 		say("%s: %s", run->path, warning->message);
 	}
 }
 
 /* The part of the trace that --begin and --end leave. */
-static int find_span(const struct options *options, const struct recorded_path *path,
-		     struct overview_config *ret, struct err *err)
+static int find_span_of(const struct options *options, const struct recorded_path *path,
+			struct overview_config *ret, struct err *err)
 {
 	uint64_t begin, end;
 	int r = recorded_span(path, &ret->begin, &ret->end, err);
@@ -75,13 +75,36 @@ static int find_span(const struct options *options, const struct recorded_path *
 	return 0;
 }
 
+/* Of several hosts: from the begin of the first to the end of the last of which something is left.
+ */
+static int find_span(const struct options *options, const struct recorded_paths *paths,
+		     struct overview_config *ret, struct err *err)
+{
+	uint64_t begin = UINT64_MAX, end = 0;
+	int r = 0, left = 0;
+
+	VEC_EACH(&paths->at, path) {
+		r = find_span_of(options, path, ret, err);
+		if (r == 0) {
+			begin = ret->begin < begin ? ret->begin : begin;
+			end = ret->end > end ? ret->end : end;
+			left++;
+		} else if (r != -ERANGE) {
+			return r;
+		}
+	}
+	ret->begin = begin;
+	ret->end = end;
+	return left > 0 ? 0 : r;
+}
+
 static int on_trace(void *user, struct trace *trace, struct err *err)
 {
 	struct overview_run *run = user;
 	struct trace_identity identity = { 0 };
 
 	run_identify(&identity, trace_plan(trace)->metadata, run->found);
-	overview_set_host(run->overview, identity.host);
+	overview_begin_host(run->overview, identity.host);
 	output_trace_fini(&identity);
 	return 0;
 }
@@ -97,7 +120,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 		.chunk_bytes = options->chunk_bytes,
 		.max_memory = options->max_memory,
 		.selection = &options->selection,
-		.top = OVERVIEW_PROCESSES_MAX,
+		.top = RAN_ROWS_MAX,
 		.wants_containers = true,
 		.wants_places = true,
 		.periods = &options->periods,
@@ -118,6 +141,21 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 	recorded.engine = engine_new(&config);
 	r = recorded_analyze(path, &recorded, err);
 	engine_free(recorded.engine);
+	return r;
+}
+
+/* One host after the other. */
+static int analyze_hosts(const struct options *options, const struct recorded_paths *paths,
+			 const struct overview_config *span, struct overview_run *run,
+			 struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < paths->at.count && r == 0 && !run_stop; i++) {
+		run->path = paths->at.at[i].name;
+		run->found = &paths->at.at[i];
+		r = analyze(options, run->found, span, run, err);
+	}
 	return r;
 }
 
@@ -151,32 +189,32 @@ static bool has_hierarchy(const struct options *options, const struct overview *
 }
 
 /* -EINTR: whatever was found of what was read. */
-int overview_of(const struct options *options, const struct recorded_path *path,
+int overview_of(const struct options *options, const struct recorded_paths *paths, const char *name,
 		struct overview_config *config, struct overview **ret, struct err *err)
 {
-	struct overview_run run = { .path = path->name,
-				    .found = path,
-				    .verbosity = options->verbosity };
-	int r = find_span(options, path, config, err);
+	struct overview_run run = { .verbosity = options->verbosity };
+	int r = find_span(options, paths, config, err);
 
+	config->hosts = paths->at.count;
 	while (r == 0) {
 		overview_free(run.overview);
 		run.overview = overview_new(config);
-		r = analyze(options, path, config, &run, err);
+		run.nothing_matched = 0;
+		r = analyze_hosts(options, paths, config, &run, err);
 		if (r < 0 || run_stop || !overview_narrows(run.overview, config)) {
 			break;
 		}
 	}
 	if (run_stop) {
-		r = err_raise(err, -EINTR, "%s: interrupted", path->name);
-	} else if (r == 0 && run.nothing_matched) {
+		r = err_raise(err, -EINTR, "%s: interrupted", name);
+	} else if (r == 0 && run.nothing_matched == paths->at.count) {
 		char *selection = selection_asked(&options->selection);
 
-		r = err_raise(err, -ENODATA, "%s: nothing matched %s", path->name, selection);
+		r = err_raise(err, -ENODATA, "%s: nothing matched %s", name, selection);
 		free(selection);
 	} else if (r == 0 && !overview_find(run.overview)) {
 		r = err_raise(err, -ENODATA, "%s: no figure of the analyses changes with time",
-			      path->name);
+			      name);
 	}
 	if (r < 0) {
 		overview_free(run.overview);
@@ -186,8 +224,8 @@ int overview_of(const struct options *options, const struct recorded_path *path,
 	return 0;
 }
 
-static int overview_one(const struct options *options, const struct recorded_path *path,
-			struct output *output)
+static int overview_one(const struct options *options, const struct recorded_paths *paths,
+			const char *name, struct output *output)
 {
 	struct overview_config config = { .slices = options->slices,
 					  .uses_figures = options->has_analyses,
@@ -197,58 +235,92 @@ static int overview_one(const struct options *options, const struct recorded_pat
 					  .p = options->compromise };
 	struct overview *overview = NULL;
 	struct err err;
-	int r = overview_of(options, path, &config, &overview, &err);
+	int r = overview_of(options, paths, name, &config, &overview, &err);
 
 	if (r < 0) {
 		say("%s", err.text);
 		return run_stop ? run_signal_status() : EXIT_FAILED;
 	}
-	print(options, path->name, overview, output);
+	print(options, name, overview, output);
 	if (!has_hierarchy(options, overview)) {
-		say("%s: --hierarchy: no sched_switch events show who ran where", path->name);
+		say("%s: --hierarchy: no sched_switch events show who ran where", name);
 		r = -ENODATA;
 	}
 	overview_free(overview);
 	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int overview_all(const struct options *options, struct output *output)
+/* What is looked at, and what it is called: a trace, or the argument that has those of several
+ * hosts. */
+struct overview_units {
+	recorded_groups groups;
+	VEC(const char *) names;
+};
+
+static int find_units(const struct options *options, struct recorded_paths *paths,
+		      struct overview_units *ret)
 {
-	struct recorded_paths paths = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
 
 	for (size_t i = 0; options->args[i]; i++) {
-		if (run_find(options, options->args[i], &paths, &err) < 0) {
+		size_t before = paths->at.count, named = ret->groups.count;
+
+		if (run_find(options, options->args[i], paths, &err) < 0) {
 			say("%s", err.text);
 			status = run_stop ? run_signal_status() : EXIT_FAILED;
 		}
+		recorded_beside(paths, before, TREE_HOSTS_MAX, &ret->groups);
+		for (; named < ret->groups.count; named++) {
+			const struct recorded_paths *group = &ret->groups.at[named];
+
+			*vec_push(&ret->names) =
+				group->at.count > 1 ? options->args[i] : group->at.at[0].name;
+		}
 	}
-	if (run_check_names(options, NULL, &paths, &err) < 0) {
-		say("%s", err.text);
-		recorded_paths_fini(&paths);
-		return EXIT_FAILED;
-	}
-	if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {
-		say("--format html: a page shows one trace, and there are %zu: %s, %s%s",
-		    paths.at.count, paths.at.at[0].name, paths.at.at[1].name,
-		    paths.at.count > 2 ? ", ..." : "");
-		recorded_paths_fini(&paths);
-		return EXIT_USAGE;
-	}
-	for (size_t i = 0; i < paths.at.count && status <= 128; i++) {
+	return status;
+}
+
+static int overview_units(const struct options *options, const struct overview_units *units,
+			  struct output *output, int status)
+{
+	for (size_t i = 0; i < units->groups.count && status <= 128; i++) {
+		const struct recorded_paths *group = &units->groups.at[i];
 		struct options usual = *options;
 		int one;
 
-		usual_choose(&usual, &(struct recorded_paths){ .at = { &paths.at.at[i], 1, 1 } });
-		one = overview_one(&usual, &paths.at.at[i], output);
+		usual_choose(&usual, group);
+		one = overview_one(&usual, group, units->names.at[i], output);
 
 		status = status == EXIT_DONE || one > 128 ? one : status;
-		if (run_stop && one <= 128 && i + 1 < paths.at.count) {
-			say("%s: interrupted before it was read", paths.at.at[i + 1].name);
+		if (run_stop && one <= 128 && i + 1 < units->groups.count) {
+			say("%s: interrupted before it was read", units->names.at[i + 1]);
 			status = run_signal_status();
 		}
 	}
+	return status;
+}
+
+static int overview_all(const struct options *options, struct output *output)
+{
+	struct overview_units units = { 0 };
+	struct recorded_paths paths = { 0 };
+	int status = find_units(options, &paths, &units);
+	struct err err;
+
+	if (run_check_names(options, NULL, &paths, &err) < 0) {
+		say("%s", err.text);
+		status = EXIT_FAILED;
+	} else if (strcmp(options->format, "html") == 0 && paths.at.count > 1) {
+		say("--format html: a page shows one trace, and there are %zu: %s, %s%s",
+		    paths.at.count, paths.at.at[0].name, paths.at.at[1].name,
+		    paths.at.count > 2 ? ", ..." : "");
+		status = EXIT_USAGE;
+	} else {
+		status = overview_units(options, &units, output, status);
+	}
+	recorded_groups_fini(&units.groups);
+	vec_fini(&units.names);
 	recorded_paths_fini(&paths);
 	return status;
 }

@@ -8,9 +8,9 @@
 #include "recorded/recorded.h"
 
 /*
- * Analyses the trace within --begin and --end, as the options say.  Its begin and end are filled in
- * in @config.  -ENODATA: nothing in it changes with time, or has a time; -EINTR: a signal came. The
- * caller frees *ret.
+ * Analyses the trace, or those of several hosts (recorded_beside()), within --begin and --end, as
+ * the options say.  Their begin and end are filled in in @config.  -ENODATA: nothing in it changes
+ * with time, or has a time; -EINTR: a signal came. The caller frees *ret.
  */
-int overview_of(const struct options *options, const struct recorded_path *path,
+int overview_of(const struct options *options, const struct recorded_paths *paths, const char *name,
 		struct overview_config *config, struct overview **ret, struct err *err);

@@ -15,7 +15,7 @@
 #include "base/units.h"
 #include "figure/figure.h"
 #include "options/options-parts.h"
-#include "phases/partition.h"
+#include "phases/cut/partition.h"
 
 /* ---- analyses ---- */
 

@@ -11,6 +11,13 @@ static void put_part(struct json *json, const struct overview *overview, const s
 	json_u64(json, "end", overview_time(overview, part->last + 1));
 }
 
+/* A share of time is known of a host that was not recorded: all of it is unknown. */
+static bool is_valued(const struct overview *overview, const struct overview_series *series,
+		      const struct part *part)
+{
+	return series->is_share || overview_is_told(overview, series, part);
+}
+
 static void put_means(struct json *json, const struct overview *overview, const struct part *part)
 {
 	size_t count;
@@ -18,21 +25,34 @@ static void put_means(struct json *json, const struct overview *overview, const 
 
 	json_open(json, "means", '[');
 	for (size_t i = 0; i < count; i++) {
-		json_real(json, NULL, overview_mean(&series[i], part));
+		if (is_valued(overview, &series[i], part)) {
+			json_real(json, NULL, overview_mean(&series[i], part));
+		} else {
+			json_null(json, NULL);
+		}
 	}
 	json_close(json, ']');
+}
+
+/* Of several. */
+static void put_host(struct json *json, const char *host)
+{
+	if (host) {
+		json_text(json, "host", host);
+	}
 }
 
 static void put_processes(struct json *json, const struct overview *overview,
 			  const struct part *part, size_t top)
 {
-	size_t room = top > 0 && top < OVERVIEW_PROCESSES_MAX ? top : OVERVIEW_PROCESSES_MAX;
-	struct overview_process list[OVERVIEW_PROCESSES_MAX];
-	size_t count = overview_processes(overview, part, list, room);
+	size_t room = top > 0 && top < RAN_ROWS_MAX ? top : RAN_ROWS_MAX;
+	struct ran_process list[RAN_ROWS_MAX];
+	size_t count = ran_most(overview_ran(overview), part, list, room);
 
 	json_open(json, "processes", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '{');
+		put_host(json, list[i].host);
 		json_text(json, "name", list[i].name);
 		json_u64(json, "run_ns", (uint64_t)list[i].ns);
 		json_close(json, '}');
@@ -63,13 +83,22 @@ static void put_series(struct json *json, const struct overview *overview)
 	json_open(json, "series", '[');
 	for (size_t i = 0; i < count; i++) {
 		json_open(json, NULL, '{');
+		if (overview_hosts(overview) > 0) {
+			put_host(json, overview_host(overview, series[i].host)->name);
+		}
 		json_text(json, "name", series[i].name);
 		json_text(json, "unit",
 			  series_unit(series[i].is_share, series[i].is_level, series[i].unit));
 		json_real(json, "scale", overview_scale(overview, &series[i]));
 		json_open(json, "values", '[');
 		for (size_t s = 0; s < overview_slices(overview); s++) {
-			json_real(json, NULL, series[i].values[s]);
+			if (is_valued(
+				    overview, &series[i],
+				    &(struct part){ .first = (uint32_t)s, .last = (uint32_t)s })) {
+				json_real(json, NULL, series[i].values[s]);
+			} else {
+				json_null(json, NULL);
+			}
 		}
 		json_close(json, ']');
 		json_close(json, '}');
@@ -182,6 +211,24 @@ static void put_trees(struct json *json, const struct overview *overview)
 	}
 }
 
+/* Several, and when each was recorded. */
+static void put_host_spans(struct json *json, const struct overview *overview)
+{
+	json_open(json, "hosts", '[');
+	for (size_t i = 0; i < overview_hosts(overview); i++) {
+		const struct overview_host_span *host = overview_host(overview, i);
+
+		json_open(json, NULL, '{');
+		json_text(json, "name", host->name ? host->name : "");
+		if (host->past > 0) {
+			json_u64(json, "begin", overview_time(overview, host->first));
+			json_u64(json, "end", overview_time(overview, host->past));
+		}
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 void overview_json(const struct overview *overview, const char *path, size_t top, bool has_trees,
 		   FILE *out)
 {
@@ -200,6 +247,9 @@ void overview_json(const struct overview *overview, const char *path, size_t top
 		json_u64(&json, NULL, overview_time(overview, s));
 	}
 	json_close(&json, ']');
+	if (overview_hosts(overview) > 0) {
+		put_host_spans(&json, overview);
+	}
 	json_real(&json, "p", partition->p);
 	json_open(&json, "phases", '[');
 	for (size_t i = 0; i < count; i++) {

@@ -71,12 +71,12 @@ static void put_phases(struct json *json, const struct overview *overview)
 
 static void put_processes(struct json *json, const struct overview *overview)
 {
-	const struct overview_ran *runs;
+	const struct ran_slice *runs;
 	const char *name;
 	size_t count;
 
 	json_open(json, "processes", '[');
-	for (size_t i = 0; (runs = overview_runs(overview, i, &name, &count)); i++) {
+	for (size_t i = 0; (runs = ran_slices(overview_ran(overview), i, &name, &count)); i++) {
 		json_open(json, NULL, '{');
 		json_text(json, "name", name);
 		json_open(json, "slices", '[');

@@ -44,10 +44,11 @@ static double mean_of(const struct overview *overview, const struct part *part, 
 	const struct overview_series *series = overview_series(overview, &count);
 	double sum = 0;
 
+	/* Of a host with many CPUs one series stands for all. */
 	for (size_t i = 0; i < count; i++) {
 		if (series[i].is_share && strcmp(series[i].figure, figure) == 0) {
-			sum += overview_mean(&series[i], part);
-			found++;
+			sum += overview_mean(&series[i], part) * (double)series[i].cpus;
+			found += series[i].cpus;
 		}
 	}
 	return found > 0 ? sum / (double)found : -1;
@@ -57,12 +58,13 @@ static double mean_of(const struct overview *overview, const struct part *part, 
 static void put_processes(const struct overview *overview, const struct part *part, double ns,
 			  size_t room, FILE *out)
 {
-	struct overview_process list[PROCESSES_SHOWN];
-	size_t count = overview_processes(overview, part, list, PROCESSES_SHOWN), used = 0;
+	struct ran_process list[PROCESSES_SHOWN];
+	size_t count = ran_most(overview_ran(overview), part, list, PROCESSES_SHOWN), used = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		char *text = mem_printf("%s%s %.0f %%", i > 0 ? ", " : "", list[i].name,
-					100 * list[i].ns / ns);
+		const char *host = list[i].host;
+		char *text = mem_printf("%s%s%s%s %.0f %%", i > 0 ? ", " : "", host ? host : "",
+					host ? ": " : "", list[i].name, 100 * list[i].ns / ns);
 
 		used += strlen(text);
 		if (i == 0 || used <= room) {
@@ -79,7 +81,8 @@ static void put_rates(const struct overview *overview, const struct part *part, 
 	const struct overview_series *series = overview_series(overview, &count);
 
 	for (size_t i = 0; i < count && shown < PROCESSES_SHOWN; i++) {
-		if (!series[i].is_share && series[i].most > 0) {
+		if (!series[i].is_share && series[i].most > 0 &&
+		    overview_is_told(overview, &series[i], part)) {
 			(void)fputs(shown > 0 ? ", " : "", out);
 			put_name(&series[i], out);
 			put_value(&series[i], overview_mean(&series[i], part), out);
@@ -212,6 +215,10 @@ static void put_aggregate(struct text_table *table, struct units_times times,
 	text_share(table, tree_share(tree, aggregate, 0), 0);
 	put_share(table, tree_share(tree, aggregate, 2), LEAST_SHARE);
 	text_cell(table, "");
+	if (node->host > 0 && node->host != aggregate->node && node->host != node->parent) {
+		text_put(table->out, nodes[node->host].name, -1);
+		(void)fputs(": ", table->out);
+	}
 	if (node->parent > 0) {
 		text_put(table->out, nodes[node->parent].name, -1);
 		(void)fputs(": ", table->out);
@@ -280,8 +287,12 @@ void overview_text(const struct overview *overview, const char *path, size_t top
 	const struct partitions *all = overview_partitions(overview);
 	char begin[UNITS_TEXT_MAX], length[UNITS_TEXT_MAX];
 
+	(void)fprintf(out, "%s: ", path);
+	if (overview_hosts(overview) > 0) {
+		(void)fprintf(out, "%zu hosts, ", overview_hosts(overview));
+	}
 	(void)fprintf(
-		out, "%s: from %s, %s in %zu slice%s: %zu phase%s", path,
+		out, "from %s, %s in %zu slice%s: %zu phase%s",
 		times.has_day ? units_time(begin, times, overview_time(overview, 0))
 			      : units_clock(begin, overview_time(overview, 0)),
 		units_ns(length, overview_time(overview, slices) - overview_time(overview, 0)),

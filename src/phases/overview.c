@@ -11,17 +11,19 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "phases/groups.h"
+#include "phases/ran.h"
 #include "phases/suggest.h"
 
 #define INTERVAL_MIN_NS NS_PER_MS /* the engine's shortest window */
 
-struct process_sum {
-	char *name;
-	VEC(struct overview_ran) runs; /* in the order of slices */
-};
-
-HASH_MAP(process_of, uint32_t)
 HASH_MAP(series_of, uint32_t)
+
+/* One of those whose windows come, one after the other. */
+struct overview_host {
+	struct overview_host_span span;
+	struct groups *groups;
+	uint64_t *covered; /* ns of each slice that its CPUs were recorded */
+};
 
 struct overview {
 	struct overview_config config;
@@ -31,17 +33,16 @@ struct overview {
 	size_t slices;  /* used */
 	/* Those with events: the first one, and the one behind the last; SIZE_MAX, 0: none has. */
 	size_t events_from, events_to;
+	uint64_t events_begin, events_end; /* ns; of the hosts that have any */
 	bool has_cpus;
 	VEC(struct overview_series) series;
 	struct series_of by_key;
-	VEC(struct process_sum) processes;
-	struct process_of by_pid;
+	struct ran *ran;
+	VEC(struct overview_host) hosts;
 	struct partition_table *table; /* of overview_find() */
 	struct partitions partitions;
 	struct partition own; /* of config.p */
 	partition_parts phases;
-	struct groups *groups;
-	char *host;
 	struct tree *trees[TREE_KINDS];
 };
 
@@ -75,10 +76,13 @@ struct overview *overview_new(const struct overview_config *config)
 	overview->first = config->begin / overview->interval_ns * overview->interval_ns;
 	overview->room = (config->end - overview->first) / overview->interval_ns + 1;
 	assert(overview->room <= config->slices);
-	overview->groups = groups_new(overview->room);
+	overview->ran = ran_new();
+	overview->config.hosts = config->hosts > 0 ? config->hosts : 1;
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
-		overview->trees[i] =
-			config->wants_tree[i] ? tree_new((enum tree_kind)i, overview->room) : NULL;
+		overview->trees[i] = config->wants_tree[i]
+					     ? tree_new((enum tree_kind)i, overview->room,
+							overview->config.hosts)
+					     : NULL;
 	}
 	return overview;
 }
@@ -92,30 +96,54 @@ void overview_free(struct overview *overview)
 		free(overview->series.at[i].name);
 		free(overview->series.at[i].values);
 	}
-	for (size_t i = 0; i < overview->processes.count; i++) {
-		free(overview->processes.at[i].name);
-		vec_fini(&overview->processes.at[i].runs);
+	VEC_EACH(&overview->hosts, host) {
+		free(host->span.name);
+		groups_free(host->groups);
+		free(host->covered);
 	}
 	vec_fini(&overview->series);
-	vec_fini(&overview->processes);
+	vec_fini(&overview->hosts);
 	series_of_fini(&overview->by_key);
-	process_of_fini(&overview->by_pid);
+	ran_free(overview->ran);
 	partition_table_free(overview->table);
 	partitions_fini(&overview->partitions);
 	partition_fini(&overview->own);
 	vec_fini(&overview->phases);
-	groups_free(overview->groups);
-	free(overview->host);
 	for (unsigned int i = 0; i < TREE_KINDS; i++) {
 		tree_free(overview->trees[i]);
 	}
 	free(overview);
 }
 
-void overview_set_host(struct overview *overview, const char *host)
+void overview_begin_host(struct overview *overview, const char *name)
 {
-	free(overview->host);
-	overview->host = host ? mem_strdup(host) : NULL;
+	struct overview_host *host;
+
+	assert(overview->hosts.count < overview->config.hosts);
+	host = vec_push(&overview->hosts);
+	*host = (struct overview_host){
+		.span = { .name = name ? mem_strdup(name) : NULL, .first = SIZE_MAX },
+		.groups = groups_new(overview->room),
+		.covered = mem_alloc(overview->room * sizeof(*host->covered)),
+	};
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		if (overview->trees[i]) {
+			tree_begin_host(overview->trees[i], name);
+		}
+	}
+}
+
+static bool has_hosts(const struct overview *overview)
+{
+	return overview->config.hosts > 1;
+}
+
+/* What the names of a host's series and processes begin with; NULL: there is one host. */
+static const char *told_host(const struct overview *overview, size_t number)
+{
+	const char *name = overview->hosts.at[number].span.name;
+
+	return !has_hosts(overview) ? NULL : name ? name : "?";
 }
 
 size_t overview_slices(const struct overview *overview)
@@ -141,21 +169,25 @@ static uint64_t length_of(const struct overview *overview, size_t slice)
 
 struct overview_taking {
 	struct overview *overview;
-	size_t slice;
+	size_t host, slice;
 };
 
-static struct overview_series *series_of(struct overview *overview,
+static struct overview_series *series_of(struct overview *overview, size_t host,
 					 const struct series_value *value)
 {
-	uint64_t key = hash_bytes(0, value->name, strlen(value->name));
+	const char *of = told_host(overview, host);
+	uint64_t key = hash_bytes(host, value->name, strlen(value->name));
 	bool is_new;
 	uint32_t *at = series_of_put(&overview->by_key, key, &is_new);
 
 	if (is_new) {
 		*at = (uint32_t)overview->series.count;
 		*vec_push(&overview->series) = (struct overview_series){
-			.name = mem_strdup(value->name),
+			.name = of ? mem_printf("%s: %s", of, value->name)
+				   : mem_strdup(value->name),
 			.figure = value->figure,
+			.host = host,
+			.cpus = value->cpus,
 			.cpu = value->cpu,
 			.is_state = value->is_state,
 			.is_share = value->is_share,
@@ -184,7 +216,7 @@ static void hold(struct overview_series *series, size_t slice, double value)
 static void on_value(void *user, const struct series_value *value)
 {
 	const struct overview_taking *taking = user;
-	struct overview_series *series = series_of(taking->overview, value);
+	struct overview_series *series = series_of(taking->overview, taking->host, value);
 
 	taking->overview->has_cpus |= value->is_share;
 	hold(series, taking->slice, value->value);
@@ -195,65 +227,78 @@ static void on_value(void *user, const struct series_value *value)
 /* Of a process or container. */
 static void on_series(void *user, const struct series_value *value, const double *values)
 {
-	struct overview *overview = user;
+	const struct overview_taking *taking = user;
+	struct overview *overview = taking->overview;
 
-	memcpy(series_of(overview, value)->values, values, overview->slices * sizeof(*values));
-}
-
-/* ---- processes ---- */
-
-static struct process_sum *process_of(struct overview *overview, const struct thread_view *view)
-{
-	struct process_sum *process;
-	uint32_t *at;
-	bool is_new;
-
-	at = process_of_put(&overview->by_pid, (uint64_t)view->pid, &is_new);
-	if (!is_new) {
-		return &overview->processes.at[*at];
-	}
-	*at = (uint32_t)overview->processes.count;
-	process = vec_push(&overview->processes);
-	*process = (struct process_sum){ 0 };
-	return process;
-}
-
-static void add_processes(struct overview *overview, size_t slice, const struct report_table *table)
-{
-	size_t count = table->row_count < OVERVIEW_PROCESSES_MAX ? table->row_count
-								 : OVERVIEW_PROCESSES_MAX;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct report_row *row = &table->rows[i];
-		struct process_sum *process;
-
-		if (!row->thread || row->values[0] == 0) {
-			continue;
-		}
-		process = process_of(overview, row->thread);
-		free(process->name); /* the last name is shown */
-		process->name = row->thread->pid < 0
-					? mem_strdup("(not known)")
-					: mem_printf("%s (%" PRId32 ")",
-						     row->thread->comm[0] ? row->thread->comm : "?",
-						     row->thread->pid);
-		*vec_push(&process->runs) =
-			(struct overview_ran){ .slice = (uint32_t)slice, .ns = row->values[0] };
-	}
+	memcpy(series_of(overview, taking->host, value)->values, values,
+	       overview->slices * sizeof(*values));
 }
 
 /* ---- windows ---- */
 
-/* Packets may last longer than their events. */
-static void end_with_events(struct overview *overview, const struct report *total)
+static void note_events(struct overview *overview, const struct report *total)
 {
-	struct overview_config *config = &overview->config;
+	bool is_first = overview->events_end == 0;
 
 	if (total->events == 0 || total->end <= total->begin) {
 		return;
 	}
-	config->begin = total->begin > config->begin ? total->begin : config->begin;
-	config->end = total->end + 1 < config->end ? total->end + 1 : config->end;
+	overview->events_begin = is_first || total->begin < overview->events_begin
+					 ? total->begin
+					 : overview->events_begin;
+	overview->events_end =
+		total->end + 1 > overview->events_end ? total->end + 1 : overview->events_end;
+}
+
+/* Packets may last longer than their events; of several hosts, than those of all. */
+static void end_with_events(struct overview *overview)
+{
+	struct overview_config *config = &overview->config;
+
+	if (overview->events_end > 0) {
+		config->begin = overview->events_begin > config->begin ? overview->events_begin
+								       : config->begin;
+		config->end =
+			overview->events_end < config->end ? overview->events_end : config->end;
+	}
+}
+
+/* For how much of the slice the CPUs were recorded: the longest. */
+static uint64_t covered_by(const struct report *report)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < report->table_count; i++) {
+		const struct report_table *table = &report->tables[i];
+		bool is_cpus = table->table->scope == SCOPE_CPU &&
+			       strcmp(table->analysis->name, "cpu") == 0;
+
+		for (size_t k = 0; is_cpus && k < table->row_count; k++) {
+			const uint64_t *ns = table->rows[k].values;
+
+			longest = ns[0] + ns[1] + ns[2] > longest ? ns[0] + ns[1] + ns[2] : longest;
+		}
+	}
+	return longest;
+}
+
+static void take_host_slice(struct overview *overview, size_t number, size_t slice,
+			    const struct report *report)
+{
+	struct overview_host *host = &overview->hosts.at[number];
+
+	host->span.first = slice < host->span.first ? slice : host->span.first;
+	host->span.past = slice + 1 > host->span.past ? slice + 1 : host->span.past;
+	host->covered[slice] = covered_by(report);
+	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
+		    &(struct overview_taking){ overview, number, slice });
+	groups_report(host->groups, slice, report);
+	ran_report(overview->ran, number, told_host(overview, number), slice, report);
+	for (unsigned int i = 0; i < TREE_KINDS; i++) {
+		if (overview->trees[i]) {
+			tree_report(overview->trees[i], slice, report);
+		}
+	}
 }
 
 void overview_report(struct overview *overview, const struct report *report)
@@ -261,10 +306,13 @@ void overview_report(struct overview *overview, const struct report *report)
 	size_t slice;
 
 	if (report->kind == REPORT_TOTAL) {
-		end_with_events(overview, report);
+		note_events(overview, report);
 	}
 	if (report->kind != REPORT_WINDOW || report->begin < overview->first) {
 		return;
+	}
+	if (overview->hosts.count == 0) {
+		overview_begin_host(overview, NULL);
 	}
 	slice = (report->begin - overview->first) / overview->interval_ns;
 	if (slice >= overview->room) {
@@ -277,31 +325,19 @@ void overview_report(struct overview *overview, const struct report *report)
 		overview->events_to =
 			slice >= overview->events_to ? slice + 1 : overview->events_to;
 	}
-	series_each(report, (double)length_of(overview, slice) / (double)NS_PER_S, on_value,
-		    &(struct overview_taking){ overview, slice });
-	groups_report(overview->groups, slice, report);
-	for (size_t i = 0; i < report->table_count; i++) {
-		const struct report_table *table = &report->tables[i];
-
-		if (table->table->scope == SCOPE_PROCESS &&
-		    strcmp(table->analysis->name, "cpu") == 0) {
-			add_processes(overview, slice, table);
-		}
-	}
-	for (unsigned int i = 0; i < TREE_KINDS; i++) {
-		if (overview->trees[i]) {
-			tree_report(overview->trees[i], slice, report);
-		}
-	}
+	take_host_slice(overview, overview->hosts.count - 1, slice, report);
 }
 
-bool overview_narrows(const struct overview *overview, struct overview_config *config)
+bool overview_narrows(struct overview *overview, struct overview_config *config)
 {
 	size_t with_events = overview->events_to - overview->events_from;
 	bool is_outlasted = overview->events_from > 0 || overview->events_to < overview->slices ||
 			    2 * with_events <= overview->room;
-	uint64_t begin = overview->config.begin, end = overview->config.end;
+	uint64_t begin, end;
 
+	end_with_events(overview);
+	begin = overview->config.begin;
+	end = overview->config.end;
 	if (overview->events_to == 0 || !is_outlasted ||
 	    (begin <= config->begin && end >= config->end) || begin >= end) {
 		return false;
@@ -318,10 +354,6 @@ static bool is_in_model(const struct overview *overview, const struct overview_s
 	return series->is_state || overview->config.uses_figures || !overview->has_cpus;
 }
 
-/* ---- phases ---- */
-
-#define MIX_TOLERANCE 0.1 /* of a series' largest value */
-
 double overview_scale(const struct overview *overview, const struct overview_series *series)
 {
 	return is_in_model(overview, series)
@@ -329,67 +361,15 @@ double overview_scale(const struct overview *overview, const struct overview_ser
 		       : 0;
 }
 
-/*
- * The share of @after in a slice in which @before ends and @after begins, by least squares over all
- * series.  Negative: the slice is no such mixture, since the shares of the series differ.
- */
-static double mixture(const struct overview *overview, const struct part *slice,
-		      const struct part *before, const struct part *after)
-{
-	double up = 0, down = 0, share;
-
-	VEC_EACH(&overview->series, series) {
-		double scale = overview_scale(overview, series), a = overview_mean(series, before);
-		double change = overview_mean(series, after) - a;
-
-		if (scale > 0) {
-			up += (overview_mean(series, slice) - a) * change / (scale * scale);
-			down += change * change / (scale * scale);
-		}
-	}
-	share = down > 0 ? fmin(fmax(up / down, 0), 1) : 0;
-	VEC_EACH(&overview->series, series) {
-		double a = overview_mean(series, before), b = overview_mean(series, after);
-		double wanted = a + share * (b - a);
-
-		if (fabs(overview_mean(series, slice) - wanted) >
-			    MIX_TOLERANCE * overview_scale(overview, series) &&
-		    overview_scale(overview, series) > 0) {
-			return -1;
-		}
-	}
-	return share;
-}
-
-/* Joins slices in which the behaviour changes to the phase that has the larger share of them. */
-void overview_phases_of(const struct overview *overview, const struct partition *partition,
-			partition_parts *ret)
-{
-	assert(ret->count == 0);
-	for (size_t i = 0; i < partition->parts.count; i++) {
-		const struct part *part = &partition->parts.at[i];
-		struct part *last = ret->count == 0 ? NULL : &ret->at[ret->count - 1];
-		bool is_inner = last && i + 1 < partition->parts.count && part->first == part->last;
-		double share = is_inner ? mixture(overview, part, last, part + 1) : -1;
-
-		if (share < 0) {
-			*vec_push(ret) = *part;
-		} else if (share < 0.5) {
-			last->last = part->last;
-		} else {
-			struct part joined = { .first = part->first, .last = part[1].last };
-
-			*vec_push(ret) = joined;
-			i++;
-		}
-	}
-}
-
 /* A tree without anything in it goes. */
 static void find_trees(struct overview *overview)
 {
 	uint64_t *times = mem_alloc((overview->slices + 1) * sizeof(*times));
+	const uint64_t *missing[TREE_HOSTS_MAX] = { 0 };
 
+	for (size_t h = 0; has_hosts(overview) && h < overview->hosts.count; h++) {
+		missing[h] = overview->hosts.at[h].covered; /* made so by set_missing() */
+	}
 	for (size_t s = 0; s <= overview->slices; s++) {
 		times[s] = overview_time(overview, s);
 	}
@@ -397,12 +377,43 @@ static void find_trees(struct overview *overview)
 		struct tree *tree = overview->trees[i];
 
 		if (tree &&
-		    !tree_find(tree, overview->host, times, overview->slices, overview->config.p)) {
+		    !tree_find(tree, times, missing, overview->slices, overview->config.p)) {
 			tree_free(tree);
 			overview->trees[i] = NULL;
 		}
 	}
 	free(times);
+}
+
+/* Also of a host that was not recorded. */
+static bool is_unknown_share(const struct overview_series *series)
+{
+	return series->is_share && strcmp(series->figure, "unknown") == 0;
+}
+
+/* A host that was not recorded for a part of a slice: so much of its CPUs' time is unknown.  What
+ * was covered becomes what is missing. */
+static void set_missing(struct overview *overview)
+{
+	VEC_EACH(&overview->hosts, host) {
+		for (size_t s = 0; s < overview->slices; s++) {
+			uint64_t all = length_of(overview, s), covered = host->covered[s];
+
+			host->covered[s] = covered < all ? all - covered : 0;
+		}
+	}
+	VEC_EACH(&overview->series, series) {
+		const uint64_t *missing = overview->hosts.at[series->host].covered;
+
+		for (size_t s = 0; series->is_share && s < overview->slices; s++) {
+			double share = length_of(overview, s) > 0
+					       ? (double)missing[s] / (double)length_of(overview, s)
+					       : 0;
+
+			series->values[s] *= 1 - share;
+			series->values[s] += is_unknown_share(series) ? share : 0;
+		}
+	}
 }
 
 /* The model's series, one after the other; @counts: which of them do not say the opposite of
@@ -436,11 +447,22 @@ bool overview_find(struct overview *overview)
 	bool *counts;
 
 	assert(!overview->table);
+	end_with_events(overview);
 	VEC_EACH(&overview->series, series) {
 		hold(series, overview->slices, 0);
 	}
-	groups_each(overview->groups, &(struct groups_span){ 0, overview->slices }, on_series,
-		    overview);
+	if (has_hosts(overview)) {
+		set_missing(overview);
+	}
+	for (size_t h = 0; h < overview->hosts.count && overview->slices > 0; h++) {
+		struct groups *groups = overview->hosts.at[h].groups;
+
+		if (groups_next(groups) < overview->slices) { /* the host ended before others */
+			groups_report(groups, overview->slices - 1, &(struct report){ 0 });
+		}
+		groups_each(groups, &(struct groups_span){ 0, overview->slices }, on_series,
+			    &(struct overview_taking){ overview, h, 0 });
+	}
 	values = mem_alloc((overview->series.count * overview->slices + 1) * sizeof(*values));
 	counts = mem_alloc(overview->series.count + 1);
 	model.series = fill_model(overview, values, counts);
@@ -499,21 +521,21 @@ const struct part *overview_phases(const struct overview *overview, size_t *ret_
 	return overview->phases.at;
 }
 
+size_t overview_hosts(const struct overview *overview)
+{
+	return has_hosts(overview) ? overview->hosts.count : 0;
+}
+
+const struct overview_host_span *overview_host(const struct overview *overview, size_t number)
+{
+	assert(number < overview->hosts.count);
+	return &overview->hosts.at[number].span;
+}
+
 const struct tree *overview_tree(const struct overview *overview, enum tree_kind kind)
 {
 	assert(kind < TREE_KINDS);
 	return overview->trees[kind];
-}
-
-const struct overview_ran *overview_runs(const struct overview *overview, size_t index,
-					 const char **ret_name, size_t *ret_count)
-{
-	if (index >= overview->processes.count) {
-		return NULL;
-	}
-	*ret_name = overview->processes.at[index].name;
-	*ret_count = overview->processes.at[index].runs.count;
-	return overview->processes.at[index].runs.at;
 }
 
 double overview_mean(const struct overview_series *series, const struct part *part)
@@ -526,6 +548,14 @@ double overview_mean(const struct overview_series *series, const struct part *pa
 	return sum / (part->last - part->first + 1);
 }
 
+bool overview_is_told(const struct overview *overview, const struct overview_series *series,
+		      const struct part *part)
+{
+	const struct overview_host_span *span = &overview->hosts.at[series->host].span;
+
+	return !has_hosts(overview) || (part->first < span->past && part->last >= span->first);
+}
+
 const struct overview_series *overview_change(const struct overview *overview,
 					      const struct part *before, const struct part *after)
 {
@@ -535,7 +565,9 @@ const struct overview_series *overview_change(const struct overview *overview,
 	VEC_EACH(&overview->series, series) {
 		double change = fabs(overview_mean(series, after) - overview_mean(series, before));
 
-		if (series->is_counterpart || !is_in_model(overview, series) || series->most <= 0) {
+		if (series->is_counterpart || !is_in_model(overview, series) || series->most <= 0 ||
+		    !(is_unknown_share(series) || (overview_is_told(overview, series, before) &&
+						   overview_is_told(overview, series, after)))) {
 			continue;
 		}
 		change /= overview_scale(overview, series);
@@ -547,38 +579,7 @@ const struct overview_series *overview_change(const struct overview *overview,
 	return largest >= SUGGEST_CHANGE ? ret : NULL;
 }
 
-/* Puts a process into the list, which is sorted. */
-static size_t insert(struct overview_process *list, size_t count, size_t room, char *name,
-		     double ns)
+const struct ran *overview_ran(const struct overview *overview)
 {
-	size_t at = count;
-
-	if (count == room && (room == 0 || list[room - 1].ns >= ns)) {
-		return count;
-	}
-	at = count == room ? room - 1 : count;
-	while (at > 0 && list[at - 1].ns < ns) {
-		list[at] = list[at - 1];
-		at--;
-	}
-	list[at] = (struct overview_process){ .name = name, .ns = ns };
-	return count < room ? count + 1 : room;
-}
-
-size_t overview_processes(const struct overview *overview, const struct part *part,
-			  struct overview_process *ret, size_t room)
-{
-	size_t count = 0;
-
-	VEC_EACH(&overview->processes, process) {
-		uint64_t ns = 0;
-
-		VEC_EACH(&process->runs, run) {
-			ns += run->slice >= part->first && run->slice <= part->last ? run->ns : 0;
-		}
-		if (ns > 0) {
-			count = insert(ret, count, room, process->name, (double)ns);
-		}
-	}
-	return count;
+	return overview->ran;
 }

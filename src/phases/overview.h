@@ -1,5 +1,5 @@
 /*
- * overview: the phases of one trace, from the windows of its analyses.
+ * overview: the phases of one trace, or of several hosts' traces, from the windows of its analyses.
  *
  *     windows ── overview_report() ──► series, processes ── overview_find() ──► partitions
  *        each window is one slice        (one value a slice)                    (partition.h)
@@ -13,8 +13,9 @@
  * that is a mixture of its neighbours is no phase of its own; it joins the one that has the larger
  * share of it.
  *
- * Processes describe phases, and cut none.  Of each slice those that ran most are known,
- * OVERVIEW_PROCESSES_MAX of them, so that memory is bounded whatever the trace.
+ * Of several hosts, whose windows come one after the other, each has its own series, processes and
+ * tree.  The time in which a host was not recorded is unknown time of its CPUs; its other series
+ * stay what they are in the model, and are told by nobody (overview_is_told()).
  */
 #pragma once
 
@@ -23,14 +24,14 @@
 #include <stdio.h>
 
 #include "engine/tables/report.h"
-#include "phases/partition.h"
+#include "phases/cut/partition.h"
+#include "phases/cut/tree.h"
+#include "phases/ran.h"
 #include "phases/series.h"
-#include "phases/tree.h"
-
-#define OVERVIEW_PROCESSES_MAX 64 /* of a slice */
 
 struct overview_config {
 	uint64_t begin, end; /* ns: of the trace */
+	size_t hosts;        /* up to TREE_HOSTS_MAX; 0: one */
 	size_t slices;       /* no more than that; from 2 to PARTITION_SLICES_MAX */
 	bool uses_figures;
 	bool wants_tree[TREE_KINDS]; /* time and CPUs, time and processes */
@@ -41,7 +42,9 @@ struct overview_config {
 struct overview_series {
 	char *name;          /* "CPU 1 busy", "syscalls: calls" */
 	const char *figure;  /* "busy", or a column's title */
+	size_t host;         /* its number; 0: of the only one */
 	uint64_t cpu;        /* SERIES_ALL_CPUS: of no single one */
+	size_t cpus;         /* a share: of so many CPUs */
 	bool is_state;       /* as in series.h */
 	bool is_share;       /* of time; else a rate a second ... */
 	bool is_level;       /* ... or a level, ... */
@@ -53,9 +56,10 @@ struct overview_series {
 	size_t told;         /* slices up to the last that had it; the others are filled at last */
 };
 
-struct overview_process {
-	char *name; /* "comm (pid)" */
-	double ns;  /* run time within the part in question */
+/* A host, and the slices in which it has windows: from the first one on, without @past. */
+struct overview_host_span {
+	char *name; /* NULL: it is not known */
+	size_t first, past;
 };
 
 struct overview;
@@ -65,8 +69,9 @@ uint64_t overview_interval(const struct overview_config *config);
 
 struct overview *overview_new(const struct overview_config *config);
 void overview_free(struct overview *overview); /* NULL is fine */
-/* What the host is called; NULL: it is not known. */
-void overview_set_host(struct overview *overview, const char *host);
+/* Windows are of this host from now on, from its first slice.  @name: what it is called, NULL: not
+ * known.  One host need not be begun. */
+void overview_begin_host(struct overview *overview, const char *name);
 
 /* Adds a window; reports of other kinds are left out. */
 void overview_report(struct overview *overview, const struct report *report);
@@ -75,7 +80,7 @@ void overview_report(struct overview *overview, const struct report *report);
  * Whether another look at less of the trace says more: packets may last far longer than their
  * events.  *@config is then that of the slices that have events.
  */
-bool overview_narrows(const struct overview *overview, struct overview_config *config);
+bool overview_narrows(struct overview *overview, struct overview_config *config);
 
 /* After the last window.  False: there is no series, since no analysis had any figure. */
 bool overview_find(struct overview *overview);
@@ -106,18 +111,14 @@ double overview_mean(const struct overview_series *series, const struct part *pa
  * SUGGEST_CHANGE. */
 const struct overview_series *overview_change(const struct overview *overview,
 					      const struct part *before, const struct part *after);
-/* The processes that ran most in a part, at most @room; returns how many. */
-size_t overview_processes(const struct overview *overview, const struct part *part,
-			  struct overview_process *ret, size_t room);
-
-/* What a process ran in one slice. */
-struct overview_ran {
-	uint32_t slice;
-	uint64_t ns;
-};
-/* All that were seen, by @index; NULL: there are no more.  Its name lives as long as @overview. */
-const struct overview_ran *overview_runs(const struct overview *overview, size_t index,
-					 const char **ret_name, size_t *ret_count);
+/* Whether anything of its host was recorded in a part: always, of one host. */
+bool overview_is_told(const struct overview *overview, const struct overview_series *series,
+		      const struct part *part);
+/* What processes ran. */
+const struct ran *overview_ran(const struct overview *overview);
+/* 0: there is one. */
+size_t overview_hosts(const struct overview *overview);
+const struct overview_host_span *overview_host(const struct overview *overview, size_t number);
 
 /* ---- output (overview-text.c, overview-json.c, overview-page.c) ---- */
 

@@ -26,7 +26,8 @@ static bool is_of(const struct report_table *table, const char *analysis)
 /* ---- CPUs ---- */
 
 /* Columns that add up to the time of a CPU, or of all. */
-static void put_states(const struct series_sink *sink, const uint64_t *values, uint64_t cpu)
+static void put_states(const struct series_sink *sink, const uint64_t *values, uint64_t cpu,
+		       size_t cpus)
 {
 	static const char *const titles[] = { "busy", "idle", "unknown" };
 	uint64_t all = values[0] + values[1] + values[2];
@@ -40,6 +41,7 @@ static void put_states(const struct series_sink *sink, const uint64_t *values, u
 			&(struct series_value){ .name = cpu == SERIES_ALL_CPUS ? titles[i] : name,
 						.figure = titles[i],
 						.cpu = cpu,
+						.cpus = cpus,
 						.is_state = true,
 						.is_share = true,
 						.is_counterpart = i == 1,
@@ -59,7 +61,7 @@ static void put_cpus(const struct series_sink *sink, const struct report_table *
 		for (size_t i = 0; i < 3 * table->row_count; i++) {
 			sums[i % 3] += table->rows[i / 3].values[i % 3];
 		}
-		put_states(sink, sums, SERIES_ALL_CPUS);
+		put_states(sink, sums, SERIES_ALL_CPUS, table->row_count);
 		return;
 	}
 	for (size_t i = 0; i < table->row_count; i++) {
@@ -67,7 +69,7 @@ static void put_cpus(const struct series_sink *sink, const struct report_table *
 	}
 	qsort(rows, table->row_count, sizeof(rows[0]), by_id);
 	for (size_t i = 0; i < table->row_count; i++) {
-		put_states(sink, rows[i]->values, rows[i]->id);
+		put_states(sink, rows[i]->values, rows[i]->id, 1);
 	}
 }
 

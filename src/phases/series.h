@@ -34,6 +34,7 @@ struct series_value {
 	const char *name;   /* "CPU 1 busy", "waiting", "syscalls: calls" */
 	const char *figure; /* "busy", or a column's title */
 	uint64_t cpu;       /* SERIES_ALL_CPUS: of no single one */
+	size_t cpus;        /* a share: of so many CPUs */
 	bool is_state;      /* of CPUs and threads, or asked for; else a figure */
 	bool is_share;      /* of time, from 0 to 1; else a rate a second ... */
 	enum unit unit;     /* ... of this */

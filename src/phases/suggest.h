@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "phases/partition.h"
+#include "phases/cut/partition.h"
 
 #define SUGGEST_CHANGE 0.1 /* of a series: of time for shares, of its scale for rates */
 /* Slices of a part at an end of the range; what goes on beyond is not known.  A part within others

@@ -4,7 +4,7 @@
  *     S/kernel ──────── one ── with: S/ust/uid/1000/64-bit   clocks of the same uuid: times by the
  *                              with: S/ust/uid/0/64-bit      clock, and the kernel's offset
  *
- * Hosts are never joined.
+ * Hosts are never joined.  Those whose kernels were recorded at one time are beside each other.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -233,6 +233,85 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 		kin_fini(&kins[i]);
 	}
 	free(kins);
+}
+
+/* ---- hosts beside each other ---- */
+
+/* Whether the trace is of one more host, at the time of one of the group. */
+static bool is_further_host(struct kin *kins, const size_t *group, size_t first, size_t at)
+{
+	bool overlaps = false;
+
+	for (size_t i = first; i < at; i++) {
+		if (group[i] == first && strcmp(kins[i].host, kins[at].host) == 0) {
+			return false;
+		}
+		overlaps |= group[i] == first && overlap(&kins[i], &kins[at]);
+	}
+	return overlaps;
+}
+
+/* Adds to the group of the first trace; until no further one overlaps with those that are in. */
+static void gather_hosts(struct kin *kins, size_t *group, size_t count, size_t first, size_t most)
+{
+	size_t members = 1, before = 0;
+
+	while (members > before) {
+		before = members;
+		for (size_t i = first + 1; i < count && members < most; i++) {
+			if (group[i] == i && kins[i].is_kernel && kins[i].host &&
+			    is_further_host(kins, group, first, i)) {
+				group[i] = first;
+				members++;
+			}
+		}
+	}
+}
+
+void recorded_beside(const struct recorded_paths *paths, size_t first, size_t most,
+		     recorded_groups *ret)
+{
+	size_t count = paths->at.count - first, *group = mem_alloc((count + 1) * sizeof(*group));
+	struct kin *kins = mem_alloc((count + 1) * sizeof(*kins));
+
+	assert(first <= paths->at.count && most > 0);
+	for (size_t i = 0; i < count; i++) {
+		group[i] = i;
+		kins[i] = count > 1 ? kin_of(&paths->at.at[first + i]) : (struct kin){ 0 };
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct recorded_paths *members;
+
+		if (group[i] < i) {
+			continue;
+		}
+		if (kins[i].is_kernel && kins[i].host) {
+			gather_hosts(kins, group, count, i, most);
+		}
+		members = vec_push(ret);
+		*members = (struct recorded_paths){ 0 };
+		for (size_t k = i; k < count; k++) {
+			if (group[k] == i) {
+				recorded_paths_copy(
+					members,
+					&(struct recorded_paths){
+						.at = { &paths->at.at[first + k], 1, 1 } });
+			}
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		kin_fini(&kins[i]);
+	}
+	free(kins);
+	free(group);
+}
+
+void recorded_groups_fini(recorded_groups *groups)
+{
+	VEC_EACH(groups, group) {
+		recorded_paths_fini(group);
+	}
+	vec_fini(groups);
 }
 
 void recorded_ones_fini(recorded_ones *ones)

@@ -4,7 +4,7 @@
  *     recorded-find.c   which traces a path holds
  *     recorded-dat.c    a file of trace-cmd as such traces
  *     looks.c           what a file is that is none
- *     recorded-join.c   which of them are one with a kernel's
+ *     recorded-join.c   which of them are one with a kernel's, or of hosts beside each other
  *     recorded-file.c   a stream as a sequence of packets, across files and damage
  *     recorded.c        metadata; a whole trace, with and without the engine
  *     ahead.c           packets found by workers in advance
@@ -102,6 +102,13 @@ typedef VEC(struct recorded_one) recorded_ones;
 void recorded_join(const struct recorded_paths *paths, size_t first, recorded_ones *ones,
 		   void (*tell)(const char *fmt, ...) __attribute__((format(printf, 1, 2))));
 void recorded_ones_fini(recorded_ones *ones);
+/* Traces that are looked at together. */
+typedef VEC(struct recorded_paths) recorded_groups;
+/* Adds a group of copies for each of the traces from @first on.  Kernels' traces of several hosts
+ * that overlap in time are one, of at most @most hosts; every other trace is a group of its own. */
+void recorded_beside(const struct recorded_paths *paths, size_t first, size_t most,
+		     recorded_groups *ret);
+void recorded_groups_fini(recorded_groups *groups);
 /* The one of the kernel's trace with this index, and the copy of the trace with this name;
  * NULL: none. */
 const struct recorded_one *recorded_one_of(const recorded_ones *ones, size_t kernel);

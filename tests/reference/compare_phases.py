@@ -148,11 +148,14 @@ def check_refused(test, a, b, line, has_store):
             out.write(text.replace(*wrong))
         printed, said = test.run('compare', '--phases', '-q', a, damaged, status=2 if wrong[0] != '"open":true' else 2)
         check(said.count('\n') == 1 and 'line ' in said, wrong, said)
-    both = test.path('both')
-    os.mkdir(both)
-    for name in (a, b):
-        os.symlink(name, os.path.join(both, os.path.basename(name)))
-    test.refused('-q', both, b, says='phases are those of one trace, and 2 have some')
+    for name, traces in ('twice', (('one', a), ('two', a))), ('both', (('one', a), ('two', b))):
+        os.mkdir(test.path(name))
+        for at, trace in traces:
+            os.symlink(trace, os.path.join(test.path(name), at))
+    test.refused('-q', test.path('twice'), b, says='phases are those of one trace, and 2 have some')
+    # Those of several hosts are of all together.
+    pairs, _ = test.compare(test.path('both'), test.path('both'))
+    check(len(pairs) > len(A) and all(x == y for x, y in numbers(pairs)), 'phases of two hosts', numbers(pairs))
     if has_store:
         store = test.path('none.db')
         test.run('analyze', '-q', '-a', 'cpu', '-i', '20ms', '-o', os.devnull, '--store', store, a)

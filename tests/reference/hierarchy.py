@@ -8,15 +8,22 @@ Search  The rectangles cover every leaf and slice once, their gain and loss are 
         recurrence, written down as it stands there.  Nothing simpler loses as little as the
         suggested ones, for 100 values of p.
 Truth   Of a workload with recorded phases, the rectangles of its CPU begin where phases do.
+Hosts   Of several hosts in one directory each CPU and process is that of its host, as `analyze` of its trace alone has
+        it, although their numbers are equal; and where a host was not recorded, its time is unknown, and none is zero.
 
 usage: hierarchy.py SILLAGE TRACE...      a directory with kernel/ and maybe truth.json, or a trace
+       hierarchy.py --hosts SILLAGE TRACE OTHER      two kernels' traces; hosts are made of them
 """
 import functools
 import json
 import math
 import os
+import re
+import shutil
 import subprocess
 import sys
+import tempfile
+import uuid
 
 LIMIT = 0.02
 
@@ -254,7 +261,142 @@ def check_usage(sillage, trace, without):
     print('ok usage')
 
 
+class Host:
+    """A copy of a trace that says that it is of another host, and later by @shift ns."""
+    def __init__(self, sillage, scratch, trace, name, shift):
+        self.name, self.path = name, os.path.join(scratch, name)
+        shutil.copytree(trace, self.path)
+        with open(os.path.join(trace, 'metadata'), 'rb') as file:
+            metadata = file.read()
+        old = uuid.UUID(re.search(rb'\tuuid = "([^"]*)"', metadata).group(1).decode())
+        new = uuid.uuid5(old, name)
+        offset = int(re.search(rb'\toffset = ([0-9]+)', metadata).group(1))
+        pairs = ((old.bytes, new.bytes), (str(old).encode(), str(new).encode()), (b'offset = %d' % offset, b'offset = %d' % (offset + shift)),
+                 (b'hostname = "testhost"', b'hostname = "%s"' % name.encode()))
+        for at in filter(os.path.isfile, (os.path.join(self.path, one) for one in os.listdir(self.path))):
+            with open(at, 'rb') as file:
+                data = file.read()
+            for before, after in pairs[:1] if not at.endswith('metadata') else pairs:
+                check(len(before) == len(after), before, after)
+                data = data.replace(before, after)
+            with open(at, 'wb') as file:
+                file.write(data)
+        self.begin, self.end = span_of(sillage, self.path)
+
+
+def span_of(sillage, trace):
+    overview = json.loads(run(sillage, 'overview', '-f', 'json', trace))
+    return overview['begin'], overview['end']
+
+
+def covered(window):
+    return max((sum(row[state + '_ns'] for state in STATES['cpu']) for row in window.get('cpus', [])), default=0)
+
+
+def check_host_cpus(what, nodes, windows, lengths):
+    """Values by CPU; a host is unknown for what its windows leave of a slice."""
+    rows = [{row['cpu']: row for row in window.get('cpus', [])} for window in windows]
+    check(set().union(*rows) == set(nodes), what, 'CPUs', list(nodes))
+    for cpu, values in nodes.items():
+        for at, length in enumerate(lengths):
+            row = rows[at].get(cpu, {})
+            ns = [row.get(state + '_ns', 0) for state in STATES['cpu']]
+            ns[2] += max(0, length - covered(windows[at]))
+            for state, one in zip(STATES['cpu'], ns):
+                wanted = one / sum(ns) if sum(ns) else state == 'unknown'
+                check(close(values[state][at], wanted), what, 'CPU', cpu, state, at, values[state][at], wanted)
+
+
+def check_host_processes(what, tree, node, windows, lengths):
+    cpus = max(len(window.get('cpus', [])) for window in windows)
+    names = 0
+    for at, length in enumerate(lengths):
+        found = {row.get('pid'): row['run_ns'] for row in windows[at].get('processes', [])}
+        leaves = [tree.nodes[leaf] for leaf in tree.leaves[node]]
+        check(close(sum(leaf['run'][at] for leaf in leaves) * length, sum(found.values()), 1e-4), what, 'all processes', at)
+        unknown = sum(row['unknown_ns'] for row in windows[at].get('cpus', [])) + cpus * max(0, length - covered(windows[at]))
+        check(close(sum(leaf['unknown'][at] for leaf in leaves) * length, unknown, 1e-4), what, 'unknown time', at)
+        for i, one in enumerate(tree.nodes):
+            pid = re.search(r'\((\d+)\)$', one['name'])
+            above = tree.nodes[one['parent']]['name'] if i else ''
+            if pid and not above.endswith(')') and i in tree.below[node] and len(found) <= 64:
+                told = sum(tree.nodes[leaf]['run'][at] for leaf in tree.leaves[i]) * length
+                check(close(told, found.get(int(pid.group(1)), 0), 1e-4), what, one['name'], at, told)
+                names += 1
+    check(names > 0, what, 'no process has a name')
+
+
+def check_hierarchy_of_hosts(overview, tree, by, hosts, windows, lengths):
+    tree.below = [{i} for i in range(len(tree.nodes))]
+    for i in reversed(range(1, len(tree.nodes))):
+        tree.below[tree.nodes[i]['parent']] |= tree.below[i]
+    check(tree.nodes[0]['name'] == ('all CPUs' if by == 'cpu' else 'all processes'), tree.nodes[0])
+    check([tree.nodes[i]['name'] for i in tree.children[0]] == [host.name for host in hosts], by, 'hosts')
+    for node, host in zip(tree.children[0], hosts):
+        if by == 'cpu':
+            nodes = {int(tree.nodes[leaf]['name'].split()[1]): tree.nodes[leaf] for leaf in tree.leaves[node]}
+            check_host_cpus(host.name, nodes, windows[host.name], lengths)
+        else:
+            check_host_processes(host.name, tree, node, windows[host.name], lengths)
+
+
+def check_series_of_hosts(overview, host, windows, lengths):
+    series = {one['name']: one for one in overview['series'] if one['host'] == host.name}
+    check(all(name.startswith(host.name + ': ') for name in series), list(series))
+    cpus = {}
+    for name, one in series.items():
+        found = re.fullmatch(r'[^:]*: CPU (\d+) (busy|idle|unknown)', name)
+        if found:
+            cpus.setdefault(int(found.group(1)), {})[found.group(2)] = one['values']
+        else:
+            for at, value in enumerate(one['values']):
+                check((value is None) == (at < windows['first'] or at >= windows['past']), name, 'is told', at, value)
+    check_host_cpus(host.name + ': series', cpus, windows['all'], lengths)
+
+
+def check_hosts(sillage, trace, other):
+    with tempfile.TemporaryDirectory() as scratch:
+        begin, end = span_of(sillage, trace)
+        later, length = (end - begin) // 3, end - begin
+        both = os.path.join(scratch, 'd')
+        hosts = [Host(sillage, both, trace, 'host-one', 0), Host(sillage, both, other, 'host-sum', begin + later - span_of(sillage, other)[0]),
+                 Host(sillage, both, trace, 'host-two', later)]
+        for by in 'cpu', 'process':
+            lines = run(sillage, 'overview', '-q', '-f', 'json', '--hierarchy', by, '--slices', '30', both).splitlines()
+            check(len(lines) == 1, 'several overviews', len(lines))
+            overview = json.loads(lines[0])
+            check(overview['path'] == both and [host['name'] for host in overview['hosts']] == [host.name for host in hosts], overview['hosts'])
+            check(abs(overview['begin'] - begin) < 10 ** 6 and overview['end'] >= end + later - 10 ** 6, 'is cut')
+            slices = overview['slices']
+            lengths = [b - a for a, b in zip(slices, slices[1:] + [overview['end']])]
+            windows = {host.name: windows_of(sillage, host.path, slices, lengths[1]) for host in hosts}
+            hierarchy = overview['hierarchies'][0]
+            tree = Tree(hierarchy)
+            check_cover('hosts', tree, hierarchy)
+            check_hierarchy_of_hosts(overview, tree, by, hosts, windows, lengths)
+            for host, told in zip(hosts, overview['hosts']):
+                at = [i for i, window in enumerate(windows[host.name]) if window]
+                check(told['begin'] == slices[at[0]] and told['end'] == (slices + [overview['end']])[at[-1] + 1], told)
+                check_series_of_hosts(overview, host, {'all': windows[host.name], 'first': at[0], 'past': at[-1] + 1}, lengths)
+            ran = {(one['host'], one['name']) for phase in overview['phases'] for one in phase['processes']}
+            check(len({host for host, _ in ran}) == 3 and len(ran) > len({name for _, name in ran}), 'processes by host', ran)
+        text = run(sillage, 'overview', '-q', '--hierarchy', 'process', both)
+        check(text.startswith(both + ': 3 hosts, from ') and 'host-two: ' in text, text)
+        # Of one host, or of other times, each is an overview of its own.
+        for name, shift in ('host-one', 1), ('host-far', 3 * length):
+            apart = os.path.join(scratch, name)
+            shutil.copytree(hosts[0].path, os.path.join(apart, 'a'))
+            Host(sillage, os.path.join(scratch, 'made'), trace, name, shift)
+            shutil.move(os.path.join(scratch, 'made', name), os.path.join(apart, 'b'))
+            lines = run(sillage, 'overview', '-q', '-f', 'json', apart).splitlines()
+            check(len(lines) == 2 and 'hosts' not in lines[0], name, len(lines))
+    print('ok hosts')
+
+
 def main():
+    if sys.argv[1] == '--hosts':
+        check_hosts(*sys.argv[2:])
+        return
     sillage, without, traces = sys.argv[1], sys.argv[2], sys.argv[3:]
     check_usage(sillage, traces[0], without)
     for trace in traces:

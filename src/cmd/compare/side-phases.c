@@ -75,22 +75,26 @@ static int find_in_traces(struct compared_side *side, const struct recorded_path
 			  phase_sources *ret)
 {
 	struct options options = side->options;
+	recorded_groups groups = { 0 };
 	int r = 0;
 
 	run_add_states(options.analyses);
-	for (size_t i = 0; r == 0 && i < paths->at.count; i++) {
+	recorded_beside(paths, 0, TREE_HOSTS_MAX, &groups);
+	for (size_t i = 0; r == 0 && i < groups.count; i++) {
+		const char *name = groups.at[i].at.at[0].name;
 		struct overview_config config = { .slices = options.slices, .p = -1 };
-		struct phase_source source = { .trace = mem_strdup(paths->at.at[i].name) };
+		struct phase_source source = { .trace = mem_strdup(name) };
 		struct overview *overview = NULL;
 
-		r = overview_of(&options, &paths->at.at[i], &config, &overview, side->err);
+		r = overview_of(&options, &groups.at[i], name, &config, &overview, side->err);
 		if (r == 0) {
 			take_overview(overview, &source);
 		}
 		overview_free(overview);
 		*vec_push(ret) = source;
-		r = r == -ENODATA && paths->at.count > 1 ? 0 : r; /* another one may have some */
+		r = r == -ENODATA && groups.count > 1 ? 0 : r; /* another one may have some */
 	}
+	recorded_groups_fini(&groups);
 	for (size_t i = ret->count; i-- > 0;) {
 		if (ret->at[i].phases.count == 0) {
 			free(ret->at[i].trace);

@@ -66,7 +66,7 @@ static int analyze(const struct options *options, const struct recorded_path *pa
 		.jobs = options->has_jobs ? (unsigned int)options->jobs : 1,
 		.chunk_bytes = options->chunk_bytes,
 		.max_memory = options->max_memory / 4,
-		.top = OVERVIEW_PROCESSES_MAX,
+		.top = RAN_ROWS_MAX,
 		.on_report = on_report,
 		.on_warning = on_warning,
 	};

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "phases/hierarchy.h"
-#include "phases/partition.h"
+#include "phases/cut/hierarchy.h"
+#include "phases/cut/partition.h"
 #include "suites.h"
 
 #define SLICES 4

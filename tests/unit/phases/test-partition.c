@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "phases/partition.h"
+#include "phases/cut/partition.h"
 #include "suites.h"
 
 /* ---- worked examples ---- */

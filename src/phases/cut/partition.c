@@ -1,7 +1,7 @@
 /*
  * partition: see partition.h.
  */
-#include "phases/partition.h"
+#include "phases/cut/partition.h"
 
 #include <assert.h>
 #include <stdbool.h>

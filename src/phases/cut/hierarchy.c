@@ -1,13 +1,13 @@
 /*
  * hierarchy: see hierarchy.h.
  */
-#include "phases/hierarchy.h"
+#include "phases/cut/hierarchy.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "phases/partition.h"
+#include "phases/cut/partition.h"
 
 #define TOLERANCE 1e-12
 #define CLEARLY   1e-9 /* more than any rounding */

@@ -7,6 +7,9 @@
  * Leaves have three states: a CPU is busy, idle or unknown; a thread or process runs, or does not.
  * The CPUs' unknown time is a leaf of its own beside the processes, since anyone may have run then.
  *
+ * Of several hosts each is a node below the root, with its own CPUs, processes and unknown time:
+ * pid 7 or CPU 0 of two hosts are two.  Time in which a host was not recorded is unknown.
+ *
  * Processes in several containers are below these, and those of which it is not known beside them.
  *
  * Memory is bounded whatever the trace: of each slice the rows that ran most are kept.  Shown are
@@ -19,13 +22,14 @@
 #include <stdint.h>
 
 #include "engine/tables/report.h"
-#include "phases/hierarchy.h"
+#include "phases/cut/hierarchy.h"
 
 #define TREE_STATES    3
 #define TREE_ROWS      64  /* processes, and threads, of a slice */
 #define TREE_CPUS      256 /* leaves; of more CPUs the last leaf is all others */
 #define TREE_PROCESSES 24  /* shown */
 #define TREE_THREADS   48  /* shown, of all processes */
+#define TREE_HOSTS_MAX 16  /* they share what is shown, and the CPUs' leaves */
 
 enum tree_kind { TREE_CPU, TREE_PROCESS, TREE_KINDS };
 
@@ -33,24 +37,31 @@ struct tree_node {
 	char *name;
 	char *selection; /* options that select it: "--pid 7"; NULL: none does */
 	uint32_t parent;
+	uint32_t host;   /* the node of its host; 0: there is one host, the root */
 	uint32_t leaves; /* below it; a leaf: 1 */
 	bool is_leaf;
 };
 
 struct tree;
 
-/* @room: slices at most. */
-struct tree *tree_new(enum tree_kind kind, size_t room);
+/* @room: slices at most; @host_count: hosts, up to TREE_HOSTS_MAX. */
+struct tree *tree_new(enum tree_kind kind, size_t room, size_t host_count);
 void tree_free(struct tree *tree); /* NULL is fine */
+
+/* Windows are of this one from now on, from its first slice.  @name: what it is called, NULL: not
+ * known. */
+void tree_begin_host(struct tree *tree, const char *name);
 
 /* Adds a window, which is one slice. */
 void tree_report(struct tree *tree, size_t slice, const struct report *report);
 
 /*
- * After the last window.  @host: what it is called, NULL: not known.  @times: ns, when each slice
- * starts, and when the last one ends.  @p as in hierarchies_find().  False: no CPU's time is known.
+ * After the last window.  @times: ns, when each slice starts, and when the last one ends. @missing:
+ * of each host the ns of each slice in which it was not recorded.  @p as in hierarchies_find().
+ * False: no CPU's time is known.
  */
-bool tree_find(struct tree *tree, const char *host, const uint64_t *times, size_t slices, double p);
+bool tree_find(struct tree *tree, const uint64_t *times, const uint64_t *const *missing,
+	       size_t slices, double p);
 
 /* ---- results ---- */
 
