@@ -227,9 +227,12 @@ static const char *env_text(const struct metadata *types, const char *name)
 	return entry && entry->text && entry->text[0] ? entry->text : NULL;
 }
 
+/* What was given, also if it is empty, before what the trace says. */
 static const char *first_of(const char *one, const char *other, const char *otherwise)
 {
-	return one && one[0] ? one : other ? other : otherwise;
+	const char *wanted = one ? one : other;
+
+	return wanted && wanted[0] ? wanted : otherwise;
 }
 
 /* Metadata of CTF 2 is JSON; each object may follow a record separator. */
