@@ -99,8 +99,8 @@ START_TEST(refuses_formats)
 		"name: a \"quoted\" one\nID: 7\n",
 		"name: x\nID: 7\n\tfield:int a;\toffset:0;\tsize:0;\tsigned:1;\n",
 		"name: x\nID: 7\n\tfield:int a;\toffset:65536;\tsize:4;\tsigned:1;\n",
-		"name: x\nID: 7\n\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\n"
-		"\tfield:int a;\toffset:4;\tsize:4;\tsigned:1;\n",
+		("name: x\nID: 7\n\tfield:int a;\toffset:0;\tsize:4;\tsigned:1;\n"
+		 "\tfield:int a;\toffset:4;\tsize:4;\tsigned:1;\n"),
 		"name: x\nID: 7\n\tfield:int [];\toffset:0;\tsize:4;\tsigned:1;\n",
 		"name: x\nID: 7\n\tfield:__data_loc char[] a;\toffset:0;\tsize:8;\tsigned:1;\n",
 	};
