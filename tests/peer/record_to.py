@@ -121,7 +121,8 @@ def test_babeltrace(t):
     with open(whole, 'wb') as out:
         subprocess.run(['babeltrace2', '--no-delta', stored(relay)], stdout=out, check=True)
     came, all_of = by_cpu(printed), by_cpu(whole)
-    assert came and all(found == all_of[cpu][-len(found):] for cpu, found in came.items()), {cpu: len(found) for cpu, found in came.items()}
+    assert came and all(found == all_of[cpu][-len(found):] for cpu, found in came.items()), {
+        cpu: (len(found), len(all_of[cpu]), found[0], found[-1], all_of[cpu][-1]) for cpu, found in came.items()}
     assert recorded == sum(map(len, all_of.values())) and lost == 0, (recorded, lost)
 
 
