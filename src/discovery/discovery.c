@@ -400,8 +400,10 @@ static void search_thread(struct job_search *search, const struct sequence *sequ
 		}
 		vec_fini(&one->episode.windows);
 	}
-	qsort(search->found->at.at + before, search->found->at.count - before,
-	      sizeof(struct discovered), by_rank);
+	if (search->found->at.count > before) {
+		qsort(search->found->at.at + before, search->found->at.count - before,
+		      sizeof(struct discovered), by_rank);
+	}
 	vec_fini(&list);
 	turns_fini(&turns);
 }

@@ -492,7 +492,7 @@ int programs_find(const struct reader_setup *setup, const struct discovery_confi
 		find_requests(&search);
 		find_loops(&search, LOOPS_OTHER);
 		find_loops(&search, LOOPS_ALONE);
-		qsort(ret->at.at, ret->at.count, sizeof(*ret->at.at), by_kind);
+		vec_sort(&ret->at, by_kind);
 	}
 	ret->events = search.look.events;
 	ret->is_cut = search.look.is_cut;

@@ -196,7 +196,10 @@ static char *words_of_hint(const struct options *options, const struct metadata 
 				      : NULL;
 
 		if (words) {
-			return mem_printf("-a %s %s", analysis->name, words);
+			char *all = mem_printf("-a %s %s", analysis->name, words);
+
+			free(words);
+			return all;
 		}
 	}
 	return NULL;
