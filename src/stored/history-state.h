@@ -22,6 +22,8 @@ struct stored_history {
 	struct actions *actions; /* conditions of --fail; NULL: none */
 	bool hides_windows;      /* windows are made for these alone */
 	const atomic_bool *stop; /* becomes true: the user wants to end */
+	/* What is read, with what the conditions need; ends with NULL.  The reader looks there. */
+	const struct analysis *analyses[ANALYSES_MAX];
 	struct store_reader *reader;
 	const struct store_trace *traces;
 	size_t trace_count;

@@ -316,18 +316,17 @@ void history_fini(struct stored_history *h)
 /* What is judged is windows, of -i or of a second; all analyses that this needs are read. */
 static int take_conditions(struct stored_history *h, struct options *options)
 {
-	const struct analysis *list[ANALYSES_MAX] = { NULL };
 	int r = run_actions(options, &h->actions, &h->err);
 
 	for (size_t i = 0; h->output->analyses && h->output->analyses[i]; i++) {
-		list[i] = h->output->analyses[i];
+		h->analyses[i] = h->output->analyses[i];
 	}
 	if (h->actions) {
 		h->hides_windows = !options->has_interval;
 		options->has_interval = true;
-		actions_add_analyses(h->actions, list);
+		actions_add_analyses(h->actions, h->analyses);
 	}
-	stored_want(options, list, h->reader);
+	stored_want(options, h->analyses, h->reader);
 	return r;
 }
 

@@ -258,7 +258,7 @@ class Test:
             _, out, said = self.run(words)
             commands = re.findall(r'`((?:lttng|sillage) [^`]*)`|(?:^|[:;#] *|  )((?:lttng|sillage) .*)', (out + said).decode(), re.M)
             if len(commands) < least:
-                yield '%r offers %d commands: %r' % (words, len(commands), said)
+                yield '%r offers %d commands: %r' % (words, len(commands), (out + said)[-1500:])
             for command in map(''.join, commands):
                 done = subprocess.run(['bash', '-c', command], cwd=self.folder, env=dict(os.environ, PATH=programs + ':' + os.environ['PATH']),
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
