@@ -47,8 +47,13 @@ def captured(lines):
 
 
 def finished(live):
-    """What it printed when its one trace has ended."""
+    """What it printed when its one trace has ended, and its captures have their reports.  These are made by
+    children, one after the other; a signal leaves them seconds only, however busy the machine is."""
     live.wait_for(lambda one: totals(one.lines()))
+    quiet = 0
+    while quiet < 20 and live.process.poll() is None:
+        quiet = 0 if peer.guard.descendants(live.process.pid) else quiet + 1
+        time.sleep(0.05)
     return live.finish(signal.SIGTERM)
 
 
