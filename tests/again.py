@@ -14,7 +14,8 @@ import tempfile
 PROJECT = '''project('small')
 sh = find_program('sh')
 foreach name, script : {'good': 'true', 'bad': 'echo what was wrong; false', 'lucky': 'test -e here || { touch here; echo busy; false; }',
-                        'gone': 'test -e there && exit 77; touch there; false'}
+                        'gone': 'test -e there && exit 77; touch there; false',
+                        'race': 'test -e race || { touch race; echo ThreadSanitizer: data race; false; }'}
     test(name, sh, args: ['-c', script])
 endforeach
 '''
@@ -40,7 +41,7 @@ def main():
         script = SHELL.replace('ROOT', root).replace('FUNCTIONS', os.path.join(work, 'functions')).replace('WORK', work)
         done = subprocess.run(['bash', '-uc', script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines = done.stdout.splitlines()
-    assert lines and lines[-1] == '2 passed, 2 failed, 0 skipped, unsure: build/lucky', done.stdout
+    assert lines and lines[-1] == '2 passed, 3 failed, 0 skipped, unsure: build/lucky', done.stdout
     assert 'check: failed: bad\tFAIL: what was wrong' in lines, done.stdout
     assert 'check: failed: lucky\tFAIL: busy' in lines and 'check: failed alone, too: bad\tFAIL: what was wrong' in lines, done.stdout
     print('ok')
