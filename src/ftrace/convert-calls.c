@@ -120,12 +120,18 @@ void convert_calls_free(struct convert *convert)
 	}
 }
 
+/* A kernel of 32 bits has no other table. */
+static struct call_table *table_of(struct convert *convert, const struct convert_task *task)
+{
+	return task && task->is_compat && convert->compat.calls ? &convert->compat
+								: &convert->native;
+}
+
 /* The classes of a number, which are made if it is the first; those of unknown ones else. */
 static struct call_classes *classes_of(struct convert *convert, const struct convert_task *task,
 				       uint64_t number, const struct call **ret_call)
 {
-	bool is_compat = task && task->is_compat && convert->compat.calls;
-	struct call_table *table = is_compat ? &convert->compat : &convert->native;
+	struct call_table *table = table_of(convert, task);
 
 	*ret_call = table->calls ? ftrace_calls_get(table->calls, number) : NULL;
 	if (*ret_call) {
@@ -170,11 +176,6 @@ static void read_six(const struct convert *convert, const struct convert_input *
 						     field->element_size, false, event->is_big)
 				    : 0;
 	}
-}
-
-static int32_t process_of_task(const struct convert_task *task, int32_t tid)
-{
-	return task && task->knows_pid ? task->pid : tid;
 }
 
 /* What a descriptor was until now is over; what it is, may be known to others. */
@@ -233,9 +234,8 @@ static struct convert_class *only_result(struct convert *convert, const struct c
 					 struct call_classes *classes, const struct call *call)
 {
 	if (!classes->exit_only) {
-		classes->exit_only = make_class(
-			convert, task && task->is_compat ? &convert->compat : &convert->native,
-			"exit", call, true, false);
+		classes->exit_only =
+			make_class(convert, table_of(convert, task), "exit", call, true, false);
 	}
 	return classes->exit_only;
 }

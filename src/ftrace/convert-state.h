@@ -131,6 +131,12 @@ struct convert_task {
 
 HASH_MAP(convert_tasks, struct convert_task)
 
+/* As far as it is known: a thread is else its own. */
+static inline int32_t process_of_task(const struct convert_task *task, int32_t tid)
+{
+	return task && task->knows_pid ? task->pid : tid;
+}
+
 /* ---- streams ---- */
 
 struct queued_page {

@@ -154,6 +154,7 @@ static void note_new(struct convert *convert, const struct recipe *recipe,
 		       : (struct convert_task){ .pid = event->tid,
 						.pid_ns = convert->setup.pid_ns };
 
+	copy.pid = copy.knows_pid ? copy.pid : event->tid;
 	copy.pid = flags & SAME_PROCESS ? copy.pid : child;
 	copy.knows_pid =
 		parent ? parent->knows_pid || !(flags & SAME_PROCESS) : !(flags & SAME_PROCESS);
@@ -259,16 +260,11 @@ bool tasks_fork(struct convert *convert, struct convert_stream *stream, const st
 	int32_t parent = (int32_t)recipe_number(recipe, PARENT, event);
 	int32_t child = (int32_t)recipe_number(recipe, CHILD, event);
 	const struct convert_task *of = task_of(convert, parent), *task;
-	int32_t pid = of ? of->pid : parent;
+	int32_t pid = process_of_task(of, parent);
 	uint32_t ns = of ? of->pid_ns : convert->setup.pid_ns;
 	uint8_t *out;
 
 	task = task_of(convert, child);
-	if (convert->sink.forked) {
-		convert->sink.forked(convert->sink.user, event->time, stream->cpu, parent, child,
-				     task ? task->pid : child);
-		task = task_of(convert, child);
-	}
 	out = stream_reserve(convert, stream, event->time, recipe->class, FORK_BYTES);
 	if (!out) {
 		return false;
@@ -280,7 +276,7 @@ bool tasks_fork(struct convert *convert, struct convert_stream *stream, const st
 	out = put_task_name(out, recipe, "child_comm", event);
 	out = put_number(out, (uint64_t)child, 4);
 	if (convert->knows_processes) {
-		out = put_number(out, (uint64_t)(task ? task->pid : child), 4);
+		out = put_number(out, (uint64_t)(task && task->pid > 0 ? task->pid : child), 4);
 		out = put_number(out, task ? task->pid_ns : ns, 4);
 	}
 	stream_commit(stream, recipe->class, out);

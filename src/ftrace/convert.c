@@ -294,6 +294,16 @@ void convert_drop_paths(struct convert *convert, int32_t pid, uint64_t first, ui
 	}
 }
 
+/* So many of the first of a list are done with: they go once they are half of it, or all. */
+#define DROP_DONE(v, next)                                                                         \
+	do {                                                                                       \
+		if (2 * (next) >= (v)->count) {                                                    \
+			(v)->count -= (next);                                                      \
+			memmove((v)->at, (v)->at + (next), (v)->count * sizeof(*(v)->at));         \
+			(next) = 0;                                                                \
+		}                                                                                  \
+	} while (0)
+
 static void write_own(struct convert *convert)
 {
 	struct own_event *event = &convert->own.at[convert->next_own++];
@@ -308,9 +318,7 @@ static void write_own(struct convert *convert)
 	}
 	convert->paths -= event->is_path;
 	free(event->bytes);
-	if (convert->next_own == convert->own.count) {
-		convert->next_own = convert->own.count = 0;
-	}
+	DROP_DONE(&convert->own, convert->next_own);
 }
 
 static uint64_t own_time(const struct convert *convert)
@@ -392,9 +400,7 @@ static void end_page(struct convert_stream *stream)
 	stream->account.bad_pages += stream->page.is_bad;
 	stream->has_page = false;
 	free(stream->pages.at[stream->next_page++].bytes);
-	if (stream->next_page == stream->pages.count) {
-		stream->next_page = stream->pages.count = 0;
-	}
+	DROP_DONE(&stream->pages, stream->next_page);
 }
 
 /* Finds the next record of a stream. */

@@ -20,14 +20,13 @@
  *
  *     convert_new()
  *     convert_layout()                          how sub-buffers look
- *     convert_format() ... convert_syscalls() ... convert_class() ...
+ *     convert_format() ... convert_class() ...
  *     convert_start()                           metadata() is called
  *     { convert_page() ... convert_event() ... convert_until() ... convert_flush() } ...
  *     convert_finish()
  *     convert_free()
  *
- * convert_format(), convert_syscalls() and convert_class() may follow later too: the text of
- * metadata then gets more.
+ * convert_format() and convert_class() may follow later too: the text of metadata then gets more.
  */
 #pragma once
 
@@ -65,8 +64,6 @@ struct convert_sink {
 	/* What became known of threads, in order of time; NULL is fine for each.  They are called
 	 * before the event is written; convert_event() may be called, with its time or a later one.
 	 */
-	void (*forked)(void *user, uint64_t time, uint32_t cpu, int32_t parent, int32_t child,
-		       int32_t pid);
 	void (*executed)(void *user, uint64_t time, uint32_t cpu, int32_t tid);
 	/* A call has returned a descriptor of a file: who looks at once may know its path, and say
 	 * it with convert_path(). */

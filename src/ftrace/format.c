@@ -191,7 +191,10 @@ static uint32_t element_size(const struct ftrace_field *field, struct format_spa
 	    is_integer_size(field->size / count)) {
 		return (uint32_t)(field->size / count);
 	}
-	return size_of_type(field->type);
+	count = size_of_type(field->type);
+	return field->place != FTRACE_HERE || (count > 0 && field->size % count == 0)
+		       ? (uint32_t)count
+		       : 0;
 }
 
 static bool is_text_type(const char *type)

@@ -46,7 +46,7 @@ int ftrace_layout_parse(const char *text, size_t len, bool is_big, struct ftrace
 	}
 	if ((layout.commit_size != 4 && layout.commit_size != 8) || layout.data_at == 0 ||
 	    layout.commit_at < sizeof(uint64_t) ||
-	    layout.commit_at + layout.commit_size > layout.data_at ||
+	    (uint64_t)layout.commit_at + layout.commit_size > layout.data_at ||
 	    layout.bytes <= layout.data_at) {
 		return err_raise(err, -EINVAL, "header_page says no layout of sub-buffers");
 	}

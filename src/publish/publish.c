@@ -165,9 +165,3 @@ struct publish_account publish_account(struct publish *publish)
 	talk_read_rest(publish);
 	return publish->account;
 }
-
-uint64_t publish_sent(const struct publish *publish, size_t stream)
-{
-	assert(stream < publish->streams.count);
-	return publish->streams.at[stream].sent;
-}

@@ -75,11 +75,10 @@ int publish_close(struct publish *publish);
 /* Hangs up.  NULL is fine.  A session that is not closed ends where it is. */
 void publish_free(struct publish *publish);
 
-/* What the relay has said that it has.  What was sent beyond that may be there or not. */
+/* What the relay has said that it has, which it says of an index: where it is killed, the last
+ * bytes may not be in its files.  What was sent beyond that may be there or not. */
 struct publish_account {
 	uint64_t packets, bytes, events;
 };
 
 struct publish_account publish_account(struct publish *publish);
-/* Packets of a stream that were sent. */
-uint64_t publish_sent(const struct publish *publish, size_t stream);

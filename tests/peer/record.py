@@ -276,10 +276,10 @@ def beside(sillage, place):
         return 'beside: skipped: perf is not installed'
     trace, data = place + '/beside', place + '/perf.data'
     record = ['perf', 'record', '-q', '-a', '-m', '4M', '-k', 'mono', '-e', 'sched:sched_switch', '-o', data, '--', 'sleep', '0.2']
-    status, said = run(sillage, '-o', trace, '--buffer', '32M', '--event', 'sched_switch', '--', *record)
-    if status != 0:
+    if subprocess.run(record, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
         return 'beside: skipped: perf may not record here'
-    assert ' 0 lost' in said, said
+    status, said = run(sillage, '-o', trace, '--buffer', '32M', '--event', 'sched_switch', '--', *record)
+    assert status == 0 and ' 0 lost' in said, (status, said)
     derived = re.search(r'(\d+) switches are derived', said)
     derived = int(derived[1]) if derived else 0
     ours = {}

@@ -252,12 +252,13 @@ static void repair_stream(const char *path, const char *name)
 	char *index = mem_printf("%s/kernel/index/%s.idx", path, name);
 	int fd = open(index, O_RDWR | O_CLOEXEC);
 	struct stat stat;
-	uint64_t whole = fd >= 0 ? indexed_bytes(fd) : 0;
+	bool has_index = fd >= 0;
+	uint64_t whole = has_index ? indexed_bytes(fd) : 0;
 
-	if (fd >= 0) {
+	if (has_index) {
 		(void)close(fd);
 	}
-	fd = open(file, O_RDWR | O_CLOEXEC);
+	fd = has_index ? open(file, O_RDWR | O_CLOEXEC) : -1;
 	if (fd >= 0) {
 		if (fstat(fd, &stat) == 0 && (uint64_t)stat.st_size > whole) {
 			cut_file(fd, whole);

@@ -21,14 +21,24 @@ struct record_relay {
 	uint32_t cpus;
 	const uint8_t *uuid;
 	uint64_t given; /* events */
-	bool is_gone;   /* the relay, or it refused something */
+	int failure;    /* 0, or why nothing is sent any more: -errno, and err */
+	bool is_told;   /* that */
 	struct err err; /* of publish */
 };
 
-static int note_end(struct record_relay *to, int r, struct err *err)
+static void note_end(struct record_relay *to, int r)
 {
-	to->is_gone |= r < 0;
-	return r < 0 ? err_raise(err, r, "%s", to->err.text) : 0;
+	to->failure = to->failure < 0 ? to->failure : r;
+}
+
+/* Once. */
+static int tell_end(struct record_relay *to, struct err *err)
+{
+	if (to->failure == 0 || to->is_told) {
+		return 0;
+	}
+	to->is_told = true;
+	return err_raise(err, to->failure, "%s", to->err.text);
 }
 
 static int make_session(struct record_relay *to, const struct record_relay_config *config)
@@ -61,7 +71,8 @@ int record_relay_new(const struct record_relay_config *config, struct record_rel
 
 	to->cpus = config->cpus;
 	to->uuid = config->uuid;
-	r = note_end(to, make_session(to, config), err);
+	note_end(to, make_session(to, config));
+	r = tell_end(to, err);
 	if (r < 0) {
 		record_relay_free(to);
 		to = NULL;
@@ -82,9 +93,10 @@ int record_relay_metadata(void *user, const char *text, size_t len, struct err *
 {
 	struct record_relay *to = user;
 
-	return to->is_gone ? 0
-			   : note_end(to, publish_metadata(to->publish, text, len, to->uuid, false),
-				      err);
+	if (to->failure == 0) {
+		note_end(to, publish_metadata(to->publish, text, len, to->uuid, false));
+	}
+	return 0;
 }
 
 int record_relay_packet(void *user, const struct convert_packet *from, struct err *err)
@@ -105,23 +117,28 @@ int record_relay_packet(void *user, const struct convert_packet *from, struct er
 
 	assert(from->cpu < to->cpus);
 	to->given += from->events;
-	return to->is_gone ? 0 : note_end(to, publish_packet(to->publish, from->cpu, &packet), err);
+	if (to->failure == 0) {
+		note_end(to, publish_packet(to->publish, from->cpu, &packet));
+	}
+	return 0;
 }
 
 int record_relay_beacons(void *user, uint64_t time, struct err *err)
 {
 	struct record_relay *to = user;
-	int r = 0;
 
-	for (uint32_t cpu = 0; r == 0 && !to->is_gone && cpu < to->cpus; cpu++) {
-		r = publish_beacon(to->publish, cpu, time, STREAM_CLASS);
+	for (uint32_t cpu = 0; to->failure == 0 && cpu < to->cpus; cpu++) {
+		note_end(to, publish_beacon(to->publish, cpu, time, STREAM_CLASS));
 	}
-	return note_end(to, r, err);
+	return tell_end(to, err);
 }
 
 int record_relay_close(struct record_relay *to, struct err *err)
 {
-	return to->is_gone ? 0 : note_end(to, publish_close(to->publish), err);
+	if (to->failure == 0) {
+		note_end(to, publish_close(to->publish));
+	}
+	return tell_end(to, err);
 }
 
 struct record_relay_account record_relay_account(struct record_relay *to)

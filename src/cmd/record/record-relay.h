@@ -31,7 +31,8 @@ int record_relay_new(const struct record_relay_config *config, struct record_rel
 		     struct err *err);
 void record_relay_free(struct record_relay *to); /* NULL is fine */
 
-/* The sink's functions.  The first failure is told; what comes then is counted, and is not sent. */
+/* The sink's functions.  After a failure what comes is counted, and is not sent, so that the
+ * account is whole: the next beacons, or the end, tell the failure. */
 int record_relay_metadata(void *user, const char *text, size_t len, struct err *err);
 int record_relay_packet(void *user, const struct convert_packet *packet, struct err *err);
 /* Nothing older than @time will come of any CPU. */

@@ -207,10 +207,11 @@ static void say_begin(const struct recording *recording)
 		say("recording this host into %s, session %s%s", options->to, session_of(options),
 		    options->duration_ns > 0 ? "" : "; ^C ends it");
 	} else if (options->overwrite) {
-		say("the last %" PRIu64
-		    "M of each CPU stay in memory: kill -USR1 %d writes them to "
+		char bytes[UNITS_TEXT_MAX];
+
+		say("the last %s of each CPU stay in memory: kill -USR1 %d writes them to "
 		    "%s/snapshot-N, and so does the end",
-		    options->buffer_bytes >> 20, (int)getpid(), recording->path);
+		    units_bytes(bytes, options->buffer_bytes), (int)getpid(), recording->path);
 	} else {
 		say("recording this host into %s%s", recording->path,
 		    options->duration_ns > 0 ? "" : "; ^C ends it");
@@ -318,10 +319,21 @@ static void say_relay_end(const struct recording *recording)
 	say_losses(&account, recording->options);
 }
 
+static int dir_metadata(void *user, const char *text, size_t len, struct err *err)
+{
+	return record_dir_metadata(((struct recording *)user)->dir, text, len, err);
+}
+
+static int dir_packet(void *user, const struct convert_packet *packet, struct err *err)
+{
+	return record_dir_packet(((struct recording *)user)->dir, packet, err);
+}
+
+/* The directory is made once the kernel is ready: a failed try leaves none. */
 static int begin_recording(struct recording *recording, struct err *err)
 {
 	const struct options *options = recording->options;
-	struct recorder_config config = {
+	const struct recorder_config config = {
 		.instance = { .buffer_bytes = options->buffer_bytes,
 			      .pids = options->selection.pids.at,
 			      .pid_count = options->selection.pids.count,
@@ -329,14 +341,14 @@ static int begin_recording(struct recording *recording, struct err *err)
 			      .at_end_user = recording->path },
 		.packet_bytes = PACKET_BYTES,
 		.flush_ns = NS_PER_S,
-		.sink = { .metadata = record_dir_metadata, .packet = record_dir_packet },
+		.sink = { .metadata = dir_metadata, .packet = dir_packet, .user = recording },
 	};
-	int r = options->overwrite ? record_dir_make(recording->path, err)
-				   : record_dir_new(recording->path, &recording->dir, err);
+	int r = recorder_new(&config, &recording->recorder, err);
 
-	config.sink.user = recording->dir;
-	r = r < 0 ? r : recorder_new(&config, &recording->recorder, err);
 	r = r < 0 ? r : record_events_enable(recording->recorder, options, err);
+	r = r < 0                ? r
+	    : options->overwrite ? record_dir_make(recording->path, err)
+				 : record_dir_new(recording->path, &recording->dir, err);
 	r = r < 0                ? r
 	    : options->overwrite ? recorder_hold(recording->recorder, err)
 				 : recorder_start(recording->recorder, err);

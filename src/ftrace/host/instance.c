@@ -454,14 +454,18 @@ int instance_layout(const struct ftrace_instance *instance, struct ftrace_layout
 	return r;
 }
 
-static void open_pipe(struct ftrace_instance *instance, uint32_t cpu)
+/* A CPU that is not there has none; what fails for another reason would be missing in silence. */
+static int open_pipe(struct ftrace_instance *instance, uint32_t cpu, struct err *err)
 {
 	char *path = mem_printf("%s/per_cpu/cpu%u/trace_pipe_raw", instance->path, cpu);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int r = fd < 0 && errno != ENOENT && errno != ENODEV && errno != ENXIO
+			? err_raise(err, -errno, "%s: %s", path, strerror(errno))
+			: 0;
 
-	*vec_push(&instance->pipes) =
-		(struct pollfd){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK),
-				 .events = POLLIN };
+	*vec_push(&instance->pipes) = (struct pollfd){ .fd = fd, .events = POLLIN };
 	free(path);
+	return r;
 }
 
 int instance_on(struct ftrace_instance *instance, struct err *err)
@@ -474,10 +478,10 @@ int instance_on(struct ftrace_instance *instance, struct err *err)
 	}
 	instance->subbuf_bytes = layout.bytes;
 	instance->bytes = mem_alloc(layout.bytes);
-	for (uint32_t i = 0; i < instance->cpus; i++) {
-		open_pipe(instance, i);
+	for (uint32_t i = 0; i < instance->cpus && r == 0; i++) {
+		r = open_pipe(instance, i, err);
 	}
-	return set(instance, "tracing_on", "1", err);
+	return r < 0 ? r : set(instance, "tracing_on", "1", err);
 }
 
 void instance_off(struct ftrace_instance *instance)

@@ -21,8 +21,8 @@
 
 /* An event's time is taken a little before it can be read. */
 #define COMMIT_NS NS_PER_MS
-/* Sub-buffers of a CPU before the others have their turn. */
-#define READS_MAX 256
+/* What is taken of a CPU before the others have their turn, and before it is converted. */
+#define TURN_BYTES ((size_t)4 << 20)
 
 struct recorder {
 	struct recorder_config config;
@@ -257,11 +257,12 @@ int recorder_hold(struct recorder *recorder, struct err *err)
 /* ---- while it runs ---- */
 
 /*
- * Takes what a CPU has, up to a sub-buffer that is not full: reading is a system call, and so an
- * event, of which there is always one more.  *ret_until: lowered to where it was left.
+ * Takes what a CPU has.  While events come (@is_on) up to a sub-buffer that is not full: reading is
+ * a system call, and so an event, of which there is always one more.  *ret_until: lowered to where
+ * it was left.
  */
-static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, uint64_t *ret_until,
-		    struct err *err)
+static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, bool is_on,
+		    uint64_t *ret_until, struct err *err)
 {
 	const uint8_t *bytes;
 	size_t len;
@@ -279,7 +280,7 @@ static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, uint64
 		}
 		if (r == 0) {
 			time = ftrace_page_time(&recorder->layout, bytes);
-			if (ftrace_page_used(&recorder->layout, bytes) < len / 2) {
+			if (is_on && ftrace_page_used(&recorder->layout, bytes) < len / 2) {
 				return 0;
 			}
 		}
@@ -288,15 +289,23 @@ static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, uint64
 	return 0;
 }
 
-static int take_cpus(struct recorder *recorder, struct err *err)
+/* A turn of all CPUs; what is before *@until, which may be lowered, is converted. */
+static int take_turn(struct recorder *recorder, bool is_on, uint64_t *until, struct err *err)
 {
-	uint64_t until = now_monotonic_ns() - COMMIT_NS;
+	size_t most = TURN_BYTES / recorder->layout.bytes + 1;
 	int r = 0;
 
 	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {
-		r = take_cpu(recorder, i, READS_MAX, &until, err);
+		r = take_cpu(recorder, i, most, is_on, until, err);
 	}
-	r = r < 0 ? r : convert_until(recorder->convert, until, err);
+	return r < 0 ? r : convert_until(recorder->convert, *until, err);
+}
+
+static int take_cpus(struct recorder *recorder, struct err *err)
+{
+	uint64_t until = now_monotonic_ns() - COMMIT_NS;
+	int r = take_turn(recorder, true, &until, err);
+
 	if (r == 0 && until >= recorder->flushed + recorder->config.flush_ns) {
 		recorder->flushed = until;
 		r = convert_flush(recorder->convert, until, false, err);
@@ -317,21 +326,16 @@ int recorder_step(struct recorder *recorder, struct err *err)
 /* ---- the end ---- */
 
 /* No event comes any more. */
-static int take_rest(struct recorder *recorder, uint32_t cpu, struct err *err)
+static int take_rest(struct recorder *recorder, struct err *err)
 {
-	const uint8_t *bytes;
-	size_t len;
+	uint64_t until = 0;
 	int r = 0;
 
-	while ((r == 0 || r == -EINVAL) &&
-	       (len = instance_read(recorder->instance, cpu, &bytes)) > 0) {
-		r = convert_page(recorder->convert, cpu, bytes, len, err);
-		/* Few at a time are in memory. */
-		r = r < 0 ? r
-			  : convert_until(recorder->convert,
-					  ftrace_page_time(&recorder->layout, bytes), err);
+	while (r == 0 && until != UINT64_MAX) {
+		until = UINT64_MAX; /* if no CPU is left within what it has */
+		r = take_turn(recorder, false, &until, err);
 	}
-	return r == -EINVAL ? 0 : r;
+	return r;
 }
 
 /* Losses that no sub-buffer told, so that the trace says all of them. */
@@ -383,10 +387,7 @@ int recorder_stop(struct recorder *recorder, struct err *err)
 
 	instance_off(recorder->instance);
 	recorder->end = now_monotonic_ns();
-	for (uint32_t i = 0; i < cpus && r == 0; i++) {
-		r = take_rest(recorder, i, err);
-	}
-	r = r < 0 ? r : convert_until(recorder->convert, UINT64_MAX, err);
+	r = take_rest(recorder, err);
 	for (uint32_t i = 0; i < cpus && r == 0; i++) {
 		r = account_cpu(recorder, i, err);
 	}
@@ -406,7 +407,7 @@ static int snapshot_cpu(struct recorder *recorder, uint32_t cpu, struct err *err
 {
 	uint64_t until = UINT64_MAX;
 
-	return take_cpu(recorder, cpu, SIZE_MAX, &until, err);
+	return take_cpu(recorder, cpu, SIZE_MAX, true, &until, err);
 }
 
 int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink,

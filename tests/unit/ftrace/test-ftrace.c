@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/vec.h"
 #include "ftrace/convert.h"
 #include "ftrace/format.h"
@@ -270,6 +271,38 @@ START_TEST(reads_pages)
 		ck_assert_uint_eq(record.len, 6);
 		ck_assert(!ftrace_page_next(&page, &record));
 		ck_assert(!page.is_bad);
+	}
+}
+END_TEST
+
+START_TEST(refuses_layouts)
+{
+	/* Where the commit is, its bytes, and where the data is. */
+	static const struct {
+		uint32_t at, size, data;
+		bool is_fine;
+	} layouts[] = {
+		{ 8, 8, 16, true },
+		{ 8, 4, 16, true },
+		{ 8, 8, 12, false },
+		{ 4, 4, 16, false },
+		{ 4294967292U, 4, 16, false },
+		{ 4294967288U, 8, 16, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(layouts); i++) {
+		struct ftrace_layout layout;
+		struct err err;
+		char *text =
+			mem_printf("\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				   "\tfield: local_t commit;\toffset:%u;\tsize:%u;\tsigned:1;\n"
+				   "\tfield: char data;\toffset:%u;\tsize:4080;\tsigned:1;\n",
+				   layouts[i].at, layouts[i].size, layouts[i].data);
+
+		ck_assert_msg((ftrace_layout_parse(text, strlen(text), false, &layout, &err) ==
+			       0) == layouts[i].is_fine,
+			      "%s", text);
+		free(text);
 	}
 }
 END_TEST
@@ -692,6 +725,61 @@ START_TEST(derives_switches)
 }
 END_TEST
 
+/* Of a thread that only switches have told of, nobody has said which process it is of. */
+START_TEST(forks_of_unknown_processes)
+{
+	static const char fork_fields[] =
+		"\tfield:char parent_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		"\tfield:pid_t parent_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		"\tfield:char child_comm[16];\toffset:28;\tsize:16;\tsigned:0;\n"
+		"\tfield:pid_t child_pid;\toffset:44;\tsize:4;\tsigned:1;\n";
+	static const char wakeup_fields[] =
+		"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		"\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+		"\tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n";
+	struct ftrace_format *fork = parsed("sched", "sched_process_fork", 9, fork_fields);
+	struct ftrace_format *wakeup = parsed("sched", "sched_wakeup", 10, wakeup_fields);
+	struct taken taken = { 0 };
+	struct convert *convert = convert_to(&taken, false);
+	struct made made;
+	struct err err;
+	struct {
+		char parent[16];
+		int32_t parent_tid;
+		char child[16];
+		int32_t child_tid;
+	} forked = { "forker", 77, "forker", 78 };
+	struct {
+		char name[16];
+		int32_t tid, prio, cpu;
+	} woken = { "forker", 77, 120, 0 };
+	const uint8_t *at;
+
+	ck_assert_int_eq(convert_format(convert, fork, &err), 0);
+	ck_assert_int_eq(convert_format(convert, wakeup, &err), 0);
+	ck_assert_int_eq(convert_start(convert, &err), 0);
+	made_begin(&made, false, false, 0);
+	page_of(&made, 10000, 10, 5, &woken, sizeof(woken));
+	page_of(&made, 10000, 9, 77, &forked, sizeof(forked));
+	made_end(&made, 0);
+	ck_assert_int_eq(convert_page(convert, 0, made.bytes, 4096, &err), 0);
+	ck_assert_int_eq(convert_until(convert, UINT64_MAX, &err), 0);
+	ck_assert_int_eq(convert_flush(convert, 70000, false, &err), 0);
+	at = memmem(taken.bytes.at, taken.bytes.count, &forked.parent, sizeof(forked.parent));
+	ck_assert_ptr_nonnull(at);
+	at = memmem(at + 1, taken.bytes.count - (size_t)(at + 1 - taken.bytes.at), &forked.parent,
+		    sizeof(forked.parent));
+	ck_assert_ptr_nonnull(at);
+	ck_assert_uint_eq(ftrace_u32(at + 16, false), 77);
+	ck_assert_uint_eq(ftrace_u32(at + 20, false), 77);
+	convert_free(convert);
+	ftrace_format_free(wakeup);
+	ftrace_format_free(fork);
+	taken_fini(&taken);
+}
+END_TEST
+
 Suite *suite_ftrace(void)
 {
 	Suite *suite = suite_create("ftrace");
@@ -704,6 +792,7 @@ Suite *suite_ftrace(void)
 	tcase_add_test(formats, keeps_in_payload);
 	suite_add_tcase(suite, formats);
 	tcase_add_test(pages, reads_pages);
+	tcase_add_test(pages, refuses_layouts);
 	tcase_add_test(pages, absolute_times);
 	tcase_add_test(pages, hostile_pages);
 #ifdef HAVE_KBUFFER
@@ -714,6 +803,7 @@ Suite *suite_ftrace(void)
 	tcase_add_test(traces, calls_across_cpus);
 	tcase_add_test(traces, calls_of_32_bits);
 	tcase_add_test(traces, derives_switches);
+	tcase_add_test(traces, forks_of_unknown_processes);
 	suite_add_tcase(suite, traces);
 	return suite;
 }
