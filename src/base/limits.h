@@ -469,6 +469,8 @@
 _Static_assert(PACKET_BYTES_MAX <= UINT64_MAX / 8, "sizes are also kept in bits");
 _Static_assert(RELAY_PIECE_BYTES <= PACKET_BYTES_MAX, "a piece is part of a packet");
 
-/* Discovery in programs: values of ids, and events of which the time is kept, 40 MiB and 32. */
-#define DISCOVERY_KEYS_MAX  262144
-#define DISCOVERY_TIMES_MAX ((size_t)4 << 20)
+/* Discovery in programs: values of ids (100 MiB), threads' kinds of events (15 MiB), and events of
+ * which the time is kept (32 MiB). */
+#define DISCOVERY_KEYS_MAX   262144
+#define DISCOVERY_SERIES_MAX 65536
+#define DISCOVERY_TIMES_MAX  ((size_t)4 << 20)

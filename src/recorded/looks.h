@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
 /* A file of trace-cmd, which is read as the traces that it becomes (recorded-dat.c). */

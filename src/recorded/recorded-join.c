@@ -238,11 +238,13 @@ void recorded_join(const struct recorded_paths *paths, size_t first, recorded_on
 /* ---- hosts beside each other ---- */
 
 /* Whether the trace is of one more host, at the time of one of the group. */
-static bool is_further_host(struct kin *kins, const size_t *group, size_t first, size_t at)
+static bool is_further_host(struct kin *kins, const size_t *group, size_t count, size_t first,
+			    size_t at)
 {
 	bool overlaps = false;
 
-	for (size_t i = first; i < at; i++) {
+	assert(group[at] != first);
+	for (size_t i = first; i < count; i++) {
 		if (group[i] == first && strcmp(kins[i].host, kins[at].host) == 0) {
 			return false;
 		}
@@ -260,7 +262,7 @@ static void gather_hosts(struct kin *kins, size_t *group, size_t count, size_t f
 		before = members;
 		for (size_t i = first + 1; i < count && members < most; i++) {
 			if (group[i] == i && kins[i].is_kernel && kins[i].host &&
-			    is_further_host(kins, group, first, i)) {
+			    is_further_host(kins, group, count, first, i)) {
 				group[i] = first;
 				members++;
 			}

@@ -452,6 +452,8 @@ static int open_convert(struct made *made, struct err *err)
 	made->setup.env = env;
 	made->setup.env_count = count;
 	made->convert = convert_new(&made->setup, &sink, err);
+	made->setup.env = NULL; /* it is of this function */
+	made->setup.env_count = 0;
 	free(machine.text);
 	return made->convert ? 0 : -EINVAL;
 }

@@ -101,7 +101,6 @@ void optional_take(struct tracedat *dat, unsigned int id, struct cursor *cursor)
 	switch (id) {
 	case OPTION_DATE: /* us */
 		add_offset(dat, take_offset(cursor), 1000);
-		dat->has_date = true;
 		break;
 	case OPTION_OFFSET: /* ns */
 		add_offset(dat, take_offset(cursor), 1);

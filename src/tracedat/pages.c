@@ -15,13 +15,14 @@ int pages_begin(const struct tracedat *dat, const struct tracedat_buffer *buffer
 
 	*pages = (struct pages){ .dat = dat,
 				 .page_bytes = buffer->page_bytes,
+				 .most = TRACEDAT_CHUNKS_BYTES_MAX / buffer->cpus.count,
 				 .is_packed = buffer->is_packed };
 	pages->cursor = (struct cursor){ .fd = dat->fd,
 					 .at = is_inside ? cpu->offset : dat->bytes,
 					 .end = dat->bytes,
 					 .is_big = dat->is_big };
 	if (!is_inside || buffer->page_bytes < TRACEDAT_PAGE_BYTES_MIN ||
-	    buffer->page_bytes > FTRACE_SUBBUF_BYTES_MAX) {
+	    buffer->page_bytes > FTRACE_SUBBUF_BYTES_MAX || buffer->page_bytes > pages->most) {
 		return err_raise(err, -EINVAL,
 				 "events of CPU %" PRIu32 ": sub-buffers of %" PRIu32
 				 " bytes at byte %" PRIu64 " cannot be",
@@ -29,7 +30,6 @@ int pages_begin(const struct tracedat *dat, const struct tracedat_buffer *buffer
 	}
 	if (pages->is_packed) {
 		pages->chunks = cpu->bytes > 0 ? cursor_number(&pages->cursor, 4) : 0;
-		pages->most = TRACEDAT_CHUNKS_BYTES_MAX / buffer->cpus.count;
 	} else if (cpu->bytes < dat->bytes - cpu->offset) {
 		pages->cursor.end = cpu->offset + cpu->bytes;
 	}

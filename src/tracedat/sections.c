@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "tracedat/tracedat-limits.h"
 #include "tracedat/tracedat-parts.h"
 
@@ -125,13 +126,13 @@ static int take_entries(struct tracedat *dat, struct cursor *cursor, uint64_t *r
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && !cursor->is_wrong; i++) {
+	while (r == 0 && !cursor->is_wrong) {
 		unsigned int id = (unsigned int)cursor_number(cursor, 2);
 		uint64_t bytes = cursor_number(cursor, 4);
 		struct cursor option = *cursor;
 
 		cursor_skip(cursor, bytes);
-		cursor->is_wrong |= i > TRACEDAT_OPTIONS_MAX;
+		cursor->is_wrong |= ++dat->options > TRACEDAT_OPTIONS_MAX;
 		option.end = cursor->at;
 		if (cursor->is_wrong) {
 			break;
@@ -140,7 +141,8 @@ static int take_entries(struct tracedat *dat, struct cursor *cursor, uint64_t *r
 			*ret_next = cursor_number(&option, 8);
 			return 0;
 		}
-		r = take_said(dat, id, &option, err);
+		r = now_is_leaving() ? err_raise(err, -EINTR, "interrupted while it was read")
+				     : take_said(dat, id, &option, err);
 		cursor->is_wrong |= option.is_wrong;
 	}
 	return r;
@@ -150,14 +152,13 @@ int sections_read(struct tracedat *dat, uint64_t options, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && options != 0; i++) {
+	/* Each section has one option at least, so they are bounded like these. */
+	while (r == 0 && options != 0) {
 		struct dat_section section;
 		uint64_t next = 0;
 
 		section_open(dat, options, &section);
-		if (section.id != SECTION_OPTIONS || i > TRACEDAT_OPTIONS_MAX) {
-			section.cursor.is_wrong = true;
-		}
+		section.cursor.is_wrong |= section.id != SECTION_OPTIONS;
 		r = take_entries(dat, &section.cursor, &next, err);
 		if (r == 0 && section.cursor.is_wrong) {
 			r = err_raise(err, -EINVAL,

@@ -74,7 +74,6 @@ static void survey_record(struct taking *taking, const struct ftrace_record *rec
 	struct survey_thread *thread =
 		survey_threads_get(&survey->threads, survey_number(taking, &taking->tid, record));
 
-	survey->events++;
 	survey->end = record->time > survey->end ? record->time : survey->end;
 	survey->has[type % SURVEY_IDS] = true;
 	if (thread) {

@@ -31,8 +31,7 @@ HASH_MAP(survey_threads, struct survey_thread)
 
 struct survey {
 	bool has[SURVEY_IDS]; /* events, by id */
-	uint64_t events;
-	uint64_t begin, end; /* times: of the first sub-buffer, of the last event */
+	uint64_t begin, end;  /* times: of the first sub-buffer, of the last event */
 	struct survey_threads threads;
 };
 

@@ -8,7 +8,7 @@
 
 /* A trace.dat of trace-cmd: a text of it, such as a format or the names of tasks, and a name; event
  * formats, of which kernels have 3000, and the bytes of all; names of tasks, of which a kernel
- * keeps 128 by default; options in a row, and sections of options; buffers; CPUs; CPUs of all
+ * keeps 128 by default; options, of all sections together; buffers; CPUs; CPUs of all
  * buffers whose losses are told. */
 #define TRACEDAT_TEXT_BYTES_MAX    ((uint64_t)4 << 20)
 #define TRACEDAT_NAME_BYTES_MAX    4096

@@ -9,7 +9,8 @@
  *     pages.c      the sub-buffers of a CPU, one after the other, unpacked
  *
  * Source: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5), and files that trace-cmd 3.1 wrote.  Each byte
- * is hostile; bounds are in limits.h.  Numbers are in the byte order of the traced machine.
+ * is hostile; bounds are in tracedat-limits.h.  Numbers are in the byte order of the traced
+ * machine.
  */
 #pragma once
 
@@ -80,7 +81,7 @@ struct tracedat {
 	/* Times: (ticks * mult >> shift) + offset; a mult of 0: they are ns. */
 	uint32_t mult, shift;
 	int64_t offset;
-	bool has_date;      /* with the offset they are since the epoch */
+	uint32_t options;   /* that were read */
 	uint32_t texts;     /* buffers that are text, of latency tracers */
 	bool has_own_clock; /* version 6: the clock's text is behind the buffer */
 };

@@ -390,6 +390,12 @@ def check_hosts(sillage, trace, other):
             shutil.move(os.path.join(scratch, 'made', name), os.path.join(apart, 'b'))
             lines = run(sillage, 'overview', '-q', '-f', 'json', apart).splitlines()
             check(len(lines) == 2 and 'hosts' not in lines[0], name, len(lines))
+        # The first two are together by the third one only.
+        chain = os.path.join(scratch, 'chain')
+        for name, shift in ('a', 0), ('b', 3 * length // 2), ('c', 3 * length // 4):
+            Host(sillage, chain, trace, 'host-ch' + name, shift)
+        lines = run(sillage, 'overview', '-q', '-f', 'json', chain).splitlines()
+        check(len(lines) == 1 and len(json.loads(lines[0])['hosts']) == 3, 'by a third one', len(lines))
     print('ok hosts')
 
 

@@ -1,5 +1,6 @@
 /*
- * scratch: a temporary directory for traces that a run makes: copies of what relays have.
+ * scratch: a temporary directory for traces that a run makes: copies of what relays have, and of
+ * what files of other tools hold.
  *
  * The directory is in $TMPDIR, or /tmp.  A guardian (base/process/guardian.h) removes it whatever
  * ends this process: its return, a signal, or a failed assertion.
