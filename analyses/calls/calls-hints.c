@@ -103,36 +103,16 @@ static const struct event_class *likely_end(const struct metadata *types,
 	return end;
 }
 
-/* As a word of the language. */
-static void put_event_word(FILE *out, const char *event)
-{
-	bool is_plain = *event;
-
-	for (const char *c = event; *c; c++) {
-		is_plain &= scan_is_letter(*c, PATTERN_LETTERS) && *c != '*';
-	}
-	(void)fputs(is_plain ? "" : "\"", out);
-	for (const char *c = event; *c; c++) {
-		(void)fputs(!is_plain && (*c == '"' || *c == '\\') ? "\\" : "", out);
-		(void)fputc(*c, out);
-	}
-	(void)fputs(is_plain ? "" : "\"", out);
-}
-
 static char *hint_text(const struct event_class *begin, const struct event_class *end)
 {
 	const char *key = calls_common_key(begin, end);
-	char *text, *word;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	char *from = pattern_word(begin->name), *to = pattern_word(end->name);
+	char *text = mem_printf("%s; %s%s%s", from, to, key ? "; by " : "", key ? key : "");
+	char *word = shell_word(text);
 
-	put_event_word(out, begin->name);
-	(void)fputs("; ", out);
-	put_event_word(out, end->name);
-	(void)fprintf(out, "%s%s", key ? "; by " : "", key ? key : "");
-	(void)fclose(out);
-	word = shell_word(text);
 	free(text);
+	free(to);
+	free(from);
 	return word;
 }
 

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/now.h"
 #include "ctf/metadata/type.h"
 #include "deep/reader.h"
 #include "discovery/programs-state.h"
 #include "kernel/thread-list.h"
+#include "query/pattern.h"
 #include "query/value.h"
 
 enum { VTID, VPID, PROCNAME, FIRST_FIELD };
@@ -116,7 +118,9 @@ static void take_program_types(struct program_look *look, const struct plan *pla
 	look->number_of = mem_alloc((plan->class_count + 1) * sizeof(*look->number_of));
 	for (const struct event_class *class = types->events;
 	     class && class->index < plan->class_count; class = class->next) {
-		bool has_room = look->classes.count < PROGRAM_CLASSES_MAX;
+		/* What no pattern has room for could not be asked for. */
+		bool has_room = look->classes.count < PROGRAM_CLASSES_MAX &&
+				strlen(class->name) < PATTERN_WORD_BYTES;
 		bool is_wanted = !says_own_words(class->name);
 
 		look->number_of[class->index] =
@@ -196,12 +200,18 @@ static void count_key(struct program_look *look, size_t field, const uint64_t va
 static void count_time(struct program_look *look, const struct reader_event *event, uint8_t class,
 		       uint64_t thread)
 {
-	bool is_new;
-	struct program_series **series = program_series_of_put(
-		&look->series, hash_bytes(thread, &class, sizeof(class)), &is_new);
+	uint64_t hash = hash_bytes(thread, &class, sizeof(class));
+	struct program_series **series = program_series_of_get(&look->series, hash);
 	const struct value *name = &event->values[PROCNAME];
+	bool is_new = !series;
 
+	if (look->times >= DISCOVERY_TIMES_MAX ||
+	    (is_new && look->series.used >= DISCOVERY_SERIES_MAX)) {
+		look->is_cut = true;
+		return;
+	}
 	if (is_new) {
+		series = program_series_of_put(&look->series, hash, NULL);
 		*series = mem_alloc(sizeof(**series));
 		(*series)->class = class;
 		(*series)->process = reader_u64(event, VPID, 0);
@@ -209,10 +219,6 @@ static void count_time(struct program_look *look, const struct reader_event *eve
 		if (reader_has(event, PROCNAME)) {
 			memcpy((*series)->comm, name->bytes, name->len < 15 ? name->len : 15);
 		}
-	}
-	if (look->times >= DISCOVERY_TIMES_MAX) {
-		look->is_cut = true;
-		return;
 	}
 	*vec_push(&(*series)->times) = event->ts;
 	look->times++;
@@ -282,6 +288,7 @@ int program_look_at(const struct reader_setup *setup, struct program_look *look,
 					    (uint8_t)look->number_of[event.class->class->index]);
 		}
 	}
+	look->is_cut |= now_is_leaving() || (look->config->stop && atomic_load(look->config->stop));
 	reader_close(reader);
 	return reader ? 0 : -EINVAL;
 }

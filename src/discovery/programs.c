@@ -154,43 +154,21 @@ static bool has_name(const struct programs *found, const char *name)
 	return false;
 }
 
-static char *own_name(const struct programs *found, char *base)
+static char *own_name(const struct programs *found, char *given)
 {
-	char *name;
+	char *base = mem_printf("%s%s", *given >= '0' && *given <= '9' ? "job_" : "", given), *name;
 
+	free(given);
 	for (char *c = base; *c; c++) {
 		*c = scan_is_letter(*c, "-_") ? *c : '_';
 	}
-	name = mem_printf("%s%s", *base >= '0' && *base <= '9' ? "job_" : "", base);
+	name = mem_strdup(base);
 	for (size_t i = 2; has_name(found, name); i++) {
 		free(name);
 		name = mem_printf("%s-%zu", base, i);
 	}
 	free(base);
 	return name;
-}
-
-/* As patterns take it. */
-static char *event_text(const char *event)
-{
-	size_t len = 0;
-	char *text = NULL;
-	FILE *out;
-
-	for (const char *c = event; *c; c++) {
-		len += !scan_is_letter(*c, "-_.:+");
-	}
-	if (len == 0) {
-		return mem_strdup(event);
-	}
-	out = open_memstream(&text, &len);
-	(void)fputc('"', out);
-	for (const char *c = event; *c; c++) {
-		(void)fprintf(out, "%s%c", strchr("\"\\", *c) ? "\\" : "", *c);
-	}
-	(void)fputc('"', out);
-	(void)fclose(out);
-	return text;
 }
 
 static char *events_text(const struct program_search *search, const struct program_chain *chain,
@@ -202,7 +180,7 @@ static char *events_text(const struct program_search *search, const struct progr
 
 	(void)fprintf(out, "%s = ", name);
 	for (size_t i = 0; i < chain->count; i++) {
-		char *event = event_text(search->look.classes.at[chain->at[i]]);
+		char *event = pattern_word(search->look.classes.at[chain->at[i]]);
 
 		(void)fprintf(out, "%s%s%s%s",
 			      i > 1   ? "; then "
@@ -358,7 +336,7 @@ static struct program_found *add_lone(struct program_search *search, size_t clas
 				      const struct program_series *only, const struct pace *pace)
 {
 	const char *class_name = search->look.classes.at[class];
-	char *event = event_text(class_name);
+	char *event = pattern_word(class_name);
 	char *name = own_name(search->found, common_name(class_name, class_name));
 	struct program_found *one = vec_push(&search->found->at);
 
@@ -410,14 +388,16 @@ static void find_loops(struct program_search *search, enum loops kind)
 	for (size_t class = 0; class < search->look.classes.count; class ++) {
 		const struct program_series *only;
 		struct program_chain chain;
-		struct pace pace = pace_of_class(search, class, &only);
+		struct pace pace;
 
-		if (!may_begin_one(search, class) || !pace.is_regular ||
-		    is_in_loop(search, class)) {
+		if (!may_begin_one(search, class)) {
 			continue;
 		}
-		if (!pace.is_regular && kind != LOOPS_NAMED) {
-			continue; /* only what is called a loop may be so late */
+		pace = pace_of_class(search, class, &only);
+		/* Only what is called a loop may be so late that it is steady, and not regular. */
+		if (pace.steady_ns == 0 || (!pace.is_regular && kind != LOOPS_NAMED) ||
+		    is_in_loop(search, class)) {
+			continue;
 		}
 		if (kind == LOOPS_ALONE) {
 			add_pace(add_lone(search, class, only, &pace), &pace, only);

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,26 @@ void pattern_fini(struct definition *definition)
 }
 
 /* ---- threads ---- */
+
+char *pattern_word(const char *event)
+{
+	bool is_plain = *event;
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	for (const char *c = event; *c; c++) {
+		is_plain &= scan_is_letter(*c, PATTERN_LETTERS) && *c != '*';
+	}
+	(void)fputs(is_plain ? "" : "\"", out);
+	for (const char *c = event; *c; c++) {
+		(void)fputs(!is_plain && (*c == '"' || *c == '\\') ? "\\" : "", out);
+		(void)fputc(*c, out);
+	}
+	(void)fputs(is_plain ? "" : "\"", out);
+	(void)fclose(out);
+	return text;
+}
 
 bool pattern_add_who(struct pattern_who *who, const char *one)
 {

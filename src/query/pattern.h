@@ -53,6 +53,10 @@ struct pattern_model {
 /* The last one has an empty name. */
 extern const struct pattern_model pattern_models[];
 
+/* The name of an event as a word of the language, in quotes if it needs them; from malloc().  It
+ * has to be shorter than PATTERN_WORD_BYTES. */
+char *pattern_word(const char *event);
+
 /* Reads what stands behind the field: [& MASK] OP VALUE.  0, or -EINVAL as of scan.h.  The
  * condition may own something in any case. */
 int pattern_parse(struct scan *scan, struct pattern_condition *condition);
