@@ -276,8 +276,11 @@ static void end_around(struct shard *shard, struct jobs_trace *trace, size_t job
 	held_list all = { 0 };
 
 	take_all_held(shard, trace, &jobs_begun_of(open)->own, &all);
-	for (struct list_node *at = jobs_at(shard, job)->is_around_any ? &open->node : NULL; at;
-	     at = at->after) {
+	/* Many may be open whose ends nobody sees. */
+	for (struct list_node *at = jobs_at(shard, job)->is_around_any && trace->held.count > 0
+					    ? &open->node
+					    : NULL;
+	     at; at = at->after) {
 		take_all_held(shard, trace, &jobs_begun_of((struct across_open *)at)->any, &all);
 	}
 	note_over(&jobs_across_of(shard, trace, job)->machine.over, open->begin, noted->ts);

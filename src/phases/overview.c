@@ -219,6 +219,7 @@ static void on_value(void *user, const struct series_value *value)
 	struct overview_series *series = series_of(taking->overview, taking->host, value);
 
 	taking->overview->has_cpus |= value->is_share;
+	series->cpus = value->cpus > series->cpus ? value->cpus : series->cpus; /* seen so far */
 	hold(series, taking->slice, value->value);
 	series->values[taking->slice] = value->value;
 	series->told = taking->slice + 1;

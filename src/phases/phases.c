@@ -420,6 +420,9 @@ struct report_table *phases_extend(struct phases *phases, const struct report *r
 
 /* ---- checkpoints ---- */
 
+/* Rates become numbers of 64 bits when they are shown. */
+#define MEAN_MAX 1e18
+
 /* What changed; no name: nothing did. */
 static void change_codec(struct phases *phases, struct codec *codec)
 {
@@ -434,7 +437,8 @@ static void change_codec(struct phases *phases, struct codec *codec)
 	change->unit = codec_check(codec, unit <= UNIT_NS) ? (enum unit)unit : UNIT_COUNT;
 	codec_real(codec, &change->mean, DBL_MAX);
 	codec_real(codec, &phases->before, DBL_MAX);
-	(void)codec_check(codec, change->mean >= 0 && phases->before >= 0);
+	(void)codec_check(codec, change->mean >= 0 && change->mean <= MEAN_MAX &&
+					 phases->before >= 0 && phases->before <= MEAN_MAX);
 }
 
 static void cuts_codec(struct phases *phases, struct codec *codec)

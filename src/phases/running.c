@@ -279,6 +279,8 @@ double running_mean_until(const struct running *running, size_t series, uint64_t
 
 /* ---- checkpoints ---- */
 
+#define SCALE_MIN 1e-12
+
 static void running_series_codec(struct codec *codec, struct running_series *series)
 {
 	uint8_t kind = (uint8_t)(series->is_share | series->is_level << 1 | series->holds << 2 |
@@ -296,7 +298,10 @@ static void running_series_codec(struct codec *codec, struct running_series *ser
 	codec_real(codec, &series->scale, DBL_MAX);
 	codec_real(codec, &series->sum, DBL_MAX);
 	codec_real(codec, &series->value, DBL_MAX);
-	if (!codec_check(codec, series->name && series->scale >= 0 && series->value >= 0 &&
+	/* 1 by a scale is a number. */
+	if (!codec_check(codec, series->name &&
+					(series->scale == 0 || series->scale >= SCALE_MIN) &&
+					series->value >= 0 &&
 					series->value <= series->scale * ROLLING_VALUE_MAX)) {
 		free(series->name);
 		series->name = mem_strdup("?");
@@ -317,7 +322,4 @@ void running_codec(struct running *running, struct codec *codec)
 			  running->first <= slices_so_far(running) &&
 				  rolling_series(running->rolling) == running->series.count &&
 				  groups_next(running->groups) == slices_so_far(running));
-	if (codec_reads(codec) && !codec->is_wrong) {
-		find_beside(running);
-	}
 }

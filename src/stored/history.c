@@ -22,6 +22,7 @@
 #include "stored/history.h"
 #include "stored/stored.h"
 #include "trigger/actions.h"
+#include "trigger/gate.h"
 
 /* ---- output ---- */
 
@@ -262,10 +263,13 @@ void history_choose_traces(struct stored_history *h)
 static int choose_windows(struct stored_history *h)
 {
 	const struct options *options = h->options;
-	uint64_t interval = options->has_interval ? options->interval_ns : UINT64_MAX, ignored = 0;
-	int r = stored_windows(options, h->reader, h->wanted, interval, &h->windows, &ignored,
+	uint64_t interval = options->has_interval ? options->interval_ns : UINT64_MAX, lost = 0;
+	int r = stored_windows(options, h->reader, h->wanted, interval, &h->windows, &lost,
 			       &h->err);
 
+	if (lost > 0 && h->actions && actions_gate(h->actions)) {
+		gate_lost(actions_gate(h->actions), "windows are missing in the store");
+	}
 	if (r == 0) {
 		stored_say_windows(options, h->reader, &h->windows, interval);
 	}

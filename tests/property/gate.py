@@ -7,11 +7,13 @@ Goal    The statuses 0, 1, 2, 3, 4 and 130 come when the manual page says so; th
 
 usage: gate.py SILLAGE DATA
 """
+import contextlib
 import json
 import os
 import re
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -295,16 +297,27 @@ def check_history(sillage, data, folder):
     trace, store, says = os.path.join(data, 'timer-jobs'), os.path.join(folder, 'judged.db'), re.compile('^sillage: .*(?:held|evaluated).*$', re.M)
     words = ['-i', '50ms', '-a', 'cpu,jobs', '--job', 'x = periodic; every 5ms']
     run(sillage, *words, '--store', store, trace)
-    few = 'cpu.threads[comm=disturber].run < 5%'
+    few, statuses = 'cpu.threads[comm=disturber].run < 5%', set()
     for asked in (['99%% of windows: %s' % few], ['5%% of windows: %s' % few], ['jobs.jobs[name=x].misses > 0'], ['cpu.busy > 900%'],
                   ['40% of windows in 200ms: jobs.jobs[name=x].duration.p99 < 1ms', 'cpu.busy > 1%'], ['cpu[comm=none].longest > 1s']):
         fails = [word for one in asked for word in ('--fail', one)]
         wanted = subprocess.run([sillage, 'analyze', '-o', '/dev/null', *words, *fails, trace], stderr=subprocess.PIPE, check=False)
+        statuses.add(wanted.returncode)
         for more in ([], ['-n', '1', '-a', 'jobs']):
             found = subprocess.run([sillage, 'history', '-f', 'json', '-i', '50ms', *more, *fails, store], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, check=False)
             if found.returncode != wanted.returncode or says.findall(found.stderr.decode()) != says.findall(wanted.stderr.decode()):
                 yield 'history %s: status %d, not %d: %r, not %r' % (asked, found.returncode, wanted.returncode, found.stderr, wanted.stderr)
+    if not statuses <= {0, 3} or len(statuses) != 2:
+        yield 'history: the conditions end with %s' % statuses
+    # What the store has lost is not judged.
+    with contextlib.closing(sqlite3.connect(store)) as db, db:
+        db.execute('INSERT INTO gaps(begin, "end", windows, why) SELECT begin, "end", 1, ? FROM windows LIMIT 1', ('a test',))
+    for more, status in (([], 0), (['--strict'], 4)):
+        found = subprocess.run([sillage, 'history', '-i', '50ms', *more, '--fail', 'cpu.busy > 900%', store], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, check=False)
+        if found.returncode != status:
+            yield 'history %s of a store with a gap: status %d: %r' % (more, found.returncode, found.stderr)
     # Without -i windows of a second are judged, and none is printed.
     found = subprocess.run([sillage, 'history', '-f', 'json', '--fail', '99% of windows: cpu.busy < 1%', store], stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, check=False)
