@@ -163,7 +163,7 @@ static bool has_asked_failed(const struct period *call, const struct fields_even
 	struct query_value value;
 
 	if (error->count > 0) {
-		return labels_conditions_hold(error, call->errors, event);
+		return fields_meet(event, error, call->errors);
 	}
 	return fields_get(event, call->result, &value) && value.kind == QUERY_NUMBER &&
 	       value.is_signed && value.is.i < 0;
@@ -205,7 +205,7 @@ static void on_asked(struct worker *worker, void *state, const struct trace_even
 	const struct fields_event of = labels_event(worker, &side->fields, event);
 
 	if (calls_asked(worker_of_plan(worker), user)[event->class->class->index] &&
-	    labels_conditions_hold(side->what, side->conditions, &of)) {
+	    fields_meet(&of, side->what, side->conditions)) {
 		emit_asked(worker, event, user, &of);
 	}
 }

@@ -59,7 +59,7 @@ static const char *looked_up(const struct jobs_trace *trace, const struct job_sp
 	const char *id = labels_item_id(words + labels_items_count(words), (size_t)use);
 
 	assert(use >= 0 && job->looked.uses[use].label >= 0);
-	return id ? labels_called(&trace->labels, (unsigned int)job->looked.uses[use].label, id)
+	return id ? called_find(&trace->called, (unsigned int)job->looked.uses[use].label, id)
 		  : NULL;
 }
 

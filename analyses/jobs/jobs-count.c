@@ -458,7 +458,7 @@ void jobs_count_ordered(struct shard *shard, void *state, const struct ordered *
 	if (ordered->kind == NOTE_LABEL) {
 		totals = shard_trace_row(shard, TOTALS);
 		totals[ALL_FORGOTTEN] +=
-			labels_take(&trace->labels, &shard_periods(shard)->labels,
+			labels_take(&trace->called, &shard_periods(shard)->labels,
 				    ordered->words[0], JOBS_NOTED(ordered->words[1]));
 	} else if (ordered->kind >= NOTE_STEP) {
 		jobs_across_take(shard, trace, ordered);
@@ -499,7 +499,7 @@ char *jobs_count_label_of(const void *state, const struct period_set *asked, siz
 	}
 	row.name = job->name;
 	row.group = &job->group;
-	return labels_name_of(&trace->labels, &asked->labels, &row);
+	return labels_name_of(&trace->called, &asked->labels, &row);
 }
 
 void jobs_count_forget(void *state)
@@ -507,7 +507,7 @@ void jobs_count_forget(void *state)
 	struct jobs_trace *trace = state;
 
 	release_fini(&trace->release);
-	labels_forget(&trace->labels);
+	called_forget(&trace->called);
 	jobs_across_forget(trace);
 }
 
@@ -518,6 +518,7 @@ void jobs_count_checkpoint(const struct checkpoint *checkpoint, void *state)
 	trace->release.jobs = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
 	release_codec(checkpoint->codec, &trace->release);
 	codec_u64(checkpoint->codec, &trace->lost);
-	labels_checkpoint(checkpoint, &trace->labels);
+	called_codec(checkpoint->codec, &trace->called,
+		     checkpoint->periods ? &checkpoint->periods->labels : NULL);
 	jobs_across_checkpoint(checkpoint, trace);
 }

@@ -290,7 +290,7 @@ struct jobs_across {
 /* The state of a trace. */
 struct jobs_trace {
 	struct release release;
-	struct labels labels;
+	struct called called;
 	struct across_names names;
 	uint64_t lost;              /* when events of any thread were missing last; 0: never */
 	struct jobs_across *across; /* by job; NULL: nothing came of any */

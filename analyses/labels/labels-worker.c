@@ -1,27 +1,10 @@
 /*
  * labels-worker: see labels.h; what an event tells.
  */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyses/labels/labels.h"
 #include "base/hash.h"
-
-bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
-			    const struct fields_event *event)
-{
-	for (size_t i = 0; i < what->count; i++) {
-		const struct pattern_condition *condition = &what->conditions[i];
-		struct query_value value;
-
-		if (!fields_get(event, fields[i], &value) ||
-		    (!condition->is_tid && !pattern_condition_holds(condition, &value, 0))) {
-			return false;
-		}
-	}
-	return true;
-}
 
 /* ---- values ---- */
 
@@ -78,104 +61,7 @@ int64_t labels_thread_of(struct worker *worker, const struct period_side *side,
 	return worker_thread_of(worker, event, &side->running);
 }
 
-/* ---- texts ---- */
-
-/* A text that may be longer than its room: then the hash of all of it stands for its end. */
-struct label_text {
-	char *at;
-	size_t room, len;
-	uint64_t hash; /* of what is longer than its room */
-};
-
-static void put(struct label_text *text, const void *bytes, size_t len)
-{
-	if (text->len + len > text->room) {
-		if (text->len <= text->room) {
-			text->hash = hash_bytes(0, text->at, text->len);
-		}
-		text->hash = hash_bytes(text->hash, bytes, len);
-	}
-	if (text->len < text->room) {
-		size_t left = text->room - text->len;
-
-		memcpy(text->at + text->len, bytes, len < left ? len : left);
-	}
-	text->len += len;
-}
-
-static void end(struct label_text *text)
-{
-	if (text->len > text->room) {
-		hash_brief_end(text->at, text->room + 1, text->hash);
-	}
-}
-
-/* Adds the value of a field; false: the event lacks it. */
-static bool put_value(struct label_text *text, const struct fields_event *event, uint8_t field,
-		      bool by_label)
-{
-	char number[QUERY_NUMBER_BYTES];
-	struct query_value value;
-	const char *is;
-	size_t len;
-
-	if (!fields_get(event, field, &value)) {
-		return false;
-	}
-	is = query_value_text(&value, by_label, number, &len);
-	put(text, is, len);
-	return true;
-}
-
-/* Writes the id of a label; false: the event lacks part of it.  The number of an enumeration is
- * part of an id: another event may have it without labels. */
-static bool put_id(char id[ID_BYTES], const struct label *label, const struct label_at *at,
-		   const struct fields_event *event)
-{
-	struct label_text text = { .at = id, .room = ID_BYTES - 1 };
-
-	memset(id, 0, ID_BYTES);
-	for (size_t i = 0; i < label->key_count; i++) {
-		if (i > 0) {
-			put(&text, ",", 1);
-		}
-		if (!put_value(&text, event, at->keys[i], false)) {
-			return false;
-		}
-	}
-	if (label->by_process) {
-		char pid[24];
-		int64_t vpid = fields_i64(event, at->process, 0);
-
-		put(&text, pid, (size_t)snprintf(pid, sizeof(pid), "@%" PRId64, vpid));
-	}
-	end(&text);
-	return text.len > 0;
-}
-
-/* Writes "size=5", or the id of a label; "": the event lacks it. */
-static void put_item(char item[ITEM_BYTES], const struct label_set *set,
-		     const struct label_use *use, const struct label_at *at,
-		     const struct fields_event *event)
-{
-	struct label_text text = { .at = item, .room = ITEM_BYTES - 1 };
-	const char *name = label_use_name(set, use);
-	char id[ID_BYTES];
-
-	memset(item, 0, ITEM_BYTES);
-	put(&text, name, strlen(name));
-	put(&text, "=", 1);
-	if (use->label < 0) {
-		if (!put_value(&text, event, at->keys[0], true)) {
-			item[0] = '\0';
-		}
-		end(&text);
-	} else if (put_id(id, &set->all.at[use->label], at, event)) {
-		put(&text, id, strlen(id));
-	} else {
-		item[0] = '\0';
-	}
-}
+/* ---- items ---- */
 
 size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set,
 			const struct label_group *group, const struct label_at *at,
@@ -187,7 +73,7 @@ size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set
 	for (size_t i = 0; i < group->count; i++) {
 		size_t len;
 
-		put_item(item, set, &group->uses[i], &at[i], event);
+		label_text_item(item, set, &group->uses[i], &at[i], event);
 		len = strlen(item);
 		words[0] |= (uint64_t)len << i * ITEM_BITS;
 		memcpy(to, item, len > 0 ? len + 1 : 0);
@@ -204,24 +90,12 @@ static void note_name(struct worker *worker, const struct trace_event *at, uint3
 	const struct label_set *labels = &worker_periods(worker)->labels;
 	const struct label_source *source = labels->sources.at[number];
 	const struct fields_event event = labels_event(worker, &source->fields, at);
-	int of = source->value.label;
-	uint64_t words[LABEL_WORDS_MAX] = { 0 };
+	uint64_t words[LABEL_WORDS_MAX];
 	char *name = (char *)(words + LABEL_TEXT);
-	struct label_text text = { .at = name, .room = LABEL_TEXT_BYTES_MAX - 1 };
-	bool has_name;
 	struct record *record;
 
-	if (!put_id((char *)(words + LABEL_ID), &labels->all.at[source->label], &source->id,
-		    &event)) {
+	if (!label_text_told((char *)(words + LABEL_ID), name, labels, source, &event)) {
 		return;
-	}
-	has_name = of < 0 ? put_value(&text, &event, source->value_at.keys[0], true)
-			  : put_id(name, &labels->all.at[of], &source->value_at, &event);
-	if (!has_name) {
-		return;
-	}
-	if (of < 0 && text.len > text.room) {
-		memset(name + text.room - 3, '.', 3);
 	}
 	words[LABEL_LEN] = strlen(name);
 	record = worker_emit_entity(worker, at->ts, entity, kind);
@@ -236,7 +110,7 @@ void labels_note(struct worker *worker, const struct trace_event *event, uint32_
 	const struct label_source *from = worker_periods(worker)->labels.sources.at[source];
 	const struct fields_event of = labels_event(worker, &from->fields, event);
 
-	if (labels_conditions_hold(from->what, from->conditions, &of)) {
+	if (fields_meet(&of, from->what, from->conditions)) {
 		note_name(worker, event, source, entity, kind);
 	}
 }

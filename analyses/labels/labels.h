@@ -4,7 +4,7 @@
  *
  *     labels-worker.c   worker   what an event tells: items of a group, the name of an id
  *     labels-items.c    shard    items of what is open
- *     labels.c          trace    what ids are called, and the names of rows by that
+ *     labels.c          trace    the names of rows by what ids are called (query/called.h)
  *
  * A row is of ids.  When it is shown, they are called what the trace told last, up to the end of
  * the window.  So a name may come after the first use of its id, and the same row has the same
@@ -17,6 +17,7 @@
 #include "base/queue.h"
 #include "engine/contract/handler.h"
 #include "engine/contract/merge.h"
+#include "query/called.h"
 #include "query/period.h"
 
 /*
@@ -24,13 +25,8 @@
  * word with the lengths, ITEM_BITS for each; 0: the event lacks it.  Then texts that end in a 0,
  * one after the other.  Longer ones than that, and ids, end in a hash (base/hash.h).
  */
-#define ITEM_BYTES  96 /* its zero included */
 #define ITEM_BITS   16
 #define ITEMS_WORDS (1 + LABEL_GROUP_MAX * ITEM_BYTES / sizeof(uint64_t))
-
-/* An id of a label as text: "94", or "94@12" if it is of process 12. */
-#define ID_BYTES 64
-_Static_assert(LABEL_NAME_BYTES + ID_BYTES <= ITEM_BYTES, "NAME=ID fits an item");
 
 /* Words of the record of a name: its length, the id, and the name, which ends in a 0. */
 enum { LABEL_LEN, LABEL_ID, LABEL_TEXT = LABEL_ID + ID_BYTES / sizeof(uint64_t) };
@@ -57,9 +53,6 @@ static inline struct fields_event labels_event(const struct worker *worker,
 	return (struct fields_event){ fields, event->class, event->binding, event->values,
 				      worker_cpu(worker) };
 }
-/* Whether the event meets all conditions but those with $tid. */
-bool labels_conditions_hold(const struct definition *what, const uint8_t *fields,
-			    const struct fields_event *event);
 /* Adds the keys of a link to a hash, as the event has them (@keys: side->before or after), and
  * fills their values, each of VALUE_WORDS, which may be NULL.  False: the event lacks one. */
 bool labels_put_keys(const struct period_side *side, const uint8_t *keys,
@@ -109,29 +102,17 @@ const char *labels_item_id(const uint64_t *words, size_t i);
 /* Whether so many words are items. */
 bool labels_are_items(const uint64_t *words, uint64_t count);
 
-/* ---- labels.c: the state of a trace ---- */
+/* ---- labels.c ---- */
 
-struct known_label;
-HASH_MAP_TEXT(known_names, struct known_label *)
-
-/* All 0: nothing is known. */
-struct labels {
-	struct known_names known; /* by "LABEL:ID" */
-	struct list list;         /* the name that was told last is the last */
-};
-
+/* Takes the name of a record of labels_note(), from its words; as called_take(). */
+static inline bool labels_take(struct called *called, const struct label_set *set, uint64_t source,
+			       const uint64_t *words)
+{
+	return called_take(called, set, source, (const char *)(words + LABEL_ID),
+			   (const char *)(words + LABEL_TEXT));
+}
 /* Whether a record of labels_note() from a file is sound. */
 bool labels_accepts(const struct untrusted_record *untrusted);
-/* Takes a name that the trace tells, from the words of its record.  True: another one had to be
- * forgotten. */
-bool labels_take(struct labels *labels, const struct label_set *set, uint64_t source,
-		 const uint64_t *words);
-void labels_forget(struct labels *labels);
-void labels_checkpoint(const struct checkpoint *checkpoint, struct labels *labels);
-
-/* What the id is called, or NULL. */
-const char *labels_called(const struct labels *labels, unsigned int label, const char *id);
-
 /* A row's items as text, one after the other. */
 struct labels_row {
 	const char *name; /* of the period or job */
@@ -142,5 +123,5 @@ struct labels_row {
 };
 
 /* The row's name, with ids by their names; from malloc(), NULL: no id has a name. */
-char *labels_name_of(const struct labels *labels, const struct label_set *set,
+char *labels_name_of(const struct called *called, const struct label_set *set,
 		     const struct labels_row *row);

@@ -29,7 +29,7 @@ static bool is_step(const struct worker *worker, const struct trace_event *event
 	const struct period_side *side = &period_of(worker, user)->steps[user >> STEP_SHIFT];
 	const struct fields_event of = labels_event(worker, &side->fields, event);
 
-	return labels_conditions_hold(side->what, side->conditions, &of);
+	return fields_meet(&of, side->what, side->conditions);
 }
 
 static void note_step(struct worker *worker, const struct trace_event *event, uint32_t user)

@@ -385,7 +385,7 @@ static void take_label(struct shard *shard, struct periods_trace *trace,
 		       const struct ordered *ordered)
 {
 	const uint64_t *words = (const uint64_t *)(uintptr_t)ordered->words[NOTE_WORDS];
-	bool has_forgotten = labels_take(&trace->labels, &shard_periods(shard)->labels,
+	bool has_forgotten = labels_take(&trace->called, &shard_periods(shard)->labels,
 					 ordered->words[NOTE_WHICH], words);
 
 	shard_trace_row(shard, TOTALS)[FORGOTTEN] += has_forgotten;
@@ -403,13 +403,14 @@ static void on_ordered(struct shard *shard, void *state, const struct ordered *o
 static void on_trace_forget(void *state)
 {
 	periods_chains_forget(state);
-	labels_forget(&((struct periods_trace *)state)->labels);
+	called_forget(&((struct periods_trace *)state)->called);
 }
 
 static void on_trace_checkpoint(const struct checkpoint *checkpoint, void *state)
 {
 	periods_chains_checkpoint(checkpoint, state);
-	labels_checkpoint(checkpoint, &((struct periods_trace *)state)->labels);
+	called_codec(checkpoint->codec, &((struct periods_trace *)state)->called,
+		     checkpoint->periods ? &checkpoint->periods->labels : NULL);
 }
 
 /* ---- names of rows ---- */
@@ -456,7 +457,7 @@ static char *label_of(const void *state, const struct period_set *periods, size_
 		row.items = counters_row_items(name, named);
 		row.name = named;
 	}
-	return labels_name_of(&trace->labels, &periods->labels, &row);
+	return labels_name_of(&trace->called, &periods->labels, &row);
 }
 
 #define TIMES                                                                                      \

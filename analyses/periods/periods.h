@@ -96,7 +96,7 @@ HASH_MAP(chains, struct chain *)
 struct periods_trace {
 	struct chains chains;   /* by period, step and keys */
 	struct list chain_list; /* the one that moved last is the last */
-	struct labels labels;
+	struct called called;
 };
 
 enum { NOTE_STEP, NOTE_LABEL };

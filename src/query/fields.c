@@ -238,3 +238,18 @@ bool fields_get_made(const struct fields_event *event, uint8_t at, struct query_
 	}
 	return false;
 }
+
+bool fields_meet(const struct fields_event *event, const struct definition *what,
+		 const uint8_t *conditions)
+{
+	for (size_t i = 0; i < what->count; i++) {
+		const struct pattern_condition *condition = &what->conditions[i];
+		struct query_value value;
+
+		if (!fields_get(event, conditions[i], &value) ||
+		    (!condition->is_tid && !pattern_condition_holds(condition, &value, 0))) {
+			return false;
+		}
+	}
+	return true;
+}

@@ -106,6 +106,11 @@ static inline int64_t fields_i64(const struct fields_event *event, uint8_t at, i
 	return fields_get(event, at, &value) && value.kind == QUERY_NUMBER ? value.is.i : otherwise;
 }
 
+/* Whether the event, whose fields @conditions has of the definition, meets all its conditions but
+ * those with $tid. */
+bool fields_meet(const struct fields_event *event, const struct definition *what,
+		 const uint8_t *conditions);
+
 /* The process that keys of the event are of; 0: the trace does not tell them apart, or it is the
  * kernel's, whose ids are of all processes. */
 static inline int64_t fields_owner(const struct fields_event *event,
