@@ -38,12 +38,12 @@ ROOMS = {
     'src/ctf/plan': ('base/', 'ctf/metadata/'),
     'src/ctf': ('base/', 'ctf/metadata/', 'ctf/plan/'),
     'src/kernel': ('base/',) + CTF,
-    'src/query': ('base/', 'base/process/', 'kernel/perf-names.h', 'kernel/thread-list.h') + CTF,
+    'src/query': ('base/', 'base/text/', 'base/process/', 'kernel/perf-names.h', 'kernel/thread-list.h') + CTF,
     'src/history': ('base/',) + CTF,
     # It knows no tracefs, file or socket; host does.
     'src/ftrace': ('base/',),
     'src/ftrace/host': ('base/', 'base/process/', 'ftrace/'),
-    'src/engine/contract': ('base/', 'kernel/', 'query/', 'history/') + CTF,
+    'src/engine/contract': ('base/', 'base/text/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,
     # A pool runs any job, and knows none of the engine.
@@ -106,7 +106,7 @@ ROOMS = {
     'src/fleet': ('rollup/', 'base/', 'text/', 'figure/', 'output/', 'engine/', 'engine/tables/', 'trigger/') + CONTRACT,
     'src/setup': ('base/', 'base/process/', 'text/', 'engine/worker/') + CTF + CONTRACT,
     'src/watch': ('base/', 'base/process/', 'setup/'),
-    'src/options': ('base/', 'text/plain.h', 'base/process/', 'query/', 'figure/', 'phases/cut/partition.h', 'engine/tables/') + CONTRACT,
+    'src/options': ('base/', 'base/text/', 'text/plain.h', 'base/process/', 'query/', 'figure/', 'phases/cut/partition.h', 'engine/tables/') + CONTRACT,
     'src/baseline': ('rollup/', 'base/', 'base/process/', 'options/', 'output/', 'store/', 'trigger/', 'compare/') + CONTRACT,
     # What the runs of commands share: it knows sources and outputs, and no command.
     'src/run': ('base/', 'base/process/', 'text/', 'options/', 'baseline/', 'ctf/metadata/', 'query/', 'recorded/', 'discovery/', 'engine/',

@@ -73,7 +73,7 @@ size_t labels_put_items(uint64_t words[ITEMS_WORDS], const struct label_set *set
 	for (size_t i = 0; i < group->count; i++) {
 		size_t len;
 
-		label_text_item(item, set, &group->uses[i], &at[i], event);
+		label_item(item, set, &group->uses[i], &at[i], event);
 		len = strlen(item);
 		words[0] |= (uint64_t)len << i * ITEM_BITS;
 		memcpy(to, item, len > 0 ? len + 1 : 0);
@@ -94,7 +94,7 @@ static void note_name(struct worker *worker, const struct trace_event *at, uint3
 	char *name = (char *)(words + LABEL_TEXT);
 	struct record *record;
 
-	if (!label_text_told((char *)(words + LABEL_ID), name, labels, source, &event)) {
+	if (!label_told((char *)(words + LABEL_ID), name, labels, source, &event)) {
 		return;
 	}
 	words[LABEL_LEN] = strlen(name);

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text/nearest.h"
 #include "base/units.h"
 #include "figure/figure.h"
 #include "figure/which.h"
 #include "phases/phases.h"
-#include "query/nearest.h"
 
 /* ---- what was meant ---- */
 

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/text/nearest.h"
 #include "base/text/utf8.h"
 #include "engine/contract/partial.h"
 #include "engine/contract/row-key.h"
-#include "query/nearest.h"
 
 /* The name of a row with ids by their names; it changes, so a row has none until they are known. */
 #define LABEL_KEY "label"

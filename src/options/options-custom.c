@@ -361,23 +361,11 @@ int options_job(struct options *options, const char *value, struct err *err)
 	return prints_models(value) ? 1 : period_add_job(&options->periods, value, err);
 }
 
-static int take_one(const char *option, const char *value, enum expression_form form,
-		    struct job_spec **job, struct err *err)
-{
-	struct job_spec *found;
-	int r = prints_models(value) ? 1 : job_parse(value, form, NULL, &found, err);
-
-	if (r == 0) {
-		job_free(*job); /* the last one counts */
-		*job = found;
-	}
-	return r < 0 ? err_note(err, r, "%s", option) : r;
-}
-
-/* Of report: one job. */
+/* Of report: one job, which is taken when all options are known (options-jobs.c). */
 int options_job_alone(struct options *options, const char *value, struct err *err)
 {
-	return take_one("--job", value, FORM_JOB, &options->job, err);
+	options->job_text = value;
+	return prints_models(value) ? 1 : 0;
 }
 
 /* Of several jobs, which may follow: it is looked at behind all of them. */
@@ -389,7 +377,14 @@ int options_within_all(struct options *options, const char *value, struct err *e
 
 int options_within(struct options *options, const char *value, struct err *err)
 {
-	return take_one("--within", value, FORM_AROUND, &options->within, err);
+	struct job_spec *found;
+	int r = prints_models(value) ? 1 : job_parse(value, FORM_AROUND, NULL, &found, err);
+
+	if (r == 0) {
+		job_free(options->within); /* the last one counts */
+		options->within = found;
+	}
+	return r < 0 ? err_note(err, r, "--within") : r;
 }
 
 int options_ust_span(struct options *options, const char *value, struct err *err)

@@ -17,14 +17,11 @@ static bool is_one_thread(const char *thread)
 	return thread && !thread[strcspn(thread, ",*?[\\")];
 }
 
-int options_check_job(const struct options *options, struct err *err)
+static int check_beside(const struct options *options, struct err *err)
 {
 	const struct job_spec *job = options->job;
 	const char *other = NULL;
 
-	if (!job) {
-		return 0;
-	}
 	for (size_t i = 0; is_one_thread(options->thread) && i < job->is->event_count; i++) {
 		const struct pattern_who *who = &job->is->events[i].who;
 		bool by_tid = is_tid(options->thread);
@@ -57,14 +54,78 @@ int options_check_job(const struct options *options, struct err *err)
 	    (job->is_across || options->within->is_across)) {
 		return err_raise(err, -EINVAL, "--within: " JOB_NO_PERIOD);
 	}
-	if (job->has_keys && (job->period_ns > 0 || job->looked.count > 0)) {
+	if (job->has_keys && job_has_period(job)) {
 		return err_raise(err, -EINVAL,
-				 "--job: no every and only of what keys tell apart (by): reports "
-				 "have neither");
+				 "--job: a report has no period of what keys tell apart (by): "
+				 "leave out every, or ask analyze -a jobs");
 	}
 	return options->every_ns > 0 && job->period_ns > 0 && options->every_ns != job->period_ns
 		       ? err_raise(err, -EINVAL, "--every: the text of --job says another period")
 		       : 0;
+}
+
+/* The text of --job: that of a job of a model, or itself. */
+static const char *wanted_text(const struct options *options)
+{
+	VEC_EACH_OF(&options->periods.jobs, job) {
+		if (strcmp(job->name, options->job_text) == 0) {
+			return job->text;
+		}
+	}
+	return options->job_text;
+}
+
+/* A model has several jobs, and a report is of one. */
+static int say_choice(const struct options *options, struct err *err)
+{
+	char *names = NULL;
+	int r;
+
+	VEC_EACH_OF(&options->periods.jobs, job) {
+		char *longer =
+			mem_printf("%s%s%s", names ? names : "", names ? ", " : "", job->name);
+
+		free(names);
+		names = longer;
+	}
+	r = err_raise(err, -EINVAL, "--model: a report is of one job: give --job %s",
+		      names ? names : "'EVENT; EVENT', which may use its labels");
+	free(names);
+	return r;
+}
+
+/* Where a report has no period of a job that keys tell apart, it has its durations. */
+static void leave_period(struct job_spec *job)
+{
+	if (job->has_keys) {
+		job->period_ns = 0;
+		job->due = -1;
+	}
+}
+
+static int choose_job(struct options *options, struct err *err)
+{
+	const char *text = options->job_text ? wanted_text(options) : NULL;
+	int r;
+
+	if (!text) {
+		return options->periods.models.count > 0 ? say_choice(options, err) : 0;
+	}
+	r = job_parse(text, FORM_JOB, &options->periods.labels, &options->job, err);
+	if (r < 0) {
+		return err_note(err, r, "--job");
+	}
+	if (text != options->job_text) {
+		leave_period(options->job);
+	}
+	return 0;
+}
+
+int options_check_job(struct options *options, struct err *err)
+{
+	int r = options->command == FOR_REPORT ? choose_job(options, err) : 0;
+
+	return r < 0 || !options->job ? r : check_beside(options, err);
 }
 
 int options_surround(struct options *options, struct err *err)

@@ -122,7 +122,7 @@ char *options_own_help(const char *help, const char *command);
 /* ---- options-jobs.c ---- */
 
 /* Of report: what stands beside its job, and in it, is the same. */
-int options_check_job(const struct options *options, struct err *err);
+int options_check_job(struct options *options, struct err *err);
 /* Of several jobs: --within. */
 int options_surround(struct options *options, struct err *err);
 

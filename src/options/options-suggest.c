@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text/nearest.h"
 #include "options/options-parts.h"
-#include "query/nearest.h"
 
 /* A third of the letters may differ; the dashes of an option are no letters. */
 const char *options_nearest(const char *word, const char *const *words)

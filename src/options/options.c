@@ -288,7 +288,8 @@ static int check_labels(const struct options *options, struct err *err)
 {
 	const struct period_set *set = &options->periods;
 
-	if (set->labels.sources.count > 0 && set->all.count + set->jobs.count == 0) {
+	if (set->labels.sources.count > 0 && set->all.count + set->jobs.count == 0 &&
+	    !options->job) {
 		return err_raise(err, -EINVAL,
 				 "--label has no effect without a --period or --job that groups "
 				 "by it");

@@ -103,7 +103,8 @@ struct options {
 	uint64_t before_ns, after_ns;
 	const char *capture_dir, *control;
 	const char *history_dir; /* NULL: in memory */
-	struct job_spec *job;    /* of report; NULL: none */
+	const char *job_text;    /* what --job of report says; NULL: nothing */
+	struct job_spec *job;    /* the same; NULL: none */
 	struct job_spec *within; /* another, in which its executions lie */
 	const char *around;      /* the same of all that --job names: it is one of `periods` */
 	bool discover;

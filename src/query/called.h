@@ -11,7 +11,7 @@
 #include "base/codec.h"
 #include "base/hash.h"
 #include "base/queue.h"
-#include "query/label-text.h"
+#include "query/label.h"
 
 struct called_name;
 HASH_MAP_TEXT(called_names, struct called_name *)

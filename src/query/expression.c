@@ -101,6 +101,7 @@ static int take_use(struct parser *p, struct expression_use *use)
 	use->at = p->scan.at;
 	r = expression_field(p, "a field", all, use->fields[0]);
 	use->count = 1;
+	use->end = p->scan.at;
 	if (r < 0 || *p->scan.at != '(') {
 		return r;
 	}
@@ -119,7 +120,11 @@ static int take_use(struct parser *p, struct expression_use *use)
 		}
 		r = expression_field(p, "a field", all, use->fields[use->count++]);
 	} while (r == 0 && *p->scan.at == ',');
-	return r < 0 || scan_take(&p->scan, ")") ? r : expression_lacks(p, "a comma or )");
+	if (r == 0 && !scan_take(&p->scan, ")")) {
+		return expression_lacks(p, "a comma or )");
+	}
+	use->end = p->scan.at;
+	return r;
 }
 
 static int take_group(struct parser *p)
@@ -415,8 +420,10 @@ static int take_only(struct parser *p)
 	if (r < 0 || !scan_take(&p->scan, "=")) {
 		return r < 0 ? r : expression_lacks(p, "= and what the name is");
 	}
-	return scan_text(&p->scan, PATTERN_LETTERS, "a name, or a pattern of names", p->is->only_is,
-			 sizeof(p->is->only_is));
+	r = scan_text(&p->scan, PATTERN_LETTERS, "a name, or a pattern of names", p->is->only_is,
+		      sizeof(p->is->only_is));
+	p->is->only.end = p->scan.at;
+	return r;
 }
 
 /* The clause that comes next, behind its word; NULL: none of this form does. */

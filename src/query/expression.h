@@ -33,7 +33,7 @@ struct expression_use {
 	char label[PATTERN_NAME_BYTES]; /* "": FIELD */
 	char fields[EXPRESSION_KEYS_MAX][PATTERN_WORD_BYTES];
 	size_t count;
-	const char *at; /* where it begins in the text */
+	const char *at, *end; /* where it is in the text */
 };
 
 /* Of the event before and the one after: fields, or both "$cpu" or "$pid". */

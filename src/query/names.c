@@ -9,9 +9,9 @@
 
 #include "base/limits.h"
 #include "base/shell.h"
+#include "base/text/nearest.h"
 #include "ctf/metadata/type.h"
 #include "query/names-field.h"
-#include "query/nearest.h"
 
 static const char context[] = "context.";
 

@@ -346,7 +346,12 @@ static int check_models(const struct options *options, const struct metadata *co
 	for (size_t i = 0; r == 0 && i < set->models.count; i++) {
 		struct lacking lacking = { .model = set->models.at[i] };
 
-		look_at_model(&lacking, set, traces, count);
+		if (options->command == FOR_REPORT) {
+			look_at_labels(&lacking, &set->labels, traces,
+				       count); /* its job is chosen */
+		} else {
+			look_at_model(&lacking, set, traces, count);
+		}
 		if (lacking.items && lacking.has == 0) {
 			r = err_raise(err, -ENOENT, "--model %s: nothing of it is in the trace: %s",
 				      lacking.model, lacking.first.text);

@@ -65,7 +65,7 @@ def test_across_keys(scratch):
     same([(one['path']['thread']['tid'], one['begin'], one['is_open']) for one in jobs['worst']], [(9, 90, True), (7, 10, False), (7, 20, False)])
     same(found_of(made, 'block_rq_issue; block_rq_complete; by $cpu, sector', overlapped=1), ([(10, 60), (20, 50)], [70, 90]))
     same(found_of(made, 'block_rq_issue; block_rq_complete; by $tid, sector', overlapped=0), ([], [10, 20, 30, 90]))
-    complains(2, 'no every and only of what keys tell apart', 'report', '--job', '%s; every 1s' % job, made.path)
+    complains(2, 'a report has no period of what keys tell apart', 'report', '--job', '%s; every 1s' % job, made.path)
     complains(2, '--every: not of what keys tell apart', 'report', '--job', job, '--every', '1s', made.path)
     same(report_of(made, '--job', job, '--thread', '9')['path']['thread']['tid'], 9)
 

@@ -10,12 +10,14 @@ Goal    - The two have one time: by the clock where its uuid is the same, by the
         - Every request that waited for the lock of a service names who held it; preempters of its late loops are those of
           the kernel's trace alone.
 
+        - Labels name ids as those of `analyze` do: which executions are wanted, and the rows that a group gives.
         - A program's events that are the kernel's under other names, without any context, are executed as those are.
 
 usage: joined.py SILLAGE [NAME/kernel...] [SERVICE...]     (also: babeltrace2 in the path)
 """
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -26,7 +28,7 @@ import models
 import perfetto_file
 import synthetic
 
-EVENTS = {'a:begin': (('u64', 'id'),), 'a:end': (('u64', 'id'),)}
+EVENTS = {'a:begin': (('u64', 'id'),), 'a:end': (('u64', 'id'),), 'a:name': (('u64', 'id'), ('u64', 'kind'))}
 JOB = 'a:begin; a:end; by id'
 OFFSET, LATER = 10 ** 18, -1400  # of the kernel's trace; by how much times of the user's are more
 CLOCK = '01234567-89ab-cdef-0123-456789abcdef'
@@ -296,6 +298,58 @@ def check_others(sillage, scratch):
     check([list(spans(line)) for line in lines] == [['id=1', 'id=2'], ['id=11', 'id=12']], lines)
 
 
+# ---- named ----
+
+NAMED = JOB + '; only kind(id)=%d; group kind(id), id'
+
+
+def wanted_rows(events, kind):
+    """Durations of each row, of the executions whose id is called @kind when they begin; as ids are called at the end."""
+    called, begun, rows = {}, {}, {}
+    for at, _, _, name, number, *of in events:
+        if name == 'a:name':
+            called[number] = of[0]
+        elif name == 'a:begin' and called.get(number) == kind:
+            begun[number] = at
+        elif name == 'a:end' and number in begun:
+            rows.setdefault(number, []).append(at - begun.pop(number))
+    return {'%d id=%d' % (called[number], number): (len(ns), sum(ns), max(ns)) for number, ns in rows.items()}
+
+
+def check_names(sillage, scratch):
+    draw = random.Random(5)
+    for kind in range(3):
+        events = []
+        for at in range(110 * US, 290 * US, US):
+            number = draw.randrange(6)
+            if draw.random() < 0.2:
+                events.append((at, *own(7), 'a:name', number, draw.randrange(3)))
+            else:
+                events.append((at, *own(7), draw.choice(('a:begin', 'a:end')), number))
+        wanted, place = wanted_rows(events, kind), os.path.join(scratch, 'named-%d' % kind)
+        kernel(place, CPUS)
+        user(place, [events])
+        label = 'kind = a:name key=id name=kind'
+        (line,), err = report(sillage, place, '--label', label, job=NAMED % kind)
+        rows = {row['name']: (row['count'], row['total_ns'], row['max_ns']) for row in line['jobs']['rows'] if row['count']}
+        check(wanted and rows == wanted and err == '', kind, rows, wanted)
+        check({one['row'] for one in line['jobs']['longest']} == set(wanted), line['jobs']['longest'])
+        status, out, err = run(sillage, 'analyze', '-q', '-f', 'json', '-a', 'jobs', '--label', label, '--job', 'x = ' + NAMED % kind, place + '/ust')
+        totals = [one for one in map(json.loads, out.splitlines()) if one.get('type') == 'total']
+        rows = {row['label'][2:]: tuple(row['duration'][part] for part in ('count', 'sum_ns', 'max_ns')) for row in totals[0]['jobs']['jobs'] if row['duration']['count']}
+        check(rows == wanted, kind, rows, wanted)
+    # A job of a model, by its name.
+    model = os.path.join(scratch, 'model')
+    with open(model, 'w') as file:
+        file.write('# of a test\nlabel kind = a:name key=id name=kind\nperiod other = a:x; a:y\njob asked = %s\njob late = %s; every 1ms\n' %
+                   (NAMED % 2, JOB))
+    (again,), err = report(sillage, place, '--model', model, job='asked')
+    check(again['jobs'] == line['jobs'] and err == '', err)
+    (line,), err = report(sillage, place, '--model', model, job='late')
+    check(line['jobs']['count'] > 0 and 'period_ns' not in line['jobs'], line['jobs'])
+    check('give --job asked, late' in run(sillage, 'report', '--model', model, place)[2], 'which job')
+
+
 # ---- mirrored ----
 
 MIRROR = {'u:entry': (), 'u:exit': (), 'u:waking': (('u64', 'tid'),), 'u:in': (('u64', 'tid'),)}
@@ -390,7 +444,7 @@ def main():
     sillage, traces = sys.argv[1], sys.argv[2:]
     services = [trace for trace in traces if os.path.basename(trace) != 'kernel']
     with tempfile.TemporaryDirectory() as scratch:
-        for test in check_times, check_threads, check_lost, check_extents, check_others:
+        for test in check_times, check_threads, check_lost, check_extents, check_others, check_names:
             test(sillage, scratch)
         for trace in traces:
             if trace not in services:

@@ -105,12 +105,14 @@ static int take_asked(struct occasion *occasion, struct json_object *capture, bo
 /* The job, and the one that it lies in by what the run measured. */
 static int take_jobs(struct occasion *occasion, const char *text, struct err *err)
 {
+	static const struct label_set none;
 	const struct period_set *asked = &occasion->asked.periods;
-	int r = job_parse(text, FORM_JOB, NULL, &occasion->job, err);
+	const struct label_set *labels = occasion->has_asked ? &asked->labels : &none;
+	int r = job_parse(text, FORM_JOB, labels, &occasion->job, err);
 
 	for (size_t j = 0; r == 0 && occasion->has_asked && j < asked->jobs.count; j++) {
 		if (strcmp(asked->jobs.at[j]->name, occasion->job->is->within) == 0) {
-			r = job_parse(asked->jobs.at[j]->text, FORM_JOB, NULL, &occasion->within,
+			r = job_parse(asked->jobs.at[j]->text, FORM_JOB, labels, &occasion->within,
 				      err);
 		}
 	}
@@ -162,6 +164,35 @@ void occasion_fini(struct occasion *occasion)
 	}
 }
 
+/* The labels and models that it may name. */
+static void take_labels(const struct occasion *occasion, captured_list *words)
+{
+	const struct period_set *asked = &occasion->asked.periods;
+
+	for (size_t i = 0; occasion->has_asked && i < asked->models.count; i++) {
+		*vec_push(words) = mem_printf("--model=%s", asked->models.at[i]);
+	}
+	for (size_t i = 0; occasion->has_asked && i < asked->labels.sources.count; i++) {
+		const struct label_source *source = asked->labels.sources.at[i];
+
+		if (!source->model) {
+			*vec_push(words) = mem_printf("--label=%s", source->text);
+		}
+	}
+}
+
+/* "; only origin(callback)=/topic_b; group kind", as it was written; from malloc(). */
+static char *written_names(const struct expression *is)
+{
+	const struct expression_use *last = &is->uses[is->use_count > 0 ? is->use_count - 1 : 0];
+	int only = is->only.count > 0 ? (int)(is->only.end - is->only.at) : 0;
+	int group = is->use_count > 0 ? (int)(last->end - is->uses[0].at) : 0;
+
+	return mem_printf("%s%.*s%s%.*s", only > 0 ? "; only " : "", only,
+			  only > 0 ? is->only.at : "", group > 0 ? "; group " : "", group,
+			  group > 0 ? is->uses[0].at : "");
+}
+
 /* Its pattern, and of its times those that the user does not say otherwise. */
 static void take_job(const struct options *options, const struct occasion *occasion,
 		     captured_list *words)
@@ -169,13 +200,16 @@ static void take_job(const struct options *options, const struct occasion *occas
 	const struct job_spec *job = occasion->job;
 	bool has_points =
 		options->every_ns == 0 && job->period_ns > 0 && job->is->is_fixed && !job->has_keys;
+	char *names = written_names(job->is);
 
+	take_labels(occasion, words);
 	if (occasion->within && !options->within) {
 		*vec_push(words) = mem_printf("--within=%s", occasion->within->pattern);
 	}
-	*vec_push(words) = has_points ? mem_printf("--job=%s; every %" PRIu64 "ns fixed",
-						   job->pattern, job->period_ns)
-				      : mem_printf("--job=%s", job->pattern);
+	*vec_push(words) = has_points ? mem_printf("--job=%s%s; every %" PRIu64 "ns fixed",
+						   job->pattern, names, job->period_ns)
+				      : mem_printf("--job=%s%s", job->pattern, names);
+	free(names);
 	if (options->deadline_ns == UINT64_MAX && job->deadline_ns != UINT64_MAX) {
 		*vec_push(words) = mem_printf("--deadline=%" PRIu64 "ns", job->deadline_ns);
 	}

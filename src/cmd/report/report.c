@@ -42,13 +42,15 @@ static void warn(void *user, const char *message)
 static struct executions_config config_of(const struct options *options,
 					  const struct occasion *occasion, const char *who)
 {
-	struct executions_config config = { .job = options->job ? options->job : occasion->job,
-					    .within = options->job ? options->within
-								   : occasion->within,
-					    .who = who,
-					    .deadline_ns = options->deadline_ns,
-					    .period_ns = options->every_ns,
-					    .most = options->executions };
+	struct executions_config config = {
+		.job = options->job ? options->job : occasion->job,
+		.within = options->job ? options->within : occasion->within,
+		.who = who,
+		.deadline_ns = options->deadline_ns,
+		.period_ns = options->every_ns,
+		.most = options->executions,
+		.labels = options->job ? &options->periods.labels : &occasion->asked.periods.labels
+	};
 
 	if (config.job) {
 		config.deadline_ns = options->deadline_ns == UINT64_MAX ? config.job->deadline_ns

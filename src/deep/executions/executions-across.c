@@ -70,6 +70,24 @@ static void take_context(struct executions_across *across, const struct executio
 
 /* ---- executions ---- */
 
+/* What is open keeps of the events so far; in the texts of the executions. */
+struct begun {
+	const char *by; /* its keys; NULL: it has none */
+	struct executions_items items;
+};
+
+/* An event as a part of the pattern has it. */
+struct across_event {
+	uint64_t ts;
+	int32_t tid;
+	struct fields_event of;
+};
+
+static const struct begun *begun_of(const struct across_open *open)
+{
+	return open->more;
+}
+
 /* NOBODY: of an idle CPU, or it is not known. */
 static uint32_t owner(const struct executions_across *across, int32_t tid, uint64_t ts)
 {
@@ -93,7 +111,8 @@ static void add_across(struct executions_across *across, const struct across_ope
 				 .last = last,
 				 .begin = open->begin,
 				 .end = end,
-				 .by = open->more,
+				 .by = begun_of(open)->by,
+				 .row = executions_named_row(across->named, &begun_of(open)->items),
 				 .arrival.ts = open->begin };
 
 	if (one.begin < across->timeline->begin || end > across->timeline->end) {
@@ -112,24 +131,22 @@ static bool is_in_range(const struct executions_across *across, const struct acr
 	return open->begin >= across->timeline->begin;
 }
 
-/* The keys of the event that begins it, which is the first of the pattern. */
-static char *keys_of(const struct executions_across *across, const struct reader_event *event)
+/* Of the event that begins it, which is the first of the pattern. */
+static struct begun *begun_new(const struct executions_across *across,
+			       const struct fields_event *of)
 {
+	struct begun *begun = arena_alloc(&across->executions->texts, sizeof(*begun));
 	char text[JOB_KEY_BYTES];
-	struct reader_event as;
-	struct fields_event of;
-	size_t len;
+	size_t len = across->job->has_keys ? job_key_text(across->job, of, text) : 0;
 
-	if (!across->job->has_keys ||
-	    !executions_pattern_fields(&across->pattern->at[0], event, &as, &of)) {
-		return NULL;
-	}
-	len = job_key_text(across->job, &of, text);
-	return len > 0 ? arena_strndup(&across->executions->texts, text, len) : NULL;
+	*begun = (struct begun){ 0 };
+	begun->by = len > 0 ? arena_strndup(&across->executions->texts, text, len) : NULL;
+	executions_named_add(across->named, 0, of, &begun->items);
+	return begun;
 }
 
 static void open_across(struct executions_across *across, uint64_t key,
-			const struct reader_event *event, int32_t tid)
+			const struct across_event *event)
 {
 	struct across_open *open = across_find(&across->open, key);
 	uint64_t ts = event->ts;
@@ -145,9 +162,9 @@ static void open_across(struct executions_across *across, uint64_t key,
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = key,
 				      .begin = ts,
-				      .tid = tid,
-				      .thread = owner(across, tid, ts),
-				      .more = keys_of(across, event) };
+				      .tid = event->tid,
+				      .thread = owner(across, event->tid, ts),
+				      .more = begun_new(across, &event->of) };
 	open = across_add(&across->open, open);
 	if (open) {
 		across->executions->dropped += is_in_range(across, open);
@@ -155,13 +172,17 @@ static void open_across(struct executions_across *across, uint64_t key,
 	}
 }
 
-static void close_across(struct executions_across *across, uint64_t key, uint64_t ts, int32_t tid)
+static void close_across(struct executions_across *across, uint64_t key,
+			 const struct across_event *event)
 {
 	struct across_open *open = across_find(&across->open, key);
 
 	if (open) {
+		struct begun *begun = open->more;
+
+		executions_named_add(across->named, 1, &event->of, &begun->items);
 		across_take(&across->open, open);
-		add_across(across, open, owner(across, tid, ts), ts);
+		add_across(across, open, owner(across, event->tid, event->ts), event->ts);
 		free(open);
 		across->reached = across->pattern->count;
 	}
@@ -169,39 +190,41 @@ static void close_across(struct executions_across *across, uint64_t key, uint64_
 
 /* Whether the event is this part of the pattern, and which keys and thread it has. */
 static bool meets_part(struct executions_across *across, size_t at,
-		       const struct reader_event *event, int32_t current, int32_t *tid,
-		       uint64_t *key)
+		       const struct reader_event *event, int32_t current, uint64_t *key,
+		       struct across_event *ret)
 {
 	const struct executions_part *part = &across->pattern->at[at];
 	struct reader_event as;
-	struct fields_event of;
+	int32_t tid = executions_pattern_tid(part, event, current);
 
-	*tid = executions_pattern_tid(part, event, current);
-	if (!executions_pattern_matches(part, event, *tid, current) ||
-	    !executions_pattern_fields(part, event, &as, &of)) {
+	if (!executions_pattern_matches(part, event, tid, current) ||
+	    !executions_pattern_fields(part, event, &as, &ret->of)) {
 		return false;
 	}
-	take_context(across, part, &as, *tid);
-	return pattern_has_who(&part->is->who, *tid, across_names_of(&across->names, *tid)) &&
-	       job_key(across->job, at, &of, key) && job_key_with(across->job, *tid, key);
+	ret->ts = event->ts;
+	ret->tid = tid;
+	take_context(across, part, &as, tid);
+	return pattern_has_who(&part->is->who, tid, across_names_of(&across->names, tid)) &&
+	       job_key(across->job, at, &ret->of, key) && job_key_with(across->job, tid, key);
 }
 
 /* An end may be the next begin. */
 void executions_across_take(struct executions_across *across, const struct reader_event *event,
 			    int32_t current)
 {
+	struct across_event as;
 	uint64_t key;
-	int32_t tid;
 
 	assert(across->pattern->count == 2);
 	if (across->job->has_names) {
 		tell_names(across, event);
 	}
-	if (meets_part(across, 1, event, current, &tid, &key)) {
-		close_across(across, key, event->ts, tid);
+	if (meets_part(across, 1, event, current, &key, &as)) {
+		close_across(across, key, &as);
 	}
-	if (meets_part(across, 0, event, current, &tid, &key)) {
-		open_across(across, key, event, tid);
+	if (meets_part(across, 0, event, current, &key, &as) &&
+	    executions_named_wants(across->named, &as.of)) {
+		open_across(across, key, &as);
 		across->reached = across->reached > 0 ? across->reached : 1;
 	}
 }
@@ -225,7 +248,9 @@ void executions_across_end(struct executions_across *across)
 					 .last = open->thread,
 					 .begin = open->begin,
 					 .end = across->timeline->end,
-					 .by = open->more,
+					 .by = begun_of(open)->by,
+					 .row = executions_named_row(across->named,
+								     &begun_of(open)->items),
 					 .arrival.ts = open->begin,
 					 .is_open = true };
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "deep/executions/executions-pattern.h"
+#include "deep/executions/executions-named.h"
 #include "query/across.h"
 
 struct executions_across {
@@ -12,6 +12,7 @@ struct executions_across {
 	const struct timeline *timeline;
 	const struct owners *owners;
 	struct executions *executions; /* to add to */
+	struct executions_named *named;
 	/* All zero at first. */
 	struct across open; /* `thread` is where it began; NOBODY: unknown, or an idle CPU */
 	struct across_names names;

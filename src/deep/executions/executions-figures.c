@@ -300,6 +300,87 @@ static void note_group(struct executions *executions, struct execution **all, si
 	*vec_push(&executions->groups) = group;
 }
 
+/* ---- rows ---- */
+
+static uint64_t key_row(const struct execution *one)
+{
+	return (uintptr_t)one->row;
+}
+
+/* Executions of one row, open ones too. */
+static void note_row(struct execution *const *all, size_t count, uint64_t *lengths)
+{
+	struct executions_figures *sum = &all[0]->row->sum;
+	size_t ended = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct execution *one = all[i];
+		uint64_t late = one->begin - one->arrival.ts;
+
+		sum->misses += one->is_missed;
+		sum->jitter_ns = late > sum->jitter_ns ? late : sum->jitter_ns;
+		if (one->response_ns > sum->response_max_ns) {
+			sum->response_max_ns = one->response_ns;
+		}
+		if (one->is_open) {
+			sum->open++;
+			continue;
+		}
+		lengths[ended++] = length_of(one);
+		for (unsigned int state = 0; state < STATES; state++) {
+			sum->ns[state] += one->ns[state];
+		}
+	}
+	if (ended > 0) {
+		note_lengths(sum, lengths, ended);
+	}
+}
+
+static int by_row_time(const void *left, const void *right)
+{
+	const struct executions_row *a = *(struct executions_row *const *)left;
+	const struct executions_row *b = *(struct executions_row *const *)right;
+
+	return a->sum.total_ns != b->sum.total_ns ? (a->sum.total_ns > b->sum.total_ns ? -1 : 1)
+						  : strcmp(a->name, b->name);
+}
+
+/* Leaves out rows whose executions were left out (--within, --executions). */
+static void keep_used(struct executions *executions)
+{
+	size_t kept = 0;
+
+	VEC_EACH_OF(&executions->rows, row) {
+		if (row->sum.count + row->sum.open > 0) {
+			executions->rows.at[kept++] = row;
+		} else {
+			free(row->name);
+			free(row);
+		}
+	}
+	executions->rows.count = kept;
+}
+
+/* Fills the rows.  @all is in another order then. */
+static void note_rows(struct executions *executions, struct execution **all, size_t count,
+		      uint64_t *lengths)
+{
+	size_t first = 0;
+
+	if (executions->rows.count == 0) {
+		return;
+	}
+	sort(all, count, (key_fn *const[]){ key_row }, 1);
+	for (size_t i = 1; i <= count; i++) {
+		if (i == count || all[i]->row != all[first]->row) {
+			note_row(all + first, i - first, lengths);
+			first = i;
+		}
+	}
+	keep_used(executions);
+	vec_sort(&executions->rows, by_row_time);
+}
+
 /* ---- all of them ---- */
 
 /* The sums of the groups; distributions are over all executions. */
@@ -471,6 +552,7 @@ void executions_add_up(struct executions *executions)
 	uint64_t *lengths;
 
 	if (count == 0) {
+		keep_used(executions);
 		return;
 	}
 	all = mem_alloc(count * sizeof(struct execution *));
@@ -489,6 +571,7 @@ void executions_add_up(struct executions *executions)
 	}
 	note_sum(executions, lengths);
 	note_spans(executions, all, count);
+	note_rows(executions, all, count, lengths);
 	free(all);
 	free(lengths);
 	vec_sort(&executions->groups,

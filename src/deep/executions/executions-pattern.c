@@ -89,6 +89,7 @@ static void add(struct executions_requests *requests, const char *event, const c
 }
 
 void executions_pattern_request(const struct executions_pattern *pattern,
+				const struct label_set *labels,
 				struct executions_requests *requests)
 {
 	static const struct plan_request own[REQUEST_ARRIVALS] = {
@@ -120,5 +121,10 @@ void executions_pattern_request(const struct executions_pattern *pattern,
 	assert(requests->count == REQUESTS_OWN);
 	for (size_t i = 0; i < pattern->count; i++) {
 		add(requests, pattern->at[i].is->event, pattern->at[i].of->fields.at);
+	}
+	for (size_t i = 0; labels && i < labels->sources.count; i++) {
+		const struct label_source *source = labels->sources.at[i];
+
+		add(requests, source->what->event, source->fields.at);
 	}
 }

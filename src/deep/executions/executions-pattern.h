@@ -33,7 +33,7 @@ enum { DUMP_TID, DUMP_NAME };
 
 /* What a pattern needs from the trace. */
 struct executions_requests {
-	struct plan_request at[REQUESTS_OWN + EXECUTIONS_DEFINITIONS_MAX];
+	struct plan_request at[REQUESTS_OWN + EXECUTIONS_DEFINITIONS_MAX + LABELS_MAX];
 	size_t count;
 };
 
@@ -50,6 +50,8 @@ bool executions_pattern_fields(const struct executions_part *part, const struct 
 bool executions_pattern_matches(const struct executions_part *part,
 				const struct reader_event *event, int32_t tid, int32_t current);
 
-/* Fills @requests, which points into the pattern's job. */
+/* Fills @requests, which points into the pattern's job and the labels.  Behind the parts come the
+ * sources of @labels (NULL: none), in their order. */
 void executions_pattern_request(const struct executions_pattern *pattern,
+				const struct label_set *labels,
 				struct executions_requests *requests);

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "deep/executions/executions-across.h"
+#include "deep/executions/executions-named.h"
 #include "deep/executions/executions-pattern.h"
 #include "deep/executions/owners.h"
 #include "deep/executions/user-threads.h"
@@ -24,6 +25,7 @@ struct follower {
 	bool is_behind;  /* ... or since the one before this one did */
 	uint64_t begin;
 	struct arrival arrival;
+	struct executions_items items;
 };
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
@@ -43,6 +45,7 @@ struct matcher {
 	struct arrivals *arrivals;
 	size_t reached; /* how many definitions of the pattern a thread matched, at most */
 	size_t *hints;  /* by thread: where the last execution ended (timeline_thread_near) */
+	struct executions_named named;
 	struct executions_across across; /* is_across */
 	bool is_of_kernel;               /* the pattern has events of the kernel */
 	struct user_threads users;
@@ -71,6 +74,8 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct fol
 					   .begin = begin,
 					   .end = end,
 					   .is_doubted = machine->is_behind,
+					   .row = executions_named_row(&matcher->named,
+								       &machine->items),
 					   .arrival = machine->arrival };
 		one->urgency = matcher->timeline->threads.at[thread]->urgency;
 		timeline_thread_sums_near(matcher->timeline->threads.at[thread], begin, end,
@@ -91,6 +96,7 @@ static void leave_open(struct matcher *matcher, int32_t tid, uint64_t until)
 	one.begin = at->begin;
 	one.is_doubted = at->is_behind;
 	one.arrival = at->arrival;
+	one.row = executions_named_row(&matcher->named, &at->items);
 	one.thread = one.last =
 		owners_since(&matcher->owners, tid, matcher->config->who, one.begin, until);
 	if (one.thread == NOBODY || one.begin < timeline->begin || one.begin > timeline->end) {
@@ -129,6 +135,19 @@ static void count_overlap(struct matcher *matcher, const struct reader_event *ev
 	}
 }
 
+/* Adds what the event, which is part @at of the pattern, says of the rows. */
+static void add_items(struct matcher *matcher, const struct reader_event *event, size_t at,
+		      struct follower *machine)
+{
+	struct reader_event as;
+	struct fields_event of;
+
+	if (matcher->config->job->group.count > 0 &&
+	    executions_pattern_fields(&matcher->pattern->at[at], event, &as, &of)) {
+		executions_named_add(&matcher->named, at, &of, &machine->items);
+	}
+}
+
 static void begin_at(struct matcher *matcher, const struct reader_event *event, int32_t tid,
 		     struct follower *machine)
 {
@@ -137,6 +156,8 @@ static void begin_at(struct matcher *matcher, const struct reader_event *event, 
 	machine->is_behind = machine->is_doubted;
 	machine->is_doubted = false;
 	machine->arrival = arrival_of(matcher, tid, event->ts);
+	machine->items = (struct executions_items){ 0 };
+	add_items(matcher, event, 0, machine);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
@@ -162,7 +183,7 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 	if (machine.next == 0) {
 		begin_at(matcher, event, tid, &machine);
 	} else {
-		machine.next++;
+		add_items(matcher, event, machine.next++, &machine);
 	}
 	matcher->reached = machine.next > matcher->reached ? machine.next : matcher->reached;
 	if (machine.next == matcher->pattern->count) {
@@ -400,6 +421,7 @@ static void take(struct matcher *matcher, const struct reader_event *event)
 	if (!event->class) {
 		return;
 	}
+	executions_named_take(&matcher->named, event);
 	if (matcher->pattern->is_across) {
 		executions_across_take(&matcher->across, event, current);
 		return;
@@ -454,6 +476,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	struct reader_setup again = *setup;
 	struct matcher matcher = { .timeline = timeline,
 				   .config = config,
+				   .named = { config->labels, config->job, executions },
 				   .executions = executions };
 	struct reader_event event;
 	struct executions_pattern pattern;
@@ -462,12 +485,12 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 	struct executions_requests requests;
 
 	executions_pattern_init(&pattern, config->job);
-	executions_pattern_request(&pattern, &requests);
+	executions_pattern_request(&pattern, config->labels, &requests);
 	again.is_again = true;
 	if (pattern.is_across && !config->job->has_names) {
 		/* Who runs is in the timeline, and nothing else is asked of the kernel's events. */
 		again.needed.first = REQUESTS_OWN;
-		again.needed.count = pattern.count;
+		again.needed.count = requests.count - REQUESTS_OWN;
 	}
 	reader = reader_open(&again, requests.at, requests.count, err);
 	if (!reader) {
@@ -479,6 +502,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 						     .timeline = timeline,
 						     .owners = &matcher.owners,
 						     .executions = executions,
+						     .named = &matcher.named,
 						     .job = config->job };
 	matcher.hints = mem_alloc((timeline->threads.count + 1) * sizeof(*matcher.hints));
 	owners_init(&matcher.owners, timeline);
@@ -499,6 +523,7 @@ static int find_all(const struct reader_setup *setup, const struct timeline *tim
 		executions->missing = matcher.reached + 1;
 		executions->missing_event = mem_strdup(pattern.at[matcher.reached].is->event);
 	}
+	executions_named_end(&matcher.named);
 	machines_fini(&matcher.machines);
 	running_fini(&matcher.running);
 	user_threads_fini(&matcher.users);
@@ -582,4 +607,9 @@ void executions_fini(struct executions *executions)
 	vec_fini(&executions->groups);
 	vec_fini(&executions->spans);
 	vec_fini(&executions->outer);
+	VEC_EACH_OF(&executions->rows, row) {
+		free(row->name);
+		free(row);
+	}
+	vec_fini(&executions->rows);
 }

@@ -4,6 +4,7 @@
  *     executions-pattern.c   a pattern to requests; what an event is of it
  *     executions.c           finds executions in a trace
  *     executions-across.c    the same of those that go over threads
+ *     executions-named.c     names of ids, and the rows that they give
  *     executions-within.c    those that lie in executions of another pattern
  *     executions-figures.c   their statistics
  *     executions-slow.c      what the slowest tenth of them has more of
@@ -55,6 +56,7 @@ struct execution {
 	uint64_t outer_begin; /* with executions_config.within: start of the execution around it */
 	uint64_t response_ns; /* from its arrival to its end */
 	const char *by;       /* its keys, as in `texts`; NULL: it has none */
+	struct executions_row *row; /* NULL: the job has no group */
 	struct arrival arrival;
 	uint64_t ns[STATES]; /* states of its thread; they add up to end - begin */
 };
@@ -63,13 +65,14 @@ typedef VEC(struct execution *) execution_list;
 
 /* What the user wants. */
 struct executions_config {
-	const struct job_spec *job;    /* its pattern */
-	const struct job_spec *within; /* only executions inside one of its; NULL: all */
-	const char *who;               /* a tid or a name; NULL: all threads */
-	uint64_t deadline_ns;          /* UINT64_MAX: none */
-	uint64_t period_ns;            /* of their arrivals; 0: none */
-	bool is_fixed;                 /* ... each of which has its execution (release_point()) */
-	uint64_t most;                 /* only the first so many that end; 0: all */
+	const struct job_spec *job;     /* its pattern */
+	const struct job_spec *within;  /* only executions inside one of its; NULL: all */
+	const char *who;                /* a tid or a name; NULL: all threads */
+	uint64_t deadline_ns;           /* UINT64_MAX: none */
+	uint64_t period_ns;             /* of their arrivals; 0: none */
+	bool is_fixed;                  /* ... each of which has its execution (release_point()) */
+	uint64_t most;                  /* only the first so many that end; 0: all */
+	const struct label_set *labels; /* of the job; NULL: none */
 };
 
 struct executions_figures {
@@ -109,6 +112,18 @@ struct executions_group {
 	struct executions_figures sum;
 };
 
+/* The values of what a job is grouped by: numbers of texts; 0: none of its events had the field. */
+struct executions_items {
+	uint32_t at[LABEL_GROUP_MAX];
+};
+
+/* The executions with the same values: "GET", or with a label "on_timer". */
+struct executions_row {
+	struct executions_items items;
+	char *name;
+	struct executions_figures sum; /* but for misses_run, skipped and arrivals */
+};
+
 struct executions {
 	const struct executions_config *config;
 	struct arena texts;        /* of keys */
@@ -124,6 +139,7 @@ struct executions {
 	uint64_t overlapped; /* events that would begin one while the thread's is open */
 	uint64_t dropped;    /* over threads: open when there were too many */
 	uint64_t forgotten;  /* names of threads, of which there were too many */
+	uint64_t names_forgotten; /* the same of ids */
 	/* With executions_config.within: those around them, the longest first. */
 	VEC(struct executions_outer) outer;
 	/* What no thread came to, if none executed the whole pattern: an event of it, counted from
@@ -136,6 +152,7 @@ struct executions {
 	/* In the same order, then most misses, then most time.  Executions between
 	 * threads (@) are one group. */
 	VEC(struct executions_group) groups;
+	VEC(struct executions_row *) rows; /* of a job with "group", most time first */
 	VEC(struct executions_span) spans; /* of all and open ones, by thread and begin */
 };
 

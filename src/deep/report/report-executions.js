@@ -4,7 +4,7 @@ const PARTS = [...run, 'new', 'wait', 'preempted', 'blocked', 'unknown'];
 
 /* Of whom it is, and which of them. */
 function whose(one) {
-	return who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : '') + (one.by ? ', ' + one.by : '');
+	return who(one.thread) + (one.last !== undefined ? ' to ' + who(one.last) : '') + (one.by ? ', ' + one.by : '') + (one.row ? ', ' + one.row : '');
 }
 function told(one) {
 	return [whose(one),
@@ -138,12 +138,12 @@ function figures(jobs) {
 		['p99', (row) => spent(row.p99_ns)], ['max', (row) => spent(row.max_ns)], ['outliers', (row) => row.outliers],
 		['open', (row) => row.open_count], ['longest response', (row) => spent(row.response_max_ns)],
 		['jitter', (row) => spent(row.jitter_ns)], late.slice(0, 2)]);
-	if (jobs.threads.length > 1) {
-		const ns = (title, name) => [title, (row) => spent(row[name]), false, (row) => row[name]];
-		table('Executions by thread', '', jobs.threads, [['thread', (row) => who(row.thread), true, (row) => who(row.thread)],
-			['count', (row) => count(row.count), false, (row) => row.count], ['open', (row) => row.open_count, false, (row) => row.open_count],
-			ns('median', 'median_ns'), ns('p99', 'p99_ns'), ns('max', 'max_ns'), ns('longest response', 'response_max_ns'), ns('jitter', 'jitter_ns'), late]);
-	}
+	const ns = (title, name) => [title, (row) => spent(row[name]), false, (row) => row[name]];
+	const parts = (what, rows, name) => table('Executions by ' + what, '', rows, [[what, name, true, name],
+		['count', (row) => count(row.count), false, (row) => row.count], ['open', (row) => row.open_count, false, (row) => row.open_count],
+		ns('median', 'median_ns'), ns('p99', 'p99_ns'), ns('max', 'max_ns'), ns('longest response', 'response_max_ns'), ns('jitter', 'jitter_ns'), late]);
+	if (jobs.rows) parts('group', jobs.rows, (row) => row.name);
+	if (jobs.threads.length > 1) parts('thread', jobs.threads, (row) => who(row.thread));
 }
 /* What the slow tenth had more of than the rest. */
 function slowTenth(slow) {

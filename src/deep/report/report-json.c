@@ -293,6 +293,9 @@ static void put_execution(struct printer *p, const struct execution *one)
 	if (one->by) {
 		json_text(&p->json, "by", one->by);
 	}
+	if (one->row) {
+		json_text(&p->json, "row", one->row->name);
+	}
 	if (!p->names) {
 		json_u64(&p->json, "arrival", one->arrival.ts);
 	}
@@ -349,7 +352,7 @@ static void put_outer(struct printer *p)
 	json_close(&p->json, ']');
 }
 
-static void put_figures(struct printer *p, const struct executions_figures *sum)
+static void put_durations(struct printer *p, const struct executions_figures *sum)
 {
 	json_u64(&p->json, "count", sum->count);
 	json_u64(&p->json, "open_count", sum->open);
@@ -361,12 +364,19 @@ static void put_figures(struct printer *p, const struct executions_figures *sum)
 	json_u64(&p->json, "max_ns", sum->max_ns);
 	json_fixed(&p->json, "deviation_ns", sum->deviation_ns);
 	json_u64(&p->json, "outliers", sum->outliers);
-	if (p->report->jobs->config->deadline_ns != UINT64_MAX) {
-		json_u64(&p->json, "misses", sum->misses);
-		json_u64(&p->json, "misses_run", sum->misses_run);
-	}
 	json_u64(&p->json, "response_max_ns", sum->response_max_ns);
 	json_u64(&p->json, "jitter_ns", sum->jitter_ns);
+	if (p->report->jobs->config->deadline_ns != UINT64_MAX) {
+		json_u64(&p->json, "misses", sum->misses);
+	}
+}
+
+static void put_figures(struct printer *p, const struct executions_figures *sum)
+{
+	put_durations(p, sum);
+	if (p->report->jobs->config->deadline_ns != UINT64_MAX) {
+		json_u64(&p->json, "misses_run", sum->misses_run);
+	}
 	json_u64(&p->json, "skipped", sum->skipped);
 	json_open(&p->json, "arrivals", '{');
 	for (unsigned int from = 0; from < ARRIVALS; from++) {
@@ -438,6 +448,25 @@ static void put_slow(struct printer *p)
 	json_close(&p->json, '}');
 }
 
+/* What follows one another is of a thread, whatever the row: these have no misses_run, skipped and
+ * arrivals. */
+static void put_rows(struct printer *p, const struct executions *jobs)
+{
+	if (jobs->config->job->group.count == 0) {
+		return;
+	}
+	json_u64(&p->json, "ids_forgotten", jobs->names_forgotten);
+	json_open(&p->json, "rows", '[');
+	for (size_t i = 0; i < deep_report_rows(jobs->rows.count, p->most); i++) {
+		json_open(&p->json, NULL, '{');
+		json_text(&p->json, "name", jobs->rows.at[i]->name);
+		put_durations(p, &jobs->rows.at[i]->sum);
+		put_states(p, jobs->rows.at[i]->sum.ns);
+		json_close(&p->json, '}');
+	}
+	json_close(&p->json, ']');
+}
+
 static void put_jobs(struct printer *p)
 {
 	const struct executions *jobs = p->report->jobs;
@@ -471,6 +500,7 @@ static void put_jobs(struct printer *p)
 		json_close(&p->json, '}');
 	}
 	json_close(&p->json, ']');
+	put_rows(p, jobs);
 	put_executions(p, "longest", &jobs->worst);
 	put_executions(p, "open", &jobs->worst_open);
 	if (jobs->config->within) {

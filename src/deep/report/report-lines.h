@@ -79,3 +79,11 @@ void report_put_rivals(const struct deep_report *report, size_t most, FILE *out)
 void report_put_victims(const struct deep_report *report, size_t most, FILE *out);
 /* Of the explained thread. */
 void report_put_inversions(const struct deep_report *report, size_t most, FILE *out);
+
+/* ---- report-jobs.c ---- */
+
+/* The keys and the row that tell an execution from others, behind a text. */
+void report_put_by(const char *before, const struct execution *one, FILE *out);
+void report_put_jobs(const struct deep_report *report, size_t most, FILE *out);
+/* What the slow tenth of the executions had more of than the rest. */
+void report_put_slow(const struct deep_report *report, size_t most, FILE *out);

@@ -13,10 +13,10 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/shell.h"
+#include "base/text/nearest.h"
 #include "ctf/metadata/type.h"
 #include "ctf/plan/plan.h"
 #include "kernel/perf-names.h"
-#include "query/nearest.h"
 
 /* ---- names ---- */
 

@@ -265,7 +265,7 @@ static const struct {
 } refused[] = {
 	{ FOR_ANALYZE, { "--topp=1" }, "unknown option \"--topp=1\"; did you mean \"--top\"?" },
 	{ FOR_ANALYZE, { "--control=x" }, "analyze has no --control; live has" },
-	{ FOR_REPORT, { "--model", "x" }, "report has no --model; analyze has" },
+	{ FOR_RECORD, { "--model", "x" }, "record has no --model; analyze has" },
 	{ FOR_COMPARE, { "--begin=1" }, "compare has no --begin; analyze has" },
 	{ FOR_REPLAY, { "--slices=2" }, "replay has no --slices; overview has" },
 	{ FOR_ANALYZE, { "--bucket" }, "unknown option \"--bucket\"; did you mean \"--buckets\"?" },

@@ -1,7 +1,7 @@
 /*
  * nearest: see nearest.h.
  */
-#include "query/nearest.h"
+#include "base/text/nearest.h"
 
 #include <stdint.h>
 #include <string.h>
