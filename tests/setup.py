@@ -193,6 +193,15 @@ def check_run(sillage, scratch):
     found = noted()
     assert done.returncode == 1 and 'refused' in done.stderr.decode(), done
     assert found[-1].endswith('destroy s') and 'start s' not in found, found
+    # No kernel can be recorded: what is of programs is, and the session stays.
+    env['FAKE_FAIL'] = 'enable-channel -k'
+    done, ran = commands(sillage, *asked, '--run', env=env)
+    found, first = noted(), next(line for line in printed if ' -k ' in line)
+    assert done.returncode == 0 and 'only user space is recorded' in done.stderr.decode(), done
+    assert found == [line for line in printed if ' -k ' not in line or line == first], found
+    asked_kernel = ['-a', 'sched,syscalls', *asked[4:]]
+    done, ran = commands(sillage, *asked_kernel, '--run', env=env)
+    assert done.returncode == 1 and 'only user space' not in done.stderr.decode() and noted()[-1].endswith('destroy s'), done
     env.update(FAKE_FAIL='create', FAKE_HAS='s')
     done, ran = commands(sillage, *asked, '--run', env=env)
     found = noted()
