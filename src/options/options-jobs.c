@@ -64,15 +64,14 @@ static int check_beside(const struct options *options, struct err *err)
 		       : 0;
 }
 
-/* The text of --job: that of a job of a model, or itself. */
-static const char *wanted_text(const struct options *options)
+const struct job_spec *options_job_of_model(const struct options *options)
 {
 	VEC_EACH_OF(&options->periods.jobs, job) {
 		if (strcmp(job->name, options->job_text) == 0) {
-			return job->text;
+			return job;
 		}
 	}
-	return options->job_text;
+	return NULL;
 }
 
 /* A model has several jobs, and a report is of one. */
@@ -105,17 +104,19 @@ static void leave_period(struct job_spec *job)
 
 static int choose_job(struct options *options, struct err *err)
 {
-	const char *text = options->job_text ? wanted_text(options) : NULL;
+	const struct job_spec *of_model;
 	int r;
 
-	if (!text) {
+	if (!options->job_text) {
 		return options->periods.models.count > 0 ? say_choice(options, err) : 0;
 	}
-	r = job_parse(text, FORM_JOB, &options->periods.labels, &options->job, err);
+	of_model = options_job_of_model(options);
+	r = job_parse(of_model ? of_model->text : options->job_text, FORM_JOB,
+		      &options->periods.labels, &options->job, err);
 	if (r < 0) {
 		return err_note(err, r, "--job");
 	}
-	if (text != options->job_text) {
+	if (of_model) {
 		leave_period(options->job);
 	}
 	return 0;

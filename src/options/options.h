@@ -164,6 +164,8 @@ void options_fini(struct options *options);
 /* Prints the options that were given for a shell, each behind a space, but for those that @drops.
  */
 void options_put_given(const struct options *options, bool (*drops)(const char *name), FILE *out);
+/* Of report with --job: the job of --model that it names; NULL: it has a pattern of its own. */
+const struct job_spec *options_job_of_model(const struct options *options);
 /* Calls @each for each option that was given, in their order; @value: NULL: it has none. */
 void options_each_given(const struct options *options,
 			void (*each)(void *user, const char *name, const char *value), void *user);

@@ -19,6 +19,7 @@ import json
 import os
 import random
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -347,6 +348,12 @@ def check_names(sillage, scratch):
     check(again['jobs'] == line['jobs'] and err == '', err)
     (line,), err = report(sillage, place, '--model', model, job='late')
     check(line['jobs']['count'] > 0 and 'period_ns' not in line['jobs'], line['jobs'])
+    alone = os.path.join(scratch, 'alone')
+    shutil.copytree(place + '/ust', alone)
+    for job, shown in ('asked', 'asked'), ('mine = ' + NAMED % 2, 'mine'):
+        err = run(sillage, 'report', '--job', job, '--model', model, alone)[2]
+        command = re.search(r'took: sillage (.*)\); to record', err)
+        check(command and shown in run(sillage, *shlex.split(command[1]))[1], err)
     check('give --job asked, late' in run(sillage, 'report', '--model', model, place)[2], 'which job')
 
 

@@ -363,7 +363,7 @@ static int explain_none(struct reports *reports, const struct recorded_path *pat
 		options->discover ? found_programs(options, path, reports->output) : EXIT_USAGE;
 
 	if (status == EXIT_USAGE) {
-		unexplained_say(path, options->job);
+		unexplained_say(path, options);
 		status = EXIT_DONE;
 	} else {
 		reports->recorded += status == EXIT_DONE;

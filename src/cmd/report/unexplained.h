@@ -3,9 +3,9 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
+struct options;
 struct recorded_path;
 
-/* A trace without switches has nothing to explain: says who could record them. */
-void unexplained_say(const struct recorded_path *path, bool has_job);
+/* A trace without switches has nothing to explain: says who could record them, and what there is
+ * instead. */
+void unexplained_say(const struct recorded_path *path, const struct options *options);

@@ -4,8 +4,8 @@
  */
 #include <inttypes.h>
 
+#include "base/limits.h"
 #include "deep/report/report-lines.h"
-#include "query/label.h"
 
 void report_put_by(const char *before, const struct execution *one, FILE *out)
 {
