@@ -4,110 +4,76 @@
 #include "analyses/counters/counters.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/contract/partial.h"
-#include "query/period.h"
 
-#define NEGATIVE_SHIFT 32
-_Static_assert(EXPRESSION_DIFFS_MAX <= NEGATIVE_SHIFT, "two bits of each counter fit a word");
-
-void counters_put(uint64_t *words, const struct expression *is, const uint8_t *diffs,
-		  const struct fields_event *event, int64_t thread)
+void counters_put(struct worker *worker, const struct trace_event *event,
+		  const struct counters_side *side, const struct fields_event *of, uint64_t *words)
 {
-	if (is->diff_count == 0) {
-		return;
+	if (side->count > 0) {
+		words[COUNTERS_THREAD] = (uint64_t)worker_thread_of(worker, event, side->running);
+		diff_put(words + COUNTERS_VALUES, side->diffs, side->count, of);
 	}
-	words[COUNTER_THREAD] = (uint64_t)thread;
+}
+
+/* The key of the thread; 0: unknown, or it is the idle one, of which each CPU has another. */
+static int64_t thread_of(const struct counters_event *event)
+{
+	int64_t thread = (int64_t)event->words[COUNTERS_THREAD];
+
+	thread = thread == TID_CURRENT ? event->noted : thread;
+	return thread > 0 || key_is_user(thread) ? thread : 0;
+}
+
+struct diff_begin *counters_begin(const struct expression *is, const struct counters_event *event)
+{
+	return is->diff_count > 0
+		       ? diff_new(is, event->cpu, thread_of(event), event->words + COUNTERS_VALUES)
+		       : NULL;
+}
+
+struct diff_values counters_between(const struct expression *is, const struct diff_begin *begin,
+				    const struct counters_event *event, const uint8_t *at,
+				    bool is_of_thread)
+{
+	struct diff_end end = { .cpu = event->cpu, .at = at, .is_of_thread = is_of_thread };
+
+	if (!begin) {
+		return (struct diff_values){ 0 };
+	}
+	end.thread = thread_of(event);
+	end.words = event->words + COUNTERS_VALUES;
+	return diff_between(is, begin, &end);
+}
+
+/* "NAME FIELD ITEM ITEM"; from malloc(). */
+static char *row_name(const struct expression *is, const char *name, const struct items *items,
+		      size_t i)
+{
+	const char *one = items ? items->at[0] : NULL, *other = items ? items->at[1] : NULL;
+
+	return mem_printf("%s %s%s%s%s%s", name, expression_shown(is, is->diffs[i]), one ? " " : "",
+			  one ? one : "", other ? " " : "", other ? other : "");
+}
+
+void counters_add(struct shard *shard, unsigned int table, const struct expression *is,
+		  const char *name, const struct items *items, const struct diff_values *values)
+{
 	for (size_t i = 0; i < is->diff_count; i++) {
-		struct query_value value;
+		char *named;
+		uint64_t *row;
 
-		if (diffs[i] != FIELD_NONE && fields_get(event, diffs[i], &value) &&
-		    value.kind == QUERY_NUMBER) {
-			words[COUNTER_FIRST + i] = value.is.u;
-			words[COUNTER_HAS] |=
-				UINT64_C(1) << i | (uint64_t)query_value_is_below(&value)
-							   << (NEGATIVE_SHIFT + i);
-		}
-	}
-}
-
-struct counters *counters_new(const struct expression *is, uint64_t cpu, const uint64_t *words)
-{
-	struct counters *counters;
-
-	if (is->diff_count == 0) {
-		return NULL;
-	}
-	counters = mem_alloc(sizeof(*counters));
-	counters->cpu = cpu;
-	memcpy(counters->words, words, counters_words(is) * sizeof(*words));
-	return counters;
-}
-
-void counters_codec(struct codec *codec, struct counters **counters)
-{
-	bool has = *counters;
-
-	codec_bool(codec, &has);
-	if (!has) {
-		return;
-	}
-	if (codec_reads(codec)) {
-		*counters = mem_alloc(sizeof(**counters));
-	}
-	codec_u64(codec, &(*counters)->cpu);
-	for (size_t i = 0; i < ARRAY_COUNT((*counters)->words); i++) {
-		codec_u64(codec, &(*counters)->words[i]);
-	}
-}
-
-static bool is_of_one(const struct counters_span *span, size_t i)
-{
-	const uint64_t *begin = span->begin->words;
-	int64_t thread = (int64_t)begin[COUNTER_THREAD];
-
-	switch (period_diff_of(span->is->diffs[i])) {
-	case DIFF_ANY:
-		break;
-	case DIFF_THREAD:
-		return span->by_thread || (begin[COUNTER_THREAD] == span->words[COUNTER_THREAD] &&
-					   (thread > 0 || key_is_user(thread)));
-	case DIFF_CPU:
-		return span->begin->cpu == span->cpu;
-	}
-	return true;
-}
-
-static struct query_value counter_at(const uint64_t *words, size_t i)
-{
-	bool is_below = words[COUNTER_HAS] >> (NEGATIVE_SHIFT + i) & 1;
-
-	return (struct query_value){ .kind = QUERY_NUMBER,
-				     .is_signed = is_below,
-				     .is.u = words[COUNTER_FIRST + i] };
-}
-
-void counters_add(struct shard *shard, unsigned int table, const struct counters_span *span)
-{
-	for (size_t i = 0; span->begin && i < span->is->diff_count; i++) {
-		const uint64_t *begin = span->begin->words;
-		uint64_t both = begin[COUNTER_HAS] & span->words[COUNTER_HAS] & UINT64_C(1) << i;
-		struct query_value from = counter_at(begin, i), to = counter_at(span->words, i);
-		char named[PATTERN_NAME_BYTES + 1 + PATTERN_WORD_BYTES], name[NAMED_BYTES];
-		uint64_t *row, difference;
-
-		if (!both || !query_value_difference(&from, &to, &difference) ||
-		    !is_of_one(span, i)) {
+		if (!(values->has >> i & 1)) {
 			continue;
 		}
-		(void)snprintf(named, sizeof(named), "%s %s", span->is->name,
-			       expression_shown(span->is, span->is->diffs[i]));
-		labels_put_name(name, named, span->items);
-		row = shard_keyed_again(shard, shard_keyed_named(shard, table, 0, name));
-		row[DIFF_MEASURED]++;
-		column_add_capped(row, DIFF_TOTAL, difference);
-		column_raise(row, DIFF_LARGEST, difference);
+		named = row_name(is, name, items, i);
+		row = shard_keyed_again(shard, shard_keyed_named(shard, table, 0, named));
+		row[COUNTERS_MEASURED]++;
+		column_add_capped(row, COUNTERS_TOTAL, values->of[i]);
+		column_raise(row, COUNTERS_LARGEST, values->of[i]);
+		free(named);
 	}
 }
 

@@ -19,7 +19,7 @@ struct chain {
 	uint16_t period;
 	bool has_gone_on; /* with "each": it waits for more of the same */
 	struct items items;
-	struct counters *counters; /* NULL: of no interest */
+	struct diff_begin *counters; /* NULL: of no interest */
 };
 
 /* ---- chains ---- */
@@ -95,10 +95,7 @@ static struct chain *copy_of(const struct chain *chain)
 	for (size_t i = 0; i < LABEL_GROUP_MAX; i++) {
 		copy->items.at[i] = mem_strdup_if(chain->items.at[i]);
 	}
-	if (chain->counters) {
-		copy->counters = mem_alloc(sizeof(*copy->counters));
-		*copy->counters = *chain->counters;
-	}
+	copy->counters = diff_copy(chain->counters);
 	copy->has_gone_on = false;
 	return copy;
 }
@@ -137,16 +134,19 @@ static bool needs_thread(const struct period *period, size_t step)
 }
 
 static void end_chain(struct shard *shard, const struct chain *chain, uint64_t end,
-		      const uint64_t *words)
+		      const uint64_t *words, const struct counters_event *counters)
 {
+	const struct period *period = shard_periods(shard)->all.at[chain->period];
+	const struct diff_values differences =
+		counters_between(period->is, chain->counters, counters, NULL, false);
 	const struct ended ended = { .period = chain->period,
 				     .begin = chain->begin,
 				     .end = end,
 				     .cpu = words[WORD_CPU],
 				     .begun_by = chain->tid,
 				     .items = &chain->items,
-				     .counters = chain->counters,
-				     .words = words };
+				     .words = words,
+				     .differences = &differences };
 
 	periods_add(shard, &ended);
 }
@@ -159,6 +159,8 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 	size_t step = ordered->words[NOTE_WHICH] >> STEP_SHIFT;
 	const struct period *period = shard_periods(shard)->all.at[number];
 	int32_t tid = (int32_t)ordered->words[NOTE_TID];
+	const struct counters_event counters =
+		periods_counters_of(period, words, period->steps[step].what->has_tid ? 0 : tid);
 	struct chain *chain;
 
 	/* Unknown threads are many, and so are idle ones: nothing is known to be on the same. */
@@ -174,14 +176,14 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 	if (step == 0) {
 		chain->begin = ordered->ts;
 		chain->tid = tid;
-		chain->counters = periods_counters_of(period, words);
+		chain->counters = counters_begin(period->is, &counters);
 	}
 	periods_add_items(&chain->items, period, words);
 	if (step + 1 < period->step_count) {
 		chain->key = key_of(period, number, step, words[WORD_AFTER], tid);
 		open_chain(shard, trace, chain);
 	} else {
-		end_chain(shard, chain, ordered->ts, words);
+		end_chain(shard, chain, ordered->ts, words, &counters);
 		free_chain(chain);
 	}
 }
@@ -226,7 +228,7 @@ static void codec_chain(struct codec *codec, struct chain *chain)
 	codec_each(codec, &chain->key, &chain->begin, &chain->tid, &chain->period,
 		   &chain->has_gone_on);
 	labels_items_codec(codec, &chain->items);
-	counters_codec(codec, &chain->counters);
+	diff_codec(codec, &chain->counters);
 }
 
 void periods_chains_checkpoint(const struct checkpoint *checkpoint, struct periods_trace *trace)

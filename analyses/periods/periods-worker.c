@@ -53,7 +53,9 @@ static void note_step(struct worker *worker, const struct trace_event *event, ui
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
 	thread = labels_thread_of(worker, side, event); /* which may make a record, too */
-	counters_put(words + periods_word_counters(period), period->is, side->diffs, &of, thread);
+	counters_put(worker, event,
+		     &(struct counters_side){ side->diffs, side->diff_count, &side->running }, &of,
+		     words + periods_word_counters(period));
 	record = worker_emit_entity(worker, event->ts, ENTITY_CHAINS, OWN_STEP);
 	note_thread(worker, record, thread);
 	record->arg16 = (uint16_t)user;
@@ -89,12 +91,14 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 	count += labels_put_items(words + count, &worker_periods(worker)->labels, &period->group,
 				  side->groups, &of);
 	thread = labels_thread_of(worker, side, event); /* which may make a record, too */
-	counters_put(words + periods_word_counters(period), period->is, side->diffs, &of, thread);
+	counters_put(worker, event,
+		     &(struct counters_side){ side->diffs, side->diff_count, &side->running }, &of,
+		     words + periods_word_counters(period));
 	if (period->by_thread) {
 		record = worker_emit(worker, event->ts, thread, kind);
 	} else {
 		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
-		if (kind == OWN_BEGIN) {
+		if (kind == OWN_BEGIN || side->diff_count > 0) {
 			note_thread(worker, record, thread);
 		}
 	}

@@ -50,7 +50,7 @@ struct open {
 	uint16_t period;
 	bool is_tainted;
 	struct items items;
-	struct counters *counters; /* NULL: of no interest */
+	struct diff_begin *counters; /* NULL: of no interest */
 };
 
 /* The open periods of a thread or an entity, in the order in which they began. */
@@ -133,15 +133,20 @@ static bool has_outer(struct shard *shard, struct opens *opens, uint16_t period)
 	return within < 0;
 }
 
-struct counters *periods_counters_of(const struct period *period, const uint64_t *words)
+/* The thread that ran, of an event that belongs to keys and says of no other thread. */
+static int32_t noted_by(const struct period *period, const struct record *record)
 {
-	return counters_new(period->is, words[WORD_CPU], words + periods_word_counters(period));
+	const struct definition *what = period->steps[record->kind == OWN_END].what;
+
+	return period->by_thread || what->has_tid ? 0 : record->arg32;
 }
 
 static void begin_period(struct shard *shard, struct opens *opens, const struct record *record,
 			 const uint64_t *words)
 {
 	uint16_t period = record->arg16;
+	const struct period *is = shard_periods(shard)->all.at[period];
+	const struct counters_event counters = periods_counters_of(is, words, noted_by(is, record));
 	struct open *open = find_open(opens, period, words[WORD_KEY]);
 
 	if (!has_outer(shard, opens, period)) {
@@ -159,8 +164,8 @@ static void begin_period(struct shard *shard, struct opens *opens, const struct 
 	*open = (struct open){
 		.key = words[WORD_KEY], .begin = record->ts, .tid = record->arg32, .period = period
 	};
-	periods_add_items(&open->items, shard_periods(shard)->all.at[period], words);
-	open->counters = periods_counters_of(shard_periods(shard)->all.at[period], words);
+	periods_add_items(&open->items, is, words);
+	open->counters = counters_begin(is->is, &counters);
 }
 
 static struct row_key key_of_period(const struct shard *shard, uint32_t index)
@@ -212,13 +217,8 @@ void periods_add(struct shard *shard, const struct ended *ended)
 	if (ended->thread) {
 		column_add(shard_thread_row(shard, ended->thread, THREADS), TIME, ns);
 	}
-	counters_add(shard, DIFFERENCES,
-		     &(struct counters_span){ .is = period->is,
-					      .items = ended->items,
-					      .begin = ended->counters,
-					      .cpu = ended->words[WORD_CPU],
-					      .words = ended->words + periods_word_counters(period),
-					      .by_thread = period->by_thread });
+	counters_add(shard, DIFFERENCES, period->is, period->name, ended->items,
+		     ended->differences);
 	if (shard_is_long(shard, LONGEST, ns)) {
 		note_longest(shard, ended, ns);
 	}
@@ -228,7 +228,10 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 		       const struct record *record, const uint64_t *words)
 {
 	const struct period *period = shard_periods(shard)->all.at[record->arg16];
+	const struct counters_event counters =
+		periods_counters_of(period, words, noted_by(period, record));
 	struct open *open = find_open(opens, record->arg16, words[WORD_KEY]), was;
+	struct diff_values differences;
 
 	if (!open) {
 		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
@@ -240,6 +243,8 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 	remove_open(opens, open);
 	cut_within(shard, opens, record->arg16);
 	periods_add_items(&was.items, period, words);
+	differences =
+		counters_between(period->is, was.counters, &counters, NULL, period->by_thread);
 	periods_add(shard, &(struct ended){ .period = record->arg16,
 					    .is_tainted = was.is_tainted,
 					    .begin = was.begin,
@@ -248,8 +253,8 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 					    .thread = period->by_thread ? thread : NULL,
 					    .begun_by = was.tid,
 					    .items = &was.items,
-					    .counters = was.counters,
-					    .words = words });
+					    .words = words,
+					    .differences = &differences });
 	labels_items_fini(&was.items);
 	free(was.counters);
 }
@@ -308,7 +313,7 @@ static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
 		codec_each(codec, &open->key, &open->begin, &open->tid, &open->period,
 			   &open->is_tainted);
 		labels_items_codec(codec, &open->items);
-		counters_codec(codec, &open->counters);
+		diff_codec(codec, &open->counters);
 		if (!codec_check(codec, is_of_two_events(checkpoint->periods, open->period))) {
 			forget_opens(opens);
 		}

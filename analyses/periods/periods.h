@@ -57,7 +57,7 @@ static inline size_t periods_word_counters(const struct period *period)
 
 static inline size_t periods_word_items(const struct period *period)
 {
-	return periods_word_counters(period) + counters_words(period->is);
+	return periods_word_counters(period) + counters_words(period->is->diff_count);
 }
 
 size_t periods_needs_of(const struct period_set *periods, struct need **ret);
@@ -79,14 +79,20 @@ struct ended {
 	struct thread *thread; /* of what belongs to one; else NULL */
 	int32_t begun_by;      /* of what belongs to none: the tid that began it; -1: unknown */
 	const struct items *items;
-	const struct counters *counters; /* of its begin; NULL: of no interest */
-	const uint64_t *words;           /* of its end */
+	const uint64_t *words; /* of its end */
+	const struct diff_values *differences;
 };
 
 void periods_add(struct shard *shard, const struct ended *ended);
 
-/* The counters of a begin, from its words; from malloc(), NULL: of no interest. */
-struct counters *periods_counters_of(const struct period *period, const uint64_t *words);
+/* The counters of an event, from its words.  @noted: the tid that ran, where the worker did not
+ * know it. */
+static inline struct counters_event periods_counters_of(const struct period *period,
+							const uint64_t *words, int32_t noted)
+{
+	return (struct counters_event){ words[WORD_CPU], words + periods_word_counters(period),
+					noted };
+}
 
 /* ---- the state of a trace ---- */
 

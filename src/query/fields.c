@@ -139,6 +139,18 @@ uint8_t fields_want_any(struct fields *fields, const struct definition *what, co
 					   : make_part(fields, what, name + 1);
 }
 
+bool fields_want_each(struct fields *fields, const struct definition *what,
+		      const char (*names)[PATTERN_WORD_BYTES], size_t count, uint8_t *ret)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < count; i++) {
+		ret[i] = fields_want_any(fields, what, names[i]);
+		fits &= ret[i] != FIELD_NONE;
+	}
+	return fits;
+}
+
 bool fields_want_conditions(struct fields *fields, const struct definition *what,
 			    uint8_t conditions[CONDITIONS_MAX])
 {

@@ -52,6 +52,9 @@ uint8_t fields_want(struct fields *fields, const char *prefix, const char *name)
 /* The index of a field of any kind, of an element of one, or of one that is made: "$cpu", "$pid",
  * "$tid", or a part that a condition of the definition splits off. */
 uint8_t fields_want_any(struct fields *fields, const struct definition *what, const char *name);
+/* The same of several; false: no room for all. */
+bool fields_want_each(struct fields *fields, const struct definition *what,
+		      const char (*names)[PATTERN_WORD_BYTES], size_t count, uint8_t *ret);
 /* The indexes of the fields that a definition's conditions are about; false: no room. */
 bool fields_want_conditions(struct fields *fields, const struct definition *what,
 			    uint8_t conditions[CONDITIONS_MAX]);

@@ -24,6 +24,15 @@ static bool want_job_keys(const struct job_spec *job, size_t at, struct job_even
 	return fits;
 }
 
+static bool want_job_diffs(const struct job_spec *job, size_t at, struct job_event *event)
+{
+	bool is_end = at == 0 || at + 1 == job->is->event_count;
+
+	event->diff_count = is_end ? job->is->diff_count : 0;
+	return fields_want_each(&event->fields, &job->is->events[at], job->is->diffs,
+				event->diff_count, event->diffs);
+}
+
 /* Fills the indexes of what is asked for; false: an event needs too many fields. */
 static bool find_fields(struct job_spec *job, const struct label_set *labels)
 {
@@ -38,7 +47,8 @@ static bool find_fields(struct job_spec *job, const struct label_set *labels)
 				   event->groups) &&
 			label_want(fields, &job->is->events[d], labels, &job->looked,
 				   event->looked) &&
-			want_job_keys(job, d, event) && fields_want_thread(fields, &event->running);
+			want_job_keys(job, d, event) &&
+			want_job_diffs(job, d, event) && fields_want_thread(fields, &event->running);
 	}
 	return fits;
 }

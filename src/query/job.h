@@ -4,8 +4,8 @@
  * An execution goes from the event of the first definition of a pattern to that of the last one, on
  * one thread.  With @WHO or "by" it goes over threads: from the first of two events to the second,
  * which agree in keys.  Uses after "group" (query/label.h) divide the executions of a name into
- * rows, as those of periods.  With "within" only those count that lie in an execution of another
- * job.  doc/definitions.md, 6.1, has the rules.
+ * rows, as those of periods, and so does "diff".  With "within" only those count that lie in an
+ * execution of another job.  doc/definitions.md, 6.1, has the rules.
  *
  * The analysis of jobs takes it (analyses/jobs), and reports do (src/deep).
  */
@@ -24,6 +24,9 @@ struct job_event {
 	struct thread_fields running;
 	uint8_t keys[EXPRESSION_KEYS_MAX]; /* of "by" */
 	struct label_at groups[LABEL_GROUP_MAX], looked[LABEL_GROUP_MAX];
+	/* Of the first event and the last, as many as `diff_count`. */
+	uint8_t diffs[EXPRESSION_DIFFS_MAX];
+	size_t diff_count;
 };
 
 struct job_spec {

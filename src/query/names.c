@@ -332,14 +332,28 @@ static int look_up_step(struct names *names, const struct period *period, size_t
 		       : r;
 }
 
-static int look_up_diffs(struct names *names, const struct period *period)
+/* To the trace, of those that are one, that has the event. */
+static void turn_to(struct names *names, const char *event)
 {
-	const struct definition *ends[] = { period->steps[0].what,
-					    period->steps[period->step_count - 1].what };
+	for (size_t i = 0; i < names->all_count; i++) {
+		struct err unused;
+		struct names one = { .metadata = names->all[i], .err = &unused };
+
+		if (names_event(&one, event) == 0) {
+			names->metadata = names->all[i];
+			return;
+		}
+	}
+}
+
+static int look_up_diffs(struct names *names, const struct expression *is)
+{
+	const struct definition *ends[] = { &is->events[0], &is->events[is->event_count - 1] };
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < 2 * period->is->diff_count; i++) {
-		r = look_up(names, ends[i % 2]->event, period->is->diffs[i / 2], IS_NUMBER);
+	for (size_t i = 0; r == 0 && i < 2 * is->diff_count; i++) {
+		turn_to(names, ends[i % 2]->event);
+		r = look_up(names, ends[i % 2]->event, is->diffs[i / 2], IS_NUMBER);
 	}
 	return r;
 }
@@ -388,27 +402,13 @@ int names_period(struct names *names, const struct period *period)
 	for (size_t i = 0; r == 0 && i < period->step_count; i++) {
 		r = look_up_step(names, period, i);
 	}
-	r = r < 0 ? r : look_up_diffs(names, period);
+	r = r < 0 ? r : look_up_diffs(names, period->is);
 	if (r == 0 && period->is_call) {
 		r = look_up_call(names, period);
 	}
 	return r < 0 ? r
 		     : look_up_group(names, period->is, period->is_call ? 1 : period->step_count,
 				     &period->group);
-}
-
-/* To the trace, of those that are one, that has the event. */
-static void turn_to(struct names *names, const char *event)
-{
-	for (size_t i = 0; i < names->all_count; i++) {
-		struct err unused;
-		struct names one = { .metadata = names->all[i], .err = &unused };
-
-		if (names_event(&one, event) == 0) {
-			names->metadata = names->all[i];
-			return;
-		}
-	}
 }
 
 int names_job(struct names *names, const struct job_spec *job)
@@ -422,6 +422,7 @@ int names_job(struct names *names, const struct job_spec *job)
 			r = look_up_keys(names, &job->is->events[i], &job->is->links[0], i > 0);
 		}
 	}
+	r = r < 0 ? r : look_up_diffs(names, job->is);
 	r = r < 0 ? r : look_up_group(names, job->is, job->is->event_count, &job->group);
 	return r < 0 ? r : look_up_group(names, job->is, 1, &job->looked);
 }

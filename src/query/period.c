@@ -51,11 +51,10 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 	fits &= step == 0 || want_keys(period, step - 1, true, side, side->before);
 	fits &= step + 1 == period->step_count || want_keys(period, step, false, side, side->after);
 	fits &= label_want(fields, side->what, labels, &period->group, side->groups);
-	for (size_t i = 0; i < EXPRESSION_DIFFS_MAX && i < period->is->diff_count; i++) {
-		side->diffs[i] = step == 0 || step + 1 == period->step_count
-					 ? fields_want_any(fields, side->what, period->is->diffs[i])
-					 : FIELD_NONE;
-		fits &= side->diffs[i] != FIELD_NONE || (step > 0 && step + 1 < period->step_count);
+	if (step == 0 || step + 1 == period->step_count) {
+		side->diff_count = period->is->diff_count;
+		fits &= fields_want_each(fields, side->what, period->is->diffs, side->diff_count,
+					 side->diffs);
 	}
 	if (period->is_call && step > 0) {
 		fits &= fields_want_conditions(fields, &period->is->error, period->errors);
@@ -64,17 +63,6 @@ static bool resolve_side(struct period *period, size_t step, const struct label_
 					 : fields_want_any(fields, side->what, "ret");
 	}
 	return fields_want_thread(fields, &side->running) && fits;
-}
-
-/* LTTng's counters of a thread, and those of a CPU. */
-enum period_diff period_diff_of(const char *field)
-{
-	static const char context[] = "context.";
-
-	field += strncmp(field, context, sizeof(context) - 1) == 0 ? sizeof(context) - 1 : 0;
-	return strncmp(field, "perf_thread_", 12) == 0 ? DIFF_THREAD
-	       : strncmp(field, "perf_cpu_", 9) == 0   ? DIFF_CPU
-						       : DIFF_ANY;
 }
 
 static int resolve_links(struct period *period, struct err *err)
@@ -204,15 +192,43 @@ static bool ends_alike(const struct period *one, const struct period *other)
 	return is_same;
 }
 
+/* The end takes the call's "diff", too; false: it has no room. */
+static bool end_takes_diffs(struct period *end, struct period *call)
+{
+	struct period_side *side = &end->steps[1];
+
+	for (uint8_t i = 0; i < call->is->diff_count; i++) {
+		uint8_t field = fields_want_any(&side->fields, side->what, call->is->diffs[i]);
+		uint8_t at = 0;
+
+		while (at < side->diff_count && side->diffs[at] != field) {
+			at++;
+		}
+		if (field == FIELD_NONE || at == EXPRESSION_DIFFS_MAX) {
+			return false;
+		}
+		side->diffs[at] = field;
+		side->diff_count = at < side->diff_count ? side->diff_count : at + 1u;
+		call->diffs_at[i] = at;
+	}
+	return true;
+}
+
 int period_add_call(struct period_set *set, const char *text, struct err *err)
 {
 	int r = add(set, text, FORM_CALL, err);
 	uint32_t last = (uint32_t)set->calls.count - 1;
 
 	for (uint32_t i = 0; r == 0 && i <= last; i++) {
-		if (i == last || ends_alike(set->calls.at[i], set->calls.at[last])) {
-			set->calls.at[last]->ends_as = i;
-			break;
+		struct period *call = set->calls.at[last];
+
+		if (i == last || ends_alike(set->calls.at[i], call)) {
+			call->ends_as = i;
+			return end_takes_diffs(set->calls.at[i], call)
+				       ? 0
+				       : expected(call, NULL,
+						  "no more than four fields in diff of all calls "
+						  "with this end", err);
 		}
 	}
 	return r;

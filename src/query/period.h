@@ -38,12 +38,10 @@ struct period_side {
 	/* Keys that it shares with the event before it, and with the one after it. */
 	uint8_t before[PERIOD_KEYS_MAX], after[PERIOD_KEYS_MAX];
 	struct label_at groups[LABEL_GROUP_MAX];
-	uint8_t diffs[EXPRESSION_DIFFS_MAX]; /* of the first step and the last */
+	/* Of the first step and the last, as many as `diff_count`. */
+	uint8_t diffs[EXPRESSION_DIFFS_MAX];
+	size_t diff_count;
 };
-
-/* What a counter is of: its difference has a meaning only there. */
-enum period_diff { DIFF_ANY, DIFF_THREAD, DIFF_CPU };
-enum period_diff period_diff_of(const char *field);
 
 /* How an event belongs to the one before it. */
 struct period_link {
@@ -70,7 +68,10 @@ struct period {
 	/* Of a call: the conditions that say it failed, of the last event; without them `result`
 	 * below 0 does. */
 	uint8_t errors[CONDITIONS_MAX], result;
-	uint32_t ends_as; /* the first call whose second event and keys are written alike */
+	uint32_t ends_as; /* the first call whose second event and keys are written alike ... */
+	/* ... and by field of "diff" which of its second event's `diffs`, which are those of all
+	 * calls that end as it does. */
+	uint8_t diffs_at[EXPRESSION_DIFFS_MAX];
 };
 
 struct periods {
