@@ -119,13 +119,22 @@ static void codec_call(struct codec *codec, struct program_call *call, uint64_t 
 		       uint64_t *thread)
 {
 	codec_each(codec, name, thread, &call->process, &call->key, &call->begin, &call->within);
-	codec_each(codec, &call->cpu, &call->depth, &call->begins, &call->left_out);
+	codec_each(codec, &call->cpu, &call->depth, &call->asked, &call->begins, &call->left_out);
+	diff_codec(codec, &call->counters);
 }
 
-static void codec_calls(struct codec *codec, struct calls_trace *trace)
+/* What has counters is of a call that the user asked for. */
+static bool has_asked(const struct period_set *periods, const struct program_call *call)
 {
+	return !call->counters ||
+	       (call->begins == 1u << CALL_ASKED && periods && call->asked < periods->calls.count);
+}
+
+static void codec_calls(const struct checkpoint *checkpoint, struct calls_trace *trace)
+{
+	struct codec *codec = checkpoint->codec;
 	struct list_node *at = trace->open.first;
-	size_t count = codec_count(codec, trace->open.count, 62);
+	size_t count = codec_count(codec, trace->open.count, 67);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= CALLS_OPEN_MAX); i++) {
 		struct program_call read = { 0 }, *call = at ? (struct program_call *)at : &read;
@@ -139,7 +148,9 @@ static void codec_calls(struct codec *codec, struct calls_trace *trace)
 		read.name = known_name(codec, trace, name);
 		read.on = known_thread(codec, trace, thread);
 		if (!read.name || !read.on ||
-		    !codec_check(codec, read.on->stack.count < CALLS_DEPTH_MAX)) {
+		    !codec_check(codec, read.on->stack.count < CALLS_DEPTH_MAX &&
+						has_asked(checkpoint->periods, &read))) {
+			free(read.counters);
 			return;
 		}
 		call = mem_alloc(sizeof(*call));
@@ -205,7 +216,7 @@ void calls_checkpoint(const struct checkpoint *checkpoint, struct calls_trace *t
 
 	codec_names(codec, trace);
 	codec_threads(codec, trace);
-	codec_calls(codec, trace);
+	codec_calls(checkpoint, trace);
 	codec_keys(codec, trace);
 	codec_each(codec, &trace->lost_ts, &trace->lost_before);
 	calls_codec_images(codec, trace);

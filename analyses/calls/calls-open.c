@@ -211,13 +211,19 @@ static void take_off(struct calls_trace *trace, struct program_call *call, uint6
 	}
 }
 
+void calls_free(struct program_call *call)
+{
+	free(call->counters);
+	free(call);
+}
+
 /* It has no end; what lay within it lay within the one below it. */
 static void end_unseen(struct shard *shard, struct calls_trace *trace, struct program_call *call,
 		       unsigned int why)
 {
 	shard_trace_row(shard, TOTALS)[why]++;
 	take_off(trace, call, call->within);
-	free(call);
+	calls_free(call);
 }
 
 static bool may_end(const struct program_call *call, const struct call_end *end)
@@ -316,7 +322,7 @@ static void finish_call(struct shard *shard, struct calls_trace *trace, struct p
 
 	take_off(trace, call, is_within ? ns : call->within);
 	calls_add(shard, call, end, ordered);
-	free(call);
+	calls_free(call);
 }
 
 static void end_elsewhere(struct shard *shard, struct calls_trace *trace, struct call_end *end,
@@ -387,6 +393,15 @@ static const char *sub_of(const struct ordered *ordered)
 		       : "";
 }
 
+static struct counters_event counters_of(const struct period *asked, const struct ordered *ordered)
+{
+	const struct definition *what = asked->steps[ordered->kind == OWN_END].what;
+
+	return (struct counters_event){ words_of(ordered)[WORD_CPU],
+					words_of(ordered) + WORD_COUNTERS,
+					what->has_tid ? 0 : shard_tid(ordered->thread) };
+}
+
 static struct call_end end_of(struct shard *shard, struct calls_trace *trace,
 			      const struct ordered *ordered)
 {
@@ -413,6 +428,9 @@ static struct call_end end_of(struct shard *shard, struct calls_trace *trace,
 		memcpy(end.value, key + KEY_VALUE, sizeof(end.value));
 	}
 	end.asked = asked ? words[WORD_MORE] : 0;
+	if (flags & CALL_HAS_DIFFS) {
+		end.counters = counters_of(asked, ordered);
+	}
 	if (end.key && asked && asked->is->links[0].has_tid) {
 		end.key = mix(end.key, end.thread);
 	}
@@ -464,8 +482,9 @@ void calls_open(struct calls_trace *trace, struct program_call *call)
 	}
 }
 
-static struct program_call *open_call(struct calls_trace *trace, const struct call_end *like,
-				      struct call_thread *on, uint32_t depth)
+static struct program_call *open_call(struct shard *shard, struct calls_trace *trace,
+				      const struct call_end *like, struct call_thread *on,
+				      uint32_t depth)
 {
 	struct program_call *call = mem_alloc(sizeof(*call));
 
@@ -476,8 +495,13 @@ static struct program_call *open_call(struct calls_trace *trace, const struct ca
 				       .begin = like->ts,
 				       .cpu = like->cpu,
 				       .depth = depth,
+				       .asked = (uint32_t)like->asked,
 				       .begins = like->begins,
 				       .left_out = like->left_out };
+	if (like->counters.words) {
+		call->counters = counters_begin(shard_periods(shard)->calls.at[like->asked]->is,
+						&like->counters);
+	}
 	calls_open(trace, call);
 	return call;
 }
@@ -502,9 +526,9 @@ void calls_begin(struct shard *shard, struct calls_trace *trace, const struct or
 		call = find_on(on, &like);
 	}
 	if (call) {
-		calls_deepens(shard, open_call(trace, &like, on, call->depth + 1), ordered);
+		calls_deepens(shard, open_call(shard, trace, &like, on, call->depth + 1), ordered);
 	} else {
-		(void)open_call(trace, &like, on, 1);
+		(void)open_call(shard, trace, &like, on, 1);
 	}
 }
 
@@ -542,7 +566,7 @@ void calls_forget(struct calls_trace *trace)
 		struct program_call *call = (struct program_call *)trace->open.first;
 
 		list_remove(&trace->open, &call->node);
-		free(call);
+		calls_free(call);
 	}
 	HASH_EACH(call_threads, &trace->threads, thread) {
 		vec_fini(&thread->value->stack);

@@ -177,8 +177,13 @@ static void emit_asked(struct worker *worker, const struct trace_event *event, u
 	uint64_t words[CALL_WORDS_MAX] = { 0 };
 	uint16_t flags = 1u << CALL_ASKED;
 	bool is_end = number & 1, lacks = false;
-	size_t at = calls_word_key(flags);
+	size_t at;
 
+	flags |= side->diff_count > 0 ? CALL_HAS_DIFFS : 0;
+	at = calls_word_key(flags);
+	counters_put(worker, event,
+		     &(struct counters_side){ side->diffs, side->diff_count, &side->running }, of,
+		     words + WORD_COUNTERS);
 	words[WORD_MORE] = number >> 1;
 	words[WORD_PROCESS] =
 		call->links[0].by_process ? (uint64_t)fields_owner(of, &side->running) : 0;

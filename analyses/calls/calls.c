@@ -86,6 +86,19 @@ static void note_longest(struct shard *shard, const struct program_call *call,
 	shard_longest(shard, LONGEST, &instance);
 }
 
+/* What counters counted meanwhile. */
+static void add_differences(struct shard *shard, const struct program_call *call,
+			    const struct call_end *end)
+{
+	const struct period *asked = shard_periods(shard)->calls.at[call->asked];
+	const struct expression_link *link = &asked->is->links[0];
+	const struct diff_values values =
+		counters_between(asked->is, call->counters, &end->counters, asked->diffs_at,
+				 !link->has_keys || link->has_tid);
+
+	counters_add(shard, DIFFERENCES, asked->is, call_text(call->name), NULL, &values);
+}
+
 void calls_add(struct shard *shard, const struct program_call *call, const struct call_end *end,
 	       const struct ordered *ordered)
 {
@@ -107,6 +120,9 @@ void calls_add(struct shard *shard, const struct program_call *call, const struc
 			    : shard_thread_row_of(shard, end->number, THREADS);
 	if (of_thread) {
 		add_call(of_thread, &sum);
+	}
+	if (sum.is_timed && call->counters && end->counters.words) {
+		add_differences(shard, call, end);
 	}
 	if (sum.is_timed) {
 		column_add(totals, ALL_TIME, sum.ns);
@@ -282,6 +298,9 @@ static bool accepts_key(const struct untrusted_record *untrusted)
 	const struct period_set *periods = untrusted->periods;
 	bool is_asked = flags & 1u << CALL_ASKED;
 
+	if (!is_asked && (flags & CALL_HAS_DIFFS)) {
+		return false;
+	}
 	if (is_asked && ((flags & UINT8_MAX) != 1u << CALL_ASKED || !periods ||
 			 words[WORD_MORE] >= periods->calls.count)) {
 		return false;
@@ -418,6 +437,7 @@ const struct analysis analysis_calls = {
 				{ "calls", "CALLS", UNIT_COUNT },
 			},
 		},
+		[DIFFERENCES] = { COUNTERS_TABLE },
 	},
 	.on_record = on_record,
 	.accepts = accepts,

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "analyses/counters/counters.h"
 #include "analyses/labels/labels.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -110,6 +111,7 @@ enum {
 	CALL_HAS_KEY = 1 << 8,
 	CALL_HAS_SUB = 1 << 9,
 	CALL_HAS_FAILED = 1 << 10,
+	CALL_HAS_DIFFS = 1 << 11, /* of what the user asked for */
 };
 _Static_assert(CALL_BEGINS <= 8, "begins are below the flags");
 
@@ -119,12 +121,15 @@ enum { WORD_PROCESS, WORD_CPU, WORD_MORE };
 enum { KEY_HASH, KEY_FIELD, KEY_VALUE, KEY_WORDS = KEY_VALUE + VALUE_WORDS };
 #define SUB_BYTES      64
 #define SUB_WORDS      (SUB_BYTES / sizeof(uint64_t))
-#define CALL_WORDS_MAX (WORD_MORE + 1 + KEY_WORDS + SUB_WORDS)
+#define CALL_WORDS_MAX (WORD_MORE + 1 + COUNTERS_WORDS_MAX + KEY_WORDS + SUB_WORDS)
 
-/* Of what the user asked for the word at WORD_MORE says which call it is; then comes the key. */
+/* Of what the user asked for the word at WORD_MORE says which call it is; then come counters, and
+ * the key. */
+#define WORD_COUNTERS (WORD_MORE + 1)
 static inline size_t calls_word_key(uint64_t flags)
 {
-	return WORD_MORE + (flags & 1u << CALL_ASKED ? 1 : 0);
+	return WORD_MORE + (flags & 1u << CALL_ASKED ? 1 : 0) +
+	       (flags & CALL_HAS_DIFFS ? COUNTERS_WORDS_MAX : 0);
 }
 
 static inline size_t calls_words(uint64_t flags)
@@ -163,7 +168,8 @@ struct program_call {
 	struct program_call *older, *newer; /* of the same key */
 	uint64_t process, key;              /* key: hash of process, name and key; 0: it has none */
 	uint64_t begin, within, cpu;        /* within: ns of calls that lie in it */
-	uint32_t depth;
+	struct diff_begin *counters;        /* NULL: of no interest */
+	uint32_t depth, asked;              /* asked: which of the user's; else 0 */
 	uint8_t begins, left_out;
 };
 
@@ -187,6 +193,7 @@ struct call_end {
 	uint64_t field, value[VALUE_WORDS]; /* field: which key, of what the user asked for of
 					     * call `asked` */
 	uint64_t asked;
+	struct counters_event counters; /* words: NULL: it has none */
 	uint8_t begins, left_out;
 	bool has_failed, has_sub, is_by_key;
 };
@@ -229,6 +236,7 @@ void calls_over(struct shard *shard, struct calls_trace *trace, const struct ord
 void calls_renamed(struct calls_trace *trace, const struct ordered *ordered);
 /* Takes the call, which is from malloc(). */
 void calls_open(struct calls_trace *trace, struct program_call *call);
+void calls_free(struct program_call *call);
 /* There are none of this id. */
 struct call_keys *calls_new_keys(struct calls_trace *trace, uint64_t id);
 void calls_forget(struct calls_trace *trace);
@@ -254,7 +262,7 @@ enum { NOTE_FLAGS, NOTE_CLASS, NOTE_WORDS };
 
 /* ---- calls.c: what ended ---- */
 
-enum { TOTALS, BY_NAME, PROVIDERS, THREADS, PROCESSES, LONGEST, NAMELESS };
+enum { TOTALS, BY_NAME, PROVIDERS, THREADS, PROCESSES, LONGEST, NAMELESS, DIFFERENCES };
 enum {
 	ALL_CALLS,
 	ALL_ERRORS,

@@ -24,8 +24,7 @@ struct counters_side {
 
 /* Fills so many words.  It may make a record. */
 void counters_put(struct worker *worker, const struct trace_event *event,
-		  const struct counters_side *side, const struct fields_event *of,
-		  uint64_t *words);
+		  const struct counters_side *side, const struct fields_event *of, uint64_t *words);
 
 /* An event whose words these are, if there are any.  @noted: the tid of the thread that ran where
  * the worker did not know it; 0 and below: nobody does. */

@@ -18,6 +18,7 @@ void jobs_across_free(struct across_open *open)
 {
 	assert(jobs_begun_of(open)->own.count + jobs_begun_of(open)->any.count == 0);
 	labels_items_fini(&jobs_begun_of(open)->items);
+	free(jobs_begun_of(open)->counters);
 	free(open->more);
 	free(open);
 }
@@ -44,18 +45,29 @@ static void drop_begun(struct shard *shard, struct jobs_trace *trace, size_t job
 
 /* A step of an execution: the event, as jobs-worker.c has it. */
 struct jobs_step {
-	size_t job;
+	size_t job, at; /* its definition */
 	uint64_t ts, key;
 	int32_t tid;
 	const uint64_t *words;
 	const struct ordered *noted;
 };
 
+static const uint64_t *items_of(const struct job_spec *job, const struct jobs_step *step)
+{
+	return step->words + jobs_step_items(job, step->at);
+}
+
+static struct counters_event counters_of(const struct job_spec *job, const struct jobs_step *step)
+{
+	return (struct counters_event){ step->words[STEP_CPU], step->words + STEP_COUNTERS,
+					job->is->events[step->at].has_tid ? 0 : step->tid };
+}
+
 /* What a name that is looked up says of the execution, or NULL. */
 static const char *looked_up(const struct jobs_trace *trace, const struct job_spec *job, int use,
 			     const struct jobs_step *step)
 {
-	const uint64_t *words = step->words + STEP_ITEMS;
+	const uint64_t *words = items_of(job, step);
 	const char *id = labels_item_id(words + labels_items_count(words), (size_t)use);
 
 	assert(use >= 0 && job->looked.uses[use].label >= 0);
@@ -88,6 +100,7 @@ static void free_keyed(struct jobs_across *across, struct keyed_machine *keyed)
 	(void)keyed_machines_drop(&across->by_key, keyed->key);
 	list_remove(&across->keyed, &keyed->node);
 	labels_items_fini(&keyed->machine.items);
+	free(keyed->machine.counters);
 	free(keyed);
 }
 
@@ -129,6 +142,7 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 {
 	const struct job_spec *job = jobs_at(shard, step->job);
 	struct jobs_across *across = jobs_across_of(shard, trace, step->job);
+	const struct counters_event counters = counters_of(job, step);
 	struct across_open *open = across_find(&across->open, step->key);
 	uint64_t period;
 	struct machine *machine;
@@ -161,7 +175,8 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 	open->more = more = mem_alloc(sizeof(*more));
 	more->arrival = machine->arrival;
 	more->cadence = machine->cadence;
-	labels_add_items(&more->items, &job->group, step->words + STEP_ITEMS);
+	labels_add_items(&more->items, &job->group, items_of(job, step));
+	more->counters = counters_begin(job->is, &counters);
 	open = across_add(&across->open, open);
 	if (open) {
 		drop_begun(shard, trace, step->job, open, DROPPED);
@@ -170,7 +185,7 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 
 /* It counts, if it lies in one of another job. */
 static void end_inside(struct shard *shard, struct jobs_trace *trace, const struct jobs_step *step,
-		       struct across_open *open)
+		       struct across_open *open, const struct diff_values *differences)
 {
 	jobs_within_ended(shard, trace,
 			  &(struct jobs_inner){ .job = step->job,
@@ -179,12 +194,14 @@ static void end_inside(struct shard *shard, struct jobs_trace *trace, const stru
 						.cpu = step->words[STEP_CPU],
 						.arrival = jobs_begun_of(open)->arrival,
 						.items = &jobs_begun_of(open)->items,
+						.differences = differences,
 						.noted = step->noted,
 						.begun_by = open->tid });
 }
 
 static void count_across(struct shard *shard, struct jobs_trace *trace,
-			 const struct jobs_step *step, struct across_open *open)
+			 const struct jobs_step *step, struct across_open *open,
+			 const struct diff_values *differences)
 {
 	struct jobs_across *across = jobs_across_of(shard, trace, step->job);
 	struct machine *machine = machine_of(across, jobs_at(shard, step->job), step->key);
@@ -199,23 +216,29 @@ static void count_across(struct shard *shard, struct jobs_trace *trace,
 						      .begin = open->begin,
 						      .end = step->ts,
 						      .cpu = step->words[STEP_CPU],
+						      .differences = differences,
 						      .begun_by = open->tid });
 	jobs_begun_of(open)->items = (struct items){ 0 };
 }
 
 static void end_across(struct shard *shard, struct jobs_trace *trace, const struct jobs_step *step)
 {
+	const struct job_spec *job = jobs_at(shard, step->job);
+	const struct counters_event counters = counters_of(job, step);
 	struct across *opens = &jobs_across_of(shard, trace, step->job)->open;
 	struct across_open *open = across_find(opens, step->key);
+	struct diff_values differences;
 
 	if (!open) {
 		return;
 	}
-	jobs_count_items(shard, step->job, &jobs_begun_of(open)->items, step->words + STEP_ITEMS);
-	if (jobs_at(shard, step->job)->within < 0) {
-		count_across(shard, trace, step, open);
+	jobs_count_items(shard, step->job, &jobs_begun_of(open)->items, items_of(job, step));
+	differences =
+		counters_between(job->is, jobs_begun_of(open)->counters, &counters, NULL, false);
+	if (job->within < 0) {
+		count_across(shard, trace, step, open, &differences);
 	} else {
-		end_inside(shard, trace, step, open);
+		end_inside(shard, trace, step, open, &differences);
 	}
 	jobs_around_taken(shard, trace, step->job, open, step->noted);
 }
@@ -224,6 +247,7 @@ static void take_step(struct shard *shard, struct jobs_trace *trace, const struc
 {
 	size_t at = ordered->words[2] % MATCH_DEFINITIONS;
 	struct jobs_step step = { .job = ordered->words[2] / MATCH_DEFINITIONS,
+				  .at = at,
 				  .ts = ordered->ts,
 				  .tid = (int32_t)ordered->words[0],
 				  .words = JOBS_NOTED(ordered->words[1]),
@@ -318,6 +342,7 @@ void jobs_across_forget(struct jobs_trace *trace)
 			jobs_across_free(open);
 		}
 		labels_items_fini(&trace->across[j].machine.items);
+		free(trace->across[j].machine.counters);
 		while (trace->across[j].keyed.first) {
 			free_keyed(&trace->across[j],
 				   (struct keyed_machine *)trace->across[j].keyed.first);
@@ -338,11 +363,12 @@ static void open_codec(struct codec *codec, struct across_open *open)
 		   &more->arrival.from);
 	jobs_cadence_codec(codec, &more->cadence);
 	labels_items_codec(codec, &more->items);
+	diff_codec(codec, &more->counters);
 }
 
 static void opens_codec(struct codec *codec, struct across *across)
 {
-	size_t count = codec_count(codec, across->list.count, 29);
+	size_t count = codec_count(codec, across->list.count, 30);
 	struct list_node *at = across->list.first;
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= JOBS_OPEN_MAX); i++) {
@@ -368,7 +394,7 @@ static void opens_codec(struct codec *codec, struct across *across)
 
 static void keyed_codec(struct codec *codec, struct jobs_across *across, const struct job_spec *job)
 {
-	size_t count = codec_count(codec, across->keyed.count, 80);
+	size_t count = codec_count(codec, across->keyed.count, 81);
 	struct list_node *at = across->keyed.first;
 	const bool reads = codec_reads(codec);
 

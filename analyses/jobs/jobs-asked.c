@@ -78,12 +78,12 @@ static bool is_miss(size_t table, unsigned int column)
 	}
 }
 
-/* Whether rows of the job may have such a name: its own, or with what divides it behind. */
-static bool may_have_name(const struct job_spec *job, const char *pattern)
+/* Whether rows of the job may have such a name: its own, or one with more behind. */
+static bool may_have_name(const struct job_spec *job, const char *pattern, bool has_more)
 {
 	size_t own = strlen(job->name), plain = strcspn(pattern, "*?[\\");
 
-	if (fnmatch(pattern, job->name, 0) == 0 || job->group.count == 0) {
+	if (fnmatch(pattern, job->name, 0) == 0 || !has_more) {
 		return fnmatch(pattern, job->name, 0) == 0;
 	}
 	return plain <= own ? strncmp(pattern, job->name, plain) == 0
@@ -94,7 +94,7 @@ static bool may_have_name(const struct job_spec *job, const char *pattern)
 bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int column,
 		   const char *name)
 {
-	bool has_name = name && (table == BY_JOB || table == PARTS);
+	bool has_name = name && (table == BY_JOB || table == PARTS || table == DIFFERENCES);
 
 	for (size_t j = 0; asked && j < asked->jobs.count; j++) {
 		const struct job_spec *job = asked->jobs.at[j];
@@ -106,7 +106,11 @@ bool jobs_is_asked(const struct period_set *asked, size_t table, unsigned int co
 		    (column == JOB_PERIOD || column == JOB_JITTER)) {
 			continue; /* which begin came before is not known */
 		}
-		if ((!has_name || may_have_name(job, name)) &&
+		if (job->is->diff_count == 0 && table == DIFFERENCES) {
+			continue;
+		}
+		if ((!has_name ||
+		     may_have_name(job, name, job->group.count > 0 || table == DIFFERENCES)) &&
 		    (!is_miss(table, column) || job_has_period(job) ||
 		     job->deadline_ns != UINT64_MAX)) {
 			return true;

@@ -5,6 +5,8 @@
 #include "analyses/jobs/jobs.h"
 #include "engine/contract/untrusted.h"
 
+#include <stdlib.h>
+
 static struct row_key key_of_job(const struct shard *shard, uint32_t job)
 {
 	const char *name = jobs_at(shard, job)->name;
@@ -255,6 +257,7 @@ void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended)
 	if (ended->parts) {
 		add_of_thread(shard, ended, response);
 	}
+	counters_add(shard, DIFFERENCES, job->is, job->name, &machine->items, ended->differences);
 	machine->has_before = true;
 	machine->before = machine->arrival.ts;
 	machine->ended = ended->end;
@@ -274,6 +277,7 @@ static void end_of_thread(struct shard *shard, struct jobs_trace *trace,
 					  .end = ordered->ts,
 					  .cpu = (words[0] >> 8) - 1,
 					  .parts = words + 2,
+					  .differences = &machine->differences,
 					  .thread = ordered->thread,
 					  .shard = ordered->shard };
 
@@ -286,6 +290,7 @@ static void end_of_thread(struct shard *shard, struct jobs_trace *trace,
 							.arrival = machine->arrival,
 							.items = &machine->items,
 							.parts = ended.parts,
+							.differences = ended.differences,
 							.noted = ordered,
 							.begun_by = shard_tid(ordered->thread) });
 		return;
@@ -326,6 +331,25 @@ static void begin_of_thread(struct shard *shard, struct jobs_trace *trace,
 	}
 	if (spec->is_around) {
 		jobs_around_begins(shard, trace, ordered);
+	}
+}
+
+/* What its event @at says beside that it happened. */
+static void take_words(struct shard *shard, struct machine *machine, size_t number, size_t at,
+		       const uint64_t *words)
+{
+	const struct job_spec *job = jobs_at(shard, number);
+	const struct counters_event counters = { words[MATCH_CPU], words + MATCH_COUNTERS, 0 };
+
+	if (at == 0) {
+		free(machine->counters);
+		machine->counters = counters_begin(job->is, &counters);
+	} else if (at + 1 == job->is->event_count) {
+		machine->differences =
+			counters_between(job->is, machine->counters, &counters, NULL, true);
+	}
+	if (job->group.count > 0) {
+		jobs_count_items(shard, number, &machine->items, words + jobs_match_items(job, at));
 	}
 }
 
@@ -384,9 +408,9 @@ static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
 	case NOTE_CUT:
 		jobs_around_cut(shard, trace, ordered);
 		break;
-	case NOTE_ITEMS:
-		jobs_count_items(shard, job, &e->machines[job].items,
-				 JOBS_NOTED(ordered->words[1]));
+	case NOTE_WORDS:
+		take_words(shard, &e->machines[job], job, ordered->words[2],
+			   JOBS_NOTED(ordered->words[1]));
 		break;
 	case NOTE_END:
 		release_end(release, tid, job, ordered->ts);
@@ -489,6 +513,7 @@ char *jobs_count_label_of(const void *state, const struct period_set *asked, siz
 {
 	const struct jobs_trace *trace = state;
 	size_t len = strcspn(name, " ");
+	char named[PATTERN_NAME_BYTES + PATTERN_WORD_BYTES];
 	const struct job_spec *job = asked ? job_called(asked, name, len) : NULL;
 	struct labels_row row = { .items = table == WORST ? by
 							  : name + len + strspn(name + len, " "),
@@ -499,6 +524,10 @@ char *jobs_count_label_of(const void *state, const struct period_set *asked, siz
 	}
 	row.name = job->name;
 	row.group = &job->group;
+	if (table == DIFFERENCES) { /* a counter comes first */
+		row.items = counters_row_items(name, named);
+		row.name = named;
+	}
 	return labels_name_of(&trace->called, &asked->labels, &row);
 }
 

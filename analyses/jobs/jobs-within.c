@@ -32,6 +32,7 @@ struct jobs_held {
 	bool has_parts;
 	struct arrival arrival;
 	struct items items;
+	struct diff_values differences;
 };
 
 /* Those that count now. */
@@ -168,6 +169,7 @@ static void count_held(struct shard *shard, struct jobs_trace *trace, const stru
 				    .end = held->end,
 				    .cpu = held->cpu,
 				    .parts = held->has_parts ? held->parts : NULL,
+				    .differences = &held->differences,
 				    .number = held->thread,
 				    .begun_by = held->begun_by };
 
@@ -233,6 +235,7 @@ static struct jobs_held *hold_inner(const struct jobs_inner *inner, const struct
 	}
 	held->arrival = inner->arrival;
 	held->items = *inner->items;
+	held->differences = *inner->differences;
 	*inner->items = (struct items){ 0 };
 	return held;
 }
@@ -424,6 +427,7 @@ static void inner_codec(struct codec *codec, struct jobs_held *held, uint64_t *i
 		codec_u64(codec, &held->parts[part]);
 	}
 	labels_items_codec(codec, &held->items);
+	diff_values_codec(codec, &held->differences);
 }
 
 /* Where a held execution from a file lies; NULL: it is not sound. */
@@ -447,7 +451,7 @@ static struct across_open *place_again(const struct checkpoint *checkpoint,
 void jobs_within_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace)
 {
 	struct codec *codec = checkpoint->codec;
-	size_t count = codec_count(codec, trace->held.count, 60);
+	size_t count = codec_count(codec, trace->held.count, 61);
 	struct list_node *at = trace->held.first;
 
 	codec_u64(codec, &trace->serial);

@@ -167,19 +167,31 @@ static bool holds(const struct definition *is, const struct job_event *fields,
 	return true;
 }
 
-/* The words of a record: where the items of its group are, or the CPU. */
-static uint64_t match_words(struct worker *worker, const struct job_spec *job,
-			    const struct job_event *at, const struct fields_event *event)
+static void put_counters(struct worker *worker, const struct trace_event *event,
+			 const struct job_event *at, const struct fields_event *of, uint64_t *words)
 {
-	uint64_t words[MATCH_WORDS_MAX] = { [MATCH_CPU] = worker_cpu(worker) };
-	size_t count;
+	counters_put(worker, event,
+		     &(struct counters_side){ at->diffs, at->diff_count, &at->running }, of, words);
+}
 
-	if (job->group.count == 0) {
+/* The words of a record: where they are, or the CPU. */
+static uint64_t match_words(struct worker *worker, const struct trace_event *event,
+			    const struct job_spec *job, size_t number,
+			    const struct fields_event *of)
+{
+	const struct job_event *at = &job->events[number];
+	uint64_t words[MATCH_WORDS_MAX] = { [MATCH_CPU] = worker_cpu(worker) };
+	size_t count = jobs_match_items(job, number);
+
+	if (!jobs_has_words(job, number)) {
 		return words[MATCH_CPU];
 	}
-	count = labels_put_items(words + MATCH_ITEMS, &worker_periods(worker)->labels, &job->group,
-				 at->groups, event);
-	return worker_numbers(worker, words, MATCH_ITEMS + count);
+	put_counters(worker, event, at, of, words + MATCH_COUNTERS);
+	if (job->group.count > 0) {
+		count += labels_put_items(words + count, &worker_periods(worker)->labels,
+					  &job->group, at->groups, of);
+	}
+	return worker_numbers(worker, words, count);
 }
 
 /* ---- over threads ---- */
@@ -269,8 +281,9 @@ static void emit_step(struct worker *worker, const struct trace_event *event, ui
 
 		emit_name(worker, event->ts, thread, name->bytes, name->len);
 	}
-	count = STEP_ITEMS + labels_put_items(words + STEP_ITEMS, &asked->labels, &job->group,
-					      fields->groups, &of);
+	put_counters(worker, event, fields, &of, words + STEP_COUNTERS);
+	count = jobs_step_items(job, at);
+	count += labels_put_items(words + count, &asked->labels, &job->group, fields->groups, &of);
 	if (job->looked.count > 0) {
 		count += labels_put_items(words + count, &asked->labels, &job->looked,
 					  fields->looked, &of);
@@ -312,7 +325,7 @@ static void on_match(struct worker *worker, void *state, const struct trace_even
 	if (thread <= 0 && thread != TID_CURRENT && !key_is_user(thread)) {
 		return; /* of an unknown thread, or the idle one */
 	}
-	words = match_words(worker, job, &job->events[at], &of);
+	words = match_words(worker, event, job, at, &of);
 	record = worker_emit(worker, event->ts, thread, OWN_MATCH);
 	record->arg16 = (uint16_t)user;
 	record->arg64 = words;

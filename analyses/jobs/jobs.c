@@ -8,7 +8,6 @@
 #include "analyses/jobs/jobs.h"
 
 #include "base/limits.h"
-#include "engine/contract/untrusted.h"
 
 extern const struct analysis analysis_jobs;
 
@@ -135,13 +134,14 @@ static void end_execution(struct shard *shard, struct thread *thread, const stru
 	machine->next = 0;
 }
 
-static void note_items(struct shard *shard, struct thread *thread, size_t job, uint64_t ts,
-		       const uint64_t *items)
+static void note_words(struct shard *shard, struct thread *thread, size_t job, size_t at,
+		       uint64_t ts, const uint64_t *words)
 {
-	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_ITEMS);
+	struct ordered *note = shard_note_ordered(shard, thread, ts, NOTE_WORDS);
 
 	note->words[0] = job;
-	note->words[1] = (uint64_t)(uintptr_t)items;
+	note->words[1] = (uint64_t)(uintptr_t)words;
+	note->words[2] = at;
 }
 
 /* The event meets a definition: the next one of the thread's execution? */
@@ -150,8 +150,8 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 {
 	size_t job = record->arg16 / MATCH_DEFINITIONS, at = record->arg16 % MATCH_DEFINITIONS;
 	size_t last = jobs_at(shard, job)->is->event_count - 1;
-	bool has_group = jobs_at(shard, job)->group.count > 0;
-	const uint64_t *words = has_group ? numbers + record->arg64 : NULL;
+	bool has_words = jobs_has_words(jobs_at(shard, job), at);
+	const uint64_t *words = has_words ? numbers + record->arg64 : NULL;
 	struct machine *machine;
 
 	if (!e->machines) {
@@ -177,7 +177,7 @@ static void on_match(struct shard *shard, struct thread *thread, struct executin
 	}
 	machine->next++;
 	if (words) {
-		note_items(shard, thread, job, record->ts, words + MATCH_ITEMS);
+		note_words(shard, thread, job, at, record->ts, words);
 	}
 	if (at == last) {
 		end_execution(shard, thread, e, job, record->ts,
@@ -346,6 +346,7 @@ static void free_machines(struct executing *e)
 {
 	for (size_t j = 0; e->machines && j < e->machine_count; j++) {
 		labels_items_fini(&e->machines[j].items);
+		free(e->machines[j].counters);
 	}
 	free(e->machines);
 	e->machines = NULL;
@@ -407,111 +408,6 @@ static void on_window_end(struct shard *shard, struct thread *thread, uint64_t e
 							     machine->cadence.nominal },
 					end);
 		}
-	}
-}
-
-/* ---- files ---- */
-
-static bool accepts_step(const struct untrusted_record *untrusted, const struct job_spec *job)
-{
-	const uint64_t *words = untrusted->numbers + STEP_ITEMS;
-	uint64_t count = untrusted->count - STEP_ITEMS, used;
-
-	if (!job->is_across || untrusted->count <= STEP_ITEMS || !labels_are_items(words, count)) {
-		return false;
-	}
-	used = labels_items_count(words);
-	return job->looked.count == 0 ||
-	       (used < count && labels_are_items(words + used, count - used));
-}
-
-static bool accepts(const struct untrusted_record *untrusted)
-{
-	const struct record *record = untrusted->record;
-	const struct period_set *asked = untrusted->periods;
-	size_t job = record->arg16 / MATCH_DEFINITIONS;
-	bool is_definition =
-		asked && job < asked->jobs.count &&
-		record->arg16 % MATCH_DEFINITIONS < asked->jobs.at[job]->is->event_count;
-
-	if (untrusted->has_current && record->kind != OWN_STEP && record->kind != OWN_NAME) {
-		return false;
-	}
-	switch (record->kind) {
-	case OWN_STEP:
-		return is_definition && accepts_step(untrusted, asked->jobs.at[job]);
-	case OWN_NAME:
-		return untrusted->count >= STEP_NAME_WORDS;
-	case OWN_MATCH:
-		return is_definition && !asked->jobs.at[job]->is_across &&
-		       (asked->jobs.at[job]->group.count == 0 ||
-			(untrusted_has(untrusted, MATCH_ITEMS + 1) &&
-			 labels_are_items(untrusted->numbers + MATCH_ITEMS,
-					  untrusted->count - MATCH_ITEMS)));
-	case OWN_SET:
-		return untrusted_has(untrusted, 2);
-	case OWN_EXPIRE:
-		return untrusted_has(untrusted, 3);
-	case OWN_WOKEN:
-	case OWN_SIGNAL:
-		return record->arg32 > 0;
-	case OWN_LABEL:
-		return labels_accepts(untrusted);
-	case OWN_WAKE:
-	case OWN_EXPIRED:
-	case OWN_LOST:
-	case OWN_GAP:
-		return true;
-	default:
-		return false;
-	}
-}
-
-void jobs_cadence_codec(struct codec *codec, struct cadence *cadence)
-{
-	codec_each(codec, &cadence->begun, &cadence->period, &cadence->nominal, &cadence->jitter,
-		   &cadence->has_begun, &cadence->has_period, &cadence->has_jitter);
-	codec_check(codec, cadence->has_period || !cadence->has_jitter);
-}
-
-bool jobs_machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job)
-{
-	codec_each(codec, &machine->next, &machine->is_stepped, &machine->begin,
-		   &machine->arrival.ts, &machine->arrival.skipped, &machine->arrival.from,
-		   &machine->has_before, &machine->before);
-	codec_each(codec, &machine->ended, &machine->grid.at, &machine->grid.votes,
-		   &machine->grid.is_known, &machine->run, &machine->is_doubted,
-		   &machine->is_again);
-	codec_each(codec, &machine->over.begin, &machine->over.end, &machine->doubts.missing,
-		   &machine->doubts.again);
-	jobs_cadence_codec(codec, &machine->cadence);
-	for (unsigned int part = 0; part < PART_COUNT; part++) {
-		codec_u64(codec, &machine->ns[part]);
-	}
-	labels_items_codec(codec, &machine->items);
-	return codec_check(codec, machine->next < job->is->event_count &&
-					  machine->arrival.ts <= machine->begin &&
-					  machine->arrival.from < ARRIVALS);
-}
-
-static void on_checkpoint(const struct checkpoint *checkpoint, void *state)
-{
-	struct codec *codec = checkpoint->codec;
-	size_t count = checkpoint->periods ? checkpoint->periods->jobs.count : 0;
-	struct executing *e = state;
-	bool has_machines = e->machines;
-
-	thread_phase_codec(codec, &e->phase);
-	codec_each(codec, &e->slept, &e->tid, &e->serial, &has_machines);
-	if (!codec_check(codec, !has_machines || count > 0) || !has_machines) {
-		return;
-	}
-	if (codec_reads(codec)) {
-		e->machines = mem_alloc(count * sizeof(*e->machines));
-		e->machine_count = (uint8_t)count;
-	}
-	for (size_t j = 0; j < count; j++) {
-		(void)jobs_machine_codec(codec, &e->machines[j], checkpoint->periods->jobs.at[j]);
 	}
 }
 
@@ -622,10 +518,11 @@ const struct analysis analysis_jobs = {
 				[WORST_LATE] = { "late_ns", "LATE", UNIT_NS },
 			},
 		},
+		[DIFFERENCES] = { COUNTERS_TABLE },
 	},
 	.on_record = on_record,
-	.accepts = accepts,
-	.on_checkpoint = on_checkpoint,
+	.accepts = jobs_accepts,
+	.on_checkpoint = jobs_checkpoint,
 	.on_trace_checkpoint = jobs_count_checkpoint,
 	.on_switch_in = on_switch_in,
 	.on_switch_out = on_switch_out,

@@ -10,6 +10,7 @@
  * the figures of executions
  *     jobs-across.c   trace    in order over all: executions that go over threads (query/across.h)
  *     jobs-within.c   trace    in order over all: those that count where they lie in another job's
+ *     jobs-files.c             records and states from files
  *
  * Rows of groups and names for ids: analyses/labels.
  *
@@ -22,13 +23,14 @@
  */
 #pragma once
 
+#include "analyses/counters/counters.h"
 #include "analyses/labels/labels.h"
 #include "engine/contract/analysis-rare.h"
 #include "kernel/release.h"
 #include "kernel/thread-phase.h"
 #include "query/across.h"
 
-enum { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST };
+enum { TOTALS, BY_JOB, PARTS, THREADS, PROCESSES, WORST, DIFFERENCES };
 
 /* Columns of the trace and of a job. */
 enum {
@@ -82,18 +84,33 @@ enum {
 #define ENTITY_LABELS (UINT64_MAX - 1) /* no CPU has this number */
 #define ENTITY_ACROSS (UINT64_MAX - 2)
 
-/* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; of a job with a group arg64 is
- * where its words are: the CPU and the items.  arg32 is 1 if the event meets a later definition of
- * the job for this thread, too: then that record came before. */
-enum { MATCH_CPU, MATCH_ITEMS };
-#define MATCH_WORDS_MAX   (MATCH_ITEMS + ITEMS_WORDS)
+/* OWN_MATCH: arg16 has the job and the definition, arg64 the CPU; of an event that says more arg64
+ * is where its words are: the CPU, counters and the items.  arg32 is 1 if the event meets a later
+ * definition of the job for this thread, too: then that record came before. */
+enum { MATCH_CPU, MATCH_COUNTERS };
+#define MATCH_WORDS_MAX   (MATCH_COUNTERS + COUNTERS_WORDS_MAX + ITEMS_WORDS)
 #define MATCH_DEFINITIONS JOB_EVENTS_MAX
 
-/* OWN_STEP: job and definition in arg16; words: the CPU, what job_key() gave, the items, and if
- * names are looked up those ids. */
-enum { STEP_CPU, STEP_KEY, STEP_ITEMS };
-#define STEP_WORDS_MAX  (STEP_ITEMS + 2 * ITEMS_WORDS)
+static inline bool jobs_has_words(const struct job_spec *job, size_t at)
+{
+	return job->group.count > 0 || job->events[at].diff_count > 0;
+}
+
+static inline size_t jobs_match_items(const struct job_spec *job, size_t at)
+{
+	return MATCH_COUNTERS + counters_words(job->events[at].diff_count);
+}
+
+/* OWN_STEP: job and definition in arg16; words: the CPU, what job_key() gave, counters, the items,
+ * and if names are looked up those ids. */
+enum { STEP_CPU, STEP_KEY, STEP_COUNTERS };
+#define STEP_WORDS_MAX  (STEP_COUNTERS + COUNTERS_WORDS_MAX + 2 * ITEMS_WORDS)
 #define STEP_NAME_WORDS (ACROSS_NAME_BYTES / sizeof(uint64_t))
+
+static inline size_t jobs_step_items(const struct job_spec *job, size_t at)
+{
+	return STEP_COUNTERS + counters_words(job->events[at].diff_count);
+}
 
 /* OWN_WAKE: enum wake_kind in arg16, the CPU in arg64. */
 #define WAKE_KIND      0xFF
@@ -172,7 +189,9 @@ struct machine {
 	uint64_t run;     /* misses one after the other */
 	struct over over; /* of a job that others lie in */
 	struct doubts doubts;
-	struct items items; /* of the execution that began last */
+	struct items items; /* of the execution that began last, and so are: */
+	struct diff_begin *counters;
+	struct diff_values differences; /* where it ends */
 };
 
 struct executing {
@@ -240,7 +259,7 @@ enum {
 	NOTE_ABANDON, /* job, as its thread ends; begin; whether it counts */
 	NOTE_DIED,    /* the thread has ended; there may be another one with its state */
 	NOTE_OVER,    /* the same, however it ended; only where jobs lie in others */
-	NOTE_ITEMS,   /* of an execution: job, and where the words of labels_put_items() are */
+	NOTE_WORDS,   /* of an execution: job, where the words of the record are, definition */
 	/* Of one entity. */
 	NOTE_LABEL, /* the source of the label, and where the words of its record are */
 	/* Of another one. */
@@ -260,6 +279,7 @@ struct jobs_begun {
 	struct arrival arrival;
 	struct cadence cadence;
 	struct items items;
+	struct diff_begin *counters; /* NULL: of no interest */
 	/* Ended ones that lie in it (struct jobs_held): of its own thread, and over threads. */
 	struct list own, any;
 };
@@ -341,6 +361,7 @@ struct jobs_ended {
 	const struct cadence *cadence; /* when it had begun */
 	uint64_t begin, end, cpu;
 	const uint64_t *parts; /* NULL: it goes over threads */
+	const struct diff_values *differences;
 	struct thread *thread; /* NULL: it goes over threads, or its thread may be gone: */
 	int64_t number;        /* shard_thread_number() */
 	struct shard *shard;   /* of the thread */
@@ -366,7 +387,8 @@ struct jobs_inner {
 	uint64_t begin, end, cpu;
 	struct arrival arrival;
 	struct items *items;
-	const uint64_t *parts;       /* NULL: it goes over threads */
+	const uint64_t *parts; /* NULL: it goes over threads */
+	const struct diff_values *differences;
 	const struct ordered *noted; /* its end; of that thread, unless it goes over threads */
 	int32_t begun_by;
 };
@@ -404,6 +426,12 @@ void jobs_across_hole(struct shard *shard, void *state, uint64_t ts);
 void jobs_across_window_end(struct shard *shard, void *state, uint64_t end);
 void jobs_across_forget(struct jobs_trace *trace);
 void jobs_across_checkpoint(const struct checkpoint *checkpoint, struct jobs_trace *trace);
+
+/* ---- jobs-files.c ---- */
+
+/* The analysis' accepts() and on_checkpoint(). */
+bool jobs_accepts(const struct untrusted_record *untrusted);
+void jobs_checkpoint(const struct checkpoint *checkpoint, void *state);
 /* Of what machines have in checkpoints; false: it is not sound. */
 void jobs_cadence_codec(struct codec *codec, struct cadence *cadence);
 bool jobs_machine_codec(struct codec *codec, struct machine *machine, const struct job_spec *job);

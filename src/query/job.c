@@ -47,8 +47,8 @@ static bool find_fields(struct job_spec *job, const struct label_set *labels)
 				   event->groups) &&
 			label_want(fields, &job->is->events[d], labels, &job->looked,
 				   event->looked) &&
-			want_job_keys(job, d, event) &&
-			want_job_diffs(job, d, event) && fields_want_thread(fields, &event->running);
+			want_job_keys(job, d, event) && want_job_diffs(job, d, event) &&
+			fields_want_thread(fields, &event->running);
 	}
 	return fits;
 }

@@ -228,7 +228,8 @@ int period_add_call(struct period_set *set, const char *text, struct err *err)
 				       ? 0
 				       : expected(call, NULL,
 						  "no more than four fields in diff of all calls "
-						  "with this end", err);
+						  "with this end",
+						  err);
 		}
 	}
 	return r;

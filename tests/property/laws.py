@@ -37,7 +37,7 @@ PERIODS = (
     'irq = irq_handler_entry; irq_handler_exit; by $cpu, irq; group name',
     'disk = block_rq_issue nr_sector>0; block_rq_complete; by dev, sector; group rwbs, error')
 KERNEL_CALLS = ('sys = syscall_entry_*; syscall_exit_*', 'disk = block_rq_issue; block_rq_complete; by dev, sector; error error!=0',
-                'ran = sched_switch next_tid=$tid; sched_switch prev_tid=$tid; group next_prio')
+                'ran = sched_switch next_tid=$tid; sched_switch prev_tid=$tid; group next_prio; diff prev_tid, next_prio')
 UST_PERIODS = (
     'own = app:begin; app:end; diff id', 'id = app:begin; app:end; by id', 'log = lib:call; app:log; within own; group msg',
     'cpu = lib:size size>2; app:end id>1; by $cpu', 'size = app:begin; lib:size; by id=size; group size')
@@ -45,8 +45,8 @@ JOBS = (
     'stay = run; deadline 1ms', 'loop = syscall_entry_*; syscall_exit_*; syscall_entry_*; every 2ms',
     'wait = sched_waking tid=$tid; sched_in; deadline 20us', 'away = sleep; deadline 3ms; every 5ms',
     'point = run-to-sleep; deadline 2ms; every 1ms fixed',
-    'all = sched_switch; sched_switch', 'any = sched_waking; sched_switch; by tid=next_tid; deadline 20us',
-    'next = sched_waking tid=$tid; sched_waking tid=$tid; by global', 'own = sched_in; sched_waking; by $tid, $cpu; deadline 1ms',
+    'all = sched_switch; sched_switch; diff next_tid, prev_tid', 'any = sched_waking; sched_switch; by tid=next_tid; deadline 20us',
+    'next = sched_waking tid=$tid; sched_waking tid=$tid; by global; diff tid', 'own = sched_in; sched_waking; by $tid, $cpu; deadline 1ms',
     'named = sched_switch @"*[0-4]"|1*; sched_switch @"*[3-9]"; deadline 100us',
     'rows = sched_waking @"*[0-4]"; sched_in; by $cpu; group next_comm; deadline 1us',
     'keyed = sched_waking; sched_switch; by tid=next_tid; every 3ms',

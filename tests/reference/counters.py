@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""counters: differences of counters from the begin of a period to its end, against a plain program.
+"""counters: differences of counters from the begin to the end of periods, executions and calls, against plain programs.
 
 Goal    The numbers, sums and largest of what `diff` asks for are those of the plain program, in one process or from
-        partials and states.  A counter of a thread counts where a period begins and ends on one, one of a CPU where it
-        does on one CPU.  What an event lacks, or a counter that went back, is not measured, and never 0.
+        partials and states.  A counter of a thread counts where both events happen on one, one of a CPU where they do
+        on one CPU.  What an event lacks, or a counter that went back, is not measured, and never 0.
 Method  Made-up events of two processes, with the contexts that LTTng records for counters, which this machine may lack.
 
 usage: counters.py SILLAGE
@@ -21,7 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 import models
 import synthetic
 
-EVENTS = {'c:begin': (('u64', 'id'), ('u64', 'bytes'), ('i64', 'level')), 'c:more': (('u64', 'id'),), 'c:end': (('u64', 'id'), ('u64', 'bytes'), ('u64', 'level'))}
+EVENTS = {'c:begin': (('u64', 'id'), ('u64', 'bytes'), ('i64', 'level'), ('u64', 'whose')), 'c:more': (('u64', 'id'),),
+          'c:end': (('u64', 'id'), ('u64', 'bytes'), ('u64', 'level'), ('u64', 'whose'))}
 NAMES = list(EVENTS)
 CYCLES, MISSES = '$ctx.perf_thread_cpu_cycles', 'perf_cpu_cache_misses'
 # Name, pattern, what its events agree in, fields of diff, group.
@@ -30,14 +31,23 @@ PERIODS = (
     ('by-id', ('c:begin', 'c:end'), ('pid', 'id'), (CYCLES, MISSES, 'bytes', 'level'), 'id'),
     ('chain', ('c:begin', 'c:more', 'c:end'), ('pid', 'id'), (CYCLES, 'bytes', MISSES), None),
 )
+JOBS = PERIODS[:2] + (
+    ('steps', ('c:begin', 'c:more', 'c:end'), ('pid', 'tid'), (CYCLES, 'bytes', MISSES), None),
+    ('about', ('c:begin whose=$tid', 'c:end whose=$tid'), ('whose',), (CYCLES, 'bytes'), None),
+    ('inner', ('c:more', 'c:end'), ('pid', 'tid'), (CYCLES, MISSES), None),
+)
+# Both end alike, and have not the same fields.
+CALLS = (('own', ('c:begin', 'c:end'), ('pid', 'tid'), ('bytes', CYCLES), None),
+         ('other', ('c:more', 'c:end'), ('pid', 'tid'), (CYCLES, MISSES), None)) + PERIODS[1:2]
 
 
-def text_of(period):
+def text_of(period, then='; then '):
     name, events, keys, diffs, group = period
-    by = '; by id' if 'id' in keys else ''
+    by = ''.join('; by ' + key for key in keys if key in ('id', 'sector'))
     text = '%s = %s; %s%s' % (name, events[0], events[1], by)
-    text += ''.join('; then %s%s' % (event, by) for event in events[2:])
-    return text + ('; group ' + group if group else '') + '; diff ' + ', '.join(diffs)
+    text += ''.join(then + event + by for event in events[2:])
+    text += '; group ' + group if group else ''
+    return text + '; diff ' + ', '.join(diffs) + ('; within own' if name == 'inner' else '')
 
 
 def events_of(seed, count=2500):
@@ -51,15 +61,15 @@ def events_of(seed, count=2500):
         cpus[cpu] += rng.randrange(300)
         total = total + rng.randrange(900) if rng.random() < .97 else rng.randrange(100)  # it begins again
         name = rng.choice(NAMES)
-        fields = {CYCLES: 2 ** 63 - 10 ** 6 + threads[pid, tid], MISSES: cpus[cpu], 'bytes': total, 'id': rng.randrange(4)}
+        fields = {CYCLES: 2 ** 63 - 10 ** 6 + threads[pid, tid], MISSES: cpus[cpu], 'bytes': total, 'id': rng.randrange(4), 'whose': rng.choice((7, 8, 9))}
         # Signed where a period begins, not where it ends.
         fields['level'] = rng.choice((-3, 0, 5, -10 ** 12) if name == 'c:begin' else (0, 7, 10 ** 12))
         found.append((ts, cpu, pid, tid, name, fields))
     return found
 
 
-def write(scratch, name, events):
-    """c:end of CPU 1 is of a channel without the counter of threads."""
+def write(scratch, name, *parts):
+    """A packet of each stream for each part.  c:end of CPU 1 is of a channel without the counter of threads."""
     text = models.made_metadata(EVENTS)
     one = 'int32_t _vpid; int32_t _vtid;'
     assert one in text
@@ -71,42 +81,109 @@ def write(scratch, name, events):
     assert counted != stream and other.count('id = 1;') == 1
     events_text = text[end:]
     text = text[:begin] + counted + other + events_text + events_text.replace('stream_id = 0', 'stream_id = 1')
-    packets = [[], []]
-    for ts, cpu, pid, tid, what, fields in events:
-        data = struct.pack('<HQii', NAMES.index(what), ts, pid, tid)
-        data += struct.pack('<Q', fields[CYCLES]) if cpu == 0 else b''
-        data += struct.pack('<Q', fields[MISSES])
-        packets[cpu].append(data + b''.join(struct.pack('<Q', fields[field] % 2 ** 64) for _, field in EVENTS[what]))
-    streams = []
-    for cpu, data in enumerate(packets):
-        streams.append(synthetic.packet(cpu, 0, 10 ** 9, events[-1][0], data, stream=cpu))
+    streams, at = [b'', b''], 10 ** 9
+    for seq, part in enumerate(parts):
+        packets = [[], []]
+        for ts, cpu, pid, tid, what, fields in part:
+            data = struct.pack('<HQii', NAMES.index(what), ts, pid, tid)
+            data += struct.pack('<Q', fields[CYCLES]) if cpu == 0 else b''
+            data += struct.pack('<Q', fields[MISSES])
+            packets[cpu].append(data + b''.join(struct.pack('<Q', fields[field] % 2 ** 64) for _, field in EVENTS[what]))
+        for cpu, data in enumerate(packets):
+            streams[cpu] += synthetic.packet(cpu, seq, at, part[-1][0], data, stream=cpu)
+        at = part[-1][0]
     return synthetic.Made(scratch, name, streams, text).path
 
 
-def differences_of(events):
-    rows = collections.defaultdict(list)
-    for name, steps, keys, diffs, group in PERIODS:
+def measured(begin, event, diffs, lacking=(1,)):
+    """[(field, difference)] of what can be told."""
+    for diff in diffs:
+        lacks = diff == CYCLES and (begin[1] in lacking or event[1] in lacking or begin[2:4] != event[2:4])
+        lacks |= diff == MISSES and begin[1] != event[1]
+        if not lacks and event[5].get(diff, 0) - begin[5].get(diff, 0) >= 0:
+            yield diff.replace('$ctx', 'context'), event[5][diff] - begin[5][diff]
+
+
+def key_of(event, keys):
+    return tuple({'pid': event[2], 'tid': event[3], **event[5]}[one] for one in keys)
+
+
+def periods_of(events, asked):
+    """(name, begin, end): what waits for the same is dropped."""
+    for name, steps, keys, _, _ in asked:
         waiting = {}
         for event in events:
-            _, cpu, pid, tid, what, fields = event
-            key = tuple({'pid': pid, 'tid': tid, 'id': fields['id']}[one] for one in keys)
+            key = key_of(event, keys)
             for step in reversed(range(len(steps))):
-                if steps[step] != what:
+                if steps[step] != event[4]:
                     continue
-                begin = event
-                if step > 0:
-                    begin = waiting.pop((step, key), None)
-                    if not begin:
-                        continue
-                if step + 1 < len(steps):
+                begin = event if step == 0 else waiting.pop((step, key), None)
+                if begin and step + 1 < len(steps):
                     waiting[step + 1, key] = begin
-                    continue
-                for diff in diffs:
-                    lacks = diff == CYCLES and (begin[1] == 1 or cpu == 1 or begin[2:4] != event[2:4])
-                    lacks |= diff == MISSES and begin[1] != cpu
-                    if not lacks and fields[diff] - begin[5][diff] >= 0:
-                        row = '%s %s' % (name, diff.replace('$ctx', 'context')) + (' id=%d' % begin[5]['id'] if group else '')
-                        rows[row].append(fields[diff] - begin[5][diff])
+                elif begin:
+                    yield name, begin, event
+
+
+def jobs_of(events, asked):
+    """By keys as periods.  On a thread the first begin counts, and events come one after the other."""
+    found = []
+    for name, steps, keys, diffs, group in asked:
+        steps = [step.split()[0] for step in steps]
+        if 'id' in keys:
+            found += periods_of(events, [(name, steps, keys, diffs, group)])
+            continue
+        at = collections.defaultdict(list)
+        for event in events:
+            seen = at[key_of(event, keys)]
+            if event[4] == steps[len(seen)]:
+                seen.append(event)
+                if len(seen) == len(steps):
+                    found.append((name, seen[0], event))
+                    seen.clear()
+    around = [(begin, end) for name, begin, end in found if name == 'own']
+    return [one for one in found if one[0] != 'inner' or any(
+        begin[0] <= one[1][0] and one[2][0] <= end[0] and begin[2:4] == one[1][2:4] for begin, end in around)]
+
+
+def calls_of(events, asked):
+    """The newest of the thread by thread, which breaks what began later there; else the newest of the key in the process."""
+    by_thread = [one for one in asked if 'id' not in one[2]]
+    stacks = collections.defaultdict(list)
+    for event in events:
+        stack = stacks[event[2:4]]
+        for name, steps, _, _, _ in by_thread:
+            if event[4] == steps[0]:
+                stack.append((name, event))
+        if event[4] == by_thread[0][1][1] and stack:
+            name, begin = stack.pop()
+            yield name, begin, event
+    for name, steps, keys, _, _ in asked:
+        opens = []
+        for event in events if 'id' in keys else ():
+            if event[4] == steps[0]:
+                opens.append(event)
+            if event[4] == steps[1]:
+                like = [one for one in opens if key_of(one, keys) == key_of(event, keys)]
+                like = [one for one in like if one[3] == event[3]][-1:] or like[-1:]
+                for begin in like:
+                    opens.remove(begin)
+                    yield name, begin, event
+
+
+WAYS = {'periods': (PERIODS, '--period', periods_of), 'jobs': (JOBS, '--job', jobs_of), 'calls': (CALLS, '--call', calls_of)}
+
+
+def differences_of(events, analysis):
+    asked, _, found = WAYS[analysis]
+    rows = collections.defaultdict(list)
+    groups = {name: (diffs, group) for name, _, _, diffs, group in asked}
+    for name, begin, end in found(events, asked):
+        diffs, group = groups[name]
+        for field, difference in measured(begin, end, diffs):
+            row = '%s %s' % (name, field) + (' id=%d' % begin[5]['id'] if group else '')
+            if analysis == 'calls' and group:
+                row = '%s %d %s' % (name, begin[5]['id'], field)
+            rows[row].append(difference)
     return {name: (len(all), sum(all), max(all)) for name, all in rows.items()}
 
 
@@ -129,35 +206,108 @@ def check_ends(sillage, scratch):
             yield 'sums that end, -i %s: %s, windows %s' % (interval, found, windows)
 
 
-def total_of(out):
+KERNEL = (('own', ('syscall_entry_read', 'syscall_exit_read'), ('pid', 'tid'), (CYCLES, MISSES), None),
+          ('disk', ('block_rq_issue', 'block_rq_complete'), ('sector',), (CYCLES, 'nr_sector', MISSES), None))
+CONTEXT = 'event.context := struct { stamp_t _perf_thread_cpu_cycles; stamp_t _perf_cpu_cache_misses; };'
+
+
+def kernel_of(seed, count=1500):
+    """Events as those of events_of(), and the bytes of each CPU: threads run here and there."""
+    rng, ts, found, data = random.Random(seed), 10 ** 9, [], [[], []]
+    threads, cpus, runs = collections.Counter(), collections.Counter(), [7, 8]
+    for _ in range(count):
+        ts, cpu = ts + rng.randrange(20, 900), rng.randrange(2)
+        tid, name = runs[cpu], rng.choice(KERNEL[0][1] + KERNEL[1][1] + ('sched_switch',))
+        threads[tid] += rng.randrange(5000)
+        cpus[cpu] += rng.randrange(300)
+        fields = {CYCLES: threads[tid], MISSES: cpus[cpu], 'nr_sector': rng.randrange(40), 'sector': rng.randrange(3)}
+        if name == 'sched_switch':
+            runs[cpu] = rng.choice([other for other in range(7, 12) if other not in runs])
+            made = synthetic.switch(ts, tid, runs[cpu], 0)
+        elif name.startswith('block'):
+            made = synthetic.event(ts, name, 8, fields['sector'], fields['nr_sector'])
+        else:
+            made = synthetic.event(ts, name, *[0] * name.startswith('syscall_exit'))
+        data[cpu].append(made[:10] + struct.pack('<QQ', fields[CYCLES], fields[MISSES]) + made[10:])
+        found.append((ts, cpu, 0, tid, name, fields))
+    return found, data
+
+
+def check_reports(sillage, scratch, seed):
+    """Executions of a kernel's events: live figures, and those of reports."""
+    events, data = kernel_of(seed)
+    text = synthetic.metadata(0).replace('packet.context := struct {', CONTEXT + ' packet.context := struct {')
+    streams = [synthetic.packet(cpu, 0, 10 ** 9, events[-1][0], one) for cpu, one in enumerate(data)]
+    trace = synthetic.Made(scratch, 'kernel-%d' % seed, streams, text).path
+    words = [text_of(one) for one in KERNEL]
+    wanted = collections.defaultdict(list)
+    for name, begin, end in jobs_of(events, KERNEL[:1]) + list(periods_of(events, KERNEL[1:])):
+        for field, difference in measured(begin, end, KERNEL[name == 'disk'][3], ()):
+            wanted[name, field].append((end[0], difference))
+    sums = {key: (len(all), sum(one for _, one in all), max(one for _, one in all)) for key, all in wanted.items()}
+    assert len(sums) == 5, sums
+    for way in ((), ('--chunk-size', '1', '-j', '2'), ('--chunk-size', '200')):
+        out = run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', *way, *[word for one in words for word in ('--job', one)], trace)
+        if total_of(out, 'jobs') != {' '.join(key): value for key, value in sums.items()}:
+            yield 'kernel %s: %r, not %r' % (way, total_of(out, 'jobs'), sums)
+    for one, text in zip(KERNEL, words):
+        jobs = json.loads(run(sillage, 'report', '-f', 'json', '-n', '0', '--job', text.split(' = ')[1], trace))['jobs']
+        found = {(one[0], row['field']): (row['measured'], row['total'], row['largest']) for row in jobs['differences']}
+        each = collections.defaultdict(list)
+        for execution in jobs['longest']:
+            for field, difference in execution['differences'].items():
+                each[one[0], field].append((execution['end'], difference))
+        if found != {key: value for key, value in sums.items() if key[0] == one[0]}:
+            yield 'report of %s: %r, not %r' % (one[0], found, sums)
+        if any(sorted(all) != sorted(wanted[key]) for key, all in each.items()):
+            yield 'report of %s: each execution' % one[0]
+        lines = run(sillage, 'report', '--job', text.split(' = ')[1], trace)
+        if not all('%s' % field.replace('$ctx', 'context') in lines for field in one[3]) or 'DIFFERENCE ' not in lines:
+            yield 'report of %s: as text' % one[0]
+
+
+def total_of(out, analysis):
     line = next(line for line in map(json.loads, out.splitlines()) if line['type'] == 'total')
-    return {row['name']: tuple(row[key] for key in ('measured', 'total', 'largest')) for row in line['periods']['differences']}
+    return {row['name']: tuple(row[key] for key in ('measured', 'total', 'largest')) for row in line[analysis]['differences']}
 
 
 def run(sillage, *args):
     return subprocess.run([sillage, *args], stdout=subprocess.PIPE, check=True).stdout.decode()
 
 
+def check_made(sillage, scratch, analysis, events, traces):
+    wanted = differences_of(events, analysis)
+    all, option, _ = WAYS[analysis]
+    asked = [word for one in all for word in (option, text_of(one, '; ' if analysis == 'jobs' else '; then '))]
+    assert len(wanted) == {'periods': 2 + 16 + 3, 'jobs': 2 + 16 + 3 + 2 + 2, 'calls': 2 + 2 + 16}[analysis], wanted
+    found = {'alone': run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', *asked, traces[1]),
+             'in pieces': run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', '-j', '2', '--chunk-size', '300', *asked, traces[1])}
+    run(sillage, 'map', '-q', '-a', analysis, *asked, '-o', scratch + '-partials', traces[1])
+    found['merged'] = run(sillage, 'merge', '-q', '-f', 'json', '-n', '0', scratch + '-partials')
+    for trace in traces:
+        run(sillage, 'analyze', '-q', '-a', analysis, *asked, '--state', scratch + '-state', trace)
+    found['gone on'] = run(sillage, 'merge', '-q', '-f', 'json', '-n', '0', scratch + '-state')
+    for how, out in found.items():
+        got = total_of(out, analysis)
+        if got != wanted:
+            keys = sorted(key for key in set(got) | set(wanted) if got.get(key) != wanted.get(key))
+            yield '%s, %s: %r' % (analysis, how, [(key, got.get(key), wanted.get(key)) for key in keys][:4])
+
+
 def main():
     sillage = sys.argv[1]
     synthetic.SILLAGE = sillage
-    asked = [word for period in PERIODS for word in ('--period', text_of(period))]
     faults = []
     with tempfile.TemporaryDirectory(prefix='sillage-counters-') as scratch:
         faults += check_ends(sillage, scratch)
         for seed in (1, 2):
+            faults += check_reports(sillage, scratch, seed)
             events = events_of(seed)
-            trace, half = write(scratch, 'made-%d' % seed, events), write(scratch, 'half-%d' % seed, events[:len(events) // 2])
-            wanted = differences_of(events)
-            assert len(wanted) == 2 + 16 + 3, wanted
-            found = {'alone': total_of(run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', *asked, trace)),
-                     'in pieces': total_of(run(sillage, 'analyze', '-q', '-f', 'json', '-n', '0', '-j', '2', '--chunk-size', '300', *asked, trace))}
-            partials, state = (os.path.join(scratch, '%s-%d' % (name, seed)) for name in ('partials', 'state'))
-            run(sillage, 'map', '-q', '-a', 'periods', *asked, '-o', partials, trace)
-            found['merged'] = total_of(run(sillage, 'merge', '-q', '-f', 'json', '-n', '0', partials))
-            for part in (half, trace):
-                run(sillage, 'analyze', '-q', '-a', 'periods', *asked, '--state', state, part)
-            faults += ['seed %d: %s: %r, not %r' % (seed, how, got, wanted) for how, got in found.items() if got != wanted]
+            early, late = events[:len(events) // 2], events[len(events) // 2:]
+            trace, half = write(scratch, 'made-%d' % seed, early, late), write(scratch, 'half-%d' % seed, early)
+            for analysis in WAYS:
+                faults += ['seed %d: %s' % (seed, fault) for fault in check_made(sillage, os.path.join(scratch, '%s-%d' % (analysis, seed)),
+                                                                               analysis, events, (half, trace))]
     print('\n'.join('# ' + fault for fault in faults[:20]))
     print('%s: %d faults' % ('not ok' if faults else 'ok', len(faults)))
     return 1 if faults else 0

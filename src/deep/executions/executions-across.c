@@ -70,10 +70,11 @@ static void take_context(struct executions_across *across, const struct executio
 
 /* ---- executions ---- */
 
-/* What is open keeps of the events so far; in the texts of the executions. */
+/* What is open keeps of the events so far. */
 struct begun {
-	const char *by; /* its keys; NULL: it has none */
+	char *by; /* its keys, in the texts of the executions; NULL: it has none */
 	struct executions_items items;
+	struct diff_begin counters;
 };
 
 /* An event as a part of the pattern has it. */
@@ -81,11 +82,18 @@ struct across_event {
 	uint64_t ts;
 	int32_t tid;
 	struct fields_event of;
+	struct diff_begin counters;
 };
 
 static const struct begun *begun_of(const struct across_open *open)
 {
 	return open->more;
+}
+
+static void free_open(struct across_open *open)
+{
+	free(open->more);
+	free(open);
 }
 
 /* NOBODY: of an idle CPU, or it is not known. */
@@ -105,7 +113,7 @@ static void sum_states(const struct executions_across *across, uint32_t thread,
 }
 
 static void add_across(struct executions_across *across, const struct across_open *open,
-		       uint32_t last, uint64_t end)
+		       uint32_t last, uint64_t end, const struct diff_begin *counters)
 {
 	struct execution one = { .thread = open->thread,
 				 .last = last,
@@ -123,6 +131,8 @@ static void add_across(struct executions_across *across, const struct across_ope
 		one.of_last = (uint32_t)across->executions->of_last.count;
 		sum_states(across, last, &one, vec_push(&across->executions->of_last)->ns);
 	}
+	executions_add_differences(across->executions, &one, &begun_of(open)->counters, counters,
+				   false);
 	*vec_push(&across->executions->all) = one;
 }
 
@@ -131,17 +141,17 @@ static bool is_in_range(const struct executions_across *across, const struct acr
 	return open->begin >= across->timeline->begin;
 }
 
-/* Of the event that begins it, which is the first of the pattern. */
+/* Of the event that begins it, which is the first of the pattern; from malloc(). */
 static struct begun *begun_new(const struct executions_across *across,
-			       const struct fields_event *of)
+			       const struct across_event *event)
 {
-	struct begun *begun = arena_alloc(&across->executions->texts, sizeof(*begun));
+	struct begun *begun = mem_alloc(sizeof(*begun));
 	char text[JOB_KEY_BYTES];
-	size_t len = across->job->has_keys ? job_key_text(across->job, of, text) : 0;
+	size_t len = across->job->has_keys ? job_key_text(across->job, &event->of, text) : 0;
 
-	*begun = (struct begun){ 0 };
+	*begun = (struct begun){ .counters = event->counters };
 	begun->by = len > 0 ? arena_strndup(&across->executions->texts, text, len) : NULL;
-	executions_named_add(across->named, 0, of, &begun->items);
+	executions_named_add(across->named, 0, &event->of, &begun->items);
 	return begun;
 }
 
@@ -157,18 +167,18 @@ static void open_across(struct executions_across *across, uint64_t key,
 			return; /* the first one counts */
 		}
 		across_take(&across->open, open);
-		free(open);
+		free_open(open);
 	}
 	open = mem_alloc(sizeof(*open));
 	*open = (struct across_open){ .key = key,
 				      .begin = ts,
 				      .tid = event->tid,
 				      .thread = owner(across, event->tid, ts),
-				      .more = begun_new(across, &event->of) };
+				      .more = begun_new(across, event) };
 	open = across_add(&across->open, open);
 	if (open) {
 		across->executions->dropped += is_in_range(across, open);
-		free(open);
+		free_open(open);
 	}
 }
 
@@ -182,8 +192,9 @@ static void close_across(struct executions_across *across, uint64_t key,
 
 		executions_named_add(across->named, 1, &event->of, &begun->items);
 		across_take(&across->open, open);
-		add_across(across, open, owner(across, event->tid, event->ts), event->ts);
-		free(open);
+		add_across(across, open, owner(across, event->tid, event->ts), event->ts,
+			   &event->counters);
+		free_open(open);
 		across->reached = across->pattern->count;
 	}
 }
@@ -203,6 +214,7 @@ static bool meets_part(struct executions_across *across, size_t at,
 	}
 	ret->ts = event->ts;
 	ret->tid = tid;
+	ret->counters = executions_pattern_counters(part, event, current);
 	take_context(across, part, &as, tid);
 	return pattern_has_who(&part->is->who, tid, across_names_of(&across->names, tid)) &&
 	       job_key(across->job, at, &ret->of, key) && job_key_with(across->job, tid, key);
@@ -235,7 +247,7 @@ void executions_across_cut(struct executions_across *across)
 
 	while ((open = across_next(&across->open))) {
 		across->executions->cut += is_in_range(across, open);
-		free(open);
+		free_open(open);
 	}
 }
 
@@ -258,7 +270,7 @@ void executions_across_end(struct executions_across *across)
 			sum_states(across, one.thread, &one, one.ns);
 			*vec_push(&across->executions->open) = one;
 		}
-		free(open);
+		free_open(open);
 	}
 	across_names_fini(&across->names);
 }

@@ -230,6 +230,43 @@ static void note_points(struct execution **all, size_t count, uint64_t period)
 	}
 }
 
+/* ---- counters ---- */
+
+void executions_add_differences(struct executions *executions, struct execution *one,
+				const struct diff_begin *begin, const struct diff_begin *end,
+				bool is_of_thread)
+{
+	const struct expression *is = executions->config->job->is;
+
+	if (is->diff_count > 0) {
+		*vec_push(&executions->differences) =
+			diff_between(is, begin,
+				     &(struct diff_end){ .cpu = end->cpu,
+							 .thread = end->thread,
+							 .words = end->words,
+							 .is_of_thread = is_of_thread });
+		one->differences = (uint32_t)executions->differences.count;
+	}
+}
+
+static void note_differences(struct executions *executions)
+{
+	VEC_EACH(&executions->all, one) {
+		const struct diff_values *values = executions_differences(executions, one);
+
+		for (size_t i = 0; values && i < EXPRESSION_DIFFS_MAX; i++) {
+			struct executions_difference *sum = &executions->differed[i];
+
+			if (values->has >> i & 1) {
+				sum->measured++;
+				sum->total = diff_sum(sum->total, values->of[i]);
+				sum->largest =
+					sum->largest > values->of[i] ? sum->largest : values->of[i];
+			}
+		}
+	}
+}
+
 /* ---- one thread ---- */
 
 static void note_skipped(struct executions_figures *sum, const struct execution *one,
@@ -570,6 +607,7 @@ void executions_add_up(struct executions *executions)
 		}
 	}
 	note_sum(executions, lengths);
+	note_differences(executions);
 	note_spans(executions, all, count);
 	note_rows(executions, all, count, lengths);
 	free(all);

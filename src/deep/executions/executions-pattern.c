@@ -75,6 +75,19 @@ bool executions_pattern_matches(const struct executions_part *part,
 	return true;
 }
 
+struct diff_begin executions_pattern_counters(const struct executions_part *part,
+					      const struct reader_event *event, int32_t current)
+{
+	struct diff_begin counters = { .cpu = event->cpu, .thread = current > 0 ? current : 0 };
+	struct reader_event as;
+	struct fields_event of;
+
+	if (part->of->diff_count > 0 && executions_pattern_fields(part, event, &as, &of)) {
+		diff_put(counters.words, part->of->diffs, part->of->diff_count, &of);
+	}
+	return counters;
+}
+
 /* ---- requests ---- */
 
 /* Adds a request, of up to PLAN_FIELDS_MAX fields. */

@@ -6,6 +6,7 @@
 #include "ctf/plan/plan.h"
 #include "deep/executions/arrivals.h"
 #include "deep/executions/executions.h"
+#include "query/diff/diff.h"
 #include "query/job.h"
 
 #define EXECUTIONS_DEFINITIONS_MAX JOB_EVENTS_MAX
@@ -49,6 +50,10 @@ bool executions_pattern_fields(const struct executions_part *part, const struct 
 /* Whether the event is the part's, for thread @tid; @current runs on the event's CPU. */
 bool executions_pattern_matches(const struct executions_part *part,
 				const struct reader_event *event, int32_t tid, int32_t current);
+
+/* What the event, which is the part's, says of counters; @current runs on its CPU. */
+struct diff_begin executions_pattern_counters(const struct executions_part *part,
+					      const struct reader_event *event, int32_t current);
 
 /* Fills @requests, which points into the pattern's job and the labels.  Behind the parts come the
  * sources of @labels (NULL: none), in their order. */

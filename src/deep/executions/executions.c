@@ -26,6 +26,7 @@ struct follower {
 	uint64_t begin;
 	struct arrival arrival;
 	struct executions_items items;
+	struct diff_begin counters;
 };
 
 #define TID_UNKNOWN (-1) /* of a CPU: its running thread is unknown */
@@ -55,7 +56,7 @@ struct matcher {
 /* ---- matching ---- */
 
 static void add_execution(struct matcher *matcher, int32_t tid, const struct follower *machine,
-			  uint64_t end)
+			  uint64_t end, const struct diff_begin *counters)
 {
 	uint64_t begin = machine->begin;
 	struct execution *one;
@@ -80,6 +81,8 @@ static void add_execution(struct matcher *matcher, int32_t tid, const struct fol
 		one->urgency = matcher->timeline->threads.at[thread]->urgency;
 		timeline_thread_sums_near(matcher->timeline->threads.at[thread], begin, end,
 					  one->ns, &matcher->hints[thread]);
+		executions_add_differences(matcher->executions, one, &machine->counters, counters,
+					   true);
 	}
 }
 
@@ -149,7 +152,7 @@ static void add_items(struct matcher *matcher, const struct reader_event *event,
 }
 
 static void begin_at(struct matcher *matcher, const struct reader_event *event, int32_t tid,
-		     struct follower *machine)
+		     int32_t current, struct follower *machine)
 {
 	machine->next = 1;
 	machine->begin = event->ts;
@@ -158,6 +161,7 @@ static void begin_at(struct matcher *matcher, const struct reader_event *event, 
 	machine->arrival = arrival_of(matcher, tid, event->ts);
 	machine->items = (struct executions_items){ 0 };
 	add_items(matcher, event, 0, machine);
+	machine->counters = executions_pattern_counters(&matcher->pattern->at[0], event, current);
 }
 
 /* Advances the thread's machine if the event is its next definition's. */
@@ -181,17 +185,21 @@ static void try_thread(struct matcher *matcher, const struct reader_event *event
 		return;
 	}
 	if (machine.next == 0) {
-		begin_at(matcher, event, tid, &machine);
+		begin_at(matcher, event, tid, current, &machine);
 	} else {
 		add_items(matcher, event, machine.next++, &machine);
 	}
 	matcher->reached = machine.next > matcher->reached ? machine.next : matcher->reached;
 	if (machine.next == matcher->pattern->count) {
-		add_execution(matcher, tid, &machine, event->ts);
+		const struct diff_begin counters = executions_pattern_counters(
+			&matcher->pattern->at[machine.next - 1], event, current);
+
+		add_execution(matcher, tid, &machine, event->ts, &counters);
 		arrivals_end(matcher->arrivals, tid, event->ts);
 		machine.next = 0;
 		if (executions_pattern_matches(&matcher->pattern->at[0], event, tid, current)) {
-			begin_at(matcher, event, tid, &machine); /* an end that is a begin */
+			begin_at(matcher, event, tid, current,
+				 &machine); /* an end that is a begin */
 		}
 	}
 	*machines_put(&matcher->machines, (uint64_t)(uint32_t)tid, NULL) = machine;
@@ -602,6 +610,7 @@ void executions_fini(struct executions *executions)
 	vec_fini(&executions->all);
 	vec_fini(&executions->open);
 	vec_fini(&executions->of_last);
+	vec_fini(&executions->differences);
 	vec_fini(&executions->worst);
 	vec_fini(&executions->worst_open);
 	vec_fini(&executions->groups);

@@ -33,6 +33,7 @@
 #include "deep/executions/arrivals.h"
 #include "deep/path.h"
 #include "deep/timeline.h"
+#include "query/diff/diff.h"
 #include "query/job.h"
 
 struct reader_setup;
@@ -57,6 +58,8 @@ struct execution {
 	uint64_t response_ns; /* from its arrival to its end */
 	const char *by;       /* its keys, as in `texts`; NULL: it has none */
 	struct executions_row *row; /* NULL: the job has no group */
+	uint32_t
+		differences; /* index into executions.differences plus one; 0: there is no "diff" */
 	struct arrival arrival;
 	uint64_t ns[STATES]; /* states of its thread; they add up to end - begin */
 };
@@ -89,6 +92,11 @@ struct executions_figures {
 	uint64_t jitter_ns; /* the maximum delay from arrival to start */
 	uint64_t skipped;   /* arrivals without an execution */
 	uint64_t arrivals[ARRIVALS];
+};
+
+/* Of a field of "diff", over all executions that have ended. */
+struct executions_difference {
+	uint64_t measured, total, largest; /* a total ends at 2^64 - 1 */
 };
 
 /* When a thread executes. */
@@ -134,6 +142,8 @@ struct executions {
 	 * first, of these what missed it, then by the urgency of the thread, then by response. */
 	execution_list worst, worst_open;
 	VEC(struct states_ns) of_last; /* of the threads where executions end, if they are others */
+	VEC(struct diff_values) differences; /* of those that ended, with "diff" */
+	struct executions_difference differed[EXPRESSION_DIFFS_MAX]; /* by its fields */
 	uint64_t cut;        /* open where events are missing: dropped, they may have ended there */
 	uint64_t outside;    /* in user space, begun before or after the kernel's trace */
 	uint64_t overlapped; /* events that would begin one while the thread's is open */
@@ -167,6 +177,13 @@ void executions_fini(struct executions *executions);
 size_t executions_worst(const struct executions *executions, const struct execution **worst,
 			size_t most);
 
+/* What counters counted in it; NULL: nothing is known. */
+static inline const struct diff_values *executions_differences(const struct executions *executions,
+							       const struct execution *one)
+{
+	return one->differences > 0 ? &executions->differences.at[one->differences - 1] : NULL;
+}
+
 /* When the thread executes, open ones too.  Executions that overlap are one. */
 void executions_spans(const struct executions *executions, uint32_t thread,
 		      struct path_spans *spans);
@@ -190,5 +207,10 @@ static inline bool execution_leaves(const struct execution *one)
  * range.
  */
 void executions_within(struct executions *executions, const struct executions *outer, uint64_t end);
+/* Notes what counters counted from the first event of an execution to the last one.  @is_of_thread:
+ * it does not go over threads. */
+void executions_add_differences(struct executions *executions, struct execution *one,
+				const struct diff_begin *begin, const struct diff_begin *end,
+				bool is_of_thread);
 /* For executions.c: sorts the executions and fills the figures. */
 void executions_add_up(struct executions *executions);

@@ -9,7 +9,11 @@ function whose(one) {
 function told(one) {
 	return [whose(one),
 		'response ' + spent(one.response_ns) + ', ' + spent(one.ns) + ' long',
-		'begins ' + since(one.begin_ns) + ', ' + spent(one.late_ns) + ' after its arrival (' + one.arrival_from + ')'];
+		'begins ' + since(one.begin_ns) + ', ' + spent(one.late_ns) + ' after its arrival (' + one.arrival_from + ')'].concat(counted(one));
+}
+/* What its counters counted, as far as that is known. */
+function counted(one) {
+	return Object.entries(one.differences || {}).map(([field, value]) => field + ' +' + count(value));
 }
 /* Where an execution is, as show() takes it: from its arrival to its end. */
 function placeOf(one) {
@@ -127,8 +131,21 @@ function list(jobs, all) {
 			['begin', (one) => since(one.begin_ns), false, (one) => one.begin_ns], ns('response', (one) => one.response_ns),
 			ns('duration', (one) => one.ns), ns('late', (one) => one.late_ns), ['arrival by', (one) => one.arrival_from, true, (one) => one.arrival_from],
 			ns('running', (one) => sum(one, run)), ns('waiting', (one) => sum(one, ['wait', 'new'])), ns('preempted', (one) => one.preempted_ns || 0),
-			ns('blocked', (one) => one.blocked_ns || 0),
+			ns('blocked', (one) => one.blocked_ns || 0), ...differed(jobs),
 			['', (one) => [isLate(jobs, one) ? 'missed' : '', jobs.open.includes(one) ? 'open' : ''].join(' ').trim(), true]], placeOf);
+}
+/* A column for each counter. */
+function differed(jobs) {
+	return (jobs.differences || []).map(({ field }) => {
+		const of = (one) => (one.differences || {})[field];
+		return [field, (one) => of(one) === undefined ? '-' : count(of(one)), false, of];
+	});
+}
+function differences(all) {
+	const known = (name) => [name, (row) => row.measured ? count(row[name]) : '-', false, (row) => row[name]];
+	table('Counters', 'Differences from the first event of an execution to the last one, where they are known.', all,
+		[['field', (row) => row.field, true, (row) => row.field], ['measured', (row) => count(row.measured), false, (row) => row.measured],
+			known('total'), known('largest'), ['mean', (row) => row.measured ? count(Math.floor(row.total / row.measured)) : '-']]);
 }
 function figures(jobs) {
 	const late = ['late', (row) => row.misses === undefined ? '' : row.misses, false, (row) => row.misses];
@@ -164,6 +181,7 @@ function around(jobs) {
 function executions(jobs) {
 	const all = jobs.longest.concat(jobs.open);
 	figures(jobs);
+	if (jobs.differences) differences(jobs.differences);
 	comparison(jobs, all);
 	perspective(jobs, all);
 	list(jobs, all);

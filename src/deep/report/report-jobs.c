@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/limits.h"
+#include "deep/report/report-differences.h"
 #include "deep/report/report-lines.h"
 
 void report_put_by(const char *before, const struct execution *one, FILE *out)
@@ -59,6 +60,7 @@ static void put_executions(const struct deep_report *report, const char *title,
 			(void)fprintf(out, "  to %s", report_who(text, report, one->last));
 		}
 		report_put_by("  ", one, out);
+		report_put_differences(report->jobs, one, out);
 		text_end(&table);
 	}
 	text_more(out, all->count, shown);
@@ -287,6 +289,9 @@ void report_put_jobs(const struct deep_report *report, size_t most, FILE *out)
 	}
 	if (jobs->groups.count > 1) {
 		put_groups(report, most, out);
+	}
+	if (jobs->config->job->is->diff_count > 0 && jobs->all.count > 0) {
+		report_put_all_differences(jobs, out);
 	}
 	if (jobs->all.count > 0) {
 		put_executions(report, executions_have_responses(jobs) ? "WORST" : "LONGEST",

@@ -7,6 +7,7 @@
 
 #include "base/units.h"
 #include "deep/report/report-answer.h"
+#include "deep/report/report-differences.h"
 #include "deep/report/report-page.h"
 #include "deep/report/report-print.h"
 #include "deep/report/report-resources.h"
@@ -309,6 +310,7 @@ static void put_execution(struct printer *p, const struct execution *one)
 		put_states(p, p->report->jobs->of_last.at[one->of_last].ns);
 		json_close(&p->json, '}');
 	}
+	report_json_differences(p, one);
 	if (p->report->jobs->config->within) {
 		json_u64(&p->json, "within_begin",
 			 one->outer_begin - (p->names ? p->timeline->begin : 0));
@@ -483,6 +485,7 @@ static void put_jobs(struct printer *p)
 		json_u64(&p->json, "period_ns", jobs->config->period_ns);
 	}
 	put_figures(p, &jobs->sum);
+	report_json_all_differences(p);
 	json_u64(&p->json, "cut", jobs->cut);
 	json_u64(&p->json, "overlapped", jobs->overlapped);
 	if (jobs->config->job->is_across) {

@@ -19,9 +19,8 @@ void diff_put(uint64_t *words, const uint8_t *diffs, size_t count, const struct 
 		if (diffs[i] != FIELD_NONE && fields_get(event, diffs[i], &value) &&
 		    value.kind == QUERY_NUMBER) {
 			words[DIFF_FIRST + i] = value.is.u;
-			words[DIFF_HAS] |= UINT64_C(1) << i |
-					   (uint64_t)query_value_is_below(&value)
-						   << (NEGATIVE_SHIFT + i);
+			words[DIFF_HAS] |= UINT64_C(1) << i | (uint64_t)query_value_is_below(&value)
+								      << (NEGATIVE_SHIFT + i);
 		}
 	}
 }

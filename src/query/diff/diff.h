@@ -27,14 +27,14 @@ static inline size_t diff_words(size_t count)
 void diff_put(uint64_t *words, const uint8_t *diffs, size_t count,
 	      const struct fields_event *event);
 
-/* Those of the first event; from malloc(). */
+/* Those of the first event. */
 struct diff_begin {
 	uint64_t cpu;
 	int64_t thread; /* the key of that it happened on; 0: unknown */
 	uint64_t words[DIFF_WORDS_MAX];
 };
 
-/* NULL: there is no "diff". */
+/* From malloc(); NULL: there is no "diff". */
 struct diff_begin *diff_new(const struct expression *is, uint64_t cpu, int64_t thread,
 			    const uint64_t *words);
 /* NULL is fine. */

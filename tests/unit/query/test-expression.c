@@ -194,7 +194,8 @@ static const struct {
 	{ FORM_JOB, "x = run; deadline 2", 19, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 0s", 16, "a duration as 2ms or 1.5s" },
 	{ FORM_JOB, "x = run; every 1s; every 1s", 26, "one deadline and one period" },
-	{ FORM_JOB, "x = a; b; every 1s; c", 21, "by, deadline, every, only, group or within" },
+	{ FORM_JOB, "x = a; b; every 1s; c", 21,
+	  "by, deadline, every, only, group, within or diff" },
 	{ FORM_JOB, "x = a; b; within", 17, "the name of a job" },
 	{ FORM_JOB, "x = a; b; within y; within y", 28, "one within" },
 	{ FORM_AROUND, "a; b; by c; within d", 13, "by" },
@@ -564,7 +565,7 @@ static struct expression *draw_expression(uint64_t *random, enum expression_form
 		draw_link(random, &is->links[e]);
 	}
 	is->has_each = is_period && draw(random, 2);
-	is->diff_count = is_period ? draw(random, 4) : 0;
+	is->diff_count = is_period || form == FORM_JOB || form == FORM_CALL ? draw(random, 4) : 0;
 	for (size_t i = 0; i < is->diff_count; i++) {
 		draw_field(random, is->diffs[i], sizeof(is->diffs[i]));
 	}
