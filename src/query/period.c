@@ -306,11 +306,35 @@ int period_add_job(struct period_set *set, const char *text, struct err *err)
 	return r;
 }
 
+/* Whether --within is about the job: what models bring is as they say, and so is what lies in
+ * another job. */
+static bool is_put_within(const struct job_spec *job)
+{
+	return !job->model && job->within < 0;
+}
+
+/* There is one level: what others lie in lies in none. */
+static int check_levels(const struct period_set *set, struct err *err)
+{
+	for (size_t i = 0; i < set->jobs.count; i++) {
+		const struct job_spec *job = set->jobs.at[i];
+		const struct job_spec *outer = job->within < 0 ? NULL : set->jobs.at[job->within];
+
+		if (outer && is_put_within(outer)) {
+			return err_raise(err, -EINVAL,
+					 "not with \"within %s\" of job %s, since %s would lie in "
+					 "another job, too: leave one of the two out",
+					 outer->name, job->name, outer->name);
+		}
+	}
+	return 0;
+}
+
 /* Adds the job again, within the first one unless it lies in another. */
 static int add_within(struct period_set *set, const struct job_spec *job, struct err *err)
 {
 	const char *outer = set->jobs.at[0]->name;
-	bool is_inside = !job->model && !job->is->within[0];
+	bool is_inside = is_put_within(job);
 	char *text =
 		is_inside ? mem_printf("%s; within %s", job->text, outer) : mem_strdup(job->text);
 	int r = period_add_job(set, text, err);
@@ -329,6 +353,11 @@ int period_set_within(struct period_set *set, const char *text, struct err *err)
 	int r = job_parse(text, FORM_AROUND, NULL, &outer, err);
 
 	if (r < 0) {
+		return r;
+	}
+	r = check_levels(set, err);
+	if (r < 0) {
+		job_free(outer);
 		return r;
 	}
 	memset(&set->jobs, 0, sizeof(set->jobs));
