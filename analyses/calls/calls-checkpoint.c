@@ -22,7 +22,6 @@ static struct call_name *read_name(const struct call_name *as, const char *text,
 
 	*name = *as;
 	name->symbol = name->why = NULL;
-	name->images = 0;
 	name->provider = name->text + len;
 	memcpy(name->text, text, len);
 	strcpy(name->provider, provider);
@@ -35,8 +34,9 @@ static void codec_name(struct codec *codec, struct calls_trace *trace, const str
 	struct call_name as = name ? *name : none;
 	char *text = name ? (char *)name->text : NULL, *provider = name ? name->provider : NULL;
 
-	codec_each(codec, &as.id, &as.rest, &as.is_shown, &as.is_function, &as.process,
-		   &as.address);
+	codec_each(codec, &as.id, &as.rest, &as.is_function, &as.process, &as.address, &as.images,
+		   &as.looked);
+	codec_text(codec, &as.shown);
 	codec_text(codec, &text);
 	codec_text(codec, &provider);
 	if (!codec_reads(codec)) {
@@ -45,6 +45,8 @@ static void codec_name(struct codec *codec, struct calls_trace *trace, const str
 	if (codec_check(codec, text && !call_names_get(&trace->names, as.id))) {
 		*call_names_put(&trace->names, as.id, NULL) =
 			read_name(&as, text, provider ? provider : "");
+	} else {
+		free(as.shown);
 	}
 	free(text);
 	free(provider);
@@ -66,7 +68,7 @@ static void codec_thread(struct codec *codec, struct calls_trace *trace, struct 
 static void codec_names(struct codec *codec, struct calls_trace *trace)
 {
 	VEC(struct call_name *) all = { 0 };
-	size_t count = codec_count(codec, trace->names.used, 42);
+	size_t count = codec_count(codec, trace->names.used, 61);
 
 	if (!codec_reads(codec)) {
 		HASH_EACH(call_names, &trace->names, name) {

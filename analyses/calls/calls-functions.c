@@ -2,8 +2,9 @@
  * calls-functions: see calls.h; names of functions that are traced by their addresses.
  *
  * What the trace tells of images is taken in its order of time, like calls.  A function is looked
- * for when it is called, and once more when more is known of images, so rows before a state dump
- * have addresses.  Pairs are told by addresses, whatever they are called.
+ * for when it is called, and once more when more is known of images and it is called again, ends,
+ * or is open at the end of a window; so rows before a state dump have addresses.  Pairs are told by
+ * addresses, whatever they are called.
  */
 #include <string.h>
 
@@ -46,11 +47,21 @@ void calls_name_function(struct calls_trace *trace, struct call_name *name, uint
 		return;
 	}
 	name->images = trace->images + 1;
+	name->looked = ts;
 	if (!trace->symbols) {
 		trace->symbols = symbols_new();
 	}
 	name->symbol = symbols_find(trace->symbols, pid, ts, name->address);
 	name->why = name->symbol ? NULL : symbols_why(trace->symbols, pid, ts, name->address);
+}
+
+/* Of a name from a file: what it was called there, whatever was mapped since. */
+static void look_again(struct calls_trace *trace, struct call_name *name, bool is_read)
+{
+	if (is_read && name->is_function && name->images == trace->images + 1) {
+		name->images = 0;
+		calls_name_function(trace, name, name->looked);
+	}
 }
 
 void calls_codec_images(struct codec *codec, struct calls_trace *trace)
@@ -63,5 +74,8 @@ void calls_codec_images(struct codec *codec, struct calls_trace *trace)
 	}
 	if (has) {
 		symbols_codec(codec, trace->symbols);
+	}
+	HASH_EACH(call_names, &trace->names, one) {
+		look_again(trace, one->value, codec_reads(codec) && !codec->is_wrong);
 	}
 }

@@ -573,6 +573,7 @@ void calls_forget(struct calls_trace *trace)
 		free(thread->value);
 	}
 	HASH_EACH(call_names, &trace->names, name) {
+		free(name->value->shown);
 		free(name->value);
 	}
 	while (trace->keys_used.first) {

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/contract/missing.h"
@@ -15,9 +16,14 @@ enum { COUNT, ERRORS, SELF_NS, BY_KEY, DEPTH, OPEN, OLDEST_NS, TIME };
 
 /* ---- rows ---- */
 
+static uint64_t *row_called(struct shard *shard, const char *text)
+{
+	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, text));
+}
+
 static uint64_t *name_row(struct shard *shard, const struct call_name *name)
 {
-	return shard_keyed_again(shard, shard_keyed_named(shard, BY_NAME, 0, call_text(name)));
+	return row_called(shard, call_text(name));
 }
 
 static uint64_t *provider_row(struct shard *shard, const struct call_name *name)
@@ -161,17 +167,21 @@ static void show_open(struct shard *shard, struct program_call *call, uint64_t e
 	if (row) {
 		add_open(row, call, end);
 	}
-	call->name->is_shown = call->on->is_shown = true;
+	if (!call->name->shown) {
+		call->name->shown = mem_strdup(call_text(call->name));
+	}
+	call->on->is_shown = true;
 }
 
 /* A row that had open calls in the window before has none now, which it has to be told. */
 static void show_names(struct shard *shard, const struct calls_trace *trace)
 {
 	HASH_EACH(call_names, &trace->names, name) {
-		if (name->value->is_shown) {
-			(void)name_row(shard, name->value);
+		if (name->value->shown) {
+			(void)row_called(shard, name->value->shown);
 			(void)provider_row(shard, name->value);
-			name->value->is_shown = false;
+			free(name->value->shown);
+			name->value->shown = NULL;
 		}
 	}
 }
@@ -216,6 +226,9 @@ static void on_calls_end(struct shard *shard, void *state, uint64_t end)
 	for (struct list_node *at = trace->open.first; at; at = at->after) {
 		struct program_call *call = (struct program_call *)at;
 
+		if (call->name->is_function) {
+			calls_name_function(trace, call->name, call->begin);
+		}
 		shard_leave_out(shard, call->left_out, call->cpu);
 		show_open(shard, call, end);
 	}

@@ -152,11 +152,11 @@ struct call_name {
 	uint64_t rest;  /* hash of what the names of both events have in common; of what the user
 			 * asked for, of the call */
 	char *provider; /* in the text, behind its zero; "": it names none */
-	bool is_shown;  /* the window before had an open one */
+	char *shown;    /* the window before had an open one, called so; NULL: it had none */
 	bool is_function;
 	/* Of a function: where it is, what it is called, NULL: by its address, for this reason;
-	 * and what was known of images when it was looked for. */
-	uint64_t process, address, images;
+	 * and what was known of images when it was looked for, as it was mapped at @looked. */
+	uint64_t process, address, images, looked;
 	const char *symbol, *why;
 	char text[]; /* "service:span flush" */
 };
@@ -250,6 +250,7 @@ void calls_on_image(struct calls_trace *trace, const struct ordered *ordered);
 bool calls_accept_image(const struct untrusted_record *untrusted);
 /* The function is called by its name from here on, if there is one. */
 void calls_name_function(struct calls_trace *trace, struct call_name *name, uint64_t ts);
+/* Images and, after all names were read, the names of functions. */
 void calls_codec_images(struct codec *codec, struct calls_trace *trace);
 
 /* What it is called in rows. */

@@ -424,7 +424,8 @@
 
 /* Symbols of programs: a file that is read; functions and bytes of names in one, as a browser has
  * with debug information, and bytes of all that were read; images that are mapped, of all processes
- * and of one. */
+ * and of one, and files of these; of more images those of the process that was used longest ago go.
+ */
 #define SYMBOLS_FILE_BYTES_MAX    ((int64_t)8 << 30)
 #define SYMBOLS_MAX               (4 << 20)
 #define SYMBOLS_NAMES_BYTES_MAX   ((size_t)256 << 20)

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/queue.h"
 #include "symbols/symbols-file.h"
 
 /* A file, or builds of it, once for all processes. */
@@ -31,7 +32,11 @@ struct image {
 	struct file_build *build; /* NULL: not looked for */
 };
 
+/* Of a process. */
 struct images {
+	struct list_node node; /* first: the list is of these */
+	int64_t pid;
+	bool has_dropped; /* there was no room for one that is there */
 	VEC(struct image *) at;
 };
 
@@ -40,6 +45,8 @@ HASH_MAP(builds_by, struct file_build *)
 
 struct symbols {
 	struct images_of processes;
+	struct list used; /* the process that was used last is the last */
+	bool has_forgotten; /* those of a process */
 	struct builds_by builds; /* by hash of path and identity */
 	VEC(struct file_build *) faults;
 	size_t image_count, bytes; /* bytes: of files that were read */
@@ -47,22 +54,63 @@ struct symbols {
 
 /* ---- images ---- */
 
-static struct images *images_of_process(struct symbols *symbols, int64_t pid)
+static struct images *find_images(const struct symbols *symbols, int64_t pid)
 {
-	struct images **at = images_of_put(&symbols->processes, (uint64_t)pid, NULL);
+	struct images **at = images_of_get(&symbols->processes, (uint64_t)pid);
 
-	if (!*at) {
+	return at ? *at : NULL;
+}
+
+/* Those of a process, made when new, as what was used last. */
+static struct images *use_images(struct symbols *symbols, int64_t pid)
+{
+	bool is_new;
+	struct images **at = images_of_put(&symbols->processes, (uint64_t)pid, &is_new);
+
+	if (is_new) {
 		*at = mem_alloc(sizeof(**at));
+		(*at)->pid = pid;
+	} else {
+		list_remove(&symbols->used, &(*at)->node);
 	}
+	list_add(&symbols->used, &(*at)->node);
 	return *at;
 }
 
-/* The one that is there now. */
-static struct image *image_at(struct symbols *symbols, struct symbols_place place)
+static void free_image(struct image *image)
 {
-	struct images *images = images_of_process(symbols, place.pid);
+	free(image->identity.link);
+	free(image->path);
+	free(image);
+}
 
-	for (size_t i = images->at.count; i-- > 0;) {
+static void remove_image(struct symbols *symbols, struct images *images, size_t i)
+{
+	free_image(images->at.at[i]);
+	memmove(images->at.at + i, images->at.at + i + 1,
+		(--images->at.count - i) * sizeof(*images->at.at));
+	symbols->image_count--;
+}
+
+/* Nobody says that a process has ended, so the images of the one that was used longest ago go. */
+static void forget_oldest(struct symbols *symbols)
+{
+	struct images *images = (struct images *)symbols->used.first;
+
+	symbols->image_count -= images->at.count;
+	symbols->has_forgotten = true;
+	(void)images_of_drop(&symbols->processes, (uint64_t)images->pid);
+	list_remove(&symbols->used, &images->node);
+	vec_free_each(&images->at, free_image);
+	free(images);
+}
+
+/* The one that is there now. */
+static struct image *image_at(const struct symbols *symbols, struct symbols_place place)
+{
+	const struct images *images = find_images(symbols, place.pid);
+
+	for (size_t i = images ? images->at.count : 0; i-- > 0;) {
 		if (images->at.at[i]->base == place.base && images->at.at[i]->until == UINT64_MAX) {
 			return images->at.at[i];
 		}
@@ -70,24 +118,51 @@ static struct image *image_at(struct symbols *symbols, struct symbols_place plac
 	return NULL;
 }
 
+/* Makes room for one more of the process, in place of what is there no longer, the longest ago
+ * first; false: all are there. */
+static bool make_room(struct symbols *symbols, struct images *images)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < images->at.count; i++) {
+		oldest = images->at.at[i]->until < images->at.at[oldest]->until ? i : oldest;
+	}
+	if (images->at.count >= SYMBOLS_IMAGES_OF_ONE_MAX) {
+		if (images->at.at[oldest]->until == UINT64_MAX) {
+			images->has_dropped = true;
+			return false;
+		}
+		remove_image(symbols, images, oldest);
+	}
+	while (symbols->image_count >= SYMBOLS_IMAGES_MAX) {
+		assert(symbols->used.first != &images->node);
+		forget_oldest(symbols);
+	}
+	return true;
+}
+
+_Static_assert(SYMBOLS_IMAGES_OF_ONE_MAX < SYMBOLS_IMAGES_MAX, "another process has some");
+
 void symbols_map(struct symbols *symbols, const struct symbols_mapping *mapping)
 {
-	struct images *images = images_of_process(symbols, mapping->place.pid);
 	struct image *image = image_at(symbols, mapping->place);
 	uint64_t base = mapping->place.base, end = base + mapping->size;
 	const char *path = mapping->path;
 	size_t len = strnlen(path, mapping->path_len);
+	struct images *images;
 
-	if (end <= base || len == 0 || path[0] != '/' ||
-	    symbols->image_count >= SYMBOLS_IMAGES_MAX ||
-	    images->at.count >= SYMBOLS_IMAGES_OF_ONE_MAX) {
+	if (end <= base || len == 0 || path[0] != '/') {
 		return; /* [vdso], for one */
 	}
+	images = use_images(symbols, mapping->place.pid);
 	if (image && strlen(image->path) == len && memcmp(image->path, path, len) == 0) {
 		return; /* the state dump says it again */
 	}
 	if (image) {
 		image->until = mapping->ts;
+	}
+	if (!make_room(symbols, images)) {
+		return;
 	}
 	*vec_push(&images->at) = mem_alloc(sizeof(*image));
 	*images->at.at[images->at.count - 1] =
@@ -132,6 +207,7 @@ void symbols_debug_link(struct symbols *symbols, struct symbols_place place, con
 
 /* ---- names ---- */
 
+/* NULL: there are too many. */
 static struct file_build *build_of(struct symbols *symbols, const struct image *image)
 {
 	const struct symbols_identity *is = &image->identity;
@@ -139,7 +215,11 @@ static struct file_build *build_of(struct symbols *symbols, const struct image *
 	struct file_build **at;
 
 	hash = hash_bytes(hash_text(hash, is->link ? is->link : ""), &is->crc, sizeof(is->crc));
-	at = builds_by_put(&symbols->builds, hash, NULL);
+	at = builds_by_get(&symbols->builds, hash);
+	if (!at && symbols->builds.used >= SYMBOLS_IMAGES_MAX) {
+		return NULL;
+	}
+	at = at ? at : builds_by_put(&symbols->builds, hash, NULL);
 	if (!*at) {
 		*at = mem_alloc(sizeof(**at));
 		(*at)->path = mem_strdup(image->path);
@@ -171,10 +251,10 @@ static void look_for(struct symbols *symbols, struct file_build *build)
 static struct image *image_of(const struct symbols *symbols, int64_t pid, uint64_t ts,
 			      uint64_t address)
 {
-	struct images **images = images_of_get(&symbols->processes, (uint64_t)pid);
+	const struct images *images = find_images(symbols, pid);
 
-	for (size_t i = images ? (*images)->at.count : 0; i-- > 0;) {
-		struct image *image = (*images)->at.at[i];
+	for (size_t i = images ? images->at.count : 0; i-- > 0;) {
+		struct image *image = images->at.at[i];
 
 		if (address >= image->base && address < image->end && ts >= image->since &&
 		    ts < image->until) {
@@ -191,8 +271,10 @@ const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint
 	if (!image) {
 		return NULL;
 	}
+	(void)use_images(symbols, pid);
+	image->build = image->build ? image->build : build_of(symbols, image);
 	if (!image->build) {
-		image->build = build_of(symbols, image);
+		return NULL;
 	}
 	if (!image->build->has_looked) {
 		look_for(symbols, image->build);
@@ -203,12 +285,21 @@ const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint
 
 const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address)
 {
+	const struct images *images = find_images(symbols, pid);
 	const struct image *image = image_of(symbols, pid, ts, address);
 
+	if (!image && images && images->has_dropped) {
+		return "too many images are mapped in its process";
+	}
+	if (!image && !images && symbols->has_forgotten) {
+		return "no state dump of its process is known: of too many images those of "
+		       "processes that were used longest ago are forgotten";
+	}
 	return !image ? "no state dump says which file: lttng enable-event -u "
 			"'lttng_ust_statedump:*', context vpid"
 	       : image->build && image->build->fault ? image->build->fault
-						     : "its file has no function there";
+	       : image->build			     ? "its file has no function there"
+						     : "too many files have functions";
 }
 
 const char *symbols_next_fault(const struct symbols *symbols, size_t *at)
@@ -233,13 +324,17 @@ static void codec_image(struct codec *codec, struct image *image)
 	codec_u32(codec, &identity->crc);
 }
 
-static void codec_process(struct codec *codec, struct symbols *symbols, uint64_t pid)
+static void codec_process(struct codec *codec, struct symbols *symbols, struct images *images)
 {
-	struct images *images;
+	uint64_t pid = images ? (uint64_t)images->pid : 0;
 	size_t count;
 
 	codec_u64(codec, &pid);
-	images = images_of_process(symbols, (int64_t)pid);
+	if (!codec_check(codec, !find_images(symbols, (int64_t)pid))) {
+		return;
+	}
+	images = images ? images : use_images(symbols, (int64_t)pid);
+	codec_bool(codec, &images->has_dropped);
 	count = codec_count(codec, images->at.count, 52);
 	for (size_t i = 0; i < count && codec_check(codec, count <= SYMBOLS_IMAGES_OF_ONE_MAX);
 	     i++) {
@@ -251,26 +346,20 @@ static void codec_process(struct codec *codec, struct symbols *symbols, uint64_t
 	}
 }
 
-ORDER_POINTERS(by_pid, struct images_of_entry, UP(key))
-
+/* In the order of use, which goes on. */
 void symbols_codec(struct codec *codec, struct symbols *symbols)
 {
-	VEC(struct images_of_entry *) all = { 0 };
-	size_t count = codec_count(codec, symbols->processes.used, 12);
+	size_t count = codec_count(codec, symbols->used.count, 13);
+	struct list_node *at = symbols->used.first;
 
-	if (!codec_reads(codec)) {
-		HASH_EACH(images_of, &symbols->processes, one) {
-			*vec_push(&all) = one;
-		}
-		vec_sort(&all, by_pid);
-	}
-	for (size_t i = 0;
-	     i < count && codec_check(codec, symbols->processes.used == i || !codec_reads(codec));
-	     i++) {
-		codec_process(codec, symbols, i < all.count ? all.at[i]->key : 0);
+	codec_bool(codec, &symbols->has_forgotten);
+	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
+		struct images *images = (struct images *)at;
+
+		at = at ? at->after : NULL;
+		codec_process(codec, symbols, images);
 	}
 	(void)codec_check(codec, symbols->image_count <= SYMBOLS_IMAGES_MAX);
-	vec_fini(&all);
 }
 
 /* ---- lifecycle ---- */
@@ -278,13 +367,6 @@ void symbols_codec(struct codec *codec, struct symbols *symbols)
 struct symbols *symbols_new(void)
 {
 	return mem_alloc(sizeof(struct symbols));
-}
-
-static void free_image(struct image *image)
-{
-	free(image->identity.link);
-	free(image->path);
-	free(image);
 }
 
 void symbols_free(struct symbols *symbols)

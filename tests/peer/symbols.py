@@ -4,6 +4,7 @@
 
 Goal    - Functions of the program and of a library that it loads have their names, as slices that nest as the calls do,
           and beside addresses; calls of them are rows by name.
+        - So they do from a state on, before the next event.
         - A stripped program has those of its debug file, by its link.
         - Another build at the same path gives no names, and this is said; so is a pipe or a device, which is not opened.
 
@@ -27,13 +28,25 @@ from perfetto_file import File
 HELPERS = 'liblttng-ust-cyg-profile.so', 'liblttng-ust-dl.so'
 PROGRAM = r'''
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 static volatile int sum;
-__attribute__((noinline)) static void inner(int i) { sum += i EXTRA; }
+__attribute__((noinline)) static void inner(int i)
+{
+	sum += i EXTRA;
+	if (i < 0) {
+		puts("inside");
+		fflush(stdout);
+		getchar();
+	}
+}
 __attribute__((noinline)) void outer(int i) { inner(i); inner(i + 1); }
 int main(int argc, char **argv)
 {
 	void *library = dlopen(argv[1], RTLD_NOW);
+	if (argc > 2) {
+		inner(-1);
+	}
 	for (int i = 0; i < 10; i++) {
 		outer(i);
 	}
@@ -72,15 +85,37 @@ class Daemon:
 
     def record(self, name, *command):
         """The directory of the program's trace."""
+        path = self.begin(name)
+        subprocess.run(self.preloaded(command), env=self.env, check=True, timeout=120)
+        self.end(name)
+        return path
+
+    def record_rotated(self, name, *command):
+        """The same in two chunks: the program is inside a function meanwhile."""
+        path = self.begin(name)
+        with subprocess.Popen(self.preloaded(command), env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+            assert program.stdout.readline() == b'inside\n'
+            self.lttng('rotate', name)
+            program.stdin.write(b'\n')
+        assert program.returncode == 0
+        self.end(name)
+        chunks = os.path.join(path, 'archives')
+        return sorted(os.path.join(chunks, chunk) for chunk in os.listdir(chunks))
+
+    def preloaded(self, command):
+        return self.user + ['env', 'LD_PRELOAD=' + ':'.join(HELPERS), *command]
+
+    def begin(self, name):
         path = os.path.join(self.folder, name)
         self.lttng('create', name, '--output=' + path)
         self.lttng('enable-event', '-u', '-s', name, 'lttng_ust_*')
         self.lttng('add-context', '-u', '-s', name, '-t', 'vpid', '-t', 'vtid', '-t', 'procname', '-t', 'ip')
         self.lttng('start', name)
-        subprocess.run(self.user + ['env', 'LD_PRELOAD=' + ':'.join(HELPERS), *command], env=self.env, check=True, timeout=120)
+        return path
+
+    def end(self, name):
         self.lttng('stop', name)
         self.lttng('destroy', name)
-        return path
 
     def close(self):
         self.daemon.terminate()
@@ -142,6 +177,17 @@ def check_calls(sillage, trace):
         assert merged == total, merged
 
 
+def check_state(sillage, chunks, state):
+    """What is open when a run ends has its name in the next one, before any event."""
+    found = []
+    for chunk in chunks:
+        subprocess.run([sillage, 'analyze', '-q', '-a', 'calls', '--state', state, chunk], stdout=subprocess.DEVNULL, check=True, timeout=60)
+        done = subprocess.run([sillage, 'merge', '-q', '-f', 'json', '-n', '0', state], stdout=subprocess.PIPE, check=True, timeout=60)
+        total, = [line['calls'] for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'total']
+        found.append({row['name']: (row['calls'], row['open']) for row in total['by_name'] if not row['name'].startswith('lttng_')})
+    assert found == [{'main': (0, 1), 'inner': (0, 1)}, {'main': (1, 0), 'inner': (21, 0), 'outer': (10, 0), 'plugged': (1, 0)}], found
+
+
 def check_nameless(sillage, trace, why):
     made, nameless, _ = calls_of(sillage, trace)
     assert sum(made.values()) == 32 and sum(nameless.values()) == 31 and made['plugged'] == 1, (made, nameless)
@@ -166,6 +212,7 @@ def check(sillage, folder):
         trace = daemon.record('whole', program, library)
         check_names(exported(sillage, trace, out)[0])
         check_calls(sillage, trace)
+        check_state(sillage, daemon.record_rotated('rotated', program, library, 'wait'), os.path.join(folder, 'state'))
         subprocess.run(['objcopy', '--only-keep-debug', program, program + '.debug'], check=True)
         subprocess.run(['objcopy', '--strip-all', '--add-gnu-debuglink=' + program + '.debug', program], check=True)
         check_names(exported(sillage, daemon.record('stripped', program, library), out)[0])

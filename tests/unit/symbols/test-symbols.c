@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
+#include "base/limits.h"
 #include "suites.h"
 #include "symbols/symbols.h"
 
@@ -101,6 +102,79 @@ START_TEST(names_itself)
 }
 END_TEST
 
+static void map_at(struct symbols *symbols, int64_t pid, uint64_t base, const char *path)
+{
+	symbols_map(symbols, &(struct symbols_mapping){ .place = { pid, base },
+							.ts = 100,
+							.size = 0x1000,
+							.path = path,
+							.path_len = strlen(path) });
+}
+
+static bool why_has(const struct symbols *symbols, int64_t pid, uint64_t address, const char *text)
+{
+	return strstr(symbols_why(symbols, pid, 100, address), text);
+}
+
+/* Of more than there is room for, images of processes that were used longest ago are forgotten, and
+ * that is said.  The order of use goes through files. */
+START_TEST(forgets_what_was_used_longest_ago)
+{
+	struct symbols *symbols = symbols_new(), *read = symbols_new();
+	struct codec_out out = { .bytes = { 0 } };
+	struct codec codec = { .out = &out };
+	int64_t most = SYMBOLS_IMAGES_MAX / 2;
+
+	for (int64_t pid = 1; pid <= most; pid++) {
+		map_at(symbols, pid, 0x1000, "/none/a");
+		map_at(symbols, pid, 0x5000, "/none/b");
+	}
+	ck_assert(why_has(symbols, most + 1, 0x1000, "lttng enable-event"));
+	ck_assert_ptr_null(symbols_find(symbols, 1, 100, 0x1000)); /* it is used */
+	symbols_codec(&codec, symbols);
+	codec = (struct codec){ .at = out.bytes.at, .left = out.bytes.count };
+	symbols_codec(&codec, read);
+	ck_assert(!codec.is_wrong && codec.left == 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		struct symbols *of = i == 0 ? symbols : read;
+
+		map_at(of, most + 1, 0x1000, "/none/a");
+		ck_assert_ptr_null(symbols_find(of, 1, 100, 0x1000));
+		ck_assert(why_has(of, 1, 0x1000, "/none/a: "));
+		ck_assert_ptr_null(symbols_find(of, most + 1, 100, 0x1000));
+		ck_assert(why_has(of, most + 1, 0x1000, "/none/a: "));
+		ck_assert(why_has(of, 2, 0x1000, "are forgotten"));
+		ck_assert(why_has(of, 3, 0x9000, "lttng enable-event"));
+		symbols_free(of);
+	}
+	vec_fini(&out.bytes);
+}
+END_TEST
+
+/* In one process what is there no longer goes first. */
+START_TEST(makes_room_in_a_process)
+{
+	struct symbols *symbols = symbols_new();
+	uint64_t base = 0;
+
+	for (uint64_t i = 1; i <= SYMBOLS_IMAGES_OF_ONE_MAX; i++) {
+		map_at(symbols, PID, i << 12, "/none/a");
+	}
+	base = UINT64_C(1) << 32;
+	map_at(symbols, PID, base, "/none/b");
+	ck_assert(why_has(symbols, PID, base, "too many images are mapped"));
+	symbols_unmap(symbols, (struct symbols_place){ PID, 0x3000 }, 200);
+	symbols_unmap(symbols, (struct symbols_place){ PID, 0x2000 }, 150);
+	map_at(symbols, PID, base, "/none/b");
+	ck_assert_ptr_null(symbols_find(symbols, PID, 100, base));
+	ck_assert(why_has(symbols, PID, base, "/none/b: "));
+	ck_assert_ptr_null(symbols_find(symbols, PID, 100, 0x3000));
+	ck_assert(why_has(symbols, PID, 0x3000, "/none/a: "));
+	ck_assert(why_has(symbols, PID, 0x2000, "too many images are mapped"));
+	symbols_free(symbols);
+}
+END_TEST
+
 /* What is known of images goes through a file, from which any bytes may come. */
 START_TEST(goes_through_files)
 {
@@ -162,6 +236,8 @@ Suite *suite_symbols(void)
 	TCase *tcase = tcase_create("symbols");
 
 	tcase_add_test(tcase, names_itself);
+	tcase_add_test(tcase, forgets_what_was_used_longest_ago);
+	tcase_add_test(tcase, makes_room_in_a_process);
 	tcase_add_test(tcase, goes_through_files);
 	tcase_add_loop_test(tcase, refuses_others, 0, 2);
 	suite_add_tcase(suite, tcase);
