@@ -179,13 +179,17 @@ def check_calls(sillage, trace):
 
 def check_state(sillage, chunks, state):
     """What is open when a run ends has its name in the next one, before any event."""
-    found = []
+    found, windows = [], []
     for chunk in chunks:
-        subprocess.run([sillage, 'analyze', '-q', '-a', 'calls', '--state', state, chunk], stdout=subprocess.DEVNULL, check=True, timeout=60)
+        done = subprocess.run([sillage, 'analyze', '-q', '-f', 'json', '-n', '0', '-i', '1ms', '-a', 'calls', '--state', state, chunk], stdout=subprocess.PIPE, check=True,
+                              timeout=60)
+        windows.append([line['calls']['by_name'] for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'window'])
         done = subprocess.run([sillage, 'merge', '-q', '-f', 'json', '-n', '0', state], stdout=subprocess.PIPE, check=True, timeout=60)
         total, = [line['calls'] for line in map(json.loads, done.stdout.splitlines()) if line['type'] == 'total']
         found.append({row['name']: (row['calls'], row['open']) for row in total['by_name'] if not row['name'].startswith('lttng_')})
     assert found == [{'main': (0, 1), 'inner': (0, 1)}, {'main': (1, 0), 'inner': (21, 0), 'outer': (10, 0), 'plugged': (1, 0)}], found
+    opens = [{row['name'] for row in window if row['open'] > 0} for window in windows[1]]
+    assert opens[0] == {'main', 'inner'} and not any(name.startswith('0x') for window in opens for name in window), opens
 
 
 def check_nameless(sillage, trace, why):
