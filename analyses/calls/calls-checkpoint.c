@@ -8,9 +8,8 @@
 #include "base/vec.h"
 #include "engine/contract/untrusted.h"
 
-/* ---- names and threads, in the order of their numbers ---- */
+/* ---- names in the order of their use, threads in that of their numbers ---- */
 
-ORDER_POINTERS(names_by_id, struct call_name, UP(id))
 ORDER_POINTERS(threads_by_id, struct call_thread, UP(id))
 
 /* Its text, and behind that what provides it. */
@@ -22,6 +21,7 @@ static struct call_name *read_name(const struct call_name *as, const char *text,
 
 	*name = *as;
 	name->symbol = name->why = NULL;
+	name->uses = 0;
 	name->provider = name->text + len;
 	memcpy(name->text, text, len);
 	strcpy(name->provider, provider);
@@ -43,8 +43,7 @@ static void codec_name(struct codec *codec, struct calls_trace *trace, const str
 		return;
 	}
 	if (codec_check(codec, text && !call_names_get(&trace->names, as.id))) {
-		*call_names_put(&trace->names, as.id, NULL) =
-			read_name(&as, text, provider ? provider : "");
+		calls_add_name(trace, read_name(&as, text, provider ? provider : ""));
 	} else {
 		free(as.shown);
 	}
@@ -67,19 +66,15 @@ static void codec_thread(struct codec *codec, struct calls_trace *trace, struct 
 
 static void codec_names(struct codec *codec, struct calls_trace *trace)
 {
-	VEC(struct call_name *) all = { 0 };
+	const struct list_node *at = trace->names_used.first;
 	size_t count = codec_count(codec, trace->names.used, 61);
 
-	if (!codec_reads(codec)) {
-		HASH_EACH(call_names, &trace->names, name) {
-			*vec_push(&all) = name->value;
-		}
-		vec_sort(&all, names_by_id);
+	for (size_t i = 0; i < count && !codec->is_wrong; i++) {
+		const struct call_name *name = (const struct call_name *)at;
+
+		at = at ? at->after : NULL;
+		codec_name(codec, trace, name);
 	}
-	for (size_t i = 0; i < count; i++) {
-		codec_name(codec, trace, i < all.count ? all.at[i] : NULL);
-	}
-	vec_fini(&all);
 }
 
 static void codec_threads(struct codec *codec, struct calls_trace *trace)
@@ -173,6 +168,9 @@ static void codec_end(struct codec *codec, const struct calls_trace *trace, stru
 		   &end->has_sub);
 	if (codec_reads(codec)) {
 		end->name = known_name(codec, trace, name);
+		if (end->name) {
+			end->name->uses++;
+		}
 		(void)codec_check(codec, end->field < CALL_KEYS && end->begins != 1u << CALL_ASKED);
 	}
 }

@@ -106,33 +106,73 @@ static struct call_parts parts_of(struct shard *shard, const struct ordered *ord
 	return parts;
 }
 
-/* What is called so; of too many names only the events tell them apart. */
+void calls_add_name(struct calls_trace *trace, struct call_name *name)
+{
+	*call_names_put(&trace->names, name->id, NULL) = name;
+	list_add(&trace->names_used, &name->node);
+}
+
+static void touch_name(struct calls_trace *trace, struct call_name *name)
+{
+	list_remove(&trace->names_used, &name->node);
+	list_add(&trace->names_used, &name->node);
+}
+
+static void drop_name(struct calls_trace *trace, struct call_name *name)
+{
+	(void)call_names_drop(&trace->names, name->id);
+	list_remove(&trace->names_used, &name->node);
+	free(name->shown);
+	free(name);
+}
+
+#define NAMES_TRIED 64
+
+/* Makes room for one more, in place of the one that was used longest ago: functions of processes
+ * that have ended, for one.  False: too many have to stay. */
+static bool make_room_for_name(struct calls_trace *trace)
+{
+	for (unsigned int i = 0; i < NAMES_TRIED && trace->names.used >= CALLS_NAMES_MAX; i++) {
+		struct call_name *oldest = (struct call_name *)trace->names_used.first;
+
+		if (oldest->uses > 0 || oldest->shown) {
+			touch_name(trace, oldest);
+		} else {
+			drop_name(trace, oldest);
+		}
+	}
+	return trace->names.used < CALLS_NAMES_MAX;
+}
+
+/* What is called so; where too many are in use, only the events tell them apart. */
 static struct call_name *noted_name(struct shard *shard, struct calls_trace *trace,
 				    const struct ordered *ordered, const char *sub)
 {
 	const struct call_parts parts = parts_of(shard, ordered);
 	uint64_t id = hash_text(parts.id, sub), process = words_of(ordered)[WORD_PROCESS];
-	struct call_name **found;
+	struct call_name **found, *name;
 
 	if (*sub && is_function(&parts)) {
 		id = mix(id, process); /* another one has another function there */
 	}
 	found = call_names_get(&trace->names, id);
-	if (!found && *sub && trace->names.used >= CALLS_NAMES_MAX) {
+	if (!found && *sub && !make_room_for_name(trace)) {
 		shard_trace_row(shard, TOTALS)[UNNAMED]++;
 		return noted_name(shard, trace, ordered, "");
 	}
-	if (!found) {
-		found = call_names_put(&trace->names, id, NULL);
-		*found = make_name(&parts, sub);
-		(*found)->id = id;
-		(*found)->process = process;
-		(*found)->address = strtoull(sub, NULL, 16);
+	name = found ? *found : make_name(&parts, sub);
+	if (found) {
+		touch_name(trace, name);
+	} else {
+		name->id = id;
+		name->process = process;
+		name->address = strtoull(sub, NULL, 16);
+		calls_add_name(trace, name);
 	}
-	if ((*found)->is_function) {
-		calls_name_function(trace, *found, ordered->ts);
+	if (name->is_function) {
+		calls_name_function(trace, name, ordered->ts);
 	}
-	return *found;
+	return name;
 }
 
 /* ---- open calls ---- */
@@ -213,6 +253,7 @@ static void take_off(struct calls_trace *trace, struct program_call *call, uint6
 
 void calls_free(struct program_call *call)
 {
+	call->name->uses--;
 	free(call->counters);
 	free(call);
 }
@@ -266,6 +307,11 @@ static struct call_keys *find_keys(const struct calls_trace *trace, uint64_t id)
 
 static void forget_keys(struct calls_trace *trace, struct call_keys *keys)
 {
+	VEC_EACH(&keys->held, end) {
+		if (end->name) { /* else it is from a file that is not sound */
+			end->name->uses--;
+		}
+	}
 	trace->held_count -= keys->held.count;
 	(void)call_keys_of_drop(&trace->keys, keys->id);
 	list_remove(&trace->keys_used, &keys->node);
@@ -353,6 +399,7 @@ static struct call_keys *use_key(struct shard *shard, struct calls_trace *trace,
 		for (size_t i = 0; i < keys->held.count; i++) {
 			shard_leave_out(shard, keys->held.at[i].left_out, keys->held.at[i].cpu);
 			end_elsewhere(shard, trace, &keys->held.at[i], NULL);
+			keys->held.at[i].name->uses--;
 		}
 		trace->held_count -= keys->held.count;
 		vec_fini(&keys->held);
@@ -380,6 +427,7 @@ static void hold_end(struct shard *shard, struct calls_trace *trace, struct call
 		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
 		return;
 	}
+	end->name->uses++;
 	*vec_push(&keys->held) = *end;
 	trace->held_count++;
 }
@@ -393,7 +441,8 @@ static const char *sub_of(const struct ordered *ordered)
 		       : "";
 }
 
-static struct counters_event counters_of(const struct period *asked, const struct ordered *ordered)
+static struct counters_event asked_counters(const struct period *asked,
+					    const struct ordered *ordered)
 {
 	const struct definition *what = asked->steps[ordered->kind == OWN_END].what;
 
@@ -429,7 +478,7 @@ static struct call_end end_of(struct shard *shard, struct calls_trace *trace,
 	}
 	end.asked = asked ? words[WORD_MORE] : 0;
 	if (flags & CALL_HAS_DIFFS) {
-		end.counters = counters_of(asked, ordered);
+		end.counters = asked_counters(asked, ordered);
 	}
 	if (end.key && asked && asked->is->links[0].has_tid) {
 		end.key = mix(end.key, end.thread);
@@ -475,6 +524,7 @@ static bool make_room(struct shard *shard, struct calls_trace *trace, const stru
 
 void calls_open(struct calls_trace *trace, struct program_call *call)
 {
+	call->name->uses++;
 	*vec_push(&call->on->stack) = call;
 	list_add(&trace->open, &call->node);
 	if (call->key) {
@@ -572,12 +622,11 @@ void calls_forget(struct calls_trace *trace)
 		vec_fini(&thread->value->stack);
 		free(thread->value);
 	}
-	HASH_EACH(call_names, &trace->names, name) {
-		free(name->value->shown);
-		free(name->value);
-	}
 	while (trace->keys_used.first) {
 		forget_keys(trace, (struct call_keys *)trace->keys_used.first);
+	}
+	while (trace->names_used.first) {
+		drop_name(trace, (struct call_name *)trace->names_used.first);
 	}
 	calls_by_key_fini(&trace->by_key);
 	call_threads_fini(&trace->threads);

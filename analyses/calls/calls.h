@@ -148,7 +148,9 @@ void calls_on_lost(struct worker *worker, void *state, uint64_t ts, bool is_over
 
 /* What calls are called, once for all of them. */
 struct call_name {
-	uint64_t id;    /* in calls_trace.names */
+	struct list_node node; /* first: the one that was used last is the last */
+	uint32_t uses;         /* open calls, and ends that are held: it has to stay */
+	uint64_t id;           /* in calls_trace.names */
 	uint64_t rest;  /* hash of what the names of both events have in common; of what the user
 			 * asked for, of the call */
 	char *provider; /* in the text, behind its zero; "": it names none */
@@ -219,7 +221,7 @@ struct calls_trace {
 	struct call_threads threads; /* by id */
 	struct calls_by_key by_key;  /* the newest of each */
 	struct call_keys_of keys;
-	struct list open, keys_used;
+	struct list open, keys_used, names_used;
 	struct symbols *symbols; /* NULL: nothing was told of images ... */
 	uint64_t images;         /* ... and how much was */
 	uint64_t lost_ts;        /* when events were lost last; 0: never */
@@ -237,6 +239,8 @@ void calls_renamed(struct calls_trace *trace, const struct ordered *ordered);
 /* Takes the call, which is from malloc(). */
 void calls_open(struct calls_trace *trace, struct program_call *call);
 void calls_free(struct program_call *call);
+/* Takes a name, which is from malloc(). */
+void calls_add_name(struct calls_trace *trace, struct call_name *name);
 /* There are none of this id. */
 struct call_keys *calls_new_keys(struct calls_trace *trace, uint64_t id);
 void calls_forget(struct calls_trace *trace);

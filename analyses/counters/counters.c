@@ -19,7 +19,7 @@ void counters_put(struct worker *worker, const struct trace_event *event,
 }
 
 /* The key of the thread; 0: unknown, or it is the idle one, of which each CPU has another. */
-static int64_t thread_of(const struct counters_event *event)
+static int64_t happened_on(const struct counters_event *event)
 {
 	int64_t thread = (int64_t)event->words[COUNTERS_THREAD];
 
@@ -29,9 +29,9 @@ static int64_t thread_of(const struct counters_event *event)
 
 struct diff_begin *counters_begin(const struct expression *is, const struct counters_event *event)
 {
-	return is->diff_count > 0
-		       ? diff_new(is, event->cpu, thread_of(event), event->words + COUNTERS_VALUES)
-		       : NULL;
+	return is->diff_count > 0 ? diff_new(is, event->cpu, happened_on(event),
+					     event->words + COUNTERS_VALUES)
+				  : NULL;
 }
 
 struct diff_values counters_between(const struct expression *is, const struct diff_begin *begin,
@@ -43,14 +43,14 @@ struct diff_values counters_between(const struct expression *is, const struct di
 	if (!begin) {
 		return (struct diff_values){ 0 };
 	}
-	end.thread = thread_of(event);
+	end.thread = happened_on(event);
 	end.words = event->words + COUNTERS_VALUES;
 	return diff_between(is, begin, &end);
 }
 
 /* "NAME FIELD ITEM ITEM"; from malloc(). */
-static char *row_name(const struct expression *is, const char *name, const struct items *items,
-		      size_t i)
+static char *difference_name(const struct expression *is, const char *name,
+			     const struct items *items, size_t i)
 {
 	const char *one = items ? items->at[0] : NULL, *other = items ? items->at[1] : NULL;
 
@@ -68,7 +68,7 @@ void counters_add(struct shard *shard, unsigned int table, const struct expressi
 		if (!(values->has >> i & 1)) {
 			continue;
 		}
-		named = row_name(is, name, items, i);
+		named = difference_name(is, name, items, i);
 		row = shard_keyed_again(shard, shard_keyed_named(shard, table, 0, named));
 		row[COUNTERS_MEASURED]++;
 		column_add_capped(row, COUNTERS_TOTAL, values->of[i]);

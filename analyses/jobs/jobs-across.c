@@ -52,12 +52,12 @@ struct jobs_step {
 	const struct ordered *noted;
 };
 
-static const uint64_t *items_of(const struct job_spec *job, const struct jobs_step *step)
+static const uint64_t *step_items(const struct job_spec *job, const struct jobs_step *step)
 {
 	return step->words + jobs_step_items(job, step->at);
 }
 
-static struct counters_event counters_of(const struct job_spec *job, const struct jobs_step *step)
+static struct counters_event step_counters(const struct job_spec *job, const struct jobs_step *step)
 {
 	return (struct counters_event){ step->words[STEP_CPU], step->words + STEP_COUNTERS,
 					job->is->events[step->at].has_tid ? 0 : step->tid };
@@ -67,7 +67,7 @@ static struct counters_event counters_of(const struct job_spec *job, const struc
 static const char *looked_up(const struct jobs_trace *trace, const struct job_spec *job, int use,
 			     const struct jobs_step *step)
 {
-	const uint64_t *words = items_of(job, step);
+	const uint64_t *words = step_items(job, step);
 	const char *id = labels_item_id(words + labels_items_count(words), (size_t)use);
 
 	assert(use >= 0 && job->looked.uses[use].label >= 0);
@@ -142,7 +142,7 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 {
 	const struct job_spec *job = jobs_at(shard, step->job);
 	struct jobs_across *across = jobs_across_of(shard, trace, step->job);
-	const struct counters_event counters = counters_of(job, step);
+	const struct counters_event counters = step_counters(job, step);
 	struct across_open *open = across_find(&across->open, step->key);
 	uint64_t period;
 	struct machine *machine;
@@ -175,7 +175,7 @@ static void begin_across(struct shard *shard, struct jobs_trace *trace,
 	open->more = more = mem_alloc(sizeof(*more));
 	more->arrival = machine->arrival;
 	more->cadence = machine->cadence;
-	labels_add_items(&more->items, &job->group, items_of(job, step));
+	labels_add_items(&more->items, &job->group, step_items(job, step));
 	more->counters = counters_begin(job->is, &counters);
 	open = across_add(&across->open, open);
 	if (open) {
@@ -224,7 +224,7 @@ static void count_across(struct shard *shard, struct jobs_trace *trace,
 static void end_across(struct shard *shard, struct jobs_trace *trace, const struct jobs_step *step)
 {
 	const struct job_spec *job = jobs_at(shard, step->job);
-	const struct counters_event counters = counters_of(job, step);
+	const struct counters_event counters = step_counters(job, step);
 	struct across *opens = &jobs_across_of(shard, trace, step->job)->open;
 	struct across_open *open = across_find(opens, step->key);
 	struct diff_values differences;
@@ -232,7 +232,7 @@ static void end_across(struct shard *shard, struct jobs_trace *trace, const stru
 	if (!open) {
 		return;
 	}
-	jobs_count_items(shard, step->job, &jobs_begun_of(open)->items, items_of(job, step));
+	jobs_count_items(shard, step->job, &jobs_begun_of(open)->items, step_items(job, step));
 	differences =
 		counters_between(job->is, jobs_begun_of(open)->counters, &counters, NULL, false);
 	if (job->within < 0) {

@@ -335,8 +335,8 @@ static void begin_of_thread(struct shard *shard, struct jobs_trace *trace,
 }
 
 /* What its event @at says beside that it happened. */
-static void take_words(struct shard *shard, struct machine *machine, size_t number, size_t at,
-		       const uint64_t *words)
+static void take_words_of(struct shard *shard, struct machine *machine, size_t number, size_t at,
+			  const uint64_t *words)
 {
 	const struct job_spec *job = jobs_at(shard, number);
 	const struct counters_event counters = { words[MATCH_CPU], words + MATCH_COUNTERS, 0 };
@@ -409,8 +409,8 @@ static void take_of_thread(struct shard *shard, struct jobs_trace *trace,
 		jobs_around_cut(shard, trace, ordered);
 		break;
 	case NOTE_WORDS:
-		take_words(shard, &e->machines[job], job, ordered->words[2],
-			   JOBS_NOTED(ordered->words[1]));
+		take_words_of(shard, &e->machines[job], job, ordered->words[2],
+			      JOBS_NOTED(ordered->words[1]));
 		break;
 	case NOTE_END:
 		release_end(release, tid, job, ordered->ts);

@@ -167,8 +167,9 @@ static bool holds(const struct definition *is, const struct job_event *fields,
 	return true;
 }
 
-static void put_counters(struct worker *worker, const struct trace_event *event,
-			 const struct job_event *at, const struct fields_event *of, uint64_t *words)
+static void put_job_counters(struct worker *worker, const struct trace_event *event,
+			     const struct job_event *at, const struct fields_event *of,
+			     uint64_t *words)
 {
 	counters_put(worker, event,
 		     &(struct counters_side){ at->diffs, at->diff_count, &at->running }, of, words);
@@ -186,7 +187,7 @@ static uint64_t match_words(struct worker *worker, const struct trace_event *eve
 	if (!jobs_has_words(job, number)) {
 		return words[MATCH_CPU];
 	}
-	put_counters(worker, event, at, of, words + MATCH_COUNTERS);
+	put_job_counters(worker, event, at, of, words + MATCH_COUNTERS);
 	if (job->group.count > 0) {
 		count += labels_put_items(words + count, &worker_periods(worker)->labels,
 					  &job->group, at->groups, of);
@@ -281,7 +282,7 @@ static void emit_step(struct worker *worker, const struct trace_event *event, ui
 
 		emit_name(worker, event->ts, thread, name->bytes, name->len);
 	}
-	put_counters(worker, event, fields, &of, words + STEP_COUNTERS);
+	put_job_counters(worker, event, fields, &of, words + STEP_COUNTERS);
 	count = jobs_step_items(job, at);
 	count += labels_put_items(words + count, &asked->labels, &job->group, fields->groups, &of);
 	if (job->looked.count > 0) {

@@ -129,9 +129,10 @@
 #define PERIODS_OPEN_MAX   1024
 #define PERIODS_CHAINS_MAX 65536
 /* Open calls of programs (-a calls) of a trace, some 130 bytes each, and of a thread: a recursion
- * that is deeper is an error of the program as a rule.  Names of calls, which are rows.  Keys of
- * the calls of a name in a process, and for each the ends that are held until it is known whether
- * the key tells calls apart: of more threads than that none waits for the first. */
+ * that is deeper is an error of the program as a rule.  Names of calls, as many as rows; beyond
+ * that the one that was used longest ago goes, as of processes that have ended.  Keys of the calls
+ * of a name in a process, and for each the ends that are held until it is known whether the key
+ * tells calls apart: of more threads than that none waits for the first. */
 #define CALLS_OPEN_MAX  65536
 #define CALLS_DEPTH_MAX 1024
 #define CALLS_NAMES_MAX KEYED_ROWS_MAX

@@ -314,7 +314,7 @@ static bool is_put_within(const struct job_spec *job)
 }
 
 /* There is one level: what others lie in lies in none. */
-static int check_levels(const struct period_set *set, struct err *err)
+static int check_nesting(const struct period_set *set, struct err *err)
 {
 	for (size_t i = 0; i < set->jobs.count; i++) {
 		const struct job_spec *job = set->jobs.at[i];
@@ -355,7 +355,7 @@ int period_set_within(struct period_set *set, const char *text, struct err *err)
 	if (r < 0) {
 		return r;
 	}
-	r = check_levels(set, err);
+	r = check_nesting(set, err);
 	if (r < 0) {
 		job_free(outer);
 		return r;

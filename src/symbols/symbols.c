@@ -45,8 +45,8 @@ HASH_MAP(builds_by, struct file_build *)
 
 struct symbols {
 	struct images_of processes;
-	struct list used; /* the process that was used last is the last */
-	bool has_forgotten; /* those of a process */
+	struct list used;        /* the process that was used last is the last */
+	bool has_forgotten;      /* those of a process */
 	struct builds_by builds; /* by hash of path and identity */
 	VEC(struct file_build *) faults;
 	size_t image_count, bytes; /* bytes: of files that were read */
@@ -93,7 +93,7 @@ static void remove_image(struct symbols *symbols, struct images *images, size_t 
 }
 
 /* Nobody says that a process has ended, so the images of the one that was used longest ago go. */
-static void forget_oldest(struct symbols *symbols)
+static void forget_images(struct symbols *symbols)
 {
 	struct images *images = (struct images *)symbols->used.first;
 
@@ -120,7 +120,7 @@ static struct image *image_at(const struct symbols *symbols, struct symbols_plac
 
 /* Makes room for one more of the process, in place of what is there no longer, the longest ago
  * first; false: all are there. */
-static bool make_room(struct symbols *symbols, struct images *images)
+static bool room_for_image(struct symbols *symbols, struct images *images)
 {
 	size_t oldest = 0;
 
@@ -136,7 +136,7 @@ static bool make_room(struct symbols *symbols, struct images *images)
 	}
 	while (symbols->image_count >= SYMBOLS_IMAGES_MAX) {
 		assert(symbols->used.first != &images->node);
-		forget_oldest(symbols);
+		forget_images(symbols);
 	}
 	return true;
 }
@@ -161,7 +161,7 @@ void symbols_map(struct symbols *symbols, const struct symbols_mapping *mapping)
 	if (image) {
 		image->until = mapping->ts;
 	}
-	if (!make_room(symbols, images)) {
+	if (!room_for_image(symbols, images)) {
 		return;
 	}
 	*vec_push(&images->at) = mem_alloc(sizeof(*image));
@@ -298,7 +298,7 @@ const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts,
 	return !image ? "no state dump says which file: lttng enable-event -u "
 			"'lttng_ust_statedump:*', context vpid"
 	       : image->build && image->build->fault ? image->build->fault
-	       : image->build			     ? "its file has no function there"
+	       : image->build                        ? "its file has no function there"
 						     : "too many files have functions";
 }
 

@@ -48,16 +48,16 @@ def metadata(events):
     return re.sub(r'\S+ _ret;', 'integer { size = 64; align = 8; signed = true; } _ret;', text)
 
 
-def made(scratch, name, events, streams, losses=()):
-    """A trace of (ts, pid, tid, event, values) on @streams CPUs; those of a CPU lose events at @losses (cpu, i)."""
+def made(scratch, name, events, streams, losses=(), cuts=()):
+    """A trace of (ts, pid, tid, event, values) on @streams CPUs; those of a CPU lose events at @losses (cpu, i), or only begin a packet at @cuts."""
     data = []
     for cpu in range(streams):
         mine, packets, first = [one for i, one in enumerate(events) if i % streams == cpu], b'', 0
-        cuts = sorted(i for where, i in losses if where == cpu and 0 < i < len(mine)) + [len(mine)]
-        for seq, cut in enumerate(cuts):
+        ends = sorted(i for where, i in [*losses, *cuts] if where == cpu and 0 < i < len(mine)) + [len(mine)]
+        for seq, cut in enumerate(ends):
             body = [models.made_event(ts, pid, tid, what, *(value % 2 ** 64 if isinstance(value, int) else value for value in values),
                                       events=EVENTS if what in EVENTS else RENAMED)[1] for ts, pid, tid, what, values in mine[first:cut]]
-            packets += synthetic.packet(cpu, seq, mine[first][0], mine[cut - 1][0], body, discarded=seq)
+            packets += synthetic.packet(cpu, seq, mine[first][0], mine[cut - 1][0], body, discarded=seq if losses else 0)
             first = cut
         data.append(packets)
     return synthetic.Made(scratch, name, data, metadata(RENAMED if events[0][3] in RENAMED else EVENTS))
@@ -180,6 +180,29 @@ LOOKS = {'shop:orderStart': (('u64', 'id'),), 'shop:orderDone': (('u64', 'id'),)
          'shop:db lock_acquire': (), 'shop:db lock_release': (), 'shop:other_start': (('u64', 'id'),), 'other:other_done': (('u64', 'id'),)}
 
 
+def check_names(scratch):
+    """Functions of processes that have ended make room for those of others; one that is open all the time keeps its own."""
+    processes, functions, ts = 170, 100, 10 ** 9
+    kinds = 'lttng_ust_cyg_profile:func_entry', 'lttng_ust_cyg_profile:func_exit'
+    events = [(ts, 10, 10, kinds[0], (0xabc, 0))]
+    for pid in range(100, 100 + processes):
+        for addr in range(functions):
+            ts += 2000
+            events += [(ts + 1000 * i, pid, pid, kind, (addr, 0)) for i, kind in enumerate(kinds)]
+    events += [(ts + 6000000, 10, 10, kinds[1], (0xabc, 0))]
+    half = made(scratch, 'names-half', events[:33001], 1, cuts=[(0, 9000)]).path
+    path, state = made(scratch, 'names', events, 1, cuts=[(0, 9000), (0, 33001)]).path, os.path.join(scratch, 'names-state')
+    synthetic.run('analyze', '-q', '-a', 'calls', '--state', state, half)
+    wanted = dict({'0x%x' % addr: (processes, 0) for addr in range(functions)}, **{'0xabc': (1, 0)})
+    for words in ('--chunk-size', '1000', '-j', '2', path), ('--state', state, path):
+        status, out, err = synthetic.run('analyze', '-q', '-f', 'json', '-n', '0', '-a', 'calls', *words)
+        check(status == 0, err)
+        out = synthetic.run('merge', '-q', '-f', 'json', '-n', '0', state)[1] if state in words else out
+        total = [line['calls'] for line in map(json.loads, out.splitlines()) if line['type'] == 'total'][-1]
+        check(total['unnamed'] + total['unmatched'] + total['broken'] == 0, total['unnamed'])
+        check({row['name']: (row['calls'], row['open']) for row in total['by_name']} == wanted, total['by_name'][:5])
+
+
 def check_hint(scratch):
     """Events that look like a pair and are none by name: what is printed measures them, as it is; asked for, nothing is said."""
     events, durations = [], []
@@ -241,6 +264,7 @@ def main():
             check(counts[what] > 0, 'no trace has any', what)
         check_renamed(scratch)
         check_hint(scratch)
+        check_names(scratch)
     for folder in sys.argv[2:]:
         check_service(folder)
     print('ok calls')
