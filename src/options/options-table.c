@@ -283,7 +283,7 @@ const struct option options_table[] = {
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_COMPARE,
 	  CUSTOM(options_within_all), NEEDS("job"), ONCE, LIST_OF(options_list_models) },
 	{ 0, "call", "SPEC", "what is a call of a program: 'NAME = EVENT; EVENT; error ret<0'",
-	  FOR_WORK | FOR_SETUP | FOR_COMPARE, CUSTOM(options_call) },
+	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_COMPARE, CUSTOM(options_call) },
 	{ 0, "label", "SPEC", "call ids by names: 'NAME = EVENT key=FIELD name=FIELD'",
 	  FOR_WORK | FOR_OVERVIEW | FOR_SETUP | FOR_EXPORT | FOR_COMPARE | FOR_REPORT,
 	  CUSTOM(options_label) },

@@ -28,13 +28,15 @@ struct name_tracks {
 
 HASH_MAP(tracks_by_name, struct name_tracks *)
 
+#define SLICED 3 /* analyses whose instances are slices */
+
 struct windows {
 	struct perfetto *writer;
 	char *trace;               /* the one that the tracks are of; NULL: none yet */
 	uint64_t parent, triggers; /* tracks; 0: none yet */
 	struct counters counters;  /* tracks by what they count */
 	struct tracks_by_name slices;
-	uint64_t lists[2]; /* tracks that those are below: of periods, of jobs; 0: none yet */
+	uint64_t lists[SLICED]; /* tracks that those are below, see sliced[]; 0: none yet */
 };
 
 /* What is shown of a distribution. */
@@ -52,7 +54,7 @@ static void forget_slices(struct windows *windows)
 		free(one->value);
 	}
 	tracks_by_name_clear(&windows->slices);
-	windows->lists[0] = windows->lists[1] = 0;
+	memset(windows->lists, 0, sizeof(windows->lists));
 }
 
 /* ---- traces ---- */
@@ -178,7 +180,7 @@ static void count_row(struct windows *windows, struct counted counted, uint64_t 
 
 /* ---- slices ---- */
 
-static const char *const sliced[] = { "periods", "jobs" };
+static const char *const sliced[SLICED] = { "periods", "jobs", "calls" };
 
 /* The first track of the name that is free at @begin; 0: there are too many. */
 static uint64_t free_track(struct windows *windows, uint64_t list, const char *name, uint64_t begin,

@@ -1,5 +1,6 @@
 /*
- * windows: the figures of windows as counters, triggers as instants, periods and jobs as slices.
+ * windows: the figures of windows as counters, triggers as instants; periods, jobs and calls as
+ * slices.
  *
  *     engine ──► windows_sink ──► tracks "cpu.cpus[3].busy", "sched.wake.p99", "triggers"
  *
@@ -7,7 +8,7 @@
  * value stands from the window's begin on; a distribution without values is 0.  A counter begins
  * with the first window where it is not 0; figures that are always 0, or not recorded, have none.
  *
- * Periods and executions of jobs are the instances of their lists of the longest ones: a slice
+ * Periods, executions of jobs and calls are the instances of their lists of the longest ones: a slice
  * each, by name, on as many tracks beside each other as overlap; "by" and "tid" are arguments.  Of
  * more than LONGEST_MAX in a window the longest are shown, and an instant says so.
  */

@@ -156,7 +156,7 @@ static void put_figures(const struct series_sink *sink, const struct report_tabl
 	}
 }
 
-/* ---- rows: periods and jobs, events of user programs ---- */
+/* ---- rows: periods, jobs and calls, events of user programs ---- */
 
 /* "periods: frame time": the rate, or level, of a row. */
 static void put_row(const struct series_sink *sink, const struct report_table *table,
@@ -197,7 +197,7 @@ static void put_durations(const struct series_sink *sink, const struct report_ta
 	}
 }
 
-/* Of a period or a job. */
+/* Of a period, a job or a call. */
 static void put_ended(const struct series_sink *sink, const struct report_table *table,
 		      const struct report_row *row)
 {
@@ -239,7 +239,8 @@ static void put_rows(const struct series_sink *sink, const struct report_table *
 	const char *key = table->table->key;
 
 	if ((is_of(table, "periods") && strcmp(key, "by_name") == 0) ||
-	    (is_of(table, "jobs") && strcmp(key, "jobs") == 0)) {
+	    (is_of(table, "jobs") && strcmp(key, "jobs") == 0) ||
+	    (is_of(table, "calls") && strcmp(key, "by_name") == 0)) {
 		for (size_t i = 0; i < table->row_count && i < SERIES_ROWS_MAX; i++) {
 			put_ended(sink, table, &table->rows[i]);
 		}

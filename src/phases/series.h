@@ -11,8 +11,9 @@
  *   tenth of a CPU's time is the least change, or of the largest value.
  *   With waits it counts where it is spent; that of each CPU, which changes as the scheduler
  *   moves threads, is a figure.
- * - Of each period and job that was asked for: executions and missed deadlines a second, how many
- *   are open when the window ends, and how long those took that ended in it.
+ * - Of each period and job that was asked for, and each name of calls: executions and missed
+ *   deadlines a second, how many are open when the window ends, and how long those took that ended
+ *   in it.
  * - Each sum of the analyses' own figures a second: calls, bytes, events; without CPU time the
  *   events of each name and of each process of user programs.
  *

@@ -190,11 +190,24 @@ def check_usage(sillage, trace):
     print('ok usage')
 
 
+def check_calls(sillage, trace):
+    """Series of a call are those of a period of its events, where none lies in another."""
+    events = ' = syscall_entry_read; syscall_exit_read'
+    lines = run(sillage, 'overview', '-q', '-f', 'json', '--call', 'x' + events, '--period', 'x' + events, trace).splitlines()
+    series = {one['name']: one for line in map(json.loads, lines) for one in line.get('series', ())}
+    for figure in 'ended', 'time':
+        ours, theirs = (dict(series['%s: x %s' % (analysis, figure)], name='') for analysis in ('calls', 'periods'))
+        if ours != theirs:
+            raise SystemExit('not ok %s: series of calls: %s' % (trace, figure))
+
+
 def main():
     sillage, traces = sys.argv[1], sys.argv[2:]
     check_usage(sillage, traces[0])
     for trace in traces:
         check_trace(sillage, trace)
+    for trace in [trace for trace in traces if 'io-mix' in trace]:
+        check_calls(sillage, trace)
 
 
 if __name__ == '__main__':

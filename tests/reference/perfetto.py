@@ -457,6 +457,12 @@ def check_periods(runner, kernel):
     assert drawn == [(10, 14, 'req'), (12, 18, 'req'), (40, 45, 'req')], drawn
     marks = [mark for mark in made.marks if mark.category == 'periods']
     assert sorted(dict(mark.args)['by'] for mark in marks) == ['id=1', 'id=2', 'id=3']
+    made = runner.file('export', '-q', '--call', 'request = app:req_begin; app:req_end; by id', trace)
+    calls = {(mark.track, mark.ts): mark for mark in made.marks if mark.category == 'calls'}
+    drawn = sorted(((begin - BASE) // 1000, (end - BASE) // 1000, name, dict(calls[number, begin].args).get('by'))
+                   for number, spans in made.slices().items() for begin, end, name, _ in spans if (number, begin) in calls)
+    assert [one[:3] for one in drawn if one[2] == 'request'] == [(10, 14, 'request'), (12, 18, 'request'), (40, 45, 'request')], drawn
+    assert sorted(one[3] for one in drawn if one[2] == 'request') == ['id=1', 'id=2', 'id=3'], drawn
     arguments = '-a', 'jobs', '--job', 'wake-to-sleep', '-i', '100ms'
     made = runner.file('export', '-q', *arguments, kernel)
     wanted = sorted((one['begin'], one['end'], one['tid']) for line in runner.lines(kernel, *arguments, '-n', '1000') if line['type'] == 'window'

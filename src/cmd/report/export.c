@@ -63,7 +63,7 @@ static int add_windows(const struct options *options, struct output *output,
 	counters.sink = &windows_sink;
 	counters.state = windows_new(writer);
 	counters.interval_ns = options->interval_ns;
-	counters.top = LONGEST_MAX; /* periods and executions are slices */
+	counters.top = LONGEST_MAX; /* periods, executions and calls are slices */
 	status = analyze_into(&with_windows, &counters);
 	windows_free(counters.state);
 	return status;
@@ -239,10 +239,11 @@ static int export_stacks(const struct options *options, struct output *output)
 /* What says something of a file for Perfetto alone. */
 static const char *for_perfetto_alone(const struct options *options)
 {
-	return period_set_count(&options->periods) > 0 ? "--period, --job, --label and --model"
-	       : wants_windows(options)                ? "-a, -i and triggers"
-	       : options->no_args                      ? "--no-args"
-						       : NULL;
+	return period_set_count(&options->periods) > 0
+		       ? "--period, --job, --call, --label and --model"
+	       : wants_windows(options) ? "-a, -i and triggers"
+	       : options->no_args       ? "--no-args"
+					: NULL;
 }
 
 /* ---- reports ---- */
