@@ -8,9 +8,9 @@
  * value stands from the window's begin on; a distribution without values is 0.  A counter begins
  * with the first window where it is not 0; figures that are always 0, or not recorded, have none.
  *
- * Periods, executions of jobs and calls are the instances of their lists of the longest ones: a slice
- * each, by name, on as many tracks beside each other as overlap; "by" and "tid" are arguments.  Of
- * more than LONGEST_MAX in a window the longest are shown, and an instant says so.
+ * Periods, executions of jobs and calls are the instances of their lists of the longest ones: a
+ * slice each, by name, on as many tracks beside each other as overlap; "by" and "tid" are
+ * arguments.  Of more than LONGEST_MAX in a window the longest are shown, and an instant says so.
  */
 #pragma once
 
