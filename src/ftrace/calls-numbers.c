@@ -51,13 +51,15 @@ const char *const calls_numbers[CONVERT_MACHINES] = {
 		"kcmp finit_module sched_setattr sched_getattr renameat2 seccomp getrandom "
 		"memfd_create kexec_file_load bpf execveat userfaultfd membarrier mlock2 "
 		"copy_file_range preadv2 pwritev2 pkey_mprotect pkey_alloc pkey_free statx "
-		"io_pgetevents rseq 424 pidfd_send_signal io_uring_setup io_uring_enter "
+		"io_pgetevents rseq uretprobe 424 pidfd_send_signal io_uring_setup io_uring_enter "
 		"io_uring_register open_tree move_mount fsopen fsconfig fsmount fspick "
 		"pidfd_open clone3 close_range openat2 pidfd_getfd faccessat2 process_madvise "
 		"epoll_pwait2 mount_setattr quotactl_fd landlock_create_ruleset "
 		"landlock_add_rule landlock_restrict_self memfd_secret process_mrelease "
 		"futex_waitv set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack "
-		"futex_wake futex_wait futex_requeue",
+		"futex_wake futex_wait futex_requeue statmount listmount lsm_get_self_attr "
+		"lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat "
+		"removexattrat open_tree_attr file_getattr file_setattr",
 	[CONVERT_I386] =
 		"0 restart_syscall exit fork read write open close waitpid creat link unlink "
 		"execve chdir time mknod chmod lchown16 break stat lseek getpid mount oldumount "
@@ -119,7 +121,9 @@ const char *const calls_numbers[CONVERT_MACHINES] = {
 		"process_madvise epoll_pwait2 mount_setattr quotactl_fd landlock_create_ruleset "
 		"landlock_add_rule landlock_restrict_self memfd_secret process_mrelease "
 		"futex_waitv set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack "
-		"futex_wake futex_wait futex_requeue",
+		"futex_wake futex_wait futex_requeue statmount listmount lsm_get_self_attr "
+		"lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat "
+		"removexattrat open_tree_attr file_getattr file_setattr",
 	[CONVERT_ARM64] =
 		"0 io_setup io_destroy io_submit io_cancel io_getevents setxattr lsetxattr "
 		"fsetxattr getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr "
@@ -150,7 +154,7 @@ const char *const calls_numbers[CONVERT_MACHINES] = {
 		"msgget msgctl msgrcv msgsnd semget semctl semtimedop semop shmget shmctl shmat "
 		"shmdt socket socketpair bind listen accept connect getsockname getpeername "
 		"sendto recvfrom setsockopt getsockopt shutdown sendmsg recvmsg readahead brk "
-		"munmap mremap add_key request_key keyctl clone execve mmap fadvise64 swapon "
+		"munmap mremap add_key request_key keyctl clone execve mmap fadvise64_64 swapon "
 		"swapoff mprotect msync mlock munlock mlockall munlockall mincore madvise "
 		"remap_file_pages mbind get_mempolicy set_mempolicy migrate_pages move_pages "
 		"rt_tgsigqueueinfo perf_event_open accept4 recvmmsg 260 wait4 prlimit64 "
@@ -165,7 +169,9 @@ const char *const calls_numbers[CONVERT_MACHINES] = {
 		"mount_setattr quotactl_fd landlock_create_ruleset landlock_add_rule "
 		"landlock_restrict_self memfd_secret process_mrelease futex_waitv "
 		"set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake "
-		"futex_wait futex_requeue",
+		"futex_wait futex_requeue statmount listmount lsm_get_self_attr "
+		"lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat "
+		"removexattrat open_tree_attr file_getattr file_setattr",
 	[CONVERT_ARM] =
 		"0 restart_syscall exit fork read write open close 8 creat link unlink execve "
 		"chdir 14 mknod chmod lchown16 19 lseek getpid mount 23 setuid16 getuid16 26 "
@@ -197,7 +203,8 @@ const char *const calls_numbers[CONVERT_MACHINES] = {
 		"epoll_ctl epoll_wait remap_file_pages 256 set_tid_address timer_create "
 		"timer_settime timer_gettime timer_getoverrun timer_delete clock_settime "
 		"clock_gettime clock_getres clock_nanosleep statfs64 fstatfs64 tgkill utimes "
-		"fadvise64_64 pciconfig_iobase pciconfig_read pciconfig_write mq_open mq_unlink "
+		"arm_fadvise64_64 pciconfig_iobase pciconfig_read pciconfig_write mq_open "
+		"mq_unlink "
 		"mq_timedsend mq_timedreceive mq_notify mq_getsetattr waitid socket bind "
 		"connect listen accept getsockname getpeername socketpair send sendto recv "
 		"recvfrom shutdown setsockopt getsockopt sendmsg recvmsg semop semget semctl "
@@ -225,5 +232,7 @@ const char *const calls_numbers[CONVERT_MACHINES] = {
 		"epoll_pwait2 mount_setattr quotactl_fd landlock_create_ruleset "
 		"landlock_add_rule landlock_restrict_self 448 process_mrelease futex_waitv "
 		"set_mempolicy_home_node cachestat fchmodat2 map_shadow_stack futex_wake "
-		"futex_wait futex_requeue",
+		"futex_wait futex_requeue statmount listmount lsm_get_self_attr "
+		"lsm_set_self_attr lsm_list_modules mseal setxattrat getxattrat listxattrat "
+		"removexattrat open_tree_attr file_getattr file_setattr",
 };

@@ -61,6 +61,7 @@ int main(void)
 	srunner_add_suite(runner, suite_checkpoint_file());
 	srunner_add_suite(runner, suite_worker());
 	srunner_add_suite(runner, suite_ftrace());
+	srunner_add_suite(runner, suite_ftrace_calls());
 	srunner_add_suite(runner, suite_history());
 	srunner_add_suite(runner, suite_kernel());
 	srunner_add_suite(runner, suite_release());

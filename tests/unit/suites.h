@@ -44,6 +44,7 @@ Suite *suite_exchange(void);
 Suite *suite_checkpoint_file(void);
 Suite *suite_worker(void);
 Suite *suite_ftrace(void);
+Suite *suite_ftrace_calls(void);
 Suite *suite_history(void);
 Suite *suite_episodes(void);
 Suite *suite_pace(void);
