@@ -14,6 +14,21 @@
 #include "base/mem.h"
 #include "ftrace/convert-state.h"
 
+/* ---- what is of another form ---- */
+
+void recipe_note_odd(struct convert *convert, struct recipe *recipe, const char *field)
+{
+	if (recipe->is_odd) {
+		return;
+	}
+	recipe->is_odd = true;
+	convert->odd_count++;
+	if (!convert->odd) {
+		convert->odd = mem_printf("%s:%s (%s)", recipe->format->system,
+					  recipe->format->name, field);
+	}
+}
+
 /* ---- making one ---- */
 
 static void add_step(struct recipe *recipe, const struct recipe_step *step, uint32_t out)
@@ -39,6 +54,7 @@ static void add_number(struct convert *convert, struct recipe *recipe, struct cl
 
 	if (is_plain && field->size > member->bytes) {
 		member->bytes = (uint8_t)field->size;
+		member->is_signed = field->is_signed;
 	}
 	class_add(convert, member);
 	if (is_plain && field->size == member->bytes && !convert->layout.is_big) {
@@ -122,12 +138,17 @@ static void add_field_of(struct convert *convert, struct recipe *recipe,
 			 enum recipe_op op)
 {
 	if (!suits(field, member, op)) {
+		recipe_note_odd(convert, recipe, field->name);
 		add_plain(convert, recipe, member->name, field);
 		return;
 	}
 	if (member->kind == MEMBER_INTEGER) {
 		add_number(convert, recipe, member, field, op);
 		return;
+	}
+	if (member->kind == MEMBER_CHARS && field->place == FTRACE_HERE &&
+	    field->size > member->count) {
+		member->count = field->size;
 	}
 	class_add(convert, member);
 	add_step(recipe,
@@ -138,7 +159,8 @@ static void add_field_of(struct convert *convert, struct recipe *recipe,
 		 member->kind == MEMBER_CHARS ? member->count : field->size + 1);
 }
 
-/* A member of the table: NAME:TYPE[=SOURCE], with a field or FUNCTION(FIELD) as source. */
+/* A member of the table: NAME:TYPE[=SOURCE], with a field or FUNCTION(FIELD) as source.  Where that
+ * is not there, a field of LTTng's own name is what other kernels have. */
 static void add_table_word(struct convert *convert, struct recipe *recipe, char *word)
 {
 	char *type = strchr(word, ':'), *source, *open;
@@ -167,6 +189,10 @@ static void add_table_word(struct convert *convert, struct recipe *recipe, char 
 		source = open + 1;
 	}
 	field = ftrace_format_field(recipe->format, source ? source : word);
+	if (source && !field) {
+		field = ftrace_format_field(recipe->format, word);
+		op = RECIPE_INTEGER;
+	}
 	if (field) {
 		add_field_of(convert, recipe, &member, field, op);
 	}
@@ -191,47 +217,48 @@ static bool is_taken(const struct convert *convert, const char *name)
 	return false;
 }
 
-/* An event that LTTng does not have: its name is its own, unless another system's has it. */
+/* Whether a field would be taken for the number of elements of another one, which is
+ * "__NAME_length" in metadata. */
+static bool is_a_length(const struct ftrace_format *format, const struct ftrace_field *field)
+{
+	static const char end[] = "_length";
+	size_t len = strlen(field->name);
+
+	for (size_t i = 0; i < format->count; i++) {
+		size_t other = strlen(format->fields[i].name);
+
+		if (format->fields[i].place != FTRACE_HERE &&
+		    len == other + strlen("_") + strlen(end) && field->name[0] == '_' &&
+		    memcmp(field->name + 1, format->fields[i].name, other) == 0 &&
+		    strcmp(field->name + 1 + other, end) == 0) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* An event that LTTng does not have: its name is its own, unless another system's has it, or it
+ * would be taken for LTTng's. */
 static void make_plain(struct convert *convert, struct recipe *recipe)
 {
 	const struct ftrace_format *format = recipe->format;
-	char *name = is_taken(convert, format->name)
-			     ? mem_printf("%s_%s", format->system, format->name)
-			     : mem_strdup(format->name);
+	char *name =
+		is_taken(convert, format->name) || convert_table_find(format->system, format->name)
+			? mem_printf("%s_%s", format->system, format->name)
+			: mem_strdup(format->name);
 
 	recipe->class = class_begin(convert, name);
 	for (size_t i = 0; i < format->count; i++) {
-		if (!format->fields[i].is_common) {
-			add_plain(convert, recipe, format->fields[i].name, &format->fields[i]);
+		const struct ftrace_field *field = &format->fields[i];
+
+		if (is_a_length(format, field)) {
+			recipe_note_odd(convert, recipe, field->name);
+		} else if (!field->is_common) {
+			add_plain(convert, recipe, field->name, field);
 		}
 	}
 	class_end(convert);
 	free(name);
-}
-
-/* The fields that a role reads must be integers. */
-static void find_role_fields(struct recipe *recipe)
-{
-	static const char *const names[][8] = {
-		[ROLE_SWITCH] = { "prev_pid", "next_pid", "prev_prio", "next_prio" },
-		[ROLE_WAKE] = { "pid" },
-		[ROLE_FORK] = { "parent_pid", "child_pid" },
-		[ROLE_NEW_TASK] = { "pid", "clone_flags" },
-		[ROLE_EXEC] = { "pid", "old_pid" },
-		[ROLE_EXIT] = { "pid" },
-		[ROLE_ENTER] = { "id" },
-		[ROLE_RETURN] = { "id", "ret" },
-	};
-
-	for (size_t i = 0; recipe->role != ROLE_NONE && i < ARRAY_COUNT(names[0]); i++) {
-		const char *name = names[recipe->role][i];
-		const struct ftrace_field *field =
-			name ? ftrace_format_field(recipe->format, name) : NULL;
-
-		if (field && field->kind == FTRACE_INTEGER && field->place == FTRACE_HERE) {
-			recipe->fields[i] = field;
-		}
-	}
 }
 
 void recipe_make(struct convert *convert, struct recipe *recipe)
@@ -239,7 +266,6 @@ void recipe_make(struct convert *convert, struct recipe *recipe)
 	const char *known = convert_table_find(recipe->format->system, recipe->format->name);
 	char *words, *rest, *name;
 
-	find_role_fields(recipe);
 	if (recipe->role == ROLE_ENTER || recipe->role == ROLE_RETURN) {
 		return;
 	}
@@ -247,7 +273,8 @@ void recipe_make(struct convert *convert, struct recipe *recipe)
 		tasks_fork_class(convert, recipe);
 		return;
 	}
-	if (!known) {
+	/* It says no more than its name if that is not understood. */
+	if (!known || strchr(known, ' ') == NULL) {
 		make_plain(convert, recipe);
 		return;
 	}
@@ -274,35 +301,56 @@ void recipe_chars(const struct ftrace_field *field, const struct convert_input *
 	memset(to + len, 0, room - len);
 }
 
+/* What a request does, by its first letters: LTTng's bits of it.  *@at is behind them. */
+static uint64_t rwbs_operation(const char **at)
+{
+	const char *letters = *at;
+	bool is_all;
+
+	switch (*letters) {
+	case 'W':
+		*at += 1;
+		return 1 << 0;
+	case 'D':
+		*at += letters[1] == 'E' ? 2 : 1;
+		return letters[1] == 'E' ? 1 << 1 | 1 << 7 : 1 << 1;
+	case 'R':
+		*at += 1;
+		return 1 << 2;
+	case 'F':
+		*at += 1;
+		return 1 << 8;
+	case 'Z': /* of zones, which LTTng has no bit for: ZA, ZC, ZF, ZO, ZR, ZRA */
+		is_all = letters[1] == 'R' && letters[2] == 'A';
+		*at += is_all ? 3 : letters[1] ? 2 : 1;
+		return 0;
+	default: /* N: none of these */
+		*at += *letters != '\0';
+		return 0;
+	}
+}
+
 /* LTTng's bits of a request, from the letters that the kernel writes for them. */
 static uint64_t rwbs_of(const struct ftrace_field *field, const struct convert_input *event)
 {
-	static const char letters[] = "WDRA SM"; /* bits 0 to 6 */
+	static const struct {
+		char letter;
+		uint16_t bit;
+	} more[] = { { 'A', 1 << 3 }, { 'S', 1 << 5 }, { 'M', 1 << 6 }, { 'F', 1 << 9 } };
 	char text[16];
-	const char *at = text, *found;
+	const char *at = text;
 	uint64_t bits = 0;
 
 	recipe_chars(field, event, text, sizeof(text));
-	if (at[0] == 'F' && at[1] != '\0') { /* a flush comes before the operation */
-		bits |= 1 << 10;
+	if (at[0] == 'F' && at[1] != '\0' && strchr("WDRFNZ", at[1])) {
+		bits |= 1 << 10; /* a flush comes before the operation */
 		at++;
 	}
-	if (*at == 'D' && at[1] == 'E') {
-		bits |= 1 << 1 | 1 << 7;
-		at += 2;
-	} else if (*at == 'F') {
-		bits |= 1 << 8;
-		at++;
-	} else if (*at != '\0') {
-		found = strchr("WDR", *at);
-		bits |= found ? UINT64_C(1) << (strchr(letters, *at) - letters) : 0;
-		at++;
-	}
+	bits |= rwbs_operation(&at);
 	for (; *at; at++) {
-		found = *at == ' ' ? NULL : strchr("ASM", *at);
-		bits |= *at == 'F' ? 1 << 9
-			: found    ? UINT64_C(1) << (strchr(letters, *at) - letters)
-				   : 0;
+		for (size_t i = 0; i < ARRAY_COUNT(more); i++) {
+			bits |= more[i].letter == *at ? more[i].bit : 0;
+		}
 	}
 	return bits;
 }
@@ -310,6 +358,12 @@ static uint64_t rwbs_of(const struct ftrace_field *field, const struct convert_i
 #define PAGES_BEGIN     UINT64_C(0xffffea0000000000)
 #define PAGE_STRUCT     64
 #define MEMORY_ACCOUNTS 0x400000
+
+/* The number that a kernel of this width has for no page. */
+static bool is_no_page(const struct ftrace_field *field, uint64_t value)
+{
+	return value << (64 - field->size * 8) == UINT64_MAX << (64 - field->size * 8);
+}
 
 static uint64_t number_of_step(const struct recipe_step *step, const struct convert_input *event)
 {
@@ -323,7 +377,7 @@ static uint64_t number_of_step(const struct recipe_step *step, const struct conv
 	case RECIPE_PRIORITY:
 		return value - 100;
 	case RECIPE_PAGE:
-		return value == UINT64_MAX ? 0 : PAGES_BEGIN + value * PAGE_STRUCT;
+		return is_no_page(step->field, value) ? 0 : PAGES_BEGIN + value * PAGE_STRUCT;
 	case RECIPE_ACCOUNTED:
 		return (value & MEMORY_ACCOUNTS) != 0;
 	default:

@@ -4,6 +4,7 @@
  *     convert.c         a conversion: sub-buffers and events of our own, in the order of time
  *     convert-stream.c  packets
  *     convert-class.c   event classes as text
+ *     convert-role.c    which events tell of threads and calls
  *     convert-recipe.c  from an event of ftrace to the bytes of a class
  *     convert-calls.c   system calls
  *     convert-tasks.c   threads: who they are, and which one runs
@@ -80,13 +81,16 @@ struct recipe_step {
 	uint32_t chars;                   /* or a text of a fixed length */
 };
 
+#define RECIPE_FIELDS 4
+
 struct recipe {
 	const struct ftrace_format *format;
 	enum recipe_role role;
 	struct convert_class *class; /* NULL: roles with classes of their own */
 	VEC(struct recipe_step) steps;
 	/* Of roles: the fields that say it; NULL: this kernel's event has none. */
-	const struct ftrace_field *fields[8];
+	const struct ftrace_field *fields[RECIPE_FIELDS];
+	bool is_odd;        /* it has been noted */
 	uint32_t out_max;   /* bytes that all steps write, beside those that lie elsewhere, */
 	uint32_t elsewhere; /* and of how many fields these are */
 };
@@ -100,7 +104,11 @@ struct convert_input {
 	bool is_big;
 };
 
+/* Finds its role, and the fields that say it; first of all. */
+void recipe_take_role(struct convert *convert, struct recipe *recipe);
 void recipe_make(struct convert *convert, struct recipe *recipe);
+/* A field of its event is not of a form that is known, or is missing. */
+void recipe_note_odd(struct convert *convert, struct recipe *recipe, const char *field);
 uint8_t *recipe_write(const struct recipe *recipe, const struct convert_input *event, uint8_t *out);
 /* A number that a role's field has. */
 static inline uint64_t recipe_number(const struct recipe *recipe, unsigned int field,
@@ -199,7 +207,9 @@ struct convert {
 	struct convert_class *derived_switch;
 	const struct ftrace_field *switch_name;    /* prev_comm */
 	const struct ftrace_field *call_arguments; /* of sys_enter */
-	bool knows_processes;                      /* events say which process a new thread is of */
+	char *odd;                                 /* the first event of a form that is not known */
+	size_t odd_count;
+	bool knows_processes; /* events say which process a new thread is of */
 	struct call_table native, compat;
 	struct convert_tasks tasks;
 	VEC(struct own_event) own;

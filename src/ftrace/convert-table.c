@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "ftrace/convert-state.h"
 
-#define TASK   "comm:c16 tid:s4=pid prio:s4=prio(prio)"
-#define TARGET " target_cpu:s4"
-#define RQ     "dev:u4 sector:u8 nr_sector:u4 bytes:u4 tid:s4=cur() rwbs:u4=rwbs(rwbs) comm:c16"
-#define BIO    "dev:u4 sector:u8 nr_sector:u4 rwbs:u4=rwbs(rwbs) tid:s4=cur() comm:c16"
-#define PAGE   "page:u8x=page(pfn) pfn:u8 order:u4"
-#define SKB    "skbaddr:u8x len:u4 name:str"
+#define TASK  "comm:c16 tid:s4=pid prio:s4=prio(prio)"
+#define WOKEN " success:s4 target_cpu:s4"
+#define RQ    "dev:u4 sector:u8 nr_sector:u4 bytes:u4 tid:s4=cur() rwbs:u4=rwbs(rwbs) comm:c16"
+#define BIO   "dev:u4 sector:u8 nr_sector:u4 rwbs:u4=rwbs(rwbs) tid:s4=cur() comm:c16"
+#define PAGE  "page:u8x=page(pfn) pfn:u8 order:u4"
+#define SKB   "skbaddr:u8x len:u4 name:str"
 
 /* The names of one row of LTTng's that ftrace has with another system. */
 #define VECTOR(name)                                                                               \
@@ -28,9 +28,9 @@ static const char *const rows[] = {
 	"sched/sched_switch sched_switch prev_comm:c16 prev_tid:s4=prev_pid "
 	"prev_prio:s4=prio(prev_prio) prev_state:s8 next_comm:c16 next_tid:s4=next_pid "
 	"next_prio:s4=prio(next_prio)",
-	"sched/sched_wakeup sched_wakeup " TASK TARGET,
-	"sched/sched_wakeup_new sched_wakeup_new " TASK TARGET,
-	"sched/sched_waking sched_waking " TASK TARGET,
+	"sched/sched_wakeup sched_wakeup " TASK WOKEN,
+	"sched/sched_wakeup_new sched_wakeup_new " TASK WOKEN,
+	"sched/sched_waking sched_waking " TASK WOKEN,
 	"sched/sched_migrate_task sched_migrate_task " TASK " orig_cpu:s4 dest_cpu:s4",
 	"sched/sched_process_fork sched_process_fork",
 	"sched/sched_process_exec sched_process_exec filename:str tid:s4=pid old_tid:s4=old_pid",
@@ -75,11 +75,13 @@ static const char *const rows[] = {
 	"block/block_dirty_buffer block_dirty_buffer dev:u4 sector:u8 size:u8",
 	"block/block_rq_requeue block_rq_requeue dev:u4 sector:u8 nr_sector:u4 rwbs:u4=rwbs(rwbs)",
 	"block/block_rq_complete block_rq_complete dev:u4 sector:u8 nr_sector:u4 error:s4 "
+	"errors:s4 "
 	"rwbs:u4=rwbs(rwbs)",
 	"block/block_rq_insert block_rq_insert " RQ,
 	"block/block_rq_issue block_rq_issue " RQ,
 	"block/block_rq_merge block_rq_merge " RQ,
 	"block/block_bio_complete block_bio_complete dev:u4 sector:u8 nr_sector:u4 error:s4 "
+	"errors:s4 "
 	"rwbs:u4=rwbs(rwbs)",
 	"block/block_bio_backmerge block_bio_backmerge " BIO,
 	"block/block_bio_frontmerge block_bio_frontmerge " BIO,

@@ -123,7 +123,9 @@ static void note_switch(struct convert *convert, struct convert_stream *stream,
 		task = tasks_put(convert, prev);
 		task->ready = 0;
 		recipe_chars(name, event, task->name, sizeof(task->name));
-		task->priority = (int32_t)recipe_number(recipe, PREV_PRIO, event) - 100;
+		task->priority = recipe->fields[PREV_PRIO]
+					 ? (int32_t)recipe_number(recipe, PREV_PRIO, event) - 100
+					 : USUAL_PRIORITY;
 		task->has_name = true;
 	}
 }

@@ -81,6 +81,7 @@ void convert_free(struct convert *convert)
 	vec_fini(&convert->by_id);
 	vec_free_each(&convert->recipes, free_recipe);
 	vec_free_each(&convert->classes, free_class);
+	free(convert->odd);
 	convert_tasks_fini(&convert->tasks);
 	convert_calls_free(convert);
 	free(convert);
@@ -94,34 +95,6 @@ void convert_layout(struct convert *convert, const struct ftrace_layout *layout)
 }
 
 /* ---- formats ---- */
-
-static enum recipe_role role_of(const struct ftrace_format *format)
-{
-	static const struct {
-		const char *system, *name;
-		enum recipe_role role;
-	} roles[] = {
-		{ "sched", "sched_switch", ROLE_SWITCH },
-		{ "sched", "sched_waking", ROLE_WAKE },
-		{ "sched", "sched_wakeup", ROLE_WAKE },
-		{ "sched", "sched_wakeup_new", ROLE_WAKE },
-		{ "sched", "sched_migrate_task", ROLE_WAKE },
-		{ "sched", "sched_process_fork", ROLE_FORK },
-		{ "task", "task_newtask", ROLE_NEW_TASK },
-		{ "sched", "sched_process_exec", ROLE_EXEC },
-		{ "sched", "sched_process_exit", ROLE_EXIT },
-		{ "raw_syscalls", "sys_enter", ROLE_ENTER },
-		{ "raw_syscalls", "sys_exit", ROLE_RETURN },
-	};
-
-	for (size_t i = 0; i < ARRAY_COUNT(roles); i++) {
-		if (strcmp(roles[i].system, format->system) == 0 &&
-		    strcmp(roles[i].name, format->name) == 0) {
-			return roles[i].role;
-		}
-	}
-	return ROLE_NONE;
-}
 
 static bool is_common_integer(const struct ftrace_field *field)
 {
@@ -170,8 +143,6 @@ static void add_derived(struct convert *convert, const struct recipe *recipe)
 
 static void make_recipe(struct convert *convert, struct recipe *recipe)
 {
-	const struct ftrace_field *arguments;
-
 	recipe_make(convert, recipe);
 	switch (recipe->role) {
 	case ROLE_SWITCH:
@@ -179,11 +150,6 @@ static void make_recipe(struct convert *convert, struct recipe *recipe)
 		add_derived(convert, recipe);
 		break;
 	case ROLE_ENTER:
-		arguments = ftrace_format_field(recipe->format, "args");
-		convert->call_arguments =
-			arguments && arguments->kind == FTRACE_ARRAY ? arguments : NULL;
-		convert_calls_begin(convert);
-		break;
 	case ROLE_RETURN:
 		convert_calls_begin(convert);
 		break;
@@ -209,7 +175,7 @@ int convert_format(struct convert *convert, const struct ftrace_format *format, 
 	}
 	recipe = mem_alloc(sizeof(*recipe));
 	recipe->format = format;
-	recipe->role = role_of(format);
+	recipe_take_role(convert, recipe);
 	*vec_push(&convert->recipes) = recipe;
 	convert->by_id.at[format->id] = recipe;
 	convert->knows_processes |= recipe->role == ROLE_NEW_TASK;
@@ -629,6 +595,16 @@ void convert_account(const struct convert *convert, uint32_t cpu, struct convert
 {
 	assert(cpu < convert->setup.cpus);
 	*ret = convert->streams[cpu].account;
+}
+
+char *convert_odd(const struct convert *convert)
+{
+	return convert->odd_count == 0
+		       ? NULL
+		       : mem_printf("%zu kinds of events are of a form that is not known, %s the "
+				    "first: what is not understood of them is as the kernel has "
+				    "it, or missing",
+				    convert->odd_count, convert->odd);
 }
 
 uint64_t convert_count(const struct convert *convert, const char *name)

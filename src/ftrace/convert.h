@@ -131,6 +131,10 @@ void convert_layout(struct convert *convert, const struct ftrace_layout *layout)
  * there for as long as @convert.  Which role an event has in LTTng's words is known by its system
  * and name.  -EEXIST: the id is taken by another format. */
 int convert_format(struct convert *convert, const struct ftrace_format *format, struct err *err);
+/* What is to be said of events that the table knows, of which a field is of a form that it does not
+ * know, or one is missing without which they tell nothing; NULL: there is none.  The caller frees
+ * it. */
+char *convert_odd(const struct convert *convert);
 /* LTTng's name of an ftrace event, or its own; the caller frees it. */
 char *convert_name(const char *system, const char *name);
 /*

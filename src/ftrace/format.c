@@ -289,22 +289,27 @@ static bool begins(const char *line, size_t len, const char *key)
 	return len > strlen(key) && memcmp(line, key, strlen(key)) == 0;
 }
 
+/* A system, or an event: it stands in metadata, and in names of files. */
+static bool is_event_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (!is_word(name[i]) && (name[i] == '\0' || !strchr("-.:", name[i]))) {
+			return false;
+		}
+	}
+	return len <= FTRACE_NAME_BYTES_MAX;
+}
+
 static int read_event_name(struct format_reading *reading, const char *line, size_t len,
 			   struct err *err)
 {
 	struct format_span name =
 		trimmed((struct format_span){ line + strlen("name:"), len - strlen("name:") });
 
-	if (name.len == 0 || name.len > FTRACE_NAME_BYTES_MAX) {
+	if (name.len == 0 || !is_event_name(name.at, name.len)) {
 		return err_raise(err, -EINVAL,
-				 "the event of the format has no name, or a long one");
-	}
-	for (size_t i = 0; i < name.len; i++) {
-		if (!is_word(name.at[i]) && !strchr("-.:", name.at[i])) {
-			return err_raise(err, -EINVAL,
-					 "the name of the format's event has a "
-					 "character that no event has");
-		}
+				 "the event of the format has no name, a long one, or a character "
+				 "that no event has");
 	}
 	reading->format->name = arena_strndup(&reading->format->arena, name.at, name.len);
 	return 0;
@@ -388,10 +393,14 @@ int ftrace_format_parse(const char *text, size_t len, const char *system,
 	char *copy;
 	int r;
 
-	if (len > FTRACE_FORMAT_BYTES_MAX) {
+	if (len > FTRACE_FORMAT_BYTES_MAX || !is_event_name(system, strlen(system))) {
 		free(reading.format);
-		return err_raise(err, -EINVAL, "a format has %zu bytes, at most %d", len,
-				 FTRACE_FORMAT_BYTES_MAX);
+		return len > FTRACE_FORMAT_BYTES_MAX
+			       ? err_raise(err, -EINVAL, "a format has %zu bytes, at most %d", len,
+					   FTRACE_FORMAT_BYTES_MAX)
+			       : err_raise(err, -EINVAL,
+					   "the system of a format has a long name, or a character "
+					   "that no system has");
 	}
 	reading.format->system = arena_strndup(&reading.format->arena, system, strlen(system));
 	copy = arena_strndup(&reading.format->arena, text, len); /* ends with a zero */

@@ -458,6 +458,16 @@ static int open_convert(struct made *made, struct err *err)
 	return made->convert ? 0 : -EINVAL;
 }
 
+static void note_odd(const struct made *made)
+{
+	char *odd = convert_odd(made->convert);
+
+	if (odd) {
+		note(made->notes, "%s", odd);
+	}
+	free(odd);
+}
+
 static int convert_all(struct made *made, struct err *err)
 {
 	uint32_t class_id;
@@ -472,6 +482,7 @@ static int convert_all(struct made *made, struct err *err)
 	r = add_seen_formats(made, err);
 	r = r < 0 ? r : convert_start(made->convert, err);
 	if (r == 0) {
+		note_odd(made);
 		tell_threads(made, class_id);
 		open_cpus(made);
 		r = feed_pages(made, err);

@@ -132,7 +132,8 @@ static int print_events(const struct recorded_path *path)
 	return r;
 }
 
-static int print_all(char *name)
+/* A directory, or what a file becomes. */
+static int each_path(char *name, int (*print)(const struct recorded_path *path))
 {
 	struct recorded_path alone = { .name = name, .dirs = { .at = &name, .count = 1 } };
 	struct recorded_paths paths = { 0 };
@@ -140,14 +141,14 @@ static int print_all(char *name)
 	int r = 0;
 
 	if (!recorded_is_file(name)) {
-		return print_events(&alone);
+		return print(&alone);
 	}
 	if (recorded_find(name, &paths, &err) < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
 		r = -1;
 	}
 	for (size_t i = 0; r == 0 && i < paths.at.count; i++) {
-		r = print_events(&paths.at.at[i]);
+		r = print(&paths.at.at[i]);
 	}
 	recorded_paths_fini(&paths);
 	return r;
@@ -448,12 +449,11 @@ static void print_metadata(const struct metadata *m)
 	}
 }
 
-static int print_ctf2(char *dir)
+static int print_metadata_of(const struct recorded_path *path)
 {
-	struct recorded_path path = { .name = dir, .dirs = { .at = &dir, .count = 1 } };
 	struct metadata_stream *metadata = metadata_stream_new();
 	struct err err;
-	int r = recorded_read_metadata(&path, metadata, &err);
+	int r = recorded_read_metadata(path, metadata, &err);
 
 	if (r < 0) {
 		(void)fprintf(stderr, "%s\n", err.text);
@@ -467,10 +467,10 @@ static int print_ctf2(char *dir)
 int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "--ctf2") == 0) {
-		return print_ctf2(argv[2]) < 0;
+		return each_path(argv[2], print_metadata_of) < 0;
 	}
 	if (argc == 2) {
-		return print_all(argv[1]) < 0;
+		return each_path(argv[1], print_events) < 0;
 	}
 	(void)fprintf(stderr, "usage: events [--ctf2] TRACE\n");
 	return 2;

@@ -106,8 +106,10 @@ static void end_command(struct recording *recording)
 
 /* ---- what is said ---- */
 
-static void say_losses(const struct recorder_account *account, const struct options *options)
+static void say_losses(const struct recording *recording, const struct recorder_account *account)
 {
+	const struct options *options = recording->options;
+	const char *odd = recorder_odd(recording->recorder);
 	uint64_t lost = account->trace.lost;
 	uint64_t all = account->trace.read + account->missed;
 
@@ -124,6 +126,9 @@ static void say_losses(const struct recorder_account *account, const struct opti
 	if (account->trace.bad_pages > 0) {
 		say("%" PRIu64 " sub-buffers could not be read to their end",
 		    account->trace.bad_pages);
+	}
+	if (odd) {
+		say("%s", odd);
 	}
 }
 
@@ -158,7 +163,7 @@ static void say_end(const struct recording *recording)
 	    account.ns / NS_PER_S, account.ns % NS_PER_S / (NS_PER_S / 10), recording->path,
 	    account.trace.written, account.trace.lost,
 	    (record_dir_bytes(recording->dir) + (1 << 20) - 1) >> 20);
-	say_losses(&account, recording->options);
+	say_losses(recording, &account);
 	if (recording->options->verbosity > 0) {
 		say("the kernel: %" PRIu64 " read, %" PRIu64 " left, %" PRIu64 " overrun, %" PRIu64
 		    " commit overrun, %" PRIu64 " dropped; the trace: %" PRIu64 " read, %" PRIu64
@@ -316,7 +321,7 @@ static void say_relay_end(const struct recording *recording)
 	if (missed > 0) {
 		say("%" PRIu64 " of them were not sent, or it has not confirmed them", missed);
 	}
-	say_losses(&account, recording->options);
+	say_losses(recording, &account);
 }
 
 static int dir_metadata(void *user, const char *text, size_t len, struct err *err)

@@ -35,6 +35,7 @@ struct recorder {
 	uint64_t begin, end, flushed;
 	uint8_t uuid[CONVERT_UUID_BYTES]; /* of the trace that is made */
 	struct recorder_account account;
+	char *odd; /* what is to be said of its events */
 };
 
 int recorder_new(const struct recorder_config *config, struct recorder **ret, struct err *err)
@@ -58,6 +59,7 @@ void recorder_free(struct recorder *recorder)
 		instance_free(recorder->instance);
 		convert_free(recorder->convert);
 		vec_free_each(&recorder->formats, ftrace_format_free);
+		free(recorder->odd);
 		free(recorder);
 	}
 }
@@ -227,7 +229,14 @@ static int begin_convert(struct recorder *recorder, const struct convert_sink *s
 		statedump_begin(&recorder->dump, recorder->convert);
 		r = convert_start(recorder->convert, err);
 	}
+	free(recorder->odd);
+	recorder->odd = convert_odd(recorder->convert);
 	return r;
+}
+
+const char *recorder_odd(const struct recorder *recorder)
+{
+	return recorder->odd;
 }
 
 int recorder_start(struct recorder *recorder, struct err *err)

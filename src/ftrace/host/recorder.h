@@ -36,6 +36,9 @@ int recorder_enable(struct recorder *recorder, const char *system, const char *n
 		    struct err *err);
 size_t recorder_events(const struct recorder *recorder); /* that are enabled */
 
+/* What is to be said of the events of a trace that has begun (convert_odd()); NULL: nothing. */
+const char *recorder_odd(const struct recorder *recorder);
+
 /* Begins, with a state dump. */
 int recorder_start(struct recorder *recorder, struct err *err);
 /* Takes what the buffers have, or waits for WAIT_POLL_MS until there is more. */

@@ -117,6 +117,29 @@ START_TEST(refuses_formats)
 }
 END_TEST
 
+/* They stand in metadata, too. */
+START_TEST(refuses_systems)
+{
+	static const char text[] = "name: x\nID: 7\n";
+	static const struct {
+		const char *system;
+		bool is_fine;
+	} systems[] = {
+		{ "sched", true }, { "intel-sst", true },  { "", true },     { "a\"; };", false },
+		{ "a\nb", false }, { "two words", false }, { "a/b", false },
+	};
+
+	for (size_t i = 0; i < ARRAY_COUNT(systems); i++) {
+		struct ftrace_format *format = NULL;
+		struct err err;
+		int r = ftrace_format_parse(text, strlen(text), systems[i].system, &format, &err);
+
+		ck_assert_msg((r == 0) == systems[i].is_fine, "%s", systems[i].system);
+		ftrace_format_free(format);
+	}
+}
+END_TEST
+
 START_TEST(keeps_in_payload)
 {
 	struct ftrace_format *format =
@@ -585,6 +608,38 @@ static void contains(const struct taken *taken, const char *text, bool is_there)
 		      "%s", text);
 }
 
+/* A field whose name is that of another one's length, in metadata, is left out, and that is said.
+ */
+START_TEST(lengths_of_others)
+{
+	static const char fields[] =
+		"\tfield:int _ids_length;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:__data_loc u32[] ids;\toffset:12;\tsize:4;\tsigned:0;\n"
+		"\tfield:int ids_length;\toffset:16;\tsize:4;\tsigned:1;\n";
+	struct ftrace_format *format = parsed("made", "up", 9, fields);
+	struct taken taken = { 0 };
+	struct convert *convert = convert_to(&taken, false);
+	struct err err;
+	const char *first;
+	char *odd;
+
+	ck_assert_int_eq(convert_format(convert, format, &err), 0);
+	ck_assert_int_eq(convert_start(convert, &err), 0);
+	first = memmem(taken.text.at, taken.text.count, "__ids_length;", 13);
+	ck_assert_ptr_nonnull(first);
+	ck_assert_ptr_null(memmem(first + 1, taken.text.count - (size_t)(first + 1 - taken.text.at),
+				  "__ids_length;", 13));
+	contains(&taken, " _ids_length;", true);
+	odd = convert_odd(convert);
+	ck_assert_ptr_nonnull(odd);
+	ck_assert_msg(strstr(odd, "made:up (_ids_length)"), "%s", odd);
+	free(odd);
+	convert_free(convert);
+	ftrace_format_free(format);
+	taken_fini(&taken);
+}
+END_TEST
+
 /* A call's end has arguments of its begin, though that was on another CPU; without a begin it is of
  * a class that has only the result. */
 START_TEST(calls_across_cpus)
@@ -789,6 +844,7 @@ Suite *suite_ftrace(void)
 
 	tcase_add_test(formats, reads_formats);
 	tcase_add_test(formats, refuses_formats);
+	tcase_add_test(formats, refuses_systems);
 	tcase_add_test(formats, keeps_in_payload);
 	suite_add_tcase(suite, formats);
 	tcase_add_test(pages, reads_pages);
@@ -800,6 +856,7 @@ Suite *suite_ftrace(void)
 #endif
 	suite_add_tcase(suite, pages);
 	tcase_add_test(traces, formats_of_any_kernel);
+	tcase_add_test(traces, lengths_of_others);
 	tcase_add_test(traces, calls_across_cpus);
 	tcase_add_test(traces, calls_of_32_bits);
 	tcase_add_test(traces, derives_switches);
