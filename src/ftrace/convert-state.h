@@ -82,6 +82,8 @@ struct recipe_step {
 };
 
 #define RECIPE_FIELDS 4
+/* Of ROLE_SWITCH. */
+enum { SWITCH_PREV, SWITCH_NEXT, SWITCH_PREV_PRIO, SWITCH_PREV_STATE };
 
 struct recipe {
 	const struct ftrace_format *format;
@@ -133,6 +135,7 @@ struct convert_task {
 	int32_t priority; /* as LTTng has it */
 	char name[TASK_NAME_BYTES];
 	bool has_name, is_compat, knows_pid, is_in_call;
+	bool is_ending; /* all but its last switch is behind it */
 	uint64_t call;
 	uint64_t arguments[CALL_ARGUMENTS_MAX];
 };
@@ -204,6 +207,7 @@ struct convert {
 	const struct ftrace_field *type_field, *pid_field;
 	uint32_t common_bytes;
 	bool has_switches;
+	bool tells_ends; /* switches say of which thread it is the last one */
 	struct convert_class *derived_switch;
 	const struct ftrace_field *switch_name;    /* prev_comm */
 	const struct ftrace_field *call_arguments; /* of sys_enter */

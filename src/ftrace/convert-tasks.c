@@ -17,6 +17,9 @@
 #define SAME_PROCESS   0x10000
 #define OWN_NAMESPACE  0x20000000
 #define USUAL_PRIORITY 20
+/* Bits of prev_state that an ending thread has at its last switch, in all kernels: zombie and dead.
+ */
+#define STATE_IS_DEAD 0x70
 /* From a switch to the first event of the thread: the way out of a call. */
 #define SIGN_OF_LIFE_NS 1000
 
@@ -112,20 +115,24 @@ void tasks_derive(struct convert *convert, struct convert_stream *stream,
 static void note_switch(struct convert *convert, struct convert_stream *stream,
 			const struct recipe *recipe, const struct convert_input *event)
 {
-	enum { PREV, NEXT, PREV_PRIO };
-	int32_t prev = (int32_t)recipe_number(recipe, PREV, event);
+	int32_t prev = (int32_t)recipe_number(recipe, SWITCH_PREV, event);
 	const struct ftrace_field *name = convert->switch_name;
 	struct convert_task *task;
 
-	stream->current = (int32_t)recipe_number(recipe, NEXT, event);
-	stream->knows_current = recipe->fields[NEXT] != NULL;
-	if (prev > 0 && name) {
+	stream->current = (int32_t)recipe_number(recipe, SWITCH_NEXT, event);
+	stream->knows_current = recipe->fields[SWITCH_NEXT] != NULL;
+	task = prev > 0 ? task_of(convert, prev) : NULL;
+	if (task && task->is_ending &&
+	    recipe_number(recipe, SWITCH_PREV_STATE, event) & STATE_IS_DEAD) {
+		(void)convert_tasks_drop(&convert->tasks, (uint64_t)(uint32_t)prev);
+	} else if (prev > 0 && name) {
 		task = tasks_put(convert, prev);
 		task->ready = 0;
 		recipe_chars(name, event, task->name, sizeof(task->name));
-		task->priority = recipe->fields[PREV_PRIO]
-					 ? (int32_t)recipe_number(recipe, PREV_PRIO, event) - 100
-					 : USUAL_PRIORITY;
+		task->priority =
+			recipe->fields[SWITCH_PREV_PRIO]
+				? (int32_t)recipe_number(recipe, SWITCH_PREV_PRIO, event) - 100
+				: USUAL_PRIORITY;
 		task->has_name = true;
 	}
 }
@@ -138,6 +145,21 @@ static void note_ready(struct convert *convert, const struct recipe *recipe,
 
 	if (tid > 0) {
 		tasks_put(convert, tid)->ready = event->time;
+	}
+}
+
+/* It has to leave the CPU yet, under its name. */
+static void note_end(struct convert *convert, const struct recipe *recipe,
+		     const struct convert_input *event)
+{
+	enum { TID };
+	int32_t tid = (int32_t)recipe_number(recipe, TID, event);
+	struct convert_task *task = task_of(convert, tid);
+
+	if (task && convert->tells_ends) {
+		task->is_ending = true;
+	} else if (task) {
+		(void)convert_tasks_drop(&convert->tasks, (uint64_t)(uint32_t)tid);
 	}
 }
 
@@ -209,7 +231,7 @@ void tasks_event(struct convert *convert, struct convert_stream *stream,
 		note_exec(convert, stream, recipe, event);
 		break;
 	case ROLE_EXIT:
-		/* It has to leave the CPU yet, under its name. */
+		note_end(convert, recipe, event);
 		break;
 	default:
 		break;

@@ -147,6 +147,7 @@ static void make_recipe(struct convert *convert, struct recipe *recipe)
 	switch (recipe->role) {
 	case ROLE_SWITCH:
 		convert->has_switches = true;
+		convert->tells_ends = recipe->fields[SWITCH_PREV_STATE];
 		add_derived(convert, recipe);
 		break;
 	case ROLE_ENTER:

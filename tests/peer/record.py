@@ -6,7 +6,7 @@ The programs note what they did: calls with their bytes, threads and processes t
 counts only if both agree.  Buffers that are too small lose events: what the kernel counts is what the trace
 has and says to lack.
 
-usage: record.py SILLAGE
+usage: record.py SILLAGE [NAME...]
 """
 import glob
 import json
@@ -199,6 +199,39 @@ def last(sillage, place):
     return 'last: snapshots on a signal and at the end, %d of 100000 calls in the first' % calls.get('syscall_entry_getppid', 0)
 
 
+# Its threads and descriptors are more than the buffer below has room for while they are looked at.
+MANY = r'''
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, 2 * (resource.getrlimit(resource.RLIMIT_NOFILE)[1],))
+for _ in range(3000):
+    os.open('/dev/null', os.O_RDONLY)
+for _ in range(3):
+    if os.fork() == 0:
+        break
+os.write(1, b'opened\n')
+sys.stdin.readline()
+'''
+
+
+def dump(sillage, place):
+    """A state dump of many descriptors does not fill the buffer of who records it: only what the recorder itself does is
+    recorded, which is more than the buffer has room for."""
+    trace = place + '/dump'
+    holder = subprocess.Popen([sys.executable, '-c', MANY], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert [holder.stdout.readline() for _ in range(4)] == 4 * ['opened\n']
+        # It takes over the number that is recorded.
+        command = 'exec "$0" record -v -o "$1" -a files --buffer 1M --pid $$ --duration 0.05s'
+        done = subprocess.run(['sh', '-c', command, sillage, trace], capture_output=True, text=True)
+    finally:
+        holder.communicate('\n' * 4)
+    assert done.returncode == 0 and balances(done.stderr) == 0, done
+    count = figures(sillage, trace, '-a', 'count')['count']
+    found = count['by_name']['lttng_statedump_file_descriptor']
+    assert found > 12000 and count['discarded'] == 0 and count['by_name']['lttng_statedump_end'] == 1, count
+    return 'dump: %d descriptors, and nothing is lost' % found
+
+
 # One file is open for long; two others take turns at one descriptor, and have sizes of reads of their own.
 OPENS = r'''
 import os, sys, time
@@ -332,6 +365,35 @@ def ends(sillage, place):
     return 'ends: signals end it in order, nothing of the host is changed, errors say what helps'
 
 
+# It takes its time to end, and makes more calls meanwhile than the buffers below have room for.
+LATE = r'''
+import os, signal
+def end(number, frame):
+    for _ in range(100000):
+        os.getppid()
+    os.write(1, b'ended')
+    os._exit(0)
+signal.signal(signal.SIGTERM, end)
+os.write(1, b'ready\n')
+while True:
+    signal.pause()
+'''
+
+
+def late(sillage, place):
+    """A command that is ended with the recording is asked once the trace is whole: what it does then is not lost, but later."""
+    recorder = subprocess.Popen([sillage, 'record', '-v', '-o', place + '/late', '-a', 'syscalls', '--buffer', '512K', '--',
+                                 sys.executable, '-c', LATE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert recorder.stdout.readline() == 'ready\n'
+    recorder.terminate()
+    out, said = recorder.communicate()
+    assert recorder.returncode == 0 and out == 'ended', (recorder.returncode, out, said)
+    balances(said)
+    calls = figures(sillage, place + '/late', '-a', 'count')['count']['by_name'].get('syscall_entry_getppid', 0)
+    assert calls < 1000, (calls, said)  # others of this host may make some
+    return 'late: what a command does when it is ended is not of the recording'
+
+
 def own_names(sillage, place):
     """Events that LTTng does not have keep their names and fields, and are of use in periods."""
     trace = place + '/own'
@@ -352,13 +414,15 @@ def own_names(sillage, place):
 
 
 def main():
-    sillage = os.path.abspath(sys.argv[1])
+    sillage, only = os.path.abspath(sys.argv[1]), sys.argv[2:]
     if not os.access(TRACEFS + '/instances', os.W_OK) or not shutil.which('babeltrace2'):
         print('skipped: tracefs cannot be written here, or babeltrace2 is missing')
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, killed, full_disk, last, paths, beside, ends, own_names):
+        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names):
+            if only and test.__name__ not in only:
+                continue
             try:
                 print('ok', test(sillage, place))
             except (AssertionError, subprocess.CalledProcessError) as error:

@@ -90,7 +90,8 @@ static bool command_is_over(struct recording *recording)
 	return recording->command == 0;
 }
 
-/* After a signal that only we got. */
+/* After a signal that only we got, or the duration.  The trace is whole by then: while this waits
+ * nobody reads the kernel's buffers. */
 static void end_command(struct recording *recording)
 {
 	int status;
@@ -423,8 +424,8 @@ static int record(struct recording *recording)
 	}
 	say_ready(recording);
 	r = record_on(recording, &err);
-	end_command(recording);
 	stopped = end_recording(recording, r < 0 ? &second : &err);
+	end_command(recording);
 	if (r < 0 || stopped < 0) {
 		say("%s", err.text);
 	}

@@ -22,6 +22,7 @@
 #include "base/now.h"
 #include "base/process/guardian.h"
 #include "base/vec.h"
+#include "ftrace/host/host-file.h"
 
 static const char prefix[] = "sillage-";
 
@@ -59,31 +60,18 @@ static int write_text(const char *dir, const char *name, const char *text)
 	return r;
 }
 
-/* All of a file, which the caller frees, and which ends with a zero. */
+/* All of a file up to @most bytes, which the caller frees, and which ends with a zero. */
 static int read_text(const char *dir, const char *name, size_t most, char **ret)
 {
-	char *path = mem_printf("%s/%s", dir, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r = 0;
-	VEC(char) text = { 0 };
-	ssize_t got = 0;
+	char *path = mem_printf("%s/%s", dir, name), *text = mem_alloc(most + 1);
+	ssize_t len = host_file_read(path, text, most + 1);
 
 	free(path);
-	if (fd < 0) {
-		return -errno;
+	if (len < 0) {
+		free(text);
+		return (int)len;
 	}
-	do {
-		vec_reserve_more(&text, 4096);
-		got = read(fd, text.at + text.count, text.room - text.count - 1);
-		text.count += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && text.count < most);
-	r = got < 0 ? -errno : 0;
-	(void)close(fd);
-	if (r < 0) {
-		vec_fini(&text);
-		return r;
-	}
-	text.at[text.count] = '\0';
-	*ret = text.at;
+	*ret = text;
 	return 0;
 }
 

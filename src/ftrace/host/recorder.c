@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -17,12 +16,15 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/vec.h"
+#include "ftrace/host/host-file.h"
 #include "ftrace/host/statedump.h"
 
 /* An event's time is taken a little before it can be read. */
 #define COMMIT_NS NS_PER_MS
 /* What is taken of a CPU before the others have their turn, and before it is converted. */
 #define TURN_BYTES ((size_t)4 << 20)
+/* What waits until a state dump has told of all threads. */
+#define DUMP_WAITING_MAX ((size_t)64 << 20)
 
 struct recorder {
 	struct recorder_config config;
@@ -33,6 +35,7 @@ struct recorder {
 	VEC(struct ftrace_format *) formats;
 	struct statedump dump;
 	uint64_t begin, end, flushed;
+	size_t waiting;                   /* bytes that were read, and are not converted */
 	uint8_t uuid[CONVERT_UUID_BYTES]; /* of the trace that is made */
 	struct recorder_account account;
 	char *odd; /* what is to be said of its events */
@@ -111,18 +114,6 @@ static int64_t clock_offset(void)
 	       (int64_t)(before + (after - before) / 2);
 }
 
-static void read_boot_id(char *text, size_t size)
-{
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t len = fd >= 0 ? read(fd, text, size - 1) : 0;
-
-	text[len > 0 ? len : 0] = '\0';
-	text[strcspn(text, "\n")] = '\0';
-	if (fd >= 0) {
-		(void)close(fd);
-	}
-}
-
 static int make_convert(struct recorder *recorder, const struct convert_sink *sink,
 			bool is_snapshot, struct err *err)
 {
@@ -132,7 +123,8 @@ static int make_convert(struct recorder *recorder, const struct convert_sink *si
 	struct tm tm;
 
 	(void)uname(&host);
-	read_boot_id(boot, sizeof(boot));
+	(void)host_file_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
+	boot[strcspn(boot, "\n")] = '\0';
 	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S%z", localtime_r(&now, &tm));
 	const struct convert_env env[] = {
 		{ "hostname", host.nodename, 0 },      { "sysname", host.sysname, 0 },
@@ -239,31 +231,7 @@ const char *recorder_odd(const struct recorder *recorder)
 	return recorder->odd;
 }
 
-int recorder_start(struct recorder *recorder, struct err *err)
-{
-	int r = instance_layout(recorder->instance, &recorder->layout, err);
-
-	recorder->begin = recorder->flushed = now_monotonic_ns();
-	r = r < 0 ? r : begin_convert(recorder, &recorder->config.sink, false, err);
-	if (r == 0 && recorder->config.flushed) {
-		r = convert_flush(recorder->convert, recorder->begin, true, err);
-	}
-	r = r < 0 ? r : instance_on(recorder->instance, err);
-	if (r == 0) {
-		statedump_write(&recorder->dump, recorder->convert, 0);
-	}
-	return r;
-}
-
-int recorder_hold(struct recorder *recorder, struct err *err)
-{
-	int r = instance_layout(recorder->instance, &recorder->layout, err);
-
-	recorder->begin = now_monotonic_ns();
-	return r < 0 ? r : instance_on(recorder->instance, err);
-}
-
-/* ---- while it runs ---- */
+/* ---- what the buffers have ---- */
 
 /*
  * Takes what a CPU has.  While events come (@is_on) up to a sub-buffer that is not full: reading is
@@ -283,6 +251,7 @@ static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, bool i
 		if (len == 0) {
 			return 0;
 		}
+		recorder->waiting += len;
 		r = convert_page(recorder->convert, cpu, bytes, len, err);
 		if (r < 0 && r != -EINVAL) {
 			return r;
@@ -298,8 +267,8 @@ static int take_cpu(struct recorder *recorder, uint32_t cpu, size_t most, bool i
 	return 0;
 }
 
-/* A turn of all CPUs; what is before *@until, which may be lowered, is converted. */
-static int take_turn(struct recorder *recorder, bool is_on, uint64_t *until, struct err *err)
+/* A turn of all CPUs; what is before *@until, which may be lowered, is there then. */
+static int read_cpus(struct recorder *recorder, bool is_on, uint64_t *until, struct err *err)
 {
 	size_t most = TURN_BYTES / recorder->layout.bytes + 1;
 	int r = 0;
@@ -307,6 +276,14 @@ static int take_turn(struct recorder *recorder, bool is_on, uint64_t *until, str
 	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {
 		r = take_cpu(recorder, i, most, is_on, until, err);
 	}
+	return r;
+}
+
+static int take_turn(struct recorder *recorder, bool is_on, uint64_t *until, struct err *err)
+{
+	int r = read_cpus(recorder, is_on, until, err);
+
+	recorder->waiting = 0;
 	return r < 0 ? r : convert_until(recorder->convert, *until, err);
 }
 
@@ -323,6 +300,58 @@ static int take_cpus(struct recorder *recorder, struct err *err)
 		}
 	}
 	return r;
+}
+
+/* ---- the begin ---- */
+
+struct dump_turn {
+	struct recorder *recorder;
+	int failure;
+	struct err *err;
+};
+
+/* While the dump looks, events come.  They are read; what they are is told once all threads are
+ * known, unless they have become many. */
+static bool take_meanwhile(void *user, bool knows_threads)
+{
+	struct dump_turn *turn = user;
+	struct recorder *recorder = turn->recorder;
+	uint64_t until = now_monotonic_ns() - COMMIT_NS;
+
+	turn->failure = knows_threads || recorder->waiting > DUMP_WAITING_MAX
+				? take_cpus(recorder, turn->err)
+				: read_cpus(recorder, true, &until, turn->err);
+	return turn->failure == 0 && !now_is_leaving();
+}
+
+static int write_dump(struct recorder *recorder, struct err *err)
+{
+	struct dump_turn state = { .recorder = recorder, .err = err };
+	const struct statedump_turn turn = { .take = take_meanwhile, .user = &state };
+
+	statedump_write(&recorder->dump, recorder->convert, 0, &turn);
+	return state.failure;
+}
+
+int recorder_start(struct recorder *recorder, struct err *err)
+{
+	int r = instance_layout(recorder->instance, &recorder->layout, err);
+
+	recorder->begin = recorder->flushed = now_monotonic_ns();
+	r = r < 0 ? r : begin_convert(recorder, &recorder->config.sink, false, err);
+	if (r == 0 && recorder->config.flushed) {
+		r = convert_flush(recorder->convert, recorder->begin, true, err);
+	}
+	r = r < 0 ? r : instance_on(recorder->instance, err);
+	return r < 0 ? r : write_dump(recorder, err);
+}
+
+int recorder_hold(struct recorder *recorder, struct err *err)
+{
+	int r = instance_layout(recorder->instance, &recorder->layout, err);
+
+	recorder->begin = now_monotonic_ns();
+	return r < 0 ? r : instance_on(recorder->instance, err);
 }
 
 int recorder_step(struct recorder *recorder, struct err *err)
@@ -431,7 +460,7 @@ int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink
 	/* Its system calls would take the place of what is wanted; names have to be known before
 	 * events are converted. */
 	if (r == 0) {
-		statedump_write(&recorder->dump, recorder->convert, 0);
+		statedump_write(&recorder->dump, recorder->convert, 0, NULL);
 	}
 	r = r < 0 ? r : convert_finish(recorder->convert, now_monotonic_ns(), err);
 	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {

@@ -7,8 +7,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +18,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/vec.h"
+#include "ftrace/host/host-file.h"
 
 #define NAME_BYTES    16
 #define STAT_BYTES    4096
@@ -59,6 +58,9 @@ struct dumping {
 	struct convert *convert;
 	uint32_t cpu;
 	struct payload payload;
+	const struct statedump_turn *turn; /* NULL: there is none */
+	size_t emitted;
+	bool knows_threads, is_over;
 };
 
 static void emit_dumped(struct dumping *to, uint32_t class_id)
@@ -66,28 +68,12 @@ static void emit_dumped(struct dumping *to, uint32_t class_id)
 	convert_event(to->convert, class_id, to->cpu, now_monotonic_ns(), to->payload.bytes.at,
 		      to->payload.bytes.count);
 	to->payload.bytes.count = 0;
+	if (++to->emitted % STATEDUMP_TURN == 0 && to->turn && !to->is_over) {
+		to->is_over = !to->turn->take(to->turn->user, to->knows_threads);
+	}
 }
 
 /* ---- files of /proc ---- */
-
-/* At most @size - 1 bytes, with a zero behind them; false: it is not there. */
-static bool slurp(const char *path, char *text, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	size_t len = 0;
-	ssize_t got;
-
-	if (fd < 0) {
-		return false;
-	}
-	do {
-		got = read(fd, text + len, size - 1 - len);
-		len += got > 0 ? (size_t)got : 0;
-	} while (got > 0 && len < size - 1);
-	(void)close(fd);
-	text[len] = '\0';
-	return got >= 0;
-}
 
 static bool link_text(const char *path, char *text, size_t size)
 {
@@ -100,12 +86,14 @@ static bool link_text(const char *path, char *text, size_t size)
 /* Numbers that are names in a folder. */
 typedef void on_number(void *user, int32_t number);
 
-static void each_number(const char *dir, size_t most, on_number *call, void *user)
+static void each_number(const struct dumping *to, const char *dir, size_t most, on_number *call,
+			void *user)
 {
 	DIR *list = opendir(dir);
 	const struct dirent *entry;
 
-	for (size_t i = 0; list && i < most && !now_must_end() && (entry = readdir(list));) {
+	for (size_t i = 0;
+	     list && i < most && !to->is_over && !now_must_end() && (entry = readdir(list));) {
 		if (isdigit((unsigned char)entry->d_name[0])) {
 			call(user, (int32_t)strtol(entry->d_name, NULL, 10));
 			i++;
@@ -142,7 +130,7 @@ static bool read_thread(struct proc_thread *thread, int32_t pid, int32_t tid)
 	char path[64], text[STAT_BYTES], *open, *close;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	if (!slurp(path, text, sizeof(text))) {
+	if (host_file_read(path, text, sizeof(text)) <= 0) {
 		return false;
 	}
 	open = strchr(text, '(');
@@ -180,7 +168,7 @@ static bool is_short_program(int32_t pid)
 	char path[64], head[EI_NIDENT + 1];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return slurp(path, head, sizeof(head)) && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+	return host_file_read(path, head, sizeof(head)) > 0 && memcmp(head, ELFMAG, SELFMAG) == 0 &&
 	       head[EI_CLASS] == ELFCLASS32;
 }
 
@@ -201,7 +189,7 @@ static int32_t tgid_of(int32_t tid)
 	const char *found;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	found = slurp(path, text, sizeof(text)) ? strstr(text, "\nTgid:") : NULL;
+	found = host_file_read(path, text, sizeof(text)) > 0 ? strstr(text, "\nTgid:") : NULL;
 	return found ? (int32_t)strtol(found + strlen("\nTgid:"), NULL, 10) : 0;
 }
 
@@ -307,7 +295,7 @@ static void dump_namespaces(struct dumping *to, const struct proc_thread *thread
 	size_t count, others;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", thread->pid, thread->tid);
-	if (!slurp(path, text, sizeof(text))) {
+	if (host_file_read(path, text, sizeof(text)) <= 0) {
 		return;
 	}
 	count = numbers_behind(text, "\nNSpid:", tids, LEVELS_MAX);
@@ -333,7 +321,7 @@ struct dumped_process {
 	struct dumping *to;
 	int32_t pid;
 	uint32_t pid_ns, host_ns;
-	bool is_compat, is_kernel;
+	bool is_compat;
 };
 
 enum { MODE_READ = 1, MODE_WRITE = 2, MODE_SEEKS = 0x1c };
@@ -363,7 +351,7 @@ static void dump_file(void *user, int32_t fd)
 		return;
 	}
 	(void)snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", process->pid, fd);
-	found = slurp(path, text, sizeof(text)) ? strstr(text, "flags:") : NULL;
+	found = host_file_read(path, text, sizeof(text)) > 0 ? strstr(text, "flags:") : NULL;
 	put_file(&to->payload, process->pid, fd,
 		 found ? strtoull(found + strlen("flags:"), NULL, 8) : 0, name);
 	emit_dumped(to, to->classes->file);
@@ -394,7 +382,6 @@ static void dump_thread(void *user, int32_t tid)
 	}
 	thread.pid_ns = process->pid_ns;
 	thread.is_compat = process->is_compat;
-	process->is_kernel = thread.is_kernel;
 	tell(process->to->convert, &thread);
 	dump_state(process->to, &thread);
 	dump_namespaces(process->to, &thread, process->host_ns);
@@ -405,7 +392,7 @@ struct dumped_host {
 	uint32_t pid_ns;
 };
 
-static void dump_process(void *user, int32_t pid)
+static void dump_threads(void *user, int32_t pid)
 {
 	const struct dumped_host *host = user;
 	struct dumped_process process = { .to = host->to,
@@ -416,11 +403,18 @@ static void dump_process(void *user, int32_t pid)
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	each_number(path, FTRACE_TASKS_MAX, dump_thread, &process);
-	if (!process.is_kernel) {
-		(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-		each_number(path, FDS_OF_ONE_MAX, dump_file, &process);
-	}
+	each_number(host->to, path, FTRACE_TASKS_MAX, dump_thread, &process);
+}
+
+/* Those of kernel threads are none. */
+static void dump_files(void *user, int32_t pid)
+{
+	const struct dumped_host *host = user;
+	struct dumped_process process = { .to = host->to, .pid = pid };
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	each_number(host->to, path, FDS_OF_ONE_MAX, dump_file, &process);
 }
 
 /* ---- disks, interrupts, CPUs ---- */
@@ -440,7 +434,7 @@ static void each_line(const char *path, void (*call)(struct dumping *to, char *l
 	enum { BYTES_MAX = 1 << 20 };
 	char *text = mem_alloc(BYTES_MAX), *rest = text, *line;
 
-	if (slurp(path, text, BYTES_MAX)) {
+	if (host_file_read(path, text, BYTES_MAX) > 0) {
 		while ((line = strsep(&rest, "\n"))) {
 			call(to, line);
 		}
@@ -502,14 +496,17 @@ static void cpu_line(struct dumping *to, char *line)
 	}
 }
 
-void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu)
+void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu,
+		     const struct statedump_turn *turn)
 {
-	struct dumping to = { .classes = dump, .convert = convert, .cpu = cpu };
+	struct dumping to = { .classes = dump, .convert = convert, .cpu = cpu, .turn = turn };
 	struct dumped_host host = { .to = &to, .pid_ns = statedump_pid_ns((int32_t)getpid()) };
 
 	assert(dump->start != dump->end);
 	emit_dumped(&to, dump->start);
-	each_number("/proc", FTRACE_TASKS_MAX, dump_process, &host);
+	each_number(&to, "/proc", FTRACE_TASKS_MAX, dump_threads, &host);
+	to.knows_threads = true;
+	each_number(&to, "/proc", FTRACE_TASKS_MAX, dump_files, &host);
 	each_line("/proc/partitions", disk_line, &to);
 	each_line("/proc/interrupts", interrupt_line, &to);
 	each_line("/proc/cpuinfo", cpu_line, &to);

@@ -13,9 +13,20 @@ struct statedump {
 };
 void statedump_begin(struct statedump *dump, struct convert *convert);
 
+/* Looking at a host fills the buffers of who records it: so many of the dump's events make no more
+ * than 128 KiB of those of its own calls. */
+#define STATEDUMP_TURN 256
+
+/* What is done after so many.  @knows_threads: all of them were told of.  false: the dump ends. */
+struct statedump_turn {
+	bool (*take)(void *user, bool knows_threads);
+	void *user;
+};
+
 /* Tells @convert of all threads, and adds the events, now and to the stream of @cpu.  A signal ends
- * it early. */
-void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu);
+ * it early.  @turn: NULL: nothing is done meanwhile. */
+void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu,
+		     const struct statedump_turn *turn);
 /* What is known of one thread that is new, or has become another program. */
 void statedump_thread(struct convert *convert, int32_t tid);
 /* What a descriptor leads to now, if it is a file with a path. */

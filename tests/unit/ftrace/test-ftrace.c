@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "ftrace/convert-state.h"
 #include "ftrace/convert.h"
 #include "ftrace/format.h"
 #include "ftrace/page.h"
@@ -729,30 +730,32 @@ START_TEST(calls_of_32_bits)
 }
 END_TEST
 
+static const char switch_fields[] = "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+				    "\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+				    "\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
+				    "\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
+				    "\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
+				    "\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n";
+
+struct switched {
+	char prev[16];
+	int32_t prev_tid, prev_prio;
+	int64_t state;
+	char next[16];
+	int32_t next_tid, next_prio;
+};
+
 /* A switch that the kernel withheld is made from the event that follows it. */
 START_TEST(derives_switches)
 {
-	static const char switch_fields[] =
-		"\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-		"\tfield:pid_t prev_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
-		"\tfield:int prev_prio;\toffset:28;\tsize:4;\tsigned:1;\n"
-		"\tfield:long prev_state;\toffset:32;\tsize:8;\tsigned:1;\n"
-		"\tfield:char next_comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
-		"\tfield:pid_t next_pid;\toffset:56;\tsize:4;\tsigned:1;\n"
-		"\tfield:int next_prio;\toffset:60;\tsize:4;\tsigned:1;\n";
 	struct ftrace_format *format = parsed("sched", "sched_switch", 9, switch_fields);
 	struct taken taken = { 0 };
 	struct convert *convert = convert_to(&taken, false);
 	struct convert_account account;
 	struct made made;
 	struct err err;
-	struct {
-		char prev[16];
-		int32_t prev_tid, prev_prio;
-		int64_t state;
-		char next[16];
-		int32_t next_tid, next_prio;
-	} to_idle = { "program", 77, 120, 1, "swapper/0", 0, 120 };
+	struct switched to_idle = { "program", 77, 120, 1, "swapper/0", 0, 120 };
 
 	ck_assert_int_eq(convert_format(convert, format, &err), 0);
 	ck_assert_int_eq(convert_start(convert, &err), 0);
@@ -777,6 +780,68 @@ START_TEST(derives_switches)
 	convert_free(convert);
 	ftrace_format_free(format);
 	taken_fini(&taken);
+}
+END_TEST
+
+/* Threads that have ended are forgotten: with the switch away from them if that is recorded, which
+ * has their name yet, and else at once.  Else they would be a million before they were. */
+static void forgets_threads(bool with_switches)
+{
+	static const char exit_fields[] = "\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+					  "\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+					  "\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n";
+	static const char new_fields[] =
+		"\tfield:pid_t pid;\toffset:8;\tsize:4;\tsigned:1;\n"
+		"\tfield:unsigned long clone_flags;\toffset:16;\tsize:8;\tsigned:0;\n";
+	struct ftrace_format *formats[] = { parsed("task", "task_newtask", 8, new_fields),
+					    parsed("sched", "sched_process_exit", 9, exit_fields),
+					    parsed("sched", "sched_switch", 10, switch_fields) };
+	struct taken taken = { 0 };
+	struct convert *convert = convert_to(&taken, false);
+	struct err err;
+	struct {
+		int32_t tid, gap;
+		uint64_t flags;
+	} born = { 0 };
+	struct {
+		char name[16];
+		int32_t tid, prio;
+	} ended = { "worker", 0, 120 };
+	struct switched switched = { "worker", 0, 120, 0, "shell", 5, 120 };
+
+	for (size_t i = 0; i < (with_switches ? 3 : 2); i++) {
+		ck_assert_int_eq(convert_format(convert, formats[i], &err), 0);
+	}
+	ck_assert_int_eq(convert_start(convert, &err), 0);
+	for (int32_t tid = 1000; tid < 1100; tid++) {
+		struct made made;
+
+		born.tid = ended.tid = switched.prev_tid = tid;
+		made_begin(&made, false, false, (uint64_t)tid * 1000);
+		page_of(&made, 10, 8, 5, &born, sizeof(born));
+		page_of(&made, 10, 9, tid, &ended, sizeof(ended));
+		/* It waits for a lock on its way out, and ends then. */
+		for (size_t i = 0; i < 2 && with_switches; i++) {
+			switched.state = i == 0 ? 2 : 0x10;
+			page_of(&made, 10, 10, tid, &switched, sizeof(switched));
+		}
+		made_end(&made, 0);
+		ck_assert_int_eq(convert_page(convert, 0, made.bytes, 4096, &err), 0);
+	}
+	ck_assert_int_eq(convert_until(convert, UINT64_MAX, &err), 0);
+	ck_assert_uint_eq(convert_count(convert, "sched_process_exit"), 100);
+	ck_assert_msg(convert->tasks.used <= 1, "%u", convert->tasks.used);
+	convert_free(convert);
+	for (size_t i = 0; i < ARRAY_COUNT(formats); i++) {
+		ftrace_format_free(formats[i]);
+	}
+	taken_fini(&taken);
+}
+
+START_TEST(forgets_ended_threads)
+{
+	forgets_threads(true);
+	forgets_threads(false);
 }
 END_TEST
 
@@ -860,6 +925,7 @@ Suite *suite_ftrace(void)
 	tcase_add_test(traces, calls_across_cpus);
 	tcase_add_test(traces, calls_of_32_bits);
 	tcase_add_test(traces, derives_switches);
+	tcase_add_test(traces, forgets_ended_threads);
 	tcase_add_test(traces, forks_of_unknown_processes);
 	suite_add_tcase(suite, traces);
 	return suite;
