@@ -97,12 +97,23 @@ static int parse_path(const char *at, struct url *url)
 	return url->target[0] ? 0 : -EINVAL;
 }
 
+/* The session alone, as LTTng's own URLs of relays have it. */
+static int parse_session(const char *at, struct url *url)
+{
+	if (*at != '/' || strncmp(at, "/host/", strlen("/host/")) == 0 || at[1] == '\0') {
+		return parse_path(at, url);
+	}
+	url->session = mem_strdup(at + 1);
+	return strchr(at + 1, '/') ? -EINVAL : 0;
+}
+
 static bool is_pattern(const char *text)
 {
 	return strpbrk(text, "*?[") != NULL;
 }
 
-int url_parse(const char *text, struct url *ret_url, struct err *err)
+static int parse_with(const char *text, int (*path)(const char *at, struct url *url),
+		      struct url *ret_url)
 {
 	struct url url = { .text = mem_strdup(text) };
 	const char *at = NULL;
@@ -115,17 +126,59 @@ int url_parse(const char *text, struct url *ret_url, struct err *err)
 			url.family = schemes[i].family;
 		}
 	}
-	if (!at || parse_authority(at, &at, &url) < 0 || parse_path(at, &url) < 0) {
+	if (!at || parse_authority(at, &at, &url) < 0 || path(at, &url) < 0) {
 		url_fini(&url);
-		return err_raise(err, -EINVAL,
-				 access(text, F_OK) == 0
-					 ? "\"%s\" is a file, not a URL; `sillage analyze`, "
-					   "`report` and `top` read traces"
-					 : "\"%s\" is not net://HOST[:PORT][/host/TARGET/SESSION]",
-				 text);
+		return -EINVAL;
 	}
 	url.is_exact =
 		url.target && url.session && !is_pattern(url.target) && !is_pattern(url.session);
+	*ret_url = url;
+	return 0;
+}
+
+int url_parse(const char *text, struct url *ret_url, struct err *err)
+{
+	if (parse_with(text, parse_path, ret_url) == 0) {
+		return 0;
+	}
+	return err_raise(err, -EINVAL,
+			 access(text, F_OK) == 0
+				 ? "\"%s\" is a file, not a URL; `sillage analyze`, "
+				   "`report` and `top` read traces"
+				 : "\"%s\" is not net://HOST[:PORT][/host/TARGET/SESSION]",
+			 text);
+}
+
+/* A name that is given beside the URL, too. */
+static int take_name(char **name, const char *given, const char *what, struct err *err)
+{
+	if (*name && is_pattern(*name)) {
+		return err_raise(err, -EINVAL, "the %s is a pattern: \"%s\"", what, *name);
+	}
+	if (*name && given && strcmp(*name, given) != 0) {
+		return err_raise(err, -EINVAL, "the %s has two names: \"%s\" and \"%s\"", what,
+				 *name, given);
+	}
+	*name = !*name && given ? mem_strdup(given) : *name;
+	return 0;
+}
+
+int url_parse_to(const char *text, const char *session, const char *target, struct url *ret_url,
+		 struct err *err)
+{
+	struct url url;
+	int r = parse_with(text, parse_session, &url);
+
+	if (r < 0) {
+		return err_raise(err, r, "\"%s\" is not net://HOST[:CONTROL[:DATA]][/SESSION]",
+				 text);
+	}
+	r = take_name(&url.session, session, "session", err);
+	r = r < 0 ? r : take_name(&url.target, target, "host", err);
+	if (r < 0) {
+		url_fini(&url);
+		return r;
+	}
 	*ret_url = url;
 	return 0;
 }

@@ -24,6 +24,11 @@ struct url {
 
 /* -EINVAL with the reason. */
 int url_parse(const char *text, struct url *ret_url, struct err *err);
+/* Where a session goes: its names may be in the URL, /host/TARGET/SESSION as viewers write it, or
+ * /SESSION as `lttng create --set-url` does, and beside it, NULL: they are not.  -EINVAL: one has
+ * two names, or a pattern. */
+int url_parse_to(const char *text, const char *session, const char *target, struct url *ret_url,
+		 struct err *err);
 void url_fini(struct url *url);
 /* Whether @text begins like a URL of a relay, as no path does. */
 bool url_is_one(const char *text);

@@ -29,8 +29,8 @@ static int play(const struct options *options, const struct url *relay)
 {
 	struct replay_config config = {
 		.relay = relay,
-		.session = options->session,
-		.host = options->host,
+		.session = relay->session,
+		.host = relay->target,
 		.speed = options->speed,
 		.loops = options->loops,
 		.live_timer_ns = options->live_timer_ns,
@@ -60,7 +60,7 @@ static int run(const struct options *options)
 		say("replay needs --to URL, the relay to play into");
 		return EXIT_USAGE;
 	}
-	if (url_parse(options->to, &url, &err) < 0) {
+	if (url_parse_to(options->to, options->session, options->host, &url, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}

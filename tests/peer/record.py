@@ -137,26 +137,47 @@ def small_buffers(sillage, place):
     return 'small buffers: %d events are missed by the kernel, and by the trace' % missed
 
 
+def has_packet(trace):
+    """The first entry of an index, of 72 bytes, tells of a packet that is whole."""
+    return any(os.path.getsize(path) >= 16 + 72 for path in glob.glob(trace + '/kernel/index/*'))
+
+
 def killed(sillage, place):
-    """After SIGKILL no instance is left, and what was written is a trace."""
-    trace = place + '/killed'
-    recorder = subprocess.Popen([sillage, 'record', '-q', '-o', trace], stderr=subprocess.DEVNULL)
-    # The first entry of an index, of 72 bytes, tells of a packet that is whole.
-    while not any(os.path.getsize(path) >= 16 + 72 for path in glob.glob(trace + '/kernel/index/*')):
-        assert recorder.poll() is None
-        time.sleep(POLL_S)
-    assert has_instance(recorder), 'no instance while it records'
-    # Half a packet more, as a kill in a write leaves it.
-    recorder.send_signal(signal.SIGSTOP)
-    with open(sorted(glob.glob(trace + '/kernel/channel0_*'))[0], 'ab') as file:
-        file.write(b'\xc1\x1f\xfc\xc1' + b'torn' * 100)
-    recorder.kill()
-    recorder.wait()
-    while has_instance(recorder):
-        time.sleep(POLL_S)
-    read = events(trace)
-    assert len(read) > 0
-    return 'killed: the instance is removed, and babeltrace2 reads %d events' % len(read)
+    """After SIGKILL, whenever it comes, no instance is left, and what was written is a trace, snapshots too."""
+    moments = {'made': lambda trace, recorder: has_instance(recorder),
+               'begun': lambda trace, recorder: os.path.exists(trace + '/kernel/metadata'),
+               'written': lambda trace, recorder: has_packet(trace),
+               'kept': lambda trace, recorder: has_packet(trace + '/snapshot-1')}
+    found = []
+    for name, is_now in moments.items():
+        trace = place + '/killed-' + name
+        is_kept = name == 'kept'
+        recorder = subprocess.Popen([sillage, 'record', '-o', trace] + (['--overwrite'] if is_kept else []), stderr=subprocess.PIPE,
+                                    text=True)
+        if is_kept:
+            assert '-USR1' in recorder.stderr.readline()
+            recorder.send_signal(signal.SIGUSR1)
+        while not is_now(trace, recorder):
+            assert recorder.poll() is None
+            time.sleep(POLL_S / 10)
+        # Half a packet more, and half a declaration, as a kill in a write leaves it.
+        recorder.send_signal(signal.SIGSTOP)
+        place_of = trace + '/snapshot-1' if is_kept else trace
+        torn = sorted(glob.glob(place_of + '/kernel/channel0_*'))[:1] + glob.glob(place_of + '/kernel/metadata')
+        for path in torn if has_packet(place_of) else []:
+            with open(path, 'ab') as file:
+                file.write(b'\xc1\x1f\xfc\xc1' + b'torn' * 100)
+        recorder.kill()
+        recorder.communicate()
+        while has_instance(recorder):
+            time.sleep(POLL_S)
+        if has_packet(place_of):
+            for path in torn:
+                with open(path, 'rb') as file:
+                    assert b'torntorn' not in file.read(), path
+            found.append(len(events(place_of)))
+    assert len(found) >= 2 and min(found) > 0, found
+    return 'killed: the instance is removed, and babeltrace2 reads %s events' % found
 
 
 def full_disk(sillage, place):
@@ -394,6 +415,70 @@ def late(sillage, place):
     return 'late: what a command does when it is ended is not of the recording'
 
 
+ONLINE = '/sys/devices/system/cpu/cpu%d/online'
+# It reads a file by sizes of its own, on a CPU that goes and comes back: first all are there, then one less, then all again.
+MOVES = r'''
+import json, os, sys
+cpu, others, began = int(sys.argv[1]), set(json.loads(sys.argv[2])), sys.argv[3]
+def turn(on):
+    with open('/sys/devices/system/cpu/cpu%d/online' % cpu, 'w') as file:
+        file.write('%d' % on)
+def read(where, size):
+    os.sched_setaffinity(0, where)
+    for _ in range(100):
+        os.pread(zero, size, 0)
+zero = os.open('/dev/zero', os.O_RDONLY)
+if began == 'on':
+    read({cpu}, 101)
+    turn(False)
+read(others, 103)
+turn(True)
+read({cpu}, 107)
+turn(False)
+read(others, 109)
+turn(True)
+read({cpu}, 113)
+'''
+
+
+def offline(sillage, place):
+    """A CPU that goes and comes back while it is recorded, or was away when that began: what runs there is in the trace, and
+    the account holds."""
+    cpu = max(os.sched_getaffinity(0))
+    others = sorted(os.sched_getaffinity(0) - {cpu})
+    try:
+        with open(ONLINE % cpu, 'w') as file:
+            file.write('1')
+    except OSError as error:
+        return 'offline: skipped: %s' % error
+    if not others:
+        return 'offline: skipped: there is one CPU'
+    told = []
+    for began in 'on', 'off':
+        trace = place + '/offline-' + began
+        try:
+            with open(ONLINE % cpu, 'w') as file:
+                file.write('%d' % (began == 'on'))
+            status, said = run(sillage, '-v', '-o', trace, '--buffer', '16M', '-a', 'syscalls,sched', '--', sys.executable, '-c', MOVES,
+                               str(cpu), json.dumps(others), began)
+        finally:
+            with open(ONLINE % cpu, 'w') as file:
+                file.write('1')
+        assert status == 0 and balances(said) == 0, said
+        where = {}
+        for name, rest in events(trace):
+            size = re.search(r'\bcount = (\d+)\b', rest) if name == 'syscall_entry_pread64' else None
+            if size and int(size[1]) in (101, 103, 107, 109, 113):
+                on = int(re.search(r'cpu_id = (\d+)', rest)[1]) == cpu
+                where.setdefault(int(size[1]), []).append(on)
+        wanted = {size: 100 * [size in (101, 107, 113)] for size in (101, 103, 107, 109, 113)[began == 'off':]}
+        assert where == wanted, {size: (len(on), sum(on)) for size, on in where.items()}
+        total = figures(sillage, trace, '-a', 'count')['count']
+        assert total['discarded'] == 0, total
+        told.append(total['events'])
+    return 'offline: %s events, each call on its CPU' % told
+
+
 def own_names(sillage, place):
     """Events that LTTng does not have keep their names and fields, and are of use in periods."""
     trace = place + '/own'
@@ -420,8 +505,9 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names):
-            if only and test.__name__ not in only:
+        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names, offline):
+            # That moves all programs of the host: it runs alone, if it is asked for.
+            if test.__name__ not in only and (only or test is offline):
                 continue
             try:
                 print('ok', test(sillage, place))

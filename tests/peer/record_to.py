@@ -37,11 +37,12 @@ def instances():
 class Recorder:
     """A running `sillage record --to`."""
 
-    def __init__(self, test, relay, *args, before=()):
+    def __init__(self, test, relay, *args, before=(), to=None):
         self.said_in = os.path.join(test.scratch, 'record-%d' % len(os.listdir(test.scratch)))
         with open(self.said_in, 'w') as said:
-            self.process = subprocess.Popen([*before, test.sillage, 'record', '--to', relay.control, '--session', 'r',
-                                             '--hostname', 'h', '--live-timer', '100ms', *args], stderr=said)
+            where = ['--to', to] if to else ['--to', relay.control, '--session', 'r']
+            self.process = subprocess.Popen([*before, test.sillage, 'record', *where, '--hostname', 'h', '--live-timer', '100ms',
+                                             *args], stderr=said)
         test.processes.append(self.process)
         wait_until(self.records, 'it does not record')
 
@@ -68,9 +69,9 @@ def events(line):
     return line['count']['events']
 
 
-def stored(relay):
+def stored(relay, session='r'):
     """The trace that the relay has."""
-    return [place for place, names in relay.stored('r') if 'metadata' in names][0]
+    return [place for place, names in relay.stored(session) if 'metadata' in names][0]
 
 
 def by_cpu(path):
@@ -138,7 +139,8 @@ def test_idle_cpus(t):
 
 
 def test_relay_gone(t):
-    """The relay is killed: the recorder ends, with what it lost; at the relay is what it says, or more."""
+    """The relay is killed: the recorder ends, with what it lost; at the relay is what it says, or more.  The relay is back:
+    the next recorder goes on there, in a session that its URL names."""
     need_tracefs()
     relay = t.relay()
     recorder = Recorder(t, relay, '-a', 'sched')
@@ -155,6 +157,11 @@ def test_relay_gone(t):
     assert re.search('the relay|sending', recorder.said()), recorder.said()
     kept = t.analyze(stored(relay), '-a', 'count')
     assert events(kept) >= recorded, (events(kept), recorded)
+    relay.start()
+    again = Recorder(t, relay, '-a', 'sched', to=relay.control + '/back')
+    recorded, lost = again.end()
+    kept = t.analyze(stored(relay, 'back'), '-a', 'count')
+    assert recorded == events(kept) > 0 == lost, (recorded, events(kept), lost)
 
 
 def test_capabilities(t):
@@ -188,6 +195,8 @@ def test_refused(t):
     """What cannot be is said."""
     for words, said in (['live', '--tracer', 'ftrace', 'net://localhost'], 'it is recorded already'), \
             (['setup', '--tracer', 'ftrace', '--run', '-a', 'cpu'], 'the unit sillage-record'), \
+            (['record', '--to', 'net://localhost/one', '--session', 'two'], 'the session has two names'), \
+            (['record', '--to', 'net://localhost/one/two'], 'is not net://HOST[:CONTROL[:DATA]][/SESSION]'), \
             (['setup', '--tracer', 'ftrace', '--rate', '1000', '-a', 'cpu'], '--buffer'):
         done = peer.run([t.sillage, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 2 and said in done.stderr.decode(), (words, done)

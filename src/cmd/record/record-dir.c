@@ -292,7 +292,8 @@ static void repair_metadata(const char *path)
 	free(file);
 }
 
-void record_dir_repair(const char *path)
+/* The trace of a directory; false: it has none. */
+static bool repair_trace(const char *path)
 {
 	char *trace = mem_printf("%s/kernel", path);
 	DIR *list = opendir(trace);
@@ -303,9 +304,29 @@ void record_dir_repair(const char *path)
 			repair_stream(path, entry->d_name);
 		}
 	}
+	free(trace);
+	if (!list) {
+		return false;
+	}
+	(void)closedir(list);
+	repair_metadata(path);
+	return true;
+}
+
+void record_dir_repair(const char *path)
+{
+	DIR *list = repair_trace(path) ? NULL : opendir(path);
+	const struct dirent *entry;
+
+	while (list && (entry = readdir(list))) {
+		if (strncmp(entry->d_name, RECORD_DIR_SNAPSHOT, strlen(RECORD_DIR_SNAPSHOT)) == 0) {
+			char *snapshot = mem_printf("%s/%s", path, entry->d_name);
+
+			(void)repair_trace(snapshot);
+			free(snapshot);
+		}
+	}
 	if (list) {
 		(void)closedir(list);
 	}
-	repair_metadata(path);
-	free(trace);
 }

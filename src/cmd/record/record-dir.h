@@ -20,5 +20,8 @@ void record_dir_free(struct record_dir *dir);
 int record_dir_metadata(void *user, const char *text, size_t len, struct err *err);
 int record_dir_packet(void *user, const struct convert_packet *packet, struct err *err);
 uint64_t record_dir_bytes(const struct record_dir *dir);
-/* Takes back what a process that was killed wrote in part: no file has more than its index says. */
+/* How directories of snapshots begin. */
+#define RECORD_DIR_SNAPSHOT "snapshot-"
+/* Takes back what a process that was killed wrote in part, of a trace or of its snapshots: no file
+ * has more than its index says. */
 void record_dir_repair(const char *path);

@@ -195,9 +195,9 @@ static void repair(const void *user)
 	record_dir_repair(user);
 }
 
-static const char *session_of(const struct options *options)
+static const char *session_of(const struct recording *recording)
 {
-	return options->session ? options->session : "kernel";
+	return recording->url.session ? recording->url.session : "kernel";
 }
 
 static uint64_t record_timer(const struct options *options)
@@ -210,7 +210,7 @@ static void say_begin(const struct recording *recording)
 	const struct options *options = recording->options;
 
 	if (options->to) {
-		say("recording this host into %s, session %s%s", options->to, session_of(options),
+		say("recording this host into %s, session %s%s", options->to, session_of(recording),
 		    options->duration_ns > 0 ? "" : "; ^C ends it");
 	} else if (options->overwrite) {
 		char bytes[UNITS_TEXT_MAX];
@@ -230,7 +230,9 @@ static void say_begin(const struct recording *recording)
 static int take_snapshot(struct recording *recording, struct err *err)
 {
 	struct convert_sink sink = { .metadata = record_dir_metadata, .packet = record_dir_packet };
-	char *path = mem_printf("%s/snapshot-%u", recording->path, ++recording->snapshots), *word;
+	char *path = mem_printf("%s/" RECORD_DIR_SNAPSHOT "%u", recording->path,
+				++recording->snapshots),
+	     *word;
 	struct recorder_account account;
 	struct record_dir *dir = NULL;
 	int r = record_dir_new(path, &dir, err);
@@ -256,8 +258,8 @@ static int open_relay(struct recording *recording, struct err *err)
 	char host[HOST_NAME_MAX + 1] = "localhost";
 	const struct record_relay_config config = {
 		.relay = &recording->url,
-		.session = session_of(options),
-		.host = options->host ? options->host : host,
+		.session = session_of(recording),
+		.host = recording->url.target ? recording->url.target : host,
 		.live_timer_ns = record_timer(options),
 		.uuid = recorder_uuid(recording->recorder),
 		.cpus = instance_cpus(recorder_instance(recording->recorder)),
@@ -456,7 +458,7 @@ static int check_to(const struct options *options, struct url *url, struct err *
 				 options->output ? "-o: a recording goes to one place"
 						 : "--overwrite, which writes files");
 	}
-	return url_parse(options->to, url, err);
+	return url_parse_to(options->to, options->session, options->host, url, err);
 }
 
 static int run_recording(struct recording *recording)
@@ -497,15 +499,13 @@ int record_into(const struct options *given, const char *relay, const char *sess
 	struct err err;
 
 	options.to = relay;
-	options.session = session;
-	options.host = NULL;
 	options.args = (const char **)no_command;
 	options.has_analyses = options.has_live_timer = true;
 	options.duration_ns = 0; /* it ends with who watches */
 	options.verbosity = -1;
 	/* Rows are selected by who looks. */
 	options.selection.pids.count = 0;
-	if (url_parse(relay, &recording.url, &err) < 0) {
+	if (url_parse_to(relay, session, NULL, &recording.url, &err) < 0) {
 		say("%s", err.text);
 		return EXIT_FAILED;
 	}

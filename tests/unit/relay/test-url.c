@@ -83,6 +83,48 @@ START_TEST(refuses_wrong_ones)
 }
 END_TEST
 
+/* What is recorded or played goes to one session, whose names are in the URL or beside it. */
+static const struct {
+	const char *url, *session, *target;
+	const char *is_session, *is_target; /* NULL: the default */
+	bool is_wrong;
+} places[] = {
+	{ "net://a", NULL, NULL, NULL, NULL, false },
+	{ "net://a/", "s", "h", "s", "h", false },
+	{ "net://a:1:2/s", NULL, NULL, "s", NULL, false },
+	{ "net://a/s", "s", "h", "s", "h", false },
+	{ "net://a/host", NULL, NULL, "host", NULL, false },
+	{ "net://a/host/h/s", NULL, NULL, "s", "h", false },
+	{ "net://a/host/h", "s", NULL, "s", "h", false },
+	{ "net://a/s", "t", NULL, NULL, NULL, true },
+	{ "net://a/host/h/s", NULL, "i", NULL, NULL, true },
+	{ "net://a/s*", NULL, NULL, NULL, NULL, true },
+	{ "net://a/s/t", NULL, NULL, NULL, NULL, true },
+	{ "net://a/host/", NULL, NULL, NULL, NULL, true },
+	{ "a/s", NULL, NULL, NULL, NULL, true },
+};
+
+static void is_text(const char *text, const char *wanted)
+{
+	ck_assert_msg(text == wanted || (text && wanted && strcmp(text, wanted) == 0), "%s, not %s",
+		      text, wanted);
+}
+
+START_TEST(names_sessions)
+{
+	struct url url;
+	struct err err;
+	int r = url_parse_to(places[_i].url, places[_i].session, places[_i].target, &url, &err);
+
+	ck_assert_msg((r < 0) == places[_i].is_wrong, "%s", places[_i].url);
+	if (r == 0) {
+		is_text(url.session, places[_i].is_session);
+		is_text(url.target, places[_i].is_target);
+		url_fini(&url);
+	}
+}
+END_TEST
+
 Suite *suite_url(void)
 {
 	Suite *suite = suite_create("url");
@@ -91,6 +133,7 @@ Suite *suite_url(void)
 	tcase_add_loop_test(tcase, matches_patterns, 0, COUNT(patterns));
 	tcase_add_loop_test(tcase, names_relays, 0, COUNT(relays));
 	tcase_add_loop_test(tcase, refuses_wrong_ones, 0, COUNT(wrong));
+	tcase_add_loop_test(tcase, names_sessions, 0, COUNT(places));
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
