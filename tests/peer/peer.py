@@ -187,15 +187,15 @@ class Relay:
 
 
 class Live:
-    """A running `sillage live`; its output goes to files, so that it never waits for us."""
+    """A running `sillage live`, or `watch`; its output goes to files, so that it never waits for us."""
 
-    def __init__(self, test, *args, env=None):
+    def __init__(self, test, *args, env=None, command='live'):
         base = os.path.join(test.scratch, 'live-%d' % time.monotonic_ns())
         self.out, self.err = base + '.out', base + '.err'
         self.known, self.offset = [], 0
         # Of --grace: a stream may be silent for long when the machine is busy.
         with open(self.out, 'w') as out, open(self.err, 'w') as err:
-            self.process = subprocess.Popen([test.sillage, 'live', '-f', 'json', '--grace', LONG] + list(args),
+            self.process = subprocess.Popen([test.sillage, command, '-f', 'json', '--grace', LONG] + list(args),
                                             stdout=out, stderr=err, env=env)
 
     def said(self):

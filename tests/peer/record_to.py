@@ -9,6 +9,7 @@ Goal    What is recorded is what a viewer follows, what babeltrace2 reads of the
 
 usage: record_to.py SILLAGE APP DATA [x NAME]
 """
+import collections
 import json
 import os
 import re
@@ -189,6 +190,33 @@ def test_here(t):
         wait_until(lambda: instances() <= before, lambda: 'left: %s' % instances())
         if status == 0:
             assert totals(lines)[0]['trace']['host'] == os.uname().nodename, totals(lines)[0]['trace']
+
+
+def test_programs_beside(t):
+    """`watch --ust` with ftrace: one session has the kernel of this tracer, and programs of LTTng."""
+    need_tracefs()
+    if not shutil.which('lttng-sessiond'):
+        raise Skip('lttng-sessiond is not installed')
+    before, home = instances(), os.path.join(t.scratch, 'home')
+    os.mkdir(home)
+    # The last: the daemon drops a program that does not answer for 5 s, else.
+    env = dict(os.environ, HOME=home, LTTNG_HOME=home, TMPDIR=home, LTTNG_UST_REGISTER_TIMEOUT='-1', LTTNG_APP_SOCKET_TIMEOUT='-1')
+    watch = t.live('--tracer', 'ftrace', '-a', 'count,sched', '--ust', 'sillage_test:*', '-i', '100ms', env=env, command='watch')
+    watch.wait_for(lambda one: any(line['type'] == 'window' and events(line) > 0 for line in one.lines()))
+    assert peer.run([t.app, '30'], env=env).returncode == 0
+
+    def shows(one, *domains):
+        found = collections.Counter()
+        for line in one.lines():
+            if line['type'] == 'window':
+                found[line['trace']['domain']] += events(line)
+        return all(found[domain] > 0 for domain in domains)
+
+    watch.wait_for(lambda one: shows(one, 'kernel', 'ust'))
+    found = {line['trace']['domain']: line for line in totals(watch.finish(signal.SIGINT))}
+    assert found['ust']['count']['events'] == 90 and 'sched' in found['kernel'], found
+    assert found['kernel']['trace']['session'] == found['ust']['trace']['session'], found
+    wait_until(lambda: instances() <= before, lambda: 'left: %s' % instances())
 
 
 def test_refused(t):
