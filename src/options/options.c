@@ -97,8 +97,8 @@ static const char *first_given(const bool given[OPTIONS_COUNT_MAX], const char *
 	return NULL;
 }
 
-static const char *const of_lists[] = { "merged", "freq", "freq-bins",  "buckets",
-					"min",    "max",  "containers", NULL };
+static const char *const of_lists[] = { "merged", "freq",       "freq-bins", "buckets", "min",
+					"max",    "containers", "baseline",  NULL };
 
 bool options_is_of_lists(const char *name)
 {

@@ -19,9 +19,10 @@ struct actions;
 struct stored_history {
 	const struct options *options;
 	struct output *output;
-	struct actions *actions; /* conditions of --fail; NULL: none */
-	bool hides_windows;      /* windows are made for these alone */
-	const atomic_bool *stop; /* becomes true: the user wants to end */
+	struct actions *actions;   /* conditions of --fail; NULL: none */
+	struct baseline *baseline; /* what they are compared with; NULL: with numbers alone */
+	bool hides_windows;        /* windows are made for these alone */
+	const atomic_bool *stop;   /* becomes true: the user wants to end */
 	/* What is read, with what the conditions need; ends with NULL.  The reader looks there. */
 	const struct analysis *analyses[ANALYSES_MAX];
 	struct store_reader *reader;

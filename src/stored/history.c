@@ -11,6 +11,7 @@
 
 #include "base/now.h"
 #include "base/units.h"
+#include "baseline/baseline.h"
 #include "engine/engine.h"
 #include "rollup/rollup.h"
 #include "run/run.h"
@@ -322,6 +323,7 @@ static int take_conditions(struct stored_history *h, struct options *options)
 {
 	int r = run_actions(options, &h->actions, &h->err);
 
+	r = r < 0 ? r : baseline_open(options, h->actions, &run_stop, say, &h->baseline, &h->err);
 	for (size_t i = 0; h->output->analyses && h->output->analyses[i]; i++) {
 		h->analyses[i] = h->output->analyses[i];
 	}
@@ -375,6 +377,9 @@ int history_past(const struct options *given, struct output *output)
 
 		say("%s: nothing matched %s", store_reader_name(h.reader), asked);
 		free(asked);
+		h.summary.exit = EXIT_FAILED;
+	}
+	if (baseline_close(h.baseline) < 0) {
 		h.summary.exit = EXIT_FAILED;
 	}
 	h.summary.exit = run_signal_status() != 0 ? run_signal_status() : h.summary.exit;

@@ -55,6 +55,8 @@ def calls():
 
 
 CALLS = calls()
+# Those that make, change or close descriptors: what `state` follows.  Others are none to it, also while one is open.
+CHANGING = {name: kind for name, kind in CALLS.items() if kind[0] in ('open', 'close', None)}
 SOCKET_CALLS = set('recvfrom recvmsg recvmmsg sendto sendmsg sendmmsg'.split())
 ENTRY = re.compile(r'^(?:compat_)?(?:syscall_entry_|sys_)(.+)$')
 EXIT = re.compile(r'^(?:compat_)?syscall_exit_(.+)$')
@@ -106,7 +108,8 @@ class Table:
 
 
 class Files:
-    def __init__(self):
+    def __init__(self, followed=CALLS):
+        self.followed = followed
         self.tables, self.owners, self.dumps = {}, {}, 0
         self.pids, self.open = {}, {}
         self.gone = set()  # threads that have left the table of their process
@@ -247,15 +250,15 @@ class Files:
         if number(text, 'context_pid') is not None and called in (None,) + tuple(CALLS):
             self.set_pid(ns, thread, number(text, 'context_pid'))
         if entry:
-            if entry.group(1) in CALLS:
+            if entry.group(1) in self.followed:
                 self.open[thread] = entry.group(1), ns, text
             return
         named = exit_.group(1) if exit_ else None
-        opened = self.open.pop(thread, None) if named is None or named in CALLS else None
+        opened = self.open.pop(thread, None) if named is None or named in self.followed else None
         if opened and named in (None, opened[0]):
             took = ns - opened[1] if opened[1] is not None else None
             self.ended(ns, thread, opened[0], took, opened[2], text, book)
-        elif named in CALLS:
+        elif named in self.followed:
             self.ended(ns, thread, named, None, None, text, book)
 
     def ended(self, ns, thread, call, took, entry, exit_, book):

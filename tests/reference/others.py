@@ -2,8 +2,9 @@
 """others: files that are no trace are told apart by their first bytes, and the command that is named for one works.
 
 Goal    Who gives the file of another tool, or a part of a trace, reads in one line what it is and how to go on.
-Method  Files of each kind are made here, by the tools where they are small, and every command that takes a trace
-        refuses them with one line; commands that are named are run as they are printed.  perf makes its own.
+Method  Files of each kind are made here, most of them by their first bytes alone, and `analyze` refuses each with one line;
+        one of them is given to the other commands that take a trace, too.  Of the commands that are named those that
+        unpack an archive and convert perf's file are run as they are printed; perf makes its own.
 
 usage: others.py SILLAGE TRACE      TRACE: a kernel's trace
 """

@@ -3,7 +3,8 @@
 
 Goal    - All kinds of causes, and what is unknown: before the first event, behind losses, in another channel.  The
           figures are those of power_plain.py, in windows or not, at any chunks and workers, by map and merge.
-        - Every output has them: text, csv, stores, metrics, triggers, gates, comparisons, a choice of CPUs.
+        - Of outputs text, csv, JSON, stores, triggers, gates, comparisons and a choice of CPUs have them.
+        - States are numbers without a sign, as both tracers have them, or with one.
 
 usage: power.py SILLAGE
 """
@@ -29,6 +30,8 @@ MORE = [(name, 200 + i, fields) for i, (name, fields) in enumerate((
     ('power_cpu_idle', (('s32', 'state'), ('s32', 'cpu_id'))), ('power_cpu_frequency', (('s32', 'state'), ('s32', 'cpu_id'))),
     ('x86_irq_vectors_reschedule_entry', (('s32', 'vector'),)), ('x86_irq_vectors_local_timer_entry', (('s32', 'vector'),))))]
 OWN = {name: number for name, number, _ in MORE}
+# The largest number for the end of a state: as LTTng and ftrace have it, and as -1.
+UNSIGNED = 'integer { size = 32; signed = 0; align = 8; }'
 METADATA = synthetic.metadata(0) + ''.join(synthetic.declared(number, name, fields) for name, number, fields in MORE)
 
 
@@ -45,7 +48,7 @@ def text_of(name, values):
                      for (_, field), value in zip(fields, values))
 
 
-def made(scratch, name, events, losses=(), channel=None):
+def made(scratch, name, events, losses=(), channel=None, is_signed=True):
     """
     A trace of (ts, cpu, name, values).  A packet of a CPU ends at each of @losses (cpu, its i-th event), and events are
     missing up to the next one.  @channel: events whose names begin so are in one of their own.
@@ -68,6 +71,10 @@ def made(scratch, name, events, losses=(), channel=None):
     if channel:
         text = synthetic.re.sub(r'(event { name = "%s[^}]* stream_id = )0' % channel, r'\g<1>1', METADATA)
         text += synthetic.HEADER[synthetic.HEADER.index('stream {'):].replace('id = 0', 'id = 1')
+    if not is_signed:
+        text, count = synthetic.re.subn(r'(event { name = "power_[^;]*;[^;]*;[^;]*; fields := struct { ).*? _state; ',
+                                        r'\g<1>%s _state; ' % UNSIGNED, text)
+        assert count == 2, text
     return synthetic.Made(scratch, name, [stream for stream in data if stream], text), gaps
 
 
@@ -226,6 +233,11 @@ def check_outputs(scratch, trace):
     same(([row['cpu'] for row in total['cpus']], total['wakeups'], {row['cpu'] for row in total['frequencies']}), ([0], 5, {0}))
     out, err = ask(*asked, '--fail', 'power.idle[state=2].ns > 150ms', trace.path, wanted=3)
     assert 'power.idle' in out + err, out + err
+    out, _ = ask(*asked, '-f', 'json', '-i', '100ms', '--trigger', 'power.idle[state=2].ns > 50ms', trace.path)
+    fired = [json.loads(line) for line in out.splitlines() if '"type":"trigger"' in line]
+    assert fired and all('power.idle' in json.dumps(one) for one in fired), out
+    unsigned, _ = made(scratch, 'unsigned', by_hand(), is_signed=False)
+    same(synthetic.total_of(unsigned, '-a', 'power')['power'], synthetic.total_of(trace, '-a', 'power')['power'])
     ask(*asked, '--fail', 'power.cpus[0].by_timer > 1', trace.path)
     ask(*asked, '--fail', 'power.causes[name=virtio*].idle.max > 1s', trace.path)
     store = 'sqlite:' + os.path.join(scratch, 'power.db')

@@ -339,6 +339,7 @@ class Reference:
             self.syscall(ns, name, cpu, text)
             self.others.event(ns, name, cpu, text, self.running(cpu))
         self.others.files.life(ns, name, text, self.thread)
+        self.others.changing.life(ns, name, text, self.thread)
 
     def exec(self, ns, cpu, text):
         self.others.contexts.event('sched_process_exec', cpu, text)
@@ -361,6 +362,7 @@ class Reference:
             for place, current in self.current.items():
                 if place == cpu and current is None:  # it tells who runs, as a switch does
                     self.current[place], self.came[place] = tid, ns
+                    self.others.is_found(ns, cpu, thread)
                 elif current == old:
                     self.current[place] = tid
         thread.comm = string(text, 'filename').rsplit('/', 1)[-1][:15]

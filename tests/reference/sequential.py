@@ -586,7 +586,8 @@ class Sequential:
         self.sched, self.syscalls = Sched(reference, release, names, self.contexts), Syscalls()
         self.irq, self.memory, self.net, self.block = Irq(), Memory(), Net(), Block(reference, names)
         self.files, self.faults = files.Files(), Faults(names)
-        self.now = now.Now(reference, self.sched, self.files)
+        self.changing = files.Files(files.CHANGING)
+        self.now = now.Now(reference, self.sched, self.changing)
         rest = self.books if self.HAS_ALL else collections.defaultdict(Book)
         self.power = power_plain.Power(rest, reference.interval, self.left, self.heard)
         self.waits = waits.Waits(reference, self.now, rest)
@@ -633,10 +634,17 @@ class Sequential:
             self.faults.goes_on(prev, book)
         self.faults.switch(ns, cpu, prev if not elsewhere else None, self.sched.leaves(state) == 'sleep', next_, book)
 
+    def is_found(self, ns, cpu, thread):
+        """It runs there, from now on as far as is known."""
+        self.waits.count(ns, thread)
+        self.sched.phase[thread] = 'running'
+        self.waits.runs(ns, cpu, thread)
+
     def died(self, ns, thread):
         self.waits.count(ns, thread)
         self.syscalls.dead.add(thread)
         self.files.died(ns, thread)
+        self.changing.died(ns, thread)
 
     def event(self, ns, name, cpu, text, thread):
         book = self.books[ns // self.reference.interval]
@@ -655,6 +663,7 @@ class Sequential:
         self.net.event(name, text, book)
         self.block.event(ns, name, text, book)
         self.files.event(ns, name, thread, text, book)
+        self.changing.event(ns, name, thread, text, Book())
         self.faults.event(ns, name, thread, text, book)
 
     def hole(self, begin):
@@ -670,10 +679,12 @@ class Sequential:
         self.memory.begun.clear()
         self.block.cut(begin, book)
         self.files.hole()
+        self.changing.hole()
         self.faults.open.clear()
 
     def end_window(self, end, number_):
         self.files.settle()
+        self.changing.settle()
         self.waits.count_all(end)
         self.power.end_window(end, number_, self.there(end, number_))
         self.now.end_window(end, self.books[number_])

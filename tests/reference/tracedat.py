@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """tracedat: a trace.dat is read as `trace-cmd report` reads it, event by event.
 
-Goal    The files of trace-cmd, of both versions, packed or not, with several buffers, any clock and any offset, have
-        the events, times, CPUs and threads that trace-cmd itself prints, and what the kernel lost is said.
+Goal    The files of trace-cmd, of both versions, packed or not, have the events, times and CPUs that trace-cmd itself
+        prints, and the threads of switches; so have those with the clock x86-tsc.  Of several buffers, other clocks and
+        offsets the numbers of events and the first time are checked; what the kernel lost is said.
 Method  trace-cmd made two files, of versions 6 and 7; others are written here (tracedat_file.py).  `events` prints what
         the conversion makes of one.  Switches that only the conversion has are told by the events behind them, and
-        counted.
+        counted.  What events are made of other kernels is the business of formats.py.
 
 usage: tracedat.py SILLAGE EVENTS DATA      DATA has v6.dat and v7-zstd.dat
 """

@@ -228,6 +228,13 @@ def test_hours(t, url):
         check_value(line, statistics.median(FIGURES['cpu.busy'](total) for total in totals), 0.1, 3)
     lines, _ = t.fired(url, now, 'cpu.busy > baseline +40%' + EACH_WINDOW)
     check('fires before the border only', [line['end'] > border for line in lines], [False] * 3)
+    # What is stored is judged as what was recorded is.
+    t.store(url, now)
+    past = ('history', url, '-q', '--since', '2026-06-05 09:59:00', '--until', '2026-06-05 10:01:00', '-i', '1s', '-o', '/dev/null')
+    t.run(*past, '--baseline', url, '--fail', 'cpu.busy > baseline +40%', status=3)
+    t.run(*past, '--baseline', url, '--fail', 'cpu.busy > baseline x9')
+    t.run(*past, '--fail', 'cpu.busy > baseline +40%', status=2)
+    t.run(*past, '--per', 'host', '--baseline', url, '--fail', 'cpu.busy > baseline +40%', status=2)
 
 
 def test_clocks(t, url):
