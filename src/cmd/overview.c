@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/now.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/overview.h"
@@ -215,6 +216,8 @@ int overview_of(const struct options *options, const struct recorded_paths *path
 	} else if (r == 0 && !overview_find(run.overview)) {
 		r = err_raise(err, -ENODATA, "%s: no figure of the analyses changes with time",
 			      name);
+	} else if (r == 0 && run_stop && now_has_left) {
+		r = err_raise(err, -EINTR, "%s: interrupted before all cuts were compared", name);
 	}
 	if (r < 0) {
 		overview_free(run.overview);

@@ -179,6 +179,9 @@ def check_all(sillage, data, folder, is_short):
     yield check('merge from a pipe', [sillage, 'merge', '-'], signal.SIGTERM, folder, used=0, stdin=subprocess.PIPE)
     # Of several traces, those that were not read are named.
     yield check('overview of two', [sillage, 'overview', wanted, os.path.join(data, 'burst')], signal.SIGTERM, folder, used, 2)
+    # All is read, and what is made of it takes long; fast builds are at one of those behind.
+    yield check('overview of many slices', [sillage, 'overview', '--slices', '1000'] + 8 * [os.path.join(data, 'containers')],
+                signal.SIGTERM, folder, 4)
     # A packet that was read in part must not be taken for read.
     state = os.path.join(folder, 'state')
     yield check('analyze --state', [sillage, 'analyze', '-a', 'count', '--state', state, packet], signal.SIGTERM, folder,

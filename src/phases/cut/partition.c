@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <stdbool.h>
 
+#include "base/now.h"
+
 #define TOLERANCE 1e-12
 
 /* Of an interval, or summed over the parts of a partition. */
@@ -293,6 +295,12 @@ static void find_between(const struct partition_table *table, const struct parti
 		return;
 	}
 	p = loss / (gain + loss);
+	if (now_is_leaving()) {
+		now_has_left = true; /* those between are not looked for */
+		high->p = p;
+		*vec_push(&ret->at) = *high;
+		return;
+	}
 	partition_find(table, p, &middle);
 	if (!is_between(low, &middle, high)) {
 		partition_fini(&middle);
