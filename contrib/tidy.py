@@ -41,9 +41,10 @@ ROOMS = {
     'src/query': ('base/', 'base/text/', 'base/process/', 'kernel/perf-names.h', 'kernel/thread-list.h') + CTF,
     'src/query/diff': ('base/', 'query/') + CTF,
     'src/history': ('base/',) + CTF,
+    'src/containers': ('base/', 'base/process/'),
     # It knows no tracefs, file or socket; host does.
     'src/ftrace': ('base/',),
-    'src/ftrace/host': ('base/', 'base/process/', 'ftrace/'),
+    'src/ftrace/host': ('base/', 'base/process/', 'containers/', 'ftrace/'),
     'src/engine/contract': ('base/', 'base/text/', 'kernel/', 'query/', 'history/') + CTF,
     'src/engine/worker': ('base/', 'kernel/', 'query/fields.h') + CTF + CONTRACT,
     'src/engine/tables': ('base/', 'kernel/',) + CONTRACT,

@@ -451,6 +451,19 @@
 #define FTRACE_CPUS_MAX  16384U
 #define FTRACE_TASKS_MAX 1048576
 
+/* Containers of this host: bytes of an id and of a name with its end (a pod's name alone may have
+ * 253, 40 are usual); places that are remembered, 600 bytes each; processes of a look at all. */
+#define CONTAINER_ID_BYTES      80
+#define CONTAINER_NAME_BYTES    128
+#define CONTAINERS_KNOWN_MAX    4096
+#define CONTAINER_PROCESSES_MAX 1048576
+/* What an engine keeps of one, or of all of them: podman has 1 KB for each.  A file of /proc; v1
+ * has a path for each of some 14 hierarchies.  Namespaces of containerd, and logs of a kubelet. */
+#define CONTAINER_STATE_BYTES_MAX ((size_t)4 << 20)
+#define CONTAINER_PROC_BYTES_MAX  ((size_t)64 << 10)
+#define CONTAINER_FOLDERS_MAX     64
+#define CONTAINER_LOGS_MAX        16384
+
 /* Files for Perfetto.  Arguments of an event, about, and one text of them: the viewer refuses
  * compressed packets of 512 KiB, and a packet is closed behind the event that fills it. */
 #define ARGS_BYTES_MAX ((size_t)64 << 10)

@@ -60,6 +60,7 @@ int main(void)
 	srunner_add_suite(runner, suite_exchange());
 	srunner_add_suite(runner, suite_checkpoint_file());
 	srunner_add_suite(runner, suite_worker());
+	srunner_add_suite(runner, suite_containers());
 	srunner_add_suite(runner, suite_ftrace());
 	srunner_add_suite(runner, suite_ftrace_calls());
 	srunner_add_suite(runner, suite_history());

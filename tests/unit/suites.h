@@ -23,6 +23,7 @@ Suite *suite_packet(void);
 Suite *suite_packet_index(void);
 Suite *suite_plan(void);
 Suite *suite_compile(void);
+Suite *suite_containers(void);
 Suite *suite_engine(void);
 Suite *suite_columns(void);
 Suite *suite_keyed(void);

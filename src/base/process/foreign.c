@@ -17,6 +17,9 @@
 
 #include "base/limits.h"
 #include "base/now.h"
+#include "base/vec.h"
+
+#define FOREIGN_PIECE 4096
 
 static int open_any(const char *path, int flags, struct stat *ret_found, struct err *err)
 {
@@ -46,6 +49,28 @@ int foreign_open(const char *path, int flags, struct err *err)
 		return err_raise(err, -EINVAL, "%s: is a pipe or a device, and no file", path);
 	}
 	return fd;
+}
+
+char *foreign_text(const char *path, size_t most, size_t *ret_len)
+{
+	VEC(char) text = { 0 };
+	struct err ignored;
+	int fd = foreign_open(path, 0, &ignored);
+	ssize_t got = fd >= 0 ? 1 : -1;
+
+	while (got > 0 && text.count <= most && !now_must_end()) {
+		vec_reserve(&text, text.count + FOREIGN_PIECE + 1);
+		got = read(fd, text.at + text.count, FOREIGN_PIECE);
+		text.count += got > 0 ? (size_t)got : 0;
+	}
+	(void)(fd >= 0 && close(fd));
+	if (got != 0 || text.count > most) {
+		vec_fini(&text);
+		return NULL;
+	}
+	*ret_len = text.count;
+	*vec_push(&text) = '\0';
+	return text.at;
 }
 
 /* ---- streams ---- */

@@ -18,6 +18,10 @@
  * instance. */
 int foreign_open(const char *path, int flags, struct err *err);
 
+/* All of a small file, with a zero behind it, from malloc(); NULL: it is not there, has more than
+ * @most bytes, or a signal came. */
+char *foreign_text(const char *path, size_t most, size_t *ret_len);
+
 /* The same as a stream. */
 int foreign_file(const char *path, FILE **ret, struct err *err);
 /* A stream of what may also be a pipe, such as the shell's <(...): reads fail with EINTR once a

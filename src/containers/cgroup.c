@@ -1,0 +1,347 @@
+/*
+ * cgroup: see cgroup.h.
+ */
+#include "containers/cgroup.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+#define ID_LEAST 12 /* hexadecimal digits, as docker's short ids have them, */
+#define ID_WHOLE 64 /* and whole ones */
+
+const char *cgroup_kind_name(enum cgroup_kind kind)
+{
+	static const char *const names[CGROUP_KINDS] = {
+		[CGROUP_NONE] = "",
+		[CGROUP_SERVICE] = "service",
+		[CGROUP_DOCKER] = "docker",
+		[CGROUP_CONTAINERD] = "containerd",
+		[CGROUP_CRIO] = "cri-o",
+		[CGROUP_PODMAN] = "podman",
+		[CGROUP_NSPAWN] = "systemd-nspawn",
+		[CGROUP_LIBVIRT] = "libvirt",
+		[CGROUP_LXC] = "lxc",
+		[CGROUP_CONTAINER] = "container",
+	};
+
+	assert(kind < CGROUP_KINDS && names[kind]);
+	return names[kind];
+}
+
+/* ---- components ---- */
+
+struct part {
+	const char *at;
+	size_t len;
+};
+
+static bool begins(struct part part, const char *text)
+{
+	return part.len >= strlen(text) && memcmp(part.at, text, strlen(text)) == 0;
+}
+
+static bool ends(struct part part, const char *text)
+{
+	return part.len >= strlen(text) &&
+	       memcmp(part.at + part.len - strlen(text), text, strlen(text)) == 0;
+}
+
+static bool is(struct part part, const char *text)
+{
+	return part.len == strlen(text) && begins(part, text);
+}
+
+static struct part without(struct part part, const char *begin, const char *end)
+{
+	assert(begins(part, begin) && ends(part, end) && part.len >= strlen(begin) + strlen(end));
+	return (struct part){ part.at + strlen(begin), part.len - strlen(begin) - strlen(end) };
+}
+
+static bool next_part(const char **at, struct part *ret)
+{
+	*at += strspn(*at, "/");
+	*ret = (struct part){ *at, strcspn(*at, "/") };
+	*at += ret->len;
+	return ret->len > 0;
+}
+
+static bool is_id(struct part part)
+{
+	for (size_t i = 0; i < part.len; i++) {
+		if (!strchr("0123456789abcdef", part.at[i])) {
+			return false;
+		}
+	}
+	return part.len >= ID_LEAST && part.len <= ID_WHOLE;
+}
+
+static void copy_part(char *to, size_t room, struct part part)
+{
+	(void)snprintf(to, room, "%.*s", (int)(part.len < room ? part.len : room), part.at);
+}
+
+/* As systemd escapes names of machines in those of units: "\x2d" is "-". */
+static void copy_unescaped(char *to, size_t room, struct part part)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < part.len && len + 1 < room; i++) {
+		char digits[3] = "";
+
+		if (part.len - i >= 4 && part.at[i] == '\\' && part.at[i + 1] == 'x') {
+			memcpy(digits, part.at + i + 2, 2);
+		}
+		if (strspn(digits, "0123456789abcdef") == 2 && strcmp(digits, "00") != 0) {
+			to[len++] = (char)strtoul(digits, NULL, 16);
+			i += 3;
+		} else {
+			to[len++] = part.at[i];
+		}
+	}
+	to[len] = '\0';
+}
+
+/* ---- containers ---- */
+
+/* What stands before an id, in names of scopes and between colons. */
+static const struct {
+	const char *prefix;
+	enum cgroup_kind kind;
+} engines[] = {
+	{ "docker", CGROUP_DOCKER },
+	{ "libpod", CGROUP_PODMAN },
+	{ "crio", CGROUP_CRIO },
+	{ "cri-containerd", CGROUP_CONTAINERD },
+	{ "containerd", CGROUP_CONTAINERD },
+	{ "nerdctl", CGROUP_CONTAINERD },
+};
+
+/* The groups that engines without systemd put containers into. */
+static const struct {
+	const char *group;
+	enum cgroup_kind kind;
+} groups[] = {
+	{ "docker", CGROUP_DOCKER },      { "libpod_parent", CGROUP_PODMAN },
+	{ "k8s.io", CGROUP_CONTAINERD },  { "moby", CGROUP_DOCKER },
+	{ "default", CGROUP_CONTAINERD }, { "crio", CGROUP_CRIO },
+};
+
+static bool take_id(struct cgroup *ret, enum cgroup_kind kind, struct part id)
+{
+	if (!is_id(id)) {
+		return false;
+	}
+	ret->kind = kind;
+	copy_part(ret->id, sizeof(ret->id), id);
+	return true;
+}
+
+/* "docker-ID.scope", "crio-ID". */
+static bool take_prefixed(struct cgroup *ret, struct part part)
+{
+	struct part whole = ends(part, ".scope") ? without(part, "", ".scope") : part;
+
+	for (size_t i = 0; i < ARRAY_COUNT(engines); i++) {
+		size_t len = strlen(engines[i].prefix);
+
+		if (begins(whole, engines[i].prefix) && whole.len > len && whole.at[len] == '-' &&
+		    take_id(ret, engines[i].kind,
+			    (struct part){ whole.at + len + 1, whole.len - len - 1 })) {
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "kubepods-besteffort-podUID.slice:cri-containerd:ID": a name for systemd, where it is not asked.
+ */
+static bool take_colons(struct cgroup *ret, struct part part)
+{
+	const char *last = memrchr(part.at, ':', part.len), *first;
+	struct part engine, id;
+
+	first = last ? memrchr(part.at, ':', (size_t)(last - part.at)) : NULL;
+	if (!first) {
+		return false;
+	}
+	engine = (struct part){ first + 1, (size_t)(last - first - 1) };
+	id = (struct part){ last + 1, (size_t)(part.at + part.len - last - 1) };
+	for (size_t i = 0; i < ARRAY_COUNT(engines); i++) {
+		if (is(engine, engines[i].prefix)) {
+			return take_id(ret, engines[i].kind, id);
+		}
+	}
+	return false;
+}
+
+static bool take_bare(struct cgroup *ret, struct part before, struct part part)
+{
+	if (part.len != ID_WHOLE || !is_id(part)) {
+		return false;
+	}
+	for (size_t i = 0; i < ARRAY_COUNT(groups); i++) {
+		if (is(before, groups[i].group)) {
+			return take_id(ret, groups[i].kind, part);
+		}
+	}
+	return take_id(ret, CGROUP_CONTAINER, part);
+}
+
+static bool take_named(struct cgroup *ret, enum cgroup_kind kind, struct part name)
+{
+	if (name.len == 0) {
+		return false;
+	}
+	ret->kind = kind;
+	copy_unescaped(ret->name, sizeof(ret->name), name);
+	copy_unescaped(ret->id, sizeof(ret->id), name);
+	return true;
+}
+
+/* Of systemd's machines: nspawn's, and what libvirt registers there. */
+static bool take_machine(struct cgroup *ret, struct part before, struct part part)
+{
+	if (!is(before, "machine.slice")) {
+		return false;
+	}
+	if (begins(part, "systemd-nspawn@") && ends(part, ".service")) {
+		return take_named(ret, CGROUP_NSPAWN, without(part, "systemd-nspawn@", ".service"));
+	}
+	if (begins(part, "machine-") && ends(part, ".scope") &&
+	    take_named(ret, CGROUP_NSPAWN, without(part, "machine-", ".scope"))) {
+		bool is_libvirt =
+			strncmp(ret->name, "qemu-", 5) == 0 || strncmp(ret->name, "lxc-", 4) == 0;
+
+		ret->kind = is_libvirt ? CGROUP_LIBVIRT : CGROUP_NSPAWN;
+		return true;
+	}
+	return false;
+}
+
+static bool take_lxc(struct cgroup *ret, struct part before, struct part part)
+{
+	if (begins(part, "lxc.payload.")) {
+		return take_named(ret, CGROUP_LXC, without(part, "lxc.payload.", ""));
+	}
+	return (is(before, "lxc") || is(before, "lxc.payload")) &&
+	       take_named(ret, CGROUP_LXC, part);
+}
+
+static bool take_container(struct cgroup *ret, struct part before, struct part part)
+{
+	return take_prefixed(ret, part) || take_colons(ret, part) ||
+	       take_machine(ret, before, part) || take_lxc(ret, before, part) ||
+	       take_bare(ret, before, part);
+}
+
+/* ---- what is around it ---- */
+
+/* "podUID", "kubepods-burstable-podUID.slice" with "_" in place of "-"; below a kubelet that is in
+ * a container itself "kubelet-kubepods-...". */
+static void note_pod(struct cgroup *ret, struct part part)
+{
+	static const char mark[] = "-pod";
+	const char *at = NULL;
+
+	if (memmem(part.at, part.len, "kubepods", strlen("kubepods"))) {
+		at = memmem(part.at, part.len, mark, strlen(mark));
+		at = at ? at + strlen(mark) : NULL;
+	} else if (begins(part, "pod")) {
+		at = part.at + strlen("pod");
+	}
+	if (at) {
+		copy_part(ret->pod, sizeof(ret->pod),
+			  (struct part){ at, (size_t)(part.at + part.len - at) });
+		ret->pod[strcspn(ret->pod, ".:")] = '\0';
+		for (char *c = ret->pod; *c; c++) {
+			*c = *c == '_' ? '-' : *c;
+		}
+	}
+}
+
+/* The innermost unit; of a user's manager with the number of the user, since each has its own. */
+static void note_unit(struct cgroup *ret, struct part part)
+{
+	if (begins(part, "user-") && ends(part, ".slice") && !ret->user[0]) {
+		copy_part(ret->user, sizeof(ret->user), without(part, "user-", ".slice"));
+	}
+	if ((!ends(part, ".service") && !ends(part, ".scope")) || part.len == strlen(".scope")) {
+		return;
+	}
+	if (ret->kind == CGROUP_SERVICE && strncmp(ret->name, "user@", 5) == 0) {
+		(void)snprintf(
+			ret->name, sizeof(ret->name), "user@%s/%.*s", ret->user,
+			(int)(part.len < CONTAINER_NAME_BYTES ? part.len : CONTAINER_NAME_BYTES),
+			part.at);
+	} else {
+		copy_part(ret->name, sizeof(ret->name), part);
+	}
+	ret->kind = CGROUP_SERVICE;
+}
+
+void cgroup_parse(const char *path, struct cgroup *ret)
+{
+	struct part before = { "", 0 }, part;
+	struct cgroup container;
+
+	memset(ret, 0, sizeof(*ret));
+	while (next_part(&path, &part)) {
+		memset(&container, 0, sizeof(container));
+		if (take_container(&container, before, part)) {
+			note_pod(ret, part);
+			ret->kind = container.kind;
+			memcpy(ret->id, container.id, sizeof(ret->id));
+			memcpy(ret->name, container.name, sizeof(ret->name));
+			return;
+		}
+		note_pod(ret, part);
+		note_unit(ret, part);
+		before = part;
+	}
+	ret->pod[0] = '\0'; /* a pod without a container is a group as any other */
+}
+
+/* ---- /proc/PID/cgroup ---- */
+
+/* Higher is better. */
+static unsigned int worth_of(const char *controllers, const char *path)
+{
+	enum { OTHERS, SYSTEMD, UNIFIED, HIERARCHIES };
+	struct cgroup group;
+	unsigned int worth = controllers[0] == '\0'                     ? UNIFIED
+			     : strcmp(controllers, "name=systemd") == 0 ? SYSTEMD
+									: OTHERS;
+
+	cgroup_parse(path, &group);
+	worth += cgroup_is_container(group.kind) ? 2 * HIERARCHIES
+		 : group.kind == CGROUP_SERVICE  ? HIERARCHIES
+						 : 0;
+	return worth;
+}
+
+const char *cgroup_choose(char *text)
+{
+	const char *best = "";
+	unsigned int worth = 0;
+	char *line;
+
+	while ((line = strsep(&text, "\n"))) {
+		char *controllers = strchr(line, ':');
+		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
+		unsigned int found;
+
+		if (!path) {
+			continue;
+		}
+		*controllers++ = *path++ = '\0';
+		found = 1 + worth_of(controllers, path);
+		best = found > worth ? path : best;
+		worth = found > worth ? found : worth;
+	}
+	return best;
+}
