@@ -65,7 +65,7 @@ static void keyed_labels(FILE *out, bool *is_first, const struct table *table, u
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	char number[24];
 
-	if (table->id_key && id != ROW_KEY_NO_ID) {
+	if (report_shows_id(table, id)) {
 		(void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)id);
 		metrics_add_label(out, is_first, table->id_key, id_name ? id_name : number);
 	}
@@ -91,7 +91,7 @@ static char *row_labels(const struct table *table, const struct report_row *row)
 		break;
 	case SCOPE_CONTAINER_PAIR:
 		keyed_labels(out, &is_first, table, row->id, row->name);
-		if (row->owner != REPORT_NO_NUMBER) {
+		if (report_shows_owner(table, row)) {
 			(void)snprintf(number, sizeof(number), "%" PRId64, row->owner);
 			metrics_add_label(out, &is_first, table->owner_key, number);
 		}

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/vec.h"
 
 #define ID_LEAST 12 /* hexadecimal digits, as docker's short ids have them, */
@@ -35,42 +36,44 @@ const char *cgroup_kind_name(enum cgroup_kind kind)
 
 /* ---- components ---- */
 
-struct part {
+struct component {
 	const char *at;
 	size_t len;
 };
 
-static bool begins(struct part part, const char *text)
+static bool begins_with(struct component part, const char *text)
 {
 	return part.len >= strlen(text) && memcmp(part.at, text, strlen(text)) == 0;
 }
 
-static bool ends(struct part part, const char *text)
+static bool ends(struct component part, const char *text)
 {
 	return part.len >= strlen(text) &&
 	       memcmp(part.at + part.len - strlen(text), text, strlen(text)) == 0;
 }
 
-static bool is(struct part part, const char *text)
+static bool is(struct component part, const char *text)
 {
-	return part.len == strlen(text) && begins(part, text);
+	return part.len == strlen(text) && begins_with(part, text);
 }
 
-static struct part without(struct part part, const char *begin, const char *end)
+static struct component without(struct component part, const char *begin, const char *end)
 {
-	assert(begins(part, begin) && ends(part, end) && part.len >= strlen(begin) + strlen(end));
-	return (struct part){ part.at + strlen(begin), part.len - strlen(begin) - strlen(end) };
+	assert(begins_with(part, begin) && ends(part, end) &&
+	       part.len >= strlen(begin) + strlen(end));
+	return (struct component){ part.at + strlen(begin),
+				   part.len - strlen(begin) - strlen(end) };
 }
 
-static bool next_part(const char **at, struct part *ret)
+static bool next_component(const char **at, struct component *ret)
 {
 	*at += strspn(*at, "/");
-	*ret = (struct part){ *at, strcspn(*at, "/") };
+	*ret = (struct component){ *at, strcspn(*at, "/") };
 	*at += ret->len;
 	return ret->len > 0;
 }
 
-static bool is_id(struct part part)
+static bool is_id(struct component part)
 {
 	for (size_t i = 0; i < part.len; i++) {
 		if (!strchr("0123456789abcdef", part.at[i])) {
@@ -80,13 +83,14 @@ static bool is_id(struct part part)
 	return part.len >= ID_LEAST && part.len <= ID_WHOLE;
 }
 
-static void copy_part(char *to, size_t room, struct part part)
+/* Texts that have no room stay different. */
+static void copy_part(char *to, size_t room, struct component part)
 {
-	(void)snprintf(to, room, "%.*s", (int)(part.len < room ? part.len : room), part.at);
+	hash_brief(to, room, part.at, part.len);
 }
 
 /* As systemd escapes names of machines in those of units: "\x2d" is "-". */
-static void copy_unescaped(char *to, size_t room, struct part part)
+static void copy_unescaped(char *to, size_t room, struct component part)
 {
 	size_t len = 0;
 
@@ -131,7 +135,7 @@ static const struct {
 	{ "default", CGROUP_CONTAINERD }, { "crio", CGROUP_CRIO },
 };
 
-static bool take_id(struct cgroup *ret, enum cgroup_kind kind, struct part id)
+static bool take_id(struct cgroup *ret, enum cgroup_kind kind, struct component id)
 {
 	if (!is_id(id)) {
 		return false;
@@ -142,16 +146,17 @@ static bool take_id(struct cgroup *ret, enum cgroup_kind kind, struct part id)
 }
 
 /* "docker-ID.scope", "crio-ID". */
-static bool take_prefixed(struct cgroup *ret, struct part part)
+static bool take_prefixed(struct cgroup *ret, struct component part)
 {
-	struct part whole = ends(part, ".scope") ? without(part, "", ".scope") : part;
+	struct component whole = ends(part, ".scope") ? without(part, "", ".scope") : part;
 
 	for (size_t i = 0; i < ARRAY_COUNT(engines); i++) {
 		size_t len = strlen(engines[i].prefix);
 
-		if (begins(whole, engines[i].prefix) && whole.len > len && whole.at[len] == '-' &&
+		if (begins_with(whole, engines[i].prefix) && whole.len > len &&
+		    whole.at[len] == '-' &&
 		    take_id(ret, engines[i].kind,
-			    (struct part){ whole.at + len + 1, whole.len - len - 1 })) {
+			    (struct component){ whole.at + len + 1, whole.len - len - 1 })) {
 			return true;
 		}
 	}
@@ -160,17 +165,17 @@ static bool take_prefixed(struct cgroup *ret, struct part part)
 
 /* "kubepods-besteffort-podUID.slice:cri-containerd:ID": a name for systemd, where it is not asked.
  */
-static bool take_colons(struct cgroup *ret, struct part part)
+static bool take_colons(struct cgroup *ret, struct component part)
 {
 	const char *last = memrchr(part.at, ':', part.len), *first;
-	struct part engine, id;
+	struct component engine, id;
 
 	first = last ? memrchr(part.at, ':', (size_t)(last - part.at)) : NULL;
 	if (!first) {
 		return false;
 	}
-	engine = (struct part){ first + 1, (size_t)(last - first - 1) };
-	id = (struct part){ last + 1, (size_t)(part.at + part.len - last - 1) };
+	engine = (struct component){ first + 1, (size_t)(last - first - 1) };
+	id = (struct component){ last + 1, (size_t)(part.at + part.len - last - 1) };
 	for (size_t i = 0; i < ARRAY_COUNT(engines); i++) {
 		if (is(engine, engines[i].prefix)) {
 			return take_id(ret, engines[i].kind, id);
@@ -179,7 +184,7 @@ static bool take_colons(struct cgroup *ret, struct part part)
 	return false;
 }
 
-static bool take_bare(struct cgroup *ret, struct part before, struct part part)
+static bool take_bare(struct cgroup *ret, struct component before, struct component part)
 {
 	if (part.len != ID_WHOLE || !is_id(part)) {
 		return false;
@@ -192,7 +197,7 @@ static bool take_bare(struct cgroup *ret, struct part before, struct part part)
 	return take_id(ret, CGROUP_CONTAINER, part);
 }
 
-static bool take_named(struct cgroup *ret, enum cgroup_kind kind, struct part name)
+static bool take_own_name(struct cgroup *ret, enum cgroup_kind kind, struct component name)
 {
 	if (name.len == 0) {
 		return false;
@@ -204,16 +209,17 @@ static bool take_named(struct cgroup *ret, enum cgroup_kind kind, struct part na
 }
 
 /* Of systemd's machines: nspawn's, and what libvirt registers there. */
-static bool take_machine(struct cgroup *ret, struct part before, struct part part)
+static bool take_machine(struct cgroup *ret, struct component before, struct component part)
 {
 	if (!is(before, "machine.slice")) {
 		return false;
 	}
-	if (begins(part, "systemd-nspawn@") && ends(part, ".service")) {
-		return take_named(ret, CGROUP_NSPAWN, without(part, "systemd-nspawn@", ".service"));
+	if (begins_with(part, "systemd-nspawn@") && ends(part, ".service")) {
+		return take_own_name(ret, CGROUP_NSPAWN,
+				     without(part, "systemd-nspawn@", ".service"));
 	}
-	if (begins(part, "machine-") && ends(part, ".scope") &&
-	    take_named(ret, CGROUP_NSPAWN, without(part, "machine-", ".scope"))) {
+	if (begins_with(part, "machine-") && ends(part, ".scope") &&
+	    take_own_name(ret, CGROUP_NSPAWN, without(part, "machine-", ".scope"))) {
 		bool is_libvirt =
 			strncmp(ret->name, "qemu-", 5) == 0 || strncmp(ret->name, "lxc-", 4) == 0;
 
@@ -223,16 +229,16 @@ static bool take_machine(struct cgroup *ret, struct part before, struct part par
 	return false;
 }
 
-static bool take_lxc(struct cgroup *ret, struct part before, struct part part)
+static bool take_lxc(struct cgroup *ret, struct component before, struct component part)
 {
-	if (begins(part, "lxc.payload.")) {
-		return take_named(ret, CGROUP_LXC, without(part, "lxc.payload.", ""));
+	if (begins_with(part, "lxc.payload.")) {
+		return take_own_name(ret, CGROUP_LXC, without(part, "lxc.payload.", ""));
 	}
 	return (is(before, "lxc") || is(before, "lxc.payload")) &&
-	       take_named(ret, CGROUP_LXC, part);
+	       take_own_name(ret, CGROUP_LXC, part);
 }
 
-static bool take_container(struct cgroup *ret, struct part before, struct part part)
+static bool take_container(struct cgroup *ret, struct component before, struct component part)
 {
 	return take_prefixed(ret, part) || take_colons(ret, part) ||
 	       take_machine(ret, before, part) || take_lxc(ret, before, part) ||
@@ -243,7 +249,7 @@ static bool take_container(struct cgroup *ret, struct part before, struct part p
 
 /* "podUID", "kubepods-burstable-podUID.slice" with "_" in place of "-"; below a kubelet that is in
  * a container itself "kubelet-kubepods-...". */
-static void note_pod(struct cgroup *ret, struct part part)
+static void note_pod(struct cgroup *ret, struct component part)
 {
 	static const char mark[] = "-pod";
 	const char *at = NULL;
@@ -251,12 +257,12 @@ static void note_pod(struct cgroup *ret, struct part part)
 	if (memmem(part.at, part.len, "kubepods", strlen("kubepods"))) {
 		at = memmem(part.at, part.len, mark, strlen(mark));
 		at = at ? at + strlen(mark) : NULL;
-	} else if (begins(part, "pod")) {
+	} else if (begins_with(part, "pod")) {
 		at = part.at + strlen("pod");
 	}
 	if (at) {
 		copy_part(ret->pod, sizeof(ret->pod),
-			  (struct part){ at, (size_t)(part.at + part.len - at) });
+			  (struct component){ at, (size_t)(part.at + part.len - at) });
 		ret->pod[strcspn(ret->pod, ".:")] = '\0';
 		for (char *c = ret->pod; *c; c++) {
 			*c = *c == '_' ? '-' : *c;
@@ -265,9 +271,9 @@ static void note_pod(struct cgroup *ret, struct part part)
 }
 
 /* The innermost unit; of a user's manager with the number of the user, since each has its own. */
-static void note_unit(struct cgroup *ret, struct part part)
+static void note_unit(struct cgroup *ret, struct component part)
 {
-	if (begins(part, "user-") && ends(part, ".slice") && !ret->user[0]) {
+	if (begins_with(part, "user-") && ends(part, ".slice") && !ret->user[0]) {
 		copy_part(ret->user, sizeof(ret->user), without(part, "user-", ".slice"));
 	}
 	if ((!ends(part, ".service") && !ends(part, ".scope")) || part.len == strlen(".scope")) {
@@ -286,11 +292,11 @@ static void note_unit(struct cgroup *ret, struct part part)
 
 void cgroup_parse(const char *path, struct cgroup *ret)
 {
-	struct part before = { "", 0 }, part;
+	struct component before = { "", 0 }, part;
 	struct cgroup container;
 
 	memset(ret, 0, sizeof(*ret));
-	while (next_part(&path, &part)) {
+	while (next_component(&path, &part)) {
 		memset(&container, 0, sizeof(container));
 		if (take_container(&container, before, part)) {
 			note_pod(ret, part);

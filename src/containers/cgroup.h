@@ -43,7 +43,7 @@ struct cgroup {
 	char id[CONTAINER_ID_BYTES];     /* of a container, as its engine has it */
 	char name[CONTAINER_NAME_BYTES]; /* of a service; of a container if its path says it */
 	char pod[CONTAINER_ID_BYTES];    /* the uid of its pod; "": it is in none */
-	char user[16];                   /* the uid whose slice it is in; "": none */
+	char user[24];                   /* the uid whose slice it is in; "": none */
 };
 
 /* What the path says; of containers inside others it is the outermost, whose engine is this host's.

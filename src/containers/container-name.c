@@ -11,6 +11,7 @@
 
 #include <json-c/json.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/process/foreign.h"
@@ -55,10 +56,10 @@ static const char *text_member(struct json_object *of, const char *key)
 
 /* ---- names ---- */
 
-static bool take_name(struct cgroup *group, const char *name)
+static bool take_whole_name(struct cgroup *group, const char *name)
 {
 	if (name[0]) {
-		(void)snprintf(group->name, sizeof(group->name), "%s", name);
+		hash_brief(group->name, sizeof(group->name), name, strlen(name));
 	}
 	return name[0] != '\0';
 }
@@ -66,12 +67,12 @@ static bool take_name(struct cgroup *group, const char *name)
 /* Of the container that only holds a pod's namespaces no manifest says a name. */
 static bool take_pod(struct cgroup *group, const char *pod, const char *container)
 {
-	if (pod[0]) {
-		(void)snprintf(group->name, sizeof(group->name), "%s/%s", pod,
-			       container[0] && strcmp(container, "POD") != 0 ? container
-									     : "(pause)");
-	}
-	return pod[0] != '\0';
+	bool has_name = container[0] && strcmp(container, "POD") != 0;
+	char *name = mem_printf("%s/%s", pod, has_name ? container : "(pause)");
+	bool found = pod[0] && take_whole_name(group, name);
+
+	free(name);
+	return found;
 }
 
 static bool take_labels(struct cgroup *group, struct json_object *labels)
@@ -80,7 +81,7 @@ static bool take_labels(struct cgroup *group, struct json_object *labels)
 			text_member(labels, "io.kubernetes.container.name")) ||
 	       take_pod(group, text_member(labels, "io.kubernetes.cri.sandbox-name"),
 			text_member(labels, "io.kubernetes.cri.container-name")) ||
-	       take_name(group, text_member(labels, "nerdctl/name"));
+	       take_whole_name(group, text_member(labels, "nerdctl/name"));
 }
 
 static bool name_of_docker(const char *root, struct cgroup *group)
@@ -89,7 +90,7 @@ static bool name_of_docker(const char *root, struct cgroup *group)
 	struct json_object *config = json_of_file(path);
 	const char *name = text_member(config, "Name");
 	bool found = take_labels(group, json_member(json_member(config, "Config"), "Labels")) ||
-		     take_name(group, name + (name[0] == '/'));
+		     take_whole_name(group, name + (name[0] == '/'));
 
 	json_object_put(config);
 	free(path);
@@ -185,7 +186,7 @@ static bool name_in_list(const char *storage, const char *driver, struct cgroup 
 		if (strcmp(text_member(one, "id"), group->id) == 0 &&
 		    json_object_is_type(names, json_type_array) &&
 		    json_object_is_type(json_object_array_get_idx(names, 0), json_type_string)) {
-			found = take_name(
+			found = take_whole_name(
 				group, json_object_get_string(json_object_array_get_idx(names, 0)));
 		}
 	}

@@ -55,6 +55,7 @@ enum recipe_role {
 	ROLE_NEW_TASK,
 	ROLE_EXEC,
 	ROLE_EXIT,
+	ROLE_MOVE,   /* to another control group */
 	ROLE_ENTER,  /* raw_syscalls:sys_enter */
 	ROLE_RETURN, /* and sys_exit */
 };
@@ -131,6 +132,7 @@ void recipe_chars(const struct ftrace_field *field, const struct convert_input *
 struct convert_task {
 	int32_t pid;
 	uint32_t pid_ns;
+	uint32_t place;   /* convert_place() */
 	uint64_t ready;   /* since when it may run, if it does not; 0: not known */
 	int32_t priority; /* as LTTng has it */
 	char name[TASK_NAME_BYTES];

@@ -20,6 +20,8 @@
 /* Bits of prev_state that an ending thread has at its last switch, in all kernels: zombie and dead.
  */
 #define STATE_IS_DEAD 0x70
+/* Of a control group: systemd's have some 100, those of pods 250. */
+#define MOVED_PATH_BYTES 1024
 /* From a switch to the first event of the thread: the way out of a call. */
 #define SIGN_OF_LIFE_NS 1000
 
@@ -49,6 +51,30 @@ void convert_thread(struct convert *convert, const struct convert_known *known)
 		(void)snprintf(task->name, sizeof(task->name), "%s", known->name);
 		task->has_name = true;
 		task->priority = known->priority;
+	}
+}
+
+void convert_place(struct convert *convert, int32_t tid, uint32_t place)
+{
+	tasks_put(convert, tid)->place = place;
+}
+
+struct convert_placed convert_placed(const struct convert *convert, int32_t tid)
+{
+	const struct convert_task *task = task_of(convert, tid);
+
+	return (struct convert_placed){ .pid = process_of_task(task, tid),
+					.pid_ns = task ? task->pid_ns : 0,
+					.place = task ? task->place : 0 };
+}
+
+void convert_each_of(const struct convert *convert, int32_t pid,
+		     void (*call)(void *user, int32_t tid), void *user)
+{
+	HASH_EACH(convert_tasks, &convert->tasks, entry) {
+		if (process_of_task(&entry->value, (int32_t)entry->key) == pid) {
+			call(user, (int32_t)entry->key);
+		}
 	}
 }
 
@@ -214,6 +240,25 @@ static void note_exec(struct convert *convert, struct convert_stream *stream,
 	}
 }
 
+/* ---- control groups ---- */
+
+static void note_move(struct convert *convert, struct convert_stream *stream,
+		      const struct recipe *recipe, const struct convert_input *event)
+{
+	enum { TID };
+	const struct ftrace_field *field = ftrace_format_field(recipe->format, "dst_path");
+	char path[MOVED_PATH_BYTES] = "";
+
+	if (!convert->sink.moved || !recipe->fields[TID]) {
+		return;
+	}
+	if (field && field->kind == FTRACE_TEXT) {
+		recipe_chars(field, event, path, sizeof(path));
+	}
+	convert->sink.moved(convert->sink.user, event->time, stream->cpu,
+			    (int32_t)recipe_number(recipe, TID, event), path);
+}
+
 void tasks_event(struct convert *convert, struct convert_stream *stream,
 		 const struct recipe *recipe, const struct convert_input *event)
 {
@@ -229,6 +274,9 @@ void tasks_event(struct convert *convert, struct convert_stream *stream,
 		break;
 	case ROLE_EXEC:
 		note_exec(convert, stream, recipe, event);
+		break;
+	case ROLE_MOVE:
+		note_move(convert, stream, recipe, event);
 		break;
 	case ROLE_EXIT:
 		note_end(convert, recipe, event);
@@ -304,5 +352,8 @@ bool tasks_fork(struct convert *convert, struct convert_stream *stream, const st
 		out = put_number(out, task ? task->pid_ns : ns, 4);
 	}
 	stream_commit(stream, recipe->class, out);
+	if (convert->sink.forked) {
+		convert->sink.forked(convert->sink.user, event->time, stream->cpu, child);
+	}
 	return true;
 }

@@ -65,6 +65,10 @@ struct convert_sink {
 	 * before the event is written; convert_event() may be called, with its time or a later one.
 	 */
 	void (*executed)(void *user, uint64_t time, uint32_t cpu, int32_t tid);
+	/* Behind the event: a thread is new, of the place of who made it (convert_place()). */
+	void (*forked)(void *user, uint64_t time, uint32_t cpu, int32_t tid);
+	/* A process, or a thread of it, is in another control group, whose path may be cut. */
+	void (*moved)(void *user, uint64_t time, uint32_t cpu, int32_t tid, const char *path);
 	/* A call has returned a descriptor of a file: who looks at once may know its path, and say
 	 * it with convert_path(). */
 	void (*opened)(void *user, uint32_t cpu, int32_t pid, int32_t fd);
@@ -166,6 +170,16 @@ struct convert_known {
 	bool is_compat;   /* it runs a 32-bit program */
 };
 void convert_thread(struct convert *convert, const struct convert_known *known);
+/* A number that who looks at threads has given one; those that it makes have it, too.  0: none. */
+void convert_place(struct convert *convert, int32_t tid, uint32_t place);
+struct convert_placed {
+	int32_t pid; /* as far as it is known: a thread is else its own */
+	uint32_t pid_ns, place;
+};
+struct convert_placed convert_placed(const struct convert *convert, int32_t tid);
+/* Calls for each thread of a process that is known; @pid of one of them. */
+void convert_each_of(const struct convert *convert, int32_t pid,
+		     void (*call)(void *user, int32_t tid), void *user);
 
 int convert_start(struct convert *convert, struct err *err);
 

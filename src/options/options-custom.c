@@ -97,7 +97,8 @@ const char *const options_kinds[] = {
 	[PER_COMM] = "comm",
 	[PER_PRIO] = "prio",
 	[PER_CONTAINER] = "container",
-	[PER_CONTAINER + 1] = NULL,
+	[PER_SERVICE] = "service",
+	[PER_SERVICE + 1] = NULL,
 };
 
 int options_per(struct options *options, const char *value, struct err *err)
@@ -107,7 +108,8 @@ int options_per(struct options *options, const char *value, struct err *err)
 
 	for (unsigned int i = 0; r == 0 && options_kinds[i]; i++) {
 		if (options_kinds[i] == found) {
-			options->display.per = (enum per)i;
+			options->selection.by_service = i == PER_SERVICE;
+			options->display.per = i == PER_SERVICE ? PER_CONTAINER : (enum per)i;
 		}
 	}
 	return r;

@@ -248,7 +248,7 @@ const struct option options_table[] = {
 	  "only lists by cpu, tid, pid, comm, prio or container; host: of stores, a row for each",
 	  FOR_COMPARE, CUSTOM(options_per_stored), GIVEN(has_per),
 	  .words = options_compared_kinds },
-	{ 0, "per", "KIND", "only lists by cpu, tid, pid, comm, prio or container",
+	{ 0, "per", "KIND", "only lists by cpu, tid, pid, comm, prio, container or service",
 	  FOR_ROWS & ~FOR_HISTORY, CUSTOM(options_per), GIVEN(has_per), .words = options_kinds },
 	{ 0, "figure", "FIGURE", "--per host: a column, named as in triggers: sched.wake.p99",
 	  FOR_HISTORY | FOR_COMPARE, TEXTS(figures) },

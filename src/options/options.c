@@ -238,6 +238,21 @@ static int check_selection(const struct options *options, struct err *err)
 	return 0;
 }
 
+/* A store has of each thread its PID namespace; so have the names that users give. */
+static int check_services(const struct options *options, struct err *err)
+{
+	const char *other = options->baseline                         ? "--baseline"
+			    : options->selection.containers.count > 0 ? "--containers"
+								      : NULL;
+
+	return options->selection.by_service && other
+		       ? err_raise(err, -EINVAL,
+				   "%s knows containers by their PID namespaces: it has no effect "
+				   "with --per service",
+				   other)
+		       : 0;
+}
+
 /* Tables are made of JSON, when a command ends. */
 static int check_csv(struct options *options, unsigned int command, struct err *err)
 {
@@ -304,6 +319,7 @@ static int check_together(struct options *options, unsigned int command,
 
 	r = r < 0 ? r : check_needs(given, err);
 	r = r < 0 ? r : check_selection(options, err);
+	r = r < 0 ? r : check_services(options, err);
 	r = r < 0 ? r : check_files(options, err);
 	r = r < 0 ? r : options_check_job(options, err);
 	r = r < 0 ? r : options_surround(options, err);

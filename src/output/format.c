@@ -257,8 +257,14 @@ const char *format_title_of(const struct report_table *rows)
 	if (rows->is_by_name) {
 		return scope_is_of_pairs(rows->table->scope) ? "NAME BY NAME" : "NAME";
 	}
-	return format_names_containers(rows) ? "PROCESS (PID) IN CONTAINER"
-					     : format_rows_title(rows->table);
+	if (format_names_containers(rows)) {
+		return rows->is_of_services ? "PROCESS (PID) IN SERVICE"
+					    : "PROCESS (PID) IN CONTAINER";
+	}
+	if (rows->is_of_services && scope_is_of_containers(rows->table->scope)) {
+		return scope_is_of_pairs(rows->table->scope) ? "SERVICE BY SERVICE" : "SERVICE";
+	}
+	return format_rows_title(rows->table);
 }
 
 void format_thread(char text[CELL_MAX], const struct thread_view *thread, int64_t id)
@@ -328,7 +334,7 @@ static void fit(char text[CELL_MAX], const char *whole, const char *label, int w
 /* Its name, else the number of its PID namespace. */
 static void format_container(char text[CELL_MAX], const struct report_row *row)
 {
-	if (row->id == ROW_KEY_NO_ID || row->name[0]) {
+	if (report_pid_ns(row->id) == UINT64_MAX || row->name[0]) {
 		(void)snprintf(text, CELL_MAX, "%s", row->name[0] ? row->name : "(not known)");
 	} else {
 		(void)snprintf(text, CELL_MAX, "%" PRIu64, row->id);

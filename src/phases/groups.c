@@ -218,7 +218,7 @@ static void add_thread(struct groups *groups, const struct report_row *row, uint
 /* Of a process, or a container, whose threads are known. */
 static void call_group(struct groups *groups, const struct report_row *row, bool is_container)
 {
-	uint64_t id = is_container  ? CONTAINERS + row->id
+	uint64_t id = is_container  ? CONTAINERS + (uint32_t)row->id
 		      : row->thread ? (uint64_t)row->thread->pid
 				    : 0;
 	uint32_t *at = group_of_get(&groups->by_id, id);

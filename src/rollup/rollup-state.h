@@ -74,7 +74,7 @@ struct rollup_table {
 /* What a container was last called. */
 struct rollup_name {
 	uint64_t pid_ns;
-	char name[NAME_BYTES + 1];
+	char name[CONTAINER_NAME_BYTES];
 };
 
 HASH_MAP(rollup_views, uint32_t)

@@ -261,7 +261,10 @@ static const char *name_of(const struct rollup *rollup, uint32_t pid_ns)
 	const char *name = selection_container(rollup->selection, pid_ns);
 
 	for (size_t i = 0; !name && i < rollup->names.count; i++) {
-		name = rollup->names.at[i].pid_ns == pid_ns ? rollup->names.at[i].name : NULL;
+		name = rollup->names.at[i].pid_ns ==
+				       selection_container_id(rollup->selection, pid_ns)
+			       ? rollup->names.at[i].name
+			       : NULL;
 	}
 	return name ? name : "";
 }
@@ -270,7 +273,7 @@ static struct rollup_row *container_of(struct rollup *rollup, struct rollup_tabl
 				       const struct rollup_row *thread)
 {
 	uint32_t pid_ns = thread->view.container;
-	struct report_row like = { .id = pid_ns != 0 ? pid_ns : ROW_KEY_NO_ID,
+	struct report_row like = { .id = selection_container_id(rollup->selection, pid_ns),
 				   .name = name_of(rollup, pid_ns),
 				   .keyed = "" };
 
@@ -287,7 +290,9 @@ static void place_processes(const struct rollup *rollup, struct rollup_table *ta
 		free(row->by);
 		row->by = mem_strdup(pid_ns != 0 ? name_of(rollup, pid_ns) : "");
 		row->row.by = row->by;
-		row->row.owner = pid_ns != 0 ? pid_ns : REPORT_NO_NUMBER;
+		row->row.owner =
+			pid_ns != 0 ? (int64_t)selection_container_id(rollup->selection, pid_ns)
+				    : REPORT_NO_NUMBER;
 	}
 }
 

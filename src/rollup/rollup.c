@@ -505,12 +505,15 @@ const struct report *rollup_take(struct rollup *rollup)
 	VEC_EACH_OF(&rollup->tables, table) {
 		rollup_group(rollup, table);
 		sort(rollup, table);
-		*vec_push(&rollup->shown) = (struct report_table){ .analysis = table->analysis,
-								   .table = table->table,
-								   .rows = table->rows.at,
-								   .row_count = table->rows.count,
-								   .unknown = table->unknown,
-								   .is_whole = table->is_whole };
+		*vec_push(&rollup->shown) =
+			(struct report_table){ .analysis = table->analysis,
+					       .table = table->table,
+					       .rows = table->rows.at,
+					       .row_count = table->rows.count,
+					       .unknown = table->unknown,
+					       .is_of_services =
+						       selection_by_service(rollup->selection),
+					       .is_whole = table->is_whole };
 	}
 	take_groups(rollup);
 	count_empty(rollup);

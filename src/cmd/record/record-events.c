@@ -12,12 +12,10 @@
 #include "base/mem.h"
 #include "setup/wanted.h"
 
-/* Who is who and which thread runs: without it no figure has a name. */
+/* Who is who, of which container, and which thread runs: without it no figure has a name. */
 static const char *const always[] = {
-	"task/task_newtask",
-	"sched/sched_process_fork",
-	"sched/sched_process_exec",
-	"sched/sched_process_exit",
+	"task/task_newtask",        "sched/sched_process_fork",  "sched/sched_process_exec",
+	"sched/sched_process_exit", "cgroup/cgroup_attach_task", "cgroup/cgroup_transfer_tasks",
 };
 
 /* What `report` explains with: all but memory, which is much. */

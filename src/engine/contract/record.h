@@ -34,6 +34,9 @@ enum record_kind {
 	RECORD_EXEC,      /* executes a new program */
 	RECORD_PROCESS,   /* a statedump, or a program, says its process and name */
 	RECORD_CONTAINER, /* a statedump says a PID namespace (arg32); its level is arg64 */
+	/* is of a container or service (place.h); arg32: its PID namespace, 0: unknown; arg64: the
+	 * index of PLACE_WORDS numbers */
+	RECORD_PLACE,
 	/* Kinds from here on belong to the analysis in `owner`. */
 	RECORD_OWN,
 };
@@ -65,12 +68,14 @@ enum record_kind {
 #define RECORD_HALTED (RECORD_SLEEPS | RECORD_STOPPED | RECORD_PREEMPTED)
 /* RECORD_IN: the priority when it was switched in, an int8_t. */
 #define RECORD_PRIO_SHIFT 8
-/* RECORD_CONTAINER: the thread is the first process of the namespace.  RECORD_FORK: it came from
- * another namespace, so it may be. */
+/* RECORD_CONTAINER, RECORD_PLACE: the thread is the first process of the namespace.  RECORD_FORK:
+ * it came from another namespace, so it may be. */
 #define RECORD_ENTERS 1u
 /* RECORD_PROCESS: the statedump says so once for each level of namespaces: one that is known from
  * another level still counts. */
 #define RECORD_BY_LEVEL 2u
+/* RECORD_PLACE: its name is that of a container, and so of the namespace. */
+#define RECORD_NAMES 4u
 
 struct record {
 	uint64_t ts; /* ns since the epoch */

@@ -466,9 +466,18 @@ static void pairs_codec(struct codec *codec, struct tables *tables)
 
 /* ---- shards ---- */
 
+static void named_codec(struct codec *codec, struct container_named *named)
+{
+	codec_each(codec, &named->ts, &named->tid, &named->is_first);
+	codec_bytes(codec, named->name, sizeof(named->name));
+	if (!codec_check(codec, named->name[sizeof(named->name) - 1] == 0)) {
+		named->name[sizeof(named->name) - 1] = 0;
+	}
+}
+
 static void containers_codec(struct codec *codec, struct shard *shard)
 {
-	size_t count = codec_count(codec, shard->containers.count, 17);
+	size_t count = codec_count(codec, shard->containers.count, 17 + CONTAINER_NAME_BYTES);
 
 	for (size_t i = 0; i < count && codec_check(codec, count <= CONTAINERS_NAMED_MAX); i++) {
 		struct container *container = codec_at(codec, &shard->containers, i);
@@ -479,6 +488,7 @@ static void containers_codec(struct codec *codec, struct shard *shard)
 		if (!codec_check(codec, container->comm[sizeof(container->comm) - 1] == 0)) {
 			container->comm[sizeof(container->comm) - 1] = 0;
 		}
+		named_codec(codec, &container->named);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 
+#include "engine/contract/place.h"
 #include "engine/contract/row-key.h"
 #include "engine/contract/untrusted.h"
 #include "engine/tables/columns.h"
@@ -310,6 +311,13 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 	       analysis_accepts(setup->analyses[record->owner], &untrusted);
 }
 
+static bool has_place(const struct partial *partial, const struct record *record)
+{
+	return partial->numbers.count >= PLACE_WORDS &&
+	       record->arg64 <= partial->numbers.count - PLACE_WORDS &&
+	       place_is_sound(&partial->numbers.at[record->arg64]);
+}
+
 /* Checks the records of analyses, now that their numbers are read. */
 static int check_records(struct work *work)
 {
@@ -328,8 +336,12 @@ static int check_records(struct work *work)
 	for (size_t i = 0; r == 0 && i < partial->records.count; i++) {
 		const struct record *record = &partial->records.at[i];
 
-		if (record->kind >= RECORD_OWN && !is_accepted(work, record, currents[i])) {
-			r = REFUSE(work, "record %zu: its analysis does not have such records", i);
+		if (record->kind == RECORD_PLACE
+			    ? !has_place(partial, record)
+			    : record->kind >= RECORD_OWN &&
+				      !is_accepted(work, record, currents[i])) {
+			r = REFUSE(work, "record %zu: it is none of its analysis, or of a place",
+				   i);
 		}
 	}
 	free(currents);

@@ -65,6 +65,7 @@ static inline void select_thread(struct applying *at, struct thread *thread,
 {
 	if (!at->selects || record->kind == RECORD_PROCESS ||
 	    record->kind == RECORD_CONTAINER || /* which tells first whose it is */
+	    record->kind == RECORD_PLACE ||
 	    (record->kind == RECORD_INITIAL && thread->view.tid < 0)) {
 		return;
 	}
@@ -403,6 +404,15 @@ static void apply(struct applying *at, const struct record *record)
 							  .enters = record->arg16 & RECORD_ENTERS,
 							  .is_first = record->arg16 & RECORD_ENTERS,
 							  .ts = record->ts });
+		break;
+	case RECORD_PLACE:
+		shard_place(at->shard, thread,
+			    &(struct place_record){ .ts = record->ts,
+						    .pid_ns = (uint32_t)record->arg32,
+						    .is_first = record->arg16 & RECORD_ENTERS,
+						    .names = record->arg16 & RECORD_NAMES,
+						    .words = at->entry->partial->numbers.at +
+							     record->arg64 });
 		break;
 	case RECORD_EXEC: /* the group has the name */
 		break;

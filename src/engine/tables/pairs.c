@@ -382,7 +382,7 @@ HASH_MAP(pair_numbers, uint32_t)
 struct pair_side {
 	int64_t number;   /* pid or PID namespace; REPORT_NO_NUMBER: none */
 	int32_t named_by; /* rank of the thread that the name is of (kernel/thread-identity.h) */
-	char name[64];    /* "": unknown */
+	char name[CONTAINER_NAME_BYTES]; /* "": unknown */
 };
 
 /* The sum of pairs of threads; the first is a report_process.memory. */
@@ -426,7 +426,7 @@ static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 {
 	struct pair_side side = { .number = REPORT_NO_NUMBER, .named_by = INT32_MIN };
 	const struct thread_view *view;
-	char room[NAME_BYTES + 1];
+	char room[CONTAINER_NAME_BYTES];
 
 	if (member < PAIR_FIRST) {
 		side.number =
@@ -438,7 +438,10 @@ static struct pair_side side_of(const struct pairs_pass *pass, uint32_t member)
 	}
 	view = pairs_view(&pass->tables->pairs, member);
 	if (pass->listing->table->scope == SCOPE_CONTAINER_PAIR) {
-		side.number = view->container != 0 ? view->container : REPORT_NO_NUMBER;
+		side.number = view->container != 0
+				      ? (int64_t)selection_container_id(pass->listing->selection,
+									view->container)
+				      : REPORT_NO_NUMBER;
 		set_name(&side, report_container_name(pass->tables, pass->listing->selection,
 						      view->container, room));
 	} else if (view->pid >= 0) {

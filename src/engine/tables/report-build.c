@@ -290,6 +290,7 @@ static void take_listing(const struct tables *tables, struct listing *listing)
 				       .rows = listing->rows.at,
 				       .row_count = listing->rows.count,
 				       .unknown = listing->unknown,
+				       .is_of_services = selection_by_service(listing->selection),
 				       .is_whole = selection_leaves_whole(listing->selection,
 									  listing->table) };
 	free(listing);

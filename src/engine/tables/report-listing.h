@@ -10,15 +10,15 @@
 struct process_row {
 	struct thread_view view;
 	struct process_name named;
-	char container[NAME_BYTES + 1];
+	char container[CONTAINER_NAME_BYTES];
 	uint64_t values[COLUMNS_MAX];
 };
 
 /* The first is a report_process.memory. */
 struct container_row {
-	uint32_t pid_ns; /* 0: unknown */
+	uint32_t pid_ns; /* or number of a service; 0: unknown */
 	bool is_ended;   /* the sum of threads that lost their row: of which container is unknown */
-	char name[NAME_BYTES + 1];
+	char name[CONTAINER_NAME_BYTES];
 	uint64_t values[COLUMNS_MAX];
 };
 
@@ -47,10 +47,10 @@ bool report_has_value(const struct listing *listing, const uint64_t *values);
 /* Adds a row; NULL: all its columns are zero, and @always is not set. */
 struct report_row *report_add_row(struct listing *listing, const uint64_t *values, bool always);
 
-/* The name of a container: what the user says, else the kernel's own namespace, else its first
- * process, which is copied to @room; "": unknown. */
+/* The name of a container: what the user says, else the kernel's own namespace, else what a
+ * recorder says, else its first process; these are copied to @room; "": unknown. */
 const char *report_container_name(const struct tables *tables, const struct selection *selection,
-				  uint32_t pid_ns, char room[NAME_BYTES + 1]);
+				  uint32_t pid_ns, char room[CONTAINER_NAME_BYTES]);
 
 /* The thread that leads the process, and gives it its name; NULL: it has none that is known. */
 const struct thread *report_leader(struct tables *tables, int32_t pid);

@@ -137,7 +137,8 @@ static void place_process(const struct tables *tables, const struct listing *lis
 	uint32_t pid_ns = process->view.container;
 
 	row->by = report_container_name(tables, listing->selection, pid_ns, process->container);
-	row->owner = pid_ns != 0 ? pid_ns : REPORT_NO_NUMBER;
+	row->owner = pid_ns != 0 ? (int64_t)selection_container_id(listing->selection, pid_ns)
+				 : REPORT_NO_NUMBER;
 }
 
 static void list_processes(struct tables *tables, struct listing *listing)
@@ -203,21 +204,33 @@ static void add_to_container(const struct tables *tables, struct listing *listin
 }
 
 const char *report_container_name(const struct tables *tables, const struct selection *selection,
-				  uint32_t pid_ns, char room[NAME_BYTES + 1])
+				  uint32_t pid_ns, char room[CONTAINER_NAME_BYTES])
 {
 	const char *name = selection_container(selection, pid_ns);
-	const struct container *first = NULL;
+	const struct container *first = NULL, *named = NULL;
+	bool by_service = selection_by_service(selection);
 
-	if (name || pid_ns == CONTAINER_HOST) {
-		return name ? name : CONTAINER_HOST_NAME;
+	if (name) {
+		return name;
+	}
+	if (pid_ns == (by_service ? PLACE_NONE : CONTAINER_HOST)) {
+		return by_service ? PLACE_NONE_NAME : CONTAINER_HOST_NAME;
 	}
 	for (size_t s = 0; pid_ns != 0 && s < SHARDS; s++) {
 		const struct container *known = shard_container(&tables->shards[s], pid_ns);
 
-		first = known && (!first || shard_container_before(known, first)) ? known : first;
+		if (known && known->tid != 0 && (!first || shard_container_before(known, first))) {
+			first = known;
+		}
+		if (known && known->named.tid != 0 &&
+		    (!named || shard_container_names(&known->named, &named->named))) {
+			named = known;
+		}
 	}
-	memset(room, 0, NAME_BYTES + 1);
-	if (first) {
+	memset(room, 0, CONTAINER_NAME_BYTES);
+	if (named) {
+		memcpy(room, named->named.name, sizeof(named->named.name));
+	} else if (first) {
 		memcpy(room, first->comm, sizeof(first->comm));
 	}
 	return room;
@@ -238,7 +251,7 @@ static void list_containers(const struct tables *tables, struct listing *listing
 		struct report_row *row = report_add_row(listing, container->values, false);
 
 		if (row) {
-			row->id = container->pid_ns != 0 ? container->pid_ns : ROW_KEY_NO_ID;
+			row->id = selection_container_id(listing->selection, container->pid_ns);
 			row->name = name_container(tables, listing, container);
 			row->keyed = container->is_ended ? row->name : "";
 		}

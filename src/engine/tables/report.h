@@ -14,9 +14,18 @@
 #include "base/mem.h"
 #include "engine/contract/analysis.h"
 #include "engine/contract/missing.h"
+#include "engine/contract/row-key.h"
 #include "engine/tables/selection.h"
 
 #define REPORT_NO_NUMBER INT64_MIN
+/* In ids of rows about services: their numbers are no PID namespaces, and mean nothing to users. */
+#define REPORT_PLACE_ID (UINT64_C(1) << 32)
+
+/* The PID namespace that the id of a row about a container is; UINT64_MAX: none. */
+static inline uint64_t report_pid_ns(uint64_t id)
+{
+	return id <= UINT32_MAX ? id : UINT64_MAX;
+}
 
 struct report_row {
 	uint64_t sort; /* the figure that rows are sorted by */
@@ -40,11 +49,24 @@ struct report_row {
 	int32_t named_by;
 };
 
+/* Whether the id of a keyed row, and the number of the second of a pair, mean something to users.
+ */
+static inline bool report_shows_id(const struct table *table, uint64_t id)
+{
+	return table->id_key && id != ROW_KEY_NO_ID &&
+	       !(scope_is_of_containers(table->scope) && report_pid_ns(id) == UINT64_MAX);
+}
+static inline bool report_shows_owner(const struct table *table, const struct report_row *row)
+{
+	return row->owner != REPORT_NO_NUMBER &&
+	       !(table->scope == SCOPE_CONTAINER_PAIR && row->owner > UINT32_MAX);
+}
+
 struct thread_view {
 	int32_t pid; /* -1: unknown */
 	int32_t tid; /* below 0: left out (an unknown thread, or the sum of ended ones) */
 	int32_t prio;
-	uint32_t container; /* number of its PID namespace, 0: unknown */
+	uint32_t container; /* number of its PID namespace, or service; 0: unknown */
 	char comm[17]; /* "": unknown; what was traced behind its zero stays; the last byte is 0 */
 	bool has_prio;
 	uint8_t container_level; /* of the namespace; any higher one counts more */
@@ -60,6 +82,7 @@ struct report_table {
 	const struct report_row *rows;
 	uint16_t unknown; /* bit by bit the columns whose events are not recorded */
 	bool is_by_name;  /* processes, or pairs of them, were added up by name (output/shown.h) */
+	bool is_of_services; /* containers are services, too (selection.by_service) */
 	bool is_whole; /* the user selected something that these figures are not concerned with */
 };
 

@@ -81,7 +81,13 @@ static char *text_of(const struct selection *s, const char *tids, const char *co
 
 char *selection_text(const struct selection *s)
 {
-	return text_of(s, "--tid", "--comm");
+	char *text = text_of(s, "--tid", "--comm"), *whole = text;
+
+	if (selection_by_service(s)) { /* what is in what differs */
+		whole = mem_printf("%s, --per service", text);
+		free(text);
+	}
+	return whole;
 }
 
 char *selection_asked(const struct selection *s)
@@ -92,12 +98,19 @@ char *selection_asked(const struct selection *s)
 
 const char *selection_container(const struct selection *s, uint32_t pid_ns)
 {
-	for (size_t i = 0; s && i < s->containers.count; i++) {
+	for (size_t i = 0; s && !s->by_service && i < s->containers.count; i++) {
 		if (s->containers.at[i].pid_ns == pid_ns) {
 			return s->containers.at[i].name;
 		}
 	}
 	return NULL;
+}
+
+uint64_t selection_container_id(const struct selection *s, uint32_t number)
+{
+	return number == 0               ? ROW_KEY_NO_ID
+	       : selection_by_service(s) ? REPORT_PLACE_ID | number
+					 : number;
 }
 
 bool selection_shows(enum per per, const struct table *table)
@@ -117,6 +130,7 @@ bool selection_shows(enum per per, const struct table *table)
 	case PER_PRIO:
 		return strcmp(id_key, "prio") == 0;
 	case PER_CONTAINER:
+	case PER_SERVICE:
 		return scope_is_of_containers(table->scope) || table->has_containers;
 	}
 	return true;

@@ -29,11 +29,23 @@ struct selection {
 	/* What the user called the options of tids and comms; NULL: --tid, --comm. */
 	const char *tids_option, *comms_option;
 	VEC(struct container_name) containers;
+	/* Containers are those of places: the container or service that recorders say a process is
+	 * of (contract/place.h), and not its PID namespace. */
+	bool by_service;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 };
 
 /* Which lists are shown; PER_COMM: processes are put together by their threads' names. */
-enum per { PER_ALL, PER_CPU, PER_TID, PER_PID, PER_COMM, PER_PRIO, PER_CONTAINER };
+enum per {
+	PER_ALL,
+	PER_CPU,
+	PER_TID,
+	PER_PID,
+	PER_COMM,
+	PER_PRIO,
+	PER_CONTAINER,
+	PER_SERVICE, /* only a word: PER_CONTAINER, with selection.by_service */
+};
 
 /* What only chooses what is shown, and in which order (output/shown.h).  Nothing that makes figures
  * or looks at them knows it: triggers, gates, metrics, stores. */
@@ -62,6 +74,12 @@ static inline bool selection_leaves_whole(const struct selection *s, const struc
 
 /* The user's name of a container; NULL: none. */
 const char *selection_container(const struct selection *s, uint32_t pid_ns);
+static inline bool selection_by_service(const struct selection *s)
+{
+	return s && s->by_service;
+}
+/* The id of a row about a container or service, whose number is @number: 0: not known. */
+uint64_t selection_container_id(const struct selection *s, uint32_t number);
 /* Whether @per shows the list. */
 bool selection_shows(enum per per, const struct table *table);
 bool selection_wants_cpu(const struct selection *s, uint64_t cpu);

@@ -206,25 +206,47 @@ bool shard_container_before(const struct container *a, const struct container *b
 	return a->ts != b->ts ? a->ts < b->ts : a->tid < b->tid;
 }
 
+bool shard_container_names(const struct container_named *a, const struct container_named *b)
+{
+	if (a->tid == 0 || b->tid == 0) {
+		return a->tid != 0;
+	}
+	if (a->is_first != b->is_first) {
+		return a->is_first;
+	}
+	return a->ts != b->ts ? (a->ts > b->ts) == a->is_first : a->tid < b->tid;
+}
+
+/* Made when new; NULL: there are too many. */
+static struct container *container_put(struct shard *shard, uint32_t number)
+{
+	for (size_t i = 0; i < shard->containers.count; i++) {
+		if (shard->containers.at[i].pid_ns == number) {
+			return &shard->containers.at[i];
+		}
+	}
+	if (shard->containers.count >= CONTAINERS_NAMED_MAX) {
+		return NULL;
+	}
+	*vec_push(&shard->containers) = (struct container){ .pid_ns = number };
+	return &shard->containers.at[shard->containers.count - 1];
+}
+
 /* The thread may be the first process of its container: it is if no better one is known. */
 static void note_first(struct shard *shard, const struct thread_view *view,
 		       const struct container_record *record)
 {
-	struct container *known = NULL;
+	struct container *known;
 	struct container found = { .ts = record->ts,
 				   .pid_ns = view->container,
 				   .tid = view->tid,
 				   .is_first = record->is_first };
 
 	memcpy(found.comm, view->comm, sizeof(found.comm));
-	for (size_t i = 0; i < shard->containers.count && !known; i++) {
-		known = shard->containers.at[i].pid_ns == found.pid_ns ? &shard->containers.at[i]
-								       : NULL;
-	}
-	if (known && shard_container_before(&found, known)) {
+	known = container_put(shard, found.pid_ns);
+	if (known && (known->tid == 0 || shard_container_before(&found, known))) {
+		found.named = known->named;
 		*known = found;
-	} else if (!known && shard->containers.count < CONTAINERS_NAMED_MAX) {
-		*vec_push(&shard->containers) = found;
 	}
 }
 
@@ -233,7 +255,8 @@ void shard_contain(struct shard *shard, struct thread *thread,
 {
 	struct thread_view *view = &thread->view;
 
-	if (record->pid_ns == 0 || record->level <= view->container_level) {
+	if (record->pid_ns == 0 || record->level <= view->container_level ||
+	    selection_by_service(shard->layout->setup->selection)) {
 		return;
 	}
 	view->container = record->pid_ns;
@@ -241,6 +264,45 @@ void shard_contain(struct shard *shard, struct thread *thread,
 	view->names_container = record->enters;
 	if (record->enters) {
 		note_first(shard, view, record);
+	}
+}
+
+static void note_named(struct shard *shard, uint32_t number, int32_t tid,
+		       const struct place_record *record)
+{
+	struct container *known = container_put(shard, number);
+	struct container_named found = { .ts = record->ts,
+					 .tid = tid,
+					 .is_first = record->is_first };
+
+	memcpy(found.name, place_name(record->words), sizeof(found.name));
+	if (known && shard_container_names(&found, &known->named)) {
+		known->named = found;
+	}
+}
+
+void shard_place(struct shard *shard, struct thread *thread, const struct place_record *record)
+{
+	struct thread_view *view = &thread->view;
+
+	assert_hot(place_is_sound(record->words));
+	if (selection_by_service(shard->layout->setup->selection)) {
+		view->container = (uint32_t)record->words[0];
+		note_named(shard, view->container, view->tid, record);
+		return;
+	}
+	/* A fork behind unshare() looks as if it stayed in the namespace. */
+	view->container_level = record->pid_ns != 0 && record->pid_ns != view->container
+					? 0
+					: view->container_level;
+	shard_contain(shard, thread,
+		      &(struct container_record){ .ts = record->ts,
+						  .pid_ns = record->pid_ns,
+						  .level = CONTAINER_LEVEL_FORK,
+						  .enters = record->is_first,
+						  .is_first = record->is_first });
+	if (record->names && record->pid_ns != 0 && record->pid_ns != CONTAINER_HOST) {
+		note_named(shard, record->pid_ns, view->tid, record);
 	}
 }
 

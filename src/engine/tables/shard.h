@@ -37,6 +37,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/contract/merge.h"
+#include "engine/contract/place.h"
 #include "engine/tables/accumulator.h"
 #include "engine/tables/layout.h"
 #include "engine/tables/report.h"
@@ -161,12 +162,29 @@ static inline uint8_t container_level(uint64_t level)
 	return level < CONTAINER_LEVEL_FORK - 2 ? (uint8_t)(level + 1) : CONTAINER_LEVEL_FORK - 1;
 }
 
+/*
+ * Recorders of ours say more: the name that a container's engine has for it, and which service a
+ * process is of.  The name counts that was last said of a first process, else the first that was
+ * said of any: all that the namespace is in may be one of several containers of a pod.
+ *
+ * By service (selection_by_service()) what a thread is in is no namespace: thread_view.container is
+ * the number of its place (contract/place.h), and the names are those of places.
+ */
+
+struct container_named {
+	uint64_t ts;   /* when it was said */
+	int32_t tid;   /* of which thread; 0: of none */
+	bool is_first; /* of a first process */
+	char name[CONTAINER_NAME_BYTES];
+};
+
 struct container {
 	uint64_t ts; /* when its first process was seen */
 	uint32_t pid_ns;
-	int32_t tid;   /* of the first process */
+	int32_t tid;   /* of the first process; 0: none is known */
 	bool is_first; /* a statedump says so */
 	char comm[sizeof(((struct thread_view *)0)->comm)];
+	struct container_named named;
 };
 
 struct container_record {
@@ -175,6 +193,13 @@ struct container_record {
 	uint8_t level;
 	bool enters; /* it may be the first process there */
 	bool is_first;
+};
+
+struct place_record {
+	uint64_t ts;
+	uint32_t pid_ns; /* 0: unknown */
+	bool is_first, names;
+	const uint64_t *words; /* PLACE_WORDS */
 };
 
 struct dead {
@@ -332,11 +357,15 @@ void shard_drop_for_total(struct shard *shard);
 /* Puts the thread into a container, unless a higher level of namespaces is known. */
 void shard_contain(struct shard *shard, struct thread *thread,
 		   const struct container_record *record);
+/* The thread is of a container or service. */
+void shard_place(struct shard *shard, struct thread *thread, const struct place_record *record);
 /* The thread, which has view.names_container, has another name. */
 void shard_rename_container(struct shard *shard, const struct thread *thread);
 const struct container *shard_container(const struct shard *shard, uint32_t pid_ns);
 /* Whether @a tells the first process of the container better than @b. */
 bool shard_container_before(const struct container *a, const struct container *b);
+/* Whether @a says the name, and better than @b. */
+bool shard_container_names(const struct container_named *a, const struct container_named *b);
 
 /* ---- selection ---- */
 

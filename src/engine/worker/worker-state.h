@@ -119,9 +119,16 @@ void worker_on_plain_switch(struct worker *worker, uint64_t ts, const uint8_t *f
 /* Prepares for switches that encode prev_state in this form. */
 void worker_set_states(struct worker *worker, uint16_t form);
 
+/* Only recorders of ours have it: nobody is advised to record it. */
+#define WORKER_PLACE_NEED                                                                          \
+	{                                                                                          \
+		"sillage_container", { "@name", "tid", "pid_ns", "vpid", "@kind" },                \
+			worker_on_place, .is_extra = true                                          \
+	}
+
 /* The handlers of worker_needs. */
 handler_fn worker_on_switch, worker_on_fork, worker_on_exec, worker_on_process, worker_on_container,
-	worker_on_context;
+	worker_on_place, worker_on_context;
 /* `user` of those of worker_on_context(). */
 uint32_t worker_vector_user(const char *event);
 #define CONTEXT_ENDS 0x100 /* beside the number of its pair of events */

@@ -45,8 +45,8 @@ const struct need worker_needs[WORKER_NEEDS] = {
 	  0 },
 	{ "lttng_statedump_process_pid_ns",
 	  { "tid", "vpid", "ns_level", "ns_inum", "vtid" },
-	  worker_on_container,
-	  0 },
+	  worker_on_container },
+	WORKER_PLACE_NEED,
 	WAKE_PAIRS_OF(PAIR_NEEDS) CONTEXT_NEED(WAKE_VECTORS, .user_of = worker_vector_user),
 };
 

@@ -40,7 +40,7 @@
 #include "engine/contract/setup.h"
 
 /* The engine's own needs: which thread runs, and what is known of threads. */
-#define WORKER_NEEDS (6 + 2 * WAKE_PAIRS)
+#define WORKER_NEEDS (7 + 2 * WAKE_PAIRS)
 extern const struct need worker_needs[WORKER_NEEDS];
 
 /* The memory of one worker, for one thread at a time. */

@@ -16,7 +16,9 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/vec.h"
+#include "containers/containers.h"
 #include "ftrace/host/host-file.h"
+#include "ftrace/host/places.h"
 #include "ftrace/host/statedump.h"
 
 /* An event's time is taken a little before it can be read. */
@@ -34,6 +36,7 @@ struct recorder {
 	struct ftrace_layout layout;
 	VEC(struct ftrace_format *) formats;
 	struct statedump dump;
+	struct places *places;
 	uint64_t begin, end, flushed;
 	size_t waiting;                   /* bytes that were read, and are not converted */
 	uint8_t uuid[CONVERT_UUID_BYTES]; /* of the trace that is made */
@@ -60,6 +63,7 @@ void recorder_free(struct recorder *recorder)
 {
 	if (recorder) {
 		instance_free(recorder->instance);
+		places_free(recorder->places);
 		convert_free(recorder->convert);
 		vec_free_each(&recorder->formats, ftrace_format_free);
 		free(recorder->odd);
@@ -143,7 +147,7 @@ static int make_convert(struct recorder *recorder, const struct convert_sink *si
 		.packet_bytes = recorder->config.packet_bytes,
 		.begin = is_snapshot ? 0 : recorder->begin,
 		.is_snapshot = is_snapshot,
-		.pid_ns = statedump_pid_ns((int32_t)getpid()),
+		.pid_ns = containers_pid_ns("", (int32_t)getpid()),
 	};
 
 	if (getrandom(setup.uuid, sizeof(setup.uuid), 0) != sizeof(setup.uuid)) {
@@ -186,6 +190,17 @@ static void on_executed(void *user, uint64_t time, uint32_t cpu, int32_t tid)
 	struct recorder *recorder = user;
 
 	statedump_thread(recorder->convert, tid);
+	places_executed(recorder->places, time, cpu, tid);
+}
+
+static void on_forked(void *user, uint64_t time, uint32_t cpu, int32_t tid)
+{
+	places_forked(((struct recorder *)user)->places, time, cpu, tid);
+}
+
+static void on_moved(void *user, uint64_t time, uint32_t cpu, int32_t tid, const char *path)
+{
+	places_moved(((struct recorder *)user)->places, time, cpu, tid, path);
 }
 
 static void on_opened(void *user, uint32_t cpu, int32_t pid, int32_t fd)
@@ -205,6 +220,8 @@ static int begin_convert(struct recorder *recorder, const struct convert_sink *s
 	const struct convert_sink own = { .metadata = pass_metadata,
 					  .packet = take_whole_packet,
 					  .executed = is_snapshot ? NULL : on_executed,
+					  .forked = on_forked,
+					  .moved = is_snapshot ? NULL : on_moved,
 					  .opened = is_snapshot ? NULL : on_opened,
 					  .user = recorder };
 	int r;
@@ -219,6 +236,7 @@ static int begin_convert(struct recorder *recorder, const struct convert_sink *s
 	r = add_formats(recorder, err);
 	if (r == 0) {
 		statedump_begin(&recorder->dump, recorder->convert);
+		recorder->places = places_new(recorder->convert);
 		r = convert_start(recorder->convert, err);
 	}
 	free(recorder->odd);
@@ -329,7 +347,7 @@ static int write_dump(struct recorder *recorder, struct err *err)
 	struct dump_turn state = { .recorder = recorder, .err = err };
 	const struct statedump_turn turn = { .take = take_meanwhile, .user = &state };
 
-	statedump_write(&recorder->dump, recorder->convert, 0, &turn);
+	statedump_write(&recorder->dump, recorder->convert, recorder->places, 0, &turn);
 	return state.failure;
 }
 
@@ -460,7 +478,7 @@ int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink
 	/* Its system calls would take the place of what is wanted; names have to be known before
 	 * events are converted. */
 	if (r == 0) {
-		statedump_write(&recorder->dump, recorder->convert, 0, NULL);
+		statedump_write(&recorder->dump, recorder->convert, recorder->places, 0, NULL);
 	}
 	r = r < 0 ? r : convert_finish(recorder->convert, now_monotonic_ns(), err);
 	for (uint32_t i = 0; i < instance_cpus(recorder->instance) && r == 0; i++) {
@@ -469,7 +487,9 @@ int recorder_snapshot(struct recorder *recorder, const struct convert_sink *sink
 		convert_account(recorder->convert, i, &one);
 		sum_account(&ret->trace, &one);
 	}
+	places_free(recorder->places);
 	convert_free(recorder->convert);
+	recorder->places = NULL;
 	recorder->convert = NULL;
 	return r;
 }

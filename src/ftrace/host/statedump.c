@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/now.h"
 #include "base/vec.h"
+#include "containers/containers.h"
 #include "ftrace/host/host-file.h"
 
 #define NAME_BYTES    16
@@ -56,6 +57,7 @@ static void put_dumped_string(struct payload *payload, const char *text)
 struct dumping {
 	const struct statedump *classes;
 	struct convert *convert;
+	struct places *places;
 	uint32_t cpu;
 	struct payload payload;
 	const struct statedump_turn *turn; /* NULL: there is none */
@@ -152,16 +154,6 @@ static bool read_thread(struct proc_thread *thread, int32_t pid, int32_t tid)
 	return true;
 }
 
-uint32_t statedump_pid_ns(int32_t pid)
-{
-	char path[64], text[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	return link_text(path, text, sizeof(text)) && strchr(text, '[')
-		       ? (uint32_t)strtoul(strchr(text, '[') + 1, NULL, 10)
-		       : 0;
-}
-
 /* Whether a process runs a 32-bit program. */
 static bool is_short_program(int32_t pid)
 {
@@ -199,7 +191,7 @@ void statedump_thread(struct convert *convert, int32_t tid)
 	int32_t pid = tgid_of(tid);
 
 	if (pid > 0 && read_thread(&thread, pid, tid)) {
-		thread.pid_ns = statedump_pid_ns(pid);
+		thread.pid_ns = containers_pid_ns("", pid);
 		thread.is_compat = is_short_program(pid);
 		tell(convert, &thread);
 	}
@@ -385,6 +377,7 @@ static void dump_thread(void *user, int32_t tid)
 	tell(process->to->convert, &thread);
 	dump_state(process->to, &thread);
 	dump_namespaces(process->to, &thread, process->host_ns);
+	places_dump(process->to->places, now_monotonic_ns(), process->to->cpu, tid, process->pid);
 }
 
 struct dumped_host {
@@ -397,7 +390,7 @@ static void dump_threads(void *user, int32_t pid)
 	const struct dumped_host *host = user;
 	struct dumped_process process = { .to = host->to,
 					  .pid = pid,
-					  .pid_ns = statedump_pid_ns(pid),
+					  .pid_ns = containers_pid_ns("", pid),
 					  .host_ns = host->pid_ns,
 					  .is_compat = is_short_program(pid) };
 	char path[64];
@@ -496,11 +489,13 @@ static void cpu_line(struct dumping *to, char *line)
 	}
 }
 
-void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu,
-		     const struct statedump_turn *turn)
+void statedump_write(const struct statedump *dump, struct convert *convert, struct places *places,
+		     uint32_t cpu, const struct statedump_turn *turn)
 {
-	struct dumping to = { .classes = dump, .convert = convert, .cpu = cpu, .turn = turn };
-	struct dumped_host host = { .to = &to, .pid_ns = statedump_pid_ns((int32_t)getpid()) };
+	struct dumping to = {
+		.classes = dump, .convert = convert, .places = places, .cpu = cpu, .turn = turn
+	};
+	struct dumped_host host = { .to = &to, .pid_ns = containers_pid_ns("", (int32_t)getpid()) };
 
 	assert(dump->start != dump->end);
 	emit_dumped(&to, dump->start);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ftrace/convert.h"
+#include "ftrace/host/places.h"
 
 /* The classes of the events, which come before convert_start() so that metadata has them at once.
  */
@@ -23,14 +24,12 @@ struct statedump_turn {
 	void *user;
 };
 
-/* Tells @convert of all threads, and adds the events, now and to the stream of @cpu.  A signal ends
- * it early.  @turn: NULL: nothing is done meanwhile. */
-void statedump_write(const struct statedump *dump, struct convert *convert, uint32_t cpu,
-		     const struct statedump_turn *turn);
+/* Tells @convert of all threads, and adds the events, now and to the stream of @cpu, and what
+ * @places knows of each.  A signal ends it early.  @turn: NULL: nothing is done meanwhile. */
+void statedump_write(const struct statedump *dump, struct convert *convert, struct places *places,
+		     uint32_t cpu, const struct statedump_turn *turn);
 /* What is known of one thread that is new, or has become another program. */
 void statedump_thread(struct convert *convert, int32_t tid);
 /* What a descriptor leads to now, if it is a file with a path. */
 void statedump_opened(const struct statedump *dump, struct convert *convert, uint32_t cpu,
 		      int32_t pid, int32_t fd);
-/* The inode of a process's namespace of PIDs; 0: it is not known. */
-uint32_t statedump_pid_ns(int32_t pid);

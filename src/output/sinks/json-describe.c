@@ -69,6 +69,7 @@ static void describe_list(FILE *out, const struct table *table, bool has_labels)
 	if (table->has_containers) {
 		describe_key(out, "pid_ns", "", &is_first);
 		describe_key(out, "container", "", &is_first);
+		describe_key(out, "service", "", &is_first);
 	}
 	if (table->scope != SCOPE_LONGEST) {
 		describe_columns(out, table, &is_first);

@@ -186,7 +186,7 @@ static void put_keyed(struct json *json, const struct table *table, uint64_t id,
 	const char *id_name = table->id_name ? table->id_name(id) : NULL;
 	char key[ROW_KEY_NAME_BYTES];
 
-	if (table->id_key && id != ROW_KEY_NO_ID) {
+	if (report_shows_id(table, id)) {
 		json_i64(json, table->id_key, (int64_t)id);
 	}
 	if (id_name) {
@@ -241,7 +241,7 @@ static void put_pair(struct json *json, const struct table *table, const struct 
 	} else {
 		put_keyed(json, table, row->id, row->name);
 	}
-	if (row->owner != REPORT_NO_NUMBER) {
+	if (report_shows_owner(table, row)) {
 		json_i64(json, table->owner_key, row->owner);
 	}
 	if (row->by[0]) {
@@ -252,11 +252,13 @@ static void put_pair(struct json *json, const struct table *table, const struct 
 /* The container that a process is in, as far as it is known. */
 static void put_place(struct json *json, const struct report_row *row)
 {
-	if (row->owner != REPORT_NO_NUMBER) {
+	bool is_service = row->owner != REPORT_NO_NUMBER && row->owner > UINT32_MAX;
+
+	if (row->owner != REPORT_NO_NUMBER && !is_service) {
 		json_i64(json, "pid_ns", row->owner);
 	}
 	if (row->by[0]) {
-		json_text(json, "container", row->by);
+		json_text(json, is_service ? "service" : "container", row->by);
 	}
 }
 

@@ -249,9 +249,9 @@ static void say(struct run *run, const char *fmt, ...)
 
 static void say_record(struct run *run, const struct record *record)
 {
-	static const char *const kinds[] = { "in",        "on",    "out",  "run",  "initial",
-					     "gap",       "reset", "fork", "exec", "process",
-					     "container", "thing", "end" };
+	static const char *const kinds[] = { "in",        "on",    "out",   "run",  "initial",
+					     "gap",       "reset", "fork",  "exec", "process",
+					     "container", "place", "thing", "end" };
 	unsigned int flags = record->kind < RECORD_GAP ? record->arg16 : 0;
 
 	say(run, " %s@%" PRIu64, kinds[record->kind], record->ts);
