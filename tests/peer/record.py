@@ -56,6 +56,39 @@ json.dump(dict(pid=os.getpid(), children=children, reads=READS, writes=WRITES, t
 '''
 
 
+# It runs itself, a thread, and a child that executes nothing; as the first process of a PID namespace, if it is told so.
+PLACED = r'''
+import json, os, subprocess, sys, threading
+note, is_first = sys.argv[1:3]
+def spin():
+    for _ in range(600000):
+        pass
+def noted():
+    with open('/proc/thread-self/schedstat') as file:
+        tid = int(os.readlink('/proc/thread-self').rsplit('/', 1)[1])
+        ran.append((tid, int(file.read().split()[0])))
+if is_first == 'first':
+    sys.exit(subprocess.call(['unshare', '-pf', '--mount-proc', sys.executable, sys.argv[0], note, 'inner']))
+ran = []
+one = threading.Thread(target=lambda: (spin(), noted()))
+one.start()
+one.join()
+reader, writer = os.pipe()
+pid = os.fork()
+spin()
+if pid == 0:
+    noted()
+    os.write(writer, json.dumps(ran[-1]).encode())
+    os._exit(0)
+os.waitpid(pid, 0)
+ran.append(json.loads(os.read(reader, 4096)))
+noted()
+with open('/proc/self/status') as file:
+    pids = [line.split()[1:] for line in file if line.startswith('NSpid')][0]
+json.dump(dict(ran=ran, pids=pids, pid_ns=os.stat('/proc/self/ns/pid').st_ino), open(note, 'w'))
+'''
+
+
 def has_instance(process):
     """Others may record at the same time."""
     return os.path.isdir('%s/instances/sillage-%d' % (TRACEFS, process.pid))
@@ -498,6 +531,113 @@ def own_names(sillage, place):
     return 'own names: task_rename keeps its name, and is the begin of a period'
 
 
+def groups_of(name):
+    """Groups of a name in the hierarchy that says who is who, and in the one that counts time: their folders, and what
+    reads the time of the last one in ns.  None: there is none that can be written."""
+    root = '/sys/fs/cgroup'
+    if os.access(root + '/systemd/cgroup.procs', os.W_OK) and os.access(root + '/cpuacct/cgroup.procs', os.W_OK):
+        folders = [root + '/systemd/' + name, root + '/cpuacct/' + name]
+
+        def usage():
+            with open(folders[1] + '/cpuacct.usage') as file:
+                return int(file.read())
+    elif os.access(root + '/cgroup.procs', os.W_OK):
+        folders = [root + '/' + name]
+
+        def usage():
+            with open(folders[0] + '/cpu.stat') as file:
+                return 1000 * int(re.search(r'^usage_usec (\d+)', file.read(), re.M)[1])
+    else:
+        return None
+    return folders, usage
+
+
+def make_groups(folders):
+    """Returns what was made, the outermost first."""
+    made = []
+    for folder in folders:
+        for path in (os.path.dirname(folder), folder):
+            if not os.path.isdir(path):
+                os.mkdir(path)
+                made.append(path)
+    return made
+
+
+def rows_by(sillage, trace, per, *words):
+    total = figures(sillage, trace, '-a', 'cpu', '--per', per, *words)
+    return {row.get('name', '-'): row for row in total['cpu']['containers']}, total
+
+
+def placed(sillage, place):
+    """A container that has a PID namespace and a service that has none: who is of them, their names and times."""
+    container, service = 'sillage-%d' % os.getpid(), 'sillage-%d.service' % os.getpid()
+    of_container, of_service = groups_of('lxc.payload.' + container), groups_of('system.slice/' + service)
+    if not of_container:
+        return 'placed: skipped, no hierarchy of control groups can be written here'
+    made, trace, notes = make_groups(of_container[0] + of_service[0]), place + '/placed', {}
+    try:
+        with open(place + '/placed.py', 'w') as file:
+            file.write(PLACED)
+        # The shell moves, and is another program then.
+        run_each = '; '.join('sh -c "%s; exec %s %s %s/%s.json %s"' % (
+            '; '.join('echo \\$\\$ >%s/cgroup.procs' % folder for folder in folders), sys.executable, place + '/placed.py', place, name, first)
+            for name, first, (folders, _) in ((container, 'first', of_container), (service, 'same', of_service)))
+        status, said = run(sillage, '-v', '-o', trace, '--buffer', '32M', '-a', 'cpu', '--', 'sh', '-c', run_each)
+        assert status == 0 and balances(said) == 0, said
+        usage = {container: of_container[1](), service: of_service[1]()}
+    finally:
+        for path in reversed(made):
+            os.rmdir(path)
+    for name in usage:
+        with open('%s/%s.json' % (place, name)) as file:
+            notes[name] = json.load(file)
+    by_service, total = rows_by(sillage, trace, 'service')
+    by_container, _ = rows_by(sillage, trace, 'container')
+    every = events(trace)
+    read = [rest for name, rest in every if name == 'sillage_container']
+    for name, kind in ((container, 'lxc'), (service, 'service')):
+        ours = [rest for rest in read if 'kind = "%s"' % kind in rest and 'name = "%s"' % name in rest]
+        assert len({re.search(r'\btid = (\d+)', rest)[1] for rest in ours}) >= len(notes[name]['ran']), (name, ours)
+        moved = every.index(('sillage_container', ours[0]))
+        executed = [at for at, (one, rest) in enumerate(every) if one == 'sched_process_exec' and
+                    'tid = %s,' % re.search(r'\btid = (\d+)', ours[0])[1] in rest]
+        assert moved < max(executed), 'the move was seen when it executed something only'
+        # The group has the time from the move on, the row all of its threads.
+        ran, row = sum(ns for _, ns in notes[name]['ran']), by_service[name]
+        assert 'pid_ns' not in row, row
+        assert ran * 0.98 <= row['run_ns'] and usage[name] * 0.98 <= row['run_ns'] <= usage[name] * 1.02 + 20e6, (name, ran, usage, row)
+        processes = [one for one in total['cpu']['processes'] if one.get('service') == name]
+        assert sum(one['run_ns'] for one in processes) == row['run_ns'] and len(processes) >= 2, processes
+    inner = by_container[container]
+    assert inner['pid_ns'] == notes[container]['pid_ns'] and service not in by_container, by_container
+    assert inner['run_ns'] >= 0.98 * sum(ns for _, ns in notes[container]['ran']), (inner, notes)
+    assert not any(row.get('service') == container for row in total['cpu']['processes'] if row.get('pid') == 1)
+    # However it is computed.
+    for words in (['-j', '0', '--chunk-size', '300'], ['-i', '20ms'], ['-j', '2', '--chunk-size', '4000']):
+        for per, rows in (('service', by_service), ('container', by_container)):
+            assert rows_by(sillage, trace, per, *words)[0] == rows, (per, words)
+    partials = subprocess.run([sillage, 'map', '-q', '-a', 'cpu', '--chunk-size', '4000', trace], capture_output=True, check=True).stdout
+    for per, rows in (('service', by_service), ('container', by_container)):
+        merged = subprocess.run([sillage, 'merge', '-q', '-f', 'json', '-n', '0', '--per', per, '-'], input=partials,
+                                capture_output=True, check=True).stdout.decode()
+        line = [json.loads(line) for line in merged.splitlines() if '"total"' in line][-1]
+        assert {row.get('name', '-'): row for row in line['cpu']['containers']} == rows, (per, line)
+    state = place + '/placed.state'
+    subprocess.run([sillage, 'analyze', '-q', '-a', 'cpu', '--per', 'service', '--state', state, trace], capture_output=True, check=True)
+    merged = subprocess.run([sillage, 'merge', '-q', '-f', 'json', '-n', '0', '--per', 'service', state], capture_output=True, text=True)
+    line = [json.loads(line) for line in merged.stdout.splitlines() if '"total"' in line][-1]
+    assert {row.get('name', '-'): row for row in line['cpu']['containers']} == by_service, merged
+    other = subprocess.run([sillage, 'merge', '-q', '--per', 'container', state], capture_output=True, text=True)
+    assert other.returncode != 0 and '--per service' in other.stderr, other
+    text = subprocess.run([sillage, 'analyze', '-a', 'cpu', '--per', 'service', '-n', '0', trace], capture_output=True, text=True).stdout
+    assert re.search(r'^ +SERVICE +RUN', text, re.M) and re.search(r'^ +\S+ \(\d+\) in %s ' % service, text, re.M), text
+    for words in (['--containers', place + '/none'], ['--baseline', place + '/none'], ['--store', place + '/none.db']):
+        refused = subprocess.run([sillage, 'analyze', '--per', 'service', *words, trace], capture_output=True, text=True)
+        assert refused.returncode == 2, refused
+    return 'placed: a container of namespace %d ran for %d ns, a service for %d' % (
+        inner['pid_ns'], by_service[container]['run_ns'], by_service[service]['run_ns'])
+
+
 def main():
     sillage, only = os.path.abspath(sys.argv[1]), sys.argv[2:]
     if not os.access(TRACEFS + '/instances', os.W_OK) or not shutil.which('babeltrace2'):
@@ -505,13 +645,13 @@ def main():
         return 77
     failed = 0
     with tempfile.TemporaryDirectory() as place:
-        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names, offline):
+        for test in (counts, small_buffers, dump, killed, full_disk, last, paths, beside, ends, late, own_names, placed, offline):
             # That moves all programs of the host: it runs alone, if it is asked for.
             if test.__name__ not in only and (only or test is offline):
                 continue
             try:
                 print('ok', test(sillage, place))
-            except (AssertionError, subprocess.CalledProcessError) as error:
+            except (AssertionError, subprocess.CalledProcessError, KeyError) as error:
                 failed += 1
                 print('not ok', test.__name__, error)
     return 1 if failed else 0
