@@ -7,7 +7,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/limits.h"
 
 /* In place of a tid: the thread that runs on the CPU of the stream at that time. */
 #define TID_CURRENT INT32_MIN
@@ -34,7 +39,7 @@ enum record_kind {
 	RECORD_EXEC,      /* executes a new program */
 	RECORD_PROCESS,   /* a statedump, or a program, says its process and name */
 	RECORD_CONTAINER, /* a statedump says a PID namespace (arg32); its level is arg64 */
-	/* is of a container or service (place.h); arg32: its PID namespace, 0: unknown; arg64: the
+	/* is of a container or service; arg32: its PID namespace, 0: unknown; arg64: the
 	 * index of PLACE_WORDS numbers */
 	RECORD_PLACE,
 	/* Kinds from here on belong to the analysis in `owner`. */
@@ -89,3 +94,38 @@ struct record {
 };
 
 _Static_assert(sizeof(struct record) == 32, "two records to a cache line");
+
+/* ---- places ---- */
+
+/*
+ * Which container or service a thread is of, as recorders say it (sillage_container): a number,
+ * which is made of the kind and the name, so that it is the same in all traces; the name lies
+ * behind it.
+ */
+#define PLACE_WORDS (1 + CONTAINER_NAME_BYTES / sizeof(uint64_t))
+
+_Static_assert(CONTAINER_NAME_BYTES % sizeof(uint64_t) == 0, "a name is whole words");
+
+/* Of no thread anything is known: 0.  It is of neither: this. */
+#define PLACE_NONE      UINT32_C(1)
+#define PLACE_NONE_NAME "(none)"
+
+static inline uint32_t record_place_number(const void *kind, size_t kind_len, const char *name)
+{
+	uint64_t hash = hash_text(hash_bytes(0, kind, kind_len), name);
+	uint32_t number = hash_mix(hash);
+
+	return number > PLACE_NONE ? number : number + PLACE_NONE + 1;
+}
+
+static inline const char *record_place_name(const uint64_t words[PLACE_WORDS])
+{
+	return (const char *)(words + 1);
+}
+
+/* Whether words of a file may be that. */
+static inline bool record_place_is_sound(const uint64_t words[PLACE_WORDS])
+{
+	return words[0] > 0 && words[0] <= UINT32_MAX &&
+	       record_place_name(words)[CONTAINER_NAME_BYTES - 1] == '\0';
+}

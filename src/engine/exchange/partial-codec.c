@@ -7,7 +7,6 @@
 #include <assert.h>
 #include <errno.h>
 
-#include "engine/contract/place.h"
 #include "engine/contract/row-key.h"
 #include "engine/contract/untrusted.h"
 #include "engine/tables/columns.h"
@@ -315,7 +314,7 @@ static bool has_place(const struct partial *partial, const struct record *record
 {
 	return partial->numbers.count >= PLACE_WORDS &&
 	       record->arg64 <= partial->numbers.count - PLACE_WORDS &&
-	       place_is_sound(&partial->numbers.at[record->arg64]);
+	       record_place_is_sound(&partial->numbers.at[record->arg64]);
 }
 
 /* Checks the records of analyses, now that their numbers are read. */

@@ -30,7 +30,7 @@ struct selection {
 	const char *tids_option, *comms_option;
 	VEC(struct container_name) containers;
 	/* Containers are those of places: the container or service that recorders say a process is
-	 * of (contract/place.h), and not its PID namespace. */
+	 * of (contract/record.h), and not its PID namespace. */
 	bool by_service;
 	uint64_t min_ns, max_ns; /* of single instances; max_ns UINT64_MAX: any */
 };

@@ -275,7 +275,7 @@ static void note_named(struct shard *shard, uint32_t number, int32_t tid,
 					 .tid = tid,
 					 .is_first = record->is_first };
 
-	memcpy(found.name, place_name(record->words), sizeof(found.name));
+	memcpy(found.name, record_place_name(record->words), sizeof(found.name));
 	if (known && shard_container_names(&found, &known->named)) {
 		known->named = found;
 	}
@@ -285,7 +285,7 @@ void shard_place(struct shard *shard, struct thread *thread, const struct place_
 {
 	struct thread_view *view = &thread->view;
 
-	assert_hot(place_is_sound(record->words));
+	assert_hot(record_place_is_sound(record->words));
 	if (selection_by_service(shard->layout->setup->selection)) {
 		view->container = (uint32_t)record->words[0];
 		note_named(shard, view->container, view->tid, record);

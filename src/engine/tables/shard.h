@@ -37,7 +37,6 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "engine/contract/merge.h"
-#include "engine/contract/place.h"
 #include "engine/tables/accumulator.h"
 #include "engine/tables/layout.h"
 #include "engine/tables/report.h"
@@ -168,7 +167,7 @@ static inline uint8_t container_level(uint64_t level)
  * said of any: all that the namespace is in may be one of several containers of a pod.
  *
  * By service (selection_by_service()) what a thread is in is no namespace: thread_view.container is
- * the number of its place (contract/place.h), and the names are those of places.
+ * the number of its place (contract/record.h), and the names are those of places.
  */
 
 struct container_named {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine/contract/handler.h"
-#include "engine/contract/place.h"
 #include "engine/worker/records.h"
 #include "engine/worker/worker-state.h"
 
@@ -38,7 +37,7 @@ void worker_on_place(struct worker *worker, void *state, const struct trace_even
 	}
 	if (name.len > 0) {
 		hash_brief((char *)(words + 1), CONTAINER_NAME_BYTES, name.bytes, name.len);
-		words[0] = place_number(kind.bytes, kind_len, place_name(words));
+		words[0] = record_place_number(kind.bytes, kind_len, record_place_name(words));
 	}
 	record = worker_add(worker, worker_group_of(worker, tid), event->ts, RECORD_PLACE);
 	record->arg64 = worker_numbers(worker, words, PLACE_WORDS);

@@ -16,16 +16,16 @@
 /* Of a path in an event. */
 #define PLACE_PATH_BYTES 1024
 
-struct places {
+struct host_places {
 	struct convert *convert;
 	struct containers *containers;
 	uint32_t class_id;
 	VEC(uint8_t) payload;
 };
 
-struct places *places_new(struct convert *convert)
+struct host_places *places_new(struct convert *convert)
 {
-	struct places *places = mem_alloc(sizeof(*places));
+	struct host_places *places = mem_alloc(sizeof(*places));
 
 	places->convert = convert;
 	places->containers = containers_new("");
@@ -35,7 +35,7 @@ struct places *places_new(struct convert *convert)
 	return places;
 }
 
-void places_free(struct places *places)
+void places_free(struct host_places *places)
 {
 	if (places) {
 		containers_free(places->containers);
@@ -46,7 +46,7 @@ void places_free(struct places *places)
 
 /* ---- events ---- */
 
-static void put_place_word(struct places *places, uint32_t value)
+static void put_place_word(struct host_places *places, uint32_t value)
 {
 	value = htole32(value);
 	vec_append(&places->payload, (const uint8_t *)&value, sizeof(value));
@@ -54,7 +54,7 @@ static void put_place_word(struct places *places, uint32_t value)
 
 /* What is empty is "-": babeltrace2 up to 2.0 shows the text of the event before for an empty one.
  */
-static void put_place_text(struct places *places, const char *text, size_t most)
+static void put_place_text(struct host_places *places, const char *text, size_t most)
 {
 	text = text[0] ? text : "-";
 	vec_append(&places->payload, (const uint8_t *)text, strnlen(text, most - 1));
@@ -67,7 +67,7 @@ struct placed {
 	int32_t tid, pid, vpid;
 };
 
-static void emit_place(struct places *places, const struct placed *placed)
+static void emit_place(struct host_places *places, const struct placed *placed)
 {
 	const struct containers_place *place = containers_at(places->containers, placed->number);
 
@@ -89,13 +89,13 @@ static void emit_place(struct places *places, const struct placed *placed)
 /* ---- at first sight ---- */
 
 /* What /proc says now; false: it has gone. */
-static bool look_at_process(struct places *places, struct placed *placed)
+static bool look_at_process(struct host_places *places, struct placed *placed)
 {
 	placed->number = containers_look(places->containers, placed->pid, &placed->vpid);
 	return placed->number > 0;
 }
 
-void places_dump(struct places *places, uint64_t time, uint32_t cpu, int32_t tid, int32_t pid)
+void places_dump(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid, int32_t pid)
 {
 	struct placed placed = { .time = time, .cpu = cpu, .tid = tid, .pid = pid };
 
@@ -107,7 +107,7 @@ void places_dump(struct places *places, uint64_t time, uint32_t cpu, int32_t tid
 
 /* It is of the place of who made it, which costs no look; of a namespace of its own the number is
  * known once it executes something. */
-void places_forked(struct places *places, uint64_t time, uint32_t cpu, int32_t tid)
+void places_forked(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid)
 {
 	const struct convert_placed known = convert_placed(places->convert, tid);
 	struct placed placed = { .time = time, .cpu = cpu, .tid = tid, .pid = known.pid };
@@ -122,7 +122,7 @@ void places_forked(struct places *places, uint64_t time, uint32_t cpu, int32_t t
 	}
 }
 
-void places_executed(struct places *places, uint64_t time, uint32_t cpu, int32_t tid)
+void places_executed(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid)
 {
 	struct placed placed = { .time = time, .cpu = cpu, .tid = tid, .pid = tid };
 
@@ -135,7 +135,7 @@ void places_executed(struct places *places, uint64_t time, uint32_t cpu, int32_t
 /* ---- moves ---- */
 
 struct moving {
-	struct places *places;
+	struct host_places *places;
 	struct placed placed;
 };
 
@@ -151,7 +151,8 @@ static void move_thread(void *user, int32_t tid)
 
 /* Of several hierarchies each has such an event, and its path may be one that says nothing: what
  * /proc has counts, as long as the process is there. */
-void places_moved(struct places *places, uint64_t time, uint32_t cpu, int32_t tid, const char *path)
+void places_moved(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid,
+		  const char *path)
 {
 	const struct convert_placed known = convert_placed(places->convert, tid);
 	struct moving moving = { .places = places,

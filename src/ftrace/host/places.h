@@ -11,16 +11,16 @@
 
 #include "ftrace/convert.h"
 
-struct places;
+struct host_places;
 
 /* Its class comes before convert_start(), so that metadata has it at once. */
-struct places *places_new(struct convert *convert);
-void places_free(struct places *places); /* NULL is fine */
+struct host_places *places_new(struct convert *convert);
+void places_free(struct host_places *places); /* NULL is fine */
 
 /* A thread that there was before. */
-void places_dump(struct places *places, uint64_t time, uint32_t cpu, int32_t tid, int32_t pid);
+void places_dump(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid, int32_t pid);
 /* What events tell (convert.h). */
-void places_forked(struct places *places, uint64_t time, uint32_t cpu, int32_t tid);
-void places_executed(struct places *places, uint64_t time, uint32_t cpu, int32_t tid);
-void places_moved(struct places *places, uint64_t time, uint32_t cpu, int32_t tid,
+void places_forked(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid);
+void places_executed(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid);
+void places_moved(struct host_places *places, uint64_t time, uint32_t cpu, int32_t tid,
 		  const char *path);

@@ -36,7 +36,7 @@ struct recorder {
 	struct ftrace_layout layout;
 	VEC(struct ftrace_format *) formats;
 	struct statedump dump;
-	struct places *places;
+	struct host_places *places;
 	uint64_t begin, end, flushed;
 	size_t waiting;                   /* bytes that were read, and are not converted */
 	uint8_t uuid[CONVERT_UUID_BYTES]; /* of the trace that is made */

@@ -57,7 +57,7 @@ static void put_dumped_string(struct payload *payload, const char *text)
 struct dumping {
 	const struct statedump *classes;
 	struct convert *convert;
-	struct places *places;
+	struct host_places *places;
 	uint32_t cpu;
 	struct payload payload;
 	const struct statedump_turn *turn; /* NULL: there is none */
@@ -489,8 +489,8 @@ static void cpu_line(struct dumping *to, char *line)
 	}
 }
 
-void statedump_write(const struct statedump *dump, struct convert *convert, struct places *places,
-		     uint32_t cpu, const struct statedump_turn *turn)
+void statedump_write(const struct statedump *dump, struct convert *convert,
+		     struct host_places *places, uint32_t cpu, const struct statedump_turn *turn)
 {
 	struct dumping to = {
 		.classes = dump, .convert = convert, .places = places, .cpu = cpu, .turn = turn

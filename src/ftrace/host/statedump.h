@@ -26,8 +26,8 @@ struct statedump_turn {
 
 /* Tells @convert of all threads, and adds the events, now and to the stream of @cpu, and what
  * @places knows of each.  A signal ends it early.  @turn: NULL: nothing is done meanwhile. */
-void statedump_write(const struct statedump *dump, struct convert *convert, struct places *places,
-		     uint32_t cpu, const struct statedump_turn *turn);
+void statedump_write(const struct statedump *dump, struct convert *convert,
+		     struct host_places *places, uint32_t cpu, const struct statedump_turn *turn);
 /* What is known of one thread that is new, or has become another program. */
 void statedump_thread(struct convert *convert, int32_t tid);
 /* What a descriptor leads to now, if it is a file with a path. */
