@@ -238,7 +238,7 @@ static bool take_lxc(struct cgroup *ret, struct component before, struct compone
 	       take_own_name(ret, CGROUP_LXC, part);
 }
 
-static bool take_container(struct cgroup *ret, struct component before, struct component part)
+static bool take_any_container(struct cgroup *ret, struct component before, struct component part)
 {
 	return take_prefixed(ret, part) || take_colons(ret, part) ||
 	       take_machine(ret, before, part) || take_lxc(ret, before, part) ||
@@ -298,7 +298,7 @@ void cgroup_parse(const char *path, struct cgroup *ret)
 	memset(ret, 0, sizeof(*ret));
 	while (next_component(&path, &part)) {
 		memset(&container, 0, sizeof(container));
-		if (take_container(&container, before, part)) {
+		if (take_any_container(&container, before, part)) {
 			note_pod(ret, part);
 			ret->kind = container.kind;
 			memcpy(ret->id, container.id, sizeof(ret->id));

@@ -75,7 +75,7 @@ static bool take_pod(struct cgroup *group, const char *pod, const char *containe
 	return found;
 }
 
-static bool take_labels(struct cgroup *group, struct json_object *labels)
+static bool take_pod_labels(struct cgroup *group, struct json_object *labels)
 {
 	return take_pod(group, text_member(labels, "io.kubernetes.pod.name"),
 			text_member(labels, "io.kubernetes.container.name")) ||
@@ -89,7 +89,7 @@ static bool name_of_docker(const char *root, struct cgroup *group)
 	char *path = mem_printf("%s/var/lib/docker/containers/%s/config.v2.json", root, group->id);
 	struct json_object *config = json_of_file(path);
 	const char *name = text_member(config, "Name");
-	bool found = take_labels(group, json_member(json_member(config, "Config"), "Labels")) ||
+	bool found = take_pod_labels(group, json_member(json_member(config, "Config"), "Labels")) ||
 		     take_whole_name(group, name + (name[0] == '/'));
 
 	json_object_put(config);
@@ -101,7 +101,7 @@ static bool name_of_docker(const char *root, struct cgroup *group)
 static bool name_of_bundle(const char *path, struct cgroup *group)
 {
 	struct json_object *config = json_of_file(path);
-	bool found = take_labels(group, json_member(config, "annotations"));
+	bool found = take_pod_labels(group, json_member(config, "annotations"));
 
 	json_object_put(config);
 	return found;

@@ -310,7 +310,7 @@ static bool is_accepted(const struct work *work, const struct record *record, bo
 	       analysis_accepts(setup->analyses[record->owner], &untrusted);
 }
 
-static bool has_place(const struct partial *partial, const struct record *record)
+static bool has_place_words(const struct partial *partial, const struct record *record)
 {
 	return partial->numbers.count >= PLACE_WORDS &&
 	       record->arg64 <= partial->numbers.count - PLACE_WORDS &&
@@ -336,7 +336,7 @@ static int check_records(struct work *work)
 		const struct record *record = &partial->records.at[i];
 
 		if (record->kind == RECORD_PLACE
-			    ? !has_place(partial, record)
+			    ? !has_place_words(partial, record)
 			    : record->kind >= RECORD_OWN &&
 				      !is_accepted(work, record, currents[i])) {
 			r = REFUSE(work, "record %zu: it is none of its analysis, or of a place",
