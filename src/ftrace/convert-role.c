@@ -27,6 +27,8 @@ static const struct role {
 	{ "task", "task_newtask", ROLE_NEW_TASK, { "pid", "clone_flags" }, 2 },
 	{ "sched", "sched_process_exec", ROLE_EXEC, { "pid", "old_pid" }, 1 },
 	{ "sched", "sched_process_exit", ROLE_EXIT, { "pid" }, 1 },
+	{ "cgroup", "cgroup_attach_task", ROLE_MOVE, { "pid" }, 1 },
+	{ "cgroup", "cgroup_transfer_tasks", ROLE_MOVE, { "pid" }, 1 },
 	{ "raw_syscalls", "sys_enter", ROLE_ENTER, { "id" }, 1 },
 	{ "raw_syscalls", "sys_exit", ROLE_RETURN, { "id", "ret" }, 2 },
 };
