@@ -1,5 +1,6 @@
 /*
- * plan-builder: what the files of the plan builder share: plan.c, plan-class.c and plan-fast.c.
+ * plan-builder: what the files of the plan builder share: plan.c, plan-class.c, plan-wants.c and
+ * plan-fast.c.
  *
  * The builder keeps all that it compiled and compiles only what is new in the metadata.  The tables
  * of a plan grow in place, behind the entries that earlier plans read, so a plan costs what is new
@@ -28,6 +29,11 @@ struct event_wants {
 	VEC(struct plan_binding) bindings;
 	VEC(struct compile_want) wants;
 	VEC(struct plan_copy) copies;
+};
+
+/* An event class by its own name and by the one that requests may have for it. */
+struct plan_class_names {
+	const char *own, *other; /* the same, if it has no other */
 };
 
 struct built_stream {
@@ -75,6 +81,16 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 				       const struct stream_class *class);
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built);
+
+/* NULL: the struct has no such member. */
+const struct type *plan_member_of(const struct type *type, const char *name);
+
+/*
+ * All requests that match a name, in their order: those for exactly this name, which a hash table
+ * finds, and those with a pattern.  Their fields have the slots from @slot on.
+ */
+void plan_collect_wants(struct plan_builder *b, const struct event_class *class,
+			const struct plan_class_names *name, uint16_t slot, struct event_wants *ew);
 
 /* Finds the shorter forms of a class, which decoder_each() uses in place of its steps. */
 void plan_find_fast(struct plan_builder *b, struct plan_event *event);

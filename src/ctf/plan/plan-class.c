@@ -68,7 +68,7 @@ static uint16_t slot_of(const struct metadata *m, const struct node *root, const
 	return node ? node->slot : SLOT_NONE;
 }
 
-static const struct type *member_of(const struct type *type, const char *name)
+const struct type *plan_member_of(const struct type *type, const char *name)
 {
 	for (size_t i = 0; type && i < type->field_count; i++) {
 		if (strcmp(type_name(type->fields[i].name), name) == 0) {
@@ -161,14 +161,14 @@ static bool is_uint(const struct type *type, uint32_t size_bits)
 /* One option of `variant v { struct { ... } compact; struct { ... } extended }`. */
 static const struct type *header_form(const struct type *header, const char *form)
 {
-	const struct type *choices = member_of(header, "v");
+	const struct type *choices = plan_member_of(header, "v");
 	const struct type *chosen = NULL;
 
 	if (header->field_count == 2 && choices && choices->kind == TYPE_VARIANT &&
 	    !choices->is_optional && choices->tag->count == 1 && choices->tag->up == 0 &&
 	    (!choices->tag->is_absolute || choices->tag->root == ROOT_EVENT_HEADER) &&
 	    strcmp(choices->tag->names[0], header->fields[0].name) == 0) {
-		chosen = member_of(choices, form);
+		chosen = plan_member_of(choices, form);
 	}
 	return chosen && chosen->kind == TYPE_STRUCT ? chosen : NULL;
 }
@@ -178,15 +178,15 @@ static const struct type *compact_timestamp(const struct type *header)
 {
 	const struct type *compact = header_form(header, "compact");
 
-	return compact && compact->field_count == 1 ? member_of(compact, "timestamp") : NULL;
+	return compact && compact->field_count == 1 ? plan_member_of(compact, "timestamp") : NULL;
 }
 
 /* `struct { uint32 id; uint64 timestamp }` */
 static bool has_usual_extended(const struct metadata *m, const struct type *header)
 {
 	const struct type *extended = header_form(header, "extended");
-	const struct type *id = member_of(extended, "id"),
-			  *stamp = member_of(extended, "timestamp");
+	const struct type *id = plan_member_of(extended, "id"),
+			  *stamp = plan_member_of(extended, "timestamp");
 
 	return extended && extended->field_count == 2 && is_uint(id, 32) && is_uint(stamp, 64) &&
 	       extended->fields[0].type == id && type_is_timestamp(stamp, m->major) &&
@@ -198,7 +198,8 @@ static bool has_usual_extended(const struct metadata *m, const struct type *head
 /* All ids but the highest select "compact", and the highest selects "extended". */
 static bool has_usual_cases(const struct type *header, uint64_t extended)
 {
-	const struct type *id = member_of(header, "id"), *choices = member_of(header, "v");
+	const struct type *id = plan_member_of(header, "id"),
+			  *choices = plan_member_of(header, "v");
 
 	if (choices->cases) {
 		const struct type_case *cases = choices->cases;
@@ -206,8 +207,8 @@ static bool has_usual_cases(const struct type *header, uint64_t extended)
 		return choices->case_count == 2 && cases[0].low == 0 &&
 		       cases[0].high == extended - 1 && cases[1].low == extended &&
 		       cases[1].high == extended &&
-		       choices->fields[cases[0].field].type == member_of(choices, "compact") &&
-		       choices->fields[cases[1].field].type == member_of(choices, "extended");
+		       choices->fields[cases[0].field].type == plan_member_of(choices, "compact") &&
+		       choices->fields[cases[1].field].type == plan_member_of(choices, "extended");
 	}
 	return id->kind == TYPE_ENUM && id->label_count == 2 &&
 	       strcmp(id->labels[0].name, "compact") == 0 && id->labels[0].low == 0 &&
@@ -219,7 +220,7 @@ static bool has_usual_cases(const struct type *header, uint64_t extended)
 static enum plan_header header_kind(const struct metadata *m, const struct plan_stream *stream,
 				    const struct type *header)
 {
-	const struct type *id = header ? member_of(header, "id") : NULL;
+	const struct type *id = header ? plan_member_of(header, "id") : NULL;
 	const struct type *stamp = id ? compact_timestamp(header) : NULL;
 	enum byte_order id_order, stamp_order;
 
@@ -346,7 +347,8 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 
 		assert(extended);
 		stream->extended_align_bits = extended->align_bits;
-		stream->extended_clock_align_bits = member_of(extended, "timestamp")->align_bits;
+		stream->extended_clock_align_bits =
+			plan_member_of(extended, "timestamp")->align_bits;
 	}
 	if (stream->header == HEADER_LARGE) {
 		stream->header_clock_align_bits = compact_timestamp(header)->align_bits;
@@ -360,129 +362,6 @@ struct built_stream *plan_build_stream(struct plan_builder *b, const struct meta
 }
 
 /* ---- event classes ---- */
-
-/* An event class by its own name and by the one that requests may have for it. */
-struct class_names {
-	const char *own, *other; /* the same, if it has no other */
-};
-
-/* Whether the request has the class by its other name. */
-static bool is_by_other(const struct plan_request *request, const struct class_names *name)
-{
-	return !plan_takes(request->event, name->own);
-}
-
-static void add_wants(struct plan_builder *b, size_t i, const struct event_class *class,
-		      const struct class_names *name, uint16_t *slot, struct event_wants *ew)
-{
-	static const char context[] = "context.";
-	static const size_t context_len = sizeof(context) - 1;
-	const struct plan_request *request = &b->requests[i];
-	bool by_other = is_by_other(request, name);
-
-	*vec_push(&ew->bindings) = (struct plan_binding){
-		.request = (uint16_t)i,
-		.base = *slot,
-		.user = request->user_of ? request->user_of(name->other) : request->user,
-	};
-	for (unsigned int f = 0; f < PLAN_FIELDS_MAX && request->fields[f]; f++) {
-		char first = request->fields[f][0];
-		enum want_kind kind = first == PLAN_TEXT[0]  ? WANT_TEXT
-				      : first == PLAN_ANY[0] ? WANT_ANY
-							     : WANT_NUMBER;
-		const char *asked = request->fields[f] + (kind != WANT_NUMBER);
-		int16_t add = 0;
-		const char *field = by_other ? b->renames->field(asked, &add) : asked;
-		bool in_context = field && strncmp(field, context, context_len) == 0;
-		/* A bare name is that of a context, where one event is meant that has no such
-		 * field. */
-		bool is_bare = kind == WANT_ANY && field && !in_context &&
-			       strcmp(request->event, name->own) == 0 &&
-			       !member_of(class->fields, field);
-
-		*vec_push(&ew->wants) = (struct compile_want){
-			.root = in_context || is_bare ? ROOT_EVENT_CONTEXT : ROOT_FIELDS,
-			.name = in_context ? field + context_len
-				: field    ? field
-					   : "",
-			.kind = kind,
-			.slot = (*slot)++,
-			.add = add,
-		};
-	}
-}
-
-/* The index in b->patterns, from @at on, of the next request whose pattern matches a name. */
-static size_t next_pattern(const struct plan_builder *b, size_t at, const struct class_names *name)
-{
-	for (; at < b->patterns.count; at++) {
-		const char *pattern = b->requests[b->patterns.at[at]].event;
-
-		if (plan_takes(pattern, name->own) ||
-		    (name->other != name->own && plan_takes(pattern, name->other))) {
-			break;
-		}
-	}
-	return at;
-}
-
-/* The first request for exactly this name; UINT32_MAX: there is none. */
-static uint32_t first_exact(struct plan_builder *b, const char *name)
-{
-	uint32_t *found = request_names_get(&b->names, name);
-
-	return found ? *found : UINT32_MAX;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-bool plan_in_domain(const char *domain, const char *asked)
-{
-	bool is_not = asked && *asked == PLAN_NOT[0];
-
-	return !asked || (domain && strcmp(domain, asked + is_not) == 0) != is_not;
-}
-
-static bool is_wanted(const struct plan_builder *b, const struct plan_request *request,
-		      const struct event_class *class)
-{
-	const struct env_entry *domain =
-		request->domain ? metadata_env(b->metadata, "domain") : NULL;
-
-	return plan_in_domain(domain ? domain->text : NULL, request->domain) &&
-	       (!request->takes || request->takes(class));
-}
-
-/*
- * All requests that match a name, in their order: those for exactly this name, which a hash table
- * finds, and those with a pattern.
- */
-static void collect_wants(struct plan_builder *b, const struct event_class *class,
-			  const struct class_names *name, uint16_t slot, struct event_wants *ew)
-{
-	uint32_t exact[2] = { first_exact(b, name->own),
-			      name->other == name->own ? UINT32_MAX : first_exact(b, name->other) };
-	size_t pattern = next_pattern(b, 0, name);
-	uint32_t group = UINT32_MAX;
-
-	while (exact[0] != UINT32_MAX || exact[1] != UINT32_MAX || pattern < b->patterns.count) {
-		uint32_t other = pattern < b->patterns.count ? b->patterns.at[pattern] : UINT32_MAX;
-		uint32_t i = least(other, least(exact[0], exact[1]));
-
-		if (b->requests[i].group != group && is_wanted(b, &b->requests[i], class)) {
-			group = b->requests[i].group;
-			add_wants(b, i, class, name, &slot, ew);
-		}
-		if (i == exact[0] || i == exact[1]) {
-			exact[i != exact[0]] = b->next_same[i];
-		} else {
-			pattern = next_pattern(b, pattern + 1, name);
-		}
-	}
-}
 
 /* The want before @i that the walk found this field for; NULL: there is none. */
 static const struct compile_want *shared(const struct event_wants *ew, size_t i)
@@ -560,10 +439,10 @@ static const struct plan_field *note_found(struct plan_builder *b, struct event_
 	return fields;
 }
 
-static struct class_names names_of(struct plan_builder *b, const char *name)
+static struct plan_class_names names_of(struct plan_builder *b, const char *name)
 {
 	const struct env_entry *domain = metadata_env(b->metadata, "domain");
-	struct class_names is = { .own = name, .other = name };
+	struct plan_class_names is = { .own = name, .other = name };
 	char other[PLAN_NAME_BYTES];
 
 	if (b->renames && b->renames->event(domain ? domain->text : NULL, name, other)) {
@@ -595,7 +474,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 				    struct built_stream *built)
 {
 	const struct plan_stream *stream = &built->plan;
-	const struct class_names name = names_of(b, class->name);
+	const struct plan_class_names name = names_of(b, class->name);
 	struct event_wants *ew = &b->wants;
 	struct compile *c = &built->compile;
 	const struct type *types[3] = { stream->class->event_context, class->context,
@@ -607,7 +486,7 @@ struct plan_event *plan_build_event(struct plan_builder *b, const struct event_c
 	assert(stream->class);
 	ew->bindings.count = 0;
 	ew->wants.count = 0;
-	collect_wants(b, class, &name, base, ew);
+	plan_collect_wants(b, class, &name, base, ew);
 	if (base + ew->wants.count > PLAN_SLOTS_MAX) {
 		(void)err_raise(b->err, -EINVAL, "event \"%s\": too many fields requested",
 				class->name);

@@ -140,7 +140,8 @@ struct plan_request {
 	bool (*takes)(const struct event_class *class); /* whether it is bound; NULL: it is */
 	uint32_t (*user_of)(const char *event); /* gives plan_binding.user; NULL: it is ... */
 	uint32_t user;                          /* ... this */
-	bool is_extra;                          /* for who asks: the trace need not have it */
+	uint8_t needs; /* bound only where the class has one of so many first fields; 0: always */
+	bool is_extra; /* for who asks: the trace need not have it */
 	bool may_rest; /* its events may be unwanted for a while (decoder_each()) */
 };
 
