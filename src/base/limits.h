@@ -434,6 +434,8 @@
 #define SYMBOLS_IMAGES_MAX        65536
 #define SYMBOLS_IMAGES_OF_ONE_MAX 4096
 #define SYMBOLS_TEXT_MAX          ((size_t)4096) /* of a path, as Linux has it */
+/* Frames of a stack that an event carries, the innermost ones: LTTng and perf record 128. */
+#define CALLSTACK_MAX 1024
 
 /* Formats of the kernel's events (tracefs, trace.dat): the text of one, some 2 KB as a rule, 10 KB
  * with long texts for printing; fields of one, and bytes of a name; the offset where a field may

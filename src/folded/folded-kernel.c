@@ -3,7 +3,8 @@
  *
  *     app (12);futex;db (7);worker (9);timer 4000000
  *
- * A sleep's frames are the call that the thread sleeps in, and what ended it.  If that is a thread,
+ * Where switches have call stacks, the one with which the thread left its CPU comes first.  A
+ * sleep's frames are the call that the thread sleeps in, and what ended it.  If that is a thread,
  * that one's last sleep before comes next, as who woke it is why it could; up to WAKERS_MAX
  * threads.  Time in which a thread waits for a CPU is that from its wake-up, preemption or fork to
  * the switch to it, as the analysis of scheduling has it.
@@ -15,7 +16,7 @@
 #include <string.h>
 
 #include "deep/timeline.h"
-#include "folded/folded.h"
+#include "folded/folded-switches.h"
 
 #define WAKERS_MAX 4
 #define LOOK_MAX   1024 /* intervals in which a waker's last sleep is looked for */
@@ -24,6 +25,7 @@
 struct off_cpu {
 	struct stacks *folded;
 	const struct timeline *timeline;
+	const struct switch_stacks *stacks; /* NULL: no switch has one */
 };
 
 static void name_of_thread(const struct off_cpu *off, uint32_t thread, char name[NAME_BYTES])
@@ -124,27 +126,45 @@ static bool is_off_cpu(const struct interval *interval)
 	return interval->state == STATE_BLOCKED || timeline_state_waits(interval->state);
 }
 
+/* The frame of the thread's call stack, for all the time up to when it runs again. */
+static uint32_t stack_frame(const struct off_cpu *off, const struct deep_thread *thread,
+			    const struct interval *interval, uint32_t base, uint32_t before)
+{
+	uint32_t stack;
+
+	if (!off->stacks ||
+	    !switch_stacks_find(off->stacks, (int32_t)thread->tid, interval->begin, &stack)) {
+		return before;
+	}
+	return switch_stacks_frame(off->stacks, stack, off->folded, base);
+}
+
 static void fold_thread(const struct off_cpu *off, uint32_t index)
 {
 	const struct timeline *timeline = off->timeline;
 	const struct deep_thread *thread = timeline->threads.at[index];
 	char name[NAME_BYTES];
-	uint32_t frame = 0;
+	uint32_t base = 0, frame = 0;
 
 	for (size_t i = 0; i < thread->intervals.count; i++) {
-		uint64_t begin = thread->intervals.at[i].begin;
-		uint64_t end = timeline_thread_until(thread, i);
+		const struct interval *interval = &thread->intervals.at[i];
+		uint64_t begin = interval->begin, end = timeline_thread_until(thread, i);
 
-		begin = begin < timeline->begin ? timeline->begin : begin;
-		end = end > timeline->end ? timeline->end : end;
-		if (begin >= end || !is_off_cpu(&thread->intervals.at[i])) {
+		if (!is_off_cpu(interval)) {
+			frame = base;
 			continue;
 		}
-		if (frame == 0) {
+		begin = begin < timeline->begin ? timeline->begin : begin;
+		end = end > timeline->end ? timeline->end : end;
+		if (begin < end && base == 0) {
 			name_of_thread(off, index, name);
-			frame = folded_frame(off->folded, 0, name);
+			base = frame = folded_frame(off->folded, 0, name);
 		}
-		folded_add(off->folded, frame_of(off, frame, thread, i, begin, end), end - begin);
+		if (begin < end) {
+			frame = stack_frame(off, thread, interval, base, frame);
+			folded_add(off->folded, frame_of(off, frame, thread, i, begin, end),
+				   end - begin);
+		}
 	}
 }
 
@@ -152,6 +172,7 @@ int folded_take_kernel(struct stacks *folded, const struct folded_trace *trace, 
 {
 	struct timeline *timeline = timeline_build(trace->setup, trace->begin, trace->end, err);
 	struct off_cpu off = { .folded = folded, .timeline = timeline };
+	struct switch_stacks *stacks = NULL;
 
 	if (!timeline) {
 		return -EINVAL;
@@ -164,9 +185,13 @@ int folded_take_kernel(struct stacks *folded, const struct folded_trace *trace, 
 		timeline_free(timeline);
 		return -ENODATA;
 	}
-	for (uint32_t i = 0; i < timeline->threads.count; i++) {
+	if (trace->has_stacks) {
+		off.stacks = stacks = switch_stacks_read(trace, err);
+	}
+	for (uint32_t i = 0; i < timeline->threads.count && (stacks || !trace->has_stacks); i++) {
 		fold_thread(&off, i);
 	}
 	timeline_free(timeline);
-	return 0;
+	switch_stacks_free(stacks);
+	return stacks || !trace->has_stacks ? 0 : -EINVAL;
 }

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "perfetto/trace.h"
+#include "symbols/callstack.h"
 
 struct stack_frame {
 	char *name;
@@ -94,6 +95,16 @@ void folded_add(struct stacks *folded, uint32_t frame, uint64_t ns)
 	folded->frames.at[frame].ns += ns;
 }
 
+uint32_t folded_copy(struct stacks *folded, uint32_t within, const struct stacks *from,
+		     uint32_t frame)
+{
+	if (frame == 0) {
+		return within;
+	}
+	within = folded_copy(folded, within, from, from->frames.at[frame].within);
+	return folded_frame(folded, within, from->frames.at[frame].name);
+}
+
 /* ---- lines ---- */
 
 struct stack_line {
@@ -140,16 +151,21 @@ size_t folded_write(struct stacks *folded, FILE *out)
 
 /* ---- a trace ---- */
 
-int folded_take(struct stacks *folded, const struct folded_trace *trace, struct err *err)
+int folded_take(struct stacks *folded, struct folded_trace *trace, struct err *err)
 {
-	struct reader *reader = reader_open(trace->setup, NULL, 0, err);
+	static const struct plan_request stacks[] = { CALLSTACK_REQUEST };
+	struct reader *reader = reader_open(trace->setup, stacks, ARRAY_COUNT(stacks), err);
 	bool is_of_kernel;
 
 	if (!reader) {
 		return -EINVAL;
 	}
 	is_of_kernel = trace_is_kernel(reader_plan(reader));
+	trace->has_stacks = reader_is_asked(reader, false, 0, ARRAY_COUNT(stacks));
 	reader_close(reader);
+	if (trace->counts_samples) {
+		return folded_take_samples(folded, trace, err);
+	}
 	return is_of_kernel ? folded_take_kernel(folded, trace, err)
 			    : folded_take_user(folded, trace, err);
 }

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/text/utf8.h"
 #include "query/value.h"
+#include "symbols/callstack.h"
 #include "symbols/symbols.h"
 
 /* A value, in the arena of its event. */
@@ -31,6 +32,11 @@ struct args {
 	size_t bytes;     /* about: of the event's values */
 	uint64_t left_out;
 	unsigned int left_depth; /* how many levels are left out that are open */
+	/* The row of addresses that is being read; NULL: none is. */
+	const struct arg *row;
+	const char *row_name;
+	struct callstack_walk walk;
+	VEC(struct callstack_frame) addresses;
 };
 
 static bool args_fit(const struct args *args)
@@ -117,20 +123,23 @@ static void put_integer(struct args *args, struct arg *arg, const struct type *t
 	}
 }
 
-/* The name of a field whose value is an address of a function, to stand beside it; NULL: no. */
-static const char *symbol_field(const struct args *args)
+/* Whose address the next value is, a number or a row. */
+static enum address_space space_of_next(const struct args *args, bool is_row)
 {
-	static const char *const fields[] = { "ip", "addr", "call_site" };
-	static const char *const names[] = { "ip_symbol", "addr_symbol", "call_site_symbol" };
-	if (!args->where.symbols || !args->name) {
-		return NULL;
-	}
-	for (size_t i = 0; i < (args->where.is_function ? ARRAY_COUNT(fields) : 1); i++) {
-		if (strcmp(fields[i], args->name) == 0) {
-			return names[i];
-		}
-	}
-	return NULL;
+	return args->where.symbols && args->name
+		       ? callstack_space(args->name, is_row, args->where.is_function)
+		       : SPACE_NONE;
+}
+
+/* "ip_symbol" */
+static const char *symbol_field(struct args *args, const char *field)
+{
+	size_t len = strlen(field);
+	char *name = arena_alloc(&args->arena, len + sizeof("_symbol"));
+
+	memcpy(name, field, len);
+	memcpy(name + len, "_symbol", sizeof("_symbol"));
+	return name;
 }
 
 static void put_symbol(struct args *args, const char *field, uint64_t address)
@@ -140,16 +149,80 @@ static void put_symbol(struct args *args, const char *field, uint64_t address)
 	struct arg *arg;
 
 	if (name) {
-		args->name = field;
+		args->name = symbol_field(args, field);
 		arg = add_arg(args);
 		put_string(args, arg, (const uint8_t *)name, strlen(name));
 	}
 }
 
+/* ---- rows of addresses ---- */
+
+static void note_address(struct args *args, const struct type *element, uint64_t address)
+{
+	enum address_space space = callstack_walk(&args->walk, element, address);
+
+	if (space != SPACE_NONE && args->addresses.count < CALLSTACK_MAX) {
+		*vec_push(&args->addresses) =
+			(struct callstack_frame){ .address = address, .space = space };
+	}
+}
+
+static void begin_address_row(struct args *args, const struct arg *row, const char *field,
+			      enum address_space space)
+{
+	args->row = row;
+	args->row_name = symbol_field(args, field);
+	args->walk = (struct callstack_walk){ .space = space };
+	args->addresses.count = 0;
+}
+
+/* Names of what has none are its address; a row without any name says nothing more. */
+static bool is_any_named(const struct args *args)
+{
+	const struct args_where *where = &args->where;
+	char text[CALLSTACK_TEXT];
+
+	VEC_EACH(&args->addresses, one) {
+		if (callstack_name(where->symbols, where->pid, where->ts, one->address, one->space,
+				   text) != text) {
+			return true;
+		}
+	}
+	return false;
+}
+
+static void end_address_row(struct args *args)
+{
+	const struct args_where *where = &args->where;
+	char text[CALLSTACK_TEXT];
+	struct arg *outer = args->in;
+
+	args->row = NULL;
+	if (!is_any_named(args)) {
+		return;
+	}
+	args->name = args->row_name;
+	args->in = add_arg(args);
+	args->in->is_array = true;
+	for (size_t i = 0; i < args->addresses.count; i++) {
+		const struct callstack_frame *one = &args->addresses.at[i];
+		const char *name;
+
+		if (!args_fit(args)) {
+			args->left_out += args->addresses.count - i;
+			break;
+		}
+		name = callstack_name(where->symbols, where->pid, where->ts, one->address,
+				      one->space, text);
+		put_string(args, add_arg(args), (const uint8_t *)name, strlen(name));
+	}
+	args->in = outer;
+}
+
 static void on_leaf(void *user, const struct type *type, const struct value *value)
 {
 	struct args *args = user;
-	const char *symbol = symbol_field(args);
+	const char *field = space_of_next(args, false) == SPACE_USER ? args->name : NULL;
 	struct arg *arg;
 
 	if (!args_fit(args)) {
@@ -171,8 +244,10 @@ static void on_leaf(void *user, const struct type *type, const struct value *val
 			   strnlen((const char *)value->bytes, value->len));
 		break;
 	}
-	if (symbol && type->kind == TYPE_INT) {
-		put_symbol(args, symbol, value->u);
+	if (field && type->kind == TYPE_INT) {
+		put_symbol(args, field, value->u);
+	} else if (args->row && args->in == args->row && type->kind == TYPE_INT) {
+		note_address(args, type, value->u);
 	}
 }
 
@@ -186,22 +261,35 @@ static bool joins_context(const struct args *args)
 
 static void enter_value(struct args *args, const struct type *type)
 {
+	const char *field = args->name;
+	enum address_space space =
+		type->kind == TYPE_STRUCT ? SPACE_NONE : space_of_next(args, true);
+
 	if (!args_fit(args)) {
 		args->left_depth++;
 		return;
 	}
 	args->in = joins_context(args) ? args->top.last : add_arg(args);
 	args->in->is_array = type->kind != TYPE_STRUCT;
+	if (space != SPACE_NONE) {
+		begin_address_row(args, args->in, field, space);
+	}
 }
 
 static void leave_value(struct args *args)
 {
+	bool was_row;
+
 	if (args->left_depth > 0) {
 		args->left_depth--;
 		return;
 	}
 	assert(args->in->outer);
+	was_row = args->row == args->in;
 	args->in = args->in->outer;
+	if (was_row) {
+		end_address_row(args);
+	}
 }
 
 static void on_shape(void *user, const struct step *step)
@@ -248,6 +336,7 @@ void args_read(struct args *args, struct reader *reader, const struct args_where
 	args->where = *where;
 	args->in = &args->top;
 	args->name = NULL;
+	args->row = NULL;
 	args->bytes = args->left_out = args->left_depth = 0;
 	reader_visit(reader, &visitor);
 	args->in = &args->top;
@@ -280,6 +369,7 @@ void args_free(struct args *args)
 {
 	if (args) {
 		arena_fini(&args->arena);
+		vec_fini(&args->addresses);
 		free(args);
 	}
 }

@@ -3,7 +3,8 @@
  *
  *     reader_visit() ── names, leaves, what they are in ──► a tree of DebugAnnotation ──► tracks
  *
- * Beside an address of a function its name stands, with "_symbol" behind the field's.
+ * Beside an address of a function its name stands, with "_symbol" behind the field's; beside a row
+ * of addresses, which is a stack, a row of names, the innermost first as there.
  * Fields of the payload stand at the top, contexts in "context".  Enumerations have the text of
  * their label; texts are repaired to valid UTF-8.  What is more than ARGS_BYTES_MAX of an event is
  * left out, and "left_out" says how many values that are.
@@ -19,7 +20,7 @@ struct symbols;
 struct args *args_new(struct perfetto *writer);
 void args_free(struct args *args); /* NULL is fine */
 
-/* Where addresses of functions have names: fields of LTTng-UST, and its context "ip". */
+/* Where addresses of functions (symbols/callstack.h) have names. */
 struct args_where {
 	struct symbols *symbols; /* NULL: nowhere */
 	int64_t pid;

@@ -9,10 +9,12 @@
 #include "base/hash.h"
 
 HASH_MAP(process_rows, struct process)
+HASH_MAP(leaders, int32_t)
 
 struct processes {
 	struct perfetto *writer;
 	struct process_rows rows; /* by tid */
+	struct leaders leaders;   /* of the threads that live, by tid */
 	bool shows;
 };
 
@@ -46,10 +48,25 @@ static void put(struct processes *processes, struct process *row)
 	writer_put(processes->writer, &packet);
 }
 
+int32_t processes_leader(const struct processes *processes, int32_t tid)
+{
+	int32_t *leader = leaders_get(&processes->leaders, (uint64_t)(uint32_t)tid);
+
+	return leader ? *leader : -1;
+}
+
+void processes_know(struct processes *processes, const struct process *row)
+{
+	if (row->tgid >= 0) {
+		*leaders_put(&processes->leaders, (uint64_t)(uint32_t)row->tid, NULL) = row->tgid;
+	}
+}
+
 void processes_set(struct processes *processes, const struct process *row)
 {
 	struct process shown = *row;
 
+	processes_know(processes, row);
 	if (processes->shows) {
 		put(processes, &shown);
 		return;
@@ -60,6 +77,7 @@ void processes_set(struct processes *processes, const struct process *row)
 void processes_remove(struct processes *processes, int32_t tid)
 {
 	(void)process_rows_drop(&processes->rows, (uint64_t)(uint32_t)tid);
+	(void)leaders_drop(&processes->leaders, (uint64_t)(uint32_t)tid);
 }
 
 ORDER(by_tid, struct process, UP(tid))
@@ -92,5 +110,6 @@ struct processes *processes_new(struct perfetto *writer)
 void processes_free(struct processes *processes)
 {
 	process_rows_fini(&processes->rows);
+	leaders_fini(&processes->leaders);
 	free(processes);
 }

@@ -20,6 +20,10 @@ struct processes *processes_new(struct perfetto *writer);
 void processes_free(struct processes *processes);
 
 void processes_set(struct processes *processes, const struct process *row);
+/* The process of a thread; -1: unknown. */
+int32_t processes_leader(const struct processes *processes, int32_t tid);
+/* The same of one that is told of elsewhere: a fork. */
+void processes_know(struct processes *processes, const struct process *row);
 void processes_remove(struct processes *processes, int32_t tid);
 /* Writes those that were collected. */
 void processes_show(struct processes *processes);

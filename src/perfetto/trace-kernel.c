@@ -26,16 +26,14 @@
 #include "kernel/tracer.h"
 #include "perfetto/trace-kernel.h"
 #include "perfetto/tracks.h"
+#include "symbols/symbols.h"
 
 /* A prev_state that no kernel has: what the thread does from then on is unknown. */
 #define STATE_IS_UNKNOWN 0x7000
 #define STATE_IS_DEAD    0x10
-/* The viewer has the kernel's own priorities. */
-#define PRIO_OFFSET 100
 /* "unknown" on each CPU has a tid that no thread has. */
-#define UNKNOWN_TID  0x40000000
-#define CLONE_THREAD 0x10000
-#define LABEL_MAX    300 /* bytes of "B|0|" and an event's name */
+#define UNKNOWN_TID 0x40000000
+#define LABEL_MAX   300 /* bytes of "B|0|" and an event's name */
 
 #define WAKE_FIELDS                                                                                \
 	{                                                                                          \
@@ -70,8 +68,10 @@
 #define REQUEST(event_, kind_, ...) { .event = event_, .fields = __VA_ARGS__ },
 #define KIND(event_, kind_, ...)    kind_,
 
-const struct plan_request kernel_requests[] = { EVENTS(REQUEST) };
-static const uint8_t kinds[] = { EVENTS(KIND) };
+/* Any of these may have a call stack, and other events, too. */
+const struct plan_request kernel_requests[] = { EVENTS(REQUEST) CALLSTACK_REQUEST };
+static const uint8_t kinds[] = { EVENTS(KIND) KIND_CALLSTACK };
+#define CALLSTACK_AT (ARRAY_COUNT(kinds) - 1)
 const size_t kernel_request_count = ARRAY_COUNT(kernel_requests);
 
 /* ---- CPUs ---- */
@@ -217,7 +217,7 @@ static void put_print(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts
 }
 
 /* Ends the open call of the thread, if it has one. */
-static void end_call(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts, int32_t tid)
+void trace_kernel_end_call(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts, int32_t tid)
 {
 	if (open_calls_drop(&kernel->calls, (uint64_t)(uint32_t)tid)) {
 		put_print(kernel, cpu, ts, tid, "E|0");
@@ -242,7 +242,7 @@ static void on_call(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 		kernel->export->calls++;
 		return;
 	}
-	end_call(kernel, cpu, event->ts, cpu->tid); /* its exit was lost */
+	trace_kernel_end_call(kernel, cpu, event->ts, cpu->tid); /* its exit was lost */
 	(void)open_calls_put(&kernel->calls, (uint64_t)(uint32_t)cpu->tid, NULL);
 	put_print(kernel, cpu, event->ts, cpu->tid, label_of(kernel, event->class));
 }
@@ -337,7 +337,8 @@ static void fill_switch(struct perfetto_event *event, Perfetto__SchedSwitchFtrac
 	}
 	made->prev_pid = (int32_t)v[PREV_TID].i;
 	made->has_prev_prio = reader_has(from, PREV_PRIO);
-	made->prev_prio = made->has_prev_prio ? (int32_t)v[PREV_PRIO].i + PRIO_OFFSET : 0;
+	made->prev_prio =
+		made->has_prev_prio ? (int32_t)v[PREV_PRIO].i + TRACE_KERNEL_PRIO_OFFSET : 0;
 	made->prev_state = reader_has(from, PREV_STATE)
 				   ? (int64_t)task_state_of_kernel(v[PREV_STATE].u, states)
 				   : STATE_IS_UNKNOWN;
@@ -347,7 +348,8 @@ static void fill_switch(struct perfetto_event *event, Perfetto__SchedSwitchFtrac
 	}
 	made->next_pid = (int32_t)v[NEXT_TID].i;
 	made->has_next_prio = reader_has(from, NEXT_PRIO);
-	made->next_prio = made->has_next_prio ? (int32_t)v[NEXT_PRIO].i + PRIO_OFFSET : 0;
+	made->next_prio =
+		made->has_next_prio ? (int32_t)v[NEXT_PRIO].i + TRACE_KERNEL_PRIO_OFFSET : 0;
 }
 
 static void on_switch(struct kernel *kernel, struct kernel_cpu *cpu,
@@ -373,7 +375,7 @@ static void on_switch(struct kernel *kernel, struct kernel_cpu *cpu,
 		cpu->tid = prev;
 		if (reader_has(event, PREV_STATE) &&
 		    task_state_is_dead(v[PREV_STATE].u, kernel->states)) {
-			end_call(kernel, cpu, event->ts, prev);
+			trace_kernel_end_call(kernel, cpu, event->ts, prev);
 		}
 		made = add_switch(kernel, cpu, event->ts, &added);
 		fill_switch(added, made, event, kernel->states);
@@ -383,97 +385,10 @@ static void on_switch(struct kernel *kernel, struct kernel_cpu *cpu,
 		trace_name(cpu->comm, &v[NEXT_COMM]);
 	}
 	cpu->has_prio = reader_has(event, NEXT_PRIO);
-	cpu->prio = cpu->has_prio ? (int32_t)v[NEXT_PRIO].i + PRIO_OFFSET : 0;
-}
-
-/* ---- wake-ups ---- */
-
-static void on_wake(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
-{
-	enum { COMM, TID, PRIO, CPU, SUCCESS };
-	const struct value *v = event->values;
-	struct perfetto_event *added;
-	Perfetto__SchedWakingFtraceEvent *made;
-
-	if (!wake_source_wakes(reader_i64(event, TID, 0), reader_u64(event, SUCCESS, 1))) {
-		return;
-	}
-	added = trace_kernel_event(kernel, cpu, event->ts);
-	made = &added->sched_waking;
-	perfetto__sched_waking_ftrace_event__init(made);
-	added->event.event_case = PERFETTO__FTRACE_EVENT__EVENT_SCHED_WAKING;
-	added->event.sched_waking = made;
-	if (reader_has(event, COMM)) {
-		trace_name(added->names[0], &v[COMM]);
-		made->comm = added->names[0];
-	}
-	made->has_pid = made->has_success = made->success = 1;
-	made->pid = (int32_t)v[TID].i;
-	made->has_prio = reader_has(event, PRIO);
-	made->prio =
-		made->has_prio ? (int32_t)v[PRIO].i - kernel->wake_prio_offset + PRIO_OFFSET : 0;
-	made->has_target_cpu = reader_has(event, CPU);
-	made->target_cpu = made->has_target_cpu ? (int32_t)v[CPU].i : 0;
+	cpu->prio = cpu->has_prio ? (int32_t)v[NEXT_PRIO].i + TRACE_KERNEL_PRIO_OFFSET : 0;
 }
 
 /* ---- threads ---- */
-
-static void on_process(struct kernel *kernel, const struct reader_event *event)
-{
-	enum { TID, PID, PPID, NAME };
-	const struct value *v = event->values;
-	struct process row = { .tgid = -1, .ppid = -1 };
-
-	if (!reader_has(event, TID) || v[TID].i == 0) {
-		return;
-	}
-	row.tid = (int32_t)v[TID].i;
-	row.tgid = reader_has(event, PID) ? (int32_t)v[PID].i : -1;
-	row.ppid = reader_has(event, PPID) ? (int32_t)v[PPID].i : -1;
-	if (reader_has(event, NAME)) {
-		trace_name(row.name, &v[NAME]);
-	}
-	processes_set(kernel->processes, &row);
-}
-
-static void put_newtask(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts,
-			const struct process *row)
-{
-	struct perfetto_event *event = trace_kernel_event(kernel, cpu, ts);
-	Perfetto__TaskNewtaskFtraceEvent *made = &event->newtask;
-
-	perfetto__task_newtask_ftrace_event__init(made);
-	event->event.event_case = PERFETTO__FTRACE_EVENT__EVENT_TASK_NEWTASK;
-	event->event.task_newtask = made;
-	made->has_pid = 1;
-	made->pid = row->tid;
-	made->comm = strcpy(event->names[0], row->name);
-	made->has_clone_flags = row->tgid >= 0;
-	made->clone_flags = row->tgid >= 0 && row->tgid != row->tid ? CLONE_THREAD : 0;
-}
-
-static void on_fork(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
-{
-	enum { PARENT, COMM, TID, PID, PARENT_PID };
-	const struct value *v = event->values;
-	struct process row = { .tgid = -1, .ppid = -1 };
-
-	if (!reader_has(event, TID)) {
-		return;
-	}
-	row.tid = (int32_t)v[TID].i;
-	row.tgid = reader_has(event, PID) ? (int32_t)v[PID].i : -1;
-	row.ppid = reader_has(event, PARENT_PID) ? (int32_t)v[PARENT_PID].i : -1;
-	if (reader_has(event, COMM)) {
-		trace_name(row.name, &v[COMM]);
-	}
-	if (kernel->shows) {
-		end_call(kernel, cpu, event->ts, row.tid); /* of the thread before */
-		put_newtask(kernel, cpu, event->ts, &row);
-	} else {
-		processes_set(kernel->processes, &row);
-	}
-}
 
 /* It tells who runs behind a loss, as a switch does. */
 static void on_exec(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
@@ -487,38 +402,12 @@ static void on_exec(struct kernel *kernel, struct kernel_cpu *cpu, const struct 
 		return;
 	}
 	if (kernel->shows) {
-		end_call(kernel, cpu, event->ts, old);
+		trace_kernel_end_call(kernel, cpu, event->ts, old);
 		bridge(kernel, cpu, event->ts, tid,
 		       cpu->tid == old ? STATE_IS_DEAD : STATE_IS_UNKNOWN);
 	} else {
 		set_running(cpu, event->ts, tid);
 	}
-}
-
-static void on_free(struct kernel *kernel, struct kernel_cpu *cpu, const struct reader_event *event)
-{
-	enum { COMM, TID };
-	const struct value *v = event->values;
-	struct perfetto_event *added;
-
-	if (!reader_has(event, TID)) {
-		return;
-	}
-	if (!kernel->shows) {
-		processes_remove(kernel->processes, (int32_t)v[TID].i);
-		return;
-	}
-	end_call(kernel, cpu, event->ts, (int32_t)v[TID].i);
-	added = trace_kernel_event(kernel, cpu, event->ts);
-	perfetto__sched_process_free_ftrace_event__init(&added->free);
-	added->event.event_case = PERFETTO__FTRACE_EVENT__EVENT_SCHED_PROCESS_FREE;
-	added->event.sched_process_free = &added->free;
-	if (reader_has(event, COMM)) {
-		trace_name(added->names[0], &v[COMM]);
-		added->free.comm = added->names[0];
-	}
-	added->free.has_pid = 1;
-	added->free.pid = (int32_t)v[TID].i;
 }
 
 /* ---- all ---- */
@@ -529,7 +418,7 @@ static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct rea
 {
 	if ((unsigned int)kind < WAKE_EVENTS) {
 		if (wake_source_kind(&kernel->wakes, kind) == WAKE_SOURCE) {
-			on_wake(kernel, cpu, event);
+			trace_kernel_wake(kernel, cpu, event);
 		}
 		return;
 	}
@@ -547,12 +436,46 @@ static void show(struct kernel *kernel, struct kernel_cpu *cpu, const struct rea
 		break;
 	case KIND_CALL_END:
 		if (!is_unknown(cpu)) {
-			end_call(kernel, cpu, event->ts, cpu->tid);
+			trace_kernel_end_call(kernel, cpu, event->ts, cpu->tid);
 		}
 		break;
 	default:
 		break;
 	}
+}
+
+/* The thread that an event is of; -1: unknown. */
+static int32_t thread_of_event(const struct kernel_cpu *cpu, const struct reader_event *event,
+			       enum kernel_kind kind)
+{
+	enum { PREV_COMM, PREV_TID };
+
+	if (kind == KIND_SWITCH && reader_has(event, PREV_TID)) {
+		return (int32_t)event->values[PREV_TID].i;
+	}
+	return is_unknown(cpu) ? -1 : cpu->tid;
+}
+
+static void put_kernel_sample(struct kernel *kernel, const struct kernel_cpu *cpu,
+			      const struct reader_event *event, enum kernel_kind kind)
+{
+	struct callstack *stack = &kernel->stack;
+	int32_t tid = thread_of_event(cpu, event, kind);
+	struct reader_event as;
+
+	if (!kernel->shows || !reader_as(event, CALLSTACK_AT, &as) ||
+	    !callstack_read(stack, as.class, as.binding, as.values)) {
+		return;
+	}
+	/* Contexts of namespaces have numbers of their own. */
+	stack->tid = tid >= 0 ? tid : stack->tid;
+	if (stack->tid < 0) {
+		kernel->export->stacks++;
+		return;
+	}
+	tid = processes_leader(kernel->processes, (int32_t)stack->tid);
+	stack->pid = tid >= 0 ? tid : stack->pid >= 0 ? stack->pid : stack->tid;
+	samples_put(kernel->samples, stack, event->ts, cpu->id);
 }
 
 static void take(struct kernel *kernel, const struct reader_event *event)
@@ -566,18 +489,21 @@ static void take(struct kernel *kernel, const struct reader_event *event)
 	}
 	kind = (enum kernel_kind)kinds[event->binding->request];
 	cpu = cpu_of(kernel, event->cpu);
+	if (cpu) {
+		put_kernel_sample(kernel, cpu, event, kind);
+	}
 	if (kind == KIND_PROCESS) {
-		on_process(kernel, event);
+		trace_kernel_process(kernel, event);
 	} else if (!cpu) {
 		return;
 	} else if (kind == KIND_SWITCH) {
 		on_switch(kernel, cpu, event);
 	} else if (kind == KIND_FORK) {
-		on_fork(kernel, cpu, event);
+		trace_kernel_fork(kernel, cpu, event);
 	} else if (kind == KIND_EXEC) {
 		on_exec(kernel, cpu, event);
 	} else if (kind == KIND_FREE) {
-		on_free(kernel, cpu, event);
+		trace_kernel_free(kernel, cpu, event);
 	} else if (kernel->shows) {
 		show(kernel, cpu, event, kind);
 	}
@@ -630,6 +556,9 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 	kernel.wakes = wake_source_of(plan);
 	kernel.labels = mem_alloc((plan->class_count + 1) * sizeof(*kernel.labels));
 	kernel.processes = processes_new(writer);
+	kernel.symbols = symbols_new();
+	kernel.samples = samples_new(writer, kernel.symbols);
+	symbols_of_kernel(kernel.symbols, export->kernel, plan->metadata);
 	read_all(&kernel, reader);
 	for (size_t i = 0; i < PERFETTO_CPUS_MAX; i++) {
 		if (kernel.cpus[i]) {
@@ -637,6 +566,10 @@ int trace_write_kernel(struct perfetto *writer, struct trace_export *export, str
 			free(kernel.cpus[i]);
 		}
 	}
+	symbols_say_faults(kernel.symbols, export->setup->warn, export->setup->user);
+	samples_free(kernel.samples);
+	callstack_fini(&kernel.stack);
+	symbols_free(kernel.symbols);
 	processes_free(kernel.processes);
 	writer_flush(writer);
 	writer_wait(writer); /* events point to the labels */

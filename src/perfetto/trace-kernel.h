@@ -1,5 +1,5 @@
 /*
- * trace-kernel: what trace-kernel.c and trace-kernel-irq.c share.
+ * trace-kernel: what trace-kernel.c and the files of its parts share.
  */
 #pragma once
 
@@ -7,6 +7,7 @@
 #include "deep/timeline.h"
 #include "kernel/wake-source.h"
 #include "perfetto/processes.h"
+#include "perfetto/samples.h"
 #include "perfetto/trace.h"
 
 /* What an event is about; a wake-up: enum wake_event. */
@@ -22,7 +23,11 @@ enum kernel_kind {
 	KIND_SOFTIRQ_EXIT,
 	KIND_CALL,
 	KIND_CALL_END,
+	KIND_CALLSTACK, /* nothing else */
 };
+
+/* The viewer has the kernel's own priorities. */
+#define TRACE_KERNEL_PRIO_OFFSET 100
 
 struct kernel_cpu {
 	uint32_t id;
@@ -52,11 +57,27 @@ struct kernel {
 	struct open_calls calls; /* of threads that are in one, by tid */
 	char **labels;           /* "B|0|NAME" by event class; NULL: not needed yet */
 	struct processes *processes;
+	struct symbols *symbols;
+	struct samples *samples;
+	struct callstack stack;
 };
 
 /* An event of the running thread. */
 struct perfetto_event *trace_kernel_event(struct kernel *kernel, struct kernel_cpu *cpu,
 					  uint64_t ts);
+
+/* Ends the open call of the thread, if it has one. */
+void trace_kernel_end_call(struct kernel *kernel, struct kernel_cpu *cpu, uint64_t ts, int32_t tid);
+
+/* ---- trace-kernel-threads.c ---- */
+
+void trace_kernel_wake(struct kernel *kernel, struct kernel_cpu *cpu,
+		       const struct reader_event *event);
+void trace_kernel_process(struct kernel *kernel, const struct reader_event *event);
+void trace_kernel_fork(struct kernel *kernel, struct kernel_cpu *cpu,
+		       const struct reader_event *event);
+void trace_kernel_free(struct kernel *kernel, struct kernel_cpu *cpu,
+		       const struct reader_event *event);
 
 /* ---- trace-kernel-irq.c ---- */
 

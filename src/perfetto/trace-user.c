@@ -17,6 +17,7 @@
 #include "ctf/metadata/type.h"
 #include "perfetto/args.h"
 #include "perfetto/processes.h"
+#include "perfetto/samples.h"
 #include "perfetto/trace.h"
 #include "perfetto/tracks.h"
 #include "perfetto/user-spans.h"
@@ -39,6 +40,8 @@ struct user {
 	struct reader *reader;
 	struct user_spans *spans;
 	struct symbols *symbols;
+	struct samples *samples;
+	struct callstack stack;
 	struct processes *processes;
 	struct lanes_by lanes;        /* by thread's track and name */
 	struct tracks_by_pid named;   /* processes whose name was written */
@@ -63,6 +66,21 @@ static void say_process(struct user *user, int32_t pid)
 	}
 }
 
+/* The viewer drops the track of a thread whose process is not known: it gets one by name. */
+static uint64_t add_thread_track(struct user *user, struct span_thread *thread,
+				 const struct reader_event *event, const char *name)
+{
+	const struct plan_origin *origin = event->class->origin;
+	int32_t pid = thread->pid >= 0 ? thread->pid : (int32_t)origin->vpid;
+	char text[PERFETTO_NAME + 16];
+
+	if (pid > 0 || thread->pid == 0) {
+		return tracks_add_thread(user->writer, pid, thread->tid, name);
+	}
+	(void)snprintf(text, sizeof(text), "%s (%d)", name ? name : "thread", (int)thread->tid);
+	return tracks_add(user->writer, 0, text);
+}
+
 static void add_track(struct user *user, struct span_thread *thread,
 		      const struct reader_event *event)
 {
@@ -78,8 +96,7 @@ static void add_track(struct user *user, struct span_thread *thread,
 	if (has_name) {
 		trace_name(name, &event->values[SPAN_PROCNAME]);
 	}
-	thread->track =
-		tracks_add_thread(user->writer, thread->pid, thread->tid, has_name ? name : NULL);
+	thread->track = add_thread_track(user, thread, event, has_name ? name : NULL);
 	if (thread->pid >= 0) {
 		say_process(user, thread->pid);
 	}
@@ -211,6 +228,19 @@ static const char *category_of(struct user *user, const struct event_class *clas
 	return *at;
 }
 
+/* A stack without a thread is shown as an argument alone. */
+static void put_user_sample(struct user *user, const struct reader_event *event)
+{
+	struct callstack *stack = &user->stack;
+	struct reader_event as;
+
+	if (reader_as(event, SPAN_CALLSTACK, &as) &&
+	    callstack_read(stack, as.class, as.binding, as.values) && stack->tid >= 0) {
+		stack->pid = stack->pid >= 0 ? stack->pid : stack->tid;
+		samples_put(user->samples, stack, event->ts, event->cpu);
+	}
+}
+
 static void take(struct user *user, const struct reader_event *event)
 {
 	struct tracks_said said = { .category = category_of(user, event->class->class) };
@@ -221,6 +251,7 @@ static void take(struct user *user, const struct reader_event *event)
 	if (thread->track == 0) {
 		add_track(user, thread, event);
 	}
+	put_user_sample(user, event);
 	if (user->args) {
 		const struct args_where where = {
 			.symbols = user->symbols,
@@ -262,26 +293,6 @@ static void lose(struct user *user, const struct reader_event *event)
 	user_spans_forget(user->spans, end_slice, user);
 }
 
-#define FAULTS_SAID 3 /* one by one */
-
-/* Says which files give no names. */
-static void say_faults(const struct user *user, const struct reader_setup *setup)
-{
-	const char *fault;
-	char *text;
-	size_t at = 0;
-
-	while (setup->warn && (fault = symbols_next_fault(user->symbols, &at))) {
-		text = at <= FAULTS_SAID       ? mem_printf("no symbols of %s", fault)
-		       : at == FAULTS_SAID + 1 ? mem_strdup("no symbols of further files")
-					       : NULL;
-		if (text) {
-			setup->warn(setup->user, text);
-		}
-		free(text);
-	}
-}
-
 static void free_user(struct user *user)
 {
 	HASH_EACH(lanes_by, &user->lanes, one) {
@@ -296,6 +307,8 @@ static void free_user(struct user *user)
 	tracks_by_pid_fini(&user->named);
 	processes_free(user->processes);
 	user_spans_free(user->spans);
+	samples_free(user->samples);
+	callstack_fini(&user->stack);
 	symbols_free(user->symbols);
 	args_free(user->args);
 }
@@ -315,6 +328,8 @@ int trace_write_user(struct perfetto *writer, struct trace_export *export, struc
 	struct reader_event event;
 	int r;
 
+	symbols_of_kernel(user.symbols, export->kernel, plan->metadata);
+	user.samples = samples_new(writer, user.symbols);
 	user.spans = user_spans_new(plan, user.symbols);
 	processes_show(user.processes);
 	r = user_spans_look(user.spans, export, err);
@@ -329,7 +344,7 @@ int trace_write_user(struct perfetto *writer, struct trace_export *export, struc
 		}
 	}
 	writer_flush(writer);
-	say_faults(&user, export->setup);
+	symbols_say_faults(user.symbols, export->setup->warn, export->setup->user);
 	free_user(&user);
 	return r;
 }

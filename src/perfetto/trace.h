@@ -15,17 +15,20 @@
 #include "base/text/utf8.h"
 #include "deep/reader.h"
 #include "perfetto/writer.h"
+#include "symbols/functions.h"
 
 /* What is written of a trace. */
 struct trace_export {
 	const struct reader_setup *setup;
-	uint64_t begin, end;     /* ns; 0 and UINT64_MAX: all */
-	const atomic_bool *stop; /* set by a signal: finish with what was read */
-	bool has_args;           /* fields of events are written, too */
+	uint64_t begin, end;            /* ns; 0 and UINT64_MAX: all */
+	const atomic_bool *stop;        /* set by a signal: finish with what was read */
+	bool has_args;                  /* fields of events are written, too */
+	const struct functions *kernel; /* symbols_of_kernel() */
 	/* What was found. */
 	uint64_t read;   /* events of all kinds, before the range too */
 	bool has_range;  /* some of the range is in the trace */
 	uint64_t calls;  /* system calls left out, because it is unknown which thread made them */
+	uint64_t stacks; /* call stacks, for the same reason */
 	bool lacks_cpus; /* some were left out (PERFETTO_CPUS_MAX) */
 };
 

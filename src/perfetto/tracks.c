@@ -50,11 +50,12 @@ uint64_t tracks_add_thread(struct perfetto *writer, int32_t pid, int32_t tid, co
 	Perfetto__ThreadDescriptor thread = PERFETTO__THREAD_DESCRIPTOR__INIT;
 	char text[TEXT_MAX];
 
+	assert(pid >= 0);
 	if (name) {
 		(void)utf8_copy(text, sizeof(text), name, strlen(name));
 		thread.thread_name = text;
 	}
-	thread.has_pid = pid >= 0;
+	thread.has_pid = 1;
 	thread.pid = pid;
 	thread.has_tid = 1;
 	thread.tid = tid;

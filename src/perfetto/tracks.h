@@ -10,7 +10,8 @@
 
 /* A track below another one; @parent 0: at the top. */
 uint64_t tracks_add(struct perfetto *writer, uint64_t parent, const char *name);
-/* The track of a thread, which the viewer shows with its states.  @name NULL: unknown. */
+/* The track of a thread, which the viewer shows with its states; it drops one without a process.
+ * @name NULL: unknown. */
 uint64_t tracks_add_thread(struct perfetto *writer, int32_t pid, int32_t tid, const char *name);
 /* The track of a process.  @name NULL: unknown. */
 uint64_t tracks_add_process(struct perfetto *writer, int32_t pid, const char *name);

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/text/utf8.h"
 #include "perfetto/trace.h"
+#include "symbols/callstack.h"
 #include "symbols/symbols.h"
 
 /* As the analysis of calls has them; of the first two the one that matches. */
@@ -27,6 +28,7 @@ const struct plan_request user_spans_requests[] = {
 	  .takes = calls_has_phase },
 	{ .event = "*", .fields = { FIELDS, "addr" }, .group = 1 },
 	[SPAN_STATEDUMP] = { .event = "lttng_ust_statedump:procname", .fields = { "@procname" } },
+	[SPAN_CALLSTACK] = CALLSTACK_REQUEST,
 };
 const size_t user_spans_request_count = ARRAY_COUNT(user_spans_requests);
 

@@ -55,6 +55,8 @@ struct span_step {
 enum { SPAN_VTID = 8, SPAN_VPID, SPAN_PROCNAME };
 /* The request of the state dump, for a process's name (reader_as()). */
 #define SPAN_STATEDUMP 2
+/* That of events with a call stack (symbols/callstack.h). */
+#define SPAN_CALLSTACK 3
 extern const struct plan_request user_spans_requests[];
 extern const size_t user_spans_request_count;
 

@@ -41,11 +41,14 @@ struct perfetto_block {
 };
 
 HASH_MAP_TEXT(numbers_of_texts, uint64_t)
+HASH_MAP(numbers_of_parts, uint64_t)
 
 /* A host's own sequence of packets. */
 struct host {
-	char *name; /* "": unknown */
+	char *name;   /* "": unknown */
+	bool has_put; /* a packet since the sequence began, the last time */
 	struct numbers_of_texts texts[WRITER_TEXTS];
+	struct numbers_of_parts parts[WRITER_PARTS];
 };
 
 /* A text that the next packet has. */
@@ -256,11 +259,53 @@ uint64_t writer_intern(struct perfetto *writer, enum writer_text kind, const cha
 	return *number;
 }
 
+uint64_t writer_intern_part(struct perfetto *writer, enum writer_part kind, const void *bytes,
+			    size_t len, bool *ret_is_new)
+{
+	struct numbers_of_parts *known = &writer->hosts.at[writer->host]->parts[kind];
+	uint64_t *number = numbers_of_parts_put(known, hash_bytes(kind, bytes, len), ret_is_new);
+
+	*number = *ret_is_new ? known->used : *number;
+	return *number;
+}
+
+static void forget_numbers(struct host *host)
+{
+	for (size_t i = 0; i < WRITER_TEXTS; i++) {
+		HASH_EACH(numbers_of_texts, &host->texts[i], one) {
+			free((char *)one->key);
+		}
+		numbers_of_texts_clear(&host->texts[i]);
+	}
+	for (size_t i = 0; i < WRITER_PARTS; i++) {
+		numbers_of_parts_clear(&host->parts[i]);
+	}
+}
+
+void writer_make_room(struct perfetto *writer, size_t count)
+{
+	struct host *host = writer->hosts.at[writer->host];
+	size_t most = count;
+
+	for (size_t i = 0; i < WRITER_PARTS; i++) {
+		most = host->parts[i].used + count > most ? host->parts[i].used + count : most;
+	}
+	for (size_t i = WRITER_FUNCTIONS; i <= WRITER_PATHS; i++) {
+		most = host->texts[i].used + count > most ? host->texts[i].used + count : most;
+	}
+	if (most > INTERNED_MAX) {
+		assert(writer->fresh.count == 0);
+		forget_numbers(host);
+		host->has_put = false; /* the sequence begins again */
+	}
+}
+
 /* Adds the packet with the texts that are new; room: for all of them. */
 static void append_with_fresh(struct perfetto *writer, Perfetto__TracePacket *packet,
 			      Perfetto__InternedName **room)
 {
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedData none = PERFETTO__INTERNED_DATA__INIT;
+	Perfetto__InternedData data = packet->interned_data ? *packet->interned_data : none;
 	const struct {
 		Perfetto__InternedName ***list;
 		size_t *count;
@@ -270,6 +315,8 @@ static void append_with_fresh(struct perfetto *writer, Perfetto__TracePacket *pa
 		[WRITER_ARGS] = { &data.debug_annotation_names, &data.n_debug_annotation_names },
 		[WRITER_VALUES] = { &data.debug_annotation_string_values,
 				    &data.n_debug_annotation_string_values },
+		[WRITER_FUNCTIONS] = { &data.function_names, &data.n_function_names },
+		[WRITER_PATHS] = { &data.mapping_paths, &data.n_mapping_paths },
 	};
 
 	for (size_t kind = 0; kind < WRITER_TEXTS; kind++) {
@@ -290,6 +337,35 @@ static void append_with_fresh(struct perfetto *writer, Perfetto__TracePacket *pa
 	writer->fresh.count = 0;
 }
 
+static Perfetto__TracePacketDefaults *defaults(void)
+{
+	static char name[] = "call stacks";
+	static Perfetto__PerfEvents__Tracepoint tracepoint =
+		PERFETTO__PERF_EVENTS__TRACEPOINT__INIT;
+	static Perfetto__PerfEvents__Timebase timebase = PERFETTO__PERF_EVENTS__TIMEBASE__INIT;
+	static Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
+	static Perfetto__TracePacketDefaults made = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
+
+	tracepoint.name = timebase.name = name;
+	timebase.tracepoint = &tracepoint;
+	samples.timebase = &timebase;
+	made.perf_sample_defaults = &samples;
+	return &made;
+}
+
+/* The first packet of a host's sequence says so. */
+static void begin_sequence(struct perfetto *writer, Perfetto__TracePacket *packet)
+{
+	struct host *host = writer->hosts.count > 0 ? writer->hosts.at[writer->host] : NULL;
+
+	if (host && !host->has_put) {
+		packet->has_sequence_flags = 1;
+		packet->sequence_flags |= SEQUENCE_FLAG_BEGINS;
+		packet->trace_packet_defaults = defaults();
+		host->has_put = true;
+	}
+}
+
 void writer_put(struct perfetto *writer, Perfetto__TracePacket *packet)
 {
 	Perfetto__InternedName **room;
@@ -297,6 +373,7 @@ void writer_put(struct perfetto *writer, Perfetto__TracePacket *packet)
 	if (!writer->packets) {
 		writer->packets = new_block(writer, false);
 	}
+	begin_sequence(writer, packet);
 	packet->has_trusted_packet_sequence_id = 1;
 	packet->trusted_packet_sequence_id = SEQUENCE + writer->host;
 	packet->has_machine_id = writer->host > 0;
@@ -352,8 +429,6 @@ static void put_clocks(struct perfetto *writer, uint64_t ts)
 	snapshot.n_clocks = 2;
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_CLOCK_SNAPSHOT;
 	packet.clock_snapshot = &snapshot;
-	packet.has_sequence_flags = 1;
-	packet.sequence_flags = SEQUENCE_FLAG_BEGINS; /* the first packet of the host's sequence */
 	writer_put(writer, &packet);
 }
 
@@ -471,11 +546,12 @@ struct perfetto *writer_new(FILE *out, unsigned int workers)
 
 static void free_host(struct host *host)
 {
+	forget_numbers(host);
 	for (size_t i = 0; i < WRITER_TEXTS; i++) {
-		HASH_EACH(numbers_of_texts, &host->texts[i], one) {
-			free((char *)one->key);
-		}
 		numbers_of_texts_fini(&host->texts[i]);
+	}
+	for (size_t i = 0; i < WRITER_PARTS; i++) {
+		numbers_of_parts_fini(&host->parts[i]);
 	}
 	free(host->name);
 	free(host);

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -76,8 +77,23 @@ uint64_t writer_number(struct perfetto *writer);
 
 /* Texts that are written once for each host.  The number of one of this kind, which the next packet
  * may use; 0: there are too many, write it as it is. */
-enum writer_text { WRITER_CATEGORIES, WRITER_NAMES, WRITER_ARGS, WRITER_VALUES, WRITER_TEXTS };
+enum writer_text {
+	WRITER_CATEGORIES,
+	WRITER_NAMES,
+	WRITER_ARGS,
+	WRITER_VALUES,
+	WRITER_FUNCTIONS,
+	WRITER_PATHS,
+	WRITER_TEXTS
+};
 uint64_t writer_intern(struct perfetto *writer, enum writer_text kind, const char *text);
+
+/* The same of parts of stacks, which stand in the packet's own interned data.  There is always room
+ * for so many as writer_make_room() was asked for; it may make all numbers invalid. */
+enum writer_part { WRITER_MAPPINGS, WRITER_FRAMES, WRITER_STACKS, WRITER_PARTS };
+uint64_t writer_intern_part(struct perfetto *writer, enum writer_part kind, const void *bytes,
+			    size_t len, bool *ret_is_new);
+void writer_make_room(struct perfetto *writer, size_t count);
 
 /* ---- events of one CPU ---- */
 

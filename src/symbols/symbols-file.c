@@ -16,19 +16,12 @@
 #include "base/mem.h"
 #include "base/process/foreign.h"
 #include "base/process/library.h"
-
-struct function {
-	uint64_t begin, end; /* end: of its size; the same as begin if it has none */
-	uint32_t name;       /* in names */
-	uint8_t rank;        /* of names for one address the lowest is shown */
-};
+#include "symbols/functions.h"
 
 struct symbols_file {
-	bool is_fixed;                  /* addresses do not depend on where it is mapped */
-	uint64_t first_page;            /* of its first segment, in the file's own addresses */
-	VEC(struct function) functions; /* by begin */
-	char *names;
-	size_t names_len;
+	bool is_fixed;       /* addresses do not depend on where it is mapped */
+	uint64_t first_page; /* of its first segment, in the file's own addresses */
+	struct functions functions;
 };
 
 #ifdef HAVE_LIBDW
@@ -179,11 +172,12 @@ static void take_symbol(struct symbols_file *file, const GElf_Sym *symbol)
 	uint64_t end = symbol->st_value + symbol->st_size;
 
 	if ((type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF &&
-	    symbol->st_name > 0 && symbol->st_name < file->names_len && end >= symbol->st_value) {
-		*vec_push(&file->functions) = (struct function){ .begin = symbol->st_value,
-								 .end = end,
-								 .name = symbol->st_name,
-								 .rank = symbol_rank(symbol) };
+	    symbol->st_name > 0 && symbol->st_name < file->functions.names_len &&
+	    end >= symbol->st_value) {
+		*vec_push(&file->functions.at) = (struct function){ .begin = symbol->st_value,
+								    .end = end,
+								    .name = symbol->st_name,
+								    .rank = symbol_rank(symbol) };
 	}
 }
 
@@ -195,9 +189,9 @@ static bool take_strings(struct symbols_file *file, Elf *from, GElf_Word link)
 	if (!data || !data->d_buf || data->d_size == 0 || data->d_size > SYMBOLS_NAMES_BYTES_MAX) {
 		return false;
 	}
-	file->names = mem_alloc(data->d_size + 1);
-	file->names_len = data->d_size;
-	memcpy(file->names, data->d_buf, data->d_size);
+	file->functions.names = mem_alloc(data->d_size + 1);
+	file->functions.names_len = data->d_size;
+	memcpy(file->functions.names, data->d_buf, data->d_size);
 	return true;
 }
 
@@ -216,12 +210,10 @@ static bool take_table(struct symbols_file *file, Elf *from, GElf_Word type)
 	for (size_t i = 0; i < count && elf.gelf_getsym(data, (int)i, &symbol); i++) {
 		take_symbol(file, &symbol);
 	}
-	if (file->functions.count == 0) {
-		free(file->names);
-		file->names = NULL;
-		file->names_len = 0;
+	if (file->functions.at.count == 0) {
+		functions_fini(&file->functions);
 	}
-	return file->functions.count > 0;
+	return file->functions.at.count > 0;
 }
 
 /* Where the file's own addresses begin. */
@@ -292,8 +284,6 @@ static bool take_debug_files(struct symbols_file *file, const char *path,
 			   identity));
 }
 
-ORDER(by_address, struct function, UP(begin) UP(rank) UP(name))
-
 static int read_symbols(struct symbols_file *file, const char *path,
 			const struct symbols_identity *identity, struct err *err)
 {
@@ -319,12 +309,12 @@ static int read_symbols(struct symbols_file *file, const char *path,
 	if ((same && take_table(file, opened.elf, SHT_SYMTAB)) ||
 	    take_debug_files(file, path, identity, link) ||
 	    (same && take_table(file, opened.elf, SHT_DYNSYM))) {
-		vec_sort(&file->functions, by_address);
+		functions_sort(&file->functions);
 	}
 	if (r == 0) {
 		close_elf(&opened);
 	}
-	if (file->functions.count > 0) {
+	if (file->functions.at.count > 0) {
 		return 0;
 	}
 	return r < 0  ? r
@@ -357,38 +347,18 @@ struct symbols_file *symbols_file_open(const char *path, const struct symbols_id
 void symbols_file_free(struct symbols_file *file)
 {
 	if (file) {
-		vec_fini(&file->functions);
-		free(file->names);
+		functions_fini(&file->functions);
 		free(file);
 	}
 }
 
 size_t symbols_file_bytes(const struct symbols_file *file)
 {
-	return file->names_len + file->functions.count * sizeof(struct function);
+	return functions_bytes(&file->functions);
 }
 
 const char *symbols_file_find(const struct symbols_file *file, uint64_t base, uint64_t address)
 {
-	uint64_t own = file->is_fixed ? address : address - base + file->first_page;
-	size_t low = 0, high = file->functions.count;
-	const struct function *found;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (file->functions.at[middle].begin <= own) {
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	if (low == 0) {
-		return NULL;
-	}
-	found = &file->functions.at[low - 1];
-	while (found > file->functions.at && found[-1].begin == found->begin) {
-		found--;
-	}
-	return own < found->end || found->end == found->begin ? file->names + found->name : NULL;
+	return functions_find(&file->functions,
+			      file->is_fixed ? address : address - base + file->first_page);
 }

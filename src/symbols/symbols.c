@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "symbols/symbols-file.h"
+#include "symbols/symbols-kernel.h"
 
 /* A file, or builds of it, once for all processes. */
 struct file_build {
@@ -48,7 +49,8 @@ struct symbols {
 	struct list used;        /* the process that was used last is the last */
 	bool has_forgotten;      /* those of a process */
 	struct builds_by builds; /* by hash of path and identity */
-	VEC(struct file_build *) faults;
+	struct symbols_kernel kernel;
+	VEC(const char *) faults;
 	size_t image_count, bytes; /* bytes: of files that were read */
 };
 
@@ -243,7 +245,7 @@ static void look_for(struct symbols *symbols, struct file_build *build)
 	symbols->bytes += build->file ? symbols_file_bytes(build->file) : 0;
 	if (!build->file) {
 		build->fault = mem_printf("%s: %s", build->path, err.text);
-		*vec_push(&symbols->faults) = build;
+		*vec_push(&symbols->faults) = build->fault;
 	}
 }
 
@@ -283,6 +285,15 @@ const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint
 				  : NULL;
 }
 
+const char *symbols_path(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address,
+			 uint64_t *ret_base)
+{
+	const struct image *image = image_of(symbols, pid, ts, address);
+
+	*ret_base = image ? image->base : 0;
+	return image ? image->path : NULL;
+}
+
 const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address)
 {
 	const struct images *images = find_images(symbols, pid);
@@ -302,9 +313,37 @@ const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts,
 						     : "too many files have functions";
 }
 
-const char *symbols_next_fault(const struct symbols *symbols, size_t *at)
+void symbols_of_kernel(struct symbols *symbols, const struct functions *given,
+		       const struct metadata *of)
 {
-	return *at < symbols->faults.count ? symbols->faults.at[(*at)++]->fault : NULL;
+	assert(!symbols->kernel.has_looked);
+	symbols->kernel.given = given;
+	symbols->kernel.of = of;
+}
+
+const char *symbols_find_kernel(struct symbols *symbols, uint64_t address)
+{
+	bool had_looked = symbols->kernel.has_looked;
+	const char *name = symbols_kernel_find(&symbols->kernel, address);
+
+	if (!had_looked && symbols->kernel.fault) {
+		*vec_push(&symbols->faults) = symbols->kernel.fault;
+	}
+	return name;
+}
+
+#define FAULTS_SAID 3 /* one by one */
+
+void symbols_say_faults(const struct symbols *symbols, void (*say)(void *user, const char *message),
+			void *user)
+{
+	for (size_t i = 0; say && i < symbols->faults.count && i <= FAULTS_SAID; i++) {
+		char *text = i < FAULTS_SAID ? mem_printf("no symbols of %s", symbols->faults.at[i])
+					     : mem_strdup("no symbols of further files");
+
+		say(user, text);
+		free(text);
+	}
 }
 
 /* ---- in files ---- */
@@ -388,5 +427,6 @@ void symbols_free(struct symbols *symbols)
 	images_of_fini(&symbols->processes);
 	builds_by_fini(&symbols->builds);
 	vec_fini(&symbols->faults);
+	symbols_kernel_fini(&symbols->kernel);
 	free(symbols);
 }

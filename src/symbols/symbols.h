@@ -69,13 +69,25 @@ void symbols_take(struct symbols *symbols, const struct symbols_event *event);
 /* The function that has the address at a time, which stays as long as @symbols; NULL: unknown. */
 const char *symbols_find(struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address);
 
+/* The file that is mapped there at a time, and where it begins; NULL: unknown. */
+const char *symbols_path(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address,
+			 uint64_t *ret_base);
+
 /* Why it is unknown, after symbols_find(); stays as long as @symbols. */
 const char *symbols_why(const struct symbols *symbols, int64_t pid, uint64_t ts, uint64_t address);
+
+/* The kernel's functions are those of @given, which outlives @symbols; NULL: those of this host, if
+ * the trace of @of was made in its present boot.  Before the first one is looked for. */
+struct functions;
+void symbols_of_kernel(struct symbols *symbols, const struct functions *given,
+		       const struct metadata *of);
+/* The function of the kernel that has the address, as symbols_find(). */
+const char *symbols_find_kernel(struct symbols *symbols, uint64_t address);
 
 /* Writes what is known of images, or reads it: bytes are untrusted. */
 struct codec;
 void symbols_codec(struct codec *codec, struct symbols *symbols);
 
-/* Files that addresses lie in and that give no names, with the reason: the text at *at, which goes
- * on to the next one; NULL: there is no further one. */
-const char *symbols_next_fault(const struct symbols *symbols, size_t *at);
+/* Says of files that addresses lie in why they give no names, of the first ones one by one. */
+void symbols_say_faults(const struct symbols *symbols, void (*say)(void *user, const char *message),
+			void *user);

@@ -9,7 +9,8 @@ import zlib
 # Fields by number, as Perfetto's own definitions have them (protos/perfetto/trace/).
 FTRACE, PROCESSES, CLOCKS, TIME, SEQUENCE, TRACK_EVENT, FLAGS = 1, 2, 6, 8, 10, 11, 13
 SYSTEM, COMPRESSED, CLOCK_ID, TRACK, MACHINE, INTERNED = 45, 50, 58, 60, 98, 12
-CATEGORIES, NAMES, ARG_NAMES, ARG_TEXTS = 1, 2, 3, 29  # of interned data
+SAMPLE, DEFAULTS = 66, 59
+CATEGORIES, NAMES, ARG_NAMES, ARG_TEXTS, FUNCTIONS, FRAMES, STACKS, PATHS, MAPPINGS = 1, 2, 3, 29, 5, 6, 7, 17, 19  # of interned data
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
 PRINT, SWITCH, WAKING, SOFTIRQ_ENTRY, SOFTIRQ_EXIT, IRQ_ENTRY, IRQ_EXIT, NEWTASK, FREE = 3, 4, 20, 24, 25, 36, 37, 235, 240
 UNKNOWN_TID, CPUS_MAX = 0x40000000, 1024
@@ -75,27 +76,46 @@ Track = collections.namedtuple('Track', 'name parent thread machine process')
 Mark = collections.namedtuple('Mark', 'ts kind track name value flows ends category args')  # of a track
 
 
+Sample = collections.namedtuple('Sample', 'ts cpu pid tid mode frames machine')  # frames: function, file and place there, the outermost first
+
+
 class Interned:
-    """The texts of a sequence, by list and number."""
+    """The texts and parts of stacks of a sequence, by list and number."""
 
     def __init__(self):
         self.texts = {}
 
     def take(self, data):
-        for kind, entries in message(data).items():
-            assert kind in (CATEGORIES, NAMES, ARG_NAMES, ARG_TEXTS), 'interned list %d' % kind
-            for entry in entries:
+        fields = message(data)
+        for kind in sorted(fields, key=lambda kind: (STACKS, FRAMES, MAPPINGS).index(kind) if kind in (STACKS, FRAMES, MAPPINGS) else -1):
+            assert kind in (CATEGORIES, NAMES, ARG_NAMES, ARG_TEXTS, FUNCTIONS, FRAMES, STACKS, PATHS, MAPPINGS), 'interned list %d' % kind
+            for entry in fields[kind]:
                 entry = message(entry)
-                number, value = one(entry, 1), text(one(entry, 2))
+                number = one(entry, 1)
                 assert number and (kind, number) not in self.texts, 'a number of a text twice'
-                self.texts[kind, number] = value
+                self.texts[kind, number] = entry
+
+        for kind in (MAPPINGS, FRAMES, STACKS):  # what they refer to is there
+            for entry in fields.get(kind, []):
+                self.part(kind, message(entry))
+
+    def text(self, kind, number):
+        return text(one(self.texts[kind, number], 2))
+
+    def part(self, kind, entry):
+        if kind == MAPPINGS:
+            return ''.join('/' + self.text(PATHS, part) for part in entry[7])
+        if kind == FRAMES:
+            return self.text(FUNCTIONS, one(entry, 2)), self.part(MAPPINGS, self.texts[MAPPINGS, one(entry, 3)]), one(entry, 4)
+        assert entry[2], 'a stack without frames'
+        return tuple(self.part(FRAMES, self.texts[FRAMES, frame]) for frame in entry[2])
 
     def args(self, annotations):
         """Name and value of each; a struct is a list of such pairs, an array a list of values in a tuple."""
         return [(self.arg_name(one_), self.arg_value(one_)) for one_ in map(message, annotations)]
 
     def arg_name(self, fields):
-        return self.texts[ARG_NAMES, fields[1][0]] if 1 in fields else text(one(fields, 10))
+        return self.text(ARG_NAMES, fields[1][0]) if 1 in fields else text(one(fields, 10))
 
     def arg_value(self, fields):
         values = [number for number in fields if number not in (1, 10)]
@@ -108,7 +128,7 @@ class Interned:
         if number == 12:
             return tuple(self.arg_value(message(element)) for element in fields[12])
         return {3: lambda: value, 4: lambda: signed(value), 5: lambda: struct.unpack('<d', struct.pack('<Q', value))[0],
-                6: lambda: text(value), 7: lambda: value, 17: lambda: self.texts[ARG_TEXTS, value]}[number]()
+                6: lambda: text(value), 7: lambda: value, 17: lambda: self.text(ARG_TEXTS, value)}[number]()
 
 
 class File:
@@ -118,6 +138,7 @@ class File:
         self.plain = inflate(data)
         self.events, self.marks, self.tracks = collections.defaultdict(list), [], {}
         self.processes, self.lost, self.hosts, self.clocks = [], set(), {}, set()
+        self.samples, self.restarts = [], 0
         begun, interned = set(), collections.defaultdict(Interned)
         for packet in message(self.plain)[1]:
             fields = message(packet)
@@ -125,7 +146,11 @@ class File:
             if FTRACE not in fields:
                 sequence = one(fields, SEQUENCE)
                 assert sequence, 'a packet without a sequence is dropped'
-                assert sequence in begun or one(fields, FLAGS) == 1, 'a sequence does not begin'
+                assert sequence in begun or one(fields, FLAGS, 0) & 1, 'a sequence does not begin'
+                if one(fields, FLAGS, 0) & 1:  # it begins again: all numbers are gone
+                    interned[sequence] = Interned()
+                    self.restarts += sequence in begun
+                    assert one(message(message(message(fields[DEFAULTS][0])[12][0])[1][0]), 10) == b'call stacks'
                 begun.add(sequence)
                 if INTERNED in fields:
                     interned[sequence].take(one(fields, INTERNED))
@@ -153,6 +178,11 @@ class File:
             clocks = [message(clock) for clock in message(fields[CLOCKS][0])[1]]
             assert {one(clock, 1) for clock in clocks} == {1, 6} and len({one(clock, 2) for clock in clocks}) == 1
             self.clocks.add(machine)
+        elif SAMPLE in fields:
+            assert one(fields, CLOCK_ID) == 6 and one(fields, FLAGS) & 2
+            sample = message(fields[SAMPLE][0])
+            frames = interned.part(STACKS, interned.texts[STACKS, one(sample, 4)])
+            self.samples.append(Sample(one(fields, TIME), one(sample, 1), one(sample, 2), one(sample, 3), one(sample, 5), frames, machine))
         elif SYSTEM in fields:
             self.hosts[machine] = text(one(message(fields[SYSTEM][0]), 17))
         elif TRACK in fields:
@@ -160,6 +190,7 @@ class File:
             assert one(track, 1) not in self.tracks, 'a track twice'
             thread = one(track, 4)
             thread = thread and message(thread)
+            assert not thread or {1, 2} <= thread.keys(), 'the track of a thread without a process is dropped'
             process = one(track, 3) and message(one(track, 3))
             self.tracks[one(track, 1)] = Track(text(one(track, 2)), one(track, 5, 0), thread and (one(thread, 1), one(thread, 2), text(one(thread, 5))), machine,
                                                process and (one(process, 1), text(one(process, 6))))
@@ -167,9 +198,9 @@ class File:
             assert one(fields, CLOCK_ID) == 6
             event = message(fields[TRACK_EVENT][0])
             assert one(event, 11) in self.tracks, 'an event stands before its track'
-            assert not (10 in event or 3 in event or 4 in event) or one(fields, FLAGS) == 2, 'interned texts are not announced'
-            name = interned.texts[NAMES, one(event, 10)] if 10 in event else text(one(event, 23))
-            category = interned.texts[CATEGORIES, one(event, 3)] if 3 in event else None
+            assert not (10 in event or 3 in event or 4 in event) or one(fields, FLAGS) & 2, 'interned texts are not announced'
+            name = interned.text(NAMES, one(event, 10)) if 10 in event else text(one(event, 23))
+            category = interned.text(CATEGORIES, one(event, 3)) if 3 in event else None
             self.marks.append(Mark(one(fields, TIME), one(event, 9), one(event, 11), name, one(event, 30), event[47], event[48], category,
                                    interned.args(event[4])))
 
@@ -239,7 +270,14 @@ class File:
         return found
 
     def check_flows(self):
-        begins = collections.Counter(flow for mark in self.marks for flow in mark.flows)
-        ends = collections.Counter(flow for mark in self.marks for flow in mark.ends)
-        assert begins == ends and set(begins.values()) <= {1}, 'a flow has one end'
-        return len(begins)
+        """Each goes from slice to slice in order of time, begins once and ends once, at others.  Returns where each one goes."""
+        found, over = collections.defaultdict(list), set()
+        for mark in sorted(self.marks, key=lambda mark: mark.ts):
+            for flow in mark.flows + mark.ends:
+                assert mark.kind == BEGIN, 'a flow is at no slice'
+                found[flow].append(mark)
+            over |= set(mark.ends)
+        for flow, marks in found.items():
+            assert len(marks) > 1 and flow in over, 'a flow has one end'
+            assert [mark.ends.count(flow) for mark in marks] == [0] * (len(marks) - 1) + [1], 'a flow ends in its middle'
+        return found

@@ -27,6 +27,7 @@
 #include "run/check-names.h"
 #include "run/run.h"
 #include "run/say.h"
+#include "symbols/kallsyms.h"
 
 struct perfetto *export_begin(const struct options *options, struct output *output)
 {
@@ -71,6 +72,32 @@ static int add_windows(const struct options *options, struct output *output,
 
 /* ---- traces ---- */
 
+/* Where all traces go. */
+struct target {
+	const struct options *options;
+	struct functions kernel; /* that the user gave; empty: none */
+	struct perfetto *writer;
+	struct stacks *folded;
+	bool has_stacks; /* a trace has events with call stacks */
+};
+
+static const struct functions *given_kernel(const struct target *target)
+{
+	return target->kernel.at.count > 0 ? &target->kernel : NULL;
+}
+
+static int read_kernel(struct target *target)
+{
+	const char *path = target->options->kallsyms;
+	struct err err;
+
+	if (path && kallsyms_read(path, &target->kernel, &err) < 0) {
+		say("--kallsyms: %s", err.text);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
 static void warn(void *user, const char *message)
 {
 	say("%s", message);
@@ -82,6 +109,10 @@ static void say_left_out(const struct recorded_path *path, const struct trace_ex
 		say("%s: %" PRIu64 " system calls of unknown threads are left out", path->name,
 		    export->calls);
 	}
+	if (export->stacks > 0) {
+		say("%s: %" PRIu64 " call stacks of unknown threads are left out", path->name,
+		    export->stacks);
+	}
 	if (export->lacks_cpus) {
 		say("%s: CPUs from %d on are left out: the viewer refuses them", path->name,
 		    PERFETTO_CPUS_MAX);
@@ -89,13 +120,15 @@ static void say_left_out(const struct recorded_path *path, const struct trace_ex
 }
 
 /* @quiet: what cannot be read was said before. */
-static int add_trace(const struct options *options, struct perfetto *writer,
-		     const struct recorded_path *path, bool quiet)
+static int add_trace(const struct target *target, const struct recorded_path *path, bool quiet)
 {
+	const struct options *options = target->options;
+	struct perfetto *writer = target->writer;
 	const struct reader_setup setup = { .path = path, .warn = quiet ? NULL : warn };
 	struct trace_export export = { .setup = &setup,
 				       .stop = &run_stop,
-				       .has_args = !options->no_args };
+				       .has_args = !options->no_args,
+				       .kernel = given_kernel(target) };
 	struct writer_seen before = writer_seen(writer), after;
 	struct err err;
 
@@ -126,8 +159,9 @@ static int add_trace(const struct options *options, struct perfetto *writer,
 	return EXIT_DONE;
 }
 
-static int add_traces(const struct options *options, struct perfetto *writer, bool quiet)
+static int add_traces(const struct target *target, bool quiet)
 {
+	const struct options *options = target->options;
 	struct recorded_paths paths = { 0 };
 	recorded_ones ones = { 0 };
 	int status = EXIT_DONE;
@@ -148,8 +182,7 @@ static int add_traces(const struct options *options, struct perfetto *writer, bo
 	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
 		const struct recorded_path *joined = recorded_joined(&ones, paths.at.at[i].name);
 
-		if (add_trace(options, writer, joined ? joined : &paths.at.at[i], quiet) !=
-		    EXIT_DONE) {
+		if (add_trace(target, joined ? joined : &paths.at.at[i], quiet) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
 	}
@@ -164,7 +197,7 @@ static int add_traces(const struct options *options, struct perfetto *writer, bo
 
 static int export_traces(const struct options *options, struct output *output)
 {
-	struct perfetto *writer;
+	struct target target = { .options = options };
 	int status = EXIT_DONE;
 	uint64_t begin, end;
 	struct err err;
@@ -173,47 +206,52 @@ static int export_traces(const struct options *options, struct output *output)
 		say("%s", err.text);
 		return EXIT_USAGE;
 	}
-	writer = writer_new(output->out, (unsigned int)options->jobs);
 	run_stop_on_signals();
+	if (read_kernel(&target) != EXIT_DONE) {
+		return EXIT_USAGE;
+	}
+	target.writer = writer_new(output->out, (unsigned int)options->jobs);
 	if (wants_windows(options)) {
-		status = add_windows(options, output, writer);
+		status = add_windows(options, output, target.writer);
 	}
 	if (status == EXIT_DONE) {
-		status = add_traces(options, writer,
-				    options->verbosity < 0 || wants_windows(options));
+		status = add_traces(&target, options->verbosity < 0 || wants_windows(options));
 	}
-	writer_end(writer);
+	writer_end(target.writer);
+	functions_fini(&target.kernel);
 	return status;
 }
 
 /* ---- stacks ---- */
 
-static int fold_trace(const struct options *options, struct stacks *folded,
-		      const struct recorded_path *path)
+static int fold_trace(struct target *target, const struct recorded_path *path)
 {
+	const struct options *options = target->options;
 	const struct reader_setup setup = { .path = path,
 					    .warn = options->verbosity < 0 ? NULL : warn };
-	struct folded_trace trace = { .setup = &setup, .stop = &run_stop };
+	struct folded_trace trace = { .setup = &setup,
+				      .stop = &run_stop,
+				      .counts_samples = options->samples,
+				      .kernel = given_kernel(target) };
 	struct err err;
 
-	if (run_range(options, path, &trace.begin, &trace.end, &err) < 0 ||
-	    folded_take(folded, &trace, &err) < 0) {
-		if (run_signal_status() == 0) {
-			say("%s: %s", path->name, err.text);
-		}
-		return EXIT_FAILED;
+	int r = run_range(options, path, &trace.begin, &trace.end, &err);
+
+	r = r < 0 ? r : folded_take(target->folded, &trace, &err);
+	target->has_stacks |= trace.has_stacks;
+	if (r < 0 && run_signal_status() == 0) {
+		say("%s: %s", path->name, err.text);
 	}
-	return EXIT_DONE;
+	return r < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
-static int export_stacks(const struct options *options, struct output *output)
+static int fold_traces(struct target *target)
 {
-	struct stacks *folded = folded_new();
+	const struct options *options = target->options;
 	struct recorded_paths paths = { 0 };
 	int status = EXIT_DONE;
 	struct err err;
 
-	run_stop_on_signals();
 	for (size_t i = 0; options->args[i]; i++) {
 		if (run_find(options, options->args[i], &paths, &err) < 0) {
 			say("%s", err.text);
@@ -221,18 +259,49 @@ static int export_stacks(const struct options *options, struct output *output)
 		}
 	}
 	for (size_t i = 0; i < paths.at.count && run_signal_status() == 0; i++) {
-		if (fold_trace(options, folded, &paths.at.at[i]) != EXIT_DONE) {
+		if (fold_trace(target, &paths.at.at[i]) != EXIT_DONE) {
 			status = EXIT_FAILED;
 		}
 	}
 	recorded_paths_fini(&paths);
-	if (folded_write(folded, output->out) == 0 && status == EXIT_DONE &&
-	    run_signal_status() == 0) {
-		say("nothing to fold%s: no call of a program, no sleep of a thread",
-		    options->begin || options->end ? " in this range" : "");
+	return status;
+}
+
+/* @is_new: the reason was not said. */
+static void say_nothing_folded(const struct target *target, bool is_new)
+{
+	const struct options *options = target->options;
+
+	if (is_new) {
+		say("nothing to fold%s: no %s",
+		    options->begin || options->end ? " in this range" : "",
+		    options->samples ? "event with a call stack (lttng add-context -k -t "
+				       "callstack-kernel -t callstack-user; perf record -g)"
+				     : "call of a program, no sleep of a thread");
+	}
+	if (target->has_stacks && !options->samples) {
+		say("events have call stacks: sillage export -f folded --samples %s",
+		    options->args[0]);
+	}
+}
+
+static int export_stacks(const struct options *options, struct output *output)
+{
+	struct target target = { .options = options };
+	int status;
+
+	run_stop_on_signals();
+	if (read_kernel(&target) != EXIT_DONE) {
+		return EXIT_USAGE;
+	}
+	target.folded = folded_new();
+	status = fold_traces(&target);
+	if (folded_write(target.folded, output->out) == 0 && run_signal_status() == 0) {
+		say_nothing_folded(&target, status == EXIT_DONE);
 		status = EXIT_FAILED;
 	}
-	folded_free(folded);
+	folded_free(target.folded);
+	functions_fini(&target.kernel);
 	return run_signal_status() != 0 ? run_signal_status() : status;
 }
 
@@ -295,6 +364,10 @@ static int run(const struct options *options)
 
 	if (is_folded && for_perfetto_alone(options)) {
 		say("export -f folded: not with %s", for_perfetto_alone(options));
+		return EXIT_USAGE;
+	}
+	if (!is_folded && options->samples) {
+		say("export: --samples goes with -f folded");
 		return EXIT_USAGE;
 	}
 	if (!is_folded && !options->output && isatty(STDOUT_FILENO)) {

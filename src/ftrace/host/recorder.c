@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/now.h"
+#include "base/process/boot.h"
 #include "base/vec.h"
 #include "containers/containers.h"
 #include "ftrace/host/host-file.h"
@@ -122,13 +123,12 @@ static int make_convert(struct recorder *recorder, const struct convert_sink *si
 			bool is_snapshot, struct err *err)
 {
 	struct utsname host;
-	char boot[64], when[32];
+	char boot[BOOT_ID_BYTES], when[32];
 	time_t now = (time_t)(now_wall_ns() / NS_PER_S);
 	struct tm tm;
 
 	(void)uname(&host);
-	(void)host_file_read("/proc/sys/kernel/random/boot_id", boot, sizeof(boot));
-	boot[strcspn(boot, "\n")] = '\0';
+	boot_id(boot);
 	(void)strftime(when, sizeof(when), "%Y%m%dT%H%M%S%z", localtime_r(&now, &tm));
 	const struct convert_env env[] = {
 		{ "hostname", host.nodename, 0 },      { "sysname", host.sysname, 0 },

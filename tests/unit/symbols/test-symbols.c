@@ -2,13 +2,17 @@
  * symbols: functions of this program, as a trace of it would say where they are.
  */
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/codec.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "suites.h"
+#include "symbols/kallsyms.h"
 #include "symbols/symbols.h"
 
 #define PID 7
@@ -208,13 +212,27 @@ START_TEST(goes_through_files)
 }
 END_TEST
 
+struct heard {
+	size_t count;
+	char *last;
+};
+
+static void hear(void *user, const char *message)
+{
+	struct heard *heard = user;
+
+	heard->count++;
+	free(heard->last);
+	heard->last = mem_strdup(message);
+}
+
 /* Another build, and none: it is said once, and no name is given. */
 START_TEST(refuses_others)
 {
 	static const uint8_t other[20] = { 1 };
 	struct self self = { .base = 0 };
 	struct symbols *symbols = mapped(&self, 0);
-	size_t at = 0;
+	struct heard heard = { 0 };
 
 	if (_i == 1) {
 		symbols_build_id(symbols, (struct symbols_place){ PID, self.base }, other,
@@ -224,9 +242,112 @@ START_TEST(refuses_others)
 		ck_assert_ptr_null(
 			symbols_find(symbols, PID, 1, (uint64_t)(uintptr_t)suite_symbols + i));
 	}
-	ck_assert_ptr_nonnull(strstr(symbols_next_fault(symbols, &at), self.path));
-	ck_assert_ptr_null(symbols_next_fault(symbols, &at));
+	symbols_say_faults(symbols, hear, &heard);
+	ck_assert_uint_eq(heard.count, 1);
+	ck_assert_ptr_nonnull(strstr(heard.last, self.path));
+	free(heard.last);
 	symbols_free(symbols);
+}
+END_TEST
+
+/* ---- the kernel's ---- */
+
+static int read_list(const char *text, size_t len, struct functions *ret, struct err *err)
+{
+	char path[] = "kallsyms.XXXXXX";
+	int fd = mkstemp(path), r;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, len), (ssize_t)len);
+	(void)close(fd);
+	r = kallsyms_read(path, ret, err);
+	(void)unlink(path);
+	return r;
+}
+
+static const char list[] = "ffffffff81000000 T _stext\n"
+			   "ffffffff81000000 t local_alias\n"
+			   "ffffffff81000010 t second\n"
+			   "ffffffff81000040 D data\n"
+			   "ffffffff81001020 W weak\n"
+			   "ffffffffc0000000 t first_of_module\t[mod]\n"
+			   "ffffffffc0000100 t last_of_module\t[mod]\n"
+			   "ffffffffc0800000 T other\t[another]\n"
+			   "0000000000000000 A per_cpu\n";
+
+START_TEST(names_the_kernel)
+{
+	static const struct {
+		uint64_t address;
+		const char *name; /* NULL: none */
+	} wanted[] = {
+		{ 0xffffffff80ffffff, NULL },
+		{ 0xffffffff81000000, "_stext" },
+		{ 0xffffffff8100000f, "_stext" },
+		{ 0xffffffff81000010, "second" },
+		{ 0xffffffff8100003f, "second" },
+		{ 0xffffffff81000040, NULL },   /* data */
+		{ 0xffffffff81001fff, "weak" }, /* the last one up to the end of its page */
+		{ 0xffffffff81002000, NULL },
+		{ 0xffffffffc00000ff, "first_of_module" },
+		{ 0xffffffffc0000fff, "last_of_module" },
+		{ 0xffffffffc0001000, NULL }, /* between two modules */
+		{ 0xffffffffc0800fff, "other" },
+		{ 0xffffffffc0801000, NULL },
+		{ 0, NULL },
+	};
+	struct functions functions = { .names_len = 0 };
+	struct err err;
+
+	ck_assert_int_eq(read_list(list, sizeof(list) - 1, &functions, &err), 0);
+	for (size_t i = 0; i < ARRAY_COUNT(wanted); i++) {
+		const char *name = functions_find(&functions, wanted[i].address);
+
+		ck_assert((name != NULL) == (wanted[i].name != NULL));
+		ck_assert(!name || strcmp(name, wanted[i].name) == 0);
+	}
+	functions_fini(&functions);
+}
+END_TEST
+
+/* Any bytes may come, and a list that is hidden is no list of functions at 0. */
+START_TEST(refuses_lists)
+{
+	static const struct {
+		const char *text;
+		int wanted;
+		const char *said;
+	} lists[] = {
+		{ "0000000000000000 T _stext\n0000000000000000 t other\n", -EACCES,
+		  "kptr_restrict" },
+		{ "", -ENODATA, "no function" },
+		{ "ffffffff81000000 D data\n", -ENODATA, "no function" },
+		{ "ffffffff81000000 T good\nffffffff8100000g T bad\n", -EINVAL, "line 2" },
+		{ "ffffffff81000000 T\n", -EINVAL, "line 1" },
+		{ "ffffffff81000000 T \n", -EINVAL, "line 1" },
+		{ "00ffffffff81000000 T long\n", -EINVAL, "line 1" },
+		{ "\x7f"
+		  "ELF\1\2\3",
+		  -EINVAL, "line 1" },
+	};
+	struct functions functions = { .names_len = 0 };
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_COUNT(lists); i++) {
+		ck_assert_int_eq(read_list(lists[i].text, strlen(lists[i].text), &functions, &err),
+				 lists[i].wanted);
+		ck_assert_ptr_nonnull(strstr(err.text, lists[i].said));
+		functions_fini(&functions);
+	}
+	for (size_t i = 0; i < 8 * sizeof(list); i++) { /* each bit of it */
+		char changed[sizeof(list)];
+
+		memcpy(changed, list, sizeof(list));
+		changed[i / 8] ^= (char)(1 << i % 8);
+		(void)read_list(changed, sizeof(list) - 1, &functions, &err);
+		(void)functions_find(&functions, 0xffffffff81000010);
+		functions_fini(&functions);
+	}
 }
 END_TEST
 
@@ -240,6 +361,8 @@ Suite *suite_symbols(void)
 	tcase_add_test(tcase, makes_room_in_a_process);
 	tcase_add_test(tcase, goes_through_files);
 	tcase_add_loop_test(tcase, refuses_others, 0, 2);
+	tcase_add_test(tcase, names_the_kernel);
+	tcase_add_test(tcase, refuses_lists);
 	suite_add_tcase(suite, tcase);
 	return suite;
 }
