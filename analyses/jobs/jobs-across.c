@@ -196,7 +196,8 @@ static void end_inside(struct shard *shard, struct jobs_trace *trace, const stru
 						.items = &jobs_begun_of(open)->items,
 						.differences = differences,
 						.noted = step->noted,
-						.begun_by = open->tid });
+						.begun_by = open->tid,
+						.ended_by = step->tid });
 }
 
 static void count_across(struct shard *shard, struct jobs_trace *trace,
@@ -217,7 +218,8 @@ static void count_across(struct shard *shard, struct jobs_trace *trace,
 						      .end = step->ts,
 						      .cpu = step->words[STEP_CPU],
 						      .differences = differences,
-						      .begun_by = open->tid });
+						      .begun_by = open->tid,
+						      .ended_by = step->tid });
 	jobs_begun_of(open)->items = (struct items){ 0 };
 }
 

@@ -201,6 +201,10 @@ static void note_worst(struct shard *shard, const struct jobs_ended *ended, uint
 
 	if (shard_is_long(shard, WORST, response)) {
 		instance.begun_by = instance.has_begun_by ? ended->begun_by : 0;
+		if (instance.has_begun_by) {
+			visits_add(&instance.visits, ended->begin, ended->begun_by);
+			visits_add(&instance.visits, ended->end, ended->ended_by);
+		}
 		(void)labels_name_instance(&instance, job->name, &job->group,
 					   &ended->machine->items);
 		shard_longest(shard, WORST, &instance);

@@ -27,7 +27,7 @@ struct jobs_held {
 	struct doubts doubts;
 	uint64_t parts[PART_COUNT];
 	int64_t thread; /* shard_thread_number() */
-	int32_t begun_by;
+	int32_t begun_by, ended_by;
 	uint8_t job, left_out;
 	bool has_parts;
 	struct arrival arrival;
@@ -171,7 +171,8 @@ static void count_held(struct shard *shard, struct jobs_trace *trace, const stru
 				    .parts = held->has_parts ? held->parts : NULL,
 				    .differences = &held->differences,
 				    .number = held->thread,
-				    .begun_by = held->begun_by };
+				    .begun_by = held->begun_by,
+				    .ended_by = held->ended_by };
 
 	machine->arrival = held->arrival;
 	machine->items = held->items;
@@ -227,6 +228,7 @@ static struct jobs_held *hold_inner(const struct jobs_inner *inner, const struct
 	held->doubts = machine->doubts;
 	held->thread = inner->parts ? shard_thread_number(noted->thread) : 0;
 	held->begun_by = inner->begun_by;
+	held->ended_by = inner->ended_by;
 	held->job = (uint8_t)inner->job;
 	held->left_out = noted->left_out;
 	held->has_parts = inner->parts;
@@ -421,8 +423,8 @@ static void inner_codec(struct codec *codec, struct jobs_held *held, uint64_t *i
 	codec_each(codec, in, &held->job, &held->left_out, &held->has_parts, &held->begin,
 		   &held->end, &held->cpu);
 	codec_each(codec, &held->doubts.missing, &held->doubts.again);
-	codec_each(codec, &held->thread, &held->begun_by, &held->arrival.ts, &held->arrival.skipped,
-		   &held->arrival.from);
+	codec_each(codec, &held->thread, &held->begun_by, &held->ended_by, &held->arrival.ts,
+		   &held->arrival.skipped, &held->arrival.from);
 	for (unsigned int part = 0; held->has_parts && part < PART_COUNT; part++) {
 		codec_u64(codec, &held->parts[part]);
 	}

@@ -365,7 +365,8 @@ struct jobs_ended {
 	struct thread *thread; /* NULL: it goes over threads, or its thread may be gone: */
 	int64_t number;        /* shard_thread_number() */
 	struct shard *shard;   /* of the thread */
-	int32_t begun_by;      /* without a thread: a tid; 0 and below: nobody */
+	int32_t begun_by;      /* without a thread: a tid; 0 and below: nobody ... */
+	int32_t ended_by;      /* ... and that at its end */
 };
 void jobs_count_ended(struct shard *shard, const struct jobs_ended *ended);
 /* The thread of an execution ended at @end, before it did. */
@@ -390,7 +391,7 @@ struct jobs_inner {
 	const uint64_t *parts; /* NULL: it goes over threads */
 	const struct diff_values *differences;
 	const struct ordered *noted; /* its end; of that thread, unless it goes over threads */
-	int32_t begun_by;
+	int32_t begun_by, ended_by;
 };
 void jobs_within_ended(struct shard *shard, struct jobs_trace *trace,
 		       const struct jobs_inner *inner);

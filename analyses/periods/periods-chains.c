@@ -16,11 +16,14 @@ struct chain {
 	uint64_t key;          /* of the table */
 	uint64_t begin;
 	int32_t tid; /* that began it; -1: unknown */
+	struct visits visits;
 	uint16_t period;
 	bool has_gone_on; /* with "each": it waits for more of the same */
 	struct items items;
 	struct diff_begin *counters; /* NULL: of no interest */
 };
+
+_Static_assert(PERIOD_STEPS_MAX <= VISITS_MAX, "all events of a chain are visits");
 
 /* ---- chains ---- */
 
@@ -144,6 +147,7 @@ static void end_chain(struct shard *shard, const struct chain *chain, uint64_t e
 				     .end = end,
 				     .cpu = words[WORD_CPU],
 				     .begun_by = chain->tid,
+				     .visits = &chain->visits,
 				     .items = &chain->items,
 				     .words = words,
 				     .differences = &differences };
@@ -178,6 +182,7 @@ void periods_chains_step(struct shard *shard, struct periods_trace *trace,
 		chain->tid = tid;
 		chain->counters = counters_begin(period->is, &counters);
 	}
+	visits_add(&chain->visits, ordered->ts, tid);
 	periods_add_items(&chain->items, period, words);
 	if (step + 1 < period->step_count) {
 		chain->key = key_of(period, number, step, words[WORD_AFTER], tid);
@@ -227,6 +232,7 @@ static void codec_chain(struct codec *codec, struct chain *chain)
 {
 	codec_each(codec, &chain->key, &chain->begin, &chain->tid, &chain->period,
 		   &chain->has_gone_on);
+	visits_codec(codec, &chain->visits);
 	labels_items_codec(codec, &chain->items);
 	diff_codec(codec, &chain->counters);
 }

@@ -98,9 +98,7 @@ static void note_event(struct worker *worker, const struct trace_event *event, u
 		record = worker_emit(worker, event->ts, thread, kind);
 	} else {
 		record = worker_emit_entity(worker, event->ts, words[WORD_KEY] % BUCKETS, kind);
-		if (kind == OWN_BEGIN || side->diff_count > 0) {
-			note_thread(worker, record, thread);
-		}
+		note_thread(worker, record, thread);
 	}
 	record->arg16 = (uint16_t)(user & ((1u << STEP_SHIFT) - 1));
 	record->arg64 = worker_numbers(worker, words, count);

@@ -196,6 +196,9 @@ static void note_longest(struct shard *shard, const struct ended *ended, uint64_
 				     .has_begun_by = !ended->thread && ended->begun_by >= 0 };
 
 	instance.begun_by = instance.has_begun_by ? ended->begun_by : 0;
+	if (ended->visits) {
+		instance.visits = *ended->visits;
+	}
 	name_instance(&instance, period, ended);
 	shard_longest(shard, LONGEST, &instance);
 }
@@ -232,6 +235,7 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 		periods_counters_of(period, words, noted_by(period, record));
 	struct open *open = find_open(opens, record->arg16, words[WORD_KEY]), was;
 	struct diff_values differences;
+	struct visits visits = { .count = 0 };
 
 	if (!open) {
 		shard_trace_row(shard, TOTALS)[UNMATCHED]++;
@@ -245,6 +249,8 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 	periods_add_items(&was.items, period, words);
 	differences =
 		counters_between(period->is, was.counters, &counters, NULL, period->by_thread);
+	visits_add(&visits, was.begin, was.tid);
+	visits_add(&visits, record->ts, record->arg32);
 	periods_add(shard, &(struct ended){ .period = record->arg16,
 					    .is_tainted = was.is_tainted,
 					    .begin = was.begin,
@@ -252,6 +258,7 @@ static void end_period(struct shard *shard, struct thread *thread, struct opens 
 					    .cpu = words[WORD_CPU],
 					    .thread = period->by_thread ? thread : NULL,
 					    .begun_by = was.tid,
+					    .visits = period->by_thread ? NULL : &visits,
 					    .items = &was.items,
 					    .words = words,
 					    .differences = &differences });

@@ -78,6 +78,7 @@ struct ended {
 	uint64_t begin, end, cpu;
 	struct thread *thread; /* of what belongs to one; else NULL */
 	int32_t begun_by;      /* of what belongs to none: the tid that began it; -1: unknown */
+	const struct visits *visits; /* the same: the threads of its events; else NULL */
 	const struct items *items;
 	const uint64_t *words; /* of its end */
 	const struct diff_values *differences;

@@ -205,6 +205,68 @@ static uint64_t free_track(struct windows *windows, uint64_t list, const char *n
 	return found->track;
 }
 
+/* Events that follow each other on one thread. */
+struct stay {
+	uint64_t begin, end, track;
+	int32_t tid;
+};
+
+/* Those on known threads: how many. */
+static size_t list_stays(const struct visits *visits, struct stay stays[VISITS_MAX])
+{
+	size_t count = 0;
+
+	for (unsigned int i = 0, next; i < visits->count; i = next) {
+		for (next = i + 1; next < visits->count && visits->tids[next] == visits->tids[i];
+		     next++) {
+		}
+		if (visits->tids[i] > 0) {
+			stays[count++] = (struct stay){ .begin = visits->ts[i],
+							.end = visits->ts[next - 1],
+							.tid = visits->tids[i] };
+		}
+	}
+	return count;
+}
+
+/* Gives each a track, and leaves out those for which there is none. */
+static size_t place_stays(struct windows *windows, uint64_t list, const char *name,
+			  struct stay *stays, size_t count)
+{
+	size_t placed = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		char *of_thread = mem_printf("%s: thread %d", name, (int)stays[i].tid);
+
+		stays[placed] = stays[i];
+		stays[placed].track =
+			free_track(windows, list, of_thread, stays[i].begin, stays[i].end);
+		placed += stays[placed].track != 0;
+		free(of_thread);
+	}
+	return placed;
+}
+
+/* What goes over threads is a slice on each of them, too, with one flow through all of these. */
+static void put_flow(struct windows *windows, uint64_t list, const char *name,
+		     const struct visits *visits)
+{
+	struct stay stays[VISITS_MAX];
+	size_t count = list_stays(visits, stays);
+	uint64_t flow;
+
+	count = count > 1 ? place_stays(windows, list, name, stays, count) : 0;
+	flow = count > 1 ? writer_number(windows->writer) : 0;
+	for (size_t i = 0; i < count; i++) {
+		bool is_last = i + 1 == count;
+		const struct tracks_flow at = { .in = is_last ? flow : 0,
+						.out = is_last ? 0 : flow };
+
+		tracks_begin(windows->writer, stays[i].track, stays[i].begin, name, at);
+		tracks_end(windows->writer, stays[i].track, stays[i].end);
+	}
+}
+
 static void put_slice(struct windows *windows, uint64_t list, const char *category,
 		      const struct report_row *row)
 {
@@ -237,6 +299,7 @@ static void put_slice(struct windows *windows, uint64_t list, const char *catego
 	tracks_put(windows->writer, track, begin, PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN,
 		   &said);
 	tracks_end(windows->writer, track, instance->end);
+	put_flow(windows, list, name, &instance->visits);
 }
 
 static int by_begin(const void *left, const void *right)

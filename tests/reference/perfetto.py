@@ -453,7 +453,7 @@ def check_periods(runner, kernel):
     trace = overlaps_trace(os.path.join(runner.folder, 'periods'))
     made = runner.file('export', '-q', '--period', 'req = app:req_begin; app:req_end; by id', trace)
     drawn = sorted(((begin - BASE) // 1000, (end - BASE) // 1000, name) for number, spans in made.slices().items()
-                   for begin, end, name, _ in spans if name == 'req')
+                   for begin, end, name, _ in spans if made.tracks[number].name == 'req')
     assert drawn == [(10, 14, 'req'), (12, 18, 'req'), (40, 45, 'req')], drawn
     marks = [mark for mark in made.marks if mark.category == 'periods']
     assert sorted(dict(mark.args)['by'] for mark in marks) == ['id=1', 'id=2', 'id=3']
@@ -469,6 +469,44 @@ def check_periods(runner, kernel):
                     for one in line['jobs']['worst'])
     ends = {(number, begin): end for number, spans in made.slices().items() for begin, end, _, _ in spans}
     assert sorted((mark.ts, ends[mark.track, mark.ts], dict(mark.args)['tid']) for mark in made.marks if mark.category == 'jobs') == wanted and wanted
+
+
+# Time in ms, thread, event, id: a chain over threads, one that comes back, one whose middle is on a thread that is not known, and one that stays.
+CHAINS = [(10, 7, 'req_begin', 1), (12, 8, 'a_start', 1), (15, 8, 'a_stop', 1), (20, 9, 'req_end', 1),
+          (30, 7, 'req_begin', 2), (31, 7, 'a_start', 2), (32, 8, 'a_stop', 2), (33, 7, 'req_end', 2),
+          (40, 7, 'req_begin', 3), (41, 0, 'a_start', 3), (42, 0, 'a_stop', 3), (43, 9, 'req_end', 3),
+          (50, 7, 'req_begin', 4), (51, 7, 'a_start', 4), (52, 7, 'a_stop', 4), (53, 7, 'req_end', 4)]
+CHAIN = 'work = app:req_begin; app:a_start; by id; then app:a_stop; by id; then app:req_end; by id'
+
+
+def stays_of(events):
+    """What a chain does on each thread that is known, one after the other."""
+    stays = []
+    for ts, tid, _, _ in events:
+        if stays and stays[-1][0] == tid:
+            stays[-1][2] = ts
+        else:
+            stays.append([tid, ts, ts])
+    return [tuple(stay) for stay in stays if stay[0] > 0]
+
+
+def check_chains(runner):
+    """One flow a chain, through a slice on each thread that it visits; whatever the window, workers and chunks."""
+    kinds = {name: (('u64', 'id'),) for name in ('app:req_begin', 'app:req_end', 'app:a_start', 'app:a_stop')}
+    bodies = [models.made_event(BASE + 10 ** 6 * ts, 5, tid, 'app:' + name, number, events=kinds)[1] for ts, tid, name, number in CHAINS]
+    trace = synthetic.Made(runner.folder, 'chains', [synthetic.packet(0, 0, BASE, BASE + 10 ** 8, bodies)], models.made_metadata(kinds)).path
+    chains = [stays_of([event for event in CHAINS if event[3] == number]) for number in range(1, 5)]
+    for option, wanted in (('--period', [chain for chain in chains if len(chain) > 1]),
+                           ('--job', [[(chain[0][0],) + 2 * chain[0][1:2], (chain[-1][0],) + 2 * chain[-1][2:]] for chain in chains if chain[0][0] != chain[-1][0]])):
+        asked = CHAIN if option == '--period' else 'work = app:req_begin; app:req_end; by id'
+        for words in (), ('-i', '7ms'), ('-j', '2'):
+            made = runner.file('export', '-q', option, asked, *words, trace)
+            slices = {(number, begin, name): end for number, spans in made.slices().items() for begin, end, name, _ in spans}
+            ours = []
+            for marks in made.check_flows().values():
+                ours.append([(int(re.fullmatch(r'work: thread (\d+)', made.tracks[mark.track].name)[1]), (mark.ts - BASE) // 10 ** 6,
+                              (slices[mark.track, mark.ts, mark.name] - BASE) // 10 ** 6) for mark in marks])
+            assert sorted(ours) == sorted(wanted), (option, words, sorted(ours), sorted(wanted))
 
 
 def check_all_types(runner):
@@ -518,6 +556,7 @@ def main():
         check_overlaps(runner)
         check_all_types(runner)
         check_periods(runner, kernel[1])
+        check_chains(runner)
         check_workers(runner, kernel[0])
         check_usage(runner, kernel[0])
     if not runner.protoc:

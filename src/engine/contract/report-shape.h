@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "engine/contract/row-key.h"
+#include "kernel/visits.h"
 
 struct thread; /* a thread, or an entity: something stateful of the analysis that is no thread */
 
@@ -122,8 +123,8 @@ struct table {
 	uint8_t of_all;
 };
 
-/* Something that took long.  The first column of its table is the duration; others, if any, are
- * signed numbers. */
+/* Something that took long.  Its table's first column is the duration; others are signed numbers.
+ */
 #define INSTANCE_MORE     2
 #define INSTANCE_BY_BYTES 96
 struct instance {
@@ -132,15 +133,14 @@ struct instance {
 	uint64_t cpu;          /* UINT64_MAX: left out */
 	struct thread *thread; /* NULL: unknown, or see begun_by */
 	struct row_key keyed;
-	/* Of what belongs to no thread (`thread` is NULL): the tid of the one that began it. */
-	bool has_begun_by;
+	bool has_begun_by; /* of what belongs to no thread: the tid that began it, and its visits */
 	int32_t begun_by;
+	struct visits visits;
 	uint64_t thread_id; /* set when a window ends: report_row.id of the thread; 0: none */
 	char by[INSTANCE_BY_BYTES]; /* "dev=8 sector=5": what else tells it from others */
 };
 
-/* The tables of processes and of containers beside that of threads; what FIGURES are, the analysis
- * says. */
+/* Tables of processes and of containers beside that of threads; their FIGURES are the analysis'. */
 #define PROCESSES_TABLE .key = "processes", .scope = SCOPE_PROCESS, .has_containers = true
 #define CONTAINERS_TABLE                                                                           \
 	.key = "containers", .scope = SCOPE_CONTAINER, .id_key = "pid_ns", .name_key = "name",     \

@@ -367,6 +367,7 @@ static void instance_codec(struct codec *codec, struct tables *tables, struct sh
 		instance->by[INSTANCE_BY_BYTES - 1] = 0;
 		instance->begun_by = 0;
 	}
+	visits_codec(codec, &instance->visits);
 	codec_bool(codec, &shown->has_view);
 	view_codec(codec, &shown->view);
 	codec_bool(codec, &has_thread);
