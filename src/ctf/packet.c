@@ -28,8 +28,8 @@ static int check_header(const struct decoder *d, const struct plan *plan, struct
 				 "bit 0: the packet's magic number is 0x%08" PRIx64 ", not 0x%08x",
 				 magic, PACKET_MAGIC);
 	}
-	if (plan->slot_uuid != SLOT_NONE && plan->metadata->has_uuid &&
-	    memcmp(d->values[plan->slot_uuid].bytes, plan->metadata->uuid, 16) != 0) {
+	if (plan->slot_uuid != SLOT_NONE && plan->of->has_uuid &&
+	    memcmp(d->values[plan->slot_uuid].bytes, plan->of->uuid, 16) != 0) {
 		return err_raise(err, -EXDEV, "the packet has the UUID of another trace");
 	}
 	return 0;
@@ -132,7 +132,7 @@ int packet_info_read(struct decoder *d, const struct plan *plan, const uint8_t *
 	info.instance_id = value_or(d, plan->slot_instance_id, UINT64_MAX);
 	info.stream = plan->slot_stream_id == SLOT_NONE && plan->stream_count == 1
 			      ? &plan->streams[0] /* whatever its id */
-			      : plan_stream(plan, stream_id);
+			      : plan_stream_own(plan, stream_id);
 	if (!info.stream) {
 		return err_raise(err, -EPROTO,
 				 "the packet belongs to stream class %" PRIu64

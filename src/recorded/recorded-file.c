@@ -565,8 +565,8 @@ static void place_clocks(struct recorded_files *files, const struct plan *plan,
 
 		if (file->has_info && file->info.stream->clock &&
 		    first_time(file, plan, decoder, &cycles) &&
-		    clock_place(plan->metadata, file->info.stream->clock, cycles, &seconds)) {
-			metadata_note(plan->metadata->notes, CLOCK_PLACED_TEXT, seconds);
+		    clock_place(plan->of, file->info.stream->clock, cycles, &seconds)) {
+			metadata_note(plan->of->notes, CLOCK_PLACED_TEXT, seconds);
 		}
 	}
 }
@@ -595,13 +595,13 @@ int recorded_open_files(const struct recorded_path *path, const struct plan *pla
 	if (r == 0) {
 		join_streams(files);
 		if (path->on.is_set) {
-			take_offset_of(&path->on, plan->metadata);
+			take_offset_of(&path->on, plan->of);
 		} else if (path->dirs.count > 1) {
-			take_first_offsets(path, plan->metadata);
+			take_first_offsets(path, plan->of);
 		}
 		place_clocks(files, plan, decoder);
 		for (size_t i = 0; i < path->notes.count; i++) {
-			metadata_note(plan->metadata->notes, "%s", path->notes.at[i]);
+			metadata_note(plan->of->notes, "%s", path->notes.at[i]);
 		}
 		files->have_other_uuid = have_other_uuid(files);
 	}

@@ -161,6 +161,10 @@ struct stream_class {
 	uint64_t id;
 	const struct type *packet_context, *event_header, *event_context; /* structs or NULL */
 	const char *clock; /* CTF 2: the default clock, NULL if none */
+	/* Of traces that were joined (join.h): the one that it is of, whose packets have another
+	 * id. */
+	const struct metadata *of;
+	uint64_t own_id;
 };
 
 /* What is wrong in the metadata or missing there, and how it is read nevertheless. */
@@ -186,6 +190,9 @@ struct metadata {
 	struct stream_class *streams;
 	struct event_class *events, *events_last;
 	uint32_t event_count;
+	/* Of traces that were joined (join.h): these; NULL: it is of one. */
+	const struct metadata *const *parts;
+	uint32_t part_count;
 	struct metadata_notes
 		*notes; /* of the stream (metadata.h); who reads the types adds to it */
 };

@@ -36,7 +36,19 @@ struct plan_class_names {
 	const char *own, *other; /* the same, if it has no other */
 };
 
+/* What is of a whole trace, or of a part of those that were joined. */
+struct built_header {
+	const struct metadata *of;
+	bool is_final;
+	struct plan plan; /* only the members about packet headers are set */
+	struct node node;
+	uint16_t slots;
+	uint32_t modulus, remainder;
+	struct plan_origin *origin; /* NULL: there is no class yet */
+};
+
 struct built_stream {
+	struct built_header *header;
 	struct plan_stream plan;
 	struct compile compile; /* left ready to compile the stream's events */
 	uint32_t room;          /* of the tables by id */
@@ -56,28 +68,22 @@ struct plan_builder {
 	VEC(uint32_t) patterns;           /* the other requests, in order */
 	struct event_wants wants;
 
-	/* The packet header; of `header` only the members about it are set. */
-	bool has_header;
-	struct plan header;
-	struct node header_node;
-	uint16_t header_slots;
-	uint32_t header_modulus, header_remainder;
-
+	VEC(struct built_header *) headers; /* by part */
 	VEC(struct built_stream *) streams; /* in order of declaration */
 	struct plan_event **classes;        /* by index */
 	uint32_t class_count, class_room;
 	const struct event_class *last; /* the last that was built */
 	uint32_t known_count;           /* classes of the plan before */
-	struct plan_origin *origin;     /* NULL: there is no class yet */
 	bool has_noted_clock;
 
 	const struct metadata *metadata; /* of the plan being built */
+	struct built_header *of;         /* of the class being built */
 	struct err *err;
 	jmp_buf fail;
 };
 
-void plan_build_header(struct plan_builder *b, const struct metadata *m);
-struct built_stream *plan_build_stream(struct plan_builder *b, const struct metadata *m,
+void plan_build_header(struct plan_builder *b, struct built_header *header);
+struct built_stream *plan_build_stream(struct plan_builder *b, struct built_header *header,
 				       const struct stream_class *class);
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,
 				    struct built_stream *built);

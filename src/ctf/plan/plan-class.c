@@ -127,12 +127,13 @@ static const char *uuid_member(const struct metadata *m)
 	return "";
 }
 
-void plan_build_header(struct plan_builder *b, const struct metadata *m)
+void plan_build_header(struct plan_builder *b, struct built_header *header)
 {
+	const struct metadata *m = header->of;
 	struct compile_want uuid = { .root = ROOT_PACKET_HEADER,
 				     .name = uuid_member(m),
 				     .kind = WANT_TEXT };
-	struct plan *plan = &b->header;
+	struct plan *plan = &header->plan;
 	struct compile c;
 
 	compile_init(b, m, &c);
@@ -142,14 +143,14 @@ void plan_build_header(struct plan_builder *b, const struct metadata *m)
 	uuid.slot = c.slot_next++;
 	plan->header_steps = compile_steps(&c, ROOT_PACKET_HEADER, &m->packet_header, 1, 4096, 0);
 	assert(c.remainder < c.modulus);
-	b->header_node = c.roots[ROOT_PACKET_HEADER];
-	b->header_slots = c.slot_next;
-	b->header_modulus = c.modulus;
-	b->header_remainder = c.remainder;
+	header->node = c.roots[ROOT_PACKET_HEADER];
+	header->slots = c.slot_next;
+	header->modulus = c.modulus;
+	header->remainder = c.remainder;
 	plan->slot_uuid = uuid.type ? uuid.slot : SLOT_NONE;
-	plan->slot_magic = slot_of(m, &b->header_node, "magic", ROLE_MAGIC);
-	plan->slot_stream_id = slot_of(m, &b->header_node, "stream_id", ROLE_STREAM_CLASS_ID);
-	plan->slot_instance_id = slot_of(m, &b->header_node, "stream_instance_id", ROLE_STREAM_ID);
+	plan->slot_magic = slot_of(m, &header->node, "magic", ROLE_MAGIC);
+	plan->slot_stream_id = slot_of(m, &header->node, "stream_id", ROLE_STREAM_CLASS_ID);
+	plan->slot_instance_id = slot_of(m, &header->node, "stream_instance_id", ROLE_STREAM_ID);
 }
 
 static bool is_uint(const struct type *type, uint32_t size_bits)
@@ -319,24 +320,27 @@ static const struct clock_class *stream_clock(struct plan_builder *b, const stru
 	return clock ? clock : clock_by_name(b, m, class);
 }
 
-struct built_stream *plan_build_stream(struct plan_builder *b, const struct metadata *m,
+struct built_stream *plan_build_stream(struct plan_builder *b, struct built_header *of,
 				       const struct stream_class *class)
 {
 	struct built_stream *built = arena_alloc(b->arena, sizeof(*built));
+	const struct metadata *m = of->of;
 	const struct type *header = class->event_header;
 	struct plan_stream *stream = &built->plan;
 	struct compile *c = &built->compile;
 
+	built->header = of;
 	stream->id = class->id;
+	stream->own_id = class->of ? class->own_id : class->id;
 	stream->class = class;
 	stream->clock = stream_clock(b, m, class);
 	compile_init(b, m, c);
 	c->keep_integers = true;
-	c->roots[ROOT_PACKET_HEADER] = b->header_node;
-	assert(b->header_slots > 0); /* plan_build_header() was called */
-	c->slot_next = b->header_slots;
+	c->roots[ROOT_PACKET_HEADER] = of->node;
+	assert(of->slots > 0); /* plan_build_header() was called */
+	c->slot_next = of->slots;
 	stream->packet_steps = compile_steps(c, ROOT_PACKET_CONTEXT, &class->packet_context, 1,
-					     b->header_modulus, b->header_remainder);
+					     of->modulus, of->remainder);
 	packet_slots(m, stream, &c->roots[ROOT_PACKET_CONTEXT]);
 	stream->header_align_bits = header ? header->align_bits : 1;
 	stream->header_steps = compile_steps(c, ROOT_EVENT_HEADER, &header, 1, 1, 0);
@@ -412,7 +416,7 @@ static struct plan_field field_of(const struct plan_builder *b, const struct typ
 	return (struct plan_field){
 		.type = type,
 		.kind = (uint8_t)type->kind,
-		.flags = emit_value_flags(b->metadata->order, is_row ? type->element : type),
+		.flags = emit_value_flags(b->of->of->order, is_row ? type->element : type),
 	};
 }
 
@@ -441,7 +445,7 @@ static const struct plan_field *note_found(struct plan_builder *b, struct event_
 
 static struct plan_class_names names_of(struct plan_builder *b, const char *name)
 {
-	const struct env_entry *domain = metadata_env(b->metadata, "domain");
+	const struct env_entry *domain = metadata_env(b->of->of, "domain");
 	struct plan_class_names is = { .own = name, .other = name };
 	char other[PLAN_NAME_BYTES];
 
@@ -454,20 +458,20 @@ static struct plan_class_names names_of(struct plan_builder *b, const char *name
 /* The environment comes before all classes. */
 static const struct plan_origin *origin_of(struct plan_builder *b)
 {
-	const struct env_entry *domain = metadata_env(b->metadata, "domain");
-	const struct env_entry *vpid = metadata_env(b->metadata, "vpid");
-	const struct env_entry *name = metadata_env(b->metadata, "procname");
+	const struct env_entry *domain = metadata_env(b->of->of, "domain");
+	const struct env_entry *vpid = metadata_env(b->of->of, "vpid");
+	const struct env_entry *name = metadata_env(b->of->of, "procname");
 
-	if (b->origin) {
-		return b->origin;
+	if (b->of->origin) {
+		return b->of->origin;
 	}
-	b->origin = arena_alloc(b->arena, sizeof(*b->origin));
-	*b->origin = (struct plan_origin){
+	b->of->origin = arena_alloc(b->arena, sizeof(*b->of->origin));
+	*b->of->origin = (struct plan_origin){
 		.is_kernel = domain && domain->text && strcmp(domain->text, "kernel") == 0,
 		.vpid = vpid && vpid->number > 0 && vpid->number <= INT32_MAX ? vpid->number : 0,
 		.procname = name ? name->text : NULL,
 	};
-	return b->origin;
+	return b->of->origin;
 }
 
 struct plan_event *plan_build_event(struct plan_builder *b, const struct event_class *class,

@@ -124,7 +124,7 @@ static bool is_wanted(const struct plan_builder *b, const struct plan_request *r
 		      const struct event_class *class, const struct plan_class_names *name)
 {
 	const struct env_entry *domain =
-		request->domain ? metadata_env(b->metadata, "domain") : NULL;
+		request->domain ? metadata_env(b->of->of, "domain") : NULL;
 
 	return plan_in_domain(domain ? domain->text : NULL, request->domain) &&
 	       (!request->takes || request->takes(class)) && has_needed(b, request, class, name);

@@ -81,18 +81,32 @@ void plan_builder_free(struct plan_builder *builder)
 	vec_fini(&builder->wants.bindings);
 	vec_fini(&builder->wants.copies);
 	vec_fini(&builder->wants.wants);
+	vec_fini(&builder->headers);
 	vec_fini(&builder->streams);
 	arena_fini(&builder->scratch);
 	free(builder);
 }
 
+static struct built_header *find_header(const struct plan_builder *b, const struct metadata *of)
+{
+	VEC_EACH_OF(&b->headers, header) {
+		if (header->of == of) {
+			return header;
+		}
+	}
+	return NULL;
+}
+
 void plan_ignore_uuid(struct plan_builder *builder, struct plan *plan)
 {
-	if (builder->header.slot_uuid == SLOT_NONE) {
+	struct built_header *header = find_header(builder, plan->of);
+
+	assert(header); /* the plan is of this builder */
+	if (header->plan.slot_uuid == SLOT_NONE) {
 		return; /* as for an earlier plan */
 	}
-	builder->header.slot_uuid = plan->slot_uuid = SLOT_NONE;
-	metadata_note(plan->metadata->notes,
+	header->plan.slot_uuid = plan->slot_uuid = SLOT_NONE;
+	metadata_note(plan->of->notes,
 		      "its packets have another UUID than its metadata; they are read as its own");
 }
 
@@ -246,7 +260,8 @@ static void build_streams(struct plan_builder *b, const struct metadata *m)
 	size_t first = b->streams.count;
 
 	for (const struct stream_class *s = m->streams; s && !find_built(b, s); s = s->next) {
-		struct built_stream *built = plan_build_stream(b, m, s);
+		struct built_stream *built =
+			plan_build_stream(b, find_header(b, s->of ? s->of : m), s);
 
 		*vec_push(&b->streams) = built;
 	}
@@ -285,7 +300,7 @@ static void build_events(struct plan_builder *b, const struct metadata *m)
 		struct plan_event *event;
 
 		if (!built && stream) { /* implicit: the metadata has no other */
-			built = plan_build_stream(b, m, stream);
+			built = plan_build_stream(b, find_header(b, m), stream);
 			*vec_push(&b->streams) = built;
 		}
 		if (!built) {
@@ -295,6 +310,7 @@ static void build_events(struct plan_builder *b, const struct metadata *m)
 					class->name, (unsigned long long)class->stream_id);
 			longjmp(b->fail, EINVAL);
 		}
+		b->of = built->header;
 		event = plan_build_event(b, class, built);
 		add_class(b, event);
 		add_to_table(b, built, event);
@@ -305,12 +321,27 @@ static void build_events(struct plan_builder *b, const struct metadata *m)
 	}
 }
 
+/* Before the first stream class the packet header may still change (CTF 2). */
+static void build_header(struct plan_builder *b, const struct metadata *of)
+{
+	struct built_header *header = find_header(b, of);
+
+	if (!header) {
+		header = arena_alloc(b->arena, sizeof(*header));
+		header->of = of;
+		*vec_push(&b->headers) = header;
+	}
+	if (!header->is_final) {
+		plan_build_header(b, header);
+		header->is_final = of->streams || of->events;
+	}
+}
+
 static void build_all(struct plan_builder *b, const struct metadata *m)
 {
-	/* Before the first stream class the packet header may still change (CTF 2). */
-	if (!b->has_header) {
-		plan_build_header(b, m);
-		b->has_header = m->streams || m->events;
+	build_header(b, m->part_count > 0 ? m->parts[0] : m);
+	for (uint32_t i = 1; i < m->part_count; i++) {
+		build_header(b, m->parts[i]);
 	}
 	build_streams(b, m);
 	build_events(b, m);
@@ -350,16 +381,43 @@ static void note_tracer(struct plan *plan, const struct metadata *m)
 	plan->may_overlap = (version > 0 && version < 20400) || (!m->env && m->major == 1);
 }
 
+/* Fills the plans of the parts. */
+static void make_parts(const struct plan_builder *b, const struct metadata *m, struct plan *whole)
+{
+	whole->part_count = m->part_count;
+	whole->parts = mem_alloc(m->part_count * sizeof(*whole->parts));
+	for (uint32_t i = 0; i < m->part_count; i++) {
+		const struct built_header *header = find_header(b, m->parts[i]);
+		struct plan *part = &whole->parts[i];
+
+		*part = header->plan;
+		part->whole = whole;
+		part->serial = whole->serial;
+		part->metadata = m;
+		part->of = header->of;
+		note_tracer(part, header->of);
+		part->slot_count = whole->slot_count;
+		part->class_count = whole->class_count;
+		part->classes = whole->classes;
+		part->streams = mem_alloc((whole->stream_count + 1) * sizeof(*part->streams));
+		for (uint32_t k = 0; k < whole->stream_count; k++) {
+			if (b->streams.at[k]->header == header) {
+				part->streams[part->stream_count++] = whole->streams[k];
+			}
+		}
+	}
+}
+
 /* A plan of all that has been built so far. */
 static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 {
 	static atomic_uint_fast64_t made;
 	struct plan *plan = mem_alloc(sizeof(*plan));
 
-	*plan = b->header;
+	*plan = b->headers.at[0]->plan;
 	plan->refs = 1;
 	plan->serial = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) + 1;
-	plan->metadata = m;
+	plan->metadata = plan->of = m;
 	note_tracer(plan, m);
 	plan->slot_count = PLAN_SLOTS_MAX;
 	plan->class_count = b->class_count;
@@ -381,6 +439,9 @@ static struct plan *make_plan(struct plan_builder *b, const struct metadata *m)
 		}
 	}
 	find_leads(plan);
+	if (m->part_count > 0) {
+		make_parts(b, m, plan);
+	}
 	return plan;
 }
 
@@ -431,7 +492,8 @@ int plan_build(struct plan_builder *builder, const struct metadata *metadata,
 
 struct plan *plan_ref(struct plan *plan)
 {
-	unsigned int refs = atomic_fetch_add_explicit(&plan->refs, 1, memory_order_relaxed);
+	struct plan *whole = plan->whole ? plan->whole : plan;
+	unsigned int refs = atomic_fetch_add_explicit(&whole->refs, 1, memory_order_relaxed);
 
 	assert(refs > 0); /* a plan without references is freed */
 	(void)refs;
@@ -440,6 +502,7 @@ struct plan *plan_ref(struct plan *plan)
 
 void plan_unref(struct plan *plan)
 {
+	plan = plan && plan->whole ? plan->whole : plan;
 	/* Acquire-release: all reads by other holders come before the last one frees. */
 	if (!plan || atomic_fetch_sub_explicit(&plan->refs, 1, memory_order_acq_rel) != 1) {
 		return;
@@ -449,6 +512,10 @@ void plan_unref(struct plan *plan)
 			free(plan->streams[i].events);
 		}
 	}
+	for (uint32_t i = 0; i < plan->part_count; i++) {
+		free(plan->parts[i].streams);
+	}
+	free(plan->parts);
 	free(plan->streams);
 	free(plan);
 }
@@ -461,6 +528,22 @@ const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id)
 		}
 	}
 	return NULL;
+}
+
+const struct plan_stream *plan_stream_own(const struct plan *plan, uint64_t own_id)
+{
+	for (uint32_t i = 0; i < plan->stream_count; i++) {
+		if (plan->streams[i].own_id == own_id) {
+			return &plan->streams[i];
+		}
+	}
+	return NULL;
+}
+
+struct plan *plan_part(struct plan *plan, uint32_t part)
+{
+	assert(part < plan->part_count || (part == 0 && !plan->parts));
+	return plan->parts ? &plan->parts[part] : plan;
 }
 
 bool plan_has_event(const struct plan *plan, const char *name)

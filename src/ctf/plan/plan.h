@@ -251,6 +251,7 @@ enum plan_header { HEADER_STEPS, HEADER_COMPACT, HEADER_LARGE, HEADER_NONE };
 
 struct plan_stream {
 	uint64_t id;
+	uint64_t own_id; /* in packets: the same, unless traces were joined */
 	const struct stream_class *class;
 	const struct clock_class *clock; /* NULL: events have no time */
 	enum plan_header header;
@@ -273,10 +274,20 @@ struct plan_stream {
 	uint32_t lead_mask;      /* the same, and to no event of a stream class with a lower id */
 };
 
+/*
+ * Of traces that were joined (metadata/join.h) there is a plan of all, and one of each part.  The
+ * part's has the header of its packets, and those of the streams that are its own; all else is that
+ * of the whole.  So a worker reads by the plan of its chunk's part, and what it finds is of one
+ * trace.
+ */
 struct plan {
-	atomic_uint refs;
-	uint64_t serial; /* no other plan of the process has it; above 0 */
+	atomic_uint refs; /* of a part: those of the whole count */
+	uint64_t serial;  /* no other plan of the process has it; above 0 */
 	const struct metadata *metadata;
+	const struct metadata *of; /* the same, or of a part: its own */
+	struct plan *whole;        /* of a part; NULL: it is no part */
+	struct plan *parts;        /* of traces that were joined; NULL: there is one */
+	uint32_t part_count;
 	const struct step *header_steps; /* the packet header */
 	uint16_t slot_magic, slot_uuid, slot_stream_id, slot_instance_id;
 	/* Old tracers: events may lie behind their packet's end (LTTng before 2.11), and packets
@@ -305,7 +316,8 @@ struct plan_builder *plan_builder_new(struct arena *arena, const struct plan_req
 				      size_t request_count, bool visit_all);
 void plan_builder_free(struct plan_builder *builder);
 
-/* The packets of the trace have another UUID than the metadata.  Before @plan is shared. */
+/* The packets of the trace, or part, have another UUID than its metadata.  Before @plan is shared.
+ */
 void plan_ignore_uuid(struct plan_builder *builder, struct plan *plan);
 
 /*
@@ -331,6 +343,10 @@ struct plan *plan_ref(struct plan *plan);
 void plan_unref(struct plan *plan); /* NULL is fine */
 
 const struct plan_stream *plan_stream(const struct plan *plan, uint64_t id);
+/* The same by the id in packets. */
+const struct plan_stream *plan_stream_own(const struct plan *plan, uint64_t own_id);
+/* That of a part, by its number; of a trace that is one: itself. */
+struct plan *plan_part(struct plan *plan, uint32_t part);
 
 /* What field @field of the binding's request is in this class, whose binding it is. */
 static inline const struct plan_field *plan_field_of(const struct plan_event *class,

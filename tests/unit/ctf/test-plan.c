@@ -1,6 +1,7 @@
 /*
  * plan: which requests bind which classes, what the classes share, and their short forms.
  */
+#include "ctf/metadata/join.h"
 #include "fixture.h"
 #include "suites.h"
 
@@ -86,6 +87,112 @@ START_TEST(copies_shared_fields)
 	ck_assert_int_eq(f.d->values[second->base].i, -2);
 	ck_assert_uint_eq(f.d->values[second->base + 1].u, 7); /* context.c */
 	fixture_fini(&f);
+}
+END_TEST
+
+#define USER_TEXT                                                                                  \
+	"/* CTF 1.8 */ trace { major = 1; minor = 8; byte_order = be;\n"                           \
+	"  uuid = \"01234567-89ab-cdef-0123-456789abcdef\";\n"                                     \
+	"  packet.header := struct { integer { size = 8; align = 8; } stream_id; }; };\n"          \
+	"env { domain = \"ust\"; };\nstream { id = 3; };\n"                                        \
+	"event { name = a_one; id = 0; stream_id = 3;\n"                                           \
+	"  fields := struct { integer { size = 16; align = 8; } n; }; };\n"
+
+/* The metadata of two traces, and a plan of both. */
+struct joined {
+	struct fixture kernel, user;
+	struct metadata_join *join;
+	struct plan_builder *builder;
+	struct plan *plan;
+};
+
+static void grow_joined(struct joined *j)
+{
+	const struct metadata *types;
+	struct err err;
+
+	plan_unref(j->plan);
+	ck_assert_int_eq(metadata_join_update(j->join, &types, &err), 0);
+	ck_assert_int_eq(plan_build(j->builder, types, &j->plan, &err), 0);
+	plan_check(j->plan);
+}
+
+static void joined_init(struct joined *j)
+{
+	memset(j, 0, sizeof(*j));
+	fixture_init(&j->kernel, TEXT, requests, REQUESTS);
+	fixture_init(&j->user, USER_TEXT, requests, REQUESTS);
+	j->join = metadata_join_new();
+	metadata_join_add(j->join, metadata_stream_types(j->kernel.stream));
+	metadata_join_add(j->join, metadata_stream_types(j->user.stream));
+	j->builder = plan_builder_new(metadata_stream_arena(j->kernel.stream), requests, REQUESTS,
+				      false);
+	grow_joined(j);
+}
+
+static void joined_fini(struct joined *j)
+{
+	plan_unref(j->plan);
+	plan_builder_free(j->builder);
+	metadata_join_free(j->join);
+	fixture_fini(&j->user);
+	fixture_fini(&j->kernel);
+}
+
+/* Each part has its own header, byte order, ids in packets, and requests of its domain. */
+START_TEST(joins_traces)
+{
+	static const uint8_t packet[] = { 3, 1, 2 };
+	const struct plan_event *event;
+	const struct plan *part;
+	struct ctf_event decoded = { 0 };
+	struct packet_info info;
+	struct joined j;
+	struct err err;
+
+	joined_init(&j);
+	ck_assert_uint_eq(j.plan->class_count, 4);
+	ck_assert_ptr_null(j.plan->whole);
+	ck_assert_uint_eq(plan_part(j.plan, 0)->stream_count, 2);
+	ck_assert_uint_eq(plan_part(j.plan, 0)->slot_stream_id, SLOT_NONE);
+	part = plan_part(j.plan, 1);
+	ck_assert_uint_eq(part->stream_count, 1);
+	ck_assert_int_eq(packet_info_read(j.user.d, part, packet, 3, 3, &info, &err), 0);
+	ck_assert_uint_eq(info.stream->own_id, 3);
+	ck_assert_uint_gt(info.stream->id, UINT32_MAX);
+	ck_assert_ptr_nonnull(plan_stream(j.plan, info.stream->id));
+	decoder_start(j.user.d, part, &info, packet, sizeof(packet));
+	ck_assert_int_eq(decoder_next(j.user.d, &decoded), 1);
+	event = j.plan->classes[3];
+	ck_assert_ptr_eq(decoded.class, event);
+	ck_assert_uint_eq(event->binding_count, 3);
+	ck_assert_uint_eq(event->bindings[2].request, 3); /* domain ust */
+	ck_assert_int_eq(j.user.d->values[event->bindings[0].base].i, 0x0102);
+	ck_assert(j.plan->classes[0]->origin->is_kernel && !event->origin->is_kernel);
+	joined_fini(&j);
+}
+END_TEST
+
+/* Indexes stay, whichever part grows. */
+START_TEST(joined_traces_grow)
+{
+	struct plan *old;
+	struct joined j;
+
+	joined_init(&j);
+	old = plan_ref(plan_part(j.plan, 1));
+	fixture_grow(&j.user, "event { name = late; id = 7; stream_id = 3; };\n");
+	grow_joined(&j);
+	fixture_grow(&j.kernel, "stream { id = 4294967296; };\n"
+				"event { name = more; id = 0; stream_id = 4294967296; };\n");
+	grow_joined(&j);
+	ck_assert_uint_eq(j.plan->class_count, 6);
+	ck_assert_str_eq(j.plan->classes[4]->class->name, "late");
+	ck_assert_str_eq(j.plan->classes[5]->class->name, "more");
+	ck_assert_uint_eq(plan_stream_own(plan_part(j.plan, 0), UINT64_C(1) << 32)->event_count, 1);
+	ck_assert_uint_eq(old->class_count, 4);
+	plan_unref(old);
+	joined_fini(&j);
 }
 END_TEST
 
@@ -221,6 +328,8 @@ Suite *suite_plan(void)
 
 	tcase_add_loop_test(tcase, binds_requests, 0, COUNT_OF(bound));
 	tcase_add_test(tcase, copies_shared_fields);
+	tcase_add_test(tcase, joins_traces);
+	tcase_add_test(tcase, joined_traces_grow);
 	tcase_add_test(tcase, finds_lead_streams);
 	tcase_add_loop_test(tcase, finds_short_forms, 0, COUNT_OF(forms));
 	tcase_add_test(tcase, keeps_old_plans);
